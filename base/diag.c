@@ -1,0 +1,106 @@
+/* diag.c: collects diagnostics and renders them with their source line and caret (see diag.h). */
+#include "base/diag.h"
+
+#include <string.h>
+
+Span span_join(Span a, Span b) {
+    if (a.line == 0) return b;
+    if (b.line == 0) return a;
+    if (b.line > a.line) a.end = SPAN_TO_LINE_END;
+    else if (b.line == a.line && b.end > a.end) a.end = b.end;
+    return a;
+}
+
+const char *source_line(const Source *src, uint32_t line, size_t *len) {
+    if (!src || !src->text || line == 0) return NULL;
+    const char *p = src->text, *end = src->text + src->len;
+    for (uint32_t i = 1; i < line; i++) {
+        p = memchr(p, '\n', (size_t)(end - p));
+        if (!p) return NULL;
+        p++;
+    }
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    if (!stop) stop = end;
+    if (stop > p && stop[-1] == '\r') stop--;
+    *len = (size_t)(stop - p);
+    return p;
+}
+
+void diag(Diags *d, Severity severity, Span span, const char *fmt, ...) {
+    if (d->muted) return;
+    if (severity == DIAG_WARNING && d->warnings_are_errors) severity = DIAG_ERROR;
+    if (severity == DIAG_ERROR) d->errors++;
+    if (severity == DIAG_WARNING) d->warnings++;
+    if (severity == DIAG_PERF) d->perfs++;
+    if (d->errors > DIAG_MAX_ERRORS) return;
+    Diag *x = arena_alloc(d->arena, sizeof *x);
+    x->severity = severity;
+    x->span = span;
+    va_list ap;
+    va_start(ap, fmt);
+    x->text = arena_vprintf(d->arena, fmt, ap);
+    va_end(ap);
+    if (d->last) d->last->next = x;
+    else d->first = x;
+    d->last = x;
+}
+
+static const struct {
+    const char *word, *color;
+} severities[] = {
+    [DIAG_ERROR] = {"error", "\033[1;31m"},
+    [DIAG_WARNING] = {"warning", "\033[1;35m"},
+    [DIAG_PERF] = {"perf", "\033[1;33m"},
+    [DIAG_NOTE] = {"note", "\033[1;36m"},
+};
+
+/* Columns are bytes; what is drawn is characters, so continuation bytes of UTF-8 take no room. */
+static bool starts_char(char c) { return ((unsigned char)c & 0xC0) != 0x80; }
+
+static void render_excerpt(const Source *src, Span span, bool color, Buf *out) {
+    enum { WIDEST = 160 };
+    size_t len;
+    const char *line = source_line(src, span.line, &len);
+    if (!line) return;
+    size_t col = span.col ? span.col - 1u : 0;
+    if (col > len) col = len;
+    size_t end = span.end == SPAN_TO_LINE_END ? len : span.end ? span.end - 1u : col;
+    if (end > len) end = len;
+    if (end <= col) end = col + 1;
+    /* A very long line is shown around its caret only. */
+    size_t from = 0;
+    if (len > WIDEST && col > WIDEST / 2) from = col - WIDEST / 2;
+    while (from < len && !starts_char(line[from])) from++;
+    size_t to = len - from > WIDEST ? from + WIDEST : len;
+    while (to < len && !starts_char(line[to])) to++;
+    buf_puts(out, "    ");
+    for (size_t i = from; i < to; i++) {
+        unsigned char c = (unsigned char)line[i];
+        buf_putc(out, c < 32 || c == 127 ? ' ' : (char)c);
+    }
+    buf_puts(out, "\n    ");
+    for (size_t i = from; i < col; i++)
+        if (starts_char(line[i])) buf_putc(out, ' ');
+    if (color) buf_puts(out, "\033[1;32m");
+    buf_putc(out, '^');
+    for (size_t i = col + 1; i < end && i < to; i++)
+        if (starts_char(line[i])) buf_putc(out, '~');
+    if (color) buf_puts(out, "\033[0m");
+    buf_putc(out, '\n');
+}
+
+void diag_render(const Diags *d, const Source *src, bool color, Buf *out) {
+    for (const Diag *x = d->first; x; x = x->next) {
+        if (color) buf_puts(out, "\033[1m");
+        if (src && src->name) buf_printf(out, "%s:", src->name);
+        if (x->span.line) buf_printf(out, "%u:%u:", x->span.line, x->span.col);
+        if ((src && src->name) || x->span.line) buf_putc(out, ' ');
+        if (color) buf_printf(out, "%s", severities[x->severity].color);
+        buf_printf(out, "%s: ", severities[x->severity].word);
+        if (color) buf_puts(out, "\033[0m");
+        buf_printf(out, "%s\n", x->text);
+        if (x->span.line) render_excerpt(src, x->span, color, out);
+    }
+    if (d->errors > DIAG_MAX_ERRORS)
+        buf_printf(out, "%d more errors\n", d->errors - DIAG_MAX_ERRORS);
+}

@@ -1,0 +1,51 @@
+/* diag.h: places in a source file, and what is to be said about them.
+ *
+ * Nothing in the library prints. Errors are collected in a Diags, in order, and whoever called
+ * renders them: `file:line:col: error: text`, the source line, a caret span, then the notes. */
+#ifndef TILE_BASE_DIAG_H
+#define TILE_BASE_DIAG_H
+
+#include "base/text.h"
+
+/* A stretch of one source line. Lines and columns count from 1; columns are bytes. */
+typedef struct Span {
+    uint32_t line; /* 0: no place known */
+    uint16_t col;
+    uint16_t end; /* one past the last column; SPAN_TO_LINE_END: the rest of the line */
+} Span;
+enum { SPAN_TO_LINE_END = UINT16_MAX };
+Span span_join(Span first, Span last); /* from the start of one to the end of the other */
+
+typedef struct Source {
+    const char *name; /* as shown in messages */
+    const char *text; /* NULL when only places are known, not the text */
+    size_t len;
+} Source;
+/* Line `line` (from 1) of the source without its newline; NULL when it has none. */
+const char *source_line(const Source *src, uint32_t line, size_t *len);
+
+typedef enum Severity { DIAG_ERROR, DIAG_WARNING, DIAG_PERF, DIAG_NOTE } Severity;
+
+typedef struct Diag {
+    struct Diag *next;
+    Severity severity;
+    Span span; /* a note without a place of its own has line 0 */
+    const char *text;
+} Diag;
+
+typedef struct Diags {
+    Arena *arena;
+    Diag *first, *last;
+    int errors, warnings, perfs;
+    bool warnings_are_errors;
+    bool muted; /* drop everything: for work that is tried and may be undone */
+} Diags;
+
+enum { DIAG_MAX_ERRORS = 50 }; /* errors beyond these are counted and not kept */
+
+/* A note belongs to the error, warning or perf line added before it. */
+void diag(Diags *d, Severity severity, Span span, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+void diag_render(const Diags *d, const Source *src, bool color, Buf *out);
+
+#endif
