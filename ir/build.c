@@ -1,0 +1,313 @@
+/* build.c: makes tile IR and changes it: ops into blocks, uses into lists, one op at a time.
+ *
+ * The one invariant kept here: op->operand[i] is in the list of uses of exactly the value it names,
+ * so replacing and asking for uses need no search through the function. */
+#include "ir/ir.h"
+
+#include <string.h>
+
+Module *ir_module(Session *s) {
+    Module *m = arena_alloc(&s->arena, sizeof *m);
+    m->session = s;
+    return m;
+}
+
+Func *ir_func(Module *m, const char *name) {
+    Func *f = arena_alloc(&m->session->arena, sizeof *f);
+    f->name = name;
+    f->num_warps = 4;
+    f->num_stages = 3;
+    f->shared_bytes = -1;
+    f->body = ir_block(m->session, NULL);
+    Func **at = &m->funcs;
+    while (*at) at = &(*at)->next;
+    *at = f;
+    return f;
+}
+
+static Value *new_value(Session *s, Func *f, Type t, const char *name) {
+    Value *v = arena_alloc(&s->arena, sizeof *v);
+    v->type = t;
+    v->name = name;
+    v->id = f->nvalues++;
+    return v;
+}
+
+Value *ir_param(Session *s, Func *f, const Param *p) {
+    Param *all = arena_array(&s->arena, (size_t)f->nparams + 1, sizeof *all);
+    if (f->nparams) memcpy(all, f->param, (size_t)f->nparams * sizeof *all);
+    all[f->nparams] = *p;
+    Value *v = NULL;
+    if (!p->is_one && !p->is_none) {
+        v = new_value(s, f, p->type, p->name);
+        v->block = f->body;
+        v->index = f->nparams;
+    }
+    all[f->nparams].value = v;
+    f->param = all;
+    f->nparams++;
+    return v;
+}
+
+Block *ir_block(Session *s, Op *parent) {
+    Block *b = arena_alloc(&s->arena, sizeof *b);
+    b->parent = parent;
+    return b;
+}
+
+Value *ir_block_arg(Session *s, Func *f, Block *b, Type t, const char *name) {
+    Value **args = arena_array(&s->arena, (size_t)b->nargs + 1, sizeof(Value *));
+    if (b->nargs) memcpy(args, b->args, (size_t)b->nargs * sizeof(Value *));
+    Value *v = new_value(s, f, t, name);
+    v->block = b;
+    v->index = b->nargs;
+    args[b->nargs++] = v;
+    b->args = args;
+    return v;
+}
+
+/* ---- uses ---- */
+
+static void link_use(Use *u, Value *v) {
+    u->value = v;
+    u->prev = NULL;
+    u->next = v->uses;
+    if (v->uses) v->uses->prev = u;
+    v->uses = u;
+}
+
+static void unlink_use(Use *u) {
+    if (!u->value) return;
+    if (u->prev) u->prev->next = u->next;
+    else u->value->uses = u->next;
+    if (u->next) u->next->prev = u->prev;
+    u->value = NULL;
+    u->next = u->prev = NULL;
+}
+
+void ir_set_operand(Op *op, int i, Value *v) {
+    unlink_use(&op->operand[i]);
+    link_use(&op->operand[i], v);
+}
+
+void ir_replace_uses(Value *old, Value *with) {
+    if (old == with) return;
+    while (old->uses) {
+        Use *u = old->uses;
+        unlink_use(u);
+        link_use(u, with);
+    }
+}
+
+bool ir_has_uses(const Value *v) { return v->uses != NULL; }
+
+/* ---- placing ops ---- */
+
+static void insert(Block *b, Op *op, Op *before) {
+    op->block = b;
+    op->next = before;
+    op->prev = before ? before->prev : b->last;
+    if (op->prev) op->prev->next = op;
+    else b->first = op;
+    if (before) before->prev = op;
+    else b->last = op;
+}
+
+static void unlink_op(Op *op) {
+    Block *b = op->block;
+    if (!b) return;
+    if (op->prev) op->prev->next = op->next;
+    else b->first = op->next;
+    if (op->next) op->next->prev = op->prev;
+    else b->last = op->prev;
+    op->block = NULL;
+    op->prev = op->next = NULL;
+}
+
+void ir_move_before(Op *op, Op *where) {
+    if (op == where) return;
+    unlink_op(op);
+    insert(where->block, op, where);
+}
+
+void ir_append(Block *b, Op *op) {
+    unlink_op(op);
+    insert(b, op, NULL);
+}
+
+void ir_erase(Op *op) {
+    for (int r = 0; r < op->nregions; r++)
+        while (op->region[r]->last) ir_erase(op->region[r]->last);
+    for (int i = 0; i < op->noperands; i++) unlink_use(&op->operand[i]);
+    unlink_op(op);
+}
+
+bool ir_inside(const Op *op, const Op *ancestor) {
+    for (const Block *b = op->block; b && b->parent; b = b->parent->block)
+        if (b->parent == ancestor) return true;
+    return false;
+}
+
+void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx) {
+    for (Op *op = b->first, *next; op; op = next) {
+        next = op->next;
+        Block *home = op->block;
+        fn(op, ctx);
+        if (op->block != home) continue; /* erased or moved away */
+        next = op->next;
+        for (int r = 0; r < op->nregions; r++) ir_walk(op->region[r], fn, ctx);
+    }
+}
+
+static bool pure_op(const Op *op) {
+    unsigned t = op_info[op->code].traits;
+    if (t & TRAIT_T) return op->code != OP_RETURN;
+    if (op->code == OP_FOR || op->code == OP_IF) {
+        /* pure when what it holds is */
+    } else if (!(t & TRAIT_P)) {
+        return false;
+    }
+    for (int r = 0; r < op->nregions; r++)
+        for (const Op *x = op->region[r]->first; x; x = x->next)
+            if (!pure_op(x)) return false;
+    return true;
+}
+
+bool ir_is_pure(const Op *op) { return pure_op(op); }
+
+bool ir_int_constant(const Value *v, int64_t *out) {
+    while (v->def && (v->def->code == OP_SPLAT || v->def->code == OP_BROADCAST ||
+                      v->def->code == OP_RESHAPE || v->def->code == OP_CONVERT))
+        v = v->def->operand[0].value;
+    if (!op_is(v, OP_CONST) || !type_is_int(v->type)) return false;
+    *out = ir_attr_int(v->def, AT_VALUE, 0);
+    return true;
+}
+
+/* ---- constructors ---- */
+
+Op *ir_op(Builder *b, OpCode code, Value *const *operands, int noperands, const Type *results,
+          int nresults, int nregions) {
+    Arena *a = &b->s->arena;
+    Op *op = arena_alloc(a, sizeof *op);
+    op->code = code;
+    op->span = b->span;
+    op->noperands = noperands;
+    op->operand = arena_array(a, (size_t)noperands, sizeof(Use));
+    for (int i = 0; i < noperands; i++) {
+        op->operand[i].op = op;
+        link_use(&op->operand[i], operands[i]);
+    }
+    op->nresults = nresults;
+    op->result = arena_array(a, (size_t)nresults, sizeof(Value *));
+    for (int i = 0; i < nresults; i++) {
+        op->result[i] = new_value(b->s, b->f, results[i], NULL);
+        op->result[i]->def = op;
+        op->result[i]->index = i;
+    }
+    op->nregions = nregions;
+    op->region = arena_array(a, (size_t)nregions, sizeof(Block *));
+    for (int i = 0; i < nregions; i++) op->region[i] = ir_block(b->s, op);
+    insert(b->block, op, b->before);
+    return op;
+}
+
+Value *ir_op1(Builder *b, OpCode code, Value *const *operands, int noperands) {
+    Type t = {0};
+    switch (op_info[code].result) {
+    case RESULT_ARG0: t = operands[0]->type; break;
+    case RESULT_ARG1: t = operands[1]->type; break;
+    case RESULT_ARG2: t = operands[2]->type; break;
+    case RESULT_BOOL0: t = type_with_elem(operands[0]->type, EL_I1); break;
+    case RESULT_POINTEE0: t = type_pointee(operands[0]->type); break;
+    case RESULT_NONE:
+    case RESULT_GIVEN:
+    case RESULT_MANY: ir_op(b, code, operands, noperands, NULL, 0, 0); return NULL;
+    }
+    return ir_op(b, code, operands, noperands, &t, 1, 0)->result[0];
+}
+
+Value *ir_unary(Builder *b, OpCode code, Value *x) { return ir_op1(b, code, &x, 1); }
+
+Value *ir_binary(Builder *b, OpCode code, Value *x, Value *y) {
+    Value *xy[] = {x, y};
+    return ir_op1(b, code, xy, 2);
+}
+
+Value *ir_given(Builder *b, OpCode code, Value *x, Type result) {
+    return ir_op(b, code, &x, 1, &result, 1, 0)->result[0];
+}
+
+Value *ir_const_bits(Builder *b, Type t, int64_t bits) {
+    Op *op = ir_op(b, OP_CONST, NULL, 0, &t, 1, 0);
+    ir_set_attr(b->s, op, AT_VALUE, bits);
+    return op->result[0];
+}
+
+Value *ir_const_int(Builder *b, Type t, int64_t v) {
+    if (type_is_float(t)) return ir_const_float(b, t, (double)v);
+    return ir_const_bits(b, t, type_is_pointer(t) ? v : elem_wrap((Elem)t.elem, v));
+}
+
+Value *ir_const_float(Builder *b, Type t, double v) {
+    return ir_const_bits(b, t, (int64_t)elem_from_double((Elem)t.elem, v));
+}
+
+Value *ir_cmp(Builder *b, Pred p, Value *x, Value *y) {
+    Value *v = ir_binary(b, OP_CMP, x, y);
+    ir_set_attr(b->s, v->def, AT_PRED, p);
+    return v;
+}
+
+static Attr *attr_slot(Session *s, Op *op, AttrId id) {
+    for (int i = 0; i < op->nattrs; i++)
+        if (op->attr[i].id == id) return &op->attr[i];
+    Attr *all = arena_array(&s->arena, (size_t)op->nattrs + 1, sizeof *all);
+    if (op->nattrs) memcpy(all, op->attr, (size_t)op->nattrs * sizeof *all);
+    op->attr = all;
+    all[op->nattrs] = (Attr){.id = id};
+    return &all[op->nattrs++];
+}
+
+void ir_set_attr(Session *s, Op *op, AttrId id, int64_t v) { attr_slot(s, op, id)->i = v; }
+
+void ir_set_dims(Session *s, Op *op, AttrId id, const int *dims, int n) {
+    Attr *a = attr_slot(s, op, id);
+    a->ndims = (uint8_t)n;
+    for (int i = 0; i < n; i++) a->dims[i] = (uint8_t)dims[i];
+}
+
+static Value *mapped(Value *v, Value **map, uint32_t n) {
+    return v->id < n && map[v->id] ? map[v->id] : v;
+}
+
+static void note_copy(Value *from, Value *to, Value **map, uint32_t n) {
+    to->name = from->name;
+    to->layout = from->layout;
+    if (from->id < n) map[from->id] = to;
+}
+
+Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t n) {
+    Arena *a = &b->s->arena;
+    Value **operands = arena_array(a, (size_t)op->noperands, sizeof(Value *));
+    for (int i = 0; i < op->noperands; i++) operands[i] = mapped(op->operand[i].value, map, n);
+    Type *types = arena_array(a, (size_t)op->nresults, sizeof *types);
+    for (int i = 0; i < op->nresults; i++) types[i] = op->result[i]->type;
+    Span span = b->span;
+    b->span = op->span;
+    Op *copy = ir_op(b, op->code, operands, op->noperands, types, op->nresults, op->nregions);
+    copy->attr = arena_copy(a, op->attr, (size_t)op->nattrs * sizeof(Attr));
+    copy->nattrs = op->nattrs;
+    for (int r = 0; r < op->nregions; r++) {
+        Block *from = op->region[r], *to = copy->region[r];
+        for (int i = 0; i < from->nargs; i++)
+            note_copy(from->args[i], ir_block_arg(b->s, b->f, to, from->args[i]->type, NULL), map, n);
+        Builder inner = *b;
+        inner.block = to;
+        inner.before = NULL;
+        for (const Op *x = from->first; x; x = x->next) ir_clone(&inner, x, map, n);
+    }
+    for (int i = 0; i < op->nresults; i++) note_copy(op->result[i], copy->result[i], map, n);
+    b->span = span;
+    return copy;
+}

@@ -1,0 +1,221 @@
+/* ir.h: tile IR, what a kernel is between the front end and LLVM.
+ *
+ * SSA with structured regions. A Module holds kernels (Func); a Func holds one Block; a Block holds
+ * Ops in order; an Op has operands (uses of Values), results (Values), attributes and regions (each
+ * one Block with arguments, ended by a terminator). Every value is typed; tiles may carry a Layout
+ * once layouts are assigned. What an op means is ops.def's last column and, exactly, interp.c.
+ * Nothing here is freed: all nodes live in the session's arena. */
+#ifndef TILE_IR_IR_H
+#define TILE_IR_IR_H
+
+#include "base/session.h"
+#include "ir/layout.h"
+#include "ir/type.h"
+
+typedef enum OpCode {
+#define OP(id, text, operands, attrs, result, traits, doc) OP_##id,
+#include "ir/ops.def"
+#undef OP
+    OPS
+} OpCode;
+
+enum OpTraits { /* letters of ops.def */
+    TRAIT_P = 1, TRAIT_C = 2, TRAIT_E = 4, TRAIT_S = 8, TRAIT_R = 16, TRAIT_W = 32,
+    TRAIT_K = 64, TRAIT_T = 128, TRAIT_H = 256
+};
+typedef enum ResultRule {
+    RESULT_NONE, RESULT_ARG0, RESULT_ARG1, RESULT_ARG2, RESULT_BOOL0, RESULT_POINTEE0,
+    RESULT_GIVEN, RESULT_MANY
+} ResultRule;
+
+typedef enum AttrId {
+#define ATTR(id, text, kind, doc) AT_##id,
+#include "ir/attrs.def"
+#undef ATTR
+    ATTRS
+} AttrId;
+typedef enum AttrKind { ATTR_INT, ATTR_BITS, ATTR_WORD, ATTR_DIMS } AttrKind;
+
+typedef struct OpInfo {
+    const char *text, *operands, *attrs;
+    ResultRule result;
+    unsigned traits;
+    const char *doc;
+} OpInfo;
+extern const OpInfo op_info[OPS];
+typedef struct AttrInfo {
+    const char *text;
+    AttrKind kind;
+} AttrInfo;
+extern const AttrInfo attr_info[ATTRS];
+const char *const *attr_words(AttrId id); /* for ATTR_WORD: the names, NULL at the end */
+
+typedef enum Pred { PRED_EQ, PRED_NE, PRED_LT, PRED_LE, PRED_GT, PRED_GE } Pred;
+typedef enum MathFunc {
+#define MATH(id, text, doc) MATH_##id,
+#include "ir/math.def"
+#undef MATH
+    MATHS
+} MathFunc;
+typedef enum Precision { PRECISION_TF32, PRECISION_TF32X3, PRECISION_IEEE } Precision;
+typedef enum CacheMod { CACHE_NONE, CACHE_CA, CACHE_CG, CACHE_CS, CACHE_CV, CACHE_WB, CACHE_WT } CacheMod;
+typedef enum Evict { EVICT_NONE, EVICT_FIRST, EVICT_LAST } Evict;
+
+typedef struct Op Op;
+typedef struct Block Block;
+typedef struct Value Value;
+
+typedef struct Use { /* one operand of one op, linked into its value's list of uses */
+    Value *value;
+    Op *op;
+    struct Use *next, *prev;
+} Use;
+
+struct Value {
+    Type type;
+    const Layout *layout; /* NULL until assigned; always NULL for scalars */
+    const char *name;     /* hint for printing, or NULL */
+    Op *def;              /* NULL for block arguments and parameters */
+    Block *block;         /* for block arguments and parameters: whose */
+    int index;            /* which result or argument */
+    uint32_t id;          /* unique in its function: for side tables */
+    Use *uses;            /* in no particular order */
+};
+
+typedef struct Attr {
+    AttrId id;
+    int64_t i;               /* INT, WORD, BITS */
+    uint8_t dims[TILE_MAX_RANK]; /* DIMS */
+    uint8_t ndims;
+} Attr;
+
+struct Block {
+    Op *first, *last;
+    Op *parent; /* NULL for the body of a function */
+    Value **args;
+    int nargs;
+};
+
+struct Op {
+    OpCode code;
+    Span span;
+    Op *prev, *next;
+    Block *block; /* NULL once erased */
+    Use *operand; /* noperands of them, each with .op == this */
+    int noperands;
+    Value **result;
+    int nresults;
+    Attr *attr;
+    int nattrs;
+    Block **region;
+    int nregions;
+};
+
+typedef struct Param {
+    Value *value;     /* NULL when specialised away (`const_value` or None) */
+    const char *name;
+    Type type;
+    int divisible;    /* promised multiple: bytes for a pointer's address, value for an integer; 1: nothing */
+    bool is_one;      /* `:1`: the argument is promised to be 1 (value is a CONST op then) */
+    bool is_none;     /* a pointer given as None: stays in the list, ignored */
+    Span span;
+} Param;
+
+typedef struct ConstexprInfo { /* for the manifest */
+    const char *name;
+    const char *json; /* its value as JSON text */
+} ConstexprInfo;
+
+typedef struct Func {
+    struct Func *next;
+    const char *name;
+    Span span;
+    Param *param; /* source order, all non-constexpr parameters */
+    int nparams;
+    ConstexprInfo *constexpr_;
+    int nconstexprs;
+    const char *grid[3]; /* expressions; NULL when not stated */
+    int num_warps, num_stages;
+    Block *body;
+    uint32_t nvalues; /* ids below this are in use */
+    int64_t shared_bytes; /* set by placement; -1 before */
+    const char *target; /* set once compiled for one */
+} Func;
+
+typedef struct Module {
+    Session *session;
+    Func *funcs;
+    Source source; /* for spans; text may be NULL */
+} Module;
+
+/* ---- building ---- */
+typedef struct Builder {
+    Session *s;
+    Func *f;
+    Block *block; /* where new ops go */
+    Op *before;   /* new ops go before this one; NULL: at the end of block */
+    Span span;    /* given to new ops */
+} Builder;
+
+Module *ir_module(Session *s);
+Func *ir_func(Module *m, const char *name); /* appended, with an empty body */
+Value *ir_param(Session *s, Func *f, const Param *p); /* appends a parameter; its value is new */
+Block *ir_block(Session *s, Op *parent);
+Value *ir_block_arg(Session *s, Func *f, Block *b, Type t, const char *name);
+/* The general constructor: results' types are given; the op is inserted and returned. */
+Op *ir_op(Builder *b, OpCode code, Value *const *operands, int noperands, const Type *results,
+          int nresults, int nregions);
+/* One result; its type by the op's result rule (not for GIVEN and MANY). */
+Value *ir_op1(Builder *b, OpCode code, Value *const *operands, int noperands);
+Value *ir_unary(Builder *b, OpCode code, Value *x);
+Value *ir_binary(Builder *b, OpCode code, Value *x, Value *y);
+Value *ir_given(Builder *b, OpCode code, Value *x, Type result); /* SPLAT BROADCAST RESHAPE CAST… */
+Value *ir_const_bits(Builder *b, Type t, int64_t bits); /* see ATTR kind BITS */
+Value *ir_const_int(Builder *b, Type t, int64_t v);     /* t integer, pointer (v = 0) or float (exact) */
+Value *ir_const_float(Builder *b, Type t, double v);    /* t float; rounded to nearest even */
+Value *ir_cmp(Builder *b, Pred p, Value *x, Value *y);
+void ir_set_attr(Session *s, Op *op, AttrId id, int64_t v);
+void ir_set_dims(Session *s, Op *op, AttrId id, const int *dims, int n);
+const Attr *ir_attr(const Op *op, AttrId id); /* NULL when absent */
+int64_t ir_attr_int(const Op *op, AttrId id, int64_t absent);
+
+/* ---- changing ---- */
+void ir_set_operand(Op *op, int i, Value *v);
+void ir_replace_uses(Value *old, Value *with); /* every use of old becomes a use of with */
+void ir_erase(Op *op);                         /* unlinks op and its regions; results must be unused */
+void ir_move_before(Op *op, Op *where);
+void ir_append(Block *b, Op *op);              /* op must be unlinked or is moved */
+bool ir_has_uses(const Value *v);
+bool ir_inside(const Op *op, const Op *ancestor); /* op lies in a region of ancestor */
+/* Calls fn for every op, outer before inner, in order. fn may erase the op it is given. */
+void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx);
+/* A copy of op (regions included) at the builder's place; map[id of value] gives replacements for
+ * operands and is extended with the copies' results. map has map_size entries, NULL: itself. */
+Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t map_size);
+static inline Value *ir_operand(const Op *op, int i) {
+    return i < op->noperands ? op->operand[i].value : NULL;
+}
+static inline bool op_is(const Value *v, OpCode c) { return v->def && v->def->code == c; }
+static inline unsigned op_traits(const Op *op) { return op_info[op->code].traits; }
+/* No effect beyond its results (structured ops: nothing inside has one either). */
+bool ir_is_pure(const Op *op);
+/* Value of a CONST of integer type, through splat and broadcast. */
+bool ir_int_constant(const Value *v, int64_t *out);
+
+/* ---- text ---- */
+void ir_print(const Module *m, Buf *out);       /* the whole module; ir_parse reads it back */
+void ir_print_func(Session *s, const Func *f, Buf *out);
+/* Reads tile IR. NULL after diagnostics. Keeps `source` lines if the text carries them. */
+Module *ir_parse(Session *s, const char *text, size_t len);
+/* NULL when sound; else one sentence, in the session's arena, with the op's span in *where. */
+const char *ir_verify(Session *s, const Func *f, Span *where);
+
+/* ---- numbers ---- */
+/* Element bits <-> double, for every float element type. Rounds to nearest even, as the GPU's
+ * conversions do; fp8e4nv saturates (satfinite), as its hardware conversion does. */
+double elem_to_double(Elem e, uint64_t bits);
+uint64_t elem_from_double(Elem e, double v);
+/* Wraps v to the element type: sign- or zero-extended to 64 bits. */
+int64_t elem_wrap(Elem e, int64_t v);
+
+#endif

@@ -1,0 +1,20 @@
+/* mma.c: the table of matrix instructions (see mma.h). */
+#include "ir/mma.h"
+
+static const MmaInfo mma_table[] = {
+#define MMA(id, sm, a, b, c, k, pack, ra, rb, rc, text)                                            \
+    {sm, EL_##a, EL_##b, EL_##c, k, pack, ra, rb, rc, text},
+#include "ir/mma.def"
+#undef MMA
+};
+
+const MmaInfo *mma_find(Elem a, Elem b, Elem c, int sm) {
+    for (size_t i = 0; i < sizeof mma_table / sizeof *mma_table; i++) {
+        const MmaInfo *m = &mma_table[i];
+        if (m->a == a && m->b == b && m->c == c && m->sm <= sm) return m;
+    }
+    return NULL;
+}
+
+const MmaInfo *mma_row(int row) { return &mma_table[row]; }
+int mma_index(const MmaInfo *m) { return (int)(m - mma_table); }

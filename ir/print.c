@@ -1,0 +1,244 @@
+/* print.c: tile IR -> text that ir_parse reads back to the same text, byte for byte.
+ *
+ * Every value's printed name is unique in its function: its hint, or hint.N, or a running number.
+ * Printing what was parsed meets the same names in the same order, so they come out again. */
+#include "ir/ir.h"
+#include "ir/names.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct Printer {
+    Session *s;
+    Buf *out;
+    const Func *f;
+    const char **name; /* by value id */
+    NameMap taken;
+    int unnamed;
+    VEC(const Layout *) layouts;
+} Printer;
+
+static bool plain_name(const char *s) {
+    if (!*s || isdigit((unsigned char)*s)) return false;
+    for (; *s; s++)
+        if (!isalnum((unsigned char)*s) && *s != '_' && *s != '.') return false;
+    return true;
+}
+
+static void print_name(Buf *out, char sigil, const char *s) {
+    if (sigil) buf_putc(out, sigil);
+    if (plain_name(s) || (isdigit((unsigned char)*s) && sigil == '%')) buf_puts(out, s);
+    else buf_quote(out, s, strlen(s));
+}
+
+static const char *value_name(Printer *p, const Value *v) {
+    if (v->id < p->f->nvalues && p->name[v->id]) return p->name[v->id];
+    Arena *a = &p->s->arena;
+    const char *name;
+    if (!v->name || !v->name[0] || isdigit((unsigned char)v->name[0])) {
+        name = arena_printf(a, "%d", p->unnamed++);
+    } else {
+        const char *hint = intern(&p->s->names, v->name, strlen(v->name));
+        name = hint;
+        struct NameSlot *slot = names_at(&p->taken, hint);
+        while (slot->count) { /* taken: try hint.1, hint.2 … from where the last search ended */
+            int n = slot->count++;
+            const char *t = arena_printf(a, "%s.%d", hint, n);
+            name = intern(&p->s->names, t, strlen(t));
+            if (!names_at(&p->taken, name)->count) break;
+            slot = names_at(&p->taken, hint);
+        }
+        names_at(&p->taken, name)->count = 1;
+    }
+    return p->name[v->id] = name;
+}
+
+static int layout_number(Printer *p, const Layout *l) {
+    for (int i = 0; i < p->layouts.n; i++)
+        if (p->layouts.at[i] == l || memcmp(p->layouts.at[i], l, sizeof *l) == 0) return i;
+    vec_push(&p->s->arena, &p->layouts, l);
+    return p->layouts.n - 1;
+}
+
+static void print_type(Printer *p, const Value *v) {
+    type_print(p->out, v->type);
+    if (v->layout) buf_printf(p->out, "@L%d", layout_number(p, v->layout));
+}
+
+static void print_def(Printer *p, const Value *v) {
+    print_name(p->out, '%', value_name(p, v));
+    buf_puts(p->out, ": ");
+    print_type(p, v);
+}
+
+static void print_span(Buf *out, Span span) {
+    if (!span.line) return;
+    buf_printf(out, " @%u:%u-", span.line, span.col);
+    if (span.end == SPAN_TO_LINE_END) buf_putc(out, '*');
+    else buf_printf(out, "%u", span.end);
+}
+
+static void print_bits(Buf *out, Type t, int64_t bits) {
+    if (!type_is_float(t)) {
+        if (!type_is_pointer(t) && elem_info[t.elem].class_ == ELEM_U)
+            buf_printf(out, "%llu", (unsigned long long)bits);
+        else
+            buf_printf(out, "%lld", (long long)bits);
+        return;
+    }
+    double d = elem_to_double((Elem)t.elem, (uint64_t)bits);
+    if (isnan(d)) buf_printf(out, "nan(0x%llx)", (unsigned long long)bits);
+    else if (isinf(d)) buf_puts(out, d < 0 ? "-inf" : "inf");
+    else buf_printf(out, "%a", d);
+}
+
+static void print_attr(Buf *out, const Op *op, const Attr *a) {
+    buf_printf(out, " %s=", attr_info[a->id].text);
+    switch (attr_info[a->id].kind) {
+    case ATTR_INT: buf_printf(out, "%lld", (long long)a->i); break;
+    case ATTR_BITS: print_bits(out, op->result[0]->type, a->i); break;
+    case ATTR_WORD: buf_puts(out, attr_words(a->id)[a->i]); break;
+    case ATTR_DIMS:
+        for (int i = 0; i < a->ndims; i++) buf_printf(out, "%s%d", i ? "," : "[", a->dims[i]);
+        buf_puts(out, a->ndims ? "]" : "[]");
+        break;
+    }
+}
+
+static void print_block(Printer *p, const Block *b, int depth);
+
+static void print_op(Printer *p, const Op *op, int depth) {
+    Buf *out = p->out;
+    buf_printf(out, "%*s", 2 * depth, "");
+    for (int i = 0; i < op->nresults; i++) {
+        if (i) buf_puts(out, ", ");
+        print_def(p, op->result[i]);
+    }
+    if (op->nresults) buf_puts(out, " = ");
+    buf_puts(out, op_info[op->code].text);
+    for (int i = 0; i < op->noperands; i++) {
+        buf_puts(out, i ? ", " : " ");
+        print_name(out, '%', value_name(p, op->operand[i].value));
+    }
+    for (int i = 0; i < op->nattrs; i++) print_attr(out, op, &op->attr[i]);
+    print_span(out, op->span);
+    for (int r = 0; r < op->nregions; r++) {
+        buf_puts(out, " {");
+        const Block *b = op->region[r];
+        if (b->nargs) {
+            buf_puts(out, " (");
+            for (int i = 0; i < b->nargs; i++) {
+                if (i) buf_puts(out, ", ");
+                print_def(p, b->args[i]);
+            }
+            buf_putc(out, ')');
+        }
+        buf_putc(out, '\n');
+        print_block(p, b, depth + 1);
+        buf_printf(out, "%*s}", 2 * depth, "");
+    }
+    buf_putc(out, '\n');
+}
+
+static void print_block(Printer *p, const Block *b, int depth) {
+    for (const Op *op = b->first; op; op = op->next) print_op(p, op, depth);
+}
+
+static void collect_layouts(Printer *p, const Block *b) {
+    for (int i = 0; i < b->nargs; i++)
+        if (b->args[i]->layout) layout_number(p, b->args[i]->layout);
+    for (const Op *op = b->first; op; op = op->next) {
+        for (int i = 0; i < op->nresults; i++)
+            if (op->result[i]->layout) layout_number(p, op->result[i]->layout);
+        for (int r = 0; r < op->nregions; r++) collect_layouts(p, op->region[r]);
+    }
+}
+
+static void print_layout(Buf *out, const Layout *l) {
+    static const char *const part[IN_DIMS] = {"reg", "lane", "warp", "block"};
+    for (int in = 0; in < IN_DIMS; in++) {
+        buf_printf(out, " %s=[", part[in]);
+        for (int i = 0; i < l->bits[in]; i++) buf_printf(out, "%s%u", i ? "," : "", l->basis[in][i]);
+        buf_putc(out, ']');
+    }
+    buf_printf(out, " out=%d\n", l->out);
+}
+
+static void print_header(Printer *p, const Func *f) {
+    Buf *out = p->out;
+    buf_puts(out, "kernel ");
+    print_name(out, '@', f->name);
+    buf_putc(out, '(');
+    for (int i = 0; i < f->nparams; i++) {
+        const Param *a = &f->param[i];
+        if (i) buf_puts(out, ", ");
+        if (a->value) {
+            p->name[a->value->id] = intern(&p->s->names, a->name, strlen(a->name));
+            names_at(&p->taken, p->name[a->value->id])->count = 1;
+        }
+        print_name(out, a->value ? '%' : 0, a->name);
+        buf_puts(out, ": ");
+        type_print(out, a->type);
+        if (a->divisible > 1) buf_printf(out, " divisible=%d", a->divisible);
+        if (a->is_one) buf_puts(out, " one");
+        if (a->is_none) buf_puts(out, " none");
+        print_span(out, a->span);
+    }
+    buf_printf(out, ") num_warps=%d num_stages=%d", f->num_warps, f->num_stages);
+    for (int i = 0; i < 3; i++)
+        if (f->grid[i]) {
+            buf_puts(out, " grid=");
+            buf_quote(out, f->grid[i], strlen(f->grid[i]));
+        }
+    for (int i = 0; i < f->nconstexprs; i++) {
+        buf_puts(out, " constexpr ");
+        print_name(out, 0, f->constexpr_[i].name);
+        buf_putc(out, '=');
+        buf_quote(out, f->constexpr_[i].json, strlen(f->constexpr_[i].json));
+    }
+    if (f->shared_bytes >= 0) buf_printf(out, " shared=%lld", (long long)f->shared_bytes);
+    if (f->target) {
+        buf_puts(out, " target=");
+        buf_quote(out, f->target, strlen(f->target));
+    }
+    print_span(out, f->span);
+    buf_puts(out, " {\n");
+}
+
+static void print_func(Session *s, const Func *f, Buf *out) {
+    Printer p = {.s = s, .out = out, .f = f, .taken = {.arena = &s->arena}};
+    p.name = arena_array(&s->arena, f->nvalues, sizeof *p.name);
+    print_header(&p, f);
+    collect_layouts(&p, f->body);
+    for (int i = 0; i < p.layouts.n; i++) {
+        buf_printf(out, "  layout @L%d", i);
+        print_layout(out, p.layouts.at[i]);
+    }
+    print_block(&p, f->body, 1);
+    buf_puts(out, "}\n");
+}
+
+void ir_print_func(Session *s, const Func *f, Buf *out) { print_func(s, f, out); }
+
+void ir_print(const Module *m, Buf *out) {
+    for (const Func *f = m->funcs; f; f = f->next) {
+        if (f != m->funcs) buf_putc(out, '\n');
+        print_func(m->session, f, out);
+    }
+    const Source *src = &m->source;
+    if (!src->text) return;
+    buf_puts(out, "\nsource ");
+    buf_quote(out, src->name ? src->name : "", strlen(src->name ? src->name : ""));
+    buf_puts(out, " {\n");
+    const char *p = src->text, *end = src->text + src->len;
+    while (p < end) {
+        const char *stop = memchr(p, '\n', (size_t)(end - p));
+        stop = stop ? stop + 1 : end;
+        buf_puts(out, "  ");
+        buf_quote(out, p, (size_t)(stop - p));
+        buf_putc(out, '\n');
+        p = stop;
+    }
+    buf_puts(out, "}\n");
+}

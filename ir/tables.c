@@ -1,0 +1,69 @@
+/* tables.c: ops.def, attrs.def and math.def expanded into tables, and the readers of an attribute.
+ * Everything that must know "which operations are there" reads op_info. */
+#include "ir/ir.h"
+
+#define P TRAIT_P
+#define C TRAIT_C
+#define E TRAIT_E
+#define S TRAIT_S
+#define R TRAIT_R
+#define W TRAIT_W
+#define K TRAIT_K
+#define T TRAIT_T
+#define H TRAIT_H
+const OpInfo op_info[OPS] = {
+#define OP(id, text, operands, attrs, result, traits, doc)                                         \
+    [OP_##id] = {text, operands, attrs, RESULT_##result, traits, doc},
+#include "ir/ops.def"
+#undef OP
+};
+#undef P
+#undef C
+#undef E
+#undef S
+#undef R
+#undef W
+#undef K
+#undef T
+#undef H
+
+static const char *const pred_words[] = {"eq", "ne", "lt", "le", "gt", "ge", NULL};
+static const char *const func_words[] = {
+#define MATH(id, text, doc) text,
+#include "ir/math.def"
+#undef MATH
+    NULL};
+static const char *const cache_words[] = {"none", "ca", "cg", "cs", "cv", "wb", "wt", NULL};
+static const char *const evict_words[] = {"none", "first", "last", NULL};
+static const char *const precision_words[] = {"tf32", "tf32x3", "ieee", NULL};
+
+static const char *const mma_words[] = {
+#define MMA(id, sm, a, b, c, k, pack, ra, rb, rc, text) #id,
+#include "ir/mma.def"
+#undef MMA
+    NULL};
+
+static const char *const *const words_of[ATTRS] = {
+    [AT_PRED] = pred_words,   [AT_FUNC] = func_words,           [AT_CACHE] = cache_words,
+    [AT_EVICT] = evict_words, [AT_PRECISION] = precision_words,
+    [AT_MMA] = mma_words,
+};
+
+const AttrInfo attr_info[ATTRS] = {
+#define ATTR(id, text, kind, doc) [AT_##id] = {text, ATTR_##kind},
+#include "ir/attrs.def"
+#undef ATTR
+};
+
+const char *const *attr_words(AttrId id) { return words_of[id]; }
+
+const Attr *ir_attr(const Op *op, AttrId id) {
+    for (int i = 0; i < op->nattrs; i++)
+        if (op->attr[i].id == id) return &op->attr[i];
+    return NULL;
+}
+
+int64_t ir_attr_int(const Op *op, AttrId id, int64_t absent) {
+    const Attr *a = ir_attr(op, id);
+    return a ? a->i : absent;
+}

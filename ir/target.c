@@ -1,0 +1,17 @@
+/* target.c: the table of targets (see target.h). */
+#include "ir/target.h"
+
+#include <string.h>
+
+const Target target_table[] = {
+#define TARGET(id, name, sm, ptx, shared, fp8) {name, sm, ptx, shared, fp8},
+#include "ir/target.def"
+#undef TARGET
+};
+const int target_count = (int)(sizeof target_table / sizeof *target_table);
+
+const Target *target_find(const char *name) {
+    for (int i = 0; i < target_count; i++)
+        if (strcmp(target_table[i].name, name) == 0) return &target_table[i];
+    return NULL;
+}

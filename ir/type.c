@@ -1,0 +1,116 @@
+/* type.c: building, comparing and printing types (see type.h). */
+#include "ir/type.h"
+
+#include <string.h>
+
+const ElemInfo elem_info[ELEMS] = {
+#define ELEM(id, text, triton, bits, bytes, class_)                                                \
+    [EL_##id] = {text, triton, bits, bytes, ELEM_##class_},
+#include "ir/elem.def"
+#undef ELEM
+};
+
+Type type_scalar(Elem e) { return (Type){.elem = (uint8_t)e}; }
+
+Type type_tile(Elem e, int rank, const int64_t *dims) {
+    Type t = {.elem = (uint8_t)e, .rank = (uint8_t)rank};
+    for (int i = 0; i < rank; i++)
+        while (((int64_t)1 << t.log2[i]) < dims[i]) t.log2[i]++;
+    return t;
+}
+
+Type type_pointer_to(Type t) {
+    t.depth++;
+    return t;
+}
+
+Type type_pointee(Type t) {
+    t.depth--;
+    return t;
+}
+
+Type type_with_elem(Type t, Elem e) {
+    t.elem = (uint8_t)e;
+    t.depth = 0;
+    return t;
+}
+
+Type type_with_shape(Type t, Type shape_of) {
+    t.rank = shape_of.rank;
+    memcpy(t.log2, shape_of.log2, sizeof t.log2);
+    return t;
+}
+
+Type type_element(Type t) { return (Type){.elem = t.elem, .depth = t.depth}; }
+
+bool type_same_shape(Type a, Type b) {
+    return a.rank == b.rank && memcmp(a.log2, b.log2, sizeof a.log2) == 0;
+}
+
+bool type_equal(Type a, Type b) { return memcmp(&a, &b, sizeof a) == 0; }
+
+int type_log2_numel(Type t) {
+    int n = 0;
+    for (int i = 0; i < t.rank; i++) n += t.log2[i];
+    return n;
+}
+
+int64_t type_numel(Type t) { return (int64_t)1 << type_log2_numel(t); }
+int type_elem_bits(Type t) { return t.depth ? 64 : elem_info[t.elem].bits; }
+int type_elem_bytes(Type t) { return t.depth ? 8 : elem_info[t.elem].bytes; }
+
+void type_print(Buf *b, Type t) {
+    if (t.shared) buf_puts(b, "shared<");
+    for (int i = 0; i < t.depth; i++) buf_puts(b, "ptr<");
+    buf_puts(b, elem_info[t.elem].text);
+    for (int i = 0; i < t.depth; i++) buf_putc(b, '>');
+    if (t.rank) {
+        for (int i = 0; i < t.rank; i++)
+            buf_printf(b, "%s%lld", i ? "," : "[", (long long)type_dim(t, i));
+        buf_putc(b, ']');
+    }
+    if (t.shared) buf_putc(b, '>');
+}
+
+char *type_text(Arena *a, Type t) {
+    Buf b = buf_new(a);
+    type_print(&b, t);
+    return b.data;
+}
+
+char *type_user_text(Arena *a, Type t) {
+    Buf b = buf_new(a);
+    for (int i = 0; i < t.depth; i++) buf_putc(&b, '*');
+    buf_puts(&b, elem_info[t.elem].triton);
+    if (t.rank) {
+        for (int i = 0; i < t.rank; i++)
+            buf_printf(&b, "%s%lld", i ? ", " : "[", (long long)type_dim(t, i));
+        buf_putc(&b, ']');
+    }
+    return b.data;
+}
+
+static const struct {
+    const char *name;
+    Elem elem;
+} aliases[] = {
+    {"float16", EL_F16},       {"bfloat16", EL_BF16},     {"float32", EL_F32},
+    {"float64", EL_F64},       {"float8e4nv", EL_F8E4M3}, {"float8e5", EL_F8E5M2},
+    {"u1", EL_I1},             {"bool", EL_I1},
+};
+
+bool elem_from_name(const char *name, size_t n, Elem *out) {
+    for (int e = 0; e < ELEMS; e++)
+        for (int k = 0; k < 2; k++) {
+            const char *s = k ? elem_info[e].triton : elem_info[e].text;
+            if (strlen(s) == n && memcmp(s, name, n) == 0) return *out = (Elem)e, true;
+        }
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
+        if (strlen(aliases[i].name) == n && memcmp(aliases[i].name, name, n) == 0)
+            return *out = aliases[i].elem, true;
+    return false;
+}
+
+const char *elem_signature_name(Elem e) {
+    return elem_info[e].class_ == ELEM_F ? elem_info[e].triton : elem_info[e].text;
+}

@@ -1,0 +1,81 @@
+/* type.h: the type of a value: an element, perhaps behind pointers, in a tile of a static shape.
+ *
+ * A Type is a small plain value; two types are equal when type_equal says so. Every dimension is a
+ * power of two, so shapes are kept as logarithms. Rank 0 is a scalar. A shared type is a buffer in
+ * shared memory (`shared<f16[128,64]>`), which is not a tile of values but a place for one. */
+#ifndef TILE_IR_TYPE_H
+#define TILE_IR_TYPE_H
+
+#include "base/text.h"
+
+typedef enum Elem {
+#define ELEM(id, text, triton, bits, bytes, class_) EL_##id,
+#include "ir/elem.def"
+#undef ELEM
+    ELEMS
+} Elem;
+
+typedef enum ElemClass { ELEM_B, ELEM_I, ELEM_U, ELEM_F } ElemClass;
+
+typedef struct ElemInfo {
+    const char *text;   /* as tile IR writes it: f16 */
+    const char *triton; /* as Triton's language writes it: fp16 */
+    int bits;           /* significant bits of a value */
+    int bytes;          /* size in memory */
+    ElemClass class_;
+} ElemInfo;
+extern const ElemInfo elem_info[ELEMS];
+
+enum {
+    TILE_MAX_RANK = 20,  /* a tile of 2^20 elements cut into twos */
+    TILE_MAX_LOG2 = 20,  /* log2 of the most elements in a tile */
+    POINTER_MAX_DEPTH = 3
+};
+
+typedef struct Type {
+    uint8_t elem;  /* Elem; for a pointer, what lies behind all its levels */
+    uint8_t depth; /* levels of pointer: 0 a plain element, 1 ptr<f16>, 2 ptr<ptr<f16>> */
+    uint8_t shared; /* 1: a shared-memory buffer of this tile */
+    uint8_t rank;
+    uint8_t log2[TILE_MAX_RANK]; /* log2 of each dimension, outermost first; 0 beyond rank */
+} Type;
+
+Type type_scalar(Elem e);
+Type type_tile(Elem e, int rank, const int64_t *dims); /* dims: powers of two, checked by caller */
+Type type_pointer_to(Type t);                          /* same shape, one pointer level more */
+Type type_pointee(Type t);                             /* same shape, one level less; needs depth */
+Type type_with_elem(Type t, Elem e);                   /* same shape, plain element e */
+Type type_with_shape(Type t, Type shape_of);           /* element of t, shape of the other */
+Type type_element(Type t);                             /* t as a scalar */
+bool type_equal(Type a, Type b);
+bool type_same_shape(Type a, Type b);
+static inline bool type_is_pointer(Type t) { return t.depth > 0; }
+static inline bool type_is_tile(Type t) { return t.rank > 0; }
+static inline int64_t type_dim(Type t, int i) { return (int64_t)1 << t.log2[i]; }
+int type_log2_numel(Type t);
+int64_t type_numel(Type t);
+int type_elem_bits(Type t);  /* 64 for pointers; 1 for int1 */
+int type_elem_bytes(Type t); /* bytes in memory: 8 for pointers, 1 for int1 */
+static inline bool type_is_float(Type t) {
+    return !t.depth && elem_info[t.elem].class_ == ELEM_F;
+}
+static inline bool type_is_bool(Type t) { return !t.depth && t.elem == EL_I1; }
+static inline bool type_is_int(Type t) { /* int1 is an integer too, as in Triton */
+    return !t.depth && elem_info[t.elem].class_ != ELEM_F;
+}
+static inline bool type_is_signed(Type t) {
+    return !t.depth && elem_info[t.elem].class_ == ELEM_I;
+}
+
+/* "f16[128,64]", "ptr<f16>[128,64]", "i32", "shared<f16[128,64]>": tile IR's notation. */
+void type_print(Buf *b, Type t);
+char *type_text(Arena *a, Type t);
+/* "fp16[128, 64]", "*fp16[128, 64]", "int32": for messages to the writer of a kernel. */
+char *type_user_text(Arena *a, Type t);
+/* Finds an element by its tile IR or Triton name (both spellings, and the aliases float16,
+ * bfloat16, float32, float64, float8e4nv, float8e5, i1…u64). */
+bool elem_from_name(const char *name, size_t n, Elem *out);
+/* Element as signatures and manifests write it: i1 i8 … u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5. */
+const char *elem_signature_name(Elem e);
+
+#endif

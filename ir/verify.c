@@ -1,0 +1,402 @@
+/* verify.c: is this function sound tile IR?
+ *
+ * Operand letters, attributes, traits and result rules come from ops.def; only results that are
+ * GIVEN and structured operations have rules of their own here. A value must be defined before its
+ * use, in the same block or one around it. */
+#include "ir/ir.h"
+
+#include <string.h>
+
+typedef struct Verifier {
+    Session *s;
+    const Func *f;
+    uint8_t *visible; /* by value id: defined before this point, in a block that encloses it */
+    bool laid_out;    /* some tile has a layout: then all must */
+    const char *error;
+    Span where;
+} Verifier;
+
+static void bad(Verifier *v, const Op *op, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void bad(Verifier *v, const Op *op, const char *fmt, ...) {
+    if (v->error) return;
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(&v->s->arena, fmt, ap);
+    va_end(ap);
+    v->error = op ? arena_printf(&v->s->arena, "%s: %s", op_info[op->code].text, text) : text;
+    if (op) v->where = op->span;
+}
+
+static bool letter_fits(char letter, Type t) {
+    if (letter == 'm') return t.shared;
+    if (letter == 'd') return true;
+    if (t.shared) return false;
+    switch (letter) {
+    case 't': return true;
+    case 'n': return !t.depth;
+    case 'i': return type_is_int(t);
+    case 'f': return type_is_float(t);
+    case 'b': return type_is_bool(t);
+    case 'p': return t.depth > 0;
+    case 's': return t.rank == 0 && type_is_int(t) && !type_is_bool(t);
+    }
+    return false;
+}
+
+static void check_operands(Verifier *v, const Op *op) {
+    const char *spec = op_info[op->code].operands;
+    int i = 0;
+    for (; *spec; spec++) {
+        bool optional = spec[1] == '?', many = spec[1] == '*';
+        do {
+            if (i == op->noperands) {
+                if (!optional && !many) bad(v, op, "too few operands");
+                break;
+            }
+            if (!letter_fits(*spec, op->operand[i].value->type)) {
+                bad(v, op, "operand %d has the wrong kind: %s", i,
+                    type_text(&v->s->arena, op->operand[i].value->type));
+                return;
+            }
+            i++;
+        } while (many);
+        if (optional || many) spec++;
+    }
+    if (i != op->noperands) bad(v, op, "too many operands");
+}
+
+static void check_attrs(Verifier *v, const Op *op) {
+    int known = 0;
+    for (const char *a = op_info[op->code].attrs; *a;) {
+        size_t n = strcspn(a, " ?");
+        const Attr *found = NULL;
+        for (int i = 0; i < op->nattrs; i++) {
+            const char *name = attr_info[op->attr[i].id].text;
+            if (strlen(name) == n && memcmp(name, a, n) == 0) found = &op->attr[i];
+        }
+        if (found) known++;
+        else if (a[n] != '?') bad(v, op, "attribute '%.*s' is missing", (int)n, a);
+        a += n;
+        a += strspn(a, " ?");
+    }
+    if (known != op->nattrs) bad(v, op, "an attribute does not belong here");
+}
+
+static Type arg_type(const Op *op, int i) { return op->operand[i].value->type; }
+
+static void check_traits(Verifier *v, const Op *op) {
+    unsigned traits = op_traits(op);
+    for (int i = 1; i < op->noperands; i++) {
+        if ((traits & TRAIT_S) && !type_equal(arg_type(op, i), arg_type(op, 0)))
+            bad(v, op, "operands 0 and %d differ in type: %s and %s", i,
+                type_text(&v->s->arena, arg_type(op, 0)), type_text(&v->s->arena, arg_type(op, i)));
+        if ((traits & TRAIT_E) && !type_same_shape(arg_type(op, i), arg_type(op, 0)))
+            bad(v, op, "operands 0 and %d differ in shape: %s and %s", i,
+                type_text(&v->s->arena, arg_type(op, 0)), type_text(&v->s->arena, arg_type(op, i)));
+    }
+    /* Elementwise ops are lane by lane: one layout throughout. */
+    if ((traits & TRAIT_E) && v->laid_out) {
+        const Layout *first = op->noperands ? op->operand[0].value->layout : NULL;
+        for (int i = 1; i < op->noperands; i++) {
+            const Layout *l = op->operand[i].value->layout;
+            if (l != first && (!l || !first || memcmp(l, first, sizeof *l) != 0))
+                bad(v, op, "operands 0 and %d have different layouts", i);
+        }
+        for (int i = 0; i < op->nresults; i++) {
+            const Layout *l = op->result[i]->layout;
+            if (l != first && (!l || !first || memcmp(l, first, sizeof *l) != 0))
+                bad(v, op, "the result's layout differs from the operands'");
+        }
+    }
+}
+
+static void check_results(Verifier *v, const Op *op) {
+    ResultRule rule = op_info[op->code].result;
+    if (rule == RESULT_MANY) return;
+    if (op->nresults != (rule != RESULT_NONE)) {
+        bad(v, op, "expected %d result(s), not %d", rule != RESULT_NONE, op->nresults);
+        return;
+    }
+    if (rule == RESULT_NONE || rule == RESULT_GIVEN || v->error) return;
+    Type want = arg_type(op, rule == RESULT_ARG1 ? 1 : rule == RESULT_ARG2 ? 2 : 0);
+    if (rule == RESULT_BOOL0) want = type_with_elem(want, EL_I1);
+    if (rule == RESULT_POINTEE0) want = type_pointee(want);
+    if (!type_equal(op->result[0]->type, want))
+        bad(v, op, "the result is %s and should be %s",
+            type_text(&v->s->arena, op->result[0]->type), type_text(&v->s->arena, want));
+}
+
+/* ---- rules of single operations ---- */
+
+static void check_shape_op(Verifier *v, const Op *op) {
+    Type r = op->result[0]->type, x = op->noperands ? arg_type(op, 0) : r;
+    bool same_elem = r.elem == x.elem && r.depth == x.depth && r.shared == x.shared;
+    switch (op->code) {
+    case OP_ARANGE: {
+        int64_t start = ir_attr_int(op, AT_START, 0), end = ir_attr_int(op, AT_END, 0);
+        if (!type_equal(r, type_tile(EL_I32, 1, (int64_t[]){type_numel(r)})) ||
+            start < INT32_MIN || end > INT32_MAX || end - start != type_numel(r))
+            bad(v, op, "the result must be i32[end - start]");
+        break;
+    }
+    case OP_PROGRAM_ID:
+    case OP_NUM_PROGRAMS:
+        if (!type_equal(r, type_scalar(EL_I32))) bad(v, op, "the result must be i32");
+        if ((uint64_t)ir_attr_int(op, AT_AXIS, 0) > 2) bad(v, op, "axis must be 0, 1 or 2");
+        break;
+    case OP_CONST:
+        if (type_is_pointer(r) && ir_attr_int(op, AT_VALUE, 0)) bad(v, op, "a constant pointer is 0");
+        if (r.shared) bad(v, op, "a shared buffer is no constant");
+        break;
+    case OP_SPLAT:
+        if (!same_elem || x.rank || !r.rank) bad(v, op, "takes a scalar to a tile of its type");
+        break;
+    case OP_BROADCAST:
+        if (!same_elem || x.rank != r.rank) bad(v, op, "keeps element type and rank");
+        for (int i = 0; i < x.rank && i < r.rank; i++)
+            if (x.log2[i] != r.log2[i] && x.log2[i]) bad(v, op, "only dimensions of size 1 repeat");
+        break;
+    case OP_RESHAPE:
+        if (!same_elem || type_log2_numel(x) != type_log2_numel(r))
+            bad(v, op, "keeps element type and number of elements");
+        break;
+    case OP_TRANS: {
+        const Attr *order = ir_attr(op, AT_ORDER);
+        unsigned seen = 0;
+        if (!same_elem || x.rank != r.rank || !order || order->ndims != x.rank) {
+            bad(v, op, "needs one order entry per dimension");
+            break;
+        }
+        for (int i = 0; i < r.rank; i++) {
+            int d = order->dims[i];
+            if (d >= x.rank || (seen >> d & 1) || r.log2[i] != x.log2[d])
+                bad(v, op, "order is no permutation that gives this shape");
+            seen |= 1u << d;
+        }
+        break;
+    }
+    case OP_CAST:
+        if (!type_same_shape(x, r)) bad(v, op, "keeps the shape");
+        if ((x.depth && !r.depth && r.elem != EL_I64 && r.elem != EL_U64) ||
+            (r.depth && !x.depth && x.elem != EL_I64 && x.elem != EL_U64))
+            bad(v, op, "pointers convert to and from 64-bit integers only");
+        break;
+    case OP_BITCAST:
+        if (!type_same_shape(x, r) || type_elem_bits(x) != type_elem_bits(r))
+            bad(v, op, "keeps the shape and the size of an element");
+        break;
+    case OP_SHARED_ALLOC:
+        if (!r.shared) bad(v, op, "the result must be a shared buffer");
+        break;
+    case OP_SHARED_LOAD: {
+        Type t = x;
+        t.shared = 0;
+        if (!type_equal(t, r)) bad(v, op, "the result must be the buffer's tile");
+        break;
+    }
+    default: break;
+    }
+}
+
+static void check_memory_op(Verifier *v, const Op *op) {
+    Type p = arg_type(op, 0);
+    if (op->code == OP_SHARED_STORE) {
+        Type t = arg_type(op, 1);
+        t.shared = 0;
+        if (!type_equal(t, p)) bad(v, op, "tile and buffer differ");
+        return;
+    }
+    Type value = type_pointee(p);
+    if (op->code == OP_STORE && !type_equal(arg_type(op, 1), value))
+        bad(v, op, "the value must be %s", type_text(&v->s->arena, value));
+    if (op->code == OP_LOAD && op->noperands == 3 && !type_equal(arg_type(op, 2), value))
+        bad(v, op, "the other value must be %s", type_text(&v->s->arena, value));
+}
+
+static void check_dot(Verifier *v, const Op *op) {
+    Type a = arg_type(op, 0), b = arg_type(op, 1), c = arg_type(op, 2);
+    int r = c.rank;
+    if (r < 2 || a.rank != r || b.rank != r || a.log2[r - 1] != b.log2[r - 2] ||
+        a.log2[r - 2] != c.log2[r - 2] || b.log2[r - 1] != c.log2[r - 1])
+        bad(v, op, "shapes do not fit: %s, %s, %s", type_text(&v->s->arena, a),
+            type_text(&v->s->arena, b), type_text(&v->s->arena, c));
+    if (a.depth || b.depth || c.depth) bad(v, op, "needs numbers");
+}
+
+static const Op *terminator(const Op *op, int region) { return op->region[region]->last; }
+
+/* values `n` of the terminator from its operand `first` on must have the types given */
+static void check_types(Verifier *v, const Op *op, const char *what, Value *const *have, int nhave,
+                        Value *const *want, int nwant) {
+    if (nhave != nwant) {
+        bad(v, op, "%s: %d values where %d are expected", what, nhave, nwant);
+        return;
+    }
+    for (int i = 0; i < nhave; i++) {
+        if (!type_equal(have[i]->type, want[i]->type))
+            bad(v, op, "%s: value %d is %s and should be %s", what, i,
+                type_text(&v->s->arena, have[i]->type), type_text(&v->s->arena, want[i]->type));
+        const Layout *x = have[i]->layout, *y = want[i]->layout;
+        if (v->laid_out && x != y && (!x || !y || memcmp(x, y, sizeof *x) != 0))
+            bad(v, op, "%s: value %d changes its layout", what, i);
+    }
+}
+
+static Value **operands_from(Verifier *v, const Op *op, int first, int *n) {
+    *n = op->noperands > first ? op->noperands - first : 0;
+    Value **at = arena_array(&v->s->arena, (size_t)*n, sizeof *at);
+    for (int i = 0; i < *n; i++) at[i] = op->operand[first + i].value;
+    return at;
+}
+
+static void check_structure(Verifier *v, const Op *op) {
+    int want_regions = op->code == OP_IF || op->code == OP_WHILE ? 2 : 1;
+    if (op->nregions != want_regions) {
+        bad(v, op, "needs %d region(s)", want_regions);
+        return;
+    }
+    for (int r = 0; r < op->nregions; r++) {
+        const Op *t = terminator(op, r);
+        OpCode want = op->code == OP_WHILE && r == 0 ? OP_CONDITION : OP_YIELD;
+        if (!t || t->code != want) {
+            bad(v, op, "region %d must end in '%s'", r, op_info[want].text);
+            return;
+        }
+    }
+    int n, ny;
+    Value **in = operands_from(v, op, op->code == OP_FOR ? 3 : 0, &n);
+    Value **out = operands_from(v, terminator(op, op->nregions - 1), 0, &ny);
+    const Block *b = op->region[0];
+    switch (op->code) {
+    case OP_FOR:
+        if (b->nargs < 1 || !type_equal(b->args[0]->type, arg_type(op, 0)) ||
+            !type_equal(arg_type(op, 0), arg_type(op, 1)) ||
+            !type_equal(arg_type(op, 0), arg_type(op, 2))) {
+            bad(v, op, "bounds, step and index must have one type");
+            return;
+        }
+        check_types(v, op, "initial values", in, n, b->args + 1, b->nargs - 1);
+        check_types(v, op, "yield", out, ny, b->args + 1, b->nargs - 1);
+        check_types(v, op, "results", op->result, op->nresults, out, ny);
+        break;
+    case OP_WHILE: {
+        int nc;
+        Value **cond = operands_from(v, terminator(op, 0), 1, &nc);
+        check_types(v, op, "initial values", in, n, b->args, b->nargs);
+        check_types(v, op, "condition", cond, nc, op->region[1]->args, op->region[1]->nargs);
+        check_types(v, op, "yield", out, ny, b->args, b->nargs);
+        check_types(v, op, "results", op->result, op->nresults, cond, nc);
+        break;
+    }
+    case OP_IF: {
+        int nt;
+        Value **then = operands_from(v, terminator(op, 0), 0, &nt);
+        if (arg_type(op, 0).rank) bad(v, op, "the condition must be a scalar");
+        if (b->nargs || op->region[1]->nargs) bad(v, op, "its regions take no arguments");
+        check_types(v, op, "results", op->result, op->nresults, then, nt);
+        check_types(v, op, "results", op->result, op->nresults, out, ny);
+        break;
+    }
+    case OP_REDUCE:
+    case OP_SCAN: {
+        int64_t axis = ir_attr_int(op, AT_AXIS, -1);
+        if (b->nargs != 2 * n || ny != n || op->nresults != n) {
+            bad(v, op, "the region takes two of each operand and yields one");
+            return;
+        }
+        for (int i = 0; i < n; i++) {
+            Type x = in[i]->type, e = type_element(x), r = op->result[i]->type;
+            if (axis < 0 || axis >= x.rank || !type_same_shape(x, in[0]->type)) {
+                bad(v, op, "axis or shapes do not fit");
+                return;
+            }
+            if (op->code == OP_REDUCE) {
+                for (int d = (int)axis; d + 1 < x.rank; d++) x.log2[d] = x.log2[d + 1];
+                x.log2[--x.rank] = 0;
+            }
+            if (!type_equal(r, x)) bad(v, op, "result %d should be %s", i, type_text(&v->s->arena, x));
+            if (!type_equal(b->args[i]->type, e) || !type_equal(b->args[n + i]->type, e) ||
+                !type_equal(out[i]->type, e))
+                bad(v, op, "the region works on scalars of the operands' types");
+        }
+        break;
+    }
+    default: break;
+    }
+}
+
+static void check_block(Verifier *v, const Block *b, const Op *parent);
+
+static void check_op(Verifier *v, const Op *op, const Block *b) {
+    if (op->block != b) bad(v, op, "is in two blocks");
+    for (int i = 0; i < op->noperands; i++) {
+        const Value *x = op->operand[i].value;
+        if (!x) bad(v, op, "operand %d is missing", i);
+        else if (x->id >= v->f->nvalues || !v->visible[x->id])
+            bad(v, op, "operand %d is not defined before its use", i);
+        if (v->error) return;
+    }
+    check_operands(v, op);
+    check_attrs(v, op);
+    if (v->error) return;
+    check_traits(v, op);
+    check_results(v, op);
+    for (int i = 0; i < op->nresults && v->laid_out; i++) {
+        const Value *r = op->result[i];
+        bool scalar = r->type.rank == 0;
+        if (scalar ? r->layout != NULL : r->layout == NULL)
+            bad(v, op, scalar ? "a scalar has a layout" : "result %d has no layout", i);
+        if (r->layout && r->layout->out != type_log2_numel(r->type))
+            bad(v, op, "the layout of result %d is for another size", i);
+    }
+    if (v->error) return;
+    if (op_info[op->code].result == RESULT_GIVEN) check_shape_op(v, op);
+    if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_SHARED_STORE)
+        check_memory_op(v, op);
+    if (op->code == OP_DOT) check_dot(v, op);
+    bool structured = op_traits(op) & TRAIT_K;
+    if (structured) check_structure(v, op);
+    else if (op->nregions) bad(v, op, "has no regions");
+    for (int r = 0; r < op->nregions && !v->error; r++) check_block(v, op->region[r], op);
+    for (int i = 0; i < op->nresults; i++) v->visible[op->result[i]->id] = 1;
+}
+
+static void check_block(Verifier *v, const Block *b, const Op *parent) {
+    for (int i = 0; i < b->nargs; i++) v->visible[b->args[i]->id] = 1;
+    for (const Op *op = b->first; op && !v->error; op = op->next) {
+        check_op(v, op, b);
+        bool ends = op_traits(op) & TRAIT_T;
+        if (!v->error && ends != !op->next)
+            bad(v, op, ends ? "must be the last of its block" : "a block must end in a terminator");
+        if (!v->error && ends && (op->code == OP_RETURN) != !parent)
+            bad(v, op, "does not end this kind of block");
+    }
+    if (!b->first) bad(v, parent, "an empty block");
+    /* What a region defines is not seen outside it. */
+    if (!parent) return;
+    for (int i = 0; i < b->nargs; i++) v->visible[b->args[i]->id] = 0;
+    for (const Op *op = b->first; op; op = op->next)
+        for (int i = 0; i < op->nresults; i++) v->visible[op->result[i]->id] = 0;
+}
+
+static bool any_layout(const Block *b) {
+    for (const Op *op = b->first; op; op = op->next) {
+        for (int i = 0; i < op->nresults; i++)
+            if (op->result[i]->layout && !op->result[i]->type.shared) return true;
+        for (int r = 0; r < op->nregions; r++)
+            if (any_layout(op->region[r])) return true;
+    }
+    return false;
+}
+
+const char *ir_verify(Session *s, const Func *f, Span *where) {
+    Verifier v = {.s = s, .f = f};
+    v.visible = arena_alloc(&s->arena, f->nvalues);
+    v.laid_out = any_layout(f->body);
+    for (int i = 0; i < f->nparams; i++)
+        if (f->param[i].value) v.visible[f->param[i].value->id] = 1;
+    check_block(&v, f->body, NULL);
+    if (v.error && where) *where = v.where;
+    return v.error;
+}
