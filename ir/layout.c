@@ -1,0 +1,332 @@
+/* layout.c: linear algebra over F2 on layouts: build, apply, route, judge (see layout.h).
+ *
+ * One algorithm carries it: a reduced basis that remembers of which inputs each vector is made.
+ * Coverage, copies, routes and bank conflicts are all questions to it. */
+#include "ir/layout.h"
+
+#include <string.h>
+
+/* ---- a reduced basis ---- */
+
+typedef struct F2 { /* slot i: a vector whose top bit is i, or 0; made: the packed place that gives it */
+    uint32_t vec[32];
+    uint64_t made[32];
+    int rank;
+} F2;
+
+static uint32_t f2_reduce(const F2 *s, uint32_t v, uint64_t *made) {
+    for (int i = 31; i >= 0; i--)
+        if ((v >> i & 1) && s->vec[i]) {
+            v ^= s->vec[i];
+            *made ^= s->made[i];
+        }
+    return v; /* 0: v is in the span, and made with the place that gives it */
+}
+
+static bool f2_add(F2 *s, uint32_t v, uint64_t made) {
+    v = f2_reduce(s, v, &made);
+    if (!v) return false;
+    int top = 31;
+    while (!(v >> top & 1)) top--;
+    s->vec[top] = v;
+    s->made[top] = made;
+    s->rank++;
+    return true;
+}
+
+static const int place_shift[IN_DIMS] = {0, PLACE_LANE, PLACE_WARP, PLACE_BLOCK};
+static const uint32_t place_mask[IN_DIMS] = {0xFFFFF, 31, 31, 15};
+
+uint64_t place_pack(const uint32_t place[IN_DIMS]) {
+    uint64_t p = 0;
+    for (int in = 0; in < IN_DIMS; in++) p |= (uint64_t)(place[in] & place_mask[in]) << place_shift[in];
+    return p;
+}
+
+uint32_t place_part(uint64_t packed, LayoutIn in) {
+    return (uint32_t)(packed >> place_shift[in]) & place_mask[in];
+}
+
+static uint64_t place_bit(int in, int k) { return (uint64_t)1 << (place_shift[in] + k); }
+
+/* ---- building ---- */
+
+int type_dim_shift(Type t, int dim) {
+    int shift = 0;
+    for (int i = dim + 1; i < t.rank; i++) shift += t.log2[i];
+    return shift;
+}
+
+Layout layout_new(Type t) { return (Layout){.out = (uint8_t)type_log2_numel(t)}; }
+
+void layout_push(Layout *l, LayoutIn in, uint32_t basis) {
+    if (l->bits[in] < LAYOUT_MAX_BITS) l->basis[in][l->bits[in]++] = basis;
+}
+
+void layout_push_dim(Layout *l, LayoutIn in, Type t, int dim, int from, int n) {
+    int shift = type_dim_shift(t, dim);
+    for (int i = from; i < from + n; i++)
+        layout_push(l, in, i < t.log2[dim] ? (uint32_t)1 << (shift + i) : 0);
+}
+
+Layout layout_blocked(Type t, const int *order, int vec, int log2_warps) {
+    Layout l = layout_new(t);
+    int at = 0, bit = 0; /* next free bit: of dimension order[at] */
+    int want[3] = {vec, LANE_BITS, log2_warps};
+    for (int in = IN_REG; in <= IN_WARP; in++)
+        for (int i = 0; i < want[in]; i++) {
+            while (at < t.rank && bit >= t.log2[order[at]]) {
+                if (in == IN_REG) break; /* a vector stays within one dimension */
+                at++;
+                bit = 0;
+            }
+            if (at < t.rank && bit < t.log2[order[at]]) {
+                layout_push_dim(&l, (LayoutIn)in, t, order[at], bit, 1);
+                bit++;
+            } else if (in != IN_REG) {
+                layout_push(&l, (LayoutIn)in, 0);
+            }
+        }
+    for (; at < t.rank; at++, bit = 0)
+        if (bit < t.log2[order[at]])
+            layout_push_dim(&l, IN_REG, t, order[at], bit, t.log2[order[at]] - bit);
+    return l;
+}
+
+static int above(int bits, int used) { return bits > used ? bits - used : 0; }
+
+/* The outer dims of a batched tile go to registers, as the last bits. */
+static void push_batch(Layout *l, Type t) {
+    for (int d = t.rank - 3; d >= 0; d--) layout_push_dim(l, IN_REG, t, d, 0, t.log2[d]);
+}
+
+Layout layout_mma_c(Type t, int wm, int wn) {
+    Layout l = layout_new(t);
+    int row = t.rank - 2, col = t.rank - 1, m = t.log2[row], n = t.log2[col];
+    layout_push_dim(&l, IN_REG, t, col, 0, 1);
+    layout_push_dim(&l, IN_LANE, t, col, 1, 2);
+    layout_push_dim(&l, IN_LANE, t, row, 0, 3);
+    layout_push_dim(&l, IN_REG, t, row, 3, 1);
+    layout_push_dim(&l, IN_REG, t, col, 3, above(n, 3 + wn));
+    layout_push_dim(&l, IN_REG, t, row, 4, above(m, 4 + wm));
+    int n0 = 3 + above(n, 3 + wn), m0 = 4 + above(m, 4 + wm);
+    layout_push_dim(&l, IN_WARP, t, row, m0, wm);
+    layout_push_dim(&l, IN_WARP, t, col, n0, wn);
+    push_batch(&l, t);
+    return l;
+}
+
+Layout layout_mma_a(Type t, int wm, int wn, int pack) {
+    Layout l = layout_new(t);
+    int row = t.rank - 2, col = t.rank - 1, m = t.log2[row], k = t.log2[col];
+    layout_push_dim(&l, IN_REG, t, col, 0, pack);
+    layout_push_dim(&l, IN_LANE, t, col, pack, 2);
+    layout_push_dim(&l, IN_LANE, t, row, 0, 3);
+    layout_push_dim(&l, IN_REG, t, row, 3, 1);
+    layout_push_dim(&l, IN_REG, t, col, pack + 2, 1);
+    layout_push_dim(&l, IN_REG, t, col, pack + 3, above(k, pack + 3));
+    layout_push_dim(&l, IN_REG, t, row, 4, above(m, 4 + wm));
+    layout_push_dim(&l, IN_WARP, t, row, 4 + above(m, 4 + wm), wm);
+    for (int i = 0; i < wn; i++) layout_push(&l, IN_WARP, 0);
+    push_batch(&l, t);
+    return l;
+}
+
+Layout layout_mma_b(Type t, int wm, int wn, int pack) {
+    Layout l = layout_new(t);
+    int row = t.rank - 2, col = t.rank - 1, k = t.log2[row], n = t.log2[col];
+    layout_push_dim(&l, IN_REG, t, row, 0, pack);
+    layout_push_dim(&l, IN_LANE, t, row, pack, 2);
+    layout_push_dim(&l, IN_LANE, t, col, 0, 3);
+    layout_push_dim(&l, IN_REG, t, row, pack + 2, 1);
+    layout_push_dim(&l, IN_REG, t, row, pack + 3, above(k, pack + 3));
+    layout_push_dim(&l, IN_REG, t, col, 3, above(n, 3 + wn));
+    for (int i = 0; i < wm; i++) layout_push(&l, IN_WARP, 0);
+    layout_push_dim(&l, IN_WARP, t, col, 3 + above(n, 3 + wn), wn);
+    push_batch(&l, t);
+    return l;
+}
+
+Layout layout_shared(Type t, const int *order, int vec, int per_phase, int phases) {
+    Layout l = layout_new(t);
+    for (int i = 0; i < t.rank; i++)
+        layout_push_dim(&l, IN_OFFSET, t, order[i], 0, t.log2[order[i]]);
+    if (t.rank < 2) return l;
+    int fast = t.log2[order[0]], slow = t.log2[order[1]], shift = type_dim_shift(t, order[0]);
+    for (int i = 0; i < phases && per_phase + i < slow && vec + i < fast; i++)
+        l.basis[IN_OFFSET][fast + per_phase + i] ^= (uint32_t)1 << (shift + vec + i);
+    return l;
+}
+
+/* Applies a permutation of flat index bits, given per dimension, to every basis vector. */
+static uint32_t move_dims(uint32_t v, Type from, Type to, const uint8_t *order) {
+    uint32_t r = 0;
+    for (int i = 0; i < to.rank; i++) { /* dimension i of the result is order[i] of the operand */
+        uint32_t part = v >> type_dim_shift(from, order[i]) & (((uint32_t)1 << from.log2[order[i]]) - 1);
+        r |= part << type_dim_shift(to, i);
+    }
+    return r;
+}
+
+Layout layout_transposed(const Layout *l, Type t, const uint8_t *order) {
+    Type to = t;
+    for (int i = 0; i < t.rank; i++) to.log2[i] = t.log2[order[i]];
+    Layout r = *l;
+    for (int in = 0; in < IN_DIMS; in++)
+        for (int k = 0; k < l->bits[in]; k++) r.basis[in][k] = move_dims(l->basis[in][k], t, to, order);
+    return r;
+}
+
+Layout layout_without_dim(const Layout *l, Type t, int dim) {
+    int shift = type_dim_shift(t, dim), bits = t.log2[dim];
+    uint32_t low = ((uint32_t)1 << shift) - 1;
+    Layout r = *l;
+    r.out = (uint8_t)(l->out - bits);
+    for (int in = 0; in < IN_DIMS; in++)
+        for (int k = 0; k < l->bits[in]; k++) {
+            uint32_t v = l->basis[in][k];
+            r.basis[in][k] = (v & low) | (v >> (shift + bits) << shift);
+        }
+    return r;
+}
+
+Layout layout_before_broadcast(const Layout *l, Type result, Type operand) {
+    Layout r = *l;
+    Type t = result;
+    for (int d = 0; d < result.rank; d++)
+        if (operand.log2[d] != result.log2[d]) {
+            r = layout_without_dim(&r, t, d);
+            t.log2[d] = 0;
+        }
+    return r;
+}
+
+void layout_drop_copies(Layout *l) {
+    uint32_t copies = layout_free_mask(l, IN_REG);
+    int n = 0;
+    for (int k = 0; k < l->bits[IN_REG]; k++)
+        if (!(copies >> k & 1)) l->basis[IN_REG][n++] = l->basis[IN_REG][k];
+    for (int k = n; k < l->bits[IN_REG]; k++) l->basis[IN_REG][k] = 0;
+    l->bits[IN_REG] = (uint8_t)n;
+}
+
+/* ---- asking ---- */
+
+uint32_t layout_apply(const Layout *l, const uint32_t place[IN_DIMS]) {
+    uint32_t v = 0;
+    for (int in = 0; in < IN_DIMS; in++)
+        for (int k = 0; k < l->bits[in]; k++)
+            if (place[in] >> k & 1) v ^= l->basis[in][k];
+    return v;
+}
+
+bool layout_equal(const Layout *a, const Layout *b) { return memcmp(a, b, sizeof *a) == 0; }
+
+static F2 span_of(const Layout *l) {
+    F2 s = {0};
+    for (int in = 0; in < IN_DIMS; in++)
+        for (int k = 0; k < l->bits[in]; k++) f2_add(&s, l->basis[in][k], place_bit(in, k));
+    return s;
+}
+
+bool layout_covers(const Layout *l) { return span_of(l).rank == l->out; }
+
+uint32_t layout_free_mask(const Layout *l, LayoutIn want) {
+    F2 s = {0};
+    uint32_t mask = 0;
+    for (int in = 0; in < IN_DIMS; in++)
+        for (int k = 0; k < l->bits[in]; k++)
+            if (!f2_add(&s, l->basis[in][k], 0) && in == (int)want) mask |= (uint32_t)1 << k;
+    return mask;
+}
+
+int layout_vector_bits(const Layout *l, Type t, int dim) {
+    int shift = type_dim_shift(t, dim), n = 0;
+    while (n < l->bits[IN_REG] && n < t.log2[dim] &&
+           l->basis[IN_REG][n] == (uint32_t)1 << (shift + n))
+        n++;
+    return n;
+}
+
+/* ---- routes ---- */
+
+bool layout_route(const Layout *at, const Layout *from, Route *r) {
+    F2 s = span_of(from);
+    *r = (Route){{0}, {{0}}};
+    for (int in = 0; in < IN_DIMS; in++) {
+        r->bits[in] = at->bits[in];
+        for (int k = 0; k < at->bits[in]; k++) {
+            uint32_t want = at->basis[in][k];
+            /* Where both hold the element at the same place it stays: copies do not move. */
+            if (k < from->bits[in] && from->basis[in][k] == want) {
+                r->col[in][k] = place_bit(in, k);
+                continue;
+            }
+            if (f2_reduce(&s, want, &r->col[in][k])) return false;
+        }
+    }
+    return true;
+}
+
+uint64_t route_apply(const Route *r, const uint32_t place[IN_DIMS]) {
+    uint64_t p = 0;
+    for (int in = 0; in < IN_DIMS; in++)
+        for (int k = 0; k < r->bits[in]; k++)
+            if (place[in] >> k & 1) p ^= r->col[in][k];
+    return p;
+}
+
+MoveKind layout_move_kind(const Layout *at, const Layout *from) {
+    Route r;
+    if (!layout_route(at, from, &r)) return MOVE_IMPOSSIBLE;
+    MoveKind kind = at->bits[IN_REG] == from->bits[IN_REG] ? MOVE_NONE : MOVE_REGISTERS;
+    for (int in = 0; in < IN_DIMS; in++)
+        for (int k = 0; k < r.bits[in]; k++) {
+            uint64_t c = r.col[in][k], stay = place_bit(in, k);
+            if (c == stay) continue;
+            MoveKind need = MOVE_REGISTERS;
+            if (in == IN_LANE || (in == IN_REG && place_part(c, IN_LANE))) need = MOVE_SHUFFLE;
+            if (in == IN_WARP || in == IN_BLOCK || place_part(c, IN_WARP) || place_part(c, IN_BLOCK))
+                need = MOVE_SHARED;
+            if (need > kind) kind = need;
+        }
+    return kind;
+}
+
+int route_shuffle_rank(const Route *r) {
+    F2 s = {0};
+    for (int k = 0; k < r->bits[IN_LANE]; k++) f2_add(&s, place_part(r->col[IN_LANE][k], IN_REG), 0);
+    return s.rank;
+}
+
+/* ---- shared memory ---- */
+
+int layout_bank_conflict(const Layout *reg, const Layout *shared, int elem_bytes, int vec) {
+    Route r;
+    if (!layout_route(reg, shared, &r)) return LANE_BITS;
+    int elem_log2 = 0;
+    while (1 << elem_log2 < elem_bytes) elem_log2++;
+    int bytes_log2 = elem_log2 + vec;
+    /* A warp's access is served 128 bytes at a time: 8 lanes of 16 bytes, 16 of 8, or all 32. */
+    int lanes = bytes_log2 <= 2 ? LANE_BITS : bytes_log2 >= 4 ? 3 : 4;
+    int unit = bytes_log2 > 2 ? bytes_log2 : 2; /* log2 bytes of one access, at least a bank */
+    F2 units = {0}, banks = {0};
+    for (int k = 0; k < lanes && k < r.bits[IN_LANE]; k++) {
+        uint32_t byte = place_part(r.col[IN_LANE][k], IN_OFFSET) << elem_log2;
+        f2_add(&units, byte >> unit, 0);
+        f2_add(&banks, (byte & 127) >> unit, 0);
+    }
+    return units.rank - banks.rank;
+}
+
+int layout_shared_vector_bits(const Layout *reg, const Layout *shared) {
+    Route r;
+    if (!layout_route(reg, shared, &r)) return 0;
+    int n = 0;
+    while (n < r.bits[IN_REG] && r.col[IN_REG][n] == (uint64_t)1 << n) n++;
+    /* The rest of the address must keep those low bits clear. */
+    for (int in = 0; in < IN_DIMS; in++)
+        for (int k = in == IN_REG ? n : 0; k < r.bits[in]; k++)
+            while (n && (r.col[in][k] & (((uint64_t)1 << n) - 1))) n--;
+    return n;
+}

@@ -1,0 +1,91 @@
+/* layout.h: where the elements of a tile live, as a linear map over F2.
+ *
+ * A layout maps a place to a tile element. A place is (register, lane, warp, block) for a tile held
+ * by threads, or an offset for one in shared memory; an element is its flat row-major index. The
+ * map is linear over XOR, so it is given by the images of the place's bits, its basis vectors.
+ * Fragments of matrix instructions, blocked tiles and swizzled shared memory are all this one
+ * struct; there are builders, not classes. The index is flat, so a reshape changes nothing here.
+ * A zero basis vector marks copies: places that differ in that bit hold the same element.
+ * After Triton's LinearLayout (arXiv 2505.23819). */
+#ifndef TILE_IR_LAYOUT_H
+#define TILE_IR_LAYOUT_H
+
+#include "ir/type.h"
+
+typedef enum LayoutIn { IN_REG, IN_LANE, IN_WARP, IN_BLOCK, IN_DIMS, IN_OFFSET = IN_REG } LayoutIn;
+enum { LAYOUT_MAX_BITS = 20, LANE_BITS = 5 };
+
+typedef struct Layout {
+    uint8_t bits[IN_DIMS];                     /* log2 size of each part of the place */
+    uint8_t out;                               /* log2 number of elements of the tile */
+    uint32_t basis[IN_DIMS][LAYOUT_MAX_BITS];  /* image of each bit of the place */
+} Layout;
+
+/* ---- building ---- */
+Layout layout_new(Type t);                                 /* no place bits yet */
+void layout_push(Layout *l, LayoutIn in, uint32_t basis);  /* one more bit; ignored when full */
+/* Bits [from, from + n) of dimension `dim` of a tile of type t become the next bits of `in`; bits
+ * beyond the dimension's size become copies. */
+void layout_push_dim(Layout *l, LayoutIn in, Type t, int dim, int from, int n);
+int type_dim_shift(Type t, int dim); /* position of the dimension's bit 0 in a flat index */
+/* Threads in blocks: 2^vec registers along order[0], then lanes, then warps along order[0],
+ * order[1], …; what is left goes to registers, and lanes and warps left over hold copies. */
+Layout layout_blocked(Type t, const int *order, int vec, int log2_warps);
+/* Accumulator and operands of mma.sync m16n8kK: A [M,K], B [K,N], C [M,N] (the last two dims of t;
+ * earlier dims go to registers). Warps form a 2^wm x 2^wn grid of contiguous sub-tiles; `pack` is
+ * log2 of the elements in a 32-bit register of the operand. */
+Layout layout_mma_c(Type t, int wm, int wn);
+Layout layout_mma_a(Type t, int wm, int wn, int pack);
+Layout layout_mma_b(Type t, int wm, int wn, int pack);
+/* A tile in shared memory, dimensions in `order` (order[0] contiguous), XOR-swizzled: chunks of
+ * 2^vec elements along order[0] are permuted by the index along order[1], divided by 2^per_phase,
+ * in 2^phases ways. */
+Layout layout_shared(Type t, const int *order, int vec, int per_phase, int phases);
+/* The same tile seen after a transposition of its dimensions / without one dimension. */
+Layout layout_transposed(const Layout *l, Type t, const uint8_t *order); /* t: type before */
+Layout layout_without_dim(const Layout *l, Type t, int dim); /* t: with the dim; its bits: copies */
+/* Layout of x when `broadcast x` (a dimension of size 1 repeated) is to be held as l. */
+Layout layout_before_broadcast(const Layout *l, Type result, Type operand);
+/* Drops register bits that hold copies, which cost work and hold nothing new. */
+void layout_drop_copies(Layout *l);
+
+/* ---- asking ---- */
+uint32_t layout_apply(const Layout *l, const uint32_t place[IN_DIMS]);
+bool layout_equal(const Layout *a, const Layout *b);
+bool layout_covers(const Layout *l);                       /* every element is held somewhere */
+/* Bits of `in` that only select copies: an element is held already with that bit clear. */
+uint32_t layout_free_mask(const Layout *l, LayoutIn in);
+/* How many leading register bits walk dimension dim from its bit 0 in order: log2 of the elements
+ * of one register run that are adjacent along dim. */
+int layout_vector_bits(const Layout *l, Type t, int dim);
+
+/* ---- moving between two layouts of one tile ---- */
+/* For each bit of a place in `at`, the place (packed) of the same element in `from`. */
+typedef struct Route {
+    uint8_t bits[IN_DIMS]; /* of at */
+    uint64_t col[IN_DIMS][LAYOUT_MAX_BITS];
+} Route;
+enum { PLACE_LANE = 20, PLACE_WARP = 25, PLACE_BLOCK = 30 }; /* positions in a packed place */
+uint64_t place_pack(const uint32_t place[IN_DIMS]);
+uint32_t place_part(uint64_t packed, LayoutIn in);
+/* False when `from` does not hold some element that `at` wants. */
+bool layout_route(const Layout *at, const Layout *from, Route *r);
+uint64_t route_apply(const Route *r, const uint32_t place[IN_DIMS]);
+
+typedef enum MoveKind { MOVE_NONE, MOVE_REGISTERS, MOVE_SHUFFLE, MOVE_SHARED, MOVE_IMPOSSIBLE } MoveKind;
+MoveKind layout_move_kind(const Layout *at, const Layout *from);
+/* log2 of the number of registers of one lane that the lanes of a shuffle ask for at once. */
+int route_shuffle_rank(const Route *r);
+
+/* log2 of the bank conflict degree of a warp's access of 2^vec elements of elem_bytes a lane: lanes
+ * hold `reg`, the tile lies in `shared`. 0: conflict-free. */
+int layout_bank_conflict(const Layout *reg, const Layout *shared, int elem_bytes, int vec);
+/* The largest v so that registers come in groups of 2^v adjacent, aligned offsets in `shared`. */
+int layout_shared_vector_bits(const Layout *reg, const Layout *shared);
+
+/* ---- showing ---- */
+/* Comment lines with the bases and, for tiles of rank 1 or 2, a drawing of their first corner:
+ * warp.lane.register (or the shared offset) per element, every line led by `prefix`. */
+void layout_draw(const Layout *l, Type t, bool shared, const char *prefix, Buf *out);
+
+#endif
