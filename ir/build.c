@@ -78,8 +78,10 @@ static void link_use(Use *u, Value *v) {
 
 static void unlink_use(Use *u) {
     if (!u->value) return;
-    if (u->prev) u->prev->next = u->next;
-    else u->value->uses = u->next;
+    if (u->prev)
+        u->prev->next = u->next;
+    else
+        u->value->uses = u->next;
     if (u->next) u->next->prev = u->prev;
     u->value = NULL;
     u->next = u->prev = NULL;
@@ -99,7 +101,9 @@ void ir_replace_uses(Value *old, Value *with) {
     }
 }
 
-bool ir_has_uses(const Value *v) { return v->uses != NULL; }
+bool ir_has_uses(const Value *v) {
+    return v->uses != NULL;
+}
 
 /* ---- placing ops ---- */
 
@@ -107,19 +111,27 @@ static void insert(Block *b, Op *op, Op *before) {
     op->block = b;
     op->next = before;
     op->prev = before ? before->prev : b->last;
-    if (op->prev) op->prev->next = op;
-    else b->first = op;
-    if (before) before->prev = op;
-    else b->last = op;
+    if (op->prev)
+        op->prev->next = op;
+    else
+        b->first = op;
+    if (before)
+        before->prev = op;
+    else
+        b->last = op;
 }
 
 static void unlink_op(Op *op) {
     Block *b = op->block;
     if (!b) return;
-    if (op->prev) op->prev->next = op->next;
-    else b->first = op->next;
-    if (op->next) op->next->prev = op->prev;
-    else b->last = op->prev;
+    if (op->prev)
+        op->prev->next = op->next;
+    else
+        b->first = op->next;
+    if (op->next)
+        op->next->prev = op->prev;
+    else
+        b->last = op->prev;
     op->block = NULL;
     op->prev = op->next = NULL;
 }
@@ -173,7 +185,9 @@ static bool pure_op(const Op *op) {
     return true;
 }
 
-bool ir_is_pure(const Op *op) { return pure_op(op); }
+bool ir_is_pure(const Op *op) {
+    return pure_op(op);
+}
 
 bool ir_int_constant(const Value *v, int64_t *out) {
     while (v->def && (v->def->code == OP_SPLAT || v->def->code == OP_BROADCAST ||
@@ -216,8 +230,8 @@ Value *ir_op1(Builder *b, OpCode code, Value *const *operands, int noperands) {
     Type t = {0};
     switch (op_info[code].result) {
     case RESULT_ARG0: t = operands[0]->type; break;
-    case RESULT_ARG1: t = operands[1]->type; break;
-    case RESULT_ARG2: t = operands[2]->type; break;
+    case RESULT_ARG1: t = operands[noperands > 1 ? 1 : 0]->type; break;
+    case RESULT_ARG2: t = operands[noperands > 2 ? 2 : 0]->type; break;
     case RESULT_BOOL0: t = type_with_elem(operands[0]->type, EL_I1); break;
     case RESULT_POINTEE0: t = type_pointee(operands[0]->type); break;
     case RESULT_NONE:
@@ -227,7 +241,9 @@ Value *ir_op1(Builder *b, OpCode code, Value *const *operands, int noperands) {
     return ir_op(b, code, operands, noperands, &t, 1, 0)->result[0];
 }
 
-Value *ir_unary(Builder *b, OpCode code, Value *x) { return ir_op1(b, code, &x, 1); }
+Value *ir_unary(Builder *b, OpCode code, Value *x) {
+    return ir_op1(b, code, &x, 1);
+}
 
 Value *ir_binary(Builder *b, OpCode code, Value *x, Value *y) {
     Value *xy[] = {x, y};
@@ -269,7 +285,9 @@ static Attr *attr_slot(Session *s, Op *op, AttrId id) {
     return &all[op->nattrs++];
 }
 
-void ir_set_attr(Session *s, Op *op, AttrId id, int64_t v) { attr_slot(s, op, id)->i = v; }
+void ir_set_attr(Session *s, Op *op, AttrId id, int64_t v) {
+    attr_slot(s, op, id)->i = v;
+}
 
 void ir_set_dims(Session *s, Op *op, AttrId id, const int *dims, int n) {
     Attr *a = attr_slot(s, op, id);
@@ -301,7 +319,8 @@ Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t n) {
     for (int r = 0; r < op->nregions; r++) {
         Block *from = op->region[r], *to = copy->region[r];
         for (int i = 0; i < from->nargs; i++)
-            note_copy(from->args[i], ir_block_arg(b->s, b->f, to, from->args[i]->type, NULL), map, n);
+            note_copy(from->args[i], ir_block_arg(b->s, b->f, to, from->args[i]->type, NULL), map,
+                      n);
         Builder inner = *b;
         inner.block = to;
         inner.before = NULL;

@@ -20,12 +20,25 @@ typedef enum OpCode {
 } OpCode;
 
 enum OpTraits { /* letters of ops.def */
-    TRAIT_P = 1, TRAIT_C = 2, TRAIT_E = 4, TRAIT_S = 8, TRAIT_R = 16, TRAIT_W = 32,
-    TRAIT_K = 64, TRAIT_T = 128, TRAIT_H = 256
+                TRAIT_P = 1,
+                TRAIT_C = 2,
+                TRAIT_E = 4,
+                TRAIT_S = 8,
+                TRAIT_R = 16,
+                TRAIT_W = 32,
+                TRAIT_K = 64,
+                TRAIT_T = 128,
+                TRAIT_H = 256
 };
 typedef enum ResultRule {
-    RESULT_NONE, RESULT_ARG0, RESULT_ARG1, RESULT_ARG2, RESULT_BOOL0, RESULT_POINTEE0,
-    RESULT_GIVEN, RESULT_MANY
+    RESULT_NONE,
+    RESULT_ARG0,
+    RESULT_ARG1,
+    RESULT_ARG2,
+    RESULT_BOOL0,
+    RESULT_POINTEE0,
+    RESULT_GIVEN,
+    RESULT_MANY
 } ResultRule;
 
 typedef enum AttrId {
@@ -58,7 +71,15 @@ typedef enum MathFunc {
     MATHS
 } MathFunc;
 typedef enum Precision { PRECISION_TF32, PRECISION_TF32X3, PRECISION_IEEE } Precision;
-typedef enum CacheMod { CACHE_NONE, CACHE_CA, CACHE_CG, CACHE_CS, CACHE_CV, CACHE_WB, CACHE_WT } CacheMod;
+typedef enum CacheMod {
+    CACHE_NONE,
+    CACHE_CA,
+    CACHE_CG,
+    CACHE_CS,
+    CACHE_CV,
+    CACHE_WB,
+    CACHE_WT
+} CacheMod;
 typedef enum Evict { EVICT_NONE, EVICT_FIRST, EVICT_LAST } Evict;
 
 typedef struct Op Op;
@@ -84,7 +105,7 @@ struct Value {
 
 typedef struct Attr {
     AttrId id;
-    int64_t i;               /* INT, WORD, BITS */
+    int64_t i;                   /* INT, WORD, BITS */
     uint8_t dims[TILE_MAX_RANK]; /* DIMS */
     uint8_t ndims;
 } Attr;
@@ -112,12 +133,13 @@ struct Op {
 };
 
 typedef struct Param {
-    Value *value;     /* NULL when specialised away (`const_value` or None) */
+    Value *value; /* NULL when specialised away (`const_value` or None) */
     const char *name;
     Type type;
-    int divisible;    /* promised multiple: bytes for a pointer's address, value for an integer; 1: nothing */
-    bool is_one;      /* `:1`: the argument is promised to be 1 (value is a CONST op then) */
-    bool is_none;     /* a pointer given as None: stays in the list, ignored */
+    int divisible; /* promised multiple: bytes for a pointer's address, value for an integer; 1:
+                      nothing */
+    bool is_one;   /* `:1`: the argument is promised to be 1 (value is a CONST op then) */
+    bool is_none;  /* a pointer given as None: stays in the list, ignored */
     Span span;
 } Param;
 
@@ -137,9 +159,9 @@ typedef struct Func {
     const char *grid[3]; /* expressions; NULL when not stated */
     int num_warps, num_stages;
     Block *body;
-    uint32_t nvalues; /* ids below this are in use */
+    uint32_t nvalues;     /* ids below this are in use */
     int64_t shared_bytes; /* set by placement; -1 before */
-    const char *target; /* set once compiled for one */
+    const char *target;   /* set once compiled for one */
 } Func;
 
 typedef struct Module {
@@ -158,7 +180,7 @@ typedef struct Builder {
 } Builder;
 
 Module *ir_module(Session *s);
-Func *ir_func(Module *m, const char *name); /* appended, with an empty body */
+Func *ir_func(Module *m, const char *name);           /* appended, with an empty body */
 Value *ir_param(Session *s, Func *f, const Param *p); /* appends a parameter; its value is new */
 Block *ir_block(Session *s, Op *parent);
 Value *ir_block_arg(Session *s, Func *f, Block *b, Type t, const char *name);
@@ -170,9 +192,10 @@ Value *ir_op1(Builder *b, OpCode code, Value *const *operands, int noperands);
 Value *ir_unary(Builder *b, OpCode code, Value *x);
 Value *ir_binary(Builder *b, OpCode code, Value *x, Value *y);
 Value *ir_given(Builder *b, OpCode code, Value *x, Type result); /* SPLAT BROADCAST RESHAPE CAST… */
-Value *ir_const_bits(Builder *b, Type t, int64_t bits); /* see ATTR kind BITS */
-Value *ir_const_int(Builder *b, Type t, int64_t v);     /* t integer, pointer (v = 0) or float (exact) */
-Value *ir_const_float(Builder *b, Type t, double v);    /* t float; rounded to nearest even */
+Value *ir_const_bits(Builder *b, Type t, int64_t bits);          /* see ATTR kind BITS */
+Value *ir_const_int(Builder *b, Type t,
+                    int64_t v); /* t integer, pointer (v = 0) or float (exact) */
+Value *ir_const_float(Builder *b, Type t, double v); /* t float; rounded to nearest even */
 Value *ir_cmp(Builder *b, Pred p, Value *x, Value *y);
 void ir_set_attr(Session *s, Op *op, AttrId id, int64_t v);
 void ir_set_dims(Session *s, Op *op, AttrId id, const int *dims, int n);
@@ -182,9 +205,9 @@ int64_t ir_attr_int(const Op *op, AttrId id, int64_t absent);
 /* ---- changing ---- */
 void ir_set_operand(Op *op, int i, Value *v);
 void ir_replace_uses(Value *old, Value *with); /* every use of old becomes a use of with */
-void ir_erase(Op *op);                         /* unlinks op and its regions; results must be unused */
+void ir_erase(Op *op); /* unlinks op and its regions; results must be unused */
 void ir_move_before(Op *op, Op *where);
-void ir_append(Block *b, Op *op);              /* op must be unlinked or is moved */
+void ir_append(Block *b, Op *op); /* op must be unlinked or is moved */
 bool ir_has_uses(const Value *v);
 bool ir_inside(const Op *op, const Op *ancestor); /* op lies in a region of ancestor */
 /* Calls fn for every op, outer before inner, in order. fn may erase the op it is given. */
@@ -195,15 +218,19 @@ Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t map_size);
 static inline Value *ir_operand(const Op *op, int i) {
     return i < op->noperands ? op->operand[i].value : NULL;
 }
-static inline bool op_is(const Value *v, OpCode c) { return v->def && v->def->code == c; }
-static inline unsigned op_traits(const Op *op) { return op_info[op->code].traits; }
+static inline bool op_is(const Value *v, OpCode c) {
+    return v->def && v->def->code == c;
+}
+static inline unsigned op_traits(const Op *op) {
+    return op_info[op->code].traits;
+}
 /* No effect beyond its results (structured ops: nothing inside has one either). */
 bool ir_is_pure(const Op *op);
 /* Value of a CONST of integer type, through splat and broadcast. */
 bool ir_int_constant(const Value *v, int64_t *out);
 
 /* ---- text ---- */
-void ir_print(const Module *m, Buf *out);       /* the whole module; ir_parse reads it back */
+void ir_print(const Module *m, Buf *out); /* the whole module; ir_parse reads it back */
 void ir_print_func(Session *s, const Func *f, Buf *out);
 /* Reads tile IR. NULL after diagnostics. Keeps `source` lines if the text carries them. */
 Module *ir_parse(Session *s, const char *text, size_t len);
@@ -212,7 +239,7 @@ const char *ir_verify(Session *s, const Func *f, Span *where);
 
 /* ---- numbers ---- */
 /* Element bits <-> double, for every float element type. Rounds to nearest even, as the GPU's
- * conversions do; fp8e4nv saturates (satfinite), as its hardware conversion does. */
+ * conversions do; the fp8 types saturate (satfinite), as their hardware conversions do. */
 double elem_to_double(Elem e, uint64_t bits);
 uint64_t elem_from_double(Elem e, double v);
 /* Wraps v to the element type: sign- or zero-extended to 64 bits. */

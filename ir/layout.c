@@ -8,7 +8,8 @@
 
 /* ---- a reduced basis ---- */
 
-typedef struct F2 { /* slot i: a vector whose top bit is i, or 0; made: the packed place that gives it */
+typedef struct F2 { /* slot i: a vector whose top bit is i, or 0; made: the packed place that gives
+                       it */
     uint32_t vec[32];
     uint64_t made[32];
     int rank;
@@ -39,7 +40,8 @@ static const uint32_t place_mask[IN_DIMS] = {0xFFFFF, 31, 31, 15};
 
 uint64_t place_pack(const uint32_t place[IN_DIMS]) {
     uint64_t p = 0;
-    for (int in = 0; in < IN_DIMS; in++) p |= (uint64_t)(place[in] & place_mask[in]) << place_shift[in];
+    for (int in = 0; in < IN_DIMS; in++)
+        p |= (uint64_t)(place[in] & place_mask[in]) << place_shift[in];
     return p;
 }
 
@@ -47,7 +49,9 @@ uint32_t place_part(uint64_t packed, LayoutIn in) {
     return (uint32_t)(packed >> place_shift[in]) & place_mask[in];
 }
 
-static uint64_t place_bit(int in, int k) { return (uint64_t)1 << (place_shift[in] + k); }
+static uint64_t place_bit(int in, int k) {
+    return (uint64_t)1 << (place_shift[in] + k);
+}
 
 /* ---- building ---- */
 
@@ -57,7 +61,9 @@ int type_dim_shift(Type t, int dim) {
     return shift;
 }
 
-Layout layout_new(Type t) { return (Layout){.out = (uint8_t)type_log2_numel(t)}; }
+Layout layout_new(Type t) {
+    return (Layout){.out = (uint8_t)type_log2_numel(t)};
+}
 
 void layout_push(Layout *l, LayoutIn in, uint32_t basis) {
     if (l->bits[in] < LAYOUT_MAX_BITS) l->basis[in][l->bits[in]++] = basis;
@@ -93,7 +99,9 @@ Layout layout_blocked(Type t, const int *order, int vec, int log2_warps) {
     return l;
 }
 
-static int above(int bits, int used) { return bits > used ? bits - used : 0; }
+static int above(int bits, int used) {
+    return bits > used ? bits - used : 0;
+}
 
 /* The outer dims of a batched tile go to registers, as the last bits. */
 static void push_batch(Layout *l, Type t) {
@@ -162,7 +170,8 @@ Layout layout_shared(Type t, const int *order, int vec, int per_phase, int phase
 static uint32_t move_dims(uint32_t v, Type from, Type to, const uint8_t *order) {
     uint32_t r = 0;
     for (int i = 0; i < to.rank; i++) { /* dimension i of the result is order[i] of the operand */
-        uint32_t part = v >> type_dim_shift(from, order[i]) & (((uint32_t)1 << from.log2[order[i]]) - 1);
+        uint32_t part =
+            v >> type_dim_shift(from, order[i]) & (((uint32_t)1 << from.log2[order[i]]) - 1);
         r |= part << type_dim_shift(to, i);
     }
     return r;
@@ -173,7 +182,8 @@ Layout layout_transposed(const Layout *l, Type t, const uint8_t *order) {
     for (int i = 0; i < t.rank; i++) to.log2[i] = t.log2[order[i]];
     Layout r = *l;
     for (int in = 0; in < IN_DIMS; in++)
-        for (int k = 0; k < l->bits[in]; k++) r.basis[in][k] = move_dims(l->basis[in][k], t, to, order);
+        for (int k = 0; k < l->bits[in]; k++)
+            r.basis[in][k] = move_dims(l->basis[in][k], t, to, order);
     return r;
 }
 
@@ -220,7 +230,9 @@ uint32_t layout_apply(const Layout *l, const uint32_t place[IN_DIMS]) {
     return v;
 }
 
-bool layout_equal(const Layout *a, const Layout *b) { return memcmp(a, b, sizeof *a) == 0; }
+bool layout_equal(const Layout *a, const Layout *b) {
+    return memcmp(a, b, sizeof *a) == 0;
+}
 
 static F2 span_of(const Layout *l) {
     F2 s = {0};
@@ -229,7 +241,9 @@ static F2 span_of(const Layout *l) {
     return s;
 }
 
-bool layout_covers(const Layout *l) { return span_of(l).rank == l->out; }
+bool layout_covers(const Layout *l) {
+    return span_of(l).rank == l->out;
+}
 
 uint32_t layout_free_mask(const Layout *l, LayoutIn want) {
     F2 s = {0};
@@ -245,6 +259,10 @@ int layout_vector_bits(const Layout *l, Type t, int dim) {
     while (n < l->bits[IN_REG] && n < t.log2[dim] &&
            l->basis[IN_REG][n] == (uint32_t)1 << (shift + n))
         n++;
+    /* The run must start at a multiple of its length: nothing else may touch those bits. */
+    for (int in = 0; in < IN_DIMS; in++)
+        for (int k = in == IN_REG ? n : 0; k < l->bits[in]; k++)
+            while (n && (l->basis[in][k] >> shift & (((uint32_t)1 << n) - 1))) n--;
     return n;
 }
 
@@ -286,7 +304,8 @@ MoveKind layout_move_kind(const Layout *at, const Layout *from) {
             if (c == stay) continue;
             MoveKind need = MOVE_REGISTERS;
             if (in == IN_LANE || (in == IN_REG && place_part(c, IN_LANE))) need = MOVE_SHUFFLE;
-            if (in == IN_WARP || in == IN_BLOCK || place_part(c, IN_WARP) || place_part(c, IN_BLOCK))
+            if (in == IN_WARP || in == IN_BLOCK || place_part(c, IN_WARP) ||
+                place_part(c, IN_BLOCK))
                 need = MOVE_SHARED;
             if (need > kind) kind = need;
         }
@@ -295,7 +314,8 @@ MoveKind layout_move_kind(const Layout *at, const Layout *from) {
 
 int route_shuffle_rank(const Route *r) {
     F2 s = {0};
-    for (int k = 0; k < r->bits[IN_LANE]; k++) f2_add(&s, place_part(r->col[IN_LANE][k], IN_REG), 0);
+    for (int k = 0; k < r->bits[IN_LANE]; k++)
+        f2_add(&s, place_part(r->col[IN_LANE][k], IN_REG), 0);
     return s.rank;
 }
 

@@ -16,14 +16,14 @@ typedef enum LayoutIn { IN_REG, IN_LANE, IN_WARP, IN_BLOCK, IN_DIMS, IN_OFFSET =
 enum { LAYOUT_MAX_BITS = 20, LANE_BITS = 5 };
 
 typedef struct Layout {
-    uint8_t bits[IN_DIMS];                     /* log2 size of each part of the place */
-    uint8_t out;                               /* log2 number of elements of the tile */
-    uint32_t basis[IN_DIMS][LAYOUT_MAX_BITS];  /* image of each bit of the place */
+    uint8_t bits[IN_DIMS];                    /* log2 size of each part of the place */
+    uint8_t out;                              /* log2 number of elements of the tile */
+    uint32_t basis[IN_DIMS][LAYOUT_MAX_BITS]; /* image of each bit of the place */
 } Layout;
 
 /* ---- building ---- */
-Layout layout_new(Type t);                                 /* no place bits yet */
-void layout_push(Layout *l, LayoutIn in, uint32_t basis);  /* one more bit; ignored when full */
+Layout layout_new(Type t);                                /* no place bits yet */
+void layout_push(Layout *l, LayoutIn in, uint32_t basis); /* one more bit; ignored when full */
 /* Bits [from, from + n) of dimension `dim` of a tile of type t become the next bits of `in`; bits
  * beyond the dimension's size become copies. */
 void layout_push_dim(Layout *l, LayoutIn in, Type t, int dim, int from, int n);
@@ -52,11 +52,11 @@ void layout_drop_copies(Layout *l);
 /* ---- asking ---- */
 uint32_t layout_apply(const Layout *l, const uint32_t place[IN_DIMS]);
 bool layout_equal(const Layout *a, const Layout *b);
-bool layout_covers(const Layout *l);                       /* every element is held somewhere */
+bool layout_covers(const Layout *l); /* every element is held somewhere */
 /* Bits of `in` that only select copies: an element is held already with that bit clear. */
 uint32_t layout_free_mask(const Layout *l, LayoutIn in);
-/* How many leading register bits walk dimension dim from its bit 0 in order: log2 of the elements
- * of one register run that are adjacent along dim. */
+/* The largest v so that registers come in groups of 2^v elements that are adjacent along dim, in
+ * order, from a multiple of 2^v on. */
 int layout_vector_bits(const Layout *l, Type t, int dim);
 
 /* ---- moving between two layouts of one tile ---- */
@@ -72,7 +72,13 @@ uint32_t place_part(uint64_t packed, LayoutIn in);
 bool layout_route(const Layout *at, const Layout *from, Route *r);
 uint64_t route_apply(const Route *r, const uint32_t place[IN_DIMS]);
 
-typedef enum MoveKind { MOVE_NONE, MOVE_REGISTERS, MOVE_SHUFFLE, MOVE_SHARED, MOVE_IMPOSSIBLE } MoveKind;
+typedef enum MoveKind {
+    MOVE_NONE,
+    MOVE_REGISTERS,
+    MOVE_SHUFFLE,
+    MOVE_SHARED,
+    MOVE_IMPOSSIBLE
+} MoveKind;
 MoveKind layout_move_kind(const Layout *at, const Layout *from);
 /* log2 of the number of registers of one lane that the lanes of a shuffle ask for at once. */
 int route_shuffle_rank(const Route *r);

@@ -30,10 +30,11 @@ static void draw_bases(const Layout *l, Type t, bool shared, Buf *out) {
     }
 }
 
-static void draw_cell(const Layout *l, const Layout *find, uint32_t element, bool shared, Buf *out) {
+static void draw_cell(const Layout *l, const Layout *find, uint32_t element, bool shared,
+                      Buf *out) {
     Route r;
     if (!layout_route(find, l, &r)) {
-        buf_puts(out, "       -");
+        buf_puts(out, shared ? "       -" : "         -");
         return;
     }
     uint32_t place[IN_DIMS] = {element, 0, 0, 0};
@@ -41,8 +42,9 @@ static void draw_cell(const Layout *l, const Layout *find, uint32_t element, boo
     if (shared)
         buf_printf(out, " %7u", place_part(p, IN_OFFSET));
     else
-        buf_printf(out, " %2u.%02u.%-2u", place_part(p, IN_WARP), place_part(p, IN_LANE),
-                   place_part(p, IN_REG));
+        buf_printf(out, " %9s",
+                   arena_printf(out->arena, "%u.%02u.%u", place_part(p, IN_WARP),
+                                place_part(p, IN_LANE), place_part(p, IN_REG)));
 }
 
 void layout_draw(const Layout *l, Type t, bool shared, const char *prefix, Buf *out) {

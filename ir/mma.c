@@ -16,5 +16,9 @@ const MmaInfo *mma_find(Elem a, Elem b, Elem c, int sm) {
     return NULL;
 }
 
-const MmaInfo *mma_row(int row) { return &mma_table[row]; }
-int mma_index(const MmaInfo *m) { return (int)(m - mma_table); }
+const MmaInfo *mma_row(int row) {
+    return &mma_table[row];
+}
+int mma_index(const MmaInfo *m) {
+    return (int)(m - mma_table);
+}

@@ -5,12 +5,12 @@
 #include "ir/type.h"
 
 typedef struct MmaInfo {
-    int sm;            /* first that has it */
-    Elem a, b, c;      /* operand and accumulator elements */
-    int k;             /* K of one instruction; M is 16 and N is 8 */
-    int pack;          /* log2 of operand elements in a 32-bit register */
-    int ra, rb, rc;    /* 32-bit registers of A, B, C that a thread holds */
-    const char *text;  /* the PTX instruction */
+    int sm;           /* first that has it */
+    Elem a, b, c;     /* operand and accumulator elements */
+    int k;            /* K of one instruction; M is 16 and N is 8 */
+    int pack;         /* log2 of operand elements in a 32-bit register */
+    int ra, rb, rc;   /* 32-bit registers of A, B, C that a thread holds */
+    const char *text; /* the PTX instruction */
 } MmaInfo;
 
 /* The instruction for these elements on this generation, NULL when there is none. */

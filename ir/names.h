@@ -1,4 +1,5 @@
-/* names.h: a small map from interned names to pointers or numbers, for the IR's printer and parser. */
+/* names.h: a small map from interned names to pointers or numbers, for the IR's printer and parser.
+ */
 #ifndef TILE_IR_NAMES_H
 #define TILE_IR_NAMES_H
 
@@ -10,7 +11,7 @@ typedef struct NameMap {
         const char *key;
         void *value;
         int count;
-    } *slot;
+    } * slot;
     size_t used, cap;
 } NameMap;
 

@@ -1,271 +1,57 @@
 /* parse.c: text of tile IR -> Module. The inverse of print.c, for .tir files and tests.
  *
  * One pass, one token of lookahead, no backtracking. The first mistake ends it (session_bail is not
- * used: ir_parse returns NULL), for a .tir file is written by programs and an error means damage. */
-#include "ir/ir.h"
-#include "ir/names.h"
+ * used: ir_parse returns NULL), for a .tir file is written by programs and an error means damage.
+ */
+#include "ir/token.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum Tok { T_END, T_WORD, T_NUMBER, T_STRING, T_VALUE, T_SYMBOL, T_SPAN, T_PUNCT } Tok;
-
-typedef struct Parser {
-    Session *s;
-    const char *p, *end, *line_start;
-    uint32_t line;
-    Tok tok;
-    const char *text; /* of the token: word, value and symbol names (interned), punctuation */
-    size_t len;       /* of a string or number */
-    Span at;          /* of the token */
-    Span span;        /* what a T_SPAN says */
-    bool failed;
-    Module *module;
-    Func *f;
-    NameMap values;
-    const Layout **layout;
-    int nlayouts;
-    int depth;
-} Parser;
-
 enum { MAX_DEPTH = 200, MAX_OPERANDS = 100000 };
-
-static void fail(Parser *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void fail(Parser *p, const char *fmt, ...) {
-    if (p->failed) return;
-    p->failed = true;
-    va_list ap;
-    va_start(ap, fmt);
-    const char *text = arena_vprintf(&p->s->arena, fmt, ap);
-    va_end(ap);
-    diag(&p->s->diags, DIAG_ERROR, p->at, "%s", text);
-    p->tok = T_END;
-}
-
-/* ---- tokens ---- */
-
-static bool name_char(char c) { return isalnum((unsigned char)c) || c == '_' || c == '.'; }
-
-static void skip_space(Parser *p) {
-    while (p->p < p->end) {
-        if (*p->p == '\n') {
-            p->line++;
-            p->line_start = ++p->p;
-        } else if (*p->p == ' ' || *p->p == '\t' || *p->p == '\r') {
-            p->p++;
-        } else if (*p->p == '/' && p->end - p->p > 1 && p->p[1] == '/') {
-            while (p->p < p->end && *p->p != '\n') p->p++;
-        } else {
-            return;
-        }
-    }
-}
-
-static int hex_digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* A quoted string, escapes resolved; p->p is at the opening quote. */
-static void lex_string(Parser *p) {
-    Buf b = buf_new(&p->s->arena);
-    p->p++;
-    while (p->p < p->end && *p->p != '"' && *p->p != '\n') {
-        char c = *p->p++;
-        if (c == '\\' && p->p < p->end) {
-            c = *p->p++;
-            if (c == 'n') c = '\n';
-            else if (c == 't') c = '\t';
-            else if (c == 'x' && p->end - p->p >= 2 && hex_digit(p->p[0]) >= 0 &&
-                     hex_digit(p->p[1]) >= 0) {
-                c = (char)(hex_digit(p->p[0]) * 16 + hex_digit(p->p[1]));
-                p->p += 2;
-            } else if (c != '"' && c != '\\') {
-                fail(p, "unknown escape in a string");
-                return;
-            }
-        }
-        buf_putc(&b, c);
-    }
-    if (p->p >= p->end || *p->p != '"') {
-        fail(p, "unterminated string");
-        return;
-    }
-    p->p++;
-    p->text = b.data;
-    p->len = b.len;
-}
-
-static uint32_t lex_uint(Parser *p) {
-    uint64_t v = 0;
-    while (p->p < p->end && isdigit((unsigned char)*p->p)) {
-        v = v * 10 + (uint64_t)(*p->p++ - '0');
-        if (v > UINT32_MAX) v = UINT32_MAX;
-    }
-    return (uint32_t)v;
-}
-
-static uint16_t to_col(uint32_t v) { return v > UINT16_MAX ? UINT16_MAX : (uint16_t)v; }
-
-static void lex_span(Parser *p) {
-    p->span.line = lex_uint(p);
-    bool ok = p->p < p->end && *p->p == ':';
-    if (ok) p->p++;
-    p->span.col = to_col(lex_uint(p));
-    ok = ok && p->p < p->end && *p->p == '-';
-    if (ok) p->p++;
-    if (ok && p->p < p->end && *p->p == '*') {
-        p->p++;
-        p->span.end = SPAN_TO_LINE_END;
-    } else {
-        p->span.end = to_col(lex_uint(p));
-    }
-    if (!ok) fail(p, "a place is written @line:col-end");
-}
-
-static void lex_name(Parser *p) {
-    const char *from = p->p;
-    while (p->p < p->end && name_char(*p->p)) p->p++;
-    p->text = intern(&p->s->names, from, (size_t)(p->p - from));
-}
-
-static void next(Parser *p) {
-    if (p->failed) return;
-    skip_space(p);
-    size_t col = (size_t)(p->p - p->line_start) + 1;
-    p->at = (Span){p->line, to_col((uint32_t)(col > UINT16_MAX ? UINT16_MAX : col)), 0};
-    const char *from = p->p;
-    if (p->p >= p->end) {
-        p->tok = T_END;
-        return;
-    }
-    char c = *p->p, d = p->end - p->p > 1 ? p->p[1] : 0;
-    if (c == '"') {
-        p->tok = T_STRING;
-        lex_string(p);
-    } else if (c == '%' || (c == '@' && !isdigit((unsigned char)d))) {
-        p->tok = c == '%' ? T_VALUE : T_SYMBOL;
-        p->p++;
-        if (d == '"') {
-            lex_string(p);
-            if (!p->failed) p->text = intern(&p->s->names, p->text, p->len);
-        } else if (name_char(d)) {
-            lex_name(p);
-        } else {
-            fail(p, "a name must follow '%c'", c);
-        }
-    } else if (c == '@') {
-        p->tok = T_SPAN;
-        p->p++;
-        lex_span(p);
-    } else if (isdigit((unsigned char)c) || (c == '-' && (isdigit((unsigned char)d) || d == 'i'))) {
-        p->tok = T_NUMBER;
-        if (c == '-') p->p++;
-        while (p->p < p->end &&
-               (name_char(*p->p) || ((*p->p == '+' || *p->p == '-') && (p->p[-1] == 'p'))))
-            p->p++;
-        p->text = from;
-        p->len = (size_t)(p->p - from);
-    } else if (isalpha((unsigned char)c) || c == '_') {
-        p->tok = T_WORD;
-        lex_name(p);
-    } else {
-        p->tok = T_PUNCT;
-        p->p++;
-        p->text = intern(&p->s->names, from, 1);
-    }
-    if (!p->failed) p->at.end = to_col((uint32_t)(p->at.col + (size_t)(p->p - from)));
-}
-
-static bool is_punct(const Parser *p, char c) { return p->tok == T_PUNCT && p->text[0] == c; }
-static bool is_word(const Parser *p, const char *w) {
-    return p->tok == T_WORD && strcmp(p->text, w) == 0;
-}
-
-static bool take_punct(Parser *p, char c) {
-    if (!is_punct(p, c)) return false;
-    next(p);
-    return true;
-}
-
-static void want_punct(Parser *p, char c) {
-    if (!take_punct(p, c)) fail(p, "expected '%c'", c);
-}
-
-static int64_t want_int(Parser *p) {
-    if (p->tok != T_NUMBER || p->len > 24) {
-        fail(p, "expected a number");
-        return 0;
-    }
-    char digits[32];
-    memcpy(digits, p->text, p->len);
-    digits[p->len] = 0;
-    char *end;
-    errno = 0;
-    int64_t v = digits[0] == '-' ? strtoll(digits, &end, 10) : (int64_t)strtoull(digits, &end, 10);
-    if (errno || *end) fail(p, "'%s' is not a 64-bit integer", digits);
-    next(p);
-    return v;
-}
-
-static int64_t want_int_in(Parser *p, int64_t low, int64_t high) {
-    int64_t v = want_int(p);
-    if (!p->failed && (v < low || v > high)) {
-        fail(p, "%lld is out of range: expected %lld to %lld", (long long)v, (long long)low,
-             (long long)high);
-        return low;
-    }
-    return v;
-}
-
-static Span opt_span(Parser *p) {
-    if (p->tok != T_SPAN) return (Span){0};
-    Span span = p->span;
-    next(p);
-    return span;
-}
 
 /* ---- types, layouts, values ---- */
 
 static Type parse_type(Parser *p) {
     Type t = {0};
     if (is_word(p, "shared")) {
-        next(p);
+        token_next(p);
         want_punct(p, '<');
         t = parse_type(p);
-        if (t.shared) fail(p, "a shared buffer of a shared buffer");
+        if (t.shared) token_fail(p, "a shared buffer of a shared buffer");
         want_punct(p, '>');
         t.shared = 1;
         return t;
     }
     int depth = 0;
     while (is_word(p, "ptr") && depth < POINTER_MAX_DEPTH) {
-        next(p);
+        token_next(p);
         want_punct(p, '<');
         depth++;
     }
     Elem e = EL_I1;
-    if (p->tok != T_WORD || !elem_from_name(p->text, strlen(p->text), &e)) fail(p, "expected a type");
-    next(p);
+    if (p->tok != T_WORD || !elem_from_name(p->text, strlen(p->text), &e))
+        token_fail(p, "expected a type");
+    token_next(p);
     for (int i = 0; i < depth; i++) want_punct(p, '>');
     t.elem = (uint8_t)e;
     t.depth = (uint8_t)depth;
     int total = 0;
-    if (take_punct(p, '['))
-        do {
+    if (take_punct(p, '[')) do {
             int64_t d = want_int_in(p, 1, 1 << TILE_MAX_LOG2);
-            if (!p->failed && (d & (d - 1))) fail(p, "dimension %lld is not a power of two", (long long)d);
+            if (!p->failed && (d & (d - 1)))
+                token_fail(p, "dimension %lld is not a power of two", (long long)d);
             if (t.rank == TILE_MAX_RANK) {
-                fail(p, "more than %d dimensions", TILE_MAX_RANK);
+                token_fail(p, "more than %d dimensions", TILE_MAX_RANK);
                 break;
             }
             while (((int64_t)1 << t.log2[t.rank]) < d) t.log2[t.rank]++;
             total += t.log2[t.rank++];
         } while (take_punct(p, ','));
     if (t.rank) want_punct(p, ']');
-    if (total > TILE_MAX_LOG2) fail(p, "the tile has more than 2^%d elements", TILE_MAX_LOG2);
+    if (total > TILE_MAX_LOG2) token_fail(p, "the tile has more than 2^%d elements", TILE_MAX_LOG2);
     return t;
 }
 
@@ -274,32 +60,32 @@ static const Layout *opt_layout_ref(Parser *p, Type t) {
     char *end;
     long n = p->text[0] == 'L' ? strtol(p->text + 1, &end, 10) : -1;
     if (n < 0 || *end || n >= p->nlayouts) {
-        fail(p, "no layout @%s", p->text);
+        token_fail(p, "no layout @%s", p->text);
         return NULL;
     }
     if (p->layout[n]->out != type_log2_numel(t)) {
-        fail(p, "layout @%s does not fit a tile of this size", p->text);
+        token_fail(p, "layout @%s does not fit a tile of this size", p->text);
         return NULL;
     }
-    next(p);
+    token_next(p);
     return p->layout[n];
 }
 
 static void define(Parser *p, const char *name, Value *v) {
     struct NameSlot *slot = names_at(&p->values, name);
-    if (slot->value) fail(p, "%%%s is defined twice", name);
+    if (slot->value) token_fail(p, "%%%s is defined twice", name);
     slot->value = v;
     v->name = isdigit((unsigned char)name[0]) ? NULL : name;
 }
 
 static Value *want_value(Parser *p) {
     if (p->tok != T_VALUE) {
-        fail(p, "expected a value");
+        token_fail(p, "expected a value");
         return NULL;
     }
     Value *v = names_at(&p->values, p->text)->value;
-    if (!v) fail(p, "%%%s is not defined here", p->text);
-    next(p);
+    if (!v) token_fail(p, "%%%s is not defined here", p->text);
+    token_next(p);
     return v;
 }
 
@@ -312,9 +98,9 @@ typedef struct NewValue {
 
 static NewValue parse_new_value(Parser *p) {
     NewValue v = {0};
-    if (p->tok != T_VALUE) fail(p, "expected a value");
+    if (p->tok != T_VALUE) token_fail(p, "expected a value");
     v.name = p->text;
-    next(p);
+    token_next(p);
     want_punct(p, ':');
     v.type = parse_type(p);
     v.layout = opt_layout_ref(p, v.type);
@@ -322,34 +108,36 @@ static NewValue parse_new_value(Parser *p) {
 }
 
 static void parse_layout(Parser *p) {
-    next(p);
+    token_next(p);
     Arena *a = &p->s->arena;
     if (p->tok != T_SYMBOL || p->text[0] != 'L' || strtol(p->text + 1, NULL, 10) != p->nlayouts) {
-        fail(p, "layouts are numbered from @L0 in order");
+        token_fail(p, "layouts are numbered from @L0 in order");
         return;
     }
-    next(p);
+    token_next(p);
     Layout *l = arena_alloc(a, sizeof *l);
     static const char *const part[IN_DIMS] = {"reg", "lane", "warp", "block"};
     for (int in = 0; in < IN_DIMS; in++) {
-        if (!is_word(p, part[in])) fail(p, "expected '%s='", part[in]);
-        next(p);
+        if (!is_word(p, part[in])) token_fail(p, "expected '%s='", part[in]);
+        token_next(p);
         want_punct(p, '=');
         want_punct(p, '[');
         while (!p->failed && !is_punct(p, ']')) {
-            if (l->bits[in] == LAYOUT_MAX_BITS) fail(p, "more than %d bits", LAYOUT_MAX_BITS);
-            else l->basis[in][l->bits[in]++] = (uint32_t)want_int_in(p, 0, (1 << TILE_MAX_LOG2) - 1);
+            if (l->bits[in] == LAYOUT_MAX_BITS)
+                token_fail(p, "more than %d bits", LAYOUT_MAX_BITS);
+            else
+                l->basis[in][l->bits[in]++] = (uint32_t)want_int_in(p, 0, (1 << TILE_MAX_LOG2) - 1);
             if (!is_punct(p, ']')) want_punct(p, ',');
         }
         want_punct(p, ']');
     }
-    if (!is_word(p, "out")) fail(p, "expected 'out='");
-    next(p);
+    if (!is_word(p, "out")) token_fail(p, "expected 'out='");
+    token_next(p);
     want_punct(p, '=');
     l->out = (uint8_t)want_int_in(p, 0, TILE_MAX_LOG2);
     for (int in = 0; in < IN_DIMS; in++)
         for (int i = 0; i < l->bits[in]; i++)
-            if (l->basis[in][i] >> l->out) fail(p, "a basis vector lies outside the tile");
+            if (l->basis[in][i] >> l->out) token_fail(p, "a basis vector lies outside the tile");
     const Layout **all = arena_array(a, (size_t)p->nlayouts + 1, sizeof *all);
     if (p->nlayouts) memcpy(all, p->layout, (size_t)p->nlayouts * sizeof *all);
     all[p->nlayouts++] = l;
@@ -362,14 +150,14 @@ static double parse_float(Parser *p) {
     if (is_word(p, "inf")) return INFINITY;
     char digits[64];
     if (p->tok != T_NUMBER || p->len >= sizeof digits) {
-        fail(p, "expected a number");
+        token_fail(p, "expected a number");
         return 0;
     }
     memcpy(digits, p->text, p->len);
     digits[p->len] = 0;
     char *end;
     double v = strtod(digits, &end);
-    if (*end) fail(p, "'%s' is not a number", digits);
+    if (*end) token_fail(p, "'%s' is not a number", digits);
     return v;
 }
 
@@ -377,23 +165,23 @@ static int64_t parse_bits(Parser *p, Type t) {
     if (!type_is_float(t)) {
         int64_t v = want_int(p);
         if (!type_is_pointer(t) && elem_wrap((Elem)t.elem, v) != v)
-            fail(p, "%lld does not fit %s", (long long)v, elem_info[t.elem].text);
+            token_fail(p, "%lld does not fit %s", (long long)v, elem_info[t.elem].text);
         return v;
     }
     if (is_word(p, "nan")) {
-        next(p);
+        token_next(p);
         want_punct(p, '(');
         char digits[32] = {0};
         if (p->tok == T_NUMBER && p->len < sizeof digits) memcpy(digits, p->text, p->len);
         char *end;
         int64_t bits = (int64_t)strtoull(digits, &end, 16);
-        if (!digits[0] || *end) fail(p, "expected the bits of a NaN");
-        next(p);
+        if (!digits[0] || *end) token_fail(p, "expected the bits of a NaN");
+        token_next(p);
         want_punct(p, ')');
         return bits;
     }
     double v = parse_float(p);
-    next(p);
+    token_next(p);
     return (int64_t)elem_from_double((Elem)t.elem, v);
 }
 
@@ -412,37 +200,41 @@ static void parse_attr(Parser *p, Op *op) {
     int id = 0;
     while (id < ATTRS && strcmp(attr_info[id].text, p->text) != 0) id++;
     if (id == ATTRS || !attr_allowed(op->code, p->text)) {
-        fail(p, "'%s' has no attribute '%s'", op_info[op->code].text, p->text);
+        token_fail(p, "'%s' has no attribute '%s'", op_info[op->code].text, p->text);
         return;
     }
     if (ir_attr(op, (AttrId)id)) {
-        fail(p, "attribute '%s' is given twice", p->text);
+        token_fail(p, "attribute '%s' is given twice", p->text);
         return;
     }
-    next(p);
+    token_next(p);
     want_punct(p, '=');
     AttrId at = (AttrId)id;
     switch (attr_info[id].kind) {
     case ATTR_INT: ir_set_attr(p->s, op, at, want_int(p)); break;
     case ATTR_BITS:
-        if (op->nresults != 1) fail(p, "a constant has one result");
-        else ir_set_attr(p->s, op, at, parse_bits(p, op->result[0]->type));
+        if (op->nresults != 1)
+            token_fail(p, "a constant has one result");
+        else
+            ir_set_attr(p->s, op, at, parse_bits(p, op->result[0]->type));
         break;
     case ATTR_WORD: {
         const char *const *words = attr_words(at);
         int i = 0;
         while (words[i] && !is_word(p, words[i])) i++;
-        if (!words[i]) fail(p, "'%s' takes no such value", attr_info[id].text);
+        if (!words[i]) token_fail(p, "'%s' takes no such value", attr_info[id].text);
         ir_set_attr(p->s, op, at, i);
-        next(p);
+        token_next(p);
         break;
     }
     case ATTR_DIMS: {
         int dims[TILE_MAX_RANK], n = 0;
         want_punct(p, '[');
         while (!p->failed && !is_punct(p, ']')) {
-            if (n == TILE_MAX_RANK) fail(p, "more than %d dimensions", TILE_MAX_RANK);
-            else dims[n++] = (int)want_int_in(p, 0, TILE_MAX_RANK - 1);
+            if (n == TILE_MAX_RANK)
+                token_fail(p, "more than %d dimensions", TILE_MAX_RANK);
+            else
+                dims[n++] = (int)want_int_in(p, 0, TILE_MAX_RANK - 1);
             if (!is_punct(p, ']')) want_punct(p, ',');
         }
         want_punct(p, ']');
@@ -459,7 +251,7 @@ static void parse_region(Parser *p, Op *op) {
     if (op->nregions) memcpy(all, op->region, (size_t)op->nregions * sizeof *all);
     Block *b = all[op->nregions++] = ir_block(p->s, op);
     op->region = all;
-    if (op->nregions > 2) fail(p, "more than two regions");
+    if (op->nregions > 2) token_fail(p, "more than two regions");
     want_punct(p, '{');
     if (take_punct(p, '(')) {
         do {
@@ -471,7 +263,7 @@ static void parse_region(Parser *p, Op *op) {
         } while (take_punct(p, ','));
         want_punct(p, ')');
     }
-    if (++p->depth > MAX_DEPTH) fail(p, "regions are nested more than %d deep", MAX_DEPTH);
+    if (++p->depth > MAX_DEPTH) token_fail(p, "regions are nested more than %d deep", MAX_DEPTH);
     parse_block(p, b);
     p->depth--;
     want_punct(p, '}');
@@ -488,20 +280,21 @@ static void parse_op(Parser *p, Block *b) {
         want_punct(p, '=');
     }
     if (p->tok != T_WORD) {
-        fail(p, "expected an operation");
+        token_fail(p, "expected an operation");
         return;
     }
     int code = 0;
     while (code < OPS && strcmp(op_info[code].text, p->text) != 0) code++;
     if (code == OPS) {
-        fail(p, "unknown operation '%s'", p->text);
+        token_fail(p, "unknown operation '%s'", p->text);
         return;
     }
-    next(p);
-    if (p->tok == T_VALUE) {
+    token_next(p);
+    /* Behind an op that takes no operands a value begins the next line. */
+    if (p->tok == T_VALUE && op_info[code].operands[0]) {
         do {
             vec_push(a, &operands, want_value(p));
-            if (operands.n > MAX_OPERANDS) fail(p, "more than %d operands", MAX_OPERANDS);
+            if (operands.n > MAX_OPERANDS) token_fail(p, "more than %d operands", MAX_OPERANDS);
         } while (!p->failed && take_punct(p, ','));
     }
     if (p->failed) return;
@@ -529,32 +322,35 @@ static void parse_param(Parser *p) {
     Param a = {.divisible = 1};
     bool named = p->tok == T_VALUE;
     Span at = p->at;
-    if (!named && p->tok != T_WORD && p->tok != T_STRING) fail(p, "expected a parameter");
+    if (!named && p->tok != T_WORD && p->tok != T_STRING) token_fail(p, "expected a parameter");
     if (p->failed) return;
     a.name = p->tok == T_STRING ? intern(&p->s->names, p->text, p->len) : p->text;
-    next(p);
+    token_next(p);
     want_punct(p, ':');
     a.type = parse_type(p);
-    if (a.type.rank || a.type.shared) fail(p, "a parameter is a scalar");
+    if (a.type.rank || a.type.shared) token_fail(p, "a parameter is a scalar");
     while (p->tok == T_WORD && !p->failed) {
-        if (is_word(p, "one")) a.is_one = true;
-        else if (is_word(p, "none")) a.is_none = true;
-        else if (!is_word(p, "divisible")) fail(p, "a parameter has no '%s'", p->text);
+        if (is_word(p, "one"))
+            a.is_one = true;
+        else if (is_word(p, "none"))
+            a.is_none = true;
+        else if (!is_word(p, "divisible"))
+            token_fail(p, "a parameter has no '%s'", p->text);
         bool number = is_word(p, "divisible");
-        next(p);
+        token_next(p);
         if (number) {
             want_punct(p, '=');
             a.divisible = (int)want_int_in(p, 1, 1 << 20);
-            if (a.divisible & (a.divisible - 1)) fail(p, "divisible must be a power of two");
+            if (a.divisible & (a.divisible - 1)) token_fail(p, "divisible must be a power of two");
         }
     }
     a.span = opt_span(p);
     if (named == (a.is_one || a.is_none))
-        fail(p, "parameter '%s': one and none go without %%, others with it", a.name);
+        token_fail(p, "parameter '%s': one and none go without %%, others with it", a.name);
     for (int i = 0; i < p->f->nparams; i++)
         if (p->f->param[i].name == a.name) {
             p->at = at;
-            fail(p, "parameter '%s' is there twice", a.name);
+            token_fail(p, "parameter '%s' is there twice", a.name);
         }
     if (p->failed) return;
     Value *v = ir_param(p->s, p->f, &a);
@@ -569,35 +365,40 @@ static void parse_header(Parser *p, Func *f) {
     VEC(ConstexprInfo) constants = {0};
     while (p->tok == T_WORD && !p->failed) {
         const char *key = p->text;
-        next(p);
+        token_next(p);
         if (strcmp(key, "constexpr") == 0) {
             ConstexprInfo c = {0};
-            if (p->tok != T_WORD && p->tok != T_STRING) fail(p, "expected a name");
+            if (p->tok != T_WORD && p->tok != T_STRING) token_fail(p, "expected a name");
             c.name = p->text;
-            next(p);
+            token_next(p);
             want_punct(p, '=');
-            if (p->tok != T_STRING) fail(p, "expected a string");
+            if (p->tok != T_STRING) token_fail(p, "expected a string");
             c.json = p->text;
-            next(p);
+            token_next(p);
             vec_push(&p->s->arena, &constants, c);
             continue;
         }
         want_punct(p, '=');
         if (strcmp(key, "num_warps") == 0) {
             f->num_warps = (int)want_int_in(p, 1, 32);
-            if (f->num_warps & (f->num_warps - 1)) fail(p, "num_warps must be a power of two");
+            if (f->num_warps & (f->num_warps - 1))
+                token_fail(p, "num_warps must be a power of two");
         } else if (strcmp(key, "num_stages") == 0) {
             f->num_stages = (int)want_int_in(p, 1, 64);
         } else if (strcmp(key, "shared") == 0) {
             f->shared_bytes = want_int_in(p, 0, 1 << 30);
         } else if (strcmp(key, "target") == 0 || strcmp(key, "grid") == 0) {
-            if (p->tok != T_STRING) fail(p, "expected a string");
-            else if (key[0] == 't') f->target = p->text;
-            else if (ngrid == 3) fail(p, "a grid has at most three dimensions");
-            else f->grid[ngrid++] = p->text;
-            next(p);
+            if (p->tok != T_STRING)
+                token_fail(p, "expected a string");
+            else if (key[0] == 't')
+                f->target = p->text;
+            else if (ngrid == 3)
+                token_fail(p, "a grid has at most three dimensions");
+            else
+                f->grid[ngrid++] = p->text;
+            token_next(p);
         } else {
-            fail(p, "a kernel has no '%s'", key);
+            token_fail(p, "a kernel has no '%s'", key);
         }
     }
     f->constexpr_ = constants.at;
@@ -606,20 +407,20 @@ static void parse_header(Parser *p, Func *f) {
 }
 
 static void parse_func(Parser *p) {
-    next(p);
+    token_next(p);
     if (p->tok != T_SYMBOL) {
-        fail(p, "expected the kernel's name");
+        token_fail(p, "expected the kernel's name");
         return;
     }
     Span at = p->at;
     for (const Func *f = p->module->funcs; f; f = f->next)
-        if (strcmp(f->name, p->text) == 0) fail(p, "kernel @%s is there twice", p->text);
+        if (strcmp(f->name, p->text) == 0) token_fail(p, "kernel @%s is there twice", p->text);
     if (p->failed) return;
     Func *f = p->f = ir_func(p->module, p->text);
     p->values = (NameMap){.arena = &p->s->arena};
     p->layout = NULL;
     p->nlayouts = 0;
-    next(p);
+    token_next(p);
     want_punct(p, '(');
     if (!is_punct(p, ')')) do {
             parse_param(p);
@@ -635,20 +436,20 @@ static void parse_func(Parser *p) {
     const char *bad = ir_verify(p->s, f, &where);
     if (bad) {
         p->at = where.line ? where : at;
-        fail(p, "kernel @%s: %s", f->name, bad);
+        token_fail(p, "kernel @%s: %s", f->name, bad);
     }
 }
 
 static void parse_source(Parser *p) {
-    next(p);
+    token_next(p);
     Buf text = buf_new(&p->s->arena);
-    if (p->tok != T_STRING) fail(p, "expected the source's name");
+    if (p->tok != T_STRING) token_fail(p, "expected the source's name");
     const char *name = p->text;
-    next(p);
+    token_next(p);
     want_punct(p, '{');
     while (p->tok == T_STRING && !p->failed) {
         buf_write(&text, p->text, p->len);
-        next(p);
+        token_next(p);
     }
     want_punct(p, '}');
     p->module->source = (Source){name, text.data, text.len};
@@ -657,12 +458,15 @@ static void parse_source(Parser *p) {
 Module *ir_parse(Session *s, const char *text, size_t len) {
     Parser p = {.s = s, .p = text, .end = text + len, .line_start = text, .line = 1};
     p.module = ir_module(s);
-    next(&p);
+    token_next(&p);
     while (!p.failed && p.tok != T_END) {
-        if (is_word(&p, "kernel")) parse_func(&p);
-        else if (is_word(&p, "source") && !p.module->source.text) parse_source(&p);
-        else fail(&p, "expected 'kernel' or 'source'");
+        if (is_word(&p, "kernel"))
+            parse_func(&p);
+        else if (is_word(&p, "source") && !p.module->source.text)
+            parse_source(&p);
+        else
+            token_fail(&p, "expected 'kernel' or 'source'");
     }
-    if (!p.failed && !p.module->funcs) fail(&p, "there is no kernel in this file");
+    if (!p.failed && !p.module->funcs) token_fail(&p, "there is no kernel in this file");
     return p.failed ? NULL : p.module;
 }

@@ -28,8 +28,10 @@ static bool plain_name(const char *s) {
 
 static void print_name(Buf *out, char sigil, const char *s) {
     if (sigil) buf_putc(out, sigil);
-    if (plain_name(s) || (isdigit((unsigned char)*s) && sigil == '%')) buf_puts(out, s);
-    else buf_quote(out, s, strlen(s));
+    if (plain_name(s) || (isdigit((unsigned char)*s) && sigil == '%'))
+        buf_puts(out, s);
+    else
+        buf_quote(out, s, strlen(s));
 }
 
 static const char *value_name(Printer *p, const Value *v) {
@@ -75,8 +77,10 @@ static void print_def(Printer *p, const Value *v) {
 static void print_span(Buf *out, Span span) {
     if (!span.line) return;
     buf_printf(out, " @%u:%u-", span.line, span.col);
-    if (span.end == SPAN_TO_LINE_END) buf_putc(out, '*');
-    else buf_printf(out, "%u", span.end);
+    if (span.end == SPAN_TO_LINE_END)
+        buf_putc(out, '*');
+    else
+        buf_printf(out, "%u", span.end);
 }
 
 static void print_bits(Buf *out, Type t, int64_t bits) {
@@ -88,9 +92,12 @@ static void print_bits(Buf *out, Type t, int64_t bits) {
         return;
     }
     double d = elem_to_double((Elem)t.elem, (uint64_t)bits);
-    if (isnan(d)) buf_printf(out, "nan(0x%llx)", (unsigned long long)bits);
-    else if (isinf(d)) buf_puts(out, d < 0 ? "-inf" : "inf");
-    else buf_printf(out, "%a", d);
+    if (isnan(d))
+        buf_printf(out, "nan(0x%llx)", (unsigned long long)bits);
+    else if (isinf(d))
+        buf_puts(out, d < 0 ? "-inf" : "inf");
+    else
+        buf_printf(out, "%a", d);
 }
 
 static void print_attr(Buf *out, const Op *op, const Attr *a) {
@@ -159,7 +166,8 @@ static void print_layout(Buf *out, const Layout *l) {
     static const char *const part[IN_DIMS] = {"reg", "lane", "warp", "block"};
     for (int in = 0; in < IN_DIMS; in++) {
         buf_printf(out, " %s=[", part[in]);
-        for (int i = 0; i < l->bits[in]; i++) buf_printf(out, "%s%u", i ? "," : "", l->basis[in][i]);
+        for (int i = 0; i < l->bits[in]; i++)
+            buf_printf(out, "%s%u", i ? "," : "", l->basis[in][i]);
         buf_putc(out, ']');
     }
     buf_printf(out, " out=%d\n", l->out);
@@ -219,7 +227,9 @@ static void print_func(Session *s, const Func *f, Buf *out) {
     buf_puts(out, "}\n");
 }
 
-void ir_print_func(Session *s, const Func *f, Buf *out) { print_func(s, f, out); }
+void ir_print_func(Session *s, const Func *f, Buf *out) {
+    print_func(s, f, out);
+}
 
 void ir_print(const Module *m, Buf *out) {
     for (const Func *f = m->funcs; f; f = f->next) {

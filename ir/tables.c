@@ -45,8 +45,7 @@ static const char *const mma_words[] = {
 
 static const char *const *const words_of[ATTRS] = {
     [AT_PRED] = pred_words,   [AT_FUNC] = func_words,           [AT_CACHE] = cache_words,
-    [AT_EVICT] = evict_words, [AT_PRECISION] = precision_words,
-    [AT_MMA] = mma_words,
+    [AT_EVICT] = evict_words, [AT_PRECISION] = precision_words, [AT_MMA] = mma_words,
 };
 
 const AttrInfo attr_info[ATTRS] = {
@@ -55,7 +54,9 @@ const AttrInfo attr_info[ATTRS] = {
 #undef ATTR
 };
 
-const char *const *attr_words(AttrId id) { return words_of[id]; }
+const char *const *attr_words(AttrId id) {
+    return words_of[id];
+}
 
 const Attr *ir_attr(const Op *op, AttrId id) {
     for (int i = 0; i < op->nattrs; i++)

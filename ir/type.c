@@ -10,7 +10,9 @@ const ElemInfo elem_info[ELEMS] = {
 #undef ELEM
 };
 
-Type type_scalar(Elem e) { return (Type){.elem = (uint8_t)e}; }
+Type type_scalar(Elem e) {
+    return (Type){.elem = (uint8_t)e};
+}
 
 Type type_tile(Elem e, int rank, const int64_t *dims) {
     Type t = {.elem = (uint8_t)e, .rank = (uint8_t)rank};
@@ -41,13 +43,17 @@ Type type_with_shape(Type t, Type shape_of) {
     return t;
 }
 
-Type type_element(Type t) { return (Type){.elem = t.elem, .depth = t.depth}; }
+Type type_element(Type t) {
+    return (Type){.elem = t.elem, .depth = t.depth};
+}
 
 bool type_same_shape(Type a, Type b) {
     return a.rank == b.rank && memcmp(a.log2, b.log2, sizeof a.log2) == 0;
 }
 
-bool type_equal(Type a, Type b) { return memcmp(&a, &b, sizeof a) == 0; }
+bool type_equal(Type a, Type b) {
+    return memcmp(&a, &b, sizeof a) == 0;
+}
 
 int type_log2_numel(Type t) {
     int n = 0;
@@ -55,9 +61,15 @@ int type_log2_numel(Type t) {
     return n;
 }
 
-int64_t type_numel(Type t) { return (int64_t)1 << type_log2_numel(t); }
-int type_elem_bits(Type t) { return t.depth ? 64 : elem_info[t.elem].bits; }
-int type_elem_bytes(Type t) { return t.depth ? 8 : elem_info[t.elem].bytes; }
+int64_t type_numel(Type t) {
+    return (int64_t)1 << type_log2_numel(t);
+}
+int type_elem_bits(Type t) {
+    return t.depth ? 64 : elem_info[t.elem].bits;
+}
+int type_elem_bytes(Type t) {
+    return t.depth ? 8 : elem_info[t.elem].bytes;
+}
 
 void type_print(Buf *b, Type t) {
     if (t.shared) buf_puts(b, "shared<");
@@ -94,9 +106,8 @@ static const struct {
     const char *name;
     Elem elem;
 } aliases[] = {
-    {"float16", EL_F16},       {"bfloat16", EL_BF16},     {"float32", EL_F32},
-    {"float64", EL_F64},       {"float8e4nv", EL_F8E4M3}, {"float8e5", EL_F8E5M2},
-    {"u1", EL_I1},             {"bool", EL_I1},
+    {"float16", EL_F16},       {"bfloat16", EL_BF16},   {"float32", EL_F32}, {"float64", EL_F64},
+    {"float8e4nv", EL_F8E4M3}, {"float8e5", EL_F8E5M2}, {"u1", EL_I1},       {"bool", EL_I1},
 };
 
 bool elem_from_name(const char *name, size_t n, Elem *out) {

@@ -27,14 +27,14 @@ typedef struct ElemInfo {
 extern const ElemInfo elem_info[ELEMS];
 
 enum {
-    TILE_MAX_RANK = 20,  /* a tile of 2^20 elements cut into twos */
-    TILE_MAX_LOG2 = 20,  /* log2 of the most elements in a tile */
+    TILE_MAX_RANK = 20, /* a tile of 2^20 elements cut into twos */
+    TILE_MAX_LOG2 = 20, /* log2 of the most elements in a tile */
     POINTER_MAX_DEPTH = 3
 };
 
 typedef struct Type {
-    uint8_t elem;  /* Elem; for a pointer, what lies behind all its levels */
-    uint8_t depth; /* levels of pointer: 0 a plain element, 1 ptr<f16>, 2 ptr<ptr<f16>> */
+    uint8_t elem;   /* Elem; for a pointer, what lies behind all its levels */
+    uint8_t depth;  /* levels of pointer: 0 a plain element, 1 ptr<f16>, 2 ptr<ptr<f16>> */
     uint8_t shared; /* 1: a shared-memory buffer of this tile */
     uint8_t rank;
     uint8_t log2[TILE_MAX_RANK]; /* log2 of each dimension, outermost first; 0 beyond rank */
@@ -49,9 +49,15 @@ Type type_with_shape(Type t, Type shape_of);           /* element of t, shape of
 Type type_element(Type t);                             /* t as a scalar */
 bool type_equal(Type a, Type b);
 bool type_same_shape(Type a, Type b);
-static inline bool type_is_pointer(Type t) { return t.depth > 0; }
-static inline bool type_is_tile(Type t) { return t.rank > 0; }
-static inline int64_t type_dim(Type t, int i) { return (int64_t)1 << t.log2[i]; }
+static inline bool type_is_pointer(Type t) {
+    return t.depth > 0;
+}
+static inline bool type_is_tile(Type t) {
+    return t.rank > 0;
+}
+static inline int64_t type_dim(Type t, int i) {
+    return (int64_t)1 << t.log2[i];
+}
 int type_log2_numel(Type t);
 int64_t type_numel(Type t);
 int type_elem_bits(Type t);  /* 64 for pointers; 1 for int1 */
@@ -59,7 +65,9 @@ int type_elem_bytes(Type t); /* bytes in memory: 8 for pointers, 1 for int1 */
 static inline bool type_is_float(Type t) {
     return !t.depth && elem_info[t.elem].class_ == ELEM_F;
 }
-static inline bool type_is_bool(Type t) { return !t.depth && t.elem == EL_I1; }
+static inline bool type_is_bool(Type t) {
+    return !t.depth && t.elem == EL_I1;
+}
 static inline bool type_is_int(Type t) { /* int1 is an integer too, as in Triton */
     return !t.depth && elem_info[t.elem].class_ != ELEM_F;
 }

@@ -75,15 +75,19 @@ static void check_attrs(Verifier *v, const Op *op) {
             const char *name = attr_info[op->attr[i].id].text;
             if (strlen(name) == n && memcmp(name, a, n) == 0) found = &op->attr[i];
         }
-        if (found) known++;
-        else if (a[n] != '?') bad(v, op, "attribute '%.*s' is missing", (int)n, a);
+        if (found)
+            known++;
+        else if (a[n] != '?')
+            bad(v, op, "attribute '%.*s' is missing", (int)n, a);
         a += n;
         a += strspn(a, " ?");
     }
     if (known != op->nattrs) bad(v, op, "an attribute does not belong here");
 }
 
-static Type arg_type(const Op *op, int i) { return op->operand[i].value->type; }
+static Type arg_type(const Op *op, int i) {
+    return op->operand[i].value->type;
+}
 
 static void check_traits(Verifier *v, const Op *op) {
     unsigned traits = op_traits(op);
@@ -135,8 +139,8 @@ static void check_shape_op(Verifier *v, const Op *op) {
     switch (op->code) {
     case OP_ARANGE: {
         int64_t start = ir_attr_int(op, AT_START, 0), end = ir_attr_int(op, AT_END, 0);
-        if (!type_equal(r, type_tile(EL_I32, 1, (int64_t[]){type_numel(r)})) ||
-            start < INT32_MIN || end > INT32_MAX || end - start != type_numel(r))
+        if (!type_equal(r, type_tile(EL_I32, 1, (int64_t[]){type_numel(r)})) || start < INT32_MIN ||
+            end > INT32_MAX || end - start != type_numel(r))
             bad(v, op, "the result must be i32[end - start]");
         break;
     }
@@ -146,7 +150,8 @@ static void check_shape_op(Verifier *v, const Op *op) {
         if ((uint64_t)ir_attr_int(op, AT_AXIS, 0) > 2) bad(v, op, "axis must be 0, 1 or 2");
         break;
     case OP_CONST:
-        if (type_is_pointer(r) && ir_attr_int(op, AT_VALUE, 0)) bad(v, op, "a constant pointer is 0");
+        if (type_is_pointer(r) && ir_attr_int(op, AT_VALUE, 0))
+            bad(v, op, "a constant pointer is 0");
         if (r.shared) bad(v, op, "a shared buffer is no constant");
         break;
     case OP_SPLAT:
@@ -221,10 +226,14 @@ static void check_dot(Verifier *v, const Op *op) {
         a.log2[r - 2] != c.log2[r - 2] || b.log2[r - 1] != c.log2[r - 1])
         bad(v, op, "shapes do not fit: %s, %s, %s", type_text(&v->s->arena, a),
             type_text(&v->s->arena, b), type_text(&v->s->arena, c));
+    for (int d = 0; d + 2 < r && d < a.rank && d < b.rank; d++)
+        if (a.log2[d] != c.log2[d] || b.log2[d] != c.log2[d]) bad(v, op, "batch dimensions differ");
     if (a.depth || b.depth || c.depth) bad(v, op, "needs numbers");
 }
 
-static const Op *terminator(const Op *op, int region) { return op->region[region]->last; }
+static const Op *terminator(const Op *op, int region) {
+    return op->region[region]->last;
+}
 
 /* values `n` of the terminator from its operand `first` on must have the types given */
 static void check_types(Verifier *v, const Op *op, const char *what, Value *const *have, int nhave,
@@ -315,7 +324,8 @@ static void check_structure(Verifier *v, const Op *op) {
                 for (int d = (int)axis; d + 1 < x.rank; d++) x.log2[d] = x.log2[d + 1];
                 x.log2[--x.rank] = 0;
             }
-            if (!type_equal(r, x)) bad(v, op, "result %d should be %s", i, type_text(&v->s->arena, x));
+            if (!type_equal(r, x))
+                bad(v, op, "result %d should be %s", i, type_text(&v->s->arena, x));
             if (!type_equal(b->args[i]->type, e) || !type_equal(b->args[n + i]->type, e) ||
                 !type_equal(out[i]->type, e))
                 bad(v, op, "the region works on scalars of the operands' types");
@@ -332,7 +342,8 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->block != b) bad(v, op, "is in two blocks");
     for (int i = 0; i < op->noperands; i++) {
         const Value *x = op->operand[i].value;
-        if (!x) bad(v, op, "operand %d is missing", i);
+        if (!x)
+            bad(v, op, "operand %d is missing", i);
         else if (x->id >= v->f->nvalues || !v->visible[x->id])
             bad(v, op, "operand %d is not defined before its use", i);
         if (v->error) return;
@@ -356,8 +367,10 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
         check_memory_op(v, op);
     if (op->code == OP_DOT) check_dot(v, op);
     bool structured = op_traits(op) & TRAIT_K;
-    if (structured) check_structure(v, op);
-    else if (op->nregions) bad(v, op, "has no regions");
+    if (structured)
+        check_structure(v, op);
+    else if (op->nregions)
+        bad(v, op, "has no regions");
     for (int r = 0; r < op->nregions && !v->error; r++) check_block(v, op->region[r], op);
     for (int i = 0; i < op->nresults; i++) v->visible[op->result[i]->id] = 1;
 }
