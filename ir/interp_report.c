@@ -1,0 +1,136 @@
+/* interp_report.c: what the interpreter says when a check fails: one error at the operation, with
+ * the tensor, the element, the program and the place in the tile, and a note where it began. */
+#include "ir/interp_machine.h"
+
+#include <inttypes.h>
+
+const char *report_program(Run *r, const Program *p) {
+    return arena_printf(&r->s->arena, "program (%u, %u, %u)", (unsigned)p->id[0],
+                        (unsigned)p->id[1], (unsigned)p->id[2]);
+}
+
+/* "program (1, 0, 0), tile index [6, 0]"; scalars have no index. */
+static const char *place(Run *r, const Program *p, Type tile, int64_t lane) {
+    if (tile.rank == 0 || lane < 0) return report_program(r, p);
+    Buf b = buf_new(&r->s->arena);
+    buf_printf(&b, "%s, tile index [", report_program(r, p));
+    int below = type_log2_numel(tile);
+    for (int i = 0; i < tile.rank; i++) {
+        below -= tile.log2[i];
+        int64_t at = (lane >> below) & (type_dim(tile, i) - 1);
+        buf_printf(&b, "%s%" PRId64, i ? ", " : "", at);
+    }
+    buf_putc(&b, ']');
+    return b.data;
+}
+
+static const char *param_name(const Run *r, int param) {
+    return param < 0 ? NULL : r->launch->func->param[param].name;
+}
+
+/* The buffer an address was meant for: its parameter's, else the nearest. */
+static const InterpBuffer *meant(const Run *r, const Step *st, uint64_t address) {
+    const InterpLaunch *l = r->launch;
+    if (st->param >= 0 && r->param_buffer[st->param] >= 0)
+        return &l->buffer[r->param_buffer[st->param]];
+    const InterpBuffer *best = NULL;
+    uint64_t least = UINT64_MAX;
+    for (int i = 0; i < l->nbuffers; i++) {
+        uint64_t from = (uint64_t)(uintptr_t)l->buffer[i].base, to = from + l->buffer[i].bytes;
+        uint64_t far = address < from ? from - address : address >= to ? address - to : 0;
+        if (far < least) least = far, best = &l->buffer[i];
+    }
+    return best;
+}
+
+static const char *access_name(const Step *st) {
+    return st->op->code == OP_STORE ? "store to" : "load of";
+}
+
+/* "load of 'x_ptr'" */
+static const char *access_text(Run *r, const Step *st, const InterpBuffer *b) {
+    const char *name = param_name(r, st->param);
+    if (!name && b) name = b->name;
+    if (!name) return st->op->code == OP_STORE ? "store" : "load";
+    return arena_printf(&r->s->arena, "%s '%s'", access_name(st), name);
+}
+
+static Type pointer_type(const Step *st) {
+    return ir_operand(st->op, 0)->type;
+}
+
+bool report_bounds(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane) {
+    const InterpBuffer *b = meant(r, st, address);
+    Type t = pointer_type(st);
+    const char *where = place(r, p, t, lane), *what = access_text(r, st, b);
+    Diags *d = &r->s->diags;
+    if (!b) {
+        diag(d, DIAG_ERROR, st->op->span, "out of bounds: %s in %s: this launch has no buffers",
+             what, where);
+        return false;
+    }
+    int64_t size = type_elem_bytes(type_pointee(t));
+    int64_t byte = (int64_t)(address - (uint64_t)(uintptr_t)b->base);
+    int64_t element = byte >= 0 ? byte / size : -((size - 1 - byte) / size);
+    diag(d, DIAG_ERROR, st->op->span,
+         "out of bounds: %s at element %" PRId64 " (byte %" PRId64 " of %" PRIu64 ") in %s", what,
+         element, byte, b->bytes, where);
+    return false;
+}
+
+bool report_align(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane) {
+    const InterpBuffer *b = meant(r, st, address);
+    Type t = pointer_type(st), element = type_element(type_pointee(t));
+    int64_t byte = b ? (int64_t)(address - (uint64_t)(uintptr_t)b->base) : 0;
+    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+         "misaligned: %s at byte %" PRId64 " in %s: the address of %s must be a multiple of %d",
+         access_text(r, st, b), byte, place(r, p, t, lane), type_user_text(&r->s->arena, element),
+         type_elem_bytes(element));
+    return false;
+}
+
+static const char *const uses[] = {
+    [USED_STORED] = "is stored here",         [USED_ADDRESS] = "is part of this address",
+    [USED_MASK] = "is used as a mask here",   [USED_BRANCH] = "is branched on here",
+    [USED_BOUND] = "is a bound of this loop",
+};
+
+bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16_t taint, Type tile,
+                  int64_t lane) {
+    int at = (taint & ~ORIGIN_UNINIT) - 1;
+    Origin none = {.op = st->op};
+    Origin o = at >= 0 && at < r->origins.n ? r->origins.at[at] : none;
+    const char *where = place(r, p, tile, lane);
+    const char *line =
+        o.op->span.line ? arena_printf(&r->s->arena, " at line %u", (unsigned)o.op->span.line) : "";
+    Diags *d = &r->s->diags;
+    switch (o.kind) {
+    case ORIGIN_WRAPPED:
+        diag(d, DIAG_ERROR, st->op->span,
+             "%s overflow in an offset: the %s%s wrapped and is part of the address of this %s "
+             "in %s",
+             elem_info[stored_elem(o.op->result[0]->type)].triton, op_info[o.op->code].text, line,
+             access_text(r, st, NULL), where);
+        diag(d, DIAG_NOTE, o.op->span, "it wrapped here; compute large offsets in int64");
+        break;
+    case ORIGIN_MASKED_OFF:
+        diag(d, DIAG_ERROR, st->op->span,
+             "a masked-off lane of the load%s, which has no `other`, %s, in %s", line, uses[use],
+             where);
+        diag(d, DIAG_NOTE, o.op->span, "masked off here: its value is undefined");
+        break;
+    case ORIGIN_UNWRITTEN:
+        diag(d, DIAG_ERROR, st->op->span,
+             "uninitialised memory: an element that nobody wrote, loaded%s, %s, in %s", line,
+             uses[use], where);
+        diag(d, DIAG_NOTE, o.op->span, "loaded here");
+        break;
+    }
+    return false;
+}
+
+bool report_shared(Run *r, const Program *p, const Step *st, const char *what, int64_t byte) {
+    diag(&r->s->diags, DIAG_ERROR, st->op->span, "%s: byte %" PRId64 " of shared memory in %s",
+         what, byte, report_program(r, p));
+    return false;
+}

@@ -1,0 +1,82 @@
+/* interp_shared.c: a program's shared memory: whole tiles written into and read out of buffers.
+ *
+ * A buffer is bytes at its offset, so that buffers which passes placed over each other really do
+ * overwrite each other; element e lies where the buffer's layout says, in row-major order without
+ * one. The threads of a program are not run here, so what could go wrong between them is proved
+ * from the order of accesses instead: each byte knows whether it was written or read since the last
+ * barrier, and by which buffer it was written last. */
+#include "ir/interp_machine.h"
+
+#include <string.h>
+
+static bool check_byte(Run *r, Program *p, const Step *st, const SharedBuffer *b, int64_t at,
+                       bool store) {
+    uint8_t state = p->shared_state[at];
+    if (!store && (state & SHARED_WRITTEN))
+        return report_shared(r, p, st, "missing barrier: read since written without one", at);
+    if (store && (state & SHARED_READ))
+        return report_shared(r, p, st, "missing barrier: overwritten since read without one", at);
+    if (store && (state & SHARED_WRITTEN) && p->shared_owner[at] != b->number)
+        return report_shared(r, p, st, "missing barrier: written twice without one", at);
+    if (!store && p->shared_owner[at] && p->shared_owner[at] != b->number)
+        return report_shared(r, p, st, "overlapping buffers: another buffer was written over this",
+                             at);
+    return true;
+}
+
+/* Checks n bytes and notes the access; one call for each element or, in row-major order, for all.
+ */
+static bool touch(Run *r, Program *p, const Step *st, const SharedBuffer *b, int64_t at, int64_t n,
+                  bool store) {
+    bool check = run_checks(r, CHECK_RACES);
+    for (int64_t i = at; i < at + n; i++) {
+        if (check && !check_byte(r, p, st, b, i, store)) return false;
+        p->shared_state[i] |= store ? SHARED_WRITTEN : SHARED_READ;
+        if (store) p->shared_owner[i] = b->number;
+    }
+    return true;
+}
+
+static int64_t element_at(const SharedBuffer *b, int64_t e, size_t size) {
+    return b->at + (b->offset_of ? b->offset_of[e] : e) * (int64_t)size;
+}
+
+bool step_shared_store(Run *r, Program *p, const Step *st) {
+    const SharedBuffer *b = st->detail;
+    const Tile *x = &p->tile[st->src[0]];
+    Type t = ir_operand(st->op, 0)->type;
+    size_t size = stored_bytes(t);
+    for (int64_t i = 0; x->tainted && i < b->lanes; i++)
+        if (x->taint[i] >= ORIGIN_UNINIT)
+            return report_taint(r, p, st, USED_STORED, x->taint[i], t, i);
+    for (int64_t i = 0; i < b->lanes; i++) {
+        int64_t at = element_at(b, i, size);
+        if (!touch(r, p, st, b, at, (int64_t)size, true)) return false;
+        memcpy(p->shared + at, x->data + (size_t)i * size, size);
+    }
+    return true;
+}
+
+bool step_shared_load(Run *r, Program *p, const Step *st) {
+    const SharedBuffer *b = st->detail;
+    Tile *d = &p->tile[st->dst[0]];
+    size_t size = (size_t)elem_info[st->lane.result].bytes;
+    d->tainted = false;
+    for (int64_t i = 0; i < b->lanes; i++) {
+        int64_t at = element_at(b, i, size);
+        if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;
+        memcpy(d->data + (size_t)i * size, p->shared + at, size);
+        if (p->shared_owner[at] || !run_checks(r, CHECK_UNINIT)) continue;
+        uint16_t *taint = tile_taint(r, p, st->dst[0]);
+        if (!d->tainted) memset(taint, 0, (size_t)b->lanes * sizeof *taint);
+        taint[i] = run_origin(r, st->op, ORIGIN_UNWRITTEN);
+        d->tainted = true;
+    }
+    return true;
+}
+
+bool step_barrier(Run *r, Program *p, const Step *st) {
+    (void)st;
+    if (r->shared_bytes) memset(p->shared_state, 0, (size_t)r->shared_bytes);
+    return true;
+}

@@ -1,0 +1,214 @@
+/* number.c: bits of element types to and from C's numbers (see number.h and ir.h).
+ *
+ * The four small float types are rows of one table of formats; rounding is integer arithmetic on
+ * the significand, so that it does not depend on the host's rounding mode. The one idea: an
+ * exponent field next to its fraction counts on by itself when rounding carries out of the
+ * fraction, from the subnormals into the normals and from the normals into infinity. */
+#include "ir/number.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct Format {
+    int exponent, fraction; /* bits */
+    int bias;
+    bool saturates;
+    uint32_t max; /* bits of the largest number */
+    uint32_t inf; /* bits of infinity; fp8e4nv has none: what cvt makes of it, which is max */
+    uint32_t nan;
+} Format;
+
+static const Format format_f16 = {5, 10, 15, false, 0x7bff, 0x7c00, 0x7fff};
+static const Format format_bf16 = {8, 7, 127, false, 0x7f7f, 0x7f80, 0x7fff};
+static const Format format_f8e4m3 = {4, 3, 7, true, 0x7e, 0x7e, 0x7f};
+static const Format format_f8e5m2 = {5, 2, 15, true, 0x7b, 0x7b, 0x7f};
+
+static uint32_t bits_of_float(float v) {
+    uint32_t u;
+    memcpy(&u, &v, sizeof u);
+    return u;
+}
+
+static float float_of_bits(uint32_t u) {
+    float v;
+    memcpy(&v, &u, sizeof v);
+    return v;
+}
+
+static uint64_t bits_of_double(double v) {
+    uint64_t u;
+    memcpy(&u, &v, sizeof u);
+    return u;
+}
+
+static double double_of_bits(uint64_t u) {
+    double v;
+    memcpy(&v, &u, sizeof v);
+    return v;
+}
+
+/* Rounds the number significand * 2^(exponent - digits), where significand < 2^(digits + 1), and
+ * for a normal number at least 2^digits. The sign is the caller's. */
+static inline uint32_t round_magnitude(const Format *f, uint64_t significand, int digits,
+                                       int exponent, Rounding r) {
+    int least = 1 - f->bias; /* exponent of the smallest normal number */
+    int drop = digits - f->fraction + (exponent < least ? least - exponent : 0);
+    if (drop > digits + 2) drop = digits + 2; /* less than half of the smallest number: to zero */
+    uint64_t kept = significand >> drop, rest = significand & (((uint64_t)1 << drop) - 1);
+    uint64_t half = (uint64_t)1 << (drop - 1);
+    if (r == ROUND_NEAREST && (rest > half || (rest == half && (kept & 1)))) kept++;
+    if (exponent > f->bias + 2) exponent = f->bias + 2; /* overflows already; keep the sum small */
+    if (exponent > least) kept += (uint64_t)(exponent - least) << f->fraction;
+    if (kept <= f->max) return (uint32_t)kept;
+    return f->saturates || r == ROUND_ZERO ? f->max : f->inf;
+}
+
+static inline uint32_t round_double(const Format *f, double v, Rounding r) {
+    uint64_t u = bits_of_double(v);
+    uint64_t fraction = u & (((uint64_t)1 << 52) - 1);
+    uint32_t sign = (uint32_t)(u >> 63) << (f->exponent + f->fraction);
+    int exponent = (int)(u >> 52 & 0x7ff);
+    if (exponent == 0x7ff) return fraction ? f->nan : sign | f->inf;
+    if (exponent == 0) return sign; /* zero, and numbers far below every format's smallest */
+    return sign | round_magnitude(f, fraction | (uint64_t)1 << 52, 52, exponent - 1023, r);
+}
+
+static inline uint32_t round_float(const Format *f, float v, Rounding r) {
+    uint32_t u = bits_of_float(v), fraction = u & 0x7fffff;
+    uint32_t sign = (u >> 31) << (f->exponent + f->fraction);
+    int exponent = (int)(u >> 23 & 0xff);
+    if (exponent == 0xff) return fraction ? f->nan : sign | f->inf;
+    if (exponent == 0) return sign | round_magnitude(f, fraction, 23, -126, r);
+    return sign | round_magnitude(f, fraction | 0x800000, 23, exponent - 127, r);
+}
+
+static inline float widen(const Format *f, uint32_t bits) {
+    uint32_t magnitude = bits & ((1u << (f->exponent + f->fraction)) - 1);
+    uint32_t sign = (bits >> (f->exponent + f->fraction)) << 31;
+    uint32_t exponent = magnitude >> f->fraction, fraction = magnitude & ((1u << f->fraction) - 1);
+    bool ieee =
+        f->fraction != 3; /* fp8e4nv uses its largest exponent for numbers, except one NaN */
+    if (ieee ? exponent == (1u << f->exponent) - 1 : magnitude == f->nan)
+        return float_of_bits(sign | 0x7f800000 |
+                             (ieee ? fraction << (23 - f->fraction) : 0x400000));
+    if (exponent == 0) { /* fraction * 2^(1 - bias - fraction bits): a float, perhaps subnormal */
+        float v = ldexpf((float)fraction, 1 - f->bias - f->fraction);
+        return float_of_bits(bits_of_float(v) | sign);
+    }
+    uint32_t wide = exponent + (uint32_t)(127 - f->bias);
+    return float_of_bits(sign | wide << 23 | fraction << (23 - f->fraction));
+}
+
+static const Format *format_of(Elem e) {
+    switch (e) {
+    case EL_F16: return &format_f16;
+    case EL_BF16: return &format_bf16;
+    case EL_F8E4M3: return &format_f8e4m3;
+    case EL_F8E5M2: return &format_f8e5m2;
+    default: return NULL;
+    }
+}
+
+uint64_t elem_round(Elem e, double v, Rounding r) {
+    const Format *f = format_of(e);
+    if (f) return round_double(f, v, r);
+    if (e == EL_F64) return bits_of_double(v);
+    float near = (float)v;
+    uint32_t u = bits_of_float(near);
+    /* One step toward zero where rounding to nearest went away from it, also from infinity. */
+    if (r == ROUND_ZERO && fabs((double)near) > fabs(v)) u--;
+    return u;
+}
+
+uint64_t elem_from_double(Elem e, double v) {
+    return elem_round(e, v, ROUND_NEAREST);
+}
+
+double elem_to_double(Elem e, uint64_t bits) {
+    const Format *f = format_of(e);
+    if (f) return (double)widen(f, (uint32_t)(bits & (elem_info[e].bytes == 1 ? 0xff : 0xffff)));
+    return e == EL_F64 ? double_of_bits(bits) : (double)float_of_bits((uint32_t)bits);
+}
+
+/* One loop per format, so that the compiler folds the format's numbers into each. */
+#define WIDEN(T, format)                                                                           \
+    for (int64_t i = 0; i < n; i++) to[i] = widen(&(format), ((const T *)from)[i])
+#define NARROW(T, format)                                                                          \
+    for (int64_t i = 0; i < n; i++) ((T *)to)[i] = (T)round_float(&(format), from[i], r)
+
+void elem_widen(Elem e, const void *from, float *to, int64_t n) {
+    switch (e) {
+    case EL_F16: /* a shift aligns the fields and a multiplication by 2^112 mends the exponent */
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t h = ((const uint16_t *)from)[i], magnitude = (h & 0x7fff) << 13;
+            uint32_t u = bits_of_float(float_of_bits(magnitude) * 0x1p112f);
+            u |= magnitude >= 0x0f800000 ? 0x7f800000u : 0;
+            to[i] = float_of_bits(u | (h & 0x8000) << 16);
+        }
+        return;
+    case EL_BF16:
+        for (int64_t i = 0; i < n; i++)
+            to[i] = float_of_bits((uint32_t)((const uint16_t *)from)[i] << 16);
+        return;
+    case EL_F8E4M3: WIDEN(uint8_t, format_f8e4m3); return;
+    case EL_F8E5M2: WIDEN(uint8_t, format_f8e5m2); return;
+    default: return;
+    }
+}
+
+void elem_narrow(Elem e, const float *from, void *to, int64_t n, Rounding r) {
+    switch (e) {
+    case EL_F16: NARROW(uint16_t, format_f16); return;
+    case EL_BF16: NARROW(uint16_t, format_bf16); return;
+    case EL_F8E4M3: NARROW(uint8_t, format_f8e4m3); return;
+    case EL_F8E5M2: NARROW(uint8_t, format_f8e5m2); return;
+    default: return;
+    }
+}
+
+int64_t elem_wrap(Elem e, int64_t v) {
+    const ElemInfo *info = &elem_info[e];
+    if (info->class_ == ELEM_F || info->bits == 64) return v;
+    uint64_t mask = ((uint64_t)1 << info->bits) - 1, low = (uint64_t)v & mask;
+    if (info->class_ == ELEM_I && (low >> (info->bits - 1) & 1)) low |= ~mask;
+    return (int64_t)low;
+}
+
+double elem_odd_double(int64_t v, bool is_unsigned) {
+    bool negative = !is_unsigned && v < 0;
+    uint64_t magnitude = negative ? 0 - (uint64_t)v : (uint64_t)v;
+    int surplus = 0; /* bits beyond a double's 53 */
+    while (surplus < 11 && magnitude >> (53 + surplus)) surplus++;
+    uint64_t rest = magnitude & (((uint64_t)1 << surplus) - 1);
+    magnitude ^= rest;
+    if (rest) magnitude |= (uint64_t)1 << surplus;
+    double d = (double)magnitude; /* exact */
+    return negative ? -d : d;
+}
+
+float elem_odd_fma(float x, float y, float z) {
+    double product = (double)x * (double)y; /* exact: 24 bits by 24 */
+    double sum = product + (double)z;
+    if (!isfinite(sum)) return (float)sum;
+    double back = sum - product; /* Knuth's two-sum: sum + rest is exactly product + z */
+    double rest = (product - (sum - back)) + ((double)z - back);
+    float near = (float)sum;
+    uint32_t u = bits_of_float(near);
+    double over = fabs((double)near) - fabs(sum); /* of near beyond sum; infinity beyond all */
+    if (over > 0 || (over == 0 && rest != 0 && (rest < 0) != (sum < 0)))
+        u--; /* the exact value lies nearer to zero than near does */
+    else if (over == 0 && rest == 0)
+        return near;
+    return float_of_bits(u | 1);
+}
+
+int64_t elem_saturate_i64(double v, int64_t lo, int64_t hi) {
+    if (isnan(v)) return 0;
+    if (v <= (double)lo) return lo; /* lo is a power of two: exact */
+    return v >= (double)hi ? hi : (int64_t)v;
+}
+
+uint64_t elem_saturate_u64(double v, uint64_t hi) {
+    if (!(v > 0)) return 0;
+    return v >= (double)hi ? hi : (uint64_t)v;
+}
