@@ -1,0 +1,341 @@
+/* tile.h: run tile kernels from C and C++, on a GPU or on the CPU, and compile them.
+ *
+ * This header is the manual. The first part, up to "compiling", is libtile_runtime: it needs libc
+ * and, for a GPU, the driver's libcuda.so.1, which it opens when a context is made. The second part
+ * is libtile_compiler, which a program that loads ready-made .ptx or .tir files does not need.
+ *
+ * A worked example: load vector_add.ptx (made by `tilec vector_add.tl`), add two vectors.
+ *
+ *     #include <stdio.h>
+ *     #include "tile.h"
+ *
+ *     int main(void) {
+ *         enum { N = 1000 };
+ *         static float x[N], y[N], sum[N];
+ *         for (int i = 0; i < N; i++) { x[i] = (float)i; y[i] = 1.0f; }
+ *
+ *         tile_context *ctx;
+ *         tile_module *module = NULL;
+ *         tile_kernel *kernel;
+ *         tile_ptr dx = 0, dy = 0, dsum = 0;
+ *         tile_status st = tile_context_create("cuda", &ctx);
+ *         if (!st) st = tile_module_load_file(ctx, "vector_add.ptx", &module);
+ *         if (!st) st = tile_kernel_get(module, NULL, &kernel);
+ *         if (!st) st = tile_alloc(ctx, sizeof x, &dx);
+ *         if (!st) st = tile_alloc(ctx, sizeof y, &dy);
+ *         if (!st) st = tile_alloc(ctx, sizeof sum, &dsum);
+ *         if (!st) st = tile_copy_to_device(ctx, dx, x, sizeof x);
+ *         if (!st) st = tile_copy_to_device(ctx, dy, y, sizeof y);
+ *         if (!st) {
+ *             tile_arg args[] = {tile_pointer(dx), tile_pointer(dy), tile_pointer(dsum),
+ *                                tile_i32(N)};
+ *             st = tile_launch(kernel, NULL, args, 4, NULL);
+ *         }
+ *         if (!st) st = tile_copy_to_host(ctx, sum, dsum, sizeof sum);
+ *         if (st) fprintf(stderr, "%s: %s\n", tile_status_text(st), tile_error(ctx));
+ *         else printf("%g\n", sum[N - 1]);
+ *         tile_module_unload(module);
+ *         tile_context_destroy(ctx);
+ *         return st != TILE_OK;
+ *     }
+ *
+ * Rules that hold throughout. Every call that can fail returns a tile_status, and tile_error gives
+ * the sentence that goes with it. The library never exits, prints or keeps global state. All
+ * functions may be called from many threads at once, with the same context too; only destroying an
+ * object must not overlap with its use. Pointers named `out` must not be NULL. Strings are UTF-8
+ * and end in NUL. Sizes are bytes. Structs and enums only ever grow at their ends. */
+#ifndef TILE_H
+#define TILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tile_context tile_context;   /* a device and the memory allocated on it */
+typedef struct tile_module tile_module;     /* one loaded .ptx or .tir */
+typedef struct tile_kernel tile_kernel;     /* one kernel of a module; lives as long as it */
+typedef struct tile_event tile_event;       /* a moment in a stream's work */
+typedef struct tile_compiled tile_compiled; /* what tile_compile made */
+
+/* An address in device memory; on the CPU device an address in this process. 0 is no memory.
+ * Addresses inside a buffer are made by adding bytes. */
+typedef uint64_t tile_ptr;
+
+typedef enum tile_status {
+    TILE_OK = 0,
+    TILE_NO_MEMORY,     /* host or device memory ran out */
+    TILE_INVALID,       /* a call was used wrongly: NULL, an unknown device name, … */
+    TILE_NO_DEVICE,     /* no driver, no GPU, or one that is too old */
+    TILE_FORKED,        /* the context was made by the parent of this process */
+    TILE_IO,            /* a file could not be read */
+    TILE_BAD_MODULE,    /* the file is not what tilec writes, or not for this device */
+    TILE_NOT_FOUND,     /* no kernel of this name */
+    TILE_BAD_LAUNCH,    /* arguments or grid do not fit the kernel */
+    TILE_CHECK_FAILED,  /* the CPU device caught a mistake in the kernel */
+    TILE_DEVICE_ERROR,  /* the driver reported an error; later calls may fail too */
+    TILE_COMPILE_ERROR, /* the source cannot be compiled as asked */
+    TILE_INTERNAL       /* a bug in this library */
+} tile_status;
+
+/* A few words for a status ("out of memory"). Never NULL. */
+const char *tile_status_text(tile_status status);
+/* The version of this library, "0.1.0". */
+const char *tile_version(void);
+
+/* ---- contexts ---- */
+
+/* Opens a device: "cuda" or "cuda:N" (GPU number N), "cpu", or "auto" (the first GPU, else the CPU;
+ * tile_error then says why not a GPU). NULL means "auto". A GPU is used through its primary
+ * context, which CUDA's runtime API and other libraries in the process share. On failure *out is
+ * still set, to a context that serves only tile_error and tile_context_destroy; it is NULL only
+ * after TILE_NO_MEMORY. TILE_NO_DEVICE, TILE_INVALID. */
+tile_status tile_context_create(const char *device, tile_context **out);
+/* The same on a CUcontext of the caller's, which must outlive the result. */
+tile_status tile_context_from_cuda(void *cu_context, tile_context **out);
+/* Frees the context and all memory still allocated from it. Unload its modules and destroy its
+ * events first. NULL is allowed. In a forked child only host memory is released. */
+void tile_context_destroy(tile_context *ctx);
+/* The sentence that goes with the last failure of a call that this thread made on ctx (or on its
+ * modules, kernels and events); "" when there was none. May have several lines. Valid until this
+ * thread's next failing call on ctx. */
+const char *tile_error(const tile_context *ctx);
+/* "NVIDIA H200", or "CPU (interpreter)". Lives as long as ctx. */
+const char *tile_context_device_name(const tile_context *ctx);
+/* The tilec target that suits this device best: "sm_80", "sm_86", "sm_89", "sm_90a"; "cpu" for the
+ * CPU device, which runs .tir. Lives as long as ctx. */
+const char *tile_context_target(const tile_context *ctx);
+
+/* What the CPU device watches for while a kernel runs; a GPU ignores it. */
+enum {
+    TILE_CHECK_BOUNDS = 1,   /* accesses outside every buffer */
+    TILE_CHECK_ALIGN = 2,    /* addresses that are not a multiple of the element's size */
+    TILE_CHECK_OVERFLOW = 4, /* 32-bit arithmetic that wrapped and became part of an address */
+    TILE_CHECK_UNINIT = 8,   /* use of memory that nobody wrote, or of masked-off lanes */
+    TILE_CHECK_RACES = 16,   /* two programs that touch one place without order */
+    TILE_CHECK_ALL = 31
+};
+/* Chooses the checks of later launches, TILE_CHECK_ bits; a new context has TILE_CHECK_ALL. An
+ * access outside every buffer is never made, with or without the bounds check. */
+tile_status tile_context_set_checks(tile_context *ctx, unsigned checks);
+
+/* ---- memory ---- */
+
+/* Allocates device memory, aligned to 256 bytes, contents undefined (the CPU device knows that
+ * nobody wrote it). bytes may be 0. TILE_NO_MEMORY. */
+tile_status tile_alloc(tile_context *ctx, size_t bytes, tile_ptr *out);
+/* CPU device only: lets kernels use the caller's memory, which counts as written. The memory stays
+ * the caller's; tile_free makes the device forget it. TILE_INVALID on a GPU, or when it overlaps a
+ * buffer that the device knows. */
+tile_status tile_wrap(tile_context *ctx, void *host, size_t bytes, tile_ptr *out);
+/* Frees what tile_alloc or tile_wrap gave; wait for kernels that use it first. 0 is allowed. */
+tile_status tile_free(tile_context *ctx, tile_ptr ptr);
+/* Copies between the host and the device, after the work in the default stream, and return when the
+ * host memory may be used again. Work in other streams has to be waited for by the caller. The CPU
+ * device refuses ranges outside its buffers (TILE_INVALID). */
+tile_status tile_copy_to_device(tile_context *ctx, tile_ptr to, const void *from, size_t bytes);
+tile_status tile_copy_to_host(tile_context *ctx, void *to, tile_ptr from, size_t bytes);
+/* Copies within the device, in order with the stream's work (NULL: the default stream). */
+tile_status tile_copy_on_device(tile_context *ctx, tile_ptr to, tile_ptr from, size_t bytes,
+                                void *stream);
+/* Sets every byte, after the work in the default stream. */
+tile_status tile_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes);
+
+/* ---- modules and kernels ---- */
+
+/* Loads the text of a .ptx (GPU) or .tir (CPU device); which it is is seen from the text. `data`
+ * needs no NUL at its end and may go away after the call. After TILE_BAD_MODULE tile_error says
+ * what is wrong: no manifest, code for another device, more shared memory than the GPU has, or the
+ * driver's own messages. */
+tile_status tile_module_load(tile_context *ctx, const void *data, size_t size, tile_module **out);
+tile_status tile_module_load_file(tile_context *ctx, const char *path, tile_module **out);
+/* Wait for its kernels first. NULL is allowed. */
+void tile_module_unload(tile_module *module);
+/* A kernel by its name in the source; NULL: the only kernel of the module. TILE_NOT_FOUND. */
+tile_status tile_kernel_get(tile_module *module, const char *name, tile_kernel **out);
+
+/* Element types, as signatures write them: i1 i8 i16 i32 i64 u8 u16 u32 u64 fp8e4nv fp8e5 fp16 bf16
+ * fp32 fp64. */
+typedef enum tile_type {
+    TILE_I1 = 1,
+    TILE_I8,
+    TILE_I16,
+    TILE_I32,
+    TILE_I64,
+    TILE_U8,
+    TILE_U16,
+    TILE_U32,
+    TILE_U64,
+    TILE_FP8E4NV,
+    TILE_FP8E5,
+    TILE_FP16,
+    TILE_BF16,
+    TILE_FP32,
+    TILE_FP64,
+    TILE_POINTER, /* any pointer */
+    TILE_NONE     /* Python's None: for a pointer parameter compiled as None */
+} tile_type;
+
+typedef struct tile_kernel_info {
+    const char *name;
+    int num_params; /* arguments tile_launch takes */
+    int num_warps;  /* a program is num_warps * 32 threads */
+    int num_stages;
+    size_t shared_bytes; /* shared memory of one program */
+    const char *grid;    /* "cdiv(n, BLOCK)", up to three joined by ", "; NULL when not stated */
+    int registers;       /* per thread; GPU only, else 0 */
+    size_t spill_bytes;  /* local memory of one thread; GPU only, else 0 */
+} tile_kernel_info;
+
+typedef struct tile_kernel_param {
+    const char *name;
+    const char *type_text; /* "*fp16", "i32" */
+    tile_type type;        /* TILE_POINTER for pointers */
+    tile_type element;     /* what a pointer points to (TILE_POINTER: to a pointer); else == type */
+    int64_t divisible;     /* the argument must be a multiple of this: bytes for an address; or 1 */
+    int has_equals;        /* the kernel was compiled for one value only: */
+    int64_t equals;        /* this */
+    int none;              /* the kernel was compiled for None; any argument is ignored */
+} tile_kernel_param;
+
+/* Both structs point into the kernel. TILE_INVALID when there is no such parameter. */
+tile_status tile_kernel_describe(const tile_kernel *kernel, tile_kernel_info *out);
+tile_status tile_kernel_get_param(const tile_kernel *kernel, int index, tile_kernel_param *out);
+
+/* ---- launching ---- */
+
+/* One argument. Use the functions below to make one: tile_i32(5), tile_pointer(p). */
+typedef struct tile_arg {
+    tile_type type;
+    union {
+        int64_t i;  /* integers */
+        double f;   /* floats, rounded to the type when launched */
+        tile_ptr p; /* TILE_POINTER */
+    } value;
+} tile_arg;
+
+static inline tile_arg tile_int(tile_type type, int64_t v) {
+    tile_arg a;
+    a.type = type;
+    a.value.i = v;
+    return a;
+}
+static inline tile_arg tile_float(tile_type type, double v) {
+    tile_arg a;
+    a.type = type;
+    a.value.f = v;
+    return a;
+}
+static inline tile_arg tile_pointer(tile_ptr p) {
+    tile_arg a;
+    a.type = TILE_POINTER;
+    a.value.p = p;
+    return a;
+}
+static inline tile_arg tile_i32(int32_t v) {
+    return tile_int(TILE_I32, v);
+}
+static inline tile_arg tile_i64(int64_t v) {
+    return tile_int(TILE_I64, v);
+}
+static inline tile_arg tile_f32(float v) {
+    return tile_float(TILE_FP32, v);
+}
+static inline tile_arg tile_none(void) {
+    return tile_int(TILE_NONE, 0);
+}
+
+typedef struct tile_grid {
+    uint32_t x, y, z; /* programs along each axis: x up to 2^31 - 1, y and z up to 65535 */
+} tile_grid;
+
+/* Starts a kernel over a grid of programs. grid NULL: the grid that the kernel's source states,
+ * worked out from the arguments and constexprs. A grid with a 0 in it runs nothing. args: one for
+ * each parameter, in the source's order, also those that the kernel was specialised for. stream: a
+ * CUstream, NULL for the default stream; the CPU device ignores it.
+ * Nothing starts unless every argument has the parameter's type (an integer or float exactly, any
+ * pointer for a pointer), fits it, and keeps the promises the kernel was compiled with (alignment,
+ * divisibility, equal to 1): TILE_BAD_LAUNCH names the argument. A pointer may not be 0 unless the
+ * kernel was compiled for None there.
+ * On a GPU this returns at once, and a fault in the kernel shows in a later call. The CPU device
+ * returns when the kernel has run; TILE_CHECK_FAILED comes with the source line and a caret. */
+tile_status tile_launch(tile_kernel *kernel, const tile_grid *grid, const tile_arg *args, int nargs,
+                        void *stream);
+/* The grid that tile_launch would use for these arguments, or the one that `expression` gives (up
+ * to three, separated by commas, over the kernel's integer parameters and constexprs: + - * // %
+ * cdiv min max). TILE_BAD_LAUNCH. */
+tile_status tile_kernel_grid(tile_kernel *kernel, const char *expression, const tile_arg *args,
+                             int nargs, tile_grid *out);
+/* Waits for all work of the context's device. */
+tile_status tile_synchronize(tile_context *ctx);
+
+/* Marks the place that the stream (NULL: default) has come to. *event must be NULL, then an event
+ * is made, or an event to use again. */
+tile_status tile_event_record(tile_context *ctx, void *stream, tile_event **event);
+/* Waits for both and gives the time between them. */
+tile_status tile_event_elapsed(tile_event *start, tile_event *end, double *milliseconds);
+void tile_event_destroy(tile_event *event);
+
+/* ---- compiling (libtile_compiler) ---- */
+
+typedef enum tile_emit {
+    TILE_EMIT_PTX = 0,
+    TILE_EMIT_LLVM,    /* LLVM IR */
+    TILE_EMIT_LAYOUT,  /* tile IR with layouts */
+    TILE_EMIT_TIR,     /* tile IR as lowered: what the CPU device runs */
+    TILE_EMIT_AST,     /* the syntax tree */
+    TILE_EMIT_MANIFEST /* JSON: names, parameters, launch facts */
+} tile_emit;
+
+/* How to compile. Fill with zeros first: zero and NULL are the defaults. */
+typedef struct tile_compile_options {
+    const char *source; /* the text of a .tl or .py file (or of a .tir, see input_is_tir) */
+    size_t source_len;
+    const char *file_name;  /* for messages; NULL: "<source>" */
+    int input_is_tir;       /* the text is tile IR */
+    const char *kernel;     /* NULL: the jit functions no other calls and that return no value */
+    const char *signature;  /* "a_ptr=*fp16:16,M=i32,bias=None" or positional; NULL: annotations */
+    int ignore_annotations; /* types come from the signature alone, as in a launch from source */
+    const char *const *defines; /* "NAME=VALUE" each, as tilec's -D */
+    int ndefines;
+    int config;         /* which autotune config, from 0 */
+    int num_warps;      /* 0: the config's or the default, 4 */
+    int num_stages;     /* 0: the config's or the default, 3 */
+    const char *target; /* "sm_80" (when NULL), "sm_86", "sm_89", "sm_90a" */
+    tile_emit emit;
+    int no_optimize;        /* -O0: only the passes that code generation needs */
+    int line_info;          /* -g: source lines in the PTX; the source itself in tile IR, so that a
+                             * failed check can show the line */
+    const char *passes;     /* comma-separated names instead of the pipeline */
+    const char *dump_after; /* a pass's name or "all": keeps the tile IR after it */
+    int verify_each;        /* check the tile IR after every pass */
+    int time;               /* keep how long each phase took */
+    int color;              /* diagnostics with terminal colours */
+    int warnings_are_errors;
+    int no_warnings;   /* leave out warnings */
+    int no_perf_notes; /* leave out `perf:` notes */
+} tile_compile_options;
+
+/* Compiles. *out holds the results and, also after TILE_COMPILE_ERROR, the diagnostics; it is NULL
+ * only after TILE_NO_MEMORY. Free it with tile_compiled_free. TILE_INVALID: an option's value is
+ * wrong (an unknown target, pass or config), with a diagnostic that says which. Two threads may
+ * compile at once. */
+tile_status tile_compile(const tile_compile_options *options, tile_compiled **out);
+
+typedef enum tile_part {
+    TILE_PART_OUTPUT = 0,  /* what `emit` asked for; empty after an error */
+    TILE_PART_DIAGNOSTICS, /* `file:line:col: error: text`, source line and caret */
+    TILE_PART_DUMP,        /* for dump_after */
+    TILE_PART_TIMES        /* for time: a table */
+} tile_part;
+/* The text, NUL-terminated (the NUL is not in *size), "" when there is none. size may be NULL.
+ * Lives as long as the result. */
+const char *tile_compiled_text(const tile_compiled *compiled, tile_part part, size_t *size);
+void tile_compiled_free(tile_compiled *compiled);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

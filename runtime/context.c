@@ -1,0 +1,355 @@
+/* context.c: contexts, their errors, and the memory they answer for.
+ *
+ * Convention: every public call starts with rt_enter, which turns away contexts that failed to open
+ * or belong to the parent of this process (a CUDA context does not survive a fork, and a lock may
+ * have been held by a thread that the child does not have). */
+#include "runtime/runtime.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *tile_version(void) {
+    return TILE_VERSION;
+}
+
+const char *tile_status_text(tile_status status) {
+    static const char *const text[] = {
+        [TILE_OK] = "no error",
+        [TILE_NO_MEMORY] = "out of memory",
+        [TILE_INVALID] = "invalid use",
+        [TILE_NO_DEVICE] = "no device",
+        [TILE_FORKED] = "used in a forked process",
+        [TILE_IO] = "cannot read the file",
+        [TILE_BAD_MODULE] = "cannot load the module",
+        [TILE_NOT_FOUND] = "not found",
+        [TILE_BAD_LAUNCH] = "cannot launch the kernel",
+        [TILE_CHECK_FAILED] = "a check failed",
+        [TILE_DEVICE_ERROR] = "device error",
+        [TILE_COMPILE_ERROR] = "cannot compile",
+        [TILE_INTERNAL] = "internal error",
+    };
+    size_t i = (size_t)status;
+    return i < sizeof text / sizeof *text ? text[i] : "unknown status";
+}
+
+/* ---- errors ---- */
+
+static ErrorText *error_of_thread(tile_context *ctx) {
+    pthread_t self = pthread_self();
+    for (ErrorText *e = ctx->errors; e; e = e->next)
+        if (pthread_equal(e->thread, self)) return e;
+    return NULL;
+}
+
+tile_status rt_fail(tile_context *ctx, tile_status status, const char *fmt, ...) {
+    if (ctx->pid != getpid()) return status; /* the lock may never open here */
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *text = n < 0 ? NULL : malloc((size_t)n + 1);
+    if (text) vsnprintf(text, (size_t)n + 1, fmt, again);
+    va_end(again);
+    pthread_mutex_lock(&ctx->lock);
+    ErrorText *e = error_of_thread(ctx);
+    if (!e && (e = calloc(1, sizeof *e))) {
+        e->thread = pthread_self();
+        e->next = ctx->errors;
+        ctx->errors = e;
+    }
+    if (e) {
+        free(e->text);
+        e->text = text;
+    } else {
+        free(text);
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return status;
+}
+
+const char *tile_error(const tile_context *ctx) {
+    if (!ctx) return "there is no context";
+    if (ctx->pid != getpid())
+        return "the context was made before a fork; make one in the process that uses it";
+    tile_context *c = (tile_context *)ctx; /* only the lock is changed */
+    pthread_mutex_lock(&c->lock);
+    ErrorText *e = error_of_thread(c);
+    const char *text = !e ? "" : e->text ? e->text : "out of memory";
+    pthread_mutex_unlock(&c->lock);
+    return text;
+}
+
+tile_status rt_enter(tile_context *ctx) {
+    if (!ctx) return TILE_INVALID;
+    if (ctx->pid != getpid()) return TILE_FORKED;
+    /* The failure to open stays the thing to report. */
+    return ctx->ops ? TILE_OK : TILE_INVALID;
+}
+
+/* ---- opening and closing ---- */
+
+static tile_context *new_context(void) {
+    tile_context *ctx = calloc(1, sizeof *ctx);
+    if (!ctx) return NULL;
+    if (pthread_mutex_init(&ctx->lock, NULL)) {
+        free(ctx);
+        return NULL;
+    }
+    ctx->pid = getpid();
+    ctx->checks = TILE_CHECK_ALL;
+    return ctx;
+}
+
+tile_status tile_context_create(const char *device, tile_context **out) {
+    if (!out) return TILE_INVALID;
+    tile_context *ctx = *out = new_context();
+    if (!ctx) return TILE_NO_MEMORY;
+    if (!device) device = "auto";
+    if (strcmp(device, "cpu") == 0) return cpu_open(ctx);
+    if (strcmp(device, "cuda") == 0) return cuda_open(ctx, 0, NULL);
+    if (strcmp(device, "auto") == 0) {
+        tile_status st = cuda_open(ctx, 0, NULL);
+        return st == TILE_NO_DEVICE ? cpu_open(ctx) : st;
+    }
+    if (strncmp(device, "cuda:", 5) == 0) {
+        const char *digits = device + 5;
+        size_t n = strspn(digits, "0123456789");
+        if (n > 0 && n <= 4 && !digits[n])
+            return cuda_open(ctx, (int)strtol(digits, NULL, 10), NULL);
+    }
+    return rt_fail(ctx, TILE_INVALID, "unknown device '%.100s': use auto, cpu, cuda or cuda:N",
+                   device);
+}
+
+tile_status tile_context_from_cuda(void *cu_context, tile_context **out) {
+    if (!out) return TILE_INVALID;
+    tile_context *ctx = *out = new_context();
+    if (!ctx) return TILE_NO_MEMORY;
+    if (!cu_context) return rt_fail(ctx, TILE_INVALID, "the CUcontext is NULL");
+    return cuda_open(ctx, 0, cu_context);
+}
+
+void tile_context_destroy(tile_context *ctx) {
+    if (!ctx) return;
+    if (ctx->pid == getpid()) {
+        for (size_t i = 0; i < ctx->nbuffers; i++) ctx->ops->release(ctx, &ctx->buffer[i]);
+        if (ctx->ops) ctx->ops->close(ctx);
+        pthread_mutex_destroy(&ctx->lock);
+    }
+    for (ErrorText *e = ctx->errors, *next; e; e = next) {
+        next = e->next;
+        free(e->text);
+        free(e);
+    }
+    free(ctx->buffer);
+    free(ctx->cuda);
+    free(ctx);
+}
+
+const char *tile_context_device_name(const tile_context *ctx) {
+    return ctx && ctx->ops ? ctx->name : "no device";
+}
+
+const char *tile_context_target(const tile_context *ctx) {
+    return ctx && ctx->ops ? ctx->target : "";
+}
+
+tile_status tile_context_set_checks(tile_context *ctx, unsigned checks) {
+    tile_status st = rt_enter(ctx);
+    if (st) return st;
+    if (checks & ~(unsigned)TILE_CHECK_ALL)
+        return rt_fail(ctx, TILE_INVALID, "there are no checks 0x%x",
+                       checks & ~(unsigned)TILE_CHECK_ALL);
+    pthread_mutex_lock(&ctx->lock);
+    ctx->checks = checks;
+    pthread_mutex_unlock(&ctx->lock);
+    return TILE_OK;
+}
+
+/* ---- the register of buffers ---- */
+
+/* How many buffers start at or before p; the last of them is the one that may hold p. */
+static size_t buffers_upto(const tile_context *ctx, tile_ptr p) {
+    size_t lo = 0, hi = ctx->nbuffers;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (ctx->buffer[mid].start <= p)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+bool rt_find_buffer(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *out) {
+    pthread_mutex_lock(&ctx->lock);
+    size_t i = buffers_upto(ctx, p);
+    bool found = false;
+    if (i > 0) {
+        const Buffer *b = &ctx->buffer[i - 1];
+        found = p - b->start <= b->bytes && bytes <= b->bytes - (p - b->start);
+        if (found) *out = *b;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return found;
+}
+
+/* Enters b, unless it overlaps another (TILE_INVALID). An empty buffer takes its first byte. */
+static tile_status add_buffer(tile_context *ctx, const Buffer *b) {
+    tile_status st = TILE_OK;
+    pthread_mutex_lock(&ctx->lock);
+    size_t i = buffers_upto(ctx, b->start), size = b->bytes ? b->bytes : 1;
+    if (i > 0) {
+        const Buffer *before = &ctx->buffer[i - 1];
+        if (b->start - before->start < (before->bytes ? before->bytes : 1)) st = TILE_INVALID;
+    }
+    if (i < ctx->nbuffers && ctx->buffer[i].start - b->start < size) st = TILE_INVALID;
+    if (!st && ctx->nbuffers == ctx->cap) {
+        size_t cap = ctx->cap ? ctx->cap * 2 : 16;
+        Buffer *more = realloc(ctx->buffer, cap * sizeof *more);
+        if (more) {
+            ctx->buffer = more;
+            ctx->cap = cap;
+        } else {
+            st = TILE_NO_MEMORY;
+        }
+    }
+    if (!st) {
+        memmove(ctx->buffer + i + 1, ctx->buffer + i, (ctx->nbuffers - i) * sizeof *ctx->buffer);
+        ctx->buffer[i] = *b;
+        ctx->nbuffers++;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return st;
+}
+
+tile_status tile_alloc(tile_context *ctx, size_t bytes, tile_ptr *out) {
+    tile_status st = rt_enter(ctx);
+    if (st) return st;
+    if (!out) return rt_fail(ctx, TILE_INVALID, "tile_alloc: out is NULL");
+    *out = 0;
+    Buffer b = {0};
+    st = ctx->ops->alloc(ctx, bytes, &b);
+    if (st) return st;
+    st = add_buffer(ctx, &b);
+    if (st) {
+        ctx->ops->release(ctx, &b);
+        return rt_fail(ctx, st, "cannot keep track of another buffer");
+    }
+    *out = b.start;
+    return TILE_OK;
+}
+
+tile_status tile_wrap(tile_context *ctx, void *host, size_t bytes, tile_ptr *out) {
+    tile_status st = rt_enter(ctx);
+    if (st) return st;
+    if (!out || !host) return rt_fail(ctx, TILE_INVALID, "tile_wrap: NULL");
+    *out = 0;
+    if (!ctx->is_cpu)
+        return rt_fail(ctx, TILE_INVALID,
+                       "tile_wrap: a GPU cannot use the caller's memory; "
+                       "use tile_alloc and tile_copy_to_device");
+    tile_ptr start = (tile_ptr)(uintptr_t)host;
+    if (bytes > UINTPTR_MAX - start)
+        return rt_fail(ctx, TILE_INVALID, "tile_wrap: %zu bytes do not fit in memory", bytes);
+    Buffer b = {.start = start, .bytes = bytes};
+    st = add_buffer(ctx, &b);
+    if (st == TILE_INVALID)
+        return rt_fail(ctx, st, "tile_wrap: the memory overlaps a buffer that is known already");
+    if (st) return rt_fail(ctx, st, "cannot keep track of another buffer");
+    *out = start;
+    return TILE_OK;
+}
+
+tile_status tile_free(tile_context *ctx, tile_ptr ptr) {
+    tile_status st = rt_enter(ctx);
+    if (st || ptr == 0) return st;
+    Buffer b = {0};
+    pthread_mutex_lock(&ctx->lock);
+    size_t i = buffers_upto(ctx, ptr);
+    bool found = i > 0 && ctx->buffer[i - 1].start == ptr;
+    if (found) {
+        b = ctx->buffer[i - 1];
+        memmove(ctx->buffer + i - 1, ctx->buffer + i, (ctx->nbuffers - i) * sizeof *ctx->buffer);
+        ctx->nbuffers--;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    if (!found)
+        return rt_fail(ctx, TILE_INVALID, "tile_free: 0x%llx is not the start of a buffer",
+                       (unsigned long long)ptr);
+    return ctx->ops->release(ctx, &b);
+}
+
+/* ---- copies ---- */
+
+tile_status tile_copy_to_device(tile_context *ctx, tile_ptr to, const void *from, size_t bytes) {
+    tile_status st = rt_enter(ctx);
+    if (st || bytes == 0) return st;
+    if (!from || !to) return rt_fail(ctx, TILE_INVALID, "tile_copy_to_device: NULL");
+    return ctx->ops->copy_in(ctx, to, from, bytes);
+}
+
+tile_status tile_copy_to_host(tile_context *ctx, void *to, tile_ptr from, size_t bytes) {
+    tile_status st = rt_enter(ctx);
+    if (st || bytes == 0) return st;
+    if (!from || !to) return rt_fail(ctx, TILE_INVALID, "tile_copy_to_host: NULL");
+    return ctx->ops->copy_out(ctx, to, from, bytes);
+}
+
+tile_status tile_copy_on_device(tile_context *ctx, tile_ptr to, tile_ptr from, size_t bytes,
+                                void *stream) {
+    tile_status st = rt_enter(ctx);
+    if (st || bytes == 0) return st;
+    if (!from || !to) return rt_fail(ctx, TILE_INVALID, "tile_copy_on_device: NULL");
+    return ctx->ops->copy_within(ctx, to, from, bytes, stream);
+}
+
+tile_status tile_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes) {
+    tile_status st = rt_enter(ctx);
+    if (st || bytes == 0) return st;
+    if (!to) return rt_fail(ctx, TILE_INVALID, "tile_fill: NULL");
+    return ctx->ops->fill(ctx, to, value, bytes);
+}
+
+/* ---- waiting and timing ---- */
+
+tile_status tile_synchronize(tile_context *ctx) {
+    tile_status st = rt_enter(ctx);
+    return st ? st : ctx->ops->synchronize(ctx);
+}
+
+tile_status tile_event_record(tile_context *ctx, void *stream, tile_event **event) {
+    tile_status st = rt_enter(ctx);
+    if (st) return st;
+    if (!event) return rt_fail(ctx, TILE_INVALID, "tile_event_record: event is NULL");
+    if (*event && (*event)->ctx != ctx)
+        return rt_fail(ctx, TILE_INVALID, "tile_event_record: the event is of another context");
+    tile_event *e = *event ? *event : calloc(1, sizeof *e);
+    if (!e) return rt_fail(ctx, TILE_NO_MEMORY, "no memory for an event");
+    e->ctx = ctx;
+    st = ctx->ops->event_record(e, stream);
+    if (st && !*event)
+        tile_event_destroy(e);
+    else
+        *event = e;
+    return st;
+}
+
+tile_status tile_event_elapsed(tile_event *start, tile_event *end, double *milliseconds) {
+    if (!start || !end || !milliseconds) return TILE_INVALID;
+    tile_status st = rt_enter(start->ctx);
+    if (st) return st;
+    if (start->ctx != end->ctx)
+        return rt_fail(start->ctx, TILE_INVALID, "the events are of two contexts");
+    return start->ctx->ops->event_elapsed(start, end, milliseconds);
+}
+
+void tile_event_destroy(tile_event *event) {
+    if (!event) return;
+    if (event->ctx->pid == getpid()) event->ctx->ops->event_close(event);
+    free(event);
+}

@@ -1,0 +1,258 @@
+/* cpu.c: the CPU device: memory with known bounds, and launches through tile IR's interpreter.
+ *
+ * An address is an address of this process. Each buffer has a shadow with one byte per byte that
+ * says whether it was ever written, and lies between stretches of address space that nobody may
+ * touch, so that a stray index of a kernel does not reach another buffer and pass for right. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "runtime/runtime.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+static void *host(tile_ptr p) {
+    return (void *)(uintptr_t)p;
+}
+
+/* ---- memory ---- */
+
+/* Reserves `guard` bytes on both sides of `size`, which becomes usable. */
+static void *map_guarded(size_t size, size_t guard, size_t *map_bytes) {
+    if (size > SIZE_MAX / 2 - 2 * guard) return NULL;
+    *map_bytes = size + 2 * guard;
+    char *map =
+        mmap(NULL, *map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) return NULL;
+    if (mprotect(map + guard, size, PROT_READ | PROT_WRITE) == 0) return map;
+    munmap(map, *map_bytes);
+    return NULL;
+}
+
+static tile_status cpu_alloc(tile_context *ctx, size_t bytes, Buffer *out) {
+    static const size_t guards[] = {(size_t)1 << 30,
+                                    (size_t)1 << 16}; /* address space may be short */
+    long page = sysconf(_SC_PAGESIZE);
+    size_t unit = page > 0 ? (size_t)page : 4096;
+    void *map = NULL;
+    size_t map_bytes = 0, guard = 0;
+    if (bytes <= SIZE_MAX / 4) {
+        size_t size = bytes ? (bytes + unit - 1) / unit * unit : unit;
+        for (int i = 0; i < 2 && !map; i++) {
+            guard = (guards[i] + unit - 1) / unit * unit;
+            map = map_guarded(size, guard, &map_bytes);
+        }
+    }
+    uint8_t *written = map ? calloc(bytes ? bytes : 1, 1) : NULL;
+    if (!written) {
+        if (map) munmap(map, map_bytes);
+        return rt_fail(ctx, TILE_NO_MEMORY, "no memory for a buffer of %zu bytes", bytes);
+    }
+    *out = (Buffer){.start = (tile_ptr)(uintptr_t)map + guard,
+                    .bytes = bytes,
+                    .written = written,
+                    .map = map,
+                    .map_bytes = map_bytes};
+    return TILE_OK;
+}
+
+static tile_status cpu_release(tile_context *ctx, Buffer *b) {
+    (void)ctx;
+    if (b->map) munmap(b->map, b->map_bytes);
+    free(b->written);
+    return TILE_OK;
+}
+
+static tile_status find(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *b) {
+    if (rt_find_buffer(ctx, p, bytes, b)) return TILE_OK;
+    return rt_fail(ctx, TILE_INVALID, "the %zu bytes at 0x%llx do not lie in one buffer", bytes,
+                   (unsigned long long)p);
+}
+
+static void mark_written(const Buffer *b, tile_ptr p, size_t bytes) {
+    if (b->written) memset(b->written + (p - b->start), 1, bytes);
+}
+
+static tile_status cpu_copy_in(tile_context *ctx, tile_ptr to, const void *from, size_t bytes) {
+    Buffer b;
+    tile_status st = find(ctx, to, bytes, &b);
+    if (st) return st;
+    memcpy(host(to), from, bytes);
+    mark_written(&b, to, bytes);
+    return TILE_OK;
+}
+
+static tile_status cpu_copy_out(tile_context *ctx, void *to, tile_ptr from, size_t bytes) {
+    Buffer b;
+    tile_status st = find(ctx, from, bytes, &b);
+    if (st) return st;
+    memcpy(to, host(from), bytes);
+    return TILE_OK;
+}
+
+static tile_status cpu_copy_within(tile_context *ctx, tile_ptr to, tile_ptr from, size_t bytes,
+                                   void *stream) {
+    (void)stream;
+    Buffer a, b;
+    tile_status st = find(ctx, from, bytes, &a);
+    if (!st) st = find(ctx, to, bytes, &b);
+    if (st) return st;
+    memmove(host(to), host(from), bytes);
+    /* What was not written before is not written now. */
+    if (b.written && a.written)
+        memmove(b.written + (to - b.start), a.written + (from - a.start), bytes);
+    else
+        mark_written(&b, to, bytes);
+    return TILE_OK;
+}
+
+static tile_status cpu_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes) {
+    Buffer b;
+    tile_status st = find(ctx, to, bytes, &b);
+    if (st) return st;
+    memset(host(to), value, bytes);
+    mark_written(&b, to, bytes);
+    return TILE_OK;
+}
+
+/* ---- modules ---- */
+
+static tile_status cpu_load(tile_module *m, const char *text) {
+    (void)text;
+    if (m->ir) return TILE_OK;
+    return rt_fail(m->ctx, TILE_BAD_MODULE,
+                   "this is PTX, and the CPU device runs tile IR: compile with --emit=tir");
+}
+
+static void cpu_unload(tile_module *m) {
+    (void)m;
+}
+
+/* ---- launching ---- */
+
+/* Buffers as the interpreter takes them, each named after the first parameter that points into it.
+ */
+static InterpBuffer *take_buffers(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
+                                  int *n, unsigned *checks) {
+    pthread_mutex_lock(&ctx->lock);
+    *checks = ctx->checks;
+    *n = (int)ctx->nbuffers;
+    InterpBuffer *buffer = calloc(ctx->nbuffers + 1, sizeof *buffer);
+    for (size_t i = 0; buffer && i < ctx->nbuffers; i++) {
+        const Buffer *b = &ctx->buffer[i];
+        buffer[i] =
+            (InterpBuffer){.base = host(b->start), .bytes = b->bytes, .written = b->written};
+        for (int p = 0; p < k->nparams && !buffer[i].name; p++)
+            if (k->param[p].depth && !k->param[p].none && arg[p].p >= b->start &&
+                arg[p].p - b->start <= b->bytes)
+                buffer[i].name = k->param[p].name;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return buffer;
+}
+
+/* Runs it with a session of its own. *message is malloc'ed text, NULL when there is none. */
+static tile_status interpret(const InterpLaunch *launch, char **message) {
+    Session s;
+    if (setjmp(s.bail)) {
+        tile_status st = s.out_of_memory ? TILE_NO_MEMORY : TILE_CHECK_FAILED;
+        const Diag *d = s.diags.first;
+        if (!s.out_of_memory && d) *message = strdup(d->text);
+        session_free(&s);
+        return st;
+    }
+    session_init(&s);
+    tile_status st = TILE_OK;
+    if (!interp_run(&s, launch)) {
+        st = TILE_CHECK_FAILED;
+        Buf text = buf_new(&s.arena);
+        diag_render(&s.diags, &launch->module->source, false, &text);
+        while (text.len && text.data[text.len - 1] == '\n') text.data[--text.len] = '\0';
+        *message = strdup(text.data);
+    }
+    session_free(&s);
+    return st;
+}
+
+static tile_status cpu_launch(tile_kernel *k, const tile_grid *grid, const InterpArg *arg,
+                              void *stream) {
+    (void)stream;
+    tile_context *ctx = k->module->ctx;
+    int n;
+    unsigned checks;
+    InterpBuffer *buffer = take_buffers(ctx, k, arg, &n, &checks);
+    if (!buffer) return rt_fail(ctx, TILE_NO_MEMORY, "no memory to launch '%s'", k->name);
+    InterpLaunch launch = {
+        .module = k->module->ir,
+        .func = k->func,
+        .arg = arg,
+        .buffer = buffer,
+        .nbuffers = n,
+        .grid = {grid->x, grid->y, grid->z},
+        .checks = checks,
+    };
+    char *message = NULL;
+    tile_status st = interpret(&launch, &message);
+    if (st == TILE_NO_MEMORY)
+        rt_fail(ctx, st, "kernel '%s' ran out of memory", k->name);
+    else if (st)
+        rt_fail(ctx, st, "%s", message ? message : "a check failed");
+    free(message);
+    free(buffer);
+    return st;
+}
+
+static tile_status cpu_synchronize(tile_context *ctx) {
+    (void)ctx;
+    return TILE_OK;
+}
+
+/* ---- events ---- */
+
+static tile_status cpu_event_record(tile_event *e, void *stream) {
+    (void)stream;
+    struct timespec t;
+    if (clock_gettime(CLOCK_MONOTONIC, &t))
+        return rt_fail(e->ctx, TILE_DEVICE_ERROR, "the system has no monotonic clock");
+    e->ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    return TILE_OK;
+}
+
+static tile_status cpu_event_elapsed(tile_event *start, tile_event *end, double *ms) {
+    *ms = end->ms - start->ms;
+    return TILE_OK;
+}
+
+static void cpu_event_close(tile_event *e) {
+    (void)e;
+}
+
+static void cpu_close(tile_context *ctx) {
+    (void)ctx;
+}
+
+tile_status cpu_open(tile_context *ctx) {
+    static const DeviceOps ops = {
+        .alloc = cpu_alloc,
+        .release = cpu_release,
+        .copy_in = cpu_copy_in,
+        .copy_out = cpu_copy_out,
+        .copy_within = cpu_copy_within,
+        .fill = cpu_fill,
+        .load = cpu_load,
+        .unload = cpu_unload,
+        .launch = cpu_launch,
+        .synchronize = cpu_synchronize,
+        .event_record = cpu_event_record,
+        .event_elapsed = cpu_event_elapsed,
+        .event_close = cpu_event_close,
+        .close = cpu_close,
+    };
+    snprintf(ctx->name, sizeof ctx->name, "CPU (interpreter)");
+    ctx->target = "cpu";
+    ctx->is_cpu = true;
+    ctx->ops = &ops;
+    return TILE_OK;
+}

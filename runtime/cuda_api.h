@@ -1,0 +1,51 @@
+/* cuda_api.h: the part of the CUDA Driver API that the runtime uses, with types of our own.
+ *
+ * No cuda.h is needed to build. Handles are opaque pointers and results plain ints, as in the
+ * driver's ABI; the numbers below are the driver's. */
+#ifndef TILE_RUNTIME_CUDA_API_H
+#define TILE_RUNTIME_CUDA_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef int CuResult;
+typedef int CuDevice;
+typedef uint64_t CuPtr;
+typedef struct CuContextRec *CuContext;
+typedef struct CuModuleRec *CuModule;
+typedef struct CuFunctionRec *CuFunction;
+typedef struct CuStreamRec *CuStream;
+typedef struct CuEventRec *CuEvent;
+
+enum {
+    CU_SUCCESS = 0,
+    CU_ERROR_OUT_OF_MEMORY = 2,
+    CU_ERROR_NO_DEVICE = 100,
+    CU_ERROR_NOT_FOUND = 500,
+
+    CU_DEVICE_CAPABILITY_MAJOR = 75,
+    CU_DEVICE_CAPABILITY_MINOR = 76,
+    CU_DEVICE_MAX_SHARED_OPTIN = 97,
+
+    CU_FUNC_MAX_THREADS_PER_BLOCK = 0,
+    CU_FUNC_LOCAL_BYTES = 3,
+    CU_FUNC_NUM_REGS = 4,
+    CU_FUNC_MAX_DYNAMIC_SHARED = 8,
+
+    CU_JIT_ERROR_LOG_BUFFER = 5,
+    CU_JIT_ERROR_LOG_BYTES = 6
+};
+
+typedef struct CudaApi {
+    void *library;
+#define FN(symbol, member, params) CuResult(*member) params;
+#include "runtime/cuda_api.def"
+#undef FN
+} CudaApi;
+
+/* Opens the driver's library. False with a sentence in `error` that says what is missing. */
+bool cuda_api_open(CudaApi *api, char *error, size_t size);
+void cuda_api_close(CudaApi *api);
+
+#endif

@@ -1,0 +1,237 @@
+/* manifest.c: what a launcher must know of each kernel, from a module's manifest or its tile IR.
+ *
+ * A manifest is JSON in the comment lines at the head of a .ptx (design: fields are only ever
+ * added, so unknown ones are skipped). It may come from anywhere, so every field's type and range
+ * is checked, and a mistake comes back as one sentence that names the field. */
+#include "runtime/runtime.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MANIFEST_VERSION = 1,
+    MAX_WARPS = 32,
+    MAX_STAGES = 1000,
+    MAX_CLUSTER = 16,
+    MAX_CONSTEXPRS = 4096,
+    MAX_SHARED = 1 << 24
+};
+
+/* ---- reading with checks ---- */
+
+typedef struct Reader {
+    Session *s;
+    const char *error; /* the first mistake */
+    const char *where; /* what is being read, for messages */
+} Reader;
+
+static void bad(Reader *r, const char *field, const char *must) {
+    if (!r->error)
+        r->error = arena_printf(&r->s->arena, "the manifest is damaged: %s: '%s' must be %s",
+                                r->where, field, must);
+}
+
+static const char *read_text(Reader *r, const json_t *o, const char *field) {
+    const json_t *v = json_object_get(o, field);
+    size_t n = json_string_length(v);
+    if (n == 0 || strlen(json_string_value(v)) != n) {
+        bad(r, field, "a string, not empty");
+        return "";
+    }
+    return arena_strndup(&r->s->arena, json_string_value(v), n);
+}
+
+static int64_t read_int(Reader *r, const json_t *o, const char *field, int64_t lo, int64_t hi) {
+    const json_t *v = json_object_get(o, field);
+    int64_t i = json_integer_value(v);
+    if (json_is_integer(v) && i >= lo && i <= hi) return i;
+    bad(r, field,
+        arena_printf(&r->s->arena, "an integer from %lld to %lld", (long long)lo, (long long)hi));
+    return lo;
+}
+
+static const json_t *read_array(Reader *r, const json_t *o, const char *field, size_t max) {
+    const json_t *v = json_object_get(o, field);
+    if (json_is_array(v) && json_array_size(v) <= max) return v;
+    bad(r, field, arena_printf(&r->s->arena, "a list of at most %zu", max));
+    return NULL;
+}
+
+/* ---- parts of a kernel ---- */
+
+/* "*fp16", "i32" -> element and levels of pointer. */
+static bool parse_type(const char *text, Elem *elem, int *depth) {
+    *depth = 0;
+    while (*text == '*') {
+        text++;
+        ++*depth;
+    }
+    return *depth <= POINTER_MAX_DEPTH && elem_from_name(text, strlen(text), elem);
+}
+
+static void read_param(Reader *r, const json_t *o, KernelParam *p) {
+    p->name = read_text(r, o, "name");
+    p->type_text = read_text(r, o, "type");
+    if (!r->error && !parse_type(p->type_text, &p->elem, &p->depth))
+        bad(r, "type", "a type such as *fp16 or i32");
+    p->divisible = 1;
+    if (json_object_get(o, "divisible"))
+        p->divisible = read_int(r, o, "divisible", 1, (int64_t)1 << 31);
+    if (json_object_get(o, "equals")) {
+        p->has_equals = true;
+        p->equals = read_int(r, o, "equals", INT64_MIN, INT64_MAX);
+        if (p->depth || elem_info[p->elem].class_ == ELEM_F) bad(r, "equals", "on an integer");
+    }
+    const json_t *none = json_object_get(o, "none");
+    if (none && !json_is_boolean(none)) bad(r, "none", "true or false");
+    p->none = json_is_true(none);
+}
+
+static void read_constexprs(Reader *r, const json_t *o, tile_kernel *k) {
+    const json_t *all = json_object_get(o, "constexprs");
+    if (!all) return;
+    if (!json_is_object(all) || json_object_size(all) > MAX_CONSTEXPRS) {
+        bad(r, "constexprs", "an object");
+        return;
+    }
+    k->constexpr_ = arena_array(&r->s->arena, json_object_size(all), sizeof *k->constexpr_);
+    /* The iterator reads only; jansson's declaration asks for a pointer it could write through. */
+    json_t *walk = (json_t *)all;
+    for (void *it = json_object_iter(walk); it; it = json_object_iter_next(walk, it)) {
+        const json_t *v = json_object_iter_value(it);
+        KernelConstexpr *c = &k->constexpr_[k->nconstexprs++];
+        c->name = arena_strdup(&r->s->arena, json_object_iter_key(it));
+        c->is_int = json_is_integer(v) || json_is_boolean(v);
+        c->value = json_is_boolean(v) ? json_is_true(v) : json_integer_value(v);
+    }
+}
+
+/* Up to three expressions, kept as one text joined by ", ". */
+static void read_grid(Reader *r, const json_t *o, tile_kernel *k) {
+    if (!json_object_get(o, "grid")) return;
+    const json_t *list = read_array(r, o, "grid", 3);
+    Buf text = buf_new(&r->s->arena);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *e = json_string_value(json_array_get(list, i));
+        if (e)
+            buf_printf(&text, "%s%s", i ? ", " : "", e);
+        else
+            bad(r, "grid", "a list of strings");
+    }
+    if (text.len) k->grid = text.data;
+}
+
+static void read_kernel(Reader *r, const json_t *o, tile_kernel *k) {
+    Arena *a = &r->s->arena;
+    k->name = read_text(r, o, "name");
+    r->where = arena_printf(a, "kernel '%.200s'", k->name);
+    k->entry = read_text(r, o, "entry");
+    const json_t *params = read_array(r, o, "params", RT_MAX_PARAMS);
+    k->nparams = (int)json_array_size(params);
+    k->param = arena_array(a, (size_t)k->nparams, sizeof *k->param);
+    for (int i = 0; i < k->nparams && !r->error; i++)
+        read_param(r, json_array_get(params, (size_t)i), &k->param[i]);
+    read_constexprs(r, o, k);
+    k->num_warps = (int)read_int(r, o, "num_warps", 1, MAX_WARPS);
+    k->num_stages = (int)read_int(r, o, "num_stages", 0, MAX_STAGES);
+    k->shared = read_int(r, o, "shared", 0, MAX_SHARED);
+    k->cluster = 1;
+    if (json_object_get(o, "cluster")) {
+        const json_t *c = read_array(r, o, "cluster", 3);
+        for (size_t i = 0; i < json_array_size(c); i++) {
+            const json_t *v = json_array_get(c, i);
+            int64_t n = json_integer_value(v);
+            if (n < 1 || n > MAX_CLUSTER)
+                bad(r, "cluster", "a list of sizes from 1 to 16");
+            else
+                k->cluster *= (int)n;
+        }
+    }
+    read_grid(r, o, k);
+    if (json_object_get(o, "hidden")) {
+        const json_t *hidden = read_array(r, o, "hidden", RT_MAX_PARAMS);
+        k->nhidden = (int)json_array_size(hidden);
+    }
+}
+
+const char *manifest_kernels(Session *s, const json_t *root, tile_kernel **kernel, int *n,
+                             const char **target) {
+    Reader r = {.s = s, .where = "the module"};
+    *n = 0;
+    int64_t version = read_int(&r, root, "manifest", 1, INT32_MAX);
+    if (!r.error && version > MANIFEST_VERSION)
+        return arena_printf(&s->arena,
+                            "the manifest is of version %lld, and this runtime reads version %d",
+                            (long long)version, MANIFEST_VERSION);
+    *target = read_text(&r, root, "target");
+    const json_t *kernels = read_array(&r, root, "kernels", RT_MAX_KERNELS);
+    if (kernels && json_array_size(kernels) == 0) bad(&r, "kernels", "a list of one or more");
+    size_t count = json_array_size(kernels);
+    *kernel = arena_array(&s->arena, count, sizeof **kernel);
+    for (size_t i = 0; i < count && !r.error; i++) {
+        r.where = arena_printf(&s->arena, "kernel %zu", i);
+        read_kernel(&r, json_array_get(kernels, i), &(*kernel)[i]);
+    }
+    if (r.error) return r.error;
+    *n = (int)count;
+    return NULL;
+}
+
+/* ---- the same out of tile IR ---- */
+
+static void param_of_ir(Arena *a, const Param *from, KernelParam *p) {
+    Buf type = buf_new(a);
+    for (int d = 0; d < from->type.depth; d++) buf_putc(&type, '*');
+    buf_puts(&type, elem_signature_name((Elem)from->type.elem));
+    *p = (KernelParam){
+        .name = from->name,
+        .type_text = type.data,
+        .elem = (Elem)from->type.elem,
+        .depth = from->type.depth,
+        .divisible = from->divisible > 1 ? from->divisible : 1,
+        .has_equals = from->is_one,
+        .equals = from->is_one,
+        .none = from->is_none,
+    };
+}
+
+static void constexpr_of_ir(const ConstexprInfo *from, KernelConstexpr *c) {
+    c->name = from->name;
+    json_t *v = json_loads(from->json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    c->is_int = json_is_integer(v) || json_is_boolean(v);
+    c->value = json_is_boolean(v) ? json_is_true(v) : json_integer_value(v);
+    json_decref(v);
+}
+
+const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, int *n) {
+    Arena *a = &s->arena;
+    int count = 0;
+    for (const Func *f = m->funcs; f; f = f->next) count++;
+    *kernel = arena_array(a, (size_t)count, sizeof **kernel);
+    *n = 0;
+    for (const Func *f = m->funcs; f; f = f->next) {
+        tile_kernel *k = &(*kernel)[(*n)++];
+        if (f->nparams > RT_MAX_PARAMS)
+            return arena_printf(a, "kernel '%s' has more than %d parameters", f->name,
+                                RT_MAX_PARAMS);
+        k->func = f;
+        k->name = k->entry = f->name;
+        k->num_warps = f->num_warps;
+        k->num_stages = f->num_stages;
+        k->shared = f->shared_bytes > 0 ? f->shared_bytes : 0;
+        k->cluster = 1;
+        k->nparams = f->nparams;
+        k->param = arena_array(a, (size_t)f->nparams, sizeof *k->param);
+        for (int i = 0; i < f->nparams; i++) param_of_ir(a, &f->param[i], &k->param[i]);
+        k->nconstexprs = f->nconstexprs;
+        k->constexpr_ = arena_array(a, (size_t)f->nconstexprs, sizeof *k->constexpr_);
+        for (int i = 0; i < f->nconstexprs; i++)
+            constexpr_of_ir(&f->constexpr_[i], &k->constexpr_[i]);
+        Buf grid = buf_new(a);
+        for (int i = 0; i < 3 && f->grid[i]; i++)
+            buf_printf(&grid, "%s%s", i ? ", " : "", f->grid[i]);
+        if (grid.len) k->grid = grid.data;
+    }
+    return NULL;
+}

@@ -1,0 +1,147 @@
+/* runtime.h: what lies behind the opaque types of tile.h, shared by the files of runtime/.
+ *
+ * context.c and launch.c check what the caller gave and keep the books; what depends on the device
+ * is behind DeviceOps, implemented by cuda.c and cpu.c. Failures go through rt_fail, which keeps
+ * the sentence for tile_error. */
+#ifndef TILE_RUNTIME_RUNTIME_H
+#define TILE_RUNTIME_RUNTIME_H
+
+#include "tile.h"
+#include "ir/interp.h"
+
+#include <pthread.h>
+#include <sys/types.h>
+
+enum {
+    RT_MAX_PARAMS = 512, /* 4 KB of parameters, what every GPU takes */
+    RT_MAX_KERNELS = 4096
+};
+
+typedef struct CudaDevice CudaDevice;
+struct CuModuleRec;
+struct CuFunctionRec;
+struct CuEventRec;
+
+/* A stretch of device memory that the context answers for. */
+typedef struct Buffer {
+    tile_ptr start;
+    size_t bytes;
+    uint8_t *written; /* CPU: one byte per byte, nonzero once written; NULL: all written */
+    void *map;        /* CPU: what to unmap; NULL: the caller's memory */
+    size_t map_bytes;
+} Buffer;
+
+typedef struct DeviceOps {
+    tile_status (*alloc)(tile_context *ctx, size_t bytes, Buffer *out);
+    tile_status (*release)(tile_context *ctx, Buffer *b);
+    tile_status (*copy_in)(tile_context *ctx, tile_ptr to, const void *from, size_t bytes);
+    tile_status (*copy_out)(tile_context *ctx, void *to, tile_ptr from, size_t bytes);
+    tile_status (*copy_within)(tile_context *ctx, tile_ptr to, tile_ptr from, size_t bytes,
+                               void *stream);
+    tile_status (*fill)(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes);
+    /* Makes the code behind module->kernel[…] ready; text ends in a NUL. */
+    tile_status (*load)(tile_module *m, const char *text);
+    void (*unload)(tile_module *m);
+    tile_status (*launch)(tile_kernel *k, const tile_grid *grid, const InterpArg *arg,
+                          void *stream);
+    tile_status (*synchronize)(tile_context *ctx);
+    tile_status (*event_record)(tile_event *e, void *stream);
+    tile_status (*event_elapsed)(tile_event *start, tile_event *end, double *ms);
+    void (*event_close)(tile_event *e);
+    void (*close)(tile_context *ctx);
+} DeviceOps;
+
+/* The last failure of one thread. */
+typedef struct ErrorText {
+    struct ErrorText *next;
+    pthread_t thread;
+    char *text;
+} ErrorText;
+
+struct tile_context {
+    const DeviceOps *ops; /* NULL: never opened, serves tile_error only */
+    bool is_cpu;
+    pid_t pid;
+    char name[256];
+    const char *target;
+    CudaDevice *cuda;
+    pthread_mutex_t lock; /* guards what follows */
+    ErrorText *errors;
+    Buffer *buffer; /* by start */
+    size_t nbuffers, cap;
+    unsigned checks;
+};
+
+typedef struct KernelParam {
+    const char *name, *type_text;
+    Elem elem;
+    int depth; /* levels of pointer */
+    int64_t divisible;
+    bool has_equals, none;
+    int64_t equals;
+} KernelParam;
+
+typedef struct KernelConstexpr {
+    const char *name;
+    bool is_int;
+    int64_t value;
+} KernelConstexpr;
+
+struct tile_kernel {
+    tile_module *module;
+    const char *name, *entry;
+    KernelParam *param;
+    int nparams;
+    KernelConstexpr *constexpr_;
+    int nconstexprs;
+    const char *grid; /* up to three expressions joined by ", "; NULL: not stated */
+    int num_warps, num_stages, cluster;
+    int64_t shared;
+    int nhidden;
+    const Func *func; /* CPU */
+    struct CuFunctionRec *function;
+    int registers;
+    size_t spill_bytes;
+};
+
+struct tile_module {
+    tile_context *ctx;
+    Session session; /* holds all text of the kernels, and the tile IR */
+    tile_kernel *kernel;
+    int nkernels;
+    const char *target; /* of the manifest */
+    Module *ir;         /* CPU */
+    struct CuModuleRec *cu;
+};
+
+struct tile_event {
+    tile_context *ctx;
+    struct CuEventRec *cu;
+    double ms; /* CPU */
+};
+
+/* Keeps the sentence for this thread's tile_error and returns `status`. */
+tile_status rt_fail(tile_context *ctx, tile_status status, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The first thing of every call: ctx is there, opened, and this process's own. */
+tile_status rt_enter(tile_context *ctx);
+/* The buffer that holds all of [p, p + bytes), copied to *out. Takes the lock. */
+bool rt_find_buffer(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *out);
+
+/* cpu.c and cuda.c: turn a fresh context into one on this device. cu_context NULL: the primary
+ * context of GPU number `ordinal`. */
+tile_status cpu_open(tile_context *ctx);
+tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context);
+
+/* module.c, for tests: true with the JSON of the manifest at the head of a .ptx or .tir (malloc'ed,
+ * *json_len 0 when there is none), and where the code starts. */
+bool module_head(const char *text, size_t len, char **json, size_t *json_len, size_t *code);
+
+typedef struct json_t json_t;
+/* manifest.c: parsed manifest -> kernels in the session's arena. NULL, or what is wrong with it. */
+const char *manifest_kernels(Session *s, const json_t *root, tile_kernel **kernel, int *n,
+                             const char **target);
+/* The same facts out of tile IR. */
+const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, int *n);
+
+#endif

@@ -1,0 +1,147 @@
+/* test_expr.c: base/expr: values, Python's division, overflow, errors with their place. */
+#include "base/expr.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value) {
+    (void)ctx;
+    if (len == 1 && *name == 'M') return *value = 1000, EXPR_KNOWN;
+    if (len == 2 && memcmp(name, "BM", 2) == 0) return *value = 64, EXPR_KNOWN;
+    if (len == 3 && memcmp(name, "ACT", 3) == 0) return EXPR_NOT_INTEGER;
+    return EXPR_UNKNOWN;
+}
+
+static const struct {
+    const char *text;
+    int64_t value;
+} good[] = {
+    {"1", 1},
+    {" 1_000 ", 1000},
+    {"2 + 3 * 4", 14},
+    {"(2 + 3) * 4", 20},
+    {"10 - 4 - 3", 3},
+    {"M", 1000},
+    {"cdiv(M, BM)", 16},
+    {"cdiv(M, BM) * cdiv(M, BM)", 256},
+    {"triton.cdiv(M, 500)", 2},
+    {"tl.cdiv(M - 1, 500)", 2},
+    {"cdiv(1001, 500)", 3},
+    {"cdiv(0, 5)", 0},
+    {"7 // 2", 3},
+    {"-7 // 2", -4},
+    {"7 // -2", -4},
+    {"-7 // -2", 3},
+    {"7 % 3", 1},
+    {"-7 % 3", 2},
+    {"7 % -3", -2},
+    {"8 / 2", 4},
+    {"min(3, 2, 5)", 2},
+    {"max(3, M)", 1000},
+    {"- - 3", 3},
+    {"+3", 3},
+    {"9223372036854775807", INT64_MAX},
+    {"-9223372036854775807 - 1", INT64_MIN},
+};
+
+START_TEST(values) {
+    ExprError e;
+    int64_t v = 0;
+    ck_assert_msg(expr_eval(good[_i].text, strlen(good[_i].text), look_up, NULL, &v, &e), "%s: %s",
+                  good[_i].text, e.text);
+    ck_assert_msg(v == good[_i].value, "%s gives %lld", good[_i].text, (long long)v);
+}
+END_TEST
+
+static const struct {
+    const char *text, *error;
+    size_t at;
+} bad[] = {
+    {"", "ends here", 0},
+    {"1 +", "ends here", 3},
+    {"1 2", "unexpected '2'", 2},
+    {"(1", "expected ')'", 2},
+    {"N * 2", "unknown name 'N'", 0},
+    {"2 * ACT", "'ACT' is not an integer", 4},
+    {"1 // 0", "division by zero", 2},
+    {"1 % 0", "division by zero", 2},
+    {"cdiv(1, 0)", "division by zero", 0},
+    {"7 / 2", "not an integer", 2},
+    {"9223372036854775808", "too large", 0},
+    {"9223372036854775807 + 1", "too large", 20},
+    {"-9223372036854775807 - 2", "too large", 21},
+    {"4294967296 * 4294967296", "too large", 11},
+    {"(-9223372036854775807 - 1) // -1", "too large", 27},
+    {"-(-9223372036854775807 - 1)", "too large", 0},
+    {"cdiv(1)", "2 arguments", 0},
+    {"cdiv(1, 2, 3)", "2 arguments", 0},
+    {"min(1)", "2 arguments", 0},
+    {"ceil(1, 2)", "no function 'ceil'", 0},
+    {"1.5", "integer", 0},
+    {"1e5", "integer", 0},
+    {"$", "expected a number", 0},
+    {"1, 2", "more than 1", 3},
+};
+
+START_TEST(errors) {
+    ExprError e = {0};
+    int64_t v;
+    ck_assert(!expr_eval(bad[_i].text, strlen(bad[_i].text), look_up, NULL, &v, &e));
+    ck_assert_msg(strstr(e.text, bad[_i].error), "%s: %s", bad[_i].text, e.text);
+    ck_assert_msg(e.at == bad[_i].at, "%s: at %zu", bad[_i].text, e.at);
+}
+END_TEST
+
+START_TEST(lists) {
+    ExprError e;
+    int64_t v[3];
+    ck_assert_int_eq(expr_eval_list("1, M , 3", 8, look_up, NULL, v, 3, &e), 3);
+    ck_assert_int_eq(v[0], 1);
+    ck_assert_int_eq(v[1], 1000);
+    ck_assert_int_eq(v[2], 3);
+    ck_assert_int_eq(expr_eval_list("5,", 2, NULL, NULL, v, 3, &e), 1);
+    ck_assert_int_eq(expr_eval_list("1,2,3,4", 7, NULL, NULL, v, 3, &e), -1);
+    ck_assert_int_eq(expr_eval_list("1,,2", 4, NULL, NULL, v, 3, &e), -1);
+}
+END_TEST
+
+/* Nesting has a limit, whichever way it nests, and the text's length is believed. */
+START_TEST(deep) {
+    static const char *const opening[] = {"(", "-", "min(1,"};
+    enum { N = 200000 };
+    char *text = malloc(N + 8);
+    ck_assert_ptr_nonnull(text);
+    for (int k = 0; k < 3; k++) {
+        size_t n = 0;
+        while (n < N) {
+            memcpy(text + n, opening[k], strlen(opening[k]));
+            n += strlen(opening[k]);
+        }
+        ExprError e;
+        int64_t v;
+        ck_assert(!expr_eval(text, n, look_up, NULL, &v, &e));
+        ck_assert_ptr_nonnull(strstr(e.text, "nested deeper"));
+    }
+    free(text);
+    ExprError e;
+    int64_t v = 0;
+    ck_assert(expr_eval("12345", 3, NULL, NULL, &v, &e));
+    ck_assert_int_eq(v, 123);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("expr");
+    TCase *t = tcase_create("expr");
+    tcase_add_loop_test(t, values, 0, (int)(sizeof good / sizeof *good));
+    tcase_add_loop_test(t, errors, 0, (int)(sizeof bad / sizeof *bad));
+    tcase_add_test(t, lists);
+    tcase_add_test(t, deep);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}

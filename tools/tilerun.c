@@ -1,0 +1,309 @@
+/* tilerun.c: runs one kernel from the command line: a file and values in, buffers and times out.
+ *
+ *   source ──(types found from the values)── tile_compile ──▶ .ptx or .tir ──▶ tile_launch
+ *
+ * From a source, types and promises (`:16`, `:1`) come from the values, as Triton's JIT does; a
+ * .tir or .ptx brings its own, and values are turned into what it takes. All of this is the public
+ * API; the program only reads, prints and decides the exit code. */
+#include "base/file.h"
+#include "tools/tilerun_args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUT_LIMIT_MB = 256, BENCH_MAX = 200 };
+
+typedef enum FileKind { FILE_SOURCE, FILE_TIR, FILE_PTX } FileKind;
+
+typedef struct Run {
+    RunOptions o;
+    tile_context *ctx;
+    bool on_cpu;
+    FileKind kind;
+    char *text; /* of the file */
+    size_t len;
+    tile_compiled *compiled;
+    tile_module *module;
+    tile_kernel *kernel;
+    tile_kernel_info info;
+    tile_arg *arg;
+} Run;
+
+static int exit_code(tile_status st) {
+    switch (st) {
+    case TILE_OK: return EXIT_DONE;
+    case TILE_COMPILE_ERROR:
+    case TILE_NOT_FOUND: return EXIT_SOURCE;
+    case TILE_INVALID: return EXIT_USAGE;
+    case TILE_IO: return EXIT_FILES;
+    case TILE_INTERNAL: return EXIT_BUG;
+    default: return EXIT_RUN;
+    }
+}
+
+static int complain(int code, const char *text) {
+    fprintf(stderr, "tilerun: %s\n", text);
+    return code;
+}
+
+/* A failed call on the context: prints its sentence. -1 when st is TILE_OK. */
+static int failed(const Run *r, tile_status st) {
+    if (st == TILE_OK) return -1;
+    /* A check's message begins with the place in the kernel's source, as the compiler's do. */
+    if (st == TILE_CHECK_FAILED)
+        fprintf(stderr, "%s\n", tile_error(r->ctx));
+    else
+        fprintf(stderr, "tilerun: %s: %s\n", tile_status_text(st), tile_error(r->ctx));
+    return exit_code(st);
+}
+
+/* ---- the steps; each returns -1 to go on, else the exit code ---- */
+
+static int open_device(Run *r) {
+    tile_status st = tile_context_create(r->o.device, &r->ctx);
+    if (st) return failed(r, st);
+    r->on_cpu = strcmp(tile_context_target(r->ctx), "cpu") == 0;
+    if (strcmp(r->o.device, "auto") == 0) {
+        if (r->on_cpu)
+            fprintf(stderr, "tilerun: device: %s; %s\n", tile_context_device_name(r->ctx),
+                    tile_error(r->ctx));
+        else
+            fprintf(stderr, "tilerun: device: %s (%s)\n", tile_context_device_name(r->ctx),
+                    tile_context_target(r->ctx));
+    }
+    if (r->o.checks_given && !r->on_cpu)
+        fprintf(stderr, "tilerun: --check has no effect on a GPU\n");
+    return failed(r, tile_context_set_checks(r->ctx, r->o.checks));
+}
+
+static bool has_suffix(const char *name, const char *suffix) {
+    size_t n = strlen(name), m = strlen(suffix);
+    return n > m && strcmp(name + n - m, suffix) == 0;
+}
+
+static int read_file(Run *r) {
+    const RunOptions *o = &r->o;
+    r->kind = has_suffix(o->file, ".ptx")   ? FILE_PTX
+              : has_suffix(o->file, ".tir") ? FILE_TIR
+                                            : FILE_SOURCE;
+    bool compiles = o->ndefines || o->num_warps || o->num_stages || o->config;
+    if (r->kind != FILE_SOURCE && compiles)
+        return complain(EXIT_USAGE, "-D, --config, --num-warps and --num-stages need a source; "
+                                    "this file is compiled already");
+    FileError error;
+    if (file_read(o->file, (size_t)INPUT_LIMIT_MB << 20, &r->text, &r->len, &error)) return -1;
+    return complain(EXIT_FILES, error.text);
+}
+
+/* "a=*fp16:16,n=i32" from the values, malloc'ed. */
+static char *make_signature(const RunOptions *o) {
+    size_t size = 1, n = 0;
+    for (int i = 0; i < o->nvalues; i++) size += strlen(o->value[i].name) + 24;
+    char *text = calloc(size, 1);
+    for (int i = 0; text && i < o->nvalues; i++)
+        if (!value_signature(&o->value[i], text, size, &n)) {
+            free(text);
+            return NULL;
+        }
+    return text;
+}
+
+/* Source or tile IR -> what the device takes, in r->compiled. */
+static int compile(Run *r) {
+    const RunOptions *o = &r->o;
+    bool source = r->kind == FILE_SOURCE;
+    char *signature = source ? make_signature(o) : NULL;
+    if (source && !signature) return complain(EXIT_RUN, "out of memory");
+    tile_compile_options options = {
+        .source = r->text,
+        .source_len = r->len,
+        .file_name = o->file,
+        .input_is_tir = !source,
+        .kernel = o->kernel,
+        .signature = signature,
+        .ignore_annotations = source,
+        .defines = o->define,
+        .ndefines = o->ndefines,
+        .config = o->config,
+        .num_warps = o->num_warps,
+        .num_stages = o->num_stages,
+        .target = o->target   ? o->target
+                  : r->on_cpu ? NULL
+                              : tile_context_target(r->ctx),
+        .emit = r->on_cpu ? TILE_EMIT_TIR : TILE_EMIT_PTX,
+        .line_info = r->on_cpu, /* so that a failed check shows its line */
+        .color = o->color,
+        .no_perf_notes = r->on_cpu,
+    };
+    tile_status st = tile_compile(&options, &r->compiled);
+    free(signature);
+    if (!r->compiled) return complain(EXIT_RUN, "out of memory");
+    fputs(tile_compiled_text(r->compiled, TILE_PART_DIAGNOSTICS, NULL), stderr);
+    return st ? exit_code(st) : -1;
+}
+
+static int load(Run *r) {
+    if (r->kind == FILE_SOURCE || (r->kind == FILE_TIR && !r->on_cpu)) {
+        int code = compile(r);
+        if (code >= 0) return code;
+    }
+    const char *text = r->text;
+    size_t len = r->len;
+    if (r->compiled) text = tile_compiled_text(r->compiled, TILE_PART_OUTPUT, &len);
+    tile_status st = tile_module_load(r->ctx, text, len, &r->module);
+    if (!st) st = tile_kernel_get(r->module, r->o.kernel, &r->kernel);
+    if (!st) st = tile_kernel_describe(r->kernel, &r->info);
+    return failed(r, st);
+}
+
+static int make_buffers(Run *r) {
+    RunOptions *o = &r->o;
+    for (int i = 0; i < o->nvalues; i++) {
+        RunValue *v = &o->value[i];
+        RunError error;
+        if (!value_is_buffer(v)) continue;
+        if (!value_make(o->value, o->nvalues, i, o->define, o->ndefines, o->seed, &error))
+            return complain(error.io ? EXIT_FILES : EXIT_USAGE, error.text);
+        tile_status st = tile_alloc(r->ctx, v->array.bytes, &v->ptr);
+        if (!st && v->data) st = tile_copy_to_device(r->ctx, v->ptr, v->data, v->array.bytes);
+        if (!st && v->fill == FILL_ZEROS && !v->data)
+            st = tile_fill(r->ctx, v->ptr, 0, v->array.bytes);
+        if (st) return failed(r, st);
+        free(v->data);
+        v->data = NULL;
+    }
+    return -1;
+}
+
+/* Finds each parameter's value. One that the kernel was compiled for may be left out. */
+static int make_args(Run *r) {
+    RunOptions *o = &r->o;
+    r->arg = calloc((size_t)r->info.num_params + 1, sizeof *r->arg);
+    bool *used = calloc((size_t)o->nvalues + 1, sizeof *used);
+    int code = r->arg && used ? -1 : complain(EXIT_RUN, "out of memory");
+    for (int i = 0; code < 0 && i < r->info.num_params; i++) {
+        tile_kernel_param p;
+        RunError error;
+        tile_kernel_get_param(r->kernel, i, &p);
+        int which = 0;
+        while (which < o->nvalues && strcmp(o->value[which].name, p.name) != 0) which++;
+        if (which < o->nvalues) {
+            used[which] = true;
+            if (!value_arg(&o->value[which], &p, &r->arg[i], &error))
+                code = complain(EXIT_USAGE, error.text);
+        } else if (p.none) {
+            r->arg[i] = tile_none();
+        } else if (p.has_equals) {
+            r->arg[i] = tile_int(p.type, p.equals);
+        } else {
+            fprintf(stderr, "tilerun: parameter %s (%s) of kernel '%s' has no value\n", p.name,
+                    p.type_text, r->info.name);
+            code = EXIT_USAGE;
+        }
+    }
+    for (int i = 0; code < 0 && i < o->nvalues; i++)
+        if (!used[i]) {
+            fprintf(stderr, "tilerun: kernel '%s' has no parameter %s\n", r->info.name,
+                    o->value[i].name);
+            code = EXIT_USAGE;
+        }
+    free(used);
+    return code;
+}
+
+static int launch(Run *r, tile_grid *grid) {
+    int n = r->info.num_params;
+    tile_status st = tile_kernel_grid(r->kernel, r->o.grid, r->arg, n, grid);
+    if (st) return failed(r, st);
+    st = tile_launch(r->kernel, grid, r->arg, n, NULL);
+    if (!st) st = tile_synchronize(r->ctx);
+    return failed(r, st);
+}
+
+static int save(Run *r) {
+    for (int i = 0; i < r->o.nsaves; i++) {
+        const Save *s = &r->o.save[i];
+        RunValue *v = &r->o.value[s->value];
+        char *data = malloc(v->array.bytes + 1);
+        if (!data) return complain(EXIT_RUN, "out of memory");
+        tile_status st = tile_copy_to_host(r->ctx, data, v->ptr, v->array.bytes);
+        NpyArray a = v->array;
+        a.data = data;
+        size_t len = 0;
+        char *text = st ? NULL : npy_format(&a, &len);
+        FileError error;
+        int code = -1;
+        if (st)
+            code = failed(r, st);
+        else if (!text)
+            code = complain(EXIT_RUN, "out of memory");
+        else if (!file_write(s->file, text, len, &error))
+            code = complain(EXIT_FILES, error.text);
+        free(text);
+        free(data);
+        if (code >= 0) return code;
+    }
+    return -1;
+}
+
+/* ---- timing ---- */
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Queues n launches, each between two events, and fills ms with their times. Nothing is waited for
+ * in between, so that the device never waits for the host. */
+static tile_status time_runs(Run *r, const tile_grid *grid, int n, double *ms) {
+    tile_event *event[BENCH_MAX + 1] = {NULL};
+    tile_status st = tile_event_record(r->ctx, NULL, &event[0]);
+    for (int i = 0; !st && i < n; i++) {
+        st = tile_launch(r->kernel, grid, r->arg, r->info.num_params, NULL);
+        if (!st) st = tile_event_record(r->ctx, NULL, &event[i + 1]);
+    }
+    for (int i = 0; !st && i < n; i++) st = tile_event_elapsed(event[i], event[i + 1], &ms[i]);
+    for (int i = 0; i <= n; i++) tile_event_destroy(event[i]);
+    return st;
+}
+
+static int bench(Run *r, const tile_grid *grid) {
+    double ms[BENCH_MAX];
+    tile_status st = time_runs(r, grid, 1, ms);
+    if (st) return failed(r, st);
+    double budget = 500.0;
+    int least = r->on_cpu ? 1 : 20, n = least;
+    if (ms[0] * BENCH_MAX < budget)
+        n = BENCH_MAX;
+    else if (ms[0] * least < budget)
+        n = (int)(budget / ms[0]);
+    st = time_runs(r, grid, n, ms);
+    if (st) return failed(r, st);
+    qsort(ms, (size_t)n, sizeof *ms, by_size);
+    printf("%s: median %.3f us of %d runs (least %.3f, most %.3f)\n", r->info.name, ms[n / 2] * 1e3,
+           n, ms[0] * 1e3, ms[n - 1] * 1e3);
+    return -1;
+}
+
+int main(int argc, char **argv) {
+    Run r = {.ctx = NULL};
+    tile_grid grid = {1, 1, 1};
+    int code = run_options_read(&r.o, argc, argv);
+    if (code < 0) code = read_file(&r);
+    if (code < 0) code = open_device(&r);
+    if (code < 0) code = load(&r);
+    if (code < 0) code = make_buffers(&r);
+    if (code < 0) code = make_args(&r);
+    if (code < 0) code = launch(&r, &grid);
+    if (code < 0) code = save(&r);
+    if (code < 0 && r.o.bench) code = bench(&r, &grid);
+    tile_module_unload(r.module);
+    tile_context_destroy(r.ctx);
+    tile_compiled_free(r.compiled);
+    free(r.text);
+    free(r.arg);
+    run_options_free(&r.o);
+    if (fflush(stdout)) code = complain(EXIT_FILES, "cannot write to standard output");
+    return code < 0 ? EXIT_DONE : code;
+}

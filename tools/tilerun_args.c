@@ -1,0 +1,219 @@
+/* tilerun_args.c: the command line of tilerun -> RunOptions. The table below is also its help. */
+#include "tools/tilerun_args.h"
+#include "tools/options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef enum OptionId {
+    OPT_KERNEL = 1,
+    OPT_DEVICE,
+    OPT_GRID,
+    OPT_DEFINE,
+    OPT_CONFIG,
+    OPT_WARPS,
+    OPT_STAGES,
+    OPT_TARGET,
+    OPT_CHECK,
+    OPT_SAVE,
+    OPT_BENCH,
+    OPT_SEED,
+    OPT_COLOR,
+    OPT_HELP,
+    OPT_VERSION
+} OptionId;
+
+static const OptionRow rows[] = {
+    {NULL, 0, NULL, "Where it runs:", 0},
+    {"device", 0, "DEVICE",
+     "auto (default: the first GPU, else the CPU; says which), cpu, cuda or cuda:N", OPT_DEVICE},
+    {"grid", 0, "EXPR[,EXPR[,EXPR]]",
+     "how many programs, from the arguments and constexprs: 'cdiv(M,BM)*cdiv(N,BN)';\n"
+     "default: the kernel's own `# tile: grid`",
+     OPT_GRID},
+    {"check", 0, "LIST",
+     "what the CPU device watches for: all (default), none, or some of\n"
+     "bounds, align, overflow, uninit, races",
+     OPT_CHECK},
+    {NULL, 0, NULL, "How it is compiled:", 0},
+    {"kernel", 0, "NAME", "which kernel of the file", OPT_KERNEL},
+    {NULL, 'D', "NAME=VALUE", "a constexpr: a number, True, False, None, a dtype, else a string",
+     OPT_DEFINE},
+    {"config", 0, "N", "which autotune config, from 0", OPT_CONFIG},
+    {"num-warps", 0, "N", "threads of a program, in warps of 32: 1, 2, 4 … 32", OPT_WARPS},
+    {"num-stages", 0, "N", "depth of the software pipeline", OPT_STAGES},
+    {"target", 0, "GPU", "native (default), sm_80, sm_86, sm_89 or sm_90a", OPT_TARGET},
+    {NULL, 0, NULL, "What comes out:", 0},
+    {"save", 0, "NAME=FILE.npy", "write this buffer to a file after the run", OPT_SAVE},
+    {"bench", 0, NULL, "run it many times and print the median time", OPT_BENCH},
+    {"seed", 0, "N", "for random buffers; the default is 0", OPT_SEED},
+    {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
+    {"help", 'h', NULL, "print this", OPT_HELP},
+    {"version", 0, NULL, "print the version", OPT_VERSION},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static void print_help(void) {
+    printf("Usage: tilerun FILE [options] NAME=VALUE…\n"
+           "Runs a kernel: FILE is a .tl or .py source, a .tir, or a .ptx made by tilec.\n\n"
+           "Values of the kernel's parameters:\n"
+           "  5, 5:i64, 0.5, True, None     a number, of this type if one is given; None\n"
+           "  @in.npy, @in.npy:bf16         a file; its bytes taken as another type of their size\n"
+           "  zeros:fp16[1024,N]            a buffer; sizes may use the other arguments\n"
+           "  empty:T[…]  full(V):T[…]  arange:T[…]  arange(START):T[…]\n"
+           "  rand:T[…]  rand(LO,HI):T[…]  randint(LO,HI):T[…]  randn:T[…]  randn(SCALE):T[…]\n"
+           "  T is i1 i8 … i64 u8 … u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5\n\n");
+    option_print_help(stdout, rows, ROWS);
+    printf("\nExit codes: 0 done; 1 the source cannot be compiled as asked; 2 the command line is "
+           "wrong;\n3 a file cannot be read or written; 4 a bug in tilec; 5 a check or the launch "
+           "failed.\n");
+}
+
+static int usage(const char *text, const char *detail) {
+    fprintf(stderr, "tilerun: %s%s%s%s\n", text, detail ? " '" : "", detail ? detail : "",
+            detail ? "'" : "");
+    return EXIT_USAGE;
+}
+
+static int read_checks(const char *text, unsigned *checks) {
+    static const struct {
+        const char *name;
+        unsigned bits;
+    } names[] = {
+        {"all", TILE_CHECK_ALL},           {"none", 0},
+        {"bounds", TILE_CHECK_BOUNDS},     {"align", TILE_CHECK_ALIGN},
+        {"overflow", TILE_CHECK_OVERFLOW}, {"uninit", TILE_CHECK_UNINIT},
+        {"races", TILE_CHECK_RACES},
+    };
+    *checks = 0;
+    while (*text) {
+        size_t n = strcspn(text, ","), i = 0, count = sizeof names / sizeof *names;
+        while (i < count && (strlen(names[i].name) != n || memcmp(names[i].name, text, n) != 0))
+            i++;
+        if (i == count) return usage("--check has no", text);
+        *checks |= names[i].bits;
+        text += n + (text[n] == ',');
+    }
+    return -1;
+}
+
+static int read_number(const char *option, const char *text, long least, int *out) {
+    long v;
+    if (option_number(text, least, 1000000, &v)) {
+        fprintf(stderr, "tilerun: %s takes a number from %ld on, not '%s'\n", option, least, text);
+        return EXIT_USAGE;
+    }
+    *out = (int)v;
+    return -1;
+}
+
+static int read_seed(const char *text, uint64_t *out) {
+    char *end;
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 0);
+    if (errno || end == text || *end || *text == '-')
+        return usage("--seed takes a number, not", text);
+    *out = v;
+    return -1;
+}
+
+static int read_color(const char *text, bool *out) {
+    if (strcmp(text, "auto") == 0)
+        *out = isatty(STDERR_FILENO);
+    else if (strcmp(text, "always") == 0)
+        *out = true;
+    else if (strcmp(text, "never") == 0)
+        *out = false;
+    else
+        return usage("--color is auto, always or never, not", text);
+    return -1;
+}
+
+static int read_positional(RunOptions *o, const char *text) {
+    if (!o->file) {
+        o->file = text;
+        return -1;
+    }
+    RunError error;
+    RunValue *v = &o->value[o->nvalues];
+    bool ok = value_parse(text, v, &error);
+    o->nvalues++;
+    if (!ok) return usage(error.text, NULL);
+    for (int i = 0; i + 1 < o->nvalues; i++)
+        if (strcmp(o->value[i].name, v->name) == 0) return usage("given twice:", v->name);
+    return -1;
+}
+
+static int read_option(RunOptions *o, int id, const char *value) {
+    switch ((OptionId)id) {
+    case OPT_KERNEL: o->kernel = value; return -1;
+    case OPT_DEVICE: o->device = value; return -1;
+    case OPT_GRID: o->grid = value; return -1;
+    case OPT_DEFINE: o->define[o->ndefines++] = value; return -1;
+    case OPT_CONFIG: return read_number("--config", value, 0, &o->config);
+    case OPT_WARPS: return read_number("--num-warps", value, 1, &o->num_warps);
+    case OPT_STAGES: return read_number("--num-stages", value, 1, &o->num_stages);
+    case OPT_TARGET: o->target = strcmp(value, "native") == 0 ? NULL : value; return -1;
+    case OPT_CHECK: o->checks_given = true; return read_checks(value, &o->checks);
+    case OPT_SAVE: o->save[o->nsaves++] = (Save){.text = value}; return -1;
+    case OPT_BENCH: o->bench = true; return -1;
+    case OPT_SEED: return read_seed(value, &o->seed);
+    case OPT_COLOR: return read_color(value, &o->color);
+    case OPT_HELP: print_help(); return EXIT_DONE;
+    case OPT_VERSION: printf("tilerun %s\n", tile_version()); return EXIT_DONE;
+    }
+    return EXIT_BUG;
+}
+
+/* Which value each --save names. */
+static int match_saves(RunOptions *o) {
+    for (int i = 0; i < o->nsaves; i++) {
+        Save *s = &o->save[i];
+        const char *eq = strchr(s->text, '=');
+        if (!eq || !eq[1]) return usage("--save takes NAME=FILE.npy, not", s->text);
+        s->file = eq + 1;
+        for (s->value = 0; s->value < o->nvalues; s->value++) {
+            const char *name = o->value[s->value].name;
+            if (strlen(name) == (size_t)(eq - s->text) && memcmp(name, s->text, strlen(name)) == 0)
+                break;
+        }
+        if (s->value == o->nvalues || !value_is_buffer(&o->value[s->value]))
+            return usage("--save names no buffer of this command line:", s->text);
+    }
+    return -1;
+}
+
+int run_options_read(RunOptions *o, int argc, char **argv) {
+    *o = (RunOptions){.device = "auto", .checks = TILE_CHECK_ALL};
+    o->color = isatty(STDERR_FILENO);
+    size_t most = (size_t)argc + 1; /* of anything */
+    o->define = calloc(most, sizeof *o->define);
+    o->value = calloc(most, sizeof *o->value);
+    o->save = calloc(most, sizeof *o->save);
+    if (!o->define || !o->value || !o->save) {
+        fprintf(stderr, "tilerun: out of memory\n");
+        return EXIT_RUN;
+    }
+    OptionParser p = option_parser(rows, ROWS, argc, argv);
+    int exit_code = -1;
+    for (int id; exit_code < 0 && (id = option_next(&p)) != OPTION_END;) {
+        if (id == OPTION_ERROR)
+            exit_code = usage(p.error, NULL);
+        else if (id == OPTION_POSITIONAL)
+            exit_code = read_positional(o, p.value);
+        else
+            exit_code = read_option(o, id, p.value);
+    }
+    if (exit_code >= 0) return exit_code;
+    if (!o->file) return usage("which file? (see tilerun --help)", NULL);
+    return match_saves(o);
+}
+
+void run_options_free(RunOptions *o) {
+    for (int i = 0; o->value && i < o->nvalues; i++) value_free(&o->value[i]);
+    free(o->define);
+    free(o->value);
+    free(o->save);
+}

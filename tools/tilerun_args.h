@@ -1,0 +1,34 @@
+/* tilerun_args.h: tilerun's command line, read. */
+#ifndef TILE_TOOLS_TILERUN_ARGS_H
+#define TILE_TOOLS_TILERUN_ARGS_H
+
+#include "tools/tilerun_values.h"
+
+enum ExitCode { EXIT_DONE, EXIT_SOURCE, EXIT_USAGE, EXIT_FILES, EXIT_BUG, EXIT_RUN };
+
+typedef struct Save {
+    const char *text; /* "NAME=FILE.npy", as given */
+    const char *file;
+    int value; /* which */
+} Save;
+
+typedef struct RunOptions {
+    const char *file, *kernel, *device, *grid, *target;
+    const char **define;
+    int ndefines;
+    RunValue *value;
+    int nvalues;
+    Save *save;
+    int nsaves;
+    int num_warps, num_stages, config; /* 0: not given */
+    unsigned checks;
+    bool checks_given, bench, color;
+    uint64_t seed;
+} RunOptions;
+
+/* Reads the command line. Returns -1 to go on, else the exit code, after printing help or what is
+ * wrong. */
+int run_options_read(RunOptions *o, int argc, char **argv);
+void run_options_free(RunOptions *o);
+
+#endif
