@@ -1,0 +1,252 @@
+/* lower.c: a parsed file -> a module of tile IR: which functions are kernels, and one after the
+ * other.
+ *
+ * Errors do not stop it: a wrong expression becomes the poison object, which silences what depends
+ * on it, and the next statement is looked at. A kernel with errors is left out of the module. */
+#include "frontend/lower_internal.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* ---- errors ---- */
+
+Obj poison(void) {
+    return (Obj){.kind = OBJ_POISON};
+}
+
+void flush_call_notes(Lower *l) {
+    int shown = 0, more = 0;
+    for (const Frame *f = l->chain; f; f = f->caller) {
+        if (!f->call.line) continue;
+        bool again =
+            f != l->chain && f->caller && memcmp(&f->call, &f->caller->call, sizeof f->call) == 0;
+        if (!again && shown++ < DIAG_CALL_NOTES)
+            diag(&l->s->diags, DIAG_NOTE, f->call, "called from here");
+        else
+            more++;
+    }
+    if (more) diag(&l->s->diags, DIAG_NOTE, (Span){0}, "… through %d more calls", more);
+    l->chain = NULL;
+}
+
+static bool repeated(Lower *l, Span span, const char *text) {
+    for (int i = 0; i < l->reported.n; i++) {
+        const Reported *r = &l->reported.at[i];
+        if (memcmp(&r->span, &span, sizeof span) == 0 && strcmp(r->text, text) == 0) return true;
+    }
+    vec_push(&l->s->arena, &l->reported, ((Reported){span, text}));
+    return false;
+}
+
+Obj fail(Lower *l, Span span, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(&l->s->arena, fmt, ap);
+    va_end(ap);
+    if (l->abandoned || l->s->diags.muted) return poison();
+    l->failed = true;
+    flush_call_notes(l);
+    l->suppressed = repeated(l, span, text);
+    if (l->suppressed) return poison();
+    diag(&l->s->diags, DIAG_ERROR, span, "%s", text);
+    l->chain = l->frame;
+    if (l->s->diags.errors >= DIAG_MAX_ERRORS) l->abandoned = true;
+    return poison();
+}
+
+void note(Lower *l, Span span, const char *fmt, ...) {
+    if (l->abandoned || l->suppressed || l->s->diags.muted) return;
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(&l->s->arena, fmt, ap);
+    va_end(ap);
+    diag(&l->s->diags, DIAG_NOTE, span, "%s", text);
+}
+
+void suggest(Lower *l, const char *word, const char *const *names, int n) {
+    const char *near = nearest_name(word, names, (size_t)n);
+    if (near) note(l, (Span){0}, "did you mean '%s'?", near);
+}
+
+bool enter(Lower *l, Span span) {
+    if (l->abandoned) return false;
+    if (l->depth >= LOWER_DEPTH_LIMIT) {
+        fail(l, span, "expressions and calls are nested too deep: more than %d levels",
+             LOWER_DEPTH_LIMIT);
+        flush_call_notes(l);
+        l->abandoned = true;
+        return false;
+    }
+    l->depth++;
+    return true;
+}
+
+void leave(Lower *l) {
+    l->depth--;
+}
+
+/* ---- which functions ---- */
+
+bool is_jit(const AstFunc *f) {
+    return find_decorator(f, "jit") != NULL;
+}
+
+static bool is_called(Lower *l, const AstFunc *f) {
+    bool ignored;
+    for (int i = 0; i < l->file->nfuncs; i++) {
+        const AstFunc *other = l->file->func[i];
+        if (other == f || !is_jit(other)) continue;
+        Names names = mentioned_names(l, other->body, &ignored);
+        for (int k = 0; k < names.n; k++)
+            if (names.at[k] == f->name) return true;
+    }
+    return false;
+}
+
+typedef VEC(AstFunc *) Funcs;
+
+static Funcs named_kernel(Lower *l, const char *name) {
+    Funcs found = {0};
+    Names names = {0};
+    for (int i = 0; i < l->file->nfuncs; i++) {
+        AstFunc *f = l->file->func[i];
+        if (is_jit(f)) vec_push(&l->s->arena, &names, f->name);
+        if (strcmp(f->name, name) != 0) continue;
+        if (is_jit(f))
+            vec_push(&l->s->arena, &found, f);
+        else
+            fail(l, f->span, "'%s' is not a kernel: it has no @triton.jit decorator", name);
+    }
+    if (!found.n && !l->s->diags.errors) {
+        fail(l, (Span){0}, "there is no kernel '%s' in this file", name);
+        suggest(l, name, names.at, names.n);
+    }
+    return found;
+}
+
+static Funcs all_kernels(Lower *l) {
+    Funcs found = {0};
+    int jits = 0;
+    for (int i = 0; i < l->file->nfuncs; i++) {
+        AstFunc *f = l->file->func[i];
+        bool returns_value;
+        if (!is_jit(f)) continue;
+        jits++;
+        mentioned_names(l, f->body, &returns_value);
+        if (!returns_value && !is_called(l, f)) vec_push(&l->s->arena, &found, f);
+    }
+    if (!found.n && !l->s->diags.errors) {
+        fail(l, (Span){0}, "there is no kernel in this file");
+        note(l, (Span){0},
+             jits ? "every jit function is called by another or returns a value; choose "
+                    "one with --kernel=NAME"
+                  : "a kernel is a function with the decorator @triton.jit");
+    }
+    return found;
+}
+
+/* ---- # tile: grid = … ---- */
+
+static bool known_in_grid(const AstFunc *f, const char *name, size_t n) {
+    static const char *const functions[] = {"cdiv", "min", "max"};
+    for (int i = 0; i < 3; i++)
+        if (strlen(functions[i]) == n && memcmp(functions[i], name, n) == 0) return true;
+    for (int i = 0; i < f->nparams; i++)
+        if (strlen(f->param[i].name) == n && memcmp(f->param[i].name, name, n) == 0) return true;
+    return false;
+}
+
+static void check_grid_names(Lower *l, const AstFunc *f, const char *text, Span span) {
+    for (const char *s = text; *s;) {
+        size_t n = 0;
+        while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
+        if (n && !isdigit((unsigned char)*s) && !known_in_grid(f, s, n)) {
+            const char *word = arena_strndup(&l->s->arena, s, n);
+            Names names = {0};
+            for (int i = 0; i < f->nparams; i++) vec_push(&l->s->arena, &names, f->param[i].name);
+            fail(l, span, "'%s' in the grid is no parameter of '%s'", word, f->name);
+            suggest(l, word, names.at, names.n);
+        }
+        s += n ? n : 1;
+    }
+}
+
+/* Cuts at the commas that no parenthesis encloses. */
+static void read_grid(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
+    int n = 0, depth = 0;
+    check_grid_names(l, f, text, span);
+    for (const char *start = text, *s = text;; s++) {
+        if (*s == '(') depth++;
+        if (*s == ')') depth--;
+        if (*s && (*s != ',' || depth > 0)) continue;
+        while (*start == ' ') start++;
+        size_t len = (size_t)(s - start);
+        while (len && start[len - 1] == ' ') len--;
+        if (n == 3 || !len) {
+            fail(l, span, "a grid is one, two or three expressions with commas between them");
+            return;
+        }
+        out->grid[n++] = arena_strndup(&l->s->arena, start, len);
+        if (!*s) return;
+        start = s + 1;
+    }
+}
+
+static void read_directives(Lower *l, const AstFunc *f, Func *out) {
+    for (int i = 0; i < f->ndirectives; i++) {
+        if (strcmp(f->directive[i].key, "grid") == 0) {
+            read_grid(l, f, f->directive[i].text, f->directive[i].span, out);
+        } else {
+            static const char *const keys[] = {"grid"};
+            fail(l, f->directive[i].span, "'# tile: %s' is not known", f->directive[i].key);
+            suggest(l, f->directive[i].key, keys, 1);
+        }
+    }
+}
+
+/* ---- one kernel ---- */
+
+static bool lower_kernel(Lower *l, const AstFunc *f) {
+    Func *out = ir_func(l->module, f->name);
+    Frame frame = {.func = f};
+    out->span = f->span;
+    l->frame = &frame;
+    l->b = (Builder){.s = l->s, .f = out, .block = out->body, .span = f->span};
+    l->steps = 0;
+    l->failed = false;
+    read_directives(l, f, out);
+    if (lower_params(l, f, out)) lower_stmts(l, f->body, 0, NULL);
+    flush_call_notes(l);
+    l->b.span = f->span;
+    l->b.block = out->body;
+    ir_op(&l->b, OP_RETURN, NULL, 0, NULL, 0, 0);
+    l->frame = NULL;
+    return !l->failed && !l->abandoned;
+}
+
+static void remove_func(Module *m, const Func *f) {
+    for (Func **at = &m->funcs; *at; at = &(*at)->next)
+        if (*at == f) {
+            *at = f->next;
+            return;
+        }
+}
+
+Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options) {
+    Lower l = {.s = s, .file = file, .options = options};
+    Frame top = {0};
+    l.module = ir_module(s);
+    l.module->source = s->source;
+    l.global_busy = arena_alloc(&s->arena, (size_t)file->nglobals + 1);
+    l.frame = &top;
+    Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
+    if (kernels.n) check_unknown_names(&l, kernels.at, kernels.n);
+    for (int i = 0; i < kernels.n && !l.abandoned; i++) {
+        bool ok = lower_kernel(&l, kernels.at[i]);
+        if (ok) continue;
+        const Func *f = l.module->funcs;
+        while (f->next) f = f->next;
+        remove_func(l.module, f);
+    }
+    return kernels.n ? l.module : NULL;
+}

@@ -1,0 +1,21 @@
+/* lower.h: from syntax tree to tile IR: types, promotion, constexprs, inlining of calls. */
+#ifndef TILE_FRONTEND_LOWER_H
+#define TILE_FRONTEND_LOWER_H
+
+#include "frontend/ast.h"
+#include "ir/ir.h"
+
+typedef struct LowerOptions {
+    const char *kernel;    /* NULL: every kernel of the file (see design.md section 10) */
+    const char *signature; /* 'a_ptr=*fp16:16,M=i32' or positional '*fp32:16, i32, 1024'; or NULL */
+    const char *const *define; /* "NAME=VALUE", as -D gives them */
+    int ndefines;
+    int config;                /* index into the autotune configs; default 0 */
+    int num_warps, num_stages; /* 0: not given on the command line */
+    bool ignore_annotations;   /* launched from source: types come from the signature alone */
+} LowerOptions;
+
+/* Lowers s->source's kernels. NULL or a module with fewer functions after errors (see s->diags). */
+Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options);
+
+#endif

@@ -1,0 +1,305 @@
+/* lower_internal.h: what the files of the lowering share: objects, scopes, frames, and who does
+ * what.
+ *
+ * Lowering is an abstract interpreter over the syntax tree, as Triton's own code generator is. A
+ * name stands for an Obj, which is either known while compiling (a Python number, string, dtype,
+ * tuple, function, module …) or a Value of tile IR. Calls of jit functions are inlined by
+ * interpreting their bodies in a new Frame. The one rule to keep in mind: a plain assignment of a
+ * number makes it a tensor (see decay()); only constexpr names and unassigned literals stay
+ * numbers.
+ *
+ *   lower.c          file -> kernels: which functions, one Frame each
+ *   lower_kernel.c   a kernel's parameters: signature, annotations, -D, autotune configs
+ *   lower_stmt.c     statements; lower_flow.c  if, for, while and what they carry
+ *   lower_expr.c     expressions; lower_call.c  calls, inlining, binding of arguments
+ *   lower_scan.c     questions about syntax alone
+ *   lower_name.c     names and attributes -> objects; modules and globals
+ *   lower_const.c    Python arithmetic on objects known while compiling
+ *   lower_ops.c      promotion, broadcasting, casts, operators on tensors
+ *   lower_builtin.c  the table builtins.def; lower_shape.c, lower_memory.c, lower_math.c,
+ * lower_meta.c its handlers */
+#ifndef TILE_FRONTEND_LOWER_INTERNAL_H
+#define TILE_FRONTEND_LOWER_INTERNAL_H
+
+#include "frontend/lower.h"
+
+enum {
+    UNROLL_LIMIT = 4096,      /* iterations of one tl.static_range */
+    INLINE_LIMIT = 256,       /* calls inside each other */
+    LOWER_DEPTH_LIMIT = 2000, /* expressions and statements inside each other, over all calls */
+    OPS_LIMIT = 250000,       /* statements executed, and values made, for one kernel */
+    TUPLE_LIMIT = 4096,       /* objects in one tuple, at all levels */
+    STRING_LIMIT = 65536,     /* bytes of one string */
+    STAGES_LIMIT = 16,        /* num_stages */
+    DIAG_CALL_NOTES = 6,      /* "called from here" notes under one error */
+};
+
+/* ---- objects ---- */
+typedef enum ObjKind {
+    OBJ_POISON, /* the result of an error already reported: silences what follows from it */
+    OBJ_NONE,
+    OBJ_BOOL,    /* .i */
+    OBJ_INT,     /* .i; beyond int64 when .big: then .i holds the bits of a uint64 */
+    OBJ_FLOAT,   /* .f */
+    OBJ_STRING,  /* .text */
+    OBJ_DTYPE,   /* .type: an element, a pointer, or (x.type) a whole tile */
+    OBJ_TUPLE,   /* .seq; lists too */
+    OBJ_DICT,    /* .seq: key, value, key, value … */
+    OBJ_CONFIG,  /* .seq: the dict, num_warps, num_stages of a triton.Config */
+    OBJ_SLICE,   /* .seq: start, stop, step */
+    OBJ_RANGE,   /* .range */
+    OBJ_FUNC,    /* .func */
+    OBJ_BUILTIN, /* .builtin.row, and .builtin.self for a method */
+    OBJ_MODULE,  /* .path */
+    OBJ_VALUE,   /* .value */
+} ObjKind;
+
+typedef struct Obj Obj;
+typedef struct Builtin Builtin;
+typedef struct Range Range;
+struct Obj {
+    ObjKind kind;
+    bool big;
+    uint16_t weight; /* of a sequence: how many objects it holds, at all levels */
+    union {
+        int64_t i;
+        double f;
+        struct {
+            const char *at;
+            size_t n;
+        } text;
+        const Type *type;
+        struct {
+            Obj *at;
+            int n;
+        } seq;
+        const Range *range;
+        const AstFunc *func;
+        struct {
+            const Builtin *row;
+            const Obj *self;
+        } builtin;
+        const char *path;
+        Value *value;
+    };
+};
+struct Range {
+    Obj start, stop, step;
+    bool is_static;
+    int num_stages; /* -1: not given */
+};
+
+/* ---- scopes and frames ---- */
+typedef struct Binding {
+    const char *name; /* interned */
+    Obj obj;
+    Span span;        /* where it was assigned */
+    bool fixed;       /* declared tl.constexpr: cannot be assigned again inside a loop or branch */
+    const char *gone; /* why the name has no value here (obj is OBJ_POISON), or NULL */
+} Binding;
+typedef VEC(Binding) Scope;
+typedef VEC(const char *) Names;
+
+/* The statements that follow a nested list, for the arms of an `if` that return on one side only.
+ */
+typedef struct Rest {
+    StmtList list;
+    int next;
+    const struct Rest *after;
+} Rest;
+
+typedef struct Frame {
+    struct Frame *caller;
+    const AstFunc *func; /* NULL at top level: evaluating a global, a default, a decorator */
+    Span call;           /* of the call that made it; line 0 for a kernel */
+    Scope scope;
+    int loops; /* loops around the current statement */
+    bool returned;
+    Obj result;
+    Span result_span;
+} Frame;
+
+typedef struct Reported {
+    Span span;
+    const char *text;
+} Reported;
+
+typedef struct Lower {
+    Session *s;
+    Module *module;
+    const AstFile *file;
+    const LowerOptions *options;
+    Builder b; /* b.f is NULL while evaluating top-level code: nothing may be emitted */
+    Frame *frame;
+    int inlined;          /* frames below the kernel */
+    int depth;            /* nested expressions and statements */
+    int64_t steps;        /* statements executed */
+    bool failed;          /* this kernel has an error, perhaps one that was reported before */
+    bool abandoned;       /* a limit was reached: finish without looking further */
+    bool any_global;      /* a default value is evaluated: plain globals are allowed */
+    uint8_t *global_busy; /* one per file->global: being evaluated */
+    /* error bookkeeping: see fail() */
+    const Frame *chain;
+    bool suppressed;
+    VEC(Reported) reported;
+} Lower;
+
+/* ---- lower.c: errors ---- */
+/* Reports an error at span and gives the poison object. The same text at the same place (an inlined
+ * body, an unrolled loop) is reported once. "called from here" notes follow the error's own notes.
+ */
+Obj fail(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void note(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void flush_call_notes(Lower *l);
+Obj poison(void);
+/* Adds "did you mean 'x'?" when a name is near. */
+void suggest(Lower *l, const char *word, const char *const *names, int n);
+bool enter(Lower *l, Span span); /* false after an error: nested too deep, or abandoned */
+void leave(Lower *l);
+/* Reads a text (an annotation, a -D value, a signature entry) as a type: "*fp16", "i32". */
+bool parse_type(const char *text, size_t n, Type *out);
+bool is_jit(const AstFunc *f);
+const Expr *find_decorator(const AstFunc *f, const char *name);
+
+/* ---- lower_kernel.c ---- */
+bool lower_params(Lower *l, const AstFunc *f, Func *out);
+bool annotated_constexpr(const AstParam *p);
+/* Reports -D and signature names that no kernel has. */
+void check_unknown_names(Lower *l, AstFunc *const *kernels, int n);
+
+/* ---- lower_const.c: objects known while compiling ---- */
+Obj obj_none(void);
+Obj obj_bool(bool v);
+Obj obj_int(int64_t v);
+Obj obj_float(double v);
+Obj obj_string(Lower *l, const char *s);
+Obj obj_dtype(Lower *l, Type t);
+Obj obj_value(Value *v); /* NULL: poison */
+Obj obj_tuple(Lower *l, const Obj *at, int n);
+Obj checked(Lower *l, Obj o, Span span); /* o, or an error when a tuple or string is too large */
+bool obj_is_number(Obj o);               /* bool, int or float */
+bool obj_is_const(Obj o);                /* no Value inside */
+bool obj_is_poison(Obj o);               /* or a tuple with poison in it */
+bool obj_same(Obj a, Obj b);             /* the same constant or the same Value */
+double obj_double(Obj o);                /* of a number */
+bool obj_truth(Obj o);                   /* Python's truth value; not for OBJ_VALUE */
+const char *obj_text(Lower *l, Obj o);   /* as Python's str() writes it */
+const char *obj_what(Lower *l, Obj o);   /* for messages: "int32[64]", "the string 'a'", "None" */
+bool obj_json(Obj o, Buf *out);          /* false: has no JSON form */
+Obj const_unary(Lower *l, Operator op, Obj x, Span span);
+Obj const_binary(Lower *l, Operator op, Obj x, Obj y, Span span);
+Obj const_compare(Lower *l, Operator op, Obj x, Obj y, Span span);
+
+/* ---- lower_ops.c: tensors ---- */
+Type obj_type(Obj o); /* of a Value, or the type a number would take */
+Value *to_value(Lower *l, Obj o,
+                Span span); /* a number becomes a scalar constant; NULL after an error */
+Obj decay(Lower *l, Obj o,
+          Span span); /* what assignment does: numbers become tensors, in tuples too */
+Value *number_value(Lower *l, Obj number, Type t,
+                    Span span); /* a constant of type t; checks the range */
+Value *cast_value(Lower *l, Value *v, Type elem, bool rtz,
+                  Span span); /* shape of v, element of elem */
+Value *bitcast_value(Lower *l, Value *v, Type elem, Span span);
+Value *broadcast_value(Lower *l, Value *v, Type shape, Span span);
+bool broadcast_pair(Lower *l, Value **x, Value **y, Span span);
+/* As unify_operands, for comparisons, minimum and maximum: numbers take their own type first. */
+bool unify_typed(Lower *l, Obj x, Obj y, const char *what, Span span, Value **vx, Value **vy);
+Elem promote_ints(Elem a, Elem b);
+/* Operands of an arithmetic operator brought to one type and shape. */
+bool unify_operands(Lower *l, Obj x, Obj y, bool div, const char *what, Span span, Value **vx,
+                    Value **vy);
+Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span);
+Obj unary(Lower *l, Operator op, Obj x, Span span);
+Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span);
+Obj logical(Lower *l, Operator op, Value *x, Value *y, Span span);
+Value *condition_value(Lower *l, Obj o, Span span, const char *what); /* a scalar int1 */
+Value *add_pointer(Lower *l, Value *p, Value *offset, Span span);
+
+/* ---- lower_scan.c ---- */
+Names assigned_names(Lower *l, StmtList list, const Expr *also); /* `also`: for := in a condition */
+Names mentioned_names(Lower *l, StmtList list, bool *returns_value);
+
+/* ---- lower_name.c ---- */
+Obj lookup_name(Lower *l, const char *name, Span span);
+Obj attribute(Lower *l, Obj o, const char *name, Span span);
+Binding *find_binding(Scope *scope, const char *name);
+void bind(Lower *l, const char *name, Obj o, Span span);
+Scope copy_scope(Lower *l, const Scope *scope);
+
+/* ---- lower_expr.c ---- */
+Obj lower_expr(Lower *l, const Expr *e);
+Obj index_value(Lower *l, Value *v, Obj index, Span span);
+
+/* ---- lower_call.c ---- */
+typedef struct Call { /* what stands between the parentheses, evaluated */
+    Obj *arg;
+    Span *where;
+    int nargs;
+    const Keyword *keyword;
+    Obj *keyword_value;
+    int nkeywords;
+    Span span, name_span; /* the whole call; the callee */
+} Call;
+Obj lower_call(Lower *l, const Expr *e);
+Obj call(Lower *l, Obj callee, const Call *c);
+Obj default_value(Lower *l, const AstParam *p);
+Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */
+
+/* ---- lower_stmt.c and lower_flow.c ---- */
+void lower_stmts(Lower *l, StmtList list, int from, const Rest *rest);
+void lower_rest(Lower *l, const Rest *rest);
+void assign(Lower *l, const Expr *target, Obj o);
+void assign_name(Lower *l, const char *name, Obj o, Span span);
+void lower_if(Lower *l, const Stmt *stmt, const Rest *rest);
+void lower_for(Lower *l, const Stmt *stmt);
+void lower_while(Lower *l, const Stmt *stmt);
+Obj lower_ternary(Lower *l, const Expr *e, Obj condition);
+bool range_count(Lower *l, const Range *r, Span span,
+                 int64_t *count); /* of compile-time integers */
+
+/* ---- lower_builtin.c: the table of builtins ---- */
+typedef VEC(int64_t) Dims;
+typedef struct Args { /* of a builtin's call, in the order of its parameters */
+    const Builtin *row;
+    Span span; /* the whole call */
+    Obj *at;
+    Span *where;
+    bool *given;
+    int n;
+    Span name_span; /* the function's name */
+} Args;
+typedef Obj (*BuiltinFn)(Lower *l, const Args *a, int64_t data);
+struct Builtin {
+    const char *name;
+    const char *where; /* letters: see builtins.def */
+    const char *params;
+    BuiltinFn fn; /* NULL: part of Triton, not supported yet */
+    int64_t data;
+};
+const Builtin *find_builtin(char where, const char *name);
+int builtin_names(Lower *l, char where, const char ***out); /* for suggestions */
+const char *builtin_text(Lower *l, const Builtin *row);     /* "tl.arange" */
+Obj call_builtin(Lower *l, const Builtin *row, const Obj *self, const Call *c);
+const char *arg_name(Lower *l, const Args *a, int i);
+/* Each of these reports an error that names the function and the parameter. */
+bool arg_int(Lower *l, const Args *a, int i, int64_t *out);
+bool arg_bool(Lower *l, const Args *a, int i, bool *out);
+bool arg_text(Lower *l, const Args *a, int i, const char **out);
+bool arg_type(Lower *l, const Args *a, int i, Type *out);
+bool arg_dims(Lower *l, const Args *a, int i, Dims *out); /* an integer or a sequence of them */
+Value *arg_value(Lower *l, const Args *a, int i);
+bool check_dims(Lower *l, const Args *a, int i, const Dims *dims); /* powers of two, not too many */
+bool arg_axis(Lower *l, const Args *a, int i, Type t, int *out);   /* a dimension of t */
+bool arg_shape(Lower *l, const Args *a, int i, Type elem, Type *out);
+Obj arg_error(Lower *l, const Args *a, int i, const char *expected);
+
+Type type_without(Type t, int axis); /* lower_reduce.c: one dimension less */
+
+#define BUILTIN(text, where_, params_, fn_, data_) Obj fn_(Lower *l, const Args *a, int64_t data);
+#define PLANNED(text, where_)
+#include "frontend/builtins.def"
+#undef BUILTIN
+#undef PLANNED
+
+#endif

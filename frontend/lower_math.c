@@ -1,0 +1,268 @@
+/* lower_math.c: builtins that compute: elementwise functions, where, dot. */
+#include "frontend/lower_internal.h"
+
+#include <string.h>
+
+static const char *user(Lower *l, Type t) {
+    return type_user_text(&l->s->arena, t);
+}
+
+/* ---- elementwise ---- */
+
+/* Functions of a float take fp32 and fp64 only: converting is the writer's decision, as in Triton.
+ */
+static bool is_wide_float(Type t) {
+    return !t.depth && (t.elem == EL_F32 || t.elem == EL_F64);
+}
+
+static Obj needs_wide_float(Lower *l, const Args *a, Type t, const char *takes) {
+    fail(l, a->span, "%s takes %s, not %s", builtin_text(l, a->row), takes, user(l, t));
+    note(l, (Span){0}, "convert it with .to(tl.float32)");
+    return poison();
+}
+
+static Value *math(Lower *l, MathFunc func, Value *x) {
+    Value *r = ir_unary(&l->b, OP_MATH, x);
+    ir_set_attr(l->s, r->def, AT_FUNC, func);
+    return r;
+}
+
+Obj bi_math(Lower *l, const Args *a, int64_t data) {
+    Value *x = arg_value(l, a, 0);
+    if (!x) return poison();
+    bool fits = is_wide_float(x->type) && (data != MATH_SQRT_RN || x->type.elem == EL_F32);
+    if (!fits)
+        return needs_wide_float(l, a, x->type, data == MATH_SQRT_RN ? "fp32" : "fp32 or fp64");
+    return obj_value(math(l, (MathFunc)data, x));
+}
+
+Obj bi_sigmoid(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Value *x = arg_value(l, a, 0);
+    if (!x) return poison();
+    if (!is_wide_float(x->type)) return needs_wide_float(l, a, x->type, "fp32 or fp64");
+    Value *one = ir_const_float(&l->b, x->type, 1);
+    Value *e = math(l, MATH_EXP, ir_unary(&l->b, OP_NEG, x));
+    return obj_value(ir_binary(&l->b, OP_DIV, one, ir_binary(&l->b, OP_ADD, one, e)));
+}
+
+Obj bi_abs(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Obj o = a->at[0];
+    if (obj_is_number(o)) return obj_double(o) < 0 ? const_unary(l, OPR_NEG, o, a->span) : o;
+    Value *x = arg_value(l, a, 0);
+    if (!x) return poison();
+    if (x->type.depth) return arg_error(l, a, 0, "a number");
+    bool never_negative = type_is_int(x->type) && !type_is_signed(x->type);
+    return obj_value(never_negative ? x : ir_unary(&l->b, OP_ABS, x));
+}
+
+Obj bi_operator(Lower *l, const Args *a, int64_t data) {
+    Operator op = (Operator)data;
+    if (op == OPR_LOGICAL_AND || op == OPR_LOGICAL_OR) {
+        Value *x = arg_value(l, a, 0), *y = arg_value(l, a, 1);
+        return x && y ? logical(l, op, x, y, a->span) : poison();
+    }
+    return binary(l, op, a->at[0], a->at[1], a->span);
+}
+
+/* bf16 is compared in fp32. */
+static Obj widen_bf16(Lower *l, Obj o, Span span) {
+    if (o.kind != OBJ_VALUE || o.value->type.depth || o.value->type.elem != EL_BF16) return o;
+    return obj_value(cast_value(l, o.value, type_scalar(EL_F32), false, span));
+}
+
+static Value *minmax(Lower *l, OpCode code, Value *x, Value *y, int64_t nan) {
+    Value *r = ir_binary(&l->b, code, x, y);
+    if (nan && type_is_float(x->type)) ir_set_attr(l->s, r->def, AT_NAN, 1);
+    return r;
+}
+
+Obj bi_minmax(Lower *l, const Args *a, int64_t data) {
+    int64_t nan;
+    if (!arg_int(l, a, 2, &nan)) return poison();
+    Obj x = widen_bf16(l, a->at[0], a->span), y = widen_bf16(l, a->at[1], a->span);
+    Value *vx, *vy;
+    if (!unify_typed(l, x, y, builtin_text(l, a->row), a->span, &vx, &vy)) return poison();
+    return obj_value(minmax(l, (OpCode)data, vx, vy, nan));
+}
+
+Obj bi_clamp(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    int64_t nan;
+    Obj at[3];
+    Value *x, *low, *high;
+    if (!arg_int(l, a, 3, &nan)) return poison();
+    for (int i = 0; i < 3; i++) at[i] = widen_bf16(l, a->at[i], a->where[i]);
+    if (!unify_typed(l, at[1], at[2], "tl.clamp", a->span, &low, &high) ||
+        !unify_typed(l, at[0], obj_value(low), "tl.clamp", a->span, &x, &low) ||
+        !unify_typed(l, obj_value(x), obj_value(high), "tl.clamp", a->span, &x, &high) ||
+        !unify_typed(l, obj_value(x), obj_value(low), "tl.clamp", a->span, &x, &low))
+        return poison();
+    if (!type_is_float(x->type))
+        return fail(l, a->span, "tl.clamp takes floats, not %s", user(l, x->type));
+    /* The order shows in what a NaN becomes: Triton clips to [-c, c] from above first. */
+    bool clips = obj_is_number(a->at[1]) && obj_is_number(a->at[2]) &&
+                 obj_double(a->at[1]) == -obj_double(a->at[2]);
+    if (clips) return obj_value(minmax(l, OP_MAX, minmax(l, OP_MIN, x, high, nan), low, nan));
+    return obj_value(minmax(l, OP_MIN, minmax(l, OP_MAX, x, low, nan), high, nan));
+}
+
+Obj bi_fma(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Value *v[3] = {0};
+    const char *fn = builtin_text(l, a->row);
+    if (!unify_typed(l, a->at[0], a->at[1], fn, a->span, &v[0], &v[1]) ||
+        !unify_typed(l, obj_value(v[0]), a->at[2], fn, a->span, &v[0], &v[2]) ||
+        !unify_typed(l, obj_value(v[1]), obj_value(v[2]), fn, a->span, &v[1], &v[2]))
+        return poison();
+    if (!type_is_float(v[0]->type))
+        return fail(l, a->span, "%s takes floats, not %s", fn, user(l, v[0]->type));
+    return obj_value(ir_op1(&l->b, OP_FMA, v, 3));
+}
+
+Obj bi_fdiv(Lower *l, const Args *a, int64_t data) {
+    Value *x, *y;
+    bool exact = false;
+    if (data == OP_DIV && !arg_bool(l, a, 2, &exact)) return poison();
+    if (!unify_typed(l, a->at[0], a->at[1], builtin_text(l, a->row), a->span, &x, &y))
+        return poison();
+    bool fits = is_wide_float(x->type) && (data != OP_DIV_RN || x->type.elem == EL_F32);
+    if (!fits) return needs_wide_float(l, a, x->type, data == OP_DIV_RN ? "fp32" : "fp32 or fp64");
+    return obj_value(ir_binary(&l->b, exact ? OP_DIV_RN : (OpCode)data, x, y));
+}
+
+Obj bi_umulhi(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Value *x, *y;
+    if (!unify_typed(l, a->at[0], a->at[1], "tl.umulhi", a->span, &x, &y)) return poison();
+    if (!type_is_int(x->type) || type_elem_bits(x->type) < 32)
+        return fail(l, a->span, "tl.umulhi takes integers of 32 or 64 bits, not %s",
+                    user(l, x->type));
+    return obj_value(ir_binary(&l->b, OP_UMULHI, x, y));
+}
+
+/* ---- where ---- */
+
+static bool where_sides(Lower *l, const Args *a, Value **x, Value **y) {
+    Obj ox = a->at[1], oy = a->at[2];
+    bool px = ox.kind == OBJ_VALUE && ox.value->type.depth;
+    bool py = oy.kind == OBJ_VALUE && oy.value->type.depth;
+    if (!px && !py) return unify_operands(l, ox, oy, false, "tl.where", a->span, x, y);
+    if (px && py && type_equal(type_element(ox.value->type), type_element(oy.value->type))) {
+        *x = ox.value;
+        *y = oy.value;
+        return broadcast_pair(l, x, y, a->span);
+    }
+    fail(l, a->span, "tl.where: %s and %s have no common type", obj_what(l, ox), obj_what(l, oy));
+    return false;
+}
+
+Obj bi_where(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Value *c = arg_value(l, a, 0), *x, *y;
+    if (!c || !where_sides(l, a, &x, &y)) return poison();
+    c = cast_value(l, c, type_scalar(EL_I1), false, a->where[0]);
+    if (!c || !broadcast_pair(l, &c, &x, a->span) || !broadcast_pair(l, &c, &y, a->span) ||
+        !broadcast_pair(l, &x, &y, a->span))
+        return poison();
+    Value *operand[] = {c, x, y};
+    return obj_value(ir_op1(&l->b, OP_SELECT, operand, 3));
+}
+
+/* ---- dot ---- */
+
+/* What an operand type allows: the fewest elements along K, and the accumulator (ELEMS: fp32, or
+ * fp16 on request). */
+static const struct {
+    uint8_t elem, min_k, acc;
+} dot_types[] = {
+    {EL_I8, 32, EL_I32},   {EL_F8E4M3, 32, ELEMS}, {EL_F8E5M2, 32, ELEMS}, {EL_F16, 16, ELEMS},
+    {EL_BF16, 16, EL_F32}, {EL_F32, 8, EL_F32},    {EL_F64, 4, EL_F64},
+};
+
+static int dot_row(Type t) {
+    for (size_t i = 0; i < sizeof dot_types / sizeof *dot_types; i++)
+        if (!t.depth && dot_types[i].elem == t.elem) return (int)i;
+    return -1;
+}
+
+static bool dot_operands_fit(Lower *l, const Args *a, Value *x, Value *y) {
+    Type s = x->type, t = y->type;
+    int row = dot_row(s);
+    if (s.rank != t.rank || s.rank < 2)
+        fail(l, a->span, "tl.dot needs two 2-D tiles, not %s and %s", user(l, s), user(l, t));
+    else if (s.rank > 2)
+        fail(l, a->span, "tl.dot of %d-D tiles is not supported yet", s.rank);
+    else if (row < 0)
+        fail(l, a->where[0], "tl.dot does not take %s", user(l, s));
+    else if (!type_equal(type_element(s), type_element(t)))
+        fail(l, a->span, "tl.dot needs one type on both sides, not %s and %s", user(l, s),
+             user(l, t));
+    else if (s.log2[1] != t.log2[0])
+        fail(l, a->span, "tl.dot: %s times %s: the inner sizes %lld and %lld differ", user(l, s),
+             user(l, t), (long long)type_dim(s, 1), (long long)type_dim(t, 0));
+    else if (type_dim(s, 1) < dot_types[row].min_k)
+        fail(l, a->span, "tl.dot: the inner size of %s is %lld and must be at least %d", user(l, s),
+             (long long)type_dim(s, 1), dot_types[row].min_k);
+    else if (s.log2[0] + t.log2[1] > TILE_MAX_LOG2)
+        fail(l, a->span, "tl.dot: %s times %s has more than %d elements", user(l, s), user(l, t),
+             1 << TILE_MAX_LOG2);
+    else
+        return true;
+    return false;
+}
+
+static bool dot_precision(Lower *l, const Args *a, int64_t *out) {
+    static const char *const words[] = {"tf32", "tf32x3", "ieee"};
+    const char *text;
+    bool allow = true;
+    if (!arg_text(l, a, 3, &text)) return false;
+    if (a->at[4].kind != OBJ_NONE) {
+        if (*text) {
+            fail(l, a->where[4], "tl.dot: give either 'input_precision' or 'allow_tf32'");
+            return false;
+        }
+        if (!arg_bool(l, a, 4, &allow)) return false;
+    }
+    *out = allow ? PRECISION_TF32 : PRECISION_IEEE;
+    for (int i = 0; *text && i < 3; i++)
+        if (strcmp(words[i], text) == 0) return *out = i, true;
+    if (*text) arg_error(l, a, 3, "'tf32', 'tf32x3' or 'ieee'");
+    return !*text;
+}
+
+Obj bi_dot(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Value *x = arg_value(l, a, 0), *y = arg_value(l, a, 1);
+    int64_t precision;
+    if (!x || !y || !dot_operands_fit(l, a, x, y) || !dot_precision(l, a, &precision))
+        return poison();
+    Value *acc = a->at[2].kind == OBJ_NONE ? NULL : arg_value(l, a, 2);
+    if (!acc && a->at[2].kind != OBJ_NONE) return poison();
+    Type out = type_scalar(dot_types[dot_row(x->type)].acc);
+    if (out.elem == ELEMS) {
+        out.elem =
+            acc && (acc->type.elem == EL_F16 || acc->type.elem == EL_F32) ? acc->type.elem : EL_F32;
+        Type given = out;
+        if (a->at[6].kind != OBJ_NONE && !arg_type(l, a, 6, &given)) return poison();
+        if (!type_equal(given, type_scalar(EL_F16)) && !type_equal(given, type_scalar(EL_F32)))
+            return arg_error(l, a, 6, "tl.float32 or tl.float16; convert the result with .to()");
+        out = given;
+    } else if (a->at[6].kind == OBJ_DTYPE && a->at[6].type->elem == EL_BF16) {
+        return arg_error(l, a, 6, "tl.float32; convert the result with .to()");
+    }
+    out = type_with_shape(out, x->type);
+    out.log2[1] = y->type.log2[1];
+    if (!acc) acc = ir_const_int(&l->b, out, 0);
+    if (!type_equal(acc->type, out)) {
+        fail(l, a->where[2], "tl.dot: the accumulator is %s and must be %s", user(l, acc->type),
+             user(l, out));
+        note(l, (Span){0}, "%s times %s", user(l, x->type), user(l, y->type));
+        return poison();
+    }
+    Value *operand[] = {x, y, acc};
+    Value *r = ir_op1(&l->b, OP_DOT, operand, 3);
+    if (x->type.elem == EL_F32) ir_set_attr(l->s, r->def, AT_PRECISION, precision);
+    return obj_value(r);
+}
