@@ -1,0 +1,249 @@
+/* codegen.c: a module of tile IR -> an LLVM module -> optimised -> LLVM IR text and PTX.
+ *
+ * Every LLVM object of a compilation hangs from one Llvm struct and is disposed here on every way
+ * out, an arena without memory included. LLVM's own state is one once-flag: the registration of its
+ * NVPTX back end. */
+#include "codegen/codegen.h"
+
+#include <llvm-c/Analysis.h>
+#include <llvm-c/Error.h>
+#include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <llvm-c/Transforms/PassBuilder.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "codegen/gen.h"
+
+typedef struct Llvm {
+    LLVMContextRef c;
+    LLVMModuleRef mod;
+    LLVMBuilderRef b, entry;
+    LLVMTargetMachineRef machine;
+    LLVMMemoryBufferRef text;
+} Llvm;
+
+static void dispose(Llvm *l) {
+    if (l->text) LLVMDisposeMemoryBuffer(l->text);
+    if (l->b) LLVMDisposeBuilder(l->b);
+    if (l->entry) LLVMDisposeBuilder(l->entry);
+    if (l->mod) LLVMDisposeModule(l->mod);
+    if (l->machine) LLVMDisposeTargetMachine(l->machine);
+    if (l->c) LLVMContextDispose(l->c);
+    *l = (Llvm){0};
+}
+
+static void register_target(void) {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+}
+
+static pthread_once_t target_once = PTHREAD_ONCE_INIT;
+
+const char *codegen_llvm_version(void) {
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+    return TEXT(LLVM_VERSION_MAJOR) "." TEXT(LLVM_VERSION_MINOR) "." TEXT(LLVM_VERSION_PATCH);
+}
+
+static bool make_machine(Session *s, Llvm *l, const CodegenOptions *o) {
+    static const char triple[] = "nvptx64-nvidia-cuda";
+    pthread_once(&target_once, register_target);
+    LLVMTargetRef target;
+    char *message = NULL, features[32];
+    if (LLVMGetTargetFromTriple(triple, &target, &message)) {
+        diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM has no NVPTX target: %s",
+             message ? message : "");
+        LLVMDisposeMessage(message);
+        return false;
+    }
+    snprintf(features, sizeof features, "+%s", o->target->ptx_feature);
+    l->machine = LLVMCreateTargetMachine(target, triple, o->target->name, features,
+                                         o->level ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone,
+                                         LLVMRelocDefault, LLVMCodeModelDefault);
+    if (!l->machine) {
+        diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM cannot make code for %s", o->target->name);
+        return false;
+    }
+    LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(l->machine);
+    LLVMSetModuleDataLayout(l->mod, layout);
+    LLVMDisposeTargetData(layout);
+    LLVMSetTarget(l->mod, triple);
+    return true;
+}
+
+/* ---- one function ---- */
+
+static LLVMTypeRef param_type(Gen *g, Type t) { /* int1 travels as a byte */
+    return type_is_bool(t) ? g->i8 : gen_elem_type(g, t);
+}
+
+/* nvvm.annotations: what makes a function a kernel, and its number of threads. */
+static void annotate(Gen *g, const char *key, uint32_t value) {
+    LLVMMetadataRef at[3] = {LLVMValueAsMetadata(g->func),
+                             LLVMMDStringInContext2(g->c, key, strlen(key)),
+                             LLVMValueAsMetadata(gen_i32(g, value))};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(g->c, at, 3);
+    LLVMAddNamedMetadataOperand(g->mod, "nvvm.annotations", LLVMMetadataAsValue(g->c, node));
+}
+
+static LLVMValueRef special_register(Gen *g, const char *name) {
+    return gen_intrinsic(g, name, NULL, 0, NULL, 0);
+}
+
+/* Names that PTX keeps for itself, and characters it has not, are written otherwise. */
+static const char *entry_name(Session *s, const char *name) {
+    Buf b = buf_new(&s->arena);
+    for (const char *p = name; *p; p++) {
+        unsigned char c = (unsigned char)*p;
+        bool plain =
+            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        if (plain)
+            buf_putc(&b, (char)c);
+        else
+            buf_printf(&b, "$%02x", c);
+    }
+    if (strcmp(b.data, "_") == 0 || strcmp(b.data, "WARP_SZ") == 0) buf_puts(&b, "$k");
+    return b.data;
+}
+
+static void gen_func(Gen *g) {
+    const Func *f = g->f;
+    Arena *a = &g->s->arena;
+    LLVMTypeRef *types = arena_array(a, (size_t)f->nparams, sizeof *types);
+    for (int i = 0; i < f->nparams; i++) types[i] = param_type(g, f->param[i].type);
+    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->c), types, (unsigned)f->nparams, 0);
+    g->func = LLVMAddFunction(g->mod, entry_name(g->s, f->name), t);
+    annotate(g, "kernel", 1);
+    annotate(g, "maxntidx", (uint32_t)f->num_warps * 32);
+    LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->c, g->func, "entry");
+    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "body");
+    LLVMPositionBuilderAtEnd(g->entry, entry);
+    LLVMPositionBuilderAtEnd(g->b, entry);
+    gen_debug_func(g);
+    g->tile = arena_array(a, f->nvalues, sizeof *g->tile);
+    g->parts = NULL;
+    g->axis = axis_analyse(g->s, f);
+    g->what_if = NULL;
+    g->tid = special_register(g, "llvm.nvvm.read.ptx.sreg.tid.x");
+    g->lane = LLVMBuildAnd(g->b, g->tid, gen_i32(g, 31), "lane");
+    LLVMValueRef warp = LLVMBuildLShr(g->b, g->tid, gen_i32(g, 5), "");
+    g->warp = LLVMBuildAnd(g->b, warp, gen_i32(g, (uint32_t)f->num_warps - 1), "warp");
+    for (int i = 0; i < f->nparams; i++) {
+        if (!f->param[i].value) continue;
+        Tile x = gen_new_tile(g, f->param[i].value);
+        x.at[0] = LLVMGetParam(g->func, (unsigned)i);
+        if (type_is_bool(f->param[i].type))
+            x.at[0] = LLVMBuildICmp(g->b, LLVMIntNE, x.at[0], LLVMConstNull(g->i8), "");
+    }
+    LLVMPositionBuilderAtEnd(g->b, body);
+    gen_block(g, f->body);
+    LLVMBuildRetVoid(g->b);
+    LLVMBuildBr(g->entry, body);
+}
+
+static void set_types(Gen *g) {
+    g->i1 = LLVMInt1TypeInContext(g->c);
+    g->i8 = LLVMInt8TypeInContext(g->c);
+    g->i16 = LLVMInt16TypeInContext(g->c);
+    g->i32 = LLVMInt32TypeInContext(g->c);
+    g->i64 = LLVMInt64TypeInContext(g->c);
+    g->f16 = LLVMHalfTypeInContext(g->c);
+    g->bf16 = LLVMBFloatTypeInContext(g->c);
+    g->f32 = LLVMFloatTypeInContext(g->c);
+    g->f64 = LLVMDoubleTypeInContext(g->c);
+    g->ptr = LLVMPointerTypeInContext(g->c, 1);
+    g->ptr_shared = LLVMPointerTypeInContext(g->c, 3);
+    g->shared = LLVMAddGlobalInAddressSpace(g->mod, LLVMArrayType2(g->i8, 0), "tile_shared", 3);
+    LLVMSetLinkage(g->shared, LLVMExternalLinkage);
+    LLVMSetAlignment(g->shared, 1024);
+}
+
+/* ---- LLVM's passes and output ---- */
+
+/* The passes that pay on code that is SSA already and has no calls; default<O3> takes several times
+ * as long for the same PTX. */
+static const char pipeline[] =
+    "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
+    "loop-mssa(licm<allowspeculation>),early-cse,instcombine<no-verify-fixpoint>,adce)";
+
+static bool optimise(Session *s, Llvm *l, const CodegenOptions *o) {
+    if (!o->level) return true;
+    LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
+    LLVMErrorRef e = LLVMRunPasses(l->mod, pipeline, l->machine, options);
+    LLVMDisposePassBuilderOptions(options);
+    if (!e) return true;
+    char *message = LLVMGetErrorMessage(e);
+    diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM's passes failed: %s; this is a bug in tilec",
+         message);
+    LLVMDisposeErrorMessage(message);
+    return false;
+}
+
+static bool verify(Session *s, Llvm *l) {
+    char *message = NULL;
+    bool bad = LLVMVerifyModule(l->mod, LLVMReturnStatusAction, &message);
+    if (bad)
+        diag(&s->diags, DIAG_ERROR, (Span){0},
+             "LLVM refuses the code made: %s; this is a bug in tilec", message);
+    LLVMDisposeMessage(message);
+    return !bad;
+}
+
+static bool emit(Session *s, Llvm *l, Buf *ptx) {
+    char *message = NULL;
+    if (LLVMTargetMachineEmitToMemoryBuffer(l->machine, l->mod, LLVMAssemblyFile, &message,
+                                            &l->text)) {
+        diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM cannot write the PTX: %s",
+             message ? message : "");
+        LLVMDisposeMessage(message);
+        return false;
+    }
+    buf_write(ptx, LLVMGetBufferStart(l->text), LLVMGetBufferSize(l->text));
+    return true;
+}
+
+static bool generate(Session *s, Llvm *l, const Module *m, const CodegenOptions *o, Buf *llvm,
+                     Buf *ptx) {
+    l->c = LLVMContextCreate();
+    l->mod = LLVMModuleCreateWithNameInContext("tile", l->c);
+    l->b = LLVMCreateBuilderInContext(l->c);
+    l->entry = LLVMCreateBuilderInContext(l->c);
+    if (!make_machine(s, l, o)) return false;
+    int errors = s->diags.errors;
+    Gen g = {.s = s, .m = m, .o = o, .c = l->c, .mod = l->mod, .b = l->b, .entry = l->entry};
+    set_types(&g);
+    gen_debug_begin(&g);
+    for (const Func *f = m->funcs; f; f = f->next) {
+        g.f = f;
+        gen_func(&g);
+    }
+    gen_debug_end(&g);
+    if (!LLVMGetFirstUse(g.shared)) LLVMDeleteGlobal(g.shared);
+    if (s->diags.errors != errors || !verify(s, l) || !optimise(s, l, o)) return false;
+    if (llvm) {
+        char *text = LLVMPrintModuleToString(l->mod);
+        buf_puts(llvm, text);
+        LLVMDisposeMessage(text);
+    }
+    return !ptx || emit(s, l, ptx);
+}
+
+bool codegen_module(Session *s, const Module *m, const CodegenOptions *o, Buf *llvm, Buf *ptx) {
+    /* When the arena runs dry it jumps; LLVM's objects are disposed of on that way out too. */
+    Llvm *volatile l = arena_alloc(&s->arena, sizeof *l);
+    jmp_buf outer;
+    memcpy(&outer, &s->bail, sizeof outer);
+    if (setjmp(s->bail)) {
+        dispose(l);
+        memcpy(&s->bail, &outer, sizeof outer);
+        longjmp(s->bail, 1);
+    }
+    bool ok = generate(s, l, m, o, llvm, ptx);
+    dispose(l);
+    memcpy(&s->bail, &outer, sizeof outer);
+    return ok;
+}

@@ -1,0 +1,20 @@
+/* codegen.h: tile IR with layouts -> LLVM IR -> PTX. The only folder that knows LLVM. */
+#ifndef TILE_CODEGEN_CODEGEN_H
+#define TILE_CODEGEN_CODEGEN_H
+
+#include "ir/ir.h"
+#include "ir/target.h"
+
+typedef struct CodegenOptions {
+    const Target *target;
+    int level;             /* 0 or 1 */
+    bool line_info;        /* -g */
+    const char *file_name; /* base name, for line info */
+} CodegenOptions;
+
+/* Emits every function of the module. Fills *llvm and/or *ptx (NULL: not wanted). The PTX has no
+ * manifest yet. False after a diagnostic. */
+bool codegen_module(Session *s, const Module *m, const CodegenOptions *o, Buf *llvm, Buf *ptx);
+const char *codegen_llvm_version(void);
+
+#endif

@@ -1,0 +1,212 @@
+/* gen.c: one function of tile IR -> one LLVM kernel: parameters, constants, indices, shapes, and
+ * the table that sends every op to the file that knows it. */
+#include "codegen/gen.h"
+
+#include <string.h>
+
+LLVMTypeRef gen_elem_type(Gen *g, Type t) {
+    if (type_is_pointer(t)) return g->ptr;
+    switch ((Elem)t.elem) {
+    case EL_F16: return g->f16;
+    case EL_BF16: return g->bf16;
+    case EL_F32: return g->f32;
+    case EL_F64: return g->f64;
+    default: return LLVMIntTypeInContext(g->c, (unsigned)elem_info[t.elem].bits);
+    }
+}
+
+LLVMValueRef gen_i32(Gen *g, uint32_t v) {
+    return LLVMConstInt(g->i32, v, 0);
+}
+
+int gen_registers(const Value *v) {
+    return v->layout ? 1 << v->layout->bits[IN_REG] : 1;
+}
+
+Tile gen_new_tile(Gen *g, const Value *v) {
+    Tile t = {.n = gen_registers(v)};
+    t.at = arena_array(&g->s->arena, (size_t)t.n, sizeof *t.at);
+    return g->tile[v->id] = t;
+}
+
+Tile gen_tile(Gen *g, const Value *v) {
+    return g->tile[v->id];
+}
+LLVMValueRef gen_scalar(Gen *g, const Value *v) {
+    return g->tile[v->id].at[0];
+}
+
+LLVMValueRef gen_intrinsic(Gen *g, const char *name, LLVMTypeRef *overload, int noverload,
+                           LLVMValueRef *args, int nargs) {
+    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
+    LLVMValueRef f = LLVMGetIntrinsicDeclaration(g->mod, id, overload, (size_t)noverload);
+    LLVMTypeRef t = LLVMIntrinsicGetType(g->c, id, overload, (size_t)noverload);
+    return LLVMBuildCall2(g->b, t, f, args, (unsigned)nargs, "");
+}
+
+static void add_attribute(Gen *g, LLVMValueRef call, const char *name, uint64_t value) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                             LLVMCreateEnumAttribute(g->c, kind, value));
+}
+
+LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMTypeRef ret,
+                     LLVMValueRef *args, int nargs, unsigned flags) {
+    LLVMTypeRef types[24];
+    for (int i = 0; i < nargs; i++) types[i] = LLVMTypeOf(args[i]);
+    LLVMTypeRef t = LLVMFunctionType(ret, types, (unsigned)nargs, 0);
+    LLVMValueRef f = LLVMGetInlineAsm(t, text, strlen(text), constraints, strlen(constraints),
+                                      !(flags & ASM_PURE), 0, LLVMInlineAsmDialectATT, 0);
+    LLVMValueRef call = LLVMBuildCall2(g->b, t, f, args, (unsigned)nargs, "");
+    add_attribute(g, call, "nounwind", 0);
+    if (flags & ASM_PURE) add_attribute(g, call, "memory", 0); /* touches none */
+    if (flags & ASM_CONVERGENT) add_attribute(g, call, "convergent", 0);
+    return call;
+}
+
+void gen_error(Gen *g, const Op *op, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(&g->s->arena, fmt, ap);
+    va_end(ap);
+    diag(&g->s->diags, DIAG_ERROR, op->span, "%s", text);
+}
+
+/* ---- simple ops ---- */
+
+static void gen_constant(Gen *g, const Op *op) {
+    Tile out = gen_new_tile(g, op->result[0]);
+    LLVMValueRef v = gen_const(g, type_element(op->result[0]->type), ir_attr_int(op, AT_VALUE, 0));
+    for (int i = 0; i < out.n; i++) out.at[i] = v;
+}
+
+static void gen_arange(Gen *g, const Op *op) {
+    Tile out = gen_new_tile(g, op->result[0]);
+    LLVMValueRef start = gen_i32(g, (uint32_t)ir_attr_int(op, AT_START, 0));
+    for (int i = 0; i < out.n; i++) {
+        out.at[i] = op->result[0]->layout ? gen_index(g, op->result[0]->layout, i) : gen_i32(g, 0);
+        out.at[i] = LLVMBuildAdd(g->b, out.at[i], start, "");
+    }
+}
+
+static void gen_program(Gen *g, const Op *op) {
+    static const char *const names[2][3] = {
+        {"llvm.nvvm.read.ptx.sreg.ctaid.x", "llvm.nvvm.read.ptx.sreg.ctaid.y",
+         "llvm.nvvm.read.ptx.sreg.ctaid.z"},
+        {"llvm.nvvm.read.ptx.sreg.nctaid.x", "llvm.nvvm.read.ptx.sreg.nctaid.y",
+         "llvm.nvvm.read.ptx.sreg.nctaid.z"}};
+    Tile out = gen_new_tile(g, op->result[0]);
+    const char *name = names[op->code == OP_NUM_PROGRAMS][ir_attr_int(op, AT_AXIS, 0)];
+    out.at[0] = gen_intrinsic(g, name, NULL, 0, NULL, 0);
+}
+
+static void gen_splat(Gen *g, const Op *op) {
+    LLVMValueRef v = gen_scalar(g, op->operand[0].value);
+    Tile out = gen_new_tile(g, op->result[0]);
+    for (int i = 0; i < out.n; i++) out.at[i] = v;
+}
+
+/* What each place of the result of a shape op holds, said in elements of its operand. */
+static Layout operand_view(const Op *op) {
+    const Value *r = op->result[0], *x = op->operand[0].value;
+    Layout l = r->layout ? *r->layout : layout_new(r->type);
+    if (op->code == OP_BROADCAST) return layout_before_broadcast(&l, r->type, x->type);
+    if (op->code != OP_TRANS) return l;
+    uint8_t back[TILE_MAX_RANK];
+    const Attr *order = ir_attr(op, AT_ORDER);
+    for (int d = 0; d < r->type.rank; d++) back[order->dims[d]] = (uint8_t)d;
+    return layout_transposed(&l, r->type, back);
+}
+
+static void gen_shape(Gen *g, const Op *op) {
+    const Value *x = op->operand[0].value;
+    Tile in = gen_tile(g, x), out = gen_new_tile(g, op->result[0]);
+    Layout at = operand_view(op), from = x->layout ? *x->layout : layout_new(x->type);
+    if (gen_move(g, &at, &from, in, &out)) return;
+    gen_error(
+        g, op,
+        "a change of layout between warps was left to code generation; this is a bug in tilec");
+    for (int i = 0; i < out.n; i++)
+        out.at[i] = LLVMGetPoison(gen_elem_type(g, op->result[0]->type));
+}
+
+static void gen_barrier(Gen *g, const Op *op) {
+    (void)op;
+    gen_intrinsic(g, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
+}
+
+static void gen_nothing(Gen *g, const Op *op) {
+    (void)g;
+    (void)op;
+}
+
+static void gen_not_yet(Gen *g, const Op *op) {
+    gen_error(g, op, "'%s' runs on the CPU device only: code for GPUs is not generated yet",
+              op_info[op->code].text);
+    for (int i = 0; i < op->nresults; i++) {
+        Tile t = gen_new_tile(g, op->result[i]);
+        for (int k = 0; k < t.n; k++)
+            t.at[k] = LLVMGetPoison(gen_elem_type(g, op->result[i]->type));
+    }
+}
+
+static void (*const handler[OPS])(Gen *g, const Op *op) = {
+    [OP_CONST] = gen_constant,
+    [OP_ARANGE] = gen_arange,
+    [OP_PROGRAM_ID] = gen_program,
+    [OP_NUM_PROGRAMS] = gen_program,
+    [OP_SPLAT] = gen_splat,
+    [OP_BROADCAST] = gen_shape,
+    [OP_RESHAPE] = gen_shape,
+    [OP_TRANS] = gen_shape,
+    [OP_CONVERT] = gen_shape,
+    [OP_ADD] = gen_elementwise,
+    [OP_SUB] = gen_elementwise,
+    [OP_MUL] = gen_elementwise,
+    [OP_DIV] = gen_elementwise,
+    [OP_REM] = gen_elementwise,
+    [OP_NEG] = gen_elementwise,
+    [OP_ABS] = gen_elementwise,
+    [OP_MIN] = gen_elementwise,
+    [OP_MAX] = gen_elementwise,
+    [OP_FMA] = gen_elementwise,
+    [OP_DIV_RN] = gen_elementwise,
+    [OP_AND] = gen_elementwise,
+    [OP_OR] = gen_elementwise,
+    [OP_XOR] = gen_elementwise,
+    [OP_SHL] = gen_elementwise,
+    [OP_SHR] = gen_elementwise,
+    [OP_UMULHI] = gen_elementwise,
+    [OP_CMP] = gen_elementwise,
+    [OP_SELECT] = gen_elementwise,
+    [OP_BITCAST] = gen_elementwise,
+    [OP_ADDPTR] = gen_elementwise,
+    [OP_CAST] = gen_cast,
+    [OP_MATH] = gen_math,
+    [OP_LOAD] = gen_load,
+    [OP_STORE] = gen_store,
+    [OP_DOT] = gen_dot,
+    [OP_SHARED_ALLOC] = gen_nothing,
+    [OP_SHARED_STORE] = gen_shared_store,
+    [OP_SHARED_LOAD] = gen_shared_load,
+    [OP_BARRIER] = gen_barrier,
+    [OP_FOR] = gen_for,
+    [OP_REDUCE] = gen_reduce,
+    [OP_IF] = gen_if,
+    [OP_WHILE] = gen_while,
+    [OP_RETURN] = gen_nothing,
+    [OP_YIELD] = gen_nothing,
+    [OP_CONDITION] = gen_nothing,
+};
+
+void gen_op(Gen *g, const Op *op) {
+    gen_debug_at(g, op->span);
+    if (handler[op->code])
+        handler[op->code](g, op);
+    else
+        gen_not_yet(g, op);
+}
+
+void gen_block(Gen *g, const Block *b) {
+    for (const Op *op = b->first; op; op = op->next) gen_op(g, op);
+}

@@ -1,0 +1,134 @@
+/* gen.h: what the files of codegen/ share: the state of one function's translation.
+ *
+ * A tile becomes one LLVM value per register of its layout; a scalar one LLVM value. The one
+ * convention: register r of a lane holds element layout_apply(layout, {r, lane, warp, 0}). */
+#ifndef TILE_CODEGEN_GEN_H
+#define TILE_CODEGEN_GEN_H
+
+#include <llvm-c/Core.h>
+#include <llvm-c/DebugInfo.h>
+
+#include "codegen/codegen.h"
+#include "ir/axis.h"
+#include "ir/mma.h"
+
+typedef struct Tile { /* the registers of a value */
+    LLVMValueRef *at;
+    int n;
+} Tile;
+
+typedef struct LanePart { /* the share of lane and warp in a layout's index, made once at entry */
+    struct LanePart *next;
+    Layout layout; /* registers cleared: equal ones share */
+    LLVMValueRef value;
+    uint32_t mask; /* bits that may be set */
+} LanePart;
+
+typedef struct Gen {
+    Session *s;
+    const Module *m;
+    const Func *f;
+    const CodegenOptions *o;
+    LLVMContextRef c;
+    LLVMModuleRef mod;
+    LLVMBuilderRef b;     /* where code goes */
+    LLVMBuilderRef entry; /* end of the entry block's prologue: lane parts, constants */
+    LLVMValueRef func;
+    LLVMValueRef shared; /* base of dynamic shared memory */
+    LLVMValueRef tid, lane, warp;
+    LanePart *parts;
+    Tile *tile; /* by value id */
+    AxisTable axis;
+    AxisTable **what_if; /* for perf: notes (gen_memory.c), made when first needed */
+    LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;
+    LLVMDIBuilderRef di;
+    LLVMMetadataRef di_file, di_func;
+} Gen;
+
+/* ---- types and values ---- */
+LLVMTypeRef gen_elem_type(Gen *g, Type t); /* of one element: i1 i8 … half bfloat float ptr */
+LLVMValueRef gen_i32(Gen *g, uint32_t v);
+int gen_registers(const Value *v);         /* how many LLVM values hold it in a lane */
+Tile gen_new_tile(Gen *g, const Value *v); /* room for them */
+Tile gen_tile(Gen *g, const Value *v);     /* those of a value already translated */
+LLVMValueRef gen_scalar(Gen *g, const Value *v);
+LLVMValueRef gen_intrinsic(Gen *g, const char *name, LLVMTypeRef *overload, int noverload,
+                           LLVMValueRef *args, int nargs);
+/* Inline PTX with one result of type `ret` (a struct for several, void for none). */
+enum GenAsm {
+    ASM_ORDERED = 0,   /* may touch memory: keeps its place */
+    ASM_PURE = 1,      /* a function of its operands: may be merged and dropped */
+    ASM_CONVERGENT = 2 /* all threads of a warp must execute it together */
+};
+LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMTypeRef ret,
+                     LLVMValueRef *args, int nargs, unsigned flags);
+void gen_error(Gen *g, const Op *op, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void gen_op(Gen *g, const Op *op);      /* one op, by the table in gen.c */
+void gen_block(Gen *g, const Block *b); /* all ops but the terminator */
+
+/* ---- places (gen_place.c) ---- */
+/* The element index that lane and warp add to a register's: one i32, and the bits it may have. */
+LLVMValueRef gen_lane_part(Gen *g, const Layout *l, uint32_t *mask);
+/* The flat element index of register r under l, as i32. */
+LLVMValueRef gen_index(Gen *g, const Layout *l, int r);
+/* True where this lane and warp hold the first copy of what they hold; NULL when always. */
+LLVMValueRef gen_first_copy(Gen *g, const Layout *l);
+/* A tile in another layout of the same elements: `at` describes, in the element space of `from`,
+ * what each place of the result holds. Registers and shuffles only. */
+bool gen_move(Gen *g, const Layout *at, const Layout *from, Tile x, Tile *out);
+
+/* x as the lane whose number differs in the bits of `by` has it. */
+LLVMValueRef gen_shuffle_xor(Gen *g, LLVMValueRef x, uint32_t by);
+
+/* ---- groups of ops ---- */
+void gen_elementwise(Gen *g, const Op *op);
+void gen_cast(Gen *g, const Op *op);
+void gen_math(Gen *g, const Op *op);
+void gen_load(Gen *g, const Op *op);
+void gen_store(Gen *g, const Op *op);
+void gen_shared_store(Gen *g, const Op *op);
+void gen_shared_load(Gen *g, const Op *op);
+void gen_dot(Gen *g, const Op *op);
+void gen_reduce(Gen *g, const Op *op);
+void gen_for(Gen *g, const Op *op);
+void gen_if(Gen *g, const Op *op);
+void gen_while(Gen *g, const Op *op);
+
+/* ---- numbers (gen_number.c) ---- */
+LLVMValueRef gen_const(Gen *g, Type t, int64_t bits);
+LLVMValueRef gen_convert(Gen *g, const Op *op, LLVMValueRef x, Type from, Type to, bool rtz);
+/* f16 and bf16 are widened to f32 where the hardware has no operation of their own. */
+LLVMValueRef gen_widen(Gen *g, LLVMValueRef x, Type t);
+LLVMValueRef gen_narrow(Gen *g, LLVMValueRef x, Type t);
+
+/* ---- words (gen_memory.c) ---- */
+/* n elements of type t as words of `bits` bits each (8, 16, 32, 64), and back. */
+void gen_pack(Gen *g, Type t, const LLVMValueRef *elem, int n, int bits, LLVMValueRef *word);
+void gen_unpack(Gen *g, Type t, const LLVMValueRef *word, int bits, LLVMValueRef *elem, int n);
+
+/* ---- shared memory (gen_shared.c) ---- */
+typedef struct SharedView { /* a buffer as seen through a layout of registers */
+    LLVMValueRef base;      /* i32 byte address of offset 0 plus the lane's share */
+    LLVMValueRef lane;      /* i32 byte offset of lane and warp */
+    uint32_t mask;          /* bits the lane's share may have */
+    Route route;
+    int elem_log2;
+    LLVMValueRef buffer; /* i32 byte address of the buffer */
+    struct {
+        uint32_t flip;
+        LLVMValueRef address;
+    } cache[64];
+    int ncache;
+} SharedView;
+bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *view);
+/* Pointer (address space 3) to the element that the place's register part `offset` (a shared
+ * offset in elements, constant) and this lane have. */
+LLVMValueRef gen_shared_pointer(Gen *g, SharedView *view, uint32_t offset);
+
+/* ---- line info (gen_debug.c) ---- */
+void gen_debug_begin(Gen *g);
+void gen_debug_func(Gen *g);
+void gen_debug_at(Gen *g, Span span);
+void gen_debug_end(Gen *g);
+
+#endif

@@ -1,0 +1,109 @@
+/* gen_control.c: structured loops and branches -> LLVM basic blocks with a phi per register.
+ *
+ * A `for` is emitted already rotated: its condition is tested once before the body and then at the
+ * body's end, which is the shape that LLVM's loop passes want and saves a jump per iteration. */
+#include "codegen/gen.h"
+
+static LLVMBasicBlockRef new_block(Gen *g, const char *name) {
+    return LLVMAppendBasicBlockInContext(g->c, g->func, name);
+}
+
+static LLVMBasicBlockRef here(Gen *g) {
+    return LLVMGetInsertBlock(g->b);
+}
+
+/* Phis for v in the current block, as its tile. */
+static Tile make_phis(Gen *g, const Value *v) {
+    Tile t = gen_new_tile(g, v);
+    for (int i = 0; i < t.n; i++) t.at[i] = LLVMBuildPhi(g->b, gen_elem_type(g, v->type), "");
+    return t;
+}
+
+static void add_incoming(Tile phi, Tile from, LLVMBasicBlockRef block) {
+    for (int i = 0; i < phi.n; i++) LLVMAddIncoming(phi.at[i], &from.at[i], &block, 1);
+}
+
+/* iv < hi, or iv > hi where the step is negative. */
+static LLVMValueRef goes_on(Gen *g, const Op *op, LLVMValueRef iv, LLVMValueRef hi,
+                            LLVMValueRef step) {
+    bool is_signed = type_is_signed(op->operand[0].value->type);
+    LLVMValueRef up = LLVMBuildICmp(g->b, is_signed ? LLVMIntSLT : LLVMIntULT, iv, hi, "");
+    if (!is_signed) return up;
+    LLVMValueRef down = LLVMBuildICmp(g->b, LLVMIntSGT, iv, hi, "");
+    int64_t known;
+    if (ir_int_constant(op->operand[2].value, &known)) return known < 0 ? down : up;
+    LLVMValueRef negative =
+        LLVMBuildICmp(g->b, LLVMIntSLT, step, LLVMConstNull(LLVMTypeOf(step)), "");
+    return LLVMBuildSelect(g->b, negative, down, up, "");
+}
+
+void gen_for(Gen *g, const Op *op) {
+    const Block *body = op->region[0];
+    LLVMValueRef lo = gen_scalar(g, op->operand[0].value), hi = gen_scalar(g, op->operand[1].value);
+    LLVMValueRef step = gen_scalar(g, op->operand[2].value);
+    LLVMBasicBlockRef before = here(g), loop = new_block(g, "loop"), done = new_block(g, "done");
+    LLVMBuildCondBr(g->b, goes_on(g, op, lo, hi, step), loop, done);
+    LLVMPositionBuilderAtEnd(g->b, loop);
+    Tile iv = make_phis(g, body->args[0]);
+    LLVMAddIncoming(iv.at[0], &lo, &before, 1);
+    for (int i = 1; i < body->nargs; i++)
+        add_incoming(make_phis(g, body->args[i]), gen_tile(g, op->operand[2 + i].value), before);
+    gen_block(g, body);
+    const Op *yield = body->last;
+    LLVMValueRef next = LLVMBuildAdd(g->b, iv.at[0], step, "");
+    LLVMValueRef again = goes_on(g, op, next, hi, step);
+    LLVMBasicBlockRef end = here(g);
+    LLVMBuildCondBr(g->b, again, loop, done);
+    LLVMAddIncoming(iv.at[0], &next, &end, 1);
+    for (int i = 0; i < yield->noperands; i++)
+        add_incoming(gen_tile(g, body->args[1 + i]), gen_tile(g, yield->operand[i].value), end);
+    LLVMPositionBuilderAtEnd(g->b, done);
+    for (int i = 0; i < op->nresults; i++) {
+        Tile r = make_phis(g, op->result[i]);
+        add_incoming(r, gen_tile(g, op->operand[3 + i].value), before);
+        add_incoming(r, gen_tile(g, yield->operand[i].value), end);
+    }
+}
+
+void gen_if(Gen *g, const Op *op) {
+    LLVMBasicBlockRef arm[2] = {new_block(g, "then"), new_block(g, "else")}, end[2];
+    LLVMBasicBlockRef done = new_block(g, "endif");
+    LLVMBuildCondBr(g->b, gen_scalar(g, op->operand[0].value), arm[0], arm[1]);
+    for (int r = 0; r < 2; r++) {
+        LLVMPositionBuilderAtEnd(g->b, arm[r]);
+        gen_block(g, op->region[r]);
+        end[r] = here(g);
+        LLVMBuildBr(g->b, done);
+    }
+    LLVMPositionBuilderAtEnd(g->b, done);
+    for (int i = 0; i < op->nresults; i++) {
+        Tile phi = make_phis(g, op->result[i]);
+        for (int r = 0; r < 2; r++)
+            add_incoming(phi, gen_tile(g, op->region[r]->last->operand[i].value), end[r]);
+    }
+}
+
+void gen_while(Gen *g, const Op *op) {
+    const Block *test = op->region[0], *body = op->region[1];
+    LLVMBasicBlockRef before = here(g), head = new_block(g, "while"), loop = new_block(g, "do");
+    LLVMBasicBlockRef done = new_block(g, "done");
+    LLVMBuildBr(g->b, head);
+    LLVMPositionBuilderAtEnd(g->b, head);
+    for (int i = 0; i < test->nargs; i++)
+        add_incoming(make_phis(g, test->args[i]), gen_tile(g, op->operand[i].value), before);
+    gen_block(g, test);
+    const Op *cond = test->last;
+    LLVMBuildCondBr(g->b, gen_scalar(g, cond->operand[0].value), loop, done);
+    /* The condition's values dominate both the body and what follows. */
+    for (int i = 0; i < body->nargs; i++) {
+        g->tile[body->args[i]->id] = gen_tile(g, cond->operand[1 + i].value);
+        g->tile[op->result[i]->id] = gen_tile(g, cond->operand[1 + i].value);
+    }
+    LLVMPositionBuilderAtEnd(g->b, loop);
+    gen_block(g, body);
+    LLVMBasicBlockRef end = here(g);
+    for (int i = 0; i < test->nargs; i++)
+        add_incoming(gen_tile(g, test->args[i]), gen_tile(g, body->last->operand[i].value), end);
+    LLVMBuildBr(g->b, head);
+    LLVMPositionBuilderAtEnd(g->b, done);
+}

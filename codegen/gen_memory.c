@@ -1,0 +1,334 @@
+/* gen_memory.c: loads and stores of global memory, as wide as axis analysis proves.
+ *
+ * A run of registers that is adjacent in memory becomes one access of up to 16 bytes. A mask is a
+ * predicate on that one instruction (inline PTX), never a branch; without a mask LLVM's own vector
+ * loads and stores are used, which it may schedule freely. */
+#include "codegen/gen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int log2_of(int64_t n) {
+    int l = 0;
+    while (((int64_t)2 << l) <= n) l++;
+    return l;
+}
+
+/* ---- elements and words ---- */
+
+static LLVMTypeRef int_type(Gen *g, int bits) {
+    return LLVMIntTypeInContext(g->c, (unsigned)bits);
+}
+
+static LLVMValueRef as_memory(Gen *g, Type t, LLVMValueRef x) { /* pointers as i64, int1 as i8 */
+    if (type_is_pointer(t)) return LLVMBuildPtrToInt(g->b, x, g->i64, "");
+    return t.elem == EL_I1 ? LLVMBuildZExt(g->b, x, g->i8, "") : x;
+}
+
+static LLVMValueRef from_memory(Gen *g, Type t, LLVMValueRef x) {
+    if (type_is_pointer(t)) return LLVMBuildIntToPtr(g->b, x, g->ptr, "");
+    if (t.elem == EL_I1) return LLVMBuildICmp(g->b, LLVMIntNE, x, LLVMConstNull(g->i8), "");
+    return x;
+}
+
+static LLVMTypeRef memory_type(Gen *g, Type t) {
+    if (type_is_pointer(t)) return g->i64;
+    return t.elem == EL_I1 ? g->i8 : gen_elem_type(g, t);
+}
+
+void gen_pack(Gen *g, Type t, const LLVMValueRef *elem, int n, int bits, LLVMValueRef *word) {
+    int size = type_elem_bytes(t) * 8, per = bits / size;
+    for (int w = 0; w * per < n; w++) {
+        if (per == 1) {
+            word[w] = LLVMBuildBitCast(g->b, as_memory(g, t, elem[w]), int_type(g, bits), "");
+            continue;
+        }
+        LLVMValueRef v = LLVMGetPoison(LLVMVectorType(memory_type(g, t), (unsigned)per));
+        for (int i = 0; i < per; i++)
+            v = LLVMBuildInsertElement(g->b, v, as_memory(g, t, elem[w * per + i]),
+                                       gen_i32(g, (uint32_t)i), "");
+        word[w] = LLVMBuildBitCast(g->b, v, int_type(g, bits), "");
+    }
+}
+
+void gen_unpack(Gen *g, Type t, const LLVMValueRef *word, int bits, LLVMValueRef *elem, int n) {
+    int size = type_elem_bytes(t) * 8, per = bits / size;
+    for (int w = 0; w * per < n; w++) {
+        LLVMTypeRef m = memory_type(g, t);
+        if (per == 1) {
+            elem[w] = from_memory(g, t, LLVMBuildBitCast(g->b, word[w], m, ""));
+            continue;
+        }
+        LLVMValueRef v = LLVMBuildBitCast(g->b, word[w], LLVMVectorType(m, (unsigned)per), "");
+        for (int i = 0; i < per; i++)
+            elem[w * per + i] =
+                from_memory(g, t, LLVMBuildExtractElement(g->b, v, gen_i32(g, (uint32_t)i), ""));
+    }
+}
+
+/* ---- one access ---- */
+
+typedef struct Shape { /* of one access: `words` registers of `bits` */
+    int bits, words;
+} Shape;
+
+static Shape access_shape(int bytes) {
+    if (bytes < 4) return (Shape){bytes * 8, 1};
+    return (Shape){32, bytes / 4};
+}
+
+static Shape element_shape(Type t, int bytes) { /* 8-byte elements go in 64-bit registers */
+    if (type_elem_bytes(t) == 8) return (Shape){64, bytes / 8};
+    return access_shape(bytes);
+}
+
+static char letter_of(int bits) {
+    return bits == 64 ? 'l' : bits == 32 ? 'r' : 'h';
+}
+
+static const char *cache_text(const Op *op) {
+    static const char *const text[] = {"", ".ca", ".cg", ".cs", ".cv", ".wb", ".wt"};
+    return text[ir_attr_int(op, AT_CACHE, CACHE_NONE)];
+}
+
+static const char *evict_text(const Op *op) {
+    static const char *const text[] = {"", ".L1::evict_first", ".L1::evict_last"};
+    return text[ir_attr_int(op, AT_EVICT, EVICT_NONE)];
+}
+
+static bool plain(const Op *op) {
+    return !ir_attr_int(op, AT_CACHE, CACHE_NONE) && !ir_attr_int(op, AT_EVICT, EVICT_NONE) &&
+           !ir_attr_int(op, AT_VOLATILE, 0);
+}
+
+static void text_of_access(char *text, size_t size, const Op *op, Shape s, bool load,
+                           int first_operand, const char *predicate) {
+    char regs[64] = "", vec[16] = "";
+    if (s.words > 1) snprintf(vec, sizeof vec, ".v%d", s.words);
+    for (int i = 0; i < s.words; i++) {
+        char one[16];
+        snprintf(one, sizeof one, i ? ", $%d" : "$%d", first_operand + i);
+        strcat(regs, one);
+    }
+    bool is_volatile = ir_attr_int(op, AT_VOLATILE, 0) != 0;
+    if (load)
+        snprintf(text, size, "%sld%s.global%s%s%s.b%d %s%s%s, [$%d];", predicate,
+                 is_volatile ? ".volatile" : "", is_volatile ? "" : cache_text(op),
+                 is_volatile ? "" : evict_text(op), vec, s.bits, s.words > 1 ? "{" : "", regs,
+                 s.words > 1 ? "}" : "", s.words);
+    else
+        snprintf(text, size, "%sst.global%s%s%s.b%d [$0], %s%s%s;", predicate, cache_text(op),
+                 evict_text(op), vec, s.bits, s.words > 1 ? "{" : "", regs, s.words > 1 ? "}" : "");
+}
+
+/* 8-bit registers do not exist in PTX: bytes travel in 16-bit ones. */
+static LLVMTypeRef register_type(Gen *g, int bits) {
+    return int_type(g, bits < 16 ? 16 : bits);
+}
+
+static LLVMValueRef to_register(Gen *g, LLVMValueRef w, int bits) {
+    return bits < 16 ? LLVMBuildZExt(g->b, w, g->i16, "") : w;
+}
+
+static LLVMValueRef from_register(Gen *g, LLVMValueRef w, int bits) {
+    return bits < 16 ? LLVMBuildTrunc(g->b, w, g->i8, "") : w;
+}
+
+static void load_asm(Gen *g, const Op *op, Shape s, LLVMValueRef address, LLVMValueRef mask,
+                     const LLVMValueRef *other, LLVMValueRef *word) {
+    char text[256], constraints[96] = "", predicate[16] = "";
+    LLVMValueRef args[8];
+    int n = 0;
+    if (mask) snprintf(predicate, sizeof predicate, "@$%d ", s.words + 1);
+    text_of_access(text, sizeof text, op, s, true, 0, predicate);
+    for (int i = 0; i < s.words; i++) {
+        char one[16];
+        snprintf(one, sizeof one, "=%c,", letter_of(s.bits));
+        strcat(constraints, one);
+    }
+    strcat(constraints, "l");
+    args[n++] = address;
+    if (mask) {
+        strcat(constraints, ",b");
+        args[n++] = mask;
+        /* Lanes that are off keep what their registers held: `other`, put there before. */
+        for (int i = 0; i < s.words; i++) {
+            char one[16];
+            snprintf(one, sizeof one, ",%d", i);
+            strcat(constraints, one);
+            args[n++] =
+                other ? to_register(g, other[i], s.bits) : LLVMConstNull(register_type(g, s.bits));
+        }
+    }
+    LLVMTypeRef reg = register_type(g, s.bits), fields[4] = {reg, reg, reg, reg};
+    LLVMTypeRef ret =
+        s.words == 1 ? reg : LLVMStructTypeInContext(g->c, fields, (unsigned)s.words, 0);
+    LLVMValueRef v = gen_asm(g, text, constraints, ret, args, n, ASM_ORDERED);
+    for (int i = 0; i < s.words; i++)
+        word[i] = from_register(
+            g, s.words == 1 ? v : LLVMBuildExtractValue(g->b, v, (unsigned)i, ""), s.bits);
+}
+
+static LLVMTypeRef vector_type(Gen *g, Shape s) {
+    LLVMTypeRef w = int_type(g, s.bits);
+    return s.words == 1 ? w : LLVMVectorType(w, (unsigned)s.words);
+}
+
+static void load_plain(Gen *g, Shape s, LLVMValueRef address, LLVMValueRef *word) {
+    LLVMValueRef v = LLVMBuildLoad2(g->b, vector_type(g, s), address, "");
+    LLVMSetAlignment(v, (unsigned)(s.bits / 8 * s.words));
+    for (int i = 0; i < s.words; i++)
+        word[i] = s.words == 1 ? v : LLVMBuildExtractElement(g->b, v, gen_i32(g, (uint32_t)i), "");
+}
+
+static void store_asm(Gen *g, const Op *op, Shape s, LLVMValueRef address, LLVMValueRef mask,
+                      const LLVMValueRef *word) {
+    char text[256], constraints[96] = "l", predicate[16] = "";
+    LLVMValueRef args[8];
+    int n = 0;
+    if (mask) snprintf(predicate, sizeof predicate, "@$%d ", s.words + 1);
+    text_of_access(text, sizeof text, op, s, false, 1, predicate);
+    args[n++] = address;
+    for (int i = 0; i < s.words; i++) {
+        char one[16];
+        snprintf(one, sizeof one, ",%c", letter_of(s.bits));
+        strcat(constraints, one);
+        args[n++] = to_register(g, word[i], s.bits);
+    }
+    if (mask) {
+        strcat(constraints, ",b");
+        args[n++] = mask;
+    }
+    strcat(constraints, ",~{memory}");
+    gen_asm(g, text, constraints, LLVMVoidTypeInContext(g->c), args, n, ASM_ORDERED);
+}
+
+static void store_plain(Gen *g, Shape s, LLVMValueRef address, const LLVMValueRef *word) {
+    LLVMValueRef v = word[0];
+    if (s.words > 1) {
+        v = LLVMGetPoison(vector_type(g, s));
+        for (int i = 0; i < s.words; i++)
+            v = LLVMBuildInsertElement(g->b, v, word[i], gen_i32(g, (uint32_t)i), "");
+    }
+    LLVMSetAlignment(LLVMBuildStore(g->b, v, address), (unsigned)(s.bits / 8 * s.words));
+}
+
+/* ---- how wide ---- */
+
+/* What axis analysis would say if every integer parameter but number `except` were promised to be
+ * divisible by 16 (and every pointer aligned). Made once per function and parameter. */
+static const AxisTable *what_if(Gen *g, int except) {
+    const Func *f = g->f;
+    if (!g->what_if)
+        g->what_if = arena_array(&g->s->arena, (size_t)f->nparams + 1, sizeof(AxisTable *));
+    AxisTable **t = &g->what_if[except + 1];
+    if (*t) return *t;
+    Func promised = *f;
+    promised.param = arena_copy(&g->s->arena, f->param, (size_t)f->nparams * sizeof(Param));
+    for (int i = 0; i < f->nparams; i++)
+        if (i != except && promised.param[i].divisible < 16) promised.param[i].divisible = 16;
+    *t = arena_alloc(&g->s->arena, sizeof **t);
+    **t = axis_analyse(g->s, &promised);
+    return *t;
+}
+
+static int width_with(const AxisTable *t, const Op *op) {
+    const Value *ptr = op->operand[0].value;
+    const Value *mask = ir_operand(op, op->code == OP_LOAD ? 1 : 2);
+    return (int)axis_access_width(t, ptr, mask, axis_fastest_dim(t, ptr));
+}
+
+/* The parameters without which the access would stay narrow: "M and stride_am"; NULL when promises
+ * would not help. */
+static const char *narrow_parameters(Gen *g, const Op *op, int width) {
+    int best = width_with(what_if(g, -1), op), n = 0;
+    if (best <= width) return NULL;
+    Buf b = buf_new(&g->s->arena);
+    for (int i = 0; i < g->f->nparams; i++) {
+        const Param *p = &g->f->param[i];
+        if (p->divisible >= 16 || !p->value || width_with(what_if(g, i), op) == best) continue;
+        buf_printf(&b, "%s%s", n++ ? " and " : "", p->name);
+    }
+    return n ? b.data : NULL;
+}
+
+enum { WIDE_ENOUGH = 8 }; /* bytes per lane from which an access is not worth a note */
+
+static void note_narrow(Gen *g, const Op *op, Type t, int width, int possible) {
+    int size = type_elem_bytes(t), bytes = width * size;
+    if (width >= possible || bytes >= WIDE_ENOUGH) return;
+    const char *why = narrow_parameters(g, op, width);
+    if (why)
+        why = arena_printf(&g->s->arena, "%s %s not known to be divisible by 16", why,
+                           strstr(why, " and ") ? "are" : "is");
+    else
+        why = "its addresses or its mask change from element to element";
+    diag(&g->s->diags, DIAG_PERF, op->span, "this %s is %d byte%s per lane and could be %d: %s",
+         op->code == OP_LOAD ? "load" : "store", bytes, bytes == 1 ? "" : "s", possible * size,
+         why);
+}
+
+/* log2 of the elements of t that one instruction moves: registers in a row under l, in memory. */
+static int access_vector(Gen *g, const Op *op, const Layout *l, Type t) {
+    if (!l) return 0;
+    const Value *ptr = op->operand[0].value;
+    const Value *mask = ir_operand(op, op->code == OP_LOAD ? 1 : 2);
+    int dim = axis_fastest_dim(&g->axis, ptr);
+    int may = log2_of(axis_access_width(&g->axis, ptr, mask, dim)),
+        have = layout_vector_bits(l, t, dim);
+    int widest = log2_of(16 / type_elem_bytes(t));
+    int elements = type_log2_numel(t) - LANE_BITS - log2_of(g->f->num_warps);
+    int possible = elements < 0 ? 0 : elements < widest ? elements : widest;
+    int vec = may < have ? may : have;
+    if (vec > widest) vec = widest;
+    note_narrow(g, op, t, 1 << vec, 1 << possible);
+    return vec;
+}
+
+void gen_load(Gen *g, const Op *op) {
+    const Value *r = op->result[0];
+    Tile out = gen_new_tile(g, r), ptr = gen_tile(g, op->operand[0].value), mask = {0}, other = {0};
+    if (op->noperands > 1) mask = gen_tile(g, op->operand[1].value);
+    if (op->noperands > 2) other = gen_tile(g, op->operand[2].value);
+    int vec = access_vector(g, op, r->layout, r->type), n = 1 << vec;
+    Shape s = element_shape(r->type, n * type_elem_bytes(r->type));
+    uint32_t copies = r->layout ? layout_free_mask(r->layout, IN_REG) : 0;
+    for (int i = 0; i < out.n; i += n) {
+        if ((uint32_t)i & copies) { /* held already by the register without those bits */
+            for (int k = 0; k < n; k++) out.at[i + k] = out.at[(i & (int)~copies) + k];
+            continue;
+        }
+        LLVMValueRef word[16], off[16];
+        if (other.n) gen_pack(g, r->type, &other.at[i], n, s.bits, off);
+        if (mask.n || !plain(op))
+            load_asm(g, op, s, ptr.at[i], mask.n ? mask.at[i] : NULL, other.n ? off : NULL, word);
+        else
+            load_plain(g, s, ptr.at[i], word);
+        gen_unpack(g, r->type, word, s.bits, &out.at[i], n);
+    }
+}
+
+void gen_store(Gen *g, const Op *op) {
+    const Value *v = op->operand[1].value;
+    Tile x = gen_tile(g, v), ptr = gen_tile(g, op->operand[0].value), mask = {0};
+    if (op->noperands > 2) mask = gen_tile(g, op->operand[2].value);
+    int vec = access_vector(g, op, v->layout, v->type), n = 1 << vec;
+    Shape s = element_shape(v->type, n * type_elem_bytes(v->type));
+    /* One thread writes each element: for a scalar, thread 0. */
+    LLVMValueRef first = NULL;
+    if (v->layout)
+        first = gen_first_copy(g, v->layout);
+    else
+        first = LLVMBuildICmp(g->entry, LLVMIntEQ, g->tid, gen_i32(g, 0), "");
+    uint32_t copies = v->layout ? layout_free_mask(v->layout, IN_REG) : 0;
+    for (int i = 0; i < x.n; i += n) {
+        if ((uint32_t)i & copies) continue;
+        LLVMValueRef word[16], p = mask.n ? mask.at[i] : NULL;
+        if (first) p = p ? LLVMBuildAnd(g->b, p, first, "") : first;
+        gen_pack(g, v->type, &x.at[i], n, s.bits, word);
+        if (p || !plain(op))
+            store_asm(g, op, s, ptr.at[i], p, word);
+        else
+            store_plain(g, s, ptr.at[i], word);
+    }
+}

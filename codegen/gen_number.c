@@ -1,0 +1,319 @@
+/* gen_number.c: constants, arithmetic, comparisons and conversions, one register at a time.
+ *
+ * Rounding follows the interpreter (one rounding to the element type per op), but for what ops.def
+ * leaves to the GPU: fp32 division and functions are the hardware's approximations, and a multiply
+ * and an add may be contracted, as Triton does. */
+#include "codegen/gen.h"
+
+#include <string.h>
+
+LLVMValueRef gen_const(Gen *g, Type t, int64_t bits) {
+    LLVMTypeRef type = gen_elem_type(g, t);
+    if (type_is_pointer(t)) return LLVMConstNull(type);
+    LLVMTypeRef as = LLVMIntTypeInContext(g->c, (unsigned)elem_info[t.elem].bits);
+    LLVMValueRef v = LLVMConstInt(as, (uint64_t)bits, 0);
+    return as == type ? v : LLVMConstBitCast(v, type);
+}
+
+LLVMValueRef gen_widen(Gen *g, LLVMValueRef x, Type t) {
+    if (t.depth || (t.elem != EL_F16 && t.elem != EL_BF16)) return x;
+    if (t.elem == EL_F16) return LLVMBuildFPExt(g->b, x, g->f32, "");
+    /* bf16 is the upper half of an f32. */
+    LLVMValueRef i = LLVMBuildZExt(g->b, LLVMBuildBitCast(g->b, x, g->i16, ""), g->i32, "");
+    return LLVMBuildBitCast(g->b, LLVMBuildShl(g->b, i, gen_i32(g, 16), ""), g->f32, "");
+}
+
+LLVMValueRef gen_narrow(Gen *g, LLVMValueRef x, Type t) {
+    if (t.depth || (t.elem != EL_F16 && t.elem != EL_BF16)) return x;
+    return LLVMBuildFPTrunc(g->b, x, t.elem == EL_F16 ? g->f16 : g->bf16, "");
+}
+
+static LLVMValueRef contract(LLVMValueRef v) {
+    if (LLVMIsAInstruction(v)) LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
+    return v;
+}
+
+static LLVMValueRef float_intrinsic(Gen *g, const char *name, LLVMValueRef *args, int n) {
+    LLVMTypeRef t = LLVMTypeOf(args[0]);
+    return gen_intrinsic(g, name, &t, 1, args, n);
+}
+
+static LLVMValueRef asm_f32(Gen *g, const char *text, LLVMValueRef *args, int n) {
+    return gen_asm(g, text, n == 2 ? "=f,f,f" : "=f,f", g->f32, args, n, ASM_PURE);
+}
+
+/* x and y are f16, f32 or f64 (bf16 comes widened). */
+static LLVMValueRef float_binary(Gen *g, const Op *op, LLVMValueRef x, LLVMValueRef y) {
+    LLVMValueRef xy[] = {x, y};
+    bool nan = ir_attr_int(op, AT_NAN, 0) != 0;
+    switch (op->code) {
+    case OP_ADD: return contract(LLVMBuildFAdd(g->b, x, y, ""));
+    case OP_SUB: return contract(LLVMBuildFSub(g->b, x, y, ""));
+    case OP_MUL: return contract(LLVMBuildFMul(g->b, x, y, ""));
+    case OP_DIV:
+        if (LLVMTypeOf(x) == g->f32) return asm_f32(g, "div.full.f32 $0, $1, $2;", xy, 2);
+        return LLVMBuildFDiv(g->b, x, y, "");
+    case OP_DIV_RN: return LLVMBuildFDiv(g->b, x, y, "");
+    case OP_REM: return LLVMBuildFRem(g->b, x, y, "");
+    case OP_MIN: return float_intrinsic(g, nan ? "llvm.minimum" : "llvm.minnum", xy, 2);
+    case OP_MAX: return float_intrinsic(g, nan ? "llvm.maximum" : "llvm.maxnum", xy, 2);
+    default: return NULL;
+    }
+}
+
+static LLVMValueRef umulhi(Gen *g, LLVMValueRef x, LLVMValueRef y) {
+    unsigned bits = LLVMGetIntTypeWidth(LLVMTypeOf(x));
+    LLVMTypeRef wide = LLVMIntTypeInContext(g->c, bits * 2);
+    LLVMValueRef p =
+        LLVMBuildMul(g->b, LLVMBuildZExt(g->b, x, wide, ""), LLVMBuildZExt(g->b, y, wide, ""), "");
+    p = LLVMBuildLShr(g->b, p, LLVMConstInt(wide, bits, 0), "");
+    return LLVMBuildTrunc(g->b, p, LLVMTypeOf(x), "");
+}
+
+/* PTX shifts by the width or more give 0 or the sign; LLVM's are undefined there. */
+static LLVMValueRef shift(Gen *g, LLVMOpcode code, LLVMValueRef x, LLVMValueRef y) {
+    LLVMTypeRef t = LLVMTypeOf(x);
+    unsigned bits = LLVMGetIntTypeWidth(t);
+    LLVMValueRef width = LLVMConstInt(t, bits, 0), last = LLVMConstInt(t, bits - 1, 0);
+    LLVMValueRef in = LLVMBuildICmp(g->b, LLVMIntULT, y, width, "");
+    LLVMValueRef by = LLVMBuildSelect(g->b, in, y, last, "");
+    LLVMValueRef v = LLVMBuildBinOp(g->b, code, x, by, "");
+    return code == LLVMAShr ? v : LLVMBuildSelect(g->b, in, v, LLVMConstNull(t), "");
+}
+
+static LLVMValueRef int_binary(Gen *g, const Op *op, Type t, LLVMValueRef x, LLVMValueRef y) {
+    bool is_signed = type_is_signed(t);
+    LLVMValueRef less;
+    switch (op->code) {
+    case OP_ADD: return LLVMBuildAdd(g->b, x, y, "");
+    case OP_SUB: return LLVMBuildSub(g->b, x, y, "");
+    case OP_MUL: return LLVMBuildMul(g->b, x, y, "");
+    case OP_DIV: return is_signed ? LLVMBuildSDiv(g->b, x, y, "") : LLVMBuildUDiv(g->b, x, y, "");
+    case OP_REM: return is_signed ? LLVMBuildSRem(g->b, x, y, "") : LLVMBuildURem(g->b, x, y, "");
+    case OP_AND: return LLVMBuildAnd(g->b, x, y, "");
+    case OP_OR: return LLVMBuildOr(g->b, x, y, "");
+    case OP_XOR: return LLVMBuildXor(g->b, x, y, "");
+    case OP_SHL: return shift(g, LLVMShl, x, y);
+    case OP_SHR: return shift(g, is_signed ? LLVMAShr : LLVMLShr, x, y);
+    case OP_UMULHI: return umulhi(g, x, y);
+    case OP_MIN:
+    case OP_MAX:
+        less = LLVMBuildICmp(g->b, is_signed ? LLVMIntSLT : LLVMIntULT, x, y, "");
+        return op->code == OP_MIN ? LLVMBuildSelect(g->b, less, x, y, "")
+                                  : LLVMBuildSelect(g->b, less, y, x, "");
+    default: return NULL;
+    }
+}
+
+static LLVMValueRef compare(Gen *g, const Op *op, Type t, LLVMValueRef x, LLVMValueRef y) {
+    static const LLVMIntPredicate ints[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntSLT,
+                                            LLVMIntSLE, LLVMIntSGT, LLVMIntSGE};
+    static const LLVMIntPredicate uints[] = {LLVMIntEQ,  LLVMIntNE,  LLVMIntULT,
+                                             LLVMIntULE, LLVMIntUGT, LLVMIntUGE};
+    static const LLVMRealPredicate reals[] = {LLVMRealOEQ, LLVMRealUNE, LLVMRealOLT,
+                                              LLVMRealOLE, LLVMRealOGT, LLVMRealOGE};
+    int64_t p = ir_attr_int(op, AT_PRED, PRED_EQ);
+    if (type_is_float(t))
+        return LLVMBuildFCmp(g->b, reals[p], gen_widen(g, x, t), gen_widen(g, y, t), "");
+    return LLVMBuildICmp(g->b, type_is_signed(t) ? ints[p] : uints[p], x, y, "");
+}
+
+static LLVMValueRef unary(Gen *g, const Op *op, Type t, LLVMValueRef x) {
+    if (type_is_float(t)) { /* the sign bit alone, in any format */
+        unsigned bits = (unsigned)elem_info[t.elem].bits;
+        LLVMTypeRef as = LLVMIntTypeInContext(g->c, bits);
+        LLVMValueRef sign = LLVMConstInt(as, (uint64_t)1 << (bits - 1), 0);
+        if (t.elem == EL_F32 || t.elem == EL_F64)
+            return op->code == OP_NEG ? LLVMBuildFNeg(g->b, x, "")
+                                      : float_intrinsic(g, "llvm.fabs", &x, 1);
+        LLVMValueRef i = LLVMBuildBitCast(g->b, x, as, "");
+        i = op->code == OP_NEG ? LLVMBuildXor(g->b, i, sign, "")
+                               : LLVMBuildAnd(g->b, i, LLVMConstNot(sign), "");
+        return LLVMBuildBitCast(g->b, i, LLVMTypeOf(x), "");
+    }
+    LLVMValueRef minus = LLVMBuildNeg(g->b, x, "");
+    if (op->code == OP_NEG) return minus;
+    if (!type_is_signed(t)) return x;
+    LLVMValueRef below = LLVMBuildICmp(g->b, LLVMIntSLT, x, LLVMConstNull(LLVMTypeOf(x)), "");
+    return LLVMBuildSelect(g->b, below, minus, x, "");
+}
+
+static LLVMValueRef add_pointer(Gen *g, Type ptr, Type off, LLVMValueRef p, LLVMValueRef i) {
+    if (LLVMTypeOf(i) != g->i64)
+        i = type_is_signed(off) ? LLVMBuildSExt(g->b, i, g->i64, "")
+                                : LLVMBuildZExt(g->b, i, g->i64, "");
+    Type behind = type_element(type_pointee(ptr));
+    LLVMTypeRef step = LLVMIntTypeInContext(g->c, (unsigned)type_elem_bytes(behind) * 8);
+    return LLVMBuildGEP2(g->b, step, p, &i, 1, "");
+}
+
+static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
+    Type t = op->operand[0].value->type;
+    switch (op->code) {
+    case OP_CMP: return compare(g, op, t, x[0], x[1]);
+    case OP_SELECT: return LLVMBuildSelect(g->b, x[0], x[1], x[2], "");
+    case OP_NEG:
+    case OP_ABS: return unary(g, op, t, x[0]);
+    case OP_ADDPTR: return add_pointer(g, t, op->operand[1].value->type, x[0], x[1]);
+    case OP_BITCAST: return LLVMBuildBitCast(g->b, x[0], gen_elem_type(g, op->result[0]->type), "");
+    case OP_FMA:
+        for (int i = 0; i < 3; i++) x[i] = gen_widen(g, x[i], t);
+        return gen_narrow(g, float_intrinsic(g, "llvm.fma", x, 3), t);
+    default: break;
+    }
+    if (!type_is_float(t)) return int_binary(g, op, t, x[0], x[1]);
+    bool half =
+        t.elem == EL_F16 && (op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL);
+    if (half) return float_binary(g, op, x[0], x[1]);
+    return gen_narrow(g, float_binary(g, op, gen_widen(g, x[0], t), gen_widen(g, x[1], t)), t);
+}
+
+static bool is_fp8(Type t) {
+    return !t.depth && (t.elem == EL_F8E4M3 || t.elem == EL_F8E5M2);
+}
+
+void gen_elementwise(Gen *g, const Op *op) {
+    Tile out = gen_new_tile(g, op->result[0]), in[3] = {{0}};
+    if (is_fp8(op->operand[0].value->type) && op->code != OP_BITCAST && op->code != OP_SELECT) {
+        gen_error(g, op, "arithmetic on fp8 is not supported yet; convert to fp16 first");
+        LLVMValueRef none = LLVMGetPoison(gen_elem_type(g, op->result[0]->type));
+        for (int i = 0; i < out.n; i++) out.at[i] = none;
+        return;
+    }
+    for (int k = 0; k < op->noperands; k++) in[k] = gen_tile(g, op->operand[k].value);
+    for (int i = 0; i < out.n; i++) {
+        LLVMValueRef x[3] = {0};
+        for (int k = 0; k < op->noperands; k++) x[k] = in[k].at[i];
+        out.at[i] = element(g, op, x);
+    }
+}
+
+/* ---- conversions ---- */
+
+LLVMValueRef gen_convert(Gen *g, const Op *op, LLVMValueRef x, Type from, Type to, bool rtz) {
+    LLVMBuilderRef b = g->b;
+    LLVMTypeRef t = gen_elem_type(g, to);
+    if (from.depth || to.depth) {
+        if (from.depth && to.depth) return x;
+        return from.depth ? LLVMBuildPtrToInt(b, x, t, "") : LLVMBuildIntToPtr(b, x, t, "");
+    }
+    if (from.elem == to.elem) return x;
+    if (is_fp8(from) || is_fp8(to)) {
+        gen_error(g, op, "conversion of fp8 is not supported yet");
+        return LLVMGetPoison(t);
+    }
+    bool ff = type_is_float(from), tf = type_is_float(to);
+    if (type_is_bool(to)) {
+        if (ff)
+            return LLVMBuildFCmp(b, LLVMRealUNE, gen_widen(g, x, from),
+                                 LLVMConstNull(from.elem == EL_F64 ? g->f64 : g->f32), "");
+        return LLVMBuildICmp(b, LLVMIntNE, x, LLVMConstNull(LLVMTypeOf(x)), "");
+    }
+    if (ff && tf) {
+        LLVMValueRef w = gen_widen(g, x, from);
+        if (to.elem == EL_F64) return LLVMBuildFPExt(b, w, t, "");
+        if (to.elem == EL_F32) return from.elem == EL_F64 ? LLVMBuildFPTrunc(b, w, t, "") : w;
+        if (rtz) {
+            if (from.elem == EL_F64) w = LLVMBuildFPTrunc(b, w, g->f32, "");
+            const char *text =
+                to.elem == EL_F16 ? "cvt.rz.f16.f32 $0, $1;" : "cvt.rz.bf16.f32 $0, $1;";
+            return LLVMBuildBitCast(b, gen_asm(g, text, "=h,f", g->i16, &w, 1, ASM_PURE), t, "");
+        }
+        return LLVMBuildFPTrunc(b, w, t, "");
+    }
+    if (ff) {
+        LLVMValueRef w = gen_widen(g, x, from);
+        return type_is_signed(to) ? LLVMBuildFPToSI(b, w, t, "") : LLVMBuildFPToUI(b, w, t, "");
+    }
+    if (tf) { /* bf16 through f32: there is no conversion of its own before sm_90 */
+        LLVMTypeRef via = to.elem == EL_BF16 ? g->f32 : t;
+        LLVMValueRef f =
+            type_is_signed(from) ? LLVMBuildSIToFP(b, x, via, "") : LLVMBuildUIToFP(b, x, via, "");
+        return to.elem == EL_BF16 ? gen_narrow(g, f, to) : f;
+    }
+    if (elem_info[to.elem].bits < elem_info[from.elem].bits) return LLVMBuildTrunc(b, x, t, "");
+    if (elem_info[to.elem].bits == elem_info[from.elem].bits) return x;
+    return type_is_signed(from) ? LLVMBuildSExt(b, x, t, "") : LLVMBuildZExt(b, x, t, "");
+}
+
+/* Two f32 at once to a register of two f16 or bf16: one instruction and no packing after it. */
+static LLVMValueRef convert_pair(Gen *g, Elem to, LLVMValueRef low, LLVMValueRef high) {
+    LLVMValueRef x[] = {high, low};
+    LLVMTypeRef pair = LLVMVectorType(to == EL_F16 ? g->f16 : g->bf16, 2);
+    LLVMValueRef v = gen_intrinsic(
+        g, to == EL_F16 ? "llvm.nvvm.ff2f16x2.rn" : "llvm.nvvm.ff2bf16x2.rn", NULL, 0, x, 2);
+    return LLVMTypeOf(v) == pair ? v : LLVMBuildBitCast(g->b, v, pair, "");
+}
+
+void gen_cast(Gen *g, const Op *op) {
+    Type from = op->operand[0].value->type, to = op->result[0]->type;
+    Tile in = gen_tile(g, op->operand[0].value), out = gen_new_tile(g, op->result[0]);
+    bool rtz = ir_attr_int(op, AT_RTZ, 0) != 0;
+    bool pairs = !from.depth && !to.depth && from.elem == EL_F32 && !rtz && out.n % 2 == 0 &&
+                 (to.elem == EL_F16 || to.elem == EL_BF16);
+    for (int i = 0; i < out.n; i++) {
+        if (!pairs) {
+            out.at[i] = gen_convert(g, op, in.at[i], from, to, rtz);
+        } else if (i % 2 == 0) {
+            LLVMValueRef v = convert_pair(g, (Elem)to.elem, in.at[i], in.at[i + 1]);
+            for (unsigned k = 0; k < 2; k++)
+                out.at[i + (int)k] = LLVMBuildExtractElement(g->b, v, gen_i32(g, k), "");
+        }
+    }
+}
+
+/* ---- functions ---- */
+
+static LLVMValueRef scaled(Gen *g, LLVMValueRef x, double by) {
+    return LLVMBuildFMul(g->b, x, LLVMConstReal(LLVMTypeOf(x), by), "");
+}
+
+static const double LOG2_E = 1.4426950408889634, LN_2 = 0.6931471805599453;
+
+static LLVMValueRef math_f32(Gen *g, int64_t f, LLVMValueRef x) {
+    LLVMValueRef y;
+    switch (f) {
+    case MATH_EXP: y = scaled(g, x, LOG2_E); return asm_f32(g, "ex2.approx.f32 $0, $1;", &y, 1);
+    case MATH_EXP2: return asm_f32(g, "ex2.approx.f32 $0, $1;", &x, 1);
+    case MATH_LOG: return scaled(g, asm_f32(g, "lg2.approx.f32 $0, $1;", &x, 1), LN_2);
+    case MATH_LOG2: return asm_f32(g, "lg2.approx.f32 $0, $1;", &x, 1);
+    case MATH_SIN: return asm_f32(g, "sin.approx.f32 $0, $1;", &x, 1);
+    case MATH_COS: return asm_f32(g, "cos.approx.f32 $0, $1;", &x, 1);
+    case MATH_SQRT: return asm_f32(g, "sqrt.approx.f32 $0, $1;", &x, 1);
+    case MATH_SQRT_RN: return asm_f32(g, "sqrt.rn.f32 $0, $1;", &x, 1);
+    case MATH_RSQRT: return asm_f32(g, "rsqrt.approx.f32 $0, $1;", &x, 1);
+    case MATH_FLOOR: return float_intrinsic(g, "llvm.floor", &x, 1);
+    case MATH_CEIL: return float_intrinsic(g, "llvm.ceil", &x, 1);
+    default: return NULL;
+    }
+}
+
+static LLVMValueRef math_f64(Gen *g, int64_t f, LLVMValueRef x) {
+    switch (f) {
+    case MATH_SQRT:
+    case MATH_SQRT_RN: return float_intrinsic(g, "llvm.sqrt", &x, 1);
+    case MATH_RSQRT:
+        return LLVMBuildFDiv(g->b, LLVMConstReal(g->f64, 1.0),
+                             float_intrinsic(g, "llvm.sqrt", &x, 1), "");
+    case MATH_FLOOR: return float_intrinsic(g, "llvm.floor", &x, 1);
+    case MATH_CEIL: return float_intrinsic(g, "llvm.ceil", &x, 1);
+    default: return NULL;
+    }
+}
+
+void gen_math(Gen *g, const Op *op) {
+    Type t = op->result[0]->type;
+    Tile in = gen_tile(g, op->operand[0].value), out = gen_new_tile(g, op->result[0]);
+    int64_t f = ir_attr_int(op, AT_FUNC, 0);
+    for (int i = 0; i < out.n; i++) {
+        LLVMValueRef v = t.elem == EL_F32   ? math_f32(g, f, in.at[i])
+                         : t.elem == EL_F64 ? math_f64(g, f, in.at[i])
+                                            : NULL;
+        if (!v) {
+            gen_error(g, op, "%s of %s is not supported yet by the code generator",
+                      attr_words(AT_FUNC)[f], elem_info[t.elem].triton);
+            v = LLVMGetPoison(gen_elem_type(g, t));
+        }
+        out.at[i] = v;
+    }
+}

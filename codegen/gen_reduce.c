@@ -1,0 +1,63 @@
+/* gen_reduce.c: reductions within a warp: registers first, then butterfly shuffles over lanes.
+ *
+ * Reductions that cross warps were split before (passes/reduce.c). After the butterflies every lane
+ * of a group has the result, which is what the result's layout says: those lanes hold copies. */
+#include "codegen/gen.h"
+
+#include <string.h>
+
+typedef struct Reduction {
+    const Op *op;
+    int n;           /* operands */
+    LLVMValueRef *x; /* n values per register: x[register * n + operand] */
+} Reduction;
+
+/* a = combine(a, b), by the op's region. */
+static void combine(Gen *g, const Reduction *r, LLVMValueRef *a, const LLVMValueRef *b) {
+    const Block *region = r->op->region[0];
+    for (int i = 0; i < r->n; i++) {
+        gen_new_tile(g, region->args[i]).at[0] = a[i];
+        gen_new_tile(g, region->args[r->n + i]).at[0] = b[i];
+    }
+    gen_block(g, region);
+    for (int i = 0; i < r->n; i++) a[i] = gen_scalar(g, region->last->operand[i].value);
+}
+
+void gen_reduce(Gen *g, const Op *op) {
+    const Value *first = op->operand[0].value;
+    const Layout *l = first->layout;
+    Reduction r = {.op = op, .n = op->noperands};
+    int regs = gen_registers(first), axis = (int)ir_attr_int(op, AT_AXIS, 0);
+    Layout kept = layout_without_dim(l, first->type, axis);
+    /* Bits that hold copies once the axis is gone, and did not before, walk the axis. */
+    uint32_t axis_regs = layout_free_mask(&kept, IN_REG) & ~layout_free_mask(l, IN_REG);
+    uint32_t axis_lanes = layout_free_mask(&kept, IN_LANE) & ~layout_free_mask(l, IN_LANE);
+    uint32_t copies = layout_free_mask(&kept, IN_REG);
+    r.x = arena_array(&g->s->arena, (size_t)regs * (size_t)r.n, sizeof *r.x);
+    for (int i = 0; i < r.n; i++) {
+        Tile t = gen_tile(g, op->operand[i].value);
+        for (int k = 0; k < regs; k++) r.x[k * r.n + i] = t.at[k];
+    }
+    /* A tree over register bits, the highest first, so that partners are computed in pairs. */
+    for (int bit = l->bits[IN_REG] - 1; bit >= 0; bit--) {
+        if (!(axis_regs >> bit & 1)) continue;
+        uint32_t done = axis_regs >> bit << bit;
+        for (int k = 0; k < regs; k++)
+            if (!((uint32_t)k & done)) combine(g, &r, &r.x[k * r.n], &r.x[(k | 1 << bit) * r.n]);
+    }
+    LLVMValueRef *other = arena_array(&g->s->arena, (size_t)r.n, sizeof *other);
+    for (int bit = 0; bit < LANE_BITS; bit++) {
+        if (!(axis_lanes >> bit & 1)) continue;
+        for (int k = 0; k < regs; k++) {
+            if ((uint32_t)k & copies) continue;
+            for (int i = 0; i < r.n; i++)
+                other[i] = gen_shuffle_xor(g, r.x[k * r.n + i], 1u << bit);
+            combine(g, &r, &r.x[k * r.n], other);
+        }
+    }
+    for (int i = 0; i < r.n; i++) {
+        Tile out = gen_new_tile(g, op->result[i]);
+        for (int k = 0, at = 0; k < regs && at < out.n; k++)
+            if (!((uint32_t)k & copies)) out.at[at++] = r.x[k * r.n + i];
+    }
+}

@@ -1,0 +1,93 @@
+/* barrier.c: puts a barrier where a thread may meet shared memory that another still uses.
+ *
+ * Going through the program in order, it keeps which bytes were read and which written since the
+ * last barrier. A read of written bytes, or a write of read or written ones, needs a barrier before
+ * it, which forgets all. Loops are gone through until the state at their end adds nothing to the
+ * state at their start. Conservative within a thread: it may not know that the bytes are its own.
+ */
+#include "passes/pass.h"
+
+#include <string.h>
+
+typedef struct Interval {
+    int64_t from, to;
+    bool written;
+} Interval;
+
+typedef struct Pending { /* what happened since the last barrier */
+    Interval *at;
+    int n, cap;
+} Pending;
+
+static void note(PassCtx *ctx, Pending *p, Interval x) {
+    for (int i = 0; i < p->n; i++)
+        if (p->at[i].from <= x.from && x.to <= p->at[i].to && p->at[i].written == x.written) return;
+    vec_push(&ctx->s->arena, p, x);
+}
+
+static bool clashes(const Pending *p, Interval x) {
+    for (int i = 0; i < p->n; i++)
+        if (p->at[i].from < x.to && x.from < p->at[i].to && (p->at[i].written || x.written))
+            return true;
+    return false;
+}
+
+static void merge(PassCtx *ctx, Pending *into, const Pending *from) {
+    for (int i = 0; i < from->n; i++) note(ctx, into, from->at[i]);
+}
+
+static Pending copy_of(PassCtx *ctx, const Pending *p) {
+    Pending c = {0};
+    merge(ctx, &c, p);
+    return c;
+}
+
+static Interval interval_of(const Value *buffer, bool written) {
+    int64_t at = ir_attr_int(buffer->def, AT_OFFSET, 0);
+    return (Interval){at, at + type_numel(buffer->type) * type_elem_bytes(buffer->type), written};
+}
+
+static void visit_block(PassCtx *ctx, Block *b, Pending *p);
+
+static void visit_regions(PassCtx *ctx, Op *op, Pending *p) {
+    if (op->code == OP_IF) {
+        Pending other = copy_of(ctx, p);
+        visit_block(ctx, op->region[0], p);
+        visit_block(ctx, op->region[1], &other);
+        merge(ctx, p, &other);
+        return;
+    }
+    /* A loop: its body may run after itself, or not at all. */
+    for (int before = -1; before != p->n;) {
+        before = p->n;
+        Pending end = copy_of(ctx, p);
+        for (int r = 0; r < op->nregions; r++) visit_block(ctx, op->region[r], &end);
+        merge(ctx, p, &end);
+    }
+}
+
+static void visit_block(PassCtx *ctx, Block *b, Pending *p) {
+    for (Op *op = b->first; op; op = op->next) {
+        if (op->code == OP_BARRIER) p->n = 0;
+        bool clash = false;
+        for (int i = 0; i < op->noperands; i++)
+            if (op->operand[i].value->type.shared &&
+                clashes(p, interval_of(op->operand[i].value, op->code == OP_SHARED_STORE)))
+                clash = true;
+        if (clash) {
+            Builder build = {ctx->s, ctx->f, b, op, op->span};
+            ir_op(&build, OP_BARRIER, NULL, 0, NULL, 0, 0);
+            p->n = 0;
+            ctx->changed = true;
+        }
+        for (int i = 0; i < op->noperands; i++)
+            if (op->operand[i].value->type.shared)
+                note(ctx, p, interval_of(op->operand[i].value, op->code == OP_SHARED_STORE));
+        if (op->nregions) visit_regions(ctx, op, p);
+    }
+}
+
+void pass_barrier(PassCtx *ctx) {
+    Pending p = {0};
+    visit_block(ctx, ctx->f->body, &p);
+}

@@ -1,0 +1,422 @@
+/* layout.c: gives every tile a layout, and puts `convert` where two must meet.
+ *
+ * Anchors say what they want: loads and stores (layout_choice.c, from axis analysis), dots. Values
+ * that an elementwise op or a loop ties together form a class, and each class takes its strongest
+ * anchor's layout. Then ops are visited in order and each demands its operands in the layout it
+ * works in. The one idea: a tile made of nothing but indices and constants is cheap, has no layout
+ * of its own, and is made again in whatever layout is demanded; only other tiles are converted. */
+#include "ir/axis.h"
+#include "ir/target.h"
+#include "passes/layout_choice.h"
+#include "passes/pass.h"
+
+#include <string.h>
+
+typedef struct Version { /* a value as held in one layout */
+    struct Version *next;
+    const Layout *layout;
+    Value *value;
+} Version;
+
+typedef struct Class { /* of values that share a layout; at the root's id */
+    uint32_t parent;
+    const Layout *layout; /* once decided */
+    int rank;             /* of the anchor that decided: 0 none, 1 memory, 2 dot */
+    Access access;        /* memory anchors so far: the widest, as bounded by the others */
+    int bytes;            /* element bytes of the widest-traffic access, to choose among dims */
+} Class;
+
+typedef struct Assign {
+    PassCtx *ctx;
+    Session *s;
+    Func *f;
+    AxisTable axis;
+    uint32_t n; /* values with ids below this were there before */
+    Class *class_;
+    uint8_t *cheap; /* by id: 0 no, else 1 + depth of the tree it is made of */
+    Version **version;
+    int num_warps;
+} Assign;
+
+enum { CHEAP_DEPTH = 60, WIDEST_THREAD_BYTES = 32 };
+
+/* ---- classes ---- */
+
+static uint32_t find(Assign *a, uint32_t x) {
+    while (a->class_[x].parent != x) {
+        a->class_[x].parent = a->class_[a->class_[x].parent].parent;
+        x = a->class_[x].parent;
+    }
+    return x;
+}
+
+static void tie(Assign *a, const Value *x, const Value *y) {
+    if (!type_is_tile(x->type) || !type_is_tile(y->type)) return;
+    a->class_[find(a, x->id)].parent = find(a, y->id);
+}
+
+static void tie_structured(Assign *a, Op *op) {
+    const Op *last = op->region[op->nregions - 1]->last;
+    switch (op->code) {
+    case OP_FOR:
+        for (int i = 0; i < op->nresults; i++) {
+            tie(a, op->operand[3 + i].value, op->region[0]->args[1 + i]);
+            tie(a, op->result[i], op->region[0]->args[1 + i]);
+            tie(a, last->operand[i].value, op->region[0]->args[1 + i]);
+        }
+        break;
+    case OP_WHILE: {
+        const Op *cond = op->region[0]->last;
+        for (int i = 0; i < op->noperands; i++) {
+            tie(a, op->operand[i].value, op->region[0]->args[i]);
+            tie(a, last->operand[i].value, op->region[0]->args[i]);
+        }
+        for (int i = 0; i < op->nresults; i++) {
+            tie(a, op->result[i], cond->operand[1 + i].value);
+            tie(a, op->region[1]->args[i], cond->operand[1 + i].value);
+        }
+        break;
+    }
+    case OP_IF:
+        for (int i = 0; i < op->nresults; i++) {
+            tie(a, op->region[0]->last->operand[i].value, op->result[i]);
+            tie(a, last->operand[i].value, op->result[i]);
+        }
+        break;
+    default: break;
+    }
+}
+
+static void tie_op(Op *op, void *ctx) {
+    Assign *a = ctx;
+    if (op->nregions) tie_structured(a, op);
+    if (op->code == OP_DOT) tie(a, op->operand[2].value, op->result[0]);
+    if (op->code == OP_SCAN)
+        for (int i = 0; i < op->nresults; i++) tie(a, op->operand[i].value, op->result[i]);
+    if (!(op_traits(op) & TRAIT_E)) return;
+    /* A store only consumes: what it stores keeps its own layout if that is good enough. */
+    int from = op->code == OP_STORE ? 2 : 1;
+    for (int i = from; i < op->noperands; i++) tie(a, op->operand[i].value, op->operand[0].value);
+    if (op->nresults) tie(a, op->result[0], op->operand[0].value);
+}
+
+static const Layout *keep(Assign *a, Layout l) {
+    return arena_copy(&a->s->arena, &l, sizeof l);
+}
+
+static void anchor_op(Op *op, void *ctx) {
+    Assign *a = ctx;
+    if (op->code == OP_DOT) {
+        Class *c = &a->class_[find(a, op->result[0]->id)];
+        if (c->rank == 2) return;
+        c->layout = keep(a, choose_dot(op, a->num_warps, a->ctx->target->sm).acc);
+        c->rank = 2;
+    }
+    if (op->code != OP_LOAD || !type_is_tile(op->result[0]->type)) return;
+    Class *c = &a->class_[find(a, op->result[0]->id)];
+    if (c->rank == 2) return;
+    Access x = access_of(&a->axis, op);
+    int bytes = type_elem_bytes(op->result[0]->type);
+    /* No access of the class should make a thread's run so long that its lanes lie far apart. */
+    int limit = log2_of(WIDEST_THREAD_BYTES / bytes);
+    if (c->rank == 0) {
+        c->access = x;
+        c->bytes = bytes;
+    } else {
+        int most = log2_of(WIDEST_THREAD_BYTES / c->bytes);
+        if (x.vec + log2_of(bytes) > c->access.vec + log2_of(c->bytes)) c->access.dim = x.dim;
+        if (x.vec > c->access.vec) c->access.vec = x.vec;
+        if (c->access.vec > most) c->access.vec = most;
+        if (c->bytes < bytes) c->bytes = bytes;
+    }
+    if (c->access.vec > limit) c->access.vec = limit;
+    c->rank = 1;
+}
+
+/* The layout of a value's class; decided now, as `otherwise`, if nothing decided before. */
+static const Layout *class_layout(Assign *a, const Value *v, const Layout *otherwise) {
+    Class *c = &a->class_[find(a, v->id)];
+    if (!c->layout) {
+        if (c->rank == 1)
+            c->layout = keep(a, choose_access_layout(v->type, c->access, a->num_warps));
+        else
+            c->layout =
+                otherwise ? otherwise : keep(a, choose_default_layout(v->type, a->num_warps));
+    }
+    return c->layout;
+}
+
+/* ---- cheap values ---- */
+
+static void note_cheap(Op *op, void *ctx) {
+    Assign *a = ctx;
+    if (op->nresults != 1 || !(op_traits(op) & TRAIT_P) || op->nregions || op->code == OP_DOT ||
+        op->code == OP_CONVERT || !type_is_tile(op->result[0]->type))
+        return;
+    int depth = 1;
+    for (int i = 0; i < op->noperands; i++) {
+        const Value *x = op->operand[i].value;
+        if (!type_is_tile(x->type)) continue;
+        if (!a->cheap[x->id]) return;
+        if (a->cheap[x->id] + 1 > depth) depth = a->cheap[x->id] + 1;
+    }
+    /* A transcendental function per element is worth a conversion. */
+    if (op->code == OP_MATH || depth > CHEAP_DEPTH) return;
+    a->cheap[op->result[0]->id] = (uint8_t)depth;
+}
+
+/* ---- demands ---- */
+
+static Value *demand(Assign *a, Value *v, const Layout *l);
+
+static void add_version(Assign *a, const Value *of, const Layout *l, Value *v) {
+    Version *x = arena_alloc(&a->s->arena, sizeof *x);
+    *x = (Version){a->version[of->id], l, v};
+    a->version[of->id] = x;
+}
+
+/* The layout in which operand i of a layout-changing op must be for its result to be held as l. */
+static const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout *l) {
+    Type r = op->result[0]->type, x = op->operand[i].value->type;
+    Layout out;
+    switch (op->code) {
+    case OP_BROADCAST:
+        out = layout_before_broadcast(l, r, x);
+        layout_drop_copies(&out);
+        return keep(a, out);
+    case OP_TRANS: {
+        uint8_t back[TILE_MAX_RANK];
+        const Attr *order = ir_attr(op, AT_ORDER);
+        for (int d = 0; d < r.rank; d++) back[order->dims[d]] = (uint8_t)d;
+        return keep(a, layout_transposed(l, r, back));
+    }
+    default: return l; /* elementwise; reshape: the flat index does not change */
+    }
+}
+
+static Value *remake(Assign *a, Value *v, const Layout *l) {
+    Op *op = v->def;
+    Value **operands = arena_array(&a->s->arena, (size_t)op->noperands, sizeof *operands);
+    for (int i = 0; i < op->noperands; i++)
+        operands[i] = demand(a, op->operand[i].value, operand_layout(a, op, i, l));
+    Builder b = {a->s, a->f, op->block, op->next, op->span};
+    Op *copy = ir_op(&b, op->code, operands, op->noperands, &v->type, 1, 0);
+    copy->attr = arena_copy(&a->s->arena, op->attr, (size_t)op->nattrs * sizeof(Attr));
+    copy->nattrs = op->nattrs;
+    copy->result[0]->layout = l;
+    copy->result[0]->name = v->name;
+    return copy->result[0];
+}
+
+/* v held as l: itself, made again, or converted where it is defined. */
+static Value *demand(Assign *a, Value *v, const Layout *l) {
+    if (!type_is_tile(v->type)) return v;
+    if (v->layout && layout_equal(v->layout, l)) return v;
+    if (v->id >= a->n) return v; /* made here already in the layout that was asked for */
+    for (Version *x = a->version[v->id]; x; x = x->next)
+        if (layout_equal(x->layout, l)) return x->value;
+    Value *made;
+    if (a->cheap[v->id]) {
+        made = remake(a, v, l);
+    } else {
+        Builder b = {a->s, a->f, v->def ? v->def->block : v->block,
+                     v->def ? v->def->next : v->block->first, v->def ? v->def->span : (Span){0}};
+        made = ir_unary(&b, OP_CONVERT, v);
+        made->layout = l;
+        made->name = v->name;
+    }
+    add_version(a, v, l, made);
+    return made;
+}
+
+static void demand_operand(Assign *a, Op *op, int i, const Layout *l) {
+    Value *v = op->operand[i].value, *w = demand(a, v, l);
+    if (v != w) ir_set_operand(op, i, w);
+}
+
+/* The layout a value is held in already; a cheap one gets its class's. */
+static const Layout *own_layout(Assign *a, Value *v) {
+    return v->layout ? v->layout : class_layout(a, v, NULL);
+}
+
+static bool is_cheap(const Assign *a, const Value *v) {
+    return v->id < a->n && a->cheap[v->id];
+}
+
+/* ---- one op at a time ---- */
+
+static void visit_block(Assign *a, Block *b);
+
+static void visit_elementwise(Assign *a, Op *op) {
+    const Value *any = op->nresults ? op->result[0] : op->operand[0].value;
+    if (!type_is_tile(any->type)) return;
+    const Layout *hint = NULL;
+    for (int i = 0; i < op->noperands && !hint; i++)
+        if (!is_cheap(a, op->operand[i].value)) hint = op->operand[i].value->layout;
+    const Layout *l;
+    if (op->code == OP_STORE) {
+        Value *v = op->operand[1].value;
+        Access x = access_of(&a->axis, op);
+        bool keep_it = !is_cheap(a, v) && store_layout_is_good(own_layout(a, v), v->type, x);
+        l = keep_it ? own_layout(a, v) : keep(a, choose_access_layout(v->type, x, a->num_warps));
+    } else {
+        l = class_layout(a, any, hint);
+    }
+    for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
+    if (op->nresults) op->result[0]->layout = l;
+}
+
+static void visit_shape(Assign *a, Op *op) {
+    if (op->code == OP_BROADCAST || op->code == OP_SPLAT) {
+        const Layout *l = class_layout(a, op->result[0], NULL);
+        if (op->code == OP_BROADCAST) demand_operand(a, op, 0, operand_layout(a, op, 0, l));
+        op->result[0]->layout = l;
+        return;
+    }
+    if (!type_is_tile(op->result[0]->type)) { /* a tile of one element becomes a scalar */
+        if (type_is_tile(op->operand[0].value->type))
+            demand_operand(a, op, 0, own_layout(a, op->operand[0].value));
+        return;
+    }
+    if (!type_is_tile(op->operand[0].value->type)) {
+        op->result[0]->layout = class_layout(a, op->result[0], NULL);
+        return;
+    }
+    const Layout *x = own_layout(a, op->operand[0].value);
+    demand_operand(a, op, 0, x);
+    Layout l = *x;
+    if (op->code == OP_TRANS)
+        l = layout_transposed(x, op->operand[0].value->type, ir_attr(op, AT_ORDER)->dims);
+    op->result[0]->layout = keep(a, l);
+}
+
+static Value *shared_copy(Assign *a, Op *dot, int i) {
+    Value *v = dot->operand[i].value;
+    if (v->type.shared) return v;
+    v = demand(a, v, own_layout(a, v));
+    Type t = v->type;
+    t.shared = 1;
+    Builder b = {a->s, a->f, dot->block, dot, dot->span};
+    Value *buffer = ir_op(&b, OP_SHARED_ALLOC, NULL, 0, &t, 1, 0)->result[0];
+    buffer->layout = keep(a, choose_operand_shared(dot, i, v->layout));
+    buffer->name = v->name;
+    ir_binary(&b, OP_SHARED_STORE, v, buffer);
+    return buffer;
+}
+
+static void visit_dot(Assign *a, Op *dot) {
+    const Layout *l = class_layout(a, dot->result[0], NULL);
+    for (int i = 0; i < 2; i++) ir_set_operand(dot, i, shared_copy(a, dot, i));
+    /* Two dots of different kinds may meet in one class: each works in its own layout. */
+    DotChoice own = choose_dot(dot, a->num_warps, a->ctx->target->sm);
+    if (!layout_equal(&own.acc, l)) l = keep(a, own.acc);
+    if (own.mma) ir_set_attr(a->s, dot, AT_MMA, mma_index(own.mma));
+    ir_set_attr(a->s, dot, AT_WARPS_M, own.wm);
+    ir_set_attr(a->s, dot, AT_WARPS_N, own.wn);
+    demand_operand(a, dot, 2, l);
+    dot->result[0]->layout = l;
+}
+
+static void give_args(Assign *a, Block *b, int from) {
+    for (int i = from; i < b->nargs; i++)
+        if (type_is_tile(b->args[i]->type)) b->args[i]->layout = class_layout(a, b->args[i], NULL);
+}
+
+static void demand_like(Assign *a, Op *op, int from, Value *const *like) {
+    for (int i = from; i < op->noperands; i++)
+        if (type_is_tile(op->operand[i].value->type))
+            demand_operand(a, op, i, class_layout(a, like[i - from], NULL));
+}
+
+static void visit_structured(Assign *a, Op *op) {
+    Op *last = op->region[op->nregions - 1]->last;
+    switch (op->code) {
+    case OP_FOR:
+        demand_like(a, op, 3, op->region[0]->args + 1);
+        give_args(a, op->region[0], 1);
+        visit_block(a, op->region[0]);
+        demand_like(a, last, 0, op->region[0]->args + 1);
+        break;
+    case OP_WHILE:
+        demand_like(a, op, 0, op->region[0]->args);
+        give_args(a, op->region[0], 0);
+        visit_block(a, op->region[0]);
+        demand_like(a, op->region[0]->last, 1, op->result);
+        give_args(a, op->region[1], 0);
+        visit_block(a, op->region[1]);
+        demand_like(a, last, 0, op->region[0]->args);
+        break;
+    case OP_IF:
+        for (int r = 0; r < 2; r++) {
+            visit_block(a, op->region[r]);
+            demand_like(a, op->region[r]->last, 0, op->result);
+        }
+        break;
+    default: { /* reduce, scan: their regions work on scalars */
+        const Layout *l = own_layout(a, op->operand[0].value);
+        for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
+        Layout r = *l;
+        if (op->code == OP_REDUCE) {
+            r = layout_without_dim(l, op->operand[0].value->type, (int)ir_attr_int(op, AT_AXIS, 0));
+            layout_drop_copies(&r);
+        }
+        const Layout *kept = keep(a, r);
+        for (int i = 0; i < op->nresults; i++)
+            if (type_is_tile(op->result[i]->type)) op->result[i]->layout = kept;
+        return;
+    }
+    }
+    for (int i = 0; i < op->nresults; i++)
+        if (type_is_tile(op->result[i]->type))
+            op->result[i]->layout = class_layout(a, op->result[i], NULL);
+}
+
+static void visit_block(Assign *a, Block *b) {
+    for (Op *op = b->first, *next; op; op = next) {
+        next = op->next;
+        bool made_here = op->nresults && op->result[0]->id >= a->n;
+        if (made_here || (op->nresults == 1 && is_cheap(a, op->result[0]))) continue;
+        if (op->nregions)
+            visit_structured(a, op);
+        else if (op_traits(op) & TRAIT_E)
+            visit_elementwise(a, op);
+        else if (op->code == OP_DOT)
+            visit_dot(a, op);
+        else if (op->nresults == 1 && op_info[op->code].result == RESULT_GIVEN && op->noperands)
+            visit_shape(a, op);
+    }
+}
+
+/* Cheap originals are used by nobody now; the last first, for they use each other. */
+static void sweep(Assign *a, Block *b) {
+    for (Op *op = b->last, *prev; op; op = prev) {
+        prev = op->prev;
+        for (int r = op->nregions - 1; r >= 0; r--) sweep(a, op->region[r]);
+        if (op->nresults == 1 && is_cheap(a, op->result[0]) && !ir_has_uses(op->result[0]))
+            ir_erase(op);
+    }
+}
+
+static void note_layout(Op *op, void *ctx) {
+    for (int i = 0; i < op->nresults; i++)
+        if (op->result[i]->layout) *(bool *)ctx = true;
+}
+
+void pass_layout(PassCtx *ctx) {
+    Func *f = ctx->f;
+    bool already = false; /* a .tir that carries layouts goes on behind this pass */
+    ir_walk(f->body, note_layout, &already);
+    if (already) return;
+    Assign a = {.ctx = ctx, .s = ctx->s, .f = f, .n = f->nvalues, .num_warps = f->num_warps};
+    a.axis = axis_analyse(ctx->s, f);
+    a.class_ = arena_array(&ctx->s->arena, a.n, sizeof *a.class_);
+    a.cheap = arena_alloc(&ctx->s->arena, a.n);
+    a.version = arena_array(&ctx->s->arena, a.n, sizeof *a.version);
+    for (uint32_t i = 0; i < a.n; i++) a.class_[i].parent = i;
+    ir_walk(f->body, tie_op, &a);
+    ir_walk(f->body, anchor_op, &a);
+    ir_walk(f->body, note_cheap, &a);
+    visit_block(&a, f->body);
+    sweep(&a, f->body);
+    ctx->changed = true;
+}

@@ -1,0 +1,143 @@
+/* layout_choice.c: the wishes of memory accesses, dots and moves -> layouts (see layout_choice.h).
+ *
+ * Global memory wants neighbouring lanes at neighbouring addresses, up to 16 bytes each; a matrix
+ * instruction wants its fragment; shared memory wants no two lanes of a phase in one bank. */
+#include "passes/layout_choice.h"
+
+int log2_of(int64_t n) {
+    int l = 0;
+    while (((int64_t)2 << l) <= n) l++;
+    return l;
+}
+
+Access access_of(const AxisTable *axis, const Op *op) {
+    const Value *ptr = ir_operand(op, 0);
+    const Value *mask = ir_operand(op, op->code == OP_LOAD ? 1 : 2);
+    int dim = axis_fastest_dim(axis, ptr);
+    return (Access){dim, log2_of(axis_access_width(axis, ptr, mask, dim))};
+}
+
+static void order_from(Type t, int first, int *order) {
+    int n = 0;
+    order[n++] = first;
+    for (int d = t.rank - 1; d >= 0; d--)
+        if (d != first) order[n++] = d;
+}
+
+Layout choose_access_layout(Type t, Access a, int num_warps) {
+    int order[TILE_MAX_RANK];
+    order_from(t, a.dim, order);
+    /* A vector must not leave threads without work: tiles are spread first, then widened. */
+    int spare = type_log2_numel(t) - LANE_BITS - log2_of(num_warps);
+    int vec = a.vec < spare ? a.vec : spare > 0 ? spare : 0;
+    return layout_blocked(t, order, vec, log2_of(num_warps));
+}
+
+Layout choose_default_layout(Type t, int num_warps) {
+    return choose_access_layout(t, (Access){t.rank - 1, 2}, num_warps);
+}
+
+bool store_layout_is_good(const Layout *l, Type t, Access a) {
+    int bytes = type_elem_bytes(t), shift = type_dim_shift(t, a.dim);
+    int have = layout_vector_bits(l, t, a.dim);
+    int vec = have < a.vec ? have : a.vec;
+    /* How far neighbouring lanes go on where one lane's vector ends. */
+    int run = vec;
+    for (int k = 0; k < l->bits[IN_LANE] && l->basis[IN_LANE][k] == (uint32_t)1 << (shift + run);
+         k++)
+        run++;
+    bool whole_lines = bytes << run >= 128, widest = vec == a.vec;
+    return whole_lines || (widest && (bytes << vec >= 16 || run >= t.log2[a.dim]));
+}
+
+DotChoice choose_dot(const Op *dot, int num_warps, int sm) {
+    Type a = ir_operand(dot, 0)->type, b = ir_operand(dot, 1)->type, c = ir_operand(dot, 2)->type;
+    int m = c.log2[c.rank - 2], n = c.log2[c.rank - 1], k = a.log2[a.rank - 1];
+    DotChoice d = {.mma = mma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem, sm)};
+    if (d.mma && (k < log2_of(d.mma->k) || c.rank != 2)) d.mma = NULL;
+    /* Give each factor of two of warps to the longer side of a warp's sub-tile; A and B are read
+     * from shared memory once per warp along the other side, so square is best. */
+    int tile_m = m, tile_n = n, min_m = d.mma ? 4 : 2, min_n = d.mma ? 3 : 5;
+    for (int w = log2_of(num_warps); w > 0; w--) {
+        bool can_m = tile_m > min_m, can_n = tile_n > min_n;
+        if (can_m && (!can_n || tile_m >= tile_n)) {
+            d.wm++;
+            tile_m--;
+        } else {
+            d.wn++;
+            tile_n--;
+        }
+    }
+    if (d.mma) {
+        d.acc = layout_mma_c(c, d.wm, d.wn);
+        return d;
+    }
+    int row = c.rank - 2, col = c.rank - 1;
+    d.acc = layout_new(c);
+    layout_push_dim(&d.acc, IN_REG, c, col, 0, n < 2 ? n : 2);
+    layout_push_dim(&d.acc, IN_LANE, c, col, 2, 3);
+    layout_push_dim(&d.acc, IN_LANE, c, row, 0, 2);
+    int rest_n = n > 5 + d.wn ? n - 5 - d.wn : 0, rest_m = m > 2 + d.wm ? m - 2 - d.wm : 0;
+    layout_push_dim(&d.acc, IN_REG, c, col, 5, rest_n);
+    layout_push_dim(&d.acc, IN_REG, c, row, 2, rest_m);
+    layout_push_dim(&d.acc, IN_WARP, c, row, 2 + rest_m, d.wm);
+    layout_push_dim(&d.acc, IN_WARP, c, col, 5 + rest_n, d.wn);
+    for (int i = c.rank - 3; i >= 0; i--) layout_push_dim(&d.acc, IN_REG, c, i, 0, c.log2[i]);
+    return d;
+}
+
+/* XOR swizzle of rows of 2^row_log2 bytes in chunks of 16: the one that the matrix instructions of
+ * later GPUs and their copy engine use too, for rows of 128, 64 and 32 bytes. */
+static Layout swizzled(Type t, const int *order, int elem_log2) {
+    int row = t.log2[order[0]] + elem_log2;
+    int phases = row >= 7 ? 3 : row > 4 ? row - 4 : 0;
+    return layout_shared(t, order, 4 - elem_log2, row >= 7 ? 0 : 7 - row, phases);
+}
+
+Layout choose_operand_shared(const Op *dot, int operand, const Layout *from) {
+    Type t = ir_operand(dot, operand)->type;
+    t.shared = 0;
+    /* Keep the dimension contiguous that the registers hold contiguously; ldmatrix reads both. */
+    int fast = t.rank - 1;
+    if (t.rank > 1 && layout_vector_bits(from, t, t.rank - 2) > layout_vector_bits(from, t, fast))
+        fast = t.rank - 2;
+    int order[TILE_MAX_RANK];
+    order_from(t, fast, order);
+    return swizzled(t, order, log2_of(type_elem_bytes(t)));
+}
+
+enum { LINE_LOG2 = 7 }; /* all banks: 128 bytes; address bits above do not choose a bank */
+
+/* What one side of a move costs, in 64ths of a trip to the banks per register: an access of four
+ * bytes a lane or less is one trip, one of 16 bytes is four; each conflict doubles them. To issue
+ * an instruction costs half a trip. */
+static int side_cost(const Layout *reg, const Layout *shared, int elem_log2) {
+    int vec = layout_shared_vector_bits(reg, shared);
+    if (vec > 4 - elem_log2) vec = 4 - elem_log2;
+    int conflict = layout_bank_conflict(reg, shared, 1 << elem_log2, vec), bytes = elem_log2 + vec;
+    return ((64 << conflict << (bytes > 2 ? bytes - 2 : 0)) + 32) >> vec;
+}
+
+Layout choose_move_shared(Type t, const Layout *from, const Layout *to) {
+    int order[TILE_MAX_RANK], elem_log2 = log2_of(type_elem_bytes(t));
+    int best = INT32_MAX;
+    Layout found = layout_new(t);
+    for (int fast = t.rank - 1; fast >= 0 && fast >= t.rank - 2; fast--) {
+        order_from(t, fast, order);
+        int row = t.log2[fast], rows = t.rank > 1 ? t.log2[order[1]] : 0;
+        for (int vec = 0; elem_log2 + vec < LINE_LOG2; vec++)
+            for (int per = 0; per == 0 || per < rows; per++)
+                for (int phases = per > 0; elem_log2 + vec + phases <= LINE_LOG2; phases++) {
+                    if (phases > 0 && (vec + phases > row || per + phases > rows))
+                        break; /* as before */
+                    Layout s = layout_shared(t, order, vec, per, phases);
+                    int cost = side_cost(from, &s, elem_log2) + side_cost(to, &s, elem_log2) +
+                               (phases > 0);
+                    if (cost < best) {
+                        best = cost;
+                        found = s;
+                    }
+                }
+    }
+    return found;
+}

@@ -1,0 +1,143 @@
+/* reduce.c: `reduce` along an axis that warps share -> two within a warp, with a small conversion.
+ *
+ * The axis is cut in three, [high, warps, low], by a reshape, which costs nothing. Low and high are
+ * reduced where they are; what is left is one value per warp, converted (through shared memory, as
+ * any conversion) to a layout where one thread holds the values of all warps, and reduced there.
+ * When warps do not hold neighbouring bits of the axis the whole tile is converted instead. */
+#include "passes/layout_choice.h"
+#include "passes/pass.h"
+
+#include <string.h>
+
+typedef struct Split {
+    PassCtx *ctx;
+    Op *op;
+    Builder b;
+} Split;
+
+static const Layout *keep(PassCtx *ctx, Layout l) {
+    return arena_copy(&ctx->s->arena, &l, sizeof l);
+}
+
+/* Bits of dimension `dim` that warps walk, as a mask; *single: each by a vector of its own. */
+static uint32_t warp_bits(const Layout *l, Type t, int dim, bool *single) {
+    uint32_t mask = 0, all = ((uint32_t)1 << t.log2[dim]) - 1;
+    int shift = type_dim_shift(t, dim);
+    *single = true;
+    for (int k = 0; k < l->bits[IN_WARP]; k++) {
+        uint32_t v = l->basis[IN_WARP][k], part = v >> shift & all;
+        if (!part) continue;
+        if ((v & (v - 1)) || (mask & part)) *single = false;
+        mask |= part;
+    }
+    return mask;
+}
+
+/* l with what warps hold of `dim` held by registers instead; warps then hold copies. */
+static Layout without_warps(const Layout *l, Type t, int dim) {
+    Layout r = *l;
+    uint32_t all = (((uint32_t)1 << t.log2[dim]) - 1) << type_dim_shift(t, dim);
+    for (int k = 0; k < r.bits[IN_WARP]; k++)
+        if (r.basis[IN_WARP][k] & all) {
+            layout_push(&r, IN_REG, r.basis[IN_WARP][k]);
+            r.basis[IN_WARP][k] = 0;
+        }
+    return r;
+}
+
+/* The op's region over other operands, along another axis; results are typed and laid out by rule.
+ */
+static Op *reduce_along(Split *s, Value **x, int axis) {
+    Op *op = s->op;
+    int n = op->noperands;
+    Type *types = arena_array(&s->ctx->s->arena, (size_t)n, sizeof *types);
+    for (int i = 0; i < n; i++) {
+        types[i] = x[i]->type;
+        for (int d = axis; d + 1 < types[i].rank; d++) types[i].log2[d] = types[i].log2[d + 1];
+        types[i].log2[--types[i].rank] = 0;
+    }
+    Op *r = ir_op(&s->b, OP_REDUCE, x, n, types, n, 1);
+    ir_set_attr(s->ctx->s, r, AT_AXIS, axis);
+    Layout l = layout_without_dim(x[0]->layout, x[0]->type, axis);
+    layout_drop_copies(&l);
+    const Layout *kept = keep(s->ctx, l);
+    for (int i = 0; i < n; i++)
+        if (types[i].rank) r->result[i]->layout = kept;
+    uint32_t size = s->ctx->f->nvalues;
+    Value **map = arena_array(&s->ctx->s->arena, size, sizeof *map);
+    Builder inner = s->b;
+    inner.block = r->region[0];
+    inner.before = NULL;
+    const Block *from = op->region[0];
+    for (int i = 0; i < from->nargs; i++)
+        map[from->args[i]->id] = ir_block_arg(s->ctx->s, s->ctx->f, r->region[0],
+                                              from->args[i]->type, from->args[i]->name);
+    for (const Op *o = from->first; o; o = o->next) ir_clone(&inner, o, map, size);
+    return r;
+}
+
+static void results_of(const Op *op, Value **x) {
+    for (int i = 0; i < op->nresults; i++) x[i] = op->result[i];
+}
+
+static void convert_all(Split *s, Value **x, int n, const Layout *l) {
+    for (int i = 0; i < n; i++) {
+        x[i] = ir_unary(&s->b, OP_CONVERT, x[i]);
+        x[i]->layout = l;
+    }
+}
+
+static int lowest_bit(uint32_t v) {
+    int n = 0;
+    while (!(v >> n & 1)) n++;
+    return n;
+}
+
+static void split(Op *op, void *ctx_) {
+    PassCtx *ctx = ctx_;
+    if (op->code != OP_REDUCE || !op->operand[0].value->layout) return;
+    Type t = op->operand[0].value->type;
+    int axis = (int)ir_attr_int(op, AT_AXIS, 0), n = op->noperands;
+    bool single;
+    uint32_t bits = warp_bits(op->operand[0].value->layout, t, axis, &single);
+    if (!bits) return;
+    Split s = {ctx, op, {ctx->s, ctx->f, op->block, op, op->span}};
+    Value **x = arena_array(&ctx->s->arena, (size_t)n, sizeof *x);
+    for (int i = 0; i < n; i++) x[i] = op->operand[i].value;
+    int low = lowest_bit(bits), warps = 0;
+    while (bits >> (low + warps) & 1) warps++;
+    bool together = single && bits >> (low + warps) == 0 && t.rank + 2 <= TILE_MAX_RANK;
+    if (together) {
+        Type cut = t; /* dimension axis becomes high, warps, low */
+        memmove(&cut.log2[axis + 2], &t.log2[axis], (size_t)(TILE_MAX_RANK - axis - 2));
+        cut.rank = (uint8_t)(t.rank + 2);
+        cut.log2[axis] = (uint8_t)(t.log2[axis] - low - warps);
+        cut.log2[axis + 1] = (uint8_t)warps;
+        cut.log2[axis + 2] = (uint8_t)low;
+        for (int i = 0; i < n; i++) {
+            Type c = type_with_shape(x[i]->type, cut);
+            const Layout *l = x[i]->layout;
+            x[i] = ir_given(&s.b, OP_RESHAPE, x[i], c);
+            x[i]->layout = l;
+        }
+        results_of(reduce_along(&s, x, axis + 2), x);
+        results_of(reduce_along(&s, x, axis), x);
+    }
+    convert_all(&s, x, n, keep(ctx, without_warps(x[0]->layout, x[0]->type, axis)));
+    Op *last = reduce_along(&s, x, axis);
+    for (int i = 0; i < n; i++) {
+        Value *r = last->result[i];
+        r->name = op->result[i]->name;
+        if (r->layout && !layout_equal(r->layout, op->result[i]->layout)) {
+            r = ir_unary(&s.b, OP_CONVERT, r);
+            r->layout = op->result[i]->layout;
+        }
+        ir_replace_uses(op->result[i], r);
+    }
+    ir_erase(op);
+    ctx->changed = true;
+}
+
+void pass_reduce(PassCtx *ctx) {
+    ir_walk(ctx->f->body, split, ctx);
+}
