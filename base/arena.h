@@ -16,11 +16,11 @@
 typedef struct ArenaBlock ArenaBlock;
 
 typedef struct Arena {
-    ArenaBlock *head;  /* newest block */
-    size_t used;       /* bytes handed out */
-    size_t limit;      /* bytes that may be taken from the system; 0: no limit */
-    size_t held;       /* bytes taken from the system */
-    jmp_buf *oom;      /* where to go when memory runs out; must outlive every allocation */
+    ArenaBlock *head; /* newest block */
+    size_t used;      /* bytes handed out */
+    size_t limit;     /* bytes that may be taken from the system; 0: no limit */
+    size_t held;      /* bytes taken from the system */
+    jmp_buf *oom;     /* where to go when memory runs out; must outlive every allocation */
 } Arena;
 
 void arena_init(Arena *a, size_t limit, jmp_buf *oom);

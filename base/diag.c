@@ -6,8 +6,10 @@
 Span span_join(Span a, Span b) {
     if (a.line == 0) return b;
     if (b.line == 0) return a;
-    if (b.line > a.line) a.end = SPAN_TO_LINE_END;
-    else if (b.line == a.line && b.end > a.end) a.end = b.end;
+    if (b.line > a.line)
+        a.end = SPAN_TO_LINE_END;
+    else if (b.line == a.line && b.end > a.end)
+        a.end = b.end;
     return a;
 }
 
@@ -40,8 +42,10 @@ void diag(Diags *d, Severity severity, Span span, const char *fmt, ...) {
     va_start(ap, fmt);
     x->text = arena_vprintf(d->arena, fmt, ap);
     va_end(ap);
-    if (d->last) d->last->next = x;
-    else d->first = x;
+    if (d->last)
+        d->last->next = x;
+    else
+        d->first = x;
     d->last = x;
 }
 
@@ -55,7 +59,9 @@ static const struct {
 };
 
 /* Columns are bytes; what is drawn is characters, so continuation bytes of UTF-8 take no room. */
-static bool starts_char(char c) { return ((unsigned char)c & 0xC0) != 0x80; }
+static bool starts_char(char c) {
+    return ((unsigned char)c & 0xC0) != 0x80;
+}
 
 static void render_excerpt(const Source *src, Span span, bool color, Buf *out) {
     enum { WIDEST = 160 };

@@ -9,7 +9,9 @@ void session_init(Session *s) {
     s->out_of_memory = true; /* cleared by session_bail: the arena jumps without a word */
 }
 
-void session_free(Session *s) { arena_free(&s->arena); }
+void session_free(Session *s) {
+    arena_free(&s->arena);
+}
 
 _Noreturn void session_bail(Session *s) {
     s->out_of_memory = false;

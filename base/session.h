@@ -12,7 +12,7 @@ typedef struct Session {
     Interner names;
     Diags diags;
     Source source;
-    jmp_buf bail; /* set by the entry function: `if (setjmp(s->bail)) …` */
+    jmp_buf bail;       /* set by the entry function: `if (setjmp(s->bail)) …` */
     bool out_of_memory; /* true when control came to `bail` through the arena */
 } Session;
 

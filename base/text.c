@@ -30,8 +30,12 @@ void buf_write(Buf *b, const char *s, size_t n) {
     b->data[b->len] = 0;
 }
 
-void buf_putc(Buf *b, char c) { buf_write(b, &c, 1); }
-void buf_puts(Buf *b, const char *s) { buf_write(b, s, strlen(s)); }
+void buf_putc(Buf *b, char c) {
+    buf_write(b, &c, 1);
+}
+void buf_puts(Buf *b, const char *s) {
+    buf_write(b, s, strlen(s));
+}
 
 void buf_vprintf(Buf *b, const char *fmt, va_list ap) {
     va_list again;
@@ -104,8 +108,11 @@ size_t utf8_valid_prefix(const char *text, size_t n) {
     size_t i = 0;
     while (i < n) {
         unsigned char c = s[i];
-        size_t len = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : (c & 0xF0) == 0xE0 ? 3
-                     : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+        size_t len = c < 0x80                ? 1
+                     : c >= 0xC2 && c < 0xE0 ? 2
+                     : (c & 0xF0) == 0xE0    ? 3
+                     : c >= 0xF0 && c < 0xF5 ? 4
+                                             : 0;
         if (len == 0 || n - i < len) return i;
         for (size_t k = 1; k < len; k++)
             if ((s[i + k] & 0xC0) != 0x80) return i;

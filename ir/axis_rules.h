@@ -27,20 +27,32 @@ typedef struct Run {
 /* Powers beyond this are not told apart; 0 is a multiple of it. */
 static const int64_t MOST = (int64_t)1 << 30;
 
-static inline int64_t min64(int64_t a, int64_t b) { return a < b ? a : b; }
-static inline int64_t max64(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t times(int64_t a, int64_t b) { return min64(a * b, MOST); } /* both <= MOST */
+static inline int64_t min64(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+static inline int64_t max64(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static inline int64_t times(int64_t a, int64_t b) {
+    return min64(a * b, MOST);
+} /* both <= MOST */
 static inline int64_t low_bit(int64_t v) {
     return v ? min64((int64_t)((uint64_t)v & (0 - (uint64_t)v) & INT64_MAX), MOST) : MOST;
 }
 
 /* What every element at a multiple of n along the dimension is a multiple of. */
-static inline int64_t every(Run r, int64_t n) { return n >= r.c ? r.d : min64(r.d, n * r.unit); }
+static inline int64_t every(Run r, int64_t n) {
+    return n >= r.c ? r.d : min64(r.d, n * r.unit);
+}
 
 /* The distance between neighbours of a run. */
-static inline int64_t unit_of(Type t) { return t.depth ? type_elem_bytes(type_pointee(t)) : 1; }
+static inline int64_t unit_of(Type t) {
+    return t.depth ? type_elem_bytes(type_pointee(t)) : 1;
+}
 
-static inline const Fact *fact_of(const Axis *a, const Value *v) { return a->fact[v->id]; }
+static inline const Fact *fact_of(const Axis *a, const Value *v) {
+    return a->fact[v->id];
+}
 
 static inline Run run_of(const Axis *a, const Value *v, int dim) {
     const Fact *f = fact_of(a, v);

@@ -30,15 +30,16 @@ static void draw_bases(const Layout *l, Type t, bool shared, Buf *out) {
     }
 }
 
-static void draw_cell(const Layout *l, const Layout *find, uint32_t element, bool shared,
-                      Buf *out) {
+static void draw_cell(const Layout *l, uint32_t element, bool shared, Buf *out) {
+    /* A layout whose one register bit holds this element: routing it asks where the element is. */
+    Layout find = {.out = l->out};
+    layout_push(&find, IN_REG, element);
     Route r;
-    if (!layout_route(find, l, &r)) {
+    if (!layout_route(&find, l, &r)) {
         buf_puts(out, shared ? "       -" : "         -");
         return;
     }
-    uint32_t place[IN_DIMS] = {element, 0, 0, 0};
-    uint64_t p = route_apply(&r, place);
+    uint64_t p = element ? r.col[IN_REG][0] : 0;
     if (shared)
         buf_printf(out, " %7u", place_part(p, IN_OFFSET));
     else
@@ -55,14 +56,11 @@ void layout_draw(const Layout *l, Type t, bool shared, const char *prefix, Buf *
     buf_putc(out, '\n');
     if (t.rank < 1 || t.rank > 2) return;
     int64_t rows = t.rank == 2 ? type_dim(t, 0) : 1, cols = type_dim(t, t.rank - 1);
-    /* The identity from elements: routing it to l asks where each element is. */
-    Layout find = layout_new(t);
-    for (int k = 0; k < find.out; k++) layout_push(&find, IN_REG, (uint32_t)1 << k);
     buf_printf(out, "%sheld by %s:\n", prefix, shared ? "offset" : "warp.lane.register");
     for (int64_t i = 0; i < rows && i < DRAW_ROWS; i++) {
         buf_puts(out, prefix);
         for (int64_t j = 0; j < cols && j < DRAW_COLS; j++)
-            draw_cell(l, &find, (uint32_t)(i * cols + j), shared, out);
+            draw_cell(l, (uint32_t)(i * cols + j), shared, out);
         buf_puts(out, cols > DRAW_COLS ? " ...\n" : "\n");
     }
     if (rows > DRAW_ROWS) buf_printf(out, "%s...\n", prefix);

@@ -50,8 +50,10 @@ static uint32_t find(Assign *a, uint32_t x) {
     return x;
 }
 
+/* A cheap value ties nobody: it is made for each of those who use it. */
 static void tie(Assign *a, const Value *x, const Value *y) {
     if (!type_is_tile(x->type) || !type_is_tile(y->type)) return;
+    if (a->cheap[x->id] || a->cheap[y->id]) return;
     a->class_[find(a, x->id)].parent = find(a, y->id);
 }
 
@@ -413,9 +415,9 @@ void pass_layout(PassCtx *ctx) {
     a.cheap = arena_alloc(&ctx->s->arena, a.n);
     a.version = arena_array(&ctx->s->arena, a.n, sizeof *a.version);
     for (uint32_t i = 0; i < a.n; i++) a.class_[i].parent = i;
+    ir_walk(f->body, note_cheap, &a);
     ir_walk(f->body, tie_op, &a);
     ir_walk(f->body, anchor_op, &a);
-    ir_walk(f->body, note_cheap, &a);
     visit_block(&a, f->body);
     sweep(&a, f->body);
     ctx->changed = true;

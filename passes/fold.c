@@ -1,0 +1,171 @@
+/* fold.c: the pass `fold`: constants and identities worked out, in one canonical form.
+ *
+ * In order, for each op: constant operands move to the right, all-constant ops are evaluated (by
+ * the interpreter's own loops, ir/eval.h), then the rows of fold.def, then what depends on types
+ * and shapes (fold_cast.c, fold_shape.c), masks that are known, and control (fold_control.c). The
+ * canonical form: tiles that hold one number are CONST of a tile type; one scalar everywhere is
+ * SPLAT; work is done before elements are repeated; constants are on the right and next to each
+ * other.
+ *
+ * Why it ends: every change takes an op away, or lifts an elementwise op above a shape op, or joins
+ * two constants; nothing ever does the opposite. Ops are swept in order, what is new at once, until
+ * a sweep changes nothing. A budget in proportion to the function bounds the work all the same. */
+#include "passes/fold.h"
+#include "ir/eval.h"
+#include "passes/walk.h"
+
+#include <math.h>
+#include <string.h>
+
+bool fold_replace(Op *op, Value *with) {
+    Value *old = op->result[0];
+    if (!with->name) with->name = old->name;
+    ir_replace_uses(old, with);
+    ir_erase(op);
+    return true;
+}
+
+Value *fold_same_op(Fold *fold, const Op *op, Value *const *operands, Type result) {
+    Op *copy = ir_op(&fold->b, op->code, operands, op->noperands, &result, 1, 0);
+    copy->nattrs = op->nattrs;
+    copy->attr = arena_copy(&fold->s->arena, op->attr, (size_t)op->nattrs * sizeof *op->attr);
+    return copy->result[0];
+}
+
+bool fold_constant(const Value *v, int64_t *bits) {
+    if (!op_is(v, OP_CONST)) return false;
+    *bits = ir_attr_int(v->def, AT_VALUE, 0);
+    return true;
+}
+
+/* ---- constants ---- */
+
+/* Functions whose last bit is a matter of the C library stay for the target to work out. */
+static bool exact_function(const Op *op) {
+    if (op->code != OP_MATH) return true;
+    int64_t func = ir_attr_int(op, AT_FUNC, 0);
+    return func == MATH_FLOOR || func == MATH_CEIL || func == MATH_SQRT_RN;
+}
+
+static bool is_nan(Type t, int64_t bits) {
+    return type_is_float(t) && isnan(elem_to_double((Elem)t.elem, (uint64_t)bits));
+}
+
+static bool fold_to_constant(Fold *fold, Op *op) {
+    int64_t in[3], out;
+    unsigned traits = op_traits(op);
+    if (!(traits & TRAIT_E) || !(traits & TRAIT_P) || op->noperands < 1 || op->noperands > 3)
+        return false;
+    Type t = op->result[0]->type;
+    if (type_is_pointer(t)) return false; /* a constant pointer is 0 and nothing else */
+    for (int i = 0; i < op->noperands; i++)
+        if (!fold_constant(op->operand[i].value, &in[i])) return false;
+    if (!exact_function(op) || !ir_eval(op, in, &out)) return false;
+    if (is_nan(t, out)) return false; /* whose bits are the target's choice */
+    return fold_replace(op, ir_const_bits(&fold->b, t, out));
+}
+
+/* Constants to the right: changes op in place. */
+static void canonical_order(Fold *fold, Op *op) {
+    static const Pred mirrored[] = {[PRED_EQ] = PRED_EQ, [PRED_NE] = PRED_NE, [PRED_LT] = PRED_GT,
+                                    [PRED_LE] = PRED_GE, [PRED_GT] = PRED_LT, [PRED_GE] = PRED_LE};
+    bool cmp = op->code == OP_CMP;
+    if (op->noperands != 2 || !(cmp || (op_traits(op) & TRAIT_C))) return;
+    Value *x = op->operand[0].value, *y = op->operand[1].value;
+    if (!op_is(x, OP_CONST) || op_is(y, OP_CONST)) return;
+    int64_t pred = ir_attr_int(op, AT_PRED, PRED_EQ);
+    if (cmp && (pred < PRED_EQ || pred > PRED_GE)) return;
+    ir_set_operand(op, 0, y);
+    ir_set_operand(op, 1, x);
+    if (cmp) ir_set_attr(fold->s, op, AT_PRED, mirrored[pred]);
+}
+
+/* ---- memory and pointers ---- */
+
+/* A mask that always or never holds. */
+static bool fold_mask(Fold *fold, Op *op) {
+    int at = op->code == OP_LOAD ? 1 : op->code == OP_STORE ? 2 : 0;
+    int64_t mask;
+    if (!at || op->noperands <= at || !fold_constant(op->operand[at].value, &mask)) return false;
+    bool store = op->code == OP_STORE;
+    if (mask == 0 && store) {
+        ir_erase(op);
+        return true;
+    }
+    if (mask == 0)
+        return op->noperands == 3 && !ir_attr_int(op, AT_VOLATILE, 0) &&
+               fold_replace(op, op->operand[2].value);
+    Value *operands[] = {op->operand[0].value, store ? op->operand[1].value : NULL};
+    Type t = store ? op->operand[1].value->type : op->result[0]->type;
+    Op *bare = ir_op(&fold->b, op->code, operands, at, &t, op->nresults, 0);
+    bare->nattrs = op->nattrs;
+    bare->attr = arena_copy(&fold->s->arena, op->attr, (size_t)op->nattrs * sizeof *op->attr);
+    if (!store) return fold_replace(op, bare->result[0]);
+    ir_erase(op);
+    return true;
+}
+
+/* (p + C) + D elements, as one offset; both are added as 64-bit numbers, so their sum must be one.
+ */
+static bool fold_addptr(Fold *fold, Op *op) {
+    int64_t c, d;
+    if (op->code != OP_ADDPTR || !op_is(op->operand[0].value, OP_ADDPTR)) return false;
+    const Op *inner = op->operand[0].value->def;
+    Value *first = inner->operand[1].value, *second = op->operand[1].value;
+    if (!fold_constant(first, &c) || !fold_constant(second, &d)) return false;
+    if (first->type.elem == EL_U64 || second->type.elem == EL_U64) return false;
+    if (d > 0 ? c > INT64_MAX - d : c < INT64_MIN - d) return false;
+    Type wide = type_with_elem(second->type, EL_I64), type = second->type;
+    if (!type_equal(first->type, type) || elem_wrap((Elem)type.elem, c + d) != c + d) type = wide;
+    Value *operands[] = {inner->operand[0].value, ir_const_int(&fold->b, type, c + d)};
+    return fold_replace(op, fold_same_op(fold, op, operands, op->result[0]->type));
+}
+
+/* ---- the sweep ---- */
+
+static bool unused(const Op *op) {
+    for (int i = 0; i < op->nresults; i++)
+        if (ir_has_uses(op->result[i])) return false;
+    return op_info[op->code].traits & TRAIT_P;
+}
+
+static bool fold_op(Fold *fold, Op *op) {
+    if (op_traits(op) & TRAIT_T) return false;
+    if (unused(op)) return false; /* what `dce` will drop is not worth folding */
+    fold->b =
+        (Builder){.s = fold->s, .f = fold->f, .block = op->block, .before = op, .span = op->span};
+    if (op->nregions) return fold_control(fold, op);
+    /* Once layouts are assigned, tiles cannot be put in place of each other by value alone. */
+    for (int i = 0; i < op->nresults; i++)
+        if (op->result[i]->layout) return false;
+    for (int i = 0; i < op->noperands; i++)
+        if (op->operand[i].value->layout) return false;
+    canonical_order(fold, op);
+    if (op->nresults > 1) return false;
+    return fold_mask(fold, op) ||
+           (op->nresults == 1 &&
+            (fold_to_constant(fold, op) || fold_by_rules(fold, op) || fold_cast(fold, op) ||
+             fold_addptr(fold, op) || fold_shape(fold, op)));
+}
+
+void pass_fold(PassCtx *ctx) {
+    enum { CHANGES_PER_VALUE = 64 };
+    Fold fold = {.s = ctx->s, .f = ctx->f};
+    fold.rules = fold_parse_rules(ctx->s);
+    if (!fold.rules) return;
+    int64_t budget = CHANGES_PER_VALUE * ((int64_t)ctx->f->nvalues + 1);
+    for (bool again = true; again;) {
+        again = false;
+        for (Op *op = ctx->f->body->first; op && budget > 0;) {
+            Op *prev = op->prev;
+            Block *block = op->block;
+            if (fold_op(&fold, op)) {
+                op = prev ? prev->next : block->first; /* the first of what is new */
+                ctx->changed = again = true;
+                budget--;
+            } else {
+                op = op_next(op);
+            }
+        }
+    }
+}
