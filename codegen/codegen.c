@@ -94,8 +94,7 @@ static LLVMValueRef special_register(Gen *g, const char *name) {
     return gen_intrinsic(g, name, NULL, 0, NULL, 0);
 }
 
-/* Names that PTX keeps for itself, and characters it has not, are written otherwise. */
-static const char *entry_name(Session *s, const char *name) {
+const char *codegen_entry_name(Session *s, const char *name) {
     Buf b = buf_new(&s->arena);
     for (const char *p = name; *p; p++) {
         unsigned char c = (unsigned char)*p;
@@ -116,7 +115,7 @@ static void gen_func(Gen *g) {
     LLVMTypeRef *types = arena_array(a, (size_t)f->nparams, sizeof *types);
     for (int i = 0; i < f->nparams; i++) types[i] = param_type(g, f->param[i].type);
     LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->c), types, (unsigned)f->nparams, 0);
-    g->func = LLVMAddFunction(g->mod, entry_name(g->s, f->name), t);
+    g->func = LLVMAddFunction(g->mod, codegen_entry_name(g->s, f->name), t);
     annotate(g, "kernel", 1);
     annotate(g, "maxntidx", (uint32_t)f->num_warps * 32);
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->c, g->func, "entry");

@@ -15,6 +15,9 @@ typedef struct CodegenOptions {
 /* Emits every function of the module. Fills *llvm and/or *ptx (NULL: not wanted). The PTX has no
  * manifest yet. False after a diagnostic. */
 bool codegen_module(Session *s, const Module *m, const CodegenOptions *o, Buf *llvm, Buf *ptx);
+/* The name a kernel has in the PTX: names that PTX keeps for itself, and characters that it does
+ * not allow in one, are written otherwise. */
+const char *codegen_entry_name(Session *s, const char *name);
 const char *codegen_llvm_version(void);
 
 #endif

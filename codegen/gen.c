@@ -4,11 +4,11 @@
 
 #include <string.h>
 
+/* bf16 is an integer to LLVM, whose back end aborts on some of what may be done to its bfloat. */
 LLVMTypeRef gen_elem_type(Gen *g, Type t) {
     if (type_is_pointer(t)) return g->ptr;
     switch ((Elem)t.elem) {
     case EL_F16: return g->f16;
-    case EL_BF16: return g->bf16;
     case EL_F32: return g->f32;
     case EL_F64: return g->f64;
     default: return LLVMIntTypeInContext(g->c, (unsigned)elem_info[t.elem].bits);

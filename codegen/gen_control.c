@@ -37,6 +37,27 @@ static LLVMValueRef goes_on(Gen *g, const Op *op, LLVMValueRef iv, LLVMValueRef 
     return LLVMBuildSelect(g->b, negative, down, up, "");
 }
 
+/* Tells ptxas to leave a loop as it is. ptxas 13.0.88 (and the 580 driver) unrolls a loop that
+ * counts down to a negated bound, `range(m, -n, -3)`, and loses the bound's sign in the test before
+ * the last turns: some are left out. Loops that may count down are few and small, so none is
+ * unrolled; a `while` may be such a loop, too. */
+static void forbid_unrolling(Gen *g, LLVMValueRef branch) {
+    static const char name[] = "llvm.loop.unroll.disable", kind[] = "llvm.loop";
+    LLVMMetadataRef text = LLVMMDStringInContext2(g->c, name, sizeof name - 1);
+    LLVMMetadataRef self = LLVMTemporaryMDNode(g->c, NULL, 0);
+    LLVMMetadataRef at[] = {self, LLVMMDNodeInContext2(g->c, &text, 1)};
+    LLVMMetadataRef loop = LLVMMDNodeInContext2(g->c, at, 2); /* names itself, as loops do */
+    LLVMMetadataReplaceAllUsesWith(self, loop);
+    LLVMSetMetadata(branch, LLVMGetMDKindIDInContext(g->c, kind, sizeof kind - 1),
+                    LLVMMetadataAsValue(g->c, loop));
+}
+
+static bool only_counts_up(const Op *loop) {
+    int64_t step;
+    return !type_is_signed(loop->operand[0].value->type) ||
+           (ir_int_constant(loop->operand[2].value, &step) && step > 0);
+}
+
 void gen_for(Gen *g, const Op *op) {
     const Block *body = op->region[0];
     LLVMValueRef lo = gen_scalar(g, op->operand[0].value), hi = gen_scalar(g, op->operand[1].value);
@@ -53,7 +74,8 @@ void gen_for(Gen *g, const Op *op) {
     LLVMValueRef next = LLVMBuildAdd(g->b, iv.at[0], step, "");
     LLVMValueRef again = goes_on(g, op, next, hi, step);
     LLVMBasicBlockRef end = here(g);
-    LLVMBuildCondBr(g->b, again, loop, done);
+    LLVMValueRef back = LLVMBuildCondBr(g->b, again, loop, done);
+    if (!only_counts_up(op)) forbid_unrolling(g, back);
     LLVMAddIncoming(iv.at[0], &next, &end, 1);
     for (int i = 0; i < yield->noperands; i++)
         add_incoming(gen_tile(g, body->args[1 + i]), gen_tile(g, yield->operand[i].value), end);
@@ -104,6 +126,6 @@ void gen_while(Gen *g, const Op *op) {
     LLVMBasicBlockRef end = here(g);
     for (int i = 0; i < test->nargs; i++)
         add_incoming(gen_tile(g, test->args[i]), gen_tile(g, body->last->operand[i].value), end);
-    LLVMBuildBr(g->b, head);
+    forbid_unrolling(g, LLVMBuildBr(g->b, head));
     LLVMPositionBuilderAtEnd(g->b, done);
 }

@@ -86,14 +86,14 @@ static char letter_of(int bits) {
     return bits == 64 ? 'l' : bits == 32 ? 'r' : 'h';
 }
 
-static const char *cache_text(const Op *op) {
-    static const char *const text[] = {"", ".ca", ".cg", ".cs", ".cv", ".wb", ".wt"};
-    return text[ir_attr_int(op, AT_CACHE, CACHE_NONE)];
-}
-
-static const char *evict_text(const Op *op) {
-    static const char *const text[] = {"", ".L1::evict_first", ".L1::evict_last"};
-    return text[ir_attr_int(op, AT_EVICT, EVICT_NONE)];
+/* PTX takes a cache operator or an eviction priority, not both: the operators that are the default
+ * give way to a priority, the others win over it. */
+static const char *modifier_text(const Op *op) {
+    static const char *const cache[] = {"", ".ca", ".cg", ".cs", ".cv", ".wb", ".wt"};
+    static const char *const evict[] = {"", ".L1::evict_first", ".L1::evict_last"};
+    int64_t c = ir_attr_int(op, AT_CACHE, CACHE_NONE), e = ir_attr_int(op, AT_EVICT, EVICT_NONE);
+    bool is_default = c == CACHE_NONE || c == CACHE_CA || c == CACHE_WB;
+    return e && is_default ? evict[e] : cache[c];
 }
 
 static bool plain(const Op *op) {
@@ -112,13 +112,12 @@ static void text_of_access(char *text, size_t size, const Op *op, Shape s, bool 
     }
     bool is_volatile = ir_attr_int(op, AT_VOLATILE, 0) != 0;
     if (load)
-        snprintf(text, size, "%sld%s.global%s%s%s.b%d %s%s%s, [$%d];", predicate,
-                 is_volatile ? ".volatile" : "", is_volatile ? "" : cache_text(op),
-                 is_volatile ? "" : evict_text(op), vec, s.bits, s.words > 1 ? "{" : "", regs,
-                 s.words > 1 ? "}" : "", s.words);
+        snprintf(text, size, "%sld%s.global%s%s.b%d %s%s%s, [$%d];", predicate,
+                 is_volatile ? ".volatile" : "", is_volatile ? "" : modifier_text(op), vec, s.bits,
+                 s.words > 1 ? "{" : "", regs, s.words > 1 ? "}" : "", s.words);
     else
-        snprintf(text, size, "%sst.global%s%s%s.b%d [$0], %s%s%s;", predicate, cache_text(op),
-                 evict_text(op), vec, s.bits, s.words > 1 ? "{" : "", regs, s.words > 1 ? "}" : "");
+        snprintf(text, size, "%sst.global%s%s.b%d [$0], %s%s%s;", predicate, modifier_text(op), vec,
+                 s.bits, s.words > 1 ? "{" : "", regs, s.words > 1 ? "}" : "");
 }
 
 /* 8-bit registers do not exist in PTX: bytes travel in 16-bit ones. */

@@ -19,13 +19,14 @@ LLVMValueRef gen_widen(Gen *g, LLVMValueRef x, Type t) {
     if (t.depth || (t.elem != EL_F16 && t.elem != EL_BF16)) return x;
     if (t.elem == EL_F16) return LLVMBuildFPExt(g->b, x, g->f32, "");
     /* bf16 is the upper half of an f32. */
-    LLVMValueRef i = LLVMBuildZExt(g->b, LLVMBuildBitCast(g->b, x, g->i16, ""), g->i32, "");
+    LLVMValueRef i = LLVMBuildZExt(g->b, x, g->i32, "");
     return LLVMBuildBitCast(g->b, LLVMBuildShl(g->b, i, gen_i32(g, 16), ""), g->f32, "");
 }
 
 LLVMValueRef gen_narrow(Gen *g, LLVMValueRef x, Type t) {
     if (t.depth || (t.elem != EL_F16 && t.elem != EL_BF16)) return x;
-    return LLVMBuildFPTrunc(g->b, x, t.elem == EL_F16 ? g->f16 : g->bf16, "");
+    if (t.elem == EL_F16) return LLVMBuildFPTrunc(g->b, x, g->f16, "");
+    return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, x, g->bf16, ""), g->i16, "");
 }
 
 static LLVMValueRef contract(LLVMValueRef v) {
@@ -157,8 +158,9 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     case OP_ADDPTR: return add_pointer(g, t, op->operand[1].value->type, x[0], x[1]);
     case OP_BITCAST: return LLVMBuildBitCast(g->b, x[0], gen_elem_type(g, op->result[0]->type), "");
     case OP_FMA:
-        for (int i = 0; i < 3; i++) x[i] = gen_widen(g, x[i], t);
-        return gen_narrow(g, float_intrinsic(g, "llvm.fma", x, 3), t);
+        if (!t.depth && t.elem == EL_BF16)
+            return gen_asm(g, "fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h", g->i16, x, 3, ASM_PURE);
+        return float_intrinsic(g, "llvm.fma", x, 3);
     default: break;
     }
     if (!type_is_float(t)) return int_binary(g, op, t, x[0], x[1]);
@@ -214,12 +216,13 @@ LLVMValueRef gen_convert(Gen *g, const Op *op, LLVMValueRef x, Type from, Type t
         if (to.elem == EL_F64) return LLVMBuildFPExt(b, w, t, "");
         if (to.elem == EL_F32) return from.elem == EL_F64 ? LLVMBuildFPTrunc(b, w, t, "") : w;
         if (rtz) {
-            if (from.elem == EL_F64) w = LLVMBuildFPTrunc(b, w, g->f32, "");
+            if (from.elem == EL_F64)
+                w = gen_asm(g, "cvt.rz.f32.f64 $0, $1;", "=f,d", g->f32, &w, 1, ASM_PURE);
             const char *text =
                 to.elem == EL_F16 ? "cvt.rz.f16.f32 $0, $1;" : "cvt.rz.bf16.f32 $0, $1;";
             return LLVMBuildBitCast(b, gen_asm(g, text, "=h,f", g->i16, &w, 1, ASM_PURE), t, "");
         }
-        return LLVMBuildFPTrunc(b, w, t, "");
+        return gen_narrow(g, w, to);
     }
     if (ff) {
         LLVMValueRef w = gen_widen(g, x, from);
@@ -239,7 +242,7 @@ LLVMValueRef gen_convert(Gen *g, const Op *op, LLVMValueRef x, Type from, Type t
 /* Two f32 at once to a register of two f16 or bf16: one instruction and no packing after it. */
 static LLVMValueRef convert_pair(Gen *g, Elem to, LLVMValueRef low, LLVMValueRef high) {
     LLVMValueRef x[] = {high, low};
-    LLVMTypeRef pair = LLVMVectorType(to == EL_F16 ? g->f16 : g->bf16, 2);
+    LLVMTypeRef pair = LLVMVectorType(gen_elem_type(g, type_scalar(to)), 2);
     LLVMValueRef v = gen_intrinsic(
         g, to == EL_F16 ? "llvm.nvvm.ff2f16x2.rn" : "llvm.nvvm.ff2bf16x2.rn", NULL, 0, x, 2);
     return LLVMTypeOf(v) == pair ? v : LLVMBuildBitCast(g->b, v, pair, "");

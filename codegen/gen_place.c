@@ -127,7 +127,7 @@ static LLVMValueRef shuffle(Gen *g, LLVMValueRef x, Shuffle lane) {
         }
         return LLVMBuildBitCast(g->b, out, t, "");
     }
-    LLVMTypeRef as = t == g->f32 ? g->i32 : t == g->f16 || t == g->bf16 ? g->i16 : t;
+    LLVMTypeRef as = t == g->f32 ? g->i32 : t == g->f16 ? g->i16 : t;
     LLVMValueRef i = LLVMBuildBitCast(g->b, x, as, "");
     if (as != g->i32) i = LLVMBuildZExt(g->b, i, g->i32, "");
     i = shuffle_word(g, i, lane);

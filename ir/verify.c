@@ -212,6 +212,9 @@ static void check_memory_op(Verifier *v, const Op *op) {
         if (!type_equal(t, p)) bad(v, op, "tile and buffer differ");
         return;
     }
+    int64_t cache = ir_attr_int(op, AT_CACHE, CACHE_NONE);
+    if (op->code == OP_LOAD ? cache >= CACHE_WB : cache == CACHE_CA || cache == CACHE_CV)
+        bad(v, op, "has no cache modifier '%s'", attr_words(AT_CACHE)[cache]);
     Type value = type_pointee(p);
     if (op->code == OP_STORE && !type_equal(arg_type(op, 1), value))
         bad(v, op, "the value must be %s", type_text(&v->s->arena, value));

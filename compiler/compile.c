@@ -1,0 +1,420 @@
+/* compile.c: source text -> whatever was asked for, through every phase in order: tile_compile of
+ * tile.h, and so the whole of tilec but its command line.
+ *
+ *   source -> ast_parse -> lower_file --\
+ *                                        > passes_run -> codegen_module -> manifest + text
+ *   .tir   -> ir_parse ----------------/
+ *
+ * All memory of a compilation is one arena that is gone when tile_compile returns; what lasts, the
+ * texts of the result, is copied out with malloc. Running out of memory, or a phase that gives up,
+ * comes back here through the session's setjmp, with the diagnostics so far still worth showing. */
+#include "tile.h"
+
+#include "base/file.h"
+#include "codegen/codegen.h"
+#include "compiler/drawing.h"
+#include "compiler/manifest.h"
+#include "frontend/ast.h"
+#include "frontend/lower.h"
+#include "ir/target.h"
+#include "passes/pass.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { PARTS = TILE_PART_TIMES + 1, MAX_PHASES = 8, DEFAULT_TARGET = 0 };
+
+struct tile_compiled {
+    struct {
+        char *text; /* NULL: empty */
+        size_t len;
+    } part[PARTS];
+};
+
+typedef struct Phase {
+    const char *name;
+    double ms;
+    size_t bytes; /* of the arena, handed out during the phase */
+} Phase;
+
+typedef struct Job {
+    Session s;
+    const tile_compile_options *o;
+    const Target *target;
+    Module *m;
+    tile_status status;
+    Buf output, dump;
+    PassTiming *timing;
+    int ntimings;
+    Phase phase[MAX_PHASES];
+    int nphases;
+    double started;
+    size_t used;
+} Job;
+
+static double now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void phase_begin(Job *j, const char *name) {
+    j->started = now_ms();
+    j->used = j->s.arena.used;
+    if (j->nphases < MAX_PHASES) j->phase[j->nphases].name = name;
+}
+
+static void phase_end(Job *j) {
+    if (j->nphases == MAX_PHASES) return;
+    j->phase[j->nphases].ms = now_ms() - j->started;
+    j->phase[j->nphases++].bytes = j->s.arena.used - j->used;
+}
+
+/* An option's value is wrong: the caller's mistake, not the source's. */
+static void invalid(Job *j, const char *fmt, const char *value) {
+    diag(&j->s.diags, DIAG_ERROR, (Span){0}, fmt, value);
+    j->status = TILE_INVALID;
+}
+
+/* Every name in the comma-separated list is a pass (or `also`, when that is not NULL). */
+static void check_passes(Job *j, const char *list, const char *also) {
+    const char **names = arena_array(&j->s.arena, (size_t)pass_count + 1, sizeof *names);
+    for (int i = 0; i < pass_count; i++) names[i] = pass_table[i].name;
+    names[pass_count] = also;
+    while (list && *list) {
+        size_t n = strcspn(list, ",");
+        const char *word = arena_strndup(&j->s.arena, list, n);
+        bool known = false;
+        for (int i = 0; i <= pass_count; i++) known |= names[i] && strcmp(names[i], word) == 0;
+        const char *near = known ? NULL : nearest_name(word, names, (size_t)pass_count + 1);
+        if (near) word = arena_printf(&j->s.arena, "%s'; did you mean '%s", word, near);
+        if (!known) invalid(j, "there is no pass '%s'", word);
+        list += n + (list[n] == ',');
+    }
+}
+
+static bool check_options(Job *j) {
+    const tile_compile_options *o = j->o;
+    const char *target = o->target ? o->target : target_table[DEFAULT_TARGET].name;
+    j->target = target_find(target);
+    if (!j->target) {
+        Buf known = buf_new(&j->s.arena);
+        for (int i = 0; i < target_count; i++)
+            buf_printf(&known, "%s%s", i ? ", " : "", target_table[i].name);
+        diag(&j->s.diags, DIAG_ERROR, (Span){0}, "unknown target '%s': it is one of %s", target,
+             known.data);
+        j->status = TILE_INVALID;
+    }
+    int w = o->num_warps;
+    if (w && (w < 1 || w > 32 || (w & (w - 1))))
+        invalid(j, "num_warps is 1, 2, 4, 8, 16 or 32, not %s", arena_printf(&j->s.arena, "%d", w));
+    if (o->num_stages < 0)
+        invalid(j, "num_stages is at least 1, not %s",
+                arena_printf(&j->s.arena, "%d", o->num_stages));
+    check_passes(j, o->passes, NULL);
+    check_passes(j, o->dump_after, "all");
+    if (o->config < 0) invalid(j, "configs are counted from 0%s", "");
+    return j->status == TILE_OK;
+}
+
+static bool check_text(Job *j) {
+    size_t limit = (size_t)SOURCE_LIMIT_MB << 20, n = j->o->source_len;
+    if (n > limit) {
+        diag(&j->s.diags, DIAG_ERROR, (Span){0}, "the source is larger than %d MB, the limit",
+             SOURCE_LIMIT_MB);
+        return false;
+    }
+    const char *text = j->s.source.text;
+    size_t valid = utf8_valid_prefix(text, n), start = valid;
+    if (valid == n) return true;
+    uint32_t line = 1;
+    for (size_t i = 0; i < valid; i++) line += text[i] == '\n';
+    while (start > 0 && text[start - 1] != '\n') start--;
+    size_t col = valid - start + 1;
+    if (col > SPAN_TO_LINE_END - 2) col = SPAN_TO_LINE_END - 2;
+    diag(&j->s.diags, DIAG_ERROR, (Span){line, (uint16_t)col, (uint16_t)(col + 1)},
+         "the text is not UTF-8: byte 0x%02X", (unsigned char)text[valid]);
+    return false;
+}
+
+/* ---- the phases; each returns false after a diagnostic ---- */
+
+/* From text to tile IR. For the syntax tree, which is no IR, fills j->output and leaves j->m. */
+static bool read_source(Job *j) {
+    const tile_compile_options *o = j->o;
+    if (o->input_is_tir) {
+        if (o->emit == TILE_EMIT_AST) {
+            invalid(j, "tile IR has no syntax tree%s", "");
+            return false;
+        }
+        phase_begin(j, "parse");
+        j->m = ir_parse(&j->s, o->source, o->source_len);
+        phase_end(j);
+        if (!j->m || j->s.diags.errors) return false;
+        /* From here on, places are in the source that the tile IR came from. */
+        j->s.source = (Source){j->m->source.text ? j->m->source.name : j->s.source.name,
+                               j->m->source.text, j->m->source.len};
+        return true;
+    }
+    phase_begin(j, "parse");
+    AstFile *file = ast_parse(&j->s);
+    phase_end(j);
+    if (o->emit == TILE_EMIT_AST) {
+        ast_print(file, &j->output);
+        return !j->s.diags.errors;
+    }
+    if (j->s.diags.errors) return false;
+    LowerOptions lower = {.kernel = o->kernel,
+                          .signature = o->signature,
+                          .define = o->defines,
+                          .ndefines = o->ndefines,
+                          .config = o->config,
+                          .num_warps = o->num_warps,
+                          .num_stages = o->num_stages,
+                          .ignore_annotations = o->ignore_annotations};
+    phase_begin(j, "lower");
+    j->m = lower_file(&j->s, file, &lower);
+    phase_end(j);
+    /* With -g tile IR carries its source, so that the CPU device can show a line with a caret. */
+    if (j->m) j->m->source = (Source){0};
+    if (j->m && o->line_info)
+        j->m->source = (Source){file_base_name(j->s.source.name), j->s.source.text, o->source_len};
+    return j->m && !j->s.diags.errors;
+}
+
+/* Of a .tir, the kernel that --kernel names alone goes on. */
+static bool select_kernel(Job *j) {
+    const char *want = j->o->kernel;
+    if (!j->o->input_is_tir || !want) return true;
+    for (Func *f = j->m->funcs; f; f = f->next) {
+        if (strcmp(f->name, want)) continue;
+        f->next = NULL;
+        j->m->funcs = f;
+        return true;
+    }
+    diag(&j->s.diags, DIAG_ERROR, (Span){0}, "there is no kernel '%s' in this file", want);
+    return false;
+}
+
+/* Tile IR that passes have worked on says for which target; going on for another would be wrong. */
+static bool agree_on_target(Job *j) {
+    for (Func *f = j->m->funcs; f; f = f->next) {
+        if (f->target && !j->o->target && target_find(f->target))
+            j->target = target_find(f->target);
+        if (f->target && strcmp(f->target, j->target->name)) {
+            diag(&j->s.diags, DIAG_ERROR, (Span){0},
+                 "this tile IR has been through passes for %s: it cannot go on for %s", f->target,
+                 j->target->name);
+            return false;
+        }
+    }
+    if (j->o->emit == TILE_EMIT_TIR) return true;
+    for (Func *f = j->m->funcs; f; f = f->next) f->target = j->target->name;
+    return true;
+}
+
+static bool verify_all(Job *j, const char *after) {
+    for (const Func *f = j->m->funcs; f; f = f->next) {
+        Span where = {0};
+        const char *why = ir_verify(&j->s, f, &where);
+        if (!why) continue;
+        if (j->o->input_is_tir)
+            diag(&j->s.diags, DIAG_ERROR, where, "%s", why);
+        else
+            diag(&j->s.diags, DIAG_ERROR, where, "bug in tilec: after %s: %s", after, why);
+        if (!j->o->input_is_tir) j->status = TILE_INTERNAL;
+        return false;
+    }
+    return true;
+}
+
+/* What runs for which kind: tile IR is shown as lowered unless passes are named; layouts are shown
+ * before anything is laid out in shared memory. */
+static bool run_passes(Job *j) {
+    const tile_compile_options *o = j->o;
+    if (o->emit == TILE_EMIT_TIR && !o->passes && !o->dump_after) return true;
+    size_t npasses = (size_t)pass_count;
+    if (o->passes) {
+        npasses = 1;
+        for (const char *c = o->passes; *c; c++) npasses += *c == ',';
+    }
+    j->timing = arena_array(&j->s.arena, npasses, sizeof *j->timing);
+    PassOptions p = {.passes = o->passes,
+                     .dump_after = o->dump_after,
+                     .stop_before = o->emit == TILE_EMIT_LAYOUT ? "shared" : NULL,
+                     .level = o->no_optimize ? 0 : 1,
+                     .verify_each = o->verify_each,
+                     .target = j->target,
+                     .dump = &j->dump,
+                     .timing = o->time ? j->timing : NULL};
+    phase_begin(j, "passes");
+    bool ok = passes_run(&j->s, j->m, &p);
+    phase_end(j);
+    j->ntimings = p.ntimings;
+    return ok && !j->s.diags.errors;
+}
+
+/* The kernels' names in the PTX, in the module's order: PTX does not allow every name. */
+static const char **entry_names(Job *j) {
+    int n = 0;
+    for (const Func *f = j->m->funcs; f; f = f->next) n++;
+    const char **names = arena_array(&j->s.arena, (size_t)n + 1, sizeof *names);
+    n = 0;
+    for (const Func *f = j->m->funcs; f; f = f->next)
+        names[n++] = codegen_entry_name(&j->s, f->name);
+    return names;
+}
+
+static bool generate(Job *j) {
+    const tile_compile_options *o = j->o;
+    bool llvm = o->emit == TILE_EMIT_LLVM;
+    const char **entries = entry_names(j);
+    if (o->emit == TILE_EMIT_MANIFEST)
+        return manifest_write(j->m, j->target->name, entries, &j->output);
+    CodegenOptions c = {.target = j->target,
+                        .level = o->no_optimize ? 0 : 1,
+                        .line_info = o->line_info,
+                        .file_name = file_base_name(j->s.source.name)};
+    Buf ptx = buf_new(&j->s.arena);
+    phase_begin(j, "codegen");
+    bool ok = codegen_module(&j->s, j->m, &c, llvm ? &j->output : NULL, llvm ? NULL : &ptx);
+    phase_end(j);
+    if (!ok || j->s.diags.errors) return false;
+    if (llvm) return true;
+    if (!manifest_write_comment(j->m, j->target->name, entries, &j->output)) return false;
+    buf_write(&j->output, ptx.data, ptx.len);
+    for (size_t i = 0; i < j->output.len; i++) {
+        if ((unsigned char)j->output.data[i] < 0x80) continue;
+        diag(&j->s.diags, DIAG_ERROR, (Span){0}, "bug in tilec: a byte of the PTX is not ASCII");
+        j->status = TILE_INTERNAL;
+        return false;
+    }
+    return true;
+}
+
+static bool run(Job *j) {
+    if (!check_options(j) || !check_text(j) || !read_source(j)) return false;
+    if (j->o->emit == TILE_EMIT_AST) return true;
+    if (!select_kernel(j) || !agree_on_target(j) || !verify_all(j, "lowering")) return false;
+    if (!run_passes(j) || !verify_all(j, "the passes")) return false;
+    switch (j->o->emit) {
+    case TILE_EMIT_TIR:
+        if (!manifest_write_comment(j->m, "cpu", NULL, &j->output)) return false;
+        ir_print(j->m, &j->output);
+        return true;
+    case TILE_EMIT_LAYOUT:
+        ir_print(j->m, &j->output);
+        draw_layouts(j->m, &j->output);
+        return true;
+    case TILE_EMIT_MANIFEST:
+    case TILE_EMIT_LLVM:
+    case TILE_EMIT_PTX: return generate(j);
+    default: invalid(j, "there is no such kind of output%s", ""); return false;
+    }
+}
+
+/* ---- the result ---- */
+
+/* Takes diagnostics that were not asked for out of the list, each with the notes behind it. */
+static void drop_unwanted(Job *j) {
+    Diags *d = &j->s.diags;
+    Diag **link = &d->first;
+    bool dropping = false;
+    for (Diag *x = d->first; x; x = x->next) {
+        if (x->severity != DIAG_NOTE)
+            dropping = (x->severity == DIAG_WARNING && j->o->no_warnings) ||
+                       (x->severity == DIAG_PERF && j->o->no_perf_notes);
+        if (dropping) continue;
+        *link = x;
+        link = &x->next;
+    }
+    *link = NULL;
+}
+
+static void render_times(Job *j, Buf *out) {
+    double total = 0;
+    for (int i = 0; i < j->nphases; i++) {
+        Phase *p = &j->phase[i];
+        total += p->ms;
+        buf_printf(out, "%-24s %8.2f ms %10zu bytes\n", p->name, p->ms, p->bytes);
+        if (strcmp(p->name, "passes")) continue;
+        for (int k = 0; k < j->ntimings; k++)
+            buf_printf(out, "  %-22s %8.2f ms\n", j->timing[k].name, j->timing[k].ms);
+    }
+    buf_printf(out, "%-24s %8.2f ms %10zu bytes\n", "in all", total, j->s.arena.used);
+}
+
+static bool keep(tile_compiled *c, tile_part part, const Buf *text) {
+    if (!text->len) return true;
+    char *copy = malloc(text->len + 1);
+    if (!copy) return false;
+    memcpy(copy, text->data, text->len + 1);
+    c->part[part].text = copy;
+    c->part[part].len = text->len;
+    return true;
+}
+
+/* Renders the diagnostics and copies out what lasts. False when memory runs out. */
+static bool finish(Job *j, tile_compiled *c, bool succeeded) {
+    if (setjmp(j->s.bail)) return false;
+    Buf text = buf_new(&j->s.arena), times = buf_new(&j->s.arena);
+    drop_unwanted(j);
+    diag_render(&j->s.diags, &j->s.source, j->o->color, &text);
+    if (j->o->time) render_times(j, &times);
+    return keep(c, TILE_PART_DIAGNOSTICS, &text) && keep(c, TILE_PART_TIMES, &times) &&
+           keep(c, TILE_PART_DUMP, &j->dump) &&
+           (!succeeded || keep(c, TILE_PART_OUTPUT, &j->output));
+}
+
+/* Everything that can jump to s.bail. */
+static bool attempt(Job *j) {
+    if (setjmp(j->s.bail)) return false;
+    const tile_compile_options *o = j->o;
+    j->s.source = (Source){.name = o->file_name ? o->file_name : "<source>",
+                           .text = o->source ? o->source : "",
+                           .len = o->source ? o->source_len : 0};
+    j->s.diags.warnings_are_errors = o->warnings_are_errors && !o->no_warnings;
+    j->output = buf_new(&j->s.arena);
+    j->dump = buf_new(&j->s.arena);
+    return run(j);
+}
+
+tile_status tile_compile(const tile_compile_options *options, tile_compiled **out) {
+    *out = calloc(1, sizeof **out);
+    Job *j = calloc(1, sizeof *j);
+    if (!*out || !j) {
+        free(*out);
+        free(j);
+        *out = NULL;
+        return TILE_NO_MEMORY;
+    }
+    j->o = options;
+    session_init(&j->s);
+    bool succeeded = attempt(j);
+    bool starved = !succeeded && !j->s.diags.errors && j->s.out_of_memory;
+    tile_status status = succeeded              ? TILE_OK
+                         : j->status != TILE_OK ? j->status
+                         : starved              ? TILE_NO_MEMORY
+                                                : TILE_COMPILE_ERROR;
+    if (starved || !finish(j, *out, succeeded)) {
+        tile_compiled_free(*out);
+        *out = NULL;
+        status = TILE_NO_MEMORY;
+    }
+    session_free(&j->s);
+    free(j);
+    return status;
+}
+
+const char *tile_compiled_text(const tile_compiled *c, tile_part part, size_t *size) {
+    bool has = c && (int)part >= 0 && (int)part < PARTS && c->part[part].text;
+    if (size) *size = has ? c->part[part].len : 0;
+    return has ? c->part[part].text : "";
+}
+
+void tile_compiled_free(tile_compiled *c) {
+    if (!c) return;
+    for (int i = 0; i < PARTS; i++) free(c->part[i].text);
+    free(c);
+}

@@ -1,0 +1,128 @@
+/* manifest.c: a module's launch facts into JSON, alone or as the comment at the head of a .ptx or
+ * .tir (see manifest.h).
+ *
+ * Keys come in one fixed order, a parameter on a line, and all text is escaped to ASCII, so that
+ * equal kernels give equal bytes, a diff shows what changed, and ptxas, which refuses other bytes
+ * even in comments, accepts it. */
+#include "compiler/manifest.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANIFEST_VERSION = 1 };
+
+/* One character of valid UTF-8, and how many bytes it takes. */
+static unsigned decode_utf8(const char *s, int *bytes) {
+    unsigned char c = (unsigned char)s[0];
+    *bytes = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+    static const unsigned char lead_bits[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+    unsigned code = c & lead_bits[*bytes];
+    for (int i = 1; i < *bytes; i++) code = code << 6 | ((unsigned char)s[i] & 0x3F);
+    return code;
+}
+
+static void put_string(Buf *out, const char *s) {
+    if (utf8_valid_prefix(s, strlen(s)) < strlen(s)) { /* only a hand-made .tir has such names */
+        buf_quote(out, "?", 1);
+        return;
+    }
+    buf_putc(out, '"');
+    for (int n; *s; s += n) {
+        unsigned c = decode_utf8(s, &n);
+        if (c == '"' || c == '\\')
+            buf_printf(out, "\\%c", (char)c);
+        else if (c >= 0x20 && c < 0x7F)
+            buf_putc(out, (char)c);
+        else if (c < 0x10000)
+            buf_printf(out, "\\u%04x", c);
+        else
+            buf_printf(out, "\\u%04x\\u%04x", 0xD7C0 + (c >> 10), 0xDC00 + (c & 0x3FF));
+    }
+    buf_putc(out, '"');
+}
+
+static void put_param(Buf *out, const Param *p) {
+    buf_puts(out, "   {\"name\": ");
+    put_string(out, p->name);
+    buf_puts(out, ", \"type\": \"");
+    for (int i = 0; i < p->type.depth; i++) buf_putc(out, '*');
+    buf_printf(out, "%s\"", elem_signature_name((Elem)p->type.elem));
+    if (p->divisible > 1) buf_printf(out, ", \"divisible\": %d", p->divisible);
+    if (p->is_one) buf_puts(out, ", \"equals\": 1");
+    if (p->is_none) buf_puts(out, ", \"none\": true");
+    buf_putc(out, '}');
+}
+
+/* The value comes as JSON text from lowering, but as any text from a .tir: read and written anew.
+ */
+static bool put_constexpr(Session *s, const Func *f, const ConstexprInfo *c, Buf *out) {
+    json_t *value = json_loads(c->json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    json_decref(value);
+    if (!text) {
+        diag(&s->diags, DIAG_ERROR, f->span, "the value of the constexpr '%s' is not JSON",
+             c->name);
+        return false;
+    }
+    put_string(out, c->name);
+    buf_printf(out, ": %s", text);
+    free(text);
+    return true;
+}
+
+static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
+    buf_puts(out, "  {\"name\": ");
+    put_string(out, f->name);
+    buf_puts(out, ", \"entry\": ");
+    put_string(out, entry);
+    buf_puts(out, ", \"params\": [");
+    for (int i = 0; i < f->nparams; i++) {
+        buf_puts(out, i ? ",\n" : "\n");
+        put_param(out, &f->param[i]);
+    }
+    buf_puts(out, "],\n   \"constexprs\": {");
+    for (int i = 0; i < f->nconstexprs; i++) {
+        if (i) buf_puts(out, ", ");
+        if (!put_constexpr(s, f, &f->constexpr_[i], out)) return false;
+    }
+    buf_printf(out, "},\n   \"num_warps\": %d, \"num_stages\": %d, \"shared\": %lld", f->num_warps,
+               f->num_stages, (long long)(f->shared_bytes > 0 ? f->shared_bytes : 0));
+    buf_puts(out, ", \"cluster\": [1, 1, 1],\n   \"grid\": [");
+    for (int i = 0; i < 3 && f->grid[i]; i++) {
+        if (i) buf_puts(out, ", ");
+        put_string(out, f->grid[i]);
+    }
+    buf_puts(out, "], \"hidden\": []}");
+    return true;
+}
+
+bool manifest_write(const Module *m, const char *target, const char *const *entry, Buf *out) {
+    buf_printf(
+        out, "{\"manifest\": %d, \"tilec\": \"" TILE_VERSION "\", \"target\": ", MANIFEST_VERSION);
+    put_string(out, target);
+    buf_puts(out, ", \"kernels\": [");
+    int i = 0;
+    for (const Func *f = m->funcs; f; f = f->next, i++) {
+        buf_puts(out, i == 0 ? "\n" : ",\n");
+        if (!put_kernel(m->session, f, entry ? entry[i] : f->name, out)) return false;
+    }
+    buf_puts(out, "]}\n");
+    return true;
+}
+
+bool manifest_write_comment(const Module *m, const char *target, const char *const *entry,
+                            Buf *out) {
+    Buf json = buf_new(out->arena);
+    if (!manifest_write(m, target, entry, &json)) return false;
+    buf_puts(out, "// tilec manifest begin\n");
+    for (const char *line = json.data; *line;) {
+        const char *end = strchr(line, '\n');
+        buf_puts(out, "// ");
+        buf_write(out, line, (size_t)(end - line));
+        buf_putc(out, '\n');
+        line = end + 1;
+    }
+    buf_puts(out, "// tilec manifest end\n");
+    return true;
+}
