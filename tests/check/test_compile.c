@@ -1,0 +1,319 @@
+/* test_compile.c: tile_compile as a program uses it: statuses, the manifest, hostile sources, and
+ * many threads at once. */
+#include "tile.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char source[] =
+    "import triton, triton.language as tl\n"
+    "# tile: grid = cdiv(n, BLOCK)\n"
+    "@triton.jit\n"
+    "def twice(x_ptr: '*fp32:16', y_ptr: '*fp32:16', one: 'i32:1', n: 'i32',\n"
+    "          BLOCK: tl.constexpr = 256, NAME: tl.constexpr = 'h\u00e9'):\n"
+    "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+    "    x = tl.load(x_ptr + i, mask=i < n)\n"
+    "    tl.store(y_ptr + i, x + x, mask=i < n)\n";
+
+static const char tir[] = "kernel @k(%x: ptr<f32>, %n: i32) num_warps=4 num_stages=3 {\n"
+                          "  %c: f32 = const value=1.0\n"
+                          "  return\n"
+                          "}\n";
+
+static tile_compile_options from(const char *text, tile_emit emit) {
+    return (tile_compile_options){.source = text, .source_len = strlen(text), .emit = emit};
+}
+
+static const char *diagnostics(const tile_compiled *c) {
+    return tile_compiled_text(c, TILE_PART_DIAGNOSTICS, NULL);
+}
+
+/* Compiles; fails the test unless it succeeds. */
+static tile_compiled *compiled(const tile_compile_options *o) {
+    tile_compiled *c;
+    tile_status st = tile_compile(o, &c);
+    ck_assert_msg(st == TILE_OK, "%s: %s", tile_status_text(st), diagnostics(c));
+    return c;
+}
+
+static void fails(const tile_compile_options *o, tile_status want, const char *why) {
+    tile_compiled *c;
+    tile_status st = tile_compile(o, &c);
+    ck_assert_msg(st == want, "%s: %s", tile_status_text(st), diagnostics(c));
+    ck_assert_msg(strstr(diagnostics(c), why) != NULL, "'%s' is not in: %s", why, diagnostics(c));
+    size_t size = 1;
+    ck_assert_str_eq(tile_compiled_text(c, TILE_PART_OUTPUT, &size), "");
+    ck_assert_uint_eq(size, 0);
+    tile_compiled_free(c);
+}
+
+START_TEST(every_kind_of_output) {
+    static const char *const holds[] = {[TILE_EMIT_PTX] = ".visible .entry twice",
+                                        [TILE_EMIT_LLVM] = "define",
+                                        [TILE_EMIT_LAYOUT] = "@L0",
+                                        [TILE_EMIT_TIR] = "kernel @twice",
+                                        [TILE_EMIT_AST] = "twice",
+                                        [TILE_EMIT_MANIFEST] = "\"manifest\": 1"};
+    for (int emit = TILE_EMIT_PTX; emit <= TILE_EMIT_MANIFEST; emit++) {
+        tile_compile_options o = from(source, (tile_emit)emit);
+        tile_compiled *c = compiled(&o);
+        size_t size;
+        const char *text = tile_compiled_text(c, TILE_PART_OUTPUT, &size);
+        ck_assert_uint_eq(strlen(text), size);
+        ck_assert_msg(strstr(text, holds[emit]) != NULL, "no '%s' in %s", holds[emit], text);
+        tile_compiled_free(c);
+    }
+}
+END_TEST
+
+START_TEST(the_manifest_says_all) {
+    tile_compile_options o = from(source, TILE_EMIT_MANIFEST);
+    tile_compiled *c = compiled(&o);
+    size_t size;
+    const char *text = tile_compiled_text(c, TILE_PART_OUTPUT, &size);
+    for (size_t i = 0; i < size; i++) ck_assert_int_lt((unsigned char)text[i], 0x80);
+    json_t *m = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    ck_assert_ptr_nonnull(m);
+    const char *target, *name, *grid, *x, *x_type, *one, *utf8;
+    int version, divisible, equals, warps, block;
+    ck_assert_int_eq(
+        json_unpack(
+            m, "{s:i,s:s,s:[{s:s,s:[{s:s,s:s,s:i},{},{s:s,s:i},{}!],s:i,s:[s],s:{s:i,s:s}}]}",
+            "manifest", &version, "target", &target, "kernels", "name", &name, "params", "name", &x,
+            "type", &x_type, "divisible", &divisible, "name", &one, "equals", &equals, "num_warps",
+            &warps, "grid", &grid, "constexprs", "BLOCK", &block, "NAME", &utf8),
+        0);
+    ck_assert_int_eq(version, 1);
+    ck_assert_str_eq(target, "sm_80");
+    ck_assert_str_eq(name, "twice");
+    ck_assert_str_eq(x, "x_ptr");
+    ck_assert_str_eq(x_type, "*fp32");
+    ck_assert_int_eq(divisible, 16);
+    ck_assert_str_eq(one, "one");
+    ck_assert_int_eq(equals, 1);
+    ck_assert_int_eq(warps, 4);
+    ck_assert_str_eq(grid, "cdiv(n, BLOCK)");
+    ck_assert_int_eq(block, 256);
+    ck_assert_str_eq(utf8, "h\u00e9");
+    json_decref(m);
+    tile_compiled_free(c);
+}
+END_TEST
+
+/* Names that PTX cannot take are others in the code, and the manifest says which. */
+START_TEST(entries_are_named) {
+    tile_compile_options o = from("import triton, triton.language as tl\n"
+                                  "@triton.jit\n"
+                                  "def na\u00efve(p: '*fp32'):\n"
+                                  "    tl.store(p, 1.0)\n"
+                                  "@triton.jit\n"
+                                  "def _(p: '*fp32'):\n"
+                                  "    tl.store(p, 2.0)\n",
+                                  TILE_EMIT_PTX);
+    tile_compiled *ptx = compiled(&o);
+    const char *text = tile_compiled_text(ptx, TILE_PART_OUTPUT, NULL);
+    o.emit = TILE_EMIT_MANIFEST;
+    tile_compiled *c = compiled(&o);
+    json_t *m = json_loads(tile_compiled_text(c, TILE_PART_OUTPUT, NULL), 0, NULL);
+    const char *name[2], *entry[2];
+    ck_assert_int_eq(json_unpack(m, "{s:[{s:s,s:s},{s:s,s:s}]}", "kernels", "name", &name[0],
+                                 "entry", &entry[0], "name", &name[1], "entry", &entry[1]),
+                     0);
+    ck_assert_str_eq(name[0], "na\u00efve");
+    ck_assert_str_eq(name[1], "_");
+    for (int i = 0; i < 2; i++) {
+        char line[100];
+        snprintf(line, sizeof line, ".entry %s(", entry[i]);
+        ck_assert_ptr_nonnull(strstr(text, line));
+    }
+    json_decref(m);
+    tile_compiled_free(c);
+    tile_compiled_free(ptx);
+}
+END_TEST
+
+START_TEST(options_are_checked) {
+    tile_compile_options o = from(source, TILE_EMIT_PTX);
+    o.target = "sm_99";
+    fails(&o, TILE_INVALID, "unknown target 'sm_99': it is one of sm_80");
+    o = from(source, TILE_EMIT_PTX);
+    o.num_warps = 5;
+    fails(&o, TILE_INVALID, "num_warps is 1, 2, 4");
+    o = from(source, TILE_EMIT_PTX);
+    o.passes = "fold,,cse";
+    fails(&o, TILE_INVALID, "there is no pass ''");
+    o = from(source, TILE_EMIT_PTX);
+    o.dump_after = "licn";
+    fails(&o, TILE_INVALID, "did you mean 'licm'");
+    o = from(source, (tile_emit)77);
+    fails(&o, TILE_INVALID, "no such kind of output");
+    o = from(source, TILE_EMIT_PTX);
+    o.kernel = "thrice";
+    fails(&o, TILE_COMPILE_ERROR, "thrice");
+    o = from(tir, TILE_EMIT_TIR);
+    o.input_is_tir = 1;
+    o.kernel = "q";
+    fails(&o, TILE_COMPILE_ERROR, "there is no kernel 'q'");
+    o.kernel = NULL;
+    o.emit = TILE_EMIT_AST;
+    fails(&o, TILE_INVALID, "no syntax tree");
+}
+END_TEST
+
+START_TEST(sources_are_checked) {
+    tile_compile_options o = {0};
+    fails(&o, TILE_COMPILE_ERROR, "error");
+    o = from("x = 1\ny = '\xff'\n", TILE_EMIT_PTX);
+    fails(&o, TILE_COMPILE_ERROR, "2:6: error: the text is not UTF-8: byte 0xFF");
+    size_t n = (8u << 20) + 1;
+    char *big = malloc(n + 1);
+    memset(big, '\n', n);
+    big[n] = 0;
+    o = from(big, TILE_EMIT_PTX);
+    fails(&o, TILE_COMPILE_ERROR, "larger than 8 MB");
+    free(big);
+    o = from("kernel @k() num_warps=4 num_stages=3 constexpr B=\"{\" {\n  return\n}\n",
+             TILE_EMIT_TIR);
+    o.input_is_tir = 1;
+    fails(&o, TILE_COMPILE_ERROR, "is not JSON");
+}
+END_TEST
+
+START_TEST(tile_ir_comes_out_as_it_went_in) {
+    tile_compile_options o = from(source, TILE_EMIT_TIR);
+    o.line_info = 1;
+    tile_compiled *first = compiled(&o);
+    o = from(tile_compiled_text(first, TILE_PART_OUTPUT, NULL), TILE_EMIT_TIR);
+    o.input_is_tir = 1;
+    tile_compiled *second = compiled(&o);
+    ck_assert_str_eq(o.source, tile_compiled_text(second, TILE_PART_OUTPUT, NULL));
+    ck_assert_ptr_nonnull(strstr(o.source, "def twice")); /* -g: the source is inside */
+    tile_compiled_free(first);
+    tile_compiled_free(second);
+}
+END_TEST
+
+START_TEST(ptx_by_way_of_tile_ir_is_the_same) {
+    tile_compile_options o = from(source, TILE_EMIT_TIR);
+    tile_compiled *ir = compiled(&o);
+    o = from(source, TILE_EMIT_PTX);
+    tile_compiled *direct = compiled(&o);
+    o = from(tile_compiled_text(ir, TILE_PART_OUTPUT, NULL), TILE_EMIT_PTX);
+    o.input_is_tir = 1;
+    tile_compiled *indirect = compiled(&o);
+    ck_assert_str_eq(tile_compiled_text(direct, TILE_PART_OUTPUT, NULL),
+                     tile_compiled_text(indirect, TILE_PART_OUTPUT, NULL));
+    tile_compiled_free(ir);
+    tile_compiled_free(direct);
+    tile_compiled_free(indirect);
+}
+END_TEST
+
+START_TEST(times_and_dumps_come_when_asked_for) {
+    tile_compile_options o = from(source, TILE_EMIT_PTX);
+    tile_compiled *c = compiled(&o);
+    ck_assert_str_eq(tile_compiled_text(c, TILE_PART_TIMES, NULL), "");
+    ck_assert_str_eq(tile_compiled_text(c, TILE_PART_DUMP, NULL), "");
+    tile_compiled_free(c);
+    o.time = 1;
+    o.dump_after = "fold";
+    c = compiled(&o);
+    ck_assert_ptr_nonnull(strstr(tile_compiled_text(c, TILE_PART_TIMES, NULL), "codegen"));
+    ck_assert_ptr_nonnull(strstr(tile_compiled_text(c, TILE_PART_DUMP, NULL), "// after fold"));
+    tile_compiled_free(c);
+}
+END_TEST
+
+/* Cut anywhere, changed anywhere: an error, or a kernel, and never a bug of the compiler. */
+static void hostile(const char *text, int is_tir) {
+    size_t n = strlen(text);
+    char *copy = malloc(n + 1);
+    static const char changes[] = {'(', ':', '%', '\n', '"', '-', '9', (char)0x80};
+    for (size_t i = 0; i < n; i++) {
+        for (int k = -1; k < (int)sizeof changes; k++) {
+            memcpy(copy, text, n + 1);
+            if (k < 0)
+                copy[i] = 0; /* and the length says so */
+            else
+                copy[i] = changes[k];
+            tile_compile_options o = from(copy, TILE_EMIT_LAYOUT);
+            o.input_is_tir = is_tir;
+            o.verify_each = 1;
+            tile_compiled *c;
+            tile_status st = tile_compile(&o, &c);
+            ck_assert_msg(st == TILE_OK || st == TILE_COMPILE_ERROR,
+                          "%s at byte %zu, change %d: %s\n%s", tile_status_text(st), i, k,
+                          diagnostics(c), copy);
+            ck_assert_msg(st == TILE_OK || strstr(diagnostics(c), "error: "), "byte %zu", i);
+            tile_compiled_free(c);
+        }
+    }
+    free(copy);
+}
+
+START_TEST(damaged_sources) {
+    hostile(source, 0);
+}
+END_TEST
+
+START_TEST(damaged_tile_ir) {
+    tile_compile_options o = from(source, TILE_EMIT_TIR);
+    tile_compiled *c = compiled(&o);
+    hostile(strstr(tile_compiled_text(c, TILE_PART_OUTPUT, NULL), "kernel @"), 1);
+    tile_compiled_free(c);
+}
+END_TEST
+
+static void *compile_often(void *out) {
+    for (int i = 0; i < 5; i++) {
+        tile_compile_options o = from(source, TILE_EMIT_PTX);
+        tile_compiled *c;
+        if (tile_compile(&o, &c) != TILE_OK) return NULL;
+        free(*(char **)out);
+        *(char **)out = strdup(tile_compiled_text(c, TILE_PART_OUTPUT, NULL));
+        tile_compiled_free(c);
+    }
+    return out;
+}
+
+START_TEST(threads_compile_at_once) {
+    enum { THREADS = 4 };
+    pthread_t thread[THREADS];
+    char *text[THREADS] = {0};
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, compile_often, &text[i]), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *done;
+        pthread_join(thread[i], &done);
+        ck_assert_ptr_nonnull(done);
+        ck_assert_str_eq(text[i], text[0]);
+    }
+    for (int i = 0; i < THREADS; i++) free(text[i]);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("compile");
+    TCase *t = tcase_create("compile");
+    tcase_set_timeout(t, 300);
+    tcase_add_test(t, every_kind_of_output);
+    tcase_add_test(t, the_manifest_says_all);
+    tcase_add_test(t, entries_are_named);
+    tcase_add_test(t, options_are_checked);
+    tcase_add_test(t, sources_are_checked);
+    tcase_add_test(t, tile_ir_comes_out_as_it_went_in);
+    tcase_add_test(t, ptx_by_way_of_tile_ir_is_the_same);
+    tcase_add_test(t, times_and_dumps_come_when_asked_for);
+    tcase_add_test(t, damaged_sources);
+    tcase_add_test(t, damaged_tile_ir);
+    tcase_add_test(t, threads_compile_at_once);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}

@@ -1,0 +1,149 @@
+#!/bin/bash
+# cli_test.sh: tilec and tilerun on bad command lines and hostile files: the exit code, a message
+# that names the trouble, and nothing left behind. Usage: cli_test.sh BIN-FOLDER
+#
+# What one command line can show is here in one line; kernels with mistakes in them are data files.
+set -u
+bin=$(realpath "$1")
+tree=$(realpath "$(dirname "$0")/..")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+passed=0 failed=0
+export LC_ALL=C
+
+# fails CODE PATTERN COMMAND…: exits with CODE, says PATTERN, and changes nothing in this folder
+fails() {
+    local code=$1 pattern=$2 rc before after
+    shift 2
+    before=$(find . | sort)
+    "$@" >"$TMP_OUT" 2>&1 </dev/null
+    rc=$?
+    after=$(find . | sort)
+    judge "$*" "$rc" "$code" "$pattern" "$before" "$after"
+}
+judge() {
+    local what=$1 rc=$2 code=$3 pattern=$4 before=$5 after=$6 bad=
+    [ "$rc" -eq "$code" ] || bad="exit code $rc, expected $code"
+    grep -qE -- "$pattern" "$TMP_OUT" || bad="$bad; does not say /$pattern/"
+    [ "$before" = "$after" ] || bad="$bad; left behind: $(comm -13 <(echo "$before") <(echo "$after"))"
+    if [ -z "$bad" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'cli: %s\n    %s\n' "$what" "$bad"
+        head -5 "$TMP_OUT" | sed 's/^/    | /'
+    fi
+}
+# works COMMAND…: exits with 0
+works() {
+    if "$@" >"$TMP_OUT" 2>&1 </dev/null; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'cli: %s\n    exit code %d\n' "$*" $?
+        head -5 "$TMP_OUT" | sed 's/^/    | /'
+    fi
+}
+TMP_OUT=$(mktemp)
+trap 'rm -rf "$work" "$TMP_OUT"' EXIT
+tilec=$bin/tilec
+tilerun=$bin/tilerun
+cp "$tree/examples/copy.tl" good.tl
+cp "$tree/examples/vector_add.tl" other.tl
+
+# ---- the command line ----
+fails 2 'no input file' "$tilec"
+fails 2 'unknown option --emitt; did you mean --emit\?' "$tilec" --emitt=ptx good.tl
+fails 2 'unknown option -x' "$tilec" -x good.tl
+fails 2 '--emit needs a value' "$tilec" good.tl --emit
+fails 2 "--emit is .*, not 'ptxx'" "$tilec" --emit=ptxx good.tl
+fails 2 '--time takes no value' "$tilec" --time=yes good.tl
+fails 2 '--num-warps takes a whole number' "$tilec" --num-warps=four good.tl
+fails 2 'num_warps is 1, 2, 4' "$tilec" --num-warps=3 good.tl
+fails 2 '-O is -O0 or -O1' "$tilec" -O3 good.tl
+fails 2 '-W is -Werror' "$tilec" -Wall good.tl
+fails 2 '--color is auto, always or never' "$tilec" --color=blue good.tl
+fails 2 "--verify takes 'each'" "$tilec" --verify=all good.tl
+fails 2 '-D takes NAME=VALUE' "$tilec" -D BLOCK good.tl
+fails 2 'unknown target .sm_81.: it is one of sm_80' "$tilec" --target=sm_81 good.tl
+fails 2 "there is no pass 'foldd'; did you mean 'fold'" "$tilec" --passes=foldd --emit=tir good.tl
+fails 2 "ends in .tl, .py or .tir, not 'good.txt'" "$tilec" good.txt
+fails 2 '-o takes one input' "$tilec" good.tl other.tl -o x.ptx
+fails 2 "two inputs would both be written to 'good.ptx'" "$tilec" good.tl ./good.tl
+fails 2 'Its suffix does not say' "$tilec" good.tl -o x.foo
+fails 2 'standard input is named twice' "$tilec" - -
+works "$tilec" --help
+works "$tilec" --version
+works "$tilec" -o - -- good.tl
+
+# ---- files ----
+fails 3 "cannot read 'missing.tl': No such file" "$tilec" missing.tl
+mkdir folder.tl
+fails 3 "cannot read 'folder.tl': Is a directory" "$tilec" folder.tl
+fails 3 "cannot write 'nowhere/x.ptx': No such file" "$tilec" good.tl -o nowhere/x.ptx
+fails 3 "cannot write 'folder.tl': Is a directory" "$tilec" good.tl --emit=ptx -o folder.tl
+fails 3 'No space left' "$tilec" good.tl -o /dev/full
+fails 3 'No space left' sh -c "exec '$tilec' good.tl -o - >/dev/full"
+fails 3 'cannot write standard output' sh -c "exec '$tilec' --help >/dev/full"
+fails 3 'File too large' bash -c "ulimit -f 1; exec '$tilec' good.tl -o x.ptx"
+fails 1 'larger than 8 MB' sh -c "head -c 50000000 /dev/zero | '$tilec' -"
+head -c 50000000 /dev/zero >huge.tl
+fails 1 'larger than 8 MB' "$tilec" huge.tl
+rm huge.tl
+: >empty.tl
+fails 1 'empty.tl.*error' "$tilec" empty.tl
+printf 'x = "\377"\n' >latin.tl
+fails 1 'latin.tl:1:6: error: .*UTF-8' "$tilec" latin.tl
+printf 'x = 1\000\n' >nul.tl
+fails 1 'nul.tl.*error' "$tilec" nul.tl
+printf 'kernel @k() {\n' >cut.tir
+fails 1 'cut.tir:.*error' "$tilec" cut.tir
+fails 2 'would replace the input' "$tilec" cut.tir --emit=tir
+fails 1 'cut.tir.*error' "$tilec" good.tl cut.tir # good.ptx must not be written either
+
+# A file system that fills up after the first page of the output, where one may be mounted.
+mkdir small
+cat >full.sh <<INNER
+mount -t tmpfs -o size=64k none small 2>/dev/null || exit 99
+head -c 1000000 /dev/zero >small/filler 2>/dev/null
+truncate -s -4096 small/filler
+'$tilec' '$tree/examples/matmul.tl' -o small/x.ptx
+rc=\$?
+[ "\$(ls -A small)" = filler ] || echo LEFT BEHIND: "\$(ls -A small)"
+exit \$rc
+INNER
+if unshare -m sh -c 'mount -t tmpfs none small' 2>/dev/null; then
+    fails 3 "cannot write 'small/x.ptx': No space left" unshare -m sh full.sh
+    works sh -c '! unshare -m sh full.sh 2>&1 | grep "LEFT BEHIND"'
+fi
+rm -r small full.sh
+
+# ---- outputs ----
+works "$tilec" good.tl
+works test -s good.ptx
+works "$tilec" good.tl other.tl --emit=tir
+works test -s good.tir -a -s other.tir
+works "$tilec" good.tir -o again.ptx
+works "$tilec" good.tl -o x.json
+works grep -q '"manifest": 1' x.json
+works sh -c "'$tilec' - < good.tl | grep -q 'visible .entry'"
+works sh -c "'$tilec' --emit=ptx good.tl -o first && '$tilec' --emit=ptx good.tl -o second && cmp first second"
+works sh -c "mkdir sub && cp good.tl sub && cd sub && '$tilec' ../sub/good.tl -g -o g1.ptx && '$tilec' '$work/good.tl' -g -o g2.ptx && cmp g1.ptx g2.ptx"
+ln -s target.ptx link.ptx
+: >target.ptx
+chmod 640 target.ptx
+works "$tilec" good.tl -o link.ptx
+works test -L link.ptx -a -s target.ptx
+works sh -c '[ "$(stat -c %a target.ptx)" = 640 ]'
+works sh -c "umask 027; '$tilec' good.tl -o masked.ptx; [ \"\$(stat -c %a masked.ptx)\" = 640 ]"
+works "$tilec" good.tl -o /dev/null
+works sh -c "'$tilec' good.tl -o - | cmp - good.ptx"
+
+# ---- tilerun ----
+fails 2 'unknown option' "$tilerun" --no-such-option good.tl
+fails 3 "missing.tl" "$tilerun" missing.tl
+works "$tilerun" --help
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,74 @@
+#!/bin/bash
+# tests/gpu.sh [STAGE [OUT]]: everything that needs a GPU, in one go of some minutes, from what
+# scripts/stage collected (default: stage). One log and the benches' CSV files go to OUT (default: the
+# working directory); a line for each step comes last. Exit code 5 when a step failed.
+set -u
+stage=$(realpath "${1:-stage}")
+out=$(realpath "${2:-.}")
+cd "$stage" || exit 2
+log=$out/gpu.log
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+table=$work/table
+: >"$table"
+: >"$log"
+status=0
+
+# step SECONDS NAME COMMAND…: its last line, and the whole in the log
+step() {
+    local limit=$1 name=$2 rc verdict started=$SECONDS
+    shift 2
+    printf '\n==== %s: %s\n' "$name" "$*" >>"$log"
+    timeout "$limit" "$@" >"$work/step" 2>&1
+    rc=$?
+    cat "$work/step" >>"$log"
+    case $rc in
+    0) verdict=ok ;;
+    77) verdict=skipped ;;
+    124) verdict="TIME OVER" status=5 ;;
+    *) verdict="FAILED ($rc)" status=5 ;;
+    esac
+    printf '%-34s %-12s %4ds  %s\n' "$name" "$verdict" $((SECONDS - started)) \
+        "$(grep -v '^ *$' "$work/step" | tail -1)" | tee -a "$table"
+    [ "$verdict" = ok ] || [ "$verdict" = skipped ] || grep -v '^ *$' "$work/step" | head -40
+}
+
+# sanitize TOOL COMMAND…
+sanitize() {
+    local tool=$1
+    shift
+    command -v compute-sanitizer >/dev/null || return 77
+    compute-sanitizer --tool "$tool" --error-exitcode 9 "$@"
+}
+export -f sanitize
+
+k=bin/tile-kernels
+step 60 "kernels, CPU device" $k --device=cpu --size=small
+for target in sm_80 sm_90a; do
+    step 240 "kernels, code for $target" $k --device=cuda --target=$target --size=full
+    step 120 "CPU and GPU agree, $target" $k --device=cuda --target=$target --diff
+done
+step 60 "example rgb2grey" examples/rgb2grey --device=cuda examples/rgb2grey.tl examples/photo.png \
+    "$work/grey.png"
+step 60 "example matmul" examples/matmul --device=cuda examples/matmul.tl 1024 1024 1024
+step 60 "example matmul, odd sizes" examples/matmul --device=cuda examples/matmul.tl 1000 777 333
+for tool in memcheck racecheck synccheck; do
+    step 60 "$tool matmul" bash -c "sanitize $tool examples/matmul --device=cuda examples/matmul.tl \
+        257 100 65"
+    step 60 "$tool rgb2grey" bash -c "sanitize $tool examples/rgb2grey --device=cuda \
+        examples/rgb2grey.tl examples/photo.png $work/grey.png"
+    for name in dot shapes reduce masks; do
+        step 60 "$tool $name" bash -c "sanitize $tool $k --device=cuda --size=tiny --kernel=$name"
+    done
+done
+for target in sm_80 native; do
+    step 120 "bandwidth, $target" bench/bandwidth --target=$target --out="$out/bandwidth-$target.csv"
+done
+step 90 "matmul bench" bench/matmul --target=native --out="$out/matmul.csv"
+
+echo
+grep -A8 '^best, ' "$log"
+cat "$table" >>"$log"
+echo
+cat "$table"
+exit $status

@@ -1,0 +1,43 @@
+#!/bin/bash
+# header_test.sh: include/tile.h is clean C11 and C++, alone and twice; the example in its opening
+# comment compiles and links with the runtime only. Usage: header_test.sh BUILD-FOLDER
+set -u
+build=$(realpath "$1")
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# ok NAME COMMAND…
+ok() {
+    local name=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "header: $name:"
+        cat "$work/log"
+    fi
+}
+
+printf '#include "tile.h"\n#include "tile.h"\nint main(void) { return TILE_OK; }\n' >"$work/h.c"
+cp "$work/h.c" "$work/h.cc"
+ok 'C11' gcc -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror -Iinclude -c "$work/h.c" -o "$work/h.o"
+ok 'C++' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude -c "$work/h.cc" -o "$work/h.o"
+
+# The lines of the comment that are indented by four spaces are the example.
+awk '/\*\// { exit } /^ \*     / { sub(/^ \*     /, ""); print }' include/tile.h >"$work/example.c"
+ok 'example is there' grep -q 'int main' "$work/example.c"
+ok 'example compiles and links' gcc -std=c11 -Wall -Wextra -Werror -Iinclude "$work/example.c" \
+    "$build/lib/libtile_runtime.a" -ljansson -ldl -lm -lpthread -o "$work/example"
+ok 'the runtime needs no LLVM' sh -c "! ldd '$work/example' | grep -iE 'llvm|stdc'"
+
+# Every function of the header is defined in a library.
+nm -g --defined-only "$build"/lib/libtile_*.a | awk '{print $3}' | sort -u >"$work/defined"
+grep -oE '\btile_[a-z_]+\(' include/tile.h | tr -d '(' | sort -u |
+    grep -vxE 'tile_(int|float|pointer|i32|i64|f32|none)' >"$work/declared"
+ok 'every function is defined' sh -c "missing=\$(comm -13 '$work/defined' '$work/declared'); echo \"\$missing\"; [ -z \"\$missing\" ]"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

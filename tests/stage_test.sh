@@ -1,0 +1,42 @@
+#!/bin/bash
+# stage_test.sh: what scripts/stage collects is small enough, needs nothing but glibc (scripts/stage
+# itself fails otherwise), shows nothing but tile.h, and works the same elsewhere.
+# Usage: stage_test.sh BUILD-FOLDER (of the release preset, to compare with)
+set -u
+build=$(realpath "$1")
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+ok() {
+    local name=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "stage: $name:"
+        tail -15 "$work/log"
+    fi
+}
+
+ok 'scripts/stage' scripts/stage "$work/stage"
+exported() {
+    nm -D --defined-only "$work/stage/lib/$1" | awk '{ print $3 }' | grep -vE "$2" | grep . && return 1
+    return 0
+}
+ok 'the compiler shows only its part of tile.h' exported libtile_compiler.so '^tile_compile'
+ok 'the runtime shows only its part of tile.h' exported libtile_runtime.so '^tile_'
+mv "$work/stage" "$work/moved" # nothing may depend on where it was made
+for source in examples/*.tl; do
+    name=$(basename "$source" .tl)
+    ok "$name compiles" "$work/moved/bin/tilec" -Wno-perf "$source" -o "$work/$name.ptx"
+    "$build/bin/tilec" -Wno-perf "$source" -o "$work/expected.ptx"
+    ok "$name compiles the same" cmp "$work/$name.ptx" "$work/expected.ptx"
+done
+ok 'an example runs' "$work/moved/examples/matmul" --device=cpu examples/matmul.tl 32 32 32
+ok 'data files' "$work/moved/bin/tile-test" --tools="$work/moved/tests/tools" "$work/moved/tests"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,415 @@
+/* tilec.c: the compiler's command line: files of kernels in, one output file for each.
+ *
+ * Everything is compiled first, then everything is written beside its place, then everything is
+ * renamed into place: when anything fails no output is left, not even of the inputs that were fine.
+ * What it does beyond files and options is tile_compile's. */
+#include "base/file.h"
+#include "tile.h"
+#include "tools/options.h"
+
+#include <ctype.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum ExitCode { EXIT_DONE, EXIT_SOURCE, EXIT_USAGE, EXIT_FILES, EXIT_BUG };
+enum { INPUT_LIMIT_MB = 8 };
+
+typedef enum OptionId {
+    OPT_OUTPUT = 1,
+    OPT_EMIT,
+    OPT_KERNEL,
+    OPT_SIGNATURE,
+    OPT_DEFINE,
+    OPT_CONFIG,
+    OPT_TARGET,
+    OPT_WARPS,
+    OPT_STAGES,
+    OPT_LEVEL,
+    OPT_LINES,
+    OPT_PASSES,
+    OPT_DUMP,
+    OPT_VERIFY,
+    OPT_TIME,
+    OPT_WARNING,
+    OPT_COLOR,
+    OPT_HELP,
+    OPT_VERSION
+} OptionId;
+
+static const OptionRow rows[] = {
+    {NULL, 0, NULL, "Output:", 0},
+    {NULL, 'o', "FILE", "where to write; the suffix chooses the kind; - is standard output",
+     OPT_OUTPUT},
+    {"emit", 0, "KIND", "ast, tir, layout, llvm, ptx or manifest; wins over the suffix", OPT_EMIT},
+    {NULL, 0, NULL, "What to compile:", 0},
+    {"kernel", 0, "NAME", "this kernel alone; default: the jit functions that no other calls",
+     OPT_KERNEL},
+    {"signature", 's', "TYPES",
+     "types of the parameters: 'a_ptr=*fp16:16,M=i32,bias=None',\n"
+     "or in their order: '*fp32:16, i32, 1024'",
+     OPT_SIGNATURE},
+    {NULL, 'D', "NAME=VALUE", "a constexpr: a number, True, False, None, a dtype, else a string",
+     OPT_DEFINE},
+    {"config", 0, "N", "which autotune config, from 0", OPT_CONFIG},
+    {"target", 0, "GPU",
+     "sm_80 (default; runs on every later GPU), sm_86, sm_89, sm_90a,\n"
+     "or native: the GPU of this machine",
+     OPT_TARGET},
+    {"num-warps", 0, "N", "threads of a program, in warps of 32: 1, 2, 4 … 32", OPT_WARPS},
+    {"num-stages", 0, "N", "depth of the software pipeline", OPT_STAGES},
+    {NULL, 'O', "LEVEL", "0: only the passes that code generation needs; 1: all (default)",
+     OPT_LEVEL},
+    {NULL, 'g', NULL, "source lines in the output, for profilers and debuggers", OPT_LINES},
+    {NULL, 0, NULL, "Looking inside:", 0},
+    {"passes", 0, "LIST", "these passes, in this order, instead of the pipeline", OPT_PASSES},
+    {"dump-after", 0, "PASS", "print the tile IR after this pass, or after all", OPT_DUMP},
+    {"verify", 0, "each", "check the tile IR after every pass", OPT_VERIFY},
+    {"time", 0, NULL, "print how long each phase and pass took", OPT_TIME},
+    {NULL, 0, NULL, "Messages:", 0},
+    {NULL, 'W', "WHAT", "error: warnings are errors; no-perf, no-warnings: leave them out",
+     OPT_WARNING},
+    {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
+    {"help", 'h', NULL, "print this", OPT_HELP},
+    {"version", 0, NULL, "print the version", OPT_VERSION},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static const struct Kind {
+    const char *name, *suffix;
+    tile_emit emit;
+} kinds[] = {
+    {"ptx", ".ptx", TILE_EMIT_PTX},
+    {"llvm", ".ll", TILE_EMIT_LLVM},
+    {"layout", ".layout.tir", TILE_EMIT_LAYOUT},
+    {"tir", ".tir", TILE_EMIT_TIR},
+    {"ast", ".ast", TILE_EMIT_AST},
+    {"manifest", ".json", TILE_EMIT_MANIFEST},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const struct PassRow {
+    const char *name, *doc;
+} pass_rows[] = {
+#define PASS(name, level, doc) {#name, doc},
+#include "passes/passes.def"
+#undef PASS
+};
+
+typedef struct Input {
+    const char *path;
+    char *text;
+    char *output; /* where to; "-": standard output */
+    tile_compiled *compiled;
+    FileDraft draft;
+} Input;
+
+typedef struct Command {
+    tile_compile_options o;
+    const char **defines;
+    Input *input;
+    int ninputs;
+    const char *output;      /* -o */
+    const struct Kind *kind; /* NULL: not chosen yet */
+    bool native;
+    char native_target[32];
+    int worst; /* exit code so far */
+} Command;
+
+static void complain(Command *c, int code, const char *text) {
+    if (text) fprintf(stderr, "tilec: error: %s\n", text);
+    if (code > c->worst) c->worst = code;
+}
+
+static int usage(const char *before, const char *text, const char *after) {
+    fprintf(stderr, "tilec: error: %s%s%s\nTry 'tilec --help'.\n", before, text, after);
+    return EXIT_USAGE;
+}
+
+static int print_help(void) {
+    printf(
+        "tilec compiles Triton-language kernels ahead of time.\n\n"
+        "Usage: tilec [options] FILE…\n\n"
+        "FILE is a .tl, .py or .tir file, or - for standard input. Without -o the output goes to\n"
+        "the working directory under the input's name: matmul.tl becomes matmul.ptx.\n\n");
+    option_print_help(stdout, rows, ROWS);
+    printf("\nPasses, in the pipeline's order:\n");
+    for (size_t i = 0; i < sizeof pass_rows / sizeof *pass_rows; i++)
+        printf("  %-22s  %s\n", pass_rows[i].name, pass_rows[i].doc);
+    printf("\nExit codes: 0 done; 1 the source cannot be compiled as asked; 2 the command line is\n"
+           "wrong; 3 a file cannot be read or written; 4 a bug in tilec.\n");
+    return EXIT_DONE;
+}
+
+static const struct Kind *kind_named(const char *name) {
+    for (int i = 0; i < KINDS; i++)
+        if (strcmp(kinds[i].name, name) == 0) return &kinds[i];
+    return NULL;
+}
+
+static bool ends_in(const char *s, const char *suffix) {
+    size_t n = strlen(s), k = strlen(suffix);
+    return n > k && strcmp(s + n - k, suffix) == 0;
+}
+
+/* ---- the command line ---- */
+
+static bool is_define(const char *s) {
+    const char *p = s;
+    while (isalnum((unsigned char)*p) || *p == '_') p++;
+    return p > s && !isdigit((unsigned char)*s) && *p == '=';
+}
+
+static int number_option(const char *name, const char *text, long least, int *out) {
+    long v;
+    if (option_number(text, least, 1000000, &v))
+        return usage(name, " takes a whole number, not ", text);
+    *out = (int)v;
+    return EXIT_DONE;
+}
+
+static int color_option(Command *c, const char *when) {
+    const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
+    if (strcmp(when, "always") == 0)
+        c->o.color = 1;
+    else if (strcmp(when, "never") == 0)
+        c->o.color = 0;
+    else if (strcmp(when, "auto") == 0)
+        c->o.color = isatty(STDERR_FILENO) && !(none && *none) && term && strcmp(term, "dumb") != 0;
+    else
+        return usage("--color is auto, always or never, not ", when, "");
+    return EXIT_DONE;
+}
+
+static int take_option(Command *c, int id, const char *v) {
+    switch ((OptionId)id) {
+    case OPT_OUTPUT: c->output = v; break;
+    case OPT_EMIT:
+        c->kind = kind_named(v);
+        if (!c->kind)
+            return usage("--emit is ast, tir, layout, llvm, ptx or manifest, not '", v, "'");
+        break;
+    case OPT_KERNEL: c->o.kernel = v; break;
+    case OPT_SIGNATURE: c->o.signature = v; break;
+    case OPT_DEFINE:
+        if (!is_define(v)) return usage("-D takes NAME=VALUE, not '", v, "'");
+        c->defines[c->o.ndefines++] = v;
+        break;
+    case OPT_CONFIG: return number_option("--config", v, 0, &c->o.config);
+    case OPT_TARGET:
+        c->native = strcmp(v, "native") == 0;
+        c->o.target = v;
+        break;
+    case OPT_WARPS: return number_option("--num-warps", v, 1, &c->o.num_warps);
+    case OPT_STAGES: return number_option("--num-stages", v, 1, &c->o.num_stages);
+    case OPT_LEVEL:
+        if (strcmp(v, "0") && strcmp(v, "1")) return usage("-O is -O0 or -O1, not -O", v, "");
+        c->o.no_optimize = *v == '0';
+        break;
+    case OPT_LINES: c->o.line_info = 1; break;
+    case OPT_PASSES: c->o.passes = v; break;
+    case OPT_DUMP: c->o.dump_after = v; break;
+    case OPT_VERIFY:
+        if (strcmp(v, "each")) return usage("--verify takes 'each', not '", v, "'");
+        c->o.verify_each = 1;
+        break;
+    case OPT_TIME: c->o.time = 1; break;
+    case OPT_WARNING:
+        if (strcmp(v, "error") == 0)
+            c->o.warnings_are_errors = 1;
+        else if (strcmp(v, "no-perf") == 0)
+            c->o.no_perf_notes = 1;
+        else if (strcmp(v, "no-warnings") == 0)
+            c->o.no_warnings = 1;
+        else
+            return usage("-W is -Werror, -Wno-perf or -Wno-warnings, not -W", v, "");
+        break;
+    case OPT_COLOR: return color_option(c, v);
+    case OPT_HELP:
+    case OPT_VERSION: break; /* handled where options are read: they end the program */
+    }
+    return EXIT_DONE;
+}
+
+/* What an output by this name holds; NULL when the name does not tell. */
+static const struct Kind *kind_of_output(const char *path) {
+    for (int i = 0; i < KINDS; i++)
+        if (ends_in(path, kinds[i].suffix)) return &kinds[i];
+    bool named = strchr(file_base_name(path), '.') != NULL;
+    return named ? NULL : &kinds[0]; /* -, /dev/null and the like */
+}
+
+static char *default_output(const char *input, const char *suffix) {
+    const char *base = file_base_name(input), *dot = strrchr(base, '.');
+    size_t n = dot ? (size_t)(dot - base) : strlen(base), size = n + strlen(suffix) + 1;
+    char *out = malloc(size);
+    if (out) snprintf(out, size, "%.*s%s", (int)n, base, suffix);
+    return out;
+}
+
+/* Decides where each output goes, and refuses what would destroy something. */
+static int plan_outputs(Command *c) {
+    if (c->output && c->ninputs > 1) return usage("-o takes one input; there are several", "", "");
+    if (!c->kind) c->kind = c->output ? kind_of_output(c->output) : &kinds[0];
+    if (!c->kind)
+        return usage("what to write into '", c->output, "'? Its suffix does not say: use --emit");
+    c->o.emit = c->kind->emit;
+    for (int i = 0; i < c->ninputs; i++) {
+        Input *in = &c->input[i];
+        bool piped = strcmp(in->path, "-") == 0;
+        const char *fixed = c->output ? c->output : piped ? "-" : NULL;
+        in->output = fixed ? strdup(fixed) : default_output(in->path, c->kind->suffix);
+        if (!in->output) {
+            complain(c, EXIT_SOURCE, "out of memory");
+            return EXIT_SOURCE;
+        }
+        for (int k = 0; k < c->ninputs; k++)
+            if (file_same(in->output, c->input[k].path) && file_regular(in->output))
+                return usage("the output would replace the input '", c->input[k].path,
+                             "': name another with -o");
+        for (int k = 0; k < i; k++)
+            if (strcmp(in->output, c->input[k].output) == 0)
+                return usage("two inputs would both be written to '", in->output, "'");
+    }
+    return EXIT_DONE;
+}
+
+static int read_command(Command *c, int argc, char **argv) {
+    OptionParser p = option_parser(rows, ROWS, argc, argv);
+    color_option(c, "auto");
+    for (int id; (id = option_next(&p)) != OPTION_END;) {
+        int code = EXIT_DONE;
+        if (id == OPTION_ERROR) return usage(p.error, "", "");
+        if (id == OPTION_POSITIONAL)
+            c->input[c->ninputs++].path = p.value;
+        else
+            code = take_option(c, id, p.value);
+        if (code) return code;
+    }
+    if (c->ninputs == 0) return usage("no input file", "", "");
+    for (int i = 0, piped = 0; i < c->ninputs; i++) {
+        const char *path = c->input[i].path;
+        bool standard = strcmp(path, "-") == 0;
+        if (!standard && !ends_in(path, ".tl") && !ends_in(path, ".py") && !ends_in(path, ".tir"))
+            return usage("the name of an input ends in .tl, .py or .tir, not '", path, "'");
+        if (standard && piped++) return usage("standard input is named twice", "", "");
+    }
+    return plan_outputs(c);
+}
+
+/* ---- the work ---- */
+
+/* The target of the GPU that is there. */
+static bool find_native(Command *c) {
+    tile_context *ctx = NULL;
+    tile_status st = tile_context_create("cuda", &ctx);
+    if (st == TILE_OK)
+        snprintf(c->native_target, sizeof c->native_target, "%s", tile_context_target(ctx));
+    else
+        fprintf(stderr, "tilec: error: --target=native: %s: %s\n", tile_status_text(st),
+                ctx ? tile_error(ctx) : "");
+    tile_context_destroy(ctx);
+    c->o.target = c->native_target;
+    if (st != TILE_OK) complain(c, EXIT_SOURCE, NULL);
+    return st == TILE_OK;
+}
+
+/* Python starts neither with a `//` comment nor with this word and sign. */
+static bool looks_like_tir(const char *text) {
+    text += strspn(text, " \t\r\n");
+    return strncmp(text, "//", 2) == 0 || strncmp(text, "kernel @", 8) == 0 ||
+           strncmp(text, "source \"", 8) == 0;
+}
+
+static int exit_code_of(tile_status st) {
+    switch (st) {
+    case TILE_OK: return EXIT_DONE;
+    case TILE_INVALID: return EXIT_USAGE;
+    case TILE_INTERNAL: return EXIT_BUG;
+    default: return EXIT_SOURCE;
+    }
+}
+
+static void compile_input(Command *c, Input *in) {
+    FileError error;
+    size_t len = 0;
+    if (!file_read(in->path, (size_t)INPUT_LIMIT_MB << 20, &in->text, &len, &error)) {
+        complain(c, error.too_large ? EXIT_SOURCE : EXIT_FILES, error.text);
+        return;
+    }
+    bool piped = strcmp(in->path, "-") == 0;
+    tile_compile_options o = c->o;
+    o.source = in->text;
+    o.source_len = len;
+    o.file_name = piped ? "<stdin>" : in->path;
+    o.input_is_tir = piped ? looks_like_tir(in->text) : ends_in(in->path, ".tir");
+    tile_status st = tile_compile(&o, &in->compiled);
+    if (st == TILE_NO_MEMORY) complain(c, EXIT_SOURCE, "the compilation needs too much memory");
+    const tile_part shown[] = {TILE_PART_DUMP, TILE_PART_DIAGNOSTICS, TILE_PART_TIMES};
+    for (int i = 0; i < 3; i++) fputs(tile_compiled_text(in->compiled, shown[i], NULL), stderr);
+    complain(c, exit_code_of(st), NULL);
+}
+
+static bool write_standard_output(const char *text, size_t len, FileError *error) {
+    return file_write_fd(STDOUT_FILENO, "standard output", text, len, error);
+}
+
+static void write_outputs(Command *c) {
+    FileError error;
+    for (int i = 0; i < c->ninputs && !c->worst; i++) {
+        Input *in = &c->input[i];
+        size_t len;
+        const char *text = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
+        if (strcmp(in->output, "-") && !file_draft(&in->draft, in->output, text, len, &error))
+            complain(c, EXIT_FILES, error.text);
+    }
+    for (int i = 0; i < c->ninputs && !c->worst; i++) {
+        Input *in = &c->input[i];
+        size_t len;
+        const char *text = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
+        bool ok = strcmp(in->output, "-") ? file_commit(&in->draft, &error)
+                                          : write_standard_output(text, len, &error);
+        if (!ok) complain(c, EXIT_FILES, error.text);
+    }
+}
+
+static int run(Command *c, int argc, char **argv) {
+    OptionParser p = option_parser(rows, ROWS, argc, argv);
+    for (int id; (id = option_next(&p)) != OPTION_END && id != OPTION_ERROR;) {
+        if (id == OPT_HELP) return print_help();
+        if (id == OPT_VERSION) return printf("tilec %s\n", tile_version()) < 0 ? EXIT_FILES : 0;
+    }
+    int code = read_command(c, argc, argv);
+    if (code) return code;
+    if (c->native && !find_native(c)) return c->worst;
+    for (int i = 0; i < c->ninputs; i++) compile_input(c, &c->input[i]);
+    write_outputs(c);
+    return c->worst;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write(), to be cleaned up after */
+    Command c = {.defines = calloc((size_t)argc + 1, sizeof *c.defines),
+                 .input = calloc((size_t)argc + 1, sizeof *c.input)};
+    int code = EXIT_SOURCE;
+    if (c.defines && c.input) {
+        c.o.defines = c.defines;
+        code = run(&c, argc, argv);
+    }
+    for (int i = 0; c.input && i <= argc; i++) {
+        Input *in = &c.input[i];
+        if (in->draft.path) file_discard(&in->draft);
+        tile_compiled_free(in->compiled);
+        free(in->output);
+        free(in->text);
+    }
+    free(c.input);
+    free(c.defines);
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "tilec: error: cannot write standard output\n");
+        if (code == EXIT_DONE) code = EXIT_FILES;
+    }
+    return code;
+}
