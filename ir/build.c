@@ -289,6 +289,10 @@ void ir_set_attr(Session *s, Op *op, AttrId id, int64_t v) {
     attr_slot(s, op, id)->i = v;
 }
 
+void ir_set_text(Session *s, Op *op, AttrId id, const char *text) {
+    attr_slot(s, op, id)->text = text;
+}
+
 void ir_set_dims(Session *s, Op *op, AttrId id, const int *dims, int n) {
     Attr *a = attr_slot(s, op, id);
     a->ndims = (uint8_t)n;

@@ -47,7 +47,7 @@ typedef enum AttrId {
 #undef ATTR
     ATTRS
 } AttrId;
-typedef enum AttrKind { ATTR_INT, ATTR_BITS, ATTR_WORD, ATTR_DIMS } AttrKind;
+typedef enum AttrKind { ATTR_INT, ATTR_BITS, ATTR_WORD, ATTR_DIMS, ATTR_TEXT } AttrKind;
 
 typedef struct OpInfo {
     const char *text, *operands, *attrs;
@@ -67,10 +67,31 @@ typedef enum Pred { PRED_EQ, PRED_NE, PRED_LT, PRED_LE, PRED_GT, PRED_GE } Pred;
 typedef enum MathFunc {
 #define MATH(id, text, doc) MATH_##id,
 #include "ir/math.def"
-#undef MATH
     MATHS
 } MathFunc;
-typedef enum Precision { PRECISION_TF32, PRECISION_TF32X3, PRECISION_IEEE } Precision;
+typedef enum MathFunc2 {
+#define MATH2(id, text, doc) MATH2_##id,
+#include "ir/math.def"
+    MATH2S
+} MathFunc2;
+typedef enum Rmw {
+    RMW_ADD, /* floats too */
+    RMW_MAX,
+    RMW_MIN,
+    RMW_AND,
+    RMW_OR,
+    RMW_XOR,
+    RMW_XCHG
+} Rmw;
+typedef enum Sem { SEM_ACQ_REL, SEM_RELAXED, SEM_ACQUIRE, SEM_RELEASE } Sem;
+typedef enum MemScope { SCOPE_GPU, SCOPE_CTA, SCOPE_SYS } MemScope;
+typedef enum Precision {
+    PRECISION_TF32,
+    PRECISION_TF32X3,
+    PRECISION_IEEE,
+    PRECISION_BF16X3,
+    PRECISION_BF16X6
+} Precision;
 typedef enum CacheMod {
     CACHE_NONE,
     CACHE_CA,
@@ -108,6 +129,7 @@ typedef struct Attr {
     int64_t i;                   /* INT, WORD, BITS */
     uint8_t dims[TILE_MAX_RANK]; /* DIMS */
     uint8_t ndims;
+    const char *text; /* TEXT; NUL-terminated */
 } Attr;
 
 struct Block {
@@ -198,6 +220,7 @@ Value *ir_const_int(Builder *b, Type t,
 Value *ir_const_float(Builder *b, Type t, double v); /* t float; rounded to nearest even */
 Value *ir_cmp(Builder *b, Pred p, Value *x, Value *y);
 void ir_set_attr(Session *s, Op *op, AttrId id, int64_t v);
+void ir_set_text(Session *s, Op *op, AttrId id, const char *text); /* kept by pointer */
 void ir_set_dims(Session *s, Op *op, AttrId id, const int *dims, int n);
 const Attr *ir_attr(const Op *op, AttrId id); /* NULL when absent */
 int64_t ir_attr_int(const Op *op, AttrId id, int64_t absent);

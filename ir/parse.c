@@ -163,7 +163,7 @@ static double parse_float(Parser *p) {
 
 static int64_t parse_bits(Parser *p, Type t) {
     if (!type_is_float(t)) {
-        int64_t v = want_int(p);
+        int64_t v = !t.depth && t.elem == EL_U64 ? want_uint(p) : want_int(p);
         if (!type_is_pointer(t) && elem_wrap((Elem)t.elem, v) != v)
             token_fail(p, "%lld does not fit %s", (long long)v, elem_info[t.elem].text);
         return v;
@@ -174,11 +174,13 @@ static int64_t parse_bits(Parser *p, Type t) {
         char digits[32] = {0};
         if (p->tok == T_NUMBER && p->len < sizeof digits) memcpy(digits, p->text, p->len);
         char *end;
-        int64_t bits = (int64_t)strtoull(digits, &end, 16);
-        if (!digits[0] || *end) token_fail(p, "expected the bits of a NaN");
+        uint64_t bits = strtoull(digits, &end, 16);
+        bool fits = bits >> (type_elem_bits(t) - 1) <= 1;
+        if (!digits[0] || *end || !fits || !isnan(elem_to_double((Elem)t.elem, bits)))
+            token_fail(p, "expected the bits of a NaN");
         token_next(p);
         want_punct(p, ')');
-        return bits;
+        return (int64_t)bits;
     }
     double v = parse_float(p);
     token_next(p);
@@ -227,6 +229,13 @@ static void parse_attr(Parser *p, Op *op) {
         token_next(p);
         break;
     }
+    case ATTR_TEXT:
+        if (p->tok != T_STRING || strlen(p->text) != p->len)
+            token_fail(p, "expected a string without NUL");
+        else
+            ir_set_text(p->s, op, at, p->text);
+        token_next(p);
+        break;
     case ATTR_DIMS: {
         int dims[TILE_MAX_RANK], n = 0;
         want_punct(p, '[');
@@ -234,7 +243,7 @@ static void parse_attr(Parser *p, Op *op) {
             if (n == TILE_MAX_RANK)
                 token_fail(p, "more than %d dimensions", TILE_MAX_RANK);
             else
-                dims[n++] = (int)want_int_in(p, 0, TILE_MAX_RANK - 1);
+                dims[n++] = (int)want_int_in(p, 0, 63);
             if (!is_punct(p, ']')) want_punct(p, ',');
         }
         want_punct(p, ']');
@@ -318,11 +327,17 @@ static void parse_block(Parser *p, Block *b) {
 
 /* ---- functions ---- */
 
+/* Strings that are kept as C's. */
+static void want_plain_string(Parser *p) {
+    if (p->tok == T_STRING && memchr(p->text, 0, p->len)) token_fail(p, "a NUL in a name");
+}
+
 static void parse_param(Parser *p) {
     Param a = {.divisible = 1};
     bool named = p->tok == T_VALUE;
     Span at = p->at;
     if (!named && p->tok != T_WORD && p->tok != T_STRING) token_fail(p, "expected a parameter");
+    want_plain_string(p);
     if (p->failed) return;
     a.name = p->tok == T_STRING ? intern(&p->s->names, p->text, p->len) : p->text;
     token_next(p);
@@ -369,10 +384,12 @@ static void parse_header(Parser *p, Func *f) {
         if (strcmp(key, "constexpr") == 0) {
             ConstexprInfo c = {0};
             if (p->tok != T_WORD && p->tok != T_STRING) token_fail(p, "expected a name");
+            want_plain_string(p);
             c.name = p->text;
             token_next(p);
             want_punct(p, '=');
             if (p->tok != T_STRING) token_fail(p, "expected a string");
+            want_plain_string(p);
             c.json = p->text;
             token_next(p);
             vec_push(&p->s->arena, &constants, c);
@@ -388,6 +405,7 @@ static void parse_header(Parser *p, Func *f) {
         } else if (strcmp(key, "shared") == 0) {
             f->shared_bytes = want_int_in(p, 0, 1 << 30);
         } else if (strcmp(key, "target") == 0 || strcmp(key, "grid") == 0) {
+            want_plain_string(p);
             if (p->tok != T_STRING)
                 token_fail(p, "expected a string");
             else if (key[0] == 't')
@@ -444,6 +462,7 @@ static void parse_source(Parser *p) {
     token_next(p);
     Buf text = buf_new(&p->s->arena);
     if (p->tok != T_STRING) token_fail(p, "expected the source's name");
+    want_plain_string(p);
     const char *name = p->text;
     token_next(p);
     want_punct(p, '{');

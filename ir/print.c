@@ -39,7 +39,10 @@ static const char *value_name(Printer *p, const Value *v) {
     Arena *a = &p->s->arena;
     const char *name;
     if (!v->name || !v->name[0] || isdigit((unsigned char)v->name[0])) {
-        name = arena_printf(a, "%d", p->unnamed++);
+        do { /* a parameter may have a number for a name */
+            const char *t = arena_printf(a, "%d", p->unnamed++);
+            name = intern(&p->s->names, t, strlen(t));
+        } while (names_at(&p->taken, name)->count);
     } else {
         const char *hint = intern(&p->s->names, v->name, strlen(v->name));
         name = hint;
@@ -106,6 +109,7 @@ static void print_attr(Buf *out, const Op *op, const Attr *a) {
     case ATTR_INT: buf_printf(out, "%lld", (long long)a->i); break;
     case ATTR_BITS: print_bits(out, op->result[0]->type, a->i); break;
     case ATTR_WORD: buf_puts(out, attr_words(a->id)[a->i]); break;
+    case ATTR_TEXT: buf_quote(out, a->text, strlen(a->text)); break;
     case ATTR_DIMS:
         for (int i = 0; i < a->ndims; i++) buf_printf(out, "%s%d", i ? "," : "[", a->dims[i]);
         buf_puts(out, a->ndims ? "]" : "[]");

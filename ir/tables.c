@@ -31,11 +31,17 @@ static const char *const pred_words[] = {"eq", "ne", "lt", "le", "gt", "ge", NUL
 static const char *const func_words[] = {
 #define MATH(id, text, doc) text,
 #include "ir/math.def"
-#undef MATH
     NULL};
+static const char *const func2_words[] = {
+#define MATH2(id, text, doc) text,
+#include "ir/math.def"
+    NULL};
+static const char *const rmw_words[] = {"add", "max", "min", "and", "or", "xor", "xchg", NULL};
+static const char *const sem_words[] = {"acq_rel", "relaxed", "acquire", "release", NULL};
+static const char *const scope_words[] = {"gpu", "cta", "sys", NULL};
 static const char *const cache_words[] = {"none", "ca", "cg", "cs", "cv", "wb", "wt", NULL};
 static const char *const evict_words[] = {"none", "first", "last", NULL};
-static const char *const precision_words[] = {"tf32", "tf32x3", "ieee", NULL};
+static const char *const precision_words[] = {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6", NULL};
 
 static const char *const mma_words[] = {
 #define MMA(id, sm, a, b, c, k, pack, ra, rb, rc, text) #id,
@@ -44,8 +50,16 @@ static const char *const mma_words[] = {
     NULL};
 
 static const char *const *const words_of[ATTRS] = {
-    [AT_PRED] = pred_words,   [AT_FUNC] = func_words,           [AT_CACHE] = cache_words,
-    [AT_EVICT] = evict_words, [AT_PRECISION] = precision_words, [AT_MMA] = mma_words,
+    [AT_PRED] = pred_words,
+    [AT_FUNC] = func_words,
+    [AT_CACHE] = cache_words,
+    [AT_EVICT] = evict_words,
+    [AT_PRECISION] = precision_words,
+    [AT_MMA] = mma_words,
+    [AT_FUNC2] = func2_words,
+    [AT_RMW] = rmw_words,
+    [AT_SEM] = sem_words,
+    [AT_SCOPE] = scope_words,
 };
 
 const AttrInfo attr_info[ATTRS] = {

@@ -128,6 +128,7 @@ void token_next(Parser *p) {
         if (d == '"') {
             lex_string(p);
             if (!p->failed) p->text = intern(&p->s->names, p->text, p->len);
+            if (!p->failed && strlen(p->text) != p->len) token_fail(p, "a NUL in a name");
         } else if (name_char(d)) {
             lex_name(p);
         } else {
@@ -173,7 +174,8 @@ void want_punct(Parser *p, char c) {
     if (!take_punct(p, c)) token_fail(p, "expected '%c'", c);
 }
 
-int64_t want_int(Parser *p) {
+/* A signed number, or with *high one that needs all 64 bits, as its bits. */
+static int64_t any_int(Parser *p, bool *high) {
     if (p->tok != T_NUMBER || p->len > 24) {
         token_fail(p, "expected a number");
         return 0;
@@ -185,6 +187,22 @@ int64_t want_int(Parser *p) {
     errno = 0;
     int64_t v = digits[0] == '-' ? strtoll(digits, &end, 10) : (int64_t)strtoull(digits, &end, 10);
     if (errno || *end) token_fail(p, "'%s' is not a 64-bit integer", digits);
+    *high = digits[0] != '-' && v < 0;
+    return v;
+}
+
+int64_t want_int(Parser *p) {
+    bool high = false;
+    int64_t v = any_int(p, &high);
+    if (high) token_fail(p, "%llu does not fit i64", (unsigned long long)v);
+    token_next(p);
+    return v;
+}
+
+int64_t want_uint(Parser *p) {
+    bool high = false;
+    int64_t v = any_int(p, &high);
+    if (!high && v < 0) token_fail(p, "%lld does not fit u64", (long long)v);
     token_next(p);
     return v;
 }

@@ -33,6 +33,7 @@ bool is_word(const Parser *p, const char *w);
 bool take_punct(Parser *p, char c);
 void want_punct(Parser *p, char c);
 int64_t want_int(Parser *p);
+int64_t want_uint(Parser *p); /* 64 bits without a sign */
 int64_t want_int_in(Parser *p, int64_t low, int64_t high);
 Span opt_span(Parser *p); /* of a T_SPAN, which is taken; none: line 0 */
 

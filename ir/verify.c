@@ -139,8 +139,9 @@ static void check_shape_op(Verifier *v, const Op *op) {
     switch (op->code) {
     case OP_ARANGE: {
         int64_t start = ir_attr_int(op, AT_START, 0), end = ir_attr_int(op, AT_END, 0);
-        if (!type_equal(r, type_tile(EL_I32, 1, (int64_t[]){type_numel(r)})) || start < INT32_MIN ||
-            end > INT32_MAX || end - start != type_numel(r))
+        bool fits = start >= INT32_MIN && start <= end && end <= INT32_MAX;
+        if (!type_equal(r, type_tile(EL_I32, 1, (int64_t[]){type_numel(r)})) || !fits ||
+            end - start != type_numel(r))
             bad(v, op, "the result must be i32[end - start]");
         break;
     }
@@ -191,6 +192,29 @@ static void check_shape_op(Verifier *v, const Op *op) {
         if (!type_same_shape(x, r) || type_elem_bits(x) != type_elem_bits(r))
             bad(v, op, "keeps the shape and the size of an element");
         break;
+    case OP_JOIN: {
+        bool last = r.rank == x.rank + 1 && r.log2[x.rank] == 1;
+        r.rank = (uint8_t)(r.rank - last);
+        if (last) r.log2[r.rank] = 0;
+        if (!last || !type_equal(r, x)) bad(v, op, "the result has one dimension of 2 more");
+        break;
+    }
+    case OP_GATHER: {
+        int64_t axis = ir_attr_int(op, AT_AXIS, -1);
+        Type index = arg_type(op, 1);
+        if (!same_elem || !type_same_shape(r, index) || x.rank != index.rank || axis < 0 ||
+            axis >= x.rank)
+            bad(v, op, "takes elements along an axis, in the index's shape");
+        for (int d = 0; d < x.rank && d < index.rank; d++)
+            if (d != axis && x.log2[d] != index.log2[d])
+                bad(v, op, "operand and index differ in another dimension than the axis");
+        break;
+    }
+    case OP_HISTOGRAM:
+        if (x.rank != 1 || r.rank != 1 || r.depth || r.elem != EL_I32 ||
+            (op->noperands > 1 && !type_same_shape(x, arg_type(op, 1))))
+            bad(v, op, "counts a tile of rank 1 into i32[bins]");
+        break;
     case OP_SHARED_ALLOC:
         if (!r.shared) bad(v, op, "the result must be a shared buffer");
         break;
@@ -220,6 +244,31 @@ static void check_memory_op(Verifier *v, const Op *op) {
         bad(v, op, "the value must be %s", type_text(&v->s->arena, value));
     if (op->code == OP_LOAD && op->noperands == 3 && !type_equal(arg_type(op, 2), value))
         bad(v, op, "the other value must be %s", type_text(&v->s->arena, value));
+}
+
+/* Ops with several results but no regions. */
+static void check_many(Verifier *v, const Op *op) {
+    Type x = op->noperands ? arg_type(op, 0) : (Type){0};
+    if (op->code == OP_INLINE_ASM) {
+        for (int i = 0; i < op->nresults; i++)
+            if (op->noperands && !type_same_shape(op->result[i]->type, x))
+                bad(v, op, "operands and results have one shape");
+        return;
+    }
+    if (op->nresults != 2 || x.rank < 1 || x.log2[x.rank - 1] != 1) {
+        bad(v, op, "makes two tiles of one with a last dimension of 2");
+        return;
+    }
+    x.log2[--x.rank] = 0;
+    for (int i = 0; i < 2; i++)
+        if (!type_equal(op->result[i]->type, x)) bad(v, op, "result %d has the wrong type", i);
+}
+
+static void check_atomic(Verifier *v, const Op *op) {
+    Type value = type_pointee(arg_type(op, 0));
+    for (int i = 1; i < (op->code == OP_ATOMIC ? 2 : 3); i++)
+        if (!type_equal(arg_type(op, i), value))
+            bad(v, op, "operand %d must be %s", i, type_text(&v->s->arena, value));
 }
 
 static void check_dot(Verifier *v, const Op *op) {
@@ -339,6 +388,26 @@ static void check_structure(Verifier *v, const Op *op) {
     }
 }
 
+/* A tile's layout is for the threads there are, a buffer's for its offsets; both hold every
+ * element. */
+static void check_layout(Verifier *v, const Op *op, const Value *x) {
+    const Layout *l = x->layout;
+    if (v->laid_out && (x->type.rank == 0) != !l)
+        bad(v, op, l ? "a scalar has a layout" : "value %d has no layout", x->index);
+    if (!l) return;
+    int warps = 0;
+    while (1 << warps < v->f->num_warps) warps++;
+    bool fits = x->type.shared
+                    ? l->bits[IN_OFFSET] == l->out && !l->bits[IN_LANE] && !l->bits[IN_WARP]
+                    : l->bits[IN_LANE] == LANE_BITS && l->bits[IN_WARP] == warps;
+    if (l->out != type_log2_numel(x->type))
+        bad(v, op, "the layout of value %d is for another size", x->index);
+    else if (!fits || l->bits[IN_BLOCK])
+        bad(v, op, "the layout of value %d is for other threads", x->index);
+    else if (!layout_covers(l))
+        bad(v, op, "the layout of value %d leaves elements out", x->index);
+}
+
 static void check_block(Verifier *v, const Block *b, const Op *parent);
 
 static void check_op(Verifier *v, const Op *op, const Block *b) {
@@ -356,19 +425,14 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (v->error) return;
     check_traits(v, op);
     check_results(v, op);
-    for (int i = 0; i < op->nresults && v->laid_out; i++) {
-        const Value *r = op->result[i];
-        bool scalar = r->type.rank == 0;
-        if (scalar ? r->layout != NULL : r->layout == NULL)
-            bad(v, op, scalar ? "a scalar has a layout" : "result %d has no layout", i);
-        if (r->layout && r->layout->out != type_log2_numel(r->type))
-            bad(v, op, "the layout of result %d is for another size", i);
-    }
+    for (int i = 0; i < op->nresults; i++) check_layout(v, op, op->result[i]);
     if (v->error) return;
     if (op_info[op->code].result == RESULT_GIVEN) check_shape_op(v, op);
     if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_SHARED_STORE)
         check_memory_op(v, op);
     if (op->code == OP_DOT) check_dot(v, op);
+    if (op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS) check_atomic(v, op);
+    if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);
     bool structured = op_traits(op) & TRAIT_K;
     if (structured)
         check_structure(v, op);
@@ -379,7 +443,10 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
 }
 
 static void check_block(Verifier *v, const Block *b, const Op *parent) {
-    for (int i = 0; i < b->nargs; i++) v->visible[b->args[i]->id] = 1;
+    for (int i = 0; i < b->nargs; i++) {
+        v->visible[b->args[i]->id] = 1;
+        check_layout(v, parent, b->args[i]);
+    }
     for (const Op *op = b->first; op && !v->error; op = op->next) {
         check_op(v, op, b);
         bool ends = op_traits(op) & TRAIT_T;
