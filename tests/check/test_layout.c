@@ -1,0 +1,385 @@
+/* test_layout.c: layouts against what they claim, place by place: the fragments of the PTX manual,
+ * coverage, copies, shapes, drawings.
+ *
+ * The convention: the module under test works on basis vectors; every expectation here is worked
+ * out by going through all places, so that the two share no reasoning. */
+#include "base/session.h"
+#include "tests/check/layout_fixture.h"
+
+/* ---- fragments ---- */
+
+/* Where element i of a thread's fragment lies in one instruction's matrices, as the PTX manual
+ * says it for m16n8k16 with 16-bit operands, k8 with tf32 and k32 with 8-bit ones. */
+typedef struct At {
+    int row, col;
+} At;
+typedef struct Fragment {
+    int pack, a_count, b_count;
+    At (*a)(int i, int lane);
+    At (*b)(int i, int lane);
+} Fragment;
+
+static At a_16(int i, int lane) {
+    int group = lane >> 2, thread = lane % 4;
+    int row = i < 2 || (i >= 4 && i < 6) ? group : group + 8;
+    int col = i < 4 ? thread * 2 + (i & 1) : thread * 2 + (i & 1) + 8;
+    return (At){row, col};
+}
+static At b_16(int i, int lane) {
+    int group = lane >> 2, thread = lane % 4;
+    return (At){i < 2 ? thread * 2 + (i & 1) : thread * 2 + (i & 1) + 8, group};
+}
+static At a_tf32(int i, int lane) {
+    int group = lane >> 2, thread = lane % 4;
+    return (At){i == 0 || i == 2 ? group : group + 8, i == 0 || i == 1 ? thread : thread + 4};
+}
+static At b_tf32(int i, int lane) {
+    return (At){i == 0 ? lane % 4 : lane % 4 + 4, lane >> 2};
+}
+static At a_8(int i, int lane) {
+    int group = lane >> 2, thread = lane % 4;
+    int row = i < 4 || (i >= 8 && i < 12) ? group : group + 8;
+    return (At){row, i < 8 ? thread * 4 + (i & 3) : thread * 4 + (i & 3) + 16};
+}
+static At b_8(int i, int lane) {
+    int group = lane >> 2, thread = lane % 4;
+    return (At){i < 4 ? thread * 4 + (i & 3) : thread * 4 + (i & 3) + 16, group};
+}
+static At c_any(int i, int lane) {
+    int group = lane >> 2, thread = lane % 4;
+    return (At){i < 2 ? group : group + 8, thread * 2 + (i & 1)};
+}
+
+static const Fragment fragments[] = {
+    {0, 4, 2, a_tf32, b_tf32}, {1, 8, 4, a_16, b_16}, {2, 16, 8, a_8, b_8}};
+
+static int at_least_one(int n) {
+    return n < 1 ? 1 : n;
+}
+
+/* A tile of 2^rows x 2^cols is covered by instructions of `hr` x `hc`; each warp of the grid has a
+ * contiguous share, gone through with columns (or, for B, rows) first. A tile smaller than that
+ * holds copies: the coordinate without its upper bits. */
+static void check_fragment(const Layout *l, int rows, int cols, int hr, int hc, int count,
+                           bool rows_first, int wr, int wc, bool warps_cols_first,
+                           At (*where)(int i, int lane), const char *what) {
+    int tr = at_least_one((1 << rows) / hr / (1 << wr));
+    int tc = at_least_one((1 << cols) / hc / (1 << wc));
+    SAME((int)l->bits[IN_LANE], 5, "%s: lanes", what);
+    SAME((int)l->bits[IN_WARP], wr + wc, "%s: warps", what);
+    SAME(1 << l->bits[IN_REG], count * tr * tc, "%s %dx%d: registers", what, 1 << rows, 1 << cols);
+    for (int warp = 0; warp < 1 << (wr + wc); warp++)
+        for (int lane = 0; lane < 32; lane++)
+            for (int reg = 0; reg < count * tr * tc; reg++) {
+                At in = where(reg % count, lane);
+                int q = reg / count, qr = rows_first ? q % tr : q / tc,
+                    qc = rows_first ? q / tr : q % tc;
+                int mr = warps_cols_first ? warp >> wc : warp & ((1 << wr) - 1);
+                int mc = warps_cols_first ? warp & ((1 << wc) - 1) : warp >> wr;
+                int row = (in.row + hr * (qr + tr * mr)) & ((1 << rows) - 1);
+                int col = (in.col + hc * (qc + tc * mc)) & ((1 << cols) - 1);
+                uint32_t e = at(l, (uint32_t)reg, (uint32_t)lane, (uint32_t)warp);
+                if (e != (uint32_t)((row << cols) + col))
+                    ck_abort_msg("%s %dx%d, warps %dx%d: warp %d lane %d register %d holds (%u, "
+                                 "%u) and should "
+                                 "hold (%d, %d)",
+                                 what, 1 << rows, 1 << cols, 1 << wr, 1 << wc, warp, lane, reg,
+                                 e >> cols, e & (uint32_t)((1 << cols) - 1), row, col);
+            }
+}
+
+START_TEST(mma_fragments) {
+    for (int rows = 0; rows <= 7; rows++)
+        for (int cols = 0; cols <= 7; cols++)
+            for (int wm = 0; wm <= 2; wm++)
+                for (int wn = 0; wn <= 2; wn++) {
+                    Type t = tile2(rows, cols);
+                    Layout c = layout_mma_c(t, wm, wn);
+                    check_fragment(&c, rows, cols, 16, 8, 4, false, wm, wn, false, c_any, "C");
+                    for (size_t i = 0; i < sizeof fragments / sizeof *fragments; i++) {
+                        const Fragment *f = &fragments[i];
+                        /* Warps that share a row of sub-tiles have the same A: no column share. */
+                        Layout a = layout_mma_a(t, wm, wn, f->pack),
+                               b = layout_mma_b(t, wm, wn, f->pack);
+                        for (int k = 0; k < wn; k++)
+                            SAME(a.basis[IN_WARP][wm + k], 0u, "A: copies");
+                        for (int k = 0; k < wm; k++) SAME(b.basis[IN_WARP][k], 0u, "B: copies");
+                        memmove(b.basis[IN_WARP], b.basis[IN_WARP] + wm,
+                                (size_t)wn * sizeof(uint32_t));
+                        a.bits[IN_WARP] = (uint8_t)wm;
+                        b.bits[IN_WARP] = (uint8_t)wn;
+                        check_fragment(&a, rows, cols, 16, 8 << f->pack, f->a_count, false, wm, 0,
+                                       false, f->a, "A");
+                        check_fragment(&b, rows, cols, 8 << f->pack, 8, f->b_count, true, 0, wn,
+                                       true, f->b, "B");
+                    }
+                }
+}
+END_TEST
+
+/* A batched tile is its matrices one after the other, in registers. */
+START_TEST(mma_batches) {
+    Type one = tile2(5, 5), many = type_of(3, (int[]){2, 5, 5});
+    Layout single = layout_mma_c(one, 1, 1), batch = layout_mma_c(many, 1, 1);
+    SAME(batch.bits[IN_REG], single.bits[IN_REG] + 2, "registers");
+    for (uint32_t b = 0; b < 4; b++)
+        for (uint32_t reg = 0; reg < (uint32_t)1 << single.bits[IN_REG]; reg++)
+            for (uint32_t lane = 0; lane < 32; lane++)
+                for (uint32_t warp = 0; warp < 4; warp++)
+                    SAME(at(&batch, reg | b << single.bits[IN_REG], lane, warp),
+                         at(&single, reg, lane, warp) | b << 10, "batch %u register %u", b, reg);
+}
+END_TEST
+
+/* ---- coverage and copies ---- */
+
+static void check_copies(const Layout *l, const char *what) {
+    enum { MOST = 1 << 12 };
+    static uint8_t span[MOST], held[MOST];
+    uint32_t n = (uint32_t)1 << l->out, mask[IN_DIMS];
+    ck_assert_uint_le(n, MOST);
+    memset(span, 0, n);
+    span[0] = 1;
+    uint32_t reached = 1;
+    for (int in = 0; in < IN_DIMS; in++) {
+        uint32_t free_bits = 0;
+        for (int k = 0; k < l->bits[in]; k++) {
+            uint32_t v = l->basis[in][k];
+            if (span[v]) {
+                free_bits |= (uint32_t)1 << k;
+                continue;
+            }
+            for (uint32_t e = 0; e < n; e++)
+                if (span[e] == 1) span[e ^ v] |= 2;
+            for (uint32_t e = 0; e < n; e++) span[e] = span[e] != 0;
+            reached *= 2;
+        }
+        mask[in] = layout_free_mask(l, (LayoutIn)in);
+        SAME(mask[in], free_bits, "%s: part %d: free mask %x, should be %x", what, in, mask[in],
+             free_bits);
+    }
+    SAME(layout_covers(l), reached == n, "%s: covers", what);
+    /* First copies alone hold every element exactly once. */
+    memset(held, 0, n);
+    Walk w = {{0}};
+    do {
+        bool first = true;
+        for (int in = 0; in < IN_DIMS; in++) first = first && !(w.place[in] & mask[in]);
+        if (first && held[layout_apply(l, w.place)]++)
+            ck_abort_msg("%s: an element has two first copies", what);
+    } while (walk_next(&w, l));
+    for (uint32_t e = 0; e < n && reached == n; e++)
+        if (!held[e]) ck_abort_msg("%s: element %u has no first copy", what, e);
+    Layout few = *l;
+    layout_drop_copies(&few);
+    SAME(layout_free_mask(&few, IN_REG), 0u, "%s: copies left", what);
+    SAME(layout_covers(&few), layout_covers(l), "%s: dropping copies lost elements", what);
+}
+
+START_TEST(blocked_covers) {
+    rng = 11;
+    for (int i = 0; i < 3000; i++) {
+        Type t = random_type(1 + below(3), 11);
+        int order[3], vec = below(5), warps = below(4);
+        random_order(t.rank, order);
+        Layout l = layout_blocked(t, order, vec, warps);
+        SAME(layout_covers(&l), true, "a blocked layout misses elements");
+        SAME((int)l.bits[IN_LANE], 5, "lanes");
+        SAME((int)l.bits[IN_WARP], warps, "warps");
+        SAME(layout_free_mask(&l, IN_REG), 0u, "registers hold copies");
+        /* Copies only when there are more threads than elements. */
+        int spare = type_log2_numel(t) - LANE_BITS - warps,
+            had = t.log2[order[0]] < vec ? t.log2[order[0]] : vec;
+        if (spare >= had)
+            SAME(layout_free_mask(&l, IN_LANE) | layout_free_mask(&l, IN_WARP), 0u,
+                 "needless copies");
+        SAME(layout_vector_bits(&l, t, order[0]) >= had, true, "the vector is not along order[0]");
+        check_copies(&l, "blocked");
+    }
+}
+END_TEST
+
+START_TEST(copies_of_all_kinds) {
+    rng = 12;
+    for (int i = 0; i < 3000; i++) {
+        Type t = random_type(1 + below(3), 10);
+        Layout l = random_layout(t, below(3));
+        check_copies(&l, "random");
+    }
+    /* One that does not cover its tile. */
+    Layout gap = layout_new(tile2(2, 2));
+    layout_push(&gap, IN_REG, 1);
+    layout_push(&gap, IN_LANE, 4);
+    layout_push(&gap, IN_LANE, 5);
+    SAME(layout_covers(&gap), false, "covers");
+    check_copies(&gap, "gap");
+}
+END_TEST
+
+/* ---- shapes ---- */
+
+START_TEST(transposed_and_sliced) {
+    rng = 13;
+    for (int i = 0; i < 1500; i++) {
+        Type t = random_type(3, 9), to = t, one = t;
+        Layout l = random_base(t, below(3));
+        int order[3], dim = below(3);
+        uint8_t perm[3];
+        random_order(3, order);
+        for (int d = 0; d < 3; d++) {
+            perm[d] = (uint8_t)order[d];
+            to.log2[d] = t.log2[order[d]];
+        }
+        Layout moved = layout_transposed(&l, t, perm), slice = layout_without_dim(&l, t, dim);
+        one.log2[dim] = 0;
+        Layout before = layout_before_broadcast(&l, t, one);
+        SAME((int)slice.out, l.out - t.log2[dim], "size of a slice");
+        Walk w = {{0}};
+        do {
+            uint32_t e = layout_apply(&l, w.place), m = layout_apply(&moved, w.place), s = 0;
+            for (int d = 0; d < 3; d++) {
+                SAME(coordinate(m, to, d), coordinate(e, t, order[d]), "transposed");
+                if (d != dim) s |= coordinate(e, t, d) << type_dim_shift(one, d);
+            }
+            SAME(layout_apply(&slice, w.place), s, "sliced");
+            SAME(layout_apply(&before, w.place), s, "before a broadcast");
+        } while (walk_next(&w, &l));
+    }
+}
+END_TEST
+
+START_TEST(vector_bits) {
+    rng = 14;
+    for (int i = 0; i < 4000; i++) {
+        Type t = random_type(1 + below(3), 9);
+        Layout l = random_layout(t, below(2));
+        for (int dim = 0; dim < t.rank; dim++) {
+            /* The longest runs of registers that are, in every thread, aligned runs along dim. */
+            int best = 0;
+            for (int n = 1; n <= l.bits[IN_REG] && n <= t.log2[dim]; n++) {
+                bool runs = true;
+                Walk w = {{0}};
+                do {
+                    uint32_t r = w.place[IN_REG], low = r & (((uint32_t)1 << n) - 1),
+                             start[IN_DIMS];
+                    memcpy(start, w.place, sizeof start);
+                    start[IN_REG] = r - low;
+                    uint32_t e = layout_apply(&l, start);
+                    if (coordinate(e, t, dim) & (((uint32_t)1 << n) - 1))
+                        runs = false;
+                    else if (layout_apply(&l, w.place) != e + (low << type_dim_shift(t, dim)))
+                        runs = false;
+                } while (runs && walk_next(&w, &l));
+                if (!runs) break;
+                best = n;
+            }
+            int got = layout_vector_bits(&l, t, dim);
+            SAME(got, best, "dimension %d: %d vector bits, should be %d", dim, got, best);
+        }
+    }
+}
+END_TEST
+
+START_TEST(full_layout_takes_no_more) {
+    Layout l = layout_new(tile2(10, 10));
+    for (int i = 0; i < LAYOUT_MAX_BITS + 5; i++) layout_push(&l, IN_REG, 1);
+    ck_assert_int_eq(l.bits[IN_REG], LAYOUT_MAX_BITS);
+}
+END_TEST
+
+/* ---- drawing ---- */
+
+/* Puts what layout_draw wrote into `text`. */
+static void draw(const Layout *l, Type t, bool shared, char *text, size_t size) {
+    Session *s = malloc(sizeof *s);
+    ck_assert_ptr_nonnull(s);
+    if (setjmp(s->bail)) ck_abort_msg("out of memory");
+    session_init(s);
+    Buf out = buf_new(&s->arena);
+    layout_draw(l, t, shared, "// ", &out);
+    ck_assert_uint_lt(out.len, size);
+    memcpy(text, out.data, out.len + 1);
+    session_free(s);
+    free(s);
+}
+
+START_TEST(drawing_of_an_accumulator) {
+    Type t = tile2(4, 3);
+    t.elem = EL_F32;
+    Layout acc = layout_mma_c(t, 0, 0);
+    char text[4096];
+    draw(&acc, t, false, text, sizeof text);
+    ck_assert_str_eq(
+        text,
+        "// f32[16,8] reg=[(0,1) (8,0)] lane=[(0,2) (0,4) (1,0) (2,0) (4,0)]\n"
+        "// held by warp.lane.register:\n"
+        "//     0.00.0    0.00.1    0.01.0    0.01.1    0.02.0    0.02.1    0.03.0    0.03.1\n"
+        "//     0.04.0    0.04.1    0.05.0    0.05.1    0.06.0    0.06.1    0.07.0    0.07.1\n"
+        "//     0.08.0    0.08.1    0.09.0    0.09.1    0.10.0    0.10.1    0.11.0    0.11.1\n"
+        "//     0.12.0    0.12.1    0.13.0    0.13.1    0.14.0    0.14.1    0.15.0    0.15.1\n"
+        "//     0.16.0    0.16.1    0.17.0    0.17.1    0.18.0    0.18.1    0.19.0    0.19.1\n"
+        "//     0.20.0    0.20.1    0.21.0    0.21.1    0.22.0    0.22.1    0.23.0    0.23.1\n"
+        "//     0.24.0    0.24.1    0.25.0    0.25.1    0.26.0    0.26.1    0.27.0    0.27.1\n"
+        "//     0.28.0    0.28.1    0.29.0    0.29.1    0.30.0    0.30.1    0.31.0    0.31.1\n"
+        "//     0.00.2    0.00.3    0.01.2    0.01.3    0.02.2    0.02.3    0.03.2    0.03.3\n"
+        "//     0.04.2    0.04.3    0.05.2    0.05.3    0.06.2    0.06.3    0.07.2    0.07.3\n"
+        "//     0.08.2    0.08.3    0.09.2    0.09.3    0.10.2    0.10.3    0.11.2    0.11.3\n"
+        "//     0.12.2    0.12.3    0.13.2    0.13.3    0.14.2    0.14.3    0.15.2    0.15.3\n"
+        "//     0.16.2    0.16.3    0.17.2    0.17.3    0.18.2    0.18.3    0.19.2    0.19.3\n"
+        "//     0.20.2    0.20.3    0.21.2    0.21.3    0.22.2    0.22.3    0.23.2    0.23.3\n"
+        "//     0.24.2    0.24.3    0.25.2    0.25.3    0.26.2    0.26.3    0.27.2    0.27.3\n"
+        "//     0.28.2    0.28.3    0.29.2    0.29.3    0.30.2    0.30.3    0.31.2    0.31.3\n");
+}
+END_TEST
+
+/* Chunks of eight, permuted by the row: its first 32 columns, where the drawing ends. */
+START_TEST(drawing_of_a_swizzle) {
+    static const char head[] =
+        "// f16[8,64] offset=[(0,1) (0,2) (0,4) (0,8) (0,16) (0,32) (1,8) (2,16) (4,32)]\n"
+        "// held by offset:\n";
+    Type t = tile2(3, 6);
+    int order[] = {1, 0};
+    Layout swizzled = layout_shared(t, order, 3, 0, 3);
+    t.shared = 1;
+    char text[8192], *p = text;
+    draw(&swizzled, t, true, text, sizeof text);
+    ck_assert_msg(strncmp(p, head, sizeof head - 1) == 0, "%s", p);
+    p += sizeof head - 1;
+    for (long row = 0; row < 8; row++, p += 5) {
+        ck_assert_msg(strncmp(p, "//", 2) == 0, "row %ld: %s", row, p);
+        p += 2;
+        for (long col = 0; col < 32; col++)
+            ck_assert_int_eq(strtol(p, &p, 10), row * 64 + ((col / 8 ^ row) * 8 + col % 8));
+        ck_assert_msg(strncmp(p, " ...\n", 5) == 0, "row %ld: %s", row, p);
+    }
+    ck_assert_str_eq(p, "");
+}
+END_TEST
+
+START_TEST(drawing_of_a_gap) { /* an element that nobody holds */
+    Type t = tile2(0, 2);
+    Layout l = layout_new(t);
+    layout_push(&l, IN_LANE, 2);
+    char text[512];
+    draw(&l, t, false, text, sizeof text);
+    ck_assert_str_eq(text, "// f16[1,4] lane=[(0,2)]\n"
+                           "// held by warp.lane.register:\n"
+                           "//     0.00.0         -    0.01.0         -\n");
+}
+END_TEST
+
+int main(void) {
+    TCase *c = tcase_create("layout");
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, mma_fragments);
+    tcase_add_test(c, mma_batches);
+    tcase_add_test(c, blocked_covers);
+    tcase_add_test(c, copies_of_all_kinds);
+    tcase_add_test(c, transposed_and_sliced);
+    tcase_add_test(c, vector_bits);
+    tcase_add_test(c, full_layout_takes_no_more);
+    tcase_add_test(c, drawing_of_an_accumulator);
+    tcase_add_test(c, drawing_of_a_swizzle);
+    tcase_add_test(c, drawing_of_a_gap);
+    return run_tests("layout", c);
+}
