@@ -126,22 +126,30 @@ size_t utf8_valid_prefix(const char *text, size_t n) {
 
 enum { LONGEST_NAME = 63 };
 
+/* Insertions, deletions, changes, and swaps of two neighbours, each 1. */
 static int edit_distance(const char *a, const char *b) {
     size_t n = strlen(a), m = strlen(b);
     if (n > LONGEST_NAME || m > LONGEST_NAME) return LONGEST_NAME;
-    int row[LONGEST_NAME + 1];
-    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
+    int rows[3][LONGEST_NAME + 1];
+    int *before = rows[0], *last = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= m; j++) last[j] = before[j] = (int)j;
     for (size_t i = 1; i <= n; i++) {
-        int diagonal = row[0];
         row[0] = (int)i;
         for (size_t j = 1; j <= m; j++) {
-            int change = diagonal + (a[i - 1] != b[j - 1]);
-            diagonal = row[j];
-            int drop = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            row[j] = change < drop ? change : drop;
+            int best = last[j - 1] + (a[i - 1] != b[j - 1]);
+            int other = (last[j] < row[j - 1] ? last[j] : row[j - 1]) + 1;
+            if (other < best) best = other;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                before[j - 2] + 1 < best)
+                best = before[j - 2] + 1;
+            row[j] = best;
         }
+        int *free_row = before;
+        before = last;
+        last = row;
+        row = free_row;
     }
-    return row[m];
+    return last[m];
 }
 
 const char *nearest_name(const char *word, const char *const *names, size_t n) {
