@@ -120,6 +120,12 @@ enum {
 /* Chooses the checks of later launches, TILE_CHECK_ bits; a new context has TILE_CHECK_ALL. An
  * access outside every buffer is never made, with or without the bounds check. */
 tile_status tile_context_set_checks(tile_context *ctx, unsigned checks);
+/* Where the CPU device sends what kernels print (device_print), a line at a time: `len` bytes that
+ * end in a newline, and no NUL. It is called during tile_launch, and must not use ctx. NULL, as in
+ * a new context: it is dropped. A GPU's driver writes to the process's standard output by itself.
+ */
+typedef void (*tile_print_fn)(void *user, const char *text, size_t len);
+tile_status tile_context_set_print(tile_context *ctx, tile_print_fn print, void *user);
 
 /* ---- memory ---- */
 

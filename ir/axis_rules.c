@@ -218,6 +218,20 @@ static Run rule_load(const Axis *a, const Op *op, const Run *x) {
     return rule_each(a, op, x);
 }
 
+static int64_t at_least(int64_t known, const Op *op, AttrId promise, int dim) {
+    const Attr *a = ir_attr(op, promise);
+    return a && dim < a->ndims ? max64(known, min64((int64_t)1 << min64(a->dims[dim], 30), MOST))
+                               : known;
+}
+
+/* The writer's word is taken: longer runs begin where shorter ones began. */
+static Run promised(const Op *op, Run x, int dim) {
+    x.c = at_least(x.c, op, AT_CONTIGUOUS, dim);
+    x.d = at_least(x.d, op, AT_DIVISIBLE, dim);
+    x.k = at_least(x.k, op, AT_CONSTANT, dim);
+    return x;
+}
+
 /* How a result comes to be never negative. */
 typedef enum Sign {
     SIGN_UNKNOWN,
@@ -253,6 +267,7 @@ static const struct {
     [OP_BITCAST] = {rule_cast, SIGN_FIRST},
     [OP_ADDPTR] = {rule_addptr, SIGN_UNKNOWN},
     [OP_LOAD] = {rule_load, SIGN_UNKNOWN},
+    [OP_HINT] = {NULL, SIGN_FIRST}, /* see promised() */
 };
 
 bool axis_result_nonneg(const Axis *a, const Op *op) {
@@ -286,6 +301,7 @@ bool axis_has_rule(const Op *op) {
 Run axis_rule(const Axis *a, const Op *op, int dim) {
     Run x[MOST_OPERANDS];
     for (int i = 0; i < op->noperands; i++) x[i] = run_of(a, op->operand[i].value, dim);
+    if (op->code == OP_HINT) return promised(op, x[0], dim);
     Rule rule = rule_table[op->code].rule;
     return rule ? rule(a, op, x) : rule_each(a, op, x);
 }

@@ -1,9 +1,10 @@
-/* interp.c: runs the programs of a launch: sets a program up, takes its steps, moves it about.
+/* interp.c: sets programs up and moves them about: the entry of a launch, the start of a program,
+ * the steps of control flow. Which program goes on when is interp_sched.c's.
  *
  * Convention: a step returns false after a diagnostic, and that ends the run. Control flow is
  * assignment to the program's position; a loop's index is in its counter.
- * All memory is taken before the first step, apart from room for taint, which most runs never need.
- */
+ * All memory is taken before a program's first step, apart from room for taint, which most runs
+ * never need, and for races. */
 #include "ir/interp_machine.h"
 
 #include <string.h>
@@ -75,7 +76,7 @@ bool step_branch(Run *r, Program *p, const Step *st) {
 
 bool step_return(Run *r, Program *p, const Step *st) {
     (void)r, (void)st;
-    p->done = true;
+    p->state = PROGRAM_DONE;
     return true;
 }
 
@@ -130,16 +131,19 @@ bool step_for_next(Run *r, Program *p, const Step *st) {
 
 /* ---- programs ---- */
 
-static Program *new_program(Run *r) {
+Program *program_new(Run *r) {
     Arena *a = &r->s->arena;
+    size_t before = a->used;
     Program *p = arena_alloc(a, sizeof *p);
     p->tile = arena_array(a, (size_t)r->slots.n, sizeof *p->tile);
     for (int i = 0; i < r->slots.n; i++) p->tile[i].data = arena_alloc(a, r->slots.at[i].bytes);
     p->counter = arena_array(a, (size_t)r->ncounters, sizeof *p->counter);
+    p->tag = arena_array(a, (size_t)r->naccesses, sizeof *p->tag);
     size_t shared = (size_t)r->shared_bytes;
     p->shared = arena_alloc(a, shared);
     p->shared_state = arena_alloc(a, shared);
     p->shared_owner = arena_array(a, shared, sizeof *p->shared_owner);
+    r->program_bytes = a->used - before;
     return p;
 }
 
@@ -156,34 +160,22 @@ static void set_argument(Tile *t, Type type, InterpArg arg) {
     t->tainted = false;
 }
 
-/* Makes p the program of the grid with these indices, before its first step. */
-static void start_program(Run *r, Program *p, uint32_t x, uint32_t y, uint32_t z) {
+void program_start(Run *r, Program *p, uint32_t x, uint32_t y, uint32_t z) {
     const InterpLaunch *l = r->launch;
     p->id[0] = x, p->id[1] = y, p->id[2] = z;
+    p->number = (uint32_t)((z * (uint64_t)l->grid[1] + y) * l->grid[0] + x);
     p->at = 0;
     p->steps = 0;
-    p->done = false;
+    p->last_read = NULL;
+    p->knows = NULL;
+    p->clock = 1;
+    memset(p->tag, 0, (size_t)r->naccesses * sizeof *p->tag);
     for (int i = 0; i < l->func->nparams; i++)
         if (r->param_slot[i] >= 0)
             set_argument(&p->tile[r->param_slot[i]], l->func->param[i].type, l->arg[i]);
     size_t shared = (size_t)r->shared_bytes;
     memset(p->shared_state, 0, shared);
     memset(p->shared_owner, 0, shared * sizeof *p->shared_owner);
-}
-
-/* Goes on from the program's position until it is done. */
-static bool resume(Run *r, Program *p) {
-    uint64_t most = r->launch->max_steps ? r->launch->max_steps : UINT64_MAX;
-    while (!p->done) {
-        const Step *st = &r->steps.at[p->at++];
-        if (p->steps++ >= most) {
-            diag(&r->s->diags, DIAG_ERROR, st->op->span, "%s ran %llu steps: an endless loop?",
-                 report_program(r, p), (unsigned long long)most);
-            return false;
-        }
-        if (!st->run(r, p, st)) return false;
-    }
-    return true;
 }
 
 /* Which buffer a pointer argument lies in: of several, the one that has the parameter's name. A
@@ -221,13 +213,6 @@ bool interp_run(Session *s, const InterpLaunch *launch) {
     Run r = {.s = s, .launch = launch};
     if (!interp_compile(&r)) return false;
     find_buffers(&r);
-    Program *p = new_program(&r);
-    const uint32_t *grid = launch->grid;
-    for (uint32_t z = 0; z < grid[2]; z++)
-        for (uint32_t y = 0; y < grid[1]; y++)
-            for (uint32_t x = 0; x < grid[0]; x++) {
-                start_program(&r, p, x, y, z);
-                if (!resume(&r, p)) return false;
-            }
-    return true;
+    races_init(&r);
+    return interp_schedule(&r);
 }

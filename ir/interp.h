@@ -2,24 +2,32 @@
  * the CPU device.
  *
  * A program is compiled to a flat list of steps over numbered tile slots, and its state is data
- * (a position and the slots), not a host stack, so a program may be suspended and another run. */
+ * (a position and the slots), not a host stack, so a program may be suspended and another run: one
+ * that spins on a lock gives way to the one that will release it, and when none can go on the run
+ * ends with the places where they wait. */
 #ifndef TILE_IR_INTERP_H
 #define TILE_IR_INTERP_H
 
 #include "ir/ir.h"
 
 enum InterpCheck { /* bits; default: all */
-                   CHECK_BOUNDS =
-                       1, /* accesses outside the buffer their parameter points into, or outside
-                             every buffer where that is not known. Off: such loads give 0 and such
-                             stores are dropped, so the process is safe with any checks */
-                   CHECK_ALIGN = 2, /* an address that is not a multiple of the element's size */
-                   CHECK_OVERFLOW =
-                       4, /* int32 arithmetic that wrapped and became part of an address */
-                   CHECK_UNINIT = 8, /* memory nobody wrote, or a masked-off lane without `other`,
-                                        that is stored, branched on or used as an address or mask */
-                   CHECK_RACES =
-                       16, /* shared memory read or overwritten without the barrier it needs */
+                   /* Accesses outside the buffer their parameter points into, or outside every
+                    * buffer where that is not known. Off: such loads give 0 and such stores are
+                    * dropped, so the process is safe with any checks. */
+                   CHECK_BOUNDS = 1,
+                   /* An address that is not a multiple of the element's size; a hint (multiple_of,
+                    * max_contiguous, max_constancy) that does not hold. */
+                   CHECK_ALIGN = 2,
+                   /* int32 arithmetic that wrapped and became part of an address. */
+                   CHECK_OVERFLOW = 4,
+                   /* Memory nobody wrote, or a masked-off lane without `other`, that is stored,
+                    * branched on or used as an address or mask. */
+                   CHECK_UNINIT = 8,
+                   /* Two programs' accesses to one address, one of them a plain write, that no
+                    * acquire and release put in order; shared memory read or overwritten without
+                    * the barrier it needs. What this may remember is bounded: beyond INTERP_RACE_MB
+                    * a run goes on without looking for races. */
+                   CHECK_RACES = 16,
                    CHECK_ALL = 31
 };
 
@@ -29,6 +37,12 @@ typedef struct InterpBuffer {
     uint64_t bytes;
     uint8_t *written; /* one byte per byte of the buffer, nonzero once written; NULL: all written */
 } InterpBuffer;
+
+enum {
+    INTERP_RACE_MB = 512,      /* what race checks may remember */
+    INTERP_MAX_WAITING = 4096, /* programs suspended at once: about what a large GPU holds */
+    INTERP_WAITING_MB = 1024   /* and what their tiles may take */
+};
 
 typedef union InterpArg { /* by the parameter's type; ignored for is_none */
     int64_t i;            /* integers, sign- or zero-extended */
@@ -45,6 +59,9 @@ typedef struct InterpLaunch {
     uint32_t grid[3];
     unsigned checks;    /* CHECK_ bits */
     uint64_t max_steps; /* per program; 0: no limit */
+    /* Gets what PRINT writes, line by line; NULL: it is dropped. */
+    void (*print)(void *user, const char *text, size_t len);
+    void *print_user;
 } InterpLaunch;
 
 /* Runs every program of the grid, in order. False after a diagnostic in s->diags: an error with the

@@ -6,6 +6,7 @@
  * The hard part is those copies: `yield %b, %a` for arguments %a, %b overwrites one before it is
  * read, so a source that an earlier copy overwrites is saved first. */
 #include "ir/interp_machine.h"
+#include "ir/scratch.h"
 
 #include <string.h>
 
@@ -19,6 +20,7 @@ typedef struct Compiler {
     int *uses_left;           /* by value id */
     int *param_of;            /* by value id: the parameter a pointer comes from */
     SharedBuffer **shared;    /* by value id */
+    SharedBuffer *scratch;    /* of operations that have bytes of their own */
     VEC(int) holders;         /* by slot: how many values are kept in it */
     VEC(int) free;            /* slots nobody holds */
     VEC(const Value *) later; /* used up inside a region, of a block around it */
@@ -261,6 +263,10 @@ static void compile_while(Compiler *c, const Op *op) {
     set_target_here(c, around);
     const Op *yield = enter_region(c, body);
     if (c->failed) return;
+    Step next = {.run = step_while_next, .op = op, .loop = c->r->ncounters++, .dst = args};
+    next.src = slots_of_operands(c, yield, 0, &next.nsrc);
+    next.ndst = test->nargs;
+    emit(c, &next);
     emit_copies(c, yield, 0, args, test->nargs);
     leave_region(c, body);
     emit_jump(c, op, head);
@@ -269,11 +275,38 @@ static void compile_while(Compiler *c, const Op *op) {
     drop_args(c, body);
 }
 
+/* Operations with a step of their own; the rest are elementwise or structured. */
+static StepFn *const step_fns[OPS] = {
+    [OP_CONST] = step_const,
+    [OP_ARANGE] = step_arange,
+    [OP_PROGRAM_ID] = step_program_id,
+    [OP_NUM_PROGRAMS] = step_program_id,
+    [OP_SPLAT] = step_splat,
+    [OP_BROADCAST] = step_strided,
+    [OP_TRANS] = step_strided,
+    [OP_JOIN] = step_join,
+    [OP_SPLIT] = step_split,
+    [OP_GATHER] = step_gather,
+    [OP_HISTOGRAM] = step_histogram,
+    [OP_HINT] = step_hint,
+    [OP_DOT] = step_dot,
+    [OP_LOAD] = step_load,
+    [OP_STORE] = step_store,
+    [OP_ATOMIC] = step_atomic,
+    [OP_ATOMIC_CAS] = step_atomic_cas,
+    [OP_INLINE_ASM] = step_inline_asm,
+    [OP_PRINT] = step_print,
+    [OP_ASSERT] = step_assert,
+    [OP_SHARED_STORE] = step_shared_store,
+    [OP_SHARED_LOAD] = step_shared_load,
+    [OP_BARRIER] = step_barrier,
+    [OP_RETURN] = step_return,
+};
+
 /* Plain arithmetic on scalars, which takes any number of lanes at once. */
 static bool is_vector_region(const Block *b) {
     for (const Op *op = b->first; op != b->last; op = op->next) {
-        unsigned traits = op_traits(op);
-        bool plain = (traits & TRAIT_E) && !(traits & (TRAIT_R | TRAIT_W));
+        bool plain = (op_traits(op) & TRAIT_E) && !step_fns[op->code];
         if ((!plain && op->code != OP_CONST) || op->result[0]->type.rank) return false;
     }
     return true;
@@ -361,49 +394,6 @@ static void compile_combine(Compiler *c, const Op *op) {
 
 /* ---- plain operations ---- */
 
-static const void *plan_strided(Compiler *c, const Op *op) {
-    Type x = ir_operand(op, 0)->type, r = op->result[0]->type;
-    const Attr *order = ir_attr(op, AT_ORDER);
-    Strides *s = arena_alloc(c->a, sizeof *s);
-    for (int i = 0; i < r.rank; i++) {
-        int d = order ? order->dims[i] : i, below = 0;
-        for (int k = d + 1; k < x.rank; k++) below += x.log2[k];
-        if (r.log2[i] == 0) continue;
-        s->dim[s->rank] = type_dim(r, i);
-        s->stride[s->rank++] = x.log2[d] ? (int64_t)1 << below : 0;
-    }
-    if (s->rank == 0) s->dim[s->rank++] = 1;
-    return s;
-}
-
-static const void *plan_dot(Compiler *c, const Op *op) {
-    Type a = ir_operand(op, 0)->type, b = ir_operand(op, 1)->type, r = op->result[0]->type;
-    DotPlan *d = arena_alloc(c->a, sizeof *d);
-    int last = r.rank - 1;
-    *d = (DotPlan){.batch = 1, .m = type_dim(r, last - 1), .n = type_dim(r, last)};
-    d->k = type_dim(a, last);
-    d->precision = (Precision)ir_attr_int(op, AT_PRECISION, PRECISION_TF32);
-    for (int i = 0; i < last - 1; i++) {
-        d->batch *= type_dim(r, i);
-        if (a.log2[i] != r.log2[i] || b.log2[i] != r.log2[i]) fail(c, op, "dot: batches differ");
-    }
-    bool floats = type_is_float(r);
-    if (floats != type_is_float(a) || floats != type_is_float(b) ||
-        (!floats && (type_elem_bits(r) != 32 || type_elem_bits(a) > 32 || type_elem_bits(b) > 32)))
-        fail(c, op, "dot: these element types do not multiply into this one");
-    d->work = !floats ? EL_I32 : r.elem == EL_F64 ? EL_F64 : EL_F32;
-    size_t size = (size_t)elem_info[d->work].bytes;
-    size_t na = (size_t)type_numel(a), nb = (size_t)type_numel(b);
-    d->a = arena_array(c->a, na, size);
-    d->b = arena_array(c->a, nb, size);
-    if (a.elem == EL_F32 && d->precision == PRECISION_TF32X3)
-        d->part = arena_array(c->a, na + nb, size);
-    if ((Elem)r.elem != d->work) d->sum = arena_array(c->a, (size_t)type_numel(r), size);
-    d->row = arena_array(c->a, (size_t)d->m, sizeof *d->row);
-    d->col = arena_array(c->a, (size_t)d->n, sizeof *d->col);
-    return d;
-}
-
 /* A matrix product may take operands out of shared memory: they are loaded just before it. */
 static int load_operand(Compiler *c, const Op *op, const Value *v) {
     Type t = v->type;
@@ -417,22 +407,18 @@ static int load_operand(Compiler *c, const Op *op, const Value *v) {
     return slot;
 }
 
-static StepFn *const step_fns[OPS] = {
-    [OP_CONST] = step_const,
-    [OP_ARANGE] = step_arange,
-    [OP_PROGRAM_ID] = step_program_id,
-    [OP_NUM_PROGRAMS] = step_program_id,
-    [OP_SPLAT] = step_splat,
-    [OP_BROADCAST] = step_strided,
-    [OP_TRANS] = step_strided,
-    [OP_DOT] = step_dot,
-    [OP_LOAD] = step_load,
-    [OP_STORE] = step_store,
-    [OP_SHARED_STORE] = step_shared_store,
-    [OP_SHARED_LOAD] = step_shared_load,
-    [OP_BARRIER] = step_barrier,
-    [OP_RETURN] = step_return,
-};
+/* An operation on memory: its number, and the parameter its address comes from. */
+static void note_access(Compiler *c, const Op *op, Step *st) {
+    Run *r = c->r;
+    if (!type_is_pointer(ir_operand(op, 0)->type)) return; /* a print */
+    st->param = c->param_of[ir_operand(op, 0)->id];
+    st->access = r->naccesses++;
+    if (op->code != OP_STORE) return;
+    if (st->param >= 0)
+        r->param_stored[st->param] = true;
+    else
+        r->stores_anywhere = true;
+}
 
 static void compile_plain(Compiler *c, const Op *op) {
     Step st = {.run = step_fns[op->code], .op = op, .param = INTERP_NO_PARAM};
@@ -461,14 +447,23 @@ static void compile_plain(Compiler *c, const Op *op) {
     }
     st.dst = define_all(c, op->result, op->nresults);
     st.ndst = op->nresults;
-    if (op->code == OP_LOAD || op->code == OP_STORE) st.param = c->param_of[ir_operand(op, 0)->id];
-    if (op->code == OP_BROADCAST || op->code == OP_TRANS) st.detail = plan_strided(c, op);
-    if (op->code == OP_DOT) st.detail = plan_dot(c, op);
+    if (op_traits(op) & (TRAIT_R | TRAIT_W) && op->noperands) note_access(c, op, &st);
+    const char *wrong = interp_plan(c->r, op, &st.detail);
+    if (wrong) fail(c, op, wrong);
     emit(c, &st);
     for (int i = 0; i < loaded.n; i++) drop_slot(c, loaded.at[i]);
 }
 
+/* What op does in shared memory within itself comes to its place there before it. */
+static void compile_scratch(Compiler *c, const Op *op) {
+    if (!c->scratch || !ir_attr(op, AT_OFFSET) || op->code == OP_SHARED_ALLOC) return;
+    const SharedBuffer *b = c->scratch;
+    while (b && b->op != op) b = b->next;
+    if (b) emit(c, &(Step){.run = step_scratch, .op = op, .detail = b});
+}
+
 static void compile_op(Compiler *c, const Op *op) {
+    compile_scratch(c, op);
     switch (op->code) {
     case OP_FOR: compile_for(c, op); break;
     case OP_IF: compile_if(c, op); break;
@@ -507,22 +502,28 @@ static bool place_elements(Compiler *c, const Op *op, SharedBuffer *b) {
     return !memchr(held, 0, (size_t)b->lanes);
 }
 
+/* SHARED_ALLOC, and operations that have a place for bytes of their own. */
 static void place_buffer(Op *op, void *ctx) {
     Compiler *c = ctx;
-    if (op->code != OP_SHARED_ALLOC || c->failed) return;
     Run *r = c->r;
-    Type t = op->result[0]->type;
+    bool buffer = op->code == OP_SHARED_ALLOC, placed = ir_attr(op, AT_OFFSET) != NULL;
+    if ((!buffer && !placed) || c->failed) return;
+    Type t = buffer ? op->result[0]->type : type_scalar(EL_I8);
     SharedBuffer *b = arena_alloc(c->a, sizeof *b);
-    int64_t bytes = type_numel(t) * (int64_t)stored_bytes(t);
-    bool placed = ir_attr(op, AT_OFFSET) != NULL;
     *b = (SharedBuffer){.op = op, .lanes = type_numel(t), .number = (uint16_t)++r->nshared};
+    b->bytes = buffer ? b->lanes * (int64_t)stored_bytes(t) : scratch_bytes(op);
     b->at = placed ? ir_attr_int(op, AT_OFFSET, 0) : (r->shared_bytes + 15) & ~(int64_t)15;
-    if (b->at < 0 || b->at > SHARED_LIMIT - bytes || r->nshared > UINT16_MAX)
+    if (b->at < 0 || b->at > SHARED_LIMIT - b->bytes || r->nshared > UINT16_MAX)
         fail(c, op, "shared memory beyond what any program can have");
-    else if (!place_elements(c, op, b))
+    else if (buffer && !place_elements(c, op, b))
         fail(c, op, "the buffer's layout does not hold each element once");
-    if (b->at + bytes > r->shared_bytes && !c->failed) r->shared_bytes = b->at + bytes;
-    c->shared[op->result[0]->id] = b;
+    if (b->at + b->bytes > r->shared_bytes && !c->failed) r->shared_bytes = b->at + b->bytes;
+    if (buffer) {
+        c->shared[op->result[0]->id] = b;
+    } else {
+        b->next = c->scratch;
+        c->scratch = b;
+    }
 }
 
 bool interp_compile(Run *r) {
@@ -533,6 +534,7 @@ bool interp_compile(Run *r) {
     c.uses_left = arena_array(c.a, n, sizeof *c.uses_left);
     c.shared = arena_array(c.a, n, sizeof *c.shared);
     r->param_slot = arena_array(c.a, (size_t)f->nparams, sizeof *r->param_slot);
+    r->param_stored = arena_array(c.a, (size_t)f->nparams, sizeof *r->param_stored);
     for (int i = 0; i < f->nparams; i++) {
         const Value *v = f->param[i].value;
         r->param_slot[i] = -1;

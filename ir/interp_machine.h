@@ -59,6 +59,7 @@ struct Step {
     int target;         /* jumps: the step to go on with */
     int loop;           /* which counter of the program */
     int param;          /* accesses: the parameter the address comes from; -1: not known */
+    int access;         /* accesses: which of the function's */
     const void *detail; /* per kind */
 };
 
@@ -75,13 +76,15 @@ typedef struct SlotInfo {
 
 typedef struct Counter { /* of a for, reduce or scan that is going on */
     int64_t at, len, chunk;
-    bool past; /* a for whose next index is beyond its type */
+    uint64_t writes, reads, polls; /* a while: the program's when it last went round */
+    bool past;                     /* a for whose next index is beyond its type */
 } Counter;
 
-typedef struct SharedBuffer { /* a SHARED_ALLOC */
+typedef struct SharedBuffer { /* a SHARED_ALLOC, or bytes that an operation has of its own */
+    struct SharedBuffer *next;
     const Op *op;
     int64_t at; /* first byte in the program's shared memory */
-    int64_t lanes;
+    int64_t bytes, lanes;
     uint32_t *offset_of; /* offset, in elements, of each element; NULL: in row-major order */
     uint16_t number;     /* from 1 */
 } SharedBuffer;
@@ -89,16 +92,40 @@ typedef struct SharedBuffer { /* a SHARED_ALLOC */
 /* Per byte of shared memory, since the last barrier; and who wrote it last (0: nobody). */
 enum { SHARED_WRITTEN = 1, SHARED_READ = 2 };
 
+typedef enum ProgramState {
+    PROGRAM_RUNS,
+    PROGRAM_DONE,
+    PROGRAM_WAITS, /* goes round a loop that will do the same until memory changes */
+    PROGRAM_YIELDS /* has gone round one for long, reading: others may go first */
+} ProgramState;
+
+/* A vector clock: by program, how much of it happened before; NULL: nothing. Trees that share
+ * what they have in common and never change (interp_clock.c). */
+typedef struct Clock Clock;
+
+/* What interp_race.c calls the accesses that one operation of one program made at time `clock`. */
+typedef struct AccessTag {
+    uint32_t tag, clock;
+} AccessTag;
+
 struct Program {
     uint32_t id[3];
-    int at; /* next step */
+    uint32_t number; /* in the grid's order */
+    int at;          /* next step */
     uint64_t steps;
-    Tile *tile; /* by slot */
+    ProgramState state;
+    uint64_t writes, reads; /* how often it has changed memory, and looked at it */
+    uint64_t polls;         /* … by an atomic or a volatile load */
+    uint64_t seen_changes;  /* WAITS: Run.changes when it began to */
+    const Op *last_read;    /* the load or atomic it last did */
+    Clock *knows;           /* of other programs */
+    uint32_t clock;         /* its own time: releases so far, from 1 */
+    AccessTag *tag;         /* by access */
+    Tile *tile;             /* by slot */
     Counter *counter;
     int64_t width; /* lanes of the steps of a combining region */
     uint8_t *shared, *shared_state;
     uint16_t *shared_owner;
-    bool done;
 };
 
 struct Run {
@@ -114,6 +141,12 @@ struct Run {
     int last_buffer;   /* where the last access was: tried first */
     int64_t shared_bytes;
     int nshared;
+    int naccesses;        /* operations on memory */
+    bool *param_stored;   /* by parameter: a plain STORE goes there */
+    bool stores_anywhere; /* some STORE's parameter is not known */
+    uint64_t changes;     /* of memory, by anybody */
+    size_t program_bytes;
+    struct Races *races; /* NULL: not looked for */
 };
 
 /* What BROADCAST and TRANS read: result element (i0, i1, …) is operand element sum of i * stride.
@@ -123,14 +156,44 @@ typedef struct Strides {
     int64_t dim[TILE_MAX_RANK], stride[TILE_MAX_RANK];
 } Strides;
 
+/* How a product of fp32 is made of products of shorter numbers. */
+typedef struct DotSplit {
+    int parts;          /* of each operand, largest first; 0: it is not split */
+    int dropped;        /* low bits of a float that a part lacks */
+    bool nearest;       /* a part is rounded to nearest even, else cut off */
+    int products;       /* how many are added */
+    uint8_t pair[6][2]; /* which part of a with which of b */
+} DotSplit;
+
 typedef struct DotPlan {
     int64_t batch, m, n, k;
-    Elem work; /* what it is computed in: F32, F64 or I32 */
-    Precision precision;
-    void *a, *b, *part;  /* operands as `work`, and a third of that size for tf32x3 */
-    void *sum;           /* the accumulator, when it is not kept as `work` */
-    uint16_t *row, *col; /* taint of a row of a, of a column of b */
+    Elem work;             /* what it is computed in: F32, F64 or I32 */
+    const DotSplit *split; /* NULL: not of fp32 */
+    void *a, *b;           /* operands as `work`, one part behind the other */
+    void *sum;             /* the accumulator, when it is not kept as `work` */
+    uint16_t *row, *col;   /* taint of a row of a, of a column of b */
 } DotPlan;
+
+typedef struct GatherPlan { /* result and operand seen as [outer, len, inner] */
+    int64_t len, from_len, inner;
+} GatherPlan;
+
+typedef struct AtomicPlan { /* what one lane of an ATOMIC does */
+    LaneOp lane;
+    bool exchange; /* no lane op: the new value is operand 1 */
+    bool acquire, release;
+} AtomicPlan;
+
+/* One LOAD, STORE or atomic that is going on. */
+typedef struct Access {
+    Run *r;
+    Program *p;
+    const Step *st;
+    const Tile *address, *mask; /* mask: NULL, all lanes */
+    Type type;                  /* of the address tile */
+    size_t size;                /* of an element */
+    int64_t lanes;
+} Access;
 
 typedef struct Combine { /* a REDUCE or SCAN: tiles seen as [outer, len, inner] */
     int64_t outer, len;
@@ -156,17 +219,58 @@ static inline bool run_checks(const Run *r, unsigned check) {
 /* interp_compile.c. False after a diagnostic. */
 bool interp_compile(Run *r);
 enum { INTERP_MAX_DEPTH = 200 }; /* of regions in each other */
+/* interp_sched.c. Runs every program of the grid. False after a diagnostic. */
+bool interp_schedule(Run *r);
+/* interp_clock.c: clocks of `levels` levels, for 16^levels programs. */
+enum { CLOCK_MAX_LEVELS = 8 };
+uint32_t clock_get(const Clock *c, int levels, uint32_t program);
+Clock *clock_set(Arena *a, Clock *c, int levels, uint32_t program, uint32_t value);
+Clock *clock_join(Arena *a, Clock *x, Clock *y, int levels); /* by program, the later */
+/* Calls fn for each program with a value, in order, until one says false. */
+typedef bool ClockFn(void *ctx, uint32_t program, uint32_t value);
+bool clock_all(const Clock *c, int levels, ClockFn *fn, void *ctx);
+
+/* interp_race.c: accesses to a buffer of the launch, as bytes from its start. False after the
+ * report of a race. RACE_ATOMIC conflicts with plain writes only, as RACE_READ does. */
+typedef enum RaceKind { RACE_READ, RACE_ATOMIC, RACE_WRITE } RaceKind;
+void races_init(Run *r);
+bool races_access(const Access *a, int buffer, uint64_t at, uint64_t bytes, RaceKind kind);
+void races_acquire(const Access *a, int buffer, uint64_t at); /* an atomic's element, before it */
+void races_release(const Access *a, int buffer, uint64_t at); /* … and after it; then once: */
+void races_released(const Access *a);
+
+/* interp_plan.c. Sets *detail for op's step where it needs one. NULL, or why it cannot be. */
+const char *interp_plan(Run *r, const Op *op, const void **detail);
 /* interp_trace.c. By value id, the parameter a pointer comes from. NULL after a diagnostic. */
 int *interp_trace(Run *r);
 enum { INTERP_NO_PARAM = -1 };
 
 /* interp.c */
+Program *program_new(Run *r);
+void program_start(Run *r, Program *p, uint32_t x, uint32_t y, uint32_t z); /* at its first step */
 uint16_t *tile_taint(Run *r, Program *p, int slot); /* room for its taint; contents undefined */
 uint16_t run_origin(Run *r, const Op *op, OriginKind kind); /* the number of an origin */
 int64_t tile_int(const Tile *t, Elem e);                    /* lane 0, sign- or zero-extended */
 
+/* interp_memory.c */
+Access access_of(Run *r, Program *p, const Step *st, int mask_operand);
+/* The next run of good lanes from *i on: its first byte and its length, at most `most`. *b is
+ * NULL for a run that is to be skipped, when bounds are not checked. False: an error, or past
+ * the end with *n 0. */
+bool access_next_run(const Access *a, int64_t *i, int64_t most, int64_t *n, const InterpBuffer **b,
+                     uint8_t **at);
+/* Marks lanes of the result; the rest of the tile is sound unless it was marked before. */
+void access_mark(const Access *a, int64_t from, int64_t n, OriginKind kind);
+
+/* interp_math.c: functions of one and of two floats. */
+typedef double MathFn(double x);
+typedef double MathFn2(double x, double y);
+MathFn *math_fn(int64_t func);   /* NULL: no such function */
+MathFn2 *math_fn2(int64_t func); /* of either */
+
 /* interp_ops.c: elementwise operations. */
-bool lane_op_find(const Op *op, LaneOp *out); /* false: op has no such meaning */
+bool lane_op_find(const Op *op, LaneOp *out);      /* false: op has no such meaning */
+bool lane_op_of(OpCode code, Elem e, LaneOp *out); /* likewise, of plain arithmetic on elements e */
 void lane_op_run(const LaneOp *op, int noperands, void *dst, const void *const *src, int64_t n);
 /* Does any lane of op wrap? Those that do get `origin` unless taint is NULL. */
 bool lane_op_wraps(const Op *op, const void *const *src, int64_t n, uint16_t *taint,
@@ -174,22 +278,39 @@ bool lane_op_wraps(const Op *op, const void *const *src, int64_t n, uint16_t *ta
 /* interp_cast.c */
 void lane_cast(Elem to, void *dst, Elem from, const void *src, int64_t n, Rounding r);
 
-/* Steps of interp_tile.c, interp_combine.c, interp_memory.c, interp_shared.c and interp.c. Slots
- * of an op's step: src its operands in order, dst its results. */
+/* Steps. Slots of an op's step: src its operands in order, dst its results. */
 StepFn step_lanes, step_const, step_arange, step_program_id, step_splat, step_strided, step_dot;
 StepFn step_reduce_start, step_reduce_take, step_reduce_keep;
 StepFn step_scan_start, step_scan_take, step_scan_keep;
-StepFn step_load, step_store;
-StepFn step_shared_store, step_shared_load, step_barrier;
+StepFn step_load, step_store, step_atomic, step_atomic_cas;
+StepFn step_join, step_split, step_gather, step_histogram, step_hint;
+StepFn step_print, step_assert, step_inline_asm;
+StepFn step_shared_store, step_shared_load, step_scratch, step_barrier;
 StepFn step_copy, step_jump, step_branch, step_for_start, step_for_test, step_for_next, step_return;
+StepFn step_while_next; /* interp_sched.c */
 
 /* interp_report.c: each adds one error and returns false. */
-typedef enum TaintUse { USED_STORED, USED_ADDRESS, USED_MASK, USED_BRANCH, USED_BOUND } TaintUse;
+typedef enum TaintUse {
+    USED_STORED,
+    USED_ADDRESS,
+    USED_MASK,
+    USED_BRANCH,
+    USED_BOUND,
+    USED_COMPARED,
+    USED_ASSERTED
+} TaintUse;
 bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16_t taint, Type tile,
                   int64_t lane);
 bool report_bounds(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane);
 bool report_align(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane);
 bool report_shared(Run *r, const Program *p, const Step *st, const char *what, int64_t byte);
+bool report_endless(Run *r, const Program *p, const Step *st); /* a while that changes nothing */
+bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t at,
+                 const Op *other, uint32_t other_program);
+/* more: programs of the grid that there is no room to start. */
+bool report_deadlock(Run *r, Program *const *waiting, int n, bool more);
 const char *report_program(Run *r, const Program *p); /* "program (1, 0, 0)" */
+/* "program (1, 0, 0), tile index [6, 0]"; scalars have no index. */
+const char *report_place(Run *r, const Program *p, Type tile, int64_t lane);
 
 #endif

@@ -8,16 +8,6 @@
 
 #include <string.h>
 
-typedef struct Access {
-    Run *r;
-    Program *p;
-    const Step *st;
-    const Tile *address, *mask; /* mask: NULL, all lanes */
-    Type type;                  /* of the address tile */
-    size_t size;                /* of an element */
-    int64_t lanes;
-} Access;
-
 /* Bytes from `address` to the end of the buffer; 0 when it does not lie in it. */
 static uint64_t bytes_from(const InterpBuffer *b, uint64_t address) {
     uint64_t at = address - (uint64_t)(uintptr_t)b->base;
@@ -66,9 +56,7 @@ static int64_t run_length(const Access *a, int64_t i, int64_t most) {
     return n;
 }
 
-/* The next run of good lanes from *i on: its first byte and its length. *b is NULL for a run that
- * is to be skipped, when bounds are not checked. False: an error, or past the end with *n 0. */
-static bool next_run(const Access *a, int64_t *i, int64_t *n, const InterpBuffer **b,
+bool access_next_run(const Access *a, int64_t *i, int64_t most, int64_t *n, const InterpBuffer **b,
                      uint8_t **at) {
     const uint64_t *address = (const uint64_t *)(const void *)a->address->data;
     for (*n = 0; *i < a->lanes; ++*i) {
@@ -83,12 +71,13 @@ static bool next_run(const Access *a, int64_t *i, int64_t *n, const InterpBuffer
         return report_align(a->r, a->p, a->st, first, *i);
     *n = 1;
     if (!*b) return true;
-    *n = run_length(a, *i, (int64_t)(bytes_from(*b, first) / a->size));
+    int64_t whole = (int64_t)(bytes_from(*b, first) / a->size);
+    *n = run_length(a, *i, whole < most ? whole : most);
     *at = (*b)->base + (first - (uint64_t)(uintptr_t)(*b)->base);
     return true;
 }
 
-static Access access_of(Run *r, Program *p, const Step *st, int mask_operand) {
+Access access_of(Run *r, Program *p, const Step *st, int mask_operand) {
     Type t = ir_operand(st->op, 0)->type;
     return (Access){
         .r = r,
@@ -102,21 +91,19 @@ static Access access_of(Run *r, Program *p, const Step *st, int mask_operand) {
     };
 }
 
-/* Marks lanes of the load's result; the rest of the tile is sound unless it was marked before. */
-static void mark(Run *r, Program *p, const Step *st, int64_t from, int64_t n, OriginKind kind) {
-    Tile *d = &p->tile[st->dst[0]];
-    uint16_t *taint = tile_taint(r, p, st->dst[0]);
-    if (!d->tainted) memset(taint, 0, (size_t)st->lanes * sizeof *taint);
-    uint16_t origin = run_origin(r, st->op, kind);
+void access_mark(const Access *a, int64_t from, int64_t n, OriginKind kind) {
+    Tile *d = &a->p->tile[a->st->dst[0]];
+    uint16_t *taint = tile_taint(a->r, a->p, a->st->dst[0]);
+    if (!d->tainted) memset(taint, 0, (size_t)a->lanes * sizeof *taint);
+    uint16_t origin = run_origin(a->r, a->st->op, kind);
     for (int64_t i = from; i < from + n; i++) taint[i] = origin;
     d->tainted = true;
 }
 
-static void mark_unwritten(Run *r, Program *p, const Step *st, int64_t from, int64_t n,
-                           const uint8_t *written, size_t size) {
+static void mark_unwritten(const Access *a, int64_t from, int64_t n, const uint8_t *written) {
     for (int64_t i = 0; i < n; i++)
-        if (memchr(written + (size_t)i * size, 0, size))
-            mark(r, p, st, from + i, 1, ORIGIN_UNWRITTEN);
+        if (memchr(written + (size_t)i * a->size, 0, a->size))
+            access_mark(a, from + i, 1, ORIGIN_UNWRITTEN);
 }
 
 /* What the load gives where nothing is loaded: `other`, else zeros that must not matter. */
@@ -136,9 +123,13 @@ static void fill_rest(const Access *a, Tile *d) {
         for (int64_t i = 0, n; i < a->lanes; i += n) {
             bool active = is_active(a, i);
             for (n = 1; i + n < a->lanes && is_active(a, i + n) == active;) n++;
-            if (!active) mark(a->r, a->p, a->st, i, n, ORIGIN_MASKED_OFF);
+            if (!active) access_mark(a, i, n, ORIGIN_MASKED_OFF);
         }
     }
+}
+
+static int buffer_number(const Access *a, const InterpBuffer *b) {
+    return (int)(b - a->r->launch->buffer);
 }
 
 bool step_load(Run *r, Program *p, const Step *st) {
@@ -149,11 +140,17 @@ bool step_load(Run *r, Program *p, const Step *st) {
     const InterpBuffer *b = NULL;
     uint8_t *at = NULL;
     fill_rest(&a, d);
+    p->last_read = st->op;
+    p->reads++;
+    if (ir_attr(st->op, AT_VOLATILE)) p->polls++;
     for (int64_t i = 0, n;; i += n) {
-        if (!next_run(&a, &i, &n, &b, &at)) return false;
+        if (!access_next_run(&a, &i, a.lanes, &n, &b, &at)) return false;
         if (n == 0) return true;
         uint8_t *to = d->data + (size_t)i * a.size;
         size_t bytes = (size_t)n * a.size;
+        if (b &&
+            !races_access(&a, buffer_number(&a, b), (uint64_t)(at - b->base), bytes, RACE_READ))
+            return false;
         if (b)
             memcpy(to, at, bytes);
         else
@@ -162,7 +159,7 @@ bool step_load(Run *r, Program *p, const Step *st) {
         if (d->tainted) memset(d->taint + i, 0, (size_t)n * sizeof *d->taint);
         if (!uninit || !b || !b->written) continue;
         const uint8_t *written = b->written + (at - b->base);
-        if (memchr(written, 0, bytes)) mark_unwritten(r, p, st, i, n, written, a.size);
+        if (memchr(written, 0, bytes)) mark_unwritten(&a, i, n, written);
     }
 }
 
@@ -171,13 +168,18 @@ bool step_store(Run *r, Program *p, const Step *st) {
     const Tile *value = &p->tile[st->src[1]];
     const InterpBuffer *b = NULL;
     uint8_t *at = NULL;
+    p->writes++;
+    r->changes++;
     for (int64_t i = 0, n;; i += n) {
-        if (!next_run(&a, &i, &n, &b, &at)) return false;
+        if (!access_next_run(&a, &i, a.lanes, &n, &b, &at)) return false;
         if (n == 0) return true;
         for (int64_t k = i; value->tainted && k < i + n; k++)
             if (value->taint[k] >= ORIGIN_UNINIT)
                 return report_taint(r, p, st, USED_STORED, value->taint[k], a.type, k);
         if (!b) continue;
+        uint64_t bytes = (uint64_t)n * a.size;
+        if (!races_access(&a, buffer_number(&a, b), (uint64_t)(at - b->base), bytes, RACE_WRITE))
+            return false;
         memcpy(at, value->data + (size_t)i * a.size, (size_t)n * a.size);
         if (b->written) memset(b->written + (at - b->base), 1, (size_t)n * a.size);
     }

@@ -107,7 +107,7 @@ SIGN_LOOPS(64)
     ROW(__VA_ARGS__, F64, double)
 
 /* mode: NaN wins. Of two zeros, -0 is the smaller. A remainder of zero is +0, as in Triton, where
- * it is what is left of x after a subtraction. */
+ * it is what is left of x after a subtraction; an infinite divisor leaves any x as it is. */
 /* clang-format off */
 #define FLOAT_OPS(OP)                                                                              \
     OP(ADD, 2, a + b)                                                                              \
@@ -115,7 +115,7 @@ SIGN_LOOPS(64)
     OP(MUL, 2, a * b)                                                                              \
     OP(DIV, 2, a / b)                                                                              \
     OP(DIV_RN, 2, a / b)                                                                           \
-    OP(REM, 2, fmod(a, b) + 0)                                                                     \
+    OP(REM, 2, isinf(b) ? a : fmod(a, b) + 0)                                                      \
     OP(MIN, 2, a < b ? a : b < a ? b : a == b ? (signbit(a) ? a : b) : NOT_A_NUMBER)               \
     OP(MAX, 2, a > b ? a : b > a ? b : a == b ? (signbit(a) ? b : a) : NOT_A_NUMBER)
 /* clang-format on */
@@ -146,52 +146,22 @@ FMA_LOOP(FMA_F32, float, fma)
 FMA_LOOP(FMA_F64, double, fma)
 FMA_LOOP(FMA_small, float, elem_odd_fma)
 
-/* Functions are worked out in double, so a float result is off by half a bit and no more. */
-typedef double MathFn(double x);
-static double math_exp(double x) {
-    return exp(x);
-}
-static double math_exp2(double x) {
-    return exp2(x);
-}
-static double math_log(double x) {
-    return log(x);
-}
-static double math_log2(double x) {
-    return log2(x);
-}
-static double math_sin(double x) {
-    return sin(x);
-}
-static double math_cos(double x) {
-    return cos(x);
-}
-static double math_sqrt(double x) {
-    return sqrt(x);
-}
-static double math_rsqrt(double x) {
-    return 1 / sqrt(x);
-}
-static double math_floor(double x) {
-    return floor(x);
-}
-static double math_ceil(double x) {
-    return ceil(x);
-}
-static MathFn *const math_fns[MATHS] = {
-    [MATH_EXP] = math_exp,     [MATH_EXP2] = math_exp2,    [MATH_LOG] = math_log,
-    [MATH_LOG2] = math_log2,   [MATH_SIN] = math_sin,      [MATH_COS] = math_cos,
-    [MATH_SQRT] = math_sqrt,   [MATH_SQRT_RN] = math_sqrt, [MATH_RSQRT] = math_rsqrt,
-    [MATH_FLOOR] = math_floor, [MATH_CEIL] = math_ceil,
-};
-
 #define MATH_LOOP(unused, id, T)                                                                   \
     static void MATH_##id(void *dst, const void *const *src, int64_t n, int mode) {                \
+        MathFn *fn = math_fn(mode);                                                                \
         T *d = dst;                                                                                \
         const T *x = src[0];                                                                       \
-        for (int64_t i = 0; i < n; i++) d[i] = (T)math_fns[mode]((double)x[i]);                    \
+        for (int64_t i = 0; i < n; i++) d[i] = (T)fn((double)x[i]);                                \
     }
 FLOAT_TYPES(MATH_LOOP, )
+#define MATH2_LOOP(unused, id, T)                                                                  \
+    static void MATH2_##id(void *dst, const void *const *src, int64_t n, int mode) {               \
+        MathFn2 *fn = math_fn2(mode);                                                              \
+        T *d = dst;                                                                                \
+        const T *x = src[0], *y = src[1];                                                          \
+        for (int64_t i = 0; i < n; i++) d[i] = (T)fn((double)x[i], (double)y[i]);                  \
+    }
+FLOAT_TYPES(MATH2_LOOP, )
 
 /* ---- comparison, choice, pointers ---- */
 
@@ -254,6 +224,7 @@ static LaneFn *const float_fns[OPS][ELEMS] = {
     FLOAT_SIGN_ROW(ABS),
     [OP_FMA] = {[EL_F32] = FMA_F32, [EL_F64] = FMA_F64},
     [OP_MATH] = {[EL_F32] = MATH_F32, [EL_F64] = MATH_F64},
+    [OP_MATH2] = {[EL_F32] = MATH2_F32, [EL_F64] = MATH2_F64},
 };
 #define CMP_CELL(pred, relation, id, ...) [EL_##id] = CMP_##pred##_##id,
 #define CMP_ROW(pred, relation)                                                                    \
@@ -268,6 +239,16 @@ static LaneFn *select_fn(int bytes) {
            : bytes == 2 ? SELECT_bits16
            : bytes == 4 ? SELECT_bits32
                         : SELECT_bits64;
+}
+
+static bool find_loop(OpCode code, Elem e, LaneOp *out) {
+    bool is_float = elem_info[e].class_ == ELEM_F;
+    out->fn = (is_float ? float_fns : int_fns)[code][e];
+    if (!out->fn && elem_is_small_float(e)) {
+        out->fn = code == OP_FMA ? FMA_small : float_fns[code][EL_F32];
+        out->kind = LANES_THROUGH_FLOAT;
+    }
+    return out->fn != NULL;
 }
 
 bool lane_op_find(const Op *op, LaneOp *out) {
@@ -295,12 +276,8 @@ bool lane_op_find(const Op *op, LaneOp *out) {
     case OP_BITCAST:
         out->kind = LANES_COPY;
         return elem_info[out->elem].bytes == elem_info[out->result].bytes;
-    case OP_MATH: {
-        int64_t func = ir_attr_int(op, AT_FUNC, -1);
-        if (func < 0 || func >= MATHS || !math_fns[func]) return false;
-        out->mode = (int)func;
-        break;
-    }
+    case OP_MATH: out->mode = (int)ir_attr_int(op, AT_FUNC, -1); break;
+    case OP_MATH2: out->mode = (int)ir_attr_int(op, AT_FUNC2, -1); break;
     case OP_MIN:
     case OP_MAX: out->mode = ir_attr_int(op, AT_NAN, 0) != 0; break;
     default: break;
@@ -310,12 +287,15 @@ bool lane_op_find(const Op *op, LaneOp *out) {
                     (op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL ||
                      op->code == OP_SHL || (op->code == OP_CAST && type_is_int(t)));
     if (op->code == OP_CAST) return true;
-    out->fn = (type_is_float(t) ? float_fns : int_fns)[op->code][e];
-    if (!out->fn && small) {
-        out->fn = op->code == OP_FMA ? FMA_small : float_fns[op->code][EL_F32];
-        out->kind = LANES_THROUGH_FLOAT;
-    }
-    return out->fn != NULL;
+    if ((op->code == OP_MATH && !math_fn(out->mode)) ||
+        (op->code == OP_MATH2 && !math_fn2(out->mode)))
+        return false;
+    return find_loop(op->code, e, out);
+}
+
+bool lane_op_of(OpCode code, Elem e, LaneOp *out) {
+    *out = (LaneOp){.elem = e, .result = e};
+    return find_loop(code, e, out);
 }
 
 void lane_op_run(const LaneOp *op, int noperands, void *dst, const void *const *src, int64_t n) {

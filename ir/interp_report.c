@@ -9,8 +9,7 @@ const char *report_program(Run *r, const Program *p) {
                         (unsigned)p->id[1], (unsigned)p->id[2]);
 }
 
-/* "program (1, 0, 0), tile index [6, 0]"; scalars have no index. */
-static const char *place(Run *r, const Program *p, Type tile, int64_t lane) {
+const char *report_place(Run *r, const Program *p, Type tile, int64_t lane) {
     if (tile.rank == 0 || lane < 0) return report_program(r, p);
     Buf b = buf_new(&r->s->arena);
     buf_printf(&b, "%s, tile index [", report_program(r, p));
@@ -43,16 +42,17 @@ static const InterpBuffer *meant(const Run *r, const Step *st, uint64_t address)
     return best;
 }
 
-static const char *access_name(const Step *st) {
-    return st->op->code == OP_STORE ? "store to" : "load of";
+static const char *access_name(const Op *op) {
+    return op->code == OP_STORE ? "store" : op->code == OP_LOAD ? "load" : "atomic";
 }
 
 /* "load of 'x_ptr'" */
 static const char *access_text(Run *r, const Step *st, const InterpBuffer *b) {
     const char *name = param_name(r, st->param);
     if (!name && b) name = b->name;
-    if (!name) return st->op->code == OP_STORE ? "store" : "load";
-    return arena_printf(&r->s->arena, "%s '%s'", access_name(st), name);
+    if (!name) return access_name(st->op);
+    const char *between = st->op->code == OP_STORE ? "to" : st->op->code == OP_LOAD ? "of" : "on";
+    return arena_printf(&r->s->arena, "%s %s '%s'", access_name(st->op), between, name);
 }
 
 static Type pointer_type(const Step *st) {
@@ -62,7 +62,7 @@ static Type pointer_type(const Step *st) {
 bool report_bounds(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane) {
     const InterpBuffer *b = meant(r, st, address);
     Type t = pointer_type(st);
-    const char *where = place(r, p, t, lane), *what = access_text(r, st, b);
+    const char *where = report_place(r, p, t, lane), *what = access_text(r, st, b);
     Diags *d = &r->s->diags;
     if (!b) {
         diag(d, DIAG_ERROR, st->op->span, "out of bounds: %s in %s: this launch has no buffers",
@@ -84,15 +84,16 @@ bool report_align(Run *r, const Program *p, const Step *st, uint64_t address, in
     int64_t byte = b ? (int64_t)(address - (uint64_t)(uintptr_t)b->base) : 0;
     diag(&r->s->diags, DIAG_ERROR, st->op->span,
          "misaligned: %s at byte %" PRId64 " in %s: the address of %s must be a multiple of %d",
-         access_text(r, st, b), byte, place(r, p, t, lane), type_user_text(&r->s->arena, element),
-         type_elem_bytes(element));
+         access_text(r, st, b), byte, report_place(r, p, t, lane),
+         type_user_text(&r->s->arena, element), type_elem_bytes(element));
     return false;
 }
 
 static const char *const uses[] = {
     [USED_STORED] = "is stored here",         [USED_ADDRESS] = "is part of this address",
     [USED_MASK] = "is used as a mask here",   [USED_BRANCH] = "is branched on here",
-    [USED_BOUND] = "is a bound of this loop",
+    [USED_BOUND] = "is a bound of this loop", [USED_COMPARED] = "is compared here",
+    [USED_ASSERTED] = "is asserted here",
 };
 
 bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16_t taint, Type tile,
@@ -100,29 +101,31 @@ bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16
     int at = (taint & ~ORIGIN_UNINIT) - 1;
     Origin none = {.op = st->op};
     Origin o = at >= 0 && at < r->origins.n ? r->origins.at[at] : none;
-    const char *where = place(r, p, tile, lane);
+    const char *where = report_place(r, p, tile, lane);
     const char *line =
         o.op->span.line ? arena_printf(&r->s->arena, " at line %u", (unsigned)o.op->span.line) : "";
     Diags *d = &r->s->diags;
     switch (o.kind) {
     case ORIGIN_WRAPPED:
         diag(d, DIAG_ERROR, st->op->span,
-             "%s overflow in an offset: the %s%s wrapped and is part of the address of this %s "
+             "%s overflow in an offset: the %s%s wrapped and is part of the "
+             "address of this %s "
              "in %s",
              elem_info[stored_elem(o.op->result[0]->type)].triton, op_info[o.op->code].text, line,
              access_text(r, st, NULL), where);
         diag(d, DIAG_NOTE, o.op->span, "it wrapped here; compute large offsets in int64");
         break;
     case ORIGIN_MASKED_OFF:
-        diag(d, DIAG_ERROR, st->op->span,
-             "a masked-off lane of the load%s, which has no `other`, %s, in %s", line, uses[use],
-             where);
+        diag(d, DIAG_ERROR, st->op->span, "a masked-off lane of the %s%s%s %s, in %s",
+             access_name(o.op), line, o.op->code == OP_LOAD ? ", which has no `other`," : "",
+             uses[use], where);
         diag(d, DIAG_NOTE, o.op->span, "masked off here: its value is undefined");
         break;
     case ORIGIN_UNWRITTEN:
         diag(d, DIAG_ERROR, st->op->span,
-             "uninitialised memory: an element that nobody wrote, loaded%s, %s, in %s", line,
-             uses[use], where);
+             "uninitialised memory: an element that nobody wrote, loaded%s, %s, in "
+             "%s",
+             line, uses[use], where);
         diag(d, DIAG_NOTE, o.op->span, "loaded here");
         break;
     }
@@ -132,5 +135,59 @@ bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16
 bool report_shared(Run *r, const Program *p, const Step *st, const char *what, int64_t byte) {
     diag(&r->s->diags, DIAG_ERROR, st->op->span, "%s: byte %" PRId64 " of shared memory in %s",
          what, byte, report_program(r, p));
+    return false;
+}
+
+/* ---- between programs ---- */
+
+static const char *const doing[] = {"reads", "does an atomic on", "writes"};
+
+static const char *program_text(Run *r, uint32_t number) {
+    const uint32_t *grid = r->launch->grid;
+    return arena_printf(&r->s->arena, "program (%u, %u, %u)", (unsigned)(number % grid[0]),
+                        (unsigned)(number / grid[0] % grid[1]),
+                        (unsigned)(number / grid[0] / grid[1]));
+}
+
+bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t at,
+                 const Op *other, uint32_t other_program) {
+    Run *r = a->r;
+    const char *name = param_name(r, a->st->param), *them = program_text(r, other_program);
+    if (!name) name = b->name;
+    const char *did = other->code == OP_STORE  ? "wrote"
+                      : other->code == OP_LOAD ? "read"
+                                               : "did an atomic on";
+    diag(&r->s->diags, DIAG_ERROR, a->st->op->span,
+         "race: %s %s %s%s%selement %" PRIu64 ", which %s %s, and nothing puts the two in order",
+         report_program(r, a->p), doing[kind], name ? "'" : "", name ? name : "", name ? "' " : "",
+         at / a->size, them, did);
+    diag(&r->s->diags, DIAG_NOTE, other->span, "%s %s it here", them, did);
+    return false;
+}
+
+bool report_endless(Run *r, const Program *p, const Step *st) {
+    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+         "endless loop: %s goes round it, and nothing changes", report_program(r, p));
+    return false;
+}
+
+bool report_deadlock(Run *r, Program *const *waiting, int n, bool more) {
+    enum { SHOWN = 4 };
+    Span where = waiting[0]->last_read->span; /* whoever waits has read */
+    if (more)
+        diag(&r->s->diags, DIAG_ERROR, where,
+             "%d programs wait at once, more than can be set aside, and none can "
+             "go on",
+             n);
+    else if (n == 1)
+        diag(&r->s->diags, DIAG_ERROR, where,
+             "deadlock: %s waits, and no other program is left that could end it",
+             report_program(r, waiting[0]));
+    else
+        diag(&r->s->diags, DIAG_ERROR, where, "deadlock: %d programs wait for each other", n);
+    for (int i = 0; i < n && i < SHOWN; i++)
+        diag(&r->s->diags, DIAG_NOTE, waiting[i]->last_read->span, "%s waits here",
+             report_program(r, waiting[i]));
+    if (n > SHOWN) diag(&r->s->diags, DIAG_NOTE, (Span){0}, "and %d more", n - SHOWN);
     return false;
 }

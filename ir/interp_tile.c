@@ -225,20 +225,26 @@ static void dot_add(const DotPlan *d, void *c, const void *a, const void *b) {
         DOT_LOOP(uint32_t);
 }
 
-static float tf32_truncate(float x) { /* tf32 lacks a float's low 13 bits */
+/* x without its low bits; a NaN or infinity as it is. */
+static float shorten(float x, const DotSplit *s) {
     uint32_t u;
+    if (!isfinite(x)) return x;
     memcpy(&u, &x, sizeof u);
-    u &= 0xffffe000;
-    memcpy(&x, &u, sizeof u);
+    if (s->nearest) u += (1u << (s->dropped - 1)) - 1 + (u >> s->dropped & 1);
+    u &= UINT32_MAX << s->dropped;
+    memcpy(&x, &u, sizeof x);
     return x;
 }
 
-/* Leaves the tf32 of each x, and in rest (or NULL) the tf32 of what that is short of. */
-static void tf32_parts(float *x, float *rest, int64_t n) {
+/* Splits n floats into parts, each short of what the ones before lack; part k is at x + k * n. */
+static void split_floats(float *x, int64_t n, const DotSplit *s) {
     for (int64_t i = 0; i < n; i++) {
-        float whole = x[i];
-        if (isfinite(whole)) x[i] = tf32_truncate(whole); /* a NaN must stay one */
-        if (rest) rest[i] = isfinite(whole) ? tf32_truncate(whole - x[i]) : 0;
+        float rest = x[i];
+        for (int k = 0; k < s->parts; k++) {
+            float part = shorten(rest, s);
+            x[k * n + i] = part;
+            rest = isfinite(part) ? rest - part : 0;
+        }
     }
 }
 
@@ -279,22 +285,19 @@ bool step_dot(Run *r, Program *p, const Step *st) {
     char *sum = d->sum ? d->sum : (void *)result->data;
     lane_cast(d->work, sum, to, c->data, nc, ROUND_NEAREST);
 
-    bool split = from == EL_F32 && d->work == EL_F32 && d->precision != PRECISION_IEEE;
-    float *rest_a = d->part, *rest_b = rest_a ? rest_a + na : NULL;
+    const DotSplit *split = d->split && d->split->parts ? d->split : NULL;
+    int products = split ? split->products : 1;
     if (split) {
-        tf32_parts(d->a, rest_a, na);
-        tf32_parts(d->b, rest_b, nb);
+        split_floats(d->a, na, split);
+        split_floats(d->b, nb, split);
     }
-    for (int64_t g = 0; g < d->batch; g++) {
-        char *to_sum = sum + (size_t)(g * d->m * d->n) * size;
-        const char *x = (const char *)d->a + (size_t)(g * d->m * d->k) * size;
-        const char *y = (const char *)d->b + (size_t)(g * d->k * d->n) * size;
-        if (split && rest_a) { /* the small products first */
-            dot_add(d, to_sum, rest_a + g * d->m * d->k, y);
-            dot_add(d, to_sum, x, rest_b + g * d->k * d->n);
+    for (int64_t g = 0; g < d->batch; g++)
+        for (int k = 0; k < products; k++) {
+            int64_t x = g * d->m * d->k + (split ? split->pair[k][0] * na : 0);
+            int64_t y = g * d->k * d->n + (split ? split->pair[k][1] * nb : 0);
+            dot_add(d, sum + (size_t)(g * d->m * d->n) * size,
+                    (const char *)d->a + (size_t)x * size, (const char *)d->b + (size_t)y * size);
         }
-        dot_add(d, to_sum, x, y);
-    }
     if (d->sum) lane_cast(to, result->data, d->work, d->sum, nc, ROUND_NEAREST);
     bool tainted = a->tainted || b->tainted || c->tainted;
     if (tainted) dot_taint(r, p, st, d);

@@ -59,7 +59,15 @@ static bool trace_op(Trace *t, const Op *op, int depth) {
     case OP_RESHAPE:
     case OP_TRANS:
     case OP_CONVERT:
+    case OP_HINT:
+    case OP_GATHER:
     case OP_BITCAST: return changed | join_operands(t, op->result, 1, op, 0);
+    case OP_JOIN:
+        changed |= join_operands(t, op->result, 1, op, 0);
+        return changed | join_operands(t, op->result, 1, op, 1);
+    case OP_SPLIT:
+        changed |= join_operands(t, op->result, 1, op, 0);
+        return changed | join_operands(t, op->result + 1, 1, op, 0);
     case OP_SELECT:
         changed |= join_operands(t, op->result, 1, op, 1);
         return changed | join_operands(t, op->result, 1, op, 2);

@@ -48,11 +48,23 @@ Layout layout_without_dim(const Layout *l, Type t, int dim); /* t: with the dim;
 Layout layout_before_broadcast(const Layout *l, Type result, Type operand);
 /* Drops register bits that hold copies, which cost work and hold nothing new. */
 void layout_drop_copies(Layout *l);
+/* Of `join x y` when x and y are held as l: the new last dimension is the first register bit. */
+Layout layout_joined(const Layout *l);
+/* Of what `join x y` takes, when its result is to be held as l. */
+Layout layout_before_join(const Layout *l);
+/* l with the lowest bit of the last dimension, which `split` takes apart, held by a register. */
+Layout layout_splittable(const Layout *l);
+/* Of the halves that `split` makes of a tile held as l, which is splittable. */
+Layout layout_half(const Layout *l);
 
 /* ---- asking ---- */
 uint32_t layout_apply(const Layout *l, const uint32_t place[IN_DIMS]);
 bool layout_equal(const Layout *a, const Layout *b);
 bool layout_covers(const Layout *l); /* every element is held somewhere */
+/* Every bit of a place selects one bit of the index, or copies: what ops that walk an axis need. */
+bool layout_is_plain(const Layout *l);
+/* The bit of a place that holds bit `bit` of dimension dim under a plain layout; false: none. */
+bool layout_find_bit(const Layout *l, Type t, int dim, int bit, LayoutIn *in, int *k);
 /* Bits of `in` that only select copies: an element is held already with that bit clear. */
 uint32_t layout_free_mask(const Layout *l, LayoutIn in);
 /* The largest v so that registers come in groups of 2^v elements that are adjacent along dim, in

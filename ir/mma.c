@@ -2,8 +2,8 @@
 #include "ir/mma.h"
 
 static const MmaInfo mma_table[] = {
-#define MMA(id, sm, a, b, c, k, pack, ra, rb, rc, text)                                            \
-    {sm, EL_##a, EL_##b, EL_##c, k, pack, ra, rb, rc, text},
+#define MMA(id, sm, a, b, c, m, k, pack, ra, rb, rc, text)                                         \
+    {sm, EL_##a, EL_##b, EL_##c, m, k, pack, ra, rb, rc, text},
 #include "ir/mma.def"
 #undef MMA
 };

@@ -7,9 +7,9 @@
 typedef struct MmaInfo {
     int sm;           /* first that has it */
     Elem a, b, c;     /* operand and accumulator elements */
-    int k;            /* K of one instruction; M is 16 and N is 8 */
-    int pack;         /* log2 of operand elements in a 32-bit register */
-    int ra, rb, rc;   /* 32-bit registers of A, B, C that a thread holds */
+    int m, k;         /* of one instruction; N is 8 */
+    int pack;         /* log2 of operand elements in a register */
+    int ra, rb, rc;   /* registers of A and C for 16 rows, and of B, that a thread holds */
     const char *text; /* the PTX instruction */
 } MmaInfo;
 

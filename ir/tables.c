@@ -44,7 +44,7 @@ static const char *const evict_words[] = {"none", "first", "last", NULL};
 static const char *const precision_words[] = {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6", NULL};
 
 static const char *const mma_words[] = {
-#define MMA(id, sm, a, b, c, k, pack, ra, rb, rc, text) #id,
+#define MMA(id, sm, a, b, c, m, k, pack, ra, rb, rc, text) #id,
 #include "ir/mma.def"
 #undef MMA
     NULL};

@@ -132,13 +132,15 @@ static void cpu_unload(tile_module *m) {
 
 /* ---- launching ---- */
 
-/* Buffers as the interpreter takes them, each named after the first parameter that points into it.
- */
-static InterpBuffer *take_buffers(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
-                                  int *n, unsigned *checks) {
+/* Into the launch, what the context knows: what to check, where to print, and buffers as the
+ * interpreter takes them, each named after the first parameter that points into it. */
+static InterpBuffer *take_context(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
+                                  InterpLaunch *launch) {
     pthread_mutex_lock(&ctx->lock);
-    *checks = ctx->checks;
-    *n = (int)ctx->nbuffers;
+    launch->checks = ctx->checks;
+    launch->print = ctx->print;
+    launch->print_user = ctx->print_user;
+    launch->nbuffers = (int)ctx->nbuffers;
     InterpBuffer *buffer = calloc(ctx->nbuffers + 1, sizeof *buffer);
     for (size_t i = 0; buffer && i < ctx->nbuffers; i++) {
         const Buffer *b = &ctx->buffer[i];
@@ -150,6 +152,7 @@ static InterpBuffer *take_buffers(tile_context *ctx, const tile_kernel *k, const
                 buffer[i].name = k->param[p].name;
     }
     pthread_mutex_unlock(&ctx->lock);
+    launch->buffer = buffer;
     return buffer;
 }
 
@@ -180,19 +183,14 @@ static tile_status cpu_launch(tile_kernel *k, const tile_grid *grid, const Inter
                               void *stream) {
     (void)stream;
     tile_context *ctx = k->module->ctx;
-    int n;
-    unsigned checks;
-    InterpBuffer *buffer = take_buffers(ctx, k, arg, &n, &checks);
-    if (!buffer) return rt_fail(ctx, TILE_NO_MEMORY, "no memory to launch '%s'", k->name);
     InterpLaunch launch = {
         .module = k->module->ir,
         .func = k->func,
         .arg = arg,
-        .buffer = buffer,
-        .nbuffers = n,
         .grid = {grid->x, grid->y, grid->z},
-        .checks = checks,
     };
+    InterpBuffer *buffer = take_context(ctx, k, arg, &launch);
+    if (!buffer) return rt_fail(ctx, TILE_NO_MEMORY, "no memory to launch '%s'", k->name);
     char *message = NULL;
     tile_status st = interpret(&launch, &message);
     if (st == TILE_NO_MEMORY)

@@ -70,6 +70,8 @@ struct tile_context {
     Buffer *buffer; /* by start */
     size_t nbuffers, cap;
     unsigned checks;
+    tile_print_fn print; /* NULL: dropped */
+    void *print_user;
 };
 
 typedef struct KernelParam {

@@ -19,6 +19,8 @@ typedef struct Fixture {
     uint32_t grid[3];
     unsigned checks;
     uint64_t max_steps;
+    void (*print)(void *user, const char *text, size_t len);
+    void *print_user;
     char said[MOST_SAID]; /* the diagnostics, rendered */
 } Fixture;
 
@@ -60,7 +62,9 @@ static inline bool run(Fixture *f, const char *text) {
                                .nbuffers = f->nbuffers,
                                .grid = {f->grid[0], f->grid[1], f->grid[2]},
                                .checks = f->checks,
-                               .max_steps = f->max_steps};
+                               .max_steps = f->max_steps,
+                               .print = f->print,
+                               .print_user = f->print_user};
         if (m->funcs->nparams != f->nargs)
             parsed = false;
         else

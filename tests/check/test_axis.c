@@ -345,6 +345,26 @@ START_TEST(pointers_and_loops) {
 }
 END_TEST
 
+/* What the writer promises holds; what the analysis knows beyond that stays. */
+START_TEST(hints) {
+    expect_with_indices("%wrapped: i32[64] = rem %offs, %ms\n"
+                        "%starts: i32[64] = hint %wrapped divisible=[6]\n"
+                        "%runs: i32[64] = hint %starts contiguous=[6]\n"
+                        "%ps: ptr<f16>[64] = splat %p\n%pp: ptr<f16>[64] = addptr %ps, %runs\n"
+                        "%weaker: i32[64] = hint %offs contiguous=[2]\n"
+                        "%column: i32[64,1] = reshape %ms\n%square: i32[64,8] = broadcast %column\n"
+                        "%rows: i32[64,8] = hint %square constant=[4,0]\n"
+                        "%stride: i32 = hint %m divisible=[3]\n",
+                        (Expect[]){{"runs", 0, 64, 64, 1},
+                                   {"pp", 0, 64, 16, 1},
+                                   {"weaker", 0, 64, 64, 1},
+                                   {"rows", 0, 1, 1, 64},
+                                   {"rows", 1, 1, 1, 8},
+                                   {"stride", 0, 1, 8, 1},
+                                   {0}});
+}
+END_TEST
+
 START_TEST(access_width) {
     Session s;
     if (setjmp(s.bail)) {
@@ -392,6 +412,7 @@ int main(void) {
     tcase_add_test(tc, choices);
     tcase_add_test(tc, shapes);
     tcase_add_test(tc, pointers_and_loops);
+    tcase_add_test(tc, hints);
     tcase_add_test(tc, access_width);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

@@ -20,17 +20,13 @@ typedef struct Maker {
 
 enum { TILE = 512 };
 
-static bool is_fp8(Elem e) {
-    return e == EL_F8E4M3 || e == EL_F8E5M2;
-}
-
 static bool letter_takes(char letter, Elem e) {
     ElemClass c = elem_info[e].class_;
     switch (letter) {
     case 't': return true;
-    case 'n': return !is_fp8(e);
+    case 'n': return true;
     case 'i': return c != ELEM_F;
-    case 'f': return c == ELEM_F && !is_fp8(e);
+    case 'f': return c == ELEM_F;
     default: return false;
     }
 }
@@ -83,20 +79,15 @@ static void make_op(Maker *m, OpCode code, Value **x) {
     const char *letters = op_info[code].operands;
     int n = 0;
     if (code == OP_SELECT) {
-        Value *y = x[1], *z = x[2];
-        if (is_fp8((Elem)t.elem)) { /* has no comparison */
-            y = ir_given(&m->b, OP_BITCAST, y, type_with_elem(t, EL_I8));
-            z = ir_given(&m->b, OP_BITCAST, z, type_with_elem(t, EL_I8));
-        }
-        keep(m, ir_op1(&m->b, code, (Value *[]){ir_cmp(&m->b, PRED_LT, y, z), x[0], x[1]}, 3));
+        keep(m,
+             ir_op1(&m->b, code, (Value *[]){ir_cmp(&m->b, PRED_LT, x[1], x[2]), x[0], x[1]}, 3));
         return;
     }
     for (; letters[n]; n++)
         if (!letter_takes(letters[n], (Elem)t.elem)) return;
     switch (code) {
     case OP_CMP:
-        for (int p = PRED_EQ; p <= PRED_GE && !is_fp8((Elem)t.elem); p++)
-            keep_with(m, code, x, 2, AT_PRED, p);
+        for (int p = PRED_EQ; p <= PRED_GE; p++) keep_with(m, code, x, 2, AT_PRED, p);
         break;
     case OP_MATH:
         for (int f = 0; f < MATHS; f++)
@@ -105,12 +96,11 @@ static void make_op(Maker *m, OpCode code, Value **x) {
     case OP_CAST:
     case OP_BITCAST:
         for (int e = 0; e < ELEMS; e++) {
-            bool fp8 = is_fp8((Elem)e) || is_fp8((Elem)t.elem);
-            if (code == OP_CAST ? fp8 : elem_info[e].bits != elem_info[t.elem].bits) continue;
+            if (code == OP_BITCAST && elem_info[e].bits != elem_info[t.elem].bits) continue;
             keep(m, ir_given(&m->b, code, x[0], type_with_elem(t, (Elem)e)));
             bool down = type_is_float(t) && elem_info[e].class_ == ELEM_F &&
                         elem_info[e].bits < type_elem_bits(t);
-            if (code != OP_CAST || !down || e == EL_F32) continue;
+            if (code != OP_CAST || !down) continue;
             Value *v = ir_given(&m->b, code, x[0], type_with_elem(t, (Elem)e));
             ir_set_attr(m->b.s, v->def, AT_RTZ, 1);
             keep(m, v);

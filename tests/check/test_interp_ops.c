@@ -192,7 +192,7 @@ static double float_result(const char *op, double a, double b) {
     if (!strcmp(op, "add")) return a + b;
     if (!strcmp(op, "sub")) return a - b;
     if (!strcmp(op, "mul")) return a * b;
-    if (!strcmp(op, "rem")) return fabs(fmod(a, b)) == 0 ? 0 : fmod(a, b);
+    if (!strcmp(op, "rem")) return isinf(b) ? a : fabs(fmod(a, b)) == 0 ? 0 : fmod(a, b);
     if (!strcmp(op, "min")) return lesser(a, b, false);
     if (!strcmp(op, "max")) return greater(a, b, false);
     if (!strcmp(op, "neg")) return copysign(a, signbit(a) ? 1 : -1);
@@ -266,13 +266,22 @@ static double rsqrt_of(double x) {
     return 1 / sqrt(x);
 }
 
+static double exp10_of(double x) {
+    return pow(10, x);
+}
+
 START_TEST(math_functions) {
     static const struct {
         const char *name;
         double (*fn)(double);
-    } fns[] = {{"exp", exp},        {"exp2", exp2},   {"log", log},   {"log2", log2},
-               {"sin", sin},        {"cos", cos},     {"sqrt", sqrt}, {"sqrt_rn", sqrt},
-               {"rsqrt", rsqrt_of}, {"floor", floor}, {"ceil", ceil}};
+    } fns[] = {{"exp", exp},     {"exp2", exp2},    {"exp10", exp10_of}, {"expm1", expm1},
+               {"log", log},     {"log2", log2},    {"log10", log10},    {"log1p", log1p},
+               {"sin", sin},     {"cos", cos},      {"tan", tan},        {"asin", asin},
+               {"acos", acos},   {"atan", atan},    {"sinh", sinh},      {"cosh", cosh},
+               {"tanh", tanh},   {"asinh", asinh},  {"acosh", acosh},    {"atanh", atanh},
+               {"sqrt", sqrt},   {"sqrt_rn", sqrt}, {"rsqrt", rsqrt_of}, {"cbrt", cbrt},
+               {"floor", floor}, {"ceil", ceil},    {"trunc", trunc},    {"rint", rint},
+               {"round", round}, {"erf", erf},      {"erfc", erfc}};
     ck_assert_int_eq(MATHS, sizeof fns / sizeof *fns);
     for (int k = 0; k < MATHS; k++)
         for (int e = EL_F8E4M3; e <= EL_F64; e++) {
@@ -281,6 +290,28 @@ START_TEST(math_functions) {
             Lanes x = lanes((Elem)e, 10), out = apply1("math", attr, x.elem, &x);
             for (int i = 0; i < LANES; i++) {
                 double want = fns[k].fn(real(&x, i));
+                if (e != EL_F64) want = (double)(float)want;
+                EXPECT_LANE(out, i, elem_from_double(x.elem, want), fns[k].name);
+            }
+        }
+}
+END_TEST
+
+START_TEST(math_functions_of_two) {
+    static const struct {
+        const char *name;
+        double (*fn)(double, double);
+    } fns[] = {
+        {"pow", pow}, {"fmod", fmod}, {"atan2", atan2}, {"hypot", hypot}, {"copysign", copysign}};
+    ck_assert_int_eq(MATH2S, sizeof fns / sizeof *fns);
+    for (int k = 0; k < MATH2S; k++)
+        for (int e = EL_F8E4M3; e <= EL_F64; e++) {
+            char attr[64];
+            snprintf(attr, sizeof attr, " func2=%s", fns[k].name);
+            Lanes x = lanes((Elem)e, 16), y = lanes((Elem)e, 17);
+            Lanes out = apply2("math2", attr, x.elem, &x, &y);
+            for (int i = 0; i < LANES; i++) {
+                double want = fns[k].fn(real(&x, i), real(&y, i));
                 if (e != EL_F64) want = (double)(float)want;
                 EXPECT_LANE(out, i, elem_from_double(x.elem, want), fns[k].name);
             }
@@ -433,6 +464,7 @@ int main(void) {
     tcase_add_test(t, nan_may_win);
     tcase_add_test(t, fma_rounds_once);
     tcase_add_test(t, math_functions);
+    tcase_add_test(t, math_functions_of_two);
     tcase_add_test(t, comparisons);
     tcase_add_test(t, selections);
     tcase_add_loop_test(t, casts, 0, ELEMS);

@@ -111,6 +111,29 @@ START_TEST(scans_go_both_ways_along_an_axis) {
 }
 END_TEST
 
+/* (m, b) stands for x -> m * x + b; these do not commute, and both tiles go through the region. */
+START_TEST(scans_take_several_tiles) {
+    int data[16], got[16];
+    for (int i = 0; i < 16; i++) data[i] = i % 3 + 1;
+    for (int reverse = 0; reverse < 2; reverse++) {
+        char body[1024];
+        snprintf(body, sizeof body, "%s reverse=%d %s",
+                 "  %m: i32[16], %u: i32[16] = scan %v, %r axis=0", reverse,
+                 "{ (%a: i32, %b: i32, %c: i32, %d: i32)\n    %e: i32 = mul %a, %c\n"
+                 "    %f: i32 = mul %c, %b\n    %g: i32 = add %f, %d\n    yield %e, %g\n  }\n"
+                 "  %w: i32[16] = add %u, %m\n" STORE_TILE("16"));
+        run_tile(body, data, 16, got, 16);
+        unsigned m = 1, b = 0;
+        for (int k = 0; k < 16; k++) {
+            int i = reverse ? 15 - k : k;
+            b = (unsigned)data[i] * b + (unsigned)i;
+            m *= (unsigned)data[i];
+            ck_assert_int_eq(got[i], (int)(m + b));
+        }
+    }
+}
+END_TEST
+
 /* ---- shapes and matrices ---- */
 
 START_TEST(tiles_change_shape) {
@@ -198,20 +221,38 @@ END_TEST
 
 START_TEST(fp32_products_take_the_precision_asked_for) {
     float a[32] = {0}, b[32] = {0};
-    float fine = 1 + ldexpf(1, -20);
-    a[0] = fine;
+    a[0] = 1 + 0x1p-9f + 0x1p-20f;
     b[0] = 1;
     static const struct {
         const char *attrs;
         float want;
-    } kinds[] = {{"precision=tf32", 1},
-                 {"precision=ieee", 1 + 0x1p-20f},
-                 {"precision=tf32x3", 1 + 0x1p-20f},
-                 {"", 1}};
+    } kinds[] = {{"precision=tf32", 1 + 0x1p-9f},
+                 {"precision=ieee", 1 + 0x1p-9f + 0x1p-20f},
+                 {"precision=tf32x3", 1 + 0x1p-9f + 0x1p-20f},
+                 {"precision=bf16x3", 1 + 0x1p-9f},
+                 {"precision=bf16x6", 1 + 0x1p-9f + 0x1p-20f},
+                 {"", 1 + 0x1p-9f}};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         float c[64] = {0};
         run_dot("f32", "f32", kinds[k].attrs, a, b, c, 4, 4);
         ck_assert_msg(c[0] == kinds[k].want, "%s: %a", kinds[k].attrs, (double)c[0]);
+    }
+}
+END_TEST
+
+START_TEST(products_of_batches_do_not_mix) {
+    int data[32], got[32];
+    for (int i = 0; i < 32; i++) data[i] = i * 5 % 13 - 6;
+    run_tile(
+        "  %b: i8[32] = cast %v\n  %t: i8[2,4,4] = reshape %b\n  %z: i32[2,4,4] = const value=7\n"
+        "  %u: i8[2,4,4] = trans %t order=[0,2,1]\n  %d: i32[2,4,4] = dot %t, %u, %z\n"
+        "  %w: i32[32] = reshape %d\n" STORE_TILE("32"),
+        data, 32, got, 32);
+    for (int i = 0; i < 32; i++) {
+        int want = 7;
+        const int *row = data + i / 4 * 4, *col = data + i / 16 * 16 + i % 4 * 4;
+        for (int k = 0; k < 4; k++) want += row[k] * col[k];
+        ck_assert_int_eq(got[i], want);
     }
 }
 END_TEST
@@ -276,6 +317,23 @@ START_TEST(buffers_over_each_other_are_found) {
 }
 END_TEST
 
+/* A gather with bytes of its own: it writes there, waits, and reads. */
+#define GATHER(n, tile) "  %" n ": i32[16] = gather " tile ", %r axis=0 offset=32 @40:1-5\n"
+
+START_TEST(bytes_of_an_operation_need_barriers_too) {
+    run_shared(A PUT_A WAIT GET_A("q") WAIT GATHER("w", "%q") DONE, NULL);
+    run_shared(A PUT_A WAIT GET_A("q") GATHER("w", "%q") DONE,
+               "test:40:1: error: missing barrier: overwritten since read");
+    run_shared(A PUT_A GATHER("w", "%v") DONE, "test:40:1: error: missing barrier: written twice");
+    run_shared(A GATHER("w", "%v") PUT_A DONE,
+               "test:20:1: error: missing barrier: overwritten since read");
+    run_shared(A GATHER("w", "%v") WAIT PUT_A DONE, NULL);
+    run_shared(GATHER("q", "%v") GATHER("w", "%q") DONE, "test:40:1: error: missing barrier");
+    run_shared(A PUT_A WAIT GATHER("q", "%v") GET_A("w") DONE,
+               "test:22:1: error: overlapping buffers");
+}
+END_TEST
+
 #define SWIZZLED                                                                                   \
     "  %a: shared<i32[16]>@L0 = shared_alloc offset=0\n  %b: shared<i32[16]> = shared_alloc "      \
     "offset=0\n"
@@ -311,13 +369,16 @@ int main(void) {
     tcase_add_test(t, reductions_take_several_tiles_and_control_flow);
     tcase_add_test(t, regions_use_values_from_outside);
     tcase_add_test(t, scans_go_both_ways_along_an_axis);
+    tcase_add_test(t, scans_take_several_tiles);
     tcase_add_test(t, tiles_change_shape);
     tcase_add_test(t, matrix_products_of_every_type);
     tcase_add_test(t, fp32_products_take_the_precision_asked_for);
+    tcase_add_test(t, products_of_batches_do_not_mix);
     tcase_add_test(t, shared_memory_carries_tiles);
     tcase_add_test(t, layouts_place_elements_in_shared_memory);
     tcase_add_test(t, missing_barriers_are_found);
     tcase_add_test(t, buffers_over_each_other_are_found);
+    tcase_add_test(t, bytes_of_an_operation_need_barriers_too);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -244,6 +244,33 @@ START_TEST(failing_checks) {
 }
 END_TEST
 
+static char printed[256];
+
+static void keep_line(void *user, const char *text, size_t len) {
+    size_t *at = user;
+    ck_assert_uint_lt(*at + len, sizeof printed);
+    memcpy(printed + *at, text, len);
+    *at += len;
+}
+
+START_TEST(printing_goes_to_the_caller) {
+    load("kernel @show(%x: ptr<i32>) grid=\"2\" {\n  %p: i32 = program_id axis=0\n"
+         "  print %p text=\"pid\"\n  return\n}\n");
+    tile_ptr x;
+    size_t at = 0;
+    ck_assert_int_eq(tile_alloc(ctx, 4, &x), TILE_OK);
+    tile_arg args[] = {tile_pointer(x)};
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 1, NULL), TILE_OK); /* dropped */
+    ck_assert_int_eq(tile_context_set_print(ctx, keep_line, &at), TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 1, NULL), TILE_OK);
+    ck_assert_str_eq(printed, "pid (0, 0, 0) pid: 0\npid (1, 0, 0) pid: 1\n");
+    ck_assert_int_eq(tile_context_set_print(ctx, NULL, NULL), TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 1, NULL), TILE_OK);
+    ck_assert_uint_eq(at, strlen(printed));
+    ck_assert_int_eq(tile_context_set_print(NULL, NULL, NULL), TILE_INVALID);
+}
+END_TEST
+
 START_TEST(kernel_facts) {
     load(copy_tir);
     tile_kernel_info info;
@@ -600,6 +627,7 @@ int main(void) {
     tcase_add_test(t, many_buffers);
     tcase_add_test(t, launches);
     tcase_add_test(t, failing_checks);
+    tcase_add_test(t, printing_goes_to_the_caller);
     tcase_add_test(t, kernel_facts);
     tcase_add_test(t, wrong_arguments);
     tcase_add_test(t, damaged_modules);

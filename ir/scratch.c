@@ -1,0 +1,74 @@
+/* scratch.c: how much shared memory an operation needs for itself (see scratch.h). */
+#include "ir/scratch.h"
+
+/* Bits of a scan's axis, from the lowest: those that registers and lanes hold below the first that
+ * a warp holds are summed up before warps meet. */
+static int bits_below_warps(const Layout *l, Type t, int axis) {
+    for (int b = 0; b < t.log2[axis]; b++) {
+        LayoutIn in;
+        int k;
+        if (layout_find_bit(l, t, axis, b, &in, &k) && in == IN_WARP) return b;
+    }
+    return -1;
+}
+
+Layout scratch_scan_slots(const Op *op) {
+    const Layout *l = op->operand[0].value->layout;
+    Type t = op->operand[0].value->type;
+    int axis = (int)ir_attr_int(op, AT_AXIS, 0), shift = type_dim_shift(t, axis);
+    int below = l ? bits_below_warps(l, t, axis) : -1;
+    Layout s = {0};
+    if (below < 0) return s;
+    uint32_t summed = (((uint32_t)1 << below) - 1) << shift;
+    uint32_t walk = (((uint32_t)1 << t.log2[axis]) - 1) << shift;
+    for (int in = 0; in < IN_DIMS; in++) s.bits[in] = l->bits[in];
+    for (int b = below; b < t.log2[axis]; b++) {
+        LayoutIn in;
+        int k;
+        if (layout_find_bit(l, t, axis, b, &in, &k) && in == IN_WARP)
+            s.basis[in][k] = (uint32_t)1 << s.out++;
+    }
+    for (int in = IN_WARP; in >= IN_REG; in--)
+        for (int k = 0; k < l->bits[in]; k++) {
+            uint32_t v = l->basis[in][k];
+            if (!v || (v & summed) || (in == IN_WARP && (v & walk))) continue;
+            s.basis[in][k] = (uint32_t)1 << s.out++;
+        }
+    return s;
+}
+
+static int64_t aligned(int64_t bytes) {
+    return (bytes + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
+}
+
+int64_t scratch_scan_part(const Op *op, int i) {
+    Layout s = scratch_scan_slots(op);
+    int64_t at = 0;
+    for (int k = 0; k < i && s.out; k++)
+        at += aligned((int64_t)type_elem_bytes(op->operand[k].value->type) << s.out);
+    return at;
+}
+
+/* One thread does an atomic, or reads a scalar that others write, for all who hold a copy of it. */
+static int64_t shared_result(const Op *op) {
+    const Value *r = op->result[0];
+    bool copies =
+        !r->layout || layout_free_mask(r->layout, IN_LANE) || layout_free_mask(r->layout, IN_WARP);
+    if (!copies || !ir_has_uses(r)) return 0;
+    int64_t bytes = type_numel(r->type) * type_elem_bytes(r->type);
+    return bytes < 2 ? 2 : bytes;
+}
+
+int64_t scratch_bytes(const Op *op) {
+    Type t = op->noperands ? op->operand[0].value->type : (Type){0};
+    switch (op->code) {
+    case OP_SCAN: return scratch_scan_part(op, op->noperands);
+    case OP_GATHER: return type_numel(t) * type_elem_bytes(t);
+    case OP_HISTOGRAM: return type_numel(op->result[0]->type) * 4;
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS: return shared_result(op);
+    case OP_LOAD:
+        return ir_attr_int(op, AT_VOLATILE, 0) && !op->result[0]->type.rank ? shared_result(op) : 0;
+    default: return 0;
+    }
+}
