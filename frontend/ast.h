@@ -152,9 +152,18 @@ struct Stmt {
     uint16_t height; /* blocks and elifs below this one; at most NESTING_LIMIT */
 };
 
+/* The conditions of the top-level `if` statements around a definition: all must be as wanted. */
+typedef struct Guard {
+    struct Guard *outer;
+    const Expr *condition; /* NULL: not one that can be read, as for `except` */
+    bool wanted;
+    uint8_t state; /* for lower.c: what is known of it */
+} Guard;
+
 struct AstFunc {
     const char *name;
-    Span span; /* its name in the def line */
+    Guard *guard; /* NULL: it is always defined */
+    Span span;    /* its name in the def line */
     AstParam *param;
     int nparams;
     StmtList body;
@@ -181,6 +190,7 @@ typedef struct AstGlobal { /* NAME = value, NAME: annotation = value at top leve
     const char *name;
     Expr *annotation, *value;
     Span span;
+    Guard *guard;
 } AstGlobal;
 
 typedef struct AstFile {

@@ -43,7 +43,14 @@ Obj fail(Lower *l, Span span, const char *fmt, ...) {
     va_start(ap, fmt);
     const char *text = arena_vprintf(&l->s->arena, fmt, ap);
     va_end(ap);
+    if (l->s->diags.muted && !l->silenced.text) l->silenced = (Reported){span, text};
     if (l->abandoned || l->s->diags.muted) return poison();
+    if (l->library_call.line) { /* one error is enough, and it is the caller's */
+        l->suppressed = l->library_failed;
+        if (l->library_failed) return poison();
+        l->library_failed = true;
+        if (!span.line) span = l->library_call;
+    }
     l->failed = true;
     flush_call_notes(l);
     l->suppressed = repeated(l, span, text);
@@ -68,13 +75,34 @@ void suggest(Lower *l, const char *word, const char *const *names, int n) {
     if (near) note(l, (Span){0}, "did you mean '%s'?", near);
 }
 
+void abandon(Lower *l, Span span, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(&l->s->arena, fmt, ap);
+    va_end(ap);
+    bool muted = l->s->diags.muted;
+    l->s->diags.muted = false;
+    fail(l, span, "%s", text);
+    flush_call_notes(l);
+    l->s->diags.muted = muted;
+    l->abandoned = true;
+}
+
+bool count_step(Lower *l, Span span) {
+    if (l->abandoned) return false;
+    if (++l->steps <= OPS_LIMIT && (!l->b.f || l->b.f->nvalues <= OPS_LIMIT)) return true;
+    abandon(l, span,
+            l->b.f ? "the kernel is too large: more than %d operations"
+                   : "this runs for more than %d steps while compiling",
+            OPS_LIMIT);
+    return false;
+}
+
 bool enter(Lower *l, Span span) {
     if (l->abandoned) return false;
     if (l->depth >= LOWER_DEPTH_LIMIT) {
-        fail(l, span, "expressions and calls are nested too deep: more than %d levels",
-             LOWER_DEPTH_LIMIT);
-        flush_call_notes(l);
-        l->abandoned = true;
+        abandon(l, span, "expressions and calls are nested too deep: more than %d levels",
+                LOWER_DEPTH_LIMIT);
         return false;
     }
     l->depth++;
@@ -89,6 +117,18 @@ void leave(Lower *l) {
 
 bool is_jit(const AstFunc *f) {
     return find_decorator(f, "jit") != NULL;
+}
+
+const AstFunc *find_function(Lower *l, const char *name) {
+    const AstFunc *possible = NULL;
+    for (int i = l->file->nfuncs - 1; i >= 0; i--) {
+        const AstFunc *f = l->file->func[i];
+        Known known = f->name == name ? guard_known(l, f->guard) : KNOWN_FALSE;
+        if (known == KNOWN_TRUE) return f;
+        bool fallback = possible && is_jit(possible) && !is_jit(f);
+        if (known == KNOWN_MAYBE && !fallback) possible = f;
+    }
+    return possible;
 }
 
 static bool is_called(Lower *l, const AstFunc *f) {
@@ -110,6 +150,7 @@ static Funcs named_kernel(Lower *l, const char *name) {
     Names names = {0};
     for (int i = 0; i < l->file->nfuncs; i++) {
         AstFunc *f = l->file->func[i];
+        if (find_function(l, f->name) != f) continue; /* replaced by a later definition */
         if (is_jit(f)) vec_push(&l->s->arena, &names, f->name);
         if (strcmp(f->name, name) != 0) continue;
         if (is_jit(f))
@@ -130,7 +171,7 @@ static Funcs all_kernels(Lower *l) {
     for (int i = 0; i < l->file->nfuncs; i++) {
         AstFunc *f = l->file->func[i];
         bool returns_value;
-        if (!is_jit(f)) continue;
+        if (!is_jit(f) || find_function(l, f->name) != f) continue;
         jits++;
         mentioned_names(l, f->body, &returns_value);
         if (!returns_value && !is_called(l, f)) vec_push(&l->s->arena, &found, f);

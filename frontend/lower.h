@@ -10,6 +10,8 @@ typedef struct LowerOptions {
     const char *signature; /* 'a_ptr=*fp16:16,M=i32' or positional '*fp32:16, i32, 1024'; or NULL */
     const char *const *define; /* "NAME=VALUE", as -D gives them */
     int ndefines;
+    const char *const *value; /* "NAME=VALUE": arguments known already, for @triton.heuristics */
+    int nvalues;
     int config;                /* index into the autotune configs; default 0 */
     int num_warps, num_stages; /* 0: not given on the command line */
     bool ignore_annotations;   /* launched from source: types come from the signature alone */

@@ -9,17 +9,17 @@
 #include <string.h>
 
 #define BUILTIN(name_, where_, params_, fn_, data_) {name_, where_, params_, fn_, data_},
-#define PLANNED(name_, where_) {name_, where_, "", NULL, 0},
+#define REFUSED(name_, where_, why_) {name_, where_, why_, NULL, 0},
 static const Builtin table[] = {
 #include "frontend/builtins.def"
 };
 #undef BUILTIN
-#undef PLANNED
+#undef REFUSED
 enum { BUILTINS = sizeof table / sizeof *table };
 
 const Builtin *find_builtin(char where, const char *name) {
     for (int i = 0; i < BUILTINS; i++)
-        if (strchr(table[i].where, where) && strcmp(table[i].name, name) == 0) return &table[i];
+        if (strcmp(table[i].name, name) == 0 && strchr(table[i].where, where)) return &table[i];
     return NULL;
 }
 
@@ -35,8 +35,14 @@ const char *builtin_text(Lower *l, const Builtin *row) {
     static const struct {
         char letter;
         const char *prefix;
-    } prefixes[] = {
-        {'L', "tl."}, {'T', "triton."}, {'X', "tl.math."}, {'D', "libdevice."}, {'M', "."}};
+    } prefixes[] = {{'L', "tl."},
+                    {'T', "triton."},
+                    {'D', "libdevice."},
+                    {'X', "tl.math."},
+                    {'E', "tl.extra.cuda."},
+                    {'M', "."},
+                    {'W', "."},
+                    {'B', "."}};
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strchr(row->where, prefixes[i].letter))
             return arena_printf(&l->s->arena, "%s%s", prefixes[i].prefix, row->name);
@@ -139,8 +145,7 @@ static bool bind_row(Lower *l, Args *a, const ParamText *p, const Obj *self, con
 
 Obj call_builtin(Lower *l, const Builtin *row, const Obj *self, const Call *c) {
     if (!row->fn)
-        return fail(l, c->name_span, "%s is part of Triton but not supported yet",
-                    builtin_text(l, row));
+        return fail(l, c->name_span, "%s is not supported: %s", builtin_text(l, row), row->params);
     if (!l->b.f && !strchr(row->where, 'C'))
         return fail(l, c->name_span, "%s can only be called in a kernel", builtin_text(l, row));
     ParamText params[PARAMS_MAX];

@@ -40,9 +40,19 @@ static bool evaluate_arguments(Lower *l, const Expr *e, Call *c) {
 Obj lower_call(Lower *l, const Expr *e) {
     Call c = {.span = e->span, .name_span = e->left->span};
     if (e->left->kind == EXPR_ATTRIBUTE && e->left->op_span.line) c.name_span = e->left->op_span;
-    Obj callee = lower_expr(l, e->left);
-    bool ok = evaluate_arguments(l, e, &c);
-    return ok && !obj_is_poison(callee) ? call(l, callee, &c) : poison();
+    if (e->left->kind != EXPR_ATTRIBUTE) {
+        Obj callee = lower_expr(l, e->left);
+        bool ok = evaluate_arguments(l, e, &c);
+        return ok && !obj_is_poison(callee) ? call(l, callee, &c) : poison();
+    }
+    Obj self = lower_expr(l, e->left->left), result;
+    bool known = self.kind == OBJ_DICT || self.kind == OBJ_STRING || self.kind == OBJ_ARGS;
+    Obj callee = known ? self : attribute(l, self, e->left->name, c.name_span);
+    if (!evaluate_arguments(l, e, &c) || obj_is_poison(callee)) return poison();
+    if (!known) return call(l, callee, &c);
+    if (host_method(l, self, e->left->name, &c, &result)) return result;
+    return fail(l, c.name_span, "%s has no method '%s' with these arguments", obj_what(l, self),
+                e->left->name);
 }
 
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span) {
@@ -61,18 +71,7 @@ Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span) {
 
 /* A default value is evaluated where the function is defined: at top level. */
 Obj default_value(Lower *l, const AstParam *p) {
-    Frame top = {.caller = l->frame};
-    Func *f = l->b.f;
-    bool any = l->any_global;
-    l->frame = &top;
-    l->b.f = NULL;
-    l->any_global = true;
-    Obj o = lower_expr(l, p->default_);
-    flush_call_notes(l);
-    l->any_global = any;
-    l->b.f = f;
-    l->frame = top.caller;
-    return o;
+    return host_expr(l, p->default_);
 }
 
 static int find_param(const AstFunc *f, const char *name) {
@@ -103,7 +102,7 @@ static bool bind_keywords(Lower *l, const AstFunc *f, const Call *c, Obj *value,
 }
 
 /* Python's rules: positional, then keywords, then defaults; *args takes what is left over. */
-static bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value) {
+bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value) {
     bool *given = arena_alloc(&l->s->arena, (size_t)f->nparams + 1);
     int taken = 0;
     for (int i = 0; i < f->nparams; i++) {
@@ -140,7 +139,23 @@ static bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value
     return true;
 }
 
+/* A function that runs while compiling: any in host code; in a kernel one that says so. */
+static bool runs_outside(Lower *l, const AstFunc *f) {
+    return !is_jit(f) && (!l->b.f || find_decorator(f, "constexpr_function"));
+}
+
+static Obj call_outside(Lower *l, const AstFunc *f, const Call *c) {
+    Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
+    if (!bind_arguments(l, f, c, value)) return poison();
+    for (int i = 0; i < f->nparams; i++)
+        if (!obj_is_const(value[i]))
+            return fail(l, c->span, "%s() runs while compiling; '%s' is %s", f->name,
+                        f->param[i].name, obj_what(l, value[i]));
+    return host_call(l, f, value);
+}
+
 static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
+    if (runs_outside(l, f)) return call_outside(l, f, c);
     if (!is_jit(f)) {
         fail(l, c->name_span, "'%s' is not a jit function and cannot be called in a kernel",
              f->name);
@@ -149,9 +164,7 @@ static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
     }
     if (!l->b.f) return fail(l, c->span, "'%s' can only be called in a kernel", f->name);
     if (l->inlined >= INLINE_LIMIT) {
-        fail(l, c->span, "inlined %d calls deep: is the recursion bounded?", INLINE_LIMIT);
-        flush_call_notes(l);
-        l->abandoned = true;
+        abandon(l, c->span, "inlined %d calls deep: is the recursion bounded?", INLINE_LIMIT);
         return poison();
     }
     Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
@@ -176,7 +189,13 @@ static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
 Obj call(Lower *l, Obj callee, const Call *c) {
     switch (callee.kind) {
     case OBJ_FUNC: return inline_call(l, callee.func, c);
-    case OBJ_BUILTIN: return call_builtin(l, callee.builtin.row, callee.builtin.self, c);
+    case OBJ_LAMBDA:
+        if (c->nkeywords) return fail(l, c->span, "a lambda takes no keywords here");
+        return call_lambda(l, callee.lambda, c->arg, c->nargs, c->span);
+    case OBJ_BUILTIN:
+        if (!l->b.f && callee.builtin.row == host_function("", "dict").builtin.row)
+            return host_dict(l, c);
+        return call_builtin(l, callee.builtin.row, callee.builtin.self, c);
     case OBJ_DTYPE: {
         if (c->nargs != 1 || c->nkeywords)
             return fail(l, c->span, "%s() converts one value", obj_text(l, callee));

@@ -57,8 +57,8 @@ Obj obj_tuple(Lower *l, const Obj *at, int n) {
 Obj checked(Lower *l, Obj o, Span span) {
     if (o.kind == OBJ_STRING && o.text.n > STRING_LIMIT)
         return fail(l, span, "a string of more than %d bytes", STRING_LIMIT);
-    if (o.weight > TUPLE_LIMIT)
-        return fail(l, span, "a tuple of more than %d elements", TUPLE_LIMIT);
+    int limit = l->b.f ? TUPLE_LIMIT : HOST_TUPLE_LIMIT;
+    if (o.weight > limit) return fail(l, span, "a tuple of more than %d elements", limit);
     return o;
 }
 
@@ -108,6 +108,9 @@ bool obj_same(Obj a, Obj b) {
     case OBJ_BUILTIN: return a.builtin.row == b.builtin.row && a.builtin.self == b.builtin.self;
     case OBJ_MODULE: return strcmp(a.path, b.path) == 0;
     case OBJ_VALUE: return a.value == b.value;
+    case OBJ_LAMBDA: return a.lambda == b.lambda;
+    case OBJ_ARGS: return true;
+    case OBJ_UNKNOWN: return strcmp(a.path, b.path) == 0;
     }
     return false;
 }
@@ -157,6 +160,10 @@ static void put_int(Buf *b, Obj o) {
 
 static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
     Arena *a = &l->s->arena;
+    if (obj_is_window(o)) {
+        buf_puts(b, window_text(o));
+        return;
+    }
     switch (o.kind) {
     case OBJ_POISON: buf_puts(b, "?"); break;
     case OBJ_NONE: buf_puts(b, "None"); break;
@@ -185,6 +192,9 @@ static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
     case OBJ_BUILTIN: buf_puts(b, builtin_text(l, o.builtin.row)); break;
     case OBJ_MODULE: buf_printf(b, "module %s", o.path); break;
     case OBJ_VALUE: buf_puts(b, type_user_text(a, o.value->type)); break;
+    case OBJ_LAMBDA: buf_puts(b, "a lambda"); break;
+    case OBJ_ARGS: buf_puts(b, "the arguments of the kernel"); break;
+    case OBJ_UNKNOWN: buf_printf(b, "the argument '%s', known at launch only", o.path); break;
     }
 }
 
@@ -198,7 +208,7 @@ const char *obj_what(Lower *l, Obj o) {
     Buf b = buf_new(&l->s->arena);
     if (o.kind == OBJ_STRING) buf_puts(&b, "the string ");
     if (o.kind == OBJ_DTYPE) buf_puts(&b, "the dtype ");
-    if (o.kind == OBJ_TUPLE) buf_puts(&b, "the tuple ");
+    if (o.kind == OBJ_TUPLE && !obj_is_window(o)) buf_puts(&b, "the tuple ");
     put_obj(l, &b, o, true);
     return b.data;
 }
@@ -480,6 +490,9 @@ static bool holds(Operator op, double x, double y) {
 }
 
 Obj const_compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
+    /* Whether an argument is None is known even where its value is not. */
+    if ((op == OPR_IS || op == OPR_IS_NOT) && (x.kind == OBJ_UNKNOWN || y.kind == OBJ_UNKNOWN))
+        l->needs = NULL;
     switch (op) {
     case OPR_EQ: return obj_bool(equal(x, y));
     case OPR_NE: return obj_bool(!equal(x, y));

@@ -3,17 +3,50 @@
 
 #include <string.h>
 
-static Obj lower_items(Lower *l, const Expr *e) {
-    Obj *at = arena_array(&l->s->arena, (size_t)e->nitems + 1, sizeof *at);
-    for (int i = 0; i < e->nitems; i++) {
-        if (e->item[i]->kind == EXPR_STARRED)
-            at[i] = fail(l, e->item[i]->span, "'*' is only supported in the arguments of a call");
-        else
-            at[i] = lower_expr(l, e->item[i]);
+typedef VEC(Obj) Objs;
+
+/* `*x` or `**x` among the items of a tuple, a list, a dict: what x holds. */
+static bool spread(Lower *l, const Expr *e, ObjKind kind, Objs *out) {
+    Obj o = lower_expr(l, e->left);
+    if (kind == OBJ_TUPLE) o = host_elements(l, o, e->span);
+    if (o.kind != kind && !obj_is_poison(o))
+        o = fail(l, e->span, "'**' needs a dict, not %s", obj_what(l, o));
+    if (obj_is_poison(o)) return false;
+    for (int i = 0; i < o.seq.n && out->n <= HOST_TUPLE_LIMIT; i++)
+        vec_push(&l->s->arena, out, o.seq.at[i]);
+    return true;
+}
+
+/* A later value of a key takes the place of the earlier one. */
+static Obj unique_keys(Lower *l, const Objs *pairs) {
+    Objs out = {0};
+    for (int i = 0; i + 1 < pairs->n; i += 2) {
+        int k = 0;
+        while (k < out.n && !obj_same(out.at[k], pairs->at[i])) k += 2;
+        if (k == out.n) {
+            vec_push(&l->s->arena, &out, pairs->at[i]);
+            vec_push(&l->s->arena, &out, pairs->at[i + 1]);
+        }
+        out.at[k + 1] = pairs->at[i + 1];
     }
-    Obj o = checked(l, obj_tuple(l, at, e->nitems), e->span);
-    if (e->kind == EXPR_DICT && o.kind == OBJ_TUPLE) o.kind = OBJ_DICT;
+    Obj o = obj_tuple(l, out.at, out.n);
+    o.kind = OBJ_DICT;
     return o;
+}
+
+static Obj lower_items(Lower *l, const Expr *e) {
+    Objs out = {0};
+    bool is_dict = e->kind == EXPR_DICT;
+    for (int i = 0; i < e->nitems; i++) {
+        const Expr *item = e->item[i];
+        if (item->kind == EXPR_STARRED) {
+            if (!spread(l, item, is_dict ? OBJ_DICT : OBJ_TUPLE, &out)) return poison();
+            i += is_dict; /* no value stands behind `**x` */
+        } else {
+            vec_push(&l->s->arena, &out, lower_expr(l, item));
+        }
+    }
+    return checked(l, is_dict ? unique_keys(l, &out) : obj_tuple(l, out.at, out.n), e->span);
 }
 
 static Obj lower_fstring(Lower *l, const Expr *e) {
@@ -136,6 +169,8 @@ static Obj lower_subscript(Lower *l, const Expr *e) {
         if (!index.big && i >= 0 && i < o.seq.n) return o.seq.at[i];
         return fail(l, e->span, "index %s is outside a tuple of %d", obj_text(l, index), o.seq.n);
     }
+    if (o.kind == OBJ_ARGS && index.kind == OBJ_STRING)
+        return kernel_argument(l, index.text.at, e->span);
     if (o.kind == OBJ_DICT) {
         for (int i = 0; i + 1 < o.seq.n; i += 2)
             if (obj_same(o.seq.at[i], index)) return o.seq.at[i + 1];
@@ -150,31 +185,46 @@ static Obj lower_subscript(Lower *l, const Expr *e) {
 
 /* ---- comprehensions ---- */
 
-static Obj elements_of(Lower *l, Obj o, Span span) {
-    if (o.kind == OBJ_TUPLE || obj_is_poison(o)) return o;
-    if (o.kind != OBJ_RANGE)
-        return fail(l, span, "a comprehension runs over a tuple, not %s", obj_what(l, o));
-    int64_t count;
-    if (!range_count(l, o.range, span, &count)) return poison();
-    Obj *at = arena_array(&l->s->arena, (size_t)count + 1, sizeof *at);
-    for (int64_t i = 0; i < count; i++) at[i] = obj_int(o.range->start.i + i * o.range->step.i);
-    return obj_tuple(l, at, (int)count);
+/* Whether all the conditions of one clause hold; false in *ok after an error. */
+static bool selected(Lower *l, const Expr *e, bool *ok) {
+    for (int i = 0; i < e->nitems && *ok; i++) {
+        Obj keep = lower_expr(l, e->item[i]);
+        if (keep.kind == OBJ_VALUE)
+            keep = fail(l, e->item[i]->span, "this condition must be known while compiling");
+        *ok = !obj_is_poison(keep);
+        if (*ok && !obj_truth(keep)) return false;
+    }
+    return *ok;
+}
+
+/* One clause, `for … in … if …`: a later clause is its item, and adds to the same list. */
+static bool comprehend(Lower *l, const Expr *e, Objs *made, int *weight) {
+    Obj over = host_elements(l, lower_expr(l, e->cond), e->cond->span);
+    bool ok = !obj_is_poison(over) && enter(l, e->span);
+    if (!ok) return false;
+    for (int i = 0; ok && i < over.seq.n; i++) {
+        ok = count_step(l, e->span);
+        assign(l, e->right, over.seq.at[i]);
+        if (!ok || !selected(l, e, &ok)) continue;
+        if (e->left->kind == EXPR_LISTCOMP && e->left->is_inner_for) {
+            ok = comprehend(l, e->left, made, weight);
+            continue;
+        }
+        Obj item = lower_expr(l, e->left);
+        ok = !obj_is_poison(item);
+        vec_push(&l->s->arena, made, item);
+        *weight += 1 + item.weight;
+        if (*weight > HOST_TUPLE_LIMIT) break; /* checked() will say so */
+    }
+    leave(l);
+    return ok;
 }
 
 static Obj lower_comprehension(Lower *l, const Expr *e) {
-    Obj over = elements_of(l, lower_expr(l, e->cond), e->cond->span);
-    if (obj_is_poison(over)) return over;
     Scope outer = copy_scope(l, &l->frame->scope);
-    VEC(Obj) made = {0};
-    bool ok = true;
-    for (int i = 0; ok && i < over.seq.n; i++) {
-        assign(l, e->right, over.seq.at[i]);
-        Obj keep = e->nitems ? lower_expr(l, e->item[0]) : obj_bool(true);
-        if (keep.kind == OBJ_VALUE)
-            keep = fail(l, e->item[0]->span, "this condition must be known while compiling");
-        ok = !obj_is_poison(keep);
-        if (ok && obj_truth(keep)) vec_push(&l->s->arena, &made, lower_expr(l, e->left));
-    }
+    Objs made = {0};
+    int weight = 1;
+    bool ok = comprehend(l, e, &made, &weight);
     l->frame->scope = outer;
     return ok ? checked(l, obj_tuple(l, made.at, made.n), e->span) : poison();
 }
@@ -221,7 +271,7 @@ static Obj lower_kind(Lower *l, const Expr *e) {
     case EXPR_SUBSCRIPT: return lower_subscript(l, e);
     case EXPR_SLICE: return lower_slice(l, e);
     case EXPR_STARRED: return fail(l, e->span, "'*' is only supported in the arguments of a call");
-    case EXPR_LAMBDA: return fail(l, e->span, "'lambda' is not supported in a kernel");
+    case EXPR_LAMBDA: return make_lambda(l, e);
     case EXPR_LISTCOMP: return lower_comprehension(l, e);
     case EXPR_WALRUS: {
         Obj o = decay(l, lower_expr(l, e->left), e->span);

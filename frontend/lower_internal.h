@@ -10,12 +10,13 @@
  *
  *   lower.c          file -> kernels: which functions, one Frame each
  *   lower_kernel.c   a kernel's parameters: signature, annotations, -D, autotune configs
- *   lower_stmt.c     statements; lower_flow.c  if, for, while and what they carry
+ *   lower_stmt.c     statements; lower_flow.c  if; lower_loop.c  for, while and what they carry
  *   lower_expr.c     expressions; lower_call.c  calls, inlining, binding of arguments
  *   lower_scan.c     questions about syntax alone
  *   lower_name.c     names and attributes -> objects; modules and globals
  *   lower_const.c    Python arithmetic on objects known while compiling
  *   lower_ops.c      promotion, broadcasting, casts, operators on tensors
+ *   lower_library.c  builtins written in the tile language: stdlib.tl, libdevice.tl
  *   lower_builtin.c  the table builtins.def; lower_shape.c, lower_memory.c, lower_math.c,
  * lower_meta.c its handlers */
 #ifndef TILE_FRONTEND_LOWER_INTERNAL_H
@@ -29,6 +30,7 @@ enum {
     LOWER_DEPTH_LIMIT = 2000, /* expressions and statements inside each other, over all calls */
     OPS_LIMIT = 250000,       /* statements executed, and values made, for one kernel */
     TUPLE_LIMIT = 4096,       /* objects in one tuple, at all levels */
+    HOST_TUPLE_LIMIT = 60000, /* the same outside kernels: lists of autotune configs */
     STRING_LIMIT = 65536,     /* bytes of one string */
     STAGES_LIMIT = 16,        /* num_stages */
     DIAG_CALL_NOTES = 6,      /* "called from here" notes under one error */
@@ -45,21 +47,27 @@ typedef enum ObjKind {
     OBJ_DTYPE,   /* .type: an element, a pointer, or (x.type) a whole tile */
     OBJ_TUPLE,   /* .seq; lists too */
     OBJ_DICT,    /* .seq: key, value, key, value … */
-    OBJ_CONFIG,  /* .seq: the dict, num_warps, num_stages of a triton.Config */
+    OBJ_CONFIG,  /* .seq: the dict, num_warps, num_stages, num_ctas of a triton.Config */
     OBJ_SLICE,   /* .seq: start, stop, step */
     OBJ_RANGE,   /* .range */
     OBJ_FUNC,    /* .func */
     OBJ_BUILTIN, /* .builtin.row, and .builtin.self for a method */
     OBJ_MODULE,  /* .path */
     OBJ_VALUE,   /* .value */
+    OBJ_LAMBDA,  /* .lambda */
+    OBJ_ARGS,    /* what a lambda of @triton.heuristics is given: the kernel's arguments by name */
+    OBJ_UNKNOWN, /* .path: the name of an argument whose value only a launch would tell */
 } ObjKind;
 
 typedef struct Obj Obj;
 typedef struct Builtin Builtin;
 typedef struct Range Range;
+typedef struct Lambda Lambda;
+struct Call;
 struct Obj {
     ObjKind kind;
     bool big;
+    bool grown;      /* of a list outside kernels: see lower_host.c */
     uint16_t weight; /* of a sequence: how many objects it holds, at all levels */
     union {
         int64_t i;
@@ -74,6 +82,7 @@ struct Obj {
             int n;
         } seq;
         const Range *range;
+        const Lambda *lambda;
         const AstFunc *func;
         struct {
             const Builtin *row;
@@ -98,6 +107,10 @@ typedef struct Binding {
     const char *gone; /* why the name has no value here (obj is OBJ_POISON), or NULL */
 } Binding;
 typedef VEC(Binding) Scope;
+struct Lambda {
+    const Expr *expr;
+    Scope scope; /* where it was written */
+};
 typedef VEC(const char *) Names;
 
 /* The statements that follow a nested list, for the arms of an `if` that return on one side only.
@@ -113,8 +126,8 @@ typedef struct Frame {
     const AstFunc *func; /* NULL at top level: evaluating a global, a default, a decorator */
     Span call;           /* of the call that made it; line 0 for a kernel */
     Scope scope;
-    int loops; /* loops around the current statement */
-    bool returned;
+    int loops;     /* loops around the current statement */
+    bool returned; /* the path has ended: by return; in a loop, by break or continue */
     Obj result;
     Span result_span;
 } Frame;
@@ -138,8 +151,15 @@ typedef struct Lower {
     bool abandoned;       /* a limit was reached: finish without looking further */
     bool any_global;      /* a default value is evaluated: plain globals are allowed */
     uint8_t *global_busy; /* one per file->global: being evaluated */
+    struct KernelParams *params;    /* of the kernel whose heuristics are evaluated */
+    VEC(const AstImport *) missing; /* names from other files, reported already */
+    Reported silenced;              /* the first error while they were muted; .text NULL: none */
+    const char *needs;              /* the argument that an OBJ_UNKNOWN was made for, or NULL */
     /* error bookkeeping: see fail() */
     const Frame *chain;
+    const AstFile *library[2]; /* stdlib.tl, libdevice.tl, once they are needed */
+    Span library_call;   /* of the user's call in whose course it is interpreted; line 0: none */
+    bool library_failed; /* that call has had its error */
     bool suppressed;
     VEC(Reported) reported;
 } Lower;
@@ -158,7 +178,12 @@ bool enter(Lower *l, Span span); /* false after an error: nested too deep, or ab
 void leave(Lower *l);
 /* Reads a text (an annotation, a -D value, a signature entry) as a type: "*fp16", "i32". */
 bool parse_type(const char *text, size_t n, Type *out);
+/* One more step of a kernel, or of Python outside it; false at the limit. */
+bool count_step(Lower *l, Span span);
+/* A limit is reached: reports it, also where errors are muted, and ends the lowering. */
+void abandon(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool is_jit(const AstFunc *f);
+const AstFunc *find_function(Lower *l, const char *name); /* the definition that counts */
 const Expr *find_decorator(const AstFunc *f, const char *name);
 
 /* ---- lower_kernel.c ---- */
@@ -166,6 +191,29 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out);
 bool annotated_constexpr(const AstParam *p);
 /* Reports -D and signature names that no kernel has. */
 void check_unknown_names(Lower *l, AstFunc *const *kernels, int n);
+
+/* The argument `name` as a heuristic sees it: a number, None, OBJ_UNKNOWN. */
+Obj kernel_argument(Lower *l, const char *name, Span span);
+
+/* ---- lower_config.c: decorators, and conditions around definitions ---- */
+typedef enum Known { KNOWN_UNSEEN, KNOWN_FALSE, KNOWN_MAYBE, KNOWN_TRUE } Known;
+/* Whether a definition under these conditions is one: true for NULL. Of several definitions of a
+ * name the last that is counts, else the first that may be. */
+Known guard_known(Lower *l, Guard *g);
+Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: not known */
+bool config_value(Obj config, const char *name, Obj *out);
+/* The value that a heuristic gives `name`; false when none does. */
+bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out);
+
+/* ---- lower_host.c: Python outside kernels ---- */
+Obj host_expr(Lower *l, const Expr *e); /* evaluated at top level */
+Obj host_call(Lower *l, const AstFunc *f, Obj *value);
+Obj host_elements(Lower *l, Obj o, Span span);
+Obj host_function(const char *module, const char *name); /* poison: there is none */
+bool host_method(Lower *l, Obj self, const char *name, const struct Call *c, Obj *out);
+Obj host_dict(Lower *l, const struct Call *c);
+Obj make_lambda(Lower *l, const Expr *e);
+Obj call_lambda(Lower *l, const Lambda *lambda, const Obj *arg, int nargs, Span span);
 
 /* ---- lower_const.c: objects known while compiling ---- */
 Obj obj_none(void);
@@ -244,9 +292,10 @@ typedef struct Call { /* what stands between the parentheses, evaluated */
 Obj lower_call(Lower *l, const Expr *e);
 Obj call(Lower *l, Obj callee, const Call *c);
 Obj default_value(Lower *l, const AstParam *p);
+bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value); /* one per parameter */
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */
 
-/* ---- lower_stmt.c and lower_flow.c ---- */
+/* ---- lower_stmt.c, lower_flow.c, lower_loop.c ---- */
 void lower_stmts(Lower *l, StmtList list, int from, const Rest *rest);
 void lower_rest(Lower *l, const Rest *rest);
 void assign(Lower *l, const Expr *target, Obj o);
@@ -254,6 +303,8 @@ void assign_name(Lower *l, const char *name, Obj o, Span span);
 void lower_if(Lower *l, const Stmt *stmt, const Rest *rest);
 void lower_for(Lower *l, const Stmt *stmt);
 void lower_while(Lower *l, const Stmt *stmt);
+void lower_jump(Lower *l, const Stmt *stmt); /* break, continue */
+extern const char loop_stop[];               /* the hidden name that break sets */
 Obj lower_ternary(Lower *l, const Expr *e, Obj condition);
 bool range_count(Lower *l, const Range *r, Span span,
                  int64_t *count); /* of compile-time integers */
@@ -274,7 +325,7 @@ struct Builtin {
     const char *name;
     const char *where; /* letters: see builtins.def */
     const char *params;
-    BuiltinFn fn; /* NULL: part of Triton, not supported yet */
+    BuiltinFn fn; /* NULL: part of Triton, not supported; params says why */
     int64_t data;
 };
 const Builtin *find_builtin(char where, const char *name);
@@ -294,12 +345,53 @@ bool arg_axis(Lower *l, const Args *a, int i, Type t, int *out);   /* a dimensio
 bool arg_shape(Lower *l, const Args *a, int i, Type elem, Type *out);
 Obj arg_error(Lower *l, const Args *a, int i, const char *expected);
 
-Type type_without(Type t, int axis); /* lower_reduce.c: one dimension less */
+/* ---- lower_reduce.c ---- */
+Type type_without(Type t, int axis);                /* one dimension less */
+Value *only_element(Lower *l, Value *x, Span span); /* of a tile of one element: a scalar */
+
+/* ---- lower_library.c: builtins written in the tile language ---- */
+/* Calls a function of the library; what goes wrong in it is reported at span. */
+Obj library_call(Lower *l, const char *name, const Obj *args, int nargs, Span span);
+
+/* ---- lower_memory.c ---- */
+/* One of a few words, as its index; a NULL ends the words, "" is what None means. */
+bool arg_word(Lower *l, const Args *a, int i, const char *const *words, int64_t *out);
+Value *pointer_arg(Lower *l, const Args *a); /* argument 0 */
+/* Pointer and mask (argument i; NULL when None) brought to one shape. */
+bool fit_mask(Lower *l, const Args *a, int i, Value **p, Value **mask);
+/* Argument i in the shape of the pointers and the type they point to. */
+Value *fit_value(Lower *l, const Args *a, int i, Type p);
+
+/* ---- lower_atomic.c ---- */
+typedef struct Order {
+    Sem sem;
+    MemScope scope;
+} Order;
+/* The old value; NULL after an error, which names `what`. */
+Value *emit_atomic(Lower *l, Rmw rmw, Value *p, Value *v, Value *mask, Order order,
+                   const char *what, Span span);
+
+/* ---- lower_effect.c ---- */
+/* Ends the kernel where the condition fails and the mask (or None) holds; false after an error. */
+bool emit_assert(Lower *l, Obj condition, Obj mask, const char *text, Span span);
+
+/* ---- lower_window.c: block pointers and tensor descriptors ---- */
+bool obj_is_window(Obj o);
+const char *window_text(Obj o); /* "a block pointer", "a tensor descriptor" */
+bool window_is_descriptor(Obj w);
+Obj window_attribute(Lower *l, Obj w, const char *name, Span span);
+/* The pointers of the block at `offsets` (int64 values), and the mask (NULL: everywhere) of the
+ * elements that lie within the tensor along the dimensions checked. */
+bool window_access(Lower *l, Obj w, Obj offsets, uint32_t checked_dims, Value **p, Value **mask,
+                   Span span);
+/* The same of the block pointer in argument 0, with boundary_check in argument check_at. */
+bool block_pointer_access(Lower *l, const Args *a, int check_at, Value **p, Value **mask);
+Value *window_padding(Lower *l, bool nan, Type tile); /* what lies outside: NaN or 0 */
 
 #define BUILTIN(text, where_, params_, fn_, data_) Obj fn_(Lower *l, const Args *a, int64_t data);
-#define PLANNED(text, where_)
+#define REFUSED(text, where_, why_)
 #include "frontend/builtins.def"
 #undef BUILTIN
-#undef PLANNED
+#undef REFUSED
 
 #endif

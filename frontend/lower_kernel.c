@@ -1,5 +1,5 @@
 /* lower_kernel.c: a kernel's parameters: types from the signature or annotations, constexpr values
- * from -D, the signature, an autotune config or a default, in that order.
+ * from -D, the signature, an autotune config, a heuristic or a default, in that order.
  *
  * Every parameter that is not a constexpr stays in the list, also one that is specialised away
  * (`:1`, None): a caller's arguments do not depend on what was compiled in. */
@@ -134,65 +134,60 @@ static bool find_define(Lower *l, const char *name, Text *value) {
     return found;
 }
 
-/* ---- autotune ---- */
+/* ---- what heuristics see of the arguments ---- */
 
-const Expr *find_decorator(const AstFunc *f, const char *name) {
-    for (int i = 0; i < f->ndecorators; i++) {
-        const Expr *d = f->decorator[i];
-        const Expr *fn = d->kind == EXPR_CALL ? d->left : d;
-        if ((fn->kind == EXPR_NAME || fn->kind == EXPR_ATTRIBUTE) && strcmp(fn->name, name) == 0)
-            return d;
+typedef struct KernelParams {
+    const AstFunc *f;
+    Entry *entry;
+    Obj config;
+    Obj *value;  /* of the constexprs found so far */
+    char *state; /* of each: 0 not looked at, 1 being computed, 2 known */
+} KernelParams;
+
+static Obj constexpr_param(Lower *l, int i);
+
+/* `name` among the values that a launch is known to pass. */
+static bool find_fact(Lower *l, const char *name, Text *value) {
+    for (int i = 0; i < l->options->nvalues; i++) {
+        const char *v = l->options->value[i], *equals = strchr(v, '=');
+        if (!equals || !text_is(trim((Text){v, (size_t)(equals - v)}), name)) continue;
+        *value = (Text){equals + 1, strlen(equals + 1)};
+        return true;
     }
-    return NULL;
-}
-
-/* The configs of @triton.autotune, or none when they are not known while compiling. */
-static Obj read_configs(Lower *l, const AstFunc *f) {
-    const Expr *d = find_decorator(f, "autotune"), *list = NULL;
-    if (!d || d->kind != EXPR_CALL) return obj_none();
-    if (d->nitems) list = d->item[0];
-    for (int i = 0; i < d->nkeywords; i++)
-        if (d->keyword[i].name && strcmp(d->keyword[i].name, "configs") == 0)
-            list = d->keyword[i].value;
-    if (!list) return obj_none();
-    Frame top = {.caller = l->frame};
-    Func *func = l->b.f;
-    bool muted = l->s->diags.muted;
-    l->frame = &top;
-    l->b.f = NULL;
-    l->s->diags.muted = l->any_global = true;
-    Obj o = lower_expr(l, list);
-    l->s->diags.muted = muted;
-    l->any_global = false;
-    l->b.f = func;
-    l->frame = top.caller;
-    for (int i = 0; o.kind == OBJ_TUPLE && i < o.seq.n; i++)
-        if (o.seq.at[i].kind != OBJ_CONFIG) o = poison();
-    return o.kind == OBJ_TUPLE ? o : poison();
-}
-
-static Obj choose_config(Lower *l, const AstFunc *f) {
-    Obj configs = read_configs(l, f);
-    int want = l->options->config;
-    if (configs.kind == OBJ_TUPLE && want >= 0 && want < configs.seq.n) return configs.seq.at[want];
-    if (configs.kind == OBJ_TUPLE)
-        return fail(l, f->span, "there is no config %d: '%s' has %d", want, f->name, configs.seq.n);
-    if (want > 0)
-        return fail(l, f->span,
-                    configs.kind == OBJ_NONE ? "'%s' has no autotune configs"
-                                             : "the autotune configs of '%s' are not known "
-                                               "while compiling",
-                    f->name);
-    return configs;
-}
-
-static bool config_value(Obj config, const char *name, Obj *out) {
-    if (config.kind != OBJ_CONFIG) return false;
-    Obj dict = config.seq.at[0];
-    for (int i = 0; i + 1 < dict.seq.n; i += 2)
-        if (dict.seq.at[i].kind == OBJ_STRING && strcmp(dict.seq.at[i].text.at, name) == 0)
-            return *out = dict.seq.at[i + 1], true;
     return false;
+}
+
+static Text param_text(Lower *l, const AstParam *p, Entry entry) {
+    bool annotated = p->annotation && p->annotation->kind == EXPR_STRING;
+    if (entry.text.n || !annotated || l->options->ignore_annotations) return entry.text;
+    return trim((Text){p->annotation->string, p->annotation->string_len});
+}
+
+static bool is_none_param(const AstParam *p, Text type) {
+    return text_is(type, "None") || (!type.n && p->default_ && p->default_->kind == EXPR_NONE);
+}
+
+Obj kernel_argument(Lower *l, const char *name, Span span) {
+    KernelParams *k = l->params;
+    Obj o = {.kind = OBJ_UNKNOWN};
+    for (int i = 0; k && i < k->f->nparams; i++) {
+        const AstParam *p = &k->f->param[i];
+        Text text;
+        if (strcmp(p->name, name) != 0) continue;
+        if (annotated_constexpr(p)) return constexpr_param(l, i);
+        if (find_fact(l, name, &text)) return parse_value(l, text);
+        text = param_text(l, p, k->entry[i]);
+        if (is_none_param(p, text)) return obj_none();
+        if (text.n > 2 && memcmp(text.at + text.n - 2, ":1", 2) == 0) return obj_int(1);
+        bool pointer = text.n && *text.at == '*';
+        if (!pointer) l->needs = p->name;
+        o.path = p->name;
+        return o;
+    }
+    Obj value; /* num_warps and the like, or what the config gives beyond the parameters */
+    if (k && config_value(k->config, name, &value)) return value;
+    if (k && strcmp(name, "num_warps") == 0) return obj_int(l->b.f ? l->b.f->num_warps : 4);
+    return fail(l, span, "'%s' has no parameter '%s'", k ? k->f->name : "the kernel", name);
 }
 
 static void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out) {
@@ -200,7 +195,17 @@ static void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out) {
     if (config.kind == OBJ_CONFIG) {
         warps = config.seq.at[1].i;
         stages = config.seq.at[2].i;
+        if (config.seq.at[3].i > 1) {
+            diag(&l->s->diags, DIAG_WARNING, f->span,
+                 "the config of '%s' asks for num_ctas=%lld, which is ignored", f->name,
+                 (long long)config.seq.at[3].i);
+            diag(&l->s->diags, DIAG_NOTE, (Span){0},
+                 "programs run without clusters here; the results are the same");
+        }
     }
+    Obj o;
+    if (heuristic_value(l, f, "num_warps", &o) && o.kind == OBJ_INT) warps = o.i;
+    if (heuristic_value(l, f, "num_stages", &o) && o.kind == OBJ_INT) stages = o.i;
     if (l->options->num_warps) warps = l->options->num_warps;
     if (l->options->num_stages) stages = l->options->num_stages;
     if (warps < 1 || warps > 32 || (warps & (warps - 1)))
@@ -216,20 +221,39 @@ static void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out) {
 
 /* ---- parameters ---- */
 
-static Obj constexpr_param(Lower *l, const AstFunc *f, const AstParam *p, Entry entry, Obj config) {
+static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry entry, Obj config) {
     Text text;
     Obj o;
     if (find_define(l, p->name, &text)) return parse_value(l, text);
     if (entry.text.n) return parse_value(l, entry.text);
     if (config_value(config, p->name, &o)) return o;
+    if (heuristic_value(l, f, p->name, &o)) {
+        if (!obj_is_poison(o)) return o;
+        note(l, p->span, "the value of this constexpr; -D %s=VALUE gives it one", p->name);
+        return o;
+    }
     if (p->default_) return default_value(l, p);
     fail(l, p->span, "constexpr '%s' has no value", p->name);
     note(l, (Span){0}, "give it one with -D %s=VALUE", p->name);
-    if (config.kind == OBJ_POISON)
-        note(l, f->span, "the list of autotune configs is not known while compiling");
-    if (find_decorator(f, "heuristics"))
-        note(l, f->span, "values of @triton.heuristics are not computed here");
+    if (config.kind == OBJ_POISON && l->silenced.text)
+        note(l, l->silenced.span, "the autotune configs are not known while compiling: %s",
+             l->silenced.text);
+    else if (config.kind == OBJ_POISON)
+        note(l, f->span, "the autotune configs are not known while compiling");
+    if (config.kind == OBJ_POISON) l->params->config = obj_none(); /* said once */
     return poison();
+}
+
+/* Heuristics may ask for a constexpr that stands further down. */
+static Obj constexpr_param(Lower *l, int i) {
+    KernelParams *k = l->params;
+    const AstParam *p = &k->f->param[i];
+    if (k->state[i] == 1) return fail(l, p->span, "the value of '%s' depends on itself", p->name);
+    if (k->state[i] == 2) return k->value[i];
+    k->state[i] = 1;
+    k->value[i] = find_constexpr(l, k->f, p, k->entry[i], k->config);
+    k->state[i] = 2;
+    return k->value[i];
 }
 
 static void add_constexpr(Lower *l, Func *out, const char *name, Obj o) {
@@ -257,12 +281,8 @@ static bool parse_param(Text t, Param *out) {
 
 static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out) {
     Param param = {.name = p->name, .span = p->span, .divisible = 1};
-    Text text = entry.text;
-    bool annotated = p->annotation && p->annotation->kind == EXPR_STRING;
-    if (!text.n && annotated && !l->options->ignore_annotations)
-        text = trim((Text){p->annotation->string, p->annotation->string_len});
-    bool none_default = p->default_ && p->default_->kind == EXPR_NONE;
-    if (text_is(text, "None") || (!text.n && none_default)) {
+    Text text = param_text(l, p, entry);
+    if (is_none_param(p, text)) {
         param.is_none = true;
         param.type = type_pointer_to(type_scalar(EL_I8));
         ir_param(l->s, out, &param);
@@ -286,10 +306,12 @@ static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out) {
 }
 
 bool lower_params(Lower *l, const AstFunc *f, Func *out) {
-    Entry *entry;
-    Obj config = choose_config(l, f);
-    launch_options(l, f, config, out);
-    if (!match_signature(l, f, &entry)) return false;
+    KernelParams k = {.f = f, .config = choose_config(l, f)};
+    if (l->failed || !match_signature(l, f, &k.entry)) return false;
+    k.value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof(Obj));
+    k.state = arena_alloc(&l->s->arena, (size_t)f->nparams + 1);
+    l->params = &k;
+    launch_options(l, f, k.config, out);
     for (int i = 0; i < f->nparams; i++) {
         const AstParam *p = &f->param[i];
         Obj o;
@@ -297,10 +319,10 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
         if (p->is_star || p->is_star_star) {
             o = fail(l, p->span, "a kernel takes no '*%s'", p->name);
         } else if (annotated_constexpr(p)) {
-            o = constexpr_param(l, f, p, entry[i], config);
+            o = constexpr_param(l, i);
             if (!obj_is_poison(o)) add_constexpr(l, out, p->name, o);
         } else {
-            o = runtime_param(l, p, entry[i], out);
+            o = runtime_param(l, p, k.entry[i], out);
             if (find_define(l, p->name, &ignored)) {
                 fail(l, p->span, "-D %s: the parameter is not a constexpr", p->name);
                 note(l, (Span){0}, "annotate it with tl.constexpr, or pass its value at launch");
@@ -309,6 +331,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
         bind(l, p->name, o, p->span);
         find_binding(&l->frame->scope, p->name)->fixed = annotated_constexpr(p);
     }
+    l->params = NULL;
     return true;
 }
 

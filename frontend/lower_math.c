@@ -1,4 +1,4 @@
-/* lower_math.c: builtins that compute: elementwise functions, where, dot. */
+/* lower_math.c: builtins that compute: elementwise functions, where. */
 #include "frontend/lower_internal.h"
 
 #include <string.h>
@@ -34,6 +34,33 @@ Obj bi_math(Lower *l, const Args *a, int64_t data) {
     if (!fits)
         return needs_wide_float(l, a, x->type, data == MATH_SQRT_RN ? "fp32" : "fp32 or fp64");
     return obj_value(math(l, (MathFunc)data, x));
+}
+
+Obj bi_math2(Lower *l, const Args *a, int64_t data) {
+    Value *x, *y;
+    if (!unify_typed(l, a->at[0], a->at[1], builtin_text(l, a->row), a->span, &x, &y))
+        return poison();
+    if (!is_wide_float(x->type)) return needs_wide_float(l, a, x->type, "fp32 or fp64");
+    Value *r = ir_binary(&l->b, OP_MATH2, x, y);
+    ir_set_attr(l->s, r->def, AT_FUNC2, data);
+    return obj_value(r);
+}
+
+/* libdevice's conversions, data: the element they give and how they round before that. */
+Obj bi_convert(Lower *l, const Args *a, int64_t data) {
+    Value *x = arg_value(l, a, 0);
+    if (!x) return poison();
+    MathFunc round = (MathFunc)(data >> 8);
+    if (x->type.depth) return arg_error(l, a, 0, "made of numbers");
+    if (round != MATHS && !is_wide_float(x->type))
+        return needs_wide_float(l, a, x->type, "fp32 or fp64");
+    if (round != MATHS) x = math(l, round, x);
+    return obj_value(cast_value(l, x, type_scalar((Elem)(data & 0xff)), false, a->span));
+}
+
+Obj bi_reinterpret(Lower *l, const Args *a, int64_t data) {
+    Value *x = arg_value(l, a, 0);
+    return x ? obj_value(bitcast_value(l, x, type_scalar((Elem)data), a->span)) : poison();
 }
 
 Obj bi_sigmoid(Lower *l, const Args *a, int64_t data) {
@@ -168,101 +195,4 @@ Obj bi_where(Lower *l, const Args *a, int64_t data) {
         return poison();
     Value *operand[] = {c, x, y};
     return obj_value(ir_op1(&l->b, OP_SELECT, operand, 3));
-}
-
-/* ---- dot ---- */
-
-/* What an operand type allows: the fewest elements along K, and the accumulator (ELEMS: fp32, or
- * fp16 on request). */
-static const struct {
-    uint8_t elem, min_k, acc;
-} dot_types[] = {
-    {EL_I8, 32, EL_I32},   {EL_F8E4M3, 32, ELEMS}, {EL_F8E5M2, 32, ELEMS}, {EL_F16, 16, ELEMS},
-    {EL_BF16, 16, EL_F32}, {EL_F32, 8, EL_F32},    {EL_F64, 4, EL_F64},
-};
-
-static int dot_row(Type t) {
-    for (size_t i = 0; i < sizeof dot_types / sizeof *dot_types; i++)
-        if (!t.depth && dot_types[i].elem == t.elem) return (int)i;
-    return -1;
-}
-
-static bool dot_operands_fit(Lower *l, const Args *a, Value *x, Value *y) {
-    Type s = x->type, t = y->type;
-    int row = dot_row(s);
-    if (s.rank != t.rank || s.rank < 2)
-        fail(l, a->span, "tl.dot needs two 2-D tiles, not %s and %s", user(l, s), user(l, t));
-    else if (s.rank > 2)
-        fail(l, a->span, "tl.dot of %d-D tiles is not supported yet", s.rank);
-    else if (row < 0)
-        fail(l, a->where[0], "tl.dot does not take %s", user(l, s));
-    else if (!type_equal(type_element(s), type_element(t)))
-        fail(l, a->span, "tl.dot needs one type on both sides, not %s and %s", user(l, s),
-             user(l, t));
-    else if (s.log2[1] != t.log2[0])
-        fail(l, a->span, "tl.dot: %s times %s: the inner sizes %lld and %lld differ", user(l, s),
-             user(l, t), (long long)type_dim(s, 1), (long long)type_dim(t, 0));
-    else if (type_dim(s, 1) < dot_types[row].min_k)
-        fail(l, a->span, "tl.dot: the inner size of %s is %lld and must be at least %d", user(l, s),
-             (long long)type_dim(s, 1), dot_types[row].min_k);
-    else if (s.log2[0] + t.log2[1] > TILE_MAX_LOG2)
-        fail(l, a->span, "tl.dot: %s times %s has more than %d elements", user(l, s), user(l, t),
-             1 << TILE_MAX_LOG2);
-    else
-        return true;
-    return false;
-}
-
-static bool dot_precision(Lower *l, const Args *a, int64_t *out) {
-    static const char *const words[] = {"tf32", "tf32x3", "ieee"};
-    const char *text;
-    bool allow = true;
-    if (!arg_text(l, a, 3, &text)) return false;
-    if (a->at[4].kind != OBJ_NONE) {
-        if (*text) {
-            fail(l, a->where[4], "tl.dot: give either 'input_precision' or 'allow_tf32'");
-            return false;
-        }
-        if (!arg_bool(l, a, 4, &allow)) return false;
-    }
-    *out = allow ? PRECISION_TF32 : PRECISION_IEEE;
-    for (int i = 0; *text && i < 3; i++)
-        if (strcmp(words[i], text) == 0) return *out = i, true;
-    if (*text) arg_error(l, a, 3, "'tf32', 'tf32x3' or 'ieee'");
-    return !*text;
-}
-
-Obj bi_dot(Lower *l, const Args *a, int64_t data) {
-    (void)data;
-    Value *x = arg_value(l, a, 0), *y = arg_value(l, a, 1);
-    int64_t precision;
-    if (!x || !y || !dot_operands_fit(l, a, x, y) || !dot_precision(l, a, &precision))
-        return poison();
-    Value *acc = a->at[2].kind == OBJ_NONE ? NULL : arg_value(l, a, 2);
-    if (!acc && a->at[2].kind != OBJ_NONE) return poison();
-    Type out = type_scalar(dot_types[dot_row(x->type)].acc);
-    if (out.elem == ELEMS) {
-        out.elem =
-            acc && (acc->type.elem == EL_F16 || acc->type.elem == EL_F32) ? acc->type.elem : EL_F32;
-        Type given = out;
-        if (a->at[6].kind != OBJ_NONE && !arg_type(l, a, 6, &given)) return poison();
-        if (!type_equal(given, type_scalar(EL_F16)) && !type_equal(given, type_scalar(EL_F32)))
-            return arg_error(l, a, 6, "tl.float32 or tl.float16; convert the result with .to()");
-        out = given;
-    } else if (a->at[6].kind == OBJ_DTYPE && a->at[6].type->elem == EL_BF16) {
-        return arg_error(l, a, 6, "tl.float32; convert the result with .to()");
-    }
-    out = type_with_shape(out, x->type);
-    out.log2[1] = y->type.log2[1];
-    if (!acc) acc = ir_const_int(&l->b, out, 0);
-    if (!type_equal(acc->type, out)) {
-        fail(l, a->where[2], "tl.dot: the accumulator is %s and must be %s", user(l, acc->type),
-             user(l, out));
-        note(l, (Span){0}, "%s times %s", user(l, x->type), user(l, y->type));
-        return poison();
-    }
-    Value *operand[] = {x, y, acc};
-    Value *r = ir_op1(&l->b, OP_DOT, operand, 3);
-    if (x->type.elem == EL_F32) ir_set_attr(l->s, r->def, AT_PRECISION, precision);
-    return obj_value(r);
 }

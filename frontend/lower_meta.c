@@ -1,5 +1,5 @@
 /* lower_meta.c: builtins about values known while compiling: ranges, Python's functions,
- * assertions, promises, questions to a dtype. */
+ * assertions, questions to a dtype. */
 #include "frontend/lower_internal.h"
 
 #include <math.h>
@@ -119,6 +119,12 @@ Obj bi_range(Lower *l, const Args *a, int64_t data) {
     return o;
 }
 
+/* tl.condition(c): the condition of a `while`, with options for Triton's optimizer. */
+Obj bi_condition(Lower *l, const Args *a, int64_t data) {
+    (void)l, (void)data;
+    return a->at[0];
+}
+
 /* ---- said while compiling ---- */
 
 Obj bi_static_assert(Lower *l, const Args *a, int64_t data) {
@@ -147,27 +153,14 @@ Obj bi_nothing(Lower *l, const Args *a, int64_t data) {
     return obj_none();
 }
 
-/* A promise changes no value; axis analysis finds most of what is promised by itself. */
-Obj bi_hint(Lower *l, const Args *a, int64_t data) {
-    (void)data;
-    Dims values;
-    if (!arg_dims(l, a, 1, &values)) return poison();
-    if (a->at[0].kind != OBJ_VALUE) return a->at[0];
-    int rank = a->at[0].value->type.rank;
-    if (values.n != (rank ? rank : 1))
-        return fail(l, a->where[1], "%s: %s has %d dimensions, not %d", builtin_text(l, a->row),
-                    obj_what(l, a->at[0]), rank, values.n);
-    return a->at[0];
-}
-
 /* ---- autotune ---- */
 
 Obj bi_config(Lower *l, const Args *a, int64_t data) {
     (void)data;
     int64_t n;
     if (a->at[0].kind != OBJ_DICT) return arg_error(l, a, 0, "a dict");
-    if (!arg_int(l, a, 1, &n) || !arg_int(l, a, 2, &n)) return poison();
-    Obj o = obj_tuple(l, a->at, 3);
+    if (!arg_int(l, a, 1, &n) || !arg_int(l, a, 2, &n) || !arg_int(l, a, 3, &n)) return poison();
+    Obj o = obj_tuple(l, a->at, 4);
     o.kind = OBJ_CONFIG;
     return o;
 }

@@ -20,11 +20,17 @@ static const struct {
     {"triton.language.standard", "triton.language", 0, NULL},
     {"triton.language.math", NULL, 'X', "tl.math"},
     {"triton.language.extra", NULL, 0, "tl.extra"},
-    {"triton.language.extra.cuda", NULL, 0, "tl.extra.cuda"},
+    {"triton.language.random", "triton.language", 0, NULL},
+    {"triton.language.libdevice", "triton.language.extra.libdevice", 0, NULL},
+    {"triton.language.extra.cuda", NULL, 'E', "tl.extra.cuda"},
     {"triton.language.extra.libdevice", NULL, 'D', "libdevice"},
     {"triton.language.extra.cuda.libdevice", "triton.language.extra.libdevice", 0, NULL},
     {"triton.language.PropagateNan", NULL, 0, "tl.PropagateNan"},
     {"math", NULL, 0, "math"},
+    {"triton.runtime", NULL, 0, "triton.runtime"},
+    {"triton.runtime.driver", NULL, 0, "triton.runtime.driver"},
+    {"triton.runtime.driver.active", NULL, 0, "the driver"},
+    {"triton.target", NULL, 0, "the target"}, /* what get_current_target() gives */
 };
 enum { MODULES = sizeof modules / sizeof *modules };
 
@@ -38,6 +44,11 @@ static const struct {
     {"math", "e", {.kind = OBJ_FLOAT, .f = 2.71828182845904523536}},
     {"math", "inf", {.kind = OBJ_FLOAT, .f = (double)INFINITY}},
     {"math", "nan", {.kind = OBJ_FLOAT, .f = (double)NAN}},
+    {"triton", "__version__", {.kind = OBJ_STRING, .text = {"3.6.0", 5}}},
+    {"triton.target", "backend", {.kind = OBJ_STRING, .text = {"cuda", 4}}},
+    {"triton.target", "warp_size", {.kind = OBJ_INT, .i = 32}},
+    {"torch.version", "hip", {.kind = OBJ_NONE}},
+    {"torch.version", "cuda", {.kind = OBJ_STRING, .text = {"12.8", 4}}},
 };
 
 /* ---- scopes ---- */
@@ -58,6 +69,7 @@ void bind(Lower *l, const char *name, Obj o, Span span) {
 }
 
 Scope copy_scope(Lower *l, const Scope *scope) {
+    l->steps += scope->n / 8; /* many names times many branches is work, too */
     Scope c = {.n = scope->n, .cap = scope->n};
     c.at = arena_array(&l->s->arena, (size_t)scope->n, sizeof *c.at);
     if (scope->n) memcpy(c.at, scope->at, (size_t)scope->n * sizeof *c.at);
@@ -96,10 +108,23 @@ static Obj unknown_member(Lower *l, int m, const char *name, Span span) {
     return poison();
 }
 
+/* What host code may ask other modules; their attributes are modules until something is called. */
+static Obj outside_kernels(Lower *l, const char *path, int m, const char *name) {
+    if (l->b.f) return poison();
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+        if (strcmp(constants[i].path, path) == 0 && strcmp(constants[i].name, name) == 0)
+            return constants[i].value;
+    Obj f = host_function(path, name);
+    if (f.kind != OBJ_POISON || m >= 0) return f;
+    return module_object(arena_printf(&l->s->arena, "%s.%s", path, name));
+}
+
 static Obj module_attribute(Lower *l, const char *path, const char *name, Span span) {
     int m = module_index(path);
     const char *inner = arena_printf(&l->s->arena, "%s.%s", path, name);
     if (module_index(inner) >= 0) return module_object(inner);
+    Obj found = outside_kernels(l, path, m, name);
+    if (found.kind != OBJ_POISON) return found;
     if (m < 0) {
         fail(l, span, "'%s' cannot be used in a kernel", inner);
         note(l, (Span){0},
@@ -118,6 +143,17 @@ static Obj module_attribute(Lower *l, const char *path, const char *name, Span s
 
 /* ---- names at top level ---- */
 
+/* Said once for each import: what is not there is often used all over a kernel. */
+static Obj missing_import(Lower *l, const AstImport *im, Span span) {
+    l->failed |= !l->s->diags.muted;
+    for (int i = 0; i < l->missing.n; i++)
+        if (l->missing.at[i] == im) return poison();
+    if (!l->s->diags.muted) vec_push(&l->s->arena, &l->missing, im);
+    fail(l, span, "'%s' comes from module '%s', which is not read", im->as, im->module);
+    note(l, im->span, "imported here: put the definition of '%s' into this file", im->member);
+    return poison();
+}
+
 static Obj import_object(Lower *l, const AstImport *im, Span span) {
     const char *path = im->module;
     if (!im->member) {
@@ -128,9 +164,8 @@ static Obj import_object(Lower *l, const AstImport *im, Span span) {
     const char *inner = arena_printf(&l->s->arena, "%s.%s", path, im->member);
     if (module_index(inner) >= 0) return module_object(inner);
     if (module_index(path) >= 0) return module_attribute(l, path, im->member, span);
-    fail(l, span, "'%s' comes from module '%s', which is not read", im->as, path);
-    note(l, im->span, "imported here: put the function into this file");
-    return poison();
+    if (!l->b.f) return outside_kernels(l, path, -1, im->member);
+    return missing_import(l, im, span);
 }
 
 static bool is_constexpr_call(const Expr *e) {
@@ -144,18 +179,12 @@ static bool is_constexpr_call(const Expr *e) {
 static Obj global_object(Lower *l, int index, Span span) {
     const AstGlobal *g = &l->file->global[index];
     if (l->global_busy[index]) return fail(l, span, "global '%s' is defined by itself", g->name);
-    Frame top = {.caller = l->frame};
     bool muted = l->s->diags.muted;
-    Builder b = l->b;
     bool inside_kernel = l->frame && l->frame->func && !l->any_global;
     l->global_busy[index] = 1;
-    l->frame = &top;
-    l->b.f = NULL;
     l->s->diags.muted = true;
-    Obj o = lower_expr(l, g->value);
+    Obj o = host_expr(l, g->value);
     l->s->diags.muted = muted;
-    l->b = b;
-    l->frame = top.caller;
     l->global_busy[index] = 0;
     if (obj_is_poison(o)) {
         fail(l, span, "the value of global '%s' is not known while compiling", g->name);
@@ -191,7 +220,8 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     Arena *a = &l->s->arena;
     Names names = {0};
     for (int i = 0; i < l->frame->scope.n; i++)
-        if (!l->frame->scope.at[i].gone) vec_push(a, &names, l->frame->scope.at[i].name);
+        if (!l->frame->scope.at[i].gone && l->frame->scope.at[i].name != loop_stop)
+            vec_push(a, &names, l->frame->scope.at[i].name);
     for (int i = 0; i < l->file->nfuncs; i++) vec_push(a, &names, l->file->func[i]->name);
     for (int i = 0; i < l->file->nimports; i++) vec_push(a, &names, l->file->import[i].as);
     for (int i = 0; i < l->file->nglobals; i++) vec_push(a, &names, l->file->global[i].name);
@@ -203,6 +233,17 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     return poison();
 }
 
+static int find_global(Lower *l, const char *name) {
+    int possible = -1;
+    for (int i = l->file->nglobals - 1; i >= 0; i--) {
+        const AstGlobal *g = &l->file->global[i];
+        Known known = g->name == name ? guard_known(l, g->guard) : KNOWN_FALSE;
+        if (known == KNOWN_TRUE) return i;
+        if (known == KNOWN_MAYBE) possible = i;
+    }
+    return possible;
+}
+
 Obj lookup_name(Lower *l, const char *name, Span span) {
     Binding *b = find_binding(&l->frame->scope, name);
     if (b && b->gone) {
@@ -211,14 +252,15 @@ Obj lookup_name(Lower *l, const char *name, Span span) {
         return poison();
     }
     if (b) return b->obj;
-    for (int i = 0; i < l->file->nfuncs; i++)
-        if (l->file->func[i]->name == name)
-            return (Obj){.kind = OBJ_FUNC, .func = l->file->func[i]};
-    for (int i = l->file->nglobals - 1; i >= 0; i--)
-        if (l->file->global[i].name == name) return global_object(l, i, span);
+    const AstFunc *f = find_function(l, name);
+    if (f) return (Obj){.kind = OBJ_FUNC, .func = f};
+    int global = find_global(l, name);
+    if (global >= 0) return global_object(l, global, span);
     for (int i = l->file->nimports - 1; i >= 0; i--)
         if (l->file->import[i].as == name) return import_object(l, &l->file->import[i], span);
     const Builtin *row = find_builtin('P', name);
+    Obj host = l->b.f ? poison() : host_function("", name);
+    if (host.kind == OBJ_BUILTIN) return host;
     if (row) return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}};
     Obj o = star_import(l, name);
     return obj_is_poison(o) ? unknown_name(l, name, span) : o;
@@ -276,6 +318,7 @@ static Obj dtype_attribute(Lower *l, Obj o, const char *name, Span span) {
 }
 
 Obj attribute(Lower *l, Obj o, const char *name, Span span) {
+    if (obj_is_window(o)) return window_attribute(l, o, name, span);
     switch (o.kind) {
     case OBJ_POISON: return o;
     case OBJ_MODULE: return module_attribute(l, o.path, name, span);

@@ -24,9 +24,10 @@ bool arg_axis(Lower *l, const Args *a, int i, Type t, int *out) {
 }
 
 typedef struct Fold {
-    OpCode code;   /* OP_REDUCE or OP_SCAN */
-    OpCode with;   /* the operation that combines, unless fn is given */
-    const Obj *fn; /* a jit function of 2n scalars that returns n */
+    OpCode code;         /* OP_REDUCE or OP_SCAN */
+    OpCode with;         /* the operation that combines, unless fn is given */
+    const Obj *fn;       /* a jit function of 2n scalars that returns n */
+    const char *library; /* or the name of one in the library */
     Value **input;
     int n;
     int axis;
@@ -38,12 +39,13 @@ typedef struct Fold {
 static bool combine(Lower *l, const Fold *f, Block *region) {
     VEC(Value *) out = {0};
     l->b.block = region;
-    if (!f->fn) {
+    if (!f->fn && !f->library) {
         vec_push(&l->s->arena, &out, ir_binary(&l->b, f->with, region->args[0], region->args[1]));
     } else {
         Obj *args = arena_array(&l->s->arena, (size_t)f->n * 2, sizeof *args);
         for (int i = 0; i < 2 * f->n; i++) args[i] = obj_value(region->args[i]);
-        Obj r = call_object(l, *f->fn, args, 2 * f->n, f->span);
+        Obj r = f->fn ? call_object(l, *f->fn, args, 2 * f->n, f->span)
+                      : library_call(l, f->library, args, 2 * f->n, f->span);
         if (obj_is_poison(r)) return false;
         Obj one = obj_tuple(l, &r, 1), all = r.kind == OBJ_TUPLE ? r : one;
         for (int i = 0; i < all.seq.n && i < f->n; i++) {
@@ -148,19 +150,74 @@ Obj bi_sum(Lower *l, const Args *a, int64_t data) {
     return reduce(l, a, &f, 1, 2);
 }
 
+/* The indices along the axis, or of the whole tile in row-major order, in the shape of x. */
+static Value *index_tile(Lower *l, Type x, bool all, int axis) {
+    int64_t n = all ? type_numel(x) : type_dim(x, axis);
+    Type line = type_tile(EL_I32, 1, &n), shape = x;
+    Op *range = ir_op(&l->b, OP_ARANGE, NULL, 0, &line, 1, 0);
+    ir_set_attr(l->s, range, AT_START, 0);
+    ir_set_attr(l->s, range, AT_END, n);
+    for (int d = 0; d < shape.rank; d++)
+        if (!all && d != axis) shape.log2[d] = 0;
+    Value *v = range->result[0];
+    shape = type_with_shape(line, shape);
+    if (!type_equal(shape, line)) v = ir_given(&l->b, OP_RESHAPE, v, shape);
+    Type whole = type_with_shape(line, x);
+    return type_equal(shape, whole) ? v : ir_given(&l->b, OP_BROADCAST, v, whole);
+}
+
+static Obj extreme_with_index(Lower *l, const Args *a, OpCode with, Value *x) {
+    static const char *const combine_by[2][2] = {{"larger_any", "larger_left"},
+                                                 {"smaller_any", "smaller_left"}};
+    bool left, all = a->at[1].kind == OBJ_NONE;
+    int axis = 0;
+    if (!arg_bool(l, a, 3, &left)) return poison();
+    if (!x->type.rank)
+        return fail(l, a->span, "%s needs a tile, not %s", builtin_text(l, a->row),
+                    type_user_text(&l->s->arena, x->type));
+    if (!all && !arg_axis(l, a, 1, x->type, &axis)) return poison();
+    if (x->type.elem == EL_BF16) x = cast_value(l, x, type_scalar(EL_F32), false, a->span);
+    Value *input[] = {x, index_tile(l, x->type, all, axis)};
+    Fold f = {.code = OP_REDUCE, .input = input, .n = 2, .span = a->span};
+    f.library = combine_by[with == OP_MIN][left];
+    return reduce(l, a, &f, 1, 4);
+}
+
 Obj bi_extreme(Lower *l, const Args *a, int64_t data) {
     bool indices;
     Value *x = number_tile(l, a, 0);
     if (!x || !arg_bool(l, a, 2, &indices)) return poison();
-    if (indices)
-        return fail(l, a->where[2], "%s with return_indices is not supported yet",
-                    builtin_text(l, a->row));
+    if (indices) return extreme_with_index(l, a, (OpCode)data, x);
     /* Small types are compared in 32 bits: what Triton returns has that type, too. */
     Elem e = (Elem)x->type.elem;
     Elem wide = elem_info[e].bits >= 32 ? e : type_is_float(x->type) ? EL_F32 : EL_I32;
     x = cast_value(l, x, type_scalar(wide), false, a->span);
     Fold f = {.code = OP_REDUCE, .with = (OpCode)data, .input = &x, .n = 1, .span = a->span};
     return reduce(l, a, &f, 1, 4);
+}
+
+/* The only element of a tile: its sum. */
+Value *only_element(Lower *l, Value *x, Span span) {
+    int64_t one = 1;
+    Type line = type_with_shape(x->type, type_tile(EL_I1, 1, &one));
+    if (!x->type.rank) return x;
+    if (x->type.rank > 1) x = ir_given(&l->b, OP_RESHAPE, x, line);
+    Type elem = type_element(x->type);
+    if (elem.depth) x = cast_value(l, x, type_scalar(EL_I64), false, span);
+    Fold f = {.code = OP_REDUCE, .with = OP_ADD, .input = &x, .n = 1, .span = span};
+    if (type_is_int(elem) || elem.depth) f.with = OP_OR;
+    Obj r = fold(l, &f);
+    return elem.depth ? cast_value(l, r.value, elem, false, span) : r.value;
+}
+
+Obj bi_item(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Value *x = arg_value(l, a, 0);
+    if (!x) return poison();
+    if (type_log2_numel(x->type))
+        return fail(l, a->where[0], "%s needs a tile of one element, not %s",
+                    builtin_text(l, a->row), type_user_text(&l->s->arena, x->type));
+    return obj_value(only_element(l, x, a->span));
 }
 
 Obj bi_bit_reduce(Lower *l, const Args *a, int64_t data) {
@@ -216,7 +273,7 @@ Obj bi_cumulative(Lower *l, const Args *a, int64_t data) {
         return poison();
     Elem e = (Elem)x->type.elem;
     Type elem = type_scalar(e == EL_BF16 ? EL_F32 : sum_elem(e));
-    if (data == OP_ADD && a->at[3].kind != OBJ_NONE && !arg_type(l, a, 3, &elem)) return poison();
+    if (a->at[3].kind != OBJ_NONE && !arg_type(l, a, 3, &elem)) return poison();
     x = cast_value(l, x, elem, false, a->span);
     return x ? fold(l, &f) : poison();
 }

@@ -156,7 +156,7 @@ Obj bi_reshape(Lower *l, const Args *a, int64_t data) {
         return fail(l, a->span, "%s: %s has %lld elements, %s has %lld", builtin_text(l, a->row),
                     user(l, v->type), (long long)type_numel(v->type), user(l, t),
                     (long long)type_numel(t));
-    return obj_value(reshaped(l, v, t));
+    return obj_value(t.rank ? reshaped(l, v, t) : only_element(l, v, a->span));
 }
 
 Obj bi_ravel(Lower *l, const Args *a, int64_t data) {

@@ -111,6 +111,7 @@ static void lower_return(Lower *l, const Stmt *stmt) {
     Obj o = stmt->value ? lower_expr(l, stmt->value) : obj_none();
     if (f->loops) {
         fail(l, stmt->span, "'return' inside a loop is not supported");
+        note(l, (Span){0}, "leave the loop with 'break' and return behind it");
         return;
     }
     if (!f->caller && o.kind != OBJ_NONE && !obj_is_poison(o)) {
@@ -125,8 +126,15 @@ static void lower_return(Lower *l, const Stmt *stmt) {
 static void lower_assert(Lower *l, const Stmt *stmt) {
     Obj o = lower_expr(l, stmt->value);
     Obj text = stmt->message ? lower_expr(l, stmt->message) : obj_string(l, "");
-    /* As in Triton, a condition on tensors is only checked in its debug mode. */
-    if (obj_is_poison(o) || obj_is_poison(text) || !obj_is_const(o) || obj_truth(o)) return;
+    if (obj_is_poison(o) || obj_is_poison(text)) return;
+    if (o.kind == OBJ_VALUE) {
+        Value *v = cast_value(l, o.value, type_scalar(EL_I1), false, stmt->value->span);
+        if (!v) return;
+        Op *op = ir_op(&l->b, OP_ASSERT, &v, 1, NULL, 0, 0);
+        ir_set_text(l->s, op, AT_TEXT, obj_text(l, text));
+        return;
+    }
+    if (!obj_is_const(o) || obj_truth(o)) return;
     fail(l, stmt->span, "assertion failed%s%s", text.kind == OBJ_STRING && text.text.n ? ": " : "",
          obj_text(l, text));
 }
@@ -144,9 +152,12 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Rest *rest) {
     case STMT_RETURN: lower_return(l, stmt); break;
     case STMT_ASSERT: lower_assert(l, stmt); break;
     case STMT_PASS: break;
-    case STMT_BREAK: fail(l, stmt->span, "'break' is not supported yet"); break;
-    case STMT_CONTINUE: fail(l, stmt->span, "'continue' is not supported yet"); break;
-    case STMT_DEF: fail(l, stmt->span, "a function inside a kernel is not supported"); break;
+    case STMT_BREAK:
+    case STMT_CONTINUE: lower_jump(l, stmt); break;
+    case STMT_DEF:
+        fail(l, stmt->span, "a function inside a kernel is not supported");
+        note(l, (Span){0}, "define it at top level, with @triton.jit above it");
+        break;
     case STMT_UNSUPPORTED:
         fail(l, stmt->span, "'%s' is not supported in a kernel", stmt->name);
         break;
@@ -156,11 +167,7 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Rest *rest) {
 void lower_stmts(Lower *l, StmtList list, int from, const Rest *rest) {
     for (int i = from; i < list.n && !l->frame->returned; i++) {
         const Stmt *stmt = list.at[i];
-        if (!enter(l, stmt->span)) return;
-        if (++l->steps > OPS_LIMIT || l->b.f->nvalues > OPS_LIMIT) {
-            fail(l, stmt->span, "the kernel is too large: more than %d operations", OPS_LIMIT);
-            l->abandoned = true;
-        }
+        if (!count_step(l, stmt->span) || !enter(l, stmt->span)) return;
         Rest after = {.list = list, .next = i + 1, .after = rest};
         lower_stmt(l, stmt, &after);
         flush_call_notes(l);

@@ -263,6 +263,8 @@ static bool is_jit(const Parser *p, int at) {
     return next == TOK_NEWLINE || next == TOK_LPAREN;
 }
 
+enum { GUARD_DEPTH = 32 }; /* deeper definitions count as unconditional */
+
 typedef struct TopLevel {
     Parser parser;
     VEC(AstFunc *) funcs;
@@ -270,7 +272,41 @@ typedef struct TopLevel {
     VEC(AstGlobal) globals;
     int end;   /* index of the YYEOF token */
     int depth; /* blocks of top-level `if`, `try` … that were entered */
+    /* Of each depth: the conditions inside the block; those that hold in the next elif or else. */
+    Guard *guard[GUARD_DEPTH], *others[GUARD_DEPTH];
 } TopLevel;
+
+static Guard *current_guard(const TopLevel *top) {
+    return top->depth < GUARD_DEPTH ? top->guard[top->depth] : NULL;
+}
+
+static Guard *add_guard(TopLevel *top, Guard *outer, const Expr *condition, bool wanted) {
+    Guard *g = arena_alloc(&top->parser.s->arena, sizeof *g);
+    *g = (Guard){.outer = outer, .condition = condition, .wanted = wanted};
+    return g;
+}
+
+/* `if`, `try` and the like stand at `at`, with their colon: what holds in the block below. */
+static void enter_guard(TopLevel *top, int at, int colon) {
+    Parser *p = &top->parser;
+    int d = top->depth, kind = p->token[at].kind;
+    if (d + 1 >= GUARD_DEPTH) return;
+    Guard *base = kind == TOK_ELIF || kind == TOK_ELSE ? top->others[d] : top->guard[d];
+    Guard *inside = base;
+    if (kind == TOK_IF || kind == TOK_ELIF) {
+        bool was_muted = p->s->diags.muted;
+        p->s->diags.muted = true;
+        bool parsed = parse_unit(p, TOK_START_ASSIGNMENT, at + 1, at + 1, colon);
+        p->s->diags.muted = was_muted;
+        const Expr *c = parsed && p->stmt && p->stmt->kind == STMT_EXPR ? p->stmt->value : NULL;
+        inside = add_guard(top, base, c, true);
+        top->others[d] = add_guard(top, base, c, false);
+    } else if (kind == TOK_EXCEPT) {
+        inside = add_guard(top, base, NULL, true);
+    }
+    if (kind == TOK_TRY) top->others[d] = base; /* `else` after `try` */
+    top->guard[d + 1] = inside;
+}
 
 /* A def, with the decorators above it; returns the index behind it. */
 static int top_function(TopLevel *top, int at) {
@@ -286,13 +322,14 @@ static int top_function(TopLevel *top, int at) {
     int behind = def;
     if (token[def].kind != TOK_INDENT && token[def].kind != TOK_DEDENT && def < top->end)
         behind = skip_block(token, line_end(token, def, top->end) + 1, top->end);
-    bool kept = jit || (token[def].kind == TOK_DEF && top->depth == 0);
+    bool kept = jit || token[def].kind == TOK_DEF;
     if (!kept) return behind;
     bool was_muted = p->s->diags.muted;
     p->s->diags.muted = was_muted || !jit;
     bool parsed = parse_unit(p, TOK_START_FUNCTION, from, def, behind);
     p->s->diags.muted = was_muted;
     if (p->func && (jit || parsed)) {
+        p->func->guard = current_guard(top);
         for (int i = from; i < def; i = line_end(token, i, top->end) + 1)
             add_directives(p, p->func, token[i].offset, token[i].span.line);
         add_directives(p, p->func, token[def].offset, token[def].span.line);
@@ -302,7 +339,7 @@ static int top_function(TopLevel *top, int at) {
 }
 
 static void add_global(TopLevel *top, const Expr *target, Expr *annotation, Expr *value) {
-    AstGlobal g = {target->name, annotation, value, target->span};
+    AstGlobal g = {target->name, annotation, value, target->span, current_guard(top)};
     vec_push(&top->parser.s->arena, &top->globals, g);
 }
 
@@ -337,7 +374,7 @@ static void top_simple(TopLevel *top, int at, int stop) {
             parse_unit(p, TOK_START_IMPORT, at, at, next);
             for (int i = 0; i < p->imports.n; i++)
                 vec_push(&p->s->arena, &top->imports, p->imports.at[i]);
-        } else if (kind == TOK_NAME && top->depth == 0) {
+        } else if (kind == TOK_NAME) {
             int second = p->token[at + 1].kind;
             if (second == TOK_ASSIGN || second == TOK_COLON || second == TOK_COMMA)
                 top_assignment(top, at, next);
@@ -368,6 +405,7 @@ static int top_statement(TopLevel *top, int at) {
             brackets += k == TOK_LPAREN || k == TOK_LBRACKET || k == TOK_LBRACE;
             brackets -= k == TOK_RPAREN || k == TOK_RBRACKET || k == TOK_RBRACE;
         }
+        enter_guard(top, at, colon);
         top->depth++; /* what stands behind the colon is inside */
         top_simple(top, colon + 1, stop);
         top->depth--;
@@ -419,6 +457,8 @@ AstFile *ast_parse(Session *s) {
     TokenList raw = {0}, tokens = {0};
     lexer_run(s, &raw);
     indent_run(s, &raw, &tokens);
+    for (int i = 0; !s->source.name && i < tokens.n; i++) /* the library: it has no places */
+        tokens.at[i].span = (Span){0};
     TopLevel top = {.parser = {.s = s, .token = tokens.at}, .end = tokens.n - 1};
     for (int i = 0; i < tokens.n; i++)
         if (tokens.at[i].kind == TOK_YIELD || tokens.at[i].kind == TOK_AWAIT)

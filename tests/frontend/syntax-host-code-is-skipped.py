@@ -128,3 +128,7 @@ if __name__ == "__main__":
 #       name tl @53:29
 #   body:
 #     return @54:9
+# func kernel @56:9
+#   param x @56:16
+#   body:
+#     unsupported raise @56:20

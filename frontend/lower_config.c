@@ -1,0 +1,139 @@
+/* lower_config.c: what stands around a kernel and decides what it is: the decorators that choose
+ * values, @triton.autotune and @triton.heuristics, and top-level `if`s.
+ *
+ * Both are Python outside the kernel (lower_host.c). What they need and only a launch could tell is
+ * no error until a value is missing: a list of configs that is not known leaves the constexprs to
+ * -D, and so does a heuristic whose name -D gives. */
+#include "frontend/lower_internal.h"
+
+#include <string.h>
+
+static bool is_decorator(const Expr *d, const char *name) {
+    const Expr *fn = d->kind == EXPR_CALL ? d->left : d;
+    return (fn->kind == EXPR_NAME || fn->kind == EXPR_ATTRIBUTE) && strcmp(fn->name, name) == 0;
+}
+
+const Expr *find_decorator(const AstFunc *f, const char *name) {
+    for (int i = 0; i < f->ndecorators; i++)
+        if (is_decorator(f->decorator[i], name)) return f->decorator[i];
+    return NULL;
+}
+
+/* The decorator's first argument, which may be given by name. */
+static const Expr *first_argument(const Expr *d, const char *name) {
+    if (d->kind != EXPR_CALL) return NULL;
+    for (int i = 0; i < d->nkeywords; i++)
+        if (d->keyword[i].name && strcmp(d->keyword[i].name, name) == 0) return d->keyword[i].value;
+    return d->nitems ? d->item[0] : NULL;
+}
+
+static Obj quietly(Lower *l, const Expr *e) {
+    bool muted = l->s->diags.muted;
+    l->s->diags.muted = true;
+    Obj o = host_expr(l, e);
+    l->s->diags.muted = muted;
+    return o;
+}
+
+/* ---- conditions around definitions ---- */
+
+static Known condition_known(Lower *l, Guard *g) {
+    if (g->state == KNOWN_UNSEEN) {
+        Reported silenced = l->silenced;
+        g->state = KNOWN_MAYBE; /* also while it is being worked out */
+        Obj o = g->condition ? quietly(l, g->condition) : poison();
+        bool is_const = obj_is_const(o) && o.kind != OBJ_MODULE;
+        if (is_const) g->state = obj_truth(o) == g->wanted ? KNOWN_TRUE : KNOWN_FALSE;
+        l->silenced = silenced;
+    }
+    return (Known)g->state;
+}
+
+Known guard_known(Lower *l, Guard *g) {
+    Known all = KNOWN_TRUE;
+    for (; g; g = g->outer) {
+        Known one = condition_known(l, g);
+        if (one == KNOWN_FALSE) return one;
+        if (one == KNOWN_MAYBE) all = one;
+    }
+    return all;
+}
+
+/* ---- autotune ---- */
+
+/* The configs of @triton.autotune, None when there are none, poison when they are not known. */
+static Obj read_configs(Lower *l, const AstFunc *f) {
+    const Expr *d = find_decorator(f, "autotune"), *list = d ? first_argument(d, "configs") : NULL;
+    if (!list) return obj_none();
+    l->silenced.text = NULL;
+    Obj o = quietly(l, list);
+    for (int i = 0; o.kind == OBJ_TUPLE && i < o.seq.n; i++)
+        if (o.seq.at[i].kind != OBJ_CONFIG) o = poison();
+    return o.kind == OBJ_TUPLE ? o : poison();
+}
+
+Obj choose_config(Lower *l, const AstFunc *f) {
+    Obj configs = read_configs(l, f);
+    int want = l->options->config;
+    if (configs.kind == OBJ_TUPLE && want >= 0 && want < configs.seq.n) return configs.seq.at[want];
+    if (configs.kind == OBJ_TUPLE)
+        return fail(l, f->span, "there is no config %d: '%s' has %d", want, f->name, configs.seq.n);
+    if (want > 0)
+        return fail(l, f->span,
+                    configs.kind == OBJ_NONE ? "'%s' has no autotune configs"
+                                             : "the autotune configs of '%s' are not known "
+                                               "while compiling",
+                    f->name);
+    return configs;
+}
+
+bool config_value(Obj config, const char *name, Obj *out) {
+    if (config.kind != OBJ_CONFIG) return false;
+    Obj dict = config.seq.at[0];
+    for (int i = 0; i + 1 < dict.seq.n; i += 2)
+        if (dict.seq.at[i].kind == OBJ_STRING && strcmp(dict.seq.at[i].text.at, name) == 0)
+            return *out = dict.seq.at[i + 1], true;
+    return false;
+}
+
+/* ---- heuristics ---- */
+
+/* What the dict of one @triton.heuristics holds for `name`: a function of the arguments. */
+static bool find_heuristic(Lower *l, const Expr *d, const char *name, Obj *out) {
+    const Expr *dict = first_argument(d, "values");
+    Obj o = dict ? quietly(l, dict) : obj_none();
+    for (int i = 0; o.kind == OBJ_DICT && i + 1 < o.seq.n; i += 2)
+        if (o.seq.at[i].kind == OBJ_STRING && strcmp(o.seq.at[i].text.at, name) == 0)
+            return *out = o.seq.at[i + 1], true;
+    return false;
+}
+
+static Obj ask(Lower *l, Obj heuristic, const Expr *d) {
+    Obj args = {.kind = OBJ_ARGS};
+    Func *f = l->b.f;
+    l->b.f = NULL;
+    Obj o = call_object(l, heuristic, &args, 1, d->span);
+    l->b.f = f;
+    return o;
+}
+
+bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out) {
+    for (int i = 0; i < f->ndecorators; i++) {
+        const Expr *d = f->decorator[i];
+        Obj heuristic;
+        if (!is_decorator(d, "heuristics") || !find_heuristic(l, d, name, &heuristic)) continue;
+        bool muted = l->s->diags.muted;
+        l->needs = NULL;
+        l->s->diags.muted = true;
+        *out = ask(l, heuristic, d);
+        l->s->diags.muted = muted;
+        if (!l->needs && obj_is_const(*out) && out->kind != OBJ_UNKNOWN) return true;
+        if (l->needs)
+            *out = fail(l, d->span, "heuristic '%s' needs the value of '%s', known at launch only",
+                        name, l->needs);
+        else if (out->kind == OBJ_UNKNOWN || !obj_is_poison(*out = ask(l, heuristic, d)))
+            *out = fail(l, d->span, "heuristic '%s' gives %s", name, obj_what(l, *out));
+        return true;
+    }
+    return false;
+}
