@@ -118,6 +118,8 @@ static void gen_func(Gen *g) {
     g->func = LLVMAddFunction(g->mod, codegen_entry_name(g->s, f->name), t);
     annotate(g, "kernel", 1);
     annotate(g, "maxntidx", (uint32_t)f->num_warps * 32);
+    /* One program on an SM at least: else ptxas may spill to fit more of them. */
+    annotate(g, "minctasm", 1);
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->c, g->func, "entry");
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "body");
     LLVMPositionBuilderAtEnd(g->entry, entry);

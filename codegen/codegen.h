@@ -9,6 +9,7 @@ typedef struct CodegenOptions {
     const Target *target;
     int level;             /* 0 or 1 */
     bool line_info;        /* -g */
+    bool debug;            /* device_assert is checked */
     const char *file_name; /* base name, for line info */
 } CodegenOptions;
 

@@ -130,9 +130,18 @@ static void gen_shape(Gen *g, const Op *op) {
         out.at[i] = LLVMGetPoison(gen_elem_type(g, op->result[0]->type));
 }
 
+void gen_barrier_here(Gen *g) {
+    gen_intrinsic(g, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
+}
+
 static void gen_barrier(Gen *g, const Op *op) {
     (void)op;
-    gen_intrinsic(g, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
+    gen_barrier_here(g);
+}
+
+/* A hint changes nothing: axis analysis has heard it. */
+static void gen_same(Gen *g, const Op *op) {
+    g->tile[op->result[0]->id] = gen_tile(g, op->operand[0].value);
 }
 
 static void gen_nothing(Gen *g, const Op *op) {
@@ -186,12 +195,23 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_LOAD] = gen_load,
     [OP_STORE] = gen_store,
     [OP_DOT] = gen_dot,
+    [OP_ATOMIC] = gen_atomic,
+    [OP_ATOMIC_CAS] = gen_atomic,
+    [OP_INLINE_ASM] = gen_inline_asm,
     [OP_SHARED_ALLOC] = gen_nothing,
     [OP_SHARED_STORE] = gen_shared_store,
     [OP_SHARED_LOAD] = gen_shared_load,
     [OP_BARRIER] = gen_barrier,
     [OP_FOR] = gen_for,
     [OP_REDUCE] = gen_reduce,
+    [OP_SCAN] = gen_scan,
+    [OP_GATHER] = gen_gather,
+    [OP_HISTOGRAM] = gen_histogram,
+    [OP_JOIN] = gen_join,
+    [OP_SPLIT] = gen_split,
+    [OP_HINT] = gen_same,
+    [OP_PRINT] = gen_print,
+    [OP_ASSERT] = gen_assert,
     [OP_IF] = gen_if,
     [OP_WHILE] = gen_while,
     [OP_RETURN] = gen_nothing,

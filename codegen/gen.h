@@ -79,6 +79,10 @@ bool gen_move(Gen *g, const Layout *at, const Layout *from, Tile x, Tile *out);
 
 /* x as the lane whose number differs in the bits of `by` has it. */
 LLVMValueRef gen_shuffle_xor(Gen *g, LLVMValueRef x, uint32_t by);
+/* x as lane number `lane` has it. */
+LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane);
+/* All threads of the program wait for each other. */
+void gen_barrier_here(Gen *g);
 
 /* ---- groups of ops ---- */
 void gen_elementwise(Gen *g, const Op *op);
@@ -89,19 +93,37 @@ void gen_store(Gen *g, const Op *op);
 void gen_shared_store(Gen *g, const Op *op);
 void gen_shared_load(Gen *g, const Op *op);
 void gen_dot(Gen *g, const Op *op);
+void gen_atomic(Gen *g, const Op *op);
+void gen_inline_asm(Gen *g, const Op *op);
 void gen_reduce(Gen *g, const Op *op);
+void gen_scan(Gen *g, const Op *op);
+void gen_gather(Gen *g, const Op *op);
+void gen_histogram(Gen *g, const Op *op);
+void gen_join(Gen *g, const Op *op);
+void gen_split(Gen *g, const Op *op);
+void gen_print(Gen *g, const Op *op);
+void gen_assert(Gen *g, const Op *op);
 void gen_for(Gen *g, const Op *op);
 void gen_if(Gen *g, const Op *op);
 void gen_while(Gen *g, const Op *op);
 
-/* ---- numbers (gen_number.c) ---- */
+/* ---- numbers (gen_number.c, gen_cast.c, gen_fp8.c) ---- */
 LLVMValueRef gen_const(Gen *g, Type t, int64_t bits);
-LLVMValueRef gen_convert(Gen *g, const Op *op, LLVMValueRef x, Type from, Type to, bool rtz);
-/* f16 and bf16 are widened to f32 where the hardware has no operation of their own. */
+LLVMValueRef gen_convert(Gen *g, LLVMValueRef x, Type from, Type to, bool rtz);
+/* f16, bf16 and fp8 are widened to f32 where the hardware has no operation of their own. */
 LLVMValueRef gen_widen(Gen *g, LLVMValueRef x, Type t);
 LLVMValueRef gen_narrow(Gen *g, LLVMValueRef x, Type t);
+bool gen_is_fp8(Type t);
+/* n elements of fp8 to f16, which holds them all, and from f32; best two at a time. */
+void gen_fp8_widen(Gen *g, const LLVMValueRef *x, int n, Elem e, LLVMValueRef *out);
+void gen_fp8_narrow(Gen *g, const LLVMValueRef *x, int n, Elem e, bool rtz, LLVMValueRef *out);
+/* After an op with scratch whose scalar each thread got for itself: all take the first thread's. */
+void gen_spread_scalar(Gen *g, const Op *op);
 
 /* ---- words (gen_memory.c) ---- */
+/* log2 of the registers in a row, under l, that a memory op finds adjacent, aligned, under one
+ * mask: of a tile of t, up to 16 bytes. */
+int gen_adjacent(Gen *g, const Op *op, const Layout *l, Type t);
 /* n elements of type t as words of `bits` bits each (8, 16, 32, 64), and back. */
 void gen_pack(Gen *g, Type t, const LLVMValueRef *elem, int n, int bits, LLVMValueRef *word);
 void gen_unpack(Gen *g, Type t, const LLVMValueRef *word, int bits, LLVMValueRef *elem, int n);
@@ -124,6 +146,10 @@ bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *
 /* Pointer (address space 3) to the element that the place's register part `offset` (a shared
  * offset in elements, constant) and this lane have. */
 LLVMValueRef gen_shared_pointer(Gen *g, SharedView *view, uint32_t offset);
+/* The elements that the registers of `at` hold, from a buffer laid out as `buffer` seen through
+ * view, all offsets XOR flip. */
+void gen_shared_read(Gen *g, Type t, SharedView *view, const Layout *at, const Layout *buffer,
+                     uint32_t flip, LLVMValueRef *elem);
 
 /* ---- line info (gen_debug.c) ---- */
 void gen_debug_begin(Gen *g);

@@ -4,6 +4,7 @@
  * predicate on that one instruction (inline PTX), never a branch; without a mask LLVM's own vector
  * loads and stores are used, which it may schedule freely. */
 #include "codegen/gen.h"
+#include "ir/scratch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,11 +37,27 @@ static LLVMTypeRef memory_type(Gen *g, Type t) {
     return t.elem == EL_I1 ? g->i8 : gen_elem_type(g, t);
 }
 
+/* Two bytes as a word and back: LLVM would send a vector of two bytes through memory. */
+static LLVMValueRef pack_bytes(Gen *g, LLVMValueRef low, LLVMValueRef high) {
+    low = LLVMBuildZExt(g->b, low, g->i16, "");
+    high = LLVMBuildZExt(g->b, high, g->i16, "");
+    return LLVMBuildOr(g->b, low, LLVMBuildShl(g->b, high, LLVMConstInt(g->i16, 8, false), ""), "");
+}
+
+static LLVMValueRef unpack_byte(Gen *g, LLVMValueRef word, int i) {
+    LLVMValueRef by = LLVMConstInt(g->i16, (unsigned)i * 8, false);
+    return LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, word, by, ""), g->i8, "");
+}
+
 void gen_pack(Gen *g, Type t, const LLVMValueRef *elem, int n, int bits, LLVMValueRef *word) {
     int size = type_elem_bytes(t) * 8, per = bits / size;
     for (int w = 0; w * per < n; w++) {
         if (per == 1) {
             word[w] = LLVMBuildBitCast(g->b, as_memory(g, t, elem[w]), int_type(g, bits), "");
+            continue;
+        }
+        if (size == 8 && per == 2) {
+            word[w] = pack_bytes(g, as_memory(g, t, elem[w * 2]), as_memory(g, t, elem[w * 2 + 1]));
             continue;
         }
         LLVMValueRef v = LLVMGetPoison(LLVMVectorType(memory_type(g, t), (unsigned)per));
@@ -57,6 +74,11 @@ void gen_unpack(Gen *g, Type t, const LLVMValueRef *word, int bits, LLVMValueRef
         LLVMTypeRef m = memory_type(g, t);
         if (per == 1) {
             elem[w] = from_memory(g, t, LLVMBuildBitCast(g->b, word[w], m, ""));
+            continue;
+        }
+        if (size == 8 && per == 2) {
+            for (int i = 0; i < 2; i++)
+                elem[w * 2 + i] = from_memory(g, t, unpack_byte(g, word[w], i));
             continue;
         }
         LLVMValueRef v = LLVMBuildBitCast(g->b, word[w], LLVMVectorType(m, (unsigned)per), "");
@@ -267,19 +289,23 @@ static void note_narrow(Gen *g, const Op *op, Type t, int width, int possible) {
          why);
 }
 
-/* log2 of the elements of t that one instruction moves: registers in a row under l, in memory. */
-static int access_vector(Gen *g, const Op *op, const Layout *l, Type t) {
+int gen_adjacent(Gen *g, const Op *op, const Layout *l, Type t) {
     if (!l) return 0;
     const Value *ptr = op->operand[0].value;
     const Value *mask = ir_operand(op, op->code == OP_LOAD ? 1 : 2);
     int dim = axis_fastest_dim(&g->axis, ptr);
-    int may = log2_of(axis_access_width(&g->axis, ptr, mask, dim)),
-        have = layout_vector_bits(l, t, dim);
-    int widest = log2_of(16 / type_elem_bytes(t));
+    int may = log2_of(axis_access_width(&g->axis, ptr, mask, dim));
+    int have = layout_vector_bits(l, t, dim), widest = log2_of(16 / type_elem_bytes(t));
+    int vec = may < have ? may : have;
+    return vec < widest ? vec : widest;
+}
+
+/* log2 of the elements of t that one instruction moves: registers in a row under l, in memory. */
+static int access_vector(Gen *g, const Op *op, const Layout *l, Type t) {
+    if (!l) return 0;
+    int widest = log2_of(16 / type_elem_bytes(t)), vec = gen_adjacent(g, op, l, t);
     int elements = type_log2_numel(t) - LANE_BITS - log2_of(g->f->num_warps);
     int possible = elements < 0 ? 0 : elements < widest ? elements : widest;
-    int vec = may < have ? may : have;
-    if (vec > widest) vec = widest;
     note_narrow(g, op, t, 1 << vec, 1 << possible);
     return vec;
 }
@@ -305,6 +331,8 @@ void gen_load(Gen *g, const Op *op) {
             load_plain(g, s, ptr.at[i], word);
         gen_unpack(g, r->type, word, s.bits, &out.at[i], n);
     }
+    /* A volatile scalar may change while the threads read it: they go on with one of the values. */
+    if (scratch_bytes(op)) gen_spread_scalar(g, op);
 }
 
 void gen_store(Gen *g, const Op *op) {

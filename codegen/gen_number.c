@@ -1,4 +1,4 @@
-/* gen_number.c: constants, arithmetic, comparisons and conversions, one register at a time.
+/* gen_number.c: constants, arithmetic and comparisons, one register at a time.
  *
  * Rounding follows the interpreter (one rounding to the element type per op), but for what ops.def
  * leaves to the GPU: fp32 division and functions are the hardware's approximations, and a multiply
@@ -13,20 +13,6 @@ LLVMValueRef gen_const(Gen *g, Type t, int64_t bits) {
     LLVMTypeRef as = LLVMIntTypeInContext(g->c, (unsigned)elem_info[t.elem].bits);
     LLVMValueRef v = LLVMConstInt(as, (uint64_t)bits, 0);
     return as == type ? v : LLVMConstBitCast(v, type);
-}
-
-LLVMValueRef gen_widen(Gen *g, LLVMValueRef x, Type t) {
-    if (t.depth || (t.elem != EL_F16 && t.elem != EL_BF16)) return x;
-    if (t.elem == EL_F16) return LLVMBuildFPExt(g->b, x, g->f32, "");
-    /* bf16 is the upper half of an f32. */
-    LLVMValueRef i = LLVMBuildZExt(g->b, x, g->i32, "");
-    return LLVMBuildBitCast(g->b, LLVMBuildShl(g->b, i, gen_i32(g, 16), ""), g->f32, "");
-}
-
-LLVMValueRef gen_narrow(Gen *g, LLVMValueRef x, Type t) {
-    if (t.depth || (t.elem != EL_F16 && t.elem != EL_BF16)) return x;
-    if (t.elem == EL_F16) return LLVMBuildFPTrunc(g->b, x, g->f16, "");
-    return LLVMBuildBitCast(g->b, LLVMBuildFPTrunc(g->b, x, g->bf16, ""), g->i16, "");
 }
 
 static LLVMValueRef contract(LLVMValueRef v) {
@@ -156,10 +142,15 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     case OP_NEG:
     case OP_ABS: return unary(g, op, t, x[0]);
     case OP_ADDPTR: return add_pointer(g, t, op->operand[1].value->type, x[0], x[1]);
-    case OP_BITCAST: return LLVMBuildBitCast(g->b, x[0], gen_elem_type(g, op->result[0]->type), "");
+    case OP_BITCAST:
+        if (t.depth || op->result[0]->type.depth)
+            return gen_convert(g, x[0], t, op->result[0]->type, false);
+        return LLVMBuildBitCast(g->b, x[0], gen_elem_type(g, op->result[0]->type), "");
     case OP_FMA:
         if (!t.depth && t.elem == EL_BF16)
             return gen_asm(g, "fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h", g->i16, x, 3, ASM_PURE);
+        for (int i = 0; gen_is_fp8(t) && i < 3; i++) x[i] = gen_widen(g, x[i], t);
+        if (gen_is_fp8(t)) return gen_narrow(g, float_intrinsic(g, "llvm.fma", x, 3), t);
         return float_intrinsic(g, "llvm.fma", x, 3);
     default: break;
     }
@@ -170,18 +161,8 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     return gen_narrow(g, float_binary(g, op, gen_widen(g, x[0], t), gen_widen(g, x[1], t)), t);
 }
 
-static bool is_fp8(Type t) {
-    return !t.depth && (t.elem == EL_F8E4M3 || t.elem == EL_F8E5M2);
-}
-
 void gen_elementwise(Gen *g, const Op *op) {
     Tile out = gen_new_tile(g, op->result[0]), in[3] = {{0}};
-    if (is_fp8(op->operand[0].value->type) && op->code != OP_BITCAST && op->code != OP_SELECT) {
-        gen_error(g, op, "arithmetic on fp8 is not supported yet; convert to fp16 first");
-        LLVMValueRef none = LLVMGetPoison(gen_elem_type(g, op->result[0]->type));
-        for (int i = 0; i < out.n; i++) out.at[i] = none;
-        return;
-    }
     for (int k = 0; k < op->noperands; k++) in[k] = gen_tile(g, op->operand[k].value);
     for (int i = 0; i < out.n; i++) {
         LLVMValueRef x[3] = {0};
@@ -190,116 +171,28 @@ void gen_elementwise(Gen *g, const Op *op) {
     }
 }
 
-/* ---- conversions ---- */
-
-LLVMValueRef gen_convert(Gen *g, const Op *op, LLVMValueRef x, Type from, Type to, bool rtz) {
-    LLVMBuilderRef b = g->b;
-    LLVMTypeRef t = gen_elem_type(g, to);
-    if (from.depth || to.depth) {
-        if (from.depth && to.depth) return x;
-        return from.depth ? LLVMBuildPtrToInt(b, x, t, "") : LLVMBuildIntToPtr(b, x, t, "");
-    }
-    if (from.elem == to.elem) return x;
-    if (is_fp8(from) || is_fp8(to)) {
-        gen_error(g, op, "conversion of fp8 is not supported yet");
-        return LLVMGetPoison(t);
-    }
-    bool ff = type_is_float(from), tf = type_is_float(to);
-    if (type_is_bool(to)) {
-        if (ff)
-            return LLVMBuildFCmp(b, LLVMRealUNE, gen_widen(g, x, from),
-                                 LLVMConstNull(from.elem == EL_F64 ? g->f64 : g->f32), "");
-        return LLVMBuildICmp(b, LLVMIntNE, x, LLVMConstNull(LLVMTypeOf(x)), "");
-    }
-    if (ff && tf) {
-        LLVMValueRef w = gen_widen(g, x, from);
-        if (to.elem == EL_F64) return LLVMBuildFPExt(b, w, t, "");
-        if (to.elem == EL_F32) return from.elem == EL_F64 ? LLVMBuildFPTrunc(b, w, t, "") : w;
-        if (rtz) {
-            if (from.elem == EL_F64)
-                w = gen_asm(g, "cvt.rz.f32.f64 $0, $1;", "=f,d", g->f32, &w, 1, ASM_PURE);
-            const char *text =
-                to.elem == EL_F16 ? "cvt.rz.f16.f32 $0, $1;" : "cvt.rz.bf16.f32 $0, $1;";
-            return LLVMBuildBitCast(b, gen_asm(g, text, "=h,f", g->i16, &w, 1, ASM_PURE), t, "");
-        }
-        return gen_narrow(g, w, to);
-    }
-    if (ff) {
-        LLVMValueRef w = gen_widen(g, x, from);
-        return type_is_signed(to) ? LLVMBuildFPToSI(b, w, t, "") : LLVMBuildFPToUI(b, w, t, "");
-    }
-    if (tf) { /* bf16 through f32: there is no conversion of its own before sm_90 */
-        LLVMTypeRef via = to.elem == EL_BF16 ? g->f32 : t;
-        LLVMValueRef f =
-            type_is_signed(from) ? LLVMBuildSIToFP(b, x, via, "") : LLVMBuildUIToFP(b, x, via, "");
-        return to.elem == EL_BF16 ? gen_narrow(g, f, to) : f;
-    }
-    if (elem_info[to.elem].bits < elem_info[from.elem].bits) return LLVMBuildTrunc(b, x, t, "");
-    if (elem_info[to.elem].bits == elem_info[from.elem].bits) return x;
-    return type_is_signed(from) ? LLVMBuildSExt(b, x, t, "") : LLVMBuildZExt(b, x, t, "");
-}
-
-/* Two f32 at once to a register of two f16 or bf16: one instruction and no packing after it. */
-static LLVMValueRef convert_pair(Gen *g, Elem to, LLVMValueRef low, LLVMValueRef high) {
-    LLVMValueRef x[] = {high, low};
-    LLVMTypeRef pair = LLVMVectorType(gen_elem_type(g, type_scalar(to)), 2);
-    LLVMValueRef v = gen_intrinsic(
-        g, to == EL_F16 ? "llvm.nvvm.ff2f16x2.rn" : "llvm.nvvm.ff2bf16x2.rn", NULL, 0, x, 2);
-    return LLVMTypeOf(v) == pair ? v : LLVMBuildBitCast(g->b, v, pair, "");
-}
-
-void gen_cast(Gen *g, const Op *op) {
-    Type from = op->operand[0].value->type, to = op->result[0]->type;
-    Tile in = gen_tile(g, op->operand[0].value), out = gen_new_tile(g, op->result[0]);
-    bool rtz = ir_attr_int(op, AT_RTZ, 0) != 0;
-    bool pairs = !from.depth && !to.depth && from.elem == EL_F32 && !rtz && out.n % 2 == 0 &&
-                 (to.elem == EL_F16 || to.elem == EL_BF16);
-    for (int i = 0; i < out.n; i++) {
-        if (!pairs) {
-            out.at[i] = gen_convert(g, op, in.at[i], from, to, rtz);
-        } else if (i % 2 == 0) {
-            LLVMValueRef v = convert_pair(g, (Elem)to.elem, in.at[i], in.at[i + 1]);
-            for (unsigned k = 0; k < 2; k++)
-                out.at[i + (int)k] = LLVMBuildExtractElement(g->b, v, gen_i32(g, k), "");
-        }
-    }
-}
-
 /* ---- functions ---- */
 
-static LLVMValueRef scaled(Gen *g, LLVMValueRef x, double by) {
-    return LLVMBuildFMul(g->b, x, LLVMConstReal(LLVMTypeOf(x), by), "");
-}
-
-static const double LOG2_E = 1.4426950408889634, LN_2 = 0.6931471805599453;
-
+/* What has an instruction; the math pass made arithmetic of the rest. */
 static LLVMValueRef math_f32(Gen *g, int64_t f, LLVMValueRef x) {
-    LLVMValueRef y;
     switch (f) {
-    case MATH_EXP: y = scaled(g, x, LOG2_E); return asm_f32(g, "ex2.approx.f32 $0, $1;", &y, 1);
     case MATH_EXP2: return asm_f32(g, "ex2.approx.f32 $0, $1;", &x, 1);
-    case MATH_LOG: return scaled(g, asm_f32(g, "lg2.approx.f32 $0, $1;", &x, 1), LN_2);
-    case MATH_LOG2: return asm_f32(g, "lg2.approx.f32 $0, $1;", &x, 1);
-    case MATH_SIN: return asm_f32(g, "sin.approx.f32 $0, $1;", &x, 1);
-    case MATH_COS: return asm_f32(g, "cos.approx.f32 $0, $1;", &x, 1);
     case MATH_SQRT: return asm_f32(g, "sqrt.approx.f32 $0, $1;", &x, 1);
     case MATH_SQRT_RN: return asm_f32(g, "sqrt.rn.f32 $0, $1;", &x, 1);
     case MATH_RSQRT: return asm_f32(g, "rsqrt.approx.f32 $0, $1;", &x, 1);
-    case MATH_FLOOR: return float_intrinsic(g, "llvm.floor", &x, 1);
-    case MATH_CEIL: return float_intrinsic(g, "llvm.ceil", &x, 1);
     default: return NULL;
     }
 }
 
-static LLVMValueRef math_f64(Gen *g, int64_t f, LLVMValueRef x) {
+/* The same instructions for fp32 and fp64. */
+static const char *math_intrinsic(int64_t f) {
     switch (f) {
     case MATH_SQRT:
-    case MATH_SQRT_RN: return float_intrinsic(g, "llvm.sqrt", &x, 1);
-    case MATH_RSQRT:
-        return LLVMBuildFDiv(g->b, LLVMConstReal(g->f64, 1.0),
-                             float_intrinsic(g, "llvm.sqrt", &x, 1), "");
-    case MATH_FLOOR: return float_intrinsic(g, "llvm.floor", &x, 1);
-    case MATH_CEIL: return float_intrinsic(g, "llvm.ceil", &x, 1);
+    case MATH_SQRT_RN: return "llvm.sqrt";
+    case MATH_FLOOR: return "llvm.floor";
+    case MATH_CEIL: return "llvm.ceil";
+    case MATH_TRUNC: return "llvm.trunc";
+    case MATH_RINT: return "llvm.rint";
     default: return NULL;
     }
 }
@@ -309,9 +202,9 @@ void gen_math(Gen *g, const Op *op) {
     Tile in = gen_tile(g, op->operand[0].value), out = gen_new_tile(g, op->result[0]);
     int64_t f = ir_attr_int(op, AT_FUNC, 0);
     for (int i = 0; i < out.n; i++) {
-        LLVMValueRef v = t.elem == EL_F32   ? math_f32(g, f, in.at[i])
-                         : t.elem == EL_F64 ? math_f64(g, f, in.at[i])
-                                            : NULL;
+        LLVMValueRef v = t.elem == EL_F32 ? math_f32(g, f, in.at[i]) : NULL;
+        const char *name = math_intrinsic(f);
+        if (!v && name) v = float_intrinsic(g, name, &in.at[i], 1);
         if (!v) {
             gen_error(g, op, "%s of %s is not supported yet by the code generator",
                       attr_words(AT_FUNC)[f], elem_info[t.elem].triton);

@@ -139,6 +139,10 @@ LLVMValueRef gen_shuffle_xor(Gen *g, LLVMValueRef x, uint32_t by) {
     return shuffle(g, x, (Shuffle){"llvm.nvvm.shfl.sync.bfly.i32", gen_i32(g, by)});
 }
 
+LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane) {
+    return shuffle(g, x, (Shuffle){"llvm.nvvm.shfl.sync.idx.i32", lane});
+}
+
 /* What a linear map of the lane number gives for part `in` of the place, as an i32. */
 static LLVMValueRef lane_image(Gen *g, const Route *r, LayoutIn in) {
     uint32_t basis[LANE_BITS], mask = 0;

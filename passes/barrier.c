@@ -4,7 +4,9 @@
  * last barrier. A read of written bytes, or a write of read or written ones, needs a barrier before
  * it, which forgets all. Loops are gone through until the state at their end adds nothing to the
  * state at their start. Conservative within a thread: it may not know that the bytes are its own.
- */
+ * An op that uses shared memory within itself writes, waits for all threads, and reads: to what is
+ * before it, it is a write, to what follows a barrier and a read. */
+#include "ir/scratch.h"
 #include "passes/pass.h"
 
 #include <string.h>
@@ -47,6 +49,11 @@ static Interval interval_of(const Value *buffer, bool written) {
     return (Interval){at, at + type_numel(buffer->type) * type_elem_bytes(buffer->type), written};
 }
 
+static Interval scratch_of(const Op *op, bool written) {
+    int64_t at = ir_attr_int(op, AT_OFFSET, 0);
+    return (Interval){at, at + scratch_bytes(op), written};
+}
+
 static void visit_block(PassCtx *ctx, Block *b, Pending *p);
 
 static void visit_regions(PassCtx *ctx, Op *op, Pending *p) {
@@ -69,7 +76,8 @@ static void visit_regions(PassCtx *ctx, Op *op, Pending *p) {
 static void visit_block(PassCtx *ctx, Block *b, Pending *p) {
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) p->n = 0;
-        bool clash = false;
+        bool within = scratch_bytes(op) > 0;
+        bool clash = within && clashes(p, scratch_of(op, true));
         for (int i = 0; i < op->noperands; i++)
             if (op->operand[i].value->type.shared &&
                 clashes(p, interval_of(op->operand[i].value, op->code == OP_SHARED_STORE)))
@@ -79,6 +87,10 @@ static void visit_block(PassCtx *ctx, Block *b, Pending *p) {
             ir_op(&build, OP_BARRIER, NULL, 0, NULL, 0, 0);
             p->n = 0;
             ctx->changed = true;
+        }
+        if (within) {
+            p->n = 0;
+            note(ctx, p, scratch_of(op, false));
         }
         for (int i = 0; i < op->noperands; i++)
             if (op->operand[i].value->type.shared)

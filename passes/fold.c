@@ -42,9 +42,18 @@ bool fold_constant(const Value *v, int64_t *bits) {
 
 /* Functions whose last bit is a matter of the C library stay for the target to work out. */
 static bool exact_function(const Op *op) {
+    int64_t func2 = ir_attr_int(op, AT_FUNC2, 0);
+    if (op->code == OP_MATH2) return func2 == MATH2_FMOD || func2 == MATH2_COPYSIGN;
     if (op->code != OP_MATH) return true;
-    int64_t func = ir_attr_int(op, AT_FUNC, 0);
-    return func == MATH_FLOOR || func == MATH_CEIL || func == MATH_SQRT_RN;
+    switch (ir_attr_int(op, AT_FUNC, 0)) {
+    case MATH_SQRT_RN:
+    case MATH_FLOOR:
+    case MATH_CEIL:
+    case MATH_TRUNC:
+    case MATH_RINT:
+    case MATH_ROUND: return true;
+    default: return false;
+    }
 }
 
 static bool is_nan(Type t, int64_t bits) {

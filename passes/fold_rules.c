@@ -224,8 +224,10 @@ bool fold_by_rules(Fold *fold, Op *op) {
     if (op->nresults != 1) return false;
     for (const Rule *rule = fold->rules->first[op->code]; rule; rule = rule->next) {
         Bound bound = {0};
-        if (!match_op(rule->pattern, op, &bound) || !in_class(rule->class_, bound.value[X]))
-            continue;
+        if (!match_op(rule->pattern, op, &bound)) continue;
+        /* x may be a select's condition, whose type says nothing about what is selected. */
+        const Value *of = op->code == OP_SELECT ? op->result[0] : bound.value[X];
+        if (!in_class(rule->class_, of)) continue;
         return fold_replace(op, build(fold, rule->result, &bound, op->result[0]->type));
     }
     return false;

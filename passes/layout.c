@@ -95,11 +95,13 @@ static void tie_op(Op *op, void *ctx) {
     if (op->code == OP_DOT) tie(a, op->operand[2].value, op->result[0]);
     if (op->code == OP_SCAN)
         for (int i = 0; i < op->nresults; i++) tie(a, op->operand[i].value, op->result[i]);
+    if (op->code == OP_GATHER) tie(a, op->operand[1].value, op->result[0]);
     if (!(op_traits(op) & TRAIT_E)) return;
     /* A store only consumes: what it stores keeps its own layout if that is good enough. */
     int from = op->code == OP_STORE ? 2 : 1;
     for (int i = from; i < op->noperands; i++) tie(a, op->operand[i].value, op->operand[0].value);
-    if (op->nresults) tie(a, op->result[0], op->operand[0].value);
+    for (int i = 0; i < op->nresults; i++)
+        tie(a, op->result[i], op->noperands ? op->operand[0].value : op->result[0]);
 }
 
 static const Layout *keep(Assign *a, Layout l) {
@@ -117,7 +119,7 @@ static void anchor_op(Op *op, void *ctx) {
     if (op->code != OP_LOAD || !type_is_tile(op->result[0]->type)) return;
     Class *c = &a->class_[find(a, op->result[0]->id)];
     if (c->rank == 2) return;
-    Access x = access_of(&a->axis, op);
+    Access x = choose_access(&a->axis, op);
     int bytes = type_elem_bytes(op->result[0]->type);
     /* No access of the class should make a thread's run so long that its lanes lie far apart. */
     int limit = log2_of(WIDEST_THREAD_BYTES / bytes);
@@ -152,8 +154,11 @@ static const Layout *class_layout(Assign *a, const Value *v, const Layout *other
 
 static void note_cheap(Op *op, void *ctx) {
     Assign *a = ctx;
-    if (op->nresults != 1 || !(op_traits(op) & TRAIT_P) || op->nregions || op->code == OP_DOT ||
-        op->code == OP_CONVERT || !type_is_tile(op->result[0]->type))
+    if (op->nresults != 1 || !(op_traits(op) & TRAIT_P) || op->nregions ||
+        !type_is_tile(op->result[0]->type))
+        return;
+    if (op->code == OP_DOT || op->code == OP_CONVERT || op->code == OP_GATHER ||
+        op->code == OP_HISTOGRAM)
         return;
     int depth = 1;
     for (int i = 0; i < op->noperands; i++) {
@@ -163,7 +168,7 @@ static void note_cheap(Op *op, void *ctx) {
         if (a->cheap[x->id] + 1 > depth) depth = a->cheap[x->id] + 1;
     }
     /* A transcendental function per element is worth a conversion. */
-    if (op->code == OP_MATH || depth > CHEAP_DEPTH) return;
+    if (op->code == OP_MATH || op->code == OP_MATH2 || depth > CHEAP_DEPTH) return;
     a->cheap[op->result[0]->id] = (uint8_t)depth;
 }
 
@@ -192,6 +197,7 @@ static const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout
         for (int d = 0; d < r.rank; d++) back[order->dims[d]] = (uint8_t)d;
         return keep(a, layout_transposed(l, r, back));
     }
+    case OP_JOIN: return keep(a, layout_before_join(l));
     default: return l; /* elementwise; reshape: the flat index does not change */
     }
 }
@@ -258,14 +264,62 @@ static void visit_elementwise(Assign *a, Op *op) {
     const Layout *l;
     if (op->code == OP_STORE) {
         Value *v = op->operand[1].value;
-        Access x = access_of(&a->axis, op);
+        Access x = choose_access(&a->axis, op);
         bool keep_it = !is_cheap(a, v) && store_layout_is_good(own_layout(a, v), v->type, x);
         l = keep_it ? own_layout(a, v) : keep(a, choose_access_layout(v->type, x, a->num_warps));
     } else {
         l = class_layout(a, any, hint);
     }
     for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
-    if (op->nresults) op->result[0]->layout = l;
+    for (int i = 0; i < op->nresults; i++) op->result[i]->layout = l;
+}
+
+/* A layout for ops that walk an axis: v's own, unless lanes hold sums of bits. */
+static const Layout *plain_layout(Assign *a, Value *v) {
+    const Layout *l = own_layout(a, v);
+    return layout_is_plain(l) ? l : keep(a, choose_default_layout(v->type, a->num_warps));
+}
+
+static void visit_split(Assign *a, Op *op) {
+    const Layout *l = keep(a, layout_splittable(plain_layout(a, op->operand[0].value)));
+    demand_operand(a, op, 0, l);
+    const Layout *half = keep(a, layout_half(l));
+    for (int i = 0; i < op->nresults; i++)
+        if (type_is_tile(op->result[i]->type)) op->result[i]->layout = half;
+}
+
+static void visit_join(Assign *a, Op *op) {
+    if (!type_is_tile(op->operand[0].value->type)) {
+        op->result[0]->layout = class_layout(a, op->result[0], NULL);
+        return;
+    }
+    /* Where one part is cheap it follows the other. */
+    int of = is_cheap(a, op->operand[0].value) ? 1 : 0;
+    const Layout *l = own_layout(a, op->operand[of].value);
+    for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
+    op->result[0]->layout = keep(a, layout_joined(l));
+}
+
+/* A gather works where its index is; its tile goes through shared memory, as a histogram's does. */
+static void visit_exchange(Assign *a, Op *op) {
+    Value *first = op->operand[0].value;
+    if (op->code == OP_GATHER) {
+        const Layout *l = class_layout(a, op->result[0], op->operand[1].value->layout);
+        demand_operand(a, op, 0, own_layout(a, first));
+        demand_operand(a, op, 1, l);
+        op->result[0]->layout = l;
+        return;
+    }
+    const Layout *l = own_layout(a, first);
+    for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
+    op->result[0]->layout = class_layout(a, op->result[0], NULL);
+}
+
+/* Each operand as it is. */
+static void visit_print(Assign *a, Op *op) {
+    for (int i = 0; i < op->noperands; i++)
+        if (type_is_tile(op->operand[i].value->type))
+            demand_operand(a, op, i, own_layout(a, op->operand[i].value));
 }
 
 static void visit_shape(Assign *a, Op *op) {
@@ -292,15 +346,27 @@ static void visit_shape(Assign *a, Op *op) {
     op->result[0]->layout = keep(a, l);
 }
 
+/* The buffer that v was copied to for an earlier dot of this block, if it lies there as l. */
+static Value *copy_for_dot_before(const Value *v, const Block *block, const Layout *l) {
+    for (const Use *u = v->uses; u; u = u->next)
+        if (u->op->code == OP_SHARED_STORE && u->op->block == block &&
+            layout_equal(u->op->operand[1].value->layout, l))
+            return u->op->operand[1].value;
+    return NULL;
+}
+
 static Value *shared_copy(Assign *a, Op *dot, int i) {
     Value *v = dot->operand[i].value;
     if (v->type.shared) return v;
     v = demand(a, v, own_layout(a, v));
     Type t = v->type;
     t.shared = 1;
+    Layout l = choose_operand_shared(dot, i, v->layout);
+    Value *there = copy_for_dot_before(v, dot->block, &l);
+    if (there) return there;
     Builder b = {a->s, a->f, dot->block, dot, dot->span};
     Value *buffer = ir_op(&b, OP_SHARED_ALLOC, NULL, 0, &t, 1, 0)->result[0];
-    buffer->layout = keep(a, choose_operand_shared(dot, i, v->layout));
+    buffer->layout = keep(a, l);
     buffer->name = v->name;
     ir_binary(&b, OP_SHARED_STORE, v, buffer);
     return buffer;
@@ -355,7 +421,7 @@ static void visit_structured(Assign *a, Op *op) {
         }
         break;
     default: { /* reduce, scan: their regions work on scalars */
-        const Layout *l = own_layout(a, op->operand[0].value);
+        const Layout *l = plain_layout(a, op->operand[0].value);
         for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
         Layout r = *l;
         if (op->code == OP_REDUCE) {
@@ -384,6 +450,14 @@ static void visit_block(Assign *a, Block *b) {
             visit_elementwise(a, op);
         else if (op->code == OP_DOT)
             visit_dot(a, op);
+        else if (op->code == OP_SPLIT)
+            visit_split(a, op);
+        else if (op->code == OP_JOIN)
+            visit_join(a, op);
+        else if (op->code == OP_GATHER || op->code == OP_HISTOGRAM)
+            visit_exchange(a, op);
+        else if (op->code == OP_PRINT || op->code == OP_ASSERT)
+            visit_print(a, op);
         else if (op->nresults == 1 && op_info[op->code].result == RESULT_GIVEN && op->noperands)
             visit_shape(a, op);
     }

@@ -10,7 +10,7 @@ int log2_of(int64_t n) {
     return l;
 }
 
-Access access_of(const AxisTable *axis, const Op *op) {
+Access choose_access(const AxisTable *axis, const Op *op) {
     const Value *ptr = ir_operand(op, 0);
     const Value *mask = ir_operand(op, op->code == OP_LOAD ? 1 : 2);
     int dim = axis_fastest_dim(axis, ptr);
@@ -54,7 +54,9 @@ DotChoice choose_dot(const Op *dot, int num_warps, int sm) {
     Type a = ir_operand(dot, 0)->type, b = ir_operand(dot, 1)->type, c = ir_operand(dot, 2)->type;
     int m = c.log2[c.rank - 2], n = c.log2[c.rank - 1], k = a.log2[a.rank - 1];
     DotChoice d = {.mma = mma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem, sm)};
-    if (d.mma && (k < log2_of(d.mma->k) || c.rank != 2)) d.mma = NULL;
+    bool exact = a.elem == EL_F32 && !a.depth &&
+                 ir_attr_int(dot, AT_PRECISION, PRECISION_TF32) == PRECISION_IEEE;
+    if (d.mma && (exact || k < log2_of(d.mma->k))) d.mma = NULL;
     /* Give each factor of two of warps to the longer side of a warp's sub-tile; A and B are read
      * from shared memory once per warp along the other side, so square is best. */
     int tile_m = m, tile_n = n, min_m = d.mma ? 4 : 2, min_n = d.mma ? 3 : 5;

@@ -13,7 +13,7 @@ typedef struct Access { /* how a tile of pointers would best be accessed */
 } Access;
 
 /* What axis analysis allows for this load or store. */
-Access access_of(const AxisTable *axis, const Op *op);
+Access choose_access(const AxisTable *axis, const Op *op);
 /* Threads side by side along the access's dimension, 2^vec elements each. */
 Layout choose_access_layout(Type t, Access a, int num_warps);
 /* For a tile nobody has wishes about. */

@@ -1,15 +1,17 @@
 /* place.c: every shared buffer -> a byte offset, dead space used again.
  *
  * Ops are numbered in program order; a buffer lives from its first use to its last, and when a loop
- * encloses a use but not the allocation, through the whole loop. Buffers whose lives overlap get
+ * encloses a use but not the allocation, through the whole loop. What an op uses within itself
+ * (ir/scratch.h) lives at that op only. Buffers whose lives overlap get
  * disjoint space, the others may share; barriers (barrier.c, run after this) make sharing safe. */
-#include "passes/pass.h"
+#include "ir/scratch.h"
 #include "ir/target.h"
+#include "passes/pass.h"
 
 #include <string.h>
 
 typedef struct Slot {
-    Value *buffer;
+    Op *op; /* a shared_alloc, or an op that uses the bytes within itself */
     int first, last;
     int64_t bytes, offset;
 } Slot;
@@ -35,9 +37,14 @@ static void number_block(Place *p, Block *b) {
         if (op->code == OP_SHARED_ALLOC) {
             Value *v = op->result[0];
             int64_t bytes = type_numel(v->type) * type_elem_bytes(v->type);
-            Slot slot = {v, -1, -1, bytes, 0};
+            Slot slot = {op, -1, -1, bytes, 0};
             vec_push(&p->ctx->s->arena, &p->slots, slot);
             p->number[v->id] = p->slots.n;
+        }
+        int64_t scratch = scratch_bytes(op);
+        if (scratch) {
+            Slot slot = {op, start, start, scratch, 0};
+            vec_push(&p->ctx->s->arena, &p->slots, slot);
         }
         for (int i = 0; i < op->noperands; i++)
             if (op->operand[i].value->type.shared)
@@ -48,8 +55,8 @@ static void number_block(Place *p, Block *b) {
         if (op->code == OP_FOR || op->code == OP_WHILE)
             for (int i = 0; i < p->slots.n; i++) {
                 Slot *s = &p->slots.at[i];
-                if (s->last >= start && !ir_inside(s->buffer->def, op))
-                    use_buffer(p, s->buffer, start, p->clock);
+                if (s->last >= start && !ir_inside(s->op, op))
+                    use_buffer(p, s->op->result[0], start, p->clock);
             }
     }
 }
@@ -84,7 +91,7 @@ void pass_place(PassCtx *ctx) {
         Slot *s = &p.slots.at[i];
         s->offset = fit(&p, i);
         if (s->offset + s->bytes > total) total = s->offset + s->bytes;
-        ir_set_attr(ctx->s, s->buffer->def, AT_OFFSET, s->offset);
+        ir_set_attr(ctx->s, s->op, AT_OFFSET, s->offset);
     }
     ctx->f->shared_bytes = total;
     if (total > ctx->target->max_shared)

@@ -120,8 +120,9 @@ static void split(Op *op, void *ctx_) {
             x[i] = ir_given(&s.b, OP_RESHAPE, x[i], c);
             x[i]->layout = l;
         }
-        results_of(reduce_along(&s, x, axis + 2), x);
+        /* High, which registers hold, goes first: then lanes exchange one value, not many. */
         results_of(reduce_along(&s, x, axis), x);
+        results_of(reduce_along(&s, x, axis + 1), x);
     }
     convert_all(&s, x, n, keep(ctx, without_warps(x[0]->layout, x[0]->type, axis)));
     Op *last = reduce_along(&s, x, axis);

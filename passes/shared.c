@@ -1,7 +1,10 @@
 /* shared.c: `convert` that must cross warps -> a buffer in shared memory, a store and a load.
  *
  * Conversions that registers or a few shuffles can do stay as they are for code generation. The
- * buffer's swizzle is searched for so that neither side has bank conflicts. */
+ * buffer's swizzle is searched for so that neither side has bank conflicts. A tile that would take
+ * more than three quarters of a program's shared memory goes in two halves, one after the other
+ * through the same place, split at a bit of the index that registers hold, which moves nothing. */
+#include "ir/target.h"
 #include "passes/layout_choice.h"
 #include "passes/pass.h"
 
@@ -14,6 +17,75 @@ static bool by_shuffles(const Value *from, const Value *to) {
     if (!layout_route(to->layout, from->layout, &r)) return false;
     int words = type_elem_bits(to->type) > 32 ? 1 : 0;
     return (1 << (r.bits[IN_REG] + route_shuffle_rank(&r) + words)) <= MOST_SHUFFLES;
+}
+
+static void lower_convert(Op *op, void *ctx_);
+
+static const Layout *keep(PassCtx *ctx, Layout l) {
+    return arena_copy(&ctx->s->arena, &l, sizeof l);
+}
+
+static uint32_t held_by(const Layout *l, LayoutIn in) {
+    uint32_t held = 0;
+    for (int k = 0; k < l->bits[in]; k++) held |= l->basis[in][k];
+    return held;
+}
+
+/* The highest bit of the index that registers hold before; after, too, if there is one, else warps:
+ * each warp then reads both halves and keeps one. -1: none. */
+static int bit_to_split(const Layout *from, const Layout *to) {
+    for (int in = IN_REG; in <= IN_WARP; in += IN_WARP - IN_REG) {
+        uint32_t both = held_by(from, IN_REG) & held_by(to, (LayoutIn)in);
+        for (int bit = from->out - 1; bit >= 0; bit--)
+            if (both >> bit & 1) return bit;
+    }
+    return -1;
+}
+
+/* The conversion as two of half the size: index bit `bit` made the last dimension, split off, and
+ * joined again. */
+static void convert_halves(PassCtx *ctx, Op *op, int bit) {
+    static const int order[] = {0, 2, 1};
+    static const uint8_t order8[TILE_MAX_RANK] = {0, 2, 1};
+    Value *from = op->operand[0].value, *to = op->result[0];
+    Builder b = {ctx->s, ctx->f, op->block, op, op->span};
+    Type cut = to->type; /* [high, 2, low], and turned [high, low, 2] */
+    for (int d = 0; d < TILE_MAX_RANK; d++) cut.log2[d] = 0;
+    cut.rank = 3;
+    cut.log2[0] = (uint8_t)(type_log2_numel(to->type) - bit - 1);
+    cut.log2[1] = 1;
+    cut.log2[2] = (uint8_t)bit;
+    Type turned = cut, half = cut;
+    turned.log2[1] = half.log2[1] = cut.log2[2];
+    turned.log2[2] = 1;
+    half.log2[2] = 0;
+    half.rank = 2;
+    Value *x = ir_given(&b, OP_RESHAPE, from, cut);
+    x->layout = from->layout;
+    x = ir_given(&b, OP_TRANS, x, turned);
+    ir_set_dims(ctx->s, x->def, AT_ORDER, order, 3);
+    x->layout = keep(ctx, layout_transposed(from->layout, cut, order8));
+    Layout want = layout_transposed(to->layout, cut, order8);
+    Op *split = ir_op(&b, OP_SPLIT, &x, 1, (Type[]){half, half}, 2, 0), *convert[2];
+    const Layout *held = keep(ctx, layout_half(x->layout)), *asked = keep(ctx, layout_half(&want));
+    Value *part[2];
+    for (int i = 0; i < 2; i++) split->result[i]->layout = held;
+    for (int i = 0; i < 2; i++) {
+        part[i] = ir_unary(&b, OP_CONVERT, split->result[i]);
+        part[i]->layout = asked;
+        convert[i] = part[i]->def;
+    }
+    x = ir_op(&b, OP_JOIN, part, 2, &turned, 1, 0)->result[0];
+    x->layout = keep(ctx, want);
+    x = ir_given(&b, OP_TRANS, x, cut);
+    ir_set_dims(ctx->s, x->def, AT_ORDER, order, 3);
+    x->layout = to->layout;
+    x = ir_given(&b, OP_RESHAPE, x, to->type);
+    x->layout = to->layout;
+    x->name = to->name;
+    ir_replace_uses(to, x);
+    ir_erase(op);
+    for (int i = 0; i < 2; i++) lower_convert(convert[i], ctx);
 }
 
 static void lower_convert(Op *op, void *ctx_) {
@@ -29,11 +101,19 @@ static void lower_convert(Op *op, void *ctx_) {
     }
     if (kind == MOVE_REGISTERS || (kind == MOVE_SHUFFLE && by_shuffles(from, to))) return;
     Type t = to->type;
+    int64_t bytes = type_numel(t) * type_elem_bytes(t);
+    int bit = bit_to_split(from->layout, to->layout);
+    if (bytes > ctx->target->max_shared / 4 * 3 && bit >= 0 && layout_is_plain(from->layout) &&
+        layout_is_plain(to->layout)) {
+        convert_halves(ctx, op, bit);
+        ctx->changed = true;
+        return;
+    }
     Layout l = choose_move_shared(t, from->layout, to->layout);
     t.shared = 1;
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
     Value *buffer = ir_op(&b, OP_SHARED_ALLOC, NULL, 0, &t, 1, 0)->result[0];
-    buffer->layout = arena_copy(&ctx->s->arena, &l, sizeof l);
+    buffer->layout = keep(ctx, l);
     ir_binary(&b, OP_SHARED_STORE, from, buffer);
     Value *back = ir_given(&b, OP_SHARED_LOAD, buffer, to->type);
     back->layout = to->layout;

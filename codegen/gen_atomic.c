@@ -1,0 +1,317 @@
+/* gen_atomic.c: atomic reads, combinations and writes of global memory, as PTX.
+ *
+ * LLVM 19 drops the memory order and scope of its own atomics, so all of this is inline assembly.
+ * A program is many threads but orders as one: a release comes after a barrier of all threads, an
+ * acquire before one. Each element is done once, by the first thread that holds it; where others
+ * need the old value too, it goes to them through shared memory (ir/scratch.h). */
+#include "codegen/gen.h"
+#include "ir/scratch.h"
+
+typedef struct Atomic {
+    const Op *op;
+    Type type; /* of the element */
+    int bits;
+    bool fenced; /* order comes from fences around relaxed operations */
+    bool wanted; /* the old value has uses */
+    int vec;     /* log2 of the elements that one instruction takes */
+    const char *sem, *scope;
+} Atomic;
+
+static const char *const sem_text[] = {"acq_rel", "relaxed", "acquire", "release"};
+static const char *const scope_text[] = {"gpu", "cta", "sys"};
+
+static LLVMTypeRef int_type(Gen *g, int bits) {
+    return LLVMIntTypeInContext(g->c, (unsigned)bits);
+}
+
+static char letter_of(int bits) {
+    return bits == 64 ? 'l' : bits == 32 ? 'r' : 'h';
+}
+
+/* One instruction: `name` as in add.u32, on up to two words, where mask (NULL: always) holds; the
+ * old word, or what `keep` (NULL: anything) is where the mask does not hold. */
+static LLVMValueRef emit(Gen *g, const Atomic *a, const char *name, LLVMValueRef address,
+                         const LLVMValueRef *word, int words, LLVMValueRef mask,
+                         LLVMValueRef keep) {
+    Buf text = buf_new(&g->s->arena), constraints = buf_new(&g->s->arena);
+    LLVMValueRef args[5];
+    LLVMTypeRef t = int_type(g, a->bits);
+    char letter = letter_of(a->bits);
+    bool red = !a->wanted && words == 1 && name[0] != 'e'; /* exchanges are no reductions */
+    int n = 0, at = red ? 0 : 1, predicate = at + 1 + words;
+    if (mask) buf_printf(&text, "@$%d ", predicate);
+    buf_printf(&text, "%s.%s.%s.global.%s ", red ? "red" : "atom", a->sem, a->scope, name);
+    if (!red) {
+        buf_puts(&text, "$0, ");
+        buf_printf(&constraints, "=%c,", letter);
+    }
+    buf_printf(&text, "[$%d]", at);
+    buf_puts(&constraints, "l");
+    args[n++] = address;
+    for (int i = 0; i < words; i++) {
+        buf_printf(&text, ", $%d", at + 1 + i);
+        buf_printf(&constraints, ",%c", letter);
+        args[n++] = word[i];
+    }
+    buf_putc(&text, ';');
+    if (mask) {
+        buf_puts(&constraints, ",b");
+        args[n++] = mask;
+        if (!red) {
+            buf_puts(&constraints, ",0");
+            args[n++] = keep ? keep : LLVMConstNull(t);
+        }
+    }
+    buf_puts(&constraints, ",~{memory}");
+    return gen_asm(g, text.data, constraints.data, red ? LLVMVoidTypeInContext(g->c) : t, args, n,
+                   ASM_ORDERED);
+}
+
+/* Adds 2^vec adjacent floats that share a mask; nobody wants what was there. */
+static void add_vector(Gen *g, const Atomic *a, LLVMValueRef address, const LLVMValueRef *elem,
+                       LLVMValueRef mask) {
+    Buf text = buf_new(&g->s->arena), constraints = buf_new(&g->s->arena);
+    int words = (a->bits << a->vec) / 32, n = 0;
+    LLVMValueRef args[6], word[4];
+    gen_pack(g, a->type, elem, 1 << a->vec, 32, word);
+    if (mask) buf_printf(&text, "@$%d ", words + 1);
+    buf_printf(&text, "red.%s.%s.global.add", a->sem, a->scope);
+    if (a->bits == 16) buf_puts(&text, ".noftz");
+    if (words > 1) buf_printf(&text, ".v%d", words);
+    buf_puts(&text, a->bits == 32            ? ".f32 [$0], "
+                    : a->type.elem == EL_F16 ? ".f16x2 [$0], "
+                                             : ".bf16x2 [$0], ");
+    buf_puts(&constraints, "l");
+    args[n++] = address;
+    for (int i = 0; i < words; i++) {
+        buf_printf(&text, "%s$%d", i ? ", " : words > 1 ? "{" : "", i + 1);
+        buf_puts(&constraints, ",r");
+        args[n++] = word[i];
+    }
+    buf_puts(&text, words > 1 ? "};" : ";");
+    if (mask) {
+        buf_puts(&constraints, ",b");
+        args[n++] = mask;
+    }
+    buf_puts(&constraints, ",~{memory}");
+    gen_asm(g, text.data, constraints.data, LLVMVoidTypeInContext(g->c), args, n, ASM_ORDERED);
+}
+
+/* Pairs of f16 in a word are added everywhere, all else that is wider than an element by sm_90. */
+static int vector_of(Gen *g, const Op *op, const Atomic *a) {
+    bool add = op->code == OP_ATOMIC && ir_attr_int(op, AT_RMW, RMW_ADD) == RMW_ADD;
+    if (!add || a->wanted || !type_is_float(a->type) || a->bits == 64) return 0;
+    int vec = gen_adjacent(g, op, op->result[0]->layout, op->result[0]->type);
+    if (g->o->target->sm >= 90) return vec;
+    return a->type.elem == EL_F16 && vec > 1 ? 1 : a->type.elem == EL_F16 ? vec : 0;
+}
+
+/* Before sm_90 a bf16 is added by comparing and swapping until nobody came between. */
+static LLVMValueRef add_bf16(Gen *g, const Atomic *a, LLVMValueRef address, LLVMValueRef word,
+                             LLVMValueRef mask) {
+    const char *text =
+        arena_printf(&g->s->arena,
+                     "{\n.reg .pred again;\n.reg .b16 seen, sum, zero;\n.reg .b32 wide, term;\n"
+                     "mov.b16 zero, 0;\nmov.b16 $0, zero;\n@!$3 bra done;\n"
+                     "ld.relaxed.%s.global.b16 $0, [$1];\n"
+                     "mov.b32 term, {zero, $2};\n"
+                     "loop:\nmov.b32 wide, {zero, $0};\nadd.rn.f32 wide, wide, term;\n"
+                     "cvt.rn.bf16.f32 sum, wide;\n"
+                     "atom.relaxed.%s.global.cas.b16 seen, [$1], $0, sum;\n"
+                     "setp.ne.s16 again, seen, $0;\nmov.b16 $0, seen;\n@again bra loop;\ndone:\n}",
+                     a->scope, a->scope);
+    LLVMValueRef args[] = {address, word, mask ? mask : LLVMConstInt(g->i1, 1, 0)};
+    return gen_asm(g, text, "=&h,l,h,b,~{memory}", g->i16, args, 3, ASM_ORDERED);
+}
+
+/* Floats order as their bits do, as signed integers if the sign is clear; the other way round, as
+ * unsigned ones, if it is set. Which of the two depends on the new value alone. */
+static LLVMValueRef extreme_float(Gen *g, const Atomic *a, bool max, LLVMValueRef address,
+                                  LLVMValueRef word, LLVMValueRef mask) {
+    static const char *const names[2][2][2] = {{{"min.s32", "max.u32"}, {"max.s32", "min.u32"}},
+                                               {{"min.s64", "max.u64"}, {"max.s64", "min.u64"}}};
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(word));
+    LLVMValueRef negative = LLVMBuildICmp(g->b, LLVMIntSLT, word, zero, "");
+    LLVMValueRef old = NULL;
+    for (int sign = 0; sign < 2; sign++) {
+        LLVMValueRef p = sign ? negative : LLVMBuildNot(g->b, negative, "");
+        if (mask) p = LLVMBuildAnd(g->b, p, mask, "");
+        old = emit(g, a, names[a->bits == 64][max][sign], address, &word, 1, p, old);
+        if (!a->wanted) old = NULL;
+    }
+    return old;
+}
+
+static bool is_float_extreme(const Op *op, Type t) {
+    int64_t rmw = ir_attr_int(op, AT_RMW, RMW_ADD);
+    return op->code == OP_ATOMIC && type_is_float(t) && (rmw == RMW_MAX || rmw == RMW_MIN);
+}
+
+static bool by_swapping(const Gen *g, const Op *op, Type t) {
+    return op->code == OP_ATOMIC && !t.depth && t.elem == EL_BF16 && g->o->target->sm < 90;
+}
+
+/* The instruction for this type; NULL when PTX has none. */
+static const char *name_of(Gen *g, const Atomic *a, int64_t rmw) {
+    static const char *const bitwise[] = {
+        [RMW_AND] = "and", [RMW_OR] = "or", [RMW_XOR] = "xor", [RMW_XCHG] = "exch"};
+    Type t = a->type;
+    bool is_float = type_is_float(t);
+    if (rmw >= RMW_AND) /* 16-bit words can be compared and swapped, nothing else */
+        return a->bits < 32 ? NULL : arena_printf(&g->s->arena, "%s.b%d", bitwise[rmw], a->bits);
+    if (t.depth || (!is_float && a->bits < 32) || a->bits < 16) return NULL;
+    if (rmw == RMW_ADD && is_float)
+        return a->bits == 16 ? (t.elem == EL_F16 ? "add.noftz.f16" : "add.noftz.bf16")
+                             : arena_printf(&g->s->arena, "add.f%d", a->bits);
+    if (is_float) return a->bits < 32 ? NULL : "";
+    const char *verb = rmw == RMW_ADD ? "add" : rmw == RMW_MAX ? "max" : "min";
+    char letter = type_is_signed(t) && rmw != RMW_ADD ? 's' : 'u';
+    return arena_printf(&g->s->arena, "%s.%c%d", verb, letter, a->bits);
+}
+
+/* ---- order ---- */
+
+static LLVMValueRef first_thread(Gen *g) {
+    return LLVMBuildICmp(g->entry, LLVMIntEQ, g->tid, gen_i32(g, 0), "");
+}
+
+static void fence(Gen *g, const Atomic *a) {
+    const char *text = arena_printf(&g->s->arena, "fence.acq_rel.%s;", a->scope);
+    gen_asm(g, text, "~{memory}", LLVMVoidTypeInContext(g->c), NULL, 0, ASM_ORDERED);
+}
+
+/* ---- old values for all who hold a copy ---- */
+
+/* Where the element of register r has its place in the op's scratch. */
+static LLVMValueRef scratch_address(Gen *g, const Op *op, const Layout *l, int r, int bits) {
+    LLVMValueRef base = LLVMConstPtrToInt(g->shared, g->i32);
+    uint32_t offset = (uint32_t)ir_attr_int(op, AT_OFFSET, 0);
+    LLVMValueRef at = LLVMConstAdd(base, gen_i32(g, offset));
+    if (!l) return at;
+    LLVMValueRef index = LLVMBuildMul(g->b, gen_index(g, l, r), gen_i32(g, (uint32_t)bits / 8), "");
+    return LLVMBuildAdd(g->b, at, index, "");
+}
+
+static void put_word(Gen *g, LLVMValueRef address, LLVMValueRef word, LLVMValueRef first,
+                     int bits) {
+    const char *text = arena_printf(&g->s->arena, "@$2 st.shared.b%d [$0], $1;", bits);
+    const char *constraints = arena_printf(&g->s->arena, "r,%c,b,~{memory}", letter_of(bits));
+    LLVMValueRef args[] = {address, word, first};
+    gen_asm(g, text, constraints, LLVMVoidTypeInContext(g->c), args, 3, ASM_ORDERED);
+}
+
+/* Gives every thread the words that the first copies have. */
+static void spread(Gen *g, const Op *op, const Layout *l, LLVMValueRef *word, int n, int bits,
+                   LLVMValueRef first) {
+    uint32_t copies = l ? layout_free_mask(l, IN_REG) : 0;
+    for (int i = 0; i < n; i++)
+        if (!((uint32_t)i & copies))
+            put_word(g, scratch_address(g, op, l, i, bits), word[i], first, bits);
+    gen_barrier_here(g);
+    for (int i = 0; i < n; i++) {
+        LLVMValueRef p =
+            LLVMBuildIntToPtr(g->b, scratch_address(g, op, l, i, bits), g->ptr_shared, "");
+        word[i] = LLVMBuildLoad2(g->b, int_type(g, bits), p, "");
+        LLVMSetAlignment(word[i], (unsigned)bits / 8);
+    }
+}
+
+void gen_spread_scalar(Gen *g, const Op *op) {
+    Tile t = gen_tile(g, op->result[0]);
+    Type type = op->result[0]->type;
+    int bits = type_elem_bytes(type) * 8, wide = bits < 16 ? 16 : bits;
+    LLVMValueRef word, first = first_thread(g);
+    gen_pack(g, type, t.at, 1, bits, &word);
+    if (wide != bits) word = LLVMBuildZExt(g->b, word, g->i16, "");
+    spread(g, op, NULL, &word, 1, wide, first);
+    if (wide != bits) word = LLVMBuildTrunc(g->b, word, g->i8, "");
+    gen_unpack(g, type, &word, bits, t.at, 1);
+}
+
+/* ---- the op ---- */
+
+static bool supported(Gen *g, const Op *op, const Atomic *a, const char *name) {
+    bool cas = op->code == OP_ATOMIC_CAS;
+    if (cas ? a->bits >= 16 : name != NULL) return true;
+    const char *what = cas ? "cas" : attr_words(AT_RMW)[ir_attr_int(op, AT_RMW, RMW_ADD)];
+    gen_error(g, op, "there is no atomic '%s' of %s on a GPU", what,
+              type_user_text(&g->s->arena, a->type));
+    return false;
+}
+
+static LLVMValueRef one_element(Gen *g, const Atomic *a, const char *name, LLVMValueRef address,
+                                const LLVMValueRef *word, LLVMValueRef mask) {
+    if (a->op->code == OP_ATOMIC_CAS)
+        return emit(g, a, arena_printf(&g->s->arena, "cas.b%d", a->bits), address, word, 2, mask,
+                    NULL);
+    if (by_swapping(g, a->op, a->type)) return add_bf16(g, a, address, word[0], mask);
+    if (is_float_extreme(a->op, a->type))
+        return extreme_float(g, a, ir_attr_int(a->op, AT_RMW, 0) == RMW_MAX, address, word[0],
+                             mask);
+    return emit(g, a, name, address, word, 1, mask, NULL);
+}
+
+/* Which instructions, and how they are ordered; the order that is left to them. */
+static Atomic plan_of(Gen *g, const Op *op, bool acquire, bool release) {
+    const Value *r = op->result[0];
+    Atomic a = {.op = op, .type = type_element(r->type), .wanted = ir_has_uses(r)};
+    a.bits = type_elem_bytes(r->type) * 8;
+    a.vec = vector_of(g, op, &a);
+    uint32_t copies = r->layout ? layout_free_mask(r->layout, IN_REG) : 0;
+    int instructions = 0;
+    for (int i = 0; i < gen_registers(r); i += 1 << a.vec) instructions += !((uint32_t)i & copies);
+    a.fenced = instructions > 1 || by_swapping(g, op, a.type) || is_float_extreme(op, a.type);
+    Sem sem = acquire && release ? SEM_ACQ_REL
+              : acquire          ? SEM_ACQUIRE
+              : release          ? SEM_RELEASE
+                                 : SEM_RELAXED;
+    a.sem = sem_text[a.fenced ? SEM_RELAXED : sem];
+    a.scope = scope_text[ir_attr_int(op, AT_SCOPE, SCOPE_GPU)];
+    return a;
+}
+
+void gen_atomic(Gen *g, const Op *op) {
+    const Value *r = op->result[0];
+    const Layout *l = r->layout;
+    bool cas = op->code == OP_ATOMIC_CAS;
+    Tile out = gen_new_tile(g, r), ptr = gen_tile(g, op->operand[0].value);
+    Tile mask = {0}, in[2] = {gen_tile(g, op->operand[1].value)};
+    if (cas)
+        in[1] = gen_tile(g, op->operand[2].value);
+    else if (op->noperands > 2)
+        mask = gen_tile(g, op->operand[2].value);
+    int64_t sem = ir_attr_int(op, AT_SEM, SEM_ACQ_REL);
+    bool release = sem == SEM_ACQ_REL || sem == SEM_RELEASE;
+    /* Whoever does not look at the old value cannot tell from what it was acquired. */
+    bool acquire = (sem == SEM_ACQ_REL || sem == SEM_ACQUIRE) && ir_has_uses(r);
+    Atomic a = plan_of(g, op, acquire, release);
+    const char *name = cas ? "" : name_of(g, &a, ir_attr_int(op, AT_RMW, RMW_ADD));
+    for (int i = 0; i < out.n; i++) out.at[i] = LLVMGetPoison(gen_elem_type(g, r->type));
+    if (!supported(g, op, &a, name)) return;
+    if (release && !(op->prev && op->prev->code == OP_BARRIER)) gen_barrier_here(g);
+    if (release && a.fenced) fence(g, &a);
+    LLVMValueRef first = l ? gen_first_copy(g, l) : first_thread(g);
+    LLVMValueRef *old = arena_array(&g->s->arena, (size_t)out.n, sizeof *old);
+    uint32_t copies = l ? layout_free_mask(l, IN_REG) : 0;
+    for (int i = 0; i < out.n; i += 1 << a.vec) {
+        if ((uint32_t)i & copies) {
+            old[i] = old[(uint32_t)i & ~copies];
+            continue;
+        }
+        LLVMValueRef word[2], p = mask.n ? mask.at[i] : NULL;
+        if (first) p = p ? LLVMBuildAnd(g->b, p, first, "") : first;
+        if (a.vec) {
+            add_vector(g, &a, ptr.at[i], &in[0].at[i], p);
+            continue;
+        }
+        for (int k = 0; k < 1 + cas; k++) gen_pack(g, a.type, &in[k].at[i], 1, a.bits, &word[k]);
+        old[i] = one_element(g, &a, name, ptr.at[i], word, p);
+    }
+    if (acquire && a.fenced) fence(g, &a);
+    if (!a.wanted) return;
+    if (scratch_bytes(op))
+        spread(g, op, l, old, out.n, a.bits, first);
+    else if (acquire)
+        gen_barrier_here(g);
+    for (int i = 0; i < out.n; i++) gen_unpack(g, a.type, &old[i], a.bits, &out.at[i], 1);
+}

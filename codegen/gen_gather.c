@@ -1,0 +1,116 @@
+/* gen_gather.c: gathers and histograms, through shared memory of the op's own (ir/scratch.h).
+ *
+ * A gather puts the whole tile there in row-major order and reads each element at an address worked
+ * out from its index; a histogram counts there with atomic additions. */
+#include "codegen/gen.h"
+
+static LLVMValueRef byte_pointer(Gen *g, const Op *op, LLVMValueRef offset) {
+    uint32_t base = (uint32_t)ir_attr_int(op, AT_OFFSET, 0);
+    if (base) offset = LLVMBuildAdd(g->b, offset, gen_i32(g, base), "");
+    return LLVMBuildInBoundsGEP2(g->b, g->i8, g->shared, &offset, 1, "");
+}
+
+static LLVMValueRef index_of(Gen *g, const Layout *l, int r) {
+    return l ? gen_index(g, l, r) : gen_i32(g, 0);
+}
+
+static LLVMValueRef shifted(Gen *g, LLVMValueRef x, int left) {
+    if (left > 0) return LLVMBuildShl(g->b, x, gen_i32(g, (uint32_t)left), "");
+    return left < 0 ? LLVMBuildLShr(g->b, x, gen_i32(g, (uint32_t)-left), "") : x;
+}
+
+static LLVMValueRef masked(Gen *g, LLVMValueRef x, int bits) {
+    return LLVMBuildAnd(g->b, x, gen_i32(g, ((uint32_t)1 << bits) - 1), "");
+}
+
+/* An integer of type t as 32 bits. */
+static LLVMValueRef narrowed(Gen *g, Type t, LLVMValueRef x) {
+    int bits = elem_info[t.elem].bits;
+    if (bits > 32) return LLVMBuildTrunc(g->b, x, g->i32, "");
+    if (bits == 32) return x;
+    return type_is_signed(t) ? LLVMBuildSExt(g->b, x, g->i32, "")
+                             : LLVMBuildZExt(g->b, x, g->i32, "");
+}
+
+void gen_gather(Gen *g, const Op *op) {
+    const Value *x = op->operand[0].value, *index = op->operand[1].value;
+    Type tx = x->type, ti = index->type, element = type_element(tx);
+    Tile in = gen_tile(g, x), at = gen_tile(g, index), out = gen_new_tile(g, op->result[0]);
+    int size = type_elem_bytes(tx), log2_size = 0;
+    while (1 << log2_size < size) log2_size++;
+    LLVMTypeRef word_type = LLVMIntTypeInContext(g->c, (unsigned)size * 8);
+    uint32_t copies = x->layout ? layout_free_mask(x->layout, IN_REG) : 0;
+    for (int r = 0; r < in.n; r++) {
+        LLVMValueRef word;
+        if ((uint32_t)r & copies) continue;
+        gen_pack(g, element, &in.at[r], 1, size * 8, &word);
+        LLVMValueRef p = byte_pointer(g, op, shifted(g, index_of(g, x->layout, r), log2_size));
+        LLVMSetAlignment(LLVMBuildStore(g->b, word, p), (unsigned)size);
+    }
+    gen_barrier_here(g);
+    /* Dimensions before the axis, the index along it, dimensions behind it. */
+    int axis = (int)ir_attr_int(op, AT_AXIS, 0), behind = type_dim_shift(tx, axis);
+    for (int r = 0; r < out.n; r++) {
+        LLVMValueRef flat = index_of(g, op->result[0]->layout, r);
+        LLVMValueRef before = shifted(g, flat, -(behind + ti.log2[axis]));
+        LLVMValueRef offset = shifted(g, before, tx.log2[axis]);
+        LLVMValueRef i = masked(g, narrowed(g, ti, at.at[r]), tx.log2[axis]);
+        offset = shifted(g, LLVMBuildOr(g->b, offset, i, ""), behind);
+        offset = LLVMBuildOr(g->b, offset, masked(g, flat, behind), "");
+        LLVMValueRef p = byte_pointer(g, op, shifted(g, offset, log2_size));
+        LLVMValueRef word = LLVMBuildLoad2(g->b, word_type, p, "");
+        LLVMSetAlignment(word, (unsigned)size);
+        gen_unpack(g, element, &word, size * 8, &out.at[r], 1);
+    }
+}
+
+/* ---- histogram ---- */
+
+/* Bins first to zero: thread by thread, in as many rounds as it takes. */
+static void clear_bins(Gen *g, const Op *op, int64_t bins) {
+    LLVMValueRef tid4 = LLVMBuildShl(g->b, g->tid, gen_i32(g, 2), "");
+    int64_t threads = (int64_t)g->f->num_warps * 32;
+    for (int64_t at = 0; at < bins; at += threads) {
+        LLVMValueRef where = LLVMBuildAdd(g->b, tid4, gen_i32(g, (uint32_t)at * 4), "");
+        if (at + threads > bins) { /* the threads left over clear the last bin again */
+            LLVMValueRef end = gen_i32(g, (uint32_t)bins * 4 - 4);
+            LLVMValueRef over = LLVMBuildICmp(g->b, LLVMIntUGT, where, end, "");
+            where = LLVMBuildSelect(g->b, over, end, where, "");
+        }
+        LLVMBuildStore(g->b, gen_i32(g, 0), byte_pointer(g, op, where));
+    }
+}
+
+/* Bin of one value; *counts: whether it has one. */
+static LLVMValueRef bin_of(Gen *g, Type t, LLVMValueRef x, int64_t bins, LLVMValueRef *counts) {
+    LLVMValueRef wide = elem_info[t.elem].bits == 64 ? x : narrowed(g, t, x);
+    LLVMValueRef end = LLVMConstInt(LLVMTypeOf(wide), (uint64_t)bins, 0);
+    *counts = LLVMBuildICmp(g->b, LLVMIntULT, wide, end, "");
+    return LLVMTypeOf(wide) == g->i32 ? wide : LLVMBuildTrunc(g->b, wide, g->i32, "");
+}
+
+void gen_histogram(Gen *g, const Op *op) {
+    const Value *x = op->operand[0].value, *r = op->result[0];
+    Tile in = gen_tile(g, x), mask = {0}, out = gen_new_tile(g, r);
+    if (op->noperands > 1) mask = gen_tile(g, op->operand[1].value);
+    int64_t bins = type_numel(r->type);
+    uint32_t copies = x->layout ? layout_free_mask(x->layout, IN_REG) : 0;
+    LLVMValueRef first = x->layout ? gen_first_copy(g, x->layout) : NULL;
+    clear_bins(g, op, bins);
+    gen_barrier_here(g);
+    for (int i = 0; i < in.n; i++) {
+        if ((uint32_t)i & copies) continue;
+        LLVMValueRef counts, bin = bin_of(g, type_element(x->type), in.at[i], bins, &counts);
+        if (mask.n) counts = LLVMBuildAnd(g->b, counts, mask.at[i], "");
+        if (first) counts = LLVMBuildAnd(g->b, counts, first, "");
+        LLVMValueRef p = byte_pointer(g, op, shifted(g, bin, 2));
+        LLVMValueRef args[] = {LLVMBuildPtrToInt(g->b, p, g->i32, ""), counts};
+        gen_asm(g, "@$1 red.shared.add.u32 [$0], 1;", "r,b,~{memory}", LLVMVoidTypeInContext(g->c),
+                args, 2, ASM_ORDERED);
+    }
+    gen_barrier_here(g);
+    for (int i = 0; i < out.n; i++) {
+        LLVMValueRef p = byte_pointer(g, op, shifted(g, index_of(g, r->layout, i), 2));
+        out.at[i] = LLVMBuildLoad2(g->b, g->i32, p, "");
+    }
+}

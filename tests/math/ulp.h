@@ -1,0 +1,20 @@
+/* ulp.h: the functions whose errors tile-ulp measures, with their exact values. */
+#ifndef TILE_TESTS_ULP_H
+#define TILE_TESTS_ULP_H
+
+/* What a kernel computes: one operation of tile IR on %x, or on %x and %y. */
+typedef struct Function {
+    const char *name;
+    const char *op;
+    int nargs;
+    /* The most that it may be off, in units of the result's last place; 0.5: exactly rounded. */
+    double bound_f32, bound_f64;
+    /* The value for fp32, and for fp64: more exact than the type by far. */
+    double (*f32)(double x, double y);
+    long double (*f64)(long double x, long double y);
+} Function;
+
+extern const Function functions[];
+extern const int function_count;
+
+#endif
