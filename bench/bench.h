@@ -28,6 +28,7 @@ static inline char *bench_read(const char *path, size_t *len) {
 
 typedef struct BenchKernel {
     const char *root, *file; /* the source is root/file */
+    const char *kernel;      /* NULL: the only one */
     const char *target, *signature;
     const char *const *defines;
     int ndefines, num_warps;
@@ -46,6 +47,7 @@ static inline tile_status bench_load(tile_context *ctx, const BenchKernel *k, ti
     tile_compile_options options = {.source = text,
                                     .source_len = len,
                                     .file_name = k->file,
+                                    .kernel = k->kernel,
                                     .signature = k->signature,
                                     .ignore_annotations = 1,
                                     .defines = k->defines,

@@ -46,8 +46,10 @@ k=bin/tile-kernels
 step 60 "kernels, CPU device" $k --device=cpu --size=small
 for target in sm_80 sm_90a; do
     step 240 "kernels, code for $target" $k --device=cuda --target=$target --size=full
+    step 240 "conformance, $target" bin/tile-conformance --device=cuda --target=$target
     step 120 "CPU and GPU agree, $target" $k --device=cuda --target=$target --diff
 done
+step 300 "functions of floats" bin/tile-ulp --device=cuda --inputs=16777216 --threads=16
 step 60 "example rgb2grey" examples/rgb2grey --device=cuda examples/rgb2grey.tl examples/photo.png \
     "$work/grey.png"
 step 60 "example matmul" examples/matmul --device=cuda examples/matmul.tl 1024 1024 1024
@@ -57,12 +59,15 @@ for tool in memcheck racecheck synccheck; do
         257 100 65"
     step 60 "$tool rgb2grey" bash -c "sanitize $tool examples/rgb2grey --device=cuda \
         examples/rgb2grey.tl examples/photo.png $work/grey.png"
-    for name in dot shapes reduce masks; do
+    for name in dot shapes reduce masks softmax layer_norm streamk flash_attention; do
         step 60 "$tool $name" bash -c "sanitize $tool $k --device=cuda --size=tiny --kernel=$name"
     done
 done
 for target in sm_80 native; do
     step 120 "bandwidth, $target" bench/bandwidth --target=$target --out="$out/bandwidth-$target.csv"
+done
+for target in sm_80 native; do
+    step 90 "rows, $target" bench/rows --target=$target --out="$out/rows-$target.csv"
 done
 step 90 "matmul bench" bench/matmul --target=native --out="$out/matmul.csv"
 

@@ -60,6 +60,11 @@ static int failed(const Run *r, tile_status st) {
 
 /* ---- the steps; each returns -1 to go on, else the exit code ---- */
 
+static void print_text(void *user, const char *text, size_t len) {
+    (void)user;
+    fwrite(text, 1, len, stdout);
+}
+
 static int open_device(Run *r) {
     tile_status st = tile_context_create(r->o.device, &r->ctx);
     if (st) return failed(r, st);
@@ -74,7 +79,8 @@ static int open_device(Run *r) {
     }
     if (r->o.checks_given && !r->on_cpu)
         fprintf(stderr, "tilerun: --check has no effect on a GPU\n");
-    return failed(r, tile_context_set_checks(r->ctx, r->o.checks));
+    tile_status checks = tile_context_set_checks(r->ctx, r->o.checks);
+    return failed(r, checks ? checks : tile_context_set_print(r->ctx, print_text, NULL));
 }
 
 static bool has_suffix(const char *name, const char *suffix) {

@@ -89,7 +89,7 @@ void run_copy(Suite *s) {
         for (size_t i = 0; i < count; i++)
             for (int plain = 0; plain < (sizes[i] > 1 << 24 ? 1 : 2); plain++) {
                 Elementwise e = {.name = "copy",
-                                 .source = {"examples/copy.tl", NULL, plain},
+                                 .source = {.file = "examples/copy.tl", .unspecialised = plain},
                                  .type = types[t],
                                  .n = sizes[i],
                                  .inputs = 1,
@@ -108,13 +108,14 @@ void run_vector_add(Suite *s) {
     for (int t = 0; t < 7; t++)
         for (int i = 0; i < (s->size == SIZE_TINY ? 5 : 7); i++)
             for (int plain = 0; plain < 2; plain++) {
-                Elementwise e = {.name = "vector_add",
-                                 .source = {"examples/vector_add.tl", NULL, plain},
-                                 .type = types[t],
-                                 .n = sizes[i],
-                                 .inputs = 2,
-                                 .fill = FILL_BITS,
-                                 .want = want_sum};
+                Elementwise e = {
+                    .name = "vector_add",
+                    .source = {.file = "examples/vector_add.tl", .unspecialised = plain},
+                    .type = types[t],
+                    .n = sizes[i],
+                    .inputs = 2,
+                    .fill = FILL_BITS,
+                    .want = want_sum};
                 run_elementwise(s, &e);
             }
     suite_group(s, "vector_add");
@@ -188,7 +189,7 @@ static void check_picture(Suite *s, const Picture *p, const void *in, const Arra
 static void run_picture(Suite *s, const Picture *p) {
     size_t n = p->h * p->w, shift = p->unspecialised ? 1 : 0;
     Array in = {0}, out = {0};
-    Source source = {"examples/rgb2grey.tl", NULL, p->unspecialised};
+    Source source = {.file = "examples/rgb2grey.tl", .unspecialised = p->unspecialised};
     void *data = suite_alloc(3 * n * type_size(p->type));
     uint64_t state = n + (uint64_t)p->type;
     const char *why;
@@ -232,7 +233,7 @@ void run_far(Suite *s) {
     int64_t stride = s->size == SIZE_FULL && !s->on_cpu ? ((int64_t)1 << 31) + 48 : 3 * BLOCK + 48;
     size_t bytes = (size_t)(stride * (PROGRAMS - 1)) + BLOCK;
     Array in = {0}, out = {0};
-    Source source = {"tests/run/far.tl", "BLOCK=1024", false};
+    Source source = {.file = "tests/run/far.tl", .defines = "BLOCK=1024"};
     const char *why = "";
     uint8_t data[BLOCK], got[BLOCK];
     tile_grid grid = {PROGRAMS, 1, 1};

@@ -91,7 +91,11 @@ static void free_slots(Instance *in) {
 
 static Source source_of(const Instance *in, char *path, size_t size) {
     snprintf(path, size, "tests/run/%s.tl", in->f->file);
-    return (Source){path, in->f->defines, in->unspecialised};
+    const char *warps = in->f->defines ? strstr(in->f->defines, "WARPS=") : NULL;
+    return (Source){.file = path,
+                    .defines = in->f->defines,
+                    .unspecialised = in->unspecialised,
+                    .num_warps = warps ? atoi(warps + strlen("WARPS=")) : 0};
 }
 
 /* Buffers for the slots of one instance, and the arguments with them. */
@@ -242,10 +246,7 @@ static void visit_run(void *context, Instance *in) {
 void run_features(Suite *s) {
     each_instance(s, visit_expect, s, false);
     variants_compile(s);
-    if (s->ptx_folder)
-        variants_report(s);
-    else
-        each_instance(s, visit_run, s, true);
+    if (!s->ptx_folder) each_instance(s, visit_run, s, true);
 }
 
 static void visit_diff(void *context, Instance *in) {

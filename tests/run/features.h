@@ -22,7 +22,7 @@ typedef void Want(Slot *slot);
 
 typedef struct Feature {
     const char *file;    /* tests/run/FILE.tl */
-    const char *defines; /* as in Source */
+    const char *defines; /* as in Source; WARPS=n is also the number of warps */
     /* Parameters in order: `TYPE[n]:fill` is an input, `>TYPE[n]` an output, `TYPE=value` a number;
      * T and U stand for each of `types` and `other_types` in turn. */
     const char *params;

@@ -4,13 +4,14 @@
  *   tile-kernels [--device=cpu|cuda[:N]] [--target=native|sm_80|…] [--size=tiny|small|full]
  *                [--kernel=NAME] [--root=FOLDER] [--diff] [--ptx=FOLDER] [--passes=all|LIST]
  *
- * NAME is a group (copy, matmul, features, …) or one feature kernel (tests/run/NAME.tl). --root is
- * the folder with examples/ and tests/run/, by default the working directory.
+ * NAME is a group (copy, matmul, features, …), one feature kernel (tests/run/NAME.tl) or one of the
+ * examples that examples.c lists. --root is the folder with examples/ and tests/run/, by default
+ * the working directory.
  * --diff runs the feature kernels on the CPU device and on the device named and compares all
- * buffers. --ptx runs nothing: it compiles the feature kernels for --target and writes their PTX
- * into FOLDER. --passes lets the CPU device run what these passes of the compiler (`all`: the whole
- * pipeline for --target) make of the tile IR.
- * Ends with `N passed, N failed`; exit code 5 when a case failed, 77 when there is no device. */
+ * buffers. --ptx runs nothing: it compiles the feature kernels and the examples for --target and
+ * writes their PTX into FOLDER. --passes lets the CPU device run what these passes of the compiler
+ * (`all`: the whole pipeline for --target) make of the tile IR. Ends with `N passed, N failed`;
+ * exit code 5 when a case failed, 77 when there is no device. */
 #include "tests/run/suite.h"
 
 #include <stdlib.h>
@@ -22,7 +23,8 @@ static const struct Group {
     void (*run)(Suite *s);
 } groups[] = {
     {"copy", run_copy},         {"rgb2grey", run_rgb2grey}, {"vector_add", run_vector_add},
-    {"features", run_features}, {"far", run_far},           {"matmul", run_matmul}};
+    {"features", run_features}, {"far", run_far},           {"matmul", run_matmul},
+    {"examples", run_examples}};
 enum { NGROUPS = sizeof groups / sizeof *groups };
 
 /* The whole pipeline, as --passes takes it. */
@@ -54,8 +56,10 @@ static int no_device(const Suite *s, const char *device, tile_status st) {
 }
 
 static bool wanted(const Suite *s, const struct Group *g) {
+    if (s->ptx_folder && g->run != run_features && g->run != run_examples) return false;
     if (!s->only || strcmp(s->only, g->name) == 0) return true;
-    return g->run == run_features && feature_exists(s->only);
+    return (g->run == run_features && feature_exists(s->only)) ||
+           (g->run == run_examples && example_exists(s->only));
 }
 
 static tile_status open_device(Suite *s, const char *device) {
@@ -116,7 +120,6 @@ int main(int argc, char **argv) {
         else
             return usage(argv[i]);
     }
-    if (s.ptx_folder) s.only = "features";
     int ngroups = 0;
     for (int i = 0; i < NGROUPS; i++) ngroups += wanted(&s, &groups[i]);
     if (!ngroups) return usage("there are no such kernels");
@@ -127,6 +130,7 @@ int main(int argc, char **argv) {
     int code = want_diff ? diff(&s) : 0;
     for (int i = 0; i < NGROUPS && !want_diff; i++)
         if (wanted(&s, &groups[i])) groups[i].run(&s);
+    if (s.ptx_folder) variants_report(&s);
     printf("%d passed, %d failed\n", s.passed, s.failed);
     close_device(&s);
     return code ? code : s.failed || !s.passed ? 5 : 0;

@@ -87,7 +87,9 @@ static Source case_source(const Suite *s, const Case *c) {
     static const char *const defines[2][2] = {
         {"", "ACTIVATION=leaky_relu"},
         {"BM=32 BN=32 BK=32 GROUP_M=2", "BM=32 BN=32 BK=32 GROUP_M=2 ACTIVATION=leaky_relu"}};
-    return (Source){"examples/matmul.tl", defines[s->on_cpu][c->activation], c->unspecialised};
+    return (Source){.file = "examples/matmul.tl",
+                    .defines = defines[s->on_cpu][c->activation],
+                    .unspecialised = c->unspecialised};
 }
 
 static void case_args(const Case *c, const Array *a, const Array *b, const Array *d, Arg *args) {

@@ -16,6 +16,8 @@ struct Variant {
     Variant *next;
     int number;
     char *key, *file, *defines, *signature;
+    char *entry; /* the kernel's name; NULL: the only one */
+    int config, num_warps;
     bool compiled;
     char *error; /* NULL when it can be launched */
     tile_module *module;
@@ -185,7 +187,9 @@ static Variant *variant_find(Suite *s, const Source *source, const Arg *args, in
     char text[1024], key[2048];
     const char *defines = source->defines ? source->defines : "";
     signature(source, args, nargs, text, sizeof text);
-    snprintf(key, sizeof key, "%s|%s|%s", source->file, defines, text);
+    snprintf(key, sizeof key, "%s|%s|%s|%s|config %d|%d warps", source->file,
+             source->kernel ? source->kernel : "", defines, text, source->config,
+             source->num_warps);
     for (Variant *v = s->variants; v; v = v->next)
         if (strcmp(v->key, key) == 0) return v;
     Variant *v = suite_alloc(sizeof *v);
@@ -194,7 +198,10 @@ static Variant *variant_find(Suite *s, const Source *source, const Arg *args, in
                    .key = copy_text(key),
                    .file = copy_text(source->file),
                    .defines = copy_text(defines),
-                   .signature = copy_text(text)};
+                   .signature = copy_text(text),
+                   .entry = source->kernel ? copy_text(source->kernel) : NULL,
+                   .config = source->config,
+                   .num_warps = source->num_warps};
     s->variants = v;
     return v;
 }
@@ -235,10 +242,13 @@ static tile_compiled *translate(const Suite *s, const Variant *v, char *error) {
     tile_compile_options options = {.source = text,
                                     .source_len = len,
                                     .file_name = v->file,
+                                    .kernel = v->entry,
                                     .signature = v->signature,
                                     .ignore_annotations = 1,
                                     .defines = define,
                                     .ndefines = n,
+                                    .config = v->config,
+                                    .num_warps = v->num_warps,
                                     .target = s->on_cpu && !s->passes ? NULL : s->target,
                                     .passes = s->on_cpu ? s->passes : NULL,
                                     .verify_each = s->passes != NULL,
@@ -330,6 +340,7 @@ void variants_free(Suite *s) {
         free(v->file);
         free(v->defines);
         free(v->signature);
+        free(v->entry);
         free(v->error);
         free(v);
     }

@@ -79,6 +79,9 @@ Arg give_float(tile_type type, double v);
 typedef struct Source {
     const char *file, *defines;
     bool unspecialised; /* no promises (`:16`, `:1`) are taken from the values */
+    const char *kernel; /* NULL: the only one */
+    int config;         /* of its autotune configs */
+    int num_warps;      /* 0: the config's or the default */
 } Source;
 
 /* Notes that launches with such arguments will come; variants_compile then compiles all of them at
@@ -100,8 +103,10 @@ void run_rgb2grey(Suite *s);
 void run_vector_add(Suite *s);
 void run_matmul(Suite *s);
 void run_features(Suite *s);
+void run_examples(Suite *s);
 void run_far(Suite *s);
 bool feature_exists(const char *file);
+bool example_exists(const char *name);
 /* Each feature kernel on random data on two devices, their buffers compared. */
 void run_diff(Suite *cpu, Suite *gpu);
 

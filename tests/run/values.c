@@ -25,6 +25,8 @@ static const struct TypeRow {
     [TILE_U16] = {"u16", 2, UNSIGNED, 0, 0, 0},
     [TILE_U32] = {"u32", 4, UNSIGNED, 0, 0, 0},
     [TILE_U64] = {"u64", 8, UNSIGNED, 0, 0, 0},
+    [TILE_FP8E4NV] = {"fp8e4nv", 1, FLOAT, 4, -9, 448.0},
+    [TILE_FP8E5] = {"fp8e5", 1, FLOAT, 3, -16, 57344.0},
     [TILE_FP16] = {"fp16", 2, FLOAT, 11, -24, 65504.0},
     [TILE_BF16] = {"bf16", 2, FLOAT, 8, -133, 0x1.FEp127},
     [TILE_FP32] = {"fp32", 4, FLOAT, 24, -149, 0x1.FFFFFEp127},
@@ -107,6 +109,25 @@ static uint16_t to_half(double v) {
     return (uint16_t)(sign | bits >> 13);
 }
 
+/* An fp8 number: a code counts the steps up from 0, which double in size every 2^(precision-1). */
+static double from_fp8(tile_type t, uint8_t code) {
+    int kept = rows[t].precision - 1, magnitude = code & 0x7F, exponent = magnitude >> kept;
+    double steps = magnitude & ((1 << kept) - 1);
+    double v = exponent ? ldexp(steps + (1 << kept), exponent - 1) : steps;
+    v = ldexp(v, rows[t].least);
+    if (v > rows[t].most) v = t == TILE_FP8E5 && magnitude == 0x7C ? INFINITY : NAN;
+    return code & 0x80 ? -v : v;
+}
+
+static uint8_t to_fp8(tile_type t, double v) {
+    unsigned sign = signbit(v) ? 0x80 : 0, code = 0x7F;
+    v = fabs(value_round(t, v));
+    if (isinf(v)) return (uint8_t)(sign | (t == TILE_FP8E5 ? 0x7C : 0x7F)); /* e4nv has none */
+    for (unsigned c = 0; c < 0x7F; c++)
+        if (from_fp8(t, (uint8_t)c) == v) code = c;
+    return (uint8_t)(sign | code);
+}
+
 double value_get(tile_type t, const void *data, size_t i) {
     const char *p = (const char *)data + i * rows[t].size;
     uint16_t h;
@@ -114,6 +135,8 @@ double value_get(tile_type t, const void *data, size_t i) {
     float f;
     double d;
     switch (t) {
+    case TILE_FP8E4NV:
+    case TILE_FP8E5: return from_fp8(t, (uint8_t)*p);
     case TILE_FP16: memcpy(&h, p, 2); return (double)from_half(h);
     case TILE_BF16:
         memcpy(&h, p, 2);
@@ -134,6 +157,8 @@ void value_set(tile_type t, void *data, size_t i, double v) {
     uint32_t bits;
     float f;
     switch (t) {
+    case TILE_FP8E4NV:
+    case TILE_FP8E5: *p = (char)to_fp8(t, v); break;
     case TILE_FP16:
         h = to_half(v);
         memcpy(p, &h, 2);

@@ -49,6 +49,49 @@ void want_control(Slot *v) {
         want_program(in[p], out + p * 10, out + programs * 10 + p * 16);
 }
 
+static void want_exits_of(int32_t n, int32_t *out) {
+    out[0] = out[1] = out[2] = out[3] = out[5] = out[8] = out[10] = out[11] = 0;
+    for (int32_t i = 0; i < 3 * n && (i % 3 == 1 || i <= n + 2); i++)
+        if (i % 3 != 1) out[0] += i;
+    for (int32_t x = n + 1; x != 1; x = x % 2 ? 3 * x + 1 : x / 2) out[1]++;
+    for (int32_t i = 0; i < n && out[2] <= 300; i++)
+        for (int32_t j = 0; j < n && i * j <= 20; j++)
+            if ((i + j) % 2) out[2] += i + 2 * j;
+    for (int32_t i = 8; i > -1 && (i == n || out[3] <= n); i -= 2)
+        if (i != n) out[3] += i + 1;
+    for (int32_t i = n; i > -n && out[5] >= 0; i -= 3) out[5] = out[5] * 3 + i;
+    out[6] = n > 5 ? 5 : -1;
+    out[7] = 2;
+    int32_t step = n - 8, by = step ? step : 1, end = step ? 4 * step : 1;
+    for (int32_t i = 0; by > 0 ? i < end : i > end; i += by) {
+        if (n % 2 == 0 && i > 10) break;
+        if (n % 2 == 0 && i < -10) continue;
+        if (n % 2 && i == 7) break;
+        out[8] += i + (n % 2 == 0);
+    }
+    for (out[9] = 2; out[9] < n && n % out[9];) out[9]++;
+    if (n < 2) out[9] = n;
+    do out[10] += n + 1;
+    while (out[10] < 100 && (n > 13 || out[10] % 7 != 3));
+}
+
+void want_exits(Slot *v) {
+    const int32_t *in = v[0].data;
+    int32_t *out = v[1].data, programs = (int32_t)v[2].value;
+    for (int32_t p = 0; p < programs; p++) {
+        int32_t n = in[p], tile[16] = {0}, sum = 0;
+        want_exits_of(n, out + p * 12);
+        out[p * 12 + 4] = p;
+        while (in[out[p * 12 + 4]] < 12 && out[p * 12 + 4] < programs - 1) out[p * 12 + 4]++;
+        for (int32_t i = 0; i < n && sum <= 500; i++)
+            for (int32_t k = 0; k < 16 && i % 4 != 3; k++) {
+                tile[k] += python_max(k, i);
+                sum += python_max(k, i);
+            }
+        memcpy(out + programs * 12 + p * 16, tile, sizeof tile);
+    }
+}
+
 /* ---- calls and constants ---- */
 
 typedef int32_t Choose(int32_t x);

@@ -1,0 +1,123 @@
+/* wants_machine.c: references of the kernels about what the machine does in a way of its own:
+ * matrix products of every type, atomics, conversions of fp8.
+ *
+ * Outputs hold 0xCD in every byte before a kernel runs, so atomics without preparation start from
+ * there. */
+#include "tests/run/wants.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- products ---- */
+
+static void want_product(const Slot *v, size_t m, size_t n, size_t k, size_t batch, size_t part,
+                         size_t times) {
+    tile_type t = v[0].type, to = v[2].type;
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < n; j++) {
+            double sum = 0;
+            for (size_t p = 0; p < k; p++)
+                sum += value_get(t, v[0].data, batch * m * k + i * k + p) *
+                       value_get(t, v[1].data, batch * k * n + p * n + j);
+            value_set(to, v[2].data, part * m * n + i * n + j, sum * (double)times);
+        }
+}
+
+/* M from the sizes M K, K N and M N of one product. */
+static size_t rows_of(size_t mk, size_t kn, size_t mn) {
+    return (size_t)lround(sqrt((double)mk * (double)mn / (double)kn));
+}
+
+void want_dot_types(Slot *v) {
+    size_t mn = v[2].n / 2, m = rows_of(v[0].n, v[1].n, mn), n = mn / m, k = v[0].n / m;
+    want_product(v, m, n, k, 0, 0, 1);
+    want_product(v, m, n, k, 0, 1, 2);
+}
+
+void want_dot_batch(Slot *v) {
+    size_t mn = v[2].n / 2, m = rows_of(v[0].n / 2, v[1].n / 2, mn), n = mn / m, k = v[0].n / 2 / m;
+    for (size_t i = 0; i < 2; i++) want_product(v, m, n, k, i, i, 1);
+}
+
+/* ---- atomics ---- */
+
+enum { PLACES = 16, PROGRAM = 64 };
+
+void want_atomic_numbers(Slot *v) {
+    tile_type t = v[0].type;
+    size_t n = v[0].n, programs = (n + PROGRAM - 1) / PROGRAM;
+    for (size_t p = 0; p < PLACES; p++) {
+        double sum = 0;
+        for (size_t i = p; i < n; i += PLACES) sum += value_get(t, v[0].data, i);
+        value_set(t, v[1].data, p, sum);
+    }
+    for (size_t i = 0; i < n; i++) bits_set(TILE_I32, v[2].data, i, i);
+    for (size_t i = 0; i < programs; i++) bits_set(TILE_I32, v[3].data, i, 100 - i);
+    bits_set(TILE_I32, v[4].data, 0, n);
+    bits_set(TILE_I32, v[4].data, 1, programs);
+    bits_set(TILE_I32, v[4].data, 2, 1);
+}
+
+static bool less(tile_type t, uint64_t a, uint64_t b) {
+    if (type_is_float(t)) return value_get(t, &a, 0) < value_get(t, &b, 0);
+    return type_is_signed(t) ? (int64_t)a < (int64_t)b : a < b;
+}
+
+static void extremes(Slot *v, double scale) {
+    tile_type t = v[0].type;
+    for (size_t i = 0; i < v[0].n; i++) {
+        uint64_t x = bits_get(t, v[0].data, i), scaled = x;
+        if (type_is_float(t)) value_set(t, &scaled, 0, value_get(t, &x, 0) * scale);
+        if (less(t, bits_get(t, v[1].data, i % PLACES), x)) bits_set(t, v[1].data, i % PLACES, x);
+        if (less(t, scaled, bits_get(t, v[2].data, i % PLACES)))
+            bits_set(t, v[2].data, i % PLACES, scaled);
+    }
+}
+
+void want_atomic_extremes(Slot *v) {
+    extremes(v, 1);
+}
+
+void want_atomic_extremes_fp32(Slot *v) {
+    extremes(v, (double)1e12F);
+}
+
+void want_atomic_extremes_fp64(Slot *v) {
+    extremes(v, 1e80);
+}
+
+void want_atomic_bits(Slot *v) {
+    tile_type t = v[0].type;
+    memcpy(v[5].data, v[4].data, v[4].n * type_size(t));
+    for (size_t i = 0; i < v[0].n; i++) {
+        uint64_t x = bits_get(t, v[0].data, i);
+        size_t p = i % PLACES;
+        bits_set(t, v[1].data, p, bits_get(t, v[1].data, p) & x);
+        bits_set(t, v[2].data, p, bits_get(t, v[2].data, p) | x);
+        bits_set(t, v[3].data, p, bits_get(t, v[3].data, p) ^ x);
+        bits_set(t, v[4].data, i, x);
+    }
+}
+
+void want_lock(Slot *v) {
+    enum { PROGRAMS = 60 };
+    for (size_t i = 0; i < v[0].n; i++) {
+        uint32_t x = (uint32_t)i;
+        for (int p = 0; p < PROGRAMS; p++) x = x * 3 + 1;
+        bits_set(TILE_I32, v[0].data, i, x);
+    }
+    static const uint64_t end[] = {1, 0, PROGRAMS, 5 * PROGRAMS};
+    for (size_t i = 0; i < 4; i++) bits_set(TILE_I32, v[1].data, i, end[i]);
+}
+
+/* ---- fp8 ---- */
+
+/* Conversions to fp8 end at the largest number. */
+void want_casts_to_fp8(Slot *v) {
+    tile_type from = v[0].type, to = v[1].type;
+    double most = to == TILE_FP8E5 ? 57344 : 448;
+    for (size_t i = 0; i < v[0].n; i++) {
+        double x = value_get(from, v[0].data, i);
+        value_set(to, v[1].data, i, fabs(x) > most ? copysign(most, x) : x);
+    }
+}
