@@ -90,7 +90,7 @@ START_TEST(wrong_texts_are_errors) {
         "return x 1;",
     };
     static Session s;
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    for (volatile size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         if (setjmp(s.bail)) ck_abort_msg("out of memory");
         session_init(&s);
         Module *m = ir_module(&s);
