@@ -28,12 +28,21 @@ const char *source_line(const Source *src, uint32_t line, size_t *len) {
     return p;
 }
 
+/* A pass that makes several ops of one (an unrolled loop, a pipeline's prologue) makes as many
+ * notes. */
+static bool said_already(const Diags *d, const Diag *x) {
+    for (const Diag *y = d->first; y; y = y->next)
+        if (y->severity == x->severity && !memcmp(&y->span, &x->span, sizeof x->span) &&
+            !strcmp(y->text, x->text))
+            return true;
+    return false;
+}
+
 void diag(Diags *d, Severity severity, Span span, const char *fmt, ...) {
     if (d->muted) return;
     if (severity == DIAG_WARNING && d->warnings_are_errors) severity = DIAG_ERROR;
     if (severity == DIAG_ERROR) d->errors++;
     if (severity == DIAG_WARNING) d->warnings++;
-    if (severity == DIAG_PERF) d->perfs++;
     if (d->errors > DIAG_MAX_ERRORS) return;
     Diag *x = arena_alloc(d->arena, sizeof *x);
     x->severity = severity;
@@ -42,6 +51,8 @@ void diag(Diags *d, Severity severity, Span span, const char *fmt, ...) {
     va_start(ap, fmt);
     x->text = arena_vprintf(d->arena, fmt, ap);
     va_end(ap);
+    if (severity == DIAG_PERF && said_already(d, x)) return;
+    if (severity == DIAG_PERF) d->perfs++;
     if (d->last)
         d->last->next = x;
     else

@@ -52,7 +52,7 @@ static void add_attribute(Gen *g, LLVMValueRef call, const char *name, uint64_t 
 
 LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMTypeRef ret,
                      LLVMValueRef *args, int nargs, unsigned flags) {
-    LLVMTypeRef types[24];
+    LLVMTypeRef *types = arena_array(&g->s->arena, (size_t)nargs, sizeof *types);
     for (int i = 0; i < nargs; i++) types[i] = LLVMTypeOf(args[i]);
     LLVMTypeRef t = LLVMFunctionType(ret, types, (unsigned)nargs, 0);
     LLVMValueRef f = LLVMGetInlineAsm(t, text, strlen(text), constraints, strlen(constraints),
@@ -202,6 +202,14 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_SHARED_STORE] = gen_shared_store,
     [OP_SHARED_LOAD] = gen_shared_load,
     [OP_BARRIER] = gen_barrier,
+    [OP_RING_ALLOC] = gen_nothing,
+    [OP_RING_SLOT] = gen_ring_slot,
+    [OP_ASYNC_COPY] = gen_async_copy,
+    [OP_ASYNC_COMMIT] = gen_async_commit,
+    [OP_ASYNC_WAIT] = gen_async_wait,
+    [OP_ASYNC_FENCE] = gen_async_fence,
+    [OP_DOT_WAIT] = gen_dot_wait,
+
     [OP_FOR] = gen_for,
     [OP_REDUCE] = gen_reduce,
     [OP_SCAN] = gen_scan,

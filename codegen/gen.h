@@ -103,6 +103,13 @@ void gen_join(Gen *g, const Op *op);
 void gen_split(Gen *g, const Op *op);
 void gen_print(Gen *g, const Op *op);
 void gen_assert(Gen *g, const Op *op);
+void gen_ring_slot(Gen *g, const Op *op);
+void gen_async_copy(Gen *g, const Op *op);
+void gen_async_commit(Gen *g, const Op *op);
+void gen_async_wait(Gen *g, const Op *op);
+void gen_async_fence(Gen *g, const Op *op);
+bool gen_dot_wgmma(Gen *g, const Op *op);
+void gen_dot_wait(Gen *g, const Op *op);
 void gen_for(Gen *g, const Op *op);
 void gen_if(Gen *g, const Op *op);
 void gen_while(Gen *g, const Op *op);
@@ -130,12 +137,12 @@ void gen_unpack(Gen *g, Type t, const LLVMValueRef *word, int bits, LLVMValueRef
 
 /* ---- shared memory (gen_shared.c) ---- */
 typedef struct SharedView { /* a buffer as seen through a layout of registers */
-    LLVMValueRef base;      /* i32 byte address of offset 0 plus the lane's share */
     LLVMValueRef lane;      /* i32 byte offset of lane and warp */
     uint32_t mask;          /* bits the lane's share may have */
     Route route;
     int elem_log2;
     LLVMValueRef buffer; /* i32 byte address of the buffer */
+    bool moves;          /* a slot of a ring: addresses are made where they are used */
     struct {
         uint32_t flip;
         LLVMValueRef address;

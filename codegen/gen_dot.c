@@ -176,20 +176,27 @@ static void multiply_tile(Gen *g, const MmaInfo *m, const LLVMValueRef *a, const
 
 typedef struct Tiles { /* a warp's share of a product: mt x nt instructions, ks steps */
     int mt, nt, ks;
-    LLVMValueRef *a, *b, *acc;
+    LLVMValueRef *a[2], *b[2], *acc; /* fragments of this step of K and of the next */
 } Tiles;
 
+static void load_step(Gen *g, const MmaInfo *m, Tiles *w, Fragments *fa, Fragments *fb,
+                      uint32_t batch, int k) {
+    uint32_t at = (uint32_t)(k * m->k);
+    for (int i = 0; i < w->mt; i++)
+        load_fragment(g, fa, batch, (uint32_t)i * 16, at, &w->a[k & 1][i * m->ra]);
+    for (int j = 0; j < w->nt; j += 2)
+        load_fragment(g, fb, batch, (uint32_t)j * 8, at, &w->b[k & 1][j * m->rb]);
+}
+
+/* Fragments of one step of K are read while the step before is multiplied. */
 static void multiply_batch(Gen *g, const MmaInfo *m, Tiles *w, Fragments *fa, Fragments *fb,
                            uint32_t batch) {
+    load_step(g, m, w, fa, fb, batch, 0);
     for (int k = 0; k < w->ks; k++) {
-        uint32_t at = (uint32_t)(k * m->k);
-        for (int i = 0; i < w->mt; i++)
-            load_fragment(g, fa, batch, (uint32_t)i * 16, at, &w->a[i * m->ra]);
-        for (int j = 0; j < w->nt; j += 2)
-            load_fragment(g, fb, batch, (uint32_t)j * 8, at, &w->b[j * m->rb]);
+        if (k + 1 < w->ks) load_step(g, m, w, fa, fb, batch, k + 1);
         for (int i = 0; i < w->mt; i++)
             for (int j = 0; j < w->nt; j++)
-                multiply_tile(g, m, &w->a[i * m->ra], &w->b[j * m->rb],
+                multiply_tile(g, m, &w->a[k & 1][i * m->ra], &w->b[k & 1][j * m->rb],
                               &w->acc[(i * w->nt + j) * m->rc]);
     }
 }
@@ -208,8 +215,11 @@ static bool dot_mma(Gen *g, const Op *op, const MmaInfo *m) {
                .nt = 1 << above(tc.log2[r - 1], 3 + wn),
                .ks = 1 << above(ta.log2[r - 1], log2_of(m->k))};
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
-    w.a = arena_array(&g->s->arena, (size_t)(w.mt * m->ra), sizeof *w.a);
-    w.b = arena_array(&g->s->arena, (size_t)((w.nt + 1) / 2 * 2 * m->rb), sizeof *w.b);
+    for (int i = 0; i < 2; i++) {
+        w.a[i] = arena_array(&g->s->arena, (size_t)(w.mt * m->ra), sizeof(LLVMValueRef));
+        w.b[i] =
+            arena_array(&g->s->arena, (size_t)((w.nt + 1) / 2 * 2 * m->rb), sizeof(LLVMValueRef));
+    }
     /* Accumulator registers, as layout_mma_c orders them: 2 columns, 2 row halves, then the tiles
      * along N, then along M, then the batch. f16 accumulators travel two columns to a register. */
     int rc = m->rc, tiles = w.mt * w.nt;
@@ -340,7 +350,9 @@ static bool dot_fma(Gen *g, const Op *op) {
 
 void gen_dot(Gen *g, const Op *op) {
     const Attr *mma = ir_attr(op, AT_MMA);
-    bool done = mma ? dot_mma(g, op, mma_row((int)mma->i)) : dot_fma(g, op);
+    bool done = ir_attr(op, AT_WGMMA) ? gen_dot_wgmma(g, op)
+                : mma                 ? dot_mma(g, op, mma_row((int)mma->i))
+                                      : dot_fma(g, op);
     if (done) return;
     gen_error(g, op, "the dot's operands are not laid out for it; this is a bug in tilec");
     Tile d = gen_new_tile(g, op->result[0]);

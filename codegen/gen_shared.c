@@ -27,6 +27,11 @@ bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *
             layout_push(&l, (LayoutIn)in,
                         place_part(view->route.col[in][k], IN_OFFSET) << view->elem_log2);
     view->lane = gen_lane_part(g, &l, &view->mask);
+    view->moves = op_is(buffer, OP_RING_SLOT);
+    if (view->moves) {
+        view->buffer = gen_scalar(g, buffer);
+        return true;
+    }
     LLVMValueRef base = LLVMConstPtrToInt(g->shared, g->i32);
     int64_t offset = ir_attr_int(buffer->def, AT_OFFSET, 0);
     view->buffer = offset ? LLVMConstAdd(base, gen_i32(g, (uint32_t)offset)) : base;
@@ -40,9 +45,9 @@ static LLVMValueRef base_pointer(Gen *g, SharedView *v, uint32_t offset, uint32_
     for (int i = 0; i < v->ncache && !address; i++)
         if (v->cache[i].flip == flip) address = v->cache[i].address;
     if (!address) {
+        LLVMBuilderRef b = v->moves ? g->b : g->entry;
         LLVMValueRef lane = flip ? LLVMBuildXor(g->entry, v->lane, gen_i32(g, flip), "") : v->lane;
-        address = LLVMBuildIntToPtr(g->entry, LLVMBuildAdd(g->entry, v->buffer, lane, ""),
-                                    g->ptr_shared, "");
+        address = LLVMBuildIntToPtr(b, LLVMBuildAdd(b, v->buffer, lane, ""), g->ptr_shared, "");
         if (v->ncache < 64) {
             v->cache[v->ncache].flip = flip;
             v->cache[v->ncache++].address = address;

@@ -175,6 +175,12 @@ void program_start(Run *r, Program *p, uint32_t x, uint32_t y, uint32_t z) {
             set_argument(&p->tile[r->param_slot[i]], l->func->param[i].type, l->arg[i]);
     size_t shared = (size_t)r->shared_bytes;
     memset(p->shared_state, 0, shared);
+    while (p->copies) { /* what a kernel did not wait for */
+        AsyncCopy *c = p->copies;
+        p->copies = async_copy_free(r, c);
+    }
+    p->copy_groups = p->dot_groups = 0;
+    p->nbusy = 0;
     memset(p->shared_owner, 0, shared * sizeof *p->shared_owner);
 }
 

@@ -300,6 +300,12 @@ static StepFn *const step_fns[OPS] = {
     [OP_SHARED_STORE] = step_shared_store,
     [OP_SHARED_LOAD] = step_shared_load,
     [OP_BARRIER] = step_barrier,
+    [OP_RING_SLOT] = step_ring_slot,
+    [OP_ASYNC_COPY] = step_async_copy,
+    [OP_ASYNC_COMMIT] = step_async_commit,
+    [OP_ASYNC_WAIT] = step_async_wait,
+    [OP_ASYNC_FENCE] = step_async_fence,
+    [OP_DOT_WAIT] = step_dot_wait,
     [OP_RETURN] = step_return,
 };
 
@@ -401,6 +407,10 @@ static int load_operand(Compiler *c, const Op *op, const Value *v) {
     Step st = {.run = step_shared_load, .op = op, .lanes = type_numel(t), .ndst = 1};
     st.detail = c->shared[v->id];
     st.lane.result = stored_elem(t);
+    if (c->slot_of[v->id] >= 0) { /* one of a ring */
+        st.src = one_slot(c, c->slot_of[v->id]);
+        st.nsrc = 1;
+    }
     int slot = slot_for_type(c, t);
     st.dst = one_slot(c, slot);
     emit(c, &st);
@@ -450,13 +460,16 @@ static void compile_plain(Compiler *c, const Op *op) {
     if (op_traits(op) & (TRAIT_R | TRAIT_W) && op->noperands) note_access(c, op, &st);
     const char *wrong = interp_plan(c->r, op, &st.detail);
     if (wrong) fail(c, op, wrong);
+    if (op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0)) st.run = step_async_dot;
     emit(c, &st);
     for (int i = 0; i < loaded.n; i++) drop_slot(c, loaded.at[i]);
 }
 
 /* What op does in shared memory within itself comes to its place there before it. */
 static void compile_scratch(Compiler *c, const Op *op) {
-    if (!c->scratch || !ir_attr(op, AT_OFFSET) || op->code == OP_SHARED_ALLOC) return;
+    if (!c->scratch || !ir_attr(op, AT_OFFSET) || op->code == OP_SHARED_ALLOC ||
+        op->code == OP_RING_ALLOC)
+        return;
     const SharedBuffer *b = c->scratch;
     while (b && b->op != op) b = b->next;
     if (b) emit(c, &(Step){.run = step_scratch, .op = op, .detail = b});
@@ -477,7 +490,8 @@ static void compile_op(Compiler *c, const Op *op) {
         c->holders.at[slot]++;
         break;
     }
-    case OP_SHARED_ALLOC: break;
+    case OP_SHARED_ALLOC:
+    case OP_RING_ALLOC: break;
     default: compile_plain(c, op); break;
     }
     if (!c->failed) use_up(c, op);
@@ -506,12 +520,20 @@ static bool place_elements(Compiler *c, const Op *op, SharedBuffer *b) {
 static void place_buffer(Op *op, void *ctx) {
     Compiler *c = ctx;
     Run *r = c->r;
-    bool buffer = op->code == OP_SHARED_ALLOC, placed = ir_attr(op, AT_OFFSET) != NULL;
+    if (op->code == OP_RING_SLOT) /* what a slot's value names is its ring, and a number */
+        c->shared[op->result[0]->id] = c->shared[ir_operand(op, 0)->id];
+    bool buffer = op->code == OP_SHARED_ALLOC || op->code == OP_RING_ALLOC,
+         placed = ir_attr(op, AT_OFFSET) != NULL;
     if ((!buffer && !placed) || c->failed) return;
     Type t = buffer ? op->result[0]->type : type_scalar(EL_I8);
     SharedBuffer *b = arena_alloc(c->a, sizeof *b);
     *b = (SharedBuffer){.op = op, .lanes = type_numel(t), .number = (uint16_t)++r->nshared};
-    b->bytes = buffer ? b->lanes * (int64_t)stored_bytes(t) : scratch_bytes(op);
+    b->slots = ir_attr_int(op, AT_SLOTS, 1);
+    if (b->slots < 1 || b->slots > 1024) {
+        fail(c, op, "a ring has 1 to 1024 slots");
+        return;
+    }
+    b->bytes = buffer ? b->lanes * (int64_t)stored_bytes(t) * b->slots : scratch_bytes(op);
     b->at = placed ? ir_attr_int(op, AT_OFFSET, 0) : (r->shared_bytes + 15) & ~(int64_t)15;
     if (b->at < 0 || b->at > SHARED_LIMIT - b->bytes || r->nshared > UINT16_MAX)
         fail(c, op, "shared memory beyond what any program can have");

@@ -83,14 +83,22 @@ typedef struct Counter { /* of a for, reduce or scan that is going on */
 typedef struct SharedBuffer { /* a SHARED_ALLOC, or bytes that an operation has of its own */
     struct SharedBuffer *next;
     const Op *op;
-    int64_t at; /* first byte in the program's shared memory */
-    int64_t bytes, lanes;
-    uint32_t *offset_of; /* offset, in elements, of each element; NULL: in row-major order */
-    uint16_t number;     /* from 1 */
+    int64_t at;           /* first byte in the program's shared memory */
+    int64_t bytes, lanes; /* bytes: of all slots; lanes: of one */
+    int64_t slots;        /* of a ring; else 1 */
+    uint32_t *offset_of;  /* offset, in elements, of each element; NULL: in row-major order */
+    uint16_t number;      /* from 1 */
 } SharedBuffer;
 
 /* Per byte of shared memory, since the last barrier; and who wrote it last (0: nobody). */
-enum { SHARED_WRITTEN = 1, SHARED_READ = 2 };
+enum { SHARED_WRITTEN = 1, SHARED_READ = 2, SHARED_COMING = 4 /* a copy is under way */ };
+
+typedef struct AsyncCopy AsyncCopy; /* interp_async.c */
+enum { MOST_BUSY = 64 };
+typedef struct BusyBytes { /* of shared memory, that an asynchronous dot may read */
+    int64_t from, to;
+    uint64_t group;
+} BusyBytes;
 
 typedef enum ProgramState {
     PROGRAM_RUNS,
@@ -126,6 +134,10 @@ struct Program {
     int64_t width; /* lanes of the steps of a combining region */
     uint8_t *shared, *shared_state;
     uint16_t *shared_owner;
+    AsyncCopy *copies;                /* under way, oldest first */
+    uint64_t copy_groups, dot_groups; /* committed so far */
+    BusyBytes busy[MOST_BUSY];
+    int nbusy;
 };
 
 struct Run {
@@ -146,6 +158,7 @@ struct Run {
     bool stores_anywhere; /* some STORE's parameter is not known */
     uint64_t changes;     /* of memory, by anybody */
     size_t program_bytes;
+    AsyncCopy *free_copies;
     struct Races *races; /* NULL: not looked for */
 };
 
@@ -287,6 +300,11 @@ StepFn step_join, step_split, step_gather, step_histogram, step_hint;
 StepFn step_print, step_assert, step_inline_asm;
 StepFn step_shared_store, step_shared_load, step_scratch, step_barrier;
 StepFn step_copy, step_jump, step_branch, step_for_start, step_for_test, step_for_next, step_return;
+StepFn step_ring_slot, step_async_copy, step_async_commit, step_async_wait, step_async_fence;
+StepFn step_async_dot, step_dot_wait;
+int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int i);
+AsyncCopy *async_copy_free(Run *r, AsyncCopy *c); /* its successor */
+void async_dot_reads(Program *p, int64_t from, int64_t bytes);
 StepFn step_while_next; /* interp_sched.c */
 
 /* interp_report.c: each adds one error and returns false. */

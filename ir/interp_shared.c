@@ -12,6 +12,11 @@
 static bool check_byte(Run *r, Program *p, const Step *st, const SharedBuffer *b, int64_t at,
                        bool store) {
     uint8_t state = p->shared_state[at];
+    if (state & SHARED_COMING)
+        return report_shared(r, p, st,
+                             store ? "overwritten while a copy to it is under way"
+                                   : "read before the copy to it has landed",
+                             at);
     if (!store && (state & SHARED_WRITTEN))
         return report_shared(r, p, st, "missing barrier: read since written without one", at);
     if (store && (state & SHARED_READ))
@@ -37,8 +42,8 @@ static bool touch(Run *r, Program *p, const Step *st, const SharedBuffer *b, int
     return true;
 }
 
-static int64_t element_at(const SharedBuffer *b, int64_t e, size_t size) {
-    return b->at + (b->offset_of ? b->offset_of[e] : e) * (int64_t)size;
+static int64_t element_at(const SharedBuffer *b, int64_t base, int64_t e, size_t size) {
+    return base + (b->offset_of ? b->offset_of[e] : e) * (int64_t)size;
 }
 
 bool step_shared_store(Run *r, Program *p, const Step *st) {
@@ -49,8 +54,9 @@ bool step_shared_store(Run *r, Program *p, const Step *st) {
     for (int64_t i = 0; x->tainted && i < b->lanes; i++)
         if (x->taint[i] >= ORIGIN_UNINIT)
             return report_taint(r, p, st, USED_STORED, x->taint[i], t, i);
+    int64_t base = shared_base(p, st, b, 1);
     for (int64_t i = 0; i < b->lanes; i++) {
-        int64_t at = element_at(b, i, size);
+        int64_t at = element_at(b, base, i, size);
         if (!touch(r, p, st, b, at, (int64_t)size, true)) return false;
         memcpy(p->shared + at, x->data + (size_t)i * size, size);
     }
@@ -61,9 +67,12 @@ bool step_shared_load(Run *r, Program *p, const Step *st) {
     const SharedBuffer *b = st->detail;
     Tile *d = &p->tile[st->dst[0]];
     size_t size = (size_t)elem_info[st->lane.result].bytes;
+    int64_t base = shared_base(p, st, b, 0);
     d->tainted = false;
+    if (st->op->code == OP_DOT && ir_attr_int(st->op, AT_ASYNC, 0))
+        async_dot_reads(p, base, b->bytes / b->slots);
     for (int64_t i = 0; i < b->lanes; i++) {
-        int64_t at = element_at(b, i, size);
+        int64_t at = element_at(b, base, i, size);
         if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;
         memcpy(d->data + (size_t)i * size, p->shared + at, size);
         if (p->shared_owner[at] || !run_checks(r, CHECK_UNINIT)) continue;
@@ -77,7 +86,7 @@ bool step_shared_load(Run *r, Program *p, const Step *st) {
 
 bool step_barrier(Run *r, Program *p, const Step *st) {
     (void)st;
-    if (r->shared_bytes) memset(p->shared_state, 0, (size_t)r->shared_bytes);
+    for (int64_t i = 0; i < r->shared_bytes; i++) p->shared_state[i] &= SHARED_COMING;
     return true;
 }
 

@@ -155,6 +155,34 @@ Layout layout_mma_b(Type t, int wm, int wn, int pack) {
     return l;
 }
 
+Layout layout_wgmma_c(Type t, int gm, int gn) {
+    Layout l = layout_new(t);
+    int row = t.rank - 2, col = t.rank - 1, m = t.log2[row], n = t.log2[col];
+    layout_push_dim(&l, IN_REG, t, col, 0, 1);
+    layout_push_dim(&l, IN_LANE, t, col, 1, 2);
+    layout_push_dim(&l, IN_LANE, t, row, 0, 3);
+    layout_push_dim(&l, IN_REG, t, row, 3, 1);
+    layout_push_dim(&l, IN_REG, t, col, 3, above(n, 3 + gn));
+    layout_push_dim(&l, IN_REG, t, row, 6, above(m, 6 + gm));
+    layout_push_dim(&l, IN_WARP, t, row, 4, 2);
+    layout_push_dim(&l, IN_WARP, t, row, 6 + above(m, 6 + gm), gm);
+    layout_push_dim(&l, IN_WARP, t, col, 3 + above(n, 3 + gn), gn);
+    return l;
+}
+
+Layout layout_wgmma_shared(Type t, int fast, int elem_log2) {
+    Layout l = layout_new(t);
+    int slow = t.rank - 1 == fast ? t.rank - 2 : t.rank - 1, f = t.log2[fast];
+    int span = f + elem_log2 < 7 ? f : 7 - elem_log2, bytes = span + elem_log2;
+    layout_push_dim(&l, IN_OFFSET, t, fast, 0, span);
+    layout_push_dim(&l, IN_OFFSET, t, slow, 0, t.log2[slow]);
+    layout_push_dim(&l, IN_OFFSET, t, fast, span, f - span);
+    int shift = type_dim_shift(t, fast), first = 7 - bytes;
+    for (int i = 0; i < bytes - 4 && first + i < t.log2[slow]; i++)
+        l.basis[IN_OFFSET][span + first + i] ^= (uint32_t)1 << (shift + 4 - elem_log2 + i);
+    return l;
+}
+
 Layout layout_shared(Type t, const int *order, int vec, int per_phase, int phases) {
     Layout l = layout_new(t);
     for (int i = 0; i < t.rank; i++)

@@ -37,6 +37,12 @@ Layout layout_blocked(Type t, const int *order, int vec, int log2_warps);
 Layout layout_mma_c(Type t, int wm, int wn);
 Layout layout_mma_a(Type t, int wm, int wn, int pack);
 Layout layout_mma_b(Type t, int wm, int wn, int pack);
+/* Accumulator of wgmma m64nN: a warpgroup is four warps with 16 rows each; 2^gm x 2^gn warpgroups.
+ */
+Layout layout_wgmma_c(Type t, int gm, int gn);
+/* An operand in shared memory as wgmma reads it: dimension `fast` contiguous, in blocks of up to
+ * 128 bytes of it side by side, each swizzled as the hardware does (128, 64 or 32 bytes). */
+Layout layout_wgmma_shared(Type t, int fast, int elem_log2);
 /* A tile in shared memory, dimensions in `order` (order[0] contiguous), XOR-swizzled: chunks of
  * 2^vec elements along order[0] are permuted by the index along order[1], divided by 2^per_phase,
  * in 2^phases ways. */

@@ -22,3 +22,25 @@ const MmaInfo *mma_row(int row) {
 int mma_index(const MmaInfo *m) {
     return (int)(m - mma_table);
 }
+
+static const WgmmaInfo wgmma_table[] = {
+#define WGMMA(id, a, b, c, k, majors, text) {EL_##a, EL_##b, EL_##c, k, majors, text},
+#include "ir/wgmma.def"
+#undef WGMMA
+};
+
+const WgmmaInfo *wgmma_find(Elem a, Elem b, Elem c) {
+    for (size_t i = 0; i < sizeof wgmma_table / sizeof *wgmma_table; i++) {
+        const WgmmaInfo *w = &wgmma_table[i];
+        if (w->a == a && w->b == b && w->c == c) return w;
+    }
+    return NULL;
+}
+
+const WgmmaInfo *wgmma_row(int row) {
+    return &wgmma_table[row];
+}
+
+int wgmma_index(const WgmmaInfo *w) {
+    return (int)(w - wgmma_table);
+}

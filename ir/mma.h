@@ -13,6 +13,16 @@ typedef struct MmaInfo {
     const char *text; /* the PTX instruction */
 } MmaInfo;
 
+typedef struct WgmmaInfo {
+    Elem a, b, c;
+    int k;            /* K of one instruction; M is 64 */
+    int majors;       /* operands may be stored with K outermost, too */
+    const char *text; /* types as PTX writes them: f32.f16.f16 */
+} WgmmaInfo;
+const WgmmaInfo *wgmma_find(Elem a, Elem b, Elem c);
+const WgmmaInfo *wgmma_row(int row);
+int wgmma_index(const WgmmaInfo *w);
+
 /* The instruction for these elements on this generation, NULL when there is none. */
 const MmaInfo *mma_find(Elem a, Elem b, Elem c, int sm);
 /* By its row in mma.def, which is what an op's mma attribute holds. */

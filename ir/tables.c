@@ -49,17 +49,17 @@ static const char *const mma_words[] = {
 #undef MMA
     NULL};
 
+static const char *const wgmma_words[] = {
+#define WGMMA(id, a, b, c, k, majors, text) #id,
+#include "ir/wgmma.def"
+#undef WGMMA
+    NULL};
+
 static const char *const *const words_of[ATTRS] = {
-    [AT_PRED] = pred_words,
-    [AT_FUNC] = func_words,
-    [AT_CACHE] = cache_words,
-    [AT_EVICT] = evict_words,
-    [AT_PRECISION] = precision_words,
-    [AT_MMA] = mma_words,
-    [AT_FUNC2] = func2_words,
-    [AT_RMW] = rmw_words,
-    [AT_SEM] = sem_words,
-    [AT_SCOPE] = scope_words,
+    [AT_PRED] = pred_words,   [AT_FUNC] = func_words,           [AT_CACHE] = cache_words,
+    [AT_EVICT] = evict_words, [AT_PRECISION] = precision_words, [AT_MMA] = mma_words,
+    [AT_WGMMA] = wgmma_words, [AT_FUNC2] = func2_words,         [AT_RMW] = rmw_words,
+    [AT_SEM] = sem_words,     [AT_SCOPE] = scope_words,
 };
 
 const AttrInfo attr_info[ATTRS] = {

@@ -4,7 +4,14 @@
 #include <string.h>
 
 const Target target_table[] = {
-#define TARGET(id, name, sm, ptx, shared, fp8) {name, sm, ptx, shared, fp8},
+#define TARGET(id, name_, sm_, ptx, shared, fp8, async_, wg)                                       \
+    {.name = name_,                                                                                \
+     .sm = sm_,                                                                                    \
+     .ptx_feature = ptx,                                                                           \
+     .max_shared = shared,                                                                         \
+     .fp8_cvt = fp8,                                                                               \
+     .async_copy = async_,                                                                         \
+     .wgmma = wg},
 #include "ir/target.def"
 #undef TARGET
 };

@@ -10,6 +10,8 @@ typedef struct Target {
     int sm;                  /* compute capability times 10 */
     const char *ptx_feature; /* LLVM's name of the PTX version */
     int64_t max_shared;      /* bytes of shared memory one program may have */
+    int async_copy;          /* copies from global to shared memory behind the program's back */
+    int wgmma;               /* matrix instructions of warpgroups */
     int fp8_cvt;             /* converts fp8 in hardware */
 } Target;
 

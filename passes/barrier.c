@@ -2,10 +2,11 @@
  *
  * Going through the program in order, it keeps which bytes were read and which written since the
  * last barrier. A read of written bytes, or a write of read or written ones, needs a barrier before
- * it, which forgets all. Loops are gone through until the state at their end adds nothing to the
- * state at their start. Conservative within a thread: it may not know that the bytes are its own.
- * An op that uses shared memory within itself writes, waits for all threads, and reads: to what is
- * before it, it is a write, to what follows a barrier and a read. */
+ * it, which forgets all. Accesses of one ring among each other are left to the pass that made the
+ * ring (software_pipeline.c). Loops are gone through until the state at their end adds nothing to
+ * the state at their start. Conservative within a thread: it may not know that the bytes are its
+ * own. An op that uses shared memory within itself writes, waits for all threads, and reads: to
+ * what is before it, it is a write, to what follows a barrier and a read. */
 #include "ir/scratch.h"
 #include "passes/pass.h"
 
@@ -14,6 +15,7 @@
 typedef struct Interval {
     int64_t from, to;
     bool written;
+    const Value *ring; /* NULL: no ring */
 } Interval;
 
 typedef struct Pending { /* what happened since the last barrier */
@@ -23,13 +25,16 @@ typedef struct Pending { /* what happened since the last barrier */
 
 static void note(PassCtx *ctx, Pending *p, Interval x) {
     for (int i = 0; i < p->n; i++)
-        if (p->at[i].from <= x.from && x.to <= p->at[i].to && p->at[i].written == x.written) return;
+        if (p->at[i].from <= x.from && x.to <= p->at[i].to && p->at[i].written == x.written &&
+            p->at[i].ring == x.ring)
+            return;
     vec_push(&ctx->s->arena, p, x);
 }
 
 static bool clashes(const Pending *p, Interval x) {
     for (int i = 0; i < p->n; i++)
-        if (p->at[i].from < x.to && x.from < p->at[i].to && (p->at[i].written || x.written))
+        if (p->at[i].from < x.to && x.from < p->at[i].to && (p->at[i].written || x.written) &&
+            !(x.ring && p->at[i].ring == x.ring))
             return true;
     return false;
 }
@@ -45,13 +50,17 @@ static Pending copy_of(PassCtx *ctx, const Pending *p) {
 }
 
 static Interval interval_of(const Value *buffer, bool written) {
-    int64_t at = ir_attr_int(buffer->def, AT_OFFSET, 0);
-    return (Interval){at, at + type_numel(buffer->type) * type_elem_bytes(buffer->type), written};
+    bool ring = op_is(buffer, OP_RING_SLOT);
+    if (ring) buffer = buffer->def->operand[0].value;
+    int64_t at = ir_attr_int(buffer->def, AT_OFFSET, 0),
+            slots = ir_attr_int(buffer->def, AT_SLOTS, 1);
+    int64_t bytes = type_numel(buffer->type) * type_elem_bytes(buffer->type) * slots;
+    return (Interval){at, at + bytes, written, ring ? buffer : NULL};
 }
 
 static Interval scratch_of(const Op *op, bool written) {
     int64_t at = ir_attr_int(op, AT_OFFSET, 0);
-    return (Interval){at, at + scratch_bytes(op), written};
+    return (Interval){at, at + scratch_bytes(op), written, NULL};
 }
 
 static void visit_block(PassCtx *ctx, Block *b, Pending *p);
@@ -73,14 +82,19 @@ static void visit_regions(PassCtx *ctx, Op *op, Pending *p) {
     }
 }
 
+static bool writes_shared(const Op *op) {
+    return op->code == OP_SHARED_STORE || op->code == OP_ASYNC_COPY;
+}
+
 static void visit_block(PassCtx *ctx, Block *b, Pending *p) {
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) p->n = 0;
+        if (op->code == OP_RING_SLOT) continue; /* only says where */
         bool within = scratch_bytes(op) > 0;
         bool clash = within && clashes(p, scratch_of(op, true));
         for (int i = 0; i < op->noperands; i++)
             if (op->operand[i].value->type.shared &&
-                clashes(p, interval_of(op->operand[i].value, op->code == OP_SHARED_STORE)))
+                clashes(p, interval_of(op->operand[i].value, writes_shared(op))))
                 clash = true;
         if (clash) {
             Builder build = {ctx->s, ctx->f, b, op, op->span};
@@ -94,7 +108,7 @@ static void visit_block(PassCtx *ctx, Block *b, Pending *p) {
         }
         for (int i = 0; i < op->noperands; i++)
             if (op->operand[i].value->type.shared)
-                note(ctx, p, interval_of(op->operand[i].value, op->code == OP_SHARED_STORE));
+                note(ctx, p, interval_of(op->operand[i].value, writes_shared(op)));
         if (op->nregions) visit_regions(ctx, op, p);
     }
 }

@@ -113,7 +113,7 @@ static void anchor_op(Op *op, void *ctx) {
     if (op->code == OP_DOT) {
         Class *c = &a->class_[find(a, op->result[0]->id)];
         if (c->rank == 2) return;
-        c->layout = keep(a, choose_dot(op, a->num_warps, a->ctx->target->sm).acc);
+        c->layout = keep(a, choose_dot(op, a->num_warps, a->ctx->target).acc);
         c->rank = 2;
     }
     if (op->code != OP_LOAD || !type_is_tile(op->result[0]->type)) return;
@@ -369,16 +369,18 @@ static Value *shared_copy(Assign *a, Op *dot, int i) {
     buffer->layout = keep(a, l);
     buffer->name = v->name;
     ir_binary(&b, OP_SHARED_STORE, v, buffer);
+    if (ir_attr(dot, AT_WGMMA)) ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
     return buffer;
 }
 
 static void visit_dot(Assign *a, Op *dot) {
     const Layout *l = class_layout(a, dot->result[0], NULL);
-    for (int i = 0; i < 2; i++) ir_set_operand(dot, i, shared_copy(a, dot, i));
     /* Two dots of different kinds may meet in one class: each works in its own layout. */
-    DotChoice own = choose_dot(dot, a->num_warps, a->ctx->target->sm);
+    DotChoice own = choose_dot(dot, a->num_warps, a->ctx->target);
     if (!layout_equal(&own.acc, l)) l = keep(a, own.acc);
+    if (own.wgmma) ir_set_attr(a->s, dot, AT_WGMMA, wgmma_index(own.wgmma));
     if (own.mma) ir_set_attr(a->s, dot, AT_MMA, mma_index(own.mma));
+    for (int i = 0; i < 2; i++) ir_set_operand(dot, i, shared_copy(a, dot, i));
     ir_set_attr(a->s, dot, AT_WARPS_M, own.wm);
     ir_set_attr(a->s, dot, AT_WARPS_N, own.wn);
     demand_operand(a, dot, 2, l);

@@ -50,9 +50,28 @@ bool store_layout_is_good(const Layout *l, Type t, Access a) {
     return whole_lines || (widest && (bytes << vec >= 16 || run >= t.log2[a.dim]));
 }
 
-DotChoice choose_dot(const Op *dot, int num_warps, int sm) {
+/* Warpgroups: four warps with 64 rows each, M split first; false when the shape does not suit them.
+ */
+static bool choose_wgmma(DotChoice *d, Type a, Type c, int num_warps) {
+    int m = c.log2[0], n = c.log2[1], k = a.log2[1];
+    if (num_warps % 4 || m < 6 || k < log2_of(d->wgmma->k)) return false;
+    for (int w = log2_of(num_warps) - 2; w > 0; w--)
+        if (m - d->wm > 6)
+            d->wm++;
+        else
+            d->wn++;
+    int cols = n - d->wn; /* of a warpgroup: one instruction's N, whole swizzled blocks if split */
+    if (cols < 3 || cols > 8 || (d->wn && cols < 6)) return false;
+    d->acc = layout_wgmma_c(c, d->wm, d->wn);
+    return true;
+}
+
+DotChoice choose_dot(const Op *dot, int num_warps, const Target *target) {
+    int sm = target->sm;
     Type a = ir_operand(dot, 0)->type, b = ir_operand(dot, 1)->type, c = ir_operand(dot, 2)->type;
     int m = c.log2[c.rank - 2], n = c.log2[c.rank - 1], k = a.log2[a.rank - 1];
+    DotChoice g = {.wgmma = wgmma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem)};
+    if (target->wgmma && g.wgmma && c.rank == 2 && choose_wgmma(&g, a, c, num_warps)) return g;
     DotChoice d = {.mma = mma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem, sm)};
     bool exact = a.elem == EL_F32 && !a.depth &&
                  ir_attr_int(dot, AT_PRECISION, PRECISION_TF32) == PRECISION_IEEE;
@@ -103,6 +122,7 @@ Layout choose_operand_shared(const Op *dot, int operand, const Layout *from) {
     int fast = t.rank - 1;
     if (t.rank > 1 && layout_vector_bits(from, t, t.rank - 2) > layout_vector_bits(from, t, fast))
         fast = t.rank - 2;
+    if (ir_attr(dot, AT_WGMMA)) return layout_wgmma_shared(t, fast, log2_of(type_elem_bytes(t)));
     int order[TILE_MAX_RANK];
     order_from(t, fast, order);
     return swizzled(t, order, log2_of(type_elem_bytes(t)));

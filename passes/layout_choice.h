@@ -6,6 +6,7 @@
 #include "ir/axis.h"
 #include "ir/ir.h"
 #include "ir/mma.h"
+#include "ir/target.h"
 
 typedef struct Access { /* how a tile of pointers would best be accessed */
     int dim;            /* dimension to walk with vectors */
@@ -22,11 +23,12 @@ Layout choose_default_layout(Type t, int num_warps);
 bool store_layout_is_good(const Layout *l, Type t, Access a);
 
 typedef struct DotChoice {
-    const MmaInfo *mma; /* NULL: multiply-add on the ordinary units */
-    int wm, wn;         /* log2 of warps along M and N */
+    const WgmmaInfo *wgmma; /* NULL: not on warpgroups */
+    const MmaInfo *mma;     /* NULL: multiply-add on the ordinary units */
+    int wm, wn;             /* log2 of warps (wgmma: warpgroups) along M and N */
     Layout acc;
 } DotChoice;
-DotChoice choose_dot(const Op *dot, int num_warps, int sm);
+DotChoice choose_dot(const Op *dot, int num_warps, const Target *target);
 /* A dot's operand (0 or 1) in shared memory, when its tile comes in registers held as `from`. */
 Layout choose_operand_shared(const Op *dot, int operand, const Layout *from);
 /* Shared memory for moving a tile from one layout to another: least bank conflicts on both sides.

@@ -34,9 +34,10 @@ static void use_buffer(Place *p, const Value *v, int from, int to) {
 static void number_block(Place *p, Block *b) {
     for (Op *op = b->first; op; op = op->next) {
         int start = p->clock++;
-        if (op->code == OP_SHARED_ALLOC) {
+        if (op->code == OP_SHARED_ALLOC || op->code == OP_RING_ALLOC) {
             Value *v = op->result[0];
             int64_t bytes = type_numel(v->type) * type_elem_bytes(v->type);
+            bytes *= ir_attr_int(op, AT_SLOTS, 1);
             Slot slot = {op, -1, -1, bytes, 0};
             vec_push(&p->ctx->s->arena, &p->slots, slot);
             p->number[v->id] = p->slots.n;
@@ -46,6 +47,8 @@ static void number_block(Place *p, Block *b) {
             Slot slot = {op, start, start, scratch, 0};
             vec_push(&p->ctx->s->arena, &p->slots, slot);
         }
+        if (op->code == OP_RING_SLOT) /* a use of it is a use of its ring */
+            p->number[op->result[0]->id] = p->number[op->operand[0].value->id];
         for (int i = 0; i < op->noperands; i++)
             if (op->operand[i].value->type.shared)
                 use_buffer(p, op->operand[i].value, start, start);

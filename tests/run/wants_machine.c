@@ -121,3 +121,38 @@ void want_casts_to_fp8(Slot *v) {
         value_set(to, v[1].data, i, fabs(x) > most ? copysign(most, x) : x);
     }
 }
+
+void want_pipeline(Slot *v) {
+    enum { M = 64, N = 32, K = 32, MOST = 8, ALL = MOST * K };
+    tile_type t = v[0].type;
+    int8_t *w = v[2].data;
+    int32_t *rows = v[3].data, *chain = v[6].data;
+    size_t n = (size_t)v[7].value;
+    for (int i = 0; i < ALL; i++) rows[i] = i % 5 == 4 ? -1 : (i * 37 + 11) % ALL;
+    for (size_t i = 0; i < M; i++)
+        for (size_t j = 0; j < N; j++) {
+            double sum[4] = {0};
+            for (size_t k = 0; k < n * K; k++) {
+                double a = value_get(t, v[0].data, i * ALL + k);
+                sum[0] += a * value_get(t, v[1].data, k * N + j);
+                if (rows[k] >= 0) sum[1] += a * value_get(t, v[1].data, (size_t)rows[k] * N + j);
+                sum[2] += a * (k < ALL / 2 ? w[k * N + j] : 1);
+            }
+            for (size_t k = 0; k < n / 2 * K; k++)
+                sum[3] +=
+                    value_get(t, v[0].data, i * ALL + 2 * k) * value_get(t, v[1].data, k * N + j);
+            for (size_t k = 0; k < 4; k++)
+                value_set(TILE_FP32, v[4].data, (k * M + i) * N + j, sum[k]);
+        }
+    for (size_t k = 0; k < K; k++)
+        for (size_t j = 0; j < N; j++) {
+            double total = 0;
+            for (size_t i = 0; i < n; i++)
+                total += k < K - i ? value_get(t, v[1].data, (i * K + k) * N + j) : 3;
+            value_set(TILE_FP32, v[5].data, k * N + j, total);
+        }
+    for (size_t j = 0; j < N; j++) {
+        chain[j] = (int32_t)j;
+        for (size_t i = 0; i < n; i++) chain[(i + 1) * N + j] = chain[i * N + j] * 3 + 1;
+    }
+}

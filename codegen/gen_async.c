@@ -1,0 +1,78 @@
+/* gen_async.c: copies from global to shared memory that run behind the program: cp.async.
+ *
+ * Each lane copies 4, 8 or 16 bytes with one instruction; where the mask is off it reads nothing
+ * and the hardware fills the place with zeros (a source size of 0). */
+#include "codegen/gen.h"
+
+#include <stdio.h>
+
+static int log2_of(int64_t n) {
+    int l = 0;
+    while (((int64_t)2 << l) <= n) l++;
+    return l;
+}
+
+void gen_ring_slot(Gen *g, const Op *op) {
+    const Value *ring = op->operand[0].value;
+    int64_t bytes = type_numel(ring->type) * type_elem_bytes(ring->type);
+    int64_t offset = ir_attr_int(ring->def, AT_OFFSET, 0);
+    LLVMValueRef base =
+        LLVMConstAdd(LLVMConstPtrToInt(g->shared, g->i32), gen_i32(g, (uint32_t)offset));
+    LLVMValueRef slot = gen_scalar(g, op->operand[1].value);
+    LLVMValueRef at = LLVMBuildMul(g->b, slot, gen_i32(g, (uint32_t)bytes), "");
+    gen_new_tile(g, op->result[0]).at[0] = LLVMBuildAdd(g->b, at, base, "");
+}
+
+static void memory_asm(Gen *g, const char *text, const char *constraints, LLVMValueRef *args,
+                       int n) {
+    gen_asm(g, text, constraints, LLVMVoidTypeInContext(g->c), args, n, ASM_ORDERED);
+}
+
+void gen_async_copy(Gen *g, const Op *op) {
+    const Value *ptr = op->operand[0].value, *buffer = op->operand[1].value;
+    const Value *mask = ir_operand(op, 2);
+    Type t = type_pointee(ptr->type);
+    Tile p = gen_tile(g, ptr), m = {0};
+    if (mask) m = gen_tile(g, mask);
+    int dim = axis_fastest_dim(&g->axis, ptr), size = type_elem_bytes(t);
+    int vec = log2_of(axis_access_width(&g->axis, ptr, mask, dim));
+    int have = layout_vector_bits(ptr->layout, t, dim);
+    int shared = layout_shared_vector_bits(ptr->layout, buffer->layout);
+    if (have < vec) vec = have;
+    if (shared < vec) vec = shared;
+    int bytes = size << vec;
+    SharedView v;
+    if (bytes < 4 || bytes > 16 || !gen_shared_view(g, buffer, ptr->layout, &v)) {
+        gen_error(g, op,
+                  "a copy of %d bytes per lane was left to code generation; this is a bug in "
+                  "tilec",
+                  bytes);
+        return;
+    }
+    char text[96];
+    snprintf(text, sizeof text, "cp.async.%s.shared.global [$0], [$1], %d%s;",
+             bytes == 16 ? "cg" : "ca", bytes, mask ? ", $2" : "");
+    uint32_t copies = layout_free_mask(ptr->layout, IN_REG);
+    for (int i = 0; i < p.n; i += 1 << vec) {
+        if ((uint32_t)i & copies) continue;
+        uint32_t place[IN_DIMS] = {(uint32_t)i};
+        uint32_t offset = place_part(route_apply(&v.route, place), IN_OFFSET);
+        LLVMValueRef args[3] = {gen_shared_pointer(g, &v, offset), p.at[i]};
+        args[0] = LLVMBuildPtrToInt(g->b, args[0], g->i32, "");
+        if (mask)
+            args[2] =
+                LLVMBuildSelect(g->b, m.at[i], gen_i32(g, (uint32_t)bytes), gen_i32(g, 0), "");
+        memory_asm(g, text, mask ? "r,l,r,~{memory}" : "r,l,~{memory}", args, mask ? 3 : 2);
+    }
+}
+
+void gen_async_commit(Gen *g, const Op *op) {
+    (void)op;
+    memory_asm(g, "cp.async.commit_group;", "~{memory}", NULL, 0);
+}
+
+void gen_async_wait(Gen *g, const Op *op) {
+    char text[48];
+    snprintf(text, sizeof text, "cp.async.wait_group %d;", (int)ir_attr_int(op, AT_PENDING, 0));
+    memory_asm(g, text, "~{memory}", NULL, 0);
+}

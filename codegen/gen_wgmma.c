@@ -1,0 +1,156 @@
+/* gen_wgmma.c: dots on a warpgroup's matrix instructions, whose operands stay in shared memory.
+ *
+ * An operand is named to the hardware by a 64-bit descriptor: address, two strides, the swizzle.
+ * All offsets (a step of K, 64 rows further, a warpgroup's own part) are multiples of the swizzle's
+ * period, so they are added to the address as they are. Encodings: PTX ISA, "Matrix descriptor". */
+#include "codegen/gen.h"
+
+#include <string.h>
+
+static int log2_of(int64_t n) {
+    int l = 0;
+    while (((int64_t)2 << l) <= n) l++;
+    return l;
+}
+
+static int above(int bits, int used) {
+    return bits > used ? bits - used : 0;
+}
+
+static void ordered_asm(Gen *g, const char *text) {
+    gen_asm(g, text, "~{memory}", LLVMVoidTypeInContext(g->c), NULL, 0, ASM_CONVERGENT);
+}
+
+void gen_async_fence(Gen *g, const Op *op) {
+    (void)op;
+    /* On GPUs without units of their own there is nothing to tell. */
+    if (g->o->target->wgmma) ordered_asm(g, "fence.proxy.async.shared::cta;");
+}
+
+typedef struct Operand { /* of a dot, in shared memory */
+    LLVMValueRef base;   /* i64: the descriptor of its first element for this warpgroup */
+    Route to_offset;     /* from elements to offsets */
+    int side_shift, k_shift, elem_log2;
+    bool k_major;
+} Operand;
+
+/* The descriptor's fields but the address, for rows (K-major) or K-rows (else) of `span` bytes. */
+static uint64_t descriptor_fields(bool k_major, int span_log2, int64_t block_bytes) {
+    static const uint64_t mode[] = {[4] = 0, [5] = 3, [6] = 2, [7] = 1};
+    uint64_t stride = (uint64_t)8 << span_log2; /* eight rows */
+    uint64_t leading = k_major ? 16 : (uint64_t)block_bytes;
+    return leading >> 4 << 16 | stride >> 4 << 32 | mode[span_log2] << 62;
+}
+
+static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
+    const Value *buffer = op->operand[which].value;
+    Type t = buffer->type;
+    t.shared = 0;
+    memset(o, 0, sizeof *o);
+    int side = which == 0 ? 0 : 1, k = 1 - side; /* A [M,K], B [K,N] */
+    o->elem_log2 = log2_of(type_elem_bytes(t));
+    o->side_shift = type_dim_shift(t, side);
+    o->k_shift = type_dim_shift(t, k);
+    o->k_major = buffer->layout->basis[IN_OFFSET][0] == (uint32_t)1 << o->k_shift;
+    int fast = o->k_major ? k : side, slow = 1 - fast;
+    Layout want = layout_wgmma_shared(t, fast, o->elem_log2);
+    if (!layout_equal(&want, buffer->layout)) return false;
+    int span = t.log2[fast] + o->elem_log2 < 7 ? t.log2[fast] + o->elem_log2 : 7;
+    if (span < 5) return false;
+    /* Which part of the side a warpgroup has: its number's bits walk the side's upper bits. */
+    int gm = (int)ir_attr_int(op, AT_WARPS_M, 0), gn = (int)ir_attr_int(op, AT_WARPS_N, 0);
+    int mine = which == 0 ? gm : gn, first = above(t.log2[side], mine);
+    Layout at = layout_new(t);
+    for (int i = 0; i < 2 + (which == 0 ? 0 : gm); i++) layout_push(&at, IN_WARP, 0);
+    layout_push_dim(&at, IN_WARP, t, side, first, mine);
+    SharedView view;
+    if (!gen_shared_view(g, buffer, &at, &view)) return false;
+    Layout all = layout_new(t);
+    for (int i = 0; i < all.out; i++) layout_push(&all, IN_REG, (uint32_t)1 << i);
+    if (!layout_route(&all, buffer->layout, &o->to_offset)) return false;
+    LLVMValueRef address = LLVMBuildAdd(g->b, view.buffer, view.lane, "");
+    address = LLVMBuildAnd(g->b, address, gen_i32(g, 0x3FFFF), "");
+    address = LLVMBuildZExt(g->b, LLVMBuildLShr(g->b, address, gen_i32(g, 4), ""), g->i64, "");
+    uint64_t fields = descriptor_fields(o->k_major, span, (int64_t)1 << (t.log2[slow] + span));
+    o->base = LLVMBuildOr(g->b, address, LLVMConstInt(g->i64, fields, 0), "");
+    return true;
+}
+
+static LLVMValueRef descriptor(Gen *g, const Operand *o, uint32_t side, uint32_t k) {
+    uint32_t element[IN_DIMS] = {side << o->side_shift | k << o->k_shift};
+    uint32_t offset = place_part(route_apply(&o->to_offset, element), IN_OFFSET) << o->elem_log2;
+    return offset ? LLVMBuildAdd(g->b, o->base, LLVMConstInt(g->i64, offset >> 4, 0), "") : o->base;
+}
+
+/* acc[0..n) += A * B, one instruction. */
+static void wgmma_call(Gen *g, const WgmmaInfo *w, int cols, const Operand *a, const Operand *b,
+                       LLVMValueRef da, LLVMValueRef db, LLVMValueRef *acc) {
+    int n = cols / 2;
+    Arena *arena = &g->s->arena;
+    Buf text = buf_new(arena), constraints = buf_new(arena);
+    LLVMValueRef *args = arena_array(arena, (size_t)n + 2, sizeof *args);
+    LLVMTypeRef *fields = arena_array(arena, (size_t)n, sizeof *fields);
+    buf_printf(&text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s {", cols, w->k, w->text);
+    for (int i = 0; i < n; i++) {
+        buf_printf(&text, i ? ", $%d" : "$%d", i);
+        buf_puts(&constraints, i ? ",=f" : "=f");
+        args[2 + i] = acc[i];
+        fields[i] = g->f32;
+    }
+    buf_printf(&text, "}, $%d, $%d, 1, 1, 1", n, n + 1);
+    if (w->majors) buf_printf(&text, ", %d, %d", !a->k_major, !b->k_major);
+    buf_putc(&text, ';');
+    buf_puts(&constraints, ",l,l");
+    for (int i = 0; i < n; i++) buf_printf(&constraints, ",%d", i);
+    args[0] = da;
+    args[1] = db;
+    LLVMTypeRef ret = LLVMStructTypeInContext(g->c, fields, (unsigned)n, 0);
+    LLVMValueRef v = gen_asm(g, text.data, constraints.data, ret, args, n + 2, ASM_CONVERGENT);
+    for (int i = 0; i < n; i++) acc[i] = LLVMBuildExtractValue(g->b, v, (unsigned)i, "");
+}
+
+/* The accumulators pass through the wait, so that nothing that reads them can move above it. */
+static void wait_call(Gen *g, int pending, LLVMValueRef *acc, int n) {
+    Arena *arena = &g->s->arena;
+    Buf text = buf_new(arena), constraints = buf_new(arena);
+    LLVMTypeRef *fields = arena_array(arena, (size_t)n, sizeof *fields);
+    buf_printf(&text, "wgmma.wait_group.sync.aligned %d;", pending);
+    for (int i = 0; i < n; i++) {
+        buf_puts(&constraints, i ? ",=f" : "=f");
+        fields[i] = g->f32;
+    }
+    for (int i = 0; i < n; i++) buf_printf(&constraints, ",%d", i);
+    buf_puts(&constraints, ",~{memory}");
+    LLVMTypeRef ret = n == 1 ? g->f32 : LLVMStructTypeInContext(g->c, fields, (unsigned)n, 0);
+    LLVMValueRef v = gen_asm(g, text.data, constraints.data, ret, acc, n, ASM_CONVERGENT);
+    for (int i = 0; i < n; i++)
+        acc[i] = n == 1 ? v : LLVMBuildExtractValue(g->b, v, (unsigned)i, "");
+}
+
+bool gen_dot_wgmma(Gen *g, const Op *op) {
+    const WgmmaInfo *w = wgmma_row((int)ir_attr_int(op, AT_WGMMA, 0));
+    Type ta = op->operand[0].value->type, tc = op->result[0]->type;
+    int gm = (int)ir_attr_int(op, AT_WARPS_M, 0), gn = (int)ir_attr_int(op, AT_WARPS_N, 0);
+    Layout want = layout_wgmma_c(tc, gm, gn);
+    Operand a, b;
+    if (!op->result[0]->layout || !layout_equal(&want, op->result[0]->layout) ||
+        !operand_of(g, op, 0, &a) || !operand_of(g, op, 1, &b))
+        return false;
+    int tiles = 1 << above(tc.log2[0], 6 + gm), cols = 1 << (tc.log2[1] - gn), n = cols / 2;
+    Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
+    memcpy(d.at, c.at, (size_t)d.n * sizeof *d.at);
+    ordered_asm(g, "wgmma.fence.sync.aligned;");
+    for (int i = 0; i < tiles; i++)
+        for (uint32_t k = 0; k < (uint32_t)type_dim(ta, 1); k += (uint32_t)w->k)
+            wgmma_call(g, w, cols, &a, &b, descriptor(g, &a, (uint32_t)i * 64, k),
+                       descriptor(g, &b, 0, k), &d.at[i * n]);
+    ordered_asm(g, "wgmma.commit_group.sync.aligned;");
+    if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, 0, d.at, d.n);
+    return true;
+}
+
+void gen_dot_wait(Gen *g, const Op *op) {
+    Tile x = gen_tile(g, op->operand[0].value), out = gen_new_tile(g, op->result[0]);
+    memcpy(out.at, x.at, (size_t)out.n * sizeof *out.at);
+    wait_call(g, (int)ir_attr_int(op, AT_PENDING, 0), out.at, out.n);
+}

@@ -1,0 +1,634 @@
+/* software_pipeline.c: loads of a loop -> copies through a ring of shared buffers, started
+ * num_stages - 1 iterations ahead.
+ *
+ *     for i: x = load p; store x -> b; dot b; p += d
+ * becomes
+ *     for s < S-1: copy p -> ring[s]; commit; p += d             (as long as iteration s exists)
+ *     for i: wait (S-2 groups may be on their way); barrier; dot ring[r]
+ *            copy p -> ring[w]; commit; p += d; r, w = next slots
+ *     wait (0)
+ *
+ * The one idea: what an address is made of (its slice, and the carried values that the slice needs)
+ * is cloned into a second strand that runs S-1 iterations ahead of the loop's own. One barrier per
+ * iteration is enough: the slot a copy overwrites was read before the barrier that precedes it. An
+ * iteration that does not exist is a copy whose mask is false, which fills its slot with zeros.
+ *
+ * Copied are the loads whose values dots take, as they are or after arithmetic, and all loads of a
+ * loop that names its num_stages. A value that only dots read is read from its slot; another is
+ * loaded from there into the registers it was in. Where lanes cannot copy 4 bytes at once the load
+ * stays a load of the strand, and its value is stored into the slot when the body is done.
+ *
+ * When the dots are asynchronous (wgmma) and their result goes only round the loop, one of them
+ * stays under way: the body begins with the dot, waits for the dot before it, and only then lets
+ * the copies overwrite that one's slot. */
+#include "ir/scratch.h"
+#include "ir/target.h"
+#include "passes/layout_choice.h"
+#include "passes/pass.h"
+
+#include <string.h>
+
+typedef struct Copy { /* one load that becomes a copy */
+    Op *load, *store; /* store: into the buffer that dots read; NULL: the value has other uses */
+    Value *buffer;    /* that buffer */
+    Type type;        /* of a slot */
+    const Layout *layout; /* of a slot */
+    bool plain;           /* by a load and a store, not asynchronously */
+    Value *ring;
+    Value *slot, *ahead; /* plain: where to and what, loaded by the strand in the body */
+} Copy;
+
+typedef struct Pipeline {
+    PassCtx *ctx;
+    Session *s;
+    Func *f;
+    AxisTable axis;
+    Op *loop;
+    int stages;
+    bool lag; /* one iteration's dots stay under way */
+    VEC(Copy) copies;
+    VEC(const Value *) written; /* what the loop's stores point into; NULL: unknown */
+    uint8_t *slice;             /* by value id: belongs to the strand that runs ahead */
+    uint8_t *for_dots;          /* by value id: a dot's operand is made of it */
+    uint8_t *worked_on;         /* by value id: not only addresses and masks of loads */
+    uint8_t *lagging; /* by carried value's number: a dot's result, under way at the loop's end */
+    uint8_t *carried; /* by carried value's number: the strand needs it */
+    Value **map;      /* of the clone being made */
+    uint32_t size;
+} Pipeline;
+
+/* ---- what can be copied ahead ---- */
+
+static bool is_zero(const Value *v) {
+    while (v->def && (v->def->code == OP_SPLAT || v->def->code == OP_BROADCAST ||
+                      v->def->code == OP_RESHAPE || v->def->code == OP_CONVERT))
+        v = v->def->operand[0].value;
+    return op_is(v, OP_CONST) && ir_attr_int(v->def, AT_VALUE, 1) == 0;
+}
+
+/* Bytes that one lane copies at once: contiguous in memory, under one mask, and in the buffer. */
+static int copy_bytes(const Pipeline *p, const Op *load, const Layout *shared) {
+    const Value *r = load->result[0];
+    Access a = choose_access(&p->axis, load);
+    int have = layout_vector_bits(r->layout, r->type, a.dim);
+    int vec = a.vec < have ? a.vec : have;
+    int there = layout_shared_vector_bits(r->layout, shared);
+    if (there < vec) vec = there;
+    return type_elem_bytes(r->type) << vec;
+}
+
+enum { LEAST_COPY = 4 }; /* bytes: the smallest cp.async */
+
+static bool read_by_dots_only(const Value *buffer, const Op *store) {
+    for (const Use *u = buffer->uses; u; u = u->next)
+        if (u->op != store && u->op->code != OP_DOT) return false;
+    return true;
+}
+
+/* The parameter that a pointer points into; NULL when that is not plain. */
+static const Value *pointed_into(const Value *v) {
+    for (;;) {
+        const Op *op = v->def;
+        if (op) {
+            if (op->code != OP_ADDPTR && op->code != OP_SPLAT && op->code != OP_BROADCAST &&
+                op->code != OP_RESHAPE && op->code != OP_TRANS && op->code != OP_CONVERT &&
+                op->code != OP_HINT)
+                return NULL;
+            v = op->operand[0].value;
+            continue;
+        }
+        const Op *owner = v->block->parent;
+        if (!owner) return v;
+        if (owner->code != OP_FOR || v->index < 1) return NULL;
+        v = owner->operand[2 + v->index].value;
+    }
+}
+
+/* May a load of the body run iterations early, past the stores of earlier ones? As in Triton, two
+ * parameters are taken to point to different memory. */
+static bool may_run_early(const Pipeline *p, const Op *load) {
+    const Value *from = pointed_into(load->operand[0].value);
+    for (int i = 0; i < p->written.n; i++)
+        if (!from || !p->written.at[i] || p->written.at[i] == from) return false;
+    return true;
+}
+
+static void note_written(Op *op, void *ctx) {
+    Pipeline *p = ctx;
+    if (!(op_traits(op) & TRAIT_W) && op->code != OP_INLINE_ASM) return;
+    if (op->code == OP_PRINT || op->code == OP_ASSERT) return;
+    if (op->code == OP_INLINE_ASM && ir_attr_int(op, AT_PURE, 0)) return;
+    /* An atomic may be how programs wait for each other: nothing runs past it. */
+    const Value *into = op->code == OP_STORE ? pointed_into(op->operand[0].value) : NULL;
+    vec_push(&p->s->arena, &p->written, into);
+}
+
+/* Marks what the strand needs that runs ahead to know where and whether the load reads: ops of the
+ * body and carried values. False when that is not arithmetic on indices, and loads, in the body
+ * itself. */
+static bool mark_slice(Pipeline *p, const Op *load, int noperands) {
+    Arena *a = &p->s->arena;
+    const Block *body = p->loop->region[0];
+    uint8_t *slice = arena_copy(a, p->slice, p->size);
+    uint8_t *carried = arena_copy(a, p->carried, (size_t)p->loop->nresults);
+    for (int i = 0; i < noperands; i++) slice[load->operand[i].value->id] = 1;
+    for (bool again = true; again;) {
+        again = false;
+        for (const Op *op = body->last; op; op = op->prev) {
+            bool wanted = false;
+            for (int i = 0; i < op->nresults; i++) wanted |= slice[op->result[i]->id];
+            if (!wanted) continue;
+            bool pure = (op_traits(op) & TRAIT_P) && !op->nregions && op->nresults == 1 &&
+                        op->code != OP_DOT && op->code != OP_GATHER && op->code != OP_HISTOGRAM;
+            bool early =
+                op->code == OP_LOAD && may_run_early(p, op) && !ir_attr_int(op, AT_VOLATILE, 0);
+            if (!pure && !early) return false;
+            for (int i = 0; i < op->noperands; i++) slice[op->operand[i].value->id] = 1;
+        }
+        for (int i = 0; i < p->loop->nresults; i++)
+            if (slice[body->args[1 + i]->id] && !carried[i]) {
+                carried[i] = 1;
+                slice[body->last->operand[i].value->id] = 1;
+                again = true;
+            }
+    }
+    memcpy(p->slice, slice, p->size);
+    memcpy(p->carried, carried, (size_t)p->loop->nresults);
+    return true;
+}
+
+static void mark_operands(Op *op, void *marks) {
+    for (int i = 0; i < op->noperands; i++) ((uint8_t *)marks)[op->operand[i].value->id] = 1;
+}
+
+/* Marks the values of the body that are good for more than the addresses and masks of its loads. */
+static void mark_worked_on(Pipeline *p) {
+    const Block *body = p->loop->region[0];
+    uint8_t *on = p->worked_on;
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = 0; i < p->loop->nresults; i++)
+            if (on[body->args[1 + i]->id] || ir_has_uses(p->loop->result[i]))
+                on[body->last->operand[i].value->id] = 1;
+        for (const Op *op = body->last->prev; op; op = op->prev) {
+            bool wanted = !(op_traits(op) & (TRAIT_P | TRAIT_R)) || op->nregions;
+            for (int i = 0; i < op->nresults; i++) wanted |= on[op->result[i]->id];
+            if (!wanted || op->code == OP_LOAD) continue;
+            for (int i = 0; i < op->noperands; i++) on[op->operand[i].value->id] = 1;
+            for (int r = 0; r < op->nregions; r++) ir_walk(op->region[r], mark_operands, on);
+        }
+        for (int i = 0; i < p->loop->nresults; i++)
+            again |= on[body->args[1 + i]->id] && !on[body->last->operand[i].value->id];
+    }
+}
+
+/* Marks the values of the body that dots take through arithmetic. */
+static void mark_for_dots(Pipeline *p) {
+    for (const Op *op = p->loop->region[0]->last; op; op = op->prev) {
+        bool wanted = op->code == OP_SHARED_STORE;
+        if (op->code == OP_DOT)
+            for (int i = 0; i < 2; i++) p->for_dots[op->operand[i].value->id] = 1;
+        if (op->code == OP_SHARED_STORE) wanted = p->for_dots[op->operand[1].value->id];
+        for (int i = 0; i < op->nresults; i++) wanted |= p->for_dots[op->result[i]->id];
+        if (!wanted || op->code == OP_DOT || op->nregions) continue;
+        int n = op->code == OP_LOAD ? 0 : op->noperands;
+        for (int i = 0; i < n; i++) p->for_dots[op->operand[i].value->id] = 1;
+    }
+}
+
+/* The store of the load's value into a buffer that dots alone read, if that is all its use. */
+static Op *store_for_dots(const Op *load) {
+    const Value *r = load->result[0];
+    if (!r->uses || r->uses->next) return NULL;
+    Op *store = r->uses->op;
+    if (store->code != OP_SHARED_STORE || store->block != load->block) return NULL;
+    const Value *buffer = store->operand[1].value;
+    if (!op_is(buffer, OP_SHARED_ALLOC) || buffer->def->block != load->block ||
+        !read_by_dots_only(buffer, store))
+        return NULL;
+    return store;
+}
+
+static void not_pipelined(const Pipeline *p, const Op *load, const char *why) {
+    diag(&p->s->diags, DIAG_PERF, load->span, "this load is not pipelined: %s", why);
+}
+
+static void consider(Pipeline *p, Op *load, bool all) {
+    if (load->code != OP_LOAD || !load->result[0]->layout) return;
+    const Value *r = load->result[0];
+    if (!p->for_dots[r->id] && !(all && p->worked_on[r->id])) return;
+    Copy c = {.load = load, .store = store_for_dots(load), .type = r->type};
+    c.type.shared = 1;
+    if (c.store) {
+        c.buffer = c.store->operand[1].value;
+        c.layout = c.buffer->layout;
+    } else {
+        Layout l = choose_move_shared(r->type, r->layout, r->layout);
+        c.layout = arena_copy(&p->s->arena, &l, sizeof l);
+    }
+    bool other = load->noperands == 3 && !is_zero(load->operand[2].value);
+    c.plain = copy_bytes(p, load, c.layout) < LEAST_COPY || (other && c.store);
+    if (ir_attr_int(load, AT_VOLATILE, 0)) return;
+    if (c.plain && !c.store)
+        not_pipelined(p, load, "its lanes copy less than 4 bytes at once");
+    else if (!may_run_early(p, load))
+        not_pipelined(p, load, "the loop writes memory that it may read");
+    else if (!mark_slice(p, load, c.plain || load->noperands < 2 ? load->noperands : 2))
+        not_pipelined(p, load, "its addresses depend on results of the loop");
+    else
+        vec_push(&p->s->arena, &p->copies, c);
+}
+
+/* ---- the strand ahead ---- */
+
+/* mask, where there is one, and exists, in the layout of `like`. */
+static Value *mask_ahead(Pipeline *p, Builder *b, Value *mask, Value *exists, const Value *like) {
+    Value *on = exists;
+    if (type_is_tile(like->type)) {
+        on = ir_given(b, OP_SPLAT, exists, type_with_shape(type_scalar(EL_I1), like->type));
+        on->layout = like->layout;
+    }
+    if (!mask) return on;
+    on = ir_binary(b, OP_AND, p->map[mask->id] ? p->map[mask->id] : mask, on);
+    on->layout = like->layout;
+    return on;
+}
+
+/* A load as it is in an iteration ahead, which may not exist: then it reads nothing. */
+static Value *load_ahead(Pipeline *p, Builder *b, const Op *load, Value *exists) {
+    Value *x[3] = {load->operand[0].value, NULL, ir_operand(load, 2)};
+    const Value *r = load->result[0];
+    b->span = load->span;
+    x[1] = mask_ahead(p, b, ir_operand(load, 1), exists, x[0]);
+    x[0] = p->map[x[0]->id] ? p->map[x[0]->id] : x[0];
+    if (!x[2]) { /* nobody looks at it, but it should be some number */
+        x[2] = ir_op(b, OP_CONST, NULL, 0, &r->type, 1, 0)->result[0];
+        ir_set_attr(p->s, x[2]->def, AT_VALUE, 0);
+        x[2]->layout = r->layout;
+    } else if (p->map[x[2]->id]) {
+        x[2] = p->map[x[2]->id];
+    }
+    Op *copy = ir_op(b, OP_LOAD, x, 3, &r->type, 1, 0);
+    copy->attr = arena_copy(&p->s->arena, load->attr, (size_t)load->nattrs * sizeof *load->attr);
+    copy->nattrs = load->nattrs;
+    copy->result[0]->layout = r->layout;
+    return copy->result[0];
+}
+
+static Value *ring_slot(Builder *b, const Copy *c, Value *number) {
+    Value *x[] = {c->ring, number};
+    Value *slot = ir_op1(b, OP_RING_SLOT, x, 2);
+    slot->layout = c->layout;
+    return slot;
+}
+
+/* Emits one iteration's addresses and copies at b. `args` are the strand's carried values (by
+ * number, NULL where not needed); they are moved on. exists: does the iteration exist? Returns the
+ * first of the copies. */
+static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *slot,
+                      Value *exists) {
+    const Block *body = p->loop->region[0];
+    memset(p->map, 0, p->size * sizeof *p->map);
+    p->map[body->args[0]->id] = iv;
+    for (int i = 0; i < p->loop->nresults; i++)
+        if (p->carried[i]) p->map[body->args[1 + i]->id] = args[i];
+    for (const Op *op = body->first; op; op = op->next) {
+        if (op->nresults != 1 || !p->slice[op->result[0]->id]) continue;
+        if (op->code == OP_LOAD)
+            p->map[op->result[0]->id] = load_ahead(p, b, op, exists);
+        else
+            ir_clone(b, op, p->map, p->size);
+    }
+    for (int i = 0; i < p->copies.n; i++) {
+        Copy *c = &p->copies.at[i];
+        if (c->plain) c->ahead = load_ahead(p, b, c->load, exists);
+    }
+    Value *first = NULL;
+    for (int i = 0; i < p->copies.n; i++) {
+        Copy *c = &p->copies.at[i];
+        Value *ptr = c->load->operand[0].value;
+        b->span = c->load->span;
+        c->slot = ring_slot(b, c, slot);
+        if (!first) first = c->slot;
+        if (c->plain) continue;
+        Value *on = mask_ahead(p, b, ir_operand(c->load, 1), exists, ptr);
+        Value *x[] = {p->map[ptr->id] ? p->map[ptr->id] : ptr, c->slot, on};
+        ir_op(b, OP_ASYNC_COPY, x, 3, NULL, 0, 0);
+    }
+    ir_op(b, OP_ASYNC_COMMIT, NULL, 0, NULL, 0, 0);
+    for (int i = 0; i < p->loop->nresults; i++) {
+        if (!p->carried[i]) continue;
+        Value *next = body->last->operand[i].value;
+        args[i] = p->map[next->id] ? p->map[next->id] : next;
+    }
+    return first->def;
+}
+
+/* What the strand loaded goes to its slots. */
+static void store_ahead(Pipeline *p, Builder *b) {
+    for (int i = 0; i < p->copies.n; i++) {
+        const Copy *c = &p->copies.at[i];
+        if (c->plain) ir_binary(b, OP_SHARED_STORE, c->ahead, c->slot);
+    }
+}
+
+static Value *scalar(Builder *b, Type t, int64_t v) {
+    return ir_const_int(b, t, v);
+}
+
+/* iv < hi or iv > hi, as the loop asks. */
+static Value *in_range(Pipeline *p, Builder *b, Value *iv) {
+    int64_t step = 1;
+    ir_int_constant(p->loop->operand[2].value, &step);
+    return ir_cmp(b, step < 0 ? PRED_GT : PRED_LT, iv, p->loop->operand[1].value);
+}
+
+static Value *next_slot(Pipeline *p, Builder *b, Value *slot) {
+    Type i32 = type_scalar(EL_I32);
+    Value *up = ir_binary(b, OP_ADD, slot, scalar(b, i32, 1));
+    Value *end = ir_cmp(b, PRED_EQ, up, scalar(b, i32, p->stages));
+    Value *x[] = {end, scalar(b, i32, 0), up};
+    return ir_op1(b, OP_SELECT, x, 3);
+}
+
+static void wait_for(Pipeline *p, Builder *b, int pending) {
+    Op *op = ir_op(b, OP_ASYNC_WAIT, NULL, 0, NULL, 0, 0);
+    ir_set_attr(p->s, op, AT_PENDING, pending);
+}
+
+/* Every dot of the body is a warpgroup's, and its accumulator goes round the loop and nowhere else.
+ */
+static bool dots_may_lag(const Pipeline *p) {
+    const Block *body = p->loop->region[0];
+    int dots = 0;
+    for (const Op *op = body->first; op; op = op->next) {
+        if (op->code != OP_DOT) continue;
+        const Value *acc = op->operand[2].value, *r = op->result[0];
+        if (!ir_attr(op, AT_WGMMA) || acc->block != body || acc->uses->next || !r->uses ||
+            r->uses->next)
+            return false;
+        if (r->uses->op != body->last || body->last->operand[acc->index - 1].value != r)
+            return false;
+        for (int i = 0; i < 2;
+             i++) { /* operands that this pass does not copy are written in the body */
+            bool copied = false;
+            for (int k = 0; k < p->copies.n; k++)
+                copied |= p->copies.at[k].buffer == op->operand[i].value;
+            if (!copied) return false;
+        }
+        dots++;
+    }
+    return dots > 0;
+}
+
+static void landed(Pipeline *p, Builder *b, int pending) {
+    wait_for(p, b, pending);
+    ir_op(b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
+    ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+}
+
+/* The results of the dots as they are once at most `pending` iterations of them are under way. */
+static void wait_dots(Pipeline *p, Builder *b, Value **x, int n, int pending) {
+    for (int i = 0; i < n; i++) {
+        if (!x[i]) continue;
+        Value *w = ir_unary(b, OP_DOT_WAIT, x[i]);
+        ir_set_attr(p->s, w->def, AT_PENDING, pending);
+        w->layout = x[i]->layout;
+        w->name = x[i]->name;
+        x[i] = w;
+    }
+}
+
+/* ---- the new loop ---- */
+
+static void make_rings(Pipeline *p, Builder *b) {
+    for (int i = 0; i < p->copies.n; i++) {
+        Copy *c = &p->copies.at[i];
+        Op *ring = ir_op(b, OP_RING_ALLOC, NULL, 0, &c->type, 1, 0);
+        ir_set_attr(p->s, ring, AT_SLOTS, p->stages);
+        c->ring = ring->result[0];
+        c->ring->layout = c->layout;
+        c->ring->name = c->load->result[0]->name;
+    }
+}
+
+/* The load's value now comes from its slot: dots read it there, others get it into registers. */
+static void take_from_ring(Pipeline *p, Builder *b, const Copy *c, Value *read) {
+    Value *slot = ring_slot(b, c, read), *r = c->load->result[0];
+    if (c->store) {
+        if (c->store->next->code == OP_ASYNC_FENCE) ir_erase(c->store->next);
+        ir_erase(c->store);
+        ir_replace_uses(c->buffer, slot);
+        ir_erase(c->buffer->def);
+        ir_erase(c->load);
+        return;
+    }
+    b->span = c->load->span;
+    Value *x = ir_given(b, OP_SHARED_LOAD, slot, r->type);
+    x->layout = r->layout;
+    x->name = r->name;
+    if (c->load->noperands == 3 && !is_zero(c->load->operand[2].value)) {
+        /* The copy filled in zeros; the mask is worked out where the load was. */
+        Builder there = {p->s, p->f, c->load->block, c->load, c->load->span};
+        Value *s[] = {c->load->operand[1].value, x, c->load->operand[2].value};
+        x = ir_op1(&there, OP_SELECT, s, 3);
+        x->layout = r->layout;
+    }
+    ir_replace_uses(r, x);
+    ir_erase(c->load);
+}
+
+static bool any_plain(const Pipeline *p) {
+    for (int i = 0; i < p->copies.n; i++)
+        if (p->copies.at[i].plain) return true;
+    return false;
+}
+
+static void rebuild(Pipeline *p) {
+    Op *old = p->loop;
+    Block *was = old->region[0];
+    Arena *a = &p->s->arena;
+    int n = old->nresults, extra = 0;
+    Builder b = {p->s, p->f, old->block, old, old->span};
+    make_rings(p, &b);
+    Value **ahead = arena_array(a, (size_t)n, sizeof *ahead);
+    for (int i = 0; i < n; i++) ahead[i] = old->operand[3 + i].value;
+    Type i32 = type_scalar(EL_I32);
+    Value *lo = old->operand[0].value, *step = old->operand[2].value, *iv = lo;
+    for (int s = 0; s + 1 < p->stages; s++) {
+        copy_ahead(p, &b, iv, ahead, scalar(&b, i32, s), in_range(p, &b, iv));
+        store_ahead(p, &b);
+        iv = ir_binary(&b, OP_ADD, iv, step);
+    }
+    if (p->lag) landed(p, &b, p->stages - 2);
+    /* Carried: what was, the strand's values, its index, and the slots read and written next. */
+    Value **in = arena_array(a, (size_t)(2 * n + 6), sizeof *in);
+    Type *types = arena_array(a, (size_t)(2 * n + 3), sizeof *types);
+    for (int i = 0; i < 3 + n; i++) in[i] = old->operand[i].value;
+    int at = 3 + n;
+    for (int i = 0; i < n; i++)
+        if (p->carried[i]) in[at++] = ahead[i];
+    in[at++] = iv;
+    in[at++] = scalar(&b, i32, 0);
+    in[at++] = scalar(&b, i32, p->stages - 1);
+    extra = at - 3 - n;
+    for (int i = 0; i < n + extra; i++) types[i] = in[3 + i]->type;
+    Op *loop = ir_op(&b, OP_FOR, in, at, types, n + extra, 1);
+    Block *body = loop->region[0];
+    Value **arg = arena_array(a, (size_t)(n + extra), sizeof *arg);
+    Value *index = ir_block_arg(p->s, p->f, body, was->args[0]->type, was->args[0]->name);
+    for (int i = 0; i < n + extra; i++) {
+        arg[i] = ir_block_arg(p->s, p->f, body, types[i], in[3 + i]->name);
+        arg[i]->layout = in[3 + i]->layout;
+        loop->result[i]->layout = arg[i]->layout;
+        loop->result[i]->name = arg[i]->name;
+    }
+    Value **mine = arena_array(a, (size_t)n, sizeof *mine);
+    at = n;
+    for (int i = 0; i < n; i++) {
+        mine[i] = p->carried[i] ? arg[at++] : NULL;
+        if (!arg[i]->layout) arg[i]->layout = was->args[1 + i]->layout;
+    }
+    Value *index_ahead = arg[at], *read = arg[at + 1], *write = arg[at + 2];
+    Builder in_body = {p->s, p->f, body, NULL, old->span};
+    if (!p->lag) landed(p, &in_body, p->stages - 2);
+    Op *strand = body->last;
+    Op *copies =
+        copy_ahead(p, &in_body, index_ahead, mine, write, in_range(p, &in_body, index_ahead));
+    strand = strand ? strand->next : body->first;
+    Op *strand_end = body->last;
+    for (int i = 0; i < p->copies.n; i++) take_from_ring(p, &in_body, &p->copies.at[i], read);
+    /* The rest of the body moves over as it is. */
+    ir_replace_uses(was->args[0], index);
+    for (int i = 0; i < n; i++) ir_replace_uses(was->args[1 + i], arg[i]);
+    Op *yield = was->last;
+    while (was->first != yield) ir_append(body, was->first);
+    Value **out = arena_array(a, (size_t)(n + extra), sizeof *out);
+    for (int i = 0; i < n; i++) out[i] = yield->operand[i].value;
+    if (p->lag) {
+        Value **dots = arena_array(a, (size_t)n, sizeof *dots);
+        for (int i = 0; i < n; i++) {
+            if (!op_is(out[i], OP_DOT)) continue;
+            ir_set_attr(p->s, out[i]->def, AT_ASYNC, 1);
+            dots[i] = out[i];
+            p->lagging[i] = 1;
+        }
+        wait_dots(p, &in_body, dots, n, 1);
+        for (int i = 0; i < n; i++)
+            if (dots[i]) out[i] = dots[i];
+        landed(p, &in_body, p->stages - 3);
+        /* The copies may go now: their slot is the one of the dots just waited for. Addresses go
+         * with them, unless loads of the strand should be under way meanwhile. */
+        for (Op *op = any_plain(p) ? copies : strand, *next; op;
+             op = op == strand_end ? NULL : next) {
+            next = op->next;
+            ir_append(body, op);
+        }
+    }
+    store_ahead(p, &in_body);
+    at = n;
+    for (int i = 0; i < n; i++)
+        if (p->carried[i]) out[at++] = mine[i];
+    out[at++] = ir_binary(&in_body, OP_ADD, index_ahead, step);
+    out[at++] = next_slot(p, &in_body, read);
+    out[at++] = next_slot(p, &in_body, write);
+    ir_op(&in_body, OP_YIELD, out, at, NULL, 0, 0);
+    Value **result = arena_array(a, (size_t)n, sizeof *result);
+    for (int i = 0; i < n; i++) result[i] = p->lagging[i] ? loop->result[i] : NULL;
+    wait_dots(p, &b, result, n, 0);
+    wait_for(p, &b, 0);
+    for (int i = 0; i < n; i++)
+        ir_replace_uses(old->result[i], result[i] ? result[i] : loop->result[i]);
+    ir_erase(old);
+}
+
+/* ---- which loops ---- */
+
+static void look_for_loop(Op *op, void *found) {
+    if (op->code == OP_FOR || op->code == OP_WHILE) *(bool *)found = true;
+}
+
+static void look_for_dot(Op *op, void *found) {
+    if (op->code == OP_DOT) *(bool *)found = true;
+}
+
+typedef struct Room { /* shared memory that the loop needs besides its rings */
+    const Pipeline *p;
+    int64_t bytes, scratch;
+} Room;
+
+static void look_for_room(Op *op, void *ctx) {
+    Room *room = ctx;
+    const Op *loop = room->p->loop;
+    bool within = ir_inside(op, loop);
+    int64_t scratch = within ? scratch_bytes(op) : 0;
+    if (scratch > room->scratch) room->scratch = scratch;
+    if (within && op->code == OP_CONVERT &&
+        layout_move_kind(op->result[0]->layout, op->operand[0].value->layout) == MOVE_SHARED) {
+        scratch = type_numel(op->result[0]->type) * type_elem_bytes(op->result[0]->type);
+        if (scratch > room->scratch) room->scratch = scratch;
+    }
+    if (op->code != OP_SHARED_ALLOC && op->code != OP_RING_ALLOC) return;
+    const Value *v = op->result[0];
+    for (int i = 0; i < room->p->copies.n; i++)
+        if (room->p->copies.at[i].buffer == v) return;
+    for (const Use *u = v->uses; u && !within; u = u->next) within = ir_inside(u->op, loop);
+    if (within)
+        room->bytes +=
+            type_numel(v->type) * type_elem_bytes(v->type) * ir_attr_int(op, AT_SLOTS, 1);
+}
+
+/* As many stages as were asked for, or as fit. */
+static bool limit_stages(Pipeline *p) {
+    Room room = {.p = p};
+    ir_walk(p->f->body, look_for_room, &room);
+    int64_t stage = 0, most = p->ctx->target->max_shared - room.bytes - room.scratch;
+    for (int i = 0; i < p->copies.n; i++) {
+        const Type t = p->copies.at[i].type;
+        stage += type_numel(t) * type_elem_bytes(t);
+    }
+    int asked = p->stages;
+    if (stage * p->stages > most) p->stages = most < stage ? 0 : (int)(most / stage);
+    if (p->stages < asked)
+        diag(&p->s->diags, DIAG_PERF, p->loop->span,
+             "a stage of this loop takes %lld bytes of shared memory, of which %s has %lld for it: "
+             "%d stages instead of %d",
+             (long long)stage, p->ctx->target->name, (long long)(most < 0 ? 0 : most),
+             p->stages < 2 ? 1 : p->stages, asked);
+    return p->stages >= 2;
+}
+
+static void visit(Op *loop, void *ctx_) {
+    PassCtx *ctx = ctx_;
+    if (loop->code != OP_FOR) return;
+    bool inner = false, dot = false;
+    ir_walk(loop->region[0], look_for_loop, &inner);
+    ir_walk(loop->region[0], look_for_dot, &dot);
+    bool asked = ir_attr(loop, AT_NUM_STAGES) != NULL;
+    int stages = (int)ir_attr_int(loop, AT_NUM_STAGES, dot ? ctx->f->num_stages : 1);
+    int64_t step;
+    if (inner || stages < 2 || !ctx->target->async_copy) return;
+    if (!ir_int_constant(loop->operand[2].value, &step)) return;
+    Arena *a = &ctx->s->arena;
+    Pipeline p = {.ctx = ctx, .s = ctx->s, .f = ctx->f, .loop = loop, .stages = stages};
+    p.size = ctx->f->nvalues;
+    p.axis = axis_analyse(ctx->s, ctx->f);
+    p.slice = arena_alloc(a, p.size);
+    p.for_dots = arena_alloc(a, p.size);
+    p.worked_on = arena_alloc(a, p.size);
+    p.carried = arena_alloc(a, (size_t)loop->nresults);
+    p.map = arena_array(a, p.size, sizeof *p.map);
+    ir_walk(loop->region[0], note_written, &p);
+    mark_for_dots(&p);
+    mark_worked_on(&p);
+    for (Op *op = loop->region[0]->first; op; op = op->next) consider(&p, op, asked);
+    if (!p.copies.n || !limit_stages(&p)) return;
+    p.lagging = arena_alloc(a, (size_t)loop->nresults);
+    p.lag = p.stages >= 3 && dots_may_lag(&p);
+    rebuild(&p);
+    ctx->changed = true;
+}
+
+void pass_software_pipeline(PassCtx *ctx) {
+    ir_walk(ctx->f->body, visit, ctx);
+}

@@ -1,0 +1,68 @@
+#!/bin/bash
+# config_test.sh: matmul in every tile shape of the list, for both generations of matrix instructions:
+# assembled with no spills, no stack frame and no serialised wgmma.
+# Usage: config_test.sh PATH-TO-tilec [TYPE…]
+set -u
+tilec=$(realpath "$1")
+shift
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+types=("$@")
+[ $# -gt 0 ] || types=(fp16 bf16 fp32 fp8e4nv i8)
+export work tilec
+# BM BN BK warps stages; BK for two-byte elements
+configs='128 256 64 8 3
+128 256 64 8 4
+256 128 64 8 3
+128 128 64 8 4
+128 128 64 4 4
+64 256 32 4 4
+128 128 32 4 4
+128 64 32 4 4
+64 128 32 4 4
+64 128 64 4 4
+64 64 64 4 4
+128 32 32 4 4
+64 32 32 2 5
+32 64 32 2 5'
+
+# one TYPE TARGET BM BN BK WARPS STAGES: a line `ok`, `skip` or what is wrong
+one() {
+    local type=$1 target=$2 bm=$3 bn=$4 bk=$5 warps=$6 stages=$7 c=$1 acc=tl.float32 name
+    case $type in
+    fp32) bk=$((bk / 2)) ;;
+    fp8e4nv) bk=$((bk * 2)) c=fp32 ;;
+    i8) bk=$((bk * 2)) c=i32 acc=tl.int32 ;;
+    esac
+    name=$work/$type.$target.$bm.$bn.$bk.$warps.$stages
+    local signature="a_ptr=*$type:16,b_ptr=*$type:16,c_ptr=*$c:16,M=i32,N=i32:16,K=i32:16"
+    signature+=',stride_am=i32:16,stride_ak=i32:1,stride_cm=i32:16,stride_cn=i32:1'
+    # Operands of one byte, and TF32, only have instructions for a B whose columns are contiguous.
+    case $type in
+    *16) signature+=',stride_bk=i32:16,stride_bn=i32:1' ;;
+    *) signature+=',stride_bk=i32:1,stride_bn=i32:16' ;;
+    esac
+    if ! "$tilec" examples/matmul.tl --target="$target" -s "$signature" -D BM="$bm" -D BN="$bn" \
+        -D BK="$bk" -D ACC="$acc" --num-warps="$warps" --num-stages="$stages" -o "$name.ptx" 2>"$name.log"; then
+        echo "$name: $(cat "$name.log")"
+        return
+    fi
+    tests/tools/ptxas-check "$name.ptx" "$target" >"$name.log" 2>&1
+    case $? in
+    0) echo ok ;;
+    77) echo skip ;;
+    *) echo "$name: $(cat "$name.log")" ;;
+    esac
+}
+export -f one
+
+for type in "${types[@]}"; do
+    for target in sm_80 sm_90a; do
+        sed "s/^/$type $target /" <<<"$configs"
+    done
+done | xargs -P "$(nproc)" -L 1 bash -c 'one "$@"' one >"$work/results"
+grep -vE '^(ok|skip)$' "$work/results" | sed "s|$work/||"
+failed=$(grep -cvE '^(ok|skip)$' "$work/results")
+echo "$(grep -c '^ok$' "$work/results") passed, $failed failed, $(grep -c '^skip$' "$work/results") skipped"
+[ "$failed" = 0 ]
