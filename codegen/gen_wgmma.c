@@ -82,49 +82,72 @@ static LLVMValueRef descriptor(Gen *g, const Operand *o, uint32_t side, uint32_t
     return offset ? LLVMBuildAdd(g->b, o->base, LLVMConstInt(g->i64, offset >> 4, 0), "") : o->base;
 }
 
-/* acc[0..n) += A * B, one instruction. */
+static LLVMTypeRef result_type(Gen *g, const WgmmaInfo *w) {
+    return w->c == EL_F32 ? g->f32 : g->i32;
+}
+
+/* acc[0..n) += A * B, one instruction. A is a descriptor (na 1), or registers. */
 static void wgmma_call(Gen *g, const WgmmaInfo *w, int cols, const Operand *a, const Operand *b,
-                       LLVMValueRef da, LLVMValueRef db, LLVMValueRef *acc) {
-    int n = cols / 2;
+                       const LLVMValueRef *ra, int na, LLVMValueRef db, LLVMValueRef *acc) {
+    int n = cols / 2, at = n;
+    char letter = w->c == EL_F32 ? 'f' : 'r';
     Arena *arena = &g->s->arena;
     Buf text = buf_new(arena), constraints = buf_new(arena);
-    LLVMValueRef *args = arena_array(arena, (size_t)n + 2, sizeof *args);
+    LLVMValueRef *args = arena_array(arena, (size_t)(n + na) + 1, sizeof *args);
     LLVMTypeRef *fields = arena_array(arena, (size_t)n, sizeof *fields);
     buf_printf(&text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s {", cols, w->k, w->text);
     for (int i = 0; i < n; i++) {
         buf_printf(&text, i ? ", $%d" : "$%d", i);
-        buf_puts(&constraints, i ? ",=f" : "=f");
-        args[2 + i] = acc[i];
-        fields[i] = g->f32;
+        buf_printf(&constraints, i ? ",=%c" : "=%c", letter);
+        args[na + 1 + i] = acc[i];
+        fields[i] = result_type(g, w);
     }
-    buf_printf(&text, "}, $%d, $%d, 1, 1, 1", n, n + 1);
-    if (w->majors) buf_printf(&text, ", %d, %d", !a->k_major, !b->k_major);
+    buf_puts(&text, na > 1 ? "}, {" : "}, ");
+    for (int i = 0; i < na; i++) {
+        buf_printf(&text, i ? ", $%d" : "$%d", at++);
+        buf_puts(&constraints, na > 1 ? ",r" : ",l");
+        args[i] = ra[i];
+    }
+    buf_printf(&text, na > 1 ? "}, $%d, 1" : ", $%d, 1", at);
+    if (w->scales) buf_puts(&text, ", 1, 1");
+    if (w->majors && na == 1) buf_printf(&text, ", %d", !a->k_major);
+    if (w->majors) buf_printf(&text, ", %d", !b->k_major);
     buf_putc(&text, ';');
-    buf_puts(&constraints, ",l,l");
+    buf_puts(&constraints, ",l");
+    args[na] = db;
     for (int i = 0; i < n; i++) buf_printf(&constraints, ",%d", i);
-    args[0] = da;
-    args[1] = db;
     LLVMTypeRef ret = LLVMStructTypeInContext(g->c, fields, (unsigned)n, 0);
-    LLVMValueRef v = gen_asm(g, text.data, constraints.data, ret, args, n + 2, ASM_CONVERGENT);
+    LLVMValueRef v = gen_asm(g, text.data, constraints.data, ret, args, n + na + 1, ASM_CONVERGENT);
     for (int i = 0; i < n; i++) acc[i] = LLVMBuildExtractValue(g->b, v, (unsigned)i, "");
 }
 
 /* The accumulators pass through the wait, so that nothing that reads them can move above it. */
-static void wait_call(Gen *g, int pending, LLVMValueRef *acc, int n) {
+static void wait_call(Gen *g, Elem elem, int pending, LLVMValueRef *acc, int n) {
     Arena *arena = &g->s->arena;
     Buf text = buf_new(arena), constraints = buf_new(arena);
     LLVMTypeRef *fields = arena_array(arena, (size_t)n, sizeof *fields);
+    LLVMTypeRef t = elem == EL_F32 ? g->f32 : g->i32;
     buf_printf(&text, "wgmma.wait_group.sync.aligned %d;", pending);
     for (int i = 0; i < n; i++) {
-        buf_puts(&constraints, i ? ",=f" : "=f");
-        fields[i] = g->f32;
+        buf_printf(&constraints, i ? ",=%c" : "=%c", elem == EL_F32 ? 'f' : 'r');
+        fields[i] = t;
     }
     for (int i = 0; i < n; i++) buf_printf(&constraints, ",%d", i);
     buf_puts(&constraints, ",~{memory}");
-    LLVMTypeRef ret = n == 1 ? g->f32 : LLVMStructTypeInContext(g->c, fields, (unsigned)n, 0);
+    LLVMTypeRef ret = n == 1 ? t : LLVMStructTypeInContext(g->c, fields, (unsigned)n, 0);
     LLVMValueRef v = gen_asm(g, text.data, constraints.data, ret, acc, n, ASM_CONVERGENT);
     for (int i = 0; i < n; i++)
         acc[i] = n == 1 ? v : LLVMBuildExtractValue(g->b, v, (unsigned)i, "");
+}
+
+enum { A_REGISTERS = 4 }; /* 16 rows by 16 elements of 2 bytes, over 32 lanes */
+
+/* A's registers for every instruction: rows in 64s, then steps of K. */
+static LLVMValueRef *a_registers(Gen *g, const Op *op, Tile *x) {
+    *x = gen_tile(g, op->operand[0].value);
+    LLVMValueRef *r = arena_array(&g->s->arena, (size_t)x->n / 2, sizeof *r);
+    gen_pack(g, type_element(op->operand[0].value->type), x->at, x->n, 32, r);
+    return r;
 }
 
 bool gen_dot_wgmma(Gen *g, const Op *op) {
@@ -132,25 +155,40 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
     Type ta = op->operand[0].value->type, tc = op->result[0]->type;
     int gm = (int)ir_attr_int(op, AT_WARPS_M, 0), gn = (int)ir_attr_int(op, AT_WARPS_N, 0);
     Layout want = layout_wgmma_c(tc, gm, gn);
-    Operand a, b;
+    Operand a = {.k_major = true}, b;
+    LLVMValueRef *ra = NULL;
+    Tile x = {0};
     if (!op->result[0]->layout || !layout_equal(&want, op->result[0]->layout) ||
-        !operand_of(g, op, 0, &a) || !operand_of(g, op, 1, &b))
+        !operand_of(g, op, 1, &b))
         return false;
+    if (ta.shared) {
+        if (!operand_of(g, op, 0, &a)) return false;
+    } else {
+        Layout held = layout_wgmma_a(ta, gm, gn);
+        if (type_elem_bytes(ta) != 2 || !layout_equal(&held, op->operand[0].value->layout))
+            return false;
+        ra = a_registers(g, op, &x);
+    }
     int tiles = 1 << above(tc.log2[0], 6 + gm), cols = 1 << (tc.log2[1] - gn), n = cols / 2;
+    int steps = (int)type_dim(ta, 1) / w->k;
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
     memcpy(d.at, c.at, (size_t)d.n * sizeof *d.at);
     ordered_asm(g, "wgmma.fence.sync.aligned;");
     for (int i = 0; i < tiles; i++)
-        for (uint32_t k = 0; k < (uint32_t)type_dim(ta, 1); k += (uint32_t)w->k)
-            wgmma_call(g, w, cols, &a, &b, descriptor(g, &a, (uint32_t)i * 64, k),
-                       descriptor(g, &b, 0, k), &d.at[i * n]);
+        for (int k = 0; k < steps; k++) {
+            LLVMValueRef da = NULL, db = descriptor(g, &b, 0, (uint32_t)(k * w->k));
+            if (!ra) da = descriptor(g, &a, (uint32_t)i * 64, (uint32_t)(k * w->k));
+            wgmma_call(g, w, cols, &a, &b, ra ? &ra[(i * steps + k) * A_REGISTERS] : &da,
+                       ra ? A_REGISTERS : 1, db, &d.at[i * n]);
+        }
     ordered_asm(g, "wgmma.commit_group.sync.aligned;");
-    if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, 0, d.at, d.n);
+    if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, w->c, 0, d.at, d.n);
     return true;
 }
 
 void gen_dot_wait(Gen *g, const Op *op) {
     Tile x = gen_tile(g, op->operand[0].value), out = gen_new_tile(g, op->result[0]);
     memcpy(out.at, x.at, (size_t)out.n * sizeof *out.at);
-    wait_call(g, (int)ir_attr_int(op, AT_PENDING, 0), out.at, out.n);
+    wait_call(g, (Elem)op->result[0]->type.elem, (int)ir_attr_int(op, AT_PENDING, 0), out.at,
+              out.n);
 }

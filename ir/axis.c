@@ -235,6 +235,18 @@ static void shape_same(const Axis *a, const Op *op, Fact *f) {
     *f = *fact_of(a, op->operand[0].value);
 }
 
+/* What one store put into a buffer is what comes out of it. */
+static void shape_shared(const Axis *a, const Op *op, Fact *f) {
+    const Op *store = NULL;
+    for (const Use *u = op->operand[0].value->uses; u; u = u->next) {
+        if (u->op->code == OP_SHARED_LOAD) continue;
+        if (u->op->code != OP_SHARED_STORE || store) return;
+        store = u->op;
+    }
+    const Fact *stored = store ? fact_of(a, store->operand[0].value) : NULL;
+    if (stored) *f = *stored;
+}
+
 static const struct {
     void (*apply)(const Axis *a, const Op *op, Fact *f);
     bool moves; /* only moves elements about: what holds of all of them stays */
@@ -242,7 +254,7 @@ static const struct {
     [OP_CONST] = {constant_fact, false}, [OP_ARANGE] = {shape_arange, false},
     [OP_SPLAT] = {shape_splat, true},    [OP_BROADCAST] = {shape_broadcast, true},
     [OP_TRANS] = {shape_trans, true},    [OP_RESHAPE] = {shape_reshape, true},
-    [OP_CONVERT] = {shape_same, true},
+    [OP_CONVERT] = {shape_same, true},   [OP_SHARED_LOAD] = {shape_shared, false},
 };
 
 /* ---- operations ---- */

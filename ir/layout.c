@@ -170,6 +170,12 @@ Layout layout_wgmma_c(Type t, int gm, int gn) {
     return l;
 }
 
+Layout layout_wgmma_a(Type t, int gm, int gn) {
+    Layout l = layout_wgmma_c(t, gm, 0);
+    for (int i = 0; i < gn; i++) layout_push(&l, IN_WARP, 0);
+    return l;
+}
+
 Layout layout_wgmma_shared(Type t, int fast, int elem_log2) {
     Layout l = layout_new(t);
     int slow = t.rank - 1 == fast ? t.rank - 2 : t.rank - 1, f = t.log2[fast];

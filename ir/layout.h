@@ -40,6 +40,9 @@ Layout layout_mma_b(Type t, int wm, int wn, int pack);
 /* Accumulator of wgmma m64nN: a warpgroup is four warps with 16 rows each; 2^gm x 2^gn warpgroups.
  */
 Layout layout_wgmma_c(Type t, int gm, int gn);
+/* Its operand A of 16-bit elements held in registers: the accumulator of an [M,K] tile, the same
+ * for all warpgroups along N. */
+Layout layout_wgmma_a(Type t, int gm, int gn);
 /* An operand in shared memory as wgmma reads it: dimension `fast` contiguous, in blocks of up to
  * 128 bytes of it side by side, each swizzled as the hardware does (128, 64 or 32 bytes). */
 Layout layout_wgmma_shared(Type t, int fast, int elem_log2);

@@ -24,7 +24,8 @@ int mma_index(const MmaInfo *m) {
 }
 
 static const WgmmaInfo wgmma_table[] = {
-#define WGMMA(id, a, b, c, k, majors, text) {EL_##a, EL_##b, EL_##c, k, majors, text},
+#define WGMMA(id, a, b, c, k, majors, scales, text)                                                \
+    {EL_##a, EL_##b, EL_##c, k, majors, scales, text},
 #include "ir/wgmma.def"
 #undef WGMMA
 };

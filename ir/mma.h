@@ -17,6 +17,7 @@ typedef struct WgmmaInfo {
     Elem a, b, c;
     int k;            /* K of one instruction; M is 64 */
     int majors;       /* operands may be stored with K outermost, too */
+    int scales;       /* takes a sign for each operand */
     const char *text; /* types as PTX writes them: f32.f16.f16 */
 } WgmmaInfo;
 const WgmmaInfo *wgmma_find(Elem a, Elem b, Elem c);

@@ -355,6 +355,11 @@ static Value *copy_for_dot_before(const Value *v, const Block *block, const Layo
     return NULL;
 }
 
+static bool made_before(const Value *v, const Op *loop) {
+    const Op *owner = v->def ? v->def : v->block->parent;
+    return !owner || (owner != loop && !ir_inside(owner, loop));
+}
+
 static Value *shared_copy(Assign *a, Op *dot, int i) {
     Value *v = dot->operand[i].value;
     if (v->type.shared) return v;
@@ -362,15 +367,27 @@ static Value *shared_copy(Assign *a, Op *dot, int i) {
     Type t = v->type;
     t.shared = 1;
     Layout l = choose_operand_shared(dot, i, v->layout);
-    Value *there = copy_for_dot_before(v, dot->block, &l);
+    /* What a loop does not change is copied before it, once. */
+    Op *at = dot;
+    while (at->block->parent && at->block->parent->code == OP_FOR &&
+           made_before(v, at->block->parent))
+        at = at->block->parent;
+    Value *there = copy_for_dot_before(v, at->block, &l);
     if (there) return there;
-    Builder b = {a->s, a->f, dot->block, dot, dot->span};
+    Builder b = {a->s, a->f, at->block, at, dot->span};
     Value *buffer = ir_op(&b, OP_SHARED_ALLOC, NULL, 0, &t, 1, 0)->result[0];
     buffer->layout = keep(a, l);
     buffer->name = v->name;
     ir_binary(&b, OP_SHARED_STORE, v, buffer);
     if (ir_attr(dot, AT_WGMMA)) ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
     return buffer;
+}
+
+/* The result of another dot, or what was made of it, may be held as wgmma takes its operand A. */
+static bool in_registers_already(Assign *a, Value *v, const DotChoice *own) {
+    if (v->type.shared || type_elem_bytes(v->type) != 2 || is_cheap(a, v)) return false;
+    Layout want = layout_wgmma_a(v->type, own->wm, own->wn);
+    return layout_equal(own_layout(a, v), &want);
 }
 
 static void visit_dot(Assign *a, Op *dot) {
@@ -380,7 +397,9 @@ static void visit_dot(Assign *a, Op *dot) {
     if (!layout_equal(&own.acc, l)) l = keep(a, own.acc);
     if (own.wgmma) ir_set_attr(a->s, dot, AT_WGMMA, wgmma_index(own.wgmma));
     if (own.mma) ir_set_attr(a->s, dot, AT_MMA, mma_index(own.mma));
-    for (int i = 0; i < 2; i++) ir_set_operand(dot, i, shared_copy(a, dot, i));
+    for (int i = 0; i < 2; i++)
+        if (i == 1 || !own.wgmma || !in_registers_already(a, dot->operand[0].value, &own))
+            ir_set_operand(dot, i, shared_copy(a, dot, i));
     ir_set_attr(a->s, dot, AT_WARPS_M, own.wm);
     ir_set_attr(a->s, dot, AT_WARPS_N, own.wn);
     demand_operand(a, dot, 2, l);

@@ -70,11 +70,12 @@ DotChoice choose_dot(const Op *dot, int num_warps, const Target *target) {
     int sm = target->sm;
     Type a = ir_operand(dot, 0)->type, b = ir_operand(dot, 1)->type, c = ir_operand(dot, 2)->type;
     int m = c.log2[c.rank - 2], n = c.log2[c.rank - 1], k = a.log2[a.rank - 1];
-    DotChoice g = {.wgmma = wgmma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem)};
-    if (target->wgmma && g.wgmma && c.rank == 2 && choose_wgmma(&g, a, c, num_warps)) return g;
-    DotChoice d = {.mma = mma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem, sm)};
     bool exact = a.elem == EL_F32 && !a.depth &&
                  ir_attr_int(dot, AT_PRECISION, PRECISION_TF32) == PRECISION_IEEE;
+    DotChoice g = {.wgmma = wgmma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem)};
+    if (target->wgmma && g.wgmma && !exact && c.rank == 2 && choose_wgmma(&g, a, c, num_warps))
+        return g;
+    DotChoice d = {.mma = mma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem, sm)};
     if (d.mma && (exact || k < log2_of(d.mma->k))) d.mma = NULL;
     /* Give each factor of two of warps to the longer side of a warp's sub-tile; A and B are read
      * from shared memory once per warp along the other side, so square is best. */
@@ -122,7 +123,13 @@ Layout choose_operand_shared(const Op *dot, int operand, const Layout *from) {
     int fast = t.rank - 1;
     if (t.rank > 1 && layout_vector_bits(from, t, t.rank - 2) > layout_vector_bits(from, t, fast))
         fast = t.rank - 2;
-    if (ir_attr(dot, AT_WGMMA)) return layout_wgmma_shared(t, fast, log2_of(type_elem_bytes(t)));
+    const Attr *wgmma = ir_attr(dot, AT_WGMMA);
+    if (wgmma) {
+        /* Rows of at least 32 bytes, and along K where the instruction wants it so. */
+        int k_dim = t.rank - (operand == 0 ? 1 : 2), elem = log2_of(type_elem_bytes(t));
+        if (!wgmma_row((int)wgmma->i)->majors || t.log2[fast] + elem < 5) fast = k_dim;
+        return layout_wgmma_shared(t, fast, elem);
+    }
     int order[TILE_MAX_RANK];
     order_from(t, fast, order);
     return swizzled(t, order, log2_of(type_elem_bytes(t)));

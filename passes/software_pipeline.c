@@ -77,7 +77,10 @@ static int copy_bytes(const Pipeline *p, const Op *load, const Layout *shared) {
     return type_elem_bytes(r->type) << vec;
 }
 
-enum { LEAST_COPY = 4 }; /* bytes: the smallest cp.async */
+enum {
+    LEAST_COPY = 4, /* bytes: the smallest cp.async */
+    MOST_HELD = 16  /* elements of a lane that wait in registers while the body runs */
+};
 
 static bool read_by_dots_only(const Value *buffer, const Op *store) {
     for (const Use *u = buffer->uses; u; u = u->next)
@@ -229,7 +232,9 @@ static void consider(Pipeline *p, Op *load, bool all) {
     bool other = load->noperands == 3 && !is_zero(load->operand[2].value);
     c.plain = copy_bytes(p, load, c.layout) < LEAST_COPY || (other && c.store);
     if (ir_attr_int(load, AT_VOLATILE, 0)) return;
-    if (c.plain && !c.store)
+    if (c.plain && c.store && 1 << r->layout->bits[IN_REG] > MOST_HELD)
+        not_pipelined(p, load, "its lanes copy less than 4 bytes at once, and too often");
+    else if (c.plain && !c.store)
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once");
     else if (!may_run_early(p, load))
         not_pipelined(p, load, "the loop writes memory that it may read");
