@@ -1,0 +1,163 @@
+"""matmul.py: matrix products by our code, by Triton's of the same source and config list, and by
+cuBLAS: python3 bench/matmul.py [--types=fp16,…] [--mode=squares|awkward|tails|majors|grid-order].
+
+Each problem gets a quick pass over all configs, then a careful contest of the best few. Prints a
+table for each type and regime with the ratios that count, and writes matmul-MODE.csv and .png."""
+import random
+import sys
+
+import contest
+from products import (CUBLAS, OURS, TRITON, TYPES, Data, Family, Problem, best_of, compile_all,
+                      contestants_of, finalists, jobs_of, pick_configs)
+
+SQUARES = {"fp16": [256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384],
+           "tf32": [512, 1024, 2048, 4096, 8192], "fp32": [512, 1024, 2048, 4096],
+           "fp8": [1024, 2048, 4096, 8192], "int8": [1024, 2048, 4096, 8192]}
+SQUARES["bf16"] = SQUARES["fp16"]
+NAMED = [(1536, 1792, 32000), (1536, 1792, 6016)]
+NAIVE = "examples/matmul_naive.tl"
+
+
+def squares(opts, kind):
+    """Factors of bytes and of TF32 with K innermost, as tensor cores want them; then b row by row."""
+    sizes = [int(s) for s in opts.sizes.split(",")] if opts.sizes else SQUARES[kind]
+    forms = ["n"] if kind in ("fp16", "bf16", "fp32") else ["t", "n"]
+    return [[Problem(f"{s}" + (" b row-major" if len(forms) > 1 and b == "n" else ""), kind, s, s, s, b=b)]
+            for b in forms for s in sizes]
+
+
+def awkward(opts, kind):
+    numbers = random.Random(20261120)
+    shapes = [tuple(256 * numbers.randint(1, 32) for _ in range(3)) for _ in range(24)]
+    return [[Problem("%dx%dx%d" % s, kind, *s)] for s in NAMED + shapes]
+
+
+def tails(opts, kind):
+    """The exact shape first: the others are compared with it in one contest."""
+    groups = []
+    for s in [int(s) for s in opts.sizes.split(",")] if opts.sizes else [4096, 8192]:
+        def case(label, m=s, n=s, k=s, pad=0):
+            return Problem(f"{s} {label}", kind, m, n, k, pad=pad)
+        groups.append([case("exact"), case("K-8", k=s - 8), case("K-56", k=s - 56), case("M-8", m=s - 8),
+                       case("N-8", n=s - 8), case("all -8", s - 8, s - 8, s - 8), case("stride+8", pad=8),
+                       case("stride+16", pad=16)])
+    return groups
+
+
+def majors(opts, kind):
+    sizes = [int(s) for s in opts.sizes.split(",")] if opts.sizes else [4096, 8192]
+    text = {"nn": "A B", "nt": "A BT", "tn": "AT B", "tt": "AT BT"}
+    return [[Problem(f"{s} {text[x]}", kind, s, s, s, a=x[0], b=x[1]) for x in text] for s in sizes]
+
+
+def grid_order(opts, kind):
+    sizes = [int(s) for s in opts.sizes.split(",")] if opts.sizes else [4096, 8192, 16384]
+    return [[Problem(f"{s}", kind, s, s, s)] for s in sizes]
+
+
+ORDERS = [Family("grouped"), Family("naive", source=NAIVE, group=0)] + [
+    Family(f"naive G={g}", source=NAIVE, group=0, flags=(f"--swizzle-grid={g}",)) for g in (4, 8, 16)] + [CUBLAS]
+PEERS = [CUBLAS, TRITON, OURS]
+# mode: problems in groups, who takes part, the column the last ratio is to
+MODES = {"squares": (squares, PEERS, "ours"), "awkward": (awkward, PEERS, "ours"),
+         "tails": (tails, PEERS, "ours"), "majors": (majors, PEERS, "ours"),
+         "grid-order": (grid_order, ORDERS, "grouped")}
+
+
+def table(title, rows, families, base, against_first):
+    """rows: [(group, case, {family: contestant})]. Ratios of `base` to each other family, and to the
+    first case of its group where the cases belong together."""
+    others = [f.name for f in families if f.name != base]
+    print(f"\n{title}")
+    head = [f"{n:>12}" for n in [f.name for f in families]] + [f"{'/' + n:>12}" for n in others]
+    print(f"{'TFLOPS':<22}" + "".join(head) + ("  /first" if against_first else "") + f"  best of {base}")
+    ratios, first = {n: [] for n in others}, {}
+    for group, case, found in rows:
+        cells = [f"{found[f.name].rate:12.1f}" if f.name in found else f"{'-':>12}" for f in families]
+        for n in others:
+            r = found[base].rate / found[n].rate if base in found and n in found else 0
+            ratios[n].append(r)
+            cells.append(f"{r:12.3f}" if r else f"{'-':>12}")
+        ours = found.get(base)
+        first.setdefault(group, ours)
+        if against_first:
+            cells.append(f"{ours.rate / first[group].rate:8.3f}" if ours and first[group] else f"{'-':>8}")
+        print(f"{case:<22}" + "".join(cells) + (f"  {ours.config}" if ours else ""))
+    print(f"{'geometric mean':<22}" + " " * 12 * len(families) +
+          "".join(f"{contest.geomean(ratios[n]):12.3f}" for n in others))
+
+
+def run_group(session, group, families, configs, regimes):
+    """Contests of the problems that belong together; {regime: [(case, {family: contestant})]}."""
+    opts, entered = session.opts, []
+    kept = []  # the matrices live as long as who multiplies them
+    for problem in group:
+        data = Data(session.torch, problem)
+        all_ = contestants_of(session, data, families, configs)
+        data.expected = None
+        kept.append(data)
+        # in a pool of many cases one config each is enough
+        entered += finalists(session, all_, opts.keep if len(group) == 1 else 1)
+    out = {}
+    for regime in regimes if entered else []:
+        session.clock.careful(entered, regime, opts.quick)
+        best = best_of([contest.Contestant(**vars(c)) for c in entered])
+        out[regime] = [(p.label, {f.name: best[p.label, f.name] for f in families
+                                  if (p.label, f.name) in best}) for p in group]
+        for label, found in out[regime]:
+            session.note(f"{regime:9} {label:<22} " + "  ".join(
+                f"{n} {c.rate:.1f} ({c.config})" if c.config else f"{n} {c.rate:.1f}" for n, c in found.items()))
+    return out
+
+
+def main():
+    p = contest.options(__doc__)
+    p.add_argument("--mode", default="squares", choices=MODES)
+    p.add_argument("--types", default="fp16", help="of " + ",".join(TYPES))
+    p.add_argument("--sizes", default="", help="instead of the mode's own: 1024,4096")
+    p.add_argument("--configs", default="all", help="their numbers in products.py, from 0: 0,1,4")
+    p.add_argument("--keep", type=int, default=2, help="how many configs of each go into the contest")
+    for mode in MODES:
+        p.add_argument("--" + mode, dest="mode", action="store_const", const=mode, help=f"--mode={mode}")
+    opts = p.parse_args()
+    make, families, base = MODES[opts.mode]
+    if opts.no_triton:
+        families = [f for f in families if f.engine != "triton"]
+    configs, kinds = pick_configs(opts.configs), opts.types.split(",")
+    session = contest.Session(opts)
+    groups = {kind: make(opts, kind) for kind in kinds}
+    flat = [p for kind in kinds for g in groups[kind] for p in g]
+    if opts.dry_run:
+        contest.print_built(session, jobs_of(flat, families, configs, opts))
+        for kind in kinds:
+            table(f"{kind}, {opts.mode}, {opts.target}, nothing timed",
+                  [(g[0], p.label, {}) for g in groups[kind] for p in g], families, base, opts.mode in ("tails", "majors"))
+        session.finish()
+    compile_all(session, flat, families, configs)
+    regimes, results, lines = opts.regimes.split(","), {}, []
+    for kind in kinds:
+        for number, group in enumerate(groups[kind]):
+            if session.over():
+                session.note(f"the time is over: {kind} {group[0].label} and what follows left out")
+                break
+            for regime, cases in run_group(session, group, families, configs, regimes).items():
+                results.setdefault((kind, regime), []).extend((number, *case) for case in cases)
+    rows = [dict(mode=opts.mode, type=kind, regime=regime, target=opts.target, case=case, family=c.family,
+                 config=c.config, ms=f"{c.ms:.5f}", tflops=f"{c.rate:.2f}")
+            for (kind, regime), cases in results.items() for _, case, found in cases for c in found.values()]
+    contest.write_csv(opts.out / f"matmul-{opts.mode}.csv", rows)
+    for (kind, regime), cases in results.items():
+        if opts.mode in ("squares", "grid-order"):
+            for f in families:
+                points = [(float(case.split()[0]), found[f.name].rate) for _, case, found in cases
+                          if f.name in found and " " not in case]
+                lines.append((f"{f.name}, {kind}, {regime}", points))
+        table(f"{kind}, {opts.mode}, {opts.target}, {regime}", cases, families, base,
+              opts.mode in ("tails", "majors"))
+    if lines:
+        contest.plot(opts.out / f"matmul-{opts.mode}.png", dict(lines), "M = N = K", "TFLOPS", f"matmul, {opts.target}")
+    session.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+"""products.py: what the matmul benches share: types, configs, problems with their data and their
+fp64 reference, and who multiplies: ours, Triton, cuBLAS."""
+from dataclasses import dataclass
+
+from contest import Contestant, poison, wrong
+from kernels import Job, bind_tilec, signature
+
+# BLOCK M, N, K, warps, stages for 16-bit types; K is halved for 4-byte types, doubled for bytes.
+CONFIGS = [(128, 256, 64, 8, 3), (128, 256, 64, 8, 4), (256, 128, 64, 8, 3), (128, 128, 64, 8, 4),
+           (128, 128, 64, 4, 4), (64, 256, 32, 4, 4), (128, 128, 32, 4, 4), (128, 64, 32, 4, 4),
+           (64, 128, 32, 4, 4), (64, 128, 64, 4, 4), (64, 64, 64, 4, 4), (128, 32, 32, 4, 4),
+           (64, 32, 32, 2, 5), (32, 64, 32, 2, 5)]
+GROUP_M = 8
+
+
+@dataclass(frozen=True)
+class Type:
+    name: str
+    element: str      # in a signature
+    torch_in: str
+    torch_out: str
+    out: str          # in a signature
+    bytes: int
+    bound: float      # of the relative error, in the 2-norm, against fp64
+    acc: str = "tl.float32"
+    precision: str = "tf32"
+
+
+# The bounds: half a unit of the output type for 16-bit results and of the factors for TF32 (they may
+# be truncated), times about 3; fp32 grows with the length of the sum; wgmma adds up fp8 products in
+# 13 bits only.
+TYPES = {t.name: t for t in [
+    Type("fp16", "fp16", "float16", "float16", "fp16", 2, 1e-3),
+    Type("bf16", "bf16", "bfloat16", "bfloat16", "bf16", 2, 6e-3),
+    Type("tf32", "fp32", "float32", "float32", "fp32", 4, 3e-3),
+    Type("fp32", "fp32", "float32", "float32", "fp32", 4, 1e-5, precision="ieee"),
+    Type("fp8", "fp8e4nv", "float8_e4m3fn", "bfloat16", "bf16", 1, 4e-2),
+    Type("int8", "i8", "int8", "int32", "i32", 1, 0.0, acc="tl.int32"),
+]}
+
+
+@dataclass(frozen=True)
+class Problem:
+    """a is M x K, b is K x N; 't' means stored the other way round; ld: what is added to the rows'
+    lengths in memory."""
+    label: str
+    type: str
+    m: int
+    n: int
+    k: int
+    a: str = "n"
+    b: str = "n"
+    pad: int = 0
+
+    @property
+    def flops(self):
+        return 2.0 * self.m * self.n * self.k
+
+    def strides(self, which):
+        rows, cols = {"a": (self.m, self.k), "b": (self.k, self.n), "c": (self.m, self.n)}[which]
+        turned = getattr(self, which, "n") == "t"
+        return (1, rows + self.pad) if turned else (cols + self.pad, 1)
+
+    def sizes(self):
+        """The integer arguments, in the order of the kernels' parameters."""
+        return (self.m, self.n, self.k, *self.strides("a"), *self.strides("b"), *self.strides("c"))
+
+    def abstract(self):
+        t = TYPES[self.type]
+        return (t.element, t.element, t.out, *self.sizes())
+
+
+@dataclass(frozen=True)
+class Family:
+    """Who: a column of the table."""
+    name: str
+    engine: str = "tilec"   # or triton, cublas
+    source: str = ""        # default: by type
+    group: int = GROUP_M    # 0: the source has no such constexpr
+    flags: tuple = ()
+
+    def job(self, problem, config, opts):
+        t = TYPES[problem.type]
+        aligned = 1 if all(x == 1 or x % 16 == 0 for x in problem.sizes()) else 8
+        source = self.source or ("examples/matmul.tl" if t.bytes == 2 and aligned == 1
+                                 else "bench/matmul_types.tl")
+        bm, bn, bk, warps, stages = config
+        defines = [("BM", bm), ("BN", bn), ("BK", bk * 2 // t.bytes)]
+        if self.group:
+            defines.append(("GROUP_M", self.group))
+        if source == "bench/matmul_types.tl":
+            defines += [("ACC", t.acc), ("PRECISION", t.precision), ("ALIGN", aligned)]
+        flags = self.flags + tuple(opts.flags.split()) if self.engine == "tilec" else ()
+        return Job(source, signature(problem.abstract()), tuple(defines), warps, stages, opts.target, flags)
+
+
+OURS, TRITON, CUBLAS = Family("ours"), Family("Triton", "triton"), Family("cuBLAS", "cublas")
+
+
+def config_text(config):
+    return "%dx%dx%d %dw %ds" % config
+
+
+def pick_configs(text):
+    """--configs: all, or their numbers from 0: 0,1,4."""
+    return CONFIGS if text == "all" else [CONFIGS[int(i)] for i in text.split(",")]
+
+
+def make_matrix(torch, t, rows, cols, strides):
+    """Random normal (bytes: uniform) data with these strides."""
+    turned = strides[0] == 1 and strides[1] != 1
+    height, width = (cols, strides[1]) if turned else (rows, strides[0])
+    if t.element == "i8":
+        data = torch.randint(-128, 128, (height, width), dtype=torch.int8, device="cuda")
+    else:
+        kind = getattr(torch, t.torch_in)
+        data = torch.randn((height, width), device="cuda", dtype=torch.float32 if t.bytes != 2 else kind).to(kind)
+    return data.as_strided((rows, cols), strides)
+
+
+class Data:
+    """The matrices of a problem on the GPU."""
+
+    def __init__(self, torch, problem):
+        self.torch, self.problem, t = torch, problem, TYPES[problem.type]
+        p = problem
+        self.a = make_matrix(torch, t, p.m, p.k, p.strides("a"))
+        self.b = make_matrix(torch, t, p.k, p.n, p.strides("b"))
+        stride = p.strides("c")
+        self.c = torch.empty((p.m, stride[0]), dtype=getattr(torch, t.torch_out),
+                             device="cuda").as_strided((p.m, p.n), stride)
+        wide = [x.float().double() if t.bytes == 1 and t.element != "i8" else x.double() for x in (self.a, self.b)]
+        self.expected = wide[0] @ wide[1]
+
+    def values(self):
+        return (self.a, self.b, self.c, *self.problem.sizes())
+
+    def cublas(self):
+        """A function that multiplies once through PyTorch, and returns the result."""
+        torch, t, a, b, c = self.torch, TYPES[self.problem.type], self.a, self.b, self.c
+        torch.backends.cuda.matmul.allow_tf32 = t.name == "tf32"
+        if t.bytes > 1:
+            return lambda: torch.matmul(a, b, out=c) if self.problem.pad == 0 else torch.matmul(a, b)
+        b = b.t().contiguous().t()  # bytes only with the columns of b in one piece
+        if t.name == "int8":
+            return lambda: torch._int_mm(a, b)
+        one = torch.ones((), device="cuda")
+        kind = getattr(torch, t.torch_out)
+        return lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=kind, use_fast_accum=True)
+
+    def check(self, run):
+        """Runs once into a poisoned result; what is wrong, or nothing."""
+        poison(self.torch, self.c)
+        result = run()
+        self.torch.cuda.synchronize()
+        return wrong(self.torch, self.c if result is None else result, self.expected,
+                     TYPES[self.problem.type].bound)
+
+
+def triton_grid(problem, job):
+    size = dict(job.defines)
+    tiles = -(-problem.m // size["BM"]), -(-problem.n // size["BN"])
+    return (tiles[0] * tiles[1],) if "GROUP_M" in size else tiles
+
+
+def jobs_of(problems, families, configs, opts):
+    return [f.job(p, c, opts) for p in problems for f in families if f.engine == "tilec" for c in configs]
+
+
+def compile_all(session, problems, families, configs):
+    session.build(jobs_of(problems, families, configs, session.opts))
+    session.triton_failed = {}
+    theirs = [f for f in families if f.engine == "triton"] if session.triton else []
+    work = []
+    for p in problems:
+        t = TYPES[p.type]
+        kinds = [getattr(session.torch, k) for k in (t.torch_in, t.torch_in, t.torch_out)]
+        work += [(f.job(p, c, session.opts), (*kinds, *p.sizes())) for f in theirs for c in configs]
+    if work:
+        session.triton_failed = session.triton.warm(session.torch, work, session.compiler.threads)
+        for job, error in list(session.triton_failed.items())[:5]:
+            print("Triton:", dict(job.defines), job.warps, job.stages, error)
+        session.note(f"Triton: {len(dict(work))} kernels compiled")
+
+
+def contestants_of(session, data, families, configs):
+    """Everyone who multiplies this problem rightly; the others are reported."""
+    out, p, torch = [], data.problem, session.torch
+    for f in families:
+        if f.engine == "triton" and not session.triton:
+            continue
+        for c in [None] if f.engine == "cublas" else configs:
+            name = f"{p.label} {p.type} {f.name} {config_text(c) if c else ''}"
+            try:
+                if f.engine == "cublas":
+                    run = data.cublas()
+                else:
+                    job = f.job(p, c, session.opts)
+                    if f.engine == "tilec":
+                        built = session.compiler.built[job]
+                        if built.error:
+                            continue
+                        run = bind_tilec(torch, session.driver, built, data.values())
+                    else:
+                        if job in session.triton_failed:
+                            continue
+                        launch = session.triton.bind(job, data.values(), triton_grid(p, job))
+                        run = lambda launch=launch: (launch(), None)[1]
+                said = data.check(run)
+            except torch.OutOfMemoryError:
+                raise
+            except Exception as e:
+                if "illegal" in str(e) or "misaligned" in str(e) or "launch failure" in str(e):
+                    raise  # nothing works on this context any more
+                said = str(e).strip().splitlines()[-1][:200] if str(e).strip() else type(e).__name__
+                if f.engine != "tilec":
+                    print(f"{name}: {said}")
+                    continue
+            if said and f.engine == "tilec":
+                session.fail(f"{name}: {said}")
+            elif said:
+                print(f"{name}: {said}")
+            if not said:
+                out.append(Contestant(f.name, config_text(c) if c else "", run, p.flops, p.label))
+    return out
+
+
+def finalists(session, contestants, keep):
+    """The fastest of each family and case after a quick pass."""
+    session.clock.quick(contestants)
+    groups = {}
+    for c in contestants:
+        groups.setdefault((c.case, c.family), []).append(c)
+    return [c for g in groups.values() for c in sorted(g, key=lambda c: c.ms)[:keep]]
+
+
+def best_of(contestants):
+    """{(case, family): the fastest}"""
+    best = {}
+    for c in contestants:
+        key = (c.case, c.family)
+        if key not in best or c.ms < best[key].ms:
+            best[key] = c
+    return best
