@@ -22,6 +22,16 @@ FLUSH_BYTES = 256 << 20
 SLEEP_CYCLES = 60_000  # some 35 µs: longer than it takes to queue a launch
 
 
+@dataclass(frozen=True)
+class Family:
+    """Who: a column of the table."""
+    name: str
+    engine: str = "tilec"   # or triton, or a library
+    source: str = ""        # for tilec and Triton, where it is not the problem that says
+    group: int = 8          # GROUP_M; 0: the source has no such constexpr
+    flags: tuple = ()       # more options of tilec
+
+
 @dataclass
 class Contestant:
     family: str      # who: a column of the table
@@ -88,9 +98,9 @@ class Clock:
         self.rounds(contestants, min(200, max(7 if quick else 15, int((0.3 if quick else 1.0) / total))))
 
 
-def graph_time(torch, contestants, launches=200, rounds=15):
+def graph_time(clock, contestants, launches=200, rounds=15):
     """Sets the time of one launch among many in a CUDA graph: no launch gaps, warm caches."""
-    graphs = []
+    torch, graphs = clock.torch, []
     for c in contestants:
         c.run()
         torch.cuda.synchronize()
@@ -100,9 +110,7 @@ def graph_time(torch, contestants, launches=200, rounds=15):
                 c.run()
         graphs.append(graph)
     clones = [Contestant(c.family, c.config, g.replay) for c, g in zip(contestants, graphs)]
-    clock = Clock(torch)
-    clock.quick(clones, 1)
-    clock.rounds(clones, rounds)
+    clock.quick(clones, rounds)
     for c, timed in zip(contestants, clones):
         c.ms = timed.ms / launches
 
@@ -156,6 +164,7 @@ class Session:
     def __init__(self, opts):
         self.opts, self.started, self.failures = opts, time.monotonic(), []
         self.torch = self.driver = self.clock = self.triton = None
+        self.triton_failed = {}
         opts.out.mkdir(parents=True, exist_ok=True)
         self.flags = tuple(opts.flags.split())
         arch = "sm_90"
@@ -186,17 +195,58 @@ class Session:
     def note(self, text):
         print(f"[{time.monotonic() - self.started:5.1f} s] {text}", flush=True)
 
+    def enter(self, case, family, config, work, make, check):
+        """In a list, the contestant whose `make()` gives a function that launches once and whose
+        result check(run) finds nothing wrong with; else an empty one. A wrong result or a failed
+        launch of ours is a failure of the bench; of others it is only said."""
+        ours, run = family.engine == "tilec", None
+        try:
+            run = make()
+            said = check(run) if run else ""
+        except (MemoryError, self.torch.OutOfMemoryError):
+            raise
+        except Exception as e:  # of whatever kind: the bench goes on without this contestant
+            said = (str(e).strip().splitlines() or [type(e).__name__])[-1][:200]
+            if any(word in said for word in ("illegal", "misaligned", "unspecified launch failure")):
+                self.fail(f"{case} {family.name} {config}: {said}")
+                raise  # nothing works on this context any more
+        if said and ours:
+            self.fail(f"{case} {family.name} {config}: {said}")
+        elif said:
+            print(f"{case} {family.name} {config}: {said}")
+        return [Contestant(family.name, config, run, work, case)] if run and not said else []
+
+    def tilec_run(self, job, values):
+        """Launches our kernel; None when it was not compiled."""
+        built = self.compiler.built[job]
+        return None if built.error else kernels.bind_tilec(self.torch, self.driver, built, values)
+
+    def triton_run(self, job, values, grid):
+        return None if job in self.triton_failed else self.triton.bind(job, values, grid)
+
+    def warm_triton(self, work):
+        """Compiles Triton's kernels: pairs of a job and its arguments, or their dtypes."""
+        if not self.triton or not work:
+            return
+        self.triton_failed.update(self.triton.warm(self.torch, work, self.compiler.threads))
+        for job, error in list(self.triton_failed.items())[:5]:
+            print(f"Triton: {describe(job)}: {error}")
+        self.note(f"Triton: {len(dict(work))} kernels compiled")
+
     def over(self):
         return time.monotonic() - self.started > self.opts.budget_seconds
 
     def build(self, jobs):
         started = time.monotonic()
         new = self.compiler.build(jobs)
+        errors = {}
         for b in new:
             if b.error:
-                print(f"not compiled: {describe(b.job)}: {b.error}")
+                errors.setdefault(b.error, []).append(describe(b.job))
             elif b.spills or b.serial:
                 print(f"{describe(b.job)}: {b.spills} bytes spilled" + (", wgmma serialised" if b.serial else ""))
+        for error, names in errors.items():
+            print(f"not compiled: {names[0]}" + (f" and {len(names) - 1} more" if names[1:] else "") + f": {error}")
         if new:
             self.note(f"tilec and ptxas: {len(new)} kernels in {time.monotonic() - started:.1f} s")
 
@@ -225,6 +275,25 @@ def print_built(session, jobs):
               f"({', '.join(job.signature)})")
         if b.spills or b.serial:
             session.fail(f"{describe(job)}: spills or serialised wgmma")
+
+
+def finalists(session, contestants, keep):
+    """The fastest of each family and case after a quick pass."""
+    session.clock.quick(contestants)
+    groups = {}
+    for c in contestants:
+        groups.setdefault((c.case, c.family), []).append(c)
+    return [c for g in groups.values() for c in sorted(g, key=lambda c: c.ms)[:keep]]
+
+
+def best_of(contestants):
+    """{(case, family): the fastest}"""
+    best = {}
+    for c in contestants:
+        key = (c.case, c.family)
+        if key not in best or c.ms < best[key].ms:
+            best[key] = Contestant(**vars(c))
+    return best
 
 
 def geomean(values):

@@ -201,7 +201,7 @@ def bind_tilec(torch, driver, built, values):
     holders = []
     for p, v in zip(m["params"], values):
         number = v.data_ptr() if hasattr(v, "data_ptr") else v
-        if number % p.get("divisible", 1) or number != p.get("equals", number):
+        if "divisible" in p and number % p["divisible"] or number != p.get("equals", number):
             raise ValueError(f"{m['name']}: {p['name']} = {number} breaks its promise")
         holders.append((ctypes.c_void_p if p["type"].startswith("*") else INTEGERS[p["type"]])(number))
     pointers = (ctypes.c_void_p * len(holders))(*[ctypes.addressof(h) for h in holders])

@@ -7,8 +7,9 @@ import random
 import sys
 
 import contest
-from products import (CUBLAS, OURS, TRITON, TYPES, Data, Family, Problem, best_of, compile_all,
-                      contestants_of, finalists, jobs_of, pick_configs)
+from contest import Family, best_of, finalists
+from products import (CUBLAS, OURS, TRITON, TYPES, Data, Problem, compile_all, contestants_of, jobs_of,
+                      pick_configs)
 
 SQUARES = {"fp16": [256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384],
            "tf32": [512, 1024, 2048, 4096, 8192], "fp32": [512, 1024, 2048, 4096],
@@ -101,7 +102,7 @@ def run_group(session, group, families, configs, regimes):
     out = {}
     for regime in regimes if entered else []:
         session.clock.careful(entered, regime, opts.quick)
-        best = best_of([contest.Contestant(**vars(c)) for c in entered])
+        best = best_of(entered)
         out[regime] = [(p.label, {f.name: best[p.label, f.name] for f in families
                                   if (p.label, f.name) in best}) for p in group]
         for label, found in out[regime]:

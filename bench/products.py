@@ -2,15 +2,14 @@
 fp64 reference, and who multiplies: ours, Triton, cuBLAS."""
 from dataclasses import dataclass
 
-from contest import Contestant, poison, wrong
-from kernels import Job, bind_tilec, signature
+from contest import Family, poison, wrong
+from kernels import Job, signature
 
 # BLOCK M, N, K, warps, stages for 16-bit types; K is halved for 4-byte types, doubled for bytes.
 CONFIGS = [(128, 256, 64, 8, 3), (128, 256, 64, 8, 4), (256, 128, 64, 8, 3), (128, 128, 64, 8, 4),
            (128, 128, 64, 4, 4), (64, 256, 32, 4, 4), (128, 128, 32, 4, 4), (128, 64, 32, 4, 4),
            (64, 128, 32, 4, 4), (64, 128, 64, 4, 4), (64, 64, 64, 4, 4), (128, 32, 32, 4, 4),
            (64, 32, 32, 2, 5), (32, 64, 32, 2, 5)]
-GROUP_M = 8
 
 
 @dataclass(frozen=True)
@@ -70,28 +69,19 @@ class Problem:
         return (t.element, t.element, t.out, *self.sizes())
 
 
-@dataclass(frozen=True)
-class Family:
-    """Who: a column of the table."""
-    name: str
-    engine: str = "tilec"   # or triton, cublas
-    source: str = ""        # default: by type
-    group: int = GROUP_M    # 0: the source has no such constexpr
-    flags: tuple = ()
-
-    def job(self, problem, config, opts):
-        t = TYPES[problem.type]
-        aligned = 1 if all(x == 1 or x % 16 == 0 for x in problem.sizes()) else 8
-        source = self.source or ("examples/matmul.tl" if t.bytes == 2 and aligned == 1
-                                 else "bench/matmul_types.tl")
-        bm, bn, bk, warps, stages = config
-        defines = [("BM", bm), ("BN", bn), ("BK", bk * 2 // t.bytes)]
-        if self.group:
-            defines.append(("GROUP_M", self.group))
-        if source == "bench/matmul_types.tl":
-            defines += [("ACC", t.acc), ("PRECISION", t.precision), ("ALIGN", aligned)]
-        flags = self.flags + tuple(opts.flags.split()) if self.engine == "tilec" else ()
-        return Job(source, signature(problem.abstract()), tuple(defines), warps, stages, opts.target, flags)
+def job_of(family, problem, config, opts):
+    t = TYPES[problem.type]
+    aligned = 1 if all(x == 1 or x % 16 == 0 for x in problem.sizes()) else 8
+    source = family.source or ("examples/matmul.tl" if t.bytes == 2 and aligned == 1
+                               else "bench/matmul_types.tl")
+    bm, bn, bk, warps, stages = config
+    defines = [("BM", bm), ("BN", bn), ("BK", bk * 2 // t.bytes)]
+    if family.group:
+        defines.append(("GROUP_M", family.group))
+    if source == "bench/matmul_types.tl":
+        defines += [("ACC", t.acc), ("PRECISION", t.precision), ("ALIGN", aligned)]
+    flags = family.flags + tuple(opts.flags.split()) if family.engine == "tilec" else ()
+    return Job(source, signature(problem.abstract()), tuple(defines), warps, stages, opts.target, flags)
 
 
 OURS, TRITON, CUBLAS = Family("ours"), Family("Triton", "triton"), Family("cuBLAS", "cublas")
@@ -153,7 +143,9 @@ class Data:
         poison(self.torch, self.c)
         result = run()
         self.torch.cuda.synchronize()
-        return wrong(self.torch, self.c if result is None else result, self.expected,
+        if getattr(result, "shape", None) != self.c.shape:  # Triton's launches return something else
+            result = self.c
+        return wrong(self.torch, result, self.expected,
                      TYPES[self.problem.type].bound)
 
 
@@ -164,81 +156,35 @@ def triton_grid(problem, job):
 
 
 def jobs_of(problems, families, configs, opts):
-    return [f.job(p, c, opts) for p in problems for f in families if f.engine == "tilec" for c in configs]
+    return [job_of(f, p, c, opts) for p in problems for f in families if f.engine == "tilec" for c in configs]
 
 
 def compile_all(session, problems, families, configs):
     session.build(jobs_of(problems, families, configs, session.opts))
-    session.triton_failed = {}
-    theirs = [f for f in families if f.engine == "triton"] if session.triton else []
     work = []
-    for p in problems:
+    for p in problems if session.triton else []:
         t = TYPES[p.type]
         kinds = [getattr(session.torch, k) for k in (t.torch_in, t.torch_in, t.torch_out)]
-        work += [(f.job(p, c, session.opts), (*kinds, *p.sizes())) for f in theirs for c in configs]
-    if work:
-        session.triton_failed = session.triton.warm(session.torch, work, session.compiler.threads)
-        for job, error in list(session.triton_failed.items())[:5]:
-            print("Triton:", dict(job.defines), job.warps, job.stages, error)
-        session.note(f"Triton: {len(dict(work))} kernels compiled")
+        work += [(job_of(f, p, c, session.opts), (*kinds, *p.sizes()))
+                 for f in families if f.engine == "triton" for c in configs]
+    session.warm_triton(work)
 
 
 def contestants_of(session, data, families, configs):
-    """Everyone who multiplies this problem rightly; the others are reported."""
-    out, p, torch = [], data.problem, session.torch
+    """Everyone who multiplies this problem rightly."""
+    out, p = [], data.problem
+
+    def maker(family, config):
+        if family.engine == "cublas":
+            return data.cublas()
+        job = job_of(family, p, config, session.opts)
+        if family.engine == "tilec":
+            return session.tilec_run(job, data.values())
+        return session.triton_run(job, data.values(), triton_grid(p, job))
     for f in families:
         if f.engine == "triton" and not session.triton:
             continue
         for c in [None] if f.engine == "cublas" else configs:
-            name = f"{p.label} {p.type} {f.name} {config_text(c) if c else ''}"
-            try:
-                if f.engine == "cublas":
-                    run = data.cublas()
-                else:
-                    job = f.job(p, c, session.opts)
-                    if f.engine == "tilec":
-                        built = session.compiler.built[job]
-                        if built.error:
-                            continue
-                        run = bind_tilec(torch, session.driver, built, data.values())
-                    else:
-                        if job in session.triton_failed:
-                            continue
-                        launch = session.triton.bind(job, data.values(), triton_grid(p, job))
-                        run = lambda launch=launch: (launch(), None)[1]
-                said = data.check(run)
-            except torch.OutOfMemoryError:
-                raise
-            except Exception as e:
-                if "illegal" in str(e) or "misaligned" in str(e) or "launch failure" in str(e):
-                    raise  # nothing works on this context any more
-                said = str(e).strip().splitlines()[-1][:200] if str(e).strip() else type(e).__name__
-                if f.engine != "tilec":
-                    print(f"{name}: {said}")
-                    continue
-            if said and f.engine == "tilec":
-                session.fail(f"{name}: {said}")
-            elif said:
-                print(f"{name}: {said}")
-            if not said:
-                out.append(Contestant(f.name, config_text(c) if c else "", run, p.flops, p.label))
+            out += session.enter(p.label, f, config_text(c) if c else "", p.flops,
+                                 lambda: maker(f, c), data.check)
     return out
-
-
-def finalists(session, contestants, keep):
-    """The fastest of each family and case after a quick pass."""
-    session.clock.quick(contestants)
-    groups = {}
-    for c in contestants:
-        groups.setdefault((c.case, c.family), []).append(c)
-    return [c for g in groups.values() for c in sorted(g, key=lambda c: c.ms)[:keep]]
-
-
-def best_of(contestants):
-    """{(case, family): the fastest}"""
-    best = {}
-    for c in contestants:
-        key = (c.case, c.family)
-        if key not in best or c.ms < best[key].ms:
-            best[key] = c
-    return best
