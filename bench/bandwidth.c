@@ -171,25 +171,28 @@ static tile_status start(const Bench *b, const Case *c, const Contender *k, tile
     return tile_launch(k->kernel, NULL, args, c->channels == 1 ? 3 : 4, NULL);
 }
 
-/* All contenders in turn, without a pause: events stand between them. The copy runs once before, so
- * that the first is not timed while the queue fills. */
+typedef struct Round {
+    const Bench *b;
+    const Case *c;
+    const Contender *k;
+    tile_ptr in, out;
+} Round;
+
+static tile_status start_one(const void *round, int i) {
+    const Round *r = round;
+    return start(r->b, r->c, &r->k[i], r->in, r->out);
+}
+
+/* All contenders in turn, the copy first. */
 static tile_status run_round(const Bench *b, const Case *c, Contender *k, int n, int round,
                              tile_ptr in, tile_ptr out) {
     /* Short work is repeated, so that an event's own time does not count. */
     int repeat = bytes_in(c) + bytes_out(c) < (size_t)1 << 29 ? 4 : 1;
-    tile_event *event[SHAPES + 2] = {NULL};
-    tile_status st = start(b, c, &k[0], in, out);
-    if (!st) st = tile_event_record(b->ctx, NULL, &event[0]);
-    for (int i = 0; i < n && !st; i++) {
-        for (int j = 0; j < repeat && !st; j++) st = start(b, c, &k[i], in, out);
-        if (!st) st = tile_event_record(b->ctx, NULL, &event[i + 1]);
-    }
-    for (int i = 0; i < n && !st; i++) {
-        st = tile_event_elapsed(event[i], event[i + 1], &k[i].ms[round]);
-        k[i].ms[round] /= repeat;
-    }
-    for (int i = 0; i <= n; i++) tile_event_destroy(event[i]);
-    return bench_report(b->ctx, st, "a round");
+    const Round r = {b, c, k, in, out};
+    double ms[SHAPES + 1] = {0};
+    tile_status st = bench_round(b->ctx, n, repeat, start_one, &r, ms);
+    for (int i = 0; i < n; i++) k[i].ms[round] = ms[i];
+    return st;
 }
 
 static void print_case(Bench *b, int which, Contender *k, int n) {
@@ -250,42 +253,27 @@ static tile_status run_case(Bench *b, int which) {
     return st;
 }
 
-static int usage(void) {
-    fprintf(stderr, "usage: bandwidth [--device=cuda[:N]] [--target=native|sm_80|...] [--rounds=N] "
-                    "[--root=FOLDER] [--out=FILE.csv]\n");
-    return 2;
-}
-
 int main(int argc, char **argv) {
-    const char *device = "cuda", *out = NULL, *v;
+    BenchOptions o = {.name = "bandwidth",
+                      .device = "cuda",
+                      .root = ".",
+                      .rounds = 25,
+                      .most_rounds = MAX_ROUNDS};
+    int code = bench_read_options(&o, argc, argv);
+    if (code) return code;
     Bench *b = calloc(1, sizeof *b);
     if (!b) return 5;
-    b->root = ".";
-    b->rounds = 25;
-    for (int i = 1; i < argc; i++) {
-        if ((v = bench_option(argv[i], "--device")))
-            device = v;
-        else if ((v = bench_option(argv[i], "--target")))
-            b->target = strcmp(v, "native") ? v : NULL;
-        else if ((v = bench_option(argv[i], "--root")))
-            b->root = v;
-        else if ((v = bench_option(argv[i], "--out")))
-            out = v;
-        else
-            b->rounds = (v = bench_option(argv[i], "--rounds")) ? atoi(v) : 0;
-    }
-    int code = b->rounds < 1 || b->rounds > MAX_ROUNDS ? usage() : 0;
-    if (!code) code = bench_open(device, &b->ctx, &b->target);
+    code = bench_begin(&o, "kernel,type,h,w,shape,ms,gb_per_s,ratio", &b->ctx, &b->csv);
+    b->target = o.target;
+    b->root = o.root;
+    b->rounds = o.rounds;
     b->chunk = malloc(CHUNK);
     b->got = malloc((size_t)SAMPLE * 4);
-    b->csv = out && !code ? fopen(out, "w") : NULL;
-    if (!code && (!b->chunk || !b->got || (out && !b->csv))) code = out && !b->csv ? 3 : 5;
-    if (b->csv) fprintf(b->csv, "kernel,type,h,w,shape,ms,gb_per_s,ratio\n");
+    if (!code && (!b->chunk || !b->got)) code = 5;
     for (int i = 0; i < NCASES && !code; i++) code = run_case(b, i) ? 5 : 0;
     if (!code) printf("\nbest, code for %s on %s\n", b->target, tile_context_device_name(b->ctx));
     for (int i = 0; i < NCASES && !code; i++) printf("%s\n", b->best[i]);
-    if (b->csv && fclose(b->csv) && !code) code = 3;
-    tile_context_destroy(b->ctx);
+    code = bench_end(code, b->ctx, b->csv);
     free(b->chunk);
     free(b->got);
     free(b);

@@ -29,21 +29,25 @@ static void make_random(uint16_t *data, size_t n, int is_bf16) {
     }
 }
 
+typedef struct Launch {
+    tile_kernel *kernel;
+    const tile_arg *args;
+} Launch;
+
+static tile_status start(const void *round, int i) {
+    const Launch *l = round;
+    (void)i; /* the same every time */
+    return tile_launch(l->kernel, NULL, l->args, 12, NULL);
+}
+
 static tile_status time_launches(tile_context *ctx, tile_kernel *kernel, const tile_arg *args,
                                  double *ms) {
-    tile_event *event[RUNS + 1] = {NULL};
-    double time[RUNS];
-    tile_status st = TILE_OK;
-    for (int i = 0; i < 3 && !st; i++) st = tile_launch(kernel, NULL, args, 12, NULL);
-    if (!st) st = tile_event_record(ctx, NULL, &event[0]);
-    for (int i = 0; i < RUNS && !st; i++) {
-        st = tile_launch(kernel, NULL, args, 12, NULL);
-        if (!st) st = tile_event_record(ctx, NULL, &event[i + 1]);
-    }
-    for (int i = 0; i < RUNS && !st; i++) st = tile_event_elapsed(event[i], event[i + 1], &time[i]);
-    for (int i = 0; i <= RUNS; i++) tile_event_destroy(event[i]);
+    double time[RUNS] = {0};
+    const Launch launch = {kernel, args};
+    tile_status st = bench_round(ctx, 2, 1, start, &launch, time); /* to warm up */
+    if (!st) st = bench_round(ctx, RUNS, 1, start, &launch, time);
     if (!st) *ms = bench_median(time, RUNS);
-    return bench_report(ctx, st, "timing");
+    return st;
 }
 
 static tile_status run_shape(tile_context *ctx, BenchKernel *k, const Shape *s, const char *type,
@@ -110,37 +114,14 @@ static tile_status run(tile_context *ctx, BenchKernel *k, const char *type, FILE
 }
 
 int main(int argc, char **argv) {
-    const char *device = "cuda", *type = "fp16", *out = NULL, *v;
-    BenchKernel k = {.root = ".", .file = "examples/matmul.tl"};
-    int code = 0;
-    for (int i = 1; i < argc; i++) {
-        if ((v = bench_option(argv[i], "--device")))
-            device = v;
-        else if ((v = bench_option(argv[i], "--target")))
-            k.target = strcmp(v, "native") ? v : NULL;
-        else if ((v = bench_option(argv[i], "--type")) &&
-                 (!strcmp(v, "fp16") || !strcmp(v, "bf16")))
-            type = v;
-        else if ((v = bench_option(argv[i], "--root")))
-            k.root = v;
-        else if ((v = bench_option(argv[i], "--out")))
-            out = v;
-        else
-            code = 2;
-    }
-    if (code) {
-        fprintf(stderr, "usage: matmul [--device=cuda[:N]] [--target=native|sm_80|...] "
-                        "[--type=fp16|bf16] [--root=FOLDER] [--out=FILE.csv]\n");
-        return code;
-    }
+    BenchOptions o = {.name = "matmul", .device = "cuda", .root = ".", .type = "fp16"};
+    int code = bench_read_options(&o, argc, argv);
+    if (code) return code;
     tile_context *ctx = NULL;
-    code = bench_open(device, &ctx, &k.target);
-    FILE *csv = out && !code ? fopen(out, "w") : NULL;
-    if (out && !code && !csv) code = 3;
-    if (csv) fprintf(csv, "type,size,shape,num_warps,ms,tflops\n");
+    FILE *csv = NULL;
+    code = bench_begin(&o, "type,size,shape,num_warps,ms,tflops", &ctx, &csv);
+    BenchKernel k = {.root = o.root, .file = "examples/matmul.tl", .target = o.target};
     if (!code) printf("code for %s on %s\n", k.target, tile_context_device_name(ctx));
-    if (!code) code = run(ctx, &k, type, csv) ? 5 : 0;
-    if (csv && fclose(csv) && !code) code = 3;
-    tile_context_destroy(ctx);
-    return code;
+    if (!code) code = run(ctx, &k, o.type, csv) ? 5 : 0;
+    return bench_end(code, ctx, csv);
 }
