@@ -18,9 +18,9 @@
  * loaded from there into the registers it was in. Where lanes cannot copy 4 bytes at once the load
  * stays a load of the strand, and its value is stored into the slot when the body is done.
  *
- * When the dots are asynchronous (wgmma) and their result goes only round the loop, one of them
- * stays under way: the body begins with the dot, waits for the dot before it, and only then lets
- * the copies overwrite that one's slot. */
+ * When the dots are asynchronous (wgmma) and their result goes only round the loop, one iteration's
+ * stay under way: the body begins with them, waits for those before, and only after a second
+ * barrier, when all warps have waited, lets the copies overwrite the slot that those read. */
 #include "ir/scratch.h"
 #include "ir/target.h"
 #include "passes/layout_choice.h"
@@ -465,7 +465,6 @@ static void rebuild(Pipeline *p) {
         store_ahead(p, &b);
         iv = ir_binary(&b, OP_ADD, iv, step);
     }
-    if (p->lag) landed(p, &b, p->stages - 2);
     /* Carried: what was, the strand's values, its index, and the slots read and written next. */
     Value **in = arena_array(a, (size_t)(2 * n + 6), sizeof *in);
     Type *types = arena_array(a, (size_t)(2 * n + 3), sizeof *types);
@@ -496,7 +495,7 @@ static void rebuild(Pipeline *p) {
     }
     Value *index_ahead = arg[at], *read = arg[at + 1], *write = arg[at + 2];
     Builder in_body = {p->s, p->f, body, NULL, old->span};
-    if (!p->lag) landed(p, &in_body, p->stages - 2);
+    landed(p, &in_body, p->stages - 2);
     Op *strand = body->last;
     Op *copies =
         copy_ahead(p, &in_body, index_ahead, mine, write, in_range(p, &in_body, index_ahead));
@@ -521,9 +520,9 @@ static void rebuild(Pipeline *p) {
         wait_dots(p, &in_body, dots, n, 1);
         for (int i = 0; i < n; i++)
             if (dots[i]) out[i] = dots[i];
-        landed(p, &in_body, p->stages - 3);
-        /* The copies may go now: their slot is the one of the dots just waited for. Addresses go
-         * with them, unless loads of the strand should be under way meanwhile. */
+        ir_op(&in_body, OP_BARRIER, NULL, 0, NULL, 0, 0);
+        /* The copies may go: their slot is the one of the dots that all warps have waited for.
+         * Addresses go with them, unless loads of the strand should be under way meanwhile. */
         for (Op *op = any_plain(p) ? copies : strand, *next; op;
              op = op == strand_end ? NULL : next) {
             next = op->next;
@@ -629,7 +628,7 @@ static void visit(Op *loop, void *ctx_) {
     for (Op *op = loop->region[0]->first; op; op = op->next) consider(&p, op, asked);
     if (!p.copies.n || !limit_stages(&p)) return;
     p.lagging = arena_alloc(a, (size_t)loop->nresults);
-    p.lag = p.stages >= 3 && dots_may_lag(&p);
+    p.lag = dots_may_lag(&p);
     rebuild(&p);
     ctx->changed = true;
 }
