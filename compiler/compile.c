@@ -112,6 +112,9 @@ static bool check_options(Job *j) {
     if (o->num_stages < 0)
         invalid(j, "num_stages is at least 1, not %s",
                 arena_printf(&j->s.arena, "%d", o->num_stages));
+    if (o->swizzle_grid < 0 || o->swizzle_grid > SWIZZLE_LIMIT)
+        invalid(j, "swizzle_grid is 1 to 65535 rows, not %s",
+                arena_printf(&j->s.arena, "%d", o->swizzle_grid));
     check_passes(j, o->passes, NULL);
     check_passes(j, o->dump_after, "all");
     if (o->config < 0) invalid(j, "configs are counted from 0%s", "");
@@ -195,6 +198,21 @@ static bool select_kernel(Job *j) {
     }
     diag(&j->s.diags, DIAG_ERROR, (Span){0}, "there is no kernel '%s' in this file", want);
     return false;
+}
+
+/* The command line's order of programs wins over the source's. */
+static bool set_swizzle(Job *j) {
+    if (!j->o->swizzle_grid) return true;
+    for (Func *f = j->m->funcs; f; f = f->next) {
+        if (f->swizzled) {
+            diag(&j->s.diags, DIAG_ERROR, f->span,
+                 "the grid of kernel '%s' is walked in groups of %d rows already", f->name,
+                 f->swizzle);
+            return false;
+        }
+        f->swizzle = j->o->swizzle_grid;
+    }
+    return true;
 }
 
 /* Tile IR that passes have worked on says for which target; going on for another would be wrong. */
@@ -296,7 +314,8 @@ static bool generate(Job *j) {
 static bool run(Job *j) {
     if (!check_options(j) || !check_text(j) || !read_source(j)) return false;
     if (j->o->emit == TILE_EMIT_AST) return true;
-    if (!select_kernel(j) || !agree_on_target(j) || !verify_all(j, "lowering")) return false;
+    if (!select_kernel(j) || !set_swizzle(j) || !agree_on_target(j) || !verify_all(j, "lowering"))
+        return false;
     if (!run_passes(j) || !verify_all(j, "the passes")) return false;
     switch (j->o->emit) {
     case TILE_EMIT_TIR:

@@ -88,7 +88,9 @@ static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
     }
     buf_printf(out, "},\n   \"num_warps\": %d, \"num_stages\": %d, \"shared\": %lld", f->num_warps,
                f->num_stages, (long long)(f->shared_bytes > 0 ? f->shared_bytes : 0));
-    buf_puts(out, ", \"cluster\": [1, 1, 1],\n   \"grid\": [");
+    buf_puts(out, ", \"cluster\": [1, 1, 1],\n   ");
+    if (f->swizzle) buf_printf(out, "\"swizzle\": %d, ", f->swizzle);
+    buf_puts(out, "\"grid\": [");
     for (int i = 0; i < 3 && f->grid[i]; i++) {
         if (i) buf_puts(out, ", ");
         put_string(out, f->grid[i]);

@@ -186,7 +186,7 @@ static Funcs all_kernels(Lower *l) {
     return found;
 }
 
-/* ---- # tile: grid = … ---- */
+/* ---- # tile: grid = …, # tile: swizzle = … ---- */
 
 static bool known_in_grid(const AstFunc *f, const char *name, size_t n) {
     static const char *const functions[] = {"cdiv", "min", "max"};
@@ -233,14 +233,35 @@ static void read_grid(Lower *l, const AstFunc *f, const char *text, Span span, F
     }
 }
 
+/* Rows per group, digits alone. */
+static void read_swizzle(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
+    (void)f;
+    int rows = 0;
+    const char *s = text;
+    for (; isdigit((unsigned char)*s) && rows <= SWIZZLE_LIMIT; s++) rows = rows * 10 + *s - '0';
+    if (*s || rows < 1 || rows > SWIZZLE_LIMIT)
+        fail(l, span, "a grid is walked in groups of 1 to %d rows, not '%s'", SWIZZLE_LIMIT, text);
+    else
+        out->swizzle = rows;
+}
+
 static void read_directives(Lower *l, const AstFunc *f, Func *out) {
+    static const struct {
+        const char *key;
+        void (*read)(Lower *l, const AstFunc *f, const char *text, Span span, Func *out);
+    } row[] = {{"grid", read_grid}, {"swizzle", read_swizzle}};
+    enum { ROWS = sizeof row / sizeof *row };
+    const char *keys[ROWS];
+    for (int k = 0; k < ROWS; k++) keys[k] = row[k].key;
     for (int i = 0; i < f->ndirectives; i++) {
-        if (strcmp(f->directive[i].key, "grid") == 0) {
-            read_grid(l, f, f->directive[i].text, f->directive[i].span, out);
+        const char *key = f->directive[i].key;
+        int k = 0;
+        while (k < ROWS && strcmp(key, keys[k])) k++;
+        if (k < ROWS) {
+            row[k].read(l, f, f->directive[i].text, f->directive[i].span, out);
         } else {
-            static const char *const keys[] = {"grid"};
-            fail(l, f->directive[i].span, "'# tile: %s' is not known", f->directive[i].key);
-            suggest(l, f->directive[i].key, keys, 1);
+            fail(l, f->directive[i].span, "'# tile: %s' is not known", key);
+            suggest(l, key, keys, ROWS);
         }
     }
 }

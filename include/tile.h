@@ -309,6 +309,9 @@ typedef struct tile_compile_options {
     int config;         /* which autotune config, from 0 */
     int num_warps;      /* 0: the config's or the default, 4 */
     int num_stages;     /* 0: the config's or the default, 3 */
+    int swizzle_grid;   /* a 2-D grid is walked in groups of so many rows, 1 to 65535; 0: as the
+                         * source says, `# tile: swizzle = G`. The CPU device walks in its own order
+                         */
     const char *target; /* "sm_80" (when NULL), "sm_86", "sm_89", "sm_90a" */
     tile_emit emit;
     int no_optimize;        /* -O0: only the passes that code generation needs */

@@ -165,6 +165,8 @@ typedef struct Param {
     Span span;
 } Param;
 
+enum { SWIZZLE_LIMIT = 65535 }; /* rows per group */
+
 typedef struct ConstexprInfo { /* for the manifest */
     const char *name;
     const char *json; /* its value as JSON text */
@@ -180,6 +182,8 @@ typedef struct Func {
     int nconstexprs;
     const char *grid[3]; /* expressions; NULL when not stated */
     int num_warps, num_stages;
+    int swizzle;   /* rows per group in which a 2-D grid is walked; 0: as the hardware does */
+    bool swizzled; /* program_id says so already */
     Block *body;
     uint32_t nvalues;     /* ids below this are in use */
     int64_t shared_bytes; /* set by placement; -1 before */

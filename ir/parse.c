@@ -402,6 +402,9 @@ static void parse_header(Parser *p, Func *f) {
                 token_fail(p, "num_warps must be a power of two");
         } else if (strcmp(key, "num_stages") == 0) {
             f->num_stages = (int)want_int_in(p, 1, 64);
+        } else if (strcmp(key, "swizzle") == 0 || strcmp(key, "swizzled") == 0) {
+            f->swizzled = key[strlen("swizzle")] != 0;
+            f->swizzle = (int)want_int_in(p, 1, SWIZZLE_LIMIT);
         } else if (strcmp(key, "shared") == 0) {
             f->shared_bytes = want_int_in(p, 0, 1 << 30);
         } else if (strcmp(key, "target") == 0 || strcmp(key, "grid") == 0) {

@@ -198,6 +198,7 @@ static void print_header(Printer *p, const Func *f) {
         print_span(out, a->span);
     }
     buf_printf(out, ") num_warps=%d num_stages=%d", f->num_warps, f->num_stages);
+    if (f->swizzle) buf_printf(out, " %s=%d", f->swizzled ? "swizzled" : "swizzle", f->swizzle);
     for (int i = 0; i < 3; i++)
         if (f->grid[i]) {
             buf_puts(out, " grid=");

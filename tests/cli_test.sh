@@ -61,6 +61,13 @@ fails 2 "--emit is .*, not 'ptxx'" "$tilec" --emit=ptxx good.tl
 fails 2 '--time takes no value' "$tilec" --time=yes good.tl
 fails 2 '--num-warps takes a whole number' "$tilec" --num-warps=four good.tl
 fails 2 'num_warps is 1, 2, 4' "$tilec" --num-warps=3 good.tl
+for rows in 0 -3 2.5 many; do
+    fails 2 "--swizzle-grid takes a whole number, not $rows" "$tilec" --swizzle-grid=$rows good.tl
+done
+fails 2 'swizzle_grid is 1 to 65535 rows, not 65536' "$tilec" --swizzle-grid=65536 good.tl
+fails 2 '--swizzle-grid takes a number from 1 on' "$tilerun" --swizzle-grid=0 good.tl
+works sh -c "'$tilec' --help | grep -qe --swizzle-grid=G"
+works sh -c "'$tilerun' --help | grep -qe --swizzle-grid=G"
 fails 2 '-O is -O0 or -O1' "$tilec" -O3 good.tl
 fails 2 '-W is -Werror' "$tilec" -Wall good.tl
 fails 2 '--color is auto, always or never' "$tilec" --color=blue good.tl

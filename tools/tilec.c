@@ -27,6 +27,7 @@ typedef enum OptionId {
     OPT_TARGET,
     OPT_WARPS,
     OPT_STAGES,
+    OPT_SWIZZLE,
     OPT_LEVEL,
     OPT_LINES,
     OPT_PASSES,
@@ -60,6 +61,8 @@ static const OptionRow rows[] = {
      OPT_TARGET},
     {"num-warps", 0, "N", "threads of a program, in warps of 32: 1, 2, 4 … 32", OPT_WARPS},
     {"num-stages", 0, "N", "depth of the software pipeline", OPT_STAGES},
+    {"swizzle-grid", 0, "G", "programs of a 2-D grid run in groups of G rows, column by column",
+     OPT_SWIZZLE},
     {NULL, 'O', "LEVEL", "0: only the passes that code generation needs; 1: all (default)",
      OPT_LEVEL},
     {NULL, 'g', NULL, "source lines in the output, for profilers and debuggers", OPT_LINES},
@@ -204,6 +207,7 @@ static int take_option(Command *c, int id, const char *v) {
         break;
     case OPT_WARPS: return number_option("--num-warps", v, 1, &c->o.num_warps);
     case OPT_STAGES: return number_option("--num-stages", v, 1, &c->o.num_stages);
+    case OPT_SWIZZLE: return number_option("--swizzle-grid", v, 1, &c->o.swizzle_grid);
     case OPT_LEVEL:
         if (strcmp(v, "0") && strcmp(v, "1")) return usage("-O is -O0 or -O1, not -O", v, "");
         c->o.no_optimize = *v == '0';

@@ -93,10 +93,10 @@ static int read_file(Run *r) {
     r->kind = has_suffix(o->file, ".ptx")   ? FILE_PTX
               : has_suffix(o->file, ".tir") ? FILE_TIR
                                             : FILE_SOURCE;
-    bool compiles = o->ndefines || o->num_warps || o->num_stages || o->config;
+    bool compiles = o->ndefines || o->num_warps || o->num_stages || o->swizzle_grid || o->config;
     if (r->kind != FILE_SOURCE && compiles)
-        return complain(EXIT_USAGE, "-D, --config, --num-warps and --num-stages need a source; "
-                                    "this file is compiled already");
+        return complain(EXIT_USAGE, "-D, --config, --num-warps, --num-stages and --swizzle-grid "
+                                    "need a source; this file is compiled already");
     FileError error;
     if (file_read(o->file, (size_t)INPUT_LIMIT_MB << 20, &r->text, &r->len, &error)) return -1;
     return complain(EXIT_FILES, error.text);
@@ -134,6 +134,7 @@ static int compile(Run *r) {
         .config = o->config,
         .num_warps = o->num_warps,
         .num_stages = o->num_stages,
+        .swizzle_grid = o->swizzle_grid,
         .target = o->target   ? o->target
                   : r->on_cpu ? NULL
                               : tile_context_target(r->ctx),

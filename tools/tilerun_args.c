@@ -15,6 +15,7 @@ typedef enum OptionId {
     OPT_CONFIG,
     OPT_WARPS,
     OPT_STAGES,
+    OPT_SWIZZLE,
     OPT_TARGET,
     OPT_CHECK,
     OPT_SAVE,
@@ -44,6 +45,8 @@ static const OptionRow rows[] = {
     {"config", 0, "N", "which autotune config, from 0", OPT_CONFIG},
     {"num-warps", 0, "N", "threads of a program, in warps of 32: 1, 2, 4 … 32", OPT_WARPS},
     {"num-stages", 0, "N", "depth of the software pipeline", OPT_STAGES},
+    {"swizzle-grid", 0, "G", "programs of a 2-D grid run in groups of G rows, column by column",
+     OPT_SWIZZLE},
     {"target", 0, "GPU", "native (default), sm_80, sm_86, sm_89 or sm_90a", OPT_TARGET},
     {NULL, 0, NULL, "What comes out:", 0},
     {"save", 0, "NAME=FILE.npy", "write this buffer to a file after the run", OPT_SAVE},
@@ -155,6 +158,7 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_CONFIG: return read_number("--config", value, 0, &o->config);
     case OPT_WARPS: return read_number("--num-warps", value, 1, &o->num_warps);
     case OPT_STAGES: return read_number("--num-stages", value, 1, &o->num_stages);
+    case OPT_SWIZZLE: return read_number("--swizzle-grid", value, 1, &o->swizzle_grid);
     case OPT_TARGET: o->target = strcmp(value, "native") == 0 ? NULL : value; return -1;
     case OPT_CHECK: o->checks_given = true; return read_checks(value, &o->checks);
     case OPT_SAVE: o->save[o->nsaves++] = (Save){.text = value}; return -1;

@@ -20,7 +20,7 @@ typedef struct RunOptions {
     int nvalues;
     Save *save;
     int nsaves;
-    int num_warps, num_stages, config; /* 0: not given */
+    int num_warps, num_stages, swizzle_grid, config; /* 0: not given */
     unsigned checks;
     bool checks_given, bench, color;
     uint64_t seed;

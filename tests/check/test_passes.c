@@ -362,7 +362,7 @@ START_TEST(driver_options) {
         {"dce,fold", "dce", NULL, 1, "// after dce\n", "// after fold"},
         {"dce,fold", "all", NULL, 1, "// after fold\n", NULL},
         {NULL, NULL, "layout", 1, "ran combine", "ran layout"},
-        {NULL, NULL, "dot", 0, "%b: i32 = add", "ran"},
+        {NULL, NULL, "dot", 0, "%b: i32 = add", "ran fold"},
         {"fold,licn", NULL, NULL, 1, "there is no pass 'licn'; did you mean 'licm'?", "kernel"},
         {NULL, "cs", NULL, 1, "there is no pass 'cs'", "kernel"},
         {NULL, NULL, "xyzzy", 1, "there is no pass 'xyzzy'", "kernel"},

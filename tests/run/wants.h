@@ -6,7 +6,7 @@
 
 Want want_control, want_exits, want_calls_double, want_calls_negate, want_constants_left,
     want_constants_right;
-Want want_shapes, want_masks, want_walk, want_gather, want_grid;
+Want want_shapes, want_masks, want_walk, want_gather, want_grid, want_swizzle;
 
 /* wants_builtins.c */
 Want want_axis, want_turn;

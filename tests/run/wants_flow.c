@@ -238,3 +238,8 @@ void want_grid(Slot *v) {
             for (int32_t x = 0; x < 2; x++)
                 for (int32_t k = 0; k < 4; k++) *out++ = x + y * 10 + z * 100 + 5000 + k * 10000;
 }
+
+void want_swizzle(Slot *v) {
+    int32_t *out = v[0].data;
+    for (size_t i = 0; i < v[0].n; i++) out[i] = (int32_t)i * 3 + 1;
+}
