@@ -71,6 +71,7 @@ void gen_for(Gen *g, const Op *op) {
         add_incoming(make_phis(g, body->args[i]), gen_tile(g, op->operand[2 + i].value), before);
     gen_block(g, body);
     const Op *yield = body->last;
+    gen_debug_at(g, op->span); /* counting and jumping back belong to the loop's own line */
     LLVMValueRef next = LLVMBuildAdd(g->b, iv.at[0], step, "");
     LLVMValueRef again = goes_on(g, op, next, hi, step);
     LLVMBasicBlockRef end = here(g);
@@ -126,6 +127,7 @@ void gen_while(Gen *g, const Op *op) {
     LLVMBasicBlockRef end = here(g);
     for (int i = 0; i < test->nargs; i++)
         add_incoming(gen_tile(g, test->args[i]), gen_tile(g, body->last->operand[i].value), end);
+    gen_debug_at(g, op->span);
     forbid_unrolling(g, LLVMBuildBr(g->b, head));
     LLVMPositionBuilderAtEnd(g->b, done);
 }

@@ -6,12 +6,15 @@
 
 void gen_debug_begin(Gen *g) {
     if (!g->o->line_info) return;
+    /* LLVM's C API does not name the kind that clang calls directives only (.loc and .file without
+     * DWARF): the others write `.target …, debug`, and ptxas then optimises less. */
+    const LLVMDWARFEmissionKind directives_only = (LLVMDWARFEmissionKind)3;
     const char *name = g->o->file_name ? g->o->file_name : "kernel.tl", *producer = "tilec";
     g->di = LLVMCreateDIBuilder(g->mod);
     g->di_file = LLVMDIBuilderCreateFile(g->di, name, strlen(name), "", 0);
     LLVMDIBuilderCreateCompileUnit(g->di, LLVMDWARFSourceLanguagePython, g->di_file, producer,
-                                   strlen(producer), 1, "", 0, 0, "", 0,
-                                   LLVMDWARFEmissionLineTablesOnly, 0, 0, 0, "", 0, "", 0);
+                                   strlen(producer), 1, "", 0, 0, "", 0, directives_only, 0, 0, 0,
+                                   "", 0, "", 0);
     LLVMValueRef version = LLVMConstInt(g->i32, LLVMDebugMetadataVersion(), 0);
     LLVMAddModuleFlag(g->mod, LLVMModuleFlagBehaviorWarning, "Debug Info Version", 18,
                       LLVMValueAsMetadata(version));

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "codegen/codegen.h"
 #include "compiler/drawing.h"
+#include "compiler/listing.h"
 #include "compiler/manifest.h"
 #include "frontend/ast.h"
 #include "frontend/lower.h"
@@ -301,7 +302,10 @@ static bool generate(Job *j) {
     if (!ok || j->s.diags.errors) return false;
     if (llvm) return true;
     if (!manifest_write_comment(j->m, j->target->name, entries, &j->output)) return false;
-    buf_write(&j->output, ptx.data, ptx.len);
+    if (o->line_info)
+        listing_annotate(&j->s.source, &ptx, &j->output);
+    else
+        buf_write(&j->output, ptx.data, ptx.len);
     for (size_t i = 0; i < j->output.len; i++) {
         if ((unsigned char)j->output.data[i] < 0x80) continue;
         diag(&j->s.diags, DIAG_ERROR, (Span){0}, "bug in tilec: a byte of the PTX is not ASCII");

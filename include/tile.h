@@ -315,8 +315,9 @@ typedef struct tile_compile_options {
     const char *target; /* "sm_80" (when NULL), "sm_86", "sm_89", "sm_90a" */
     tile_emit emit;
     int no_optimize;        /* -O0: only the passes that code generation needs */
-    int line_info;          /* -g: source lines in the PTX; the source itself in tile IR, so that a
-                             * failed check can show the line */
+    int line_info;          /* -g: source lines in the PTX, as directives and as comments (the code
+                             * is the same); the source itself in tile IR, so that a failed check
+                             * can show the line */
     const char *passes;     /* comma-separated names instead of the pipeline */
     const char *dump_after; /* a pass's name or "all": keeps the tile IR after it */
     int verify_each;        /* check the tile IR after every pass */

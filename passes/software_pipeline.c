@@ -320,6 +320,7 @@ static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *s
         Value *x[] = {p->map[ptr->id] ? p->map[ptr->id] : ptr, c->slot, on};
         ir_op(b, OP_ASYNC_COPY, x, 3, NULL, 0, 0);
     }
+    b->span = p->loop->span;
     ir_op(b, OP_ASYNC_COMMIT, NULL, 0, NULL, 0, 0);
     for (int i = 0; i < p->loop->nresults; i++) {
         if (!p->carried[i]) continue;
