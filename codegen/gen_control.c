@@ -116,6 +116,7 @@ void gen_while(Gen *g, const Op *op) {
         add_incoming(make_phis(g, test->args[i]), gen_tile(g, op->operand[i].value), before);
     gen_block(g, test);
     const Op *cond = test->last;
+    gen_debug_at(g, op->span);
     LLVMBuildCondBr(g->b, gen_scalar(g, cond->operand[0].value), loop, done);
     /* The condition's values dominate both the body and what follows. */
     for (int i = 0; i < body->nargs; i++) {

@@ -15,6 +15,7 @@
 #include "compiler/drawing.h"
 #include "compiler/listing.h"
 #include "compiler/manifest.h"
+#include "compiler/stats.h"
 #include "frontend/ast.h"
 #include "frontend/lower.h"
 #include "ir/target.h"
@@ -24,7 +25,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PARTS = TILE_PART_TIMES + 1, MAX_PHASES = 8, DEFAULT_TARGET = 0 };
+enum { PARTS = TILE_PART_STATS + 1, MAX_PHASES = 8, DEFAULT_TARGET = 0 };
 
 struct tile_compiled {
     struct {
@@ -45,7 +46,7 @@ typedef struct Job {
     const Target *target;
     Module *m;
     tile_status status;
-    Buf output, dump;
+    Buf output, dump, stats;
     PassTiming *timing;
     int ntimings;
     Phase phase[MAX_PHASES];
@@ -116,6 +117,7 @@ static bool check_options(Job *j) {
     if (o->swizzle_grid < 0 || o->swizzle_grid > SWIZZLE_LIMIT)
         invalid(j, "swizzle_grid is 1 to 65535 rows, not %s",
                 arena_printf(&j->s.arena, "%d", o->swizzle_grid));
+    if (o->stats && o->emit != TILE_EMIT_PTX) invalid(j, "stats are of PTX%s", "");
     check_passes(j, o->passes, NULL);
     check_passes(j, o->dump_after, "all");
     if (o->config < 0) invalid(j, "configs are counted from 0%s", "");
@@ -293,7 +295,7 @@ static bool generate(Job *j) {
         return manifest_write(j->m, j->target->name, entries, &j->output);
     CodegenOptions c = {.target = j->target,
                         .level = o->no_optimize ? 0 : 1,
-                        .line_info = o->line_info,
+                        .line_info = o->line_info || o->stats,
                         .file_name = file_base_name(j->s.source.name)};
     Buf ptx = buf_new(&j->s.arena);
     phase_begin(j, "codegen");
@@ -304,8 +306,11 @@ static bool generate(Job *j) {
     if (!manifest_write_comment(j->m, j->target->name, entries, &j->output)) return false;
     if (o->line_info)
         listing_annotate(&j->s.source, &ptx, &j->output);
+    else if (o->stats)
+        listing_strip(&ptx, &j->output);
     else
         buf_write(&j->output, ptx.data, ptx.len);
+    if (o->stats) stats_write(j->m, entries, &ptx, &j->stats);
     for (size_t i = 0; i < j->output.len; i++) {
         if ((unsigned char)j->output.data[i] < 0x80) continue;
         diag(&j->s.diags, DIAG_ERROR, (Span){0}, "bug in tilec: a byte of the PTX is not ASCII");
@@ -386,7 +391,7 @@ static bool finish(Job *j, tile_compiled *c, bool succeeded) {
     diag_render(&j->s.diags, &j->s.source, j->o->color, &text);
     if (j->o->time) render_times(j, &times);
     return keep(c, TILE_PART_DIAGNOSTICS, &text) && keep(c, TILE_PART_TIMES, &times) &&
-           keep(c, TILE_PART_DUMP, &j->dump) &&
+           keep(c, TILE_PART_DUMP, &j->dump) && keep(c, TILE_PART_STATS, &j->stats) &&
            (!succeeded || keep(c, TILE_PART_OUTPUT, &j->output));
 }
 
@@ -400,6 +405,7 @@ static bool attempt(Job *j) {
     j->s.diags.warnings_are_errors = o->warnings_are_errors && !o->no_warnings;
     j->output = buf_new(&j->s.arena);
     j->dump = buf_new(&j->s.arena);
+    j->stats = buf_new(&j->s.arena);
     return run(j);
 }
 

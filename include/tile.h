@@ -322,6 +322,7 @@ typedef struct tile_compile_options {
     const char *dump_after; /* a pass's name or "all": keeps the tile IR after it */
     int verify_each;        /* check the tile IR after every pass */
     int time;               /* keep how long each phase took */
+    int stats;              /* keep what the PTX is made of; of no other kind of output */
     int color;              /* diagnostics with terminal colours */
     int warnings_are_errors;
     int no_warnings;   /* leave out warnings */
@@ -338,7 +339,8 @@ typedef enum tile_part {
     TILE_PART_OUTPUT = 0,  /* what `emit` asked for; empty after an error */
     TILE_PART_DIAGNOSTICS, /* `file:line:col: error: text`, source line and caret */
     TILE_PART_DUMP,        /* for dump_after */
-    TILE_PART_TIMES        /* for time: a table */
+    TILE_PART_TIMES,       /* for time: a table */
+    TILE_PART_STATS        /* for stats: instructions by kind, of each kernel and each loop */
 } tile_part;
 /* The text, NUL-terminated (the NUL is not in *size), "" when there is none. size may be NULL.
  * Lives as long as the result. */

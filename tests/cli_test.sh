@@ -68,6 +68,18 @@ fails 2 'swizzle_grid is 1 to 65535 rows, not 65536' "$tilec" --swizzle-grid=655
 fails 2 '--swizzle-grid takes a number from 1 on' "$tilerun" --swizzle-grid=0 good.tl
 works sh -c "'$tilec' --help | grep -qe --swizzle-grid=G"
 works sh -c "'$tilerun' --help | grep -qe --swizzle-grid=G"
+fails 2 'stats are of PTX' "$tilec" --stats --emit=tir good.tl
+fails 2 '--stats takes no value' "$tilec" --stats=json good.tl
+# Statistics go where messages go, with or without a ptxas; one that refuses the code is quoted.
+mkdir none fake
+printf '#!/bin/sh\n[ "$1" = --version ] && echo "release 1.2, V1.2.3" || echo "ptxas fatal : no such GPU (error)"\nexit 1\n' >fake/ptxas
+chmod +x fake/ptxas
+works sh -c "'$tilec' good.tl -o good.ptx && PATH=none '$tilec' --stats good.tl -o - 2>stats.txt | cmp - good.ptx"
+works sh -c "grep -q '^kernel copy: 4 warps, 0 bytes of shared memory' stats.txt && ! grep -q ptxas stats.txt"
+works sh -c "PATH=fake '$tilec' --stats good.tl -o good.ptx 2>stats.txt"
+works grep -qx 'ptxas 1.2' stats.txt
+works grep -q 'no such GPU' stats.txt
+rm -r none fake stats.txt good.ptx
 fails 2 '-O is -O0 or -O1' "$tilec" -O3 good.tl
 fails 2 '-W is -Werror' "$tilec" -Wall good.tl
 fails 2 '--color is auto, always or never' "$tilec" --color=blue good.tl

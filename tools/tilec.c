@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "tile.h"
 #include "tools/options.h"
+#include "tools/tilec_ptxas.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -34,6 +35,7 @@ typedef enum OptionId {
     OPT_DUMP,
     OPT_VERIFY,
     OPT_TIME,
+    OPT_STATS,
     OPT_WARNING,
     OPT_COLOR,
     OPT_HELP,
@@ -72,6 +74,10 @@ static const OptionRow rows[] = {
     {"dump-after", 0, "PASS", "print the tile IR after this pass, or after all", OPT_DUMP},
     {"verify", 0, "each", "check the tile IR after every pass", OPT_VERIFY},
     {"time", 0, NULL, "print how long each phase and pass took", OPT_TIME},
+    {"stats", 0, NULL,
+     "print what the PTX is made of: instructions by kind, of each kernel and loop;\n"
+     "registers, if there is a ptxas to ask",
+     OPT_STATS},
     {NULL, 0, NULL, "Messages:", 0},
     {NULL, 'W', "WHAT", "error: warnings are errors; no-perf, no-warnings: leave them out",
      OPT_WARNING},
@@ -221,6 +227,7 @@ static int take_option(Command *c, int id, const char *v) {
         c->o.verify_each = 1;
         break;
     case OPT_TIME: c->o.time = 1; break;
+    case OPT_STATS: c->o.stats = 1; break;
     case OPT_WARNING:
         if (strcmp(v, "error") == 0)
             c->o.warnings_are_errors = 1;
@@ -352,8 +359,14 @@ static void compile_input(Command *c, Input *in) {
     o.input_is_tir = piped ? looks_like_tir(in->text) : ends_in(in->path, ".tir");
     tile_status st = tile_compile(&o, &in->compiled);
     if (st == TILE_NO_MEMORY) complain(c, EXIT_SOURCE, "the compilation needs too much memory");
-    const tile_part shown[] = {TILE_PART_DUMP, TILE_PART_DIAGNOSTICS, TILE_PART_TIMES};
-    for (int i = 0; i < 3; i++) fputs(tile_compiled_text(in->compiled, shown[i], NULL), stderr);
+    const tile_part shown[] = {TILE_PART_DUMP, TILE_PART_DIAGNOSTICS, TILE_PART_TIMES,
+                               TILE_PART_STATS};
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
+        fputs(tile_compiled_text(in->compiled, shown[i], NULL), stderr);
+    if (o.stats && st == TILE_OK) {
+        const char *ptx = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
+        ptxas_report(ptx, len, stderr);
+    }
     complain(c, exit_code_of(st), NULL);
 }
 
