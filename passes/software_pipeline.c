@@ -45,7 +45,8 @@ typedef struct Pipeline {
     AxisTable axis;
     Op *loop;
     int stages;
-    bool lag; /* one iteration's dots stay under way */
+    bool lag;     /* one iteration's dots stay under way */
+    bool refused; /* a load, with a note that says why */
     VEC(Copy) copies;
     VEC(const Value *) written; /* what the loop's stores point into; NULL: unknown */
     uint8_t *slice;             /* by value id: belongs to the strand that runs ahead */
@@ -212,7 +213,8 @@ static Op *store_for_dots(const Op *load) {
     return store;
 }
 
-static void not_pipelined(const Pipeline *p, const Op *load, const char *why) {
+static void not_pipelined(Pipeline *p, const Op *load, const char *why) {
+    p->refused = true;
     diag(&p->s->diags, DIAG_PERF, load->span, "this load is not pipelined: %s", why);
 }
 
@@ -231,8 +233,9 @@ static void consider(Pipeline *p, Op *load, bool all) {
     }
     bool other = load->noperands == 3 && !is_zero(load->operand[2].value);
     c.plain = copy_bytes(p, load, c.layout) < LEAST_COPY || (other && c.store);
-    if (ir_attr_int(load, AT_VOLATILE, 0)) return;
-    if (c.plain && c.store && 1 << r->layout->bits[IN_REG] > MOST_HELD)
+    if (ir_attr_int(load, AT_VOLATILE, 0))
+        not_pipelined(p, load, "it is volatile");
+    else if (c.plain && c.store && 1 << r->layout->bits[IN_REG] > MOST_HELD)
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once, and too often");
     else if (c.plain && !c.store)
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once");
@@ -603,17 +606,37 @@ static bool limit_stages(Pipeline *p) {
     return p->stages >= 2;
 }
 
+static void look_for_load(Op *op, void *found) {
+    if (op->code == OP_LOAD && op->result[0]->layout) *(bool *)found = true;
+}
+
+/* A loop that was to be pipelined, and why it is not: where no load of it has said so. */
+static void refuse_loop(PassCtx *ctx, const Op *loop, const char *why) {
+    diag(&ctx->s->diags, DIAG_PERF, loop->span, "this loop is not pipelined: %s", why);
+}
+
 static void visit(Op *loop, void *ctx_) {
     PassCtx *ctx = ctx_;
-    if (loop->code != OP_FOR) return;
-    bool inner = false, dot = false;
-    ir_walk(loop->region[0], look_for_loop, &inner);
-    ir_walk(loop->region[0], look_for_dot, &dot);
+    if (loop->code != OP_FOR && loop->code != OP_WHILE) return;
+    Block *turn = loop->region[loop->nregions - 1];
+    bool inner = false, dot = false, load = false;
+    ir_walk(turn, look_for_loop, &inner);
+    ir_walk(turn, look_for_dot, &dot);
+    ir_walk(turn, look_for_load, &load);
     bool asked = ir_attr(loop, AT_NUM_STAGES) != NULL;
     int stages = (int)ir_attr_int(loop, AT_NUM_STAGES, dot ? ctx->f->num_stages : 1);
     int64_t step;
-    if (inner || stages < 2 || !ctx->target->async_copy) return;
-    if (!ir_int_constant(loop->operand[2].value, &step)) return;
+    if (stages < 2 || !load || !ctx->target->async_copy) return;
+    if (inner) { /* around a pipelined loop it is as it should be */
+        if (asked) refuse_loop(ctx, loop, "there is a loop inside it");
+        return;
+    }
+    if (loop->code == OP_WHILE || !ir_int_constant(loop->operand[2].value, &step)) {
+        refuse_loop(ctx, loop,
+                    loop->code == OP_WHILE ? "only `for` loops are"
+                                           : "its step is not known while compiling");
+        return;
+    }
     Arena *a = &ctx->s->arena;
     Pipeline p = {.ctx = ctx, .s = ctx->s, .f = ctx->f, .loop = loop, .stages = stages};
     p.size = ctx->f->nvalues;
@@ -627,6 +650,8 @@ static void visit(Op *loop, void *ctx_) {
     mark_for_dots(&p);
     mark_worked_on(&p);
     for (Op *op = loop->region[0]->first; op; op = op->next) consider(&p, op, asked);
+    if (!p.copies.n && !p.refused)
+        refuse_loop(ctx, loop, "no load of its body, outside of branches, goes into a dot");
     if (!p.copies.n || !limit_stages(&p)) return;
     p.lagging = arena_alloc(a, (size_t)loop->nresults);
     p.lag = dots_may_lag(&p);
