@@ -395,6 +395,9 @@ static void visit_dot(Assign *a, Op *dot) {
     /* Two dots of different kinds may meet in one class: each works in its own layout. */
     DotChoice own = choose_dot(dot, a->num_warps, a->ctx->target);
     if (!layout_equal(&own.acc, l)) l = keep(a, own.acc);
+    if (own.why)
+        diag(&a->s->diags, DIAG_PERF, dot->span, "this dot is made of %s: %s",
+             own.mma ? "mma.sync" : "multiply-adds", own.why);
     if (own.wgmma) ir_set_attr(a->s, dot, AT_WGMMA, wgmma_index(own.wgmma));
     if (own.mma) ir_set_attr(a->s, dot, AT_MMA, mma_index(own.mma));
     for (int i = 0; i < 2; i++)

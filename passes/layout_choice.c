@@ -50,20 +50,25 @@ bool store_layout_is_good(const Layout *l, Type t, Access a) {
     return whole_lines || (widest && (bytes << vec >= 16 || run >= t.log2[a.dim]));
 }
 
-/* Warpgroups: four warps with 64 rows each, M split first; false when the shape does not suit them.
+/* Warpgroups: four warps with 64 rows each, M split first. NULL, or why the dot does not suit them.
  */
-static bool choose_wgmma(DotChoice *d, Type a, Type c, int num_warps) {
+static const char *choose_wgmma(DotChoice *d, Type a, Type c, int num_warps) {
+    if (!d->wgmma) return "wgmma has no such element types";
+    if (c.rank != 2) return "wgmma takes no batches";
     int m = c.log2[0], n = c.log2[1], k = a.log2[1];
-    if (num_warps % 4 || m < 6 || k < log2_of(d->wgmma->k)) return false;
+    if (num_warps % 4) return "wgmma takes 4 warps or a multiple of 4";
+    if (m < 6) return "wgmma takes 64 rows or more";
+    if (k < log2_of(d->wgmma->k)) return "wgmma takes more columns of its first operand";
     for (int w = log2_of(num_warps) - 2; w > 0; w--)
         if (m - d->wm > 6)
             d->wm++;
         else
             d->wn++;
     int cols = n - d->wn; /* of a warpgroup: one instruction's N, whole swizzled blocks if split */
-    if (cols < 3 || cols > 8 || (d->wn && cols < 6)) return false;
+    if (cols < 3 || cols > 8 || (d->wn && cols < 6))
+        return "wgmma takes 8 to 256 columns for 4 warps, or 64 to 256 where warps share rows";
     d->acc = layout_wgmma_c(c, d->wm, d->wn);
-    return true;
+    return NULL;
 }
 
 DotChoice choose_dot(const Op *dot, int num_warps, const Target *target) {
@@ -72,10 +77,16 @@ DotChoice choose_dot(const Op *dot, int num_warps, const Target *target) {
     int m = c.log2[c.rank - 2], n = c.log2[c.rank - 1], k = a.log2[a.rank - 1];
     bool exact = a.elem == EL_F32 && !a.depth &&
                  ir_attr_int(dot, AT_PRECISION, PRECISION_TF32) == PRECISION_IEEE;
-    DotChoice g = {.wgmma = wgmma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem)};
-    if (target->wgmma && g.wgmma && !exact && c.rank == 2 && choose_wgmma(&g, a, c, num_warps))
-        return g;
-    DotChoice d = {.mma = mma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem, sm)};
+    const char *rounds =
+        exact ? "no matrix instruction rounds as input_precision=\"ieee\" asks" : NULL;
+    DotChoice g = {.wgmma = wgmma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem), .why = rounds};
+    if (target->wgmma && !exact) g.why = choose_wgmma(&g, a, c, num_warps);
+    if (target->wgmma && !g.why) return g;
+    DotChoice d = {.mma = mma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem, sm), .why = g.why};
+    if (!d.mma)
+        d.why = "no matrix instruction has such element types";
+    else if (k < log2_of(d.mma->k))
+        d.why = "matrix instructions take more columns of its first operand";
     if (d.mma && (exact || k < log2_of(d.mma->k))) d.mma = NULL;
     /* Give each factor of two of warps to the longer side of a warp's sub-tile; A and B are read
      * from shared memory once per warp along the other side, so square is best. */

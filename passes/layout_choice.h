@@ -27,6 +27,7 @@ typedef struct DotChoice {
     const MmaInfo *mma;     /* NULL: multiply-add on the ordinary units */
     int wm, wn;             /* log2 of warps (wgmma: warpgroups) along M and N */
     Layout acc;
+    const char *why; /* the GPU has better instructions, and these are not for this dot; or NULL */
 } DotChoice;
 DotChoice choose_dot(const Op *dot, int num_warps, const Target *target);
 /* A dot's operand (0 or 1) in shared memory, when its tile comes in registers held as `from`. */
