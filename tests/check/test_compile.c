@@ -113,8 +113,11 @@ START_TEST(entries_are_named) {
                                   "def _(p: '*fp32'):\n"
                                   "    tl.store(p, 2.0)\n",
                                   TILE_EMIT_PTX);
+    o.stats = 1;
     tile_compiled *ptx = compiled(&o);
     const char *text = tile_compiled_text(ptx, TILE_PART_OUTPUT, NULL);
+    const char *stats = tile_compiled_text(ptx, TILE_PART_STATS, NULL);
+    o.stats = 0;
     o.emit = TILE_EMIT_MANIFEST;
     tile_compiled *c = compiled(&o);
     json_t *m = json_loads(tile_compiled_text(c, TILE_PART_OUTPUT, NULL), 0, NULL);
@@ -128,6 +131,8 @@ START_TEST(entries_are_named) {
         char line[100];
         snprintf(line, sizeof line, ".entry %s(", entry[i]);
         ck_assert_ptr_nonnull(strstr(text, line));
+        snprintf(line, sizeof line, "kernel %s: 4 warps", entry[i]);
+        ck_assert_ptr_nonnull(strstr(stats, line));
     }
     json_decref(m);
     tile_compiled_free(c);
@@ -142,6 +147,12 @@ START_TEST(options_are_checked) {
     o = from(source, TILE_EMIT_PTX);
     o.num_warps = 5;
     fails(&o, TILE_INVALID, "num_warps is 1, 2, 4");
+    o = from(source, TILE_EMIT_PTX);
+    o.swizzle_grid = -1;
+    fails(&o, TILE_INVALID, "swizzle_grid is 1 to 65535 rows, not -1");
+    o = from(source, TILE_EMIT_LLVM);
+    o.stats = 1;
+    fails(&o, TILE_INVALID, "stats are of PTX");
     o = from(source, TILE_EMIT_PTX);
     o.passes = "fold,,cse";
     fails(&o, TILE_INVALID, "there is no pass ''");
