@@ -24,6 +24,7 @@ typedef struct Class { /* of values that share a layout; at the root's id */
     int rank;             /* of the anchor that decided: 0 none, 1 memory, 2 dot */
     Access access;        /* memory anchors so far: the widest, as bounded by the others */
     int bytes;            /* element bytes of the widest-traffic access, to choose among dims */
+    Op *reduce;           /* the first whose result is in the class */
 } Class;
 
 typedef struct Assign {
@@ -116,6 +117,11 @@ static void anchor_op(Op *op, void *ctx) {
         c->layout = keep(a, choose_dot(op, a->num_warps, a->ctx->target).acc);
         c->rank = 2;
     }
+    if (op->code == OP_REDUCE)
+        for (int i = 0; i < op->nresults; i++) {
+            Class *c = &a->class_[find(a, op->result[i]->id)];
+            if (type_is_tile(op->result[i]->type) && !c->reduce) c->reduce = op;
+        }
     if (op->code != OP_LOAD || !type_is_tile(op->result[0]->type)) return;
     Class *c = &a->class_[find(a, op->result[0]->id)];
     if (c->rank == 2) return;
@@ -137,12 +143,17 @@ static void anchor_op(Op *op, void *ctx) {
     c->rank = 1;
 }
 
-/* The layout of a value's class; decided now, as `otherwise`, if nothing decided before. */
+static const Layout *reduced_layout(Assign *a, const Op *reduce);
+
+/* The layout of a value's class; decided now if nothing decided before: by a reduction, whose
+ * result lies as its operand does but for the axis, else as `otherwise`. */
 static const Layout *class_layout(Assign *a, const Value *v, const Layout *otherwise) {
     Class *c = &a->class_[find(a, v->id)];
     if (!c->layout) {
         if (c->rank == 1)
             c->layout = keep(a, choose_access_layout(v->type, c->access, a->num_warps));
+        else if (c->reduce)
+            c->layout = reduced_layout(a, c->reduce);
         else
             c->layout =
                 otherwise ? otherwise : keep(a, choose_default_layout(v->type, a->num_warps));
@@ -278,6 +289,14 @@ static void visit_elementwise(Assign *a, Op *op) {
 static const Layout *plain_layout(Assign *a, Value *v) {
     const Layout *l = own_layout(a, v);
     return layout_is_plain(l) ? l : keep(a, choose_default_layout(v->type, a->num_warps));
+}
+
+static const Layout *reduced_layout(Assign *a, const Op *reduce) {
+    Value *v = reduce->operand[0].value;
+    Layout r =
+        layout_without_dim(plain_layout(a, v), v->type, (int)ir_attr_int(reduce, AT_AXIS, 0));
+    layout_drop_copies(&r);
+    return keep(a, r);
 }
 
 static void visit_split(Assign *a, Op *op) {
@@ -447,12 +466,7 @@ static void visit_structured(Assign *a, Op *op) {
     default: { /* reduce, scan: their regions work on scalars */
         const Layout *l = plain_layout(a, op->operand[0].value);
         for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
-        Layout r = *l;
-        if (op->code == OP_REDUCE) {
-            r = layout_without_dim(l, op->operand[0].value->type, (int)ir_attr_int(op, AT_AXIS, 0));
-            layout_drop_copies(&r);
-        }
-        const Layout *kept = keep(a, r);
+        const Layout *kept = op->code == OP_REDUCE ? reduced_layout(a, op) : l;
         for (int i = 0; i < op->nresults; i++)
             if (type_is_tile(op->result[i]->type)) op->result[i]->layout = kept;
         return;

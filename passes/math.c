@@ -12,9 +12,9 @@ static const struct Native {
     MathFunc func;
     bool f32, f64;
 } natives[] = {
-    {MATH_EXP2, true, false},  {MATH_SQRT, true, true},  {MATH_SQRT_RN, true, true},
-    {MATH_RSQRT, true, false}, {MATH_FLOOR, true, true}, {MATH_CEIL, true, true},
-    {MATH_TRUNC, true, true},  {MATH_RINT, true, true},
+    {MATH_EXP, true, false},    {MATH_EXP2, true, false},  {MATH_SQRT, true, true},
+    {MATH_SQRT_RN, true, true}, {MATH_RSQRT, true, false}, {MATH_FLOOR, true, true},
+    {MATH_CEIL, true, true},    {MATH_TRUNC, true, true},  {MATH_RINT, true, true},
 };
 enum { NATIVES = sizeof natives / sizeof natives[0] };
 

@@ -18,234 +18,12 @@
  * loaded from there into the registers it was in. Where lanes cannot copy 4 bytes at once the load
  * stays a load of the strand, and its value is stored into the slot when the body is done.
  *
- * When the dots are asynchronous (wgmma) and their result goes only round the loop, one iteration's
- * stay under way: the body begins with them, waits for those before, and only after a second
- * barrier, when all warps have waited, lets the copies overwrite the slot that those read. */
+ * Dots of warpgroups are asynchronous: see pipeline_dots.c. */
+#include "passes/software_pipeline.h"
 #include "ir/scratch.h"
 #include "ir/target.h"
-#include "passes/layout_choice.h"
-#include "passes/pass.h"
 
 #include <string.h>
-
-typedef struct Copy { /* one load that becomes a copy */
-    Op *load, *store; /* store: into the buffer that dots read; NULL: the value has other uses */
-    Value *buffer;    /* that buffer */
-    Type type;        /* of a slot */
-    const Layout *layout; /* of a slot */
-    bool plain;           /* by a load and a store, not asynchronously */
-    Value *ring;
-    Value *slot, *ahead; /* plain: where to and what, loaded by the strand in the body */
-} Copy;
-
-typedef struct Pipeline {
-    PassCtx *ctx;
-    Session *s;
-    Func *f;
-    AxisTable axis;
-    Op *loop;
-    int stages;
-    bool lag;     /* one iteration's dots stay under way */
-    bool refused; /* a load, with a note that says why */
-    VEC(Copy) copies;
-    VEC(const Value *) written; /* what the loop's stores point into; NULL: unknown */
-    uint8_t *slice;             /* by value id: belongs to the strand that runs ahead */
-    uint8_t *for_dots;          /* by value id: a dot's operand is made of it */
-    uint8_t *worked_on;         /* by value id: not only addresses and masks of loads */
-    uint8_t *lagging; /* by carried value's number: a dot's result, under way at the loop's end */
-    uint8_t *carried; /* by carried value's number: the strand needs it */
-    Value **map;      /* of the clone being made */
-    uint32_t size;
-} Pipeline;
-
-/* ---- what can be copied ahead ---- */
-
-static bool is_zero(const Value *v) {
-    while (v->def && (v->def->code == OP_SPLAT || v->def->code == OP_BROADCAST ||
-                      v->def->code == OP_RESHAPE || v->def->code == OP_CONVERT))
-        v = v->def->operand[0].value;
-    return op_is(v, OP_CONST) && ir_attr_int(v->def, AT_VALUE, 1) == 0;
-}
-
-/* Bytes that one lane copies at once: contiguous in memory, under one mask, and in the buffer. */
-static int copy_bytes(const Pipeline *p, const Op *load, const Layout *shared) {
-    const Value *r = load->result[0];
-    Access a = choose_access(&p->axis, load);
-    int have = layout_vector_bits(r->layout, r->type, a.dim);
-    int vec = a.vec < have ? a.vec : have;
-    int there = layout_shared_vector_bits(r->layout, shared);
-    if (there < vec) vec = there;
-    return type_elem_bytes(r->type) << vec;
-}
-
-enum {
-    LEAST_COPY = 4, /* bytes: the smallest cp.async */
-    MOST_HELD = 16  /* elements of a lane that wait in registers while the body runs */
-};
-
-static bool read_by_dots_only(const Value *buffer, const Op *store) {
-    for (const Use *u = buffer->uses; u; u = u->next)
-        if (u->op != store && u->op->code != OP_DOT) return false;
-    return true;
-}
-
-/* The parameter that a pointer points into; NULL when that is not plain. */
-static const Value *pointed_into(const Value *v) {
-    for (;;) {
-        const Op *op = v->def;
-        if (op) {
-            if (op->code != OP_ADDPTR && op->code != OP_SPLAT && op->code != OP_BROADCAST &&
-                op->code != OP_RESHAPE && op->code != OP_TRANS && op->code != OP_CONVERT &&
-                op->code != OP_HINT)
-                return NULL;
-            v = op->operand[0].value;
-            continue;
-        }
-        const Op *owner = v->block->parent;
-        if (!owner) return v;
-        if (owner->code != OP_FOR || v->index < 1) return NULL;
-        v = owner->operand[2 + v->index].value;
-    }
-}
-
-/* May a load of the body run iterations early, past the stores of earlier ones? As in Triton, two
- * parameters are taken to point to different memory. */
-static bool may_run_early(const Pipeline *p, const Op *load) {
-    const Value *from = pointed_into(load->operand[0].value);
-    for (int i = 0; i < p->written.n; i++)
-        if (!from || !p->written.at[i] || p->written.at[i] == from) return false;
-    return true;
-}
-
-static void note_written(Op *op, void *ctx) {
-    Pipeline *p = ctx;
-    if (!(op_traits(op) & TRAIT_W) && op->code != OP_INLINE_ASM) return;
-    if (op->code == OP_PRINT || op->code == OP_ASSERT) return;
-    if (op->code == OP_INLINE_ASM && ir_attr_int(op, AT_PURE, 0)) return;
-    /* An atomic may be how programs wait for each other: nothing runs past it. */
-    const Value *into = op->code == OP_STORE ? pointed_into(op->operand[0].value) : NULL;
-    vec_push(&p->s->arena, &p->written, into);
-}
-
-/* Marks what the strand needs that runs ahead to know where and whether the load reads: ops of the
- * body and carried values. False when that is not arithmetic on indices, and loads, in the body
- * itself. */
-static bool mark_slice(Pipeline *p, const Op *load, int noperands) {
-    Arena *a = &p->s->arena;
-    const Block *body = p->loop->region[0];
-    uint8_t *slice = arena_copy(a, p->slice, p->size);
-    uint8_t *carried = arena_copy(a, p->carried, (size_t)p->loop->nresults);
-    for (int i = 0; i < noperands; i++) slice[load->operand[i].value->id] = 1;
-    for (bool again = true; again;) {
-        again = false;
-        for (const Op *op = body->last; op; op = op->prev) {
-            bool wanted = false;
-            for (int i = 0; i < op->nresults; i++) wanted |= slice[op->result[i]->id];
-            if (!wanted) continue;
-            bool pure = (op_traits(op) & TRAIT_P) && !op->nregions && op->nresults == 1 &&
-                        op->code != OP_DOT && op->code != OP_GATHER && op->code != OP_HISTOGRAM;
-            bool early =
-                op->code == OP_LOAD && may_run_early(p, op) && !ir_attr_int(op, AT_VOLATILE, 0);
-            if (!pure && !early) return false;
-            for (int i = 0; i < op->noperands; i++) slice[op->operand[i].value->id] = 1;
-        }
-        for (int i = 0; i < p->loop->nresults; i++)
-            if (slice[body->args[1 + i]->id] && !carried[i]) {
-                carried[i] = 1;
-                slice[body->last->operand[i].value->id] = 1;
-                again = true;
-            }
-    }
-    memcpy(p->slice, slice, p->size);
-    memcpy(p->carried, carried, (size_t)p->loop->nresults);
-    return true;
-}
-
-static void mark_operands(Op *op, void *marks) {
-    for (int i = 0; i < op->noperands; i++) ((uint8_t *)marks)[op->operand[i].value->id] = 1;
-}
-
-/* Marks the values of the body that are good for more than the addresses and masks of its loads. */
-static void mark_worked_on(Pipeline *p) {
-    const Block *body = p->loop->region[0];
-    uint8_t *on = p->worked_on;
-    for (bool again = true; again;) {
-        again = false;
-        for (int i = 0; i < p->loop->nresults; i++)
-            if (on[body->args[1 + i]->id] || ir_has_uses(p->loop->result[i]))
-                on[body->last->operand[i].value->id] = 1;
-        for (const Op *op = body->last->prev; op; op = op->prev) {
-            bool wanted = !(op_traits(op) & (TRAIT_P | TRAIT_R)) || op->nregions;
-            for (int i = 0; i < op->nresults; i++) wanted |= on[op->result[i]->id];
-            if (!wanted || op->code == OP_LOAD) continue;
-            for (int i = 0; i < op->noperands; i++) on[op->operand[i].value->id] = 1;
-            for (int r = 0; r < op->nregions; r++) ir_walk(op->region[r], mark_operands, on);
-        }
-        for (int i = 0; i < p->loop->nresults; i++)
-            again |= on[body->args[1 + i]->id] && !on[body->last->operand[i].value->id];
-    }
-}
-
-/* Marks the values of the body that dots take through arithmetic. */
-static void mark_for_dots(Pipeline *p) {
-    for (const Op *op = p->loop->region[0]->last; op; op = op->prev) {
-        bool wanted = op->code == OP_SHARED_STORE;
-        if (op->code == OP_DOT)
-            for (int i = 0; i < 2; i++) p->for_dots[op->operand[i].value->id] = 1;
-        if (op->code == OP_SHARED_STORE) wanted = p->for_dots[op->operand[1].value->id];
-        for (int i = 0; i < op->nresults; i++) wanted |= p->for_dots[op->result[i]->id];
-        if (!wanted || op->code == OP_DOT || op->nregions) continue;
-        int n = op->code == OP_LOAD ? 0 : op->noperands;
-        for (int i = 0; i < n; i++) p->for_dots[op->operand[i].value->id] = 1;
-    }
-}
-
-/* The store of the load's value into a buffer that dots alone read, if that is all its use. */
-static Op *store_for_dots(const Op *load) {
-    const Value *r = load->result[0];
-    if (!r->uses || r->uses->next) return NULL;
-    Op *store = r->uses->op;
-    if (store->code != OP_SHARED_STORE || store->block != load->block) return NULL;
-    const Value *buffer = store->operand[1].value;
-    if (!op_is(buffer, OP_SHARED_ALLOC) || buffer->def->block != load->block ||
-        !read_by_dots_only(buffer, store))
-        return NULL;
-    return store;
-}
-
-static void not_pipelined(Pipeline *p, const Op *load, const char *why) {
-    p->refused = true;
-    diag(&p->s->diags, DIAG_PERF, load->span, "this load is not pipelined: %s", why);
-}
-
-static void consider(Pipeline *p, Op *load, bool all) {
-    if (load->code != OP_LOAD || !load->result[0]->layout) return;
-    const Value *r = load->result[0];
-    if (!p->for_dots[r->id] && !(all && p->worked_on[r->id])) return;
-    Copy c = {.load = load, .store = store_for_dots(load), .type = r->type};
-    c.type.shared = 1;
-    if (c.store) {
-        c.buffer = c.store->operand[1].value;
-        c.layout = c.buffer->layout;
-    } else {
-        Layout l = choose_move_shared(r->type, r->layout, r->layout);
-        c.layout = arena_copy(&p->s->arena, &l, sizeof l);
-    }
-    bool other = load->noperands == 3 && !is_zero(load->operand[2].value);
-    c.plain = copy_bytes(p, load, c.layout) < LEAST_COPY || (other && c.store);
-    if (ir_attr_int(load, AT_VOLATILE, 0))
-        not_pipelined(p, load, "it is volatile");
-    else if (c.plain && c.store && 1 << r->layout->bits[IN_REG] > MOST_HELD)
-        not_pipelined(p, load, "its lanes copy less than 4 bytes at once, and too often");
-    else if (c.plain && !c.store)
-        not_pipelined(p, load, "its lanes copy less than 4 bytes at once");
-    else if (!may_run_early(p, load))
-        not_pipelined(p, load, "the loop writes memory that it may read");
-    else if (!mark_slice(p, load, c.plain || load->noperands < 2 ? load->noperands : 2))
-        not_pipelined(p, load, "its addresses depend on results of the loop");
-    else
-        vec_push(&p->s->arena, &p->copies, c);
-}
 
 /* ---- the strand ahead ---- */
 
@@ -365,47 +143,10 @@ static void wait_for(Pipeline *p, Builder *b, int pending) {
     ir_set_attr(p->s, op, AT_PENDING, pending);
 }
 
-/* Every dot of the body is a warpgroup's, and its accumulator goes round the loop and nowhere else.
- */
-static bool dots_may_lag(const Pipeline *p) {
-    const Block *body = p->loop->region[0];
-    int dots = 0;
-    for (const Op *op = body->first; op; op = op->next) {
-        if (op->code != OP_DOT) continue;
-        const Value *acc = op->operand[2].value, *r = op->result[0];
-        if (!ir_attr(op, AT_WGMMA) || acc->block != body || acc->uses->next || !r->uses ||
-            r->uses->next)
-            return false;
-        if (r->uses->op != body->last || body->last->operand[acc->index - 1].value != r)
-            return false;
-        for (int i = 0; i < 2;
-             i++) { /* operands that this pass does not copy are written in the body */
-            bool copied = false;
-            for (int k = 0; k < p->copies.n; k++)
-                copied |= p->copies.at[k].buffer == op->operand[i].value;
-            if (!copied) return false;
-        }
-        dots++;
-    }
-    return dots > 0;
-}
-
 static void landed(Pipeline *p, Builder *b, int pending) {
     wait_for(p, b, pending);
     ir_op(b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
     ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
-}
-
-/* The results of the dots as they are once at most `pending` iterations of them are under way. */
-static void wait_dots(Pipeline *p, Builder *b, Value **x, int n, int pending) {
-    for (int i = 0; i < n; i++) {
-        if (!x[i]) continue;
-        Value *w = ir_unary(b, OP_DOT_WAIT, x[i]);
-        ir_set_attr(p->s, w->def, AT_PENDING, pending);
-        w->layout = x[i]->layout;
-        w->name = x[i]->name;
-        x[i] = w;
-    }
 }
 
 /* ---- the new loop ---- */
@@ -436,7 +177,7 @@ static void take_from_ring(Pipeline *p, Builder *b, const Copy *c, Value *read) 
     Value *x = ir_given(b, OP_SHARED_LOAD, slot, r->type);
     x->layout = r->layout;
     x->name = r->name;
-    if (c->load->noperands == 3 && !is_zero(c->load->operand[2].value)) {
+    if (c->load->noperands == 3 && !pipeline_is_zero(c->load->operand[2].value)) {
         /* The copy filled in zeros; the mask is worked out where the load was. */
         Builder there = {p->s, p->f, c->load->block, c->load, c->load->span};
         Value *s[] = {c->load->operand[1].value, x, c->load->operand[2].value};
@@ -513,26 +254,10 @@ static void rebuild(Pipeline *p) {
     while (was->first != yield) ir_append(body, was->first);
     Value **out = arena_array(a, (size_t)(n + extra), sizeof *out);
     for (int i = 0; i < n; i++) out[i] = yield->operand[i].value;
-    if (p->lag) {
-        Value **dots = arena_array(a, (size_t)n, sizeof *dots);
-        for (int i = 0; i < n; i++) {
-            if (!op_is(out[i], OP_DOT)) continue;
-            ir_set_attr(p->s, out[i]->def, AT_ASYNC, 1);
-            dots[i] = out[i];
-            p->lagging[i] = 1;
-        }
-        wait_dots(p, &in_body, dots, n, 1);
-        for (int i = 0; i < n; i++)
-            if (dots[i]) out[i] = dots[i];
-        ir_op(&in_body, OP_BARRIER, NULL, 0, NULL, 0, 0);
-        /* The copies may go: their slot is the one of the dots that all warps have waited for.
-         * Addresses go with them, unless loads of the strand should be under way meanwhile. */
-        for (Op *op = any_plain(p) ? copies : strand, *next; op;
-             op = op == strand_end ? NULL : next) {
-            next = op->next;
-            ir_append(body, op);
-        }
-    }
+    ir_erase(yield);
+    /* Addresses go with the copies, unless loads of the strand should be under way meanwhile. */
+    if (p->lead)
+        pipeline_place_waits(p, body, arg, out, any_plain(p) ? copies : strand, strand_end);
     store_ahead(p, &in_body);
     at = n;
     for (int i = 0; i < n; i++)
@@ -541,12 +266,11 @@ static void rebuild(Pipeline *p) {
     out[at++] = next_slot(p, &in_body, read);
     out[at++] = next_slot(p, &in_body, write);
     ir_op(&in_body, OP_YIELD, out, at, NULL, 0, 0);
-    Value **result = arena_array(a, (size_t)n, sizeof *result);
-    for (int i = 0; i < n; i++) result[i] = p->lagging[i] ? loop->result[i] : NULL;
-    wait_dots(p, &b, result, n, 0);
+    for (int i = 0; i < n; i++) {
+        Value *r = loop->result[i];
+        ir_replace_uses(old->result[i], p->lagging[i] ? pipeline_wait_dot(p, &b, r, 0) : r);
+    }
     wait_for(p, &b, 0);
-    for (int i = 0; i < n; i++)
-        ir_replace_uses(old->result[i], result[i] ? result[i] : loop->result[i]);
     ir_erase(old);
 }
 
@@ -646,15 +370,12 @@ static void visit(Op *loop, void *ctx_) {
     p.worked_on = arena_alloc(a, p.size);
     p.carried = arena_alloc(a, (size_t)loop->nresults);
     p.map = arena_array(a, p.size, sizeof *p.map);
-    ir_walk(loop->region[0], note_written, &p);
-    mark_for_dots(&p);
-    mark_worked_on(&p);
-    for (Op *op = loop->region[0]->first; op; op = op->next) consider(&p, op, asked);
+    pipeline_find_copies(&p, asked);
     if (!p.copies.n && !p.refused)
         refuse_loop(ctx, loop, "no load of its body, outside of branches, goes into a dot");
     if (!p.copies.n || !limit_stages(&p)) return;
     p.lagging = arena_alloc(a, (size_t)loop->nresults);
-    p.lag = dots_may_lag(&p);
+    pipeline_plan_dots(&p);
     rebuild(&p);
     ctx->changed = true;
 }

@@ -71,13 +71,13 @@ OWN(divide, x, y, x / y, x / y)
 OWN(remainder, x, y, isinf(y) ? x : fmod(x, y) + 0, isinf(y) ? x : fmodl(x, y) + 0)
 
 #define MATH(name, bound_f32, bound_f64)                                                           \
-    { #name, "math %x func=" #name, 1, bound_f32, bound_f64, d_##name, l_##name }
+    { #name, "math %x func=" #name, 1, bound_f32, bound_f64, false, d_##name, l_##name }
 #define MATH2(name, bound_f32, bound_f64)                                                          \
-    { #name, "math2 %x, %y func2=" #name, 2, bound_f32, bound_f64, d_##name, l_##name }
+    { #name, "math2 %x, %y func2=" #name, 2, bound_f32, bound_f64, false, d_##name, l_##name }
 
 const Function functions[] = {
     MATH(exp, 100, 1.5),
-    MATH(exp2, 2.5, 1.5),
+    {"exp2", "math %x func=exp2", 1, 2.5, 1.5, true, d_exp2, l_exp2},
     MATH(exp10, 1.5, 1.5),
     MATH(expm1, 2, 2),
     MATH(log, 1.5, 1),
@@ -100,7 +100,7 @@ const Function functions[] = {
     MATH(erfc, 4.5, 5),
     MATH(cbrt, 1, 1),
     MATH(sqrt, 2, 0.5),
-    {"sqrt_rn", "math %x func=sqrt_rn", 1, 0.5, 0.5, d_sqrt, l_sqrt},
+    {"sqrt_rn", "math %x func=sqrt_rn", 1, 0.5, 0.5, false, d_sqrt, l_sqrt},
     MATH(rsqrt, 2, 1.5),
     MATH(floor, 0, 0),
     MATH(ceil, 0, 0),
@@ -112,8 +112,8 @@ const Function functions[] = {
     MATH2(atan2, 2, 2),
     MATH2(hypot, 1.5, 1.5),
     MATH2(copysign, 0, 0),
-    {"x / y", "div %x, %y", 2, 2.5, 0.5, d_divide, l_divide},
-    {"x % y", "rem %x, %y", 2, 0, 0, d_remainder, l_remainder},
-    {"div_rn", "div_rn %x, %y", 2, 0.5, 0.5, d_divide, l_divide},
+    {"x / y", "div %x, %y", 2, 2.5, 0.5, false, d_divide, l_divide},
+    {"x % y", "rem %x, %y", 2, 0, 0, false, d_remainder, l_remainder},
+    {"div_rn", "div_rn %x, %y", 2, 0.5, 0.5, false, d_divide, l_divide},
 };
 const int function_count = sizeof functions / sizeof functions[0];

@@ -2,6 +2,8 @@
 #ifndef TILE_TESTS_ULP_H
 #define TILE_TESTS_ULP_H
 
+#include <stdbool.h>
+
 /* What a kernel computes: one operation of tile IR on %x, or on %x and %y. */
 typedef struct Function {
     const char *name;
@@ -9,6 +11,7 @@ typedef struct Function {
     int nargs;
     /* The most that it may be off, in units of the result's last place; 0.5: exactly rounded. */
     double bound_f32, bound_f64;
+    bool flushes; /* a device may give 0 for an fp32 result below the normal range */
     /* The value for fp32, and for fp64: more exact than the type by far. */
     double (*f32)(double x, double y);
     long double (*f64)(long double x, long double y);

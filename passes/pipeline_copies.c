@@ -1,0 +1,201 @@
+/* pipeline_copies.c: which loads of a loop can be copied ahead of it (see software_pipeline.c).
+ *
+ * A load can when all that its address and mask are made of can be worked out early: arithmetic on
+ * what the loop carries, and other loads, as long as nothing the loop writes may change them. */
+#include "passes/software_pipeline.h"
+
+#include <string.h>
+
+bool pipeline_is_zero(const Value *v) {
+    while (v->def && (v->def->code == OP_SPLAT || v->def->code == OP_BROADCAST ||
+                      v->def->code == OP_RESHAPE || v->def->code == OP_CONVERT))
+        v = v->def->operand[0].value;
+    return op_is(v, OP_CONST) && ir_attr_int(v->def, AT_VALUE, 1) == 0;
+}
+
+/* Bytes that one lane copies at once: contiguous in memory, under one mask, and in the buffer. */
+static int copy_bytes(const Pipeline *p, const Op *load, const Layout *shared) {
+    const Value *r = load->result[0];
+    Access a = choose_access(&p->axis, load);
+    int have = layout_vector_bits(r->layout, r->type, a.dim);
+    int vec = a.vec < have ? a.vec : have;
+    int there = layout_shared_vector_bits(r->layout, shared);
+    if (there < vec) vec = there;
+    return type_elem_bytes(r->type) << vec;
+}
+
+enum {
+    LEAST_COPY = 4, /* bytes: the smallest cp.async */
+    MOST_HELD = 16  /* elements of a lane that wait in registers while the body runs */
+};
+
+static bool read_by_dots_only(const Value *buffer, const Op *store) {
+    for (const Use *u = buffer->uses; u; u = u->next)
+        if (u->op != store && u->op->code != OP_DOT) return false;
+    return true;
+}
+
+/* The parameter that a pointer points into; NULL when that is not plain. */
+static const Value *pointed_into(const Value *v) {
+    for (;;) {
+        const Op *op = v->def;
+        if (op) {
+            if (op->code != OP_ADDPTR && op->code != OP_SPLAT && op->code != OP_BROADCAST &&
+                op->code != OP_RESHAPE && op->code != OP_TRANS && op->code != OP_CONVERT &&
+                op->code != OP_HINT)
+                return NULL;
+            v = op->operand[0].value;
+            continue;
+        }
+        const Op *owner = v->block->parent;
+        if (!owner) return v;
+        if (owner->code != OP_FOR || v->index < 1) return NULL;
+        v = owner->operand[2 + v->index].value;
+    }
+}
+
+/* May a load of the body run iterations early, past the stores of earlier ones? As in Triton, two
+ * parameters are taken to point to different memory. */
+static bool may_run_early(const Pipeline *p, const Op *load) {
+    const Value *from = pointed_into(load->operand[0].value);
+    for (int i = 0; i < p->written.n; i++)
+        if (!from || !p->written.at[i] || p->written.at[i] == from) return false;
+    return true;
+}
+
+static void note_written(Op *op, void *ctx) {
+    Pipeline *p = ctx;
+    if (!(op_traits(op) & TRAIT_W) && op->code != OP_INLINE_ASM) return;
+    if (op->code == OP_PRINT || op->code == OP_ASSERT) return;
+    if (op->code == OP_INLINE_ASM && ir_attr_int(op, AT_PURE, 0)) return;
+    /* An atomic may be how programs wait for each other: nothing runs past it. */
+    const Value *into = op->code == OP_STORE ? pointed_into(op->operand[0].value) : NULL;
+    vec_push(&p->s->arena, &p->written, into);
+}
+
+/* Marks what the strand needs that runs ahead to know where and whether the load reads: ops of the
+ * body and carried values. False when that is not arithmetic on indices, and loads, in the body
+ * itself. */
+static bool mark_slice(Pipeline *p, const Op *load, int noperands) {
+    Arena *a = &p->s->arena;
+    const Block *body = p->loop->region[0];
+    uint8_t *slice = arena_copy(a, p->slice, p->size);
+    uint8_t *carried = arena_copy(a, p->carried, (size_t)p->loop->nresults);
+    for (int i = 0; i < noperands; i++) slice[load->operand[i].value->id] = 1;
+    for (bool again = true; again;) {
+        again = false;
+        for (const Op *op = body->last; op; op = op->prev) {
+            bool wanted = false;
+            for (int i = 0; i < op->nresults; i++) wanted |= slice[op->result[i]->id];
+            if (!wanted) continue;
+            bool pure = (op_traits(op) & TRAIT_P) && !op->nregions && op->nresults == 1 &&
+                        op->code != OP_DOT && op->code != OP_GATHER && op->code != OP_HISTOGRAM;
+            bool early =
+                op->code == OP_LOAD && may_run_early(p, op) && !ir_attr_int(op, AT_VOLATILE, 0);
+            if (!pure && !early) return false;
+            for (int i = 0; i < op->noperands; i++) slice[op->operand[i].value->id] = 1;
+        }
+        for (int i = 0; i < p->loop->nresults; i++)
+            if (slice[body->args[1 + i]->id] && !carried[i]) {
+                carried[i] = 1;
+                slice[body->last->operand[i].value->id] = 1;
+                again = true;
+            }
+    }
+    memcpy(p->slice, slice, p->size);
+    memcpy(p->carried, carried, (size_t)p->loop->nresults);
+    return true;
+}
+
+static void mark_operands(Op *op, void *marks) {
+    for (int i = 0; i < op->noperands; i++) ((uint8_t *)marks)[op->operand[i].value->id] = 1;
+}
+
+/* Marks the values of the body that are good for more than the addresses and masks of its loads. */
+static void mark_worked_on(Pipeline *p) {
+    const Block *body = p->loop->region[0];
+    uint8_t *on = p->worked_on;
+    for (bool again = true; again;) {
+        again = false;
+        for (int i = 0; i < p->loop->nresults; i++)
+            if (on[body->args[1 + i]->id] || ir_has_uses(p->loop->result[i]))
+                on[body->last->operand[i].value->id] = 1;
+        for (const Op *op = body->last->prev; op; op = op->prev) {
+            bool wanted = !(op_traits(op) & (TRAIT_P | TRAIT_R)) || op->nregions;
+            for (int i = 0; i < op->nresults; i++) wanted |= on[op->result[i]->id];
+            if (!wanted || op->code == OP_LOAD) continue;
+            for (int i = 0; i < op->noperands; i++) on[op->operand[i].value->id] = 1;
+            for (int r = 0; r < op->nregions; r++) ir_walk(op->region[r], mark_operands, on);
+        }
+        for (int i = 0; i < p->loop->nresults; i++)
+            again |= on[body->args[1 + i]->id] && !on[body->last->operand[i].value->id];
+    }
+}
+
+/* Marks the values of the body that dots take through arithmetic. */
+static void mark_for_dots(Pipeline *p) {
+    for (const Op *op = p->loop->region[0]->last; op; op = op->prev) {
+        bool wanted = op->code == OP_SHARED_STORE;
+        if (op->code == OP_DOT)
+            for (int i = 0; i < 2; i++) p->for_dots[op->operand[i].value->id] = 1;
+        if (op->code == OP_SHARED_STORE) wanted = p->for_dots[op->operand[1].value->id];
+        for (int i = 0; i < op->nresults; i++) wanted |= p->for_dots[op->result[i]->id];
+        if (!wanted || op->code == OP_DOT || op->nregions) continue;
+        int n = op->code == OP_LOAD ? 0 : op->noperands;
+        for (int i = 0; i < n; i++) p->for_dots[op->operand[i].value->id] = 1;
+    }
+}
+
+/* The store of the load's value into a buffer that dots alone read, if that is all its use. */
+static Op *store_for_dots(const Op *load) {
+    const Value *r = load->result[0];
+    if (!r->uses || r->uses->next) return NULL;
+    Op *store = r->uses->op;
+    if (store->code != OP_SHARED_STORE || store->block != load->block) return NULL;
+    const Value *buffer = store->operand[1].value;
+    if (!op_is(buffer, OP_SHARED_ALLOC) || buffer->def->block != load->block ||
+        !read_by_dots_only(buffer, store))
+        return NULL;
+    return store;
+}
+
+static void not_pipelined(Pipeline *p, const Op *load, const char *why) {
+    p->refused = true;
+    diag(&p->s->diags, DIAG_PERF, load->span, "this load is not pipelined: %s", why);
+}
+
+static void consider(Pipeline *p, Op *load, bool all) {
+    if (load->code != OP_LOAD || !load->result[0]->layout) return;
+    const Value *r = load->result[0];
+    if (!p->for_dots[r->id] && !(all && p->worked_on[r->id])) return;
+    Copy c = {.load = load, .store = store_for_dots(load), .type = r->type};
+    c.type.shared = 1;
+    if (c.store) {
+        c.buffer = c.store->operand[1].value;
+        c.layout = c.buffer->layout;
+    } else {
+        Layout l = choose_move_shared(r->type, r->layout, r->layout);
+        c.layout = arena_copy(&p->s->arena, &l, sizeof l);
+    }
+    bool other = load->noperands == 3 && !pipeline_is_zero(load->operand[2].value);
+    c.plain = copy_bytes(p, load, c.layout) < LEAST_COPY || (other && c.store);
+    if (ir_attr_int(load, AT_VOLATILE, 0))
+        not_pipelined(p, load, "it is volatile");
+    else if (c.plain && c.store && 1 << r->layout->bits[IN_REG] > MOST_HELD)
+        not_pipelined(p, load, "its lanes copy less than 4 bytes at once, and too often");
+    else if (c.plain && !c.store)
+        not_pipelined(p, load, "its lanes copy less than 4 bytes at once");
+    else if (!may_run_early(p, load))
+        not_pipelined(p, load, "the loop writes memory that it may read");
+    else if (!mark_slice(p, load, c.plain || load->noperands < 2 ? load->noperands : 2))
+        not_pipelined(p, load, "its addresses depend on results of the loop");
+    else
+        vec_push(&p->s->arena, &p->copies, c);
+}
+
+void pipeline_find_copies(Pipeline *p, bool all) {
+    ir_walk(p->loop->region[0], note_written, p);
+    mark_for_dots(p);
+    mark_worked_on(p);
+    for (Op *op = p->loop->region[0]->first; op; op = op->next) consider(p, op, all);
+}

@@ -1,0 +1,138 @@
+/* pipeline_dots.c: dots of a pipelined loop that are still under way while the body goes on.
+ *
+ * The leading dots are those that need nothing the body worked out. They start first. Where they
+ * only add to what goes round the loop (matmul) they lag, and are waited for an iteration later:
+ *     wait for copies; barrier; start acc = a b + acc; wait for all but this one; barrier; copies
+ * Where the body goes on with their results, a later dot whose result only goes round the loop lags
+ * (attention), and is waited for together with the next iteration's leading ones:
+ *     wait for copies; barrier; start s = q k; wait for s and acc; …; start acc = p v + acc * x;
+ *     barrier; copies
+ * Where none lags the copies' addresses are worked out behind the leading dots. The copies
+ * overwrite the slot that the lagging dots of the iteration before read, so they come after the
+ * wait for those and after a barrier, when all warps have waited. */
+#include "passes/software_pipeline.h"
+
+/* Nothing overwrites what the dot reads from shared memory before its iteration, or the next one's
+ * second barrier, is over: slots of the pipeline's rings, and what no iteration writes. */
+static bool may_be_under_way(const Pipeline *p, const Op *dot) {
+    if (!ir_attr(dot, AT_WGMMA)) return false;
+    for (int i = 0; i < 2; i++) {
+        const Value *v = dot->operand[i].value;
+        bool safe = !v->type.shared || !v->def || !ir_inside(v->def, p->loop);
+        for (int k = 0; k < p->copies.n; k++) safe |= p->copies.at[k].buffer == v;
+        if (!safe) return false;
+    }
+    return true;
+}
+
+/* The number of the carried value that is nothing but the dot's result; -1: none. */
+static int carried_result(const Op *dot) {
+    const Value *r = dot->result[0];
+    const Op *yield = dot->block->last;
+    if (!r->uses || r->uses->next || r->uses->op != yield) return -1;
+    for (int i = 0; i < yield->noperands; i++)
+        if (yield->operand[i].value == r) return i;
+    return -1;
+}
+
+/* The dot adds to what it was in the iteration before, which nobody else looks at. */
+static bool is_chained(const Op *dot, int carried) {
+    const Value *acc = dot->operand[2].value;
+    return acc == dot->block->args[1 + carried] && !acc->uses->next;
+}
+
+void pipeline_plan_dots(Pipeline *p) {
+    const Block *body = p->loop->region[0];
+    uint8_t *late = arena_alloc(&p->s->arena, p->size); /* by id: made of a dot of the body */
+    for (const Op *op = body->first; op != body->last; op = op->next) {
+        int i = op->code == OP_DOT && may_be_under_way(p, op) ? carried_result(op) : -1;
+        if (i >= 0 && !is_chained(op, i)) late[body->args[1 + i]->id] = 1;
+    }
+    int leads = 0;
+    for (Op *op = body->first; op != body->last && !op->nregions; op = op->next) {
+        bool is_late = op->code == OP_BARRIER;
+        for (int i = 0; i < op->noperands; i++) is_late |= late[op->operand[i].value->id];
+        if (is_late || (op->code == OP_DOT && !may_be_under_way(p, op))) break;
+        if (op->code != OP_DOT) continue;
+        late[op->result[0]->id] = 1;
+        p->lead = op;
+        p->leads = ++leads;
+    }
+    if (!p->lead) return;
+    bool before = true, any = false;
+    for (Op *op = body->first; op != body->last; op = op->next) {
+        if (op->code != OP_DOT) continue;
+        if (before) ir_set_attr(p->s, op, AT_ASYNC, 1);
+        int i = may_be_under_way(p, op) ? carried_result(op) : -1;
+        if (i >= 0 && before && is_chained(op, i)) {
+            p->lagging[i] = LAG_RESULT;
+            any = true;
+        }
+        if (i >= 0 && !before && !any) {
+            ir_set_attr(p->s, op, AT_ASYNC, 1);
+            p->lagging[i] = LAG_ARG;
+            p->behind = op;
+        }
+        if (op == p->lead) before = false;
+    }
+    if (!p->behind) p->behind = p->lead;
+}
+
+Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, int pending) {
+    Value *w = ir_unary(b, OP_DOT_WAIT, v);
+    ir_set_attr(p->s, w->def, AT_PENDING, pending);
+    w->layout = v->layout;
+    w->name = v->name;
+    return w;
+}
+
+/* Before the first op that looks at v it is waited for, and whatever else is under way. */
+static Value *wait_where_used(Pipeline *p, Value *v, Op *from) {
+    Op *at = from;
+    for (; at; at = at->next) {
+        bool found = at == p->behind->next;
+        for (const Use *u = v->uses; u && !found; u = u->next)
+            found = u->op == at || ir_inside(u->op, at);
+        if (found) break;
+    }
+    Builder b = {p->s, p->f, from->block, at, p->lead->span};
+    Value *w = pipeline_wait_dot(p, &b, v, 0);
+    ir_replace_uses(v, w);
+    ir_set_operand(w->def, 0, v);
+    return w;
+}
+
+void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last) {
+    bool any = false;
+    for (int i = 0; i < p->loop->nresults; i++) {
+        if (!p->lagging[i]) continue;
+        any = true;
+        if (p->lagging[i] == LAG_RESULT) {
+            Builder b = {p->s, p->f, body, p->behind->next, p->lead->span};
+            out[i] = pipeline_wait_dot(p, &b, out[i], p->leads);
+        } else {
+            Value *w = wait_where_used(p, arg[i], body->first);
+            if (out[i] == arg[i]) out[i] = w;
+        }
+    }
+    for (Op *op = body->first;; op = op->next) {
+        bool goes_round = false;
+        for (int i = 0; op->code == OP_DOT && i < p->loop->nresults; i++)
+            goes_round |=
+                p->lagging[i] == LAG_RESULT && out[i]->def->operand[0].value == op->result[0];
+        if (op->code == OP_DOT && !goes_round) wait_where_used(p, op->result[0], op->next);
+        if (op == p->lead) break;
+    }
+    Op *behind = p->behind->next;
+    while (behind && behind->code == OP_DOT_WAIT && p->behind == p->lead) behind = behind->next;
+    Builder b = {p->s, p->f, body, behind, p->lead->span};
+    if (any) ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    Op *behind_copies = last->next;
+    for (Op *op = first, *next; op != behind_copies; op = next) {
+        next = op->next;
+        if (behind)
+            ir_move_before(op, behind);
+        else
+            ir_append(body, op);
+    }
+}

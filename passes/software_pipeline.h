@@ -1,0 +1,56 @@
+/* software_pipeline.h: what the files of the software pipeline share (see software_pipeline.c). */
+#ifndef TILE_PASSES_SOFTWARE_PIPELINE_H
+#define TILE_PASSES_SOFTWARE_PIPELINE_H
+
+#include "passes/layout_choice.h"
+#include "passes/pass.h"
+
+typedef struct Copy { /* one load that becomes a copy */
+    Op *load, *store; /* store: into the buffer that dots read; NULL: the value has other uses */
+    Value *buffer;    /* that buffer */
+    Type type;        /* of a slot */
+    const Layout *layout; /* of a slot */
+    bool plain;           /* by a load and a store, not asynchronously */
+    Value *ring;
+    Value *slot, *ahead; /* plain: where to and what, loaded by the strand in the body */
+} Copy;
+
+typedef struct Pipeline {
+    PassCtx *ctx;
+    Session *s;
+    Func *f;
+    AxisTable axis;
+    Op *loop;
+    int stages;
+    Op *lead;     /* the last dot that needs nothing the body worked out; NULL: none does */
+    Op *behind;   /* the dot behind which the copies start; NULL: before all */
+    int leads;    /* dots up to it */
+    bool refused; /* a load, with a note that says why */
+    VEC(Copy) copies;
+    VEC(const Value *) written; /* what the loop's stores point into; NULL: unknown */
+    uint8_t *slice;             /* by value id: belongs to the strand that runs ahead */
+    uint8_t *for_dots;          /* by value id: a dot's operand is made of it */
+    uint8_t *worked_on;         /* by value id: not only addresses and masks of loads */
+    uint8_t
+        *lagging; /* Lag, by carried value's number: of a dot that is under way at the loop's end */
+    uint8_t *carried; /* by carried value's number: the strand needs it */
+    Value **map;      /* of the clone being made */
+    uint32_t size;
+} Pipeline;
+
+/* pipeline_copies.c: collects in p->copies the loads of the loop's body that can be copied ahead,
+ * with notes about the others, and in p->slice and p->carried what their addresses are made of.
+ * all: also those that no dot is made of. */
+void pipeline_find_copies(Pipeline *p, bool all);
+bool pipeline_is_zero(const Value *v);
+
+/* pipeline_dots.c, before and after the body has its new place. */
+typedef enum Lag { LAG_NONE, LAG_RESULT, LAG_ARG } Lag;
+void pipeline_plan_dots(Pipeline *p);
+/* Waits for the dots; what lies from first to last goes behind the leading ones. arg and out are
+ * the carried values as the body gets and yields them. */
+void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last);
+/* v once all but the newest `pending` dots are done. */
+Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, int pending);
+
+#endif
