@@ -1,18 +1,25 @@
 /* fuzz_frontend.c: mutated kernels through the front end, the passes and the interpreter.
  *
- *   fuzz_frontend [--seconds=N] [--seed=S] [--one=S] [FILE…]
+ *   fuzz_frontend [--seconds=N] [--seed=S] [--alarm=N] [--slow=N] [--save=FOLDER]
+ *                 [--corpus=ROOT] [--one=S [--input=FILE]] [FILE…]
  *
  * A corpus file is a list of words; an input is one file with a few words dropped, doubled, swapped
  * or replaced by words of any file. Whatever comes of it must be diagnostics or sound tile IR that
  * prints as it reads, stays sound through every pass, and runs on the CPU device in a small grid.
- * A sanitizer build finds the rest. An input that fails is printed with its seed: --one=SEED
- * repeats it, as long as the files are the same. */
+ * A sanitizer build finds the rest, and an alarm what takes N seconds of the processor.
+ *
+ * An input that fails is printed, and kept in FOLDER, with the command that repeats it: its text
+ * and the seed that chose its kernel and types. --one alone makes the input again, which needs the
+ * same corpus: ROOT's kernels (by default this folder's, or else those of the tree it was built
+ * in). The hash at the start says which corpus it was. --slow reports what takes longer, and goes
+ * on. */
 #include "frontend/lower.h"
 #include "ir/interp.h"
 #include "ir/target.h"
 #include "passes/pass.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,6 +34,8 @@ enum {
     WORDS_MAX = 1 << 16,
     FILES_MAX = 1024,
     SECONDS_MAX = 20, /* of the processor for one input, in a slow build */
+    PATH_BYTES = 1024,
+    REPORT_BYTES = 2 * PATH_BYTES,
     BUFFER_BYTES = 4096
 };
 
@@ -42,10 +51,21 @@ typedef struct File {
     int nwords;
 } File;
 
+/* What is being done to an input. */
+typedef enum Phase { PHASE_READ, PHASE_LOWER, PHASE_CHECK, PHASE_PASSES, PHASE_RUN, PHASES } Phase;
+
+static const char *const phase_name[PHASES] = {"read", "lowered", "checked", "optimised", "run"};
+
 typedef struct Fuzz {
     File file[FILES_MAX];
     int nfiles;
-    Word *word; /* of the input being made */
+    uint64_t hash; /* of the files */
+    const char *save;
+    double alarm, slow; /* seconds of the processor; 0: none */
+    Phase phase;
+    clock_t entered;
+    double cost[PHASES]; /* seconds of the processor for the present input */
+    Word *word;          /* of the input being made */
     int nwords;
     char *input;
     size_t len;
@@ -53,10 +73,11 @@ typedef struct Fuzz {
     long ran, compiled, executed;
 } Fuzz;
 
-/* For the handler of signals: the input being worked on. */
-static volatile sig_atomic_t current_high, current_low;
+/* For the handler of signals: the input being worked on, what to say of it, where to keep it. */
 static const char *volatile current_input;
 static volatile size_t current_len;
+static volatile sig_atomic_t current_phase;
+static char current_report[REPORT_BYTES], current_path[PATH_BYTES];
 
 static uint64_t next(Fuzz *f) {
     f->state += 0x9e3779b97f4a7c15u;
@@ -109,18 +130,26 @@ static void add_file(Fuzz *f, const char *path) {
         if (fit) file->word = fit;
         file->path = path;
         f->nfiles += file->nwords > 0;
+        for (size_t i = 0; i < n; i++)
+            f->hash = (f->hash ^ (unsigned char)file->text[i]) * 0x100000001b3u;
     }
     fclose(in);
 }
 
-static void add_corpus(Fuzz *f, glob_t *found) {
+/* Inputs are made of files by their numbers, so that their order may not be that of a folder. */
+static int by_path(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void add_corpus(Fuzz *f, const char *root, glob_t *found) {
     static const char *const patterns[] = {"tests/frontend/*.tl", "tests/frontend/*.py",
                                            "tests/run/*.tl", "examples/*.tl"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
-        char pattern[1024];
-        snprintf(pattern, sizeof pattern, "%s/%s", TILE_SOURCE_DIR, patterns[i]);
-        glob(pattern, i ? GLOB_APPEND : 0, NULL, found);
+        char pattern[PATH_BYTES];
+        snprintf(pattern, sizeof pattern, "%s/%s", root, patterns[i]);
+        glob(pattern, GLOB_NOSORT | (i ? GLOB_APPEND : 0), NULL, found);
     }
+    qsort(found->gl_pathv, found->gl_pathc, sizeof *found->gl_pathv, by_path);
     for (size_t i = 0; i < found->gl_pathc; i++) add_file(f, found->gl_pathv[i]);
 }
 
@@ -230,7 +259,24 @@ static void make_input(Fuzz *f, uint64_t seed) {
     f->input[f->len] = '\0';
 }
 
+/* The input as a run has kept it. */
+static bool read_input(Fuzz *f, const char *path) {
+    FILE *in = fopen(path, "rb");
+    if (!in) return false;
+    f->len = fread(f->input, 1, INPUT_MAX, in);
+    f->input[f->len] = '\0';
+    return fclose(in) == 0;
+}
+
 /* ---- one input ---- */
+
+static void enter(Fuzz *f, Phase phase) {
+    clock_t now = clock();
+    f->cost[f->phase] += (double)(now - f->entered) / CLOCKS_PER_SEC;
+    f->entered = now;
+    f->phase = phase;
+    current_phase = (sig_atomic_t)phase;
+}
 
 /* Types and values for what no annotation gives. A file with several functions has one of them
  * chosen as the kernel, or all that can be. */
@@ -323,14 +369,17 @@ static void run_input(Fuzz *f) {
     s.arena.limit = (size_t)512 << 20;
     s.source = (Source){"input.tl", f->input, f->len};
     f->ran++;
+    enter(f, PHASE_READ);
     AstFile *file = ast_parse(&s);
     Buf tree = buf_new(&s.arena), text = buf_new(&s.arena);
     ast_print(file, &tree);
     LowerOptions options = {.config = 0};
     fill_options(f, &s, file, &options);
+    enter(f, PHASE_LOWER);
     Module *m = s.diags.errors ? NULL : lower_file(&s, file, &options);
     diag_render(&s.diags, &s.source, false, &text);
     if (strstr(text.data, "bug in tilec")) wrong(&s, "an internal error", text.data);
+    enter(f, PHASE_CHECK);
     if (!m && !s.diags.errors) wrong(&s, "no kernel and no error", NULL);
     for (const Func *k = m ? m->funcs : NULL; k; k = k->next) verify(&s, k, "after lowering");
     if (m && m->funcs && !s.diags.errors) {
@@ -340,6 +389,7 @@ static void run_input(Fuzz *f) {
                               .level = 1,
                               .verify_each = true,
                               .target = &target_table[0]};
+        enter(f, PHASE_PASSES);
         if (!passes_run(&s, m, &passes))
             wrong(&s, "a pass", s.diags.last ? s.diags.last->text : NULL);
         for (const Func *k = m->funcs; k; k = k->next) {
@@ -347,6 +397,7 @@ static void run_input(Fuzz *f) {
             ir_walk(k->body, add_numel, &total);
             if (total > 20000) continue;
             f->executed++;
+            enter(f, PHASE_RUN);
             execute(&s, m, k);
         }
     }
@@ -355,18 +406,24 @@ static void run_input(Fuzz *f) {
 
 /* ---- the program ---- */
 
-static void put_hex(char *out, uint32_t v) {
-    for (int i = 0; i < 8; i++) out[i] = "0123456789abcdef"[v >> (28 - 4 * i) & 15];
+static size_t length(const char *text) {
+    size_t n = 0;
+    while (text[n]) n++;
+    return n;
 }
 
+/* Only calls that a handler may make: what it writes is ready before an input is tried. */
 static void on_signal(int sig) {
-    char text[] = "fuzz_frontend: signal    in the input --one=0x0000000000000000\n";
-    text[22] = (char)('0' + sig / 10);
-    text[23] = (char)('0' + sig % 10);
-    put_hex(text + 46, (uint32_t)current_high);
-    put_hex(text + 54, (uint32_t)current_low);
+    char number[] = "\nfuzz_frontend: signal   : the input is being ";
+    number[23] = (char)('0' + sig / 10);
+    number[24] = (char)('0' + sig % 10);
+    const char *phase = phase_name[current_phase];
     ssize_t written = write(STDERR_FILENO, current_input, current_len);
-    written = write(STDERR_FILENO, text, sizeof text - 1);
+    written = write(STDERR_FILENO, number, sizeof number - 1);
+    written = write(STDERR_FILENO, phase, length(phase));
+    written = write(STDERR_FILENO, current_report, length(current_report));
+    int kept = *current_path ? open(current_path, O_WRONLY | O_CREAT | O_TRUNC, 0644) : -1;
+    if (kept >= 0) written = write(kept, current_input, current_len);
     _exit(written > 0 ? 1 : 2);
 }
 
@@ -376,15 +433,42 @@ const char *__asan_default_options(void) {
     return "abort_on_error=1:handle_segv=1:detect_leaks=1:allocator_may_return_null=1";
 }
 
-static void run_seed(Fuzz *f, uint64_t seed) {
-    current_high = (sig_atomic_t)(seed >> 32);
-    current_low = (sig_atomic_t)(seed & 0xffffffff);
-    make_input(f, seed);
+static void report_slow(const Fuzz *f) {
+    double total = 0;
+    for (int i = 0; i < PHASES; i++) total += f->cost[i];
+    if (f->slow <= 0 || total < f->slow) return;
+    printf("%.2f s (", total);
+    for (int i = 0; i < PHASES; i++) printf("%s%s %.2f", i ? ", " : "", phase_name[i], f->cost[i]);
+    printf(")%s", current_report);
+    fflush(stdout);
+    FILE *out = *current_path ? fopen(current_path, "wb") : NULL;
+    if (out) {
+        fwrite(f->input, 1, f->len, out);
+        fclose(out);
+    }
+}
+
+static void run_seed(Fuzz *f, uint64_t seed, const char *path) {
+    if (!path) make_input(f, seed);
+    f->state = ~seed; /* the choices of fill_options follow from the seed, however the text came */
     current_input = f->input;
     current_len = f->len;
-    setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = SECONDS_MAX}}, NULL);
+    *current_path = '\0';
+    if (f->save)
+        snprintf(current_path, sizeof current_path, "%s/0x%016llx.tl", f->save,
+                 (unsigned long long)seed);
+    snprintf(current_report, sizeof current_report, "; corpus %016llx, --one=0x%016llx%s%s\n",
+             (unsigned long long)f->hash, (unsigned long long)seed, f->save ? " --input=" : "",
+             current_path);
+    memset(f->cost, 0, sizeof f->cost);
+    f->entered = clock();
+    long seconds = (long)f->alarm, micros = (long)((f->alarm - (double)seconds) * 1e6);
+    setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = seconds, .tv_usec = micros}},
+              NULL);
     run_input(f);
     setitimer(ITIMER_PROF, &(struct itimerval){0}, NULL);
+    enter(f, PHASE_READ);
+    report_slow(f);
 }
 
 static const char *option(const char *arg, const char *name) {
@@ -393,11 +477,12 @@ static const char *option(const char *arg, const char *name) {
 }
 
 int main(int argc, char **argv) {
-    static Fuzz f;
+    static Fuzz f = {.alarm = SECONDS_MAX, .hash = 0xcbf29ce484222325u};
     glob_t found = {0};
     double seconds = 10;
     uint64_t seed = 1, one = 0;
-    const char *v;
+    const char *v, *input = NULL;
+    const char *root = access("tests/frontend", F_OK) == 0 ? "." : TILE_SOURCE_DIR;
     for (int i = 1; i < argc; i++) {
         if ((v = option(argv[i], "--seconds=")))
             seconds = strtod(v, NULL);
@@ -405,10 +490,20 @@ int main(int argc, char **argv) {
             seed = strtoull(v, NULL, 0);
         else if ((v = option(argv[i], "--one=")))
             one = strtoull(v, NULL, 0);
+        else if ((v = option(argv[i], "--alarm=")))
+            f.alarm = strtod(v, NULL);
+        else if ((v = option(argv[i], "--slow=")))
+            f.slow = strtod(v, NULL);
+        else if ((v = option(argv[i], "--save=")))
+            f.save = v;
+        else if ((v = option(argv[i], "--corpus=")))
+            root = v;
+        else if ((v = option(argv[i], "--input=")))
+            input = v;
         else
             add_file(&f, argv[i]);
     }
-    if (!f.nfiles) add_corpus(&f, &found);
+    if (!f.nfiles) add_corpus(&f, root, &found);
     f.word = calloc(WORDS_MAX, sizeof *f.word);
     f.input = malloc(INPUT_MAX + 1);
     if (!f.nfiles || !f.word || !f.input) {
@@ -418,11 +513,16 @@ int main(int argc, char **argv) {
     static const int signals[] = {SIGABRT, SIGPROF, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], on_signal);
     if (one) {
-        make_input(&f, one);
+        if (!input) make_input(&f, one);
+        if (input && !read_input(&f, input)) {
+            fprintf(stderr, "fuzz_frontend: cannot read %s\n", input);
+            return 3;
+        }
         fwrite(f.input, 1, f.len, stdout);
         fflush(stdout);
-        run_seed(&f, one);
+        run_seed(&f, one, input);
     }
+    printf("%d files, corpus %016llx\n", f.nfiles, (unsigned long long)f.hash);
     struct timespec begin, now;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (uint64_t i = 0; !one; i++) {
@@ -430,7 +530,7 @@ int main(int argc, char **argv) {
         double t =
             (double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec);
         if (t > seconds) break;
-        run_seed(&f, (seed << 40) + i + 1);
+        run_seed(&f, (seed << 40) + i + 1, NULL);
     }
     if (found.gl_pathc) globfree(&found);
     for (int i = 0; i < f.nfiles; i++) {
