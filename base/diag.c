@@ -74,10 +74,28 @@ static bool starts_char(char c) {
     return ((unsigned char)c & 0xC0) != 0x80;
 }
 
-static void render_excerpt(const Source *src, Span span, bool color, Buf *out) {
+/* Many diagnostics may be about one line far down: the search goes on from the last one. */
+typedef struct Place {
+    Source rest; /* from the start of `line` on */
+    uint32_t line;
+} Place;
+
+static const char *find_line(Place *at, const Source *src, uint32_t line, size_t *len) {
+    if (!src || !src->text) return NULL;
+    if (!at->line || line < at->line) *at = (Place){*src, 1};
+    const char *found = source_line(&at->rest, line - at->line + 1, len);
+    if (found) {
+        at->rest.len -= (size_t)(found - at->rest.text);
+        at->rest.text = found;
+        at->line = line;
+    }
+    return found;
+}
+
+static void render_excerpt(const Source *src, Place *at, Span span, bool color, Buf *out) {
     enum { WIDEST = 160 };
     size_t len;
-    const char *line = source_line(src, span.line, &len);
+    const char *line = find_line(at, src, span.line, &len);
     if (!line) return;
     size_t col = span.col ? span.col - 1u : 0;
     if (col > len) col = len;
@@ -107,6 +125,7 @@ static void render_excerpt(const Source *src, Span span, bool color, Buf *out) {
 }
 
 void diag_render(const Diags *d, const Source *src, bool color, Buf *out) {
+    Place at = {0};
     for (const Diag *x = d->first; x; x = x->next) {
         if (color) buf_puts(out, "\033[1m");
         if (src && src->name) buf_printf(out, "%s:", src->name);
@@ -116,7 +135,7 @@ void diag_render(const Diags *d, const Source *src, bool color, Buf *out) {
         buf_printf(out, "%s: ", severities[x->severity].word);
         if (color) buf_puts(out, "\033[0m");
         buf_printf(out, "%s\n", x->text);
-        if (x->span.line) render_excerpt(src, x->span, color, out);
+        if (x->span.line) render_excerpt(src, &at, x->span, color, out);
     }
     if (d->errors > DIAG_MAX_ERRORS)
         buf_printf(out, "%d more errors\n", d->errors - DIAG_MAX_ERRORS);

@@ -98,6 +98,14 @@ bool count_step(Lower *l, Span span) {
     return false;
 }
 
+bool count_work(Lower *l, int64_t units, Span span) {
+    l->work += units;
+    if (l->work < WORK_PER_STEP) return true;
+    l->steps += l->work / WORK_PER_STEP - 1;
+    l->work %= WORK_PER_STEP;
+    return count_step(l, span);
+}
+
 bool enter(Lower *l, Span span) {
     if (l->abandoned) return false;
     if (l->depth >= LOWER_DEPTH_LIMIT) {
@@ -299,7 +307,7 @@ Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options)
     Frame top = {0};
     l.module = ir_module(s);
     l.module->source = s->source;
-    l.global_busy = arena_alloc(&s->arena, (size_t)file->nglobals + 1);
+    l.global = arena_array(&s->arena, (size_t)file->nglobals + 1, sizeof *l.global);
     l.frame = &top;
     Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
     if (kernels.n) check_unknown_names(&l, kernels.at, kernels.n);

@@ -210,6 +210,11 @@ const char *obj_what(Lower *l, Obj o) {
     if (o.kind == OBJ_DTYPE) buf_puts(&b, "the dtype ");
     if (o.kind == OBJ_TUPLE && !obj_is_window(o)) buf_puts(&b, "the tuple ");
     put_obj(l, &b, o, true);
+    if (b.len > SHOWN_BYTES) { /* before the first byte of a character that goes beyond */
+        size_t n = SHOWN_BYTES;
+        while (n && ((unsigned char)b.data[n] & 0xc0) == 0x80) n--;
+        return arena_printf(&l->s->arena, "%.*s…", (int)n, b.data);
+    }
     return b.data;
 }
 

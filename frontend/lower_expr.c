@@ -289,5 +289,7 @@ Obj lower_expr(Lower *l, const Expr *e) {
     Obj o = lower_kind(l, e);
     l->b.span = outer;
     leave(l);
-    return o;
+    /* Whoever gets a tuple or a string may look through all of it. */
+    int64_t size = o.kind == OBJ_STRING ? (int64_t)o.text.n / 16 : o.weight;
+    return count_work(l, 1 + size, e->span) ? o : poison();
 }

@@ -84,6 +84,7 @@ Obj call_lambda(Lower *l, const Lambda *lambda, const Obj *arg, int nargs, Span 
     const Expr *e = lambda->expr;
     if (nargs > e->nlambda_params)
         return fail(l, span, "this lambda takes %d arguments, not %d", e->nlambda_params, nargs);
+    if (!count_step(l, span)) return poison();
     Outside outside;
     go_outside(l, &outside, NULL);
     outside.frame.scope = copy_scope(l, &lambda->scope);
@@ -160,11 +161,11 @@ static bool set_item(Lower *l, const Expr *target, Obj value) {
     if (!dict || dict->kind != OBJ_DICT || obj_is_poison(key)) return false;
     for (int i = 0; i + 1 < dict->seq.n; i += 2) {
         if (!obj_same(dict->seq.at[i], key)) continue;
-        Obj kept = obj_tuple(l, dict->seq.at, dict->seq.n);
-        kept.kind = OBJ_DICT;
-        kept.seq.at[i + 1] = value;
-        *dict = kept;
-        return true;
+        dict->seq.at = arena_copy(&l->s->arena, dict->seq.at, (size_t)dict->seq.n * sizeof(Obj));
+        dict->seq.at[i + 1] = value;
+        *dict = checked(l, obj_tuple(l, dict->seq.at, dict->seq.n), target->span);
+        if (dict->kind == OBJ_TUPLE) dict->kind = OBJ_DICT;
+        return dict->kind == OBJ_DICT;
     }
     Obj pair[2] = {key, value};
     *dict = concat(l, *dict, obj_tuple(l, pair, 2), target->span);

@@ -29,9 +29,11 @@ enum {
     INLINE_LIMIT = 256,       /* calls inside each other */
     LOWER_DEPTH_LIMIT = 2000, /* expressions and statements inside each other, over all calls */
     OPS_LIMIT = 250000,       /* statements executed, and values made, for one kernel */
+    WORK_PER_STEP = 64,       /* expressions that count as one of them */
     TUPLE_LIMIT = 4096,       /* objects in one tuple, at all levels */
     HOST_TUPLE_LIMIT = 60000, /* the same outside kernels: lists of autotune configs */
     STRING_LIMIT = 65536,     /* bytes of one string */
+    SHOWN_BYTES = 200,        /* of an object in a message */
     STAGES_LIMIT = 16,        /* num_stages */
     DIAG_CALL_NOTES = 6,      /* "called from here" notes under one error */
 };
@@ -137,6 +139,14 @@ typedef struct Reported {
     const char *text;
 } Reported;
 
+/* A global that was looked at: it is evaluated once, as globals may be made of others many times. */
+typedef enum GlobalState { GLOBAL_UNSEEN, GLOBAL_BUSY, GLOBAL_KNOWN } GlobalState;
+typedef struct Global {
+    GlobalState state;
+    Obj value;    /* OBJ_POISON: not known while compiling */
+    Reported why; /* then */
+} Global;
+
 typedef struct Lower {
     Session *s;
     Module *module;
@@ -146,11 +156,12 @@ typedef struct Lower {
     Frame *frame;
     int inlined;          /* frames below the kernel */
     int depth;            /* nested expressions and statements */
-    int64_t steps;        /* statements executed */
+    int64_t steps;        /* statements executed, and WORK_PER_STEP units of other work each */
+    int64_t work;         /* units that do not make a step yet */
     bool failed;          /* this kernel has an error, perhaps one that was reported before */
     bool abandoned;       /* a limit was reached: finish without looking further */
     bool any_global;      /* a default value is evaluated: plain globals are allowed */
-    uint8_t *global_busy; /* one per file->global: being evaluated */
+    Global *global;       /* one per file->global */
     struct KernelParams *params;    /* of the kernel whose heuristics are evaluated */
     VEC(const AstImport *) missing; /* names from other files, reported already */
     Reported silenced;              /* the first error while they were muted; .text NULL: none */
@@ -180,6 +191,8 @@ void leave(Lower *l);
 bool parse_type(const char *text, size_t n, Type *out);
 /* One more step of a kernel, or of Python outside it; false at the limit. */
 bool count_step(Lower *l, Span span);
+/* Work that statements do not bound: expressions, objects looked through. False at the limit. */
+bool count_work(Lower *l, int64_t units, Span span);
 /* A limit is reached: reports it, also where errors are muted, and ends the lowering. */
 void abandon(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool is_jit(const AstFunc *f);

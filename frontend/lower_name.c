@@ -178,15 +178,26 @@ static bool is_constexpr_call(const Expr *e) {
  * Triton; functions, dtypes, modules and tl.constexpr(…) are. */
 static Obj global_object(Lower *l, int index, Span span) {
     const AstGlobal *g = &l->file->global[index];
-    if (l->global_busy[index]) return fail(l, span, "global '%s' is defined by itself", g->name);
-    bool muted = l->s->diags.muted;
+    Global *global = &l->global[index];
+    if (global->state == GLOBAL_BUSY)
+        return fail(l, span, "global '%s' is defined by itself", g->name);
     bool inside_kernel = l->frame && l->frame->func && !l->any_global;
-    l->global_busy[index] = 1;
-    l->s->diags.muted = true;
-    Obj o = host_expr(l, g->value);
-    l->s->diags.muted = muted;
-    l->global_busy[index] = 0;
+    if (global->state == GLOBAL_UNSEEN) {
+        bool muted = l->s->diags.muted;
+        Reported silenced = l->silenced;
+        global->state = GLOBAL_BUSY;
+        l->s->diags.muted = true;
+        l->silenced.text = NULL;
+        global->value = host_expr(l, g->value);
+        global->value.grown = false;
+        global->why = l->silenced;
+        l->silenced = silenced;
+        l->s->diags.muted = muted;
+        global->state = GLOBAL_KNOWN;
+    }
+    Obj o = global->value;
     if (obj_is_poison(o)) {
+        if (l->s->diags.muted && !l->silenced.text) l->silenced = global->why;
         fail(l, span, "the value of global '%s' is not known while compiling", g->name);
         note(l, g->span, "it is assigned here");
         return poison();
@@ -246,6 +257,7 @@ static int find_global(Lower *l, const char *name) {
 
 Obj lookup_name(Lower *l, const char *name, Span span) {
     Binding *b = find_binding(&l->frame->scope, name);
+    count_work(l, l->frame->scope.n / 64, span);
     if (b && b->gone) {
         fail(l, span, "'%s' has no value here: %s", name, b->gone);
         if (b->span.line) note(l, b->span, "'%s' is assigned here", name);
