@@ -290,6 +290,6 @@ Obj lower_expr(Lower *l, const Expr *e) {
     l->b.span = outer;
     leave(l);
     /* Whoever gets a tuple or a string may look through all of it. */
-    int64_t size = o.kind == OBJ_STRING ? (int64_t)o.text.n / 16 : o.weight;
+    int64_t size = o.kind == OBJ_STRING ? (int64_t)o.text.n / 16 : o.weight / 4;
     return count_work(l, 1 + size, e->span) ? o : poison();
 }
