@@ -175,6 +175,8 @@ static bool read_source(Job *j) {
                           .signature = o->signature,
                           .define = o->defines,
                           .ndefines = o->ndefines,
+                          .value = o->values,
+                          .nvalues = o->nvalues,
                           .config = o->config,
                           .num_warps = o->num_warps,
                           .num_stages = o->num_stages,
@@ -296,6 +298,7 @@ static bool generate(Job *j) {
     CodegenOptions c = {.target = j->target,
                         .level = o->no_optimize ? 0 : 1,
                         .line_info = o->line_info || o->stats,
+                         .debug = o->debug,
                         .file_name = file_base_name(j->s.source.name)};
     Buf ptx = buf_new(&j->s.arena);
     phase_begin(j, "codegen");

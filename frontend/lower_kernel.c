@@ -288,6 +288,12 @@ static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out) {
         ir_param(l->s, out, &param);
         return obj_none();
     }
+    if (!text.n && l->options->ignore_annotations) {
+        fail(l, p->span, "the argument for parameter '%s' is missing", p->name);
+        note(l, (Span){0}, "give it as %s=VALUE: a number, or a buffer such as zeros:fp32[1024]",
+             p->name);
+        return poison();
+    }
     if (!text.n) {
         fail(l, p->span, "parameter '%s' has no type", p->name);
         note(l, (Span){0}, "annotate it (%s: \"*fp32:16\" or \"i32\") or give a --signature",

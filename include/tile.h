@@ -306,6 +306,9 @@ typedef struct tile_compile_options {
     int ignore_annotations; /* types come from the signature alone, as in a launch from source */
     const char *const *defines; /* "NAME=VALUE" each, as tilec's -D */
     int ndefines;
+    const char *const *values; /* "NAME=VALUE" each: arguments of the launch that are known already,
+                                * for functions of @triton.heuristics that ask for them */
+    int nvalues;
     int config;         /* which autotune config, from 0 */
     int num_warps;      /* 0: the config's or the default, 4 */
     int num_stages;     /* 0: the config's or the default, 3 */
@@ -318,6 +321,7 @@ typedef struct tile_compile_options {
     int line_info;          /* -g: source lines in the PTX, as directives and as comments (the code
                              * is the same); the source itself in tile IR, so that a failed check
                              * can show the line */
+    int debug;              /* device_assert is checked on GPUs, too; the CPU device always does */
     const char *passes;     /* comma-separated names instead of the pipeline */
     const char *dump_after; /* a pass's name or "all": keeps the tile IR after it */
     int verify_each;        /* check the tile IR after every pass */

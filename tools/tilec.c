@@ -31,6 +31,7 @@ typedef enum OptionId {
     OPT_SWIZZLE,
     OPT_LEVEL,
     OPT_LINES,
+    OPT_DEBUG,
     OPT_PASSES,
     OPT_DUMP,
     OPT_VERIFY,
@@ -69,6 +70,8 @@ static const OptionRow rows[] = {
      OPT_LEVEL},
     {NULL, 'g', NULL,
      "source lines in the output, for profilers and for reading: the code is the same", OPT_LINES},
+    {"debug", 0, NULL, "check tl.device_assert on GPUs; otherwise it costs nothing there",
+     OPT_DEBUG},
     {NULL, 0, NULL, "Looking inside:", 0},
     {"passes", 0, "LIST", "these passes, in this order, instead of the pipeline", OPT_PASSES},
     {"dump-after", 0, "PASS", "print the tile IR after this pass, or after all", OPT_DUMP},
@@ -220,6 +223,7 @@ static int take_option(Command *c, int id, const char *v) {
         c->o.no_optimize = *v == '0';
         break;
     case OPT_LINES: c->o.line_info = 1; break;
+    case OPT_DEBUG: c->o.debug = 1; break;
     case OPT_PASSES: c->o.passes = v; break;
     case OPT_DUMP: c->o.dump_after = v; break;
     case OPT_VERIFY:

@@ -97,6 +97,8 @@ static int read_file(Run *r) {
     if (r->kind != FILE_SOURCE && compiles)
         return complain(EXIT_USAGE, "-D, --config, --num-warps, --num-stages and --swizzle-grid "
                                     "need a source; this file is compiled already");
+    if (r->kind == FILE_PTX && o->debug)
+        return complain(EXIT_USAGE, "--debug is for what is compiled here; this is PTX already");
     FileError error;
     if (file_read(o->file, (size_t)INPUT_LIMIT_MB << 20, &r->text, &r->len, &error)) return -1;
     return complain(EXIT_FILES, error.text);
@@ -115,12 +117,13 @@ static char *make_signature(const RunOptions *o) {
     return text;
 }
 
-/* Source or tile IR -> what the device takes, in r->compiled. */
-static int compile(Run *r) {
+/* Source or tile IR -> what the device takes, in r->compiled. fact: room for one of each value. */
+static int compile_with(Run *r, const char *signature, char **fact) {
     const RunOptions *o = &r->o;
     bool source = r->kind == FILE_SOURCE;
-    char *signature = source ? make_signature(o) : NULL;
-    if (source && !signature) return complain(EXIT_RUN, "out of memory");
+    int nfacts = 0;
+    for (int i = 0; source && i < o->nvalues; i++)
+        if ((fact[nfacts] = value_fact(&o->value[i]))) nfacts++;
     tile_compile_options options = {
         .source = r->text,
         .source_len = r->len,
@@ -131,6 +134,8 @@ static int compile(Run *r) {
         .ignore_annotations = source,
         .defines = o->define,
         .ndefines = o->ndefines,
+        .values = (const char *const *)fact,
+        .nvalues = nfacts,
         .config = o->config,
         .num_warps = o->num_warps,
         .num_stages = o->num_stages,
@@ -139,15 +144,26 @@ static int compile(Run *r) {
                   : r->on_cpu ? NULL
                               : tile_context_target(r->ctx),
         .emit = r->on_cpu ? TILE_EMIT_TIR : TILE_EMIT_PTX,
+        .debug = o->debug,
         .line_info = r->on_cpu, /* so that a failed check shows its line */
         .color = o->color,
         .no_perf_notes = r->on_cpu,
     };
     tile_status st = tile_compile(&options, &r->compiled);
-    free(signature);
+    for (int i = 0; i < nfacts; i++) free(fact[i]);
     if (!r->compiled) return complain(EXIT_RUN, "out of memory");
     fputs(tile_compiled_text(r->compiled, TILE_PART_DIAGNOSTICS, NULL), stderr);
     return st ? exit_code(st) : -1;
+}
+
+static int compile(Run *r) {
+    char *signature = make_signature(&r->o);
+    char **fact = calloc((size_t)r->o.nvalues + 1, sizeof *fact);
+    int code = signature && fact ? compile_with(r, r->kind == FILE_SOURCE ? signature : NULL, fact)
+                                 : complain(EXIT_RUN, "out of memory");
+    free(fact);
+    free(signature);
+    return code;
 }
 
 static int load(Run *r) {
@@ -164,14 +180,28 @@ static int load(Run *r) {
     return failed(r, st);
 }
 
+static int make_value(Run *r, int i) {
+    RunOptions *o = &r->o;
+    RunError error;
+    if (value_make(o->value, o->nvalues, i, o->define, o->ndefines, o->seed, &error)) return -1;
+    return complain(error.io ? EXIT_FILES : EXIT_USAGE, error.text);
+}
+
+/* Before the kernel is compiled: a file says which type its elements have. */
+static int read_buffers(Run *r) {
+    int code = -1;
+    for (int i = 0; code < 0 && i < r->o.nvalues; i++)
+        if (r->o.value[i].kind == VALUE_FILE) code = make_value(r, i);
+    return code;
+}
+
 static int make_buffers(Run *r) {
     RunOptions *o = &r->o;
     for (int i = 0; i < o->nvalues; i++) {
         RunValue *v = &o->value[i];
-        RunError error;
         if (!value_is_buffer(v)) continue;
-        if (!value_make(o->value, o->nvalues, i, o->define, o->ndefines, o->seed, &error))
-            return complain(error.io ? EXIT_FILES : EXIT_USAGE, error.text);
+        int code = v->kind == VALUE_FILL ? make_value(r, i) : -1;
+        if (code >= 0) return code;
         tile_status st = tile_alloc(r->ctx, v->array.bytes, &v->ptr);
         if (!st && v->data) st = tile_copy_to_device(r->ctx, v->ptr, v->data, v->array.bytes);
         if (!st && v->fill == FILL_ZEROS && !v->data)
@@ -204,8 +234,11 @@ static int make_args(Run *r) {
         } else if (p.has_equals) {
             r->arg[i] = tile_int(p.type, p.equals);
         } else {
-            fprintf(stderr, "tilerun: parameter %s (%s) of kernel '%s' has no value\n", p.name,
-                    p.type_text, r->info.name);
+            fprintf(stderr,
+                    "tilerun: the argument for parameter %s (%s) of kernel '%s' is missing: add "
+                    "%s=%s\n",
+                    p.name, p.type_text, r->info.name, p.name,
+                    p.type == TILE_POINTER ? "zeros:TYPE[SIZE], or another buffer" : "VALUE");
             code = EXIT_USAGE;
         }
     }
@@ -299,6 +332,7 @@ int main(int argc, char **argv) {
     int code = run_options_read(&r.o, argc, argv);
     if (code < 0) code = read_file(&r);
     if (code < 0) code = open_device(&r);
+    if (code < 0) code = read_buffers(&r);
     if (code < 0) code = load(&r);
     if (code < 0) code = make_buffers(&r);
     if (code < 0) code = make_args(&r);

@@ -17,6 +17,7 @@ typedef enum OptionId {
     OPT_STAGES,
     OPT_SWIZZLE,
     OPT_TARGET,
+    OPT_DEBUG,
     OPT_CHECK,
     OPT_SAVE,
     OPT_BENCH,
@@ -48,6 +49,8 @@ static const OptionRow rows[] = {
     {"swizzle-grid", 0, "G", "programs of a 2-D grid run in groups of G rows, column by column",
      OPT_SWIZZLE},
     {"target", 0, "GPU", "native (default), sm_80, sm_86, sm_89 or sm_90a", OPT_TARGET},
+    {"debug", 0, NULL, "check tl.device_assert on a GPU, too; the CPU device always does",
+     OPT_DEBUG},
     {NULL, 0, NULL, "What comes out:", 0},
     {"save", 0, "NAME=FILE.npy", "write this buffer to a file after the run", OPT_SAVE},
     {"bench", 0, NULL, "run it many times and print the median time", OPT_BENCH},
@@ -160,6 +163,7 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_STAGES: return read_number("--num-stages", value, 1, &o->num_stages);
     case OPT_SWIZZLE: return read_number("--swizzle-grid", value, 1, &o->swizzle_grid);
     case OPT_TARGET: o->target = strcmp(value, "native") == 0 ? NULL : value; return -1;
+    case OPT_DEBUG: o->debug = true; return -1;
     case OPT_CHECK: o->checks_given = true; return read_checks(value, &o->checks);
     case OPT_SAVE: o->save[o->nsaves++] = (Save){.text = value}; return -1;
     case OPT_BENCH: o->bench = true; return -1;

@@ -22,7 +22,7 @@ typedef struct RunOptions {
     int nsaves;
     int num_warps, num_stages, swizzle_grid, config; /* 0: not given */
     unsigned checks;
-    bool checks_given, bench, color;
+    bool checks_given, bench, color, debug;
     uint64_t seed;
 } RunOptions;
 

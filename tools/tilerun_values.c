@@ -309,6 +309,11 @@ void value_free(RunValue *v) {
 
 /* ---- as arguments ---- */
 
+char *value_fact(const RunValue *v) {
+    if (v->kind != VALUE_NUMBER && v->kind != VALUE_NONE) return NULL;
+    return copy(v->text, strcspn(v->text, ":")); /* without the type */
+}
+
 bool value_signature(const RunValue *v, char *text, size_t size, size_t *n) {
     const char *comma = *n ? "," : "", *promise = "";
     const char *type = elem_signature_name(v->elem);

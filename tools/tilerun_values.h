@@ -72,6 +72,9 @@ bool value_make(RunValue *value, int nvalues, int which, const char *const *defi
 void value_free(RunValue *v);
 /* Appends "name=*fp16:16", as Triton's JIT would specialise this value, to text[*n..size). */
 bool value_signature(const RunValue *v, char *text, size_t size, size_t *n);
+/* "name=5": what a heuristic may know of a number or None, malloc'ed. NULL: nothing, or no memory.
+ */
+char *value_fact(const RunValue *v);
 /* The argument for a kernel's parameter. */
 bool value_arg(const RunValue *v, const tile_kernel_param *p, tile_arg *out, RunError *error);
 

@@ -40,6 +40,18 @@ static const char scale_tl[] = "import triton\n"
                                "    v = tl.load(x + i * stride, mask=i < n)\n"
                                "    tl.store(y + i, v * by, mask=i < n)\n";
 
+/* Heuristics that read the arguments of the launch. */
+static const char rule_tl[] =
+    "import triton\n"
+    "import triton.language as tl\n"
+    "\n"
+    "@triton.heuristics({'EVEN': lambda args: args['n'] % 16 == 0, 'ODD': lambda args: args['s'],\n"
+    "                    'NONE': lambda args: args['w'] is None})\n"
+    "@triton.jit\n"
+    "def rule(x, n, s, w, EVEN: tl.constexpr, ODD: tl.constexpr, NONE: tl.constexpr):\n"
+    "    tl.static_print('even', EVEN, 'odd', ODD, 'none', NONE)\n"
+    "    tl.store(x, n)\n";
+
 static char folder[] = "/tmp/tile-test-XXXXXX";
 static char output[8192]; /* of the last command, both streams */
 
@@ -100,10 +112,11 @@ static void in_folder(void) {
     ck_assert_ptr_nonnull(mkdtemp(folder));
     write_kernel("f32");
     write_file("scale.tl", scale_tl, sizeof scale_tl - 1);
+    write_file("rule.tl", rule_tl, sizeof rule_tl - 1);
 }
 
 static void remove_folder(void) {
-    static const char *const names[] = {"copy.tir", "scale.tl", "y.npy",
+    static const char *const names[] = {"copy.tir", "scale.tl", "rule.tl", "y.npy",
                                         "in.npy",   "big.npy",  "x.ptx"};
     char path[200];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -227,6 +240,13 @@ START_TEST(files) {
     ck_assert(values[0] == 0x3f80);
     copied("i16", "@in.npy:i16", 3);
     ck_assert(values[1] == (double)(int16_t)0xbf80);
+    /* a source gets its types from the file, with or without one behind it */
+    ck_assert_msg(run("scale.tl --device=cpu x=@in.npy y=empty:u16[3] n=3 by=1:u16 stride=1 "
+                      "--save y=y.npy") == 0,
+                  "%s", output);
+    ck_assert_msg(run("scale.tl --device=cpu x=@in.npy:bf16 y=empty:bf16[3] n=3 by=1.0 stride=1 "
+                      "--save y=y.npy") == 0,
+                  "%s", output);
 }
 END_TEST
 
@@ -294,7 +314,9 @@ static const struct {
     {2, GOOD "5", "NAME=VALUE"},
     {2, GOOD "--save y", "--save takes"},
     {2, GOOD "--save n=n.npy", "names no buffer"},
-    {2, "copy.tir --device=cpu x=zeros:fp32[20] n=20", "parameter y (*fp32)"},
+    {2, "copy.tir --device=cpu x=zeros:fp32[20] n=20",
+     "y (*fp32) of kernel 'copy' is missing: add y="},
+    {2, "x.ptx --device=cpu --debug", "--debug is for what is compiled here"},
     {2, "copy.tir --device=cpu x=zeros:fp16[20] y=zeros:fp32[20] n=20", "the buffer holds fp16"},
     {2, "copy.tir --device=cpu x=5 y=zeros:fp32[20] n=20", "not a number"},
     {2, "copy.tir --device=cpu x=None y=zeros:fp32[20] n=20", "None"},
@@ -330,7 +352,13 @@ static const struct {
     {0, SCALE "by=2 stride=1:i64", ""},
     {0, SCALE "by=2.5 stride=1 -DBLOCK=16", ""},
     {0, SCALE "by=2.5 stride=0 --num-warps=1 --grid=cdiv(n,BLOCK)", ""},
-    {1, SCALE "by=2.5", "'stride' has no type"},
+    {1, SCALE "by=2.5", "the argument for parameter 'stride' is missing"},
+    {1, SCALE "by=2.5", "give it as stride=VALUE"},
+    {0, SCALE "by=2.5 stride=1 --debug", ""},
+    {0, "rule.tl --device=cpu x=zeros:i32[1] n=32 s=7 w=None --grid=1",
+     "even True odd 7 none True"},
+    {0, "rule.tl --device=cpu x=zeros:i32[1] n=33 s=7:i64 w=0 --grid=1",
+     "even False odd 7 none False"},
     {1, SCALE "by=2.5 stride=1 step=1", "'step'"},
     {1, SCALE "by=2.5 stride=1 -DBLOCK=9", "not a power of two"},
     {1, SCALE "by=2.5 stride=1 --kernel=scales", "scales"},
