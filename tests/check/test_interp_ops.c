@@ -259,6 +259,15 @@ START_TEST(fma_rounds_once) {
     pack(&x), pack(&y), pack(&z);
     Lanes out = apply("fma %a, %b, %c", EL_BF16, (Lanes *[]){&x, &y, &z}, 3);
     ck_assert(real(&out, 0) == 1.515625 && real(&out, 1) == 1.5078125);
+    /* 257 * 65281 = 2^24 + 1: a tie again, and in fp64 the sum would be rounded to it first */
+    x = lanes(EL_F32, 7), y = x, z = x;
+    x.bits[0] = x.bits[1] = elem_from_double(EL_F32, 257 * 0x1p-12);
+    y.bits[0] = y.bits[1] = elem_from_double(EL_F32, 65281 * 0x1p-12);
+    z.bits[0] = elem_from_double(EL_F32, 0x1p-60);
+    z.bits[1] = elem_from_double(EL_F32, -0x1p-60);
+    pack(&x), pack(&y), pack(&z);
+    out = apply("fma %a, %b, %c", EL_F32, (Lanes *[]){&x, &y, &z}, 3);
+    ck_assert(real(&out, 0) == 1 + 0x1p-23 && real(&out, 1) == 1);
 }
 END_TEST
 
