@@ -143,7 +143,8 @@ static int by_path(const void *a, const void *b) {
 
 static void add_corpus(Fuzz *f, const char *root, glob_t *found) {
     static const char *const patterns[] = {"tests/frontend/*.tl", "tests/frontend/*.py",
-                                           "tests/run/*.tl", "examples/*.tl"};
+                                           "tests/run/*.tl", "tests/conformance/rules/*.tl",
+                                           "examples/*.tl"};
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         char pattern[PATH_BYTES];
         snprintf(pattern, sizeof pattern, "%s/%s", root, patterns[i]);
