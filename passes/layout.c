@@ -363,6 +363,8 @@ static void visit_shape(Assign *a, Op *op) {
     if (op->code == OP_TRANS)
         l = layout_transposed(x, op->operand[0].value->type, ir_attr(op, AT_ORDER)->dims);
     op->result[0]->layout = keep(a, l);
+    /* Where nothing else decides, what works on the result works where it lies. */
+    if (!a->cheap[op->result[0]->id]) class_layout(a, op->result[0], op->result[0]->layout);
 }
 
 /* The buffer that v was copied to for an earlier dot of this block, if it lies there as l. */
