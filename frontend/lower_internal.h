@@ -139,7 +139,8 @@ typedef struct Reported {
     const char *text;
 } Reported;
 
-/* A global that was looked at: it is evaluated once, as globals may be made of others many times. */
+/* A global that was looked at: it is evaluated once, as globals may be made of others many times.
+ */
 typedef enum GlobalState { GLOBAL_UNSEEN, GLOBAL_BUSY, GLOBAL_KNOWN } GlobalState;
 typedef struct Global {
     GlobalState state;
@@ -154,14 +155,14 @@ typedef struct Lower {
     const LowerOptions *options;
     Builder b; /* b.f is NULL while evaluating top-level code: nothing may be emitted */
     Frame *frame;
-    int inlined;          /* frames below the kernel */
-    int depth;            /* nested expressions and statements */
-    int64_t steps;        /* statements executed, and WORK_PER_STEP units of other work each */
-    int64_t work;         /* units that do not make a step yet */
-    bool failed;          /* this kernel has an error, perhaps one that was reported before */
-    bool abandoned;       /* a limit was reached: finish without looking further */
-    bool any_global;      /* a default value is evaluated: plain globals are allowed */
-    Global *global;       /* one per file->global */
+    int inlined;     /* frames below the kernel */
+    int depth;       /* nested expressions and statements */
+    int64_t steps;   /* statements executed, and WORK_PER_STEP units of other work each */
+    int64_t work;    /* units that do not make a step yet */
+    bool failed;     /* this kernel has an error, perhaps one that was reported before */
+    bool abandoned;  /* a limit was reached: finish without looking further */
+    bool any_global; /* a default value is evaluated: plain globals are allowed */
+    Global *global;  /* one per file->global */
     struct KernelParams *params;    /* of the kernel whose heuristics are evaluated */
     VEC(const AstImport *) missing; /* names from other files, reported already */
     Reported silenced;              /* the first error while they were muted; .text NULL: none */
