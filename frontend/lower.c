@@ -61,8 +61,13 @@ Obj fail(Lower *l, Span span, const char *fmt, ...) {
     return poison();
 }
 
+/* The error before was said, so that something may be added to it. */
+static bool reports(const Lower *l) {
+    return !l->abandoned && !l->suppressed && !l->s->diags.muted;
+}
+
 void note(Lower *l, Span span, const char *fmt, ...) {
-    if (l->abandoned || l->suppressed || l->s->diags.muted) return;
+    if (!reports(l)) return;
     va_list ap;
     va_start(ap, fmt);
     const char *text = arena_vprintf(&l->s->arena, fmt, ap);
@@ -71,6 +76,7 @@ void note(Lower *l, Span span, const char *fmt, ...) {
 }
 
 void suggest(Lower *l, const char *word, const char *const *names, int n) {
+    if (!reports(l)) return; /* what is tried in silence may fail very often */
     const char *near = nearest_name(word, names, (size_t)n);
     if (near) note(l, (Span){0}, "did you mean '%s'?", near);
 }
