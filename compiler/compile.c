@@ -298,7 +298,7 @@ static bool generate(Job *j) {
     CodegenOptions c = {.target = j->target,
                         .level = o->no_optimize ? 0 : 1,
                         .line_info = o->line_info || o->stats,
-                         .debug = o->debug,
+                        .debug = o->debug,
                         .file_name = file_base_name(j->s.source.name)};
     Buf ptx = buf_new(&j->s.arena);
     phase_begin(j, "codegen");
