@@ -1,7 +1,8 @@
 /* gen_async.c: copies from global to shared memory that run behind the program: cp.async.
  *
  * Each lane copies 4, 8 or 16 bytes with one instruction; where the mask is off it reads nothing
- * and the hardware fills the place with zeros (a source size of 0). */
+ * and the hardware fills the place with zeros. That is said by a predicate: a source size of 0
+ * would say it too, for two instructions more. */
 #include "codegen/gen.h"
 
 #include <stdio.h>
@@ -59,10 +60,8 @@ void gen_async_copy(Gen *g, const Op *op) {
         uint32_t offset = place_part(route_apply(&v.route, place), IN_OFFSET);
         LLVMValueRef args[3] = {gen_shared_pointer(g, &v, offset), p.at[i]};
         args[0] = LLVMBuildPtrToInt(g->b, args[0], g->i32, "");
-        if (mask)
-            args[2] =
-                LLVMBuildSelect(g->b, m.at[i], gen_i32(g, (uint32_t)bytes), gen_i32(g, 0), "");
-        memory_asm(g, text, mask ? "r,l,r,~{memory}" : "r,l,~{memory}", args, mask ? 3 : 2);
+        if (mask) args[2] = LLVMBuildNot(g->b, m.at[i], "");
+        memory_asm(g, text, mask ? "r,l,b,~{memory}" : "r,l,~{memory}", args, mask ? 3 : 2);
     }
 }
 

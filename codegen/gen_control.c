@@ -58,17 +58,33 @@ static bool only_counts_up(const Op *loop) {
            (ir_int_constant(loop->operand[2].value, &step) && step > 0);
 }
 
+/* The carried value's first. Scalars that a pipeline carries beside the index LLVM would work out
+ * from it where they are used: between matrix instructions, whose descriptors hold the uniform
+ * registers. */
+static Tile first_of(Gen *g, const Op *op, int i) {
+    const Value *v = op->operand[3 + i].value;
+    Tile t = gen_tile(g, v);
+    if (!ir_attr_int(op, AT_APART, 0) || v->type.rank || type_elem_bits(v->type) != 32 ||
+        v->type.depth)
+        return t;
+    Tile own = {arena_alloc(&g->s->arena, sizeof *own.at), 1};
+    own.at[0] = gen_asm(g, "mov.b32 $0, $1;", "=r,r", g->i32, t.at, 1, ASM_PURE);
+    return own;
+}
+
 void gen_for(Gen *g, const Op *op) {
     const Block *body = op->region[0];
     LLVMValueRef lo = gen_scalar(g, op->operand[0].value), hi = gen_scalar(g, op->operand[1].value);
     LLVMValueRef step = gen_scalar(g, op->operand[2].value);
+    Tile *first = arena_array(&g->s->arena, (size_t)body->nargs, sizeof *first);
+    for (int i = 1; i < body->nargs; i++) first[i - 1] = first_of(g, op, i - 1);
     LLVMBasicBlockRef before = here(g), loop = new_block(g, "loop"), done = new_block(g, "done");
     LLVMBuildCondBr(g->b, goes_on(g, op, lo, hi, step), loop, done);
     LLVMPositionBuilderAtEnd(g->b, loop);
     Tile iv = make_phis(g, body->args[0]);
     LLVMAddIncoming(iv.at[0], &lo, &before, 1);
     for (int i = 1; i < body->nargs; i++)
-        add_incoming(make_phis(g, body->args[i]), gen_tile(g, op->operand[2 + i].value), before);
+        add_incoming(make_phis(g, body->args[i]), first[i - 1], before);
     gen_block(g, body);
     const Op *yield = body->last;
     gen_debug_at(g, op->span); /* counting and jumping back belong to the loop's own line */

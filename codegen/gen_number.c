@@ -161,11 +161,54 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     return gen_narrow(g, float_binary(g, op, gen_widen(g, x[0], t), gen_widen(g, x[1], t)), t);
 }
 
+/* Pointers that a pipeline moves on by a constant: LLVM would count each on its own. Moved on by
+ * what it cannot see they stay one that is counted, and offsets from it, one instruction an
+ * address. */
+static void hide_advance(Gen *g, const Op *op, Tile *by) {
+    const Value *p = op->operand[0].value;
+    const Op *loop = p->def ? NULL : p->block->parent;
+    if (op->code != OP_ADDPTR || !loop || !ir_attr_int(loop, AT_APART, 0)) return;
+    for (int i = 0; i < by->n; i++)
+        if (by->at[i] != by->at[0] || !LLVMIsConstant(by->at[i])) return;
+    LLVMBuilderRef here = g->b;
+    g->b = g->entry;
+    bool wide = LLVMTypeOf(by->at[0]) == g->i64;
+    LLVMValueRef v = gen_asm(g, wide ? "mov.b64 $0, $1;" : "mov.b32 $0, $1;",
+                             wide ? "=l,l" : "=r,r", LLVMTypeOf(by->at[0]), by->at, 1, ASM_PURE);
+    g->b = here;
+    Tile hidden = {arena_array(&g->s->arena, (size_t)by->n, sizeof *hidden.at), by->n};
+    for (int i = 0; i < by->n; i++) hidden.at[i] = v;
+    *by = hidden;
+}
+
+/* The register bits that do not change v's value, for what axis analysis knows of it: they move
+ * within runs of equal elements. */
+static uint32_t idle_registers(Gen *g, const Value *v) {
+    const AxisInfo *a = axis_of(&g->axis, v);
+    uint32_t within = 0, idle = 0;
+    if (!a || !v->layout || !type_is_tile(v->type)) return 0;
+    for (int d = 0; d < v->type.rank; d++) {
+        int64_t size = (int64_t)1 << v->type.log2[d];
+        uint32_t run = (uint32_t)(a->constancy[d] < size ? a->constancy[d] : size);
+        within |= (run - 1) << type_dim_shift(v->type, d);
+    }
+    for (int k = 0; k < v->layout->bits[IN_REG]; k++)
+        if (!(v->layout->basis[IN_REG][k] & ~within)) idle |= (uint32_t)1 << k;
+    return idle;
+}
+
 void gen_elementwise(Gen *g, const Op *op) {
     Tile out = gen_new_tile(g, op->result[0]), in[3] = {{0}};
     for (int k = 0; k < op->noperands; k++) in[k] = gen_tile(g, op->operand[k].value);
+    hide_advance(g, op, &in[1]);
+    /* Predicates are few: where comparisons must agree there is one. */
+    uint32_t idle = op->code == OP_CMP ? idle_registers(g, op->result[0]) : 0;
     for (int i = 0; i < out.n; i++) {
         LLVMValueRef x[3] = {0};
+        if ((uint32_t)i & idle) {
+            out.at[i] = out.at[(uint32_t)i & ~idle];
+            continue;
+        }
         for (int k = 0; k < op->noperands; k++) x[k] = in[k].at[i];
         out.at[i] = element(g, op, x);
     }

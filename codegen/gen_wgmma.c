@@ -28,8 +28,9 @@ void gen_async_fence(Gen *g, const Op *op) {
 }
 
 typedef struct Operand { /* of a dot, in shared memory */
-    LLVMValueRef base;   /* i64: the descriptor of its first element for this warpgroup */
-    Route to_offset;     /* from elements to offsets */
+    LLVMValueRef low; /* i32: the descriptor of its first element for this warpgroup, lower half */
+    uint64_t high;    /* upper half, in place */
+    Route to_offset;  /* from elements to offsets */
     int side_shift, k_shift, elem_log2;
     bool k_major;
 } Operand;
@@ -68,18 +69,43 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
     Layout all = layout_new(t);
     for (int i = 0; i < all.out; i++) layout_push(&all, IN_REG, (uint32_t)1 << i);
     if (!layout_route(&all, buffer->layout, &o->to_offset)) return false;
-    LLVMValueRef address = LLVMBuildAdd(g->b, view.buffer, view.lane, "");
-    address = LLVMBuildAnd(g->b, address, gen_i32(g, 0x3FFFF), "");
-    address = LLVMBuildZExt(g->b, LLVMBuildLShr(g->b, address, gen_i32(g, 4), ""), g->i64, "");
+    /* All lanes have the same share; told so, ptxas keeps descriptors in uniform registers. */
+    LLVMValueRef lane = view.lane;
+    if (!LLVMIsConstant(lane)) {
+        LLVMBuilderRef here = g->b;
+        g->b = g->entry;
+        lane = gen_shuffle_from(g, lane, gen_i32(g, 0));
+        g->b = here;
+    }
+    /* Addresses are multiples of 16 below 2^18, so a slot's is the ring's plus so many 16ths. All
+     * but that sum is worked out once. */
+    const Op *slot = op_is(buffer, OP_RING_SLOT) ? buffer->def : NULL;
+    const Value *whole = slot ? slot->operand[0].value : buffer;
+    int64_t offset = ir_attr_int(whole->def, AT_OFFSET, 0);
     uint64_t fields = descriptor_fields(o->k_major, span, (int64_t)1 << (t.log2[slow] + span));
-    o->base = LLVMBuildOr(g->b, address, LLVMConstInt(g->i64, fields, 0), "");
+    LLVMValueRef at0 = LLVMConstPtrToInt(g->shared, g->i32);
+    at0 = LLVMBuildAdd(g->entry, at0, gen_i32(g, (uint32_t)offset), "");
+    at0 = LLVMBuildAdd(g->entry, at0, lane, "");
+    at0 = LLVMBuildAnd(g->entry, at0, gen_i32(g, 0x3FFF0), "");
+    at0 = LLVMBuildLShr(g->entry, at0, gen_i32(g, 4), "");
+    o->low = LLVMBuildOr(g->entry, at0, gen_i32(g, (uint32_t)fields), "");
+    o->high = fields >> 32 << 32;
+    if (slot) {
+        int64_t bytes = type_numel(t) * type_elem_bytes(t);
+        LLVMValueRef number = gen_scalar(g, slot->operand[1].value);
+        LLVMValueRef by = LLVMBuildMul(g->b, number, gen_i32(g, (uint32_t)(bytes >> 4)), "");
+        o->low = LLVMBuildAdd(g->b, o->low, by, "");
+    }
     return true;
 }
 
 static LLVMValueRef descriptor(Gen *g, const Operand *o, uint32_t side, uint32_t k) {
     uint32_t element[IN_DIMS] = {side << o->side_shift | k << o->k_shift};
     uint32_t offset = place_part(route_apply(&o->to_offset, element), IN_OFFSET) << o->elem_log2;
-    return offset ? LLVMBuildAdd(g->b, o->base, LLVMConstInt(g->i64, offset >> 4, 0), "") : o->base;
+    LLVMValueRef low = o->low;
+    if (offset) low = LLVMBuildAdd(g->b, low, gen_i32(g, offset >> 4), "");
+    low = LLVMBuildZExt(g->b, low, g->i64, "");
+    return LLVMBuildOr(g->b, low, LLVMConstInt(g->i64, o->high, 0), "");
 }
 
 static LLVMTypeRef result_type(Gen *g, const WgmmaInfo *w) {

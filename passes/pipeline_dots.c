@@ -9,7 +9,9 @@
  *     barrier; copies
  * Where none lags the copies' addresses are worked out behind the leading dots. The copies
  * overwrite the slot that the lagging dots of the iteration before read, so they come after the
- * wait for those and after a barrier, when all warps have waited. */
+ * wait for those and after a barrier, when all warps have waited.
+ *
+ * While dots are under way the copies for the next iteration are waited for, and fenced. */
 #include "passes/software_pipeline.h"
 
 /* Nothing overwrites what the dot reads from shared memory before its iteration, or the next one's
@@ -76,6 +78,8 @@ void pipeline_plan_dots(Pipeline *p) {
         if (op == p->lead) before = false;
     }
     if (!p->behind) p->behind = p->lead;
+    p->lands_early = p->behind != p->lead || any;
+    for (int i = 0; i < p->copies.n; i++) p->lands_early &= !p->copies.at[i].plain;
 }
 
 Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, int pending) {
@@ -103,12 +107,13 @@ static Value *wait_where_used(Pipeline *p, Value *v, Op *from) {
 }
 
 void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last) {
+    Op *place = p->behind->next;
     bool any = false;
     for (int i = 0; i < p->loop->nresults; i++) {
         if (!p->lagging[i]) continue;
         any = true;
         if (p->lagging[i] == LAG_RESULT) {
-            Builder b = {p->s, p->f, body, p->behind->next, p->lead->span};
+            Builder b = {p->s, p->f, body, place, p->lead->span};
             out[i] = pipeline_wait_dot(p, &b, out[i], p->leads);
         } else {
             Value *w = wait_where_used(p, arg[i], body->first);
@@ -123,16 +128,20 @@ void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op
         if (op->code == OP_DOT && !goes_round) wait_where_used(p, op->result[0], op->next);
         if (op == p->lead) break;
     }
-    Op *behind = p->behind->next;
-    while (behind && behind->code == OP_DOT_WAIT && p->behind == p->lead) behind = behind->next;
-    Builder b = {p->s, p->f, body, behind, p->lead->span};
-    if (any) ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    if (any) {
+        Builder b = {p->s, p->f, body, place, p->lead->span};
+        ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    } else { /* no dot reads the slot any more: before any wait */
+        place = p->behind->next;
+    }
     Op *behind_copies = last->next;
     for (Op *op = first, *next; op != behind_copies; op = next) {
         next = op->next;
-        if (behind)
-            ir_move_before(op, behind);
+        if (place)
+            ir_move_before(op, place);
         else
             ir_append(body, op);
     }
+    Builder b = {p->s, p->f, body, place, p->lead->span};
+    if (p->lands_early) pipeline_land(p, &b);
 }

@@ -85,30 +85,34 @@ static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *s
         else
             ir_clone(b, op, p->map, p->size);
     }
+    Value **on = arena_array(&p->s->arena, (size_t)p->copies.n, sizeof *on);
     for (int i = 0; i < p->copies.n; i++) {
         Copy *c = &p->copies.at[i];
-        if (c->plain) c->ahead = load_ahead(p, b, c->load, exists);
-    }
-    Value *first = NULL;
-    for (int i = 0; i < p->copies.n; i++) {
-        Copy *c = &p->copies.at[i];
-        Value *ptr = c->load->operand[0].value;
         b->span = c->load->span;
         c->slot = ring_slot(b, c, slot);
-        if (!first) first = c->slot;
+        if (c->plain)
+            c->ahead = load_ahead(p, b, c->load, exists);
+        else
+            on[i] = mask_ahead(p, b, ir_operand(c->load, 1), exists, c->load->operand[0].value);
+    }
+    Op *first = NULL;
+    for (int i = 0; i < p->copies.n; i++) {
+        Copy *c = &p->copies.at[i];
         if (c->plain) continue;
-        Value *on = mask_ahead(p, b, ir_operand(c->load, 1), exists, ptr);
-        Value *x[] = {p->map[ptr->id] ? p->map[ptr->id] : ptr, c->slot, on};
-        ir_op(b, OP_ASYNC_COPY, x, 3, NULL, 0, 0);
+        Value *ptr = c->load->operand[0].value;
+        Value *x[] = {p->map[ptr->id] ? p->map[ptr->id] : ptr, c->slot, on[i]};
+        b->span = c->load->span;
+        Op *copy = ir_op(b, OP_ASYNC_COPY, x, 3, NULL, 0, 0);
+        if (!first) first = copy;
     }
     b->span = p->loop->span;
-    ir_op(b, OP_ASYNC_COMMIT, NULL, 0, NULL, 0, 0);
+    Op *commit = ir_op(b, OP_ASYNC_COMMIT, NULL, 0, NULL, 0, 0);
     for (int i = 0; i < p->loop->nresults; i++) {
         if (!p->carried[i]) continue;
         Value *next = body->last->operand[i].value;
         args[i] = p->map[next->id] ? p->map[next->id] : next;
     }
-    return first->def;
+    return first ? first : commit;
 }
 
 /* What the strand loaded goes to its slots. */
@@ -130,6 +134,29 @@ static Value *in_range(Pipeline *p, Builder *b, Value *iv) {
     return ir_cmp(b, step < 0 ? PRED_GT : PRED_LT, iv, p->loop->operand[1].value);
 }
 
+/* How many iterations there are beyond the first `ahead`, as an unsigned number of the index's
+ * size: what a loop walks over may be longer than the index counts. */
+static Value *beyond(Pipeline *p, Builder *b) {
+    Value *lo = p->loop->operand[0].value, *hi = p->loop->operand[1].value;
+    int64_t step = 1;
+    ir_int_constant(p->loop->operand[2].value, &step);
+    Type t = type_with_elem(lo->type, type_elem_bytes(lo->type) == 8 ? EL_U64 : EL_U32);
+    Value *from = step < 0 ? hi : lo, *to = step < 0 ? lo : hi;
+    Value *way = ir_given(b, OP_BITCAST, ir_binary(b, OP_SUB, to, from), t);
+    Value *last = ir_binary(b, OP_SUB, way, scalar(b, t, 1));
+    if (step != 1 && step != -1)
+        last = ir_binary(b, OP_DIV, last, scalar(b, t, step < 0 ? -step : step));
+    Value *more = ir_cmp(b, PRED_GE, last, scalar(b, t, p->ahead));
+    more = ir_binary(b, OP_AND, more, in_range(p, b, lo));
+    Value *x[] = {more, ir_binary(b, OP_SUB, last, scalar(b, t, p->ahead - 1)), scalar(b, t, 0)};
+    return ir_op1(b, OP_SELECT, x, 3);
+}
+
+static Value *one_less(Builder *b, Value *left, Value *any) {
+    Value *x[] = {any, ir_binary(b, OP_SUB, left, scalar(b, left->type, 1)), left};
+    return ir_op1(b, OP_SELECT, x, 3);
+}
+
 static Value *next_slot(Pipeline *p, Builder *b, Value *slot) {
     Type i32 = type_scalar(EL_I32);
     Value *up = ir_binary(b, OP_ADD, slot, scalar(b, i32, 1));
@@ -143,10 +170,9 @@ static void wait_for(Pipeline *p, Builder *b, int pending) {
     ir_set_attr(p->s, op, AT_PENDING, pending);
 }
 
-static void landed(Pipeline *p, Builder *b, int pending) {
-    wait_for(p, b, pending);
+void pipeline_land(Pipeline *p, Builder *b) {
+    wait_for(p, b, p->ahead - 1);
     ir_op(b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
-    ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
 }
 
 /* ---- the new loop ---- */
@@ -163,8 +189,8 @@ static void make_rings(Pipeline *p, Builder *b) {
 }
 
 /* The load's value now comes from its slot: dots read it there, others get it into registers. */
-static void take_from_ring(Pipeline *p, Builder *b, const Copy *c, Value *read) {
-    Value *slot = ring_slot(b, c, read), *r = c->load->result[0];
+static void take_from_ring(Pipeline *p, Builder *b, const Copy *c, Value *slot) {
+    Value *r = c->load->result[0];
     if (c->store) {
         if (c->store->next->code == OP_ASYNC_FENCE) ir_erase(c->store->next);
         ir_erase(c->store);
@@ -188,12 +214,6 @@ static void take_from_ring(Pipeline *p, Builder *b, const Copy *c, Value *read) 
     ir_erase(c->load);
 }
 
-static bool any_plain(const Pipeline *p) {
-    for (int i = 0; i < p->copies.n; i++)
-        if (p->copies.at[i].plain) return true;
-    return false;
-}
-
 static void rebuild(Pipeline *p) {
     Op *old = p->loop;
     Block *was = old->region[0];
@@ -205,24 +225,28 @@ static void rebuild(Pipeline *p) {
     for (int i = 0; i < n; i++) ahead[i] = old->operand[3 + i].value;
     Type i32 = type_scalar(EL_I32);
     Value *lo = old->operand[0].value, *step = old->operand[2].value, *iv = lo;
-    for (int s = 0; s + 1 < p->stages; s++) {
+    for (int s = 0; s < p->ahead; s++) {
         copy_ahead(p, &b, iv, ahead, scalar(&b, i32, s), in_range(p, &b, iv));
         store_ahead(p, &b);
         iv = ir_binary(&b, OP_ADD, iv, step);
     }
-    /* Carried: what was, the strand's values, its index, and the slots read and written next. */
-    Value **in = arena_array(a, (size_t)(2 * n + 6), sizeof *in);
-    Type *types = arena_array(a, (size_t)(2 * n + 3), sizeof *types);
+    if (p->lands_early) pipeline_land(p, &b);
+    /* Carried: what was, the strand's values, its index, how many iterations it has to go, and the
+     * slots read and written next. */
+    Value **in = arena_array(a, (size_t)(2 * n + 7), sizeof *in);
+    Type *types = arena_array(a, (size_t)(2 * n + 4), sizeof *types);
     for (int i = 0; i < 3 + n; i++) in[i] = old->operand[i].value;
     int at = 3 + n;
     for (int i = 0; i < n; i++)
         if (p->carried[i]) in[at++] = ahead[i];
     in[at++] = iv;
+    in[at++] = beyond(p, &b);
     in[at++] = scalar(&b, i32, 0);
-    in[at++] = scalar(&b, i32, p->stages - 1);
+    in[at++] = scalar(&b, i32, p->ahead);
     extra = at - 3 - n;
     for (int i = 0; i < n + extra; i++) types[i] = in[3 + i]->type;
     Op *loop = ir_op(&b, OP_FOR, in, at, types, n + extra, 1);
+    ir_set_attr(p->s, loop, AT_APART, 1);
     Block *body = loop->region[0];
     Value **arg = arena_array(a, (size_t)(n + extra), sizeof *arg);
     Value *index = ir_block_arg(p->s, p->f, body, was->args[0]->type, was->args[0]->name);
@@ -238,15 +262,17 @@ static void rebuild(Pipeline *p) {
         mine[i] = p->carried[i] ? arg[at++] : NULL;
         if (!arg[i]->layout) arg[i]->layout = was->args[1 + i]->layout;
     }
-    Value *index_ahead = arg[at], *read = arg[at + 1], *write = arg[at + 2];
+    Value *index_ahead = arg[at], *left = arg[at + 1], *read = arg[at + 2], *write = arg[at + 3];
     Builder in_body = {p->s, p->f, body, NULL, old->span};
-    landed(p, &in_body, p->stages - 2);
-    Op *strand = body->last;
-    Op *copies =
-        copy_ahead(p, &in_body, index_ahead, mine, write, in_range(p, &in_body, index_ahead));
-    strand = strand ? strand->next : body->first;
-    Op *strand_end = body->last;
-    for (int i = 0; i < p->copies.n; i++) take_from_ring(p, &in_body, &p->copies.at[i], read);
+    if (!p->lands_early) pipeline_land(p, &in_body);
+    /* What dots make of the slots' addresses need not wait for the barrier. */
+    Value **from = arena_array(a, (size_t)p->copies.n, sizeof *from);
+    for (int i = 0; i < p->copies.n; i++) from[i] = ring_slot(&in_body, &p->copies.at[i], read);
+    ir_op(&in_body, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    Value *exists = ir_cmp(&in_body, PRED_NE, left, scalar(&in_body, left->type, 0));
+    Op *copies = copy_ahead(p, &in_body, index_ahead, mine, write, exists);
+    Op *commit = body->last;
+    for (int i = 0; i < p->copies.n; i++) take_from_ring(p, &in_body, &p->copies.at[i], from[i]);
     /* The rest of the body moves over as it is. */
     ir_replace_uses(was->args[0], index);
     for (int i = 0; i < n; i++) ir_replace_uses(was->args[1 + i], arg[i]);
@@ -255,14 +281,13 @@ static void rebuild(Pipeline *p) {
     Value **out = arena_array(a, (size_t)(n + extra), sizeof *out);
     for (int i = 0; i < n; i++) out[i] = yield->operand[i].value;
     ir_erase(yield);
-    /* Addresses go with the copies, unless loads of the strand should be under way meanwhile. */
-    if (p->lead)
-        pipeline_place_waits(p, body, arg, out, any_plain(p) ? copies : strand, strand_end);
+    if (p->lead) pipeline_place_waits(p, body, arg, out, copies, commit);
     store_ahead(p, &in_body);
     at = n;
     for (int i = 0; i < n; i++)
         if (p->carried[i]) out[at++] = mine[i];
     out[at++] = ir_binary(&in_body, OP_ADD, index_ahead, step);
+    out[at++] = one_less(&in_body, left, exists);
     out[at++] = next_slot(p, &in_body, read);
     out[at++] = next_slot(p, &in_body, write);
     ir_op(&in_body, OP_YIELD, out, at, NULL, 0, 0);
@@ -375,6 +400,7 @@ static void visit(Op *loop, void *ctx_) {
         refuse_loop(ctx, loop, "no load of its body, outside of branches, goes into a dot");
     if (!p.copies.n || !limit_stages(&p)) return;
     p.lagging = arena_alloc(a, (size_t)loop->nresults);
+    p.ahead = p.stages - 1;
     pipeline_plan_dots(&p);
     rebuild(&p);
     ctx->changed = true;

@@ -22,10 +22,12 @@ typedef struct Pipeline {
     AxisTable axis;
     Op *loop;
     int stages;
-    Op *lead;     /* the last dot that needs nothing the body worked out; NULL: none does */
-    Op *behind;   /* the dot behind which the copies start; NULL: before all */
-    int leads;    /* dots up to it */
-    bool refused; /* a load, with a note that says why */
+    int ahead;        /* iterations that the copies run ahead */
+    Op *lead;         /* the last dot that needs nothing the body worked out; NULL: none does */
+    Op *behind;       /* the dot behind which the copies start; NULL: before all */
+    int leads;        /* dots up to it */
+    bool lands_early; /* the wait for the next iteration's copies is in the body, not before it */
+    bool refused;     /* a load, with a note that says why */
     VEC(Copy) copies;
     VEC(const Value *) written; /* what the loop's stores point into; NULL: unknown */
     uint8_t *slice;             /* by value id: belongs to the strand that runs ahead */
@@ -43,6 +45,8 @@ typedef struct Pipeline {
  * all: also those that no dot is made of. */
 void pipeline_find_copies(Pipeline *p, bool all);
 bool pipeline_is_zero(const Value *v);
+/* software_pipeline.c: this thread's copies for the next iteration are there, for all units. */
+void pipeline_land(Pipeline *p, Builder *b);
 
 /* pipeline_dots.c, before and after the body has its new place. */
 typedef enum Lag { LAG_NONE, LAG_RESULT, LAG_ARG } Lag;
