@@ -42,6 +42,31 @@ sanitize() {
 }
 export -f sanitize
 
+# sanitize_kernel TOOL TARGET NAME: what it reports about a kernel's smallest cases
+sanitize_kernel() {
+    local said
+    said=$(sanitize "$1" bin/tile-kernels --device=cuda --size=tiny --target="$2" --kernel="$3" 2>&1) &&
+        echo ok && return
+    printf '%s, %s, %s:\n%s\n' "$1" "$2" "$3" "$(tail -n 12 <<<"$said")"
+}
+export -f sanitize_kernel
+
+export work
+# sanitize_kernels TOOL: all examples, and the kernels that pipelines and exchanges are made for
+sanitize_kernels() {
+    command -v compute-sanitizer >/dev/null || return 77
+    local names='copy rgb2grey matmul rgb2grey_dims softmax layer_norm rms_norm cross_entropy cumsum dropout
+        swiglu rotary matmuls streamk grouped_gemm matmul_int4 flash_attention pipeline dot dot-types shapes
+        reduce masks moves scan gather'
+    for target in sm_80 sm_90a; do
+        for name in $names; do echo "$1 $target $name"; done
+    done | xargs -P 8 -L 1 bash -c 'sanitize_kernel "$@"' _ >"$work/sanitized"
+    grep -v '^ok$' "$work/sanitized"
+    echo "$(grep -c '^ok$' "$work/sanitized") clean of $((2 * $(wc -w <<<"$names")))"
+    [ "$(grep -c '^ok$' "$work/sanitized")" = $((2 * $(wc -w <<<"$names"))) ]
+}
+export -f sanitize_kernels
+
 k=bin/tile-kernels
 step 60 "kernels, CPU device" $k --device=cpu --size=small
 for target in sm_80 sm_90a; do
@@ -59,9 +84,7 @@ for tool in memcheck racecheck synccheck; do
         257 100 65"
     step 60 "$tool rgb2grey" bash -c "sanitize $tool examples/rgb2grey --device=cuda \
         examples/rgb2grey.tl examples/photo.png $work/grey.png"
-    for name in dot shapes reduce masks softmax layer_norm streamk flash_attention; do
-        step 60 "$tool $name" bash -c "sanitize $tool $k --device=cuda --size=tiny --kernel=$name"
-    done
+    step 400 "$tool, kernels and examples" bash -c "sanitize_kernels $tool"
 done
 for target in sm_80 native; do
     step 120 "bandwidth, $target" bench/bandwidth --target=$target --out="$out/bandwidth-$target.csv"
