@@ -32,6 +32,9 @@ struct tile_compiled {
         char *text; /* NULL: empty */
         size_t len;
     } part[PARTS];
+    tile_diagnostic *diagnostic; /* their texts and the file's name are in `words` */
+    int ndiagnostics;
+    char *words;
 };
 
 typedef struct Phase {
@@ -386,6 +389,48 @@ static bool keep(tile_compiled *c, tile_part part, const Buf *text) {
     return true;
 }
 
+_Static_assert((int)TILE_SEVERITY_ERROR == (int)DIAG_ERROR &&
+                   (int)TILE_SEVERITY_WARNING == (int)DIAG_WARNING &&
+                   (int)TILE_SEVERITY_PERF == (int)DIAG_PERF &&
+                   (int)TILE_SEVERITY_NOTE == (int)DIAG_NOTE,
+               "tile_severity is Severity");
+
+/* The last column of a span, one past it, where the line itself is known. */
+static uint32_t end_column(const Source *source, Span span) {
+    size_t len;
+    if (span.end != SPAN_TO_LINE_END) return span.end;
+    return source_line(source, span.line, &len) ? (uint32_t)len + 1 : (uint32_t)span.col + 1;
+}
+
+/* The list as the caller sees it: an array, and one block with all its texts. */
+static bool keep_diagnostics(const Job *j, tile_compiled *c) {
+    const char *file = j->s.source.name;
+    size_t n = 0, bytes = strlen(file) + 1;
+    for (const Diag *x = j->s.diags.first; x; x = x->next, n++) bytes += strlen(x->text) + 1;
+    if (!n) return true;
+    c->diagnostic = calloc(n, sizeof *c->diagnostic);
+    c->words = malloc(bytes);
+    if (!c->diagnostic || !c->words) return false;
+    char *at = stpcpy(c->words, file) + 1;
+    tile_diagnostic *owner = NULL;
+    for (const Diag *x = j->s.diags.first; x; x = x->next) {
+        tile_diagnostic *d = &c->diagnostic[c->ndiagnostics++];
+        *d = (tile_diagnostic){.severity = (tile_severity)x->severity, .text = at};
+        at = stpcpy(at, x->text) + 1;
+        if (x->span.line) {
+            d->file = c->words;
+            d->line = x->span.line;
+            d->column = x->span.col;
+            d->end_column = end_column(&j->s.source, x->span);
+        }
+        if (x->severity != DIAG_NOTE)
+            owner = d;
+        else if (owner)
+            owner->notes++;
+    }
+    return true;
+}
+
 /* Renders the diagnostics and copies out what lasts. False when memory runs out. */
 static bool finish(Job *j, tile_compiled *c, bool succeeded) {
     if (setjmp(j->s.bail)) return false;
@@ -393,8 +438,9 @@ static bool finish(Job *j, tile_compiled *c, bool succeeded) {
     drop_unwanted(j);
     diag_render(&j->s.diags, &j->s.source, j->o->color, &text);
     if (j->o->time) render_times(j, &times);
-    return keep(c, TILE_PART_DIAGNOSTICS, &text) && keep(c, TILE_PART_TIMES, &times) &&
-           keep(c, TILE_PART_DUMP, &j->dump) && keep(c, TILE_PART_STATS, &j->stats) &&
+    return keep_diagnostics(j, c) && keep(c, TILE_PART_DIAGNOSTICS, &text) &&
+           keep(c, TILE_PART_TIMES, &times) && keep(c, TILE_PART_DUMP, &j->dump) &&
+           keep(c, TILE_PART_STATS, &j->stats) &&
            (!succeeded || keep(c, TILE_PART_OUTPUT, &j->output));
 }
 
@@ -445,8 +491,15 @@ const char *tile_compiled_text(const tile_compiled *c, tile_part part, size_t *s
     return has ? c->part[part].text : "";
 }
 
+int tile_compiled_diagnostics(const tile_compiled *c, const tile_diagnostic **out) {
+    if (out) *out = c ? c->diagnostic : NULL;
+    return c ? c->ndiagnostics : 0;
+}
+
 void tile_compiled_free(tile_compiled *c) {
     if (!c) return;
+    free(c->diagnostic);
+    free(c->words);
     for (int i = 0; i < PARTS; i++) free(c->part[i].text);
     free(c);
 }

@@ -349,6 +349,28 @@ typedef enum tile_part {
 /* The text, NUL-terminated (the NUL is not in *size), "" when there is none. size may be NULL.
  * Lives as long as the result. */
 const char *tile_compiled_text(const tile_compiled *compiled, tile_part part, size_t *size);
+
+typedef enum tile_severity {
+    TILE_SEVERITY_ERROR = 0,
+    TILE_SEVERITY_WARNING,
+    TILE_SEVERITY_PERF, /* correct, and slower than it could be: why */
+    TILE_SEVERITY_NOTE  /* belongs to the one before it that is no note */
+} tile_severity;
+
+/* One thing that the compiler has to say. Lines and columns count from 1, columns in bytes. */
+typedef struct tile_diagnostic {
+    tile_severity severity;
+    const char *text;    /* one sentence, without the place */
+    const char *file;    /* NULL: no place is known, and the numbers are 0 */
+    uint32_t line;       /* all of a span is in one line */
+    uint32_t column;     /* of its first byte */
+    uint32_t end_column; /* one past its last */
+    int notes;           /* so many of the following are notes on this one */
+} tile_diagnostic;
+
+/* The same diagnostics as data, in the order of the text: their number, and in *diagnostics (which
+ * may be NULL) an array of them that lives as long as the result. */
+int tile_compiled_diagnostics(const tile_compiled *compiled, const tile_diagnostic **diagnostics);
 void tile_compiled_free(tile_compiled *compiled);
 
 #ifdef __cplusplus

@@ -69,6 +69,47 @@ START_TEST(every_kind_of_output) {
 }
 END_TEST
 
+/* What the text says in words the list says in numbers, in the same order. */
+START_TEST(diagnostics_are_data) {
+    tile_compile_options o = from("import triton, triton.language as tl\n"
+                                  "@triton.jit\n"
+                                  "def k(p: '*fp32', n):\n"
+                                  "    tl.store(p, nam)\n",
+                                  TILE_EMIT_PTX);
+    o.file_name = "k.tl";
+    tile_compiled *c;
+    const tile_diagnostic *d;
+    ck_assert_int_eq(tile_compile(&o, &c), TILE_COMPILE_ERROR);
+    int n = tile_compiled_diagnostics(c, &d);
+    ck_assert_int_eq(n, 3);
+    ck_assert_int_eq(d[0].severity, TILE_SEVERITY_ERROR);
+    ck_assert_str_eq(d[0].text, "parameter 'n' has no type");
+    ck_assert_str_eq(d[0].file, "k.tl");
+    ck_assert_uint_eq(d[0].line, 3);
+    ck_assert_uint_eq(d[0].column, 19);
+    ck_assert_uint_eq(d[0].end_column, 20);
+    ck_assert_int_eq(d[0].notes, 1);
+    ck_assert_int_eq(d[1].severity, TILE_SEVERITY_NOTE);
+    ck_assert_ptr_null(d[1].file);
+    ck_assert_uint_eq(d[1].line, 0);
+    ck_assert_int_eq(d[2].severity, TILE_SEVERITY_ERROR);
+    ck_assert_uint_eq(d[2].line, 4);
+    ck_assert_uint_eq(d[2].column, 17);
+    ck_assert_uint_eq(d[2].end_column, 20);
+    const char *at = diagnostics(c);
+    for (int i = 0; i < n; i++) {
+        at = strstr(at, d[i].text);
+        ck_assert_ptr_nonnull(at);
+    }
+    tile_compiled_free(c);
+    o = from(source, TILE_EMIT_TIR);
+    c = compiled(&o);
+    ck_assert_int_eq(tile_compiled_diagnostics(c, &d), 0);
+    ck_assert_int_eq(tile_compiled_diagnostics(NULL, NULL), 0);
+    tile_compiled_free(c);
+}
+END_TEST
+
 START_TEST(the_manifest_says_all) {
     tile_compile_options o = from(source, TILE_EMIT_MANIFEST);
     tile_compiled *c = compiled(&o);
@@ -311,6 +352,7 @@ int main(void) {
     TCase *t = tcase_create("compile");
     tcase_set_timeout(t, 300);
     tcase_add_test(t, every_kind_of_output);
+    tcase_add_test(t, diagnostics_are_data);
     tcase_add_test(t, the_manifest_says_all);
     tcase_add_test(t, entries_are_named);
     tcase_add_test(t, options_are_checked);
