@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "codegen/codegen.h"
+#include "compiler/compile.h"
 #include "compiler/drawing.h"
 #include "compiler/listing.h"
 #include "compiler/manifest.h"
@@ -46,6 +47,7 @@ typedef struct Phase {
 typedef struct Job {
     Session s;
     const tile_compile_options *o;
+    bool *value_asked; /* of each of the options' values; or NULL */
     const Target *target;
     Module *m;
     tile_status status;
@@ -180,10 +182,12 @@ static bool read_source(Job *j) {
                           .ndefines = o->ndefines,
                           .value = o->values,
                           .nvalues = o->nvalues,
+                          .value_asked = j->value_asked,
                           .config = o->config,
                           .num_warps = o->num_warps,
                           .num_stages = o->num_stages,
-                          .ignore_annotations = o->ignore_annotations};
+                          .ignore_annotations = o->ignore_annotations,
+                          .no_promises = o->no_promises};
     phase_begin(j, "lower");
     j->m = lower_file(&j->s, file, &lower);
     phase_end(j);
@@ -459,6 +463,11 @@ static bool attempt(Job *j) {
 }
 
 tile_status tile_compile(const tile_compile_options *options, tile_compiled **out) {
+    return compile_noting(options, NULL, out);
+}
+
+tile_status compile_noting(const tile_compile_options *options, bool *value_asked,
+                           tile_compiled **out) {
     *out = calloc(1, sizeof **out);
     Job *j = calloc(1, sizeof *j);
     if (!*out || !j) {
@@ -468,6 +477,7 @@ tile_status tile_compile(const tile_compile_options *options, tile_compiled **ou
         return TILE_NO_MEMORY;
     }
     j->o = options;
+    j->value_asked = value_asked;
     session_init(&j->s);
     bool succeeded = attempt(j);
     bool starved = !succeeded && !j->s.diags.errors && j->s.out_of_memory;

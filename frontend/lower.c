@@ -308,13 +308,42 @@ static void remove_func(Module *m, const Func *f) {
         }
 }
 
-Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options) {
-    Lower l = {.s = s, .file = file, .options = options};
+static void open_file(Lower *l, Session *s, const AstFile *file, const LowerOptions *options,
+                      Frame *top) {
+    *l = (Lower){.s = s, .file = file, .options = options, .frame = top};
+    l->module = ir_module(s);
+    l->module->source = s->source;
+    l->global = arena_array(&s->arena, (size_t)file->nglobals + 1, sizeof *l->global);
+}
+
+const char *lower_launch_params(Session *s, const AstFile *file, const LowerOptions *options,
+                                LaunchParam **out, int *n) {
+    Lower l;
     Frame top = {0};
-    l.module = ir_module(s);
-    l.module->source = s->source;
-    l.global = arena_array(&s->arena, (size_t)file->nglobals + 1, sizeof *l.global);
-    l.frame = &top;
+    open_file(&l, s, file, options, &top);
+    Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
+    if (kernels.n > 1) {
+        fail(&l, kernels.at[1]->span, "there are several kernels: name one");
+        note(&l, kernels.at[0]->span, "'%s' is another", kernels.at[0]->name);
+    }
+    if (s->diags.errors || kernels.n != 1) return NULL;
+    const AstFunc *f = kernels.at[0];
+    *n = f->nparams;
+    *out = arena_array(&s->arena, (size_t)f->nparams + 1, sizeof **out);
+    for (int i = 0; i < f->nparams; i++)
+        (*out)[i] = (LaunchParam){
+            .name = f->param[i].name,
+            .is_constexpr = annotated_constexpr(&f->param[i]),
+            .any_value = jit_lists(&l, f, "do_not_specialize", i),
+            .any_alignment = jit_lists(&l, f, "do_not_specialize_on_alignment", i),
+        };
+    return f->name;
+}
+
+Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options) {
+    Lower l;
+    Frame top = {0};
+    open_file(&l, s, file, options, &top);
     Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
     if (kernels.n) check_unknown_names(&l, kernels.at, kernels.n);
     for (int i = 0; i < kernels.n && !l.abandoned; i++) {

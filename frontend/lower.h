@@ -12,12 +12,26 @@ typedef struct LowerOptions {
     int ndefines;
     const char *const *value; /* "NAME=VALUE": arguments known already, for @triton.heuristics */
     int nvalues;
+    bool *value_asked;         /* set for each value that was looked at; or NULL */
     int config;                /* index into the autotune configs; default 0 */
     int num_warps, num_stages; /* 0: not given on the command line */
     bool ignore_annotations;   /* launched from source: types come from the signature alone */
+    bool no_promises;          /* :16 and :1 are left out: the kernel takes any argument */
 } LowerOptions;
 
 /* Lowers s->source's kernels. NULL or a module with fewer functions after errors (see s->diags). */
 Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options);
+
+/* What a launcher has to know of a parameter before anything is compiled. */
+typedef struct LaunchParam {
+    const char *name;
+    bool is_constexpr;
+    /* do_not_specialize and do_not_specialize_on_alignment of @triton.jit */
+    bool any_value, any_alignment;
+} LaunchParam;
+
+/* The parameters of the kernel that the options name, or of the only one. NULL after errors. */
+const char *lower_launch_params(Session *s, const AstFile *file, const LowerOptions *options,
+                                LaunchParam **out, int *n);
 
 #endif

@@ -35,6 +35,21 @@ static Obj quietly(Lower *l, const Expr *e) {
     return o;
 }
 
+/* Is parameter i in the list, by name or by number, that @triton.jit has under `key`? */
+bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i) {
+    const Expr *d = find_decorator(f, "jit");
+    for (int k = 0; d && d->kind == EXPR_CALL && k < d->nkeywords; k++) {
+        if (!d->keyword[k].name || strcmp(d->keyword[k].name, key)) continue;
+        Obj list = quietly(l, d->keyword[k].value);
+        for (int e = 0; list.kind == OBJ_TUPLE && e < list.seq.n; e++) {
+            Obj o = list.seq.at[e];
+            if (o.kind == OBJ_INT && o.i == i) return true;
+            if (o.kind == OBJ_STRING && strcmp(o.text.at, f->param[i].name) == 0) return true;
+        }
+    }
+    return false;
+}
+
 /* ---- conditions around definitions ---- */
 
 static Known condition_known(Lower *l, Guard *g) {

@@ -214,6 +214,7 @@ typedef enum Known { KNOWN_UNSEEN, KNOWN_FALSE, KNOWN_MAYBE, KNOWN_TRUE } Known;
 /* Whether a definition under these conditions is one: true for NULL. Of several definitions of a
  * name the last that is counts, else the first that may be. */
 Known guard_known(Lower *l, Guard *g);
+bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i); /* its parameter number i */
 Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: not known */
 bool config_value(Obj config, const char *name, Obj *out);
 /* The value that a heuristic gives `name`; false when none does. */

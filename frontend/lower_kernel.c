@@ -94,6 +94,24 @@ static Entries split_signature(Lower *l) {
     }
 }
 
+/* A type, less what it promises already, and the promise in `promise`, ":16". */
+static Text with_promise(Lower *l, Text type, Text promise) {
+    const char *colon = memchr(type.at, ':', type.n);
+    if (colon) type.n = (size_t)(colon - type.at);
+    const char *text =
+        arena_printf(&l->s->arena, "%.*s%.*s", (int)type.n, type.at, (int)promise.n, promise.at);
+    return (Text){text, strlen(text)};
+}
+
+/* The last entry of a name counts; one that begins with a colon is about the promise alone. */
+static void take_entry(Lower *l, Entry entry, Entry *out) {
+    bool promise = entry.text.n && *entry.text.at == ':';
+    if (promise && out->text.n && *out->text.at != ':')
+        out->text = with_promise(l, out->text, entry.text);
+    else
+        *out = entry;
+}
+
 /* The signature's entry for each parameter of f; false after an error. */
 static bool match_signature(Lower *l, const AstFunc *f, Entry **out) {
     Entries entries = split_signature(l);
@@ -117,7 +135,8 @@ static bool match_signature(Lower *l, const AstFunc *f, Entry **out) {
             (*out)[i] = entries.at[next++];
     for (int i = 0; i < f->nparams && !positional; i++)
         for (int k = 0; k < entries.n; k++)
-            if (text_is(entries.at[k].name, f->param[i].name)) (*out)[i] = entries.at[k];
+            if (text_is(entries.at[k].name, f->param[i].name))
+                take_entry(l, entries.at[k], &(*out)[i]);
     return true;
 }
 
@@ -152,6 +171,7 @@ static bool find_fact(Lower *l, const char *name, Text *value) {
         const char *v = l->options->value[i], *equals = strchr(v, '=');
         if (!equals || !text_is(trim((Text){v, (size_t)(equals - v)}), name)) continue;
         *value = (Text){equals + 1, strlen(equals + 1)};
+        if (l->options->value_asked) l->options->value_asked[i] = true;
         return true;
     }
     return false;
@@ -159,8 +179,11 @@ static bool find_fact(Lower *l, const char *name, Text *value) {
 
 static Text param_text(Lower *l, const AstParam *p, Entry entry) {
     bool annotated = p->annotation && p->annotation->kind == EXPR_STRING;
-    if (entry.text.n || !annotated || l->options->ignore_annotations) return entry.text;
-    return trim((Text){p->annotation->string, p->annotation->string_len});
+    bool promise = entry.text.n && *entry.text.at == ':';
+    if (!annotated || (!promise && (entry.text.n || l->options->ignore_annotations)))
+        return entry.text;
+    Text text = trim((Text){p->annotation->string, p->annotation->string_len});
+    return promise ? with_promise(l, text, entry.text) : text;
 }
 
 static bool is_none_param(const AstParam *p, Text type) {
@@ -178,7 +201,8 @@ Obj kernel_argument(Lower *l, const char *name, Span span) {
         if (find_fact(l, name, &text)) return parse_value(l, text);
         text = param_text(l, p, k->entry[i]);
         if (is_none_param(p, text)) return obj_none();
-        if (text.n > 2 && memcmp(text.at + text.n - 2, ":1", 2) == 0) return obj_int(1);
+        if (!l->options->no_promises && text.n > 2 && memcmp(text.at + text.n - 2, ":1", 2) == 0)
+            return obj_int(1);
         bool pointer = text.n && *text.at == '*';
         if (!pointer) l->needs = p->name;
         o.path = p->name;
@@ -274,6 +298,7 @@ static bool parse_param(Text t, Param *out) {
     if (!colon) return true;
     Text promise = trim((Text){colon + 1, (size_t)(t.at + t.n - colon - 1)});
     if (type_is_float(out->type)) return false;
+    if (!promise.n) return true; /* "i32:" takes a promise back */
     out->is_one = text_is(promise, "1") && !out->type.depth;
     if (text_is(promise, "16")) out->divisible = 16;
     return out->is_one || out->divisible == 16;
@@ -294,7 +319,7 @@ static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out) {
              p->name);
         return poison();
     }
-    if (!text.n) {
+    if (!text.n || *text.at == ':') {
         fail(l, p->span, "parameter '%s' has no type", p->name);
         note(l, (Span){0}, "annotate it (%s: \"*fp32:16\" or \"i32\") or give a --signature",
              p->name);
@@ -306,6 +331,10 @@ static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out) {
              "types are i1 i8 i16 i32 i64 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv "
              "fp8e5, pointers *T, with :16 (divisible by 16) or :1 (equal to 1)");
         return poison();
+    }
+    if (l->options->no_promises) {
+        param.divisible = 1;
+        param.is_one = false;
     }
     Value *v = ir_param(l->s, out, &param);
     return v ? obj_value(v) : obj_int(1);

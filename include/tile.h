@@ -59,6 +59,7 @@ typedef struct tile_module tile_module;     /* one loaded .ptx or .tir */
 typedef struct tile_kernel tile_kernel;     /* one kernel of a module; lives as long as it */
 typedef struct tile_event tile_event;       /* a moment in a stream's work */
 typedef struct tile_compiled tile_compiled; /* what tile_compile made */
+typedef struct tile_jit tile_jit;           /* a kernel's source, compiled as launches ask for it */
 
 /* An address in device memory; on the CPU device an address in this process. 0 is no memory.
  * Addresses inside a buffer are made by adding bytes. */
@@ -102,6 +103,9 @@ void tile_context_destroy(tile_context *ctx);
  * modules, kernels and events); "" when there was none. May have several lines. Valid until this
  * thread's next failing call on ctx. */
 const char *tile_error(const tile_context *ctx);
+/* Keeps a sentence for tile_error and returns `status`: for libraries on top of this one, so that
+ * their users ask in one place. */
+tile_status tile_context_fail(tile_context *ctx, tile_status status, const char *text);
 /* "NVIDIA H200", or "CPU (interpreter)". Lives as long as ctx. */
 const char *tile_context_device_name(const tile_context *ctx);
 /* The tilec target that suits this device best: "sm_80", "sm_86", "sm_89", "sm_90a"; "cpu" for the
@@ -215,6 +219,7 @@ tile_status tile_kernel_get_param(const tile_kernel *kernel, int index, tile_ker
 /* One argument. Use the functions below to make one: tile_i32(5), tile_pointer(p). */
 typedef struct tile_arg {
     tile_type type;
+    int element; /* of a pointer: the tile_type it points to; 0: not said. For tile_jit_launch */
     union {
         int64_t i;  /* integers */
         double f;   /* floats, rounded to the type when launched */
@@ -225,19 +230,27 @@ typedef struct tile_arg {
 static inline tile_arg tile_int(tile_type type, int64_t v) {
     tile_arg a;
     a.type = type;
+    a.element = 0;
     a.value.i = v;
     return a;
 }
 static inline tile_arg tile_float(tile_type type, double v) {
     tile_arg a;
     a.type = type;
+    a.element = 0;
     a.value.f = v;
     return a;
 }
 static inline tile_arg tile_pointer(tile_ptr p) {
     tile_arg a;
     a.type = TILE_POINTER;
+    a.element = 0;
     a.value.p = p;
+    return a;
+}
+static inline tile_arg tile_typed_pointer(tile_type element, tile_ptr p) {
+    tile_arg a = tile_pointer(p);
+    a.element = (int)element;
     return a;
 }
 static inline tile_arg tile_i32(int32_t v) {
@@ -302,7 +315,9 @@ typedef struct tile_compile_options {
     const char *file_name;  /* for messages; NULL: "<source>" */
     int input_is_tir;       /* the text is tile IR */
     const char *kernel;     /* NULL: the jit functions no other calls and that return no value */
-    const char *signature;  /* "a_ptr=*fp16:16,M=i32,bias=None" or positional; NULL: annotations */
+    const char *signature;  /* "a_ptr=*fp16:16,M=i32,bias=None" or positional; NULL: annotations.
+                             * The last entry of a name counts; "M=:16" changes the promise alone,
+                             * and "M=:" takes it back */
     int ignore_annotations; /* types come from the signature alone, as in a launch from source */
     const char *const *defines; /* "NAME=VALUE" each, as tilec's -D */
     int ndefines;
@@ -331,6 +346,7 @@ typedef struct tile_compile_options {
     int warnings_are_errors;
     int no_warnings;   /* leave out warnings */
     int no_perf_notes; /* leave out `perf:` notes */
+    int no_promises;   /* leave out :16 and :1, wherever they are stated: any argument will do */
 } tile_compile_options;
 
 /* Compiles. *out holds the results and, also after TILE_COMPILE_ERROR, the diagnostics; it is NULL
@@ -372,6 +388,34 @@ typedef struct tile_diagnostic {
  * may be NULL) an array of them that lives as long as the result. */
 int tile_compiled_diagnostics(const tile_compiled *compiled, const tile_diagnostic **diagnostics);
 void tile_compiled_free(tile_compiled *compiled);
+
+/* ---- compiling when launched (libtile_compiler) ---- */
+
+/* Keeps a kernel's source, to be compiled for the context's device whenever a launch needs a
+ * variant that is not there yet. Of the options count source, file_name, kernel (NULL: the only
+ * one), signature, ignore_annotations, defines, config, num_warps, num_stages, swizzle_grid,
+ * target, no_optimize, debug and no_promises; the others must be zero. All of it is copied.
+ * Compiled variants stay in memory, and on disk in `cache_folder`; NULL: in $TILEC_CACHE, else
+ * $XDG_CACHE_HOME/tilec, else ~/.cache/tilec; "": not on disk. The folder is kept below
+ * $TILEC_CACHE_MB megabytes (512). TILE_COMPILE_ERROR: there is no such kernel, or its file has
+ * mistakes that show at once; tile_error has the diagnostics. */
+tile_status tile_jit_create(tile_context *ctx, const tile_compile_options *options,
+                            const char *cache_folder, tile_jit **out);
+/* tile_launch of the variant for these arguments, which are those of the parameters that are not
+ * constexprs. As in Triton, a variant is made for the arguments' types, for which addresses and
+ * integers are multiples of 16, and for which integers are 1, unless the kernel says
+ * do_not_specialize; and for the values that its heuristics ask for. A pointer's type is that of
+ * tile_typed_pointer, else the one in the signature or the annotation. The first launch that needs
+ * a variant compiles it, others that need it at the same time wait, and later ones find it without
+ * a lock. TILE_COMPILE_ERROR: tile_error has the diagnostics. */
+tile_status tile_jit_launch(tile_jit *jit, const tile_grid *grid, const tile_arg *args, int nargs,
+                            void *stream);
+/* The variant itself, compiled if need be; it lives as long as the jit. */
+tile_status tile_jit_kernel(tile_jit *jit, const tile_arg *args, int nargs, tile_kernel **out);
+/* How many variants there are in memory, and how many of them came from disk. */
+void tile_jit_counts(const tile_jit *jit, int *variants, int *from_disk);
+/* Wait for its kernels first. NULL is allowed. */
+void tile_jit_destroy(tile_jit *jit);
 
 #ifdef __cplusplus
 }

@@ -71,6 +71,11 @@ tile_status rt_fail(tile_context *ctx, tile_status status, const char *fmt, ...)
     return status;
 }
 
+tile_status tile_context_fail(tile_context *ctx, tile_status status, const char *text) {
+    if (!ctx) return TILE_INVALID;
+    return rt_fail(ctx, status, "%s", text ? text : "");
+}
+
 const char *tile_error(const tile_context *ctx) {
     if (!ctx) return "there is no context";
     if (ctx->pid != getpid())

@@ -181,6 +181,44 @@ START_TEST(entries_are_named) {
 }
 END_TEST
 
+/* An entry of the signature may be about the promise alone; the last one counts. */
+START_TEST(promises_of_signatures) {
+    static const struct {
+        const char *signature;
+        int general;
+        const char *x, *n;
+    } row[] = {
+        {NULL, 0, "\"*fp32\", \"divisible\": 16}", "\"i32\", \"equals\": 1}"},
+        {NULL, 1, "\"*fp32\"}", "\"i32\"}"},
+        {"x=:,n=:16", 0, "\"*fp32\"}", "\"i32\", \"divisible\": 16}"},
+        {"n=i64,n=:1", 0, "\"*fp32\", \"divisible\": 16}", "\"i64\", \"equals\": 1}"},
+        {"x=*fp16:16,x=:,n=i64:16,n=:", 0, "\"*fp16\"}", "\"i64\"}"},
+        {"x=*fp16:16,x=*bf16", 0, "\"*bf16\"}", "\"i32\", \"equals\": 1}"},
+        {"x=None,n=:", 0, "\"*i8\", \"none\": true}", "\"i32\"}"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        tile_compile_options o = from("import triton, triton.language as tl\n"
+                                      "@triton.jit\n"
+                                      "def k(x: '*fp32:16', n: 'i32:1'):\n"
+                                      "    if x is not None: tl.store(x, n)\n",
+                                      TILE_EMIT_MANIFEST);
+        char want[200];
+        o.signature = row[i].signature;
+        o.no_promises = row[i].general;
+        tile_compiled *c = compiled(&o);
+        const char *text = tile_compiled_text(c, TILE_PART_OUTPUT, NULL);
+        snprintf(want, sizeof want,
+                 "{\"name\": \"x\", \"type\": %s,\n   {\"name\": \"n\", \"type\": %s]", row[i].x,
+                 row[i].n);
+        ck_assert_msg(strstr(text, want) != NULL, "row %zu: no %s in %s", i, want, text);
+        tile_compiled_free(c);
+    }
+    tile_compile_options o = from("import triton\n@triton.jit\ndef k(x): pass\n", TILE_EMIT_TIR);
+    o.signature = "x=:16";
+    fails(&o, TILE_COMPILE_ERROR, "parameter 'x' has no type");
+}
+END_TEST
+
 START_TEST(options_are_checked) {
     tile_compile_options o = from(source, TILE_EMIT_PTX);
     o.target = "sm_99";
@@ -355,6 +393,7 @@ int main(void) {
     tcase_add_test(t, diagnostics_are_data);
     tcase_add_test(t, the_manifest_says_all);
     tcase_add_test(t, entries_are_named);
+    tcase_add_test(t, promises_of_signatures);
     tcase_add_test(t, options_are_checked);
     tcase_add_test(t, sources_are_checked);
     tcase_add_test(t, tile_ir_comes_out_as_it_went_in);

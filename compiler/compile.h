@@ -1,0 +1,14 @@
+/* compile.h: tile_compile for the other files of compiler/. */
+#ifndef TILE_COMPILER_COMPILE_H
+#define TILE_COMPILER_COMPILE_H
+
+#include "tile.h"
+
+#include <stdbool.h>
+
+/* tile_compile, which also sets value_asked[i] when the outcome depends on options->values[i]; the
+ * array has room for each of them and begins all false, or is NULL. */
+tile_status compile_noting(const tile_compile_options *options, bool *value_asked,
+                           tile_compiled **out);
+
+#endif

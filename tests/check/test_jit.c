@@ -1,0 +1,416 @@
+/* test_jit.c: tile_jit on the CPU device: which variant a launch gets, what is compiled again and
+ * what is not, the cache on disk with its damages, many threads. */
+#include "tile.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char head[] = "import triton, triton.language as tl\n";
+static const char add_one[] = "# tile: grid = cdiv(n, BLOCK)\n"
+                              "@triton.jit\n"
+                              "def add_one(x_ptr: '*fp32', n, s, BLOCK: tl.constexpr = 16):\n"
+                              "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
+                              "    x = tl.load(x_ptr + i * s, mask=i < n)\n"
+                              "    tl.store(x_ptr + i * s, x + 1.0, mask=i < n)\n";
+
+static tile_context *ctx;
+static tile_jit *jit;
+static char folder[64];
+
+static void empty_folder(void) {
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char path[400];
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (unlink(path)) rmdir(path);
+    }
+    if (d) closedir(d);
+}
+
+static void open_cpu(void) {
+    strcpy(folder, "/tmp/tile-jit-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(tile_context_create("cpu", &ctx), TILE_OK);
+    jit = NULL;
+}
+
+static void close_cpu(void) {
+    tile_jit_destroy(jit);
+    tile_context_destroy(ctx);
+    empty_folder();
+    rmdir(folder);
+}
+
+static tile_status create(const char *text, const char *cache, tile_jit **out) {
+    tile_compile_options o = {.source = text, .source_len = strlen(text), .file_name = "k.tl"};
+    return tile_jit_create(ctx, &o, cache, out);
+}
+
+static char *joined(const char *a, const char *b) {
+    static char text[8192];
+    int n = snprintf(text, sizeof text, "%s%s", a, b);
+    ck_assert(n > 0 && (size_t)n < sizeof text);
+    return text;
+}
+
+static void created(const char *text, const char *cache) {
+    tile_jit_destroy(jit);
+    jit = NULL;
+    tile_status st = create(joined(head, text), cache, &jit);
+    ck_assert_msg(st == TILE_OK, "%s", tile_error(ctx));
+}
+
+static void counts(int variants, int from_disk) {
+    int v, d;
+    tile_jit_counts(jit, &v, &d);
+    ck_assert_int_eq(v, variants);
+    ck_assert_int_eq(d, from_disk);
+}
+
+/* Adds one to every `stride`-th of n floats, `offset` floats into a buffer; checks that it did. */
+static void run(int offset, int n, int stride) {
+    enum { MOST = 256 };
+    float x[MOST] = {0}, y[MOST];
+    tile_ptr p;
+    ck_assert_int_eq(tile_alloc(ctx, sizeof x, &p), TILE_OK);
+    ck_assert_int_eq(tile_copy_to_device(ctx, p, x, sizeof x), TILE_OK);
+    tile_arg args[] = {tile_pointer(p + 4 * (unsigned)offset), tile_i32(n), tile_i32(stride)};
+    tile_status st = tile_jit_launch(jit, NULL, args, 3, NULL);
+    ck_assert_msg(st == TILE_OK, "%s", tile_error(ctx));
+    ck_assert_int_eq(tile_copy_to_host(ctx, y, p, sizeof y), TILE_OK);
+    for (int i = 0; i < n; i++) x[offset + i * stride] += 1;
+    ck_assert_int_eq(memcmp(x, y, sizeof x), 0);
+    ck_assert_int_eq(tile_free(ctx, p), TILE_OK);
+}
+
+#define fails(call, status, words)                                                                 \
+    do {                                                                                           \
+        ck_assert_int_eq((call), (status));                                                        \
+        ck_assert_msg(strstr(tile_error(ctx), (words)), "%s", tile_error(ctx));                    \
+    } while (0)
+
+/* ---- which variant ---- */
+
+START_TEST(promises_come_from_arguments) {
+    created(add_one, "");
+    tile_arg args[] = {tile_pointer(256), tile_i32(48), tile_i32(1)};
+    tile_kernel *k, *again;
+    tile_kernel_param p[3];
+    ck_assert_int_eq(tile_jit_kernel(jit, args, 3, &k), TILE_OK);
+    for (int i = 0; i < 3; i++) tile_kernel_get_param(k, i, &p[i]);
+    ck_assert_int_eq(p[0].divisible, 16);
+    ck_assert_int_eq(p[1].divisible, 16);
+    ck_assert(p[2].has_equals && p[2].equals == 1);
+    args[0] = tile_pointer(16 * 7);
+    args[1] = tile_i32(0);
+    ck_assert_int_eq(tile_jit_kernel(jit, args, 3, &again), TILE_OK);
+    ck_assert_ptr_eq(k, again);
+    args[0] = tile_typed_pointer(TILE_FP16, 4);
+    args[1] = tile_i64(7);
+    args[2] = tile_i32(2);
+    ck_assert_int_eq(tile_jit_kernel(jit, args, 3, &k), TILE_OK);
+    for (int i = 0; i < 3; i++) tile_kernel_get_param(k, i, &p[i]);
+    ck_assert_str_eq(p[0].type_text, "*fp16");
+    ck_assert_int_eq(p[0].divisible, 1);
+    ck_assert_str_eq(p[1].type_text, "i64");
+    ck_assert_int_eq(p[1].divisible, 1);
+    ck_assert(!p[2].has_equals);
+    counts(2, 0);
+}
+END_TEST
+
+START_TEST(launches) {
+    created(add_one, "");
+    run(0, 48, 1);
+    run(1, 48, 1);
+    run(0, 47, 1);
+    run(0, 1, 16);
+    run(3, 1, 1);
+    run(2, 7, 3);
+    counts(6, 0);
+    for (int i = 0; i < 20; i++) run(4 * i, 16 * (1 + i % 3), 1); /* as the first */
+    counts(6, 0);
+}
+END_TEST
+
+START_TEST(do_not_specialize_is_heard) {
+    created("@triton.jit(do_not_specialize=['n', 2], do_not_specialize_on_alignment=['m'])\n"
+            "def k(p: '*fp32', n, s, m):\n"
+            "    tl.store(p, 1.0)\n",
+            "");
+    tile_kernel *first, *k;
+    for (int i = 0; i < 40; i++) {
+        tile_arg args[] = {tile_pointer(16), tile_i32(i), tile_i32(i + 1), tile_i32(i + 2)};
+        ck_assert_int_eq(tile_jit_kernel(jit, args, 4, &k), TILE_OK);
+        if (i == 0) first = k;
+        ck_assert_ptr_eq(k, first);
+    }
+    counts(1, 0);
+    tile_arg args[] = {tile_pointer(16), tile_i32(5), tile_i32(5), tile_i32(1)};
+    ck_assert_int_eq(tile_jit_kernel(jit, args, 4, &k), TILE_OK);
+    ck_assert_ptr_ne(k, first);
+}
+END_TEST
+
+static const char heuristic[] = "@triton.heuristics({'EVEN': lambda args: args['n'] % 3 == 0})\n"
+                                "@triton.jit\n"
+                                "def k(p: '*i32', n, m, EVEN: tl.constexpr):\n"
+                                "    tl.store(p, 7 if EVEN else n)\n";
+
+static int32_t stored(int n, int m) {
+    int32_t out = 0;
+    tile_ptr p;
+    tile_grid one = {1, 1, 1};
+    tile_alloc(ctx, 4, &p);
+    tile_arg args[] = {tile_pointer(p), tile_i32(n), tile_i32(m)};
+    tile_status st = tile_jit_launch(jit, &one, args, 3, NULL);
+    ck_assert_msg(st == TILE_OK, "%s", tile_error(ctx));
+    tile_copy_to_host(ctx, &out, p, 4);
+    tile_free(ctx, p);
+    return out;
+}
+
+/* Values that a heuristic looks at belong to a variant; others do not. */
+START_TEST(heuristics_see_values) {
+    for (int pass = 0; pass < 2; pass++) {
+        created(heuristic, folder);
+        for (int m = 2; m < 6; m++) {
+            ck_assert_int_eq(stored(3, m), 7);
+            ck_assert_int_eq(stored(5, m), 5);
+            ck_assert_int_eq(stored(9, m), 7);
+            ck_assert_int_eq(stored(11, m), 11);
+        }
+        counts(4, pass ? 4 : 0);
+    }
+}
+END_TEST
+
+START_TEST(mistakes) {
+    tile_jit *none = (tile_jit *)1;
+    fails(create("@triton.jit\ndef f(:\n", "", &none), TILE_COMPILE_ERROR, "k.tl:2:");
+    ck_assert_ptr_null(none);
+    fails(create("x = 1\n", "", &none), TILE_COMPILE_ERROR, "no kernel");
+    fails(create("import triton\n@triton.jit\ndef one(p): pass\n@triton.jit\ndef two(p): pass\n",
+                 "", &none),
+          TILE_COMPILE_ERROR, "several kernels");
+    tile_compile_options o = {.source = add_one, .source_len = strlen(add_one), .stats = 1};
+    fails(tile_jit_create(ctx, &o, "", &none), TILE_INVALID, "does not take");
+    o.stats = 0;
+    o.num_warps = 3;
+    fails(tile_jit_create(ctx, &o, "", &none), TILE_INVALID, "num_warps");
+    ck_assert_int_eq(tile_jit_create(ctx, &o, "", NULL), TILE_INVALID);
+    tile_jit_destroy(NULL);
+
+    created(add_one, "");
+    tile_arg args[] = {tile_pointer(16), tile_i32(4), tile_i32(1)};
+    fails(tile_jit_launch(jit, NULL, args, 2, NULL), TILE_BAD_LAUNCH,
+          "kernel 'add_one' takes 3 arguments (x_ptr, n, s), not 2");
+    fails(tile_jit_launch(jit, NULL, NULL, 3, NULL), TILE_BAD_LAUNCH, "not 0");
+    args[1].type = (tile_type)31;
+    fails(tile_jit_launch(jit, NULL, args, 3, NULL), TILE_COMPILE_ERROR, "no type");
+    args[1] = tile_i32(4);
+    args[2] = tile_f32(1.5f);
+    for (int i = 0; i < 2; i++) /* the second time from memory */
+        fails(tile_jit_launch(jit, NULL, args, 3, NULL), TILE_COMPILE_ERROR, "k.tl:");
+    args[2] = tile_i32(1);
+    args[0] = tile_pointer(0);
+    fails(tile_jit_launch(jit, NULL, args, 3, NULL), TILE_BAD_LAUNCH, "address is 0");
+    created("@triton.jit\ndef k(p, q: '*fp32'): tl.store(p, 1.0)\n", "");
+    args[1] = tile_pointer(16);
+    fails(tile_jit_launch(jit, NULL, args, 2, NULL), TILE_COMPILE_ERROR, "'p' has no type");
+}
+END_TEST
+
+/* ---- on disk ---- */
+
+static int entries(char path[400]) {
+    int n = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (strstr(e->d_name, ".tilec")) {
+            n++;
+            snprintf(path, 400, "%s/%s", folder, e->d_name);
+        }
+    if (d) closedir(d);
+    return n;
+}
+
+static size_t read_whole(const char *path, char *data, size_t size) {
+    FILE *f = fopen(path, "rb");
+    ck_assert_ptr_nonnull(f);
+    size_t n = fread(data, 1, size, f);
+    fclose(f);
+    return n;
+}
+
+static void write_whole(const char *path, const char *data, size_t n) {
+    FILE *f = fopen(path, "wb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(data, 1, n, f), n);
+    fclose(f);
+}
+
+START_TEST(variants_are_found_on_disk) {
+    char path[400];
+    for (int pass = 0; pass < 2; pass++) {
+        created(add_one, folder);
+        run(0, 48, 1);
+        run(1, 5, 2);
+        counts(2, pass ? 2 : 0);
+        ck_assert_int_eq(entries(path), 2);
+    }
+    tile_compile_options o = {.source = joined(head, add_one), .num_warps = 8};
+    o.source_len = strlen(o.source);
+    tile_jit_destroy(jit);
+    ck_assert_int_eq(tile_jit_create(ctx, &o, folder, &jit), TILE_OK);
+    run(0, 48, 1);
+    counts(1, 0); /* other options, another entry */
+    ck_assert_int_eq(entries(path), 3);
+}
+END_TEST
+
+/* Whatever lies in an entry's place: it is as good as nothing, and the entry is written anew. */
+START_TEST(damaged_entries_are_replaced) {
+    static char good[1 << 16], bad[1 << 16];
+    char path[400];
+    created(add_one, folder);
+    run(0, 48, 1);
+    ck_assert_int_eq(entries(path), 1);
+    size_t n = read_whole(path, good, sizeof good);
+    ck_assert(n > 200 && n < sizeof good);
+    for (size_t at = 0; at <= n; at += at < 64 ? 1 : n / 64) {
+        for (int way = 0; way < 2; way++) {
+            memcpy(bad, good, n);
+            if (way) bad[at] ^= 0x20;
+            if (way && at == n) break;
+            write_whole(path, bad, way ? n : at);
+            created(add_one, folder);
+            run(0, 48, 1);
+            counts(1, way == 0 && at == n);
+            ck_assert_uint_eq(read_whole(path, bad, sizeof bad), n);
+            ck_assert_int_eq(memcmp(bad, good, n), 0);
+        }
+    }
+    unlink(path); /* a dangling link, a folder, a pipe, a file without permissions */
+    for (int way = 0; way < 4; way++) {
+        if (way == 0) ck_assert_int_eq(symlink("/nonexistent/x", path), 0);
+        if (way == 1) ck_assert_int_eq(mkdir(path, 0700), 0);
+        if (way == 2) ck_assert_int_eq(mkfifo(path, 0600), 0);
+        if (way == 3) {
+            write_whole(path, good, 10);
+            chmod(path, 0);
+        }
+        created(add_one, folder);
+        run(0, 48, 1);
+        counts(1, 0);
+        if (way != 1) ck_assert_uint_eq(read_whole(path, bad, sizeof bad), n);
+        if (unlink(path)) rmdir(path);
+    }
+}
+END_TEST
+
+START_TEST(folders) {
+    char path[400], deep[200];
+    chmod(folder, 0777); /* anybody could put code there */
+    created(add_one, folder);
+    run(0, 48, 1);
+    ck_assert_int_eq(entries(path), 0);
+    chmod(folder, 0700);
+    created(add_one, "");
+    run(0, 48, 1);
+    ck_assert_int_eq(entries(path), 0);
+    setenv("TILEC_CACHE", folder, 1);
+    created(add_one, NULL);
+    run(0, 48, 1);
+    ck_assert_int_eq(entries(path), 1);
+    unsetenv("TILEC_CACHE");
+    snprintf(deep, sizeof deep, "%s/a", folder);
+    setenv("XDG_CACHE_HOME", deep, 1);
+    created(add_one, NULL);
+    run(0, 48, 1);
+    counts(1, 0);
+    created(add_one, NULL);
+    run(0, 48, 1);
+    counts(1, 1);
+    snprintf(deep, sizeof deep, "rm -r '%s/a'", folder);
+    ck_assert_int_eq(system(deep), 0);
+    created(add_one, "/dev/null/x"); /* cannot be made */
+    run(0, 48, 1);
+    setenv("TILEC_CACHE_MB", "0", 1); /* no room for anything */
+    empty_folder();
+    created(add_one, folder);
+    run(0, 48, 1);
+    ck_assert_int_eq(entries(path), 0);
+    unsetenv("TILEC_CACHE_MB");
+}
+END_TEST
+
+/* ---- threads ---- */
+
+enum { THREADS = 16, ROUNDS = 50 };
+
+static void *launch_many(void *seed) {
+    unsigned r = (unsigned)(uintptr_t)seed * 2654435761u + 1;
+    for (int i = 0; i < ROUNDS; i++) {
+        r = r * 1664525u + 1013904223u;
+        float x[64] = {0}, y[64];
+        int offset = (int)(r >> 8 & 3), n = r >> 12 & 1 ? 16 : 9, stride = 1 + (int)((r >> 16) % 3);
+        tile_ptr p;
+        tile_alloc(ctx, sizeof x, &p);
+        tile_copy_to_device(ctx, p, x, sizeof x);
+        tile_arg args[] = {tile_pointer(p + 4 * (unsigned)offset), tile_i32(n), tile_i32(stride)};
+        tile_status st = tile_jit_launch(jit, NULL, args, 3, NULL);
+        if (!st) st = tile_copy_to_host(ctx, y, p, sizeof y);
+        for (int k = 0; k < n; k++) x[offset + k * stride] = 1;
+        tile_free(ctx, p);
+        if (st || memcmp(x, y, sizeof x)) return (void *)1;
+    }
+    return NULL;
+}
+
+/* Sixteen threads come for the same few variants: each is compiled once. */
+START_TEST(many_threads_compile_once) {
+    created(add_one, folder);
+    pthread_t thread[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, launch_many, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *bad = NULL;
+        pthread_join(thread[i], &bad);
+        ck_assert_ptr_null(bad);
+    }
+    char path[400];
+    int variants;
+    tile_jit_counts(jit, &variants, NULL);
+    ck_assert_int_eq(variants, 2 * 2 * 2); /* address, n, stride: 1 or not (2 and 3 share) */
+    ck_assert_int_eq(entries(path), variants);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("jit");
+    TCase *t = tcase_create("jit");
+    tcase_add_checked_fixture(t, open_cpu, close_cpu);
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, promises_come_from_arguments);
+    tcase_add_test(t, launches);
+    tcase_add_test(t, do_not_specialize_is_heard);
+    tcase_add_test(t, heuristics_see_values);
+    tcase_add_test(t, mistakes);
+    tcase_add_test(t, variants_are_found_on_disk);
+    tcase_add_test(t, damaged_entries_are_replaced);
+    tcase_add_test(t, folders);
+    tcase_add_test(t, many_threads_compile_once);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
