@@ -23,6 +23,7 @@ __attribute__((format(printf, 3, 4))) static int64_t fail(Reader *r, size_t at, 
     if (r->failed) return 0;
     r->failed = true;
     r->err->at = at;
+    r->err->of_value = false;
     va_list ap;
     va_start(ap, fmt);
     vsnprintf(r->err->text, sizeof r->err->text, fmt, ap);
@@ -48,13 +49,21 @@ static bool accept(Reader *r, char c) {
     return true;
 }
 
+/* What is wrong is due to the values. */
+static int64_t no_value(Reader *r, size_t at, const char *text) {
+    bool first = !r->failed;
+    fail(r, at, "%s", text);
+    if (first) r->err->of_value = true;
+    return 0;
+}
+
 static int64_t overflow(Reader *r, size_t at) {
-    return fail(r, at, "the value is too large");
+    return no_value(r, at, "the value is too large");
 }
 
 static int64_t divide(Reader *r, size_t at, int64_t x, int64_t y, int64_t *rest) {
     *rest = 0;
-    if (y == 0) return fail(r, at, "division by zero");
+    if (y == 0) return no_value(r, at, "division by zero");
     if (y == -1) return x == INT64_MIN ? overflow(r, at) : -x;
     int64_t q = x / y;
     *rest = x % y;
@@ -176,9 +185,12 @@ static int64_t product(Reader *r) {
             continue;
         }
         int64_t q = divide(r, at, v, w, &rest);
-        if (op == '/' && !floor_division && rest != 0)
-            return fail(r, at, "%lld / %lld is not an integer; // rounds down", (long long)v,
-                        (long long)w);
+        if (op == '/' && !floor_division && rest != 0) {
+            fail(r, at, "%lld / %lld is not an integer; // rounds down", (long long)v,
+                 (long long)w);
+            r->err->of_value = true;
+            return 0;
+        }
         v = op == '%' ? rest : q;
     }
     return v;
@@ -220,4 +232,38 @@ int expr_eval_list(const char *text, size_t len, ExprLookup lookup, void *ctx, i
 bool expr_eval(const char *text, size_t len, ExprLookup lookup, void *ctx, int64_t *out,
                ExprError *err) {
     return expr_eval_list(text, len, lookup, ctx, out, 1, err) == 1;
+}
+
+/* <, <=, >, >=, ==, != as the outcomes that satisfy it: below 1, equal 2, above 4; 0: none of them.
+ */
+static int comparison(Reader *r) {
+    static const struct {
+        const char *sign;
+        int outcomes;
+    } row[] = {{"<=", 1 | 2}, {">=", 2 | 4}, {"==", 2}, {"!=", 1 | 4}, {"<", 1}, {">", 4}};
+    peek(r);
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        size_t n = strlen(row[i].sign);
+        if (r->len - r->at < n || memcmp(r->text + r->at, row[i].sign, n)) continue;
+        r->at += n;
+        return row[i].outcomes;
+    }
+    fail(r, r->at, "expected a comparison: < <= > >= == !=");
+    return 0;
+}
+
+bool expr_holds(const char *text, size_t len, ExprLookup lookup, void *ctx, bool *holds,
+                ExprError *err) {
+    Reader r = {.text = text, .len = len, .lookup = lookup, .ctx = ctx, .err = err};
+    *holds = true;
+    do {
+        int64_t v = sum(&r);
+        int outcomes = r.failed ? 0 : comparison(&r);
+        int64_t w = sum(&r);
+        if (r.failed) return false;
+        *holds = *holds && (outcomes & (v < w ? 1 : v == w ? 2 : 4));
+    } while (accept(&r, ','));
+    peek(&r);
+    if (r.at < r.len) fail(&r, r.at, "unexpected '%.1s'", r.text + r.at);
+    return !r.failed;
 }

@@ -17,7 +17,8 @@ typedef enum ExprName { EXPR_UNKNOWN, EXPR_NOT_INTEGER, EXPR_KNOWN } ExprName;
 typedef ExprName (*ExprLookup)(void *ctx, const char *name, size_t len, int64_t *value);
 
 typedef struct ExprError {
-    size_t at; /* offset in the text */
+    size_t at;     /* offset in the text */
+    bool of_value; /* the text can be read; with these values it has no result */
     char text[160];
 } ExprError;
 
@@ -30,5 +31,9 @@ int expr_eval_list(const char *text, size_t len, ExprLookup lookup, void *ctx, i
 /* The same for exactly one. */
 bool expr_eval(const char *text, size_t len, ExprLookup lookup, void *ctx, int64_t *out,
                ExprError *err);
+/* Conditions, separated by commas: two expressions with < <= > >= == or != between them. *holds:
+ * all of them do. False with *err filled when one cannot be read or has no value. */
+bool expr_holds(const char *text, size_t len, ExprLookup lookup, void *ctx, bool *holds,
+                ExprError *err);
 
 #endif

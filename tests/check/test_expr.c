@@ -107,6 +107,34 @@ START_TEST(lists) {
 END_TEST
 
 /* Nesting has a limit, whichever way it nests, and the text's length is believed. */
+/* 1: all hold, 0: not all, -1: an error */
+START_TEST(conditions) {
+    static const struct {
+        const char *text;
+        int holds;
+    } row[] = {
+        {"M == 1000", 1},    {"M != 1000", 0},
+        {"M >= 1000", 1},    {"M<1000", 0},
+        {"M > 999", 1},      {"M <= 999", 0},
+        {"3<4", 1},          {"M % 8 == 0, BM < M", 1},
+        {"M < 5, M > 5", 0}, {"cdiv(M, BM) == 16", 1},
+        {"M", -1},           {"M = 3", -1},
+        {"M == ", -1},       {"M == 1000,", -1},
+        {"Q > 1", -1},       {"ACT == 1", -1},
+        {"1 < 2 < 3", -1},   {"", -1},
+        {"M / 0 > 1", -1},   {"1 == 1)", -1},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        bool holds = false;
+        ExprError e = {0};
+        bool ok = expr_holds(row[i].text, strlen(row[i].text), look_up, NULL, &holds, &e);
+        ck_assert_msg((ok ? holds : -1) == row[i].holds, "%s: %s", row[i].text, e.text);
+        ck_assert_int_eq(ok, e.text[0] == '\0');
+        ck_assert_int_eq(e.of_value, strstr(row[i].text, "/ 0") != NULL);
+    }
+}
+END_TEST
+
 START_TEST(deep) {
     static const char *const opening[] = {"(", "-", "min(1,"};
     enum { N = 200000 };
@@ -137,6 +165,7 @@ int main(void) {
     tcase_add_loop_test(t, values, 0, (int)(sizeof good / sizeof *good));
     tcase_add_loop_test(t, errors, 0, (int)(sizeof bad / sizeof *bad));
     tcase_add_test(t, lists);
+    tcase_add_test(t, conditions);
     tcase_add_test(t, deep);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
