@@ -58,6 +58,7 @@ typedef struct tile_context tile_context;   /* a device and the memory allocated
 typedef struct tile_module tile_module;     /* one loaded .ptx or .tir */
 typedef struct tile_kernel tile_kernel;     /* one kernel of a module; lives as long as it */
 typedef struct tile_event tile_event;       /* a moment in a stream's work */
+typedef struct tile_bundle tile_bundle;     /* kernels made ahead of time, in several variants */
 typedef struct tile_compiled tile_compiled; /* what tile_compile made */
 typedef struct tile_jit tile_jit;           /* a kernel's source, compiled as launches ask for it */
 
@@ -155,7 +156,7 @@ tile_status tile_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_
 
 /* ---- modules and kernels ---- */
 
-/* Loads the text of a .ptx (GPU) or .tir (CPU device); which it is is seen from the text. `data`
+/* Loads a .ptx or .cubin (GPU) or .tir (CPU device); which it is is seen from the data. `data`
  * needs no NUL at its end and may go away after the call. After TILE_BAD_MODULE tile_error says
  * what is wrong: no manifest, code for another device, more shared memory than the GPU has, or the
  * driver's own messages. */
@@ -296,6 +297,33 @@ tile_status tile_event_record(tile_context *ctx, void *stream, tile_event **even
 /* Waits for both and gives the time between them. */
 tile_status tile_event_elapsed(tile_event *start, tile_event *end, double *milliseconds);
 void tile_event_destroy(tile_event *event);
+
+/* ---- kernels made ahead of time ---- */
+
+/* One module inside a program: what `tilec --emit=header` writes into C. */
+typedef struct tile_image {
+    const char *target; /* "sm_80", …, or "cpu" */
+    int variant;        /* images of one number are the same kernels for other devices */
+    const char *when;   /* "M >= 1024, K % 64 == 0": for these arguments only; NULL: for any */
+    const void *data;   /* .ptx, .cubin or .tir; it must outlive the bundle */
+    size_t size;
+} tile_image;
+
+/* Takes the images that suit the context's device; each is loaded when a launch first needs it.
+ * Variants come in the order of their numbers. TILE_BAD_MODULE: none suits the device, or one is
+ * damaged. */
+tile_status tile_bundle_create(tile_context *ctx, const tile_image *images, int nimages,
+                               tile_bundle **out);
+/* The first variant of the kernel whose promises (types, alignment, divisibility, equal to 1, None)
+ * and conditions the arguments keep. When they keep none's, TILE_BAD_LAUNCH, and tile_error says
+ * what the last variant, the most general one by custom, has against them. */
+tile_status tile_bundle_kernel(tile_bundle *bundle, const char *name, const tile_arg *args,
+                               int nargs, tile_kernel **out);
+/* tile_launch of that variant. */
+tile_status tile_bundle_launch(tile_bundle *bundle, const char *name, const tile_grid *grid,
+                               const tile_arg *args, int nargs, void *stream);
+/* Wait for its kernels first. NULL is allowed. */
+void tile_bundle_destroy(tile_bundle *bundle);
 
 /* ---- compiling (libtile_compiler) ---- */
 

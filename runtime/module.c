@@ -1,8 +1,9 @@
-/* module.c: the text of a .ptx or .tir -> kernels that can be launched.
+/* module.c: a .ptx, .cubin or .tir -> kernels that can be launched.
  *
- * Which of the two it is shows after the comments at the head: PTX begins with a directive (a dot).
- * The manifest, in those comments, describes PTX; tile IR says everything itself, so there the
- * manifest is left alone. All memory of a module is its session's arena. */
+ * A cubin is an ELF file; which of the other two it is shows after the comments at the head: PTX
+ * begins with a directive (a dot). The manifest, in those comments, describes PTX, and stands
+ * behind a cubin's code; tile IR says everything itself, so there the manifest is left alone. All
+ * memory of a module is its session's arena. */
 #include "base/file.h"
 #include "runtime/runtime.h"
 
@@ -51,6 +52,15 @@ bool module_head(const char *text, size_t len, char **json, size_t *json_len, si
     return true;
 }
 
+size_t module_text_at(const char *data, size_t len) {
+    static const char begin[] = "\n// tilec manifest begin\n";
+    const size_t n = sizeof begin - 1;
+    if (len < 4 || memcmp(data, "\177ELF", 4)) return 0;
+    for (size_t at = len; at >= n; at--) /* machine code may hold the words, too: the last counts */
+        if (memcmp(data + at - n, begin, n) == 0) return at - n + 1;
+    return SIZE_MAX;
+}
+
 /* ---- loading ---- */
 
 static tile_status out_of_memory(tile_context *ctx) {
@@ -96,17 +106,24 @@ static tile_status load_text(tile_module *m, const char *name, const char *text,
     tile_context *ctx = m->ctx;
     char *json;
     size_t json_len, code;
-    if (memchr(text, '\0', len))
+    size_t at = module_text_at(text, len);
+    bool is_cubin = at > 0;
+    if (at == SIZE_MAX)
+        return rt_fail(
+            ctx, TILE_BAD_MODULE,
+            "this cubin has no manifest at its end: it was not made by tilec, or was cut");
+    if (memchr(text + at, '\0', len - at))
         return rt_fail(ctx, TILE_BAD_MODULE, "this is not text: neither PTX nor tile IR");
-    if (!module_head(text, len, &json, &json_len, &code)) return out_of_memory(ctx);
-    bool is_ptx = code < len && text[code + strspn(text + code, " \t\r")] == '.';
+    if (!module_head(text + at, len - at, &json, &json_len, &code)) return out_of_memory(ctx);
+    bool is_ptx = is_cubin || (code < len && text[code + strspn(text + code, " \t\r")] == '.');
     json_t *manifest = NULL;
     tile_status st = TILE_OK;
-    if (code == len) {
+    if (code == len && !is_cubin) {
         st = rt_fail(ctx, TILE_BAD_MODULE, "there is no code in this module");
     } else if (is_ptx && json_len == 0) {
         st = rt_fail(ctx, TILE_BAD_MODULE,
-                     "this PTX has no manifest at its head: it was not made by tilec, or was cut");
+                     "this %s has no manifest at its %s: it was not made by tilec, or was cut",
+                     is_cubin ? "cubin" : "PTX", is_cubin ? "end" : "head");
     } else if (is_ptx) {
         json_error_t e;
         manifest = json_loadb(json, json_len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);

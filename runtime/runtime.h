@@ -138,6 +138,9 @@ tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context);
 /* module.c, for tests: true with the JSON of the manifest at the head of a .ptx or .tir (malloc'ed,
  * *json_len 0 when there is none), and where the code starts. */
 bool module_head(const char *text, size_t len, char **json, size_t *json_len, size_t *code);
+/* Where the text begins in what a module was loaded from: 0 for a .ptx or .tir; behind the machine
+ * code of a .cubin, to which tilec adds the manifest; SIZE_MAX when such a text is missing. */
+size_t module_text_at(const char *data, size_t len);
 
 typedef struct json_t json_t;
 /* manifest.c: parsed manifest -> kernels in the session's arena. NULL, or what is wrong with it. */

@@ -374,7 +374,7 @@ START_TEST(damaged_modules) {
         {"hello", "not sound tile IR"},
         {"\x7f"
          "ELF",
-         "not sound tile IR"},
+         "this cubin has no manifest at its end"},
         {".version 7.0\n", "no manifest"},
         {"// tilec manifest begin\n// {}\n.version 7.0\n", "no manifest"},
         {"// tilec manifest begin\n// {\n// tilec manifest end\n.version 7.0\n", "damaged"},
