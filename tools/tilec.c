@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "tile.h"
 #include "tools/options.h"
+#include "tools/tilec_artefact.h"
 #include "tools/tilec_ptxas.h"
 
 #include <ctype.h>
@@ -21,6 +22,8 @@ enum { INPUT_LIMIT_MB = 8 };
 typedef enum OptionId {
     OPT_OUTPUT = 1,
     OPT_EMIT,
+    OPT_VARIANTS,
+    OPT_EMBED,
     OPT_KERNEL,
     OPT_SIGNATURE,
     OPT_DEFINE,
@@ -47,7 +50,17 @@ static const OptionRow rows[] = {
     {NULL, 0, NULL, "Output:", 0},
     {NULL, 'o', "FILE", "where to write; the suffix chooses the kind; - is standard output",
      OPT_OUTPUT},
-    {"emit", 0, "KIND", "ast, tir, layout, llvm, ptx or manifest; wins over the suffix", OPT_EMIT},
+    {"emit", 0, "KIND",
+     "ast, tir, layout, llvm, ptx, cubin, header or manifest; wins over the suffix.\n"
+     "A cubin needs ptxas; a header has everything that a C or C++ program needs",
+     OPT_EMIT},
+    {"variants", 0, "LIST",
+     "of a header: 'M=:16,M >= 1024,config=3; num_warps=8': signature entries, config,\n"
+     "num_warps, num_stages, swizzle_grid and conditions on arguments. A launch takes\n"
+     "the first that fits; one without promises is added behind them. Or @FILE, one on a line",
+     OPT_VARIANTS},
+    {"embed", 0, "LIST", "what a header carries, of ptx, cubin and tir; default: ptx,tir",
+     OPT_EMBED},
     {NULL, 0, NULL, "What to compile:", 0},
     {"kernel", 0, "NAME", "this kernel alone; default: the jit functions that no other calls",
      OPT_KERNEL},
@@ -60,7 +73,7 @@ static const OptionRow rows[] = {
     {"config", 0, "N", "which autotune config, from 0", OPT_CONFIG},
     {"target", 0, "GPU",
      "sm_80 (default; runs on every later GPU), sm_86, sm_89, sm_90a,\n"
-     "or native: the GPU of this machine",
+     "or native: the GPU of this machine; of a header also several: sm_80,sm_90a",
      OPT_TARGET},
     {"num-warps", 0, "N", "threads of a program, in warps of 32: 1, 2, 4 … 32", OPT_WARPS},
     {"num-stages", 0, "N", "depth of the software pipeline", OPT_STAGES},
@@ -93,13 +106,16 @@ enum { ROWS = sizeof rows / sizeof *rows };
 static const struct Kind {
     const char *name, *suffix;
     tile_emit emit;
+    enum { PLAIN, CUBIN, HEADER } artefact; /* what is made of the compiler's output */
 } kinds[] = {
-    {"ptx", ".ptx", TILE_EMIT_PTX},
-    {"llvm", ".ll", TILE_EMIT_LLVM},
-    {"layout", ".layout.tir", TILE_EMIT_LAYOUT},
-    {"tir", ".tir", TILE_EMIT_TIR},
-    {"ast", ".ast", TILE_EMIT_AST},
-    {"manifest", ".json", TILE_EMIT_MANIFEST},
+    {"ptx", ".ptx", TILE_EMIT_PTX, PLAIN},
+    {"cubin", ".cubin", TILE_EMIT_PTX, CUBIN},
+    {"header", ".h", TILE_EMIT_PTX, HEADER},
+    {"llvm", ".ll", TILE_EMIT_LLVM, PLAIN},
+    {"layout", ".layout.tir", TILE_EMIT_LAYOUT, PLAIN},
+    {"tir", ".tir", TILE_EMIT_TIR, PLAIN},
+    {"ast", ".ast", TILE_EMIT_AST, PLAIN},
+    {"manifest", ".json", TILE_EMIT_MANIFEST, PLAIN},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -116,6 +132,8 @@ typedef struct Input {
     char *text;
     char *output; /* where to; "-": standard output */
     tile_compiled *compiled;
+    char *artefact; /* a header or cubin made of it; NULL: the compiler's output itself */
+    size_t artefact_len;
     FileDraft draft;
 } Input;
 
@@ -124,7 +142,8 @@ typedef struct Command {
     const char **defines;
     Input *input;
     int ninputs;
-    const char *output;      /* -o */
+    const char *output; /* -o */
+    const char *variants, *embed;
     const struct Kind *kind; /* NULL: not chosen yet */
     bool native;
     char native_target[32];
@@ -202,8 +221,11 @@ static int take_option(Command *c, int id, const char *v) {
     case OPT_EMIT:
         c->kind = kind_named(v);
         if (!c->kind)
-            return usage("--emit is ast, tir, layout, llvm, ptx or manifest, not '", v, "'");
+            return usage("--emit is ast, tir, layout, llvm, ptx, cubin, header or manifest, not '",
+                         v, "'");
         break;
+    case OPT_VARIANTS: c->variants = v; break;
+    case OPT_EMBED: c->embed = v; break;
     case OPT_KERNEL: c->o.kernel = v; break;
     case OPT_SIGNATURE: c->o.signature = v; break;
     case OPT_DEFINE:
@@ -272,6 +294,10 @@ static int plan_outputs(Command *c) {
     if (!c->kind)
         return usage("what to write into '", c->output, "'? Its suffix does not say: use --emit");
     c->o.emit = c->kind->emit;
+    if (c->kind->artefact != HEADER && (c->variants || c->embed))
+        return usage(c->variants ? "--variants" : "--embed", " is for --emit=header", "");
+    if (c->kind->artefact == HEADER && (c->o.stats || c->o.dump_after || c->o.time))
+        return usage("--stats, --dump-after and --time are of one output, not of a header", "", "");
     for (int i = 0; i < c->ninputs; i++) {
         Input *in = &c->input[i];
         bool piped = strcmp(in->path, "-") == 0;
@@ -344,8 +370,30 @@ static int exit_code_of(tile_status st) {
     case TILE_OK: return EXIT_DONE;
     case TILE_INVALID: return EXIT_USAGE;
     case TILE_INTERNAL: return EXIT_BUG;
+    case TILE_IO: return EXIT_FILES;
     default: return EXIT_SOURCE;
     }
+}
+
+/* A header or a cubin; what there is to say has been printed. */
+static void make_artefact(Command *c, Input *in, const tile_compile_options *o) {
+    tile_status st;
+    if (c->kind->artefact == HEADER) {
+        ArtefactOptions a = {
+            .compile = *o, .variants = c->variants, .targets = o->target, .embed = c->embed};
+        st = artefact_header(&a, &in->artefact, &in->artefact_len);
+    } else {
+        size_t len;
+        const char *ptx = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
+        st = artefact_cubin(ptx, len, &in->artefact, &in->artefact_len);
+    }
+    complain(c, exit_code_of(st), NULL);
+}
+
+static const char *output_of(const Input *in, size_t *len) {
+    if (!in->artefact) return tile_compiled_text(in->compiled, TILE_PART_OUTPUT, len);
+    *len = in->artefact_len;
+    return in->artefact;
 }
 
 static void compile_input(Command *c, Input *in) {
@@ -361,6 +409,10 @@ static void compile_input(Command *c, Input *in) {
     o.source_len = len;
     o.file_name = piped ? "<stdin>" : in->path;
     o.input_is_tir = piped ? looks_like_tir(in->text) : ends_in(in->path, ".tir");
+    if (c->kind->artefact == HEADER) {
+        make_artefact(c, in, &o);
+        return;
+    }
     tile_status st = tile_compile(&o, &in->compiled);
     if (st == TILE_NO_MEMORY) complain(c, EXIT_SOURCE, "the compilation needs too much memory");
     const tile_part shown[] = {TILE_PART_DUMP, TILE_PART_DIAGNOSTICS, TILE_PART_TIMES,
@@ -372,6 +424,7 @@ static void compile_input(Command *c, Input *in) {
         ptxas_report(ptx, len, stderr);
     }
     complain(c, exit_code_of(st), NULL);
+    if (c->kind->artefact == CUBIN && st == TILE_OK) make_artefact(c, in, &o);
 }
 
 static bool write_standard_output(const char *text, size_t len, FileError *error) {
@@ -383,14 +436,14 @@ static void write_outputs(Command *c) {
     for (int i = 0; i < c->ninputs && !c->worst; i++) {
         Input *in = &c->input[i];
         size_t len;
-        const char *text = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
+        const char *text = output_of(in, &len);
         if (strcmp(in->output, "-") && !file_draft(&in->draft, in->output, text, len, &error))
             complain(c, EXIT_FILES, error.text);
     }
     for (int i = 0; i < c->ninputs && !c->worst; i++) {
         Input *in = &c->input[i];
         size_t len;
-        const char *text = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
+        const char *text = output_of(in, &len);
         bool ok = strcmp(in->output, "-") ? file_commit(&in->draft, &error)
                                           : write_standard_output(text, len, &error);
         if (!ok) complain(c, EXIT_FILES, error.text);
@@ -424,6 +477,7 @@ int main(int argc, char **argv) {
         Input *in = &c.input[i];
         if (in->draft.path) file_discard(&in->draft);
         tile_compiled_free(in->compiled);
+        free(in->artefact);
         free(in->output);
         free(in->text);
     }

@@ -1,0 +1,119 @@
+#!/bin/bash
+# artefact_test.sh: `tilec --emit=header` and `--emit=cubin`: the header is clean C11, C23 and C++, a
+# program with it needs the runtime alone and gets the variants it should, command lines with mistakes
+# are refused. Usage: artefact_test.sh BUILD-FOLDER [DEVICE]   (of programs that run; default cpu)
+set -u
+build=$(realpath "$1")
+device=${2:-cpu}
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+tilec=$build/bin/tilec
+export LC_ALL=C
+
+# ok NAME COMMAND…
+ok() {
+    local name=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "artefact: $name:"
+        tail -20 "$work/log"
+    fi
+}
+# refused CODE PATTERN ARGUMENTS…: tilec says so and writes nothing
+refused() {
+    local code=$1 pattern=$2 rc
+    shift 2
+    rm -f "$work/no.h"
+    "$tilec" -Wno-perf -o "$work/no.h" "$@" >"$work/said" 2>&1
+    rc=$?
+    ok "tilec $*" sh -c "cat '$work/said'; [ $rc -eq $code ] && [ ! -e '$work/no.h' ]"
+    ok "tilec $* says it" sh -c 'cat "$2"; grep -qE -- "$1" "$2"' - "$pattern" "$work/said"
+}
+
+sanitize=
+nm "$tilec" 2>/dev/null | grep -q __asan_init && sanitize=-fsanitize=address,undefined
+libraries="$build/lib/libtile_runtime.a -ljansson -ldl -lm -lpthread $sanitize"
+warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
+source=tests/artefact/kernels.tl
+variants=@tests/artefact/variants.txt
+ok 'the header is written' "$tilec" --emit=header --target=sm_80,sm_90a --variants="$variants" \
+    -o "$work/kernels.h" $source
+ok 'the same bytes again' sh -c "'$tilec' --target=sm_80,sm_90a --variants='$variants' -o - --emit=header $source | cmp - '$work/kernels.h'"
+
+# try NAME COMPILER…: builds the program and adds what it counts
+try() {
+    local name=$1 counts
+    shift
+    # shellcheck disable=SC2086 # lists of options
+    ok "$name" "$@" $warnings $sanitize -Iinclude -I"$work" -c tests/artefact/program.c -o "$work/program.o"
+    # shellcheck disable=SC2086
+    ok "$name links" "$1" "$work/program.o" $libraries -o "$work/program"
+    "$work/program" "$device" >"$work/log" 2>&1
+    counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$work/log")
+    if [ -n "$counts" ]; then
+        passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
+        grep '^artefact:' "$work/log"
+    else
+        ok "$name runs" sh -c "cat '$work/log'; false"
+    fi
+}
+try 'C11' gcc -std=c11
+try 'C23' gcc -std=c2x
+try 'C++11' g++ -x c++ -std=c++11
+try 'C++17' g++ -x c++ -std=c++17
+ok 'no LLVM is needed' sh -c "! ldd '$work/program' | grep -iE 'llvm'"
+printf '#include "kernels.h"\n#include "kernels.h"\n' >"$work/twice.c"
+# shellcheck disable=SC2086
+ok 'twice, and unused' gcc -std=c11 $warnings -Iinclude -I"$work" -c "$work/twice.c" -o "$work/twice.o"
+
+# Every example makes a header; a kernel without promises makes one variant.
+for example in examples/*.tl; do
+    ok "$example" "$tilec" -Wno-perf -o "$work/x.h" "$example"
+    # shellcheck disable=SC2086
+    ok "$example compiles" gcc -std=c11 $warnings -Iinclude -x c -c "$work/x.h" -o "$work/x.o"
+done
+printf 'import triton\n@triton.jit\ndef k(p: "*fp32"): pass\n' >"$work/one.tl"
+ok 'one variant' sh -c "'$tilec' -o '$work/one.h' '$work/one.tl' && [ \$(grep -c 'static const unsigned char' '$work/one.h') -eq 2 ]"
+ok 'the tile IR alone' sh -c "'$tilec' --embed=tir -o '$work/one.h' '$work/one.tl' && [ \$(grep -c 'static const unsigned char' '$work/one.h') -eq 1 ]"
+ok 'from a pipe' sh -c "'$tilec' --emit=header -o - - <'$work/one.tl' | grep -q 'tile_status kernels_load'"
+
+refused 2 "'x' is none of NAME=TYPE" --variants=x $source
+refused 2 'expected a number or a name' --variants='n >> 3' $source
+refused 1 'no kernel has all of the integers that its condition names: Q > 3' --variants='Q > 3' $source
+refused 1 'no kernel has all of the integers' --variants='out_ptr > 3' $source
+refused 2 'config takes a whole number' --variants='config=x' $source
+refused 3 'cannot read' --variants=@nope.txt $source
+refused 2 'there is none' --variants='; ;' $source
+refused 2 'unknown target .sm_1' --target=sm_80,sm_1 $source
+refused 2 '--embed is of ptx, cubin and tir' --embed=ptx,elf $source
+refused 2 'is for --emit=header' --emit=ptx --variants='n=:16' $source
+refused 2 'of one output, not of a header' --stats $source
+refused 1 'no autotune configs' --variants='config=3' $source
+refused 1 'takes .i32 as parameter .out_ptr., and another .fp16' --kernel=which --variants='out_ptr=*fp16:16' $source
+refused 1 "no kernel has a parameter 'q'" --variants='q=:16' $source
+
+# Machine code, where there is an assembler.
+no_tools=$(mktemp -d -p "$work")
+PATH=$no_tools CUDA_HOME=$no_tools "$tilec" -Wno-perf -o "$work/no.cubin" $source 2>"$work/said"
+ok 'no ptxas' grep -q 'neither in PATH nor in .CUDA_HOME/bin' "$work/said"
+ok 'and no cubin' [ ! -e "$work/no.cubin" ]
+
+if ptxas=$(command -v ptxas || ls "${CUDA_HOME:-/usr/local/cuda}/bin/ptxas" 2>/dev/null); then
+    ok 'a cubin' "$tilec" -Wno-perf -o "$work/c.cubin" $source
+    ok 'it is one' sh -c "head -c 4 '$work/c.cubin' | grep -q ELF"
+    ok 'with its manifest' sh -c "tail -n 1 '$work/c.cubin' | grep -qx '// tilec manifest end'"
+    mkdir -p "$work/cuda/bin"
+    ln -s "$ptxas" "$work/cuda/bin/ptxas"
+    ok 'by CUDA_HOME' env PATH=/nonexistent CUDA_HOME="$work/cuda" "$tilec" -Wno-perf -o "$work/d.cubin" $source
+    ok 'the same' cmp "$work/c.cubin" "$work/d.cubin"
+    ok 'in a header' "$tilec" -Wno-perf --embed=cubin,ptx,tir -o "$work/kernels.h" --variants="$variants" $source
+    try 'C11 with cubins' gcc -std=c11
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,243 @@
+/* tilec_artefact.c: one source -> every variant for every device, then into one header; PTX ->
+ * cubin.
+ *
+ *   variants (--variants, then the general one) x (targets -> .ptx or .cubin; cpu -> .tir) ->
+ * header
+ *
+ * The general variant is compiled without promises, and is left out when the last one that was
+ * asked for takes any arguments as it is. */
+#include "tools/tilec_artefact.h"
+
+#include "base/file.h"
+#include "tools/tilec_header.h"
+#include "tools/tilec_ptxas.h"
+#include "tools/tilec_variants.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EMBED_PTX = 1, EMBED_CUBIN = 2, EMBED_TIR = 4, MAX_TARGETS = 8, TARGET = 16 };
+
+typedef struct Images {
+    HeaderImage *at;
+    char **text; /* what each points to, malloc'ed */
+    int n, cap;
+} Images;
+
+typedef struct Work {
+    const ArtefactOptions *a;
+    int embed;
+    char target[MAX_TARGETS][TARGET];
+    int ntargets;
+    Variants variants;
+    const char **label;
+    Images images;
+} Work;
+
+static tile_status complain(tile_status st, const char *what, const char *text) {
+    fprintf(stderr, "tilec: error: %s%s\n", what, text);
+    return st;
+}
+
+static tile_status no_memory(void) {
+    return complain(TILE_NO_MEMORY, "out of memory", "");
+}
+
+/* ---- what was asked for ---- */
+
+static tile_status read_embed(Work *w) {
+    static const struct {
+        const char *name;
+        int bit;
+    } row[] = {{"ptx", EMBED_PTX}, {"cubin", EMBED_CUBIN}, {"tir", EMBED_TIR}};
+    const char *s = w->a->embed ? w->a->embed : "ptx,tir";
+    for (size_t n; *s; s += n + (s[n] == ',')) {
+        int bit = 0;
+        n = strcspn(s, ",");
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+            if (strlen(row[i].name) == n && memcmp(s, row[i].name, n) == 0) bit = row[i].bit;
+        if (!bit) return complain(TILE_INVALID, "--embed is of ptx, cubin and tir, not ", s);
+        w->embed |= bit;
+    }
+    return w->embed ? TILE_OK : complain(TILE_INVALID, "--embed names nothing", "");
+}
+
+static tile_status read_targets(Work *w) {
+    const char *s = w->a->targets ? w->a->targets : "sm_80";
+    for (size_t n; *s; s += n + (s[n] == ',')) {
+        n = strcspn(s, ",");
+        if (w->ntargets == MAX_TARGETS || n >= TARGET)
+            return complain(TILE_INVALID, "--target: too many, or too long: ", s);
+        snprintf(w->target[w->ntargets++], TARGET, "%.*s", (int)n, s);
+    }
+    return w->ntargets ? TILE_OK : complain(TILE_INVALID, "--target names nothing", "");
+}
+
+/* ---- images ---- */
+
+/* Takes over text. */
+static tile_status add_image(Work *w, int variant, const char *target, char *text, size_t size) {
+    Images *m = &w->images;
+    if (m->n == m->cap) {
+        int cap = m->cap ? m->cap * 2 : 16;
+        HeaderImage *at = realloc(m->at, (size_t)cap * sizeof *at);
+        if (at) m->at = at;
+        char **texts = realloc(m->text, (size_t)cap * sizeof *texts);
+        if (texts) m->text = texts;
+        if (!at || !texts) {
+            free(text);
+            return no_memory();
+        }
+        m->cap = cap;
+    }
+    const char *when = variant < w->variants.n ? w->variants.at[variant].when : NULL;
+    m->text[m->n] = text;
+    m->at[m->n++] = (HeaderImage){variant, target, when, text, size};
+    return TILE_OK;
+}
+
+/* Compiles and shows what the compiler says: everything once, of what follows the errors. */
+static tile_status compile(const Work *w, tile_compile_options o, tile_emit emit,
+                           const char *target, char **text, size_t *len) {
+    tile_compiled *c;
+    bool first = w->images.n == 0;
+    o.emit = emit;
+    o.target = target;
+    if (!first) o.no_warnings = o.no_perf_notes = 1;
+    tile_status st = tile_compile(&o, &c);
+    if (!c) return no_memory();
+    fputs(tile_compiled_text(c, TILE_PART_DIAGNOSTICS, NULL), stderr);
+    const char *output = tile_compiled_text(c, TILE_PART_OUTPUT, len);
+    *text = st ? NULL : malloc(*len + 1);
+    if (*text) memcpy(*text, output, *len + 1);
+    tile_compiled_free(c);
+    return st || *text ? st : no_memory();
+}
+
+static tile_status add_variant(Work *w, int variant, tile_compile_options o) {
+    tile_status st = TILE_OK;
+    char *text, *code;
+    size_t len, size;
+    for (int i = 0; !st && i < w->ntargets && w->embed & (EMBED_PTX | EMBED_CUBIN); i++) {
+        st = compile(w, o, TILE_EMIT_PTX, w->target[i], &text, &len);
+        if (st) return st;
+        if (w->embed & EMBED_CUBIN) {
+            st = artefact_cubin(text, len, &code, &size);
+            if (!st) st = add_image(w, variant, w->target[i], code, size);
+        }
+        if (!st && w->embed & EMBED_PTX)
+            st = add_image(w, variant, w->target[i], text, len);
+        else
+            free(text);
+    }
+    if (st || !(w->embed & EMBED_TIR)) return st;
+    st = compile(w, o, TILE_EMIT_TIR, w->target[0], &text, &len);
+    return st ? st : add_image(w, variant, "cpu", text, len);
+}
+
+static tile_status add_variants(Work *w) {
+    const Variants *v = &w->variants;
+    tile_status st = TILE_OK;
+    w->label = calloc((size_t)v->n + 1, sizeof *w->label);
+    if (!w->label) return no_memory();
+    for (int i = 0; !st && i < v->n; i++) {
+        w->label[i] = v->at[i].text;
+        st = add_variant(w, i, variant_options(&v->at[i], &w->a->compile));
+    }
+    if (st) return st;
+    const HeaderImage *last = &w->images.at[w->images.n - 1];
+    if (!last->when && header_is_general(last->data, last->size)) return TILE_OK;
+    tile_compile_options general = w->a->compile;
+    general.no_promises = 1;
+    w->label[v->n] = "without promises";
+    return add_variant(w, v->n, general);
+}
+
+/* --variants=@FILE: a variant on a line, comments from # on. Malloc'ed; NULL after complaining. */
+static char *read_variants_file(const char *path) {
+    enum { LIMIT = 1 << 20 };
+    FileError error;
+    char *text;
+    size_t len;
+    if (!file_read(path, LIMIT, &text, &len, &error)) {
+        complain(TILE_IO, "", error.text);
+        return NULL;
+    }
+    bool comment = false;
+    for (size_t i = 0; i < len; i++) {
+        bool end = text[i] == '\n';
+        comment = !end && (comment || text[i] == '#');
+        if (end) text[i] = ';';
+        if (comment) text[i] = ' ';
+    }
+    return text;
+}
+
+static tile_status read_variants(Work *w) {
+    const char *list = w->a->variants;
+    char *file = NULL;
+    if (list && *list == '@' && !(file = read_variants_file(list + 1))) return TILE_IO;
+    int ok = variants_read(&w->variants, file ? file : list, w->a->compile.signature);
+    free(file);
+    return ok ? TILE_OK : complain(TILE_INVALID, "--variants: ", w->variants.error);
+}
+
+static tile_status make(Work *w, char **text, size_t *len) {
+    tile_status st = read_embed(w);
+    if (!st) st = read_targets(w);
+    if (!st) st = read_variants(w);
+    if (st) return st;
+    st = add_variants(w);
+    if (st) return st;
+    const HeaderImage *last = &w->images.at[w->images.n - 1];
+    const char *name = w->a->compile.file_name;
+    char error[600];
+    Header h = {.source = name && *name != '<' ? name : "kernels",
+                .label = w->label,
+                .nvariants = last->variant + 1,
+                .image = w->images.at,
+                .nimages = w->images.n};
+    *text = header_text(&h, len, error, sizeof error);
+    return *text ? TILE_OK : complain(TILE_COMPILE_ERROR, "", error);
+}
+
+tile_status artefact_header(const ArtefactOptions *a, char **text, size_t *len) {
+    Work w = {.a = a};
+    *text = NULL;
+    tile_status st = make(&w, text, len);
+    for (int i = 0; i < w.images.n; i++) free(w.images.text[i]);
+    free(w.images.text);
+    free(w.images.at);
+    free(w.label);
+    variants_free(&w.variants);
+    return st;
+}
+
+/* ---- cubin ---- */
+
+/* The manifest's comment lines, which stand at the head of PTX from tilec. */
+static size_t manifest_length(const char *ptx) {
+    static const char end[] = "// tilec manifest end\n";
+    const char *at = strstr(ptx, end);
+    return at ? (size_t)(at - ptx) + sizeof end - 1 : 0;
+}
+
+tile_status artefact_cubin(const char *ptx, size_t ptx_len, char **text, size_t *len) {
+    char error[1000];
+    size_t n, tail = manifest_length(ptx);
+    char *code = ptxas_assemble(ptx, ptx_len, &n, error, sizeof error);
+    *text = NULL;
+    if (!code) return complain(TILE_NOT_FOUND, "", error);
+    char *grown = realloc(code, n + tail + 2);
+    if (!grown) {
+        free(code);
+        return no_memory();
+    }
+    grown[n] = '\n';
+    memcpy(grown + n + 1, ptx, tail);
+    *text = grown;
+    *len = n + 1 + tail;
+    return TILE_OK;
+}

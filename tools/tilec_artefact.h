@@ -1,0 +1,19 @@
+/* tilec_artefact.h: outputs that take more than one call of tile_compile: headers and cubins. */
+#ifndef TILE_TOOLS_TILEC_ARTEFACT_H
+#define TILE_TOOLS_TILEC_ARTEFACT_H
+
+#include "tile.h"
+
+typedef struct ArtefactOptions {
+    tile_compile_options compile; /* of one input; emit is chosen here */
+    const char *variants;         /* --variants, or NULL */
+    const char *targets; /* --target: several with commas between them; NULL: the default */
+    const char *embed;   /* --embed: "ptx,tir" when NULL */
+} ArtefactOptions;
+
+/* Both print what there is to say on stderr and give the text in *text, malloc'ed, *len bytes. */
+tile_status artefact_header(const ArtefactOptions *a, char **text, size_t *len);
+/* The PTX in the compilation's output -> a cubin with the manifest behind it. */
+tile_status artefact_cubin(const char *ptx, size_t ptx_len, char **text, size_t *len);
+
+#endif

@@ -1,0 +1,161 @@
+/* tilec_variants.c: one line of text -> what each variant of an artefact is compiled with.
+ *
+ *   variants = variant { ";" variant }
+ *   variant  = item { "," item }      commas inside parentheses belong to an item
+ *   item     = NAME "=" entry         of a signature: a type, a promise alone (":16"), a value
+ *            | "config=" N | "num_warps=" N | "num_stages=" N | "swizzle_grid=" N
+ *            | condition              EXPR OP EXPR, OP one of < <= > >= == != */
+#include "tools/tilec_variants.h"
+
+#include "base/expr.h"
+#include "tools/options.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_VARIANTS = 64 };
+
+/* Appends `len` bytes of text, after a comma when there is something already. */
+static bool append(char **to, const char *text, size_t len) {
+    size_t had = *to ? strlen(*to) : 0;
+    char *grown = realloc(*to, had + len + 3);
+    if (!grown) return false;
+    if (had) grown[had++] = ',';
+    memcpy(grown + had, text, len);
+    grown[had + len] = '\0';
+    *to = grown;
+    return true;
+}
+
+static bool is_condition(const char *s, size_t n) {
+    const char *equals = memchr(s, '=', n);
+    return memchr(s, '<', n) || memchr(s, '>', n) || memchr(s, '!', n) ||
+           (equals && equals + 1 < s + n && equals[1] == '=');
+}
+
+static ExprName any_name(void *ctx, const char *name, size_t len, int64_t *value) {
+    (void)ctx, (void)name, (void)len;
+    *value = 1;
+    return EXPR_KNOWN;
+}
+
+/* Values are for the launch; the form is for now. */
+static bool check_condition(Variants *v, const char *s, size_t n) {
+    ExprError e;
+    bool holds;
+    if (expr_holds(s, n, any_name, NULL, &holds, &e) || e.of_value) return true;
+    snprintf(v->error, sizeof v->error, "the condition '%.*s': %s", (int)(n < 100 ? n : 100), s,
+             e.text);
+    return false;
+}
+
+/* "config=3" and the like; 0: not one of them, -1: one with a bad number, 1: taken. */
+static int take_number(Variants *v, Variant *out, const char *s, size_t n) {
+    const struct {
+        const char *name;
+        int *to, least;
+    } row[] = {{"config", &out->config, 0},
+               {"num_warps", &out->num_warps, 1},
+               {"num_stages", &out->num_stages, 1},
+               {"swizzle_grid", &out->swizzle_grid, 1}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        size_t k = strlen(row[i].name);
+        char digits[24];
+        long value;
+        if (n <= k || memcmp(s, row[i].name, k) || s[k] != '=') continue;
+        snprintf(digits, sizeof digits, "%.*s", (int)(n - k - 1), s + k + 1);
+        if (option_number(digits, row[i].least, 1000000, &value)) {
+            snprintf(v->error, sizeof v->error, "%s takes a whole number, not '%s'", row[i].name,
+                     digits);
+            return -1;
+        }
+        *row[i].to = (int)value;
+        return 1;
+    }
+    return 0;
+}
+
+static bool no_memory(Variants *v) {
+    snprintf(v->error, sizeof v->error, "out of memory");
+    return false;
+}
+
+static bool take_item(Variants *v, Variant *out, const char *s, size_t n) {
+    while (n && strchr(" \t\n", *s)) s++, n--;
+    while (n && strchr(" \t\n", s[n - 1])) n--;
+    if (!n) return true;
+    if (is_condition(s, n))
+        return check_condition(v, s, n) && (append(&out->when, s, n) || no_memory(v));
+    if (!memchr(s, '=', n)) {
+        snprintf(v->error, sizeof v->error,
+                 "'%.*s' is none of NAME=TYPE, NAME=:16, NAME=VALUE, config=N, num_warps=N, "
+                 "num_stages=N and a condition such as M >= 1024",
+                 (int)(n < 60 ? n : 60), s);
+        return false;
+    }
+    int number = take_number(v, out, s, n);
+    return number ? number > 0 : append(&out->signature, s, n) || no_memory(v);
+}
+
+static bool take_variant(Variants *v, const char *s, size_t n, const char *signature) {
+    Variant *grown = realloc(v->at, ((size_t)v->n + 1) * sizeof *grown);
+    if (!grown) return no_memory(v);
+    v->at = grown;
+    Variant *out = &v->at[v->n++];
+    *out = (Variant){.config = -1, .num_warps = -1, .num_stages = -1, .swizzle_grid = -1};
+    out->text = strndup(s, n);
+    if (!out->text) return no_memory(v);
+    if (signature && *signature && !append(&out->signature, signature, strlen(signature)))
+        return no_memory(v);
+    int depth = 0;
+    size_t start = 0;
+    for (size_t i = 0; i <= n; i++) {
+        if (i < n && s[i] == '(') depth++;
+        if (i < n && s[i] == ')') depth--;
+        if (i < n && (s[i] != ',' || depth > 0)) continue;
+        if (!take_item(v, out, s + start, i - start)) return false;
+        start = i + 1;
+    }
+    return true;
+}
+
+int variants_read(Variants *v, const char *list, const char *signature) {
+    *v = (Variants){.at = NULL};
+    if (!list) return take_variant(v, "", 0, signature);
+    for (;;) {
+        size_t n = strcspn(list, ";");
+        bool blank = strspn(list, " \t\n") >= n;
+        if (v->n == MAX_VARIANTS) {
+            snprintf(v->error, sizeof v->error, "there are more than %d", MAX_VARIANTS);
+            return false;
+        }
+        if (!blank && !take_variant(v, list, n, signature)) return false;
+        if (!list[n]) break;
+        list += n + 1;
+    }
+    if (v->n) return true;
+    snprintf(v->error, sizeof v->error, "there is none");
+    return false;
+}
+
+void variants_free(Variants *v) {
+    for (int i = 0; i < v->n; i++) {
+        free(v->at[i].text);
+        free(v->at[i].signature);
+        free(v->at[i].when);
+    }
+    free(v->at);
+    v->at = NULL;
+    v->n = 0;
+}
+
+tile_compile_options variant_options(const Variant *v, const tile_compile_options *base) {
+    tile_compile_options o = *base;
+    if (v->signature) o.signature = v->signature;
+    if (v->config >= 0) o.config = v->config;
+    if (v->num_warps >= 0) o.num_warps = v->num_warps;
+    if (v->num_stages >= 0) o.num_stages = v->num_stages;
+    if (v->swizzle_grid >= 0) o.swizzle_grid = v->swizzle_grid;
+    return o;
+}

@@ -1,0 +1,28 @@
+/* tilec_variants.h: the value of --variants, "M=:16,M >= 1024,config=3; config=1", taken apart. */
+#ifndef TILE_TOOLS_TILEC_VARIANTS_H
+#define TILE_TOOLS_TILEC_VARIANTS_H
+
+#include "tile.h"
+
+/* What one variant has over the command line's own options. All texts are malloc'ed. */
+typedef struct Variant {
+    char *text;      /* as it was written */
+    char *signature; /* its entries behind those of --signature; NULL: neither has any */
+    char *when;      /* its conditions; NULL: none */
+    int config, num_warps, num_stages, swizzle_grid; /* -1: not given */
+} Variant;
+
+typedef struct Variants {
+    Variant *at;
+    int n;
+    char error[300];
+} Variants;
+
+/* False with v->error filled. `list` may be NULL: one variant, which has nothing over the options.
+ * Either way variants_free. */
+int variants_read(Variants *v, const char *list, const char *signature);
+void variants_free(Variants *v);
+/* The options of a variant: a copy of *base with what the variant has put in. */
+tile_compile_options variant_options(const Variant *v, const tile_compile_options *base);
+
+#endif
