@@ -76,6 +76,7 @@ for target in sm_80 sm_90a; do
 done
 step 300 "functions of floats" bin/tile-ulp --device=cuda --inputs=16777216 --threads=16
 step 60 "kernels of a header" bin/tile-artefact cuda
+step 60 "compiling when launched" bench/jit launch cuda
 step 60 "example rgb2grey" examples/rgb2grey --device=cuda examples/rgb2grey.tl examples/photo.png \
     "$work/grey.png"
 step 60 "example matmul" examples/matmul --device=cuda examples/matmul.tl 1024 1024 1024
