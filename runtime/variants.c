@@ -63,10 +63,8 @@ static const char *read_manifest(Session *s, Choice *c) {
     size_t at = module_text_at(data, c->image->size), json_len, code;
     char *json;
     if (at == SIZE_MAX) return wrong;
-    if (!module_head(data + at, c->image->size - at, &json, &json_len, &code)) {
-        s->out_of_memory = true;
-        session_bail(s);
-    }
+    if (!module_head(data + at, c->image->size - at, &json, &json_len, &code))
+        longjmp(s->bail, 1); /* as the arena does */
     json_t *root =
         json_len ? json_loadb(json, json_len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL) : NULL;
     free(json);
