@@ -353,11 +353,17 @@ END_TEST
 
 /* ---- threads ---- */
 
-enum { THREADS = 16, ROUNDS = 50 };
+enum { THREADS = 16 };
+
+/* $TILE_TEST_ROUNDS, 50 by default. */
+static int rounds(void) {
+    const char *wish = getenv("TILE_TEST_ROUNDS");
+    return wish ? atoi(wish) : 50;
+}
 
 static void *launch_many(void *seed) {
     unsigned r = (unsigned)(uintptr_t)seed * 2654435761u + 1;
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0, n_rounds = rounds(); i < n_rounds; i++) {
         r = r * 1664525u + 1013904223u;
         float x[64] = {0}, y[64];
         int offset = (int)(r >> 8 & 3), n = r >> 12 & 1 ? 16 : 9, stride = 1 + (int)((r >> 16) % 3);
@@ -393,11 +399,57 @@ START_TEST(many_threads_compile_once) {
 }
 END_TEST
 
+static const char constant[] = "import triton, triton.language as tl\n"
+                               "# tile: grid = 1\n"
+                               "@triton.jit\n"
+                               "def k(p: '*i32', V: tl.constexpr):\n"
+                               "    tl.store(p, V)\n";
+
+/* Everything anew each round: a jit, its one variant, and now and then PTX, through LLVM. */
+static void *compile_many(void *number) {
+    for (int i = 0, n_rounds = rounds(); i < n_rounds; i++) {
+        char define[32];
+        int32_t want = (int32_t)(uintptr_t)number * 100000 + i, got = 0;
+        snprintf(define, sizeof define, "V=%d", want);
+        const char *defines[] = {define};
+        tile_compile_options o = {.source = constant,
+                                  .source_len = sizeof constant - 1,
+                                  .defines = defines,
+                                  .ndefines = 1};
+        tile_jit *own = NULL;
+        tile_ptr p = 0;
+        tile_status st = tile_alloc(ctx, 4, &p);
+        tile_arg arg = tile_pointer(p);
+        if (!st) st = tile_jit_create(ctx, &o, i % 2 ? "" : folder, &own);
+        if (!st) st = tile_jit_launch(own, NULL, &arg, 1, NULL);
+        if (!st) st = tile_copy_to_host(ctx, &got, p, sizeof got);
+        tile_jit_destroy(own);
+        tile_free(ctx, p);
+        tile_compiled *c = NULL;
+        if (!st && i % 10 == 0) st = tile_compile(&o, &c);
+        tile_compiled_free(c);
+        if (st || got != want) return (void *)1;
+    }
+    return NULL;
+}
+
+START_TEST(many_threads_compile) {
+    pthread_t thread[THREADS];
+    for (uintptr_t i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, compile_many, (void *)i), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *bad = NULL;
+        pthread_join(thread[i], &bad);
+        ck_assert_ptr_null(bad);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("jit");
     TCase *t = tcase_create("jit");
     tcase_add_checked_fixture(t, open_cpu, close_cpu);
-    tcase_set_timeout(t, 120);
+    tcase_set_timeout(t, 1200);
     tcase_add_test(t, promises_come_from_arguments);
     tcase_add_test(t, launches);
     tcase_add_test(t, do_not_specialize_is_heard);
@@ -407,6 +459,7 @@ int main(void) {
     tcase_add_test(t, damaged_entries_are_replaced);
     tcase_add_test(t, folders);
     tcase_add_test(t, many_threads_compile_once);
+    tcase_add_test(t, many_threads_compile);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
