@@ -5,7 +5,7 @@
  * What it does beyond files and options is tile_compile's. */
 #include "base/file.h"
 #include "tile.h"
-#include "tools/options.h"
+#include "tools/manual.h"
 #include "tools/tilec_artefact.h"
 #include "tools/tilec_ptxas.h"
 
@@ -42,6 +42,7 @@ typedef enum OptionId {
     OPT_STATS,
     OPT_WARNING,
     OPT_COLOR,
+    OPT_MANUAL,
     OPT_HELP,
     OPT_VERSION
 } OptionId;
@@ -98,6 +99,8 @@ static const OptionRow rows[] = {
     {NULL, 'W', "WHAT", "error: warnings are errors; no-perf, no-warnings: leave them out",
      OPT_WARNING},
     {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
+    {"manual", 0, "VIEW", "print the manual page (man), or how a shell completes (bash, zsh)",
+     OPT_MANUAL},
     {"help", 'h', NULL, "print this", OPT_HELP},
     {"version", 0, NULL, "print the version", OPT_VERSION},
 };
@@ -160,19 +163,51 @@ static int usage(const char *before, const char *text, const char *after) {
     return EXIT_USAGE;
 }
 
-static int print_help(void) {
-    printf(
-        "tilec compiles Triton-language kernels ahead of time.\n\n"
-        "Usage: tilec [options] FILE…\n\n"
-        "FILE is a .tl, .py or .tir file, or - for standard input. Without -o the output goes to\n"
-        "the working directory under the input's name: matmul.tl becomes matmul.ptx.\n\n");
-    option_print_help(stdout, rows, ROWS);
-    printf("\nPasses, in the pipeline's order:\n");
+static void print_more(FILE *out) {
+    fputs("Passes, in the pipeline's order:\n", out);
     for (size_t i = 0; i < sizeof pass_rows / sizeof *pass_rows; i++)
-        printf("  %-22s  %s\n", pass_rows[i].name, pass_rows[i].doc);
-    printf("\nExit codes: 0 done; 1 the source cannot be compiled as asked; 2 the command line is\n"
-           "wrong; 3 a file cannot be read or written; 4 a bug in tilec.\n");
-    return EXIT_DONE;
+        fprintf(out, "  %-22s  %s\n", pass_rows[i].name, pass_rows[i].doc);
+    fputs("\nExit codes: 0 done; 1 the source cannot be compiled as asked; 2 the command line is\n"
+          "wrong; 3 a file cannot be read or written; 4 a bug in tilec.\n",
+          out);
+}
+
+/* How the program describes itself; `view` as manual_print has them. */
+static int print_manual(const char *view) {
+    char emit[160] = "", all_passes[2048] = "all";
+    for (size_t i = 0, n = 0; i < KINDS && n < sizeof emit; i++)
+        n += (size_t)snprintf(emit + n, sizeof emit - n, "%s%s", i ? " " : "", kinds[i].name);
+    for (size_t i = 0, n = 3; i < sizeof pass_rows / sizeof *pass_rows && n < sizeof all_passes;
+         i++)
+        n += (size_t)snprintf(all_passes + n, sizeof all_passes - n, " %s", pass_rows[i].name);
+    const OptionWords words[] = {
+        {OPT_EMIT, emit},
+        {OPT_TARGET, "sm_80 sm_86 sm_89 sm_90a native"},
+        {OPT_LEVEL, "0 1"},
+        {OPT_PASSES, all_passes + 3},
+        {OPT_DUMP, all_passes},
+        {OPT_VERIFY, "each"},
+        {OPT_WARNING, "error no-perf no-warnings"},
+        {OPT_COLOR, "auto always never"},
+        {OPT_MANUAL, "man bash zsh"},
+    };
+    const Manual manual = {
+        .name = "tilec",
+        .summary = "compiles Triton-language kernels ahead of time",
+        .synopsis = "[options] FILE…",
+        .about = "FILE is a .tl, .py or .tir file, or - for standard input. Without -o the output "
+                 "goes to\n"
+                 "the working directory under the input's name: matmul.tl becomes matmul.ptx.\n",
+        .row = rows,
+        .nrows = ROWS,
+        .words = words,
+        .nwords = sizeof words / sizeof *words,
+        .more = print_more,
+        .suffixes = "tl py tir",
+        .see_also = "tilerun",
+    };
+    if (manual_print(stdout, &manual, view)) return EXIT_DONE;
+    return usage("--manual is man, bash or zsh, not '", view, "'");
 }
 
 static const struct Kind *kind_named(const char *name) {
@@ -265,6 +300,7 @@ static int take_option(Command *c, int id, const char *v) {
             return usage("-W is -Werror, -Wno-perf or -Wno-warnings, not -W", v, "");
         break;
     case OPT_COLOR: return color_option(c, v);
+    case OPT_MANUAL:
     case OPT_HELP:
     case OPT_VERSION: break; /* handled where options are read: they end the program */
     }
@@ -453,7 +489,8 @@ static void write_outputs(Command *c) {
 static int run(Command *c, int argc, char **argv) {
     OptionParser p = option_parser(rows, ROWS, argc, argv);
     for (int id; (id = option_next(&p)) != OPTION_END && id != OPTION_ERROR;) {
-        if (id == OPT_HELP) return print_help();
+        if (id == OPT_HELP) return print_manual("help");
+        if (id == OPT_MANUAL) return print_manual(p.value);
         if (id == OPT_VERSION) return printf("tilec %s\n", tile_version()) < 0 ? EXIT_FILES : 0;
     }
     int code = read_command(c, argc, argv);

@@ -1,6 +1,6 @@
 /* tilerun_args.c: the command line of tilerun -> RunOptions. The table below is also its help. */
 #include "tools/tilerun_args.h"
-#include "tools/options.h"
+#include "tools/manual.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,6 +23,7 @@ typedef enum OptionId {
     OPT_BENCH,
     OPT_SEED,
     OPT_COLOR,
+    OPT_MANUAL,
     OPT_HELP,
     OPT_VERSION
 } OptionId;
@@ -56,31 +57,58 @@ static const OptionRow rows[] = {
     {"bench", 0, NULL, "run it many times and print the median time", OPT_BENCH},
     {"seed", 0, "N", "for random buffers; the default is 0", OPT_SEED},
     {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
+    {"manual", 0, "VIEW", "print the manual page (man), or how a shell completes (bash, zsh)",
+     OPT_MANUAL},
     {"help", 'h', NULL, "print this", OPT_HELP},
     {"version", 0, NULL, "print the version", OPT_VERSION},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
-static void print_help(void) {
-    printf("Usage: tilerun FILE [options] NAME=VALUE…\n"
-           "Runs a kernel: FILE is a .tl or .py source, a .tir, or a .ptx made by tilec.\n\n"
-           "Values of the kernel's parameters:\n"
-           "  5, 5:i64, 0.5, True, None     a number, of this type if one is given; None\n"
-           "  @in.npy, @in.npy:bf16         a file; its bytes taken as another type of their size\n"
-           "  zeros:fp16[1024,N]            a buffer; sizes may use the other arguments\n"
-           "  empty:T[…]  full(V):T[…]  arange:T[…]  arange(START):T[…]\n"
-           "  rand:T[…]  rand(LO,HI):T[…]  randint(LO,HI):T[…]  randn:T[…]  randn(SCALE):T[…]\n"
-           "  T is i1 i8 … i64 u8 … u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5\n\n");
-    option_print_help(stdout, rows, ROWS);
-    printf("\nExit codes: 0 done; 1 the source cannot be compiled as asked; 2 the command line is "
-           "wrong;\n3 a file cannot be read or written; 4 a bug in tilec; 5 a check or the launch "
-           "failed.\n");
+static void print_more(FILE *out) {
+    fputs("Exit codes: 0 done; 1 the source cannot be compiled as asked; 2 the command line is "
+          "wrong;\n3 a file cannot be read or written; 4 a bug in tilec; 5 a check or the launch "
+          "failed.\n",
+          out);
 }
 
 static int usage(const char *text, const char *detail) {
     fprintf(stderr, "tilerun: %s%s%s%s\n", text, detail ? " '" : "", detail ? detail : "",
             detail ? "'" : "");
     return EXIT_USAGE;
+}
+
+/* How the program describes itself; `view` as manual_print has them. */
+static int print_manual(const char *view) {
+    static const OptionWords words[] = {
+        {OPT_DEVICE, "auto cpu cuda"},
+        {OPT_CHECK, "all none bounds align overflow uninit races"},
+        {OPT_TARGET, "native sm_80 sm_86 sm_89 sm_90a"},
+        {OPT_COLOR, "auto always never"},
+        {OPT_MANUAL, "man bash zsh"},
+    };
+    static const Manual manual = {
+        .name = "tilerun",
+        .summary = "runs a kernel from the command line",
+        .synopsis = "FILE [options] NAME=VALUE…",
+        .about =
+            "FILE is a .tl or .py source, a .tir, or a .ptx made by tilec.\n\n"
+            "Values of the kernel's parameters:\n"
+            "  5, 5:i64, 0.5, True, None     a number, of this type if one is given; None\n"
+            "  @in.npy, @in.npy:bf16         a file; its bytes taken as another type of their "
+            "size\n"
+            "  zeros:fp16[1024,N]            a buffer; sizes may use the other arguments\n"
+            "  empty:T[…]  full(V):T[…]  arange:T[…]  arange(START):T[…]\n"
+            "  rand:T[…]  rand(LO,HI):T[…]  randint(LO,HI):T[…]  randn:T[…]  randn(SCALE):T[…]\n"
+            "  T is i1 i8 … i64 u8 … u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5\n",
+        .row = rows,
+        .nrows = ROWS,
+        .words = words,
+        .nwords = sizeof words / sizeof *words,
+        .more = print_more,
+        .suffixes = "tl py tir ptx",
+        .see_also = "tilec",
+    };
+    return manual_print(stdout, &manual, view) ? EXIT_DONE : usage("--manual has no", view);
 }
 
 static int read_checks(const char *text, unsigned *checks) {
@@ -169,7 +197,8 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_BENCH: o->bench = true; return -1;
     case OPT_SEED: return read_seed(value, &o->seed);
     case OPT_COLOR: return read_color(value, &o->color);
-    case OPT_HELP: print_help(); return EXIT_DONE;
+    case OPT_MANUAL: return print_manual(value);
+    case OPT_HELP: return print_manual("help");
     case OPT_VERSION: printf("tilerun %s\n", tile_version()); return EXIT_DONE;
     }
     return EXIT_BUG;

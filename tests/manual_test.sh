@@ -1,0 +1,69 @@
+#!/bin/bash
+# manual_test.sh: the manual pages and completions that the programs print of themselves: each names
+# every option, troff finds nothing wrong, and bash completes what a user would type.
+# Usage: manual_test.sh BIN-FOLDER
+set -u
+bin=$(realpath "$1")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 1
+passed=0 failed=0
+
+ok() {
+    local name=$1
+    shift
+    if "$@" >log 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "manual: $name:"
+        tail -15 log
+    fi
+}
+
+# completes PROGRAM EXPECTED WORDS…: what bash offers for the last word, sorted, on one line. The
+# words are given as bash splits them, at '=' too.
+completes() {
+    local program=$1 expected=$2 got
+    shift 2
+    got=$(bash -c '. "./$1.bash"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); "_$1"
+        printf "%s\n" "${COMPREPLY[@]}"' _ "$program" "$program" "$@" | sort | xargs)
+    [ "$got" = "$expected" ] || { echo "offers '$got', not '$expected'"; return 1; }
+}
+
+touch a.tl b.ptx other.txt
+mkdir folder
+for program in tilec tilerun; do
+    for view in man bash zsh; do
+        ok "$program --manual=$view" sh -c "'$bin/$program' --manual=$view >$program.$view"
+    done
+    "$bin/$program" --help | grep -oE '^  (-[A-Za-z],? ?)?(--[a-z-]+)?' | grep -oE -e '-[-A-Za-z]+' >options
+    ok "$program has options" test "$(wc -l <options)" -gt 15
+    while read -r option; do
+        troff=$(printf '%s' "$option" | sed 's/-/\\-/g')
+        ok "$program.1 has $option" grep -qF -e "$troff\\fR" $program.man
+        ok "bash knows $option" grep -qE -e "[ |']$option[= |)']" $program.bash
+        ok "zsh knows $option" grep -qE -e "\*$option[=+]?\[" $program.zsh
+    done <options
+    if command -v groff >/dev/null; then
+        ok "$program.1 is good troff" sh -c "groff -k -ww -man -Tutf8 -z $program.man 2>&1 | { ! grep .; }"
+    fi
+    if command -v zsh >/dev/null; then
+        ok "$program.zsh is good zsh" zsh -n $program.zsh
+    fi
+    ok "$program: no other view" sh -c "'$bin/$program' --manual=pdf 2>&1 >/dev/null | grep pdf; [ \$? -eq 0 ]"
+    ok "$program --col" completes $program '--color=' $program --col
+    ok "$program --color=a" completes $program 'always auto' $program --color = a
+    ok "$program --color=" completes $program 'always auto never' $program --color =
+    ok "$program --kernel=" completes $program '' $program --kernel = x
+done
+ok 'kinds of output' completes tilec 'layout llvm' tilec --emit = l
+ok 'passes' completes tilec 'software_pipeline' tilec --passes = soft
+ok 'a pass or all' completes tilec 'all' tilec --dump-after = a
+ok 'a level behind its letter' completes tilec '0 1' tilec -O ''
+ok 'any file for the output' completes tilec 'other.txt' tilec -o oth
+ok 'sources' completes tilec 'a.tl folder/' tilec ''
+ok 'sources and PTX' completes tilerun 'a.tl b.ptx folder/' tilerun ''
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
