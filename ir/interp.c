@@ -11,7 +11,7 @@
 
 /* ---- taint ---- */
 
-uint16_t *tile_taint(Run *r, Program *p, int slot) {
+uint16_t *slot_taint(Run *r, Program *p, int slot) {
     Tile *t = &p->tile[slot];
     if (!t->taint) {
         size_t lanes = (size_t)r->slots.at[slot].lanes;
@@ -38,7 +38,7 @@ static bool uninit(const Tile *t) {
 
 /* ---- control ---- */
 
-int64_t tile_int(const Tile *t, Elem e) {
+int64_t first_lane(const Tile *t, Elem e) {
     switch (e) {
     case EL_I8: return *(const int8_t *)(const void *)t->data;
     case EL_I16: return *(const int16_t *)(const void *)t->data;
@@ -56,7 +56,7 @@ bool step_copy(Run *r, Program *p, const Step *st) {
     Tile *d = &p->tile[st->dst[0]];
     size_t n = (size_t)step_width(p, st);
     memcpy(d->data, x->data, n * (size_t)elem_info[st->lane.result].bytes);
-    if (x->tainted) memcpy(tile_taint(r, p, st->dst[0]), x->taint, n * sizeof *x->taint);
+    if (x->tainted) memcpy(slot_taint(r, p, st->dst[0]), x->taint, n * sizeof *x->taint);
     d->tainted = x->tainted;
     return true;
 }
@@ -88,12 +88,12 @@ bool step_for_start(Run *r, Program *p, const Step *st) {
         if (uninit(x))
             return report_taint(r, p, st, USED_BOUND, x->taint[0], type_scalar(EL_I32), 0);
     }
-    if (tile_int(&p->tile[st->src[2]], st->lane.elem) == 0) {
+    if (first_lane(&p->tile[st->src[2]], st->lane.elem) == 0) {
         diag(&r->s->diags, DIAG_ERROR, st->op->span, "the step of this loop is 0 in %s",
              report_program(r, p));
         return false;
     }
-    p->counter[st->loop] = (Counter){.at = tile_int(&p->tile[st->src[0]], st->lane.elem)};
+    p->counter[st->loop] = (Counter){.at = first_lane(&p->tile[st->src[0]], st->lane.elem)};
     return true;
 }
 
@@ -101,7 +101,7 @@ bool step_for_test(Run *r, Program *p, const Step *st) {
     (void)r;
     Elem e = st->lane.elem;
     const Counter *c = &p->counter[st->loop];
-    int64_t bound = tile_int(&p->tile[st->src[1]], e), step = tile_int(&p->tile[st->src[2]], e);
+    int64_t bound = first_lane(&p->tile[st->src[1]], e), step = first_lane(&p->tile[st->src[2]], e);
     bool more = e == EL_U64 ? (uint64_t)c->at < (uint64_t)bound
                 : step > 0  ? c->at < bound
                             : c->at > bound;
@@ -119,7 +119,7 @@ bool step_for_next(Run *r, Program *p, const Step *st) {
     (void)r;
     Elem e = st->lane.elem;
     Counter *c = &p->counter[st->loop];
-    uint64_t step = (uint64_t)tile_int(&p->tile[st->src[2]], e);
+    uint64_t step = (uint64_t)first_lane(&p->tile[st->src[2]], e);
     int64_t before = c->at, after = (int64_t)((uint64_t)before + step);
     /* Narrower indices have room in 64 bits: one beyond its type is beyond every bound. */
     c->past =

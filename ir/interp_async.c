@@ -20,13 +20,13 @@ struct AsyncCopy { /* under way, or free for the next */
 /* The first byte of the buffer as operand i of this step names it. */
 int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int i) {
     if (b->slots < 2) return b->at;
-    int64_t slot = tile_int(&p->tile[st->src[i]], EL_I32);
+    int64_t slot = first_lane(&p->tile[st->src[i]], EL_I32);
     return b->at + (slot < 0 || slot >= b->slots ? 0 : slot) * (b->bytes / b->slots);
 }
 
 bool step_ring_slot(Run *r, Program *p, const Step *st) {
     const SharedBuffer *b = st->detail;
-    int64_t slot = tile_int(&p->tile[st->src[1]], EL_I32);
+    int64_t slot = first_lane(&p->tile[st->src[1]], EL_I32);
     if (slot < 0 || slot >= b->slots)
         return report_shared(r, p, st, "no such slot of the ring", b->at);
     int32_t n = (int32_t)slot;

@@ -49,7 +49,7 @@ static void take(Run *r, Program *p, int dst, int src, size_t size, Pick k, int6
     const Tile *x = &p->tile[src];
     Tile *d = &p->tile[dst];
     take_lanes(d->data, x->data, size, &k, from, n);
-    if (x->tainted) take_lanes(tile_taint(r, p, dst), x->taint, 2, &k, from, n);
+    if (x->tainted) take_lanes(slot_taint(r, p, dst), x->taint, 2, &k, from, n);
     d->tainted = x->tainted;
 }
 
@@ -59,7 +59,7 @@ static void put(Run *r, Program *p, int dst, int src, size_t size, Pick k, int64
     Tile *d = &p->tile[dst];
     put_lanes(d->data, x->data, size, &k, from, n);
     if (!x->tainted && !d->tainted) return;
-    uint16_t *taint = tile_taint(r, p, dst);
+    uint16_t *taint = slot_taint(r, p, dst);
     if (!d->tainted) memset(taint, 0, (size_t)lanes_of_dst * sizeof *taint);
     if (x->tainted)
         put_lanes(taint, x->taint, 2, &k, from, n);

@@ -261,9 +261,9 @@ enum { INTERP_NO_PARAM = -1 };
 /* interp.c */
 Program *program_new(Run *r);
 void program_start(Run *r, Program *p, uint32_t x, uint32_t y, uint32_t z); /* at its first step */
-uint16_t *tile_taint(Run *r, Program *p, int slot); /* room for its taint; contents undefined */
+uint16_t *slot_taint(Run *r, Program *p, int slot); /* room for its taint; contents undefined */
 uint16_t run_origin(Run *r, const Op *op, OriginKind kind); /* the number of an origin */
-int64_t tile_int(const Tile *t, Elem e);                    /* lane 0, sign- or zero-extended */
+int64_t first_lane(const Tile *t, Elem e);                  /* lane 0, sign- or zero-extended */
 
 /* interp_memory.c */
 Access access_of(Run *r, Program *p, const Step *st, int mask_operand);

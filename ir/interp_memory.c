@@ -93,7 +93,7 @@ Access access_of(Run *r, Program *p, const Step *st, int mask_operand) {
 
 void access_mark(const Access *a, int64_t from, int64_t n, OriginKind kind) {
     Tile *d = &a->p->tile[a->st->dst[0]];
-    uint16_t *taint = tile_taint(a->r, a->p, a->st->dst[0]);
+    uint16_t *taint = slot_taint(a->r, a->p, a->st->dst[0]);
     if (!d->tainted) memset(taint, 0, (size_t)a->lanes * sizeof *taint);
     uint16_t origin = run_origin(a->r, a->st->op, kind);
     for (int64_t i = from; i < from + n; i++) taint[i] = origin;
@@ -114,7 +114,7 @@ static void fill_rest(const Access *a, Tile *d) {
         const Tile *other = &a->p->tile[a->st->src[2]];
         memcpy(d->data, other->data, all);
         if (other->tainted)
-            memcpy(tile_taint(a->r, a->p, a->st->dst[0]), other->taint,
+            memcpy(slot_taint(a->r, a->p, a->st->dst[0]), other->taint,
                    (size_t)a->lanes * sizeof *other->taint);
         d->tainted = other->tainted;
     } else if (a->mask) {

@@ -10,7 +10,7 @@
 
 static int64_t int_at(const Tile *t, Elem e, int64_t lane) {
     Tile one = {.data = t->data + (size_t)lane * (size_t)elem_info[e].bytes};
-    return tile_int(&one, e);
+    return first_lane(&one, e);
 }
 
 static uint16_t taint_at(const Tile *t, int64_t lane) {
@@ -28,7 +28,7 @@ bool step_join(Run *r, Program *p, const Step *st) {
     size_t size = (size_t)elem_info[st->lane.result].bytes;
     int64_t n = st->lanes / 2;
     bool tainted = p->tile[st->src[0]].tainted || p->tile[st->src[1]].tainted;
-    uint16_t *taint = tainted ? tile_taint(r, p, st->dst[0]) : NULL;
+    uint16_t *taint = tainted ? slot_taint(r, p, st->dst[0]) : NULL;
     if (tainted) memset(taint, 0, (size_t)st->lanes * sizeof *taint);
     for (int k = 0; k < 2; k++) {
         const Tile *x = &p->tile[st->src[k]];
@@ -51,7 +51,7 @@ bool step_split(Run *r, Program *p, const Step *st) {
         Tile *d = &p->tile[st->dst[k]];
         collect((char *)d->data, (const char *)x->data, size, st->lanes, k);
         if (x->tainted)
-            collect((char *)tile_taint(r, p, st->dst[k]), (const char *)x->taint, sizeof *x->taint,
+            collect((char *)slot_taint(r, p, st->dst[k]), (const char *)x->taint, sizeof *x->taint,
                     st->lanes, k);
         d->tainted = x->tainted;
     }
@@ -66,7 +66,7 @@ bool step_gather(Run *r, Program *p, const Step *st) {
     Type t = ir_operand(st->op, 1)->type;
     Elem e = stored_elem(t);
     bool tainted = x->tainted || index->tainted;
-    uint16_t *taint = tainted ? tile_taint(r, p, st->dst[0]) : NULL;
+    uint16_t *taint = tainted ? slot_taint(r, p, st->dst[0]) : NULL;
     for (int64_t i = 0; i < st->lanes; i++) {
         int64_t at = int_at(index, e, i), inner = i % plan->inner;
         if (at < 0 || at >= plan->from_len) {
@@ -102,7 +102,7 @@ bool step_histogram(Run *r, Program *p, const Step *st) {
         if (bin >= 0 && bin < st->lanes) count[bin]++;
     }
     d->tainted = worst >= ORIGIN_UNINIT; /* which bin was counted is not known */
-    for (int64_t i = 0; d->tainted && i < st->lanes; i++) tile_taint(r, p, st->dst[0])[i] = worst;
+    for (int64_t i = 0; d->tainted && i < st->lanes; i++) slot_taint(r, p, st->dst[0])[i] = worst;
     return true;
 }
 

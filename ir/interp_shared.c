@@ -76,7 +76,7 @@ bool step_shared_load(Run *r, Program *p, const Step *st) {
         if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;
         memcpy(d->data + (size_t)i * size, p->shared + at, size);
         if (p->shared_owner[at] || !run_checks(r, CHECK_UNINIT)) continue;
-        uint16_t *taint = tile_taint(r, p, st->dst[0]);
+        uint16_t *taint = slot_taint(r, p, st->dst[0]);
         if (!d->tainted) memset(taint, 0, (size_t)b->lanes * sizeof *taint);
         taint[i] = run_origin(r, st->op, ORIGIN_UNWRITTEN);
         d->tainted = true;

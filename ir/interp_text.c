@@ -66,7 +66,7 @@ static void add_value(Line *l, const Tile *x, Type t, int64_t lane, bool hex) {
     else if (e == EL_U64)
         add(l, "%" PRIu64, bits);
     else
-        add(l, "%" PRId64, tile_int(&one, e));
+        add(l, "%" PRId64, first_lane(&one, e));
 }
 
 bool step_print(Run *r, Program *p, const Step *st) {

@@ -101,7 +101,7 @@ static uint16_t combined_taint(const Program *p, const Step *st, int64_t i) {
 
 static void taint_lanes(Run *r, Program *p, const Step *st, int64_t n) {
     OpCode c = st->op->code;
-    uint16_t *taint = tile_taint(r, p, st->dst[0]);
+    uint16_t *taint = slot_taint(r, p, st->dst[0]);
     const Tile *x = &p->tile[st->src[0]], *y = &p->tile[st->src[st->nsrc > 1 ? 1 : 0]];
     const Tile *z = &p->tile[st->src[st->nsrc - 1]];
     Type t = st->op->result[0]->type;
@@ -136,7 +136,7 @@ bool step_lanes(Run *r, Program *p, const Step *st) {
     if (st->lane.may_wrap && run_checks(r, CHECK_OVERFLOW) &&
         lane_op_wraps(st->op, src, n, NULL, 0)) {
         bool had = d->tainted;
-        uint16_t *taint = tile_taint(r, p, st->dst[0]);
+        uint16_t *taint = slot_taint(r, p, st->dst[0]);
         if (!had) memset(taint, 0, (size_t)n * sizeof *taint);
         lane_op_wraps(st->op, src, n, taint, run_origin(r, st->op, ORIGIN_WRAPPED));
         d->tainted = true;
@@ -151,7 +151,7 @@ bool step_splat(Run *r, Program *p, const Step *st) {
     Tile *d = &p->tile[st->dst[0]];
     int64_t n = step_width(p, st);
     fill_lanes(d->data, x->data, (size_t)elem_info[st->lane.result].bytes, n);
-    if (x->tainted) fill_lanes(tile_taint(r, p, st->dst[0]), x->taint, sizeof *x->taint, n);
+    if (x->tainted) fill_lanes(slot_taint(r, p, st->dst[0]), x->taint, sizeof *x->taint, n);
     d->tainted = x->tainted;
     return true;
 }
@@ -197,7 +197,7 @@ bool step_strided(Run *r, Program *p, const Step *st) {
     const Tile *x = &p->tile[st->src[0]];
     Tile *d = &p->tile[st->dst[0]];
     strided_copy(st->detail, d->data, x->data, (size_t)elem_info[st->lane.result].bytes);
-    if (x->tainted) strided_copy(st->detail, tile_taint(r, p, st->dst[0]), x->taint, 2);
+    if (x->tainted) strided_copy(st->detail, slot_taint(r, p, st->dst[0]), x->taint, 2);
     d->tainted = x->tainted;
     return true;
 }
@@ -250,7 +250,7 @@ static void split_floats(float *x, int64_t n, const DotSplit *s) {
 
 static void dot_taint(Run *r, Program *p, const Step *st, const DotPlan *d) {
     const Tile *a = &p->tile[st->src[0]], *b = &p->tile[st->src[1]], *c = &p->tile[st->src[2]];
-    uint16_t *taint = tile_taint(r, p, st->dst[0]);
+    uint16_t *taint = slot_taint(r, p, st->dst[0]);
     for (int64_t g = 0; g < d->batch; g++) {
         memset(d->row, 0, (size_t)d->m * sizeof *d->row);
         memset(d->col, 0, (size_t)d->n * sizeof *d->col);
