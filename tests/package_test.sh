@@ -1,0 +1,113 @@
+#!/bin/bash
+# package_test.sh: what cmake --install and cpack give works outside the tree: a project in C11 and
+# C++17 built by find_package and by pkg-config, moved and run; soname, versioned symbols, nothing
+# shown but tile.h; manuals and completions in place; a .deb that holds the same.
+# Usage: package_test.sh BUILD-FOLDER (of the release preset)
+set -u
+build=$(realpath "$1")
+tree=$(realpath "$(dirname "$0")/..")
+box=$(mktemp -d)
+trap 'rm -rf "$box"' EXIT
+cd "$box" || exit 1
+passed=0 failed=0
+
+ok() {
+    local name=$1
+    shift
+    if "$@" >log 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "package: $name:"
+        tail -15 log
+    fi
+}
+not() { ! "$@"; }
+
+cp -r "$tree/tests/package" source # nothing of the tree may be near
+
+# checks PREFIX: everything of a package that lies there
+checks() {
+    local at=$1 lib=$1/lib app
+    export PKG_CONFIG_PATH=$lib/pkgconfig
+    for part in runtime compiler; do
+        ok "soname of $part" sh -c "readelf -d $lib/libtile_$part.so | grep -F 'soname: [libtile_$part.so.1]'"
+        nm -D --defined-only "$lib/libtile_$part.so.1" | awk '$2 != "A" { print $3 }' | sort >shown
+        ok "$part shows something" test -s shown
+        ok "symbols of $part have a version" not grep -v '@@TILE_1$' shown
+        nm -g --defined-only "$lib/libtile_$part.a" | awk 'NF == 3 { print $3 }' | sort >in_archive
+        sed 's/@.*//' shown >plain
+        ok "library and archive of $part show the same" cmp plain in_archive
+        cat plain >>all
+    done
+    ok 'all of tile.h is there, and nothing else' sh -c "
+        grep -oE '\\btile_[a-z0-9_]+\\(' $at/include/tile.h | tr -d '(' | sort -u |
+            grep -vxE 'tile_(int|float|pointer|i32|i64|f32|none)' >declared; sort all | diff declared -"
+    rm -f all
+    ok 'the runtime needs no LLVM' sh -c "! ldd $lib/libtile_runtime.so.1 | grep -iE 'llvm|stdc'"
+    for program in tilec tilerun; do
+        ok "$program" sh -c "$at/bin/$program --version | grep '^$program 0'"
+        ok "manual page of $program" grep -q '^.SH OPTIONS' "$at/share/man/man1/$program.1"
+        ok "completion of $program" grep -q "^complete -F _$program" \
+            "$at/share/bash-completion/completions/$program"
+        ok "zsh completion of $program" sh -c "cat $at/share/zsh/*/_$program | grep '^#compdef $program'"
+    done
+
+    # find_package
+    rm -rf outside
+    ok 'find_package: configure' cmake -S source -B outside -DCMAKE_PREFIX_PATH="$at" -DCMAKE_BUILD_TYPE=Release
+    ok 'find_package: build' cmake --build outside
+    # pkg-config
+    flags="-Wall -Wextra -Wpedantic -Werror"
+    ok 'pkg-config, C11' sh -c "gcc -std=c11 $flags source/app.c \$(pkg-config --cflags --libs tile-runtime) \
+        -Wl,-rpath,$lib -o outside/pc_c"
+    ok 'pkg-config, C++17' sh -c "g++ -std=c++17 $flags -x c++ source/app.c \$(pkg-config --cflags --libs tile-runtime) \
+        -Wl,-rpath,$lib -o outside/pc_cxx"
+    ok 'pkg-config, the archive' sh -c "gcc -std=c11 $flags source/app.c \$(pkg-config --static --cflags --libs tile-runtime |
+        sed 's/-ltile_runtime/-l:libtile_runtime.a/') -o outside/pc_static"
+    ok 'pkg-config, compiler' sh -c "gcc -std=c11 $flags source/compile.c \$(pkg-config --cflags --libs tile-compiler) \
+        -Wl,-rpath,$lib -o outside/pc_compile"
+    for app in app_c app_cxx app_static pc_c pc_cxx pc_static; do
+        ok "$app runs on the CPU" outside/$app cpu outside/scale.tir
+        ok "$app needs no LLVM" sh -c "ldd outside/$app; ! ldd outside/$app | grep -iE 'llvm|tile_compiler'"
+    done
+    for app in app_static pc_static; do
+        ok "$app has the runtime inside" sh -c "! ldd outside/$app | grep tile_"
+    done
+    for app in compile_c pc_compile; do
+        ok "$app compiles" sh -c "outside/$app source/scale.tl | cmp - outside/scale.ptx"
+    done
+    outside/app_c cuda outside/scale.ptx >on_gpu 2>&1
+    case $? in
+    0) passed=$((passed + 1)) ;;
+    *) ok 'without a GPU it is clear why' grep -qE 'no device|no usable device|driver' on_gpu ;;
+    esac
+}
+
+ok 'cmake --install' cmake --install "$build" --prefix "$box/first"
+mv first moved # a package may be anywhere
+checks "$box/moved"
+ok 'link with the archives alone' sh -c "gcc -std=c11 -fuse-ld=lld source/compile.c -o compile_static \
+    \$(pkg-config --static --cflags --libs tile-compiler |
+       sed 's/-ltile_compiler/-l:libtile_compiler.a/; s/-ltile_runtime/-l:libtile_runtime.a/')"
+ok 'which compiles' sh -c "./compile_static source/scale.tl | cmp - outside/scale.ptx"
+
+if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
+    ok 'cpack -G DEB' sh -c "cd '$build' && cpack -G DEB -B '$box/deb'"
+    ok 'the .deb needs two packages' sh -c "dpkg-deb -f deb/*.deb Depends | grep -xE 'libc6 [^,]*, libjansson4 [^,]*'"
+    ok 'the .deb calls ldconfig' sh -c "dpkg-deb -I deb/*.deb postinst | grep ldconfig"
+    ok 'the .deb unpacks' dpkg-deb -x deb/*.deb unpacked
+    ok 'the .deb holds what is installed' sh -c "
+        (cd moved && find . ! -type d | sort) >a; (cd unpacked/usr && find . ! -type d | sort) >b; diff a b"
+    checks "$box/unpacked/usr"
+    if [ "$(id -u)" -eq 0 ]; then
+        # dpkg itself, with a database of its own; what it would call (ldconfig) is not in that root
+        mkdir -p fresh/var/lib/dpkg/{info,updates,triggers} && touch fresh/var/lib/dpkg/{status,available}
+        ok 'dpkg unpacks it' dpkg --root="$box/fresh" --force-depends --unpack deb/*.deb
+        ok 'dpkg knows its files' sh -c "dpkg --root='$box/fresh' -L tilec | grep -x /usr/bin/tilec"
+        ok 'it runs where dpkg put it' fresh/usr/bin/tilec --version
+    fi
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
