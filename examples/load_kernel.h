@@ -26,7 +26,8 @@ static inline char *read_text(const char *path, size_t *len) {
     return text;
 }
 
-/* Compiles the source for the context's device, with the types and promises of `signature`. */
+/* Compiles the source for the context's device, with the types and promises of `signature`; NULL:
+ * with those of its annotations. */
 static inline tile_status compile_kernel(tile_context *ctx, const char *file, const char *signature,
                                          tile_module **module) {
     tile_compile_options options = {0};
@@ -41,7 +42,7 @@ static inline tile_status compile_kernel(tile_context *ctx, const char *file, co
     options.source_len = size;
     options.file_name = file;
     options.signature = signature;
-    options.ignore_annotations = 1;
+    options.ignore_annotations = signature != NULL;
     options.target = on_cpu ? NULL : tile_context_target(ctx);
     options.line_info = on_cpu; /* so that a failed check shows its line */
     options.emit = on_cpu ? TILE_EMIT_TIR : TILE_EMIT_PTX;
@@ -57,11 +58,16 @@ static inline tile_status compile_kernel(tile_context *ctx, const char *file, co
     return st;
 }
 
+static inline tile_status load_module(tile_context *ctx, const char *file, const char *signature,
+                                      tile_module **module) {
+    return ends_in(file, ".ptx") || ends_in(file, ".tir")
+               ? tile_module_load_file(ctx, file, module)
+               : compile_kernel(ctx, file, signature, module);
+}
+
 static inline tile_status load_kernel(tile_context *ctx, const char *file, const char *signature,
                                       tile_module **module, tile_kernel **kernel) {
-    tile_status st = ends_in(file, ".ptx") || ends_in(file, ".tir")
-                         ? tile_module_load_file(ctx, file, module)
-                         : compile_kernel(ctx, file, signature, module);
+    tile_status st = load_module(ctx, file, signature, module);
     return st ? st : tile_kernel_get(*module, NULL, kernel);
 }
 

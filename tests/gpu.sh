@@ -67,6 +67,12 @@ sanitize_kernels() {
 }
 export -f sanitize_kernels
 
+python_example() {
+    command -v python3 >/dev/null || return 77
+    python3 "$@"
+}
+export -f python_example
+
 k=bin/tile-kernels
 step 60 "kernels, CPU device" $k --device=cpu --size=small
 for target in sm_80 sm_90a; do
@@ -81,6 +87,15 @@ step 60 "example rgb2grey" examples/rgb2grey --device=cuda examples/rgb2grey.tl 
     "$work/grey.png"
 step 60 "example matmul" examples/matmul --device=cuda examples/matmul.tl 1024 1024 1024
 step 60 "example matmul, odd sizes" examples/matmul --device=cuda examples/matmul.tl 1000 777 333
+for filter in blur edges; do
+    step 60 "example filter: $filter" examples/filter --device=cuda examples/filter.tl $filter \
+        examples/photo.png "$work/$filter.png"
+done
+step 60 "example jit" examples/jit --device=cuda
+step 60 "example share_stream" examples/share_stream examples/vector_add.tl
+bin/tilec -Wno-perf examples/vector_add.tl -o "$work/vector_add.ptx"
+step 120 "example CuPy" bash -c "python_example examples/cupy_launch.py $work/vector_add.ptx"
+step 120 "example PyTorch" bash -c "python_example examples/torch_launch.py $work/vector_add.ptx"
 for tool in memcheck racecheck synccheck; do
     step 60 "$tool matmul" bash -c "sanitize $tool examples/matmul --device=cuda examples/matmul.tl \
         257 100 65"
