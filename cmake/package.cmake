@@ -4,7 +4,7 @@
 #   libtile_runtime.a, libtile_compiler.a         one object each, that shows tile.h and nothing else
 #   tilec, tilerun                                linked to the shared libraries
 #   tile.h, the CMake package `tile`, tile-runtime.pc, tile-compiler.pc
-#   manual pages and completions, which the programs print themselves; docs/, examples/
+#   manual pages and completions, which the programs print themselves; docs/, examples/, editors/
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(PACKAGE ${PROJECT_BINARY_DIR}/package)
@@ -99,7 +99,7 @@ foreach(part runtime compiler)
     install(FILES ${PACKAGE}/tile-${part}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/tilec)
+install(DIRECTORY examples editors DESTINATION ${CMAKE_INSTALL_DATADIR}/tilec)
 
 # ---- cpack ----
 set(CPACK_GENERATOR DEB)

@@ -1,0 +1,2 @@
+" Tile kernels. Newer versions of Vim take .tl for Teal, which they have decided by now: this overrules it.
+autocmd BufNewFile,BufRead *.tl set filetype=tile
