@@ -90,7 +90,7 @@ configure_package_config_file(cmake/tileConfig.cmake.in ${PACKAGE}/tileConfig.cm
                               INSTALL_DESTINATION ${TILE_PACKAGE_DIR}
                               PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${PACKAGE}/tileConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PACKAGE}/tileConfig.cmake ${PACKAGE}/tileConfigVersion.cmake
+install(FILES ${PACKAGE}/tileConfig.cmake ${PACKAGE}/tileConfigVersion.cmake cmake/tileKernels.cmake
         DESTINATION ${TILE_PACKAGE_DIR})
 # The way from the folder of the .pc files to the prefix, so that a package may be moved.
 file(RELATIVE_PATH PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
