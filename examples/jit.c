@@ -7,6 +7,7 @@
  * mistake in the expression is reported as data: the program decides what to show. */
 #include "tile.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,19 @@ static tile_status make_kernel(tile_context *ctx, const char *expression, tile_c
     return st ? st : tile_kernel_get(*module, NULL, kernel);
 }
 
+/* Each diagnostic, under the expression where it is in there. */
+static void explain(const char *expression, const tile_compiled *compiled) {
+    const char *line = strrchr(before, '\n') + 1;
+    uint32_t indent = (uint32_t)strlen(line);
+    const tile_diagnostic *d;
+    int n = tile_compiled_diagnostics(compiled, &d);
+    for (int i = 0; i < n; i++) {
+        fprintf(stderr, "jit: %s\n", d[i].text);
+        if (d[i].column > indent && d[i].column - indent <= strlen(expression))
+            fprintf(stderr, "    %s\n    %*s\n", expression, (int)(d[i].column - indent), "^");
+    }
+}
+
 static tile_status run(tile_context *ctx, tile_kernel *kernel) {
     float x[N], y[N], out[N];
     tile_ptr dx = 0, dy = 0, dout = 0;
@@ -87,7 +101,7 @@ int main(int argc, char **argv) {
     if (!st) st = make_kernel(ctx, expression, &compiled, &module, &kernel);
     if (!st) st = run(ctx, kernel);
     if (st == TILE_COMPILE_ERROR)
-        fprintf(stderr, "jit: %s", tile_compiled_text(compiled, TILE_PART_DIAGNOSTICS, NULL));
+        explain(expression, compiled);
     else if (st)
         fprintf(stderr, "jit: %s: %s\n", tile_status_text(st), tile_error(ctx));
     tile_compiled_free(compiled);

@@ -52,6 +52,12 @@ ok 'matmul' "$at/matmul" --device=cpu examples/matmul.tl 48 32 16
 ok 'jit' sh -c "'$at/jit' --device=cpu | grep -x 'f(3, 4) = 5'"
 ok 'jit, another expression' sh -c "'$at/jit' --device=cpu 'tl.maximum(x, y) - 1' | grep -x 'f(7, 4) = 6'"
 ok 'jit, a mistake' fails 1 "unknown name 'z'" "$at/jit" --device=cpu 'x + z'
+ok 'jit, and its place' sh -c "'$at/jit' --device=cpu 'x + z' 2>&1 | grep -x '        ^'"
+
+ok 'transformer' "$at/transformer" --device=cpu 20 64 1 48
+ok 'transformer, two heads' "$at/transformer" --device=cpu 65 128 2 80
+ok 'it needs the runtime alone' sh -c "! ldd '$at/transformer' | grep -iE 'llvm|stdc|tile_compiler'"
+ok 'transformer, sizes that do not fit' fails 2 usage: "$at/transformer" 20 60 1 48
 
 ok 'PTX for Python' "$build/bin/tilec" -Wno-perf examples/vector_add.tl -o "$work/vector_add.ptx"
 maybe 'share_stream' "$at/share_stream" examples/vector_add.tl

@@ -91,6 +91,8 @@ for filter in blur edges; do
     step 60 "example filter: $filter" examples/filter --device=cuda examples/filter.tl $filter \
         examples/photo.png "$work/$filter.png"
 done
+step 60 "example transformer" examples/transformer --device=cuda
+step 60 "example transformer, larger" examples/transformer --device=cuda 256 512 8 1024
 step 60 "example jit" examples/jit --device=cuda
 step 60 "example share_stream" examples/share_stream examples/vector_add.tl
 bin/tilec -Wno-perf examples/vector_add.tl -o "$work/vector_add.ptx"
