@@ -7,8 +7,8 @@
 # the installed package is found by pkg-config and CMake. The words behind ``` say what a block is:
 #
 #   python [file=NAME]   a kernel: compiled, and kept under that name
-#   c, cpp [file=NAME]   a whole file: checked by the compiler, and kept; without #include a part of a
-#                        function, whose variables `<!-- given: tile_ptr x; -->` above it declares
+#   c, cpp [file=NAME]   a program: checked by the compiler, and kept; without `main` a part of a function,
+#                        whose variables `<!-- given: tile_ptr x; -->` above it declares
 #   cmake, tir file=NAME kept; a .tir is compiled
 #   sh [gpu]             run, line by line, until one fails; with `gpu` only where there is a GPU
 #   sh exists            names programs that are there (those that would run this test)
@@ -77,10 +77,12 @@ fits() {
 }
 
 fragment() {
-    printf '#include "tile.h"\n#include <stdio.h>\nvoid fragment(tile_context *ctx, tile_kernel *kernel);\n'
+    printf '#include "tile.h"\n#include <stdio.h>\n#include <string.h>\n'
+    grep '^#include' "$1"
+    printf 'void fragment(tile_context *ctx, tile_kernel *kernel);\n'
     printf 'void fragment(tile_context *ctx, tile_kernel *kernel) {\n(void)ctx; (void)kernel;\n%s\n{\n' \
         "$(cat "$1.given")"
-    cat "$1"
+    grep -v '^#include' "$1"
     printf '}\n}\n'
 }
 
@@ -99,7 +101,7 @@ block() {
     c\ * | cpp\ *)
         local compiler=(gcc -std=c11)
         [ "$kind" = c ] || compiler=(g++ -std=c++17 -x c++)
-        grep -q '#include' "$text" || { fragment "$text" >"$text.c" && text=$text.c; }
+        grep -q 'main(' "$text" || { fragment "$text" >"$text.c" && text=$text.c; }
         ok "$at" "${compiler[@]}" -Wall -Wextra -Werror -Wno-unused -Iinclude -I"$folder" -fsyntax-only -x \
             "$([ "$kind" = c ] && echo c || echo c++)" "$text" ;;
     cmake*) ok "$at is kept" test -n "$name" ;;
