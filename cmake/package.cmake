@@ -78,7 +78,7 @@ add_custom_target(manuals ALL DEPENDS ${manuals})
 # ---- for programs that use the libraries ----
 install(TARGETS tile_runtime_shared tile_compiler_shared tilec_shared tilerun_shared EXPORT tile)
 install(EXPORT tile FILE tileTargets.cmake NAMESPACE tile:: DESTINATION ${TILE_PACKAGE_DIR})
-install(FILES include/tile.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 
 # What a program that links libtile_compiler.a has to link beside it, where it is not LLVM's own flags.
 set(LLVM_OUTSIDE ${LLVM_LINK})
