@@ -10,6 +10,7 @@
 #   c, cpp [file=NAME]   a program: checked by the compiler, and kept; without `main` a part of a function,
 #                        whose variables `<!-- given: tile_ptr x; -->` above it declares
 #   cmake, tir file=NAME kept; a .tir is compiled
+#   json                 JSON
 #   sh [gpu]             run, line by line, until one fails; with `gpu` only where there is a GPU
 #   sh exists            names programs that are there (those that would run this test)
 #   sh fails             as sh, but its last line fails
@@ -55,6 +56,14 @@ export CMAKE_PREFIX_PATH="$work/prefix" LD_LIBRARY_PATH="$work/prefix/lib"
 has_gpu=false
 printf 'kernel @k() num_warps=1 num_stages=1 {\n  return\n}\n' >"$work/probe.tir"
 tilerun --device=cuda --grid=1 "$work/probe.tir" >/dev/null 2>&1 && has_gpu=true
+
+cat >"$work/json.cmake" <<'CMAKE'
+file(READ ${FILE} text)
+string(JSON kind ERROR_VARIABLE bad TYPE "${text}")
+if(bad)
+    message(FATAL_ERROR "${bad}")
+endif()
+CMAKE
 
 # Cuts a page into NNN.block files; each line of `list` is: number, line of the page, words behind ```.
 cut_page() {
@@ -104,6 +113,7 @@ block() {
         grep -q 'main(' "$text" || { fragment "$text" >"$text.c" && text=$text.c; }
         ok "$at" "${compiler[@]}" -Wall -Wextra -Werror -Wno-unused -Iinclude -I"$folder" -fsyntax-only -x \
             "$([ "$kind" = c ] && echo c || echo c++)" "$text" ;;
+    json*) ok "$at" cmake -DFILE="$text" -P "$work/json.cmake" ;;
     cmake*) ok "$at is kept" test -n "$name" ;;
     sh\ gpu) if $has_gpu; then ok "$at" sh -c "cd '$folder' && bash -eu '$text' </dev/null"; else skipped=$((skipped + 1)); fi ;;
     sh\ exists) while read -r word _; do ok "$at: $word" test -x "$word"; done <"$text" ;;
