@@ -1,12 +1,32 @@
-/* expr.c: evaluates integer expressions straight from their text (see expr.h).
+/* expr.c: integer expressions -> postfix code, and running it (see expr.h).
  *
- * Recursive descent, one function a level of precedence. Each returns a value and, once something
- * is wrong, does nothing more: `failed` is set and the first message stays. */
+ * Recursive descent, one function a level of precedence. Each appends steps to the code and, once
+ * something is wrong, does nothing more: `failed` is set and the first message stays. Every level
+ * of nesting leaves at most three values waiting (of a sum, a product and a call), which bounds the
+ * stack that running needs. */
 #include "base/expr.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+typedef enum OpKind {
+    OP_CONST,
+    OP_SLOT,
+    OP_NEG,
+    OP_ADD,
+    OP_SUB,
+    OP_MUL,
+    OP_DIV, /* leaves no remainder */
+    OP_FLOOR_DIV,
+    OP_MOD,
+    OP_CDIV,
+    OP_MIN,
+    OP_MAX,
+    OP_END /* of one expression */
+} OpKind;
+
+enum { STACK = 3 * (EXPR_MAX_DEPTH + 2) };
 
 typedef struct Reader {
     const char *text;
@@ -14,21 +34,35 @@ typedef struct Reader {
     ExprLookup lookup;
     void *ctx;
     ExprError *err;
+    ExprOp *op;
+    int nops, max_ops;
     int depth;
     bool failed;
 } Reader;
 
-__attribute__((format(printf, 3, 4))) static int64_t fail(Reader *r, size_t at, const char *fmt,
-                                                          ...) {
-    if (r->failed) return 0;
-    r->failed = true;
-    r->err->at = at;
-    r->err->of_value = false;
+__attribute__((format(printf, 3, 4))) static int fail_at(ExprError *err, size_t at, const char *fmt,
+                                                         ...) {
+    err->at = at;
+    err->of_value = false;
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(r->err->text, sizeof r->err->text, fmt, ap);
+    vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
-    return 0;
+    return -1;
+}
+
+#define fail(r, at, ...)                                                                           \
+    do {                                                                                           \
+        if (!(r)->failed) fail_at((r)->err, (at), __VA_ARGS__);                                    \
+        (r)->failed = true;                                                                        \
+    } while (0)
+
+static void emit(Reader *r, OpKind kind, size_t at, int64_t value) {
+    if (r->failed) return;
+    if (r->nops == r->max_ops)
+        fail(r, at, "the expression has more than %d parts", r->max_ops);
+    else
+        r->op[r->nops++] = (ExprOp){(uint32_t)kind, (uint32_t)at, value};
 }
 
 static bool is_digit(char c) {
@@ -49,74 +83,47 @@ static bool accept(Reader *r, char c) {
     return true;
 }
 
-/* What is wrong is due to the values. */
-static int64_t no_value(Reader *r, size_t at, const char *text) {
-    bool first = !r->failed;
-    fail(r, at, "%s", text);
-    if (first) r->err->of_value = true;
-    return 0;
-}
+static void sum(Reader *r);
 
-static int64_t overflow(Reader *r, size_t at) {
-    return no_value(r, at, "the value is too large");
-}
-
-static int64_t divide(Reader *r, size_t at, int64_t x, int64_t y, int64_t *rest) {
-    *rest = 0;
-    if (y == 0) return no_value(r, at, "division by zero");
-    if (y == -1) return x == INT64_MIN ? overflow(r, at) : -x;
-    int64_t q = x / y;
-    *rest = x % y;
-    if (*rest != 0 && (*rest < 0) != (y < 0)) { /* C rounds toward zero, Python down */
-        q--;
-        *rest += y;
-    }
-    return q;
-}
-
-static int64_t sum(Reader *r);
-
-static int64_t number(Reader *r) {
+static void number(Reader *r) {
     size_t start = r->at;
     int64_t v = 0;
+    bool large = false;
     while (r->at < r->len && (is_digit(r->text[r->at]) || r->text[r->at] == '_')) {
         char c = r->text[r->at++];
         if (c == '_') continue;
         if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, c - '0', &v))
-            return overflow(r, start);
+            large = true;
     }
+    if (large) fail(r, start, "the value is too large");
     if (r->at < r->len && (is_name(r->text[r->at]) || r->text[r->at] == '.'))
-        return fail(r, start, "expected an integer");
-    return v;
+        fail(r, start, "expected an integer");
+    emit(r, OP_CONST, start, v);
 }
 
-typedef enum Function { FN_CDIV, FN_MIN, FN_MAX, FUNCTIONS } Function;
-static const char *const function_name[FUNCTIONS] = {"cdiv", "min", "max"};
+static const struct {
+    const char *name;
+    OpKind kind;
+    bool many; /* takes two or more, else two */
+} function[] = {{"cdiv", OP_CDIV, false}, {"min", OP_MIN, true}, {"max", OP_MAX, true}};
+enum { FUNCTIONS = sizeof function / sizeof *function };
 
 /* After the opening parenthesis. */
-static int64_t call(Reader *r, size_t start, Function fn) {
-    int64_t v = sum(r);
+static void call(Reader *r, size_t start, size_t fn) {
+    sum(r);
     int n = 1;
     while (!r->failed && accept(r, ',')) {
-        int64_t w = sum(r), rest;
+        sum(r);
+        emit(r, function[fn].kind, start, 0);
         n++;
-        if (r->failed) return 0;
-        if (fn == FN_MIN)
-            v = w < v ? w : v;
-        else if (fn == FN_MAX)
-            v = w > v ? w : v;
-        else if (n == 2) {
-            v = divide(r, start, v, w, &rest);
-            if (rest != 0) v++; /* the quotient was rounded down, so there is room */
-        }
     }
-    if (!r->failed && !accept(r, ')')) return fail(r, r->at, "expected ')' or ','");
-    if (fn == FN_CDIV && n != 2) return fail(r, start, "cdiv takes 2 arguments, not %d", n);
-    if (n < 2) return fail(r, start, "%s takes 2 arguments or more", function_name[fn]);
-    return v;
+    if (!r->failed && !accept(r, ')')) fail(r, r->at, "expected ')' or ','");
+    if (!function[fn].many && n != 2)
+        fail(r, start, "%s takes 2 arguments, not %d", function[fn].name, n);
+    if (n < 2) fail(r, start, "%s takes 2 arguments or more", function[fn].name);
 }
 
-static int64_t name(Reader *r) {
+static void name(Reader *r) {
     size_t start = r->at, last = r->at; /* of the last part of a dotted name */
     while (r->at < r->len) {
         char c = r->text[r->at];
@@ -130,47 +137,50 @@ static int64_t name(Reader *r) {
     int len = (int)(r->at - start < 80 ? r->at - start : 80);
     size_t end = r->at;
     if (accept(r, '(')) { /* triton.cdiv and tl.cdiv are cdiv */
-        for (int i = 0; i < FUNCTIONS; i++)
-            if (strlen(function_name[i]) == end - last &&
-                memcmp(function_name[i], r->text + last, end - last) == 0)
-                return call(r, start, (Function)i);
-        return fail(r, start, "there is no function '%.*s' here, only cdiv, min and max", len, s);
+        for (size_t i = 0; i < FUNCTIONS; i++)
+            if (strlen(function[i].name) == end - last &&
+                memcmp(function[i].name, r->text + last, end - last) == 0) {
+                call(r, start, i);
+                return;
+            }
+        fail(r, start, "there is no function '%.*s' here, only cdiv, min and max", len, s);
+        return;
     }
     int64_t v = 0;
-    ExprName known = r->lookup ? r->lookup(r->ctx, s, end - start, &v) : EXPR_UNKNOWN;
-    if (known == EXPR_UNKNOWN) return fail(r, start, "unknown name '%.*s'", len, s);
-    if (known == EXPR_NOT_INTEGER) return fail(r, start, "'%.*s' is not an integer", len, s);
-    return v;
+    switch (r->lookup ? r->lookup(r->ctx, s, end - start, &v) : EXPR_UNKNOWN) {
+    case EXPR_UNKNOWN: fail(r, start, "unknown name '%.*s'", len, s); break;
+    case EXPR_NOT_INTEGER: fail(r, start, "'%.*s' is not an integer", len, s); break;
+    case EXPR_KNOWN: emit(r, OP_CONST, start, v); break;
+    case EXPR_SLOT: emit(r, OP_SLOT, start, v); break;
+    }
 }
 
-static int64_t primary(Reader *r) {
-    if (r->failed) return 0;
-    if (++r->depth > EXPR_MAX_DEPTH) return fail(r, r->at, "nested deeper than %d", EXPR_MAX_DEPTH);
+static void primary(Reader *r) {
+    if (r->failed) return;
+    if (++r->depth > EXPR_MAX_DEPTH) fail(r, r->at, "nested deeper than %d", EXPR_MAX_DEPTH);
+    if (r->failed) return;
     char c = peek(r);
     size_t at = r->at;
-    int64_t v;
     if (accept(r, '-')) {
-        v = primary(r);
-        v = v == INT64_MIN ? overflow(r, at) : -v;
+        primary(r);
+        emit(r, OP_NEG, at, 0);
     } else if (accept(r, '+')) {
-        v = primary(r);
+        primary(r);
     } else if (accept(r, '(')) {
-        v = sum(r);
+        sum(r);
         if (!r->failed && !accept(r, ')')) fail(r, r->at, "expected ')'");
     } else if (is_digit(c)) {
-        v = number(r);
+        number(r);
     } else if (is_name(c)) {
-        v = name(r);
+        name(r);
     } else {
-        v = fail(r, at,
-                 r->at < r->len ? "expected a number or a name" : "the expression ends here");
+        fail(r, at, r->at < r->len ? "expected a number or a name" : "the expression ends here");
     }
     r->depth--;
-    return v;
 }
 
-static int64_t product(Reader *r) {
-    int64_t v = primary(r);
+static void product(Reader *r) {
+    primary(r);
     while (!r->failed) {
         char op = peek(r);
         size_t at = r->at;
@@ -178,61 +188,133 @@ static int64_t product(Reader *r) {
         r->at++;
         bool floor_division = op == '/' && r->at < r->len && r->text[r->at] == '/';
         if (floor_division) r->at++;
-        int64_t w = primary(r), rest;
-        if (r->failed) break;
-        if (op == '*') {
-            if (__builtin_mul_overflow(v, w, &v)) return overflow(r, at);
-            continue;
-        }
-        int64_t q = divide(r, at, v, w, &rest);
-        if (op == '/' && !floor_division && rest != 0) {
-            fail(r, at, "%lld / %lld is not an integer; // rounds down", (long long)v,
-                 (long long)w);
-            r->err->of_value = true;
-            return 0;
-        }
-        v = op == '%' ? rest : q;
+        primary(r);
+        emit(r,
+             op == '*'        ? OP_MUL
+             : op == '%'      ? OP_MOD
+             : floor_division ? OP_FLOOR_DIV
+                              : OP_DIV,
+             at, 0);
     }
-    return v;
 }
 
-static int64_t sum(Reader *r) {
-    int64_t v = product(r);
+static void sum(Reader *r) {
+    product(r);
     while (!r->failed) {
         char op = peek(r);
         size_t at = r->at;
         if (op != '+' && op != '-') break;
         r->at++;
-        int64_t w = product(r);
-        if (op == '+' ? __builtin_add_overflow(v, w, &v) : __builtin_sub_overflow(v, w, &v))
-            return overflow(r, at);
+        product(r);
+        emit(r, op == '+' ? OP_ADD : OP_SUB, at, 0);
     }
-    return v;
 }
 
-int expr_eval_list(const char *text, size_t len, ExprLookup lookup, void *ctx, int64_t *out,
-                   int max, ExprError *err) {
-    Reader r = {.text = text, .len = len, .lookup = lookup, .ctx = ctx, .err = err};
+int expr_compile(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,
+                 int max_ops, int max, ExprError *err) {
+    Reader r = {.text = text,
+                .len = len,
+                .lookup = lookup,
+                .ctx = ctx,
+                .err = err,
+                .op = op,
+                .max_ops = max_ops};
+    if (len > UINT32_MAX) return fail_at(err, 0, "the expression is too long");
     int n = 0;
     do {
         if (n > 0 && peek(&r) == '\0' && r.at >= r.len) break; /* a trailing comma, as in a tuple */
         if (n == max) fail(&r, r.at, "more than %d expression%s", max, max == 1 ? "" : "s");
-        int64_t v = sum(&r);
+        sum(&r);
+        emit(&r, OP_END, r.at, 0);
         if (r.failed) return -1;
-        out[n++] = v;
+        n++;
     } while (accept(&r, ','));
     peek(&r);
-    if (r.at < r.len) {
-        fail(&r, r.at, "unexpected '%.1s'", r.text + r.at);
-        return -1;
+    if (r.at < r.len) return fail_at(err, r.at, "unexpected '%.1s'", r.text + r.at);
+    return r.nops;
+}
+
+/* ---- running ---- */
+
+/* Python's division. False when there is no result. */
+static bool divide(int64_t x, int64_t y, int64_t *q, int64_t *rest) {
+    *rest = 0;
+    if (y == 0 || (y == -1 && x == INT64_MIN)) return false;
+    *q = x / y;
+    *rest = x % y;
+    if (*rest != 0 && (*rest < 0) != (y < 0)) { /* C rounds toward zero, Python down */
+        --*q;
+        *rest += y;
+    }
+    return true;
+}
+
+/* x and y, the second popped -> *v. False with *err filled. */
+static bool apply(const ExprOp *op, int64_t x, int64_t y, int64_t *v, ExprError *err) {
+    int64_t rest;
+    bool fits = true;
+    switch ((OpKind)op->kind) {
+    case OP_ADD: fits = !__builtin_add_overflow(x, y, v); break;
+    case OP_SUB: fits = !__builtin_sub_overflow(x, y, v); break;
+    case OP_MUL: fits = !__builtin_mul_overflow(x, y, v); break;
+    case OP_MIN: *v = y < x ? y : x; break;
+    case OP_MAX: *v = y > x ? y : x; break;
+    default:
+        if (y == 0) return fail_at(err, op->at, "division by zero") >= 0;
+        fits = divide(x, y, v, &rest);
+        if (fits && op->kind == OP_DIV && rest != 0)
+            return fail_at(err, op->at, "%lld / %lld is not an integer; // rounds down",
+                           (long long)x, (long long)y) >= 0;
+        if (op->kind == OP_MOD)
+            *v = rest;
+        else if (op->kind == OP_CDIV && rest != 0)
+            ++*v; /* the quotient was rounded down, so there is room */
+    }
+    return fits || fail_at(err, op->at, "the value is too large") >= 0;
+}
+
+static int run(const ExprOp *op, int nops, int64_t (*slot)(const void *ctx, int64_t number),
+               const void *ctx, int64_t *out, ExprError *err) {
+    int64_t stack[STACK];
+    int sp = 0, n = 0;
+    for (int i = 0; i < nops; i++) {
+        const ExprOp *o = &op[i];
+        switch ((OpKind)o->kind) {
+        case OP_CONST: stack[sp++] = o->value; break;
+        case OP_SLOT: stack[sp++] = slot(ctx, o->value); break;
+        case OP_END: out[n++] = stack[--sp]; break;
+        case OP_NEG:
+            if (stack[sp - 1] == INT64_MIN) return fail_at(err, o->at, "the value is too large");
+            stack[sp - 1] = -stack[sp - 1];
+            break;
+        default:
+            sp--;
+            if (!apply(o, stack[sp - 1], stack[sp], &stack[sp - 1], err)) return -1;
+        }
     }
     return n;
+}
+
+int expr_run(const ExprOp *op, int nops, int64_t (*slot)(const void *ctx, int64_t number),
+             const void *ctx, int64_t *out, ExprError *err) {
+    int n = run(op, nops, slot, ctx, out, err);
+    if (n < 0) err->of_value = true;
+    return n;
+}
+
+int expr_eval_list(const char *text, size_t len, ExprLookup lookup, void *ctx, int64_t *out,
+                   int max, ExprError *err) {
+    ExprOp op[EXPR_MAX_OPS];
+    int n = expr_compile(text, len, lookup, ctx, op, EXPR_MAX_OPS, max, err);
+    return n < 0 ? -1 : expr_run(op, n, NULL, NULL, out, err);
 }
 
 bool expr_eval(const char *text, size_t len, ExprLookup lookup, void *ctx, int64_t *out,
                ExprError *err) {
     return expr_eval_list(text, len, lookup, ctx, out, 1, err) == 1;
 }
+
+/* ---- conditions ---- */
 
 /* <, <=, >, >=, ==, != as the outcomes that satisfy it: below 1, equal 2, above 4; 0: none of them.
  */
@@ -252,18 +334,38 @@ static int comparison(Reader *r) {
     return 0;
 }
 
+enum { MAX_CONDITIONS = EXPR_MAX_OPS / 4 }; /* two values and the ends of two expressions each */
+
 bool expr_holds(const char *text, size_t len, ExprLookup lookup, void *ctx, bool *holds,
                 ExprError *err) {
-    Reader r = {.text = text, .len = len, .lookup = lookup, .ctx = ctx, .err = err};
-    *holds = true;
+    ExprOp op[EXPR_MAX_OPS];
+    int outcomes[MAX_CONDITIONS], n = 0;
+    Reader r = {.text = text,
+                .len = len,
+                .lookup = lookup,
+                .ctx = ctx,
+                .err = err,
+                .op = op,
+                .max_ops = EXPR_MAX_OPS};
+    if (len > UINT32_MAX) fail(&r, 0, "the expression is too long");
     do {
-        int64_t v = sum(&r);
-        int outcomes = r.failed ? 0 : comparison(&r);
-        int64_t w = sum(&r);
+        sum(&r);
+        emit(&r, OP_END, r.at, 0);
+        int satisfied = r.failed ? 0 : comparison(&r);
+        sum(&r);
+        emit(&r, OP_END, r.at, 0);
         if (r.failed) return false;
-        *holds = *holds && (outcomes & (v < w ? 1 : v == w ? 2 : 4));
+        outcomes[n++] = satisfied;
     } while (accept(&r, ','));
     peek(&r);
     if (r.at < r.len) fail(&r, r.at, "unexpected '%.1s'", r.text + r.at);
-    return !r.failed;
+    if (r.failed) return false;
+    int64_t v[2 * MAX_CONDITIONS];
+    if (expr_run(op, r.nops, NULL, NULL, v, err) < 0) return false;
+    *holds = true;
+    for (int i = 0; i < n; i++) {
+        int64_t x = v[2 * i], y = v[2 * i + 1];
+        *holds = *holds && (outcomes[i] & (x < y ? 1 : x == y ? 2 : 4));
+    }
+    return true;
 }

@@ -1,9 +1,9 @@
 /* expr.h: integer expressions in text: the size of a grid, the shape of a buffer.
  *
  * `cdiv(M, BM) * cdiv(N, BN), batch`: numbers, names, + - * // / % and parentheses, cdiv, min, max.
- * Evaluated straight from the text, with 64-bit numbers that may not overflow. Division is
- * Python's:
- * // and % round down; / is allowed where it leaves no remainder. */
+ * 64-bit numbers that may not overflow. Division is Python's: // and % round down; / is allowed
+ * where it leaves no remainder. The text becomes postfix code, which can be kept and run again with
+ * other values of its names: a launch does no work on text. */
 #ifndef TILE_BASE_EXPR_H
 #define TILE_BASE_EXPR_H
 
@@ -11,9 +11,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum ExprName { EXPR_UNKNOWN, EXPR_NOT_INTEGER, EXPR_KNOWN } ExprName;
+typedef enum ExprName {
+    EXPR_UNKNOWN,
+    EXPR_NOT_INTEGER,
+    EXPR_KNOWN, /* its value is given */
+    EXPR_SLOT   /* its value comes when the code runs; given is its number */
+} ExprName;
 
-/* The value of a name. */
+/* The value of a name, or its slot. */
 typedef ExprName (*ExprLookup)(void *ctx, const char *name, size_t len, int64_t *value);
 
 typedef struct ExprError {
@@ -22,7 +27,22 @@ typedef struct ExprError {
     char text[160];
 } ExprError;
 
-enum { EXPR_MAX_DEPTH = 64 };
+enum { EXPR_MAX_DEPTH = 64, EXPR_MAX_OPS = 512 };
+
+/* One step of postfix code. */
+typedef struct ExprOp {
+    uint32_t kind, at; /* `at`: the offset in the text, for messages */
+    int64_t value;     /* a constant, or the number of a slot */
+} ExprOp;
+
+/* Compiles the expressions in text, separated by commas and at most max, into op[0..max_ops). The
+ * number of steps, or -1 with *err filled. */
+int expr_compile(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,
+                 int max_ops, int max, ExprError *err);
+/* Runs them: the values go to out[0..max), their number is returned, or -1 with *err filled. slot:
+ * the value of a slot; NULL when the code has none. */
+int expr_run(const ExprOp *op, int nops, int64_t (*slot)(const void *ctx, int64_t number),
+             const void *ctx, int64_t *out, ExprError *err);
 
 /* Evaluates the expressions in text, separated by commas, into out[0..max). Their number, or -1
  * with *err filled. */

@@ -106,6 +106,46 @@ START_TEST(lists) {
 }
 END_TEST
 
+static ExprName slots(void *ctx, const char *name, size_t len, int64_t *value) {
+    (void)ctx;
+    if (len != 1 || *name < 'a' || *name > 'c') return EXPR_UNKNOWN;
+    *value = *name - 'a';
+    return EXPR_SLOT;
+}
+
+static int64_t slot_value(const void *ctx, int64_t number) {
+    return ((const int64_t *)ctx)[number];
+}
+
+/* Compiled once, run with other values; what fails depends on them. */
+START_TEST(kept_code) {
+    static const char text[] = "cdiv(a, b) * c, a // (b - 1), -c";
+    ExprOp op[32];
+    ExprError e;
+    int64_t v[3];
+    int n = expr_compile(text, strlen(text), slots, NULL, op, 32, 3, &e);
+    ck_assert_msg(n > 0, "%s", e.text);
+    ck_assert_int_eq(expr_run(op, n, slot_value, (int64_t[]){10, 4, 7}, v, &e), 3);
+    ck_assert(v[0] == 21 && v[1] == 3 && v[2] == -7);
+    ck_assert_int_eq(expr_run(op, n, slot_value, (int64_t[]){-9, 2, 1}, v, &e), 3);
+    ck_assert(v[0] == -4 && v[1] == -9 && v[2] == -1);
+    ck_assert_int_eq(expr_run(op, n, slot_value, (int64_t[]){1, 1, 1}, v, &e), -1);
+    ck_assert_str_eq(e.text, "division by zero");
+    ck_assert_uint_eq(e.at, 18);
+    for (int room = 0; room < n; room++) {
+        ck_assert_int_eq(expr_compile(text, strlen(text), slots, NULL, op, room, 3, &e), -1);
+        ck_assert_ptr_nonnull(strstr(e.text, "more than"));
+    }
+    /* The deepest nesting that is allowed fits the stack of running. */
+    char deep[600] = "";
+    for (int i = 0; i < EXPR_MAX_DEPTH - 2; i++) strcat(deep, "1+1*(");
+    strcat(deep, "1");
+    for (int i = 0; i < EXPR_MAX_DEPTH - 2; i++) strcat(deep, ")");
+    ck_assert(expr_eval(deep, strlen(deep), NULL, NULL, v, &e));
+    ck_assert_int_eq(v[0], EXPR_MAX_DEPTH - 1);
+}
+END_TEST
+
 /* Nesting has a limit, whichever way it nests, and the text's length is believed. */
 /* 1: all hold, 0: not all, -1: an error */
 START_TEST(conditions) {
@@ -166,6 +206,7 @@ int main(void) {
     tcase_add_loop_test(t, errors, 0, (int)(sizeof bad / sizeof *bad));
     tcase_add_test(t, lists);
     tcase_add_test(t, conditions);
+    tcase_add_test(t, kept_code);
     tcase_add_test(t, deep);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
