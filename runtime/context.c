@@ -3,13 +3,14 @@
  * Convention: every public call starts with rt_enter, which turns away contexts that failed to open
  * or belong to the parent of this process (a CUDA context does not survive a fork, and a lock may
  * have been held by a thread that the child does not have). */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise */
 #include "runtime/runtime.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/mman.h>
 
 const char *tile_version(void) {
     return TILE_VERSION;
@@ -45,7 +46,7 @@ static ErrorText *error_of_thread(tile_context *ctx) {
 }
 
 tile_status rt_fail(tile_context *ctx, tile_status status, const char *fmt, ...) {
-    if (ctx->pid != getpid()) return status; /* the lock may never open here */
+    if (rt_forked(ctx)) return status; /* the lock may never open here */
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
@@ -78,7 +79,7 @@ tile_status tile_context_fail(tile_context *ctx, tile_status status, const char 
 
 const char *tile_error(const tile_context *ctx) {
     if (!ctx) return "there is no context";
-    if (ctx->pid != getpid())
+    if (rt_forked(ctx))
         return "the context was made before a fork; make one in the process that uses it";
     tile_context *c = (tile_context *)ctx; /* only the lock is changed */
     pthread_mutex_lock(&c->lock);
@@ -88,14 +89,23 @@ const char *tile_error(const tile_context *ctx) {
     return text;
 }
 
-tile_status rt_enter(tile_context *ctx) {
-    if (!ctx) return TILE_INVALID;
-    if (ctx->pid != getpid()) return TILE_FORKED;
-    /* The failure to open stays the thing to report. */
-    return ctx->ops ? TILE_OK : TILE_INVALID;
-}
-
 /* ---- opening and closing ---- */
+
+enum { MARK_BYTES = 4096 };
+
+/* A page with a 1 in this process and a 0 in its children; NULL when the system has no such. */
+static volatile unsigned char *mark_process(void) {
+#ifdef MADV_WIPEONFORK
+    void *page = mmap(NULL, MARK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return NULL;
+    if (madvise(page, MARK_BYTES, MADV_WIPEONFORK) == 0) {
+        *(unsigned char *)page = 1;
+        return page;
+    }
+    munmap(page, MARK_BYTES);
+#endif
+    return NULL;
+}
 
 static tile_context *new_context(void) {
     tile_context *ctx = calloc(1, sizeof *ctx);
@@ -105,6 +115,7 @@ static tile_context *new_context(void) {
         return NULL;
     }
     ctx->pid = getpid();
+    ctx->ours = mark_process();
     ctx->checks = TILE_CHECK_ALL;
     return ctx;
 }
@@ -140,7 +151,7 @@ tile_status tile_context_from_cuda(void *cu_context, tile_context **out) {
 
 void tile_context_destroy(tile_context *ctx) {
     if (!ctx) return;
-    if (ctx->pid == getpid()) {
+    if (!rt_forked(ctx)) {
         for (size_t i = 0; i < ctx->nbuffers; i++) ctx->ops->release(ctx, &ctx->buffer[i]);
         if (ctx->ops) ctx->ops->close(ctx);
         pthread_mutex_destroy(&ctx->lock);
@@ -150,6 +161,7 @@ void tile_context_destroy(tile_context *ctx) {
         free(e->text);
         free(e);
     }
+    if (ctx->ours) munmap((void *)ctx->ours, MARK_BYTES);
     free(ctx->buffer);
     free(ctx->cuda);
     free(ctx);
@@ -365,6 +377,6 @@ tile_status tile_event_elapsed(tile_event *start, tile_event *end, double *milli
 
 void tile_event_destroy(tile_event *event) {
     if (!event) return;
-    if (event->ctx->pid == getpid()) event->ctx->ops->event_close(event);
+    if (!rt_forked(event->ctx)) event->ctx->ops->event_close(event);
     free(event);
 }

@@ -2,8 +2,9 @@
  *
  * A kernel was compiled under promises about its arguments (type, alignment, divisibility, one
  * value). All of them are checked here, for every device, before anything starts: a broken promise
- * on a GPU would be a silent wrong answer. */
-#include "base/expr.h"
+ * on a GPU would be a silent wrong answer. A launch has to cost little more than the driver's own,
+ * so what the promises come to is worked out when the module is loaded (launch_prepare); an
+ * argument that passes that costs a few comparisons, and only one that does not is asked why. */
 #include "runtime/runtime.h"
 
 #include <stdio.h>
@@ -81,6 +82,26 @@ static tile_status take_number(const tile_kernel *k, int i, const tile_arg *a, I
     return refuse(k, i, text);
 }
 
+/* Takes an argument that keeps its promises. False: it has to be looked at more closely. */
+static inline bool take_fast(const KernelParam *p, const tile_arg *a, InterpArg *out) {
+    switch (p->check) {
+    case ARG_POINTER:
+        out->p = a->value.p;
+        return a->type == TILE_POINTER && a->value.p != 0 && (a->value.p & p->mask) == 0;
+    case ARG_INT:
+        out->i = a->value.i;
+        return a->type == p->type && a->value.i >= p->lo && a->value.i <= p->hi &&
+               ((uint64_t)a->value.i & p->mask) == 0;
+    case ARG_FLOAT:
+        if (a->type != p->type) return false;
+        out->f = elem_to_double(p->elem, elem_from_double(p->elem, a->value.f));
+        return true;
+    case ARG_NONE: out->p = 0; return true;
+    case ARG_ASK: break;
+    }
+    return false;
+}
+
 static tile_status take_args(const tile_kernel *k, const tile_arg *args, int nargs,
                              InterpArg *out) {
     if (nargs != k->nparams || (nargs > 0 && !args)) {
@@ -96,28 +117,48 @@ static tile_status take_args(const tile_kernel *k, const tile_arg *args, int nar
                        "kernel '%s' takes %d argument%s (%s), not %d", k->name, k->nparams,
                        k->nparams == 1 ? "" : "s", names, args ? nargs : 0);
     }
-    tile_status st = TILE_OK;
-    for (int i = 0; i < nargs && !st; i++)
-        st = k->param[i].depth ? take_pointer(k, i, &args[i], &out[i])
-                               : take_number(k, i, &args[i], &out[i]);
-    return st;
+    for (int i = 0; i < nargs; i++) {
+        if (take_fast(&k->param[i], &args[i], &out[i])) continue;
+        tile_status st = k->param[i].depth ? take_pointer(k, i, &args[i], &out[i])
+                                           : take_number(k, i, &args[i], &out[i]);
+        if (st) return st;
+    }
+    return TILE_OK;
+}
+
+static void prepare_param(KernelParam *p) {
+    p->type = p->depth ? TILE_POINTER : (tile_type)((int)p->elem + 1);
+    p->lo = INT64_MIN;
+    p->hi = INT64_MAX;
+    p->mask = (uint64_t)p->divisible - 1;
+    bool power_of_2 = ((uint64_t)p->divisible & p->mask) == 0;
+    if (p->depth) {
+        p->check = p->none ? ARG_NONE : power_of_2 ? ARG_POINTER : ARG_ASK;
+    } else if (elem_info[p->elem].class_ == ELEM_F) {
+        p->check = ARG_FLOAT;
+    } else {
+        p->check = power_of_2 ? ARG_INT : ARG_ASK;
+        int bits = elem_info[p->elem].bits;
+        bool is_unsigned = p->elem == EL_I1 || elem_info[p->elem].class_ == ELEM_U;
+        if (bits < 64) {
+            p->lo = is_unsigned ? 0 : -((int64_t)1 << (bits - 1));
+            p->hi = ((int64_t)1 << (is_unsigned ? bits : bits - 1)) - 1;
+        }
+        if (p->has_equals && int_fits(p->elem, p->equals)) p->lo = p->hi = p->equals;
+        if (p->has_equals && !int_fits(p->elem, p->equals)) p->check = ARG_ASK;
+    }
 }
 
 /* ---- the grid ---- */
 
-typedef struct Names {
-    const tile_kernel *k;
-    const InterpArg *arg;
-} Names;
-
+/* A parameter's value comes with the launch: its slot is its number. */
 static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value) {
-    const Names *names = ctx;
-    const tile_kernel *k = names->k;
+    const tile_kernel *k = ctx;
     for (int i = 0; i < k->nparams; i++) {
         const KernelParam *p = &k->param[i];
         if (strlen(p->name) != len || memcmp(p->name, name, len) != 0) continue;
-        *value = names->arg[i].i;
-        return p->depth || elem_info[p->elem].class_ == ELEM_F ? EXPR_NOT_INTEGER : EXPR_KNOWN;
+        *value = i;
+        return p->depth || elem_info[p->elem].class_ == ELEM_F ? EXPR_NOT_INTEGER : EXPR_SLOT;
     }
     for (int i = 0; i < k->nconstexprs; i++) {
         const KernelConstexpr *c = &k->constexpr_[i];
@@ -128,18 +169,40 @@ static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value)
     return EXPR_UNKNOWN;
 }
 
-static tile_status eval_grid(const tile_kernel *k, const char *text, const InterpArg *arg,
+static int64_t value_of_slot(const void *ctx, int64_t number) {
+    return ((const InterpArg *)ctx)[number].i;
+}
+
+void launch_prepare(Session *s, tile_kernel *k) {
+    for (int i = 0; i < k->nparams; i++) prepare_param(&k->param[i]);
+    if (!k->grid) return;
+    ExprOp op[EXPR_MAX_OPS];
+    ExprError e;
+    int n = expr_compile(k->grid, strlen(k->grid), look_up, k, op, EXPR_MAX_OPS, 3, &e);
+    if (n <= 0) return;
+    k->grid_code = arena_copy(&s->arena, op, (size_t)n * sizeof *op);
+    k->grid_ops = n;
+}
+
+/* text NULL: the grid that the kernel states. */
+static tile_status eval_grid(tile_kernel *k, const char *text, const InterpArg *arg,
                              tile_grid *grid) {
     tile_context *ctx = k->module->ctx;
+    ExprOp own[EXPR_MAX_OPS];
+    const ExprOp *op = text ? NULL : k->grid_code;
+    int nops = k->grid_ops;
+    int64_t size[3] = {1, 1, 1};
+    ExprError e;
     if (!text) text = k->grid;
     if (!text)
         return rt_fail(ctx, TILE_BAD_LAUNCH,
                        "kernel '%s' states no grid (`# tile: grid = …` above it): give one",
                        k->name);
-    int64_t size[3] = {1, 1, 1};
-    ExprError e;
-    Names names = {k, arg};
-    if (expr_eval_list(text, strlen(text), look_up, &names, size, 3, &e) < 0)
+    if (!op) {
+        nops = expr_compile(text, strlen(text), look_up, k, own, EXPR_MAX_OPS, 3, &e);
+        op = own;
+    }
+    if (nops < 0 || expr_run(op, nops, value_of_slot, arg, size, &e) < 0)
         return rt_fail(ctx, TILE_BAD_LAUNCH, "the grid of kernel '%s', %s: %s", k->name, text,
                        e.text);
     for (int i = 0; i < 3; i++)

@@ -98,7 +98,10 @@ static tile_status take_kernels(tile_module *m, const char *name, const char *te
     } else {
         st = take_tir(m, name, text, len);
     }
-    for (int i = 0; i < m->nkernels; i++) m->kernel[i].module = m;
+    for (int i = 0; !st && i < m->nkernels; i++) {
+        m->kernel[i].module = m;
+        launch_prepare(s, &m->kernel[i]);
+    }
     return st;
 }
 

@@ -7,10 +7,12 @@
 #define TILE_RUNTIME_RUNTIME_H
 
 #include "tile.h"
+#include "base/expr.h"
 #include "ir/interp.h"
 
 #include <pthread.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 enum {
     RT_MAX_PARAMS = 512, /* 4 KB of parameters, what every GPU takes */
@@ -62,6 +64,9 @@ struct tile_context {
     const DeviceOps *ops; /* NULL: never opened, serves tile_error only */
     bool is_cpu;
     pid_t pid;
+    /* A page that the system empties in a forked child, so that asking whose context this is costs
+     * no system call; NULL where it cannot: pid is compared. */
+    volatile unsigned char *ours;
     char name[256];
     const char *target;
     CudaDevice *cuda;
@@ -74,6 +79,15 @@ struct tile_context {
     void *print_user;
 };
 
+/* How a launch looks at an argument first (see launch.c). */
+typedef enum ArgCheck {
+    ARG_ASK, /* only by all that the parameter says */
+    ARG_POINTER,
+    ARG_INT,
+    ARG_FLOAT,
+    ARG_NONE /* anything goes */
+} ArgCheck;
+
 typedef struct KernelParam {
     const char *name, *type_text;
     Elem elem;
@@ -81,6 +95,12 @@ typedef struct KernelParam {
     int64_t divisible;
     bool has_equals, none;
     int64_t equals;
+    /* What the above comes to, worked out when the module is loaded: an argument of this type that
+     * lies in lo..hi (of an integer) and has no bit of the mask keeps every promise. */
+    ArgCheck check;
+    tile_type type;
+    int64_t lo, hi;
+    uint64_t mask;
 } KernelParam;
 
 typedef struct KernelConstexpr {
@@ -96,7 +116,9 @@ struct tile_kernel {
     int nparams;
     KernelConstexpr *constexpr_;
     int nconstexprs;
-    const char *grid; /* up to three expressions joined by ", "; NULL: not stated */
+    const char *grid;  /* up to three expressions joined by ", "; NULL: not stated */
+    ExprOp *grid_code; /* the same as code; NULL: not stated, or not sound (a launch says how) */
+    int grid_ops;
     int num_warps, num_stages, cluster;
     int64_t shared;
     int nhidden;
@@ -125,10 +147,22 @@ struct tile_event {
 /* Keeps the sentence for this thread's tile_error and returns `status`. */
 tile_status rt_fail(tile_context *ctx, tile_status status, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* This process is a forked child of the one that made the context. */
+static inline bool rt_forked(const tile_context *ctx) {
+    return ctx->ours ? *ctx->ours == 0 : ctx->pid != getpid();
+}
 /* The first thing of every call: ctx is there, opened, and this process's own. */
-tile_status rt_enter(tile_context *ctx);
+static inline tile_status rt_enter(const tile_context *ctx) {
+    if (!ctx) return TILE_INVALID;
+    if (rt_forked(ctx)) return TILE_FORKED;
+    /* The failure to open stays the thing to report. */
+    return ctx->ops ? TILE_OK : TILE_INVALID;
+}
 /* The buffer that holds all of [p, p + bytes), copied to *out. Takes the lock. */
 bool rt_find_buffer(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *out);
+
+/* launch.c: works out, in the session's arena, what launches of k will use. */
+void launch_prepare(Session *s, tile_kernel *k);
 
 /* cpu.c and cuda.c: turn a fresh context into one on this device. cu_context NULL: the primary
  * context of GPU number `ordinal`. */
