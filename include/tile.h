@@ -113,6 +113,9 @@ const char *tile_context_device_name(const tile_context *ctx);
  * CPU device, which runs .tir. Lives as long as ctx. */
 const char *tile_context_target(const tile_context *ctx);
 
+/* The CUcontext that the context works in, for other CUDA code; NULL on the CPU device. */
+void *tile_context_cuda(const tile_context *ctx);
+
 /* What the CPU device watches for while a kernel runs; a GPU ignores it. */
 enum {
     TILE_CHECK_BOUNDS = 1,   /* accesses outside every buffer */
@@ -194,10 +197,14 @@ typedef struct tile_kernel_info {
     int num_params; /* arguments tile_launch takes */
     int num_warps;  /* a program is num_warps * 32 threads */
     int num_stages;
-    size_t shared_bytes; /* shared memory of one program */
-    const char *grid;    /* "cdiv(n, BLOCK)", up to three joined by ", "; NULL when not stated */
-    int registers;       /* per thread; GPU only, else 0 */
-    size_t spill_bytes;  /* local memory of one thread; GPU only, else 0 */
+    size_t shared_bytes;   /* shared memory of one program */
+    const char *grid;      /* "cdiv(n, BLOCK)", up to three joined by ", "; NULL when not stated */
+    int registers;         /* per thread; GPU only, else 0 */
+    size_t spill_bytes;    /* local memory of one thread; GPU only, else 0 */
+    int resident_programs; /* that one multiprocessor runs at once; GPU only, else 0 */
+    int multiprocessors;   /* of the GPU, else 0 */
+    int cluster[3];        /* programs that are launched together along each axis; 1, 1, 1: alone */
+    int cooperative;       /* all programs of a launch run at once and may wait for each other */
 } tile_kernel_info;
 
 typedef struct tile_kernel_param {
@@ -279,6 +286,8 @@ typedef struct tile_grid {
  * pointer for a pointer), fits it, and keeps the promises the kernel was compiled with (alignment,
  * divisibility, equal to 1): TILE_BAD_LAUNCH names the argument. A pointer may not be 0 unless the
  * kernel was compiled for None there.
+ * A kernel that runs in clusters takes a grid that they divide; a cooperative one takes at most
+ * resident_programs * multiprocessors programs on a GPU.
  * On a GPU this returns at once, and a fault in the kernel shows in a later call. The CPU device
  * returns when the kernel has run; TILE_CHECK_FAILED comes with the source line and a caret. */
 tile_status tile_launch(tile_kernel *kernel, const tile_grid *grid, const tile_arg *args, int nargs,
@@ -291,9 +300,18 @@ tile_status tile_kernel_grid(tile_kernel *kernel, const char *expression, const 
 /* Waits for all work of the context's device. */
 tile_status tile_synchronize(tile_context *ctx);
 
+/* Waits for the work of one stream (NULL: the default stream). */
+tile_status tile_synchronize_stream(tile_context *ctx, void *stream);
+
 /* Marks the place that the stream (NULL: default) has come to. *event must be NULL, then an event
  * is made, or an event to use again. */
 tile_status tile_event_record(tile_context *ctx, void *stream, tile_event **event);
+/* Waits until the stream has come to the event. */
+tile_status tile_event_wait(tile_event *event);
+/* The same without waiting: *done is 1 when it has, else 0. */
+tile_status tile_event_done(tile_event *event, int *done);
+/* What is put into `stream` from now on waits for the event, which may be of another stream. */
+tile_status tile_event_order(tile_event *event, void *stream);
 /* Waits for both and gives the time between them. */
 tile_status tile_event_elapsed(tile_event *start, tile_event *end, double *milliseconds);
 void tile_event_destroy(tile_event *event);

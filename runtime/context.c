@@ -175,6 +175,10 @@ const char *tile_context_target(const tile_context *ctx) {
     return ctx && ctx->ops ? ctx->target : "";
 }
 
+void *tile_context_cuda(const tile_context *ctx) {
+    return rt_enter(ctx) == TILE_OK ? cuda_context_of(ctx) : NULL;
+}
+
 tile_status tile_context_set_checks(tile_context *ctx, unsigned checks) {
     tile_status st = rt_enter(ctx);
     if (st) return st;
@@ -349,6 +353,11 @@ tile_status tile_synchronize(tile_context *ctx) {
     return st ? st : ctx->ops->synchronize(ctx);
 }
 
+tile_status tile_synchronize_stream(tile_context *ctx, void *stream) {
+    tile_status st = rt_enter(ctx);
+    return st ? st : ctx->ops->synchronize_stream(ctx, stream);
+}
+
 tile_status tile_event_record(tile_context *ctx, void *stream, tile_event **event) {
     tile_status st = rt_enter(ctx);
     if (st) return st;
@@ -364,6 +373,25 @@ tile_status tile_event_record(tile_context *ctx, void *stream, tile_event **even
     else
         *event = e;
     return st;
+}
+
+tile_status tile_event_order(tile_event *event, void *stream) {
+    if (!event) return TILE_INVALID;
+    tile_status st = rt_enter(event->ctx);
+    return st ? st : event->ctx->ops->event_order(event, stream);
+}
+
+tile_status tile_event_wait(tile_event *event) {
+    if (!event) return TILE_INVALID;
+    tile_status st = rt_enter(event->ctx);
+    return st ? st : event->ctx->ops->event_wait(event);
+}
+
+tile_status tile_event_done(tile_event *event, int *done) {
+    if (!event || !done) return TILE_INVALID;
+    *done = 0;
+    tile_status st = rt_enter(event->ctx);
+    return st ? st : event->ctx->ops->event_done(event, done);
 }
 
 tile_status tile_event_elapsed(tile_event *start, tile_event *end, double *milliseconds) {

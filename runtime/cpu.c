@@ -179,8 +179,7 @@ static tile_status interpret(const InterpLaunch *launch, char **message) {
     return st;
 }
 
-static tile_status cpu_launch(tile_kernel *k, const tile_grid *grid, const InterpArg *arg,
-                              void *stream) {
+static tile_status cpu_launch(tile_kernel *k, const tile_grid *grid, InterpArg *arg, void *stream) {
     (void)stream;
     tile_context *ctx = k->module->ctx;
     InterpLaunch launch = {
@@ -207,7 +206,12 @@ static tile_status cpu_synchronize(tile_context *ctx) {
     return TILE_OK;
 }
 
-/* ---- events ---- */
+static tile_status cpu_synchronize_stream(tile_context *ctx, void *stream) {
+    (void)stream;
+    return cpu_synchronize(ctx);
+}
+
+/* ---- events: all work is done when a call returns ---- */
 
 static tile_status cpu_event_record(tile_event *e, void *stream) {
     (void)stream;
@@ -216,6 +220,20 @@ static tile_status cpu_event_record(tile_event *e, void *stream) {
         return rt_fail(e->ctx, TILE_DEVICE_ERROR, "the system has no monotonic clock");
     e->ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
     return TILE_OK;
+}
+
+static tile_status cpu_event_order(tile_event *e, void *stream) {
+    (void)stream;
+    return cpu_synchronize(e->ctx);
+}
+
+static tile_status cpu_event_wait(tile_event *e) {
+    return cpu_synchronize(e->ctx);
+}
+
+static tile_status cpu_event_done(tile_event *e, int *done) {
+    *done = 1;
+    return cpu_synchronize(e->ctx);
 }
 
 static tile_status cpu_event_elapsed(tile_event *start, tile_event *end, double *ms) {
@@ -243,7 +261,11 @@ tile_status cpu_open(tile_context *ctx) {
         .unload = cpu_unload,
         .launch = cpu_launch,
         .synchronize = cpu_synchronize,
+        .synchronize_stream = cpu_synchronize_stream,
         .event_record = cpu_event_record,
+        .event_order = cpu_event_order,
+        .event_wait = cpu_event_wait,
+        .event_done = cpu_event_done,
         .event_elapsed = cpu_event_elapsed,
         .event_close = cpu_event_close,
         .close = cpu_close,

@@ -11,26 +11,55 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JIT_LOG_BYTES = 8192, STATIC_SHARED_LIMIT = 48 * 1024 };
+enum {
+    JIT_LOG_BYTES = 8192,
+    STATIC_SHARED_LIMIT = 48 * 1024,
+    PORTABLE_CLUSTER = 8 /* what every GPU with clusters takes */
+};
 
 struct CudaDevice {
     CudaApi api;
     CuDevice device;
     CuContext context;
-    bool retained; /* the primary context, which we give back */
-    int sm, max_shared;
+    bool retained;                             /* the primary context, which we give back */
+    int sm, max_shared, clusters, cooperative; /* the last two: it can launch such kernels */
 };
 
 /* ---- errors ---- */
 
-static tile_status cuda_fail(tile_context *ctx, CuResult r, const char *what) {
+static const struct {
+    CuResult result;
+    const char *name;
+    tile_status status;
+} errors[] = {
+#define ERR(number, name, status) {number, name, status},
+#include "runtime/cuda_errors.def"
+#undef ERR
+};
+
+/* The driver's sentence; `log` is what its compiler said, "" when nothing. */
+static tile_status fail_with_log(tile_context *ctx, CuResult r, const char *what, const char *log) {
     const CudaApi *api = &ctx->cuda->api;
     const char *name = NULL, *text = NULL;
-    api->error_name(r, &name);
-    api->error_string(r, &text);
-    tile_status st = r == CU_ERROR_OUT_OF_MEMORY ? TILE_NO_MEMORY : TILE_DEVICE_ERROR;
-    return rt_fail(ctx, st, "%s: %s (%s, %d)", what, text ? text : "unknown error",
-                   name ? name : "unknown", r);
+    tile_status st = TILE_DEVICE_ERROR;
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        if (errors[i].result == r) {
+            st = errors[i].status;
+            name = errors[i].name;
+        }
+    if (!name && api->error_name(r, &name)) name = NULL;
+    if (api->error_string(r, &text)) text = NULL;
+    return rt_fail(ctx, st, "%s: %s (%s, %d)%s%s", what, text ? text : "the driver says no more",
+                   name ? name : "an unknown error", r, *log ? ":\n" : "", log);
+}
+
+static tile_status cuda_fail(tile_context *ctx, CuResult r, const char *what) {
+    return fail_with_log(ctx, r, what, "");
+}
+
+/* Where a result stands for a mistake of the caller's, it is a mistake of this sort. */
+static tile_status sort_of_mistake(tile_status st, tile_status sort) {
+    return st == TILE_INVALID ? sort : st;
 }
 
 /* Makes the context current; leave() undoes it. */
@@ -105,6 +134,21 @@ static const Target *best_target(int sm) {
     return best;
 }
 
+/* What the device must be able to do for the launches that the kernel asks for. */
+static tile_status check_launch(tile_context *ctx, const tile_kernel *k) {
+    const CudaDevice *d = ctx->cuda;
+    bool clusters = rt_cluster_size(k) > 1;
+    if ((clusters && !d->clusters) || (k->cooperative && !d->cooperative))
+        return rt_fail(ctx, TILE_BAD_MODULE, "kernel '%s' %s, which this GPU (%s) cannot do",
+                       k->name, clusters ? "runs in clusters" : "runs all its programs at once",
+                       ctx->name);
+    if ((clusters || k->cooperative) && !d->api.launch_ex)
+        return rt_fail(ctx, TILE_BAD_MODULE,
+                       "kernel '%s' needs cuLaunchKernelEx, which this CUDA driver is too old for",
+                       k->name);
+    return TILE_OK;
+}
+
 static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
     const CudaDevice *d = ctx->cuda;
     if (k->nhidden)
@@ -112,11 +156,8 @@ static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
                        "kernel '%s' has hidden parameters, which this version of the runtime "
                        "cannot make",
                        k->name);
-    if (k->cluster != 1)
-        return rt_fail(ctx, TILE_BAD_MODULE,
-                       "kernel '%s' runs in clusters, which this version of the runtime cannot "
-                       "launch",
-                       k->name);
+    tile_status st = check_launch(ctx, k);
+    if (st) return st;
     if (k->shared > d->max_shared)
         return rt_fail(ctx, TILE_BAD_MODULE,
                        "kernel '%s' needs %lld bytes of shared memory, and a program may have %d "
@@ -132,7 +173,11 @@ static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
     if (!r) r = d->api.function_attribute(&k->registers, CU_FUNC_NUM_REGS, k->function);
     if (!r) r = d->api.function_attribute(&local, CU_FUNC_LOCAL_BYTES, k->function);
     if (!r) r = d->api.function_attribute(&threads, CU_FUNC_MAX_THREADS_PER_BLOCK, k->function);
-    if (r) return cuda_fail(ctx, r, "cannot prepare the kernel");
+    if (!r && rt_cluster_size(k) > PORTABLE_CLUSTER)
+        r = d->api.function_set_attribute(k->function, CU_FUNC_LARGE_CLUSTERS, 1);
+    if (!r && k->num_warps * 32 <= threads)
+        r = d->api.occupancy(&k->resident, k->function, k->num_warps * 32, (size_t)k->shared);
+    if (r) return sort_of_mistake(cuda_fail(ctx, r, "cannot prepare the kernel"), TILE_BAD_MODULE);
     k->spill_bytes = local > 0 ? (size_t)local : 0;
     if (k->num_warps * 32 > threads)
         return rt_fail(ctx, TILE_BAD_MODULE,
@@ -145,6 +190,20 @@ static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
 static void trim(char *log) {
     size_t n = strlen(log);
     while (n && (log[n - 1] == '\n' || log[n - 1] == ' ')) log[--n] = '\0';
+}
+
+/* The driver refused the PTX: why, as well as is known. */
+static tile_status refuse_ptx(tile_context *ctx, CuResult r, const char *text, const char *log) {
+    char what[160] = "the driver refuses the PTX";
+    const char *version = strstr(text, "\n.version ");
+    int driver = 0;
+    if (r == CU_ERROR_UNSUPPORTED_PTX_VERSION && version &&
+        ctx->cuda->api.driver_version(&driver) == CU_SUCCESS) {
+        version += strlen("\n.version ");
+        snprintf(what, sizeof what, "the PTX is of version %.*s, and the driver is of CUDA %d.%d",
+                 (int)strspn(version, "0123456789."), version, driver / 1000, driver % 1000 / 10);
+    }
+    return sort_of_mistake(fail_with_log(ctx, r, what, log), TILE_BAD_MODULE);
 }
 
 static tile_status cuda_load(tile_module *m, const char *text) {
@@ -171,9 +230,7 @@ static tile_status cuda_load(tile_module *m, const char *text) {
             log[JIT_LOG_BYTES - 1] = '\0';
             trim(log);
         }
-        st = log && log[0] ? rt_fail(ctx, TILE_BAD_MODULE, "the driver refuses the PTX:\n%s", log)
-                           : cuda_fail(ctx, r, "the driver refuses the PTX");
-        if (st == TILE_DEVICE_ERROR) st = TILE_BAD_MODULE;
+        st = refuse_ptx(ctx, r, text, log ? log : "");
     }
     free(log);
     for (int i = 0; !st && i < m->nkernels; i++) st = load_kernel(ctx, m->cu, &m->kernel[i]);
@@ -192,36 +249,65 @@ static void cuda_unload(tile_module *m) {
 
 /* ---- launching ---- */
 
-/* The argument as the kernel's parameter holds it. Little-endian, so that the low bytes are first,
- * and the driver copies as many as the parameter has. */
-static uint64_t param_bits(const KernelParam *p, const InterpArg *arg) {
-    if (p->depth) return arg->p;
-    if (elem_info[p->elem].class_ == ELEM_F) return elem_from_double(p->elem, arg->f);
-    return (uint64_t)arg->i;
+/* The kernel says that it runs in clusters, or all at once. */
+static CuResult launch_special(const CudaApi *api, const tile_kernel *k, const tile_grid *grid,
+                               void **param, void *stream) {
+    CuLaunchAttribute attribute[2];
+    CuLaunchConfig config = {.grid = {grid->x, grid->y, grid->z},
+                             .block = {(unsigned)k->num_warps * 32, 1, 1},
+                             .shared_bytes = (unsigned)k->shared,
+                             .stream = stream,
+                             .attribute = attribute};
+    if (rt_cluster_size(k) > 1)
+        attribute[config.nattributes++] =
+            (CuLaunchAttribute){.id = CU_LAUNCH_CLUSTER,
+                                .value.cluster = {k->cluster[0], k->cluster[1], k->cluster[2]}};
+    if (k->cooperative)
+        attribute[config.nattributes++] =
+            (CuLaunchAttribute){.id = CU_LAUNCH_COOPERATIVE, .value.cooperative = 1};
+    return api->launch_ex(&config, k->function, param, NULL);
 }
 
-static tile_status cuda_launch(tile_kernel *k, const tile_grid *grid, const InterpArg *arg,
-                               void *stream) {
-    tile_context *ctx = k->module->ctx;
-    uint64_t value[RT_MAX_PARAMS];
-    void *param[RT_MAX_PARAMS];
-    for (int i = 0; i < k->nparams; i++) {
-        value[i] = param_bits(&k->param[i], &arg[i]);
-        param[i] = &value[i];
-    }
-    CuResult r = enter(ctx);
-    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
-    r = ctx->cuda->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32,
-                              1, 1, (unsigned)k->shared, stream, param, NULL);
+static tile_status launch_failed(tile_kernel *k, CuResult r) {
     char what[160];
     snprintf(what, sizeof what, "cannot launch '%.100s'", k->name);
-    return leave(ctx, r, what);
+    return sort_of_mistake(cuda_fail(k->module->ctx, r, what), TILE_BAD_LAUNCH);
+}
+
+/* A parameter takes the low bytes of its InterpArg, which the machine has first; a float's are made
+ * here. Pushing and popping the context is left out where it is current already. */
+static tile_status cuda_launch(tile_kernel *k, const tile_grid *grid, InterpArg *arg,
+                               void *stream) {
+    tile_context *ctx = k->module->ctx;
+    const CudaDevice *d = ctx->cuda;
+    void *param[RT_MAX_PARAMS];
+    for (int i = 0; i < k->nparams; i++) {
+        if (k->param[i].check == ARG_FLOAT) arg[i].p = elem_from_double(k->param[i].elem, arg[i].f);
+        param[i] = &arg[i];
+    }
+    CuContext current = NULL;
+    bool push = d->api.ctx_current(&current) != CU_SUCCESS || current != d->context;
+    CuResult r = push ? enter(ctx) : CU_SUCCESS;
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    if (k->plain)
+        r = d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32, 1, 1,
+                          (unsigned)k->shared, stream, param, NULL);
+    else
+        r = launch_special(&d->api, k, grid, param, stream);
+    if (push) d->api.ctx_pop(&current);
+    return r ? launch_failed(k, r) : TILE_OK;
 }
 
 static tile_status cuda_synchronize(tile_context *ctx) {
     CuResult r = enter(ctx);
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
     return leave(ctx, ctx->cuda->api.ctx_synchronize(), "the device reports");
+}
+
+static tile_status cuda_synchronize_stream(tile_context *ctx, void *stream) {
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    return leave(ctx, ctx->cuda->api.stream_synchronize(stream), "the stream reports");
 }
 
 /* ---- events ---- */
@@ -233,6 +319,29 @@ static tile_status cuda_event_record(tile_event *e, void *stream) {
     if (!e->cu) r = ctx->cuda->api.event_create(&e->cu, 0);
     if (!r) r = ctx->cuda->api.event_record(e->cu, stream);
     return leave(ctx, r, "cannot record an event");
+}
+
+static tile_status cuda_event_order(tile_event *e, void *stream) {
+    tile_context *ctx = e->ctx;
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    return leave(ctx, ctx->cuda->api.stream_wait(stream, e->cu, 0), "cannot wait for an event");
+}
+
+static tile_status cuda_event_wait(tile_event *e) {
+    tile_context *ctx = e->ctx;
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    return leave(ctx, ctx->cuda->api.event_synchronize(e->cu), "waiting for an event");
+}
+
+static tile_status cuda_event_done(tile_event *e, int *done) {
+    tile_context *ctx = e->ctx;
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    r = ctx->cuda->api.event_query(e->cu);
+    *done = r == CU_SUCCESS;
+    return leave(ctx, r == CU_ERROR_NOT_READY ? CU_SUCCESS : r, "asking about an event");
 }
 
 static tile_status cuda_event_elapsed(tile_event *start, tile_event *end, double *ms) {
@@ -298,6 +407,12 @@ static tile_status describe_device(tile_context *ctx) {
     if (!r) r = d->api.device_attribute(&major, CU_DEVICE_CAPABILITY_MAJOR, d->device);
     if (!r) r = d->api.device_attribute(&minor, CU_DEVICE_CAPABILITY_MINOR, d->device);
     if (!r) r = d->api.device_attribute(&d->max_shared, CU_DEVICE_MAX_SHARED_OPTIN, d->device);
+    if (!r)
+        r = d->api.device_attribute(&ctx->multiprocessors, CU_DEVICE_MULTIPROCESSORS, d->device);
+    if (!r) r = d->api.device_attribute(&d->cooperative, CU_DEVICE_COOPERATIVE_LAUNCH, d->device);
+    /* A driver from before clusters does not know the question. */
+    if (!r && d->api.device_attribute(&d->clusters, CU_DEVICE_CLUSTER_LAUNCH, d->device))
+        d->clusters = 0;
     if (r) return cuda_fail(ctx, r, "cannot ask the GPU what it is");
     d->sm = major * 10 + minor;
     const Target *t = best_target(d->sm);
@@ -305,7 +420,12 @@ static tile_status describe_device(tile_context *ctx) {
         return rt_fail(ctx, TILE_NO_DEVICE, "%s has compute capability %d.%d; 8.0 is needed",
                        ctx->name, major, minor);
     ctx->target = t->name;
+    ctx->ordinal = d->device; /* the driver counts with its handles */
     return TILE_OK;
+}
+
+void *cuda_context_of(const tile_context *ctx) {
+    return ctx->cuda ? ctx->cuda->context : NULL;
 }
 
 tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context) {
@@ -320,7 +440,11 @@ tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context) {
         .unload = cuda_unload,
         .launch = cuda_launch,
         .synchronize = cuda_synchronize,
+        .synchronize_stream = cuda_synchronize_stream,
         .event_record = cuda_event_record,
+        .event_order = cuda_event_order,
+        .event_wait = cuda_event_wait,
+        .event_done = cuda_event_done,
         .event_elapsed = cuda_event_elapsed,
         .event_close = cuda_event_close,
         .close = cuda_close,

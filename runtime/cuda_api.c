@@ -11,8 +11,10 @@
 static const struct {
     const char *symbol;
     size_t offset; /* of the member in CudaApi */
+    bool optional;
 } functions[] = {
-#define FN(symbol, member, params) {symbol, offsetof(CudaApi, member)},
+#define FN(symbol, member, params) {symbol, offsetof(CudaApi, member), false},
+#define OPTIONAL(symbol, member, params) {symbol, offsetof(CudaApi, member), true},
 #include "runtime/cuda_api.def"
 #undef FN
 };
@@ -27,7 +29,7 @@ bool cuda_api_open(CudaApi *api, char *error, size_t size) {
     }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         void *fn = dlsym(api->library, functions[i].symbol);
-        if (!fn) {
+        if (!fn && !functions[i].optional) {
             snprintf(error, size, "the CUDA driver is too old: libcuda.so.1 has no %s",
                      functions[i].symbol);
             cuda_api_close(api);

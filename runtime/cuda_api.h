@@ -18,20 +18,46 @@ typedef struct CuFunctionRec *CuFunction;
 typedef struct CuStreamRec *CuStream;
 typedef struct CuEventRec *CuEvent;
 
+/* One attribute of a launch, and a launch with attributes. */
+typedef struct CuLaunchAttribute {
+    int id; /* CU_LAUNCH_ */
+    int unused;
+    union {
+        int cooperative;
+        unsigned cluster[3];
+        char room[64];
+    } value;
+} CuLaunchAttribute;
+typedef struct CuLaunchConfig {
+    unsigned grid[3], block[3], shared_bytes;
+    CuStream stream;
+    CuLaunchAttribute *attribute;
+    unsigned nattributes;
+} CuLaunchConfig;
+
 enum {
     CU_SUCCESS = 0,
     CU_ERROR_OUT_OF_MEMORY = 2,
     CU_ERROR_NO_DEVICE = 100,
+    CU_ERROR_UNSUPPORTED_PTX_VERSION = 222,
     CU_ERROR_NOT_FOUND = 500,
+    CU_ERROR_NOT_READY = 600,
 
+    CU_DEVICE_MULTIPROCESSORS = 16,
     CU_DEVICE_CAPABILITY_MAJOR = 75,
     CU_DEVICE_CAPABILITY_MINOR = 76,
+    CU_DEVICE_COOPERATIVE_LAUNCH = 95,
     CU_DEVICE_MAX_SHARED_OPTIN = 97,
+    CU_DEVICE_CLUSTER_LAUNCH = 120,
 
     CU_FUNC_MAX_THREADS_PER_BLOCK = 0,
     CU_FUNC_LOCAL_BYTES = 3,
     CU_FUNC_NUM_REGS = 4,
     CU_FUNC_MAX_DYNAMIC_SHARED = 8,
+    CU_FUNC_LARGE_CLUSTERS = 14, /* more than every GPU with clusters takes */
+
+    CU_LAUNCH_COOPERATIVE = 2,
+    CU_LAUNCH_CLUSTER = 4,
 
     CU_JIT_ERROR_LOG_BUFFER = 5,
     CU_JIT_ERROR_LOG_BYTES = 6

@@ -175,6 +175,7 @@ static int64_t value_of_slot(const void *ctx, int64_t number) {
 
 void launch_prepare(Session *s, tile_kernel *k) {
     for (int i = 0; i < k->nparams; i++) prepare_param(&k->param[i]);
+    k->plain = rt_cluster_size(k) == 1 && !k->cooperative;
     if (!k->grid) return;
     ExprOp op[EXPR_MAX_OPS];
     ExprError e;
@@ -222,6 +223,25 @@ tile_status tile_kernel_grid(tile_kernel *k, const char *expression, const tile_
     return st ? st : eval_grid(k, expression, arg, out);
 }
 
+/* Clusters divide the grid, and a cooperative launch fits the device. */
+static tile_status check_special(const tile_kernel *k, const tile_grid *grid) {
+    tile_context *ctx = k->module->ctx;
+    const uint32_t *c = k->cluster;
+    if (grid->x % c[0] || grid->y % c[1] || grid->z % c[2])
+        return rt_fail(
+            ctx, TILE_BAD_LAUNCH,
+            "a grid of %u x %u x %u programs does not divide into the clusters of kernel "
+            "'%s', %u x %u x %u",
+            grid->x, grid->y, grid->z, k->name, c[0], c[1], c[2]);
+    uint64_t most = (uint64_t)ctx->multiprocessors * (uint64_t)k->resident;
+    uint64_t plane = (uint64_t)grid->x * grid->y; /* at most 2^47: z's 16 bits fit too */
+    if (k->cooperative && most && plane * grid->z > most)
+        return rt_fail(ctx, TILE_BAD_LAUNCH,
+                       "kernel '%s' runs all its programs at once: %llu, and this GPU takes %llu",
+                       k->name, (unsigned long long)(plane * grid->z), (unsigned long long)most);
+    return TILE_OK;
+}
+
 tile_status tile_launch(tile_kernel *k, const tile_grid *grid, const tile_arg *args, int nargs,
                         void *stream) {
     if (!k) return TILE_INVALID;
@@ -240,5 +260,6 @@ tile_status tile_launch(tile_kernel *k, const tile_grid *grid, const tile_arg *a
                        "a grid of %u x %u x %u programs: the limits are 2147483647, 65535, 65535",
                        own.x, own.y, own.z);
     if (own.x == 0 || own.y == 0 || own.z == 0) return TILE_OK;
+    if (!k->plain && (st = check_special(k, &own))) return st;
     return ctx->ops->launch(k, &own, arg, stream);
 }

@@ -122,6 +122,18 @@ static void read_grid(Reader *r, const json_t *o, tile_kernel *k) {
     if (text.len) k->grid = text.data;
 }
 
+static void read_cluster(Reader *r, const json_t *o, tile_kernel *k) {
+    for (int i = 0; i < 3; i++) k->cluster[i] = 1;
+    if (!json_object_get(o, "cluster")) return;
+    const json_t *list = read_array(r, o, "cluster", 3);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        int64_t n = json_integer_value(json_array_get(list, i));
+        k->cluster[i] = n >= 1 && n <= MAX_CLUSTER ? (uint32_t)n : 0;
+    }
+    unsigned size = rt_cluster_size(k);
+    if (size < 1 || size > MAX_CLUSTER) bad(r, "cluster", "a list of sizes, 16 programs at most");
+}
+
 static void read_kernel(Reader *r, const json_t *o, tile_kernel *k) {
     Arena *a = &r->s->arena;
     k->name = read_text(r, o, "name");
@@ -136,18 +148,10 @@ static void read_kernel(Reader *r, const json_t *o, tile_kernel *k) {
     k->num_warps = (int)read_int(r, o, "num_warps", 1, MAX_WARPS);
     k->num_stages = (int)read_int(r, o, "num_stages", 0, MAX_STAGES);
     k->shared = read_int(r, o, "shared", 0, MAX_SHARED);
-    k->cluster = 1;
-    if (json_object_get(o, "cluster")) {
-        const json_t *c = read_array(r, o, "cluster", 3);
-        for (size_t i = 0; i < json_array_size(c); i++) {
-            const json_t *v = json_array_get(c, i);
-            int64_t n = json_integer_value(v);
-            if (n < 1 || n > MAX_CLUSTER)
-                bad(r, "cluster", "a list of sizes from 1 to 16");
-            else
-                k->cluster *= (int)n;
-        }
-    }
+    read_cluster(r, o, k);
+    const json_t *cooperative = json_object_get(o, "cooperative");
+    if (cooperative && !json_is_boolean(cooperative)) bad(r, "cooperative", "true or false");
+    k->cooperative = json_is_true(cooperative);
     read_grid(r, o, k);
     if (json_object_get(o, "hidden")) {
         const json_t *hidden = read_array(r, o, "hidden", RT_MAX_PARAMS);
@@ -220,7 +224,7 @@ const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, in
         k->num_warps = f->num_warps;
         k->num_stages = f->num_stages;
         k->shared = f->shared_bytes > 0 ? f->shared_bytes : 0;
-        k->cluster = 1;
+        for (int i = 0; i < 3; i++) k->cluster[i] = 1;
         k->nparams = f->nparams;
         k->param = arena_array(a, (size_t)f->nparams, sizeof *k->param);
         for (int i = 0; i < f->nparams; i++) param_of_ir(a, &f->param[i], &k->param[i]);

@@ -228,6 +228,10 @@ tile_status tile_kernel_describe(const tile_kernel *k, tile_kernel_info *out) {
         .grid = k->grid,
         .registers = k->registers,
         .spill_bytes = k->spill_bytes,
+        .resident_programs = k->resident,
+        .multiprocessors = k->module->ctx->multiprocessors,
+        .cluster = {(int)k->cluster[0], (int)k->cluster[1], (int)k->cluster[2]},
+        .cooperative = k->cooperative,
     };
     return TILE_OK;
 }

@@ -44,10 +44,15 @@ typedef struct DeviceOps {
     /* Makes the code behind module->kernel[…] ready; text ends in a NUL. */
     tile_status (*load)(tile_module *m, const char *text);
     void (*unload)(tile_module *m);
-    tile_status (*launch)(tile_kernel *k, const tile_grid *grid, const InterpArg *arg,
-                          void *stream);
+    /* arg is the callee's to change. */
+    tile_status (*launch)(tile_kernel *k, const tile_grid *grid, InterpArg *arg, void *stream);
     tile_status (*synchronize)(tile_context *ctx);
+    tile_status (*synchronize_stream)(tile_context *ctx, void *stream);
     tile_status (*event_record)(tile_event *e, void *stream);
+    /* What happens in the stream later waits for the event. */
+    tile_status (*event_order)(tile_event *e, void *stream);
+    tile_status (*event_wait)(tile_event *e);
+    tile_status (*event_done)(tile_event *e, int *done);
     tile_status (*event_elapsed)(tile_event *start, tile_event *end, double *ms);
     void (*event_close)(tile_event *e);
     void (*close)(tile_context *ctx);
@@ -69,6 +74,8 @@ struct tile_context {
     volatile unsigned char *ours;
     char name[256];
     const char *target;
+    int multiprocessors; /* GPU */
+    int ordinal;         /* GPU number */
     CudaDevice *cuda;
     pthread_mutex_t lock; /* guards what follows */
     ErrorText *errors;
@@ -119,13 +126,17 @@ struct tile_kernel {
     const char *grid;  /* up to three expressions joined by ", "; NULL: not stated */
     ExprOp *grid_code; /* the same as code; NULL: not stated, or not sound (a launch says how) */
     int grid_ops;
-    int num_warps, num_stages, cluster;
+    int num_warps, num_stages;
+    uint32_t cluster[3]; /* {1, 1, 1}: none */
+    bool cooperative;    /* all programs run at once */
+    bool plain;          /* neither of the two */
     int64_t shared;
     int nhidden;
     const Func *func; /* CPU */
     struct CuFunctionRec *function;
     int registers;
     size_t spill_bytes;
+    int resident; /* programs that a multiprocessor runs at once; 0: not known */
 };
 
 struct tile_module {
@@ -161,6 +172,10 @@ static inline tile_status rt_enter(const tile_context *ctx) {
 /* The buffer that holds all of [p, p + bytes), copied to *out. Takes the lock. */
 bool rt_find_buffer(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *out);
 
+/* The product of a kernel's cluster. */
+static inline unsigned rt_cluster_size(const tile_kernel *k) {
+    return k->cluster[0] * k->cluster[1] * k->cluster[2];
+}
 /* launch.c: works out, in the session's arena, what launches of k will use. */
 void launch_prepare(Session *s, tile_kernel *k);
 
@@ -168,6 +183,7 @@ void launch_prepare(Session *s, tile_kernel *k);
  * context of GPU number `ordinal`. */
 tile_status cpu_open(tile_context *ctx);
 tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context);
+void *cuda_context_of(const tile_context *ctx); /* the CUcontext; NULL on the CPU */
 
 /* module.c, for tests: true with the JSON of the manifest at the head of a .ptx or .tir (malloc'ed,
  * *json_len 0 when there is none), and where the code starts. */
