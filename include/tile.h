@@ -343,6 +343,64 @@ tile_status tile_bundle_launch(tile_bundle *bundle, const char *name, const tile
 /* Wait for its kernels first. NULL is allowed. */
 void tile_bundle_destroy(tile_bundle *bundle);
 
+/* ---- tensors of other libraries (DLPack) ---- */
+
+/* tile_dlpack.h, or the specification's own dlpack.h, defines these two. */
+struct DLManagedTensorVersioned;
+struct DLManagedTensor; /* from before DLPack 1 */
+
+enum { TILE_MAX_NDIM = 64 };
+
+/* Elements on a device. */
+typedef struct tile_tensor {
+    tile_ptr data;          /* the first element; 0 is possible where there is none */
+    tile_type type;         /* of an element; a bool is an i1 in a byte */
+    int ndim;               /* axes, 0 to TILE_MAX_NDIM */
+    const int64_t *shape;   /* elements along each axis */
+    const int64_t *strides; /* from one to the next, in elements; may be negative */
+    int read_only;          /* the owner asks that nobody writes to it */
+} tile_tensor;
+
+/* What a tensor has to be like. Fill with zeros first: zero and NULL are "anything". */
+typedef struct tile_tensor_want {
+    tile_type type;
+    int ndim;               /* must be set with shape or strides */
+    const int64_t *shape;   /* ndim sizes; a negative one is "any" */
+    const int64_t *strides; /* ndim strides; a negative one is "any" */
+    int contiguous;         /* row by row without gaps */
+    int writable;
+    size_t align; /* data is a multiple of so many bytes: a parameter's `divisible` */
+} tile_tensor_want;
+
+/* Takes a tensor that another library made; give its data to kernels as tile_pointer(t->data).
+ * Checked are the version, device, element type, that it lies within memory and at a multiple of an
+ * element's size, and what `want` (NULL: nothing more) says; TILE_INVALID says what is wrong, and
+ * the tensor is still the caller's. After TILE_OK it is deleted by tile_tensor_release, which must
+ * come before its context is destroyed. The data must be there when a kernel reads it: work of the
+ * other library in another stream has to be waited for (tile_event_order). The CPU device lets
+ * kernels use the memory as long as the tensor is held; one that overlaps a buffer or another
+ * tensor is refused unless it lies wholly inside, so import the larger first. */
+tile_status tile_tensor_import(tile_context *ctx, struct DLManagedTensorVersioned *managed,
+                               const tile_tensor_want *want, tile_tensor **out);
+tile_status tile_tensor_import_legacy(tile_context *ctx, struct DLManagedTensor *managed,
+                                      const tile_tensor_want *want, tile_tensor **out);
+/* Gives it back to its owner; wait for kernels that use it first. NULL is allowed. In a forked
+ * child only the struct is freed. */
+void tile_tensor_release(tile_tensor *tensor);
+
+/* Called when the other library needs an exported tensor no more, from whichever thread that is. */
+typedef void (*tile_release_fn)(void *user);
+/* Describes device memory for another library, whose deleter call ends in release(user); NULL: the
+ * memory outlives the tensor in another way. Shape and strides are copied (strides NULL: row by row
+ * without gaps). TILE_INVALID when the tensor is not sound, or on the CPU device outside the
+ * buffers that it knows. */
+tile_status tile_tensor_export(tile_context *ctx, const tile_tensor *tensor,
+                               tile_release_fn release, void *user,
+                               struct DLManagedTensorVersioned **out);
+tile_status tile_tensor_export_legacy(tile_context *ctx, const tile_tensor *tensor,
+                                      tile_release_fn release, void *user,
+                                      struct DLManagedTensor **out);
+
 /* ---- compiling (libtile_compiler) ---- */
 
 typedef enum tile_emit {

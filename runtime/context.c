@@ -229,33 +229,71 @@ bool rt_find_buffer(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *out) {
     return found;
 }
 
-/* Enters b, unless it overlaps another (TILE_INVALID). An empty buffer takes its first byte. */
-static tile_status add_buffer(tile_context *ctx, const Buffer *b) {
-    tile_status st = TILE_OK;
-    pthread_mutex_lock(&ctx->lock);
+/* Enters b, unless it overlaps another (TILE_INVALID). An empty buffer takes its first byte. The
+ * caller holds the lock. */
+static tile_status add_locked(tile_context *ctx, const Buffer *b) {
     size_t i = buffers_upto(ctx, b->start), size = b->bytes ? b->bytes : 1;
     if (i > 0) {
         const Buffer *before = &ctx->buffer[i - 1];
-        if (b->start - before->start < (before->bytes ? before->bytes : 1)) st = TILE_INVALID;
+        if (b->start - before->start < (before->bytes ? before->bytes : 1)) return TILE_INVALID;
     }
-    if (i < ctx->nbuffers && ctx->buffer[i].start - b->start < size) st = TILE_INVALID;
-    if (!st && ctx->nbuffers == ctx->cap) {
+    if (i < ctx->nbuffers && ctx->buffer[i].start - b->start < size) return TILE_INVALID;
+    if (ctx->nbuffers == ctx->cap) {
         size_t cap = ctx->cap ? ctx->cap * 2 : 16;
         Buffer *more = realloc(ctx->buffer, cap * sizeof *more);
-        if (more) {
-            ctx->buffer = more;
-            ctx->cap = cap;
-        } else {
-            st = TILE_NO_MEMORY;
-        }
+        if (!more) return TILE_NO_MEMORY;
+        ctx->buffer = more;
+        ctx->cap = cap;
     }
-    if (!st) {
-        memmove(ctx->buffer + i + 1, ctx->buffer + i, (ctx->nbuffers - i) * sizeof *ctx->buffer);
-        ctx->buffer[i] = *b;
-        ctx->nbuffers++;
-    }
+    memmove(ctx->buffer + i + 1, ctx->buffer + i, (ctx->nbuffers - i) * sizeof *ctx->buffer);
+    ctx->buffer[i] = *b;
+    ctx->nbuffers++;
+    return TILE_OK;
+}
+
+static tile_status add_buffer(tile_context *ctx, const Buffer *b) {
+    pthread_mutex_lock(&ctx->lock);
+    tile_status st = add_locked(ctx, b);
     pthread_mutex_unlock(&ctx->lock);
     return st;
+}
+
+/* Takes buffer i out. The caller holds the lock. */
+static Buffer remove_locked(tile_context *ctx, size_t i) {
+    Buffer b = ctx->buffer[i];
+    ctx->nbuffers--;
+    memmove(ctx->buffer + i, ctx->buffer + i + 1, (ctx->nbuffers - i) * sizeof *ctx->buffer);
+    return b;
+}
+
+tile_status rt_borrow(tile_context *ctx, tile_ptr start, size_t bytes, tile_ptr *key) {
+    *key = 0;
+    pthread_mutex_lock(&ctx->lock);
+    size_t i = buffers_upto(ctx, start);
+    Buffer *known = i > 0 ? &ctx->buffer[i - 1] : NULL;
+    tile_status st = TILE_OK;
+    if (known && start - known->start <= known->bytes &&
+        bytes <= known->bytes - (start - known->start)) {
+        if (known->tensors) {
+            known->tensors++;
+            *key = known->start;
+        }
+    } else {
+        st = add_locked(ctx, &(Buffer){.start = start, .bytes = bytes, .tensors = 1});
+        if (!st) *key = start;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    if (st == TILE_INVALID)
+        return rt_fail(ctx, st, "the tensor overlaps a buffer that is known already");
+    return st ? rt_fail(ctx, st, "cannot keep track of another buffer") : st;
+}
+
+void rt_give_back(tile_context *ctx, tile_ptr key) {
+    pthread_mutex_lock(&ctx->lock);
+    size_t i = buffers_upto(ctx, key);
+    if (i > 0 && ctx->buffer[i - 1].start == key && --ctx->buffer[i - 1].tensors == 0)
+        remove_locked(ctx, i - 1);
+    pthread_mutex_unlock(&ctx->lock);
 }
 
 tile_status tile_alloc(tile_context *ctx, size_t bytes, tile_ptr *out) {
@@ -302,12 +340,8 @@ tile_status tile_free(tile_context *ctx, tile_ptr ptr) {
     Buffer b = {0};
     pthread_mutex_lock(&ctx->lock);
     size_t i = buffers_upto(ctx, ptr);
-    bool found = i > 0 && ctx->buffer[i - 1].start == ptr;
-    if (found) {
-        b = ctx->buffer[i - 1];
-        memmove(ctx->buffer + i - 1, ctx->buffer + i, (ctx->nbuffers - i) * sizeof *ctx->buffer);
-        ctx->nbuffers--;
-    }
+    bool found = i > 0 && ctx->buffer[i - 1].start == ptr && ctx->buffer[i - 1].tensors == 0;
+    if (found) b = remove_locked(ctx, i - 1);
     pthread_mutex_unlock(&ctx->lock);
     if (!found)
         return rt_fail(ctx, TILE_INVALID, "tile_free: 0x%llx is not the start of a buffer",

@@ -31,6 +31,7 @@ typedef struct Buffer {
     uint8_t *written; /* CPU: one byte per byte, nonzero once written; NULL: all written */
     void *map;        /* CPU: what to unmap; NULL: the caller's memory */
     size_t map_bytes;
+    size_t tensors; /* imported tensors that it is kept for; 0: it is tile_alloc's or tile_wrap's */
 } Buffer;
 
 typedef struct DeviceOps {
@@ -172,6 +173,10 @@ static inline tile_status rt_enter(const tile_context *ctx) {
 /* The buffer that holds all of [p, p + bytes), copied to *out. Takes the lock. */
 bool rt_find_buffer(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *out);
 
+/* CPU: lets kernels use the caller's memory until rt_give_back(ctx, *key) is called as often. What
+ * lies inside a buffer already needs nothing: *key is 0 where that is not kept for a tensor. */
+tile_status rt_borrow(tile_context *ctx, tile_ptr start, size_t bytes, tile_ptr *key);
+void rt_give_back(tile_context *ctx, tile_ptr key);
 /* The product of a kernel's cluster. */
 static inline unsigned rt_cluster_size(const tile_kernel *k) {
     return k->cluster[0] * k->cluster[1] * k->cluster[2];

@@ -24,6 +24,12 @@ ok() {
 printf '#include "tile.h"\n#include "tile.h"\nint main(void) { return TILE_OK; }\n' >"$work/h.c"
 cp "$work/h.c" "$work/h.cc"
 ok 'C11' gcc -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror -Iinclude -c "$work/h.c" -o "$work/h.o"
+printf '#include "tile_dlpack.h"\n#include "tile.h"\n#include "tile_dlpack.h"\n' >"$work/d.c"
+printf 'int main(void) { return (int)sizeof(struct DLManagedTensorVersioned) == 80 ? 0 : 1; }\n' >>"$work/d.c"
+cp "$work/d.c" "$work/d.cc"
+ok 'DLPack in C11' gcc -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Werror -Iinclude "$work/d.c" -o "$work/d"
+ok 'DLPack struct' "$work/d"
+ok 'DLPack in C++' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude "$work/d.cc" -o "$work/d"
 ok 'C++' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude -c "$work/h.cc" -o "$work/h.o"
 
 # The lines of the comment that are indented by four spaces are the example.
