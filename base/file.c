@@ -17,12 +17,14 @@
 
 static bool fail(FileError *e, const char *verb, const char *path, int code) {
     e->too_large = false;
+    e->out_of_memory = code == ENOMEM;
     snprintf(e->text, sizeof e->text, "cannot %s '%.300s': %s", verb, path, strerror(code));
     return false;
 }
 
 static bool refuse_size(FileError *e, const char *path, size_t limit) {
     e->too_large = true;
+    e->out_of_memory = false;
     snprintf(e->text, sizeof e->text, "'%.300s' is larger than %zu %s, the limit", path,
              limit >= 1u << 20 ? limit >> 20 : limit, limit >= 1u << 20 ? "MB" : "bytes");
     return false;

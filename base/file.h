@@ -12,8 +12,9 @@
 #include <stddef.h>
 
 typedef struct FileError {
-    bool too_large; /* the file was refused for its size; else the system refused something */
-    char text[512]; /* "cannot read 'x.tl': No such file or directory" */
+    bool too_large;     /* the file was refused for its size; else the system refused something */
+    bool out_of_memory; /* that was memory */
+    char text[512];     /* "cannot read 'x.tl': No such file or directory" */
 } FileError;
 
 /* Reads all of `path` ("-": standard input). *data ends in a NUL that *len does not count. */

@@ -5,6 +5,7 @@
  * is checked, and a mistake comes back as one sentence that names the field. */
 #include "runtime/runtime.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,12 +201,19 @@ static void param_of_ir(Arena *a, const Param *from, KernelParam *p) {
     };
 }
 
+/* Only integers and bools matter for a grid. */
 static void constexpr_of_ir(const ConstexprInfo *from, KernelConstexpr *c) {
+    char *end;
     c->name = from->name;
-    json_t *v = json_loads(from->json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-    c->is_int = json_is_integer(v) || json_is_boolean(v);
-    c->value = json_is_boolean(v) ? json_is_true(v) : json_integer_value(v);
-    json_decref(v);
+    if (strcmp(from->json, "true") == 0 || strcmp(from->json, "false") == 0) {
+        c->is_int = true;
+        c->value = from->json[0] == 't';
+        return;
+    }
+    errno = 0;
+    long long value = strtoll(from->json, &end, 10);
+    c->is_int = end != from->json && *end == '\0' && errno == 0;
+    c->value = c->is_int ? value : 0;
 }
 
 const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, int *n) {

@@ -105,6 +105,20 @@ static tile_status take_kernels(tile_module *m, const char *name, const char *te
     return st;
 }
 
+/* jansson says of a string that it could not allocate that it is no string. So a text that it
+ * refuses is read again, and is to blame only where there is memory to be had. */
+static tile_status parse_manifest(tile_context *ctx, const char *json, size_t len, json_t **out) {
+    json_error_t e;
+    for (int i = 0; i < 2 && !*out; i++)
+        *out = json_loadb(json, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
+    if (*out) return TILE_OK;
+    void *probe = malloc(len + 1);
+    bool memory = probe != NULL && json_error_code(&e) != json_error_out_of_memory;
+    free(probe);
+    if (!memory) return out_of_memory(ctx);
+    return rt_fail(ctx, TILE_BAD_MODULE, "the manifest is damaged: line %d: %s", e.line, e.text);
+}
+
 static tile_status load_text(tile_module *m, const char *name, const char *text, size_t len) {
     tile_context *ctx = m->ctx;
     char *json;
@@ -128,11 +142,7 @@ static tile_status load_text(tile_module *m, const char *name, const char *text,
                      "this %s has no manifest at its %s: it was not made by tilec, or was cut",
                      is_cubin ? "cubin" : "PTX", is_cubin ? "end" : "head");
     } else if (is_ptx) {
-        json_error_t e;
-        manifest = json_loadb(json, json_len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
-        if (!manifest)
-            st = rt_fail(ctx, TILE_BAD_MODULE, "the manifest is damaged: line %d: %s", e.line,
-                         e.text);
+        st = parse_manifest(ctx, json, json_len, &manifest);
     }
     free(json);
     if (!st) st = take_kernels(m, name, text, len, manifest);
@@ -179,7 +189,7 @@ tile_status tile_module_load_file(tile_context *ctx, const char *path, tile_modu
     size_t size;
     FileError error;
     if (!file_read(path, (size_t)MODULE_LIMIT_MB << 20, &text, &size, &error))
-        return rt_fail(ctx, TILE_IO, "%s", error.text);
+        return rt_fail(ctx, error.out_of_memory ? TILE_NO_MEMORY : TILE_IO, "%s", error.text);
     st = load_named(ctx, path, text, size, out);
     free(text);
     return st;
