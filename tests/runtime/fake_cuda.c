@@ -1,0 +1,652 @@
+/* fake_cuda.c: a libcuda.so.1 on host memory: the entry points that the runtime uses, for tests on
+ * machines without a GPU.
+ *
+ * It is stricter than the driver. A call without a current context, an address outside its
+ * allocations, a handle that it never gave out or that was given back: each is refused. It counts
+ * its calls, lets any of them fail, and knows what has not been given back. A call that gives
+ * something back does so even when it is made to fail: what a program can do no more about is no
+ * leak. Kernels do not run; their parameters are read, and kept for the test to look at. */
+#include "tests/runtime/fake_cuda.h"
+#include "runtime/cuda_api.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DEVICES = 2, MAX_DEPTH = 64, PTX_MAJOR = 8, PTX_MINOR = 8, DRIVER = 12090 };
+enum {
+    INVALID_VALUE = 1,
+    NOT_INITIALIZED = 3,
+    INVALID_DEVICE = 101,
+    INVALID_CONTEXT = 201,
+    INVALID_PTX = 218,
+    INVALID_HANDLE = 400
+};
+
+typedef enum Kind { CONTEXT, MODULE, FUNCTION, MEMORY, STREAM, EVENT } Kind;
+
+typedef struct Object {
+    struct Object *next;
+    Kind kind;
+    int uses;
+    void *memory;
+    size_t bytes;
+    struct Object *parent; /* a function's module */
+    char *text;
+    size_t size[32]; /* a function's parameters */
+    int nparams, dynamic_shared;
+    bool large_clusters, recorded, asked;
+    double ms;
+} Object;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static Object *objects;
+static FakeLaunch last_launch;
+static const char *failed_name;
+static bool fail_on, env_read;
+static int fail_code;
+static atomic_long calls, fail_at;
+static atomic_bool initialized;
+static int sm_major = 9, sm_minor = 0, can_cluster = 1;
+static Object primary[DEVICES];
+static _Thread_local Object *stack[MAX_DEPTH];
+static _Thread_local int depth;
+
+/* ---- failing on request ---- */
+
+static CuResult begin(const char *name) {
+    long n = atomic_fetch_add(&calls, 1) + 1, at = atomic_load(&fail_at);
+    if (at == 0 || n < at) return CU_SUCCESS;
+    pthread_mutex_lock(&lock);
+    CuResult r = n == at || fail_on ? fail_code : CU_SUCCESS;
+    if (r && !failed_name) failed_name = name;
+    pthread_mutex_unlock(&lock);
+    return r;
+}
+
+/* For all but calls that give something back. */
+#define BEGIN()                                                                                    \
+    do {                                                                                           \
+        CuResult begun = begin(__func__);                                                          \
+        if (begun) return begun;                                                                   \
+    } while (0)
+#define BEGIN_HERE()                                                                               \
+    BEGIN();                                                                                       \
+    if (!atomic_load(&initialized)) return NOT_INITIALIZED;                                        \
+    if (depth == 0 || !stack[depth - 1]) return INVALID_CONTEXT
+
+static void set_fail(long n, int code, bool on) {
+    pthread_mutex_lock(&lock);
+    fail_code = code;
+    fail_on = on;
+    failed_name = NULL;
+    atomic_store(&calls, 0);
+    atomic_store(&fail_at, n);
+    pthread_mutex_unlock(&lock);
+}
+
+static void read_environment(void) {
+    const char *text = getenv("FAKE_CUDA_FAIL");
+    long n;
+    int code;
+    if (env_read || !text || sscanf(text, "%ld:%d", &n, &code) != 2) return;
+    env_read = true;
+    set_fail(n, code, false);
+}
+
+static long call_count(void) {
+    return atomic_load(&calls);
+}
+
+static const char *first_failed(void) {
+    pthread_mutex_lock(&lock);
+    const char *name = failed_name;
+    pthread_mutex_unlock(&lock);
+    return name;
+}
+
+/* ---- what has been given out ---- */
+
+static Object *add(Kind kind) {
+    Object *o = calloc(1, sizeof *o);
+    if (!o) return NULL;
+    o->kind = kind;
+    o->uses = 1;
+    pthread_mutex_lock(&lock);
+    o->next = objects;
+    objects = o;
+    pthread_mutex_unlock(&lock);
+    return o;
+}
+
+static bool known(const void *p, Kind kind) {
+    pthread_mutex_lock(&lock);
+    const Object *o = objects;
+    while (o && ((const void *)o != p || o->kind != kind)) o = o->next;
+    pthread_mutex_unlock(&lock);
+    return o != NULL;
+}
+
+/* Takes the object `p`, or the memory that starts at p, out and frees it. */
+static bool take(const void *p, Kind kind) {
+    pthread_mutex_lock(&lock);
+    Object **at = &objects;
+    while (*at && !((*at)->kind == kind && (kind == MEMORY ? (*at)->memory == p : *at == p)))
+        at = &(*at)->next;
+    Object *o = *at;
+    if (o) *at = o->next;
+    pthread_mutex_unlock(&lock);
+    if (!o) return false;
+    free(o->memory);
+    free(o->text);
+    free(o);
+    return true;
+}
+
+/* All of [p, p + bytes) lies in one allocation. */
+static bool inside(CuPtr p, size_t bytes) {
+    pthread_mutex_lock(&lock);
+    const Object *o = objects;
+    for (; o; o = o->next)
+        if (o->kind == MEMORY && p >= (uintptr_t)o->memory &&
+            p - (uintptr_t)o->memory <= o->bytes && bytes <= o->bytes - (p - (uintptr_t)o->memory))
+            break;
+    pthread_mutex_unlock(&lock);
+    return o != NULL;
+}
+
+static long live(void) {
+    long n = 0;
+    pthread_mutex_lock(&lock);
+    for (const Object *o = objects; o; o = o->next) n += o->kind != FUNCTION;
+    for (int i = 0; i < DEVICES; i++) n += primary[i].uses;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
+
+static void forget(void) {
+    while (objects) {
+        Object *o = objects;
+        take(o->kind == MEMORY ? o->memory : o, o->kind);
+    }
+    for (int i = 0; i < DEVICES; i++) primary[i].uses = 0;
+}
+
+static int pushed(void) {
+    return depth;
+}
+
+static FakeLaunch last(void) {
+    pthread_mutex_lock(&lock);
+    FakeLaunch l = last_launch;
+    pthread_mutex_unlock(&lock);
+    return l;
+}
+
+static void set_device(int major, int minor, int clusters) {
+    sm_major = major;
+    sm_minor = minor;
+    can_cluster = clusters;
+}
+
+extern const FakeCuda fake_cuda;
+const FakeCuda fake_cuda = {set_fail, call_count, first_failed, live,
+                            forget,   pushed,     last,         set_device};
+
+/* Every entry point is declared as the runtime declares it, so that the two cannot drift apart. */
+#define FN(symbol, member, params)                                                                 \
+    extern __typeof__(*((CudaApi *)0)->member) fake_##member __asm__(symbol);
+#include "runtime/cuda_api.def"
+#undef FN
+
+/* ---- devices and contexts ---- */
+
+CuResult fake_init(unsigned flags) {
+    read_environment();
+    BEGIN();
+    if (flags) return INVALID_VALUE;
+    atomic_store(&initialized, true);
+    return CU_SUCCESS;
+}
+
+CuResult fake_driver_version(int *version) {
+    BEGIN();
+    *version = DRIVER;
+    return CU_SUCCESS;
+}
+
+static const struct {
+    CuResult code;
+    const char *name;
+} names[] = {
+#define ERR(number, name, status) {number, name},
+#include "runtime/cuda_errors.def"
+#undef ERR
+};
+
+CuResult fake_error_name(CuResult error, const char **text) {
+    *text = NULL;
+    BEGIN();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (names[i].code == error) *text = names[i].name;
+    return *text ? CU_SUCCESS : INVALID_VALUE;
+}
+
+CuResult fake_error_string(CuResult error, const char **text) {
+    *text = NULL;
+    BEGIN();
+    (void)error;
+    *text = "the fake driver was told to fail";
+    return CU_SUCCESS;
+}
+
+CuResult fake_device_count(int *count) {
+    BEGIN();
+    if (!atomic_load(&initialized)) return NOT_INITIALIZED;
+    *count = DEVICES;
+    return CU_SUCCESS;
+}
+
+CuResult fake_device_get(CuDevice *device, int ordinal) {
+    BEGIN();
+    if (ordinal < 0 || ordinal >= DEVICES) return INVALID_DEVICE;
+    *device = ordinal;
+    return CU_SUCCESS;
+}
+
+CuResult fake_device_name(char *name, int len, CuDevice device) {
+    BEGIN();
+    if (device < 0 || device >= DEVICES) return INVALID_DEVICE;
+    snprintf(name, (size_t)len, "Fake GPU %d", device);
+    return CU_SUCCESS;
+}
+
+CuResult fake_device_attribute(int *value, int attribute, CuDevice device) {
+    BEGIN();
+    if (device < 0 || device >= DEVICES) return INVALID_DEVICE;
+    switch (attribute) {
+    case CU_DEVICE_CAPABILITY_MAJOR: *value = sm_major; break;
+    case CU_DEVICE_CAPABILITY_MINOR: *value = sm_minor; break;
+    case CU_DEVICE_MAX_SHARED_OPTIN: *value = 232448; break;
+    case CU_DEVICE_MULTIPROCESSORS: *value = 132; break;
+    case CU_DEVICE_COOPERATIVE_LAUNCH: *value = 1; break;
+    case CU_DEVICE_CLUSTER_LAUNCH: *value = can_cluster; break;
+    default: return INVALID_VALUE;
+    }
+    return CU_SUCCESS;
+}
+
+CuResult fake_primary_retain(CuContext *context, CuDevice device) {
+    BEGIN();
+    if (device < 0 || device >= DEVICES) return INVALID_DEVICE;
+    pthread_mutex_lock(&lock);
+    primary[device].uses++;
+    pthread_mutex_unlock(&lock);
+    *context = (CuContext)&primary[device];
+    return CU_SUCCESS;
+}
+
+CuResult fake_primary_release(CuDevice device) {
+    CuResult r = begin(__func__);
+    if (device < 0 || device >= DEVICES) return INVALID_DEVICE;
+    pthread_mutex_lock(&lock);
+    bool held = primary[device].uses > 0;
+    if (held) primary[device].uses--;
+    pthread_mutex_unlock(&lock);
+    return r ? r : held ? CU_SUCCESS : INVALID_CONTEXT;
+}
+
+static bool is_primary(const void *context) {
+    for (int i = 0; i < DEVICES; i++)
+        if (context == &primary[i]) return true;
+    return false;
+}
+
+CuResult fake_ctx_push(CuContext context) {
+    BEGIN();
+    if (depth == MAX_DEPTH || (!is_primary(context) && !known(context, CONTEXT)))
+        return INVALID_CONTEXT;
+    stack[depth++] = (Object *)context;
+    return CU_SUCCESS;
+}
+
+CuResult fake_ctx_pop(CuContext *context) {
+    CuResult r = begin(__func__);
+    if (depth == 0) return INVALID_CONTEXT;
+    *context = (CuContext)stack[--depth];
+    return r;
+}
+
+CuResult fake_ctx_current(CuContext *context) {
+    BEGIN();
+    *context = depth ? (CuContext)stack[depth - 1] : NULL;
+    return CU_SUCCESS;
+}
+
+CuResult fake_ctx_device(CuDevice *device) {
+    BEGIN_HERE();
+    *device = stack[depth - 1] == &primary[1] ? 1 : 0;
+    return CU_SUCCESS;
+}
+
+CuResult fake_ctx_synchronize(void) {
+    BEGIN_HERE();
+    return CU_SUCCESS;
+}
+
+/* ---- memory ---- */
+
+CuResult fake_mem_alloc(CuPtr *ptr, size_t bytes) {
+    BEGIN_HERE();
+    if (bytes == 0) return INVALID_VALUE;
+    size_t whole = bytes > SIZE_MAX - 255 ? 0 : (bytes + 255) / 256 * 256;
+    void *memory = whole && whole < (size_t)1 << 40 ? aligned_alloc(256, whole) : NULL;
+    Object *o = memory ? add(MEMORY) : NULL;
+    if (!o) {
+        free(memory);
+        return CU_ERROR_OUT_OF_MEMORY;
+    }
+    pthread_mutex_lock(&lock);
+    o->memory = memory;
+    o->bytes = bytes;
+    pthread_mutex_unlock(&lock);
+    *ptr = (CuPtr)(uintptr_t)memory;
+    return CU_SUCCESS;
+}
+
+CuResult fake_mem_free(CuPtr ptr) {
+    CuResult r = begin(__func__);
+    if (depth == 0) return INVALID_CONTEXT;
+    bool mine = take((void *)(uintptr_t)ptr, MEMORY);
+    return r ? r : mine ? CU_SUCCESS : INVALID_VALUE;
+}
+
+CuResult fake_copy_in(CuPtr to, const void *from, size_t bytes) {
+    BEGIN_HERE();
+    if (!inside(to, bytes)) return INVALID_VALUE;
+    memcpy((void *)(uintptr_t)to, from, bytes);
+    return CU_SUCCESS;
+}
+
+CuResult fake_copy_out(void *to, CuPtr from, size_t bytes) {
+    BEGIN_HERE();
+    if (!inside(from, bytes)) return INVALID_VALUE;
+    memcpy(to, (const void *)(uintptr_t)from, bytes);
+    return CU_SUCCESS;
+}
+
+/* 1 and 2 are the driver's two default streams. */
+static bool is_stream(CuStream stream) {
+    return (uintptr_t)stream <= 2 || known(stream, STREAM);
+}
+
+CuResult fake_copy_within(CuPtr to, CuPtr from, size_t bytes, CuStream stream) {
+    BEGIN_HERE();
+    if (!is_stream(stream)) return INVALID_HANDLE;
+    if (!inside(to, bytes) || !inside(from, bytes)) return INVALID_VALUE;
+    memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    return CU_SUCCESS;
+}
+
+CuResult fake_fill(CuPtr to, unsigned char value, size_t bytes) {
+    BEGIN_HERE();
+    if (!inside(to, bytes)) return INVALID_VALUE;
+    memset((void *)(uintptr_t)to, value, bytes);
+    return CU_SUCCESS;
+}
+
+/* ---- modules ---- */
+
+/* What the driver's compiler says goes where the options say. */
+static CuResult refuse(CuResult r, unsigned noptions, const int *option, void **value,
+                       const char *what) {
+    char *log = NULL;
+    size_t size = 0;
+    for (unsigned i = 0; i < noptions; i++) {
+        if (option[i] == CU_JIT_ERROR_LOG_BUFFER) log = value[i];
+        if (option[i] == CU_JIT_ERROR_LOG_BYTES) size = (size_t)(uintptr_t)value[i];
+    }
+    if (log && size) snprintf(log, size, "ptxas application ptx input, %s\n", what);
+    return r;
+}
+
+CuResult fake_module_load(CuModule *module, const void *image, unsigned noptions, int *option,
+                          void **value) {
+    BEGIN_HERE();
+    const char *text = image, *at = strstr(text, ".version ");
+    int major = 0, minor = 0;
+    if (!at || sscanf(at, ".version %d.%d", &major, &minor) != 2 || !strstr(text, ".target sm_"))
+        return refuse(INVALID_PTX, noptions, option, value, "line 1; fatal : Missing .version");
+    if (major > PTX_MAJOR || (major == PTX_MAJOR && minor > PTX_MINOR))
+        return refuse(CU_ERROR_UNSUPPORTED_PTX_VERSION, noptions, option, value,
+                      "line 1; fatal : Unsupported .version");
+    Object *o = add(MODULE);
+    if (!o) return CU_ERROR_OUT_OF_MEMORY;
+    o->text = strdup(text);
+    *module = (CuModule)o;
+    return CU_SUCCESS;
+}
+
+CuResult fake_module_unload(CuModule module) {
+    CuResult r = begin(__func__);
+    if (!known(module, MODULE)) return INVALID_HANDLE;
+    for (;;) { /* its functions go with it */
+        pthread_mutex_lock(&lock);
+        Object *o = objects;
+        while (o && !(o->kind == FUNCTION && o->parent == (Object *)module)) o = o->next;
+        pthread_mutex_unlock(&lock);
+        if (!o || !take(o, FUNCTION)) break;
+    }
+    take(module, MODULE);
+    return r;
+}
+
+/* The bytes of each parameter of the entry whose list starts at `at`. */
+static void read_params(Object *f, const char *at) {
+    static const char *const key = ".param ";
+    const char *end = strchr(at, ')');
+    while ((at = strstr(at, key)) && at < end && f->nparams < 32) {
+        at += strlen(key);
+        f->size[f->nparams++] = (size_t)strtol(at + 2, NULL, 10) / 8; /* .u64 */
+    }
+}
+
+CuResult fake_module_function(CuFunction *function, CuModule module, const char *name) {
+    BEGIN_HERE();
+    if (!known(module, MODULE)) return INVALID_HANDLE;
+    char key[300];
+    int n = snprintf(key, sizeof key, ".entry %s(", name);
+    const char *at = strstr(((Object *)module)->text, key);
+    if (!at) return CU_ERROR_NOT_FOUND;
+    Object *f = add(FUNCTION);
+    if (!f) return CU_ERROR_OUT_OF_MEMORY;
+    f->parent = (Object *)module;
+    f->dynamic_shared = 48 * 1024;
+    read_params(f, at + n);
+    *function = (CuFunction)f;
+    return CU_SUCCESS;
+}
+
+CuResult fake_function_attribute(int *value, int attribute, CuFunction function) {
+    BEGIN();
+    if (!known(function, FUNCTION)) return INVALID_HANDLE;
+    switch (attribute) {
+    case CU_FUNC_NUM_REGS: *value = 40; break;
+    case CU_FUNC_LOCAL_BYTES: *value = 8; break;
+    case CU_FUNC_MAX_THREADS_PER_BLOCK: *value = 1024; break;
+    default: return INVALID_VALUE;
+    }
+    return CU_SUCCESS;
+}
+
+CuResult fake_function_set_attribute(CuFunction function, int attribute, int value) {
+    BEGIN();
+    if (!known(function, FUNCTION)) return INVALID_HANDLE;
+    Object *f = (Object *)function;
+    if (attribute == CU_FUNC_MAX_DYNAMIC_SHARED)
+        f->dynamic_shared = value;
+    else if (attribute == CU_FUNC_LARGE_CLUSTERS)
+        f->large_clusters = value != 0;
+    else
+        return INVALID_VALUE;
+    return CU_SUCCESS;
+}
+
+CuResult fake_occupancy(int *blocks, CuFunction function, int threads, size_t dynamic_shared) {
+    BEGIN_HERE();
+    if (!known(function, FUNCTION) || threads < 1 || threads > 1024) return INVALID_VALUE;
+    int by_shared = dynamic_shared ? (int)(232448 / dynamic_shared) : 32;
+    int by_threads = 2048 / threads;
+    *blocks = by_shared < by_threads ? by_shared : by_threads;
+    return CU_SUCCESS;
+}
+
+/* ---- launches ---- */
+
+static CuResult record(FakeLaunch *l, CuFunction function, void **param) {
+    if (!known(function, FUNCTION) || !is_stream(l->stream)) return INVALID_HANDLE;
+    const Object *f = (const Object *)function;
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    if (!l->grid[0] || !l->grid[1] || !l->grid[2] || threads == 0 || threads > 1024 ||
+        l->shared > (unsigned)f->dynamic_shared)
+        return INVALID_VALUE;
+    l->nparams = f->nparams;
+    for (int i = 0; i < f->nparams; i++) memcpy(&l->param[i], param[i], f->size[i]);
+    pthread_mutex_lock(&lock);
+    last_launch = *l;
+    pthread_mutex_unlock(&lock);
+    return CU_SUCCESS;
+}
+
+CuResult fake_launch(CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                     CuStream stream, void **params, void **extra) {
+    BEGIN_HERE();
+    if (extra) return INVALID_VALUE;
+    FakeLaunch l = {.grid = {grid_x, grid_y, grid_z},
+                    .block = {block_x, block_y, block_z},
+                    .shared = shared_bytes,
+                    .stream = stream};
+    return record(&l, function, params);
+}
+
+CuResult fake_launch_ex(const CuLaunchConfig *config, CuFunction function, void **params,
+                        void **extra) {
+    BEGIN_HERE();
+    if (extra) return INVALID_VALUE;
+    FakeLaunch l = {.shared = config->shared_bytes, .stream = config->stream};
+    memcpy(l.grid, config->grid, sizeof l.grid);
+    memcpy(l.block, config->block, sizeof l.block);
+    for (unsigned i = 0; i < config->nattributes; i++) {
+        const CuLaunchAttribute *a = &config->attribute[i];
+        if (a->id == CU_LAUNCH_COOPERATIVE)
+            l.cooperative = a->value.cooperative != 0;
+        else if (a->id == CU_LAUNCH_CLUSTER)
+            memcpy(l.cluster, a->value.cluster, sizeof l.cluster);
+        else
+            return INVALID_VALUE;
+    }
+    unsigned size = l.cluster[0] * l.cluster[1] * l.cluster[2];
+    if (size > 8 && known(function, FUNCTION) && !((Object *)function)->large_clusters)
+        return INVALID_VALUE;
+    return record(&l, function, params);
+}
+
+CuResult fake_stream_synchronize(CuStream stream) {
+    BEGIN_HERE();
+    return is_stream(stream) ? CU_SUCCESS : INVALID_HANDLE;
+}
+
+/* ---- events ---- */
+
+CuResult fake_stream_wait(CuStream stream, CuEvent event, unsigned flags) {
+    BEGIN_HERE();
+    if (flags) return INVALID_VALUE;
+    return is_stream(stream) && known(event, EVENT) ? CU_SUCCESS : INVALID_HANDLE;
+}
+
+CuResult fake_event_create(CuEvent *event, unsigned flags) {
+    BEGIN_HERE();
+    if (flags) return INVALID_VALUE;
+    Object *o = add(EVENT);
+    if (!o) return CU_ERROR_OUT_OF_MEMORY;
+    *event = (CuEvent)o;
+    return CU_SUCCESS;
+}
+
+CuResult fake_event_record(CuEvent event, CuStream stream) {
+    BEGIN_HERE();
+    if (!known(event, EVENT) || !is_stream(stream)) return INVALID_HANDLE;
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    Object *o = (Object *)event;
+    o->ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+    o->recorded = true;
+    o->asked = false;
+    return CU_SUCCESS;
+}
+
+CuResult fake_event_synchronize(CuEvent event) {
+    BEGIN_HERE();
+    return known(event, EVENT) ? CU_SUCCESS : INVALID_HANDLE;
+}
+
+/* The first question comes too early. */
+CuResult fake_event_query(CuEvent event) {
+    BEGIN_HERE();
+    if (!known(event, EVENT)) return INVALID_HANDLE;
+    Object *o = (Object *)event;
+    bool done = o->asked;
+    o->asked = true;
+    return done ? CU_SUCCESS : CU_ERROR_NOT_READY;
+}
+
+CuResult fake_event_elapsed(float *ms, CuEvent start, CuEvent end) {
+    BEGIN_HERE();
+    if (!known(start, EVENT) || !known(end, EVENT)) return INVALID_HANDLE;
+    const Object *a = (const Object *)start, *b = (const Object *)end;
+    if (!a->recorded || !b->recorded) return INVALID_HANDLE;
+    *ms = (float)(b->ms - a->ms);
+    return CU_SUCCESS;
+}
+
+CuResult fake_event_destroy(CuEvent event) {
+    CuResult r = begin(__func__);
+    bool mine = take(event, EVENT);
+    return r ? r : mine ? CU_SUCCESS : INVALID_HANDLE;
+}
+
+/* ---- what a program of the caller's does for itself ---- */
+
+extern CuResult cuCtxCreate_v2(CuContext *context, unsigned flags, CuDevice device);
+CuResult cuCtxCreate_v2(CuContext *context, unsigned flags, CuDevice device) {
+    if (flags || device < 0 || device >= DEVICES) return INVALID_VALUE;
+    Object *o = add(CONTEXT);
+    if (!o) return CU_ERROR_OUT_OF_MEMORY;
+    if (depth < MAX_DEPTH) stack[depth++] = o; /* it is current from now on */
+    *context = (CuContext)o;
+    return CU_SUCCESS;
+}
+
+extern CuResult cuCtxDestroy_v2(CuContext context);
+CuResult cuCtxDestroy_v2(CuContext context) {
+    if (depth && stack[depth - 1] == (Object *)context) depth--;
+    return take(context, CONTEXT) ? CU_SUCCESS : INVALID_CONTEXT;
+}
+
+extern CuResult cuStreamCreate(CuStream *stream, unsigned flags);
+CuResult cuStreamCreate(CuStream *stream, unsigned flags) {
+    (void)flags;
+    Object *o = add(STREAM);
+    if (!o) return CU_ERROR_OUT_OF_MEMORY;
+    *stream = (CuStream)o;
+    return CU_SUCCESS;
+}
+
+extern CuResult cuStreamDestroy_v2(CuStream stream);
+CuResult cuStreamDestroy_v2(CuStream stream) {
+    return take(stream, STREAM) ? CU_SUCCESS : INVALID_HANDLE;
+}

@@ -1,0 +1,37 @@
+/* fake_cuda.h: what tests may ask of the fake driver, beside the CUDA Driver API that it serves.
+ *
+ * FAKE_CUDA_FAIL="n:code" in the environment makes its n-th call fail with the code; a test that
+ * has opened the library itself can say so here, again and again. */
+#ifndef TILE_TESTS_FAKE_CUDA_H
+#define TILE_TESTS_FAKE_CUDA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct FakeLaunch {
+    unsigned grid[3], block[3], shared;
+    unsigned cluster[3]; /* 0: not asked for */
+    bool cooperative;
+    void *stream;
+    int nparams;
+    uint64_t param[32];
+} FakeLaunch;
+
+typedef struct FakeCuda {
+    /* Counts calls from 1 again; number n (0: none) fails with `code`, and with `on` all after it.
+     */
+    void (*fail)(long n, int code, bool on);
+    long (*calls)(void);
+    const char *(*failed)(
+        void);                /* the entry point of the first call that was made to fail, or NULL */
+    long (*live)(void);       /* contexts, modules, allocations, streams, events not given back */
+    void (*forget)(void);     /* frees all of those */
+    int (*depth)(void);       /* contexts that this thread has pushed */
+    FakeLaunch (*last)(void); /* the last launch */
+    void (*device)(int major, int minor, int clusters); /* what the GPU says it is */
+} FakeCuda;
+
+/* The one symbol to look up: fake_cuda. */
+
+#endif

@@ -1,0 +1,172 @@
+/* life.c: opens a device, loads modules, moves data, launches, waits, hands tensors around, and
+ * gives everything back, also when a call on the way fails (see life.h). */
+#include "tests/runtime/life.h"
+#include "tests/runtime/faults.h"
+#include "tile_dlpack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 64 };
+
+/* y = x for n elements, eight to a program. */
+static const char tir[] =
+    "kernel @copy(%x: ptr<f32> divisible=16, %y: ptr<f32>, %n: i32, %scale: f32) num_warps=4 "
+    "num_stages=3 grid=\"cdiv(n, B)\" constexpr B=\"8\" {\n"
+    "  %pid: i32 = program_id axis=0\n"
+    "  %b: i32 = const value=8\n"
+    "  %base: i32 = mul %pid, %b\n"
+    "  %r: i32[8] = arange start=0 end=8\n"
+    "  %s: i32[8] = splat %base\n"
+    "  %o: i32[8] = add %s, %r\n"
+    "  %ns: i32[8] = splat %n\n"
+    "  %m: i1[8] = cmp %o, %ns pred=lt\n"
+    "  %xs: ptr<f32>[8] = splat %x\n"
+    "  %xp: ptr<f32>[8] = addptr %xs, %o\n"
+    "  %v: f32[8] = load %xp, %m\n"
+    "  %ys: ptr<f32>[8] = splat %y\n"
+    "  %yp: ptr<f32>[8] = addptr %ys, %o\n"
+    "  store %yp, %v, %m\n"
+    "  return\n"
+    "}\n";
+
+/* The same as a driver sees it, and a kernel that asks for special launches. */
+static const char ptx[] =
+    "// tilec manifest begin\n"
+    "// {\"manifest\": 1, \"target\": \"sm_80\", \"kernels\": [\n"
+    "//  {\"name\": \"copy\", \"entry\": \"copy\", \"params\": [\n"
+    "//    {\"name\": \"x\", \"type\": \"*fp32\", \"divisible\": 16},\n"
+    "//    {\"name\": \"y\", \"type\": \"*fp32\"}, {\"name\": \"n\", \"type\": \"i32\"},\n"
+    "//    {\"name\": \"scale\", \"type\": \"fp32\"}], \"constexprs\": {\"B\": 8},\n"
+    "//   \"num_warps\": 4, \"num_stages\": 3, \"shared\": 65536, \"grid\": [\"cdiv(n, B)\"]},\n"
+    "//  {\"name\": \"special\", \"entry\": \"special\", \"params\": [],\n"
+    "//   \"num_warps\": 1, \"num_stages\": 3, \"shared\": 0, \"cluster\": [16, 1, 1],\n"
+    "//   \"cooperative\": true, \"grid\": [\"32\"]}]}\n"
+    "// tilec manifest end\n"
+    ".version 7.8\n.target sm_80\n.address_size 64\n"
+    ".visible .entry copy(\n .param .u64 copy_0,\n .param .u64 copy_1,\n .param .u32 copy_2,\n"
+    " .param .b32 copy_3\n)\n{\n ret;\n}\n"
+    ".visible .entry special(\n)\n{\n ret;\n}\n";
+
+const char *life_module(bool cpu) {
+    return cpu ? tir : ptx;
+}
+
+typedef struct Program {
+    tile_context *ctx;
+    tile_module *module, *second;
+    tile_kernel *kernel;
+    tile_event *start, *end;
+    tile_tensor *tensor, *legacy;
+    DLManagedTensorVersioned versioned, *out;
+    DLManagedTensor old;
+    tile_ptr x, y;
+    float in[N], got[N];
+    int held;
+} Program;
+
+/* The two structs are the program's, on no heap; what is counted is that each is given back. */
+static void drop(DLManagedTensorVersioned *self) {
+    --*(int *)self->manager_ctx;
+}
+
+static void drop_legacy(DLManagedTensor *self) {
+    --*(int *)self->manager_ctx;
+}
+
+static void released(void *user) {
+    --*(int *)user;
+}
+
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        l->status = (call);                                                                        \
+        if (l->status) {                                                                           \
+            l->step = #call;                                                                       \
+            return;                                                                                \
+        }                                                                                          \
+    } while (0)
+
+/* Tensors of "another library" over the buffer y, and one of ours for it. */
+static void tensors(Program *p, Life *l, bool cpu) {
+    static int64_t shape[] = {8, 8};
+    DLTensor t = {.data = (void *)(uintptr_t)p->y,
+                  .device = {cpu ? kDLCPU : kDLCUDA, 0},
+                  .ndim = 2,
+                  .dtype = {kDLFloat, 32, 1},
+                  .shape = shape};
+    tile_tensor_want want = {.type = TILE_FP32, .ndim = 2, .shape = shape, .contiguous = 1};
+    p->versioned = (DLManagedTensorVersioned){
+        .version = {1, 0}, .manager_ctx = &p->held, .deleter = drop, .dl_tensor = t};
+    TRY(tile_tensor_import(p->ctx, &p->versioned, &want, &p->tensor));
+    p->held++;
+    p->old = (DLManagedTensor){.dl_tensor = t, .manager_ctx = &p->held, .deleter = drop_legacy};
+    TRY(tile_tensor_import_legacy(p->ctx, &p->old, NULL, &p->legacy));
+    p->held++;
+    TRY(tile_tensor_export(p->ctx, p->tensor, released, &p->held, &p->out));
+    p->held++;
+}
+
+static void work(Program *p, Life *l, bool cpu, const char *file) {
+    const char *text = life_module(cpu);
+    TRY(tile_module_load(p->ctx, text, strlen(text), &p->module));
+    TRY(tile_module_load_file(p->ctx, file, &p->second));
+    TRY(tile_kernel_get(p->second, "copy", &p->kernel));
+    TRY(tile_alloc(p->ctx, sizeof p->in, &p->x));
+    TRY(tile_alloc(p->ctx, sizeof p->in, &p->y));
+    for (int i = 0; i < N; i++) p->in[i] = (float)i;
+    TRY(tile_copy_to_device(p->ctx, p->x, p->in, sizeof p->in));
+    TRY(tile_fill(p->ctx, p->y, 0, sizeof p->in));
+    TRY(tile_event_record(p->ctx, NULL, &p->start));
+    tile_arg args[] = {tile_pointer(p->x), tile_pointer(p->y), tile_i32(N), tile_f32(0.5f)};
+    TRY(tile_launch(p->kernel, NULL, args, 4, NULL));
+    tile_grid grid;
+    TRY(tile_kernel_grid(p->kernel, "n // 8, 1", args, 4, &grid));
+    TRY(tile_launch(p->kernel, &grid, args, 4, NULL));
+    if (!cpu) {
+        tile_kernel *special;
+        TRY(tile_kernel_get(p->module, "special", &special));
+        TRY(tile_launch(special, NULL, NULL, 0, NULL));
+    }
+    TRY(tile_event_record(p->ctx, NULL, &p->end));
+    int done = 0;
+    TRY(tile_event_done(p->end, &done));
+    TRY(tile_event_order(p->start, NULL));
+    TRY(tile_event_wait(p->end));
+    double ms = -1;
+    TRY(tile_event_elapsed(p->start, p->end, &ms));
+    if (ms < 0) l->result_wrong = true;
+    tensors(p, l, cpu);
+    if (l->status) return;
+    args[1] = tile_pointer(p->tensor->data);
+    TRY(tile_launch(p->kernel, NULL, args, 4, NULL));
+    if (!cpu) /* the fake driver runs no kernels */
+        TRY(tile_copy_on_device(p->ctx, p->y, p->x, sizeof p->in, NULL));
+    TRY(tile_synchronize_stream(p->ctx, NULL));
+    TRY(tile_synchronize(p->ctx));
+    TRY(tile_copy_to_host(p->ctx, p->got, p->y, sizeof p->got));
+    if (memcmp(p->got, p->in, sizeof p->in)) l->result_wrong = true;
+    TRY(tile_free(p->ctx, p->x));
+}
+
+Life life_run(const char *device, void *cu_context, const char *file) {
+    Program p = {0};
+    Life life = {0}, *l = &life;
+    life.status = cu_context ? tile_context_from_cuda(cu_context, &p.ctx)
+                             : tile_context_create(device, &p.ctx);
+    life.step = "opening";
+    if (!life.status) work(&p, l, strcmp(tile_context_target(p.ctx), "cpu") == 0, file);
+    if (life.status) snprintf(life.text, sizeof life.text, "%s", p.ctx ? tile_error(p.ctx) : "");
+    life.calls = fault_driver()->calls();
+    if (p.out) p.out->deleter(p.out);
+    tile_tensor_release(p.tensor);
+    tile_tensor_release(p.legacy);
+    tile_event_destroy(p.start);
+    tile_event_destroy(p.end);
+    tile_module_unload(p.module);
+    tile_module_unload(p.second);
+    tile_context_destroy(p.ctx);
+    life.held = p.held;
+    return life;
+}
