@@ -21,7 +21,7 @@ typedef struct FakeLaunch {
 typedef struct FakeCuda {
     /* Counts calls from 1 again; number n (0: none) fails with `code`, and with `on` all after it.
      */
-    void (*fail)(long n, int code, bool on);
+    void (*let_fail)(long n, int code, bool on);
     long (*calls)(void);
     const char *(*failed)(
         void);                /* the entry point of the first call that was made to fail, or NULL */

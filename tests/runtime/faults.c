@@ -138,17 +138,19 @@ void fault_init(void) {
     json_set_alloc_funcs(json_alloc, free);
 }
 
-void *fault_driver_symbol(const char *name) {
+void fault_driver_symbol(const char *name, void *out, size_t size) {
     void *library = __real_dlopen(FAKE_CUDA, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
     void *symbol = library ? __real_dlsym(library, name) : NULL;
-    if (symbol) {
-        dlclose(library);
-        return symbol;
+    if (!symbol) {
+        fprintf(stderr, "%s has no %s\n", FAKE_CUDA, name);
+        exit(2);
     }
-    fprintf(stderr, "%s has no %s\n", FAKE_CUDA, name);
-    exit(2);
+    memcpy(out, &symbol, size); /* ISO C has no cast to a function pointer */
+    dlclose(library);
 }
 
 const FakeCuda *fault_driver(void) {
-    return fault_driver_symbol("fake_cuda");
+    const FakeCuda *fake;
+    fault_driver_symbol("fake_cuda", &fake, sizeof fake);
+    return fake;
 }

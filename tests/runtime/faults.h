@@ -18,7 +18,7 @@ long fault_disarm(void);
 void fault_missing(const char *name);
 /* Opens the fake driver; ends the test program when it is not there. */
 const FakeCuda *fault_driver(void);
-/* A function of the fake driver that the runtime does not use. */
-void *fault_driver_symbol(const char *name);
+/* The address of a symbol of the fake driver, into *out. */
+void fault_driver_symbol(const char *name, void *out, size_t size);
 
 #endif

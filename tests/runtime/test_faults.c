@@ -68,7 +68,7 @@ static bool status_fits(size_t i, const char *entry, tile_status st) {
 
 /* Every call, every error; the call alone, or it and all later ones, as after a fault. */
 static void driver_fails(bool on) {
-    fake->fail(0, 0, false);
+    fake->let_fail(0, 0, false);
     Life l = life_run("cuda", NULL, file[0]);
     long calls = fake->calls();
     check(l.status == TILE_OK && !l.result_wrong && clean(&l, 0) && calls > 50, "no fault", calls,
@@ -78,10 +78,10 @@ static void driver_fails(bool on) {
         bool good = true;
         const char *entry = "";
         for (size_t i = 0; good && i < sizeof errors / sizeof *errors; i++) {
-            fake->fail(n, errors[i].code, on);
+            fake->let_fail(n, errors[i].code, on);
             l = life_run("cuda", NULL, file[0]);
             entry = fake->failed();
-            fake->fail(0, 0, false);
+            fake->let_fail(0, 0, false);
             /* What cannot be reached cannot be given back: one thing for a context that could not
              * be pushed, anything for a driver that does nothing any more. */
             good = entry != NULL && clean(&l, on ? LONG_MAX : strcmp(entry, "fake_ctx_push") == 0);
@@ -99,7 +99,7 @@ static void driver_fails(bool on) {
 
 /* An allocation may fail where the library has another way; else the status says so. */
 static void memory_fails(const char *device, const char *path, bool on) {
-    fake->fail(0, 0, false);
+    fake->let_fail(0, 0, false);
     fault_arm(FAULT_MEMORY, 0, false);
     Life l = life_run(device, NULL, path);
     long count = fault_disarm();

@@ -1,0 +1,450 @@
+/* test_hostile.c: a GPU context given what it must not accept, on the fake driver: arguments,
+ * grids, modules, devices, streams and contexts of the caller's, a forked child. A clear status
+ * each. And what reaches the driver when all is well: parameters, attributes, the current context.
+ */
+#include "tests/runtime/faults.h"
+#include "tests/runtime/life.h"
+#include "tile_dlpack.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const FakeCuda *fake;
+static tile_context *ctx;
+static tile_module *module;
+static tile_kernel *kernel;
+
+static void open_gpu(void) {
+    fake = fault_driver();
+    fake->let_fail(0, 0, false);
+    ck_assert_int_eq(tile_context_create("cuda", &ctx), TILE_OK);
+    module = NULL;
+}
+
+static void close_gpu(void) {
+    tile_module_unload(module);
+    tile_context_destroy(ctx);
+    ck_assert_int_eq(fake->live(), 0);
+    ck_assert_int_eq(fake->depth(), 0);
+}
+
+#define fails(call, status, words)                                                                 \
+    do {                                                                                           \
+        ck_assert_int_eq((call), (status));                                                        \
+        ck_assert_msg(strstr(tile_error(ctx), (words)), "%s", tile_error(ctx));                    \
+    } while (0)
+
+/* PTX around one kernel's manifest and the declarations of its parameters. */
+static char *ptx_of(const char *target, const char *facts, const char *params,
+                    const char *declared) {
+    char *text = malloc(8192);
+    ck_assert_ptr_nonnull(text);
+    snprintf(text, 8192,
+             "// tilec manifest begin\n"
+             "// {\"manifest\": 1, \"target\": \"%s\", \"kernels\": [{\"name\": \"k\",\n"
+             "//   \"entry\": \"k\", \"num_stages\": 3, %s,\n"
+             "//   \"params\": [%s]}]}\n"
+             "// tilec manifest end\n"
+             ".version 8.0\n.target %s\n.visible .entry k(\n%s\n)\n{\n ret;\n}\n",
+             target, facts, params, target, declared);
+    return text;
+}
+
+static tile_status load(const char *facts, const char *params, const char *declared) {
+    char *text = ptx_of("sm_80", facts, params, declared);
+    tile_module_unload(module);
+    module = NULL;
+    tile_status st = tile_module_load(ctx, text, strlen(text), &module);
+    free(text);
+    if (!st) ck_assert_int_eq(tile_kernel_get(module, NULL, &kernel), TILE_OK);
+    return st;
+}
+
+#define PLAIN "\"num_warps\": 4, \"shared\": 0"
+
+/* ---- arguments ---- */
+
+START_TEST(arguments) {
+    ck_assert_int_eq(
+        load(PLAIN ", \"grid\": [\"m\"]",
+             "{\"name\": \"p\", \"type\": \"*fp16\", \"divisible\": 16},"
+             "{\"name\": \"one\", \"type\": \"i32\", \"equals\": 1},"
+             "{\"name\": \"m\", \"type\": \"i32\", \"divisible\": 24},"
+             "{\"name\": \"odd\", \"type\": \"*i8\", \"divisible\": 24},"
+             "{\"name\": \"never\", \"type\": \"i8\", \"equals\": 300},"
+             "{\"name\": \"none\", \"type\": \"*i8\", \"none\": true}",
+             ".param .u64 a,\n.param .u32 b,\n.param .u32 c,\n.param .u64 d,\n.param .u8 e,\n"
+             ".param .u64 f"),
+        TILE_OK);
+    const tile_arg good[] = {tile_pointer(4096), tile_i32(1),          tile_i32(48),
+                             tile_pointer(4800), tile_int(TILE_I8, 1), tile_none()};
+    static const struct {
+        int which;
+        tile_type type;
+        int64_t value;
+        const char *words; /* what is wrong, where not "never" comes first */
+    } cases[] = {
+        {0, TILE_POINTER, 0, "the address is 0"},
+        {0, TILE_POINTER, 4097, "0x1001 is not a multiple of 16 bytes"},
+        {0, TILE_POINTER, -1, "not a multiple of 16 bytes"},
+        {0, TILE_NONE, 0, "not compiled for None"},
+        {0, TILE_I64, 4096, "the kernel takes *fp16, not i64"},
+        {1, TILE_I32, 2, "compiled for the value 1, not 2"},
+        {1, TILE_I64, 1, "the kernel takes i32, not i64"},
+        {2, TILE_I32, 25, "25 is not a multiple of 24"},
+        {2, TILE_I32, (int64_t)1 << 33, "does not fit i32"},
+        {3, TILE_POINTER, 4801, "not a multiple of 24 bytes"},
+        {3, TILE_POINTER, 0, "the address is 0"},
+        {4, TILE_I8, 1, "compiled for the value 300, not 1"},
+        {4, TILE_I8, 300, "300 does not fit i8"},
+        {5, TILE_POINTER, 1, "argument 5 (never)"}, /* argument 6 is ignored */
+    };
+    long before = fake->calls();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tile_arg args[6];
+        memcpy(args, good, sizeof good);
+        args[cases[i].which] = tile_int(cases[i].type, cases[i].value);
+        fails(tile_launch(kernel, NULL, args, 6, NULL), TILE_BAD_LAUNCH, cases[i].words);
+    }
+    fails(tile_launch(kernel, NULL, good, 5, NULL), TILE_BAD_LAUNCH, "takes 6 arguments (p, one,");
+    fails(tile_launch(kernel, NULL, good, 7, NULL), TILE_BAD_LAUNCH, "not 7");
+    fails(tile_launch(kernel, NULL, good, -1, NULL), TILE_BAD_LAUNCH, "not -1");
+    fails(tile_launch(kernel, NULL, NULL, 6, NULL), TILE_BAD_LAUNCH, "not 0");
+    ck_assert_int_eq(fake->calls(), before); /* none of it came to the driver */
+}
+END_TEST
+
+/* Each type as the driver gets it. */
+START_TEST(parameters) {
+    ck_assert_int_eq(load(PLAIN,
+                          "{\"name\": \"p\", \"type\": \"*fp16\"}, {\"name\": \"a\", \"type\": "
+                          "\"i8\"}, {\"name\": \"b\", \"type\": \"u64\"}, {\"name\": \"c\", "
+                          "\"type\": \"fp16\"}, {\"name\": \"d\", \"type\": \"bf16\"}, "
+                          "{\"name\": \"e\", \"type\": \"fp32\"}, {\"name\": \"f\", \"type\": "
+                          "\"fp64\"}, {\"name\": \"g\", \"type\": \"i1\"}, {\"name\": \"h\", "
+                          "\"type\": \"i32\", \"divisible\": 16}, {\"name\": \"i\", \"type\": "
+                          "\"*i8\", \"none\": true}",
+                          ".param .u64 a,\n.param .b8 b,\n.param .u64 c,\n.param .b16 d,\n"
+                          ".param .b16 e,\n.param .f32 f,\n.param .f64 g,\n.param .u8 h,\n"
+                          ".param .u32 i,\n.param .u64 j"),
+                     TILE_OK);
+    static const uint64_t want[] = {
+        0xfedcba9876543210, 0x80, UINT64_MAX, 0x3555, 0x3eab, 0x3eaaaaab,
+        0x3fd5555555555555, 1,    0xfffffff0, 0};
+    double third = 1.0 / 3;
+    const tile_arg args[] = {tile_pointer(want[0]),
+                             tile_int(TILE_I8, -128),
+                             tile_int(TILE_U64, -1),
+                             tile_float(TILE_FP16, third),
+                             tile_float(TILE_BF16, third),
+                             tile_float(TILE_FP32, third),
+                             tile_float(TILE_FP64, third),
+                             tile_int(TILE_I1, 1),
+                             tile_i32(-16),
+                             tile_pointer(77)};
+    tile_grid grid = {3, 2, 1};
+    ck_assert_int_eq(tile_launch(kernel, &grid, args, 10, NULL), TILE_OK);
+    FakeLaunch l = fake->last();
+    ck_assert_int_eq(l.nparams, 10);
+    for (int i = 0; i < 10; i++)
+        ck_assert_msg(l.param[i] == want[i], "parameter %d is %llx", i,
+                      (unsigned long long)l.param[i]);
+    ck_assert(l.grid[0] == 3 && l.grid[1] == 2 && l.grid[2] == 1 && l.block[0] == 128);
+    ck_assert(l.cluster[0] == 0 && !l.cooperative && l.shared == 0);
+}
+END_TEST
+
+START_TEST(grids) {
+    ck_assert_int_eq(load(PLAIN ", \"grid\": [\"cdiv(n, 0)\"]",
+                          "{\"name\": \"n\", \"type\": \"i32\"}", ".param .u32 n"),
+                     TILE_OK);
+    tile_arg n = tile_i32(5);
+    fails(tile_launch(kernel, NULL, &n, 1, NULL), TILE_BAD_LAUNCH, "division by zero");
+    ck_assert_int_eq(load(PLAIN ", \"grid\": [\"n\", \"cdiv(n\"]",
+                          "{\"name\": \"n\", \"type\": \"i32\"}", ".param .u32 n"),
+                     TILE_OK); /* it can still be launched with a grid of the caller's */
+    fails(tile_launch(kernel, NULL, &n, 1, NULL), TILE_BAD_LAUNCH, "expected ')'");
+    tile_grid grid = {1, 1, 1};
+    ck_assert_int_eq(tile_launch(kernel, &grid, &n, 1, NULL), TILE_OK);
+    ck_assert_int_eq(
+        load(PLAIN ", \"grid\": [\"n\"]", "{\"name\": \"n\", \"type\": \"i64\"}", ".param .u64 n"),
+        TILE_OK);
+    static const struct {
+        int64_t n;
+        const char *words;
+    } bad[] = {{-1, "comes to -1"},
+               {(int64_t)1 << 40, "comes to 1099511627776"},
+               {(int64_t)1 << 31, "2147483648 x 1 x 1 programs: the limits"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        n = tile_i64(bad[i].n);
+        fails(tile_launch(kernel, NULL, &n, 1, NULL), TILE_BAD_LAUNCH, bad[i].words);
+    }
+    n = tile_i64(0); /* a grid of nothing runs nothing, and says so by going well */
+    long before = fake->calls();
+    ck_assert_int_eq(tile_launch(kernel, NULL, &n, 1, NULL), TILE_OK);
+    grid = (tile_grid){4, 0, 4};
+    ck_assert_int_eq(tile_launch(kernel, &grid, &n, 1, NULL), TILE_OK);
+    ck_assert_int_eq(fake->calls(), before);
+    grid.y = 65536;
+    fails(tile_launch(kernel, &grid, &n, 1, NULL), TILE_BAD_LAUNCH, "the limits");
+}
+END_TEST
+
+/* ---- launches that a kernel asks for ---- */
+
+START_TEST(special_launches) {
+    ck_assert_int_eq(load("\"num_warps\": 8, \"shared\": 100000, \"cluster\": [2, 2], "
+                          "\"cooperative\": true",
+                          "", ""),
+                     TILE_OK);
+    tile_kernel_info info;
+    ck_assert_int_eq(tile_kernel_describe(kernel, &info), TILE_OK);
+    ck_assert(info.cluster[0] == 2 && info.cluster[1] == 2 && info.cluster[2] == 1);
+    ck_assert(info.cooperative && info.resident_programs == 2 && info.multiprocessors == 132);
+    ck_assert(info.registers == 40 && info.spill_bytes == 8 && info.shared_bytes == 100000);
+    tile_grid grid = {132, 2, 1};
+    ck_assert_int_eq(tile_launch(kernel, &grid, NULL, 0, NULL), TILE_OK);
+    FakeLaunch l = fake->last();
+    ck_assert(l.cluster[0] == 2 && l.cluster[1] == 2 && l.cluster[2] == 1 && l.cooperative);
+    ck_assert(l.grid[0] == 132 && l.grid[1] == 2 && l.block[0] == 256 && l.shared == 100000);
+    grid.x = 133;
+    fails(tile_launch(kernel, &grid, NULL, 0, NULL), TILE_BAD_LAUNCH,
+          "133 x 2 x 1 programs does not divide into the clusters of kernel 'k', 2 x 2 x 1");
+    grid.x = 134;
+    fails(tile_launch(kernel, &grid, NULL, 0, NULL), TILE_BAD_LAUNCH,
+          "all its programs at once: 268, and this GPU takes 264");
+    fails(load(PLAIN ", \"cluster\": [4, 4, 2]", "", ""), TILE_BAD_MODULE, "'cluster'");
+    fails(load(PLAIN ", \"cooperative\": 1", "", ""), TILE_BAD_MODULE, "'cooperative'");
+    tile_context_destroy(ctx);
+    fake->device(8, 0, 0);
+    ck_assert_int_eq(tile_context_create("cuda:1", &ctx), TILE_OK);
+    module = NULL;
+    fails(load(PLAIN ", \"cluster\": [2]", "", ""), TILE_BAD_MODULE,
+          "runs in clusters, which this GPU (Fake GPU 1) cannot do");
+    fake->device(9, 0, 1);
+}
+END_TEST
+
+/* ---- modules ---- */
+
+START_TEST(modules) {
+    char *text = ptx_of("sm_90a", PLAIN, "", "");
+    char *version = strstr(text, ".version 8.0");
+    memcpy(version, ".version 9.9", 12);
+    fails(tile_module_load(ctx, text, strlen(text), &module), TILE_BAD_MODULE,
+          "the PTX is of version 9.9, and the driver is of CUDA 12.9");
+    ck_assert_ptr_nonnull(strstr(tile_error(ctx), "CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222"));
+    ck_assert_ptr_nonnull(strstr(tile_error(ctx), "Unsupported .version")); /* its compiler's log */
+    memcpy(version, ".verzion 8.0", 12);
+    fails(tile_module_load(ctx, text, strlen(text), &module), TILE_BAD_MODULE, "Missing .version");
+    memcpy(version, ".version 8.0", 12);
+    memcpy(strstr(text, ".entry k("), ".entry q(", 9);
+    fails(tile_module_load(ctx, text, strlen(text), &module), TILE_BAD_MODULE,
+          "the PTX has no entry 'k'");
+    free(text);
+    text = ptx_of("sm_100a", PLAIN, "", "");
+    tile_status st = tile_module_load(ctx, text, strlen(text), &module);
+    ck_assert(st == TILE_OK || st == TILE_BAD_MODULE); /* a target this library may not know */
+    tile_module_unload(module);
+    module = NULL;
+    free(text);
+    fails(load("\"num_warps\": 4, \"shared\": 300000", "", ""), TILE_BAD_MODULE,
+          "needs 300000 bytes of shared memory");
+    fails(tile_module_load(ctx, life_module(true), strlen(life_module(true)), &module),
+          TILE_BAD_MODULE, "a GPU takes PTX");
+    /* Cut anywhere in the manifest it is refused; cut later the driver has its say. */
+    const char *whole = life_module(false), *code = strstr(whole, ".version");
+    for (size_t n = 0; whole[n]; n++) {
+        st = tile_module_load(ctx, whole, n, &module);
+        if (whole + n < code + 12)
+            ck_assert_msg(st == TILE_BAD_MODULE, "%zu: %s", n, tile_error(ctx));
+        else
+            ck_assert(st == TILE_OK || st == TILE_BAD_MODULE);
+        if (st) ck_assert_str_ne(tile_error(ctx), "");
+        tile_module_unload(module);
+        module = NULL;
+    }
+}
+END_TEST
+
+/* ---- devices, and what is the caller's ---- */
+
+START_TEST(devices) {
+    tile_context *c;
+    ck_assert_int_eq(tile_context_create("cuda:2", &c), TILE_NO_DEVICE);
+    ck_assert_ptr_nonnull(strstr(tile_error(c), "there is no GPU 2; the driver has 2"));
+    ck_assert_ptr_null(tile_context_cuda(c));
+    tile_context_destroy(c);
+    fake->device(7, 5, 0);
+    ck_assert_int_eq(tile_context_create("cuda", &c), TILE_NO_DEVICE);
+    ck_assert_ptr_nonnull(strstr(tile_error(c), "7.5; 8.0 is needed"));
+    tile_context_destroy(c);
+    ck_assert_int_eq(tile_context_create("auto", &c), TILE_OK);
+    ck_assert_str_eq(tile_context_target(c), "cpu");
+    tile_context_destroy(c);
+    fake->device(9, 0, 1);
+    ck_assert_int_eq(tile_context_create("auto", &c), TILE_OK);
+    ck_assert_str_eq(tile_context_target(c), "sm_90a");
+    ck_assert_ptr_nonnull(tile_context_cuda(c));
+    tile_context_destroy(c);
+    tile_ptr p;
+    fails(tile_alloc(ctx, SIZE_MAX, &p), TILE_NO_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY");
+    char byte = 0;
+    fails(tile_copy_to_device(ctx, 4096, &byte, 1), TILE_INVALID, "copy to the device");
+    fails(tile_wrap(ctx, &byte, 1, &p), TILE_INVALID, "a GPU cannot use");
+}
+END_TEST
+
+typedef int (*CreateContext)(void **context, unsigned flags, int device);
+typedef int (*CreateStream)(void **stream, unsigned flags);
+typedef int (*Destroy)(void *object);
+
+START_TEST(callers_own) {
+    void *cu, *stream;
+    CreateContext create;
+    CreateStream create_stream;
+    Destroy destroy, destroy_stream;
+    fault_driver_symbol("cuCtxCreate_v2", &create, sizeof create);
+    fault_driver_symbol("cuCtxDestroy_v2", &destroy, sizeof destroy);
+    fault_driver_symbol("cuStreamCreate", &create_stream, sizeof create_stream);
+    fault_driver_symbol("cuStreamDestroy_v2", &destroy_stream, sizeof destroy_stream);
+    ck_assert_int_eq(create(&cu, 0, 0), 0); /* and current from now on */
+    tile_context *own;
+    ck_assert_int_eq(tile_context_from_cuda(cu, &own), TILE_OK);
+    ck_assert_ptr_eq(tile_context_cuda(own), cu);
+    ck_assert_int_eq(create_stream(&stream, 0), 0);
+    tile_module *m;
+    tile_kernel *special;
+    ck_assert_int_eq(tile_module_load(own, life_module(false), strlen(life_module(false)), &m),
+                     TILE_OK);
+    ck_assert_int_eq(tile_kernel_get(m, "special", &special), TILE_OK);
+    /* The context is current: asking that and launching is all that the driver hears. */
+    long before = fake->calls();
+    ck_assert_int_eq(tile_launch(special, NULL, NULL, 0, stream), TILE_OK);
+    ck_assert_int_eq(fake->calls(), before + 2);
+    ck_assert_ptr_eq(fake->last().stream, stream);
+    ck_assert_int_eq(tile_synchronize_stream(own, stream), TILE_OK);
+    tile_event *e = NULL;
+    ck_assert_int_eq(tile_event_record(own, stream, &e), TILE_OK);
+    int done;
+    ck_assert_int_eq(tile_event_done(e, &done), TILE_OK);
+    ck_assert_int_eq(done, 0);
+    ck_assert_int_eq(tile_event_done(e, &done), TILE_OK);
+    ck_assert_int_eq(done, 1);
+    ck_assert_int_eq(tile_event_order(e, stream), TILE_OK);
+    double ms;
+    tile_event *other = NULL;
+    ck_assert_int_eq(tile_event_record(ctx, NULL, &other), TILE_OK);
+    ck_assert_int_eq(tile_event_elapsed(e, other, &ms), TILE_INVALID);
+    ck_assert_int_eq(tile_event_record(ctx, NULL, &e), TILE_INVALID);
+    ck_assert_ptr_nonnull(strstr(tile_error(ctx), "of another context"));
+    tile_event_destroy(other);
+    ck_assert_int_eq(destroy_stream(stream), 0);
+    /* A stream that is no more. */
+    ck_assert_int_eq(tile_launch(special, NULL, NULL, 0, stream), TILE_BAD_LAUNCH);
+    ck_assert_ptr_nonnull(strstr(tile_error(own), "CUDA_ERROR_INVALID_HANDLE"));
+    ck_assert_int_eq(tile_synchronize_stream(own, stream), TILE_INVALID);
+    ck_assert_int_eq(tile_event_record(own, stream, &e), TILE_INVALID);
+    tile_event_destroy(e);
+    tile_module_unload(m);
+    tile_context_destroy(own);
+    ck_assert_int_eq(fake->depth(), 1); /* still the caller's, still current */
+    ck_assert_int_eq(destroy(cu), 0);
+    /* A context that is no more. */
+    ck_assert_int_eq(tile_context_from_cuda(cu, &own), TILE_INVALID);
+    ck_assert_ptr_nonnull(strstr(tile_error(own), "CUDA_ERROR_INVALID_CONTEXT"));
+    tile_context_destroy(own);
+}
+END_TEST
+
+/* Tensors know on which GPU they are. */
+START_TEST(tensors) {
+    tile_ptr p;
+    int64_t shape[] = {16};
+    ck_assert_int_eq(tile_alloc(ctx, 64, &p), TILE_OK);
+    tile_tensor t = {.data = p, .type = TILE_FP32, .ndim = 1, .shape = shape}, *in;
+    DLManagedTensorVersioned *m;
+    ck_assert_int_eq(tile_tensor_export(ctx, &t, NULL, NULL, &m), TILE_OK);
+    ck_assert(m->dl_tensor.device.device_type == kDLCUDA && m->dl_tensor.device.device_id == 0);
+    m->dl_tensor.device.device_id = 1;
+    fails(tile_tensor_import(ctx, m, NULL, &in), TILE_INVALID, "device 2:1");
+    m->dl_tensor.device = (DLDevice){kDLCPU, 0};
+    fails(tile_tensor_import(ctx, m, NULL, &in), TILE_INVALID, "device 1:0");
+    m->dl_tensor.device = (DLDevice){kDLCUDAManaged, 0};
+    ck_assert_int_eq(tile_tensor_import(ctx, m, NULL, &in), TILE_OK);
+    tile_tensor_release(in);
+}
+END_TEST
+
+/* ---- processes ---- */
+
+START_TEST(forked_child) {
+    ck_assert_int_eq(tile_module_load(ctx, life_module(false), strlen(life_module(false)), &module),
+                     TILE_OK);
+    ck_assert_int_eq(tile_kernel_get(module, "special", &kernel), TILE_OK);
+    tile_event *e = NULL;
+    ck_assert_int_eq(tile_event_record(ctx, NULL, &e), TILE_OK);
+    tile_ptr p;
+    int64_t shape[] = {16};
+    ck_assert_int_eq(tile_alloc(ctx, 64, &p), TILE_OK);
+    tile_tensor t = {.data = p, .type = TILE_FP32, .ndim = 1, .shape = shape}, *in;
+    DLManagedTensorVersioned *m;
+    ck_assert_int_eq(tile_tensor_export(ctx, &t, NULL, NULL, &m), TILE_OK);
+    ck_assert_int_eq(tile_tensor_import(ctx, m, NULL, &in), TILE_OK);
+    long before = fake->calls();
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        int done;
+        double ms;
+        tile_module *none;
+        bool ok = tile_launch(kernel, NULL, NULL, 0, NULL) == TILE_FORKED &&
+                  tile_free(ctx, p) == TILE_FORKED && tile_synchronize(ctx) == TILE_FORKED &&
+                  tile_event_record(ctx, NULL, &e) == TILE_FORKED &&
+                  tile_event_wait(e) == TILE_FORKED && tile_event_done(e, &done) == TILE_FORKED &&
+                  tile_event_order(e, NULL) == TILE_FORKED &&
+                  tile_event_elapsed(e, e, &ms) == TILE_FORKED &&
+                  tile_tensor_import(ctx, m, NULL, &in) == TILE_FORKED &&
+                  tile_module_load(ctx, "", 0, &none) == TILE_FORKED && !tile_context_cuda(ctx) &&
+                  strstr(tile_error(ctx), "fork") != NULL;
+        tile_event_destroy(e);
+        tile_tensor_release(in);
+        tile_module_unload(module);
+        tile_context_destroy(ctx);
+        ok = ok && fake->calls() == before; /* the parent's GPU was left alone */
+        _exit(ok ? 0 : 1);
+    }
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    tile_tensor_release(in);
+    tile_event_destroy(e);
+    ck_assert_int_eq(tile_launch(kernel, NULL, NULL, 0, NULL), TILE_OK);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("hostile");
+    TCase *t = tcase_create("hostile");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, open_gpu, close_gpu);
+    tcase_add_test(t, arguments);
+    tcase_add_test(t, parameters);
+    tcase_add_test(t, grids);
+    tcase_add_test(t, special_launches);
+    tcase_add_test(t, modules);
+    tcase_add_test(t, devices);
+    tcase_add_test(t, callers_own);
+    tcase_add_test(t, tensors);
+    tcase_add_test(t, forked_child);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
