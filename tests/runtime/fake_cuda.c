@@ -110,10 +110,11 @@ static const char *first_failed(void) {
 
 /* ---- what has been given out ---- */
 
-static Object *add(Kind kind) {
+static Object *add(Kind kind, Object *parent) {
     Object *o = calloc(1, sizeof *o);
     if (!o) return NULL;
     o->kind = kind;
+    o->parent = parent;
     o->uses = 1;
     pthread_mutex_lock(&lock);
     o->next = objects;
@@ -344,7 +345,7 @@ CuResult fake_mem_alloc(CuPtr *ptr, size_t bytes) {
     if (bytes == 0) return INVALID_VALUE;
     size_t whole = bytes > SIZE_MAX - 255 ? 0 : (bytes + 255) / 256 * 256;
     void *memory = whole && whole < (size_t)1 << 40 ? aligned_alloc(256, whole) : NULL;
-    Object *o = memory ? add(MEMORY) : NULL;
+    Object *o = memory ? add(MEMORY, NULL) : NULL;
     if (!o) {
         free(memory);
         return CU_ERROR_OUT_OF_MEMORY;
@@ -423,7 +424,7 @@ CuResult fake_module_load(CuModule *module, const void *image, unsigned noptions
     if (major > PTX_MAJOR || (major == PTX_MAJOR && minor > PTX_MINOR))
         return refuse(CU_ERROR_UNSUPPORTED_PTX_VERSION, noptions, option, value,
                       "line 1; fatal : Unsupported .version");
-    Object *o = add(MODULE);
+    Object *o = add(MODULE, NULL);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
     o->text = strdup(text);
     *module = (CuModule)o;
@@ -461,9 +462,8 @@ CuResult fake_module_function(CuFunction *function, CuModule module, const char 
     int n = snprintf(key, sizeof key, ".entry %s(", name);
     const char *at = strstr(((Object *)module)->text, key);
     if (!at) return CU_ERROR_NOT_FOUND;
-    Object *f = add(FUNCTION);
+    Object *f = add(FUNCTION, (Object *)module);
     if (!f) return CU_ERROR_OUT_OF_MEMORY;
-    f->parent = (Object *)module;
     f->dynamic_shared = 48 * 1024;
     read_params(f, at + n);
     *function = (CuFunction)f;
@@ -571,7 +571,7 @@ CuResult fake_stream_wait(CuStream stream, CuEvent event, unsigned flags) {
 CuResult fake_event_create(CuEvent *event, unsigned flags) {
     BEGIN_HERE();
     if (flags) return INVALID_VALUE;
-    Object *o = add(EVENT);
+    Object *o = add(EVENT, NULL);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
     *event = (CuEvent)o;
     return CU_SUCCESS;
@@ -624,7 +624,7 @@ CuResult fake_event_destroy(CuEvent event) {
 extern CuResult cuCtxCreate_v2(CuContext *context, unsigned flags, CuDevice device);
 CuResult cuCtxCreate_v2(CuContext *context, unsigned flags, CuDevice device) {
     if (flags || device < 0 || device >= DEVICES) return INVALID_VALUE;
-    Object *o = add(CONTEXT);
+    Object *o = add(CONTEXT, NULL);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
     if (depth < MAX_DEPTH) stack[depth++] = o; /* it is current from now on */
     *context = (CuContext)o;
@@ -640,7 +640,7 @@ CuResult cuCtxDestroy_v2(CuContext context) {
 extern CuResult cuStreamCreate(CuStream *stream, unsigned flags);
 CuResult cuStreamCreate(CuStream *stream, unsigned flags) {
     (void)flags;
-    Object *o = add(STREAM);
+    Object *o = add(STREAM, NULL);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
     *stream = (CuStream)o;
     return CU_SUCCESS;
