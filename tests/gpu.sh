@@ -80,6 +80,7 @@ for target in sm_80 sm_90a; do
     step 240 "conformance, $target" bin/tile-conformance --device=cuda --target=$target
     step 120 "CPU and GPU agree, $target" $k --device=cuda --target=$target --diff
 done
+step 60 "runtime on the driver" bin/tile-runtime-gpu
 step 300 "functions of floats" bin/tile-ulp --device=cuda --inputs=16777216 --threads=16
 step 60 "kernels of a header" bin/tile-artefact cuda
 step 60 "compiling when launched" bench/jit launch cuda
@@ -111,6 +112,7 @@ done
 for target in sm_80 native; do
     step 90 "rows, $target" bench/rows --target=$target --out="$out/rows-$target.csv"
 done
+step 60 "launch overhead" bench/launch --limit=1.2 --out="$out/launch.csv"
 step 90 "matmul bench" bench/matmul --target=native --out="$out/matmul.csv"
 
 echo
