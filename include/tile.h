@@ -69,7 +69,8 @@ typedef uint64_t tile_ptr;
 typedef enum tile_status {
     TILE_OK = 0,
     TILE_NO_MEMORY,     /* host or device memory ran out */
-    TILE_INVALID,       /* a call was used wrongly: NULL, an unknown device name, … */
+    TILE_INVALID,       /* a call was used wrongly: NULL, an unknown device name, a stream or an
+                         * address that the driver does not know, … */
     TILE_NO_DEVICE,     /* no driver, no GPU, or one that is too old */
     TILE_FORKED,        /* the context was made by the parent of this process */
     TILE_IO,            /* a file could not be read */

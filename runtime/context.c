@@ -67,6 +67,7 @@ tile_status rt_fail(tile_context *ctx, tile_status status, const char *fmt, ...)
         e->text = text;
     } else {
         free(text);
+        ctx->error_lost = true;
     }
     pthread_mutex_unlock(&ctx->lock);
     return status;
@@ -84,7 +85,8 @@ const char *tile_error(const tile_context *ctx) {
     tile_context *c = (tile_context *)ctx; /* only the lock is changed */
     pthread_mutex_lock(&c->lock);
     ErrorText *e = error_of_thread(c);
-    const char *text = !e ? "" : e->text ? e->text : "out of memory";
+    bool lost = e ? !e->text : c->error_lost;
+    const char *text = lost ? "out of memory" : e ? e->text : "";
     pthread_mutex_unlock(&c->lock);
     return text;
 }

@@ -80,7 +80,8 @@ struct tile_context {
     CudaDevice *cuda;
     pthread_mutex_t lock; /* guards what follows */
     ErrorText *errors;
-    Buffer *buffer; /* by start */
+    bool error_lost; /* a thread that is not among them failed, and there was no memory to say so */
+    Buffer *buffer;  /* by start */
     size_t nbuffers, cap;
     unsigned checks;
     tile_print_fn print; /* NULL: dropped */
