@@ -113,9 +113,8 @@ static tile_status parse_manifest(tile_context *ctx, const char *json, size_t le
         *out = json_loadb(json, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
     if (*out) return TILE_OK;
     void *probe = malloc(len + 1);
-    bool memory = probe != NULL && json_error_code(&e) != json_error_out_of_memory;
     free(probe);
-    if (!memory) return out_of_memory(ctx);
+    if (!probe) return out_of_memory(ctx);
     return rt_fail(ctx, TILE_BAD_MODULE, "the manifest is damaged: line %d: %s", e.line, e.text);
 }
 

@@ -271,6 +271,47 @@ START_TEST(modules) {
 }
 END_TEST
 
+/* What an error of the driver's comes to, where it depends on the call and where it does not. */
+START_TEST(errors) {
+    static const struct {
+        int code;
+        tile_status at_launch, at_copy, at_load;
+    } cases[] = {
+        {1, TILE_BAD_LAUNCH, TILE_INVALID, TILE_BAD_MODULE},
+        {2, TILE_NO_MEMORY, TILE_NO_MEMORY, TILE_NO_MEMORY},
+        {100, TILE_NO_DEVICE, TILE_NO_DEVICE, TILE_NO_DEVICE},
+        {218, TILE_BAD_MODULE, TILE_BAD_MODULE, TILE_BAD_MODULE},
+        {400, TILE_BAD_LAUNCH, TILE_INVALID, TILE_BAD_MODULE},
+        {700, TILE_DEVICE_ERROR, TILE_DEVICE_ERROR, TILE_DEVICE_ERROR},
+        {701, TILE_BAD_LAUNCH, TILE_BAD_LAUNCH, TILE_BAD_LAUNCH},
+        {719, TILE_DEVICE_ERROR, TILE_DEVICE_ERROR, TILE_DEVICE_ERROR},
+        {720, TILE_BAD_LAUNCH, TILE_BAD_LAUNCH, TILE_BAD_LAUNCH},
+        {4242, TILE_DEVICE_ERROR, TILE_DEVICE_ERROR, TILE_DEVICE_ERROR},
+    };
+    ck_assert_int_eq(load(PLAIN, "", ""), TILE_OK);
+    tile_grid one = {1, 1, 1};
+    tile_ptr p;
+    ck_assert_int_eq(tile_alloc(ctx, 16, &p), TILE_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char words[40];
+        snprintf(words, sizeof words, ", %d)", cases[i].code);
+        fake->let_fail(3, cases[i].code, false); /* after ctx_current and ctx_push */
+        fails(tile_launch(kernel, &one, NULL, 0, NULL), cases[i].at_launch, words);
+        ck_assert_str_eq(fake->failed(), "fake_launch");
+        fake->let_fail(2, cases[i].code, false);
+        fails(tile_fill(ctx, p, 0, 16), cases[i].at_copy, words);
+        ck_assert_str_eq(fake->failed(), "fake_fill");
+        fake->let_fail(2, cases[i].code, false);
+        tile_module *m;
+        fails(tile_module_load(ctx, life_module(false), strlen(life_module(false)), &m),
+              cases[i].at_load, words);
+        ck_assert_str_eq(fake->failed(), "fake_module_load");
+    }
+    ck_assert_ptr_nonnull(strstr(tile_error(ctx), "an unknown error"));
+    fake->let_fail(0, 0, false);
+}
+END_TEST
+
 /* ---- devices, and what is the caller's ---- */
 
 START_TEST(devices) {
@@ -437,6 +478,7 @@ int main(void) {
     tcase_add_test(t, grids);
     tcase_add_test(t, special_launches);
     tcase_add_test(t, modules);
+    tcase_add_test(t, errors);
     tcase_add_test(t, devices);
     tcase_add_test(t, callers_own);
     tcase_add_test(t, tensors);
