@@ -14,6 +14,8 @@
 static const FakeCuda *fake;
 static char file[2][64]; /* of a GPU, of the CPU */
 static int passed, failed;
+static int (*create_context)(void **context, unsigned flags, int device);
+static int (*destroy_context)(void *context);
 
 static const struct {
     int code;
@@ -66,10 +68,19 @@ static bool status_fits(size_t i, const char *entry, tile_status st) {
     return st == errors[i].status;
 }
 
+/* A life on the GPU; `own`: in a CUcontext of the program's, which is current. */
+static Life gpu_life(bool own) {
+    void *cu = NULL;
+    if (own && create_context(&cu, 0, 0)) exit(2);
+    Life l = life_run("cuda", cu, file[0]);
+    if (own) destroy_context(cu);
+    return l;
+}
+
 /* Every call, every error; the call alone, or it and all later ones, as after a fault. */
-static void driver_fails(bool on) {
+static void driver_fails(bool own, bool on) {
     fake->let_fail(0, 0, false);
-    Life l = life_run("cuda", NULL, file[0]);
+    Life l = gpu_life(own);
     long calls = fake->calls();
     check(l.status == TILE_OK && !l.result_wrong && clean(&l, 0) && calls > 50, "no fault", calls,
           "", &l);
@@ -79,7 +90,7 @@ static void driver_fails(bool on) {
         const char *entry = "";
         for (size_t i = 0; good && i < sizeof errors / sizeof *errors; i++) {
             fake->let_fail(n, errors[i].code, on);
-            l = life_run("cuda", NULL, file[0]);
+            l = gpu_life(own);
             entry = fake->failed();
             fake->let_fail(0, 0, false);
             /* What cannot be reached cannot be given back: one thing for a context that could not
@@ -175,8 +186,9 @@ int main(void) {
         fprintf(stderr, "cannot write %s\n", file[0]);
         return 2;
     }
-    driver_fails(false);
-    driver_fails(true);
+    fault_driver_symbol("cuCtxCreate_v2", &create_context, sizeof create_context);
+    fault_driver_symbol("cuCtxDestroy_v2", &destroy_context, sizeof destroy_context);
+    for (int mode = 0; mode < 4; mode++) driver_fails(mode & 2, mode & 1);
     for (int cpu = 0; cpu < 2; cpu++) {
         const char *device = cpu ? "cpu" : "cuda";
         memory_fails(device, file[cpu], false);
