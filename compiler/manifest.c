@@ -71,6 +71,14 @@ static bool put_constexpr(Session *s, const Func *f, const ConstexprInfo *c, Buf
     return true;
 }
 
+/* An expression for how much a launch does, where the source states one. */
+static void put_work(Buf *out, const char *key, const char *expression) {
+    if (!expression) return;
+    buf_printf(out, "\"%s\": ", key);
+    put_string(out, expression);
+    buf_puts(out, ", ");
+}
+
 static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
     buf_puts(out, "  {\"name\": ");
     put_string(out, f->name);
@@ -95,7 +103,10 @@ static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
         if (i) buf_puts(out, ", ");
         put_string(out, f->grid[i]);
     }
-    buf_puts(out, "], \"hidden\": []}");
+    buf_puts(out, "], ");
+    put_work(out, "flops", f->flops);
+    put_work(out, "bytes", f->bytes);
+    buf_puts(out, "\"hidden\": []}");
     return true;
 }
 

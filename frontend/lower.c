@@ -200,7 +200,7 @@ static Funcs all_kernels(Lower *l) {
     return found;
 }
 
-/* ---- # tile: grid = …, # tile: swizzle = … ---- */
+/* ---- # tile: grid = …, swizzle = …, flops = …, bytes = … ---- */
 
 static bool known_in_grid(const AstFunc *f, const char *name, size_t n) {
     static const char *const functions[] = {"cdiv", "min", "max"};
@@ -211,15 +211,19 @@ static bool known_in_grid(const AstFunc *f, const char *name, size_t n) {
     return false;
 }
 
-static void check_grid_names(Lower *l, const AstFunc *f, const char *text, Span span) {
+/* `attribute`: what may follow a parameter's name and a dot, or NULL. */
+static void check_names(Lower *l, const AstFunc *f, const char *text, Span span, const char *what,
+                        const char *attribute) {
     for (const char *s = text; *s;) {
         size_t n = 0;
         while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
-        if (n && !isdigit((unsigned char)*s) && !known_in_grid(f, s, n)) {
+        bool allowed = attribute && s > text && s[-1] == '.' && strlen(attribute) == n &&
+                       memcmp(s, attribute, n) == 0;
+        if (n && !isdigit((unsigned char)*s) && !allowed && !known_in_grid(f, s, n)) {
             const char *word = arena_strndup(&l->s->arena, s, n);
             Names names = {0};
             for (int i = 0; i < f->nparams; i++) vec_push(&l->s->arena, &names, f->param[i].name);
-            fail(l, span, "'%s' in the grid is no parameter of '%s'", word, f->name);
+            fail(l, span, "'%s' in the %s is no parameter of '%s'", word, what, f->name);
             suggest(l, word, names.at, names.n);
         }
         s += n ? n : 1;
@@ -229,7 +233,7 @@ static void check_grid_names(Lower *l, const AstFunc *f, const char *text, Span 
 /* Cuts at the commas that no parenthesis encloses. */
 static void read_grid(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
     int n = 0, depth = 0;
-    check_grid_names(l, f, text, span);
+    check_names(l, f, text, span, "grid", NULL);
     for (const char *start = text, *s = text;; s++) {
         if (*s == '(') depth++;
         if (*s == ')') depth--;
@@ -259,11 +263,25 @@ static void read_swizzle(Lower *l, const AstFunc *f, const char *text, Span span
         out->swizzle = rows;
 }
 
+/* How much one launch computes or moves: for the rates that a benchmark prints. */
+static void read_flops(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
+    check_names(l, f, text, span, "number of operations", "itemsize");
+    out->flops = text;
+}
+
+static void read_bytes(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
+    check_names(l, f, text, span, "number of bytes", "itemsize");
+    out->bytes = text;
+}
+
 static void read_directives(Lower *l, const AstFunc *f, Func *out) {
     static const struct {
         const char *key;
         void (*read)(Lower *l, const AstFunc *f, const char *text, Span span, Func *out);
-    } row[] = {{"grid", read_grid}, {"swizzle", read_swizzle}};
+    } row[] = {{"grid", read_grid},
+               {"swizzle", read_swizzle},
+               {"flops", read_flops},
+               {"bytes", read_bytes}};
     enum { ROWS = sizeof row / sizeof *row };
     const char *keys[ROWS];
     for (int k = 0; k < ROWS; k++) keys[k] = row[k].key;

@@ -206,6 +206,8 @@ typedef struct tile_kernel_info {
     int multiprocessors;   /* of the GPU, else 0 */
     int cluster[3];        /* programs that are launched together along each axis; 1, 1, 1: alone */
     int cooperative;       /* all programs of a launch run at once and may wait for each other */
+    const char *flops;   /* operations of one launch, "2*M*N*K"; NULL when not stated */
+    const char *bytes;   /* bytes that a launch has to move; NULL when not stated */
 } tile_kernel_info;
 
 typedef struct tile_kernel_param {
@@ -298,6 +300,10 @@ tile_status tile_launch(tile_kernel *kernel, const tile_grid *grid, const tile_a
  * cdiv min max). TILE_BAD_LAUNCH. */
 tile_status tile_kernel_grid(tile_kernel *kernel, const char *expression, const tile_arg *args,
                              int nargs, tile_grid *out);
+/* The value of one such expression, which may also use `name.itemsize`, the size of what a pointer
+ * parameter points to. TILE_BAD_LAUNCH. */
+tile_status tile_kernel_value(tile_kernel *kernel, const char *expression, const tile_arg *args,
+                              int nargs, int64_t *out);
 /* Waits for all work of the context's device. */
 tile_status tile_synchronize(tile_context *ctx);
 

@@ -407,10 +407,15 @@ static void parse_header(Parser *p, Func *f) {
             f->swizzle = (int)want_int_in(p, 1, SWIZZLE_LIMIT);
         } else if (strcmp(key, "shared") == 0) {
             f->shared_bytes = want_int_in(p, 0, 1 << 30);
-        } else if (strcmp(key, "target") == 0 || strcmp(key, "grid") == 0) {
+        } else if (strcmp(key, "target") == 0 || strcmp(key, "grid") == 0 ||
+                   strcmp(key, "flops") == 0 || strcmp(key, "bytes") == 0) {
             want_plain_string(p);
             if (p->tok != T_STRING)
                 token_fail(p, "expected a string");
+            else if (key[0] == 'f')
+                f->flops = p->text;
+            else if (key[0] == 'b')
+                f->bytes = p->text;
             else if (key[0] == 't')
                 f->target = p->text;
             else if (ngrid == 3)

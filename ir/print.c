@@ -177,6 +177,12 @@ static void print_layout(Buf *out, const Layout *l) {
     buf_printf(out, " out=%d\n", l->out);
 }
 
+static void print_work(Buf *out, const char *key, const char *expression) {
+    if (!expression) return;
+    buf_printf(out, " %s=", key);
+    buf_quote(out, expression, strlen(expression));
+}
+
 static void print_header(Printer *p, const Func *f) {
     Buf *out = p->out;
     buf_puts(out, "kernel ");
@@ -204,6 +210,8 @@ static void print_header(Printer *p, const Func *f) {
             buf_puts(out, " grid=");
             buf_quote(out, f->grid[i], strlen(f->grid[i]));
         }
+    print_work(out, "flops", f->flops);
+    print_work(out, "bytes", f->bytes);
     for (int i = 0; i < f->nconstexprs; i++) {
         buf_puts(out, " constexpr ");
         print_name(out, 0, f->constexpr_[i].name);

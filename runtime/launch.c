@@ -151,6 +151,21 @@ static void prepare_param(KernelParam *p) {
 
 /* ---- the grid ---- */
 
+/* `x_ptr.itemsize`: bytes of what a pointer parameter points to. */
+static ExprName look_up_size(const tile_kernel *k, const char *name, size_t len, int64_t *value) {
+    static const char suffix[] = ".itemsize";
+    size_t n = sizeof suffix - 1;
+    if (len <= n || memcmp(name + len - n, suffix, n) != 0) return EXPR_UNKNOWN;
+    for (int i = 0; i < k->nparams; i++) {
+        const KernelParam *p = &k->param[i];
+        if (!p->depth || strlen(p->name) != len - n || memcmp(p->name, name, len - n) != 0)
+            continue;
+        *value = p->none ? 0 : p->depth > 1 ? 8 : elem_info[p->elem].bytes;
+        return EXPR_KNOWN;
+    }
+    return EXPR_UNKNOWN;
+}
+
 /* A parameter's value comes with the launch: its slot is its number. */
 static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value) {
     const tile_kernel *k = ctx;
@@ -166,7 +181,7 @@ static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value)
         *value = c->value;
         return c->is_int ? EXPR_KNOWN : EXPR_NOT_INTEGER;
     }
-    return EXPR_UNKNOWN;
+    return look_up_size(k, name, len, value);
 }
 
 static int64_t value_of_slot(const void *ctx, int64_t number) {
@@ -221,6 +236,21 @@ tile_status tile_kernel_grid(tile_kernel *k, const char *expression, const tile_
     tile_status st = rt_enter(k->module->ctx);
     if (!st) st = take_args(k, args, nargs, arg);
     return st ? st : eval_grid(k, expression, arg, out);
+}
+
+tile_status tile_kernel_value(tile_kernel *k, const char *expression, const tile_arg *args,
+                              int nargs, int64_t *out) {
+    if (!k || !expression || !out) return TILE_INVALID;
+    InterpArg arg[RT_MAX_PARAMS];
+    tile_status st = rt_enter(k->module->ctx);
+    if (!st) st = take_args(k, args, nargs, arg);
+    if (st) return st;
+    ExprOp op[EXPR_MAX_OPS];
+    ExprError e;
+    int n = expr_compile(expression, strlen(expression), look_up, k, op, EXPR_MAX_OPS, 1, &e);
+    if (n >= 0 && expr_run(op, n, value_of_slot, arg, out, &e) == 1) return TILE_OK;
+    return rt_fail(k->module->ctx, TILE_BAD_LAUNCH, "kernel '%s': %s: %s", k->name, expression,
+                   e.text);
 }
 
 /* Clusters divide the grid, and a cooperative launch fits the device. */

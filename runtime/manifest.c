@@ -154,6 +154,8 @@ static void read_kernel(Reader *r, const json_t *o, tile_kernel *k) {
     if (cooperative && !json_is_boolean(cooperative)) bad(r, "cooperative", "true or false");
     k->cooperative = json_is_true(cooperative);
     read_grid(r, o, k);
+    if (json_object_get(o, "flops")) k->flops = read_text(r, o, "flops");
+    if (json_object_get(o, "bytes")) k->bytes = read_text(r, o, "bytes");
     if (json_object_get(o, "hidden")) {
         const json_t *hidden = read_array(r, o, "hidden", RT_MAX_PARAMS);
         k->nhidden = (int)json_array_size(hidden);
@@ -244,6 +246,8 @@ const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, in
         for (int i = 0; i < 3 && f->grid[i]; i++)
             buf_printf(&grid, "%s%s", i ? ", " : "", f->grid[i]);
         if (grid.len) k->grid = grid.data;
+        k->flops = f->flops;
+        k->bytes = f->bytes;
     }
     return NULL;
 }

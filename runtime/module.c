@@ -241,6 +241,8 @@ tile_status tile_kernel_describe(const tile_kernel *k, tile_kernel_info *out) {
         .multiprocessors = k->module->ctx->multiprocessors,
         .cluster = {(int)k->cluster[0], (int)k->cluster[1], (int)k->cluster[2]},
         .cooperative = k->cooperative,
+        .flops = k->flops,
+        .bytes = k->bytes,
     };
     return TILE_OK;
 }

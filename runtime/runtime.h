@@ -128,6 +128,7 @@ struct tile_kernel {
     const char *grid;  /* up to three expressions joined by ", "; NULL: not stated */
     ExprOp *grid_code; /* the same as code; NULL: not stated, or not sound (a launch says how) */
     int grid_ops;
+    const char *flops, *bytes; /* expressions for what a launch does; NULL: not stated */
     int num_warps, num_stages;
     uint32_t cluster[3]; /* {1, 1, 1}: none */
     bool cooperative;    /* all programs run at once */
