@@ -180,7 +180,7 @@ typedef struct Func {
     int nparams;
     ConstexprInfo *constexpr_;
     int nconstexprs;
-    const char *grid[3]; /* expressions; NULL when not stated */
+    const char *grid[3];       /* expressions; NULL when not stated */
     const char *flops, *bytes; /* what a launch computes and moves, as expressions; or NULL */
     int num_warps, num_stages;
     int swizzle;   /* rows per group in which a 2-D grid is walked; 0: as the hardware does */

@@ -6,29 +6,14 @@
  * .tir or .ptx brings its own, and values are turned into what it takes. All of this is the public
  * API; the program only reads, prints and decides the exit code. */
 #include "base/file.h"
-#include "tools/tilerun_args.h"
+#include "tools/tilerun.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { INPUT_LIMIT_MB = 256, BENCH_MAX = 200 };
-
-typedef enum FileKind { FILE_SOURCE, FILE_TIR, FILE_PTX } FileKind;
-
-typedef struct Run {
-    RunOptions o;
-    tile_context *ctx;
-    bool on_cpu;
-    FileKind kind;
-    char *text; /* of the file */
-    size_t len;
-    tile_compiled *compiled;
-    tile_module *module;
-    tile_kernel *kernel;
-    tile_kernel_info info;
-    tile_arg *arg;
-} Run;
+enum { INPUT_LIMIT_MB = 256 };
 
 static int exit_code(tile_status st) {
     switch (st) {
@@ -42,13 +27,12 @@ static int exit_code(tile_status st) {
     }
 }
 
-static int complain(int code, const char *text) {
+int complain(int code, const char *text) {
     fprintf(stderr, "tilerun: %s\n", text);
     return code;
 }
 
-/* A failed call on the context: prints its sentence. -1 when st is TILE_OK. */
-static int failed(const Run *r, tile_status st) {
+int failed(const Run *r, tile_status st) {
     if (st == TILE_OK) return -1;
     /* A check's message begins with the place in the kernel's source, as the compiler's do. */
     if (st == TILE_CHECK_FAILED)
@@ -60,9 +44,10 @@ static int failed(const Run *r, tile_status st) {
 
 /* ---- the steps; each returns -1 to go on, else the exit code ---- */
 
+/* What the kernel prints; with --json standard output is for that alone. */
 static void print_text(void *user, const char *text, size_t len) {
-    (void)user;
-    fwrite(text, 1, len, stdout);
+    const Run *r = user;
+    fwrite(text, 1, len, r->o.json ? stderr : stdout);
 }
 
 static int open_device(Run *r) {
@@ -80,7 +65,7 @@ static int open_device(Run *r) {
     if (r->o.checks_given && !r->on_cpu)
         fprintf(stderr, "tilerun: --check has no effect on a GPU\n");
     tile_status checks = tile_context_set_checks(r->ctx, r->o.checks);
-    return failed(r, checks ? checks : tile_context_set_print(r->ctx, print_text, NULL));
+    return failed(r, checks ? checks : tile_context_set_print(r->ctx, print_text, r));
 }
 
 static bool has_suffix(const char *name, const char *suffix) {
@@ -287,45 +272,6 @@ static int save(Run *r) {
     return -1;
 }
 
-/* ---- timing ---- */
-
-static int by_size(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* Queues n launches, each between two events, and fills ms with their times. Nothing is waited for
- * in between, so that the device never waits for the host. */
-static tile_status time_runs(Run *r, const tile_grid *grid, int n, double *ms) {
-    tile_event *event[BENCH_MAX + 1] = {NULL};
-    tile_status st = tile_event_record(r->ctx, NULL, &event[0]);
-    for (int i = 0; !st && i < n; i++) {
-        st = tile_launch(r->kernel, grid, r->arg, r->info.num_params, NULL);
-        if (!st) st = tile_event_record(r->ctx, NULL, &event[i + 1]);
-    }
-    for (int i = 0; !st && i < n; i++) st = tile_event_elapsed(event[i], event[i + 1], &ms[i]);
-    for (int i = 0; i <= n; i++) tile_event_destroy(event[i]);
-    return st;
-}
-
-static int bench(Run *r, const tile_grid *grid) {
-    double ms[BENCH_MAX];
-    tile_status st = time_runs(r, grid, 1, ms);
-    if (st) return failed(r, st);
-    double budget = 500.0;
-    int least = r->on_cpu ? 1 : 20, n = least;
-    if (ms[0] * BENCH_MAX < budget)
-        n = BENCH_MAX;
-    else if (ms[0] * least < budget)
-        n = (int)(budget / ms[0]);
-    st = time_runs(r, grid, n, ms);
-    if (st) return failed(r, st);
-    qsort(ms, (size_t)n, sizeof *ms, by_size);
-    printf("%s: median %.3f us of %d runs (least %.3f, most %.3f)\n", r->info.name, ms[n / 2] * 1e3,
-           n, ms[0] * 1e3, ms[n - 1] * 1e3);
-    return -1;
-}
-
 int main(int argc, char **argv) {
     Run r = {.ctx = NULL};
     tile_grid grid = {1, 1, 1};
@@ -336,9 +282,15 @@ int main(int argc, char **argv) {
     if (code < 0) code = load(&r);
     if (code < 0) code = make_buffers(&r);
     if (code < 0) code = make_args(&r);
+    if (code < 0) code = report_begin(&r);
     if (code < 0) code = launch(&r, &grid);
+    if (code < 0) code = report_launch(&r, &grid);
     if (code < 0) code = save(&r);
-    if (code < 0 && r.o.bench) code = bench(&r, &grid);
+    int wrong = code < 0 ? report_expected(&r) : -1; /* which is worth timing all the same */
+    if (code < 0 && (wrong < 0 || wrong == EXIT_RUN) && r.o.bench) code = report_bench(&r, &grid);
+    if (code < 0) code = report_end(&r);
+    if (code < 0) code = wrong;
+    json_decref(r.report);
     tile_module_unload(r.module);
     tile_context_destroy(r.ctx);
     tile_compiled_free(r.compiled);

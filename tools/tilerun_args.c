@@ -20,7 +20,9 @@ typedef enum OptionId {
     OPT_DEBUG,
     OPT_CHECK,
     OPT_SAVE,
+    OPT_EXPECT,
     OPT_BENCH,
+    OPT_JSON,
     OPT_SEED,
     OPT_COLOR,
     OPT_MANUAL,
@@ -54,7 +56,17 @@ static const OptionRow rows[] = {
      OPT_DEBUG},
     {NULL, 0, NULL, "What comes out:", 0},
     {"save", 0, "NAME=FILE.npy", "write this buffer to a file after the run", OPT_SAVE},
-    {"bench", 0, NULL, "run it many times and print the median time", OPT_BENCH},
+    {"expect", 0, "NAME=FILE.npy[:T]",
+     "compare this buffer with a file: exit code 5 when an element is off by more than\n"
+     "T * (|expected| + their root mean square); default: 4 roundings of a float narrower\n"
+     "than fp32, 256 of fp32 and fp64, 0 for integers",
+     OPT_EXPECT},
+    {"bench", 0, NULL,
+     "run it many times: the median time, and the rates that `# tile: flops = …` and\n"
+     "`# tile: bytes = …` above the kernel give",
+     OPT_BENCH},
+    {"json", 0, NULL, "print what is known of the run, its times and comparisons as JSON",
+     OPT_JSON},
     {"seed", 0, "N", "for random buffers; the default is 0", OPT_SEED},
     {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
     {"manual", 0, "VIEW", "print the manual page (man), or how a shell completes (bash, zsh)",
@@ -194,7 +206,9 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_DEBUG: o->debug = true; return -1;
     case OPT_CHECK: o->checks_given = true; return read_checks(value, &o->checks);
     case OPT_SAVE: o->save[o->nsaves++] = (Save){.text = value}; return -1;
+    case OPT_EXPECT: o->expect[o->nexpects++] = (Expect){.text = value}; return -1;
     case OPT_BENCH: o->bench = true; return -1;
+    case OPT_JSON: o->json = true; return -1;
     case OPT_SEED: return read_seed(value, &o->seed);
     case OPT_COLOR: return read_color(value, &o->color);
     case OPT_MANUAL: return print_manual(value);
@@ -204,22 +218,49 @@ static int read_option(RunOptions *o, int id, const char *value) {
     return EXIT_BUG;
 }
 
-/* Which value each --save names. */
-static int match_saves(RunOptions *o) {
-    for (int i = 0; i < o->nsaves; i++) {
-        Save *s = &o->save[i];
-        const char *eq = strchr(s->text, '=');
-        if (!eq || !eq[1]) return usage("--save takes NAME=FILE.npy, not", s->text);
-        s->file = eq + 1;
-        for (s->value = 0; s->value < o->nvalues; s->value++) {
-            const char *name = o->value[s->value].name;
-            if (strlen(name) == (size_t)(eq - s->text) && memcmp(name, s->text, strlen(name)) == 0)
-                break;
-        }
-        if (s->value == o->nvalues || !value_is_buffer(&o->value[s->value]))
-            return usage("--save names no buffer of this command line:", s->text);
+/* The buffer that NAME=… names, and what is behind the sign. */
+static int match_buffer(const RunOptions *o, const char *option, const char *text, int *value,
+                        const char **file) {
+    char why[80];
+    const char *eq = strchr(text, '=');
+    snprintf(why, sizeof why, "%s takes NAME=FILE.npy, not", option);
+    if (!eq || !eq[1]) return usage(why, text);
+    *file = eq + 1;
+    snprintf(why, sizeof why, "%s names no buffer of this command line:", option);
+    for (*value = 0; *value < o->nvalues; ++*value) {
+        const char *name = o->value[*value].name;
+        if (strlen(name) == (size_t)(eq - text) && memcmp(name, text, strlen(name)) == 0) break;
     }
-    return -1;
+    bool found = *value < o->nvalues && value_is_buffer(&o->value[*value]);
+    return found ? -1 : usage(why, text);
+}
+
+/* FILE.npy:TOLERANCE; the last colon of a path that no number follows is part of the path. */
+static int split_tolerance(Expect *e, const char *text) {
+    const char *colon = strrchr(text, ':');
+    char *end = NULL;
+    if (colon && colon[1]) e->tolerance = strtod(colon + 1, &end);
+    e->given = end && !*end;
+    if (e->given && !(e->tolerance >= 0)) return usage("a tolerance is 0 or more, not", colon + 1);
+    e->file = e->given ? strndup(text, (size_t)(colon - text)) : strdup(text);
+    if (e->file) return -1;
+    fprintf(stderr, "tilerun: out of memory\n");
+    return EXIT_RUN;
+}
+
+static int match_buffers(RunOptions *o) {
+    int code = -1;
+    for (int i = 0; code < 0 && i < o->nsaves; i++) {
+        Save *s = &o->save[i];
+        code = match_buffer(o, "--save", s->text, &s->value, &s->file);
+    }
+    for (int i = 0; code < 0 && i < o->nexpects; i++) {
+        Expect *e = &o->expect[i];
+        const char *file;
+        code = match_buffer(o, "--expect", e->text, &e->value, &file);
+        if (code < 0) code = split_tolerance(e, file);
+    }
+    return code;
 }
 
 int run_options_read(RunOptions *o, int argc, char **argv) {
@@ -229,7 +270,8 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
     o->define = calloc(most, sizeof *o->define);
     o->value = calloc(most, sizeof *o->value);
     o->save = calloc(most, sizeof *o->save);
-    if (!o->define || !o->value || !o->save) {
+    o->expect = calloc(most, sizeof *o->expect);
+    if (!o->define || !o->value || !o->save || !o->expect) {
         fprintf(stderr, "tilerun: out of memory\n");
         return EXIT_RUN;
     }
@@ -245,12 +287,14 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
     }
     if (exit_code >= 0) return exit_code;
     if (!o->file) return usage("which file? (see tilerun --help)", NULL);
-    return match_saves(o);
+    return match_buffers(o);
 }
 
 void run_options_free(RunOptions *o) {
     for (int i = 0; o->value && i < o->nvalues; i++) value_free(&o->value[i]);
     free(o->define);
     free(o->value);
+    for (int i = 0; o->expect && i < o->nexpects; i++) free(o->expect[i].file);
+    free(o->expect);
     free(o->save);
 }

@@ -12,6 +12,14 @@ typedef struct Save {
     int value; /* which */
 } Save;
 
+typedef struct Expect {
+    const char *text; /* "NAME=FILE.npy[:TOLERANCE]", as given */
+    char *file;
+    int value; /* which */
+    bool given;
+    double tolerance;
+} Expect;
+
 typedef struct RunOptions {
     const char *file, *kernel, *device, *grid, *target;
     const char **define;
@@ -20,9 +28,11 @@ typedef struct RunOptions {
     int nvalues;
     Save *save;
     int nsaves;
+    Expect *expect;
+    int nexpects;
     int num_warps, num_stages, swizzle_grid, config; /* 0: not given */
     unsigned checks;
-    bool checks_given, bench, color, debug;
+    bool checks_given, bench, json, color, debug;
     uint64_t seed;
 } RunOptions;
 

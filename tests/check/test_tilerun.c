@@ -286,6 +286,66 @@ START_TEST(bench_prints_a_time) {
 }
 END_TEST
 
+/* 8 floats as y.npy; the kernel copies arange: 0 1 2 … */
+static void write_expected(float last) {
+    float v[8] = {0, 1, 2, 3, 4, 5, 6, last};
+    NpyArray a = {EL_F32, 1, {8}, (const char *)v, sizeof v};
+    size_t len;
+    char *text = npy_format(&a, &len);
+    ck_assert_ptr_nonnull(text);
+    write_file("y.npy", text, len);
+    free(text);
+}
+
+START_TEST(results_are_compared) {
+    static const char line[] =
+        "copy.tir --device=cpu x=arange:fp32[2,4] y=empty:fp32[8] n=8 --expect y=y.npy";
+    char tolerant[200];
+    write_expected(7);
+    ck_assert_msg(run(line) == 0 && strstr(output, "y: equal to y.npy"), "%s", output);
+    write_expected(6.875f); /* 0.125 off, which is 2^-3 / 2^(2 - 23) ulp */
+    ck_assert_msg(run(line) == 5, "%s", output);
+    ck_assert_msg(strstr(output, "absolute 0.125 at [7], relative 0.0182 at [7], 2.621e+05 ulp"),
+                  "%s", output);
+    ck_assert_msg(strstr(output, "1 of 8 elements are beyond the tolerance"), "%s", output);
+    snprintf(tolerant, sizeof tolerant, "%s:0.02", line);
+    ck_assert_msg(run(tolerant) == 0, "%s", output);
+}
+END_TEST
+
+static double number_at(const char *key) {
+    char quoted[40];
+    double v = -1;
+    snprintf(quoted, sizeof quoted, "\"%s\": ", key);
+    const char *at = strstr(output, quoted);
+    ck_assert_msg(at && sscanf(at + strlen(quoted), "%lf", &v) == 1, "%s: %s", key, output);
+    return v;
+}
+
+START_TEST(json_has_times_and_rates) {
+    static const char kernel[] =
+        "import triton.language as tl\n# tile: grid = 1\n# tile: flops = 3 * n\n"
+        "# tile: bytes = n * (x.itemsize + y.itemsize)\n"
+        "@triton.jit\ndef scale(x, y, n, by):\n"
+        "    i = tl.arange(0, 32)\n"
+        "    tl.store(y + i, tl.load(x + i) * by)\n";
+    write_expected(7);
+    write_file("scale.tl", kernel, sizeof kernel - 1);
+    ck_assert_msg(run("scale.tl --device=cpu x=zeros:fp16[32] y=zeros:fp32[32] n=3000 by=2.5 "
+                      "--bench --json") == 0,
+                  "%s", output);
+    ck_assert_int_eq(output[0], '{');
+    double us = number_at("median_us");
+    ck_assert(us > 0 && number_at("p10_us") <= us && number_at("p90_us") >= us);
+    ck_assert_double_eq_tol(number_at("tflops") * us, 9000e-6, 1e-8);
+    ck_assert_double_eq_tol(number_at("gb_per_s") * us, 18000e-3, 1e-5);
+    ck_assert(run("copy.tir --device=cpu x=arange:fp32[8] y=empty:fp32[8] n=8 --json "
+                  "--expect y=y.npy") == 0);
+    ck_assert_double_eq(number_at("max_ulp"), 0);
+    ck_assert_ptr_nonnull(strstr(output, "\"ok\": true"));
+}
+END_TEST
+
 /* ---- mistakes ---- */
 
 #define GOOD "copy.tir --device=cpu x=zeros:fp32[20] y=zeros:fp32[20] n=20 "
@@ -314,6 +374,10 @@ static const struct {
     {2, GOOD "5", "NAME=VALUE"},
     {2, GOOD "--save y", "--save takes"},
     {2, GOOD "--save n=n.npy", "names no buffer"},
+    {2, GOOD "--expect y", "--expect takes"},
+    {2, GOOD "--expect y=y.npy:-1", "a tolerance is 0 or more"},
+    {3, GOOD "--expect y=none.npy", "none.npy"},
+    {3, GOOD "--expect y=copy.tir", "not a .npy file"},
     {2, "copy.tir --device=cpu x=zeros:fp32[20] n=20",
      "y (*fp32) of kernel 'copy' is missing: add y="},
     {2, "x.ptx --device=cpu --debug", "--debug is for what is compiled here"},
@@ -391,6 +455,8 @@ int main(void) {
     tcase_add_test(t, files);
     tcase_add_test(t, from_source);
     tcase_add_test(t, bench_prints_a_time);
+    tcase_add_test(t, results_are_compared);
+    tcase_add_test(t, json_has_times_and_rates);
     tcase_add_loop_test(t, exit_codes, 0, (int)(sizeof runs / sizeof *runs));
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -1,0 +1,46 @@
+/* tilerun.h: one run of tilerun, shared by its parts.
+ *
+ *   tilerun.c         the steps: device, file, compile, buffers, launch, save
+ *   tilerun_report.c  what is said about the launch: times, rates, comparisons, as text or JSON
+ *
+ * A step returns -1 to go on, else the exit code, after it has said what is wrong. */
+#ifndef TILE_TOOLS_TILERUN_H
+#define TILE_TOOLS_TILERUN_H
+
+#include "tools/tilerun_args.h"
+
+struct json_t;
+
+typedef enum FileKind { FILE_SOURCE, FILE_TIR, FILE_PTX } FileKind;
+
+typedef struct Run {
+    RunOptions o;
+    tile_context *ctx;
+    bool on_cpu;
+    FileKind kind;
+    char *text; /* of the file */
+    size_t len;
+    tile_compiled *compiled;
+    tile_module *module;
+    tile_kernel *kernel;
+    tile_kernel_info info;
+    tile_arg *arg;
+    struct json_t *report; /* what --json prints at the end; NULL without it */
+} Run;
+
+/* Prints "tilerun: text" and returns the code. */
+int complain(int code, const char *text);
+/* A failed call on the context: prints its sentence. -1 when st is TILE_OK. */
+int failed(const Run *r, tile_status st);
+
+/* Starts the report of --json. */
+int report_begin(Run *r);
+int report_launch(Run *r, const tile_grid *grid);
+/* --bench: runs the kernel many times. */
+int report_bench(Run *r, const tile_grid *grid);
+/* --expect: every comparison is reported; exit code 5 when one is beyond its tolerance. */
+int report_expected(Run *r);
+/* Prints the report. */
+int report_end(Run *r);
+
+#endif

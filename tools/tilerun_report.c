@@ -1,0 +1,221 @@
+/* tilerun_report.c: a launch -> what is said about it: how long it takes and at which rate, how far
+ * its buffers are from expected ones; sentences for people, or with --json one object. */
+#include "tools/tilerun.h"
+
+#include "base/file.h"
+#include "ir/compare.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BENCH_MAX = 200, EXPECT_LIMIT_GB = 64 };
+
+/* JSON has no infinity: null. */
+static json_t *real(double v) {
+    json_t *j = json_real(v);
+    return j ? j : json_null();
+}
+
+int report_begin(Run *r) {
+    if (!r->o.json) return -1;
+    r->report = json_object();
+    return r->report ? -1 : complain(EXIT_RUN, "out of memory");
+}
+
+/* An object that lacks something for want of memory must not look whole. */
+static int added(int result) {
+    return result ? complain(EXIT_RUN, "out of memory") : -1;
+}
+
+int report_launch(Run *r, const tile_grid *grid) {
+    if (!r->report) return -1;
+    const tile_kernel_info *k = &r->info;
+    return added(json_object_update_new(
+        r->report,
+        json_pack("{s:s, s:s, s:s, s:[I,I,I], s:i, s:i, s:i, s:I, s:I}", "kernel", k->name,
+                  "device", tile_context_device_name(r->ctx), "target", tile_context_target(r->ctx),
+                  "grid", (json_int_t)grid->x, (json_int_t)grid->y, (json_int_t)grid->z,
+                  "num_warps", k->num_warps, "num_stages", k->num_stages, "registers", k->registers,
+                  "spill_bytes", (json_int_t)k->spill_bytes, "shared_bytes",
+                  (json_int_t)k->shared_bytes)));
+}
+
+int report_end(Run *r) {
+    if (!r->report) return -1;
+    char *text = json_dumps(r->report, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    if (!text) return complain(EXIT_RUN, "out of memory");
+    puts(text);
+    free(text);
+    return -1;
+}
+
+/* ---- timing ---- */
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Queues n launches, each between two events, and fills ms with their times. Nothing is waited for
+ * in between, so that the device never waits for the host. */
+static tile_status time_runs(Run *r, const tile_grid *grid, int n, double *ms) {
+    tile_event *event[BENCH_MAX + 1] = {NULL};
+    tile_status st = tile_event_record(r->ctx, NULL, &event[0]);
+    for (int i = 0; !st && i < n; i++) {
+        st = tile_launch(r->kernel, grid, r->arg, r->info.num_params, NULL);
+        if (!st) st = tile_event_record(r->ctx, NULL, &event[i + 1]);
+    }
+    for (int i = 0; !st && i < n; i++) st = tile_event_elapsed(event[i], event[i + 1], &ms[i]);
+    for (int i = 0; i <= n; i++) tile_event_destroy(event[i]);
+    return st;
+}
+
+/* One `# tile: flops` or `bytes`, 0 when the kernel states none. */
+static int work_of(Run *r, const char *expression, double *out) {
+    int64_t v = 0;
+    tile_status st = TILE_OK;
+    if (expression) st = tile_kernel_value(r->kernel, expression, r->arg, r->info.num_params, &v);
+    *out = (double)v;
+    return failed(r, st);
+}
+
+int report_bench(Run *r, const tile_grid *grid) {
+    double ms[BENCH_MAX], flops, bytes;
+    int code = work_of(r, r->info.flops, &flops);
+    if (code < 0) code = work_of(r, r->info.bytes, &bytes);
+    if (code >= 0) return code;
+    tile_status st = time_runs(r, grid, 1, ms);
+    if (st) return failed(r, st);
+    double budget = 500.0;
+    int least = r->on_cpu ? 1 : 20, n = least;
+    if (ms[0] * BENCH_MAX < budget)
+        n = BENCH_MAX;
+    else if (ms[0] * least < budget)
+        n = (int)(budget / ms[0]);
+    st = time_runs(r, grid, n, ms);
+    if (st) return failed(r, st);
+    qsort(ms, (size_t)n, sizeof *ms, by_size);
+    double median = ms[n / 2], p10 = ms[n / 10], p90 = ms[n - 1 - n / 10];
+    double gb = median > 0 ? bytes / median / 1e6 : 0, tera = median > 0 ? flops / median / 1e9 : 0;
+    if (r->report) {
+        json_t *o = json_pack("{s:i, s:f, s:f, s:f, s:f, s:f}", "runs", n, "median_us",
+                              median * 1e3, "p10_us", p10 * 1e3, "p90_us", p90 * 1e3, "least_us",
+                              ms[0] * 1e3, "most_us", ms[n - 1] * 1e3);
+        if (r->info.bytes) json_object_set_new(o, "gb_per_s", real(gb));
+        if (r->info.flops) json_object_set_new(o, "tflops", real(tera));
+        return added(json_object_set_new(r->report, "bench", o));
+    }
+    printf("%s: median %.3f us of %d runs (p10 %.3f, p90 %.3f)", r->info.name, median * 1e3, n,
+           p10 * 1e3, p90 * 1e3);
+    if (r->info.bytes) printf(", %.4g GB/s", gb);
+    if (r->info.flops) printf(", %.4g TFLOPS", tera);
+    putchar('\n');
+    return -1;
+}
+
+/* ---- comparing with what is expected ---- */
+
+/* " at [3, 17]" */
+static const char *place(const NpyArray *a, size_t i, char *text, size_t size) {
+    size_t index[NPY_MAX_RANK], n = 0;
+    for (int d = a->rank - 1; d >= 0; d--) {
+        index[d] = i % a->dim[d];
+        i /= a->dim[d];
+    }
+    n += (size_t)snprintf(text, size, "[");
+    for (int d = 0; d < a->rank && n < size; d++)
+        n += (size_t)snprintf(text + n, size - n, "%s%zu", d ? ", " : "", index[d]);
+    if (n < size) snprintf(text + n, size - n, "]");
+    return text;
+}
+
+static bool same_shape(const NpyArray *a, const NpyArray *b) {
+    bool same = a->rank == b->rank;
+    for (int d = 0; same && d < a->rank; d++) same = a->dim[d] == b->dim[d];
+    return same;
+}
+
+static int judge(Run *r, const Expect *e, const NpyArray *shape, const Array *got,
+                 const Array *want) {
+    Difference d;
+    double tolerance = e->given ? e->tolerance : compare_tolerance(got->elem);
+    compare_arrays(got, want, tolerance, compare_rms(want), &d);
+    const char *name = r->o.value[e->value].name;
+    char abs_at[400], rel_at[400], ulp_at[400], first[400];
+    place(shape, d.abs_at, abs_at, sizeof abs_at);
+    place(shape, d.rel_at, rel_at, sizeof rel_at);
+    place(shape, d.ulp_at, ulp_at, sizeof ulp_at);
+    place(shape, d.first, first, sizeof first);
+    if (r->report) {
+        json_t *list = json_object_get(r->report, "expect");
+        json_t *o =
+            json_pack("{s:s, s:s, s:b, s:I, s:f, s:I, s:o, s:s, s:o, s:s, s:o, s:s}", "name", name,
+                      "file", e->file, "ok", d.beyond == 0, "elements", (json_int_t)got->count,
+                      "tolerance", tolerance, "beyond", (json_int_t)d.beyond, "max_abs",
+                      real(d.max_abs), "max_abs_at", abs_at, "max_rel", real(d.max_rel),
+                      "max_rel_at", rel_at, "max_ulp", real(d.max_ulp), "max_ulp_at", ulp_at);
+        if (o && d.beyond) json_object_set_new(o, "first_beyond", json_string(first));
+        int code = added(json_array_append_new(list, o));
+        if (code >= 0) return code;
+    } else if (d.max_abs > 0) {
+        printf("%s: largest error: absolute %.3g at %s, relative %.3g at %s, %.4g ulp at %s\n",
+               name, d.max_abs, abs_at, d.max_rel, rel_at, d.max_ulp, ulp_at);
+    } else {
+        printf("%s: equal to %s\n", name, e->file);
+    }
+    if (!d.beyond) return -1;
+    fprintf(stderr,
+            "tilerun: %s: %zu of %zu elements are beyond the tolerance %.3g; the first at %s is "
+            "%.9g, expected %.9g\n",
+            name, d.beyond, got->count, tolerance, first, compare_element(got, d.first),
+            compare_element(want, d.first));
+    return EXIT_RUN;
+}
+
+static int expect_one(Run *r, const Expect *e) {
+    RunValue *v = &r->o.value[e->value];
+    char *text, *data = malloc(v->array.bytes + 1);
+    size_t len;
+    FileError error;
+    NpyArray a;
+    if (!data) return complain(EXIT_RUN, "out of memory");
+    int code = failed(r, tile_copy_to_host(r->ctx, data, v->ptr, v->array.bytes));
+    if (code >= 0) {
+        free(data);
+        return code;
+    }
+    if (!file_read(e->file, (size_t)EXPECT_LIMIT_GB << 30, &text, &len, &error)) {
+        free(data);
+        return complain(EXIT_FILES, error.text);
+    }
+    if (!npy_parse(text, len, &a, &error)) {
+        fprintf(stderr, "tilerun: %s: %s\n", e->file, error.text);
+        code = EXIT_FILES;
+    } else if (!same_shape(&a, &v->array)) {
+        fprintf(stderr, "tilerun: %s: its shape is not that of %s\n", e->file, v->name);
+        code = EXIT_USAGE;
+    } else {
+        size_t count = v->array.bytes / (size_t)elem_info[v->elem].bytes;
+        /* NumPy has no name for some types: their bits come as unsigned integers. */
+        bool bits = elem_info[v->elem].class_ == ELEM_F && elem_info[a.elem].class_ == ELEM_U &&
+                    elem_info[v->elem].bytes == elem_info[a.elem].bytes;
+        Array got = {v->elem, data, count}, want = {bits ? v->elem : a.elem, a.data, count};
+        code = judge(r, e, &a, &got, &want);
+    }
+    free(text);
+    free(data);
+    return code;
+}
+
+int report_expected(Run *r) {
+    int worst = -1;
+    if (r->report && r->o.nexpects) json_object_set_new(r->report, "expect", json_array());
+    for (int i = 0; i < r->o.nexpects; i++) {
+        int code = expect_one(r, &r->o.expect[i]);
+        if (code >= 0 && code != EXIT_RUN) return code;
+        if (code > worst) worst = code;
+    }
+    return worst;
+}
