@@ -159,6 +159,10 @@ static bool read_source(Job *j) {
             invalid(j, "tile IR has no syntax tree%s", "");
             return false;
         }
+        if (o->emit == TILE_EMIT_CONFIGS) {
+            invalid(j, "tile IR has no configs to choose from%s", "");
+            return false;
+        }
         phase_begin(j, "parse");
         j->m = ir_parse(&j->s, o->source, o->source_len);
         phase_end(j);
@@ -184,10 +188,12 @@ static bool read_source(Job *j) {
                           .nvalues = o->nvalues,
                           .value_asked = j->value_asked,
                           .config = o->config,
+                          .config_text = o->config_text,
                           .num_warps = o->num_warps,
                           .num_stages = o->num_stages,
                           .ignore_annotations = o->ignore_annotations,
                           .no_promises = o->no_promises};
+    if (o->emit == TILE_EMIT_CONFIGS) return lower_configs(&j->s, file, &lower, &j->output);
     phase_begin(j, "lower");
     j->m = lower_file(&j->s, file, &lower);
     phase_end(j);
@@ -332,7 +338,7 @@ static bool generate(Job *j) {
 
 static bool run(Job *j) {
     if (!check_options(j) || !check_text(j) || !read_source(j)) return false;
-    if (j->o->emit == TILE_EMIT_AST) return true;
+    if (j->o->emit == TILE_EMIT_AST || j->o->emit == TILE_EMIT_CONFIGS) return true;
     if (!select_kernel(j) || !set_swizzle(j) || !agree_on_target(j) || !verify_all(j, "lowering"))
         return false;
     if (!run_passes(j) || !verify_all(j, "the passes")) return false;

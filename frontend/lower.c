@@ -373,3 +373,17 @@ Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options)
     }
     return kernels.n ? l.module : NULL;
 }
+
+bool lower_configs(Session *s, const AstFile *file, const LowerOptions *options, Buf *out) {
+    Lower l;
+    Frame top = {0};
+    open_file(&l, s, file, options, &top);
+    Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
+    buf_puts(out, "{\"kernels\": [");
+    for (int i = 0; i < kernels.n; i++) {
+        buf_puts(out, i ? ",\n  " : "\n  ");
+        if (!list_configs(&l, kernels.at[i], out)) return false;
+    }
+    buf_puts(out, "]}\n");
+    return kernels.n > 0;
+}

@@ -14,6 +14,7 @@ typedef struct LowerOptions {
     int nvalues;
     bool *value_asked;         /* set for each value that was looked at; or NULL */
     int config;                /* index into the autotune configs; default 0 */
+    const char *config_text;   /* instead of it: "BM=64,num_warps=8", in the list or not; or NULL */
     int num_warps, num_stages; /* 0: not given on the command line */
     bool ignore_annotations;   /* launched from source: types come from the signature alone */
     bool no_promises;          /* :16 and :1 are left out: the kernel takes any argument */
@@ -33,5 +34,10 @@ typedef struct LaunchParam {
 /* The parameters of the kernel that the options name, or of the only one. NULL after errors. */
 const char *lower_launch_params(Session *s, const AstFile *file, const LowerOptions *options,
                                 LaunchParam **out, int *n);
+
+/* The autotune configs of the kernels as JSON: {"kernels": [{"name": "f", "key": ["n"], "configs":
+ * ["BLOCK=64,num_warps=4,num_stages=3", …]}]}, each in the form of config_text. False after an
+ * error. */
+bool lower_configs(Session *s, const AstFile *file, const LowerOptions *options, Buf *out);
 
 #endif

@@ -87,7 +87,96 @@ static Obj read_configs(Lower *l, const AstFunc *f) {
     return o.kind == OBJ_TUPLE ? o : poison();
 }
 
+/* "BM=64,num_warps=8" -> the config that Config({"BM": 64}, num_warps=8) would be. */
+static Obj config_from_text(Lower *l, const AstFunc *f, const char *text) {
+    size_t parts = 1;
+    for (const char *s = text; *s; s++) parts += *s == ',';
+    Obj *pair = arena_array(&l->s->arena, 2 * parts, sizeof *pair);
+    Obj part[4] = {[1] = obj_int(4), [2] = obj_int(3), [3] = obj_int(1)};
+    int n = 0;
+    while (*text) {
+        size_t len = strcspn(text, ",");
+        const char *equals = memchr(text, '=', len);
+        if (!equals || equals == text)
+            return fail(l, f->span, "'%.*s' in a config is not NAME=VALUE", (int)len, text);
+        const char *name = arena_strndup(&l->s->arena, text, (size_t)(equals - text));
+        Obj value = parse_value(l, equals + 1, len - (size_t)(equals + 1 - text));
+        int option = strcmp(name, "num_warps") == 0 ? 1 : strcmp(name, "num_stages") == 0 ? 2 : 0;
+        if (option && value.kind != OBJ_INT)
+            return fail(l, f->span, "%s in a config must be an integer", name);
+        if (option) {
+            part[option] = value;
+        } else {
+            pair[n++] = obj_string(l, name);
+            pair[n++] = value;
+        }
+        text += len + (text[len] == ',');
+    }
+    part[0] = obj_tuple(l, pair, n);
+    part[0].kind = OBJ_DICT;
+    Obj o = obj_tuple(l, part, 4);
+    o.kind = OBJ_CONFIG;
+    return o;
+}
+
+/* The other way; false when a value would not read back. */
+static bool config_text(Lower *l, Obj config, Buf *out) {
+    Obj dict = config.seq.at[0];
+    for (int i = 0; i + 1 < dict.seq.n; i += 2) {
+        Obj name = dict.seq.at[i], v = dict.seq.at[i + 1];
+        const char *text = obj_text(l, v), *quote = v.kind == OBJ_STRING ? "'" : "";
+        bool plain = obj_is_number(v) || v.kind == OBJ_STRING || v.kind == OBJ_NONE ||
+                     (v.kind == OBJ_DTYPE && !v.type->depth);
+        if (name.kind != OBJ_STRING || !plain || strpbrk(text, ",'")) return false;
+        buf_printf(out, "%s=%s%s%s,", name.text.at, quote, text, quote);
+    }
+    buf_printf(out, "num_warps=%lld,num_stages=%lld", (long long)config.seq.at[1].i,
+               (long long)config.seq.at[2].i);
+    return true;
+}
+
+/* The names that the decorator's `key` lists: second, when it is not named. */
+static void put_key(Lower *l, const Expr *d, Buf *out) {
+    const Expr *e = d && d->kind == EXPR_CALL && d->nitems > 1 ? d->item[1] : NULL;
+    for (int i = 0; d && d->kind == EXPR_CALL && i < d->nkeywords; i++)
+        if (d->keyword[i].name && strcmp(d->keyword[i].name, "key") == 0) e = d->keyword[i].value;
+    Obj key = e ? quietly(l, e) : obj_none();
+    bool first = true;
+    for (int i = 0; key.kind == OBJ_TUPLE && i < key.seq.n; i++) {
+        if (key.seq.at[i].kind != OBJ_STRING) continue;
+        if (!first) buf_puts(out, ", ");
+        obj_json(key.seq.at[i], out);
+        first = false;
+    }
+}
+
+bool list_configs(Lower *l, const AstFunc *f, Buf *out) {
+    Obj configs = read_configs(l, f);
+    buf_puts(out, "{\"name\": ");
+    obj_json(obj_string(l, f->name), out);
+    buf_puts(out, ", \"key\": [");
+    put_key(l, find_decorator(f, "autotune"), out);
+    buf_puts(out, "], \"configs\": [");
+    if (configs.kind == OBJ_POISON) {
+        fail(l, f->span, "the autotune configs of '%s' are not known while compiling", f->name);
+        return false;
+    }
+    for (int i = 0; configs.kind == OBJ_TUPLE && i < configs.seq.n; i++) {
+        Buf text = buf_new(&l->s->arena);
+        if (!config_text(l, configs.seq.at[i], &text)) {
+            fail(l, f->span, "config %d of '%s' has a value that is no number, name or dtype", i,
+                 f->name);
+            return false;
+        }
+        buf_puts(out, i ? ",\n   " : "\n   ");
+        obj_json(obj_string(l, text.data), out);
+    }
+    buf_puts(out, "]}");
+    return true;
+}
+
 Obj choose_config(Lower *l, const AstFunc *f) {
+    if (l->options->config_text) return config_from_text(l, f, l->options->config_text);
     Obj configs = read_configs(l, f);
     int want = l->options->config;
     if (configs.kind == OBJ_TUPLE && want >= 0 && want < configs.seq.n) return configs.seq.at[want];

@@ -216,6 +216,8 @@ typedef enum Known { KNOWN_UNSEEN, KNOWN_FALSE, KNOWN_MAYBE, KNOWN_TRUE } Known;
 Known guard_known(Lower *l, Guard *g);
 bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i); /* its parameter number i */
 Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: not known */
+bool list_configs(Lower *l, const AstFunc *f, Buf *out); /* as JSON, see lower.h */
+Obj parse_value(Lower *l, const char *text, size_t n);   /* a constexpr as -D gives it */
 bool config_value(Obj config, const char *name, Obj *out);
 /* The value that a heuristic gives `name`; false when none does. */
 bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out);

@@ -47,9 +47,8 @@ static bool parse_dtype(Text t, Type *out) {
     return t.n && *t.at != '*' && parse_type(t.at, t.n, out);
 }
 
-/* A constexpr's value as -D and signatures give it. */
-static Obj parse_value(Lower *l, Text t) {
-    t = trim(t);
+Obj parse_value(Lower *l, const char *text, size_t n) {
+    Text t = trim((Text){text, n});
     const char *s = arena_strndup(&l->s->arena, t.at, t.n);
     Type type;
     char *end;
@@ -198,7 +197,7 @@ Obj kernel_argument(Lower *l, const char *name, Span span) {
         Text text;
         if (strcmp(p->name, name) != 0) continue;
         if (annotated_constexpr(p)) return constexpr_param(l, i);
-        if (find_fact(l, name, &text)) return parse_value(l, text);
+        if (find_fact(l, name, &text)) return parse_value(l, text.at, text.n);
         text = param_text(l, p, k->entry[i]);
         if (is_none_param(p, text)) return obj_none();
         if (!l->options->no_promises && text.n > 2 && memcmp(text.at + text.n - 2, ":1", 2) == 0)
@@ -248,8 +247,8 @@ static void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out) {
 static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry entry, Obj config) {
     Text text;
     Obj o;
-    if (find_define(l, p->name, &text)) return parse_value(l, text);
-    if (entry.text.n) return parse_value(l, entry.text);
+    if (find_define(l, p->name, &text)) return parse_value(l, text.at, text.n);
+    if (entry.text.n) return parse_value(l, entry.text.at, entry.text.n);
     if (config_value(config, p->name, &o)) return o;
     if (heuristic_value(l, f, p->name, &o)) {
         if (!obj_is_poison(o)) return o;

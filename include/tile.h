@@ -412,11 +412,12 @@ tile_status tile_tensor_export_legacy(tile_context *ctx, const tile_tensor *tens
 
 typedef enum tile_emit {
     TILE_EMIT_PTX = 0,
-    TILE_EMIT_LLVM,    /* LLVM IR */
-    TILE_EMIT_LAYOUT,  /* tile IR with layouts */
-    TILE_EMIT_TIR,     /* tile IR as lowered: what the CPU device runs */
-    TILE_EMIT_AST,     /* the syntax tree */
-    TILE_EMIT_MANIFEST /* JSON: names, parameters, launch facts */
+    TILE_EMIT_LLVM,     /* LLVM IR */
+    TILE_EMIT_LAYOUT,   /* tile IR with layouts */
+    TILE_EMIT_TIR,      /* tile IR as lowered: what the CPU device runs */
+    TILE_EMIT_AST,      /* the syntax tree */
+    TILE_EMIT_MANIFEST, /* JSON: names, parameters, launch facts */
+    TILE_EMIT_CONFIGS /* JSON: each kernel's autotune key and configs, as config_text takes them */
 } tile_emit;
 
 /* How to compile. Fill with zeros first: zero and NULL are the defaults. */
@@ -435,9 +436,11 @@ typedef struct tile_compile_options {
     const char *const *values; /* "NAME=VALUE" each: arguments of the launch that are known already,
                                 * for functions of @triton.heuristics that ask for them */
     int nvalues;
-    int config;         /* which autotune config, from 0 */
-    int num_warps;      /* 0: the config's or the default, 4 */
-    int num_stages;     /* 0: the config's or the default, 3 */
+    int config;              /* which autotune config, from 0 */
+    const char *config_text; /* "BM=64,BN=64,num_warps=8,num_stages=3": a config that need not be in
+                              * the list; NULL: `config` */
+    int num_warps;           /* 0: the config's or the default, 4 */
+    int num_stages;          /* 0: the config's or the default, 3 */
     int swizzle_grid;   /* a 2-D grid is walked in groups of so many rows, 1 to 65535; 0: as the
                          * source says, `# tile: swizzle = G`. The CPU device walks in its own order
                          */

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum ExitCode { EXIT_DONE, EXIT_SOURCE, EXIT_USAGE, EXIT_FILES, EXIT_BUG };
-enum { INPUT_LIMIT_MB = 8 };
+enum { INPUT_LIMIT_MB = 8, MAX_FACTS = 64 };
 
 typedef enum OptionId {
     OPT_OUTPUT = 1,
@@ -28,6 +28,8 @@ typedef enum OptionId {
     OPT_SIGNATURE,
     OPT_DEFINE,
     OPT_CONFIG,
+    OPT_TUNING,
+    OPT_FOR,
     OPT_TARGET,
     OPT_WARPS,
     OPT_STAGES,
@@ -52,7 +54,7 @@ static const OptionRow rows[] = {
     {NULL, 'o', "FILE", "where to write; the suffix chooses the kind; - is standard output",
      OPT_OUTPUT},
     {"emit", 0, "KIND",
-     "ast, tir, layout, llvm, ptx, cubin, header or manifest; wins over the suffix.\n"
+     "ast, tir, layout, llvm, ptx, cubin, header, manifest or configs; wins over the suffix.\n"
      "A cubin needs ptxas; a header has everything that a C or C++ program needs",
      OPT_EMIT},
     {"variants", 0, "LIST",
@@ -71,7 +73,16 @@ static const OptionRow rows[] = {
      OPT_SIGNATURE},
     {NULL, 'D', "NAME=VALUE", "a constexpr: a number, True, False, None, a dtype, else a string",
      OPT_DEFINE},
-    {"config", 0, "N", "which autotune config, from 0", OPT_CONFIG},
+    {"config", 0, "N",
+     "which autotune config, from 0; or one that need not be in the list, as --emit=configs\n"
+     "writes them: BM=64,num_warps=8",
+     OPT_CONFIG},
+    {"tuning", 0, "FILE", "the fastest config that `tilerun --tune --tuning=FILE` found",
+     OPT_TUNING},
+    {"for", 0, "NAME=VALUE,…",
+     "arguments that launches will have: for heuristics, and to choose among the sizes that\n"
+     "were tuned; the nearest counts",
+     OPT_FOR},
     {"target", 0, "GPU",
      "sm_80 (default; runs on every later GPU), sm_86, sm_89, sm_90a,\n"
      "or native: the GPU of this machine; of a header also several: sm_80,sm_90a",
@@ -119,6 +130,7 @@ static const struct Kind {
     {"tir", ".tir", TILE_EMIT_TIR, PLAIN},
     {"ast", ".ast", TILE_EMIT_AST, PLAIN},
     {"manifest", ".json", TILE_EMIT_MANIFEST, PLAIN},
+    {"configs", ".configs.json", TILE_EMIT_CONFIGS, PLAIN},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -143,6 +155,10 @@ typedef struct Input {
 typedef struct Command {
     tile_compile_options o;
     const char **defines;
+    const char *tuning_file;
+    tile_tuning *tuning;
+    char *facts; /* of --for, cut into: */
+    const char *fact[MAX_FACTS];
     Input *input;
     int ninputs;
     const char *output; /* -o */
@@ -250,14 +266,29 @@ static int color_option(Command *c, const char *when) {
     return EXIT_DONE;
 }
 
+/* "M=4096,N=4096" -> the options' values. */
+static int for_option(Command *c, const char *text) {
+    free(c->facts);
+    c->facts = strdup(text);
+    c->o.nvalues = 0;
+    char *rest = c->facts, *word;
+    while (rest && (word = strtok_r(rest, ",", &rest))) {
+        if (!is_define(word)) return usage("--for takes NAME=VALUE,NAME=VALUE…, not '", text, "'");
+        if (c->o.nvalues == MAX_FACTS) return usage("--for has too many values", "", "");
+        c->fact[c->o.nvalues++] = word;
+    }
+    return EXIT_DONE;
+}
+
 static int take_option(Command *c, int id, const char *v) {
     switch ((OptionId)id) {
     case OPT_OUTPUT: c->output = v; break;
     case OPT_EMIT:
         c->kind = kind_named(v);
         if (!c->kind)
-            return usage("--emit is ast, tir, layout, llvm, ptx, cubin, header or manifest, not '",
-                         v, "'");
+            return usage(
+                "--emit is ast, tir, layout, llvm, ptx, cubin, header, manifest or configs, not '",
+                v, "'");
         break;
     case OPT_VARIANTS: c->variants = v; break;
     case OPT_EMBED: c->embed = v; break;
@@ -267,7 +298,11 @@ static int take_option(Command *c, int id, const char *v) {
         if (!is_define(v)) return usage("-D takes NAME=VALUE, not '", v, "'");
         c->defines[c->o.ndefines++] = v;
         break;
-    case OPT_CONFIG: return number_option("--config", v, 0, &c->o.config);
+    case OPT_CONFIG:
+        c->o.config_text = strchr(v, '=') ? v : NULL;
+        return c->o.config_text ? EXIT_DONE : number_option("--config", v, 0, &c->o.config);
+    case OPT_TUNING: c->tuning_file = v; break;
+    case OPT_FOR: return for_option(c, v);
     case OPT_TARGET:
         c->native = strcmp(v, "native") == 0;
         c->o.target = v;
@@ -367,6 +402,8 @@ static int read_command(Command *c, int argc, char **argv) {
         if (code) return code;
     }
     if (c->ninputs == 0) return usage("no input file", "", "");
+    if (c->tuning_file && (c->o.config || c->o.config_text))
+        return usage("--config chooses a config, and so does --tuning", "", "");
     for (int i = 0, piped = 0; i < c->ninputs; i++) {
         const char *path = c->input[i].path;
         bool standard = strcmp(path, "-") == 0;
@@ -432,6 +469,35 @@ static const char *output_of(const Input *in, size_t *len) {
     return in->artefact;
 }
 
+static bool open_tuning(Command *c) {
+    if (tile_tuning_open(c->tuning_file, &c->tuning) == TILE_OK) return true;
+    complain(c, EXIT_FILES, tile_tuning_error(c->tuning));
+    return false;
+}
+
+/* Sets the fastest known config. False when none is known; what is wrong with a source is better
+ * told by the compilation that follows. */
+static bool choose_tuned(Command *c, tile_compile_options *o, tile_tuned *tuned) {
+    tile_compile_options like = *o;
+    if (!like.target) like.target = "sm_80";
+    tile_status st = tile_tune_find(&like, c->tuning, NULL, tuned);
+    if (st == TILE_OK) {
+        o->config_text = tuned->config;
+        fprintf(stderr, "tilec: %s: config %s, tuned on %s for %s\n", o->file_name, tuned->config,
+                tuned->device, *tuned->key ? tuned->key : "all sizes");
+    } else if (st == TILE_NOT_FOUND || st == TILE_INVALID) {
+        fprintf(stderr, "tilec: error: %s: ", o->file_name);
+        if (st == TILE_INVALID)
+            fprintf(stderr, "--tuning is for one kernel of a source: choose it with --kernel\n");
+        else
+            fprintf(stderr, "'%s' has no config for this kernel with these types on %s\n",
+                    c->tuning_file, like.target);
+        complain(c, st == TILE_INVALID ? EXIT_USAGE : EXIT_SOURCE, NULL);
+        return false;
+    }
+    return true;
+}
+
 static void compile_input(Command *c, Input *in) {
     FileError error;
     size_t len = 0;
@@ -445,6 +511,8 @@ static void compile_input(Command *c, Input *in) {
     o.source_len = len;
     o.file_name = piped ? "<stdin>" : in->path;
     o.input_is_tir = piped ? looks_like_tir(in->text) : ends_in(in->path, ".tir");
+    tile_tuned tuned;
+    if (c->tuning && !choose_tuned(c, &o, &tuned)) return;
     if (c->kind->artefact == HEADER) {
         make_artefact(c, in, &o);
         return;
@@ -496,6 +564,7 @@ static int run(Command *c, int argc, char **argv) {
     int code = read_command(c, argc, argv);
     if (code) return code;
     if (c->native && !find_native(c)) return c->worst;
+    if (c->tuning_file && !open_tuning(c)) return c->worst;
     for (int i = 0; i < c->ninputs; i++) compile_input(c, &c->input[i]);
     write_outputs(c);
     return c->worst;
@@ -508,6 +577,7 @@ int main(int argc, char **argv) {
     int code = EXIT_SOURCE;
     if (c.defines && c.input) {
         c.o.defines = c.defines;
+        c.o.values = c.fact;
         code = run(&c, argc, argv);
     }
     for (int i = 0; c.input && i <= argc; i++) {
@@ -518,6 +588,8 @@ int main(int argc, char **argv) {
         free(in->output);
         free(in->text);
     }
+    tile_tuning_close(c.tuning);
+    free(c.facts);
     free(c.input);
     free(c.defines);
     if (fflush(stdout) || ferror(stdout)) {

@@ -78,7 +78,8 @@ static int read_file(Run *r) {
     r->kind = has_suffix(o->file, ".ptx")   ? FILE_PTX
               : has_suffix(o->file, ".tir") ? FILE_TIR
                                             : FILE_SOURCE;
-    bool compiles = o->ndefines || o->num_warps || o->num_stages || o->swizzle_grid || o->config;
+    bool compiles = o->ndefines || o->num_warps || o->num_stages || o->swizzle_grid || o->config ||
+                    o->config_text;
     if (r->kind != FILE_SOURCE && compiles)
         return complain(EXIT_USAGE, "-D, --config, --num-warps, --num-stages and --swizzle-grid "
                                     "need a source; this file is compiled already");
@@ -122,6 +123,7 @@ static int compile_with(Run *r, const char *signature, char **fact) {
         .values = (const char *const *)fact,
         .nvalues = nfacts,
         .config = o->config,
+        .config_text = o->config_text,
         .num_warps = o->num_warps,
         .num_stages = o->num_stages,
         .swizzle_grid = o->swizzle_grid,

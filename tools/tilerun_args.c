@@ -46,7 +46,10 @@ static const OptionRow rows[] = {
     {"kernel", 0, "NAME", "which kernel of the file", OPT_KERNEL},
     {NULL, 'D', "NAME=VALUE", "a constexpr: a number, True, False, None, a dtype, else a string",
      OPT_DEFINE},
-    {"config", 0, "N", "which autotune config, from 0", OPT_CONFIG},
+    {"config", 0, "N",
+     "which autotune config, from 0; or one that need not be in the list:\n"
+     "BM=64,num_warps=8",
+     OPT_CONFIG},
     {"num-warps", 0, "N", "threads of a program, in warps of 32: 1, 2, 4 … 32", OPT_WARPS},
     {"num-stages", 0, "N", "depth of the software pipeline", OPT_STAGES},
     {"swizzle-grid", 0, "G", "programs of a 2-D grid run in groups of G rows, column by column",
@@ -198,7 +201,9 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_DEVICE: o->device = value; return -1;
     case OPT_GRID: o->grid = value; return -1;
     case OPT_DEFINE: o->define[o->ndefines++] = value; return -1;
-    case OPT_CONFIG: return read_number("--config", value, 0, &o->config);
+    case OPT_CONFIG:
+        o->config_text = strchr(value, '=') ? value : NULL;
+        return o->config_text ? -1 : read_number("--config", value, 0, &o->config);
     case OPT_WARPS: return read_number("--num-warps", value, 1, &o->num_warps);
     case OPT_STAGES: return read_number("--num-stages", value, 1, &o->num_stages);
     case OPT_SWIZZLE: return read_number("--swizzle-grid", value, 1, &o->swizzle_grid);

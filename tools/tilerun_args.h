@@ -21,7 +21,7 @@ typedef struct Expect {
 } Expect;
 
 typedef struct RunOptions {
-    const char *file, *kernel, *device, *grid, *target;
+    const char *file, *kernel, *device, *grid, *target, *config_text;
     const char **define;
     int ndefines;
     RunValue *value;
