@@ -198,6 +198,7 @@ typedef struct tile_kernel_info {
     int num_params; /* arguments tile_launch takes */
     int num_warps;  /* a program is num_warps * 32 threads */
     int num_stages;
+<<<<<<< /tmp/h2/m_ours
     size_t shared_bytes;   /* shared memory of one program */
     const char *grid;      /* "cdiv(n, BLOCK)", up to three joined by ", "; NULL when not stated */
     int registers;         /* per thread; GPU only, else 0 */
@@ -206,6 +207,12 @@ typedef struct tile_kernel_info {
     int multiprocessors;   /* of the GPU, else 0 */
     int cluster[3];        /* programs that are launched together along each axis; 1, 1, 1: alone */
     int cooperative;       /* all programs of a launch run at once and may wait for each other */
+=======
+    size_t shared_bytes; /* shared memory of one program */
+    const char *grid;    /* "cdiv(n, BLOCK)", up to three joined by ", "; NULL when not stated */
+    int registers;       /* per thread; GPU only, else 0 */
+    size_t spill_bytes;  /* local memory of one thread; GPU only, else 0 */
+>>>>>>> /tmp/h2/m_theirs
     const char *flops;   /* operations of one launch, "2*M*N*K"; NULL when not stated */
     const char *bytes;   /* bytes that a launch has to move; NULL when not stated */
 } tile_kernel_info;
@@ -350,6 +357,7 @@ tile_status tile_bundle_launch(tile_bundle *bundle, const char *name, const tile
 /* Wait for its kernels first. NULL is allowed. */
 void tile_bundle_destroy(tile_bundle *bundle);
 
+<<<<<<< /tmp/h2/m_ours
 /* ---- tensors of other libraries (DLPack) ---- */
 
 /* tile_dlpack.h, or the specification's own dlpack.h, defines these two. */
@@ -407,6 +415,47 @@ tile_status tile_tensor_export(tile_context *ctx, const tile_tensor *tensor,
 tile_status tile_tensor_export_legacy(tile_context *ctx, const tile_tensor *tensor,
                                       tile_release_fn release, void *user,
                                       struct DLManagedTensor **out);
+=======
+/* ---- tuning files ---- */
+
+/* What was measured of one config of a kernel. The first five texts say of which kernel, where, and
+ * for which arguments; texts of a result are valid until the next tile_tuning_add. */
+typedef struct tile_tuned {
+    const char *kernel;
+    const char *device;  /* tile_context_device_name: "NVIDIA H200" */
+    const char *target;  /* what it was compiled for: "sm_90a" */
+    const char *types;   /* of the parameters, in their order: "*fp16,*fp16,*fp16,i32,i32,i32" */
+    const char *key;     /* the values of the autotune key: "M=4096,N=4096,K=4096" */
+    const char *source;  /* a hash of the source; times of another source are dropped */
+    const char *config;  /* "BM=64,BN=64,num_warps=8,num_stages=3" */
+    const char *failure; /* why there is no time; NULL: there is one */
+    double median_ms;    /* of `runs` launches */
+    double low_ms;       /* between this */
+    double high_ms; /* and this the median lies, with 95 % confidence (of 5 runs 94, of 3 75) */
+    int runs;
+} tile_tuned;
+
+typedef struct tile_tuning tile_tuning;
+
+/* Opens a tuning file (JSON; docs/tuning.md); one that does not exist is empty. path NULL: nothing
+ * is kept. After a failure *out serves tile_tuning_error and tile_tuning_close; it is NULL only
+ * after TILE_NO_MEMORY. TILE_IO: it cannot be read, or is no tuning file. */
+tile_status tile_tuning_open(const char *path, tile_tuning **out);
+/* NULL is allowed. */
+void tile_tuning_close(tile_tuning *tuning);
+/* The sentence that goes with the last failure. */
+const char *tile_tuning_error(const tile_tuning *tuning);
+/* Adds a record, or replaces the one of the same config, in the file at once: what other processes
+ * have added meanwhile stays, and is known here afterwards. One thread at a time. */
+tile_status tile_tuning_add(tile_tuning *tuning, const tile_tuned *record);
+/* The records: of one kernel, device and key together, the fastest first, failures last. */
+int tile_tuning_count(const tile_tuning *tuning);
+tile_status tile_tuning_get(const tile_tuning *tuning, int index, tile_tuned *out);
+/* The fastest config for like->kernel and, as far as they are not NULL, its device, target, types
+ * and key. Is there nothing for that key, the nearest by size counts: out->key says which.
+ * TILE_NOT_FOUND. */
+tile_status tile_tuning_find(const tile_tuning *tuning, const tile_tuned *like, tile_tuned *out);
+>>>>>>> /tmp/h2/m_theirs
 
 /* ---- compiling (libtile_compiler) ---- */
 
@@ -530,6 +579,51 @@ tile_status tile_jit_kernel(tile_jit *jit, const tile_arg *args, int nargs, tile
 void tile_jit_counts(const tile_jit *jit, int *variants, int *from_disk);
 /* Wait for its kernels first. NULL is allowed. */
 void tile_jit_destroy(tile_jit *jit);
+
+/* ---- tuning (libtile_compiler) ---- */
+
+typedef struct tile_tune_progress {
+    int done, total;          /* steps: each config is checked, then timed */
+    double seconds, left;     /* since the start; to the end, -1 while that cannot be told */
+    const tile_tuned *record; /* what has just been measured, or failed; NULL: a check is done */
+    double best_ms;           /* 0: nothing is measured yet */
+} tile_tune_progress;
+
+/* What to tune, and how. Fill with zeros first. */
+typedef struct tile_tune_options {
+    /* The source and how it is compiled. The kernel has to be named when there are several; configs
+     * and `emit` are chosen here; `defines` win over a config's values. */
+    const tile_compile_options *compile;
+    const char *space; /* "BM=64,128;num_warps=4,8": all combinations; NULL: the kernel's list */
+    const char *grid;  /* as tile_kernel_grid takes it; NULL: what the source states */
+    /* Fills in the kernel's arguments and how many bytes the buffer behind each pointer has: those
+     * are put back before each check, and compared. Called once; the kernel, which is good for
+     * tile_kernel_get_param, is gone afterwards. Anything but TILE_OK ends the tuning. */
+    tile_status (*bind)(void *user, tile_kernel *kernel, tile_arg *args, size_t *bytes);
+    void (*progress)(void *user, const tile_tune_progress *progress); /* may be NULL */
+    void *user;
+    int again;        /* measure also what has a record */
+    int threads;      /* that compile; 0: one for each core */
+    double budget_ms; /* for timing one config; 0: 100 */
+    double tolerance; /* results may differ by this * (|value| + root mean square of all); 0: 4
+                       * roundings of floats narrower than fp32, 256 of fp32 and fp64 */
+    char *message;    /* after a failure: why; NULL: not wanted */
+    size_t message_size;
+} tile_tune_options;
+
+/* Measures every config of a kernel for these arguments: compiles them on all cores, checks that
+ * results agree, times the launches, and keeps a record of each in `tuning` as soon as it is known.
+ * Configs that fail keep their reason; those that have a record of this source already are not
+ * measured again, so a tuning that was interrupted goes on. *best is the fastest; its texts are
+ * those of `tuning`. The buffers are as before at the end. TILE_NOT_FOUND: every config failed. */
+tile_status tile_tune(tile_context *ctx, const tile_tune_options *options, tile_tuning *tuning,
+                      tile_tuned *best);
+/* The fastest known config for a compilation: by the kernel, the parameters' types, options->target
+ * (which may be "cpu" here; unless NULL), the device's name (unless NULL), and the bucket that
+ * options->values name, else the nearest one: out->key. Its `config` is for options->config_text.
+ * TILE_NOT_FOUND; TILE_INVALID: there are several kernels, or no source. */
+tile_status tile_tune_find(const tile_compile_options *options, const tile_tuning *tuning,
+                           const char *device, tile_tuned *out);
 
 #ifdef __cplusplus
 }
