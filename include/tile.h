@@ -198,7 +198,6 @@ typedef struct tile_kernel_info {
     int num_params; /* arguments tile_launch takes */
     int num_warps;  /* a program is num_warps * 32 threads */
     int num_stages;
-<<<<<<< /tmp/h2/m_ours
     size_t shared_bytes;   /* shared memory of one program */
     const char *grid;      /* "cdiv(n, BLOCK)", up to three joined by ", "; NULL when not stated */
     int registers;         /* per thread; GPU only, else 0 */
@@ -207,12 +206,6 @@ typedef struct tile_kernel_info {
     int multiprocessors;   /* of the GPU, else 0 */
     int cluster[3];        /* programs that are launched together along each axis; 1, 1, 1: alone */
     int cooperative;       /* all programs of a launch run at once and may wait for each other */
-=======
-    size_t shared_bytes; /* shared memory of one program */
-    const char *grid;    /* "cdiv(n, BLOCK)", up to three joined by ", "; NULL when not stated */
-    int registers;       /* per thread; GPU only, else 0 */
-    size_t spill_bytes;  /* local memory of one thread; GPU only, else 0 */
->>>>>>> /tmp/h2/m_theirs
     const char *flops;   /* operations of one launch, "2*M*N*K"; NULL when not stated */
     const char *bytes;   /* bytes that a launch has to move; NULL when not stated */
 } tile_kernel_info;
@@ -357,7 +350,6 @@ tile_status tile_bundle_launch(tile_bundle *bundle, const char *name, const tile
 /* Wait for its kernels first. NULL is allowed. */
 void tile_bundle_destroy(tile_bundle *bundle);
 
-<<<<<<< /tmp/h2/m_ours
 /* ---- tensors of other libraries (DLPack) ---- */
 
 /* tile_dlpack.h, or the specification's own dlpack.h, defines these two. */
@@ -415,7 +407,7 @@ tile_status tile_tensor_export(tile_context *ctx, const tile_tensor *tensor,
 tile_status tile_tensor_export_legacy(tile_context *ctx, const tile_tensor *tensor,
                                       tile_release_fn release, void *user,
                                       struct DLManagedTensor **out);
-=======
+
 /* ---- tuning files ---- */
 
 /* What was measured of one config of a kernel. The first five texts say of which kernel, where, and
@@ -455,7 +447,6 @@ tile_status tile_tuning_get(const tile_tuning *tuning, int index, tile_tuned *ou
  * and key. Is there nothing for that key, the nearest by size counts: out->key says which.
  * TILE_NOT_FOUND. */
 tile_status tile_tuning_find(const tile_tuning *tuning, const tile_tuned *like, tile_tuned *out);
->>>>>>> /tmp/h2/m_theirs
 
 /* ---- compiling (libtile_compiler) ---- */
 

@@ -12,10 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { INPUT_LIMIT_MB = 256 };
 
-static int exit_code(tile_status st) {
+int exit_code(tile_status st) {
     switch (st) {
     case TILE_OK: return EXIT_DONE;
     case TILE_COMPILE_ERROR:
@@ -40,6 +41,12 @@ int failed(const Run *r, tile_status st) {
     else
         fprintf(stderr, "tilerun: %s: %s\n", tile_status_text(st), tile_error(r->ctx));
     return exit_code(st);
+}
+
+double run_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 /* ---- the steps; each returns -1 to go on, else the exit code ---- */
@@ -79,10 +86,11 @@ static int read_file(Run *r) {
               : has_suffix(o->file, ".tir") ? FILE_TIR
                                             : FILE_SOURCE;
     bool compiles = o->ndefines || o->num_warps || o->num_stages || o->swizzle_grid || o->config ||
-                    o->config_text;
+                    o->config_text || o->tune || o->tuning;
     if (r->kind != FILE_SOURCE && compiles)
-        return complain(EXIT_USAGE, "-D, --config, --num-warps, --num-stages and --swizzle-grid "
-                                    "need a source; this file is compiled already");
+        return complain(EXIT_USAGE,
+                        "-D, --config, --num-warps, --num-stages, --swizzle-grid and tuning "
+                        "need a source; this file is compiled already");
     if (r->kind == FILE_PTX && o->debug)
         return complain(EXIT_USAGE, "--debug is for what is compiled here; this is PTX already");
     FileError error;
@@ -103,14 +111,11 @@ static char *make_signature(const RunOptions *o) {
     return text;
 }
 
-/* Source or tile IR -> what the device takes, in r->compiled. fact: room for one of each value. */
-static int compile_with(Run *r, const char *signature, char **fact) {
+static void fill_options(const Run *r, const char *signature, char **fact, int nfacts,
+                         tile_compile_options *out) {
     const RunOptions *o = &r->o;
     bool source = r->kind == FILE_SOURCE;
-    int nfacts = 0;
-    for (int i = 0; source && i < o->nvalues; i++)
-        if ((fact[nfacts] = value_fact(&o->value[i]))) nfacts++;
-    tile_compile_options options = {
+    *out = (tile_compile_options){
         .source = r->text,
         .source_len = r->len,
         .file_name = o->file,
@@ -136,18 +141,32 @@ static int compile_with(Run *r, const char *signature, char **fact) {
         .color = o->color,
         .no_perf_notes = r->on_cpu,
     };
-    tile_status st = tile_compile(&options, &r->compiled);
-    for (int i = 0; i < nfacts; i++) free(fact[i]);
+}
+
+/* Source or tile IR -> what the device takes, in r->compiled. */
+static int compile_with(Run *r, const tile_compile_options *options) {
+    tile_status st = tile_compile(options, &r->compiled);
     if (!r->compiled) return complain(EXIT_RUN, "out of memory");
     fputs(tile_compiled_text(r->compiled, TILE_PART_DIAGNOSTICS, NULL), stderr);
     return st ? exit_code(st) : -1;
 }
 
 static int compile(Run *r) {
+    bool source = r->kind == FILE_SOURCE;
     char *signature = make_signature(&r->o);
     char **fact = calloc((size_t)r->o.nvalues + 1, sizeof *fact);
-    int code = signature && fact ? compile_with(r, r->kind == FILE_SOURCE ? signature : NULL, fact)
-                                 : complain(EXIT_RUN, "out of memory");
+    tile_compile_options options;
+    int nfacts = 0, code = -1;
+    if (!signature || !fact) code = complain(EXIT_RUN, "out of memory");
+    for (int i = 0; code < 0 && source && i < r->o.nvalues; i++)
+        if ((fact[nfacts] = value_fact(&r->o.value[i]))) nfacts++;
+    if (code < 0) fill_options(r, source ? signature : NULL, fact, nfacts, &options);
+    if (code < 0 && (r->o.tune || r->o.tuning)) {
+        code = tune_config(r, &options);
+        options.config_text = r->o.config_text;
+    }
+    if (code < 0) code = compile_with(r, &options);
+    for (int i = 0; i < nfacts; i++) free(fact[i]);
     free(fact);
     free(signature);
     return code;
@@ -186,7 +205,7 @@ static int make_buffers(Run *r) {
     RunOptions *o = &r->o;
     for (int i = 0; i < o->nvalues; i++) {
         RunValue *v = &o->value[i];
-        if (!value_is_buffer(v)) continue;
+        if (!value_is_buffer(v) || v->ptr) continue;
         int code = v->kind == VALUE_FILL ? make_value(r, i) : -1;
         if (code >= 0) return code;
         tile_status st = tile_alloc(r->ctx, v->array.bytes, &v->ptr);
@@ -200,43 +219,48 @@ static int make_buffers(Run *r) {
     return -1;
 }
 
-/* Finds each parameter's value. One that the kernel was compiled for may be left out. */
-static int make_args(Run *r) {
-    RunOptions *o = &r->o;
-    r->arg = calloc((size_t)r->info.num_params + 1, sizeof *r->arg);
+/* One that the kernel was compiled for may be left out. */
+int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, tile_arg *arg) {
+    const RunOptions *o = &r->o;
     bool *used = calloc((size_t)o->nvalues + 1, sizeof *used);
-    int code = r->arg && used ? -1 : complain(EXIT_RUN, "out of memory");
-    for (int i = 0; code < 0 && i < r->info.num_params; i++) {
+    int code = used ? -1 : complain(EXIT_RUN, "out of memory");
+    for (int i = 0; code < 0 && i < info->num_params; i++) {
         tile_kernel_param p;
         RunError error;
-        tile_kernel_get_param(r->kernel, i, &p);
+        tile_kernel_get_param(kernel, i, &p);
         int which = 0;
         while (which < o->nvalues && strcmp(o->value[which].name, p.name) != 0) which++;
         if (which < o->nvalues) {
             used[which] = true;
-            if (!value_arg(&o->value[which], &p, &r->arg[i], &error))
+            if (!value_arg(&o->value[which], &p, &arg[i], &error))
                 code = complain(EXIT_USAGE, error.text);
         } else if (p.none) {
-            r->arg[i] = tile_none();
+            arg[i] = tile_none();
         } else if (p.has_equals) {
-            r->arg[i] = tile_int(p.type, p.equals);
+            arg[i] = tile_int(p.type, p.equals);
         } else {
             fprintf(stderr,
                     "tilerun: the argument for parameter %s (%s) of kernel '%s' is missing: add "
                     "%s=%s\n",
-                    p.name, p.type_text, r->info.name, p.name,
+                    p.name, p.type_text, info->name, p.name,
                     p.type == TILE_POINTER ? "zeros:TYPE[SIZE], or another buffer" : "VALUE");
             code = EXIT_USAGE;
         }
     }
     for (int i = 0; code < 0 && i < o->nvalues; i++)
         if (!used[i]) {
-            fprintf(stderr, "tilerun: kernel '%s' has no parameter %s\n", r->info.name,
+            fprintf(stderr, "tilerun: kernel '%s' has no parameter %s\n", info->name,
                     o->value[i].name);
             code = EXIT_USAGE;
         }
     free(used);
     return code;
+}
+
+static int make_args(Run *r) {
+    r->arg = calloc((size_t)r->info.num_params + 1, sizeof *r->arg);
+    if (!r->arg) return complain(EXIT_RUN, "out of memory");
+    return run_bind(r, r->kernel, &r->info, r->arg);
 }
 
 static int launch(Run *r, tile_grid *grid) {
@@ -281,10 +305,11 @@ int main(int argc, char **argv) {
     if (code < 0) code = read_file(&r);
     if (code < 0) code = open_device(&r);
     if (code < 0) code = read_buffers(&r);
+    if (code < 0) code = report_begin(&r);
+    if (code < 0 && r.o.tune) code = make_buffers(&r); /* tuning launches */
     if (code < 0) code = load(&r);
     if (code < 0) code = make_buffers(&r);
     if (code < 0) code = make_args(&r);
-    if (code < 0) code = report_begin(&r);
     if (code < 0) code = launch(&r, &grid);
     if (code < 0) code = report_launch(&r, &grid);
     if (code < 0) code = save(&r);
@@ -298,6 +323,7 @@ int main(int argc, char **argv) {
     tile_compiled_free(r.compiled);
     free(r.text);
     free(r.arg);
+    free(r.tuned);
     run_options_free(&r.o);
     if (fflush(stdout)) code = complain(EXIT_FILES, "cannot write to standard output");
     return code < 0 ? EXIT_DONE : code;

@@ -1,6 +1,7 @@
 /* tilerun.h: one run of tilerun, shared by its parts.
  *
  *   tilerun.c         the steps: device, file, compile, buffers, launch, save
+ *   tilerun_tune.c    which config is the fastest: measured now, or known from a file
  *   tilerun_report.c  what is said about the launch: times, rates, comparisons, as text or JSON
  *
  * A step returns -1 to go on, else the exit code, after it has said what is wrong. */
@@ -25,6 +26,7 @@ typedef struct Run {
     tile_kernel *kernel;
     tile_kernel_info info;
     tile_arg *arg;
+    char *tuned;           /* the config that tuning chose; NULL: none */
     struct json_t *report; /* what --json prints at the end; NULL without it */
 } Run;
 
@@ -32,6 +34,15 @@ typedef struct Run {
 int complain(int code, const char *text);
 /* A failed call on the context: prints its sentence. -1 when st is TILE_OK. */
 int failed(const Run *r, tile_status st);
+
+int exit_code(tile_status st);
+/* A clock, in seconds. */
+double run_seconds(void);
+/* Finds the values of the kernel's parameters among those of the command line. */
+int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, tile_arg *arg);
+
+/* Chooses the config by measuring or from a tuning file, for what `compile` says. */
+int tune_config(Run *r, const tile_compile_options *compile);
 
 /* Starts the report of --json. */
 int report_begin(Run *r);

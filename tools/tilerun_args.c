@@ -20,6 +20,10 @@ typedef enum OptionId {
     OPT_DEBUG,
     OPT_CHECK,
     OPT_SAVE,
+    OPT_TUNE,
+    OPT_SPACE,
+    OPT_TUNING,
+    OPT_RETUNE,
     OPT_EXPECT,
     OPT_BENCH,
     OPT_JSON,
@@ -57,6 +61,18 @@ static const OptionRow rows[] = {
     {"target", 0, "GPU", "native (default), sm_80, sm_86, sm_89 or sm_90a", OPT_TARGET},
     {"debug", 0, NULL, "check tl.device_assert on a GPU, too; the CPU device always does",
      OPT_DEBUG},
+    {NULL, 0, NULL, "Which config is the fastest:", 0},
+    {"tune", 0, NULL,
+     "measure every config of the kernel's list for these arguments, then run the fastest;\n"
+     "results are checked against each other, with the tolerance of --expect",
+     OPT_TUNE},
+    {"space", 0, "LISTS", "measure all combinations instead: 'BM=64,128;BN=64,128;num_warps=4,8'",
+     OPT_SPACE},
+    {"tuning", 0, "FILE",
+     "where --tune keeps what it measured (JSON, shared by many runs, taken up again\n"
+     "after an interruption); without --tune: run the fastest config it has",
+     OPT_TUNING},
+    {"retune", 0, NULL, "--tune, and measure also what FILE has already", OPT_RETUNE},
     {NULL, 0, NULL, "What comes out:", 0},
     {"save", 0, "NAME=FILE.npy", "write this buffer to a file after the run", OPT_SAVE},
     {"expect", 0, "NAME=FILE.npy[:T]",
@@ -211,6 +227,10 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_DEBUG: o->debug = true; return -1;
     case OPT_CHECK: o->checks_given = true; return read_checks(value, &o->checks);
     case OPT_SAVE: o->save[o->nsaves++] = (Save){.text = value}; return -1;
+    case OPT_TUNE: o->tune = true; return -1;
+    case OPT_SPACE: o->space = value; return -1;
+    case OPT_TUNING: o->tuning = value; return -1;
+    case OPT_RETUNE: o->tune = o->retune = true; return -1;
     case OPT_EXPECT: o->expect[o->nexpects++] = (Expect){.text = value}; return -1;
     case OPT_BENCH: o->bench = true; return -1;
     case OPT_JSON: o->json = true; return -1;
@@ -292,6 +312,10 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
     }
     if (exit_code >= 0) return exit_code;
     if (!o->file) return usage("which file? (see tilerun --help)", NULL);
+    if (o->space && !o->tune) return usage("--space is for --tune", NULL);
+    bool chosen = o->config || o->config_text;
+    if (chosen && (o->tune || o->tuning))
+        return usage("--config chooses a config, and so do --tune and --tuning", NULL);
     return match_buffers(o);
 }
 

@@ -21,7 +21,7 @@ typedef struct Expect {
 } Expect;
 
 typedef struct RunOptions {
-    const char *file, *kernel, *device, *grid, *target, *config_text;
+    const char *file, *kernel, *device, *grid, *target, *config_text, *space, *tuning;
     const char **define;
     int ndefines;
     RunValue *value;
@@ -32,7 +32,7 @@ typedef struct RunOptions {
     int nexpects;
     int num_warps, num_stages, swizzle_grid, config; /* 0: not given */
     unsigned checks;
-    bool checks_given, bench, json, color, debug;
+    bool checks_given, bench, json, color, debug, tune, retune;
     uint64_t seed;
 } RunOptions;
 

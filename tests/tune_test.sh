@@ -1,0 +1,199 @@
+#!/bin/bash
+# tune_test.sh: tuning from the command line, on the CPU device: what is measured and kept, what a run and
+# tilec make of it, failures, interruptions, many processes on one file. Usage: tune_test.sh BIN-FOLDER
+set -u
+bin=$(realpath "$1")
+tree=$(realpath "$(dirname "$0")/..")
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+passed=0 failed=0
+export LC_ALL=C
+tilerun=$bin/tilerun
+tilec=$bin/tilec
+
+# ok NAME COMMAND…
+ok() {
+    local name=$1
+    shift
+    if "$@" >log 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "tune: $name: $*"
+        head -20 log | sed 's/^/    | /'
+    fi
+}
+# is NAME COMMAND…: the same, but `log` stays that of the last ok or fails
+is() {
+    local name=$1
+    shift
+    if "$@" >check.log 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "tune: $name: $*"
+        head -20 check.log log | sed 's/^/    | /'
+    fi
+}
+# fails NAME CODE PATTERN COMMAND…
+fails() {
+    local name=$1 code=$2 pattern=$3 rc
+    shift 3
+    "$@" >log 2>&1
+    rc=$?
+    if [ "$rc" -eq "$code" ] && grep -q -- "$pattern" log; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "tune: $name: exit code $rc, expected $code and /$pattern/"
+        head -20 log | sed 's/^/    | /'
+    fi
+}
+measured() { grep -c '"runs"' "$1" 2>/dev/null || true; }
+same() { [ "$1" = "$2" ] || { echo "'$1' is not '$2'"; return 1; }; }
+
+cp "$tree/examples/matmul_autotuned.tl" mm.tl
+# mm SIZE OPTIONS…: c = a @ b of SIZE x SIZE, on the CPU device
+mm_words() {
+    words=(mm.tl --device=cpu --check=none 'a_ptr=randn:fp16[M,K]' 'b_ptr=randn:fp16[K,N]'
+        'c_ptr=empty:fp16[M,N]' M="$1" N="$1" K=64 stride_am=64 stride_ak=1 stride_bk="$1" stride_bn=1
+        stride_cm="$1" stride_cn=1)
+}
+mm() {
+    mm_words "$1"
+    shift
+    "$tilerun" "${words[@]}" "$@"
+}
+space='BM=32,64;BN=32,64'
+four=(-D BK=32 -D GROUP_M=8 --space="$space")
+
+# ---- a list and a space ----
+ok 'a space of four' mm 64 --tune --tuning=t.json "${four[@]}" --save c_ptr=c.npy
+is 'says which is best' grep -qE '^matmul_autotuned: best of 4 configs for M=64,N=64,K=64 in .*: BM=[0-9]+,BN=[0-9]+: median' log
+is 'four records' same "$(measured t.json)" 4
+best=$(grep -o '"config": "[^"]*"' t.json | head -1 | cut -d'"' -f4)
+is 'the fastest comes first' python3 - <<'INNER'
+import json
+e = json.load(open("t.json"))["entries"]
+assert len(e) == 1 and e[0]["key"] == "M=64,N=64,K=64" and e[0]["target"] == "cpu", e
+ms = [c["ms"] for c in e[0]["configs"]]
+assert ms == sorted(ms) and all(c["low"] <= c["ms"] <= c["high"] for c in e[0]["configs"])
+INNER
+ok 'nothing is measured twice' bash -c "cp t.json before; $(declare -f mm mm_words); tilerun=$tilerun; mm 64 --tune --tuning=t.json ${four[*]@Q} 2>err && [ ! -s err ] && cmp t.json before"
+ok 'a run takes it' mm 64 --tuning=t.json -D BK=32 -D GROUP_M=8 --expect c_ptr=c.npy
+is 'and says so' grep -q "config $best, tuned for M=64,N=64,K=64" log
+ok 'the nearest size' mm 96 --tuning=t.json -D BK=32 -D GROUP_M=8
+is 'and says so too' grep -q 'tuned for M=64,N=64,K=64' log
+ok 'JSON' mm 64 --tune --tuning=t.json "${four[@]}" --json
+is 'with all configs' python3 -c 'import json; t = json.load(open("log"))["tune"]; assert len(t["configs"]) == 4 and t["best"] == t["configs"][0]["config"]'
+ok 'the list of the kernel' mm 64 --tune --tuning=list.json
+is 'seven records' same "$(measured list.json)" 7
+ok 'retune' mm 64 --retune --tuning=list.json
+is 'seven records again' same "$(measured list.json)" 7
+ok 'without a file' mm 32 --tune "${four[@]}"
+for i in 0 3 6; do
+    text=$("$tilec" --emit=configs mm.tl -o - | grep -o '"BM[^"]*"' | sed -n "$((i + 1))p" | tr -d '"')
+    ok "config $i as text" bash -c "'$tilec' mm.tl --config=$i -o n.ptx 2>/dev/null && '$tilec' mm.tl --config='$text' -o x.ptx 2>/dev/null && cmp n.ptx x.ptx"
+done
+
+# ---- failures keep their reason ----
+cat >odd.tl <<'INNER'
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def odd(p, n, W: tl.constexpr, B: tl.constexpr = 16):
+    i = tl.arange(0, B)
+    tl.static_assert(W != 7, "seven is out")
+    tl.store(p + i, tl.where(W == 1, i, i + 1), mask=i < n)
+    if W == 5:
+        tl.store(p + 1000000, 0)
+INNER
+odd() { "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=1 --tune --tuning=odd.json "$@"; }
+ok 'some fail' odd --space='W=0,1,2,3,5,7' --save p=p.npy
+is 'a wrong result' grep -q '"W=1", "failed": "wrong result: 16 of 16 elements' odd.json
+is 'a failed check' grep -q '"W=5", "failed": ".*out of bounds' odd.json
+is 'a failed compilation' grep -q '"W=7", "failed": ".*seven is out' odd.json
+is 'three are left' same "$(measured odd.json)" 3
+is 'the right result' python3 -c 'import numpy as n; assert (n.load("p.npy") == n.arange(16) + 1).all()'
+ok 'a known result outvotes' odd --space='W=2,1,4;B=16,16'
+is 'and the newcomer fails' grep -q '"W=1,B=16", "failed": "wrong result' odd.json
+fails 'all fail' 5 'every config failed' "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=1 --tune --space='W=5;B=16'
+fails 'none compiles' 1 'B=24\|power of two\|24' "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=1 --tune --space='W=0;B=24'
+fails 'a launch that does not fit' 5 'unknown name' "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=q --tune --tuning=none.json --space='W=0'
+is 'leaves no record' test ! -e none.json
+fails 'no list, no space' 2 'has no list of configs' "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=1 --tune
+fails 'a missing argument' 1 "parameter 'n' is missing" "$tilerun" odd.tl --device=cpu p=zeros:i32[16] --grid=1 --tune --space=W=0
+for bad in W '=3' 'W=' 'W=1,,2' ';;' 'W=1,2,3,4,5,6,7,8;B=1,2,3,4,5,6,7,8;A=1,2,3,4,5,6,7,8;C=1,2,3,4,5,6,7,8;D=1,2'; do
+    fails "space $bad" 2 'space' odd --space="$bad"
+done
+fails 'a space without tuning' 2 '--space is for --tune' "$tilerun" odd.tl --space=W=1
+fails 'two choices' 2 '--config chooses' "$tilerun" odd.tl --tune --config=1
+printf 'kernel @k() {}' >x.tir
+fails 'tile IR' 2 'compiled already' "$tilerun" x.tir --tune
+
+# ---- hostile files ----
+for text in x '{"tuning": 1}' '{"tuning": 7, "entries": []}' '{"tuning": 1, "entries": [{"kernel": 5}]}' "$(printf '[%.0s' {1..9999})"; do
+    printf '%s' "$text" >bad.json
+    fails "hostile: ${text:0:30}" 3 'tuning file' mm 32 --tuning=bad.json "${four[@]}" --tune
+    fails "hostile for tilec: ${text:0:30}" 3 'tuning file' "$tilec" mm.tl --tuning=bad.json -o y.ptx
+    is 'is left alone' same "$(cat bad.json)" "$text"
+done
+
+# ---- tilec ----
+sed 's/"target": "cpu"/"target": "sm_80"/' list.json >gpu.json
+first=$(grep -o '"config": "[^"]*"' gpu.json | head -1 | cut -d'"' -f4)
+ok 'tilec takes it' bash -c "'$tilec' mm.tl --tuning=gpu.json -o tuned.ptx && '$tilec' mm.tl --config='$first' -o first.ptx && cmp tuned.ptx first.ptx"
+ok 'by sizes' "$tilec" mm.tl --tuning=gpu.json --for=M=4096,N=4096,K=64 -o tuned.ptx
+is 'and says for which' grep -q "tilec: mm.tl: config $first, tuned on .* for M=64,N=64,K=64" log
+fails 'not for this GPU' 1 'no config for this kernel' "$tilec" mm.tl --tuning=gpu.json --target=sm_90a -o y.ptx
+fails 'other types' 1 'no config for this kernel' "$tilec" mm.tl --tuning=gpu.json -s '*bf16:16,*bf16:16,*bf16:16,i32,i32,i32,i32,i32,i32,i32,i32,i32' -o y.ptx
+fails 'no sizes' 2 '--for takes' "$tilec" mm.tl --tuning=gpu.json --for=M -o y.ptx
+fails 'several kernels' 2 'choose it with --kernel' "$tilec" "$tree/examples/softmax.tl" --tuning=gpu.json -o y.ptx
+is 'no output of these' test ! -e y.ptx
+
+# ---- killed in the middle ----
+sixteen=(-D BK=32 -D GROUP_M=8 --space='BM=16,32,64,128;BN=16,32,64,128')
+mm_words 128
+"$tilerun" "${words[@]}" --tune --tuning=killed.json "${sixteen[@]}" >first.log 2>&1 &
+pid=$!
+for _ in $(seq 600); do
+    [ "$(measured killed.json)" -ge 3 ] 2>/dev/null && break
+    sleep 0.01
+done
+kill -9 $pid
+wait $pid 2>/dev/null
+before=$(measured killed.json)
+is 'killed before the end' test "$before" -ge 3 -a "$before" -lt 16
+grep -o '"config": "[^"]*"' killed.json | cut -d'"' -f4 | sort >had
+ok 'goes on' mm 128 --tune --tuning=killed.json "${sixteen[@]}"
+sed -n 's/^\(BM=[^:]*\): .* runs)$/\1/p' log | sort >now
+is 'with the others' same "$(comm -12 had now | wc -l) $(cat had now | sort -u | wc -l)" '0 16'
+is 'to the end' same "$(measured killed.json)" 16
+
+# ---- many processes on one file, some killed ----
+tune_some() { # each tunes its own size until it gets to the end
+    local n=$((16 + 16 * $1))
+    until mm $n --tune --tuning=many.json "${four[@]}" >/dev/null 2>>many.log; do
+        [ $? -ge 128 ] || exit 1
+    done
+}
+for i in $(seq 16); do tune_some "$i" & done
+kills=0
+for _ in $(seq 12); do
+    sleep 0.05
+    pids=($(pgrep -P "$(pgrep -P $$ | paste -sd,)" tilerun))
+    [ ${#pids[@]} -gt 0 ] && kill -9 "${pids[RANDOM % ${#pids[@]}]}" && kills=$((kills + 1))
+done 2>/dev/null
+wait 2>/dev/null
+is 'some were killed' test "$kills" -ge 3
+is 'every record is there' python3 - <<'INNER'
+import json
+e = json.load(open("many.json"))["entries"]
+assert len(e) == 16 and all(len(x["configs"]) == 4 and all("ms" in c for c in x["configs"]) for x in e), e
+INNER
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

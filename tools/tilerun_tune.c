@@ -1,0 +1,174 @@
+/* tilerun_tune.c: --tune and --tuning: the config that a run is compiled with, measured now or read
+ * from a tuning file; how far measuring has come, on a terminal as a bar. */
+#include "tools/tilerun.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BAR = 30, MESSAGE = 600 };
+
+typedef struct Watch {
+    Run *run;
+    bool terminal;
+    bool drawn; /* a bar is on the line */
+} Watch;
+
+static void clear_bar(Watch *w) {
+    if (w->drawn) fprintf(stderr, "\r\033[K");
+    w->drawn = false;
+}
+
+static void print_record(const tile_tuned *r) {
+    if (r->failure)
+        fprintf(stderr, "%s: %s\n", r->config, r->failure);
+    else
+        fprintf(stderr, "%s: %.4f ms (%.4f to %.4f, %d runs)\n", r->config, r->median_ms, r->low_ms,
+                r->high_ms, r->runs);
+}
+
+static void draw_bar(Watch *w, const tile_tune_progress *p) {
+    char bar[BAR + 1], best[40] = "";
+    int full = p->total ? p->done * BAR / p->total : BAR;
+    for (int i = 0; i < BAR; i++) bar[i] = i < full ? '#' : '.';
+    bar[BAR] = '\0';
+    if (p->best_ms > 0) snprintf(best, sizeof best, ", best %.4f ms", p->best_ms);
+    fprintf(stderr, "\r\033[K[%s] %d of %d steps", bar, p->done, p->total);
+    if (p->left >= 0) {
+        long left = (long)(p->left + 0.5);
+        fprintf(stderr, ", %ld:%02ld left%s", left / 60, left % 60, best);
+    }
+    fflush(stderr);
+    w->drawn = true;
+}
+
+static void on_progress(void *user, const tile_tune_progress *p) {
+    Watch *w = user;
+    clear_bar(w);
+    if (p->record) print_record(p->record);
+    if (w->terminal && p->done < p->total) draw_bar(w, p);
+}
+
+static tile_status on_bind(void *user, tile_kernel *kernel, tile_arg *args, size_t *bytes) {
+    Run *r = ((Watch *)user)->run;
+    tile_kernel_info info;
+    tile_status st = tile_kernel_describe(kernel, &info);
+    if (st) return st;
+    if (run_bind(r, kernel, &info, args) >= 0) return TILE_INVALID; /* it has said why */
+    for (int i = 0; i < info.num_params; i++)
+        for (int k = 0; args[i].type == TILE_POINTER && k < r->o.nvalues; k++)
+            if (value_is_buffer(&r->o.value[k]) && r->o.value[k].ptr == args[i].value.p)
+                bytes[i] = r->o.value[k].array.bytes;
+    return TILE_OK;
+}
+
+/* ---- what is said at the end ---- */
+
+static json_t *json_of(const tile_tuned *t) {
+    if (t->failure) return json_pack("{s:s, s:s}", "config", t->config, "failed", t->failure);
+    return json_pack("{s:s, s:f, s:f, s:f, s:i}", "config", t->config, "ms", t->median_ms, "low",
+                     t->low_ms, "high", t->high_ms, "runs", t->runs);
+}
+
+static int report_tuned(Run *r, const tile_tuning *tuning, const tile_tuned *best, double seconds) {
+    json_t *list = r->report ? json_array() : NULL;
+    int all = 0, bad = 0;
+    tile_tuned t;
+    for (int i = 0; tile_tuning_get(tuning, i, &t) == TILE_OK; i++) {
+        if (strcmp(t.kernel, best->kernel) || strcmp(t.device, best->device) ||
+            strcmp(t.target, best->target) || strcmp(t.types, best->types) ||
+            strcmp(t.key, best->key))
+            continue;
+        all++;
+        bad += t.failure != NULL;
+        if (list && json_array_append_new(list, json_of(&t))) return complain(EXIT_RUN, "memory");
+    }
+    if (r->report) {
+        json_t *o = json_pack("{s:s, s:s, s:f, s:o}", "key", best->key, "best", best->config,
+                              "seconds", seconds, "configs", list);
+        return json_object_set_new(r->report, "tune", o) ? complain(EXIT_RUN, "out of memory") : -1;
+    }
+    printf("%s: best of %d config%s", best->kernel, all, all == 1 ? "" : "s");
+    if (bad) printf(" (%d failed)", bad);
+    if (*best->key) printf(" for %s", best->key);
+    printf(" in %.1f s: %s: median %.4f ms (%.4f to %.4f)\n", seconds, best->config,
+           best->median_ms, best->low_ms, best->high_ms);
+    return -1;
+}
+
+/* ---- the two ways ---- */
+
+static int keep_config(Run *r, const char *config) {
+    free(r->tuned);
+    r->tuned = strdup(config); /* the tuning's own text goes away with it */
+    r->o.config_text = r->tuned;
+    return r->tuned ? -1 : complain(EXIT_RUN, "out of memory");
+}
+
+static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *compile) {
+    Watch watch = {.run = r, .terminal = isatty(STDERR_FILENO)};
+    char message[MESSAGE] = "";
+    double seconds = 0;
+    tile_tuned best;
+    tile_tune_options o = {
+        .compile = compile,
+        .space = r->o.space,
+        .grid = r->o.grid,
+        .bind = on_bind,
+        .progress = on_progress,
+        .user = &watch,
+        .again = r->o.retune,
+        .message = message,
+        .message_size = sizeof message,
+    };
+    seconds = run_seconds();
+    tile_status st = tile_tune(r->ctx, &o, tuning, &best);
+    seconds = run_seconds() - seconds;
+    clear_bar(&watch);
+    if (st == TILE_INVALID && !*message) return EXIT_USAGE; /* binding has said why */
+    if (st) {
+        fprintf(stderr, "tilerun: tuning: %s\n", *message ? message : tile_status_text(st));
+        return st == TILE_NOT_FOUND ? EXIT_RUN : exit_code(st);
+    }
+    int code = report_tuned(r, tuning, &best, seconds);
+    return code < 0 ? keep_config(r, best.config) : code;
+}
+
+static int look_up(Run *r, const tile_tuning *tuning, const tile_compile_options *compile) {
+    tile_tuned found;
+    tile_compile_options o = *compile;
+    if (r->on_cpu) o.target = "cpu";
+    tile_status st = tile_tune_find(&o, tuning, tile_context_device_name(r->ctx), &found);
+    if (st == TILE_NOT_FOUND) {
+        fprintf(stderr,
+                "tilerun: %s has no config for this kernel, these types and this device: measure "
+                "with --tune\n",
+                r->o.tuning);
+        return EXIT_RUN;
+    }
+    if (st == TILE_INVALID)
+        return complain(EXIT_USAGE, "--tuning is for one kernel: choose it with --kernel");
+    /* What is wrong with the source is better told by the compilation that follows. */
+    if (st) return -1;
+    fprintf(stderr, "tilerun: config %s, tuned for %s\n", found.config,
+            *found.key ? found.key : "all sizes");
+    return keep_config(r, found.config);
+}
+
+int tune_config(Run *r, const tile_compile_options *compile) {
+    tile_tuning *tuning;
+    tile_status st = tile_tuning_open(r->o.tuning, &tuning);
+    int code = -1;
+    if (st) {
+        fprintf(stderr, "tilerun: %s\n", tile_tuning_error(tuning));
+        code = exit_code(st);
+    } else if (r->o.tune) {
+        code = measure(r, tuning, compile);
+    } else {
+        code = look_up(r, tuning, compile);
+    }
+    tile_tuning_close(tuning);
+    return code;
+}
