@@ -113,6 +113,7 @@ for target in sm_80 native; do
     step 90 "rows, $target" bench/rows --target=$target --out="$out/rows-$target.csv"
 done
 step 60 "launch overhead" bench/launch --limit=1.2 --out="$out/launch.csv"
+step 120 "choosing among 14 configs" bench/tune.sh . "$out"
 step 90 "matmul bench" bench/matmul --target=native --out="$out/matmul.csv"
 
 echo
