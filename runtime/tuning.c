@@ -123,8 +123,8 @@ static json_t *empty_root(void) {
     return json_pack("{s:i, s:[]}", "tuning", TUNING_VERSION, "entries");
 }
 
-/* Replaces t->root by what the file holds; a file that is empty or not there holds nothing. */
-static tile_status read_root(tile_tuning *t) {
+/* What the file holds; a file that is empty or not there holds nothing. */
+static tile_status read_root(tile_tuning *t, json_t **out) {
     struct stat st;
     char *text = NULL;
     size_t len = 0;
@@ -144,8 +144,7 @@ static tile_status read_root(tile_tuning *t) {
         json_decref(root);
         return status;
     }
-    json_decref(t->root);
-    t->root = root;
+    *out = root;
     return TILE_OK;
 }
 
@@ -303,10 +302,10 @@ tile_status tile_tuning_open(const char *path, tile_tuning **out) {
     if (!out) return TILE_INVALID;
     tile_tuning *t = *out = calloc(1, sizeof *t);
     if (!t) return TILE_NO_MEMORY;
-    t->root = empty_root();
     t->path = path ? strdup(path) : NULL;
-    if (!t->root || (path && !t->path)) return no_memory(t);
-    return path ? read_root(t) : TILE_OK;
+    if (path && t->path) return read_root(t, &t->root);
+    t->root = empty_root();
+    return t->root && !path ? TILE_OK : no_memory(t);
 }
 
 void tile_tuning_close(tile_tuning *t) {
@@ -326,7 +325,7 @@ static bool is_utf8(const char *s) {
 
 tile_status tile_tuning_add(tile_tuning *t, const tile_tuned *record) {
     if (!t || !record) return TILE_INVALID;
-    if (!t->root) return TILE_NO_MEMORY; /* it was never opened */
+    if (!t->root) return t->path ? TILE_IO : TILE_NO_MEMORY; /* opening failed: so it still says */
     bool whole = record->config && (record->failure || record->runs > 0);
     for (int i = 0; i < ENTRY_FIELDS; i++) whole = whole && field_of(record, i);
     double ms[] = {record->median_ms, record->low_ms, record->high_ms};
@@ -338,10 +337,17 @@ tile_status tile_tuning_add(tile_tuning *t, const tile_tuned *record) {
     if (!t->path) return put_record(t->root, record) ? TILE_OK : no_memory(t);
     int fd = lock(t);
     if (fd < 0) return TILE_IO;
-    tile_status st = read_root(t);
-    if (!st && !put_record(t->root, record)) st = no_memory(t);
-    if (!st) st = write_root(t, t->root);
+    json_t *root = NULL;
+    tile_status st = read_root(t, &root);
+    if (!st && !put_record(root, record)) st = no_memory(t);
+    if (!st) st = write_root(t, root);
     close(fd);
+    if (!st) { /* what could not be written is not known here, either */
+        json_decref(t->root);
+        t->root = root;
+    } else {
+        json_decref(root);
+    }
     return st;
 }
 

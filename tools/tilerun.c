@@ -9,6 +9,7 @@
 #include "tools/tilerun.h"
 
 #include <jansson.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,6 +300,7 @@ static int save(Run *r) {
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write(), to be cleaned up after */
     Run r = {.ctx = NULL};
     tile_grid grid = {1, 1, 1};
     int code = run_options_read(&r.o, argc, argv);

@@ -4,11 +4,13 @@
 #include "tile.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -289,6 +291,55 @@ START_TEST(places_that_are_no_files) {
 }
 END_TEST
 
+/* How many files the folder has. */
+static int files_there(void) {
+    DIR *d = opendir(folder);
+    int n = 0;
+    ck_assert_ptr_nonnull(d);
+    for (struct dirent *e; (e = readdir(d));) n += e->d_name[0] != '.' || strlen(e->d_name) > 2;
+    closedir(d);
+    return n;
+}
+
+/* Writing, and opening, that fails: the file is as it was, and nothing is left beside it. */
+START_TEST(failing_files) {
+    tile_tuning *t = open_file();
+    add(t, record("k", "n=1", "B=1", 1));
+    size_t len, now;
+    char *text = read_text(&len), *left;
+    tile_tuned r = record("k", "n=1", "B=2", 1);
+    struct rlimit old, small = {.rlim_cur = len - 10, .rlim_max = RLIM_INFINITY};
+    signal(SIGXFSZ, SIG_IGN);
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small.rlim_max = old.rlim_max;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+    tile_status st = tile_tuning_add(t, &r);
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &old), 0);
+    ck_assert(st == TILE_IO);
+    ck_assert_msg(strstr(tile_tuning_error(t), "File too large"), "%s", tile_tuning_error(t));
+    ck_assert_str_eq(configs(t), "B=1");
+    ck_assert_int_eq(files_there(), 1);
+    left = read_text(&now);
+    ck_assert(now == len && memcmp(left, text, len) == 0);
+    free(left);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
+    for (rlim_t files = 0; files < 32; files++) {
+        small = (struct rlimit){files, old.rlim_max};
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &small), 0);
+        st = tile_tuning_add(t, &r);
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
+        ck_assert(files > 0 || st == TILE_IO);
+        ck_assert_msg(st == TILE_OK || strstr(tile_tuning_error(t), "Too many open files"), "%s",
+                      tile_tuning_error(t));
+        ck_assert_int_eq(files_there(), 1);
+    }
+    ck_assert(st == TILE_OK);
+    ck_assert_str_eq(configs(t), "B=1 B=2");
+    free(text);
+    tile_tuning_close(t);
+}
+END_TEST
+
 /* ---- many processes ---- */
 
 enum { PROCESSES = 16, RECORDS = 30, KILLS = 60 };
@@ -380,6 +431,7 @@ int main(void) {
     tcase_add_test(t, deep_nesting_is_refused);
     tcase_add_test(t, damaged_files_do_no_harm);
     tcase_add_test(t, places_that_are_no_files);
+    tcase_add_test(t, failing_files);
     tcase_add_test(t, no_record_is_lost_when_processes_are_killed);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
