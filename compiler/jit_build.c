@@ -49,6 +49,7 @@ static void copy_options(tile_jit *jit, const tile_compile_options *from) {
     o->file_name = kept(a, from->file_name);
     o->kernel = kept(a, from->kernel);
     o->signature = kept(a, from->signature);
+    o->config_text = kept(a, from->config_text);
     o->target = kept(a, from->target);
     const char **defines = arena_array(a, (size_t)from->ndefines + 1, sizeof *defines);
     for (int i = 0; i < from->ndefines; i++) defines[i] = kept(a, from->defines[i]);
@@ -204,6 +205,7 @@ static void describe(Making *m) {
     buf_printf(&m->key, "%d %d %d %d %d %d %d %d %d\n", o->ignore_annotations, o->config,
                o->num_warps, o->num_stages, o->swizzle_grid, o->no_optimize, o->debug,
                o->no_promises, o->line_info);
+    buf_printf(&m->key, "%s\n", o->config_text ? o->config_text : "");
     for (int i = 0; i < o->ndefines; i++) {
         buf_quote(&m->key, o->defines[i], strlen(o->defines[i]));
         buf_putc(&m->key, '\n');

@@ -547,10 +547,10 @@ void tile_compiled_free(tile_compiled *compiled);
 
 /* Keeps a kernel's source, to be compiled for the context's device whenever a launch needs a
  * variant that is not there yet. Of the options count source, file_name, kernel (NULL: the only
- * one), signature, ignore_annotations, defines, config, num_warps, num_stages, swizzle_grid,
- * target, no_optimize, debug and no_promises; the others must be zero. All of it is copied.
- * Compiled variants stay in memory, and on disk in `cache_folder`; NULL: in $TILEC_CACHE, else
- * $XDG_CACHE_HOME/tilec, else ~/.cache/tilec; "": not on disk. The folder is kept below
+ * one), signature, ignore_annotations, defines, config, config_text, num_warps, num_stages,
+ * swizzle_grid, target, no_optimize, debug and no_promises; the others must be zero. All of it is
+ * copied. Compiled variants stay in memory, and on disk in `cache_folder`; NULL: in $TILEC_CACHE,
+ * else $XDG_CACHE_HOME/tilec, else ~/.cache/tilec; "": not on disk. The folder is kept below
  * $TILEC_CACHE_MB megabytes (512). TILE_COMPILE_ERROR: there is no such kernel, or its file has
  * mistakes that show at once; tile_error has the diagnostics. */
 tile_status tile_jit_create(tile_context *ctx, const tile_compile_options *options,
