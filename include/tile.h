@@ -206,8 +206,8 @@ typedef struct tile_kernel_info {
     int multiprocessors;   /* of the GPU, else 0 */
     int cluster[3];        /* programs that are launched together along each axis; 1, 1, 1: alone */
     int cooperative;       /* all programs of a launch run at once and may wait for each other */
-    const char *flops;   /* operations of one launch, "2*M*N*K"; NULL when not stated */
-    const char *bytes;   /* bytes that a launch has to move; NULL when not stated */
+    const char *flops;     /* operations of one launch, "2*M*N*K"; NULL when not stated */
+    const char *bytes;     /* bytes that a launch has to move; NULL when not stated */
 } tile_kernel_info;
 
 typedef struct tile_kernel_param {
