@@ -7,12 +7,6 @@
 
 #include <stdio.h>
 
-static int log2_of(int64_t n) {
-    int l = 0;
-    while (((int64_t)2 << l) <= n) l++;
-    return l;
-}
-
 void gen_ring_slot(Gen *g, const Op *op) {
     const Value *ring = op->operand[0].value;
     int64_t bytes = type_numel(ring->type) * type_elem_bytes(ring->type);

@@ -9,12 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int log2_of(int64_t n) {
-    int l = 0;
-    while (((int64_t)2 << l) <= n) l++;
-    return l;
-}
-
 /* ---- elements and words ---- */
 
 static LLVMTypeRef int_type(Gen *g, int bits) {

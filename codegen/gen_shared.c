@@ -10,12 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static int log2_of(int64_t n) {
-    int l = 0;
-    while (((int64_t)2 << l) <= n) l++;
-    return l;
-}
-
 bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *view) {
     memset(view, 0, sizeof *view);
     if (!layout_route(at, buffer->layout, &view->route)) return false;

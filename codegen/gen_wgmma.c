@@ -7,12 +7,6 @@
 
 #include <string.h>
 
-static int log2_of(int64_t n) {
-    int l = 0;
-    while (((int64_t)2 << l) <= n) l++;
-    return l;
-}
-
 static int above(int bits, int used) {
     return bits > used ? bits - used : 0;
 }

@@ -173,7 +173,7 @@ static int dim_at_bit(Type t, int bit, int *low) {
     return -1;
 }
 
-static int log2_of(int64_t v) {
+static int log2_up(int64_t v) {
     int n = 0;
     while (((int64_t)1 << n) < v) n++;
     return n;
@@ -195,7 +195,7 @@ static void shape_reshape(const Axis *a, const Op *op, Fact *f) {
         }
         int at = bit;
         while (old >= 0 && at < bit + to.log2[i]) {
-            int same = low + log2_of(run_of(a, v, old).k);
+            int same = low + log2_up(run_of(a, v, old).k);
             at = same > at ? same : at;
             if (same < low + from.log2[old]) break;
             old = dim_at_bit(from, at, &low);

@@ -8,6 +8,16 @@
 
 #include "base/text.h"
 
+/* The logarithm to base 2, rounded down; of less than 1 it is 0. */
+static inline int log2_of(int64_t n) {
+    int l = 0;
+    while (n > 1) {
+        n >>= 1;
+        l++;
+    }
+    return l;
+}
+
 typedef enum Elem {
 #define ELEM(id, text, triton, bits, bytes, class_) EL_##id,
 #include "ir/elem.def"

@@ -4,12 +4,6 @@
  * instruction wants its fragment; shared memory wants no two lanes of a phase in one bank. */
 #include "passes/layout_choice.h"
 
-int log2_of(int64_t n) {
-    int l = 0;
-    while (((int64_t)2 << l) <= n) l++;
-    return l;
-}
-
 Access choose_access(const AxisTable *axis, const Op *op) {
     const Value *ptr = ir_operand(op, 0);
     const Value *mask = ir_operand(op, op->code == OP_LOAD ? 1 : 2);

@@ -35,6 +35,5 @@ Layout choose_operand_shared(const Op *dot, int operand, const Layout *from);
 /* Shared memory for moving a tile from one layout to another: least bank conflicts on both sides.
  */
 Layout choose_move_shared(Type t, const Layout *from, const Layout *to);
-int log2_of(int64_t n);
 
 #endif
