@@ -43,6 +43,7 @@ static const InterpBuffer *meant(const Run *r, const Step *st, uint64_t address)
 }
 
 static const char *access_name(const Op *op) {
+    if (op->code == OP_ASYNC_COPY) return "copy";
     return op->code == OP_STORE ? "store" : op->code == OP_LOAD ? "load" : "atomic";
 }
 

@@ -127,29 +127,39 @@ static Value *scalar(Builder *b, Type t, int64_t v) {
     return ir_const_int(b, t, v);
 }
 
-/* iv < hi or iv > hi, as the loop asks. */
-static Value *in_range(Pipeline *p, Builder *b, Value *iv) {
-    int64_t step = 1;
-    ir_int_constant(p->loop->operand[2].value, &step);
-    return ir_cmp(b, step < 0 ? PRED_GT : PRED_LT, iv, p->loop->operand[1].value);
-}
+/* How far a loop goes: as an unsigned number of the index's size, for what it walks over may be
+ * longer than the index counts, and the index ahead may pass its type's end. */
+typedef struct Extent {
+    Value *any;  /* there is an iteration */
+    Value *last; /* the number of the last, from 0 */
+} Extent;
 
-/* How many iterations there are beyond the first `ahead`, as an unsigned number of the index's
- * size: what a loop walks over may be longer than the index counts. */
-static Value *beyond(Pipeline *p, Builder *b) {
+static Extent extent_of(Pipeline *p, Builder *b) {
     Value *lo = p->loop->operand[0].value, *hi = p->loop->operand[1].value;
     int64_t step = 1;
     ir_int_constant(p->loop->operand[2].value, &step);
     Type t = type_with_elem(lo->type, type_elem_bytes(lo->type) == 8 ? EL_U64 : EL_U32);
     Value *from = step < 0 ? hi : lo, *to = step < 0 ? lo : hi;
     Value *way = ir_given(b, OP_BITCAST, ir_binary(b, OP_SUB, to, from), t);
-    Value *last = ir_binary(b, OP_SUB, way, scalar(b, t, 1));
+    Extent e = {ir_cmp(b, step < 0 ? PRED_GT : PRED_LT, lo, hi),
+                ir_binary(b, OP_SUB, way, scalar(b, t, 1))};
     if (step != 1 && step != -1)
-        last = ir_binary(b, OP_DIV, last, scalar(b, t, step < 0 ? -step : step));
-    Value *more = ir_cmp(b, PRED_GE, last, scalar(b, t, p->ahead));
-    more = ir_binary(b, OP_AND, more, in_range(p, b, lo));
-    Value *x[] = {more, ir_binary(b, OP_SUB, last, scalar(b, t, p->ahead - 1)), scalar(b, t, 0)};
-    return ir_op1(b, OP_SELECT, x, 3);
+        e.last = ir_binary(b, OP_DIV, e.last, scalar(b, t, step < 0 ? -step : step));
+    return e;
+}
+
+/* Is there an iteration of this number? */
+static Value *exists_at(Builder *b, Extent e, int number) {
+    if (number == 0) return e.any;
+    Value *there = ir_cmp(b, PRED_GE, e.last, scalar(b, e.last->type, number));
+    return ir_binary(b, OP_AND, there, e.any);
+}
+
+/* How many iterations there are beyond the first `ahead`. */
+static Value *beyond(Builder *b, Extent e, int ahead) {
+    Type t = e.last->type;
+    Value *left = ir_binary(b, OP_SUB, e.last, scalar(b, t, ahead - 1));
+    return ir_op1(b, OP_SELECT, (Value *[]){exists_at(b, e, ahead), left, scalar(b, t, 0)}, 3);
 }
 
 static Value *one_less(Builder *b, Value *left, Value *any) {
@@ -225,8 +235,9 @@ static void rebuild(Pipeline *p) {
     for (int i = 0; i < n; i++) ahead[i] = old->operand[3 + i].value;
     Type i32 = type_scalar(EL_I32);
     Value *lo = old->operand[0].value, *step = old->operand[2].value, *iv = lo;
+    Extent extent = extent_of(p, &b);
     for (int s = 0; s < p->ahead; s++) {
-        copy_ahead(p, &b, iv, ahead, scalar(&b, i32, s), in_range(p, &b, iv));
+        copy_ahead(p, &b, iv, ahead, scalar(&b, i32, s), exists_at(&b, extent, s));
         store_ahead(p, &b);
         iv = ir_binary(&b, OP_ADD, iv, step);
     }
@@ -240,7 +251,7 @@ static void rebuild(Pipeline *p) {
     for (int i = 0; i < n; i++)
         if (p->carried[i]) in[at++] = ahead[i];
     in[at++] = iv;
-    in[at++] = beyond(p, &b);
+    in[at++] = beyond(&b, extent, p->ahead);
     in[at++] = scalar(&b, i32, 0);
     in[at++] = scalar(&b, i32, p->ahead);
     extra = at - 3 - n;

@@ -150,6 +150,8 @@ void want_pipeline(Slot *v) {
             for (size_t i = 0; i < n; i++)
                 total += k < K - i ? value_get(t, v[1].data, (i * K + k) * N + j) : 3;
             value_set(TILE_FP32, v[5].data, k * N + j, total);
+            total = value_get(t, v[1].data, k * N + j) + value_get(t, v[1].data, (K + k) * N + j);
+            value_set(TILE_FP32, v[5].data, (K + k) * N + j, total);
         }
     for (size_t j = 0; j < N; j++) {
         chain[j] = (int32_t)j;
