@@ -181,7 +181,7 @@ static void wait_for(Pipeline *p, Builder *b, int pending) {
 }
 
 void pipeline_land(Pipeline *p, Builder *b) {
-    wait_for(p, b, p->ahead - 1);
+    wait_for(p, b, p->stages - 2);
     ir_op(b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
 }
 
@@ -236,7 +236,7 @@ static void rebuild(Pipeline *p) {
     Type i32 = type_scalar(EL_I32);
     Value *lo = old->operand[0].value, *step = old->operand[2].value, *iv = lo;
     Extent extent = extent_of(p, &b);
-    for (int s = 0; s < p->ahead; s++) {
+    for (int s = 0; s < p->stages - 1; s++) {
         copy_ahead(p, &b, iv, ahead, scalar(&b, i32, s), exists_at(&b, extent, s));
         store_ahead(p, &b);
         iv = ir_binary(&b, OP_ADD, iv, step);
@@ -251,9 +251,9 @@ static void rebuild(Pipeline *p) {
     for (int i = 0; i < n; i++)
         if (p->carried[i]) in[at++] = ahead[i];
     in[at++] = iv;
-    in[at++] = beyond(&b, extent, p->ahead);
+    in[at++] = beyond(&b, extent, p->stages - 1);
     in[at++] = scalar(&b, i32, 0);
-    in[at++] = scalar(&b, i32, p->ahead);
+    in[at++] = scalar(&b, i32, p->stages - 1);
     extra = at - 3 - n;
     for (int i = 0; i < n + extra; i++) types[i] = in[3 + i]->type;
     Op *loop = ir_op(&b, OP_FOR, in, at, types, n + extra, 1);
@@ -411,7 +411,6 @@ static void visit(Op *loop, void *ctx_) {
         refuse_loop(ctx, loop, "no load of its body, outside of branches, goes into a dot");
     if (!p.copies.n || !limit_stages(&p)) return;
     p.lagging = arena_alloc(a, (size_t)loop->nresults);
-    p.ahead = p.stages - 1;
     pipeline_plan_dots(&p);
     rebuild(&p);
     ctx->changed = true;

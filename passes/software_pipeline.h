@@ -22,7 +22,6 @@ typedef struct Pipeline {
     AxisTable axis;
     Op *loop;
     int stages;
-    int ahead;        /* iterations that the copies run ahead */
     Op *lead;         /* the last dot that needs nothing the body worked out; NULL: none does */
     Op *behind;       /* the dot behind which the copies start; NULL: before all */
     int leads;        /* dots up to it */

@@ -40,7 +40,7 @@ static ExprName any_name(void *ctx, const char *name, size_t len, int64_t *value
     return EXPR_KNOWN;
 }
 
-/* Values are for the launch; the form is for now. */
+/* Values come with the launch; here the form is checked. */
 static bool check_condition(Variants *v, const char *s, size_t n) {
     ExprError e;
     bool holds;

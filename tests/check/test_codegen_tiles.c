@@ -6,6 +6,7 @@
  * reductions, gathers, joins, splits, histograms, transpositions and reshapes make of it. */
 #include "codegen/codegen.h"
 #include "passes/pass.h"
+#include "tests/check/assemble.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -159,24 +160,6 @@ static char *all_said(Session *s) {
     Buf b = buf_new(&s->arena);
     diag_render(&s->diags, &(Source){.name = "tiles"}, false, &b);
     return b.data;
-}
-
-/* 0: assembled, 77: there is no ptxas. */
-static int assemble(const char *ptx, const char *arch) {
-    char path[] = "/tmp/test_codegen.XXXXXX", command[256];
-    int fd = mkstemp(path);
-    ck_assert_int_ge(fd, 0);
-    FILE *f = fdopen(fd, "w");
-    ck_assert_ptr_nonnull(f);
-    ck_assert_int_ge(fputs(ptx, f), 0);
-    ck_assert_int_eq(fclose(f), 0);
-    snprintf(command, sizeof command,
-             "p=$(command -v ptxas || ls /usr/local/cuda*/bin/ptxas 2>/dev/null | head -1); "
-             "[ -n \"$p\" ] || exit 77; \"$p\" -O1 -arch=%s -o /dev/null %s",
-             arch, path);
-    int status = system(command);
-    remove(path);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static void check_shape(const Shape *shape, const Target *target, int level, bool with_ptxas) {

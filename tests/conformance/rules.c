@@ -46,7 +46,7 @@ typedef struct Arg {
 typedef struct Rule {
     const char *file;  /* without folder */
     char *text, *head; /* the source; its head with lines joined and `# ` cut off */
-    tile_type t, u;    /* what T and U stand for now */
+    tile_type t, u;    /* what T and U stand for in this case */
     int warps;
     char with[200];
     tile_grid grid;
