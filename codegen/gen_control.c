@@ -37,6 +37,15 @@ static LLVMValueRef goes_on(Gen *g, const Op *op, LLVMValueRef iv, LLVMValueRef 
     return LLVMBuildSelect(g->b, negative, down, up, "");
 }
 
+/* What the index is compared with after an iteration: the next one is worked out afterwards, for it
+ * may lie outside of the index's type when the loop ends. hi - step, or the type's end. */
+static LLVMValueRef last_bound(Gen *g, const Op *op, LLVMValueRef hi, LLVMValueRef step) {
+    LLVMTypeRef t = LLVMTypeOf(hi);
+    LLVMValueRef x[] = {hi, step};
+    bool is_signed = type_is_signed(op->operand[0].value->type);
+    return gen_intrinsic(g, is_signed ? "llvm.ssub.sat" : "llvm.usub.sat", &t, 1, x, 2);
+}
+
 /* Tells ptxas to leave a loop as it is. ptxas 13.0.88 (and the 580 driver) unrolls a loop that
  * counts down to a negated bound, `range(m, -n, -3)`, and loses the bound's sign in the test before
  * the last turns: some are left out. Loops that may count down are few and small, so none is
@@ -78,6 +87,9 @@ void gen_for(Gen *g, const Op *op) {
     LLVMValueRef step = gen_scalar(g, op->operand[2].value);
     Tile *first = arena_array(&g->s->arena, (size_t)body->nargs, sizeof *first);
     for (int i = 1; i < body->nargs; i++) first[i - 1] = first_of(g, op, i - 1);
+    int64_t known;
+    bool by_ones = ir_int_constant(op->operand[2].value, &known) && (known == 1 || known == -1);
+    LLVMValueRef bound = by_ones ? hi : last_bound(g, op, hi, step);
     LLVMBasicBlockRef before = here(g), loop = new_block(g, "loop"), done = new_block(g, "done");
     LLVMBuildCondBr(g->b, goes_on(g, op, lo, hi, step), loop, done);
     LLVMPositionBuilderAtEnd(g->b, loop);
@@ -89,7 +101,7 @@ void gen_for(Gen *g, const Op *op) {
     const Op *yield = body->last;
     gen_debug_at(g, op->span); /* counting and jumping back belong to the loop's own line */
     LLVMValueRef next = LLVMBuildAdd(g->b, iv.at[0], step, "");
-    LLVMValueRef again = goes_on(g, op, next, hi, step);
+    LLVMValueRef again = goes_on(g, op, by_ones ? next : iv.at[0], bound, step);
     LLVMBasicBlockRef end = here(g);
     LLVMValueRef back = LLVMBuildCondBr(g->b, again, loop, done);
     if (!only_counts_up(op)) forbid_unrolling(g, back);
