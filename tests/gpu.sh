@@ -73,6 +73,19 @@ python_example() {
 }
 export -f python_example
 
+# installed DEVICE: the programs that a project outside the tree made of what is installed
+installed() {
+    local app n=0
+    for app in package/bin/*; do
+        echo "$app:"
+        "$app" "$1" || return 1
+        n=$((n + 1))
+    done
+    echo "$n programs of the installed package ran on $1"
+    [ "$n" -eq 6 ]
+}
+export -f installed
+
 k=bin/tile-kernels
 step 60 "kernels, CPU device" $k --device=cpu --size=small
 for target in sm_80 sm_90a; do
@@ -83,6 +96,9 @@ done
 step 60 "runtime on the driver" bin/tile-runtime-gpu
 step 300 "functions of floats" bin/tile-ulp --device=cuda --inputs=16777216 --threads=16
 step 60 "kernels of a header" bin/tile-artefact cuda
+for device in cpu cuda; do
+    step 60 "installed package, $device" bash -c "installed $device"
+done
 step 60 "compiling when launched" bench/jit launch cuda
 step 60 "example rgb2grey" examples/rgb2grey --device=cuda examples/rgb2grey.tl examples/photo.png \
     "$work/grey.png"

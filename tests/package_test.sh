@@ -25,6 +25,7 @@ ok() {
 not() { ! "$@"; }
 
 cp -r "$tree/tests/package" source # nothing of the tree may be near
+. source/build.sh
 
 # checks PREFIX: everything of a package that lies there
 checks() {
@@ -58,23 +59,19 @@ checks() {
 
     # find_package
     rm -rf outside
-    ok 'find_package: configure' cmake -S source -B outside -DCMAKE_PREFIX_PATH="$at" -DCMAKE_BUILD_TYPE=Release
-    ok 'find_package: build' cmake --build outside
+    ok 'find_package: configure' package_configure "$at"
+    ok 'find_package: build' package_build
     touch source/scale.tl
-    ok 'a kernel that changes is compiled again' sh -c "cmake --build outside | grep 'tilec scale.tl'"
+    package_build >again 2>&1
+    ok 'a kernel that changes is compiled again' grep 'tilec scale.tl' again
     # pkg-config
-    flags="-Wall -Wextra -Wpedantic -Werror"
-    ok 'pkg-config: the kernel' sh -c "\$(pkg-config --variable=tilec tile-compiler) -Wno-perf -o scale.h source/scale.tl"
-    flags="$flags -I."
-    ok 'pkg-config, C11' sh -c "gcc -std=c11 $flags source/app.c \$(pkg-config --cflags --libs tile-runtime) \
-        -Wl,-rpath,$lib -o outside/pc_c"
-    ok 'pkg-config, C++17' sh -c "g++ -std=c++17 $flags -x c++ source/app.c \$(pkg-config --cflags --libs tile-runtime) \
-        -Wl,-rpath,$lib -o outside/pc_cxx"
-    ok 'pkg-config, the archive' sh -c "gcc -std=c11 $flags source/app.c \$(pkg-config --static --cflags --libs tile-runtime |
-        sed 's/-ltile_runtime/-l:libtile_runtime.a/') -o outside/pc_static"
-    ok 'pkg-config, compiler' sh -c "gcc -std=c11 $flags source/compile.c \$(pkg-config --cflags --libs tile-compiler) \
-        -Wl,-rpath,$lib -o outside/pc_compile"
-    for app in app_c app_cxx app_static pc_c pc_cxx pc_static; do
+    ok 'pkg-config: the kernel' package_header
+    rpath=-Wl,-rpath,$lib
+    ok 'pkg-config, C11' package_pc pc_c runtime app.c gcc -std=c11 "$rpath"
+    ok 'pkg-config, C++17' package_pc pc_cxx runtime app.c g++ -std=c++17 "$rpath" -x c++
+    ok 'pkg-config, the archive' package_pc_static pc_static runtime app.c gcc -std=c11
+    ok 'pkg-config, compiler' package_pc pc_compile compiler compile.c gcc -std=c11 "$rpath"
+    for app in "${package_programs[@]}"; do
         ok "$app runs on the CPU" outside/$app cpu
         ok "$app needs no LLVM" sh -c "ldd outside/$app; ! ldd outside/$app | grep -iE 'llvm|tile_compiler'"
     done
@@ -84,20 +81,17 @@ checks() {
     for app in compile_c pc_compile; do
         ok "$app compiles" sh -c "outside/$app source/scale.tl | cmp - scale.ptx"
     done
-    outside/app_c cuda >on_gpu 2>&1
-    case $? in
-    0) passed=$((passed + 1)) ;;
-    *) ok 'without a GPU it is clear why' grep -qE 'no device|no usable device|driver' on_gpu ;;
-    esac
+    for app in "${package_programs[@]}"; do
+        ok "$app runs on a GPU, or it is clear why not" sh -c "outside/$app cuda >on_gpu 2>&1 || {
+            cat on_gpu; grep -q '^no device: ' on_gpu; }"
+    done
 }
 
 ok 'cmake --install' cmake --install "$build" --prefix "$box/first"
 mv first moved # a package may be anywhere
 checks "$box/moved"
-ok 'link with the archives alone' sh -c "gcc -std=c11 -fuse-ld=lld source/compile.c -o compile_static \
-    \$(pkg-config --static --cflags --libs tile-compiler |
-       sed 's/-ltile_compiler/-l:libtile_compiler.a/; s/-ltile_runtime/-l:libtile_runtime.a/')"
-ok 'which compiles' sh -c "./compile_static source/scale.tl | cmp - scale.ptx"
+ok 'link with the archives alone' package_pc_static compile_static compiler compile.c gcc -std=c11 -fuse-ld=lld
+ok 'which compiles' sh -c "outside/compile_static source/scale.tl | cmp - scale.ptx"
 
 if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
     ok 'cpack -G DEB' sh -c "cd '$build' && cpack -G DEB -B '$box/deb'"

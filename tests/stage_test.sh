@@ -36,6 +36,11 @@ for source in examples/*.tl; do
     ok "$name compiles the same" cmp "$work/$name.ptx" "$work/expected.ptx"
 done
 ok 'an example runs' "$work/moved/examples/matmul" --device=cpu examples/matmul.tl 32 32 32
+for app in "$work"/moved/package/bin/*; do
+    ok "$(basename "$app") of the installed package runs" "$app" cpu
+done
+ok 'it has the runtime that was installed' sh -c "
+    ldd '$work/moved/package/bin/app_cxx' | grep -F 'package/bin/../lib/libtile_runtime.so.1 ('"
 ok 'data files' "$work/moved/bin/tile-test" --tools="$work/moved/tests/tools" "$work/moved/tests"
 
 echo "$passed passed, $failed failed"
