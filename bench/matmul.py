@@ -116,7 +116,7 @@ def main():
     p.add_argument("--mode", default="squares", choices=MODES)
     p.add_argument("--types", default="fp16", help="of " + ",".join(TYPES))
     p.add_argument("--sizes", default="", help="instead of the mode's own: 1024,4096")
-    p.add_argument("--configs", default="all", help="their numbers in products.py, from 0: 0,1,4")
+    p.add_argument("--configs", default="all", help="their numbers in matmul_configs.txt, from 0: 0,1,4")
     p.add_argument("--keep", type=int, default=2, help="how many configs of each go into the contest")
     for mode in MODES:
         p.add_argument("--" + mode, dest="mode", action="store_const", const=mode, help=f"--mode={mode}")

@@ -1,15 +1,14 @@
 """products.py: what the matmul benches share: types, configs, problems with their data and their
 fp64 reference, and who multiplies: ours, Triton, cuBLAS."""
 from dataclasses import dataclass
+from pathlib import Path
 
 from contest import Family, poison, wrong
 from kernels import Job, signature
 
-# BLOCK M, N, K, warps, stages for 16-bit types; K is halved for 4-byte types, doubled for bytes.
-CONFIGS = [(128, 256, 64, 8, 3), (128, 256, 64, 8, 4), (256, 128, 64, 8, 3), (128, 128, 64, 8, 4),
-           (128, 128, 64, 4, 4), (64, 256, 32, 4, 4), (128, 128, 32, 4, 4), (128, 64, 32, 4, 4),
-           (64, 128, 32, 4, 4), (64, 128, 64, 4, 4), (64, 64, 64, 4, 4), (128, 32, 32, 4, 4),
-           (64, 32, 32, 2, 5), (32, 64, 32, 2, 5)]
+CONFIGS = [tuple(map(int, line.split()))  # BLOCK M, N, K, warps, stages
+           for line in Path(__file__).with_name("matmul_configs.txt").read_text().splitlines()
+           if not line.startswith("#")]
 
 
 @dataclass(frozen=True)

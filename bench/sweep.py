@@ -13,7 +13,7 @@ def main():
     p.add_argument("--first", type=int, default=256)
     p.add_argument("--last", type=int, default=18944)
     p.add_argument("--step", type=int, default=256)
-    p.add_argument("--configs", default="0,1,3,4,9", help="their numbers in products.py, from 0; or all")
+    p.add_argument("--configs", default="0,1,3,4,9", help="their numbers in matmul_configs.txt, from 0; or all")
     p.add_argument("--swizzle", type=int, default=0, metavar="G", help="a fourth line: naive with --swizzle-grid=G")
     opts = p.parse_args()
     families = list(FAMILIES)

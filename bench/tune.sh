@@ -15,21 +15,7 @@ tilerun=$folder/bin/tilerun
 device=${DEVICE:-cuda}
 read -ra sizes <<<"${SIZES:-4096 8192}"
 
-# BM BN BK warps stages
-configs='128 256 64 8 3
-128 256 64 8 4
-256 128 64 8 3
-128 128 64 8 4
-128 128 64 4 4
-64 256 32 4 4
-128 128 32 4 4
-128 64 32 4 4
-64 128 32 4 4
-64 128 64 4 4
-64 64 64 4 4
-128 32 32 4 4
-64 32 32 2 5
-32 64 32 2 5'
+configs=$(grep -v '^#' "$root/bench/matmul_configs.txt") # BM BN BK warps stages
 
 # The example with this list in place of its own; Triton reads the same file.
 source=$out/matmul_14.py

@@ -11,21 +11,7 @@ trap 'rm -rf "$work"' EXIT
 types=("$@")
 [ $# -gt 0 ] || types=(fp16 bf16 fp32 fp8e4nv i8)
 export work tilec
-# BM BN BK warps stages; BK for two-byte elements
-configs='128 256 64 8 3
-128 256 64 8 4
-256 128 64 8 3
-128 128 64 8 4
-128 128 64 4 4
-64 256 32 4 4
-128 128 32 4 4
-128 64 32 4 4
-64 128 32 4 4
-64 128 64 4 4
-64 64 64 4 4
-128 32 32 4 4
-64 32 32 2 5
-32 64 32 2 5'
+configs=$(grep -v '^#' bench/matmul_configs.txt) # BM BN BK warps stages
 
 # one TYPE TARGET BM BN BK WARPS STAGES: a line `ok`, `skip` or what is wrong
 one() {
