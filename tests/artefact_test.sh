@@ -6,24 +6,10 @@ set -u
 build=$(realpath "$1")
 device=${2:-cpu}
 cd "$(dirname "$0")/.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
+. tests/lib.sh
 tilec=$build/bin/tilec
 export LC_ALL=C
 
-# ok NAME COMMAND…
-ok() {
-    local name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "artefact: $name:"
-        tail -20 "$work/log"
-    fi
-}
 # refused CODE PATTERN ARGUMENTS…: tilec says so and writes nothing
 refused() {
     local code=$1 pattern=$2 rc
@@ -59,7 +45,7 @@ try() {
         passed=$((passed + ${counts% *})) failed=$((failed + ${counts#* }))
         grep '^artefact:' "$work/log"
     else
-        ok "$name runs" sh -c "cat '$work/log'; false"
+        fail "$name runs" "$work/log"
     fi
 }
 try 'C11' gcc -std=c11
@@ -115,5 +101,4 @@ if ptxas=$(command -v ptxas || ls "${CUDA_HOME:-/usr/local/cuda}/bin/ptxas" 2>/d
     try 'C11 with cubins' gcc -std=c11
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

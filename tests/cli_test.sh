@@ -6,10 +6,8 @@
 set -u
 bin=$(realpath "$1")
 tree=$(realpath "$(dirname "$0")/..")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work"
-passed=0 failed=0
+. "$tree/tests/lib.sh"
+mkdir "$work/box" && cd "$work/box" || exit 1
 export LC_ALL=C
 
 # fails CODE PATTERN COMMAND…: exits with CODE, says PATTERN, and changes nothing in this folder
@@ -17,7 +15,7 @@ fails() {
     local code=$1 pattern=$2 rc before after
     shift 2
     before=$(find . | sort)
-    "$@" >"$TMP_OUT" 2>&1 </dev/null
+    "$@" >"$work/log" 2>&1 </dev/null
     rc=$?
     after=$(find . | sort)
     judge "$*" "$rc" "$code" "$pattern" "$before" "$after"
@@ -25,28 +23,16 @@ fails() {
 judge() {
     local what=$1 rc=$2 code=$3 pattern=$4 before=$5 after=$6 bad=
     [ "$rc" -eq "$code" ] || bad="exit code $rc, expected $code"
-    grep -qE -- "$pattern" "$TMP_OUT" || bad="$bad; does not say /$pattern/"
+    grep -qE -- "$pattern" "$work/log" || bad="$bad; does not say /$pattern/"
     [ "$before" = "$after" ] || bad="$bad; left behind: $(comm -13 <(echo "$before") <(echo "$after"))"
     if [ -z "$bad" ]; then
-        passed=$((passed + 1))
+        pass
     else
-        failed=$((failed + 1))
-        printf 'cli: %s\n    %s\n' "$what" "$bad"
-        head -5 "$TMP_OUT" | sed 's/^/    | /'
+        fail "$what: $bad" "$work/log"
     fi
 }
 # works COMMAND…: exits with 0
-works() {
-    if "$@" >"$TMP_OUT" 2>&1 </dev/null; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'cli: %s\n    exit code %d\n' "$*" $?
-        head -5 "$TMP_OUT" | sed 's/^/    | /'
-    fi
-}
-TMP_OUT=$(mktemp)
-trap 'rm -rf "$work" "$TMP_OUT"' EXIT
+works() { ok "$*" "$@" </dev/null; }
 tilec=$bin/tilec
 tilerun=$bin/tilerun
 cp "$tree/examples/copy.tl" good.tl
@@ -148,7 +134,7 @@ works "$tilec" good.tl -o x.json
 works grep -q '"manifest": 1' x.json
 works sh -c "'$tilec' - < good.tl | grep -q 'visible .entry'"
 works sh -c "'$tilec' --emit=ptx good.tl -o first && '$tilec' --emit=ptx good.tl -o second && cmp first second"
-works sh -c "mkdir sub && cp good.tl sub && cd sub && '$tilec' ../sub/good.tl -g -o g1.ptx && '$tilec' '$work/good.tl' -g -o g2.ptx && cmp g1.ptx g2.ptx"
+works sh -c "mkdir sub && cp good.tl sub && cd sub && '$tilec' ../sub/good.tl -g -o g1.ptx && '$tilec' '$PWD/good.tl' -g -o g2.ptx && cmp g1.ptx g2.ptx"
 ln -s target.ptx link.ptx
 : >target.ptx
 chmod 640 target.ptx
@@ -164,5 +150,4 @@ fails 2 'unknown option' "$tilerun" --no-such-option good.tl
 fails 3 "missing.tl" "$tilerun" missing.tl
 works "$tilerun" --help
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

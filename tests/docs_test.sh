@@ -20,24 +20,10 @@ set -u
 build=$(realpath "$1")
 shift
 tree=$(realpath "$(dirname "$0")/..")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$tree/tests/lib.sh"
 cd "$tree" || exit 1
-passed=0 failed=0 skipped=0
 pages=("$@")
 [ ${#pages[@]} -gt 0 ] || pages=(README.md docs/*.md)
-
-ok() {
-    local name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "docs: $name:"
-        tail -25 "$work/log"
-    fi
-}
 
 # Names in backquotes that look like paths of this tree, and links to other pages.
 for page in "${pages[@]}"; do
@@ -115,7 +101,7 @@ block() {
             "$([ "$kind" = c ] && echo c || echo c++)" "$text" ;;
     json*) ok "$at" cmake -DFILE="$text" -P "$work/json.cmake" ;;
     cmake*) ok "$at is kept" test -n "$name" ;;
-    sh\ gpu) if $has_gpu; then ok "$at" sh -c "cd '$folder' && bash -eu '$text' </dev/null"; else skipped=$((skipped + 1)); fi ;;
+    sh\ gpu) if $has_gpu; then ok "$at" sh -c "cd '$folder' && bash -eu '$text' </dev/null"; else skip; fi ;;
     sh\ exists) while read -r word _; do ok "$at: $word" test -x "$word"; done <"$text" ;;
     sh\ fails) ok "$at" sh -c "cd '$folder' && ! bash -eu '$text' </dev/null" && cp "$work/log" "$folder/printed" ;;
     sh*) ok "$at" sh -c "cd '$folder' && bash -eu '$text' </dev/null" && cp "$work/log" "$folder/printed" ;;
@@ -140,7 +126,4 @@ done
 
 ok 'docs made from tables' scripts/gen-docs --check
 
-summary="$passed passed, $failed failed"
-[ "$skipped" -eq 0 ] || summary="$summary, $skipped skipped"
-echo "$summary"
-[ "$failed" -eq 0 ]
+finish

@@ -6,21 +6,7 @@ set -u
 tilec=$(realpath "$1")
 cd "$(dirname "$0")/.."
 tree=$PWD
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-
-ok() {
-    local name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "editors: $name:"
-        tail -15 "$work/log"
-    fi
-}
+. tests/lib.sh
 
 ok 'lists of names' scripts/gen-editors --check
 # No name of the table is missing, by a count of another kind than the generator's.
@@ -112,5 +98,4 @@ TXT
     ok 'groups of Vim' diff "$work/expected" "$work/groups"
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -5,25 +5,12 @@
 set -u
 build=$(realpath "$1")
 cd "$(dirname "$0")/.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0
+. tests/lib.sh
 
-ok() {
-    local name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "examples: $name:"
-        tail -15 "$work/log"
-    fi
-}
 # Exit code 77: what it needs is not here.
 maybe() {
     "${@:2}" >"$work/log" 2>&1
-    if [ $? -eq 77 ]; then skipped=$((skipped + 1)); else ok "$@"; fi
+    count $? "$1" "$work/log"
 }
 fails() { # CODE TEXT COMMAND…
     local code=$1 text=$2
@@ -68,7 +55,4 @@ if command -v python3 >/dev/null; then
     maybe 'PyTorch' python3 examples/torch_launch.py "$work/vector_add.ptx"
 fi
 
-summary="$passed passed, $failed failed"
-[ "$skipped" -eq 0 ] || summary="$summary, $skipped skipped"
-echo "$summary"
-[ "$failed" -eq 0 ]
+finish

@@ -4,22 +4,7 @@
 set -u
 build=$(realpath "$1")
 cd "$(dirname "$0")/.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-
-# ok NAME COMMAND…
-ok() {
-    local name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "header: $name:"
-        cat "$work/log"
-    fi
-}
+. tests/lib.sh
 
 printf '#include "tile.h"\n#include "tile.h"\nint main(void) { return TILE_OK; }\n' >"$work/h.c"
 cp "$work/h.c" "$work/h.cc"
@@ -45,5 +30,4 @@ grep -oE '\btile_[a-z_]+\(' include/tile.h | tr -d '(' | sort -u |
     grep -vxE 'tile_(int|float|pointer|typed_pointer|i32|i64|f32|none)' >"$work/declared"
 ok 'every function is defined' sh -c "missing=\$(comm -13 '$work/defined' '$work/declared'); echo \"\$missing\"; [ -z \"\$missing\" ]"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -4,21 +4,16 @@
 set -u
 cd "$(dirname "$0")/.."
 tilec=$1
-passed=0 failed=0
-out=$(mktemp -d)
-trap 'rm -rf "$out"' EXIT
+. tests/lib.sh
 for file in tests/frontend/limit-*.tl; do
     started=$(date +%s%N)
-    (ulimit -v $((512 * 1024)) && timeout 20 "$tilec" --emit=tir "$file" -o "$out/x.tir") >"$out/log" 2>&1
+    (ulimit -v $((512 * 1024)) && timeout 20 "$tilec" --emit=tir "$file" -o "$work/x.tir") >"$work/log" 2>&1
     rc=$?
     ms=$((($(date +%s%N) - started) / 1000000))
-    if [ $rc -eq 1 ] && [ $ms -le 2000 ] && grep -q ': error: ' "$out/log"; then
-        passed=$((passed + 1))
+    if [ $rc -eq 1 ] && [ $ms -le 2000 ] && grep -q ': error: ' "$work/log"; then
+        pass
     else
-        failed=$((failed + 1))
-        echo "$file: exit code $rc after $ms ms (want 1 within 2000)"
-        head -n 3 "$out/log"
+        fail "$file: exit code $rc after $ms ms (want 1 within 2000)" "$work/log"
     fi
 done
-echo "$passed passed, $failed failed"
-[ $failed -eq 0 ] && [ $passed -gt 0 ]
+finish && [ "$passed" -gt 0 ]

@@ -4,22 +4,8 @@
 # Usage: manual_test.sh BIN-FOLDER
 set -u
 bin=$(realpath "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/lib.sh"
 cd "$work" || exit 1
-passed=0 failed=0
-
-ok() {
-    local name=$1
-    shift
-    if "$@" >log 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "manual: $name:"
-        tail -15 log
-    fi
-}
 
 # completes PROGRAM EXPECTED WORDS…: what bash offers for the last word, sorted, on one line. The
 # words are given as bash splits them, at '=' too.
@@ -65,5 +51,4 @@ ok 'any file for the output' completes tilec 'other.txt' tilec -o oth
 ok 'sources' completes tilec 'a.tl folder/' tilec ''
 ok 'sources and PTX' completes tilerun 'a.tl b.ptx folder/' tilerun ''
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

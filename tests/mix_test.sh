@@ -6,10 +6,8 @@ set -u
 tilec=$(realpath "$1")
 bless=${2:-}
 cd "$(dirname "$0")/.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. tests/lib.sh
 goldens=tests/codegen/goldens
-passed=0 failed=0
 # Where ptxas may lie: tilec asks the one that PATH finds.
 for folder in ${PTXAS:+"$(dirname "$PTXAS")"} /usr/local/cuda*/bin; do PATH=$PATH:$folder; done
 
@@ -21,8 +19,7 @@ check() {
         name=$base.$target
         golden=$goldens/$name.mix
         if ! "$tilec" -Wno-perf --stats --target="$target" "$@" "$source" -o "$work/$name.ptx" >"$work/log" 2>&1; then
-            failed=$((failed + 1))
-            cat "$work/log"
+            fail "$name does not compile" "$work/log"
             continue
         fi
         # Where a loop stands in the file is not what it is made of.
@@ -40,10 +37,10 @@ check() {
             cp "$golden" "$work/want" 2>/dev/null || : >"$work/want"
         fi
         if difference=$(diff "$work/want" "$work/have"); then
-            passed=$((passed + 1))
+            pass
         else
-            failed=$((failed + 1))
-            printf '%s differs (< golden, > now; --bless to accept):\n%s\n' "$golden" "$difference"
+            fail "$golden differs (< golden, > now; --bless to accept):"
+            echo "$difference"
         fi
     done
 }
@@ -53,5 +50,4 @@ for source in examples/*.tl; do check "$(basename "$source" .tl)" "$(basename "$
 check copy-wide copy -s 'src=*fp32:16,dst=*fp32:16,n=i32:16'
 check rgb2grey-wide rgb2grey -s 'rgb_ptr=*u8:16,grey_ptr=*u8:16,h=i32,w=i32:16'
 check matmul-large matmul -D BM=128 -D BN=128 -D BK=64 --num-warps=8 -D ACTIVATION=leaky_relu
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

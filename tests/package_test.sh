@@ -6,22 +6,9 @@
 set -u
 build=$(realpath "$1")
 tree=$(realpath "$(dirname "$0")/..")
-box=$(mktemp -d)
-trap 'rm -rf "$box"' EXIT
-cd "$box" || exit 1
-passed=0 failed=0
+. "$tree/tests/lib.sh"
+cd "$work" || exit 1
 
-ok() {
-    local name=$1
-    shift
-    if "$@" >log 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "package: $name:"
-        tail -15 log
-    fi
-}
 not() { ! "$@"; }
 
 cp -r "$tree/tests/package" source # nothing of the tree may be near
@@ -87,28 +74,27 @@ checks() {
     done
 }
 
-ok 'cmake --install' cmake --install "$build" --prefix "$box/first"
+ok 'cmake --install' cmake --install "$build" --prefix "$work/first"
 mv first moved # a package may be anywhere
-checks "$box/moved"
+checks "$work/moved"
 ok 'link with the archives alone' package_pc_static compile_static compiler compile.c gcc -std=c11 -fuse-ld=lld
 ok 'which compiles' sh -c "outside/compile_static source/scale.tl | cmp - scale.ptx"
 
 if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
-    ok 'cpack -G DEB' sh -c "cd '$build' && cpack -G DEB -B '$box/deb'"
+    ok 'cpack -G DEB' sh -c "cd '$build' && cpack -G DEB -B '$work/deb'"
     ok 'the .deb needs two packages' sh -c "dpkg-deb -f deb/*.deb Depends | grep -xE 'libc6 [^,]*, libjansson4 [^,]*'"
     ok 'the .deb calls ldconfig' sh -c "dpkg-deb -I deb/*.deb postinst | grep ldconfig"
     ok 'the .deb unpacks' dpkg-deb -x deb/*.deb unpacked
     ok 'the .deb holds what is installed' sh -c "
         (cd moved && find . ! -type d | sort) >a; (cd unpacked/usr && find . ! -type d | sort) >b; diff a b"
-    checks "$box/unpacked/usr"
+    checks "$work/unpacked/usr"
     if [ "$(id -u)" -eq 0 ]; then
         # dpkg itself, with a database of its own; what it would call (ldconfig) is not in that root
         mkdir -p fresh/var/lib/dpkg/{info,updates,triggers} && touch fresh/var/lib/dpkg/{status,available}
-        ok 'dpkg unpacks it' dpkg --root="$box/fresh" --force-depends --unpack deb/*.deb
-        ok 'dpkg knows its files' sh -c "dpkg --root='$box/fresh' -L tilec | grep -x /usr/bin/tilec"
+        ok 'dpkg unpacks it' dpkg --root="$work/fresh" --force-depends --unpack deb/*.deb
+        ok 'dpkg knows its files' sh -c "dpkg --root='$work/fresh' -L tilec | grep -x /usr/bin/tilec"
         ok 'it runs where dpkg put it' fresh/usr/bin/tilec --version
     fi
 fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -4,9 +4,7 @@
 set -u
 bin=$(realpath "$1")
 cd "$(dirname "$0")/.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
+. tests/lib.sh
 
 # matmul FILE: runs it on numbers whose products and sums are exact
 matmul() {
@@ -14,16 +12,6 @@ matmul() {
         b_ptr='randint(-4,4):fp16[192,192]' c_ptr='empty:fp16[192,192]' M=192 N=192 K=192 \
         stride_am=192 stride_ak=1 stride_bk=192 stride_bn=1 stride_cm=192 stride_cn=1 \
         --save=c_ptr="$work/c.npy" >"$work/log" 2>&1
-}
-
-verdict() {
-    if [ "$1" = 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "pipeline: $2"
-        cat "$work/log"
-    fi
 }
 
 # wrong TARGET SED-SCRIPT MESSAGE: changed so, the run fails and says so
@@ -35,16 +23,16 @@ wrong() {
     elif ! matmul "$work/wrong.tir"; then
         grep -q "$3" "$work/log" && rc=0
     fi
-    verdict $rc "$1, $2: expected '$3'"
+    count $rc "$1, $2: expected '$3'" "$work/log"
 }
 
 matmul examples/matmul.tl
-verdict $? 'as lowered'
+count $? 'as lowered' "$work/log"
 cp "$work/c.npy" "$work/want.npy"
 for target in sm_80 sm_90a; do
     "$bin/tilec" --target=$target --emit=layout examples/matmul.tl -o "$work/$target.tir"
     matmul "$work/$target.tir" && cmp -s "$work/c.npy" "$work/want.npy"
-    verdict $? "$target: pipelined, the same result"
+    count $? "$target: pipelined, the same result" "$work/log"
 done
 
 landing='before the copy to it has landed' barrier='missing barrier'
@@ -55,5 +43,4 @@ wrong sm_90a 's/\(dot_wait .*\) pending=1/\1 pending=2/' 'while a dot may read i
 wrong sm_90a '/= for/,/barrier/{/barrier/d}' "$barrier"
 # Other warps' dots may still read the slot after this one's wait.
 wrong sm_90a '/dot_wait .* pending=1/,/barrier/{/barrier/d}' "$barrier"
-echo "$passed passed, $failed failed"
-[ "$failed" = 0 ]
+finish

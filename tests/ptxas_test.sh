@@ -4,27 +4,16 @@
 set -u
 tilec=$(realpath "$1")
 cd "$(dirname "$0")/.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0
+. tests/lib.sh
 
 # check EXAMPLE TARGET GPU…
 check() {
-    local source=$1 target=$2 out rc
+    local source=$1 target=$2 out
     out=$work/$(basename "$source" .tl).$target.ptx
     shift 2
     "$tilec" "$source" --target="$target" -o "$out" >"$work/log" 2>&1 &&
         tests/tools/ptxas-check "$out" "$@" >>"$work/log" 2>&1
-    rc=$?
-    case $rc in
-    0) passed=$((passed + 1)) ;;
-    77) skipped=$((skipped + 1)) ;;
-    *)
-        failed=$((failed + 1))
-        echo "ptxas: $source for $target:"
-        cat "$work/log"
-        ;;
-    esac
+    count $? "$source for $target" "$work/log"
 }
 
 # same_code EXAMPLE: `-g` adds directives and comments; the instructions are the same. (What ptxas makes
@@ -35,10 +24,9 @@ same_code() {
     if code "$1" "$work/$name.plain" && code "$1" "$work/$name.lines" -g &&
         [ -s "$work/$name.plain" ] && cmp -s "$work/$name.plain" "$work/$name.lines" &&
         grep -q '\.loc' "$work/$name.lines.ptx"; then
-        passed=$((passed + 1))
+        pass
     else
-        failed=$((failed + 1))
-        echo "ptxas: the code of $1 is another with -g"
+        fail "the code of $1 is another with -g"
     fi
 }
 # code EXAMPLE FILE OPTION…: its PTX without what -g adds
@@ -60,5 +48,4 @@ for source in tests/codegen/*.t[il]* tests/layout/*.tl; do
     check "$source" sm_80 sm_80 sm_90
     check "$source" sm_90a sm_90a
 done
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

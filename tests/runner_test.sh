@@ -1,10 +1,9 @@
-#!/bin/sh
+#!/bin/bash
 # runner_test.sh: tile-test must fail what should fail: each case is a small test file and the
 # verdict it has to get. Usage: runner_test.sh PATH-TO-tile-test
 set -u
 runner=$(realpath "$1")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$(dirname "$0")/lib.sh"
 mkdir "$work/tools"
 
 # The tool under test: prints its words, one a line; `exit N` and `touch FILE`, `write FILE TEXT` do that.
@@ -21,7 +20,6 @@ while [ $# -gt 0 ]; do
 done
 TOOL
 chmod +x "$work/tools/say"
-passed=0 failed=0
 
 # verdict NAME pass|fail|skip, the test file on standard input
 verdict() {
@@ -33,10 +31,9 @@ verdict() {
     skip) want="0 passed, 0 failed, 1 skipped" ;;
     esac
     if [ "$last" = "$want" ]; then
-        passed=$((passed + 1))
+        pass
     else
-        failed=$((failed + 1))
-        echo "runner_test: $1: '$last' where '$want' was due"
+        fail "$1: '$last' where '$want' was due"
     fi
 }
 
@@ -174,11 +171,10 @@ EOT
 # --bless rewrites the block, and then the test passes.
 printf '# RUN: say a b\n# EXPECT:\n# old\nrest\n' > "$work/bless.test"
 "$runner" --bless --tools="$work/tools" "$work/bless.test" > /dev/null
-printf '# RUN: say a b\n# EXPECT:\n# a\n# b\nrest\n' | cmp - "$work/bless.test" &&
-    passed=$((passed + 1)) || failed=$((failed + 1))
+printf '# RUN: say a b\n# EXPECT:\n# a\n# b\nrest\n' >"$work/blessed"
+ok 'bless' cmp "$work/blessed" "$work/bless.test"
 # No test at all is a failure.
 mkdir "$work/empty"
-if "$runner" "$work/empty" > /dev/null; then failed=$((failed + 1)); else passed=$((passed + 1)); fi
+if "$runner" "$work/empty" > /dev/null; then fail 'no test at all'; else pass; fi
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

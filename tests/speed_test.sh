@@ -8,7 +8,7 @@ tilec=$(realpath "$1")
 cd "$(dirname "$0")/.." || exit 2
 limit_ms=100
 limit_kb=200000
-passed=0 failed=0
+. tests/lib.sh
 TIMEFORMAT='%U %S'
 
 median_ms() {
@@ -29,17 +29,7 @@ for source in examples/*.tl; do
         [ "$took" = failed ] || [ "$took" -gt $limit_ms ] || break
     done
     printf '%-32s %4s ms\n' "$source" "$took"
-    if [ "$took" != failed ] && [ "$took" -le $limit_ms ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-    fi
-    if fits "$source"; then
-        passed=$((passed + 1))
-    else
-        echo "$source takes more than $limit_kb kB"
-        failed=$((failed + 1))
-    fi
+    if [ "$took" != failed ] && [ "$took" -le $limit_ms ]; then pass; else fail "$source is slow"; fi
+    ok "$source fits into $limit_kb kB" fits "$source"
 done
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

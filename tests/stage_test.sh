@@ -5,21 +5,7 @@
 set -u
 build=$(realpath "$1")
 cd "$(dirname "$0")/.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-
-ok() {
-    local name=$1
-    shift
-    if "$@" >"$work/log" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "stage: $name:"
-        tail -15 "$work/log"
-    fi
-}
+. tests/lib.sh
 
 ok 'scripts/stage' scripts/stage "$work/stage"
 exported() {
@@ -43,5 +29,4 @@ ok 'it has the runtime that was installed' sh -c "
     ldd '$work/moved/package/bin/app_cxx' | grep -F 'package/bin/../lib/libtile_runtime.so.1 ('"
 ok 'data files' "$work/moved/bin/tile-test" --tools="$work/moved/tests/tools" "$work/moved/tests"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

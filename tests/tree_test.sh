@@ -5,19 +5,13 @@
 set -u
 build=$(realpath "$1")
 cd "$(dirname "$0")/.."
-passed=0 failed=0
+. tests/lib.sh
 shopt -s lastpipe # `… | holds` counts in this shell
 
 # holds NAME: the command's output on standard input must be empty
 holds() {
-    local found
-    found=$(cat)
-    if [ -z "$found" ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'tree: %s:\n%s\n' "$1" "$(printf '%s\n' "$found" | head -20 | sed 's/^/    /')"
-    fi
+    cat >"$work/found"
+    if [ -s "$work/found" ]; then fail "$1" "$work/found"; else pass; fi
 }
 
 sources() { find "$@" -name '*.[chly]' -not -path './build*' 2>/dev/null | sort; }
@@ -89,5 +83,4 @@ for p in $rows; do
     grep -lqE "^void pass_$p\(" passes/*.c || echo "pass_$p is not defined in passes/"
 done | holds 'passes.def'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

@@ -4,37 +4,15 @@
 set -u
 bin=$(realpath "$1")
 tree=$(realpath "$(dirname "$0")/..")
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+. "$tree/tests/lib.sh"
 cd "$work"
-passed=0 failed=0
 export LC_ALL=C
 tilerun=$bin/tilerun
 tilec=$bin/tilec
 
-# ok NAME COMMAND…
-ok() {
-    local name=$1
-    shift
-    if "$@" >log 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "tune: $name: $*"
-        head -20 log | sed 's/^/    | /'
-    fi
-}
-# is NAME COMMAND…: the same, but `log` stays that of the last ok or fails
+# is NAME COMMAND…: as ok, but `log` stays that of the last ok or fails
 is() {
-    local name=$1
-    shift
-    if "$@" >check.log 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "tune: $name: $*"
-        head -20 check.log log | sed 's/^/    | /'
-    fi
+    if "${@:2}" >check.log 2>&1; then pass; else fail "$1: ${*:2}" check.log log; fi
 }
 # fails NAME CODE PATTERN COMMAND…
 fails() {
@@ -43,11 +21,9 @@ fails() {
     "$@" >log 2>&1
     rc=$?
     if [ "$rc" -eq "$code" ] && grep -q -- "$pattern" log; then
-        passed=$((passed + 1))
+        pass
     else
-        failed=$((failed + 1))
-        echo "tune: $name: exit code $rc, expected $code and /$pattern/"
-        head -20 log | sed 's/^/    | /'
+        fail "$name: exit code $rc, expected $code and /$pattern/" log
     fi
 }
 measured() { grep -c '"runs"' "$1" 2>/dev/null || true; }
@@ -101,7 +77,6 @@ done
 cat >odd.tl <<'INNER'
 import triton
 import triton.language as tl
-
 
 @triton.jit
 def odd(p, n, W: tl.constexpr, B: tl.constexpr = 16):
@@ -195,5 +170,4 @@ e = json.load(open("many.json"))["entries"]
 assert len(e) == 16 and all(len(x["configs"]) == 4 and all("ms" in c for c in x["configs"]) for x in e), e
 INNER
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

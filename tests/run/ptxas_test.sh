@@ -5,33 +5,25 @@
 set -u
 kernels=$(realpath "$1") every=${2:-1}
 cd "$(dirname "$0")/../.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0
+. tests/lib.sh
 
 # check TARGET: all PTX for it, as many at once as there are cores
 check() {
     mkdir "$work/$1"
-    "$kernels" --target="$1" --ptx="$work/$1" >"$work/log" || { cat "$work/log"; failed=$((failed + 1)); }
+    "$kernels" --target="$1" --ptx="$work/$1" >"$work/log" || fail "kernels for $1" "$work/log"
     # shellcheck disable=SC2016
     find "$work/$1" -name '*.ptx' | sort | awk -v n="$every" 'NR % n == 0' | xargs -P "$(nproc)" -I{} sh -c '
         tests/tools/ptxas-check "$1" "$2" >"$1.log" 2>&1; echo $? >"$1.rc"' _ {} "$1"
-    local f rc
+    local f rc log
     for f in "$work/$1"/*.ptx; do
         [ -f "$f.rc" ] || continue
         rc=$(cat "$f.rc" 2>/dev/null || echo 1)
-        case $rc in
-        0) passed=$((passed + 1)) ;;
-        77) skipped=$((skipped + 1)) ;;
-        *)
-            failed=$((failed + 1))
-            [ "$failed" -gt 5 ] || { head -1 "$f"; cat "$f.log"; }
-            ;;
-        esac
+        log=$f.log
+        [ "$failed" -lt 5 ] || log= # the first will do
+        count "$rc" "$(head -1 "$f")" ${log:+"$log"}
     done
 }
 
 check sm_80
 check sm_90a
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ]
+finish

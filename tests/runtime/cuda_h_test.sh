@@ -8,18 +8,14 @@ for folder in "${CUDA_HOME:-/usr/local/cuda}/include" /usr/local/cuda*/include /
     grep -qs cuLaunchKernelEx "$folder/cuda.h" && header=$folder && break
 done
 [ -n "$header" ] || exit 77
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
+. tests/lib.sh
 
 # same NAME: $work/ours and $work/theirs agree
 same() {
     if diff "$work/ours" "$work/theirs" >"$work/diff"; then
-        passed=$((passed + 1))
+        pass
     else
-        failed=$((failed + 1))
-        printf 'cuda.h: %s:\n' "$1"
-        head -20 "$work/diff"
+        fail "$1" "$work/diff"
     fi
 }
 
@@ -102,5 +98,4 @@ done
 [ -s "$work/ours" ] || echo 'nothing shown' >"$work/ours"
 same 'numbers and layouts'
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish

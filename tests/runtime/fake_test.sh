@@ -4,9 +4,7 @@
 set -u
 build=$(realpath "$1")
 cd "$(dirname "$0")/../.."
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
+. tests/lib.sh
 export LD_LIBRARY_PATH=$build/tests/fake
 "$build/bin/tilec" --target=sm_80 -o "$work/copy.ptx" examples/copy.tl 2>"$work/log" || exit 1
 
@@ -16,10 +14,8 @@ run() {
         'src=randn:fp32[1000]' 'dst=zeros:fp32[1000]' n=1000 >"$work/log" 2>&1
 }
 
-run 0:0 && passed=1 || {
-    failed=1
-    cat "$work/log"
-}
+run 0:0
+count $? 'nothing fails' "$work/log"
 for code in 2 1 700 100 999; do
     n=0 good=0 seen=0
     while [ $((n += 1)) -le 60 ]; do
@@ -34,11 +30,9 @@ for code in 2 1 700 100 999; do
         fi
     done
     if [ $good -eq 60 ] && [ $seen -gt 15 ]; then
-        passed=$((passed + 1))
+        pass
     else
-        echo "fake: $code: $good of 60 ends were good, $seen failures were seen"
-        failed=$((failed + 1))
+        fail "$code: $good of 60 ends were good, $seen failures were seen"
     fi
 done
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+finish
