@@ -126,7 +126,9 @@ static tile_status measure(tile_context *ctx, const char *folder) {
 
 static int launch(const char *device) {
     tile_context *ctx;
-    char folder[] = "/tmp/tile-bench-XXXXXX";
+    const char *tmp = getenv("TMPDIR");
+    char folder[200];
+    snprintf(folder, sizeof folder, "%s/tile-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     tile_status st = tile_context_create(device, &ctx);
     bench_report(ctx, st, device);
     int code = st == TILE_NO_DEVICE ? 77 : st ? 5 : 0;

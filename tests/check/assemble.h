@@ -2,6 +2,8 @@
 #ifndef TILE_TESTS_ASSEMBLE_H
 #define TILE_TESTS_ASSEMBLE_H
 
+#include "tests/scratch.h"
+
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +12,8 @@
 
 /* 0: assembled, 77: there is no ptxas. */
 static inline int assemble(const char *ptx, const char *arch) {
-    char path[] = "/tmp/test_codegen.XXXXXX", command[256];
-    int fd = mkstemp(path);
+    char path[SCRATCH_SIZE], command[400];
+    int fd = mkstemp(scratch(path, "tile-ptx"));
     ck_assert_int_ge(fd, 0);
     FILE *f = fdopen(fd, "w");
     ck_assert_ptr_nonnull(f);
@@ -19,7 +21,7 @@ static inline int assemble(const char *ptx, const char *arch) {
     ck_assert_int_eq(fclose(f), 0);
     snprintf(command, sizeof command,
              "p=$(command -v ptxas || ls /usr/local/cuda*/bin/ptxas 2>/dev/null | head -1); "
-             "[ -n \"$p\" ] || exit 77; \"$p\" -O1 -arch=%s -o /dev/null %s",
+             "[ -n \"$p\" ] || exit 77; \"$p\" -O1 -arch=%s -o /dev/null '%s'",
              arch, path);
     int status = system(command);
     remove(path);

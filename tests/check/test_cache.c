@@ -1,6 +1,7 @@
 /* test_cache.c: the cache on disk: its size, and many processes that share it and are killed. How
  * long the processes run: $TILE_TEST_SECONDS, 10 by default. */
 #include "compiler/cache.h"
+#include "tests/scratch.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -14,11 +15,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[64];
+static char folder[SCRATCH_SIZE];
 
 static void make_folder(void) {
-    strcpy(folder, "/tmp/tile-cache-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-cache")));
 }
 
 /* Calls see(path) for each file; returns how many there are with this end. */

@@ -1,6 +1,7 @@
 /* test_file.c: whole files in and out (base/file.c) and command lines (tools/options.c). */
 #define _XOPEN_SOURCE 700
 #include "base/file.h"
+#include "tests/scratch.h"
 #include "tools/options.h"
 
 #include <check.h>
@@ -13,11 +14,10 @@
 #include <unistd.h>
 #include <signal.h>
 
-static char folder[] = "/tmp/test_file.XXXXXX";
+static char folder[SCRATCH_SIZE];
 
 static void enter(void) {
-    strcpy(folder + strlen(folder) - 6, "XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-file")));
     ck_assert_int_eq(chdir(folder), 0);
 }
 

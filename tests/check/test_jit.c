@@ -1,5 +1,6 @@
 /* test_jit.c: tile_jit on the CPU device: which variant a launch gets, what is compiled again and
  * what is not, the cache on disk with its damages, many threads. */
+#include "tests/scratch.h"
 #include "tile.h"
 
 #include <check.h>
@@ -21,7 +22,7 @@ static const char add_one[] = "# tile: grid = cdiv(n, BLOCK)\n"
 
 static tile_context *ctx;
 static tile_jit *jit;
-static char folder[64];
+static char folder[SCRATCH_SIZE];
 
 static void empty_folder(void) {
     DIR *d = opendir(folder);
@@ -34,8 +35,7 @@ static void empty_folder(void) {
 }
 
 static void open_cpu(void) {
-    strcpy(folder, "/tmp/tile-jit-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-jit")));
     ck_assert_int_eq(tile_context_create("cpu", &ctx), TILE_OK);
     jit = NULL;
 }

@@ -4,6 +4,7 @@
  *
  * The linker puts the functions below in the place of libc's (--wrap). On the CPU device no code of
  * LLVM runs, which could not go on without memory. */
+#include "tests/scratch.h"
 #include "tile.h"
 
 #include <check.h>
@@ -23,7 +24,7 @@ typedef enum Kind { NOTHING, ALLOCATION, FILE_CALL } Kind;
 static Kind failing;     /* which calls are counted */
 static int calls, fails; /* how many there were; the number of the one that fails */
 static int wrong;        /* results that were not right */
-static char folder[64];
+static char folder[SCRATCH_SIZE];
 
 static bool it_fails(Kind kind, int error) {
     if (kind != failing || ++calls != fails) return false;
@@ -157,8 +158,7 @@ static tile_status live_with(Kind kind, int n, int *count) {
 
 static void every_call(Kind kind, tile_status expected) {
     int count, unused;
-    strcpy(folder, "/tmp/tile-faults-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-faults")));
     ck_assert_int_eq(live_with(kind, 0, &count), TILE_OK);
     ck_assert_int_gt(count, 20);
     int refused = 0;

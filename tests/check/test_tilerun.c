@@ -1,6 +1,7 @@
 /* test_tilerun.c: tilerun as a process: what each form of value puts into a buffer, .npy files in
  * and out, and the exit code and message of each mistake. All on the CPU device, from tile IR. */
 #include "ir/ir.h"
+#include "tests/scratch.h"
 #include "tools/npy.c"
 
 #include <check.h>
@@ -52,7 +53,7 @@ static const char rule_tl[] =
     "    tl.static_print('even', EVEN, 'odd', ODD, 'none', NONE)\n"
     "    tl.store(x, n)\n";
 
-static char folder[] = "/tmp/tile-test-XXXXXX";
+static char folder[SCRATCH_SIZE];
 static char output[8192]; /* of the last command, both streams */
 
 static void write_file(const char *name, const char *data, size_t len) {
@@ -109,7 +110,7 @@ static int run(const char *line) {
 }
 
 static void in_folder(void) {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-test")));
     write_kernel("f32");
     write_file("scale.tl", scale_tl, sizeof scale_tl - 1);
     write_file("rule.tl", rule_tl, sizeof rule_tl - 1);
@@ -133,7 +134,7 @@ static double values[4096];
 
 /* Copies a buffer through the kernel into y.npy and reads it: numbers in values[]. */
 static NpyArray copied(const char *type, const char *value, int n) {
-    char line[300], path[100];
+    char line[300], path[200];
     FileError e;
     size_t len;
     NpyArray a;
@@ -252,7 +253,7 @@ END_TEST
 
 /* 5 is an i32, a stride of 1 and of 2 are compiled differently, and the values agree. */
 START_TEST(from_source) {
-    char path[100];
+    char path[200];
     FileError e;
     size_t len;
     NpyArray a;

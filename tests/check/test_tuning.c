@@ -1,6 +1,7 @@
 /* test_tuning.c: tuning files: what is kept, what is found, what is refused, and many processes on
  * one file of which some are killed. */
 #include "base/file.h"
+#include "tests/scratch.h"
 #include "tile.h"
 
 #include <check.h>
@@ -15,11 +16,11 @@
 #include <time.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/tile-test-XXXXXX";
-static char path[100];
+static char folder[SCRATCH_SIZE];
+static char path[SCRATCH_SIZE + 10];
 
 static void in_folder(void) {
-    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-test")));
     snprintf(path, sizeof path, "%s/t.json", folder);
 }
 

@@ -4,6 +4,7 @@
  * are AddressSanitizer's to find, in the asan build. */
 #include "tests/runtime/faults.h"
 #include "tests/runtime/life.h"
+#include "tests/scratch.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 static const FakeCuda *fake;
-static char file[2][64]; /* of a GPU, of the CPU */
+static char file[2][SCRATCH_SIZE]; /* of a GPU, of the CPU */
 static int passed, failed;
 static int (*create_context)(void **context, unsigned flags, int device);
 static int (*destroy_context)(void *context);
@@ -172,8 +173,8 @@ static void parts_missing(void) {
 
 static bool write_modules(void) {
     for (int cpu = 0; cpu < 2; cpu++) {
-        snprintf(file[cpu], sizeof file[cpu], "/tmp/tile-life-%ld-%d", (long)getpid(), cpu);
-        FILE *f = fopen(file[cpu], "w");
+        int fd = mkstemp(scratch(file[cpu], "tile-life"));
+        FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
         if (!f || fputs(life_module(cpu), f) < 0 || fclose(f)) return false;
     }
     return true;
