@@ -7,11 +7,11 @@
  * Every case has a table of block shapes. A round times each of them and the copy once, in turn, so
  * that a change of clocks meets all alike; the figures are medians over the rounds. Buffers hold
  * random data and are larger than the L2 cache. Bytes are counted as read plus written. */
-#include "bench.h"
+#include "memory.h"
 
 #include <math.h>
 
-enum { SHAPES = 8, MAX_ROUNDS = 200, CHUNK = (1 << 26) - 12288, SAMPLE = 1 << 20 };
+enum { SHAPES = 8, CHUNK = (1 << 26) - 12288, SAMPLE = 1 << 20 };
 
 typedef struct Shape {
     int bh, bw, num_warps; /* bw 0: the end of the list */
@@ -46,24 +46,6 @@ static const Case cases[] = {
 /* clang-format on */
 enum { NCASES = sizeof cases / sizeof *cases };
 
-typedef struct Bench {
-    tile_context *ctx;
-    const char *target, *root;
-    int rounds;
-    FILE *csv;
-    unsigned char *chunk; /* random bytes */
-    unsigned char *got;   /* SAMPLE elements of the result */
-    char best[NCASES][200];
-} Bench;
-
-/* One kernel or the copy, with its times. */
-typedef struct Contender {
-    char label[40];
-    tile_module *module;
-    tile_kernel *kernel; /* NULL: the copy */
-    double ms[MAX_ROUNDS];
-} Contender;
-
 static size_t bytes_in(const Case *c) {
     return c->h * c->w * c->size * (size_t)c->channels;
 }
@@ -74,7 +56,7 @@ static size_t bytes_out(const Case *c) {
 
 /* ---- kernels ---- */
 
-static tile_status load(const Bench *b, const Case *c, const Shape *shape, Contender *out) {
+static tile_status load(const MemoryBench *b, const Case *c, const Shape *shape, Contender *out) {
     char file[60], signature[60], bh[24], bw[24];
     int is_copy = c->channels == 1;
     snprintf(file, sizeof file, "examples/%s.tl", c->name);
@@ -110,15 +92,6 @@ static void make_random(unsigned char *data, size_t bytes, int is_float) {
     }
 }
 
-static tile_status fill(const Bench *b, tile_ptr to, size_t bytes) {
-    for (size_t at = 0; at < bytes; at += CHUNK) {
-        size_t n = bytes - at < CHUNK ? bytes - at : CHUNK;
-        tile_status st = tile_copy_to_device(b->ctx, to + at, b->chunk, n);
-        if (st) return st;
-    }
-    return TILE_OK;
-}
-
 static double element(const Case *c, const unsigned char *data, size_t i) {
     float f;
     if (c->size == 1) return data[i];
@@ -127,7 +100,7 @@ static double element(const Case *c, const unsigned char *data, size_t i) {
 }
 
 /* Element i of the result: of the input, which is the chunk over and over. */
-static int right(const Bench *b, const Case *c, size_t i, double got) {
+static int right(const MemoryBench *b, const Case *c, size_t i, double got) {
     static const double weight[] = {0.2989, 0.5870, 0.1140};
     size_t period = CHUNK / c->size, plane = c->h * c->w;
     if (c->channels == 1) return got == element(c, b->chunk, i % period);
@@ -140,7 +113,7 @@ static int right(const Bench *b, const Case *c, size_t i, double got) {
 }
 
 /* The first and the last elements: a block shape that does not work must not win. */
-static tile_status check(const Bench *b, const Case *c, const Contender *k, tile_ptr out) {
+static tile_status check(const MemoryBench *b, const Case *c, const Contender *k, tile_ptr out) {
     size_t n = c->h * c->w, starts[] = {0, n - SAMPLE};
     for (int part = 0; part < 2; part++) {
         tile_status st =
@@ -158,7 +131,7 @@ static tile_status check(const Bench *b, const Case *c, const Contender *k, tile
 
 /* ---- timing ---- */
 
-static tile_status start(const Bench *b, const Case *c, const Contender *k, tile_ptr in,
+static tile_status start(const MemoryBench *b, const Case *c, const Contender *k, tile_ptr in,
                          tile_ptr out) {
     size_t half = (bytes_in(c) + bytes_out(c)) / 2;
     tile_arg args[] = {tile_pointer(in), tile_pointer(out),
@@ -172,7 +145,7 @@ static tile_status start(const Bench *b, const Case *c, const Contender *k, tile
 }
 
 typedef struct Round {
-    const Bench *b;
+    const MemoryBench *b;
     const Case *c;
     const Contender *k;
     tile_ptr in, out;
@@ -183,55 +156,22 @@ static tile_status start_one(const void *round, int i) {
     return start(r->b, r->c, &r->k[i], r->in, r->out);
 }
 
-/* All contenders in turn, the copy first. */
-static tile_status run_round(const Bench *b, const Case *c, Contender *k, int n, int round,
-                             tile_ptr in, tile_ptr out) {
-    /* Short work is repeated, so that an event's own time does not count. */
-    int repeat = bytes_in(c) + bytes_out(c) < (size_t)1 << 29 ? 4 : 1;
-    const Round r = {b, c, k, in, out};
-    double ms[SHAPES + 1] = {0};
-    tile_status st = bench_round(b->ctx, n, repeat, start_one, &r, ms);
-    for (int i = 0; i < n; i++) k[i].ms[round] = ms[i];
-    return st;
-}
-
-static void print_case(Bench *b, int which, Contender *k, int n) {
+static tile_status measure(MemoryBench *b, int which, Contender *k, int n, tile_ptr in,
+                           tile_ptr out) {
     const Case *c = &cases[which];
-    double bytes = (double)(bytes_in(c) + bytes_out(c)), copy = 0, least = 0;
-    printf("%s %s %zux%zu, %.0f MB read and written\n", c->name, c->type, c->h, c->w, bytes * 1e-6);
-    for (int i = 0; i < n; i++) {
-        double ms = bench_median(k[i].ms, b->rounds), rate = bytes / ms * 1e-6;
-        if (i == 0) copy = ms;
-        printf("    %-18s %8.4f ms %8.1f GB/s %7.4f of the copy\n", k[i].label, ms, rate,
-               copy / ms);
-        if (b->csv)
-            fprintf(b->csv, "%s,%s,%zu,%zu,\"%s\",%.5f,%.2f,%.5f\n", c->name, c->type, c->h, c->w,
-                    k[i].label, ms, rate, copy / ms);
-        if (i == 0 || (least > 0 && ms >= least)) continue;
-        least = ms;
-        snprintf(b->best[which], sizeof b->best[which],
-                 "%-9s %-5s %5zux%-10zu %-18s %8.1f GB/s %7.4f of the copy", c->name, c->type, c->h,
-                 c->w, k[i].label, rate, copy / ms);
-    }
-    fflush(stdout);
-}
-
-static tile_status measure(Bench *b, int which, Contender *k, int n, tile_ptr in, tile_ptr out) {
-    const Case *c = &cases[which];
-    tile_status st = fill(b, in, bytes_in(c));
+    tile_status st = memory_fill(b, in, bytes_in(c));
     for (int i = 1; i < n && !st; i++) {
         st =
             bench_report(b->ctx, tile_fill(b->ctx, out, 0xFF, bytes_out(c)), "clearing the result");
         if (!st) st = bench_report(b->ctx, start(b, c, &k[i], in, out), k[i].label);
         if (!st) st = check(b, c, &k[i], out);
     }
-    for (int i = 0; i < 3 && !st; i++) st = run_round(b, c, k, n, 0, in, out); /* to warm up */
-    for (int i = 0; i < b->rounds && !st; i++) st = run_round(b, c, k, n, i, in, out);
-    if (!st) print_case(b, which, k, n);
-    return st;
+    const MemoryCase shown = {c->name, c->type, c->h, c->w, bytes_in(c) + bytes_out(c)};
+    const Round round = {b, c, k, in, out};
+    return st ? st : memory_time(b, which, &shown, k, n, start_one, &round);
 }
 
-static tile_status run_case(Bench *b, int which) {
+static tile_status run_case(MemoryBench *b, int which) {
     const Case *c = &cases[which];
     Contender *k = calloc(SHAPES + 1, sizeof *k);
     tile_ptr in = 0, out = 0;
@@ -254,28 +194,11 @@ static tile_status run_case(Bench *b, int which) {
 }
 
 int main(int argc, char **argv) {
-    BenchOptions o = {.name = "bandwidth",
-                      .device = "cuda",
-                      .root = ".",
-                      .rounds = 25,
-                      .most_rounds = MAX_ROUNDS};
-    int code = bench_read_options(&o, argc, argv);
-    if (code) return code;
-    Bench *b = calloc(1, sizeof *b);
-    if (!b) return 5;
-    code = bench_begin(&o, "kernel,type,h,w,shape,ms,gb_per_s,ratio", &b->ctx, &b->csv);
-    b->target = o.target;
-    b->root = o.root;
-    b->rounds = o.rounds;
-    b->chunk = malloc(CHUNK);
-    b->got = malloc((size_t)SAMPLE * 4);
-    if (!code && (!b->chunk || !b->got)) code = 5;
-    for (int i = 0; i < NCASES && !code; i++) code = run_case(b, i) ? 5 : 0;
-    if (!code) printf("\nbest, code for %s on %s\n", b->target, tile_context_device_name(b->ctx));
-    for (int i = 0; i < NCASES && !code; i++) printf("%s\n", b->best[i]);
-    code = bench_end(code, b->ctx, b->csv);
-    free(b->chunk);
-    free(b->got);
-    free(b);
-    return code;
+    static const MemoryPlan plan = {.name = "bandwidth",
+                                    .columns = "kernel,type,h,w,shape,ms,gb_per_s,ratio",
+                                    .chunk_size = CHUNK,
+                                    .got_size = (size_t)SAMPLE * 4,
+                                    .ncases = NCASES,
+                                    .run = run_case};
+    return memory_main(&plan, argc, argv);
 }

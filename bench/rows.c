@@ -8,11 +8,12 @@
  * Every way to run a kernel (the whole row as one tile or blocks of it, 2 to 32 warps) and the copy
  * take turns; the ratio is that of the medians. The results of each way are checked first: some
  * rows, against double precision. Exit code 77 without a GPU. */
-#include "bench.h"
+#include "memory.h"
 
 #include <math.h>
 
-enum { WAYS = 7, MAX_ROUNDS = 101, CHUNK = 1 << 24, MAX_COLS = 16384, MAX_ARGS = 10 };
+/* CHUNK is a multiple of each case's row. */
+enum { WAYS = 7, CHUNK = 1 << 24, MAX_COLS = 16384, MAX_ARGS = 10 };
 
 typedef struct Way {
     const char *kernel;
@@ -53,24 +54,6 @@ static const Case cases[] = {
 /* clang-format on */
 enum { NCASES = sizeof cases / sizeof *cases };
 
-typedef struct Bench {
-    tile_context *ctx;
-    const char *target, *root;
-    int rounds;
-    FILE *csv;
-    unsigned char *chunk; /* random numbers of the case's type */
-    unsigned char *got;   /* a row of the result */
-    char best[NCASES][200];
-} Bench;
-
-/* One way, or the copy (kernel NULL), with its times. */
-typedef struct Contender {
-    char label[60];
-    tile_module *module;
-    tile_kernel *kernel;
-    double ms[MAX_ROUNDS];
-} Contender;
-
 /* vector: weight, bias, the rows' means, their deviations. */
 typedef struct Buffers {
     tile_ptr in, out, vector[4];
@@ -105,18 +88,9 @@ static double number(const unsigned char *data, size_t i, size_t size) {
     return (double)(h & 0x8000 ? -f : f) * 0x1p112;
 }
 
-/* The chunk over and over; its length is a multiple of a row's. */
-static tile_status fill(const Bench *b, tile_ptr to, size_t bytes) {
-    tile_status st = TILE_OK;
-    for (size_t at = 0; at < bytes && !st; at += CHUNK)
-        st =
-            tile_copy_to_device(b->ctx, to + at, b->chunk, bytes - at < CHUNK ? bytes - at : CHUNK);
-    return bench_report(b->ctx, st, "writing the input");
-}
-
 /* ---- kernels ---- */
 
-static tile_status load(const Bench *b, const Case *c, const Way *w, Contender *out) {
+static tile_status load(const MemoryBench *b, const Case *c, const Way *w, Contender *out) {
     char file[60], block[24];
     const char *defines[] = {block};
     snprintf(file, sizeof file, "examples/%s.tl", c->name);
@@ -147,7 +121,8 @@ static int arguments(const Case *c, const Buffers *d, tile_arg *arg) {
     return n;
 }
 
-static tile_status start(const Bench *b, const Case *c, const Contender *k, const Buffers *d) {
+static tile_status start(const MemoryBench *b, const Case *c, const Contender *k,
+                         const Buffers *d) {
     tile_arg arg[MAX_ARGS];
     int n = arguments(c, d, arg);
     if (k->kernel) return tile_launch(k->kernel, NULL, arg, n, NULL);
@@ -180,7 +155,8 @@ static void want_row(const Case *c, const unsigned char *weight, const unsigned 
 
 /* The first rows and the last ones: a way that does not work must not win. The tolerance is far
  * below what a wrong element would be off by, and far above rounding. */
-static tile_status check(const Bench *b, const Case *c, const Contender *k, const Buffers *d) {
+static tile_status check(const MemoryBench *b, const Case *c, const Contender *k,
+                         const Buffers *d) {
     const size_t rows[] = {0, 1, c->rows / 2, c->rows - 1}, bytes = c->cols * c->size;
     double *want = malloc(c->cols * sizeof *want);
     tile_status st = want ? TILE_OK : TILE_NO_MEMORY;
@@ -204,7 +180,7 @@ static tile_status check(const Bench *b, const Case *c, const Contender *k, cons
 /* ---- timing ---- */
 
 typedef struct Round {
-    const Bench *b;
+    const MemoryBench *b;
     const Case *c;
     const Contender *k;
     const Buffers *d;
@@ -215,57 +191,22 @@ static tile_status start_one(const void *round, int i) {
     return start(r->b, r->c, &r->k[i], r->d);
 }
 
-/* All contenders in turn, the copy first. */
-static tile_status run_round(const Bench *b, const Case *c, Contender *k, int n, int round,
-                             const Buffers *d) {
-    /* Short work is repeated, so that an event's own time does not count. */
-    int repeat = c->rows * c->cols * c->size < (size_t)1 << 28 ? 4 : 1;
-    const Round r = {b, c, k, d};
-    double ms[WAYS + 1] = {0};
-    tile_status st = bench_round(b->ctx, n, repeat, start_one, &r, ms);
-    for (int i = 0; i < n; i++) k[i].ms[round] = ms[i];
-    return st;
-}
-
-static void print_case(Bench *b, int which, Contender *k, int n) {
-    const Case *c = &cases[which];
-    double bytes = 2 * (double)(c->rows * c->cols * c->size), copy = 0, least = 0;
-    printf("%s %s %zux%zu, %.0f MB read and written\n", c->name, c->type, c->rows, c->cols,
-           bytes * 1e-6);
-    for (int i = 0; i < n; i++) {
-        double ms = bench_median(k[i].ms, b->rounds), rate = bytes / ms * 1e-6;
-        if (i == 0) copy = ms;
-        printf("    %-36s %8.4f ms %8.1f GB/s %7.4f of the copy\n", k[i].label, ms, rate,
-               copy / ms);
-        if (b->csv)
-            fprintf(b->csv, "%s,%s,%zu,%zu,\"%s\",%.5f,%.2f,%.5f\n", c->name, c->type, c->rows,
-                    c->cols, k[i].label, ms, rate, copy / ms);
-        if (i == 0 || (least > 0 && ms >= least)) continue;
-        least = ms;
-        snprintf(b->best[which], sizeof b->best[which],
-                 "%-10s %-5s %5zux%-6zu %-36s %8.1f GB/s %7.4f of the copy", c->name, c->type,
-                 c->rows, c->cols, k[i].label, rate, copy / ms);
-    }
-    fflush(stdout);
-}
-
-static tile_status measure(Bench *b, int which, Contender *k, int n, const Buffers *d) {
+static tile_status measure(MemoryBench *b, int which, Contender *k, int n, const Buffers *d) {
     const Case *c = &cases[which];
     size_t bytes = c->rows * c->cols * c->size;
-    tile_status st = fill(b, d->in, bytes);
-    for (int i = 0; i < 2 && !st; i++) st = fill(b, d->vector[i], c->cols * c->size);
+    tile_status st = memory_fill(b, d->in, bytes);
+    for (int i = 0; i < 2 && !st; i++) st = memory_fill(b, d->vector[i], c->cols * c->size);
     for (int i = 1; i < n && !st; i++) {
         st = bench_report(b->ctx, tile_fill(b->ctx, d->out, 0xFF, bytes), "clearing the result");
         if (!st) st = bench_report(b->ctx, start(b, c, &k[i], d), k[i].label);
         if (!st) st = check(b, c, &k[i], d);
     }
-    for (int i = 0; i < 3 && !st; i++) st = run_round(b, c, k, n, 0, d); /* to warm up */
-    for (int i = 0; i < b->rounds && !st; i++) st = run_round(b, c, k, n, i, d);
-    if (!st) print_case(b, which, k, n);
-    return st;
+    const MemoryCase shown = {c->name, c->type, c->rows, c->cols, 2 * bytes};
+    const Round round = {b, c, k, d};
+    return st ? st : memory_time(b, which, &shown, k, n, start_one, &round);
 }
 
-static tile_status run_case(Bench *b, int which) {
+static tile_status run_case(MemoryBench *b, int which) {
     const Case *c = &cases[which];
     Contender *k = calloc(WAYS + 1, sizeof *k);
     Buffers d = {0};
@@ -287,25 +228,11 @@ static tile_status run_case(Bench *b, int which) {
 }
 
 int main(int argc, char **argv) {
-    BenchOptions o = {
-        .name = "rows", .device = "cuda", .root = ".", .rounds = 25, .most_rounds = MAX_ROUNDS};
-    int code = bench_read_options(&o, argc, argv);
-    if (code) return code;
-    Bench *b = calloc(1, sizeof *b);
-    if (!b) return 5;
-    code = bench_begin(&o, "kernel,type,rows,cols,way,ms,gb_per_s,ratio", &b->ctx, &b->csv);
-    b->target = o.target;
-    b->root = o.root;
-    b->rounds = o.rounds;
-    b->chunk = malloc(CHUNK);
-    b->got = malloc((size_t)MAX_COLS * 4);
-    if (!code && (!b->chunk || !b->got)) code = 5;
-    for (int i = 0; i < NCASES && !code; i++) code = run_case(b, i) ? 5 : 0;
-    if (!code) printf("\nbest, code for %s on %s\n", b->target, tile_context_device_name(b->ctx));
-    for (int i = 0; i < NCASES && !code; i++) printf("%s\n", b->best[i]);
-    code = bench_end(code, b->ctx, b->csv);
-    free(b->chunk);
-    free(b->got);
-    free(b);
-    return code;
+    static const MemoryPlan plan = {.name = "rows",
+                                    .columns = "kernel,type,rows,cols,way,ms,gb_per_s,ratio",
+                                    .chunk_size = CHUNK,
+                                    .got_size = (size_t)MAX_COLS * 4,
+                                    .ncases = NCASES,
+                                    .run = run_case};
+    return memory_main(&plan, argc, argv);
 }
