@@ -148,6 +148,20 @@ works sh -c "'$tilec' good.tl -o - | cmp - good.ptx"
 # ---- tilerun ----
 fails 2 'unknown option' "$tilerun" --no-such-option good.tl
 fails 3 "missing.tl" "$tilerun" missing.tl
+fails 2 '--color is auto, always or never' "$tilerun" --color=blue good.tl
 works "$tilerun" --help
+
+# ---- colours: on a terminal that has them, unless they are not wanted ----
+echo 'def' >bad.tl
+# colours WORDS: of what these words print on a terminal
+colours() { ! script -qec "env $*" /dev/null | grep -q $'\033\[' || echo some; }
+if command -v script >/dev/null; then
+    for program in "$tilec" "$tilerun"; do
+        works test "$(colours TERM=xterm NO_COLOR= "$program" bad.tl)" = some
+        works test -z "$(colours TERM=dumb NO_COLOR= "$program" bad.tl)"
+        works test -z "$(colours TERM=xterm NO_COLOR=1 "$program" bad.tl)"
+        works test "$(colours TERM=dumb "$program" --color=always bad.tl)" = some
+    done
+fi
 
 finish

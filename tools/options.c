@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_NAMES = 64, HELP_COLUMN = 26 };
 
@@ -119,4 +120,12 @@ int option_number(const char *text, long least, long most, long *out) {
     if (end == text || *end || errno || v < least || v > most) return -1;
     *out = v;
     return 0;
+}
+
+int option_color(const char *when) {
+    const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
+    if (strcmp(when, "always") == 0) return 1;
+    if (strcmp(when, "never") == 0) return 0;
+    if (strcmp(when, "auto") != 0) return -1;
+    return isatty(STDERR_FILENO) && !(none && *none) && term && strcmp(term, "dumb") != 0;
 }

@@ -38,5 +38,8 @@ int option_next(OptionParser *p);
 void option_print_help(FILE *out, const OptionRow *row, int nrows);
 /* A whole decimal number in [least, most], the only text there is. 0 on success, else -1. */
 int option_number(const char *text, long least, long most, long *out);
+/* Whether messages get colours: `when` is auto (standard error is a terminal that has them, and
+ * NO_COLOR is not set), always or never; -1 when it is none of them. */
+int option_color(const char *when);
 
 #endif

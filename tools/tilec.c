@@ -253,19 +253,6 @@ static int number_option(const char *name, const char *text, long least, int *ou
     return EXIT_DONE;
 }
 
-static int color_option(Command *c, const char *when) {
-    const char *term = getenv("TERM"), *none = getenv("NO_COLOR");
-    if (strcmp(when, "always") == 0)
-        c->o.color = 1;
-    else if (strcmp(when, "never") == 0)
-        c->o.color = 0;
-    else if (strcmp(when, "auto") == 0)
-        c->o.color = isatty(STDERR_FILENO) && !(none && *none) && term && strcmp(term, "dumb") != 0;
-    else
-        return usage("--color is auto, always or never, not ", when, "");
-    return EXIT_DONE;
-}
-
 /* "M=4096,N=4096" -> the options' values. */
 static int for_option(Command *c, const char *text) {
     free(c->facts);
@@ -334,7 +321,10 @@ static int take_option(Command *c, int id, const char *v) {
         else
             return usage("-W is -Werror, -Wno-perf or -Wno-warnings, not -W", v, "");
         break;
-    case OPT_COLOR: return color_option(c, v);
+    case OPT_COLOR:
+        c->o.color = option_color(v);
+        if (c->o.color < 0) return usage("--color is auto, always or never, not ", v, "");
+        break;
     case OPT_MANUAL:
     case OPT_HELP:
     case OPT_VERSION: break; /* handled where options are read: they end the program */
@@ -391,7 +381,7 @@ static int plan_outputs(Command *c) {
 
 static int read_command(Command *c, int argc, char **argv) {
     OptionParser p = option_parser(rows, ROWS, argc, argv);
-    color_option(c, "auto");
+    c->o.color = option_color("auto");
     for (int id; (id = option_next(&p)) != OPTION_END;) {
         int code = EXIT_DONE;
         if (id == OPTION_ERROR) return usage(p.error, "", "");

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef enum OptionId {
     OPT_KERNEL = 1,
@@ -185,15 +184,9 @@ static int read_seed(const char *text, uint64_t *out) {
 }
 
 static int read_color(const char *text, bool *out) {
-    if (strcmp(text, "auto") == 0)
-        *out = isatty(STDERR_FILENO);
-    else if (strcmp(text, "always") == 0)
-        *out = true;
-    else if (strcmp(text, "never") == 0)
-        *out = false;
-    else
-        return usage("--color is auto, always or never, not", text);
-    return -1;
+    int on = option_color(text);
+    *out = on > 0;
+    return on < 0 ? usage("--color is auto, always or never, not", text) : -1;
 }
 
 static int read_positional(RunOptions *o, const char *text) {
@@ -290,7 +283,7 @@ static int match_buffers(RunOptions *o) {
 
 int run_options_read(RunOptions *o, int argc, char **argv) {
     *o = (RunOptions){.device = "auto", .checks = TILE_CHECK_ALL};
-    o->color = isatty(STDERR_FILENO);
+    o->color = option_color("auto") > 0;
     size_t most = (size_t)argc + 1; /* of anything */
     o->define = calloc(most, sizeof *o->define);
     o->value = calloc(most, sizeof *o->value);
