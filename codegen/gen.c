@@ -139,9 +139,16 @@ static void gen_barrier(Gen *g, const Op *op) {
     gen_barrier_here(g);
 }
 
-/* A hint changes nothing: axis analysis has heard it. */
-static void gen_same(Gen *g, const Op *op) {
-    g->tile[op->result[0]->id] = gen_tile(g, op->operand[0].value);
+/* A hint changes nothing: axis analysis has heard it. What all threads get from one of them ptxas
+ * knows to be the same. */
+static void gen_hint(Gen *g, const Op *op) {
+    Tile x = gen_tile(g, op->operand[0].value);
+    if (ir_attr_int(op, AT_UNIFORM, 0) && !LLVMIsConstant(x.at[0])) {
+        Tile out = gen_new_tile(g, op->result[0]);
+        for (int i = 0; i < out.n; i++) out.at[i] = gen_shuffle_from(g, x.at[i], gen_i32(g, 0));
+        x = out;
+    }
+    g->tile[op->result[0]->id] = x;
 }
 
 static void gen_nothing(Gen *g, const Op *op) {
@@ -217,7 +224,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_HISTOGRAM] = gen_histogram,
     [OP_JOIN] = gen_join,
     [OP_SPLIT] = gen_split,
-    [OP_HINT] = gen_same,
+    [OP_HINT] = gen_hint,
     [OP_PRINT] = gen_print,
     [OP_ASSERT] = gen_assert,
     [OP_IF] = gen_if,

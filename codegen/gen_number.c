@@ -125,12 +125,14 @@ static LLVMValueRef unary(Gen *g, const Op *op, Type t, LLVMValueRef x) {
     return LLVMBuildSelect(g->b, below, minus, x, "");
 }
 
-static LLVMValueRef add_pointer(Gen *g, Type ptr, Type off, LLVMValueRef p, LLVMValueRef i) {
+static LLVMValueRef add_pointer(Gen *g, const Op *op, LLVMValueRef p, LLVMValueRef i) {
+    Type ptr = op->operand[0].value->type, off = op->operand[1].value->type;
     if (LLVMTypeOf(i) != g->i64)
         i = type_is_signed(off) ? LLVMBuildSExt(g->b, i, g->i64, "")
                                 : LLVMBuildZExt(g->b, i, g->i64, "");
-    Type behind = type_element(type_pointee(ptr));
-    LLVMTypeRef step = LLVMIntTypeInContext(g->c, (unsigned)type_elem_bytes(behind) * 8);
+    int bytes = type_elem_bytes(type_element(type_pointee(ptr)));
+    if (ir_attr_int(op, AT_BYTES, 0)) bytes = 1;
+    LLVMTypeRef step = LLVMIntTypeInContext(g->c, (unsigned)bytes * 8);
     return LLVMBuildGEP2(g->b, step, p, &i, 1, "");
 }
 
@@ -141,7 +143,7 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     case OP_SELECT: return LLVMBuildSelect(g->b, x[0], x[1], x[2], "");
     case OP_NEG:
     case OP_ABS: return unary(g, op, t, x[0]);
-    case OP_ADDPTR: return add_pointer(g, t, op->operand[1].value->type, x[0], x[1]);
+    case OP_ADDPTR: return add_pointer(g, op, x[0], x[1]);
     case OP_BITCAST:
         if (t.depth || op->result[0]->type.depth)
             return gen_convert(g, x[0], t, op->result[0]->type, false);
@@ -159,26 +161,6 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
         t.elem == EL_F16 && (op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL);
     if (half) return float_binary(g, op, x[0], x[1]);
     return gen_narrow(g, float_binary(g, op, gen_widen(g, x[0], t), gen_widen(g, x[1], t)), t);
-}
-
-/* Pointers that a pipeline moves on by a constant: LLVM would count each on its own. Moved on by
- * what it cannot see they stay one that is counted, and offsets from it, one instruction an
- * address. */
-static void hide_advance(Gen *g, const Op *op, Tile *by) {
-    const Value *p = op->operand[0].value;
-    const Op *loop = p->def ? NULL : p->block->parent;
-    if (op->code != OP_ADDPTR || !loop || !ir_attr_int(loop, AT_APART, 0)) return;
-    for (int i = 0; i < by->n; i++)
-        if (by->at[i] != by->at[0] || !LLVMIsConstant(by->at[i])) return;
-    LLVMBuilderRef here = g->b;
-    g->b = g->entry;
-    bool wide = LLVMTypeOf(by->at[0]) == g->i64;
-    LLVMValueRef v = gen_asm(g, wide ? "mov.b64 $0, $1;" : "mov.b32 $0, $1;",
-                             wide ? "=l,l" : "=r,r", LLVMTypeOf(by->at[0]), by->at, 1, ASM_PURE);
-    g->b = here;
-    Tile hidden = {arena_array(&g->s->arena, (size_t)by->n, sizeof *hidden.at), by->n};
-    for (int i = 0; i < by->n; i++) hidden.at[i] = v;
-    *by = hidden;
 }
 
 /* The register bits that do not change v's value, for what axis analysis knows of it: they move
@@ -200,7 +182,6 @@ static uint32_t idle_registers(Gen *g, const Value *v) {
 void gen_elementwise(Gen *g, const Op *op) {
     Tile out = gen_new_tile(g, op->result[0]), in[3] = {{0}};
     for (int k = 0; k < op->noperands; k++) in[k] = gen_tile(g, op->operand[k].value);
-    hide_advance(g, op, &in[1]);
     /* Predicates are few: where comparisons must agree there is one. */
     uint32_t idle = op->code == OP_CMP ? idle_registers(g, op->result[0]) : 0;
     for (int i = 0; i < out.n; i++) {

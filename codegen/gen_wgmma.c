@@ -22,9 +22,8 @@ void gen_async_fence(Gen *g, const Op *op) {
 }
 
 typedef struct Operand { /* of a dot, in shared memory */
-    LLVMValueRef low; /* i32: the descriptor of its first element for this warpgroup, lower half */
-    uint64_t high;    /* upper half, in place */
-    Route to_offset;  /* from elements to offsets */
+    LLVMValueRef first;  /* i64: the descriptor of its first element for this warpgroup */
+    Route to_offset;     /* from elements to offsets */
     int side_shift, k_shift, elem_log2;
     bool k_major;
 } Operand;
@@ -82,24 +81,25 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
     at0 = LLVMBuildAdd(g->entry, at0, lane, "");
     at0 = LLVMBuildAnd(g->entry, at0, gen_i32(g, 0x3FFF0), "");
     at0 = LLVMBuildLShr(g->entry, at0, gen_i32(g, 4), "");
-    o->low = LLVMBuildOr(g->entry, at0, gen_i32(g, (uint32_t)fields), "");
-    o->high = fields >> 32 << 32;
+    LLVMValueRef half[] = {LLVMBuildOr(g->entry, at0, gen_i32(g, (uint32_t)fields), ""),
+                           gen_i32(g, (uint32_t)(fields >> 32))};
     if (slot) {
         int64_t bytes = type_numel(t) * type_elem_bytes(t);
         LLVMValueRef number = gen_scalar(g, slot->operand[1].value);
         LLVMValueRef by = LLVMBuildMul(g->b, number, gen_i32(g, (uint32_t)(bytes >> 4)), "");
-        o->low = LLVMBuildAdd(g->b, o->low, by, "");
+        half[0] = LLVMBuildAdd(g->b, half[0], by, "");
     }
+    /* Put together unseen by LLVM: the others are sums with it then, of 64 bits in one instruction.
+     */
+    o->first = gen_asm(g, "mov.b64 $0, {$1, $2};", "=l,r,r", g->i64, half, 2, ASM_PURE);
     return true;
 }
 
 static LLVMValueRef descriptor(Gen *g, const Operand *o, uint32_t side, uint32_t k) {
     uint32_t element[IN_DIMS] = {side << o->side_shift | k << o->k_shift};
     uint32_t offset = place_part(route_apply(&o->to_offset, element), IN_OFFSET) << o->elem_log2;
-    LLVMValueRef low = o->low;
-    if (offset) low = LLVMBuildAdd(g->b, low, gen_i32(g, offset >> 4), "");
-    low = LLVMBuildZExt(g->b, low, g->i64, "");
-    return LLVMBuildOr(g->b, low, LLVMConstInt(g->i64, o->high, 0), "");
+    if (!offset) return o->first;
+    return LLVMBuildAdd(g->b, o->first, LLVMConstInt(g->i64, offset >> 4, 0), "");
 }
 
 static LLVMTypeRef result_type(Gen *g, const WgmmaInfo *w) {

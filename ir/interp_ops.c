@@ -266,7 +266,7 @@ bool lane_op_find(const Op *op, LaneOp *out) {
     }
     case OP_SELECT: out->fn = select_fn(elem_info[out->result].bytes); return true;
     case OP_ADDPTR:
-        out->mode = type_elem_bytes(type_pointee(t));
+        out->mode = ir_attr_int(op, AT_BYTES, 0) ? 1 : type_elem_bytes(type_pointee(t));
         out->fn = addptr_fns[stored_elem(ir_operand(op, 1)->type)];
         return out->fn != NULL;
     case OP_CAST:

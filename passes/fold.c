@@ -120,6 +120,7 @@ static bool fold_addptr(Fold *fold, Op *op) {
     int64_t c, d;
     if (op->code != OP_ADDPTR || !op_is(op->operand[0].value, OP_ADDPTR)) return false;
     const Op *inner = op->operand[0].value->def;
+    if (ir_attr_int(op, AT_BYTES, 0) != ir_attr_int(inner, AT_BYTES, 0)) return false;
     Value *first = inner->operand[1].value, *second = op->operand[1].value;
     if (!fold_constant(first, &c) || !fold_constant(second, &d)) return false;
     if (first->type.elem == EL_U64 || second->type.elem == EL_U64) return false;

@@ -11,8 +11,14 @@
  * overwrite the slot that the lagging dots of the iteration before read, so they come after the
  * wait for those and after a barrier, when all warps have waited.
  *
- * While dots are under way the copies for the next iteration are waited for, and fenced. */
+ * While dots are under way the copies for the next iteration are waited for, and fenced. When that
+ * is done before this iteration's copies start, the second barrier tells all warps of both, and the
+ * first goes:
+ *     start acc = a b + acc; wait for copies; wait for all dots but this one; barrier; copies
+ * These copies were started an iteration's dots earlier then, which is an iteration less for them:
+ * worth it where that time is hidden. */
 #include "passes/software_pipeline.h"
+#include "ir/target.h"
 
 /* Nothing overwrites what the dot reads from shared memory before its iteration, or the next one's
  * second barrier, is over: slots of the pipeline's rings, and what no iteration writes. */
@@ -82,6 +88,41 @@ void pipeline_plan_dots(Pipeline *p) {
     for (int i = 0; i < p->copies.n; i++) p->lands_early &= !p->copies.at[i].plain;
 }
 
+enum { SM_RESERVED = 1024 }; /* bytes of an SM's shared memory that each program costs besides */
+
+/* How many programs of so many bytes an SM holds. */
+static int64_t programs_on_sm(const Target *t, int64_t bytes) {
+    return (t->max_shared + SM_RESERVED) / (bytes + SM_RESERVED);
+}
+
+/* Cycles that tensor cores take for the leading dots of an iteration: 2048 products of two bytes
+ * each in a cycle. */
+static int64_t cycles_of_leads(const Pipeline *p) {
+    int64_t cycles = 0;
+    for (const Op *op = p->loop->region[0]->first; op; op = op->next) {
+        if (op->code != OP_DOT) continue;
+        Type a = op->operand[0].value->type;
+        cycles += type_numel(op->result[0]->type) * type_dim(a, 1) * type_elem_bytes(a) / 4096;
+        if (op == p->lead) break;
+    }
+    return cycles;
+}
+
+/* Measured on the H200 (fp16, 1024 to 3072): with 5 slots one barrier is not slower. With 4 it is
+ * up to 25 % faster where another program runs on the SM meanwhile and dots take 256 cycles or more
+ * (64x128x64, 64x256x32); 5 to 9 % slower for 64x64x64 and for 128x128x64, alone on its SM. A slot
+ * more is taken when the SM holds as many programs with it. */
+void pipeline_plan_barriers(Pipeline *p, int64_t stage_bytes, int64_t other_bytes) {
+    enum { ENOUGH = 5, LONG = 256 };
+    const Target *t = p->ctx->target;
+    if (!p->lands_early) return;
+    int64_t bytes = other_bytes + p->stages * stage_bytes, programs = programs_on_sm(t, bytes);
+    p->lands_first = p->stages >= ENOUGH;
+    if (p->stages != ENOUGH - 1 || programs < 2 || cycles_of_leads(p) < LONG) return;
+    p->lands_first = true;
+    p->stages += programs_on_sm(t, bytes + stage_bytes) == programs;
+}
+
 Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, int pending) {
     Value *w = ir_unary(b, OP_DOT_WAIT, v);
     ir_set_attr(p->s, w->def, AT_PENDING, pending);
@@ -109,6 +150,8 @@ static Value *wait_where_used(Pipeline *p, Value *v, Op *from) {
 void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last) {
     Op *place = p->behind->next;
     bool any = false;
+    Builder behind = {p->s, p->f, body, place, p->lead->span};
+    if (p->lands_first) pipeline_land(p, &behind, p->stages - 3);
     for (int i = 0; i < p->loop->nresults; i++) {
         if (!p->lagging[i]) continue;
         any = true;
@@ -143,5 +186,5 @@ void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op
             ir_append(body, op);
     }
     Builder b = {p->s, p->f, body, place, p->lead->span};
-    if (p->lands_early) pipeline_land(p, &b);
+    if (p->lands_early && !p->lands_first) pipeline_land(p, &b, p->stages - 2);
 }

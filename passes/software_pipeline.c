@@ -180,8 +180,8 @@ static void wait_for(Pipeline *p, Builder *b, int pending) {
     ir_set_attr(p->s, op, AT_PENDING, pending);
 }
 
-void pipeline_land(Pipeline *p, Builder *b) {
-    wait_for(p, b, p->stages - 2);
+void pipeline_land(Pipeline *p, Builder *b, int pending) {
+    wait_for(p, b, pending);
     ir_op(b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
 }
 
@@ -224,6 +224,54 @@ static void take_from_ring(Pipeline *p, Builder *b, const Copy *c, Value *slot) 
     ir_erase(c->load);
 }
 
+/* The scalar outside of the loop that all of a tile's elements are; NULL: there is none. */
+static Value *uniform(const Pipeline *p, Builder *b, Value *v) {
+    for (;;) {
+        int64_t bits;
+        const Op *owner = v->def ? v->def : v->block->parent;
+        if (!type_is_tile(v->type))
+            return owner && (owner == p->loop || ir_inside(owner, p->loop)) ? NULL : v;
+        if (ir_int_constant(v, &bits))
+            return ir_const_int(b, type_scalar((Elem)v->type.elem), bits);
+        if (!v->def || (v->def->code != OP_SPLAT && v->def->code != OP_BROADCAST &&
+                        v->def->code != OP_RESHAPE && v->def->code != OP_CONVERT))
+            return NULL;
+        v = v->def->operand[0].value;
+    }
+}
+
+/* Pointers that each iteration moves on by the same number are what they were before the loop, and
+ * a number that is counted: one for all of them, that GPUs keep with what all threads share.
+ * Puts at b the scalars that they move on by: bytes, in 64 bits. */
+static void find_advances(Pipeline *p, Builder *b) {
+    const Block *body = p->loop->region[0];
+    for (int i = 0; i < p->loop->nresults; i++) {
+        const Value *v = body->args[1 + i], *next = body->last->operand[i].value;
+        if (!p->carried[i] || !type_is_tile(v->type) || !op_is(next, OP_ADDPTR) ||
+            next->def->operand[0].value != v)
+            continue;
+        Value *by = uniform(p, b, next->def->operand[1].value);
+        Type i64 = type_scalar(EL_I64);
+        if (!by) continue;
+        if (!type_equal(by->type, i64)) by = ir_given(b, OP_CAST, by, i64);
+        int64_t bytes = type_elem_bytes(type_element(type_pointee(v->type)));
+        by = ir_binary(b, OP_MUL, by, ir_const_int(b, i64, bytes));
+        p->advance[i] = ir_unary(b, OP_HINT, by);
+        ir_set_attr(p->s, p->advance[i]->def, AT_UNIFORM, 1);
+    }
+}
+
+/* start moved on by so many bytes. */
+static Value *moved(Pipeline *p, Builder *b, Value *start, Value *by) {
+    Value *x[] = {start, ir_given(b, OP_SPLAT, by, type_with_shape(by->type, start->type))};
+    x[1]->layout = start->layout;
+    Value *v = ir_op1(b, OP_ADDPTR, x, 2);
+    ir_set_attr(p->s, v->def, AT_BYTES, 1);
+    v->layout = start->layout;
+    v->name = start->name;
+    return v;
+}
+
 static void rebuild(Pipeline *p) {
     Op *old = p->loop;
     Block *was = old->region[0];
@@ -235,13 +283,15 @@ static void rebuild(Pipeline *p) {
     for (int i = 0; i < n; i++) ahead[i] = old->operand[3 + i].value;
     Type i32 = type_scalar(EL_I32);
     Value *lo = old->operand[0].value, *step = old->operand[2].value, *iv = lo;
+    find_advances(p, &b);
     Extent extent = extent_of(p, &b);
     for (int s = 0; s < p->stages - 1; s++) {
         copy_ahead(p, &b, iv, ahead, scalar(&b, i32, s), exists_at(&b, extent, s));
         store_ahead(p, &b);
         iv = ir_binary(&b, OP_ADD, iv, step);
     }
-    if (p->lands_early) pipeline_land(p, &b);
+    if (p->lands_early) pipeline_land(p, &b, p->stages - 2);
+    if (p->lands_first) ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
     /* Carried: what was, the strand's values, its index, how many iterations it has to go, and the
      * slots read and written next. */
     Value **in = arena_array(a, (size_t)(2 * n + 7), sizeof *in);
@@ -249,7 +299,7 @@ static void rebuild(Pipeline *p) {
     for (int i = 0; i < 3 + n; i++) in[i] = old->operand[i].value;
     int at = 3 + n;
     for (int i = 0; i < n; i++)
-        if (p->carried[i]) in[at++] = ahead[i];
+        if (p->carried[i]) in[at++] = p->advance[i] ? scalar(&b, p->advance[i]->type, 0) : ahead[i];
     in[at++] = iv;
     in[at++] = beyond(&b, extent, p->stages - 1);
     in[at++] = scalar(&b, i32, 0);
@@ -269,18 +319,22 @@ static void rebuild(Pipeline *p) {
     }
     Value **mine = arena_array(a, (size_t)n, sizeof *mine);
     at = n;
+    Value **count = arena_array(a, (size_t)n, sizeof *count);
     for (int i = 0; i < n; i++) {
         mine[i] = p->carried[i] ? arg[at++] : NULL;
+        if (p->advance[i]) count[i] = mine[i];
         if (!arg[i]->layout) arg[i]->layout = was->args[1 + i]->layout;
     }
     Value *index_ahead = arg[at], *left = arg[at + 1], *read = arg[at + 2], *write = arg[at + 3];
     Builder in_body = {p->s, p->f, body, NULL, old->span};
-    if (!p->lands_early) pipeline_land(p, &in_body);
+    if (!p->lands_early) pipeline_land(p, &in_body, p->stages - 2);
     /* What dots make of the slots' addresses need not wait for the barrier. */
     Value **from = arena_array(a, (size_t)p->copies.n, sizeof *from);
     for (int i = 0; i < p->copies.n; i++) from[i] = ring_slot(&in_body, &p->copies.at[i], read);
-    ir_op(&in_body, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    if (!p->lands_first) ir_op(&in_body, OP_BARRIER, NULL, 0, NULL, 0, 0);
     Value *exists = ir_cmp(&in_body, PRED_NE, left, scalar(&in_body, left->type, 0));
+    for (int i = 0; i < n; i++)
+        if (count[i]) mine[i] = moved(p, &in_body, ahead[i], count[i]);
     Op *copies = copy_ahead(p, &in_body, index_ahead, mine, write, exists);
     Op *commit = body->last;
     for (int i = 0; i < p->copies.n; i++) take_from_ring(p, &in_body, &p->copies.at[i], from[i]);
@@ -296,7 +350,8 @@ static void rebuild(Pipeline *p) {
     store_ahead(p, &in_body);
     at = n;
     for (int i = 0; i < n; i++)
-        if (p->carried[i]) out[at++] = mine[i];
+        if (p->carried[i])
+            out[at++] = count[i] ? ir_binary(&in_body, OP_ADD, count[i], p->advance[i]) : mine[i];
     out[at++] = ir_binary(&in_body, OP_ADD, index_ahead, step);
     out[at++] = one_less(&in_body, left, exists);
     out[at++] = next_slot(p, &in_body, read);
@@ -346,15 +401,18 @@ static void look_for_room(Op *op, void *ctx) {
             type_numel(v->type) * type_elem_bytes(v->type) * ir_attr_int(op, AT_SLOTS, 1);
 }
 
-/* As many stages as were asked for, or as fit. */
-static bool limit_stages(Pipeline *p) {
-    Room room = {.p = p};
-    ir_walk(p->f->body, look_for_room, &room);
-    int64_t stage = 0, most = p->ctx->target->max_shared - room.bytes - room.scratch;
+static int64_t bytes_of_stage(const Pipeline *p) {
+    int64_t stage = 0;
     for (int i = 0; i < p->copies.n; i++) {
         const Type t = p->copies.at[i].type;
         stage += type_numel(t) * type_elem_bytes(t);
     }
+    return stage;
+}
+
+/* As many stages as were asked for, or as fit. */
+static bool limit_stages(Pipeline *p, int64_t stage, int64_t others) {
+    int64_t most = p->ctx->target->max_shared - others;
     int asked = p->stages;
     if (stage * p->stages > most) p->stages = most < stage ? 0 : (int)(most / stage);
     if (p->stages < asked)
@@ -405,13 +463,18 @@ static void visit(Op *loop, void *ctx_) {
     p.for_dots = arena_alloc(a, p.size);
     p.worked_on = arena_alloc(a, p.size);
     p.carried = arena_alloc(a, (size_t)loop->nresults);
+    p.advance = arena_array(a, (size_t)loop->nresults, sizeof *p.advance);
     p.map = arena_array(a, p.size, sizeof *p.map);
     pipeline_find_copies(&p, asked);
     if (!p.copies.n && !p.refused)
         refuse_loop(ctx, loop, "no load of its body, outside of branches, goes into a dot");
-    if (!p.copies.n || !limit_stages(&p)) return;
+    Room room = {.p = &p};
+    ir_walk(p.f->body, look_for_room, &room);
+    int64_t stage_bytes = bytes_of_stage(&p), others = room.bytes + room.scratch;
+    if (!p.copies.n || !limit_stages(&p, stage_bytes, others)) return;
     p.lagging = arena_alloc(a, (size_t)loop->nresults);
     pipeline_plan_dots(&p);
+    pipeline_plan_barriers(&p, stage_bytes, others);
     rebuild(&p);
     ctx->changed = true;
 }

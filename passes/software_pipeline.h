@@ -26,6 +26,7 @@ typedef struct Pipeline {
     Op *behind;       /* the dot behind which the copies start; NULL: before all */
     int leads;        /* dots up to it */
     bool lands_early; /* the wait for the next iteration's copies is in the body, not before it */
+    bool lands_first; /* and even before this iteration's copies start: one barrier does for both */
     bool refused;     /* a load, with a note that says why */
     VEC(Copy) copies;
     VEC(const Value *) written; /* what the loop's stores point into; NULL: unknown */
@@ -35,6 +36,7 @@ typedef struct Pipeline {
     uint8_t
         *lagging; /* Lag, by carried value's number: of a dot that is under way at the loop's end */
     uint8_t *carried; /* by carried value's number: the strand needs it */
+    Value **advance;  /* by its number: the scalar that moves its pointers on each time; NULL */
     Value **map;      /* of the clone being made */
     uint32_t size;
 } Pipeline;
@@ -44,12 +46,15 @@ typedef struct Pipeline {
  * all: also those that no dot is made of. */
 void pipeline_find_copies(Pipeline *p, bool all);
 bool pipeline_is_zero(const Value *v);
-/* software_pipeline.c: this thread's copies for the next iteration are there, for all units. */
-void pipeline_land(Pipeline *p, Builder *b);
+/* software_pipeline.c: this thread's copies are there, for all units, but those of the newest
+ * `pending` iterations. */
+void pipeline_land(Pipeline *p, Builder *b, int pending);
 
 /* pipeline_dots.c, before and after the body has its new place. */
 typedef enum Lag { LAG_NONE, LAG_RESULT, LAG_ARG } Lag;
 void pipeline_plan_dots(Pipeline *p);
+/* bytes: of shared memory, by a stage and besides. May add a stage. */
+void pipeline_plan_barriers(Pipeline *p, int64_t stage_bytes, int64_t other_bytes);
 /* Waits for the dots; what lies from first to last goes behind the leading ones. arg and out are
  * the carried values as the body gets and yields them. */
 void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last);

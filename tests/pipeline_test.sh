@@ -35,6 +35,12 @@ for target in sm_80 sm_90a; do
     count $? "$target: pipelined, the same result" "$work/log"
 done
 
+"$bin/tilec" --target=sm_90a --num-stages=5 --emit=layout examples/matmul.tl -o "$work/once.tir"
+matmul "$work/once.tir" && cmp -s "$work/c.npy" "$work/want.npy"
+count $? 'with one barrier, the same result' "$work/log"
+[ "$(sed -n '/= for/,/yield/p' "$work/once.tir" | grep -c barrier)" = 1 ]
+count $? 'one barrier in the loop' "$work/once.tir"
+
 landing='before the copy to it has landed' barrier='missing barrier'
 wrong sm_80 's/async_wait pending=1/async_wait pending=2/' "$landing"
 wrong sm_80 '/= for/,/barrier/{/barrier/d}' "$barrier"
@@ -43,4 +49,10 @@ wrong sm_90a 's/\(dot_wait .*\) pending=1/\1 pending=2/' 'while a dot may read i
 wrong sm_90a '/= for/,/barrier/{/barrier/d}' "$barrier"
 # Other warps' dots may still read the slot after this one's wait.
 wrong sm_90a '/dot_wait .* pending=1/,/barrier/{/barrier/d}' "$barrier"
+# Where one barrier tells that copies have landed and that dots are done.
+wrong once 's/async_wait pending=2/async_wait pending=3/' "$landing"
+wrong once 's/async_wait pending=3/async_wait pending=4/' "$landing"
+wrong once '/= for/,/barrier/{/barrier/d}' "$barrier"
+wrong once '/async_fence/,/= for/{/barrier/d}' "$barrier"
+wrong once 's/\(dot_wait .*\) pending=1/\1 pending=2/' 'while a dot may read it'
 finish

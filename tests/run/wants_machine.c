@@ -131,7 +131,7 @@ void want_pipeline(Slot *v) {
     for (int i = 0; i < ALL; i++) rows[i] = i % 5 == 4 ? -1 : (i * 37 + 11) % ALL;
     for (size_t i = 0; i < M; i++)
         for (size_t j = 0; j < N; j++) {
-            double sum[4] = {0};
+            double sum[5] = {0};
             for (size_t k = 0; k < n * K; k++) {
                 double a = value_get(t, v[0].data, i * ALL + k);
                 sum[0] += a * value_get(t, v[1].data, k * N + j);
@@ -141,7 +141,12 @@ void want_pipeline(Slot *v) {
             for (size_t k = 0; k < n / 2 * K; k++)
                 sum[3] +=
                     value_get(t, v[0].data, i * ALL + 2 * k) * value_get(t, v[1].data, k * N + j);
-            for (size_t k = 0; k < 4; k++)
+            for (size_t k = 0; k < n / 2 * K; k++) {
+                size_t block = k / K, from = (block / 2 * 3 + block % 2) * K + k % K;
+                sum[4] +=
+                    value_get(t, v[0].data, i * ALL + from) * value_get(t, v[1].data, from * N + j);
+            }
+            for (size_t k = 0; k < 5; k++)
                 value_set(TILE_FP32, v[4].data, (k * M + i) * N + j, sum[k]);
         }
     for (size_t k = 0; k < K; k++)
