@@ -454,13 +454,17 @@ static bool finish(Job *j, tile_compiled *c, bool succeeded) {
            (!succeeded || keep(c, TILE_PART_OUTPUT, &j->output));
 }
 
+static Source source_of(const tile_compile_options *o) {
+    return (Source){.name = o->file_name ? o->file_name : "<source>",
+                    .text = o->source ? o->source : "",
+                    .len = o->source ? o->source_len : 0};
+}
+
 /* Everything that can jump to s.bail. */
 static bool attempt(Job *j) {
     if (setjmp(j->s.bail)) return false;
     const tile_compile_options *o = j->o;
-    j->s.source = (Source){.name = o->file_name ? o->file_name : "<source>",
-                           .text = o->source ? o->source : "",
-                           .len = o->source ? o->source_len : 0};
+    j->s.source = source_of(o);
     j->s.diags.warnings_are_errors = o->warnings_are_errors && !o->no_warnings;
     j->output = buf_new(&j->s.arena);
     j->dump = buf_new(&j->s.arena);
@@ -499,6 +503,41 @@ tile_status compile_noting(const tile_compile_options *options, bool *value_aske
     session_free(&j->s);
     free(j);
     return status;
+}
+
+/* As a Span has it. */
+static uint16_t column(uint32_t n) {
+    return n < SPAN_TO_LINE_END ? (uint16_t)n : SPAN_TO_LINE_END;
+}
+
+static void say_again(Diags *to, const tile_diagnostic *d) {
+    diag(to, (Severity)d->severity, (Span){d->line, column(d->column), column(d->end_column)}, "%s",
+         d->text);
+}
+
+static bool recall(Job *j, const tile_diagnostic *said, int n) {
+    if (setjmp(j->s.bail)) return false;
+    j->output = j->dump = j->stats = buf_new(&j->s.arena);
+    for (int i = 0; i < n; i++) say_again(&j->s.diags, &said[i]);
+    return true;
+}
+
+tile_compiled *compiled_recall(const tile_compile_options *options, const tile_diagnostic *said,
+                               int n) {
+    tile_compiled *c = calloc(1, sizeof *c);
+    Job *j = calloc(1, sizeof *j);
+    bool ok = c && j;
+    if (ok) {
+        j->o = options;
+        session_init(&j->s);
+        j->s.source = source_of(options);
+        ok = recall(j, said, n) && finish(j, c, false);
+        session_free(&j->s);
+    }
+    free(j);
+    if (ok) return c;
+    tile_compiled_free(c);
+    return NULL;
 }
 
 const char *tile_compiled_text(const tile_compiled *c, tile_part part, size_t *size) {

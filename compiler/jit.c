@@ -101,7 +101,7 @@ static VariantState build(tile_jit *jit, Variant *v, const tile_arg *args) {
 
 /* Waits for the variant, or builds it. */
 static tile_status find_or_build(tile_jit *jit, unsigned bucket, const uint8_t *key,
-                                 const tile_arg *args, tile_kernel **out) {
+                                 const tile_arg *args, const Variant **out) {
     VariantState state = VARIANT_RETRY;
     pthread_mutex_lock(&jit->lock);
     Variant *v = find(jit, bucket, key, args, &state);
@@ -117,7 +117,7 @@ static tile_status find_or_build(tile_jit *jit, unsigned bucket, const uint8_t *
     pthread_mutex_unlock(&jit->lock);
     if (!v) return tile_context_fail(jit->ctx, TILE_NO_MEMORY, "no memory to compile the kernel");
     if (mine) state = build(jit, v, args);
-    *out = v->kernel;
+    *out = v;
     if (state == VARIANT_FAILED) return tile_context_fail(jit->ctx, v->status, v->text);
     return v->status;
 }
@@ -137,21 +137,35 @@ static tile_status refuse_count(tile_jit *jit, int nargs) {
     return tile_context_fail(jit->ctx, TILE_BAD_LAUNCH, text);
 }
 
-tile_status tile_jit_kernel(tile_jit *jit, const tile_arg *args, int nargs, tile_kernel **out) {
-    if (!jit || !out) return TILE_INVALID;
-    *out = NULL;
+static tile_status variant_for(tile_jit *jit, const tile_arg *args, int nargs,
+                               const Variant **out) {
     if (nargs != jit->nparams || (nargs && !args)) return refuse_count(jit, args ? nargs : 0);
     uint8_t key[JIT_MAX_ARGS];
     for (int i = 0; i < nargs; i++) key[i] = key_of(&jit->param[i], &args[i]);
     unsigned bucket = bucket_of(key, nargs);
     VariantState state = VARIANT_RETRY;
-    const Variant *v = find(jit, bucket, key, args, &state);
-    if (v && state == VARIANT_READY) {
-        *out = v->kernel;
-        return TILE_OK;
-    }
+    *out = find(jit, bucket, key, args, &state);
+    if (*out && state == VARIANT_READY) return TILE_OK;
+    *out = NULL;
     if (jit->pid != getpid()) return TILE_FORKED; /* the lock may never open here */
     return find_or_build(jit, bucket, key, args, out);
+}
+
+tile_status tile_jit_kernel(tile_jit *jit, const tile_arg *args, int nargs, tile_kernel **out) {
+    if (!jit || !out) return TILE_INVALID;
+    const Variant *v = NULL;
+    tile_status st = variant_for(jit, args, nargs, &v);
+    *out = st ? NULL : v->kernel;
+    return st;
+}
+
+tile_status tile_jit_diagnostics(tile_jit *jit, const tile_arg *args, int nargs,
+                                 const tile_compiled **out) {
+    if (!jit || !out) return TILE_INVALID;
+    const Variant *v = NULL;
+    tile_status st = variant_for(jit, args, nargs, &v);
+    *out = v && (!st || v->text) ? v->said : NULL; /* of one that is tried again it may change */
+    return st;
 }
 
 tile_status tile_jit_launch(tile_jit *jit, const tile_grid *grid, const tile_arg *args, int nargs,
@@ -202,6 +216,7 @@ void tile_jit_destroy(tile_jit *jit) {
             tile_module_unload(v->module);
             free(v->asked);
             free(v->text);
+            tile_compiled_free(v->said);
             free(v);
         }
     pthread_cond_destroy(&jit->built);

@@ -42,6 +42,7 @@ typedef struct Variant {
     tile_kernel *kernel;
     tile_status status;
     char *text;
+    tile_compiled *said; /* its diagnostics; NULL: none */
     Asked *asked;
     int nasked;
     int nargs;

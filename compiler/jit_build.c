@@ -54,7 +54,6 @@ static void copy_options(tile_jit *jit, const tile_compile_options *from) {
     const char **defines = arena_array(a, (size_t)from->ndefines + 1, sizeof *defines);
     for (int i = 0; i < from->ndefines; i++) defines[i] = kept(a, from->defines[i]);
     o->defines = defines;
-    o->no_warnings = o->no_perf_notes = 1; /* a launch has nowhere to show them */
     if (on_cpu(jit)) {
         o->emit = TILE_EMIT_TIR;
         o->line_info = 1; /* so that a failed check shows its line */
@@ -202,9 +201,10 @@ static void describe(Making *m) {
     m->key = buf_new(&m->arena);
     buf_printf(&m->key, "%s %d %s %s\n%s\n", compiler_digest, (int)o->emit,
                o->target ? o->target : "-", o->kernel, o->signature);
-    buf_printf(&m->key, "%d %d %d %d %d %d %d %d %d\n", o->ignore_annotations, o->config,
+    buf_printf(&m->key, "%d %d %d %d %d %d %d %d %d %d %d %d\n", o->ignore_annotations, o->config,
                o->num_warps, o->num_stages, o->swizzle_grid, o->no_optimize, o->debug,
-               o->no_promises, o->line_info);
+               o->no_promises, o->line_info, o->no_warnings, o->no_perf_notes,
+               o->warnings_are_errors);
     buf_printf(&m->key, "%s\n", o->config_text ? o->config_text : "");
     for (int i = 0; i < o->ndefines; i++) {
         buf_quote(&m->key, o->defines[i], strlen(o->defines[i]));
@@ -224,7 +224,7 @@ static void put_asked(const Asked *asked, int n, Buf *out) {
 }
 
 /* Reads them into v; the text behind them, or NULL when an entry is not one of ours after all. */
-static const char *take_asked(Making *m, const char *at) {
+static char *take_asked(Making *m, char *at) {
     char *end;
     long n = strtol(at, &end, 10);
     if (end == at || n < 0 || n > m->jit->nparams) return NULL;
@@ -242,7 +242,9 @@ static const char *take_asked(Making *m, const char *at) {
     return *end == '\n' ? end + 1 : NULL;
 }
 
-static void forget_asked(Variant *v) {
+static void forget(Variant *v) {
+    tile_compiled_free(v->said);
+    v->said = NULL;
     free(v->asked);
     v->asked = NULL;
     v->nasked = 0;
@@ -260,13 +262,52 @@ static bool answer(Making *m) {
     return same;
 }
 
+/* ---- and behind them what the compiler said: "1\n1 7 5 9 21 this is not used yet\n" ---- */
+
+static void put_said(const tile_compiled *c, Buf *out) {
+    const tile_diagnostic *d;
+    int n = tile_compiled_diagnostics(c, &d);
+    buf_printf(out, "%d\n", n);
+    for (; n > 0; n--, d++)
+        buf_printf(out, "%d %u %u %u %zu %s\n", (int)d->severity, d->line, d->column, d->end_column,
+                   strlen(d->text), d->text);
+}
+
+/* Reads them into v; the text behind them, or NULL. The entry is cut where texts end. */
+static const char *take_said(Making *m, char *at, const char *end) {
+    int n, used = 0;
+    if (sscanf(at, "%d%n", &n, &used) != 1 || n < 0 || at[used] != '\n' || n > end - at)
+        return NULL;
+    at += used + 1;
+    tile_diagnostic *said = arena_array(&m->arena, (size_t)n + 1, sizeof *said);
+    for (int i = 0; i < n; i++) {
+        tile_diagnostic *d = &said[i];
+        unsigned severity;
+        size_t len;
+        used = 0;
+        if (sscanf(at, "%u %u %u %u %zu%n", &severity, &d->line, &d->column, &d->end_column, &len,
+                   &used) != 5 ||
+            severity > TILE_SEVERITY_NOTE || end - at < used + 2 ||
+            len > (size_t)(end - at - used - 2))
+            return NULL;
+        d->severity = (tile_severity)severity;
+        d->text = at + used + 1;
+        at += (size_t)used + 1 + len;
+        if (*at != '\n') return NULL;
+        *at++ = '\0';
+    }
+    if (n && !(m->v->said = compiled_recall(&m->o, said, n))) return NULL;
+    return at;
+}
+
 /* One entry of the cache; false when there is none. */
 static bool look(Making *m) {
     size_t size;
     free(m->cached);
-    forget_asked(m->v);
+    forget(m->v);
     m->cached = cache_get(m->jit->folder, (CacheText){m->key.data, m->key.len}, &size);
-    m->text = m->cached ? take_asked(m, m->cached) : NULL;
+    char *rest = m->cached ? take_asked(m, m->cached) : NULL;
+    m->text = rest ? take_said(m, rest, m->cached + size) : NULL;
     if (m->text) m->len = size - (size_t)(m->text - m->cached);
     return m->text != NULL;
 }
@@ -290,7 +331,7 @@ static tile_status compile(Making *m) {
     tile_jit *jit = m->jit;
     bool *asked = arena_array(&m->arena, (size_t)m->o.nvalues + 1, sizeof *asked);
     tile_status st = compile_noting(&m->o, asked, &m->compiled);
-    forget_asked(v);
+    forget(v);
     v->asked = calloc((size_t)m->o.nvalues + 1, sizeof *v->asked);
     if (!m->compiled || !v->asked)
         return tile_context_fail(jit->ctx, TILE_NO_MEMORY, "no memory to compile the kernel");
@@ -302,12 +343,19 @@ static tile_status compile(Making *m) {
         const char *text = tile_compiled_text(m->compiled, TILE_PART_DIAGNOSTICS, &n);
         while (n && text[n - 1] == '\n') n--;
         v->text = strndup(text, n);
+        v->said = m->compiled;
+        m->compiled = NULL;
         return tile_context_fail(jit->ctx, st, v->text);
     }
+    const tile_diagnostic *said;
+    int nsaid = tile_compiled_diagnostics(m->compiled, &said);
+    if (nsaid && !(v->said = compiled_recall(&m->o, said, nsaid))) /* without the module's text */
+        return tile_context_fail(jit->ctx, TILE_NO_MEMORY, "no memory to compile the kernel");
     m->text = tile_compiled_text(m->compiled, TILE_PART_OUTPUT, &m->len);
     if (!jit->folder) return TILE_OK;
     Buf entry = buf_new(&m->arena);
     put_asked(v->asked, v->nasked, &entry);
+    put_said(m->compiled, &entry);
     buf_write(&entry, m->text, m->len);
     cache_put(jit->folder, (CacheText){m->key.data, m->key.len}, (CacheText){entry.data, entry.len},
               jit->limit);

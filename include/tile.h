@@ -548,9 +548,10 @@ void tile_compiled_free(tile_compiled *compiled);
 /* Keeps a kernel's source, to be compiled for the context's device whenever a launch needs a
  * variant that is not there yet. Of the options count source, file_name, kernel (NULL: the only
  * one), signature, ignore_annotations, defines, config, config_text, num_warps, num_stages,
- * swizzle_grid, target, no_optimize, debug and no_promises; the others must be zero. All of it is
- * copied. Compiled variants stay in memory, and on disk in `cache_folder`; NULL: in $TILEC_CACHE,
- * else $XDG_CACHE_HOME/tilec, else ~/.cache/tilec; "": not on disk. The folder is kept below
+ * swizzle_grid, target, no_optimize, debug, no_promises, and of diagnostics color,
+ * warnings_are_errors, no_warnings and no_perf_notes; the others must be zero. All of it is copied.
+ * Compiled variants stay in memory, and on disk in `cache_folder`; NULL: in $TILEC_CACHE, else
+ * $XDG_CACHE_HOME/tilec, else ~/.cache/tilec; "": not on disk. The folder is kept below
  * $TILEC_CACHE_MB megabytes (512). TILE_COMPILE_ERROR: there is no such kernel, or its file has
  * mistakes that show at once; tile_error has the diagnostics. */
 tile_status tile_jit_create(tile_context *ctx, const tile_compile_options *options,
@@ -566,6 +567,13 @@ tile_status tile_jit_launch(tile_jit *jit, const tile_grid *grid, const tile_arg
                             void *stream);
 /* The variant itself, compiled if need be; it lives as long as the jit. */
 tile_status tile_jit_kernel(tile_jit *jit, const tile_arg *args, int nargs, tile_kernel **out);
+/* What the compiler said of the variant, which is compiled if need be: warnings and `perf:` notes,
+ * or after TILE_COMPILE_ERROR, which comes here too, the errors. *out is for
+ * tile_compiled_diagnostics and tile_compiled_text (TILE_PART_DIAGNOSTICS alone), which take NULL,
+ * too: there is nothing to say. It lives as long as the jit and must not be freed. A variant from
+ * disk says what was said when it was compiled. */
+tile_status tile_jit_diagnostics(tile_jit *jit, const tile_arg *args, int nargs,
+                                 const tile_compiled **out);
 /* How many variants there are in memory, and how many of them came from disk. */
 void tile_jit_counts(const tile_jit *jit, int *variants, int *from_disk);
 /* Wait for its kernels first. NULL is allowed. */

@@ -351,6 +351,78 @@ START_TEST(folders) {
 }
 END_TEST
 
+/* ---- what the compiler says ---- */
+
+/* A note belongs to one of the warnings, and the span of the other goes to its line's end. */
+static const char loud[] = "# tile: nothing\n"
+                           "@triton.autotune([triton.Config({}, num_ctas=2)], key=[])\n"
+                           "@triton.jit\n"
+                           "def loud(p: '*i32', n):\n"
+                           "    tl.store(p, n)\n";
+
+static const tile_compiled *said(const tile_arg *args, int nargs, tile_status want) {
+    const tile_compiled *c = (const tile_compiled *)1;
+    ck_assert_int_eq(tile_jit_diagnostics(jit, args, nargs, &c), want);
+    return c;
+}
+
+/* A variant keeps its warnings, as data and as text, and so does its entry on disk. */
+START_TEST(warnings_are_kept) {
+    tile_arg args[] = {tile_pointer(16), tile_i32(5)}, other[] = {tile_pointer(16), tile_i32(1)};
+    tile_compile_options o = {.source = joined(head, loud), .file_name = "k.tl"};
+    o.source_len = strlen(o.source);
+    o.signature = "p=*i32:16,n=i32";
+    tile_compiled *once;
+    ck_assert_int_eq(tile_compile(&o, &once), TILE_OK);
+    const char *want = tile_compiled_text(once, TILE_PART_DIAGNOSTICS, NULL);
+    ck_assert_msg(strncmp(want, "k.tl:2:", 7) == 0 && strstr(want, "num_ctas=2") &&
+                      strstr(want, "note: "),
+                  "%s", want);
+    for (int pass = 0; pass < 2; pass++) {
+        created(loud, folder);
+        const tile_compiled *c = said(args, 2, TILE_OK), *d = said(other, 2, TILE_OK);
+        counts(2, pass ? 2 : 0);
+        const char *text = tile_compiled_text(c, TILE_PART_DIAGNOSTICS, NULL);
+        ck_assert_str_eq(text, want);
+        ck_assert_str_eq(tile_compiled_text(d, TILE_PART_DIAGNOSTICS, NULL), want);
+        ck_assert_str_eq(tile_compiled_text(c, TILE_PART_OUTPUT, NULL), "");
+        const tile_diagnostic *a, *b;
+        int n = tile_compiled_diagnostics(c, &a);
+        ck_assert_int_eq(n, tile_compiled_diagnostics(once, &b));
+        ck_assert_int_eq(n, 3);
+        for (int i = 0; i < n; i++) {
+            ck_assert(a[i].severity == b[i].severity && a[i].notes == b[i].notes);
+            ck_assert(a[i].line == b[i].line && a[i].column == b[i].column);
+            ck_assert_uint_eq(a[i].end_column, b[i].end_column);
+            ck_assert_str_eq(a[i].text, b[i].text);
+        }
+        ck_assert_ptr_eq(said(args, 2, TILE_OK), c); /* asked again, the same */
+        o.signature = NULL;
+        o.no_warnings = 1;
+        tile_jit_destroy(jit);
+        ck_assert_int_eq(tile_jit_create(ctx, &o, folder, &jit), TILE_OK);
+        ck_assert_ptr_null(said(args, 2, TILE_OK));
+        o.no_warnings = 0;
+    }
+    tile_compiled_free(once);
+    o.warnings_are_errors = 1;
+    tile_jit_destroy(jit);
+    fails(tile_jit_create(ctx, &o, folder, &jit), TILE_COMPILE_ERROR, "k.tl:2:"); /* as it stands */
+    o.source = joined(head, strchr(loud, '\n'));
+    o.source_len = strlen(o.source);
+    ck_assert_int_eq(tile_jit_create(ctx, &o, folder, &jit), TILE_OK);
+    for (int i = 0; i < 2; i++) {
+        const tile_diagnostic *d;
+        ck_assert_int_eq(tile_compiled_diagnostics(said(args, 2, TILE_COMPILE_ERROR), &d), 2);
+        ck_assert(d->severity == TILE_SEVERITY_ERROR && d->line == 5 && d->notes == 1);
+    }
+    const tile_compiled *none = NULL;
+    fails(tile_jit_diagnostics(jit, args, 1, &none), TILE_BAD_LAUNCH, "takes 2 arguments");
+    ck_assert_int_eq(tile_jit_diagnostics(jit, args, 2, NULL), TILE_INVALID);
+    ck_assert_int_eq(tile_jit_diagnostics(NULL, args, 2, &none), TILE_INVALID);
+}
+END_TEST
+
 /* ---- threads ---- */
 
 enum { THREADS = 16 };
@@ -458,6 +530,7 @@ int main(void) {
     tcase_add_test(t, variants_are_found_on_disk);
     tcase_add_test(t, damaged_entries_are_replaced);
     tcase_add_test(t, folders);
+    tcase_add_test(t, warnings_are_kept);
     tcase_add_test(t, many_threads_compile_once);
     tcase_add_test(t, many_threads_compile);
     suite_add_tcase(s, t);

@@ -68,6 +68,7 @@ int __wrap_open(const char *path, int flags, ...) {
 /* ---- a life ---- */
 
 static const char source[] = "import triton, triton.language as tl\n"
+                             "# tile: a warning, which variants keep\n"
                              "@triton.heuristics({'ODD': lambda args: args['n'] % 2 == 1})\n"
                              "@triton.jit(do_not_specialize=['m'])\n"
                              "def k(p: '*i32', n, m, ODD: tl.constexpr):\n"
