@@ -6,6 +6,7 @@
  * stack that running needs. */
 #include "base/expr.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -316,13 +317,16 @@ bool expr_eval(const char *text, size_t len, ExprLookup lookup, void *ctx, int64
 
 /* ---- conditions ---- */
 
-/* <, <=, >, >=, ==, != as the outcomes that satisfy it: below 1, equal 2, above 4; 0: none of them.
- */
+/* Of a comparison, the outcomes that satisfy it; of NEAR there is none that does not. */
+enum { BELOW = 1, EQUAL = 2, ABOVE = 4, NEAR = 8 };
+
+/* One of the signs, as outcomes; 0: none of them. */
 static int comparison(Reader *r) {
     static const struct {
         const char *sign;
         int outcomes;
-    } row[] = {{"<=", 1 | 2}, {">=", 2 | 4}, {"==", 2}, {"!=", 1 | 4}, {"<", 1}, {">", 4}};
+    } row[] = {{"<=", BELOW | EQUAL}, {">=", EQUAL | ABOVE}, {"==", EQUAL}, {"!=", BELOW | ABOVE},
+               {"<", BELOW},          {">", ABOVE},          {"~", NEAR}};
     peek(r);
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         size_t n = strlen(row[i].sign);
@@ -330,42 +334,57 @@ static int comparison(Reader *r) {
         r->at += n;
         return row[i].outcomes;
     }
-    fail(r, r->at, "expected a comparison: < <= > >= == !=");
+    fail(r, r->at, "expected a comparison: < <= > >= == != or ~");
     return 0;
 }
 
-enum { MAX_CONDITIONS = EXPR_MAX_OPS / 4 }; /* two values and the ends of two expressions each */
-
-bool expr_holds(const char *text, size_t len, ExprLookup lookup, void *ctx, bool *holds,
-                ExprError *err) {
-    ExprOp op[EXPR_MAX_OPS];
-    int outcomes[MAX_CONDITIONS], n = 0;
+int expr_compile_conditions(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,
+                            int max_ops, ExprError *err) {
     Reader r = {.text = text,
                 .len = len,
                 .lookup = lookup,
                 .ctx = ctx,
                 .err = err,
                 .op = op,
-                .max_ops = EXPR_MAX_OPS};
+                .max_ops = max_ops < EXPR_MAX_OPS ? max_ops : EXPR_MAX_OPS};
     if (len > UINT32_MAX) fail(&r, 0, "the expression is too long");
     do {
         sum(&r);
         emit(&r, OP_END, r.at, 0);
-        int satisfied = r.failed ? 0 : comparison(&r);
+        int outcomes = r.failed ? 0 : comparison(&r);
         sum(&r);
-        emit(&r, OP_END, r.at, 0);
-        if (r.failed) return false;
-        outcomes[n++] = satisfied;
+        emit(&r, OP_END, r.at, outcomes);
+        if (r.failed) return -1;
     } while (accept(&r, ','));
     peek(&r);
     if (r.at < r.len) fail(&r, r.at, "unexpected '%.1s'", r.text + r.at);
-    if (r.failed) return false;
-    int64_t v[2 * MAX_CONDITIONS];
-    if (expr_run(op, r.nops, NULL, NULL, v, err) < 0) return false;
-    *holds = true;
-    for (int i = 0; i < n; i++) {
-        int64_t x = v[2 * i], y = v[2 * i + 1];
-        *holds = *holds && (outcomes[i] & (x < y ? 1 : x == y ? 2 : 4));
+    return r.failed ? -1 : r.nops;
+}
+
+double expr_doublings(double x, double y) {
+    return fabs(log2(((x > 0 ? x : 0) + 1) / ((y > 0 ? y : 0) + 1)));
+}
+
+bool expr_test(const ExprOp *op, int nops, int64_t (*slot)(const void *ctx, int64_t number),
+               const void *ctx, ExprVerdict *out, ExprError *err) {
+    int64_t value[EXPR_MAX_OPS / 2]; /* an expression has an end and something before it */
+    *out = (ExprVerdict){.holds = true};
+    if (expr_run(op, nops, slot, ctx, value, err) < 0) return false;
+    for (int i = 0, n = 0; i < nops; i++) {
+        if (op[i].kind != OP_END || ++n % 2) continue;
+        int64_t x = value[n - 2], y = value[n - 1];
+        out->has_sizes = out->has_sizes || op[i].value == NEAR;
+        if (op[i].value == NEAR)
+            out->doublings += expr_doublings((double)x, (double)y);
+        else if (!(op[i].value & (x < y ? BELOW : x == y ? EQUAL : ABOVE)))
+            out->holds = false;
     }
     return true;
+}
+
+bool expr_judge(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprVerdict *out,
+                ExprError *err) {
+    ExprOp op[EXPR_MAX_OPS];
+    int n = expr_compile_conditions(text, len, lookup, ctx, op, EXPR_MAX_OPS, err);
+    return n >= 0 && expr_test(op, n, NULL, NULL, out, err);
 }

@@ -51,9 +51,26 @@ int expr_eval_list(const char *text, size_t len, ExprLookup lookup, void *ctx, i
 /* The same for exactly one. */
 bool expr_eval(const char *text, size_t len, ExprLookup lookup, void *ctx, int64_t *out,
                ExprError *err);
-/* Conditions, separated by commas: two expressions with < <= > >= == or != between them. *holds:
- * all of them do. False with *err filled when one cannot be read or has no value. */
-bool expr_holds(const char *text, size_t len, ExprLookup lookup, void *ctx, bool *holds,
+
+/* Conditions, separated by commas: two expressions with < <= > >= == != or ~ between them. `M ~
+ * 4096` says of a size what it was chosen for: it always holds, and tells how far away the size is.
+ */
+typedef struct ExprVerdict {
+    bool holds;       /* all of them */
+    bool has_sizes;   /* there is a ~ */
+    double doublings; /* between the sizes left and right of each ~, summed up */
+} ExprVerdict;
+
+/* Compiles conditions into op[0..max_ops). The number of steps, or -1 with *err filled. */
+int expr_compile_conditions(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,
+                            int max_ops, ExprError *err);
+/* Runs them. False with *err filled when one has no value. */
+bool expr_test(const ExprOp *op, int nops, int64_t (*slot)(const void *ctx, int64_t number),
+               const void *ctx, ExprVerdict *out, ExprError *err);
+/* Both. */
+bool expr_judge(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprVerdict *out,
                 ExprError *err);
+/* How many doublings lie between two sizes; one below 0 counts as 0. */
+double expr_doublings(double x, double y);
 
 #endif

@@ -329,7 +329,8 @@ void tile_event_destroy(tile_event *event);
 typedef struct tile_image {
     const char *target; /* "sm_80", …, or "cpu" */
     int variant;        /* images of one number are the same kernels for other devices */
-    const char *when;   /* "M >= 1024, K % 64 == 0": for these arguments only; NULL: for any */
+    const char *when;   /* "M >= 1024, K % 64 == 0": for these arguments only; NULL: for any;
+                         * "M ~ 4096, N ~ 64": for any, and made for these sizes */
     const void *data;   /* .ptx, .cubin or .tir; it must outlive the bundle */
     size_t size;
 } tile_image;
@@ -340,7 +341,8 @@ typedef struct tile_image {
 tile_status tile_bundle_create(tile_context *ctx, const tile_image *images, int nimages,
                                tile_bundle **out);
 /* The first variant of the kernel whose promises (types, alignment, divisibility, equal to 1, None)
- * and conditions the arguments keep. When they keep none's, TILE_BAD_LAUNCH, and tile_error says
+ * and conditions the arguments keep; when that one names sizes, the nearest of those that do, up to
+ * the first that does not. When they keep none's, TILE_BAD_LAUNCH, and tile_error says
  * what the last variant, the most general one by custom, has against them. */
 tile_status tile_bundle_kernel(tile_bundle *bundle, const char *name, const tile_arg *args,
                                int nargs, tile_kernel **out);

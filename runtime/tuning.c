@@ -12,6 +12,7 @@
  * file, nobody's record is lost, and a process that is killed leaves the file as it was. Fields
  * that this version does not know stay. A file that is not of this form is refused, never replaced.
  */
+#include "base/expr.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "tile.h"
@@ -417,7 +418,7 @@ static double key_distance(const char *a, const char *b) {
     while (*a && *b) {
         if (!next_pair(&a, &name, &n, &x) || !next_pair(&b, &other, &m, &y)) return INFINITY;
         if (n != m || memcmp(name, other, n) != 0 || !(x >= 0) || !(y >= 0)) return INFINITY;
-        sum += fabs(log2((x + 1) / (y + 1)));
+        sum += expr_doublings(x, y);
     }
     return *a || *b || isnan(sum) ? INFINITY : sum;
 }

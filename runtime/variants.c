@@ -4,23 +4,33 @@
  * Of each image that the device can run the manifest is read at once, which is cheap, and the code
  * is loaded when a launch first takes it, which on a GPU is not. Images are tried in the order of
  * their variants, of one variant the one made for the newest GPU first, machine code before PTX;
- * one that the driver refuses gives way to the next of its variant. */
+ * one that the driver refuses gives way to the next of its variant. Variants that were tuned for
+ * sizes share most of their configs: images with the same bytes are loaded once. */
 #include "base/expr.h"
 #include "ir/target.h"
 #include "runtime/runtime.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MAX_IMAGES = 4096 };
 
+/* An image's conditions, for one of its kernels: a launch does no work on text. */
+typedef struct Rule {
+    ExprOp *op;
+    int nops; /* 0: no conditions; -1: the kernel has no such integers, they never hold */
+} Rule;
+
 typedef struct Choice {
     const tile_image *image;
     int rank; /* of its variant's images the highest goes first */
     tile_kernel *facts;
+    Rule *rule; /* of each of them */
     int nfacts;
+    struct Choice *same; /* the first with the same bytes, which has the module; it may be itself */
     _Atomic(tile_module *) module; /* NULL: not loaded yet */
     atomic_bool refused;           /* and there is another of its variant */
 } Choice;
@@ -73,6 +83,52 @@ static const char *read_manifest(Session *s, Choice *c) {
     return wrong;
 }
 
+static bool is_name(const char *name, const char *text, size_t len) {
+    return strlen(name) == len && memcmp(name, text, len) == 0;
+}
+
+/* A parameter's value comes with the launch: its slot is its number. */
+static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value) {
+    const tile_kernel *k = ctx;
+    for (int i = 0; i < k->nparams; i++) {
+        if (!is_name(k->param[i].name, name, len)) continue;
+        *value = i;
+        bool whole = !k->param[i].depth && elem_info[k->param[i].elem].class_ != ELEM_F;
+        return whole ? EXPR_SLOT : EXPR_NOT_INTEGER;
+    }
+    for (int i = 0; i < k->nconstexprs; i++) {
+        if (!is_name(k->constexpr_[i].name, name, len)) continue;
+        *value = k->constexpr_[i].value;
+        return k->constexpr_[i].is_int ? EXPR_KNOWN : EXPR_NOT_INTEGER;
+    }
+    return EXPR_UNKNOWN;
+}
+
+static void read_rules(Session *s, Choice *c) {
+    const char *when = c->image->when;
+    c->rule = arena_array(&s->arena, (size_t)c->nfacts + 1, sizeof *c->rule);
+    for (int i = 0; when && *when && i < c->nfacts; i++) {
+        ExprOp op[EXPR_MAX_OPS];
+        ExprError ignored;
+        int n = expr_compile_conditions(when, strlen(when), look_up, &c->facts[i], op, EXPR_MAX_OPS,
+                                        &ignored);
+        Rule *rule = &c->rule[i];
+        *rule = (Rule){.nops = n};
+        if (n <= 0) continue;
+        rule->op = arena_array(&s->arena, (size_t)n, sizeof *op);
+        memcpy(rule->op, op, (size_t)n * sizeof *op);
+    }
+}
+
+static void find_same(tile_bundle *b) {
+    for (int i = 0; i < b->nchoices; i++) {
+        Choice *c = &b->choice[i], *first = b->choice;
+        while (first->image->data != c->image->data || first->image->size != c->image->size)
+            first++;
+        c->same = first;
+    }
+}
+
 /* Everything that can jump to the session's bail. */
 static tile_status take_images(tile_bundle *b, const tile_image *images, int n) {
     Session *s = &b->session;
@@ -93,12 +149,14 @@ static tile_status take_images(tile_bundle *b, const tile_image *images, int n) 
         if (wrong)
             return rt_fail(b->ctx, TILE_BAD_MODULE, "variant %d for %s: %s", images[i].variant,
                            images[i].target, wrong);
+        read_rules(s, c);
         b->nchoices++;
     }
     if (!b->nchoices)
         return rt_fail(b->ctx, TILE_BAD_MODULE, "none of the kernels' images is for %s (%s)",
                        b->ctx->name, b->ctx->target);
     qsort(b->choice, (size_t)b->nchoices, sizeof *b->choice, by_preference);
+    find_same(b);
     return TILE_OK;
 }
 
@@ -144,32 +202,7 @@ static bool keeps(const KernelParam *p, const tile_arg *a) {
     return (!p->has_equals || a->value.i == p->equals) && a->value.i % p->divisible == 0;
 }
 
-typedef struct Names {
-    const tile_kernel *k;
-    const tile_arg *args;
-} Names;
-
-static bool same(const char *name, const char *text, size_t len) {
-    return strlen(name) == len && memcmp(name, text, len) == 0;
-}
-
-static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value) {
-    const Names *names = ctx;
-    const tile_kernel *k = names->k;
-    for (int i = 0; i < k->nparams; i++) {
-        if (!same(k->param[i].name, name, len)) continue;
-        *value = names->args[i].value.i;
-        bool whole = !k->param[i].depth && elem_info[k->param[i].elem].class_ != ELEM_F;
-        return whole ? EXPR_KNOWN : EXPR_NOT_INTEGER;
-    }
-    for (int i = 0; i < k->nconstexprs; i++) {
-        if (!same(k->constexpr_[i].name, name, len)) continue;
-        *value = k->constexpr_[i].value;
-        return k->constexpr_[i].is_int ? EXPR_KNOWN : EXPR_NOT_INTEGER;
-    }
-    return EXPR_UNKNOWN;
-}
-
+/* NULL: the kernel is not in this image. */
 static const tile_kernel *facts_of(const Choice *c, const char *name) {
     for (int i = 0; i < c->nfacts; i++)
         if (name ? strcmp(c->facts[i].name, name) == 0 : c->nfacts == 1) return &c->facts[i];
@@ -183,18 +216,48 @@ static bool promised(const tile_kernel *k, const tile_arg *args, int nargs) {
     return true;
 }
 
+static int64_t value_of_slot(const void *ctx, int64_t number) {
+    const tile_arg *args = ctx;
+    return args[number].value.i;
+}
+
 /* A condition without a value, a division by zero say, does not hold. */
-static bool conditions_hold(const Choice *c, const tile_kernel *k, const tile_arg *args) {
-    const char *when = c->image->when;
+static bool conditions_hold(const Choice *c, const tile_kernel *k, const tile_arg *args,
+                            ExprVerdict *verdict) {
+    const Rule *rule = &c->rule[k - c->facts];
     ExprError ignored;
-    Names names = {k, args};
-    bool holds = true;
-    if (!when || !*when) return true;
-    return expr_holds(when, strlen(when), look_up, &names, &holds, &ignored) && holds;
+    *verdict = (ExprVerdict){.holds = true};
+    if (!rule->nops) return true;
+    return rule->nops > 0 &&
+           expr_test(rule->op, rule->nops, value_of_slot, args, verdict, &ignored) &&
+           verdict->holds;
+}
+
+/* The first that fits; when it names sizes, the one with the nearest sizes of those that fit, up to
+ * the first that names none. *last: the last one that has the kernel at all. */
+static Choice *choose(tile_bundle *b, const char *name, const tile_arg *args, int nargs,
+                      Choice **last) {
+    Choice *best = NULL;
+    double least = INFINITY;
+    *last = NULL;
+    for (int i = 0; i < b->nchoices; i++) {
+        Choice *c = &b->choice[i];
+        const tile_kernel *k = facts_of(c, name);
+        ExprVerdict verdict;
+        if (!k || atomic_load_explicit(&c->refused, memory_order_relaxed)) continue;
+        *last = c;
+        if (!promised(k, args, nargs) || !conditions_hold(c, k, args, &verdict)) continue;
+        if (!verdict.has_sizes) return best ? best : c;
+        if (best && verdict.doublings >= least) continue;
+        best = c;
+        least = verdict.doublings;
+    }
+    return best;
 }
 
 /* The choice's module, loaded by one thread. */
 static tile_status load(tile_bundle *b, Choice *c, tile_module **out) {
+    c = c->same;
     *out = atomic_load_explicit(&c->module, memory_order_acquire);
     if (*out) return TILE_OK;
     if (rt_enter(b->ctx)) return rt_enter(b->ctx); /* in a forked child the lock may never open */
@@ -213,19 +276,13 @@ tile_status tile_bundle_kernel(tile_bundle *b, const char *name, const tile_arg 
     *out = NULL;
     if (nargs < 0 || (nargs && !args))
         return rt_fail(b->ctx, TILE_INVALID, "tile_bundle_kernel: the arguments are NULL");
-    Choice *last = NULL;
+    Choice *last = NULL, *end = b->choice + b->nchoices;
     tile_module *module;
-    for (int i = 0; i < b->nchoices; i++) {
-        Choice *c = &b->choice[i];
-        const tile_kernel *k = facts_of(c, name);
-        if (!k || atomic_load_explicit(&c->refused, memory_order_relaxed)) continue;
-        last = c;
-        if (!promised(k, args, nargs) || !conditions_hold(c, k, args)) continue;
+    for (Choice *c; (c = choose(b, name, args, nargs, &last));) {
         tile_status st = load(b, c, &module);
-        bool another = i + 1 < b->nchoices && c[1].image->variant == c->image->variant;
-        if (st != TILE_BAD_MODULE || !another) {
-            return st ? st : tile_kernel_get(module, k->name, out);
-        }
+        bool another = c + 1 < end && c[1].image->variant == c->image->variant;
+        if (st != TILE_BAD_MODULE || !another)
+            return st ? st : tile_kernel_get(module, facts_of(c, name)->name, out);
         atomic_store_explicit(&c->refused, true, memory_order_relaxed);
     }
     if (!last)

@@ -83,6 +83,71 @@ refused 1 'no autotune configs' --variants='config=3' $source
 refused 1 'takes .i32 as parameter .out_ptr., and another .fp16' --kernel=which --variants='out_ptr=*fp16:16' $source
 refused 1 "no kernel has a parameter 'q'" --variants='q=:16' $source
 
+# ---- a variant for each size that was tuned ----
+# entry TARGET KEY CONFIG: of the kernel `which`; the second config failed
+entry() {
+    printf '{"kernel": "which", "device": "D", "target": "%s", "types": "*i32,i32,i64", "key": "%s", "source": "0",\n' "$1" "$2"
+    printf ' "configs": [{"config": "%s", "ms": 1, "low": 1, "high": 1, "runs": 5}, {"config": "V=99", "failed": "slow"}]}' "$3"
+}
+sizes=('n=1024,m=1024' 'n=64,m=64' 'n=1024,m=16' 'n=0,m=100000')
+# tuning TARGET: a file in which V is the number of the size
+tuning() {
+    printf '{"tuning": 1, "entries": ['
+    for i in "${!sizes[@]}"; do printf '%s\n' "$([ "$i" = 0 ] || echo ,)$(entry "$1" "${sizes[i]}" "V=$((i + 1))")"; done
+    printf ']}\n'
+}
+# which VARIANTS OPTIONS…: makes the program from $work/tuned.json
+which() {
+    local variants=$1
+    shift
+    rm -f "$work/which.h"
+    "$tilec" --kernel=which --tuning="$work/tuned.json" --variants="$variants" -o "$work/which.h" "$@" $source 2>"$work/said" || { cat "$work/said"; return 1; }
+    # shellcheck disable=SC2086
+    gcc -std=c11 $warnings $sanitize -Iinclude -I"$work" tests/artefact/tuned.c $libraries -o "$work/which"
+}
+# takes PROGRAM-ARGUMENTS… -- WANTED…
+takes() {
+    local arguments=()
+    while [ "$1" != -- ]; do arguments+=("$1"); shift; done
+    shift
+    local got
+    got=$("$work/which" "${arguments[@]}" | tr '\n' ' ')
+    [ "$got" = "$* " ] || { echo "${arguments[*]}: '$got', not '$* '"; return 1; }
+}
+tuning cpu >"$work/tuned.json"
+ok 'tuned variants' which tuned --embed=tir
+ok 'of which the nearest is taken' takes 1024 1024 64 64 1024 16 0 100000 900 700 30 30 3000 1 1 1000000 -5 70000 -- V=1 V=2 V=3 V=4 V=1 V=2 V=3 V=4 V=4
+ok 'and no others' [ "$(grep -c '"cpu", [0-9]*, "n ~' "$work/which.h")" -eq 4 -a "$(grep -c '"cpu", ' "$work/which.h")" -eq 4 ]
+for s in '700 16' '255 255' '256 256' '257 257' '0 0' '1 99999' '100 1000' '5000 100' '33000 33000' '1024 128' '1024 127'; do
+    config=$("$tilec" --kernel=which --tuning="$work/tuned.json" --variants='swizzle_grid=1' --embed=tir --for="n=${s% *},m=${s#* }" -o "$work/x.h" $source 2>&1 | sed -n 's/.*config \(V=[0-9]*\),.*/\1/p')
+    # shellcheck disable=SC2086
+    ok "a launch and --for agree, n m = $s" takes $s -- "${config:-nothing}"
+done
+ok 'with promises' which 'out_ptr=:16, tuned; V=7, out_ptr=:16; n ~ 5, V=8; tuned, n < 0' --embed=tir
+ok 'no promise is assumed' takes 64 64 +64 64 +0 0 -5 3 -- V=2 V=8 V=8 V=2
+tuning sm_80 >"$work/tuned.json"
+ok 'the CPU device as the GPU' which tuned
+ok 'has its choice' takes 64 64 1024 16 -- V=2 V=3
+python3 - "$work" <<'INNER'
+import json, sys
+def entry(target, key, v):
+    return {"kernel": "which", "device": "D", "target": target, "types": "*i32,i32,i64", "key": key, "source": "0",
+            "configs": [{"config": f"V={v}", "ms": 1.0, "low": 1.0, "high": 1.0, "runs": 5}]}
+json.dump({"tuning": 1, "entries": [entry("sm_80", "n=1,m=1", 1), entry("sm_80", "n=100,m=1", 2),
+           entry("sm_90a", "n=1,m=1", 3)]}, open(sys.argv[1] + "/tuned.json", "w"))
+INNER
+ok 'each target has its own' which tuned --target=sm_86,sm_90a,sm_80
+ok 'and one without times is said' grep -qx 'tilec: .*: sm_86: nothing was tuned there, .*' "$work/said"
+ok 'the same code is there once' [ "$(grep -c 'static const unsigned char' "$work/which.h")" -eq 5 -a "$(grep -c '^        {"' "$work/which.h")" -eq 8 ]
+refused 2 "'tuned' is for --tuning" --kernel=which --variants=tuned $source
+refused 2 'config chooses, and so does tuned' --kernel=which --tuning="$work/tuned.json" --variants='tuned,config=1' $source
+refused 1 'has no config for this kernel with these types on sm_89 cpu' --kernel=which --tuning="$work/tuned.json" --variants=tuned --target=sm_89 $source
+refused 2 'choose it with --kernel' --tuning="$work/tuned.json" --variants=tuned $source
+sed -i 's/n=1,m=1/n=1.5,m=1/' "$work/tuned.json"
+refused 2 "a launch cannot be compared with the key 'n=1.5,m=1'" --kernel=which --tuning="$work/tuned.json" --variants=tuned $source
+sed -i 's/n=1.5,m=1/n=1,zz=1/' "$work/tuned.json"
+refused 1 'no kernel has all of the integers that its condition names: n ~ 1,zz ~ 1' --kernel=which --tuning="$work/tuned.json" --variants=tuned $source
+
 # Machine code, where there is an assembler.
 no_tools=$(mktemp -d -p "$work")
 PATH=$no_tools CUDA_HOME=$no_tools "$tilec" -Wno-perf -o "$work/no.cubin" $source 2>"$work/said"

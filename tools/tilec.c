@@ -8,6 +8,7 @@
 #include "tools/manual.h"
 #include "tools/tilec_artefact.h"
 #include "tools/tilec_ptxas.h"
+#include "tools/tilec_tuned.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -59,8 +60,9 @@ static const OptionRow rows[] = {
      OPT_EMIT},
     {"variants", 0, "LIST",
      "of a header: 'M=:16,M >= 1024,config=3; num_warps=8': signature entries, config,\n"
-     "num_warps, num_stages, swizzle_grid and conditions on arguments. A launch takes\n"
-     "the first that fits; one without promises is added behind them. Or @FILE, one on a line",
+     "num_warps, num_stages, swizzle_grid and conditions on arguments, or tuned: one for each\n"
+     "size in the --tuning file. A launch takes the first that fits, of those with sizes the\n"
+     "nearest; one without promises is added behind them. Or @FILE, one on a line",
      OPT_VARIANTS},
     {"embed", 0, "LIST", "what a header carries, of ptx, cubin and tir; default: ptx,tir",
      OPT_EMBED},
@@ -155,14 +157,12 @@ typedef struct Input {
 typedef struct Command {
     tile_compile_options o;
     const char **defines;
-    const char *tuning_file;
-    tile_tuning *tuning;
     char *facts; /* of --for, cut into: */
     const char *fact[MAX_FACTS];
     Input *input;
     int ninputs;
     const char *output; /* -o */
-    const char *variants, *embed;
+    ArtefactOptions artefact;
     const struct Kind *kind; /* NULL: not chosen yet */
     bool native;
     char native_target[32];
@@ -277,8 +277,8 @@ static int take_option(Command *c, int id, const char *v) {
                 "--emit is ast, tir, layout, llvm, ptx, cubin, header, manifest or configs, not '",
                 v, "'");
         break;
-    case OPT_VARIANTS: c->variants = v; break;
-    case OPT_EMBED: c->embed = v; break;
+    case OPT_VARIANTS: c->artefact.variants = v; break;
+    case OPT_EMBED: c->artefact.embed = v; break;
     case OPT_KERNEL: c->o.kernel = v; break;
     case OPT_SIGNATURE: c->o.signature = v; break;
     case OPT_DEFINE:
@@ -288,7 +288,7 @@ static int take_option(Command *c, int id, const char *v) {
     case OPT_CONFIG:
         c->o.config_text = strchr(v, '=') ? v : NULL;
         return c->o.config_text ? EXIT_DONE : number_option("--config", v, 0, &c->o.config);
-    case OPT_TUNING: c->tuning_file = v; break;
+    case OPT_TUNING: c->artefact.tuning_file = v; break;
     case OPT_FOR: return for_option(c, v);
     case OPT_TARGET:
         c->native = strcmp(v, "native") == 0;
@@ -355,8 +355,8 @@ static int plan_outputs(Command *c) {
     if (!c->kind)
         return usage("what to write into '", c->output, "'? Its suffix does not say: use --emit");
     c->o.emit = c->kind->emit;
-    if (c->kind->artefact != HEADER && (c->variants || c->embed))
-        return usage(c->variants ? "--variants" : "--embed", " is for --emit=header", "");
+    if (c->kind->artefact != HEADER && (c->artefact.variants || c->artefact.embed))
+        return usage(c->artefact.variants ? "--variants" : "--embed", " is for --emit=header", "");
     if (c->kind->artefact == HEADER && (c->o.stats || c->o.dump_after || c->o.time))
         return usage("--stats, --dump-after and --time are of one output, not of a header", "", "");
     for (int i = 0; i < c->ninputs; i++) {
@@ -392,7 +392,7 @@ static int read_command(Command *c, int argc, char **argv) {
         if (code) return code;
     }
     if (c->ninputs == 0) return usage("no input file", "", "");
-    if (c->tuning_file && (c->o.config || c->o.config_text))
+    if (c->artefact.tuning_file && (c->o.config || c->o.config_text))
         return usage("--config chooses a config, and so does --tuning", "", "");
     for (int i = 0, piped = 0; i < c->ninputs; i++) {
         const char *path = c->input[i].path;
@@ -442,8 +442,9 @@ static int exit_code_of(tile_status st) {
 static void make_artefact(Command *c, Input *in, const tile_compile_options *o) {
     tile_status st;
     if (c->kind->artefact == HEADER) {
-        ArtefactOptions a = {
-            .compile = *o, .variants = c->variants, .targets = o->target, .embed = c->embed};
+        ArtefactOptions a = c->artefact;
+        a.compile = *o;
+        a.targets = o->target;
         st = artefact_header(&a, &in->artefact, &in->artefact_len);
     } else {
         size_t len;
@@ -460,32 +461,9 @@ static const char *output_of(const Input *in, size_t *len) {
 }
 
 static bool open_tuning(Command *c) {
-    if (tile_tuning_open(c->tuning_file, &c->tuning) == TILE_OK) return true;
-    complain(c, EXIT_FILES, tile_tuning_error(c->tuning));
+    if (tile_tuning_open(c->artefact.tuning_file, &c->artefact.tuning) == TILE_OK) return true;
+    complain(c, EXIT_FILES, tile_tuning_error(c->artefact.tuning));
     return false;
-}
-
-/* Sets the fastest known config. False when none is known; what is wrong with a source is better
- * told by the compilation that follows. */
-static bool choose_tuned(Command *c, tile_compile_options *o, tile_tuned *tuned) {
-    tile_compile_options like = *o;
-    if (!like.target) like.target = "sm_80";
-    tile_status st = tile_tune_find(&like, c->tuning, NULL, tuned);
-    if (st == TILE_OK) {
-        o->config_text = tuned->config;
-        fprintf(stderr, "tilec: %s: config %s, tuned on %s for %s\n", o->file_name, tuned->config,
-                tuned->device, *tuned->key ? tuned->key : "all sizes");
-    } else if (st == TILE_NOT_FOUND || st == TILE_INVALID) {
-        fprintf(stderr, "tilec: error: %s: ", o->file_name);
-        if (st == TILE_INVALID)
-            fprintf(stderr, "--tuning is for one kernel of a source: choose it with --kernel\n");
-        else
-            fprintf(stderr, "'%s' has no config for this kernel with these types on %s\n",
-                    c->tuning_file, like.target);
-        complain(c, st == TILE_INVALID ? EXIT_USAGE : EXIT_SOURCE, NULL);
-        return false;
-    }
-    return true;
 }
 
 static void compile_input(Command *c, Input *in) {
@@ -501,13 +479,18 @@ static void compile_input(Command *c, Input *in) {
     o.source_len = len;
     o.file_name = piped ? "<stdin>" : in->path;
     o.input_is_tir = piped ? looks_like_tir(in->text) : ends_in(in->path, ".tir");
-    tile_tuned tuned;
-    if (c->tuning && !choose_tuned(c, &o, &tuned)) return;
     if (c->kind->artefact == HEADER) {
         make_artefact(c, in, &o);
         return;
     }
-    tile_status st = tile_compile(&o, &in->compiled);
+    tile_status st = c->artefact.tuning
+                         ? tuned_config(c->artefact.tuning, c->artefact.tuning_file, &o)
+                         : TILE_OK;
+    if (st) {
+        complain(c, exit_code_of(st), NULL);
+        return;
+    }
+    st = tile_compile(&o, &in->compiled);
     if (st == TILE_NO_MEMORY) complain(c, EXIT_SOURCE, "the compilation needs too much memory");
     const tile_part shown[] = {TILE_PART_DUMP, TILE_PART_DIAGNOSTICS, TILE_PART_TIMES,
                                TILE_PART_STATS};
@@ -554,7 +537,7 @@ static int run(Command *c, int argc, char **argv) {
     int code = read_command(c, argc, argv);
     if (code) return code;
     if (c->native && !find_native(c)) return c->worst;
-    if (c->tuning_file && !open_tuning(c)) return c->worst;
+    if (c->artefact.tuning_file && !open_tuning(c)) return c->worst;
     for (int i = 0; i < c->ninputs; i++) compile_input(c, &c->input[i]);
     write_outputs(c);
     return c->worst;
@@ -578,7 +561,7 @@ int main(int argc, char **argv) {
         free(in->output);
         free(in->text);
     }
-    tile_tuning_close(c.tuning);
+    tile_tuning_close(c.artefact.tuning);
     free(c.facts);
     free(c.input);
     free(c.defines);

@@ -5,33 +5,35 @@
  * header
  *
  * The general variant is compiled without promises, and is left out when the last one that was
- * asked for takes any arguments as it is. */
+ * asked for takes any arguments as it is. With --tuning each target has its own config of a
+ * variant; what is the same as before is not compiled again, and its text is shared. */
 #include "tools/tilec_artefact.h"
 
 #include "base/file.h"
 #include "tools/tilec_header.h"
 #include "tools/tilec_ptxas.h"
-#include "tools/tilec_variants.h"
+#include "tools/tilec_tuned.h"
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EMBED_PTX = 1, EMBED_CUBIN = 2, EMBED_TIR = 4, MAX_TARGETS = 8, TARGET = 16 };
+enum { EMBED_PTX = 1, EMBED_CUBIN = 2, EMBED_TIR = 4, TARGET = 16 };
 
 typedef struct Images {
     HeaderImage *at;
-    char **text; /* what each points to, malloc'ed */
+    char **text; /* what each points to, malloc'ed; NULL: another's text */
+    tile_compile_options *of;
     int n, cap;
 } Images;
 
 typedef struct Work {
     const ArtefactOptions *a;
     int embed;
-    char target[MAX_TARGETS][TARGET];
+    char target[VARIANT_TARGETS][TARGET];
     int ntargets;
-    Variants variants;
+    Variants variants, general; /* general: none, or one */
     const char **label;
     Images images;
 } Work;
@@ -68,7 +70,7 @@ static tile_status read_targets(Work *w) {
     const char *s = w->a->targets ? w->a->targets : "sm_80";
     for (size_t n; *s; s += n + (s[n] == ',')) {
         n = strcspn(s, ",");
-        if (w->ntargets == MAX_TARGETS || n >= TARGET)
+        if (w->ntargets == VARIANT_TARGETS || n >= TARGET)
             return complain(TILE_INVALID, "--target: too many, or too long: ", s);
         snprintf(w->target[w->ntargets++], TARGET, "%.*s", (int)n, s);
     }
@@ -77,8 +79,9 @@ static tile_status read_targets(Work *w) {
 
 /* ---- images ---- */
 
-/* Takes over text. */
-static tile_status add_image(Work *w, int variant, const char *target, char *text, size_t size) {
+/* The next image: of this text, which is taken over, or (NULL) of another image's. */
+static tile_status add_image(Work *w, int variant, const tile_compile_options *o,
+                             const char *target, char *text, const char *data, size_t size) {
     Images *m = &w->images;
     if (m->n == m->cap) {
         int cap = m->cap ? m->cap * 2 : 16;
@@ -86,7 +89,9 @@ static tile_status add_image(Work *w, int variant, const char *target, char *tex
         if (at) m->at = at;
         char **texts = realloc(m->text, (size_t)cap * sizeof *texts);
         if (texts) m->text = texts;
-        if (!at || !texts) {
+        tile_compile_options *of = realloc(m->of, (size_t)cap * sizeof *of);
+        if (of) m->of = of;
+        if (!at || !texts || !of) {
             free(text);
             return no_memory();
         }
@@ -94,8 +99,37 @@ static tile_status add_image(Work *w, int variant, const char *target, char *tex
     }
     const char *when = variant < w->variants.n ? w->variants.at[variant].when : NULL;
     m->text[m->n] = text;
-    m->at[m->n++] = (HeaderImage){variant, target, when, text, size};
+    m->of[m->n] = *o;
+    m->at[m->n++] = (HeaderImage){variant, target, when, data, size};
     return TILE_OK;
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+/* Variants have these over the same options. */
+static bool same_options(const tile_compile_options *a, const tile_compile_options *b) {
+    return same_text(a->signature, b->signature) && same_text(a->config_text, b->config_text) &&
+           a->config == b->config && a->num_warps == b->num_warps &&
+           a->num_stages == b->num_stages && a->swizzle_grid == b->swizzle_grid &&
+           a->no_promises == b->no_promises;
+}
+
+/* Adds the images that an earlier variant has of the same. False when there are none. */
+static bool add_again(Work *w, int variant, const tile_compile_options *o, const char *target,
+                      tile_status *st) {
+    const Images *m = &w->images;
+    bool found = false;
+    for (int i = 0, n = m->n; i < n; i++) {
+        HeaderImage e = m->at[i];
+        if (*st || e.variant == variant || !m->text[i] || strcmp(e.target, target) ||
+            !same_options(&m->of[i], o))
+            continue;
+        *st = add_image(w, variant, o, target, NULL, e.data, e.size);
+        found = true;
+    }
+    return found;
 }
 
 /* Compiles and shows what the compiler says: everything once, of what follows the errors. */
@@ -116,25 +150,61 @@ static tile_status compile(const Work *w, tile_compile_options o, tile_emit emit
     return st || *text ? st : no_memory();
 }
 
-static tile_status add_variant(Work *w, int variant, tile_compile_options o) {
-    tile_status st = TILE_OK;
+/* The images of a variant for one GPU. */
+static tile_status add_gpu(Work *w, int variant, const tile_compile_options *o,
+                           const char *target) {
     char *text, *code;
     size_t len, size;
+    tile_status st = TILE_OK;
+    if (add_again(w, variant, o, target, &st)) return st;
+    st = compile(w, *o, TILE_EMIT_PTX, target, &text, &len);
+    if (st) return st;
+    if (w->embed & EMBED_CUBIN) {
+        st = artefact_cubin(text, len, &code, &size);
+        if (!st) st = add_image(w, variant, o, target, code, code, size);
+    }
+    if (!st && w->embed & EMBED_PTX) return add_image(w, variant, o, target, text, text, len);
+    free(text);
+    return st;
+}
+
+static tile_status add_variant(Work *w, int number, const Variant *v,
+                               const tile_compile_options *base) {
+    tile_status st = TILE_OK;
     for (int i = 0; !st && i < w->ntargets && w->embed & (EMBED_PTX | EMBED_CUBIN); i++) {
-        st = compile(w, o, TILE_EMIT_PTX, w->target[i], &text, &len);
-        if (st) return st;
-        if (w->embed & EMBED_CUBIN) {
-            st = artefact_cubin(text, len, &code, &size);
-            if (!st) st = add_image(w, variant, w->target[i], code, size);
-        }
-        if (!st && w->embed & EMBED_PTX)
-            st = add_image(w, variant, w->target[i], text, len);
-        else
-            free(text);
+        tile_compile_options o = variant_options(v, base, i);
+        st = add_gpu(w, number, &o, w->target[i]);
     }
     if (st || !(w->embed & EMBED_TIR)) return st;
+    tile_compile_options o = variant_options(v, base, VARIANT_TARGETS);
+    char *text;
+    size_t len;
+    if (add_again(w, number, &o, "cpu", &st)) return st;
     st = compile(w, o, TILE_EMIT_TIR, w->target[0], &text, &len);
-    return st ? st : add_image(w, variant, "cpu", text, len);
+    return st ? st : add_image(w, number, &o, "cpu", text, text, len);
+}
+
+static tile_status tune(Work *w, Variants *v, const tile_compile_options *base, int quiet) {
+    const char *target[VARIANT_TARGETS];
+    for (int i = 0; i < w->ntargets; i++) target[i] = w->target[i];
+    TunedRequest r = {.base = base,
+                      .tuning = w->a->tuning,
+                      .file = w->a->tuning_file,
+                      .target = target,
+                      .ntargets = w->embed & (EMBED_PTX | EMBED_CUBIN) ? w->ntargets : 0,
+                      .cpu = (w->embed & EMBED_TIR) != 0,
+                      .quiet = quiet};
+    return tuned_variants(&r, v);
+}
+
+static tile_status add_general(Work *w) {
+    tile_compile_options general = w->a->compile;
+    general.no_promises = 1;
+    if (!variants_read(&w->general, NULL, general.signature))
+        return complain(TILE_NO_MEMORY, "", w->general.error);
+    tile_status st = tune(w, &w->general, &general, 1);
+    w->label[w->variants.n] = "without promises";
+    return st ? st : add_variant(w, w->variants.n, &w->general.at[0], &general);
 }
 
 static tile_status add_variants(Work *w) {
@@ -144,15 +214,12 @@ static tile_status add_variants(Work *w) {
     if (!w->label) return no_memory();
     for (int i = 0; !st && i < v->n; i++) {
         w->label[i] = v->at[i].text;
-        st = add_variant(w, i, variant_options(&v->at[i], &w->a->compile));
+        st = add_variant(w, i, &v->at[i], &w->a->compile);
     }
     if (st) return st;
     const HeaderImage *last = &w->images.at[w->images.n - 1];
-    if (!last->when && header_is_general(last->data, last->size)) return TILE_OK;
-    tile_compile_options general = w->a->compile;
-    general.no_promises = 1;
-    w->label[v->n] = "without promises";
-    return add_variant(w, v->n, general);
+    bool any_arguments = !v->at[v->n - 1].exact && header_is_general(last->data, last->size);
+    return any_arguments ? TILE_OK : add_general(w);
 }
 
 /* --variants=@FILE: a variant on a line, comments from # on. Malloc'ed; NULL after complaining. */
@@ -188,8 +255,8 @@ static tile_status make(Work *w, char **text, size_t *len) {
     tile_status st = read_embed(w);
     if (!st) st = read_targets(w);
     if (!st) st = read_variants(w);
-    if (st) return st;
-    st = add_variants(w);
+    if (!st) st = tune(w, &w->variants, &w->a->compile, 0);
+    if (!st) st = add_variants(w);
     if (st) return st;
     const HeaderImage *last = &w->images.at[w->images.n - 1];
     const char *name = w->a->compile.file_name;
@@ -209,9 +276,11 @@ tile_status artefact_header(const ArtefactOptions *a, char **text, size_t *len) 
     tile_status st = make(&w, text, len);
     for (int i = 0; i < w.images.n; i++) free(w.images.text[i]);
     free(w.images.text);
+    free(w.images.of);
     free(w.images.at);
     free(w.label);
     variants_free(&w.variants);
+    variants_free(&w.general);
     return st;
 }
 

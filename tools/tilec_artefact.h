@@ -7,6 +7,8 @@
 typedef struct ArtefactOptions {
     tile_compile_options compile; /* of one input; emit is chosen here */
     const char *variants;         /* --variants, or NULL */
+    tile_tuning *tuning;          /* --tuning, or NULL */
+    const char *tuning_file;      /* its name */
     const char *targets; /* --target: several with commas between them; NULL: the default */
     const char *embed;   /* --embed: "ptx,tir" when NULL */
 } ArtefactOptions;

@@ -149,13 +149,14 @@ static ExprName name_of_kernel(void *ctx, const char *name, size_t len, int64_t 
 static bool check_conditions(Writer *w) {
     for (int i = 0; i < w->h->nimages; i++) {
         const HeaderImage *m = &w->h->image[i];
-        bool known = !m->when, holds;
+        bool known = !m->when;
         json_t *kernel;
         size_t k;
         ExprError ignored;
+        ExprVerdict any;
         json_array_foreach(json_object_get(w->manifest[i], "kernels"), k, kernel) {
             Condition c = {.kernel = kernel};
-            if (m->when) expr_holds(m->when, strlen(m->when), name_of_kernel, &c, &holds, &ignored);
+            if (m->when) expr_judge(m->when, strlen(m->when), name_of_kernel, &c, &any, &ignored);
             known = known || !c.strange;
         }
         if (known) continue;
@@ -306,10 +307,18 @@ static void put_head(Writer *w) {
             w->upper, w->upper);
 }
 
+/* The first image that has the same text: theirs is one array. */
+static int bytes_of(const Header *h, int image) {
+    int i = 0;
+    while (h->image[i].data != h->image[image].data) i++;
+    return i;
+}
+
 static void put_images(Writer *w) {
     const Header *h = w->h;
     for (int i = 0; i < h->nimages; i++) {
         const HeaderImage *m = &h->image[i];
+        if (bytes_of(h, i) < i) continue;
         fprintf(w->out, "\nstatic const unsigned char %s_image_%d[%zu] = {", w->prefix, i, m->size);
         for (size_t k = 0; k < m->size; k++)
             fprintf(w->out, "%s%u,", k % BYTES_A_LINE ? "" : "\n", (unsigned char)m->data[k]);
@@ -328,7 +337,9 @@ static void put_images(Writer *w) {
             put_string(w->out, h->image[i].when);
         else
             fprintf(w->out, "NULL");
-        fprintf(w->out, ", %s_image_%d, sizeof %s_image_%d},\n", w->prefix, i, w->prefix, i);
+        int bytes = bytes_of(h, i);
+        fprintf(w->out, ", %s_image_%d, sizeof %s_image_%d},\n", w->prefix, bytes, w->prefix,
+                bytes);
     }
     fprintf(w->out, "    };\n    return tile_bundle_create(ctx, images, %d, out);\n}\n",
             h->nimages);

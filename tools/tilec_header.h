@@ -9,7 +9,7 @@ typedef struct HeaderImage {
     int variant;
     const char *target; /* "sm_80", "cpu" */
     const char *when;   /* the variant's conditions, or NULL */
-    const char *data;
+    const char *data;   /* several may point to one text, which is then written once */
     size_t size;
 } HeaderImage;
 

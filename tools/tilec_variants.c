@@ -4,7 +4,8 @@
  *   variant  = item { "," item }      commas inside parentheses belong to an item
  *   item     = NAME "=" entry         of a signature: a type, a promise alone (":16"), a value
  *            | "config=" N | "num_warps=" N | "num_stages=" N | "swizzle_grid=" N
- *            | condition              EXPR OP EXPR, OP one of < <= > >= == != */
+ *            | "tuned"                it becomes as many variants as there are tuned sizes
+ *            | condition              EXPR OP EXPR, OP one of < <= > >= == != ~ */
 #include "tools/tilec_variants.h"
 
 #include "base/expr.h"
@@ -13,8 +14,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MAX_VARIANTS = 64 };
 
 /* Appends `len` bytes of text, after a comma when there is something already. */
 static bool append(char **to, const char *text, size_t len) {
@@ -30,7 +29,7 @@ static bool append(char **to, const char *text, size_t len) {
 
 static bool is_condition(const char *s, size_t n) {
     const char *equals = memchr(s, '=', n);
-    return memchr(s, '<', n) || memchr(s, '>', n) || memchr(s, '!', n) ||
+    return memchr(s, '<', n) || memchr(s, '>', n) || memchr(s, '!', n) || memchr(s, '~', n) ||
            (equals && equals + 1 < s + n && equals[1] == '=');
 }
 
@@ -43,8 +42,8 @@ static ExprName any_name(void *ctx, const char *name, size_t len, int64_t *value
 /* Values come with the launch; here the form is checked. */
 static bool check_condition(Variants *v, const char *s, size_t n) {
     ExprError e;
-    bool holds;
-    if (expr_holds(s, n, any_name, NULL, &holds, &e) || e.of_value) return true;
+    ExprVerdict any;
+    if (expr_judge(s, n, any_name, NULL, &any, &e) || e.of_value) return true;
     snprintf(v->error, sizeof v->error, "the condition '%.*s': %s", (int)(n < 100 ? n : 100), s,
              e.text);
     return false;
@@ -85,12 +84,18 @@ static bool take_item(Variants *v, Variant *out, const char *s, size_t n) {
     while (n && strchr(" \t\n", *s)) s++, n--;
     while (n && strchr(" \t\n", s[n - 1])) n--;
     if (!n) return true;
-    if (is_condition(s, n))
+    if (is_condition(s, n)) {
+        out->exact = out->exact || !memchr(s, '~', n);
         return check_condition(v, s, n) && (append(&out->when, s, n) || no_memory(v));
+    }
+    if (n == 5 && memcmp(s, "tuned", n) == 0) {
+        out->tuned = 1;
+        return true;
+    }
     if (!memchr(s, '=', n)) {
         snprintf(v->error, sizeof v->error,
                  "'%.*s' is none of NAME=TYPE, NAME=:16, NAME=VALUE, config=N, num_warps=N, "
-                 "num_stages=N and a condition such as M >= 1024",
+                 "num_stages=N, tuned and a condition such as M >= 1024",
                  (int)(n < 60 ? n : 60), s);
         return false;
     }
@@ -98,12 +103,26 @@ static bool take_item(Variants *v, Variant *out, const char *s, size_t n) {
     return number ? number > 0 : append(&out->signature, s, n) || no_memory(v);
 }
 
-static bool take_variant(Variants *v, const char *s, size_t n, const char *signature) {
+/* A new one at the end, with nothing in it; NULL with the error filled. */
+static Variant *add(Variants *v) {
+    if (v->n == MAX_VARIANTS) {
+        snprintf(v->error, sizeof v->error, "there are more than %d", MAX_VARIANTS);
+        return NULL;
+    }
     Variant *grown = realloc(v->at, ((size_t)v->n + 1) * sizeof *grown);
-    if (!grown) return no_memory(v);
+    if (!grown) {
+        no_memory(v);
+        return NULL;
+    }
     v->at = grown;
     Variant *out = &v->at[v->n++];
     *out = (Variant){.config = -1, .num_warps = -1, .num_stages = -1, .swizzle_grid = -1};
+    return out;
+}
+
+static bool take_variant(Variants *v, const char *s, size_t n, const char *signature) {
+    Variant *out = add(v);
+    if (!out) return false;
     out->text = strndup(s, n);
     if (!out->text) return no_memory(v);
     if (signature && *signature && !append(&out->signature, signature, strlen(signature)))
@@ -120,16 +139,26 @@ static bool take_variant(Variants *v, const char *s, size_t n, const char *signa
     return true;
 }
 
+int variants_add(Variants *to, const Variant *v, const char *when, const char *text) {
+    if (*when && !check_condition(to, when, strlen(when))) return false;
+    Variant *out = add(to);
+    if (!out) return false;
+    *out = *v;
+    out->text = strdup(text);
+    out->signature = v->signature ? strdup(v->signature) : NULL;
+    out->when = v->when ? strdup(v->when) : NULL;
+    if (!out->text || (v->signature && !out->signature) || (v->when && !out->when) ||
+        (*when && !append(&out->when, when, strlen(when))))
+        return no_memory(to);
+    return true;
+}
+
 int variants_read(Variants *v, const char *list, const char *signature) {
     *v = (Variants){.at = NULL};
     if (!list) return take_variant(v, "", 0, signature);
     for (;;) {
         size_t n = strcspn(list, ";");
         bool blank = strspn(list, " \t\n") >= n;
-        if (v->n == MAX_VARIANTS) {
-            snprintf(v->error, sizeof v->error, "there are more than %d", MAX_VARIANTS);
-            return false;
-        }
         if (!blank && !take_variant(v, list, n, signature)) return false;
         if (!list[n]) break;
         list += n + 1;
@@ -150,10 +179,16 @@ void variants_free(Variants *v) {
     v->n = 0;
 }
 
-tile_compile_options variant_options(const Variant *v, const tile_compile_options *base) {
+tile_compile_options variant_options(const Variant *v, const tile_compile_options *base,
+                                     int target) {
     tile_compile_options o = *base;
     if (v->signature) o.signature = v->signature;
-    if (v->config >= 0) o.config = v->config;
+    if (v->config >= 0) {
+        o.config = v->config;
+        o.config_text = NULL;
+    } else if (v->config_for[target]) {
+        o.config_text = v->config_for[target];
+    }
     if (v->num_warps >= 0) o.num_warps = v->num_warps;
     if (v->num_stages >= 0) o.num_stages = v->num_stages;
     if (v->swizzle_grid >= 0) o.swizzle_grid = v->swizzle_grid;

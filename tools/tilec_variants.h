@@ -4,12 +4,18 @@
 
 #include "tile.h"
 
+enum { VARIANT_TARGETS = 8, MAX_VARIANTS = 64 };
+
 /* What one variant has over the command line's own options. All texts are malloc'ed. */
 typedef struct Variant {
     char *text;      /* as it was written */
     char *signature; /* its entries behind those of --signature; NULL: neither has any */
     char *when;      /* its conditions; NULL: none */
     int config, num_warps, num_stages, swizzle_grid; /* -1: not given */
+    int tuned; /* a variant for each size that was tuned: tilec_tuned.h */
+    int exact; /* it has a condition that does not always hold, as `M ~ 4096` does */
+    const char *config_for[VARIANT_TARGETS + 1]; /* for each target, then for the CPU device: the
+                                                  * config that was tuned there; NULL: not tuned */
 } Variant;
 
 typedef struct Variants {
@@ -22,7 +28,12 @@ typedef struct Variants {
  * Either way variants_free. */
 int variants_read(Variants *v, const char *list, const char *signature);
 void variants_free(Variants *v);
-/* The options of a variant: a copy of *base with what the variant has put in. */
-tile_compile_options variant_options(const Variant *v, const tile_compile_options *base);
+/* The options of a variant: a copy of *base with what the variant has put in; target: an index of
+ * config_for. */
+tile_compile_options variant_options(const Variant *v, const tile_compile_options *base,
+                                     int target);
+/* Appends a copy of *v that also holds for `when` and is called `text`. False with the error
+ * filled. */
+int variants_add(Variants *to, const Variant *v, const char *when, const char *text);
 
 #endif

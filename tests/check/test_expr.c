@@ -163,14 +163,35 @@ START_TEST(conditions) {
         {"Q > 1", -1},       {"ACT == 1", -1},
         {"1 < 2 < 3", -1},   {"", -1},
         {"M / 0 > 1", -1},   {"1 == 1)", -1},
+        {"M ~ 7", 1},        {"M ~ 7, M < 5", 0},
+        {"M ~", -1},         {"Q ~ 1", -1},
+        {"M ~ 1 ~ 2", -1},
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        bool holds = false;
+        ExprVerdict v;
         ExprError e = {0};
-        bool ok = expr_holds(row[i].text, strlen(row[i].text), look_up, NULL, &holds, &e);
-        ck_assert_msg((ok ? holds : -1) == row[i].holds, "%s: %s", row[i].text, e.text);
+        bool ok = expr_judge(row[i].text, strlen(row[i].text), look_up, NULL, &v, &e);
+        ck_assert_msg((ok ? v.holds : -1) == row[i].holds, "%s: %s", row[i].text, e.text);
         ck_assert_int_eq(ok, e.text[0] == '\0');
         ck_assert_int_eq(e.of_value, strstr(row[i].text, "/ 0") != NULL);
+    }
+}
+END_TEST
+
+/* How far sizes are from what a condition names. */
+START_TEST(distances) {
+    static const struct {
+        const char *text;
+        double doublings; /* -1: no size is named */
+    } row[] = {{"M == 1000", -1},         {"M ~ 1000", 0}, {"M ~ 2001", 1},
+               {"M ~ 2001, M ~ 4003", 3}, {"2001 ~ M", 1}, {"M > 5, M + 1 ~ 2003", 1},
+               {"-5 ~ 0, 0 ~ -7", 0},     {"-5 ~ 7", 3},   {"0 ~ 9223372036854775807", 63}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        ExprVerdict v;
+        ExprError e;
+        ck_assert(expr_judge(row[i].text, strlen(row[i].text), look_up, NULL, &v, &e));
+        ck_assert(v.holds && v.has_sizes == (row[i].doublings >= 0));
+        if (v.has_sizes) ck_assert_double_eq_tol(v.doublings, row[i].doublings, 1e-12);
     }
 }
 END_TEST
@@ -206,6 +227,7 @@ int main(void) {
     tcase_add_loop_test(t, errors, 0, (int)(sizeof bad / sizeof *bad));
     tcase_add_test(t, lists);
     tcase_add_test(t, conditions);
+    tcase_add_test(t, distances);
     tcase_add_test(t, kept_code);
     tcase_add_test(t, deep);
     suite_add_tcase(s, t);
