@@ -1,10 +1,9 @@
 /* test_runtime.c: the public API on the CPU device: memory, modules, argument checks, the checks of
- * a running kernel, manifests that lie, threads, and what happens without a GPU. */
+ * a running kernel, threads, and what happens without a GPU. */
 #include "tile.h"
 #include "runtime/runtime.h"
 
 #include <check.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -408,150 +407,6 @@ START_TEST(damaged_modules) {
 }
 END_TEST
 
-static const char good_manifest[] =
-    "// tilec manifest begin\n"
-    "// {\"manifest\": 1, \"tilec\": \"0.1.0\", \"target\": \"sm_80\",\n"
-    "//  \"kernels\": [{\"name\": \"k\", \"entry\": \"k\", \"params\": [\n"
-    "//   {\"name\": \"p\", \"type\": \"*fp16\", \"divisible\": 16},\n"
-    "//   {\"name\": \"i\", \"type\": \"i32\", \"equals\": 1},\n"
-    "//   {\"name\": \"q\", \"type\": \"*fp32\", \"none\": true}],\n"
-    "//  \"constexprs\": {\"BM\": 64, \"ACT\": \"relu\", \"ON\": true, \"F\": 0.5, \"N\": null},\n"
-    "//  \"num_warps\": 8, \"num_stages\": 3, \"shared\": 32768, \"cluster\": [1, 1, 1],\n"
-    "//  \"grid\": [\"cdiv(i, BM)\", \"2\"], \"hidden\": [], \"new in some later version\": 5}]}\n"
-    "// tilec manifest end\n"
-    ".version 7.0\n";
-
-/* The kernels of a manifest, or what is wrong with it, in a session of the caller's. */
-static const char *read_manifest(Session *s, const char *text, size_t len, tile_kernel **k,
-                                 int *n) {
-    char *json;
-    size_t json_len, code;
-    ck_assert(module_head(text, len, &json, &json_len, &code));
-    json_t *root = json_loadb(json, json_len, JSON_ALLOW_NUL, NULL);
-    free(json);
-    const char *target;
-    const char *error = root ? manifest_kernels(s, root, k, n, &target) : "no JSON";
-    json_decref(root);
-    return error;
-}
-
-START_TEST(manifest) {
-    Session s;
-    ck_assert(!setjmp(s.bail));
-    session_init(&s);
-    tile_kernel *k;
-    int n;
-    const char *error = read_manifest(&s, good_manifest, sizeof good_manifest - 1, &k, &n);
-    ck_assert_msg(!error, "%s", error);
-    ck_assert_int_eq(n, 1);
-    ck_assert_str_eq(k->name, "k");
-    ck_assert_int_eq(k->nparams, 3);
-    ck_assert(k->param[0].depth == 1 && k->param[0].elem == EL_F16 && k->param[0].divisible == 16);
-    ck_assert(k->param[1].has_equals && k->param[1].equals == 1 && k->param[1].divisible == 1);
-    ck_assert(k->param[2].none);
-    ck_assert_int_eq(k->num_warps, 8);
-    ck_assert_int_eq((int)k->shared, 32768);
-    ck_assert_str_eq(k->grid, "cdiv(i, BM), 2");
-    ck_assert_int_eq(k->nconstexprs, 5);
-    int ints = 0;
-    for (int i = 0; i < 5; i++) ints += k->constexpr_[i].is_int;
-    ck_assert_int_eq(ints, 2); /* BM and ON */
-    session_free(&s);
-}
-END_TEST
-
-/* One field of the good manifest replaced by something else. */
-static const struct {
-    const char *from, *to, *words;
-} lies[] = {
-    {"\"manifest\": 1", "\"manifest\": \"1\"", "'manifest'"},
-    {"\"manifest\": 1", "\"manifest\": 99999999999999", "'manifest'"},
-    {"\"target\": \"sm_80\"", "\"target\": 80", "'target'"},
-    {"\"kernels\": [{", "\"kernels\": [5, {", "'name'"},
-    {"\"name\": \"k\"", "\"name\": \"\"", "'name'"},
-    {"\"name\": \"k\"", "\"name\": \"a\\u0000b\"", "'name'"},
-    {"\"entry\": \"k\"", "\"entry\": null", "'entry'"},
-    {"\"*fp16\"", "\"fp17\"", "'type'"},
-    {"\"*fp16\"", "\"*****fp16\"", "'type'"},
-    {"\"*fp16\"", "[]", "'type'"},
-    {"\"divisible\": 16", "\"divisible\": 0", "'divisible'"},
-    {"\"divisible\": 16", "\"divisible\": -16", "'divisible'"},
-    {"\"divisible\": 16", "\"divisible\": 1.5", "'divisible'"},
-    {"\"equals\": 1", "\"equals\": \"1\"", "'equals'"},
-    {"\"divisible\": 16", "\"equals\": 1", "'equals'"},
-    {"\"none\": true", "\"none\": 1", "'none'"},
-    {"{\"BM\": 64,", "[\"BM\", 64], \"x\": {", "'constexprs'"},
-    {"\"num_warps\": 8", "\"num_warps\": 0", "'num_warps'"},
-    {"\"num_warps\": 8", "\"num_warps\": 64", "'num_warps'"},
-    {"\"num_stages\": 3", "\"num_stages\": -1", "'num_stages'"},
-    {"\"shared\": 32768", "\"shared\": -1", "'shared'"},
-    {"\"shared\": 32768", "\"shared\": 4294967296", "'shared'"},
-    {"\"cluster\": [1, 1, 1]", "\"cluster\": [1, 0]", "'cluster'"},
-    {"\"cluster\": [1, 1, 1]", "\"cluster\": 3", "'cluster'"},
-    {"[\"cdiv(i, BM)\", \"2\"]", "\"2\"", "'grid'"},
-    {"[\"cdiv(i, BM)\", \"2\"]", "[1, 2]", "'grid'"},
-    {"[\"cdiv(i, BM)\", \"2\"]", "[\"1\", \"1\", \"1\", \"1\"]", "'grid'"},
-    {"\"hidden\": []", "\"hidden\": {}", "'hidden'"},
-};
-
-START_TEST(lying_manifests) {
-    Session s;
-    ck_assert(!setjmp(s.bail));
-    session_init(&s);
-    const char *at = strstr(good_manifest, lies[_i].from);
-    ck_assert_ptr_nonnull(at);
-    Buf text = buf_new(&s.arena);
-    buf_write(&text, good_manifest, (size_t)(at - good_manifest));
-    buf_puts(&text, lies[_i].to);
-    buf_puts(&text, at + strlen(lies[_i].from));
-    tile_kernel *k;
-    int n;
-    const char *error = read_manifest(&s, text.data, text.len, &k, &n);
-    ck_assert_msg(error && strstr(error, lies[_i].words), "%s: %s", lies[_i].to,
-                  error ? error : "accepted");
-    session_free(&s);
-}
-END_TEST
-
-static bool manifest_refused(const char *text, size_t len) {
-    Session s;
-    if (setjmp(s.bail)) return true;
-    session_init(&s);
-    tile_kernel *k;
-    int n;
-    bool refused = read_manifest(&s, text, len, &k, &n) != NULL;
-    session_free(&s);
-    return refused;
-}
-
-/* Every cut and every damaged byte: refused or read, in bounds, whatever it says. */
-START_TEST(damaged_manifests) {
-    size_t whole = sizeof good_manifest - 1;
-    int refused = 0;
-    for (size_t n = 0; n <= whole; n++) {
-        char *text = malloc(whole);
-        ck_assert_ptr_nonnull(text);
-        memcpy(text, good_manifest, whole);
-        refused += manifest_refused(text, n);
-        if (n < whole) text[n] = (char)(text[n] ^ 0x12);
-        (void)manifest_refused(text, whole);
-        free(text);
-    }
-    ck_assert_int_ge(refused, (int)whole - 30);
-    /* Deep nesting is the JSON reader's to refuse. */
-    enum { DEEP = 100000 };
-    char *deep = malloc(DEEP + 100);
-    ck_assert_ptr_nonnull(deep);
-    int head = sprintf(deep, "// tilec manifest begin\n// ");
-    memset(deep + head, '[', DEEP);
-    strcpy(deep + head + DEEP, "\n// tilec manifest end\n.version 7.0\n");
-    fails(tile_module_load(ctx, deep, strlen(deep), &module), TILE_BAD_MODULE, "damaged");
-    free(deep);
-    /* Sound, but not for this device. */
-    fails(tile_module_load(ctx, good_manifest, whole, &module), TILE_BAD_MODULE, "this is PTX");
-}
-END_TEST
-
 /* ---- processes and threads ---- */
 
 START_TEST(forked_child) {
@@ -631,9 +486,6 @@ int main(void) {
     tcase_add_test(t, kernel_facts);
     tcase_add_test(t, wrong_arguments);
     tcase_add_test(t, damaged_modules);
-    tcase_add_test(t, manifest);
-    tcase_add_loop_test(t, lying_manifests, 0, (int)(sizeof lies / sizeof *lies));
-    tcase_add_test(t, damaged_manifests);
     tcase_add_test(t, forked_child);
     tcase_add_test(t, threads);
     suite_add_tcase(s, t);

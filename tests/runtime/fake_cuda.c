@@ -3,11 +3,13 @@
  *
  * It is stricter than the driver. A call without a current context, an address outside its
  * allocations, a handle that it never gave out or that was given back: each is refused. It counts
- * its calls, lets any of them fail, and knows what has not been given back. A call that gives
- * something back does so even when it is made to fail: what a program can do no more about is no
- * leak. Kernels do not run; their parameters are read, and kept for the test to look at. */
+ * its calls, lets any of them fail, and knows what has not been given back (fake_book.c). A call
+ * that gives something back does so even when it is made to fail: what a program can do no more
+ * about is no leak. Kernels do not run; their parameters are read, and kept for the test to look
+ * at. */
 #include "tests/runtime/fake_cuda.h"
 #include "runtime/cuda_api.h"
+#include "tests/runtime/fake_book.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,153 +28,26 @@ enum {
     INVALID_HANDLE = 400
 };
 
-typedef enum Kind { CONTEXT, MODULE, FUNCTION, MEMORY, STREAM, EVENT } Kind;
-
-typedef struct Object {
-    struct Object *next;
-    Kind kind;
-    int uses;
-    void *memory;
-    size_t bytes;
-    struct Object *parent; /* a function's module */
-    char *text;
-    size_t size[32]; /* a function's parameters */
-    int nparams, dynamic_shared;
-    bool large_clusters, recorded, asked;
-    double ms;
-} Object;
-
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static Object *objects;
 static FakeLaunch last_launch;
-static const char *failed_name;
-static bool fail_on, env_read;
-static int fail_code;
-static atomic_long calls, fail_at;
 static atomic_bool initialized;
 static int sm_major = 9, sm_minor = 0, can_cluster = 1;
 static Object primary[DEVICES];
 static _Thread_local Object *stack[MAX_DEPTH];
 static _Thread_local int depth;
 
-/* ---- failing on request ---- */
-
-static CuResult begin(const char *name) {
-    long n = atomic_fetch_add(&calls, 1) + 1, at = atomic_load(&fail_at);
-    if (at == 0 || n < at) return CU_SUCCESS;
-    pthread_mutex_lock(&lock);
-    CuResult r = n == at || fail_on ? fail_code : CU_SUCCESS;
-    if (r && !failed_name) failed_name = name;
-    pthread_mutex_unlock(&lock);
-    return r;
-}
-
-/* For all but calls that give something back. */
-#define BEGIN()                                                                                    \
-    do {                                                                                           \
-        CuResult begun = begin(__func__);                                                          \
-        if (begun) return begun;                                                                   \
-    } while (0)
-#define BEGIN_HERE()                                                                               \
-    BEGIN();                                                                                       \
-    if (!atomic_load(&initialized)) return NOT_INITIALIZED;                                        \
-    if (depth == 0 || !stack[depth - 1]) return INVALID_CONTEXT
-
-static void set_fail(long n, int code, bool on) {
-    pthread_mutex_lock(&lock);
-    fail_code = code;
-    fail_on = on;
-    failed_name = NULL;
-    atomic_store(&calls, 0);
-    atomic_store(&fail_at, n);
-    pthread_mutex_unlock(&lock);
-}
-
-static void read_environment(void) {
-    const char *text = getenv("FAKE_CUDA_FAIL");
-    long n;
-    int code;
-    if (env_read || !text || sscanf(text, "%ld:%d", &n, &code) != 2) return;
-    env_read = true;
-    set_fail(n, code, false);
-}
-
-static long call_count(void) {
-    return atomic_load(&calls);
-}
-
-static const char *first_failed(void) {
-    pthread_mutex_lock(&lock);
-    const char *name = failed_name;
-    pthread_mutex_unlock(&lock);
-    return name;
-}
-
-/* ---- what has been given out ---- */
-
-static Object *add(Kind kind, Object *parent) {
-    Object *o = calloc(1, sizeof *o);
-    if (!o) return NULL;
-    o->kind = kind;
-    o->parent = parent;
-    o->uses = 1;
-    pthread_mutex_lock(&lock);
-    o->next = objects;
-    objects = o;
-    pthread_mutex_unlock(&lock);
-    return o;
-}
-
-static bool known(const void *p, Kind kind) {
-    pthread_mutex_lock(&lock);
-    const Object *o = objects;
-    while (o && ((const void *)o != p || o->kind != kind)) o = o->next;
-    pthread_mutex_unlock(&lock);
-    return o != NULL;
-}
-
-/* Takes the object `p`, or the memory that starts at p, out and frees it. */
-static bool take(const void *p, Kind kind) {
-    pthread_mutex_lock(&lock);
-    Object **at = &objects;
-    while (*at && !((*at)->kind == kind && (kind == MEMORY ? (*at)->memory == p : *at == p)))
-        at = &(*at)->next;
-    Object *o = *at;
-    if (o) *at = o->next;
-    pthread_mutex_unlock(&lock);
-    if (!o) return false;
-    free(o->memory);
-    free(o->text);
-    free(o);
-    return true;
-}
-
-/* All of [p, p + bytes) lies in one allocation. */
-static bool inside(CuPtr p, size_t bytes) {
-    pthread_mutex_lock(&lock);
-    const Object *o = objects;
-    for (; o; o = o->next)
-        if (o->kind == MEMORY && p >= (uintptr_t)o->memory &&
-            p - (uintptr_t)o->memory <= o->bytes && bytes <= o->bytes - (p - (uintptr_t)o->memory))
-            break;
-    pthread_mutex_unlock(&lock);
-    return o != NULL;
-}
+/* ---- what tests ask ---- */
 
 static long live(void) {
-    long n = 0;
+    long n = book_count();
     pthread_mutex_lock(&lock);
-    for (const Object *o = objects; o; o = o->next) n += o->kind != FUNCTION;
     for (int i = 0; i < DEVICES; i++) n += primary[i].uses;
     pthread_mutex_unlock(&lock);
     return n;
 }
 
 static void forget(void) {
-    while (objects) {
-        Object *o = objects;
-        take(o->kind == MEMORY ? o->memory : o, o->kind);
-    }
+    book_clear();
     for (int i = 0; i < DEVICES; i++) primary[i].uses = 0;
 }
 
@@ -194,8 +69,8 @@ static void set_device(int major, int minor, int clusters) {
 }
 
 extern const FakeCuda fake_cuda;
-const FakeCuda fake_cuda = {set_fail, call_count, first_failed, live,
-                            forget,   pushed,     last,         set_device};
+const FakeCuda fake_cuda = {book_let_fail, book_calls, book_failed, live,
+                            forget,        pushed,     last,        set_device};
 
 /* Every entry point is declared as the runtime declares it, so that the two cannot drift apart. */
 #define FN(symbol, member, params)                                                                 \
@@ -205,8 +80,19 @@ const FakeCuda fake_cuda = {set_fail, call_count, first_failed, live,
 
 /* ---- devices and contexts ---- */
 
+/* For all but calls that give something back. */
+#define BEGIN()                                                                                    \
+    do {                                                                                           \
+        CuResult begun = book_begin(__func__);                                                     \
+        if (begun) return begun;                                                                   \
+    } while (0)
+#define BEGIN_HERE()                                                                               \
+    BEGIN();                                                                                       \
+    if (!atomic_load(&initialized)) return NOT_INITIALIZED;                                        \
+    if (depth == 0 || !stack[depth - 1]) return INVALID_CONTEXT
+
 CuResult fake_init(unsigned flags) {
-    read_environment();
+    book_read_environment();
     BEGIN();
     if (flags) return INVALID_VALUE;
     atomic_store(&initialized, true);
@@ -291,7 +177,7 @@ CuResult fake_primary_retain(CuContext *context, CuDevice device) {
 }
 
 CuResult fake_primary_release(CuDevice device) {
-    CuResult r = begin(__func__);
+    CuResult r = book_begin(__func__);
     if (device < 0 || device >= DEVICES) return INVALID_DEVICE;
     pthread_mutex_lock(&lock);
     bool held = primary[device].uses > 0;
@@ -308,14 +194,14 @@ static bool is_primary(const void *context) {
 
 CuResult fake_ctx_push(CuContext context) {
     BEGIN();
-    if (depth == MAX_DEPTH || (!is_primary(context) && !known(context, CONTEXT)))
+    if (depth == MAX_DEPTH || (!is_primary(context) && !book_knows(context, CONTEXT)))
         return INVALID_CONTEXT;
     stack[depth++] = (Object *)context;
     return CU_SUCCESS;
 }
 
 CuResult fake_ctx_pop(CuContext *context) {
-    CuResult r = begin(__func__);
+    CuResult r = book_begin(__func__);
     if (depth == 0) return INVALID_CONTEXT;
     *context = (CuContext)stack[--depth];
     return r;
@@ -345,56 +231,51 @@ CuResult fake_mem_alloc(CuPtr *ptr, size_t bytes) {
     if (bytes == 0) return INVALID_VALUE;
     size_t whole = bytes > SIZE_MAX - 255 ? 0 : (bytes + 255) / 256 * 256;
     void *memory = whole && whole < (size_t)1 << 40 ? aligned_alloc(256, whole) : NULL;
-    Object *o = memory ? add(MEMORY, NULL) : NULL;
-    if (!o) {
+    if (!memory || !book_add_memory(memory, bytes)) {
         free(memory);
         return CU_ERROR_OUT_OF_MEMORY;
     }
-    pthread_mutex_lock(&lock);
-    o->memory = memory;
-    o->bytes = bytes;
-    pthread_mutex_unlock(&lock);
     *ptr = (CuPtr)(uintptr_t)memory;
     return CU_SUCCESS;
 }
 
 CuResult fake_mem_free(CuPtr ptr) {
-    CuResult r = begin(__func__);
+    CuResult r = book_begin(__func__);
     if (depth == 0) return INVALID_CONTEXT;
-    bool mine = take((void *)(uintptr_t)ptr, MEMORY);
+    bool mine = book_take((void *)(uintptr_t)ptr, MEMORY);
     return r ? r : mine ? CU_SUCCESS : INVALID_VALUE;
 }
 
 CuResult fake_copy_in(CuPtr to, const void *from, size_t bytes) {
     BEGIN_HERE();
-    if (!inside(to, bytes)) return INVALID_VALUE;
+    if (!book_inside(to, bytes)) return INVALID_VALUE;
     memcpy((void *)(uintptr_t)to, from, bytes);
     return CU_SUCCESS;
 }
 
 CuResult fake_copy_out(void *to, CuPtr from, size_t bytes) {
     BEGIN_HERE();
-    if (!inside(from, bytes)) return INVALID_VALUE;
+    if (!book_inside(from, bytes)) return INVALID_VALUE;
     memcpy(to, (const void *)(uintptr_t)from, bytes);
     return CU_SUCCESS;
 }
 
 /* 1 and 2 are the driver's two default streams. */
 static bool is_stream(CuStream stream) {
-    return (uintptr_t)stream <= 2 || known(stream, STREAM);
+    return (uintptr_t)stream <= 2 || book_knows(stream, STREAM);
 }
 
 CuResult fake_copy_within(CuPtr to, CuPtr from, size_t bytes, CuStream stream) {
     BEGIN_HERE();
     if (!is_stream(stream)) return INVALID_HANDLE;
-    if (!inside(to, bytes) || !inside(from, bytes)) return INVALID_VALUE;
+    if (!book_inside(to, bytes) || !book_inside(from, bytes)) return INVALID_VALUE;
     memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     return CU_SUCCESS;
 }
 
 CuResult fake_fill(CuPtr to, unsigned char value, size_t bytes) {
     BEGIN_HERE();
-    if (!inside(to, bytes)) return INVALID_VALUE;
+    if (!book_inside(to, bytes)) return INVALID_VALUE;
     memset((void *)(uintptr_t)to, value, bytes);
     return CU_SUCCESS;
 }
@@ -424,7 +305,7 @@ CuResult fake_module_load(CuModule *module, const void *image, unsigned noptions
     if (major > PTX_MAJOR || (major == PTX_MAJOR && minor > PTX_MINOR))
         return refuse(CU_ERROR_UNSUPPORTED_PTX_VERSION, noptions, option, value,
                       "line 1; fatal : Unsupported .version");
-    Object *o = add(MODULE, NULL);
+    Object *o = book_add(MODULE, NULL);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
     o->text = strdup(text);
     *module = (CuModule)o;
@@ -432,16 +313,10 @@ CuResult fake_module_load(CuModule *module, const void *image, unsigned noptions
 }
 
 CuResult fake_module_unload(CuModule module) {
-    CuResult r = begin(__func__);
-    if (!known(module, MODULE)) return INVALID_HANDLE;
-    for (;;) { /* its functions go with it */
-        pthread_mutex_lock(&lock);
-        Object *o = objects;
-        while (o && !(o->kind == FUNCTION && o->parent == (Object *)module)) o = o->next;
-        pthread_mutex_unlock(&lock);
-        if (!o || !take(o, FUNCTION)) break;
-    }
-    take(module, MODULE);
+    CuResult r = book_begin(__func__);
+    if (!book_knows(module, MODULE)) return INVALID_HANDLE;
+    book_take_functions((const Object *)module);
+    book_take(module, MODULE);
     return r;
 }
 
@@ -457,12 +332,12 @@ static void read_params(Object *f, const char *at) {
 
 CuResult fake_module_function(CuFunction *function, CuModule module, const char *name) {
     BEGIN_HERE();
-    if (!known(module, MODULE)) return INVALID_HANDLE;
+    if (!book_knows(module, MODULE)) return INVALID_HANDLE;
     char key[300];
     int n = snprintf(key, sizeof key, ".entry %s(", name);
     const char *at = strstr(((Object *)module)->text, key);
     if (!at) return CU_ERROR_NOT_FOUND;
-    Object *f = add(FUNCTION, (Object *)module);
+    Object *f = book_add(FUNCTION, (Object *)module);
     if (!f) return CU_ERROR_OUT_OF_MEMORY;
     f->dynamic_shared = 48 * 1024;
     read_params(f, at + n);
@@ -472,7 +347,7 @@ CuResult fake_module_function(CuFunction *function, CuModule module, const char 
 
 CuResult fake_function_attribute(int *value, int attribute, CuFunction function) {
     BEGIN();
-    if (!known(function, FUNCTION)) return INVALID_HANDLE;
+    if (!book_knows(function, FUNCTION)) return INVALID_HANDLE;
     switch (attribute) {
     case CU_FUNC_NUM_REGS: *value = 40; break;
     case CU_FUNC_LOCAL_BYTES: *value = 8; break;
@@ -484,7 +359,7 @@ CuResult fake_function_attribute(int *value, int attribute, CuFunction function)
 
 CuResult fake_function_set_attribute(CuFunction function, int attribute, int value) {
     BEGIN();
-    if (!known(function, FUNCTION)) return INVALID_HANDLE;
+    if (!book_knows(function, FUNCTION)) return INVALID_HANDLE;
     Object *f = (Object *)function;
     if (attribute == CU_FUNC_MAX_DYNAMIC_SHARED)
         f->dynamic_shared = value;
@@ -497,7 +372,7 @@ CuResult fake_function_set_attribute(CuFunction function, int attribute, int val
 
 CuResult fake_occupancy(int *blocks, CuFunction function, int threads, size_t dynamic_shared) {
     BEGIN_HERE();
-    if (!known(function, FUNCTION) || threads < 1 || threads > 1024) return INVALID_VALUE;
+    if (!book_knows(function, FUNCTION) || threads < 1 || threads > 1024) return INVALID_VALUE;
     int by_shared = dynamic_shared ? (int)(232448 / dynamic_shared) : 32;
     int by_threads = 2048 / threads;
     *blocks = by_shared < by_threads ? by_shared : by_threads;
@@ -507,7 +382,7 @@ CuResult fake_occupancy(int *blocks, CuFunction function, int threads, size_t dy
 /* ---- launches ---- */
 
 static CuResult record(FakeLaunch *l, CuFunction function, void **param) {
-    if (!known(function, FUNCTION) || !is_stream(l->stream)) return INVALID_HANDLE;
+    if (!book_knows(function, FUNCTION) || !is_stream(l->stream)) return INVALID_HANDLE;
     const Object *f = (const Object *)function;
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     if (!l->grid[0] || !l->grid[1] || !l->grid[2] || threads == 0 || threads > 1024 ||
@@ -550,7 +425,7 @@ CuResult fake_launch_ex(const CuLaunchConfig *config, CuFunction function, void 
             return INVALID_VALUE;
     }
     unsigned size = l.cluster[0] * l.cluster[1] * l.cluster[2];
-    if (size > 8 && known(function, FUNCTION) && !((Object *)function)->large_clusters)
+    if (size > 8 && book_knows(function, FUNCTION) && !((Object *)function)->large_clusters)
         return INVALID_VALUE;
     return record(&l, function, params);
 }
@@ -565,13 +440,13 @@ CuResult fake_stream_synchronize(CuStream stream) {
 CuResult fake_stream_wait(CuStream stream, CuEvent event, unsigned flags) {
     BEGIN_HERE();
     if (flags) return INVALID_VALUE;
-    return is_stream(stream) && known(event, EVENT) ? CU_SUCCESS : INVALID_HANDLE;
+    return is_stream(stream) && book_knows(event, EVENT) ? CU_SUCCESS : INVALID_HANDLE;
 }
 
 CuResult fake_event_create(CuEvent *event, unsigned flags) {
     BEGIN_HERE();
     if (flags) return INVALID_VALUE;
-    Object *o = add(EVENT, NULL);
+    Object *o = book_add(EVENT, NULL);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
     *event = (CuEvent)o;
     return CU_SUCCESS;
@@ -579,7 +454,7 @@ CuResult fake_event_create(CuEvent *event, unsigned flags) {
 
 CuResult fake_event_record(CuEvent event, CuStream stream) {
     BEGIN_HERE();
-    if (!known(event, EVENT) || !is_stream(stream)) return INVALID_HANDLE;
+    if (!book_knows(event, EVENT) || !is_stream(stream)) return INVALID_HANDLE;
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     Object *o = (Object *)event;
@@ -591,13 +466,13 @@ CuResult fake_event_record(CuEvent event, CuStream stream) {
 
 CuResult fake_event_synchronize(CuEvent event) {
     BEGIN_HERE();
-    return known(event, EVENT) ? CU_SUCCESS : INVALID_HANDLE;
+    return book_knows(event, EVENT) ? CU_SUCCESS : INVALID_HANDLE;
 }
 
 /* The first question comes too early. */
 CuResult fake_event_query(CuEvent event) {
     BEGIN_HERE();
-    if (!known(event, EVENT)) return INVALID_HANDLE;
+    if (!book_knows(event, EVENT)) return INVALID_HANDLE;
     Object *o = (Object *)event;
     bool done = o->asked;
     o->asked = true;
@@ -606,7 +481,7 @@ CuResult fake_event_query(CuEvent event) {
 
 CuResult fake_event_elapsed(float *ms, CuEvent start, CuEvent end) {
     BEGIN_HERE();
-    if (!known(start, EVENT) || !known(end, EVENT)) return INVALID_HANDLE;
+    if (!book_knows(start, EVENT) || !book_knows(end, EVENT)) return INVALID_HANDLE;
     const Object *a = (const Object *)start, *b = (const Object *)end;
     if (!a->recorded || !b->recorded) return INVALID_HANDLE;
     *ms = (float)(b->ms - a->ms);
@@ -614,8 +489,8 @@ CuResult fake_event_elapsed(float *ms, CuEvent start, CuEvent end) {
 }
 
 CuResult fake_event_destroy(CuEvent event) {
-    CuResult r = begin(__func__);
-    bool mine = take(event, EVENT);
+    CuResult r = book_begin(__func__);
+    bool mine = book_take(event, EVENT);
     return r ? r : mine ? CU_SUCCESS : INVALID_HANDLE;
 }
 
@@ -624,7 +499,7 @@ CuResult fake_event_destroy(CuEvent event) {
 extern CuResult cuCtxCreate_v2(CuContext *context, unsigned flags, CuDevice device);
 CuResult cuCtxCreate_v2(CuContext *context, unsigned flags, CuDevice device) {
     if (flags || device < 0 || device >= DEVICES) return INVALID_VALUE;
-    Object *o = add(CONTEXT, NULL);
+    Object *o = book_add(CONTEXT, NULL);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
     if (depth < MAX_DEPTH) stack[depth++] = o; /* it is current from now on */
     *context = (CuContext)o;
@@ -634,13 +509,13 @@ CuResult cuCtxCreate_v2(CuContext *context, unsigned flags, CuDevice device) {
 extern CuResult cuCtxDestroy_v2(CuContext context);
 CuResult cuCtxDestroy_v2(CuContext context) {
     if (depth && stack[depth - 1] == (Object *)context) depth--;
-    return take(context, CONTEXT) ? CU_SUCCESS : INVALID_CONTEXT;
+    return book_take(context, CONTEXT) ? CU_SUCCESS : INVALID_CONTEXT;
 }
 
 extern CuResult cuStreamCreate(CuStream *stream, unsigned flags);
 CuResult cuStreamCreate(CuStream *stream, unsigned flags) {
     (void)flags;
-    Object *o = add(STREAM, NULL);
+    Object *o = book_add(STREAM, NULL);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
     *stream = (CuStream)o;
     return CU_SUCCESS;
@@ -648,5 +523,5 @@ CuResult cuStreamCreate(CuStream *stream, unsigned flags) {
 
 extern CuResult cuStreamDestroy_v2(CuStream stream);
 CuResult cuStreamDestroy_v2(CuStream stream) {
-    return take(stream, STREAM) ? CU_SUCCESS : INVALID_HANDLE;
+    return book_take(stream, STREAM) ? CU_SUCCESS : INVALID_HANDLE;
 }
