@@ -92,6 +92,34 @@ static const char *find_line(Place *at, const Source *src, uint32_t line, size_t
     return found;
 }
 
+/* Bytes of the character at s[0..n), 0 when there is none: text that is no UTF-8 is shown, too. */
+static size_t char_bytes(const char *s, size_t n) {
+    unsigned char c = (unsigned char)*s;
+    size_t k = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+    return k <= n && utf8_valid_prefix(s, k) == k ? k : 0;
+}
+
+/* Nothing that a terminal would act on: neither control characters nor bytes by themselves. */
+static void put_line(const char *s, size_t n, Buf *out) {
+    for (size_t k; n; s += k ? k : 1, n -= k ? k : 1) {
+        k = char_bytes(s, n);
+        unsigned char c = (unsigned char)*s;
+        bool control = c < 32 || c == 127 || (c == 0xC2 && k && (unsigned char)s[1] < 0xA0);
+        if (!k || control)
+            buf_putc(out, k ? ' ' : '?');
+        else
+            buf_write(out, s, k);
+    }
+}
+
+/* As many of them as there are characters. */
+static void put_many(char what, const char *s, size_t n, Buf *out) {
+    for (size_t k; n; s += k ? k : 1, n -= k ? k : 1) {
+        k = char_bytes(s, n);
+        buf_putc(out, what);
+    }
+}
+
 static void render_excerpt(const Source *src, Place *at, Span span, bool color, Buf *out) {
     enum { WIDEST = 160 };
     size_t len;
@@ -105,21 +133,19 @@ static void render_excerpt(const Source *src, Place *at, Span span, bool color, 
     /* A very long line is shown around its caret only. */
     size_t from = 0;
     if (len > WIDEST && col > WIDEST / 2) from = col - WIDEST / 2;
-    while (from < len && !starts_char(line[from])) from++;
+    while (from < col && !starts_char(line[from])) from++;
     size_t to = len - from > WIDEST ? from + WIDEST : len;
     while (to < len && !starts_char(line[to])) to++;
     buf_puts(out, "    ");
-    for (size_t i = from; i < to; i++) {
-        unsigned char c = (unsigned char)line[i];
-        buf_putc(out, c < 32 || c == 127 ? ' ' : (char)c);
-    }
+    put_line(line + from, to - from, out);
     buf_puts(out, "\n    ");
-    for (size_t i = from; i < col; i++)
-        if (starts_char(line[i])) buf_putc(out, ' ');
+    put_many(' ', line + from, col - from, out);
     if (color) buf_puts(out, "\033[1;32m");
     buf_putc(out, '^');
-    for (size_t i = col + 1; i < end && i < to; i++)
-        if (starts_char(line[i])) buf_putc(out, '~');
+    if (end > to) end = to;
+    size_t first = col < end ? char_bytes(line + col, end - col) : 0;
+    col += first ? first : 1;
+    if (col < end) put_many('~', line + col, end - col, out);
     if (color) buf_puts(out, "\033[0m");
     buf_putc(out, '\n');
 }

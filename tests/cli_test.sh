@@ -84,6 +84,14 @@ works "$tilec" -o - -- good.tl
 
 # ---- files ----
 fails 3 "cannot read 'missing.tl': No such file" "$tilec" missing.tl
+# What is shown of a line sends a terminal nothing but characters, and the caret stays below its own.
+printf 'x = "\303\244\302\233 \351\033"; y\n' >odd.tl
+printf '    x = "\303\244  ? "; y\n            ^\n' >shown
+fails 1 'odd.tl:1:11: error: the text is not UTF-8: byte 0xE9' "$tilec" odd.tl
+works sh -c "'$tilec' odd.tl 2>&1 | tail -n 2 | cmp - shown"
+printf '\277\277%0200d' 0 >odd.tl # it begins inside of a character
+printf '    ??%0158d\n    ^\n' 0 >shown
+works sh -c "'$tilec' odd.tl 2>&1 | tail -n 2 | cmp - shown"
 mkdir folder.tl
 fails 3 "cannot read 'folder.tl': Is a directory" "$tilec" folder.tl
 fails 3 "cannot write 'nowhere/x.ptx': No such file" "$tilec" good.tl -o nowhere/x.ptx
