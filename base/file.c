@@ -30,8 +30,9 @@ static bool refuse_size(FileError *e, const char *path, size_t limit) {
     return false;
 }
 
-static bool read_fd(int fd, const char *path, size_t limit, char **data, size_t *len,
-                    FileError *error) {
+static bool read_fd(int fd, const char *path, const char *begins, size_t limit, char **data,
+                    size_t *len, FileError *error) {
+    size_t nbegins = strlen(begins);
     struct stat st;
     if (fstat(fd, &st)) return fail(error, "read", path, errno);
     if (S_ISDIR(st.st_mode)) return fail(error, "read", path, EISDIR);
@@ -60,6 +61,7 @@ static bool read_fd(int fd, const char *path, size_t limit, char **data, size_t 
         }
         if (got == 0) break;
         n += (size_t)got;
+        if (memcmp(buf, begins, n < nbegins ? n : nbegins)) break;
         if (n > limit) {
             free(buf);
             return refuse_size(error, path, limit);
@@ -71,14 +73,19 @@ static bool read_fd(int fd, const char *path, size_t limit, char **data, size_t 
     return true;
 }
 
-bool file_read(const char *path, size_t limit, char **data, size_t *len, FileError *error) {
+bool file_read_as(const char *path, const char *begins, size_t limit, char **data, size_t *len,
+                  FileError *error) {
     if (strcmp(path, "-") == 0)
-        return read_fd(STDIN_FILENO, "standard input", limit, data, len, error);
+        return read_fd(STDIN_FILENO, "standard input", begins, limit, data, len, error);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return fail(error, "read", path, errno);
-    bool ok = read_fd(fd, path, limit, data, len, error);
+    bool ok = read_fd(fd, path, begins, limit, data, len, error);
     close(fd);
     return ok;
+}
+
+bool file_read(const char *path, size_t limit, char **data, size_t *len, FileError *error) {
+    return file_read_as(path, "", limit, data, len, error);
 }
 
 bool file_write_fd(int fd, const char *name, const char *data, size_t len, FileError *error) {

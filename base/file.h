@@ -20,6 +20,11 @@ typedef struct FileError {
 /* Reads all of `path` ("-": standard input). *data ends in a NUL that *len does not count. */
 bool file_read(const char *path, size_t limit, char **data, size_t *len, FileError *error);
 
+/* The same of a format whose files begin with these bytes: another file is not read to its end, and
+ * *data is its beginning. */
+bool file_read_as(const char *path, const char *begins, size_t limit, char **data, size_t *len,
+                  FileError *error);
+
 /* An output that is written but not yet in place. Zero-initialise; discard or commit frees it. */
 typedef struct FileDraft {
     char *path; /* where it goes, symbolic links followed */

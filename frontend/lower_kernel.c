@@ -391,7 +391,29 @@ void check_unknown_names(Lower *l, AstFunc *const *kernels, int n) {
         else
             check_name(l, kernels, n, trim((Text){d, (size_t)(equals - d)}), "-D");
     }
+    for (const char *s = l->options->config_text; s && *s;) {
+        size_t len = strcspn(s, ",");
+        const char *equals = memchr(s, '=', len);
+        Text name = trim((Text){s, equals ? (size_t)(equals - s) : 0});
+        if (name.n && !text_is(name, "num_warps") && !text_is(name, "num_stages"))
+            check_name(l, kernels, n, name, "config");
+        s += len + (s[len] == ',');
+    }
     Entries entries = split_signature(l);
-    for (int i = 0; i < entries.n; i++)
-        if (entries.at[i].name.n) check_name(l, kernels, n, entries.at[i].name, "signature");
+    for (int i = 0; i < l->options->nvalues; i++) {
+        const char *v = l->options->value[i], *equals = strchr(v, '=');
+        Text name = trim((Text){v, equals ? (size_t)(equals - v) : 0});
+        bool again = !name.n;
+        for (int k = 0; k < entries.n && !again; k++) {
+            Text other = entries.at[k].name;
+            again = other.n == name.n && memcmp(other.at, name.at, name.n) == 0;
+        }
+        if (!again) check_name(l, kernels, n, name, "--for");
+    }
+    for (int i = 0; i < entries.n; i++) {
+        Entry e = entries.at[i];
+        if (e.name.n) check_name(l, kernels, n, e.name, "signature");
+        if (e.name.n && !e.text.n)
+            fail(l, (Span){0}, "signature: no type follows '%.*s='", (int)e.name.n, e.name.at);
+    }
 }

@@ -48,7 +48,10 @@ fails 2 '--time takes no value' "$tilec" --time=yes good.tl
 fails 2 '--num-warps takes a whole number' "$tilec" --num-warps=four good.tl
 fails 2 'num_warps is 1, 2, 4' "$tilec" --num-warps=3 good.tl
 for rows in 0 -3 2.5 many; do
-    fails 2 "--swizzle-grid takes a whole number, not $rows" "$tilec" --swizzle-grid=$rows good.tl
+    fails 2 "--swizzle-grid takes a whole number from 1 on, not '$rows'" "$tilec" --swizzle-grid=$rows good.tl
+done
+for number in '' ' 4' +4 0x4 4.0 99999999999999999999; do
+    fails 2 "--num-stages takes a whole number from 1 on, not '${number/+/\\+}'" "$tilec" --num-stages="$number" good.tl
 done
 fails 2 'swizzle_grid is 1 to 65535 rows, not 65536' "$tilec" --swizzle-grid=65536 good.tl
 fails 2 '--swizzle-grid takes a number from 1 on' "$tilerun" --swizzle-grid=0 good.tl
@@ -78,6 +81,12 @@ fails 2 '-o takes one input' "$tilec" good.tl other.tl -o x.ptx
 fails 2 "two inputs would both be written to 'good.ptx'" "$tilec" good.tl ./good.tl
 fails 2 'Its suffix does not say' "$tilec" good.tl -o x.foo
 fails 2 'standard input is named twice' "$tilec" - -
+fails 2 'several targets are for --emit=header' "$tilec" --target=sm_80,sm_90a good.tl
+works sh -c "[ \$('$tilec' --emit=header --target=sm_80,sm_80 good.tl -o - | grep -c '^        {\"sm_80\"') = \$('$tilec' --emit=header good.tl -o - | grep -c '^        {\"sm_80\"') ]"
+fails 1 "config: no kernel has a parameter 'BLOK'" "$tilec" --config=BLOK=16 good.tl
+fails 1 "--for: no kernel has a parameter 'N'" "$tilec" --for=N=5 good.tl
+fails 1 "signature: no type follows 'x_ptr='" "$tilec" -s x_ptr= other.tl
+fails 3 "cannot read 'no.json': No such file" "$tilec" --tuning=no.json good.tl
 works "$tilec" --help
 works "$tilec" --version
 works "$tilec" -o - -- good.tl
@@ -155,6 +164,10 @@ works sh -c "'$tilec' good.tl -o - | cmp - good.ptx"
 
 # ---- tilerun ----
 fails 2 'unknown option' "$tilerun" --no-such-option good.tl
+# A file that never ends is known by its beginning.
+fails 3 'src_ptr: /dev/zero: not a .npy file' "$tilerun" good.tl --device=cpu src_ptr=@/dev/zero
+fails 3 "cannot read 'no.json': No such file" "$tilerun" other.tl --device=cpu --tuning=no.json {x,y,out}_ptr=zeros:fp32[8] n=8
+fails 1 "no kernel has a parameter 'BLOK'" "$tilerun" other.tl --device=cpu --tune --space=BLOK=16,32 {x,y,out}_ptr=zeros:fp32[8] n=8
 fails 3 "missing.tl" "$tilerun" missing.tl
 fails 2 '--color is auto, always or never' "$tilerun" --color=blue good.tl
 works "$tilerun" --help

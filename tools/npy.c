@@ -34,10 +34,16 @@ typedef struct Scanner {
     bool failed;
 } Scanner;
 
-static bool fail(Scanner *s, const char *text) {
-    if (!s->failed) snprintf(s->error->text, sizeof s->error->text, "not a .npy file: %s", text);
+static bool refuse(Scanner *s, const char *text) {
+    if (!s->failed) snprintf(s->error->text, sizeof s->error->text, "%s", text);
     s->failed = true;
     return false;
+}
+
+static bool fail(Scanner *s, const char *text) {
+    char whole[200];
+    snprintf(whole, sizeof whole, "not a .npy file: %s", text);
+    return refuse(s, whole);
 }
 
 static char peek(Scanner *s) {
@@ -103,7 +109,7 @@ static bool scan_shape(Scanner *s, NpyArray *a) {
 
 static bool take_descr(Scanner *s, const char *text, NpyArray *a) {
     if (text[0] == '>' && text[1] && text[2] != '1')
-        return fail(s, "its elements are big-endian; convert it first");
+        return refuse(s, "its elements are big-endian; convert it first");
     const char *kind = text[0] && strchr("<|=>", text[0]) ? text + 1 : text;
     for (int i = 0; i < DESCRS; i++)
         if (strcmp(kind, descrs[i].descr) == 0) {
@@ -112,7 +118,7 @@ static bool take_descr(Scanner *s, const char *text, NpyArray *a) {
         }
     char why[100];
     snprintf(why, sizeof why, "its element type '%.40s' is neither bool, integer nor float", text);
-    return fail(s, why);
+    return refuse(s, why);
 }
 
 static bool scan_header(Scanner *s, NpyArray *a, bool *fortran) {
@@ -153,7 +159,7 @@ bool npy_parse(const char *text, size_t len, NpyArray *out, FileError *error) {
     *out = (NpyArray){0};
     *error = (FileError){0};
     Scanner s = {.p = text, .end = text + len, .error = error};
-    if (len < 10 || memcmp(text, "\x93NUMPY", 6) != 0) return fail(&s, "it does not begin as one");
+    if (len < 10 || memcmp(text, NPY_BEGINS, 6) != 0) return fail(&s, "it does not begin as one");
     const unsigned char *u = (const unsigned char *)text;
     int version = u[6];
     if (version < 1 || version > 3) return fail(&s, "its version is unknown");
@@ -167,7 +173,7 @@ bool npy_parse(const char *text, size_t len, NpyArray *out, FileError *error) {
     bool fortran = false;
     if (!scan_header(&s, out, &fortran)) return false;
     if (fortran && out->rank > 1)
-        return fail(&s, "it is in Fortran order; save numpy.ascontiguousarray of it");
+        return refuse(&s, "it is in Fortran order; save numpy.ascontiguousarray of it");
     if (!npy_bytes(out->dim, out->rank, (size_t)elem_info[out->elem].bytes, &out->bytes))
         return fail(&s, "its shape is too large");
     out->data = text + start + header;

@@ -10,6 +10,7 @@
 #include "ir/type.h"
 
 enum { NPY_MAX_RANK = 32 };
+#define NPY_BEGINS "\x93NUMPY" /* how every file does */
 
 typedef struct NpyArray {
     Elem elem;

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,6 +116,7 @@ void option_print_help(FILE *out, const OptionRow *row, int nrows) {
 
 int option_number(const char *text, long least, long most, long *out) {
     char *end;
+    if (!isdigit((unsigned char)text[*text == '-'])) return -1; /* strtol takes " +4", too */
     errno = 0;
     long v = strtol(text, &end, 10);
     if (end == text || *end || errno || v < least || v > most) return -1;

@@ -11,6 +11,7 @@
 #include "tools/tilec_tuned.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -247,8 +248,11 @@ static bool is_define(const char *s) {
 
 static int number_option(const char *name, const char *text, long least, int *out) {
     long v;
-    if (option_number(text, least, 1000000, &v))
-        return usage(name, " takes a whole number, not ", text);
+    if (option_number(text, least, 1000000, &v)) {
+        fprintf(stderr, "tilec: error: %s takes a whole number from %ld on, not '%s'\n", name,
+                least, text);
+        return EXIT_USAGE;
+    }
     *out = (int)v;
     return EXIT_DONE;
 }
@@ -357,6 +361,8 @@ static int plan_outputs(Command *c) {
     c->o.emit = c->kind->emit;
     if (c->kind->artefact != HEADER && (c->artefact.variants || c->artefact.embed))
         return usage(c->artefact.variants ? "--variants" : "--embed", " is for --emit=header", "");
+    if (c->kind->artefact != HEADER && c->o.target && strchr(c->o.target, ','))
+        return usage("several targets are for --emit=header, not '", c->o.target, "'");
     if (c->kind->artefact == HEADER && (c->o.stats || c->o.dump_after || c->o.time))
         return usage("--stats, --dump-after and --time are of one output, not of a header", "", "");
     for (int i = 0; i < c->ninputs; i++) {
@@ -460,7 +466,14 @@ static const char *output_of(const Input *in, size_t *len) {
     return in->artefact;
 }
 
+/* A file that is not there is one without records to who measures; here it is a mistake. */
 static bool open_tuning(Command *c) {
+    if (access(c->artefact.tuning_file, F_OK)) {
+        fprintf(stderr, "tilec: error: cannot read '%s': %s\n", c->artefact.tuning_file,
+                strerror(errno));
+        complain(c, EXIT_FILES, NULL);
+        return false;
+    }
     if (tile_tuning_open(c->artefact.tuning_file, &c->artefact.tuning) == TILE_OK) return true;
     complain(c, EXIT_FILES, tile_tuning_error(c->artefact.tuning));
     return false;

@@ -72,7 +72,11 @@ static tile_status read_targets(Work *w) {
         n = strcspn(s, ",");
         if (w->ntargets == VARIANT_TARGETS || n >= TARGET)
             return complain(TILE_INVALID, "--target: too many, or too long: ", s);
-        snprintf(w->target[w->ntargets++], TARGET, "%.*s", (int)n, s);
+        char *target = w->target[w->ntargets];
+        snprintf(target, TARGET, "%.*s", (int)n, s);
+        int had = 0;
+        while (strcmp(w->target[had], target)) had++;
+        w->ntargets += had == w->ntargets; /* named twice, it is made once */
     }
     return w->ntargets ? TILE_OK : complain(TILE_INVALID, "--target names nothing", "");
 }

@@ -152,6 +152,7 @@ static int read_checks(const char *text, unsigned *checks) {
         {"races", TILE_CHECK_RACES},
     };
     *checks = 0;
+    if (!*text) return usage("--check names nothing; to watch for nothing, say none", NULL);
     while (*text) {
         size_t n = strcspn(text, ","), i = 0, count = sizeof names / sizeof *names;
         while (i < count && (strlen(names[i].name) != n || memcmp(names[i].name, text, n) != 0))

@@ -186,7 +186,7 @@ static int expect_one(Run *r, const Expect *e) {
         free(data);
         return code;
     }
-    if (!file_read(e->file, (size_t)EXPECT_LIMIT_GB << 30, &text, &len, &error)) {
+    if (!file_read_as(e->file, NPY_BEGINS, (size_t)EXPECT_LIMIT_GB << 30, &text, &len, &error)) {
         free(data);
         return complain(EXIT_FILES, error.text);
     }

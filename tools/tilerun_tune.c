@@ -2,6 +2,7 @@
  * from a tuning file; how far measuring has come, on a terminal as a bar. */
 #include "tools/tilerun.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +138,10 @@ static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *comp
 }
 
 static int look_up(Run *r, const tile_tuning *tuning, const tile_compile_options *compile) {
+    if (access(r->o.tuning, F_OK)) {
+        fprintf(stderr, "tilerun: cannot read '%s': %s\n", r->o.tuning, strerror(errno));
+        return EXIT_FILES;
+    }
     tile_tuned found;
     tile_compile_options o = *compile;
     if (r->on_cpu) o.target = "cpu";

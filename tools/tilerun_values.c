@@ -65,6 +65,7 @@ static bool parse_number(const char *s, size_t n, Number *out) {
         }
     }
     if (strspn(text, "+-0123456789.eEinfaINFAxX_") != n) return false;
+    if (strspn(text, "+-0123456789") == n) return false; /* an integer, and too large */
     out->is_float = true;
     out->f = strtod(text, &end);
     return !*end;
@@ -101,6 +102,8 @@ static bool parse_fill(RunValue *v, const char *text, RunError *e) {
     while (which < FILLS &&
            (strlen(fills[which].name) != word || memcmp(fills[which].name, text, word) != 0))
         which++;
+    if (which == FILLS && !text[strspn(text, "+-0123456789")] && *text)
+        return refuse(e, "%s is beyond 64 bits", text);
     if (which == FILLS)
         return refuse(e,
                       "'%s' is no value: a number, None, @file.npy, or a buffer such as "
@@ -251,7 +254,7 @@ static bool make_from_file(RunValue *v, RunError *e) {
     char *text;
     size_t len;
     FileError wrong;
-    if (!file_read(v->file, (size_t)FILE_LIMIT_GB << 30, &text, &len, &wrong)) {
+    if (!file_read_as(v->file, NPY_BEGINS, (size_t)FILE_LIMIT_GB << 30, &text, &len, &wrong)) {
         refuse(e, "%s: %s", v->name, wrong.text);
         e->io = true;
         return false;
