@@ -38,6 +38,38 @@ static bool said_already(const Diags *d, const Diag *x) {
     return false;
 }
 
+/* Bytes of the character at s[0..n), 0 when there is none: text that is no UTF-8 is shown, too. */
+static size_t char_bytes(const char *s, size_t n) {
+    unsigned char c = (unsigned char)*s;
+    size_t k = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+    return k <= n && utf8_valid_prefix(s, k) == k ? k : 0;
+}
+
+/* Nothing that a terminal would act on: neither control characters nor bytes by themselves. */
+static void put_line(const char *s, size_t n, Buf *out) {
+    for (size_t k; n; s += k ? k : 1, n -= k ? k : 1) {
+        k = char_bytes(s, n);
+        unsigned char c = (unsigned char)*s;
+        bool control = c < 32 || c == 127 || (c == 0xC2 && k && (unsigned char)s[1] < 0xA0);
+        if (!k || control)
+            buf_putc(out, k ? ' ' : '?');
+        else
+            buf_write(out, s, k);
+    }
+}
+
+/* Text from outside, an option's value say, becomes UTF-8 and harmless to a terminal. */
+static char *printable(Arena *a, char *text) {
+    size_t n = strlen(text);
+    bool plain = utf8_valid_prefix(text, n) == n;
+    for (size_t i = 0; i < n; i++)
+        plain = plain && ((unsigned char)text[i] >= 32 || text[i] == '\n');
+    if (plain) return text;
+    Buf out = buf_new(a);
+    put_line(text, n, &out);
+    return out.data;
+}
+
 void diag(Diags *d, Severity severity, Span span, const char *fmt, ...) {
     if (d->muted) return;
     if (severity == DIAG_WARNING && d->warnings_are_errors) severity = DIAG_ERROR;
@@ -49,7 +81,7 @@ void diag(Diags *d, Severity severity, Span span, const char *fmt, ...) {
     x->span = span;
     va_list ap;
     va_start(ap, fmt);
-    x->text = arena_vprintf(d->arena, fmt, ap);
+    x->text = printable(d->arena, arena_vprintf(d->arena, fmt, ap));
     va_end(ap);
     if (severity == DIAG_PERF && said_already(d, x)) return;
     if (severity == DIAG_PERF) d->perfs++;
@@ -90,26 +122,6 @@ static const char *find_line(Place *at, const Source *src, uint32_t line, size_t
         at->line = line;
     }
     return found;
-}
-
-/* Bytes of the character at s[0..n), 0 when there is none: text that is no UTF-8 is shown, too. */
-static size_t char_bytes(const char *s, size_t n) {
-    unsigned char c = (unsigned char)*s;
-    size_t k = c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
-    return k <= n && utf8_valid_prefix(s, k) == k ? k : 0;
-}
-
-/* Nothing that a terminal would act on: neither control characters nor bytes by themselves. */
-static void put_line(const char *s, size_t n, Buf *out) {
-    for (size_t k; n; s += k ? k : 1, n -= k ? k : 1) {
-        k = char_bytes(s, n);
-        unsigned char c = (unsigned char)*s;
-        bool control = c < 32 || c == 127 || (c == 0xC2 && k && (unsigned char)s[1] < 0xA0);
-        if (!k || control)
-            buf_putc(out, k ? ' ' : '?');
-        else
-            buf_write(out, s, k);
-    }
 }
 
 /* As many of them as there are characters. */
@@ -154,7 +166,10 @@ void diag_render(const Diags *d, const Source *src, bool color, Buf *out) {
     Place at = {0};
     for (const Diag *x = d->first; x; x = x->next) {
         if (color) buf_puts(out, "\033[1m");
-        if (src && src->name) buf_printf(out, "%s:", src->name);
+        if (src && src->name) {
+            put_line(src->name, strlen(src->name), out);
+            buf_putc(out, ':');
+        }
         if (x->span.line) buf_printf(out, "%u:%u:", x->span.line, x->span.col);
         if ((src && src->name) || x->span.line) buf_putc(out, ' ');
         if (color) buf_printf(out, "%s", severities[x->severity].color);

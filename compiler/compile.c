@@ -101,8 +101,21 @@ static void check_passes(Job *j, const char *list, const char *also) {
     }
 }
 
+static const tile_compile_options no_options; /* of a caller who gives NULL */
+
+static void check_list(Job *j, const char *const *list, int n, const char *name) {
+    int i = 0;
+    while (list && i < n && list[i]) i++;
+    if (n < 0 || i < n) /* one is NULL, or all are */
+        invalid(j, "%s", arena_printf(&j->s.arena, "%s[%d] is missing", name, n < 0 ? n : i));
+}
+
 static bool check_options(Job *j) {
     const tile_compile_options *o = j->o;
+    if (!o->source && (o->source_len || o == &no_options))
+        invalid(j, "there is no source: it is NULL%s", "");
+    check_list(j, o->defines, o->ndefines, "defines");
+    check_list(j, o->values, o->nvalues, "values");
     const char *target = o->target ? o->target : target_table[DEFAULT_TARGET].name;
     j->target = target_find(target);
     if (!j->target) {
@@ -478,6 +491,7 @@ tile_status tile_compile(const tile_compile_options *options, tile_compiled **ou
 
 tile_status compile_noting(const tile_compile_options *options, bool *value_asked,
                            tile_compiled **out) {
+    if (!out) return TILE_INVALID;
     *out = calloc(1, sizeof **out);
     Job *j = calloc(1, sizeof *j);
     if (!*out || !j) {
@@ -486,7 +500,7 @@ tile_status compile_noting(const tile_compile_options *options, bool *value_aske
         *out = NULL;
         return TILE_NO_MEMORY;
     }
-    j->o = options;
+    j->o = options ? options : &no_options;
     j->value_asked = value_asked;
     session_init(&j->s);
     bool succeeded = attempt(j);

@@ -79,7 +79,6 @@ tile_status plan_read(TunePlan *p, const tile_compile_options *o) {
     p->o = o;
     if (!o->source || o->input_is_tir)
         return fail(p, TILE_INVALID, "tuning needs the source: this is compiled already");
-    hash_source(p);
     tile_compile_options q = quiet(o, TILE_EMIT_CONFIGS, NULL);
     tile_compiled *c;
     tile_status st = tile_compile(&q, &c);
@@ -89,6 +88,7 @@ tile_status plan_read(TunePlan *p, const tile_compile_options *o) {
         tile_compiled_free(c);
         return st;
     }
+    hash_source(p);
     size_t len;
     const char *text = tile_compiled_text(c, TILE_PART_OUTPUT, &len);
     json_t *root = json_loadb(text, len, 0, NULL), *list = json_object_get(root, "kernels");

@@ -507,7 +507,8 @@ typedef struct tile_compile_options {
 
 /* Compiles. *out holds the results and, also after TILE_COMPILE_ERROR, the diagnostics; it is NULL
  * only after TILE_NO_MEMORY. Free it with tile_compiled_free. TILE_INVALID: an option's value is
- * wrong (an unknown target, pass or config), with a diagnostic that says which. Two threads may
+ * wrong (an unknown target, pass or config, a NULL where there must be something), with a
+ * diagnostic that says which. Two threads may
  * compile at once. */
 tile_status tile_compile(const tile_compile_options *options, tile_compiled **out);
 

@@ -253,6 +253,40 @@ START_TEST(options_are_checked) {
 }
 END_TEST
 
+/* Pointers that are missing, lists that are shorter than they say, words that are no text. */
+START_TEST(misuse_is_told) {
+    tile_compiled *c = NULL;
+    ck_assert_int_eq(tile_compile(NULL, NULL), TILE_INVALID);
+    ck_assert_int_eq(tile_compile(NULL, &c), TILE_INVALID);
+    ck_assert_ptr_nonnull(strstr(diagnostics(c), "there is no source"));
+    tile_compiled_free(c);
+    tile_compile_options o = from(source, TILE_EMIT_PTX);
+    ck_assert_int_eq(tile_compile(&o, NULL), TILE_INVALID);
+    o.source = NULL; /* and a length still */
+    fails(&o, TILE_INVALID, "there is no source");
+    o.source = source;
+    const char *holes[] = {"BLOCK=16", NULL};
+    o.ndefines = 2;
+    fails(&o, TILE_INVALID, "defines[0] is missing");
+    o.defines = holes;
+    fails(&o, TILE_INVALID, "defines[1] is missing");
+    o.ndefines = -1;
+    fails(&o, TILE_INVALID, "defines[-1] is missing");
+    o.ndefines = 0;
+    o.nvalues = 1;
+    fails(&o, TILE_INVALID, "values[0] is missing");
+    o.values = holes + 1;
+    fails(&o, TILE_INVALID, "values[0] is missing");
+    o.nvalues = 0;
+    o.file_name = "a\nb\x1b[1m.tl"; /* what is rendered has a line for each */
+    o.target = "\xff\x1b[1m";
+    fails(&o, TILE_INVALID, "a b [1m.tl: error: unknown target '? [1m': it is one of sm_80");
+    ck_assert_str_eq(tile_compiled_text(NULL, TILE_PART_OUTPUT, NULL), "");
+    ck_assert_int_eq(tile_compiled_diagnostics(NULL, NULL), 0);
+    tile_compiled_free(NULL);
+}
+END_TEST
+
 START_TEST(sources_are_checked) {
     tile_compile_options o = {0};
     fails(&o, TILE_COMPILE_ERROR, "error");
@@ -395,6 +429,7 @@ int main(void) {
     tcase_add_test(t, entries_are_named);
     tcase_add_test(t, promises_of_signatures);
     tcase_add_test(t, options_are_checked);
+    tcase_add_test(t, misuse_is_told);
     tcase_add_test(t, sources_are_checked);
     tcase_add_test(t, tile_ir_comes_out_as_it_went_in);
     tcase_add_test(t, ptx_by_way_of_tile_ir_is_the_same);

@@ -202,6 +202,12 @@ START_TEST(mistakes) {
     tile_compile_options o = {.source = add_one, .source_len = strlen(add_one), .stats = 1};
     fails(tile_jit_create(ctx, &o, "", &none), TILE_INVALID, "does not take");
     o.stats = 0;
+    o.ndefines = 1;
+    fails(tile_jit_create(ctx, &o, "", &none), TILE_INVALID, "defines[0] is missing");
+    o.ndefines = 0;
+    o.source = NULL;
+    fails(tile_jit_create(ctx, &o, "", &none), TILE_INVALID, "there is no source");
+    o.source = add_one;
     o.num_warps = 3;
     fails(tile_jit_create(ctx, &o, "", &none), TILE_INVALID, "num_warps");
     ck_assert_int_eq(tile_jit_create(ctx, &o, "", NULL), TILE_INVALID);

@@ -180,6 +180,10 @@ START_TEST(nothing_given) {
     ck_assert(tile_tune(h.ctx, NULL, t, &best) == TILE_INVALID);
     ck_assert(tile_tune(h.ctx, &o, NULL, &best) == TILE_INVALID);
     ck_assert(tile_tune(h.ctx, &o, t, NULL) == TILE_INVALID);
+    c.defines = NULL;
+    c.ndefines = 2; /* so it says */
+    ck_assert(tile_tune(h.ctx, &o, t, &best) == TILE_INVALID);
+    ck_assert(tile_tune_find(&c, t, NULL, &best) == TILE_INVALID);
     o.bind = NULL;
     ck_assert(tile_tune(h.ctx, &o, t, &best) == TILE_INVALID);
     tile_tuning_close(t);
