@@ -57,6 +57,25 @@ printf '#include "kernels.h"\n#include "kernels.h"\n' >"$work/twice.c"
 # shellcheck disable=SC2086
 ok 'twice, and unused' gcc -std=c11 $warnings -Iinclude -I"$work" -c "$work/twice.c" -o "$work/twice.o"
 
+# Parameters that are called as the header's own words, and a kernel without any.
+cat >"$work/names.tl" <<'INNER'
+import triton, triton.language as tl
+@triton.jit
+def nothing():
+    pass
+# tile: grid = int32_t
+@triton.jit
+def tile_launch(tile_pointer: "*i32", int32_t: "i32", tile_int: "i32", tile_arg: "i64", TILE_I32: "i32",
+                uint8_t: "u8", tile_status: "fp32", main: "i32", _: "i32", __: "i32", tile_none: "fp32",
+                tile_bundle_launch: "i32", INT32_MAX: "i32", args: "i32", kernels_: "i32", int: "i32", int_: "i32"):
+    tl.store(tile_pointer, int32_t)
+INNER
+ok 'strange names' "$tilec" -o "$work/names.h" "$work/names.tl"
+for language in '-std=c11 -x c' '-std=c2x -x c' '-std=c++11 -x c++'; do
+    # shellcheck disable=SC2086
+    ok "compile, $language" gcc $language $warnings -Iinclude -c "$work/names.h" -o "$work/names.o"
+done
+
 # Every example makes a header; a kernel without promises makes one variant.
 for example in examples/*.tl; do
     ok "$example" "$tilec" -Wno-perf -o "$work/x.h" "$example"

@@ -183,8 +183,20 @@ static void identifier(const char *text, size_t n, char out[NAME]) {
     out[at] = '\0';
 }
 
-/* A parameter's name in C and C++: what is a keyword of either, or ends in an underscore as the
- * header's own names do, gets one more. */
+static bool ends_in(const char *s, const char *end) {
+    size_t n = strlen(s), k = strlen(end);
+    return n >= k && strcmp(s + n - k, end) == 0;
+}
+
+/* What tile.h and the headers that it includes are full of: the launch function needs tile_pointer
+ * and int32_t for itself, and INT32_MAX is a macro. */
+static bool in_headers(const char *s) {
+    return strncmp(s, "tile_", 5) == 0 || strncmp(s, "TILE_", 5) == 0 || ends_in(s, "_t") ||
+           ends_in(s, "_MAX") || ends_in(s, "_MIN");
+}
+
+/* A parameter's name in C and C++: what is a keyword of either or a name of headers, or ends in an
+ * underscore as the header's own names do, gets one more. */
 static void parameter_name(const char *name, char out[NAME]) {
     static const char *const taken[] = {
         "alignas",       "alignof",     "and",          "asm",
@@ -215,7 +227,7 @@ static void parameter_name(const char *name, char out[NAME]) {
         "errno",         "assert",      "typeof_unqual"};
     identifier(name, strlen(name), out);
     size_t n = strlen(out);
-    bool add = n && out[n - 1] == '_';
+    bool add = ends_in(out, "_") || in_headers(out);
     for (size_t i = 0; i < sizeof taken / sizeof *taken && !add; i++)
         add = strcmp(out, taken[i]) == 0;
     if (add && n + 1 < NAME) strcpy(out + n, "_");
