@@ -175,6 +175,9 @@ START_TEST(incomplete_records_are_refused) {
     r = record("k", "n=1", "B=\xff", 1);
     ck_assert(tile_tuning_add(t, &r) == TILE_INVALID);
     ck_assert_str_eq(tile_tuning_error(t), "a text of the record is not UTF-8");
+    r = record("k\n", "n=1", "B=1", 1);
+    ck_assert(tile_tuning_add(t, &r) == TILE_INVALID);
+    ck_assert_str_eq(tile_tuning_error(t), "a text of the record has a control character");
     ck_assert_int_eq(tile_tuning_count(t), 0);
     tile_tuning_close(t);
 }
@@ -208,6 +211,10 @@ static const struct {
     {CONFIG("\"ms\": 1, \"low\": 1, \"high\": 1, \"runs\": 1e3"), "'runs' must be"},
     {CONFIG("\"failed\": \"\xff\""), "unable to decode byte 0xff"},
     {CONFIG("\"failed\": \"\\u0000\""), "\\u0000"},
+    {ENTRY("[{\"config\": \"B=1\\u001b[2J\"}]"), "'config' has a control character"},
+    {"{\"tuning\": 1, \"entries\": [{\"kernel\": \"k\", \"device\": \"\\u001b[2J\", \"target\": "
+     "\"t\", \"types\": \"\", \"key\": \"\", \"source\": \"\", \"configs\": []}]}",
+     "entry 0: a text has a control character"},
 };
 
 static void refused(const char *text, size_t len, const char *words) {
