@@ -158,6 +158,29 @@ INNER
 ok 'each target has its own' which tuned --target=sm_86,sm_90a,sm_80
 ok 'and one without times is said' grep -qx 'tilec: .*: sm_86: nothing was tuned there, .*' "$work/said"
 ok 'the same code is there once' [ "$(grep -c 'static const unsigned char' "$work/which.h")" -eq 5 -a "$(grep -c '^        {"' "$work/which.h")" -eq 8 ]
+# In a build the header follows the tuning file.
+mkdir "$work/app"
+cp $source "$work/app/kernels.tl"
+tuning cpu >"$work/app/tuned.json"
+cat >"$work/app/CMakeLists.txt" <<INNER
+cmake_minimum_required(VERSION 3.20)
+project(app LANGUAGES C)
+add_executable(tile::tilec IMPORTED)
+set_target_properties(tile::tilec PROPERTIES IMPORTED_LOCATION $tilec)
+include($PWD/cmake/tileKernels.cmake)
+add_library(app STATIC app.c)
+target_include_directories(app PRIVATE $PWD/include)
+tile_add_kernels(app kernels.tl OPTIONS --kernel=which --embed=tir --tuning=tuned.json --variants=tuned)
+INNER
+echo '#include "kernels.h"' >"$work/app/app.c"
+app() { # COUNT: builds; the header has so many images
+    cmake --build "$work/app/out" && [ "$(grep -c '"cpu", ' "$work/app/out/tile_kernels/app/kernels.h")" -eq "$1" ]
+}
+ok 'a build is set up' cmake -S "$work/app" -B "$work/app/out"
+ok 'from the source folder' app 4
+sleep 0.01
+(sizes=('n=1,m=1') && tuning cpu) >"$work/app/tuned.json"
+ok 'and again' app 1
 refused 2 "'tuned' is for --tuning" --kernel=which --variants=tuned $source
 refused 2 'config chooses, and so does tuned' --kernel=which --tuning="$work/tuned.json" --variants='tuned,config=1' $source
 refused 1 'has no config for this kernel with these types on sm_89 cpu' --kernel=which --tuning="$work/tuned.json" --variants=tuned --target=sm_89 $source

@@ -123,6 +123,9 @@ first=$(grep -o '"config": "[^"]*"' gpu.json | head -1 | cut -d'"' -f4)
 ok 'tilec takes it' bash -c "'$tilec' mm.tl --tuning=gpu.json -o tuned.ptx && '$tilec' mm.tl --config='$first' -o first.ptx && cmp tuned.ptx first.ptx"
 ok 'by sizes' "$tilec" mm.tl --tuning=gpu.json --for=M=4096,N=4096,K=64 -o tuned.ptx
 is 'and says for which' grep -q "tilec: mm.tl: config $first, tuned on .* for M=64,N=64,K=64" log
+ok 'a header takes what was measured here' "$tilec" mm.tl --tuning=t.json --variants=tuned --embed=tir -D BK=32 -D GROUP_M=8 -o mm.h
+is 'with the sizes' grep -q '"cpu", 0, "M ~ 64,N ~ 64,K ~ 64", mm_image_0' mm.h
+is 'and says which config' grep -q "config $best, tuned on .* for M=64,N=64,K=64" log
 fails 'not for this GPU' 1 'no config for this kernel' "$tilec" mm.tl --tuning=gpu.json --target=sm_90a -o y.ptx
 fails 'other types' 1 'no config for this kernel' "$tilec" mm.tl --tuning=gpu.json -s '*bf16:16,*bf16:16,*bf16:16,i32,i32,i32,i32,i32,i32,i32,i32,i32' -o y.ptx
 fails 'no sizes' 2 '--for takes' "$tilec" mm.tl --tuning=gpu.json --for=M -o y.ptx
