@@ -86,6 +86,8 @@ void gen_barrier_here(Gen *g);
 
 /* ---- groups of ops ---- */
 void gen_elementwise(Gen *g, const Op *op);
+/* gen_wrap.c: the op, if it is the remainder of a range by a number outside of loops. */
+bool gen_wrap(Gen *g, const Op *op);
 void gen_cast(Gen *g, const Op *op);
 void gen_math(Gen *g, const Op *op);
 void gen_load(Gen *g, const Op *op);

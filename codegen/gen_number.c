@@ -180,6 +180,7 @@ static uint32_t idle_registers(Gen *g, const Value *v) {
 }
 
 void gen_elementwise(Gen *g, const Op *op) {
+    if (gen_wrap(g, op)) return;
     Tile out = gen_new_tile(g, op->result[0]), in[3] = {{0}};
     for (int k = 0; k < op->noperands; k++) in[k] = gen_tile(g, op->operand[k].value);
     /* Predicates are few: where comparisons must agree there is one. */
