@@ -88,39 +88,37 @@ void pipeline_plan_dots(Pipeline *p) {
     for (int i = 0; i < p->copies.n; i++) p->lands_early &= !p->copies.at[i].plain;
 }
 
-enum { SM_RESERVED = 1024 }; /* bytes of an SM's shared memory that each program costs besides */
+enum {
+    SM_RESERVED = 1024,   /* bytes of an SM's shared memory that each program costs besides */
+    SM_REGISTERS = 65536, /* of 32 bits */
+    OTHER_REGISTERS = 48  /* of a thread, besides what the loop carries: addresses and masks */
+};
 
-/* How many programs of so many bytes an SM holds. */
-static int64_t programs_on_sm(const Target *t, int64_t bytes) {
-    return (t->max_shared + SM_RESERVED) / (bytes + SM_RESERVED);
-}
-
-/* Cycles that tensor cores take for the leading dots of an iteration: 2048 products of two bytes
- * each in a cycle. */
-static int64_t cycles_of_leads(const Pipeline *p) {
-    int64_t cycles = 0;
-    for (const Op *op = p->loop->region[0]->first; op; op = op->next) {
-        if (op->code != OP_DOT) continue;
-        Type a = op->operand[0].value->type;
-        cycles += type_numel(op->result[0]->type) * type_dim(a, 1) * type_elem_bytes(a) / 4096;
-        if (op == p->lead) break;
+/* How many programs an SM holds that have so many bytes of shared memory and the loop's tiles in
+ * registers. */
+static int64_t programs_on_sm(const Pipeline *p, int64_t bytes) {
+    int64_t threads = (int64_t)p->f->num_warps * 32, registers = OTHER_REGISTERS * threads;
+    for (int i = 0; i < p->loop->nresults; i++) {
+        Type t = p->loop->result[i]->type;
+        if (type_is_tile(t) && !t.depth) registers += type_numel(t) * type_elem_bytes(t) / 4;
     }
-    return cycles;
+    int64_t by_registers = SM_REGISTERS / registers;
+    int64_t by_memory = (p->ctx->target->max_shared + SM_RESERVED) / (bytes + SM_RESERVED);
+    return by_registers < by_memory ? by_registers : by_memory;
 }
 
-/* Measured on the H200 (fp16, 1024 to 3072): with 5 slots one barrier is not slower. With 4 it is
- * up to 25 % faster where another program runs on the SM meanwhile and dots take 256 cycles or more
- * (64x128x64, 64x256x32); 5 to 9 % slower for 64x64x64 and for 128x128x64, alone on its SM. A slot
- * more is taken when the SM holds as many programs with it. */
+/* With 5 slots one barrier is the faster form; with 4 what must land earlier is not there yet when
+ * matrices come from DRAM. H200, fp16, products of 1024 to 3072: 64x256x32 with 5 slots 10 %
+ * faster, 64x128x64 with 4 slots 11 % slower. A slot more is taken when it costs no program on the
+ * SM. */
 void pipeline_plan_barriers(Pipeline *p, int64_t stage_bytes, int64_t other_bytes) {
-    enum { ENOUGH = 5, LONG = 256 };
-    const Target *t = p->ctx->target;
+    enum { ENOUGH = 5 };
     if (!p->lands_early) return;
-    int64_t bytes = other_bytes + p->stages * stage_bytes, programs = programs_on_sm(t, bytes);
+    int64_t bytes = other_bytes + p->stages * stage_bytes, programs = programs_on_sm(p, bytes);
+    bool more = p->stages == ENOUGH - 1 && programs > 1 &&
+                programs_on_sm(p, bytes + stage_bytes) == programs;
+    p->stages += more;
     p->lands_first = p->stages >= ENOUGH;
-    if (p->stages != ENOUGH - 1 || programs < 2 || cycles_of_leads(p) < LONG) return;
-    p->lands_first = true;
-    p->stages += programs_on_sm(t, bytes + stage_bytes) == programs;
 }
 
 Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, int pending) {
