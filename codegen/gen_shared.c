@@ -144,10 +144,65 @@ static void store_where(Gen *g, LLVMValueRef on, SharedView *v, uint32_t offset,
             ASM_ORDERED);
 }
 
+/* ---- by matrices ---- */
+
+enum {
+    PAIR = 1,     /* log2 elements in a register of 32 bits */
+    QUAD = 2,     /* log2 lanes that hold a row's pieces */
+    MATRICES = 2, /* log2 matrices in one store */
+    BY_MATRIX = PAIR + MATRICES
+};
+
+/* The view of matrix stores: where lane l's row begins, row l % 8 of matrix l / 8. False where
+ * registers and lanes do not hold 8x8 matrices as matrix instructions do, whose rows lie whole in
+ * the buffer: elements 2j and 2j + 1 of row i in lane 4i + j. */
+static bool matrix_view(Gen *g, const Value *x, const Value *buffer, SharedView *view) {
+    const Layout *l = x->layout;
+    Route r;
+    if (!g->o->target->stmatrix || type_elem_bits(x->type) != 16 || x->type.depth ||
+        l->bits[IN_REG] < BY_MATRIX || l->bits[IN_LANE] != LANE_BITS ||
+        layout_free_mask(l, IN_REG) || !layout_route(l, buffer->layout, &r))
+        return false;
+    uint32_t row = 0, others = 0; /* offsets within a row, and of all else */
+    bool whole = place_part(r.col[IN_REG][0], IN_OFFSET) == 1;
+    for (int k = 0; k < QUAD; k++)
+        whole &= place_part(r.col[IN_LANE][k], IN_OFFSET) == 1u << (PAIR + k);
+    row = (1u << (PAIR + QUAD)) - 1;
+    for (int k = PAIR; k < l->bits[IN_REG]; k++) others |= place_part(r.col[IN_REG][k], IN_OFFSET);
+    for (int k = QUAD; k < LANE_BITS; k++) others |= place_part(r.col[IN_LANE][k], IN_OFFSET);
+    for (int k = 0; k < l->bits[IN_WARP]; k++) others |= place_part(r.col[IN_WARP][k], IN_OFFSET);
+    if (!whole || row & others) return false;
+    Layout at = *l;
+    at.bits[IN_LANE] = 0;
+    for (int k = QUAD; k < LANE_BITS; k++) layout_push(&at, IN_LANE, l->basis[IN_LANE][k]);
+    for (int k = 0; k < MATRICES; k++) layout_push(&at, IN_LANE, l->basis[IN_REG][PAIR + k]);
+    return gen_shared_view(g, buffer, &at, view);
+}
+
+static void store_matrices(Gen *g, const Op *op, Tile in, SharedView *v) {
+    const Value *x = op->operand[0].value;
+    for (int i = 0; i < in.n; i += 1 << BY_MATRIX) {
+        uint32_t place[IN_DIMS] = {(uint32_t)i}, add;
+        uint32_t offset = place_part(route_apply(&v->route, place), IN_OFFSET);
+        LLVMValueRef args[1 + (1 << MATRICES)], pointer = base_pointer(g, v, offset, &add);
+        args[0] = LLVMBuildPtrToInt(g->b, pointer, g->i32, "");
+        gen_pack(g, x->type, &in.at[i], 1 << BY_MATRIX, 32, &args[1]);
+        Buf text = buf_new(&g->s->arena);
+        buf_printf(&text, "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0+%u], {$1, $2, $3, $4};",
+                   add);
+        gen_asm(g, text.data, "r,r,r,r,r,~{memory}", LLVMVoidTypeInContext(g->c), args,
+                1 + (1 << MATRICES), ASM_CONVERGENT);
+    }
+}
+
 void gen_shared_store(Gen *g, const Op *op) {
     const Value *x = op->operand[0].value, *buffer = op->operand[1].value;
     Tile in = gen_tile(g, x);
     SharedView v;
+    if (x->layout && matrix_view(g, x, buffer, &v)) {
+        store_matrices(g, op, in, &v);
+        return;
+    }
     if (!x->layout || !gen_shared_view(g, buffer, x->layout, &v)) {
         gen_error(g, op, "no way from the tile's layout to the buffer; this is a bug in tilec");
         return;

@@ -4,14 +4,15 @@
 #include <string.h>
 
 const Target target_table[] = {
-#define TARGET(id, name_, sm_, ptx, shared, fp8, async_, wg)                                       \
+#define TARGET(id, name_, sm_, ptx, shared, fp8, async_, wg, stm)                                  \
     {.name = name_,                                                                                \
      .sm = sm_,                                                                                    \
      .ptx_feature = ptx,                                                                           \
      .max_shared = shared,                                                                         \
      .fp8_cvt = fp8,                                                                               \
      .async_copy = async_,                                                                         \
-     .wgmma = wg},
+     .wgmma = wg,                                                                                  \
+     .stmatrix = stm},
 #include "ir/target.def"
 #undef TARGET
 };

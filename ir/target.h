@@ -12,6 +12,7 @@ typedef struct Target {
     int64_t max_shared;      /* bytes of shared memory one program may have */
     int async_copy;          /* copies from global to shared memory behind the program's back */
     int wgmma;               /* matrix instructions of warpgroups */
+    int stmatrix;            /* stores of matrix fragments to shared memory */
     int fp8_cvt;             /* converts fp8 in hardware */
 } Target;
 
