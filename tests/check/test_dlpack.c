@@ -8,7 +8,7 @@
 #include <string.h>
 
 static tile_context *ctx;
-static _Alignas(64) float memory[64];
+static _Alignas(4096) float memory[64];
 static int64_t shape[] = {4, 8}, strides[] = {8, 1};
 static int deleted;
 
