@@ -70,6 +70,7 @@ static double now(void) {
 
 static tile_status told(Tuner *t, tile_status st, const char *text) {
     const tile_tune_options *o = t->o;
+    if (!text || !*text) text = tile_status_text(st); /* there was no memory for a sentence */
     if (st && o->message && o->message_size) tune_line(text, o->message, o->message_size);
     return st;
 }
@@ -302,7 +303,7 @@ static tile_status bind(Tuner *t, tile_context *cpu, tile_module **m) {
     tile_status st = tile_module_load(cpu, text, len, m);
     if (!st) st = tile_kernel_get(*m, NULL, &k);
     if (!st) st = tile_kernel_describe(k, &info);
-    if (st) return told(t, st, tile_error(cpu));
+    if (st) return told(t, st, cpu ? tile_error(cpu) : NULL);
     t->nargs = info.num_params;
     size_t room = (size_t)t->nargs + 1;
     t->arg = calloc(room, sizeof *t->arg);

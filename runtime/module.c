@@ -5,9 +5,9 @@
  * behind a cubin's code; tile IR says everything itself, so there the manifest is left alone. All
  * memory of a module is its session's arena. */
 #include "base/file.h"
+#include "runtime/json.h"
 #include "runtime/runtime.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,16 +105,12 @@ static tile_status take_kernels(tile_module *m, const char *name, const char *te
     return st;
 }
 
-/* jansson says of a string that it could not allocate that it is no string. So a text that it
- * refuses is read again, and is to blame only where there is memory to be had. */
 static tile_status parse_manifest(tile_context *ctx, const char *json, size_t len, json_t **out) {
     json_error_t e;
-    for (int i = 0; i < 2 && !*out; i++)
-        *out = json_loadb(json, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
+    bool starved;
+    *out = json_of_text(json, len, JSON_ALLOW_NUL, &e, &starved);
     if (*out) return TILE_OK;
-    void *probe = malloc(len + 1);
-    free(probe);
-    if (!probe) return out_of_memory(ctx);
+    if (starved) return out_of_memory(ctx);
     return rt_fail(ctx, TILE_BAD_MODULE, "the manifest is damaged: line %d: %s", e.line, e.text);
 }
 

@@ -15,11 +15,11 @@
 #include "base/expr.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "runtime/json.h"
 #include "tile.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,6 +48,10 @@ __attribute__((format(printf, 3, 4))) static tile_status fail(tile_tuning *t, ti
 
 static tile_status no_memory(tile_tuning *t) {
     return fail(t, TILE_NO_MEMORY, "out of memory");
+}
+
+static tile_status fail_file(tile_tuning *t, const FileError *error) {
+    return fail(t, error->out_of_memory ? TILE_NO_MEMORY : TILE_IO, "%s", error->text);
 }
 
 /* ---- checking what a file says ---- */
@@ -143,11 +147,12 @@ static tile_status read_root(tile_tuning *t, json_t **out) {
     FileError error;
     bool there = stat(t->path, &st) == 0 || errno != ENOENT;
     if (there && !file_read(t->path, (size_t)FILE_LIMIT_MB << 20, &text, &len, &error))
-        return fail(t, TILE_IO, "%s", error.text);
+        return fail_file(t, &error);
     json_error_t wrong = {.line = -1};
-    json_t *root = len ? json_loadb(text, len, JSON_REJECT_DUPLICATES, &wrong) : empty_root();
+    bool starved = true;
+    json_t *root = len ? json_of_text(text, len, 0, &wrong, &starved) : empty_root();
     free(text);
-    if (!root && (!len || json_error_code(&wrong) == json_error_out_of_memory)) return no_memory(t);
+    if (!root && starved) return no_memory(t);
     if (!root)
         return fail(t, TILE_IO, "'%.300s' is not a tuning file: line %d: %s", t->path, wrong.line,
                     wrong.text);
@@ -224,14 +229,18 @@ static bool put_record(json_t *root, const tile_tuned *r) {
 typedef struct Text {
     char *data;
     size_t len, cap;
+    bool failed; /* no memory, once: jansson does not look at what every call returns */
 } Text;
 
 static int append(const char *s, size_t n, void *to) {
     Text *t = to;
     if (n > t->cap - t->len) {
         size_t cap = t->cap * 2 + n + 256;
-        char *more = realloc(t->data, cap);
-        if (!more) return -1;
+        char *more = t->failed ? NULL : realloc(t->data, cap);
+        if (!more) {
+            t->failed = true;
+            return -1;
+        }
         t->data = more;
         t->cap = cap;
     }
@@ -279,10 +288,11 @@ static tile_status write_root(tile_tuning *t, json_t *root) {
     Text text = {0};
     FileError error;
     tile_status st = TILE_OK;
-    if (!put_object(&text, root, "entries", " ", put_entry) || !put(&text, "\n"))
+    bool done = put_object(&text, root, "entries", " ", put_entry) && put(&text, "\n");
+    if (!done || text.failed)
         st = no_memory(t);
     else if (!file_write(t->path, text.data, text.len, &error))
-        st = fail(t, TILE_IO, "%s", error.text);
+        st = fail_file(t, &error);
     free(text.data);
     return st;
 }
@@ -294,16 +304,18 @@ static int lock(tile_tuning *t) {
         struct stat mine, now;
         int fd = open(t->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         int code = fd < 0 ? errno : 0;
-        if (fd >= 0 && fstat(fd, &mine) == 0 && !S_ISREG(mine.st_mode)) code = EINVAL;
+        if (fd >= 0 && fstat(fd, &mine)) code = errno;
+        if (!code && !S_ISREG(mine.st_mode)) code = EINVAL;
         while (!code && flock(fd, LOCK_EX))
             if (errno != EINTR) code = errno;
+        bool there = !code && stat(t->path, &now) == 0;
+        if (!code && !there && errno != ENOENT) code = errno;
         if (code) {
             if (fd >= 0) close(fd);
             fail(t, TILE_IO, "cannot lock '%.300s': %s", t->path, strerror(code));
             return -1;
         }
-        if (stat(t->path, &now) == 0 && now.st_ino == mine.st_ino && now.st_dev == mine.st_dev)
-            return fd;
+        if (there && now.st_ino == mine.st_ino && now.st_dev == mine.st_dev) return fd;
         close(fd);
     }
 }

@@ -1,6 +1,6 @@
-/* test_jit_faults.c: tile_jit and tile_bundle when the n-th allocation of ours, or the n-th call
- * about a file, fails: no crash, no leak, the right status, and right results whenever there are
- * results.
+/* test_jit_faults.c: tile_jit, tile_bundle and tile_tune when the n-th allocation of ours, or the
+ * n-th call about a file, fails: no crash, no leak, the right status, and right results whenever
+ * there are results.
  *
  * The linker puts the functions below in the place of libc's (--wrap). On the CPU device no code of
  * LLVM runs, which could not go on without memory. */
@@ -136,6 +136,53 @@ static tile_status live(void) {
     return st;
 }
 
+static tile_status bind(void *user, tile_kernel *kernel, tile_arg *args, size_t *bytes) {
+    (void)kernel;
+    args[0] = tile_pointer(*(tile_ptr *)user);
+    args[1] = tile_i32(64);
+    bytes[0] = 64 * sizeof(int32_t);
+    return TILE_OK;
+}
+
+static const char tuned_source[] =
+    "import triton, triton.language as tl\n"
+    "@triton.autotune(configs=[triton.Config({'B': b}) for b in [32, 64]], key=['n'])\n"
+    "@triton.jit\n"
+    "def k(p, n, B: tl.constexpr):\n"
+    "    i = tl.program_id(0) * B + tl.arange(0, B)\n"
+    "    tl.store(p + i, i, mask=i < n)\n";
+
+/* One thread compiles, so that call number n is the same one each time. */
+static tile_status tune(void) {
+    tile_context *ctx;
+    tile_tuning *t = NULL;
+    tile_tuned best;
+    tile_ptr p = 0;
+    char path[sizeof folder + 16], message[200] = "";
+    snprintf(path, sizeof path, "%s/tuning.json", folder);
+    tile_compile_options c = {.source = tuned_source,
+                              .source_len = sizeof tuned_source - 1,
+                              .signature = "p=*i32:16,n=i32"};
+    tile_tune_options o = {.compile = &c,
+                           .grid = "cdiv(n, B)",
+                           .bind = bind,
+                           .user = &p,
+                           .threads = 1,
+                           .budget_ms = 1e-3,
+                           .message = message,
+                           .message_size = sizeof message};
+    tile_status st = tile_context_create("cpu", &ctx);
+    if (!st) st = tile_alloc(ctx, 64 * sizeof(int32_t), &p);
+    if (!st) st = tile_tuning_open(path, &t);
+    if (!st) {
+        st = tile_tune(ctx, &o, t, &best);
+        if (st && !message[0]) wrong++;
+    }
+    tile_tuning_close(t);
+    tile_context_destroy(ctx);
+    return st;
+}
+
 static void empty_folder(void) {
     DIR *d = __real_opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -147,29 +194,29 @@ static void empty_folder(void) {
 }
 
 /* The status of a life whose call number n of this kind fails; *count: how many calls it made. */
-static tile_status live_with(Kind kind, int n, int *count) {
+static tile_status live_with(tile_status (*life)(void), Kind kind, int n, int *count) {
     failing = kind;
     calls = 0;
     fails = n;
-    tile_status st = live();
+    tile_status st = life();
     failing = NOTHING;
     *count = calls;
     return st;
 }
 
-static void every_call(Kind kind, tile_status expected) {
+static void every_call(tile_status (*life)(void), Kind kind, tile_status expected) {
     int count, unused;
     ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-faults")));
-    ck_assert_int_eq(live_with(kind, 0, &count), TILE_OK);
+    ck_assert_int_eq(live_with(life, kind, 0, &count), TILE_OK);
     ck_assert_int_gt(count, 20);
     int refused = 0;
     for (int n = 1; n <= count; n++) {
         empty_folder();
-        tile_status st = live_with(kind, n, &unused);
+        tile_status st = live_with(life, kind, n, &unused);
         ck_assert_msg(st == TILE_OK || st == expected, "call %d of %d: %s", n, count,
                       tile_status_text(st));
         refused += st != TILE_OK;
-        ck_assert_int_eq(live(), TILE_OK); /* with what is on disk now */
+        ck_assert_int_eq(life(), TILE_OK); /* with what is on disk now */
     }
     ck_assert_int_eq(wrong, 0);
     if (expected) ck_assert_int_gt(refused, count / 3);
@@ -178,13 +225,23 @@ static void every_call(Kind kind, tile_status expected) {
 }
 
 START_TEST(allocations) {
-    every_call(ALLOCATION, TILE_NO_MEMORY);
+    every_call(live, ALLOCATION, TILE_NO_MEMORY);
 }
 END_TEST
 
 /* The cache is never in the way. */
 START_TEST(file_calls) {
-    every_call(FILE_CALL, TILE_OK);
+    every_call(live, FILE_CALL, TILE_OK);
+}
+END_TEST
+
+START_TEST(tuning_allocations) {
+    every_call(tune, ALLOCATION, TILE_NO_MEMORY);
+}
+END_TEST
+
+START_TEST(tuning_file_calls) {
+    every_call(tune, FILE_CALL, TILE_IO);
 }
 END_TEST
 
@@ -194,6 +251,8 @@ int main(void) {
     tcase_set_timeout(t, 300);
     tcase_add_test(t, allocations);
     tcase_add_test(t, file_calls);
+    tcase_add_test(t, tuning_allocations);
+    tcase_add_test(t, tuning_file_calls);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,7 +62,13 @@ REAL(int, mprotect, void *, size_t, int);
 REAL(int, pthread_mutex_init, pthread_mutex_t *, const pthread_mutexattr_t *);
 REAL(int, open, const char *, int, ...);
 REAL(ssize_t, read, int, void *, size_t);
+REAL(ssize_t, write, int, const void *, size_t);
+REAL(int, stat, const char *, struct stat *);
 REAL(int, fstat, int, struct stat *);
+REAL(int, fchmod, int, mode_t);
+REAL(int, flock, int, int);
+REAL(int, rename, const char *, const char *);
+REAL(char *, realpath, const char *, char *);
 REAL(void *, dlopen, const char *, int);
 REAL(void *, dlsym, void *, const char *);
 
@@ -113,10 +120,46 @@ ssize_t __wrap_read(int fd, void *to, size_t size) {
     return -1;
 }
 
+ssize_t __wrap_write(int fd, const void *from, size_t size) {
+    if (!fails(FAULT_FILE)) return __real_write(fd, from, size);
+    errno = ENOSPC;
+    return -1;
+}
+
+int __wrap_stat(const char *path, struct stat *st) {
+    if (!fails(FAULT_FILE)) return __real_stat(path, st);
+    errno = EACCES;
+    return -1;
+}
+
 int __wrap_fstat(int fd, struct stat *st) {
     if (!fails(FAULT_FILE)) return __real_fstat(fd, st);
     errno = EOVERFLOW;
     return -1;
+}
+
+int __wrap_fchmod(int fd, mode_t mode) {
+    if (!fails(FAULT_FILE)) return __real_fchmod(fd, mode);
+    errno = EPERM;
+    return -1;
+}
+
+int __wrap_flock(int fd, int operation) {
+    if (!fails(FAULT_FILE)) return __real_flock(fd, operation);
+    errno = ENOLCK;
+    return -1;
+}
+
+int __wrap_rename(const char *from, const char *to) {
+    if (!fails(FAULT_FILE)) return __real_rename(from, to);
+    errno = EACCES;
+    return -1;
+}
+
+char *__wrap_realpath(const char *path, char *to) {
+    if (!fails(FAULT_MEMORY)) return __real_realpath(path, to);
+    errno = ENOMEM;
+    return NULL;
 }
 
 void *__wrap_dlopen(const char *name, int flags) {
