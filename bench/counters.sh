@@ -1,7 +1,8 @@
 #!/bin/bash
 # bench/counters.sh [FOLDER [OUT]]: what one launch of examples/matmul.tl at 4096 does, by the hardware's
 # counters (ncu), for the main configs and both targets: shared-memory bank conflicts of loads and
-# stores, the share of global reads that hit L2, the registers of a thread. FOLDER is a stage or a build
+# stores, the share of global reads that hit L2, the registers of a thread; then the naive order and the
+# swizzled one at 16384. FOLDER is a stage or a build
 # folder (default: the one this script lies in); counters.csv goes to OUT (default: the working directory). Exit code 77
 # without ncu.
 set -euo pipefail
@@ -14,7 +15,7 @@ cd "$root"
 tilerun=$folder/bin/tilerun
 [ -x "$tilerun" ] || { echo "no $tilerun: run scripts/build" >&2; exit 2; }
 command -v ncu >/dev/null || { echo "ncu is not there" >&2; exit 77; }
-size=${SIZE:-4096}
+size=${SIZE:-4096} large=${LARGE:-16384}
 shared=l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op
 metrics=${shared}_ld.sum,${shared}_st.sum,lts__t_sector_op_read_hit_rate.pct,launch__registers_per_thread
 metrics+=,gpu__time_duration.sum
@@ -56,17 +57,17 @@ for target in sm_90a sm_80; do
 64 128 32 4 4
 END
 done
-measure sm_90a "naive 128 256 64 8 3" examples/matmul_naive.tl "" 128 256 64 8 3 >>"$csv" || failed=5
-if "$tilerun" --help | grep -q -- --swizzle-grid; then
-    measure sm_90a "naive G=8 128 256 64 8 3" examples/matmul_naive.tl 8 128 256 64 8 3 >>"$csv" || failed=5
-fi
+# What the order of programs does for L2 shows where a row of blocks is more than L2 holds.
+size=$large
+measure sm_90a "$large naive 128 256 64 8 3" examples/matmul_naive.tl "" 128 256 64 8 3 >>"$csv" || failed=5
+measure sm_90a "$large naive G=8 128 256 64 8 3" examples/matmul_naive.tl 8 128 256 64 8 3 >>"$csv" || failed=5
 # A row for each config; columns are the metrics.
 awk -F, 'NR > 1 {
     row = $1 " " $2
     if (!(row in seen)) { seen[row] = ++rows; name[rows] = row }
     value[row, $3] = $4
 } END {
-    printf "%-34s %12s %12s %8s %5s %10s\n", "launch at '"$size"'", "conflicts ld", "conflicts st", "L2 hit %", "regs", "µs"
+    printf "%-34s %12s %12s %8s %5s %10s\n", "launch, at '"${SIZE:-4096}"' if not said", "conflicts ld", "conflicts st", "L2 hit %", "regs", "µs"
     for (i = 1; i <= rows; i++) {
         r = name[i]
         printf "%-34s %12s %12s %8s %5s %10.1f\n", r, value[r, "'"$shared"'_ld.sum"], value[r, "'"$shared"'_st.sum"],
