@@ -85,16 +85,14 @@ static bool fragments_of(Gen *g, const Op *op, int operand, const MmaInfo *m, Fr
         for (int i = 0; i < wm; i++) layout_push(&f->at, IN_WARP, 0);
     layout_push_dim(&f->at, IN_WARP, t, side, frag + above(t.log2[side], frag + mine), mine);
     if (!gen_shared_view(g, buffer, &f->at, &f->view)) return false;
-    Layout all = layout_new(t);
-    for (int i = 0; i < all.out; i++) layout_push(&all, IN_REG, (uint32_t)1 << i);
-    return layout_route(&all, buffer->layout, &f->to_offset);
+    return layout_element_route(t, buffer->layout, &f->to_offset);
 }
 
 /* The registers of the sub-tile that begins at (side, k), in units of elements. */
 static void load_fragment(Gen *g, Fragments *f, uint32_t batch, uint32_t side, uint32_t k,
                           LLVMValueRef *reg) {
-    uint32_t element[IN_DIMS] = {batch << f->batch_shift | side << f->side_shift | k << f->k_shift};
-    uint32_t offset = place_part(route_apply(&f->to_offset, element), IN_OFFSET);
+    uint32_t element = batch << f->batch_shift | side << f->side_shift | k << f->k_shift;
+    uint32_t offset = layout_element_offset(&f->to_offset, element);
     if (!f->by_matrix) {
         LLVMValueRef *elem =
             arena_array(&g->s->arena, (size_t)1 << f->at.bits[IN_REG], sizeof *elem);
@@ -309,23 +307,18 @@ static bool dot_fma(Gen *g, const Op *op) {
     for (int i = 0; i < d.n; i++) d.at[i] = gen_widen(g, c.at[i], wide);
     LLVMValueRef *ea = arena_array(&g->s->arena, (size_t)1 << la.bits[IN_REG], sizeof *ea);
     LLVMValueRef *eb = arena_array(&g->s->arena, (size_t)1 << nb, sizeof *eb);
-    Layout find_a = layout_new(ta), find_b = layout_new(tb);
     Route ra, rb;
-    for (int i = 0; i < find_a.out; i++) layout_push(&find_a, IN_REG, (uint32_t)1 << i);
-    for (int i = 0; i < find_b.out; i++) layout_push(&find_b, IN_REG, (uint32_t)1 << i);
-    if (!layout_route(&find_a, va->layout, &ra) || !layout_route(&find_b, vb->layout, &rb))
+    if (!layout_element_route(ta, va->layout, &ra) || !layout_element_route(tb, vb->layout, &rb))
         return false;
     Type to = type_is_float(tc) && tc.elem != EL_F64 ? type_scalar(EL_F32) : wide;
     for (int k = 0; k < 1 << k_log2; k += 1 << slab) {
         /* Else ptxas reads many slabs ahead and runs out of registers. */
         LLVMValueRef all_lanes = LLVMConstInt(g->i32, UINT32_MAX, 0);
         if (k) gen_intrinsic(g, "llvm.nvvm.bar.warp.sync", NULL, 0, &all_lanes, 1);
-        uint32_t pa[IN_DIMS] = {(uint32_t)k << type_dim_shift(ta, r - 1)},
-                 pb[IN_DIMS] = {(uint32_t)k << type_dim_shift(tb, r - 2)};
-        gen_shared_read(g, ta, &sa, &la, va->layout, place_part(route_apply(&ra, pa), IN_OFFSET),
-                        ea);
-        gen_shared_read(g, tb, &sb, n_first ? &lb_n : &lb, vb->layout,
-                        place_part(route_apply(&rb, pb), IN_OFFSET), eb);
+        uint32_t at_a = layout_element_offset(&ra, (uint32_t)k << type_dim_shift(ta, r - 1));
+        uint32_t at_b = layout_element_offset(&rb, (uint32_t)k << type_dim_shift(tb, r - 2));
+        gen_shared_read(g, ta, &sa, &la, va->layout, at_a, ea);
+        gen_shared_read(g, tb, &sb, n_first ? &lb_n : &lb, vb->layout, at_b, eb);
         for (int i = 0; i < 1 << la.bits[IN_REG]; i++)
             ea[i] = gen_convert(g, ea[i], type_element(ta), to, false);
         for (int i = 0; i < 1 << nb; i++)

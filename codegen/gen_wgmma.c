@@ -59,9 +59,7 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
     layout_push_dim(&at, IN_WARP, t, side, first, mine);
     SharedView view;
     if (!gen_shared_view(g, buffer, &at, &view)) return false;
-    Layout all = layout_new(t);
-    for (int i = 0; i < all.out; i++) layout_push(&all, IN_REG, (uint32_t)1 << i);
-    if (!layout_route(&all, buffer->layout, &o->to_offset)) return false;
+    if (!layout_element_route(t, buffer->layout, &o->to_offset)) return false;
     /* All lanes have the same share; told so, ptxas keeps descriptors in uniform registers. */
     LLVMValueRef lane = view.lane;
     if (!LLVMIsConstant(lane)) {
@@ -96,8 +94,8 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
 }
 
 static LLVMValueRef descriptor(Gen *g, const Operand *o, uint32_t side, uint32_t k) {
-    uint32_t element[IN_DIMS] = {side << o->side_shift | k << o->k_shift};
-    uint32_t offset = place_part(route_apply(&o->to_offset, element), IN_OFFSET) << o->elem_log2;
+    uint32_t element = side << o->side_shift | k << o->k_shift;
+    uint32_t offset = layout_element_offset(&o->to_offset, element) << o->elem_log2;
     if (!offset) return o->first;
     return LLVMBuildAdd(g->b, o->first, LLVMConstInt(g->i64, offset >> 4, 0), "");
 }

@@ -108,13 +108,20 @@ static void push_batch(Layout *l, Type t) {
     for (int d = t.rank - 3; d >= 0; d--) layout_push_dim(l, IN_REG, t, d, 0, t.log2[d]);
 }
 
-Layout layout_mma_c(Type t, int wm, int wn) {
+/* The 16 rows by 8 columns of accumulators that all matrix instructions are made of. */
+static Layout fragment_c(Type t) {
     Layout l = layout_new(t);
-    int row = t.rank - 2, col = t.rank - 1, m = t.log2[row], n = t.log2[col];
+    int row = t.rank - 2, col = t.rank - 1;
     layout_push_dim(&l, IN_REG, t, col, 0, 1);
     layout_push_dim(&l, IN_LANE, t, col, 1, 2);
     layout_push_dim(&l, IN_LANE, t, row, 0, 3);
     layout_push_dim(&l, IN_REG, t, row, 3, 1);
+    return l;
+}
+
+Layout layout_mma_c(Type t, int wm, int wn) {
+    Layout l = fragment_c(t);
+    int row = t.rank - 2, col = t.rank - 1, m = t.log2[row], n = t.log2[col];
     layout_push_dim(&l, IN_REG, t, col, 3, above(n, 3 + wn));
     layout_push_dim(&l, IN_REG, t, row, 4, above(m, 4 + wm));
     int n0 = 3 + above(n, 3 + wn), m0 = 4 + above(m, 4 + wm);
@@ -156,12 +163,8 @@ Layout layout_mma_b(Type t, int wm, int wn, int pack) {
 }
 
 Layout layout_wgmma_c(Type t, int gm, int gn) {
-    Layout l = layout_new(t);
+    Layout l = fragment_c(t);
     int row = t.rank - 2, col = t.rank - 1, m = t.log2[row], n = t.log2[col];
-    layout_push_dim(&l, IN_REG, t, col, 0, 1);
-    layout_push_dim(&l, IN_LANE, t, col, 1, 2);
-    layout_push_dim(&l, IN_LANE, t, row, 0, 3);
-    layout_push_dim(&l, IN_REG, t, row, 3, 1);
     layout_push_dim(&l, IN_REG, t, col, 3, above(n, 3 + gn));
     layout_push_dim(&l, IN_REG, t, row, 6, above(m, 6 + gm));
     layout_push_dim(&l, IN_WARP, t, row, 4, 2);
@@ -320,12 +323,23 @@ bool layout_route(const Layout *at, const Layout *from, Route *r) {
     return true;
 }
 
+bool layout_element_route(Type t, const Layout *shared, Route *r) {
+    Layout all = layout_new(t);
+    for (int i = 0; i < all.out; i++) layout_push(&all, IN_REG, (uint32_t)1 << i);
+    return layout_route(&all, shared, r);
+}
+
 uint64_t route_apply(const Route *r, const uint32_t place[IN_DIMS]) {
     uint64_t p = 0;
     for (int in = 0; in < IN_DIMS; in++)
         for (int k = 0; k < r->bits[in]; k++)
             if (place[in] >> k & 1) p ^= r->col[in][k];
     return p;
+}
+
+uint32_t layout_element_offset(const Route *r, uint32_t element) {
+    uint32_t place[IN_DIMS] = {element};
+    return place_part(route_apply(r, place), IN_OFFSET);
 }
 
 MoveKind layout_move_kind(const Layout *at, const Layout *from) {

@@ -91,6 +91,9 @@ uint64_t place_pack(const uint32_t place[IN_DIMS]);
 uint32_t place_part(uint64_t packed, LayoutIn in);
 /* False when `from` does not hold some element that `at` wants. */
 bool layout_route(const Layout *at, const Layout *from, Route *r);
+/* The way from an element's number to its offset in a buffer held as `shared`. */
+bool layout_element_route(Type t, const Layout *shared, Route *r);
+uint32_t layout_element_offset(const Route *r, uint32_t element);
 uint64_t route_apply(const Route *r, const uint32_t place[IN_DIMS]);
 
 typedef enum MoveKind {
