@@ -124,6 +124,11 @@ size_t utf8_valid_prefix(const char *text, size_t n) {
     return n;
 }
 
+bool text_is_plain(const char *s) {
+    while ((unsigned char)*s >= 32 && *s != 127) s++;
+    return *s == '\0';
+}
+
 enum { LONGEST_NAME = 63 };
 
 /* Insertions, deletions, changes, and swaps of two neighbours, each 1. */

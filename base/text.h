@@ -33,6 +33,8 @@ const char *intern(Interner *in, const char *s, size_t n);
 
 /* Length of the valid UTF-8 prefix of s[0..n); n when all of it is valid. */
 size_t utf8_valid_prefix(const char *s, size_t n);
+/* No control characters: for texts of files from other people that are shown, on terminals too. */
+bool text_is_plain(const char *s);
 /* The name in names[0..n) nearest to `word` by edit distance, NULL when none is near enough to
  * suggest (distance over a third of the length). NULL entries are skipped. */
 const char *nearest_name(const char *word, const char *const *names, size_t n);

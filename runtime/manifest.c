@@ -3,6 +3,7 @@
  * A manifest is JSON in the comment lines at the head of a .ptx (design: fields are only ever
  * added, so unknown ones are skipped). It may come from anywhere, so every field's type and range
  * is checked, and a mistake comes back as one sentence that names the field. */
+#include "base/text.h"
 #include "runtime/runtime.h"
 
 #include <errno.h>
@@ -36,8 +37,8 @@ static void bad(Reader *r, const char *field, const char *must) {
 static const char *read_text(Reader *r, const json_t *o, const char *field) {
     const json_t *v = json_object_get(o, field);
     size_t n = json_string_length(v);
-    if (n == 0 || strlen(json_string_value(v)) != n) {
-        bad(r, field, "a string, not empty");
+    if (n == 0 || strlen(json_string_value(v)) != n || !text_is_plain(json_string_value(v))) {
+        bad(r, field, "a string of plain characters, not empty");
         return "";
     }
     return arena_strndup(&r->s->arena, json_string_value(v), n);

@@ -72,16 +72,10 @@ static const char *field_of(const tile_tuned *r, int i) {
     return text;
 }
 
-/* These texts are shown to people, on terminals too, and files come from other people. */
-static bool is_plain(const char *s) {
-    while (*s && (unsigned char)*s >= 32 && *s != 127) s++;
-    return *s == '\0';
-}
-
 /* Why it is no entry, or NULL. */
 static const char *check_config(const json_t *c) {
     if (!json_is_string(json_object_get(c, "config"))) return "'config' must be a string";
-    if (!is_plain(json_string_value(json_object_get(c, "config"))))
+    if (!text_is_plain(json_string_value(json_object_get(c, "config"))))
         return "'config' has a control character";
     const json_t *failed = json_object_get(c, "failed");
     if (failed) return json_is_string(failed) ? NULL : "'failed' must be a string";
@@ -103,7 +97,7 @@ static const char *check_entry(const json_t *e) {
         if (!json_is_string(json_object_get(e, entry_fields[i].name)))
             return "'kernel', 'device', 'target', 'types', 'key' and 'source' must be strings";
     for (int i = 0; i < ENTRY_FIELDS; i++)
-        if (!is_plain(json_string_value(json_object_get(e, entry_fields[i].name))))
+        if (!text_is_plain(json_string_value(json_object_get(e, entry_fields[i].name))))
             return "a text has a control character";
     const json_t *configs = json_object_get(e, "configs");
     if (!json_is_array(configs)) return "'configs' must be a list";
@@ -358,8 +352,8 @@ tile_status tile_tuning_add(tile_tuning *t, const tile_tuned *record) {
     bool utf8 = is_utf8(record->config) && (!record->failure || is_utf8(record->failure));
     for (int i = 0; i < ENTRY_FIELDS; i++) utf8 = utf8 && is_utf8(field_of(record, i));
     if (!utf8) return fail(t, TILE_INVALID, "a text of the record is not UTF-8");
-    bool plain = is_plain(record->config);
-    for (int i = 0; i < ENTRY_FIELDS; i++) plain = plain && is_plain(field_of(record, i));
+    bool plain = text_is_plain(record->config);
+    for (int i = 0; i < ENTRY_FIELDS; i++) plain = plain && text_is_plain(field_of(record, i));
     if (!plain) return fail(t, TILE_INVALID, "a text of the record has a control character");
     if (!t->path) return put_record(t->root, record) ? TILE_OK : no_memory(t);
     int fd = lock(t);

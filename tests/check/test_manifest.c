@@ -71,6 +71,7 @@ static const struct {
     {"\"kernels\": [{", "\"kernels\": [5, {", "'name'"},
     {"\"name\": \"k\"", "\"name\": \"\"", "'name'"},
     {"\"name\": \"k\"", "\"name\": \"a\\u0000b\"", "'name'"},
+    {"\"name\": \"k\"", "\"name\": \"a\\u001b[31mb\"", "'name'"},
     {"\"entry\": \"k\"", "\"entry\": null", "'entry'"},
     {"\"*fp16\"", "\"fp17\"", "'type'"},
     {"\"*fp16\"", "\"*****fp16\"", "'type'"},
