@@ -93,6 +93,7 @@ for target in sm_80 sm_90a; do
     step 240 "conformance, $target" bin/tile-conformance --device=cuda --target=$target
     step 120 "CPU and GPU agree, $target" $k --device=cuda --target=$target --diff
 done
+step 60 "the same bits in every config" bash tests/same_test.sh bin cuda 1024
 step 60 "runtime on the driver" bin/tile-runtime-gpu
 step 300 "functions of floats" bin/tile-ulp --device=cuda --inputs=16777216 --threads=16
 step 60 "kernels of a header" bin/tile-artefact cuda
