@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,11 +109,26 @@ static int keep_config(Run *r, const char *config) {
     return r->tuned ? -1 : complain(EXIT_RUN, "out of memory");
 }
 
+/* Can a record be kept there? Said before the first is measured. */
+static bool can_keep(const char *path) {
+    char folder[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    if (access(path, W_OK) == 0) return true;
+    if (errno != ENOENT) return false;
+    if (!slash) return access(".", W_OK | X_OK) == 0;
+    int n = snprintf(folder, sizeof folder, "%.*s", (int)(slash - path + 1), path);
+    return (size_t)n >= sizeof folder || access(folder, W_OK | X_OK) == 0;
+}
+
 static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *compile) {
     Watch watch = {.run = r, .terminal = isatty(STDERR_FILENO)};
     char message[MESSAGE] = "";
     double seconds = 0;
     tile_tuned best;
+    if (r->o.tuning && !can_keep(r->o.tuning)) {
+        fprintf(stderr, "tilerun: cannot write '%s': %s\n", r->o.tuning, strerror(errno));
+        return exit_code(TILE_IO);
+    }
     tile_tune_options o = {
         .compile = compile,
         .space = r->o.space,
