@@ -50,7 +50,8 @@ static Run rule_sub(const Axis *a, const Op *op, const Run *x) {
 
 static Run rule_addptr(const Axis *a, const Op *op, const Run *x) {
     Run by_bytes[2] = {x[0], x[1]};
-    if (ir_attr_int(op, AT_BYTES, 0)) return rule_add(a, op, by_bytes);
+    /* Bytes that follow each other are no elements that do. */
+    if (ir_attr_int(op, AT_BYTES, 0)) return rule_sub(a, op, by_bytes);
     by_bytes[1].unit = x[0].unit;
     by_bytes[1].d = times(x[1].d, x[0].unit);
     return rule_add(a, op, by_bytes);

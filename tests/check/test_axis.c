@@ -377,6 +377,10 @@ START_TEST(access_width) {
              "%ps: ptr<f16>[64] = splat %p\n%pp: ptr<f16>[64] = addptr %ps, %offs\n"
              "%one: i32[64] = const value=1\n%po: ptr<f16>[64] = addptr %pp, %one\n"
              "%c4: i32[64] = const value=4\n%p4: ptr<f16>[64] = addptr %pp, %c4\n"
+             "%c8: i32[64] = const value=8\n%c16: i32[64] = const value=16\n"
+             "%q8: ptr<f16>[64] = addptr %pp, %c8 bytes=1\n"
+             "%q16: ptr<f16>[64] = addptr %pp, %c16 bytes=1\n"
+             "%qo: ptr<f16>[64] = addptr %ps, %offs bytes=1\n"
              "%bs2: ptr<i8>[64] = splat %b\n%bp: ptr<i8>[64] = addptr %bs2, %offs\n"
              "%mn: i1[64] = cmp %offs, %ns pred=lt\n%mm: i1[64] = cmp %offs, %ms pred=lt\n"
              "%e: ptr<f16>[64,1] = reshape %pp\n%eb: ptr<f16>[64,4] = broadcast %e\n");
@@ -385,8 +389,9 @@ START_TEST(access_width) {
     const struct {
         const char *ptr, *mask;
         int64_t width;
-    } cases[] = {{"pp", NULL, 8}, {"pp", "mn", 8}, {"pp", "mm", 1}, {"po", NULL, 1},
-                 {"p4", NULL, 4}, {"ps", NULL, 1}, {"bp", NULL, 1}, {"p", NULL, 1}};
+    } cases[] = {{"pp", NULL, 8}, {"pp", "mn", 8}, {"pp", "mm", 1},  {"po", NULL, 1},
+                 {"p4", NULL, 4}, {"q8", NULL, 4}, {"q16", NULL, 8}, {"qo", NULL, 1},
+                 {"ps", NULL, 1}, {"bp", NULL, 1}, {"p", NULL, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const Value *mask = cases[i].mask ? named(f, cases[i].mask) : NULL;
         int64_t width = axis_access_width(&t, named(f, cases[i].ptr), mask, 0);
