@@ -56,7 +56,7 @@ export work
 sanitize_kernels() {
     command -v compute-sanitizer >/dev/null || return 77
     local names='copy rgb2grey matmul rgb2grey_dims softmax layer_norm rms_norm cross_entropy cumsum dropout
-        swiglu rotary matmuls streamk grouped_gemm matmul_int4 flash_attention pipeline dot dot-types shapes
+        swiglu rotary matmuls streamk grouped_gemm matmul_int4 flash_attention pipeline advance dot dot-types shapes
         reduce masks moves scan gather'
     for target in sm_80 sm_90a; do
         for name in $names; do echo "$1 $target $name"; done

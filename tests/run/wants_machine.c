@@ -122,6 +122,38 @@ void want_casts_to_fp8(Slot *v) {
     }
 }
 
+/* Which blocks of a and b, of K columns and rows, iteration i of loop `which` multiplies. */
+static void blocks_of(int which, size_t i, size_t row, size_t *a, size_t *b) {
+    *a = *b = i;
+    switch (which) {
+    case 0: *a = *b = 15 - i; break;
+    case 3: *a = row % 2 * i; break;
+    case 4: *a = *b = 2 * i; break;
+    case 5: *a = i % 2 * 8 + i / 2; break;
+    default: break;
+    }
+}
+
+void want_advance(Slot *v) {
+    enum { M = 64, N = 32, K = 32, ALL = 512, LOOPS = 8 };
+    tile_type t = v[0].type;
+    size_t n = (size_t)v[4].value;
+    *(int32_t *)v[2].data = K;
+    for (int which = 0; which < LOOPS; which++)
+        for (size_t row = 0; row < M; row++)
+            for (size_t col = 0; col < N; col++) {
+                double sum = 0;
+                size_t times = which == 4 || which == 5 ? n / 2 : n;
+                for (size_t k = 0; k < times * K; k++) {
+                    size_t a, b;
+                    blocks_of(which, k / K, row, &a, &b);
+                    sum += value_get(t, v[0].data, row * ALL + a * K + k % K) *
+                           value_get(t, v[1].data, (b * K + k % K) * N + col);
+                }
+                value_set(TILE_FP32, v[3].data, ((size_t)which * M + row) * N + col, sum);
+            }
+}
+
 void want_pipeline(Slot *v) {
     enum { M = 64, N = 32, K = 32, MOST = 8, ALL = MOST * K };
     tile_type t = v[0].type;
