@@ -52,14 +52,6 @@ static bool range_of(Gen *g, const Value *v, int depth, Range *r) {
     }
 }
 
-/* The scalar that all elements are; NULL: not known to be one. */
-static const Value *scalar_of(const Value *v) {
-    while (v->def && (v->def->code == OP_BROADCAST || v->def->code == OP_RESHAPE ||
-                      v->def->code == OP_CONVERT))
-        v = v->def->operand[0].value;
-    return op_is(v, OP_SPLAT) ? v->def->operand[0].value : NULL;
-}
-
 static bool in_loop(const Op *op) {
     for (const Op *owner = op->block->parent; owner; owner = owner->block->parent)
         if (owner->code == OP_FOR || owner->code == OP_WHILE) return true;
@@ -72,9 +64,10 @@ bool gen_wrap(Gen *g, const Op *op) {
     if (op->code != OP_REM || !type_is_tile(result->type) || !type_is_int(result->type) ||
         type_elem_bits(result->type) != 32 || in_loop(op))
         return false;
-    const Value *by = scalar_of(op->operand[1].value);
+    const Value *by = ir_repeated(op->operand[1].value);
     Range r;
-    if (!by || ir_int_constant(by, &known) || !range_of(g, op->operand[0].value, 0, &r))
+    if (type_is_tile(by->type) || ir_int_constant(by, &known) ||
+        !range_of(g, op->operand[0].value, 0, &r))
         return false;
     LLVMValueRef lo = LLVMConstInt(g->i64, (uint64_t)r.lo, 1),
                  hi = LLVMConstInt(g->i64, (uint64_t)r.hi, 1);

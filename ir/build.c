@@ -189,10 +189,15 @@ bool ir_is_pure(const Op *op) {
     return pure_op(op);
 }
 
-bool ir_int_constant(const Value *v, int64_t *out) {
+Value *ir_repeated(const Value *v) {
     while (v->def && (v->def->code == OP_SPLAT || v->def->code == OP_BROADCAST ||
                       v->def->code == OP_RESHAPE || v->def->code == OP_CONVERT))
         v = v->def->operand[0].value;
+    return (Value *)v;
+}
+
+bool ir_int_constant(const Value *v, int64_t *out) {
+    v = ir_repeated(v);
     if (!op_is(v, OP_CONST) || !type_is_int(v->type)) return false;
     *out = ir_attr_int(v->def, AT_VALUE, 0);
     return true;

@@ -254,6 +254,8 @@ static inline unsigned op_traits(const Op *op) {
 }
 /* No effect beyond its results (structured ops: nothing inside has one either). */
 bool ir_is_pure(const Op *op);
+/* What v only repeats or holds otherwise: a scalar, a constant, or a tile that is made of more. */
+Value *ir_repeated(const Value *v);
 /* Value of a CONST of integer type, through splat and broadcast. */
 bool ir_int_constant(const Value *v, int64_t *out);
 

@@ -7,9 +7,7 @@
 #include <string.h>
 
 bool pipeline_is_zero(const Value *v) {
-    while (v->def && (v->def->code == OP_SPLAT || v->def->code == OP_BROADCAST ||
-                      v->def->code == OP_RESHAPE || v->def->code == OP_CONVERT))
-        v = v->def->operand[0].value;
+    v = ir_repeated(v);
     return op_is(v, OP_CONST) && ir_attr_int(v->def, AT_VALUE, 1) == 0;
 }
 

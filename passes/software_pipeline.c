@@ -225,19 +225,13 @@ static void take_from_ring(Pipeline *p, Builder *b, const Copy *c, Value *slot) 
 }
 
 /* The scalar outside of the loop that all of a tile's elements are; NULL: there is none. */
-static Value *uniform(const Pipeline *p, Builder *b, Value *v) {
-    for (;;) {
-        int64_t bits;
-        const Op *owner = v->def ? v->def : v->block->parent;
-        if (!type_is_tile(v->type))
-            return owner && (owner == p->loop || ir_inside(owner, p->loop)) ? NULL : v;
-        if (ir_int_constant(v, &bits))
-            return ir_const_int(b, type_scalar((Elem)v->type.elem), bits);
-        if (!v->def || (v->def->code != OP_SPLAT && v->def->code != OP_BROADCAST &&
-                        v->def->code != OP_RESHAPE && v->def->code != OP_CONVERT))
-            return NULL;
-        v = v->def->operand[0].value;
-    }
+static Value *uniform(const Pipeline *p, Builder *b, const Value *v) {
+    Value *x = ir_repeated(v);
+    const Op *owner = x->def ? x->def : x->block->parent;
+    int64_t bits;
+    if (ir_int_constant(x, &bits)) return ir_const_int(b, type_element(x->type), bits);
+    if (type_is_tile(x->type)) return NULL;
+    return owner && (owner == p->loop || ir_inside(owner, p->loop)) ? NULL : x;
 }
 
 /* Pointers that each iteration moves on by the same number are what they were before the loop, and
