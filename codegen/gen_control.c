@@ -67,31 +67,32 @@ static bool only_counts_up(const Op *loop) {
            (ir_int_constant(loop->operand[2].value, &step) && step > 0);
 }
 
-/* Scalars that a pipeline carries beside the index LLVM would work out from it where they are used:
- * between matrix instructions, whose descriptors hold the uniform registers. Where the first is
- * moved past it unseen it counts them. */
-static Tile first_of(Gen *g, const Op *op, const Value *v) {
+/* v; when it is an integer of so many bits and the loop keeps its carried scalars apart, moved past
+ * LLVM unseen. */
+static Tile unseen(Gen *g, const Op *loop, const Value *v, int bits) {
     Tile t = gen_tile(g, v);
-    if (!ir_attr_int(op, AT_APART, 0) || v->type.rank || type_elem_bits(v->type) != 32 ||
-        v->type.depth || type_is_float(v->type))
+    if (!ir_attr_int(loop, AT_APART, 0) || v->type.rank || v->type.depth || !type_is_int(v->type) ||
+        type_elem_bits(v->type) != bits)
         return t;
     Tile own = {arena_alloc(&g->s->arena, sizeof *own.at), 1};
-    own.at[0] = gen_asm(g, "mov.b32 $0, $1;", "=r,r", g->i32, t.at, 1, ASM_PURE);
+    own.at[0] = bits == 64 ? gen_asm(g, "mov.b64 $0, $1;", "=l,l", g->i64, t.at, 1, ASM_PURE)
+                           : gen_asm(g, "mov.b32 $0, $1;", "=r,r", g->i32, t.at, 1, ASM_PURE);
     return own;
 }
 
-/* What becomes of the carried value. Numbers that a pipeline's pointers move on by, of 64 bits, are
- * moved past LLVM unseen in each iteration. Otherwise it counts pointers, each on its own, or makes
- * of them products that ptxas multiplies out anew in each iteration: an IMAD.WIDE for each copy,
- * between matrix instructions, is 10 % of the time of 128x128x64. */
-static Tile next_of(Gen *g, const Op *op, const Value *v) {
-    Tile t = gen_tile(g, v);
-    if (!ir_attr_int(op, AT_APART, 0) || v->type.rank || type_elem_bits(v->type) != 64 ||
-        v->type.depth || type_is_float(v->type))
-        return t;
-    Tile own = {arena_alloc(&g->s->arena, sizeof *own.at), 1};
-    own.at[0] = gen_asm(g, "mov.b64 $0, $1;", "=l,l", g->i64, t.at, 1, ASM_PURE);
-    return own;
+/* Scalars that a pipeline carries beside the index LLVM would work out from it where they are used:
+ * between matrix instructions, whose descriptors hold the uniform registers. Where it does not see
+ * the first it counts them. */
+static Tile first_of(Gen *g, const Op *loop, const Value *v) {
+    return unseen(g, loop, v, 32);
+}
+
+/* Of 64 bits are the numbers that a pipeline's pointers move on by. LLVM sees none of them, or it
+ * counts pointers, each on its own, or makes of them products that ptxas multiplies out anew in
+ * each iteration: an IMAD.WIDE for each copy, between matrix instructions, is 10 % of the time of
+ * 128x128x64. */
+static Tile next_of(Gen *g, const Op *loop, const Value *v) {
+    return unseen(g, loop, v, 64);
 }
 
 void gen_for(Gen *g, const Op *op) {

@@ -163,11 +163,11 @@ static bool matrix_view(Gen *g, const Value *x, const Value *buffer, SharedView 
         l->bits[IN_REG] < BY_MATRIX || l->bits[IN_LANE] != LANE_BITS ||
         layout_free_mask(l, IN_REG) || !layout_route(l, buffer->layout, &r))
         return false;
-    uint32_t row = 0, others = 0; /* offsets within a row, and of all else */
+    const uint32_t row = (1u << (PAIR + QUAD)) - 1; /* offsets within a row */
+    uint32_t others = 0;                            /* of all else */
     bool whole = place_part(r.col[IN_REG][0], IN_OFFSET) == 1;
     for (int k = 0; k < QUAD; k++)
         whole &= place_part(r.col[IN_LANE][k], IN_OFFSET) == 1u << (PAIR + k);
-    row = (1u << (PAIR + QUAD)) - 1;
     for (int k = PAIR; k < l->bits[IN_REG]; k++) others |= place_part(r.col[IN_REG][k], IN_OFFSET);
     for (int k = QUAD; k < LANE_BITS; k++) others |= place_part(r.col[IN_LANE][k], IN_OFFSET);
     for (int k = 0; k < l->bits[IN_WARP]; k++) others |= place_part(r.col[IN_WARP][k], IN_OFFSET);
