@@ -4,11 +4,13 @@
 #include <string.h>
 
 const Target target_table[] = {
-#define TARGET(id, name_, sm_, ptx, shared, fp8, async_, wg, stm)                                  \
+#define TARGET(id, name_, sm_, ptx, shared, reserved, regs, fp8, async_, wg, stm)                  \
     {.name = name_,                                                                                \
      .sm = sm_,                                                                                    \
      .ptx_feature = ptx,                                                                           \
      .max_shared = shared,                                                                         \
+     .reserved_shared = reserved,                                                                  \
+     .registers = regs,                                                                            \
      .fp8_cvt = fp8,                                                                               \
      .async_copy = async_,                                                                         \
      .wgmma = wg,                                                                                  \

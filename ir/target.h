@@ -10,6 +10,8 @@ typedef struct Target {
     int sm;                  /* compute capability times 10 */
     const char *ptx_feature; /* LLVM's name of the PTX version */
     int64_t max_shared;      /* bytes of shared memory one program may have */
+    int64_t reserved_shared; /* bytes that each program takes besides of its multiprocessor's */
+    int64_t registers;       /* of 32 bits, that the programs of a multiprocessor share */
     int async_copy;          /* copies from global to shared memory behind the program's back */
     int wgmma;               /* matrix instructions of warpgroups */
     int stmatrix;            /* stores of matrix fragments to shared memory */

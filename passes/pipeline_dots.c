@@ -88,22 +88,19 @@ void pipeline_plan_dots(Pipeline *p) {
     for (int i = 0; i < p->copies.n; i++) p->lands_early &= !p->copies.at[i].plain;
 }
 
-enum {
-    SM_RESERVED = 1024,   /* bytes of an SM's shared memory that each program costs besides */
-    SM_REGISTERS = 65536, /* of 32 bits */
-    OTHER_REGISTERS = 48  /* of a thread, besides what the loop carries: addresses and masks */
-};
+enum { OTHER_REGISTERS = 48 }; /* of a thread, besides what the loop carries: addresses, masks */
 
 /* How many programs an SM holds that have so many bytes of shared memory and the loop's tiles in
  * registers. */
 static int64_t programs_on_sm(const Pipeline *p, int64_t bytes) {
+    const Target *sm = p->ctx->target;
     int64_t threads = (int64_t)p->f->num_warps * 32, registers = OTHER_REGISTERS * threads;
     for (int i = 0; i < p->loop->nresults; i++) {
         Type t = p->loop->result[i]->type;
         if (type_is_tile(t) && !t.depth) registers += type_numel(t) * type_elem_bytes(t) / 4;
     }
-    int64_t by_registers = SM_REGISTERS / registers;
-    int64_t by_memory = (p->ctx->target->max_shared + SM_RESERVED) / (bytes + SM_RESERVED);
+    int64_t by_registers = sm->registers / registers;
+    int64_t by_memory = (sm->max_shared + sm->reserved_shared) / (bytes + sm->reserved_shared);
     return by_registers < by_memory ? by_registers : by_memory;
 }
 
