@@ -211,16 +211,16 @@ static void sum(Reader *r) {
     }
 }
 
+static Reader reader_of(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,
+                        int max_ops, ExprError *err) {
+    Reader r = {text, len, .lookup = lookup, .ctx = ctx, .err = err, .op = op, .max_ops = max_ops};
+    if (len > UINT32_MAX) fail(&r, 0, "the expression is too long");
+    return r;
+}
+
 int expr_compile(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,
                  int max_ops, int max, ExprError *err) {
-    Reader r = {.text = text,
-                .len = len,
-                .lookup = lookup,
-                .ctx = ctx,
-                .err = err,
-                .op = op,
-                .max_ops = max_ops};
-    if (len > UINT32_MAX) return fail_at(err, 0, "the expression is too long");
+    Reader r = reader_of(text, len, lookup, ctx, op, max_ops, err);
     int n = 0;
     do {
         if (n > 0 && peek(&r) == '\0' && r.at >= r.len) break; /* a trailing comma, as in a tuple */
@@ -340,14 +340,8 @@ static int comparison(Reader *r) {
 
 int expr_compile_conditions(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,
                             int max_ops, ExprError *err) {
-    Reader r = {.text = text,
-                .len = len,
-                .lookup = lookup,
-                .ctx = ctx,
-                .err = err,
-                .op = op,
-                .max_ops = max_ops < EXPR_MAX_OPS ? max_ops : EXPR_MAX_OPS};
-    if (len > UINT32_MAX) fail(&r, 0, "the expression is too long");
+    if (max_ops > EXPR_MAX_OPS) max_ops = EXPR_MAX_OPS; /* as expr_test has room for */
+    Reader r = reader_of(text, len, lookup, ctx, op, max_ops, err);
     do {
         sum(&r);
         emit(&r, OP_END, r.at, 0);
