@@ -1,6 +1,7 @@
 /* test_cache.c: the cache on disk: its size, and many processes that share it and are killed. How
  * long the processes run: $TILE_TEST_SECONDS, 10 by default. */
 #include "compiler/cache.h"
+#include "tests/run_suite.h"
 #include "tests/scratch.h"
 
 #include <check.h>
@@ -245,10 +246,5 @@ int main(void) {
     tcase_add_test(t, keys_are_compared);
     tcase_add_test(t, drafts_of_the_dead_are_removed);
     tcase_add_test(t, processes_are_killed);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s, t);
 }

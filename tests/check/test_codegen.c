@@ -6,6 +6,7 @@
 #include "codegen/codegen.h"
 #include "passes/pass.h"
 #include "tests/check/assemble.h"
+#include "tests/run_suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -188,10 +189,5 @@ int main(void) {
     TCase *c = tcase_create("codegen");
     tcase_set_timeout(c, 240);
     tcase_add_loop_test(c, every_op_on_every_type, 0, target_count);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s, c);
 }

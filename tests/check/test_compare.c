@@ -2,6 +2,7 @@
  * they were made. */
 #include "ir/compare.h"
 #include "ir/ir.h"
+#include "tests/run_suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -91,10 +92,5 @@ int main(void) {
     tcase_add_test(t, the_largest_of_each_kind_is_found);
     tcase_add_test(t, what_is_no_number_is_equal_to_its_like_only);
     tcase_add_test(t, integers_are_exact);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s, t);
 }

@@ -1,5 +1,6 @@
 /* test_compile.c: tile_compile as a program uses it: statuses, the manifest, hostile sources, and
  * many threads at once. */
+#include "tests/run_suite.h"
 #include "tile.h"
 
 #include <check.h>
@@ -437,10 +438,5 @@ int main(void) {
     tcase_add_test(t, damaged_sources);
     tcase_add_test(t, damaged_tile_ir);
     tcase_add_test(t, threads_compile_at_once);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s, t);
 }

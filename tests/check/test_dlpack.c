@@ -1,7 +1,8 @@
 /* test_dlpack.c: tensors of other libraries on the CPU device: what is taken, what is refused and
  * why, who deletes what, and that kernels may touch the memory just as long as it is held. */
-#include "tile_dlpack.h"
 #include "runtime/runtime.h"
+#include "tests/run_suite.h"
+#include "tile_dlpack.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -316,10 +317,5 @@ int main(void) {
     tcase_add_test(t, wanted);
     tcase_add_test(t, views);
     tcase_add_test(t, out);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s, t);
 }

@@ -1,5 +1,6 @@
 /* test_expr.c: base/expr: values, Python's division, overflow, errors with their place. */
 #include "base/expr.h"
+#include "tests/run_suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -230,10 +231,5 @@ int main(void) {
     tcase_add_test(t, distances);
     tcase_add_test(t, kept_code);
     tcase_add_test(t, deep);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s, t);
 }

@@ -1,6 +1,7 @@
 /* test_file.c: whole files in and out (base/file.c) and command lines (tools/options.c). */
 #define _XOPEN_SOURCE 700
 #include "base/file.h"
+#include "tests/run_suite.h"
 #include "tests/scratch.h"
 #include "tools/options.h"
 
@@ -256,10 +257,5 @@ int main(void) {
     tcase_add_test(options, help_shows_every_row);
     tcase_add_test(options, numbers);
     suite_add_tcase(s, files);
-    suite_add_tcase(s, options);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s, options);
 }

@@ -3,10 +3,11 @@
  *
  * Modules come from the .tir files of tests/, from random kernels before and after the passes, and,
  * for the rules, from a table of small bodies. */
-#include "check/random_ir.h"
 #include "base/file.h"
+#include "check/random_ir.h"
 #include "ir/target.h"
 #include "passes/pass.h"
+#include "tests/run_suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -535,10 +536,5 @@ int main(void) {
     tcase_add_test(c, unsound_modules_are_refused);
     tcase_add_test(c, depth_has_a_limit);
     tcase_add_test(c, pointers_have_a_limit);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s, c);
 }

@@ -1,5 +1,6 @@
 /* test_jit.c: tile_jit on the CPU device: which variant a launch gets, what is compiled again and
  * what is not, the cache on disk with its damages, many threads. */
+#include "tests/run_suite.h"
 #include "tests/scratch.h"
 #include "tile.h"
 
@@ -539,10 +540,5 @@ int main(void) {
     tcase_add_test(t, warnings_are_kept);
     tcase_add_test(t, many_threads_compile_once);
     tcase_add_test(t, many_threads_compile);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s, t);
 }

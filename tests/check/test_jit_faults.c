@@ -4,6 +4,7 @@
  *
  * The linker puts the functions below in the place of libc's (--wrap). On the CPU device no code of
  * LLVM runs, which could not go on without memory. */
+#include "tests/run_suite.h"
 #include "tests/scratch.h"
 #include "tile.h"
 
@@ -253,10 +254,5 @@ int main(void) {
     tcase_add_test(t, file_calls);
     tcase_add_test(t, tuning_allocations);
     tcase_add_test(t, tuning_file_calls);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s, t);
 }

@@ -8,6 +8,7 @@
 #include "ir/target.h"
 #include "passes/pass.h"
 #include "tests/check/random_kernel.h"
+#include "tests/run_suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -258,10 +259,5 @@ int main(void) {
     tcase_set_timeout(c, 240);
     tcase_add_test(c, pipeline_keeps_meaning);
     tcase_add_test(c, every_barrier_is_needed);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s, c);
 }

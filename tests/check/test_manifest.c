@@ -1,7 +1,8 @@
 /* test_manifest.c: the manifest reader of the runtime: what it makes of a sound manifest, of one
  * that lies in one field, and of one that is cut or damaged anywhere. */
-#include "tile.h"
 #include "runtime/runtime.h"
+#include "tests/run_suite.h"
+#include "tile.h"
 
 #include <check.h>
 #include <jansson.h>
@@ -169,10 +170,5 @@ int main(void) {
     tcase_add_test(t, manifest);
     tcase_add_loop_test(t, lying_manifests, 0, (int)(sizeof lies / sizeof *lies));
     tcase_add_test(t, damaged_manifests);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s, t);
 }

@@ -3,6 +3,7 @@
 #include "ir/target.h"
 #include "passes/math.h"
 #include "passes/pass.h"
+#include "tests/run_suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -111,10 +112,5 @@ int main(void) {
     tcase_set_timeout(c, 60);
     tcase_add_test(c, every_function_expands);
     tcase_add_test(c, wrong_texts_are_errors);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s, c);
 }

@@ -2,6 +2,7 @@
  * table of every number of a small format, made from the format's definition with ldexp, and a
  * search in it for the nearest. */
 #include "ir/number.h"
+#include "tests/run_suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -327,10 +328,5 @@ int main(void) {
     tcase_add_test(t, an_addend_far_below_breaks_a_tie);
     tcase_add_test(t, integers_of_64_bits_round_once);
     tcase_add_test(t, integers_wrap_and_saturate);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s, t);
 }

@@ -1,7 +1,8 @@
 /* test_runtime.c: the public API on the CPU device: memory, modules, argument checks, the checks of
  * a running kernel, threads, and what happens without a GPU. */
-#include "tile.h"
 #include "runtime/runtime.h"
+#include "tests/run_suite.h"
+#include "tile.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -488,10 +489,5 @@ int main(void) {
     tcase_add_test(t, damaged_modules);
     tcase_add_test(t, forked_child);
     tcase_add_test(t, threads);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s, t);
 }

@@ -1,6 +1,7 @@
 /* test_tune.c: tile_tune as a program calls it: many threads that compile, arguments from a
  * callback, buffers that come back as they were, and what each mistake of the caller's is answered
  * with. */
+#include "tests/run_suite.h"
 #include "tile.h"
 
 #include <check.h>
@@ -238,10 +239,5 @@ int main(void) {
     tcase_add_loop_test(t, mistakes_are_told, 0, (int)(sizeof mistakes / sizeof *mistakes));
     tcase_add_test(t, nothing_given);
     tcase_add_test(t, json_without_memory);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s, t);
 }

@@ -1,6 +1,7 @@
 /* test_tuning.c: tuning files: what is kept, what is found, what is refused, and many processes on
  * one file of which some are killed. */
 #include "base/file.h"
+#include "tests/run_suite.h"
 #include "tests/scratch.h"
 #include "tile.h"
 
@@ -441,10 +442,5 @@ int main(void) {
     tcase_add_test(t, places_that_are_no_files);
     tcase_add_test(t, failing_files);
     tcase_add_test(t, no_record_is_lost_when_processes_are_killed);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(s, t);
 }

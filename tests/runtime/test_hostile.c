@@ -2,6 +2,7 @@
  * grids, modules, devices, streams and contexts of the caller's, a forked child. A clear status
  * each. And what reaches the driver when all is well: parameters, attributes, the current context.
  */
+#include "tests/run_suite.h"
 #include "tests/runtime/faults.h"
 #include "tests/runtime/life.h"
 #include "tile_dlpack.h"
@@ -483,10 +484,5 @@ int main(void) {
     tcase_add_test(t, callers_own);
     tcase_add_test(t, tensors);
     tcase_add_test(t, forked_child);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return run_suite(s, t);
 }
