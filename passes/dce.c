@@ -28,6 +28,7 @@ static uint32_t slot_of(const Dce *d, const Op *op) {
 static bool has_effect(const Op *op) {
     unsigned t = op_traits(op);
     if (op->code == OP_WHILE || op->code == OP_RETURN) return true;
+    if (op->code == OP_INLINE_ASM) return !ir_attr_int(op, AT_PURE, 0);
     return (t & (TRAIT_W | TRAIT_H)) || ir_attr_int(op, AT_VOLATILE, 0);
 }
 
