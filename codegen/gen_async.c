@@ -1,8 +1,8 @@
 /* gen_async.c: copies from global to shared memory that run behind the program: cp.async.
  *
- * Each lane copies 4, 8 or 16 bytes with one instruction; where the mask is off it reads nothing
- * and the hardware fills the place with zeros. That is said by a predicate: a source size of 0
- * would say it too, for two instructions more. */
+ * Each lane copies 4, 8 or 16 bytes with one instruction, or none where nothing is to be copied;
+ * where the mask is off it reads nothing and the hardware fills the place with zeros. That is said
+ * by a second predicate: a source size of 0 would say it too, for two instructions more. */
 #include "codegen/gen.h"
 
 #include <stdio.h>
@@ -25,7 +25,7 @@ static void memory_asm(Gen *g, const char *text, const char *constraints, LLVMVa
 
 void gen_async_copy(Gen *g, const Op *op) {
     const Value *ptr = op->operand[0].value, *buffer = op->operand[1].value;
-    const Value *mask = ir_operand(op, 2);
+    const Value *mask = ir_operand(op, 3);
     Type t = type_pointee(ptr->type);
     Tile p = gen_tile(g, ptr), m = {0};
     if (mask) m = gen_tile(g, mask);
@@ -45,17 +45,18 @@ void gen_async_copy(Gen *g, const Op *op) {
         return;
     }
     char text[96];
-    snprintf(text, sizeof text, "cp.async.%s.shared.global [$0], [$1], %d%s;",
-             bytes == 16 ? "cg" : "ca", bytes, mask ? ", $2" : "");
+    snprintf(text, sizeof text, "@$2 cp.async.%s.shared.global [$0], [$1], %d%s;",
+             bytes == 16 ? "cg" : "ca", bytes, mask ? ", $3" : "");
     uint32_t copies = layout_free_mask(ptr->layout, IN_REG);
     for (int i = 0; i < p.n; i += 1 << vec) {
         if ((uint32_t)i & copies) continue;
         uint32_t place[IN_DIMS] = {(uint32_t)i};
         uint32_t offset = place_part(route_apply(&v.route, place), IN_OFFSET);
-        LLVMValueRef args[3] = {gen_shared_pointer(g, &v, offset), p.at[i]};
+        LLVMValueRef args[4] = {gen_shared_pointer(g, &v, offset), p.at[i],
+                                gen_scalar(g, op->operand[2].value)};
         args[0] = LLVMBuildPtrToInt(g->b, args[0], g->i32, "");
-        if (mask) args[2] = LLVMBuildNot(g->b, m.at[i], "");
-        memory_asm(g, text, mask ? "r,l,b,~{memory}" : "r,l,~{memory}", args, mask ? 3 : 2);
+        if (mask) args[3] = LLVMBuildNot(g->b, m.at[i], "");
+        memory_asm(g, text, mask ? "r,l,b,b,~{memory}" : "r,l,b,~{memory}", args, mask ? 4 : 3);
     }
 }
 

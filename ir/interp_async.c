@@ -80,7 +80,8 @@ static bool claim(Run *r, Program *p, const Step *st, const SharedBuffer *b, int
 }
 
 bool step_async_copy(Run *r, Program *p, const Step *st) {
-    Access a = access_of(r, p, st, 2);
+    if (!first_lane(&p->tile[st->src[2]], EL_I1)) return true;
+    Access a = access_of(r, p, st, 3);
     const SharedBuffer *b = st->detail;
     const InterpBuffer *from = NULL;
     uint8_t *at = NULL;
@@ -105,7 +106,7 @@ bool step_async_copy(Run *r, Program *p, const Step *st) {
 
 static bool land(Run *r, Program *p, const AsyncCopy *c) {
     const SharedBuffer *b = c->st->detail;
-    Access a = access_of(r, p, c->st, 2);
+    Access a = access_of(r, p, c->st, 3);
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
     a.address = &address;
     a.mask = &mask;

@@ -430,6 +430,9 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op_info[op->code].result == RESULT_GIVEN) check_shape_op(v, op);
     if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_SHARED_STORE)
         check_memory_op(v, op);
+    if (op->code == OP_ASYNC_COPY && type_is_tile(arg_type(op, 2)))
+        bad(v, op, "whether it copies is a scalar, not %s",
+            type_text(&v->s->arena, arg_type(op, 2)));
     if (op->code == OP_SELECT && !type_equal(arg_type(op, 1), arg_type(op, 2)))
         bad(v, op, "operands 1 and 2 differ in type: %s and %s",
             type_text(&v->s->arena, arg_type(op, 1)), type_text(&v->s->arena, arg_type(op, 2)));

@@ -11,8 +11,8 @@
  * overwrite the slot that the lagging dots of the iteration before read, so they come after the
  * wait for those and after a barrier, when all warps have waited.
  *
- * While dots are under way the copies for the next iteration are waited for, and fenced. When that
- * is done before this iteration's copies start, the second barrier tells all warps of both, and the
+ * The next iteration's copies can be waited for, and fenced, while dots are under way. When that is
+ * done before this iteration's copies start, the second barrier tells all warps of both, and the
  * first goes:
  *     start acc = a b + acc; wait for copies; wait for all dots but this one; barrier; copies
  * These copies were started an iteration's dots earlier then, which is an iteration less for them:
@@ -84,8 +84,8 @@ void pipeline_plan_dots(Pipeline *p) {
         if (op == p->lead) before = false;
     }
     if (!p->behind) p->behind = p->lead;
-    p->lands_early = p->behind != p->lead || any;
-    for (int i = 0; i < p->copies.n; i++) p->lands_early &= !p->copies.at[i].plain;
+    p->lands_apart = p->behind != p->lead || any;
+    for (int i = 0; i < p->copies.n; i++) p->lands_apart &= !p->copies.at[i].plain;
 }
 
 enum { OTHER_REGISTERS = 48 }; /* of a thread, besides what the loop carries: addresses, masks */
@@ -110,7 +110,7 @@ static int64_t programs_on_sm(const Pipeline *p, int64_t bytes) {
  * SM. */
 void pipeline_plan_barriers(Pipeline *p, int64_t stage_bytes, int64_t other_bytes) {
     enum { ENOUGH = 5 };
-    if (!p->lands_early) return;
+    if (!p->lands_apart) return;
     int64_t bytes = other_bytes + p->stages * stage_bytes, programs = programs_on_sm(p, bytes);
     bool more = p->stages == ENOUGH - 1 && programs > 1 &&
                 programs_on_sm(p, bytes + stage_bytes) == programs;
@@ -180,6 +180,4 @@ void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op
         else
             ir_append(body, op);
     }
-    Builder b = {p->s, p->f, body, place, p->lead->span};
-    if (p->lands_early && !p->lands_first) pipeline_land(p, &b, p->stages - 2);
 }

@@ -25,8 +25,9 @@ typedef struct Pipeline {
     Op *lead;         /* the last dot that needs nothing the body worked out; NULL: none does */
     Op *behind;       /* the dot behind which the copies start; NULL: before all */
     int leads;        /* dots up to it */
-    bool lands_early; /* the wait for the next iteration's copies is in the body, not before it */
-    bool lands_first; /* and even before this iteration's copies start: one barrier does for both */
+    bool lands_apart; /* dots are under way where copies start, and all copies are asynchronous */
+    bool lands_first; /* the wait for the next iteration's is before this one's copies start: one
+                         barrier does for both */
     bool refused;     /* a load, with a note that says why */
     VEC(Copy) copies;
     VEC(const Value *) written; /* what the loop's stores point into; NULL: unknown */
