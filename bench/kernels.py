@@ -173,8 +173,9 @@ class Driver:
             self.check(self.lib.cuModuleLoadData(ctypes.byref(module), built.code), "load " + entry)
             self.check(self.lib.cuModuleGetFunction(ctypes.byref(function), module, entry.encode()),
                        "find " + entry)
-            self.check(self.lib.cuFuncSetAttribute(function, self.MAX_DYNAMIC_SHARED,
-                                                   ctypes.c_int(built.manifest["shared"])), "shared memory")
+            most = built.manifest.get("shared_alone", built.manifest["shared"])
+            self.check(self.lib.cuFuncSetAttribute(function, self.MAX_DYNAMIC_SHARED, ctypes.c_int(most)),
+                       "shared memory")
             self.functions[built.job] = function
         return self.functions[built.job]
 
@@ -208,6 +209,9 @@ def bind_tilec(torch, driver, built, values):
     grid = grid_of(m, values)
     function, launch = driver.function(built), driver.lib.cuLaunchKernel
     threads, shared = m["num_warps"] * 32, m["shared"]
+    alone = torch.cuda.get_device_properties(0).multi_processor_count
+    if grid[0] * grid[1] * grid[2] <= alone:
+        shared = m.get("shared_alone", shared)
 
     def run(keep=(holders, values)):  # the arguments live as long as the function
         code = launch(function, *grid, threads, 1, 1, shared,

@@ -100,6 +100,18 @@ static void gen_program(Gen *g, const Op *op) {
     out.at[0] = gen_intrinsic(g, name, NULL, 0, NULL, 0);
 }
 
+/* What a program has is what it was launched with; the place of its rings is known by now. */
+static void gen_alone(Gen *g, const Op *op) {
+    int64_t bytes = g->f->shared_alone;
+    LLVMValueRef yes = LLVMConstInt(g->i1, 0, 0);
+    if (bytes) {
+        LLVMValueRef has =
+            gen_asm(g, "mov.u32 $0, %dynamic_smem_size;", "=r", g->i32, NULL, 0, ASM_PURE);
+        yes = LLVMBuildICmp(g->b, LLVMIntUGE, has, gen_i32(g, (uint32_t)bytes), "");
+    }
+    gen_new_tile(g, op->result[0]).at[0] = yes;
+}
+
 static void gen_splat(Gen *g, const Op *op) {
     LLVMValueRef v = gen_scalar(g, op->operand[0].value);
     Tile out = gen_new_tile(g, op->result[0]);
@@ -171,6 +183,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_ARANGE] = gen_arange,
     [OP_PROGRAM_ID] = gen_program,
     [OP_NUM_PROGRAMS] = gen_program,
+    [OP_ALONE] = gen_alone,
     [OP_SPLAT] = gen_splat,
     [OP_BROADCAST] = gen_shape,
     [OP_RESHAPE] = gen_shape,

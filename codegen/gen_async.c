@@ -4,12 +4,13 @@
  * where the mask is off it reads nothing and the hardware fills the place with zeros. That is said
  * by a second predicate: a source size of 0 would say it too, for two instructions more. */
 #include "codegen/gen.h"
+#include "ir/scratch.h"
 
 #include <stdio.h>
 
 void gen_ring_slot(Gen *g, const Op *op) {
     const Value *ring = op->operand[0].value;
-    int64_t bytes = type_numel(ring->type) * type_elem_bytes(ring->type);
+    int64_t bytes = ring_stride(ring->def);
     int64_t offset = ir_attr_int(ring->def, AT_OFFSET, 0);
     LLVMValueRef base =
         LLVMConstAdd(LLVMConstPtrToInt(g->shared, g->i32), gen_i32(g, (uint32_t)offset));
@@ -44,19 +45,27 @@ void gen_async_copy(Gen *g, const Op *op) {
                   bytes);
         return;
     }
-    char text[96];
-    snprintf(text, sizeof text, "@$2 cp.async.%s.shared.global [$0], [$1], %d%s;",
-             bytes == 16 ? "cg" : "ca", bytes, mask ? ", $3" : "");
+    LLVMValueRef when = gen_scalar(g, op->operand[2].value);
+    bool always = LLVMIsConstant(when) && LLVMConstIntGetZExtValue(when);
+    char text[96], constraints[32];
+    snprintf(text, sizeof text, "%scp.async.%s.shared.global [$0], [$1], %d%s;",
+             always ? "" : "@$2 ", bytes == 16 ? "cg" : "ca", bytes,
+             !mask    ? ""
+             : always ? ", $2"
+                      : ", $3");
+    snprintf(constraints, sizeof constraints, "r,l,%s%s~{memory}", always ? "" : "b,",
+             mask ? "b," : "");
     uint32_t copies = layout_free_mask(ptr->layout, IN_REG);
     for (int i = 0; i < p.n; i += 1 << vec) {
         if ((uint32_t)i & copies) continue;
         uint32_t place[IN_DIMS] = {(uint32_t)i};
         uint32_t offset = place_part(route_apply(&v.route, place), IN_OFFSET);
-        LLVMValueRef args[4] = {gen_shared_pointer(g, &v, offset), p.at[i],
-                                gen_scalar(g, op->operand[2].value)};
+        LLVMValueRef args[4] = {gen_shared_pointer(g, &v, offset), p.at[i]};
+        int n = 2;
         args[0] = LLVMBuildPtrToInt(g->b, args[0], g->i32, "");
-        if (mask) args[3] = LLVMBuildNot(g->b, m.at[i], "");
-        memory_asm(g, text, mask ? "r,l,b,b,~{memory}" : "r,l,b,~{memory}", args, mask ? 4 : 3);
+        if (!always) args[n++] = when;
+        if (mask) args[n++] = LLVMBuildNot(g->b, m.at[i], "");
+        memory_asm(g, text, constraints, args, n);
     }
 }
 
@@ -66,7 +75,17 @@ void gen_async_commit(Gen *g, const Op *op) {
 }
 
 void gen_async_wait(Gen *g, const Op *op) {
-    char text[48];
-    snprintf(text, sizeof text, "cp.async.wait_group %d;", (int)ir_attr_int(op, AT_PENDING, 0));
-    memory_asm(g, text, "~{memory}", NULL, 0);
+    char text[96];
+    int pending = (int)ir_attr_int(op, AT_PENDING, 0);
+    if (!op->noperands) {
+        snprintf(text, sizeof text, "cp.async.wait_group %d;", pending);
+        memory_asm(g, text, "~{memory}", NULL, 0);
+        return;
+    }
+    /* To ptxas a wait under a predicate is one behind a branch: one, as the weaker may be made in
+     * both cases. */
+    LLVMValueRef alone = gen_scalar(g, op->operand[0].value);
+    snprintf(text, sizeof text, "cp.async.wait_group %d;\n\t@!$0 cp.async.wait_group %d;",
+             (int)ir_attr_int(op, AT_ALONE, 0), pending);
+    memory_asm(g, text, "b,~{memory}", &alone, 1);
 }

@@ -4,6 +4,7 @@
  * All offsets (a step of K, 64 rows further, a warpgroup's own part) are multiples of the swizzle's
  * period, so they are added to the address as they are. Encodings: PTX ISA, "Matrix descriptor". */
 #include "codegen/gen.h"
+#include "ir/scratch.h"
 
 #include <string.h>
 
@@ -82,7 +83,7 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
     LLVMValueRef half[] = {LLVMBuildOr(g->entry, at0, gen_i32(g, (uint32_t)fields), ""),
                            gen_i32(g, (uint32_t)(fields >> 32))};
     if (slot) {
-        int64_t bytes = type_numel(t) * type_elem_bytes(t);
+        int64_t bytes = ring_stride(whole->def);
         LLVMValueRef number = gen_scalar(g, slot->operand[1].value);
         LLVMValueRef by = LLVMBuildMul(g->b, number, gen_i32(g, (uint32_t)(bytes >> 4)), "");
         half[0] = LLVMBuildAdd(g->b, half[0], by, "");

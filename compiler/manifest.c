@@ -96,6 +96,7 @@ static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
     }
     buf_printf(out, "},\n   \"num_warps\": %d, \"num_stages\": %d, \"shared\": %lld", f->num_warps,
                f->num_stages, (long long)(f->shared_bytes > 0 ? f->shared_bytes : 0));
+    if (f->shared_alone) buf_printf(out, ", \"shared_alone\": %lld", (long long)f->shared_alone);
     buf_puts(out, ", \"cluster\": [1, 1, 1],\n   ");
     if (f->swizzle) buf_printf(out, "\"swizzle\": %d, ", f->swizzle);
     buf_puts(out, "\"grid\": [");

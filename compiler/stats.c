@@ -147,8 +147,8 @@ static void print_counts(Session *s, const PtxKernel *k, int loop, Buf *out) {
 
 typedef struct Stages { /* of a loop of tile IR */
     uint32_t line;
-    int stages;
-    int64_t bytes; /* per stage */
+    int stages, alone; /* the latter where a program is alone on its multiprocessor */
+    int64_t bytes;     /* per stage */
     bool told;
 } Stages;
 
@@ -173,6 +173,7 @@ static void find_stages(Session *s, const Block *b, StagesList *list) {
             vec_push(&s->arena, &rings, ring);
             Type t = ring->result[0]->type;
             found.stages = (int)ir_attr_int(ring, AT_SLOTS, 1);
+            found.alone = (int)ir_attr_int(ring, AT_ALONE, 0);
             found.bytes += type_numel(t) * type_elem_bytes(t);
         }
         if (found.stages) vec_push(&s->arena, list, found);
@@ -188,6 +189,7 @@ static void print_loop(const PtxLoop *loop, int number, StagesList *list, Buf *o
         Stages *st = &list->at[i];
         if (st->told || st->line != loop->line) continue;
         buf_printf(out, ": %d stages of %lld bytes", st->stages, (long long)st->bytes);
+        if (st->alone) buf_printf(out, ", %d where a program is alone", st->alone);
         st->told = true;
         break;
     }

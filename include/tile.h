@@ -208,6 +208,9 @@ typedef struct tile_kernel_info {
     int cooperative;       /* all programs of a launch run at once and may wait for each other */
     const char *flops;     /* operations of one launch, "2*M*N*K"; NULL when not stated */
     const char *bytes;     /* bytes that a launch has to move; NULL when not stated */
+    /* Shared memory of one program where the grid has no more programs than the GPU has
+     * multiprocessors: what others do not use goes into deeper pipelines. */
+    size_t shared_bytes_alone;
 } tile_kernel_info;
 
 typedef struct tile_kernel_param {

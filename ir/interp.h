@@ -57,6 +57,7 @@ typedef struct InterpLaunch {
     InterpBuffer *buffer;
     int nbuffers;
     uint32_t grid[3];
+    bool alone;         /* rings have the slots of a program that is alone */
     unsigned checks;    /* CHECK_ bits */
     uint64_t max_steps; /* per program; 0: no limit */
     /* Gets what PRINT writes, line by line; NULL: it is dropped. */

@@ -21,7 +21,14 @@ struct AsyncCopy { /* under way, or free for the next */
 int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int i) {
     if (b->slots < 2) return b->at;
     int64_t slot = first_lane(&p->tile[st->src[i]], EL_I32);
-    return b->at + (slot < 0 || slot >= b->slots ? 0 : slot) * (b->bytes / b->slots);
+    return b->at + (slot < 0 || slot >= b->slots ? 0 : slot) * b->stride;
+}
+
+bool step_alone(Run *r, Program *p, const Step *st) {
+    Tile *d = &p->tile[st->dst[0]];
+    d->data[0] = r->launch->alone;
+    d->tainted = false;
+    return true;
 }
 
 bool step_ring_slot(Run *r, Program *p, const Step *st) {
@@ -64,7 +71,7 @@ static bool is_busy(const Program *p, int64_t from, int64_t to) {
 
 /* Nothing may be in the way when the copy's bytes come, which may be at once. */
 static bool claim(Run *r, Program *p, const Step *st, const SharedBuffer *b, int64_t base) {
-    int64_t bytes = b->bytes / b->slots;
+    int64_t bytes = b->bytes;
     if (!run_checks(r, CHECK_RACES)) return true;
     if (is_busy(p, base, base + bytes))
         return report_shared(r, p, st, "overwritten while a dot may read it", base);
@@ -142,7 +149,8 @@ bool step_async_commit(Run *r, Program *p, const Step *st) {
 }
 
 bool step_async_wait(Run *r, Program *p, const Step *st) {
-    uint64_t pending = (uint64_t)ir_attr_int(st->op, AT_PENDING, 0);
+    bool alone = st->nsrc > 0 && first_lane(&p->tile[st->src[0]], EL_I1);
+    uint64_t pending = (uint64_t)ir_attr_int(st->op, alone ? AT_ALONE : AT_PENDING, 0);
     while (p->copies && p->copies->group + pending < p->copy_groups) {
         bool ok = land(r, p, p->copies);
         p->copies = async_copy_free(r, p->copies);

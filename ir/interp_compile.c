@@ -281,6 +281,7 @@ static StepFn *const step_fns[OPS] = {
     [OP_ARANGE] = step_arange,
     [OP_PROGRAM_ID] = step_program_id,
     [OP_NUM_PROGRAMS] = step_program_id,
+    [OP_ALONE] = step_alone,
     [OP_SPLAT] = step_splat,
     [OP_BROADCAST] = step_strided,
     [OP_TRANS] = step_strided,
@@ -529,17 +530,26 @@ static void place_buffer(Op *op, void *ctx) {
     SharedBuffer *b = arena_alloc(c->a, sizeof *b);
     *b = (SharedBuffer){.op = op, .lanes = type_numel(t), .number = (uint16_t)++r->nshared};
     b->slots = ir_attr_int(op, AT_SLOTS, 1);
+    if (r->launch->alone) b->slots = ir_attr_int(op, AT_ALONE, b->slots);
     if (b->slots < 1 || b->slots > 1024) {
         fail(c, op, "a ring has 1 to 1024 slots");
         return;
     }
-    b->bytes = buffer ? b->lanes * (int64_t)stored_bytes(t) * b->slots : scratch_bytes(op);
+    b->bytes = buffer ? b->lanes * (int64_t)stored_bytes(t) : scratch_bytes(op);
+    b->stride = ir_attr_int(op, AT_STRIDE, b->bytes);
     b->at = placed ? ir_attr_int(op, AT_OFFSET, 0) : (r->shared_bytes + 15) & ~(int64_t)15;
-    if (b->at < 0 || b->at > SHARED_LIMIT - b->bytes || r->nshared > UINT16_MAX)
+    if (!placed && op->noperands) /* a ring between another's slots */
+        b->at = c->shared[ir_operand(op, 0)->id]->at + ir_attr_int(op, AT_WITHIN, 0);
+    if (b->stride < b->bytes || b->stride > SHARED_LIMIT || b->at < 0 || b->at > SHARED_LIMIT) {
+        fail(c, op, "shared memory beyond what any program can have");
+        return;
+    }
+    int64_t all = (b->slots - 1) * b->stride + b->bytes;
+    if (b->at > SHARED_LIMIT - all || r->nshared > UINT16_MAX)
         fail(c, op, "shared memory beyond what any program can have");
     else if (buffer && !place_elements(c, op, b))
         fail(c, op, "the buffer's layout does not hold each element once");
-    if (b->at + b->bytes > r->shared_bytes && !c->failed) r->shared_bytes = b->at + b->bytes;
+    if (b->at + all > r->shared_bytes && !c->failed) r->shared_bytes = b->at + all;
     if (buffer) {
         c->shared[op->result[0]->id] = b;
     } else {

@@ -70,7 +70,7 @@ bool step_shared_load(Run *r, Program *p, const Step *st) {
     int64_t base = shared_base(p, st, b, 0);
     d->tainted = false;
     if (st->op->code == OP_DOT && ir_attr_int(st->op, AT_ASYNC, 0))
-        async_dot_reads(p, base, b->bytes / b->slots);
+        async_dot_reads(p, base, b->bytes);
     for (int64_t i = 0; i < b->lanes; i++) {
         int64_t at = element_at(b, base, i, size);
         if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;

@@ -188,6 +188,8 @@ typedef struct Func {
     Block *body;
     uint32_t nvalues;     /* ids below this are in use */
     int64_t shared_bytes; /* set by placement; -1 before */
+    int64_t shared_alone; /* with the slots that rings have where a program is alone on its
+                             multiprocessor; 0: no more */
     const char *target;   /* set once compiled for one */
 } Func;
 

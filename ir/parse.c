@@ -407,6 +407,8 @@ static void parse_header(Parser *p, Func *f) {
             f->swizzle = (int)want_int_in(p, 1, SWIZZLE_LIMIT);
         } else if (strcmp(key, "shared") == 0) {
             f->shared_bytes = want_int_in(p, 0, 1 << 30);
+        } else if (strcmp(key, "shared_alone") == 0) {
+            f->shared_alone = want_int_in(p, 0, 1 << 30);
         } else if (strcmp(key, "target") == 0 || strcmp(key, "grid") == 0 ||
                    strcmp(key, "flops") == 0 || strcmp(key, "bytes") == 0) {
             want_plain_string(p);

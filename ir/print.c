@@ -219,6 +219,7 @@ static void print_header(Printer *p, const Func *f) {
         buf_quote(out, f->constexpr_[i].json, strlen(f->constexpr_[i].json));
     }
     if (f->shared_bytes >= 0) buf_printf(out, " shared=%lld", (long long)f->shared_bytes);
+    if (f->shared_alone) buf_printf(out, " shared_alone=%lld", (long long)f->shared_alone);
     if (f->target) {
         buf_puts(out, " target=");
         buf_quote(out, f->target, strlen(f->target));

@@ -72,3 +72,17 @@ int64_t scratch_bytes(const Op *op) {
     default: return 0;
     }
 }
+
+int64_t ring_stride(const Op *ring) {
+    Type t = ring->result[0]->type;
+    return ir_attr_int(ring, AT_STRIDE, type_numel(t) * type_elem_bytes(t));
+}
+
+int64_t ring_bytes(const Op *ring, bool alone) {
+    int64_t slots = ir_attr_int(ring, AT_SLOTS, 1);
+    return ring_stride(ring) * (alone ? ir_attr_int(ring, AT_ALONE, slots) : slots);
+}
+
+const Value *ring_first(const Op *ring) {
+    return ring->noperands ? ring->operand[0].value : ring->result[0];
+}

@@ -1,4 +1,4 @@
-/* scratch.h: shared memory that an operation uses within itself.
+/* scratch.h: shared memory that an operation uses within itself; the places of rings.
  *
  * Some operations let threads meet in shared memory without a buffer that the IR would show: a scan
  * that crosses warps, a gather, a histogram, a move too large for one trip. Such an op has an
@@ -17,5 +17,11 @@ int64_t scratch_scan_part(const Op *op, int i);
 /* The place of one total in a scan's part: a map from registers, lanes and warps, the warps that
  * walk the axis lowest. What walks the axis below the first such warp shares a place. */
 Layout scratch_scan_slots(const Op *op);
+
+/* Of a RING_ALLOC: the bytes from one slot to the next, all of them (alone: where the program is
+ * alone), and the ring between whose slots this one's lie, or itself. */
+int64_t ring_stride(const Op *ring);
+int64_t ring_bytes(const Op *ring, bool alone);
+const Value *ring_first(const Op *ring);
 
 #endif

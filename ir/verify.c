@@ -150,6 +150,9 @@ static void check_shape_op(Verifier *v, const Op *op) {
         if (!type_equal(r, type_scalar(EL_I32))) bad(v, op, "the result must be i32");
         if ((uint64_t)ir_attr_int(op, AT_AXIS, 0) > 2) bad(v, op, "axis must be 0, 1 or 2");
         break;
+    case OP_ALONE:
+        if (!type_equal(r, type_scalar(EL_I1))) bad(v, op, "the result must be i1");
+        break;
     case OP_CONST:
         if (type_is_pointer(r) && ir_attr_int(op, AT_VALUE, 0))
             bad(v, op, "a constant pointer is 0");
@@ -433,6 +436,14 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->code == OP_ASYNC_COPY && type_is_tile(arg_type(op, 2)))
         bad(v, op, "whether it copies is a scalar, not %s",
             type_text(&v->s->arena, arg_type(op, 2)));
+    if (op->code == OP_ASYNC_WAIT && (op->noperands == 1) != (ir_attr(op, AT_ALONE) != NULL))
+        bad(v, op, "`alone` and a scalar that says when go together");
+    if (op->code == OP_ASYNC_WAIT && op->noperands == 1 && type_is_tile(arg_type(op, 0)))
+        bad(v, op, "which number counts is a scalar, not %s",
+            type_text(&v->s->arena, arg_type(op, 0)));
+    if (op->code == OP_RING_ALLOC && op->noperands == 1 &&
+        !op_is(op->operand[0].value, OP_RING_ALLOC))
+        bad(v, op, "operand 0 is no ring");
     if (op->code == OP_SELECT && !type_equal(arg_type(op, 1), arg_type(op, 2)))
         bad(v, op, "operands 1 and 2 differ in type: %s and %s",
             type_text(&v->s->arena, arg_type(op, 1)), type_text(&v->s->arena, arg_type(op, 2)));

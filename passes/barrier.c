@@ -2,8 +2,8 @@
  *
  * Going through the program in order, it keeps which bytes were read and which written since the
  * last barrier. A read of written bytes, or a write of read or written ones, needs a barrier before
- * it, which forgets all. Accesses of one ring among each other are left to the pass that made the
- * ring (software_pipeline.c). Loops are gone through until the state at their end adds nothing to
+ * it, which forgets all. Accesses of a loop's rings among each other are left to the pass that made
+ * them (software_pipeline.c). Loops are gone through until the state at their end adds nothing to
  * the state at their start. Conservative within a thread: it may not know that the bytes are its
  * own. An op that uses shared memory within itself writes, waits for all threads, and reads: to
  * what is before it, it is a write, to what follows a barrier and a read. */
@@ -50,12 +50,13 @@ static Pending copy_of(PassCtx *ctx, const Pending *p) {
 }
 
 static Interval interval_of(const Value *buffer, bool written) {
-    bool ring = op_is(buffer, OP_RING_SLOT);
-    if (ring) buffer = buffer->def->operand[0].value;
-    int64_t at = ir_attr_int(buffer->def, AT_OFFSET, 0),
-            slots = ir_attr_int(buffer->def, AT_SLOTS, 1);
-    int64_t bytes = type_numel(buffer->type) * type_elem_bytes(buffer->type) * slots;
-    return (Interval){at, at + bytes, written, ring ? buffer : NULL};
+    if (op_is(buffer, OP_RING_SLOT)) buffer = buffer->def->operand[0].value;
+    const Op *def = buffer->def;
+    bool ring = def->code == OP_RING_ALLOC;
+    int64_t at = ir_attr_int(def, AT_OFFSET, 0);
+    int64_t bytes =
+        ring ? ring_bytes(def, true) : type_numel(buffer->type) * type_elem_bytes(buffer->type);
+    return (Interval){at, at + bytes, written, ring ? ring_first(def) : NULL};
 }
 
 static Interval scratch_of(const Op *op, bool written) {
@@ -89,7 +90,7 @@ static bool writes_shared(const Op *op) {
 static void visit_block(PassCtx *ctx, Block *b, Pending *p) {
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) p->n = 0;
-        if (op->code == OP_RING_SLOT) continue; /* only says where */
+        if (op->code == OP_RING_SLOT || op->code == OP_RING_ALLOC) continue; /* only says where */
         bool within = scratch_bytes(op) > 0;
         bool clash = within && clashes(p, scratch_of(op, true));
         for (int i = 0; i < op->noperands; i++)

@@ -104,18 +104,36 @@ static int64_t programs_on_sm(const Pipeline *p, int64_t bytes) {
     return by_registers < by_memory ? by_registers : by_memory;
 }
 
-/* With 5 slots one barrier is the faster form; with 4 what must land earlier is not there yet when
- * matrices come from DRAM. H200, fp16, products of 1024 to 3072: 64x256x32 with 5 slots 10 %
- * faster, 64x128x64 with 4 slots 11 % slower. A slot more is taken when it costs no program on the
- * SM. */
-void pipeline_plan_barriers(Pipeline *p, int64_t stage_bytes, int64_t other_bytes) {
-    enum { ENOUGH = 5 };
-    if (!p->lands_apart) return;
-    int64_t bytes = other_bytes + p->stages * stage_bytes, programs = programs_on_sm(p, bytes);
-    bool more = p->stages == ENOUGH - 1 && programs > 1 &&
-                programs_on_sm(p, bytes + stage_bytes) == programs;
-    p->stages += more;
-    p->lands_first = p->stages >= ENOUGH;
+/* How many slots, and so which form. Figures: H200, fp16, products of so many rows.
+ *
+ * A slot less than 4 where that puts a second or third program on the SM (64x128x64 with 4 warps at
+ * 1536: 3 slots 19.9 us, 4 slots 22.7; 128x128x64 with 8 at 3072: 97.2 against 102.4). A fifth
+ * where it costs none: then one barrier is the faster form (64x256x32 at 1536: by 10 %), which with
+ * 4 slots waits for what is not there yet (64x128x64 at 1024, from DRAM: 11 % slower). Where
+ * programs share an SM, one that has it to itself could have their memory too: it takes twice the
+ * slots (64x128x64 at 1024: 6 slots 9.5 us, 4 slots 10.6, 3 slots 12.4). Which it is is known when
+ * it is launched. */
+void pipeline_plan_slots(Pipeline *p, int64_t others) {
+    enum { ENOUGH = 5, MOST = 8, FEW_PROGRAMS = 2 };
+    int64_t stage = p->stage_bytes, bytes = others + p->stages * stage;
+    int64_t programs = programs_on_sm(p, bytes);
+    if (p->lands_apart && p->stages == ENOUGH - 1) {
+        if (programs <= FEW_PROGRAMS && programs_on_sm(p, bytes - stage) > programs)
+            p->stages--;
+        else if (programs > 1 && programs_on_sm(p, bytes + stage) == programs)
+            p->stages++;
+    }
+    p->lands_first = p->lands_apart && p->stages >= ENOUGH;
+    int64_t fit = (p->ctx->target->max_shared - others) / stage;
+    int most = p->stages * 2 < MOST ? p->stages * 2 : MOST;
+    if (most > fit) most = (int)fit;
+    bool for_dots = false, plain = false;
+    for (int i = 0; i < p->copies.n; i++) {
+        for_dots |= p->copies.at[i].store != NULL;
+        plain |= p->copies.at[i].plain;
+    }
+    if (for_dots && !plain && programs_on_sm(p, others + p->stages * stage) > 1 && most > p->stages)
+        p->most = most;
 }
 
 Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, int pending) {
@@ -146,7 +164,7 @@ void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op
     Op *place = p->behind->next;
     bool any = false;
     Builder behind = {p->s, p->f, body, place, p->lead->span};
-    if (p->lands_first) pipeline_land(p, &behind, p->stages - 3);
+    if (p->lands_first) pipeline_land(p, &behind, 3);
     for (int i = 0; i < p->loop->nresults; i++) {
         if (!p->lagging[i]) continue;
         any = true;

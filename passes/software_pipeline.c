@@ -71,10 +71,11 @@ static Value *ring_slot(Builder *b, const Copy *c, Value *number) {
 }
 
 /* Emits one iteration's addresses and copies at b. `args` are the strand's carried values (by
- * number, NULL where not needed); they are moved on. exists: does the iteration exist? Returns the
+ * number, NULL where not needed); they are moved on. exists: does the iteration exist? likely: it
+ * nearly always does, so that is left to the masks, for which ptxas needs no branches. Returns the
  * first of the copies. */
-static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *slot,
-                      Value *exists) {
+static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *slot, Value *exists,
+                      bool likely) {
     const Block *body = p->loop->region[0];
     memset(p->map, 0, p->size * sizeof *p->map);
     p->map[body->args[0]->id] = iv;
@@ -94,10 +95,13 @@ static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *s
         c->slot = ring_slot(b, c, slot);
         if (c->plain)
             c->ahead = load_ahead(p, b, c->load, exists);
+        else if (likely)
+            on[i] = mask_ahead(p, b, ir_operand(c->load, 1), exists, c->load->operand[0].value);
         else if ((on[i] = ir_operand(c->load, 1)) && p->map[on[i]->id])
             on[i] = p->map[on[i]->id];
     }
     Op *first = NULL;
+    if (likely) exists = ir_const_int(b, type_scalar(EL_I1), 1);
     for (int i = 0; i < p->copies.n; i++) {
         Copy *c = &p->copies.at[i];
         if (c->plain) continue;
@@ -169,35 +173,54 @@ static Value *one_less(Builder *b, Value *left, Value *any) {
     return ir_op1(b, OP_SELECT, x, 3);
 }
 
-static Value *next_slot(Pipeline *p, Builder *b, Value *slot) {
+/* Where a program may be alone, one of two scalars. */
+static Value *alone_or(const Pipeline *p, Builder *b, Value *alone, Value *else_) {
+    if (!p->alone) return else_;
+    return ir_op1(b, OP_SELECT, (Value *[]){p->alone, alone, else_}, 3);
+}
+
+static Value *next_slot(Builder *b, Value *slot, Value *slots) {
     Type i32 = type_scalar(EL_I32);
     Value *up = ir_binary(b, OP_ADD, slot, scalar(b, i32, 1));
-    Value *end = ir_cmp(b, PRED_EQ, up, scalar(b, i32, p->stages));
+    Value *end = ir_cmp(b, PRED_EQ, up, slots);
     Value *x[] = {end, scalar(b, i32, 0), up};
     return ir_op1(b, OP_SELECT, x, 3);
 }
 
-static void wait_for(Pipeline *p, Builder *b, int pending) {
-    Op *op = ir_op(b, OP_ASYNC_WAIT, NULL, 0, NULL, 0, 0);
+/* Until all but so many groups have landed; `alone` of them where the program is. */
+static void wait_for(Pipeline *p, Builder *b, int pending, int alone) {
+    bool differs = p->alone && alone != pending;
+    Op *op = ir_op(b, OP_ASYNC_WAIT, &p->alone, differs, NULL, 0, 0);
     ir_set_attr(p->s, op, AT_PENDING, pending);
+    if (differs) ir_set_attr(p->s, op, AT_ALONE, alone);
 }
 
-void pipeline_land(Pipeline *p, Builder *b, int pending) {
-    wait_for(p, b, pending);
+void pipeline_land(Pipeline *p, Builder *b, int fewer) {
+    wait_for(p, b, p->stages - fewer, p->most - fewer);
     ir_op(b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
 }
 
 /* ---- the new loop ---- */
 
+static void make_ring(Pipeline *p, Builder *b, Copy *c, const Copy *first) {
+    Value *between[] = {first ? first->ring : NULL};
+    Op *ring = ir_op(b, OP_RING_ALLOC, between, first != NULL, &c->type, 1, 0);
+    ir_set_attr(p->s, ring, AT_SLOTS, p->stages);
+    if (p->alone) ir_set_attr(p->s, ring, AT_ALONE, p->most);
+    if (p->copies.n > 1) ir_set_attr(p->s, ring, AT_STRIDE, p->stage_bytes);
+    if (first) ir_set_attr(p->s, ring, AT_WITHIN, c->within);
+    c->ring = ring->result[0];
+    c->ring->layout = c->layout;
+    c->ring->name = c->load->result[0]->name;
+}
+
 static void make_rings(Pipeline *p, Builder *b) {
-    for (int i = 0; i < p->copies.n; i++) {
-        Copy *c = &p->copies.at[i];
-        Op *ring = ir_op(b, OP_RING_ALLOC, NULL, 0, &c->type, 1, 0);
-        ir_set_attr(p->s, ring, AT_SLOTS, p->stages);
-        c->ring = ring->result[0];
-        c->ring->layout = c->layout;
-        c->ring->name = c->load->result[0]->name;
-    }
+    const Copy *first = NULL;
+    for (int i = 0; i < p->copies.n; i++)
+        if (!p->copies.at[i].within)
+            make_ring(p, b, &p->copies.at[i], NULL), first = &p->copies.at[i];
+    for (int i = 0; i < p->copies.n; i++)
+        if (p->copies.at[i].within) make_ring(p, b, &p->copies.at[i], first);
 }
 
 /* The load's value now comes from its slot: dots read it there, others get it into registers. */
@@ -257,6 +280,13 @@ static void find_advances(Pipeline *p, Builder *b) {
     }
 }
 
+/* Tiles that are not counted so would come out of the branch that starts more copies: registers. */
+static bool all_advance(const Pipeline *p) {
+    for (int i = 0; i < p->loop->nresults; i++)
+        if (p->carried[i] && !p->advance[i] && type_is_tile(p->loop->result[i]->type)) return false;
+    return true;
+}
+
 /* start moved on by so many bytes. */
 static Value *moved(Pipeline *p, Builder *b, Value *start, Value *by) {
     Value *x[] = {start, ir_given(b, OP_SPLAT, by, type_with_shape(by->type, start->type))};
@@ -268,26 +298,87 @@ static Value *moved(Pipeline *p, Builder *b, Value *start, Value *by) {
     return v;
 }
 
+/* Starts the copies of iterations from..to-1, of which the first has the index iv and the strand's
+ * carried values; these move on. Returns the index after them. */
+static Value *fill_slots(Pipeline *p, Builder *b, Extent extent, Value *iv, Value **carried,
+                         int from, int to) {
+    for (int s = from; s < to; s++) {
+        copy_ahead(p, b, iv, carried, scalar(b, type_scalar(EL_I32), s), exists_at(b, extent, s),
+                   s == 0);
+        store_ahead(p, b);
+        iv = ir_binary(b, OP_ADD, iv, p->loop->operand[2].value);
+    }
+    return iv;
+}
+
+/* The slots that only a program that is alone has. start: what the loop begins with for each of
+ * the strand's values, as it is without them and then as it is. */
+static Value *fill_more(Pipeline *p, Builder *b, Extent extent, Value *iv, Value **ahead,
+                        Value **start) {
+    int n = p->loop->nresults, more = p->most - p->stages, at = 0;
+    Value **in = arena_array(&p->s->arena, (size_t)n, sizeof *in);
+    Value **out = arena_array(&p->s->arena, (size_t)n + 1, sizeof *out);
+    Value **else_ = arena_array(&p->s->arena, (size_t)n + 1, sizeof *else_);
+    Type *types = arena_array(&p->s->arena, (size_t)n + 1, sizeof *types);
+    for (int i = 0; i < n; i++) {
+        in[i] = ahead[i];
+        if (!p->carried[i]) continue;
+        else_[at] = start[i];
+        types[at++] = start[i]->type;
+    }
+    else_[at] = iv;
+    types[at++] = iv->type;
+    Op *op = ir_op(b, OP_IF, &p->alone, 1, types, at, 2);
+    Builder then = {p->s, p->f, op->region[0], NULL, b->span};
+    Builder other = {p->s, p->f, op->region[1], NULL, b->span};
+    Value *next = fill_slots(p, &then, extent, iv, in, p->stages - 1, p->most - 1);
+    at = 0;
+    for (int i = 0; i < n; i++) {
+        if (!p->carried[i]) continue;
+        Value *by = p->advance[i];
+        out[at] = by ? ir_binary(&then, OP_MUL, by, scalar(&then, by->type, more)) : in[i];
+        op->result[at]->layout = start[i]->layout;
+        op->result[at]->name = start[i]->name;
+        start[i] = op->result[at++];
+    }
+    out[at++] = next;
+    ir_op(&then, OP_YIELD, out, at, NULL, 0, 0);
+    ir_op(&other, OP_YIELD, else_, at, NULL, 0, 0);
+    return op->result[at - 1];
+}
+
 static void rebuild(Pipeline *p) {
     Op *old = p->loop;
     Block *was = old->region[0];
     Arena *a = &p->s->arena;
     int n = old->nresults, extra = 0;
     Builder b = {p->s, p->f, old->block, old, old->span};
+    find_advances(p, &b);
+    if (p->most && all_advance(p)) {
+        Type i1 = type_scalar(EL_I1);
+        p->alone = ir_op(&b, OP_ALONE, NULL, 0, &i1, 1, 0)->result[0];
+    }
     make_rings(p, &b);
     Value **ahead = arena_array(a, (size_t)n, sizeof *ahead);
     for (int i = 0; i < n; i++) ahead[i] = old->operand[3 + i].value;
     Type i32 = type_scalar(EL_I32);
     Value *lo = old->operand[0].value, *step = old->operand[2].value, *iv = lo;
-    find_advances(p, &b);
     Extent extent = extent_of(p, &b);
-    for (int s = 0; s < p->stages - 1; s++) {
-        copy_ahead(p, &b, iv, ahead, scalar(&b, i32, s), exists_at(&b, extent, s));
-        store_ahead(p, &b);
-        iv = ir_binary(&b, OP_ADD, iv, step);
+    iv = fill_slots(p, &b, extent, iv, ahead, 0, p->stages - 1);
+    Value **start = arena_array(a, (size_t)n, sizeof *start), *left, *write;
+    for (int i = 0; i < n; i++)
+        start[i] = p->advance[i] ? scalar(&b, p->advance[i]->type, 0) : ahead[i];
+    left = beyond(&b, extent, p->stages - 1);
+    write = scalar(&b, i32, p->stages - 1);
+    Value *slots = scalar(&b, i32, p->stages);
+    if (p->alone) {
+        iv = fill_more(p, &b, extent, iv, ahead, start);
+        left = alone_or(p, &b, beyond(&b, extent, p->most - 1), left);
+        write = alone_or(p, &b, scalar(&b, i32, p->most - 1), write);
+        slots = alone_or(p, &b, scalar(&b, i32, p->most), slots);
     }
     if (p->lands_first) {
-        pipeline_land(p, &b, p->stages - 2);
+        pipeline_land(p, &b, 2);
         ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
     }
     /* Carried: what was, the strand's values, its index, how many iterations it has to go, and the
@@ -297,11 +388,11 @@ static void rebuild(Pipeline *p) {
     for (int i = 0; i < 3 + n; i++) in[i] = old->operand[i].value;
     int at = 3 + n;
     for (int i = 0; i < n; i++)
-        if (p->carried[i]) in[at++] = p->advance[i] ? scalar(&b, p->advance[i]->type, 0) : ahead[i];
+        if (p->carried[i]) in[at++] = start[i];
     in[at++] = iv;
-    in[at++] = beyond(&b, extent, p->stages - 1);
+    in[at++] = left;
     in[at++] = scalar(&b, i32, 0);
-    in[at++] = scalar(&b, i32, p->stages - 1);
+    in[at++] = write;
     extra = at - 3 - n;
     for (int i = 0; i < n + extra; i++) types[i] = in[3 + i]->type;
     Op *loop = ir_op(&b, OP_FOR, in, at, types, n + extra, 1);
@@ -323,9 +414,10 @@ static void rebuild(Pipeline *p) {
         if (p->advance[i]) count[i] = mine[i];
         if (!arg[i]->layout) arg[i]->layout = was->args[1 + i]->layout;
     }
-    Value *index_ahead = arg[at], *left = arg[at + 1], *read = arg[at + 2], *write = arg[at + 3];
+    Value *index_ahead = arg[at], *read = arg[at + 2];
+    left = arg[at + 1], write = arg[at + 3];
     Builder in_body = {p->s, p->f, body, NULL, old->span};
-    if (!p->lands_first) pipeline_land(p, &in_body, p->stages - 2);
+    if (!p->lands_first) pipeline_land(p, &in_body, 2);
     /* What dots make of the slots' addresses need not wait for the barrier. */
     Value **from = arena_array(a, (size_t)p->copies.n, sizeof *from);
     for (int i = 0; i < p->copies.n; i++) from[i] = ring_slot(&in_body, &p->copies.at[i], read);
@@ -333,7 +425,7 @@ static void rebuild(Pipeline *p) {
     Value *exists = ir_cmp(&in_body, PRED_NE, left, scalar(&in_body, left->type, 0));
     for (int i = 0; i < n; i++)
         if (count[i]) mine[i] = moved(p, &in_body, ahead[i], count[i]);
-    Op *copies = copy_ahead(p, &in_body, index_ahead, mine, write, exists);
+    Op *copies = copy_ahead(p, &in_body, index_ahead, mine, write, exists, false);
     Op *commit = body->last;
     for (int i = 0; i < p->copies.n; i++) take_from_ring(p, &in_body, &p->copies.at[i], from[i]);
     /* The rest of the body moves over as it is. */
@@ -352,14 +444,14 @@ static void rebuild(Pipeline *p) {
             out[at++] = count[i] ? ir_binary(&in_body, OP_ADD, count[i], p->advance[i]) : mine[i];
     out[at++] = ir_binary(&in_body, OP_ADD, index_ahead, step);
     out[at++] = one_less(&in_body, left, exists);
-    out[at++] = next_slot(p, &in_body, read);
-    out[at++] = next_slot(p, &in_body, write);
+    out[at++] = next_slot(&in_body, read, slots);
+    out[at++] = next_slot(&in_body, write, slots);
     ir_op(&in_body, OP_YIELD, out, at, NULL, 0, 0);
     for (int i = 0; i < n; i++) {
         Value *r = loop->result[i];
         ir_replace_uses(old->result[i], p->lagging[i] ? pipeline_wait_dot(p, &b, r, 0) : r);
     }
-    wait_for(p, &b, 0);
+    wait_for(p, &b, 0, 0);
     ir_erase(old);
 }
 
@@ -399,18 +491,29 @@ static void look_for_room(Op *op, void *ctx) {
             type_numel(v->type) * type_elem_bytes(v->type) * ir_attr_int(op, AT_SLOTS, 1);
 }
 
-static int64_t bytes_of_stage(const Pipeline *p) {
-    int64_t stage = 0;
+static int64_t copy_size(const Copy *c) {
+    return type_numel(c->type) * type_elem_bytes(c->type);
+}
+
+/* A stage is a slot of each ring, the larger before the smaller: sizes are powers of two, so each
+ * lies at a multiple of its own. */
+static void plan_stage(Pipeline *p) {
+    enum { ALIGN = 1024 }; /* of swizzles */
+    int64_t all = 0;
     for (int i = 0; i < p->copies.n; i++) {
-        const Type t = p->copies.at[i].type;
-        stage += type_numel(t) * type_elem_bytes(t);
+        Copy *c = &p->copies.at[i];
+        for (int k = 0; k < p->copies.n; k++) {
+            int64_t other = copy_size(&p->copies.at[k]);
+            if (other > copy_size(c) || (other == copy_size(c) && k < i)) c->within += other;
+        }
+        all += copy_size(c);
     }
-    return stage;
+    p->stage_bytes = p->copies.n > 1 ? (all + ALIGN - 1) / ALIGN * ALIGN : all;
 }
 
 /* As many stages as were asked for, or as fit. */
-static bool limit_stages(Pipeline *p, int64_t stage, int64_t others) {
-    int64_t most = p->ctx->target->max_shared - others;
+static bool limit_stages(Pipeline *p, int64_t others) {
+    int64_t most = p->ctx->target->max_shared - others, stage = p->stage_bytes;
     int asked = p->stages;
     if (stage * p->stages > most) p->stages = most < stage ? 0 : (int)(most / stage);
     if (p->stages < asked)
@@ -468,11 +571,12 @@ static void visit(Op *loop, void *ctx_) {
         refuse_loop(ctx, loop, "no load of its body, outside of branches, goes into a dot");
     Room room = {.p = &p};
     ir_walk(p.f->body, look_for_room, &room);
-    int64_t stage_bytes = bytes_of_stage(&p), others = room.bytes + room.scratch;
-    if (!p.copies.n || !limit_stages(&p, stage_bytes, others)) return;
+    plan_stage(&p);
+    int64_t others = room.bytes + room.scratch;
+    if (!p.copies.n || !limit_stages(&p, others)) return;
     p.lagging = arena_alloc(a, (size_t)loop->nresults);
     pipeline_plan_dots(&p);
-    pipeline_plan_barriers(&p, stage_bytes, others);
+    pipeline_plan_slots(&p, others);
     rebuild(&p);
     ctx->changed = true;
 }

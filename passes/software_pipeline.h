@@ -12,6 +12,7 @@ typedef struct Copy { /* one load that becomes a copy */
     const Layout *layout; /* of a slot */
     bool plain;           /* by a load and a store, not asynchronously */
     Value *ring;
+    int64_t within;      /* bytes from where a stage begins to its slot */
     Value *slot, *ahead; /* plain: where to and what, loaded by the strand in the body */
 } Copy;
 
@@ -21,7 +22,9 @@ typedef struct Pipeline {
     Func *f;
     AxisTable axis;
     Op *loop;
-    int stages;
+    int stages, most; /* slots; and where a program is alone on its multiprocessor, else 0 */
+    int64_t stage_bytes;
+    Value *alone;     /* is it? NULL: that is all one */
     Op *lead;         /* the last dot that needs nothing the body worked out; NULL: none does */
     Op *behind;       /* the dot behind which the copies start; NULL: before all */
     int leads;        /* dots up to it */
@@ -48,14 +51,14 @@ typedef struct Pipeline {
 void pipeline_find_copies(Pipeline *p, bool all);
 bool pipeline_is_zero(const Value *v);
 /* software_pipeline.c: this thread's copies are there, for all units, but those of the newest
- * `pending` iterations. */
-void pipeline_land(Pipeline *p, Builder *b, int pending);
+ * iterations: as many as there are slots, less `fewer`. */
+void pipeline_land(Pipeline *p, Builder *b, int fewer);
 
 /* pipeline_dots.c, before and after the body has its new place. */
 typedef enum Lag { LAG_NONE, LAG_RESULT, LAG_ARG } Lag;
 void pipeline_plan_dots(Pipeline *p);
-/* bytes: of shared memory, by a stage and besides. May add a stage. */
-void pipeline_plan_barriers(Pipeline *p, int64_t stage_bytes, int64_t other_bytes);
+/* others: bytes of shared memory besides the stages. May change their number. */
+void pipeline_plan_slots(Pipeline *p, int64_t others);
 /* Waits for the dots; what lies from first to last goes behind the leading ones. arg and out are
  * the carried values as the body gets and yields them. */
 void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last);

@@ -167,9 +167,11 @@ static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
     if (r == CU_ERROR_NOT_FOUND)
         return rt_fail(ctx, TILE_BAD_MODULE, "the PTX has no entry '%s', which its manifest names",
                        k->entry);
+    if (k->shared_alone > d->max_shared) k->shared_alone = 0;
+    int64_t most = k->shared_alone ? k->shared_alone : k->shared;
     int threads = 0, local = 0;
-    if (!r && k->shared > STATIC_SHARED_LIMIT)
-        r = d->api.function_set_attribute(k->function, CU_FUNC_MAX_DYNAMIC_SHARED, (int)k->shared);
+    if (!r && most > STATIC_SHARED_LIMIT)
+        r = d->api.function_set_attribute(k->function, CU_FUNC_MAX_DYNAMIC_SHARED, (int)most);
     if (!r) r = d->api.function_attribute(&k->registers, CU_FUNC_NUM_REGS, k->function);
     if (!r) r = d->api.function_attribute(&local, CU_FUNC_LOCAL_BYTES, k->function);
     if (!r) r = d->api.function_attribute(&threads, CU_FUNC_MAX_THREADS_PER_BLOCK, k->function);
@@ -249,13 +251,22 @@ static void cuda_unload(tile_module *m) {
 
 /* ---- launching ---- */
 
+/* A grid of no more programs than the GPU has multiprocessors leaves each one to itself: what
+ * shared memory there is beyond a program's share goes into deeper pipelines then. */
+static unsigned shared_bytes(const tile_kernel *k, const tile_grid *grid) {
+    uint64_t most = (uint64_t)k->module->ctx->multiprocessors;
+    bool alone = k->shared_alone && (uint64_t)grid->x * grid->y <= most &&
+                 (uint64_t)grid->x * grid->y * grid->z <= most;
+    return (unsigned)(alone ? k->shared_alone : k->shared);
+}
+
 /* The kernel says that it runs in clusters, or all at once. */
 static CuResult launch_special(const CudaApi *api, const tile_kernel *k, const tile_grid *grid,
                                void **param, void *stream) {
     CuLaunchAttribute attribute[2];
     CuLaunchConfig config = {.grid = {grid->x, grid->y, grid->z},
                              .block = {(unsigned)k->num_warps * 32, 1, 1},
-                             .shared_bytes = (unsigned)k->shared,
+                             .shared_bytes = shared_bytes(k, grid),
                              .stream = stream,
                              .attribute = attribute};
     if (rt_cluster_size(k) > 1)
@@ -291,7 +302,7 @@ static tile_status cuda_launch(tile_kernel *k, const tile_grid *grid, InterpArg 
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
     if (k->plain)
         r = d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32, 1, 1,
-                          (unsigned)k->shared, stream, param, NULL);
+                          shared_bytes(k, grid), stream, param, NULL);
     else
         r = launch_special(&d->api, k, grid, param, stream);
     if (push) d->api.ctx_pop(&current);

@@ -150,6 +150,8 @@ static void read_kernel(Reader *r, const json_t *o, tile_kernel *k) {
     k->num_warps = (int)read_int(r, o, "num_warps", 1, MAX_WARPS);
     k->num_stages = (int)read_int(r, o, "num_stages", 0, MAX_STAGES);
     k->shared = read_int(r, o, "shared", 0, MAX_SHARED);
+    if (json_object_get(o, "shared_alone"))
+        k->shared_alone = read_int(r, o, "shared_alone", k->shared, MAX_SHARED);
     read_cluster(r, o, k);
     const json_t *cooperative = json_object_get(o, "cooperative");
     if (cooperative && !json_is_boolean(cooperative)) bad(r, "cooperative", "true or false");
@@ -235,6 +237,7 @@ const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, in
         k->num_warps = f->num_warps;
         k->num_stages = f->num_stages;
         k->shared = f->shared_bytes > 0 ? f->shared_bytes : 0;
+        k->shared_alone = f->shared_alone;
         for (int i = 0; i < 3; i++) k->cluster[i] = 1;
         k->nparams = f->nparams;
         k->param = arena_array(a, (size_t)f->nparams, sizeof *k->param);

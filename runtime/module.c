@@ -239,6 +239,7 @@ tile_status tile_kernel_describe(const tile_kernel *k, tile_kernel_info *out) {
         .cooperative = k->cooperative,
         .flops = k->flops,
         .bytes = k->bytes,
+        .shared_bytes_alone = (size_t)(k->shared_alone ? k->shared_alone : k->shared),
     };
     return TILE_OK;
 }

@@ -134,6 +134,7 @@ struct tile_kernel {
     bool cooperative;    /* all programs run at once */
     bool plain;          /* neither of the two */
     int64_t shared;
+    int64_t shared_alone; /* where no two programs share a multiprocessor; 0: the same */
     int nhidden;
     const Func *func; /* CPU */
     struct CuFunctionRec *function;

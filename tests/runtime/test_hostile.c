@@ -197,6 +197,40 @@ END_TEST
 
 /* ---- launches that a kernel asks for ---- */
 
+/* A grid of no more programs than the 132 multiprocessors is launched with what one has. */
+START_TEST(alone_on_multiprocessors) {
+    ck_assert_int_eq(load("\"num_warps\": 4, \"shared\": 70000, \"shared_alone\": 200000", "", ""),
+                     TILE_OK);
+    tile_kernel_info info;
+    ck_assert_int_eq(tile_kernel_describe(kernel, &info), TILE_OK);
+    ck_assert(info.shared_bytes == 70000 && info.shared_bytes_alone == 200000);
+    static const struct {
+        tile_grid grid;
+        unsigned shared;
+    } cases[] = {{{1, 1, 1}, 200000},   {{132, 1, 1}, 200000},     {{133, 1, 1}, 70000},
+                 {{11, 12, 1}, 200000}, {{2, 33, 2}, 200000},      {{2, 34, 2}, 70000},
+                 {{1, 133, 1}, 70000},  {{1, 65535, 65535}, 70000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_int_eq(tile_launch(kernel, &cases[i].grid, NULL, 0, NULL), TILE_OK);
+        ck_assert_msg(fake->last().shared == cases[i].shared, "launch %zu: %u bytes", i,
+                      fake->last().shared);
+    }
+    /* More than this GPU has: as if it did not say so. */
+    ck_assert_int_eq(load("\"num_warps\": 4, \"shared\": 70000, \"shared_alone\": 300000", "", ""),
+                     TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, &cases[0].grid, NULL, 0, NULL), TILE_OK);
+    ck_assert_int_eq(fake->last().shared, 70000);
+    ck_assert_int_eq(load("\"num_warps\": 4, \"shared\": 70000, \"shared_alone\": 90000, "
+                          "\"cooperative\": true",
+                          "", ""),
+                     TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, &cases[0].grid, NULL, 0, NULL), TILE_OK);
+    ck_assert(fake->last().cooperative && fake->last().shared == 90000);
+    fails(load("\"num_warps\": 4, \"shared\": 70000, \"shared_alone\": 60000", "", ""),
+          TILE_BAD_MODULE, "'shared_alone'");
+}
+END_TEST
+
 START_TEST(special_launches) {
     ck_assert_int_eq(load("\"num_warps\": 8, \"shared\": 100000, \"cluster\": [2, 2], "
                           "\"cooperative\": true",
@@ -477,6 +511,7 @@ int main(void) {
     tcase_add_test(t, arguments);
     tcase_add_test(t, parameters);
     tcase_add_test(t, grids);
+    tcase_add_test(t, alone_on_multiprocessors);
     tcase_add_test(t, special_launches);
     tcase_add_test(t, modules);
     tcase_add_test(t, errors);
