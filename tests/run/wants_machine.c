@@ -154,6 +154,22 @@ void want_advance(Slot *v) {
             }
 }
 
+/* n blocks of 32 products, less 5. */
+void want_sectors(Slot *v) {
+    enum { M = 64, N = 256, K = 32, LESS = 5 };
+    tile_type t = v[0].type;
+    size_t lda = (size_t)v[3].value, ldb = (size_t)v[4].value, skip = (size_t)v[5].value;
+    size_t all = v[6].value ? (size_t)v[6].value * K - LESS : 0;
+    for (size_t row = 0; row < M; row++)
+        for (size_t col = 0; col < N; col++) {
+            double sum = 0;
+            for (size_t k = 0; k < all; k++)
+                sum += value_get(t, v[0].data, skip + row * lda + k) *
+                       value_get(t, v[1].data, skip + k * ldb + col);
+            value_set(TILE_FP32, v[2].data, row * N + col, sum);
+        }
+}
+
 void want_pipeline(Slot *v) {
     enum { M = 64, N = 32, K = 32, MOST = 8, ALL = MOST * K };
     tile_type t = v[0].type;
