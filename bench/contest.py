@@ -9,6 +9,7 @@ Two regimes: 'sustained' has no pauses, and the card runs at its power limit as 
 import argparse
 import csv
 import math
+import random
 import statistics
 import sys
 import time
@@ -62,11 +63,12 @@ class Clock:
         return start, end
 
     def rounds(self, contestants, rounds, pause=0.0):
-        """Times them in turn, `rounds` times, and sets the median of each; who begins changes."""
-        n, events = len(contestants), [[] for _ in contestants]
-        for r in range(rounds):
-            for i in range(n):
-                k = (i + r) % n
+        """Times them `rounds` times, each round in another order, and sets the median of each: at the
+        power limit a launch is faster behind one that took less power, so nobody may always come
+        behind the same one."""
+        n, events, order = len(contestants), [[] for _ in contestants], random.Random(1)
+        for _ in range(rounds):
+            for k in order.sample(range(n), n):
                 if pause:
                     self.torch.cuda.synchronize()
                     time.sleep(pause)
@@ -75,8 +77,8 @@ class Clock:
         for c, pairs in zip(contestants, events):
             c.ms = statistics.median(s.elapsed_time(e) for s, e in pairs)
 
-    def quick(self, contestants, rounds=3):
-        """First figures, to choose by."""
+    def quick(self, contestants, rounds=7):
+        """First figures, to choose by: at the power limit single ones are off by some percent."""
         for c in contestants:
             c.run()
         self.rounds(contestants, rounds)
