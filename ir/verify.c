@@ -249,6 +249,47 @@ static void check_memory_op(Verifier *v, const Op *op) {
         bad(v, op, "the other value must be %s", type_text(&v->s->arena, value));
 }
 
+/* What a pipelined loop does ahead of itself: rings, copies and waits. */
+static void check_ahead(Verifier *v, const Op *op) {
+    enum { MOST_SLOTS = 1024, MOST_BYTES = 1 << 24 };
+    const Value *x = op->noperands ? op->operand[0].value : NULL;
+    switch (op->code) {
+    case OP_RING_ALLOC: {
+        Type t = op->result[0]->type;
+        if (!t.shared) {
+            bad(v, op, "the result must be a shared buffer");
+            return;
+        }
+        int64_t slots = ir_attr_int(op, AT_SLOTS, 1), alone = ir_attr_int(op, AT_ALONE, slots);
+        int64_t bytes = type_numel(t) * type_elem_bytes(t),
+                stride = ir_attr_int(op, AT_STRIDE, bytes);
+        int64_t within = ir_attr_int(op, AT_WITHIN, 0);
+        if (slots < 1 || alone < slots || alone > MOST_SLOTS)
+            bad(v, op, "1 to %d slots, and no fewer where a program is alone", MOST_SLOTS);
+        if (stride < bytes || stride > MOST_BYTES || within < 0 || within > MOST_BYTES)
+            bad(v, op, "slots of %lld bytes do not lie so", (long long)bytes);
+        if (x && (!op_is(x, OP_RING_ALLOC) || x->def->noperands))
+            bad(v, op, "operand 0 is no ring that others lie in");
+        break;
+    }
+    case OP_RING_SLOT:
+        if (!op_is(x, OP_RING_ALLOC)) bad(v, op, "operand 0 is no ring");
+        break;
+    case OP_ASYNC_COPY:
+        if (type_is_tile(arg_type(op, 2)))
+            bad(v, op, "whether it copies is a scalar, not %s",
+                type_text(&v->s->arena, arg_type(op, 2)));
+        break;
+    case OP_ASYNC_WAIT:
+        if ((x != NULL) != (ir_attr(op, AT_ALONE) != NULL))
+            bad(v, op, "`alone` and a scalar that says when go together");
+        if (x && type_is_tile(x->type))
+            bad(v, op, "which number counts is a scalar, not %s", type_text(&v->s->arena, x->type));
+        break;
+    default: break;
+    }
+}
+
 /* Ops with several results but no regions. */
 static void check_many(Verifier *v, const Op *op) {
     Type x = op->noperands ? arg_type(op, 0) : (Type){0};
@@ -433,17 +474,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op_info[op->code].result == RESULT_GIVEN) check_shape_op(v, op);
     if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_SHARED_STORE)
         check_memory_op(v, op);
-    if (op->code == OP_ASYNC_COPY && type_is_tile(arg_type(op, 2)))
-        bad(v, op, "whether it copies is a scalar, not %s",
-            type_text(&v->s->arena, arg_type(op, 2)));
-    if (op->code == OP_ASYNC_WAIT && (op->noperands == 1) != (ir_attr(op, AT_ALONE) != NULL))
-        bad(v, op, "`alone` and a scalar that says when go together");
-    if (op->code == OP_ASYNC_WAIT && op->noperands == 1 && type_is_tile(arg_type(op, 0)))
-        bad(v, op, "which number counts is a scalar, not %s",
-            type_text(&v->s->arena, arg_type(op, 0)));
-    if (op->code == OP_RING_ALLOC && op->noperands == 1 &&
-        !op_is(op->operand[0].value, OP_RING_ALLOC))
-        bad(v, op, "operand 0 is no ring");
+    check_ahead(v, op);
     if (op->code == OP_SELECT && !type_equal(arg_type(op, 1), arg_type(op, 2)))
         bad(v, op, "operands 1 and 2 differ in type: %s and %s",
             type_text(&v->s->arena, arg_type(op, 1)), type_text(&v->s->arena, arg_type(op, 2)));
