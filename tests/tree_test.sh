@@ -68,6 +68,11 @@ for f in $(sources $libraries tools); do
     n=$(wc -l < "$f")
     [ "$n" -le 750 ] || echo "$f has $n lines"
 done | holds 'file sizes'
+find . -type f -empty -not -path './build*' -not -path './.git/*' -not -path './stage/*' |
+    holds 'empty files'
+for f in tests/{frontend,passes,codegen,layout}/*.{tl,tir}; do # without one the runner passes over it
+    [ ! -f "$f" ] || grep -q 'RUN:' "$f" || echo "$f has no RUN line"
+done | holds 'tests that run'
 grep -nE '\b(TODO|FIXME|XXX|HACK)\b' $(sources .) CMakeLists.txt scripts/* /dev/null | holds 'loose ends'
 grep -nE '(/home|/work|/root)/' $(find . -type f -not -path './build*' -not -path './.git/*' \
     -not -path './stage/*' -not -name '*.png' -not -name tree_test.sh) | holds 'paths of one machine'
