@@ -135,6 +135,12 @@ tile_status tile_context_set_checks(tile_context *ctx, unsigned checks);
  */
 typedef void (*tile_print_fn)(void *user, const char *text, size_t len);
 tile_status tile_context_set_print(tile_context *ctx, tile_print_fn print, void *user);
+/* 1: launches of several streams, or of other processes, run side by side on the GPU, so none may
+ * take a multiprocessor's shared memory for itself (shared_bytes_alone of tile_kernel_info). 0, as
+ * in a new context: a launch of few programs does, and pipelines its loops deeper. The CPU device
+ * ignores it.
+ */
+tile_status tile_context_set_concurrent(tile_context *ctx, int concurrent);
 
 /* ---- memory ---- */
 

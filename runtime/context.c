@@ -193,6 +193,12 @@ tile_status tile_context_set_checks(tile_context *ctx, unsigned checks) {
     return TILE_OK;
 }
 
+tile_status tile_context_set_concurrent(tile_context *ctx, int concurrent) {
+    tile_status st = rt_enter(ctx);
+    if (!st) atomic_store_explicit(&ctx->concurrent, concurrent != 0, memory_order_relaxed);
+    return st;
+}
+
 tile_status tile_context_set_print(tile_context *ctx, tile_print_fn print, void *user) {
     tile_status st = rt_enter(ctx);
     if (st) return st;

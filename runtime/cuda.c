@@ -254,9 +254,11 @@ static void cuda_unload(tile_module *m) {
 /* A grid of no more programs than the GPU has multiprocessors leaves each one to itself: what
  * shared memory there is beyond a program's share goes into deeper pipelines then. */
 static unsigned shared_bytes(const tile_kernel *k, const tile_grid *grid) {
-    uint64_t most = (uint64_t)k->module->ctx->multiprocessors;
+    tile_context *ctx = k->module->ctx;
+    uint64_t most = (uint64_t)ctx->multiprocessors;
     bool alone = k->shared_alone && (uint64_t)grid->x * grid->y <= most &&
-                 (uint64_t)grid->x * grid->y * grid->z <= most;
+                 (uint64_t)grid->x * grid->y * grid->z <= most &&
+                 !atomic_load_explicit(&ctx->concurrent, memory_order_relaxed);
     return (unsigned)(alone ? k->shared_alone : k->shared);
 }
 

@@ -11,6 +11,7 @@
 #include "ir/interp.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -78,7 +79,8 @@ struct tile_context {
     int multiprocessors; /* GPU */
     int ordinal;         /* GPU number */
     CudaDevice *cuda;
-    pthread_mutex_t lock; /* guards what follows */
+    atomic_bool concurrent; /* no launch takes a whole multiprocessor's shared memory */
+    pthread_mutex_t lock;   /* guards what follows */
     ErrorText *errors;
     bool error_lost; /* a thread that is not among them failed, and there was no memory to say so */
     Buffer *buffer;  /* by start */

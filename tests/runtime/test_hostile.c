@@ -215,6 +215,12 @@ START_TEST(alone_on_multiprocessors) {
         ck_assert_msg(fake->last().shared == cases[i].shared, "launch %zu: %u bytes", i,
                       fake->last().shared);
     }
+    ck_assert_int_eq(tile_context_set_concurrent(ctx, 1), TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, &cases[0].grid, NULL, 0, NULL), TILE_OK);
+    ck_assert_int_eq(fake->last().shared, 70000);
+    ck_assert_int_eq(tile_context_set_concurrent(ctx, 0), TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, &cases[0].grid, NULL, 0, NULL), TILE_OK);
+    ck_assert_int_eq(fake->last().shared, 200000);
     /* More than this GPU has: as if it did not say so. */
     ck_assert_int_eq(load("\"num_warps\": 4, \"shared\": 70000, \"shared_alone\": 300000", "", ""),
                      TILE_OK);
