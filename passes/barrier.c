@@ -64,6 +64,13 @@ static Interval scratch_of(const Op *op, bool written) {
     return (Interval){at, at + scratch_bytes(op), written, NULL};
 }
 
+/* The loop that fills the ring begins, maybe not for the first time, as in another loop: what was
+ * there is to it like any other's. */
+static void renew(Pending *p, const Value *ring) {
+    for (int i = 0; i < p->n; i++)
+        if (p->at[i].ring == ring) p->at[i].ring = NULL;
+}
+
 static void visit_block(PassCtx *ctx, Block *b, Pending *p);
 
 static void visit_regions(PassCtx *ctx, Op *op, Pending *p) {
@@ -90,6 +97,7 @@ static bool writes_shared(const Op *op) {
 static void visit_block(PassCtx *ctx, Block *b, Pending *p) {
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) p->n = 0;
+        if (op->code == OP_RING_ALLOC && !op->noperands) renew(p, op->result[0]);
         if (op->code == OP_RING_SLOT || op->code == OP_RING_ALLOC) continue; /* only says where */
         bool within = scratch_bytes(op) > 0;
         bool clash = within && clashes(p, scratch_of(op, true));

@@ -154,6 +154,22 @@ void want_advance(Slot *v) {
             }
 }
 
+/* The same columns of b by row after row of blocks of a. */
+void want_again(Slot *v) {
+    enum { M = 64, N = 64, K = 32, ALL = 256 };
+    tile_type type = v[0].type;
+    size_t times = (size_t)v[3].value, n = (size_t)v[4].value * K;
+    for (size_t row = 0; row < M; row++)
+        for (size_t col = 0; col < N; col++) {
+            double sum = 0;
+            for (size_t t = 0; t < times; t++)
+                for (size_t k = 0; k < n; k++)
+                    sum += value_get(type, v[0].data, (t * M + row) * ALL + k) *
+                           value_get(type, v[1].data, k * N + col);
+            value_set(TILE_FP32, v[2].data, row * N + col, sum);
+        }
+}
+
 /* n blocks of 32 products, less 5. */
 void want_sectors(Slot *v) {
     enum { M = 64, N = 256, K = 32, LESS = 5 };
