@@ -113,10 +113,12 @@ void pass_place(PassCtx *ctx) {
     p.number = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *p.number);
     number_block(&p, ctx->f->body);
     int64_t total = 0, alone = 0;
+    bool deeper = false;
     for (int more = 0; more <= 1; more++)
         for (int i = 0; i < p.slots.n; i++) {
             Slot *s = &p.slots.at[i];
             if ((s->alone > s->bytes) != (more == 1)) continue;
+            deeper |= more == 1;
             s->offset = more ? above(&p, i) : fit(&p, i);
             s->placed = true;
             if (s->offset + s->bytes > total) total = s->offset + s->bytes;
@@ -129,7 +131,8 @@ void pass_place(PassCtx *ctx) {
         ir_set_attr(ctx->s, op, AT_OFFSET, offset + ir_attr_int(op, AT_WITHIN, 0));
     }
     ctx->f->shared_bytes = total;
-    ctx->f->shared_alone = alone > total && alone <= ctx->target->max_shared ? alone : 0;
+    /* Where other buffers need as much at another time, alone is total: then it always is. */
+    ctx->f->shared_alone = deeper && alone <= ctx->target->max_shared ? alone : 0;
     if (total > ctx->target->max_shared)
         diag(
             &ctx->s->diags, DIAG_PERF, ctx->f->span,
