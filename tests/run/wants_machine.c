@@ -170,9 +170,9 @@ void want_again(Slot *v) {
         }
 }
 
-/* n blocks of 32 products, less 5. */
+/* n blocks of 16 products, less 5. */
 void want_sectors(Slot *v) {
-    enum { M = 64, N = 256, K = 32, LESS = 5 };
+    enum { M = 64, N = 256, K = 16, LESS = 5 };
     tile_type t = v[0].type;
     size_t lda = (size_t)v[3].value, ldb = (size_t)v[4].value, skip = (size_t)v[5].value;
     size_t all = v[6].value ? (size_t)v[6].value * K - LESS : 0;
