@@ -103,7 +103,7 @@ void gen_async_copy(Gen *g, const Op *op) {
     const Value *mask = ir_operand(op, 3);
     Type t = type_pointee(ptr->type);
     Copies c = {.op = op, .ptr = gen_tile(g, ptr), .when = gen_scalar(g, op->operand[2].value)};
-    if (LLVMIsConstant(c.when) && LLVMConstIntGetZExtValue(c.when)) c.when = NULL;
+    if (LLVMIsAConstantInt(c.when) && LLVMConstIntGetZExtValue(c.when)) c.when = NULL;
     if (mask) c.mask = gen_tile(g, mask);
     int dim = axis_fastest_dim(&g->axis, ptr), size = type_elem_bytes(t);
     c.vec = log2_of(axis_access_width(&g->axis, ptr, mask, dim));

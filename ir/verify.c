@@ -4,6 +4,7 @@
  * GIVEN and structured operations have rules of their own here. A value must be defined before its
  * use, in the same block or one around it. */
 #include "ir/ir.h"
+#include "ir/scratch.h"
 
 #include <string.h>
 
@@ -253,6 +254,10 @@ static void check_memory_op(Verifier *v, const Op *op) {
 static void check_ahead(Verifier *v, const Op *op) {
     enum { MOST_SLOTS = 1024, MOST_BYTES = 1 << 24 };
     const Value *x = op->noperands ? op->operand[0].value : NULL;
+    if (op->code != OP_RING_ALLOC && op->code != OP_RING_SLOT)
+        for (int i = 0; i < op->noperands; i++)
+            if (op_is(op->operand[i].value, OP_RING_ALLOC))
+                bad(v, op, "operand %d is a ring, of which a slot is to be named", i);
     switch (op->code) {
     case OP_RING_ALLOC: {
         Type t = op->result[0]->type;
@@ -268,8 +273,13 @@ static void check_ahead(Verifier *v, const Op *op) {
             bad(v, op, "1 to %d slots, and no fewer where a program is alone", MOST_SLOTS);
         if (stride < bytes || stride > MOST_BYTES || within < 0 || within > MOST_BYTES)
             bad(v, op, "slots of %lld bytes do not lie so", (long long)bytes);
-        if (x && (!op_is(x, OP_RING_ALLOC) || x->def->noperands))
+        if (!x) break;
+        if (!op_is(x, OP_RING_ALLOC) || x->def->noperands)
             bad(v, op, "operand 0 is no ring that others lie in");
+        else if (slots != ir_attr_int(x->def, AT_SLOTS, 1) ||
+                 alone != ir_attr_int(x->def, AT_ALONE, slots) || stride != ring_stride(x->def) ||
+                 within + bytes > stride)
+            bad(v, op, "it does not lie between the slots of operand 0");
         break;
     }
     case OP_RING_SLOT:

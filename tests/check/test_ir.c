@@ -340,6 +340,14 @@ static const Refused bodies[] = {
      "slots of 16 bytes do not lie so"},
     {"%x: shared<i32[4]> = shared_alloc\n  %y: shared<i32[4]> = ring_alloc %x slots=3",
      "operand 0 is no ring that others lie in"},
+    {"%x: shared<i32[4]> = ring_alloc slots=3 stride=32\n"
+     "  %y: shared<i32[4]> = ring_alloc %x slots=3 stride=32 within=32",
+     "it does not lie between the slots of operand 0"},
+    {"%x: shared<i32[4]> = ring_alloc slots=3 stride=32\n"
+     "  %y: shared<i32[4]> = ring_alloc %x slots=4 stride=32 within=16",
+     "it does not lie between the slots of operand 0"},
+    {"%x: shared<i32[4]> = ring_alloc slots=3\n  %y: i32[4] = shared_load %x",
+     "operand 0 is a ring, of which a slot is to be named"},
     {"%x: shared<i32[4]> = shared_alloc\n  %y: shared<i32[4]> = ring_slot %x, %n",
      "operand 0 is no ring"},
     {"async_wait pending=1 alone=2", "`alone` and a scalar that says when go together"},
