@@ -5,6 +5,7 @@
  * much the analysis must find where it matters, in the shapes that real kernels have. */
 #include "check/random_ir.h"
 #include "ir/axis.h"
+#include "tests/run_suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -419,10 +420,5 @@ int main(void) {
     tcase_add_test(tc, pointers_and_loops);
     tcase_add_test(tc, hints);
     tcase_add_test(tc, access_width);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite, tc);
 }

@@ -6,6 +6,7 @@
 #include "check/random_ir.h"
 #include "ir/target.h"
 #include "passes/pass.h"
+#include "tests/run_suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -409,10 +410,5 @@ int main(void) {
     tcase_add_test(tc, conversions_of_conversions);
     tcase_add_test(tc, driver_options);
     tcase_add_test(tc, deep_chains);
-    suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite, tc);
 }

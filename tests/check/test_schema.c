@@ -3,6 +3,7 @@
  * not pass. The part of JSON Schema that the file uses is read here; a keyword that is not known
  * fails, so that no rule of the file goes unchecked. */
 #include "ir/ir.h"
+#include "tests/run_suite.h"
 #include "tile.h"
 
 #include <check.h>
@@ -266,11 +267,5 @@ int main(void) {
     tcase_add_test(t, every_field_follows_it);
     tcase_add_test(t, every_type_follows_it);
     tcase_add_loop_test(t, a_mistake_does_not_pass, 0, sizeof mistakes / sizeof *mistakes);
-    Suite *suite = suite_create("schema");
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return run_suite(suite_create("schema"), t);
 }
