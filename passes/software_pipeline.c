@@ -173,9 +173,8 @@ static Value *one_less(Builder *b, Value *left, Value *any) {
     return ir_op1(b, OP_SELECT, x, 3);
 }
 
-/* Where a program may be alone, one of two scalars. */
+/* Of two scalars the one of a program that is alone, or not. */
 static Value *alone_or(const Pipeline *p, Builder *b, Value *alone, Value *else_) {
-    if (!p->alone) return else_;
     return ir_op1(b, OP_SELECT, (Value *[]){p->alone, alone, else_}, 3);
 }
 
