@@ -94,7 +94,7 @@ is 'a wrong result' grep -q '"W=1", "failed": "wrong result: 16 of 16 elements' 
 is 'a failed check' grep -q '"W=5", "failed": ".*out of bounds' odd.json
 is 'a failed compilation' grep -q '"W=7", "failed": ".*seven is out' odd.json
 is 'three are left' same "$(measured odd.json)" 3
-is 'the right result' python3 -c 'import numpy as n; assert (n.load("p.npy") == n.arange(16) + 1).all()'
+is 'the right result' python3 -c 'import struct; assert struct.unpack("<16i", open("p.npy", "rb").read()[-64:]) == tuple(range(1, 17))'
 ok 'a known result outvotes' odd --space='W=2,1,4;B=16,16'
 is 'and the newcomer fails' grep -q '"W=1,B=16", "failed": "wrong result' odd.json
 fails 'all fail' 5 'every config failed' "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=1 --tune --space='W=5;B=16'
