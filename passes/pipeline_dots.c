@@ -16,7 +16,15 @@
  * first goes:
  *     start acc = a b + acc; wait for copies; wait for all dots but this one; barrier; copies
  * These copies were started an iteration's dots earlier then, which is an iteration less for them:
- * worth it where that time is hidden. */
+ * worth it where that time is hidden.
+ *
+ * Where the SM has room for a spare slot, copies overwrite what the dots of two iterations before
+ * read, which all warps have waited for when they come to the barrier. So copies start at once:
+ *     wait for copies; barrier; start acc = a b + acc; copies; wait for all dots but this one
+ *     wait for copies; barrier; start s = q k; copies; wait for s and acc; …; start acc = …
+ * Starting copies takes as long as L2 takes to answer most of them. Here that time lies beside two
+ * iterations' dots, and one in which L2 is slow is made up for in the next; in the other forms the
+ * tensor cores stand still for each. */
 #include "passes/software_pipeline.h"
 #include "ir/target.h"
 
@@ -104,6 +112,30 @@ static int64_t programs_on_sm(const Pipeline *p, int64_t bytes) {
     return by_registers < by_memory ? by_registers : by_memory;
 }
 
+/* Is there to be a spare slot? One more than asked for where that costs no program on the SM, or
+ * one of those asked for. Figures: H200, fp16.
+ *
+ * Where dots lag by their results: 256x128x64 with 3 stages 627 TFLOPS at 4096, with a spare slot
+ * 678; 128x256x64 with 4 stages 700, with one of them spare 699, but rows 32 bytes out of step with
+ * the caches' lines cost 4 % instead of 8. Worse where programs share the SM, who fill each other's
+ * gaps (128x128x64, 4 warps: 669, 558), and where copies would start only one iteration ahead
+ * (128x256x64, 3 slots: 500). An iteration of attention is long enough for that: 16384 causal,
+ * 64x64 with 3 stages, 428 instead of 409. */
+static void spare_slot(Pipeline *p, int64_t others) {
+    enum { LEAST_FOR_RESULTS = 4, LEAST_FOR_ARGS = 3 };
+    int64_t bytes = others + p->stages * p->stage_bytes;
+    bool by[LAG_ARG + 1] = {false};
+    for (int i = 0; i < p->loop->nresults; i++) by[p->lagging[i]] = true;
+    if (!p->lands_apart) return;
+    if (by[LAG_RESULT]) {
+        if (programs_on_sm(p, bytes) != 1 || p->stages < LEAST_FOR_RESULTS - 1) return;
+        if (bytes + p->stage_bytes <= p->ctx->target->max_shared) p->stages++;
+        p->spare = p->stages >= LEAST_FOR_RESULTS;
+    } else if (by[LAG_ARG]) {
+        p->spare = p->stages >= LEAST_FOR_ARGS;
+    }
+}
+
 /* How many slots, and so which form. Figures: H200, fp16, products of so many rows.
  *
  * A slot less than 4 where that puts a second or third program on the SM (64x128x64 with 4 warps at
@@ -123,7 +155,8 @@ void pipeline_plan_slots(Pipeline *p, int64_t others) {
         else if (programs > 1 && programs_on_sm(p, bytes + stage) == programs)
             p->stages++;
     }
-    p->lands_first = p->lands_apart && p->stages >= ENOUGH;
+    spare_slot(p, others);
+    p->lands_first = p->lands_apart && p->stages >= ENOUGH && !p->spare;
     int64_t fit = (p->ctx->target->max_shared - others) / stage;
     int most = p->stages * 2 < MOST ? p->stages * 2 : MOST;
     if (most > fit) most = (int)fit;
@@ -142,6 +175,18 @@ Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, int pending) {
     w->layout = v->layout;
     w->name = v->name;
     return w;
+}
+
+/* The ops from first to last go before place, NULL: to the end of the body. */
+static void move_copies(Block *body, Op *first, Op *last, Op *place) {
+    Op *behind = last->next;
+    for (Op *op = first, *next; op != behind; op = next) {
+        next = op->next;
+        if (place)
+            ir_move_before(op, place);
+        else
+            ir_append(body, op);
+    }
 }
 
 /* Before the first op that looks at v it is waited for, and whatever else is under way. */
@@ -163,8 +208,9 @@ static Value *wait_where_used(Pipeline *p, Value *v, Op *from) {
 void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last) {
     Op *place = p->behind->next;
     bool any = false;
+    if (p->spare) move_copies(body, first, last, p->lead->next);
     Builder behind = {p->s, p->f, body, place, p->lead->span};
-    if (p->lands_first) pipeline_land(p, &behind, 3);
+    if (p->lands_first) pipeline_land(p, &behind, 2);
     for (int i = 0; i < p->loop->nresults; i++) {
         if (!p->lagging[i]) continue;
         any = true;
@@ -184,18 +230,12 @@ void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op
         if (op->code == OP_DOT && !goes_round) wait_where_used(p, op->result[0], op->next);
         if (op == p->lead) break;
     }
+    if (p->spare) return;
     if (any) {
         Builder b = {p->s, p->f, body, place, p->lead->span};
         ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
     } else { /* no dot reads the slot any more: before any wait */
         place = p->behind->next;
     }
-    Op *behind_copies = last->next;
-    for (Op *op = first, *next; op != behind_copies; op = next) {
-        next = op->next;
-        if (place)
-            ir_move_before(op, place);
-        else
-            ir_append(body, op);
-    }
+    move_copies(body, first, last, place);
 }

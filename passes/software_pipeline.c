@@ -194,8 +194,13 @@ static void wait_for(Pipeline *p, Builder *b, int pending, int alone) {
     if (differs) ir_set_attr(p->s, op, AT_ALONE, alone);
 }
 
+/* How many iterations ahead copies start with so many slots. */
+static int ahead_with(const Pipeline *p, int slots) {
+    return slots - 1 - p->spare;
+}
+
 void pipeline_land(Pipeline *p, Builder *b, int fewer) {
-    wait_for(p, b, p->stages - fewer, p->most - fewer);
+    wait_for(p, b, ahead_with(p, p->stages) - fewer, ahead_with(p, p->most) - fewer);
     ir_op(b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
 }
 
@@ -330,7 +335,8 @@ static Value *fill_more(Pipeline *p, Builder *b, Extent extent, Value *iv, Value
     Op *op = ir_op(b, OP_IF, &p->alone, 1, types, at, 2);
     Builder then = {p->s, p->f, op->region[0], NULL, b->span};
     Builder other = {p->s, p->f, op->region[1], NULL, b->span};
-    Value *next = fill_slots(p, &then, extent, iv, in, p->stages - 1, p->most - 1);
+    Value *next =
+        fill_slots(p, &then, extent, iv, in, ahead_with(p, p->stages), ahead_with(p, p->most));
     at = 0;
     for (int i = 0; i < n; i++) {
         if (!p->carried[i]) continue;
@@ -363,21 +369,23 @@ static void rebuild(Pipeline *p) {
     Type i32 = type_scalar(EL_I32);
     Value *lo = old->operand[0].value, *step = old->operand[2].value, *iv = lo;
     Extent extent = extent_of(p, &b);
-    iv = fill_slots(p, &b, extent, iv, ahead, 0, p->stages - 1);
+    int far = ahead_with(p, p->stages);
+    iv = fill_slots(p, &b, extent, iv, ahead, 0, far);
     Value **start = arena_array(a, (size_t)n, sizeof *start), *left, *write;
     for (int i = 0; i < n; i++)
         start[i] = p->advance[i] ? scalar(&b, p->advance[i]->type, 0) : ahead[i];
-    left = beyond(&b, extent, p->stages - 1);
-    write = scalar(&b, i32, p->stages - 1);
+    left = beyond(&b, extent, far);
+    write = scalar(&b, i32, far);
     Value *slots = scalar(&b, i32, p->stages);
     if (p->alone) {
         iv = fill_more(p, &b, extent, iv, ahead, start);
-        left = alone_or(p, &b, beyond(&b, extent, p->most - 1), left);
-        write = alone_or(p, &b, scalar(&b, i32, p->most - 1), write);
+        int farther = ahead_with(p, p->most);
+        left = alone_or(p, &b, beyond(&b, extent, farther), left);
+        write = alone_or(p, &b, scalar(&b, i32, farther), write);
         slots = alone_or(p, &b, scalar(&b, i32, p->most), slots);
     }
     if (p->lands_first) {
-        pipeline_land(p, &b, 2);
+        pipeline_land(p, &b, 1);
         ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
     }
     /* Carried: what was, the strand's values, its index, how many iterations it has to go, and the
@@ -416,7 +424,7 @@ static void rebuild(Pipeline *p) {
     Value *index_ahead = arg[at], *read = arg[at + 2];
     left = arg[at + 1], write = arg[at + 3];
     Builder in_body = {p->s, p->f, body, NULL, old->span};
-    if (!p->lands_first) pipeline_land(p, &in_body, 2);
+    if (!p->lands_first) pipeline_land(p, &in_body, 1);
     /* What dots make of the slots' addresses need not wait for the barrier. */
     Value **from = arena_array(a, (size_t)p->copies.n, sizeof *from);
     for (int i = 0; i < p->copies.n; i++) from[i] = ring_slot(&in_body, &p->copies.at[i], read);

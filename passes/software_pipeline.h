@@ -31,7 +31,9 @@ typedef struct Pipeline {
     bool lands_apart; /* dots are under way where copies start, and all copies are asynchronous */
     bool lands_first; /* the wait for the next iteration's is before this one's copies start: one
                          barrier does for both */
-    bool refused;     /* a load, with a note that says why */
+    bool spare;   /* copies overwrite the slot that the dots before the lagging ones read, so they
+                     need not wait for any: an iteration less ahead than there are slots for */
+    bool refused; /* a load, with a note that says why */
     VEC(Copy) copies;
     VEC(const Value *) written; /* what the loop's stores point into; NULL: unknown */
     uint8_t *slice;             /* by value id: belongs to the strand that runs ahead */
@@ -51,7 +53,7 @@ typedef struct Pipeline {
 void pipeline_find_copies(Pipeline *p, bool all);
 bool pipeline_is_zero(const Value *v);
 /* software_pipeline.c: this thread's copies are there, for all units, but those of the newest
- * iterations: as many as there are slots, less `fewer`. */
+ * iterations: as many as they run ahead, less `fewer`. */
 void pipeline_land(Pipeline *p, Builder *b, int fewer);
 
 /* pipeline_dots.c, before and after the body has its new place. */

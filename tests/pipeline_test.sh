@@ -36,8 +36,13 @@ done
 "$bin/tilec" --target=sm_90a --num-stages=5 --emit=layout examples/matmul.tl -o "$work/once.tir"
 [ "$(sed -n '/= for/,/yield/p' "$work/once.tir" | grep -c barrier)" = 1 ]
 count $? 'one barrier in the loop' "$work/once.tir"
-for target in sm_80 sm_90a once; do
-    [ $target = once ] ||
+"$bin/tilec" --target=sm_90a -D BM=128 -D BN=256 --num-warps=8 --num-stages=3 --emit=layout \
+    examples/matmul.tl -o "$work/spare.tir"
+grep -q 'slots=4 ' "$work/spare.tir" && grep -q 'async_wait pending=1' "$work/spare.tir" &&
+    [ "$(sed -n '/= for/,/yield/p' "$work/spare.tir" | grep -c barrier)" = 1 ]
+count $? 'a spare slot' "$work/spare.tir"
+for target in sm_80 sm_90a once spare; do
+    [ -s "$work/$target.tir" ] ||
         "$bin/tilec" --target=$target --emit=layout examples/matmul.tl -o "$work/$target.tir"
     for n in 192 64; do
         matmul "$work/$target.tir" $n && cmp -s "$work/c.npy" "$work/want$n.npy"
@@ -63,4 +68,9 @@ wrong once 's/\(async_wait .*\)alone=5/\1alone=6/' "$landing" 64
 wrong once '/= for/,/barrier/{/barrier/d}' "$barrier"
 wrong once '/async_fence/,/= for/{/barrier/d}' "$barrier"
 wrong once 's/\(dot_wait .*\) pending=1/\1 pending=2/' 'while a dot may read it'
+# Where copies start at once.
+wrong spare 's/\(async_wait .*\)pending=1/\1pending=2/' "$landing"
+wrong spare 's/slots=4/slots=3/' 'no such slot'
+wrong spare '/= for/,/barrier/{/barrier/d}' "$barrier"
+wrong spare 's/\(dot_wait .*\) pending=1/\1 pending=2/' 'while a dot may read it'
 finish
