@@ -515,7 +515,15 @@ static void sweep(Assign *a, Block *b) {
 
 static void note_layout(Op *op, void *ctx) {
     for (int i = 0; i < op->nresults; i++)
-        if (op->result[i]->layout) *(bool *)ctx = true;
+        if (op->result[i]->layout && !op->result[i]->type.shared) *(bool *)ctx = true;
+}
+
+/* What only tile IR with layouts has: one that was written by hand may have it without. */
+static void note_too_early(Op *op, void *ctx) {
+    const Op **found = ctx;
+    bool needs = op->code == OP_CONVERT;
+    for (int i = 0; i < op->nresults; i++) needs |= op->result[i]->type.shared;
+    if (needs && !*found) *found = op;
 }
 
 void pass_layout(PassCtx *ctx) {
@@ -523,6 +531,14 @@ void pass_layout(PassCtx *ctx) {
     bool already = false; /* a .tir that carries layouts goes on behind this pass */
     ir_walk(f->body, note_layout, &already);
     if (already) return;
+    const Op *early = NULL;
+    ir_walk(f->body, note_too_early, &early);
+    if (early) {
+        diag(&ctx->s->diags, DIAG_ERROR, early->span,
+             "'%s' is for tiles that have layouts: here they have none yet",
+             op_info[early->code].text);
+        return;
+    }
     Assign a = {.ctx = ctx, .s = ctx->s, .f = f, .n = f->nvalues, .num_warps = f->num_warps};
     a.axis = axis_analyse(ctx->s, f);
     a.class_ = arena_array(&ctx->s->arena, a.n, sizeof *a.class_);

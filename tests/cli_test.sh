@@ -147,6 +147,13 @@ works test -s good.ptx
 works "$tilec" good.tl other.tl --emit=tir
 works test -s good.tir -a -s other.tir
 works "$tilec" good.tir -o again.ptx
+# Tile IR with buffers and conversions has layouts; without them it is refused, not followed.
+"$tilec" --target=sm_90a --emit=layout "$tree/examples/matmul.tl" -o laid.tir
+works "$tilec" laid.tir --target=sm_90a -o laid.ptx
+sed -E 's/@L[0-9]+//g; /^ *layout /d' laid.tir >bare.tir
+fails 1 "bare.tir:.*is for tiles that have layouts" "$tilec" bare.tir --target=sm_90a -o bare.ptx
+sed -E '/shared<|^ *layout /!s/@L[0-9]+//g' laid.tir >bare.tir
+fails 1 "bare.tir:.*is for tiles that have layouts" "$tilec" bare.tir --target=sm_90a -o bare.ptx
 works "$tilec" good.tl -o x.json
 works grep -q '"manifest": 1' x.json
 works sh -c "'$tilec' - < good.tl | grep -q 'visible .entry'"
