@@ -250,9 +250,14 @@ static void check_memory_op(Verifier *v, const Op *op) {
         bad(v, op, "the other value must be %s", type_text(&v->s->arena, value));
 }
 
+static void check_pending(Verifier *v, const Op *op, AttrId which, int most) {
+    int64_t n = ir_attr_int(op, which, 0);
+    if (n < 0 || n > most) bad(v, op, "0 to %d may be pending, not %lld", most, (long long)n);
+}
+
 /* What a pipelined loop does ahead of itself: rings, copies and waits. */
 static void check_ahead(Verifier *v, const Op *op) {
-    enum { MOST_SLOTS = 1024, MOST_BYTES = 1 << 24 };
+    enum { MOST_SLOTS = 1024, MOST_BYTES = 1 << 24, MOST_DOTS = 7 }; /* the last: of wgmma */
     const Value *x = op->noperands ? op->operand[0].value : NULL;
     if (op->code != OP_RING_ALLOC && op->code != OP_RING_SLOT)
         for (int i = 0; i < op->noperands; i++)
@@ -290,7 +295,10 @@ static void check_ahead(Verifier *v, const Op *op) {
             bad(v, op, "whether it copies is a scalar, not %s",
                 type_text(&v->s->arena, arg_type(op, 2)));
         break;
+    case OP_DOT_WAIT: check_pending(v, op, AT_PENDING, MOST_DOTS); break;
     case OP_ASYNC_WAIT:
+        check_pending(v, op, AT_PENDING, MOST_SLOTS);
+        check_pending(v, op, AT_ALONE, MOST_SLOTS);
         if ((x != NULL) != (ir_attr(op, AT_ALONE) != NULL))
             bad(v, op, "`alone` and a scalar that says when go together");
         if (x && type_is_tile(x->type))
@@ -335,6 +343,9 @@ static void check_dot(Verifier *v, const Op *op) {
     for (int d = 0; d + 2 < r && d < a.rank && d < b.rank; d++)
         if (a.log2[d] != c.log2[d] || b.log2[d] != c.log2[d]) bad(v, op, "batch dimensions differ");
     if (a.depth || b.depth || c.depth) bad(v, op, "needs numbers");
+    int64_t wm = ir_attr_int(op, AT_WARPS_M, 0), wn = ir_attr_int(op, AT_WARPS_N, 0);
+    if (wm < 0 || wn < 0 || wm > LANE_BITS || wn > LANE_BITS || 1 << (wm + wn) > v->f->num_warps)
+        bad(v, op, "2^%lld times 2^%lld warps cannot share it", (long long)wm, (long long)wn);
 }
 
 static const Op *terminator(const Op *op, int region) {
