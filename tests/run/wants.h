@@ -16,6 +16,6 @@ Want want_block_pointer, want_descriptor, want_libdevice, want_libdevice_floats,
 /* wants_machine.c */
 Want want_dot_types, want_dot_batch, want_atomic_numbers, want_atomic_extremes,
     want_atomic_extremes_fp32, want_atomic_extremes_fp64, want_atomic_bits, want_lock,
-    want_casts_to_fp8, want_pipeline, want_advance, want_sectors, want_again;
+    want_casts_to_fp8, want_pipeline, want_advance, want_sectors, want_again, want_between;
 
 #endif

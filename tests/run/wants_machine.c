@@ -170,6 +170,27 @@ void want_again(Slot *v) {
         }
 }
 
+/* Each of `times` factors times n others, twice; and the first rows of these, summed up. */
+void want_between(Slot *v) {
+    enum { K = 32 };
+    tile_type t = v[0].type;
+    size_t N = v[2].n == 4096 ? 64 : 256, M = v[2].n / N;
+    size_t times = (size_t)v[4].value, n = (size_t)v[5].value;
+    double total = 0;
+    for (size_t i = 0; i < n * times; i++)
+        for (size_t col = 0; col < N; col++) total += value_get(t, v[1].data, i % n * K * N + col);
+    value_set(TILE_FP32, v[3].data, 0, total);
+    for (size_t row = 0; row < M; row++)
+        for (size_t col = 0; col < N; col++) {
+            double sum = 0;
+            for (size_t turn = 0; turn < times; turn++)
+                for (size_t k = 0; k < n * K; k++)
+                    sum += 2 * value_get(t, v[0].data, (turn * M + row) * K + k % K) *
+                           value_get(t, v[1].data, k * N + col);
+            value_set(TILE_FP32, v[2].data, row * N + col, sum);
+        }
+}
+
 /* n blocks of 16 products, less 5. */
 void want_sectors(Slot *v) {
     enum { M = 64, N = 256, K = 16, LESS = 5 };
