@@ -208,7 +208,10 @@ static Value *wait_where_used(Pipeline *p, Value *v, Op *from) {
 void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last) {
     Op *place = p->behind->next;
     bool any = false;
-    if (p->spare) move_copies(body, first, last, p->lead->next);
+    if (p->spare) {
+        move_copies(body, first, last, p->lead->next);
+        if (p->behind == p->lead) p->behind = last; /* no wait before them */
+    }
     Builder behind = {p->s, p->f, body, place, p->lead->span};
     if (p->lands_first) pipeline_land(p, &behind, 2);
     for (int i = 0; i < p->loop->nresults; i++) {

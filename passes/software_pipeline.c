@@ -477,6 +477,24 @@ typedef struct Room { /* shared memory that the loop needs besides its rings */
     int64_t bytes, scratch;
 } Room;
 
+static bool lies_behind(const Op *op, const Op *at) {
+    for (const Op *o = at->next; o; o = o->next)
+        if (o == op || ir_inside(op, o)) return true;
+    return false;
+}
+
+/* Does the buffer need its bytes while the loop runs: for the loop, for what follows it, or for
+ * the next turn of a loop around it (place.c)? */
+static bool lives_with(const Value *v, const Op *loop) {
+    for (const Op *at = loop; at; at = at->block->parent) {
+        bool turns = at->code == OP_FOR || at->code == OP_WHILE;
+        if (ir_inside(v->def, at) || lies_behind(v->def, at)) continue;
+        for (const Use *u = v->uses; u; u = u->next)
+            if ((turns && ir_inside(u->op, at)) || lies_behind(u->op, at)) return true;
+    }
+    return false;
+}
+
 static void look_for_room(Op *op, void *ctx) {
     Room *room = ctx;
     const Op *loop = room->p->loop;
@@ -492,8 +510,7 @@ static void look_for_room(Op *op, void *ctx) {
     const Value *v = op->result[0];
     for (int i = 0; i < room->p->copies.n; i++)
         if (room->p->copies.at[i].buffer == v) return;
-    for (const Use *u = v->uses; u && !within; u = u->next) within = ir_inside(u->op, loop);
-    if (within)
+    if (within || lives_with(v, loop))
         room->bytes +=
             type_numel(v->type) * type_elem_bytes(v->type) * ir_attr_int(op, AT_SLOTS, 1);
 }
