@@ -124,15 +124,12 @@ static int64_t programs_on_sm(const Pipeline *p, int64_t bytes) {
 static void spare_slot(Pipeline *p, int64_t others) {
     enum { LEAST_FOR_RESULTS = 4, LEAST_FOR_ARGS = 3 };
     int64_t bytes = others + p->stages * p->stage_bytes;
-    bool by[LAG_ARG + 1] = {false};
-    for (int i = 0; i < p->loop->nresults; i++) by[p->lagging[i]] = true;
     if (!p->lands_apart) return;
-    if (by[LAG_RESULT]) {
-        if (programs_on_sm(p, bytes) != 1 || p->stages < LEAST_FOR_RESULTS - 1) return;
+    if (p->behind != p->lead) {
+        p->spare = p->stages >= LEAST_FOR_ARGS;
+    } else if (programs_on_sm(p, bytes) == 1 && p->stages >= LEAST_FOR_RESULTS - 1) {
         if (bytes + p->stage_bytes <= p->ctx->target->max_shared) p->stages++;
         p->spare = p->stages >= LEAST_FOR_RESULTS;
-    } else if (by[LAG_ARG]) {
-        p->spare = p->stages >= LEAST_FOR_ARGS;
     }
 }
 
@@ -177,18 +174,6 @@ Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, int pending) {
     return w;
 }
 
-/* The ops from first to last go before place, NULL: to the end of the body. */
-static void move_copies(Block *body, Op *first, Op *last, Op *place) {
-    Op *behind = last->next;
-    for (Op *op = first, *next; op != behind; op = next) {
-        next = op->next;
-        if (place)
-            ir_move_before(op, place);
-        else
-            ir_append(body, op);
-    }
-}
-
 /* Before the first op that looks at v it is waited for, and whatever else is under way. */
 static Value *wait_where_used(Pipeline *p, Value *v, Op *from) {
     Op *at = from;
@@ -208,10 +193,6 @@ static Value *wait_where_used(Pipeline *p, Value *v, Op *from) {
 void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last) {
     Op *place = p->behind->next;
     bool any = false;
-    if (p->spare) {
-        move_copies(body, first, last, p->lead->next);
-        if (p->behind == p->lead) p->behind = last; /* no wait before them */
-    }
     Builder behind = {p->s, p->f, body, place, p->lead->span};
     if (p->lands_first) pipeline_land(p, &behind, 2);
     for (int i = 0; i < p->loop->nresults; i++) {
@@ -233,12 +214,20 @@ void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op
         if (op->code == OP_DOT && !goes_round) wait_where_used(p, op->result[0], op->next);
         if (op == p->lead) break;
     }
-    if (p->spare) return;
-    if (any) {
+    if (p->spare) { /* before any wait */
+        place = p->lead->next;
+    } else if (any) {
         Builder b = {p->s, p->f, body, place, p->lead->span};
         ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
-    } else { /* no dot reads the slot any more: before any wait */
+    } else { /* no dot reads the slot any more */
         place = p->behind->next;
     }
-    move_copies(body, first, last, place);
+    Op *behind_copies = last->next;
+    for (Op *op = first, *next; op != behind_copies; op = next) {
+        next = op->next;
+        if (place)
+            ir_move_before(op, place);
+        else
+            ir_append(body, op);
+    }
 }
