@@ -11,10 +11,10 @@
 typedef struct Dce {
     Session *s;
     Func *f;
-    bool *live_value;   /* by value id */
-    const Op **live_op; /* a set, hashed by address */
-    uint32_t mask;      /* its size - 1 */
-    VEC(Value *) todo;  /* live, its reasons not looked at */
+    bool *live_value;     /* by value id */
+    const Op **live_op;   /* a set, hashed by address */
+    uint32_t mask;        /* its size - 1 */
+    VEC(Value *) waiting; /* live, their reasons not looked at */
 } Dce;
 
 /* ---- which ops are alive ---- */
@@ -35,7 +35,7 @@ static bool has_effect(const Op *op) {
 static void need(Dce *d, Value *v) {
     if (d->live_value[v->id]) return;
     d->live_value[v->id] = true;
-    vec_push(&d->s->arena, &d->todo, v);
+    vec_push(&d->s->arena, &d->waiting, v);
 }
 
 static void need_operands(Dce *d, const Op *op, int from, int to) {
@@ -212,7 +212,7 @@ void pass_dce(PassCtx *ctx) {
     d.live_value = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *d.live_value);
     for (int i = 0; i < ops.n; i++)
         if (has_effect(ops.at[i])) keep(&d, ops.at[i]);
-    while (d.todo.n) need_reasons(&d, d.todo.at[--d.todo.n]);
+    while (d.waiting.n) need_reasons(&d, d.waiting.at[--d.waiting.n]);
     /* From the end: by the time an op is looked at, nothing dead uses it any more. */
     for (int i = ops.n - 1; i >= 0; i--)
         if (trim(&d, ops.at[i])) ctx->changed = true;
