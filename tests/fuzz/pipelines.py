@@ -120,7 +120,7 @@ class Kernel:
         if self.maybe(.1):
             self.emit("tl.debug_barrier()")
         self.depth -= 1
-        return [(s, (self.m, self.n)) for s in sums] + [(total, ())]
+        return [(s, (self.m, self.n)) for s in sums] + [(total, None)]
 
     def attention(self):
         """A dot of what became of another's result."""
@@ -141,18 +141,19 @@ class Kernel:
         self.emit(f"{acc} = tl.dot({p}.to(tl.{self.type}), {value}, {acc}{' * ' + keep if self.maybe(.6) else ''})")
         self.emit(f"{top} = {new}")
         self.depth -= 1
-        return [(acc, (rows, d)), (total, ())]
+        return [(acc, (rows, d)), (total, None)]
 
     def store(self, value, shape):
-        rows, cols = shape or (1, 1)
-        place = f"r{rows}[:, None] * {cols} + r{cols}[None, :]" if shape else "0"
-        self.emit(f"tl.store(out_ptr + pid * STORED + {self.stored} + {place}, {value}.to(tl.float32))"
-                  if shape else f"tl.store(out_ptr + pid * STORED + {self.stored}, {value})")
-        self.stored += max(64, rows * cols)
+        """A tile, or a number: shape None."""
+        place, size = "", 64
+        if shape:
+            rows, cols = shape
+            place, size = f" + r{rows}[:, None] * {cols} + r{cols}[None, :]", rows * cols
+        self.emit(f"tl.store(out_ptr + pid * STORED + {self.stored}{place}, {value})")
+        self.stored += size
 
     def kernel(self):
-        around = self.maybe(.35)
-        if around:
+        if self.maybe(.35):  # in a loop of its own
             self.emit(f"for {self.let('0')} in range(m):")
             self.depth += 1
         for _ in range(self.random.choice([1, 1, 2])):
