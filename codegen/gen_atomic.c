@@ -13,6 +13,7 @@ typedef struct Atomic {
     int bits;
     bool fenced; /* order comes from fences around relaxed operations */
     bool wanted; /* the old value has uses */
+    bool red;    /* a reduction will do: nobody wants the old value, nothing is acquired by it */
     int vec;     /* log2 of the elements that one instruction takes */
     const char *sem, *scope;
 } Atomic;
@@ -29,7 +30,9 @@ static char letter_of(int bits) {
 }
 
 /* One instruction: `name` as in add.u32, on up to two words, where mask (NULL: always) holds; the
- * old word, or what `keep` (NULL: anything) is where the mask does not hold. */
+ * old word, or what `keep` (NULL: anything) is where the mask does not hold. `red` reads nothing,
+ * so that nothing can be acquired by it (PTX's memory model). What nobody wants does not go to `_`,
+ * either: for bf16, ptxas 13.0 crashes on that. */
 static LLVMValueRef emit(Gen *g, const Atomic *a, const char *name, LLVMValueRef address,
                          const LLVMValueRef *word, int words, LLVMValueRef mask,
                          LLVMValueRef keep) {
@@ -37,7 +40,7 @@ static LLVMValueRef emit(Gen *g, const Atomic *a, const char *name, LLVMValueRef
     LLVMValueRef args[5];
     LLVMTypeRef t = int_type(g, a->bits);
     char letter = letter_of(a->bits);
-    bool red = !a->wanted && words == 1 && name[0] != 'e'; /* exchanges are no reductions */
+    bool red = a->red && words == 1 && name[0] != 'e'; /* exchanges are no reductions */
     int n = 0, at = red ? 0 : 1, predicate = at + 1 + words;
     if (mask) buf_printf(&text, "@$%d ", predicate);
     buf_printf(&text, "%s.%s.%s.global.%s ", red ? "red" : "atom", a->sem, a->scope, name);
@@ -57,7 +60,7 @@ static LLVMValueRef emit(Gen *g, const Atomic *a, const char *name, LLVMValueRef
     if (mask) {
         buf_puts(&constraints, ",b");
         args[n++] = mask;
-        if (!red) {
+        if (a->wanted) {
             buf_puts(&constraints, ",0");
             args[n++] = keep ? keep : LLVMConstNull(t);
         }
@@ -67,34 +70,47 @@ static LLVMValueRef emit(Gen *g, const Atomic *a, const char *name, LLVMValueRef
                    ASM_ORDERED);
 }
 
+/* "{$2, $3}", or "$2". */
+static void put_words(Buf *b, int first, int words) {
+    for (int i = 0; i < words; i++)
+        buf_printf(b, "%s$%d", i ? ", " : words > 1 ? "{" : "", first + i);
+    if (words > 1) buf_putc(b, '}');
+}
+
 /* Adds 2^vec adjacent floats that share a mask; nobody wants what was there. */
 static void add_vector(Gen *g, const Atomic *a, LLVMValueRef address, const LLVMValueRef *elem,
                        LLVMValueRef mask) {
     Buf text = buf_new(&g->s->arena), constraints = buf_new(&g->s->arena);
-    int words = (a->bits << a->vec) / 32, n = 0;
+    int words = (a->bits << a->vec) / 32, at = a->red ? 0 : words, n = 0;
     LLVMValueRef args[6], word[4];
+    LLVMTypeRef old[4] = {g->i32, g->i32, g->i32, g->i32}, ret = LLVMVoidTypeInContext(g->c);
+    if (!a->red) ret = words == 1 ? g->i32 : LLVMStructTypeInContext(g->c, old, (unsigned)words, 0);
     gen_pack(g, a->type, elem, 1 << a->vec, 32, word);
-    if (mask) buf_printf(&text, "@$%d ", words + 1);
-    buf_printf(&text, "red.%s.%s.global.add", a->sem, a->scope);
+    if (mask) buf_printf(&text, "@$%d ", at + 1 + words);
+    buf_printf(&text, "%s.%s.%s.global.add", a->red ? "red" : "atom", a->sem, a->scope);
     if (a->bits == 16) buf_puts(&text, ".noftz");
     if (words > 1) buf_printf(&text, ".v%d", words);
-    buf_puts(&text, a->bits == 32            ? ".f32 [$0], "
-                    : a->type.elem == EL_F16 ? ".f16x2 [$0], "
-                                             : ".bf16x2 [$0], ");
+    buf_puts(&text, a->bits == 32 ? ".f32 " : a->type.elem == EL_F16 ? ".f16x2 " : ".bf16x2 ");
+    if (!a->red) {
+        put_words(&text, 0, words);
+        buf_puts(&text, ", ");
+        for (int i = 0; i < words; i++) buf_puts(&constraints, "=r,");
+    }
+    buf_printf(&text, "[$%d], ", at);
+    put_words(&text, at + 1, words);
+    buf_putc(&text, ';');
     buf_puts(&constraints, "l");
     args[n++] = address;
     for (int i = 0; i < words; i++) {
-        buf_printf(&text, "%s$%d", i ? ", " : words > 1 ? "{" : "", i + 1);
         buf_puts(&constraints, ",r");
         args[n++] = word[i];
     }
-    buf_puts(&text, words > 1 ? "};" : ";");
     if (mask) {
         buf_puts(&constraints, ",b");
         args[n++] = mask;
     }
     buf_puts(&constraints, ",~{memory}");
-    gen_asm(g, text.data, constraints.data, LLVMVoidTypeInContext(g->c), args, n, ASM_ORDERED);
+    gen_asm(g, text.data, constraints.data, ret, args, n, ASM_ORDERED);
 }
 
 /* Pairs of f16 in a word are added everywhere, all else that is wider than an element by sm_90. */
@@ -255,6 +271,7 @@ static LLVMValueRef one_element(Gen *g, const Atomic *a, const char *name, LLVMV
 static Atomic plan_of(Gen *g, const Op *op, bool acquire, bool release) {
     const Value *r = op->result[0];
     Atomic a = {.op = op, .type = type_element(r->type), .wanted = ir_has_uses(r)};
+    a.red = !a.wanted && !acquire;
     a.bits = type_elem_bytes(r->type) * 8;
     a.vec = vector_of(g, op, &a);
     uint32_t copies = r->layout ? layout_free_mask(r->layout, IN_REG) : 0;
@@ -282,8 +299,7 @@ void gen_atomic(Gen *g, const Op *op) {
         mask = gen_tile(g, op->operand[2].value);
     int64_t sem = ir_attr_int(op, AT_SEM, SEM_ACQ_REL);
     bool release = sem == SEM_ACQ_REL || sem == SEM_RELEASE;
-    /* Whoever does not look at the old value cannot tell from what it was acquired. */
-    bool acquire = (sem == SEM_ACQ_REL || sem == SEM_ACQUIRE) && ir_has_uses(r);
+    bool acquire = sem == SEM_ACQ_REL || sem == SEM_ACQUIRE;
     Atomic a = plan_of(g, op, acquire, release);
     const char *name = cas ? "" : name_of(g, &a, ir_attr_int(op, AT_RMW, RMW_ADD));
     for (int i = 0; i < out.n; i++) out.at[i] = LLVMGetPoison(gen_elem_type(g, r->type));
@@ -308,10 +324,10 @@ void gen_atomic(Gen *g, const Op *op) {
         old[i] = one_element(g, &a, name, ptr.at[i], word, p);
     }
     if (acquire && a.fenced) fence(g, &a);
-    if (!a.wanted) return;
     if (scratch_bytes(op))
         spread(g, op, l, old, out.n, a.bits, first);
     else if (acquire)
         gen_barrier_here(g);
+    if (!a.wanted) return;
     for (int i = 0; i < out.n; i++) gen_unpack(g, a.type, &old[i], a.bits, &out.at[i], 1);
 }
