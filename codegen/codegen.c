@@ -203,7 +203,7 @@ static bool emit(Session *s, Llvm *l, Buf *ptx) {
         LLVMDisposeMessage(message);
         return false;
     }
-    buf_write(ptx, LLVMGetBufferStart(l->text), LLVMGetBufferSize(l->text));
+    ptx_avoid_ptxas_bugs(LLVMGetBufferStart(l->text), LLVMGetBufferSize(l->text), ptx);
     return true;
 }
 
@@ -226,6 +226,7 @@ static bool generate(Session *s, Llvm *l, const Module *m, const CodegenOptions 
     if (!LLVMGetFirstUse(g.shared)) LLVMDeleteGlobal(g.shared);
     if (s->diags.errors != errors || !verify(s, l) || !optimise(s, l, o)) return false;
     if (llvm) {
+    gen_avoid_ptxas_bugs(&g);
         char *text = LLVMPrintModuleToString(l->mod);
         buf_puts(llvm, text);
         LLVMDisposeMessage(text);

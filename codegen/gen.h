@@ -41,6 +41,8 @@ typedef struct Gen {
     AxisTable axis;
     AxisTable **what_if; /* for perf: notes (gen_memory.c), made when first needed */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;
+    int64_t instructions, most; /* made so far; and for one op, */
+    const Op *largest;          /* this */
     LLVMDIBuilderRef di;
     LLVMMetadataRef di_file, di_func;
 } Gen;
@@ -60,6 +62,8 @@ enum GenAsm {
     ASM_PURE = 1,      /* a function of its operands: may be merged and dropped */
     ASM_CONVERGENT = 2 /* all threads of a warp must execute it together */
 };
+/* x as it is, moved past LLVM unseen, if it is an integer or float of 16, 32 or 64 bits. */
+LLVMValueRef gen_unseen(Gen *g, LLVMValueRef x);
 LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMTypeRef ret,
                      LLVMValueRef *args, int nargs, unsigned flags);
 void gen_error(Gen *g, const Op *op, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -159,6 +163,21 @@ LLVMValueRef gen_shared_pointer(Gen *g, SharedView *view, uint32_t offset);
  * view, all offsets XOR flip. */
 void gen_shared_read(Gen *g, Type t, SharedView *view, const Layout *at, const Layout *buffer,
                      uint32_t flip, LLVMValueRef *elem);
+
+/* ---- what ptxas gets wrong (ptxas_bugs.c) ---- */
+/* Writes otherwise what ptxas would translate wrongly: behind LLVM's passes, and in the PTX. */
+void gen_avoid_ptxas_bugs(Gen *g);
+void ptx_avoid_ptxas_bugs(const char *text, size_t len, Buf *out);
+
+/* ---- how much it is (size.c) ---- */
+typedef struct SizeMark { /* where the code of an op begins */
+    LLVMBasicBlockRef block, end;
+    LLVMValueRef op;
+    int64_t instructions;
+} SizeMark;
+/* Around the translation of each op. What is too large is an error, and the session bails out. */
+void gen_size_begin(Gen *g, const Op *op, SizeMark *mark);
+void gen_size_end(Gen *g, const Op *op, const SizeMark *mark);
 
 /* ---- line info (gen_debug.c) ---- */
 void gen_debug_begin(Gen *g);

@@ -1,0 +1,224 @@
+/* ptxas_bugs.c: LLVM IR, and PTX, that ptxas would translate wrongly -> the same values computed
+ * otherwise.
+ *
+ * ptxas 12.8 and 13.0 do two things wrong with signed integers:
+ *  - of max(max(a, -b), c) in 32 or 16 bits they make one VIMNMX3, for sm_90 and sm_100, and drop
+ * the negation of its second operand; min likewise;
+ *  - neg.s16 and abs.s16 they compute in 32 bits and take the result for a 16-bit number: the
+ * smallest one, which is its own negation, is 32768 where it is widened or compared. LLVM's back
+ * end makes negations of its own (of products by -4, of what is sign-extended), so neg and abs are
+ * replaced in the PTX: all of 16 bits, and neg.s32 in kernels with a signed min or max; what comes
+ * instead, ~(b - 1), ptxas leaves alone. In a loop that ptxas unrolls, i - b and i * b are
+ * negations, too, in the turn where the counter i is 0 or -1: these are replaced in the IR, by
+ * ~(b + ~i) and ~(-i * b - 1). tests/fuzz/integers.c has found these, and looks for more. */
+#include "codegen/gen.h"
+
+#include <string.h>
+
+/* ---- in LLVM IR: negations by counters of loops ---- */
+
+enum { MOST_SEEN = 64 }; /* values looked at for one question; beyond, the answer is the safe one */
+
+typedef VEC(LLVMValueRef) Values;
+
+typedef struct Bugs {
+    Gen *g;
+    unsigned smax, smin; /* LLVM's numbers of the intrinsics */
+} Bugs;
+
+/* False when v is there already. */
+static bool add_new(Gen *g, Values *seen, LLVMValueRef v) {
+    for (int i = 0; i < seen->n; i++)
+        if (seen->at[i] == v) return false;
+    vec_push(&g->s->arena, seen, v);
+    return true;
+}
+
+static LLVMOpcode opcode_of(LLVMValueRef v) {
+    return LLVMIsAInstruction(v) ? LLVMGetInstructionOpcode(v) : 0;
+}
+
+/* v is no constant, and computed of constants alone, as loop counters are: ptxas knows its value in
+ * each turn of a loop that it unrolls. */
+static bool is_counted(Gen *g, LLVMValueRef v) {
+    Values seen = {0};
+    if (LLVMIsAConstant(v)) return false;
+    vec_push(&g->s->arena, &seen, v);
+    for (int i = 0; i < seen.n && i < MOST_SEEN; i++) {
+        v = seen.at[i];
+        if (LLVMIsAConstantInt(v)) continue;
+        switch (opcode_of(v)) {
+        case LLVMPHI:
+            for (unsigned k = 0; k < LLVMCountIncoming(v); k++)
+                add_new(g, &seen, LLVMGetIncomingValue(v, k));
+            break;
+        case LLVMAdd:
+        case LLVMSub:
+        case LLVMMul:
+        case LLVMShl:
+        case LLVMAnd:
+        case LLVMOr:
+        case LLVMXor:
+        case LLVMSExt:
+        case LLVMZExt:
+        case LLVMTrunc:
+            for (int k = 0; k < LLVMGetNumOperands(v); k++)
+                add_new(g, &seen, LLVMGetOperand(v, (unsigned)k));
+            break;
+        default: return false;
+        }
+    }
+    return true;
+}
+
+/* The operand of v, a sub or mul, that may make it a negation of the other one; -1: none. */
+static int negating_operand(Gen *g, LLVMValueRef v) {
+    LLVMOpcode code = opcode_of(v);
+    if (code == LLVMSub && is_counted(g, LLVMGetOperand(v, 0))) return 0;
+    for (int k = 0; code == LLVMMul && k < 2; k++)
+        if (is_counted(g, LLVMGetOperand(v, (unsigned)k))) return k;
+    return -1;
+}
+
+static bool is_signed_extreme(const Bugs *x, LLVMValueRef v) {
+    unsigned id = LLVMIsACallInst(v) ? LLVMGetIntrinsicID(LLVMGetCalledValue(v)) : 0;
+    return id && (id == x->smax || id == x->smin);
+}
+
+/* v comes to a signed min or max, perhaps through phi and select. */
+static bool meets_extreme(const Bugs *x, LLVMValueRef v) {
+    Values seen = {0};
+    vec_push(&x->g->s->arena, &seen, v);
+    for (int i = 0; i < seen.n; i++) {
+        if (i == MOST_SEEN) return true;
+        for (LLVMUseRef u = LLVMGetFirstUse(seen.at[i]); u; u = LLVMGetNextUse(u)) {
+            LLVMValueRef user = LLVMGetUser(u);
+            if (is_signed_extreme(x, user)) return true;
+            LLVMOpcode code = opcode_of(user);
+            if (code == LLVMPHI || code == LLVMSelect) add_new(x->g, &seen, user);
+        }
+    }
+    return false;
+}
+
+static int bits_of(LLVMValueRef v) {
+    LLVMTypeRef t = LLVMTypeOf(v);
+    return LLVMGetTypeKind(t) == LLVMIntegerTypeKind ? (int)LLVMGetIntTypeWidth(t) : 0;
+}
+
+/* v, a sub or mul that operand `by` may make a negation of the other one. */
+static void hide_negation(Gen *g, LLVMValueRef v, int by) {
+    static const char sub[] =
+        "{\n.reg .b%d t;\nnot.b%d t, $1;\nadd.s%d t, t, $2;\nnot.b%d $0, t;\n}";
+    static const char mul[] = "{\n.reg .b%d t;\nneg.s%d t, $1;\nmad.lo.s%d t, t, $2, -1;\n"
+                              "not.b%d $0, t;\n}";
+    LLVMValueRef args[] = {LLVMGetOperand(v, (unsigned)by), LLVMGetOperand(v, (unsigned)!by)};
+    int n = bits_of(v);
+    const char *text = arena_printf(&g->s->arena, opcode_of(v) == LLVMSub ? sub : mul, n, n, n, n);
+    LLVMPositionBuilderBefore(g->b, v);
+    LLVMValueRef with =
+        gen_asm(g, text, n == 16 ? "=h,h,h" : "=r,r,r", LLVMTypeOf(v), args, 2, ASM_PURE);
+    LLVMReplaceAllUsesWith(v, with);
+    LLVMInstructionEraseFromParent(v);
+}
+
+void gen_avoid_ptxas_bugs(Gen *g) {
+    Bugs x = {g, LLVMLookupIntrinsicID("llvm.smax", 9), LLVMLookupIntrinsicID("llvm.smin", 9)};
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef v = LLVMGetFirstInstruction(b), next; v; v = next) {
+                next = LLVMGetNextInstruction(v);
+                int bits = bits_of(v), by = negating_operand(g, v);
+                if (by < 0 || (bits != 16 && bits != 32)) continue;
+                if (bits == 16 || meets_extreme(&x, v)) hide_negation(g, v, by);
+            }
+}
+
+/* ---- in PTX ---- */
+
+typedef struct Line { /* "\t@%p1 neg.s16 \t%rs3, %rs2;" */
+    const char *at;   /* the instruction: behind the predicate */
+    int predicate;    /* bytes of it before that, from the line's begin */
+    const char *operands;
+    size_t n; /* of the whole line, newline included */
+} Line;
+
+static const char *skip_blanks(const char *p, const char *end) {
+    while (p < end && (*p == ' ' || *p == '\t')) p++;
+    return p;
+}
+
+static Line read_line(const char *p, const char *end) {
+    const char *stop = memchr(p, '\n', (size_t)(end - p));
+    Line l = {.n = stop ? (size_t)(stop - p) + 1 : (size_t)(end - p)};
+    end = p + l.n;
+    l.at = skip_blanks(p, end);
+    if (l.at < end && *l.at == '@') {
+        while (l.at < end && *l.at != ' ' && *l.at != '\t') l.at++;
+        l.at = skip_blanks(l.at, end);
+    }
+    l.predicate = (int)(l.at - p);
+    l.operands = l.at;
+    while (l.operands < end && *l.operands != ' ' && *l.operands != '\t') l.operands++;
+    l.operands = skip_blanks(l.operands, end);
+    return l;
+}
+
+static bool begins(const char *p, const char *end, const char *word) {
+    size_t n = strlen(word);
+    return (size_t)(end - p) >= n && memcmp(p, word, n) == 0;
+}
+
+/* Has the function that begins at p a signed 32-bit min or max? */
+static bool has_extreme(const char *p, const char *end) {
+    for (bool first = true; p < end; first = false) {
+        Line l = read_line(p, end);
+        if (begins(l.at, end, "max.s32") || begins(l.at, end, "min.s32")) return true;
+        if (!first && begins(p, end, ".visible .entry")) return false;
+        p += l.n;
+    }
+    return false;
+}
+
+/* "%rs3, %rs2;" as two names; false: something else. */
+static bool two_registers(Line l, const char *end, const char *name[2], int n[2]) {
+    const char *p = l.operands;
+    for (int i = 0; i < 2; i++) {
+        p = skip_blanks(p, end);
+        name[i] = p;
+        while (p < end && *p != ',' && *p != ';' && *p != '\n') p++;
+        n[i] = (int)(p - name[i]);
+        if (p == end || !n[i] || *p != (i ? ';' : ',')) return false;
+        p++;
+    }
+    return true;
+}
+
+void ptx_avoid_ptxas_bugs(const char *text, size_t len, Buf *out) {
+    const char *end = text + len;
+    bool extreme = false, foreign = false; /* inline assembly is its writer's */
+    while (text < end) {
+        Line l = read_line(text, end);
+        const char *name[2];
+        int n[2];
+        if (begins(text, end, ".visible .entry")) extreme = has_extreme(text, end);
+        if (begins(l.at, end, "// begin inline asm")) foreign = true;
+        if (begins(l.at, end, "// end inline asm")) foreign = false;
+        bool neg16 = begins(l.at, end, "neg.s16"), abs16 = begins(l.at, end, "abs.s16");
+        bool neg32 = extreme && begins(l.at, end, "neg.s32");
+        if (foreign || (!neg16 && !neg32 && !abs16) || !two_registers(l, end, name, n)) {
+            buf_write(out, text, l.n);
+        } else if (abs16) {
+            buf_printf(out,
+                       "\t{\n\t.reg .b32 \tt;\n\tcvt.s32.s16 \tt, %.*s;\n\tabs.s32 \tt, t;\n"
+                       "%.*scvt.u16.u32 \t%.*s, t;\n\t}\n",
+                       n[1], name[1], l.predicate, text, n[0], name[0]);
+        } else {
+            int bits = neg16 ? 16 : 32;
+            buf_printf(out, "%.*sadd.s%d \t%.*s, %.*s, -1;\n%.*snot.b%d \t%.*s, %.*s;\n",
+                       l.predicate, text, bits, n[0], name[0], n[1], name[1], l.predicate, text,
+                       bits, n[0], name[0], n[0], name[0]);
+        }
+        text += l.n;
+    }
+}
