@@ -92,6 +92,8 @@ for target in sm_80 sm_90a; do
     step 240 "kernels, code for $target" $k --device=cuda --target=$target --size=full
     step 240 "conformance, $target" bin/tile-conformance --device=cuda --target=$target
     step 120 "CPU and GPU agree, $target" $k --device=cuda --target=$target --diff
+    step 120 "random integers, $target" bin/tile-integers --device=cuda --target=$target \
+        --seconds="${INTEGERS:-20}" --jobs="$(nproc)"
 done
 step 60 "the same bits in every config" bash tests/same_test.sh bin cuda 1024
 step 60 "runtime on the driver" bin/tile-runtime-gpu
