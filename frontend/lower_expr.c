@@ -202,7 +202,8 @@ static bool comprehend(Lower *l, const Expr *e, Objs *made, int *weight) {
     Obj over = host_elements(l, lower_expr(l, e->cond), e->cond->span);
     bool ok = !obj_is_poison(over) && enter(l, e->span);
     if (!ok) return false;
-    for (int i = 0; ok && i < over.seq.n; i++) {
+    /* Beyond the limit all clauses end: checked() will say so. */
+    for (int i = 0; ok && i < over.seq.n && *weight <= HOST_TUPLE_LIMIT; i++) {
         ok = count_step(l, e->span);
         assign(l, e->right, over.seq.at[i]);
         if (!ok || !selected(l, e, &ok)) continue;
@@ -214,7 +215,6 @@ static bool comprehend(Lower *l, const Expr *e, Objs *made, int *weight) {
         ok = !obj_is_poison(item);
         vec_push(&l->s->arena, made, item);
         *weight += 1 + item.weight;
-        if (*weight > HOST_TUPLE_LIMIT) break; /* checked() will say so */
     }
     leave(l);
     return ok;

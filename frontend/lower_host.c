@@ -271,7 +271,7 @@ Obj host_elements(Lower *l, Obj o, Span span) {
     if (o.kind != OBJ_RANGE)
         return fail(l, span, "expected a tuple, a list or a range, not %s", obj_what(l, o));
     int64_t count;
-    if (!range_count(l, o.range, span, &count)) return poison();
+    if (!range_count(l, o.range, span, &count) || !count_work(l, count, span)) return poison();
     Obj *at = arena_array(&l->s->arena, (size_t)count + 1, sizeof *at);
     for (int64_t i = 0; i < count; i++) at[i] = obj_int(o.range->start.i + i * o.range->step.i);
     return obj_tuple(l, at, (int)count);
