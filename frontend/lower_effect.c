@@ -32,12 +32,29 @@ Obj bi_hint(Lower *l, const Args *a, int64_t data) {
     return obj_value(r);
 }
 
+Value *unhinted(Value *v) {
+    while (op_is(v, OP_HINT)) v = v->def->operand[0].value;
+    return v;
+}
+
+void keep_promise(Lower *l, Obj o) {
+    if (o.kind != OBJ_VALUE || !op_is(o.value, OP_HINT)) return;
+    for (int i = 0; i < l->frame->scope.n; i++) {
+        Obj *named = &l->frame->scope.at[i].obj;
+        for (Value *v = o.value; named->kind == OBJ_VALUE && op_is(v, OP_HINT);) {
+            v = v->def->operand[0].value;
+            if (named->value == v) named->value = o.value;
+        }
+    }
+}
+
 Obj bi_assume(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Obj o = a->at[0];
     if (o.kind == OBJ_VALUE) {
-        if (type_is_bool(o.value->type)) return obj_none();
-        return arg_error(l, a, 0, "a condition");
+        if (!type_is_bool(o.value->type)) return arg_error(l, a, 0, "a condition");
+        ir_op(&l->b, OP_ASSUME, &o.value, 1, NULL, 0, 0);
+        return obj_none();
     }
     if (!obj_is_const(o)) return arg_error(l, a, 0, "a condition");
     return obj_truth(o) ? obj_none() : fail(l, a->where[0], "tl.assume: this is never true");

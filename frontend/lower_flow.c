@@ -102,6 +102,10 @@ static void close_arm(Lower *l, Arm *arm) {
  * differs. */
 static bool merge_objects(Lower *l, Merge *m, Obj *a, Obj *b) {
     if (obj_same(*a, *b)) return true;
+    if (a->kind == OBJ_VALUE && b->kind == OBJ_VALUE && unhinted(a->value) == unhinted(b->value)) {
+        a->value = b->value = unhinted(a->value); /* what one arm promises holds in it alone */
+        return true;
+    }
     if (a->kind == OBJ_TUPLE && b->kind == OBJ_TUPLE && a->seq.n == b->seq.n) {
         *a = obj_tuple(l, a->seq.at, a->seq.n);
         *b = obj_tuple(l, b->seq.at, b->seq.n);

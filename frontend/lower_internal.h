@@ -313,6 +313,11 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value); /* o
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */
 
 /* ---- lower_stmt.c, lower_flow.c, lower_loop.c ---- */
+/* What a value is that hints (tl.multiple_of) only promise something of. */
+Value *unhinted(Value *v);
+/* A hint that stands as a statement: names of what it is about have its promise from here on. */
+void keep_promise(Lower *l, Obj o);
+
 void lower_stmts(Lower *l, StmtList list, int from, const Rest *rest);
 void lower_rest(Lower *l, const Rest *rest);
 void assign(Lower *l, const Expr *target, Obj o);

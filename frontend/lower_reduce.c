@@ -30,6 +30,7 @@ typedef struct Fold {
     const char *library; /* or the name of one in the library */
     Value **input;
     int n;
+    bool tuple; /* gives a tuple, though of one */
     int axis;
     bool reverse;
     Span span;
@@ -89,7 +90,7 @@ static Obj fold(Lower *l, const Fold *f) {
     }
     Obj *results = arena_array(&l->s->arena, (size_t)f->n, sizeof *results);
     for (int i = 0; i < f->n; i++) results[i] = obj_value(op->result[i]);
-    return f->n == 1 ? results[0] : obj_tuple(l, results, f->n);
+    return f->n == 1 && !f->tuple ? results[0] : obj_tuple(l, results, f->n);
 }
 
 /* A reduction over argument `axis_at` (None: over all elements), dimensions kept as 1 on request.
@@ -231,7 +232,8 @@ Obj bi_bit_reduce(Lower *l, const Args *a, int64_t data) {
 /* The tiles of a tl.reduce or tl.associative_scan: one, or a tuple of one shape. */
 static bool fold_inputs(Lower *l, const Args *a, Fold *f) {
     Obj o = a->at[0], one = obj_tuple(l, &o, 1);
-    if (o.kind != OBJ_TUPLE) o = one;
+    f->tuple = o.kind == OBJ_TUPLE;
+    if (!f->tuple) o = one;
     f->n = o.seq.n;
     f->input = arena_array(&l->s->arena, (size_t)f->n + 1, sizeof *f->input);
     for (int i = 0; i < f->n; i++) {

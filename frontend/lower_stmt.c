@@ -142,7 +142,7 @@ static void lower_assert(Lower *l, const Stmt *stmt) {
 static void lower_stmt(Lower *l, const Stmt *stmt, const Rest *rest) {
     l->b.span = stmt->span;
     switch (stmt->kind) {
-    case STMT_EXPR: lower_expr(l, stmt->value); break;
+    case STMT_EXPR: keep_promise(l, lower_expr(l, stmt->value)); break;
     case STMT_ASSIGN: lower_assign(l, stmt); break;
     case STMT_AUGASSIGN: lower_augmented(l, stmt); break;
     case STMT_ANNASSIGN: lower_annotated(l, stmt); break;
