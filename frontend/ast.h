@@ -152,17 +152,32 @@ struct Stmt {
     uint16_t height; /* blocks and elifs below this one; at most NESTING_LIMIT */
 };
 
-/* The conditions of the top-level `if` statements around a definition: all must be as wanted. */
+/* The top-level block around a definition, and those around it: it is one if all of them run. */
+typedef enum GuardKind {
+    GUARD_IF,     /* .condition is as .wanted; NULL: it cannot be read */
+    GUARD_TRY,    /* the block of a `try`, to its end: nothing in it fails */
+    GUARD_EXCEPT, /* the block of an `except`, or `else`: something in .tried fails, as .wanted */
+    GUARD_LOOP    /* a `for` or `while`, or blocks nested too deep to tell */
+} GuardKind;
 typedef struct Guard {
     struct Guard *outer;
-    const Expr *condition; /* NULL: not one that can be read, as for `except` */
+    GuardKind kind;
+    const Expr *condition;
     bool wanted;
-    uint8_t state; /* for lower.c: what is known of it */
+    struct Guard *tried;
+    int nexcepts; /* of a GUARD_TRY */
+    struct {
+        int from, to;
+    } imports, globals; /* in the block, as numbers in the file's lists */
+    Span span;          /* the condition, or the keyword */
+    int order;          /* see AstFile */
+    uint8_t state;      /* for lower_top.c: what is known of it */
 } Guard;
 
 struct AstFunc {
     const char *name;
     Guard *guard; /* NULL: it is always defined */
+    int order;    /* see AstFile */
     Span span;    /* its name in the def line */
     AstParam *param;
     int nparams;
@@ -184,15 +199,19 @@ typedef struct AstImport { /* one bound name */
     const char *member;    /* from module import member, "*" for all; NULL for `import module` */
     const char *as; /* the name it is bound to ("*" with member "*"); `import a.b` binds a to a */
     Span span;
+    Guard *guard;
+    int order;
 } AstImport;
 
 typedef struct AstGlobal { /* NAME = value, NAME: annotation = value at top level */
     const char *name;
-    Expr *annotation, *value;
+    Expr *annotation, *value; /* value NULL: assigned in a way that is not read */
     Span span;
     Guard *guard;
+    int order;
 } AstGlobal;
 
+/* `order` numbers functions, imports, globals and guards as they stand in the file. */
 typedef struct AstFile {
     AstFunc **func; /* every top-level def that parses, decorated or not, in order */
     int nfuncs;

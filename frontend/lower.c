@@ -6,6 +6,7 @@
 #include "frontend/lower_internal.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- errors ---- */
@@ -133,27 +134,39 @@ bool is_jit(const AstFunc *f) {
     return find_decorator(f, "jit") != NULL;
 }
 
-const AstFunc *find_function(Lower *l, const char *name) {
-    const AstFunc *possible = NULL;
-    for (int i = l->file->nfuncs - 1; i >= 0; i--) {
-        const AstFunc *f = l->file->func[i];
-        Known known = f->name == name ? guard_known(l, f->guard) : KNOWN_FALSE;
-        if (known == KNOWN_TRUE) return f;
-        bool fallback = possible && is_jit(possible) && !is_jit(f);
-        if (known == KNOWN_MAYBE && !fallback) possible = f;
-    }
-    return possible;
+typedef struct Mention { /* a jit function mentions a name */
+    const char *name;
+    const AstFunc *by;
+} Mention;
+typedef VEC(Mention) Mentions;
+
+static int compare_mentions(const void *a, const void *b) {
+    uintptr_t x = (uintptr_t)((const Mention *)a)->name, y = (uintptr_t)((const Mention *)b)->name;
+    return (x > y) - (x < y);
 }
 
-static bool is_called(Lower *l, const AstFunc *f) {
+static Mentions all_mentions(Lower *l) {
+    Mentions all = {0};
     bool ignored;
     for (int i = 0; i < l->file->nfuncs; i++) {
-        const AstFunc *other = l->file->func[i];
-        if (other == f || !is_jit(other)) continue;
-        Names names = mentioned_names(l, other->body, &ignored);
-        for (int k = 0; k < names.n; k++)
-            if (names.at[k] == f->name) return true;
+        const AstFunc *f = l->file->func[i];
+        if (!is_jit(f)) continue;
+        Names names = mentioned_names(l, f->body, &ignored);
+        for (int k = 0; k < names.n; k++) vec_push(&l->s->arena, &all, ((Mention){names.at[k], f}));
     }
+    if (all.n) qsort(all.at, (size_t)all.n, sizeof *all.at, compare_mentions);
+    return all;
+}
+
+/* Another jit function calls f, or may. */
+static bool is_called(const Mentions *all, const AstFunc *f) {
+    Mention key = {f->name, f};
+    const Mention *m =
+        all->n ? bsearch(&key, all->at, (size_t)all->n, sizeof key, compare_mentions) : NULL;
+    if (!m) return false;
+    while (m > all->at && m[-1].name == f->name) m--;
+    for (; m < all->at + all->n && m->name == f->name; m++)
+        if (m->by != f) return true;
     return false;
 }
 
@@ -181,6 +194,7 @@ static Funcs named_kernel(Lower *l, const char *name) {
 
 static Funcs all_kernels(Lower *l) {
     Funcs found = {0};
+    Mentions mentions = all_mentions(l);
     int jits = 0;
     for (int i = 0; i < l->file->nfuncs; i++) {
         AstFunc *f = l->file->func[i];
@@ -188,7 +202,7 @@ static Funcs all_kernels(Lower *l) {
         if (!is_jit(f) || find_function(l, f->name) != f) continue;
         jits++;
         mentioned_names(l, f->body, &returns_value);
-        if (!returns_value && !is_called(l, f)) vec_push(&l->s->arena, &found, f);
+        if (!returns_value && !is_called(&mentions, f)) vec_push(&l->s->arena, &found, f);
     }
     if (!found.n && !l->s->diags.errors) {
         fail(l, (Span){0}, "there is no kernel in this file");
@@ -328,7 +342,7 @@ static void remove_func(Module *m, const Func *f) {
 
 static void open_file(Lower *l, Session *s, const AstFile *file, const LowerOptions *options,
                       Frame *top) {
-    *l = (Lower){.s = s, .file = file, .options = options, .frame = top};
+    *l = (Lower){.s = s, .file = file, .options = options, .frame = top, .at = INT32_MAX};
     l->module = ir_module(s);
     l->module->source = s->source;
     l->global = arena_array(&s->arena, (size_t)file->nglobals + 1, sizeof *l->global);

@@ -17,6 +17,7 @@ typedef struct LowerOptions {
     const char *config_text;   /* instead of it: "BM=64,num_warps=8", in the list or not; or NULL */
     int num_warps, num_stages; /* 0: not given on the command line */
     bool ignore_annotations;   /* launched from source: types come from the signature alone */
+    bool annotations_hold;     /* but for those that annotations give */
     bool no_promises;          /* :16 and :1 are left out: the kernel takes any argument */
 } LowerOptions;
 

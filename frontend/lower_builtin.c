@@ -156,6 +156,8 @@ Obj call_builtin(Lower *l, const Builtin *row, const Obj *self, const Call *c) {
     a.given = arena_array(&l->s->arena, PARAMS_MAX, sizeof(bool));
     for (int i = 0; i < a.n; i++) a.where[i] = c->span;
     if (!bind_row(l, &a, params, self, c)) return poison();
+    for (int i = 0; i < a.n; i++)
+        if (is_foreign(l, a.at[i], a.where[i])) return poison();
     return row->fn(l, &a, row->data);
 }
 

@@ -43,6 +43,7 @@ Obj lower_call(Lower *l, const Expr *e) {
     if (e->left->kind != EXPR_ATTRIBUTE) {
         Obj callee = lower_expr(l, e->left);
         bool ok = evaluate_arguments(l, e, &c);
+        if (ok && !l->b.f && is_given(l, e->left)) return callee; /* -D gives what it returns */
         return ok && !obj_is_poison(callee) ? call(l, callee, &c) : poison();
     }
     Obj self = lower_expr(l, e->left->left), result;
@@ -70,8 +71,12 @@ Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span) {
 /* ---- jit functions ---- */
 
 /* A default value is evaluated where the function is defined: at top level. */
-Obj default_value(Lower *l, const AstParam *p) {
-    return host_expr(l, p->default_);
+Obj default_value(Lower *l, const AstFunc *f, const AstParam *p) {
+    int at = l->at;
+    l->at = f->order;
+    Obj o = host_expr(l, p->default_);
+    l->at = at;
+    return o;
 }
 
 static int find_param(const AstFunc *f, const char *name) {
@@ -133,7 +138,7 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value) {
             note(l, f->param[i].span, "the parameter is here");
             return false;
         }
-        value[i] = default_value(l, &f->param[i]);
+        value[i] = default_value(l, f, &f->param[i]);
         if (obj_is_poison(value[i])) return false;
     }
     return true;
@@ -205,6 +210,7 @@ Obj call(Lower *l, Obj callee, const Call *c) {
     case OBJ_MODULE:
         fail(l, c->name_span, "'%s' is a module and cannot be called", callee.path);
         return poison();
+    case OBJ_FOREIGN: return is_foreign(l, callee, c->name_span), poison();
     default: return fail(l, c->name_span, "%s cannot be called", obj_what(l, callee));
     }
 }

@@ -1,7 +1,6 @@
-/* lower_config.c: what stands around a kernel and decides what it is: the decorators that choose
- * values, @triton.autotune and @triton.heuristics, and top-level `if`s.
+/* lower_config.c: the decorators that choose values: @triton.autotune and @triton.heuristics.
  *
- * Both are Python outside the kernel (lower_host.c). What they need and only a launch could tell is
+ * They are Python outside the kernel (lower_host.c). What they need and only a launch could tell is
  * no error until a value is missing: a list of configs that is not known leaves the constexprs to
  * -D, and so does a heuristic whose name -D gives. */
 #include "frontend/lower_internal.h"
@@ -27,20 +26,12 @@ static const Expr *first_argument(const Expr *d, const char *name) {
     return d->nitems ? d->item[0] : NULL;
 }
 
-static Obj quietly(Lower *l, const Expr *e) {
-    bool muted = l->s->diags.muted;
-    l->s->diags.muted = true;
-    Obj o = host_expr(l, e);
-    l->s->diags.muted = muted;
-    return o;
-}
-
 /* Is parameter i in the list, by name or by number, that @triton.jit has under `key`? */
 bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i) {
     const Expr *d = find_decorator(f, "jit");
     for (int k = 0; d && d->kind == EXPR_CALL && k < d->nkeywords; k++) {
         if (!d->keyword[k].name || strcmp(d->keyword[k].name, key)) continue;
-        Obj list = quietly(l, d->keyword[k].value);
+        Obj list = quietly(l, d->keyword[k].value, f->order);
         for (int e = 0; list.kind == OBJ_TUPLE && e < list.seq.n; e++) {
             Obj o = list.seq.at[e];
             if (o.kind == OBJ_INT && o.i == i) return true;
@@ -50,30 +41,6 @@ bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i) {
     return false;
 }
 
-/* ---- conditions around definitions ---- */
-
-static Known condition_known(Lower *l, Guard *g) {
-    if (g->state == KNOWN_UNSEEN) {
-        Reported silenced = l->silenced;
-        g->state = KNOWN_MAYBE; /* also while it is being worked out */
-        Obj o = g->condition ? quietly(l, g->condition) : poison();
-        bool is_const = obj_is_const(o) && o.kind != OBJ_MODULE;
-        if (is_const) g->state = obj_truth(o) == g->wanted ? KNOWN_TRUE : KNOWN_FALSE;
-        l->silenced = silenced;
-    }
-    return (Known)g->state;
-}
-
-Known guard_known(Lower *l, Guard *g) {
-    Known all = KNOWN_TRUE;
-    for (; g; g = g->outer) {
-        Known one = condition_known(l, g);
-        if (one == KNOWN_FALSE) return one;
-        if (one == KNOWN_MAYBE) all = one;
-    }
-    return all;
-}
-
 /* ---- autotune ---- */
 
 /* The configs of @triton.autotune, None when there are none, poison when they are not known. */
@@ -81,7 +48,7 @@ static Obj read_configs(Lower *l, const AstFunc *f) {
     const Expr *d = find_decorator(f, "autotune"), *list = d ? first_argument(d, "configs") : NULL;
     if (!list) return obj_none();
     l->silenced.text = NULL;
-    Obj o = quietly(l, list);
+    Obj o = quietly(l, list, f->order);
     for (int i = 0; o.kind == OBJ_TUPLE && i < o.seq.n; i++)
         if (o.seq.at[i].kind != OBJ_CONFIG) o = poison();
     return o.kind == OBJ_TUPLE ? o : poison();
@@ -136,11 +103,12 @@ static bool config_text(Lower *l, Obj config, Buf *out) {
 }
 
 /* The names that the decorator's `key` lists: second, when it is not named. */
-static void put_key(Lower *l, const Expr *d, Buf *out) {
+static void put_key(Lower *l, const AstFunc *f, Buf *out) {
+    const Expr *d = find_decorator(f, "autotune");
     const Expr *e = d && d->kind == EXPR_CALL && d->nitems > 1 ? d->item[1] : NULL;
     for (int i = 0; d && d->kind == EXPR_CALL && i < d->nkeywords; i++)
         if (d->keyword[i].name && strcmp(d->keyword[i].name, "key") == 0) e = d->keyword[i].value;
-    Obj key = e ? quietly(l, e) : obj_none();
+    Obj key = e ? quietly(l, e, f->order) : obj_none();
     bool first = true;
     for (int i = 0; key.kind == OBJ_TUPLE && i < key.seq.n; i++) {
         if (key.seq.at[i].kind != OBJ_STRING) continue;
@@ -155,7 +123,7 @@ bool list_configs(Lower *l, const AstFunc *f, Buf *out) {
     buf_puts(out, "{\"name\": ");
     obj_json(obj_string(l, f->name), out);
     buf_puts(out, ", \"key\": [");
-    put_key(l, find_decorator(f, "autotune"), out);
+    put_key(l, f, out);
     buf_puts(out, "], \"configs\": [");
     if (configs.kind == OBJ_POISON) {
         fail(l, f->span, "the autotune configs of '%s' are not known while compiling", f->name);
@@ -203,9 +171,9 @@ bool config_value(Obj config, const char *name, Obj *out) {
 /* ---- heuristics ---- */
 
 /* What the dict of one @triton.heuristics holds for `name`: a function of the arguments. */
-static bool find_heuristic(Lower *l, const Expr *d, const char *name, Obj *out) {
+static bool find_heuristic(Lower *l, const AstFunc *f, const Expr *d, const char *name, Obj *out) {
     const Expr *dict = first_argument(d, "values");
-    Obj o = dict ? quietly(l, dict) : obj_none();
+    Obj o = dict ? quietly(l, dict, f->order) : obj_none();
     for (int i = 0; o.kind == OBJ_DICT && i + 1 < o.seq.n; i += 2)
         if (o.seq.at[i].kind == OBJ_STRING && strcmp(o.seq.at[i].text.at, name) == 0)
             return *out = o.seq.at[i + 1], true;
@@ -225,7 +193,7 @@ bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out) {
     for (int i = 0; i < f->ndecorators; i++) {
         const Expr *d = f->decorator[i];
         Obj heuristic;
-        if (!is_decorator(d, "heuristics") || !find_heuristic(l, d, name, &heuristic)) continue;
+        if (!is_decorator(d, "heuristics") || !find_heuristic(l, f, d, name, &heuristic)) continue;
         bool muted = l->s->diags.muted;
         l->needs = NULL;
         l->s->diags.muted = true;

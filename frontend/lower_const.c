@@ -75,7 +75,7 @@ bool obj_is_const(Obj o) {
         for (int i = 0; i < o.seq.n; i++)
             if (!obj_is_const(o.seq.at[i])) return false;
     if (o.kind == OBJ_BUILTIN && o.builtin.self) return obj_is_const(*o.builtin.self);
-    return o.kind != OBJ_VALUE && o.kind != OBJ_POISON;
+    return o.kind != OBJ_VALUE && o.kind != OBJ_POISON && o.kind != OBJ_FOREIGN;
 }
 
 bool obj_is_poison(Obj o) {
@@ -106,7 +106,8 @@ bool obj_same(Obj a, Obj b) {
     case OBJ_RANGE: return a.range == b.range;
     case OBJ_FUNC: return a.func == b.func;
     case OBJ_BUILTIN: return a.builtin.row == b.builtin.row && a.builtin.self == b.builtin.self;
-    case OBJ_MODULE: return strcmp(a.path, b.path) == 0;
+    case OBJ_MODULE:
+    case OBJ_FOREIGN: return strcmp(a.path, b.path) == 0;
     case OBJ_VALUE: return a.value == b.value;
     case OBJ_LAMBDA: return a.lambda == b.lambda;
     case OBJ_ARGS: return true;
@@ -191,6 +192,7 @@ static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
     case OBJ_FUNC: buf_printf(b, "function %s", o.func->name); break;
     case OBJ_BUILTIN: buf_puts(b, builtin_text(l, o.builtin.row)); break;
     case OBJ_MODULE: buf_printf(b, "module %s", o.path); break;
+    case OBJ_FOREIGN: buf_printf(b, "'%s', of a module that is not read", o.path); break;
     case OBJ_VALUE: buf_puts(b, type_user_text(a, o.value->type)); break;
     case OBJ_LAMBDA: buf_puts(b, "a lambda"); break;
     case OBJ_ARGS: buf_puts(b, "the arguments of the kernel"); break;
@@ -494,6 +496,17 @@ static bool holds(Operator op, double x, double y) {
     }
 }
 
+/* Two tuples become what decides between them: their first elements that differ, or their lengths.
+ */
+static void first_difference(Obj *x, Obj *y) {
+    if (x->kind != OBJ_TUPLE || y->kind != OBJ_TUPLE) return;
+    int n = x->seq.n < y->seq.n ? x->seq.n : y->seq.n, i = 0;
+    while (i < n && equal(x->seq.at[i], y->seq.at[i])) i++;
+    Obj longer_x = obj_int(x->seq.n), longer_y = obj_int(y->seq.n);
+    *x = i < n ? x->seq.at[i] : longer_x;
+    *y = i < n ? y->seq.at[i] : longer_y;
+}
+
 Obj const_compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
     /* Whether an argument is None is known even where its value is not. */
     if ((op == OPR_IS || op == OPR_IS_NOT) && (x.kind == OBJ_UNKNOWN || y.kind == OBJ_UNKNOWN))
@@ -517,6 +530,7 @@ Obj const_compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
         return obj_bool(found == (op == OPR_IN));
     }
     default:
+        if (!l->b.f) first_difference(&x, &y); /* a kernel has no such comparison */
         if (obj_is_number(x) && obj_is_number(y)) {
             if (x.kind == OBJ_FLOAT || y.kind == OBJ_FLOAT)
                 return obj_bool(holds(op, obj_double(x), obj_double(y)));

@@ -67,9 +67,10 @@ static Obj lower_fstring(Lower *l, const Expr *e) {
 static Obj lower_bool(Lower *l, const Expr *e) {
     bool is_and = e->op == OPR_LOGICAL_AND;
     Obj x = lower_expr(l, e->left);
-    if (obj_is_poison(x)) return x;
+    if (obj_is_poison(x) || is_foreign(l, x, e->left->span)) return poison();
     if (x.kind != OBJ_VALUE && obj_truth(x) != is_and) return x;
     Obj y = lower_expr(l, e->right);
+    if (is_foreign(l, y, e->right->span)) return poison();
     if (obj_is_poison(y) || x.kind != OBJ_VALUE) return y;
     if (y.kind != OBJ_VALUE) return obj_truth(y) == is_and ? x : y;
     return logical(l, e->op, x.value, y.value, e->op_span);
@@ -87,7 +88,7 @@ static Obj lower_compare(Lower *l, const Expr *e) {
 
 static Obj lower_ifexp(Lower *l, const Expr *e) {
     Obj c = lower_expr(l, e->cond);
-    if (obj_is_poison(c)) return c;
+    if (obj_is_poison(c) || is_foreign(l, c, e->cond->span)) return poison();
     if (c.kind == OBJ_VALUE) return lower_ternary(l, e, c);
     return lower_expr(l, obj_truth(c) ? e->left : e->right);
 }
@@ -191,7 +192,7 @@ static bool selected(Lower *l, const Expr *e, bool *ok) {
         Obj keep = lower_expr(l, e->item[i]);
         if (keep.kind == OBJ_VALUE)
             keep = fail(l, e->item[i]->span, "this condition must be known while compiling");
-        *ok = !obj_is_poison(keep);
+        *ok = !obj_is_poison(keep) && !is_foreign(l, keep, e->item[i]->span);
         if (*ok && !obj_truth(keep)) return false;
     }
     return *ok;

@@ -366,6 +366,28 @@ static Obj host_target(Lower *l, const Args *a, int64_t data) {
     return (Obj){.kind = OBJ_MODULE, .path = "triton.target"};
 }
 
+/* packaging.version.parse("3.6.0") as a tuple that compares as versions do: what is missing is 0,
+ * and a release candidate comes before its release. */
+static Obj host_version(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    enum { PARTS = 5 };
+    Obj part[PARTS + 1];
+    if (a->at[0].kind == OBJ_TUPLE) return a->at[0];
+    if (a->at[0].kind != OBJ_STRING) return arg_error(l, a, 0, "a string");
+    const char *s = a->at[0].text.at;
+    for (int i = 0; i < PARTS; i++) {
+        part[i] = obj_int(0);
+        if (!isdigit((unsigned char)*s)) continue;
+        size_t n = strspn(s, "0123456789");
+        if (n > 9) return arg_error(l, a, 0, "a version");
+        for (size_t k = 0; k < n; k++) part[i].i = part[i].i * 10 + s[k] - '0';
+        s += n;
+        if (*s == '.' && isdigit((unsigned char)s[1])) s++;
+    }
+    if (*s && *s != '+' && *s != '.') return arg_error(l, a, 0, "a version of numbers alone");
+    return obj_tuple(l, part, PARTS);
+}
+
 static const struct {
     const char *module; /* "": Python itself */
     Builtin row;
@@ -379,6 +401,8 @@ static const struct {
     {"itertools", {"product", "C", "*iterables", host_product, 0}},
     {"os", {"getenv", "C", "key, default=None", host_answer, 0}},
     {"os.environ", {"get", "C", "key, default=None", host_answer, 0}},
+    {"packaging.version", {"parse", "C", "version", host_version, 0}},
+    {"packaging.version", {"Version", "C", "version", host_version, 0}},
     {"torch.cuda", {"is_available", "C", "", host_answer, OBJ_BOOL}},
     {"triton.runtime.driver.active", {"get_current_target", "C", "", host_target, 0}},
 };

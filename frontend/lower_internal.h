@@ -14,6 +14,7 @@
  *   lower_expr.c     expressions; lower_call.c  calls, inlining, binding of arguments
  *   lower_scan.c     questions about syntax alone
  *   lower_name.c     names and attributes -> objects; modules and globals
+ *   lower_top.c      which of several definitions of a name counts
  *   lower_const.c    Python arithmetic on objects known while compiling
  *   lower_ops.c      promotion, broadcasting, casts, operators on tensors
  *   lower_library.c  builtins written in the tile language: stdlib.tl, libdevice.tl
@@ -55,6 +56,7 @@ typedef enum ObjKind {
     OBJ_FUNC,    /* .func */
     OBJ_BUILTIN, /* .builtin.row, and .builtin.self for a method */
     OBJ_MODULE,  /* .path */
+    OBJ_FOREIGN, /* .path: something in a module that is not read: its value is not known */
     OBJ_VALUE,   /* .value */
     OBJ_LAMBDA,  /* .lambda */
     OBJ_ARGS,    /* what a lambda of @triton.heuristics is given: the kernel's arguments by name */
@@ -146,6 +148,7 @@ typedef struct Global {
     GlobalState state;
     Obj value;    /* OBJ_POISON: not known while compiling */
     Reported why; /* then */
+    bool lacking; /* then: Triton does not have what it asks for */
 } Global;
 
 typedef struct Lower {
@@ -155,14 +158,17 @@ typedef struct Lower {
     const LowerOptions *options;
     Builder b; /* b.f is NULL while evaluating top-level code: nothing may be emitted */
     Frame *frame;
-    int inlined;     /* frames below the kernel */
-    int depth;       /* nested expressions and statements */
-    int64_t steps;   /* statements executed, and WORK_PER_STEP units of other work each */
-    int64_t work;    /* units that do not make a step yet */
-    bool failed;     /* this kernel has an error, perhaps one that was reported before */
-    bool abandoned;  /* a limit was reached: finish without looking further */
-    bool any_global; /* a default value is evaluated: plain globals are allowed */
-    Global *global;  /* one per file->global */
+    int inlined;           /* frames below the kernel */
+    int depth;             /* nested expressions and statements */
+    int64_t steps;         /* statements executed, and WORK_PER_STEP units of other work each */
+    int64_t work;          /* units that do not make a step yet */
+    bool failed;           /* this kernel has an error, perhaps one that was reported before */
+    bool abandoned;        /* a limit was reached: finish without looking further */
+    bool any_global;       /* a default value is evaluated: plain globals are allowed */
+    int at;                /* of the file's definitions, those of a smaller order are there yet */
+    struct TopIndex *tops; /* lower_top.c: what the files define */
+    bool lacking;          /* set when a module of Triton's does not have what was asked for */
+    Global *global;        /* one per file->global */
     struct KernelParams *params;    /* of the kernel whose heuristics are evaluated */
     VEC(const AstImport *) missing; /* names from other files, reported already */
     Reported silenced;              /* the first error while they were muted; .text NULL: none */
@@ -197,23 +203,32 @@ bool count_work(Lower *l, int64_t units, Span span);
 /* A limit is reached: reports it, also where errors are muted, and ends the lowering. */
 void abandon(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool is_jit(const AstFunc *f);
-const AstFunc *find_function(Lower *l, const char *name); /* the definition that counts */
 const Expr *find_decorator(const AstFunc *f, const char *name);
 
 /* ---- lower_kernel.c ---- */
 bool lower_params(Lower *l, const AstFunc *f, Func *out);
 bool annotated_constexpr(const AstParam *p);
+const char *find_define(Lower *l, const char *name); /* what -D gives the name, or NULL */
 /* Reports -D and signature names that no kernel has. */
 void check_unknown_names(Lower *l, AstFunc *const *kernels, int n);
 
 /* The argument `name` as a heuristic sees it: a number, None, OBJ_UNKNOWN. */
 Obj kernel_argument(Lower *l, const char *name, Span span);
 
-/* ---- lower_config.c: decorators, and conditions around definitions ---- */
+/* ---- lower_top.c: which definition of a name at top level counts ---- */
 typedef enum Known { KNOWN_UNSEEN, KNOWN_FALSE, KNOWN_MAYBE, KNOWN_TRUE } Known;
-/* Whether a definition under these conditions is one: true for NULL. Of several definitions of a
- * name the last that is counts, else the first that may be. */
-Known guard_known(Lower *l, Guard *g);
+/* The function of this name that counts; NULL: there is none. After an error, when conditions that
+ * are not known leave several, one of them. */
+const AstFunc *find_function(Lower *l, const char *name);
+/* What a name stands for, poison after an error; false: it is not defined at top level. */
+bool lookup_top(Lower *l, const char *name, Span span, Obj *out);
+/* e, evaluated without a word where definitions below `order` are there; poison: not known. */
+Obj quietly(Lower *l, const Expr *e, int order);
+bool given_value(Lower *l, const char *name, Obj *out); /* by -D */
+bool is_given(Lower *l, const Expr *e);                 /* a name at top level, by -D */
+bool defined_at_top(const Lower *l, const char *name);  /* or a path of a module imported there */
+
+/* ---- lower_config.c: decorators ---- */
 bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i); /* its parameter number i */
 Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: not known */
 bool list_configs(Lower *l, const AstFunc *f, Buf *out); /* as JSON, see lower.h */
@@ -287,10 +302,21 @@ Names mentioned_names(Lower *l, StmtList list, bool *returns_value);
 
 /* ---- lower_name.c ---- */
 Obj lookup_name(Lower *l, const char *name, Span span);
+Obj global_object(Lower *l, int index, Span span);
+const Global *global_value(Lower *l, int index); /* evaluated where it stands */
+Obj import_object(Lower *l, const AstImport *im, Span span);
+bool is_known_module(const char *path);
+/* The error that nothing can be done with a value that is not known; false: x is another one. */
+bool is_foreign(Lower *l, Obj x, Span span);
 Obj attribute(Lower *l, Obj o, const char *name, Span span);
 Binding *find_binding(Scope *scope, const char *name);
 void bind(Lower *l, const char *name, Obj o, Span span);
 Scope copy_scope(Lower *l, const Scope *scope);
+
+/* What a value is that hints (tl.multiple_of) only promise something of. */
+Value *unhinted(Value *v);
+/* A hint that stands as a statement: names of what it is about have its promise from here on. */
+void keep_promise(Lower *l, Obj o);
 
 /* ---- lower_expr.c ---- */
 Obj lower_expr(Lower *l, const Expr *e);
@@ -308,16 +334,11 @@ typedef struct Call { /* what stands between the parentheses, evaluated */
 } Call;
 Obj lower_call(Lower *l, const Expr *e);
 Obj call(Lower *l, Obj callee, const Call *c);
-Obj default_value(Lower *l, const AstParam *p);
+Obj default_value(Lower *l, const AstFunc *f, const AstParam *p);
 bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value); /* one per parameter */
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */
 
 /* ---- lower_stmt.c, lower_flow.c, lower_loop.c ---- */
-/* What a value is that hints (tl.multiple_of) only promise something of. */
-Value *unhinted(Value *v);
-/* A hint that stands as a statement: names of what it is about have its promise from here on. */
-void keep_promise(Lower *l, Obj o);
-
 void lower_stmts(Lower *l, StmtList list, int from, const Rest *rest);
 void lower_rest(Lower *l, const Rest *rest);
 void assign(Lower *l, const Expr *target, Obj o);

@@ -93,9 +93,14 @@ static Entries split_signature(Lower *l) {
     }
 }
 
+/* Where the promise of a type begins, or NULL. */
+static const char *colon_of(Text type) {
+    return type.n ? memchr(type.at, ':', type.n) : NULL;
+}
+
 /* A type, less what it promises already, and the promise in `promise`, ":16". */
 static Text with_promise(Lower *l, Text type, Text promise) {
-    const char *colon = memchr(type.at, ':', type.n);
+    const char *colon = colon_of(type);
     if (colon) type.n = (size_t)(colon - type.at);
     const char *text =
         arena_printf(&l->s->arena, "%.*s%.*s", (int)type.n, type.at, (int)promise.n, promise.at);
@@ -141,15 +146,13 @@ static bool match_signature(Lower *l, const AstFunc *f, Entry **out) {
 
 /* ---- -D ---- */
 
-static bool find_define(Lower *l, const char *name, Text *value) {
-    bool found = false;
-    for (int i = 0; i < l->options->ndefines; i++) {
+const char *find_define(Lower *l, const char *name) {
+    const char *value = NULL;
+    for (int i = 0; i < l->options->ndefines; i++) { /* the last one counts */
         const char *d = l->options->define[i], *equals = strchr(d, '=');
-        if (!equals || !text_is(trim((Text){d, (size_t)(equals - d)}), name)) continue;
-        *value = (Text){equals + 1, strlen(equals + 1)};
-        found = true; /* the last one counts */
+        if (equals && text_is(trim((Text){d, (size_t)(equals - d)}), name)) value = equals + 1;
     }
-    return found;
+    return value;
 }
 
 /* ---- what heuristics see of the arguments ---- */
@@ -176,13 +179,44 @@ static bool find_fact(Lower *l, const char *name, Text *value) {
     return false;
 }
 
+/* "*fp16:16"; empty when there is no annotation that is a text. */
+static Text annotation_of(const AstParam *p) {
+    if (!p->annotation || p->annotation->kind != EXPR_STRING) return (Text){"", 0};
+    return trim((Text){p->annotation->string, p->annotation->string_len});
+}
+
+/* ":16"; empty when there is none. */
+static Text promise_of(Text type) {
+    const char *colon = colon_of(type);
+    return colon ? (Text){colon, (size_t)(type.at + type.n - colon)} : (Text){"", 0};
+}
+
 static Text param_text(Lower *l, const AstParam *p, Entry entry) {
-    bool annotated = p->annotation && p->annotation->kind == EXPR_STRING;
+    Text text = annotation_of(p);
     bool promise = entry.text.n && *entry.text.at == ':';
-    if (!annotated || (!promise && (entry.text.n || l->options->ignore_annotations)))
+    bool hold = l->options->annotations_hold && entry.text.n && !text_is(entry.text, "None");
+    if (!text.n || (!promise && !hold && (entry.text.n || l->options->ignore_annotations)))
         return entry.text;
-    Text text = trim((Text){p->annotation->string, p->annotation->string_len});
-    return promise ? with_promise(l, text, entry.text) : text;
+    if (hold) entry.text = promise_of(entry.text);
+    Type t;
+    if (hold && parse_type(text.at, text.n, &t) && type_is_float(t)) return text;
+    return promise || entry.text.n ? with_promise(l, text, entry.text) : text;
+}
+
+/* What the annotation promises holds of what a launch passes; false after an error. */
+static bool check_promise(Lower *l, const AstParam *p, Entry entry) {
+    Text said = promise_of(annotation_of(p)), is = promise_of(entry.text);
+    if (!l->options->annotations_hold || said.n < 2 || !entry.text.n || text_is(said, "None") ||
+        text_is(is, arena_strndup(&l->s->arena, said.at, said.n)))
+        return true;
+    Text fact;
+    bool known = find_fact(l, p->name, &fact);
+    fail(l, p->span, "the annotation of '%s' promises %s, and the argument%s%.*s is not", p->name,
+         text_is(said, ":1") ? "that it is 1" : "a multiple of 16", known ? " " : "",
+         known ? (int)fact.n : 0, known ? fact.at : "");
+    note(l, (Span){0}, "leave out '%.*s' in '%.*s', or pass another value", (int)said.n, said.at,
+         (int)annotation_of(p).n, annotation_of(p).at);
+    return false;
 }
 
 static bool is_none_param(const AstParam *p, Text type) {
@@ -245,9 +279,8 @@ static void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out) {
 /* ---- parameters ---- */
 
 static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry entry, Obj config) {
-    Text text;
     Obj o;
-    if (find_define(l, p->name, &text)) return parse_value(l, text.at, text.n);
+    if (given_value(l, p->name, &o)) return o;
     if (entry.text.n) return parse_value(l, entry.text.at, entry.text.n);
     if (config_value(config, p->name, &o)) return o;
     if (heuristic_value(l, f, p->name, &o)) {
@@ -255,7 +288,7 @@ static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry e
         note(l, p->span, "the value of this constexpr; -D %s=VALUE gives it one", p->name);
         return o;
     }
-    if (p->default_) return default_value(l, p);
+    if (p->default_) return default_value(l, f, p);
     fail(l, p->span, "constexpr '%s' has no value", p->name);
     note(l, (Span){0}, "give it one with -D %s=VALUE", p->name);
     if (config.kind == OBJ_POISON && l->silenced.text)
@@ -290,7 +323,7 @@ static void add_constexpr(Lower *l, Func *out, const char *name, Obj o) {
 
 /* "*fp16:16" -> type and promise. */
 static bool parse_param(Text t, Param *out) {
-    const char *colon = memchr(t.at, ':', t.n);
+    const char *colon = colon_of(t);
     Text type = {t.at, colon ? (size_t)(colon - t.at) : t.n};
     out->divisible = 1;
     if (!parse_type(type.at, type.n, &out->type)) return false;
@@ -306,6 +339,7 @@ static bool parse_param(Text t, Param *out) {
 static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out) {
     Param param = {.name = p->name, .span = p->span, .divisible = 1};
     Text text = param_text(l, p, entry);
+    if (!check_promise(l, p, entry)) return poison();
     if (is_none_param(p, text)) {
         param.is_none = true;
         param.type = type_pointer_to(type_scalar(EL_I8));
@@ -349,7 +383,6 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
     for (int i = 0; i < f->nparams; i++) {
         const AstParam *p = &f->param[i];
         Obj o;
-        Text ignored;
         if (p->is_star || p->is_star_star) {
             o = fail(l, p->span, "a kernel takes no '*%s'", p->name);
         } else if (annotated_constexpr(p)) {
@@ -357,7 +390,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
             if (!obj_is_poison(o)) add_constexpr(l, out, p->name, o);
         } else {
             o = runtime_param(l, p, k.entry[i], out);
-            if (find_define(l, p->name, &ignored)) {
+            if (find_define(l, p->name)) {
                 fail(l, p->span, "-D %s: the parameter is not a constexpr", p->name);
                 note(l, (Span){0}, "annotate it with tl.constexpr, or pass its value at launch");
             }
@@ -379,6 +412,7 @@ static void check_name(Lower *l, AstFunc *const *kernels, int n, Text name, cons
             vec_push(&l->s->arena, &names, kernels[k]->param[i].name);
         }
     const char *word = arena_strndup(&l->s->arena, name.at, name.n);
+    if (what[0] == '-' && what[1] == 'D' && defined_at_top(l, word)) return;
     fail(l, (Span){0}, "%s: no kernel has a parameter '%s'", what, word);
     suggest(l, word, names.at, names.n);
 }

@@ -28,6 +28,7 @@ static const AstFile *library(Lower *l, int part) {
     VEC(AstFunc *) all = {0};
     for (int i = 0; i < own->nfuncs; i++) vec_push(&l->s->arena, &all, own->func[i]);
     for (int i = 0; i < base->nfuncs; i++) vec_push(&l->s->arena, &all, base->func[i]);
+    for (int i = 0; i < all.n; i++) all.at[i]->order = i;
     own->func = all.at;
     own->nfuncs = all.n;
     return l->library[1] = own;

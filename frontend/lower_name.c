@@ -47,6 +47,9 @@ static const struct {
     {"triton", "__version__", {.kind = OBJ_STRING, .text = {"3.6.0", 5}}},
     {"triton.target", "backend", {.kind = OBJ_STRING, .text = {"cuda", 4}}},
     {"triton.target", "warp_size", {.kind = OBJ_INT, .i = 32}},
+    {"sys", "platform", {.kind = OBJ_STRING, .text = {"linux", 5}}},
+    {"os", "name", {.kind = OBJ_STRING, .text = {"posix", 5}}},
+    {"typing", "TYPE_CHECKING", {.kind = OBJ_BOOL, .i = 0}},
     {"torch.version", "hip", {.kind = OBJ_NONE}},
     {"torch.version", "cuda", {.kind = OBJ_STRING, .text = {"12.8", 4}}},
 };
@@ -85,6 +88,10 @@ static int module_index(const char *path) {
     return -1;
 }
 
+bool is_known_module(const char *path) {
+    return module_index(path) >= 0;
+}
+
 static Obj module_object(const char *path) {
     int i = module_index(path);
     return (Obj){.kind = OBJ_MODULE, .path = i < 0 ? path : modules[i].path};
@@ -101,6 +108,7 @@ static bool dtype_name(const char *name, Type *out) {
 }
 
 static Obj unknown_member(Lower *l, int m, const char *name, Span span) {
+    l->lacking = true;
     fail(l, span, "%s has no '%s'", modules[m].shown, name);
     const char **names;
     int n = builtin_names(l, modules[m].letter, &names);
@@ -108,15 +116,25 @@ static Obj unknown_member(Lower *l, int m, const char *name, Span span) {
     return poison();
 }
 
-/* What host code may ask other modules; their attributes are modules until something is called. */
+bool is_foreign(Lower *l, Obj x, Span span) {
+    if (x.kind != OBJ_FOREIGN) return false;
+    fail(l, span, "'%s' comes from a module that is not read", x.path);
+    note(l, (Span){0}, "-D %s=VALUE gives it a value", x.path);
+    return true;
+}
+
+/* What host code may ask other modules; of all else there nothing is known. */
 static Obj outside_kernels(Lower *l, const char *path, int m, const char *name) {
+    const char *inner = arena_printf(&l->s->arena, "%s.%s", path, name);
+    Obj given;
+    if (m < 0 && given_value(l, inner, &given)) return given;
     if (l->b.f) return poison();
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
         if (strcmp(constants[i].path, path) == 0 && strcmp(constants[i].name, name) == 0)
             return constants[i].value;
     Obj f = host_function(path, name);
     if (f.kind != OBJ_POISON || m >= 0) return f;
-    return module_object(arena_printf(&l->s->arena, "%s.%s", path, name));
+    return (Obj){.kind = OBJ_FOREIGN, .path = inner};
 }
 
 static Obj module_attribute(Lower *l, const char *path, const char *name, Span span) {
@@ -127,8 +145,11 @@ static Obj module_attribute(Lower *l, const char *path, const char *name, Span s
     if (found.kind != OBJ_POISON) return found;
     if (m < 0) {
         fail(l, span, "'%s' cannot be used in a kernel", inner);
-        note(l, (Span){0},
-             "of imported modules only triton, triton.language and math are known here");
+        note(
+            l, (Span){0},
+            "of imported modules only triton, triton.language and math are known here; -D %s=VALUE "
+            "gives it a value",
+            inner);
         return poison();
     }
     Type t;
@@ -150,11 +171,14 @@ static Obj missing_import(Lower *l, const AstImport *im, Span span) {
         if (l->missing.at[i] == im) return poison();
     if (!l->s->diags.muted) vec_push(&l->s->arena, &l->missing, im);
     fail(l, span, "'%s' comes from module '%s', which is not read", im->as, im->module);
-    note(l, im->span, "imported here: put the definition of '%s' into this file", im->member);
+    note(l, im->span,
+         "imported here: put the definition of '%s' into this file; a constant may be given by -D "
+         "%s=VALUE",
+         im->member, im->as);
     return poison();
 }
 
-static Obj import_object(Lower *l, const AstImport *im, Span span) {
+Obj import_object(Lower *l, const AstImport *im, Span span) {
     const char *path = im->module;
     if (!im->member) {
         size_t n = strlen(im->as); /* `import a.b` binds a */
@@ -164,8 +188,8 @@ static Obj import_object(Lower *l, const AstImport *im, Span span) {
     const char *inner = arena_printf(&l->s->arena, "%s.%s", path, im->member);
     if (module_index(inner) >= 0) return module_object(inner);
     if (module_index(path) >= 0) return module_attribute(l, path, im->member, span);
-    if (!l->b.f) return outside_kernels(l, path, -1, im->member);
-    return missing_import(l, im, span);
+    Obj found = outside_kernels(l, path, -1, im->member);
+    return obj_is_poison(found) ? missing_import(l, im, span) : found;
 }
 
 static bool is_constexpr_call(const Expr *e) {
@@ -174,36 +198,40 @@ static bool is_constexpr_call(const Expr *e) {
     return (f->kind == EXPR_NAME || f->kind == EXPR_ATTRIBUTE) && strcmp(f->name, "constexpr") == 0;
 }
 
-/* The value of NAME = … at top level. A plain number there is no constant for a kernel, as in
- * Triton; functions, dtypes, modules and tl.constexpr(…) are. */
-static Obj global_object(Lower *l, int index, Span span) {
+const Global *global_value(Lower *l, int index) {
     const AstGlobal *g = &l->file->global[index];
     Global *global = &l->global[index];
-    if (global->state == GLOBAL_BUSY)
+    if (global->state != GLOBAL_UNSEEN) return global;
+    Reported silenced = l->silenced;
+    global->state = GLOBAL_BUSY;
+    l->silenced.text = NULL;
+    l->lacking = false;
+    global->value = g->value ? quietly(l, g->value, g->order) : poison();
+    global->value.grown = false;
+    global->why = l->silenced;
+    global->lacking = l->lacking;
+    global->state = GLOBAL_KNOWN;
+    l->silenced = silenced;
+    return global;
+}
+
+/* The value of NAME = … at top level. A plain number there is no constant for a kernel, as in
+ * Triton; functions, dtypes, modules and tl.constexpr(…) are. */
+Obj global_object(Lower *l, int index, Span span) {
+    const AstGlobal *g = &l->file->global[index];
+    if (l->global[index].state == GLOBAL_BUSY)
         return fail(l, span, "global '%s' is defined by itself", g->name);
     bool inside_kernel = l->frame && l->frame->func && !l->any_global;
-    if (global->state == GLOBAL_UNSEEN) {
-        bool muted = l->s->diags.muted;
-        Reported silenced = l->silenced;
-        global->state = GLOBAL_BUSY;
-        l->s->diags.muted = true;
-        l->silenced.text = NULL;
-        global->value = host_expr(l, g->value);
-        global->value.grown = false;
-        global->why = l->silenced;
-        l->silenced = silenced;
-        l->s->diags.muted = muted;
-        global->state = GLOBAL_KNOWN;
-    }
+    const Global *global = global_value(l, index);
     Obj o = global->value;
-    if (obj_is_poison(o)) {
+    if (obj_is_poison(o) || (inside_kernel && o.kind == OBJ_FOREIGN)) {
         if (l->s->diags.muted && !l->silenced.text) l->silenced = global->why;
         fail(l, span, "the value of global '%s' is not known while compiling", g->name);
-        note(l, g->span, "it is assigned here");
+        note(l, g->span, "it is assigned here; -D %s=VALUE gives it one", g->name);
         return poison();
     }
     bool usable = o.kind == OBJ_FUNC || o.kind == OBJ_BUILTIN || o.kind == OBJ_DTYPE ||
-                  o.kind == OBJ_MODULE || is_constexpr_call(g->value);
+                  o.kind == OBJ_MODULE || (g->value && is_constexpr_call(g->value));
     if (inside_kernel && !usable) {
         fail(l, span, "a kernel cannot read the global variable '%s'", g->name);
         note(l, g->span, "to make it a constant, write %s = tl.constexpr(%s)", g->name,
@@ -244,17 +272,6 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     return poison();
 }
 
-static int find_global(Lower *l, const char *name) {
-    int possible = -1;
-    for (int i = l->file->nglobals - 1; i >= 0; i--) {
-        const AstGlobal *g = &l->file->global[i];
-        Known known = g->name == name ? guard_known(l, g->guard) : KNOWN_FALSE;
-        if (known == KNOWN_TRUE) return i;
-        if (known == KNOWN_MAYBE) possible = i;
-    }
-    return possible;
-}
-
 Obj lookup_name(Lower *l, const char *name, Span span) {
     Binding *b = find_binding(&l->frame->scope, name);
     count_work(l, l->frame->scope.n / 64, span);
@@ -264,12 +281,10 @@ Obj lookup_name(Lower *l, const char *name, Span span) {
         return poison();
     }
     if (b) return b->obj;
-    const AstFunc *f = find_function(l, name);
-    if (f) return (Obj){.kind = OBJ_FUNC, .func = f};
-    int global = find_global(l, name);
-    if (global >= 0) return global_object(l, global, span);
-    for (int i = l->file->nimports - 1; i >= 0; i--)
-        if (l->file->import[i].as == name) return import_object(l, &l->file->import[i], span);
+    Obj top;
+    if (lookup_top(l, name, span, &top)) return top;
+    if (!l->b.f && strcmp(name, "__name__") == 0)
+        return obj_string(l, "kernels"); /* not __main__ */
     const Builtin *row = find_builtin('P', name);
     Obj host = l->b.f ? poison() : host_function("", name);
     if (host.kind == OBJ_BUILTIN) return host;
@@ -333,7 +348,8 @@ Obj attribute(Lower *l, Obj o, const char *name, Span span) {
     if (obj_is_window(o)) return window_attribute(l, o, name, span);
     switch (o.kind) {
     case OBJ_POISON: return o;
-    case OBJ_MODULE: return module_attribute(l, o.path, name, span);
+    case OBJ_MODULE:
+    case OBJ_FOREIGN: return module_attribute(l, o.path, name, span);
     case OBJ_VALUE: return value_attribute(l, o, name, span);
     case OBJ_DTYPE: return dtype_attribute(l, o, name, span);
     case OBJ_BOOL:

@@ -321,6 +321,7 @@ static Obj tensor_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
 
 Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
     if (obj_is_poison(x) || obj_is_poison(y)) return poison();
+    if (is_foreign(l, x, span) || is_foreign(l, y, span)) return poison();
     if (x.kind != OBJ_VALUE && y.kind != OBJ_VALUE) return const_binary(l, op, x, y, span);
     if (op == OPR_MATMUL || op == OPR_POW) {
         fail(l, span, "'%s' is not defined for tensors", operator_text[op]);
@@ -337,6 +338,7 @@ Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
 
 Obj unary(Lower *l, Operator op, Obj x, Span span) {
     if (obj_is_poison(x)) return x;
+    if (is_foreign(l, x, span)) return poison();
     if (x.kind != OBJ_VALUE) return const_unary(l, op, x, span);
     Value *v = x.value;
     Type t = v->type;
@@ -382,6 +384,8 @@ Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
         [OPR_EQ] = PRED_EQ, [OPR_NE] = PRED_NE, [OPR_LT] = PRED_LT,
         [OPR_LE] = PRED_LE, [OPR_GT] = PRED_GT, [OPR_GE] = PRED_GE};
     if (obj_is_poison(x) || obj_is_poison(y)) return poison();
+    bool same = x.kind == OBJ_FOREIGN && obj_same(x, y); /* whatever it is, it is itself */
+    if (!same && (is_foreign(l, x, span) || is_foreign(l, y, span))) return poison();
     bool ordering = op >= OPR_EQ && op <= OPR_GE;
     if (!ordering || (x.kind != OBJ_VALUE && y.kind != OBJ_VALUE)) {
         if ((op == OPR_IN || op == OPR_NOT_IN) && (!obj_is_const(x) || !obj_is_const(y)))

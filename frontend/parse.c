@@ -263,7 +263,7 @@ static bool is_jit(const Parser *p, int at) {
     return next == TOK_NEWLINE || next == TOK_LPAREN;
 }
 
-enum { GUARD_DEPTH = 32 }; /* deeper definitions count as unconditional */
+enum { GUARD_DEPTH = 32 }; /* of definitions deeper than that nothing is known */
 
 typedef struct TopLevel {
     Parser parser;
@@ -272,39 +272,72 @@ typedef struct TopLevel {
     VEC(AstGlobal) globals;
     int end;   /* index of the YYEOF token */
     int depth; /* blocks of top-level `if`, `try` … that were entered */
-    /* Of each depth: the conditions inside the block; those that hold in the next elif or else. */
-    Guard *guard[GUARD_DEPTH], *others[GUARD_DEPTH];
+    int order; /* numbers given so far */
+    /* Of each depth: the conditions inside the block; those that hold in the next elif or else; the
+     * last `try`. */
+    Guard *guard[GUARD_DEPTH], *others[GUARD_DEPTH], *tried[GUARD_DEPTH];
 } TopLevel;
 
-static Guard *current_guard(const TopLevel *top) {
-    return top->depth < GUARD_DEPTH ? top->guard[top->depth] : NULL;
+static Guard *add_guard(TopLevel *top, Guard *outer, GuardKind kind, Span span) {
+    Guard *g = arena_alloc(&top->parser.s->arena, sizeof *g);
+    *g = (Guard){.outer = outer, .kind = kind, .span = span, .order = top->order++};
+    g->imports.from = top->imports.n;
+    g->globals.from = top->globals.n;
+    return g;
 }
 
-static Guard *add_guard(TopLevel *top, Guard *outer, const Expr *condition, bool wanted) {
-    Guard *g = arena_alloc(&top->parser.s->arena, sizeof *g);
-    *g = (Guard){.outer = outer, .condition = condition, .wanted = wanted};
-    return g;
+/* A block ends. */
+static void leave_block(TopLevel *top) {
+    Guard *g = top->depth < GUARD_DEPTH ? top->guard[top->depth] : NULL;
+    if (g) g->imports.to = top->imports.n;
+    if (g) g->globals.to = top->globals.n;
+    if (top->depth > 0) top->depth--;
+}
+
+static Guard *current_guard(TopLevel *top, Span span) {
+    if (top->depth < GUARD_DEPTH) return top->guard[top->depth];
+    return add_guard(top, top->guard[GUARD_DEPTH - 1], GUARD_LOOP, span);
+}
+
+/* `if` or `elif` stands at `at`, with its colon. */
+static Guard *add_condition(TopLevel *top, Guard *base, int at, int colon) {
+    Parser *p = &top->parser;
+    bool was_muted = p->s->diags.muted;
+    p->s->diags.muted = true;
+    bool parsed = parse_unit(p, TOK_START_ASSIGNMENT, at + 1, at + 1, colon);
+    p->s->diags.muted = was_muted;
+    const Expr *c = parsed && p->stmt && p->stmt->kind == STMT_EXPR ? p->stmt->value : NULL;
+    Guard *yes = add_guard(top, base, GUARD_IF, c ? c->span : p->token[at].span);
+    Guard *no = add_guard(top, base, GUARD_IF, yes->span);
+    yes->condition = no->condition = c;
+    yes->wanted = true;
+    top->others[top->depth] = no;
+    return yes;
 }
 
 /* `if`, `try` and the like stand at `at`, with their colon: what holds in the block below. */
 static void enter_guard(TopLevel *top, int at, int colon) {
-    Parser *p = &top->parser;
-    int d = top->depth, kind = p->token[at].kind;
+    int d = top->depth, kind = top->parser.token[at].kind;
+    Span span = top->parser.token[at].span;
     if (d + 1 >= GUARD_DEPTH) return;
     Guard *base = kind == TOK_ELIF || kind == TOK_ELSE ? top->others[d] : top->guard[d];
     Guard *inside = base;
-    if (kind == TOK_IF || kind == TOK_ELIF) {
-        bool was_muted = p->s->diags.muted;
-        p->s->diags.muted = true;
-        bool parsed = parse_unit(p, TOK_START_ASSIGNMENT, at + 1, at + 1, colon);
-        p->s->diags.muted = was_muted;
-        const Expr *c = parsed && p->stmt && p->stmt->kind == STMT_EXPR ? p->stmt->value : NULL;
-        inside = add_guard(top, base, c, true);
-        top->others[d] = add_guard(top, base, c, false);
-    } else if (kind == TOK_EXCEPT) {
-        inside = add_guard(top, base, NULL, true);
+    if (kind == TOK_IF || kind == TOK_ELIF) inside = add_condition(top, base, at, colon);
+    if (kind == TOK_FOR || kind == TOK_WHILE) {
+        inside = add_guard(top, base, GUARD_LOOP, span);
+        top->others[d] = inside;
     }
-    if (kind == TOK_TRY) top->others[d] = base; /* `else` after `try` */
+    if (kind == TOK_TRY) {
+        inside = top->tried[d] = add_guard(top, base, GUARD_TRY, span);
+        top->others[d] = add_guard(top, base, GUARD_EXCEPT, span); /* its `else` */
+        top->others[d]->tried = inside;
+    }
+    if (kind == TOK_EXCEPT && top->tried[d]) {
+        inside = add_guard(top, base, GUARD_EXCEPT, span);
+        inside->tried = top->tried[d];
+        inside->wanted = true;
+        inside->tried->nexcepts++;
+    }
     top->guard[d + 1] = inside;
 }
 
@@ -329,7 +362,8 @@ static int top_function(TopLevel *top, int at) {
     bool parsed = parse_unit(p, TOK_START_FUNCTION, from, def, behind);
     p->s->diags.muted = was_muted;
     if (p->func && (jit || parsed)) {
-        p->func->guard = current_guard(top);
+        p->func->guard = current_guard(top, p->func->span);
+        p->func->order = top->order++;
         for (int i = from; i < def; i = line_end(token, i, top->end) + 1)
             add_directives(p, p->func, token[i].offset, token[i].span.line);
         add_directives(p, p->func, token[def].offset, token[def].span.line);
@@ -338,29 +372,65 @@ static int top_function(TopLevel *top, int at) {
     return behind;
 }
 
-static void add_global(TopLevel *top, const Expr *target, Expr *annotation, Expr *value) {
-    AstGlobal g = {target->name, annotation, value, target->span, current_guard(top)};
+static void add_global(TopLevel *top, const char *name, Span span, Expr *annotation, Expr *value) {
+    AstGlobal g = {name, annotation, value, span, current_guard(top, span), top->order++};
     vec_push(&top->parser.s->arena, &top->globals, g);
 }
 
-/* NAME = value, NAME: annotation = value, a = b = value, a, b = x, y. */
+/* target = value, of which names get parts that match; what else they get is not read. */
+static void add_targets(TopLevel *top, const Expr *target, Expr *annotation, Expr *value) {
+    if (target->kind == EXPR_STARRED) add_targets(top, target->left, NULL, NULL);
+    if (target->kind == EXPR_NAME) add_global(top, target->name, target->span, annotation, value);
+    if (target->kind != EXPR_TUPLE && target->kind != EXPR_LIST) return;
+    bool pairs = value && (value->kind == EXPR_TUPLE || value->kind == EXPR_LIST) &&
+                 target->nitems == value->nitems;
+    for (int k = 0; pairs && k < target->nitems; k++)
+        pairs = target->item[k]->kind != EXPR_STARRED && value->item[k]->kind != EXPR_STARRED;
+    for (int k = 0; k < target->nitems; k++)
+        add_targets(top, target->item[k], NULL, pairs ? value->item[k] : NULL);
+}
+
+/* NAME = value, NAME: annotation = value, a = b = value, a, b = x, y, NAME += value. */
 static void top_assignment(TopLevel *top, int at, int stop) {
     Parser *p = &top->parser;
     bool was_muted = p->s->diags.muted;
     p->s->diags.muted = true;
     bool parsed = parse_unit(p, TOK_START_ASSIGNMENT, at, at, stop);
     p->s->diags.muted = was_muted;
-    const Stmt *s = p->stmt;
-    if (!parsed || !s || !s->value || (s->kind != STMT_ASSIGN && s->kind != STMT_ANNASSIGN)) return;
-    for (int i = 0; i < s->ntargets; i++) {
-        const Expr *target = s->target[i];
-        if (target->kind == EXPR_NAME) add_global(top, target, s->annotation, s->value);
-        bool pairs = target->kind == EXPR_TUPLE && s->value->kind == EXPR_TUPLE &&
-                     target->nitems == s->value->nitems;
-        for (int k = 0; pairs && k < target->nitems; k++)
-            if (target->item[k]->kind == EXPR_NAME)
-                add_global(top, target->item[k], NULL, s->value->item[k]);
+    const Stmt *s = parsed ? p->stmt : NULL;
+    int next = p->token[at + 1].kind;
+    if (!s && p->token[at].kind == TOK_NAME && (next == TOK_ASSIGN || next == TOK_COLON))
+        add_global(top, token_name(p, &p->token[at]), p->token[at].span, NULL, NULL);
+    if (!s || s->kind == STMT_EXPR || (s->kind == STMT_ANNASSIGN && !s->value)) return;
+    for (int i = 0; i < s->ntargets; i++)
+        add_targets(top, s->target[i], s->annotation, s->kind == STMT_AUGASSIGN ? NULL : s->value);
+}
+
+/* An `=`, `+=`, … between brackets none of which is open. */
+static bool assigns(const Token *token, int at, int stop) {
+    for (int brackets = 0; at < stop; at++) {
+        int k = token[at].kind;
+        brackets += k == TOK_LPAREN || k == TOK_LBRACKET || k == TOK_LBRACE;
+        brackets -= k == TOK_RPAREN || k == TOK_RBRACKET || k == TOK_RBRACE;
+        if (!brackets && (k == TOK_ASSIGN || (k >= TOK_ADD_ASSIGN && k <= TOK_SHR_ASSIGN)))
+            return true;
     }
+    return false;
+}
+
+/* Another statement: inside of a `try` it counts whether it fails. It is kept as a global without a
+ * name. */
+static void top_expression(TopLevel *top, int at, int stop) {
+    Parser *p = &top->parser;
+    const Guard *g = top->depth < GUARD_DEPTH ? top->guard[top->depth] : NULL;
+    while (g && g->kind != GUARD_TRY) g = g->outer;
+    if (!g || p->token[at].kind == TOK_PASS) return;
+    bool was_muted = p->s->diags.muted;
+    p->s->diags.muted = true;
+    bool parsed = parse_unit(p, TOK_START_ASSIGNMENT, at, at, stop);
+    p->s->diags.muted = was_muted;
+    const Stmt *s = parsed ? p->stmt : NULL;
+    add_global(top, "", p->token[at].span, NULL, s && s->kind == STMT_EXPR ? s->value : NULL);
 }
 
 /* The statements of one line without blocks, or of what stands behind a colon. */
@@ -372,12 +442,16 @@ static void top_simple(TopLevel *top, int at, int stop) {
         int kind = p->token[at].kind;
         if (kind == TOK_IMPORT || kind == TOK_FROM) {
             parse_unit(p, TOK_START_IMPORT, at, at, next);
-            for (int i = 0; i < p->imports.n; i++)
-                vec_push(&p->s->arena, &top->imports, p->imports.at[i]);
-        } else if (kind == TOK_NAME) {
-            int second = p->token[at + 1].kind;
-            if (second == TOK_ASSIGN || second == TOK_COLON || second == TOK_COMMA)
-                top_assignment(top, at, next);
+            for (int i = 0; i < p->imports.n; i++) {
+                AstImport im = p->imports.at[i];
+                im.guard = current_guard(top, im.span);
+                im.order = top->order++;
+                vec_push(&p->s->arena, &top->imports, im);
+            }
+        } else if (assigns(p->token, at, next)) {
+            top_assignment(top, at, next);
+        } else {
+            top_expression(top, at, next);
         }
         at = next + 1;
     }
@@ -385,7 +459,8 @@ static void top_simple(TopLevel *top, int at, int stop) {
 
 static bool is_block_to_enter(int kind) {
     return kind == TOK_IF || kind == TOK_ELIF || kind == TOK_ELSE || kind == TOK_TRY ||
-           kind == TOK_EXCEPT || kind == TOK_FINALLY || kind == TOK_WITH;
+           kind == TOK_EXCEPT || kind == TOK_FINALLY || kind == TOK_WITH || kind == TOK_FOR ||
+           kind == TOK_WHILE;
 }
 
 /* One statement; returns the index of the next. */
@@ -394,7 +469,10 @@ static int top_statement(TopLevel *top, int at) {
     int kind = token[at].kind;
     int stop = line_end(token, at, top->end);
     if (kind == TOK_INDENT || kind == TOK_DEDENT) {
-        top->depth += kind == TOK_INDENT ? 1 : top->depth > 0 ? -1 : 0;
+        if (kind == TOK_INDENT)
+            top->depth++;
+        else
+            leave_block(top);
         return at + 1;
     }
     if (kind == TOK_AT || kind == TOK_DEF) return top_function(top, at);
@@ -407,12 +485,15 @@ static int top_statement(TopLevel *top, int at) {
         }
         enter_guard(top, at, colon);
         top->depth++; /* what stands behind the colon is inside */
+        for (int i = at + 1; kind == TOK_FOR && i < colon && token[i].kind != TOK_IN; i++)
+            if (token[i].kind == TOK_NAME)
+                add_global(top, token_name(&top->parser, &token[i]), token[i].span, NULL, NULL);
         top_simple(top, colon + 1, stop);
-        top->depth--;
+        leave_block(top);
         return stop + 1;
     }
     if (token[stop].kind == TOK_NEWLINE && token[stop + 1].kind == TOK_INDENT)
-        return skip_block(token, stop + 1, top->end); /* class, for, while, async … */
+        return skip_block(token, stop + 1, top->end); /* class, async … */
     top_simple(top, at, stop);
     return stop + 1;
 }

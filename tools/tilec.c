@@ -74,7 +74,9 @@ static const OptionRow rows[] = {
      "types of the parameters: 'a_ptr=*fp16:16,M=i32,bias=None',\n"
      "or in their order: '*fp32:16, i32, 1024'",
      OPT_SIGNATURE},
-    {NULL, 'D', "NAME=VALUE", "a constexpr: a number, True, False, None, a dtype, else a string",
+    {NULL, 'D', "NAME=VALUE",
+     "a constexpr, or a name outside kernels that nothing else gives a value: a number, True, "
+     "False, None, a dtype, else a string",
      OPT_DEFINE},
     {"config", 0, "N",
      "which autotune config, from 0; or one that need not be in the list, as --emit=configs\n"
@@ -240,9 +242,10 @@ static bool ends_in(const char *s, const char *suffix) {
 
 /* ---- the command line ---- */
 
-static bool is_define(const char *s) {
+/* NAME=VALUE; where `dots`, also MODULE.NAME=VALUE. */
+static bool is_define(const char *s, bool dots) {
     const char *p = s;
-    while (isalnum((unsigned char)*p) || *p == '_') p++;
+    while (isalnum((unsigned char)*p) || *p == '_' || (dots && *p == '.')) p++;
     return p > s && !isdigit((unsigned char)*s) && *p == '=';
 }
 
@@ -264,7 +267,8 @@ static int for_option(Command *c, const char *text) {
     c->o.nvalues = 0;
     char *rest = c->facts, *word;
     while (rest && (word = strtok_r(rest, ",", &rest))) {
-        if (!is_define(word)) return usage("--for takes NAME=VALUE,NAME=VALUE…, not '", text, "'");
+        if (!is_define(word, false))
+            return usage("--for takes NAME=VALUE,NAME=VALUE…, not '", text, "'");
         if (c->o.nvalues == MAX_FACTS) return usage("--for has too many values", "", "");
         c->fact[c->o.nvalues++] = word;
     }
@@ -286,7 +290,7 @@ static int take_option(Command *c, int id, const char *v) {
     case OPT_KERNEL: c->o.kernel = v; break;
     case OPT_SIGNATURE: c->o.signature = v; break;
     case OPT_DEFINE:
-        if (!is_define(v)) return usage("-D takes NAME=VALUE, not '", v, "'");
+        if (!is_define(v, true)) return usage("-D takes NAME=VALUE, not '", v, "'");
         c->defines[c->o.ndefines++] = v;
         break;
     case OPT_CONFIG:

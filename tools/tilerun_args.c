@@ -47,7 +47,9 @@ static const OptionRow rows[] = {
      OPT_CHECK},
     {NULL, 0, NULL, "How it is compiled:", 0},
     {"kernel", 0, "NAME", "which kernel of the file", OPT_KERNEL},
-    {NULL, 'D', "NAME=VALUE", "a constexpr: a number, True, False, None, a dtype, else a string",
+    {NULL, 'D', "NAME=VALUE",
+     "a constexpr, or a name outside kernels that nothing else gives a value: a number, True, "
+     "False, None, a dtype, else a string",
      OPT_DEFINE},
     {"config", 0, "N",
      "which autotune config, from 0; or one that need not be in the list:\n"

@@ -83,6 +83,9 @@ if __name__ == "__main__":
 #   name A @14:8
 # global E @14:4
 #   name B @14:11
+# global i @32:5
+# global E @33:5
+#   name i @33:9
 # func host @36:5
 #   param x @36:10
 #     annotation: name int @36:13
