@@ -258,3 +258,4 @@ void gen_op(Gen *g, const Op *op) {
 void gen_block(Gen *g, const Block *b) {
     for (const Op *op = b->first; op; op = op->next) gen_op(g, op);
 }
+    [OP_ASSUME] = gen_nothing,

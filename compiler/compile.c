@@ -205,6 +205,7 @@ static bool read_source(Job *j) {
                           .num_warps = o->num_warps,
                           .num_stages = o->num_stages,
                           .ignore_annotations = o->ignore_annotations,
+                          .annotations_hold = o->annotations_hold,
                           .no_promises = o->no_promises};
     if (o->emit == TILE_EMIT_CONFIGS) return lower_configs(&j->s, file, &lower, &j->output);
     phase_begin(j, "lower");
@@ -294,6 +295,7 @@ static bool run_passes(Job *j) {
                      .stop_before = o->emit == TILE_EMIT_LAYOUT ? "shared" : NULL,
                      .level = o->no_optimize ? 0 : 1,
                      .verify_each = o->verify_each,
+                     .warn_triton = o->warn_triton,
                      .target = j->target,
                      .dump = &j->dump,
                      .timing = o->time ? j->timing : NULL};

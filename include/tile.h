@@ -509,9 +509,14 @@ typedef struct tile_compile_options {
     int stats;              /* keep what the PTX is made of; of no other kind of output */
     int color;              /* diagnostics with terminal colours */
     int warnings_are_errors;
-    int no_warnings;   /* leave out warnings */
-    int no_perf_notes; /* leave out `perf:` notes */
-    int no_promises;   /* leave out :16 and :1, wherever they are stated: any argument will do */
+    int no_warnings;      /* leave out warnings */
+    int no_perf_notes;    /* leave out `perf:` notes */
+    int no_promises;      /* leave out :16 and :1, wherever they are stated: any argument will do */
+    int annotations_hold; /* an annotated parameter has that type, and the promises of both: an
+                           * annotation that promises more than the signature is an error. As in
+                           * Triton, where the signature says what a launch passes */
+    int warn_triton;      /* warn where Triton needs more than is written: a tl.debug_barrier
+                           * between what threads of one program store and load */
 } tile_compile_options;
 
 /* Compiles. *out holds the results and, also after TILE_COMPILE_ERROR, the diagnostics; it is NULL

@@ -298,6 +298,7 @@ static StepFn *const step_fns[OPS] = {
     [OP_INLINE_ASM] = step_inline_asm,
     [OP_PRINT] = step_print,
     [OP_ASSERT] = step_assert,
+    [OP_ASSUME] = step_assert,
     [OP_SHARED_STORE] = step_shared_store,
     [OP_SHARED_LOAD] = step_shared_load,
     [OP_BARRIER] = step_barrier,

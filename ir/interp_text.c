@@ -1,5 +1,5 @@
-/* interp_text.c: the steps that have to do with text: print, assert, and inline assembly, whose
- * text this machine cannot run.
+/* interp_text.c: the steps that have to do with text: print, assert and assume, and inline
+ * assembly, whose text this machine cannot run.
  *
  * Convention: print writes a line per element, `pid (0, 0, 0) idx (3) prefix: 1.500000`, the same
  * as generated code does: a scalar has no idx, and of several tiles each says which operand it is.
@@ -93,13 +93,14 @@ bool step_print(Run *r, Program *p, const Step *st) {
 bool step_assert(Run *r, Program *p, const Step *st) {
     const Tile *x = &p->tile[st->src[0]];
     const Attr *text = ir_attr(st->op, AT_TEXT);
+    const char *what = st->op->code == OP_ASSUME ? "tl.assume does not hold" : "assertion failed";
     Type t = ir_operand(st->op, 0)->type;
     for (int64_t i = 0; i < st->lanes; i++) {
         if (x->tainted && x->taint[i] >= ORIGIN_UNINIT)
             return report_taint(r, p, st, USED_ASSERTED, x->taint[i], t, i);
         if (x->data[i]) continue;
         bool said = text && text->text && *text->text;
-        diag(&r->s->diags, DIAG_ERROR, st->op->span, "assertion failed%s%s in %s", said ? ": " : "",
+        diag(&r->s->diags, DIAG_ERROR, st->op->span, "%s%s%s in %s", what, said ? ": " : "",
              said ? text->text : "", report_place(r, p, t, i));
         return false;
     }

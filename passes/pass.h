@@ -15,6 +15,7 @@ typedef struct PassCtx {
     Func *f;
     const Target *target; /* ir/target.h: hardware facts; never NULL */
     bool changed;         /* the pass sets it */
+    bool warn_triton;     /* say where Triton would need more of the source */
 } PassCtx;
 
 typedef struct PassInfo {
@@ -41,6 +42,7 @@ typedef struct PassOptions {
     const char *stop_before; /* leave out this pass and the rest (for --emit=layout and the like) */
     int level;               /* 0 or 1 */
     bool verify_each;
+    bool warn_triton;
     const Target *target;
     Buf *dump;          /* where dumps go: `// after fold` and the module's text */
     PassTiming *timing; /* pass_count (or number of names) entries, or NULL */

@@ -2,9 +2,10 @@
  *
  *   source ──(types found from the values)── tile_compile ──▶ .ptx or .tir ──▶ tile_launch
  *
- * From a source, types and promises (`:16`, `:1`) come from the values, as Triton's JIT does; a
- * .tir or .ptx brings its own, and values are turned into what it takes. All of this is the public
- * API; the program only reads, prints and decides the exit code. */
+ * From a source, types and promises (`:16`, `:1`) come from the values, as Triton's JIT does, but
+ * for types that annotations give; a .tir or .ptx brings its own, and values are turned into what
+ * it takes. All of this is the public API; the program only reads, prints and decides the exit
+ * code. */
 #include "base/file.h"
 #include "tools/tilerun.h"
 
@@ -124,6 +125,7 @@ static void fill_options(const Run *r, const char *signature, char **fact, int n
         .kernel = o->kernel,
         .signature = signature,
         .ignore_annotations = source,
+        .annotations_hold = source,
         .defines = o->define,
         .ndefines = o->ndefines,
         .values = (const char *const *)fact,
