@@ -161,6 +161,9 @@ struct Run {
     size_t program_bytes;
     AsyncCopy *free_copies;
     struct Races *races; /* NULL: not looked for */
+    struct Place *place; /* interp_race.c: where the lanes of one store write */
+    int64_t places;
+    uint32_t place_round;
 };
 
 /* What BROADCAST and TRANS read: result element (i0, i1, …) is operand element sum of i * stride.
@@ -249,6 +252,8 @@ bool clock_all(const Clock *c, int levels, ClockFn *fn, void *ctx);
 typedef enum RaceKind { RACE_READ, RACE_ATOMIC, RACE_WRITE } RaceKind;
 void races_init(Run *r);
 bool races_access(const Access *a, int buffer, uint64_t at, uint64_t bytes, RaceKind kind);
+/* Two lanes of one store do not write different values to one address. */
+bool races_within(const Access *a, const Tile *value);
 void races_acquire(const Access *a, int buffer, uint64_t at); /* an atomic's element, before it */
 void races_release(const Access *a, int buffer, uint64_t at); /* … and after it; then once: */
 void races_released(const Access *a);
@@ -327,6 +332,7 @@ bool report_shared(Run *r, const Program *p, const Step *st, const char *what, i
 bool report_endless(Run *r, const Program *p, const Step *st); /* a while that changes nothing */
 bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t at,
                  const Op *other, uint32_t other_program);
+bool report_twice(const Access *a, int64_t lane, int64_t other); /* two lanes write to one place */
 /* more: programs of the grid that there is no room to start. */
 bool report_deadlock(Run *r, Program *const *waiting, int n, bool more);
 const char *report_program(Run *r, const Program *p); /* "program (1, 0, 0)" */

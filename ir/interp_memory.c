@@ -168,11 +168,14 @@ bool step_store(Run *r, Program *p, const Step *st) {
     const Tile *value = &p->tile[st->src[1]];
     const InterpBuffer *b = NULL;
     uint8_t *at = NULL;
+    bool looked = false;
     p->writes++;
     r->changes++;
     for (int64_t i = 0, n;; i += n) {
         if (!access_next_run(&a, &i, a.lanes, &n, &b, &at)) return false;
         if (n == 0) return true;
+        if (!looked && n < a.lanes && !races_within(&a, value)) return false;
+        looked = true;
         for (int64_t k = i; value->tainted && k < i + n; k++)
             if (value->taint[k] >= ORIGIN_UNINIT)
                 return report_taint(r, p, st, USED_STORED, value->taint[k], a.type, k);

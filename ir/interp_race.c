@@ -8,7 +8,8 @@
  * Each unit of memory, as small as its accesses have been, keeps its last write and the set of
  * reads (and atomics, which conflict with the same) since then. The one idea: writes and sets are
  * kept as numbers; neighbours nearly always have the same, so whole runs are done with two
- * comparisons each. Only buffers that the kernel stores to are watched. */
+ * comparisons each. Only buffers that the kernel stores to are watched.
+ * Within a program, one store that writes two values to one address is a race of its lanes. */
 #include "ir/interp_machine.h"
 
 #include <string.h>
@@ -205,6 +206,56 @@ bool races_access(const Access *acc, int buffer, uint64_t at, uint64_t bytes, Ra
         at = stop;
     }
     x->used += a->used - before;
+    return true;
+}
+
+/* ---- within one store ---- */
+
+typedef struct Place { /* of a table that is hashed by address */
+    uint64_t address;
+    int64_t lane;
+    uint32_t round; /* the store that wrote this entry */
+} Place;
+
+static bool active(const Access *a, int64_t i) {
+    return !a->mask || a->mask->data[i];
+}
+
+/* Addresses that only rise are all different. */
+static bool rising(const Access *a) {
+    const uint64_t *address = (const uint64_t *)(const void *)a->address->data;
+    uint64_t last = 0;
+    for (int64_t i = 0; i < a->lanes; i++) {
+        if (!active(a, i)) continue;
+        if (address[i] <= last) return false;
+        last = address[i];
+    }
+    return true;
+}
+
+bool races_within(const Access *a, const Tile *value) {
+    Run *r = a->r;
+    if (!run_checks(r, CHECK_RACES) || a->lanes < 2 || rising(a)) return true;
+    const uint64_t *address = (const uint64_t *)(const void *)a->address->data;
+    if (r->places < 2 * a->lanes) {
+        r->places = 2 * a->lanes; /* a power of two, as lanes are */
+        r->place = arena_array(&r->s->arena, (size_t)r->places, sizeof *r->place);
+        r->place_round = 0;
+    }
+    r->place_round++;
+    for (int64_t i = 0; i < a->lanes; i++) {
+        if (!active(a, i)) continue;
+        uint64_t at =
+            (address[i] / a->size * 0x9E3779B97F4A7C15u >> 20) & (uint64_t)(r->places - 1);
+        Place *p = &r->place[at];
+        while (p->round == r->place_round && p->address != address[i])
+            p = &r->place[at = (at + 1) & (uint64_t)(r->places - 1)];
+        if (p->round != r->place_round)
+            *p = (Place){address[i], i, r->place_round};
+        else if (memcmp(value->data + (size_t)i * a->size, value->data + (size_t)p->lane * a->size,
+                        a->size) != 0)
+            return report_twice(a, i, p->lane);
+    }
     return true;
 }
 

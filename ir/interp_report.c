@@ -166,6 +166,17 @@ bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t
     return false;
 }
 
+bool report_twice(const Access *a, int64_t lane, int64_t other) {
+    Run *r = a->r;
+    const char *name = param_name(r, a->st->param);
+    diag(&r->s->diags, DIAG_ERROR, a->st->op->span,
+         "race: %s writes to the same place%s%s%s as [%" PRId64
+         "] does, another value: which one stays is not defined",
+         report_place(r, a->p, a->type, lane), name ? " of '" : "", name ? name : "",
+         name ? "'" : "", other);
+    return false;
+}
+
 bool report_endless(Run *r, const Program *p, const Step *st) {
     diag(&r->s->diags, DIAG_ERROR, st->op->span,
          "endless loop: %s goes round it, and nothing changes", report_program(r, p));
