@@ -1,4 +1,4 @@
-/* barrier.c: puts a barrier where a thread may meet shared memory that another still uses.
+/* barrier.c: puts a barrier where a thread may meet memory that another still uses.
  *
  * Going through the program in order, it keeps which bytes were read and which written since the
  * last barrier. A read of written bytes, or a write of read or written ones, needs a barrier before
@@ -7,9 +7,12 @@
  * them (software_pipeline.c). Loops are gone through until the state at their end adds nothing to
  * the state at their start. Conservative within a thread: it may not know that the bytes are its
  * own. An op that uses shared memory within itself writes, waits for all threads, and reads: to
- * what is before it, it is a write, to what follows a barrier and a read. */
+ * what is before it, it is a write, to what follows a barrier and a read. Which accesses to global
+ * memory need one is for global_order.c to say; where they lie in a loop and what they meet before
+ * it, the barrier is put before the loop. */
 #include "ir/scratch.h"
-#include "passes/pass.h"
+#include "passes/global_order.h"
+#include "passes/walk.h"
 
 #include <string.h>
 
@@ -23,6 +26,7 @@ typedef struct Interval {
 typedef struct Pending { /* what happened since the last barrier, or goes on */
     Interval *at;
     int n, cap;
+    GlobalAccesses global;
 } Pending;
 
 static void note(PassCtx *ctx, Pending *p, Interval x) {
@@ -45,9 +49,10 @@ static void merge(PassCtx *ctx, Pending *into, const Pending *from) {
     for (int i = 0; i < from->n; i++) note(ctx, into, from->at[i]);
 }
 
-static Pending copy_of(PassCtx *ctx, const Pending *p) {
+static Pending copy_of(PassCtx *ctx, const GlobalOrder *order, const Pending *p) {
     Pending c = {0};
     merge(ctx, &c, p);
+    global_merge(order, &c.global, &p->global);
     return c;
 }
 
@@ -57,12 +62,14 @@ static void forget(Pending *p) {
     for (int i = 0; i < p->n; i++)
         if (p->at[i].under_way) p->at[kept++] = p->at[i];
     p->n = kept;
+    global_forget(&p->global);
 }
 
 /* All dots, or all copies, have been waited for by this thread: others' may still be under way. */
 static void done(Pending *p, bool copies) {
     for (int i = 0; i < p->n; i++)
         if (p->at[i].written == copies) p->at[i].under_way = false;
+    if (copies) global_landed(&p->global);
 }
 
 static bool waits_for_all(const Op *op) {
@@ -93,22 +100,59 @@ static void renew(Pending *p, const Value *ring) {
         if (p->at[i].ring == ring) p->at[i].ring = NULL;
 }
 
-static void visit_block(PassCtx *ctx, Block *b, Pending *p);
+static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pending *p);
 
-static void visit_regions(PassCtx *ctx, Op *op, Pending *p) {
+static void put_barrier(PassCtx *ctx, Op *before, Pending *p) {
+    Builder build = {ctx->s, ctx->f, before->block, before, before->span};
+    ir_op(&build, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    forget(p);
+    ctx->changed = true;
+}
+
+/* What x needs a barrier for, for who has to say so in Triton. */
+static void say_for_triton(PassCtx *ctx, const GlobalAccess *before, const GlobalAccess *x) {
+    static const char *const does[2][2] = {{"loads", "loaded"}, {"stores", "stored"}};
+    if (!ctx->warn_triton || !before->op) return;
+    diag(
+        &ctx->s->diags, DIAG_WARNING, x->op->span,
+        "Triton needs a tl.debug_barrier() before this, which %s what other threads of the program "
+        "may have %s",
+        does[x->kind != GLOBAL_READ][0], does[before->kind != GLOBAL_READ][1]);
+    diag(&ctx->s->diags, DIAG_NOTE, before->op->span, "it was %s here",
+         does[before->kind != GLOBAL_READ][1]);
+}
+
+/* Some access in the loop meets one before it: the barrier goes before the loop. */
+static void order_before_loop(PassCtx *ctx, const GlobalOrder *order, Op *loop, Pending *p) {
+    const Op *end = op_after(loop);
+    for (const Op *op = loop; op != end && p->global.n; op = op_next(op)) {
+        GlobalAccess x;
+        const GlobalAccess *before =
+            global_access(order, op, &x) ? global_conflict(order, &p->global, &x) : NULL;
+        if (!before) continue;
+        say_for_triton(ctx, before, &x);
+        put_barrier(ctx, loop, p);
+        return;
+    }
+}
+
+static void visit_regions(PassCtx *ctx, const GlobalOrder *order, Op *op, Pending *p) {
     if (op->code == OP_IF) {
-        Pending other = copy_of(ctx, p);
-        visit_block(ctx, op->region[0], p);
-        visit_block(ctx, op->region[1], &other);
+        Pending other = copy_of(ctx, order, p);
+        visit_block(ctx, order, op->region[0], p);
+        visit_block(ctx, order, op->region[1], &other);
         merge(ctx, p, &other);
+        global_merge(order, &p->global, &other.global);
         return;
     }
     /* A loop: its body may run after itself, or not at all. */
-    for (int before = -1; before != p->n;) {
+    for (int before = -1, global = -1; before != p->n || global != p->global.n;) {
         before = p->n;
-        Pending end = copy_of(ctx, p);
-        for (int r = 0; r < op->nregions; r++) visit_block(ctx, op->region[r], &end);
+        global = p->global.n;
+        Pending end = copy_of(ctx, order, p);
+        for (int r = 0; r < op->nregions; r++) visit_block(ctx, order, op->region[r], &end);
         merge(ctx, p, &end);
+        global_carry(order, &p->global, &end.global, op);
     }
 }
 
@@ -116,24 +160,45 @@ static bool writes_shared(const Op *op) {
     return op->code == OP_SHARED_STORE || op->code == OP_ASYNC_COPY;
 }
 
-static void visit_block(PassCtx *ctx, Block *b, Pending *p) {
+/* Code generation puts a barrier before an atomic that releases, and behind one that acquires. */
+static bool atomic_orders(const Op *op, Sem how) {
+    int64_t sem = ir_attr_int(op, AT_SEM, SEM_ACQ_REL);
+    return (op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS) &&
+           (sem == SEM_ACQ_REL || sem == (int64_t)how);
+}
+
+/* The accesses to global memory that op makes; true: it needs a barrier before it. */
+static bool meets_global(PassCtx *ctx, const GlobalOrder *order, const Op *op, Pending *p) {
+    GlobalAccess x;
+    if (!global_access(order, op, &x)) return false;
+    if (atomic_orders(op, SEM_RELEASE)) global_forget(&p->global);
+    const GlobalAccess *before = global_conflict(order, &p->global, &x);
+    if (before) say_for_triton(ctx, before, &x);
+    return before;
+}
+
+static void note_global(const GlobalOrder *order, const Op *op, Pending *p) {
+    GlobalAccess x;
+    if (atomic_orders(op, SEM_ACQUIRE))
+        global_forget(&p->global);
+    else if (global_access(order, op, &x) && !scratch_bytes(op))
+        global_note(order, &p->global, x);
+}
+
+static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pending *p) {
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) forget(p);
         if (waits_for_all(op)) done(p, op->code == OP_ASYNC_WAIT);
         if (op->code == OP_RING_ALLOC && !op->noperands) renew(p, op->result[0]);
         if (op->code == OP_RING_SLOT || op->code == OP_RING_ALLOC) continue; /* only says where */
         bool within = scratch_bytes(op) > 0;
-        bool clash = within && clashes(p, scratch_of(op, true));
+        bool clash = meets_global(ctx, order, op, p);
+        clash |= within && clashes(p, scratch_of(op, true));
         for (int i = 0; i < op->noperands; i++)
             if (op->operand[i].value->type.shared &&
                 clashes(p, interval_of(op->operand[i].value, writes_shared(op))))
                 clash = true;
-        if (clash) {
-            Builder build = {ctx->s, ctx->f, b, op, op->span};
-            ir_op(&build, OP_BARRIER, NULL, 0, NULL, 0, 0);
-            forget(p);
-            ctx->changed = true;
-        }
+        if (clash) put_barrier(ctx, op, p);
         if (within) {
             forget(p);
             note(ctx, p, scratch_of(op, false));
@@ -144,11 +209,14 @@ static void visit_block(PassCtx *ctx, Block *b, Pending *p) {
                 x.under_way = op->code == OP_ASYNC_COPY || ir_attr_int(op, AT_ASYNC, 0);
                 note(ctx, p, x);
             }
-        if (op->nregions) visit_regions(ctx, op, p);
+        note_global(order, op, p);
+        if (op->code == OP_FOR || op->code == OP_WHILE) order_before_loop(ctx, order, op, p);
+        if (op->nregions) visit_regions(ctx, order, op, p);
     }
 }
 
 void pass_barrier(PassCtx *ctx) {
     Pending p = {0};
-    visit_block(ctx, ctx->f->body, &p);
+    GlobalOrder order = global_order(ctx);
+    visit_block(ctx, &order, ctx->f->body, &p);
 }

@@ -92,7 +92,8 @@ bool passes_run(Session *s, Module *m, PassOptions *o) {
         int errors = s->diags.errors;
         double start = now_ms();
         for (Func *f = m->funcs; f; f = f->next) {
-            PassCtx ctx = {.s = s, .module = m, .f = f, .target = o->target};
+            PassCtx ctx = {
+                .s = s, .module = m, .f = f, .target = o->target, .warn_triton = o->warn_triton};
             p->run(&ctx);
         }
         if (o->timing) o->timing[o->ntimings++] = (PassTiming){p->name, now_ms() - start};

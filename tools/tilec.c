@@ -112,7 +112,9 @@ static const OptionRow rows[] = {
      "registers, if there is a ptxas to ask",
      OPT_STATS},
     {NULL, 0, NULL, "Messages:", 0},
-    {NULL, 'W', "WHAT", "error: warnings are errors; no-perf, no-warnings: leave them out",
+    {NULL, 'W', "WHAT",
+     "error: warnings are errors; no-perf, no-warnings: leave them out;\n"
+     "triton: warn where Triton would need a tl.debug_barrier",
      OPT_WARNING},
     {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
     {"manual", 0, "VIEW", "print the manual page (man), or how a shell completes (bash, zsh)",
@@ -206,7 +208,7 @@ static int print_manual(const char *view) {
         {OPT_PASSES, all_passes + 3},
         {OPT_DUMP, all_passes},
         {OPT_VERIFY, "each"},
-        {OPT_WARNING, "error no-perf no-warnings"},
+        {OPT_WARNING, "error no-perf no-warnings triton"},
         {OPT_COLOR, "auto always never"},
         {OPT_MANUAL, "man bash zsh"},
     };
@@ -326,8 +328,10 @@ static int take_option(Command *c, int id, const char *v) {
             c->o.no_perf_notes = 1;
         else if (strcmp(v, "no-warnings") == 0)
             c->o.no_warnings = 1;
+        else if (strcmp(v, "triton") == 0)
+            c->o.warn_triton = 1;
         else
-            return usage("-W is -Werror, -Wno-perf or -Wno-warnings, not -W", v, "");
+            return usage("-W is -Werror, -Wtriton, -Wno-perf or -Wno-warnings, not -W", v, "");
         break;
     case OPT_COLOR:
         c->o.color = option_color(v);
