@@ -129,6 +129,7 @@ static void gen_func(Gen *g) {
     g->parts = NULL;
     g->axis = axis_analyse(g->s, f);
     g->what_if = NULL;
+    g->instructions = g->most = 0;
     g->tid = special_register(g, "llvm.nvvm.read.ptx.sreg.tid.x");
     g->lane = LLVMBuildAnd(g->b, g->tid, gen_i32(g, 31), "lane");
     LLVMValueRef warp = LLVMBuildLShr(g->b, g->tid, gen_i32(g, 5), "");
@@ -225,8 +226,8 @@ static bool generate(Session *s, Llvm *l, const Module *m, const CodegenOptions 
     gen_debug_end(&g);
     if (!LLVMGetFirstUse(g.shared)) LLVMDeleteGlobal(g.shared);
     if (s->diags.errors != errors || !verify(s, l) || !optimise(s, l, o)) return false;
-    if (llvm) {
     gen_avoid_ptxas_bugs(&g);
+    if (llvm) {
         char *text = LLVMPrintModuleToString(l->mod);
         buf_puts(llvm, text);
         LLVMDisposeMessage(text);

@@ -64,6 +64,24 @@ LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMType
     return call;
 }
 
+LLVMValueRef gen_unseen(Gen *g, LLVMValueRef x) {
+    static const struct {
+        const char *text, *constraints;
+    } move[] = {{"mov.b16 $0, $1;", "=h,h"},
+                {"mov.b32 $0, $1;", "=r,r"},
+                {"mov.b64 $0, $1;", "=l,l"},
+                {"mov.f32 $0, $1;", "=f,f"},
+                {"mov.f64 $0, $1;", "=d,d"}};
+    LLVMTypeRef t = LLVMTypeOf(x);
+    int kind = t == g->i16   ? 0
+               : t == g->i32 ? 1
+               : t == g->i64 ? 2
+               : t == g->f32 ? 3
+               : t == g->f64 ? 4
+                             : -1;
+    return kind < 0 ? x : gen_asm(g, move[kind].text, move[kind].constraints, t, &x, 1, ASM_PURE);
+}
+
 void gen_error(Gen *g, const Op *op, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
@@ -240,6 +258,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_HINT] = gen_hint,
     [OP_PRINT] = gen_print,
     [OP_ASSERT] = gen_assert,
+    [OP_ASSUME] = gen_nothing,
     [OP_IF] = gen_if,
     [OP_WHILE] = gen_while,
     [OP_RETURN] = gen_nothing,
@@ -248,14 +267,16 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
 };
 
 void gen_op(Gen *g, const Op *op) {
+    SizeMark mark;
     gen_debug_at(g, op->span);
+    gen_size_begin(g, op, &mark);
     if (handler[op->code])
         handler[op->code](g, op);
     else
         gen_not_yet(g, op);
+    gen_size_end(g, op, &mark);
 }
 
 void gen_block(Gen *g, const Block *b) {
     for (const Op *op = b->first; op; op = op->next) gen_op(g, op);
 }
-    [OP_ASSUME] = gen_nothing,

@@ -75,8 +75,7 @@ static Tile unseen(Gen *g, const Op *loop, const Value *v, int bits) {
         type_elem_bits(v->type) != bits)
         return t;
     Tile own = {arena_alloc(&g->s->arena, sizeof *own.at), 1};
-    own.at[0] = bits == 64 ? gen_asm(g, "mov.b64 $0, $1;", "=l,l", g->i64, t.at, 1, ASM_PURE)
-                           : gen_asm(g, "mov.b32 $0, $1;", "=r,r", g->i32, t.at, 1, ASM_PURE);
+    own.at[0] = gen_unseen(g, t.at[0]);
     return own;
 }
 

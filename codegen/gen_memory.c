@@ -329,6 +329,10 @@ void gen_load(Gen *g, const Op *op) {
     if (scratch_bytes(op)) gen_spread_scalar(g, op);
 }
 
+/* LLVM looks for what to merge among all the stores of a block, each with each, which takes seconds
+ * for some hundreds. In inline PTX it leaves them alone. */
+enum { MANY_STORES = 128 };
+
 void gen_store(Gen *g, const Op *op) {
     const Value *v = op->operand[1].value;
     Tile x = gen_tile(g, v), ptr = gen_tile(g, op->operand[0].value), mask = {0};
@@ -347,7 +351,7 @@ void gen_store(Gen *g, const Op *op) {
         LLVMValueRef word[16], p = mask.n ? mask.at[i] : NULL;
         if (first) p = p ? LLVMBuildAnd(g->b, p, first, "") : first;
         gen_pack(g, v->type, &x.at[i], n, s.bits, word);
-        if (p || !plain(op))
+        if (p || !plain(op) || x.n >> vec >= MANY_STORES)
             store_asm(g, op, s, ptr.at[i], p, word);
         else
             store_plain(g, s, ptr.at[i], word);

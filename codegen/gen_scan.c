@@ -93,12 +93,21 @@ static int spread(const Run *run, int j) {
 
 /* ---- runs ---- */
 
+/* LLVM's ScalarEvolution looks at a whole chain of sums from each of its links, so that it takes
+ * seconds for those of a thousand. Pieces of them it sees one by one. */
+enum { LONGEST_CHAIN = 256 };
+
+static void cut_chain(Gen *g, const Scan *s, LLVMValueRef *x) {
+    for (int i = 0; i < s->n; i++) x[i] = gen_unseen(g, x[i]);
+}
+
 static void scan_lowest(Gen *g, Scan *s, const Run *run) {
     for (int r = 0; r < s->regs; r++) {
         if ((uint32_t)r & run->mask) continue;
         for (int j = 1; j < 1 << run->n; j++) {
             LLVMValueRef *at = &s->x[(r | spread(run, j)) * s->n];
             combine(g, s, &s->x[(r | spread(run, j - 1)) * s->n], at, at);
+            if (j % LONGEST_CHAIN == 0) cut_chain(g, s, at);
         }
         memcpy(&s->total[r * s->n], &s->x[(r | (int)run->mask) * s->n],
                (size_t)s->n * sizeof *s->total);

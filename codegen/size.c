@@ -1,0 +1,78 @@
+/* size.c: what is generated so far -> whether LLVM and ptxas translate it in seconds.
+ *
+ * Tiles lie in registers and every register is code of its own, so a tile that is too large, or too
+ * much work on one, is code that takes minutes to translate and then spills. Both are errors at the
+ * op that asks for most, before LLVM's passes see any of it. Counted are the instructions given to
+ * LLVM, as they are made. */
+#include "codegen/gen.h"
+
+/* Measured on kernels of one kind grown step by step: beyond these LLVM takes more than seconds and
+ * ptxas more than a minute, and more than half of the registers are spilled. The largest of some
+ * 2,000 public kernels has 256 registers and 26,000 instructions. */
+enum { MOST_REGISTERS = 1024, MOST_CARRIED = 4096, MOST_INSTRUCTIONS = 100000 };
+
+static _Noreturn void too_large(Gen *g, const char *remedy) {
+    diag(&g->s->diags, DIAG_NOTE, (Span){0}, "take %s or more warps than num_warps=%d", remedy,
+         g->f->num_warps);
+    session_bail(g->s);
+}
+
+static bool is_control(const Op *op) {
+    return op->code == OP_FOR || op->code == OP_IF || op->code == OP_WHILE;
+}
+
+void gen_size_begin(Gen *g, const Op *op, SizeMark *mark) {
+    int all = 0;
+    for (int i = 0; i < op->nresults; i++) {
+        const Value *v = op->result[i];
+        int n = v->type.shared ? 0 : gen_registers(v);
+        all += n;
+        if (n <= MOST_REGISTERS) continue;
+        gen_error(g, op, "a tile of %s takes %d registers of each thread; at most %d may be had",
+                  type_text(&g->s->arena, v->type), n, MOST_REGISTERS);
+        too_large(g, "a smaller tile");
+    }
+    if (is_control(op) && all > MOST_CARRIED) {
+        gen_error(g, op,
+                  "the variables that change in here take %d registers of each thread; at most %d "
+                  "may be had",
+                  all, MOST_CARRIED);
+        too_large(g, "fewer variables, smaller tiles");
+    }
+    mark->block = LLVMGetInsertBlock(g->b);
+    mark->op = LLVMGetLastInstruction(mark->block);
+    mark->end = LLVMGetLastBasicBlock(g->func);
+    mark->instructions = g->instructions;
+}
+
+/* What an instruction costs LLVM: one of inline PTX is as much as its operands. */
+static int64_t cost(LLVMValueRef i) {
+    bool is_asm = LLVMIsACallInst(i) && LLVMIsAInlineAsm(LLVMGetCalledValue(i));
+    return 1 + (is_asm ? (int64_t)LLVMGetNumArgOperands(i) : 0);
+}
+
+/* Blocks are appended, so what an op made lies behind the mark and in later blocks. */
+static int64_t made_since(const SizeMark *mark) {
+    int64_t n = 0;
+    LLVMValueRef i =
+        mark->op ? LLVMGetNextInstruction(mark->op) : LLVMGetFirstInstruction(mark->block);
+    for (; i; i = LLVMGetNextInstruction(i)) n += cost(i);
+    for (LLVMBasicBlockRef b = LLVMGetNextBasicBlock(mark->end); b; b = LLVMGetNextBasicBlock(b))
+        for (i = LLVMGetFirstInstruction(b); i; i = LLVMGetNextInstruction(i)) n += cost(i);
+    return n;
+}
+
+void gen_size_end(Gen *g, const Op *op, const SizeMark *mark) {
+    int64_t n = made_since(mark);
+    g->instructions = mark->instructions + n;
+    const Op *owner = op; /* a reduction owns the operations that it combines by */
+    while (owner->block->parent && !is_control(owner->block->parent)) owner = owner->block->parent;
+    if (!is_control(op) && n > g->most) {
+        g->most = n;
+        g->largest = owner;
+    }
+    if (g->instructions <= MOST_INSTRUCTIONS) return;
+    gen_error(g, owner == op ? g->largest : owner,
+              "the kernel is more than %d instructions, and most of all here", MOST_INSTRUCTIONS);
+    too_large(g, "smaller tiles, fewer repetitions by static_range");
+}
