@@ -202,6 +202,14 @@ if ptxas=$(command -v ptxas || ls "${CUDA_HOME:-/usr/local/cuda}/bin/ptxas" 2>/d
     ok 'with its manifest' sh -c "tail -n 1 '$work/c.cubin' | grep -qx '// tilec manifest end'"
     mkdir -p "$work/cuda/bin"
     ln -s "$ptxas" "$work/cuda/bin/ptxas"
+    TMPDIR=$work/nowhere "$tilec" -Wno-perf -o "$work/no.cubin" $source 2>"$work/said"
+    ok 'no TMPDIR: exit code 3' [ $? -eq 3 ]
+    ok 'in words' grep -qx "tilec: error: cannot keep temporary files in '$work/nowhere': No such file or directory; TMPDIR=FOLDER names another folder" "$work/said"
+    # A limit on the size of files stands for a full disk: the PTX does not fit.
+    (trap '' XFSZ; ulimit -f 1; "$tilec" -Wno-perf -o "$work/no.cubin" $source) 2>"$work/said"
+    ok 'a full TMPDIR: exit code 3' [ $? -eq 3 ]
+    ok 'in its words' grep -q '^tilec: error: cannot keep temporary files in ' "$work/said"
+    ok 'and no cubin of half the PTX' [ ! -e "$work/no.cubin" ]
     ok 'by CUDA_HOME' env PATH=/nonexistent CUDA_HOME="$work/cuda" "$tilec" -Wno-perf -o "$work/d.cubin" $source
     ok 'the same' cmp "$work/c.cubin" "$work/d.cubin"
     ok 'in a header' "$tilec" -Wno-perf --embed=cubin,ptx,tir -o "$work/kernels.h" --variants="$variants" $source

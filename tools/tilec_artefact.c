@@ -298,11 +298,11 @@ static size_t manifest_length(const char *ptx) {
 }
 
 tile_status artefact_cubin(const char *ptx, size_t ptx_len, char **text, size_t *len) {
-    char error[1000];
+    PtxasError error;
     size_t n, tail = manifest_length(ptx);
-    char *code = ptxas_assemble(ptx, ptx_len, &n, error, sizeof error);
+    char *code = ptxas_assemble(ptx, ptx_len, &n, &error);
     *text = NULL;
-    if (!code) return complain(TILE_NOT_FOUND, "", error);
+    if (!code) return complain(error.io ? TILE_IO : TILE_NOT_FOUND, "", error.text);
     char *grown = realloc(code, n + tail + 2);
     if (!grown) {
         free(code);

@@ -1,7 +1,7 @@
 /* tilec_ptxas.c: PTX -> machine code, or registers, stack and spills of each kernel, by ptxas.
  *
- * What goes in and comes out lies in files without a name, so that neither side waits for the other
- * and nothing is left behind. */
+ * What goes in and comes out lies in temporary files, so that neither side waits for the other; they
+ * are gone at the end. */
 #include "tools/tilec_ptxas.h"
 
 #include "base/file.h"
@@ -11,25 +11,28 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { LINE = 1000 };
 
-/* Runs a program, its input from one file, all it prints into another. False when there is none. */
-static bool run(char *const *argv, FILE *in, FILE *out) {
+/* Runs a program, its input from one file (NULL: ours), all it prints into another; *failed: it says
+ * that it could not. False when there is no such program. */
+static bool run(char *const *argv, FILE *in, FILE *out, bool *failed) {
     extern char **environ;
     posix_spawn_file_actions_t actions;
     pid_t pid;
     int status;
     if (posix_spawn_file_actions_init(&actions)) return false;
-    bool ok = !posix_spawn_file_actions_adddup2(&actions, fileno(in), STDIN_FILENO) &&
+    bool ok = (!in || !posix_spawn_file_actions_adddup2(&actions, fileno(in), STDIN_FILENO)) &&
               !posix_spawn_file_actions_adddup2(&actions, fileno(out), STDOUT_FILENO) &&
               !posix_spawn_file_actions_adddup2(&actions, fileno(out), STDERR_FILENO) &&
               !posix_spawnp(&pid, argv[0], &actions, NULL, argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     if (!ok || waitpid(pid, &status, 0) < 0) return false;
     rewind(out);
+    *failed = !WIFEXITED(status) || WEXITSTATUS(status);
     return !WIFEXITED(status) || WEXITSTATUS(status) != 127; /* 127: it was not there after all */
 }
 
@@ -76,9 +79,10 @@ void ptxas_report(const char *ptx, size_t len, FILE *out) {
     char *ask[] = {name, version, NULL};
     char *assemble[] = {name, verbose, arch, to, nowhere, standard_input, NULL};
     FILE *in = tmpfile(), *about = tmpfile(), *report = tmpfile();
+    bool failed; /* what it prints says why */
     if (in && about && report && find_target(ptx, arch, sizeof arch) &&
         fwrite(ptx, 1, len, in) == len && !fflush(in) && !fseek(in, 0, SEEK_SET) &&
-        run(ask, in, about) && run(assemble, in, report)) {
+        run(ask, in, about, &failed) && run(assemble, in, report, &failed)) {
         print_version(about, out);
         print_kernels(report, out);
     }
@@ -91,58 +95,113 @@ void ptxas_report(const char *ptx, size_t len, FILE *out) {
 
 enum { CUBIN_LIMIT_MB = 256 };
 
-/* Runs ptxas on `in`, what it says into `report`: the one in PATH, else the toolkit's. */
-static bool run_ptxas(char *const *argv, FILE *in, FILE *report) {
+/* Runs ptxas, what it says into `report`: the one in PATH, else the toolkit's. */
+static bool run_ptxas(char *const *argv, FILE *report, bool *failed) {
     const char *home = getenv("CUDA_HOME");
     char path[4096];
     char *own[8] = {path};
-    if (run(argv, in, report)) return true;
+    if (run(argv, NULL, report, failed)) return true;
     if (!home || !*home) return false;
     for (int i = 1; i < 8 && (own[i] = argv[i]); i++) {
     }
     snprintf(path, sizeof path, "%s/bin/ptxas", home);
-    return !fseek(in, 0, SEEK_SET) && run(own, in, report);
+    return run(own, NULL, report, failed);
 }
 
 /* The first line of what ptxas said that is not empty. */
-static void first_line(FILE *report, char *error, size_t size) {
+static void first_line(FILE *report, PtxasError *error) {
     char line[LINE];
     while (fgets(line, sizeof line, report)) {
         line[strcspn(line, "\r\n")] = '\0';
         if (!*line) continue;
-        snprintf(error, size, "ptxas: %s", line);
+        snprintf(error->text, sizeof error->text, "ptxas: %.900s", line);
         return;
     }
-    snprintf(error, size, "ptxas made nothing of the PTX, and does not say why");
+    snprintf(error->text, sizeof error->text,
+             "ptxas made nothing of the PTX, and does not say why");
 }
 
-char *ptxas_assemble(const char *ptx, size_t len, size_t *size, char *error, size_t error_size) {
+typedef struct Temporary { /* a file that ptxas finds by its name */
+    char path[4096];
+    FILE *file; /* NULL: there is none */
+} Temporary;
+
+static const char *temporary_folder(void) {
     const char *folder = getenv("TMPDIR");
-    char arch[40], name[] = "ptxas", to[] = "-o", standard_input[] = "-", path[4096];
-    snprintf(path, sizeof path, "%s/tilec-XXXXXX", folder && *folder ? folder : "/tmp");
-    int fd = mkstemp(path);
-    FILE *in = tmpfile(), *report = tmpfile();
-    char *assemble[] = {name, arch, to, path, standard_input, NULL}, *code = NULL;
+    return folder && *folder ? folder : "/tmp";
+}
+
+static bool open_temporary(Temporary *t) {
+    int n = snprintf(t->path, sizeof t->path, "%s/tilec-XXXXXX", temporary_folder());
+    if (n >= (int)sizeof t->path) {
+        errno = ENAMETOOLONG;
+        return false;
+    }
+    int fd = mkstemp(t->path);
+    if (fd < 0) return false;
+    t->file = fdopen(fd, "w+");
+    if (t->file) return true;
+    close(fd);
+    unlink(t->path);
+    return false;
+}
+
+static void close_temporary(Temporary *t) {
+    if (!t->file) return;
+    fclose(t->file);
+    unlink(t->path);
+}
+
+static void no_file(PtxasError *error, const char *why) {
+    error->io = true;
+    snprintf(error->text, sizeof error->text,
+             "cannot keep temporary files in '%.400s': %s; TMPDIR=FOLDER names another folder",
+             temporary_folder(), why);
+}
+
+/* ptxas says of a full disk whatever follows from half a file. */
+static bool is_full(const char *path) {
+    struct statvfs s;
+    return !statvfs(path, &s) && s.f_bavail == 0;
+}
+
+static char *assemble(const char *ptx, Temporary *in, Temporary *out, FILE *report, size_t *size,
+                      PtxasError *error) {
+    char arch[40] = "", name[] = "ptxas", to[] = "-o", *code = NULL;
+    char *argv[] = {name, arch, to, out->path, in->path, NULL};
+    bool failed = true;
     FileError failure;
-    if (fd < 0 || !in || !report || !find_target(ptx, arch, sizeof arch) ||
-        fwrite(ptx, 1, len, in) != len || fflush(in) || fseek(in, 0, SEEK_SET))
-        snprintf(error, error_size, "cannot hand the PTX to ptxas: %s", strerror(errno));
-    else if (!run_ptxas(assemble, in, report))
-        snprintf(error, error_size,
+    find_target(ptx, arch, sizeof arch);
+    if (!run_ptxas(argv, report, &failed))
+        snprintf(error->text, sizeof error->text,
                  "a cubin is made by ptxas, of NVIDIA's CUDA toolkit, and it is neither in PATH "
                  "nor in $CUDA_HOME/bin; --emit=ptx needs none");
-    else if (!file_read(path, (size_t)CUBIN_LIMIT_MB << 20, &code, size, &failure))
-        snprintf(error, error_size, "%.500s", failure.text);
-    else if (*size == 0) {
+    else if (failed && is_full(out->path))
+        no_file(error, strerror(ENOSPC));
+    else if (failed)
+        first_line(report, error);
+    else if (!file_read(out->path, (size_t)CUBIN_LIMIT_MB << 20, &code, size, &failure)) {
+        error->io = true;
+        snprintf(error->text, sizeof error->text, "%.500s", failure.text);
+    } else if (*size == 0) {
         free(code);
         code = NULL;
-        first_line(report, error, error_size);
+        first_line(report, error);
     }
-    if (in) fclose(in);
-    if (report) fclose(report);
-    if (fd >= 0) {
-        close(fd);
-        unlink(path);
-    }
+    return code;
+}
+
+char *ptxas_assemble(const char *ptx, size_t len, size_t *size, PtxasError *error) {
+    Temporary in = {.file = NULL}, out = {.file = NULL}, report = {.file = NULL};
+    char *code = NULL;
+    *error = (PtxasError){.io = false};
+    if (!open_temporary(&in) || !open_temporary(&out) || !open_temporary(&report) ||
+        fwrite(ptx, 1, len, in.file) != len || fflush(in.file))
+        no_file(error, strerror(errno));
+    else
+        code = assemble(ptx, &in, &out, report.file, size, error);
+    close_temporary(&in);
+    close_temporary(&out);
+    close_temporary(&report);
     return code;
 }

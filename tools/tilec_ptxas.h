@@ -2,6 +2,7 @@
 #ifndef TILE_TOOLS_TILEC_PTXAS_H
 #define TILE_TOOLS_TILEC_PTXAS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -9,8 +10,13 @@
  * there is none. */
 void ptxas_report(const char *ptx, size_t len, FILE *out);
 
-/* The machine code, malloc'ed, *size bytes; NULL with a sentence in error[]: there is no ptxas in
- * PATH and none in $CUDA_HOME/bin, or it refuses the PTX. */
-char *ptxas_assemble(const char *ptx, size_t len, size_t *size, char *error, size_t error_size);
+typedef struct PtxasError {
+    char text[1000]; /* a sentence */
+    bool io;         /* a file could not be read or written */
+} PtxasError;
+
+/* The machine code, malloc'ed, *size bytes; NULL and an error: there is no ptxas in PATH and none in
+ * $CUDA_HOME/bin, it refuses the PTX, or TMPDIR (/tmp) takes no files. */
+char *ptxas_assemble(const char *ptx, size_t len, size_t *size, PtxasError *error);
 
 #endif
