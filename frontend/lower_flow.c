@@ -82,6 +82,7 @@ typedef struct Arm {
 typedef struct Merge { /* of two arms: values that the `if` yields, pairwise */
     Arm *arm;
     Values value[2];
+    Span span;
 } Merge;
 
 static void open_arm(Lower *l, Arm *arm, const Scope *scope) {
@@ -116,7 +117,7 @@ static bool merge_objects(Lower *l, Merge *m, Obj *a, Obj *b) {
     Obj *side[2] = {a, b};
     for (int k = 0; k < 2; k++) {
         l->b.block = m->arm[k].block;
-        *side[k] = decay(l, *side[k], (Span){0});
+        *side[k] = decay(l, *side[k], m->span);
     }
     if (a->kind != OBJ_VALUE || !same_form(*a, *b)) return false;
     vec_push(&l->s->arena, &m->value[0], a->value);
@@ -231,7 +232,7 @@ bool lower_choice(Lower *l, Value *condition, Span span, ArmFn fn, void *ctx) {
     Op *draft = ir_op(&l->b, OP_IF, &condition, 1, NULL, 0, 2);
     Block *outer = l->b.block;
     Arm arm[2] = {{.block = draft->region[0]}, {.block = draft->region[1]}};
-    Merge m = {.arm = arm};
+    Merge m = {.arm = arm, .span = span};
     for (int k = 0; k < 2; k++) {
         open_arm(l, &arm[k], &before);
         fn(l, ctx, k);
@@ -249,7 +250,7 @@ static void if_at_run_time(Lower *l, const Stmt *stmt, Value *condition, const R
     Op *draft = ir_op(&l->b, OP_IF, &condition, 1, NULL, 0, 2);
     Block *outer = l->b.block;
     Arm arm[2] = {{.block = draft->region[0]}, {.block = draft->region[1]}};
-    Merge m = {.arm = arm};
+    Merge m = {.arm = arm, .span = stmt->span};
     for (int k = 0; k < 2; k++) {
         open_arm(l, &arm[k], &before);
         lower_stmts(l, k ? stmt->orelse : stmt->body, 0, rest);
@@ -301,7 +302,7 @@ Obj lower_ternary(Lower *l, const Expr *e, Obj c) {
     Op *draft = ir_op(&l->b, OP_IF, &condition, 1, NULL, 0, 2);
     Block *outer = l->b.block;
     Arm arm[2] = {{.block = draft->region[0]}, {.block = draft->region[1]}};
-    Merge m = {.arm = arm};
+    Merge m = {.arm = arm, .span = e->span};
     Obj side[2], was[2];
     for (int k = 0; k < 2; k++) {
         l->b.block = arm[k].block;

@@ -182,7 +182,7 @@ static void check_shape_op(Verifier *v, const Op *op) {
             int d = order->dims[i];
             if (d >= x.rank || (seen >> d & 1) || r.log2[i] != x.log2[d])
                 bad(v, op, "order is no permutation that gives this shape");
-            seen |= 1u << d;
+            if (d < x.rank) seen |= 1u << d;
         }
         break;
     }

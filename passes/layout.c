@@ -239,7 +239,8 @@ static Value *demand(Assign *a, Value *v, const Layout *l) {
         made = remake(a, v, l);
     } else {
         Builder b = {a->s, a->f, v->def ? v->def->block : v->block,
-                     v->def ? v->def->next : v->block->first, v->def ? v->def->span : (Span){0}};
+                     v->def ? v->def->next : v->block->first,
+                     v->def ? v->def->span : v->block->first->span};
         made = ir_unary(&b, OP_CONVERT, v);
         made->layout = l;
         made->name = v->name;

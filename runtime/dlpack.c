@@ -39,7 +39,7 @@ typedef struct Extent {
     int64_t low, high; /* bytes from the first element: [low, high) holds all */
 } Extent;
 
-/* False when they do not fit in memory. Empty: low == high. */
+/* False when they do not fit in memory, high - low included. Empty: low == high. */
 static bool extent_of(const int64_t *shape, const int64_t *strides, int ndim, int64_t size,
                       Extent *out) {
     *out = (Extent){0, 0};
@@ -52,8 +52,10 @@ static bool extent_of(const int64_t *shape, const int64_t *strides, int ndim, in
         if (__builtin_add_overflow(span < 0 ? low : high, span, span < 0 ? &low : &high))
             return false;
     }
+    int64_t bytes;
     return !__builtin_mul_overflow(low, size, &out->low) &&
-           !__builtin_mul_overflow(high, size, &out->high);
+           !__builtin_mul_overflow(high, size, &out->high) &&
+           !__builtin_sub_overflow(out->high, out->low, &bytes);
 }
 
 /* Row by row without gaps. False when the count of elements does not fit. */

@@ -1,7 +1,7 @@
 /* tilec_ptxas.c: PTX -> machine code, or registers, stack and spills of each kernel, by ptxas.
  *
- * What goes in and comes out lies in temporary files, so that neither side waits for the other; they
- * are gone at the end. */
+ * What goes in and comes out lies in temporary files, so that neither side waits for the other;
+ * they are gone at the end. */
 #include "tools/tilec_ptxas.h"
 
 #include "base/file.h"
@@ -17,8 +17,8 @@
 
 enum { LINE = 1000 };
 
-/* Runs a program, its input from one file (NULL: ours), all it prints into another; *failed: it says
- * that it could not. False when there is no such program. */
+/* Runs a program, its input from one file (NULL: ours), all it prints into another; *failed: it
+ * says that it could not. False when there is no such program. */
 static bool run(char *const *argv, FILE *in, FILE *out, bool *failed) {
     extern char **environ;
     posix_spawn_file_actions_t actions;

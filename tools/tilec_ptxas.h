@@ -15,8 +15,8 @@ typedef struct PtxasError {
     bool io;         /* a file could not be read or written */
 } PtxasError;
 
-/* The machine code, malloc'ed, *size bytes; NULL and an error: there is no ptxas in PATH and none in
- * $CUDA_HOME/bin, it refuses the PTX, or TMPDIR (/tmp) takes no files. */
+/* The machine code, malloc'ed, *size bytes; NULL and an error: there is no ptxas in PATH and none
+ * in $CUDA_HOME/bin, it refuses the PTX, or TMPDIR (/tmp) takes no files. */
 char *ptxas_assemble(const char *ptx, size_t len, size_t *size, PtxasError *error);
 
 #endif

@@ -105,6 +105,13 @@ START_TEST(strides_of_all_sorts) {
         ck_assert_ptr_null(t);
     }
     int64_t large[] = {INT64_MAX, INT64_MAX};
+    /* Each end lies in 63 bits, what is between them does not. */
+    int64_t apart[] = {2, 2}, *whole = m.dl_tensor.shape;
+    m.dl_tensor.shape = apart;
+    s[0] = -((int64_t)1 << 60), s[1] = (int64_t)1 << 60;
+    m.dl_tensor.byte_offset = (uint64_t)1 << 62;
+    fails(tile_tensor_import(ctx, &m, NULL, &t), "larger than memory");
+    m.dl_tensor.shape = whole;
     m.dl_tensor.shape = large;
     m.dl_tensor.strides = NULL;
     fails(tile_tensor_import(ctx, &m, NULL, &t), "larger than memory");

@@ -311,6 +311,7 @@ static const Refused bodies[] = {
     {"%x: i32[4,8] = splat %n\n  %y: i32[8,4] = trans %x order=[1]",
      "one order entry per dimension"},
     {"%x: i32[4,8] = splat %n\n  %y: i32[8,4] = trans %x order=[1,1]", "no permutation"},
+    {"%x: i32[4,8] = splat %n\n  %y: i32[8,4] = trans %x order=[1,40]", "no permutation"},
     {"%x: i32[4,8] = splat %n\n  %y: i32[4,8] = trans %x order=[1,0]", "no permutation"},
     {"%x: i32[4] = cast %n", "keeps the shape"},
     {"%x: i32 = cast %p", "pointers convert to and from 64-bit integers only"},

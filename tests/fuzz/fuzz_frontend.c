@@ -360,6 +360,12 @@ static void add_numel(Op *op, void *total) {
     for (int i = 0; i < op->nresults; i++) *(int64_t *)total += type_numel(op->result[i]->type);
 }
 
+/* It is about the file as a whole, or about what was given beside it. */
+static bool has_no_place(const Diag *d) {
+    return strncmp(d->text, "there is no kernel", 18) == 0 || strncmp(d->text, "-D ", 3) == 0 ||
+           strstr(d->text, "signature") || strncmp(d->text, "the file has", 12) == 0;
+}
+
 static void run_input(Fuzz *f) {
     Session s;
     if (setjmp(s.bail)) {
@@ -380,6 +386,9 @@ static void run_input(Fuzz *f) {
     Module *m = s.diags.errors ? NULL : lower_file(&s, file, &options);
     diag_render(&s.diags, &s.source, false, &text);
     if (strstr(text.data, "bug in tilec")) wrong(&s, "an internal error", text.data);
+    for (const Diag *d = s.diags.first; d; d = d->next)
+        if (d->severity != DIAG_NOTE && !d->span.line && !has_no_place(d))
+            wrong(&s, "a message without a place", d->text);
     enter(f, PHASE_CHECK);
     if (!m && !s.diags.errors) wrong(&s, "no kernel and no error", NULL);
     for (const Func *k = m ? m->funcs : NULL; k; k = k->next) verify(&s, k, "after lowering");
