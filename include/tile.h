@@ -62,8 +62,9 @@ typedef struct tile_bundle tile_bundle;     /* kernels made ahead of time, in se
 typedef struct tile_compiled tile_compiled; /* what tile_compile made */
 typedef struct tile_jit tile_jit;           /* a kernel's source, compiled as launches ask for it */
 
-/* An address in device memory; on the CPU device an address in this process. 0 is no memory.
- * Addresses inside a buffer are made by adding bytes. */
+/* An address in device memory; on the CPU device an address in this process. Addresses inside a
+ * buffer are made by adding bytes. 0 is no memory: what a tensor without elements has. Kernels may
+ * be launched with it, and must not use it. */
 typedef uint64_t tile_ptr;
 
 typedef enum tile_status {
@@ -124,7 +125,10 @@ enum {
     TILE_CHECK_OVERFLOW = 4, /* 32-bit arithmetic that wrapped and became part of an address */
     TILE_CHECK_UNINIT = 8,   /* use of memory that nobody wrote, or of masked-off lanes */
     TILE_CHECK_RACES = 16,   /* two programs that touch one place without order */
-    TILE_CHECK_ALL = 31
+    /* use of what no operation defines: an integer divided by 0 or shifted by its width or more; a
+     * histogram's value outside its bins */
+    TILE_CHECK_UNDEFINED = 32,
+    TILE_CHECK_ALL = 63
 };
 /* Chooses the checks of later launches, TILE_CHECK_ bits; a new context has TILE_CHECK_ALL. An
  * access outside every buffer is never made, with or without the bounds check. */

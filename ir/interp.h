@@ -28,7 +28,10 @@ enum InterpCheck { /* bits; default: all */
                     * the barrier it needs. What this may remember is bounded: beyond INTERP_RACE_MB
                     * a run goes on without looking for races. */
                    CHECK_RACES = 16,
-                   CHECK_ALL = 31
+                   /* What no operation defines, used as in CHECK_UNINIT: an integer divided by 0 or
+                    * shifted by its width or more. A histogram's value outside its bins. */
+                   CHECK_UNDEFINED = 32,
+                   CHECK_ALL = 63
 };
 
 typedef struct InterpBuffer {

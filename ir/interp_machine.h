@@ -37,13 +37,19 @@ typedef struct LaneOp {
     Elem elem;     /* of operand 0, as stored; of all operands where kind is THROUGH_FLOAT */
     Elem result;   /* as stored */
     bool may_wrap; /* int32 or narrower arithmetic: look for wrapped lanes */
+    bool partial;  /* integer division, shifts: some lanes may have no defined result */
 } LaneOp;
 
-/* Taint numbers: 0 none; ORIGIN_UNINIT set: nobody wrote the value; else an offset that wrapped.
- * The larger of two wins, so being unwritten hides having wrapped. */
+/* Taint numbers: 0 none; ORIGIN_UNINIT set: nobody wrote or defined the value; else an offset that
+ * wrapped. The larger of two wins, so being unwritten hides having wrapped. */
 enum { ORIGIN_UNINIT = 0x8000, ORIGINS_MAX = 0x7fff };
 
-typedef enum OriginKind { ORIGIN_WRAPPED, ORIGIN_MASKED_OFF, ORIGIN_UNWRITTEN } OriginKind;
+typedef enum OriginKind {
+    ORIGIN_WRAPPED,
+    ORIGIN_MASKED_OFF,
+    ORIGIN_UNWRITTEN,
+    ORIGIN_UNDEFINED
+} OriginKind;
 typedef struct Origin {
     const Op *op;
     OriginKind kind;
@@ -291,6 +297,9 @@ MathFn2 *math_fn2(int64_t func); /* of either */
 bool lane_op_find(const Op *op, LaneOp *out);      /* false: op has no such meaning */
 bool lane_op_of(OpCode code, Elem e, LaneOp *out); /* likewise, of plain arithmetic on elements e */
 void lane_op_run(const LaneOp *op, int noperands, void *dst, const void *const *src, int64_t n);
+/* The same of lanes whose result is not defined. */
+bool lane_op_undefined(const Op *op, const void *const *src, int64_t n, uint16_t *taint,
+                       uint16_t origin);
 /* Does any lane of op wrap? Those that do get `origin` unless taint is NULL. */
 bool lane_op_wraps(const Op *op, const void *const *src, int64_t n, uint16_t *taint,
                    uint16_t origin);
@@ -328,6 +337,7 @@ bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16
                   int64_t lane);
 bool report_bounds(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane);
 bool report_align(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane);
+bool report_bin(Run *r, const Program *p, const Step *st, int64_t value, int64_t lane);
 bool report_shared(Run *r, const Program *p, const Step *st, const char *what, int64_t byte);
 bool report_endless(Run *r, const Program *p, const Step *st); /* a while that changes nothing */
 bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t at,

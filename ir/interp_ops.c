@@ -286,6 +286,8 @@ bool lane_op_find(const Op *op, LaneOp *out) {
     out->may_wrap = info->class_ == ELEM_I && info->bits <= 32 &&
                     (op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL ||
                      op->code == OP_SHL || (op->code == OP_CAST && type_is_int(t)));
+    out->partial = type_is_int(t) && (op->code == OP_DIV || op->code == OP_REM ||
+                                      op->code == OP_SHL || op->code == OP_SHR);
     if (op->code == OP_CAST) return true;
     if ((op->code == OP_MATH && !math_fn(out->mode)) ||
         (op->code == OP_MATH2 && !math_fn2(out->mode)))
@@ -380,6 +382,26 @@ bool lane_op_wraps(const Op *op, const void *const *src, int64_t n, uint16_t *ta
             return cast_wraps(e, from, src[0], n, taint, origin);
         break;
     default: break;
+    }
+    return any;
+}
+
+/* ---- what is not defined ---- */
+
+bool lane_op_undefined(const Op *op, const void *const *src, int64_t n, uint16_t *taint,
+                       uint16_t origin) {
+    Type t = type_element(op->result[0]->type);
+    size_t size = (size_t)type_elem_bytes(t);
+    const bool shift = op->code == OP_SHL || op->code == OP_SHR;
+    const uint64_t width = (uint64_t)type_elem_bits(t);
+    const uint8_t *by = src[1];
+    bool any = false;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t b = 0;
+        memcpy(&b, by + (size_t)i * size, size);
+        bool bad = shift ? b >= width : b == 0;
+        any |= bad;
+        if (taint && bad && taint[i] < ORIGIN_UNINIT) taint[i] = origin;
     }
     return any;
 }

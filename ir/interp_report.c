@@ -148,7 +148,24 @@ static const char *program_text(Run *r, uint32_t number) {
     return arena_printf(&r->s->arena, "program (%u, %u, %u)", (unsigned)(number % grid[0]),
                         (unsigned)(number / grid[0] % grid[1]),
                         (unsigned)(number / grid[0] / grid[1]));
+    case ORIGIN_UNDEFINED: {
+        bool shift = o.op->code == OP_SHL || o.op->code == OP_SHR;
+        const char *type = elem_info[stored_elem(o.op->result[0]->type)].triton;
+        diag(d, DIAG_ERROR, st->op->span, "undefined: %s %s%s %s, in %s", type,
+             shift ? "shifted by its width or more" : "divided by 0", line, uses[use], where);
+        diag(d, DIAG_NOTE, o.op->span, shift ? "shifted here" : "divided here");
+        break;
 }
+    }
+    return false;
+}
+
+bool report_bin(Run *r, const Program *p, const Step *st, int64_t value, int64_t lane) {
+    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+         "undefined: a value of %" PRId64 " for %" PRId64 " bins in %s", value, st->lanes,
+         report_place(r, p, ir_operand(st->op, 0)->type, lane));
+    diag(&r->s->diags, DIAG_NOTE, (Span){0},
+         "what is no bin counts nowhere with tl.histogram(x, bins, mask=(x >= 0) & (x < bins))");
 
 bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t at,
                  const Op *other, uint32_t other_program) {

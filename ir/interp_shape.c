@@ -99,7 +99,10 @@ bool step_histogram(Run *r, Program *p, const Step *st) {
         if (mask && !mask->data[i]) continue;
         if (taint_at(x, i) > worst) worst = x->taint[i];
         int64_t bin = int_at(x, e, i);
-        if (bin >= 0 && bin < st->lanes) count[bin]++;
+        if (bin >= 0 && bin < st->lanes)
+            count[bin]++;
+        else if (run_checks(r, CHECK_UNDEFINED) && taint_at(x, i) < ORIGIN_UNINIT)
+            return report_bin(r, p, st, bin, i);
     }
     d->tainted = worst >= ORIGIN_UNINIT; /* which bin was counted is not known */
     for (int64_t i = 0; d->tainted && i < st->lanes; i++) slot_taint(r, p, st->dst[0])[i] = worst;

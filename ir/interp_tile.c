@@ -81,6 +81,14 @@ static uint16_t lane_taint(const Tile *t, int64_t i) {
     return t->tainted ? t->taint[i] : 0;
 }
 
+/* The remainder by a power of two is the low bits, which wrapping leaves as they are. */
+static bool keeps_low_bits(const Tile *by, int64_t i, size_t size) {
+    uint64_t bits = 0;
+    if (lane_taint(by, i)) return false;
+    memcpy(&bits, by->data + (size_t)i * size, size);
+    return bits && !(bits & (bits - 1));
+}
+
 /* x & y with a sound zero, or x | y with sound ones all over, does not depend on the other side. */
 static bool decides(const Tile *t, int64_t i, OpCode c, size_t size, uint64_t ones) {
     if (lane_taint(t, i)) return false;
@@ -89,14 +97,16 @@ static bool decides(const Tile *t, int64_t i, OpCode c, size_t size, uint64_t on
     return c == OP_AND ? bits == 0 : bits == ones;
 }
 
-static uint16_t combined_taint(const Program *p, const Step *st, int64_t i) {
+static uint16_t combined_taint(const Program *p, const Step *st, int64_t i, size_t size) {
     OpCode c = st->op->code;
     uint16_t taint = 0;
     for (int k = 0; k < st->nsrc; k++) {
         uint16_t t = lane_taint(&p->tile[st->src[k]], i);
         if (t > taint) taint = t;
     }
-    return taint < ORIGIN_UNINIT && forgets_wrapping(c) ? 0 : taint;
+    if (!taint || taint >= ORIGIN_UNINIT) return taint;
+    bool low = c == OP_REM && keeps_low_bits(&p->tile[st->src[1]], i, size);
+    return low || forgets_wrapping(c) ? 0 : taint;
 }
 
 static void taint_lanes(Run *r, Program *p, const Step *st, int64_t n) {
@@ -115,7 +125,7 @@ static void taint_lanes(Run *r, Program *p, const Step *st, int64_t n) {
                  (decides(x, i, c, size, ones) || decides(y, i, c, size, ones)))
             taint[i] = 0;
         else
-            taint[i] = combined_taint(p, st, i);
+            taint[i] = combined_taint(p, st, i, size);
         any |= taint[i] != 0;
     }
     p->tile[st->dst[0]].tainted = any;
@@ -139,6 +149,14 @@ bool step_lanes(Run *r, Program *p, const Step *st) {
         uint16_t *taint = slot_taint(r, p, st->dst[0]);
         if (!had) memset(taint, 0, (size_t)n * sizeof *taint);
         lane_op_wraps(st->op, src, n, taint, run_origin(r, st->op, ORIGIN_WRAPPED));
+        d->tainted = true;
+    }
+    if (st->lane.partial && run_checks(r, CHECK_UNDEFINED) &&
+        lane_op_undefined(st->op, src, n, NULL, 0)) {
+        bool had = d->tainted;
+        uint16_t *taint = slot_taint(r, p, st->dst[0]);
+        if (!had) memset(taint, 0, (size_t)n * sizeof *taint);
+        lane_op_undefined(st->op, src, n, taint, run_origin(r, st->op, ORIGIN_UNDEFINED));
         d->tainted = true;
     }
     return true;

@@ -43,7 +43,7 @@ static const OptionRow rows[] = {
      OPT_GRID},
     {"check", 0, "LIST",
      "what the CPU device watches for: all (default), none, or some of\n"
-     "bounds, align, overflow, uninit, races",
+     "bounds, align, overflow, uninit, races, undefined",
      OPT_CHECK},
     {NULL, 0, NULL, "How it is compiled:", 0},
     {"kernel", 0, "NAME", "which kernel of the file", OPT_KERNEL},
@@ -113,7 +113,7 @@ static int usage(const char *text, const char *detail) {
 static int print_manual(const char *view) {
     static const OptionWords words[] = {
         {OPT_DEVICE, "auto cpu cuda"},
-        {OPT_CHECK, "all none bounds align overflow uninit races"},
+        {OPT_CHECK, "all none bounds align overflow uninit races undefined"},
         {OPT_TARGET, "native sm_80 sm_86 sm_89 sm_90a"},
         {OPT_COLOR, "auto always never"},
         {OPT_MANUAL, "man bash zsh"},
@@ -151,7 +151,7 @@ static int read_checks(const char *text, unsigned *checks) {
         {"all", TILE_CHECK_ALL},           {"none", 0},
         {"bounds", TILE_CHECK_BOUNDS},     {"align", TILE_CHECK_ALIGN},
         {"overflow", TILE_CHECK_OVERFLOW}, {"uninit", TILE_CHECK_UNINIT},
-        {"races", TILE_CHECK_RACES},
+        {"races", TILE_CHECK_RACES},       {"undefined", TILE_CHECK_UNDEFINED},
     };
     *checks = 0;
     if (!*text) return usage("--check names nothing; to watch for nothing, say none", NULL);

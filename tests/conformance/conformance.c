@@ -319,6 +319,8 @@ static void make_jobs(Suite *s) {
 
 static tile_status open_device(Suite *s, const char *device) {
     tile_status st = tile_context_create(device, &s->ctx);
+    /* What no operation defines both devices do alike, and some tests hold them to it. */
+    if (!st) st = tile_context_set_checks(s->ctx, TILE_CHECK_ALL & ~TILE_CHECK_UNDEFINED);
     if (st) return st;
     s->on_cpu = strcmp(tile_context_target(s->ctx), "cpu") == 0 && !s->ptx_folder;
     if (strcmp(s->target, "native") == 0)
