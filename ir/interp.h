@@ -57,8 +57,8 @@ typedef struct InterpLaunch {
     const Module *module; /* for spans */
     const Func *func;
     const InterpArg *arg; /* one for each of func->param, specialised ones too */
-    InterpBuffer *buffer;
-    int nbuffers;
+    InterpBuffer *buffer; /* nbuffers, and behind them nfreed that are gone: for messages */
+    int nbuffers, nfreed;
     uint32_t grid[3];
     bool alone;         /* rings have the slots of a program that is alone */
     unsigned checks;    /* CHECK_ bits */

@@ -60,11 +60,30 @@ static Type pointer_type(const Step *st) {
     return ir_operand(st->op, 0)->type;
 }
 
+static const InterpBuffer *freed_at(const Run *r, uint64_t address) {
+    const InterpLaunch *l = r->launch;
+    for (int i = l->nbuffers; i < l->nbuffers + l->nfreed; i++)
+        if (address - (uint64_t)(uintptr_t)l->buffer[i].base < l->buffer[i].bytes)
+            return &l->buffer[i];
+    return NULL;
+}
+
 bool report_bounds(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane) {
     const InterpBuffer *b = meant(r, st, address);
     Type t = pointer_type(st);
     const char *where = report_place(r, p, t, lane), *what = access_text(r, st, b);
     Diags *d = &r->s->diags;
+    const InterpBuffer *freed = freed_at(r, address);
+    if (freed) {
+        diag(d, DIAG_ERROR, st->op->span,
+             "use after free: %s in %s: its buffer of %" PRIu64 " bytes was freed",
+             access_text(r, st, NULL), where, freed->bytes);
+        return false;
+    }
+    if (st->param >= 0 && r->launch->arg[st->param].p == 0) {
+        diag(d, DIAG_ERROR, st->op->span, "out of bounds: %s in %s: its address is 0", what, where);
+        return false;
+    }
     if (!b) {
         diag(d, DIAG_ERROR, st->op->span, "out of bounds: %s in %s: this launch has no buffers",
              what, where);
@@ -129,7 +148,24 @@ bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16
              line, uses[use], where);
         diag(d, DIAG_NOTE, o.op->span, "loaded here");
         break;
+    case ORIGIN_UNDEFINED: {
+        bool shift = o.op->code == OP_SHL || o.op->code == OP_SHR;
+        const char *type = elem_info[stored_elem(o.op->result[0]->type)].triton;
+        diag(d, DIAG_ERROR, st->op->span, "undefined: %s %s%s %s, in %s", type,
+             shift ? "shifted by its width or more" : "divided by 0", line, uses[use], where);
+        diag(d, DIAG_NOTE, o.op->span, shift ? "shifted here" : "divided here");
+        break;
     }
+    }
+    return false;
+}
+
+bool report_bin(Run *r, const Program *p, const Step *st, int64_t value, int64_t lane) {
+    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+         "undefined: a value of %" PRId64 " for %" PRId64 " bins in %s", value, st->lanes,
+         report_place(r, p, ir_operand(st->op, 0)->type, lane));
+    diag(&r->s->diags, DIAG_NOTE, (Span){0},
+         "what is no bin counts nowhere with tl.histogram(x, bins, mask=(x >= 0) & (x < bins))");
     return false;
 }
 
@@ -148,24 +184,7 @@ static const char *program_text(Run *r, uint32_t number) {
     return arena_printf(&r->s->arena, "program (%u, %u, %u)", (unsigned)(number % grid[0]),
                         (unsigned)(number / grid[0] % grid[1]),
                         (unsigned)(number / grid[0] / grid[1]));
-    case ORIGIN_UNDEFINED: {
-        bool shift = o.op->code == OP_SHL || o.op->code == OP_SHR;
-        const char *type = elem_info[stored_elem(o.op->result[0]->type)].triton;
-        diag(d, DIAG_ERROR, st->op->span, "undefined: %s %s%s %s, in %s", type,
-             shift ? "shifted by its width or more" : "divided by 0", line, uses[use], where);
-        diag(d, DIAG_NOTE, o.op->span, shift ? "shifted here" : "divided here");
-        break;
 }
-    }
-    return false;
-}
-
-bool report_bin(Run *r, const Program *p, const Step *st, int64_t value, int64_t lane) {
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
-         "undefined: a value of %" PRId64 " for %" PRId64 " bins in %s", value, st->lanes,
-         report_place(r, p, ir_operand(st->op, 0)->type, lane));
-    diag(&r->s->diags, DIAG_NOTE, (Span){0},
-         "what is no bin counts nowhere with tl.histogram(x, bins, mask=(x >= 0) & (x < bins))");
 
 bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t at,
                  const Op *other, uint32_t other_program) {

@@ -237,6 +237,23 @@ bool rt_find_buffer(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *out) {
     return found;
 }
 
+bool rt_was_freed(tile_context *ctx, tile_ptr p) {
+    bool found = false;
+    pthread_mutex_lock(&ctx->lock);
+    for (int i = 0; i < RT_FREED; i++)
+        found = found || p - ctx->freed[i].start < ctx->freed[i].bytes;
+    pthread_mutex_unlock(&ctx->lock);
+    return found;
+}
+
+/* The caller holds the lock. */
+static void forget_freed(tile_context *ctx, const Buffer *b) {
+    for (int i = 0; i < RT_FREED; i++) {
+        Freed *f = &ctx->freed[i];
+        if (f->start - b->start < b->bytes || b->start - f->start < f->bytes) f->bytes = 0;
+    }
+}
+
 /* Enters b, unless it overlaps another (TILE_INVALID). An empty buffer takes its first byte. The
  * caller holds the lock. */
 static tile_status add_locked(tile_context *ctx, const Buffer *b) {
@@ -256,6 +273,7 @@ static tile_status add_locked(tile_context *ctx, const Buffer *b) {
     memmove(ctx->buffer + i + 1, ctx->buffer + i, (ctx->nbuffers - i) * sizeof *ctx->buffer);
     ctx->buffer[i] = *b;
     ctx->nbuffers++;
+    forget_freed(ctx, b);
     return TILE_OK;
 }
 
@@ -269,6 +287,7 @@ static tile_status add_buffer(tile_context *ctx, const Buffer *b) {
 /* Takes buffer i out. The caller holds the lock. */
 static Buffer remove_locked(tile_context *ctx, size_t i) {
     Buffer b = ctx->buffer[i];
+    ctx->freed[ctx->nfreed++ % RT_FREED] = (Freed){b.start, b.bytes ? b.bytes : 1};
     ctx->nbuffers--;
     memmove(ctx->buffer + i, ctx->buffer + i + 1, (ctx->nbuffers - i) * sizeof *ctx->buffer);
     return b;
@@ -352,8 +371,9 @@ tile_status tile_free(tile_context *ctx, tile_ptr ptr) {
     if (found) b = remove_locked(ctx, i - 1);
     pthread_mutex_unlock(&ctx->lock);
     if (!found)
-        return rt_fail(ctx, TILE_INVALID, "tile_free: 0x%llx is not the start of a buffer",
-                       (unsigned long long)ptr);
+        return rt_fail(ctx, TILE_INVALID, "tile_free: 0x%llx is %s", (unsigned long long)ptr,
+                       rt_was_freed(ctx, ptr) ? "in a buffer that was freed already"
+                                              : "not the start of a buffer");
     return ctx->ops->release(ctx, &b);
 }
 

@@ -67,8 +67,9 @@ static tile_status cpu_release(tile_context *ctx, Buffer *b) {
 
 static tile_status find(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *b) {
     if (rt_find_buffer(ctx, p, bytes, b)) return TILE_OK;
-    return rt_fail(ctx, TILE_INVALID, "the %zu bytes at 0x%llx do not lie in one buffer", bytes,
-                   (unsigned long long)p);
+    return rt_fail(ctx, TILE_INVALID, "the %zu bytes at 0x%llx %s", bytes, (unsigned long long)p,
+                   rt_was_freed(ctx, p) ? "lie in a buffer that was freed"
+                                        : "do not lie in one buffer");
 }
 
 static void mark_written(const Buffer *b, tile_ptr p, size_t bytes) {
@@ -141,7 +142,7 @@ static InterpBuffer *take_context(tile_context *ctx, const tile_kernel *k, const
     launch->print = ctx->print;
     launch->print_user = ctx->print_user;
     launch->nbuffers = (int)ctx->nbuffers;
-    InterpBuffer *buffer = calloc(ctx->nbuffers + 1, sizeof *buffer);
+    InterpBuffer *buffer = calloc(ctx->nbuffers + RT_FREED, sizeof *buffer);
     for (size_t i = 0; buffer && i < ctx->nbuffers; i++) {
         const Buffer *b = &ctx->buffer[i];
         buffer[i] =
@@ -151,6 +152,10 @@ static InterpBuffer *take_context(tile_context *ctx, const tile_kernel *k, const
                 arg[p].p - b->start <= b->bytes)
                 buffer[i].name = k->param[p].name;
     }
+    for (int i = 0; buffer && i < RT_FREED; i++)
+        buffer[ctx->nbuffers + (size_t)i] =
+            (InterpBuffer){.base = host(ctx->freed[i].start), .bytes = ctx->freed[i].bytes};
+    launch->nfreed = RT_FREED;
     pthread_mutex_unlock(&ctx->lock);
     launch->buffer = buffer;
     return buffer;

@@ -37,7 +37,6 @@ static tile_status take_pointer(const tile_kernel *k, int i, const tile_arg *a, 
                  type_name(a->type));
         return refuse(k, i, text);
     }
-    if (a->value.p == 0) return refuse(k, i, "the address is 0");
     if (a->value.p % (uint64_t)p->divisible) {
         snprintf(text, sizeof text,
                  "address 0x%llx is not a multiple of %lld bytes, as the kernel was compiled for",
@@ -87,7 +86,7 @@ static inline bool take_fast(const KernelParam *p, const tile_arg *a, InterpArg 
     switch (p->check) {
     case ARG_POINTER:
         out->p = a->value.p;
-        return a->type == TILE_POINTER && a->value.p != 0 && (a->value.p & p->mask) == 0;
+        return a->type == TILE_POINTER && (a->value.p & p->mask) == 0;
     case ARG_INT:
         out->i = a->value.i;
         return a->type == p->type && a->value.i >= p->lo && a->value.i <= p->hi &&

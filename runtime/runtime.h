@@ -35,6 +35,13 @@ typedef struct Buffer {
     size_t tensors; /* imported tensors that it is kept for; 0: it is tile_alloc's or tile_wrap's */
 } Buffer;
 
+/* A buffer that is gone: for messages about addresses in it. */
+typedef struct Freed {
+    tile_ptr start;
+    size_t bytes; /* 0: none, or its memory is another buffer's now */
+} Freed;
+enum { RT_FREED = 64 }; /* so many are remembered */
+
 typedef struct DeviceOps {
     tile_status (*alloc)(tile_context *ctx, size_t bytes, Buffer *out);
     tile_status (*release)(tile_context *ctx, Buffer *b);
@@ -85,6 +92,8 @@ struct tile_context {
     bool error_lost; /* a thread that is not among them failed, and there was no memory to say so */
     Buffer *buffer;  /* by start */
     size_t nbuffers, cap;
+    Freed freed[RT_FREED]; /* the last ones, in a ring */
+    size_t nfreed;         /* ever */
     unsigned checks;
     tile_print_fn print; /* NULL: dropped */
     void *print_user;
@@ -177,6 +186,9 @@ static inline tile_status rt_enter(const tile_context *ctx) {
 }
 /* The buffer that holds all of [p, p + bytes), copied to *out. Takes the lock. */
 bool rt_find_buffer(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *out);
+
+/* p lies in what was a buffer and is none now. Takes the lock. */
+bool rt_was_freed(tile_context *ctx, tile_ptr p);
 
 /* CPU: lets kernels use the caller's memory until rt_give_back(ctx, *key) is called as often. What
  * lies inside a buffer already needs nothing: *key is 0 where that is not kept for a tensor. */

@@ -200,8 +200,7 @@ void tile_bundle_destroy(tile_bundle *b) {
 
 /* The value is what the kernel was compiled for; whether it fits the type is tile_launch's. */
 static bool keeps(const KernelParam *p, const tile_arg *a) {
-    bool is_null = a->type == TILE_NONE || (a->type == TILE_POINTER && !a->value.p);
-    if (p->none || is_null) return p->none && is_null;
+    if (p->none) return a->type == TILE_NONE || (a->type == TILE_POINTER && !a->value.p);
     if (p->depth) return a->type == TILE_POINTER && a->value.p % (uint64_t)p->divisible == 0;
     if (a->type != (tile_type)((int)p->elem + 1)) return false;
     if (elem_info[p->elem].class_ == ELEM_F) return true;

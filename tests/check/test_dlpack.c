@@ -66,7 +66,8 @@ START_TEST(in) {
     fails(tile_free(ctx, t->data), "not the start of a buffer");
     tile_tensor_release(t);
     ck_assert_int_eq(deleted, 1);
-    fails(tile_copy_to_device(ctx, (uintptr_t)memory + 16, &one, 4), "do not lie in one buffer");
+    fails(tile_copy_to_device(ctx, (uintptr_t)memory + 16, &one, 4),
+          "lie in a buffer that was freed");
     tile_tensor_release(NULL);
     /* The legacy struct; no strides: row by row. */
     DLManagedTensor old = {
@@ -104,7 +105,6 @@ START_TEST(strides_of_all_sorts) {
         fails(tile_tensor_import(ctx, &m, NULL, &t), "memory");
         ck_assert_ptr_null(t);
     }
-    int64_t large[] = {INT64_MAX, INT64_MAX};
     /* Each end lies in 63 bits, what is between them does not. */
     int64_t apart[] = {2, 2}, *whole = m.dl_tensor.shape;
     m.dl_tensor.shape = apart;
@@ -112,6 +112,7 @@ START_TEST(strides_of_all_sorts) {
     m.dl_tensor.byte_offset = (uint64_t)1 << 62;
     fails(tile_tensor_import(ctx, &m, NULL, &t), "larger than memory");
     m.dl_tensor.shape = whole;
+    int64_t large[] = {INT64_MAX, INT64_MAX};
     m.dl_tensor.shape = large;
     m.dl_tensor.strides = NULL;
     fails(tile_tensor_import(ctx, &m, NULL, &t), "larger than memory");

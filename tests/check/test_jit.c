@@ -227,7 +227,7 @@ START_TEST(mistakes) {
         fails(tile_jit_launch(jit, NULL, args, 3, NULL), TILE_COMPILE_ERROR, "k.tl:");
     args[2] = tile_i32(1);
     args[0] = tile_pointer(0);
-    fails(tile_jit_launch(jit, NULL, args, 3, NULL), TILE_BAD_LAUNCH, "address is 0");
+    fails(tile_jit_launch(jit, NULL, args, 3, NULL), TILE_CHECK_FAILED, "its address is 0");
     created("@triton.jit\ndef k(p, q: '*fp32'): tl.store(p, 1.0)\n", "");
     args[1] = tile_pointer(16);
     fails(tile_jit_launch(jit, NULL, args, 2, NULL), TILE_COMPILE_ERROR, "'p' has no type");

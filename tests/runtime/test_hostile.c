@@ -89,7 +89,6 @@ START_TEST(arguments) {
         int64_t value;
         const char *words; /* what is wrong, where not "never" comes first */
     } cases[] = {
-        {0, TILE_POINTER, 0, "the address is 0"},
         {0, TILE_POINTER, 4097, "0x1001 is not a multiple of 16 bytes"},
         {0, TILE_POINTER, -1, "not a multiple of 16 bytes"},
         {0, TILE_NONE, 0, "not compiled for None"},
@@ -99,7 +98,6 @@ START_TEST(arguments) {
         {2, TILE_I32, 25, "25 is not a multiple of 24"},
         {2, TILE_I32, (int64_t)1 << 33, "does not fit i32"},
         {3, TILE_POINTER, 4801, "not a multiple of 24 bytes"},
-        {3, TILE_POINTER, 0, "the address is 0"},
         {4, TILE_I8, 1, "compiled for the value 300, not 1"},
         {4, TILE_I8, 300, "300 does not fit i8"},
         {5, TILE_POINTER, 1, "argument 5 (never)"}, /* argument 6 is ignored */
