@@ -1,6 +1,6 @@
 #!/bin/bash
-# docs_test.sh: what README.md and docs/ say can be done: every file they name exists, every code block
-# works as it stands, and pages made from tables are up to date.
+# docs_test.sh: what README.md, CONTRIBUTING.md and docs/ say can be done: every file they name exists,
+# every code block works as it stands, and pages made from tables are up to date.
 # Usage: docs_test.sh BUILD-FOLDER (of the release preset; README.md speaks of build/) [PAGE…]
 #
 # The blocks of a page are taken in order, in one folder, where build/ and examples/ are the tree's and
@@ -23,7 +23,7 @@ tree=$(realpath "$(dirname "$0")/..")
 . "$tree/tests/lib.sh"
 cd "$tree" || exit 1
 pages=("$@")
-[ ${#pages[@]} -gt 0 ] || pages=(README.md docs/*.md)
+[ ${#pages[@]} -gt 0 ] || pages=(README.md CONTRIBUTING.md CHANGELOG.md docs/*.md)
 
 # Names in backquotes that look like paths of this tree, and links to other pages.
 for page in "${pages[@]}"; do
