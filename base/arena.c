@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* arena.c: blocks of memory, bumped through and freed together (see arena.h). */
 #include "base/arena.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* arena.h: memory with one lifetime.
  *
  * An Arena hands out zeroed, 16-byte aligned memory and gives all of it back at once. Nothing in a

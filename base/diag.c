@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* diag.c: collects diagnostics and renders them with their source line and caret (see diag.h). */
 #include "base/diag.h"
 

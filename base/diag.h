@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* diag.h: places in a source file, and what is to be said about them.
  *
  * Nothing in the library prints. Errors are collected in a Diags, in order, and whoever called

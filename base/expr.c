@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expr.c: integer expressions -> postfix code, and running it (see expr.h).
  *
  * Recursive descent, one function a level of precedence. Each appends steps to the code and, once

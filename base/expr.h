@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expr.h: integer expressions in text: the size of a grid, the shape of a buffer.
  *
  * `cdiv(M, BM) * cdiv(N, BN), batch`: numbers, names, + - * // / % and parentheses, cdiv, min, max.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* file.c: whole files in and out, with limits and without torn outputs (see file.h).
  *
  * The hard part is which file a rename should replace: symbolic links are followed first, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* file.h: whole files in and out.
  *
  * Reading takes a limit and never reads far past it. Writing is a draft beside the target that is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* session.c: set-up and tear-down of a compilation's memory (see session.h). */
 #include "base/session.h"
 

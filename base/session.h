@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* session.h: what one compilation (or one load, or one launch on the CPU) owns.
  *
  * Every phase takes the Session first. It is data, not global state: two threads compile at once

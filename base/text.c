@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* text.c: growing text, interned names, UTF-8 checks and spelling suggestions (see text.h). */
 #include "base/text.h"
 

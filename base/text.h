@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* text.h: growing text (Buf) and interned names.
  *
  * A Buf is NUL-terminated at all times. Names that come out of intern() are equal exactly when

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """attention.py: flash attention forward, head dimension 128, 16 heads, fp16: examples/flash_attention.tl
 by tilec and by Triton, PyTorch's FlashAttention-2 and cuDNN's. Writes attention.csv and .png."""
 import math

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bandwidth.c: how fast examples/copy.tl and examples/rgb2grey.tl move bytes on a GPU, against the
  * driver's own device-to-device copy of as many bytes, timed in the same process.
  *

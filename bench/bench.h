@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* bench.h: what the benches share: their command line, kernels compiled from a source for given
  * promises and constexprs, launches timed in turn, messages, random bits and medians. */
 #ifndef TILE_BENCH_H

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # bench/compile_time.sh [TILEC]: the median time of 20 runs of `tilec FILE -o …`, process start
 # included, for every example.
 set -euo pipefail

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """contest.py: what the benches share: options, the clock, the check of results, tables, CSV, plots.
 
 A contest times several contestants in one process, in turn, on the same buffers. Before each timed

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # bench/counters.sh [FOLDER [OUT]]: what one launch of examples/matmul.tl at 4096 does, by the hardware's
 # counters (ncu), for the main configs and both targets: shared-memory bank conflicts of loads and
 # stores, the share of global reads that hit L2, the registers of a thread; the sectors of 32 bytes that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* jit.c: what compiling at run time costs.
  *
  *   jit compile TARGET RUNS FILE KERNEL     milliseconds from source to PTX, in this process: of

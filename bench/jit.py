@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """jit.py: milliseconds from source to PTX, ours and Triton's, of the kernels in examples/, with the same
 types, promises, constexprs, warps and stages. Needs no GPU.
 

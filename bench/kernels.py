@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """kernels.py: kernel sources into things that can be launched: ours through tilec, ptxas and the CUDA
 driver, the same sources through Triton's jit, both on torch's tensors and its current stream.
 

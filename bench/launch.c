@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* launch.c: what a launch costs the host: tile_launch beside a bare cuLaunchKernel of the same
  * kernel with the same arguments, which does hardly anything.
  *

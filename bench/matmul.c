@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* matmul.c: how fast examples/matmul.tl multiplies square matrices on a GPU, for a few tile shapes.
  *
  *   matmul [--device=cuda[:N]] [--target=native|sm_80|…] [--type=fp16|bf16] [--root=FOLDER]

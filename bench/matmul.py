@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """matmul.py: matrix products by our code, by Triton's of the same source and config list, and by
 cuBLAS: python3 bench/matmul.py [--types=fp16,…] [--mode=squares|awkward|tails|majors|grid-order].
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* memory.h: what the benches share whose kernels only memory should hold up: ways to run a kernel
  * that take turns with the device's own copy of as many bytes, the table of their times and the CSV
  * file. */

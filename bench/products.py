@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """products.py: what the matmul benches share: types, configs, problems with their data and their
 fp64 reference, and who multiplies: ours, Triton, cuBLAS."""
 from dataclasses import dataclass

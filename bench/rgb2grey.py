@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """rgb2grey.py: what square blocks cost a memory-bound kernel, and what walking the grid in groups
 (--swizzle-grid) gives back: examples/rgb2grey.tl with 32x32 blocks, plain and swizzled, beside the
 best of a list of blocks, Triton's best, and the device copy. Writes rgb2grey.csv."""

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rows.c: kernels that read each row of a matrix once and write it once, against the device's own
  * copy of as many bytes: softmax, layer norm and RMS norm of examples/, which nothing but memory
  * should hold up.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # bench/run_bandwidth.sh [FOLDER [OUT]]: copy and rgb2grey against the device copy, as sm_80 and as
 # native code. FOLDER is a build folder or a stage (default: build); CSV files go to OUT (default:
 # the working directory).

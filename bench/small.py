@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """small.py: small square products under CUDA graphs, in microseconds per launch: ours, Triton with
 the same source and config list, cuBLAS. Writes small.csv and small.png.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """sweep.py: the rate of square fp16 products over all sizes in even steps, as three lines of a plot:
 the naive 2-D order, the order grouped by hand, cuBLAS. Writes sweep.csv and sweep.png."""
 import contest

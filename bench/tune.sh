@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # bench/tune.sh [FOLDER [OUT]]: how long it takes to choose among 14 configs of
 # examples/matmul_autotuned.tl at 4096 and 8192, everything compiled anew: `tilerun --tune`, and Triton's
 # autotuner on the same source where Python has PyTorch and Triton. FOLDER is a stage or a build folder

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tune_triton.py SOURCE SIZE: how long Triton's autotuner takes to choose a config of matmul_autotuned in
 SOURCE for a product of SIZE: a line for tune.sh's table. The wall time is that of the first launch,
 compilation included; starting Python, PyTorch and the GPU is not."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What `cmake --install` and cpack put on a machine, made of the object files of the build:
 #
 #   libtile_runtime.so.1, libtile_compiler.so.1   versioned symbols; LLVM inside, and hidden

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tile_add_kernels(TARGET_NAME FILE… [TARGET GPU] [OPTIONS OPTION…])
 #
 # Compiles kernels when the target is built: of each FILE (a .tl, .py or .tir) tilec makes a C header,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* codegen.c: a module of tile IR -> an LLVM module -> optimised -> LLVM IR text and PTX.
  *
  * Every LLVM object of a compilation hangs from one Llvm struct and is disposed here on every way

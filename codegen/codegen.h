@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* codegen.h: tile IR with layouts -> LLVM IR -> PTX. The only folder that knows LLVM. */
 #ifndef TILE_CODEGEN_CODEGEN_H
 #define TILE_CODEGEN_CODEGEN_H

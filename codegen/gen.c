@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen.c: one function of tile IR -> one LLVM kernel: parameters, constants, indices, shapes, and
  * the table that sends every op to the file that knows it. */
 #include "codegen/gen.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen.h: what the files of codegen/ share: the state of one function's translation.
  *
  * A tile becomes one LLVM value per register of its layout; a scalar one LLVM value. The one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_asm.c: inline assembly of a kernel's writer, an instance per element or per few elements.
  *
  * Constraints are Triton's, which are LLVM's: `=r,r,r`. Elements of less than 32 bits travel

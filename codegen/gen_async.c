@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_async.c: copies from global to shared memory that run behind the program: cp.async.
  *
  * Each lane copies 4, 8 or 16 bytes with one instruction, or none where nothing is to be copied;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_atomic.c: atomic reads, combinations and writes of global memory, as PTX.
  *
  * LLVM 19 drops the memory order and scope of its own atomics, so all of this is inline assembly.

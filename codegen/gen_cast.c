@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_cast.c: conversions between element types, one register or two at a time.
  *
  * Every conversion rounds once, as the interpreter has it. Where the hardware has no direct way the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_control.c: structured loops and branches -> LLVM basic blocks with a phi per register.
  *
  * A `for` is emitted already rotated: its condition is tested once before the body and then at the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_debug.c: spans -> LLVM line tables (-g), so that PTX and profilers name the source's lines.
  */
 #include "codegen/gen.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_dot.c: `dot`, on matrix instructions or multiply-adds, from operands in shared memory.
  *
  * Every matrix instruction of mma.def takes 32 bytes of K per row, whatever the element, or less;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_fp8.c: fp8 to wider floats and back, one element or a pair at a time.
  *
  * Where the GPU has the conversions they come two at a time, as PTX; elsewhere they are a few

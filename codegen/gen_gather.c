@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_gather.c: gathers and histograms, through shared memory of the op's own (ir/scratch.h).
  *
  * A gather puts the whole tile there in row-major order and reads each element at an address worked

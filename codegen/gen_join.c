@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_join.c: join and split: tiles with a last dimension of two made and taken apart.
  *
  * That dimension is bit 0 of the flat index. Where a register bit holds it, nothing moves: values

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_memory.c: loads and stores of global memory, as wide as axis analysis proves.
  *
  * A run of registers that is adjacent in memory becomes one access of up to 16 bytes. A mask is a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_number.c: constants, arithmetic and comparisons, one register at a time.
  *
  * Rounding follows the interpreter (one rounding to the element type per op), but for what ops.def

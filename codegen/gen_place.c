@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_place.c: places and the moves between them: lane and warp numbers -> element indices, and
  * register moves and shuffles for a change of layout.
  *

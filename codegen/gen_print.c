@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_print.c: print and assert: calls into what every CUDA program has, vprintf and __assertfail.
  *
  * A line is `pid (x, y, z) idx (i, j) prefix: value`, one for each element, as Triton prints; of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_reduce.c: reductions within a warp: registers first, then butterfly shuffles over lanes.
  *
  * Reductions that cross warps were split before (passes/reduce.c). After the butterflies every lane

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_scan.c: prefix combinations along an axis, in whatever layout the tile is held.
  *
  * The bits of the axis, from the lowest, come in runs held by registers, lanes or warps. A lowest

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_shared.c: tiles to and from shared memory.
  *
  * Everything here is one question: which offset of the buffer holds the element of this register,

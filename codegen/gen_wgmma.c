@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_wgmma.c: dots on a warpgroup's matrix instructions, whose operands stay in shared memory.
  *
  * An operand is named to the hardware by a 64-bit descriptor: address, two strides, the swizzle.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_wrap.c: the remainder of a range by a number -> a test whether the range ends below it, and
  * remainders only where it does not.
  *

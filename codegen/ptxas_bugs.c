@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ptxas_bugs.c: LLVM IR, and PTX, that ptxas would translate wrongly -> the same values computed
  * otherwise.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* size.c: what is generated so far -> whether LLVM and ptxas translate it in seconds.
  *
  * Tiles lie in registers and every register is code of its own, so a tile that is too large, or too

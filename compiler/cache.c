@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cache.c: keys and texts <-> files of a folder that many processes share (see cache.h).
  *
  * An entry is a Head, the key, the text. Its name is the key's hash; two keys of one hash take

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cache.h: compiled texts on disk, found again by what they were made from.
  *
  * A folder with one file for each entry. An entry holds its whole key and a hash of itself, so that

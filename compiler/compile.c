@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compile.c: source text -> whatever was asked for, through every phase in order: tile_compile of
  * tile.h, and so the whole of tilec but its command line.
  *

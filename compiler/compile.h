@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compile.h: tile_compile for the other files of compiler/. */
 #ifndef TILE_COMPILER_COMPILE_H
 #define TILE_COMPILER_COMPILE_H

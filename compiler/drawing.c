@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* drawing.c: every layout of a module, drawn (see drawing.h).
  *
  * Layouts are met in the order in which ir_print numbers them, arguments of a block before its ops

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* drawing.h: the layouts of a module as comment lines a person can read. */
 #ifndef TILE_COMPILER_DRAWING_H
 #define TILE_COMPILER_DRAWING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* jit.c: arguments of a launch -> the variant of the kernel that was compiled for such arguments.
  *
  * Variants hang in buckets by the hash of their key. They are only ever added, at the head of a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* jit.h: what lies behind tile_jit: jit.c finds variants, jit_build.c makes them. */
 #ifndef TILE_COMPILER_JIT_H
 #define TILE_COMPILER_JIT_H

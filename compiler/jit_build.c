@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* jit_build.c: a kernel's source and the arguments of a launch -> a loaded variant, out of the disk
  * cache or through the compiler.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* listing.c: `.loc` directives in PTX -> the source's lines as comments, or nothing.
  *
  * LLVM writes `.loc FILE LINE COLUMN` in front of the instructions that an operation became, each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* listing.h: PTX with LLVM's line directives -> PTX to read next to its source, or without them. */
 #ifndef TILE_COMPILER_LISTING_H
 #define TILE_COMPILER_LISTING_H

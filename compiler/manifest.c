@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* manifest.c: a module's launch facts into JSON, alone or as the comment at the head of a .ptx or
  * .tir (see manifest.h).
  *

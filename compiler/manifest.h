@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* manifest.h: what a launcher has to know about compiled kernels, as JSON (design.md section 9). */
 #ifndef TILE_COMPILER_MANIFEST_H
 #define TILE_COMPILER_MANIFEST_H

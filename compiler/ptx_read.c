@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ptx_read.c: PTX as LLVM writes it, inline assembly included -> instructions and loops.
  *
  * Statements end in `;` and may span lines; braces nest, and labels belong to the braces that they

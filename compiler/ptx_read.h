@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ptx_read.h: the text of PTX -> its kernels' instructions, and the loops they lie in. */
 #ifndef TILE_COMPILER_PTX_READ_H
 #define TILE_COMPILER_PTX_READ_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* stats.c: kernels and their PTX -> how many instructions of which kind each loop has.
  *
  *     kernel matmul: 4 warps, 24576 bytes of shared memory

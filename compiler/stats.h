@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* stats.h: what the code of each kernel and of each loop is made of, as text (tilec --stats). */
 #ifndef TILE_COMPILER_STATS_H
 #define TILE_COMPILER_STATS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tune.c: tile_tune: the configs of a kernel -> times in a tuning file, and the fastest.
  *
  *   plan ──▶ compile and load, on many threads ──▶ check, as they become ready ──▶ time, likely

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tune.h: what the files of tuning share.
  *
  *   tune_plan.c     a source -> the configs to try, the kernel's parameters, the name of the bucket

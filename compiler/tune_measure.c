@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tune_measure.c: one compiled config on the device: is its result that of the others, and how long
  * does it take (see tune.h)?
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tune_plan.c: what there is to tune: the configs of a kernel's list or of a space, its parameters,
  * and the name of the bucket that a launch falls into (see tune.h). Everything is learnt through
  * tile_compile, whose answers are JSON. */

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cupy_launch.py: CuPy runs a kernel that tilec compiled: no tilec, no libtile here, the .ptx alone.
 #
 #   tilec vector_add.tl && python3 cupy_launch.py vector_add.ptx

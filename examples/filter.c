@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* filter.c: a PNG in, the picture blurred or its edges out, by a tile kernel on the GPU or the CPU.
  *
  *   filter [--device=auto|cpu|cuda] KERNEL blur|edges IN.png OUT.png

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* jit.c: a kernel out of a string that the program made up while it ran.
  *
  *   jit [--device=auto|cpu|cuda] [EXPRESSION]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* load_kernel.h: a kernel from a file, for the examples: compiled now from a source, or made
  * ahead of time by tilec (.ptx for a GPU, .tir for the CPU). */
 #ifndef EXAMPLES_LOAD_KERNEL_H

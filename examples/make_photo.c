@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* make_photo.c: draws a landscape and writes it as a PNG, for want of a photograph that is free to
  * give away: `make_photo photo.png [WIDTH HEIGHT]`. Hills are sums of waves, the lake mirrors what
  * is above it, and the evening sky is a gradient with a sun. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* matmul.c: C = A B in half precision by a tile kernel: random input, checked, timed.
  *
  *   matmul [--device=auto|cpu|cuda] KERNEL [M N K]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* picture.h: PNG files as planes of bytes, as kernels like them, for the examples. */
 #ifndef EXAMPLES_PICTURE_H
 #define EXAMPLES_PICTURE_H

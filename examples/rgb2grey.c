@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rgb2grey.c: a colour PNG in, a grey PNG out, by a tile kernel on the GPU or the CPU.
  *
  *   rgb2grey [--device=auto|cpu|cuda] KERNEL IN.png OUT.png

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* share_stream.c: a tile kernel in the middle of other CUDA code: the context, the stream and the
  * buffers are that code's, and nothing waits in between.
  *

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tile_manifest.py: the launch facts in a .ptx of tilec, for programs in Python (docs/abi.md).
 #
 #   python3 tile_manifest.py FILE.ptx [NAME=INTEGER]…   prints how each kernel is launched

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # torch_launch.py: a kernel that tilec compiled runs on PyTorch's tensors, in PyTorch's stream. PyTorch
 # loads no PTX itself, so three functions of the driver are called through ctypes.
 #

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* transformer.cc: one block of a transformer out of kernels that were compiled ahead of time, in
  * C++17.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ast.c: the nodes of the syntax tree, made from what the grammar found.
  *
  * Convention: a node's span covers all of it, brackets around it included as soon as it becomes

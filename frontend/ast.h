@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ast.h: a kernel file as written: the syntax tree between parser and lowering.
  *
  * Only what can matter to a kernel is kept: functions with decorators, imports and simple

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ast_print.c: syntax tree → indented text, one node a line, for --emit=ast.
  *
  * Convention: `kind detail @line:column`, what belongs to a node indented below it; a part whose

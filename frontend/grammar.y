@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* grammar.y: tokens → syntax tree, for one function, import or assignment at a time.
  *
  * It is Python's grammar as far as a kernel can use it. Actions only build nodes. A statement that

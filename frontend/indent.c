@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* indent.c: words and bare newlines → tokens with NEWLINE, INDENT and DEDENT.
  *
  * Python's rules: a line inside brackets goes on with the one before; otherwise its indentation

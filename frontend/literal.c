@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* literal.c: the text of a number, string or name token → its value.
  *
  * Convention: the lexer has checked the shape of numbers and the quotes of strings, so only values

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower.c: a parsed file -> a module of tile IR: which functions are kernels, and one after the
  * other.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower.h: from syntax tree to tile IR: types, promotion, constexprs, inlining of calls. */
 #ifndef TILE_FRONTEND_LOWER_H
 #define TILE_FRONTEND_LOWER_H

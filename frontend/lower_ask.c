@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_ask.c: builtins that ask what an object is, or give a type by name. */
 #include "frontend/lower_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_atomic.c: the atomic builtins -> operations on integers, and on floats where they add.
  *
  * Convention: the operations know floats for add alone. Exchanges of floats are exchanges of their

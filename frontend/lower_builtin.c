@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_builtin.c: the table of builtins: finding a row, binding a call's arguments to it.
  *
  * A row's parameters are the text Python would write. Handlers see the arguments in that order, all

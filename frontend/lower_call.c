@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_call.c: calls: a jit function is inlined, a builtin handled by its row, a dtype converts.
  *
  * An argument that is known while compiling stays so inside the callee, annotated or not. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_config.c: the decorators that choose values: @triton.autotune and @triton.heuristics.
  *
  * They are Python outside the kernel (lower_host.c). What they need and only a launch could tell is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_const.c: Python's arithmetic on objects that are known while compiling.
  *
  * Integers are those that fit int64 or uint64; a result that fits neither is an error, where Python

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_dot.c: tl.dot: which operands fit each other, and what type the result has. */
 #include "frontend/lower_internal.h"
 

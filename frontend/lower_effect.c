@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_effect.c: builtins that are there for what they do or promise, not for a value: printing,
  * assertions, barriers, inline assembly, and hints to axis analysis. */
 #include "frontend/lower_internal.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_expr.c: expressions -> objects, emitting tile IR where a tensor is involved. */
 #include "frontend/lower_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_flow.c: if and conditional expressions -> structured operations, and
  * the variables they change.
  *

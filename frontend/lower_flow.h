@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_flow.h: what `if` and loops share: variables as lists of values, and
  * operations that learn their results late.
  *

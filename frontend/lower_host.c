@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_host.c: Python outside kernels, as far as it decides what is compiled:
  * functions that build lists of autotune configs, lambdas of
  * @triton.heuristics, values of globals.

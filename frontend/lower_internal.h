@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_internal.h: what the files of the lowering share: objects, scopes, frames, and who does
  * what.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_join.c: builtins that move elements between tiles or positions: join, split, gather,
  * histogram. */
 #include "frontend/lower_internal.h"

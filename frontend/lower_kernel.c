@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_kernel.c: a kernel's parameters: types from the signature or annotations, constexpr values
  * from -D, the signature, an autotune config, a heuristic or a default, in that order.
  *

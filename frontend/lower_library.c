@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_library.c: builtins that are kernels' code themselves: stdlib.tl, libdevice.tl -> a call
  * inlined like any other.
  *

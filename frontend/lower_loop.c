@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_loop.c: for and while -> structured operations, the variables they
  * carry, and the ways out.
  *

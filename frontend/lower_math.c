@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_math.c: builtins that compute: elementwise functions, where. */
 #include "frontend/lower_internal.h"
 

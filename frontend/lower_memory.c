@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_memory.c: builtins that touch memory or the grid: load, store, program_id.
  *
  * The argument 0 of an access is a pointer, a tile of pointers, or a block pointer, which

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_meta.c: builtins about values known while compiling: ranges, Python's functions,
  * assertions, questions to a dtype. */
 #include "frontend/lower_internal.h"

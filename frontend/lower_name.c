@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_name.c: names and attributes -> objects.
  *
  * A module is a dotted path; paths that Triton keeps for one and the same thing are made one here.

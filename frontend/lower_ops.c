@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_ops.c: operators on tensors: promotion, broadcasting, casts, pointer arithmetic.
  *
  * Convention: an operand is an Obj that is a Value or a number. A number has no type of its own: it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_reduce.c: reductions and scans along one dimension.
  *
  * All of them are one operation with a region that combines two scalars; the builtins differ in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_scan.c: questions about syntax alone: which names a body mentions or assigns, what it
  * returns.
  *

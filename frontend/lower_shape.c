@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_shape.c: builtins that make tiles or give them another shape. */
 #include "frontend/lower_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_stmt.c: statements: assignments, return, assert, and what is not supported. */
 #include "frontend/lower_internal.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_top.c: a name at top level -> the definition of it that counts.
  *
  * Functions, globals and imports may define one name several times, each under conditions: `if`,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* lower_window.c: block pointers and tensor descriptors -> tiles of pointers and masks.
  *
  * Both are a Window: a base pointer, the shape and strides of a tensor in memory, and the size of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse.c: the token array → AstFile: what the file holds at top level, each part parsed.
  *
  * A kernel's file is a Python file, and most of a Python file is none of a kernel's business. The

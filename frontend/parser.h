@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parser.h: what the grammar's actions build the tree with.
  *
  * A parse covers one unit: a function with its decorators, an import, or an assignment, given as a

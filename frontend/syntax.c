@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* syntax.c: a grammar that is stuck → a sentence for whoever wrote the file.
  *
  * Convention: a statement is complained of once, at its first mistake; the next statement starts

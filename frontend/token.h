@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* token.h: source text → the array of tokens that the grammar reads.
  *
  * The whole file is cut into tokens first; a statement is then a stretch of the array, which lets

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tile.h: run tile kernels from C and C++, on a GPU or on the CPU, and compile them.
  *
  * This header is the manual. The first part, up to "compiling", is libtile_runtime: it needs libc

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tile_dlpack.h: the structs of DLPack 1.1, by which libraries hand tensors to each other.
  *
  * The C part of the specification's dlpack.h, with its names and layout, for programs that have no

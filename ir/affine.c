@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* affine.c: a function -> the affine form of its integers and pointers (see affine.h).
  *
  * One walk in the order of definitions; what a loop carries as a pointer or tile is taken to be its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* affine.h: affine analysis: an address as a base plus terms.
  *
  * Every integer and pointer is written as constant + sum of (value * factor): terms over scalars,

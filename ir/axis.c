@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* axis.c: a function -> for every value, how its elements run along each dimension (see axis.h).
  *
  * Elementwise ops follow axis_rules.c; here are constants, shape ops and control. Loops make it a

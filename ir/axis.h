@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* axis.h: axis analysis: what is known of a tile's values along each dimension.
  *
  * contiguity c: in runs of c elements (aligned at multiples of c in the dimension) values rise

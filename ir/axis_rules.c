@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* axis_rules.c: operation by operation, how the runs of its operands become the result's.
  *
  * The hard idea is when runs survive / and % and comparisons. Let k be a power of two, x a run of k

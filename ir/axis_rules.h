@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* axis_rules.h: what axis analysis and its rules share (private to ir/axis*.c).
  *
  * A rule sees one dimension of its operands as a Run each and gives the Run of the result. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* build.c: makes tile IR and changes it: ops into blocks, uses into lists, one op at a time.
  *
  * The one invariant kept here: op->operand[i] is in the list of uses of exactly the value it names,

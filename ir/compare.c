@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compare.c: element by element, the largest differences of two arrays (see compare.h).
  *
  * Most elements of two results of one kernel are the same bits, so those are passed over eight

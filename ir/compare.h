@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compare.h: two arrays of elements -> how far they are apart, and where.
  *
  * What counts as equal enough is one rule for all element types: with a tolerance t, an element may

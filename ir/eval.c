@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* eval.c: one lane of an elementwise op: bits in, bits out (see eval.h).
  *
  * Constants keep their bits in 64; the interpreter's loops want lanes as they lie in memory. All

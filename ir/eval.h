@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* eval.h: an elementwise operation on constants, worked out by the interpreter's own loops: folding
  * cannot disagree with running. */
 #ifndef TILE_IR_EVAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp.c: sets programs up and moves them about: the entry of a launch, the start of a program,
  * the steps of control flow. Which program goes on when is interp_sched.c's.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp.h: runs tile IR on the CPU, one program at a time: the definition of every operation and
  * the CPU device.
  *

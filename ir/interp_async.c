@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_async.c: copies and dots that run behind the program: rings, groups, waits.
  *
  * A copy lands as late as it may: its bytes move when a wait asks for its group, and until then

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_atomic.c: the steps of atomics: lane by lane, each one a read, a combination and a write
  * that no other program comes between.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_cast.c: lanes of one element type to lanes of another, by value.
  *
  * Convention: types that C has convert in one loop, a row of a table; int1 comes in as a uint8, and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_clock.c: vector clocks: by program of the grid, a number; 0 where nothing is known.
  *
  * Convention: a clock never changes once made: setting and joining give another, and share all that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_combine.c: the steps of REDUCE and SCAN around the steps of their combining region.
  *
  * Tiles are seen as [outer, len, inner], len being the axis. A reduction combines neighbours, pair

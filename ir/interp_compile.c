@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_compile.c: a function's structured regions to the flat list of steps that a program runs.
  *
  * Convention: a value lives in one slot from its definition to its last use in its block, where a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_machine.h: what the interpreter's files share: the compiled form of a function and the
  * state of a program (private to ir/interp*.c).
  *

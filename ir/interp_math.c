@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_math.c: the functions of math.def, as C's mathematics library has them.
  *
  * Everything is worked out in double: a float result is the exact value rounded once but for the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_memory.c: loads and stores of the launch's buffers, with the checks of every access.
  *
  * Convention: an address is good when the element lies wholly in the buffer its parameter points

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_ops.c: what the elementwise operations do to lanes: a table of loops by operation and
  * element type, expanded from one row per operation.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_plan.c: what an operation's step needs to know beyond its slots, worked out once: strides,
  * the sizes along an axis, the arithmetic of a matrix product or of an atomic. */
 #include "ir/interp_machine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_race.c: finds races: two programs' accesses to one address, one of them a plain write,
  * that nothing puts in order.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_report.c: what the interpreter says when a check fails: one error at the operation, with
  * the tensor, the element, the program and the place in the tile, and a note where it began. */
 #include "ir/interp_machine.h"

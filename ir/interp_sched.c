@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_sched.c: which program goes on: in the grid's order, each to its end, until one waits.
  *
  * A program waits when it has gone round a `while` and everything is as it was: it changed no

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_shape.c: the steps that put elements of tiles in other places: join, split, gather; that
  * count them: histogram; and that check what the writer promised of them: hint.
  *

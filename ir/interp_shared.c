@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_shared.c: a program's shared memory: whole tiles written into and read out of buffers.
  *
  * A buffer is bytes at its offset, so that buffers which passes placed over each other really do

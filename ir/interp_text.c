@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_text.c: the steps that have to do with text: print, assert and assume, and inline
  * assembly, whose text this machine cannot run.
  *

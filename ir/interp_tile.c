@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_tile.c: the steps that make whole tiles: constants, indices, elementwise operations, new
  * shapes, and the matrix product.
  *

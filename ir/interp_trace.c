@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_trace.c: which parameter each pointer value of a function was made from, for the names and
  * the bounds that its accesses are checked with.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ir.h: tile IR, what a kernel is between the front end and LLVM.
  *
  * SSA with structured regions. A Module holds kernels (Func); a Func holds one Block; a Block holds

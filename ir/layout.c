@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* layout.c: linear algebra over F2 on layouts: build, apply, route, judge (see layout.h).
  *
  * One algorithm carries it: a reduced basis that remembers of which inputs each vector is made.

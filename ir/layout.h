@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* layout.h: where the elements of a tile live, as a linear map over F2.
  *
  * A layout maps a place to a tile element. A place is (register, lane, warp, block) for a tile held

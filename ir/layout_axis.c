@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* layout_axis.c: layouts seen along one dimension: who holds which bit of it, and what becomes of a
  * layout when a last dimension of two comes or goes (join, split).
  *

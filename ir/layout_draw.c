@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* layout_draw.c: a layout -> comment lines a person can check against the PTX manual.
  *
  * Each cell of the drawing is one element of the tile and says who holds it: warp.lane.register

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* mma.c: the table of matrix instructions (see mma.h). */
 #include "ir/mma.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* mma.h: the table of matrix instructions (mma.def). */
 #ifndef TILE_IR_MMA_H
 #define TILE_IR_MMA_H

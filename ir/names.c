@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* names.c: open addressing over interned pointers (see names.h). */
 #include "ir/names.h"
 

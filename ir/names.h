@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* names.h: a small map from interned names to pointers or numbers, for the IR's printer and parser.
  */
 #ifndef TILE_IR_NAMES_H

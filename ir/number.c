@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* number.c: bits of element types to and from C's numbers (see number.h and ir.h).
  *
  * The four small float types are rows of one table of formats; rounding is integer arithmetic on

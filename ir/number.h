@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* number.h: exact conversions between the element types' bits and C's numbers.
  *
  * fp16, bf16 and the two fp8 types are "small floats": every value of theirs is a float too, and

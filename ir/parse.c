@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* parse.c: text of tile IR -> Module. The inverse of print.c, for .tir files and tests.
  *
  * One pass, one token of lookahead, no backtracking. The first mistake ends it (session_bail is not

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* print.c: tile IR -> text that ir_parse reads back to the same text, byte for byte.
  *
  * Every value's printed name is unique in its function: its hint, or hint.N, or a running number.

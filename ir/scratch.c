@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* scratch.c: how much shared memory an operation needs for itself (see scratch.h). */
 #include "ir/scratch.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* scratch.h: shared memory that an operation uses within itself; the places of rings.
  *
  * Some operations let threads meet in shared memory without a buffer that the IR would show: a scan

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tables.c: ops.def, attrs.def and math.def expanded into tables, and the readers of an attribute.
  * Everything that must know "which operations are there" reads op_info. */
 #include "ir/ir.h"

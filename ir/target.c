@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* target.c: the table of targets (see target.h). */
 #include "ir/target.h"
 

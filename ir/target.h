@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* target.h: the GPUs tilec compiles for; target.def holds the facts. */
 #ifndef TILE_IR_TARGET_H
 #define TILE_IR_TARGET_H

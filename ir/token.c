@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* token.c: text of tile IR -> tokens, one at a time, for parse.c. Comments run from // to the end
  * of the line. Names are interned; a quoted name may hold any bytes. */
 #include "ir/token.h"

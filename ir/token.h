@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* token.h: the tokens of tile IR's text, between token.c and parse.c. */
 #ifndef TILE_IR_TOKEN_H
 #define TILE_IR_TOKEN_H

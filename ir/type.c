@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* type.c: building, comparing and printing types (see type.h). */
 #include "ir/type.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* type.h: the type of a value: an element, perhaps behind pointers, in a tile of a static shape.
  *
  * A Type is a small plain value; two types are equal when type_equal says so. Every dimension is a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* verify.c: is this function sound tile IR?
  *
  * Operand letters, attributes, traits and result rules come from ops.def; only results that are

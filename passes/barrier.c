@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* barrier.c: puts a barrier where a thread may meet memory that another still uses.
  *
  * Going through the program in order, it keeps which bytes were read and which written since the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* combine.c: the pass `combine`: two operations that the hardware does as one.
  *
  *     select(m, load(p, m), x)    becomes    load(p, m, x)

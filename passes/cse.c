@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cse.c: the pass `cse`: an operation that was already done is not done again.
  *
  * Two ops are the same when code, operands, attributes, result type and layout are; a commutative

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dce.c: the pass `dce`: what nothing depends on is removed.
  *
  * Everything is dead until something alive needs it. Alive at first: ops with an effect (writes,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dot.c: dots that the target has no instruction for -> dots that it has.
  *
  * fp8 becomes f16, which holds all of it, where matrix instructions do not take fp8. An f32 operand

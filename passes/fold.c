@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fold.c: the pass `fold`: constants and identities worked out, in one canonical form.
  *
  * In order, for each op: constant operands move to the right, all-constant ops are evaluated (by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fold.h: what the files of the fold pass share (private to passes/fold*.c).
  *
  * Every fold_* function looks at one op and returns true when it took the op out of the function,

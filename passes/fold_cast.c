@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fold_cast.c: conversions of conversions (part of `fold`).
  *
  * The one fact that decides: does the inner conversion keep every value? Then the outer one may as

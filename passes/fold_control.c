@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fold_control.c: branches and loops whose course is known (part of `fold`).
  *
  * A region that runs exactly once is put in the place of its op; a loop that never runs gives its

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fold_rules.c: the rows of fold.def: text -> trees -> matched against ops.
  *
  * Trees are parsed once for each run of the pass and chained by the op at their root, in the order

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fold_shape.c: shape ops of shape ops, and elementwise ops on their results (part of `fold`).
  *
  * An elementwise op whose tiles are all repeated, or all reshaped, from tiles of one smaller or

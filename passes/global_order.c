@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* global_order.c: which accesses to global memory need a barrier between them.
  *
  * The language is about whole tiles: what one operation stores, the next one loads. On a GPU each

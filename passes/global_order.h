@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* global_order.h: accesses to global memory whose order matters: see global_order.c. */
 #ifndef TILE_PASSES_GLOBAL_ORDER_H
 #define TILE_PASSES_GLOBAL_ORDER_H

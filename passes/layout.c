@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* layout.c: gives every tile a layout, and puts `convert` where two must meet.
  *
  * Anchors say what they want: loads and stores (layout_choice.c, from axis analysis), dots. Values

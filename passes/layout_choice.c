@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* layout_choice.c: the wishes of memory accesses, dots and moves -> layouts (see layout_choice.h).
  *
  * Global memory wants neighbouring lanes at neighbouring addresses, up to 16 bytes each; a matrix

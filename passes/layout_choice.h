@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* layout_choice.h: which layout an anchor asks for: memory accesses, dots, tiles in shared memory.
  */
 #ifndef TILE_PASSES_LAYOUT_CHOICE_H

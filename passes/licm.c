@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* licm.c: the pass `licm`: what is the same in every turn of a loop is done before it.
  *
  * An op moves out when it has no effect, cannot fault and needs nothing that the loop makes. No op

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math.c: functions of floats -> arithmetic, for those that no instruction computes.
  *
  * NVIDIA's own library of them is not used; the tables math_f32.def and math_f64.def say how each

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math.h: what the files of the math pass share (private to passes/math*.c).
  *
  * The expansions are texts in math_f32.def and math_f64.def, written in a small language whose

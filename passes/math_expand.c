@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* math_expand.c: the text of an expansion -> ops.
  *
  *   body  = { names "=" expr ";" } "return" expr { "," expr } ";"

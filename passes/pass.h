@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pass.h: passes over tile IR, and the driver that runs them in order.
  *
  * A pass is one function in one file with one row in passes.def; the row gives its name, place in

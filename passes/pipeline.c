@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pipeline.c: a list of passes -> the passes, run in order over a module.
  *
  * Every row of passes.def is one entry of pass_table; a run is a list of entries, from the table by

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pipeline_copies.c: which loads of a loop can be copied ahead of it (see software_pipeline.c).
  *
  * A load can when all that its address and mask are made of can be worked out early: arithmetic on

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* pipeline_dots.c: dots of a pipelined loop that are still under way while the body goes on.
  *
  * The leading dots are those that need nothing the body worked out. They start first. Where they

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* place.c: every shared buffer -> a byte offset, dead space used again.
  *
  * Ops are numbered in program order; a buffer lives from its first use to its last, and when a loop

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* reduce.c: `reduce` along an axis that warps share -> two within a warp, with a small conversion.
  *
  * The axis is cut in three, [high, warps, low], by a reshape, which costs nothing. Low and high are

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* shared.c: `convert` that must cross warps -> a buffer in shared memory, a store and a load.
  *
  * Conversions that registers or a few shuffles can do stay as they are for code generation. The

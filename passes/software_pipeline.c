@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* software_pipeline.c: loads of a loop -> copies through a ring of shared buffers, started
  * num_stages - 1 iterations ahead.
  *

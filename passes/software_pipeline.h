@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* software_pipeline.h: what the files of the software pipeline share (see software_pipeline.c). */
 #ifndef TILE_PASSES_SOFTWARE_PIPELINE_H
 #define TILE_PASSES_SOFTWARE_PIPELINE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* strip_mine.c: tiles that fit no register file -> loops over slices of them.
  *
  * A store or a reduction of such a tile becomes a loop in which everything it is made of, back to

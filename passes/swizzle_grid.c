@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* swizzle_grid.c: the place of a program in a 2-D grid -> its place when the grid is walked in
  * groups of rows, so that programs that run at one time share rows and columns of what they read.
  *

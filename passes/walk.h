@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* walk.h: the order in which passes go over a function: every op before those in its regions, every
  * region before the next, by pointers alone, so that nesting costs no stack and ops may come and go
  * around the one at hand. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* context.c: contexts, their errors, and the memory they answer for.
  *
  * Convention: every public call starts with rt_enter, which turns away contexts that failed to open

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cpu.c: the CPU device: memory with known bounds, and launches through tile IR's interpreter.
  *
  * An address is an address of this process. Each buffer has a shadow with one byte per byte that

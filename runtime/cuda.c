@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda.c: a GPU as a device of the runtime, through the CUDA Driver API.
  *
  * Convention: the caller's current CUDA context is left as it was. Each call pushes this context,

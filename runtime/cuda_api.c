@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_api.c: opens libcuda.so.1 and fills the table of its functions (see cuda_api.def).
  *
  * Each context opens the library for itself: the loader counts, and so the runtime needs no global

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cuda_api.h: the part of the CUDA Driver API that the runtime uses, with types of our own.
  *
  * No cuda.h is needed to build. Handles are opaque pointers and results plain ints, as in the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dlpack.c: tensors of other libraries -> addresses for kernels, and back.
  *
  * What comes in is checked against the device and against what the caller wants before it is taken;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* json.c: see json.h. */
 #include "runtime/json.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* json.h: JSON texts into jansson's values, told apart from too little memory. */
 #ifndef TILE_RUNTIME_JSON_H
 #define TILE_RUNTIME_JSON_H

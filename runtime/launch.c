@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* launch.c: a caller's arguments and grid -> a launch, or the reason why not.
  *
  * A kernel was compiled under promises about its arguments (type, alignment, divisibility, one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* manifest.c: what a launcher must know of each kernel, from a module's manifest or its tile IR.
  *
  * A manifest is JSON in the comment lines at the head of a .ptx (design: fields are only ever

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* module.c: a .ptx, .cubin or .tir -> kernels that can be launched.
  *
  * A cubin is an ELF file; which of the other two it is shows after the comments at the head: PTX

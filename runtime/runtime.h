@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* runtime.h: what lies behind the opaque types of tile.h, shared by the files of runtime/.
  *
  * context.c and launch.c check what the caller gave and keep the books; what depends on the device

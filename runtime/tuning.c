@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tuning.c: tuning files: what was measured of a kernel's configs, kept as JSON, shared by many
  * processes, and asked for the fastest.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* variants.c: several compiled forms of the same kernels -> the first that the arguments of a
  * launch allow (tile_bundle of tile.h).
  *

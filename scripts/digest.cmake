@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # digest.cmake: the compiler's own sources -> one hash of all of them, as C. What it compiled is kept on
 # disk (compiler/cache.c), and must not outlive the compiler that made it.
 # cmake -DROOT=FOLDER -DOUT=FILE.c -DLLVM=VERSION -P digest.cmake

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # A text file as a C array: cmake -DIN=FILE -DOUT=FILE.c -DNAME=identifier -P scripts/embed.cmake
 #
 # An array of numbers, since C promises string literals of no more than 4095 characters.

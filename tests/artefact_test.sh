@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # artefact_test.sh: `tilec --emit=header` and `--emit=cubin`: the header is clean C11, C23 and C++, a
 # program with it needs the runtime alone and gets the variants it should, command lines with mistakes
 # are refused. Usage: artefact_test.sh BUILD-FOLDER [DEVICE]   (of programs that run; default cpu)

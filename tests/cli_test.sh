@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cli_test.sh: tilec and tilerun on bad command lines and hostile files: the exit code, a message
 # that names the trouble, and nothing left behind. Usage: cli_test.sh BIN-FOLDER
 #

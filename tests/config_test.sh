@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # config_test.sh: matmul in every tile shape of the list, for both generations of matrix instructions:
 # assembled with no spills, no stack frame and no serialised wgmma.
 # Usage: config_test.sh PATH-TO-tilec [TYPE…]

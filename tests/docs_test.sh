@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # docs_test.sh: what README.md, CONTRIBUTING.md and docs/ say can be done: every file they name exists,
 # every code block works as it stands, and pages made from tables are up to date.
 # Usage: docs_test.sh BUILD-FOLDER (of the release preset; README.md speaks of build/) [PAGE…]

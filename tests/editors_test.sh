@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # editors_test.sh: editors/ is made from the table of builtins as it is now, its JSON is JSON, and, where
 # Vim or Node are found, names and directives are highlighted as such and :make finds the mistake.
 # Usage: editors_test.sh PATH-TO-tilec

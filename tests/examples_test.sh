@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # examples_test.sh: the programs of examples/ do what their head comments say, on the CPU device, from
 # source and from what tilec made ahead of time; those for a GPU run where there is one.
 # Usage: examples_test.sh BUILD-FOLDER

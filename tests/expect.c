@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expect.c: directives of a test file into expectations, and an output against them (expect.h).
  *
  * The one hard idea is the position: matches move through the output from top to bottom, each CHECK

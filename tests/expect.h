@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* expect.h: what a test file says about itself, and whether an output agrees.
  *
  * Directives stand in comments (`#` or `//`) of the test file:

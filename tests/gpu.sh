@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tests/gpu.sh [STAGE [OUT]]: everything that needs a GPU, in one go of some minutes, from what
 # scripts/stage collected (default: stage). One log and the benches' CSV files go to OUT (default: the
 # working directory); a line for each step comes last. Exit code 5 when a step failed.

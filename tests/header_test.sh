@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # header_test.sh: include/tile.h is clean C11 and C++, alone and twice; the example in its opening
 # comment compiles and links with the runtime only. Usage: header_test.sh BUILD-FOLDER
 set -u
@@ -18,7 +19,7 @@ ok 'DLPack in C++' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude "$w
 ok 'C++' g++ -std=c++11 -Wall -Wextra -Wpedantic -Werror -Iinclude -c "$work/h.cc" -o "$work/h.o"
 
 # The lines of the comment that are indented by four spaces are the example.
-awk '/\*\// { exit } /^ \*     / { sub(/^ \*     /, ""); print }' include/tile.h >"$work/example.c"
+awk 'NR > 1 && /\*\// { exit } /^ \*     / { sub(/^ \*     /, ""); print }' include/tile.h >"$work/example.c"
 ok 'example is there' grep -q 'int main' "$work/example.c"
 ok 'example compiles and links' gcc -std=c11 -Wall -Wextra -Werror -Iinclude "$work/example.c" \
     "$build/lib/libtile_runtime.a" -ljansson -ldl -lm -lpthread -o "$work/example"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # lib.sh, sourced by the shell tests: `work`, a folder that goes when the test ends, what counts, and
 # `finish`, whose line scripts/test adds up. A test is called by what its file is: cli_test.sh, `cli`.
 work=$(mktemp -d)

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tests/limit_test.sh TILEC: the worst case of each limit (tests/{frontend,codegen}/limit-*.tl) ends in
 # its error within 2 seconds; what is large and within all limits (tests/codegen/large-*.tl) is PTX
 # within 1 second. Each within 1 GiB. Ends with `N passed, N failed`.

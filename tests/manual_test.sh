@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # manual_test.sh: the manual pages and completions that the programs print of themselves: each names
 # every option, troff finds nothing wrong, and bash completes what a user would type.
 # Usage: manual_test.sh BIN-FOLDER

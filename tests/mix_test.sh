@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # mix_test.sh: what the code of each example and of its loops is made of, by `tilec --stats`, with
 # registers and spills by ptxas, is what tests/codegen/goldens/ says, so that a change to the compiler
 # shows there. Usage: mix_test.sh PATH-TO-tilec [--bless]

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # package_test.sh: what cmake --install and cpack give works outside the tree: a project in C11 and
 # C++17 built by find_package and by pkg-config, moved and run; soname, versioned symbols, nothing
 # shown but tile.h; manuals and completions in place; a .deb that holds the same.

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # pipeline_test.sh: the CPU device runs a pipelined kernel as it is, and finds what is wrong with it
 # once a wait lets one group more be under way or a barrier is gone. Usage: pipeline_test.sh BUILD/bin
 set -u

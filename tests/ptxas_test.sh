@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ptxas_test.sh: the PTX of every example, for every target, and of the tests of code generation
 # assembles for each GPU that is to run it, with no spills and no stack frame. Usage: ptxas_test.sh PATH-TO-tilec
 set -u

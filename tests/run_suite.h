@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* run_suite.h: how the main of a Check suite ends. */
 #ifndef TILE_TESTS_RUN_SUITE_H
 #define TILE_TESTS_RUN_SUITE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* runner.c: tile-test: runs data files and prints `N passed, N failed` (what they may say is in
  * expect.h).
  *

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # runner_test.sh: tile-test must fail what should fail: each case is a small test file and the
 # verdict it has to get. Usage: runner_test.sh PATH-TO-tile-test
 set -u

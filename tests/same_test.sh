@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # same_test.sh FOLDER/bin [DEVICE [SIZE]]: whole numbers multiplied by every config of
 # bench/matmul_configs.txt give the same bits, and normal numbers the same bits in every run; compiled for
 # both targets. DEVICE: cuda, or cpu (when not said), which runs the tile IR after all passes.

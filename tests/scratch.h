@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* scratch.h: a name -> a template for mkdtemp or mkstemp, in the folder for temporary files. */
 #ifndef TILE_TESTS_SCRATCH_H
 #define TILE_TESTS_SCRATCH_H

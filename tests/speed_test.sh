@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # speed_test.sh: tilec takes at most 100 ms for each example, start-up included, in at most 200 MB of
 # memory. Counted is processor time, which is what it takes on a machine with nothing else to do: the
 # median of 7 runs, the best of three tries.

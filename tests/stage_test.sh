@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # stage_test.sh: what scripts/stage collects is small enough, needs nothing but glibc (scripts/stage
 # itself fails otherwise), shows nothing but tile.h, and works the same elsewhere.
 # Usage: stage_test.sh BUILD-FOLDER (of the release preset, to compare with)

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tree_test.sh: rules of the source tree that a compiler does not check: who may include whom, what
 # library code may call, no mutable globals, files that say what they are, tables without gaps.
 # Usage: tree_test.sh BUILD-FOLDER (of the release preset; its object files are looked at)
@@ -60,10 +61,38 @@ done | grep -v 'has target_once$' | holds 'mutable globals'
 for f in $(sources base ir frontend passes codegen compiler runtime tools include) $(find tests examples -name '*.[ch]'); do
     case "$f" in
     *.l | *.y) head -5 "$f" ;;
-    *) head -1 "$f" ;;
+    *) sed -n 2p "$f" ;;
     esac | grep -qE "^ *(%\{)? *(/\*|\* ) ?$(basename "$f" | sed 's/\./\\./'):" ||
         echo "$f does not open with '/* $(basename "$f"): …'"
 done | holds 'head comments'
+# Whatever is no page, data or setting of a tool; data of tests is not, for expectations name its lines.
+licensed() {
+    case "$1" in
+    *.md | *.json | *.png | ./.clang-format | ./.gitignore | ./LICENSE | */copyright.in) false ;;
+    */CMakeLists.txt) true ;;
+    *.txt | *.csv | *.tsv | *.supp | ./tests/*.tl | ./tests/*.tir | ./tests/frontend/*.py) false ;;
+    ./tests/*.[ch] | ./tests/*.cc | ./tests/*.def | ./tests/*.sh | ./tests/*.py | ./tests/*.cmake) true ;;
+    ./tests/*) [ "$(head -c 2 "$1" | tr -d '\0')" = '#!' ] ;;
+    *) true ;;
+    esac
+}
+spdx='SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception'
+find . -type f -not -path './build*' -not -path './.git' -not -path './.git/*' -not -path './stage/*' \
+    -not -path '*/__pycache__/*' | sort | while read -r f; do
+    if licensed "$f"; then echo "$f"; fi
+done >"$work/licensed"
+xargs awk -v line="$spdx" '
+    FNR == 1 && /^#!/ { next }
+    !index($0, line) { print FILENAME " does not open with its SPDX line" }
+    { nextfile }' <"$work/licensed" | holds 'SPDX lines'
+awk 'END { if (NR < 400) print NR " files" }' "$work/licensed" | holds 'hardly any file has to have an SPDX line'
+for f in LICENSE CHANGELOG.md CONTRIBUTING.md; do
+    [ -s $f ] || echo "$f is not there"
+done | holds 'pages beside the sources'
+for line in 'Apache License' 'Version 2.0, January 2004' 'END OF TERMS AND CONDITIONS' \
+    '---- LLVM Exceptions to the Apache 2.0 License ----'; do
+    grep -qF -- "$line" LICENSE || echo "LICENSE lacks: $line"
+done | holds 'the licence and its exception'
 for f in $(sources $libraries tools); do
     n=$(wc -l < "$f")
     [ "$n" -le 750 ] || echo "$f has $n lines"
@@ -74,7 +103,7 @@ for f in tests/{frontend,passes,codegen,layout}/*.{tl,tir}; do # without one the
     [ ! -f "$f" ] || grep -q 'RUN:' "$f" || echo "$f has no RUN line"
 done | holds 'tests that run'
 grep -nE '\b(TODO|FIXME|XXX|HACK)\b' $(sources .) CMakeLists.txt scripts/* /dev/null | holds 'loose ends'
-grep -nE '(/home|/work|/root)/' $(find . -type f -not -path './build*' -not -path './.git/*' \
+grep -nE '(/home|/work|/root)/' $(find . -type f -not -path './build*' -not -path './.git' -not -path './.git/*' \
     -not -path './stage/*' -not -name '*.png' -not -name tree_test.sh) | holds 'paths of one machine'
 
 if command -v clang-format-14 >/dev/null; then # another version lays out otherwise

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tsan_test.sh: threads that compile, launch and share what was compiled, under ThreadSanitizer. LLVM is
 # not instrumented: tests/tsan.supp. TILE_TEST_ROUNDS=1000 makes it long (some minutes).
 set -euo pipefail

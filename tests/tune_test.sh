@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tune_test.sh: tuning from the command line, on the CPU device: what is measured and kept, what a run and
 # tilec make of it, failures, interruptions, many processes on one file. Usage: tune_test.sh BIN-FOLDER
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* manual.c: the description of a program -> help text, a troff manual page, or a completion script
  * (see manual.h). */
 #include "tools/manual.h"

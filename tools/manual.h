@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* manual.h: what a program says about itself, as --help, as a manual page and as what bash and zsh
  * need to complete its command line: four views of one description, so that none can go stale. */
 #ifndef TILE_TOOLS_MANUAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* npy.c: NumPy's .npy format (see npy.h).
  *
  * The file is "\x93NUMPY", a version, the length of a header, and the header: a Python dict of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* npy.h: NumPy's .npy files, in and out.
  *
  * Read are versions 1 to 3, little-endian, in C order, of bool, integers and floats; one-byte

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* options.c: walks argv by the option table and prints the table as help (see options.h). */
 #include "tools/options.h"
 

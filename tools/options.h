@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* options.h: a command line into a stream of options, by one table that is also the help text.
  *
  * A program states its options once, as rows; parsing, the text of --help and the suggestions in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec.c: the compiler's command line: files of kernels in, one output file for each.
  *
  * Everything is compiled first, then everything is written beside its place, then everything is

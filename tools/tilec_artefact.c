@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec_artefact.c: one source -> every variant for every device, then into one header; PTX ->
  * cubin.
  *

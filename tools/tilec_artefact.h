@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec_artefact.h: outputs that take more than one call of tile_compile: headers and cubins. */
 #ifndef TILE_TOOLS_TILEC_ARTEFACT_H
 #define TILE_TOOLS_TILEC_ARTEFACT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec_header.c: modules and their manifests -> C that is clean in C11, C23 and C++: the modules
  * as arrays of bytes (string literals have limits), a function that hands them to the runtime, and
  * for each kernel functions with a parameter of C for each of its own.

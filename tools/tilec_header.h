@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec_header.h: compiled kernels -> a C header that a program includes to launch them. */
 #ifndef TILE_TOOLS_TILEC_HEADER_H
 #define TILE_TOOLS_TILEC_HEADER_H

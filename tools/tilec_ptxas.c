@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec_ptxas.c: PTX -> machine code, or registers, stack and spills of each kernel, by ptxas.
  *
  * What goes in and comes out lies in temporary files, so that neither side waits for the other;

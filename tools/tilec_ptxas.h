@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec_ptxas.h: what NVIDIA's assembler makes of PTX: machine code; registers, stack, spills. */
 #ifndef TILE_TOOLS_TILEC_PTXAS_H
 #define TILE_TOOLS_TILEC_PTXAS_H

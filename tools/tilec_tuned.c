@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec_tuned.c: a tuning file -> the config of each variant on each target; and of a variant that
  * is `tuned`, one variant for each size that the file has.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec_tuned.h: variants of a header -> the configs that were tuned for them. */
 #ifndef TILE_TOOLS_TILEC_TUNED_H
 #define TILE_TOOLS_TILEC_TUNED_H

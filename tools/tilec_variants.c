@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec_variants.c: one line of text -> what each variant of an artefact is compiled with.
  *
  *   variants = variant { ";" variant }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilec_variants.h: the value of --variants, "M=:16,M >= 1024,config=3; config=1", taken apart. */
 #ifndef TILE_TOOLS_TILEC_VARIANTS_H
 #define TILE_TOOLS_TILEC_VARIANTS_H

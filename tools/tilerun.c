@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun.c: runs one kernel from the command line: a file and values in, buffers and times out.
  *
  *   source ──(types found from the values)── tile_compile ──▶ .ptx or .tir ──▶ tile_launch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun.h: one run of tilerun, shared by its parts.
  *
  *   tilerun.c         the steps: device, file, compile, buffers, launch, save

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_args.c: the command line of tilerun -> RunOptions. The table below is also its help. */
 #include "tools/tilerun_args.h"
 #include "tools/manual.h"

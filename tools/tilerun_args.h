@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_args.h: tilerun's command line, read. */
 #ifndef TILE_TOOLS_TILERUN_ARGS_H
 #define TILE_TOOLS_TILERUN_ARGS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_fill.c: numbers into a buffer: constants, ranges and random numbers of any element type.
  *
  * Random numbers are xoshiro256++ seeded by splitmix64, so they are the same on every machine; a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_fill.h: the contents of a buffer that the command line describes. */
 #ifndef TILE_TOOLS_TILERUN_FILL_H
 #define TILE_TOOLS_TILERUN_FILL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_report.c: a launch -> what is said about it: how long it takes and at which rate, how far
  * its buffers are from expected ones; sentences for people, or with --json one object. */
 #include "tools/tilerun.h"

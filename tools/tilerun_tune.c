@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_tune.c: --tune and --tuning: the config that a run is compiled with, measured now or read
  * from a tuning file; how far measuring has come, on a terminal as a bar. */
 #include "tools/tilerun.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_values.c: parses NAME=VALUE arguments and turns them into kernel arguments (see
  * tilerun_values.h for the forms; tilerun_fill.c makes the contents of buffers). */
 #include "tools/tilerun_values.h"

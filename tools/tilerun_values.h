@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_values.h: NAME=VALUE arguments of tilerun's command line -> numbers and filled buffers.
  *
  *   5  5:i64  0.5  True  None          numbers, None

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* program.c: includes the header that tilec made of kernels.tl and runs it on the CPU device, or on
  * the one that is named: prints `N passed, N failed`. C11, C23 and C++. */
 #include "kernels.h"

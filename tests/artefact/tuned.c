@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tuned.c: prints which variant of the kernel `which` a launch takes for each pair of sizes n m on
  * its command line, as V=NUMBER, on the CPU device. artefact_test.sh makes
  * which.h of kernels.tl. */

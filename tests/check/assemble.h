@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* assemble.h: PTX that a test made -> whether ptxas takes it, where there is one. */
 #ifndef TILE_TESTS_ASSEMBLE_H
 #define TILE_TESTS_ASSEMBLE_H

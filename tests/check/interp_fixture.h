@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* interp_fixture.h: runs a kernel given as tile IR text over buffers of the test, and keeps what
  * was said (shared by test_interp*.c). */
 #ifndef TILE_TESTS_INTERP_FIXTURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* layout_fixture.h: random types and layouts, and going through all places of one (shared by
  * test_layout*.c). */
 #ifndef TILE_TESTS_LAYOUT_FIXTURE_H

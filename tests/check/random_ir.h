@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* random_ir.h: random kernels in tile IR, and what they compute, for tests that compare.
  *
  * random_kernel makes one function of straight-line ops, loops and branches over integers (floats

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* random_kernel.h: random kernels on tiles of up to 4096 elements (shared by tests of layouts and
  * of generated code).
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_axis.c: what axis analysis claims of a value is held against the values themselves.
  *
  * Random kernels run in the interpreter with random arguments that keep the parameters' promises;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_codegen.c: every elementwise operation on values, on every element type it takes, becomes
  * PTX, for every target and level; ptxas, where it is found, takes all of it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_codegen_tiles.c: operations that walk an axis or move elements between threads become PTX
  * for every element type, tiles of many shapes, 1 to 16 warps, at both levels; ptxas, where it is
  * found, takes it.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_compare.c: the largest differences of arrays, against differences that are known because
  * they were made. */
 #include "ir/compare.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_compile.c: tile_compile as a program uses it: statuses, the manifest, hostile sources, and
  * many threads at once. */
 #include "tests/run_suite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_dlpack.c: tensors of other libraries on the CPU device: what is taken, what is refused and
  * why, who deletes what, and that kernels may touch the memory just as long as it is held. */
 #include "runtime/runtime.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_expr.c: base/expr: values, Python's division, overflow, errors with their place. */
 #include "base/expr.h"
 #include "tests/run_suite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_file.c: whole files in and out (base/file.c) and command lines (tools/options.c). */
 #define _XOPEN_SOURCE 700
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_interp.c: the interpreter's accesses and control flow, and each check of an access: shown
  * finding a planted mistake, and silent where there is none. */
 #include "interp_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_interp_atomics.c: atomics on the CPU device: every operation on every type it takes, old
  * values, masks, several lanes at one address, and the checks of their accesses; and the operations
  * with text: print, assert, inline assembly. */

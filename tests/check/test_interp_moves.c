@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_interp_moves.c: the interpreter's operations that put elements elsewhere (join, split,
  * gather), count them (histogram), or check promises about them (hint): against plain C, over every
  * axis, and each check shown to find what is planted and to be silent where nothing is. */

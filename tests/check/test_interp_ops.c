@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_interp_ops.c: every elementwise operation over every element type it takes, on values that
  * matter and random ones, against formulas of another kind: integers in 128 bits and wrapped at the
  * end, floats in a type so wide that the one rounding left is the right one. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_interp_programs.c: several programs of one launch: those that wait for each other go on, or
  * are found never to; races between them are found, and what is ordered is not taken for one. */
 #include "interp_fixture.h"

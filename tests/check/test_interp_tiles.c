@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_interp_tiles.c: what the interpreter does with whole tiles: combinations along an axis, new
  * shapes, matrix products, and shared memory with the check of its barriers. */
 #include "interp_fixture.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_ir.c: the text of tile IR: what is printed reads back to the same bytes; damaged text is
  * refused with a place and a reason, or is sound; each rule of the verifier refuses what breaks it.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_jit.c: tile_jit on the CPU device: which variant a launch gets, what is compiled again and
  * what is not, the cache on disk with its damages, many threads. */
 #include "tests/run_suite.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_jit_faults.c: tile_jit, tile_bundle and tile_tune when the n-th allocation of ours, or the
  * n-th call about a file, fails: no crash, no leak, the right status, and right results whenever
  * there are results.

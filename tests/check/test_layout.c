@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_layout.c: layouts against what they claim, place by place: the fragments of the PTX manual,
  * coverage, copies, shapes, drawings.
  *

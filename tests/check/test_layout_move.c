@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_layout_move.c: moving tiles between layouts and through shared memory: swizzles, routes
  * between thousands of pairs compared at every place, bank conflicts against a model of 32 banks,
  * and the shared-memory layouts that passes choose. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_layout_pass.c: kernels compute the same with layouts, shared memory and barriers as without.
  *
  * The interpreter runs each random kernel as written and after the whole pipeline, where it

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_manifest.c: the manifest reader of the runtime: what it makes of a sound manifest, of one
  * that lies in one field, and of one that is cut or damaged anywhere. */
 #include "runtime/runtime.h"

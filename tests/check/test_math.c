@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_math.c: every function of math.def becomes ops that have an instruction, for both types, for
  * tiles and scalars, and the result is sound. How exact they are is for tile-ulp to say. */
 #include "ir/target.h"

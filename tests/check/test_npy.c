@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_npy.c: .npy files: round trips of every element type, and headers that lie. */
 #include "tools/npy.c"
 

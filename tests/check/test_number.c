@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_number.c: conversions of element types, each against another way of getting the answer: a
  * table of every number of a small format, made from the format's definition with ldexp, and a
  * search in it for the nearest. */

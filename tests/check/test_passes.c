@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_passes.c: passes keep the meaning of a kernel, and the driver does what its options say.
  *
  * Random kernels that store every value they make are run in the interpreter, as generated and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_runtime.c: the public API on the CPU device: memory, modules, argument checks, the checks of
  * a running kernel, threads, and what happens without a GPU. */
 #include "runtime/runtime.h"

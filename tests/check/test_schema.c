@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_schema.c: docs/manifest.schema.json against what the compiler writes: the manifest of every
  * example follows it and has no field that it does not describe, and a manifest with a mistake does
  * not pass. The part of JSON Schema that the file uses is read here; a keyword that is not known

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_tilerun.c: tilerun as a process: what each form of value puts into a buffer, .npy files in
  * and out, and the exit code and message of each mistake. All on the CPU device, from tile IR. */
 #include "ir/ir.h"

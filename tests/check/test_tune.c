@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_tune.c: tile_tune as a program calls it: many threads that compile, arguments from a
  * callback, buffers that come back as they were, and what each mistake of the caller's is answered
  * with. */

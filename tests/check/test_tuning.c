@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_tuning.c: tuning files: what is kept, what is found, what is refused, and many processes on
  * one file of which some are killed. */
 #include "base/file.h"

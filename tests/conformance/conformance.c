@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* conformance.c: tile-conformance: every operator, literal, function and cast that Triton was asked
  * for (triton/README.md), asked again of tilec: the same dtype, the same values, the same refusals;
  * then the rules of the language, a kernel each (rules.c).

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* judge.c: whether a result agrees with its row: two arrays of elements to yes or no.
  *
  * Convention: bit for bit, but for NaN, which equals NaN. Approximations are measured against a

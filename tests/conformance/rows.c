@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rows.c: reads triton/index.csv: text to rows.
  *
  * Convention: fields are separated by commas; one that holds a comma or a quote stands in quotes,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rows.h: the rows of triton/index.csv, and whether a result agrees with one. */
 #ifndef TILE_TESTS_CONFORMANCE_ROWS_H
 #define TILE_TESTS_CONFORMANCE_ROWS_H

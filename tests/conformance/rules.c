@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rules.c: runs tests/conformance/rules/NAME.tl: a kernel and, in comments at the file's head, its
  * arguments and results, to passed or failed.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* rules.h: kernels that each show one rule of the language, with what must come out. */
 #ifndef TILE_TESTS_CONFORMANCE_RULES_H
 #define TILE_TESTS_CONFORMANCE_RULES_H

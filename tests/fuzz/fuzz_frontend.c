@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fuzz_frontend.c: mutated kernels through the front end, the passes and the interpreter.
  *
  *   fuzz_frontend [--seconds=N] [--seed=S] [--alarm=N] [--slow=N] [--save=FOLDER]

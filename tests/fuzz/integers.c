@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* integers.c: tile-integers: random expressions of integers, on a device beside the interpreter.
  *
  *   tile-integers [--device=cpu|cuda[:N]] [--target=native|sm_80|…] [--expressions=N] [--seconds=N]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """pipelines.py BIN [SEED | FROM-TO]…: random kernels with pipelined loops, by the numbers of their seeds.
 
 Each is compiled with all passes, for sm_80 and for sm_90a, and run as tile IR on the CPU device, where copies land

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """fit.py: where the coefficients of passes/math_f32.def and passes/math_f64.def come from.
 
 Each row of FITS is a polynomial in t over an interval: the smallest worst error (weighted, so that

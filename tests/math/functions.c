@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* functions.c: the table of functions, and the C library's values of them in the next wider type.
  *
  * The bounds are what docs/math.md promises. exp of fp32 is Triton's: its error grows with |x|. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ulp.c: how exact each function of floats is on a device, in units of the last place (ulp).
  *
  *   tile-ulp [--device=cpu|cuda] [--target=sm_NN] [--only=NAME] [--type=fp32|fp64] [--inputs=N]

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ulp.h: the functions whose errors tile-ulp measures, with their exact values. */
 #ifndef TILE_TESTS_ULP_H
 #define TILE_TESTS_ULP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* app.c: runs the kernel that tilec put into scale.h, with the installed runtime: C11 and C++17.
  * Usage: app DEVICE. Its own `diag` must not meet one of the library's. */
 #include "scale.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # build.sh, sourced: builds the programs of this folder with what is installed, as a project outside
 # the tree does; tests/package_test.sh runs them here, scripts/stage takes them to a GPU. A copy of the
 # folder is `source` of the working directory, the programs go to `outside`; LDFLAGS goes to each.

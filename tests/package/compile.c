@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* compile.c: compiles the file it is given with the installed compiler library and prints the PTX.
  */
 #include "tile.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* elementwise.c: the examples that touch each element once: copy, vector_add, rgb2grey; and offsets
  * beyond 32 bits.
  *

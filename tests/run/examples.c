@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* examples.c: the launches behind examples.h, and the list of the examples' groups. */
 #include "tests/run/examples.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* examples.h: launches of the kernels in examples/ for the tests that compare them with references:
  * buffers and numbers are given in the order of the kernel's parameters, and kept as doubles too.
  *

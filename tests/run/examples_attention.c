@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* examples_attention.c: examples/flash_attention.tl against attention as its formula says. */
 #include "tests/run/examples.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* examples_elements.c: the examples that work on elements: dropout, SwiGLU, rotary embedding, the
  * grey picture with expand_dims, and the demonstration of swizzle2d. References in double
  * precision; U is half of single precision's last place, APPROX what a division on a GPU may be off

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* examples_products.c: the matrix products among the examples: naive, swizzled and autotuned,
  * Stream-K, grouped, with weights of 4 bits. (matmul.tl itself has matmul.c.)
  *

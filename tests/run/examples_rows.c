@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* examples_rows.c: the examples that work on rows of a matrix: softmax, layer norm, RMS norm, cross
  * entropy, running sums. References in double precision; every bound is derived where it is made.
  *

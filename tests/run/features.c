@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* features.c: runs the rows of the table of features: parses a row's parameters, makes its buffers,
  * launches it, and compares every output with the reference or with another device. */
 #include "tests/run/features.h"

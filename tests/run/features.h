@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* features.h: how a kernel of tests/run is run, as data, and the references in plain C. */
 #ifndef TILE_TESTS_FEATURES_H
 #define TILE_TESTS_FEATURES_H

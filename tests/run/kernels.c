@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* kernels.c: tile-kernels: kernels compiled from their sources and run on a device, their results
  * compared with references in plain C.
  *

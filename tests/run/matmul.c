@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* matmul.c: examples/matmul.tl on every shape: small and odd sizes, transposed operands, fp16, bf16
  * and fp32, with and without the fused activation.
  *

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ptxas_test.sh: the PTX of every feature kernel and example in every variant assembles, with no
 # spills and no stack frame. Usage: ptxas_test.sh PATH-TO-tile-kernels [EVERY]: of EVERY files one
 # is looked at (default 1: all).

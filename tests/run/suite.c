@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* suite.c: counting, buffers with guard zones, and kernels compiled once per variant.
  *
  * A variant is a source with a signature and constexprs; the signature follows from the arguments

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* suite.h: what the run tests share: options, counting, buffers with guard zones, and kernels that
  * are compiled from their source for the values they get, as Triton's JIT does.
  *

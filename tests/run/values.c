@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* values.c: numbers of the kernels' types in host memory, and deterministic random data.
  *
  * A value is a double on the host. Rounding to a float type of p bits happens once, in value_round:

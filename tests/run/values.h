@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* values.h: numbers of the kernels' types in host memory, and deterministic random data.
  *
  * Written apart from ir/number.c on purpose: what is expected of a kernel must not come from the

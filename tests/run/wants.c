@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* wants.c: what the arithmetic kernels of tests/run must compute, in plain C, and the table of all
  * feature kernels.
  *

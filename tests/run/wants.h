@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* wants.h: references of the kernels that are not arithmetic on elements; see wants_flow.c. */
 #ifndef TILE_TESTS_WANTS_H
 #define TILE_TESTS_WANTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* wants_axis.c: what tests/run/axis.tl and turn.tl must compute, in plain C. */
 #include "tests/run/wants.h"
 

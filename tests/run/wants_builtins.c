@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* wants_builtins.c: what the kernels of tests/run about builtins must compute, in plain C: sorts,
  * moved elements, reductions with indices, scans, random numbers, atomics, windows into memory. */
 #include "tests/run/wants.h"

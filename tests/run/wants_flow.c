@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* wants_flow.c: what the kernels of tests/run about control flow, calls, shapes and places in
  * memory must compute, in plain C. */
 #include "tests/run/wants.h"

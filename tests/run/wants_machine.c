@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* wants_machine.c: references of the kernels about what the machine does in a way of its own:
  * matrix products of every type, atomics, conversions of fp8.
  *

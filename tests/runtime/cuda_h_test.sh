@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # cuda_h_test.sh: what runtime/cuda_api.* says of the driver's ABI, held against the toolkit's cuda.h
 # where there is one: the symbols behind its macros, numbers, layouts, every error. Exit code 77 without.
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_book.c: keeps the fake driver's books (see fake_book.h): one list of objects, one lock. */
 #include "tests/runtime/fake_book.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_book.h: the fake driver's books: its calls, which of them fails, and what it has given out.
  * Any thread may write in them. */
 #ifndef TILE_TESTS_FAKE_BOOK_H

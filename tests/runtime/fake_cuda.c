@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_cuda.c: a libcuda.so.1 on host memory: the entry points that the runtime uses, for tests on
  * machines without a GPU.
  *

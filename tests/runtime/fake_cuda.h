@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fake_cuda.h: what tests may ask of the fake driver, beside the CUDA Driver API that it serves.
  *
  * FAKE_CUDA_FAIL="n:code" in the environment makes its n-th call fail with the code; a test that

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # fake_test.sh BUILD-FOLDER: tilerun on the fake driver while its n-th call fails, for every n and some
 # errors: it ends with a sentence and an exit code of its own, and nothing else happens.
 set -u

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* faults.c: the calls that --wrap diverts: counted, failed on request, else passed on (see
  * faults.h).
  *

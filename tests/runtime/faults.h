@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* faults.h: lets the n-th allocation, or the n-th file operation, of the tested library fail.
  *
  * The linker gives the tests' calls of malloc, open and the like to faults.c (--wrap). jansson's

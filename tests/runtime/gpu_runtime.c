@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gpu_runtime.c: the runtime on a real driver: launches in clusters and all at once, facts,
  * streams, events, a CUcontext of the caller's, tensors, what the driver says of bad PTX, and a
  * kernel that faults, last, for nothing works after it. Kernels are PTX written here, small enough

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* life.c: opens a device, loads modules, moves data, launches, waits, hands tensors around, and
  * gives everything back, also when a call on the way fails (see life.h). */
 #include "tests/runtime/life.h"

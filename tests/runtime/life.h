@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* life.h: the life of a program that uses the runtime, from opening a device to giving everything
  * back, with every call checked. Tests run it while something fails. */
 #ifndef TILE_TESTS_LIFE_H

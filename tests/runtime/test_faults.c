@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_faults.c: the life of a program while the n-th call of the driver fails with each error it
  * has, while the n-th allocation fails, while the n-th file operation fails, for every n; and
  * without parts of the driver. Each time: a status, a sentence, nothing lost. Leaks of host memory

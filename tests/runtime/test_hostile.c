@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_hostile.c: a GPU context given what it must not accept, on the fake driver: arguments,
  * grids, modules, devices, streams and contexts of the caller's, a forked child. A clear status
  * each. And what reaches the driver when all is well: parameters, attributes, the current context.

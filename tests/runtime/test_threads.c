@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_threads.c: many threads with one context, on the CPU device and on the fake driver: each
  * loads, allocates, launches, times, hands tensors around and makes mistakes of its own. Run under
  * ThreadSanitizer by scripts/test. Usage: test_threads [THREADS [ROUNDS]] */

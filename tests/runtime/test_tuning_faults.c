@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_tuning_faults.c: tuning files while the n-th allocation fails, jansson's too, and while the
  * n-th file operation fails, for every n: a status and a sentence, a whole file with every record
  * that was acknowledged, nothing left behind. Leaks are AddressSanitizer's to find, in the asan

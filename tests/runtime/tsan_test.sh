@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tsan_test.sh [THREADS [ROUNDS]]: the runtime used by many threads (16 x 50 when not said), on the CPU
 # device and on the fake driver, under ThreadSanitizer. Builds what it needs in build-tsan/.
 set -u

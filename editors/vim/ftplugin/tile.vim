@@ -1,3 +1,4 @@
+" SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 " Tile kernels are laid out like Python; :make compiles, and jumps to what tilec reports.
 if exists('b:did_ftplugin')
     finish

@@ -1,3 +1,4 @@
+" SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 " Vim syntax of tile kernels (.tl): Python's, and the names of Triton's language.
 " Made by scripts/gen-editors from frontend/builtins.def.
 if exists('b:current_syntax')
