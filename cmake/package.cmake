@@ -6,6 +6,7 @@
 #   tilec, tilerun                                linked to the shared libraries
 #   tile.h, the CMake package `tile`, tile-runtime.pc, tile-compiler.pc
 #   manual pages and completions, which the programs print themselves; docs/, examples/, editors/
+#   LICENSE, and a copyright file in Debian's format that names what is linked in
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(PACKAGE ${PROJECT_BINARY_DIR}/package)
@@ -100,6 +101,18 @@ foreach(part runtime compiler)
     install(FILES ${PACKAGE}/tile-${part}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endforeach()
 install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Whose work a package holds, and on which terms: cmake/copyright.in, with tilec's own from LICENSE.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS LICENSE CMakeLists.txt)
+file(STRINGS CMakeLists.txt TILE_LICENSE_NAME REGEX "^# SPDX-License-Identifier: " LIMIT_COUNT 1)
+string(REPLACE "# SPDX-License-Identifier: " "" TILE_LICENSE_NAME "${TILE_LICENSE_NAME}")
+string(REGEX REPLACE "(.*) WITH (.*)-exception" "\\1 with \\2 exception" TILE_LICENSE_NAME "${TILE_LICENSE_NAME}")
+file(READ LICENSE TILE_LICENSE_TEXT)
+string(REGEX REPLACE "^\n+|\n+$" "" TILE_LICENSE_TEXT "${TILE_LICENSE_TEXT}")
+string(REPLACE "\n" "\n " TILE_LICENSE_TEXT " ${TILE_LICENSE_TEXT}")
+string(REGEX REPLACE "\n +\n" "\n .\n" TILE_LICENSE_TEXT "${TILE_LICENSE_TEXT}")
+string(REGEX REPLACE "\n +\n" "\n .\n" TILE_LICENSE_TEXT "${TILE_LICENSE_TEXT}") # of two, the second
+configure_file(cmake/copyright.in ${PACKAGE}/copyright @ONLY)
+install(FILES LICENSE ${PACKAGE}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples editors DESTINATION ${CMAKE_INSTALL_DATADIR}/tilec)
 
 # ---- cpack ----

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # package_test.sh: what cmake --install and cpack give works outside the tree: a project in C11 and
 # C++17 built by find_package and by pkg-config, moved and run; soname, versioned symbols, nothing
-# shown but tile.h; manuals and completions in place; a .deb that holds the same.
+# shown but tile.h; manuals and completions in place; the licences of all that is linked in; a .deb
+# that holds the same.
 # Usage: package_test.sh BUILD-FOLDER (of the release preset)
 set -u
 build=$(realpath "$1")
@@ -14,6 +15,47 @@ not() { ! "$@"; }
 
 cp -r "$tree/tests/package" source # nothing of the tree may be near
 . source/build.sh
+
+# works FILE: each paragraph of a copyright file as ` FILES… :: LICENCE :: COPYRIGHT`
+works() {
+    awk -v RS= -F '\n' '/^Files:/ {
+        split("", of)
+        for (i = 1; i <= NF; i++) {
+            if (match($i, /^[A-Za-z-]+:/)) { key = substr($i, 1, RLENGTH); $i = substr($i, RLENGTH + 1) }
+            of[key] = of[key] $i
+        }
+        print of["Files:"] " ::" of["License:"] " ::" of["Copyright:"] }' "$1"
+}
+
+# licences FILE LIB: a copyright file is in Debian's format, names every library that the .pc files of
+# LIB link in, with its licence, and has the text of each licence
+licences() {
+    local file=$1 entry library licence
+    ok 'copyright: the format' sh -c "head -1 '$file' |
+        grep -x 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/'"
+    ok 'copyright: its paragraphs' awk -v RS= 'NR > 1 && !/^(Files|License): / { print; bad = 1 } END { exit bad }' "$file"
+    ok 'copyright: nothing is left of the template' not grep -E '@[A-Z_]+@' "$file"
+    works "$file" >named
+    ok 'copyright: each work is somebody'"'"'s' not grep -vE ':: .+ :: .+' named
+    for entry in '*=Apache-2.0 with LLVM exception' 'llvm/*=APACHE-2-LLVM-EXCEPTIONS and NCSA' 'jansson/*=MIT' \
+        'zlib/*=Zlib' 'zstd/*=BSD-3-clause-Meta' 'xxhash/xxhash.h=BSD-2-clause' 'stdc++/*=GPL-3+ with GCC-3.1 exception'; do
+        ok "copyright: $entry" sh -c "grep -F '${entry%%=*} ' named | grep -F ':: ${entry#*=} ::'"
+    done
+    awk -F ' :: ' '{ gsub(/ (and|or) /, "\n", $2); print $2 }' named | sort -u >used
+    while read -r licence; do
+        ok "copyright: the text of $licence" awk -v RS= -v text="License: $licence
+ " 'index($0, text) == 1 { found = 1 } END { exit !found }' "$file"
+    done <used
+    ok 'copyright: the whole of LICENSE' sh -c "
+        awk -v RS= '/^License:/ { print; exit }' '$file' | sed '1d; s/^ \.\$//; s/^ //' | diff -B - '$tree/LICENSE'"
+    # each -l that is not glibc's
+    sed -n 's/^Libs.private: *//p' "$2"/pkgconfig/tile-*.pc | tr ' ' '\n' |
+        sed -n 's/^-lLLVM.*/llvm/p; t; s/^-lz$/zlib/p; t; s/^-l//p' | grep -vxE 'dl|m|pthread' | sort -u >linked
+    ok 'LLVM is linked in' grep -x llvm linked
+    while read -r library; do
+        ok "copyright: $library is named" grep -F "$library/* " named
+    done <linked
+}
 
 # checks PREFIX: everything of a package that lies there
 checks() {
@@ -42,6 +84,9 @@ checks() {
             "$at/share/bash-completion/completions/$program"
         ok "zsh completion of $program" sh -c "cat $at/share/zsh/*/_$program | grep '^#compdef $program'"
     done
+
+    ok 'LICENSE' cmp "$tree/LICENSE" "$at/share/doc/tilec/LICENSE"
+    licences "$at/share/doc/tilec/copyright" "$lib"
 
     ok 'the kernel as PTX' "$at/bin/tilec" -Wno-perf source/scale.tl -o scale.ptx
 
