@@ -62,7 +62,7 @@ static bool make_machine(Session *s, Llvm *l, const CodegenOptions *o) {
         return false;
     }
     snprintf(features, sizeof features, "+%s", o->target->ptx_feature);
-    l->machine = LLVMCreateTargetMachine(target, triple, o->target->name, features,
+    l->machine = LLVMCreateTargetMachine(target, triple, o->target->processor, features,
                                          o->level ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone,
                                          LLVMRelocDefault, LLVMCodeModelDefault);
     if (!l->machine) {
@@ -196,7 +196,22 @@ static bool verify(Session *s, Llvm *l) {
     return !bad;
 }
 
-static bool emit(Session *s, Llvm *l, Buf *ptx) {
+/* LLVM's PTX for the target: of those that LLVM does not know, it is a processor's before them. */
+static void write_ptx(const char *text, size_t len, const Target *t, Buf *ptx) {
+    static const char version[] = "\n.version ", target[] = "\n.target ";
+    const char *at = strstr(text, version), *to = at ? strstr(at, target) : NULL;
+    if (to) {
+        buf_write(ptx, text, (size_t)(at - text));
+        buf_printf(ptx, "%s%s%s%s", version, t->ptx_version, target, t->name);
+        to += sizeof target - 1;
+        to += strcspn(to, ", \n");
+        len -= (size_t)(to - text);
+        text = to;
+    }
+    ptx_avoid_ptxas_bugs(text, len, ptx);
+}
+
+static bool emit(Session *s, Llvm *l, const Target *t, Buf *ptx) {
     char *message = NULL;
     if (LLVMTargetMachineEmitToMemoryBuffer(l->machine, l->mod, LLVMAssemblyFile, &message,
                                             &l->text)) {
@@ -205,7 +220,7 @@ static bool emit(Session *s, Llvm *l, Buf *ptx) {
         LLVMDisposeMessage(message);
         return false;
     }
-    ptx_avoid_ptxas_bugs(LLVMGetBufferStart(l->text), LLVMGetBufferSize(l->text), ptx);
+    write_ptx(LLVMGetBufferStart(l->text), LLVMGetBufferSize(l->text), t, ptx);
     return true;
 }
 
@@ -233,7 +248,7 @@ static bool generate(Session *s, Llvm *l, const Module *m, const CodegenOptions 
         buf_puts(llvm, text);
         LLVMDisposeMessage(text);
     }
-    return !ptx || emit(s, l, ptx);
+    return !ptx || emit(s, l, o->target, ptx);
 }
 
 bool codegen_module(Session *s, const Module *m, const CodegenOptions *o, Buf *llvm, Buf *ptx) {

@@ -111,6 +111,11 @@ static void check_list(Job *j, const char *const *list, int n, const char *name)
         invalid(j, "%s", arena_printf(&j->s.arena, "%s[%d] is missing", name, n < 0 ? n : i));
 }
 
+const char *tile_target_name(const char *name) {
+    const Target *t = name ? target_find(name) : NULL;
+    return t ? t->name : NULL;
+}
+
 static bool check_options(Job *j) {
     const tile_compile_options *o = j->o;
     if (!o->source && (o->source_len || o == &no_options))
@@ -120,11 +125,9 @@ static bool check_options(Job *j) {
     const char *target = o->target ? o->target : target_table[DEFAULT_TARGET].name;
     j->target = target_find(target);
     if (!j->target) {
-        Buf known = buf_new(&j->s.arena);
-        for (int i = 0; i < target_count; i++)
-            buf_printf(&known, "%s%s", i ? ", " : "", target_table[i].name);
-        diag(&j->s.diags, DIAG_ERROR, (Span){0}, "unknown target '%s': it is one of %s", target,
-             known.data);
+        Buf why = buf_new(&j->s.arena);
+        target_explain(target, &why);
+        diag(&j->s.diags, DIAG_ERROR, (Span){0}, "%s", why.data);
         j->status = TILE_INVALID;
     }
     int w = o->num_warps;

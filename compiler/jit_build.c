@@ -51,7 +51,8 @@ static void copy_options(tile_jit *jit, const tile_compile_options *from) {
     o->kernel = kept(a, from->kernel);
     o->signature = kept(a, from->signature);
     o->config_text = kept(a, from->config_text);
-    o->target = kept(a, from->target);
+    o->target = tile_target_name(from->target);
+    if (!o->target) o->target = kept(a, from->target);
     const char **defines = arena_array(a, (size_t)from->ndefines + 1, sizeof *defines);
     for (int i = 0; i < from->ndefines; i++) defines[i] = kept(a, from->defines[i]);
     o->defines = defines;

@@ -433,7 +433,8 @@ tile_status tile_tune(tile_context *ctx, const tile_tune_options *o, tile_tuning
     if (!ctx || !o || !o->compile || !o->bind || !tuning || !best) return TILE_INVALID;
     Tuner t = {.ctx = ctx, .o = o, .tuning = tuning, .started = now()};
     t.bench = (TuneBench){.ctx = ctx, .grid = o->grid, .tolerance = o->tolerance};
-    t.target = o->compile->target ? o->compile->target : tile_context_target(ctx);
+    t.target = tile_target_name(o->compile->target);
+    if (!t.target) t.target = o->compile->target ? o->compile->target : tile_context_target(ctx);
     if (same(tile_context_target(ctx), "cpu")) t.target = "cpu";
     if (pthread_mutex_init(&t.lock, NULL)) return told(&t, TILE_NO_MEMORY, "out of memory");
     if (pthread_cond_init(&t.ready, NULL)) {
@@ -491,7 +492,8 @@ tile_status tile_tune_find(const tile_compile_options *options, const tile_tunin
     tile_tuned like = {
         .kernel = plan_name(&plan),
         .device = device,
-        .target = options->target,
+        .target =
+            tile_target_name(options->target) ? tile_target_name(options->target) : options->target,
         .types = plan.types,
         .key = key && *key ? key : NULL,
     };

@@ -112,8 +112,8 @@ const char *tile_error(const tile_context *ctx);
 tile_status tile_context_fail(tile_context *ctx, tile_status status, const char *text);
 /* "NVIDIA H200", or "CPU (interpreter)". Lives as long as ctx. */
 const char *tile_context_device_name(const tile_context *ctx);
-/* The tilec target that suits this device best: "sm_80", "sm_86", "sm_89", "sm_90a"; "cpu" for the
- * CPU device, which runs .tir. Lives as long as ctx. */
+/* The tilec target that suits this device best: "sm_80", "sm_90a", … (see tile_target_name); "cpu"
+ * for the CPU device, which runs .tir. Lives as long as ctx. */
 const char *tile_context_target(const tile_context *ctx);
 
 /* The CUcontext that the context works in, for other CUDA code; NULL on the CPU device. */
@@ -301,8 +301,8 @@ typedef struct tile_grid {
  * CUstream, NULL for the default stream; the CPU device ignores it.
  * Nothing starts unless every argument has the parameter's type (an integer or float exactly, any
  * pointer for a pointer), fits it, and keeps the promises the kernel was compiled with (alignment,
- * divisibility, equal to 1): TILE_BAD_LAUNCH names the argument. A pointer may not be 0 unless the
- * kernel was compiled for None there.
+ * divisibility, equal to 1): TILE_BAD_LAUNCH names the argument. A pointer of a tensor without
+ * elements may be 0.
  * A kernel that runs in clusters takes a grid that they divide; a cooperative one takes at most
  * resident_programs * multiprocessors programs on a GPU.
  * On a GPU this returns at once, and a fault in the kernel shows in a later call. The CPU device
@@ -500,7 +500,7 @@ typedef struct tile_compile_options {
     int swizzle_grid;   /* a 2-D grid is walked in groups of so many rows, 1 to 65535; 0: as the
                          * source says, `# tile: swizzle = G`. The CPU device walks in its own order
                          */
-    const char *target; /* "sm_80" (when NULL), "sm_86", "sm_89", "sm_90a" */
+    const char *target; /* "sm_80" (when NULL), "sm_90a", …, or a GPU: see tile_target_name */
     tile_emit emit;
     int no_optimize;        /* -O0: only the passes that code generation needs */
     int line_info;          /* -g: source lines in the PTX, as directives and as comments (the code
@@ -523,6 +523,10 @@ typedef struct tile_compile_options {
     int warn_triton;      /* warn where Triton needs more than is written: a tl.debug_barrier
                            * between what threads of one program store and load */
 } tile_compile_options;
+
+/* The target for a name: "sm_90a" for itself, "H100", "hopper" and "NVIDIA H100 80GB HBM3". NULL
+ * when there is none; compiling for it says why, and what would do. A static string. */
+const char *tile_target_name(const char *name);
 
 /* Compiles. *out holds the results and, also after TILE_COMPILE_ERROR, the diagnostics; it is NULL
  * only after TILE_NO_MEMORY. Free it with tile_compiled_free. TILE_INVALID: an option's value is

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* target.h: the GPUs tilec compiles for; target.def holds the facts. */
+/* target.h: the GPUs tilec compiles for; target.def holds the facts, gpus.def what they are called.
+ */
 #ifndef TILE_IR_TARGET_H
 #define TILE_IR_TARGET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 typedef struct Target {
-    const char *name;        /* sm_80; also LLVM's CPU name */
+    const char *name;        /* sm_80 */
     int sm;                  /* compute capability times 10 */
+    const char *processor;   /* LLVM's name of the GPU whose code this is */
     const char *ptx_feature; /* LLVM's name of the PTX version */
+    const char *ptx_version; /* that ptxas wants for `name`: "7.8" */
     int64_t max_shared;      /* bytes of shared memory one program may have */
     int64_t reserved_shared; /* bytes that each program takes besides of its multiprocessor's */
     int64_t registers;       /* of 32 bits, that the programs of a multiprocessor share */
@@ -21,6 +27,15 @@ typedef struct Target {
 
 extern const Target target_table[];
 extern const int target_count;
-const Target *target_find(const char *name); /* NULL when there is none of this name */
+/* By its name, or that of a GPU or a generation: "sm_90a", "H100", "NVIDIA GeForce RTX 4090",
+ * "ampere". NULL when there is none. */
+const Target *target_find(const char *name);
+/* Code for a target runs on GPUs of this compute capability: on all later ones too, but for the
+ * code of a target with a letter. */
+bool target_runs(const Target *t, int sm);
+/* The target whose code is best for GPUs of this compute capability; NULL when there is none. */
+const Target *target_best(int sm);
+/* Why there is no such target, and which would do: a sentence. */
+void target_explain(const char *name, Buf *out);
 
 #endif

@@ -109,6 +109,28 @@ static int64_t above(const Place *p, int i) {
     return (at + SWIZZLE_ALIGN - 1) / SWIZZLE_ALIGN * SWIZZLE_ALIGN;
 }
 
+/* Code for the oldest target is what is made for GPUs that are not known; some later ones have less
+ * shared memory. */
+static void note_smaller(const PassCtx *ctx, int64_t bytes) {
+    const Target *own = ctx->target;
+    Buf names = buf_new(&ctx->s->arena);
+    int64_t most = 0;
+    if (own != &target_table[0]) return;
+    for (int i = 0; i < target_count; i++) {
+        const Target *t = &target_table[i];
+        if (t == own || !target_runs(own, t->sm) || bytes <= t->max_shared) continue;
+        buf_printf(&names, "%s%s", names.len ? ", " : "", t->name);
+        if (t->max_shared > most) most = t->max_shared;
+    }
+    if (names.len)
+        diag(&ctx->s->diags, DIAG_PERF, ctx->f->span,
+             "kernel '%s' needs %lld bytes of shared memory: more than %lld, which some GPUs have "
+             "on which code for %s runs otherwise (%s). --target names the GPU; smaller blocks "
+             "would "
+             "need less",
+             ctx->f->name, (long long)bytes, (long long)most, own->name, names.data);
+}
+
 void pass_place(PassCtx *ctx) {
     Place p = {.ctx = ctx};
     p.number = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *p.number);
@@ -140,5 +162,7 @@ void pass_place(PassCtx *ctx) {
             "kernel '%s' needs %lld bytes of shared memory; %s has %lld per program, so loading it "
             "there will be refused. Smaller blocks would need less",
             ctx->f->name, (long long)total, ctx->target->name, (long long)ctx->target->max_shared);
+    else
+        note_smaller(ctx, total);
     ctx->changed = true;
 }

@@ -120,21 +120,6 @@ static tile_status cuda_fill(tile_context *ctx, tile_ptr to, unsigned char value
 
 /* ---- modules ---- */
 
-/* Code for sm_80 runs on every later GPU; code for an architecture with a letter only on its own.
- */
-static bool target_runs(const Target *t, int sm) {
-    bool only_here = t->name[strlen(t->name) - 1] == 'a';
-    return only_here ? t->sm == sm : t->sm <= sm;
-}
-
-static const Target *best_target(int sm) {
-    const Target *best = NULL;
-    for (int i = 0; i < target_count; i++)
-        if (target_runs(&target_table[i], sm) && (!best || target_table[i].sm > best->sm))
-            best = &target_table[i];
-    return best;
-}
-
 /* What the device must be able to do for the launches that the kernel asks for. */
 static tile_status check_launch(tile_context *ctx, const tile_kernel *k) {
     const CudaDevice *d = ctx->cuda;
@@ -429,7 +414,7 @@ static tile_status describe_device(tile_context *ctx) {
         d->clusters = 0;
     if (r) return cuda_fail(ctx, r, "cannot ask the GPU what it is");
     d->sm = major * 10 + minor;
-    const Target *t = best_target(d->sm);
+    const Target *t = target_best(d->sm);
     if (!t)
         return rt_fail(ctx, TILE_NO_DEVICE, "%s has compute capability %d.%d; 8.0 is needed",
                        ctx->name, major, minor);

@@ -55,8 +55,7 @@ static int rank_of(const tile_context *ctx, const tile_image *image) {
     if (ctx->is_cpu) return strcmp(image->target, "cpu") == 0;
     const Target *t = target_find(image->target), *own = target_find(ctx->target);
     if (!t || !own) return 0;
-    bool only_there = t->name[strlen(t->name) - 1] == 'a' || is_cubin(image);
-    if (t != own && (only_there || t->sm > own->sm)) return 0;
+    if (t != own && (is_cubin(image) || !target_runs(t, own->sm))) return 0;
     return t->sm * 2 + is_cubin(image);
 }
 

@@ -75,7 +75,27 @@ fails 2 '-W is -Werror' "$tilec" -Wall good.tl
 fails 2 '--color is auto, always or never' "$tilec" --color=blue good.tl
 fails 2 "--verify takes 'each'" "$tilec" --verify=all good.tl
 fails 2 '-D takes NAME=VALUE' "$tilec" -D BLOCK good.tl
-fails 2 'unknown target .sm_81.: it is one of sm_80' "$tilec" --target=sm_81 good.tl
+fails 2 'unknown target .sm_81.: the nearest that serves it is sm_80' "$tilec" --target=sm_81 good.tl
+fails 2 '.sm_75. is too old: .* they begin with sm_80' "$tilec" --target=sm_75 good.tl
+fails 2 '.T4. is too old: .* sm_75 has none' "$tilec" --target=T4 good.tl
+fails 2 'did you mean .rtx 4090.[?] It is one of sm_80' "$tilec" --target='RTX 4091' good.tl
+while read -r target name; do # what nvidia-smi prints, and what people write
+    ok "$name is $target" sh -c '"$1" -Wno-perf --target="$2" -o - good.tl | grep -qx ".target $3"' _ \
+        "$tilec" "$name" "$target"
+done <<'GPUS'
+sm_80 ampere
+sm_80 NVIDIA A100-SXM4-80GB
+sm_86 NVIDIA GeForce RTX 3060 Laptop GPU
+sm_87 Jetson AGX Orin
+sm_89 RTX 4090
+sm_89 NVIDIA RTX 6000 Ada Generation
+sm_90a H100
+sm_90a NVIDIA H200
+sm_100 B200
+sm_103 GB300
+sm_110 Thor
+sm_120 rtx5090
+GPUS
 fails 2 "there is no pass 'foldd'; did you mean 'fold'" "$tilec" --passes=foldd --emit=tir good.tl
 fails 2 "ends in .tl, .py or .tir, not 'good.txt'" "$tilec" good.txt
 fails 2 '-o takes one input' "$tilec" good.tl other.tl -o x.ptx

@@ -43,6 +43,9 @@ for source in examples/*.tl; do
     check "$source" sm_86 sm_86 sm_89
     check "$source" sm_89 sm_89 sm_90
     check "$source" sm_90a sm_90a
+    check "$source" sm_87 sm_87 sm_90
+    check "$source" sm_100 sm_100 sm_103 sm_120
+    for target in sm_103 sm_110 sm_120; do check "$source" $target $target; done
 done
 for source in tests/codegen/*.t[il]* tests/layout/*.tl; do
     grep -qE "error(@[^:]*)?: |EXIT: 1" "$source" && continue # one that must not compile

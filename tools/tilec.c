@@ -90,8 +90,9 @@ static const OptionRow rows[] = {
      "were tuned; the nearest counts",
      OPT_FOR},
     {"target", 0, "GPU",
-     "sm_80 (default; runs on every later GPU), sm_86, sm_89, sm_90a,\n"
-     "or native: the GPU of this machine; of a header also several: sm_80,sm_90a",
+     "sm_80 (default; runs on every later GPU), sm_86, sm_87, sm_89, sm_90a,\n"
+     "sm_100, sm_103, sm_110, sm_120, or a GPU's name: 'RTX 4090'; native: the GPU\n"
+     "of this machine; of a header also several: sm_80,sm_90a",
      OPT_TARGET},
     {"num-warps", 0, "N", "threads of a program, in warps of 32: 1, 2, 4 … 32", OPT_WARPS},
     {"num-stages", 0, "N", "depth of the software pipeline", OPT_STAGES},
@@ -204,7 +205,7 @@ static int print_manual(const char *view) {
         n += (size_t)snprintf(all_passes + n, sizeof all_passes - n, " %s", pass_rows[i].name);
     const OptionWords words[] = {
         {OPT_EMIT, emit},
-        {OPT_TARGET, "sm_80 sm_86 sm_89 sm_90a native"},
+        {OPT_TARGET, "sm_80 sm_86 sm_87 sm_89 sm_90a sm_100 sm_103 sm_110 sm_120 native"},
         {OPT_LEVEL, "0 1"},
         {OPT_PASSES, all_passes + 3},
         {OPT_DUMP, all_passes},
@@ -303,7 +304,7 @@ static int take_option(Command *c, int id, const char *v) {
     case OPT_FOR: return for_option(c, v);
     case OPT_TARGET:
         c->native = strcmp(v, "native") == 0;
-        c->o.target = v;
+        c->o.target = tile_target_name(v) ? tile_target_name(v) : v;
         break;
     case OPT_WARPS: return number_option("--num-warps", v, 1, &c->o.num_warps);
     case OPT_STAGES: return number_option("--num-stages", v, 1, &c->o.num_stages);

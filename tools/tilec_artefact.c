@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EMBED_PTX = 1, EMBED_CUBIN = 2, EMBED_TIR = 4, TARGET = 16 };
+enum { EMBED_PTX = 1, EMBED_CUBIN = 2, EMBED_TIR = 4, TARGET = 64 };
 
 typedef struct Images {
     HeaderImage *at;
@@ -75,6 +75,8 @@ static tile_status read_targets(Work *w) {
             return complain(TILE_INVALID, "--target: too many, or too long: ", s);
         char *target = w->target[w->ntargets];
         snprintf(target, TARGET, "%.*s", (int)n, s);
+        const char *known = tile_target_name(target);
+        if (known) snprintf(target, TARGET, "%s", known);
         int had = 0;
         while (strcmp(w->target[had], target)) had++;
         w->ntargets += had == w->ntargets; /* named twice, it is made once */

@@ -5,7 +5,7 @@
 
 #include "tile.h"
 
-enum { VARIANT_TARGETS = 8, MAX_VARIANTS = 64 };
+enum { VARIANT_TARGETS = 16, MAX_VARIANTS = 64 };
 
 /* What one variant has over the command line's own options. All texts are malloc'ed. */
 typedef struct Variant {

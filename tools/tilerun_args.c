@@ -60,7 +60,8 @@ static const OptionRow rows[] = {
     {"num-stages", 0, "N", "depth of the software pipeline", OPT_STAGES},
     {"swizzle-grid", 0, "G", "programs of a 2-D grid run in groups of G rows, column by column",
      OPT_SWIZZLE},
-    {"target", 0, "GPU", "native (default), sm_80, sm_86, sm_89 or sm_90a", OPT_TARGET},
+    {"target", 0, "GPU", "native (default), or as tilec --target has it: sm_80, sm_90a, H100, …",
+     OPT_TARGET},
     {"debug", 0, NULL, "check tl.device_assert on a GPU, too; the CPU device always does",
      OPT_DEBUG},
     {NULL, 0, NULL, "Which config is the fastest:", 0},
@@ -115,7 +116,7 @@ static int print_manual(const char *view) {
     static const OptionWords words[] = {
         {OPT_DEVICE, "auto cpu cuda"},
         {OPT_CHECK, "all none bounds align overflow uninit races undefined"},
-        {OPT_TARGET, "native sm_80 sm_86 sm_89 sm_90a"},
+        {OPT_TARGET, "native sm_80 sm_86 sm_87 sm_89 sm_90a sm_100 sm_103 sm_110 sm_120"},
         {OPT_COLOR, "auto always never"},
         {OPT_MANUAL, "man bash zsh"},
     };
@@ -220,7 +221,11 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_WARPS: return read_number("--num-warps", value, 1, &o->num_warps);
     case OPT_STAGES: return read_number("--num-stages", value, 1, &o->num_stages);
     case OPT_SWIZZLE: return read_number("--swizzle-grid", value, 1, &o->swizzle_grid);
-    case OPT_TARGET: o->target = strcmp(value, "native") == 0 ? NULL : value; return -1;
+    case OPT_TARGET:
+        o->target = strcmp(value, "native") == 0 ? NULL
+                    : tile_target_name(value)    ? tile_target_name(value)
+                                                 : value;
+        return -1;
     case OPT_DEBUG: o->debug = true; return -1;
     case OPT_CHECK: o->checks_given = true; return read_checks(value, &o->checks);
     case OPT_SAVE: o->save[o->nsaves++] = (Save){.text = value}; return -1;

@@ -224,7 +224,7 @@ END_TEST
 START_TEST(options_are_checked) {
     tile_compile_options o = from(source, TILE_EMIT_PTX);
     o.target = "sm_99";
-    fails(&o, TILE_INVALID, "unknown target 'sm_99': it is one of sm_80");
+    fails(&o, TILE_INVALID, "unknown target 'sm_99': the nearest that serves it is sm_89");
     o = from(source, TILE_EMIT_PTX);
     o.num_warps = 5;
     fails(&o, TILE_INVALID, "num_warps is 1, 2, 4");

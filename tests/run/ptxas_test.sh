@@ -8,8 +8,9 @@ kernels=$(realpath "$1") every=${2:-1}
 cd "$(dirname "$0")/../.."
 . tests/lib.sh
 
-# check TARGET: all PTX for it, as many at once as there are cores
+# check TARGET [EVERY]: all PTX for it, or one of EVERY files, as many at once as there are cores
 check() {
+    local every=${2:-$every}
     mkdir "$work/$1"
     "$kernels" --target="$1" --ptx="$work/$1" >"$work/log" || fail "kernels for $1" "$work/log"
     # shellcheck disable=SC2016
@@ -27,4 +28,6 @@ check() {
 
 check sm_80
 check sm_90a
+# What is sm_80's way with another `.target`.
+for target in sm_100 sm_120; do check $target $((every * 8)); done
 finish

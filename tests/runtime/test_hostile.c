@@ -367,6 +367,18 @@ START_TEST(devices) {
     ck_assert_int_eq(tile_context_create("auto", &c), TILE_OK);
     ck_assert_str_eq(tile_context_target(c), "cpu");
     tile_context_destroy(c);
+    static const struct {
+        int major, minor;
+        const char *target;
+    } best[] = {{8, 0, "sm_80"},   {8, 6, "sm_86"},   {8, 7, "sm_87"},   {8, 9, "sm_89"},
+                {10, 0, "sm_100"}, {10, 3, "sm_103"}, {11, 0, "sm_110"}, {12, 0, "sm_120"},
+                {12, 1, "sm_120"}, {9, 1, "sm_89"}};
+    for (size_t i = 0; i < sizeof best / sizeof *best; i++) {
+        fake->device(best[i].major, best[i].minor, 1);
+        ck_assert_int_eq(tile_context_create("cuda", &c), TILE_OK);
+        ck_assert_str_eq(tile_context_target(c), best[i].target);
+        tile_context_destroy(c);
+    }
     fake->device(9, 0, 1);
     ck_assert_int_eq(tile_context_create("auto", &c), TILE_OK);
     ck_assert_str_eq(tile_context_target(c), "sm_90a");
