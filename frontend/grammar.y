@@ -508,7 +508,7 @@ dict_or_set:
   | pairs                               { $$ = expr_items(p, EXPR_DICT, $1, @$); }
   | pairs COMMA                         { $$ = expr_items(p, EXPR_DICT, $1, @$); }
   | no_dict {
-        parser_error(p, @$, "sets and comprehensions in braces are not supported");
+        parser_error(p, @$, "sets and comprehensions in braces are not supported: write a tuple");
         $$ = expr_leaf(p, EXPR_NONE, @$);
     }
   ;

@@ -195,6 +195,7 @@ static Funcs named_kernel(Lower *l, const char *name) {
 
 static Funcs all_kernels(Lower *l) {
     Funcs found = {0};
+    const AstFunc *returning = NULL; /* nobody calls it */
     Mentions mentions = all_mentions(l);
     int jits = 0;
     for (int i = 0; i < l->file->nfuncs; i++) {
@@ -203,7 +204,16 @@ static Funcs all_kernels(Lower *l) {
         if (!is_jit(f) || find_function(l, f->name) != f) continue;
         jits++;
         mentioned_names(l, f->body, &returns_value);
-        if (!returns_value && !is_called(&mentions, f)) vec_push(&l->s->arena, &found, f);
+        if (is_called(&mentions, f)) continue;
+        if (!returns_value)
+            vec_push(&l->s->arena, &found, f);
+        else
+            returning = f;
+    }
+    if (!found.n && !l->s->diags.errors && returning) {
+        fail(l, returning->span, "'%s' returns a value, and a kernel does not", returning->name);
+        note(l, (Span){0},
+             "write the result to memory, tl.store(pointer, x), instead of 'return x'");
     }
     if (!found.n && !l->s->diags.errors) {
         fail(l, (Span){0}, "there is no kernel in this file");

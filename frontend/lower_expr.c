@@ -123,8 +123,10 @@ Obj index_value(Lower *l, Value *v, Obj index, Span span) {
             fail(l, span, "elements of %s cannot be picked with [ ]",
                  type_user_text(&l->s->arena, v->type));
             note(l, (Span){0},
-                 v->type.depth ? "to read memory, write tl.load(pointer + offset)"
-                               : "only ':' and None are allowed: x[:, None]");
+                 v->type.depth
+                     ? "to read memory, write tl.load(pointer + offset)"
+                     : "one element is tl.sum(tl.where(tl.arange(0, n) == i, x, 0)), or is "
+                       "loaded by itself; ':' and None are allowed: x[:, None]");
             return poison();
         }
         if (t.rank == TILE_MAX_RANK || (!is_new && kept == v->type.rank))
@@ -256,7 +258,11 @@ static Obj lower_kind(Lower *l, const Expr *e) {
     case EXPR_TUPLE:
     case EXPR_LIST: return lower_items(l, e);
     case EXPR_DICT:
-        if (l->b.f) return fail(l, e->span, "a dict is not supported in a kernel");
+        if (l->b.f) {
+            fail(l, e->span, "a dict is not supported in a kernel");
+            note(l, (Span){0}, "write a name for each value, or a tuple: (x, y)");
+            return poison();
+        }
         return lower_items(l, e);
     case EXPR_UNARY: return unary(l, e->op, lower_expr(l, e->left), e->span);
     case EXPR_BINARY: {

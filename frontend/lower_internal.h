@@ -15,6 +15,8 @@
  *   lower_expr.c     expressions; lower_call.c  calls, inlining, binding of arguments
  *   lower_scan.c     questions about syntax alone
  *   lower_name.c     names and attributes -> objects; modules and globals
+ *   lower_untyped.c  parameters without types, and a signature that could be meant
+ *   lower_advice.c   what to write instead of a word that means nothing
  *   lower_top.c      which of several definitions of a name counts
  *   lower_const.c    Python arithmetic on objects known while compiling
  *   lower_ops.c      promotion, broadcasting, casts, operators on tensors
@@ -313,6 +315,22 @@ Obj attribute(Lower *l, Obj o, const char *name, Span span);
 Binding *find_binding(Scope *scope, const char *name);
 void bind(Lower *l, const char *name, Obj o, Span span);
 Scope copy_scope(Lower *l, const Scope *scope);
+
+/* ---- lower_untyped.c ---- */
+/* An error about parameters of f without types, and types that they could have. */
+void report_untyped(Lower *l, const AstFunc *f, const AstParam *const *untyped, int n);
+
+/* ---- lower_advice.c ---- */
+typedef enum AdvicePlace {
+    ADVICE_STATEMENT,
+    ADVICE_NAME,
+    ADVICE_TL,
+    ADVICE_TENSOR,
+    ADVICE_LIST
+} AdvicePlace;
+/* To the error before, a note with what to write instead of a word that means nothing there; false
+ * when none is known. */
+bool advise(Lower *l, AdvicePlace place, const char *word);
 
 /* What a value is that hints (tl.multiple_of) only promise something of. */
 Value *unhinted(Value *v);

@@ -337,7 +337,9 @@ static bool parse_param(Text t, Param *out) {
     return out->is_one || out->divisible == 16;
 }
 
-static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out) {
+typedef VEC(const AstParam *) Params;
+
+static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out, Params *untyped) {
     Param param = {.name = p->name, .span = p->span, .divisible = 1};
     Text text = param_text(l, p, entry);
     if (!check_promise(l, p, entry)) return poison();
@@ -354,9 +356,7 @@ static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out) {
         return poison();
     }
     if (!text.n || *text.at == ':') {
-        fail(l, p->span, "parameter '%s' has no type", p->name);
-        note(l, (Span){0}, "annotate it (%s: \"*fp32:16\" or \"i32\") or give a --signature",
-             p->name);
+        vec_push(&l->s->arena, untyped, p);
         return poison();
     }
     if (!parse_param(text, &param)) {
@@ -381,6 +381,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
     k.state = arena_alloc(&l->s->arena, (size_t)f->nparams + 1);
     l->params = &k;
     launch_options(l, f, k.config, out);
+    Params untyped = {0};
     for (int i = 0; i < f->nparams; i++) {
         const AstParam *p = &f->param[i];
         Obj o;
@@ -390,7 +391,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
             o = constexpr_param(l, i);
             if (!obj_is_poison(o)) add_constexpr(l, out, p->name, o);
         } else {
-            o = runtime_param(l, p, k.entry[i], out);
+            o = runtime_param(l, p, k.entry[i], out, &untyped);
             if (find_define(l, p->name)) {
                 fail(l, p->span, "-D %s: the parameter is not a constexpr", p->name);
                 note(l, (Span){0}, "annotate it with tl.constexpr, or pass its value at launch");
@@ -399,6 +400,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
         bind(l, p->name, o, p->span);
         find_binding(&l->frame->scope, p->name)->fixed = annotated_constexpr(p);
     }
+    if (untyped.n) report_untyped(l, f, untyped.at, untyped.n);
     l->params = NULL;
     return true;
 }

@@ -111,6 +111,7 @@ static bool dtype_name(const char *name, Type *out) {
 static Obj unknown_member(Lower *l, int m, const char *name, Span span) {
     l->lacking = true;
     fail(l, span, "%s has no '%s'", modules[m].shown, name);
+    if (modules[m].letter == 'L' && advise(l, ADVICE_TL, name)) return poison();
     const char **names;
     int n = builtin_names(l, modules[m].letter, &names);
     suggest(l, name, names, n);
@@ -256,6 +257,17 @@ static Obj star_import(Lower *l, const char *name) {
     return poison();
 }
 
+/* What the file calls triton.language. */
+static const char *language_name(const Lower *l) {
+    for (int i = 0; i < l->file->nimports; i++) {
+        const AstImport *im = &l->file->import[i];
+        if (!im->member && im->module && strcmp(im->module, "triton.language") == 0 &&
+            !strchr(im->as, '.'))
+            return im->as;
+    }
+    return "tl";
+}
+
 static Obj unknown_name(Lower *l, const char *name, Span span) {
     Arena *a = &l->s->arena;
     Names names = {0};
@@ -269,7 +281,12 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     int n = builtin_names(l, 'P', &python);
     for (int i = 0; i < n; i++) vec_push(a, &names, python[i]);
     fail(l, span, "unknown name '%s'", name);
-    suggest(l, name, names.at, names.n);
+    if (advise(l, ADVICE_NAME, name)) return poison();
+    Type ignored;
+    if (find_builtin('L', name) || dtype_name(name, &ignored))
+        note(l, (Span){0}, "did you mean '%s.%s'?", language_name(l), name);
+    else
+        suggest(l, name, names.at, names.n);
     return poison();
 }
 
@@ -309,6 +326,7 @@ static Obj method(Lower *l, Obj self, char letter, const char *name, Span span) 
         return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, copy}};
     }
     fail(l, span, "%s has no attribute '%s'", obj_what(l, self), name);
+    if (advise(l, self.kind == OBJ_TUPLE ? ADVICE_LIST : ADVICE_TENSOR, name)) return poison();
     const char **names;
     int n = builtin_names(l, letter, &names);
     suggest(l, name, names, n);
@@ -362,6 +380,7 @@ Obj attribute(Lower *l, Obj o, const char *name, Span span) {
         if (strcmp(name, "value") == 0 && (o.kind == OBJ_STRING || o.kind == OBJ_NONE)) return o;
         fail(l, span, "%s has no attribute '%s'", obj_what(l, o), name);
         if (o.kind == OBJ_NONE) note(l, (Span){0}, "test it with 'is not None' first");
+        if (o.kind == OBJ_TUPLE) advise(l, ADVICE_LIST, name);
         return poison();
     }
 }

@@ -161,6 +161,7 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Rest *rest) {
         break;
     case STMT_UNSUPPORTED:
         fail(l, stmt->span, "'%s' is not supported in a kernel", stmt->name);
+        advise(l, ADVICE_STATEMENT, stmt->name);
         break;
     }
 }
