@@ -130,6 +130,7 @@ static void gen_func(Gen *g) {
     g->parts = NULL;
     g->axis = axis_analyse(g->s, f);
     g->what_if = NULL;
+    g->affine = NULL;
     g->instructions = g->most = 0;
     g->tid = special_register(g, "llvm.nvvm.read.ptx.sreg.tid.x");
     g->lane = LLVMBuildAnd(g->b, g->tid, gen_i32(g, 31), "lane");

@@ -10,6 +10,7 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "codegen/codegen.h"
+#include "ir/affine.h"
 #include "ir/axis.h"
 #include "ir/mma.h"
 
@@ -40,7 +41,8 @@ typedef struct Gen {
     LanePart *parts;
     Tile *tile; /* by value id */
     AxisTable axis;
-    AxisTable **what_if; /* for perf: notes (gen_memory.c), made when first needed */
+    AxisTable **what_if; /* for perf: notes (access_notes.c), made when first needed */
+    AffineTable *affine; /* as well */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;
     int64_t instructions, most; /* made so far; and for one op, */
     const Op *largest;          /* this */
@@ -133,6 +135,10 @@ void gen_fp8_widen(Gen *g, const LLVMValueRef *x, int n, Elem e, LLVMValueRef *o
 void gen_fp8_narrow(Gen *g, const LLVMValueRef *x, int n, Elem e, bool rtz, LLVMValueRef *out);
 /* After an op with scratch whose scalar each thread got for itself: all take the first thread's. */
 void gen_spread_scalar(Gen *g, const Op *op);
+
+/* ---- perf: notes (access_notes.c) ---- */
+/* Of a load or store of a tile of t under l, `width` elements a lane where `possible` could be. */
+void gen_note_access(Gen *g, const Op *op, const Layout *l, Type t, int width, int possible);
 
 /* ---- words (gen_memory.c) ---- */
 /* log2 of the registers in a row, under l, that a memory op finds adjacent, aligned, under one

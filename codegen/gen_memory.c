@@ -231,59 +231,6 @@ static void store_plain(Gen *g, Shape s, LLVMValueRef address, const LLVMValueRe
 
 /* ---- how wide ---- */
 
-/* What axis analysis would say if every integer parameter but number `except` were promised to be
- * divisible by 16 (and every pointer aligned). Made once per function and parameter. */
-static const AxisTable *what_if(Gen *g, int except) {
-    const Func *f = g->f;
-    if (!g->what_if)
-        g->what_if = arena_array(&g->s->arena, (size_t)f->nparams + 1, sizeof(AxisTable *));
-    AxisTable **t = &g->what_if[except + 1];
-    if (*t) return *t;
-    Func promised = *f;
-    promised.param = arena_copy(&g->s->arena, f->param, (size_t)f->nparams * sizeof(Param));
-    for (int i = 0; i < f->nparams; i++)
-        if (i != except && promised.param[i].divisible < 16) promised.param[i].divisible = 16;
-    *t = arena_alloc(&g->s->arena, sizeof **t);
-    **t = axis_analyse(g->s, &promised);
-    return *t;
-}
-
-static int width_with(const AxisTable *t, const Op *op) {
-    const Value *ptr = op->operand[0].value;
-    const Value *mask = ir_operand(op, op->code == OP_LOAD ? 1 : 2);
-    return (int)axis_access_width(t, ptr, mask, axis_fastest_dim(t, ptr));
-}
-
-/* The parameters without which the access would stay narrow: "M and stride_am"; NULL when promises
- * would not help. */
-static const char *narrow_parameters(Gen *g, const Op *op, int width) {
-    int best = width_with(what_if(g, -1), op), n = 0;
-    if (best <= width) return NULL;
-    Buf b = buf_new(&g->s->arena);
-    for (int i = 0; i < g->f->nparams; i++) {
-        const Param *p = &g->f->param[i];
-        if (p->divisible >= 16 || !p->value || width_with(what_if(g, i), op) == best) continue;
-        buf_printf(&b, "%s%s", n++ ? " and " : "", p->name);
-    }
-    return n ? b.data : NULL;
-}
-
-enum { WIDE_ENOUGH = 8 }; /* bytes per lane from which an access is not worth a note */
-
-static void note_narrow(Gen *g, const Op *op, Type t, int width, int possible) {
-    int size = type_elem_bytes(t), bytes = width * size;
-    if (width >= possible || bytes >= WIDE_ENOUGH) return;
-    const char *why = narrow_parameters(g, op, width);
-    if (why)
-        why = arena_printf(&g->s->arena, "%s %s not known to be divisible by 16", why,
-                           strstr(why, " and ") ? "are" : "is");
-    else
-        why = "its addresses or its mask change from element to element";
-    diag(&g->s->diags, DIAG_PERF, op->span, "this %s is %d byte%s per lane and could be %d: %s",
-         op->code == OP_LOAD ? "load" : "store", bytes, bytes == 1 ? "" : "s", possible * size,
-         why);
-}
-
 int gen_adjacent(Gen *g, const Op *op, const Layout *l, Type t) {
     if (!l) return 0;
     const Value *ptr = op->operand[0].value;
@@ -301,7 +248,7 @@ static int access_vector(Gen *g, const Op *op, const Layout *l, Type t) {
     int widest = log2_of(16 / type_elem_bytes(t)), vec = gen_adjacent(g, op, l, t);
     int elements = type_log2_numel(t) - LANE_BITS - log2_of(g->f->num_warps);
     int possible = elements < 0 ? 0 : elements < widest ? elements : widest;
-    note_narrow(g, op, t, 1 << vec, 1 << possible);
+    gen_note_access(g, op, l, t, 1 << vec, 1 << possible);
     return vec;
 }
 
