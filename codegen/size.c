@@ -22,6 +22,27 @@ static bool is_control(const Op *op) {
     return op->code == OP_FOR || op->code == OP_IF || op->code == OP_WHILE;
 }
 
+/* Of a thread's registers of 32 bits a loop's variables alone take more than there are. */
+static void note_spills(Gen *g, const Op *loop) {
+    enum { REGISTERS = 255 };
+    int64_t bits = 0;
+    const Value *largest = NULL;
+    for (int i = 0; i < loop->nresults; i++) {
+        const Value *v = loop->result[i];
+        if (v->type.shared || v->type.depth) continue; /* addresses are made from few registers */
+        bits += (int64_t)gen_registers(v) * type_elem_bits(v->type);
+        if (!largest || gen_registers(v) > gen_registers(largest)) largest = v;
+    }
+    if (bits / 32 <= REGISTERS) return;
+    diag(&g->s->diags, DIAG_PERF, loop->span,
+         "what this loop carries takes %lld registers of each thread (%s: %s), and there are %d: "
+         "the "
+         "others spill to memory in every iteration. More warps than num_warps=%d, or a smaller "
+         "tile, would fit",
+         (long long)(bits / 32), largest->name ? largest->name : "a tile",
+         type_user_text(&g->s->arena, largest->type), REGISTERS, g->f->num_warps);
+}
+
 void gen_size_begin(Gen *g, const Op *op, SizeMark *mark) {
     int all = 0;
     for (int i = 0; i < op->nresults; i++) {
@@ -40,6 +61,7 @@ void gen_size_begin(Gen *g, const Op *op, SizeMark *mark) {
                   all, MOST_CARRIED);
         too_large(g, "fewer variables, smaller tiles");
     }
+    if (op->code == OP_FOR || op->code == OP_WHILE) note_spills(g, op);
     mark->block = LLVMGetInsertBlock(g->b);
     mark->op = LLVMGetLastInstruction(mark->block);
     mark->end = LLVMGetLastBasicBlock(g->func);

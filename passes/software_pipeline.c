@@ -544,9 +544,9 @@ static bool limit_stages(Pipeline *p, int64_t others) {
     if (p->stages < asked)
         diag(&p->s->diags, DIAG_PERF, p->loop->span,
              "a stage of this loop takes %lld bytes of shared memory, of which %s has %lld for it: "
-             "%d stages instead of %d",
+             "%d stage%s instead of %d",
              (long long)stage, p->ctx->target->name, (long long)(most < 0 ? 0 : most),
-             p->stages < 2 ? 1 : p->stages, asked);
+             p->stages < 2 ? 1 : p->stages, p->stages < 2 ? "" : "s", asked);
     return p->stages >= 2;
 }
 
