@@ -2,7 +2,7 @@
 /* ptxas_bugs.c: LLVM IR, and PTX, that ptxas would translate wrongly -> the same values computed
  * otherwise.
  *
- * ptxas 12.8 and 13.0 do two things wrong with signed integers:
+ * ptxas 12.8 and 13.0 do four things wrong with integers:
  *  - of max(max(a, -b), c) in 32 or 16 bits they make one VIMNMX3, for sm_90 and sm_100, and drop
  * the negation of its second operand; min likewise;
  *  - neg.s16 and abs.s16 they compute in 32 bits and take the result for a 16-bit number: the
@@ -11,7 +11,14 @@
  * replaced in the PTX: all of 16 bits, and neg.s32 in kernels with a signed min or max; what comes
  * instead, ~(b - 1), ptxas leaves alone. In a loop that ptxas unrolls, i - b and i * b are
  * negations, too, in the turn where the counter i is 0 or -1: these are replaced in the IR, by
- * ~(b + ~i) and ~(-i * b - 1). tests/fuzz/integers.c has found these, and looks for more. */
+ * ~(b + ~i) and ~(-i * b - 1);
+ *  - abs.s32 and abs.s64 they take for no less than 0, which that of the smallest integer is: a
+ * remainder or a high product of it becomes one of unsigned numbers, and min(-abs(a), -50) no
+ * minimum at all. (a ^ s) - s, with s the sign of a, they leave alone;
+ *  - of mul.hi.u32, widened, less another number they make one IMAD.HI.U32 with a carry, which is
+ * not there when the low half of the other number is 0: the result is less by 2^32. The high half
+ * of mul.wide.u32 is subtracted as it should be.
+ * tests/fuzz/integers.c has found these, and looks for more. */
 #include "codegen/gen.h"
 
 #include <string.h>
@@ -170,56 +177,116 @@ static bool begins(const char *p, const char *end, const char *word) {
     return (size_t)(end - p) >= n && memcmp(p, word, n) == 0;
 }
 
-/* Has the function that begins at p a signed 32-bit min or max? */
-static bool has_extreme(const char *p, const char *end) {
-    for (bool first = true; p < end; first = false) {
-        Line l = read_line(p, end);
-        if (begins(l.at, end, "max.s32") || begins(l.at, end, "min.s32")) return true;
-        if (!first && begins(p, end, ".visible .entry")) return false;
-        p += l.n;
-    }
-    return false;
-}
-
-/* "%rs3, %rs2;" as two names; false: something else. */
-static bool two_registers(Line l, const char *end, const char *name[2], int n[2]) {
+/* "%rs3, %rs2;" as names, `count` of them; false: something else. */
+static bool operands(Line l, const char *end, int count, const char **name, int *n) {
     const char *p = l.operands;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < count; i++) {
         p = skip_blanks(p, end);
         name[i] = p;
         while (p < end && *p != ',' && *p != ';' && *p != '\n') p++;
         n[i] = (int)(p - name[i]);
-        if (p == end || !n[i] || *p != (i ? ';' : ',')) return false;
+        if (p == end || !n[i] || *p != (i + 1 < count ? ',' : ';')) return false;
         p++;
     }
     return true;
 }
 
-void ptx_avoid_ptxas_bugs(const char *text, size_t len, Buf *out) {
-    const char *end = text + len;
-    bool extreme = false, foreign = false; /* inline assembly is its writer's */
-    while (text < end) {
-        Line l = read_line(text, end);
+typedef struct Name { /* of a register */
+    const char *at;
+    int n;
+} Name;
+
+typedef struct Entry { /* what a function has */
+    bool extreme;      /* a signed 32-bit min or max */
+    VEC(Name) wider;   /* what is widened to an unsigned number of 64 bits */
+} Entry;
+
+static void look_at_entry(Arena *a, const char *p, const char *end, Entry *e) {
+    e->extreme = false;
+    e->wider.n = 0;
+    for (bool first = true; p < end; first = false) {
+        Line l = read_line(p, end);
         const char *name[2];
         int n[2];
-        if (begins(text, end, ".visible .entry")) extreme = has_extreme(text, end);
+        if (!first && begins(p, end, ".visible .entry")) return;
+        if (begins(l.at, end, "max.s32") || begins(l.at, end, "min.s32")) e->extreme = true;
+        if (begins(l.at, end, "cvt.u64.u32") && operands(l, end, 2, name, n))
+            vec_push(a, &e->wider, ((Name){name[1], n[1]}));
+        p += l.n;
+    }
+}
+
+static bool is_widened(const Entry *e, const char *name, int n) {
+    for (int i = 0; i < e->wider.n; i++)
+        if (e->wider.at[i].n == n && memcmp(e->wider.at[i].at, name, (size_t)n) == 0) return true;
+    return false;
+}
+
+/* ---- what comes instead ---- */
+
+/* Of up to three operands, the result first; `if_` is the predicate, with its blank. */
+typedef struct Inst {
+    const char *if_, *name[3];
+    int nif, n[3];
+} Inst;
+
+static void put_neg(Buf *out, const Inst *i, int bits) {
+    buf_printf(out, "%.*sadd.s%d \t%.*s, %.*s, -1;\n%.*snot.b%d \t%.*s, %.*s;\n", i->nif, i->if_,
+               bits, i->n[0], i->name[0], i->n[1], i->name[1], i->nif, i->if_, bits, i->n[0],
+               i->name[0], i->n[0], i->name[0]);
+}
+
+static void put_abs16(Buf *out, const Inst *i) {
+    buf_printf(out,
+               "\t{\n\t.reg .b32 \tt;\n\tcvt.s32.s16 \tt, %.*s;\n\tabs.s32 \tt, t;\n"
+               "%.*scvt.u16.u32 \t%.*s, t;\n\t}\n",
+               i->n[1], i->name[1], i->nif, i->if_, i->n[0], i->name[0]);
+}
+
+static void put_abs(Buf *out, const Inst *i, int bits) {
+    buf_printf(out,
+               "\t{\n\t.reg .b%d \ts, t;\n\tshr.s%d \ts, %.*s, %d;\n\txor.b%d \tt, %.*s, s;\n"
+               "%.*ssub.s%d \t%.*s, t, s;\n\t}\n",
+               bits, bits, i->n[1], i->name[1], bits - 1, bits, i->n[1], i->name[1], i->nif, i->if_,
+               bits, i->n[0], i->name[0]);
+}
+
+static void put_high_product(Buf *out, const Inst *i) {
+    buf_printf(out,
+               "\t{\n\t.reg .b64 \tt;\n\tmul.wide.u32 \tt, %.*s, %.*s;\n\tshr.u64 \tt, t, 32;\n"
+               "%.*scvt.u32.u64 \t%.*s, t;\n\t}\n",
+               i->n[1], i->name[1], i->n[2], i->name[2], i->nif, i->if_, i->n[0], i->name[0]);
+}
+
+/* Writes the line otherwise; false: it may stay. */
+static bool replaced(const char *text, const char *end, Line l, const Entry *e, Buf *out) {
+    Inst i = {.if_ = text, .nif = l.predicate};
+    bool high = begins(l.at, end, "mul.hi.u32");
+    if (!high && !begins(l.at, end, "neg.s") && !begins(l.at, end, "abs.s")) return false;
+    if (!operands(l, end, high ? 3 : 2, i.name, i.n)) return false;
+    if (high && is_widened(e, i.name[0], i.n[0]))
+        put_high_product(out, &i);
+    else if (begins(l.at, end, "neg.s16") || (e->extreme && begins(l.at, end, "neg.s32")))
+        put_neg(out, &i, begins(l.at, end, "neg.s16") ? 16 : 32);
+    else if (begins(l.at, end, "abs.s16"))
+        put_abs16(out, &i);
+    else if (begins(l.at, end, "abs.s32") || begins(l.at, end, "abs.s64"))
+        put_abs(out, &i, begins(l.at, end, "abs.s32") ? 32 : 64);
+    else
+        return false;
+    return true;
+}
+
+void ptx_avoid_ptxas_bugs(const char *text, size_t len, Buf *out) {
+    const char *end = text + len;
+    Entry entry = {0};
+    bool foreign = false; /* inline assembly is its writer's */
+    while (text < end) {
+        Line l = read_line(text, end);
+        if (begins(text, end, ".visible .entry")) look_at_entry(out->arena, text, end, &entry);
         if (begins(l.at, end, "// begin inline asm")) foreign = true;
         if (begins(l.at, end, "// end inline asm")) foreign = false;
-        bool neg16 = begins(l.at, end, "neg.s16"), abs16 = begins(l.at, end, "abs.s16");
-        bool neg32 = extreme && begins(l.at, end, "neg.s32");
-        if (foreign || (!neg16 && !neg32 && !abs16) || !two_registers(l, end, name, n)) {
-            buf_write(out, text, l.n);
-        } else if (abs16) {
-            buf_printf(out,
-                       "\t{\n\t.reg .b32 \tt;\n\tcvt.s32.s16 \tt, %.*s;\n\tabs.s32 \tt, t;\n"
-                       "%.*scvt.u16.u32 \t%.*s, t;\n\t}\n",
-                       n[1], name[1], l.predicate, text, n[0], name[0]);
-        } else {
-            int bits = neg16 ? 16 : 32;
-            buf_printf(out, "%.*sadd.s%d \t%.*s, %.*s, -1;\n%.*snot.b%d \t%.*s, %.*s;\n",
-                       l.predicate, text, bits, n[0], name[0], n[1], name[1], l.predicate, text,
-                       bits, n[0], name[0], n[0], name[0]);
-        }
+        if (foreign || !replaced(text, end, l, &entry, out)) buf_write(out, text, l.n);
         text += l.n;
     }
 }
