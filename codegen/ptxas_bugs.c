@@ -2,7 +2,7 @@
 /* ptxas_bugs.c: LLVM IR, and PTX, that ptxas would translate wrongly -> the same values computed
  * otherwise.
  *
- * ptxas 12.8 and 13.0 do four things wrong with integers:
+ * ptxas 12.8 and 13.0 do five things wrong with integers:
  *  - of max(max(a, -b), c) in 32 or 16 bits they make one VIMNMX3, for sm_90 and sm_100, and drop
  * the negation of its second operand; min likewise;
  *  - neg.s16 and abs.s16 they compute in 32 bits and take the result for a 16-bit number: the
@@ -18,6 +18,9 @@
  *  - of mul.hi.u32, widened, less another number they make one IMAD.HI.U32 with a carry, which is
  * not there when the low half of the other number is 0: the result is less by 2^32. The high half
  * of mul.wide.u32 is subtracted as it should be.
+ *  - whether a min or max of 16 bits with 0 is 0 they take from a predicate that VIMNMX.U16x2 gives
+ * for both of its halves, and get the upper one's. Of 32 bits they compare. LLVM compares with 0
+ * otherwise, but a counter may be 0 in a turn of a loop, so all of 16 bits are computed in 32.
  * tests/fuzz/integers.c has found these, and looks for more. */
 #include "codegen/gen.h"
 
@@ -46,6 +49,17 @@ static LLVMOpcode opcode_of(LLVMValueRef v) {
     return LLVMIsAInstruction(v) ? LLVMGetInstructionOpcode(v) : 0;
 }
 
+/* llvm.smax and the like, which ptxas works out of numbers that it knows. */
+static bool is_function_of_numbers(LLVMValueRef call) {
+    static const char *const names[] = {"llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin",
+                                        "llvm.abs",  "llvm.fshl", "llvm.fshr", "llvm.ctlz"};
+    LLVMValueRef f = LLVMGetCalledValue(call);
+    unsigned id = LLVMIsAFunction(f) ? LLVMGetIntrinsicID(f) : 0;
+    for (size_t i = 0; id && i < sizeof names / sizeof *names; i++)
+        if (id == LLVMLookupIntrinsicID(names[i], strlen(names[i]))) return true;
+    return false;
+}
+
 /* v is no constant, and computed of constants alone, as loop counters are: ptxas knows its value in
  * each turn of a loop that it unrolls. */
 static bool is_counted(Gen *g, LLVMValueRef v) {
@@ -70,8 +84,21 @@ static bool is_counted(Gen *g, LLVMValueRef v) {
         case LLVMSExt:
         case LLVMZExt:
         case LLVMTrunc:
+        case LLVMLShr:
+        case LLVMAShr:
+        case LLVMSDiv:
+        case LLVMUDiv:
+        case LLVMSRem:
+        case LLVMURem:
+        case LLVMICmp:
+        case LLVMSelect:
             for (int k = 0; k < LLVMGetNumOperands(v); k++)
                 add_new(g, &seen, LLVMGetOperand(v, (unsigned)k));
+            break;
+        case LLVMCall:
+            if (!is_function_of_numbers(v)) return false;
+            for (unsigned k = 0; k < LLVMGetNumArgOperands(v); k++)
+                add_new(g, &seen, LLVMGetArgOperand(v, k));
             break;
         default: return false;
         }
@@ -209,7 +236,7 @@ static void look_at_entry(Arena *a, const char *p, const char *end, Entry *e) {
         const char *name[2];
         int n[2];
         if (!first && begins(p, end, ".visible .entry")) return;
-        if (begins(l.at, end, "max.s32") || begins(l.at, end, "min.s32")) e->extreme = true;
+        if (begins(l.at, end, "max.s") || begins(l.at, end, "min.s")) e->extreme = true;
         if (begins(l.at, end, "cvt.u64.u32") && operands(l, end, 2, name, n))
             vec_push(a, &e->wider, ((Name){name[1], n[1]}));
         p += l.n;
@@ -258,13 +285,34 @@ static void put_high_product(Buf *out, const Inst *i) {
                i->n[1], i->name[1], i->n[2], i->name[2], i->nif, i->if_, i->n[0], i->name[0]);
 }
 
+/* `what` is "max.u16" or one of its kind. */
+static void put_extreme(Buf *out, const Inst *i, const char *what) {
+    char is = what[4];
+    buf_puts(out, "\t{\n\t.reg .b16 \tn;\n\t.reg .b32 \ts, t;\n");
+    for (int k = 1; k <= 2; k++) /* a number has no type of its own: a register does */
+        buf_printf(out, "\tmov.b16 \tn, %.*s;\n\tcvt.%c32.%c16 \t%c, n;\n", i->n[k], i->name[k], is,
+                   is, k == 1 ? 's' : 't');
+    buf_printf(out, "\t%.3s.%c32 \ts, s, t;\n%.*scvt.u16.u32 \t%.*s, s;\n\t}\n", what, is, i->nif,
+               i->if_, i->n[0], i->name[0]);
+}
+
+static bool is_extreme16(Line l, const char *end) {
+    static const char *const names[] = {"max.u16", "min.u16", "max.s16", "min.s16"};
+    for (int i = 0; i < 4; i++)
+        if (begins(l.at, end, names[i])) return true;
+    return false;
+}
+
 /* Writes the line otherwise; false: it may stay. */
 static bool replaced(const char *text, const char *end, Line l, const Entry *e, Buf *out) {
     Inst i = {.if_ = text, .nif = l.predicate};
-    bool high = begins(l.at, end, "mul.hi.u32");
-    if (!high && !begins(l.at, end, "neg.s") && !begins(l.at, end, "abs.s")) return false;
-    if (!operands(l, end, high ? 3 : 2, i.name, i.n)) return false;
-    if (high && is_widened(e, i.name[0], i.n[0]))
+    bool high = begins(l.at, end, "mul.hi.u32"), extreme16 = is_extreme16(l, end);
+    if (!high && !extreme16 && !begins(l.at, end, "neg.s") && !begins(l.at, end, "abs.s"))
+        return false;
+    if (!operands(l, end, high || extreme16 ? 3 : 2, i.name, i.n)) return false;
+    if (extreme16)
+        put_extreme(out, &i, l.at);
+    else if (high && is_widened(e, i.name[0], i.n[0]))
         put_high_product(out, &i);
     else if (begins(l.at, end, "neg.s16") || (e->extreme && begins(l.at, end, "neg.s32")))
         put_neg(out, &i, begins(l.at, end, "neg.s16") ? 16 : 32);
