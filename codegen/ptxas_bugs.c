@@ -2,7 +2,7 @@
 /* ptxas_bugs.c: LLVM IR, and PTX, that ptxas would translate wrongly -> the same values computed
  * otherwise.
  *
- * ptxas 12.8 and 13.0 do five things wrong with integers:
+ * ptxas 12.8 and 13.0 do six things wrong with integers:
  *  - of max(max(a, -b), c) in 32 or 16 bits they make one VIMNMX3, for sm_90 and sm_100, and drop
  * the negation of its second operand; min likewise;
  *  - neg.s16 and abs.s16 they compute in 32 bits and take the result for a 16-bit number: the
@@ -21,6 +21,8 @@
  *  - whether a min or max of 16 bits with 0 is 0 they take from a predicate that VIMNMX.U16x2 gives
  * for both of its halves, and get the upper one's. Of 32 bits they compare. LLVM compares with 0
  * otherwise, but a counter may be 0 in a turn of a loop, so all of 16 bits are computed in 32.
+ *  - (x << n) - (x >> (64 - n)) of 64 bits they make a rotation, and (x << n) + (x >> (64 - n)) one
+ * also where the second shift is signed: of 32 bits, and with |, they do not.
  * tests/fuzz/integers.c has found these, and looks for more. */
 #include "codegen/gen.h"
 
@@ -49,10 +51,19 @@ static LLVMOpcode opcode_of(LLVMValueRef v) {
     return LLVMIsAInstruction(v) ? LLVMGetInstructionOpcode(v) : 0;
 }
 
-/* llvm.smax and the like, which ptxas works out of numbers that it knows. */
+/* llvm.smax and the like, which ptxas works out of numbers that it knows; of a shuffle that comes
+ * late, and 1 - b for the maximum of it and another number is then b - 1. */
 static bool is_function_of_numbers(LLVMValueRef call) {
-    static const char *const names[] = {"llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin",
-                                        "llvm.abs",  "llvm.fshl", "llvm.fshr", "llvm.ctlz"};
+    static const char *const names[] = {"llvm.smax",
+                                        "llvm.smin",
+                                        "llvm.umax",
+                                        "llvm.umin",
+                                        "llvm.abs",
+                                        "llvm.fshl",
+                                        "llvm.fshr",
+                                        "llvm.ctlz",
+                                        "llvm.nvvm.shfl.sync.bfly.i32",
+                                        "llvm.nvvm.shfl.sync.idx.i32"};
     LLVMValueRef f = LLVMGetCalledValue(call);
     unsigned id = LLVMIsAFunction(f) ? LLVMGetIntrinsicID(f) : 0;
     for (size_t i = 0; id && i < sizeof names / sizeof *names; i++)
@@ -223,14 +234,37 @@ typedef struct Name { /* of a register */
     int n;
 } Name;
 
-typedef struct Entry { /* what a function has */
-    bool extreme;      /* a signed 32-bit min or max */
-    VEC(Name) wider;   /* what is widened to an unsigned number of 64 bits */
+typedef struct Shift {
+    Name name, of;
+    bool is_signed;
+} Shift;
+
+typedef struct Entry {      /* what a function has */
+    bool extreme;           /* a signed min or max */
+    VEC(Name) wider;        /* what is widened to an unsigned number of 64 bits */
+    VEC(Shift) left, right; /* of 64 bits */
 } Entry;
+
+static bool same_name(Name a, Name b) {
+    return a.n == b.n && memcmp(a.at, b.at, (size_t)a.n) == 0;
+}
+
+static void look_at_shift(Arena *a, Line l, const char *end, Entry *e) {
+    bool left = begins(l.at, end, "shl.b64"), is_signed = begins(l.at, end, "shr.s64");
+    const char *name[3];
+    int n[3];
+    if (!left && !is_signed && !begins(l.at, end, "shr.u64")) return;
+    if (!operands(l, end, 3, name, n)) return;
+    Shift s = {{name[0], n[0]}, {name[1], n[1]}, is_signed};
+    if (left)
+        vec_push(a, &e->left, s);
+    else
+        vec_push(a, &e->right, s);
+}
 
 static void look_at_entry(Arena *a, const char *p, const char *end, Entry *e) {
     e->extreme = false;
-    e->wider.n = 0;
+    e->wider.n = e->left.n = e->right.n = 0;
     for (bool first = true; p < end; first = false) {
         Line l = read_line(p, end);
         const char *name[2];
@@ -239,13 +273,28 @@ static void look_at_entry(Arena *a, const char *p, const char *end, Entry *e) {
         if (begins(l.at, end, "max.s") || begins(l.at, end, "min.s")) e->extreme = true;
         if (begins(l.at, end, "cvt.u64.u32") && operands(l, end, 2, name, n))
             vec_push(a, &e->wider, ((Name){name[1], n[1]}));
+        look_at_shift(a, l, end, e);
         p += l.n;
     }
 }
 
-static bool is_widened(const Entry *e, const char *name, int n) {
+static bool is_widened(const Entry *e, Name name) {
     for (int i = 0; i < e->wider.n; i++)
-        if (e->wider.at[i].n == n && memcmp(e->wider.at[i].at, name, (size_t)n) == 0) return true;
+        if (same_name(e->wider.at[i], name)) return true;
+    return false;
+}
+
+/* a + b, or a - b, of one number shifted both ways, that is taken for a rotation and is none. */
+static bool looks_rotated(const Entry *e, bool add, Name a, Name b) {
+    for (int r = 0; r < e->right.n; r++) {
+        const Shift *right = &e->right.at[r];
+        bool first = same_name(right->name, a);
+        if ((!first && !same_name(right->name, b)) || (add && !right->is_signed)) continue;
+        for (int i = 0; i < e->left.n; i++) {
+            const Shift *left = &e->left.at[i];
+            if (same_name(left->name, first ? b : a) && same_name(left->of, right->of)) return true;
+        }
+    }
     return false;
 }
 
@@ -285,6 +334,15 @@ static void put_high_product(Buf *out, const Inst *i) {
                i->n[1], i->name[1], i->n[2], i->name[2], i->nif, i->if_, i->n[0], i->name[0]);
 }
 
+/* ~(~a - b) and ~(~a + b) for a + b and a - b. */
+static void put_shifted(Buf *out, const Inst *i, bool add) {
+    buf_printf(out,
+               "\t{\n\t.reg .b64 \tt;\n\tnot.b64 \tt, %.*s;\n\t%s.s64 \tt, t, %.*s;\n"
+               "%.*snot.b64 \t%.*s, t;\n\t}\n",
+               i->n[1], i->name[1], add ? "sub" : "add", i->n[2], i->name[2], i->nif, i->if_,
+               i->n[0], i->name[0]);
+}
+
 /* `what` is "max.u16" or one of its kind. */
 static void put_extreme(Buf *out, const Inst *i, const char *what) {
     char is = what[4];
@@ -307,12 +365,17 @@ static bool is_extreme16(Line l, const char *end) {
 static bool replaced(const char *text, const char *end, Line l, const Entry *e, Buf *out) {
     Inst i = {.if_ = text, .nif = l.predicate};
     bool high = begins(l.at, end, "mul.hi.u32"), extreme16 = is_extreme16(l, end);
-    if (!high && !extreme16 && !begins(l.at, end, "neg.s") && !begins(l.at, end, "abs.s"))
-        return false;
-    if (!operands(l, end, high || extreme16 ? 3 : 2, i.name, i.n)) return false;
-    if (extreme16)
+    bool add = begins(l.at, end, "add.s64"), sum = add || begins(l.at, end, "sub.s64");
+    bool three = high || extreme16 || sum;
+    if (!three && !begins(l.at, end, "neg.s") && !begins(l.at, end, "abs.s")) return false;
+    if (!operands(l, end, three ? 3 : 2, i.name, i.n)) return false;
+    if (sum) {
+        if (!looks_rotated(e, add, (Name){i.name[1], i.n[1]}, (Name){i.name[2], i.n[2]}))
+            return false;
+        put_shifted(out, &i, add);
+    } else if (extreme16)
         put_extreme(out, &i, l.at);
-    else if (high && is_widened(e, i.name[0], i.n[0]))
+    else if (high && is_widened(e, (Name){i.name[0], i.n[0]}))
         put_high_product(out, &i);
     else if (begins(l.at, end, "neg.s16") || (e->extreme && begins(l.at, end, "neg.s32")))
         put_neg(out, &i, begins(l.at, end, "neg.s16") ? 16 : 32);
