@@ -26,6 +26,7 @@ static void run_tile(const char *body, int *data, int n, int *result, int nresul
     char text[4096];
     text_of(text, sizeof text, body, n, nresult);
     Fixture f = tile_fixture(data, n, result, nresult);
+    f.checks = CHECK_ALL & ~(unsigned)CHECK_UNDEFINED; /* what is no bin counts nowhere */
     expect_ok(&f, text);
 }
 

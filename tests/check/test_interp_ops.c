@@ -78,7 +78,7 @@ static Lanes apply(const char *op, Elem result, Lanes *operand[], int n) {
     const char *r = elem_info[result].text;
     Lanes out = {.elem = result};
     Fixture f = fixture();
-    f.checks = CHECK_ALL & ~(unsigned)CHECK_OVERFLOW;
+    f.checks = CHECK_ALL & ~(unsigned)(CHECK_OVERFLOW | CHECK_UNDEFINED);
     at += sprintf(at, "kernel @k(");
     for (int i = 0; i < n; i++)
         at += sprintf(at, "%%p%d: ptr<%s>, ", i, elem_info[operand[i]->elem].text);
