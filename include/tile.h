@@ -140,6 +140,13 @@ tile_status tile_context_set_checks(tile_context *ctx, unsigned checks);
  */
 typedef void (*tile_print_fn)(void *user, const char *text, size_t len);
 tile_status tile_context_set_print(tile_context *ctx, tile_print_fn print, void *user);
+/* Who is told how far a launch on the CPU device has come: of its `programs`, how many have
+ * `ended`. It is called during tile_launch, by the thread that launches, after each program and now
+ * and then while one runs, so it should be quick; it must not use ctx, and it must stand being
+ * called by several threads if several launch. NULL, as in a new context: nobody. A GPU tells
+ * nothing while a kernel runs. */
+typedef void (*tile_progress_fn)(void *user, uint64_t ended, uint64_t programs);
+tile_status tile_context_set_progress(tile_context *ctx, tile_progress_fn progress, void *user);
 /* 1: launches of several streams, or of other processes, run side by side on the GPU, so none may
  * take a multiprocessor's shared memory for itself (shared_bytes_alone of tile_kernel_info). 0, as
  * in a new context: a launch of few programs does, and pipelines its loops deeper. The CPU device

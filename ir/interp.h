@@ -67,6 +67,10 @@ typedef struct InterpLaunch {
     /* Gets what PRINT writes, line by line; NULL: it is dropped. */
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
+    /* Told how many programs of the grid have ended: after each, and now and then while one runs.
+     * NULL: nobody asks. */
+    void (*progress)(void *user, uint64_t ended, uint64_t programs);
+    void *progress_user;
 } InterpLaunch;
 
 /* Runs every program of the grid, in order. False after a diagnostic in s->diags: an error with the

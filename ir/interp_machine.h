@@ -165,6 +165,7 @@ struct Run {
     bool *param_stored;   /* by parameter: a plain STORE goes there */
     bool stores_anywhere; /* some STORE's parameter is not known */
     uint64_t changes;     /* of memory, by anybody */
+    uint64_t ended;       /* programs */
     size_t program_bytes;
     AsyncCopy *free_copies;
     struct Races *races; /* NULL: not looked for */

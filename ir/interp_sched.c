@@ -19,7 +19,8 @@ enum {
     PATIENCE = 1 << 16,
     PATIENCE_IN_POLLING = 256,
     PATIENCE_IN_WRITING = 1 << 14,
-    IDLE_ROUNDS = 1024 /* of all programs, going round without any change of memory */
+    IDLE_ROUNDS = 1024, /* of all programs, going round without any change of memory */
+    STEPS_TOLD = 256    /* between two reports of progress within a program */
 };
 
 bool step_while_next(Run *r, Program *p, const Step *st) {
@@ -44,6 +45,12 @@ bool step_while_next(Run *r, Program *p, const Step *st) {
     return true;
 }
 
+static void tell_progress(const Run *r) {
+    const InterpLaunch *l = r->launch;
+    if (l->progress)
+        l->progress(l->progress_user, r->ended, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2]);
+}
+
 /* Goes on from the program's position until it is done or gives way. */
 static bool resume(Run *r, Program *p) {
     uint64_t most = r->launch->max_steps ? r->launch->max_steps : UINT64_MAX;
@@ -55,6 +62,11 @@ static bool resume(Run *r, Program *p) {
             return false;
         }
         if (!st->run(r, p, st)) return false;
+        if (p->steps % STEPS_TOLD == 0) tell_progress(r);
+    }
+    if (p->state == PROGRAM_DONE) {
+        r->ended++;
+        tell_progress(r);
     }
     return true;
 }

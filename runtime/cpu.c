@@ -134,7 +134,7 @@ static void cpu_unload(tile_module *m) {
 
 /* ---- launching ---- */
 
-/* Into the launch, what the context knows: what to check, where to print, and buffers as the
+/* Into the launch, what the context knows: what to check, whom to tell, and buffers as the
  * interpreter takes them, each named after the first parameter that points into it. */
 static InterpBuffer *take_context(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
                                   InterpLaunch *launch) {
@@ -142,6 +142,8 @@ static InterpBuffer *take_context(tile_context *ctx, const tile_kernel *k, const
     launch->checks = ctx->checks;
     launch->print = ctx->print;
     launch->print_user = ctx->print_user;
+    launch->progress = ctx->progress;
+    launch->progress_user = ctx->progress_user;
     launch->nbuffers = (int)ctx->nbuffers;
     InterpBuffer *buffer = calloc(ctx->nbuffers + RT_FREED, sizeof *buffer);
     for (size_t i = 0; buffer && i < ctx->nbuffers; i++) {

@@ -98,6 +98,8 @@ struct tile_context {
     unsigned checks;
     tile_print_fn print; /* NULL: dropped */
     void *print_user;
+    tile_progress_fn progress; /* NULL: nobody asks */
+    void *progress_user;
 };
 
 /* How a launch looks at an argument first (see launch.c). */

@@ -285,6 +285,44 @@ START_TEST(printing_goes_to_the_caller) {
 }
 END_TEST
 
+typedef struct Seen {
+    int calls, between; /* between: while no program ended */
+    uint64_t ended, programs;
+} Seen;
+
+static void see_progress(void *user, uint64_t ended, uint64_t programs) {
+    Seen *s = user;
+    ck_assert(ended == s->ended || ended == s->ended + 1);
+    s->between += ended == s->ended;
+    s->ended = ended;
+    s->programs = programs;
+    s->calls++;
+}
+
+START_TEST(launches_tell_their_progress) {
+    Seen seen = {0};
+    tile_arg args[] = {tile_i32(1)};
+    load("kernel @turn(%n: i32) grid=\"1\" {\n  %a: i32 = const value=0\n"
+         "  %i: i32 = const value=1\n"
+         "  %b: i32 = for %a, %n, %i, %a { (%k: i32, %c: i32)\n"
+         "    %d: i32 = add %c, %k\n    yield %d\n  }\n  return\n}\n");
+    tile_grid grid = {3, 2, 1};
+    ck_assert_int_eq(tile_context_set_progress(ctx, see_progress, &seen), TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, &grid, args, 1, NULL), TILE_OK);
+    ck_assert(seen.ended == 6 && seen.programs == 6 && seen.calls == 6);
+    /* One program that runs for long is not silent. */
+    seen = (Seen){0};
+    args[0] = tile_i32(10000);
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 1, NULL), TILE_OK);
+    ck_assert(seen.ended == 1 && seen.programs == 1 && seen.between > 20);
+    seen = (Seen){0};
+    ck_assert_int_eq(tile_context_set_progress(ctx, NULL, NULL), TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 1, NULL), TILE_OK);
+    ck_assert_int_eq(seen.calls, 0);
+    ck_assert_int_eq(tile_context_set_progress(NULL, NULL, NULL), TILE_INVALID);
+}
+END_TEST
+
 START_TEST(kernel_facts) {
     load(copy_tir);
     tile_kernel_info info;
@@ -498,6 +536,7 @@ int main(void) {
     tcase_add_test(t, launches);
     tcase_add_test(t, failing_checks);
     tcase_add_test(t, printing_goes_to_the_caller);
+    tcase_add_test(t, launches_tell_their_progress);
     tcase_add_test(t, kernel_facts);
     tcase_add_test(t, wrong_arguments);
     tcase_add_test(t, damaged_modules);

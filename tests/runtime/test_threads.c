@@ -7,6 +7,7 @@
 #include "tile_dlpack.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct Shared {
     tile_kernel *kernel; /* of a module that all threads use */
     bool cpu;
     int rounds;
+    atomic_ulong ended; /* programs, of all threads' launches */
 } Shared;
 
 typedef struct Worker {
@@ -100,6 +102,11 @@ static const char *one_round(Worker *w, int round) {
     return NULL;
 }
 
+static void count_program(void *user, uint64_t ended, uint64_t programs) {
+    Shared *s = user;
+    if (programs == N / 8 && ended) atomic_fetch_add(&s->ended, 1);
+}
+
 static void *work(void *arg) {
     Worker *w = arg;
     for (int round = 0; round < w->shared->rounds && !w->problem; round++)
@@ -117,7 +124,8 @@ static int run(const char *device, int threads, int rounds) {
     int good = 0, started = 0;
     if (!tile_context_create(device, &s.ctx) &&
         !tile_module_load(s.ctx, text, strlen(text), &module) &&
-        !tile_kernel_get(module, "copy", &s.kernel))
+        !tile_kernel_get(module, "copy", &s.kernel) &&
+        !tile_context_set_progress(s.ctx, count_program, &s))
         for (; started < threads; started++) {
             worker[started] = (Worker){.shared = &s, .number = started};
             if (pthread_create(&worker[started].thread, NULL, work, &worker[started])) break;
@@ -130,6 +138,12 @@ static int run(const char *device, int threads, int rounds) {
         if (worker[i].problem)
             printf("threads: %s, thread %d: %s: %s\n", device, i, worker[i].problem,
                    worker[i].text);
+    }
+    unsigned long ended = atomic_load(&s.ended);
+    unsigned long expected = s.cpu ? (unsigned long)threads * (unsigned long)rounds * N / 8 : 0;
+    if (good == threads && ended != expected) {
+        printf("threads: %s: told of %lu programs, not of %lu\n", device, ended, expected);
+        good = 0;
     }
     tile_module_unload(module);
     tile_context_destroy(s.ctx);
