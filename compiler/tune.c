@@ -46,16 +46,16 @@ typedef struct Tuner {
     TunePlan plan;
     TuneBench bench;
     Candidate *candidate;
-    int n, done, total; /* done, total: steps */
-    Candidate **order;  /* of compiling: those without a record */
-    int norder;
+    int n, done, total;  /* done, total: steps */
+    Candidate **order;   /* of compiling: those without a record */
+    int norder, checked; /* checked: so many of them, also those that failed */
     tile_arg *arg;
     size_t *bytes;
     int nargs;
     char *key;
     const char *target;
-    double started;
-    TuneTime best; /* runs 0: none yet */
+    double started, checks_started, checks_ended; /* ended: the last so far */
+    TuneTime best;                                /* runs 0: none yet */
     /* what the threads share */
     pthread_mutex_t lock;
     pthread_cond_t ready;
@@ -95,16 +95,40 @@ static tile_tuned record_of(const Tuner *t, const Candidate *c) {
     };
 }
 
+static double budget(const Tuner *t) {
+    return t->o->budget_ms > 0 ? t->o->budget_ms : DEFAULT_BUDGET_MS;
+}
+
+/* What is still to come: another check takes as long as those before it did, compiling included,
+ * and how long timing takes follows from a check's launch. Looks at no candidate that a thread may
+ * be compiling. */
+static void foresee(const Tuner *t, tile_tune_progress *p) {
+    int unchecked = t->norder - t->checked, untimed = 0;
+    double ms = 0;
+    for (int i = 0; i < t->checked; i++) {
+        const Candidate *c = t->order[i];
+        if (c->state != CHECKED || c->reference) continue;
+        untimed++;
+        ms += bench_expected(&t->bench, c->ms, budget(t));
+    }
+    if (t->checked) {
+        double each = (t->checks_ended - t->checks_started) / t->checked;
+        if (untimed) each += ms / 1e3 / untimed;
+        p->left = unchecked * each + ms / 1e3;
+    }
+    if (!t->checked && t->order[0]->reference) untimed--; /* its time is known */
+    p->launches = unchecked + bench_first_runs(&t->bench) * (unchecked + untimed);
+}
+
 static void report(Tuner *t, const tile_tuned *record) {
     if (!t->o->progress) return;
-    double seconds = now() - t->started, left = -1;
-    if (t->done) left = seconds / t->done * (t->total - t->done);
     tile_tune_progress p = {.done = t->done,
                             .total = t->total,
-                            .seconds = seconds,
-                            .left = left,
+                            .seconds = now() - t->started,
+                            .left = -1,
                             .record = record,
                             .best_ms = t->best.runs ? t->best.median : 0};
+    foresee(t, &p);
     t->o->progress(t->o->user, &p);
 }
 
@@ -202,6 +226,8 @@ static tile_status check(Tuner *t, Candidate *c) {
         st = bench_check(&t->bench, c->kernel, &c->which, &c->ms, c->why, sizeof c->why);
         if (st) tune_line(tile_error(t->ctx), c->why, sizeof c->why);
     }
+    t->checked++;
+    t->checks_ended = now();
     if (!st) {
         c->state = CHECKED;
         t->done++;
@@ -211,11 +237,13 @@ static tile_status check(Tuner *t, Candidate *c) {
     if (!goes_on(t, st)) return told(t, st, c->why);
     if (!c->reference) return store_failure(t, c);
     c->state = SKIPPED;
+    t->done++;
     return TILE_OK;
 }
 
 static tile_status check_all(Tuner *t, int nthreads) {
     tile_status st = TILE_OK;
+    t->checks_started = now();
     for (int i = 0; !st && i < t->norder; i++) {
         Candidate *c = t->order[i];
         wait_for(t, c, nthreads);
@@ -266,9 +294,8 @@ static int by_ms(const void *a, const void *b) {
 
 static tile_status time_one(Tuner *t, Candidate *c) {
     TuneTime time;
-    double budget = t->o->budget_ms > 0 ? t->o->budget_ms : DEFAULT_BUDGET_MS;
     tile_status st =
-        bench_time(&t->bench, c->kernel, c->ms, budget, t->best.runs ? &t->best : NULL, &time);
+        bench_time(&t->bench, c->kernel, c->ms, budget(t), t->best.runs ? &t->best : NULL, &time);
     if (st) {
         tune_line(tile_error(t->ctx), c->why, sizeof c->why);
         return goes_on(t, st) ? store_failure(t, c) : told(t, st, c->why);
@@ -403,7 +430,8 @@ static tile_status prepare(Tuner *t) {
     if (!t->key || !t->candidate || !t->order) return told(t, TILE_NO_MEMORY, "out of memory");
     for (int i = 0; i < t->n; i++) t->candidate[i].config = plan_config(&t->plan, i);
     skip_known(t);
-    t->total = 2 * t->norder;
+    bool known = t->norder && t->order[0]->reference;
+    t->total = 2 * t->norder - known;
     return TILE_OK;
 }
 

@@ -88,6 +88,10 @@ void bench_end(TuneBench *b);
  * from result 0, when it is not of it. */
 tile_status bench_check(TuneBench *b, tile_kernel *k, int *which, double *ms, char *why,
                         size_t size);
+/* How many launches of a kernel are timed at least, and how long timing one takes in all whose
+ * launch takes this long; milliseconds. */
+int bench_first_runs(const TuneBench *b);
+double bench_expected(const TuneBench *b, double launch, double budget);
 /* Times launches worth budget_ms; gives up on what is clearly slower than best (or NULL). */
 tile_status bench_time(TuneBench *b, tile_kernel *k, double estimate, double budget,
                        const TuneTime *best, TuneTime *out);

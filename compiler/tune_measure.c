@@ -195,13 +195,21 @@ static void summarise(double *ms, int n, TuneTime *out) {
                       .runs = n};
 }
 
+int bench_first_runs(const TuneBench *b) {
+    return strcmp(tile_context_target(b->ctx), "cpu") == 0 ? CPU_RUNS : FIRST_RUNS;
+}
+
+double bench_expected(const TuneBench *b, double launch, double budget) {
+    double least = launch * bench_first_runs(b), most = launch * TUNE_MAX_RUNS;
+    return budget < least ? least : budget > most ? most : budget;
+}
+
 tile_status bench_time(TuneBench *b, tile_kernel *k, double estimate, double budget,
                        const TuneTime *best, TuneTime *out) {
     double ms[TUNE_MAX_RUNS];
     tile_grid grid;
     tile_status st = tile_kernel_grid(k, b->grid, b->arg, b->nargs, &grid);
-    bool on_cpu = strcmp(tile_context_target(b->ctx), "cpu") == 0;
-    int first = on_cpu ? CPU_RUNS : FIRST_RUNS, n = first;
+    int first = bench_first_runs(b), n = first;
     if (!st) st = some_runs(b, k, &grid, first, ms);
     if (st) return st;
     summarise(ms, first, out);

@@ -619,6 +619,7 @@ typedef struct tile_tune_progress {
     double seconds, left;     /* since the start; to the end, -1 while that cannot be told */
     const tile_tuned *record; /* what has just been measured, or failed; NULL: a check is done */
     double best_ms;           /* 0: nothing is measured yet */
+    int launches;             /* that are still to come, at least */
 } tile_tune_progress;
 
 /* What to tune, and how. Fill with zeros first. */

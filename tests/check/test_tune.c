@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,7 @@ typedef struct Host {
     tile_ptr p;
     int binds, reports, records;
     int last_done, last_total;
+    bool failed;
     tile_status answer;
 } Host;
 
@@ -52,6 +54,14 @@ static void progress(void *user, const tile_tune_progress *p) {
     h->reports++;
     h->records += p->record != NULL;
     ck_assert(p->done >= h->last_done && p->done <= p->total);
+    /* One launch checks, three time on the CPU device. */
+    int timings = p->total / 2, checks = p->total - timings; /* more checks: one is known */
+    bool first = p->done == 0, last = p->done == p->total;
+    int to_check = p->done < checks ? checks - p->done : 0;
+    int to_time = p->total - p->done - to_check;
+    h->failed |= p->record && p->record->failure; /* two steps in one */
+    if (!h->failed) ck_assert_int_eq(p->launches, to_check + 3 * to_time);
+    ck_assert_msg(first ? p->left == -1 : last ? p->left == 0 : p->left > 0, "%g", p->left);
     h->last_done = p->done;
     h->last_total = p->total;
 }
@@ -114,6 +124,13 @@ START_TEST(every_config_is_measured) {
     h.reports = h.last_done = 0;
     ck_assert(tile_tune(h.ctx, &o, t, &best) == TILE_OK);
     ck_assert_int_eq(h.reports, 0);
+    /* Two more: a known one is checked with them, and not timed. */
+    o.space = "B=16,128,256;num_warps=1;num_stages=3";
+    ck_assert(tile_tune(h.ctx, &o, t, &r) == TILE_OK);
+    ck_assert_int_eq(h.last_total, 5);
+    ck_assert_int_eq(h.last_done, 5);
+    o.space = NULL;
+    ck_assert(tile_tuning_find(t, &best, &best) == TILE_OK);
     /* What it found is what a compilation asks for. */
     static const char *const facts[] = {"n=150"};
     c.values = facts;
