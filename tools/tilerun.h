@@ -4,6 +4,7 @@
  *   tilerun.c         the steps: device, file, compile, buffers, launch, save
  *   tilerun_tune.c    which config is the fastest: measured now, or known from a file
  *   tilerun_report.c  what is said about the launch: times, rates, comparisons, as text or JSON
+ *   tilerun_duration.c  a time as text
  *
  * A step returns -1 to go on, else the exit code, after it has said what is wrong. */
 #ifndef TILE_TOOLS_TILERUN_H
@@ -39,6 +40,9 @@ int failed(const Run *r, tile_status st);
 int exit_code(tile_status st);
 /* A clock, in seconds. */
 double run_seconds(void);
+enum { DURATION_TEXT = 24 };
+/* "13.63 ms": four digits, in the unit that suits them; us, ms or s. Returns text. */
+const char *duration_text(double ms, char text[DURATION_TEXT]);
 /* Finds the values of the kernel's parameters among those of the command line. */
 int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, tile_arg *arg);
 

@@ -79,13 +79,14 @@ static const OptionRow rows[] = {
     {NULL, 0, NULL, "What comes out:", 0},
     {"save", 0, "NAME=FILE.npy", "write this buffer to a file after the run", OPT_SAVE},
     {"expect", 0, "NAME=FILE.npy[:T]",
-     "compare this buffer with a file: exit code 5 when an element is off by more than\n"
+     "compare this buffer with a file: passed, or exit code 5 when an element is off by more than\n"
      "T * (|expected| + their root mean square); default: 4 roundings of a float narrower\n"
      "than fp32, 256 of fp32 and fp64, 0 for integers",
      OPT_EXPECT},
     {"bench", 0, NULL,
-     "run it many times: the median time, and the rates that `# tile: flops = …` and\n"
-     "`# tile: bytes = …` above the kernel give",
+     "run it many times, or once when that takes the CPU device half a second: the median\n"
+     "time, and the rates that `# tile: flops = …` and `# tile: bytes = …` above the kernel\n"
+     "give",
      OPT_BENCH},
     {"json", 0, NULL, "print what is known of the run, its times and comparisons as JSON",
      OPT_JSON},

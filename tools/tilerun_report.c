@@ -83,19 +83,19 @@ static int work_of(Run *r, const char *expression, double *out) {
 }
 
 int report_bench(Run *r, const tile_grid *grid) {
-    double ms[BENCH_MAX], flops, bytes;
+    double ms[BENCH_MAX] = {0}, flops, bytes;
     int code = work_of(r, r->info.flops, &flops);
     if (code < 0) code = work_of(r, r->info.bytes, &bytes);
     if (code >= 0) return code;
     tile_status st = time_runs(r, grid, 1, ms);
-    if (st) return failed(r, st);
     double budget = 500.0;
     int least = r->on_cpu ? 1 : 20, n = least;
     if (ms[0] * BENCH_MAX < budget)
         n = BENCH_MAX;
     else if (ms[0] * least < budget)
         n = (int)(budget / ms[0]);
-    st = time_runs(r, grid, n, ms);
+    /* A launch that takes the CPU device so long is not made again to be timed. */
+    if (!st && n > 1) st = time_runs(r, grid, n, ms);
     if (st) return failed(r, st);
     qsort(ms, (size_t)n, sizeof *ms, by_size);
     double median = ms[n / 2], p10 = ms[n / 10], p90 = ms[n - 1 - n / 10];
@@ -108,8 +108,13 @@ int report_bench(Run *r, const tile_grid *grid) {
         if (r->info.flops) json_object_set_new(o, "tflops", real(tera));
         return added(json_object_set_new(r->report, "bench", o));
     }
-    printf("%s: median %.3f us of %d runs (p10 %.3f, p90 %.3f)", r->info.name, median * 1e3, n,
-           p10 * 1e3, p90 * 1e3);
+    char middle[DURATION_TEXT], low[DURATION_TEXT], high[DURATION_TEXT];
+    duration_text(median, middle);
+    if (n == 1)
+        printf("%s: %s, 1 run", r->info.name, middle);
+    else
+        printf("%s: median %s of %d runs (p10 %s, p90 %s)", r->info.name, middle, n,
+               duration_text(p10, low), duration_text(p90, high));
     if (r->info.bytes) printf(", %.4g GB/s", gb);
     if (r->info.flops) printf(", %.4g TFLOPS", tera);
     putchar('\n');
@@ -160,11 +165,16 @@ static int judge(Run *r, const Expect *e, const NpyArray *shape, const Array *go
         if (o && d.beyond) json_object_set_new(o, "first_beyond", json_string(first));
         int code = added(json_array_append_new(list, o));
         if (code >= 0) return code;
-    } else if (d.max_abs > 0) {
-        printf("%s: largest error: absolute %.3g at %s, relative %.3g at %s, %.4g ulp at %s\n",
-               name, d.max_abs, abs_at, d.max_rel, rel_at, d.max_ulp, ulp_at);
     } else {
-        printf("%s: equal to %s\n", name, e->file);
+        bool equal = !d.beyond && !(d.max_abs > 0);
+        printf("%s: %s: %zu of %zu element%s ", name, d.beyond ? "failed" : "passed",
+               got->count - d.beyond, got->count, got->count == 1 ? "" : "s");
+        if (equal)
+            printf("equal to %s\n", e->file);
+        else
+            printf("within %.3g of %s; largest error: absolute %.3g at %s, relative %.3g at %s, "
+                   "%.4g ulp at %s\n",
+                   tolerance, e->file, d.max_abs, abs_at, d.max_rel, rel_at, d.max_ulp, ulp_at);
     }
     if (!d.beyond) return -1;
     fprintf(stderr,

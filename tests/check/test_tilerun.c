@@ -4,6 +4,7 @@
 #include "ir/ir.h"
 #include "tests/scratch.h"
 #include "tools/npy.c"
+#include "tools/tilerun_duration.c"
 
 /* After them: check.h has a macro named fail. */
 #include "tests/run_suite.h"
@@ -44,6 +45,18 @@ static const char scale_tl[] = "import triton\n"
                                "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
                                "    v = tl.load(x + i * stride, mask=i < n)\n"
                                "    tl.store(y + i, v * by, mask=i < n)\n";
+
+/* One program of many steps. */
+static const char slow_tl[] = "import triton\n"
+                              "import triton.language as tl\n"
+                              "\n"
+                              "# tile: grid = 1\n"
+                              "@triton.jit\n"
+                              "def slow(p, n):\n"
+                              "    a = 0\n"
+                              "    for k in range(0, n):\n"
+                              "        a += k % 3\n"
+                              "    tl.store(p, a)\n";
 
 /* Heuristics that read the arguments of the launch. */
 static const char rule_tl[] =
@@ -121,8 +134,8 @@ static void in_folder(void) {
 }
 
 static void remove_folder(void) {
-    static const char *const names[] = {"copy.tir", "scale.tl", "rule.tl", "y.npy",
-                                        "in.npy",   "big.npy",  "x.ptx"};
+    static const char *const names[] = {"copy.tir", "scale.tl", "rule.tl", "slow.tl",
+                                        "y.npy",    "in.npy",   "big.npy", "x.ptx"};
     char path[200];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);
@@ -285,9 +298,36 @@ END_TEST
 
 START_TEST(bench_prints_a_time) {
     ck_assert_int_eq(run("copy.tir --device=cpu x=zeros:fp32[9] y=empty:fp32[9] n=9 --bench"), 0);
-    double us = -1;
-    ck_assert_int_eq(sscanf(output, "copy: median %lf us of", &us), 1);
-    ck_assert(us > 0 && us < 1e7);
+    double time = -1;
+    char unit[3], more[40];
+    ck_assert_msg(sscanf(output, "copy: median %lf %2[ums] of %39[^\n]", &time, unit, more) == 3,
+                  "%s", output);
+    ck_assert(time > 0 && time < 1000);
+    ck_assert_ptr_nonnull(strstr(more, " runs (p10 "));
+    /* One that takes the CPU device more than half a second is timed once. */
+    write_file("slow.tl", slow_tl, sizeof slow_tl - 1);
+    ck_assert_int_eq(run("slow.tl --device=cpu --check=none p=empty:i64[1] n=15000000 --bench"), 0);
+    ck_assert_msg(sscanf(output, "slow: %lf s, %39[^\n]", &time, more) == 2 ||
+                      sscanf(output, "slow: %lf ms, %39[^\n]", &time, more) == 2,
+                  "%s", output);
+    ck_assert_str_eq(more, "1 run");
+}
+END_TEST
+
+START_TEST(durations_have_a_unit) {
+    static const struct {
+        double ms;
+        const char *text;
+    } cases[] = {
+        {0, "0.000 us"},       {0.0012345, "1.234 us"}, {0.21051, "210.5 us"},
+        {0.99994, "999.9 us"}, {0.99996, "1.000 ms"},   {13.63355, "13.63 ms"},
+        {999.96, "1.000 s"},   {1269.01933, "1.269 s"}, {72123.4, "72.12 s"},
+        {9999000.0, "9999 s"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[DURATION_TEXT];
+        ck_assert_str_eq(duration_text(cases[i].ms, text), cases[i].text);
+    }
 }
 END_TEST
 
@@ -307,14 +347,19 @@ START_TEST(results_are_compared) {
         "copy.tir --device=cpu x=arange:fp32[2,4] y=empty:fp32[8] n=8 --expect y=y.npy";
     char tolerant[200];
     write_expected(7);
-    ck_assert_msg(run(line) == 0 && strstr(output, "y: equal to y.npy"), "%s", output);
+    ck_assert_msg(run(line) == 0 && strstr(output, "y: passed: 8 of 8 elements equal to y.npy\n"),
+                  "%s", output);
     write_expected(6.875f); /* 0.125 off, which is 2^-3 / 2^(2 - 23) ulp */
     ck_assert_msg(run(line) == 5, "%s", output);
+    ck_assert_msg(strstr(output, "y: failed: 7 of 8 elements within 3.05e-05 of y.npy; largest "),
+                  "%s", output);
     ck_assert_msg(strstr(output, "absolute 0.125 at [7], relative 0.0182 at [7], 2.621e+05 ulp"),
                   "%s", output);
     ck_assert_msg(strstr(output, "1 of 8 elements are beyond the tolerance"), "%s", output);
     snprintf(tolerant, sizeof tolerant, "%s:0.02", line);
     ck_assert_msg(run(tolerant) == 0, "%s", output);
+    ck_assert_msg(strstr(output, "y: passed: 8 of 8 elements within 0.02 of y.npy; largest error"),
+                  "%s", output);
 }
 END_TEST
 
@@ -463,6 +508,7 @@ int main(void) {
     tcase_add_test(t, files);
     tcase_add_test(t, from_source);
     tcase_add_test(t, bench_prints_a_time);
+    tcase_add_test(t, durations_have_a_unit);
     tcase_add_test(t, results_are_compared);
     tcase_add_test(t, json_has_times_and_rates);
     tcase_add_loop_test(t, exit_codes, 0, (int)(sizeof runs / sizeof *runs));
