@@ -56,7 +56,8 @@ double run_seconds(void) {
 
 /* What the kernel prints; with --json standard output is for that alone. */
 static void print_text(void *user, const char *text, size_t len) {
-    const Run *r = user;
+    Run *r = user;
+    progress_clear(&r->progress);
     fwrite(text, 1, len, r->o.json ? stderr : stdout);
 }
 
@@ -75,7 +76,11 @@ static int open_device(Run *r) {
     if (r->o.checks_given && !r->on_cpu)
         fprintf(stderr, "tilerun: --check has no effect on a GPU\n");
     tile_status checks = tile_context_set_checks(r->ctx, r->o.checks);
-    return failed(r, checks ? checks : tile_context_set_print(r->ctx, print_text, r));
+    st = checks ? checks : tile_context_set_print(r->ctx, print_text, r);
+    progress_open(&r->progress);
+    if (!st && r->progress.terminal)
+        st = tile_context_set_progress(r->ctx, progress_launch, &r->progress);
+    return failed(r, st);
 }
 
 static bool has_suffix(const char *name, const char *suffix) {
@@ -271,8 +276,10 @@ static int launch(Run *r, tile_grid *grid) {
     int n = r->info.num_params;
     tile_status st = tile_kernel_grid(r->kernel, r->o.grid, r->arg, n, grid);
     if (st) return failed(r, st);
+    progress_start(&r->progress, "running");
     st = tile_launch(r->kernel, grid, r->arg, n, NULL);
     if (!st) st = tile_synchronize(r->ctx);
+    progress_stop(&r->progress);
     return failed(r, st);
 }
 

@@ -5,12 +5,14 @@
  *   tilerun_tune.c    which config is the fastest: measured now, or known from a file
  *   tilerun_report.c  what is said about the launch: times, rates, comparisons, as text or JSON
  *   tilerun_duration.c  a time as text
+ *   tilerun_progress.c  what is shown of one that takes long
  *
  * A step returns -1 to go on, else the exit code, after it has said what is wrong. */
 #ifndef TILE_TOOLS_TILERUN_H
 #define TILE_TOOLS_TILERUN_H
 
 #include "tools/tilerun_args.h"
+#include "tools/tilerun_progress.h"
 
 struct json_t;
 
@@ -28,6 +30,7 @@ typedef struct Run {
     tile_kernel *kernel;
     tile_kernel_info info;
     tile_arg *arg;
+    Progress progress;
     char *tuned;           /* the config that tuning chose; NULL: none */
     struct json_t *report; /* what --json prints at the end; NULL without it */
 } Run;

@@ -87,6 +87,7 @@ int report_bench(Run *r, const tile_grid *grid) {
     int code = work_of(r, r->info.flops, &flops);
     if (code < 0) code = work_of(r, r->info.bytes, &bytes);
     if (code >= 0) return code;
+    progress_start(&r->progress, "timing");
     tile_status st = time_runs(r, grid, 1, ms);
     double budget = 500.0;
     int least = r->on_cpu ? 1 : 20, n = least;
@@ -96,6 +97,7 @@ int report_bench(Run *r, const tile_grid *grid) {
         n = (int)(budget / ms[0]);
     /* A launch that takes the CPU device so long is not made again to be timed. */
     if (!st && n > 1) st = time_runs(r, grid, n, ms);
+    progress_stop(&r->progress);
     if (st) return failed(r, st);
     qsort(ms, (size_t)n, sizeof *ms, by_size);
     double median = ms[n / 2], p10 = ms[n / 10], p90 = ms[n - 1 - n / 10];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_tune.c: --tune and --tuning: the config that a run is compiled with, measured now or read
- * from a tuning file; how far measuring has come, on a terminal as a bar. */
+ * from a tuning file. */
 #include "tools/tilerun.h"
 
 #include <errno.h>
@@ -11,51 +11,29 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BAR = 30, MESSAGE = 600 };
-
-typedef struct Watch {
-    Run *run;
-    bool terminal;
-    bool drawn; /* a bar is on the line */
-} Watch;
-
-static void clear_bar(Watch *w) {
-    if (w->drawn) fprintf(stderr, "\r\033[K");
-    w->drawn = false;
-}
+enum { MESSAGE = 600 };
 
 static void print_record(const tile_tuned *r) {
+    char median[DURATION_TEXT], low[DURATION_TEXT], high[DURATION_TEXT];
     if (r->failure)
         fprintf(stderr, "%s: %s\n", r->config, r->failure);
     else
-        fprintf(stderr, "%s: %.4f ms (%.4f to %.4f, %d runs)\n", r->config, r->median_ms, r->low_ms,
-                r->high_ms, r->runs);
-}
-
-static void draw_bar(Watch *w, const tile_tune_progress *p) {
-    char bar[BAR + 1], best[40] = "";
-    int full = p->total ? p->done * BAR / p->total : BAR;
-    for (int i = 0; i < BAR; i++) bar[i] = i < full ? '#' : '.';
-    bar[BAR] = '\0';
-    if (p->best_ms > 0) snprintf(best, sizeof best, ", best %.4f ms", p->best_ms);
-    fprintf(stderr, "\r\033[K[%s] %d of %d steps", bar, p->done, p->total);
-    if (p->left >= 0) {
-        long left = (long)(p->left + 0.5);
-        fprintf(stderr, ", %ld:%02ld left%s", left / 60, left % 60, best);
-    }
-    fflush(stderr);
-    w->drawn = true;
+        fprintf(stderr, "%s: %s (%s to %s, %d run%s)\n", r->config,
+                duration_text(r->median_ms, median), duration_text(r->low_ms, low),
+                duration_text(r->high_ms, high), r->runs, r->runs == 1 ? "" : "s");
 }
 
 static void on_progress(void *user, const tile_tune_progress *p) {
-    Watch *w = user;
-    clear_bar(w);
-    if (p->record) print_record(p->record);
-    if (w->terminal && p->done < p->total) draw_bar(w, p);
+    Run *r = user;
+    if (p->record) {
+        progress_clear(&r->progress);
+        print_record(p->record);
+    }
+    progress_tune(&r->progress, p);
 }
 
 static tile_status on_bind(void *user, tile_kernel *kernel, tile_arg *args, size_t *bytes) {
-    Run *r = ((Watch *)user)->run;
+    Run *r = user;
     tile_kernel_info info;
     tile_status st = tile_kernel_describe(kernel, &info);
     if (st) return st;
@@ -77,6 +55,7 @@ static json_t *json_of(const tile_tuned *t) {
 
 static int report_tuned(Run *r, const tile_tuning *tuning, const tile_tuned *best, double seconds) {
     json_t *list = r->report ? json_array() : NULL;
+    char median[DURATION_TEXT], low[DURATION_TEXT], high[DURATION_TEXT];
     int all = 0, bad = 0;
     tile_tuned t;
     for (int i = 0; tile_tuning_get(tuning, i, &t) == TILE_OK; i++) {
@@ -96,8 +75,9 @@ static int report_tuned(Run *r, const tile_tuning *tuning, const tile_tuned *bes
     printf("%s: best of %d config%s", best->kernel, all, all == 1 ? "" : "s");
     if (bad) printf(" (%d failed)", bad);
     if (*best->key) printf(" for %s", best->key);
-    printf(" in %.1f s: %s: median %.4f ms (%.4f to %.4f)\n", seconds, best->config,
-           best->median_ms, best->low_ms, best->high_ms);
+    printf(" in %.1f s: %s: median %s (%s to %s)\n", seconds, best->config,
+           duration_text(best->median_ms, median), duration_text(best->low_ms, low),
+           duration_text(best->high_ms, high));
     return -1;
 }
 
@@ -122,7 +102,6 @@ static bool can_keep(const char *path) {
 }
 
 static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *compile) {
-    Watch watch = {.run = r, .terminal = isatty(STDERR_FILENO)};
     char message[MESSAGE] = "";
     double seconds = 0;
     tile_tuned best;
@@ -136,15 +115,16 @@ static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *comp
         .grid = r->o.grid,
         .bind = on_bind,
         .progress = on_progress,
-        .user = &watch,
+        .user = r,
         .again = r->o.retune,
         .message = message,
         .message_size = sizeof message,
     };
+    progress_start(&r->progress, "tuning");
     seconds = run_seconds();
     tile_status st = tile_tune(r->ctx, &o, tuning, &best);
     seconds = run_seconds() - seconds;
-    clear_bar(&watch);
+    progress_stop(&r->progress);
     if (st == TILE_INVALID && !*message) return EXIT_USAGE; /* binding has said why */
     if (st) {
         fprintf(stderr, "tilerun: tuning: %s\n", *message ? message : tile_status_text(st));
