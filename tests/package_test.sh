@@ -94,6 +94,14 @@ checks() {
     rm -rf outside
     ok 'find_package: configure' package_configure "$at"
     ok 'find_package: build' package_build
+    ok 'find_package: every component' cmake -S source -B components -DCMAKE_PREFIX_PATH="$at" \
+        "-DCOMPONENTS=runtime;compiler;runtime_static;compiler_static;tilerun"
+    rm -rf components
+    ok 'find_package: a component that is not there' sh -c "! cmake -S source -B components \
+        -DCMAKE_PREFIX_PATH='$at' '-DCOMPONENTS=runtime;cuda' >said 2>&1"
+    ok 'is told, with those that are' sh -c "tr -s '\n ' ' ' <said | grep -F \
+        \"has no component 'cuda'; it has runtime, compiler, runtime_static, compiler_static, tilec, tilerun\""
+    rm -rf components
     touch source/scale.tl
     package_build >again 2>&1
     ok 'a kernel that changes is compiled again' grep 'tilec scale.tl' again
