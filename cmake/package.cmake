@@ -115,6 +115,9 @@ configure_file(cmake/copyright.in ${PACKAGE}/copyright @ONLY)
 install(FILES LICENSE ${PACKAGE}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY examples editors DESTINATION ${CMAKE_INSTALL_DATADIR}/tilec)
 
+install(CODE "set(TILE_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")")
+install(SCRIPT cmake/ldconfig.cmake)
+
 # ---- cpack ----
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tilec)

@@ -128,6 +128,37 @@ checks() {
     done
 }
 
+# A loader that looks into the folders named in `searched`; what is asked of it besides is in `called`.
+mkdir loader
+cat >loader/ldconfig <<'SH'
+#!/bin/sh
+here=$(dirname "$0")
+case "$*" in
+'-N -X -v') sed 's/$/: (from here)/' "$here/searched" ;;
+*) echo "ldconfig $*" >>"$here/called" && [ ! -e "$here/refuses" ] ;;
+esac
+SH
+chmod +x loader/ldconfig
+# installs WORDS…: says WORDS at the end; `called` is what was called
+installs() {
+    rm -f loader/called
+    PATH=$work/loader:$PATH cmake --install "$build" --prefix "$work/first" >said &&
+        tail -n 1 said | grep -E "$*" && touch loader/called
+}
+echo /elsewhere >loader/searched
+ok 'cmake --install elsewhere' installs "LD_LIBRARY_PATH=$work/first/lib"
+ok 'leaves the loader alone' test ! -s loader/called
+printf '/elsewhere\n%s\n' "$work/first/lib" >loader/searched
+ok 'cmake --install where the loader looks' installs "Up-to-date|Installing"
+ok 'calls ldconfig' grep -qx 'ldconfig ' loader/called
+touch loader/refuses
+ok 'cmake --install where it may not' installs 'ldconfig has been run as root'
+rm -r loader/refuses loader/called
+ok 'cmake --install under DESTDIR' env DESTDIR="$work/staged" PATH="$work/loader:$PATH" \
+    cmake --install "$build" --prefix "$work/first"
+ok 'leaves the loader alone, too' test ! -e loader/called
+rm -rf staged first
+
 ok 'cmake --install' cmake --install "$build" --prefix "$work/first"
 mv first moved # a package may be anywhere
 checks "$work/moved"
