@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Run at the end of `cmake --install`: where the dynamic loader looks into the folder of the libraries,
 # it is told that they are there, as the .deb does when it is unpacked; else the installer is told how
 # programs find them. Under DESTDIR nothing of this machine changes.

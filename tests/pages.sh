@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # pages.sh, sourced by the tests of documentation after lib.sh: runs what a page shows, in order. The words
 # behind ``` say what a block is:
 #

@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # progress_test.sh: what tilerun shows, on a terminal of its own, of a run that takes some seconds: a line
 # that is rewritten, gone at the end, and nowhere but on a terminal. Usage: progress_test.sh BIN-FOLDER
 set -u

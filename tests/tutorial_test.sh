@@ -1,4 +1,5 @@
 #!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tutorial_test.sh: docs/tutorial.md as its reader follows it, word for word, in one shell that has a home
 # and nothing else: installed into a folder of his own and, as root of a namespace of its own, into
 # /usr/local. Needs no GPU. Usage: tutorial_test.sh BUILD-FOLDER (of the release preset) [user|root]

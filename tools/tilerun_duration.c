@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_duration.c: a time -> its text, in the unit that suits it. */
 #include "tools/tilerun.h"
 

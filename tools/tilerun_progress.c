@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_progress.c: what a launch and a tuning tell of themselves -> one line with a bar (see
  * tilerun_progress.h). */
 #include "tools/tilerun_progress.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_progress.h: how far a run has come that takes long -> a line on the terminal, rewritten
  * as it goes on and erased before anything else is said:
  *
