@@ -71,58 +71,80 @@ static bool is_function_of_numbers(LLVMValueRef call) {
     return false;
 }
 
-/* v is no constant, and computed of constants alone, as loop counters are: ptxas knows its value in
- * each turn of a loop that it unrolls. */
-static bool is_counted(Gen *g, LLVMValueRef v) {
-    Values seen = {0};
-    if (LLVMIsAConstant(v)) return false;
-    vec_push(&g->s->arena, &seen, v);
-    for (int i = 0; i < seen.n && i < MOST_SEEN; i++) {
-        v = seen.at[i];
-        if (LLVMIsAConstantInt(v)) continue;
-        switch (opcode_of(v)) {
-        case LLVMPHI:
-            for (unsigned k = 0; k < LLVMCountIncoming(v); k++)
-                add_new(g, &seen, LLVMGetIncomingValue(v, k));
-            break;
-        case LLVMAdd:
-        case LLVMSub:
-        case LLVMMul:
-        case LLVMShl:
-        case LLVMAnd:
-        case LLVMOr:
-        case LLVMXor:
-        case LLVMSExt:
-        case LLVMZExt:
-        case LLVMTrunc:
-        case LLVMLShr:
-        case LLVMAShr:
-        case LLVMSDiv:
-        case LLVMUDiv:
-        case LLVMSRem:
-        case LLVMURem:
-        case LLVMICmp:
-        case LLVMSelect:
-            for (int k = 0; k < LLVMGetNumOperands(v); k++)
-                add_new(g, &seen, LLVMGetOperand(v, (unsigned)k));
-            break;
-        case LLVMCall:
-            if (!is_function_of_numbers(v)) return false;
-            for (unsigned k = 0; k < LLVMGetNumArgOperands(v); k++)
-                add_new(g, &seen, LLVMGetArgOperand(v, k));
-            break;
-        default: return false;
-        }
+static bool is_counted(Gen *g, LLVMValueRef v, Values *seen);
+
+/* Whether all operands that are no constants are counted, or any is. */
+static bool operands_counted(Gen *g, LLVMValueRef v, bool all, Values *seen) {
+    int n = LLVMIsACallInst(v) ? (int)LLVMGetNumArgOperands(v) : LLVMGetNumOperands(v);
+    for (int k = 0; k < n; k++) {
+        LLVMValueRef x = LLVMGetOperand(v, (unsigned)k);
+        if (LLVMIsAConstant(x) ? false : is_counted(g, x, seen) != all) return !all;
     }
-    return true;
+    return all;
 }
 
-/* The operand of v, a sub or mul, that may make it a negation of the other one; -1: none. */
+/* v is computed of loop counters, so that ptxas knows its value in a turn of a loop that it
+ * unrolls: of them and constants alone, or as something that is 0 where a counter is. No constant
+ * itself. */
+static bool is_counted(Gen *g, LLVMValueRef v, Values *seen) {
+    if (LLVMIsAConstant(v)) return false;
+    if (!add_new(g, seen, v) || seen->n >= MOST_SEEN) return true;
+    switch (opcode_of(v)) {
+    case LLVMPHI:
+        for (unsigned k = 0; k < LLVMCountIncoming(v); k++) {
+            LLVMValueRef x = LLVMGetIncomingValue(v, k);
+            if (!LLVMIsAConstant(x) && !is_counted(g, x, seen)) return false;
+        }
+        return true;
+    case LLVMMul:
+    case LLVMAnd:
+    case LLVMShl:
+    case LLVMLShr:
+    case LLVMAShr:
+    case LLVMSDiv:
+    case LLVMUDiv:
+    case LLVMSRem:
+    case LLVMURem: return operands_counted(g, v, false, seen);
+    case LLVMAdd:
+    case LLVMSub:
+    case LLVMOr:
+    case LLVMXor:
+    case LLVMSExt:
+    case LLVMZExt:
+    case LLVMTrunc:
+    case LLVMICmp:
+    case LLVMSelect: return operands_counted(g, v, true, seen);
+    case LLVMCall: return is_function_of_numbers(v) && operands_counted(g, v, true, seen);
+    default: return false;
+    }
+}
+
+static bool counts(Gen *g, LLVMValueRef v) {
+    Values seen = {0};
+    return is_counted(g, v, &seen);
+}
+
+/* v is a sum with a counter in it. */
+static bool has_counter(Gen *g, LLVMValueRef v, int deep) {
+    LLVMOpcode code = opcode_of(v);
+    if (code != LLVMAdd && code != LLVMSub) return false;
+    for (unsigned k = 0; k < 2; k++)
+        if (counts(g, LLVMGetOperand(v, k)) ||
+            (deep && has_counter(g, LLVMGetOperand(v, k), deep - 1)))
+            return true;
+    return false;
+}
+
+/* The operand of v, a sub or mul, that may make it a negation of the other one; -1: none. Of
+ * c - (b + i) LLVM's back end makes (c - i) - b, which counts. */
 static int negating_operand(Gen *g, LLVMValueRef v) {
     LLVMOpcode code = opcode_of(v);
-    if (code == LLVMSub && is_counted(g, LLVMGetOperand(v, 0))) return 0;
+    if (code == LLVMSub && counts(g, LLVMGetOperand(v, 0))) return 0;
+    if (code == LLVMSub && LLVMIsAConstant(LLVMGetOperand(v, 0)) &&
+        has_counter(g, LLVMGetOperand(v, 1), 4))
+        return 0;
     for (int k = 0; code == LLVMMul && k < 2; k++)
-        if (is_counted(g, LLVMGetOperand(v, (unsigned)k))) return k;
+        if (counts(g, LLVMGetOperand(v, (unsigned)k))) return k;
     return -1;
 }
 
