@@ -132,6 +132,19 @@ static void taint_lanes(Run *r, Program *p, const Step *st, int64_t n) {
     p->tile[st->dst[0]].tainted = any;
 }
 
+/* The lanes that `which` finds are tainted from here on. */
+static void begin_taint(Run *r, Program *p, const Step *st, const void *const *src, int64_t n,
+                        bool (*which)(const Op *, const void *const *, int64_t, uint16_t *,
+                                      uint16_t),
+                        OriginKind kind) {
+    Tile *d = &p->tile[st->dst[0]];
+    if (!which(st->op, src, n, NULL, 0)) return;
+    uint16_t *taint = slot_taint(r, p, st->dst[0]);
+    if (!d->tainted) memset(taint, 0, (size_t)n * sizeof *taint);
+    which(st->op, src, n, taint, run_origin(r, st->op, kind));
+    d->tainted = true;
+}
+
 bool step_lanes(Run *r, Program *p, const Step *st) {
     const void *src[3] = {NULL};
     int64_t n = step_width(p, st);
@@ -144,22 +157,10 @@ bool step_lanes(Run *r, Program *p, const Step *st) {
     lane_op_run(&st->lane, st->nsrc, d->data, src, n);
     d->tainted = false;
     if (tainted) taint_lanes(r, p, st, n);
-    if (st->lane.may_wrap && run_checks(r, CHECK_OVERFLOW) &&
-        lane_op_wraps(st->op, src, n, NULL, 0)) {
-        bool had = d->tainted;
-        uint16_t *taint = slot_taint(r, p, st->dst[0]);
-        if (!had) memset(taint, 0, (size_t)n * sizeof *taint);
-        lane_op_wraps(st->op, src, n, taint, run_origin(r, st->op, ORIGIN_WRAPPED));
-        d->tainted = true;
-    }
-    if (st->lane.partial && run_checks(r, CHECK_UNDEFINED) &&
-        lane_op_undefined(st->op, src, n, NULL, 0)) {
-        bool had = d->tainted;
-        uint16_t *taint = slot_taint(r, p, st->dst[0]);
-        if (!had) memset(taint, 0, (size_t)n * sizeof *taint);
-        lane_op_undefined(st->op, src, n, taint, run_origin(r, st->op, ORIGIN_UNDEFINED));
-        d->tainted = true;
-    }
+    if (st->lane.may_wrap && run_checks(r, CHECK_OVERFLOW))
+        begin_taint(r, p, st, src, n, lane_op_wraps, ORIGIN_WRAPPED);
+    if (st->lane.partial && run_checks(r, CHECK_UNDEFINED))
+        begin_taint(r, p, st, src, n, lane_op_undefined, ORIGIN_UNDEFINED);
     return true;
 }
 
