@@ -12,13 +12,16 @@
  * source in the interpreter, bit for bit; on the CPU device, those of the tile IR after all passes
  * must. Ends after N expressions or seconds; N jobs share them. --one keeps one expression of one
  * kernel, and prints the source. Ends with `N passed, N failed`; exit code 5 when an expression
- * failed, 77 when there is no device. */
+ * failed, 77 when there is no device. A kernel that does not end is one, too. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "tests/run/values.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,7 +33,8 @@ enum {
     TEXT = 1 << 20,
     SCALARS = 3,
     PARAMS = 2 * TYPES + SCALARS,
-    MOST_REPORTS = 20
+    MOST_REPORTS = 20,
+    KERNEL_SECONDS = 90
 };
 
 static const struct IntType {
@@ -57,6 +61,12 @@ typedef struct Counts {
     long passed, failed;
 } Counts;
 
+typedef struct Progress { /* of a job, for who waits for it */
+    pid_t pid;
+    uint64_t seed; /* of the kernel that it is at */
+    Counts counts;
+} Progress;
+
 typedef struct Job {
     const char *device, *target;
     uint64_t seed, step, only_seed;
@@ -64,7 +74,7 @@ typedef struct Job {
     int only;     /* the one expression to keep; -1: all */
     bool show;    /* the source */
     double until; /* by the clock */
-    Counts counts;
+    Progress *progress;
     tile_context *cpu, *ctx;
     bool on_cpu;
 } Job;
@@ -449,6 +459,8 @@ static int differs(void **want, void **got, int size, int e, int *element) {
 
 static void try_kernel(Job *j, Writer *w, uint64_t seed) {
     int size, warps;
+    j->progress->seed = seed;
+    alarm(KERNEL_SECONDS); /* a loop may be endless on the device, or compile without end */
     write_kernel(w, seed, j->only, &size, &warps);
     if (j->show) fputs(w->text, stdout);
     Memory m;
@@ -479,7 +491,7 @@ static void try_kernel(Job *j, Writer *w, uint64_t seed) {
         int i = 0, t = differs(want, got, size, e, &i);
         if (t < 0) continue;
         size_t at = (size_t)e * (size_t)size + (size_t)i;
-        if (j->counts.failed++ < MOST_REPORTS)
+        if (j->progress->counts.failed++ < MOST_REPORTS)
             printf("--one=%llu:%d: element %d is %lld, not %lld (stored as %s; %d elements, %d "
                    "warps)\n",
                    (unsigned long long)seed, e, i, (long long)bits_get(types[t].type, got[t], at),
@@ -488,9 +500,9 @@ static void try_kernel(Job *j, Writer *w, uint64_t seed) {
     }
     if (wrong) {
         printf("--one=%llu:-1: %s\n", (unsigned long long)seed, wrong);
-        j->counts.failed++;
+        j->progress->counts.failed++;
     } else
-        j->counts.passed += (j->only >= 0 ? 1 : PER_KERNEL) - bad;
+        j->progress->counts.passed += (j->only >= 0 ? 1 : PER_KERNEL) - bad;
     fflush(stdout);
     for (int t = 0; t < TYPES; t++) {
         free(want[t]);
@@ -571,27 +583,34 @@ int main(int argc, char **argv) {
     long kernels = (expressions + PER_KERNEL - 1) / PER_KERNEL;
     j.until = now() + (seconds > 0 ? seconds : 1e9);
     /* Jobs are processes: a driver compiles for one thread of a process at a time. */
-    int ends[2];
-    if (pipe(ends)) return 3;
+    Progress *progress = mmap(NULL, (size_t)jobs * sizeof *progress, PROT_READ | PROT_WRITE,
+                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (progress == MAP_FAILED) return 3;
     for (long n = 0; n < jobs; n++) {
         Job mine = j;
         mine.seed = j.seed + (uint64_t)n;
         mine.step = (uint64_t)jobs;
         mine.kernels = expressions ? (kernels - n + jobs - 1) / jobs : INT32_MAX;
-        if (fork()) continue;
-        int code = work(&mine);
-        _exit(write(ends[1], &mine.counts, sizeof mine.counts) == sizeof mine.counts ? code : 3);
-    }
-    close(ends[1]);
-    Counts all = {0}, one;
-    while (read(ends[0], &one, sizeof one) == sizeof one) {
-        all.passed += one.passed;
-        all.failed += one.failed;
+        mine.progress = &progress[n];
+        pid_t pid = fork();
+        if (pid == 0) _exit(work(&mine));
+        progress[n].pid = pid;
     }
     int code = 0, status;
-    while (wait(&status) > 0) {
+    for (pid_t pid; (pid = wait(&status)) > 0;) {
         int exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 5;
         code = exit_code > code ? exit_code : code;
+        long n = 0;
+        while (n < jobs && progress[n].pid != pid) n++;
+        if (n == jobs || WIFEXITED(status)) continue;
+        printf("--one=%llu:-1: signal %d (%d: no end within %d s)\n",
+               (unsigned long long)progress[n].seed, WTERMSIG(status), SIGALRM, KERNEL_SECONDS);
+        progress[n].counts.failed++;
+    }
+    Counts all = {0};
+    for (long n = 0; n < jobs; n++) {
+        all.passed += progress[n].counts.passed;
+        all.failed += progress[n].counts.failed;
     }
     printf("%ld passed, %ld failed\n", all.passed, all.failed);
     return code ? code : all.failed ? 5 : 0;
