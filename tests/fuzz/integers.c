@@ -357,7 +357,7 @@ static uint64_t number(uint64_t *rng) {
     case 3: return bit;
     case 4: return bit - 1;
     case 5: return 0 - bit;
-    case 6: return (uint64_t)1 << (8 << (r >> 16 & 3)) >> 1; /* the smallest of a signed type */
+    case 6: return (uint64_t)1 << ((8 << (r >> 16 & 3)) - 1); /* the smallest of a signed type */
     case 7: return r >> 32 & 7;
     default: return random_bits(rng);
     }
