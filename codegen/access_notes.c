@@ -83,7 +83,7 @@ static bool spread_of(Gen *g, const Op *op, const Layout *l, Type t, int bytes, 
         if (t.log2[d] && a->stride[d] && llabs(a->stride[d]) < out->apart)
             out->apart = llabs(a->stride[d]);
     for (int lane = 0; lane < 1 << LANE_BITS; lane++) {
-        int64_t at = lane_offset(a, l, ptr->type, lane), in = at >> 5;
+        int64_t at = lane_offset(a, l, ptr->type, lane), in = (at - (at & (SECTOR - 1))) / SECTOR;
         int i = 0, k = 0;
         while (i < nseen && seen[i] != at) i++;
         while (k < nsectors && sector[k] != in) k++;

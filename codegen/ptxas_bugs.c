@@ -2,7 +2,7 @@
 /* ptxas_bugs.c: LLVM IR, and PTX, that ptxas would translate wrongly -> the same values computed
  * otherwise.
  *
- * ptxas 12.8 and 13.0 do six things wrong with integers:
+ * ptxas 12.8 and 13.0 do seven things wrong with integers:
  *  - of max(max(a, -b), c) in 32 or 16 bits they make one VIMNMX3, for sm_90 and sm_100, and drop
  * the negation of its second operand; min likewise;
  *  - neg.s16 and abs.s16 they compute in 32 bits and take the result for a 16-bit number: the
@@ -17,12 +17,14 @@
  * minimum at all. (a ^ s) - s, with s the sign of a, they leave alone;
  *  - of mul.hi.u32, widened, less another number they make one IMAD.HI.U32 with a carry, which is
  * not there when the low half of the other number is 0: the result is less by 2^32. The high half
- * of mul.wide.u32 is subtracted as it should be.
+ * of mul.wide.u32 is subtracted as it should be;
  *  - whether a min or max of 16 bits with 0 is 0 they take from a predicate that VIMNMX.U16x2 gives
  * for both of its halves, and get the upper one's. Of 32 bits they compare. LLVM compares with 0
- * otherwise, but a counter may be 0 in a turn of a loop, so all of 16 bits are computed in 32.
+ * otherwise, but a counter may be 0 in a turn of a loop, so all of 16 bits are computed in 32;
  *  - (x << n) - (x >> (64 - n)) of 64 bits they make a rotation, and (x << n) + (x >> (64 - n)) one
- * also where the second shift is signed: of 32 bits, and with |, they do not.
+ * also where the second shift is signed: of 32 bits, and with |, they do not;
+ *  - of max(c - b, a), with a constant c that they find behind their first passes (a shuffle of
+ * constants gives one), they make max(b - c, a): c counts like a counter above.
  * tests/fuzz/integers.c has found these, and looks for more. */
 #include "codegen/gen.h"
 

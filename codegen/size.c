@@ -36,9 +36,8 @@ static void note_spills(Gen *g, const Op *loop) {
     if (bits / 32 <= REGISTERS) return;
     diag(&g->s->diags, DIAG_PERF, loop->span,
          "what this loop carries takes %lld registers of each thread (%s: %s), and there are %d: "
-         "the "
-         "others spill to memory in every iteration. More warps than num_warps=%d, or a smaller "
-         "tile, would fit",
+         "the others spill to memory in every iteration. More warps than num_warps=%d, or a "
+         "smaller tile, would fit",
          (long long)(bits / 32), largest->name ? largest->name : "a tile",
          type_user_text(&g->s->arena, largest->type), REGISTERS, g->f->num_warps);
 }
