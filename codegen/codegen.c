@@ -244,6 +244,7 @@ static bool generate(Session *s, Llvm *l, const Module *m, const CodegenOptions 
     if (!LLVMGetFirstUse(g.shared)) LLVMDeleteGlobal(g.shared);
     if (s->diags.errors != errors || !verify(s, l) || !optimise(s, l, o)) return false;
     gen_avoid_ptxas_bugs(&g);
+    gen_avoid_llvm_bugs(&g);
     if (llvm) {
         char *text = LLVMPrintModuleToString(l->mod);
         buf_puts(llvm, text);

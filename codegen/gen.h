@@ -171,6 +171,10 @@ LLVMValueRef gen_shared_pointer(Gen *g, SharedView *view, uint32_t offset);
 void gen_shared_read(Gen *g, Type t, SharedView *view, const Layout *at, const Layout *buffer,
                      uint32_t flip, LLVMValueRef *elem);
 
+/* ---- what LLVM's back end does not end with (llvm_bugs.c) ---- */
+/* Writes it otherwise, behind LLVM's passes. */
+void gen_avoid_llvm_bugs(Gen *g);
+
 /* ---- what ptxas gets wrong (ptxas_bugs.c) ---- */
 /* Writes otherwise what ptxas would translate wrongly: behind LLVM's passes, and in the PTX. */
 void gen_avoid_ptxas_bugs(Gen *g);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* llvm_bugs.c: LLVM IR that LLVM's back end would not come to an end with -> IR that it translates
+ * to the same PTX.
+ *
+ * NaryReassociate, which the NVPTX back end runs, may turn the minimum of an integer minimum and c
+ * about in two ways in turn, for ever (llvm/llvm-project#56335, open). It leaves vectors alone, and
+ * a vector of one element is a scalar again in instruction selection. The passes that gain from
+ * knowing minima are over by then.
+ * tests/fuzz/integers.c has found this. */
+#include "codegen/gen.h"
+
+#include <string.h>
+
+/* The name of v's intrinsic, a minimum or maximum of two integers; NULL: it is none. */
+static const char *extreme_of(LLVMValueRef v) {
+    static const char *const names[] = {"llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin"};
+    if (!LLVMIsACallInst(v) || LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMIntegerTypeKind) return NULL;
+    LLVMValueRef f = LLVMGetCalledValue(v);
+    unsigned id = LLVMIsAFunction(f) ? LLVMGetIntrinsicID(f) : 0;
+    for (size_t i = 0; id && i < sizeof names / sizeof *names; i++)
+        if (id == LLVMLookupIntrinsicID(names[i], strlen(names[i]))) return names[i];
+    return NULL;
+}
+
+/* v computed as a vector of one element. */
+static void hide_extreme(Gen *g, LLVMValueRef v, const char *name) {
+    LLVMTypeRef scalar = LLVMTypeOf(v), vector = LLVMVectorType(scalar, 1);
+    LLVMValueRef args[2];
+    LLVMPositionBuilderBefore(g->b, v);
+    for (unsigned k = 0; k < 2; k++)
+        args[k] = LLVMBuildBitCast(g->b, LLVMGetOperand(v, k), vector, "");
+    LLVMValueRef with = gen_intrinsic(g, name, &vector, 1, args, 2);
+    LLVMReplaceAllUsesWith(v, LLVMBuildBitCast(g->b, with, scalar, ""));
+    LLVMInstructionEraseFromParent(v);
+}
+
+/* Of a chain every other one is hidden: what is hidden is no minimum to the next. */
+void gen_avoid_llvm_bugs(Gen *g) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef v = LLVMGetFirstInstruction(b), next; v; v = next) {
+                next = LLVMGetNextInstruction(v);
+                const char *name = extreme_of(v);
+                if (name && (extreme_of(LLVMGetOperand(v, 0)) == name ||
+                             extreme_of(LLVMGetOperand(v, 1)) == name))
+                    hide_extreme(g, v, name);
+            }
+}
