@@ -11,7 +11,8 @@
  * replaced in the PTX: all of 16 bits, and neg.s32 in kernels with a signed min or max; what comes
  * instead, ~(b - 1), ptxas leaves alone. In a loop that ptxas unrolls, i - b and i * b are
  * negations, too, in the turn where the counter i is 0 or -1: these are replaced in the IR, by
- * ~(b + ~i) and ~(-i * b - 1);
+ * ~(b + ~i) and ~(-i * b - 1); of ~i LLVM's back end may make c - j, with j the counter of the turn
+ * before, so it is hidden, too;
  *  - abs.s32 and abs.s64 they take for no less than 0, which that of the smallest integer is: a
  * remainder or a high product of it becomes one of unsigned numbers, and min(-abs(a), -50) no
  * minimum at all. (a ^ s) - s, with s the sign of a, they leave alone;
@@ -137,14 +138,26 @@ static bool has_counter(Gen *g, LLVMValueRef v, int deep) {
     return false;
 }
 
-/* The operand of v, a sub or mul, that may make it a negation of the other one; -1: none. Of
- * c - (b + i) LLVM's back end makes (c - i) - b, which counts. */
+static bool is_ones(LLVMValueRef v) {
+    return LLVMIsAConstantInt(v) && LLVMConstIntGetSExtValue(v) == -1;
+}
+
+/* v is a counter, or a sum with one in it. */
+static bool may_count(Gen *g, LLVMValueRef v) {
+    return counts(g, v) || has_counter(g, v, 4);
+}
+
+/* The operand of v, a sub, mul or xor, that may make it a negation of the other one; -1: none. Of
+ * c - (b + i) LLVM's back end makes (c - i) - b, which counts, and of ~(i + c) it makes ~c - i; in
+ * c - i the counter may be that of the turn before, with 1 added. */
 static int negating_operand(Gen *g, LLVMValueRef v) {
     LLVMOpcode code = opcode_of(v);
     if (code == LLVMSub && counts(g, LLVMGetOperand(v, 0))) return 0;
     if (code == LLVMSub && LLVMIsAConstant(LLVMGetOperand(v, 0)) &&
-        has_counter(g, LLVMGetOperand(v, 1), 4))
+        may_count(g, LLVMGetOperand(v, 1)))
         return 0;
+    if (code == LLVMXor && is_ones(LLVMGetOperand(v, 1)) && may_count(g, LLVMGetOperand(v, 0)))
+        return 1;
     for (int k = 0; code == LLVMMul && k < 2; k++)
         if (counts(g, LLVMGetOperand(v, (unsigned)k))) return k;
     return -1;
@@ -176,7 +189,7 @@ static int bits_of(LLVMValueRef v) {
     return LLVMGetTypeKind(t) == LLVMIntegerTypeKind ? (int)LLVMGetIntTypeWidth(t) : 0;
 }
 
-/* v, a sub or mul that operand `by` may make a negation of the other one. */
+/* v, a sub, mul or xor that operand `by` may make a negation of the other one; ~a is -1 - a. */
 static void hide_negation(Gen *g, LLVMValueRef v, int by) {
     static const char sub[] =
         "{\n.reg .b%d t;\nnot.b%d t, $1;\nadd.s%d t, t, $2;\nnot.b%d $0, t;\n}";
@@ -184,7 +197,7 @@ static void hide_negation(Gen *g, LLVMValueRef v, int by) {
                               "not.b%d $0, t;\n}";
     LLVMValueRef args[] = {LLVMGetOperand(v, (unsigned)by), LLVMGetOperand(v, (unsigned)!by)};
     int n = bits_of(v);
-    const char *text = arena_printf(&g->s->arena, opcode_of(v) == LLVMSub ? sub : mul, n, n, n, n);
+    const char *text = arena_printf(&g->s->arena, opcode_of(v) == LLVMMul ? mul : sub, n, n, n, n);
     LLVMPositionBuilderBefore(g->b, v);
     LLVMValueRef with =
         gen_asm(g, text, n == 16 ? "=h,h,h" : "=r,r,r", LLVMTypeOf(v), args, 2, ASM_PURE);
