@@ -17,6 +17,7 @@
  * device. */
 #include "tests/conformance/rows.h"
 #include "tests/conformance/rules.h"
+#include "tests/run/corpus.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -109,7 +110,7 @@ __attribute__((format(printf, 2, 3))) static void put(char *text, const char *fo
     va_end(ap);
 }
 
-/* The kernel of a job and its signature. */
+/* The kernel of a job and its signature, SOURCE bytes each. */
 static void write_source(const Job *j, char *text, char *signature) {
     const Row *first = j->row[0];
     text[0] = signature[0] = '\0';
@@ -131,23 +132,29 @@ static void write_source(const Job *j, char *text, char *signature) {
     }
 }
 
+/* How to compile a job; `text` has room for twice SOURCE bytes. */
+static tile_compile_options job_options(const Suite *s, const Job *j, char *text) {
+    char *signature = text + SOURCE;
+    write_source(j, text, signature);
+    bool tir = s->on_cpu || j->row[0]->expect == EXPECT_REFUSAL;
+    return (tile_compile_options){.source = text,
+                                  .source_len = strlen(text),
+                                  .file_name = "rows.tl",
+                                  .signature = signature,
+                                  .ignore_annotations = 1,
+                                  .target = s->on_cpu && !s->passes ? NULL : s->target,
+                                  .passes = s->on_cpu ? s->passes : NULL,
+                                  .emit = tir ? TILE_EMIT_TIR : TILE_EMIT_PTX,
+                                  .no_perf_notes = 1};
+}
+
 static void compile_job(const Suite *s, Job *j) {
-    char *text = calloc(2, SOURCE), *signature = text + SOURCE;
+    char *text = calloc(2, SOURCE);
     if (!text) {
         j->status = TILE_NO_MEMORY;
         return;
     }
-    write_source(j, text, signature);
-    bool tir = s->on_cpu || j->row[0]->expect == EXPECT_REFUSAL;
-    tile_compile_options options = {.source = text,
-                                    .source_len = strlen(text),
-                                    .file_name = "rows.tl",
-                                    .signature = signature,
-                                    .ignore_annotations = 1,
-                                    .target = s->on_cpu && !s->passes ? NULL : s->target,
-                                    .passes = s->on_cpu ? s->passes : NULL,
-                                    .emit = tir ? TILE_EMIT_TIR : TILE_EMIT_PTX,
-                                    .no_perf_notes = 1};
+    tile_compile_options options = job_options(s, j, text);
     j->status = tile_compile(&options, &j->compiled);
     free(text);
 }
@@ -221,21 +228,24 @@ static void judge_job(Suite *s, const Job *j, const unsigned char *got) {
 }
 
 static void write_ptx(Suite *s, const Job *j) {
-    char path[4096];
+    char name[20], title[200], *source = calloc(2, SOURCE);
+    const Row *first = j->row[0];
     size_t size;
     const char *text = tile_compiled_text(j->compiled, TILE_PART_OUTPUT, &size);
-    snprintf(path, sizeof path, "%s/%04d.ptx", s->ptx_folder, s->files++);
-    FILE *f = fopen(path, "wb");
-    bool ok = f &&
-              fprintf(f, "// %s, %s: %s ...\n", type_name(j->row[0]->x), type_name(j->row[0]->y),
-                      j->row[0]->expr) > 0 &&
-              fwrite(text, 1, size, f) == size;
-    if (f && fclose(f)) ok = false;
+    snprintf(name, sizeof name, "%04d", s->files++);
+    snprintf(title, sizeof title, "%s, %s: %.150s ...", type_name(first->x), type_name(first->y),
+             first->expr);
+    bool ok = source != NULL;
+    if (ok) {
+        tile_compile_options options = job_options(s, j, source);
+        ok = corpus_write(s->ptx_folder, name, title, &options, text, size);
+    }
+    free(source);
     for (int i = 0; i < j->nrows; i++) {
         if (ok)
             s->passed++;
         else
-            fail_row(s, j->row[i], "%s cannot be written", path);
+            fail_row(s, j->row[i], "%s/%s.ptx cannot be written", s->ptx_folder, name);
     }
 }
 

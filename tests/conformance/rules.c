@@ -18,6 +18,7 @@
  * before. */
 #include "tests/conformance/rules.h"
 
+#include "tests/run/corpus.h"
 #include "tests/run/values.h"
 
 #include <dirent.h>
@@ -225,37 +226,40 @@ static const char *promise(const Arg *a) {
     return a->kind == ARG_NONE ? "" : ":16";
 }
 
-static tile_compiled *compile(const RuleRun *run, Rule *r) {
-    char signature[1024] = "", with[200], *save = NULL;
+typedef struct Options { /* and what they point to */
+    tile_compile_options o;
+    char signature[1024], with[200];
     const char *define[16];
+} Options;
+
+static void set_options(const RuleRun *run, const Rule *r, Options *out) {
+    char *signature = out->signature, *with = out->with, *save = NULL;
     int ndefines = 0;
+    signature[0] = '\0';
     for (int i = 0; i < r->nargs; i++) {
         const Arg *a = &r->arg[i];
         size_t n = strlen(signature);
         bool is_buffer = a->kind < ARG_SCALAR;
-        snprintf(signature + n, sizeof signature - n, "%s%s=%s%s%s", i ? ", " : "", a->name,
+        snprintf(signature + n, sizeof out->signature - n, "%s%s=%s%s%s", i ? ", " : "", a->name,
                  is_buffer ? "*" : "", a->kind == ARG_NONE ? "None" : type_name(a->type),
                  promise(a));
     }
-    snprintf(with, sizeof with, "%s", r->with);
+    snprintf(with, sizeof out->with, "%s", r->with);
     for (char *d = strtok_r(with, " ", &save); d && ndefines < 16; d = strtok_r(NULL, " ", &save))
-        define[ndefines++] = d;
+        out->define[ndefines++] = d;
     bool tir = run->on_cpu && !run->ptx_folder;
-    tile_compile_options options = {.source = r->text,
+    out->o = (tile_compile_options){.source = r->text,
                                     .source_len = strlen(r->text),
                                     .file_name = r->file,
                                     .signature = signature,
                                     .ignore_annotations = 1,
-                                    .defines = define,
+                                    .defines = out->define,
                                     .ndefines = ndefines,
                                     .num_warps = r->warps,
                                     .target = tir && !run->passes ? NULL : run->target,
                                     .passes = tir ? run->passes : NULL,
                                     .emit = tir ? TILE_EMIT_TIR : TILE_EMIT_PTX,
                                     .no_perf_notes = 1};
-    tile_compiled *out = NULL;
-    tile_compile(&options, &out);
-    return out;
 }
 
 static bool is_right(const Arg *a, const unsigned char *got, size_t i) {
@@ -327,27 +331,28 @@ static tile_status launch(RuleRun *run, Rule *r, const char *code, size_t size) 
     return st;
 }
 
-static void write_ptx(RuleRun *run, Rule *r, const char *code, size_t size) {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/rule%04d.ptx", run->ptx_folder, run->files++);
-    FILE *f = fopen(path, "wb");
-    bool ok = f && fprintf(f, "// %s\n", r->what) > 0 && fwrite(code, 1, size, f) == size;
-    if (f && fclose(f)) ok = false;
-    if (ok)
+static void write_ptx(RuleRun *run, Rule *r, const tile_compile_options *o, const char *code,
+                      size_t size) {
+    char name[20];
+    snprintf(name, sizeof name, "rule%04d", run->files++);
+    if (corpus_write(run->ptx_folder, name, r->what, o, code, size))
         run->passed++;
     else
-        fail(run, r, "%s cannot be written", path);
+        fail(run, r, "%s/%s.ptx cannot be written", run->ptx_folder, name);
 }
 
 static void run_once(RuleRun *run, Rule *r) {
     size_t size;
+    Options options;
+    tile_compiled *compiled = NULL;
     read_args(r);
-    tile_compiled *compiled = compile(run, r);
+    set_options(run, r, &options);
+    tile_compile(&options.o, &compiled);
     const char *code = tile_compiled_text(compiled, TILE_PART_OUTPUT, &size);
     if (!size)
         fail(run, r, "%s", tile_compiled_text(compiled, TILE_PART_DIAGNOSTICS, NULL));
     else if (run->ptx_folder)
-        write_ptx(run, r, code, size);
+        write_ptx(run, r, &options.o, code, size);
     else
         launch(run, r, code, size);
     tile_compiled_free(compiled);

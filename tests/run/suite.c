@@ -4,6 +4,7 @@
  * A variant is a source with a signature and constexprs; the signature follows from the arguments
  * (a pointer's alignment, an integer's divisibility, the value 1). Variants form a list that is
  * searched by a key of all that went into them. */
+#include "tests/run/corpus.h"
 #include "tests/run/suite.h"
 
 #include <pthread.h>
@@ -225,7 +226,17 @@ static char *read_source(const Suite *s, const char *file, size_t *len) {
     return text;
 }
 
-/* Source to PTX or tile IR; NULL and a message when that fails. */
+static bool write_ptx(const Suite *s, const Variant *v, const tile_compile_options *o,
+                      const tile_compiled *compiled) {
+    char name[20];
+    size_t size;
+    const char *text = tile_compiled_text(compiled, TILE_PART_OUTPUT, &size);
+    snprintf(name, sizeof name, "%04d", v->number);
+    return corpus_write(s->ptx_folder, name, v->key, o, text, size);
+}
+
+/* Source to PTX, which is in the folder for it if there is one, or tile IR; NULL and a message when
+ * that fails. */
 static tile_compiled *translate(const Suite *s, const Variant *v, char *error) {
     char defines[1024], *save = NULL;
     const char *define[MAX_DEFINES];
@@ -258,7 +269,9 @@ static tile_compiled *translate(const Suite *s, const Variant *v, char *error) {
                                     .no_perf_notes = 1};
     tile_compiled *compiled = NULL;
     tile_status st = tile_compile(&options, &compiled);
+    bool written = st || !s->ptx_folder || write_ptx(s, v, &options, compiled);
     free(text);
+    if (!written) snprintf(error, TEXT, "it cannot be written");
     if (!st) return compiled;
     snprintf(error, TEXT, "%s: %s", tile_status_text(st),
              tile_compiled_text(compiled, TILE_PART_DIAGNOSTICS, NULL));
@@ -266,24 +279,12 @@ static tile_compiled *translate(const Suite *s, const Variant *v, char *error) {
     return NULL;
 }
 
-static bool write_ptx(const Suite *s, const Variant *v, const char *text, size_t size) {
-    char path[TEXT];
-    snprintf(path, sizeof path, "%s/%04d.ptx", s->ptx_folder, v->number);
-    FILE *f = fopen(path, "wb");
-    if (!f) return false;
-    /* What it was made of: to find the kernel that ptxas complains about. */
-    bool ok = fprintf(f, "// %s\n", v->key) > 0 && fwrite(text, 1, size, f) == size;
-    return fclose(f) == 0 && ok;
-}
-
 static void compile(const Suite *s, Variant *v) {
     char error[TEXT] = "";
     size_t size;
     tile_compiled *compiled = translate(s, v, error);
     const char *text = tile_compiled_text(compiled, TILE_PART_OUTPUT, &size);
-    if (compiled && s->ptx_folder) {
-        if (!write_ptx(s, v, text, size)) snprintf(error, sizeof error, "it cannot be written");
-    } else if (compiled) {
+    if (compiled && !s->ptx_folder) {
         tile_status st = tile_module_load(s->ctx, text, size, &v->module);
         if (!st) st = tile_kernel_get(v->module, NULL, &v->kernel);
         if (st) snprintf(error, sizeof error, "%s: %s", tile_status_text(st), tile_error(s->ctx));
