@@ -61,10 +61,13 @@ static bool make_machine(Session *s, Llvm *l, const CodegenOptions *o) {
         LLVMDisposeMessage(message);
         return false;
     }
-    snprintf(features, sizeof features, "+%s", o->target->ptx_feature);
-    l->machine = LLVMCreateTargetMachine(target, triple, o->target->processor, features,
-                                         o->level ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone,
-                                         LLVMRelocDefault, LLVMCodeModelDefault);
+    const Target *t = o->target;
+    bool old = LLVM_VERSION_MAJOR < 22;
+    snprintf(features, sizeof features, "+%s", old ? t->ptx_feature_19 : t->ptx_feature);
+    l->machine =
+        LLVMCreateTargetMachine(target, triple, old ? t->processor_19 : t->processor, features,
+                                o->level ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone,
+                                LLVMRelocDefault, LLVMCodeModelDefault);
     if (!l->machine) {
         diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM cannot make code for %s", o->target->name);
         return false;
@@ -80,19 +83,6 @@ static bool make_machine(Session *s, Llvm *l, const CodegenOptions *o) {
 
 static LLVMTypeRef param_type(Gen *g, Type t) { /* int1 travels as a byte */
     return type_is_bool(t) ? g->i8 : gen_elem_type(g, t);
-}
-
-/* nvvm.annotations: what makes a function a kernel, and its number of threads. */
-static void annotate(Gen *g, const char *key, uint32_t value) {
-    LLVMMetadataRef at[3] = {LLVMValueAsMetadata(g->func),
-                             LLVMMDStringInContext2(g->c, key, strlen(key)),
-                             LLVMValueAsMetadata(gen_i32(g, value))};
-    LLVMMetadataRef node = LLVMMDNodeInContext2(g->c, at, 3);
-    LLVMAddNamedMetadataOperand(g->mod, "nvvm.annotations", LLVMMetadataAsValue(g->c, node));
-}
-
-static LLVMValueRef special_register(Gen *g, const char *name) {
-    return gen_intrinsic(g, name, NULL, 0, NULL, 0);
 }
 
 const char *codegen_entry_name(Session *s, const char *name) {
@@ -117,10 +107,7 @@ static void gen_func(Gen *g) {
     for (int i = 0; i < f->nparams; i++) types[i] = param_type(g, f->param[i].type);
     LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->c), types, (unsigned)f->nparams, 0);
     g->func = LLVMAddFunction(g->mod, codegen_entry_name(g->s, f->name), t);
-    annotate(g, "kernel", 1);
-    annotate(g, "maxntidx", (uint32_t)f->num_warps * 32);
-    /* One program on an SM at least: else ptxas may spill to fit more of them. */
-    annotate(g, "minctasm", 1);
+    gen_make_kernel(g, (uint32_t)f->num_warps * 32);
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->c, g->func, "entry");
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "body");
     LLVMPositionBuilderAtEnd(g->entry, entry);
@@ -132,7 +119,7 @@ static void gen_func(Gen *g) {
     g->what_if = NULL;
     g->affine = NULL;
     g->instructions = g->most = 0;
-    g->tid = special_register(g, "llvm.nvvm.read.ptx.sreg.tid.x");
+    g->tid = gen_intrinsic(g, INTRINSIC_TID_X, NULL, 0, NULL, 0);
     g->lane = LLVMBuildAnd(g->b, g->tid, gen_i32(g, 31), "lane");
     LLVMValueRef warp = LLVMBuildLShr(g->b, g->tid, gen_i32(g, 5), "");
     g->warp = LLVMBuildAnd(g->b, warp, gen_i32(g, (uint32_t)f->num_warps - 1), "warp");
@@ -234,6 +221,7 @@ static bool generate(Session *s, Llvm *l, const Module *m, const CodegenOptions 
     if (!make_machine(s, l, o)) return false;
     int errors = s->diags.errors;
     Gen g = {.s = s, .m = m, .o = o, .c = l->c, .mod = l->mod, .b = l->b, .entry = l->entry};
+    if (!gen_find_intrinsics(&g)) return false;
     set_types(&g);
     gen_debug_begin(&g);
     for (const Func *f = m->funcs; f; f = f->next) {

@@ -37,14 +37,6 @@ LLVMValueRef gen_scalar(Gen *g, const Value *v) {
     return g->tile[v->id].at[0];
 }
 
-LLVMValueRef gen_intrinsic(Gen *g, const char *name, LLVMTypeRef *overload, int noverload,
-                           LLVMValueRef *args, int nargs) {
-    unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef f = LLVMGetIntrinsicDeclaration(g->mod, id, overload, (size_t)noverload);
-    LLVMTypeRef t = LLVMIntrinsicGetType(g->c, id, overload, (size_t)noverload);
-    return LLVMBuildCall2(g->b, t, f, args, (unsigned)nargs, "");
-}
-
 static void add_attribute(Gen *g, LLVMValueRef call, const char *name, uint64_t value) {
     unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
     LLVMAddCallSiteAttribute(call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
@@ -109,14 +101,9 @@ static void gen_arange(Gen *g, const Op *op) {
 }
 
 static void gen_program(Gen *g, const Op *op) {
-    static const char *const names[2][3] = {
-        {"llvm.nvvm.read.ptx.sreg.ctaid.x", "llvm.nvvm.read.ptx.sreg.ctaid.y",
-         "llvm.nvvm.read.ptx.sreg.ctaid.z"},
-        {"llvm.nvvm.read.ptx.sreg.nctaid.x", "llvm.nvvm.read.ptx.sreg.nctaid.y",
-         "llvm.nvvm.read.ptx.sreg.nctaid.z"}};
+    Intrinsic x = op->code == OP_NUM_PROGRAMS ? INTRINSIC_NCTAID_X : INTRINSIC_CTAID_X;
     Tile out = gen_new_tile(g, op->result[0]);
-    const char *name = names[op->code == OP_NUM_PROGRAMS][ir_attr_int(op, AT_AXIS, 0)];
-    out.at[0] = gen_intrinsic(g, name, NULL, 0, NULL, 0);
+    out.at[0] = gen_intrinsic(g, x + (Intrinsic)ir_attr_int(op, AT_AXIS, 0), NULL, 0, NULL, 0);
 }
 
 /* What a program has is what it was launched with; the place of its rings is known by now. */
@@ -162,7 +149,8 @@ static void gen_shape(Gen *g, const Op *op) {
 }
 
 void gen_barrier_here(Gen *g) {
-    gen_intrinsic(g, "llvm.nvvm.barrier0", NULL, 0, NULL, 0);
+    LLVMValueRef number = gen_i32(g, 0);
+    gen_intrinsic(g, INTRINSIC_BARRIER, NULL, 0, &number, 1);
 }
 
 static void gen_barrier(Gen *g, const Op *op) {

@@ -26,6 +26,13 @@ typedef struct LanePart { /* the share of lane and warp in a layout's index, mad
     uint32_t mask; /* bits that may be set */
 } LanePart;
 
+typedef enum Intrinsic {
+#define INTRINSIC(id, ...) INTRINSIC_##id,
+#include "codegen/intrinsics.def"
+#undef INTRINSIC
+    NINTRINSICS
+} Intrinsic;
+
 typedef struct Gen {
     Session *s;
     const Module *m;
@@ -41,8 +48,9 @@ typedef struct Gen {
     LanePart *parts;
     Tile *tile; /* by value id */
     AxisTable axis;
-    AxisTable **what_if; /* for perf: notes (access_notes.c), made when first needed */
-    AffineTable *affine; /* as well */
+    AxisTable **what_if;             /* for perf: notes (access_notes.c), made when first needed */
+    AffineTable *affine;             /* as well */
+    unsigned intrinsic[NINTRINSICS]; /* LLVM's numbers */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;
     int64_t instructions, most; /* made so far; and for one op, */
     const Op *largest;          /* this */
@@ -57,7 +65,14 @@ int gen_registers(const Value *v);         /* how many LLVM values hold it in a 
 Tile gen_new_tile(Gen *g, const Value *v); /* room for them */
 Tile gen_tile(Gen *g, const Value *v);     /* those of a value already translated */
 LLVMValueRef gen_scalar(Gen *g, const Value *v);
-LLVMValueRef gen_intrinsic(Gen *g, const char *name, LLVMTypeRef *overload, int noverload,
+/* Makes g->func a kernel of so many threads, of which an SM has room for one program at least: else
+ * ptxas may spill to fit more of them. */
+void gen_make_kernel(Gen *g, uint32_t threads);
+/* Looks all intrinsics up; an error where LLVM has not all of them. */
+bool gen_find_intrinsics(Gen *g);
+/* The one that v calls; NINTRINSICS: none of these. */
+Intrinsic gen_intrinsic_of(const Gen *g, LLVMValueRef v);
+LLVMValueRef gen_intrinsic(Gen *g, Intrinsic which, LLVMTypeRef *overload, int noverload,
                            LLVMValueRef *args, int nargs);
 /* Inline PTX with one result of type `ret` (a struct for several, void for none). */
 enum GenAsm {

@@ -158,8 +158,8 @@ LLVMValueRef gen_convert(Gen *g, LLVMValueRef x, Type from, Type to, bool rtz) {
 static void narrow_pair(Gen *g, Elem to, const LLVMValueRef *in, LLVMValueRef *out) {
     LLVMValueRef x[] = {in[1], in[0]};
     LLVMTypeRef pair = LLVMVectorType(gen_elem_type(g, type_scalar(to)), 2);
-    LLVMValueRef v = gen_intrinsic(
-        g, to == EL_F16 ? "llvm.nvvm.ff2f16x2.rn" : "llvm.nvvm.ff2bf16x2.rn", NULL, 0, x, 2);
+    LLVMValueRef v =
+        gen_intrinsic(g, to == EL_F16 ? INTRINSIC_F16_PAIR : INTRINSIC_BF16_PAIR, NULL, 0, x, 2);
     if (LLVMTypeOf(v) != pair) v = LLVMBuildBitCast(g->b, v, pair, "");
     for (uint32_t k = 0; k < 2; k++) out[k] = LLVMBuildExtractElement(g->b, v, gen_i32(g, k), "");
 }

@@ -44,7 +44,7 @@ static LLVMValueRef last_bound(Gen *g, const Op *op, LLVMValueRef hi, LLVMValueR
     LLVMTypeRef t = LLVMTypeOf(hi);
     LLVMValueRef x[] = {hi, step};
     bool is_signed = type_is_signed(op->operand[0].value->type);
-    return gen_intrinsic(g, is_signed ? "llvm.ssub.sat" : "llvm.usub.sat", &t, 1, x, 2);
+    return gen_intrinsic(g, is_signed ? INTRINSIC_SSUB_SAT : INTRINSIC_USUB_SAT, &t, 1, x, 2);
 }
 
 /* Tells ptxas to leave a loop as it is. ptxas 13.0.88 (and the 580 driver) unrolls a loop that

@@ -105,10 +105,9 @@ static void load_fragment(Gen *g, Fragments *f, uint32_t batch, uint32_t side, u
         return;
     }
     LLVMValueRef p = gen_shared_pointer(g, &f->view, offset);
-    const char *name = f->trans ? "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.trans.b16"
-                                : "llvm.nvvm.ldmatrix.sync.aligned.m8n8.x4.b16";
+    Intrinsic load = f->trans ? INTRINSIC_LDMATRIX_TRANS : INTRINSIC_LDMATRIX;
     LLVMTypeRef overload = g->ptr_shared;
-    LLVMValueRef v = gen_intrinsic(g, name, &overload, 1, &p, 1);
+    LLVMValueRef v = gen_intrinsic(g, load, &overload, 1, &p, 1);
     for (unsigned i = 0; i < 4; i++) reg[i] = LLVMBuildExtractValue(g->b, v, i, "");
 }
 
@@ -277,7 +276,7 @@ static LLVMValueRef multiply_add(Gen *g, Type tc, LLVMValueRef a, LLVMValueRef b
     if (!type_is_float(tc)) return LLVMBuildAdd(g->b, LLVMBuildMul(g->b, a, b, ""), c, "");
     LLVMValueRef x[] = {a, b, c};
     LLVMTypeRef t = LLVMTypeOf(a);
-    return gen_intrinsic(g, "llvm.fma", &t, 1, x, 3);
+    return gen_intrinsic(g, INTRINSIC_FMA, &t, 1, x, 3);
 }
 
 static bool dot_fma(Gen *g, const Op *op) {
@@ -315,7 +314,7 @@ static bool dot_fma(Gen *g, const Op *op) {
     for (int k = 0; k < 1 << k_log2; k += 1 << slab) {
         /* Else ptxas reads many slabs ahead and runs out of registers. */
         LLVMValueRef all_lanes = LLVMConstInt(g->i32, UINT32_MAX, 0);
-        if (k) gen_intrinsic(g, "llvm.nvvm.bar.warp.sync", NULL, 0, &all_lanes, 1);
+        if (k) gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all_lanes, 1);
         uint32_t at_a = layout_element_offset(&ra, (uint32_t)k << type_dim_shift(ta, r - 1));
         uint32_t at_b = layout_element_offset(&rb, (uint32_t)k << type_dim_shift(tb, r - 2));
         gen_shared_read(g, ta, &sa, &la, va->layout, at_a, ea);

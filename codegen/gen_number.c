@@ -21,9 +21,9 @@ static LLVMValueRef contract(LLVMValueRef v) {
     return v;
 }
 
-static LLVMValueRef float_intrinsic(Gen *g, const char *name, LLVMValueRef *args, int n) {
+static LLVMValueRef float_intrinsic(Gen *g, Intrinsic which, LLVMValueRef *args, int n) {
     LLVMTypeRef t = LLVMTypeOf(args[0]);
-    return gen_intrinsic(g, name, &t, 1, args, n);
+    return gen_intrinsic(g, which, &t, 1, args, n);
 }
 
 static LLVMValueRef asm_f32(Gen *g, const char *text, LLVMValueRef *args, int n) {
@@ -43,8 +43,8 @@ static LLVMValueRef float_binary(Gen *g, const Op *op, LLVMValueRef x, LLVMValue
         return LLVMBuildFDiv(g->b, x, y, "");
     case OP_DIV_RN: return LLVMBuildFDiv(g->b, x, y, "");
     case OP_REM: return LLVMBuildFRem(g->b, x, y, "");
-    case OP_MIN: return float_intrinsic(g, nan ? "llvm.minimum" : "llvm.minnum", xy, 2);
-    case OP_MAX: return float_intrinsic(g, nan ? "llvm.maximum" : "llvm.maxnum", xy, 2);
+    case OP_MIN: return float_intrinsic(g, nan ? INTRINSIC_MINIMUM : INTRINSIC_MINNUM, xy, 2);
+    case OP_MAX: return float_intrinsic(g, nan ? INTRINSIC_MAXIMUM : INTRINSIC_MAXNUM, xy, 2);
     default: return NULL;
     }
 }
@@ -113,7 +113,7 @@ static LLVMValueRef unary(Gen *g, const Op *op, Type t, LLVMValueRef x) {
         LLVMValueRef sign = LLVMConstInt(as, (uint64_t)1 << (bits - 1), 0);
         if (t.elem == EL_F32 || t.elem == EL_F64)
             return op->code == OP_NEG ? LLVMBuildFNeg(g->b, x, "")
-                                      : float_intrinsic(g, "llvm.fabs", &x, 1);
+                                      : float_intrinsic(g, INTRINSIC_FABS, &x, 1);
         LLVMValueRef i = LLVMBuildBitCast(g->b, x, as, "");
         i = op->code == OP_NEG ? LLVMBuildXor(g->b, i, sign, "")
                                : LLVMBuildAnd(g->b, i, LLVMConstNot(sign), "");
@@ -153,8 +153,8 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
         if (!t.depth && t.elem == EL_BF16)
             return gen_asm(g, "fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h", g->i16, x, 3, ASM_PURE);
         for (int i = 0; gen_is_fp8(t) && i < 3; i++) x[i] = gen_widen(g, x[i], t);
-        if (gen_is_fp8(t)) return gen_narrow(g, float_intrinsic(g, "llvm.fma", x, 3), t);
-        return float_intrinsic(g, "llvm.fma", x, 3);
+        if (gen_is_fp8(t)) return gen_narrow(g, float_intrinsic(g, INTRINSIC_FMA, x, 3), t);
+        return float_intrinsic(g, INTRINSIC_FMA, x, 3);
     default: break;
     }
     if (!type_is_float(t)) return int_binary(g, op, t, x[0], x[1]);
@@ -213,16 +213,16 @@ static LLVMValueRef math_f32(Gen *g, int64_t f, LLVMValueRef x) {
     }
 }
 
-/* The same instructions for fp32 and fp64. */
-static const char *math_intrinsic(int64_t f) {
+/* The same instructions for fp32 and fp64; NINTRINSICS: none. */
+static Intrinsic math_intrinsic(int64_t f) {
     switch (f) {
     case MATH_SQRT:
-    case MATH_SQRT_RN: return "llvm.sqrt";
-    case MATH_FLOOR: return "llvm.floor";
-    case MATH_CEIL: return "llvm.ceil";
-    case MATH_TRUNC: return "llvm.trunc";
-    case MATH_RINT: return "llvm.rint";
-    default: return NULL;
+    case MATH_SQRT_RN: return INTRINSIC_SQRT;
+    case MATH_FLOOR: return INTRINSIC_FLOOR;
+    case MATH_CEIL: return INTRINSIC_CEIL;
+    case MATH_TRUNC: return INTRINSIC_TRUNC;
+    case MATH_RINT: return INTRINSIC_RINT;
+    default: return NINTRINSICS;
     }
 }
 
@@ -232,8 +232,8 @@ void gen_math(Gen *g, const Op *op) {
     int64_t f = ir_attr_int(op, AT_FUNC, 0);
     for (int i = 0; i < out.n; i++) {
         LLVMValueRef v = t.elem == EL_F32 ? math_f32(g, f, in.at[i]) : NULL;
-        const char *name = math_intrinsic(f);
-        if (!v && name) v = float_intrinsic(g, name, &in.at[i], 1);
+        Intrinsic which = math_intrinsic(f);
+        if (!v && which < NINTRINSICS) v = float_intrinsic(g, which, &in.at[i], 1);
         if (!v) {
             gen_error(g, op, "%s of %s is not supported yet by the code generator",
                       attr_words(AT_FUNC)[f], elem_info[t.elem].triton);

@@ -103,13 +103,13 @@ LLVMValueRef gen_first_copy(Gen *g, const Layout *l) {
 
 typedef struct Shuffle { /* the value of another lane: of lane number `lane`, or of this one XOR by
                           */
-    const char *name;
+    Intrinsic which;
     LLVMValueRef lane;
 } Shuffle;
 
 static LLVMValueRef shuffle_word(Gen *g, LLVMValueRef x, Shuffle how) {
     LLVMValueRef args[] = {LLVMConstInt(g->i32, UINT32_MAX, 0), x, how.lane, gen_i32(g, 31)};
-    return gen_intrinsic(g, how.name, NULL, 0, args, 4);
+    return gen_intrinsic(g, how.which, NULL, 0, args, 4);
 }
 
 /* Any element through 32-bit shuffles. */
@@ -137,11 +137,11 @@ static LLVMValueRef shuffle(Gen *g, LLVMValueRef x, Shuffle lane) {
 }
 
 LLVMValueRef gen_shuffle_xor(Gen *g, LLVMValueRef x, uint32_t by) {
-    return shuffle(g, x, (Shuffle){"llvm.nvvm.shfl.sync.bfly.i32", gen_i32(g, by)});
+    return shuffle(g, x, (Shuffle){INTRINSIC_SHUFFLE_BFLY, gen_i32(g, by)});
 }
 
 LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane) {
-    return shuffle(g, x, (Shuffle){"llvm.nvvm.shfl.sync.idx.i32", lane});
+    return shuffle(g, x, (Shuffle){INTRINSIC_SHUFFLE_IDX, lane});
 }
 
 /* What a linear map of the lane number gives for part `in` of the place, as an i32. */
@@ -192,7 +192,7 @@ bool gen_move(Gen *g, const Layout *at, const Layout *from, Tile x, Tile *out) {
         LLVMValueRef v = NULL;
         for (int k = 0; k < nspan; k++) {
             LLVMValueRef w =
-                shuffle(g, x.at[reg ^ span[k]], (Shuffle){"llvm.nvvm.shfl.sync.idx.i32", source});
+                shuffle(g, x.at[reg ^ span[k]], (Shuffle){INTRINSIC_SHUFFLE_IDX, source});
             if (!v) {
                 v = w;
                 continue;

@@ -91,12 +91,10 @@ static void emit_line(Gen *g, Line *l) {
 }
 
 static void begin_line(Gen *g, Line *l) {
-    static const char *const names[] = {"llvm.nvvm.read.ptx.sreg.ctaid.x",
-                                        "llvm.nvvm.read.ptx.sreg.ctaid.y",
-                                        "llvm.nvvm.read.ptx.sreg.ctaid.z"};
     static const char *const formats[] = {"pid (%u", ", %u", ", %u)"};
     *l = (Line){.format = buf_new(&g->s->arena)};
-    for (int i = 0; i < 3; i++) add(l, formats[i], gen_intrinsic(g, names[i], NULL, 0, NULL, 0));
+    for (int i = 0; i < 3; i++)
+        add(l, formats[i], gen_intrinsic(g, INTRINSIC_CTAID_X + (Intrinsic)i, NULL, 0, NULL, 0));
 }
 
 static void add_index(Gen *g, Line *l, const Value *v, int r) {

@@ -9,27 +9,23 @@
  * tests/fuzz/integers.c has found this. */
 #include "codegen/gen.h"
 
-#include <string.h>
-
-/* The name of v's intrinsic, a minimum or maximum of two integers; NULL: it is none. */
-static const char *extreme_of(LLVMValueRef v) {
-    static const char *const names[] = {"llvm.smax", "llvm.smin", "llvm.umax", "llvm.umin"};
-    if (!LLVMIsACallInst(v) || LLVMGetTypeKind(LLVMTypeOf(v)) != LLVMIntegerTypeKind) return NULL;
-    LLVMValueRef f = LLVMGetCalledValue(v);
-    unsigned id = LLVMIsAFunction(f) ? LLVMGetIntrinsicID(f) : 0;
-    for (size_t i = 0; id && i < sizeof names / sizeof *names; i++)
-        if (id == LLVMLookupIntrinsicID(names[i], strlen(names[i]))) return names[i];
-    return NULL;
+/* v's intrinsic, a minimum or maximum of two integers; NINTRINSICS: it is none. */
+static Intrinsic extreme_of(Gen *g, LLVMValueRef v) {
+    Intrinsic i = gen_intrinsic_of(g, v);
+    bool integer = LLVMGetTypeKind(LLVMTypeOf(v)) == LLVMIntegerTypeKind;
+    bool extreme =
+        i == INTRINSIC_SMAX || i == INTRINSIC_SMIN || i == INTRINSIC_UMAX || i == INTRINSIC_UMIN;
+    return integer && extreme ? i : NINTRINSICS;
 }
 
 /* v computed as a vector of one element. */
-static void hide_extreme(Gen *g, LLVMValueRef v, const char *name) {
+static void hide_extreme(Gen *g, LLVMValueRef v, Intrinsic which) {
     LLVMTypeRef scalar = LLVMTypeOf(v), vector = LLVMVectorType(scalar, 1);
     LLVMValueRef args[2];
     LLVMPositionBuilderBefore(g->b, v);
     for (unsigned k = 0; k < 2; k++)
         args[k] = LLVMBuildBitCast(g->b, LLVMGetOperand(v, k), vector, "");
-    LLVMValueRef with = gen_intrinsic(g, name, &vector, 1, args, 2);
+    LLVMValueRef with = gen_intrinsic(g, which, &vector, 1, args, 2);
     LLVMReplaceAllUsesWith(v, LLVMBuildBitCast(g->b, with, scalar, ""));
     LLVMInstructionEraseFromParent(v);
 }
@@ -40,9 +36,9 @@ void gen_avoid_llvm_bugs(Gen *g) {
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             for (LLVMValueRef v = LLVMGetFirstInstruction(b), next; v; v = next) {
                 next = LLVMGetNextInstruction(v);
-                const char *name = extreme_of(v);
-                if (name && (extreme_of(LLVMGetOperand(v, 0)) == name ||
-                             extreme_of(LLVMGetOperand(v, 1)) == name))
-                    hide_extreme(g, v, name);
+                Intrinsic i = extreme_of(g, v);
+                if (i < NINTRINSICS && (extreme_of(g, LLVMGetOperand(v, 0)) == i ||
+                                        extreme_of(g, LLVMGetOperand(v, 1)) == i))
+                    hide_extreme(g, v, i);
             }
 }

@@ -37,11 +37,6 @@ enum { MOST_SEEN = 64 }; /* values looked at for one question; beyond, the answe
 
 typedef VEC(LLVMValueRef) Values;
 
-typedef struct Bugs {
-    Gen *g;
-    unsigned smax, smin; /* LLVM's numbers of the intrinsics */
-} Bugs;
-
 /* False when v is there already. */
 static bool add_new(Gen *g, Values *seen, LLVMValueRef v) {
     for (int i = 0; i < seen->n; i++)
@@ -56,22 +51,20 @@ static LLVMOpcode opcode_of(LLVMValueRef v) {
 
 /* llvm.smax and the like, which ptxas works out of numbers that it knows; of a shuffle that comes
  * late, and 1 - b for the maximum of it and another number is then b - 1. */
-static bool is_function_of_numbers(LLVMValueRef call) {
-    static const char *const names[] = {"llvm.smax",
-                                        "llvm.smin",
-                                        "llvm.umax",
-                                        "llvm.umin",
-                                        "llvm.abs",
-                                        "llvm.fshl",
-                                        "llvm.fshr",
-                                        "llvm.ctlz",
-                                        "llvm.nvvm.shfl.sync.bfly.i32",
-                                        "llvm.nvvm.shfl.sync.idx.i32"};
-    LLVMValueRef f = LLVMGetCalledValue(call);
-    unsigned id = LLVMIsAFunction(f) ? LLVMGetIntrinsicID(f) : 0;
-    for (size_t i = 0; id && i < sizeof names / sizeof *names; i++)
-        if (id == LLVMLookupIntrinsicID(names[i], strlen(names[i]))) return true;
-    return false;
+static bool is_function_of_numbers(Gen *g, LLVMValueRef call) {
+    switch (gen_intrinsic_of(g, call)) {
+    case INTRINSIC_SMAX:
+    case INTRINSIC_SMIN:
+    case INTRINSIC_UMAX:
+    case INTRINSIC_UMIN:
+    case INTRINSIC_ABS:
+    case INTRINSIC_FSHL:
+    case INTRINSIC_FSHR:
+    case INTRINSIC_CTLZ:
+    case INTRINSIC_SHUFFLE_BFLY:
+    case INTRINSIC_SHUFFLE_IDX: return true;
+    default: return false;
+    }
 }
 
 static bool is_counted(Gen *g, LLVMValueRef v, Values *seen);
@@ -117,7 +110,7 @@ static bool is_counted(Gen *g, LLVMValueRef v, Values *seen) {
     case LLVMTrunc:
     case LLVMICmp:
     case LLVMSelect: return operands_counted(g, v, true, seen);
-    case LLVMCall: return is_function_of_numbers(v) && operands_counted(g, v, true, seen);
+    case LLVMCall: return is_function_of_numbers(g, v) && operands_counted(g, v, true, seen);
     default: return false;
     }
 }
@@ -163,22 +156,22 @@ static int negating_operand(Gen *g, LLVMValueRef v) {
     return -1;
 }
 
-static bool is_signed_extreme(const Bugs *x, LLVMValueRef v) {
-    unsigned id = LLVMIsACallInst(v) ? LLVMGetIntrinsicID(LLVMGetCalledValue(v)) : 0;
-    return id && (id == x->smax || id == x->smin);
+static bool is_signed_extreme(Gen *g, LLVMValueRef v) {
+    Intrinsic i = gen_intrinsic_of(g, v);
+    return i == INTRINSIC_SMAX || i == INTRINSIC_SMIN;
 }
 
 /* v comes to a signed min or max, perhaps through phi and select. */
-static bool meets_extreme(const Bugs *x, LLVMValueRef v) {
+static bool meets_extreme(Gen *g, LLVMValueRef v) {
     Values seen = {0};
-    vec_push(&x->g->s->arena, &seen, v);
+    vec_push(&g->s->arena, &seen, v);
     for (int i = 0; i < seen.n; i++) {
         if (i == MOST_SEEN) return true;
         for (LLVMUseRef u = LLVMGetFirstUse(seen.at[i]); u; u = LLVMGetNextUse(u)) {
             LLVMValueRef user = LLVMGetUser(u);
-            if (is_signed_extreme(x, user)) return true;
+            if (is_signed_extreme(g, user)) return true;
             LLVMOpcode code = opcode_of(user);
-            if (code == LLVMPHI || code == LLVMSelect) add_new(x->g, &seen, user);
+            if (code == LLVMPHI || code == LLVMSelect) add_new(g, &seen, user);
         }
     }
     return false;
@@ -206,14 +199,13 @@ static void hide_negation(Gen *g, LLVMValueRef v, int by) {
 }
 
 void gen_avoid_ptxas_bugs(Gen *g) {
-    Bugs x = {g, LLVMLookupIntrinsicID("llvm.smax", 9), LLVMLookupIntrinsicID("llvm.smin", 9)};
     for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f))
         for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
             for (LLVMValueRef v = LLVMGetFirstInstruction(b), next; v; v = next) {
                 next = LLVMGetNextInstruction(v);
                 int bits = bits_of(v), by = negating_operand(g, v);
                 if (by < 0 || (bits != 16 && bits != 32)) continue;
-                if (bits == 16 || meets_extreme(&x, v)) hide_negation(g, v, by);
+                if (bits == 16 || meets_extreme(g, v)) hide_negation(g, v, by);
             }
 }
 

@@ -7,12 +7,14 @@
 #include <string.h>
 
 const Target target_table[] = {
-#define TARGET(id, name_, sm_, cpu, feature, version, shared, reserved, regs, fp8, async_, wg,     \
-               stm)                                                                                \
+#define TARGET(id, name_, sm_, cpu, feature, cpu_19, feature_19, version, shared, reserved, regs,  \
+               fp8, async_, wg, stm)                                                               \
     {.name = name_,                                                                                \
      .sm = sm_,                                                                                    \
      .processor = cpu,                                                                             \
      .ptx_feature = feature,                                                                       \
+     .processor_19 = cpu_19,                                                                       \
+     .ptx_feature_19 = feature_19,                                                                 \
      .ptx_version = version,                                                                       \
      .max_shared = shared,                                                                         \
      .reserved_shared = reserved,                                                                  \

@@ -11,10 +11,12 @@
 #include "base/text.h"
 
 typedef struct Target {
-    const char *name;        /* sm_80 */
-    int sm;                  /* compute capability times 10 */
-    const char *processor;   /* LLVM's name of the GPU whose code this is */
-    const char *ptx_feature; /* LLVM's name of the PTX version */
+    const char *name;         /* sm_80 */
+    int sm;                   /* compute capability times 10 */
+    const char *processor;    /* LLVM's name of the GPU whose code this is, */
+    const char *ptx_feature;  /* and of the PTX version */
+    const char *processor_19; /* what LLVM 19 knows of these */
+    const char *ptx_feature_19;
     const char *ptx_version; /* that ptxas wants for `name`: "7.8" */
     int64_t max_shared;      /* bytes of shared memory one program may have */
     int64_t reserved_shared; /* bytes that each program takes besides of its multiprocessor's */
