@@ -132,7 +132,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # and with them the call of ldconfig
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc | c-compiler, cmake, pkg-config, libjansson-dev, llvm-19-dev")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc | c-compiler, cmake, pkg-config, libjansson-dev, llvm-${TILE_LLVM_VERSION}-dev")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 include(CPack)

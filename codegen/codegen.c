@@ -37,6 +37,7 @@ static void dispose(Llvm *l) {
 
 static void register_target(void) {
     LLVMInitializeNVPTXTargetInfo();
+    gen_leave_passes_out();
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();

@@ -68,6 +68,8 @@ LLVMValueRef gen_scalar(Gen *g, const Value *v);
 /* Makes g->func a kernel of so many threads, of which an SM has room for one program at least: else
  * ptxas may spill to fit more of them. */
 void gen_make_kernel(Gen *g, uint32_t threads);
+/* Once, before anything is compiled: LLVM's back end leaves out what costs more than it gives. */
+void gen_leave_passes_out(void);
 /* Looks all intrinsics up; an error where LLVM has not all of them. */
 bool gen_find_intrinsics(Gen *g);
 /* The one that v calls; NINTRINSICS: none of these. */
