@@ -255,7 +255,8 @@ static inline bool op_is(const Value *v, OpCode c) {
 static inline unsigned op_traits(const Op *op) {
     return op_info[op->code].traits;
 }
-/* No effect beyond its results (structured ops: nothing inside has one either). */
+/* No effect beyond its results, which are the same wherever it stands (structured ops: nothing
+ * inside has an effect or reads what may change either). */
 bool ir_is_pure(const Op *op);
 /* What v only repeats or holds otherwise: a scalar, a constant, or a tile that is made of more. */
 Value *ir_repeated(const Value *v);

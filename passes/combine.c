@@ -5,7 +5,8 @@
  *     dot(a, b, 0) + c            becomes    dot(a, b, c)
  *
  * Only where the first op has no other use. Order is the one difficulty: x must be there before the
- * load, which cannot move past writes; a dot has no effect and is done where the sum was. */
+ * load, which cannot move past writes; a dot of tiles has no effect and is done where the sum was.
+ */
 #include "passes/pass.h"
 #include "passes/walk.h"
 
@@ -65,7 +66,7 @@ static bool sum_of_dot(Combine *c, Op *op, int at) {
     if (op->code != OP_ADD || !op_is(v, OP_DOT) || !used_once(v)) return false;
     Op *dot = v->def;
     /* In the block of the sum, or it would be done more often than before. */
-    if (dot->block != op->block || !is_zero(ir_operand(dot, 2))) return false;
+    if (dot->block != op->block || !ir_is_pure(dot) || !is_zero(ir_operand(dot, 2))) return false;
     if (!same_layout(v, acc) || !same_layout(v, op->result[0])) return false;
     Builder b = {
         .s = c->ctx->s, .f = c->ctx->f, .block = op->block, .before = op, .span = dot->span};

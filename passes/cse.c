@@ -117,7 +117,8 @@ void pass_cse(PassCtx *ctx) {
         unsigned traits = op_traits(op);
         if (traits & TRAIT_T)
             leave_scope(&cse, scope.at[--scope.n]);
-        else if ((traits & TRAIT_P) && !op->nregions && op->nresults == 1 && merge(&cse, op))
+        else if ((traits & TRAIT_P) && ir_is_pure(op) && !op->nregions && op->nresults == 1 &&
+                 merge(&cse, op))
             ctx->changed = true;
         if (enters) vec_push(&ctx->s->arena, &scope, cse.seen.n);
     }
