@@ -10,9 +10,10 @@
  * are the ends of their types and powers of two. What nothing defines is left out: division by zero
  * and of the smallest by -1, shifts by the width. On a GPU, its results must be those of the same
  * source in the interpreter, bit for bit; on the CPU device, those of the tile IR after all passes
- * must. Ends after N expressions or seconds; N jobs share them. --one keeps one expression of one
- * kernel, and prints the source. Ends with `N passed, N failed`; exit code 5 when an expression
- * failed, 77 when there is no device. A kernel that does not end is one, too. */
+ * must, and all must become PTX. Ends after N expressions or seconds; N jobs share them. --one
+ * keeps one expression of one kernel, and prints the source. Ends with `N passed, N failed`; exit
+ * code 5 when an expression failed, 77 when there is no device. A kernel that does not end is one,
+ * too. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "tests/run/values.h"
 
@@ -457,6 +458,19 @@ static int differs(void **want, void **got, int size, int e, int *element) {
     return -1;
 }
 
+/* Whether the source becomes PTX, for one target and the other in turn if none is named; what ptxas
+ * makes of it a GPU has to say. */
+static const char *assemble(tile_compile_options o, uint64_t seed) {
+    static const char *const targets[] = {"sm_80", "sm_90a"};
+    tile_compiled *out = NULL;
+    if (!o.target) o.target = targets[seed % 2];
+    o.passes = NULL;
+    o.emit = TILE_EMIT_PTX;
+    tile_status st = tile_compile(&o, &out);
+    tile_compiled_free(out);
+    return st ? "it becomes no PTX" : NULL;
+}
+
 static void try_kernel(Job *j, Writer *w, uint64_t seed) {
     int size, warps;
     j->progress->seed = seed;
@@ -485,6 +499,7 @@ static void try_kernel(Job *j, Writer *w, uint64_t seed) {
         } else
             o.emit = TILE_EMIT_PTX;
         wrong = run(j->ctx, &o, &m, got);
+        if (!wrong && j->on_cpu) wrong = assemble(o, seed);
     }
     int bad = 0;
     for (int e = 0; e < PER_KERNEL && !wrong; e++) {
