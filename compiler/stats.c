@@ -175,7 +175,7 @@ static void find_stages(Session *s, const Block *b, StagesList *list) {
             Type t = ring->result[0]->type;
             found.stages = (int)ir_attr_int(ring, AT_SLOTS, 1);
             found.alone = (int)ir_attr_int(ring, AT_ALONE, 0);
-            found.bytes += type_numel(t) * type_elem_bytes(t);
+            found.bytes += type_bytes(t);
         }
         if (found.stages) vec_push(&s->arena, list, found);
     }

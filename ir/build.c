@@ -161,6 +161,13 @@ bool ir_inside(const Op *op, const Op *ancestor) {
     return false;
 }
 
+bool ir_defined_outside(const Value *v, const Op *op) {
+    const Block *b = v->def ? v->def->block : v->block;
+    for (; b && b->parent; b = b->parent->block)
+        if (b->parent == op) return false;
+    return true;
+}
+
 void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx) {
     for (Op *op = b->first, *next; op; op = next) {
         next = op->next;

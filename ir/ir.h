@@ -241,6 +241,9 @@ void ir_move_before(Op *op, Op *where);
 void ir_append(Block *b, Op *op); /* op must be unlinked or is moved */
 bool ir_has_uses(const Value *v);
 bool ir_inside(const Op *op, const Op *ancestor); /* op lies in a region of ancestor */
+/* v is there before the op is done, or after it: it is neither made in a region of op nor an
+ * argument of one. Of a loop: v is invariant. */
+bool ir_defined_outside(const Value *v, const Op *op);
 /* Calls fn for every op, outer before inner, in order. fn may erase the op it is given. */
 void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx);
 /* A copy of op (regions included) at the builder's place; map[id of value] gives replacements for

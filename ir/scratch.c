@@ -56,7 +56,7 @@ static int64_t shared_result(const Op *op) {
     bool copies =
         !r->layout || layout_free_mask(r->layout, IN_LANE) || layout_free_mask(r->layout, IN_WARP);
     if (!copies || !ir_has_uses(r)) return 0;
-    int64_t bytes = type_numel(r->type) * type_elem_bytes(r->type);
+    int64_t bytes = type_bytes(r->type);
     return bytes < 2 ? 2 : bytes;
 }
 
@@ -64,7 +64,7 @@ int64_t scratch_bytes(const Op *op) {
     Type t = op->noperands ? op->operand[0].value->type : (Type){0};
     switch (op->code) {
     case OP_SCAN: return scratch_scan_part(op, op->noperands);
-    case OP_GATHER: return type_numel(t) * type_elem_bytes(t);
+    case OP_GATHER: return type_bytes(t);
     case OP_HISTOGRAM: return type_numel(op->result[0]->type) * 4;
     case OP_ATOMIC:
     case OP_ATOMIC_CAS: return shared_result(op);
@@ -76,7 +76,7 @@ int64_t scratch_bytes(const Op *op) {
 
 int64_t ring_stride(const Op *ring) {
     Type t = ring->result[0]->type;
-    return ir_attr_int(ring, AT_STRIDE, type_numel(t) * type_elem_bytes(t));
+    return ir_attr_int(ring, AT_STRIDE, type_bytes(t));
 }
 
 int64_t ring_bytes(const Op *ring, bool alone) {

@@ -72,6 +72,10 @@ int type_elem_bytes(Type t) {
     return t.depth ? 8 : elem_info[t.elem].bytes;
 }
 
+int64_t type_bytes(Type t) {
+    return type_numel(t) * type_elem_bytes(t);
+}
+
 void type_print(Buf *b, Type t) {
     if (t.shared) buf_puts(b, "shared<");
     for (int i = 0; i < t.depth; i++) buf_puts(b, "ptr<");

@@ -73,6 +73,7 @@ int type_log2_numel(Type t);
 int64_t type_numel(Type t);
 int type_elem_bits(Type t);  /* 64 for pointers; 1 for int1 */
 int type_elem_bytes(Type t); /* bytes in memory: 8 for pointers, 1 for int1 */
+int64_t type_bytes(Type t);  /* of all elements */
 static inline bool type_is_float(Type t) {
     return !t.depth && elem_info[t.elem].class_ == ELEM_F;
 }

@@ -272,8 +272,7 @@ static void check_ahead(Verifier *v, const Op *op) {
             return;
         }
         int64_t slots = ir_attr_int(op, AT_SLOTS, 1), alone = ir_attr_int(op, AT_ALONE, slots);
-        int64_t bytes = type_numel(t) * type_elem_bytes(t),
-                stride = ir_attr_int(op, AT_STRIDE, bytes);
+        int64_t bytes = type_bytes(t), stride = ir_attr_int(op, AT_STRIDE, bytes);
         int64_t within = ir_attr_int(op, AT_WITHIN, 0);
         if (slots < 1 || alone < slots || alone > MOST_SLOTS)
             bad(v, op, "1 to %d slots, and no fewer where a program is alone", MOST_SLOTS);

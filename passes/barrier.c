@@ -83,7 +83,7 @@ static Interval interval_of(const Value *buffer, bool written) {
     const Op *def = buffer->def;
     bool ring = def->code == OP_RING_ALLOC;
     int64_t at = ir_attr_int(def, AT_OFFSET, 0);
-    int64_t bytes = type_numel(buffer->type) * type_elem_bytes(buffer->type);
+    int64_t bytes = type_bytes(buffer->type);
     /* From its first slot's begin to its last one's end, between which others' slots may lie. */
     if (ring) bytes += ring_bytes(def, true) - ring_stride(def);
     return (Interval){at, at + bytes, written, ring ? ring_first(def) : NULL, false};

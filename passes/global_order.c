@@ -82,13 +82,6 @@ bool global_access(const GlobalOrder *o, const Op *op, GlobalAccess *out) {
 
 /* ---- do two meet? ---- */
 
-static bool defined_outside(const Value *v, const Op *loop) {
-    const Block *b = v->def ? v->def->block : v->block;
-    for (; b->parent; b = b->parent->block)
-        if (b->parent == loop) return false;
-    return true;
-}
-
 /* What a number is no less and no more than; INT64_MIN and INT64_MAX: no end is known. */
 typedef struct Range {
     int64_t least, most;
@@ -158,7 +151,7 @@ typedef struct Difference { /* of two addresses in bytes, without the terms over
 static void add_difference(const GlobalOrder *o, Difference *d, const Value *v, int64_t x,
                            int64_t y, const Op *loop) {
     Range r = range_of(o, v, LOOPS_DEEP);
-    bool same = !loop || defined_outside(v, loop);
+    bool same = !loop || ir_defined_outside(v, loop);
     bool counts = !same && !v->def && v->block == loop->region[0] && o->affine.step[v->id];
     if (same || counts) {
         d->constant = plus(d->constant, times(r, y - x));
@@ -193,7 +186,7 @@ static bool same_tile(const Affine *a, const Affine *b, const Op *loop) {
     for (int i = 0; i < a->ntiles; i++) {
         const Value *v = a->tile[i].value;
         if (v != b->tile[i].value || a->tile[i].factor != b->tile[i].factor) return false;
-        if (loop && !defined_outside(v, loop)) return false;
+        if (loop && !ir_defined_outside(v, loop)) return false;
     }
     return true;
 }

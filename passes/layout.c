@@ -378,11 +378,6 @@ static Value *copy_for_dot_before(const Value *v, const Block *block, const Layo
     return NULL;
 }
 
-static bool made_before(const Value *v, const Op *loop) {
-    const Op *owner = v->def ? v->def : v->block->parent;
-    return !owner || (owner != loop && !ir_inside(owner, loop));
-}
-
 static Value *shared_copy(Assign *a, Op *dot, int i) {
     Value *v = dot->operand[i].value;
     if (v->type.shared) return v;
@@ -393,7 +388,7 @@ static Value *shared_copy(Assign *a, Op *dot, int i) {
     /* What a loop does not change is copied before it, once. */
     Op *at = dot;
     while (at->block->parent && at->block->parent->code == OP_FOR &&
-           made_before(v, at->block->parent))
+           ir_defined_outside(v, at->block->parent))
         at = at->block->parent;
     Value *there = copy_for_dot_before(v, at->block, &l);
     if (there) return there;

@@ -8,14 +8,6 @@
 #include "passes/pass.h"
 #include "passes/walk.h"
 
-/* v is there before `loop`. */
-static bool defined_before(const Value *v, const Op *loop) {
-    const Block *b = v->def ? v->def->block : v->block;
-    for (; b->parent; b = b->parent->block)
-        if (b->parent == loop) return false;
-    return true;
-}
-
 /* Everything op uses, in its regions too (a reduction's), is from before the loop or its own. */
 static bool invariant(const Op *op, const Op *loop) {
     const Op *end = op_after(op);
@@ -26,7 +18,7 @@ static bool invariant(const Op *op, const Op *loop) {
             bool own = false;
             for (; home && !own; home = home->parent ? home->parent->block : NULL)
                 own = home->parent == op;
-            if (!own && !defined_before(v, loop)) return false;
+            if (!own && !ir_defined_outside(v, loop)) return false;
         }
     return true;
 }

@@ -35,7 +35,7 @@ static bool may_be_under_way(const Pipeline *p, const Op *dot) {
     if (!ir_attr(dot, AT_WGMMA)) return false;
     for (int i = 0; i < 2; i++) {
         const Value *v = dot->operand[i].value;
-        bool safe = !v->type.shared || !v->def || !ir_inside(v->def, p->loop);
+        bool safe = !v->type.shared || ir_defined_outside(v, p->loop);
         for (int k = 0; k < p->copies.n; k++) safe |= p->copies.at[k].buffer == v;
         if (!safe) return false;
     }
@@ -106,7 +106,7 @@ static int64_t programs_on_sm(const Pipeline *p, int64_t bytes) {
     int64_t threads = (int64_t)p->f->num_warps * 32, registers = OTHER_REGISTERS * threads;
     for (int i = 0; i < p->loop->nresults; i++) {
         Type t = p->loop->result[i]->type;
-        if (type_is_tile(t) && !t.depth) registers += type_numel(t) * type_elem_bytes(t) / 4;
+        if (type_is_tile(t) && !t.depth) registers += type_bytes(t) / 4;
     }
     int64_t by_registers = sm->registers / registers;
     int64_t by_memory = (sm->max_shared + sm->reserved_shared) / (bytes + sm->reserved_shared);

@@ -54,7 +54,7 @@ static void number_block(Place *p, Block *b) {
             add(p, op, -1, ring_bytes(op, false), ring_bytes(op, true));
         } else if (op->code == OP_SHARED_ALLOC) {
             const Type t = op->result[0]->type;
-            int64_t bytes = type_numel(t) * type_elem_bytes(t);
+            int64_t bytes = type_bytes(t);
             add(p, op, -1, bytes, bytes);
         }
         int64_t scratch = scratch_bytes(op);

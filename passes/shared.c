@@ -102,7 +102,7 @@ static void lower_convert(Op *op, void *ctx_) {
     }
     if (kind == MOVE_REGISTERS || (kind == MOVE_SHUFFLE && by_shuffles(from, to))) return;
     Type t = to->type;
-    int64_t bytes = type_numel(t) * type_elem_bytes(t);
+    int64_t bytes = type_bytes(t);
     int bit = bit_to_split(from->layout, to->layout);
     if (bytes > ctx->target->max_shared / 4 * 3 && bit >= 0 && layout_is_plain(from->layout) &&
         layout_is_plain(to->layout)) {

@@ -257,11 +257,10 @@ static void take_from_ring(Pipeline *p, Builder *b, const Copy *c, Value *slot) 
 /* The scalar outside of the loop that all of a tile's elements are; NULL: there is none. */
 static Value *uniform(const Pipeline *p, Builder *b, const Value *v) {
     Value *x = ir_repeated(v);
-    const Op *owner = x->def ? x->def : x->block->parent;
     int64_t bits;
     if (ir_int_constant(x, &bits)) return ir_const_int(b, type_element(x->type), bits);
     if (type_is_tile(x->type)) return NULL;
-    return owner && (owner == p->loop || ir_inside(owner, p->loop)) ? NULL : x;
+    return ir_defined_outside(x, p->loop) ? x : NULL;
 }
 
 /* Pointers that each iteration moves on by the same number are what they were before the loop, and
@@ -504,7 +503,7 @@ static void look_for_room(Op *op, void *ctx) {
     if (scratch > room->scratch) room->scratch = scratch;
     if (within && op->code == OP_CONVERT &&
         layout_move_kind(op->result[0]->layout, op->operand[0].value->layout) == MOVE_SHARED) {
-        scratch = type_numel(op->result[0]->type) * type_elem_bytes(op->result[0]->type);
+        scratch = type_bytes(op->result[0]->type);
         if (scratch > room->scratch) room->scratch = scratch;
     }
     if (op->code != OP_SHARED_ALLOC && op->code != OP_RING_ALLOC) return;
@@ -512,12 +511,11 @@ static void look_for_room(Op *op, void *ctx) {
     for (int i = 0; i < room->p->copies.n; i++)
         if (room->p->copies.at[i].buffer == v) return;
     if (within || lives_with(v, loop))
-        room->bytes +=
-            type_numel(v->type) * type_elem_bytes(v->type) * ir_attr_int(op, AT_SLOTS, 1);
+        room->bytes += type_bytes(v->type) * ir_attr_int(op, AT_SLOTS, 1);
 }
 
 static int64_t copy_size(const Copy *c) {
-    return type_numel(c->type) * type_elem_bytes(c->type);
+    return type_bytes(c->type);
 }
 
 /* A stage is a slot of each ring, the larger before the smaller: sizes are powers of two, so each

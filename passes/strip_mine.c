@@ -45,7 +45,7 @@ typedef struct Strip {
 } Strip;
 
 static int64_t words_of(const PassCtx *ctx, Type t) {
-    return type_numel(t) * type_elem_bytes(t) / 4 / (32 * ctx->f->num_warps);
+    return type_bytes(t) / 4 / (32 * ctx->f->num_warps);
 }
 
 static bool is_huge(const PassCtx *ctx, const Value *v) {
