@@ -62,13 +62,10 @@ static bool make_machine(Session *s, Llvm *l, const CodegenOptions *o) {
         LLVMDisposeMessage(message);
         return false;
     }
-    const Target *t = o->target;
-    bool old = LLVM_VERSION_MAJOR < 22;
-    snprintf(features, sizeof features, "+%s", old ? t->ptx_feature_19 : t->ptx_feature);
-    l->machine =
-        LLVMCreateTargetMachine(target, triple, old ? t->processor_19 : t->processor, features,
-                                o->level ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone,
-                                LLVMRelocDefault, LLVMCodeModelDefault);
+    snprintf(features, sizeof features, "+%s", gen_ptx_feature(o->target));
+    l->machine = LLVMCreateTargetMachine(target, triple, gen_processor(o->target), features,
+                                         o->level ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone,
+                                         LLVMRelocDefault, LLVMCodeModelDefault);
     if (!l->machine) {
         diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM cannot make code for %s", o->target->name);
         return false;

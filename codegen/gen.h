@@ -65,6 +65,12 @@ int gen_registers(const Value *v);         /* how many LLVM values hold it in a 
 Tile gen_new_tile(Gen *g, const Value *v); /* room for them */
 Tile gen_tile(Gen *g, const Value *v);     /* those of a value already translated */
 LLVMValueRef gen_scalar(Gen *g, const Value *v);
+/* LLVM's names of the GPU whose code a target has, and of its PTX version. */
+const char *gen_processor(const Target *t);
+const char *gen_ptx_feature(const Target *t);
+/* Every instruction of the module, in order; visit may replace the one that it is given. */
+void gen_each_instruction(Gen *g, void (*visit)(Gen *g, LLVMValueRef v));
+void gen_replace(LLVMValueRef v, LLVMValueRef with); /* v is gone then */
 /* Makes g->func a kernel of so many threads, of which an SM has room for one program at least: else
  * ptxas may spill to fit more of them. */
 void gen_make_kernel(Gen *g, uint32_t threads);

@@ -71,7 +71,31 @@ void gen_leave_passes_out(void) {
 #endif
 }
 
-/* ---- kernels ---- */
+/* ---- instructions ---- */
+
+void gen_each_instruction(Gen *g, void (*visit)(Gen *g, LLVMValueRef v)) {
+    for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f))
+        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
+            for (LLVMValueRef v = LLVMGetFirstInstruction(b), next; v; v = next) {
+                next = LLVMGetNextInstruction(v);
+                visit(g, v);
+            }
+}
+
+void gen_replace(LLVMValueRef v, LLVMValueRef with) {
+    LLVMReplaceAllUsesWith(v, with);
+    LLVMInstructionEraseFromParent(v);
+}
+
+/* ---- targets and kernels ---- */
+
+const char *gen_processor(const Target *t) {
+    return LLVM_VERSION_MAJOR >= 22 ? t->processor : t->processor_19;
+}
+
+const char *gen_ptx_feature(const Target *t) {
+    return LLVM_VERSION_MAJOR >= 22 ? t->ptx_feature : t->ptx_feature_19;
+}
 
 #if LLVM_VERSION_MAJOR >= 22
 

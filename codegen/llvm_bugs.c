@@ -26,19 +26,17 @@ static void hide_extreme(Gen *g, LLVMValueRef v, Intrinsic which) {
     for (unsigned k = 0; k < 2; k++)
         args[k] = LLVMBuildBitCast(g->b, LLVMGetOperand(v, k), vector, "");
     LLVMValueRef with = gen_intrinsic(g, which, &vector, 1, args, 2);
-    LLVMReplaceAllUsesWith(v, LLVMBuildBitCast(g->b, with, scalar, ""));
-    LLVMInstructionEraseFromParent(v);
+    gen_replace(v, LLVMBuildBitCast(g->b, with, scalar, ""));
 }
 
 /* Of a chain every other one is hidden: what is hidden is no minimum to the next. */
+static void avoid(Gen *g, LLVMValueRef v) {
+    Intrinsic i = extreme_of(g, v);
+    if (i < NINTRINSICS &&
+        (extreme_of(g, LLVMGetOperand(v, 0)) == i || extreme_of(g, LLVMGetOperand(v, 1)) == i))
+        hide_extreme(g, v, i);
+}
+
 void gen_avoid_llvm_bugs(Gen *g) {
-    for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-            for (LLVMValueRef v = LLVMGetFirstInstruction(b), next; v; v = next) {
-                next = LLVMGetNextInstruction(v);
-                Intrinsic i = extreme_of(g, v);
-                if (i < NINTRINSICS && (extreme_of(g, LLVMGetOperand(v, 0)) == i ||
-                                        extreme_of(g, LLVMGetOperand(v, 1)) == i))
-                    hide_extreme(g, v, i);
-            }
+    gen_each_instruction(g, avoid);
 }

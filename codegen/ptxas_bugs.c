@@ -194,19 +194,17 @@ static void hide_negation(Gen *g, LLVMValueRef v, int by) {
     LLVMPositionBuilderBefore(g->b, v);
     LLVMValueRef with =
         gen_asm(g, text, n == 16 ? "=h,h,h" : "=r,r,r", LLVMTypeOf(v), args, 2, ASM_PURE);
-    LLVMReplaceAllUsesWith(v, with);
-    LLVMInstructionEraseFromParent(v);
+    gen_replace(v, with);
+}
+
+static void avoid(Gen *g, LLVMValueRef v) {
+    int bits = bits_of(v), by = negating_operand(g, v);
+    if (by < 0 || (bits != 16 && bits != 32)) return;
+    if (bits == 16 || meets_extreme(g, v)) hide_negation(g, v, by);
 }
 
 void gen_avoid_ptxas_bugs(Gen *g) {
-    for (LLVMValueRef f = LLVMGetFirstFunction(g->mod); f; f = LLVMGetNextFunction(f))
-        for (LLVMBasicBlockRef b = LLVMGetFirstBasicBlock(f); b; b = LLVMGetNextBasicBlock(b))
-            for (LLVMValueRef v = LLVMGetFirstInstruction(b), next; v; v = next) {
-                next = LLVMGetNextInstruction(v);
-                int bits = bits_of(v), by = negating_operand(g, v);
-                if (by < 0 || (bits != 16 && bits != 32)) continue;
-                if (bits == 16 || meets_extreme(g, v)) hide_negation(g, v, by);
-            }
+    gen_each_instruction(g, avoid);
 }
 
 /* ---- in PTX ---- */

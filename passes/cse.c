@@ -114,11 +114,9 @@ void pass_cse(PassCtx *ctx) {
     for (Op *op = ctx->f->body->first; op; op = next) {
         next = op_next(op);
         bool enters = next && next == next->block->first;
-        unsigned traits = op_traits(op);
-        if (traits & TRAIT_T)
+        if (op_traits(op) & TRAIT_T)
             leave_scope(&cse, scope.at[--scope.n]);
-        else if ((traits & TRAIT_P) && ir_is_pure(op) && !op->nregions && op->nresults == 1 &&
-                 merge(&cse, op))
+        else if (ir_is_pure(op) && !op->nregions && op->nresults == 1 && merge(&cse, op))
             ctx->changed = true;
         if (enters) vec_push(&ctx->s->arena, &scope, cse.seen.n);
     }

@@ -4,8 +4,9 @@
  * A variant is a source with a signature and constexprs; the signature follows from the arguments
  * (a pointer's alignment, an integer's divisibility, the value 1). Variants form a list that is
  * searched by a key of all that went into them. */
-#include "tests/run/corpus.h"
 #include "tests/run/suite.h"
+
+#include "tests/run/corpus.h"
 
 #include <pthread.h>
 #include <stdarg.h>
