@@ -9,6 +9,7 @@
  * loop is as if there were no break; else the loop becomes a `while` that
  * carries `go`. */
 #include "frontend/lower_flow.h"
+#include "ir/effects.h"
 
 /* No interned name is this one, so no kernel can name the variable. */
 const char loop_stop[] = "stop";

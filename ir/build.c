@@ -179,33 +179,6 @@ void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx) {
     }
 }
 
-/* An operand that may be a tile or a buffer is a buffer: what the op gives is what was stored there
- * before it. (An op whose operand must be a buffer says by its traits whether it only names it.) */
-static bool reads_buffer(const Op *op) {
-    bool may = strchr(op_info[op->code].operands, 'd') != NULL;
-    for (int i = 0; may && i < op->noperands; i++)
-        if (op->operand[i].value->type.shared) return true;
-    return false;
-}
-
-static bool pure_op(const Op *op) {
-    unsigned t = op_info[op->code].traits;
-    if (t & TRAIT_T) return op->code != OP_RETURN;
-    if (op->code == OP_FOR || op->code == OP_IF) {
-        /* pure when what it holds is */
-    } else if (!(t & TRAIT_P) || reads_buffer(op)) {
-        return false;
-    }
-    for (int r = 0; r < op->nregions; r++)
-        for (const Op *x = op->region[r]->first; x; x = x->next)
-            if (!pure_op(x)) return false;
-    return true;
-}
-
-bool ir_is_pure(const Op *op) {
-    return pure_op(op);
-}
-
 Value *ir_repeated(const Value *v) {
     while (v->def && (v->def->code == OP_SPLAT || v->def->code == OP_BROADCAST ||
                       v->def->code == OP_RESHAPE || v->def->code == OP_CONVERT))

@@ -4,6 +4,7 @@
  * Constants keep their bits in 64; the interpreter's loops want lanes as they lie in memory. All
  * that is done here is the way there and back. */
 #include "ir/eval.h"
+#include "ir/effects.h"
 #include "ir/interp_machine.h"
 
 #include <string.h>
@@ -39,8 +40,8 @@ static int64_t bits_of(Lane l, Elem e) {
 
 bool ir_eval(const Op *op, const int64_t *operands, int64_t *result) {
     LaneOp lane;
-    if (!(op_traits(op) & TRAIT_E) || !(op_traits(op) & TRAIT_P) || op->noperands < 1 ||
-        op->noperands > 3 || !lane_op_find(op, &lane))
+    if (!op_is_pure_elementwise(op) || op->noperands < 1 || op->noperands > 3 ||
+        !lane_op_find(op, &lane))
         return false;
     Lane in[3], out = {.u64 = 0};
     const void *src[3];

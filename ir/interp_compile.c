@@ -7,6 +7,7 @@
  * The hard part is those copies: `yield %b, %a` for arguments %a, %b overwrites one before it is
  * read, so a source that an earlier copy overwrites is saved first. */
 #include "ir/interp_machine.h"
+#include "ir/effects.h"
 #include "ir/scratch.h"
 
 #include <string.h>
@@ -423,7 +424,6 @@ static int load_operand(Compiler *c, const Op *op, const Value *v) {
 /* An operation on memory: its number, and the parameter its address comes from. */
 static void note_access(Compiler *c, const Op *op, Step *st) {
     Run *r = c->r;
-    if (!type_is_pointer(ir_operand(op, 0)->type)) return; /* a print */
     st->param = c->param_of[ir_operand(op, 0)->id];
     st->access = r->naccesses++;
     if (op->code != OP_STORE) return;
@@ -460,7 +460,7 @@ static void compile_plain(Compiler *c, const Op *op) {
     }
     st.dst = define_all(c, op->result, op->nresults);
     st.ndst = op->nresults;
-    if (op_traits(op) & (TRAIT_R | TRAIT_W) && op->noperands) note_access(c, op, &st);
+    if (op->noperands && ir_operand_effects(op, 0) & EFFECT_GLOBAL) note_access(c, op, &st);
     const char *wrong = interp_plan(c->r, op, &st.detail);
     if (wrong) fail(c, op, wrong);
     if (op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0)) st.run = step_async_dot;

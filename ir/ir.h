@@ -14,22 +14,18 @@
 #include "ir/type.h"
 
 typedef enum OpCode {
-#define OP(id, text, operands, attrs, result, traits, doc) OP_##id,
+#define OP(id, text, operands, attrs, result, traits, effects, doc) OP_##id,
 #include "ir/ops.def"
 #undef OP
     OPS
 } OpCode;
 
 enum OpTraits { /* letters of ops.def */
-                TRAIT_P = 1,
-                TRAIT_C = 2,
-                TRAIT_E = 4,
-                TRAIT_S = 8,
-                TRAIT_R = 16,
-                TRAIT_W = 32,
-                TRAIT_K = 64,
-                TRAIT_T = 128,
-                TRAIT_H = 256
+                TRAIT_C = 1,
+                TRAIT_E = 2,
+                TRAIT_S = 4,
+                TRAIT_K = 8,
+                TRAIT_T = 16
 };
 typedef enum ResultRule {
     RESULT_NONE,
@@ -53,7 +49,7 @@ typedef enum AttrKind { ATTR_INT, ATTR_BITS, ATTR_WORD, ATTR_DIMS, ATTR_TEXT } A
 typedef struct OpInfo {
     const char *text, *operands, *attrs;
     ResultRule result;
-    unsigned traits;
+    unsigned traits, effects; /* effects: see effects.h */
     const char *doc;
 } OpInfo;
 extern const OpInfo op_info[OPS];
@@ -258,9 +254,10 @@ static inline bool op_is(const Value *v, OpCode c) {
 static inline unsigned op_traits(const Op *op) {
     return op_info[op->code].traits;
 }
-/* No effect beyond its results, which are the same wherever it stands (structured ops: nothing
- * inside has an effect or reads what may change either). */
-bool ir_is_pure(const Op *op);
+/* Decides whether, or how often, what its regions hold is done. */
+static inline bool op_is_control_flow(const Op *op) {
+    return op->code == OP_FOR || op->code == OP_IF || op->code == OP_WHILE;
+}
 /* What v only repeats or holds otherwise: a scalar, a constant, or a tile that is made of more. */
 Value *ir_repeated(const Value *v);
 /* Value of a CONST of integer type, through splat and broadcast. */

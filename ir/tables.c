@@ -1,32 +1,44 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tables.c: ops.def, attrs.def and math.def expanded into tables, and the readers of an attribute.
  * Everything that must know "which operations are there" reads op_info. */
-#include "ir/ir.h"
+#include "ir/effects.h"
 
-#define P TRAIT_P
 #define C TRAIT_C
 #define E TRAIT_E
 #define S TRAIT_S
-#define R TRAIT_R
-#define W TRAIT_W
 #define K TRAIT_K
 #define T TRAIT_T
-#define H TRAIT_H
+#define READS(operand) OP_READS(operand)
+#define WRITES(operand) OP_WRITES(operand)
+#define NONE EFFECT_NONE
+#define ALLOCATES EFFECT_ALLOCATES
+#define ORDERS EFFECT_ORDERS
+#define OUTPUT EFFECT_OUTPUT
+#define PROMISES EFFECT_PROMISES
+#define ENDLESS EFFECT_ENDLESS
+#define ENDS EFFECT_ENDS
+#define ANY EFFECT_ANY
 const OpInfo op_info[OPS] = {
-#define OP(id, text, operands, attrs, result, traits, doc)                                         \
-    [OP_##id] = {text, operands, attrs, RESULT_##result, traits, doc},
+#define OP(id, text, operands, attrs, result, traits, effects, doc)                                \
+    [OP_##id] = {text, operands, attrs, RESULT_##result, traits, effects, doc},
 #include "ir/ops.def"
 #undef OP
 };
-#undef P
 #undef C
 #undef E
 #undef S
-#undef R
-#undef W
 #undef K
 #undef T
-#undef H
+#undef READS
+#undef WRITES
+#undef NONE
+#undef ALLOCATES
+#undef ORDERS
+#undef OUTPUT
+#undef PROMISES
+#undef ENDLESS
+#undef ENDS
+#undef ANY
 
 static const char *const pred_words[] = {"eq", "ne", "lt", "le", "gt", "ge", NULL};
 static const char *const func_words[] = {

@@ -11,6 +11,7 @@
  * what is before it, it is a write, to what follows a barrier and a read. Which accesses to global
  * memory need one is for global_order.c to say; where they lie in a loop and what they meet before
  * it, the barrier is put before the loop. */
+#include "ir/effects.h"
 #include "ir/scratch.h"
 #include "passes/global_order.h"
 #include "passes/walk.h"
@@ -157,8 +158,13 @@ static void visit_regions(PassCtx *ctx, const GlobalOrder *order, Op *op, Pendin
     }
 }
 
-static bool writes_shared(const Op *op) {
-    return op->code == OP_SHARED_STORE || op->code == OP_ASYNC_COPY;
+/* What op does to the buffer that operand i is; false: it reads and writes none. */
+static bool shared_access(const Op *op, int i, Interval *x) {
+    unsigned effects = ir_operand_effects(op, i);
+    if (!(effects & (EFFECT_READS_SHARED | EFFECT_WRITES_SHARED))) return false;
+    *x = interval_of(op->operand[i].value, effects & EFFECT_WRITES_SHARED);
+    x->under_way = op->code == OP_ASYNC_COPY || ir_attr_int(op, AT_ASYNC, 0);
+    return true;
 }
 
 /* Code generation puts a barrier before an atomic that releases, and behind one that acquires. */
@@ -191,25 +197,18 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
         if (op->code == OP_BARRIER) forget(p);
         if (waits_for_all(op)) done(p, op->code == OP_ASYNC_WAIT);
         if (op->code == OP_RING_ALLOC && !op->noperands) renew(p, op->result[0]);
-        if (op->code == OP_RING_SLOT || op->code == OP_RING_ALLOC) continue; /* only says where */
         bool within = scratch_bytes(op) > 0;
         bool clash = meets_global(ctx, order, op, p);
         clash |= within && clashes(p, scratch_of(op, true));
-        for (int i = 0; i < op->noperands; i++)
-            if (op->operand[i].value->type.shared &&
-                clashes(p, interval_of(op->operand[i].value, writes_shared(op))))
-                clash = true;
+        Interval x;
+        for (int i = 0; i < op->noperands; i++) clash |= shared_access(op, i, &x) && clashes(p, x);
         if (clash) put_barrier(ctx, op, p);
         if (within) {
             forget(p);
             note(ctx, p, scratch_of(op, false));
         }
         for (int i = 0; i < op->noperands; i++)
-            if (op->operand[i].value->type.shared) {
-                Interval x = interval_of(op->operand[i].value, writes_shared(op));
-                x.under_way = op->code == OP_ASYNC_COPY || ir_attr_int(op, AT_ASYNC, 0);
-                note(ctx, p, x);
-            }
+            if (shared_access(op, i, &x)) note(ctx, p, x);
         note_global(order, op, p);
         if (op->code == OP_FOR || op->code == OP_WHILE) order_before_loop(ctx, order, op, p);
         if (op->nregions) visit_regions(ctx, order, op, p);

@@ -7,6 +7,7 @@
  * Only where the first op has no other use. Order is the one difficulty: x must be there before the
  * load, which cannot move past writes; a dot of tiles has no effect and is done where the sum was.
  */
+#include "ir/effects.h"
 #include "passes/pass.h"
 #include "passes/walk.h"
 

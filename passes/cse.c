@@ -6,6 +6,7 @@
  * between them. The earlier op stays, with its span.
  * What was seen in a block holds for all that follows in it, regions included, and for nothing
  * outside it: the table is a stack of scopes, taken down as blocks are left. */
+#include "ir/effects.h"
 #include "passes/pass.h"
 #include "passes/walk.h"
 
@@ -63,6 +64,7 @@ static bool same_attrs(const Op *a, const Op *b) {
         const Attr *x = &a->attr[i], *y = ir_attr(b, x->id);
         if (!y || x->i != y->i || x->ndims != y->ndims || memcmp(x->dims, y->dims, x->ndims) != 0)
             return false;
+        if (x->text && (!y->text || strcmp(x->text, y->text) != 0)) return false;
     }
     return true;
 }

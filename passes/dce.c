@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* dce.c: the pass `dce`: what nothing depends on is removed.
  *
- * Everything is dead until something alive needs it. Alive at first: ops with an effect (writes,
- * volatile loads, barriers, loops that may not end) and the ops they are in. From there on, values:
- * the operands of a live op, but of control only those that decide its course; a value that leaves
- * or goes round a region is alive in all its places or in none. So a counter that only counts
- * itself dies with its place in the loop, and loops and branches shrink to what is needed. */
+ * Everything is dead until something alive needs it. Alive at first: ops with an effect that keeps
+ * them (effects.h) and the ops they are in. From there on, values: the operands of a live op, but
+ * of control only those that decide its course; a value that leaves or goes round a region is alive
+ * in all its places or in none. So a counter that only counts itself dies with its place in the
+ * loop, and loops and branches shrink to what is needed. A store into a buffer is needed by who
+ * reads the buffer. */
+#include "ir/effects.h"
 #include "passes/pass.h"
 #include "passes/walk.h"
 
@@ -26,11 +28,9 @@ static uint32_t slot_of(const Dce *d, const Op *op) {
     return i;
 }
 
-static bool has_effect(const Op *op) {
-    unsigned t = op_traits(op);
-    if (op->code == OP_WHILE || op->code == OP_RETURN) return true;
-    if (op->code == OP_INLINE_ASM) return !ir_attr_int(op, AT_PURE, 0);
-    return (t & (TRAIT_W | TRAIT_H)) || ir_attr_int(op, AT_VOLATILE, 0);
+/* op's one effect is on a buffer of the function: nobody but its readers can tell. */
+static bool only_fills_buffer(const Op *op) {
+    return op->code == OP_SHARED_STORE && op_is(op->operand[1].value, OP_SHARED_ALLOC);
 }
 
 static void need(Dce *d, Value *v) {
@@ -85,6 +85,8 @@ static void need_reasons(Dce *d, const Value *v) {
     const Op *op = v->def ? v->def : v->block->parent;
     if (!op) return; /* a parameter */
     keep(d, op);
+    for (const Use *u = op->code == OP_SHARED_ALLOC ? v->uses : NULL; u; u = u->next)
+        if (only_fills_buffer(u->op)) keep(d, u->op);
     bool result = v->def != NULL;
     if (op->code == OP_FOR && (result || v->index > 0)) {
         need_carried(d, op, result ? v->index : v->index - 1);
@@ -184,20 +186,16 @@ static bool shrink_control(Dce *d, Op *op) {
     return true;
 }
 
-static bool is_control(const Op *op) {
-    return op->code == OP_FOR || op->code == OP_IF || op->code == OP_WHILE;
-}
-
 /* What is left of op: false when all of it. */
 static bool trim(Dce *d, Op *op) {
     const Op *parent = op->block->parent;
     if (op_traits(op) & TRAIT_T) { /* dead with its region, or loses what its op loses */
-        if (parent && op_is_live(d, parent) && is_control(parent))
+        if (parent && op_is_live(d, parent) && op_is_control_flow(parent))
             shrink_operands(d, op, op->code == OP_CONDITION,
                             alive_places(d, parent, op->block == parent->region[0] ? 0 : 1));
         return false;
     }
-    if (op_is_live(d, op)) return is_control(op) && shrink_control(d, op);
+    if (op_is_live(d, op)) return op_is_control_flow(op) && shrink_control(d, op);
     ir_erase(op);
     return true;
 }
@@ -212,7 +210,8 @@ void pass_dce(PassCtx *ctx) {
     d.live_op = arena_array(&ctx->s->arena, slots, sizeof *d.live_op);
     d.live_value = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *d.live_value);
     for (int i = 0; i < ops.n; i++)
-        if (has_effect(ops.at[i])) keep(&d, ops.at[i]);
+        if ((ir_effects(ops.at[i]) & EFFECT_KEEPS) && !only_fills_buffer(ops.at[i]))
+            keep(&d, ops.at[i]);
     while (d.waiting.n) need_reasons(&d, d.waiting.at[--d.waiting.n]);
     /* From the end: by the time an op is looked at, nothing dead uses it any more. */
     for (int i = ops.n - 1; i >= 0; i--)

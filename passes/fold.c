@@ -13,6 +13,7 @@
  * a sweep changes nothing. A budget in proportion to the function bounds the work all the same. */
 #include "passes/fold.h"
 #include "ir/eval.h"
+#include "ir/effects.h"
 #include "passes/walk.h"
 
 #include <math.h>
@@ -63,9 +64,7 @@ static bool is_nan(Type t, int64_t bits) {
 
 static bool fold_to_constant(Fold *fold, Op *op) {
     int64_t in[3], out;
-    unsigned traits = op_traits(op);
-    if (!(traits & TRAIT_E) || !(traits & TRAIT_P) || op->noperands < 1 || op->noperands > 3)
-        return false;
+    if (!op_is_pure_elementwise(op) || op->noperands < 1 || op->noperands > 3) return false;
     Type t = op->result[0]->type;
     if (type_is_pointer(t)) return false; /* a constant pointer is 0 and nothing else */
     for (int i = 0; i < op->noperands; i++)
@@ -137,7 +136,7 @@ static bool fold_addptr(Fold *fold, Op *op) {
 static bool unused(const Op *op) {
     for (int i = 0; i < op->nresults; i++)
         if (ir_has_uses(op->result[i])) return false;
-    return op_info[op->code].traits & TRAIT_P;
+    return !op_is_control_flow(op) && !ir_effects(op);
 }
 
 static bool fold_op(Fold *fold, Op *op) {

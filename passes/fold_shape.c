@@ -5,6 +5,7 @@
  * other shape is done there, and its result repeated or reshaped: pointer and mask arithmetic
  * becomes scalar as far as it is. Shape ops only ever sink below elementwise ops, never rise. */
 #include "passes/fold.h"
+#include "ir/effects.h"
 
 static Value *shaped(Fold *fold, OpCode code, Value *x, Type result) {
     if (type_equal(x->type, result)) return x;
@@ -106,6 +107,5 @@ bool fold_shape(Fold *fold, Op *op) {
     case OP_TRANS: return fold_shape_op(fold, op);
     default: break;
     }
-    unsigned traits = op_traits(op);
-    return (traits & TRAIT_E) && (traits & TRAIT_P) && lift_elementwise(fold, op);
+    return op_is_pure_elementwise(op) && lift_elementwise(fold, op);
 }

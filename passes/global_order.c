@@ -8,31 +8,22 @@
  * that the addresses differ, in this iteration of a loop and in later ones; and where one thread
  * accesses the element both times. */
 #include "passes/global_order.h"
+#include "ir/effects.h"
 
 enum { MOST_ACCESSES = 256 }; /* kept apart; beyond, one stands for any address */
 
 /* ---- what accesses there are ---- */
 
 static bool touches(const Op *op, GlobalAccess *x) {
-    *x = (GlobalAccess){.op = op};
-    switch (op->code) {
-    case OP_LOAD: x->mask = ir_operand(op, 1); break;
-    case OP_STORE:
-        x->kind = GLOBAL_WRITE;
-        x->mask = ir_operand(op, 2);
-        break;
-    case OP_ATOMIC:
-        x->kind = GLOBAL_ATOMIC;
-        x->mask = ir_operand(op, 2);
-        break;
-    case OP_ATOMIC_CAS: x->kind = GLOBAL_ATOMIC; break;
-    case OP_ASYNC_COPY:
-        x->mask = ir_operand(op, 2);
-        x->in_flight = true;
-        break;
-    default: return false;
-    }
-    x->pointer = op->operand[0].value;
+    unsigned effects = op->noperands ? ir_operand_effects(op, 0) & EFFECT_GLOBAL : EFFECT_NONE;
+    if (!effects) return false;
+    *x = (GlobalAccess){.op = op,
+                        .kind = op_is_atomic(op)                 ? GLOBAL_ATOMIC
+                                : effects & EFFECT_WRITES_GLOBAL ? GLOBAL_WRITE
+                                                                 : GLOBAL_READ,
+                        .pointer = op->operand[0].value,
+                        .mask = ir_access_mask(op),
+                        .in_flight = op->code == OP_ASYNC_COPY};
     return true;
 }
 

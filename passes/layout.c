@@ -7,6 +7,7 @@
  * works in. The one idea: a tile made of nothing but indices and constants is cheap, has no layout
  * of its own, and is made again in whatever layout is demanded; only other tiles are converted. */
 #include "ir/axis.h"
+#include "ir/effects.h"
 #include "ir/target.h"
 #include "passes/layout_choice.h"
 #include "passes/pass.h"
@@ -166,11 +167,10 @@ static const Layout *class_layout(Assign *a, const Value *v, const Layout *other
 
 static void note_cheap(Op *op, void *ctx) {
     Assign *a = ctx;
-    if (op->nresults != 1 || !(op_traits(op) & TRAIT_P) || op->nregions ||
-        !type_is_tile(op->result[0]->type))
+    if (op->nresults != 1 || ir_effects(op) || op->nregions || !type_is_tile(op->result[0]->type))
         return;
     if (op->code == OP_DOT || op->code == OP_CONVERT || op->code == OP_GATHER ||
-        op->code == OP_HISTOGRAM)
+        op->code == OP_HISTOGRAM || op->code == OP_INLINE_ASM)
         return;
     int depth = 1;
     for (int i = 0; i < op->noperands; i++) {

@@ -5,6 +5,7 @@
  * of tile IR faults but an access to memory, so whether the loop turns at all does not matter. Ops
  * inside a branch stay: moving them would do work that may not be asked for. Inner loops go first,
  * so that what leaves one may leave the next as well. */
+#include "ir/effects.h"
 #include "passes/pass.h"
 #include "passes/walk.h"
 
@@ -28,7 +29,9 @@ static bool hoist_from(Op *loop) {
     for (int r = 0; r < loop->nregions; r++)
         for (Op *op = loop->region[r]->first, *next; op; op = next) {
             next = op->next;
-            if (!(op_traits(op) & TRAIT_P) || !ir_is_pure(op) || !invariant(op, loop)) continue;
+            if (op_is_control_flow(op) || (op_traits(op) & TRAIT_T) || !ir_is_pure(op) ||
+                !invariant(op, loop))
+                continue;
             ir_move_before(op, loop);
             changed = true;
         }

@@ -4,6 +4,7 @@
  * A load can when all that its address and mask are made of can be worked out early: arithmetic on
  * what the loop carries, and other loads, as long as nothing the loop writes may change them. */
 #include "passes/software_pipeline.h"
+#include "ir/effects.h"
 
 #include <string.h>
 
@@ -64,9 +65,7 @@ static bool may_run_early(const Pipeline *p, const Op *load) {
 
 static void note_written(Op *op, void *ctx) {
     Pipeline *p = ctx;
-    if (!(op_traits(op) & TRAIT_W) && op->code != OP_INLINE_ASM) return;
-    if (op->code == OP_PRINT || op->code == OP_ASSERT) return;
-    if (op->code == OP_INLINE_ASM && ir_attr_int(op, AT_PURE, 0)) return;
+    if (!(ir_effects(op) & EFFECT_WRITES_GLOBAL)) return;
     /* An atomic may be how programs wait for each other: nothing runs past it. */
     const Value *into = op->code == OP_STORE ? pointed_into(op->operand[0].value) : NULL;
     vec_push(&p->s->arena, &p->written, into);
@@ -87,10 +86,9 @@ static bool mark_slice(Pipeline *p, const Op *load, int noperands) {
             bool wanted = false;
             for (int i = 0; i < op->nresults; i++) wanted |= slice[op->result[i]->id];
             if (!wanted) continue;
-            bool pure = (op_traits(op) & TRAIT_P) && !op->nregions && op->nresults == 1 &&
+            bool pure = !ir_effects(op) && !op->nregions && op->nresults == 1 &&
                         op->code != OP_DOT && op->code != OP_GATHER && op->code != OP_HISTOGRAM;
-            bool early =
-                op->code == OP_LOAD && may_run_early(p, op) && !ir_attr_int(op, AT_VOLATILE, 0);
+            bool early = ir_effects(op) == EFFECT_READS_GLOBAL && may_run_early(p, op);
             if (!pure && !early) return false;
             for (int i = 0; i < op->noperands; i++) slice[op->operand[i].value->id] = 1;
         }
@@ -120,7 +118,7 @@ static void mark_worked_on(Pipeline *p) {
             if (on[body->args[1 + i]->id] || ir_has_uses(p->loop->result[i]))
                 on[body->last->operand[i].value->id] = 1;
         for (const Op *op = body->last->prev; op; op = op->prev) {
-            bool wanted = !(op_traits(op) & (TRAIT_P | TRAIT_R)) || op->nregions;
+            bool wanted = (ir_effects(op) & ~(unsigned)EFFECT_READS_GLOBAL) || op->nregions;
             for (int i = 0; i < op->nresults; i++) wanted |= on[op->result[i]->id];
             if (!wanted || op->code == OP_LOAD) continue;
             for (int i = 0; i < op->noperands; i++) on[op->operand[i].value->id] = 1;

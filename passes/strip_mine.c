@@ -9,6 +9,7 @@
  * store in the loop writes to other memory, or to the very elements loaded. What cannot be cut
  * stays as it is; code generation says so when it is too much (codegen/size.c). */
 #include "ir/affine.h"
+#include "ir/effects.h"
 #include "passes/pass.h"
 #include "passes/walk.h"
 
@@ -106,7 +107,6 @@ static int operand_dim(const Op *op, int dim) {
 }
 
 static bool can_cut(Strip *s, const Op *op, int dim) {
-    unsigned traits = op_traits(op);
     switch (op->code) {
     case OP_CONST:
     case OP_SPLAT: return true;
@@ -122,9 +122,7 @@ static bool can_cut(Strip *s, const Op *op, int dim) {
         int d = operand_dim(op, dim);
         return d >= 0 && need_operands(s, op, d);
     }
-    default:
-        return (traits & TRAIT_E) && (traits & TRAIT_P) && op->nresults == 1 &&
-               need_operands(s, op, dim);
+    default: return op_is_pure_elementwise(op) && op->nresults == 1 && need_operands(s, op, dim);
     }
 }
 
@@ -154,13 +152,12 @@ static bool find_slices(Strip *s, int dim) {
 
 /* op may change what the load reads, or order it with what others do. */
 static bool disturbs(const AffineTable *t, const Op *op, const Op *load) {
-    bool relaxed = op->code == OP_ATOMIC && ir_attr_int(op, AT_SEM, SEM_ACQ_REL) == SEM_RELAXED;
-    if (op->code == OP_STORE || relaxed)
-        return affine_bases_meet(affine_of(t, op->operand[0].value)->base,
-                                 affine_of(t, load->operand[0].value)->base);
-    if (op->code == OP_PRINT || op->code == OP_ASSERT) return false;
-    if (op->code == OP_INLINE_ASM) return !ir_attr_int(op, AT_PURE, 0);
-    return op_traits(op) & TRAIT_W;
+    unsigned effects = ir_effects(op);
+    if (op->code == OP_BARRIER) return false; /* what this program writes is looked at itself */
+    if (effects & EFFECT_ORDERS) return true;
+    return (effects & EFFECT_WRITES_GLOBAL) &&
+           affine_bases_meet(affine_of(t, op->operand[0].value)->base,
+                             affine_of(t, load->operand[0].value)->base);
 }
 
 static bool may_move(const Strip *s, int dim) {

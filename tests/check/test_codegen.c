@@ -5,6 +5,7 @@
  * One kernel per element type loads three tiles and stores, for each operation that ops.def lets
  * have that type, what it makes of them, as a tile and as a scalar. */
 #include "codegen/codegen.h"
+#include "ir/effects.h"
 #include "passes/pass.h"
 #include "tests/check/assemble.h"
 #include "tests/run_suite.h"
@@ -71,10 +72,9 @@ static bool has_function(int64_t f, Elem e) {
 
 /* Elementwise on values: no memory, no text of its own. */
 static bool is_plain(OpCode code) {
-    unsigned traits = op_info[code].traits;
     bool for_the_cpu = code == OP_HINT || code == OP_MATH2;
-    return (traits & TRAIT_E) && !(traits & (TRAIT_R | TRAIT_W)) && code != OP_ADDPTR &&
-           op_info[code].result != RESULT_MANY && !for_the_cpu;
+    return (op_info[code].traits & TRAIT_E) && op_info[code].effects == EFFECT_NONE &&
+           code != OP_ADDPTR && op_info[code].result != RESULT_MANY && !for_the_cpu;
 }
 
 static void make_op(Maker *m, OpCode code, Value **x) {
