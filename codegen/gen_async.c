@@ -5,6 +5,7 @@
  * where the mask is off it reads nothing and the hardware fills the place with zeros. That is said
  * by a second predicate: a source size of 0 would say it too, for two instructions more. */
 #include "codegen/gen.h"
+#include "ir/alias.h"
 #include "ir/scratch.h"
 
 #include <stdio.h>
@@ -31,20 +32,9 @@ enum { SECTOR = 32 }; /* bytes */
  * buffer? They do not where all that is added to the pointer of a parameter is a multiple of 32
  * bytes at the start of each run along dim; that pointer itself is one from an allocator. */
 static bool splits_sectors(const Gen *g, const Value *ptr, int dim) {
-    for (;;) {
-        ptr = ir_repeated(ptr);
+    for (; ptr; ptr = alias_step(ptr)) {
+        if (!op_is(ptr, OP_ADDPTR)) continue;
         const Op *op = ptr->def;
-        if (!op) { /* of a loop: as it begins */
-            const Op *owner = ptr->block->parent;
-            if (!owner || owner->code != OP_FOR || ptr->index < 1) return false;
-            ptr = owner->operand[2 + ptr->index].value;
-            continue;
-        }
-        if (op->code == OP_HINT) {
-            ptr = op->operand[0].value;
-            continue;
-        }
-        if (op->code != OP_ADDPTR) return false;
         const Value *by = op->operand[1].value;
         const AxisInfo *info = axis_of(&g->axis, by);
         int64_t unit = ir_attr_int(op, AT_BYTES, 0)
@@ -52,8 +42,8 @@ static bool splits_sectors(const Gen *g, const Value *ptr, int dim) {
                            : type_elem_bytes(type_element(type_pointee(ptr->type)));
         int at = dim < by->type.rank ? dim : 0;
         if (!info || info->divisibility[at] * unit % SECTOR) return true;
-        ptr = op->operand[0].value;
     }
+    return false;
 }
 
 /* All lanes of a warp copy from one row along dim. */

@@ -2,8 +2,9 @@
 /* interp_async.c: copies and dots that run behind the program: rings, groups, waits.
  *
  * A copy lands as late as it may: its bytes move when a wait asks for its group, and until then
- * they are under way, so that a read of them, or a write over them, is found. What an asynchronous
- * dot reads is busy until a wait for it. So a pipelined program is checked without a GPU. */
+ * they are under way, so that a read of them, or a write over them, is found, and a write over what
+ * is copied. What an asynchronous dot reads is busy until a wait for it. So a pipelined program is
+ * checked without a GPU. */
 #include "ir/interp_machine.h"
 
 #include <string.h>
@@ -13,9 +14,9 @@ struct AsyncCopy { /* under way, or free for the next */
     const Step *st;
     int64_t base;   /* of the buffer's slot */
     uint64_t group; /* how many commits came before it */
-    int64_t lanes, room;
+    int64_t lanes, room, room_bytes;
     uint64_t *address;
-    uint8_t *active;
+    uint8_t *active, *source; /* source: what was to be copied when it was started */
 };
 
 /* The first byte of the buffer as operand i of this step names it. */
@@ -43,9 +44,9 @@ bool step_ring_slot(Run *r, Program *p, const Step *st) {
     return true;
 }
 
-static AsyncCopy *new_copy(Run *r, int64_t lanes) {
+static AsyncCopy *new_copy(Run *r, int64_t lanes, int64_t bytes) {
     for (AsyncCopy **at = &r->free_copies; *at; at = &(*at)->next)
-        if ((*at)->room >= lanes) {
+        if ((*at)->room >= lanes && (*at)->room_bytes >= bytes) {
             AsyncCopy *c = *at;
             *at = c->next;
             return c;
@@ -54,6 +55,8 @@ static AsyncCopy *new_copy(Run *r, int64_t lanes) {
     c->room = lanes;
     c->address = arena_array(&r->s->arena, (size_t)lanes, sizeof *c->address);
     c->active = arena_alloc(&r->s->arena, (size_t)lanes);
+    c->room_bytes = bytes;
+    c->source = arena_alloc(&r->s->arena, (size_t)bytes);
     return c;
 }
 
@@ -93,9 +96,11 @@ bool step_async_copy(Run *r, Program *p, const Step *st) {
     const SharedBuffer *b = st->detail;
     const InterpBuffer *from = NULL;
     uint8_t *at = NULL;
-    for (int64_t i = 0, n = 1; n; i += n)
+    AsyncCopy *c = new_copy(r, a.lanes, a.lanes * (int64_t)a.size);
+    for (int64_t i = 0, n = 1; n; i += n) {
         if (!access_next_run(&a, &i, a.lanes, &n, &from, &at)) return false;
-    AsyncCopy *c = new_copy(r, a.lanes);
+        if (from) memcpy(c->source + (size_t)i * a.size, at, (size_t)n * a.size);
+    }
     c->st = st;
     c->base = shared_base(p, st, b, 1);
     c->group = p->copy_groups;
@@ -110,6 +115,14 @@ bool step_async_copy(Run *r, Program *p, const Step *st) {
     c->next = NULL;
     *last = c;
     return claim(r, p, st, b, c->base);
+}
+
+/* A copy reads memory at any time between its start and the wait for it. */
+static bool report_changed(Run *r, const Program *p, const Step *st) {
+    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+         "what this copy reads was written between its start and the wait for it, in %s",
+         report_program(r, p));
+    return false;
 }
 
 static bool land(Run *r, Program *p, const AsyncCopy *c) {
@@ -131,6 +144,9 @@ static bool land(Run *r, Program *p, const AsyncCopy *c) {
         if (!access_next_run(&a, &i, a.lanes, &n, &from, &at)) return false;
         if (n == 0) return true;
         if (!from) continue;
+        if (run_checks(r, CHECK_RACES) &&
+            memcmp(c->source + (size_t)i * a.size, at, (size_t)n * a.size) != 0)
+            return report_changed(r, p, c->st);
         uint64_t first = (uint64_t)(at - from->base);
         if (!races_access(&a, (int)(from - r->launch->buffer), first, (uint64_t)n * a.size,
                           RACE_READ))

@@ -4,6 +4,7 @@
  * A load can when all that its address and mask are made of can be worked out early: arithmetic on
  * what the loop carries, and other loads, as long as nothing the loop writes may change them. */
 #include "passes/software_pipeline.h"
+#include "ir/alias.h"
 #include "ir/effects.h"
 
 #include <string.h>
@@ -35,29 +36,9 @@ static bool read_by_dots_only(const Value *buffer, const Op *store) {
     return true;
 }
 
-/* The parameter that a pointer points into; NULL when that is not plain. */
-static const Value *pointed_into(const Value *v) {
-    for (;;) {
-        const Op *op = v->def;
-        if (op) {
-            if (op->code != OP_ADDPTR && op->code != OP_SPLAT && op->code != OP_BROADCAST &&
-                op->code != OP_RESHAPE && op->code != OP_TRANS && op->code != OP_CONVERT &&
-                op->code != OP_HINT)
-                return NULL;
-            v = op->operand[0].value;
-            continue;
-        }
-        const Op *owner = v->block->parent;
-        if (!owner) return v;
-        if (owner->code != OP_FOR || v->index < 1) return NULL;
-        v = owner->operand[2 + v->index].value;
-    }
-}
-
-/* May a load of the body run iterations early, past the stores of earlier ones? As in Triton, two
- * parameters are taken to point to different memory. */
-static bool may_run_early(const Pipeline *p, const Op *load) {
-    const Value *from = pointed_into(load->operand[0].value);
+/* May a load of the body run iterations early, past the stores of earlier ones? */
+static bool prefetch_is_safe(const Pipeline *p, const Op *load) {
+    const Value *from = alias_underlying_object(load->operand[0].value);
     for (int i = 0; i < p->written.n; i++)
         if (!from || !p->written.at[i] || p->written.at[i] == from) return false;
     return true;
@@ -67,7 +48,7 @@ static void note_written(Op *op, void *ctx) {
     Pipeline *p = ctx;
     if (!(ir_effects(op) & EFFECT_WRITES_GLOBAL)) return;
     /* An atomic may be how programs wait for each other: nothing runs past it. */
-    const Value *into = op->code == OP_STORE ? pointed_into(op->operand[0].value) : NULL;
+    const Value *into = op->code == OP_STORE ? alias_underlying_object(op->operand[0].value) : NULL;
     vec_push(&p->s->arena, &p->written, into);
 }
 
@@ -88,7 +69,7 @@ static bool mark_slice(Pipeline *p, const Op *load, int noperands) {
             if (!wanted) continue;
             bool pure = !ir_effects(op) && !op->nregions && op->nresults == 1 &&
                         op->code != OP_DOT && op->code != OP_GATHER && op->code != OP_HISTOGRAM;
-            bool early = ir_effects(op) == EFFECT_READS_GLOBAL && may_run_early(p, op);
+            bool early = ir_effects(op) == EFFECT_READS_GLOBAL && prefetch_is_safe(p, op);
             if (!pure && !early) return false;
             for (int i = 0; i < op->noperands; i++) slice[op->operand[i].value->id] = 1;
         }
@@ -182,7 +163,7 @@ static void consider(Pipeline *p, Op *load, bool all) {
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once, and too often");
     else if (c.plain && !c.store)
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once");
-    else if (!may_run_early(p, load))
+    else if (!prefetch_is_safe(p, load))
         not_pipelined(p, load, "the loop writes memory that it may read");
     else if (!mark_slice(p, load, c.plain || load->noperands < 2 ? load->noperands : 2))
         not_pipelined(p, load, "its addresses depend on results of the loop");

@@ -318,6 +318,20 @@ START_TEST(buffers_over_each_other_are_found) {
 }
 END_TEST
 
+#define RING "  %a: shared<i32[16]> = ring_alloc slots=1 offset=0\n"
+#define SLOT "  %i: i32 = const value=0\n  %s: shared<i32[16]> = ring_slot %a, %i\n"
+#define COPY "  %on: i1 = const value=1\n  async_copy %xp, %s, %on @50:1-5\n  async_commit\n"
+#define LAND "  async_wait pending=0\n" WAIT "  %w: i32[16] = shared_load %s\n"
+#define OTHER "  %o: i32[16] = add %v, %r\n"
+
+START_TEST(what_a_copy_reads_stays_as_it_is) {
+    run_shared(RING SLOT COPY LAND DONE, NULL);
+    run_shared(RING SLOT COPY OTHER "  store %xp, %o\n" LAND DONE,
+               "test:50:1: error: what this copy reads was written between its start and the wait "
+               "for it, in program (0, 0, 0)");
+}
+END_TEST
+
 /* A gather with bytes of its own: it writes there, waits, and reads. */
 #define GATHER(n, tile) "  %" n ": i32[16] = gather " tile ", %r axis=0 offset=32 @40:1-5\n"
 
@@ -379,6 +393,7 @@ int main(void) {
     tcase_add_test(t, layouts_place_elements_in_shared_memory);
     tcase_add_test(t, missing_barriers_are_found);
     tcase_add_test(t, buffers_over_each_other_are_found);
+    tcase_add_test(t, what_a_copy_reads_stays_as_it_is);
     tcase_add_test(t, bytes_of_an_operation_need_barriers_too);
     suite_add_tcase(s, t);
     return run_suite(s);
