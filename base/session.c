@@ -7,6 +7,7 @@ void session_init(Session *s) {
     s->names = (Interner){.arena = &s->arena};
     s->diags = (Diags){.arena = &s->arena};
     s->source = (Source){0};
+    s->layouts = NULL;
     s->out_of_memory = true; /* cleared by session_bail: the arena jumps without a word */
 }
 

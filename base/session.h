@@ -13,8 +13,9 @@ typedef struct Session {
     Interner names;
     Diags diags;
     Source source;
-    jmp_buf bail;       /* set by the entry function: `if (setjmp(s->bail)) …` */
-    bool out_of_memory; /* true when control came to `bail` through the arena */
+    struct LayoutTable *layouts; /* ir/layout_intern.c; NULL: none yet */
+    jmp_buf bail;                /* set by the entry function: `if (setjmp(s->bail)) …` */
+    bool out_of_memory;          /* true when control came to `bail` through the arena */
 } Session;
 
 enum { SESSION_MEMORY_LIMIT_MB = 2048 };

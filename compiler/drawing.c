@@ -16,7 +16,7 @@ typedef struct Drawing {
 static void draw_value(Drawing *d, const Value *v) {
     if (!v->layout) return;
     for (int i = 0; i < d->seen.n; i++)
-        if (layout_equal(d->seen.at[i], v->layout)) return;
+        if (d->seen.at[i] == v->layout) return;
     buf_printf(d->out, "//\n// @L%d:\n", d->seen.n);
     vec_push(&d->s->arena, &d->seen, v->layout);
     layout_draw(v->layout, v->type, v->type.shared, "//   ", d->out);

@@ -11,6 +11,7 @@
 #ifndef TILE_IR_LAYOUT_H
 #define TILE_IR_LAYOUT_H
 
+#include "base/session.h"
 #include "ir/type.h"
 
 typedef enum LayoutIn { IN_REG, IN_LANE, IN_WARP, IN_BLOCK, IN_DIMS, IN_OFFSET = IN_REG } LayoutIn;
@@ -21,6 +22,10 @@ typedef struct Layout {
     uint8_t out;                              /* log2 number of elements of the tile */
     uint32_t basis[IN_DIMS][LAYOUT_MAX_BITS]; /* image of each bit of the place */
 } Layout;
+
+/* l as the one that the session keeps of its kind: kept layouts are equal when their addresses are.
+ * The layout of a value is always such a one. */
+const Layout *intern_layout(Session *s, Layout l);
 
 /* ---- building ---- */
 Layout layout_new(Type t);                                /* no place bits yet */
@@ -69,8 +74,8 @@ Layout layout_half(const Layout *l);
 
 /* ---- asking ---- */
 uint32_t layout_apply(const Layout *l, const uint32_t place[IN_DIMS]);
-bool layout_equal(const Layout *a, const Layout *b);
-bool layout_covers(const Layout *l); /* every element is held somewhere */
+bool layout_equal(const Layout *a, const Layout *b); /* of any two, kept or not */
+bool layout_covers(const Layout *l);                 /* every element is held somewhere */
 /* Every bit of a place selects one bit of the index, or copies: what ops that walk an axis need. */
 bool layout_is_plain(const Layout *l);
 /* The bit of a place that holds bit `bit` of dimension dim under a plain layout; false: none. */

@@ -116,7 +116,7 @@ static void parse_layout(Parser *p) {
         return;
     }
     token_next(p);
-    Layout *l = arena_alloc(a, sizeof *l);
+    Layout l = {0};
     static const char *const part[IN_DIMS] = {"reg", "lane", "warp", "block"};
     for (int in = 0; in < IN_DIMS; in++) {
         if (!is_word(p, part[in])) token_fail(p, "expected '%s='", part[in]);
@@ -124,10 +124,10 @@ static void parse_layout(Parser *p) {
         want_punct(p, '=');
         want_punct(p, '[');
         while (!p->failed && !is_punct(p, ']')) {
-            if (l->bits[in] == LAYOUT_MAX_BITS)
+            if (l.bits[in] == LAYOUT_MAX_BITS)
                 token_fail(p, "more than %d bits", LAYOUT_MAX_BITS);
             else
-                l->basis[in][l->bits[in]++] = (uint32_t)want_int_in(p, 0, (1 << TILE_MAX_LOG2) - 1);
+                l.basis[in][l.bits[in]++] = (uint32_t)want_int_in(p, 0, (1 << TILE_MAX_LOG2) - 1);
             if (!is_punct(p, ']')) want_punct(p, ',');
         }
         want_punct(p, ']');
@@ -135,13 +135,13 @@ static void parse_layout(Parser *p) {
     if (!is_word(p, "out")) token_fail(p, "expected 'out='");
     token_next(p);
     want_punct(p, '=');
-    l->out = (uint8_t)want_int_in(p, 0, TILE_MAX_LOG2);
+    l.out = (uint8_t)want_int_in(p, 0, TILE_MAX_LOG2);
     for (int in = 0; in < IN_DIMS; in++)
-        for (int i = 0; i < l->bits[in]; i++)
-            if (l->basis[in][i] >> l->out) token_fail(p, "a basis vector lies outside the tile");
+        for (int i = 0; i < l.bits[in]; i++)
+            if (l.basis[in][i] >> l.out) token_fail(p, "a basis vector lies outside the tile");
     const Layout **all = arena_array(a, (size_t)p->nlayouts + 1, sizeof *all);
     if (p->nlayouts) memcpy(all, p->layout, (size_t)p->nlayouts * sizeof *all);
-    all[p->nlayouts++] = l;
+    all[p->nlayouts++] = intern_layout(p->s, l);
     p->layout = all;
 }
 

@@ -62,7 +62,7 @@ static const char *value_name(Printer *p, const Value *v) {
 
 static int layout_number(Printer *p, const Layout *l) {
     for (int i = 0; i < p->layouts.n; i++)
-        if (p->layouts.at[i] == l || memcmp(p->layouts.at[i], l, sizeof *l) == 0) return i;
+        if (p->layouts.at[i] == l) return i;
     vec_push(&p->s->arena, &p->layouts, l);
     return p->layouts.n - 1;
 }

@@ -105,13 +105,11 @@ static void check_traits(Verifier *v, const Op *op) {
     if ((traits & TRAIT_E) && v->laid_out) {
         const Layout *first = op->noperands ? op->operand[0].value->layout : NULL;
         for (int i = 1; i < op->noperands; i++) {
-            const Layout *l = op->operand[i].value->layout;
-            if (l != first && (!l || !first || memcmp(l, first, sizeof *l) != 0))
+            if (op->operand[i].value->layout != first)
                 bad(v, op, "operands 0 and %d have different layouts", i);
         }
         for (int i = 0; i < op->nresults; i++) {
-            const Layout *l = op->result[i]->layout;
-            if (l != first && (!l || !first || memcmp(l, first, sizeof *l) != 0))
+            if (op->result[i]->layout != first)
                 bad(v, op, "the result's layout differs from the operands'");
         }
     }
@@ -364,8 +362,7 @@ static void check_types(Verifier *v, const Op *op, const char *what, Value *cons
             bad(v, op, "%s: value %d is %s and should be %s", what, i,
                 type_text(&v->s->arena, have[i]->type), type_text(&v->s->arena, want[i]->type));
         const Layout *x = have[i]->layout, *y = want[i]->layout;
-        if (v->laid_out && x != y && (!x || !y || memcmp(x, y, sizeof *x) != 0))
-            bad(v, op, "%s: value %d changes its layout", what, i);
+        if (v->laid_out && x != y) bad(v, op, "%s: value %d changes its layout", what, i);
     }
 }
 

@@ -69,14 +69,10 @@ static bool same_attrs(const Op *a, const Op *b) {
     return true;
 }
 
-static bool same_layout(const Layout *a, const Layout *b) {
-    return a == b || (a && b && memcmp(a, b, sizeof *a) == 0);
-}
-
 static bool same(const Op *a, const Op *b) {
     return a->code == b->code && same_operands(a, b) && same_attrs(a, b) &&
            type_equal(a->result[0]->type, b->result[0]->type) &&
-           same_layout(a->result[0]->layout, b->result[0]->layout);
+           a->result[0]->layout == b->result[0]->layout;
 }
 
 static void leave_scope(Cse *cse, int from) {

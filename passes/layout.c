@@ -107,16 +107,12 @@ static void tie_op(Op *op, void *ctx) {
         tie(a, op->result[i], op->noperands ? op->operand[0].value : op->result[0]);
 }
 
-static const Layout *keep(Assign *a, Layout l) {
-    return arena_copy(&a->s->arena, &l, sizeof l);
-}
-
 static void anchor_op(Op *op, void *ctx) {
     Assign *a = ctx;
     if (op->code == OP_DOT) {
         Class *c = &a->class_[find(a, op->result[0]->id)];
         if (c->rank == 2) return;
-        c->layout = keep(a, choose_dot(op, a->num_warps, a->ctx->target).acc);
+        c->layout = intern_layout(a->s, choose_dot(op, a->num_warps, a->ctx->target).acc);
         c->rank = 2;
     }
     if (op->code == OP_REDUCE)
@@ -153,12 +149,13 @@ static const Layout *class_layout(Assign *a, const Value *v, const Layout *other
     Class *c = &a->class_[find(a, v->id)];
     if (!c->layout) {
         if (c->rank == 1)
-            c->layout = keep(a, choose_access_layout(v->type, c->access, a->num_warps));
+            c->layout = intern_layout(a->s, choose_access_layout(v->type, c->access, a->num_warps));
         else if (c->reduce)
             c->layout = reduced_layout(a, c->reduce);
         else
-            c->layout =
-                otherwise ? otherwise : keep(a, choose_default_layout(v->type, a->num_warps));
+            c->layout = otherwise
+                            ? otherwise
+                            : intern_layout(a->s, choose_default_layout(v->type, a->num_warps));
     }
     return c->layout;
 }
@@ -202,14 +199,14 @@ static const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout
     case OP_BROADCAST:
         out = layout_before_broadcast(l, r, x);
         layout_drop_copies(&out);
-        return keep(a, out);
+        return intern_layout(a->s, out);
     case OP_TRANS: {
         uint8_t back[TILE_MAX_RANK];
         const Attr *order = ir_attr(op, AT_ORDER);
         for (int d = 0; d < r.rank; d++) back[order->dims[d]] = (uint8_t)d;
-        return keep(a, layout_transposed(l, r, back));
+        return intern_layout(a->s, layout_transposed(l, r, back));
     }
-    case OP_JOIN: return keep(a, layout_before_join(l));
+    case OP_JOIN: return intern_layout(a->s, layout_before_join(l));
     default: return l; /* elementwise; reshape: the flat index does not change */
     }
 }
@@ -231,10 +228,10 @@ static Value *remake(Assign *a, Value *v, const Layout *l) {
 /* v held as l: itself, made again, or converted where it is defined. */
 static Value *demand(Assign *a, Value *v, const Layout *l) {
     if (!type_is_tile(v->type)) return v;
-    if (v->layout && layout_equal(v->layout, l)) return v;
+    if (v->layout == l) return v;
     if (v->id >= a->n) return v; /* made here already in the layout that was asked for */
     for (Version *x = a->version[v->id]; x; x = x->next)
-        if (layout_equal(x->layout, l)) return x->value;
+        if (x->layout == l) return x->value;
     Value *made;
     if (a->cheap[v->id]) {
         made = remake(a, v, l);
@@ -279,7 +276,8 @@ static void visit_elementwise(Assign *a, Op *op) {
         Value *v = op->operand[1].value;
         Access x = choose_access(&a->axis, op);
         bool keep_it = !is_cheap(a, v) && store_layout_is_good(own_layout(a, v), v->type, x);
-        l = keep_it ? own_layout(a, v) : keep(a, choose_access_layout(v->type, x, a->num_warps));
+        l = keep_it ? own_layout(a, v)
+                    : intern_layout(a->s, choose_access_layout(v->type, x, a->num_warps));
     } else {
         l = class_layout(a, any, hint);
     }
@@ -290,7 +288,8 @@ static void visit_elementwise(Assign *a, Op *op) {
 /* A layout for ops that walk an axis: v's own, unless lanes hold sums of bits. */
 static const Layout *plain_layout(Assign *a, Value *v) {
     const Layout *l = own_layout(a, v);
-    return layout_is_plain(l) ? l : keep(a, choose_default_layout(v->type, a->num_warps));
+    return layout_is_plain(l) ? l
+                              : intern_layout(a->s, choose_default_layout(v->type, a->num_warps));
 }
 
 static const Layout *reduced_layout(Assign *a, const Op *reduce) {
@@ -298,13 +297,13 @@ static const Layout *reduced_layout(Assign *a, const Op *reduce) {
     Layout r =
         layout_without_dim(plain_layout(a, v), v->type, (int)ir_attr_int(reduce, AT_AXIS, 0));
     layout_drop_copies(&r);
-    return keep(a, r);
+    return intern_layout(a->s, r);
 }
 
 static void visit_split(Assign *a, Op *op) {
-    const Layout *l = keep(a, layout_splittable(plain_layout(a, op->operand[0].value)));
+    const Layout *l = intern_layout(a->s, layout_splittable(plain_layout(a, op->operand[0].value)));
     demand_operand(a, op, 0, l);
-    const Layout *half = keep(a, layout_half(l));
+    const Layout *half = intern_layout(a->s, layout_half(l));
     for (int i = 0; i < op->nresults; i++)
         if (type_is_tile(op->result[i]->type)) op->result[i]->layout = half;
 }
@@ -318,7 +317,7 @@ static void visit_join(Assign *a, Op *op) {
     int of = is_cheap(a, op->operand[0].value) ? 1 : 0;
     const Layout *l = own_layout(a, op->operand[of].value);
     for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
-    op->result[0]->layout = keep(a, layout_joined(l));
+    op->result[0]->layout = intern_layout(a->s, layout_joined(l));
 }
 
 /* A gather works where its index is; its tile goes through shared memory, as a histogram's does. */
@@ -364,7 +363,7 @@ static void visit_shape(Assign *a, Op *op) {
     Layout l = *x;
     if (op->code == OP_TRANS)
         l = layout_transposed(x, op->operand[0].value->type, ir_attr(op, AT_ORDER)->dims);
-    op->result[0]->layout = keep(a, l);
+    op->result[0]->layout = intern_layout(a->s, l);
     /* Where nothing else decides, what works on the result works where it lies. */
     if (!a->cheap[op->result[0]->id]) class_layout(a, op->result[0], op->result[0]->layout);
 }
@@ -394,7 +393,7 @@ static Value *shared_copy(Assign *a, Op *dot, int i) {
     if (there) return there;
     Builder b = {a->s, a->f, at->block, at, dot->span};
     Value *buffer = ir_op(&b, OP_SHARED_ALLOC, NULL, 0, &t, 1, 0)->result[0];
-    buffer->layout = keep(a, l);
+    buffer->layout = intern_layout(a->s, l);
     buffer->name = v->name;
     ir_binary(&b, OP_SHARED_STORE, v, buffer);
     if (ir_attr(dot, AT_WGMMA)) ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
@@ -409,10 +408,9 @@ static bool in_registers_already(Assign *a, Value *v, const DotChoice *own) {
 }
 
 static void visit_dot(Assign *a, Op *dot) {
-    const Layout *l = class_layout(a, dot->result[0], NULL);
     /* Two dots of different kinds may meet in one class: each works in its own layout. */
     DotChoice own = choose_dot(dot, a->num_warps, a->ctx->target);
-    if (!layout_equal(&own.acc, l)) l = keep(a, own.acc);
+    const Layout *l = intern_layout(a->s, own.acc);
     if (own.why)
         diag(&a->s->diags, DIAG_PERF, dot->span, "this dot is made of %s: %s",
              own.mma ? "mma.sync" : "multiply-adds", own.why);

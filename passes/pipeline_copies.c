@@ -152,8 +152,7 @@ static void consider(Pipeline *p, Op *load, bool all) {
         c.buffer = c.store->operand[1].value;
         c.layout = c.buffer->layout;
     } else {
-        Layout l = choose_move_shared(r->type, r->layout, r->layout);
-        c.layout = arena_copy(&p->s->arena, &l, sizeof l);
+        c.layout = intern_layout(p->s, choose_move_shared(r->type, r->layout, r->layout));
     }
     bool other = load->noperands == 3 && !pipeline_is_zero(load->operand[2].value);
     c.plain = copy_bytes(p, load, c.layout) < LEAST_COPY || (other && c.store);

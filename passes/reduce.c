@@ -16,10 +16,6 @@ typedef struct Split {
     Builder b;
 } Split;
 
-static const Layout *keep(PassCtx *ctx, Layout l) {
-    return arena_copy(&ctx->s->arena, &l, sizeof l);
-}
-
 /* Bits of dimension `dim` that warps walk, as a mask; *single: each by a vector of its own. */
 static uint32_t warp_bits(const Layout *l, Type t, int dim, bool *single) {
     uint32_t mask = 0, all = ((uint32_t)1 << t.log2[dim]) - 1;
@@ -61,7 +57,7 @@ static Op *reduce_along(Split *s, Value **x, int axis) {
     ir_set_attr(s->ctx->s, r, AT_AXIS, axis);
     Layout l = layout_without_dim(x[0]->layout, x[0]->type, axis);
     layout_drop_copies(&l);
-    const Layout *kept = keep(s->ctx, l);
+    const Layout *kept = intern_layout(s->ctx->s, l);
     for (int i = 0; i < n; i++)
         if (types[i].rank) r->result[i]->layout = kept;
     uint32_t size = s->ctx->f->nvalues;
@@ -125,12 +121,12 @@ static void split(Op *op, void *ctx_) {
         results_of(reduce_along(&s, x, axis), x);
         results_of(reduce_along(&s, x, axis + 1), x);
     }
-    convert_all(&s, x, n, keep(ctx, without_warps(x[0]->layout, x[0]->type, axis)));
+    convert_all(&s, x, n, intern_layout(ctx->s, without_warps(x[0]->layout, x[0]->type, axis)));
     Op *last = reduce_along(&s, x, axis);
     for (int i = 0; i < n; i++) {
         Value *r = last->result[i];
         r->name = op->result[i]->name;
-        if (r->layout && !layout_equal(r->layout, op->result[i]->layout)) {
+        if (r->layout && r->layout != op->result[i]->layout) {
             r = ir_unary(&s.b, OP_CONVERT, r);
             r->layout = op->result[i]->layout;
         }

@@ -22,10 +22,6 @@ static bool by_shuffles(const Value *from, const Value *to) {
 
 static void lower_convert(Op *op, void *ctx_);
 
-static const Layout *keep(PassCtx *ctx, Layout l) {
-    return arena_copy(&ctx->s->arena, &l, sizeof l);
-}
-
 static uint32_t held_by(const Layout *l, LayoutIn in) {
     uint32_t held = 0;
     for (int k = 0; k < l->bits[in]; k++) held |= l->basis[in][k];
@@ -65,10 +61,11 @@ static void convert_halves(PassCtx *ctx, Op *op, int bit) {
     x->layout = from->layout;
     x = ir_given(&b, OP_TRANS, x, turned);
     ir_set_dims(ctx->s, x->def, AT_ORDER, order, 3);
-    x->layout = keep(ctx, layout_transposed(from->layout, cut, order8));
+    x->layout = intern_layout(ctx->s, layout_transposed(from->layout, cut, order8));
     Layout want = layout_transposed(to->layout, cut, order8);
     Op *split = ir_op(&b, OP_SPLIT, &x, 1, (Type[]){half, half}, 2, 0), *convert[2];
-    const Layout *held = keep(ctx, layout_half(x->layout)), *asked = keep(ctx, layout_half(&want));
+    const Layout *held = intern_layout(ctx->s, layout_half(x->layout)),
+                 *asked = intern_layout(ctx->s, layout_half(&want));
     Value *part[2];
     for (int i = 0; i < 2; i++) split->result[i]->layout = held;
     for (int i = 0; i < 2; i++) {
@@ -77,7 +74,7 @@ static void convert_halves(PassCtx *ctx, Op *op, int bit) {
         convert[i] = part[i]->def;
     }
     x = ir_op(&b, OP_JOIN, part, 2, &turned, 1, 0)->result[0];
-    x->layout = keep(ctx, want);
+    x->layout = intern_layout(ctx->s, want);
     x = ir_given(&b, OP_TRANS, x, cut);
     ir_set_dims(ctx->s, x->def, AT_ORDER, order, 3);
     x->layout = to->layout;
@@ -114,7 +111,7 @@ static void lower_convert(Op *op, void *ctx_) {
     t.shared = 1;
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
     Value *buffer = ir_op(&b, OP_SHARED_ALLOC, NULL, 0, &t, 1, 0)->result[0];
-    buffer->layout = keep(ctx, l);
+    buffer->layout = intern_layout(ctx->s, l);
     ir_binary(&b, OP_SHARED_STORE, from, buffer);
     Value *back = ir_given(&b, OP_SHARED_LOAD, buffer, to->type);
     back->layout = to->layout;

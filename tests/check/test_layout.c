@@ -304,6 +304,29 @@ static void draw(const Layout *l, Type t, bool shared, char *text, size_t size) 
     free(s);
 }
 
+START_TEST(kept_layouts_are_equal_when_their_addresses_are) {
+    enum { MANY = 2000 };
+    static const Layout *kept[MANY];
+    static int same;
+    Session *s = calloc(1, sizeof *s);
+    if (setjmp(s->bail)) ck_abort_msg("the session bailed out");
+    session_init(s);
+    for (int i = 0; i < MANY; i++) {
+        Type t = random_type(2, 6);
+        Layout l = random_blocked(t, below(3));
+        kept[i] = intern_layout(s, l);
+        ck_assert(layout_equal(kept[i], &l) && kept[i] != &l);
+        for (int k = 0; k < i; k++) {
+            ck_assert((kept[k] == kept[i]) == layout_equal(kept[k], kept[i]));
+            same += kept[k] == kept[i];
+        }
+    }
+    ck_assert_int_gt(same, 0);
+    session_free(s);
+    free(s);
+}
+END_TEST
+
 START_TEST(drawing_of_an_accumulator) {
     Type t = tile2(4, 3);
     t.elem = EL_F32;
@@ -379,6 +402,7 @@ int main(void) {
     tcase_add_test(c, transposed_and_sliced);
     tcase_add_test(c, vector_bits);
     tcase_add_test(c, full_layout_takes_no_more);
+    tcase_add_test(c, kept_layouts_are_equal_when_their_addresses_are);
     tcase_add_test(c, drawing_of_an_accumulator);
     tcase_add_test(c, drawing_of_a_swizzle);
     tcase_add_test(c, drawing_of_a_gap);
