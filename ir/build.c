@@ -221,6 +221,41 @@ Op *ir_op(Builder *b, OpCode code, Value *const *operands, int noperands, const 
     return op;
 }
 
+Op *ir_op_like(Builder *b, const Op *op, Value *const *operands, int noperands,
+               const Type *results) {
+    Arena *a = &b->s->arena;
+    Type *own = results ? NULL : arena_array(a, (size_t)op->nresults, sizeof *own);
+    for (int i = 0; own && i < op->nresults; i++) own[i] = op->result[i]->type;
+    Op *like =
+        ir_op(b, op->code, operands, noperands, own ? own : results, op->nresults, op->nregions);
+    like->attr = arena_copy(a, op->attr, (size_t)op->nattrs * sizeof *op->attr);
+    like->nattrs = op->nattrs;
+    return like;
+}
+
+static void copy_looks(Value *to, const Value *from) {
+    to->name = from->name;
+    to->layout = from->layout;
+}
+
+Op *ir_for(Builder *b, Value *lo, Value *hi, Value *step, Value *const *init, int n) {
+    Arena *a = &b->s->arena;
+    Value **operand = arena_array(a, (size_t)n + 3, sizeof *operand);
+    Type *type = arena_array(a, (size_t)n, sizeof *type);
+    operand[0] = lo, operand[1] = hi, operand[2] = step;
+    for (int i = 0; i < n; i++) {
+        operand[3 + i] = init[i];
+        type[i] = init[i]->type;
+    }
+    Op *loop = ir_op(b, OP_FOR, operand, n + 3, type, n, 1);
+    ir_block_arg(b->s, b->f, loop->region[0], lo->type, NULL);
+    for (int i = 0; i < n; i++) {
+        copy_looks(ir_block_arg(b->s, b->f, loop->region[0], type[i], NULL), init[i]);
+        copy_looks(loop->result[i], init[i]);
+    }
+    return loop;
+}
+
 Value *ir_op1(Builder *b, OpCode code, Value *const *operands, int noperands) {
     Type t = {0};
     switch (op_info[code].result) {
@@ -299,8 +334,7 @@ static Value *mapped(Value *v, Value **map, uint32_t n) {
 }
 
 static void note_copy(Value *from, Value *to, Value **map, uint32_t n) {
-    to->name = from->name;
-    to->layout = from->layout;
+    copy_looks(to, from);
     if (from->id < n) map[from->id] = to;
 }
 
@@ -308,13 +342,9 @@ Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t n) {
     Arena *a = &b->s->arena;
     Value **operands = arena_array(a, (size_t)op->noperands, sizeof(Value *));
     for (int i = 0; i < op->noperands; i++) operands[i] = mapped(op->operand[i].value, map, n);
-    Type *types = arena_array(a, (size_t)op->nresults, sizeof *types);
-    for (int i = 0; i < op->nresults; i++) types[i] = op->result[i]->type;
     Span span = b->span;
     b->span = op->span;
-    Op *copy = ir_op(b, op->code, operands, op->noperands, types, op->nresults, op->nregions);
-    copy->attr = arena_copy(a, op->attr, (size_t)op->nattrs * sizeof(Attr));
-    copy->nattrs = op->nattrs;
+    Op *copy = ir_op_like(b, op, operands, op->noperands, NULL);
     for (int r = 0; r < op->nregions; r++) {
         Block *from = op->region[r], *to = copy->region[r];
         for (int i = 0; i < from->nargs; i++)

@@ -213,6 +213,13 @@ Value *ir_block_arg(Session *s, Func *f, Block *b, Type t, const char *name);
 /* The general constructor: results' types are given; the op is inserted and returned. */
 Op *ir_op(Builder *b, OpCode code, Value *const *operands, int noperands, const Type *results,
           int nresults, int nregions);
+/* What op is, with its attributes, of other operands and types: results has op->nresults entries,
+ * NULL: op's own; regions are empty. */
+Op *ir_op_like(Builder *b, const Op *op, Value *const *operands, int noperands,
+               const Type *results);
+/* for i from lo while below hi by step, with n values carried. Its body, which is empty, has the
+ * arguments (i, carried…); these and the results have types, layouts and names of init. */
+Op *ir_for(Builder *b, Value *lo, Value *hi, Value *step, Value *const *init, int n);
 /* One result; its type by the op's result rule (not for GIVEN and MANY). */
 Value *ir_op1(Builder *b, OpCode code, Value *const *operands, int noperands);
 Value *ir_unary(Builder *b, OpCode code, Value *x);

@@ -43,10 +43,7 @@ static bool select_of_load(Combine *c, Op *op) {
         other = ir_clone(&b, other->def, NULL, 0)->result[0];
     }
     Value *operands[] = {ir_operand(load, 0), mask, other};
-    Type t = v->type;
-    Op *both = ir_op(&b, OP_LOAD, operands, 3, &t, 1, 0);
-    both->attr = load->attr;
-    both->nattrs = load->nattrs;
+    Op *both = ir_op_like(&b, load, operands, 3, NULL);
     both->result[0]->layout = v->layout;
     both->result[0]->name = op->result[0]->name;
     ir_replace_uses(op->result[0], both->result[0]);
@@ -72,9 +69,7 @@ static bool sum_of_dot(Combine *c, Op *op, int at) {
     Builder b = {
         .s = c->ctx->s, .f = c->ctx->f, .block = op->block, .before = op, .span = dot->span};
     Value *operands[] = {ir_operand(dot, 0), ir_operand(dot, 1), acc};
-    Value *sum = ir_op1(&b, OP_DOT, operands, 3);
-    sum->def->attr = dot->attr;
-    sum->def->nattrs = dot->nattrs;
+    Value *sum = ir_op_like(&b, dot, operands, 3, NULL)->result[0];
     sum->layout = op->result[0]->layout;
     sum->name = op->result[0]->name;
     ir_replace_uses(op->result[0], sum);

@@ -28,10 +28,7 @@ bool fold_replace(Op *op, Value *with) {
 }
 
 Value *fold_same_op(Fold *fold, const Op *op, Value *const *operands, Type result) {
-    Op *copy = ir_op(&fold->b, op->code, operands, op->noperands, &result, 1, 0);
-    copy->nattrs = op->nattrs;
-    copy->attr = arena_copy(&fold->s->arena, op->attr, (size_t)op->nattrs * sizeof *op->attr);
-    return copy->result[0];
+    return ir_op_like(&fold->b, op, operands, op->noperands, &result)->result[0];
 }
 
 bool fold_constant(const Value *v, int64_t *bits) {
@@ -105,10 +102,7 @@ static bool fold_mask(Fold *fold, Op *op) {
         return op->noperands == 3 && !ir_attr_int(op, AT_VOLATILE, 0) &&
                fold_replace(op, op->operand[2].value);
     Value *operands[] = {op->operand[0].value, store ? op->operand[1].value : NULL};
-    Type t = store ? op->operand[1].value->type : op->result[0]->type;
-    Op *bare = ir_op(&fold->b, op->code, operands, at, &t, op->nresults, 0);
-    bare->nattrs = op->nattrs;
-    bare->attr = arena_copy(&fold->s->arena, op->attr, (size_t)op->nattrs * sizeof *op->attr);
+    Op *bare = ir_op_like(&fold->b, op, operands, at, NULL);
     if (!store) return fold_replace(op, bare->result[0]);
     ir_erase(op);
     return true;

@@ -217,9 +217,7 @@ static Value *remake(Assign *a, Value *v, const Layout *l) {
     for (int i = 0; i < op->noperands; i++)
         operands[i] = demand(a, op->operand[i].value, operand_layout(a, op, i, l));
     Builder b = {a->s, a->f, op->block, op->next, op->span};
-    Op *copy = ir_op(&b, op->code, operands, op->noperands, &v->type, 1, 0);
-    copy->attr = arena_copy(&a->s->arena, op->attr, (size_t)op->nattrs * sizeof(Attr));
-    copy->nattrs = op->nattrs;
+    Op *copy = ir_op_like(&b, op, operands, op->noperands, NULL);
     copy->result[0]->layout = l;
     copy->result[0]->name = v->name;
     return copy->result[0];

@@ -198,8 +198,7 @@ static int list(Expander *e, Term *x, int room) {
 /* repeat( has been read. */
 static Term repeat(Expander *e) {
     Term times = expression(e, 0), x[MAX_ARGS];
-    Value *v[MAX_ARGS], *operand[3 + MAX_ARGS];
-    Type types[MAX_ARGS], i32 = type_scalar(EL_I32);
+    Value *v[MAX_ARGS], *range[3];
     if (e->failed || times.v || !accept(e, ",")) return none(e);
     skip(e);
     const char *name = e->at;
@@ -210,15 +209,11 @@ static Term repeat(Expander *e) {
     if (!carried || !settle(e, x, all, v) || !accept(e, ")")) return none(e);
     const MathFn *fn = math_find((Elem)v[0]->type.elem, name, n);
     if (!fn || e->depth == MAX_NESTING) return none(e);
-    for (int i = 0; i < 3; i++) operand[i] = ir_const_int(e->b, i32, i == 1 ? times.i : i / 2);
-    for (int i = 0; i < carried; i++) {
-        operand[3 + i] = v[i];
-        types[i] = v[i]->type;
-    }
-    Op *loop = ir_op(e->b, OP_FOR, operand, 3 + carried, types, carried, 1);
+    for (int i = 0; i < 3; i++)
+        range[i] = ir_const_int(e->b, type_scalar(EL_I32), i == 1 ? times.i : i / 2);
+    Op *loop = ir_for(e->b, range[0], range[1], range[2], v, carried);
     Builder b = {e->b->s, e->b->f, loop->region[0], NULL, e->b->span};
-    ir_block_arg(b.s, b.f, b.block, i32, NULL);
-    for (int i = 0; i < carried; i++) v[i] = ir_block_arg(b.s, b.f, b.block, types[i], NULL);
+    for (int i = 0; i < carried; i++) v[i] = b.block->args[1 + i];
     Expander inner = {.b = &b, .fn = fn, .shape = e->shape, .depth = e->depth + 1};
     if (!run(&inner, v, all) || inner.nresults != carried) return none(e);
     ir_op(&b, OP_YIELD, inner.result, carried, NULL, 0, 0);

@@ -57,9 +57,7 @@ static Value *load_ahead(Pipeline *p, Builder *b, const Op *load, Value *exists)
     } else if (p->map[x[2]->id]) {
         x[2] = p->map[x[2]->id];
     }
-    Op *copy = ir_op(b, OP_LOAD, x, 3, &r->type, 1, 0);
-    copy->attr = arena_copy(&p->s->arena, load->attr, (size_t)load->nattrs * sizeof *load->attr);
-    copy->nattrs = load->nattrs;
+    Op *copy = ir_op_like(b, load, x, 3, NULL);
     copy->result[0]->layout = r->layout;
     return copy->result[0];
 }
@@ -390,29 +388,21 @@ static void rebuild(Pipeline *p) {
     }
     /* Carried: what was, the strand's values, its index, how many iterations it has to go, and the
      * slots read and written next. */
-    Value **in = arena_array(a, (size_t)(2 * n + 7), sizeof *in);
-    Type *types = arena_array(a, (size_t)(2 * n + 4), sizeof *types);
-    for (int i = 0; i < 3 + n; i++) in[i] = old->operand[i].value;
-    int at = 3 + n;
+    Value **in = arena_array(a, (size_t)(2 * n + 4), sizeof *in);
+    for (int i = 0; i < n; i++) in[i] = old->operand[3 + i].value;
+    int at = n;
     for (int i = 0; i < n; i++)
         if (p->carried[i]) in[at++] = start[i];
     in[at++] = iv;
     in[at++] = left;
     in[at++] = scalar(&b, i32, 0);
     in[at++] = write;
-    extra = at - 3 - n;
-    for (int i = 0; i < n + extra; i++) types[i] = in[3 + i]->type;
-    Op *loop = ir_op(&b, OP_FOR, in, at, types, n + extra, 1);
+    extra = at - n;
+    Op *loop = ir_for(&b, lo, old->operand[1].value, step, in, at);
     ir_set_attr(p->s, loop, AT_APART, 1);
     Block *body = loop->region[0];
-    Value **arg = arena_array(a, (size_t)(n + extra), sizeof *arg);
-    Value *index = ir_block_arg(p->s, p->f, body, was->args[0]->type, was->args[0]->name);
-    for (int i = 0; i < n + extra; i++) {
-        arg[i] = ir_block_arg(p->s, p->f, body, types[i], in[3 + i]->name);
-        arg[i]->layout = in[3 + i]->layout;
-        loop->result[i]->layout = arg[i]->layout;
-        loop->result[i]->name = arg[i]->name;
-    }
+    Value *index = body->args[0], **arg = body->args + 1;
+    index->name = was->args[0]->name;
     Value **mine = arena_array(a, (size_t)n, sizeof *mine);
     at = n;
     Value **count = arena_array(a, (size_t)n, sizeof *count);

@@ -212,9 +212,7 @@ static Value *cut_op(Strip *s, const Op *op, int dim) {
     for (int i = 0; i < op->nresults; i++) type[i] = cut_type(s, op->result[i]->type, dim);
     Span outer = s->b.span;
     s->b.span = op->span;
-    Op *copy = ir_op(&s->b, op->code, operand, op->noperands, type, op->nresults, op->nregions);
-    copy->attr = arena_copy(a, op->attr, (size_t)op->nattrs * sizeof *op->attr);
-    copy->nattrs = op->nattrs;
+    Op *copy = ir_op_like(&s->b, op, operand, op->noperands, type);
     if (op->code == OP_ARANGE) {
         int64_t start = ir_attr_int(op, AT_START, 0);
         ir_set_attr(s->ctx->s, copy, AT_END, start + type_numel(type[0]));
@@ -245,20 +243,12 @@ static void cut_all(Strip *s, Block *block, Op *before, Value *index) {
  * it.
  */
 static Op *begin_loop(Strip *s, int from, Value **init, int n) {
-    Arena *a = &s->ctx->s->arena;
-    Value **operand = arena_array(a, (size_t)n + 3, sizeof *operand);
-    Type *type = arena_array(a, (size_t)n + 1, sizeof *type);
     Type i32 = type_scalar(EL_I32);
-    operand[0] = ir_const_int(&s->b, i32, from);
-    operand[1] = ir_const_int(&s->b, i32, (int64_t)1 << s->log2);
-    operand[2] = ir_const_int(&s->b, i32, 1);
-    for (int i = 0; i < n; i++) {
-        operand[3 + i] = init[i];
-        type[i] = init[i]->type;
-    }
-    Op *loop = ir_op(&s->b, OP_FOR, operand, n + 3, type, n, 1);
-    Value *index = ir_block_arg(s->ctx->s, s->ctx->f, loop->region[0], i32, "slice");
-    for (int i = 0; i < n; i++) ir_block_arg(s->ctx->s, s->ctx->f, loop->region[0], type[i], NULL);
+    Value *lo = ir_const_int(&s->b, i32, from);
+    Value *hi = ir_const_int(&s->b, i32, (int64_t)1 << s->log2);
+    Op *loop = ir_for(&s->b, lo, hi, ir_const_int(&s->b, i32, 1), init, n);
+    Value *index = loop->region[0]->args[0];
+    index->name = "slice";
     cut_all(s, loop->region[0], NULL, index);
     return loop;
 }
@@ -309,10 +299,7 @@ static void strip_reduce(Strip *s) {
     Value **carried = loop->region[0]->args + 1;
     if (with) {
         Value *pair[2] = {carried[0], x[0]};
-        Op *op = ir_op(&s->b, with->code, pair, 2, &pair[0]->type, 1, 0);
-        op->attr = arena_copy(a, with->attr, (size_t)with->nattrs * sizeof *with->attr);
-        op->nattrs = with->nattrs;
-        sum[0] = op->result[0];
+        sum[0] = ir_op_like(&s->b, with, pair, 2, &pair[0]->type)->result[0];
     } else { /* what came before and what comes now, side by side, are reduced once more */
         Op *now = reduce_like(s, x, axis);
         for (int i = 0; i < n; i++) {
