@@ -33,7 +33,7 @@ bool gen_find_intrinsics(Gen *g) {
         g->intrinsic[i] = LLVMLookupIntrinsicID(name, strlen(name));
         if (g->intrinsic[i]) continue;
         diag(&g->s->diags, DIAG_ERROR, (Span){0},
-             "LLVM %s has no %s, which tilec needs: build it on LLVM 19 or 22",
+             "LLVM %s has no %s, which tilec needs: build it on LLVM 22 or 19",
              codegen_llvm_version(), name);
         return false;
     }

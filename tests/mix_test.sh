@@ -10,8 +10,8 @@ cd "$(dirname "$0")/.."
 . tests/lib.sh
 goldens=tests/codegen/goldens
 llvm=$(sed -n 's/^TILE_LLVM_VERSION:STRING=//p' "$(dirname "$tilec")/../CMakeCache.txt" 2>/dev/null)
-if [ "${llvm:-19}" != 19 ]; then # which has other instructions for the same
-    echo "mix: the goldens are what LLVM 19 makes, not $llvm"
+if [ "${llvm:-22}" != 22 ]; then # which has other instructions for the same
+    echo "mix: the goldens are what LLVM 22 makes, not $llvm"
     exit 77
 fi
 # Where ptxas may lie: tilec asks the one that PATH finds.
