@@ -106,7 +106,7 @@ static void gen_program(Gen *g, const Op *op) {
     out.at[0] = gen_intrinsic(g, x + (Intrinsic)ir_attr_int(op, AT_AXIS, 0), NULL, 0, NULL, 0);
 }
 
-/* What a program has is what it was launched with; the place of its rings is known by now. */
+/* What a program has is what it was launched with; the place of its buffers is known by now. */
 static void gen_alone(Gen *g, const Op *op) {
     int64_t bytes = g->f->shared_alone;
     LLVMValueRef yes = LLVMConstInt(g->i1, 0, 0);
@@ -170,6 +170,12 @@ static void gen_hint(Gen *g, const Op *op) {
     g->tile[op->result[0]->id] = x;
 }
 
+static void gen_buffer_alloc(Gen *g, const Op *op) {
+    Space space = (Space)op->result[0]->type.space;
+    if (space != SPACE_SHARED)
+        gen_error(g, op, "no target of this tilec has %s memory", space_text[space]);
+}
+
 static void gen_nothing(Gen *g, const Op *op) {
     (void)g;
     (void)op;
@@ -225,12 +231,11 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_ATOMIC] = gen_atomic,
     [OP_ATOMIC_CAS] = gen_atomic,
     [OP_INLINE_ASM] = gen_inline_asm,
-    [OP_SHARED_ALLOC] = gen_nothing,
+    [OP_BUFFER_ALLOC] = gen_buffer_alloc,
     [OP_SHARED_STORE] = gen_shared_store,
     [OP_SHARED_LOAD] = gen_shared_load,
     [OP_BARRIER] = gen_barrier,
-    [OP_RING_ALLOC] = gen_nothing,
-    [OP_RING_SLOT] = gen_ring_slot,
+    [OP_BUFFER_SLICE] = gen_buffer_slice,
     [OP_ASYNC_COPY] = gen_async_copy,
     [OP_ASYNC_COMMIT] = gen_async_commit,
     [OP_ASYNC_WAIT] = gen_async_wait,

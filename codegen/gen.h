@@ -135,7 +135,7 @@ void gen_join(Gen *g, const Op *op);
 void gen_split(Gen *g, const Op *op);
 void gen_print(Gen *g, const Op *op);
 void gen_assert(Gen *g, const Op *op);
-void gen_ring_slot(Gen *g, const Op *op);
+void gen_buffer_slice(Gen *g, const Op *op);
 void gen_async_copy(Gen *g, const Op *op);
 void gen_async_commit(Gen *g, const Op *op);
 void gen_async_wait(Gen *g, const Op *op);

@@ -10,14 +10,14 @@
 
 #include <stdio.h>
 
-void gen_ring_slot(Gen *g, const Op *op) {
-    const Value *ring = op->operand[0].value;
-    int64_t bytes = ring_stride(ring->def);
-    int64_t offset = ir_attr_int(ring->def, AT_OFFSET, 0);
+void gen_buffer_slice(Gen *g, const Op *op) {
+    const Op *alloc = buffer_alloc(op->result[0]);
+    int64_t bytes = buffer_stride(alloc);
+    int64_t offset = ir_attr_int(alloc, AT_OFFSET, 0);
     LLVMValueRef base =
         LLVMConstAdd(LLVMConstPtrToInt(g->shared, g->i32), gen_i32(g, (uint32_t)offset));
-    LLVMValueRef slot = gen_scalar(g, op->operand[1].value);
-    LLVMValueRef at = LLVMBuildMul(g->b, slot, gen_i32(g, (uint32_t)bytes), "");
+    LLVMValueRef number = gen_scalar(g, op->operand[1].value);
+    LLVMValueRef at = LLVMBuildMul(g->b, number, gen_i32(g, (uint32_t)bytes), "");
     gen_new_tile(g, op->result[0]).at[0] = LLVMBuildAdd(g->b, at, base, "");
 }
 

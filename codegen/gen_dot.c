@@ -56,7 +56,7 @@ static void element_lanes(Fragments *f, int operand, int side, int k_dim) {
 static bool fragments_of(Gen *g, const Op *op, int operand, const MmaInfo *m, Fragments *f) {
     const Value *buffer = op->operand[operand].value;
     Type t = buffer->type;
-    t.shared = 0;
+    t = type_in_space(t, SPACE_REGISTER);
     memset(f, 0, sizeof *f);
     f->m = m;
     f->type = t;
@@ -198,9 +198,10 @@ static bool dot_mma(Gen *g, const Op *op, const MmaInfo *m) {
     int wm = (int)ir_attr_int(op, AT_WARPS_M, 0), wn = (int)ir_attr_int(op, AT_WARPS_N, 0);
     Layout want = layout_mma_c(tc, wm, wn);
     Fragments fa, fb;
-    if (!op->operand[0].value->type.shared || !op->operand[1].value->type.shared ||
-        !op->result[0]->layout || !layout_equal(&want, op->result[0]->layout) ||
-        !fragments_of(g, op, 0, m, &fa) || !fragments_of(g, op, 1, m, &fb))
+    if (!type_is_buffer(op->operand[0].value->type) ||
+        !type_is_buffer(op->operand[1].value->type) || !op->result[0]->layout ||
+        !layout_equal(&want, op->result[0]->layout) || !fragments_of(g, op, 0, m, &fa) ||
+        !fragments_of(g, op, 1, m, &fb))
         return false;
     int r = tc.rank;
     Tiles w = {.mt = 1 << above(tc.log2[r - 2], 4 + wm),
@@ -283,8 +284,9 @@ static bool dot_fma(Gen *g, const Op *op) {
     const Value *va = op->operand[0].value, *vb = op->operand[1].value;
     Type tc = op->result[0]->type, ta = va->type, tb = vb->type;
     const Layout *acc = op->result[0]->layout;
-    if (!ta.shared || !tb.shared || !acc) return false;
-    ta.shared = tb.shared = 0;
+    if (!type_is_buffer(ta) || !type_is_buffer(tb) || !acc) return false;
+    ta = type_in_space(ta, SPACE_REGISTER);
+    tb = type_in_space(tb, SPACE_REGISTER);
     int r = tc.rank, k_log2 = ta.log2[r - 1];
     int slab = log2_of(16 / type_elem_bytes(ta));
     if (slab > k_log2) slab = k_log2;

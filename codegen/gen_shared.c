@@ -22,7 +22,7 @@ bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *
             layout_push(&l, (LayoutIn)in,
                         place_part(view->route.col[in][k], IN_OFFSET) << view->elem_log2);
     view->lane = gen_lane_part(g, &l, &view->mask);
-    view->moves = op_is(buffer, OP_RING_SLOT);
+    view->moves = op_is(buffer, OP_BUFFER_SLICE);
     if (view->moves) {
         view->buffer = gen_scalar(g, buffer);
         return true;

@@ -41,7 +41,7 @@ static uint64_t descriptor_fields(bool k_major, int span_log2, int64_t block_byt
 static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
     const Value *buffer = op->operand[which].value;
     Type t = buffer->type;
-    t.shared = 0;
+    t = type_in_space(t, SPACE_REGISTER);
     memset(o, 0, sizeof *o);
     int side = which == 0 ? 0 : 1, k = 1 - side; /* A [M,K], B [K,N] */
     o->elem_log2 = log2_of(type_elem_bytes(t));
@@ -70,11 +70,11 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
         lane = gen_shuffle_from(g, lane, gen_i32(g, 0));
         g->b = here;
     }
-    /* Addresses are multiples of 16 below 2^18, so a slot's is the ring's plus so many 16ths. All
-     * but that sum is worked out once. */
-    const Op *slot = op_is(buffer, OP_RING_SLOT) ? buffer->def : NULL;
-    const Value *whole = slot ? slot->operand[0].value : buffer;
-    int64_t offset = ir_attr_int(whole->def, AT_OFFSET, 0);
+    /* Addresses are multiples of 16 below 2^18, so a slice's is the buffer's plus so many 16ths.
+     * All but that sum is worked out once. */
+    const Op *slice = op_is(buffer, OP_BUFFER_SLICE) ? buffer->def : NULL;
+    const Op *alloc = buffer_alloc(buffer);
+    int64_t offset = ir_attr_int(alloc, AT_OFFSET, 0);
     uint64_t fields = descriptor_fields(o->k_major, span, (int64_t)1 << (t.log2[slow] + span));
     LLVMValueRef at0 = LLVMConstPtrToInt(g->shared, g->i32);
     at0 = LLVMBuildAdd(g->entry, at0, gen_i32(g, (uint32_t)offset), "");
@@ -83,9 +83,9 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
     at0 = LLVMBuildLShr(g->entry, at0, gen_i32(g, 4), "");
     LLVMValueRef half[] = {LLVMBuildOr(g->entry, at0, gen_i32(g, (uint32_t)fields), ""),
                            gen_i32(g, (uint32_t)(fields >> 32))};
-    if (slot) {
-        int64_t bytes = ring_stride(whole->def);
-        LLVMValueRef number = gen_scalar(g, slot->operand[1].value);
+    if (slice) {
+        int64_t bytes = buffer_stride(alloc);
+        LLVMValueRef number = gen_scalar(g, slice->operand[1].value);
         LLVMValueRef by = LLVMBuildMul(g->b, number, gen_i32(g, (uint32_t)(bytes >> 4)), "");
         half[0] = LLVMBuildAdd(g->b, half[0], by, "");
     }
@@ -181,7 +181,7 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
     if (!op->result[0]->layout || !layout_equal(&want, op->result[0]->layout) ||
         !operand_of(g, op, 1, &b))
         return false;
-    if (ta.shared) {
+    if (type_is_buffer(ta)) {
         if (!operand_of(g, op, 0, &a)) return false;
     } else {
         Layout held = layout_wgmma_a(ta, gm, gn);

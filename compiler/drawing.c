@@ -19,7 +19,7 @@ static void draw_value(Drawing *d, const Value *v) {
         if (d->seen.at[i] == v->layout) return;
     buf_printf(d->out, "//\n// @L%d:\n", d->seen.n);
     vec_push(&d->s->arena, &d->seen, v->layout);
-    layout_draw(v->layout, v->type, v->type.shared, "//   ", d->out);
+    layout_draw(v->layout, v->type, type_is_buffer(v->type), "//   ", d->out);
 }
 
 static void draw_block(Drawing *d, const Block *b) {

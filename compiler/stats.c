@@ -155,26 +155,26 @@ typedef struct Stages { /* of a loop of tile IR */
 
 typedef VEC(Stages) StagesList;
 
-/* Collects the loops that fill rings, each with the rings that its copies fill. */
+/* Collects the loops that copy ahead, each with the buffers of several slices that it fills. */
 static void find_stages(Session *s, const Block *b, StagesList *list) {
     for (const Op *op = b->first; op; op = op->next) {
         for (int i = 0; i < op->nregions; i++) find_stages(s, op->region[i], list);
         if (op->code != OP_FOR && op->code != OP_WHILE) continue;
         Stages found = {.line = op->span.line};
-        VEC(const Op *) rings = {0};
+        VEC(const Op *) buffers = {0};
         const Block *body = op->region[op->nregions - 1];
         for (const Op *x = body->first; x; x = x->next) {
-            int64_t slot; /* the same in each turn: a copy before an inner loop */
-            if (x->code != OP_ASYNC_COPY || !op_is(x->operand[1].value, OP_RING_SLOT)) continue;
-            const Op *place = x->operand[1].value->def, *ring = place->operand[0].value->def;
-            if (ir_int_constant(place->operand[1].value, &slot)) continue;
+            int64_t number; /* the same in each turn: a copy before an inner loop */
+            if (x->code != OP_ASYNC_COPY || !op_is(x->operand[1].value, OP_BUFFER_SLICE)) continue;
+            const Op *slice = x->operand[1].value->def, *alloc = slice->operand[0].value->def;
+            if (ir_int_constant(slice->operand[1].value, &number)) continue;
             bool counted = false;
-            for (int i = 0; i < rings.n; i++) counted |= rings.at[i] == ring;
-            if (counted || !ring) continue;
-            vec_push(&s->arena, &rings, ring);
-            Type t = ring->result[0]->type;
-            found.stages = (int)ir_attr_int(ring, AT_SLOTS, 1);
-            found.alone = (int)ir_attr_int(ring, AT_ALONE, 0);
+            for (int i = 0; i < buffers.n; i++) counted |= buffers.at[i] == alloc;
+            if (counted || !alloc) continue;
+            vec_push(&s->arena, &buffers, alloc);
+            Type t = alloc->result[0]->type;
+            found.stages = t.slices;
+            found.alone = (int)ir_attr_int(alloc, AT_ALONE, 0);
             found.bytes += type_bytes(t);
         }
         if (found.stages) vec_push(&s->arena, list, found);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* interp_async.c: copies and dots that run behind the program: rings, groups, waits.
+/* interp_async.c: copies and dots that run behind the program: slices, groups, waits.
  *
  * A copy lands as late as it may: its bytes move when a wait asks for its group, and until then
  * they are under way, so that a read of them, or a write over them, is found, and a write over what
@@ -12,7 +12,7 @@
 struct AsyncCopy { /* under way, or free for the next */
     AsyncCopy *next;
     const Step *st;
-    int64_t base;   /* of the buffer's slot */
+    int64_t base;   /* of the slice */
     uint64_t group; /* how many commits came before it */
     int64_t lanes, room, room_bytes;
     uint64_t *address;
@@ -21,9 +21,9 @@ struct AsyncCopy { /* under way, or free for the next */
 
 /* The first byte of the buffer as operand i of this step names it. */
 int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int i) {
-    if (b->slots < 2) return b->at;
-    int64_t slot = first_lane(&p->tile[st->src[i]], EL_I32);
-    return b->at + (slot < 0 || slot >= b->slots ? 0 : slot) * b->stride;
+    if (b->slices < 2) return b->at;
+    int64_t n = first_lane(&p->tile[st->src[i]], EL_I32);
+    return b->at + (n < 0 || n >= b->slices ? 0 : n) * b->stride;
 }
 
 bool step_alone(Run *r, Program *p, const Step *st) {
@@ -33,12 +33,11 @@ bool step_alone(Run *r, Program *p, const Step *st) {
     return true;
 }
 
-bool step_ring_slot(Run *r, Program *p, const Step *st) {
+bool step_buffer_slice(Run *r, Program *p, const Step *st) {
     const SharedBuffer *b = st->detail;
-    int64_t slot = first_lane(&p->tile[st->src[1]], EL_I32);
-    if (slot < 0 || slot >= b->slots)
-        return report_shared(r, p, st, "no such slot of the ring", b->at);
-    int32_t n = (int32_t)slot;
+    int32_t n = (int32_t)first_lane(&p->tile[st->src[1]], EL_I32);
+    if (n < 0 || n >= b->slices)
+        return report_shared(r, p, st, "no such slice of the buffer", b->at);
     memcpy(p->tile[st->dst[0]].data, &n, sizeof n);
     p->tile[st->dst[0]].tainted = false;
     return true;

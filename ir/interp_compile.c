@@ -304,7 +304,7 @@ static StepFn *const step_fns[OPS] = {
     [OP_SHARED_STORE] = step_shared_store,
     [OP_SHARED_LOAD] = step_shared_load,
     [OP_BARRIER] = step_barrier,
-    [OP_RING_SLOT] = step_ring_slot,
+    [OP_BUFFER_SLICE] = step_buffer_slice,
     [OP_ASYNC_COPY] = step_async_copy,
     [OP_ASYNC_COMMIT] = step_async_commit,
     [OP_ASYNC_WAIT] = step_async_wait,
@@ -406,8 +406,7 @@ static void compile_combine(Compiler *c, const Op *op) {
 
 /* A matrix product may take operands out of shared memory: they are loaded just before it. */
 static int load_operand(Compiler *c, const Op *op, const Value *v) {
-    Type t = v->type;
-    t.shared = 0;
+    Type t = type_in_space(v->type, SPACE_REGISTER);
     Step st = {.run = step_shared_load, .op = op, .lanes = type_numel(t), .ndst = 1};
     st.detail = c->shared[v->id];
     st.lane.result = stored_elem(t);
@@ -453,7 +452,7 @@ static void compile_plain(Compiler *c, const Op *op) {
     VEC(int) loaded = {0};
     for (int i = 0; i < op->noperands; i++) {
         const Value *v = ir_operand(op, i);
-        if (!v->type.shared) continue;
+        if (!type_is_buffer(v->type)) continue;
         st.detail = c->shared[v->id];
         if (op->code != OP_DOT) continue;
         vec_push(c->a, &loaded, st.src[i] = load_operand(c, op, v));
@@ -470,9 +469,7 @@ static void compile_plain(Compiler *c, const Op *op) {
 
 /* What op does in shared memory within itself comes to its place there before it. */
 static void compile_scratch(Compiler *c, const Op *op) {
-    if (!c->scratch || !ir_attr(op, AT_OFFSET) || op->code == OP_SHARED_ALLOC ||
-        op->code == OP_RING_ALLOC)
-        return;
+    if (!c->scratch || !ir_attr(op, AT_OFFSET) || op->code == OP_BUFFER_ALLOC) return;
     const SharedBuffer *b = c->scratch;
     while (b && b->op != op) b = b->next;
     if (b) emit(c, &(Step){.run = step_scratch, .op = op, .detail = b});
@@ -493,8 +490,7 @@ static void compile_op(Compiler *c, const Op *op) {
         c->holders.at[slot]++;
         break;
     }
-    case OP_SHARED_ALLOC:
-    case OP_RING_ALLOC: break;
+    case OP_BUFFER_ALLOC: break;
     default: compile_plain(c, op); break;
     }
     if (!c->failed) use_up(c, op);
@@ -519,34 +515,30 @@ static bool place_elements(Compiler *c, const Op *op, SharedBuffer *b) {
     return !memchr(held, 0, (size_t)b->lanes);
 }
 
-/* SHARED_ALLOC, and operations that have a place for bytes of their own. */
+/* BUFFER_ALLOC, and operations that have a place for bytes of their own. */
 static void place_buffer(Op *op, void *ctx) {
     Compiler *c = ctx;
     Run *r = c->r;
-    if (op->code == OP_RING_SLOT) /* what a slot's value names is its ring, and a number */
+    if (op->code == OP_BUFFER_SLICE) /* what its value names is the whole buffer, and a number */
         c->shared[op->result[0]->id] = c->shared[ir_operand(op, 0)->id];
-    bool buffer = op->code == OP_SHARED_ALLOC || op->code == OP_RING_ALLOC,
-         placed = ir_attr(op, AT_OFFSET) != NULL;
+    bool buffer = op->code == OP_BUFFER_ALLOC, placed = ir_attr(op, AT_OFFSET) != NULL;
     if ((!buffer && !placed) || c->failed) return;
+    if (buffer && op->result[0]->type.space != SPACE_SHARED) {
+        fail(c, op, "the CPU device has no tensor memory");
+        return;
+    }
     Type t = buffer ? op->result[0]->type : type_scalar(EL_I8);
     SharedBuffer *b = arena_alloc(c->a, sizeof *b);
     *b = (SharedBuffer){.op = op, .lanes = type_numel(t), .number = (uint16_t)++r->nshared};
-    b->slots = ir_attr_int(op, AT_SLOTS, 1);
-    if (r->launch->alone) b->slots = ir_attr_int(op, AT_ALONE, b->slots);
-    if (b->slots < 1 || b->slots > 1024) {
-        fail(c, op, "a ring has 1 to 1024 slots");
-        return;
-    }
+    b->slices = buffer ? buffer_slices(op, r->launch->alone) : 1;
     b->bytes = buffer ? b->lanes * (int64_t)stored_bytes(t) : scratch_bytes(op);
     b->stride = ir_attr_int(op, AT_STRIDE, b->bytes);
     b->at = placed ? ir_attr_int(op, AT_OFFSET, 0) : (r->shared_bytes + 15) & ~(int64_t)15;
-    if (!placed && op->noperands) /* a ring between another's slots */
-        b->at = c->shared[ir_operand(op, 0)->id]->at + ir_attr_int(op, AT_WITHIN, 0);
     if (b->stride < b->bytes || b->stride > SHARED_LIMIT || b->at < 0 || b->at > SHARED_LIMIT) {
         fail(c, op, "shared memory beyond what any program can have");
         return;
     }
-    int64_t all = (b->slots - 1) * b->stride + b->bytes;
+    int64_t all = (b->slices - 1) * b->stride + b->bytes;
     if (b->at > SHARED_LIMIT - all || r->nshared > UINT16_MAX)
         fail(c, op, "shared memory beyond what any program can have");
     else if (buffer && !place_elements(c, op, b))

@@ -87,13 +87,13 @@ typedef struct Counter { /* of a for, reduce or scan that is going on */
     bool past;                     /* a for whose next index is beyond its type */
 } Counter;
 
-typedef struct SharedBuffer { /* a SHARED_ALLOC, or bytes that an operation has of its own */
+typedef struct SharedBuffer { /* a BUFFER_ALLOC, or bytes that an operation has of its own */
     struct SharedBuffer *next;
     const Op *op;
     int64_t at;           /* first byte in the program's shared memory */
-    int64_t bytes, lanes; /* of one slot */
-    int64_t slots;        /* of a ring; else 1 */
-    int64_t stride;       /* bytes from one slot to the next */
+    int64_t bytes, lanes; /* of one slice */
+    int64_t slices;       /* 1: it is one buffer */
+    int64_t stride;       /* bytes from one slice to the next */
     uint32_t *offset_of;  /* offset, in elements, of each element; NULL: in row-major order */
     uint16_t number;      /* from 1 */
 } SharedBuffer;
@@ -317,7 +317,7 @@ StepFn step_join, step_split, step_gather, step_histogram, step_hint;
 StepFn step_print, step_assert, step_inline_asm;
 StepFn step_shared_store, step_shared_load, step_scratch, step_barrier;
 StepFn step_copy, step_jump, step_branch, step_for_start, step_for_test, step_for_next, step_return;
-StepFn step_alone, step_ring_slot, step_async_copy, step_async_commit, step_async_wait,
+StepFn step_alone, step_buffer_slice, step_async_copy, step_async_commit, step_async_wait,
     step_async_fence;
 StepFn step_async_dot, step_dot_wait;
 int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int i);

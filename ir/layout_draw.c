@@ -51,7 +51,7 @@ static void draw_cell(const Layout *l, uint32_t element, bool shared, Buf *out) 
 
 void layout_draw(const Layout *l, Type t, bool shared, const char *prefix, Buf *out) {
     buf_puts(out, prefix);
-    t.shared = 0;
+    t = type_in_space(t, SPACE_REGISTER);
     type_print(out, t);
     draw_bases(l, t, shared, out);
     buf_putc(out, '\n');

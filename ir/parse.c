@@ -17,13 +17,21 @@ enum { MAX_DEPTH = 200, MAX_OPERANDS = 100000 };
 
 static Type parse_type(Parser *p) {
     Type t = {0};
-    if (is_word(p, "shared")) {
+    for (int space = SPACE_REGISTER + 1; space < SPACES; space++) {
+        if (!is_word(p, space_text[space])) continue;
+        int slices = 0;
         token_next(p);
         want_punct(p, '<');
+        if (p->tok == T_NUMBER) {
+            slices = (int)want_int_in(p, 1, TYPE_MAX_SLICES);
+            if (!is_word(p, "x")) token_fail(p, "expected 'x'");
+            token_next(p);
+        }
         t = parse_type(p);
-        if (t.shared) token_fail(p, "a shared buffer of a shared buffer");
+        if (type_is_buffer(t)) token_fail(p, "a buffer of a buffer");
         want_punct(p, '>');
-        t.shared = 1;
+        t = type_in_space(t, (Space)space);
+        t.slices = (uint16_t)slices;
         return t;
     }
     int depth = 0;
@@ -344,7 +352,7 @@ static void parse_param(Parser *p) {
     token_next(p);
     want_punct(p, ':');
     a.type = parse_type(p);
-    if (a.type.rank || a.type.shared) token_fail(p, "a parameter is a scalar");
+    if (a.type.rank || type_is_buffer(a.type)) token_fail(p, "a parameter is a scalar");
     while (p->tok == T_WORD && !p->failed) {
         if (is_word(p, "one"))
             a.is_one = true;

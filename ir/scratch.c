@@ -74,16 +74,21 @@ int64_t scratch_bytes(const Op *op) {
     }
 }
 
-int64_t ring_stride(const Op *ring) {
-    Type t = ring->result[0]->type;
-    return ir_attr_int(ring, AT_STRIDE, type_bytes(t));
+int buffer_slices(const Op *alloc, bool alone) {
+    int slices = alloc->result[0]->type.slices;
+    if (!slices) return 1;
+    return alone ? (int)ir_attr_int(alloc, AT_ALONE, slices) : slices;
 }
 
-int64_t ring_bytes(const Op *ring, bool alone) {
-    int64_t slots = ir_attr_int(ring, AT_SLOTS, 1);
-    return ring_stride(ring) * (alone ? ir_attr_int(ring, AT_ALONE, slots) : slots);
+int64_t buffer_stride(const Op *alloc) {
+    return ir_attr_int(alloc, AT_STRIDE, type_bytes(alloc->result[0]->type));
 }
 
-const Value *ring_first(const Op *ring) {
-    return ring->noperands ? ring->operand[0].value : ring->result[0];
+int64_t buffer_bytes(const Op *alloc, bool alone) {
+    int64_t one = type_bytes(alloc->result[0]->type);
+    return (buffer_slices(alloc, alone) - 1) * buffer_stride(alloc) + one;
+}
+
+const Op *buffer_alloc(const Value *v) {
+    return op_is(v, OP_BUFFER_SLICE) ? v->def->operand[0].value->def : v->def;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* scratch.h: shared memory that an operation uses within itself; the places of rings.
+/* scratch.h: shared memory that an operation uses within itself; the bytes of buffers.
  *
  * Some operations let threads meet in shared memory without a buffer that the IR would show: a scan
  * that crosses warps, a gather, a histogram, a move too large for one trip. Such an op has an
@@ -19,10 +19,13 @@ int64_t scratch_scan_part(const Op *op, int i);
  * walk the axis lowest. What walks the axis below the first such warp shares a place. */
 Layout scratch_scan_slots(const Op *op);
 
-/* Of a RING_ALLOC: the bytes from one slot to the next, all of them (alone: where the program is
- * alone), and the ring between whose slots this one's lie, or itself. */
-int64_t ring_stride(const Op *ring);
-int64_t ring_bytes(const Op *ring, bool alone);
-const Value *ring_first(const Op *ring);
+/* Of a BUFFER_ALLOC: how many slices it has, 1 for what is one buffer (alone: where the program has
+ * its multiprocessor to itself), and the bytes from one to the next. */
+int buffer_slices(const Op *alloc, bool alone);
+int64_t buffer_stride(const Op *alloc);
+/* From the begin of the first slice to the end of the last. */
+int64_t buffer_bytes(const Op *alloc, bool alone);
+/* The BUFFER_ALLOC that a buffer, or a slice of one, comes from. */
+const Op *buffer_alloc(const Value *v);
 
 #endif

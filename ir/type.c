@@ -76,8 +76,17 @@ int64_t type_bytes(Type t) {
     return type_numel(t) * type_elem_bytes(t);
 }
 
+const char *const space_text[SPACES] = {"register", "shared", "tensor"};
+
+Type type_in_space(Type t, Space space) {
+    t.space = (uint8_t)space;
+    t.slices = 0;
+    return t;
+}
+
 void type_print(Buf *b, Type t) {
-    if (t.shared) buf_puts(b, "shared<");
+    if (type_is_buffer(t)) buf_printf(b, "%s<", space_text[t.space]);
+    if (t.slices) buf_printf(b, "%d x ", t.slices);
     for (int i = 0; i < t.depth; i++) buf_puts(b, "ptr<");
     buf_puts(b, elem_info[t.elem].text);
     for (int i = 0; i < t.depth; i++) buf_putc(b, '>');
@@ -86,7 +95,7 @@ void type_print(Buf *b, Type t) {
             buf_printf(b, "%s%lld", i ? "," : "[", (long long)type_dim(t, i));
         buf_putc(b, ']');
     }
-    if (t.shared) buf_putc(b, '>');
+    if (type_is_buffer(t)) buf_putc(b, '>');
 }
 
 char *type_text(Arena *a, Type t) {

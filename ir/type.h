@@ -2,8 +2,9 @@
 /* type.h: the type of a value: an element, perhaps behind pointers, in a tile of a static shape.
  *
  * A Type is a small plain value; two types are equal when type_equal says so. Every dimension is a
- * power of two, so shapes are kept as logarithms. Rank 0 is a scalar. A shared type is a buffer in
- * shared memory (`shared<f16[128,64]>`), which is not a tile of values but a place for one. */
+ * power of two, so shapes are kept as logarithms. Rank 0 is a scalar. A type in another space than
+ * registers is a buffer (`shared<f16[128,64]>`), which is not a tile of values but a place for one,
+ * or for several of one kind, its slices (`shared<3 x f16[128,64]>`). */
 #ifndef TILE_IR_TYPE_H
 #define TILE_IR_TYPE_H
 
@@ -37,17 +38,28 @@ typedef struct ElemInfo {
 } ElemInfo;
 extern const ElemInfo elem_info[ELEMS];
 
+typedef enum Space { /* where a value is */
+                     SPACE_REGISTER,
+                     SPACE_SHARED,
+                     SPACE_TENSOR, /* Blackwell's tensor memory: a type's name; no code is made for
+                                      it */
+                     SPACES
+} Space;
+extern const char *const space_text[SPACES];
+
 enum {
+    TYPE_MAX_SLICES = 1024,
     TILE_MAX_RANK = 20, /* a tile of 2^20 elements cut into twos */
     TILE_MAX_LOG2 = 20, /* log2 of the most elements in a tile */
     POINTER_MAX_DEPTH = 3
 };
 
 typedef struct Type {
-    uint8_t elem;   /* Elem; for a pointer, what lies behind all its levels */
-    uint8_t depth;  /* levels of pointer: 0 a plain element, 1 ptr<f16>, 2 ptr<ptr<f16>> */
-    uint8_t shared; /* 1: a shared-memory buffer of this tile */
+    uint8_t elem;  /* Elem; for a pointer, what lies behind all its levels */
+    uint8_t depth; /* levels of pointer: 0 a plain element, 1 ptr<f16>, 2 ptr<ptr<f16>> */
+    uint8_t space; /* Space; but in registers, a buffer of this tile */
     uint8_t rank;
+    uint16_t slices;             /* of a buffer of several; 0: it is one */
     uint8_t log2[TILE_MAX_RANK]; /* log2 of each dimension, outermost first; 0 beyond rank */
 } Type;
 
@@ -58,6 +70,10 @@ Type type_pointee(Type t);                             /* same shape, one level 
 Type type_with_elem(Type t, Elem e);                   /* same shape, plain element e */
 Type type_with_shape(Type t, Type shape_of);           /* element of t, shape of the other */
 Type type_element(Type t);                             /* t as a scalar */
+Type type_in_space(Type t, Space space); /* a buffer for one tile of t; in registers: that tile */
+static inline bool type_is_buffer(Type t) {
+    return t.space != SPACE_REGISTER;
+}
 bool type_equal(Type a, Type b);
 bool type_same_shape(Type a, Type b);
 static inline bool type_is_pointer(Type t) {
@@ -70,7 +86,7 @@ static inline int64_t type_dim(Type t, int i) {
     return (int64_t)1 << t.log2[i];
 }
 int type_log2_numel(Type t);
-int64_t type_numel(Type t);
+int64_t type_numel(Type t);  /* of a buffer: of one slice, as in what follows */
 int type_elem_bits(Type t);  /* 64 for pointers; 1 for int1 */
 int type_elem_bytes(Type t); /* bytes in memory: 8 for pointers, 1 for int1 */
 int64_t type_bytes(Type t);  /* of all elements */

@@ -31,9 +31,9 @@ static void bad(Verifier *v, const Op *op, const char *fmt, ...) {
 }
 
 static bool letter_fits(char letter, Type t) {
-    if (letter == 'm') return t.shared;
+    if (letter == 'm') return type_is_buffer(t);
     if (letter == 'd') return true;
-    if (t.shared) return false;
+    if (type_is_buffer(t)) return false;
     switch (letter) {
     case 't': return true;
     case 'n': return !t.depth;
@@ -133,9 +133,21 @@ static void check_results(Verifier *v, const Op *op) {
 
 /* ---- rules of single operations ---- */
 
+static void check_buffer(Verifier *v, const Op *op) {
+    enum { MOST_BYTES = 1 << 24 };
+    Type t = op->result[0]->type;
+    int64_t alone = ir_attr_int(op, AT_ALONE, t.slices), bytes = type_bytes(t);
+    int64_t stride = ir_attr_int(op, AT_STRIDE, bytes);
+    if (!type_is_buffer(t)) bad(v, op, "the result must be a buffer");
+    if (alone < t.slices || alone > TYPE_MAX_SLICES || (!t.slices && ir_attr(op, AT_ALONE)))
+        bad(v, op, "1 to %d slices, and no fewer where a program is alone", TYPE_MAX_SLICES);
+    if (stride < bytes || stride > MOST_BYTES)
+        bad(v, op, "slices of %lld bytes do not lie so", (long long)bytes);
+}
+
 static void check_shape_op(Verifier *v, const Op *op) {
     Type r = op->result[0]->type, x = op->noperands ? arg_type(op, 0) : r;
-    bool same_elem = r.elem == x.elem && r.depth == x.depth && r.shared == x.shared;
+    bool same_elem = r.elem == x.elem && r.depth == x.depth && r.space == x.space;
     switch (op->code) {
     case OP_ARANGE: {
         int64_t start = ir_attr_int(op, AT_START, 0), end = ir_attr_int(op, AT_END, 0);
@@ -156,7 +168,7 @@ static void check_shape_op(Verifier *v, const Op *op) {
     case OP_CONST:
         if (type_is_pointer(r) && ir_attr_int(op, AT_VALUE, 0))
             bad(v, op, "a constant pointer is 0");
-        if (r.shared) bad(v, op, "a shared buffer is no constant");
+        if (type_is_buffer(r)) bad(v, op, "a buffer is no constant");
         break;
     case OP_SPLAT:
         if (!same_elem || x.rank || !r.rank) bad(v, op, "takes a scalar to a tile of its type");
@@ -218,15 +230,16 @@ static void check_shape_op(Verifier *v, const Op *op) {
             (op->noperands > 1 && !type_same_shape(x, arg_type(op, 1))))
             bad(v, op, "counts a tile of rank 1 into i32[bins]");
         break;
-    case OP_SHARED_ALLOC:
-        if (!r.shared) bad(v, op, "the result must be a shared buffer");
+    case OP_BUFFER_ALLOC: check_buffer(v, op); break;
+    case OP_BUFFER_SLICE:
+        if (!x.slices) bad(v, op, "operand 0 has no slices");
+        x.slices = 0;
+        if (!type_equal(x, r)) bad(v, op, "the result must be one slice of operand 0");
         break;
-    case OP_SHARED_LOAD: {
-        Type t = x;
-        t.shared = 0;
-        if (!type_equal(t, r)) bad(v, op, "the result must be the buffer's tile");
+    case OP_SHARED_LOAD:
+        if (!type_equal(type_in_space(x, SPACE_REGISTER), r) || x.space != SPACE_SHARED)
+            bad(v, op, "the result must be the tile of a shared buffer");
         break;
-    }
     default: break;
     }
 }
@@ -235,8 +248,8 @@ static void check_memory_op(Verifier *v, const Op *op) {
     Type p = arg_type(op, 0);
     if (op->code == OP_SHARED_STORE) {
         Type t = arg_type(op, 1);
-        t.shared = 0;
-        if (!type_equal(t, p)) bad(v, op, "tile and buffer differ");
+        if (!type_equal(type_in_space(t, SPACE_REGISTER), p) || t.space != SPACE_SHARED)
+            bad(v, op, "tile and buffer differ");
         return;
     }
     int64_t cache = ir_attr_int(op, AT_CACHE, CACHE_NONE);
@@ -254,40 +267,16 @@ static void check_pending(Verifier *v, const Op *op, AttrId which, int most) {
     if (n < 0 || n > most) bad(v, op, "0 to %d may be pending, not %lld", most, (long long)n);
 }
 
-/* What a pipelined loop does ahead of itself: rings, copies and waits. */
+/* What a pipelined loop does ahead of itself: copies and waits. */
 static void check_ahead(Verifier *v, const Op *op) {
-    enum { MOST_SLOTS = 1024, MOST_BYTES = 1 << 24, MOST_DOTS = 7 }; /* the last: of wgmma */
+    enum { MOST_DOTS = 7 }; /* of wgmma */
     const Value *x = op->noperands ? op->operand[0].value : NULL;
-    if (op->code != OP_RING_ALLOC && op->code != OP_RING_SLOT)
+    if (op->code != OP_BUFFER_SLICE)
         for (int i = 0; i < op->noperands; i++)
-            if (op_is(op->operand[i].value, OP_RING_ALLOC))
-                bad(v, op, "operand %d is a ring, of which a slot is to be named", i);
+            if (arg_type(op, i).slices)
+                bad(v, op, "operand %d is a buffer of %d slices, one of which is to be named", i,
+                    arg_type(op, i).slices);
     switch (op->code) {
-    case OP_RING_ALLOC: {
-        Type t = op->result[0]->type;
-        if (!t.shared) {
-            bad(v, op, "the result must be a shared buffer");
-            return;
-        }
-        int64_t slots = ir_attr_int(op, AT_SLOTS, 1), alone = ir_attr_int(op, AT_ALONE, slots);
-        int64_t bytes = type_bytes(t), stride = ir_attr_int(op, AT_STRIDE, bytes);
-        int64_t within = ir_attr_int(op, AT_WITHIN, 0);
-        if (slots < 1 || alone < slots || alone > MOST_SLOTS)
-            bad(v, op, "1 to %d slots, and no fewer where a program is alone", MOST_SLOTS);
-        if (stride < bytes || stride > MOST_BYTES || within < 0 || within > MOST_BYTES)
-            bad(v, op, "slots of %lld bytes do not lie so", (long long)bytes);
-        if (!x) break;
-        if (!op_is(x, OP_RING_ALLOC) || x->def->noperands)
-            bad(v, op, "operand 0 is no ring that others lie in");
-        else if (slots != ir_attr_int(x->def, AT_SLOTS, 1) ||
-                 alone != ir_attr_int(x->def, AT_ALONE, slots) || stride != ring_stride(x->def) ||
-                 within + bytes > stride)
-            bad(v, op, "it does not lie between the slots of operand 0");
-        break;
-    }
-    case OP_RING_SLOT:
-        if (!op_is(x, OP_RING_ALLOC)) bad(v, op, "operand 0 is no ring");
-        break;
     case OP_ASYNC_COPY:
         if (type_is_tile(arg_type(op, 2)))
             bad(v, op, "whether it copies is a scalar, not %s",
@@ -295,8 +284,8 @@ static void check_ahead(Verifier *v, const Op *op) {
         break;
     case OP_DOT_WAIT: check_pending(v, op, AT_PENDING, MOST_DOTS); break;
     case OP_ASYNC_WAIT:
-        check_pending(v, op, AT_PENDING, MOST_SLOTS);
-        check_pending(v, op, AT_ALONE, MOST_SLOTS);
+        check_pending(v, op, AT_PENDING, TYPE_MAX_SLICES);
+        check_pending(v, op, AT_ALONE, TYPE_MAX_SLICES);
         if ((x != NULL) != (ir_attr(op, AT_ALONE) != NULL))
             bad(v, op, "`alone` and a scalar that says when go together");
         if (x && type_is_tile(x->type))
@@ -459,7 +448,7 @@ static void check_layout(Verifier *v, const Op *op, const Value *x) {
     if (!l) return;
     int warps = 0;
     while (1 << warps < v->f->num_warps) warps++;
-    bool fits = x->type.shared
+    bool fits = type_is_buffer(x->type)
                     ? l->bits[IN_OFFSET] == l->out && !l->bits[IN_LANE] && !l->bits[IN_WARP]
                     : l->bits[IN_LANE] == LANE_BITS && l->bits[IN_WARP] == warps;
     if (l->out != type_log2_numel(x->type))
@@ -532,7 +521,7 @@ static void check_block(Verifier *v, const Block *b, const Op *parent) {
 static bool any_layout(const Block *b) {
     for (const Op *op = b->first; op; op = op->next) {
         for (int i = 0; i < op->nresults; i++)
-            if (op->result[i]->layout && !op->result[i]->type.shared) return true;
+            if (op->result[i]->layout && !type_is_buffer(op->result[i]->type)) return true;
         for (int r = 0; r < op->nregions; r++)
             if (any_layout(op->region[r])) return true;
     }

@@ -4,13 +4,13 @@
  * Going through the program in order, it keeps which bytes were read and which written since the
  * last barrier. A read of written bytes, or a write of read or written ones, needs a barrier before
  * it, which forgets all; but what a dot reads or a copy writes that nobody has waited for goes on
- * behind a barrier, too. Accesses of a loop's rings among each other are left to the pass that made
- * them (software_pipeline.c). Loops are gone through until the state at their end adds nothing to
- * the state at their start. Conservative within a thread: it may not know that the bytes are its
- * own. An op that uses shared memory within itself writes, waits for all threads, and reads: to
- * what is before it, it is a write, to what follows a barrier and a read. Which accesses to global
- * memory need one is for global_order.c to say; where they lie in a loop and what they meet before
- * it, the barrier is put before the loop. */
+ * behind a barrier, too. Accesses of the slices that one loop fills among each other are left to
+ * the pass that made them (software_pipeline.c). Loops are gone through until the state at their
+ * end adds nothing to the state at their start. Conservative within a thread: it may not know that
+ * the bytes are its own. An op that uses shared memory within itself writes, waits for all threads,
+ * and reads: to what is before it, it is a write, to what follows a barrier and a read. Which
+ * accesses to global memory need one is for global_order.c to say; where they lie in a loop and
+ * what they meet before it, the barrier is put before the loop. */
 #include "ir/effects.h"
 #include "ir/scratch.h"
 #include "passes/global_order.h"
@@ -21,8 +21,8 @@
 typedef struct Interval {
     int64_t from, to;
     bool written;
-    const Value *ring; /* NULL: no ring */
-    bool under_way;    /* by a dot or a copy not waited for yet: no barrier ends that */
+    const Op *slices; /* the buffer of several that it is one slice of; NULL: none */
+    bool under_way;   /* by a dot or a copy not waited for yet: no barrier ends that */
 } Interval;
 
 typedef struct Pending { /* what happened since the last barrier, or goes on */
@@ -31,10 +31,18 @@ typedef struct Pending { /* what happened since the last barrier, or goes on */
     GlobalAccesses global;
 } Pending;
 
+/* Slices of buffers that lie between each other: one loop fills them. */
+static bool same_stages(const Op *a, const Op *b) {
+    int64_t apart = a && b ? ir_attr_int(a, AT_OFFSET, 0) - ir_attr_int(b, AT_OFFSET, 0) : 0;
+    return a && b &&
+           (a == b || (a->block == b->block && buffer_stride(a) == buffer_stride(b) &&
+                       apart < buffer_stride(a) && apart > -buffer_stride(a)));
+}
+
 static void note(PassCtx *ctx, Pending *p, Interval x) {
     for (int i = 0; i < p->n; i++)
         if (p->at[i].from <= x.from && x.to <= p->at[i].to && p->at[i].written == x.written &&
-            p->at[i].ring == x.ring && p->at[i].under_way == x.under_way)
+            p->at[i].slices == x.slices && p->at[i].under_way == x.under_way)
             return;
     vec_push(&ctx->s->arena, p, x);
 }
@@ -42,7 +50,7 @@ static void note(PassCtx *ctx, Pending *p, Interval x) {
 static bool clashes(const Pending *p, Interval x) {
     for (int i = 0; i < p->n; i++)
         if (p->at[i].from < x.to && x.from < p->at[i].to && (p->at[i].written || x.written) &&
-            !(x.ring && p->at[i].ring == x.ring))
+            !same_stages(x.slices, p->at[i].slices))
             return true;
     return false;
 }
@@ -80,14 +88,10 @@ static bool waits_for_all(const Op *op) {
 }
 
 static Interval interval_of(const Value *buffer, bool written) {
-    if (op_is(buffer, OP_RING_SLOT)) buffer = buffer->def->operand[0].value;
-    const Op *def = buffer->def;
-    bool ring = def->code == OP_RING_ALLOC;
-    int64_t at = ir_attr_int(def, AT_OFFSET, 0);
-    int64_t bytes = type_bytes(buffer->type);
-    /* From its first slot's begin to its last one's end, between which others' slots may lie. */
-    if (ring) bytes += ring_bytes(def, true) - ring_stride(def);
-    return (Interval){at, at + bytes, written, ring ? ring_first(def) : NULL, false};
+    const Op *alloc = buffer_alloc(buffer);
+    int64_t at = ir_attr_int(alloc, AT_OFFSET, 0);
+    bool slices = alloc->result[0]->type.slices > 0;
+    return (Interval){at, at + buffer_bytes(alloc, true), written, slices ? alloc : NULL, false};
 }
 
 static Interval scratch_of(const Op *op, bool written) {
@@ -95,11 +99,11 @@ static Interval scratch_of(const Op *op, bool written) {
     return (Interval){at, at + scratch_bytes(op), written, NULL, false};
 }
 
-/* The loop that fills the ring begins, maybe not for the first time, as in another loop: what was
- * there is to it like any other's. */
-static void renew(Pending *p, const Value *ring) {
+/* The loop that fills these slices begins, maybe not for the first time, as in another loop: what
+ * was there is to it like any other's. */
+static void reopen(Pending *p, const Op *alloc) {
     for (int i = 0; i < p->n; i++)
-        if (p->at[i].ring == ring) p->at[i].ring = NULL;
+        if (same_stages(p->at[i].slices, alloc)) p->at[i].slices = NULL;
 }
 
 static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pending *p);
@@ -196,7 +200,7 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) forget(p);
         if (waits_for_all(op)) done(p, op->code == OP_ASYNC_WAIT);
-        if (op->code == OP_RING_ALLOC && !op->noperands) renew(p, op->result[0]);
+        if (op->code == OP_BUFFER_ALLOC && op->result[0]->type.slices) reopen(p, op);
         bool within = scratch_bytes(op) > 0;
         bool clash = meets_global(ctx, order, op, p);
         clash |= within && clashes(p, scratch_of(op, true));

@@ -30,7 +30,7 @@ static uint32_t slot_of(const Dce *d, const Op *op) {
 
 /* op's one effect is on a buffer of the function: nobody but its readers can tell. */
 static bool only_fills_buffer(const Op *op) {
-    return op->code == OP_SHARED_STORE && op_is(op->operand[1].value, OP_SHARED_ALLOC);
+    return op->code == OP_SHARED_STORE && op_is(op->operand[1].value, OP_BUFFER_ALLOC);
 }
 
 static void need(Dce *d, Value *v) {
@@ -85,7 +85,7 @@ static void need_reasons(Dce *d, const Value *v) {
     const Op *op = v->def ? v->def : v->block->parent;
     if (!op) return; /* a parameter */
     keep(d, op);
-    for (const Use *u = op->code == OP_SHARED_ALLOC ? v->uses : NULL; u; u = u->next)
+    for (const Use *u = op->code == OP_BUFFER_ALLOC ? v->uses : NULL; u; u = u->next)
         if (only_fills_buffer(u->op)) keep(d, u->op);
     bool result = v->def != NULL;
     if (op->code == OP_FOR && (result || v->index > 0)) {

@@ -62,7 +62,7 @@ static void lower_dot(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
     if (op->code != OP_DOT) return;
     Value *x = ir_operand(op, 0), *y = ir_operand(op, 1), *acc = ir_operand(op, 2), *made;
-    if (x->type.shared || y->type.shared) return;
+    if (type_is_buffer(x->type) || type_is_buffer(y->type)) return;
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
     if (is_fp8(x->type) || is_fp8(y->type)) {
         if (mma_find((Elem)x->type.elem, (Elem)y->type.elem, (Elem)acc->type.elem, ctx->target->sm))

@@ -377,10 +377,9 @@ static Value *copy_for_dot_before(const Value *v, const Block *block, const Layo
 
 static Value *shared_copy(Assign *a, Op *dot, int i) {
     Value *v = dot->operand[i].value;
-    if (v->type.shared) return v;
+    if (type_is_buffer(v->type)) return v;
     v = demand(a, v, own_layout(a, v));
-    Type t = v->type;
-    t.shared = 1;
+    Type t = type_in_space(v->type, SPACE_SHARED);
     Layout l = choose_operand_shared(dot, i, v->layout);
     /* What a loop does not change is copied before it, once. */
     Op *at = dot;
@@ -390,7 +389,7 @@ static Value *shared_copy(Assign *a, Op *dot, int i) {
     Value *there = copy_for_dot_before(v, at->block, &l);
     if (there) return there;
     Builder b = {a->s, a->f, at->block, at, dot->span};
-    Value *buffer = ir_op(&b, OP_SHARED_ALLOC, NULL, 0, &t, 1, 0)->result[0];
+    Value *buffer = ir_op(&b, OP_BUFFER_ALLOC, NULL, 0, &t, 1, 0)->result[0];
     buffer->layout = intern_layout(a->s, l);
     buffer->name = v->name;
     ir_binary(&b, OP_SHARED_STORE, v, buffer);
@@ -400,7 +399,7 @@ static Value *shared_copy(Assign *a, Op *dot, int i) {
 
 /* The result of another dot, or what was made of it, may be held as wgmma takes its operand A. */
 static bool in_registers_already(Assign *a, Value *v, const DotChoice *own) {
-    if (v->type.shared || type_elem_bytes(v->type) != 2 || is_cheap(a, v)) return false;
+    if (type_is_buffer(v->type) || type_elem_bytes(v->type) != 2 || is_cheap(a, v)) return false;
     Layout want = layout_wgmma_a(v->type, own->wm, own->wn);
     return layout_equal(own_layout(a, v), &want);
 }
@@ -508,14 +507,14 @@ static void sweep(Assign *a, Block *b) {
 
 static void note_layout(Op *op, void *ctx) {
     for (int i = 0; i < op->nresults; i++)
-        if (op->result[i]->layout && !op->result[i]->type.shared) *(bool *)ctx = true;
+        if (op->result[i]->layout && !type_is_buffer(op->result[i]->type)) *(bool *)ctx = true;
 }
 
 /* What only tile IR with layouts has: one that was written by hand may have it without. */
 static void note_too_early(Op *op, void *ctx) {
     const Op **found = ctx;
     bool needs = op->code == OP_CONVERT;
-    for (int i = 0; i < op->nresults; i++) needs |= op->result[i]->type.shared;
+    for (int i = 0; i < op->nresults; i++) needs |= type_is_buffer(op->result[i]->type);
     if (needs && !*found) *found = op;
 }
 

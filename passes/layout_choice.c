@@ -124,7 +124,7 @@ static Layout swizzled(Type t, const int *order, int elem_log2) {
 
 Layout choose_operand_shared(const Op *dot, int operand, const Layout *from) {
     Type t = ir_operand(dot, operand)->type;
-    t.shared = 0;
+    t = type_in_space(t, SPACE_REGISTER);
     /* Keep the dimension contiguous that the registers hold contiguously; ldmatrix reads both. */
     int fast = t.rank - 1;
     if (t.rank > 1 && layout_vector_bits(from, t, t.rank - 2) > layout_vector_bits(from, t, fast))

@@ -131,7 +131,7 @@ static Op *store_for_dots(const Op *load) {
     Op *store = r->uses->op;
     if (store->code != OP_SHARED_STORE || store->block != load->block) return NULL;
     const Value *buffer = store->operand[1].value;
-    if (!op_is(buffer, OP_SHARED_ALLOC) || buffer->def->block != load->block ||
+    if (!op_is(buffer, OP_BUFFER_ALLOC) || buffer->def->block != load->block ||
         !read_by_dots_only(buffer, store))
         return NULL;
     return store;
@@ -147,7 +147,7 @@ static void consider(Pipeline *p, Op *load, bool all) {
     const Value *r = load->result[0];
     if (!p->for_dots[r->id] && !(all && p->worked_on[r->id])) return;
     Copy c = {.load = load, .store = store_for_dots(load), .type = r->type};
-    c.type.shared = 1;
+    c.type = type_in_space(r->type, SPACE_SHARED);
     if (c.store) {
         c.buffer = c.store->operand[1].value;
         c.layout = c.buffer->layout;

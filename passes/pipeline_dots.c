@@ -30,12 +30,12 @@
 #include "ir/target.h"
 
 /* Nothing overwrites what the dot reads from shared memory before its iteration, or the next one's
- * second barrier, is over: slots of the pipeline's rings, and what no iteration writes. */
+ * second barrier, is over: slices of the pipeline's buffers, and what no iteration writes. */
 static bool may_be_under_way(const Pipeline *p, const Op *dot) {
     if (!ir_attr(dot, AT_WGMMA)) return false;
     for (int i = 0; i < 2; i++) {
         const Value *v = dot->operand[i].value;
-        bool safe = !v->type.shared || ir_defined_outside(v, p->loop);
+        bool safe = !type_is_buffer(v->type) || ir_defined_outside(v, p->loop);
         for (int k = 0; k < p->copies.n; k++) safe |= p->copies.at[k].buffer == v;
         if (!safe) return false;
     }

@@ -6,8 +6,11 @@
  * (ir/scratch.h) lives at that op only. Buffers whose lives overlap get
  * disjoint space, the others may share; barriers (barrier.c, run after this) make sharing safe.
  *
- * Rings that have more slots where a program is alone on its multiprocessor go last, above all that
- * lives with them: so launched with less memory, all but those slots is there. */
+ * Buffers of several slices that one loop fills lie between each other: a stage of the loop, a
+ * slice of each, the larger before the smaller, is one piece of memory, and the address of each
+ * slice the first one's and a constant. Those that have more slices where a program is alone on its
+ * multiprocessor go last, above all that lives with them: so launched with less memory, all but
+ * those slices is there. */
 #include "ir/scratch.h"
 #include "ir/target.h"
 #include "passes/pass.h"
@@ -15,18 +18,25 @@
 #include <string.h>
 
 typedef struct Slot {
-    Op *op; /* a shared_alloc, or an op that uses the bytes within itself */
+    Op *op; /* a buffer_alloc, or an op that uses the bytes within itself */
     int first, last;
     int64_t bytes, offset;
-    int64_t alone; /* bytes, where a program is alone */
+    int64_t alone;  /* bytes, where a program is alone */
+    const Op *loop; /* that fills its slices */
     bool placed;
 } Slot;
+
+typedef struct Member { /* of a stage: one of the buffers that share a slot */
+    Op *alloc;
+    int slot;
+    int64_t within; /* bytes from where the stage begins */
+} Member;
 
 typedef struct Place {
     PassCtx *ctx;
     int *number; /* by id of a buffer's value: slot index + 1 */
     VEC(Slot) slots;
-    VEC(Op *) between; /* rings that lie between the slots of another */
+    VEC(Member) members;
     int clock;
 } Place;
 
@@ -39,30 +49,78 @@ static void use_buffer(Place *p, const Value *v, int from, int to) {
 }
 
 static void add(Place *p, Op *op, int lives, int64_t bytes, int64_t alone) {
-    Slot slot = {op, lives, lives, bytes, 0, alone, false};
+    Slot slot = {.op = op, .first = lives, .last = lives, .bytes = bytes, .alone = alone};
     vec_push(&p->ctx->s->arena, &p->slots, slot);
     if (lives < 0) p->number[op->result[0]->id] = p->slots.n;
+}
+
+/* The loop beside the allocation in which the buffer's slices are used; NULL: none. */
+static const Op *loop_of(const Op *alloc) {
+    for (const Use *u = alloc->result[0]->uses; u; u = u->next) {
+        const Op *op = u->op;
+        while (op->block != alloc->block) op = op->block->parent;
+        if (op->code == OP_FOR || op->code == OP_WHILE) return op;
+    }
+    return NULL;
+}
+
+/* A buffer of several slices joins others of as many that its loop fills. */
+static void add_slices(Place *p, Op *alloc) {
+    const Op *loop = loop_of(alloc);
+    int i = p->slots.n;
+    while (loop && i > 0) {
+        const Slot *s = &p->slots.at[--i];
+        if (s->loop == loop && buffer_slices(s->op, false) == buffer_slices(alloc, false) &&
+            buffer_slices(s->op, true) == buffer_slices(alloc, true)) {
+            vec_push(&p->ctx->s->arena, &p->members, ((Member){alloc, i, 0}));
+            p->number[alloc->result[0]->id] = i + 1;
+            return;
+        }
+    }
+    add(p, alloc, -1, buffer_bytes(alloc, false), buffer_bytes(alloc, true));
+    p->slots.at[p->slots.n - 1].loop = loop;
+    vec_push(&p->ctx->s->arena, &p->members, ((Member){alloc, p->slots.n - 1, 0}));
+}
+
+/* Sizes are powers of two, so each slice lies at a multiple of its own. */
+static void lay_out_stage(Place *p, int slot) {
+    Slot *s = &p->slots.at[slot];
+    int64_t stride = 0;
+    int n = 0;
+    for (int i = 0; i < p->members.n; i++) {
+        Member *m = &p->members.at[i];
+        int64_t bytes = type_bytes(m->alloc->result[0]->type);
+        if (m->slot != slot) continue;
+        for (int k = 0; k < p->members.n; k++) {
+            const Member *o = &p->members.at[k];
+            int64_t other = type_bytes(o->alloc->result[0]->type);
+            if (o->slot == slot && (other > bytes || (other == bytes && k < i))) m->within += other;
+        }
+        stride += bytes;
+        n++;
+    }
+    if (n > 1) stride = (stride + SWIZZLE_ALIGN - 1) / SWIZZLE_ALIGN * SWIZZLE_ALIGN;
+    for (int i = 0; i < p->members.n && n > 1; i++)
+        if (p->members.at[i].slot == slot)
+            ir_set_attr(p->ctx->s, p->members.at[i].alloc, AT_STRIDE, stride);
+    s->bytes = stride * buffer_slices(s->op, false);
+    s->alone = stride * buffer_slices(s->op, true);
 }
 
 static void number_block(Place *p, Block *b) {
     for (Op *op = b->first; op; op = op->next) {
         int start = p->clock++;
-        if (op->code == OP_RING_ALLOC && op->noperands) {
-            p->number[op->result[0]->id] = p->number[ring_first(op)->id];
-            vec_push(&p->ctx->s->arena, &p->between, op);
-        } else if (op->code == OP_RING_ALLOC) {
-            add(p, op, -1, ring_bytes(op, false), ring_bytes(op, true));
-        } else if (op->code == OP_SHARED_ALLOC) {
-            const Type t = op->result[0]->type;
-            int64_t bytes = type_bytes(t);
-            add(p, op, -1, bytes, bytes);
+        if (op->code == OP_BUFFER_ALLOC && op->result[0]->type.space == SPACE_SHARED) {
+            add_slices(p, op);
+            /* What addresses are made of on the way to the first copy would need barriers there. */
+            if (op->result[0]->type.slices) use_buffer(p, op->result[0], start, start);
         }
         int64_t scratch = scratch_bytes(op);
         if (scratch) add(p, op, start, scratch, scratch);
-        if (op->code == OP_RING_SLOT) /* a use of it is a use of its ring */
+        if (op->code == OP_BUFFER_SLICE) /* a use of it is a use of its buffer */
             p->number[op->result[0]->id] = p->number[op->operand[0].value->id];
         for (int i = 0; i < op->noperands; i++)
-            if (op->operand[i].value->type.shared)
+            if (op->operand[i].value->type.space == SPACE_SHARED)
                 use_buffer(p, op->operand[i].value, start, start);
         for (int r = 0; r < op->nregions; r++) number_block(p, op->region[r]);
         p->clock++;
@@ -137,6 +195,8 @@ void pass_place(PassCtx *ctx) {
     number_block(&p, ctx->f->body);
     int64_t total = 0, alone = 0;
     bool deeper = false;
+    for (int i = 0; i < p.slots.n; i++)
+        if (p.slots.at[i].op->code == OP_BUFFER_ALLOC) lay_out_stage(&p, i);
     for (int more = 0; more <= 1; more++)
         for (int i = 0; i < p.slots.n; i++) {
             Slot *s = &p.slots.at[i];
@@ -148,10 +208,9 @@ void pass_place(PassCtx *ctx) {
             if (s->offset + s->alone > alone) alone = s->offset + s->alone;
             ir_set_attr(ctx->s, s->op, AT_OFFSET, s->offset);
         }
-    for (int i = 0; i < p.between.n; i++) {
-        Op *op = p.between.at[i];
-        int64_t offset = p.slots.at[p.number[op->result[0]->id] - 1].offset;
-        ir_set_attr(ctx->s, op, AT_OFFSET, offset + ir_attr_int(op, AT_WITHIN, 0));
+    for (int i = 0; i < p.members.n; i++) {
+        const Member *m = &p.members.at[i];
+        ir_set_attr(ctx->s, m->alloc, AT_OFFSET, p.slots.at[m->slot].offset + m->within);
     }
     ctx->f->shared_bytes = total;
     /* Where other buffers need as much at another time, alone is total: then it always is. */

@@ -108,9 +108,9 @@ static void lower_convert(Op *op, void *ctx_) {
         return;
     }
     Layout l = choose_move_shared(t, from->layout, to->layout);
-    t.shared = 1;
+    Type buffer_type = type_in_space(t, SPACE_SHARED);
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
-    Value *buffer = ir_op(&b, OP_SHARED_ALLOC, NULL, 0, &t, 1, 0)->result[0];
+    Value *buffer = ir_op(&b, OP_BUFFER_ALLOC, NULL, 0, &buffer_type, 1, 0)->result[0];
     buffer->layout = intern_layout(ctx->s, l);
     ir_binary(&b, OP_SHARED_STORE, from, buffer);
     Value *back = ir_given(&b, OP_SHARED_LOAD, buffer, to->type);

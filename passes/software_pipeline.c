@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* software_pipeline.c: loads of a loop -> copies through a ring of shared buffers, started
+/* software_pipeline.c: loads of a loop -> copies through the slices of shared buffers, started
  * num_stages - 1 iterations ahead.
  *
  *     for i: x = load p; store x -> b; dot b; p += d
  * becomes
- *     for s < S-1: copy p -> ring[s]; commit; p += d             (as long as iteration s exists)
- *     for i: wait (S-2 groups may be on their way); barrier; dot ring[r]
- *            copy p -> ring[w]; commit; p += d; r, w = next slots
+ *     for s < S-1: copy p -> b[s]; commit; p += d             (as long as iteration s exists)
+ *     for i: wait (S-2 groups may be on their way); barrier; dot b[r]
+ *            copy p -> b[w]; commit; p += d; r, w = next slices
  *     wait (0)
  *
  * The one idea: what an address is made of (its slice, and the carried values that the slice needs)
@@ -62,11 +62,12 @@ static Value *load_ahead(Pipeline *p, Builder *b, const Op *load, Value *exists)
     return copy->result[0];
 }
 
-static Value *ring_slot(Builder *b, const Copy *c, Value *number) {
-    Value *x[] = {c->ring, number};
-    Value *slot = ir_op1(b, OP_RING_SLOT, x, 2);
-    slot->layout = c->layout;
-    return slot;
+static Value *slice(Builder *b, const Copy *c, Value *number) {
+    Value *x[] = {c->slices, number};
+    Type t = type_in_space(c->type, SPACE_SHARED);
+    Value *v = ir_op(b, OP_BUFFER_SLICE, x, 2, &t, 1, 0)->result[0];
+    v->layout = c->layout;
+    return v;
 }
 
 /* Emits one iteration's addresses and copies at b. `args` are the strand's carried values (by
@@ -91,7 +92,7 @@ static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *s
     for (int i = 0; i < p->copies.n; i++) {
         Copy *c = &p->copies.at[i];
         b->span = c->load->span;
-        c->slot = ring_slot(b, c, slot);
+        c->slot = slice(b, c, slot);
         if (c->plain)
             c->ahead = load_ahead(p, b, c->load, exists);
         else if (likely)
@@ -205,29 +206,17 @@ void pipeline_land(Pipeline *p, Builder *b, int fewer) {
 
 /* ---- the new loop ---- */
 
-static void make_ring(Pipeline *p, Builder *b, Copy *c, const Copy *first) {
-    Value *between[] = {first ? first->ring : NULL};
-    Op *ring = ir_op(b, OP_RING_ALLOC, between, first != NULL, &c->type, 1, 0);
-    ir_set_attr(p->s, ring, AT_SLOTS, p->stages);
-    if (p->alone) ir_set_attr(p->s, ring, AT_ALONE, p->most);
-    if (p->copies.n > 1) ir_set_attr(p->s, ring, AT_STRIDE, p->stage_bytes);
-    if (first) ir_set_attr(p->s, ring, AT_WITHIN, c->within);
-    c->ring = ring->result[0];
-    c->ring->layout = c->layout;
-    c->ring->name = c->load->result[0]->name;
-}
-
-static void make_rings(Pipeline *p, Builder *b) {
-    const Copy *first = NULL;
-    for (int i = 0; i < p->copies.n; i++)
-        if (!p->copies.at[i].within)
-            make_ring(p, b, &p->copies.at[i], NULL), first = &p->copies.at[i];
-    for (int i = 0; i < p->copies.n; i++)
-        if (p->copies.at[i].within) make_ring(p, b, &p->copies.at[i], first);
+static void alloc_slices(Pipeline *p, Builder *b, Copy *c) {
+    c->type.slices = (uint16_t)p->stages;
+    Op *alloc = ir_op(b, OP_BUFFER_ALLOC, NULL, 0, &c->type, 1, 0);
+    if (p->alone) ir_set_attr(p->s, alloc, AT_ALONE, p->most);
+    c->slices = alloc->result[0];
+    c->slices->layout = c->layout;
+    c->slices->name = c->load->result[0]->name;
 }
 
 /* The load's value now comes from its slot: dots read it there, others get it into registers. */
-static void take_from_ring(Pipeline *p, Builder *b, const Copy *c, Value *slot) {
+static void replace_load_by_slice(Pipeline *p, Builder *b, const Copy *c, Value *slot) {
     Value *r = c->load->result[0];
     if (c->store) {
         if (c->store->next->code == OP_ASYNC_FENCE) ir_erase(c->store->next);
@@ -361,7 +350,7 @@ static void rebuild(Pipeline *p) {
         Type i1 = type_scalar(EL_I1);
         p->alone = ir_op(&b, OP_ALONE, NULL, 0, &i1, 1, 0)->result[0];
     }
-    make_rings(p, &b);
+    for (int i = 0; i < p->copies.n; i++) alloc_slices(p, &b, &p->copies.at[i]);
     Value **ahead = arena_array(a, (size_t)n, sizeof *ahead);
     for (int i = 0; i < n; i++) ahead[i] = old->operand[3 + i].value;
     Type i32 = type_scalar(EL_I32);
@@ -417,14 +406,15 @@ static void rebuild(Pipeline *p) {
     if (!p->lands_first) pipeline_land(p, &in_body, 1);
     /* What dots make of the slots' addresses need not wait for the barrier. */
     Value **from = arena_array(a, (size_t)p->copies.n, sizeof *from);
-    for (int i = 0; i < p->copies.n; i++) from[i] = ring_slot(&in_body, &p->copies.at[i], read);
+    for (int i = 0; i < p->copies.n; i++) from[i] = slice(&in_body, &p->copies.at[i], read);
     if (!p->lands_first) ir_op(&in_body, OP_BARRIER, NULL, 0, NULL, 0, 0);
     Value *exists = ir_cmp(&in_body, PRED_NE, left, scalar(&in_body, left->type, 0));
     for (int i = 0; i < n; i++)
         if (count[i]) mine[i] = moved(p, &in_body, ahead[i], count[i]);
     Op *copies = copy_ahead(p, &in_body, index_ahead, mine, write, exists, false);
     Op *commit = body->last;
-    for (int i = 0; i < p->copies.n; i++) take_from_ring(p, &in_body, &p->copies.at[i], from[i]);
+    for (int i = 0; i < p->copies.n; i++)
+        replace_load_by_slice(p, &in_body, &p->copies.at[i], from[i]);
     /* The rest of the body moves over as it is. */
     ir_replace_uses(was->args[0], index);
     for (int i = 0; i < n; i++) ir_replace_uses(was->args[1 + i], arg[i]);
@@ -462,7 +452,7 @@ static void look_for_dot(Op *op, void *found) {
     if (op->code == OP_DOT) *(bool *)found = true;
 }
 
-typedef struct Room { /* shared memory that the loop needs besides its rings */
+typedef struct Room { /* shared memory that the loop needs besides its stages */
     const Pipeline *p;
     int64_t bytes, scratch;
 } Room;
@@ -496,31 +486,19 @@ static void look_for_room(Op *op, void *ctx) {
         scratch = type_bytes(op->result[0]->type);
         if (scratch > room->scratch) room->scratch = scratch;
     }
-    if (op->code != OP_SHARED_ALLOC && op->code != OP_RING_ALLOC) return;
+    if (op->code != OP_BUFFER_ALLOC) return;
     const Value *v = op->result[0];
     for (int i = 0; i < room->p->copies.n; i++)
         if (room->p->copies.at[i].buffer == v) return;
     if (within || lives_with(v, loop))
-        room->bytes += type_bytes(v->type) * ir_attr_int(op, AT_SLOTS, 1);
+        room->bytes += type_bytes(v->type) * buffer_slices(op, false);
 }
 
-static int64_t copy_size(const Copy *c) {
-    return type_bytes(c->type);
-}
-
-/* A stage is a slot of each ring, the larger before the smaller: sizes are powers of two, so each
- * lies at a multiple of its own. */
+/* A stage is a slice of each copy's buffer; place.c puts them together. */
 static void plan_stage(Pipeline *p) {
     enum { ALIGN = 1024 }; /* of swizzles */
     int64_t all = 0;
-    for (int i = 0; i < p->copies.n; i++) {
-        Copy *c = &p->copies.at[i];
-        for (int k = 0; k < p->copies.n; k++) {
-            int64_t other = copy_size(&p->copies.at[k]);
-            if (other > copy_size(c) || (other == copy_size(c) && k < i)) c->within += other;
-        }
-        all += copy_size(c);
-    }
+    for (int i = 0; i < p->copies.n; i++) all += type_bytes(p->copies.at[i].type);
     p->stage_bytes = p->copies.n > 1 ? (all + ALIGN - 1) / ALIGN * ALIGN : all;
 }
 

@@ -9,11 +9,10 @@
 typedef struct Copy { /* one load that becomes a copy */
     Op *load, *store; /* store: into the buffer that dots read; NULL: the value has other uses */
     Value *buffer;    /* that buffer */
-    Type type;        /* of a slot */
-    const Layout *layout; /* of a slot */
+    Type type;        /* of a slice */
+    const Layout *layout; /* of a slice */
     bool plain;           /* by a load and a store, not asynchronously */
-    Value *ring;
-    int64_t within;      /* bytes from where a stage begins to its slot */
+    Value *slices;
     Value *slot, *ahead; /* plain: where to and what, loaded by the strand in the body */
 } Copy;
 

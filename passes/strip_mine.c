@@ -50,7 +50,7 @@ static int64_t words_of(const PassCtx *ctx, Type t) {
 }
 
 static bool is_huge(const PassCtx *ctx, const Value *v) {
-    return v->type.rank && !v->type.shared && words_of(ctx, v->type) > MOST_WORDS;
+    return v->type.rank && !type_is_buffer(v->type) && words_of(ctx, v->type) > MOST_WORDS;
 }
 
 /* ---- what can be cut ---- */

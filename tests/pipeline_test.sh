@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 . tests/lib.sh
 
 # matmul FILE [ROWS]: runs it on numbers whose products and sums are exact. With 64 rows and columns the
-# result is one tile, its program alone: rings have more slots then.
+# result is one tile, its program alone: buffers have more slices then.
 matmul() {
     local n=${2:-192}
     "$bin/tilerun" "$1" --device=cpu a_ptr="randint(-4,4):fp16[$n,640]" \
@@ -39,9 +39,9 @@ done
 count $? 'one barrier in the loop' "$work/once.tir"
 "$bin/tilec" --target=sm_90a -D BM=128 -D BN=256 --num-warps=8 --num-stages=3 --emit=layout \
     examples/matmul.tl -o "$work/spare.tir"
-grep -q 'slots=4 ' "$work/spare.tir" && grep -q 'async_wait pending=1' "$work/spare.tir" &&
+grep -q '<4 x ' "$work/spare.tir" && grep -q 'async_wait pending=1' "$work/spare.tir" &&
     [ "$(sed -n '/= for/,/yield/p' "$work/spare.tir" | grep -c barrier)" = 1 ]
-count $? 'a spare slot' "$work/spare.tir"
+count $? 'a spare slice' "$work/spare.tir"
 for target in sm_80 sm_90a once spare; do
     [ -s "$work/$target.tir" ] ||
         "$bin/tilec" --target=$target --emit=layout examples/matmul.tl -o "$work/$target.tir"
@@ -54,7 +54,7 @@ done
 landing='before the copy to it has landed' barrier='missing barrier'
 wrong sm_80 's/\(async_wait .*\)pending=1/\1pending=2/' "$landing"
 wrong sm_80 's/\(async_wait .*\)alone=4/\1alone=5/' "$landing" 64
-wrong sm_80 's/slots=3 alone=6/slots=3 alone=5/' 'no such slot' 64
+wrong sm_80 's/alone=6/alone=5/' 'no such slice' 64
 wrong sm_80 '/= for/,/barrier/{/barrier/d}' "$barrier"
 wrong sm_90a 's/\(async_wait .*\)pending=1/\1pending=2/' "$landing"
 wrong sm_90a 's/\(async_wait .*\)alone=4/\1alone=5/' "$landing" 64
@@ -71,7 +71,7 @@ wrong once '/async_fence/,/= for/{/barrier/d}' "$barrier"
 wrong once 's/\(dot_wait .*\) pending=1/\1 pending=2/' 'while a dot may read it'
 # Where copies start at once.
 wrong spare 's/\(async_wait .*\)pending=1/\1pending=2/' "$landing"
-wrong spare 's/slots=4/slots=3/' 'no such slot'
+wrong spare 's/<4 x /<3 x /' 'no such slice'
 wrong spare '/= for/,/barrier/{/barrier/d}' "$barrier"
 wrong spare 's/\(dot_wait .*\) pending=1/\1 pending=2/' 'while a dot may read it'
 finish

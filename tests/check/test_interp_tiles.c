@@ -283,9 +283,9 @@ static void run_shared(const char *body, const char *error) {
     for (int i = 0; i < 16; i++) ck_assert_int_eq(got[i], data[i]);
 }
 
-#define A "  %a: shared<i32[16]> = shared_alloc offset=0\n"
-#define B "  %b: shared<i32[16]> = shared_alloc offset=0\n"
-#define BESIDE "  %b: shared<i32[16]> = shared_alloc @31:1-5\n"
+#define A "  %a: shared<i32[16]> = buffer_alloc offset=0\n"
+#define B "  %b: shared<i32[16]> = buffer_alloc offset=0\n"
+#define BESIDE "  %b: shared<i32[16]> = buffer_alloc @31:1-5\n"
 #define PUT_A "  shared_store %v, %a @20:1-5\n"
 #define PUT_B "  shared_store %v, %b @21:1-5\n"
 #define GET_A(n) "  %" n ": i32[16] = shared_load %a @22:1-5\n"
@@ -318,15 +318,15 @@ START_TEST(buffers_over_each_other_are_found) {
 }
 END_TEST
 
-#define RING "  %a: shared<i32[16]> = ring_alloc slots=1 offset=0\n"
-#define SLOT "  %i: i32 = const value=0\n  %s: shared<i32[16]> = ring_slot %a, %i\n"
+#define SLICES "  %a: shared<2 x i32[16]> = buffer_alloc offset=0\n"
+#define SLICE "  %i: i32 = const value=0\n  %s: shared<i32[16]> = buffer_slice %a, %i\n"
 #define COPY "  %on: i1 = const value=1\n  async_copy %xp, %s, %on @50:1-5\n  async_commit\n"
 #define LAND "  async_wait pending=0\n" WAIT "  %w: i32[16] = shared_load %s\n"
 #define OTHER "  %o: i32[16] = add %v, %r\n"
 
 START_TEST(what_a_copy_reads_stays_as_it_is) {
-    run_shared(RING SLOT COPY LAND DONE, NULL);
-    run_shared(RING SLOT COPY OTHER "  store %xp, %o\n" LAND DONE,
+    run_shared(SLICES SLICE COPY LAND DONE, NULL);
+    run_shared(SLICES SLICE COPY OTHER "  store %xp, %o\n" LAND DONE,
                "test:50:1: error: what this copy reads was written between its start and the wait "
                "for it, in program (0, 0, 0)");
 }
@@ -350,7 +350,7 @@ START_TEST(bytes_of_an_operation_need_barriers_too) {
 END_TEST
 
 #define SWIZZLED                                                                                   \
-    "  %a: shared<i32[16]>@L0 = shared_alloc offset=0\n  %b: shared<i32[16]> = shared_alloc "      \
+    "  %a: shared<i32[16]>@L0 = buffer_alloc offset=0\n  %b: shared<i32[16]> = buffer_alloc "      \
     "offset=0\n"
 
 /* Written through a swizzle, the buffer's bytes lie in another order: where it says. */

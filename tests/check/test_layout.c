@@ -364,7 +364,7 @@ START_TEST(drawing_of_a_swizzle) {
     Type t = tile2(3, 6);
     int order[] = {1, 0};
     Layout swizzled = layout_shared(t, order, 3, 0, 3);
-    t.shared = 1;
+    t = type_in_space(t, SPACE_SHARED);
     char text[8192], *p = text;
     draw(&swizzled, t, true, text, sizeof text);
     ck_assert_msg(strncmp(p, head, sizeof head - 1) == 0, "%s", p);

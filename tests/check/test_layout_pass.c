@@ -132,7 +132,7 @@ static void check_seeds(uint64_t from, uint64_t to) {
     free(in);
     /* What is to be shown must have happened. */
     static const OpCode wanted[] = {
-        OP_SHARED_ALLOC, OP_SHARED_STORE, OP_SHARED_LOAD, OP_BARRIER, OP_DOT,     OP_CONVERT,
+        OP_BUFFER_ALLOC, OP_SHARED_STORE, OP_SHARED_LOAD, OP_BARRIER, OP_DOT,     OP_CONVERT,
         OP_FOR,          OP_IF,           OP_WHILE,       OP_TRANS,   OP_RESHAPE, OP_JOIN,
         OP_SPLIT,        OP_GATHER,       OP_HISTOGRAM,   OP_REDUCE,  OP_SCAN};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
