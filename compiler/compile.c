@@ -136,7 +136,7 @@ static bool check_options(Job *j) {
     if (o->num_stages < 0)
         invalid(j, "num_stages is at least 1, not %s",
                 arena_printf(&j->s.arena, "%d", o->num_stages));
-    if (o->swizzle_grid < 0 || o->swizzle_grid > SWIZZLE_LIMIT)
+    if (o->swizzle_grid < 0 || o->swizzle_grid > 65535)
         invalid(j, "swizzle_grid is 1 to 65535 rows, not %s",
                 arena_printf(&j->s.arena, "%d", o->swizzle_grid));
     if (o->stats && o->emit != TILE_EMIT_PTX) invalid(j, "stats are of PTX%s", "");
@@ -243,7 +243,7 @@ static bool set_swizzle(Job *j) {
         if (f->swizzled) {
             diag(&j->s.diags, DIAG_ERROR, f->span,
                  "the grid of kernel '%s' is walked in groups of %d rows already", f->name,
-                 f->swizzle);
+                 f->swizzled);
             return false;
         }
         f->swizzle = j->o->swizzle_grid;

@@ -7,6 +7,8 @@
  * even in comments, accepts it. */
 #include "compiler/manifest.h"
 
+#include "ir/func_attrs.h"
+
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +82,17 @@ static void put_work(Buf *out, const char *key, const char *expression) {
     buf_puts(out, ", ");
 }
 
+/* What is known, has a default, or is 0 until it is known. */
+static void put_numbers(const Func *f, Buf *out) {
+    for (int i = 0; i < func_attrs; i++) {
+        const FuncAttr *a = &func_attr[i];
+        if (a->kind != FUNC_ATTR_NUMBER) continue;
+        int64_t v = func_number(f, a);
+        if (v != 0 || a->absent != 0)
+            buf_printf(out, "\"%s\": %lld, ", a->manifest, (long long)(v > 0 ? v : 0));
+    }
+}
+
 static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
     buf_puts(out, "  {\"name\": ");
     put_string(out, f->name);
@@ -95,11 +108,9 @@ static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
         if (i) buf_puts(out, ", ");
         if (!put_constexpr(s, f, &f->constexpr_[i], out)) return false;
     }
-    buf_printf(out, "},\n   \"num_warps\": %d, \"num_stages\": %d, \"shared\": %lld", f->num_warps,
-               f->num_stages, (long long)(f->shared_bytes > 0 ? f->shared_bytes : 0));
-    if (f->shared_alone) buf_printf(out, ", \"shared_alone\": %lld", (long long)f->shared_alone);
-    buf_puts(out, ", \"cluster\": [1, 1, 1],\n   ");
-    if (f->swizzle) buf_printf(out, "\"swizzle\": %d, ", f->swizzle);
+    buf_puts(out, "},\n   ");
+    put_numbers(f, out);
+    buf_puts(out, "\"cluster\": [1, 1, 1],\n   ");
     buf_puts(out, "\"grid\": [");
     for (int i = 0; i < 3 && f->grid[i]; i++) {
         if (i) buf_puts(out, ", ");

@@ -279,13 +279,15 @@ static void read_grid(Lower *l, const AstFunc *f, const char *text, Span span, F
 /* Rows per group, digits alone. */
 static void read_swizzle(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
     (void)f;
-    int rows = 0;
+    const NumberRule *rule = &option_info[OPTION_swizzle_grid].rule;
+    int64_t rows = 0;
     const char *s = text;
-    for (; isdigit((unsigned char)*s) && rows <= SWIZZLE_LIMIT; s++) rows = rows * 10 + *s - '0';
-    if (*s || rows < 1 || rows > SWIZZLE_LIMIT)
-        fail(l, span, "a grid is walked in groups of 1 to %d rows, not '%s'", SWIZZLE_LIMIT, text);
+    for (; isdigit((unsigned char)*s) && rows <= rule->most; s++) rows = rows * 10 + *s - '0';
+    if (*s || !rule_allows(rule, rows))
+        fail(l, span, "a grid is walked in groups of %lld to %lld rows, not '%s'",
+             (long long)rule->least, (long long)rule->most, text);
     else
-        out->swizzle = rows;
+        out->swizzle = (int)rows;
 }
 
 /* How much one launch computes or moves: for the rates that a benchmark prints. */

@@ -16,9 +16,9 @@ Module *ir_module(Session *s) {
 Func *ir_func(Module *m, const char *name) {
     Func *f = arena_alloc(&m->session->arena, sizeof *f);
     f->name = name;
-    f->num_warps = 4;
-    f->num_stages = 3;
-    f->shared_bytes = -1;
+#define FUNC_NUMBER(type, field, text, manifest, least, most, powers, absent, doc)                 \
+    f->field = absent;
+#include "ir/func_attrs.def"
     f->body = ir_block(m->session, NULL);
     Func **at = &m->funcs;
     while (*at) at = &(*at)->next;

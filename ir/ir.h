@@ -11,6 +11,7 @@
 
 #include "base/session.h"
 #include "ir/layout.h"
+#include "ir/options.h"
 #include "ir/type.h"
 
 typedef enum OpCode {
@@ -162,8 +163,6 @@ typedef struct Param {
     Span span;
 } Param;
 
-enum { SWIZZLE_LIMIT = 65535 }; /* rows per group */
-
 typedef struct ConstexprInfo { /* for the manifest */
     const char *name;
     const char *json; /* its value as JSON text */
@@ -175,19 +174,15 @@ typedef struct Func {
     Span span;
     Param *param; /* source order, all non-constexpr parameters */
     int nparams;
-    ConstexprInfo *constexpr_;
-    int nconstexprs;
-    const char *grid[3];       /* expressions; NULL when not stated */
-    const char *flops, *bytes; /* what a launch computes and moves, as expressions; or NULL */
-    int num_warps, num_stages;
-    int swizzle;   /* rows per group in which a 2-D grid is walked; 0: as the hardware does */
-    bool swizzled; /* program_id says so already */
+#define FUNC_NUMBER(type, field, ...) type field;
+#define FUNC_TEXT(field, ...) const char *field; /* or NULL */
+#define FUNC_TEXTS(field, text, most, doc) const char *field[most];
+#define FUNC_CONSTEXPRS(field, count, ...)                                                         \
+    ConstexprInfo *field;                                                                          \
+    int count;
+#include "ir/func_attrs.def"
     Block *body;
-    uint32_t nvalues;     /* ids below this are in use */
-    int64_t shared_bytes; /* set by placement; -1 before */
-    int64_t shared_alone; /* with the slots that rings have where a program is alone on its
-                             multiprocessor; 0: no more */
-    const char *target;   /* set once compiled for one */
+    uint32_t nvalues; /* ids below this are in use */
 } Func;
 
 typedef struct Module {

@@ -4,6 +4,7 @@
  * One pass, one token of lookahead, no backtracking. The first mistake ends it (session_bail is not
  * used: ir_parse returns NULL), for a .tir file is written by programs and an error means damage.
  */
+#include "ir/func_attrs.h"
 #include "ir/token.h"
 
 #include <ctype.h>
@@ -384,58 +385,61 @@ static void parse_param(Parser *p) {
     }
 }
 
+static void parse_number(Parser *p, Func *f, const FuncAttr *a) {
+    char must[RULE_TEXT];
+    Span at = p->at;
+    int64_t v = want_int(p);
+    if (rule_allows(&a->rule, v)) {
+        func_set_number(f, a, v);
+    } else if (!p->failed) {
+        p->at = at;
+        token_fail(p, "%s must be %s, not %lld", a->text, rule_text(&a->rule, must), (long long)v);
+    }
+}
+
+static void parse_text(Parser *p, Func *f, const FuncAttr *a) {
+    int i = 0;
+    while (i < a->most - 1 && func_text(f, a, i)) i++;
+    want_plain_string(p);
+    if (p->tok != T_STRING)
+        token_fail(p, "expected a string");
+    else if (a->most > 1 && func_text(f, a, i))
+        token_fail(p, "a kernel has '%s' at most %d times", a->text, a->most);
+    else
+        func_set_text(f, a, i, p->text);
+    token_next(p);
+}
+
+typedef VEC(ConstexprInfo) Constexprs;
+
+static void parse_constexpr(Parser *p, Constexprs *list) {
+    ConstexprInfo c = {0};
+    if (p->tok != T_WORD && p->tok != T_STRING) token_fail(p, "expected a name");
+    want_plain_string(p);
+    c.name = p->text;
+    token_next(p);
+    want_punct(p, '=');
+    if (p->tok != T_STRING) token_fail(p, "expected a string");
+    want_plain_string(p);
+    c.json = p->text;
+    token_next(p);
+    vec_push(&p->s->arena, list, c);
+}
+
 static void parse_header(Parser *p, Func *f) {
-    int ngrid = 0;
-    VEC(ConstexprInfo) constants = {0};
+    Constexprs constants = {0};
     while (p->tok == T_WORD && !p->failed) {
-        const char *key = p->text;
-        token_next(p);
-        if (strcmp(key, "constexpr") == 0) {
-            ConstexprInfo c = {0};
-            if (p->tok != T_WORD && p->tok != T_STRING) token_fail(p, "expected a name");
-            want_plain_string(p);
-            c.name = p->text;
-            token_next(p);
-            want_punct(p, '=');
-            if (p->tok != T_STRING) token_fail(p, "expected a string");
-            want_plain_string(p);
-            c.json = p->text;
-            token_next(p);
-            vec_push(&p->s->arena, &constants, c);
-            continue;
+        const FuncAttr *a = func_attr_find(p->text);
+        if (!a) {
+            token_fail(p, "a kernel has no '%s'", p->text);
+            return;
         }
-        want_punct(p, '=');
-        if (strcmp(key, "num_warps") == 0) {
-            f->num_warps = (int)want_int_in(p, 1, 32);
-            if (f->num_warps & (f->num_warps - 1))
-                token_fail(p, "num_warps must be a power of two");
-        } else if (strcmp(key, "num_stages") == 0) {
-            f->num_stages = (int)want_int_in(p, 1, 64);
-        } else if (strcmp(key, "swizzle") == 0 || strcmp(key, "swizzled") == 0) {
-            f->swizzled = key[strlen("swizzle")] != 0;
-            f->swizzle = (int)want_int_in(p, 1, SWIZZLE_LIMIT);
-        } else if (strcmp(key, "shared") == 0) {
-            f->shared_bytes = want_int_in(p, 0, 1 << 30);
-        } else if (strcmp(key, "shared_alone") == 0) {
-            f->shared_alone = want_int_in(p, 0, 1 << 30);
-        } else if (strcmp(key, "target") == 0 || strcmp(key, "grid") == 0 ||
-                   strcmp(key, "flops") == 0 || strcmp(key, "bytes") == 0) {
-            want_plain_string(p);
-            if (p->tok != T_STRING)
-                token_fail(p, "expected a string");
-            else if (key[0] == 'f')
-                f->flops = p->text;
-            else if (key[0] == 'b')
-                f->bytes = p->text;
-            else if (key[0] == 't')
-                f->target = p->text;
-            else if (ngrid == 3)
-                token_fail(p, "a grid has at most three dimensions");
-            else
-                f->grid[ngrid++] = p->text;
-            token_next(p);
-        } else {
-            token_fail(p, "a kernel has no '%s'", key);
+        token_next(p);
+        if (a->kind != FUNC_ATTR_CONSTEXPRS) want_punct(p, '=');
+        switch (a->kind) {
+        case FUNC_ATTR_NUMBER: parse_number(p, f, a); break;
+        case FUNC_ATTR_TEXT: parse_text(p, f, a); break;
+        case FUNC_ATTR_CONSTEXPRS: parse_constexpr(p, &constants); break;
         }
     }
     f->constexpr_ = constants.at;

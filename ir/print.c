@@ -3,7 +3,7 @@
  *
  * Every value's printed name is unique in its function: its hint, or hint.N, or a running number.
  * Printing what was parsed meets the same names in the same order, so they come out again. */
-#include "ir/ir.h"
+#include "ir/func_attrs.h"
 #include "ir/names.h"
 
 #include <ctype.h>
@@ -178,10 +178,29 @@ static void print_layout(Buf *out, const Layout *l) {
     buf_printf(out, " out=%d\n", l->out);
 }
 
-static void print_work(Buf *out, const char *key, const char *expression) {
-    if (!expression) return;
-    buf_printf(out, " %s=", key);
-    buf_quote(out, expression, strlen(expression));
+static void print_func_attr(Buf *out, const Func *f, const FuncAttr *a) {
+    switch (a->kind) {
+    case FUNC_ATTR_NUMBER: /* that says something, or has a default */
+        if (a->absent > 0 || func_number(f, a) != a->absent)
+            buf_printf(out, " %s=%lld", a->text, (long long)func_number(f, a));
+        break;
+    case FUNC_ATTR_TEXT:
+        for (int i = 0; i < a->most; i++) {
+            const char *text = func_text(f, a, i);
+            if (!text) continue;
+            buf_printf(out, " %s=", a->text);
+            buf_quote(out, text, strlen(text));
+        }
+        break;
+    case FUNC_ATTR_CONSTEXPRS:
+        for (int i = 0; i < f->nconstexprs; i++) {
+            const ConstexprInfo *c = &f->constexpr_[i];
+            buf_printf(out, " %s ", a->text);
+            print_name(out, 0, c->name);
+            buf_putc(out, '=');
+            buf_quote(out, c->json, strlen(c->json));
+        }
+    }
 }
 
 static void print_header(Printer *p, const Func *f) {
@@ -204,27 +223,8 @@ static void print_header(Printer *p, const Func *f) {
         if (a->is_none) buf_puts(out, " none");
         print_span(out, a->span);
     }
-    buf_printf(out, ") num_warps=%d num_stages=%d", f->num_warps, f->num_stages);
-    if (f->swizzle) buf_printf(out, " %s=%d", f->swizzled ? "swizzled" : "swizzle", f->swizzle);
-    for (int i = 0; i < 3; i++)
-        if (f->grid[i]) {
-            buf_puts(out, " grid=");
-            buf_quote(out, f->grid[i], strlen(f->grid[i]));
-        }
-    print_work(out, "flops", f->flops);
-    print_work(out, "bytes", f->bytes);
-    for (int i = 0; i < f->nconstexprs; i++) {
-        buf_puts(out, " constexpr ");
-        print_name(out, 0, f->constexpr_[i].name);
-        buf_putc(out, '=');
-        buf_quote(out, f->constexpr_[i].json, strlen(f->constexpr_[i].json));
-    }
-    if (f->shared_bytes >= 0) buf_printf(out, " shared=%lld", (long long)f->shared_bytes);
-    if (f->shared_alone) buf_printf(out, " shared_alone=%lld", (long long)f->shared_alone);
-    if (f->target) {
-        buf_puts(out, " target=");
-        buf_quote(out, f->target, strlen(f->target));
-    }
+    buf_putc(out, ')');
+    for (int i = 0; i < func_attrs; i++) print_func_attr(out, f, &func_attr[i]);
     print_span(out, f->span);
     buf_puts(out, " {\n");
 }

@@ -4,7 +4,7 @@
  * Operand letters, attributes, traits and result rules come from ops.def; only results that are
  * GIVEN and structured operations have rules of their own here. A value must be defined before its
  * use, in the same block or one around it. */
-#include "ir/ir.h"
+#include "ir/func_attrs.h"
 #include "ir/scratch.h"
 
 #include <string.h>
@@ -528,8 +528,21 @@ static bool any_layout(const Block *b) {
     return false;
 }
 
+static void check_func_attrs(Verifier *v) {
+    char must[RULE_TEXT];
+    for (int i = 0; i < func_attrs; i++) {
+        const FuncAttr *a = &func_attr[i];
+        if (a->kind != FUNC_ATTR_NUMBER) continue;
+        int64_t n = func_number(v->f, a);
+        if (n != a->absent && !rule_allows(&a->rule, n))
+            bad(v, NULL, "%s must be %s, not %lld", a->text, rule_text(&a->rule, must),
+                (long long)n);
+    }
+}
+
 const char *ir_verify(Session *s, const Func *f, Span *where) {
     Verifier v = {.s = s, .f = f};
+    check_func_attrs(&v);
     v.visible = arena_alloc(&s->arena, f->nvalues);
     v.laid_out = any_layout(f->body);
     for (int i = 0; i < f->nparams; i++)

@@ -64,7 +64,8 @@ static void regroup(Builder *b, int size, Value *place[2]) {
 
 void pass_swizzle_grid(PassCtx *ctx) {
     Func *f = ctx->f;
-    if (!f->swizzle || f->swizzled) return;
+    int rows = f->swizzle;
+    if (!rows) return;
     Ops asks[2] = {{0}, {0}};
     for (Op *op = f->body->first; op; op = op_next(op)) {
         int64_t axis = op->code == OP_PROGRAM_ID ? ir_attr_int(op, AT_AXIS, 0) : 2;
@@ -74,11 +75,13 @@ void pass_swizzle_grid(PassCtx *ctx) {
         diag(&ctx->s->diags, DIAG_PERF, f->span, "the grid has one axis: nothing to swizzle");
         return;
     }
-    f->swizzled = ctx->changed = true;
+    f->swizzled = rows;
+    f->swizzle = 0;
+    ctx->changed = true;
     if (!asks[0].n && !asks[1].n) return;
     Builder b = {ctx->s, f, f->body, f->body->first, f->span};
     Value *place[2];
-    regroup(&b, f->swizzle, place);
+    regroup(&b, rows, place);
     for (int axis = 0; axis < 2; axis++)
         for (int i = 0; i < asks[axis].n; i++) {
             Op *op = asks[axis].at[i];

@@ -6,6 +6,7 @@
  * for the rules, from a table of small bodies. */
 #include "base/file.h"
 #include "check/random_ir.h"
+#include "ir/func_attrs.h"
 #include "ir/target.h"
 #include "passes/pass.h"
 #include "tests/run_suite.h"
@@ -142,6 +143,59 @@ static const char odd_module[] =
     "  \"\\n\"\n"
     "  \"\\ttab \\x00 last, without a newline\"\n"
     "}\n";
+
+/* The kernel as text, read again: its value of this attribute. */
+static int64_t read_again(Session *s, const Module *m, const FuncAttr *a) {
+    Buf out = buf_new(&s->arena);
+    ir_print(m, &out);
+    Module *again = ir_parse(s, out.data, out.len);
+    ck_assert_msg(again, "%s: %s", out.data, all_said(s));
+    return func_number(again->funcs, a);
+}
+
+START_TEST(every_number_of_a_kernel_reads_back) {
+    Session *s = new_session();
+    if (setjmp(s->bail)) ck_abort_msg("out of memory");
+    session_init(s);
+    for (int i = 0; i < func_attrs; i++) {
+        const FuncAttr *a = &func_attr[i];
+        if (a->kind != FUNC_ATTR_NUMBER) continue;
+        Module *m = ir_module(s);
+        Func *f = ir_func(m, "k");
+        Builder b = {.s = s, .f = f, .block = f->body};
+        ir_op(&b, OP_RETURN, NULL, 0, NULL, 0, 0);
+        ck_assert_int_eq(func_number(f, a), a->absent);
+        ck_assert_int_eq(read_again(s, m, a), a->absent);
+        ck_assert_ptr_null(ir_verify(s, f, NULL));
+        for (int end = 0; end < 2; end++) {
+            int64_t v = end ? a->rule.most : a->rule.least;
+            func_set_number(f, a, v);
+            ck_assert_int_eq(read_again(s, m, a), v);
+            ck_assert_ptr_null(ir_verify(s, f, NULL));
+            func_set_number(f, a, end ? v + 1 : v - 1);
+            const char *why = ir_verify(s, f, NULL);
+            bool absent = func_number(f, a) == a->absent;
+            ck_assert_msg(absent ? !why : why && strstr(why, a->text), "%s: %s", a->text, why);
+        }
+    }
+    end_session(s);
+}
+END_TEST
+
+START_TEST(options_of_kernels_are_attributes) {
+    Session *s = new_session();
+    if (setjmp(s->bail)) ck_abort_msg("out of memory");
+    session_init(s);
+    Func *f = ir_func(ir_module(s), "k");
+    for (int i = 0; i < OPTIONS; i++) {
+        ck_assert_int_eq(func_option(f, (KernelOption)i), option_info[i].absent);
+        func_set_option(f, (KernelOption)i, 2 + i);
+    }
+    for (int i = 0; i < OPTIONS; i++) ck_assert_int_eq(func_option(f, (KernelOption)i), 2 + i);
+    ck_assert_int_eq(f->num_warps, 2 + (int)OPTION_num_warps);
+    end_session(s);
+}
+END_TEST
 
 START_TEST(odd_names_and_numbers_read_back) {
     Session *s = new_session();
@@ -446,12 +500,18 @@ static const Refused modules[] = {
     {"kernel @k(%p: i32 divisible=3) num_warps=4 num_stages=3 {\n  return\n}\n",
      "must be a power of two"},
     {"kernel @k(%p: i32 divisible=0) num_warps=4 num_stages=3 {\n  return\n}\n", "out of range"},
-    {"kernel @k() num_warps=0 num_stages=3 {\n  return\n}\n", "out of range"},
-    {"kernel @k() num_warps=3 num_stages=3 {\n  return\n}\n", "power of two"},
-    {"kernel @k() num_warps=4096 num_stages=3 {\n  return\n}\n", "out of range"},
+    {"kernel @k() num_warps=0 num_stages=3 {\n  return\n}\n",
+     "num_warps must be 1, 2, 4, 8, 16 or 32, not 0"},
+    {"kernel @k() num_warps=3 num_stages=3 {\n  return\n}\n",
+     "num_warps must be 1, 2, 4, 8, 16 or 32, not 3"},
+    {"kernel @k() num_warps=4096 num_stages=3 {\n  return\n}\n", "not 4096"},
+    {"kernel @k() num_warps=4 num_stages=17 {\n  return\n}\n",
+     "num_stages must be between 1 and 16, not 17"},
+    {"kernel @k() num_warps num_stages=3 {\n  return\n}\n", "expected '='"},
+    {"kernel @k() target=4 {\n  return\n}\n", "expected a string"},
     {"kernel @k() colour=4 {\n  return\n}\n", "a kernel has no 'colour'"},
     {"kernel @k() grid=\"1\" grid=\"1\" grid=\"1\" grid=\"1\" {\n  return\n}\n",
-     "at most three dimensions"},
+     "a kernel has 'grid' at most 3 times"},
     {"kernel @k() num_warps=4 num_stages=3 {\n  return\n}\nkernel @k() num_warps=4 num_stages=3 "
      "{\n  return\n}\n",
      "kernel @k is there twice"},
@@ -563,6 +623,8 @@ int main(void) {
     tcase_set_timeout(c, 120);
     tcase_add_test(c, files_read_back);
     tcase_add_test(c, random_modules_read_back);
+    tcase_add_test(c, every_number_of_a_kernel_reads_back);
+    tcase_add_test(c, options_of_kernels_are_attributes);
     tcase_add_test(c, odd_names_and_numbers_read_back);
     tcase_add_test(c, every_truncation_is_refused);
     tcase_add_test(c, damaged_bytes);

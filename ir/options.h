@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* options.h: the options of kernels (options.def) as a table. */
+#ifndef TILE_IR_OPTIONS_H
+#define TILE_IR_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which numbers will do. */
+typedef struct NumberRule {
+    int64_t least, most;
+    bool powers; /* of two alone */
+} NumberRule;
+enum { RULE_TEXT = 64 };
+bool rule_allows(const NumberRule *rule, int64_t v);
+/* "1, 2, 4 or 8", "between 1 and 16": what goes after "must be". Returns text. */
+const char *rule_text(const NumberRule *rule, char text[RULE_TEXT]);
+
+typedef enum KernelOption {
+#define KERNEL_OPTION(home, name, ...) OPTION_##name,
+#include "ir/options.def"
+    OPTIONS
+} KernelOption;
+
+enum OptionTraits { OPTION_POWERS = 1, OPTION_LOWERED = 2 };
+
+typedef struct OptionInfo {
+    const char *name;
+    NumberRule rule;
+    int absent;      /* what a kernel has that nobody gives it; 0: none */
+    unsigned traits; /* OptionTraits */
+} OptionInfo;
+extern const OptionInfo option_info[OPTIONS];
+
+#endif
