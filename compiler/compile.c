@@ -15,11 +15,13 @@
 #include "codegen/codegen.h"
 #include "compiler/compile.h"
 #include "compiler/drawing.h"
+#include "compiler/fields.h"
 #include "compiler/listing.h"
 #include "compiler/manifest.h"
 #include "compiler/stats.h"
 #include "frontend/ast.h"
 #include "frontend/lower.h"
+#include "ir/func_attrs.h"
 #include "ir/target.h"
 #include "passes/pass.h"
 
@@ -49,6 +51,7 @@ typedef struct Job {
     Session s;
     const tile_compile_options *o;
     bool *value_asked; /* of each of the options' values; or NULL */
+    OptionValues option;
     const Target *target;
     Module *m;
     tile_status status;
@@ -130,15 +133,8 @@ static bool check_options(Job *j) {
         diag(&j->s.diags, DIAG_ERROR, (Span){0}, "%s", why.data);
         j->status = TILE_INVALID;
     }
-    int w = o->num_warps;
-    if (w && (w < 1 || w > 32 || (w & (w - 1))))
-        invalid(j, "num_warps is 1, 2, 4, 8, 16 or 32, not %s", arena_printf(&j->s.arena, "%d", w));
-    if (o->num_stages < 0)
-        invalid(j, "num_stages is at least 1, not %s",
-                arena_printf(&j->s.arena, "%d", o->num_stages));
-    if (o->swizzle_grid < 0 || o->swizzle_grid > 65535)
-        invalid(j, "swizzle_grid is 1 to 65535 rows, not %s",
-                arena_printf(&j->s.arena, "%d", o->swizzle_grid));
+    char why[OPTION_WHY];
+    if (!fields_options(o, &j->option, why)) invalid(j, "%s", why);
     if (o->stats && o->emit != TILE_EMIT_PTX) invalid(j, "stats are of PTX%s", "");
     check_passes(j, o->passes, NULL);
     check_passes(j, o->dump_after, "all");
@@ -206,8 +202,7 @@ static bool read_source(Job *j) {
                           .value_asked = j->value_asked,
                           .config = o->config,
                           .config_text = o->config_text,
-                          .num_warps = o->num_warps,
-                          .num_stages = o->num_stages,
+                          .option = j->option,
                           .ignore_annotations = o->ignore_annotations,
                           .annotations_hold = o->annotations_hold,
                           .no_promises = o->no_promises};
@@ -236,19 +231,25 @@ static bool select_kernel(Job *j) {
     return false;
 }
 
-/* The command line's order of programs wins over the source's. */
-static bool set_swizzle(Job *j) {
-    if (!j->o->swizzle_grid) return true;
-    for (Func *f = j->m->funcs; f; f = f->next) {
-        if (f->swizzled) {
-            diag(&j->s.diags, DIAG_ERROR, f->span,
-                 "the grid of kernel '%s' is walked in groups of %d rows already", f->name,
-                 f->swizzled);
-            return false;
+/* Of a .tir: the options that win over what it says. Lowering has seen to those of a source. */
+static bool set_options(Job *j) {
+    for (Func *f = j->o->input_is_tir ? j->m->funcs : NULL; f; f = f->next)
+        for (int i = 0; i < OPTIONS; i++) {
+            const OptionInfo *info = &option_info[i];
+            int v = j->option.at[i], is = func_option(f, (KernelOption)i);
+            if (!v || v == is) continue;
+            if (info->traits & OPTION_LOWERED)
+                diag(&j->s.diags, DIAG_ERROR, f->span,
+                     "kernel '%s' was lowered with %s=%d, which cannot change: compile its source",
+                     f->name, info->name, is);
+            else if (i == OPTION_swizzle_grid && f->swizzled)
+                diag(&j->s.diags, DIAG_ERROR, f->span,
+                     "the grid of kernel '%s' is walked in groups of %d rows already", f->name,
+                     f->swizzled);
+            else
+                func_set_option(f, (KernelOption)i, v);
         }
-        f->swizzle = j->o->swizzle_grid;
-    }
-    return true;
+    return !j->s.diags.errors;
 }
 
 /* Tile IR that passes have worked on says for which target; going on for another would be wrong. */
@@ -358,7 +359,7 @@ static bool generate(Job *j) {
 static bool run(Job *j) {
     if (!check_options(j) || !check_text(j) || !read_source(j)) return false;
     if (j->o->emit == TILE_EMIT_AST || j->o->emit == TILE_EMIT_CONFIGS) return true;
-    if (!select_kernel(j) || !set_swizzle(j) || !agree_on_target(j) || !verify_all(j, "lowering"))
+    if (!select_kernel(j) || !set_options(j) || !agree_on_target(j) || !verify_all(j, "lowering"))
         return false;
     if (!run_passes(j) || !verify_all(j, "the passes")) return false;
     switch (j->o->emit) {

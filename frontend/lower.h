@@ -13,13 +13,13 @@ typedef struct LowerOptions {
     int ndefines;
     const char *const *value; /* "NAME=VALUE": arguments known already, for @triton.heuristics */
     int nvalues;
-    bool *value_asked;         /* set for each value that was looked at; or NULL */
-    int config;                /* index into the autotune configs; default 0 */
-    const char *config_text;   /* instead of it: "BM=64,num_warps=8", in the list or not; or NULL */
-    int num_warps, num_stages; /* 0: not given on the command line */
-    bool ignore_annotations;   /* launched from source: types come from the signature alone */
-    bool annotations_hold;     /* but for those that annotations give */
-    bool no_promises;          /* :16 and :1 are left out: the kernel takes any argument */
+    bool *value_asked;       /* set for each value that was looked at; or NULL */
+    int config;              /* index into the autotune configs; default 0 */
+    const char *config_text; /* instead of it: "BM=64,num_warps=8", in the list or not; or NULL */
+    OptionValues option;     /* which win over those of configs, heuristics and `# tile:` lines */
+    bool ignore_annotations; /* launched from source: types come from the signature alone */
+    bool annotations_hold;   /* but for those that annotations give */
+    bool no_promises;        /* :16 and :1 are left out: the kernel takes any argument */
 } LowerOptions;
 
 /* Lowers s->source's kernels. NULL or a module with fewer functions after errors (see s->diags). */

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* lower_config.c: the decorators that choose values: @triton.autotune and @triton.heuristics.
+/* lower_config.c: the decorators that choose values, @triton.autotune and @triton.heuristics, and
+ * the options of the kernel that come of them.
  *
  * They are Python outside the kernel (lower_host.c). What they need and only a launch could tell is
  * no error until a value is missing: a list of configs that is not known leaves the constexprs to
  * -D, and so does a heuristic whose name -D gives. */
 #include "frontend/lower_internal.h"
+
+#include "ir/func_attrs.h"
 
 #include <string.h>
 
@@ -55,12 +58,38 @@ static Obj read_configs(Lower *l, const AstFunc *f) {
     return o.kind == OBJ_TUPLE ? o : poison();
 }
 
+static Obj absent(KernelOption which) {
+    return option_info[which].absent ? obj_int(option_info[which].absent) : obj_none();
+}
+
+/* triton.Config(…): its parameters are options by their names. Where None is given, nothing is. */
+Obj bi_config(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Obj part[CONFIG_PARTS];
+    int64_t n;
+    if (a->at[0].kind != OBJ_DICT) return arg_error(l, a, 0, "a dict");
+    part[CONFIG_DICT] = a->at[0];
+    for (int i = 0; i < OPTIONS; i++) part[CONFIG_OPTION + i] = obj_none();
+    for (int i = 1; i < a->n; i++) {
+        const char *name = arg_name(l, a, i);
+        KernelOption option = option_find(name, strlen(name));
+        bool ctas = strcmp(name, "num_ctas") == 0;
+        if ((option == OPTIONS && !ctas) || (a->at[i].kind == OBJ_NONE && !ctas)) continue;
+        if (!arg_int(l, a, i, &n)) return poison();
+        part[ctas ? CONFIG_CTAS : CONFIG_OPTION + (int)option] = obj_int(n);
+    }
+    Obj o = obj_tuple(l, part, CONFIG_PARTS);
+    o.kind = OBJ_CONFIG;
+    return o;
+}
+
 /* "BM=64,num_warps=8" -> the config that Config({"BM": 64}, num_warps=8) would be. */
 static Obj config_from_text(Lower *l, const AstFunc *f, const char *text) {
     size_t parts = 1;
     for (const char *s = text; *s; s++) parts += *s == ',';
     Obj *pair = arena_array(&l->s->arena, 2 * parts, sizeof *pair);
-    Obj part[4] = {[1] = obj_int(4), [2] = obj_int(3), [3] = obj_int(1)};
+    Obj part[CONFIG_PARTS] = {[CONFIG_CTAS] = obj_int(1)};
+    for (int i = 0; i < OPTIONS; i++) part[CONFIG_OPTION + i] = absent((KernelOption)i);
     int n = 0;
     while (*text) {
         size_t len = strcspn(text, ",");
@@ -69,37 +98,40 @@ static Obj config_from_text(Lower *l, const AstFunc *f, const char *text) {
             return fail(l, f->span, "'%.*s' in a config is not NAME=VALUE", (int)len, text);
         const char *name = arena_strndup(&l->s->arena, text, (size_t)(equals - text));
         Obj value = parse_value(l, equals + 1, len - (size_t)(equals + 1 - text));
-        int option = strcmp(name, "num_warps") == 0 ? 1 : strcmp(name, "num_stages") == 0 ? 2 : 0;
-        if (option && value.kind != OBJ_INT)
+        KernelOption option = option_find(name, strlen(name));
+        if (option < OPTIONS && value.kind != OBJ_INT)
             return fail(l, f->span, "%s in a config must be an integer", name);
-        if (option) {
-            part[option] = value;
+        if (option < OPTIONS) {
+            part[CONFIG_OPTION + (int)option] = value;
         } else {
             pair[n++] = obj_string(l, name);
             pair[n++] = value;
         }
         text += len + (text[len] == ',');
     }
-    part[0] = obj_tuple(l, pair, n);
-    part[0].kind = OBJ_DICT;
-    Obj o = obj_tuple(l, part, 4);
+    part[CONFIG_DICT] = obj_tuple(l, pair, n);
+    part[CONFIG_DICT].kind = OBJ_DICT;
+    Obj o = obj_tuple(l, part, CONFIG_PARTS);
     o.kind = OBJ_CONFIG;
     return o;
 }
 
 /* The other way; false when a value would not read back. */
 static bool config_text(Lower *l, Obj config, Buf *out) {
-    Obj dict = config.seq.at[0];
+    Obj dict = config.seq.at[CONFIG_DICT];
     for (int i = 0; i + 1 < dict.seq.n; i += 2) {
         Obj name = dict.seq.at[i], v = dict.seq.at[i + 1];
         const char *text = obj_text(l, v), *quote = v.kind == OBJ_STRING ? "'" : "";
         bool plain = obj_is_number(v) || v.kind == OBJ_STRING || v.kind == OBJ_NONE ||
                      (v.kind == OBJ_DTYPE && !v.type->depth);
         if (name.kind != OBJ_STRING || !plain || strpbrk(text, ",'")) return false;
-        buf_printf(out, "%s=%s%s%s,", name.text.at, quote, text, quote);
+        buf_printf(out, "%s%s=%s%s%s", out->len ? "," : "", name.text.at, quote, text, quote);
     }
-    buf_printf(out, "num_warps=%lld,num_stages=%lld", (long long)config.seq.at[1].i,
-               (long long)config.seq.at[2].i);
+    for (int i = 0; i < OPTIONS; i++) {
+        Obj v = config.seq.at[CONFIG_OPTION + i];
+        if (v.kind != OBJ_INT) continue;
+        buf_printf(out, "%s%s=%lld", out->len ? "," : "", option_info[i].name, (long long)v.i);
+    }
     return true;
 }
 
@@ -162,11 +194,25 @@ Obj choose_config(Lower *l, const AstFunc *f) {
 
 bool config_value(Obj config, const char *name, Obj *out) {
     if (config.kind != OBJ_CONFIG) return false;
-    Obj dict = config.seq.at[0];
+    Obj dict = config.seq.at[CONFIG_DICT];
     for (int i = 0; i + 1 < dict.seq.n; i += 2)
         if (dict.seq.at[i].kind == OBJ_STRING && strcmp(dict.seq.at[i].text.at, name) == 0)
             return *out = dict.seq.at[i + 1], true;
     return false;
+}
+
+static bool has_param(const AstFunc *f, const char *name) {
+    for (int i = 0; i < f->nparams; i++)
+        if (strcmp(f->param[i].name, name) == 0) return true;
+    return false;
+}
+
+/* None when the config leaves it open. Its dict may name an option, too, as Triton's may. */
+static Obj config_option(Obj config, const AstFunc *f, KernelOption which) {
+    const char *name = option_info[which].name;
+    Obj o = config.kind == OBJ_CONFIG ? config.seq.at[CONFIG_OPTION + (int)which] : obj_none();
+    if (!has_param(f, name)) config_value(config, name, &o);
+    return o;
 }
 
 /* ---- heuristics ---- */
@@ -209,4 +255,40 @@ bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out) {
         return true;
     }
     return false;
+}
+
+/* ---- options ---- */
+
+Obj launch_option(Lower *l, const AstFunc *f, Obj config, KernelOption which) {
+    if (l->options->option.at[which]) return obj_int(l->options->option.at[which]);
+    Obj o = config_option(config, f, which);
+    return o.kind == OBJ_NONE ? absent(which) : o;
+}
+
+static void set_option(Lower *l, const AstFunc *f, Obj config, KernelOption which, Func *out) {
+    const OptionInfo *info = &option_info[which];
+    char why[OPTION_WHY];
+    Obj o = config_option(config, f, which), heuristic;
+    bool told = heuristic_value(l, f, info->name, &heuristic);
+    if (told && heuristic.kind != OBJ_POISON && heuristic.kind != OBJ_NONE) o = heuristic;
+    if (l->options->option.at[which]) o = obj_int(l->options->option.at[which]);
+    if (o.kind == OBJ_NONE) return;
+    if (o.kind != OBJ_INT)
+        fail(l, f->span, "%s must be an integer, not %s", info->name, obj_what(l, o));
+    else if (!option_check(which, o.i, why))
+        fail(l, f->span, "%s", why);
+    else
+        func_set_option(out, which, (int)o.i);
+}
+
+void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out) {
+    int64_t ctas = config.kind == OBJ_CONFIG ? config.seq.at[CONFIG_CTAS].i : 1;
+    if (ctas > 1) {
+        diag(&l->s->diags, DIAG_WARNING, f->span,
+             "the config of '%s' asks for num_ctas=%lld, which is ignored", f->name,
+             (long long)ctas);
+        diag(&l->s->diags, DIAG_NOTE, (Span){0},
+             "programs run without clusters here; the results are the same");
+    }
+    for (int i = 0; i < OPTIONS; i++) set_option(l, f, config, (KernelOption)i, out);
 }

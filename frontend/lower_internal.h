@@ -53,7 +53,7 @@ typedef enum ObjKind {
     OBJ_DTYPE,   /* .type: an element, a pointer, or (x.type) a whole tile */
     OBJ_TUPLE,   /* .seq; lists too */
     OBJ_DICT,    /* .seq: key, value, key, value … */
-    OBJ_CONFIG,  /* .seq: the dict, num_warps, num_stages, num_ctas of a triton.Config */
+    OBJ_CONFIG,  /* .seq: CONFIG_DICT and what follows of a triton.Config */
     OBJ_SLICE,   /* .seq: start, stop, step */
     OBJ_RANGE,   /* .range */
     OBJ_FUNC,    /* .func */
@@ -65,6 +65,9 @@ typedef enum ObjKind {
     OBJ_ARGS,    /* what a lambda of @triton.heuristics is given: the kernel's arguments by name */
     OBJ_UNKNOWN, /* .path: the name of an argument whose value only a launch would tell */
 } ObjKind;
+
+/* The parts of a config; an option that it leaves open is None. */
+enum { CONFIG_DICT, CONFIG_CTAS, CONFIG_OPTION, CONFIG_PARTS = CONFIG_OPTION + OPTIONS };
 
 typedef struct Obj Obj;
 typedef struct Builtin Builtin;
@@ -237,6 +240,10 @@ Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: n
 bool list_configs(Lower *l, const AstFunc *f, Buf *out); /* as JSON, see lower.h */
 Obj parse_value(Lower *l, const char *text, size_t n);   /* a constexpr as -D gives it */
 bool config_value(Obj config, const char *name, Obj *out);
+/* What the command line, else the config, else nobody gives an option: an int or None. */
+Obj launch_option(Lower *l, const AstFunc *f, Obj config, KernelOption which);
+/* The options of the kernel, with what heuristics give. */
+void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out);
 /* The value that a heuristic gives `name`; false when none does. */
 bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out);
 

@@ -242,39 +242,11 @@ Obj kernel_argument(Lower *l, const char *name, Span span) {
         o.path = p->name;
         return o;
     }
-    Obj value; /* num_warps and the like, or what the config gives beyond the parameters */
+    Obj value; /* what the config gives beyond the parameters, num_warps and the like */
     if (k && config_value(k->config, name, &value)) return value;
-    if (k && strcmp(name, "num_warps") == 0) return obj_int(l->b.f ? l->b.f->num_warps : 4);
+    KernelOption option = option_find(name, strlen(name));
+    if (k && option < OPTIONS) return launch_option(l, k->f, k->config, option);
     return fail(l, span, "'%s' has no parameter '%s'", k ? k->f->name : "the kernel", name);
-}
-
-static void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out) {
-    int64_t warps = out->num_warps, stages = out->num_stages;
-    if (config.kind == OBJ_CONFIG) {
-        warps = config.seq.at[1].i;
-        stages = config.seq.at[2].i;
-        if (config.seq.at[3].i > 1) {
-            diag(&l->s->diags, DIAG_WARNING, f->span,
-                 "the config of '%s' asks for num_ctas=%lld, which is ignored", f->name,
-                 (long long)config.seq.at[3].i);
-            diag(&l->s->diags, DIAG_NOTE, (Span){0},
-                 "programs run without clusters here; the results are the same");
-        }
-    }
-    Obj o;
-    if (heuristic_value(l, f, "num_warps", &o) && o.kind == OBJ_INT) warps = o.i;
-    if (heuristic_value(l, f, "num_stages", &o) && o.kind == OBJ_INT) stages = o.i;
-    if (l->options->num_warps) warps = l->options->num_warps;
-    if (l->options->num_stages) stages = l->options->num_stages;
-    if (warps < 1 || warps > 32 || (warps & (warps - 1)))
-        fail(l, f->span, "num_warps is %lld and must be 1, 2, 4, 8, 16 or 32", (long long)warps);
-    else
-        out->num_warps = (int)warps;
-    if (stages < 1 || stages > STAGES_LIMIT)
-        fail(l, f->span, "num_stages is %lld and must be between 1 and %d", (long long)stages,
-             STAGES_LIMIT);
-    else
-        out->num_stages = (int)stages;
 }
 
 /* ---- parameters ---- */
@@ -432,7 +404,7 @@ void check_unknown_names(Lower *l, AstFunc *const *kernels, int n) {
         size_t len = strcspn(s, ",");
         const char *equals = memchr(s, '=', len);
         Text name = trim((Text){s, equals ? (size_t)(equals - s) : 0});
-        if (name.n && !text_is(name, "num_warps") && !text_is(name, "num_stages"))
+        if (name.n && option_find(name.at, name.n) == OPTIONS)
             check_name(l, kernels, n, name, "config");
         s += len + (s[len] == ',');
     }

@@ -154,18 +154,6 @@ Obj bi_nothing(Lower *l, const Args *a, int64_t data) {
     return obj_none();
 }
 
-/* ---- autotune ---- */
-
-Obj bi_config(Lower *l, const Args *a, int64_t data) {
-    (void)data;
-    int64_t n;
-    if (a->at[0].kind != OBJ_DICT) return arg_error(l, a, 0, "a dict");
-    if (!arg_int(l, a, 1, &n) || !arg_int(l, a, 2, &n) || !arg_int(l, a, 3, &n)) return poison();
-    Obj o = obj_tuple(l, a->at, 4);
-    o.kind = OBJ_CONFIG;
-    return o;
-}
-
 /* ---- dtypes ---- */
 
 Obj bi_dtype_elem(Lower *l, const Args *a, int64_t data) {

@@ -4,6 +4,7 @@
 #include "ir/options.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const OptionInfo option_info[OPTIONS] = {
 #define KERNEL_OPTION(home, name, attribute, least, most, absent, traits, ...)                     \
@@ -29,4 +30,20 @@ const char *rule_text(const NumberRule *rule, char text[RULE_TEXT]) {
                                                    : ", ",
                               (long long)v);
     return text;
+}
+
+KernelOption option_find(const char *name, size_t len) {
+    for (int i = 0; i < OPTIONS; i++)
+        if (strlen(option_info[i].name) == len && memcmp(option_info[i].name, name, len) == 0)
+            return (KernelOption)i;
+    return OPTIONS;
+}
+
+bool option_check(KernelOption which, int64_t v, char why[OPTION_WHY]) {
+    char must[RULE_TEXT];
+    const OptionInfo *o = &option_info[which];
+    if (rule_allows(&o->rule, v)) return true;
+    snprintf(why, OPTION_WHY, "%s must be %s, not %lld", o->name, rule_text(&o->rule, must),
+             (long long)v);
+    return false;
 }

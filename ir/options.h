@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* options.h: the options of kernels (options.def) as a table. */
+/* options.h: the options of kernels (options.def) as a table, and values for them. */
 #ifndef TILE_IR_OPTIONS_H
 #define TILE_IR_OPTIONS_H
 
@@ -12,7 +12,7 @@ typedef struct NumberRule {
     int64_t least, most;
     bool powers; /* of two alone */
 } NumberRule;
-enum { RULE_TEXT = 64 };
+enum { RULE_TEXT = 64, OPTION_WHY = 200 };
 bool rule_allows(const NumberRule *rule, int64_t v);
 /* "1, 2, 4 or 8", "between 1 and 16": what goes after "must be". Returns text. */
 const char *rule_text(const NumberRule *rule, char text[RULE_TEXT]);
@@ -33,4 +33,13 @@ typedef struct OptionInfo {
 } OptionInfo;
 extern const OptionInfo option_info[OPTIONS];
 
+/* 0: not given. */
+typedef struct OptionValues {
+    int at[OPTIONS];
+} OptionValues;
+
+/* OPTIONS when there is none of this name. */
+KernelOption option_find(const char *name, size_t len);
+/* Whether a kernel may have this value; if not, `why` says which it may. */
+bool option_check(KernelOption which, int64_t v, char why[OPTION_WHY]);
 #endif

@@ -47,14 +47,14 @@ fails 2 '--emit needs a value' "$tilec" good.tl --emit
 fails 2 "--emit is .*, not 'ptxx'" "$tilec" --emit=ptxx good.tl
 fails 2 '--time takes no value' "$tilec" --time=yes good.tl
 fails 2 '--num-warps takes a whole number' "$tilec" --num-warps=four good.tl
-fails 2 'num_warps is 1, 2, 4' "$tilec" --num-warps=3 good.tl
+fails 2 'num_warps must be 1, 2, 4, 8, 16 or 32, not 3' "$tilec" --num-warps=3 good.tl
 for rows in 0 -3 2.5 many; do
     fails 2 "--swizzle-grid takes a whole number from 1 on, not '$rows'" "$tilec" --swizzle-grid=$rows good.tl
 done
 for number in '' ' 4' +4 0x4 4.0 99999999999999999999; do
     fails 2 "--num-stages takes a whole number from 1 on, not '${number/+/\\+}'" "$tilec" --num-stages="$number" good.tl
 done
-fails 2 'swizzle_grid is 1 to 65535 rows, not 65536' "$tilec" --swizzle-grid=65536 good.tl
+fails 2 'swizzle_grid must be between 1 and 65535, not 65536' "$tilec" --swizzle-grid=65536 good.tl
 fails 2 '--swizzle-grid takes a number from 1 on' "$tilerun" --swizzle-grid=0 good.tl
 works sh -c "'$tilec' --help | grep -qe --swizzle-grid=G"
 works sh -c "'$tilerun' --help | grep -qe --swizzle-grid=G"

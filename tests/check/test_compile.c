@@ -227,10 +227,10 @@ START_TEST(options_are_checked) {
     fails(&o, TILE_INVALID, "unknown target 'sm_99': the nearest that serves it is sm_89");
     o = from(source, TILE_EMIT_PTX);
     o.num_warps = 5;
-    fails(&o, TILE_INVALID, "num_warps is 1, 2, 4");
+    fails(&o, TILE_INVALID, "num_warps must be 1, 2, 4, 8, 16 or 32, not 5");
     o = from(source, TILE_EMIT_PTX);
     o.swizzle_grid = -1;
-    fails(&o, TILE_INVALID, "swizzle_grid is 1 to 65535 rows, not -1");
+    fails(&o, TILE_INVALID, "swizzle_grid must be between 1 and 65535, not -1");
     o = from(source, TILE_EMIT_LLVM);
     o.stats = 1;
     fails(&o, TILE_INVALID, "stats are of PTX");
@@ -252,6 +252,27 @@ START_TEST(options_are_checked) {
     o.kernel = NULL;
     o.emit = TILE_EMIT_AST;
     fails(&o, TILE_INVALID, "no syntax tree");
+}
+END_TEST
+
+static void output_has(const tile_compile_options *o, const char *text) {
+    tile_compiled *c = compiled(o);
+    const char *output = tile_compiled_text(c, TILE_PART_OUTPUT, NULL);
+    ck_assert_msg(strstr(output, text) != NULL, "'%s' is not in: %s", text, output);
+    tile_compiled_free(c);
+}
+
+START_TEST(options_of_tile_ir) {
+    tile_compile_options o = from(tir, TILE_EMIT_TIR);
+    o.input_is_tir = 1;
+    o.num_stages = 5;
+    o.swizzle_grid = 2;
+    output_has(&o, "num_warps=4 num_stages=5 swizzle=2");
+    o.num_warps = 4; /* as it is */
+    output_has(&o, "num_warps=4 num_stages=5 swizzle=2");
+    o.num_warps = 8;
+    fails(&o, TILE_COMPILE_ERROR,
+          "kernel 'k' was lowered with num_warps=4, which cannot change: compile its source");
 }
 END_TEST
 
@@ -431,6 +452,7 @@ int main(void) {
     tcase_add_test(t, entries_are_named);
     tcase_add_test(t, promises_of_signatures);
     tcase_add_test(t, options_are_checked);
+    tcase_add_test(t, options_of_tile_ir);
     tcase_add_test(t, misuse_is_told);
     tcase_add_test(t, sources_are_checked);
     tcase_add_test(t, tile_ir_comes_out_as_it_went_in);
