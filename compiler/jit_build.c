@@ -13,6 +13,7 @@
 
 #include "compiler/cache.h"
 #include "compiler/compile.h"
+#include "compiler/fields.h"
 #include "frontend/lower.h"
 #include "ir/ir.h"
 
@@ -38,24 +39,13 @@ static bool on_cpu(const tile_jit *jit) {
 
 /* ---- creation ---- */
 
-static const char *kept(Arena *a, const char *text) {
-    return text ? arena_strdup(a, text) : NULL;
-}
-
 static void copy_options(tile_jit *jit, const tile_compile_options *from) {
     Arena *a = &jit->arena;
     tile_compile_options *o = &jit->options;
     *o = *from;
     o->source = arena_strndup(a, from->source ? from->source : "", from->source_len);
-    o->file_name = kept(a, from->file_name);
-    o->kernel = kept(a, from->kernel);
-    o->signature = kept(a, from->signature);
-    o->config_text = kept(a, from->config_text);
-    o->target = tile_target_name(from->target);
-    if (!o->target) o->target = kept(a, from->target);
-    const char **defines = arena_array(a, (size_t)from->ndefines + 1, sizeof *defines);
-    for (int i = 0; i < from->ndefines; i++) defines[i] = kept(a, from->defines[i]);
-    o->defines = defines;
+    fields_keep(o, a);
+    if (tile_target_name(o->target)) o->target = tile_target_name(o->target);
     if (on_cpu(jit)) {
         o->emit = TILE_EMIT_TIR;
         o->line_info = 1; /* so that a failed check shows its line */
@@ -111,10 +101,12 @@ static tile_status check_source(const tile_jit *jit, const tile_compile_options 
 }
 
 tile_status jit_take_options(tile_jit *jit, const tile_compile_options *o) {
-    if (o->input_is_tir || o->emit || o->nvalues || o->passes || o->dump_after || o->time ||
-        o->stats || o->line_info)
-        return tile_context_fail(jit->ctx, TILE_INVALID,
-                                 "an option is set that tile_jit_create does not take");
+    const char *other = fields_given(o, NO_JIT);
+    if (other) {
+        char text[100];
+        snprintf(text, sizeof text, "tile_jit_create does not take the option %s", other);
+        return tile_context_fail(jit->ctx, TILE_INVALID, text);
+    }
     tile_status st = check_source(jit, o);
     if (st) return st;
     Session *s = calloc(1, sizeof *s);
@@ -182,6 +174,10 @@ static const char *fact_of(Making *m, const char *name, const tile_arg *a) {
     return arena_printf(arena, "%s=%s%s", name, digits, whole ? ".0" : "");
 }
 
+static void put_key(void *key, const char *text, size_t len) {
+    buf_write(key, text, len);
+}
+
 static void describe(Making *m) {
     tile_jit *jit = m->jit;
     size_t n = (size_t)jit->nparams + 1;
@@ -199,21 +195,10 @@ static void describe(Making *m) {
     }
     m->o.signature = signature.data ? signature.data : "";
     m->o.values = m->value;
-    const tile_compile_options *o = &m->o;
     m->key = buf_new(&m->arena);
-    buf_printf(&m->key, "%s %d %s %s\n%s\n", compiler_digest, (int)o->emit,
-               o->target ? o->target : "-", o->kernel, o->signature);
-    buf_printf(&m->key, "%d %d %d %d %d %d %d %d %d %d %d %d\n", o->ignore_annotations, o->config,
-               o->num_warps, o->num_stages, o->swizzle_grid, o->no_optimize, o->debug,
-               o->no_promises, o->line_info, o->no_warnings, o->no_perf_notes,
-               o->warnings_are_errors);
-    buf_printf(&m->key, "%s\n", o->config_text ? o->config_text : "");
-    for (int i = 0; i < o->ndefines; i++) {
-        buf_quote(&m->key, o->defines[i], strlen(o->defines[i]));
-        buf_putc(&m->key, '\n');
-    }
-    buf_printf(&m->key, "%s\n", o->file_name ? o->file_name : ""); /* tile IR and -g name it */
-    buf_write(&m->key, o->source, o->source_len);
+    buf_printf(&m->key, "%s\n", compiler_digest);
+    fields_key(&m->o, NO_KEY, put_key, &m->key);
+    buf_write(&m->key, m->o.source, m->o.source_len);
 }
 
 /* ---- the questions of heuristics, at the head of an entry: "2 0:4:16 3:4:1\n" ---- */

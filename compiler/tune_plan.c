@@ -5,6 +5,7 @@
 #include "compiler/tune.h"
 
 #include "base/text.h"
+#include "compiler/fields.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +43,8 @@ void tune_reason(const tile_compiled *c, char *text, size_t size) {
 
 /* ---- what the result depends on ---- */
 
-static void hash_text(uint64_t *h, const char *s, size_t n) {
+static void hash_text(void *hash, const char *s, size_t n) {
+    uint64_t *h = hash;
     for (size_t i = 0; i <= n; i++) { /* and a 0 behind each, so that ab, c differs from a, bc */
         *h ^= i < n ? (unsigned char)s[i] : 0;
         *h *= 1099511628211u;
@@ -53,13 +55,9 @@ static void hash_text(uint64_t *h, const char *s, size_t n) {
 static void hash_source(TunePlan *p) {
     const tile_compile_options *o = p->o;
     uint64_t h = 14695981039346656037u;
-    char rest[100];
     hash_text(&h, TILE_VERSION, strlen(TILE_VERSION));
     hash_text(&h, o->source, o->source_len);
-    for (int i = 0; i < o->ndefines; i++) hash_text(&h, o->defines[i], strlen(o->defines[i]));
-    int n = snprintf(rest, sizeof rest, "%d %d %d %d %d", o->num_warps, o->num_stages,
-                     o->swizzle_grid, o->no_optimize, o->debug);
-    hash_text(&h, rest, (size_t)n);
+    fields_key(o, NO_TUNING, hash_text, &h);
     snprintf(p->source, sizeof p->source, "%016llx", (unsigned long long)h);
 }
 

@@ -579,14 +579,12 @@ void tile_compiled_free(tile_compiled *compiled);
 /* ---- compiling when launched (libtile_compiler) ---- */
 
 /* Keeps a kernel's source, to be compiled for the context's device whenever a launch needs a
- * variant that is not there yet. Of the options count source, file_name, kernel (NULL: the only
- * one), signature, ignore_annotations, defines, config, config_text, num_warps, num_stages,
- * swizzle_grid, target, no_optimize, debug, no_promises, and of diagnostics color,
- * warnings_are_errors, no_warnings and no_perf_notes; the others must be zero. All of it is copied.
- * Compiled variants stay in memory, and on disk in `cache_folder`; NULL: in $TILEC_CACHE, else
- * $XDG_CACHE_HOME/tilec, else ~/.cache/tilec; "": not on disk. The folder is kept below
- * $TILEC_CACHE_MB megabytes (512). TILE_COMPILE_ERROR: there is no such kernel, or its file has
- * mistakes that show at once; tile_error has the diagnostics. */
+ * variant that is not there yet. All options count but input_is_tir, values, emit, line_info,
+ * passes, dump_after, time and stats, which must be zero; kernel may be NULL where there is only
+ * one. All of it is copied. Compiled variants stay in memory, and on disk in `cache_folder`; NULL:
+ * in $TILEC_CACHE, else $XDG_CACHE_HOME/tilec, else ~/.cache/tilec; "": not on disk. The folder is
+ * kept below $TILEC_CACHE_MB megabytes (512). TILE_COMPILE_ERROR: there is no such kernel, or its
+ * file has mistakes that show at once; tile_error has the diagnostics. */
 tile_status tile_jit_create(tile_context *ctx, const tile_compile_options *options,
                             const char *cache_folder, tile_jit **out);
 /* tile_launch of the variant for these arguments, which are those of the parameters that are not

@@ -202,7 +202,7 @@ START_TEST(mistakes) {
                  "", &none),
           TILE_COMPILE_ERROR, "several kernels");
     tile_compile_options o = {.source = add_one, .source_len = strlen(add_one), .stats = 1};
-    fails(tile_jit_create(ctx, &o, "", &none), TILE_INVALID, "does not take");
+    fails(tile_jit_create(ctx, &o, "", &none), TILE_INVALID, "does not take the option stats");
     o.stats = 0;
     o.ndefines = 1;
     fails(tile_jit_create(ctx, &o, "", &none), TILE_INVALID, "defines[0] is missing");
