@@ -18,19 +18,23 @@ typedef struct Mirror {
 #define MEMBER_WORD(name) int name;
 #define MEMBER_EMIT(name) tile_emit name;
 #define HOME_FIELD(name) int name;
+#define HOME_NAMED(name)
 #define FIELD(kind, name, traits) MEMBER_##kind(name)
 #define KERNEL_OPTION(home, name, ...) HOME_##home(name)
 #include "ir/options.def"
 } Mirror;
 #undef HOME_FIELD
+#undef HOME_NAMED
 #define SAME_PLACE(name)                                                                           \
     _Static_assert(offsetof(Mirror, name) == offsetof(tile_compile_options, name),                 \
                    "options.def lists the fields of tile_compile_options in their order");
 #define HOME_FIELD(name) SAME_PLACE(name)
+#define HOME_NAMED(name)
 #define FIELD(kind, name, traits) SAME_PLACE(name)
 #define KERNEL_OPTION(home, name, ...) HOME_##home(name)
 #include "ir/options.def"
 #undef HOME_FIELD
+#undef HOME_NAMED
 _Static_assert(sizeof(Mirror) == sizeof(tile_compile_options),
                "options.def has a row for every field of tile_compile_options");
 
@@ -69,13 +73,14 @@ static const char *const *list_at(const tile_compile_options *o, const Field *f)
 
 bool fields_options(const tile_compile_options *o, OptionValues *values, char why[OPTION_WHY]) {
 #define HOME_FIELD(name) o->name
+#define HOME_NAMED(name) 0
 #define KERNEL_OPTION(home, name, ...) [OPTION_##name] = HOME_##home(name),
     *values = (OptionValues){{
 #include "ir/options.def"
     }};
     for (int i = 0; i < OPTIONS; i++)
         if (values->at[i] && !option_check((KernelOption)i, values->at[i], why)) return false;
-    return true;
+    return options_read(o->options, values, why);
 }
 
 /* ---- keys ---- */

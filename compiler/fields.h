@@ -21,7 +21,7 @@ typedef struct Field {
 extern const Field field_table[];
 extern const int field_count;
 
-/* The options of kernels. False with the reason in `why` when a value will not
+/* The options of kernels, by field or by name. False with the reason in `why` when a value will not
  * do. */
 bool fields_options(const tile_compile_options *o, OptionValues *values, char why[OPTION_WHY]);
 /* Gives `put` all options that do not have the trait `without`, and those of kernels, as text that

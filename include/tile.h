@@ -529,6 +529,9 @@ typedef struct tile_compile_options {
                            * Triton, where the signature says what a launch passes */
     int warn_triton;      /* warn where Triton needs more than is written: a tl.debug_barrier
                            * between what threads of one program store and load */
+    const char *options;  /* options of kernels by their names, "num_warps=8,num_stages=2"
+                           * (docs/options.md lists them). They win over num_warps and the other
+                           * fields, and the last of a name counts. NULL: none */
 } tile_compile_options;
 
 /* The target for a name: "sm_90a" for itself, "H100", "hopper" and "NVIDIA H100 80GB HBM3". NULL

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* options.c: options.def expanded into a table (see options.h).
+/* options.c: options.def expanded into a table; "NAME=VALUE,NAME=VALUE" -> values (see options.h).
  */
 #include "ir/options.h"
 
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 const OptionInfo option_info[OPTIONS] = {
@@ -46,4 +51,47 @@ bool option_check(KernelOption which, int64_t v, char why[OPTION_WHY]) {
     snprintf(why, OPTION_WHY, "%s must be %s, not %lld", o->name, rule_text(&o->rule, must),
              (long long)v);
     return false;
+}
+
+static bool unknown(const char *name, size_t len, char why[OPTION_WHY]) {
+    const char *names[OPTIONS];
+    char word[64];
+    for (int i = 0; i < OPTIONS; i++) names[i] = option_info[i].name;
+    snprintf(word, sizeof word, "%.*s", (int)(len < 60 ? len : 60), name);
+    const char *near = nearest_name(word, names, OPTIONS);
+    snprintf(why, OPTION_WHY, "there is no option '%s'%s%s%s", word, near ? "; did you mean '" : "",
+             near ? near : "", near ? "'?" : "");
+    return false;
+}
+
+static bool read_one(const char *item, size_t len, OptionValues *values, char why[OPTION_WHY]) {
+    const char *equals = memchr(item, '=', len);
+    if (!equals) {
+        snprintf(why, OPTION_WHY, "an option is NAME=VALUE, not '%.*s'", (int)(len < 60 ? len : 60),
+                 item);
+        return false;
+    }
+    KernelOption which = option_find(item, (size_t)(equals - item));
+    if (which == OPTIONS) return unknown(item, (size_t)(equals - item), why);
+    const char *digits = equals + 1;
+    char *end;
+    errno = 0;
+    long v = strtol(digits, &end, 10); /* which takes " +4", too */
+    bool number = isdigit((unsigned char)digits[*digits == '-']) && end == item + len;
+    if (!number || errno) {
+        size_t n = (size_t)(item + len - digits);
+        snprintf(why, OPTION_WHY, "%s takes a whole number, not '%.*s'", option_info[which].name,
+                 (int)(n < 60 ? n : 60), digits);
+        return false;
+    }
+    values->at[which] = (int)v;
+    return option_check(which, v, why);
+}
+
+bool options_read(const char *text, OptionValues *values, char why[OPTION_WHY]) {
+    for (size_t n; text && *text; text += n + (text[n] == ',')) {
+        n = strcspn(text, ",");
+        if (!read_one(text, n, values, why)) return false;
+    }
+    return true;
 }

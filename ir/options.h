@@ -42,4 +42,8 @@ typedef struct OptionValues {
 KernelOption option_find(const char *name, size_t len);
 /* Whether a kernel may have this value; if not, `why` says which it may. */
 bool option_check(KernelOption which, int64_t v, char why[OPTION_WHY]);
+/* "num_warps=8,swizzle_grid=4": puts the values in; the last of a name counts. False with the
+ * reason in `why`. text NULL: nothing is given. */
+bool options_read(const char *text, OptionValues *values, char why[OPTION_WHY]);
+
 #endif

@@ -262,15 +262,32 @@ static void output_has(const tile_compile_options *o, const char *text) {
     tile_compiled_free(c);
 }
 
+START_TEST(options_by_name) {
+    tile_compile_options o = from(source, TILE_EMIT_TIR);
+    o.num_warps = 8;
+    o.num_stages = 2;
+    output_has(&o, "num_warps=8 num_stages=2");
+    o.options = "num_warps=1,swizzle_grid=4,num_warps=2";
+    output_has(&o, "num_warps=2 num_stages=2 swizzle=4");
+    output_has(&o, "\"num_warps\": 2, \"num_stages\": 2, \"swizzle\": 4, \"shared\": 0");
+    o.options = "num_wraps=2";
+    fails(&o, TILE_INVALID, "there is no option 'num_wraps'; did you mean 'num_warps'?");
+    o.options = "num_warps=2,num_stages=17";
+    fails(&o, TILE_INVALID, "num_stages must be between 1 and 16, not 17");
+    o.options = "num_warps=two";
+    fails(&o, TILE_INVALID, "num_warps takes a whole number, not 'two'");
+}
+END_TEST
+
 START_TEST(options_of_tile_ir) {
     tile_compile_options o = from(tir, TILE_EMIT_TIR);
     o.input_is_tir = 1;
     o.num_stages = 5;
-    o.swizzle_grid = 2;
-    output_has(&o, "num_warps=4 num_stages=5 swizzle=2");
-    o.num_warps = 4; /* as it is */
+    o.options = "num_warps=4,swizzle_grid=2";
     output_has(&o, "num_warps=4 num_stages=5 swizzle=2");
     o.num_warps = 8;
+    output_has(&o, "num_warps=4 num_stages=5"); /* the name wins */
+    o.options = NULL;
     fails(&o, TILE_COMPILE_ERROR,
           "kernel 'k' was lowered with num_warps=4, which cannot change: compile its source");
 }
@@ -452,6 +469,7 @@ int main(void) {
     tcase_add_test(t, entries_are_named);
     tcase_add_test(t, promises_of_signatures);
     tcase_add_test(t, options_are_checked);
+    tcase_add_test(t, options_by_name);
     tcase_add_test(t, options_of_tile_ir);
     tcase_add_test(t, misuse_is_told);
     tcase_add_test(t, sources_are_checked);

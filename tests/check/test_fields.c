@@ -57,12 +57,12 @@ static bool among(const char *name, const char *names) {
 }
 
 /* What is in no key is listed here, too: a row that leaves its option out is no slip. */
-static const char not_in_jit[] = " values color ";
+static const char not_in_jit[] = " values color options ";
 static const char not_in_tuning[] =
     " file_name kernel signature ignore_annotations values config config_text target emit "
     "line_info "
     "passes dump_after verify_each time stats color warnings_are_errors no_warnings no_perf_notes "
-    "annotations_hold warn_triton ";
+    "annotations_hold warn_triton options ";
 static const char not_for_jit[] =
     " input_is_tir values emit line_info passes dump_after time stats ";
 
@@ -82,6 +82,27 @@ START_TEST(every_field_is_in_the_keys) {
         ck_assert_msg((given != NULL) == among(f->name, not_for_jit), "%s", f->name);
         if (given) ck_assert_str_eq(given, f->name);
     }
+}
+END_TEST
+
+START_TEST(every_option_of_kernels_is_in_the_keys) {
+    for (int i = 0; i < OPTIONS; i++) {
+        char given[64], least[64];
+        tile_compile_options none = {.source = NULL}, one = none, two = none;
+        snprintf(least, sizeof least, "%s=%d", option_info[i].name, (int)option_info[i].rule.least);
+        snprintf(given, sizeof given, "%s=%d", option_info[i].name, (int)option_info[i].rule.most);
+        one.options = least;
+        two.options = given;
+        for (unsigned without = NO_JIT; without <= NO_TUNING; without *= 2) {
+            ck_assert_msg(differs(&none, &two, without), "%s", given);
+            ck_assert_msg(differs(&one, &two, without) == (strcmp(least, given) != 0), "%s", given);
+        }
+    }
+    /* A field and its name are one option. */
+    tile_compile_options field = {.num_warps = 8}, name = {.options = "num_warps=8"};
+    ck_assert(!differs(&field, &name, NO_KEY) && !differs(&field, &name, NO_TUNING));
+    name.num_warps = 2;
+    ck_assert(!differs(&field, &name, NO_KEY) && !differs(&field, &name, NO_TUNING));
 }
 END_TEST
 
@@ -121,6 +142,7 @@ int main(void) {
     Suite *s = suite_create("fields");
     TCase *c = tcase_create("fields");
     tcase_add_test(c, every_field_is_in_the_keys);
+    tcase_add_test(c, every_option_of_kernels_is_in_the_keys);
     tcase_add_test(c, keys_are_not_ambiguous);
     tcase_add_test(c, what_is_kept_is_a_copy);
     return run_suite(s, c);

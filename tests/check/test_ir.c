@@ -197,6 +197,46 @@ START_TEST(options_of_kernels_are_attributes) {
 }
 END_TEST
 
+/* The values of num_warps and num_stages, or why there are none. */
+static const struct {
+    const char *text, *why;
+    int warps, stages;
+} lists[] = {
+    {NULL, NULL, 0, 0},
+    {"", NULL, 0, 0},
+    {"num_warps=8", NULL, 8, 0},
+    {"num_warps=8,num_stages=2,", NULL, 8, 2},
+    {"num_warps=8,num_warps=2", NULL, 2, 0},
+    {"num_stages=2,num_warps=-2", "num_warps must be 1, 2, 4, 8, 16 or 32, not -2", 0, 0},
+    {"num_stages=4294967298", "num_stages must be between 1 and 16, not 4294967298", 0, 0},
+    {"num_warps=0", "num_warps must be 1, 2, 4, 8, 16 or 32, not 0", 0, 0},
+    {"num_warp=8", "there is no option 'num_warp'; did you mean 'num_warps'?", 0, 0},
+    {"colour=8", "there is no option 'colour'", 0, 0},
+    {"num_warps", "an option is NAME=VALUE, not 'num_warps'", 0, 0},
+    {"=8", "there is no option ''", 0, 0},
+    {"num_warps=", "num_warps takes a whole number, not ''", 0, 0},
+    {"num_stages=1,num_warps=4x", "num_warps takes a whole number, not '4x'", 0, 0},
+    {"num_warps=4 ,num_stages=1", "num_warps takes a whole number, not '4 '", 0, 0},
+    {"num_warps= 4", "num_warps takes a whole number, not ' 4'", 0, 0},
+    {"num_warps=99999999999999999999", "num_warps takes a whole number", 0, 0},
+};
+
+START_TEST(options_as_text) {
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        OptionValues v = {{0}};
+        char why[OPTION_WHY] = "";
+        bool ok = options_read(lists[i].text, &v, why);
+        ck_assert_msg(ok == !lists[i].why, "%s: %s", lists[i].text, why);
+        if (!ok) {
+            ck_assert_msg(strstr(why, lists[i].why) == why, "%s: %s", lists[i].text, why);
+            continue;
+        }
+        ck_assert_int_eq(v.at[OPTION_num_warps], lists[i].warps);
+        ck_assert_int_eq(v.at[OPTION_num_stages], lists[i].stages);
+    }
+}
+END_TEST
+
 START_TEST(odd_names_and_numbers_read_back) {
     Session *s = new_session();
     if (setjmp(s->bail)) ck_abort_msg("out of memory");
@@ -625,6 +665,7 @@ int main(void) {
     tcase_add_test(c, random_modules_read_back);
     tcase_add_test(c, every_number_of_a_kernel_reads_back);
     tcase_add_test(c, options_of_kernels_are_attributes);
+    tcase_add_test(c, options_as_text);
     tcase_add_test(c, odd_names_and_numbers_read_back);
     tcase_add_test(c, every_truncation_is_refused);
     tcase_add_test(c, damaged_bytes);

@@ -283,6 +283,34 @@ START_TEST(variants_are_found_on_disk) {
 }
 END_TEST
 
+/* One whose text is gone after the call. */
+static int warps_by_name(const char *text, int from_disk) {
+    char options[64];
+    tile_compile_options o = {.source = joined(head, add_one), .options = options, .num_warps = 4};
+    tile_arg args[] = {tile_pointer(256), tile_i32(48), tile_i32(1)};
+    tile_kernel *k;
+    tile_kernel_info info;
+    o.source_len = strlen(o.source);
+    snprintf(options, sizeof options, "%s", text);
+    tile_jit_destroy(jit);
+    ck_assert_int_eq(tile_jit_create(ctx, &o, folder, &jit), TILE_OK);
+    memset(options, '?', sizeof options - 1);
+    ck_assert_int_eq(tile_jit_kernel(jit, args, 3, &k), TILE_OK);
+    ck_assert_int_eq(tile_kernel_describe(k, &info), TILE_OK);
+    counts(1, from_disk);
+    return info.num_warps;
+}
+
+START_TEST(options_by_name_make_variants) {
+    ck_assert_int_eq(warps_by_name("", 0), 4);
+    ck_assert_int_eq(warps_by_name("num_warps=2", 0), 2);
+    ck_assert_int_eq(warps_by_name("num_warps=8", 0), 8);
+    ck_assert_int_eq(warps_by_name("num_stages=2,num_warps=8", 0), 8);
+    ck_assert_int_eq(warps_by_name("num_warps=1,num_warps=8", 1), 8);
+    ck_assert_int_eq(warps_by_name("num_warps=4", 1), 4); /* as the field said */
+}
+END_TEST
+
 /* Whatever lies in an entry's place: it is as good as nothing, and the entry is written anew. */
 START_TEST(damaged_entries_are_replaced) {
     static char good[1 << 16], bad[1 << 16];
@@ -536,6 +564,7 @@ int main(void) {
     tcase_add_test(t, heuristics_see_values);
     tcase_add_test(t, mistakes);
     tcase_add_test(t, variants_are_found_on_disk);
+    tcase_add_test(t, options_by_name_make_variants);
     tcase_add_test(t, damaged_entries_are_replaced);
     tcase_add_test(t, folders);
     tcase_add_test(t, warnings_are_kept);
