@@ -70,10 +70,10 @@ works sh -c "PATH=fake '$tilec' --stats good.tl -o good.ptx 2>stats.txt"
 works grep -qx 'ptxas 1.2' stats.txt
 works grep -q 'no such GPU' stats.txt
 rm -r none fake stats.txt good.ptx
-fails 2 '-O is -O0 or -O1' "$tilec" -O3 good.tl
+fails 2 '-O is -O1 or -O0' "$tilec" -O3 good.tl
 fails 2 '-W is -Werror' "$tilec" -Wall good.tl
 fails 2 '--color is auto, always or never' "$tilec" --color=blue good.tl
-fails 2 "--verify takes 'each'" "$tilec" --verify=all good.tl
+fails 2 "--verify is none or each" "$tilec" --verify=all good.tl
 fails 2 '-D takes NAME=VALUE' "$tilec" -D BLOCK good.tl
 fails 2 'unknown target .sm_81.: the nearest that serves it is sm_80' "$tilec" --target=sm_81 good.tl
 fails 2 '.sm_75. is too old: .* they begin with sm_80' "$tilec" --target=sm_75 good.tl

@@ -6,6 +6,7 @@
  * What it does beyond files and options is tile_compile's. */
 #include "base/file.h"
 #include "tile.h"
+#include "tools/compile_options.h"
 #include "tools/manual.h"
 #include "tools/tilec_artefact.h"
 #include "tools/tilec_ptxas.h"
@@ -27,24 +28,7 @@ typedef enum OptionId {
     OPT_EMIT,
     OPT_VARIANTS,
     OPT_EMBED,
-    OPT_KERNEL,
-    OPT_SIGNATURE,
-    OPT_DEFINE,
-    OPT_CONFIG,
     OPT_TUNING,
-    OPT_FOR,
-    OPT_TARGET,
-    OPT_WARPS,
-    OPT_STAGES,
-    OPT_SWIZZLE,
-    OPT_LEVEL,
-    OPT_LINES,
-    OPT_DEBUG,
-    OPT_PASSES,
-    OPT_DUMP,
-    OPT_VERIFY,
-    OPT_TIME,
-    OPT_STATS,
     OPT_WARNING,
     OPT_COLOR,
     OPT_MANUAL,
@@ -62,57 +46,33 @@ static const OptionRow rows[] = {
      OPT_EMIT},
     {"variants", 0, "LIST",
      "of a header: 'M=:16,M >= 1024,config=3; num_warps=8': signature entries, config,\n"
-     "num_warps, num_stages, swizzle_grid and conditions on arguments, or tuned: one for each\n"
+     "options of kernels and conditions on arguments, or tuned: one for each\n"
      "size in the --tuning file. A launch takes the first that fits, of those with sizes the\n"
      "nearest; one without promises is added behind them. Or @FILE, one on a line",
      OPT_VARIANTS},
     {"embed", 0, "LIST", "what a header carries, of ptx, cubin and tir; default: ptx,tir",
      OPT_EMBED},
     {NULL, 0, NULL, "What to compile:", 0},
-    {"kernel", 0, "NAME", "this kernel alone; default: the jit functions that no other calls",
-     OPT_KERNEL},
-    {"signature", 's', "TYPES",
-     "types of the parameters: 'a_ptr=*fp16:16,M=i32,bias=None',\n"
-     "or in their order: '*fp32:16, i32, 1024'",
-     OPT_SIGNATURE},
-    {NULL, 'D', "NAME=VALUE",
-     "a constexpr, or a name outside kernels that nothing else gives a value: a number, True, "
-     "False, None, a dtype, else a string",
-     OPT_DEFINE},
-    {"config", 0, "N",
-     "which autotune config, from 0; or one that need not be in the list, as --emit=configs\n"
-     "writes them: BM=64,num_warps=8",
-     OPT_CONFIG},
     {"tuning", 0, "FILE", "the fastest config that `tilerun --tune --tuning=FILE` found",
      OPT_TUNING},
-    {"for", 0, "NAME=VALUE,…",
-     "arguments that launches will have: for heuristics, and to choose among the sizes that\n"
-     "were tuned; the nearest counts",
-     OPT_FOR},
-    {"target", 0, "GPU",
-     "sm_80 (default; runs on every later GPU), sm_86, sm_87, sm_89, sm_90a,\n"
-     "sm_100, sm_103, sm_110, sm_120, or a GPU's name: 'RTX 4090'; native: the GPU\n"
-     "of this machine; of a header also several: sm_80,sm_90a",
-     OPT_TARGET},
-    {"num-warps", 0, "N", "threads of a program, in warps of 32: 1, 2, 4 … 32", OPT_WARPS},
-    {"num-stages", 0, "N", "depth of the software pipeline", OPT_STAGES},
-    {"swizzle-grid", 0, "G", "programs of a 2-D grid run in groups of G rows, column by column",
-     OPT_SWIZZLE},
-    {NULL, 'O', "LEVEL", "0: only the passes that code generation needs; 1: all (default)",
-     OPT_LEVEL},
-    {NULL, 'g', NULL,
-     "source lines in the output, for profilers and for reading: the code is the same", OPT_LINES},
-    {"debug", 0, NULL, "check tl.device_assert on GPUs; otherwise it costs nothing there",
-     OPT_DEBUG},
+#define ROW_BOTH(...) {__VA_ARGS__},
+#define ROW_TILEC(...) {__VA_ARGS__},
+#define ROW_LOOK(...)
+#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, help, tilerun_help)    \
+    ROW_##programs(long_name, letter, arg, help, OPT_##name)
+#define KERNEL_OPTION(home, name, attribute, least, most, absent, traits, long_name, arg, help)    \
+    {long_name, 0, arg, help, OPT_##name},
+#include "ir/options.def"
     {NULL, 0, NULL, "Looking inside:", 0},
-    {"passes", 0, "LIST", "these passes, in this order, instead of the pipeline", OPT_PASSES},
-    {"dump-after", 0, "PASS", "print the tile IR after this pass, or after all", OPT_DUMP},
-    {"verify", 0, "each", "check the tile IR after every pass", OPT_VERIFY},
-    {"time", 0, NULL, "print how long each phase and pass took", OPT_TIME},
-    {"stats", 0, NULL,
-     "print what the PTX is made of: instructions by kind, of each kernel and loop;\n"
-     "registers, if there is a ptxas to ask",
-     OPT_STATS},
+#undef ROW_BOTH
+#undef ROW_TILEC
+#undef ROW_LOOK
+#define ROW_BOTH(...)
+#define ROW_TILEC(...)
+#define ROW_LOOK(...) {__VA_ARGS__},
+#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, help, tilerun_help)    \
+    ROW_##programs(long_name, letter, arg, help, OPT_##name)
+#include "ir/options.def"
     {NULL, 0, NULL, "Messages:", 0},
     {NULL, 'W', "WHAT",
      "error: warnings are errors; no-perf, no-warnings: leave them out;\n"
@@ -164,7 +124,8 @@ typedef struct Input {
 typedef struct Command {
     tile_compile_options o;
     const char **defines;
-    char *facts; /* of --for, cut into: */
+    char *options; /* those of kernels, for o.options */
+    char *facts;   /* of --for, cut into: */
     const char *fact[MAX_FACTS];
     Input *input;
     int ninputs;
@@ -205,11 +166,11 @@ static int print_manual(const char *view) {
         n += (size_t)snprintf(all_passes + n, sizeof all_passes - n, " %s", pass_rows[i].name);
     const OptionWords words[] = {
         {OPT_EMIT, emit},
-        {OPT_TARGET, "sm_80 sm_86 sm_87 sm_89 sm_90a sm_100 sm_103 sm_110 sm_120 native"},
-        {OPT_LEVEL, "0 1"},
-        {OPT_PASSES, all_passes + 3},
-        {OPT_DUMP, all_passes},
-        {OPT_VERIFY, "each"},
+        {OPT_passes, all_passes + 3},
+        {OPT_dump_after, all_passes},
+#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, ...)                   \
+    {OPT_##name, words},
+#include "ir/options.def"
         {OPT_WARNING, "error no-perf no-warnings triton"},
         {OPT_COLOR, "auto always never"},
         {OPT_MANUAL, "man bash zsh"},
@@ -253,14 +214,13 @@ static bool is_define(const char *s, bool dots) {
     return p > s && !isdigit((unsigned char)*s) && *p == '=';
 }
 
-static int number_option(const char *name, const char *text, long least, int *out) {
-    long v;
-    if (option_number(text, least, 1000000, &v)) {
-        fprintf(stderr, "tilec: error: %s takes a whole number from %ld on, not '%s'\n", name,
-                least, text);
-        return EXIT_USAGE;
-    }
-    *out = (int)v;
+/* A number, or the text of a config. */
+static int config_option(Command *c, const char *text) {
+    long v = 0;
+    c->o.config_text = strchr(text, '=') ? text : NULL;
+    if (!c->o.config_text && option_number(text, 0, 1000000, &v))
+        return usage("--config takes a whole number from 0 on, not '", text, "'");
+    c->o.config = (int)v;
     return EXIT_DONE;
 }
 
@@ -280,7 +240,7 @@ static int for_option(Command *c, const char *text) {
 }
 
 static int take_option(Command *c, int id, const char *v) {
-    switch ((OptionId)id) {
+    switch (id) {
     case OPT_OUTPUT: c->output = v; break;
     case OPT_EMIT:
         c->kind = kind_named(v);
@@ -291,38 +251,17 @@ static int take_option(Command *c, int id, const char *v) {
         break;
     case OPT_VARIANTS: c->artefact.variants = v; break;
     case OPT_EMBED: c->artefact.embed = v; break;
-    case OPT_KERNEL: c->o.kernel = v; break;
-    case OPT_SIGNATURE: c->o.signature = v; break;
-    case OPT_DEFINE:
+    case OPT_TUNING: c->artefact.tuning_file = v; break;
+    case OPT_defines:
         if (!is_define(v, true)) return usage("-D takes NAME=VALUE, not '", v, "'");
         c->defines[c->o.ndefines++] = v;
         break;
-    case OPT_CONFIG:
-        c->o.config_text = strchr(v, '=') ? v : NULL;
-        return c->o.config_text ? EXIT_DONE : number_option("--config", v, 0, &c->o.config);
-    case OPT_TUNING: c->artefact.tuning_file = v; break;
-    case OPT_FOR: return for_option(c, v);
-    case OPT_TARGET:
+    case OPT_config: return config_option(c, v);
+    case OPT_values: return for_option(c, v);
+    case OPT_target:
         c->native = strcmp(v, "native") == 0;
         c->o.target = tile_target_name(v) ? tile_target_name(v) : v;
         break;
-    case OPT_WARPS: return number_option("--num-warps", v, 1, &c->o.num_warps);
-    case OPT_STAGES: return number_option("--num-stages", v, 1, &c->o.num_stages);
-    case OPT_SWIZZLE: return number_option("--swizzle-grid", v, 1, &c->o.swizzle_grid);
-    case OPT_LEVEL:
-        if (strcmp(v, "0") && strcmp(v, "1")) return usage("-O is -O0 or -O1, not -O", v, "");
-        c->o.no_optimize = *v == '0';
-        break;
-    case OPT_LINES: c->o.line_info = 1; break;
-    case OPT_DEBUG: c->o.debug = 1; break;
-    case OPT_PASSES: c->o.passes = v; break;
-    case OPT_DUMP: c->o.dump_after = v; break;
-    case OPT_VERIFY:
-        if (strcmp(v, "each")) return usage("--verify takes 'each', not '", v, "'");
-        c->o.verify_each = 1;
-        break;
-    case OPT_TIME: c->o.time = 1; break;
-    case OPT_STATS: c->o.stats = 1; break;
     case OPT_WARNING:
         if (strcmp(v, "error") == 0)
             c->o.warnings_are_errors = 1;
@@ -342,6 +281,10 @@ static int take_option(Command *c, int id, const char *v) {
     case OPT_MANUAL:
     case OPT_HELP:
     case OPT_VERSION: break; /* handled where options are read: they end the program */
+    default: {
+        char why[OPTION_WHY];
+        return compile_option_take(&c->o, &c->options, id, v, why) ? EXIT_DONE : usage(why, "", "");
+    }
     }
     return EXIT_DONE;
 }
@@ -586,6 +529,7 @@ int main(int argc, char **argv) {
     }
     tile_tuning_close(c.artefact.tuning);
     free(c.facts);
+    free(c.options);
     free(c.input);
     free(c.defines);
     if (fflush(stdout) || ferror(stdout)) {

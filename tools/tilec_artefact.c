@@ -11,6 +11,7 @@
 #include "tools/tilec_artefact.h"
 
 #include "base/file.h"
+#include "tools/compile_options.h"
 #include "tools/tilec_header.h"
 #include "tools/tilec_ptxas.h"
 #include "tools/tilec_tuned.h"
@@ -111,18 +112,6 @@ static tile_status add_image(Work *w, int variant, const tile_compile_options *o
     return TILE_OK;
 }
 
-static bool same_text(const char *a, const char *b) {
-    return a == b || (a && b && strcmp(a, b) == 0);
-}
-
-/* Variants have these over the same options. */
-static bool same_options(const tile_compile_options *a, const tile_compile_options *b) {
-    return same_text(a->signature, b->signature) && same_text(a->config_text, b->config_text) &&
-           a->config == b->config && a->num_warps == b->num_warps &&
-           a->num_stages == b->num_stages && a->swizzle_grid == b->swizzle_grid &&
-           a->no_promises == b->no_promises;
-}
-
 /* Adds the images that an earlier variant has of the same. False when there are none. */
 static bool add_again(Work *w, int variant, const tile_compile_options *o, const char *target,
                       tile_status *st) {
@@ -131,7 +120,7 @@ static bool add_again(Work *w, int variant, const tile_compile_options *o, const
     for (int i = 0, n = m->n; i < n; i++) {
         HeaderImage e = m->at[i];
         if (*st || e.variant == variant || !m->text[i] || strcmp(e.target, target) ||
-            !same_options(&m->of[i], o))
+            !compile_options_same(&m->of[i], o))
             continue;
         *st = add_image(w, variant, o, target, NULL, e.data, e.size);
         found = true;
@@ -207,7 +196,7 @@ static tile_status tune(Work *w, Variants *v, const tile_compile_options *base, 
 static tile_status add_general(Work *w) {
     tile_compile_options general = w->a->compile;
     general.no_promises = 1;
-    if (!variants_read(&w->general, NULL, general.signature))
+    if (!variants_read(&w->general, NULL, &general))
         return complain(TILE_NO_MEMORY, "", w->general.error);
     tile_status st = tune(w, &w->general, &general, 1);
     w->label[w->variants.n] = "without promises";
@@ -253,7 +242,7 @@ static tile_status read_variants(Work *w) {
     const char *list = w->a->variants;
     char *file = NULL;
     if (list && *list == '@' && !(file = read_variants_file(list + 1))) return TILE_IO;
-    int ok = variants_read(&w->variants, file ? file : list, w->a->compile.signature);
+    int ok = variants_read(&w->variants, file ? file : list, &w->a->compile);
     free(file);
     return ok ? TILE_OK : complain(TILE_INVALID, "--variants: ", w->variants.error);
 }

@@ -202,7 +202,7 @@ tile_status tuned_config(const tile_tuning *tuning, const char *file, tile_compi
     const char *target = o->target ? o->target : "sm_80";
     TunedRequest r = {.base = o, .tuning = tuning, .file = file, .target = &target, .ntargets = 1};
     Variants v;
-    if (!variants_read(&v, NULL, o->signature)) {
+    if (!variants_read(&v, NULL, o)) {
         variants_free(&v);
         return complain(TILE_NO_MEMORY, v.error, "");
     }

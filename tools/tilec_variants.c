@@ -4,12 +4,13 @@
  *   variants = variant { ";" variant }
  *   variant  = item { "," item }      commas inside parentheses belong to an item
  *   item     = NAME "=" entry         of a signature: a type, a promise alone (":16"), a value
- *            | "config=" N | "num_warps=" N | "num_stages=" N | "swizzle_grid=" N
+ *            | "config=" N | an option of kernels "=" N
  *            | "tuned"                it becomes as many variants as there are tuned sizes
  *            | condition              EXPR OP EXPR, OP one of < <= > >= == != ~ */
 #include "tools/tilec_variants.h"
 
 #include "base/expr.h"
+#include "tools/compile_options.h"
 #include "tools/options.h"
 
 #include <stdbool.h>
@@ -50,35 +51,33 @@ static bool check_condition(Variants *v, const char *s, size_t n) {
     return false;
 }
 
-/* "config=3" and the like; 0: not one of them, -1: one with a bad number, 1: taken. */
-static int take_number(Variants *v, Variant *out, const char *s, size_t n) {
-    const struct {
-        const char *name;
-        int *to, least;
-    } row[] = {{"config", &out->config, 0},
-               {"num_warps", &out->num_warps, 1},
-               {"num_stages", &out->num_stages, 1},
-               {"swizzle_grid", &out->swizzle_grid, 1}};
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        size_t k = strlen(row[i].name);
-        char digits[24];
-        long value;
-        if (n <= k || memcmp(s, row[i].name, k) || s[k] != '=') continue;
-        snprintf(digits, sizeof digits, "%.*s", (int)(n - k - 1), s + k + 1);
-        if (option_number(digits, row[i].least, 1000000, &value)) {
-            snprintf(v->error, sizeof v->error, "%s takes a whole number, not '%s'", row[i].name,
-                     digits);
-            return -1;
-        }
-        *row[i].to = (int)value;
-        return 1;
-    }
-    return 0;
-}
-
 static bool no_memory(Variants *v) {
     snprintf(v->error, sizeof v->error, "out of memory");
     return false;
+}
+
+/* "config=3" and options; 0: not one of them, -1: one with a bad number, 1: taken. */
+static int take_number(Variants *v, Variant *out, const char *s, size_t n) {
+    size_t name = (size_t)((const char *)memchr(s, '=', n) - s);
+    char item[80];
+    snprintf(item, sizeof item, "%.*s", (int)n, s);
+    if (name == 6 && memcmp(s, "config", name) == 0) {
+        long value;
+        if (option_number(item + 7, 0, 1000000, &value)) {
+            snprintf(v->error, sizeof v->error, "config takes a whole number, not '%s'", item + 7);
+            return -1;
+        }
+        out->config = (int)value;
+        return 1;
+    }
+    if (option_find(s, name) == OPTIONS) return 0;
+    char why[OPTION_WHY];
+    OptionValues any;
+    if (!options_read(item, &any, why)) {
+        snprintf(v->error, sizeof v->error, "%s", why);
+        return -1;
+    }
+    return append(&out->options, s, n) ? 1 : (no_memory(v), -1);
 }
 
 static bool take_item(Variants *v, Variant *out, const char *s, size_t n) {
@@ -95,8 +94,8 @@ static bool take_item(Variants *v, Variant *out, const char *s, size_t n) {
     }
     if (!memchr(s, '=', n)) {
         snprintf(v->error, sizeof v->error,
-                 "'%.*s' is none of NAME=TYPE, NAME=:16, NAME=VALUE, config=N, num_warps=N, "
-                 "num_stages=N, tuned and a condition such as M >= 1024",
+                 "'%.*s' is none of NAME=TYPE, NAME=:16, NAME=VALUE, config=N, an option such as "
+                 "num_warps=N, tuned and a condition such as M >= 1024",
                  (int)(n < 60 ? n : 60), s);
         return false;
     }
@@ -117,17 +116,19 @@ static Variant *add(Variants *v) {
     }
     v->at = grown;
     Variant *out = &v->at[v->n++];
-    *out = (Variant){.config = -1, .num_warps = -1, .num_stages = -1, .swizzle_grid = -1};
+    *out = (Variant){.config = -1};
     return out;
 }
 
-static bool take_variant(Variants *v, const char *s, size_t n, const char *signature) {
+static bool take_variant(Variants *v, const char *s, size_t n, const tile_compile_options *base) {
     Variant *out = add(v);
     if (!out) return false;
     out->text = strndup(s, n);
     if (!out->text) return no_memory(v);
+    const char *signature = base->signature, *options = base->options;
     if (signature && *signature && !append(&out->signature, signature, strlen(signature)))
         return no_memory(v);
+    if (options && !append(&out->options, options, strlen(options))) return no_memory(v);
     int depth = 0;
     size_t start = 0;
     for (size_t i = 0; i <= n; i++) {
@@ -147,20 +148,21 @@ int variants_add(Variants *to, const Variant *v, const char *when, const char *t
     *out = *v;
     out->text = strdup(text);
     out->signature = v->signature ? strdup(v->signature) : NULL;
+    out->options = v->options ? strdup(v->options) : NULL;
     out->when = v->when ? strdup(v->when) : NULL;
-    if (!out->text || (v->signature && !out->signature) || (v->when && !out->when) ||
-        (*when && !append(&out->when, when, strlen(when))))
+    if (!out->text || (v->signature && !out->signature) || (v->options && !out->options) ||
+        (v->when && !out->when) || (*when && !append(&out->when, when, strlen(when))))
         return no_memory(to);
     return true;
 }
 
-int variants_read(Variants *v, const char *list, const char *signature) {
+int variants_read(Variants *v, const char *list, const tile_compile_options *base) {
     *v = (Variants){.at = NULL};
-    if (!list) return take_variant(v, "", 0, signature);
+    if (!list) return take_variant(v, "", 0, base);
     for (;;) {
         size_t n = strcspn(list, ";");
         bool blank = strspn(list, " \t\n") >= n;
-        if (!blank && !take_variant(v, list, n, signature)) return false;
+        if (!blank && !take_variant(v, list, n, base)) return false;
         if (!list[n]) break;
         list += n + 1;
     }
@@ -173,6 +175,7 @@ void variants_free(Variants *v) {
     for (int i = 0; i < v->n; i++) {
         free(v->at[i].text);
         free(v->at[i].signature);
+        free(v->at[i].options);
         free(v->at[i].when);
     }
     free(v->at);
@@ -190,8 +193,6 @@ tile_compile_options variant_options(const Variant *v, const tile_compile_option
     } else if (v->config_for[target]) {
         o.config_text = v->config_for[target];
     }
-    if (v->num_warps >= 0) o.num_warps = v->num_warps;
-    if (v->num_stages >= 0) o.num_stages = v->num_stages;
-    if (v->swizzle_grid >= 0) o.swizzle_grid = v->swizzle_grid;
+    if (v->options) o.options = v->options;
     return o;
 }

@@ -12,9 +12,10 @@ typedef struct Variant {
     char *text;      /* as it was written */
     char *signature; /* its entries behind those of --signature; NULL: neither has any */
     char *when;      /* its conditions; NULL: none */
-    int config, num_warps, num_stages, swizzle_grid; /* -1: not given */
-    int tuned; /* a variant for each size that was tuned: tilec_tuned.h */
-    int exact; /* it has a condition that does not always hold, as `M ~ 4096` does */
+    char *options;   /* of kernels, behind those of the command line; NULL: neither has any */
+    int config;      /* -1: not given */
+    int tuned;       /* a variant for each size that was tuned: tilec_tuned.h */
+    int exact;       /* it has a condition that does not always hold, as `M ~ 4096` does */
     const char *config_for[VARIANT_TARGETS + 1]; /* for each target, then for the CPU device: the
                                                   * config that was tuned there; NULL: not tuned */
 } Variant;
@@ -27,7 +28,7 @@ typedef struct Variants {
 
 /* False with v->error filled. `list` may be NULL: one variant, which has nothing over the options.
  * Either way variants_free. */
-int variants_read(Variants *v, const char *list, const char *signature);
+int variants_read(Variants *v, const char *list, const tile_compile_options *base);
 void variants_free(Variants *v);
 /* The options of a variant: a copy of *base with what the variant has put in; target: an index of
  * config_for. */
