@@ -55,7 +55,7 @@ for number in '' ' 4' +4 0x4 4.0 99999999999999999999; do
     fails 2 "--num-stages takes a whole number from 1 on, not '${number/+/\\+}'" "$tilec" --num-stages="$number" good.tl
 done
 fails 2 'swizzle_grid must be between 1 and 65535, not 65536' "$tilec" --swizzle-grid=65536 good.tl
-fails 2 '--swizzle-grid takes a number from 1 on' "$tilerun" --swizzle-grid=0 good.tl
+fails 2 '--swizzle-grid takes a whole number from 1 on' "$tilerun" --swizzle-grid=0 good.tl
 works sh -c "'$tilec' --help | grep -qe --swizzle-grid=G"
 works sh -c "'$tilerun' --help | grep -qe --swizzle-grid=G"
 fails 2 'stats are of PTX' "$tilec" --stats --emit=tir good.tl

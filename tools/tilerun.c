@@ -93,13 +93,16 @@ static int read_file(Run *r) {
     r->kind = has_suffix(o->file, ".ptx")   ? FILE_PTX
               : has_suffix(o->file, ".tir") ? FILE_TIR
                                             : FILE_SOURCE;
-    bool compiles = o->ndefines || o->num_warps || o->num_stages || o->swizzle_grid || o->config ||
-                    o->config_text || o->tune || o->tuning;
+    const tile_compile_options *c = &o->compile;
+    bool compiles =
+        c->ndefines || c->options || c->config || c->config_text || o->tune || o->tuning;
     if (r->kind != FILE_SOURCE && compiles)
-        return complain(EXIT_USAGE,
-                        "-D, --config, --num-warps, --num-stages, --swizzle-grid and tuning "
-                        "need a source; this file is compiled already");
-    if (r->kind == FILE_PTX && o->debug)
+        return complain(EXIT_USAGE, "-D, --config"
+#define KERNEL_OPTION(home, name, attribute, least, most, absent, traits, long_name, ...)          \
+    ", --" long_name
+#include "ir/options.def"
+                                    " and tuning need a source; this file is compiled already");
+    if (r->kind == FILE_PTX && c->debug)
         return complain(EXIT_USAGE, "--debug is for what is compiled here; this is PTX already");
     FileError error;
     if (file_read(o->file, (size_t)INPUT_LIMIT_MB << 20, &r->text, &r->len, &error)) return -1;
@@ -123,33 +126,19 @@ static void fill_options(const Run *r, const char *signature, char **fact, int n
                          tile_compile_options *out) {
     const RunOptions *o = &r->o;
     bool source = r->kind == FILE_SOURCE;
-    *out = (tile_compile_options){
-        .source = r->text,
-        .source_len = r->len,
-        .file_name = o->file,
-        .input_is_tir = !source,
-        .kernel = o->kernel,
-        .signature = signature,
-        .ignore_annotations = source,
-        .annotations_hold = source,
-        .defines = o->define,
-        .ndefines = o->ndefines,
-        .values = (const char *const *)fact,
-        .nvalues = nfacts,
-        .config = o->config,
-        .config_text = o->config_text,
-        .num_warps = o->num_warps,
-        .num_stages = o->num_stages,
-        .swizzle_grid = o->swizzle_grid,
-        .target = o->target   ? o->target
-                  : r->on_cpu ? NULL
-                              : tile_context_target(r->ctx),
-        .emit = r->on_cpu ? TILE_EMIT_TIR : TILE_EMIT_PTX,
-        .debug = o->debug,
-        .line_info = r->on_cpu, /* so that a failed check shows its line */
-        .color = o->color,
-        .no_perf_notes = r->on_cpu,
-    };
+    *out = o->compile;
+    out->source = r->text;
+    out->source_len = r->len;
+    out->file_name = o->file;
+    out->input_is_tir = !source;
+    out->signature = signature;
+    out->ignore_annotations = out->annotations_hold = source;
+    out->values = (const char *const *)fact;
+    out->nvalues = nfacts;
+    if (!out->target && !r->on_cpu) out->target = tile_context_target(r->ctx);
+    out->emit = r->on_cpu ? TILE_EMIT_TIR : TILE_EMIT_PTX;
+    out->line_info = r->on_cpu; /* so that a failed check shows its line */
+    out->no_perf_notes = r->on_cpu;
 }
 
 /* Source or tile IR -> what the device takes, in r->compiled. */
@@ -172,7 +161,7 @@ static int compile(Run *r) {
     if (code < 0) fill_options(r, source ? signature : NULL, fact, nfacts, &options);
     if (code < 0 && (r->o.tune || r->o.tuning)) {
         code = tune_config(r, &options);
-        options.config_text = r->o.config_text;
+        options.config_text = r->o.compile.config_text;
     }
     if (code < 0) code = compile_with(r, &options);
     for (int i = 0; i < nfacts; i++) free(fact[i]);
@@ -190,7 +179,7 @@ static int load(Run *r) {
     size_t len = r->len;
     if (r->compiled) text = tile_compiled_text(r->compiled, TILE_PART_OUTPUT, &len);
     tile_status st = tile_module_load(r->ctx, text, len, &r->module);
-    if (!st) st = tile_kernel_get(r->module, r->o.kernel, &r->kernel);
+    if (!st) st = tile_kernel_get(r->module, r->o.compile.kernel, &r->kernel);
     if (!st) st = tile_kernel_describe(r->kernel, &r->info);
     return failed(r, st);
 }
@@ -198,7 +187,8 @@ static int load(Run *r) {
 static int make_value(Run *r, int i) {
     RunOptions *o = &r->o;
     RunError error;
-    if (value_make(o->value, o->nvalues, i, o->define, o->ndefines, o->seed, &error)) return -1;
+    if (value_make(o->value, o->nvalues, i, o->define, o->compile.ndefines, o->seed, &error))
+        return -1;
     return complain(error.io ? EXIT_FILES : EXIT_USAGE, error.text);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* tilerun_args.c: the command line of tilerun -> RunOptions. The table below is also its help. */
 #include "tools/tilerun_args.h"
+#include "tools/compile_options.h"
 #include "tools/manual.h"
 
 #include <errno.h>
@@ -8,16 +9,8 @@
 #include <string.h>
 
 typedef enum OptionId {
-    OPT_KERNEL = 1,
-    OPT_DEVICE,
+    OPT_DEVICE = 1,
     OPT_GRID,
-    OPT_DEFINE,
-    OPT_CONFIG,
-    OPT_WARPS,
-    OPT_STAGES,
-    OPT_SWIZZLE,
-    OPT_TARGET,
-    OPT_DEBUG,
     OPT_CHECK,
     OPT_SAVE,
     OPT_TUNE,
@@ -47,23 +40,14 @@ static const OptionRow rows[] = {
      "bounds, align, overflow, uninit, races, undefined",
      OPT_CHECK},
     {NULL, 0, NULL, "How it is compiled:", 0},
-    {"kernel", 0, "NAME", "which kernel of the file", OPT_KERNEL},
-    {NULL, 'D', "NAME=VALUE",
-     "a constexpr, or a name outside kernels that nothing else gives a value: a number, True, "
-     "False, None, a dtype, else a string",
-     OPT_DEFINE},
-    {"config", 0, "N",
-     "which autotune config, from 0; or one that need not be in the list:\n"
-     "BM=64,num_warps=8",
-     OPT_CONFIG},
-    {"num-warps", 0, "N", "threads of a program, in warps of 32: 1, 2, 4 … 32", OPT_WARPS},
-    {"num-stages", 0, "N", "depth of the software pipeline", OPT_STAGES},
-    {"swizzle-grid", 0, "G", "programs of a 2-D grid run in groups of G rows, column by column",
-     OPT_SWIZZLE},
-    {"target", 0, "GPU", "native (default), or as tilec --target has it: sm_80, sm_90a, H100, …",
-     OPT_TARGET},
-    {"debug", 0, NULL, "check tl.device_assert on a GPU, too; the CPU device always does",
-     OPT_DEBUG},
+#define ROW_BOTH(...) {__VA_ARGS__},
+#define ROW_TILEC(...)
+#define ROW_LOOK(...)
+#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, help, tilerun_help)    \
+    ROW_##programs(long_name, letter, arg, tilerun_help, OPT_##name)
+#define KERNEL_OPTION(home, name, attribute, least, most, absent, traits, long_name, arg, help)    \
+    {long_name, 0, arg, help, OPT_##name},
+#include "ir/options.def"
     {NULL, 0, NULL, "Which config is the fastest:", 0},
     {"tune", 0, NULL,
      "measure every config of the kernel's list for these arguments, then run the fastest;\n"
@@ -117,9 +101,11 @@ static int print_manual(const char *view) {
     static const OptionWords words[] = {
         {OPT_DEVICE, "auto cpu cuda"},
         {OPT_CHECK, "all none bounds align overflow uninit races undefined"},
-        {OPT_TARGET, "native sm_80 sm_86 sm_87 sm_89 sm_90a sm_100 sm_103 sm_110 sm_120"},
         {OPT_COLOR, "auto always never"},
         {OPT_MANUAL, "man bash zsh"},
+#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, ...)                   \
+    {OPT_##name, words},
+#include "ir/options.def"
     };
     static const Manual manual = {
         .name = "tilerun",
@@ -189,10 +175,14 @@ static int read_seed(const char *text, uint64_t *out) {
     return -1;
 }
 
-static int read_color(const char *text, bool *out) {
-    int on = option_color(text);
-    *out = on > 0;
-    return on < 0 ? usage("--color is auto, always or never, not", text) : -1;
+static int read_color(const char *text, int *out) {
+    *out = option_color(text);
+    return *out < 0 ? usage("--color is auto, always or never, not", text) : -1;
+}
+
+static int read_config(tile_compile_options *o, const char *text) {
+    o->config_text = strchr(text, '=') ? text : NULL;
+    return o->config_text ? -1 : read_number("--config", text, 0, &o->config);
 }
 
 static int read_positional(RunOptions *o, const char *text) {
@@ -211,23 +201,17 @@ static int read_positional(RunOptions *o, const char *text) {
 }
 
 static int read_option(RunOptions *o, int id, const char *value) {
-    switch ((OptionId)id) {
-    case OPT_KERNEL: o->kernel = value; return -1;
+    char why[OPTION_WHY];
+    switch (id) {
     case OPT_DEVICE: o->device = value; return -1;
     case OPT_GRID: o->grid = value; return -1;
-    case OPT_DEFINE: o->define[o->ndefines++] = value; return -1;
-    case OPT_CONFIG:
-        o->config_text = strchr(value, '=') ? value : NULL;
-        return o->config_text ? -1 : read_number("--config", value, 0, &o->config);
-    case OPT_WARPS: return read_number("--num-warps", value, 1, &o->num_warps);
-    case OPT_STAGES: return read_number("--num-stages", value, 1, &o->num_stages);
-    case OPT_SWIZZLE: return read_number("--swizzle-grid", value, 1, &o->swizzle_grid);
-    case OPT_TARGET:
-        o->target = strcmp(value, "native") == 0 ? NULL
-                    : tile_target_name(value)    ? tile_target_name(value)
-                                                 : value;
+    case OPT_defines: o->define[o->compile.ndefines++] = value; return -1;
+    case OPT_config: return read_config(&o->compile, value);
+    case OPT_target:
+        o->compile.target = strcmp(value, "native") == 0 ? NULL
+                            : tile_target_name(value)    ? tile_target_name(value)
+                                                         : value;
         return -1;
-    case OPT_DEBUG: o->debug = true; return -1;
     case OPT_CHECK: o->checks_given = true; return read_checks(value, &o->checks);
     case OPT_SAVE: o->save[o->nsaves++] = (Save){.text = value}; return -1;
     case OPT_TUNE: o->tune = true; return -1;
@@ -238,12 +222,12 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_BENCH: o->bench = true; return -1;
     case OPT_JSON: o->json = true; return -1;
     case OPT_SEED: return read_seed(value, &o->seed);
-    case OPT_COLOR: return read_color(value, &o->color);
+    case OPT_COLOR: return read_color(value, &o->compile.color);
     case OPT_MANUAL: return print_manual(value);
     case OPT_HELP: return print_manual("help");
     case OPT_VERSION: printf("tilerun %s\n", tile_version()); return EXIT_DONE;
     }
-    return EXIT_BUG;
+    return compile_option_take(&o->compile, &o->options, id, value, why) ? -1 : usage(why, NULL);
 }
 
 /* The buffer that NAME=… names, and what is behind the sign. */
@@ -293,9 +277,10 @@ static int match_buffers(RunOptions *o) {
 
 int run_options_read(RunOptions *o, int argc, char **argv) {
     *o = (RunOptions){.device = "auto", .checks = TILE_CHECK_ALL};
-    o->color = option_color("auto") > 0;
+    o->compile.color = option_color("auto");
     size_t most = (size_t)argc + 1; /* of anything */
     o->define = calloc(most, sizeof *o->define);
+    o->compile.defines = o->define;
     o->value = calloc(most, sizeof *o->value);
     o->save = calloc(most, sizeof *o->save);
     o->expect = calloc(most, sizeof *o->expect);
@@ -316,7 +301,7 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
     if (exit_code >= 0) return exit_code;
     if (!o->file) return usage("which file? (see tilerun --help)", NULL);
     if (o->space && !o->tune) return usage("--space is for --tune", NULL);
-    bool chosen = o->config || o->config_text;
+    bool chosen = o->compile.config || o->compile.config_text;
     if (chosen && (o->tune || o->tuning))
         return usage("--config chooses a config, and so do --tune and --tuning", NULL);
     return match_buffers(o);
@@ -325,6 +310,7 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
 void run_options_free(RunOptions *o) {
     for (int i = 0; o->value && i < o->nvalues; i++) value_free(&o->value[i]);
     free(o->define);
+    free(o->options);
     free(o->value);
     for (int i = 0; o->expect && i < o->nexpects; i++) free(o->expect[i].file);
     free(o->expect);

@@ -22,18 +22,18 @@ typedef struct Expect {
 } Expect;
 
 typedef struct RunOptions {
-    const char *file, *kernel, *device, *grid, *target, *config_text, *space, *tuning;
-    const char **define;
-    int ndefines;
+    const char *file, *device, *grid, *space, *tuning;
+    tile_compile_options compile; /* as far as the command line says */
+    char *options;                /* those of kernels, for compile.options */
+    const char **define;          /* compile.defines */
     RunValue *value;
     int nvalues;
     Save *save;
     int nsaves;
     Expect *expect;
     int nexpects;
-    int num_warps, num_stages, swizzle_grid, config; /* 0: not given */
     unsigned checks;
-    bool checks_given, bench, json, color, debug, tune, retune;
+    bool checks_given, bench, json, tune, retune;
     uint64_t seed;
 } RunOptions;
 

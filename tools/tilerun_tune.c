@@ -86,7 +86,7 @@ static int report_tuned(Run *r, const tile_tuning *tuning, const tile_tuned *bes
 static int keep_config(Run *r, const char *config) {
     free(r->tuned);
     r->tuned = strdup(config); /* the tuning's own text goes away with it */
-    r->o.config_text = r->tuned;
+    r->o.compile.config_text = r->tuned;
     return r->tuned ? -1 : complain(EXIT_RUN, "out of memory");
 }
 
