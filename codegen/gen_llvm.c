@@ -113,6 +113,9 @@ void gen_make_kernel(Gen *g, uint32_t threads) {
     LLVMSetFunctionCallConv(g->func, PTX_KERNEL);
     set_attribute(g, "nvvm.maxntid", size);
     set_attribute(g, "nvvm.minctasm", "1");
+    if (!g->f->maxnreg) return;
+    snprintf(size, sizeof size, "%d", g->f->maxnreg);
+    set_attribute(g, "nvvm.maxnreg", size);
 }
 
 #else
@@ -129,6 +132,7 @@ void gen_make_kernel(Gen *g, uint32_t threads) {
     annotate(g, "kernel", 1);
     annotate(g, "maxntidx", threads);
     annotate(g, "minctasm", 1);
+    if (g->f->maxnreg) annotate(g, "maxnreg", (uint32_t)g->f->maxnreg);
 }
 
 #endif
