@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# extend_test.sh: what docs/architecture.md says under "Adding things" is all that has to be done: a copy
+# of the tree gets one thing of each kind, in so many files and no more, is built, and has it everywhere.
+# Usage: extend_test.sh BUILD-FOLDER (whose LLVM is taken)
+#
+# A kind is three things here: its name in `kinds`, a function add_KIND, which changes the copy by `insert`
+# and `change`, and a function show_KIND, which looks for it in the programs that were built. Where
+# the tree's own suites walk a table, `suites` names them: they have to pass with the new row.
+set -u
+build=$(realpath "$1")
+cd "$(dirname "$0")/.."
+. tests/lib.sh
+
+kinds='option flag'
+suites='test_fields test_compile_options test_ir test_schema'
+
+# insert FILE BEFORE TEXT: a line in front of the first that has BEFORE
+insert() {
+    grep -qF -e "$2" "$1" || { echo "$1 has no line '$2'"; return 1; }
+    awk -v before="$2" -v text="$3" '!done && index($0, before) { print text; done = 1 } { print }' "$1" \
+        >"$work/changed" && cp "$work/changed" "$1" && echo "$1" >>"$touched"
+}
+# within FILE TEXT…: each is in the file
+within() {
+    local file=$1 pattern
+    shift
+    for pattern in "$@"; do
+        grep -qF -e "$pattern" "$file" || { echo "no $pattern in:"; cat "$file"; return 1; }
+    done
+}
+# prints TEXT COMMAND…: it prints that, wherever to
+prints() {
+    "${@:2}" >"$work/printed" 2>&1
+    within "$work/printed" "$1"
+}
+# refuses TEXT COMMAND…: it fails, and says that
+refuses() {
+    ! "${@:2}" >"$work/printed" 2>&1 || { echo 'it works:'; cat "$work/printed"; return 1; }
+    within "$work/printed" "$1"
+}
+
+# ---- an option of kernels: a row, and a place that uses it ----
+add_option() {
+    insert ir/options.def 'OPTION(TEXT, target,' \
+        'KERNEL_OPTION(NAMED, probe_depth, probe, 2, 9, 0, 0, "probe-depth", "N", "how deep to probe")' &&
+        insert codegen/codegen.c 'gen_make_kernel(g' \
+            '    if (f->probe) diag(&g->s->diags, DIAG_PERF, f->span, "probed %d deep", f->probe);'
+}
+show_option() {
+    local view images
+    cat >probe.tl <<'PY'
+import triton
+import triton.language as tl
+
+
+@triton.autotune([triton.Config({"B": 32}), triton.Config({"B": 64, "probe_depth": 3})], key=[])
+@triton.jit
+def kernel(p: "*fp32", B: tl.constexpr):
+    tl.store(p + tl.arange(0, B), 1.0)
+PY
+    ok 'parsed, and used' prints 'perf: probed 7 deep' tilec probe.tl -o probe.ptx --probe-depth=7
+    ok 'in the manifest' within probe.ptx '"probe": 7'
+    ok 'nowhere when it is not given' sh -c '! tilec probe.tl -o - 2>&1 | grep probed'
+    ok 'refused' refuses 'probe_depth must be between 2 and 9, not 10' tilec probe.tl -o - --probe-depth=10
+    ok 'refused at once' refuses '--probe-depth takes a whole number from 2 on' tilec probe.tl -o - --probe-depth=1
+    ok 'near' refuses 'did you mean --probe-depth?' tilec probe.tl --probe-dept=3
+    for view in help man bash zsh; do
+        [ $view != help ] || view=
+        ok "tilec --${view:+manual=}${view:-help}" prints probe tilec "--${view:+manual=}${view:-help}"
+        ok "tilerun --${view:+manual=}${view:-help}" prints probe tilerun "--${view:+manual=}${view:-help}"
+    done
+    ok 'in tile IR' prints ' probe=5 ' tilec --emit=tir probe.tl -o - --probe-depth=5
+    tilec --emit=tir probe.tl -o probe.tir --probe-depth=5
+    ok 'out of tile IR' prints 'perf: probed 5 deep' tilec probe.tir -o probe.ptx
+    ok 'in configs' prints 'B=64,probe_depth=3,num_warps=4' tilec --emit=configs probe.tl -o -
+    ok 'of a config' prints 'perf: probed 3 deep' tilec probe.tl -o probe.ptx --config=1
+    ok "of a config's text" prints 'perf: probed 4 deep' tilec probe.tl -o probe.ptx --config=B=8,probe_depth=4
+    ok 'tilerun' prints '"B=8,probe_depth=4,' tilerun --device=cpu probe.tl 'p=zeros:fp32[8]' --grid=1 --json --tune \
+        --tuning=probe.json --space='B=8;probe_depth=2,4;num_warps=1'
+    ok 'a kernel that is compiled' refuses ', --probe-depth, ' tilerun --probe-depth=3 probe.tir
+    ok 'variants' tilec -Wno-perf probe.tl --emit=header --embed=tir --variants='probe_depth=2;probe_depth=3' -o probe.h
+    images=$(grep -c '^static const unsigned char' probe.h)
+    ok 'variants differ' test "$images" -ge 2
+    ok 'a variant is refused' refuses 'probe_depth must be' tilec probe.tl --emit=header --variants=probe_depth=1 -o -
+    ok 'documented' within docs/options.md '| `probe_depth` | `--probe-depth=N` | 2 to 9 |'
+    ok 'in the schema' within docs/manifest.schema.json '"probe": {"description": "how deep to probe"'
+    ok 'in the page of tile IR' within docs/ir.md '| `probe` | 2 to 9 |'
+}
+
+# ---- the same without a value ----
+add_flag() {
+    insert ir/options.def 'OPTION(TEXT, target,' \
+        'KERNEL_OPTION(NAMED, probe_on, probe_on, 1, 1, 0, 0, "probe-on", NULL, "whether to probe")' &&
+        insert codegen/codegen.c 'gen_make_kernel(g' \
+            '    if (f->probe_on) diag(&g->s->diags, DIAG_PERF, f->span, "probed");'
+}
+show_flag() {
+    ok 'a flag' prints 'perf: probed' tilec examples/copy.tl -o flag.ptx --probe-on
+    ok 'a flag in the manifest' within flag.ptx '"probe_on": 1'
+    ok 'a flag by name' prints ' probe_on=1 ' tilec --emit=tir examples/vector_add.tl --config=probe_on=1 -o -
+    ok 'a flag takes no value' refuses 'takes no value' tilec examples/copy.tl --probe-on=1 -o -
+}
+
+# ---- the copy ----
+mkdir "$work/tree"
+tar c --exclude='./build*' --exclude=./.git --exclude=./stage . | tar x -C "$work/tree"
+cd "$work/tree" || exit 1
+for kind in $kinds; do
+    touched=$work/touched.$kind
+    ok "add_$kind" "add_$kind"
+    ok "$kind takes two files" test "$(sort -u "$touched" | wc -l)" -le 2
+done
+llvm=$(sed -n 's/^TILE_LLVM_VERSION:[A-Z]*=//p' "$build/CMakeCache.txt")
+compile() {
+    # shellcheck disable=SC2086 # words
+    cmake -G Ninja -S . -B build -DTILE_LLVM=shared "-DTILE_LLVM_VERSION=$llvm" &&
+        cmake --build build --target tilec tilerun $suites
+}
+ok 'it is built' compile
+[ "$failed" -eq 0 ] || { finish; exit 1; }
+PATH=$PWD/build/bin:$PATH
+ok 'the pages are made' scripts/gen-docs
+for kind in $kinds; do "show_$kind"; done
+for suite_of_table in $suites; do ok "$suite_of_table with the rows" "build/tests/$suite_of_table"; done
+
+# A field of the public struct that has no row is an error, not a key that lacks it.
+sed -i 's|^} tile_compile_options;|    int forgotten;\n&|' include/tile.h
+ok 'a field without a row' refuses 'has a row for every field' \
+    gcc -std=c11 -D_POSIX_C_SOURCE=200809L -I. -Iinclude -fsyntax-only compiler/fields.c
+finish
