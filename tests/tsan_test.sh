@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# tsan_test.sh: threads that compile, launch and share what was compiled, under ThreadSanitizer. LLVM is
-# not instrumented: tests/tsan.supp. TILE_TEST_ROUNDS=1000 makes it long (some minutes).
+# tsan_test.sh SUITE [ARGUMENT…]: a suite with many threads under ThreadSanitizer, in the preset tsan: test_jit,
+# that compile and share what was compiled ($TILE_TEST_ROUNDS, 50); test_threads [THREADS [ROUNDS]], that use
+# the runtime. LLVM is not instrumented: tests/tsan.supp.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-build=build-tsan
-cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DTILE_LLVM=shared \
-    -DCMAKE_C_FLAGS_DEBUG="-O1 -g1 -fsanitize=thread" >/dev/null
-cmake --build $build --target test_jit >/dev/null
+cmake --preset tsan
+cmake --build build-tsan --target "$1"
 export TSAN_OPTIONS="suppressions=$PWD/tests/tsan.supp"
-CK_FORK=no $build/tests/test_jit # forked, a child's reports could get lost
+export CK_FORK=no # forked, a child's reports could get lost
+exec "build-tsan/tests/$1" "${@:2}"
