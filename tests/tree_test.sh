@@ -102,6 +102,9 @@ find . -type f -empty -not -path './build*' -not -path './.git/*' -not -path './
 for f in tests/{frontend,passes,codegen,layout}/*.{tl,tir}; do # without one the runner passes over it
     [ ! -f "$f" ] || grep -q 'RUN:' "$f" || echo "$f has no RUN line"
 done | holds 'tests that run'
+for f in $(find tests -name '*_test.sh'); do
+    grep -qF "$f" cmake/tests.cmake || echo "$f has no row in cmake/tests.cmake"
+done | holds 'scripts that test'
 grep -nE '\b(TODO|FIXME|XXX|HACK)\b' $(sources .) CMakeLists.txt scripts/* /dev/null | holds 'loose ends'
 grep -nE '/(home|work|root)/' $(find . -type f -not -path './build*' -not -path './.git' -not -path './.git/*' \
     -not -path './stage/*' -not -name '*.png') | holds 'paths of one machine'

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Every test, a row each. `ctest --test-dir build -R ptxas` runs some, `-L docs` those with that label. A test
+# says `N passed, N failed` or as Check does, or is one check.
+#
+#   builds   every; release, asan: in that alone
+#   labels   quick: it takes little; then what it is about
+#   s        how long it takes, about: long ones begin first, and one that takes many times that is ended
+#   lock     alone: it measures time, and nothing runs beside it; another word: one that has it at a time.
+#            `build` is of what builds, or installs what was built
+if(TILE_SANITIZE)
+    set(BUILD asan)
+elseif(TILE_TSAN)
+    set(BUILD tsan)
+elseif(TILE_STAGED)
+    set(BUILD static)
+elseif(CMAKE_BUILD_TYPE STREQUAL Debug)
+    set(BUILD debug)
+else()
+    set(BUILD release)
+endif()
+
+# Check ends what takes 4 s, unless a suite says otherwise: beside others that is short.
+set(ENVIRONMENT ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
+    CK_DEFAULT_TIMEOUT=60)
+
+function(test name builds labels s lock)
+    if(NOT builds STREQUAL every AND NOT builds STREQUAL BUILD)
+        return()
+    endif()
+    set(name "${BUILD}: ${name}")
+    string(REPLACE "," ";" labels ${labels})
+    math(EXPR limit "300 + 20 * ${s}")
+    if(TILE_SANITIZE)
+        math(EXPR s "3 * ${s}")
+    endif()
+    list(TRANSFORM ARGN REPLACE "^(tests|scripts)/(.*_test[.]sh|rules)$" "${PROJECT_SOURCE_DIR}/\\0") # ctest looks elsewhere
+    add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" COST ${s} TIMEOUT ${limit} SKIP_RETURN_CODE 77
+        FIXTURES_REQUIRED ${BUILD} ENVIRONMENT "${ENVIRONMENT}")
+    if(lock STREQUAL alone)
+        set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+    elseif(NOT lock STREQUAL "-")
+        set_tests_properties(${name} PROPERTIES RESOURCE_LOCK ${lock})
+    endif()
+endfunction()
+
+set(AT ${PROJECT_BINARY_DIR})
+set(BIN ${AT}/bin)
+set(SIZE tiny)
+if(BUILD STREQUAL release)
+    set(SIZE small)
+endif()
+set(KERNELS ${BIN}/tile-kernels --device=cpu)
+
+# ---- the build, before all others ----
+add_test(NAME "${BUILD}: build" COMMAND ${CMAKE_COMMAND} --build ${AT})
+set_tests_properties("${BUILD}: build" PROPERTIES LABELS build FIXTURES_SETUP ${BUILD} RESOURCE_LOCK build
+                     TIMEOUT 3600)
+
+# ---- each suite of Check ----
+foreach(suite ${SUITES})
+    test(${suite} every quick,check 5 - ${AT}/tests/${suite})
+endforeach()
+
+# ---- kernels ----
+#    name                                  builds  labels         s  lock  command
+test("data files"                          every   quick,data     8  -     ${BIN}/tile-test --tools=tests/tools tests)
+test("kernels on the CPU"                  every   quick,kernels  9  -     ${KERNELS} --size=${SIZE})
+foreach(target sm_80 sm_90a)
+    test("kernels after passes, ${target}" every   quick,kernels 13  -     ${KERNELS} --size=${SIZE} --passes=all --target=${target})
+endforeach()
+test("conformance"                         every   quick,kernels  1  -     ${BIN}/tile-conformance)
+test("conformance after all passes"        every   quick,kernels  1  -     ${BIN}/tile-conformance --passes=all)
+test("conformance on a GPU"                every   quick,gpu     30  gpu   ${BIN}/tile-conformance --device=cuda)
+test("kernels on a GPU"                    every   quick,gpu     60  gpu   ${BIN}/tile-kernels --device=cuda --size=small)
+test("configs of matmul give the same"     every   quick,kernels  2  -     tests/same_test.sh ${BIN})
+test("pipelines"                           every   quick,kernels  1  -     tests/pipeline_test.sh ${BIN})
+test("functions of floats"                 release quick,kernels  2  -     ${BIN}/tile-ulp)
+
+# ---- random ones ----
+test("mutated kernels"                     asan    fuzz          10  -     ${BIN}/fuzz_frontend --seconds=10)
+test("random integers"                     release quick,fuzz    16  -     ${BIN}/tile-integers --expressions=12800 --jobs=2)
+test("random pipelines"                    release quick,fuzz     5  -     python3 tests/fuzz/pipelines.py ${BIN})
+
+# ---- PTX ----
+test("ptxas"                               every   ptx           25  -     tests/ptxas_test.sh ${BIN}/tilec)
+test("PTX of the kernels"                  release ptx           42  -     tests/run/ptxas_test.sh ${BIN}/tile-kernels 8)
+test("PTX of the conformance kernels"      release ptx           20  -     tests/run/ptxas_test.sh ${BIN}/tile-conformance 8)
+test("configs of matmul"                   release quick,ptx      8  -     tests/config_test.sh ${BIN}/tilec)
+test("instruction mix"                     release quick,ptx      3  -     tests/mix_test.sh ${BIN}/tilec)
+test("replay"                              release ptx           12  build tests/replay_test.sh ${BIN}/tilec)
+
+# ---- programs ----
+test("command line"                        every   quick,cli      1  -     tests/cli_test.sh ${BIN})
+test("manuals"                             every   quick,cli      1  -     tests/manual_test.sh ${BIN})
+test("examples"                            every   quick,cli      1  -     tests/examples_test.sh ${AT})
+test("tuning"                              every   quick,cli      5  -     tests/tune_test.sh ${BIN})
+test("artefacts"                           every   quick,cli      5  -     tests/artefact_test.sh ${AT})
+test("editors"                             release quick,cli      1  -     tests/editors_test.sh ${BIN}/tilec)
+test("runner"                              every   quick,tests    1  -     tests/runner_test.sh ${BIN}/tile-test)
+
+# ---- the runtime ----
+test("a driver that fails"                 every   quick,runtime  2  -     tests/runtime/fake_test.sh ${AT})
+test("the driver's ABI"                    release quick,runtime  1  -     tests/runtime/cuda_h_test.sh)
+test("tile.h in C and C++"                 release quick,runtime  1  -     tests/header_test.sh ${AT})
+test("compiling when launched"             release quick,runtime  1  -     ${AT}/bench/jit launch cpu)
+test("threads under ThreadSanitizer"       release tsan           5  build tests/tsan_test.sh test_threads 16 50)
+test("threads that compile"                release tsan          12  build tests/tsan_test.sh test_jit)
+
+# ---- time ----
+test("limits"                              release quick,time     3  alone tests/limit_test.sh ${BIN}/tilec) # ASan maps all addresses
+test("progress on a terminal"              release time          21  alone tests/progress_test.sh ${BIN})
+test("compile time"                        release quick,time     4  alone tests/speed_test.sh ${BIN}/tilec)
+
+# ---- the tree, its pages, what is made of it ----
+test("rules"                               release quick,tree     1  -     scripts/rules)
+test("source tree"                         release quick,tree    13  -     tests/tree_test.sh ${AT})
+test("documentation"                       release quick,docs     2  build tests/docs_test.sh ${AT})
+test("tutorial"                            release quick,docs     3  build tests/tutorial_test.sh ${AT})
+test("package"                             release package       10  build tests/package_test.sh ${AT})
+test("stage"                               release package       25  build tests/stage_test.sh ${AT})
