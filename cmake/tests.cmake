@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every test, a row each. `ctest --test-dir build -R ptxas` runs some, `-L docs` those with that label. A test
-# says `N passed, N failed` or as Check does, or is one check.
+# Every test, a row each. scripts/test runs those of several builds, `ctest --test-dir build -R ptxas` some of
+# one, `-L docs` those with that label. A test says `N passed, N failed` or as Check does, or is one check.
 #
 #   builds   every; release, asan: in that alone
-#   labels   quick: it takes little; then what it is about
+#   labels   quick: scripts/test quick has it; then what it is about
 #   s        how long it takes, about: long ones begin first, and one that takes many times that is ended
 #   lock     alone: it measures time, and nothing runs beside it; another word: one that has it at a time.
 #            `build` is of what builds, or installs what was built
@@ -98,6 +98,7 @@ test("tuning"                              every   quick,cli      5  -     tests
 test("artefacts"                           every   quick,cli      5  -     tests/artefact_test.sh ${AT})
 test("editors"                             release quick,cli      1  -     tests/editors_test.sh ${BIN}/tilec)
 test("runner"                              every   quick,tests    1  -     tests/runner_test.sh ${BIN}/tile-test)
+test("scripts/test"                        release quick,tests    4  -     tests/count_test.sh)
 
 # ---- the runtime ----
 test("a driver that fails"                 every   quick,runtime  2  -     tests/runtime/fake_test.sh ${AT})
