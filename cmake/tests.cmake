@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Every test, a row each. scripts/test runs those of several builds, `ctest --test-dir build -R ptxas` some of
-# one, `-L docs` those with that label. A test says `N passed, N failed` or as Check does, or is one check.
+# Every test, a row each. scripts/test runs those of several builds, `ctest --test-dir build -R ptxas` some
+# of one, `-L docs` those with that label. A test says `N passed, N failed` or as Check does, or is one check.
 #
 #   builds   every; release, asan: in that alone
-#   labels   quick: scripts/test quick has it; then what it is about
+#   labels   quick: scripts/test quick has it; full: scripts/test full alone; then what it is about
 #   s        how long it takes, about: long ones begin first, and one that takes many times that is ended
 #   lock     alone: it measures time, and nothing runs beside it; another word: one that has it at a time.
 #            `build` is of what builds, or installs what was built
@@ -61,11 +61,13 @@ set_tests_properties("${BUILD}: build" PROPERTIES LABELS build FIXTURES_SETUP ${
 foreach(suite ${SUITES})
     test(${suite} every quick,check 5 - ${AT}/tests/${suite})
 endforeach()
+test("test_cache at length" release full,check 60 - ${CMAKE_COMMAND} -E env TILE_TEST_SECONDS=60 ${AT}/tests/test_cache)
 
 # ---- kernels ----
 #    name                                  builds  labels         s  lock  command
 test("data files"                          every   quick,data     8  -     ${BIN}/tile-test --tools=tests/tools tests)
 test("kernels on the CPU"                  every   quick,kernels  9  -     ${KERNELS} --size=${SIZE})
+test("kernels on the CPU, full size"       release full,kernels 150  -     ${KERNELS} --size=full)
 foreach(target sm_80 sm_90a)
     test("kernels after passes, ${target}" every   quick,kernels 13  -     ${KERNELS} --size=${SIZE} --passes=all --target=${target})
 endforeach()
@@ -76,16 +78,22 @@ test("kernels on a GPU"                    every   quick,gpu     60  gpu   ${BIN
 test("configs of matmul give the same"     every   quick,kernels  2  -     tests/same_test.sh ${BIN})
 test("pipelines"                           every   quick,kernels  1  -     tests/pipeline_test.sh ${BIN})
 test("functions of floats"                 release quick,kernels  2  -     ${BIN}/tile-ulp)
+test("functions of floats at length"       release full,kernels 150  -     ${BIN}/tile-ulp --inputs=16777216 --threads=2)
 
 # ---- random ones ----
 test("mutated kernels"                     asan    fuzz          10  -     ${BIN}/fuzz_frontend --seconds=10)
+test("mutated kernels at length"           asan    full,fuzz    300  -     ${BIN}/fuzz_frontend --seconds=300 --seed=2)
 test("random integers"                     release quick,fuzz    16  -     ${BIN}/tile-integers --expressions=12800 --jobs=2)
+test("random integers at length"           release full,fuzz    350  -     ${BIN}/tile-integers --seed=1000 --expressions=192000 --jobs=2)
 test("random pipelines"                    release quick,fuzz     5  -     python3 tests/fuzz/pipelines.py ${BIN})
+test("random pipelines at length"          release full,fuzz    150  -     python3 tests/fuzz/pipelines.py ${BIN} 1000-1700)
 
 # ---- PTX ----
 test("ptxas"                               every   ptx           25  -     tests/ptxas_test.sh ${BIN}/tilec)
 test("PTX of the kernels"                  release ptx           42  -     tests/run/ptxas_test.sh ${BIN}/tile-kernels 8)
+test("PTX of all kernels"                  release full,ptx     330  -     tests/run/ptxas_test.sh ${BIN}/tile-kernels)
 test("PTX of the conformance kernels"      release ptx           20  -     tests/run/ptxas_test.sh ${BIN}/tile-conformance 8)
+test("PTX of all conformance kernels"      release full,ptx     150  -     tests/run/ptxas_test.sh ${BIN}/tile-conformance)
 test("configs of matmul"                   release quick,ptx      8  -     tests/config_test.sh ${BIN}/tilec)
 test("instruction mix"                     release quick,ptx      3  -     tests/mix_test.sh ${BIN}/tilec)
 test("replay"                              release ptx           12  build tests/replay_test.sh ${BIN}/tilec)
@@ -107,6 +115,8 @@ test("tile.h in C and C++"                 release quick,runtime  1  -     tests
 test("compiling when launched"             release quick,runtime  1  -     ${AT}/bench/jit launch cpu)
 test("threads under ThreadSanitizer"       release tsan           5  build tests/tsan_test.sh test_threads 16 50)
 test("threads that compile"                release tsan          12  build tests/tsan_test.sh test_jit)
+test("threads at length"                   release full,tsan     30  build tests/tsan_test.sh test_threads 32 1000)
+test("threads that compile at length"      release full,tsan    200  build ${CMAKE_COMMAND} -E env TILE_TEST_ROUNDS=1000 tests/tsan_test.sh test_jit)
 
 # ---- time ----
 test("limits"                              release quick,time     3  alone tests/limit_test.sh ${BIN}/tilec) # ASan maps all addresses

@@ -21,8 +21,10 @@ if(folder STREQUAL build)
     add_test(NAME checks COMMAND sh -c "echo '100%: Checks: 5, Failures: 0, Errors: 0'")
     add_test(NAME one COMMAND true)
     add_test(NAME nothing_here COMMAND sh -c "exit 77")
+    add_test(NAME long COMMAND sh -c "echo 1000 passed, 0 failed")
     set_tests_properties(nothing_here PROPERTIES SKIP_RETURN_CODE 77)
     set_tests_properties(one PROPERTIES LABELS "quick;cli")
+    set_tests_properties(long PROPERTIES LABELS "full;cli")
 elseif(folder STREQUAL build-asan)
     add_test(NAME some COMMAND sh -c "seq 200; echo 7 passed, 2 failed; exit 1")
     add_test(NAME checks COMMAND sh -c "echo '60%: Checks: 5, Failures: 1, Errors: 1'; exit 1")
@@ -61,6 +63,7 @@ hides() { ok "hides $1" sh -c '! grep -qE -e "$1" "$2"' - "$1" "$work/said"; }
 ends 0 '18 passed, 0 failed, 4 skipped' release
 says '^ .* counts +12 passed, 0 failed, 3 skipped$'
 ends 0 '1 passed, 0 failed' quick
+ends 0 '1018 passed, 0 failed, 4 skipped' full release
 ends 0 '5 passed, 0 failed' release -R checks
 ends 1 '10 passed, 7 failed' asan
 says '^---- some ----$'
