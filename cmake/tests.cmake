@@ -125,6 +125,7 @@ test("compile time"                        release quick,time     4  alone tests
 
 # ---- the tree, its pages, what is made of it ----
 test("rules"                               release quick,tree     1  -     scripts/rules)
+test("rows that are added"                 release tree         10  build tests/extend_test.sh ${AT})
 test("source tree"                         release quick,tree    13  -     tests/tree_test.sh ${AT})
 test("documentation"                       release quick,docs     2  build tests/docs_test.sh ${AT})
 test("tutorial"                            release quick,docs     3  build tests/tutorial_test.sh ${AT})
