@@ -21,6 +21,7 @@ LLVMValueRef gen_i32(Gen *g, uint32_t v) {
 }
 
 int gen_registers(const Value *v) {
+    if (type_is_token(v->type)) return 0;
     return v->layout ? 1 << v->layout->bits[IN_REG] : 1;
 }
 
@@ -237,6 +238,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_BARRIER] = gen_barrier,
     [OP_BUFFER_SLICE] = gen_buffer_slice,
     [OP_ASYNC_COPY] = gen_async_copy,
+    [OP_TOKEN_DONE] = gen_nothing,
     [OP_ASYNC_COMMIT] = gen_async_commit,
     [OP_ASYNC_WAIT] = gen_async_wait,
     [OP_ASYNC_FENCE] = gen_async_fence,

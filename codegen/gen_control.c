@@ -72,8 +72,8 @@ static bool only_counts_up(const Op *loop) {
  * LLVM unseen. */
 static Tile unseen(Gen *g, const Op *loop, const Value *v, int bits) {
     Tile t = gen_tile(g, v);
-    if (!ir_attr_int(loop, AT_APART, 0) || v->type.rank || v->type.depth || !type_is_int(v->type) ||
-        type_elem_bits(v->type) != bits)
+    if (!ir_attr_int(loop, AT_APART, 0) || type_is_token(v->type) || v->type.rank ||
+        v->type.depth || !type_is_int(v->type) || type_elem_bits(v->type) != bits)
         return t;
     Tile own = {arena_alloc(&g->s->arena, sizeof *own.at), 1};
     own.at[0] = gen_unseen(g, t.at[0]);

@@ -20,7 +20,7 @@ typedef struct Analysis {
 } Analysis;
 
 static bool has_form(Type t) {
-    return !type_is_buffer(t) && (t.depth || (type_is_int(t) && !type_is_bool(t)));
+    return t.space == SPACE_REGISTER && (t.depth || (type_is_int(t) && !type_is_bool(t)));
 }
 
 const Affine *affine_of(const AffineTable *t, const Value *v) {

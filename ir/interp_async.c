@@ -89,7 +89,7 @@ static bool claim(Run *r, Program *p, const Step *st, const SharedBuffer *b, int
     return true;
 }
 
-bool step_async_copy(Run *r, Program *p, const Step *st) {
+static bool start_copy(Run *r, Program *p, const Step *st) {
     if (!first_lane(&p->tile[st->src[2]], EL_I1)) return true;
     Access a = access_of(r, p, st, 3);
     const SharedBuffer *b = st->detail;
@@ -114,6 +114,24 @@ bool step_async_copy(Run *r, Program *p, const Step *st) {
     c->next = NULL;
     *last = c;
     return claim(r, p, st, b, c->base);
+}
+
+/* A token is the number of its group, from 1; 0: of what is done. */
+static void give_token(Program *p, const Step *st, uint64_t group) {
+    Tile *d = &p->tile[st->dst[0]];
+    memcpy(d->data, &group, sizeof group);
+    d->tainted = false;
+}
+
+bool step_async_copy(Run *r, Program *p, const Step *st) {
+    give_token(p, st, p->copy_groups + 1);
+    return start_copy(r, p, st);
+}
+
+bool step_token_done(Run *r, Program *p, const Step *st) {
+    (void)r;
+    give_token(p, st, 0);
+    return true;
 }
 
 /* A copy reads memory at any time between its start and the wait for it. */
@@ -159,15 +177,36 @@ static bool land(Run *r, Program *p, const AsyncCopy *c) {
 
 bool step_async_commit(Run *r, Program *p, const Step *st) {
     (void)r;
-    (void)st;
-    p->copy_groups++;
+    give_token(p, st, ++p->copy_groups);
     return true;
 }
 
+/* The newest group that the wait's tokens name. */
+static uint64_t awaited_group(const Program *p, const Step *st) {
+    uint64_t newest = 0;
+    for (int i = 0; i < st->nsrc; i++) {
+        uint64_t group;
+        memcpy(&group, p->tile[st->src[i]].data, sizeof group);
+        if (group > newest) newest = group;
+    }
+    return newest;
+}
+
 bool step_async_wait(Run *r, Program *p, const Step *st) {
-    bool alone = st->nsrc > 0 && first_lane(&p->tile[st->src[0]], EL_I1);
-    uint64_t pending = (uint64_t)ir_attr_int(st->op, alone ? AT_ALONE : AT_PENDING, 0);
-    while (p->copies && p->copies->group + pending < p->copy_groups) {
+    uint64_t awaited = awaited_group(p, st), until = awaited;
+    if (ir_attr(st->op, AT_PENDING)) { /* as many as counted, which has to be enough */
+        bool alone = ir_attr(st->op, AT_ALONE) && r->launch->alone;
+        uint64_t pending = (uint64_t)ir_attr_int(st->op, alone ? AT_ALONE : AT_PENDING, 0);
+        until = p->copy_groups < pending ? 0 : p->copy_groups - pending;
+        if (awaited > until && run_checks(r, CHECK_RACES)) {
+            diag(&r->s->diags, DIAG_ERROR, st->op->span,
+                 "this wait lets %d groups of copies go on, the one that it is for among them, in "
+                 "%s",
+                 (int)pending, report_program(r, p));
+            return false;
+        }
+    }
+    while (p->copies && p->copies->group < until) {
         bool ok = land(r, p, p->copies);
         p->copies = async_copy_free(r, p->copies);
         if (!ok) return false;

@@ -306,6 +306,7 @@ static StepFn *const step_fns[OPS] = {
     [OP_BARRIER] = step_barrier,
     [OP_BUFFER_SLICE] = step_buffer_slice,
     [OP_ASYNC_COPY] = step_async_copy,
+    [OP_TOKEN_DONE] = step_token_done,
     [OP_ASYNC_COMMIT] = step_async_commit,
     [OP_ASYNC_WAIT] = step_async_wait,
     [OP_ASYNC_FENCE] = step_async_fence,
@@ -434,7 +435,8 @@ static void note_access(Compiler *c, const Op *op, Step *st) {
 
 static void compile_plain(Compiler *c, const Op *op) {
     Step st = {.run = step_fns[op->code], .op = op, .param = INTERP_NO_PARAM};
-    Type of = op->nresults        ? op->result[0]->type
+    bool gives = op->nresults && !type_is_token(op->result[0]->type);
+    Type of = gives               ? op->result[0]->type
               : op->noperands > 0 ? ir_operand(op, 0)->type
                                   : type_scalar(EL_I1);
     st.lanes = c->width ? 0 : type_numel(of);

@@ -317,8 +317,8 @@ StepFn step_join, step_split, step_gather, step_histogram, step_hint;
 StepFn step_print, step_assert, step_inline_asm;
 StepFn step_shared_store, step_shared_load, step_scratch, step_barrier;
 StepFn step_copy, step_jump, step_branch, step_for_start, step_for_test, step_for_next, step_return;
-StepFn step_alone, step_buffer_slice, step_async_copy, step_async_commit, step_async_wait,
-    step_async_fence;
+StepFn step_alone, step_buffer_slice, step_async_copy, step_token_done, step_async_commit,
+    step_async_wait, step_async_fence;
 StepFn step_async_dot, step_dot_wait;
 int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int i);
 AsyncCopy *async_copy_free(Run *r, AsyncCopy *c); /* its successor */

@@ -18,7 +18,11 @@ enum { MAX_DEPTH = 200, MAX_OPERANDS = 100000 };
 
 static Type parse_type(Parser *p) {
     Type t = {0};
-    for (int space = SPACE_REGISTER + 1; space < SPACES; space++) {
+    if (is_word(p, space_text[SPACE_TOKEN])) {
+        token_next(p);
+        return type_token();
+    }
+    for (int space = SPACE_SHARED; space <= SPACE_TENSOR; space++) {
         if (!is_word(p, space_text[space])) continue;
         int slices = 0;
         token_next(p);
@@ -30,6 +34,7 @@ static Type parse_type(Parser *p) {
         }
         t = parse_type(p);
         if (type_is_buffer(t)) token_fail(p, "a buffer of a buffer");
+        if (type_is_token(t)) token_fail(p, "a buffer of tokens");
         want_punct(p, '>');
         t = type_in_space(t, (Space)space);
         t.slices = (uint16_t)slices;
@@ -288,6 +293,13 @@ static void parse_region(Parser *p, Op *op) {
     want_punct(p, '}');
 }
 
+/* The value at hand is defined here, by another operation on the next line: a colon follows. */
+static bool defines_value(const Parser *p) {
+    const char *at = p->p;
+    while (at < p->end && (*at == ' ' || *at == '\t')) at++;
+    return at < p->end && *at == ':';
+}
+
 static void parse_op(Parser *p, Block *b) {
     Arena *a = &p->s->arena;
     VEC(NewValue) results = {0};
@@ -309,8 +321,7 @@ static void parse_op(Parser *p, Block *b) {
         return;
     }
     token_next(p);
-    /* Behind an op that takes no operands a value begins the next line. */
-    if (p->tok == T_VALUE && op_info[code].operands[0]) {
+    if (p->tok == T_VALUE && !defines_value(p)) {
         do {
             vec_push(a, &operands, want_value(p));
             if (operands.n > MAX_OPERANDS) token_fail(p, "more than %d operands", MAX_OPERANDS);
@@ -353,7 +364,7 @@ static void parse_param(Parser *p) {
     token_next(p);
     want_punct(p, ':');
     a.type = parse_type(p);
-    if (a.type.rank || type_is_buffer(a.type)) token_fail(p, "a parameter is a scalar");
+    if (a.type.rank || a.type.space) token_fail(p, "a parameter is a scalar");
     while (p->tok == T_WORD && !p->failed) {
         if (is_word(p, "one"))
             a.is_one = true;

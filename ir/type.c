@@ -76,7 +76,11 @@ int64_t type_bytes(Type t) {
     return type_numel(t) * type_elem_bytes(t);
 }
 
-const char *const space_text[SPACES] = {"register", "shared", "tensor"};
+const char *const space_text[SPACES] = {"register", "shared", "tensor", "token"};
+
+Type type_token(void) {
+    return type_in_space(type_scalar(EL_U64), SPACE_TOKEN);
+}
 
 Type type_in_space(Type t, Space space) {
     t.space = (uint8_t)space;
@@ -85,6 +89,10 @@ Type type_in_space(Type t, Space space) {
 }
 
 void type_print(Buf *b, Type t) {
+    if (type_is_token(t)) {
+        buf_puts(b, space_text[t.space]);
+        return;
+    }
     if (type_is_buffer(t)) buf_printf(b, "%s<", space_text[t.space]);
     if (t.slices) buf_printf(b, "%d x ", t.slices);
     for (int i = 0; i < t.depth; i++) buf_puts(b, "ptr<");

@@ -38,13 +38,9 @@ typedef struct ElemInfo {
 } ElemInfo;
 extern const ElemInfo elem_info[ELEMS];
 
-typedef enum Space { /* where a value is */
-                     SPACE_REGISTER,
-                     SPACE_SHARED,
-                     SPACE_TENSOR, /* Blackwell's tensor memory: a type's name; no code is made for
-                                      it */
-                     SPACES
-} Space;
+/* Where a value is. Tensor memory is Blackwell's, and a type's name alone: no code is made for it.
+ * A token is nowhere: it says that something asynchronous is done. */
+typedef enum Space { SPACE_REGISTER, SPACE_SHARED, SPACE_TENSOR, SPACE_TOKEN, SPACES } Space;
 extern const char *const space_text[SPACES];
 
 enum {
@@ -72,7 +68,11 @@ Type type_with_shape(Type t, Type shape_of);           /* element of t, shape of
 Type type_element(Type t);                             /* t as a scalar */
 Type type_in_space(Type t, Space space); /* a buffer for one tile of t; in registers: that tile */
 static inline bool type_is_buffer(Type t) {
-    return t.space != SPACE_REGISTER;
+    return t.space == SPACE_SHARED || t.space == SPACE_TENSOR;
+}
+Type type_token(void);
+static inline bool type_is_token(Type t) {
+    return t.space == SPACE_TOKEN;
 }
 bool type_equal(Type a, Type b);
 bool type_same_shape(Type a, Type b);

@@ -31,6 +31,9 @@ static void bad(Verifier *v, const Op *op, const char *fmt, ...) {
 }
 
 static bool letter_fits(char letter, Type t) {
+    if (letter == 'k') return type_is_token(t);
+    if (letter == 'v') return !type_is_buffer(t);
+    if (type_is_token(t)) return false;
     if (letter == 'm') return type_is_buffer(t);
     if (letter == 'd') return true;
     if (type_is_buffer(t)) return false;
@@ -267,6 +270,10 @@ static void check_pending(Verifier *v, const Op *op, AttrId which, int most) {
     if (n < 0 || n > most) bad(v, op, "0 to %d may be pending, not %lld", most, (long long)n);
 }
 
+static void check_token(Verifier *v, const Op *op) {
+    if (!type_is_token(op->result[0]->type)) bad(v, op, "the result must be a token");
+}
+
 /* What a pipelined loop does ahead of itself: copies and waits. */
 static void check_ahead(Verifier *v, const Op *op) {
     enum { MOST_DOTS = 7 }; /* of wgmma */
@@ -278,6 +285,7 @@ static void check_ahead(Verifier *v, const Op *op) {
                     arg_type(op, i).slices);
     switch (op->code) {
     case OP_ASYNC_COPY:
+        check_token(v, op);
         if (type_is_tile(arg_type(op, 2)))
             bad(v, op, "whether it copies is a scalar, not %s",
                 type_text(&v->s->arena, arg_type(op, 2)));
@@ -286,11 +294,12 @@ static void check_ahead(Verifier *v, const Op *op) {
     case OP_ASYNC_WAIT:
         check_pending(v, op, AT_PENDING, TYPE_MAX_SLICES);
         check_pending(v, op, AT_ALONE, TYPE_MAX_SLICES);
-        if ((x != NULL) != (ir_attr(op, AT_ALONE) != NULL))
-            bad(v, op, "`alone` and a scalar that says when go together");
-        if (x && type_is_tile(x->type))
-            bad(v, op, "which number counts is a scalar, not %s", type_text(&v->s->arena, x->type));
+        if (!x && !ir_attr(op, AT_PENDING)) bad(v, op, "waits for no token and for no group");
+        if (ir_attr(op, AT_ALONE) && !ir_alone_condition(op))
+            bad(v, op, "`alone` needs a token that is chosen by who is alone");
         break;
+    case OP_TOKEN_DONE:
+    case OP_ASYNC_COMMIT: check_token(v, op); break;
     default: break;
     }
 }

@@ -167,12 +167,33 @@ void pipeline_plan_slots(Pipeline *p, int64_t others) {
         p->most = most;
 }
 
-Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, int pending) {
-    Value *w = ir_unary(b, OP_DOT_WAIT, v);
-    ir_set_attr(p->s, w->def, AT_PENDING, pending);
+Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, Value *const *others, int n) {
+    Value **x = arena_array(&p->s->arena, (size_t)n + 1, sizeof *x);
+    x[0] = v;
+    for (int i = 0; i < n; i++) x[1 + i] = others[i];
+    Value *w = ir_op1(b, OP_DOT_WAIT, x, n + 1);
     w->layout = v->layout;
     w->name = v->name;
     return w;
+}
+
+int pipeline_lagging(const Pipeline *p, Value *const *values, Value **out) {
+    int n = 0;
+    for (int i = 0; i < p->loop->nresults; i++)
+        if (p->lagging[i]) out[n++] = values[i];
+    return n;
+}
+
+/* The newest dot that is under way before `at`; NULL: none of the body is. */
+static Value *newest_before(const Op *at) {
+    const Op *op = at->prev;
+    while (op && !(op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0))) op = op->prev;
+    return op ? op->result[0] : NULL;
+}
+
+/* It asks whether the value's dot is done, and does not look at the value. */
+static bool names_only(const Use *u) {
+    return u->op->code == OP_DOT_WAIT && u != &u->op->operand[0];
 }
 
 /* Before the first op that looks at v it is waited for, and whatever else is under way. */
@@ -181,13 +202,16 @@ static Value *wait_where_used(Pipeline *p, Value *v, Op *from) {
     for (; at; at = at->next) {
         bool found = at == p->behind->next;
         for (const Use *u = v->uses; u && !found; u = u->next)
-            found = u->op == at || ir_inside(u->op, at);
+            found = (u->op == at && !names_only(u)) || ir_inside(u->op, at);
         if (found) break;
     }
     Builder b = {p->s, p->f, from->block, at, p->lead->span};
-    Value *w = pipeline_wait_dot(p, &b, v, 0);
-    ir_replace_uses(v, w);
-    ir_set_operand(w->def, 0, v);
+    Value *newest = newest_before(at), *both[] = {v, newest};
+    Value *w = pipeline_wait_dot(p, &b, v, both, newest && newest != v ? 2 : 0);
+    for (Use *u = v->uses, *next; u; u = next) {
+        next = u->next;
+        if (u->op != w->def && !names_only(u)) ir_set_operand(u->op, (int)(u - u->op->operand), w);
+    }
     return w;
 }
 
@@ -195,13 +219,15 @@ void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op
     Op *place = p->behind->next;
     bool any = false;
     Builder behind = {p->s, p->f, body, place, p->lead->span};
-    if (p->lands_first) pipeline_land(p, &behind, 2);
+    Value **before = arena_array(&p->s->arena, (size_t)p->loop->nresults, sizeof *before);
+    int nbefore = pipeline_lagging(p, arg, before);
+    if (p->lands_first) pipeline_land(p, &behind, 1);
     for (int i = 0; i < p->loop->nresults; i++) {
         if (!p->lagging[i]) continue;
         any = true;
         if (p->lagging[i] == LAG_RESULT) {
             Builder b = {p->s, p->f, body, place, p->lead->span};
-            out[i] = pipeline_wait_dot(p, &b, out[i], p->leads);
+            out[i] = pipeline_wait_dot(p, &b, out[i], before, nbefore);
         } else {
             Value *w = wait_where_used(p, arg[i], body->first);
             if (out[i] == arg[i]) out[i] = w;

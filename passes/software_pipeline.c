@@ -72,10 +72,10 @@ static Value *slice(Builder *b, const Copy *c, Value *number) {
 
 /* Emits one iteration's addresses and copies at b. `args` are the strand's carried values (by
  * number, NULL where not needed); they are moved on. exists: does the iteration exist? likely: it
- * nearly always does, so that is left to the masks, for which ptxas needs no branches. Returns the
- * first of the copies. */
+ * nearly always does, so that is left to the masks, for which ptxas needs no branches. *token: of
+ * the copies. Returns the first of them. */
 static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *slot, Value *exists,
-                      bool likely) {
+                      bool likely, Value **token) {
     const Block *body = p->loop->region[0];
     memset(p->map, 0, p->size * sizeof *p->map);
     p->map[body->args[0]->id] = iv;
@@ -101,6 +101,9 @@ static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *s
             on[i] = p->map[on[i]->id];
     }
     Op *first = NULL;
+    Type token_type = type_token();
+    Value **copied = arena_array(&p->s->arena, (size_t)p->copies.n, sizeof *copied);
+    int n = 0;
     if (likely) exists = ir_const_int(b, type_scalar(EL_I1), 1);
     for (int i = 0; i < p->copies.n; i++) {
         Copy *c = &p->copies.at[i];
@@ -108,11 +111,13 @@ static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *s
         Value *ptr = c->load->operand[0].value;
         Value *x[] = {p->map[ptr->id] ? p->map[ptr->id] : ptr, c->slot, exists, on[i]};
         b->span = c->load->span;
-        Op *copy = ir_op(b, OP_ASYNC_COPY, x, on[i] ? 4 : 3, NULL, 0, 0);
+        Op *copy = ir_op(b, OP_ASYNC_COPY, x, on[i] ? 4 : 3, &token_type, 1, 0);
+        copied[n++] = copy->result[0];
         if (!first) first = copy;
     }
     b->span = p->loop->span;
-    Op *commit = ir_op(b, OP_ASYNC_COMMIT, NULL, 0, NULL, 0, 0);
+    Op *commit = ir_op(b, OP_ASYNC_COMMIT, copied, n, &token_type, 1, 0);
+    *token = commit->result[0];
     for (int i = 0; i < p->loop->nresults; i++) {
         if (!p->carried[i]) continue;
         Value *next = body->last->operand[i].value;
@@ -186,21 +191,15 @@ static Value *next_slot(Builder *b, Value *slot, Value *slots) {
     return ir_op1(b, OP_SELECT, x, 3);
 }
 
-/* Until all but so many groups have landed; `alone` of them where the program is. */
-static void wait_for(Pipeline *p, Builder *b, int pending, int alone) {
-    bool differs = p->alone && alone != pending;
-    Op *op = ir_op(b, OP_ASYNC_WAIT, &p->alone, differs, NULL, 0, 0);
-    ir_set_attr(p->s, op, AT_PENDING, pending);
-    if (differs) ir_set_attr(p->s, op, AT_ALONE, alone);
-}
-
 /* How many iterations ahead copies start with so many slots. */
 static int ahead_with(const Pipeline *p, int slots) {
     return slots - 1 - p->spare;
 }
 
-void pipeline_land(Pipeline *p, Builder *b, int fewer) {
-    wait_for(p, b, ahead_with(p, p->stages) - fewer, ahead_with(p, p->most) - fewer);
+void pipeline_land(Pipeline *p, Builder *b, int later) {
+    Value *token = p->token[p->tokens - p->few + later];
+    if (p->few < p->tokens) token = alone_or(p, b, p->token[later], token);
+    ir_op(b, OP_ASYNC_WAIT, &token, 1, NULL, 0, 0);
     ir_op(b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
 }
 
@@ -290,12 +289,12 @@ static Value *moved(Pipeline *p, Builder *b, Value *start, Value *by) {
 }
 
 /* Starts the copies of iterations from..to-1, of which the first has the index iv and the strand's
- * carried values; these move on. Returns the index after them. */
+ * carried values; these move on. token: of each. Returns the index after them. */
 static Value *fill_slots(Pipeline *p, Builder *b, Extent extent, Value *iv, Value **carried,
-                         int from, int to) {
+                         int from, int to, Value **token) {
     for (int s = from; s < to; s++) {
         copy_ahead(p, b, iv, carried, scalar(b, type_scalar(EL_I32), s), exists_at(b, extent, s),
-                   s == 0);
+                   s == 0, &token[s]);
         store_ahead(p, b);
         iv = ir_binary(b, OP_ADD, iv, p->loop->operand[2].value);
     }
@@ -308,9 +307,13 @@ static Value *fill_more(Pipeline *p, Builder *b, Extent extent, Value *iv, Value
                         Value **start) {
     int n = p->loop->nresults, more = p->most - p->stages, at = 0;
     Value **in = arena_array(&p->s->arena, (size_t)n, sizeof *in);
-    Value **out = arena_array(&p->s->arena, (size_t)n + 1, sizeof *out);
-    Value **else_ = arena_array(&p->s->arena, (size_t)n + 1, sizeof *else_);
-    Type *types = arena_array(&p->s->arena, (size_t)n + 1, sizeof *types);
+    int all = n + 1 + p->tokens;
+    Value **out = arena_array(&p->s->arena, (size_t)all, sizeof *out);
+    Value **else_ = arena_array(&p->s->arena, (size_t)all, sizeof *else_);
+    Type *types = arena_array(&p->s->arena, (size_t)all, sizeof *types);
+    Value **token = arena_array(&p->s->arena, (size_t)p->tokens, sizeof *token);
+    Type token_type = type_token();
+    Value *done = ir_op(b, OP_TOKEN_DONE, NULL, 0, &token_type, 1, 0)->result[0];
     for (int i = 0; i < n; i++) {
         in[i] = ahead[i];
         if (!p->carried[i]) continue;
@@ -319,11 +322,16 @@ static Value *fill_more(Pipeline *p, Builder *b, Extent extent, Value *iv, Value
     }
     else_[at] = iv;
     types[at++] = iv->type;
+    for (int i = 0; i < p->tokens; i++) {
+        int few = i - (p->tokens - p->few); /* those under way are the newest */
+        else_[at] = few < 0 ? done : p->token[few];
+        types[at++] = token_type;
+    }
+    memcpy(token, p->token, (size_t)p->few * sizeof *token);
     Op *op = ir_op(b, OP_IF, &p->alone, 1, types, at, 2);
     Builder then = {p->s, p->f, op->region[0], NULL, b->span};
     Builder other = {p->s, p->f, op->region[1], NULL, b->span};
-    Value *next =
-        fill_slots(p, &then, extent, iv, in, ahead_with(p, p->stages), ahead_with(p, p->most));
+    Value *next = fill_slots(p, &then, extent, iv, in, p->few, p->tokens, token);
     at = 0;
     for (int i = 0; i < n; i++) {
         if (!p->carried[i]) continue;
@@ -333,10 +341,15 @@ static Value *fill_more(Pipeline *p, Builder *b, Extent extent, Value *iv, Value
         op->result[at]->name = start[i]->name;
         start[i] = op->result[at++];
     }
+    Value *index = op->result[at];
     out[at++] = next;
+    for (int i = 0; i < p->tokens; i++) {
+        p->token[i] = op->result[at];
+        out[at++] = token[i];
+    }
     ir_op(&then, OP_YIELD, out, at, NULL, 0, 0);
     ir_op(&other, OP_YIELD, else_, at, NULL, 0, 0);
-    return op->result[at - 1];
+    return index;
 }
 
 static void rebuild(Pipeline *p) {
@@ -356,8 +369,11 @@ static void rebuild(Pipeline *p) {
     Type i32 = type_scalar(EL_I32);
     Value *lo = old->operand[0].value, *step = old->operand[2].value, *iv = lo;
     Extent extent = extent_of(p, &b);
-    int far = ahead_with(p, p->stages);
-    iv = fill_slots(p, &b, extent, iv, ahead, 0, far);
+    int far = ahead_with(p, p->stages), farther = p->alone ? ahead_with(p, p->most) : far;
+    p->few = far;
+    p->tokens = farther;
+    p->token = arena_array(a, (size_t)farther, sizeof *p->token);
+    iv = fill_slots(p, &b, extent, iv, ahead, 0, far, p->token);
     Value **start = arena_array(a, (size_t)n, sizeof *start), *left, *write;
     for (int i = 0; i < n; i++)
         start[i] = p->advance[i] ? scalar(&b, p->advance[i]->type, 0) : ahead[i];
@@ -366,18 +382,17 @@ static void rebuild(Pipeline *p) {
     Value *slots = scalar(&b, i32, p->stages);
     if (p->alone) {
         iv = fill_more(p, &b, extent, iv, ahead, start);
-        int farther = ahead_with(p, p->most);
         left = alone_or(p, &b, beyond(&b, extent, farther), left);
         write = alone_or(p, &b, scalar(&b, i32, farther), write);
         slots = alone_or(p, &b, scalar(&b, i32, p->most), slots);
     }
     if (p->lands_first) {
-        pipeline_land(p, &b, 1);
+        pipeline_land(p, &b, 0);
         ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
     }
-    /* Carried: what was, the strand's values, its index, how many iterations it has to go, and the
-     * slots read and written next. */
-    Value **in = arena_array(a, (size_t)(2 * n + 4), sizeof *in);
+    /* Carried: what was, the strand's values, its index, how many iterations it has to go, the
+     * slots read and written next, and the tokens of the copies under way. */
+    Value **in = arena_array(a, (size_t)(2 * n + 4 + p->tokens), sizeof *in);
     for (int i = 0; i < n; i++) in[i] = old->operand[3 + i].value;
     int at = n;
     for (int i = 0; i < n; i++)
@@ -386,6 +401,7 @@ static void rebuild(Pipeline *p) {
     in[at++] = left;
     in[at++] = scalar(&b, i32, 0);
     in[at++] = write;
+    for (int i = 0; i < p->tokens; i++) in[at++] = p->token[i];
     extra = at - n;
     Op *loop = ir_for(&b, lo, old->operand[1].value, step, in, at);
     ir_set_attr(p->s, loop, AT_APART, 1);
@@ -402,8 +418,9 @@ static void rebuild(Pipeline *p) {
     }
     Value *index_ahead = arg[at], *read = arg[at + 2];
     left = arg[at + 1], write = arg[at + 3];
+    memcpy(p->token, arg + at + 4, (size_t)p->tokens * sizeof *p->token);
     Builder in_body = {p->s, p->f, body, NULL, old->span};
-    if (!p->lands_first) pipeline_land(p, &in_body, 1);
+    if (!p->lands_first) pipeline_land(p, &in_body, 0);
     /* What dots make of the slots' addresses need not wait for the barrier. */
     Value **from = arena_array(a, (size_t)p->copies.n, sizeof *from);
     for (int i = 0; i < p->copies.n; i++) from[i] = slice(&in_body, &p->copies.at[i], read);
@@ -411,7 +428,8 @@ static void rebuild(Pipeline *p) {
     Value *exists = ir_cmp(&in_body, PRED_NE, left, scalar(&in_body, left->type, 0));
     for (int i = 0; i < n; i++)
         if (count[i]) mine[i] = moved(p, &in_body, ahead[i], count[i]);
-    Op *copies = copy_ahead(p, &in_body, index_ahead, mine, write, exists, false);
+    Value *token;
+    Op *copies = copy_ahead(p, &in_body, index_ahead, mine, write, exists, false, &token);
     Op *commit = body->last;
     for (int i = 0; i < p->copies.n; i++)
         replace_load_by_slice(p, &in_body, &p->copies.at[i], from[i]);
@@ -433,12 +451,17 @@ static void rebuild(Pipeline *p) {
     out[at++] = one_less(&in_body, left, exists);
     out[at++] = next_slot(&in_body, read, slots);
     out[at++] = next_slot(&in_body, write, slots);
+    for (int i = 0; i + 1 < p->tokens; i++) out[at++] = p->token[i + 1];
+    out[at++] = token;
     ir_op(&in_body, OP_YIELD, out, at, NULL, 0, 0);
+    Value **lag = arena_array(a, (size_t)n, sizeof *lag);
+    int nlag = pipeline_lagging(p, loop->result, lag);
     for (int i = 0; i < n; i++) {
         Value *r = loop->result[i];
-        ir_replace_uses(old->result[i], p->lagging[i] ? pipeline_wait_dot(p, &b, r, 0) : r);
+        if (p->lagging[i]) r = pipeline_wait_dot(p, &b, r, lag, nlag);
+        ir_replace_uses(old->result[i], r);
     }
-    wait_for(p, &b, 0, 0);
+    ir_op(&b, OP_ASYNC_WAIT, loop->result + n + extra - p->tokens, p->tokens, NULL, 0, 0);
     ir_erase(old);
 }
 

@@ -25,6 +25,8 @@ typedef struct Pipeline {
     int stages, most; /* slots; and where a program is alone on its multiprocessor, else 0 */
     int64_t stage_bytes;
     Value *alone;     /* is it? NULL: that is all one */
+    Value **token;    /* of the copies under way, by iteration, the oldest first */
+    int tokens, few;  /* how many; and where the program is not alone: the last of these */
     Op *lead;         /* the last dot that needs nothing the body worked out; NULL: none does */
     Op *behind;       /* the dot behind which the copies start; NULL: before all */
     int leads;        /* dots up to it */
@@ -52,9 +54,9 @@ typedef struct Pipeline {
  * all: also those that no dot is made of. */
 void pipeline_find_copies(Pipeline *p, bool all);
 bool pipeline_is_zero(const Value *v);
-/* software_pipeline.c: this thread's copies are there, for all units, but those of the newest
- * iterations: as many as they run ahead, less `fewer`. */
-void pipeline_land(Pipeline *p, Builder *b, int fewer);
+/* software_pipeline.c: this thread's copies of the oldest iteration under way, or of one `later`,
+ * are there, for all units. */
+void pipeline_land(Pipeline *p, Builder *b, int later);
 
 /* pipeline_dots.c, before and after the body has its new place. */
 typedef enum Lag { LAG_NONE, LAG_RESULT, LAG_ARG } Lag;
@@ -64,7 +66,9 @@ void pipeline_plan_slots(Pipeline *p, int64_t others);
 /* Waits for the dots; what lies from first to last goes behind the leading ones. arg and out are
  * the carried values as the body gets and yields them. */
 void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last);
-/* v once all but the newest `pending` dots are done. */
-Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, int pending);
+/* v once the dots that `others` come from are done; n 0: its own. */
+Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, Value *const *others, int n);
+/* The results of the loop's lagging dots, of `values` by number; how many. */
+int pipeline_lagging(const Pipeline *p, Value *const *values, Value **out);
 
 #endif

@@ -39,7 +39,7 @@ done
 count $? 'one barrier in the loop' "$work/once.tir"
 "$bin/tilec" --target=sm_90a -D BM=128 -D BN=256 --num-warps=8 --num-stages=3 --emit=layout \
     examples/matmul.tl -o "$work/spare.tir"
-grep -q '<4 x ' "$work/spare.tir" && grep -q 'async_wait pending=1' "$work/spare.tir" &&
+grep -q '<4 x ' "$work/spare.tir" && grep -q 'async_wait .* pending=1' "$work/spare.tir" &&
     [ "$(sed -n '/= for/,/yield/p' "$work/spare.tir" | grep -c barrier)" = 1 ]
 count $? 'a spare slice' "$work/spare.tir"
 for target in sm_80 sm_90a once spare; do
@@ -51,9 +51,10 @@ for target in sm_80 sm_90a once spare; do
     done
 done
 
-landing='before the copy to it has landed' barrier='missing barrier'
+landing='the one that it is for among them' barrier='missing barrier'
 wrong sm_80 's/\(async_wait .*\)pending=1/\1pending=2/' "$landing"
 wrong sm_80 's/\(async_wait .*\)alone=4/\1alone=5/' "$landing" 64
+wrong sm_80 '/= for/,/async_wait/{/async_wait/d}' 'before the copy to it has landed'
 wrong sm_80 's/alone=6/alone=5/' 'no such slice' 64
 wrong sm_80 '/= for/,/barrier/{/barrier/d}' "$barrier"
 wrong sm_90a 's/\(async_wait .*\)pending=1/\1pending=2/' "$landing"

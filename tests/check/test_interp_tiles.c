@@ -320,12 +320,20 @@ END_TEST
 
 #define SLICES "  %a: shared<2 x i32[16]> = buffer_alloc offset=0\n"
 #define SLICE "  %i: i32 = const value=0\n  %s: shared<i32[16]> = buffer_slice %a, %i\n"
-#define COPY "  %on: i1 = const value=1\n  async_copy %xp, %s, %on @50:1-5\n  async_commit\n"
+#define COPY                                                                                       \
+    "  %on: i1 = const value=1\n  %t: token = async_copy %xp, %s, %on @50:1-5\n  %g: token = "     \
+    "async_commit %t\n"
 #define LAND "  async_wait pending=0\n" WAIT "  %w: i32[16] = shared_load %s\n"
 #define OTHER "  %o: i32[16] = add %v, %r\n"
 
 START_TEST(what_a_copy_reads_stays_as_it_is) {
     run_shared(SLICES SLICE COPY LAND DONE, NULL);
+    run_shared(SLICES SLICE COPY "  async_wait %g\n" WAIT "  %w: i32[16] = shared_load %s\n" DONE,
+               NULL);
+    run_shared(SLICES SLICE COPY "  async_wait %g pending=1 @51:1-5\n" WAIT
+                                 "  %w: i32[16] = shared_load %s\n" DONE,
+               "test:51:1: error: this wait lets 1 groups of copies go on, the one that it is for "
+               "among them, in program (0, 0, 0)");
     run_shared(SLICES SLICE COPY OTHER "  store %xp, %o\n" LAND DONE,
                "test:50:1: error: what this copy reads was written between its start and the wait "
                "for it, in program (0, 0, 0)");

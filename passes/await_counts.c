@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* await_counts.c: what waits wait for -> how many groups they let go on.
+ *
+ * The hardware has two queues, of groups of copies (cp.async) and of asynchronous dots (wgmma), and
+ * waits until all but the newest n of one are done. A wait here names tokens, or dots' results; n
+ * is how many groups were begun since the youngest of these, its age. So ages are what this pass
+ * works out: a group gets older by one with each that is begun after it. What paths differ in
+ * counts as the younger, and a loop is gone through until no argument gets younger by what comes
+ * round.
+ *
+ * Where a token is chosen by whether the program is alone on its multiprocessor, ages are worked
+ * out for both cases, each through its own branch. */
+#include "ir/effects.h"
+#include "passes/pass.h"
+
+#include <string.h>
+
+typedef enum Queue { COPIES, DOTS, QUEUES } Queue;
+enum { MOST_DOTS = 7 };                    /* that wgmma.wait_group lets go on */
+static const int64_t DONE = INT64_MIN / 2; /* when what is done began: its age is beyond any */
+static const int64_t LONG_AGO = 1 << 20;
+
+typedef struct Wait {
+    Op *op;
+    int64_t pending[2]; /* where the program is not alone, and is */
+} Wait;
+
+typedef struct Ages {
+    PassCtx *ctx;
+    bool alone;
+    int64_t begun[QUEUES]; /* groups, so far */
+    int64_t *since;        /* by value id: `begun` right after its group began, or DONE */
+    VEC(Wait) waits;
+} Ages;
+
+static Queue queue_of(const Value *v) {
+    return type_is_token(v->type) ? COPIES : DOTS;
+}
+
+static int64_t age_of(const Ages *a, const Value *v) {
+    int64_t age = a->begun[queue_of(v)] - a->since[v->id];
+    return age > LONG_AGO ? LONG_AGO : age;
+}
+
+static void set_age(Ages *a, const Value *v, int64_t age) {
+    a->since[v->id] = age >= LONG_AGO ? DONE : a->begun[queue_of(v)] - age;
+}
+
+static void begin_group(Ages *a, const Value *v) {
+    a->begun[queue_of(v)]++;
+    set_age(a, v, 0);
+}
+
+static int64_t younger(int64_t x, int64_t y) {
+    return x < y ? x : y;
+}
+
+/* How many groups may go on so that operands from `first` on are done; LONG_AGO: they are, as far
+ * as is known. */
+static int64_t count_for(const Ages *a, const Op *op, int first, int64_t most) {
+    int64_t n = LONG_AGO;
+    for (int i = first; i < op->noperands; i++) n = younger(n, age_of(a, op->operand[i].value));
+    return n < LONG_AGO && n > most ? most : n;
+}
+
+static void note_wait(Ages *a, Op *op, int64_t pending) {
+    int i = 0;
+    while (i < a->waits.n && a->waits.at[i].op != op) i++;
+    if (i == a->waits.n) vec_push(&a->ctx->s->arena, &a->waits, (Wait){.op = op});
+    a->waits.at[i].pending[a->alone] = pending == LONG_AGO ? 0 : pending;
+}
+
+static void visit_block(Ages *a, Block *b);
+
+/* The body, until no argument gets younger by what comes round. It may run not at all: what began
+ * in it makes nobody else older. */
+static void visit_loop(Ages *a, Op *loop) {
+    int n = loop->nresults, first = loop->code == OP_FOR ? 3 : 0;
+    Block *body = loop->region[loop->nregions - 1];
+    int64_t *age = arena_array(&a->ctx->s->arena, (size_t)n, sizeof *age), start[QUEUES];
+    memcpy(start, a->begun, sizeof start);
+    for (int i = 0; i < n; i++) age[i] = age_of(a, loop->operand[first + i].value);
+    for (bool again = true; again;) {
+        again = false;
+        memcpy(a->begun, start, sizeof start);
+        for (int r = 0; r < loop->nregions; r++)
+            for (int i = 0; i < n; i++) {
+                int arg = i + (loop->code == OP_FOR);
+                if (arg < loop->region[r]->nargs) set_age(a, loop->region[r]->args[arg], age[i]);
+            }
+        for (int r = 0; r < loop->nregions; r++) visit_block(a, loop->region[r]);
+        for (int i = 0; i < n; i++) {
+            int64_t round = age_of(a, body->last->operand[i].value);
+            again |= round < age[i];
+            age[i] = younger(age[i], round);
+        }
+    }
+    memcpy(a->begun, start, sizeof start);
+    for (int i = 0; i < n; i++) set_age(a, loop->result[i], age[i]);
+}
+
+static void visit_if(Ages *a, Op *op) {
+    bool known = op_is(op->operand[0].value, OP_ALONE);
+    int64_t start[QUEUES], end[2][QUEUES];
+    int64_t *age = arena_array(&a->ctx->s->arena, (size_t)op->nresults, sizeof *age);
+    memcpy(start, a->begun, sizeof start);
+    for (int i = 0; i < op->nresults; i++) age[i] = LONG_AGO;
+    for (int r = 0; r < 2; r++) {
+        memcpy(a->begun, start, sizeof start);
+        visit_block(a, op->region[r]);
+        memcpy(end[r], a->begun, sizeof start);
+        if (known && a->alone != (r == 0)) continue;
+        for (int i = 0; i < op->nresults; i++)
+            age[i] = younger(age[i], age_of(a, op->region[r]->last->operand[i].value));
+    }
+    for (int q = 0; q < QUEUES; q++)
+        a->begun[q] = known ? end[!a->alone][q] : younger(end[0][q], end[1][q]);
+    for (int i = 0; i < op->nresults; i++) set_age(a, op->result[i], age[i]);
+}
+
+static void visit_select(Ages *a, const Op *op) {
+    int64_t x = age_of(a, op->operand[1].value), y = age_of(a, op->operand[2].value);
+    bool known = op_is(op->operand[0].value, OP_ALONE);
+    set_age(a, op->result[0], !known ? younger(x, y) : a->alone ? x : y);
+}
+
+static void visit_dot_wait(Ages *a, Op *op) {
+    int64_t pending = count_for(a, op, op->noperands > 1, MOST_DOTS);
+    const Value *through = op->operand[0].value;
+    int64_t age = age_of(a, through);
+    note_wait(a, op, pending);
+    set_age(a, op->result[0], age < pending ? age : LONG_AGO);
+}
+
+static void visit_block(Ages *a, Block *b) {
+    for (Op *op = b->first; op; op = op->next) {
+        switch (op->code) {
+        case OP_FOR:
+        case OP_WHILE: visit_loop(a, op); break;
+        case OP_IF: visit_if(a, op); break;
+        case OP_ASYNC_COMMIT: begin_group(a, op->result[0]); break;
+        case OP_DOT:
+            if (ir_attr_int(op, AT_ASYNC, 0)) begin_group(a, op->result[0]);
+            break;
+        case OP_SELECT:
+            if (type_is_token(op->result[0]->type)) visit_select(a, op);
+            break;
+        case OP_ASYNC_WAIT:
+            if (op->noperands) note_wait(a, op, count_for(a, op, 0, TYPE_MAX_SLICES));
+            break;
+        case OP_DOT_WAIT: visit_dot_wait(a, op); break;
+        default: break;
+        }
+    }
+}
+
+/* A copy that is awaited itself is a group of its own: it is begun right behind it. */
+static void commit_alone(Op *op, void *ctx_) {
+    PassCtx *ctx = ctx_;
+    if (op->code != OP_ASYNC_COPY) return;
+    Value *token = op->result[0];
+    bool awaited = false;
+    for (const Use *u = token->uses; u; u = u->next) awaited |= u->op->code != OP_ASYNC_COMMIT;
+    if (!awaited) return;
+    Builder b = {ctx->s, ctx->f, op->block, op->next, op->span};
+    Op *commit = ir_op(&b, OP_ASYNC_COMMIT, NULL, 0, &token->type, 1, 0);
+    ir_replace_uses(token, commit->result[0]);
+    ctx->changed = true;
+}
+
+static void look_for_wait(Op *op, void *found) {
+    *(bool *)found |= op->code == OP_ASYNC_WAIT || op->code == OP_DOT_WAIT;
+}
+
+void pass_await_counts(PassCtx *ctx) {
+    bool any = false;
+    ir_walk(ctx->f->body, look_for_wait, &any);
+    if (!any) return;
+    ir_walk(ctx->f->body, commit_alone, ctx);
+    Ages a = {.ctx = ctx};
+    a.since = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *a.since);
+    for (int alone = 0; alone < 2; alone++) {
+        a.alone = alone;
+        memset(a.begun, 0, sizeof a.begun);
+        for (uint32_t i = 0; i < ctx->f->nvalues; i++) a.since[i] = DONE;
+        visit_block(&a, ctx->f->body);
+    }
+    for (int i = 0; i < a.waits.n; i++) {
+        const Wait *w = &a.waits.at[i];
+        bool differs = w->pending[0] != w->pending[1];
+        bool told = w->op->code == OP_ASYNC_WAIT && ir_alone_condition(w->op);
+        ir_set_attr(ctx->s, w->op, AT_PENDING,
+                    differs && !told ? younger(w->pending[0], w->pending[1]) : w->pending[0]);
+        if (differs && told) ir_set_attr(ctx->s, w->op, AT_ALONE, w->pending[1]);
+    }
+    ctx->changed = true;
+}
