@@ -58,7 +58,7 @@ LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMType
     return call;
 }
 
-LLVMValueRef gen_unseen(Gen *g, LLVMValueRef x) {
+LLVMValueRef gen_opaque(Gen *g, LLVMValueRef x) {
     static const struct {
         const char *text, *constraints;
     } move[] = {{"mov.b16 $0, $1;", "=h,h"},
@@ -166,6 +166,11 @@ static void gen_hint(Gen *g, const Op *op) {
     if (ir_attr_int(op, AT_UNIFORM, 0) && !LLVMIsConstant(x.at[0])) {
         Tile out = gen_new_tile(g, op->result[0]);
         for (int i = 0; i < out.n; i++) out.at[i] = gen_shuffle_from(g, x.at[i], gen_i32(g, 0));
+        x = out;
+    }
+    if (ir_attr_int(op, AT_OPAQUE, 0)) {
+        Tile out = gen_new_tile(g, op->result[0]);
+        for (int i = 0; i < out.n; i++) out.at[i] = gen_opaque(g, x.at[i]);
         x = out;
     }
     g->tile[op->result[0]->id] = x;

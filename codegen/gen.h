@@ -89,7 +89,7 @@ enum GenAsm {
     ASM_CONVERGENT = 2 /* all threads of a warp must execute it together */
 };
 /* x as it is, moved past LLVM unseen, if it is an integer or float of 16, 32 or 64 bits. */
-LLVMValueRef gen_unseen(Gen *g, LLVMValueRef x);
+LLVMValueRef gen_opaque(Gen *g, LLVMValueRef x);
 LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMTypeRef ret,
                      LLVMValueRef *args, int nargs, unsigned flags);
 void gen_error(Gen *g, const Op *op, const char *fmt, ...) __attribute__((format(printf, 3, 4)));

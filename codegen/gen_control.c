@@ -68,40 +68,10 @@ static bool only_counts_up(const Op *loop) {
            (ir_int_constant(loop->operand[2].value, &step) && step > 0);
 }
 
-/* v; when it is an integer of so many bits and the loop keeps its carried scalars apart, moved past
- * LLVM unseen. */
-static Tile unseen(Gen *g, const Op *loop, const Value *v, int bits) {
-    Tile t = gen_tile(g, v);
-    if (!ir_attr_int(loop, AT_APART, 0) || type_is_token(v->type) || v->type.rank ||
-        v->type.depth || !type_is_int(v->type) || type_elem_bits(v->type) != bits)
-        return t;
-    Tile own = {arena_alloc(&g->s->arena, sizeof *own.at), 1};
-    own.at[0] = gen_unseen(g, t.at[0]);
-    return own;
-}
-
-/* Scalars that a pipeline carries beside the index LLVM would work out from it where they are used:
- * between matrix instructions, whose descriptors hold the uniform registers. Where it does not see
- * the first it counts them. */
-static Tile first_of(Gen *g, const Op *loop, const Value *v) {
-    return unseen(g, loop, v, 32);
-}
-
-/* Of 64 bits are the numbers that a pipeline's pointers move on by. LLVM sees none of them, or it
- * counts pointers, each on its own, or makes of them products that ptxas multiplies out anew in
- * each iteration: an IMAD.WIDE for each copy, between matrix instructions, is 10 % of the time of
- * 128x128x64. */
-static Tile next_of(Gen *g, const Op *loop, const Value *v) {
-    return unseen(g, loop, v, 64);
-}
-
 void gen_for(Gen *g, const Op *op) {
     const Block *body = op->region[0];
     LLVMValueRef lo = gen_scalar(g, op->operand[0].value), hi = gen_scalar(g, op->operand[1].value);
     LLVMValueRef step = gen_scalar(g, op->operand[2].value);
-    Tile *first = arena_array(&g->s->arena, (size_t)body->nargs, sizeof *first);
-    Tile *next = arena_array(&g->s->arena, (size_t)body->nargs, sizeof *next);
-    for (int i = 0; i < op->nresults; i++) first[i] = first_of(g, op, op->operand[3 + i].value);
     int64_t known;
     bool by_ones = ir_int_constant(op->operand[2].value, &known) && (known == 1 || known == -1);
     LLVMValueRef bound = by_ones ? hi : last_bound(g, op, hi, step);
@@ -111,10 +81,10 @@ void gen_for(Gen *g, const Op *op) {
     Tile iv = make_phis(g, body->args[0]);
     LLVMAddIncoming(iv.at[0], &lo, &before, 1);
     for (int i = 0; i < op->nresults; i++)
-        add_incoming(make_phis(g, body->args[1 + i]), first[i], before);
+        add_incoming(make_phis(g, body->args[1 + i]), gen_tile(g, op->operand[3 + i].value),
+                     before);
     gen_block(g, body);
     const Op *yield = body->last;
-    for (int i = 0; i < yield->noperands; i++) next[i] = next_of(g, op, yield->operand[i].value);
     gen_debug_at(g, op->span); /* counting and jumping back belong to the loop's own line */
     LLVMValueRef after = LLVMBuildAdd(g->b, iv.at[0], step, "");
     LLVMValueRef again = goes_on(g, op, by_ones ? after : iv.at[0], bound, step);
@@ -123,12 +93,12 @@ void gen_for(Gen *g, const Op *op) {
     if (!only_counts_up(op)) forbid_unrolling(g, back);
     LLVMAddIncoming(iv.at[0], &after, &end, 1);
     for (int i = 0; i < yield->noperands; i++)
-        add_incoming(gen_tile(g, body->args[1 + i]), next[i], end);
+        add_incoming(gen_tile(g, body->args[1 + i]), gen_tile(g, yield->operand[i].value), end);
     LLVMPositionBuilderAtEnd(g->b, done);
     for (int i = 0; i < op->nresults; i++) {
         Tile r = make_phis(g, op->result[i]);
         add_incoming(r, gen_tile(g, op->operand[3 + i].value), before);
-        add_incoming(r, next[i], end);
+        add_incoming(r, gen_tile(g, yield->operand[i].value), end);
     }
 }
 

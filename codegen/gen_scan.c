@@ -99,7 +99,7 @@ static int spread(const Run *run, int j) {
 enum { LONGEST_CHAIN = 256 };
 
 static void cut_chain(Gen *g, const Scan *s, LLVMValueRef *x) {
-    for (int i = 0; i < s->n; i++) x[i] = gen_unseen(g, x[i]);
+    for (int i = 0; i < s->n; i++) x[i] = gen_opaque(g, x[i]);
 }
 
 static void scan_lowest(Gen *g, Scan *s, const Run *run) {

@@ -20,6 +20,7 @@ unsigned ir_effects(const Op *op) {
     if (op_is_atomic(op) && ir_attr_int(op, AT_SEM, SEM_ACQ_REL) == SEM_RELAXED)
         e &= ~(unsigned)EFFECT_ORDERS;
     if (ir_attr_int(op, AT_VOLATILE, 0)) e |= EFFECT_OUTPUT;
+    if (ir_attr_int(op, AT_OPAQUE, 0)) e |= EFFECT_UNIQUE;
     return e;
 }
 

@@ -21,12 +21,12 @@ typedef enum Effect {
     EFFECT_WRITES_GLOBAL = 1 << 9,
     EFFECT_READS_SHARED = 1 << 10,
     EFFECT_WRITES_SHARED = 1 << 11,
-    EFFECT_ALLOCATES = 1 << 12, /* the result names new memory: neither merged nor moved */
-    EFFECT_ORDERS = 1 << 13,    /* what lies before it against what follows */
-    EFFECT_OUTPUT = 1 << 14,    /* is seen from outside */
-    EFFECT_PROMISES = 1 << 15,  /* what may hold only where it stands */
-    EFFECT_ENDLESS = 1 << 16,   /* may not end */
-    EFFECT_ENDS = 1 << 17,      /* the kernel */
+    EFFECT_UNIQUE = 1 << 12,   /* the result is one of its own: neither merged nor moved */
+    EFFECT_ORDERS = 1 << 13,   /* what lies before it against what follows */
+    EFFECT_OUTPUT = 1 << 14,   /* is seen from outside */
+    EFFECT_PROMISES = 1 << 15, /* what may hold only where it stands */
+    EFFECT_ENDLESS = 1 << 16,  /* may not end */
+    EFFECT_ENDS = 1 << 17,     /* the kernel */
 
     EFFECT_GLOBAL = EFFECT_READS_GLOBAL | EFFECT_WRITES_GLOBAL,
     EFFECT_READS = EFFECT_READS_GLOBAL | EFFECT_READS_SHARED,
@@ -37,7 +37,8 @@ typedef enum Effect {
 } Effect;
 
 /* What the op itself does, without its regions. Its attributes count: inline assembly that is
- * promised to be pure does nothing, a relaxed atomic orders nothing, a volatile load is output. */
+ * promised to be pure does nothing, a relaxed atomic orders nothing, a volatile load is output, an
+ * opaque hint is one of its own. */
 unsigned ir_effects(const Op *op);
 /* What it does to what operand i names. */
 unsigned ir_operand_effects(const Op *op, int i);

@@ -11,7 +11,7 @@
 #define READS(operand) OP_READS(operand)
 #define WRITES(operand) OP_WRITES(operand)
 #define NONE EFFECT_NONE
-#define ALLOCATES EFFECT_ALLOCATES
+#define UNIQUE EFFECT_UNIQUE
 #define ORDERS EFFECT_ORDERS
 #define OUTPUT EFFECT_OUTPUT
 #define PROMISES EFFECT_PROMISES
@@ -32,7 +32,7 @@ const OpInfo op_info[OPS] = {
 #undef READS
 #undef WRITES
 #undef NONE
-#undef ALLOCATES
+#undef UNIQUE
 #undef ORDERS
 #undef OUTPUT
 #undef PROMISES

@@ -352,6 +352,24 @@ static Value *fill_more(Pipeline *p, Builder *b, Extent extent, Value *iv, Value
     return index;
 }
 
+/* Behind optimisation barriers: those of the values that are integers of so many bits. Of 32 are
+ * the scalars that a pipeline carries beside the index. LLVM would work them out from it where they
+ * are used, between matrix instructions, whose descriptors hold the uniform registers; where it
+ * does not see the first it counts them. Of 64 are the numbers that the pointers move on by. LLVM
+ * sees none of them, or it counts pointers, each on its own, or makes of them products that ptxas
+ * multiplies out anew in each iteration: an IMAD.WIDE for each copy, between matrix instructions,
+ * is 10 % of the time of 128x128x64. */
+static void make_opaque(Pipeline *p, Builder *b, Value **v, int n, int bits) {
+    for (int i = 0; i < n; i++) {
+        Type t = v[i]->type;
+        if (t.space || t.rank || t.depth || !type_is_int(t) || type_elem_bits(t) != bits) continue;
+        const char *name = v[i]->name;
+        v[i] = ir_unary(b, OP_HINT, v[i]);
+        v[i]->name = name;
+        ir_set_attr(p->s, v[i]->def, AT_OPAQUE, 1);
+    }
+}
+
 static void rebuild(Pipeline *p) {
     Op *old = p->loop;
     Block *was = old->region[0];
@@ -403,8 +421,8 @@ static void rebuild(Pipeline *p) {
     in[at++] = write;
     for (int i = 0; i < p->tokens; i++) in[at++] = p->token[i];
     extra = at - n;
+    make_opaque(p, &b, in, at, 32);
     Op *loop = ir_for(&b, lo, old->operand[1].value, step, in, at);
-    ir_set_attr(p->s, loop, AT_APART, 1);
     Block *body = loop->region[0];
     Value *index = body->args[0], **arg = body->args + 1;
     index->name = was->args[0]->name;
@@ -453,6 +471,7 @@ static void rebuild(Pipeline *p) {
     out[at++] = next_slot(&in_body, write, slots);
     for (int i = 0; i + 1 < p->tokens; i++) out[at++] = p->token[i + 1];
     out[at++] = token;
+    make_opaque(p, &in_body, out, at, 64);
     ir_op(&in_body, OP_YIELD, out, at, NULL, 0, 0);
     Value **lag = arena_array(a, (size_t)n, sizeof *lag);
     int nlag = pipeline_lagging(p, loop->result, lag);
