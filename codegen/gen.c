@@ -2,6 +2,7 @@
 /* gen.c: one function of tile IR -> one LLVM kernel: parameters, constants, indices, shapes, and
  * the table that sends every op to the file that knows it. */
 #include "codegen/gen.h"
+#include "ir/effects.h"
 
 #include <string.h>
 
@@ -187,7 +188,7 @@ static void gen_nothing(Gen *g, const Op *op) {
     (void)op;
 }
 
-static void gen_not_yet(Gen *g, const Op *op) {
+void gen_not_yet(Gen *g, const Op *op) {
     gen_error(g, op, "'%s' runs on the CPU device only: code for GPUs is not generated yet",
               op_info[op->code].text);
     for (int i = 0; i < op->nresults; i++) {
@@ -197,6 +198,7 @@ static void gen_not_yet(Gen *g, const Op *op) {
     }
 }
 
+/* What computes element by element and is not here is gen_elementwise's. */
 static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_CONST] = gen_constant,
     [OP_ARANGE] = gen_arange,
@@ -208,27 +210,6 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_RESHAPE] = gen_shape,
     [OP_TRANS] = gen_shape,
     [OP_CONVERT] = gen_shape,
-    [OP_ADD] = gen_elementwise,
-    [OP_SUB] = gen_elementwise,
-    [OP_MUL] = gen_elementwise,
-    [OP_DIV] = gen_elementwise,
-    [OP_REM] = gen_elementwise,
-    [OP_NEG] = gen_elementwise,
-    [OP_ABS] = gen_elementwise,
-    [OP_MIN] = gen_elementwise,
-    [OP_MAX] = gen_elementwise,
-    [OP_FMA] = gen_elementwise,
-    [OP_DIV_RN] = gen_elementwise,
-    [OP_AND] = gen_elementwise,
-    [OP_OR] = gen_elementwise,
-    [OP_XOR] = gen_elementwise,
-    [OP_SHL] = gen_elementwise,
-    [OP_SHR] = gen_elementwise,
-    [OP_UMULHI] = gen_elementwise,
-    [OP_CMP] = gen_elementwise,
-    [OP_SELECT] = gen_elementwise,
-    [OP_BITCAST] = gen_elementwise,
-    [OP_ADDPTR] = gen_elementwise,
     [OP_CAST] = gen_cast,
     [OP_MATH] = gen_math,
     [OP_LOAD] = gen_load,
@@ -248,7 +229,6 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_ASYNC_WAIT] = gen_async_wait,
     [OP_ASYNC_FENCE] = gen_async_fence,
     [OP_DOT_WAIT] = gen_dot_wait,
-
     [OP_FOR] = gen_for,
     [OP_REDUCE] = gen_reduce,
     [OP_SCAN] = gen_scan,
@@ -273,6 +253,8 @@ void gen_op(Gen *g, const Op *op) {
     gen_size_begin(g, op, &mark);
     if (handler[op->code])
         handler[op->code](g, op);
+    else if (op_is_pure_elementwise(op))
+        gen_elementwise(g, op);
     else
         gen_not_yet(g, op);
     gen_size_end(g, op, &mark);

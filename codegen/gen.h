@@ -115,6 +115,8 @@ LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane);
 void gen_barrier_here(Gen *g);
 
 /* ---- groups of ops ---- */
+/* An error: there is no code for op. Its results are there, and mean nothing. */
+void gen_not_yet(Gen *g, const Op *op);
 void gen_elementwise(Gen *g, const Op *op);
 /* gen_wrap.c: the op, if it is the remainder of a range by a number outside of loops. */
 bool gen_wrap(Gen *g, const Op *op);

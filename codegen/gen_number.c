@@ -30,7 +30,7 @@ static LLVMValueRef asm_f32(Gen *g, const char *text, LLVMValueRef *args, int n)
     return gen_asm(g, text, n == 2 ? "=f,f,f" : "=f,f", g->f32, args, n, ASM_PURE);
 }
 
-/* x and y are f16, f32 or f64 (bf16 comes widened). */
+/* x and y are f16, f32 or f64 (bf16 comes widened). NULL: there is no code for it. */
 static LLVMValueRef float_binary(Gen *g, const Op *op, LLVMValueRef x, LLVMValueRef y) {
     LLVMValueRef xy[] = {x, y};
     bool nan = ir_attr_int(op, AT_NAN, 0) != 0;
@@ -137,6 +137,7 @@ static LLVMValueRef add_pointer(Gen *g, const Op *op, LLVMValueRef p, LLVMValueR
     return LLVMBuildGEP2(g->b, step, p, &i, 1, "");
 }
 
+/* NULL: there is no code for it. */
 static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     Type t = op->operand[0].value->type;
     switch (op->code) {
@@ -161,7 +162,9 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     bool half =
         t.elem == EL_F16 && (op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL);
     if (half) return float_binary(g, op, x[0], x[1]);
-    return gen_narrow(g, float_binary(g, op, gen_widen(g, x[0], t), gen_widen(g, x[1], t)), t);
+    LLVMValueRef second = x[1] ? gen_widen(g, x[1], t) : NULL;
+    LLVMValueRef v = float_binary(g, op, gen_widen(g, x[0], t), second);
+    return v ? gen_narrow(g, v, t) : NULL;
 }
 
 /* The register bits that do not change v's value, for what axis analysis knows of it: they move
@@ -194,6 +197,10 @@ void gen_elementwise(Gen *g, const Op *op) {
         }
         for (int k = 0; k < op->noperands; k++) x[k] = in[k].at[i];
         out.at[i] = element(g, op, x);
+        if (!out.at[i]) {
+            gen_not_yet(g, op);
+            return;
+        }
     }
 }
 

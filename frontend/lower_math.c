@@ -136,17 +136,30 @@ Obj bi_clamp(Lower *l, const Args *a, int64_t data) {
     return obj_value(minmax(l, OP_MIN, minmax(l, OP_MAX, x, low, nan), high, nan));
 }
 
-Obj bi_fma(Lower *l, const Args *a, int64_t data) {
-    (void)data;
-    Value *v[3] = {0};
-    const char *fn = builtin_text(l, a->row);
-    if (!unify_typed(l, a->at[0], a->at[1], fn, a->span, &v[0], &v[1]) ||
-        !unify_typed(l, obj_value(v[0]), a->at[2], fn, a->span, &v[0], &v[2]) ||
-        !unify_typed(l, obj_value(v[1]), obj_value(v[2]), fn, a->span, &v[1], &v[2]))
-        return poison();
-    if (!type_is_float(v[0]->type))
-        return fail(l, a->span, "%s takes floats, not %s", fn, user(l, v[0]->type));
-    return obj_value(ir_op1(&l->b, OP_FMA, v, 3));
+/* The operation `data`, whose operands and result are of one type: which it takes, its row of
+ * ops.def says. */
+Obj bi_elementwise(Lower *l, const Args *a, int64_t data) {
+    enum { MOST_OPERANDS = 3 };
+    Obj x[MOST_OPERANDS] = {a->at[0]};
+    Value *v[MOST_OPERANDS] = {NULL};
+    const char *fn = builtin_text(l, a->row), letter = *op_info[data].operands;
+    int n = a->n < MOST_OPERANDS ? a->n : MOST_OPERANDS;
+    if (n == 1 && !(v[0] = arg_value(l, a, 0))) return poison();
+    for (int i = 1; i < n; i++) {
+        x[i] = a->at[i];
+        for (int k = 0; k < i; k++) {
+            if (!unify_typed(l, x[k], x[i], fn, a->span, &v[k], &v[i])) return poison();
+            x[k] = obj_value(v[k]);
+            x[i] = obj_value(v[i]);
+        }
+    }
+    if (!ir_letter_fits(letter, v[0]->type))
+        return fail(l, a->span, "%s takes %s, not %s", fn,
+                    letter == 'i'   ? "integers"
+                    : letter == 'f' ? "floats"
+                                    : "numbers",
+                    user(l, v[0]->type));
+    return obj_value(ir_op1(&l->b, (OpCode)data, v, n));
 }
 
 Obj bi_fdiv(Lower *l, const Args *a, int64_t data) {

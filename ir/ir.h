@@ -275,6 +275,8 @@ void ir_print_func(Session *s, const Func *f, Buf *out);
 Module *ir_parse(Session *s, const char *text, size_t len);
 /* NULL when sound; else one sentence, in the session's arena, with the op's span in *where. */
 const char *ir_verify(Session *s, const Func *f, Span *where);
+/* Whether a value of this type can be an operand that ops.def has this letter for. */
+bool ir_letter_fits(char letter, Type t);
 
 /* ---- numbers ---- */
 /* Element bits <-> double, for every float element type. Rounds to nearest even, as the GPU's

@@ -30,7 +30,7 @@ static void bad(Verifier *v, const Op *op, const char *fmt, ...) {
     if (op) v->where = op->span;
 }
 
-static bool letter_fits(char letter, Type t) {
+bool ir_letter_fits(char letter, Type t) {
     if (letter == 'k') return type_is_token(t);
     if (letter == 'v') return !type_is_buffer(t);
     if (type_is_token(t)) return false;
@@ -59,7 +59,7 @@ static void check_operands(Verifier *v, const Op *op) {
                 if (!optional && !many) bad(v, op, "too few operands");
                 break;
             }
-            if (!letter_fits(*spec, op->operand[i].value->type)) {
+            if (!ir_letter_fits(*spec, op->operand[i].value->type)) {
                 bad(v, op, "operand %d has the wrong kind: %s", i,
                     type_text(&v->s->arena, op->operand[i].value->type));
                 return;
