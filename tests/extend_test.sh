@@ -4,16 +4,17 @@
 # of the tree gets one thing of each kind, in so many files and no more, is built, and has it everywhere.
 # Usage: extend_test.sh BUILD-FOLDER (whose LLVM is taken)
 #
-# A kind is three things here: its name in `kinds`, a function add_KIND, which changes the copy by `insert`
-# and `change`, and a function show_KIND, which looks for it in the programs that were built. Where
-# the tree's own suites walk a table, `suites` names them: they have to pass with the new row.
+# A kind is three things here: its name in `kinds` with how many files it may take, a function add_KIND,
+# which changes the copy by `insert`, and a function show_KIND, which looks for it in the programs that
+# were built. Where the tree's own suites walk a table, `suites` names them: they have to pass with the
+# new row.
 set -u
 build=$(realpath "$1")
 cd "$(dirname "$0")/.."
 . tests/lib.sh
 
-kinds='option flag'
-suites='test_fields test_compile_options test_ir test_schema'
+kinds='option:2 flag:2 builtin:4 fold_rule:1'
+suites='test_fields test_compile_options test_ir test_schema test_codegen test_passes'
 
 # insert FILE BEFORE TEXT: a line in front of the first that has BEFORE
 insert() {
@@ -102,14 +103,92 @@ show_flag() {
     ok 'a flag takes no value' refuses 'takes no value' tilec examples/copy.tl --probe-on=1 -o -
 }
 
+# ---- an elementwise builtin with an operation of its own ----
+add_builtin() {
+    insert ir/ops.def 'OP(CMP,' \
+        'OP(ROTL, "rotl", "ii", "", ARG0, E|S, NONE, "x with its bits turned left by y")' &&
+        insert ir/interp_ops.c 'OP(SHL, 2,' \
+            '    OP(ROTL, 2, (ua & MASK) << ub % BITS | (ua & MASK) >> (BITS - ub % BITS) % BITS) \\' &&
+        insert codegen/gen_number.c 'case OP_UMULHI:' \
+            '    case OP_ROTL: return float_intrinsic(g, INTRINSIC_FSHL, (LLVMValueRef[]){x, x, y}, 3);' &&
+        insert frontend/builtins.def 'BUILTIN("umulhi",' 'BUILTIN("rotl", "LM", "x, y", bi_elementwise, OP_ROTL)'
+}
+show_builtin() {
+    local target
+    cat >rotl.tl <<'PY'
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p: "*u32", q: "*i16"):
+    i = tl.arange(0, 64)
+    x = 0x9e3779b9 * i.to(tl.uint32)
+    y = tl.rotl(x, i)
+    by = i % 32
+    tl.device_assert(y == tl.where(by == 0, x, (x << by) | (x >> (32 - by))), "32 bits")
+    short = (i - 32).to(tl.int16)
+    tl.device_assert(short.rotl(tl.full((64,), 16, tl.int16)) == short, "16 bits all around")
+    turned = tl.rotl(short, tl.full((64,), 1, tl.int16))
+    tl.device_assert((turned & 1) == (i < 32).to(tl.int16), "the sign comes in below")
+    tl.store(p + i, y)
+    tl.store(q + i, tl.rotl(tl.full((64,), 0x4001, tl.int16), tl.full((64,), 1, tl.int16)))
+PY
+    cat >wrong.tl <<'PY'
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p: "*fp32"):
+    tl.store(p, tl.rotl(tl.load(p), 1))
+PY
+    ok 'in tile IR' prints ' = rotl %' tilec --emit=tir rotl.tl -o -
+    ok 'of constants' prints 'const value=-32766' tilec --passes=fold --emit=tir rotl.tl -o -
+    ok 'of floats' refuses 'tl.rotl takes integers, not fp32' tilec wrong.tl -o -
+    for target in sm_80 sm_90a; do
+        ok "code for $target" prints 'shf.l.wrap.b32' tilec --target=$target rotl.tl -o -
+        tilec --emit=layout --debug --target=$target rotl.tl -o rotl.$target.tir
+        ok "through the passes for $target" within rotl.$target.tir ' = rotl %' '  assert %'
+        ok "after the passes for $target" \
+            tilerun --device=cpu rotl.$target.tir p=empty:u32[64] q=empty:i16[64] --grid=1
+    done
+    ok 'on the CPU device' tilerun --device=cpu rotl.tl p=empty:u32[64] q=empty:i16[64] --grid=1
+    ok 'in the page of builtins' within docs/builtins.md '| `tl.rotl`, `tensor.rotl` | `x, y` |'
+    ok 'in the page of operations' within docs/ir.md '| `rotl` | ii |'
+}
+
+# ---- a rule of algebra ----
+add_fold_rule() {
+    insert passes/fold.def 'FOLD(INT, "min x (max x y)"' 'FOLD(INT, "or (xor x y) (and x y)", "or x y")'
+}
+show_fold_rule() {
+    cat >rule.tl <<'PY'
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(p: "*i32", q: "*i32"):
+    i = tl.arange(0, 32)
+    x, y = tl.load(p + i), tl.load(q + i)
+    tl.store(p + i, (y & x) | (x ^ y))
+PY
+    tilec --passes=fold,dce --emit=tir rule.tl -o rule.tir
+    ok 'a rule fires' within rule.tir ' = or %x, %y'
+    ok 'and leaves nothing behind' sh -c '! grep -E " = (and|xor) " rule.tir'
+    ok 'not without the pass' prints ' = xor ' tilec --emit=tir rule.tl -o -
+}
+
 # ---- the copy ----
 mkdir "$work/tree"
 tar c --exclude='./build*' --exclude=./.git --exclude=./stage . | tar x -C "$work/tree"
 cd "$work/tree" || exit 1
-for kind in $kinds; do
+for row in $kinds; do
+    kind=${row%:*} most=${row#*:}
     touched=$work/touched.$kind
     ok "add_$kind" "add_$kind"
-    ok "$kind takes two files" test "$(sort -u "$touched" | wc -l)" -le 2
+    ok "$kind in $most files" test "$(sort -u "$touched" | wc -l)" -le "$most"
 done
 llvm=$(sed -n 's/^TILE_LLVM_VERSION:[A-Z]*=//p' "$build/CMakeCache.txt")
 compile() {
@@ -121,7 +200,7 @@ ok 'it is built' compile
 [ "$failed" -eq 0 ] || { finish; exit 1; }
 PATH=$PWD/build/bin:$PATH
 ok 'the pages are made' scripts/gen-docs
-for kind in $kinds; do "show_$kind"; done
+for row in $kinds; do "show_${row%:*}"; done
 for suite_of_table in $suites; do ok "$suite_of_table with the rows" "build/tests/$suite_of_table"; done
 
 # A field of the public struct that has no row is an error, not a key that lacks it.
