@@ -114,16 +114,18 @@ static void add_vector(Gen *g, const Atomic *a, LLVMValueRef address, const LLVM
     gen_asm(g, text.data, constraints.data, ret, args, n, ASM_ORDERED);
 }
 
-/* Pairs of f16 in a word are added everywhere, all else that is wider than an element by sm_90. */
+/* Pairs of f16 in a word are added everywhere, all else that is wider than an element by some GPUs.
+ */
 static int vector_of(Gen *g, const Op *op, const Atomic *a) {
     bool add = op->code == OP_ATOMIC && ir_attr_int(op, AT_RMW, RMW_ADD) == RMW_ADD;
     if (!add || a->wanted || !type_is_float(a->type) || a->bits == 64) return 0;
     int vec = gen_adjacent(g, op, op->result[0]->layout, op->result[0]->type);
-    if (g->o->target->sm >= 90) return vec;
+    if (g->o->target->atomic_vectors) return vec;
     return a->type.elem == EL_F16 && vec > 1 ? 1 : a->type.elem == EL_F16 ? vec : 0;
 }
 
-/* Before sm_90 a bf16 is added by comparing and swapping until nobody came between. */
+/* Where the GPU does not do it, a bf16 is added by comparing and swapping until nobody came
+ * between. */
 static LLVMValueRef add_bf16(Gen *g, const Atomic *a, LLVMValueRef address, LLVMValueRef word,
                              LLVMValueRef mask) {
     const char *text =
@@ -165,7 +167,7 @@ static bool is_float_extreme(const Op *op, Type t) {
 }
 
 static bool by_swapping(const Gen *g, const Op *op, Type t) {
-    return op->code == OP_ATOMIC && !t.depth && t.elem == EL_BF16 && g->o->target->sm < 90;
+    return op->code == OP_ATOMIC && !t.depth && t.elem == EL_BF16 && !g->o->target->atomic_bf16;
 }
 
 /* The instruction for this type; NULL when PTX has none. */

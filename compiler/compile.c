@@ -29,7 +29,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PARTS = TILE_PART_STATS + 1, MAX_PHASES = 8, DEFAULT_TARGET = 0 };
+enum { PARTS = TILE_PART_STATS + 1, MAX_PHASES = 8 };
 
 struct tile_compiled {
     struct {
@@ -125,7 +125,7 @@ static bool check_options(Job *j) {
         invalid(j, "there is no source: it is NULL%s", "");
     check_list(j, o->defines, o->ndefines, "defines");
     check_list(j, o->values, o->nvalues, "values");
-    const char *target = o->target ? o->target : target_table[DEFAULT_TARGET].name;
+    const char *target = o->target ? o->target : target_default()->name;
     j->target = target_find(target);
     if (!j->target) {
         Buf why = buf_new(&j->s.arena);

@@ -7,10 +7,11 @@
 #include <string.h>
 
 const Target target_table[] = {
-#define TARGET(id, name_, sm_, cpu, feature, cpu_19, feature_19, version, shared, reserved, regs,  \
-               fp8, async_, wg, stm)                                                               \
+#define TARGET(id, name_, sm_, gpus_, cpu, feature, cpu_19, feature_19, version, shared, reserved, \
+               regs, ...)                                                                          \
     {.name = name_,                                                                                \
      .sm = sm_,                                                                                    \
+     .gpus = gpus_,                                                                                \
      .processor = cpu,                                                                             \
      .ptx_feature = feature,                                                                       \
      .processor_19 = cpu_19,                                                                       \
@@ -19,10 +20,7 @@ const Target target_table[] = {
      .max_shared = shared,                                                                         \
      .reserved_shared = reserved,                                                                  \
      .registers = regs,                                                                            \
-     .fp8_cvt = fp8,                                                                               \
-     .async_copy = async_,                                                                         \
-     .wgmma = wg,                                                                                  \
-     .stmatrix = stm},
+     __VA_ARGS__},
 #include "ir/target.def"
 #undef TARGET
 };
@@ -38,9 +36,12 @@ static const struct {
 };
 enum { GPUS = sizeof gpus / sizeof *gpus };
 
+const Target *target_default(void) {
+    return &target_table[0];
+}
+
 bool target_runs(const Target *t, int sm) {
-    bool only_here = !isdigit((unsigned char)t->name[strlen(t->name) - 1]);
-    return only_here ? t->sm == sm : t->sm <= sm;
+    return t->only_here ? t->sm == sm : t->sm <= sm;
 }
 
 const Target *target_best(int sm) {
@@ -124,7 +125,7 @@ void target_explain(const char *name, Buf *out) {
         buf_printf(out,
                    "'%s' is too old: tilec's code stands on asynchronous copies (cp.async) and on "
                    "matrix instructions of bf16 and tf32, and sm_%d has none; they begin with %s",
-                   name, sm, target_table[0].name);
+                   name, sm, target_default()->name);
         return;
     }
     buf_printf(out, "unknown target '%s': ", name);

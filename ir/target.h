@@ -10,9 +10,11 @@
 
 #include "base/text.h"
 
+/* A column of target.def each. */
 typedef struct Target {
     const char *name;         /* sm_80 */
     int sm;                   /* compute capability times 10 */
+    const char *gpus;         /* some that are of this kind, for people */
     const char *processor;    /* LLVM's name of the GPU whose code this is, */
     const char *ptx_feature;  /* and of the PTX version */
     const char *processor_19; /* what LLVM 19 knows of these */
@@ -21,19 +23,24 @@ typedef struct Target {
     int64_t max_shared;      /* bytes of shared memory one program may have */
     int64_t reserved_shared; /* bytes that each program takes besides of its multiprocessor's */
     int64_t registers;       /* of 32 bits, that the programs of a multiprocessor share */
-    int async_copy;          /* copies from global to shared memory behind the program's back */
-    int wgmma;               /* matrix instructions of warpgroups */
-    int stmatrix;            /* stores of matrix fragments to shared memory */
-    int fp8_cvt;             /* converts fp8 in hardware */
+    bool only_here;          /* its code runs on no later GPUs: the `a` of sm_90a */
+    bool async_copy;         /* copies from global to shared memory behind the program's back */
+    bool atomic_bf16;        /* adds a bf16 to memory; else by comparing and swapping */
+    bool atomic_vectors; /* adds several floats by one instruction (red.v2, .v4, pairs of bf16) */
+    bool fp8_cvt;        /* converts fp8 in hardware */
+    bool stmatrix;       /* stores of matrix fragments to shared memory */
+    bool wgmma;          /* matrix instructions of warpgroups */
 } Target;
 
 extern const Target target_table[];
 extern const int target_count;
+/* That of a compilation which names none: the oldest, whose code runs on the most GPUs. */
+const Target *target_default(void);
 /* By its name, or that of a GPU or a generation: "sm_90a", "H100", "NVIDIA GeForce RTX 4090",
  * "ampere". NULL when there is none. */
 const Target *target_find(const char *name);
-/* Code for a target runs on GPUs of this compute capability: on all later ones too, but for the
- * code of a target with a letter. */
+/* Code for a target runs on GPUs of this compute capability: on all later ones too, unless it runs
+ * `only_here`. No other fact follows from the order of capabilities: those are columns. */
 bool target_runs(const Target *t, int sm);
 /* The target whose code is best for GPUs of this compute capability; NULL when there is none. */
 const Target *target_best(int sm);

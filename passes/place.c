@@ -173,7 +173,7 @@ static void note_smaller(const PassCtx *ctx, int64_t bytes) {
     const Target *own = ctx->target;
     Buf names = buf_new(&ctx->s->arena);
     int64_t most = 0;
-    if (own != &target_table[0]) return;
+    if (own != target_default()) return;
     for (int i = 0; i < target_count; i++) {
         const Target *t = &target_table[i];
         if (t == own || !target_runs(own, t->sm) || bytes <= t->max_shared) continue;

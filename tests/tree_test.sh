@@ -39,6 +39,10 @@ grep -nE '"(include/)?tile\.h"' $(sources base ir frontend passes codegen) /dev/
 grep -ln 'llvm-c/' $(sources base ir frontend passes compiler runtime tools examples) /dev/null |
     holds 'LLVM outside codegen'
 grep -nE 'include *[<"]cuda' $(sources .) /dev/null | grep -v '"runtime/cuda' | holds 'cuda.h'
+# What a GPU has is a column of target.def; which code it runs, and since when there is an mma, are questions of order.
+grep -nE '(->|\.)sm ([<>]|[=!]=)|([<>]=?|[=!]=) [a-z_>.-]*(->|\.)sm\b' \
+    $(sources base ir frontend passes codegen compiler runtime tools | grep -vxE 'ir/(target|mma)\.c') /dev/null |
+    holds 'comparisons of capabilities'
 
 # Calls in object files see through comments and macros.
 libraries="base ir frontend passes codegen compiler runtime"

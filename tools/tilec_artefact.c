@@ -11,6 +11,7 @@
 #include "tools/tilec_artefact.h"
 
 #include "base/file.h"
+#include "ir/target.h"
 #include "tools/compile_options.h"
 #include "tools/tilec_header.h"
 #include "tools/tilec_ptxas.h"
@@ -69,7 +70,7 @@ static tile_status read_embed(Work *w) {
 }
 
 static tile_status read_targets(Work *w) {
-    const char *s = w->a->targets ? w->a->targets : "sm_80";
+    const char *s = w->a->targets ? w->a->targets : target_default()->name;
     for (size_t n; *s; s += n + (s[n] == ',')) {
         n = strcspn(s, ",");
         if (w->ntargets == VARIANT_TARGETS || n >= TARGET)

@@ -11,6 +11,8 @@
  * first target's. */
 #include "tools/tilec_tuned.h"
 
+#include "ir/target.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +201,7 @@ tile_status tuned_variants(const TunedRequest *r, Variants *v) {
 }
 
 tile_status tuned_config(const tile_tuning *tuning, const char *file, tile_compile_options *o) {
-    const char *target = o->target ? o->target : "sm_80";
+    const char *target = o->target ? o->target : target_default()->name;
     TunedRequest r = {.base = o, .tuning = tuning, .file = file, .target = &target, .ntargets = 1};
     Variants v;
     if (!variants_read(&v, NULL, o)) {
