@@ -26,6 +26,18 @@ const Target target_table[] = {
 };
 const int target_count = (int)(sizeof target_table / sizeof *target_table);
 
+#define TARGET(id, name, ...) " " name
+const char target_words[] = "native"
+#include "ir/target.def"
+    ;
+const char target_help[] =
+    "one of"
+#include "ir/target.def"
+    "\n(default: the first, whose code runs on every later GPU), or a GPU's name: "
+    "'RTX 4090';\nnative: the GPU of this machine; of a header also several: "
+    "sm_80,sm_90a";
+#undef TARGET
+
 static const struct {
     const char *name;
     int sm;

@@ -34,6 +34,9 @@ typedef struct Target {
 
 extern const Target target_table[];
 extern const int target_count;
+/* "native" and the names, with a space between them; and what --help says of --target. */
+extern const char target_words[], target_help[];
+
 /* That of a compilation which names none: the oldest, whose code runs on the most GPUs. */
 const Target *target_default(void);
 /* By its name, or that of a GPU or a generation: "sm_90a", "H100", "NVIDIA GeForce RTX 4090",

@@ -13,8 +13,8 @@ build=$(realpath "$1")
 cd "$(dirname "$0")/.."
 . tests/lib.sh
 
-kinds='option:2 flag:2 builtin:4 fold_rule:1'
-suites='test_fields test_compile_options test_ir test_schema test_codegen test_passes'
+kinds='option:2 flag:2 builtin:4 fold_rule:1 target:1'
+suites='test_fields test_compile_options test_ir test_schema test_codegen test_codegen_tiles test_passes'
 
 # insert FILE BEFORE TEXT: a line in front of the first that has BEFORE
 insert() {
@@ -178,6 +178,36 @@ PY
     ok 'a rule fires' within rule.tir ' = or %x, %y'
     ok 'and leaves nothing behind' sh -c '! grep -E " = (and|xor) " rule.tir'
     ok 'not without the pass' prints ' = xor ' tilec --emit=tir rule.tl -o -
+}
+
+# ---- a GPU, which gpus.def has two names for already ----
+add_target() {
+    insert ir/target.def 'TARGET(SM_120,' \
+        'TARGET(SM_121, "sm_121", 121, "DGX Spark", "sm_120", "ptx87", "sm_90", "ptx84", "8.8", 65536, 1024, 65536, .async_copy = true, .stmatrix = true)'
+}
+show_target() {
+    local view
+    for name in sm_121 'DGX Spark' GB10; do
+        ok "code for $name" prints '.target sm_121' tilec "--target=$name" examples/copy.tl -o -
+    done
+    ok 'of its PTX version' prints '.version 8.8' tilec --target=sm_121 examples/copy.tl -o -
+    ok 'others stay what they are' prints '.target sm_120' tilec '--target=RTX 5090' examples/copy.tl -o -
+    ok 'in the manifest' prints '"target": "sm_121"' tilec --target=sm_121 --emit=manifest examples/copy.tl -o -
+    tilec --target=sm_121 --emit=layout examples/copy.tl -o copy.tir
+    ok 'in tile IR' within copy.tir 'target="sm_121"'
+    ok 'out of tile IR' prints '.target sm_121' tilec copy.tir -o -
+    ok 'in a header' prints '{"sm_121", ' tilec -Wno-perf --emit=header --target=sm_80,sm_121 examples/copy.tl -o -
+    ok 'its memory is what it has' prints '; sm_121 has 65536 per program' \
+        tilec --target=sm_121 examples/matmul.tl --config=BM=256,BN=256,BK=128 -o -
+    ok 'for which others are too large' prints '(sm_86, sm_89, sm_121, sm_120)' \
+        tilec examples/matmul.tl --config=BM=256,BN=256,BK=128 -o -
+    ok 'among what there is' refuses ', sm_121, ' tilec --target=nonsense examples/copy.tl -o -
+    for view in man bash zsh help; do
+        ok "tilec --manual=$view" prints sm_121 tilec "--manual=$view"
+        [ $view = man ] || [ $view = help ] || ok "tilerun --manual=$view" prints sm_121 tilerun "--manual=$view"
+    done
+    ok 'in the page of options' within docs/options.md 'sm_110 sm_121 sm_120'
+    ok 'in the table of GPUs' within docs/artefacts.md '| `sm_121` | DGX Spark | 64 KB | all later GPUs |'
 }
 
 # ---- the copy ----

@@ -5,6 +5,7 @@
 #define TILE_TOOLS_COMPILE_OPTIONS_H
 
 #include "ir/options.h"
+#include "ir/target.h" /* whose names options.def has */
 #include "tile.h"
 
 /* Behind all ids that a program has itself. */
