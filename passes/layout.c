@@ -2,10 +2,11 @@
 /* layout.c: gives every tile a layout, and puts `convert` where two must meet.
  *
  * Anchors say what they want: loads and stores (layout_choice.c, from axis analysis), dots. Values
- * that an elementwise op or a loop ties together form a class, and each class takes its strongest
- * anchor's layout. Then ops are visited in order and each demands its operands in the layout it
- * works in. The one idea: a tile made of nothing but indices and constants is cheap, has no layout
- * of its own, and is made again in whatever layout is demanded; only other tiles are converted. */
+ * that an elementwise op or a loop unifies form a class (union-find), and each class takes its
+ * strongest anchor's layout. Then ops are visited in order, and operands are materialised in the
+ * layout that the op works in. The one idea: a tile made of nothing but indices and constants has
+ * no layout of its own, and is rematerialised in whatever layout a use needs; only other tiles are
+ * converted. */
 #include "ir/axis.h"
 #include "ir/effects.h"
 #include "ir/target.h"
@@ -36,12 +37,12 @@ typedef struct Assign {
     AxisTable axis;
     uint32_t n; /* values with ids below this were there before */
     Class *class_;
-    uint8_t *cheap; /* by id: 0 no, else 1 + depth of the tree it is made of */
+    uint8_t *remat_depth; /* by id: 0: not rematerialisable, else 1 + depth of the expression */
     Version **version;
     int num_warps;
 } Assign;
 
-enum { CHEAP_DEPTH = 60, WIDEST_THREAD_BYTES = 32 };
+enum { REMAT_DEPTH = 60, WIDEST_THREAD_BYTES = 32 };
 
 /* ---- classes ---- */
 
@@ -53,58 +54,58 @@ static uint32_t find(Assign *a, uint32_t x) {
     return x;
 }
 
-/* A cheap value ties nobody: it is made for each of those who use it. */
-static void tie(Assign *a, const Value *x, const Value *y) {
+/* A rematerialisable value unifies nothing: each use gets its own. */
+static void unify(Assign *a, const Value *x, const Value *y) {
     if (!type_is_tile(x->type) || !type_is_tile(y->type)) return;
-    if (a->cheap[x->id] || a->cheap[y->id]) return;
+    if (a->remat_depth[x->id] || a->remat_depth[y->id]) return;
     a->class_[find(a, x->id)].parent = find(a, y->id);
 }
 
-static void tie_structured(Assign *a, Op *op) {
+static void unify_structured(Assign *a, Op *op) {
     const Op *last = op->region[op->nregions - 1]->last;
     switch (op->code) {
     case OP_FOR:
         for (int i = 0; i < op->nresults; i++) {
-            tie(a, op->operand[3 + i].value, op->region[0]->args[1 + i]);
-            tie(a, op->result[i], op->region[0]->args[1 + i]);
-            tie(a, last->operand[i].value, op->region[0]->args[1 + i]);
+            unify(a, op->operand[3 + i].value, op->region[0]->args[1 + i]);
+            unify(a, op->result[i], op->region[0]->args[1 + i]);
+            unify(a, last->operand[i].value, op->region[0]->args[1 + i]);
         }
         break;
     case OP_WHILE: {
         const Op *cond = op->region[0]->last;
         for (int i = 0; i < op->noperands; i++) {
-            tie(a, op->operand[i].value, op->region[0]->args[i]);
-            tie(a, last->operand[i].value, op->region[0]->args[i]);
+            unify(a, op->operand[i].value, op->region[0]->args[i]);
+            unify(a, last->operand[i].value, op->region[0]->args[i]);
         }
         for (int i = 0; i < op->nresults; i++) {
-            tie(a, op->result[i], cond->operand[1 + i].value);
-            tie(a, op->region[1]->args[i], cond->operand[1 + i].value);
+            unify(a, op->result[i], cond->operand[1 + i].value);
+            unify(a, op->region[1]->args[i], cond->operand[1 + i].value);
         }
         break;
     }
     case OP_IF:
         for (int i = 0; i < op->nresults; i++) {
-            tie(a, op->region[0]->last->operand[i].value, op->result[i]);
-            tie(a, last->operand[i].value, op->result[i]);
+            unify(a, op->region[0]->last->operand[i].value, op->result[i]);
+            unify(a, last->operand[i].value, op->result[i]);
         }
         break;
     default: break;
     }
 }
 
-static void tie_op(Op *op, void *ctx) {
+static void unify_op(Op *op, void *ctx) {
     Assign *a = ctx;
-    if (op->nregions) tie_structured(a, op);
-    if (op->code == OP_DOT) tie(a, op->operand[2].value, op->result[0]);
+    if (op->nregions) unify_structured(a, op);
+    if (op->code == OP_DOT) unify(a, op->operand[2].value, op->result[0]);
     if (op->code == OP_SCAN)
-        for (int i = 0; i < op->nresults; i++) tie(a, op->operand[i].value, op->result[i]);
-    if (op->code == OP_GATHER) tie(a, op->operand[1].value, op->result[0]);
+        for (int i = 0; i < op->nresults; i++) unify(a, op->operand[i].value, op->result[i]);
+    if (op->code == OP_GATHER) unify(a, op->operand[1].value, op->result[0]);
     if (!(op_traits(op) & TRAIT_E)) return;
     /* A store only consumes: what it stores keeps its own layout if that is good enough. */
     int from = op->code == OP_STORE ? 2 : 1;
-    for (int i = from; i < op->noperands; i++) tie(a, op->operand[i].value, op->operand[0].value);
+    for (int i = from; i < op->noperands; i++) unify(a, op->operand[i].value, op->operand[0].value);
     for (int i = 0; i < op->nresults; i++)
-        tie(a, op->result[i], op->noperands ? op->operand[0].value : op->result[0]);
+        unify(a, op->result[i], op->noperands ? op->operand[0].value : op->result[0]);
 }
 
 static void anchor_op(Op *op, void *ctx) {
@@ -160,9 +161,9 @@ static const Layout *class_layout(Assign *a, const Value *v, const Layout *other
     return c->layout;
 }
 
-/* ---- cheap values ---- */
+/* ---- rematerialisable values ---- */
 
-static void note_cheap(Op *op, void *ctx) {
+static void note_rematerialisable(Op *op, void *ctx) {
     Assign *a = ctx;
     if (op->nresults != 1 || ir_effects(op) || op->nregions || !type_is_tile(op->result[0]->type))
         return;
@@ -173,17 +174,17 @@ static void note_cheap(Op *op, void *ctx) {
     for (int i = 0; i < op->noperands; i++) {
         const Value *x = op->operand[i].value;
         if (!type_is_tile(x->type)) continue;
-        if (!a->cheap[x->id]) return;
-        if (a->cheap[x->id] + 1 > depth) depth = a->cheap[x->id] + 1;
+        if (!a->remat_depth[x->id]) return;
+        if (a->remat_depth[x->id] + 1 > depth) depth = a->remat_depth[x->id] + 1;
     }
     /* A transcendental function per element is worth a conversion. */
-    if (op->code == OP_MATH || op->code == OP_MATH2 || depth > CHEAP_DEPTH) return;
-    a->cheap[op->result[0]->id] = (uint8_t)depth;
+    if (op->code == OP_MATH || op->code == OP_MATH2 || depth > REMAT_DEPTH) return;
+    a->remat_depth[op->result[0]->id] = (uint8_t)depth;
 }
 
-/* ---- demands ---- */
+/* ---- values in a layout ---- */
 
-static Value *demand(Assign *a, Value *v, const Layout *l);
+static Value *materialise_in_layout(Assign *a, Value *v, const Layout *l);
 
 static void add_version(Assign *a, const Value *of, const Layout *l, Value *v) {
     Version *x = arena_alloc(&a->s->arena, sizeof *x);
@@ -211,11 +212,11 @@ static const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout
     }
 }
 
-static Value *remake(Assign *a, Value *v, const Layout *l) {
+static Value *rematerialise(Assign *a, Value *v, const Layout *l) {
     Op *op = v->def;
     Value **operands = arena_array(&a->s->arena, (size_t)op->noperands, sizeof *operands);
     for (int i = 0; i < op->noperands; i++)
-        operands[i] = demand(a, op->operand[i].value, operand_layout(a, op, i, l));
+        operands[i] = materialise_in_layout(a, op->operand[i].value, operand_layout(a, op, i, l));
     Builder b = {a->s, a->f, op->block, op->next, op->span};
     Op *copy = ir_op_like(&b, op, operands, op->noperands, NULL);
     copy->result[0]->layout = l;
@@ -223,16 +224,16 @@ static Value *remake(Assign *a, Value *v, const Layout *l) {
     return copy->result[0];
 }
 
-/* v held as l: itself, made again, or converted where it is defined. */
-static Value *demand(Assign *a, Value *v, const Layout *l) {
+/* v held as l: itself, rematerialised, or converted where it is defined. */
+static Value *materialise_in_layout(Assign *a, Value *v, const Layout *l) {
     if (!type_is_tile(v->type)) return v;
     if (v->layout == l) return v;
     if (v->id >= a->n) return v; /* made here already in the layout that was asked for */
     for (Version *x = a->version[v->id]; x; x = x->next)
         if (x->layout == l) return x->value;
     Value *made;
-    if (a->cheap[v->id]) {
-        made = remake(a, v, l);
+    if (a->remat_depth[v->id]) {
+        made = rematerialise(a, v, l);
     } else {
         Builder b = {a->s, a->f, v->def ? v->def->block : v->block,
                      v->def ? v->def->next : v->block->first,
@@ -245,18 +246,18 @@ static Value *demand(Assign *a, Value *v, const Layout *l) {
     return made;
 }
 
-static void demand_operand(Assign *a, Op *op, int i, const Layout *l) {
-    Value *v = op->operand[i].value, *w = demand(a, v, l);
+static void materialise_operand(Assign *a, Op *op, int i, const Layout *l) {
+    Value *v = op->operand[i].value, *w = materialise_in_layout(a, v, l);
     if (v != w) ir_set_operand(op, i, w);
 }
 
-/* The layout a value is held in already; a cheap one gets its class's. */
+/* The layout a value is held in already; a rematerialisable one gets its class's. */
 static const Layout *own_layout(Assign *a, Value *v) {
     return v->layout ? v->layout : class_layout(a, v, NULL);
 }
 
-static bool is_cheap(const Assign *a, const Value *v) {
-    return v->id < a->n && a->cheap[v->id];
+static bool is_rematerialisable(const Assign *a, const Value *v) {
+    return v->id < a->n && a->remat_depth[v->id];
 }
 
 /* ---- one op at a time ---- */
@@ -268,18 +269,19 @@ static void visit_elementwise(Assign *a, Op *op) {
     if (!type_is_tile(any->type)) return;
     const Layout *hint = NULL;
     for (int i = 0; i < op->noperands && !hint; i++)
-        if (!is_cheap(a, op->operand[i].value)) hint = op->operand[i].value->layout;
+        if (!is_rematerialisable(a, op->operand[i].value)) hint = op->operand[i].value->layout;
     const Layout *l;
     if (op->code == OP_STORE) {
         Value *v = op->operand[1].value;
         Access x = choose_access(&a->axis, op);
-        bool keep_it = !is_cheap(a, v) && store_layout_is_good(own_layout(a, v), v->type, x);
+        bool keep_it =
+            !is_rematerialisable(a, v) && store_layout_is_good(own_layout(a, v), v->type, x);
         l = keep_it ? own_layout(a, v)
                     : intern_layout(a->s, choose_access_layout(v->type, x, a->num_warps));
     } else {
         l = class_layout(a, any, hint);
     }
-    for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
+    for (int i = 0; i < op->noperands; i++) materialise_operand(a, op, i, l);
     for (int i = 0; i < op->nresults; i++) op->result[i]->layout = l;
 }
 
@@ -300,7 +302,7 @@ static const Layout *reduced_layout(Assign *a, const Op *reduce) {
 
 static void visit_split(Assign *a, Op *op) {
     const Layout *l = intern_layout(a->s, layout_splittable(plain_layout(a, op->operand[0].value)));
-    demand_operand(a, op, 0, l);
+    materialise_operand(a, op, 0, l);
     const Layout *half = intern_layout(a->s, layout_half(l));
     for (int i = 0; i < op->nresults; i++)
         if (type_is_tile(op->result[i]->type)) op->result[i]->layout = half;
@@ -311,10 +313,10 @@ static void visit_join(Assign *a, Op *op) {
         op->result[0]->layout = class_layout(a, op->result[0], NULL);
         return;
     }
-    /* Where one part is cheap it follows the other. */
-    int of = is_cheap(a, op->operand[0].value) ? 1 : 0;
+    /* Where one part is rematerialisable it follows the other. */
+    int of = is_rematerialisable(a, op->operand[0].value) ? 1 : 0;
     const Layout *l = own_layout(a, op->operand[of].value);
-    for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
+    for (int i = 0; i < op->noperands; i++) materialise_operand(a, op, i, l);
     op->result[0]->layout = intern_layout(a->s, layout_joined(l));
 }
 
@@ -323,13 +325,13 @@ static void visit_exchange(Assign *a, Op *op) {
     Value *first = op->operand[0].value;
     if (op->code == OP_GATHER) {
         const Layout *l = class_layout(a, op->result[0], op->operand[1].value->layout);
-        demand_operand(a, op, 0, own_layout(a, first));
-        demand_operand(a, op, 1, l);
+        materialise_operand(a, op, 0, own_layout(a, first));
+        materialise_operand(a, op, 1, l);
         op->result[0]->layout = l;
         return;
     }
     const Layout *l = own_layout(a, first);
-    for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
+    for (int i = 0; i < op->noperands; i++) materialise_operand(a, op, i, l);
     op->result[0]->layout = class_layout(a, op->result[0], NULL);
 }
 
@@ -337,19 +339,19 @@ static void visit_exchange(Assign *a, Op *op) {
 static void visit_print(Assign *a, Op *op) {
     for (int i = 0; i < op->noperands; i++)
         if (type_is_tile(op->operand[i].value->type))
-            demand_operand(a, op, i, own_layout(a, op->operand[i].value));
+            materialise_operand(a, op, i, own_layout(a, op->operand[i].value));
 }
 
 static void visit_shape(Assign *a, Op *op) {
     if (op->code == OP_BROADCAST || op->code == OP_SPLAT) {
         const Layout *l = class_layout(a, op->result[0], NULL);
-        if (op->code == OP_BROADCAST) demand_operand(a, op, 0, operand_layout(a, op, 0, l));
+        if (op->code == OP_BROADCAST) materialise_operand(a, op, 0, operand_layout(a, op, 0, l));
         op->result[0]->layout = l;
         return;
     }
     if (!type_is_tile(op->result[0]->type)) { /* a tile of one element becomes a scalar */
         if (type_is_tile(op->operand[0].value->type))
-            demand_operand(a, op, 0, own_layout(a, op->operand[0].value));
+            materialise_operand(a, op, 0, own_layout(a, op->operand[0].value));
         return;
     }
     if (!type_is_tile(op->operand[0].value->type)) {
@@ -357,13 +359,13 @@ static void visit_shape(Assign *a, Op *op) {
         return;
     }
     const Layout *x = own_layout(a, op->operand[0].value);
-    demand_operand(a, op, 0, x);
+    materialise_operand(a, op, 0, x);
     Layout l = *x;
     if (op->code == OP_TRANS)
         l = layout_transposed(x, op->operand[0].value->type, ir_attr(op, AT_ORDER)->dims);
     op->result[0]->layout = intern_layout(a->s, l);
     /* Where nothing else decides, what works on the result works where it lies. */
-    if (!a->cheap[op->result[0]->id]) class_layout(a, op->result[0], op->result[0]->layout);
+    if (!a->remat_depth[op->result[0]->id]) class_layout(a, op->result[0], op->result[0]->layout);
 }
 
 /* The buffer that v was copied to for an earlier dot of this block, if it lies there as l. */
@@ -378,7 +380,7 @@ static Value *copy_for_dot_before(const Value *v, const Block *block, const Layo
 static Value *shared_copy(Assign *a, Op *dot, int i) {
     Value *v = dot->operand[i].value;
     if (type_is_buffer(v->type)) return v;
-    v = demand(a, v, own_layout(a, v));
+    v = materialise_in_layout(a, v, own_layout(a, v));
     Type t = type_in_space(v->type, SPACE_SHARED);
     Layout l = choose_operand_shared(dot, i, v->layout);
     /* What a loop does not change is copied before it, once. */
@@ -399,7 +401,8 @@ static Value *shared_copy(Assign *a, Op *dot, int i) {
 
 /* The result of another dot, or what was made of it, may be held as wgmma takes its operand A. */
 static bool in_registers_already(Assign *a, Value *v, const DotChoice *own) {
-    if (type_is_buffer(v->type) || type_elem_bytes(v->type) != 2 || is_cheap(a, v)) return false;
+    if (type_is_buffer(v->type) || type_elem_bytes(v->type) != 2 || is_rematerialisable(a, v))
+        return false;
     Layout want = layout_wgmma_a(v->type, own->wm, own->wn);
     return layout_equal(own_layout(a, v), &want);
 }
@@ -418,7 +421,7 @@ static void visit_dot(Assign *a, Op *dot) {
             ir_set_operand(dot, i, shared_copy(a, dot, i));
     ir_set_attr(a->s, dot, AT_WARPS_M, own.wm);
     ir_set_attr(a->s, dot, AT_WARPS_N, own.wn);
-    demand_operand(a, dot, 2, l);
+    materialise_operand(a, dot, 2, l);
     dot->result[0]->layout = l;
 }
 
@@ -427,39 +430,39 @@ static void give_args(Assign *a, Block *b, int from) {
         if (type_is_tile(b->args[i]->type)) b->args[i]->layout = class_layout(a, b->args[i], NULL);
 }
 
-static void demand_like(Assign *a, Op *op, int from, Value *const *like) {
+static void materialise_like(Assign *a, Op *op, int from, Value *const *like) {
     for (int i = from; i < op->noperands; i++)
         if (type_is_tile(op->operand[i].value->type))
-            demand_operand(a, op, i, class_layout(a, like[i - from], NULL));
+            materialise_operand(a, op, i, class_layout(a, like[i - from], NULL));
 }
 
 static void visit_structured(Assign *a, Op *op) {
     Op *last = op->region[op->nregions - 1]->last;
     switch (op->code) {
     case OP_FOR:
-        demand_like(a, op, 3, op->region[0]->args + 1);
+        materialise_like(a, op, 3, op->region[0]->args + 1);
         give_args(a, op->region[0], 1);
         visit_block(a, op->region[0]);
-        demand_like(a, last, 0, op->region[0]->args + 1);
+        materialise_like(a, last, 0, op->region[0]->args + 1);
         break;
     case OP_WHILE:
-        demand_like(a, op, 0, op->region[0]->args);
+        materialise_like(a, op, 0, op->region[0]->args);
         give_args(a, op->region[0], 0);
         visit_block(a, op->region[0]);
-        demand_like(a, op->region[0]->last, 1, op->result);
+        materialise_like(a, op->region[0]->last, 1, op->result);
         give_args(a, op->region[1], 0);
         visit_block(a, op->region[1]);
-        demand_like(a, last, 0, op->region[0]->args);
+        materialise_like(a, last, 0, op->region[0]->args);
         break;
     case OP_IF:
         for (int r = 0; r < 2; r++) {
             visit_block(a, op->region[r]);
-            demand_like(a, op->region[r]->last, 0, op->result);
+            materialise_like(a, op->region[r]->last, 0, op->result);
         }
         break;
     default: { /* reduce, scan: their regions work on scalars */
         const Layout *l = plain_layout(a, op->operand[0].value);
-        for (int i = 0; i < op->noperands; i++) demand_operand(a, op, i, l);
+        for (int i = 0; i < op->noperands; i++) materialise_operand(a, op, i, l);
         const Layout *kept = op->code == OP_REDUCE ? reduced_layout(a, op) : l;
         for (int i = 0; i < op->nresults; i++)
             if (type_is_tile(op->result[i]->type)) op->result[i]->layout = kept;
@@ -475,7 +478,7 @@ static void visit_block(Assign *a, Block *b) {
     for (Op *op = b->first, *next; op; op = next) {
         next = op->next;
         bool made_here = op->nresults && op->result[0]->id >= a->n;
-        if (made_here || (op->nresults == 1 && is_cheap(a, op->result[0]))) continue;
+        if (made_here || (op->nresults == 1 && is_rematerialisable(a, op->result[0]))) continue;
         if (op->nregions)
             visit_structured(a, op);
         else if (op_traits(op) & TRAIT_E)
@@ -495,12 +498,13 @@ static void visit_block(Assign *a, Block *b) {
     }
 }
 
-/* Cheap originals are used by nobody now; the last first, for they use each other. */
+/* Rematerialised originals have no uses now; the last first, for they use each other. */
 static void sweep(Assign *a, Block *b) {
     for (Op *op = b->last, *prev; op; op = prev) {
         prev = op->prev;
         for (int r = op->nregions - 1; r >= 0; r--) sweep(a, op->region[r]);
-        if (op->nresults == 1 && is_cheap(a, op->result[0]) && !ir_has_uses(op->result[0]))
+        if (op->nresults == 1 && is_rematerialisable(a, op->result[0]) &&
+            !ir_has_uses(op->result[0]))
             ir_erase(op);
     }
 }
@@ -534,11 +538,11 @@ void pass_layout(PassCtx *ctx) {
     Assign a = {.ctx = ctx, .s = ctx->s, .f = f, .n = f->nvalues, .num_warps = f->num_warps};
     a.axis = axis_analyse(ctx->s, f);
     a.class_ = arena_array(&ctx->s->arena, a.n, sizeof *a.class_);
-    a.cheap = arena_alloc(&ctx->s->arena, a.n);
+    a.remat_depth = arena_alloc(&ctx->s->arena, a.n);
     a.version = arena_array(&ctx->s->arena, a.n, sizeof *a.version);
     for (uint32_t i = 0; i < a.n; i++) a.class_[i].parent = i;
-    ir_walk(f->body, note_cheap, &a);
-    ir_walk(f->body, tie_op, &a);
+    ir_walk(f->body, note_rematerialisable, &a);
+    ir_walk(f->body, unify_op, &a);
     ir_walk(f->body, anchor_op, &a);
     visit_block(&a, f->body);
     sweep(&a, f->body);
