@@ -12,13 +12,14 @@ static bool is_instance(Obj o, Obj class, bool *known) {
     if (strcmp(name, "tensor") == 0) return o.kind == OBJ_VALUE;
     if (strcmp(name, "constexpr") == 0) return obj_is_const(o);
     if (strcmp(name, "dtype") == 0) return o.kind == OBJ_DTYPE;
-    if (strcmp(name, "tuple") == 0) return o.kind == OBJ_TUPLE && !obj_is_window(o);
-    if (strcmp(name, "list") == 0) return o.kind == OBJ_TUPLE && !obj_is_window(o);
+    if (strcmp(name, "tuple") == 0) return o.kind == OBJ_TUPLE && !obj_is_descriptor(o);
+    if (strcmp(name, "list") == 0) return o.kind == OBJ_TUPLE && !obj_is_descriptor(o);
     if (strcmp(name, "int") == 0) return o.kind == OBJ_INT || o.kind == OBJ_BOOL;
     if (strcmp(name, "bool") == 0) return o.kind == OBJ_BOOL;
     if (strcmp(name, "float") == 0) return o.kind == OBJ_FLOAT;
     if (strcmp(name, "str") == 0) return o.kind == OBJ_STRING;
-    if (strcmp(name, "tensor_descriptor") == 0) return obj_is_window(o) && window_is_descriptor(o);
+    if (strcmp(name, "tensor_descriptor") == 0)
+        return obj_is_descriptor(o) && descriptor_is_tensor(o);
     if (strcmp(name, "pointer_type") == 0) return o.kind == OBJ_DTYPE && o.type->depth;
     *known = false;
     return false;

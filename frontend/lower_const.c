@@ -162,8 +162,8 @@ static void put_int(Buf *b, Obj o) {
 
 static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
     Arena *a = &l->s->arena;
-    if (obj_is_window(o)) {
-        buf_puts(b, window_text(o));
+    if (obj_is_descriptor(o)) {
+        buf_puts(b, descriptor_text(o));
         return;
     }
     switch (o.kind) {
@@ -211,7 +211,7 @@ const char *obj_what(Lower *l, Obj o) {
     Buf b = buf_new(&l->s->arena);
     if (o.kind == OBJ_STRING) buf_puts(&b, "the string ");
     if (o.kind == OBJ_DTYPE) buf_puts(&b, "the dtype ");
-    if (o.kind == OBJ_TUPLE && !obj_is_window(o)) buf_puts(&b, "the tuple ");
+    if (o.kind == OBJ_TUPLE && !obj_is_descriptor(o)) buf_puts(&b, "the tuple ");
     put_obj(l, &b, o, true);
     if (b.len > SHOWN_BYTES) { /* before the first byte of a character that goes beyond */
         size_t n = SHOWN_BYTES;

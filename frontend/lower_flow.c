@@ -3,16 +3,17 @@
  * the variables they change.
  *
  * After an `if`, a name whose value differs between the arms is a result of the
- * operation; tuples go leaf by leaf. A name that one arm alone has is gone.
+ * operation; tuples go leaf by leaf. A name that one arm alone has is
+ * undefined.
  *
  * An arm that ends (by return; in a loop's body by break or continue) takes no
- * part in what follows: the statements after the `if` (its Rest) are lowered
- * inside the other arm. At the end of a function the `if` then yields the
- * function's result; at the end of a loop's body it yields the variables as
+ * part in what follows: the statements after the `if` (its Continuation) are
+ * lowered inside the other arm. At the end of a function the `if` then yields
+ * the function's result; at the end of a loop's body it yields the variables as
  * usual. */
 #include "frontend/lower_flow.h"
 
-const char *gone_text(Lower *l, const char *what, Span span) {
+const char *undefined_text(Lower *l, const char *what, Span span) {
     return arena_printf(&l->s->arena, "it is assigned only %s in line %u", what, span.line);
 }
 
@@ -136,8 +137,8 @@ static Obj merged(Lower *l, Obj a, Obj b, Value *const **next) {
 }
 
 static void merge_binding(Lower *l, Merge *m, Binding *a, Binding *b, Span where) {
-    if (a->gone || b->gone) {
-        if (!a->gone) *a = *b;
+    if (a->undefined || b->undefined) {
+        if (!a->undefined) *a = *b;
         return;
     }
     if (obj_is_poison(a->obj) || obj_is_poison(b->obj)) {
@@ -149,10 +150,10 @@ static void merge_binding(Lower *l, Merge *m, Binding *a, Binding *b, Span where
     if (!obj_same(a->obj, b->obj)) a->fixed = false;
     if (merge_objects(l, m, &a->obj, &b->obj)) return;
     m->value[0].n = m->value[1].n = n;
-    a->gone = arena_printf(&l->s->arena,
-                           "it is %s in one branch of the 'if' in line %u and %s in the "
-                           "other",
-                           obj_what(l, was[0]), where.line, obj_what(l, was[1]));
+    a->undefined = arena_printf(&l->s->arena,
+                                "it is %s in one branch of the 'if' in line %u and %s in the "
+                                "other",
+                                obj_what(l, was[0]), where.line, obj_what(l, was[1]));
     a->obj = b->obj = poison();
 }
 
@@ -164,23 +165,23 @@ static Binding *twin(Scope *scope, int at, const char *name) {
 }
 
 /* Names of both arms, the first arm's order. A name that one arm alone has is
- * gone. */
+ * undefined. */
 static Scope merge_scopes(Lower *l, Merge *m, Span where) {
     Scope out = m->arm[0].scope;
     for (int i = 0; i < out.n; i++) {
         Binding *a = &out.at[i], *b = twin(&m->arm[1].scope, i, a->name);
         if (b)
             merge_binding(l, m, a, b, where);
-        else if (!a->gone && !obj_is_poison(a->obj)) {
-            a->gone = gone_text(l, "in one branch of the 'if'", where);
+        else if (!a->undefined && !obj_is_poison(a->obj)) {
+            a->undefined = undefined_text(l, "in one branch of the 'if'", where);
             a->obj = poison();
         }
     }
     for (int i = 0; i < m->arm[1].scope.n; i++) {
         Binding b = m->arm[1].scope.at[i];
         if (twin(&out, i, b.name)) continue;
-        if (!b.gone && !obj_is_poison(b.obj))
-            b.gone = gone_text(l, "in one branch of the 'if'", where);
+        if (!b.undefined && !obj_is_poison(b.obj))
+            b.undefined = undefined_text(l, "in one branch of the 'if'", where);
         b.obj = poison();
         vec_push(&l->s->arena, &out, b);
     }
@@ -221,7 +222,7 @@ static void merge_names(Lower *l, Op *draft, Merge *m, Value *condition, Span sp
     Value *const *next = finish_if(l, draft, m, condition)->result;
     for (int i = 0; i < out.n; i++) {
         const Binding *b = twin(&m->arm[1].scope, i, out.at[i].name);
-        if (!b || out.at[i].gone) continue;
+        if (!b || out.at[i].undefined) continue;
         out.at[i].obj = merged(l, out.at[i].obj, b->obj, &next);
         name_results(&out.at[i].obj, out.at[i].name);
     }
@@ -245,7 +246,7 @@ bool lower_choice(Lower *l, Value *condition, Span span, ArmFn fn, void *ctx) {
     return l->frame->returned;
 }
 
-static void if_at_run_time(Lower *l, const Stmt *stmt, Value *condition, const Rest *rest) {
+static void if_at_run_time(Lower *l, const Stmt *stmt, Value *condition, const Continuation *then) {
     Frame *frame = l->frame;
     Scope before = frame->scope;
     Op *draft = ir_op(&l->b, OP_IF, &condition, 1, NULL, 0, 2);
@@ -254,7 +255,7 @@ static void if_at_run_time(Lower *l, const Stmt *stmt, Value *condition, const R
     Merge m = {.arm = arm, .span = stmt->span};
     for (int k = 0; k < 2; k++) {
         open_arm(l, &arm[k], &before);
-        lower_stmts(l, k ? stmt->orelse : stmt->body, 0, rest);
+        lower_stmts(l, k ? stmt->orelse : stmt->body, 0, then);
         close_arm(l, &arm[k]);
     }
     bool ended = arm[0].returned || arm[1].returned;
@@ -262,7 +263,7 @@ static void if_at_run_time(Lower *l, const Stmt *stmt, Value *condition, const R
         if (arm[k].returned) continue;
         open_arm(l, &arm[k], &arm[k].scope);
         frame->result_span = stmt->span;
-        lower_rest(l, rest);
+        lower_continuation(l, then);
         close_arm(l, &arm[k]);
     }
     if (ended && !frame->loops) {
@@ -277,12 +278,12 @@ static void if_at_run_time(Lower *l, const Stmt *stmt, Value *condition, const R
     l->b.block = outer;
 }
 
-void lower_if(Lower *l, const Stmt *stmt, const Rest *rest) {
+void lower_if(Lower *l, const Stmt *stmt, const Continuation *then) {
     Obj c = lower_expr(l, stmt->value);
     if (c.kind == OBJ_VALUE) {
         Value *condition = condition_value(l, c, stmt->value->span, "'if'");
         if (condition) {
-            if_at_run_time(l, stmt, condition, rest);
+            if_at_run_time(l, stmt, condition, then);
             return;
         }
         c = poison();
@@ -294,7 +295,7 @@ void lower_if(Lower *l, const Stmt *stmt, const Rest *rest) {
         }
         return;
     }
-    lower_stmts(l, obj_truth(c) ? stmt->body : stmt->orelse, 0, rest);
+    lower_stmts(l, obj_truth(c) ? stmt->body : stmt->orelse, 0, then);
 }
 
 Obj lower_ternary(Lower *l, const Expr *e, Obj c) {

@@ -22,7 +22,7 @@ void leaves(Lower *l, Obj o, Values *out);
 Obj with_leaves(Lower *l, Obj o, Value *const **next); /* its values replaced by those at *next */
 bool same_form(Obj a, Obj b);
 void name_results(const Obj *o, const char *name);
-const char *gone_text(Lower *l, const char *what, Span span);
+const char *undefined_text(Lower *l, const char *what, Span span);
 
 /* `if condition: arm 0, else: arm 1`, each lowered by `arm`; afterwards names
  * have the value of the arm that ran. True when both arms ended in break or

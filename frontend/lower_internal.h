@@ -112,9 +112,9 @@ struct Range {
 typedef struct Binding {
     const char *name; /* interned */
     Obj obj;
-    Span span;        /* where it was assigned */
-    bool fixed;       /* declared tl.constexpr: cannot be assigned again inside a loop or branch */
-    const char *gone; /* why the name has no value here (obj is OBJ_POISON), or NULL */
+    Span span;  /* where it was assigned */
+    bool fixed; /* declared tl.constexpr: cannot be assigned again inside a loop or branch */
+    const char *undefined; /* why the name has no value here (obj is OBJ_POISON), or NULL */
 } Binding;
 typedef VEC(Binding) Scope;
 struct Lambda {
@@ -125,11 +125,11 @@ typedef VEC(const char *) Names;
 
 /* The statements that follow a nested list, for the arms of an `if` that return on one side only.
  */
-typedef struct Rest {
+typedef struct Continuation {
     StmtList list;
     int next;
-    const struct Rest *after;
-} Rest;
+    const struct Continuation *after;
+} Continuation;
 
 typedef struct Frame {
     struct Frame *caller;
@@ -365,11 +365,11 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value); /* o
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */
 
 /* ---- lower_stmt.c, lower_flow.c, lower_loop.c ---- */
-void lower_stmts(Lower *l, StmtList list, int from, const Rest *rest);
-void lower_rest(Lower *l, const Rest *rest);
+void lower_stmts(Lower *l, StmtList list, int from, const Continuation *then);
+void lower_continuation(Lower *l, const Continuation *then);
 void assign(Lower *l, const Expr *target, Obj o);
 void assign_name(Lower *l, const char *name, Obj o, Span span);
-void lower_if(Lower *l, const Stmt *stmt, const Rest *rest);
+void lower_if(Lower *l, const Stmt *stmt, const Continuation *then);
 void lower_for(Lower *l, const Stmt *stmt);
 void lower_while(Lower *l, const Stmt *stmt);
 void lower_jump(Lower *l, const Stmt *stmt); /* break, continue */
@@ -444,18 +444,18 @@ Value *emit_atomic(Lower *l, Rmw rmw, Value *p, Value *v, Value *mask, Order ord
 /* Ends the kernel where the condition fails and the mask (or None) holds; false after an error. */
 bool emit_assert(Lower *l, Obj condition, Obj mask, const char *text, Span span);
 
-/* ---- lower_window.c: block pointers and tensor descriptors ---- */
-bool obj_is_window(Obj o);
-const char *window_text(Obj o); /* "a block pointer", "a tensor descriptor" */
-bool window_is_descriptor(Obj w);
-Obj window_attribute(Lower *l, Obj w, const char *name, Span span);
+/* ---- lower_descriptor.c: block pointers and tensor descriptors ---- */
+bool obj_is_descriptor(Obj o);
+const char *descriptor_text(Obj o); /* "a block pointer", "a tensor descriptor" */
+bool descriptor_is_tensor(Obj w);
+Obj descriptor_attribute(Lower *l, Obj w, const char *name, Span span);
 /* The pointers of the block at `offsets` (int64 values), and the mask (NULL: everywhere) of the
  * elements that lie within the tensor along the dimensions checked. */
-bool window_access(Lower *l, Obj w, Obj offsets, uint32_t checked_dims, Value **p, Value **mask,
-                   Span span);
+bool descriptor_access(Lower *l, Obj w, Obj offsets, uint32_t checked_dims, Value **p, Value **mask,
+                       Span span);
 /* The same of the block pointer in argument 0, with boundary_check in argument check_at. */
 bool block_pointer_access(Lower *l, const Args *a, int check_at, Value **p, Value **mask);
-Value *window_padding(Lower *l, bool nan, Type tile); /* what lies outside: NaN or 0 */
+Value *descriptor_padding(Lower *l, bool nan, Type tile); /* what lies outside: NaN or 0 */
 
 #define BUILTIN(text, where_, params_, fn_, data_) Obj fn_(Lower *l, const Args *a, int64_t data);
 #define REFUSED(text, where_, why_)

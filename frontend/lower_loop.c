@@ -24,16 +24,16 @@ typedef struct Carried {
 
 typedef struct Loop {
     VEC(Carried) var;
-    Values init; /* their leaves, in order */
-    Names fresh; /* names that only the body assigns */
+    Values init;      /* their leaves, in order */
+    Names body_local; /* names that only the body assigns */
     Span span;
 } Loop;
 
 static void find_carried(Lower *l, Loop *loop, const Names *names) {
     for (int i = 0; i < names->n; i++) {
         Binding *b = find_binding(&l->frame->scope, names->at[i]);
-        if (!b || b->gone) {
-            vec_push(&l->s->arena, &loop->fresh, names->at[i]);
+        if (!b || b->undefined) {
+            vec_push(&l->s->arena, &loop->body_local, names->at[i]);
             continue;
         }
         if (!b->fixed && (obj_is_number(b->obj) || holds_value(b->obj)))
@@ -51,7 +51,7 @@ static void bind_carried(Lower *l, const Loop *loop, Value *const *values) {
         if (!holds_value(c->before)) continue;
         Binding *b = find_binding(&l->frame->scope, c->name);
         b->obj = with_leaves(l, c->before, &values);
-        b->gone = NULL;
+        b->undefined = NULL;
         b->fixed = false;
         name_results(&b->obj, c->name);
     }
@@ -70,16 +70,16 @@ static Values carried_now(Lower *l, Loop *loop, Value *const *args) {
         Carried *c = &loop->var.at[i];
         const Binding *b = find_binding(&l->frame->scope, c->name);
         Obj in = with_leaves(l, c->before, &args), out = b->obj;
-        bool poisoned = obj_is_poison(out) && !b->gone;
-        if (!poisoned && !b->gone && same_form(in, out)) {
+        bool poisoned = obj_is_poison(out) && !b->undefined;
+        if (!poisoned && !b->undefined && same_form(in, out)) {
             leaves(l, out, &now);
             continue;
         }
         if (!poisoned && !obj_is_poison(in)) {
-            const char *becomes = b->gone ? b->gone : obj_what(l, out);
-            const char *sep = b->gone ? "has no one type: " : "becomes ";
+            const char *becomes = b->undefined ? b->undefined : obj_what(l, out);
+            const char *sep = b->undefined ? "has no one type: " : "becomes ";
             fail(l, b->span, "loop-carried variable '%s' starts as %s and %s%s%s", c->name,
-                 obj_what(l, in), sep, becomes, b->gone ? "" : " here");
+                 obj_what(l, in), sep, becomes, b->undefined ? "" : " here");
             note(l, c->span, "it starts here; a variable keeps its type through a loop");
         }
         leaves(l, in, &now);
@@ -129,8 +129,8 @@ static Value *going(Lower *l, Obj stop) {
     return ir_binary(&l->b, OP_XOR, stop.value, truth(l, true));
 }
 
-/* After the loop: carried names have its results, the body's own names are
- * gone. */
+/* After the loop: carried names have its results, body-local names are
+ * undefined. */
 static void close_loop(Lower *l, const Loop *loop, Scope before, Value *const *results) {
     Scope body = l->frame->scope;
     l->frame->scope = before;
@@ -144,12 +144,12 @@ static void close_loop(Lower *l, const Loop *loop, Scope before, Value *const *r
         else if (last && obj_is_poison(last->obj))
             b->obj = poison();
     }
-    for (int i = 0; i < loop->fresh.n; i++) {
-        const Binding *last = find_binding(&body, loop->fresh.at[i]);
-        bind(l, loop->fresh.at[i], poison(), last ? last->span : loop->span);
-        if (last && obj_is_poison(last->obj) && !last->gone) continue;
-        find_binding(&l->frame->scope, loop->fresh.at[i])->gone =
-            gone_text(l, "inside the loop", loop->span);
+    for (int i = 0; i < loop->body_local.n; i++) {
+        const Binding *last = find_binding(&body, loop->body_local.at[i]);
+        bind(l, loop->body_local.at[i], poison(), last ? last->span : loop->span);
+        if (last && obj_is_poison(last->obj) && !last->undefined) continue;
+        find_binding(&l->frame->scope, loop->body_local.at[i])->undefined =
+            undefined_text(l, "inside the loop", loop->span);
     }
 }
 
@@ -285,7 +285,7 @@ static void for_at_run_time(Lower *l, const Stmt *stmt, const Range *range) {
         if (names.at[i] == index) names.at[i--] = names.at[--names.n];
     Loop loop = {.span = stmt->span};
     find_carried(l, &loop, &names);
-    vec_push(&l->s->arena, &loop.fresh, index);
+    vec_push(&l->s->arena, &loop.body_local, index);
     Scope before = copy_scope(l, &l->frame->scope);
     Op *draft = ir_op(&l->b, OP_FOR, bound, 3, NULL, 0, 1);
     Block *outer = l->b.block, *body = draft->region[0];

@@ -2,7 +2,7 @@
 /* lower_memory.c: builtins that touch memory or the grid: load, store, program_id.
  *
  * The argument 0 of an access is a pointer, a tile of pointers, or a block pointer, which
- * lower_window.c turns into a tile of pointers and a mask. */
+ * lower_descriptor.c turns into a tile of pointers and a mask. */
 #include "frontend/lower_internal.h"
 
 #include <string.h>
@@ -119,13 +119,13 @@ static bool block_padding(Lower *l, const Args *a, Type value, Value **other) {
         fail(l, a->where[4], "tl.load: padding with NaN needs floats, not %s", user(l, value));
         return false;
     }
-    *other = window_padding(l, padding == 2, value);
+    *other = descriptor_padding(l, padding == 2, value);
     return true;
 }
 
 /* The operands of a load: pointer, mask, other. */
 static bool load_operands(Lower *l, const Args *a, Value **operand) {
-    if (obj_is_window(a->at[0])) {
+    if (obj_is_descriptor(a->at[0])) {
         if (!no_mask(l, a, 1) || !no_mask(l, a, 2) ||
             !block_pointer_access(l, a, 3, &operand[0], &operand[1]))
             return false;
@@ -163,7 +163,7 @@ Obj bi_store(Lower *l, const Args *a, int64_t data) {
     (void)data;
     int64_t cache, evict;
     Value *p, *mask, *operand[3];
-    if (obj_is_window(a->at[0])) {
+    if (obj_is_descriptor(a->at[0])) {
         if (!no_mask(l, a, 2) || !block_pointer_access(l, a, 3, &p, &mask)) return poison();
     } else {
         p = pointer_arg(l, a);

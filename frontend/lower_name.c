@@ -272,7 +272,7 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     Arena *a = &l->s->arena;
     Names names = {0};
     for (int i = 0; i < l->frame->scope.n; i++)
-        if (!l->frame->scope.at[i].gone && l->frame->scope.at[i].name != loop_stop)
+        if (!l->frame->scope.at[i].undefined && l->frame->scope.at[i].name != loop_stop)
             vec_push(a, &names, l->frame->scope.at[i].name);
     for (int i = 0; i < l->file->nfuncs; i++) vec_push(a, &names, l->file->func[i]->name);
     for (int i = 0; i < l->file->nimports; i++) vec_push(a, &names, l->file->import[i].as);
@@ -293,8 +293,8 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
 Obj lookup_name(Lower *l, const char *name, Span span) {
     Binding *b = find_binding(&l->frame->scope, name);
     count_work(l, l->frame->scope.n / 64, span);
-    if (b && b->gone) {
-        fail(l, span, "'%s' has no value here: %s", name, b->gone);
+    if (b && b->undefined) {
+        fail(l, span, "'%s' has no value here: %s", name, b->undefined);
         if (b->span.line) note(l, b->span, "'%s' is assigned here", name);
         return poison();
     }
@@ -364,7 +364,7 @@ static Obj dtype_attribute(Lower *l, Obj o, const char *name, Span span) {
 }
 
 Obj attribute(Lower *l, Obj o, const char *name, Span span) {
-    if (obj_is_window(o)) return window_attribute(l, o, name, span);
+    if (obj_is_descriptor(o)) return descriptor_attribute(l, o, name, span);
     switch (o.kind) {
     case OBJ_POISON: return o;
     case OBJ_MODULE:

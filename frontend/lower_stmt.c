@@ -140,14 +140,14 @@ static void lower_assert(Lower *l, const Stmt *stmt) {
          obj_text(l, text));
 }
 
-static void lower_stmt(Lower *l, const Stmt *stmt, const Rest *rest) {
+static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
     l->b.span = stmt->span;
     switch (stmt->kind) {
     case STMT_EXPR: keep_promise(l, lower_expr(l, stmt->value)); break;
     case STMT_ASSIGN: lower_assign(l, stmt); break;
     case STMT_AUGASSIGN: lower_augmented(l, stmt); break;
     case STMT_ANNASSIGN: lower_annotated(l, stmt); break;
-    case STMT_IF: lower_if(l, stmt, rest); break;
+    case STMT_IF: lower_if(l, stmt, then); break;
     case STMT_FOR: lower_for(l, stmt); break;
     case STMT_WHILE: lower_while(l, stmt); break;
     case STMT_RETURN: lower_return(l, stmt); break;
@@ -166,18 +166,18 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Rest *rest) {
     }
 }
 
-void lower_stmts(Lower *l, StmtList list, int from, const Rest *rest) {
+void lower_stmts(Lower *l, StmtList list, int from, const Continuation *then) {
     for (int i = from; i < list.n && !l->frame->returned; i++) {
         const Stmt *stmt = list.at[i];
         if (!count_step(l, stmt->span) || !enter(l, stmt->span)) return;
-        Rest after = {.list = list, .next = i + 1, .after = rest};
+        Continuation after = {.list = list, .next = i + 1, .after = then};
         lower_stmt(l, stmt, &after);
         flush_call_notes(l);
         leave(l);
     }
 }
 
-void lower_rest(Lower *l, const Rest *rest) {
-    for (; rest && !l->frame->returned; rest = rest->after)
-        lower_stmts(l, rest->list, rest->next, rest->after);
+void lower_continuation(Lower *l, const Continuation *then) {
+    for (; then && !l->frame->returned; then = then->after)
+        lower_stmts(l, then->list, then->next, then->after);
 }

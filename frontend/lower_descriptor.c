@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* lower_window.c: block pointers and tensor descriptors -> tiles of pointers and masks.
+/* lower_descriptor.c: block pointers and tensor descriptors -> tiles of pointers and masks.
  *
- * Both are a Window: a base pointer, the shape and strides of a tensor in memory, and the size of
- * the block that is read or written. A block pointer has its offsets inside, a descriptor is given
- * them with each access. Neither is a value of tile IR: the object is a tuple that begins with a
- * tag, so that whatever carries tuples (loops, branches, calls) carries windows. All index
- * arithmetic is in 64 bits and one-dimensional; only the last sum is as large as the block. */
+ * Both are a descriptor: a base pointer, the shape and strides of a tensor in memory, and the size
+ * of the block that is read or written. A block pointer has its offsets inside, a tensor descriptor
+ * is given them with each access. Neither is a value of tile IR: the object is a tuple that begins
+ * with a tag, so that whatever carries tuples (loops, branches, calls) carries descriptors. All
+ * index arithmetic is in 64 bits and one-dimensional; only the last sum is as large as the block.
+ */
 #include "frontend/lower_internal.h"
 
 #include <math.h>
@@ -15,17 +16,17 @@ enum { TAG, BASE, SHAPE, STRIDES, OFFSETS, BLOCK, PADDING, PARTS };
 
 static const char *const tags[] = {"a block pointer", "a tensor descriptor"};
 
-bool obj_is_window(Obj o) {
+bool obj_is_descriptor(Obj o) {
     if (o.kind != OBJ_TUPLE || o.seq.n != PARTS || o.seq.at[0].kind != OBJ_MODULE) return false;
     return o.seq.at[0].path == tags[0] || o.seq.at[0].path == tags[1];
 }
 
-const char *window_text(Obj o) {
+const char *descriptor_text(Obj o) {
     return o.seq.at[TAG].path;
 }
 
-bool window_is_descriptor(Obj o) {
-    return window_text(o) == tags[1];
+bool descriptor_is_tensor(Obj o) {
+    return descriptor_text(o) == tags[1];
 }
 
 static const char *user(Lower *l, Type t) {
@@ -97,7 +98,8 @@ Obj bi_make_block_ptr(Lower *l, const Args *a, int64_t data) {
 Obj bi_advance(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Obj o = a->at[0], by;
-    if (!obj_is_window(o) || window_is_descriptor(o)) return arg_error(l, a, 0, "a block pointer");
+    if (!obj_is_descriptor(o) || descriptor_is_tensor(o))
+        return arg_error(l, a, 0, "a block pointer");
     if (!scalars(l, a, 1, o.seq.at[BLOCK].type->rank, &by)) return poison();
     Obj next = obj_tuple(l, o.seq.at, PARTS);
     Obj offsets = obj_tuple(l, o.seq.at[OFFSETS].seq.at, o.seq.at[OFFSETS].seq.n);
@@ -188,8 +190,8 @@ static bool add_dimension(Lower *l, Obj w, int dim, Value *index, Type block, bo
     return true;
 }
 
-bool window_access(Lower *l, Obj w, Obj offsets, uint32_t checked_dims, Value **p, Value **mask,
-                   Span span) {
+bool descriptor_access(Lower *l, Obj w, Obj offsets, uint32_t checked_dims, Value **p, Value **mask,
+                       Span span) {
     Type block = *w.seq.at[BLOCK].type;
     *p = w.seq.at[BASE].value;
     *mask = NULL;
@@ -221,17 +223,17 @@ static bool checked_dims(Lower *l, const Args *a, int i, int rank, uint32_t *out
 bool block_pointer_access(Lower *l, const Args *a, int check_at, Value **p, Value **mask) {
     Obj w = a->at[0];
     uint32_t dims;
-    if (window_is_descriptor(w)) {
+    if (descriptor_is_tensor(w)) {
         fail(l, a->where[0], "%s needs a pointer, not a tensor descriptor",
              builtin_text(l, a->row));
         note(l, (Span){0}, "a descriptor has methods: desc.load([i, j]), desc.store([i, j], x)");
         return false;
     }
     return checked_dims(l, a, check_at, w.seq.at[BLOCK].type->rank, &dims) &&
-           window_access(l, w, w.seq.at[OFFSETS], dims, p, mask, a->span);
+           descriptor_access(l, w, w.seq.at[OFFSETS], dims, p, mask, a->span);
 }
 
-Value *window_padding(Lower *l, bool nan, Type tile) {
+Value *descriptor_padding(Lower *l, bool nan, Type tile) {
     bool as_float = nan && type_is_float(tile);
     return as_float ? ir_const_float(&l->b, tile, (double)NAN) : ir_const_int(&l->b, tile, 0);
 }
@@ -239,14 +241,14 @@ Value *window_padding(Lower *l, bool nan, Type tile) {
 /* ---- what a descriptor does ---- */
 
 static bool descriptor(Lower *l, const Args *a) {
-    if (obj_is_window(a->at[0]) && window_is_descriptor(a->at[0])) return true;
+    if (obj_is_descriptor(a->at[0]) && descriptor_is_tensor(a->at[0])) return true;
     arg_error(l, a, 0, "a tensor descriptor");
     return false;
 }
 
 static Obj load_tile(Lower *l, Obj w, Value *p, Value *mask) {
     Value *operand[] = {p, mask, NULL};
-    operand[2] = window_padding(l, obj_truth(w.seq.at[PADDING]), type_pointee(p->type));
+    operand[2] = descriptor_padding(l, obj_truth(w.seq.at[PADDING]), type_pointee(p->type));
     return obj_value(ir_op1(&l->b, OP_LOAD, operand, 3));
 }
 
@@ -255,7 +257,7 @@ static bool whole_block(Lower *l, const Args *a, Value **p, Value **mask) {
     if (!descriptor(l, a)) return false;
     int rank = a->at[0].seq.at[BLOCK].type->rank;
     return scalars(l, a, 1, rank, &offsets) &&
-           window_access(l, a->at[0], offsets, (1u << rank) - 1, p, mask, a->span);
+           descriptor_access(l, a->at[0], offsets, (1u << rank) - 1, p, mask, a->span);
 }
 
 Obj bi_descriptor_load(Lower *l, const Args *a, int64_t data) {
@@ -336,9 +338,9 @@ static Obj block_shape(Lower *l, Type block) {
     return obj_tuple(l, dims, block.rank);
 }
 
-Obj window_attribute(Lower *l, Obj w, const char *name, Span span) {
+Obj descriptor_attribute(Lower *l, Obj w, const char *name, Span span) {
     Type block = *w.seq.at[BLOCK].type, elem = type_pointee(type_element(block));
-    bool desc = window_is_descriptor(w);
+    bool desc = descriptor_is_tensor(w);
     if (strcmp(name, "dtype") == 0) return obj_dtype(l, desc ? elem : type_element(block));
     if (strcmp(name, "type") == 0) return obj_dtype(l, type_element(block));
     if (strcmp(name, "shape") == 0) return desc ? w.seq.at[SHAPE] : block_shape(l, block);
@@ -351,7 +353,7 @@ Obj window_attribute(Lower *l, Obj w, const char *name, Span span) {
         Obj *self = arena_copy(&l->s->arena, &w, sizeof w);
         return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, self}};
     }
-    fail(l, span, "%s has no attribute '%s'", window_text(w), name);
+    fail(l, span, "%s has no attribute '%s'", descriptor_text(w), name);
     const char **names;
     int n = builtin_names(l, letter, &names);
     suggest(l, name, names, n);
