@@ -131,7 +131,7 @@ void gen_atomic(Gen *g, const Op *op);
 void gen_inline_asm(Gen *g, const Op *op);
 void gen_reduce(Gen *g, const Op *op);
 void gen_scan(Gen *g, const Op *op);
-void gen_gather(Gen *g, const Op *op);
+void gen_shared_gather(Gen *g, const Op *op);
 void gen_histogram(Gen *g, const Op *op);
 void gen_join(Gen *g, const Op *op);
 void gen_split(Gen *g, const Op *op);
@@ -174,6 +174,8 @@ void gen_pack(Gen *g, Type t, const LLVMValueRef *elem, int n, int bits, LLVMVal
 void gen_unpack(Gen *g, Type t, const LLVMValueRef *word, int bits, LLVMValueRef *elem, int n);
 
 /* ---- shared memory (gen_shared.c) ---- */
+/* Where a buffer begins: a pointer of address space 3. */
+LLVMValueRef gen_buffer_pointer(Gen *g, const Value *buffer);
 typedef struct SharedView { /* a buffer as seen through a layout of registers */
     LLVMValueRef lane;      /* i32 byte offset of lane and warp */
     uint32_t mask;          /* bits the lane's share may have */

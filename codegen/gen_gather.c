@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gen_gather.c: gathers and histograms, through shared memory of the op's own (ir/scratch.h).
- *
- * A gather puts the whole tile there in row-major order and reads each element at an address worked
- * out from its index; a histogram counts there with atomic additions. */
+/* gen_gather.c: gathers out of a buffer, each element at an address worked out from its index; and
+ * histograms, which count with atomic additions in shared memory of their own (ir/scratch.h). */
 #include "codegen/gen.h"
 
 static LLVMValueRef byte_pointer(Gen *g, const Op *op, LLVMValueRef offset) {
@@ -33,24 +31,16 @@ static LLVMValueRef narrowed(Gen *g, Type t, LLVMValueRef x) {
                              : LLVMBuildZExt(g->b, x, g->i32, "");
 }
 
-void gen_gather(Gen *g, const Op *op) {
-    const Value *x = op->operand[0].value, *index = op->operand[1].value;
-    Type tx = x->type, ti = index->type, element = type_element(tx);
-    Tile in = gen_tile(g, x), at = gen_tile(g, index), out = gen_new_tile(g, op->result[0]);
-    int size = type_elem_bytes(tx), log2_size = 0;
-    while (1 << log2_size < size) log2_size++;
-    LLVMTypeRef word_type = LLVMIntTypeInContext(g->c, (unsigned)size * 8);
-    uint32_t copies = x->layout ? layout_free_mask(x->layout, IN_REG) : 0;
-    for (int r = 0; r < in.n; r++) {
-        LLVMValueRef word;
-        if ((uint32_t)r & copies) continue;
-        gen_pack(g, element, &in.at[r], 1, size * 8, &word);
-        LLVMValueRef p = byte_pointer(g, op, shifted(g, index_of(g, x->layout, r), log2_size));
-        LLVMSetAlignment(LLVMBuildStore(g->b, word, p), (unsigned)size);
-    }
-    gen_barrier_here(g);
-    /* Dimensions before the axis, the index along it, dimensions behind it. */
+/* The buffer is in row-major order: dimensions before the axis, the index along it, dimensions
+ * behind it. */
+void gen_shared_gather(Gen *g, const Op *op) {
+    const Value *buffer = op->operand[0].value, *index = op->operand[1].value;
+    Type tx = buffer->type, ti = index->type;
+    Tile at = gen_tile(g, index), out = gen_new_tile(g, op->result[0]);
+    int size = type_elem_bytes(tx), log2_size = log2_of(size);
     int axis = (int)ir_attr_int(op, AT_AXIS, 0), behind = type_dim_shift(tx, axis);
+    LLVMTypeRef word_type = LLVMIntTypeInContext(g->c, (unsigned)size * 8);
+    LLVMValueRef begin = gen_buffer_pointer(g, buffer);
     for (int r = 0; r < out.n; r++) {
         LLVMValueRef flat = index_of(g, op->result[0]->layout, r);
         LLVMValueRef before = shifted(g, flat, -(behind + ti.log2[axis]));
@@ -58,10 +48,11 @@ void gen_gather(Gen *g, const Op *op) {
         LLVMValueRef i = masked(g, narrowed(g, ti, at.at[r]), tx.log2[axis]);
         offset = shifted(g, LLVMBuildOr(g->b, offset, i, ""), behind);
         offset = LLVMBuildOr(g->b, offset, masked(g, flat, behind), "");
-        LLVMValueRef p = byte_pointer(g, op, shifted(g, offset, log2_size));
+        offset = shifted(g, offset, log2_size);
+        LLVMValueRef p = LLVMBuildInBoundsGEP2(g->b, g->i8, begin, &offset, 1, "");
         LLVMValueRef word = LLVMBuildLoad2(g->b, word_type, p, "");
         LLVMSetAlignment(word, (unsigned)size);
-        gen_unpack(g, element, &word, size * 8, &out.at[r], 1);
+        gen_unpack(g, type_element(op->result[0]->type), &word, size * 8, &out.at[r], 1);
     }
 }
 

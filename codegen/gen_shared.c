@@ -11,6 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 
+LLVMValueRef gen_buffer_pointer(Gen *g, const Value *buffer) {
+    if (op_is(buffer, OP_BUFFER_SLICE))
+        return LLVMBuildIntToPtr(g->b, gen_scalar(g, buffer), g->ptr_shared, "");
+    LLVMValueRef offset = gen_i32(g, (uint32_t)ir_attr_int(buffer->def, AT_OFFSET, 0));
+    return LLVMConstInBoundsGEP2(g->i8, g->shared, &offset, 1);
+}
+
 bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *view) {
     memset(view, 0, sizeof *view);
     if (!layout_route(at, buffer->layout, &view->route)) return false;

@@ -199,9 +199,9 @@ typedef struct DotPlan {
     uint16_t *row, *col;   /* taint of a row of a, of a column of b */
 } DotPlan;
 
-typedef struct GatherPlan { /* result and operand seen as [outer, len, inner] */
+typedef struct GatherView { /* result and operand seen as [outer, len, inner] */
     int64_t len, from_len, inner;
-} GatherPlan;
+} GatherView;
 
 typedef struct AtomicPlan { /* what one lane of an ATOMIC does */
     LaneOp lane;
@@ -314,8 +314,12 @@ StepFn step_reduce_start, step_reduce_take, step_reduce_keep;
 StepFn step_scan_start, step_scan_take, step_scan_keep;
 StepFn step_load, step_store, step_atomic, step_atomic_cas;
 StepFn step_join, step_split, step_gather, step_histogram, step_hint;
+GatherView gather_view(const Op *op);
+/* Which element lane i of a gather takes, by its index. False after an error. */
+bool gather_from(Run *r, const Program *p, const Step *st, const GatherView *v, int64_t i,
+                 int64_t *from);
 StepFn step_print, step_assert, step_inline_asm;
-StepFn step_shared_store, step_shared_load, step_scratch, step_barrier;
+StepFn step_shared_store, step_shared_load, step_shared_gather, step_scratch, step_barrier;
 StepFn step_copy, step_jump, step_branch, step_for_start, step_for_test, step_for_next, step_return;
 StepFn step_alone, step_buffer_slice, step_async_copy, step_token_done, step_async_commit,
     step_async_wait, step_async_fence;

@@ -56,15 +56,6 @@ static const char *plan_dot(Arena *arena, const Op *op, const void **detail) {
     return NULL;
 }
 
-static const void *plan_gather(Arena *a, const Op *op) {
-    Type x = ir_operand(op, 0)->type, r = op->result[0]->type;
-    int axis = (int)ir_attr_int(op, AT_AXIS, 0);
-    GatherPlan *plan = arena_alloc(a, sizeof *plan);
-    *plan = (GatherPlan){.len = type_dim(r, axis), .from_len = type_dim(x, axis), .inner = 1};
-    for (int i = axis + 1; i < r.rank; i++) plan->inner *= type_dim(r, i);
-    return plan;
-}
-
 static const OpCode rmw_ops[] = {[RMW_ADD] = OP_ADD, [RMW_MAX] = OP_MAX, [RMW_MIN] = OP_MIN,
                                  [RMW_AND] = OP_AND, [RMW_OR] = OP_OR,   [RMW_XOR] = OP_XOR};
 
@@ -86,7 +77,6 @@ const char *interp_plan(Run *r, const Op *op, const void **detail) {
     switch (op->code) {
     case OP_BROADCAST:
     case OP_TRANS: *detail = plan_strided(a, op); break;
-    case OP_GATHER: *detail = plan_gather(a, op); break;
     case OP_ATOMIC:
     case OP_ATOMIC_CAS: return plan_atomic(a, op, detail);
     case OP_DOT: return plan_dot(a, op, detail);

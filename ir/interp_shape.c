@@ -59,24 +59,34 @@ bool step_split(Run *r, Program *p, const Step *st) {
     return true;
 }
 
+GatherView gather_view(const Op *op) {
+    Type x = ir_operand(op, 0)->type, r = op->result[0]->type;
+    int axis = (int)ir_attr_int(op, AT_AXIS, 0);
+    return (GatherView){type_dim(r, axis), type_dim(x, axis),
+                        (int64_t)1 << type_dim_shift(r, axis)};
+}
+
+bool gather_from(Run *r, const Program *p, const Step *st, const GatherView *v, int64_t i,
+                 int64_t *from) {
+    Type t = ir_operand(st->op, 1)->type;
+    int64_t at = int_at(&p->tile[st->src[1]], stored_elem(t), i);
+    *from = (i / v->inner / v->len * v->from_len + at) * v->inner + i % v->inner;
+    if (at >= 0 && at < v->from_len) return true;
+    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+         "gather index %" PRId64 " is outside 0…%" PRId64 " in %s", at, v->from_len - 1,
+         report_place(r, p, t, i));
+    return false;
+}
+
 bool step_gather(Run *r, Program *p, const Step *st) {
-    const GatherPlan *plan = st->detail;
+    GatherView view = gather_view(st->op);
     const Tile *x = &p->tile[st->src[0]], *index = &p->tile[st->src[1]];
     Tile *d = &p->tile[st->dst[0]];
     size_t size = (size_t)elem_info[st->lane.result].bytes;
-    Type t = ir_operand(st->op, 1)->type;
-    Elem e = stored_elem(t);
     bool tainted = x->tainted || index->tainted;
     uint16_t *taint = tainted ? slot_taint(r, p, st->dst[0]) : NULL;
-    for (int64_t i = 0; i < st->lanes; i++) {
-        int64_t at = int_at(index, e, i), inner = i % plan->inner;
-        if (at < 0 || at >= plan->from_len) {
-            diag(&r->s->diags, DIAG_ERROR, st->op->span,
-                 "gather index %" PRId64 " is outside 0…%" PRId64 " in %s", at, plan->from_len - 1,
-                 report_place(r, p, t, i));
-            return false;
-        }
-        int64_t from = (i / plan->inner / plan->len * plan->from_len + at) * plan->inner + inner;
+    for (int64_t i = 0, from; i < st->lanes; i++) {
+        if (!gather_from(r, p, st, &view, i, &from)) return false;
         memcpy(d->data + (size_t)i * size, x->data + (size_t)from * size, size);
         if (!tainted) continue;
         uint16_t of = taint_at(x, from), by = taint_at(index, i);

@@ -5,7 +5,8 @@
  * overwrite each other; element e lies where the buffer's layout says, in row-major order without
  * one. The threads of a program are not run here, so what could go wrong between them is proved
  * from the order of accesses instead: each byte knows whether it was written or read since the last
- * barrier, and by which buffer it was written last. */
+ * barrier, and by which buffer it was written last. Elements whose value must not matter pass
+ * through: their bytes are as if nobody had written them. */
 #include "ir/interp_machine.h"
 
 #include <string.h>
@@ -22,7 +23,8 @@ static bool check_byte(Run *r, Program *p, const Step *st, const SharedBuffer *b
         return report_shared(r, p, st, "missing barrier: read since written without one", at);
     if (store && (state & SHARED_READ))
         return report_shared(r, p, st, "missing barrier: overwritten since read without one", at);
-    if (store && (state & SHARED_WRITTEN) && p->shared_owner[at] != b->number)
+    if (store && (state & SHARED_WRITTEN) && p->shared_owner[at] &&
+        p->shared_owner[at] != b->number)
         return report_shared(r, p, st, "missing barrier: written twice without one", at);
     if (!store && p->shared_owner[at] && p->shared_owner[at] != b->number)
         return report_shared(r, p, st, "overlapping buffers: another buffer was written over this",
@@ -50,38 +52,57 @@ static int64_t element_at(const SharedBuffer *b, int64_t base, int64_t e, size_t
 bool step_shared_store(Run *r, Program *p, const Step *st) {
     const SharedBuffer *b = st->detail;
     const Tile *x = &p->tile[st->src[0]];
-    Type t = ir_operand(st->op, 0)->type;
-    size_t size = stored_bytes(t);
-    for (int64_t i = 0; x->tainted && i < b->lanes; i++)
-        if (x->taint[i] >= ORIGIN_UNINIT)
-            return report_taint(r, p, st, USED_STORED, x->taint[i], t, i);
+    size_t size = stored_bytes(ir_operand(st->op, 0)->type);
     int64_t base = shared_base(p, st, b, 1);
     for (int64_t i = 0; i < b->lanes; i++) {
         int64_t at = element_at(b, base, i, size);
         if (!touch(r, p, st, b, at, (int64_t)size, true)) return false;
         memcpy(p->shared + at, x->data + (size_t)i * size, size);
+        if (x->tainted && x->taint[i] >= ORIGIN_UNINIT)
+            memset(p->shared_owner + at, 0, size * sizeof *p->shared_owner);
     }
+    return true;
+}
+
+/* Element e of the buffer to lane i of the result; `origin` is its taint in any case. */
+static bool load_element(Run *r, Program *p, const Step *st, int64_t base, int64_t e, int64_t i,
+                         uint16_t origin) {
+    const SharedBuffer *b = st->detail;
+    Tile *d = &p->tile[st->dst[0]];
+    size_t size = (size_t)elem_info[st->lane.result].bytes;
+    int64_t at = element_at(b, base, e, size);
+    if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;
+    memcpy(d->data + (size_t)i * size, p->shared + at, size);
+    if (!p->shared_owner[at] && run_checks(r, CHECK_UNINIT))
+        origin = run_origin(r, st->op, ORIGIN_UNWRITTEN);
+    if (!origin && !d->tainted) return true;
+    uint16_t *taint = slot_taint(r, p, st->dst[0]);
+    if (!d->tainted) memset(taint, 0, (size_t)st->lanes * sizeof *taint);
+    taint[i] = origin;
+    d->tainted = true;
     return true;
 }
 
 bool step_shared_load(Run *r, Program *p, const Step *st) {
     const SharedBuffer *b = st->detail;
-    Tile *d = &p->tile[st->dst[0]];
-    size_t size = (size_t)elem_info[st->lane.result].bytes;
     int64_t base = shared_base(p, st, b, 0);
-    d->tainted = false;
+    p->tile[st->dst[0]].tainted = false;
     if (st->op->code == OP_DOT && ir_attr_int(st->op, AT_ASYNC, 0))
         async_dot_reads(p, base, b->bytes);
-    for (int64_t i = 0; i < b->lanes; i++) {
-        int64_t at = element_at(b, base, i, size);
-        if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;
-        memcpy(d->data + (size_t)i * size, p->shared + at, size);
-        if (p->shared_owner[at] || !run_checks(r, CHECK_UNINIT)) continue;
-        uint16_t *taint = slot_taint(r, p, st->dst[0]);
-        if (!d->tainted) memset(taint, 0, (size_t)b->lanes * sizeof *taint);
-        taint[i] = run_origin(r, st->op, ORIGIN_UNWRITTEN);
-        d->tainted = true;
-    }
+    for (int64_t i = 0; i < b->lanes; i++)
+        if (!load_element(r, p, st, base, i, i, 0)) return false;
+    return true;
+}
+
+bool step_shared_gather(Run *r, Program *p, const Step *st) {
+    const Tile *index = &p->tile[st->src[1]];
+    GatherView view = gather_view(st->op);
+    int64_t base = shared_base(p, st, st->detail, 0);
+    p->tile[st->dst[0]].tainted = false;
+    for (int64_t i = 0, from; i < st->lanes; i++)
+        if (!gather_from(r, p, st, &view, i, &from) ||
+            !load_element(r, p, st, base, from, i, index->tainted ? index->taint[i] : 0))
+            return false;
     return true;
 }
 

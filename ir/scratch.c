@@ -61,10 +61,8 @@ static int64_t shared_result(const Op *op) {
 }
 
 int64_t scratch_bytes(const Op *op) {
-    Type t = op->noperands ? op->operand[0].value->type : (Type){0};
     switch (op->code) {
     case OP_SCAN: return scratch_scan_part(op, op->noperands);
-    case OP_GATHER: return type_bytes(t);
     case OP_HISTOGRAM: return type_numel(op->result[0]->type) * 4;
     case OP_ATOMIC:
     case OP_ATOMIC_CAS: return shared_result(op);

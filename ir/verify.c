@@ -148,6 +148,27 @@ static void check_buffer(Verifier *v, const Op *op) {
         bad(v, op, "slices of %lld bytes do not lie so", (long long)bytes);
 }
 
+/* What is reached by an index that the program works out lies in row-major order. */
+static void check_row_major(Verifier *v, const Op *op, const Value *buffer) {
+    const Layout *l = buffer->layout;
+    for (int i = 0; l && i < l->bits[IN_OFFSET]; i++)
+        if (l->basis[IN_OFFSET][i] != (uint32_t)1 << i)
+            bad(v, op, "the buffer is not in row-major order");
+}
+
+static void check_gather(Verifier *v, const Op *op) {
+    int64_t axis = ir_attr_int(op, AT_AXIS, -1);
+    Type x = arg_type(op, 0), index = arg_type(op, 1), r = op->result[0]->type;
+    if (!type_equal(type_element(r), type_element(type_in_space(x, SPACE_REGISTER))) ||
+        !type_same_shape(r, index) || x.rank != index.rank || axis < 0 || axis >= x.rank ||
+        (x.space != SPACE_REGISTER && x.space != SPACE_SHARED))
+        bad(v, op, "takes elements along an axis, in the index's shape");
+    for (int d = 0; d < x.rank && d < index.rank; d++)
+        if (d != axis && x.log2[d] != index.log2[d])
+            bad(v, op, "operand and index differ in another dimension than the axis");
+    if (type_is_buffer(x)) check_row_major(v, op, op->operand[0].value);
+}
+
 static void check_shape_op(Verifier *v, const Op *op) {
     Type r = op->result[0]->type, x = op->noperands ? arg_type(op, 0) : r;
     bool same_elem = r.elem == x.elem && r.depth == x.depth && r.space == x.space;
@@ -217,17 +238,8 @@ static void check_shape_op(Verifier *v, const Op *op) {
         if (!last || !type_equal(r, x)) bad(v, op, "the result has one dimension of 2 more");
         break;
     }
-    case OP_GATHER: {
-        int64_t axis = ir_attr_int(op, AT_AXIS, -1);
-        Type index = arg_type(op, 1);
-        if (!same_elem || !type_same_shape(r, index) || x.rank != index.rank || axis < 0 ||
-            axis >= x.rank)
-            bad(v, op, "takes elements along an axis, in the index's shape");
-        for (int d = 0; d < x.rank && d < index.rank; d++)
-            if (d != axis && x.log2[d] != index.log2[d])
-                bad(v, op, "operand and index differ in another dimension than the axis");
-        break;
-    }
+    case OP_GATHER:
+    case OP_SHARED_GATHER: check_gather(v, op); break;
     case OP_HISTOGRAM:
         if (x.rank != 1 || r.rank != 1 || r.depth || r.elem != EL_I32 ||
             (op->noperands > 1 && !type_same_shape(x, arg_type(op, 1))))

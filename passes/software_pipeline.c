@@ -25,6 +25,7 @@
 #include "passes/software_pipeline.h"
 #include "ir/scratch.h"
 #include "ir/target.h"
+#include "passes/exchange.h"
 
 #include <string.h>
 
@@ -521,7 +522,7 @@ static void look_for_room(Op *op, void *ctx) {
     Room *room = ctx;
     const Op *loop = room->p->loop;
     bool within = ir_inside(op, loop);
-    int64_t scratch = within ? scratch_bytes(op) : 0;
+    int64_t scratch = within ? exchange_bytes(op) : 0;
     if (scratch > room->scratch) room->scratch = scratch;
     if (within && op->code == OP_CONVERT &&
         layout_move_kind(op->result[0]->layout, op->operand[0].value->layout) == MOVE_SHARED) {

@@ -340,20 +340,36 @@ START_TEST(what_a_copy_reads_stays_as_it_is) {
 }
 END_TEST
 
-/* A gather with bytes of its own: it writes there, waits, and reads. */
-#define GATHER(n, tile) "  %" n ": i32[16] = gather " tile ", %r axis=0 offset=32 @40:1-5\n"
+#define BACK "  %b16: i32[16] = const value=15\n  %i: i32[16] = sub %b16, %r\n"
+#define GATHER(n, i) "  %" n ": i32[16] = shared_gather %a, " i " axis=0 @40:1-5\n"
 
-START_TEST(bytes_of_an_operation_need_barriers_too) {
-    run_shared(A PUT_A WAIT GET_A("q") WAIT GATHER("w", "%q") DONE, NULL);
-    run_shared(A PUT_A WAIT GET_A("q") GATHER("w", "%q") DONE,
-               "test:40:1: error: missing barrier: overwritten since read");
-    run_shared(A PUT_A GATHER("w", "%v") DONE, "test:40:1: error: missing barrier: written twice");
-    run_shared(A GATHER("w", "%v") PUT_A DONE,
+START_TEST(gathers_read_buffers) {
+    run_shared(A PUT_A WAIT GATHER("w", "%r") DONE, NULL);
+    run_shared(BACK A PUT_A WAIT GATHER("u", "%i") WAIT
+               "  shared_store %u, %a\n" WAIT GATHER("w", "%i") DONE,
+               NULL);
+    run_shared(A PUT_A GATHER("w", "%r") DONE,
+               "test:40:1: error: missing barrier: read since written");
+    run_shared(A PUT_A WAIT GATHER("w", "%r") PUT_A DONE,
                "test:20:1: error: missing barrier: overwritten since read");
-    run_shared(A GATHER("w", "%v") WAIT PUT_A DONE, NULL);
-    run_shared(GATHER("q", "%v") GATHER("w", "%q") DONE, "test:40:1: error: missing barrier");
-    run_shared(A PUT_A WAIT GATHER("q", "%v") GET_A("w") DONE,
-               "test:22:1: error: overlapping buffers");
+    run_shared(A B PUT_A WAIT PUT_B WAIT GATHER("w", "%r") DONE,
+               "test:40:1: error: overlapping buffers");
+    run_shared(A PUT_A WAIT GATHER("w", "%v") DONE, "gather index 18 is outside 0…15");
+    run_shared(A GATHER("w", "%r") DONE, "an element that nobody wrote");
+}
+END_TEST
+
+/* Half of the tile is masked off: that may be stored, and read, and counts where it is used. */
+#define HALF                                                                                       \
+    "  %e: i32[16] = const value=8\n  %m: i1[16] = cmp %r, %e pred=lt\n"                           \
+    "  %h: i32[16] = load %xp, %m\n"
+
+START_TEST(undefined_elements_pass_through_shared_memory) {
+    run_shared(HALF A
+               "  shared_store %h, %a\n" WAIT GET_A("u") "  %w: i32[16] = select %m, %u, %v\n" DONE,
+               NULL);
+    run_shared(HALF A "  shared_store %h, %a\n" WAIT GET_A("w") DONE,
+               "an element that nobody wrote");
 }
 END_TEST
 
@@ -402,7 +418,8 @@ int main(void) {
     tcase_add_test(t, missing_barriers_are_found);
     tcase_add_test(t, buffers_over_each_other_are_found);
     tcase_add_test(t, what_a_copy_reads_stays_as_it_is);
-    tcase_add_test(t, bytes_of_an_operation_need_barriers_too);
+    tcase_add_test(t, gathers_read_buffers);
+    tcase_add_test(t, undefined_elements_pass_through_shared_memory);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
