@@ -132,7 +132,7 @@ void gen_inline_asm(Gen *g, const Op *op);
 void gen_reduce(Gen *g, const Op *op);
 void gen_scan(Gen *g, const Op *op);
 void gen_shared_gather(Gen *g, const Op *op);
-void gen_histogram(Gen *g, const Op *op);
+void gen_shared_count(Gen *g, const Op *op);
 void gen_join(Gen *g, const Op *op);
 void gen_split(Gen *g, const Op *op);
 void gen_print(Gen *g, const Op *op);

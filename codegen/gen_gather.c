@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gen_gather.c: gathers out of a buffer, each element at an address worked out from its index; and
- * histograms, which count with atomic additions in shared memory of their own (ir/scratch.h). */
+/* gen_gather.c: buffers accessed at indices that the program works out: a gather reads there, a
+ * histogram counts there by atomic additions. */
 #include "codegen/gen.h"
 
-static LLVMValueRef byte_pointer(Gen *g, const Op *op, LLVMValueRef offset) {
-    uint32_t base = (uint32_t)ir_attr_int(op, AT_OFFSET, 0);
-    if (base) offset = LLVMBuildAdd(g->b, offset, gen_i32(g, base), "");
-    return LLVMBuildInBoundsGEP2(g->b, g->i8, g->shared, &offset, 1, "");
+static LLVMValueRef byte_pointer(Gen *g, LLVMValueRef begin, LLVMValueRef offset) {
+    return LLVMBuildInBoundsGEP2(g->b, g->i8, begin, &offset, 1, "");
 }
 
 static LLVMValueRef index_of(Gen *g, const Layout *l, int r) {
@@ -48,8 +46,7 @@ void gen_shared_gather(Gen *g, const Op *op) {
         LLVMValueRef i = masked(g, narrowed(g, ti, at.at[r]), tx.log2[axis]);
         offset = shifted(g, LLVMBuildOr(g->b, offset, i, ""), behind);
         offset = LLVMBuildOr(g->b, offset, masked(g, flat, behind), "");
-        offset = shifted(g, offset, log2_size);
-        LLVMValueRef p = LLVMBuildInBoundsGEP2(g->b, g->i8, begin, &offset, 1, "");
+        LLVMValueRef p = byte_pointer(g, begin, shifted(g, offset, log2_size));
         LLVMValueRef word = LLVMBuildLoad2(g->b, word_type, p, "");
         LLVMSetAlignment(word, (unsigned)size);
         gen_unpack(g, type_element(op->result[0]->type), &word, size * 8, &out.at[r], 1);
@@ -57,21 +54,6 @@ void gen_shared_gather(Gen *g, const Op *op) {
 }
 
 /* ---- histogram ---- */
-
-/* Bins first to zero: thread by thread, in as many rounds as it takes. */
-static void clear_bins(Gen *g, const Op *op, int64_t bins) {
-    LLVMValueRef tid4 = LLVMBuildShl(g->b, g->tid, gen_i32(g, 2), "");
-    int64_t threads = (int64_t)g->f->num_warps * 32;
-    for (int64_t at = 0; at < bins; at += threads) {
-        LLVMValueRef where = LLVMBuildAdd(g->b, tid4, gen_i32(g, (uint32_t)at * 4), "");
-        if (at + threads > bins) { /* the threads left over clear the last bin again */
-            LLVMValueRef end = gen_i32(g, (uint32_t)bins * 4 - 4);
-            LLVMValueRef over = LLVMBuildICmp(g->b, LLVMIntUGT, where, end, "");
-            where = LLVMBuildSelect(g->b, over, end, where, "");
-        }
-        LLVMBuildStore(g->b, gen_i32(g, 0), byte_pointer(g, op, where));
-    }
-}
 
 /* Bin of one value; *counts: whether it has one. */
 static LLVMValueRef bin_of(Gen *g, Type t, LLVMValueRef x, int64_t bins, LLVMValueRef *counts) {
@@ -81,28 +63,21 @@ static LLVMValueRef bin_of(Gen *g, Type t, LLVMValueRef x, int64_t bins, LLVMVal
     return LLVMTypeOf(wide) == g->i32 ? wide : LLVMBuildTrunc(g->b, wide, g->i32, "");
 }
 
-void gen_histogram(Gen *g, const Op *op) {
-    const Value *x = op->operand[0].value, *r = op->result[0];
-    Tile in = gen_tile(g, x), mask = {0}, out = gen_new_tile(g, r);
-    if (op->noperands > 1) mask = gen_tile(g, op->operand[1].value);
-    int64_t bins = type_numel(r->type);
-    uint32_t copies = x->layout ? layout_free_mask(x->layout, IN_REG) : 0;
-    LLVMValueRef first = x->layout ? gen_first_copy(g, x->layout) : NULL;
-    clear_bins(g, op, bins);
-    gen_barrier_here(g);
+void gen_shared_count(Gen *g, const Op *op) {
+    const Value *bins = op->operand[0].value, *x = op->operand[1].value;
+    Tile in = gen_tile(g, x), mask = {0};
+    if (op->noperands > 2) mask = gen_tile(g, op->operand[2].value);
+    uint32_t copies = layout_free_mask(x->layout, IN_REG);
+    LLVMValueRef first = gen_first_copy(g, x->layout), begin = gen_buffer_pointer(g, bins);
     for (int i = 0; i < in.n; i++) {
         if ((uint32_t)i & copies) continue;
-        LLVMValueRef counts, bin = bin_of(g, type_element(x->type), in.at[i], bins, &counts);
+        LLVMValueRef counts,
+            bin = bin_of(g, type_element(x->type), in.at[i], type_numel(bins->type), &counts);
         if (mask.n) counts = LLVMBuildAnd(g->b, counts, mask.at[i], "");
         if (first) counts = LLVMBuildAnd(g->b, counts, first, "");
-        LLVMValueRef p = byte_pointer(g, op, shifted(g, bin, 2));
+        LLVMValueRef p = byte_pointer(g, begin, shifted(g, bin, 2));
         LLVMValueRef args[] = {LLVMBuildPtrToInt(g->b, p, g->i32, ""), counts};
         gen_asm(g, "@$1 red.shared.add.u32 [$0], 1;", "r,b,~{memory}", LLVMVoidTypeInContext(g->c),
                 args, 2, ASM_ORDERED);
-    }
-    gen_barrier_here(g);
-    for (int i = 0; i < out.n; i++) {
-        LLVMValueRef p = byte_pointer(g, op, shifted(g, index_of(g, r->layout, i), 2));
-        out.at[i] = LLVMBuildLoad2(g->b, g->i32, p, "");
     }
 }

@@ -304,6 +304,7 @@ static StepFn *const step_fns[OPS] = {
     [OP_SHARED_STORE] = step_shared_store,
     [OP_SHARED_LOAD] = step_shared_load,
     [OP_SHARED_GATHER] = step_shared_gather,
+    [OP_SHARED_COUNT] = step_shared_count,
     [OP_BARRIER] = step_barrier,
     [OP_BUFFER_SLICE] = step_buffer_slice,
     [OP_ASYNC_COPY] = step_async_copy,

@@ -318,8 +318,13 @@ GatherView gather_view(const Op *op);
 /* Which element lane i of a gather takes, by its index. False after an error. */
 bool gather_from(Run *r, const Program *p, const Step *st, const GatherView *v, int64_t i,
                  int64_t *from);
+/* The bin that element i of operand `first` counts in, -1: none; *worst becomes its taint if that
+ * is more. False after an error. */
+bool histogram_bin(Run *r, const Program *p, const Step *st, int first, int64_t i, int64_t *bin,
+                   uint16_t *worst);
 StepFn step_print, step_assert, step_inline_asm;
-StepFn step_shared_store, step_shared_load, step_shared_gather, step_scratch, step_barrier;
+StepFn step_shared_store, step_shared_load, step_shared_gather, step_shared_count, step_scratch,
+    step_barrier;
 StepFn step_copy, step_jump, step_branch, step_for_start, step_for_test, step_for_next, step_return;
 StepFn step_alone, step_buffer_slice, step_async_copy, step_token_done, step_async_commit,
     step_async_wait, step_async_fence;
@@ -343,7 +348,7 @@ bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16
                   int64_t lane);
 bool report_bounds(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane);
 bool report_align(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane);
-bool report_bin(Run *r, const Program *p, const Step *st, int64_t value, int64_t lane);
+bool report_bin(Run *r, const Program *p, const Step *st, Type tile, int64_t value, int64_t lane);
 bool report_shared(Run *r, const Program *p, const Step *st, const char *what, int64_t byte);
 bool report_endless(Run *r, const Program *p, const Step *st); /* a while that changes nothing */
 bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t at,

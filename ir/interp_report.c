@@ -161,10 +161,10 @@ bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16
     return false;
 }
 
-bool report_bin(Run *r, const Program *p, const Step *st, int64_t value, int64_t lane) {
+bool report_bin(Run *r, const Program *p, const Step *st, Type tile, int64_t value, int64_t lane) {
     diag(&r->s->diags, DIAG_ERROR, st->op->span,
          "undefined: a value of %" PRId64 " for %" PRId64 " bins in %s", value, st->lanes,
-         report_place(r, p, ir_operand(st->op, 0)->type, lane));
+         report_place(r, p, tile, lane));
     diag(&r->s->diags, DIAG_NOTE, (Span){0},
          "what is no bin counts nowhere with tl.histogram(x, bins, mask=(x >= 0) & (x < bins))");
     return false;

@@ -96,24 +96,33 @@ bool step_gather(Run *r, Program *p, const Step *st) {
     return true;
 }
 
+bool histogram_bin(Run *r, const Program *p, const Step *st, int first, int64_t i, int64_t *bin,
+                   uint16_t *worst) {
+    const Tile *x = &p->tile[st->src[first]];
+    const Tile *mask = st->nsrc > first + 1 ? &p->tile[st->src[first + 1]] : NULL;
+    Type t = ir_operand(st->op, first)->type;
+    *bin = -1;
+    if (mask && taint_at(mask, i) >= ORIGIN_UNINIT)
+        return report_taint(r, p, st, USED_MASK, mask->taint[i], t, i);
+    if (mask && !mask->data[i]) return true;
+    if (taint_at(x, i) > *worst) *worst = x->taint[i];
+    int64_t value = int_at(x, stored_elem(t), i);
+    if (value >= 0 && value < st->lanes)
+        *bin = value;
+    else if (run_checks(r, CHECK_UNDEFINED) && taint_at(x, i) < ORIGIN_UNINIT)
+        return report_bin(r, p, st, t, value, i);
+    return true;
+}
+
 bool step_histogram(Run *r, Program *p, const Step *st) {
-    const Tile *x = &p->tile[st->src[0]], *mask = st->nsrc > 1 ? &p->tile[st->src[1]] : NULL;
     Tile *d = &p->tile[st->dst[0]];
-    Type t = ir_operand(st->op, 0)->type;
-    Elem e = stored_elem(t);
     uint32_t *count = (uint32_t *)(void *)d->data;
     uint16_t worst = 0;
     memset(count, 0, (size_t)st->lanes * sizeof *count);
-    for (int64_t i = 0; i < type_numel(t); i++) {
-        if (mask && taint_at(mask, i) >= ORIGIN_UNINIT)
-            return report_taint(r, p, st, USED_MASK, mask->taint[i], t, i);
-        if (mask && !mask->data[i]) continue;
-        if (taint_at(x, i) > worst) worst = x->taint[i];
-        int64_t bin = int_at(x, e, i);
-        if (bin >= 0 && bin < st->lanes)
-            count[bin]++;
-        else if (run_checks(r, CHECK_UNDEFINED) && taint_at(x, i) < ORIGIN_UNINIT)
-            return report_bin(r, p, st, bin, i);
+    int64_t n = type_numel(ir_operand(st->op, 0)->type);
+    for (int64_t i = 0, bin; i < n; i++) {
+        if (!histogram_bin(r, p, st, 0, i, &bin, &worst)) return false;
+        if (bin >= 0) count[bin]++;
     }
     d->tainted = worst >= ORIGIN_UNINIT; /* which bin was counted is not known */
     for (int64_t i = 0; d->tainted && i < st->lanes; i++) slot_taint(r, p, st->dst[0])[i] = worst;

@@ -106,6 +106,32 @@ bool step_shared_gather(Run *r, Program *p, const Step *st) {
     return true;
 }
 
+/* Any bin may be counted in, so the whole buffer is read and written. */
+bool step_shared_count(Run *r, Program *p, const Step *st) {
+    const SharedBuffer *b = st->detail;
+    size_t size = sizeof(uint32_t);
+    int64_t base = shared_base(p, st, b, 0), n = type_numel(ir_operand(st->op, 1)->type);
+    uint16_t worst = 0;
+    for (int64_t at = base; at < base + b->bytes; at++) {
+        if (run_checks(r, CHECK_RACES) &&
+            (!check_byte(r, p, st, b, at, false) || !check_byte(r, p, st, b, at, true)))
+            return false;
+        p->shared_state[at] |= SHARED_READ | SHARED_WRITTEN;
+    }
+    for (int64_t i = 0, bin; i < n; i++) {
+        uint32_t count;
+        if (!histogram_bin(r, p, st, 1, i, &bin, &worst)) return false;
+        if (bin < 0) continue;
+        uint8_t *at = p->shared + element_at(b, base, bin, size);
+        memcpy(&count, at, size);
+        count++;
+        memcpy(at, &count, size);
+    }
+    if (worst >= ORIGIN_UNINIT) /* which bin was counted is not known */
+        memset(p->shared_owner + base, 0, (size_t)b->bytes * sizeof *p->shared_owner);
+    return true;
+}
+
 bool step_barrier(Run *r, Program *p, const Step *st) {
     (void)st;
     for (int64_t i = 0; i < r->shared_bytes; i++) p->shared_state[i] &= SHARED_COMING;

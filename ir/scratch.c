@@ -63,7 +63,6 @@ static int64_t shared_result(const Op *op) {
 int64_t scratch_bytes(const Op *op) {
     switch (op->code) {
     case OP_SCAN: return scratch_scan_part(op, op->noperands);
-    case OP_HISTOGRAM: return type_numel(op->result[0]->type) * 4;
     case OP_ATOMIC:
     case OP_ATOMIC_CAS: return shared_result(op);
     case OP_LOAD:

@@ -169,6 +169,15 @@ static void check_gather(Verifier *v, const Op *op) {
     if (type_is_buffer(x)) check_row_major(v, op, op->operand[0].value);
 }
 
+static void check_histogram(Verifier *v, const Op *op, const Value *counts, int first) {
+    Type x = arg_type(op, first), r = counts->type;
+    bool shared = r.space == SPACE_SHARED;
+    if (x.rank != 1 || r.rank != 1 || r.depth || r.elem != EL_I32 || (first && !shared) ||
+        (op->noperands > first + 1 && !type_same_shape(x, arg_type(op, first + 1))))
+        bad(v, op, "counts a tile of rank 1 into i32[bins]");
+    if (shared) check_row_major(v, op, counts);
+}
+
 static void check_shape_op(Verifier *v, const Op *op) {
     Type r = op->result[0]->type, x = op->noperands ? arg_type(op, 0) : r;
     bool same_elem = r.elem == x.elem && r.depth == x.depth && r.space == x.space;
@@ -240,11 +249,7 @@ static void check_shape_op(Verifier *v, const Op *op) {
     }
     case OP_GATHER:
     case OP_SHARED_GATHER: check_gather(v, op); break;
-    case OP_HISTOGRAM:
-        if (x.rank != 1 || r.rank != 1 || r.depth || r.elem != EL_I32 ||
-            (op->noperands > 1 && !type_same_shape(x, arg_type(op, 1))))
-            bad(v, op, "counts a tile of rank 1 into i32[bins]");
-        break;
+    case OP_HISTOGRAM: check_histogram(v, op, op->result[0], 0); break;
     case OP_BUFFER_ALLOC: check_buffer(v, op); break;
     case OP_BUFFER_SLICE:
         if (!x.slices) bad(v, op, "operand 0 has no slices");
@@ -506,6 +511,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->code == OP_SELECT && !type_equal(arg_type(op, 1), arg_type(op, 2)))
         bad(v, op, "operands 1 and 2 differ in type: %s and %s",
             type_text(&v->s->arena, arg_type(op, 1)), type_text(&v->s->arena, arg_type(op, 2)));
+    if (op->code == OP_SHARED_COUNT) check_histogram(v, op, op->operand[0].value, 1);
     if (op->code == OP_DOT) check_dot(v, op);
     if (op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS) check_atomic(v, op);
     if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);

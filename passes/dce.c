@@ -30,7 +30,8 @@ static uint32_t slot_of(const Dce *d, const Op *op) {
 
 /* op's one effect is on a buffer of the function: nobody but its readers can tell. */
 static bool only_fills_buffer(const Op *op) {
-    return op->code == OP_SHARED_STORE && op_is(op->operand[1].value, OP_BUFFER_ALLOC);
+    int buffer = op->code == OP_SHARED_STORE ? 1 : op->code == OP_SHARED_COUNT ? 0 : -1;
+    return buffer >= 0 && op_is(op->operand[buffer].value, OP_BUFFER_ALLOC);
 }
 
 static void need(Dce *d, Value *v) {

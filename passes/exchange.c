@@ -3,7 +3,8 @@
  * stores into them and reads out of them.
  *
  * A gather reads at places that only the running program knows, so its tile is stored whole, in
- * row-major order. Barriers are put by the pass of that name, as for all buffers. */
+ * row-major order; a histogram counts in a buffer of bins. Barriers are put by the pass of that
+ * name, as for all buffers. */
 #include "passes/exchange.h"
 #include "ir/scratch.h"
 #include "passes/pass.h"
@@ -11,6 +12,7 @@
 int64_t exchange_bytes(const Op *op) {
     switch (op->code) {
     case OP_GATHER: return type_bytes(op->operand[0].value->type);
+    case OP_HISTOGRAM: return type_bytes(op->result[0]->type);
     default: return scratch_bytes(op);
     }
 }
@@ -41,11 +43,25 @@ static void expand_gather(Builder *b, Op *op) {
     replace_op(op, gather->result[0]);
 }
 
+static void expand_histogram(Builder *b, Op *op) {
+    Value *r = op->result[0], *bins = row_major_buffer(b, r->type);
+    Value *none = ir_const_int(b, r->type, 0);
+    none->layout = r->layout;
+    ir_binary(b, OP_SHARED_STORE, none, bins);
+    Value *args[] = {bins, op->operand[0].value, ir_operand(op, 1)};
+    ir_op(b, OP_SHARED_COUNT, args, 1 + op->noperands, NULL, 0, 0);
+    replace_op(op, ir_given(b, OP_SHARED_LOAD, bins, r->type));
+}
+
 static void expand(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
-    if (op->code != OP_GATHER || !op->operand[0].value->layout) return;
-    expand_gather(&b, op);
+    if (!op->noperands || !op->operand[0].value->layout) return;
+    switch (op->code) {
+    case OP_GATHER: expand_gather(&b, op); break;
+    case OP_HISTOGRAM: expand_histogram(&b, op); break;
+    default: return;
+    }
     ctx->changed = true;
 }
 

@@ -359,6 +359,26 @@ START_TEST(gathers_read_buffers) {
 }
 END_TEST
 
+#define COUNT "  shared_count %a, %g @41:1-5\n"
+#define BINS "  %two: i32[16] = const value=2\n  %g: i32[16] = div %r, %two\n"
+#define NONE "  %z: i32[16] = const value=0\n  shared_store %z, %a @42:1-5\n"
+/* %w becomes %v where all pairs were counted in their bins, and in no others. */
+#define RIGHT                                                                                      \
+    "  %e: i32[16] = const value=8\n  %m: i1[16] = cmp %r, %e pred=lt\n"                           \
+    "  %s: i32[16] = select %m, %two, %z\n  %same: i1[16] = cmp %u, %s pred=eq\n"                  \
+    "  %w: i32[16] = select %same, %v, %z\n"
+
+START_TEST(counts_read_and_write_buffers) {
+    run_shared(BINS A NONE WAIT COUNT WAIT GET_A("u") RIGHT DONE, NULL);
+    run_shared(BINS A NONE COUNT WAIT GET_A("u") RIGHT DONE,
+               "test:41:1: error: missing barrier: read since written");
+    run_shared(BINS A NONE WAIT COUNT GET_A("u") RIGHT DONE,
+               "test:22:1: error: missing barrier: read since written");
+    run_shared(BINS A NONE WAIT GET_A("q") COUNT WAIT GET_A("u") RIGHT DONE,
+               "test:41:1: error: missing barrier: overwritten since read");
+}
+END_TEST
+
 /* Half of the tile is masked off: that may be stored, and read, and counts where it is used. */
 #define HALF                                                                                       \
     "  %e: i32[16] = const value=8\n  %m: i1[16] = cmp %r, %e pred=lt\n"                           \
@@ -419,6 +439,7 @@ int main(void) {
     tcase_add_test(t, buffers_over_each_other_are_found);
     tcase_add_test(t, what_a_copy_reads_stays_as_it_is);
     tcase_add_test(t, gathers_read_buffers);
+    tcase_add_test(t, counts_read_and_write_buffers);
     tcase_add_test(t, undefined_elements_pass_through_shared_memory);
     suite_add_tcase(s, t);
     return run_suite(s);
