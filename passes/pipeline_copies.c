@@ -52,9 +52,9 @@ static void note_written(Op *op, void *ctx) {
     vec_push(&p->s->arena, &p->written, into);
 }
 
-/* Marks what the strand needs that runs ahead to know where and whether the load reads: ops of the
- * body and carried values. False when that is not arithmetic on indices, and loads, in the body
- * itself. */
+/* Marks what the prefetch slice needs that runs ahead to know where and whether the load reads: ops
+ * of the body and carried values. False when that is not arithmetic on indices, and loads, in the
+ * body itself. */
 static bool mark_slice(Pipeline *p, const Op *load, int noperands) {
     Arena *a = &p->s->arena;
     const Block *body = p->loop->region[0];

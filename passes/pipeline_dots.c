@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pipeline_dots.c: dots of a pipelined loop that are still under way while the body goes on.
+/* pipeline_dots.c: dots of a pipelined loop that are still in flight while the body goes on.
  *
  * The leading dots are those that need nothing the body worked out. They start first. Where they
- * only add to what goes round the loop (matmul) they lag, and are waited for an iteration later:
+ * only add to what goes round the loop (matmul) their wait is deferred by an iteration:
  *     wait for copies; barrier; start acc = a b + acc; wait for all but this one; barrier; copies
- * Where the body goes on with their results, a later dot whose result only goes round the loop lags
- * (attention), and is waited for together with the next iteration's leading ones:
+ * Where the body goes on with their results, the wait of a later dot whose result only goes round
+ * the loop is deferred (attention), to that for the next iteration's leading ones:
  *     wait for copies; barrier; start s = q k; wait for s and acc; …; start acc = p v + acc * x;
  *     barrier; copies
- * Where none lags the copies' addresses are worked out behind the leading dots. The copies
- * overwrite the slot that the lagging dots of the iteration before read, so they come after the
+ * Where none is deferred the copies' addresses are worked out behind the leading dots. The copies
+ * overwrite the stage that the deferred dots of the iteration before read, so they come after the
  * wait for those and after a barrier, when all warps have waited.
  *
- * The next iteration's copies can be waited for, and fenced, while dots are under way. When that is
+ * The next iteration's copies can be waited for, and fenced, while dots are in flight. When that is
  * done before this iteration's copies start, the second barrier tells all warps of both, and the
  * first goes:
  *     start acc = a b + acc; wait for copies; wait for all dots but this one; barrier; copies
  * These copies were started an iteration's dots earlier then, which is an iteration less for them:
  * worth it where that time is hidden.
  *
- * Where the SM has room for a spare slot, copies overwrite what the dots of two iterations before
+ * Where the SM has room for a slack stage, copies overwrite what the dots of two iterations before
  * read, which all warps have waited for when they come to the barrier. So copies start at once:
  *     wait for copies; barrier; start acc = a b + acc; copies; wait for all dots but this one
  *     wait for copies; barrier; start s = q k; copies; wait for s and acc; …; start acc = …
@@ -31,7 +31,7 @@
 
 /* Nothing overwrites what the dot reads from shared memory before its iteration, or the next one's
  * second barrier, is over: slices of the pipeline's buffers, and what no iteration writes. */
-static bool may_be_under_way(const Pipeline *p, const Op *dot) {
+static bool may_be_in_flight(const Pipeline *p, const Op *dot) {
     if (!ir_attr(dot, AT_WGMMA)) return false;
     for (int i = 0; i < 2; i++) {
         const Value *v = dot->operand[i].value;
@@ -62,38 +62,38 @@ void pipeline_plan_dots(Pipeline *p) {
     const Block *body = p->loop->region[0];
     uint8_t *late = arena_alloc(&p->s->arena, p->size); /* by id: made of a dot of the body */
     for (const Op *op = body->first; op != body->last; op = op->next) {
-        int i = op->code == OP_DOT && may_be_under_way(p, op) ? carried_result(op) : -1;
+        int i = op->code == OP_DOT && may_be_in_flight(p, op) ? carried_result(op) : -1;
         if (i >= 0 && !is_chained(op, i)) late[body->args[1 + i]->id] = 1;
     }
     int leads = 0;
     for (Op *op = body->first; op != body->last && !op->nregions; op = op->next) {
         bool is_late = op->code == OP_BARRIER;
         for (int i = 0; i < op->noperands; i++) is_late |= late[op->operand[i].value->id];
-        if (is_late || (op->code == OP_DOT && !may_be_under_way(p, op))) break;
+        if (is_late || (op->code == OP_DOT && !may_be_in_flight(p, op))) break;
         if (op->code != OP_DOT) continue;
         late[op->result[0]->id] = 1;
-        p->lead = op;
-        p->leads = ++leads;
+        p->first_mma = op;
+        p->first_mmas = ++leads;
     }
-    if (!p->lead) return;
+    if (!p->first_mma) return;
     bool before = true, any = false;
     for (Op *op = body->first; op != body->last; op = op->next) {
         if (op->code != OP_DOT) continue;
         if (before) ir_set_attr(p->s, op, AT_ASYNC, 1);
-        int i = may_be_under_way(p, op) ? carried_result(op) : -1;
+        int i = may_be_in_flight(p, op) ? carried_result(op) : -1;
         if (i >= 0 && before && is_chained(op, i)) {
-            p->lagging[i] = LAG_RESULT;
+            p->deferred[i] = DEFER_RESULT;
             any = true;
         }
         if (i >= 0 && !before && !any) {
             ir_set_attr(p->s, op, AT_ASYNC, 1);
-            p->lagging[i] = LAG_ARG;
-            p->behind = op;
+            p->deferred[i] = DEFER_ARG;
+            p->last_mma = op;
         }
-        if (op == p->lead) before = false;
+        if (op == p->first_mma) before = false;
     }
-    if (!p->behind) p->behind = p->lead;
-    p->lands_apart = p->behind != p->lead || any;
+    if (!p->last_mma) p->last_mma = p->first_mma;
+    p->lands_apart = p->last_mma != p->first_mma || any;
     for (int i = 0; i < p->copies.n; i++) p->lands_apart &= !p->copies.at[i].plain;
 }
 
@@ -101,7 +101,7 @@ enum { OTHER_REGISTERS = 48 }; /* of a thread, besides what the loop carries: ad
 
 /* How many programs an SM holds that have so many bytes of shared memory and the loop's tiles in
  * registers. */
-static int64_t programs_on_sm(const Pipeline *p, int64_t bytes) {
+static int64_t estimate_occupancy(const Pipeline *p, int64_t bytes) {
     const Target *sm = p->ctx->target;
     int64_t threads = (int64_t)p->f->num_warps * 32, registers = OTHER_REGISTERS * threads;
     for (int i = 0; i < p->loop->nresults; i++) {
@@ -113,48 +113,48 @@ static int64_t programs_on_sm(const Pipeline *p, int64_t bytes) {
     return by_registers < by_memory ? by_registers : by_memory;
 }
 
-/* Is there to be a spare slot? One more than asked for where that costs no program on the SM, or
+/* Is there to be a slack stage? One more than asked for where that costs no program on the SM, or
  * one of those asked for. Figures: H200, fp16.
  *
- * Where dots lag by their results: 256x128x64 with 3 stages 627 TFLOPS at 4096, with a spare slot
- * 678; 128x256x64 with 4 stages 700, with one of them spare 699, but rows 32 bytes out of step with
- * the caches' lines cost 4 % instead of 8. Worse where programs share the SM, who fill each other's
- * gaps (128x128x64, 4 warps: 669, 558), and where copies would start only one iteration ahead
- * (128x256x64, 3 slots: 500). An iteration of attention is long enough for that: 16384 causal,
- * 64x64 with 3 stages, 428 instead of 409. */
-static void spare_slot(Pipeline *p, int64_t others) {
+ * Where the results of dots are deferred: 256x128x64 with 3 stages 627 TFLOPS at 4096, with a
+ * slack stage 678; 128x256x64 with 4 stages 700, with one of them spare 699, but rows 32 bytes out
+ * of step with the caches' lines cost 4 % instead of 8. Worse where programs share the SM, who fill
+ * each other's gaps (128x128x64, 4 warps: 669, 558), and where copies would start only one
+ * iteration ahead (128x256x64, 3 stages: 500). An iteration of attention is long enough for that:
+ * 16384 causal, 64x64 with 3 stages, 428 instead of 409. */
+static void slack_stage(Pipeline *p, int64_t others) {
     enum { LEAST_FOR_RESULTS = 4, LEAST_FOR_ARGS = 3 };
     int64_t bytes = others + p->stages * p->stage_bytes;
     if (!p->lands_apart) return;
-    if (p->behind != p->lead) {
-        p->spare = p->stages >= LEAST_FOR_ARGS;
-    } else if (programs_on_sm(p, bytes) == 1 && p->stages >= LEAST_FOR_RESULTS - 1) {
+    if (p->last_mma != p->first_mma) {
+        p->slack = p->stages >= LEAST_FOR_ARGS;
+    } else if (estimate_occupancy(p, bytes) == 1 && p->stages >= LEAST_FOR_RESULTS - 1) {
         if (bytes + p->stage_bytes <= p->ctx->target->max_shared) p->stages++;
-        p->spare = p->stages >= LEAST_FOR_RESULTS;
+        p->slack = p->stages >= LEAST_FOR_RESULTS;
     }
 }
 
-/* How many slots, and so which form. Figures: H200, fp16, products of so many rows.
+/* How many stages, and so which form. Figures: H200, fp16, products of so many rows.
  *
- * A slot less than 4 where that puts a second or third program on the SM (64x128x64 with 4 warps at
- * 1536: 3 slots 19.9 us, 4 slots 22.7; 128x128x64 with 8 at 3072: 97.2 against 102.4). A fifth
+ * A stage less than 4 where that puts a second or third program on the SM (64x128x64 with 4 warps
+ * at 1536: 3 stages 19.9 us, 4 stages 22.7; 128x128x64 with 8 at 3072: 97.2 against 102.4). A fifth
  * where it costs none: then one barrier is the faster form (64x256x32 at 1536: by 10 %), which with
- * 4 slots waits for what is not there yet (64x128x64 at 1024, from DRAM: 11 % slower). Where
+ * 4 stages waits for what is not there yet (64x128x64 at 1024, from DRAM: 11 % slower). Where
  * programs share an SM, one that has it to itself could have their memory too: it takes twice the
- * slots (64x128x64 at 1024: 6 slots 9.5 us, 4 slots 10.6, 3 slots 12.4). Which it is is known when
- * it is launched. */
-void pipeline_plan_slots(Pipeline *p, int64_t others) {
+ * stages (64x128x64 at 1024: 6 stages 9.5 us, 4 stages 10.6, 3 stages 12.4). Which it is is known
+ * when it is launched. */
+void pipeline_plan_stages(Pipeline *p, int64_t others) {
     enum { ENOUGH = 5, MOST = 8, FEW_PROGRAMS = 2 };
     int64_t stage = p->stage_bytes, bytes = others + p->stages * stage;
-    int64_t programs = programs_on_sm(p, bytes);
+    int64_t programs = estimate_occupancy(p, bytes);
     if (p->lands_apart && p->stages == ENOUGH - 1) {
-        if (programs <= FEW_PROGRAMS && programs_on_sm(p, bytes - stage) > programs)
+        if (programs <= FEW_PROGRAMS && estimate_occupancy(p, bytes - stage) > programs)
             p->stages--;
-        else if (programs > 1 && programs_on_sm(p, bytes + stage) == programs)
+        else if (programs > 1 && estimate_occupancy(p, bytes + stage) == programs)
             p->stages++;
     }
-    spare_slot(p, others);
-    p->lands_first = p->lands_apart && p->stages >= ENOUGH && !p->spare;
+    slack_stage(p, others);
+    p->lands_first = p->lands_apart && p->stages >= ENOUGH && !p->slack;
     int64_t fit = (p->ctx->target->max_shared - others) / stage;
     int most = p->stages * 2 < MOST ? p->stages * 2 : MOST;
     if (most > fit) most = (int)fit;
@@ -163,7 +163,8 @@ void pipeline_plan_slots(Pipeline *p, int64_t others) {
         for_dots |= p->copies.at[i].store != NULL;
         plain |= p->copies.at[i].plain;
     }
-    if (for_dots && !plain && programs_on_sm(p, others + p->stages * stage) > 1 && most > p->stages)
+    if (for_dots && !plain && estimate_occupancy(p, others + p->stages * stage) > 1 &&
+        most > p->stages)
         p->most = most;
 }
 
@@ -177,14 +178,14 @@ Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, Value *const *others
     return w;
 }
 
-int pipeline_lagging(const Pipeline *p, Value *const *values, Value **out) {
+int pipeline_deferred(const Pipeline *p, Value *const *values, Value **out) {
     int n = 0;
     for (int i = 0; i < p->loop->nresults; i++)
-        if (p->lagging[i]) out[n++] = values[i];
+        if (p->deferred[i]) out[n++] = values[i];
     return n;
 }
 
-/* The newest dot that is under way before `at`; NULL: none of the body is. */
+/* The newest dot that is in flight before `at`; NULL: none of the body is. */
 static Value *newest_before(const Op *at) {
     const Op *op = at->prev;
     while (op && !(op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0))) op = op->prev;
@@ -196,16 +197,16 @@ static bool names_only(const Use *u) {
     return u->op->code == OP_DOT_WAIT && u != &u->op->operand[0];
 }
 
-/* Before the first op that looks at v it is waited for, and whatever else is under way. */
+/* Before the first op that looks at v it is waited for, and whatever else is in flight. */
 static Value *wait_where_used(Pipeline *p, Value *v, Op *from) {
     Op *at = from;
     for (; at; at = at->next) {
-        bool found = at == p->behind->next;
+        bool found = at == p->last_mma->next;
         for (const Use *u = v->uses; u && !found; u = u->next)
             found = (u->op == at && !names_only(u)) || ir_inside(u->op, at);
         if (found) break;
     }
-    Builder b = {p->s, p->f, from->block, at, p->lead->span};
+    Builder b = {p->s, p->f, from->block, at, p->first_mma->span};
     Value *newest = newest_before(at), *both[] = {v, newest};
     Value *w = pipeline_wait_dot(p, &b, v, both, newest && newest != v ? 2 : 0);
     for (Use *u = v->uses, *next; u; u = next) {
@@ -216,17 +217,17 @@ static Value *wait_where_used(Pipeline *p, Value *v, Op *from) {
 }
 
 void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op *first, Op *last) {
-    Op *place = p->behind->next;
+    Op *place = p->last_mma->next;
     bool any = false;
-    Builder behind = {p->s, p->f, body, place, p->lead->span};
+    Builder behind = {p->s, p->f, body, place, p->first_mma->span};
     Value **before = arena_array(&p->s->arena, (size_t)p->loop->nresults, sizeof *before);
-    int nbefore = pipeline_lagging(p, arg, before);
+    int nbefore = pipeline_deferred(p, arg, before);
     if (p->lands_first) pipeline_land(p, &behind, 1);
     for (int i = 0; i < p->loop->nresults; i++) {
-        if (!p->lagging[i]) continue;
+        if (!p->deferred[i]) continue;
         any = true;
-        if (p->lagging[i] == LAG_RESULT) {
-            Builder b = {p->s, p->f, body, place, p->lead->span};
+        if (p->deferred[i] == DEFER_RESULT) {
+            Builder b = {p->s, p->f, body, place, p->first_mma->span};
             out[i] = pipeline_wait_dot(p, &b, out[i], before, nbefore);
         } else {
             Value *w = wait_where_used(p, arg[i], body->first);
@@ -237,17 +238,17 @@ void pipeline_place_waits(Pipeline *p, Block *body, Value **arg, Value **out, Op
         bool goes_round = false;
         for (int i = 0; op->code == OP_DOT && i < p->loop->nresults; i++)
             goes_round |=
-                p->lagging[i] == LAG_RESULT && out[i]->def->operand[0].value == op->result[0];
+                p->deferred[i] == DEFER_RESULT && out[i]->def->operand[0].value == op->result[0];
         if (op->code == OP_DOT && !goes_round) wait_where_used(p, op->result[0], op->next);
-        if (op == p->lead) break;
+        if (op == p->first_mma) break;
     }
-    if (p->spare) { /* before any wait */
-        place = p->lead->next;
+    if (p->slack) { /* before any wait */
+        place = p->first_mma->next;
     } else if (any) {
-        Builder b = {p->s, p->f, body, place, p->lead->span};
+        Builder b = {p->s, p->f, body, place, p->first_mma->span};
         ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
-    } else { /* no dot reads the slot any more */
-        place = p->behind->next;
+    } else { /* no dot reads the stage any more */
+        place = p->last_mma->next;
     }
     Op *behind_copies = last->next;
     for (Op *op = first, *next; op != behind_copies; op = next) {

@@ -5,21 +5,21 @@
  *     for i: x = load p; store x -> b; dot b; p += d
  * becomes
  *     for s < S-1: copy p -> b[s]; commit; p += d             (as long as iteration s exists)
- *     for i: wait (S-2 groups may be on their way); barrier; dot b[r]
+ *     for i: wait for the oldest copies' token; barrier; dot b[r]
  *            copy p -> b[w]; commit; p += d; r, w = next slices
- *     wait (0)
+ *     wait for all tokens
  *
  * The one idea: what an address is made of (its slice, and the carried values that the slice needs)
- * is cloned into a second strand that runs S-1 iterations ahead of the loop's own. One barrier per
- * iteration is enough: the slot a copy overwrites was read before the barrier that precedes it. For
- * an iteration that does not exist nothing is copied. (Under a false mask the hardware would fill
- * its slot with zeros, which takes longer than the copy: the last iterations of a loop of 16 were
- * slower by a third.)
+ * is cloned into a prefetch slice that runs S-1 iterations ahead of the loop's own. One
+ * barrier per iteration is enough: the stage a copy overwrites was read before the barrier that
+ * precedes it. For an iteration that does not exist nothing is copied. (Under a false mask the
+ * hardware would fill its stage with zeros, which takes longer than the copy: the last iterations
+ * of a loop of 16 were slower by a third.)
  *
  * Copied are the loads whose values dots take, as they are or after arithmetic, and all loads of a
- * loop that names its num_stages. A value that only dots read is read from its slot; another is
+ * loop that names its num_stages. A value that only dots read is read from its stage; another is
  * loaded from there into the registers it was in. Where lanes cannot copy 4 bytes at once the load
- * stays a load of the strand, and its value is stored into the slot when the body is done.
+ * stays a load of the prefetch slice, and its value is stored into the stage when the body is done.
  *
  * Dots of warpgroups are asynchronous: see pipeline_dots.c. */
 #include "passes/software_pipeline.h"
@@ -29,10 +29,11 @@
 
 #include <string.h>
 
-/* ---- the strand ahead ---- */
+/* ---- the prefetch slice ahead ---- */
 
 /* mask, where there is one, and exists, in the layout of `like`. */
-static Value *mask_ahead(Pipeline *p, Builder *b, Value *mask, Value *exists, const Value *like) {
+static Value *prefetch_mask(Pipeline *p, Builder *b, Value *mask, Value *exists,
+                            const Value *like) {
     Value *on = exists;
     if (type_is_tile(like->type)) {
         on = ir_given(b, OP_SPLAT, exists, type_with_shape(type_scalar(EL_I1), like->type));
@@ -45,11 +46,11 @@ static Value *mask_ahead(Pipeline *p, Builder *b, Value *mask, Value *exists, co
 }
 
 /* A load as it is in an iteration ahead, which may not exist: then it reads nothing. */
-static Value *load_ahead(Pipeline *p, Builder *b, const Op *load, Value *exists) {
+static Value *prefetch_load(Pipeline *p, Builder *b, const Op *load, Value *exists) {
     Value *x[3] = {load->operand[0].value, NULL, ir_operand(load, 2)};
     const Value *r = load->result[0];
     b->span = load->span;
-    x[1] = mask_ahead(p, b, ir_operand(load, 1), exists, x[0]);
+    x[1] = prefetch_mask(p, b, ir_operand(load, 1), exists, x[0]);
     x[0] = p->map[x[0]->id] ? p->map[x[0]->id] : x[0];
     if (!x[2]) { /* nobody looks at it, but it should be some number */
         x[2] = ir_op(b, OP_CONST, NULL, 0, &r->type, 1, 0)->result[0];
@@ -71,12 +72,12 @@ static Value *slice(Builder *b, const Copy *c, Value *number) {
     return v;
 }
 
-/* Emits one iteration's addresses and copies at b. `args` are the strand's carried values (by
- * number, NULL where not needed); they are moved on. exists: does the iteration exist? likely: it
- * nearly always does, so that is left to the masks, for which ptxas needs no branches. *token: of
- * the copies. Returns the first of them. */
-static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *slot, Value *exists,
-                      bool likely, Value **token) {
+/* Emits one iteration's addresses and copies at b. `args` are the prefetch slice's carried values
+ * (by number, NULL where not needed); they are moved on. exists: does the iteration exist? likely:
+ * it nearly always does, so that is left to the masks, for which ptxas needs no branches. *token:
+ * of the copies. Returns the first of them. */
+static Op *prefetch_stage(Pipeline *p, Builder *b, Value *iv, Value **args, Value *stage,
+                          Value *exists, bool likely, Value **token) {
     const Block *body = p->loop->region[0];
     memset(p->map, 0, p->size * sizeof *p->map);
     p->map[body->args[0]->id] = iv;
@@ -85,7 +86,7 @@ static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *s
     for (const Op *op = body->first; op; op = op->next) {
         if (op->nresults != 1 || !p->slice[op->result[0]->id]) continue;
         if (op->code == OP_LOAD)
-            p->map[op->result[0]->id] = load_ahead(p, b, op, exists);
+            p->map[op->result[0]->id] = prefetch_load(p, b, op, exists);
         else
             ir_clone(b, op, p->map, p->size);
     }
@@ -93,11 +94,11 @@ static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *s
     for (int i = 0; i < p->copies.n; i++) {
         Copy *c = &p->copies.at[i];
         b->span = c->load->span;
-        c->slot = slice(b, c, slot);
+        c->stage = slice(b, c, stage);
         if (c->plain)
-            c->ahead = load_ahead(p, b, c->load, exists);
+            c->ahead = prefetch_load(p, b, c->load, exists);
         else if (likely)
-            on[i] = mask_ahead(p, b, ir_operand(c->load, 1), exists, c->load->operand[0].value);
+            on[i] = prefetch_mask(p, b, ir_operand(c->load, 1), exists, c->load->operand[0].value);
         else if ((on[i] = ir_operand(c->load, 1)) && p->map[on[i]->id])
             on[i] = p->map[on[i]->id];
     }
@@ -110,7 +111,7 @@ static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *s
         Copy *c = &p->copies.at[i];
         if (c->plain) continue;
         Value *ptr = c->load->operand[0].value;
-        Value *x[] = {p->map[ptr->id] ? p->map[ptr->id] : ptr, c->slot, exists, on[i]};
+        Value *x[] = {p->map[ptr->id] ? p->map[ptr->id] : ptr, c->stage, exists, on[i]};
         b->span = c->load->span;
         Op *copy = ir_op(b, OP_ASYNC_COPY, x, on[i] ? 4 : 3, &token_type, 1, 0);
         copied[n++] = copy->result[0];
@@ -127,11 +128,11 @@ static Op *copy_ahead(Pipeline *p, Builder *b, Value *iv, Value **args, Value *s
     return first ? first : commit;
 }
 
-/* What the strand loaded goes to its slots. */
-static void store_ahead(Pipeline *p, Builder *b) {
+/* What the prefetch slice loaded goes to its stages. */
+static void prefetch_store(Pipeline *p, Builder *b) {
     for (int i = 0; i < p->copies.n; i++) {
         const Copy *c = &p->copies.at[i];
-        if (c->plain) ir_binary(b, OP_SHARED_STORE, c->ahead, c->slot);
+        if (c->plain) ir_binary(b, OP_SHARED_STORE, c->ahead, c->stage);
     }
 }
 
@@ -141,37 +142,38 @@ static Value *scalar(Builder *b, Type t, int64_t v) {
 
 /* How far a loop goes: as an unsigned number of the index's size, for what it walks over may be
  * longer than the index counts, and the index ahead may pass its type's end. */
-typedef struct Extent {
+typedef struct TripCount {
     Value *any;  /* there is an iteration */
     Value *last; /* the number of the last, from 0 */
-} Extent;
+} TripCount;
 
-static Extent extent_of(Pipeline *p, Builder *b) {
+static TripCount trip_count_of(Pipeline *p, Builder *b) {
     Value *lo = p->loop->operand[0].value, *hi = p->loop->operand[1].value;
     int64_t step = 1;
     ir_int_constant(p->loop->operand[2].value, &step);
     Type t = type_with_elem(lo->type, type_elem_bytes(lo->type) == 8 ? EL_U64 : EL_U32);
     Value *from = step < 0 ? hi : lo, *to = step < 0 ? lo : hi;
     Value *way = ir_given(b, OP_BITCAST, ir_binary(b, OP_SUB, to, from), t);
-    Extent e = {ir_cmp(b, step < 0 ? PRED_GT : PRED_LT, lo, hi),
-                ir_binary(b, OP_SUB, way, scalar(b, t, 1))};
+    TripCount e = {ir_cmp(b, step < 0 ? PRED_GT : PRED_LT, lo, hi),
+                   ir_binary(b, OP_SUB, way, scalar(b, t, 1))};
     if (step != 1 && step != -1)
         e.last = ir_binary(b, OP_DIV, e.last, scalar(b, t, step < 0 ? -step : step));
     return e;
 }
 
 /* Is there an iteration of this number? */
-static Value *exists_at(Builder *b, Extent e, int number) {
+static Value *iteration_exists(Builder *b, TripCount e, int number) {
     if (number == 0) return e.any;
     Value *there = ir_cmp(b, PRED_GE, e.last, scalar(b, e.last->type, number));
     return ir_binary(b, OP_AND, there, e.any);
 }
 
 /* How many iterations there are beyond the first `ahead`. */
-static Value *beyond(Builder *b, Extent e, int ahead) {
+static Value *remaining_after(Builder *b, TripCount e, int ahead) {
     Type t = e.last->type;
     Value *left = ir_binary(b, OP_SUB, e.last, scalar(b, t, ahead - 1));
-    return ir_op1(b, OP_SELECT, (Value *[]){exists_at(b, e, ahead), left, scalar(b, t, 0)}, 3);
+    return ir_op1(b, OP_SELECT, (Value *[]){iteration_exists(b, e, ahead), left, scalar(b, t, 0)},
+                  3);
 }
 
 static Value *one_less(Builder *b, Value *left, Value *any) {
@@ -184,17 +186,17 @@ static Value *alone_or(const Pipeline *p, Builder *b, Value *alone, Value *else_
     return ir_op1(b, OP_SELECT, (Value *[]){p->alone, alone, else_}, 3);
 }
 
-static Value *next_slot(Builder *b, Value *slot, Value *slots) {
+static Value *next_stage(Builder *b, Value *stage, Value *stages) {
     Type i32 = type_scalar(EL_I32);
-    Value *up = ir_binary(b, OP_ADD, slot, scalar(b, i32, 1));
-    Value *end = ir_cmp(b, PRED_EQ, up, slots);
+    Value *up = ir_binary(b, OP_ADD, stage, scalar(b, i32, 1));
+    Value *end = ir_cmp(b, PRED_EQ, up, stages);
     Value *x[] = {end, scalar(b, i32, 0), up};
     return ir_op1(b, OP_SELECT, x, 3);
 }
 
-/* How many iterations ahead copies start with so many slots. */
-static int ahead_with(const Pipeline *p, int slots) {
-    return slots - 1 - p->spare;
+/* How many iterations ahead copies start with so many stages. */
+static int ahead_with(const Pipeline *p, int stages) {
+    return stages - 1 - p->slack;
 }
 
 void pipeline_land(Pipeline *p, Builder *b, int later) {
@@ -215,19 +217,19 @@ static void alloc_slices(Pipeline *p, Builder *b, Copy *c) {
     c->slices->name = c->load->result[0]->name;
 }
 
-/* The load's value now comes from its slot: dots read it there, others get it into registers. */
-static void replace_load_by_slice(Pipeline *p, Builder *b, const Copy *c, Value *slot) {
+/* The load's value now comes from its stage: dots read it there, others get it into registers. */
+static void replace_load_by_stage(Pipeline *p, Builder *b, const Copy *c, Value *stage) {
     Value *r = c->load->result[0];
     if (c->store) {
         if (c->store->next->code == OP_ASYNC_FENCE) ir_erase(c->store->next);
         ir_erase(c->store);
-        ir_replace_uses(c->buffer, slot);
+        ir_replace_uses(c->buffer, stage);
         ir_erase(c->buffer->def);
         ir_erase(c->load);
         return;
     }
     b->span = c->load->span;
-    Value *x = ir_given(b, OP_SHARED_LOAD, slot, r->type);
+    Value *x = ir_given(b, OP_SHARED_LOAD, stage, r->type);
     x->layout = r->layout;
     x->name = r->name;
     if (c->load->noperands == 3 && !pipeline_is_zero(c->load->operand[2].value)) {
@@ -253,7 +255,7 @@ static Value *uniform(const Pipeline *p, Builder *b, const Value *v) {
 /* Pointers that each iteration moves on by the same number are what they were before the loop, and
  * a number that is counted: one for all of them, that GPUs keep with what all threads share.
  * Puts at b the scalars that they move on by: bytes, in 64 bits. */
-static void find_advances(Pipeline *p, Builder *b) {
+static void find_inductions(Pipeline *p, Builder *b) {
     const Block *body = p->loop->region[0];
     for (int i = 0; i < p->loop->nresults; i++) {
         const Value *v = body->args[1 + i], *next = body->last->operand[i].value;
@@ -266,20 +268,21 @@ static void find_advances(Pipeline *p, Builder *b) {
         if (!type_equal(by->type, i64)) by = ir_given(b, OP_CAST, by, i64);
         int64_t bytes = type_elem_bytes(type_element(type_pointee(v->type)));
         by = ir_binary(b, OP_MUL, by, ir_const_int(b, i64, bytes));
-        p->advance[i] = ir_unary(b, OP_HINT, by);
-        ir_set_attr(p->s, p->advance[i]->def, AT_UNIFORM, 1);
+        p->induction[i] = ir_unary(b, OP_HINT, by);
+        ir_set_attr(p->s, p->induction[i]->def, AT_UNIFORM, 1);
     }
 }
 
 /* Tiles that are not counted so would come out of the branch that starts more copies: registers. */
-static bool all_advance(const Pipeline *p) {
+static bool all_inductions(const Pipeline *p) {
     for (int i = 0; i < p->loop->nresults; i++)
-        if (p->carried[i] && !p->advance[i] && type_is_tile(p->loop->result[i]->type)) return false;
+        if (p->carried[i] && !p->induction[i] && type_is_tile(p->loop->result[i]->type))
+            return false;
     return true;
 }
 
 /* start moved on by so many bytes. */
-static Value *moved(Pipeline *p, Builder *b, Value *start, Value *by) {
+static Value *strength_reduced(Pipeline *p, Builder *b, Value *start, Value *by) {
     Value *x[] = {start, ir_given(b, OP_SPLAT, by, type_with_shape(by->type, start->type))};
     x[1]->layout = start->layout;
     Value *v = ir_op1(b, OP_ADDPTR, x, 2);
@@ -289,23 +292,23 @@ static Value *moved(Pipeline *p, Builder *b, Value *start, Value *by) {
     return v;
 }
 
-/* Starts the copies of iterations from..to-1, of which the first has the index iv and the strand's
- * carried values; these move on. token: of each. Returns the index after them. */
-static Value *fill_slots(Pipeline *p, Builder *b, Extent extent, Value *iv, Value **carried,
-                         int from, int to, Value **token) {
+/* Starts the copies of iterations from..to-1, of which the first has the index iv and the prefetch
+ * slice's carried values; these move on. token: of each. Returns the index after them. */
+static Value *emit_prologue(Pipeline *p, Builder *b, TripCount trip_count, Value *iv,
+                            Value **carried, int from, int to, Value **token) {
     for (int s = from; s < to; s++) {
-        copy_ahead(p, b, iv, carried, scalar(b, type_scalar(EL_I32), s), exists_at(b, extent, s),
-                   s == 0, &token[s]);
-        store_ahead(p, b);
+        prefetch_stage(p, b, iv, carried, scalar(b, type_scalar(EL_I32), s),
+                       iteration_exists(b, trip_count, s), s == 0, &token[s]);
+        prefetch_store(p, b);
         iv = ir_binary(b, OP_ADD, iv, p->loop->operand[2].value);
     }
     return iv;
 }
 
-/* The slots that only a program that is alone has. start: what the loop begins with for each of
- * the strand's values, as it is without them and then as it is. */
-static Value *fill_more(Pipeline *p, Builder *b, Extent extent, Value *iv, Value **ahead,
-                        Value **start) {
+/* The stages that only a program that is alone has. start: what the loop begins with for each of
+ * the prefetch slice's values, as it is without them and then as it is. */
+static Value *deepen_prologue(Pipeline *p, Builder *b, TripCount trip_count, Value *iv,
+                              Value **ahead, Value **start) {
     int n = p->loop->nresults, more = p->most - p->stages, at = 0;
     Value **in = arena_array(&p->s->arena, (size_t)n, sizeof *in);
     int all = n + 1 + p->tokens;
@@ -324,7 +327,7 @@ static Value *fill_more(Pipeline *p, Builder *b, Extent extent, Value *iv, Value
     else_[at] = iv;
     types[at++] = iv->type;
     for (int i = 0; i < p->tokens; i++) {
-        int few = i - (p->tokens - p->few); /* those under way are the newest */
+        int few = i - (p->tokens - p->few); /* those in flight are the newest */
         else_[at] = few < 0 ? done : p->token[few];
         types[at++] = token_type;
     }
@@ -332,11 +335,11 @@ static Value *fill_more(Pipeline *p, Builder *b, Extent extent, Value *iv, Value
     Op *op = ir_op(b, OP_IF, &p->alone, 1, types, at, 2);
     Builder then = {p->s, p->f, op->region[0], NULL, b->span};
     Builder other = {p->s, p->f, op->region[1], NULL, b->span};
-    Value *next = fill_slots(p, &then, extent, iv, in, p->few, p->tokens, token);
+    Value *next = emit_prologue(p, &then, trip_count, iv, in, p->few, p->tokens, token);
     at = 0;
     for (int i = 0; i < n; i++) {
         if (!p->carried[i]) continue;
-        Value *by = p->advance[i];
+        Value *by = p->induction[i];
         out[at] = by ? ir_binary(&then, OP_MUL, by, scalar(&then, by->type, more)) : in[i];
         op->result[at]->layout = start[i]->layout;
         op->result[at]->name = start[i]->name;
@@ -371,14 +374,14 @@ static void make_opaque(Pipeline *p, Builder *b, Value **v, int n, int bits) {
     }
 }
 
-static void rebuild(Pipeline *p) {
+static void expand_pipeline(Pipeline *p) {
     Op *old = p->loop;
     Block *was = old->region[0];
     Arena *a = &p->s->arena;
     int n = old->nresults, extra = 0;
     Builder b = {p->s, p->f, old->block, old, old->span};
-    find_advances(p, &b);
-    if (p->most && all_advance(p)) {
+    find_inductions(p, &b);
+    if (p->most && all_inductions(p)) {
         Type i1 = type_scalar(EL_I1);
         p->alone = ir_op(&b, OP_ALONE, NULL, 0, &i1, 1, 0)->result[0];
     }
@@ -387,30 +390,30 @@ static void rebuild(Pipeline *p) {
     for (int i = 0; i < n; i++) ahead[i] = old->operand[3 + i].value;
     Type i32 = type_scalar(EL_I32);
     Value *lo = old->operand[0].value, *step = old->operand[2].value, *iv = lo;
-    Extent extent = extent_of(p, &b);
+    TripCount trip_count = trip_count_of(p, &b);
     int far = ahead_with(p, p->stages), farther = p->alone ? ahead_with(p, p->most) : far;
     p->few = far;
     p->tokens = farther;
     p->token = arena_array(a, (size_t)farther, sizeof *p->token);
-    iv = fill_slots(p, &b, extent, iv, ahead, 0, far, p->token);
+    iv = emit_prologue(p, &b, trip_count, iv, ahead, 0, far, p->token);
     Value **start = arena_array(a, (size_t)n, sizeof *start), *left, *write;
     for (int i = 0; i < n; i++)
-        start[i] = p->advance[i] ? scalar(&b, p->advance[i]->type, 0) : ahead[i];
-    left = beyond(&b, extent, far);
+        start[i] = p->induction[i] ? scalar(&b, p->induction[i]->type, 0) : ahead[i];
+    left = remaining_after(&b, trip_count, far);
     write = scalar(&b, i32, far);
-    Value *slots = scalar(&b, i32, p->stages);
+    Value *stages = scalar(&b, i32, p->stages);
     if (p->alone) {
-        iv = fill_more(p, &b, extent, iv, ahead, start);
-        left = alone_or(p, &b, beyond(&b, extent, farther), left);
+        iv = deepen_prologue(p, &b, trip_count, iv, ahead, start);
+        left = alone_or(p, &b, remaining_after(&b, trip_count, farther), left);
         write = alone_or(p, &b, scalar(&b, i32, farther), write);
-        slots = alone_or(p, &b, scalar(&b, i32, p->most), slots);
+        stages = alone_or(p, &b, scalar(&b, i32, p->most), stages);
     }
     if (p->lands_first) {
         pipeline_land(p, &b, 0);
         ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
     }
-    /* Carried: what was, the strand's values, its index, how many iterations it has to go, the
-     * slots read and written next, and the tokens of the copies under way. */
+    /* Carried: what was, the prefetch slice's values, its index, how many iterations it has to go,
+     * the stages read and written next, and the tokens of the copies in flight. */
     Value **in = arena_array(a, (size_t)(2 * n + 4 + p->tokens), sizeof *in);
     for (int i = 0; i < n; i++) in[i] = old->operand[3 + i].value;
     int at = n;
@@ -432,7 +435,7 @@ static void rebuild(Pipeline *p) {
     Value **count = arena_array(a, (size_t)n, sizeof *count);
     for (int i = 0; i < n; i++) {
         mine[i] = p->carried[i] ? arg[at++] : NULL;
-        if (p->advance[i]) count[i] = mine[i];
+        if (p->induction[i]) count[i] = mine[i];
         if (!arg[i]->layout) arg[i]->layout = was->args[1 + i]->layout;
     }
     Value *index_ahead = arg[at], *read = arg[at + 2];
@@ -440,18 +443,18 @@ static void rebuild(Pipeline *p) {
     memcpy(p->token, arg + at + 4, (size_t)p->tokens * sizeof *p->token);
     Builder in_body = {p->s, p->f, body, NULL, old->span};
     if (!p->lands_first) pipeline_land(p, &in_body, 0);
-    /* What dots make of the slots' addresses need not wait for the barrier. */
+    /* What dots make of the stages' addresses need not wait for the barrier. */
     Value **from = arena_array(a, (size_t)p->copies.n, sizeof *from);
     for (int i = 0; i < p->copies.n; i++) from[i] = slice(&in_body, &p->copies.at[i], read);
     if (!p->lands_first) ir_op(&in_body, OP_BARRIER, NULL, 0, NULL, 0, 0);
     Value *exists = ir_cmp(&in_body, PRED_NE, left, scalar(&in_body, left->type, 0));
     for (int i = 0; i < n; i++)
-        if (count[i]) mine[i] = moved(p, &in_body, ahead[i], count[i]);
+        if (count[i]) mine[i] = strength_reduced(p, &in_body, ahead[i], count[i]);
     Value *token;
-    Op *copies = copy_ahead(p, &in_body, index_ahead, mine, write, exists, false, &token);
+    Op *copies = prefetch_stage(p, &in_body, index_ahead, mine, write, exists, false, &token);
     Op *commit = body->last;
     for (int i = 0; i < p->copies.n; i++)
-        replace_load_by_slice(p, &in_body, &p->copies.at[i], from[i]);
+        replace_load_by_stage(p, &in_body, &p->copies.at[i], from[i]);
     /* The rest of the body moves over as it is. */
     ir_replace_uses(was->args[0], index);
     for (int i = 0; i < n; i++) ir_replace_uses(was->args[1 + i], arg[i]);
@@ -460,25 +463,25 @@ static void rebuild(Pipeline *p) {
     Value **out = arena_array(a, (size_t)(n + extra), sizeof *out);
     for (int i = 0; i < n; i++) out[i] = yield->operand[i].value;
     ir_erase(yield);
-    if (p->lead) pipeline_place_waits(p, body, arg, out, copies, commit);
-    store_ahead(p, &in_body);
+    if (p->first_mma) pipeline_place_waits(p, body, arg, out, copies, commit);
+    prefetch_store(p, &in_body);
     at = n;
     for (int i = 0; i < n; i++)
         if (p->carried[i])
-            out[at++] = count[i] ? ir_binary(&in_body, OP_ADD, count[i], p->advance[i]) : mine[i];
+            out[at++] = count[i] ? ir_binary(&in_body, OP_ADD, count[i], p->induction[i]) : mine[i];
     out[at++] = ir_binary(&in_body, OP_ADD, index_ahead, step);
     out[at++] = one_less(&in_body, left, exists);
-    out[at++] = next_slot(&in_body, read, slots);
-    out[at++] = next_slot(&in_body, write, slots);
+    out[at++] = next_stage(&in_body, read, stages);
+    out[at++] = next_stage(&in_body, write, stages);
     for (int i = 0; i + 1 < p->tokens; i++) out[at++] = p->token[i + 1];
     out[at++] = token;
     make_opaque(p, &in_body, out, at, 64);
     ir_op(&in_body, OP_YIELD, out, at, NULL, 0, 0);
-    Value **lag = arena_array(a, (size_t)n, sizeof *lag);
-    int nlag = pipeline_lagging(p, loop->result, lag);
+    Value **deferred_result = arena_array(a, (size_t)n, sizeof *deferred_result);
+    int ndeferred = pipeline_deferred(p, loop->result, deferred_result);
     for (int i = 0; i < n; i++) {
         Value *r = loop->result[i];
-        if (p->lagging[i]) r = pipeline_wait_dot(p, &b, r, lag, nlag);
+        if (p->deferred[i]) r = pipeline_wait_dot(p, &b, r, deferred_result, ndeferred);
         ir_replace_uses(old->result[i], r);
     }
     ir_op(&b, OP_ASYNC_WAIT, loop->result + n + extra - p->tokens, p->tokens, NULL, 0, 0);
@@ -598,7 +601,7 @@ static void visit(Op *loop, void *ctx_) {
     p.for_dots = arena_alloc(a, p.size);
     p.worked_on = arena_alloc(a, p.size);
     p.carried = arena_alloc(a, (size_t)loop->nresults);
-    p.advance = arena_array(a, (size_t)loop->nresults, sizeof *p.advance);
+    p.induction = arena_array(a, (size_t)loop->nresults, sizeof *p.induction);
     p.map = arena_array(a, p.size, sizeof *p.map);
     pipeline_find_copies(&p, asked);
     if (!p.copies.n && !p.refused)
@@ -608,10 +611,10 @@ static void visit(Op *loop, void *ctx_) {
     plan_stage(&p);
     int64_t others = room.bytes + room.scratch;
     if (!p.copies.n || !limit_stages(&p, others)) return;
-    p.lagging = arena_alloc(a, (size_t)loop->nresults);
+    p.deferred = arena_alloc(a, (size_t)loop->nresults);
     pipeline_plan_dots(&p);
-    pipeline_plan_slots(&p, others);
-    rebuild(&p);
+    pipeline_plan_stages(&p, others);
+    expand_pipeline(&p);
     ctx->changed = true;
 }
 
