@@ -103,6 +103,9 @@ LLVMValueRef gen_lane_part(Gen *g, const Layout *l, uint32_t *mask);
 LLVMValueRef gen_index(Gen *g, const Layout *l, int r);
 /* True where this lane and warp hold the first copy of what they hold; NULL when always. */
 LLVMValueRef gen_first_copy(Gen *g, const Layout *l);
+/* True in the thread that accesses memory for all who hold an element of v: it is the first of
+ * them, for a scalar thread 0; NULL when always. */
+LLVMValueRef gen_owner(Gen *g, const Value *v);
 /* A tile in another layout of the same elements: `at` describes, in the element space of `from`,
  * what each place of the result holds. Registers and shuffles only. */
 bool gen_move(Gen *g, const Layout *at, const Layout *from, Tile x, Tile *out);
@@ -158,8 +161,6 @@ bool gen_is_fp8(Type t);
 /* n elements of fp8 to f16, which holds them all, and from f32; best two at a time. */
 void gen_fp8_widen(Gen *g, const LLVMValueRef *x, int n, Elem e, LLVMValueRef *out);
 void gen_fp8_narrow(Gen *g, const LLVMValueRef *x, int n, Elem e, bool rtz, LLVMValueRef *out);
-/* After an op with scratch whose scalar each thread got for itself: all take the first thread's. */
-void gen_spread_scalar(Gen *g, const Op *op);
 
 /* ---- perf: notes (access_notes.c) ---- */
 /* Of a load or store of a tile of t under l, `width` elements a lane where `possible` could be. */

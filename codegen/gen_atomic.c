@@ -2,11 +2,9 @@
 /* gen_atomic.c: atomic reads, combinations and writes of global memory, as PTX.
  *
  * LLVM 19 drops the memory order and scope of its own atomics, so all of this is inline assembly.
- * A program is many threads but orders as one: a release comes after a barrier of all threads, an
- * acquire before one. Each element is done once, by the first thread that holds it; where others
- * need the old value too, it goes to them through shared memory (ir/scratch.h). */
+ * Each element is done once, by the first thread that holds it, its owner; what others need of it,
+ * and the barriers that its order asks for, are ops of their own (passes/exchange.c). */
 #include "codegen/gen.h"
-#include "ir/scratch.h"
 
 typedef struct Atomic {
     const Op *op;
@@ -190,61 +188,9 @@ static const char *name_of(Gen *g, const Atomic *a, int64_t rmw) {
 
 /* ---- order ---- */
 
-static LLVMValueRef first_thread(Gen *g) {
-    return LLVMBuildICmp(g->entry, LLVMIntEQ, g->tid, gen_i32(g, 0), "");
-}
-
 static void fence(Gen *g, const Atomic *a) {
     const char *text = arena_printf(&g->s->arena, "fence.acq_rel.%s;", a->scope);
     gen_asm(g, text, "~{memory}", LLVMVoidTypeInContext(g->c), NULL, 0, ASM_ORDERED);
-}
-
-/* ---- old values for all who hold a copy ---- */
-
-/* Where the element of register r has its place in the op's scratch. */
-static LLVMValueRef scratch_address(Gen *g, const Op *op, const Layout *l, int r, int bits) {
-    LLVMValueRef base = LLVMConstPtrToInt(g->shared, g->i32);
-    uint32_t offset = (uint32_t)ir_attr_int(op, AT_OFFSET, 0);
-    LLVMValueRef at = LLVMConstAdd(base, gen_i32(g, offset));
-    if (!l) return at;
-    LLVMValueRef index = LLVMBuildMul(g->b, gen_index(g, l, r), gen_i32(g, (uint32_t)bits / 8), "");
-    return LLVMBuildAdd(g->b, at, index, "");
-}
-
-static void put_word(Gen *g, LLVMValueRef address, LLVMValueRef word, LLVMValueRef first,
-                     int bits) {
-    const char *text = arena_printf(&g->s->arena, "@$2 st.shared.b%d [$0], $1;", bits);
-    const char *constraints = arena_printf(&g->s->arena, "r,%c,b,~{memory}", letter_of(bits));
-    LLVMValueRef args[] = {address, word, first};
-    gen_asm(g, text, constraints, LLVMVoidTypeInContext(g->c), args, 3, ASM_ORDERED);
-}
-
-/* Gives every thread the words that the first copies have. */
-static void spread(Gen *g, const Op *op, const Layout *l, LLVMValueRef *word, int n, int bits,
-                   LLVMValueRef first) {
-    uint32_t copies = l ? layout_free_mask(l, IN_REG) : 0;
-    for (int i = 0; i < n; i++)
-        if (!((uint32_t)i & copies))
-            put_word(g, scratch_address(g, op, l, i, bits), word[i], first, bits);
-    gen_barrier_here(g);
-    for (int i = 0; i < n; i++) {
-        LLVMValueRef p =
-            LLVMBuildIntToPtr(g->b, scratch_address(g, op, l, i, bits), g->ptr_shared, "");
-        word[i] = LLVMBuildLoad2(g->b, int_type(g, bits), p, "");
-        LLVMSetAlignment(word[i], (unsigned)bits / 8);
-    }
-}
-
-void gen_spread_scalar(Gen *g, const Op *op) {
-    Tile t = gen_tile(g, op->result[0]);
-    Type type = op->result[0]->type;
-    int bits = type_elem_bytes(type) * 8, wide = bits < 16 ? 16 : bits;
-    LLVMValueRef word, first = first_thread(g);
-    gen_pack(g, type, t.at, 1, bits, &word);
-    if (wide != bits) word = LLVMBuildZExt(g->b, word, g->i16, "");
-    spread(g, op, NULL, &word, 1, wide, first);
-    if (wide != bits) word = LLVMBuildTrunc(g->b, word, g->i8, "");
-    gen_unpack(g, type, &word, bits, t.at, 1);
 }
 
 /* ---- the op ---- */
@@ -307,9 +253,8 @@ void gen_atomic(Gen *g, const Op *op) {
     const char *name = cas ? "" : name_of(g, &a, ir_attr_int(op, AT_RMW, RMW_ADD));
     for (int i = 0; i < out.n; i++) out.at[i] = LLVMGetPoison(gen_elem_type(g, r->type));
     if (!supported(g, op, &a, name)) return;
-    if (release && !(op->prev && op->prev->code == OP_BARRIER)) gen_barrier_here(g);
     if (release && a.fenced) fence(g, &a);
-    LLVMValueRef first = l ? gen_first_copy(g, l) : first_thread(g);
+    LLVMValueRef first = gen_owner(g, r);
     LLVMValueRef *old = arena_array(&g->s->arena, (size_t)out.n, sizeof *old);
     uint32_t copies = l ? layout_free_mask(l, IN_REG) : 0;
     for (int i = 0; i < out.n; i += 1 << a.vec) {
@@ -327,10 +272,8 @@ void gen_atomic(Gen *g, const Op *op) {
         old[i] = one_element(g, &a, name, ptr.at[i], word, p);
     }
     if (acquire && a.fenced) fence(g, &a);
-    if (scratch_bytes(op))
-        spread(g, op, l, old, out.n, a.bits, first);
-    else if (acquire)
-        gen_barrier_here(g);
     if (!a.wanted) return;
+    if (first && !ir_attr_int(op, AT_OWNER, 0))
+        gen_error(g, op, "the result was left with its owners alone; this is a bug in tilec");
     for (int i = 0; i < out.n; i++) gen_unpack(g, a.type, &old[i], a.bits, &out.at[i], 1);
 }

@@ -5,7 +5,6 @@
  * predicate on that one instruction (inline PTX), never a branch; without a mask LLVM's own vector
  * loads and stores are used, which it may schedule freely. */
 #include "codegen/gen.h"
-#include "ir/scratch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -273,8 +272,6 @@ void gen_load(Gen *g, const Op *op) {
             load_plain(g, s, ptr.at[i], word);
         gen_unpack(g, r->type, word, s.bits, &out.at[i], n);
     }
-    /* A volatile scalar may change while the threads read it: they go on with one of the values. */
-    if (scratch_bytes(op)) gen_spread_scalar(g, op);
 }
 
 /* LLVM looks for what to merge among all the stores of a block, each with each, which takes seconds
@@ -287,12 +284,7 @@ void gen_store(Gen *g, const Op *op) {
     if (op->noperands > 2) mask = gen_tile(g, op->operand[2].value);
     int vec = access_vector(g, op, v->layout, v->type), n = 1 << vec;
     Shape s = element_shape(v->type, n * type_elem_bytes(v->type));
-    /* One thread writes each element: for a scalar, thread 0. */
-    LLVMValueRef first = NULL;
-    if (v->layout)
-        first = gen_first_copy(g, v->layout);
-    else
-        first = LLVMBuildICmp(g->entry, LLVMIntEQ, g->tid, gen_i32(g, 0), "");
+    LLVMValueRef first = gen_owner(g, v); /* one thread writes each element */
     uint32_t copies = v->layout ? layout_free_mask(v->layout, IN_REG) : 0;
     for (int i = 0; i < x.n; i += n) {
         if ((uint32_t)i & copies) continue;

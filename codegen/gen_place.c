@@ -99,6 +99,11 @@ LLVMValueRef gen_first_copy(Gen *g, const Layout *l) {
     return p;
 }
 
+LLVMValueRef gen_owner(Gen *g, const Value *v) {
+    if (v->layout) return gen_first_copy(g, v->layout);
+    return LLVMBuildICmp(g->entry, LLVMIntEQ, g->tid, gen_i32(g, 0), "");
+}
+
 /* ---- moves ---- */
 
 typedef struct Shuffle { /* the value of another lane: of lane number `lane`, or of this one XOR by

@@ -18,12 +18,18 @@ LLVMValueRef gen_buffer_pointer(Gen *g, const Value *buffer) {
     return LLVMConstInBoundsGEP2(g->i8, g->shared, &offset, 1);
 }
 
+/* A scalar's is the one of its one element, which all threads hold. */
+static Layout layout_of(const Value *v) {
+    return v->layout ? *v->layout : layout_new(v->type);
+}
+
 bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *view) {
+    Layout shared = layout_of(buffer);
     memset(view, 0, sizeof *view);
-    if (!layout_route(at, buffer->layout, &view->route)) return false;
+    if (!layout_route(at, &shared, &view->route)) return false;
     view->elem_log2 = log2_of(type_elem_bytes(buffer->type));
     /* The offsets that lanes and warps add, in bytes, as a layout of their own. */
-    Layout l = {.out = (uint8_t)(buffer->layout->bits[IN_OFFSET] + view->elem_log2)};
+    Layout l = {.out = (uint8_t)(shared.bits[IN_OFFSET] + view->elem_log2)};
     for (int in = IN_LANE; in <= IN_WARP; in++)
         for (int k = 0; k < at->bits[in]; k++)
             layout_push(&l, (LayoutIn)in,
@@ -119,13 +125,14 @@ void gen_shared_read(Gen *g, Type t, SharedView *view, const Layout *at, const L
 void gen_shared_load(Gen *g, const Op *op) {
     const Value *buffer = op->operand[0].value, *r = op->result[0];
     Tile out = gen_new_tile(g, r);
+    Layout at = layout_of(r), shared = layout_of(buffer);
     SharedView v;
-    if (!r->layout || !gen_shared_view(g, buffer, r->layout, &v)) {
+    if (!gen_shared_view(g, buffer, &at, &v)) {
         gen_error(g, op, "no way from the buffer to the tile's layout; this is a bug in tilec");
         for (int i = 0; i < out.n; i++) out.at[i] = LLVMGetPoison(gen_elem_type(g, r->type));
         return;
     }
-    gen_shared_read(g, r->type, &v, r->layout, buffer->layout, 0, out.at);
+    gen_shared_read(g, r->type, &v, &at, &shared, 0, out.at);
 }
 
 enum { FEW_STORES = 4 };
@@ -207,20 +214,22 @@ void gen_shared_store(Gen *g, const Op *op) {
     const Value *x = op->operand[0].value, *buffer = op->operand[1].value;
     Tile in = gen_tile(g, x);
     SharedView v;
-    if (x->layout && matrix_view(g, x, buffer, &v)) {
+    if (x->layout && !ir_attr_int(op, AT_OWNER, 0) && matrix_view(g, x, buffer, &v)) {
         store_matrices(g, op, in, &v);
         return;
     }
-    if (!x->layout || !gen_shared_view(g, buffer, x->layout, &v)) {
+    Layout at = layout_of(x), shared = layout_of(buffer);
+    if (!gen_shared_view(g, buffer, &at, &v)) {
         gen_error(g, op, "no way from the tile's layout to the buffer; this is a bug in tilec");
         return;
     }
-    Access a = shared_access(x->type, x->layout, buffer->layout, in.n);
-    uint32_t copies = layout_free_mask(x->layout, IN_REG);
-    /* One thread writes each element where that costs little. Copies write the same value, which is
-     * harmless, though a race to tools that look for them; with many stores the predicated form,
-     * which LLVM cannot schedule, costs more registers than it is worth. */
-    LLVMValueRef first = in.n >> a.vec <= FEW_STORES ? gen_first_copy(g, x->layout) : NULL;
+    Access a = shared_access(x->type, &at, &shared, in.n);
+    uint32_t copies = layout_free_mask(&at, IN_REG);
+    bool few = in.n >> a.vec <= FEW_STORES;
+    /* One thread writes each element where it must, or that costs little. Copies write the same
+     * value, which is harmless, though a race to tools that look for them; with many stores the
+     * predicated form, which LLVM cannot schedule, costs more registers than it is worth. */
+    LLVMValueRef first = few || ir_attr_int(op, AT_OWNER, 0) ? gen_owner(g, x) : NULL;
     for (int i = 0; i < in.n; i += 1 << a.vec) {
         if ((uint32_t)i & copies) continue;
         uint32_t place[IN_DIMS] = {(uint32_t)i};

@@ -50,23 +50,9 @@ int64_t scratch_scan_part(const Op *op, int i) {
     return at;
 }
 
-/* One thread does an atomic, or reads a scalar that others write, for all who hold a copy of it. */
-static int64_t shared_result(const Op *op) {
-    const Value *r = op->result[0];
-    bool copies =
-        !r->layout || layout_free_mask(r->layout, IN_LANE) || layout_free_mask(r->layout, IN_WARP);
-    if (!copies || !ir_has_uses(r)) return 0;
-    int64_t bytes = type_bytes(r->type);
-    return bytes < 2 ? 2 : bytes;
-}
-
 int64_t scratch_bytes(const Op *op) {
     switch (op->code) {
     case OP_SCAN: return scratch_scan_part(op, op->noperands);
-    case OP_ATOMIC:
-    case OP_ATOMIC_CAS: return shared_result(op);
-    case OP_LOAD:
-        return ir_attr_int(op, AT_VOLATILE, 0) && !op->result[0]->type.rank ? shared_result(op) : 0;
     default: return 0;
     }
 }

@@ -2,9 +2,8 @@
 /* scratch.h: shared memory that an operation uses within itself; the bytes of buffers.
  *
  * Some operations let threads meet in shared memory without a buffer that the IR would show: a scan
- * that crosses warps, the one result of an atomic. Such an op has an
- * attribute `offset` for the place of its bytes, which passes/place.c sets; it writes, waits, and
- * reads, and the last thing it does there is to read. */
+ * that crosses warps. Such an op has an attribute `offset` for the place of its bytes, which
+ * passes/place.c sets; it writes, waits, and reads, and the last thing it does there is to read. */
 #ifndef TILE_IR_SCRATCH_H
 #define TILE_IR_SCRATCH_H
 

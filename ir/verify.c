@@ -321,6 +321,15 @@ static void check_ahead(Verifier *v, const Op *op) {
     }
 }
 
+/* What only the owners have may only be stored by them. */
+static void check_owner(Verifier *v, const Op *op) {
+    for (const Use *u = op->nresults ? op->result[0]->uses : NULL; u; u = u->next)
+        if (u->op->code != OP_SHARED_STORE || !ir_attr_int(u->op, AT_OWNER, 0))
+            bad(v, op,
+                "only the owners have the result: 'shared_store owner=1' may use it, not '%s'",
+                op_info[u->op->code].text);
+}
+
 /* Ops with several results but no regions. */
 static void check_many(Verifier *v, const Op *op) {
     Type x = op->noperands ? arg_type(op, 0) : (Type){0};
@@ -511,6 +520,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->code == OP_SELECT && !type_equal(arg_type(op, 1), arg_type(op, 2)))
         bad(v, op, "operands 1 and 2 differ in type: %s and %s",
             type_text(&v->s->arena, arg_type(op, 1)), type_text(&v->s->arena, arg_type(op, 2)));
+    if (ir_attr_int(op, AT_OWNER, 0)) check_owner(v, op);
     if (op->code == OP_SHARED_COUNT) check_histogram(v, op, op->operand[0].value, 1);
     if (op->code == OP_DOT) check_dot(v, op);
     if (op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS) check_atomic(v, op);

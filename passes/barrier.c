@@ -171,18 +171,10 @@ static bool shared_access(const Op *op, int i, Interval *x) {
     return true;
 }
 
-/* Code generation puts a barrier before an atomic that releases, and behind one that acquires. */
-static bool atomic_orders(const Op *op, Sem how) {
-    int64_t sem = ir_attr_int(op, AT_SEM, SEM_ACQ_REL);
-    return (op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS) &&
-           (sem == SEM_ACQ_REL || sem == (int64_t)how);
-}
-
 /* The accesses to global memory that op makes; true: it needs a barrier before it. */
 static bool meets_global(PassCtx *ctx, const GlobalOrder *order, const Op *op, Pending *p) {
     GlobalAccess x;
     if (!global_access(order, op, &x)) return false;
-    if (atomic_orders(op, SEM_RELEASE)) global_forget(&p->global);
     const GlobalAccess *before = global_conflict(order, &p->global, &x);
     if (before) say_for_triton(ctx, before, &x);
     return before;
@@ -190,10 +182,7 @@ static bool meets_global(PassCtx *ctx, const GlobalOrder *order, const Op *op, P
 
 static void note_global(const GlobalOrder *order, const Op *op, Pending *p) {
     GlobalAccess x;
-    if (atomic_orders(op, SEM_ACQUIRE))
-        global_forget(&p->global);
-    else if (global_access(order, op, &x) && !scratch_bytes(op))
-        global_note(order, &p->global, x);
+    if (global_access(order, op, &x)) global_note(order, &p->global, x);
 }
 
 static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pending *p) {

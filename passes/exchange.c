@@ -3,13 +3,30 @@
  * stores into them and reads out of them.
  *
  * A gather reads at places that only the running program knows, so its tile is stored whole, in
- * row-major order; a histogram counts in a buffer of bins. Barriers are put by the pass of that
- * name, as for all buffers. */
+ * row-major order; a histogram counts in a buffer of bins. An atomic, or the
+ * volatile load of a scalar, is done by one of the threads that hold an element, its owner, which
+ * stores the result for the others. Barriers are put by the pass of that name, as for all buffers;
+ * those that the order of an atomic asks for are put here: a program is many threads but orders as
+ * one, so a release comes after a barrier of all, an acquire before one. */
 #include "passes/exchange.h"
+#include "ir/effects.h"
 #include "ir/scratch.h"
 #include "passes/pass.h"
 
+/* One thread has the result, and more want it. */
+static bool has_owner(const Op *op) {
+    bool scalar_load = op->code == OP_LOAD && ir_attr_int(op, AT_VOLATILE, 0) && op->nresults &&
+                       !op->result[0]->type.rank;
+    if (!scalar_load && !op_is_atomic(op)) return false;
+    const Value *r = op->result[0];
+    if (!ir_has_uses(r) || ir_attr_int(op, AT_OWNER, 0)) return false;
+    if (!r->type.rank) return true;
+    return r->layout &&
+           (layout_free_mask(r->layout, IN_LANE) || layout_free_mask(r->layout, IN_WARP));
+}
+
 int64_t exchange_bytes(const Op *op) {
+    if (has_owner(op)) return type_bytes(op->result[0]->type);
     switch (op->code) {
     case OP_GATHER: return type_bytes(op->operand[0].value->type);
     case OP_HISTOGRAM: return type_bytes(op->result[0]->type);
@@ -22,7 +39,7 @@ static Value *row_major_buffer(Builder *b, Type t) {
     Layout l = layout_new(t);
     for (int i = 0; i < l.out; i++) layout_push(&l, IN_OFFSET, (uint32_t)1 << i);
     Value *buffer = ir_op(b, OP_BUFFER_ALLOC, NULL, 0, &type, 1, 0)->result[0];
-    buffer->layout = intern_layout(b->s, l);
+    if (t.rank) buffer->layout = intern_layout(b->s, l);
     return buffer;
 }
 
@@ -53,16 +70,65 @@ static void expand_histogram(Builder *b, Op *op) {
     replace_op(op, ir_given(b, OP_SHARED_LOAD, bins, r->type));
 }
 
+/* Nothing that other programs could see lies between a barrier and op. */
+static bool follows_barrier(const Op *op) {
+    const unsigned unseen = EFFECT_READS_SHARED | EFFECT_UNIQUE;
+    for (const Op *p = op->prev; p; p = p->prev) {
+        if (p->code == OP_BARRIER) return true;
+        if (!ir_is_pure(p) && (p->nregions || ir_effects(p) & ~unseen)) return false;
+    }
+    return false;
+}
+
+static bool orders(const Op *op, Sem how) {
+    int64_t sem = ir_attr_int(op, AT_SEM, SEM_ACQ_REL);
+    return op_is_atomic(op) && (sem == SEM_ACQ_REL || sem == (int64_t)how);
+}
+
+/* The owners' result to all who hold it: stored before the barrier `wait`, if there is one, loaded
+ * behind it. */
+static void spread_result(Builder *b, Op *op, Op *wait) {
+    Value *r = op->result[0];
+    Op *behind = b->before;
+    if (wait) b->before = wait;
+    Value *buffer = row_major_buffer(b, r->type);
+    b->before = behind;
+    Value *all = ir_given(b, OP_SHARED_LOAD, buffer, r->type);
+    all->layout = r->layout;
+    all->name = r->name;
+    r->name = NULL;
+    ir_replace_uses(r, all);
+    b->before = wait ? wait : all->def;
+    Op *store = ir_op(b, OP_SHARED_STORE, (Value *[]){r, buffer}, 2, NULL, 0, 0);
+    ir_set_attr(b->s, op, AT_OWNER, 1);
+    ir_set_attr(b->s, store, AT_OWNER, 1);
+}
+
+static bool expand_access(Builder *b, Op *op) {
+    bool release = orders(op, SEM_RELEASE) && !follows_barrier(op), spread = has_owner(op);
+    Op *wait = NULL;
+    if (release) ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    b->before = op->next;
+    if (orders(op, SEM_ACQUIRE)) wait = ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    if (spread) spread_result(b, op, wait);
+    return release || wait || spread;
+}
+
 static void expand(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
-    if (!op->noperands || !op->operand[0].value->layout) return;
     switch (op->code) {
-    case OP_GATHER: expand_gather(&b, op); break;
-    case OP_HISTOGRAM: expand_histogram(&b, op); break;
+    case OP_GATHER:
+    case OP_HISTOGRAM:
+        if (!op->operand[0].value->layout) return;
+        (op->code == OP_GATHER ? expand_gather : expand_histogram)(&b, op);
+        ctx->changed = true;
+        return;
+    case OP_LOAD:
+    case OP_ATOMIC:
+    case OP_ATOMIC_CAS: ctx->changed |= expand_access(&b, op); return;
     default: return;
     }
-    ctx->changed = true;
 }
 
 void pass_exchange(PassCtx *ctx) {
