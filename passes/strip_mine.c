@@ -26,7 +26,7 @@ enum {
 typedef struct Slice { /* of a value, along a dimension */
     const Value *of;
     int dim;
-    uint32_t place; /* of what computes it */
+    uint32_t position; /* of what computes it */
     int next;       /* of the same value, along another dimension; -1: no more */
     Value *value;
 } Slice;
@@ -35,7 +35,7 @@ typedef struct Strip {
     PassCtx *ctx;
     const AffineTable *affine; /* of what the pass found */
     uint32_t nvalues;
-    const uint32_t *place; /* in the program, of what defines a value, by its number */
+    const uint32_t *position; /* in the program, of what defines a value, by its number */
     Op *root;
     int log2;          /* slices */
     VEC(Slice) slices; /* all that a loop computes */
@@ -83,7 +83,7 @@ static bool need(Strip *s, const Value *v, int dim) {
     if (find_slice(s, v, dim)) return true;
     if (!v->def || v->id >= s->nvalues || v->type.log2[dim] < s->log2 || s->slices.n == MOST_VALUES)
         return false;
-    vec_push(&s->ctx->s->arena, &s->slices, ((Slice){v, dim, s->place[v->id], -1, NULL}));
+    vec_push(&s->ctx->s->arena, &s->slices, ((Slice){v, dim, s->position[v->id], -1, NULL}));
     link_slice(s, s->slices.n - 1);
     return true;
 }
@@ -128,7 +128,7 @@ static bool can_cut(Strip *s, const Op *op, int dim) {
 
 static int by_place(const void *a, const void *b) {
     const Slice *x = a, *y = b;
-    return x->place != y->place ? (x->place < y->place ? -1 : 1) : x->dim - y->dim;
+    return x->position != y->position ? (x->position < y->position ? -1 : 1) : x->dim - y->dim;
 }
 
 static void unlink_slices(const Strip *s) {
@@ -395,15 +395,15 @@ static bool strip(Strip *s, Op *root) {
 
 void pass_strip_mine(PassCtx *ctx) {
     VEC(Op *) roots = {0};
-    uint32_t n = 0, *place = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *place);
+    uint32_t n = 0, *position = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *position);
     for (Op *op = ctx->f->body->first; op; op = op_next(op), n++) {
         if (is_root(ctx, op)) vec_push(&ctx->s->arena, &roots, op);
-        for (int i = 0; i < op->nresults; i++) place[op->result[i]->id] = n;
+        for (int i = 0; i < op->nresults; i++) position[op->result[i]->id] = n;
     }
     if (!roots.n) return;
     AffineTable affine = affine_analyse(ctx->s, ctx->f);
     /* The last first: what lies before a root is then as the analysis found it. */
-    Strip s = {.ctx = ctx, .affine = &affine, .nvalues = ctx->f->nvalues, .place = place};
+    Strip s = {.ctx = ctx, .affine = &affine, .nvalues = ctx->f->nvalues, .position = position};
     s.slice = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *s.slice);
     for (uint32_t i = 0; i < ctx->f->nvalues; i++) s.slice[i] = -1;
     for (int i = roots.n; i--;)
