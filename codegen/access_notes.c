@@ -63,9 +63,9 @@ typedef struct Spread {  /* of what the lanes of a warp ask for at once */
 } Spread;
 
 static int64_t lane_offset(const Affine *a, const Layout *l, Type t, int lane) {
-    uint32_t place[IN_DIMS] = {0};
-    place[IN_LANE] = (uint32_t)lane;
-    int64_t index = layout_apply(l, place), offset = 0;
+    uint32_t hw[IN_DIMS] = {0};
+    hw[IN_LANE] = (uint32_t)lane;
+    int64_t index = layout_apply(l, hw), offset = 0;
     for (int d = 0; d < t.rank; d++)
         offset += (index >> type_dim_shift(t, d) & (type_dim(t, d) - 1)) * a->stride[d];
     return offset;

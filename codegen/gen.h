@@ -101,13 +101,14 @@ void gen_block(Gen *g, const Block *b); /* all ops but the terminator */
 LLVMValueRef gen_lane_part(Gen *g, const Layout *l, uint32_t *mask);
 /* The flat element index of register r under l, as i32. */
 LLVMValueRef gen_index(Gen *g, const Layout *l, int r);
-/* True where this lane and warp hold the first copy of what they hold; NULL when always. */
-LLVMValueRef gen_first_copy(Gen *g, const Layout *l);
+/* True where this lane and warp hold the first replica of what they hold: they own it. NULL when
+ * always. */
+LLVMValueRef gen_owner_predicate(Gen *g, const Layout *l);
 /* True in the thread that accesses memory for all who hold an element of v: it is the first of
  * them, for a scalar thread 0; NULL when always. */
 LLVMValueRef gen_owner(Gen *g, const Value *v);
 /* A tile in another layout of the same elements: `at` describes, in the element space of `from`,
- * what each place of the result holds. Registers and shuffles only. */
+ * what each hardware index of the result holds. Registers and shuffles only. */
 bool gen_move(Gen *g, const Layout *at, const Layout *from, Tile x, Tile *out);
 
 /* x as the lane whose number differs in the bits of `by` has it. */
@@ -180,7 +181,7 @@ LLVMValueRef gen_buffer_pointer(Gen *g, const Value *buffer);
 typedef struct SharedView { /* a buffer as seen through a layout of registers */
     LLVMValueRef lane;      /* i32 byte offset of lane and warp */
     uint32_t mask;          /* bits the lane's share may have */
-    Route route;
+    ConversionMap map;
     int elem_log2;
     LLVMValueRef buffer; /* i32 byte address of the buffer */
     bool moves;          /* a slot of a ring: addresses are made where they are used */

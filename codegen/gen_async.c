@@ -75,11 +75,11 @@ static void start_copies(Gen *g, Copies *c, const char *cache) {
                        : ", $2");
     snprintf(constraints, sizeof constraints, "r,l,%s%s~{memory}", c->when ? "b," : "",
              masked ? "b," : "");
-    uint32_t copies = layout_free_mask(c->op->operand[0].value->layout, IN_REG);
+    uint32_t broadcast = layout_broadcast_bits(c->op->operand[0].value->layout, IN_REG);
     for (int i = 0; i < c->ptr.n; i += 1 << c->vec) {
-        if ((uint32_t)i & copies) continue;
-        uint32_t place[IN_DIMS] = {(uint32_t)i};
-        uint32_t offset = place_part(route_apply(&c->view.route, place), IN_OFFSET);
+        if ((uint32_t)i & broadcast) continue;
+        uint32_t hw[IN_DIMS] = {(uint32_t)i};
+        uint32_t offset = hw_index_part(conversion_map_apply(&c->view.map, hw), IN_OFFSET);
         LLVMValueRef args[4] = {gen_shared_pointer(g, &c->view, offset), c->ptr.at[i]};
         int n = 2;
         args[0] = LLVMBuildPtrToInt(g->b, args[0], g->i32, "");

@@ -223,9 +223,10 @@ static Atomic plan_of(Gen *g, const Op *op, bool acquire, bool release) {
     a.red = !a.wanted && !acquire;
     a.bits = type_elem_bytes(r->type) * 8;
     a.vec = vector_of(g, op, &a);
-    uint32_t copies = r->layout ? layout_free_mask(r->layout, IN_REG) : 0;
+    uint32_t broadcast = r->layout ? layout_broadcast_bits(r->layout, IN_REG) : 0;
     int instructions = 0;
-    for (int i = 0; i < gen_registers(r); i += 1 << a.vec) instructions += !((uint32_t)i & copies);
+    for (int i = 0; i < gen_registers(r); i += 1 << a.vec)
+        instructions += !((uint32_t)i & broadcast);
     a.fenced = instructions > 1 || by_swapping(g, op, a.type) || is_float_extreme(op, a.type);
     Sem sem = acquire && release ? SEM_ACQ_REL
               : acquire          ? SEM_ACQUIRE
@@ -256,10 +257,10 @@ void gen_atomic(Gen *g, const Op *op) {
     if (release && a.fenced) fence(g, &a);
     LLVMValueRef first = gen_owner(g, r);
     LLVMValueRef *old = arena_array(&g->s->arena, (size_t)out.n, sizeof *old);
-    uint32_t copies = l ? layout_free_mask(l, IN_REG) : 0;
+    uint32_t broadcast = l ? layout_broadcast_bits(l, IN_REG) : 0;
     for (int i = 0; i < out.n; i += 1 << a.vec) {
-        if ((uint32_t)i & copies) {
-            old[i] = old[(uint32_t)i & ~copies];
+        if ((uint32_t)i & broadcast) {
+            old[i] = old[(uint32_t)i & ~broadcast];
             continue;
         }
         LLVMValueRef word[2], p = mask.n ? mask.at[i] : NULL;

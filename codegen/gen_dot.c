@@ -20,8 +20,8 @@ typedef struct Fragments { /* of one operand */
     SharedView view;
     Type type;
     const Layout *buffer;
-    Layout at;       /* of one load: lanes, and registers too when loaded by element */
-    Route to_offset; /* from elements to the buffer's offsets */
+    Layout at;               /* of one load: lanes, and registers too when loaded by element */
+    ConversionMap to_offset; /* from elements to the buffer's offsets */
     bool by_matrix, trans;
     int side_shift, k_shift, batch_shift; /* of the operand's dimensions in a flat index */
     int regs;                             /* what one load brings: 16 rows of A, 16 columns of B */
@@ -86,7 +86,7 @@ static bool fragments_of(Gen *g, const Op *op, int operand, const MmaInfo *m, Fr
         for (int i = 0; i < wm; i++) layout_push(&f->at, IN_WARP, 0);
     layout_push_dim(&f->at, IN_WARP, t, side, frag + above(t.log2[side], frag + mine), mine);
     if (!gen_shared_view(g, buffer, &f->at, &f->view)) return false;
-    return layout_element_route(t, buffer->layout, &f->to_offset);
+    return layout_offset_map(t, buffer->layout, &f->to_offset);
 }
 
 /* The registers of the sub-tile that begins at (side, k), in units of elements. */
@@ -309,8 +309,8 @@ static bool dot_fma(Gen *g, const Op *op) {
     for (int i = 0; i < d.n; i++) d.at[i] = gen_widen(g, c.at[i], wide);
     LLVMValueRef *ea = arena_array(&g->s->arena, (size_t)1 << la.bits[IN_REG], sizeof *ea);
     LLVMValueRef *eb = arena_array(&g->s->arena, (size_t)1 << nb, sizeof *eb);
-    Route ra, rb;
-    if (!layout_element_route(ta, va->layout, &ra) || !layout_element_route(tb, vb->layout, &rb))
+    ConversionMap ra, rb;
+    if (!layout_offset_map(ta, va->layout, &ra) || !layout_offset_map(tb, vb->layout, &rb))
         return false;
     Type to = type_is_float(tc) && tc.elem != EL_F64 ? type_scalar(EL_F32) : wide;
     for (int k = 0; k < 1 << k_log2; k += 1 << slab) {

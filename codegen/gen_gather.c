@@ -67,10 +67,10 @@ void gen_shared_count(Gen *g, const Op *op) {
     const Value *bins = op->operand[0].value, *x = op->operand[1].value;
     Tile in = gen_tile(g, x), mask = {0};
     if (op->noperands > 2) mask = gen_tile(g, op->operand[2].value);
-    uint32_t copies = layout_free_mask(x->layout, IN_REG);
-    LLVMValueRef first = gen_first_copy(g, x->layout), begin = gen_buffer_pointer(g, bins);
+    uint32_t broadcast = layout_broadcast_bits(x->layout, IN_REG);
+    LLVMValueRef first = gen_owner_predicate(g, x->layout), begin = gen_buffer_pointer(g, bins);
     for (int i = 0; i < in.n; i++) {
-        if ((uint32_t)i & copies) continue;
+        if ((uint32_t)i & broadcast) continue;
         LLVMValueRef counts,
             bin = bin_of(g, type_element(x->type), in.at[i], type_numel(bins->type), &counts);
         if (mask.n) counts = LLVMBuildAnd(g->b, counts, mask.at[i], "");

@@ -37,7 +37,7 @@ void gen_join(Gen *g, const Op *op) {
         upper = LLVMBuildICmp(g->entry, LLVMIntNE, upper, gen_i32(g, 0), "");
     }
     for (int i = 0; i < out.n; i++) {
-        uint32_t place[IN_DIMS] = {(uint32_t)i}, which = layout_apply(&l, place) & 1;
+        uint32_t hw[IN_DIMS] = {(uint32_t)i}, which = layout_apply(&l, hw) & 1;
         out.at[i] = part[which].at[i];
         if (upper) out.at[i] = LLVMBuildSelect(g->b, upper, part[1 - which].at[i], out.at[i], "");
     }

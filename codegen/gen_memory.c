@@ -258,10 +258,10 @@ void gen_load(Gen *g, const Op *op) {
     if (op->noperands > 2) other = gen_tile(g, op->operand[2].value);
     int vec = access_vector(g, op, r->layout, r->type), n = 1 << vec;
     Shape s = element_shape(r->type, n * type_elem_bytes(r->type));
-    uint32_t copies = r->layout ? layout_free_mask(r->layout, IN_REG) : 0;
+    uint32_t broadcast = r->layout ? layout_broadcast_bits(r->layout, IN_REG) : 0;
     for (int i = 0; i < out.n; i += n) {
-        if ((uint32_t)i & copies) { /* held already by the register without those bits */
-            for (int k = 0; k < n; k++) out.at[i + k] = out.at[(i & (int)~copies) + k];
+        if ((uint32_t)i & broadcast) { /* held already by the register without those bits */
+            for (int k = 0; k < n; k++) out.at[i + k] = out.at[(i & (int)~broadcast) + k];
             continue;
         }
         LLVMValueRef word[16], off[16];
@@ -285,9 +285,9 @@ void gen_store(Gen *g, const Op *op) {
     int vec = access_vector(g, op, v->layout, v->type), n = 1 << vec;
     Shape s = element_shape(v->type, n * type_elem_bytes(v->type));
     LLVMValueRef first = gen_owner(g, v); /* one thread writes each element */
-    uint32_t copies = v->layout ? layout_free_mask(v->layout, IN_REG) : 0;
+    uint32_t broadcast = v->layout ? layout_broadcast_bits(v->layout, IN_REG) : 0;
     for (int i = 0; i < x.n; i += n) {
-        if ((uint32_t)i & copies) continue;
+        if ((uint32_t)i & broadcast) continue;
         LLVMValueRef word[16], p = mask.n ? mask.at[i] : NULL;
         if (first) p = p ? LLVMBuildAnd(g->b, p, first, "") : first;
         gen_pack(g, v->type, &x.at[i], n, s.bits, word);

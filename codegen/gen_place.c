@@ -76,7 +76,7 @@ LLVMValueRef gen_lane_part(Gen *g, const Layout *l, uint32_t *mask) {
 }
 
 LLVMValueRef gen_index(Gen *g, const Layout *l, int r) {
-    uint32_t mask, place[IN_DIMS] = {(uint32_t)r}, c = layout_apply(l, place);
+    uint32_t mask, hw[IN_DIMS] = {(uint32_t)r}, c = layout_apply(l, hw);
     LLVMValueRef lane = gen_lane_part(g, l, &mask);
     if (!c) return lane;
     if (!mask) return gen_i32(g, c);
@@ -84,8 +84,8 @@ LLVMValueRef gen_index(Gen *g, const Layout *l, int r) {
     return LLVMBuildNUWAdd(g->b, lane, gen_i32(g, c), "");
 }
 
-LLVMValueRef gen_first_copy(Gen *g, const Layout *l) {
-    uint32_t lanes = layout_free_mask(l, IN_LANE), warps = layout_free_mask(l, IN_WARP);
+LLVMValueRef gen_owner_predicate(Gen *g, const Layout *l) {
+    uint32_t lanes = layout_broadcast_bits(l, IN_LANE), warps = layout_broadcast_bits(l, IN_WARP);
     LLVMValueRef zero = gen_i32(g, 0), p = NULL;
     if (lanes) {
         LLVMValueRef x = LLVMBuildAnd(g->entry, g->lane, gen_i32(g, lanes), "");
@@ -100,7 +100,7 @@ LLVMValueRef gen_first_copy(Gen *g, const Layout *l) {
 }
 
 LLVMValueRef gen_owner(Gen *g, const Value *v) {
-    if (v->layout) return gen_first_copy(g, v->layout);
+    if (v->layout) return gen_owner_predicate(g, v->layout);
     return LLVMBuildICmp(g->entry, LLVMIntEQ, g->tid, gen_i32(g, 0), "");
 }
 
@@ -150,28 +150,30 @@ LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane) {
 }
 
 /* What a linear map of the lane number gives for part `in` of the place, as an i32. */
-static LLVMValueRef lane_image(Gen *g, const Route *r, LayoutIn in) {
+static LLVMValueRef lane_image(Gen *g, const ConversionMap *r, LayoutIn in) {
     uint32_t basis[LANE_BITS], mask = 0;
     for (int k = 0; k < r->bits[IN_LANE] && k < LANE_BITS; k++)
-        basis[k] = place_part(r->col[IN_LANE][k], in);
+        basis[k] = hw_index_part(r->col[IN_LANE][k], in);
     LLVMValueRef v = NULL;
     add_images(g, g->lane, basis, r->bits[IN_LANE], &v, &mask);
     return v ? v : gen_i32(g, 0);
 }
 
 bool gen_move(Gen *g, const Layout *at, const Layout *from, Tile x, Tile *out) {
-    Route r;
-    if (!layout_route(at, from, &r)) return false;
+    ConversionMap r;
+    if (!layout_conversion_map(at, from, &r)) return false;
     bool shuffles = false;
     for (int in = 0; in < IN_DIMS; in++)
         for (int k = 0; k < r.bits[in]; k++) {
             uint64_t c = r.col[in][k];
-            if (place_part(c, IN_BLOCK) || place_part(c, IN_WARP) != (in == IN_WARP ? 1u << k : 0))
+            if (hw_index_part(c, IN_BLOCK) ||
+                hw_index_part(c, IN_WARP) != (in == IN_WARP ? 1u << k : 0))
                 return false;
-            if (in == IN_WARP && (place_part(c, IN_LANE) || place_part(c, IN_REG))) return false;
-            if (in == IN_LANE && (place_part(c, IN_LANE) != 1u << k || place_part(c, IN_REG)))
+            if (in == IN_WARP && (hw_index_part(c, IN_LANE) || hw_index_part(c, IN_REG)))
+                return false;
+            if (in == IN_LANE && (hw_index_part(c, IN_LANE) != 1u << k || hw_index_part(c, IN_REG)))
                 shuffles = true;
-            if (in == IN_REG && place_part(c, IN_LANE)) shuffles = true;
+            if (in == IN_REG && hw_index_part(c, IN_LANE)) shuffles = true;
         }
     LLVMValueRef lanes = shuffles ? lane_image(g, &r, IN_LANE) : NULL;
     LLVMValueRef regs = shuffles ? lane_image(g, &r, IN_REG) : NULL;
@@ -180,15 +182,15 @@ bool gen_move(Gen *g, const Layout *at, const Layout *from, Tile x, Tile *out) {
     uint32_t span[32] = {0};
     int nspan = 1;
     for (int k = 0; k < r.bits[IN_LANE] && shuffles; k++) {
-        uint32_t v = place_part(r.col[IN_LANE][k], IN_REG);
+        uint32_t v = hw_index_part(r.col[IN_LANE][k], IN_REG);
         bool known = false;
         for (int i = 0; i < nspan; i++) known |= span[i] == v;
         for (int i = 0, n = nspan; i < n && !known && nspan < 32; i++) span[nspan++] = span[i] ^ v;
     }
     for (int i = 0; i < out->n; i++) {
-        uint32_t place[IN_DIMS] = {(uint32_t)i};
-        uint64_t p = route_apply(&r, place);
-        uint32_t reg = place_part(p, IN_REG), lane = place_part(p, IN_LANE);
+        uint32_t hw[IN_DIMS] = {(uint32_t)i};
+        uint64_t p = conversion_map_apply(&r, hw);
+        uint32_t reg = hw_index_part(p, IN_REG), lane = hw_index_part(p, IN_LANE);
         if (!shuffles) {
             out->at[i] = x.at[reg];
             continue;

@@ -2,8 +2,8 @@
 /* gen_print.c: print and assert: calls into what every CUDA program has, vprintf and __assertfail.
  *
  * A line is `pid (x, y, z) idx (i, j) prefix: value`, one for each element, as Triton prints; of
- * copies the first prints. The arguments of a line travel in a struct in local memory, with floats
- * as doubles and small integers as 32 bits, as C's varargs would. */
+ * replicas the owner prints. The arguments of a line travel in a struct in local memory, with
+ * floats as doubles and small integers as 32 bits, as C's varargs would. */
 #include "codegen/gen.h"
 
 #include <string.h>
@@ -131,11 +131,11 @@ static LLVMValueRef is_first_thread(Gen *g) {
 
 static void print_tile(Gen *g, const Op *op, const Value *v, const char *prefix) {
     Tile x = gen_tile(g, v);
-    uint32_t copies = v->layout ? layout_free_mask(v->layout, IN_REG) : 0;
-    LLVMValueRef mine = v->layout ? gen_first_copy(g, v->layout) : is_first_thread(g);
+    uint32_t broadcast = v->layout ? layout_broadcast_bits(v->layout, IN_REG) : 0;
+    LLVMValueRef mine = v->layout ? gen_owner_predicate(g, v->layout) : is_first_thread(g);
     LLVMBasicBlockRef done = mine ? enter(g, mine, "print") : NULL;
     for (int r = 0; r < x.n; r++) {
-        if ((uint32_t)r & copies) continue;
+        if ((uint32_t)r & broadcast) continue;
         Line l;
         begin_line(g, &l);
         if (v->type.rank) add_index(g, &l, v, r);

@@ -2,7 +2,7 @@
 /* gen_reduce.c: reductions within a warp: registers first, then butterfly shuffles over lanes.
  *
  * Reductions that cross warps were split before (passes/reduce.c). After the butterflies every lane
- * of a group has the result, which is what the result's layout says: those lanes hold copies. */
+ * of a group has the result, which is what the result's layout says: those lanes hold replicas. */
 #include "codegen/gen.h"
 
 #include <string.h>
@@ -30,10 +30,11 @@ void gen_reduce(Gen *g, const Op *op) {
     Reduction r = {.op = op, .n = op->noperands};
     int regs = gen_registers(first), axis = (int)ir_attr_int(op, AT_AXIS, 0);
     Layout kept = layout_without_dim(l, first->type, axis);
-    /* Bits that hold copies once the axis is gone, and did not before, walk the axis. */
-    uint32_t axis_regs = layout_free_mask(&kept, IN_REG) & ~layout_free_mask(l, IN_REG);
-    uint32_t axis_lanes = layout_free_mask(&kept, IN_LANE) & ~layout_free_mask(l, IN_LANE);
-    uint32_t copies = layout_free_mask(&kept, IN_REG);
+    /* Bits that are broadcast once the axis is gone, and were not before, walk the axis. */
+    uint32_t axis_regs = layout_broadcast_bits(&kept, IN_REG) & ~layout_broadcast_bits(l, IN_REG);
+    uint32_t axis_lanes =
+        layout_broadcast_bits(&kept, IN_LANE) & ~layout_broadcast_bits(l, IN_LANE);
+    uint32_t broadcast = layout_broadcast_bits(&kept, IN_REG);
     r.x = arena_array(&g->s->arena, (size_t)regs * (size_t)r.n, sizeof *r.x);
     for (int i = 0; i < r.n; i++) {
         Tile t = gen_tile(g, op->operand[i].value);
@@ -50,7 +51,7 @@ void gen_reduce(Gen *g, const Op *op) {
     for (int bit = 0; bit < LANE_BITS; bit++) {
         if (!(axis_lanes >> bit & 1)) continue;
         for (int k = 0; k < regs; k++) {
-            if ((uint32_t)k & copies) continue;
+            if ((uint32_t)k & broadcast) continue;
             for (int i = 0; i < r.n; i++)
                 other[i] = gen_shuffle_xor(g, r.x[k * r.n + i], 1u << bit);
             combine(g, &r, &r.x[k * r.n], other);
@@ -59,6 +60,6 @@ void gen_reduce(Gen *g, const Op *op) {
     for (int i = 0; i < r.n; i++) {
         Tile out = gen_new_tile(g, op->result[i]);
         for (int k = 0, at = 0; k < regs && at < out.n; k++)
-            if (!((uint32_t)k & copies)) out.at[at++] = r.x[k * r.n + i];
+            if (!((uint32_t)k & broadcast)) out.at[at++] = r.x[k * r.n + i];
     }
 }

@@ -26,14 +26,14 @@ static Layout layout_of(const Value *v) {
 bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *view) {
     Layout shared = layout_of(buffer);
     memset(view, 0, sizeof *view);
-    if (!layout_route(at, &shared, &view->route)) return false;
+    if (!layout_conversion_map(at, &shared, &view->map)) return false;
     view->elem_log2 = log2_of(type_elem_bytes(buffer->type));
     /* The offsets that lanes and warps add, in bytes, as a layout of their own. */
     Layout l = {.out = (uint8_t)(shared.bits[IN_OFFSET] + view->elem_log2)};
     for (int in = IN_LANE; in <= IN_WARP; in++)
         for (int k = 0; k < at->bits[in]; k++)
             layout_push(&l, (LayoutIn)in,
-                        place_part(view->route.col[in][k], IN_OFFSET) << view->elem_log2);
+                        hw_index_part(view->map.col[in][k], IN_OFFSET) << view->elem_log2);
     view->lane = gen_lane_part(g, &l, &view->mask);
     view->moves = op_is(buffer, OP_BUFFER_SLICE);
     if (view->moves) {
@@ -103,8 +103,8 @@ static void read_elements(Gen *g, Type t, SharedView *v, Access a, const Layout 
                           LLVMValueRef *elem) {
     int n = 1 << at->bits[IN_REG];
     for (int i = 0; i < n; i += 1 << a.vec) {
-        uint32_t place[IN_DIMS] = {(uint32_t)i};
-        uint32_t offset = place_part(route_apply(&v->route, place), IN_OFFSET) ^ flip;
+        uint32_t hw[IN_DIMS] = {(uint32_t)i};
+        uint32_t offset = hw_index_part(conversion_map_apply(&v->map, hw), IN_OFFSET) ^ flip;
         LLVMValueRef x =
             LLVMBuildLoad2(g->b, access_type(g, a), gen_shared_pointer(g, v, offset), "");
         LLVMSetAlignment(x, access_bytes(a));
@@ -173,19 +173,21 @@ enum {
  * the buffer: elements 2j and 2j + 1 of row i in lane 4i + j. */
 static bool matrix_view(Gen *g, const Value *x, const Value *buffer, SharedView *view) {
     const Layout *l = x->layout;
-    Route r;
+    ConversionMap r;
     if (!g->o->target->stmatrix || type_elem_bits(x->type) != 16 || x->type.depth ||
         l->bits[IN_REG] < BY_MATRIX || l->bits[IN_LANE] != LANE_BITS ||
-        layout_free_mask(l, IN_REG) || !layout_route(l, buffer->layout, &r))
+        layout_broadcast_bits(l, IN_REG) || !layout_conversion_map(l, buffer->layout, &r))
         return false;
     const uint32_t row = (1u << (PAIR + QUAD)) - 1; /* offsets within a row */
     uint32_t others = 0;                            /* of all else */
-    bool whole = place_part(r.col[IN_REG][0], IN_OFFSET) == 1;
+    bool whole = hw_index_part(r.col[IN_REG][0], IN_OFFSET) == 1;
     for (int k = 0; k < QUAD; k++)
-        whole &= place_part(r.col[IN_LANE][k], IN_OFFSET) == 1u << (PAIR + k);
-    for (int k = PAIR; k < l->bits[IN_REG]; k++) others |= place_part(r.col[IN_REG][k], IN_OFFSET);
-    for (int k = QUAD; k < LANE_BITS; k++) others |= place_part(r.col[IN_LANE][k], IN_OFFSET);
-    for (int k = 0; k < l->bits[IN_WARP]; k++) others |= place_part(r.col[IN_WARP][k], IN_OFFSET);
+        whole &= hw_index_part(r.col[IN_LANE][k], IN_OFFSET) == 1u << (PAIR + k);
+    for (int k = PAIR; k < l->bits[IN_REG]; k++)
+        others |= hw_index_part(r.col[IN_REG][k], IN_OFFSET);
+    for (int k = QUAD; k < LANE_BITS; k++) others |= hw_index_part(r.col[IN_LANE][k], IN_OFFSET);
+    for (int k = 0; k < l->bits[IN_WARP]; k++)
+        others |= hw_index_part(r.col[IN_WARP][k], IN_OFFSET);
     if (!whole || row & others) return false;
     Layout at = *l;
     at.bits[IN_LANE] = 0;
@@ -197,8 +199,8 @@ static bool matrix_view(Gen *g, const Value *x, const Value *buffer, SharedView 
 static void store_matrices(Gen *g, const Op *op, Tile in, SharedView *v) {
     const Value *x = op->operand[0].value;
     for (int i = 0; i < in.n; i += 1 << BY_MATRIX) {
-        uint32_t place[IN_DIMS] = {(uint32_t)i}, add;
-        uint32_t offset = place_part(route_apply(&v->route, place), IN_OFFSET);
+        uint32_t hw[IN_DIMS] = {(uint32_t)i}, add;
+        uint32_t offset = hw_index_part(conversion_map_apply(&v->map, hw), IN_OFFSET);
         LLVMValueRef args[1 + (1 << MATRICES)], pointer = base_pointer(g, v, offset, &add);
         args[0] = LLVMBuildPtrToInt(g->b, pointer, g->i32, "");
         gen_pack(g, x->type, &in.at[i], 1 << BY_MATRIX, 32, &args[1]);
@@ -224,16 +226,16 @@ void gen_shared_store(Gen *g, const Op *op) {
         return;
     }
     Access a = shared_access(x->type, &at, &shared, in.n);
-    uint32_t copies = layout_free_mask(&at, IN_REG);
+    uint32_t broadcast = layout_broadcast_bits(&at, IN_REG);
     bool few = in.n >> a.vec <= FEW_STORES;
     /* One thread writes each element where it must, or that costs little. Copies write the same
      * value, which is harmless, though a race to tools that look for them; with many stores the
      * predicated form, which LLVM cannot schedule, costs more registers than it is worth. */
     LLVMValueRef first = few || ir_attr_int(op, AT_OWNER, 0) ? gen_owner(g, x) : NULL;
     for (int i = 0; i < in.n; i += 1 << a.vec) {
-        if ((uint32_t)i & copies) continue;
-        uint32_t place[IN_DIMS] = {(uint32_t)i};
-        uint32_t offset = place_part(route_apply(&v.route, place), IN_OFFSET);
+        if ((uint32_t)i & broadcast) continue;
+        uint32_t hw[IN_DIMS] = {(uint32_t)i};
+        uint32_t offset = hw_index_part(conversion_map_apply(&v.map, hw), IN_OFFSET);
         LLVMValueRef word[16], all;
         gen_pack(g, x->type, &in.at[i], 1 << a.vec, a.bits, word);
         if (first) {

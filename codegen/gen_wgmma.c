@@ -23,9 +23,9 @@ void gen_async_fence(Gen *g, const Op *op) {
     if (g->o->target->wgmma) ordered_asm(g, "fence.proxy.async.shared::cta;");
 }
 
-typedef struct Operand { /* of a dot, in shared memory */
-    LLVMValueRef first;  /* i64: the descriptor of its first element for this warpgroup */
-    Route to_offset;     /* from elements to offsets */
+typedef struct Operand {     /* of a dot, in shared memory */
+    LLVMValueRef first;      /* i64: the descriptor of its first element for this warpgroup */
+    ConversionMap to_offset; /* from elements to offsets */
     int side_shift, k_shift, elem_log2;
     bool k_major;
 } Operand;
@@ -61,7 +61,7 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
     layout_push_dim(&at, IN_WARP, t, side, first, mine);
     SharedView view;
     if (!gen_shared_view(g, buffer, &at, &view)) return false;
-    if (!layout_element_route(t, buffer->layout, &o->to_offset)) return false;
+    if (!layout_offset_map(t, buffer->layout, &o->to_offset)) return false;
     /* All lanes have the same share; told so, ptxas keeps descriptors in uniform registers. */
     LLVMValueRef lane = view.lane;
     if (!LLVMIsConstant(lane)) {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* layout.c: linear algebra over F2 on layouts: build, apply, route, judge (see layout.h).
+/* layout.c: linear algebra over F2 on layouts: build, apply, convert, judge (see layout.h).
  *
  * One algorithm carries it: a reduced basis that remembers of which inputs each vector is made.
- * Coverage, copies, routes and bank conflicts are all questions to it. */
+ * Coverage, replicas, conversion maps and bank conflicts are all questions to it. */
 #include "ir/layout.h"
 
 #include <string.h>
 
 /* ---- a reduced basis ---- */
 
-typedef struct F2 { /* slot i: a vector whose top bit is i, or 0; made: the packed place that gives
-                       it */
+typedef struct F2 { /* slot i: a vector whose top bit is i, or 0; made: the packed hardware index
+                       that gives it */
     uint32_t vec[32];
     uint64_t made[32];
     int rank;
@@ -22,7 +22,7 @@ static uint32_t f2_reduce(const F2 *s, uint32_t v, uint64_t *made) {
             v ^= s->vec[i];
             *made ^= s->made[i];
         }
-    return v; /* 0: v is in the span, and made with the place that gives it */
+    return v; /* 0: v is in the span, and made with the hardware index that gives it */
 }
 
 static bool f2_add(F2 *s, uint32_t v, uint64_t made) {
@@ -36,22 +36,22 @@ static bool f2_add(F2 *s, uint32_t v, uint64_t made) {
     return true;
 }
 
-static const int place_shift[IN_DIMS] = {0, PLACE_LANE, PLACE_WARP, PLACE_BLOCK};
-static const uint32_t place_mask[IN_DIMS] = {0xFFFFF, 31, 31, 15};
+static const int hw_index_shift[IN_DIMS] = {0, HW_INDEX_LANE, HW_INDEX_WARP, HW_INDEX_BLOCK};
+static const uint32_t hw_index_mask[IN_DIMS] = {0xFFFFF, 31, 31, 15};
 
-uint64_t place_pack(const uint32_t place[IN_DIMS]) {
+uint64_t hw_index_pack(const uint32_t hw[IN_DIMS]) {
     uint64_t p = 0;
     for (int in = 0; in < IN_DIMS; in++)
-        p |= (uint64_t)(place[in] & place_mask[in]) << place_shift[in];
+        p |= (uint64_t)(hw[in] & hw_index_mask[in]) << hw_index_shift[in];
     return p;
 }
 
-uint32_t place_part(uint64_t packed, LayoutIn in) {
-    return (uint32_t)(packed >> place_shift[in]) & place_mask[in];
+uint32_t hw_index_part(uint64_t packed, LayoutIn in) {
+    return (uint32_t)(packed >> hw_index_shift[in]) & hw_index_mask[in];
 }
 
 static uint64_t place_bit(int in, int k) {
-    return (uint64_t)1 << (place_shift[in] + k);
+    return (uint64_t)1 << (hw_index_shift[in] + k);
 }
 
 /* ---- building ---- */
@@ -249,22 +249,22 @@ Layout layout_before_broadcast(const Layout *l, Type result, Type operand) {
     return r;
 }
 
-void layout_drop_copies(Layout *l) {
-    uint32_t copies = layout_free_mask(l, IN_REG);
+void layout_drop_replicas(Layout *l) {
+    uint32_t broadcast = layout_broadcast_bits(l, IN_REG);
     int n = 0;
     for (int k = 0; k < l->bits[IN_REG]; k++)
-        if (!(copies >> k & 1)) l->basis[IN_REG][n++] = l->basis[IN_REG][k];
+        if (!(broadcast >> k & 1)) l->basis[IN_REG][n++] = l->basis[IN_REG][k];
     for (int k = n; k < l->bits[IN_REG]; k++) l->basis[IN_REG][k] = 0;
     l->bits[IN_REG] = (uint8_t)n;
 }
 
 /* ---- asking ---- */
 
-uint32_t layout_apply(const Layout *l, const uint32_t place[IN_DIMS]) {
+uint32_t layout_apply(const Layout *l, const uint32_t hw[IN_DIMS]) {
     uint32_t v = 0;
     for (int in = 0; in < IN_DIMS; in++)
         for (int k = 0; k < l->bits[in]; k++)
-            if (place[in] >> k & 1) v ^= l->basis[in][k];
+            if (hw[in] >> k & 1) v ^= l->basis[in][k];
     return v;
 }
 
@@ -283,7 +283,7 @@ bool layout_covers(const Layout *l) {
     return span_of(l).rank == l->out;
 }
 
-uint32_t layout_free_mask(const Layout *l, LayoutIn want) {
+uint32_t layout_broadcast_bits(const Layout *l, LayoutIn want) {
     F2 s = {0};
     uint32_t mask = 0;
     for (int in = 0; in < IN_DIMS; in++)
@@ -304,16 +304,16 @@ int layout_vector_bits(const Layout *l, Type t, int dim) {
     return n;
 }
 
-/* ---- routes ---- */
+/* ---- conversion maps ---- */
 
-bool layout_route(const Layout *at, const Layout *from, Route *r) {
+bool layout_conversion_map(const Layout *at, const Layout *from, ConversionMap *r) {
     F2 s = span_of(from);
-    *r = (Route){{0}, {{0}}};
+    *r = (ConversionMap){{0}, {{0}}};
     for (int in = 0; in < IN_DIMS; in++) {
         r->bits[in] = at->bits[in];
         for (int k = 0; k < at->bits[in]; k++) {
             uint32_t want = at->basis[in][k];
-            /* Where both hold the element at the same place it stays: copies do not move. */
+            /* Where both hold the element at the same place it stays: replicas do not move. */
             if (k < from->bits[in] && from->basis[in][k] == want) {
                 r->col[in][k] = place_bit(in, k);
                 continue;
@@ -324,55 +324,55 @@ bool layout_route(const Layout *at, const Layout *from, Route *r) {
     return true;
 }
 
-bool layout_element_route(Type t, const Layout *shared, Route *r) {
+bool layout_offset_map(Type t, const Layout *shared, ConversionMap *r) {
     Layout all = layout_new(t);
     for (int i = 0; i < all.out; i++) layout_push(&all, IN_REG, (uint32_t)1 << i);
-    return layout_route(&all, shared, r);
+    return layout_conversion_map(&all, shared, r);
 }
 
-uint64_t route_apply(const Route *r, const uint32_t place[IN_DIMS]) {
+uint64_t conversion_map_apply(const ConversionMap *r, const uint32_t hw[IN_DIMS]) {
     uint64_t p = 0;
     for (int in = 0; in < IN_DIMS; in++)
         for (int k = 0; k < r->bits[in]; k++)
-            if (place[in] >> k & 1) p ^= r->col[in][k];
+            if (hw[in] >> k & 1) p ^= r->col[in][k];
     return p;
 }
 
-uint32_t layout_element_offset(const Route *r, uint32_t element) {
-    uint32_t place[IN_DIMS] = {element};
-    return place_part(route_apply(r, place), IN_OFFSET);
+uint32_t layout_element_offset(const ConversionMap *r, uint32_t element) {
+    uint32_t hw[IN_DIMS] = {element};
+    return hw_index_part(conversion_map_apply(r, hw), IN_OFFSET);
 }
 
 MoveKind layout_move_kind(const Layout *at, const Layout *from) {
-    Route r;
-    if (!layout_route(at, from, &r)) return MOVE_IMPOSSIBLE;
+    ConversionMap r;
+    if (!layout_conversion_map(at, from, &r)) return MOVE_IMPOSSIBLE;
     MoveKind kind = at->bits[IN_REG] == from->bits[IN_REG] ? MOVE_NONE : MOVE_REGISTERS;
     for (int in = 0; in < IN_DIMS; in++)
         for (int k = 0; k < r.bits[in]; k++) {
             uint64_t c = r.col[in][k], stay = place_bit(in, k);
             if (c == stay) continue;
             MoveKind need = MOVE_REGISTERS;
-            if (in == IN_LANE || (in == IN_REG && place_part(c, IN_LANE))) need = MOVE_SHUFFLE;
-            if (in == IN_WARP || in == IN_BLOCK || place_part(c, IN_WARP) ||
-                place_part(c, IN_BLOCK))
+            if (in == IN_LANE || (in == IN_REG && hw_index_part(c, IN_LANE))) need = MOVE_SHUFFLE;
+            if (in == IN_WARP || in == IN_BLOCK || hw_index_part(c, IN_WARP) ||
+                hw_index_part(c, IN_BLOCK))
                 need = MOVE_SHARED;
             if (need > kind) kind = need;
         }
     return kind;
 }
 
-int route_shuffle_rank(const Route *r) {
+int conversion_map_shuffle_rank(const ConversionMap *r) {
     F2 s = {0};
     for (int k = 0; k < r->bits[IN_LANE]; k++)
-        f2_add(&s, place_part(r->col[IN_LANE][k], IN_REG), 0);
+        f2_add(&s, hw_index_part(r->col[IN_LANE][k], IN_REG), 0);
     return s.rank;
 }
 
 /* ---- shared memory ---- */
 
 int layout_bank_conflict(const Layout *reg, const Layout *shared, int elem_bytes, int vec) {
-    Route r;
-    if (!layout_route(reg, shared, &r)) return LANE_BITS;
+    ConversionMap r;
+    if (!layout_conversion_map(reg, shared, &r)) return LANE_BITS;
     int elem_log2 = 0;
     while (1 << elem_log2 < elem_bytes) elem_log2++;
     int bytes_log2 = elem_log2 + vec;
@@ -381,7 +381,7 @@ int layout_bank_conflict(const Layout *reg, const Layout *shared, int elem_bytes
     int unit = bytes_log2 > 2 ? bytes_log2 : 2; /* log2 bytes of one access, at least a bank */
     F2 units = {0}, banks = {0};
     for (int k = 0; k < lanes && k < r.bits[IN_LANE]; k++) {
-        uint32_t byte = place_part(r.col[IN_LANE][k], IN_OFFSET) << elem_log2;
+        uint32_t byte = hw_index_part(r.col[IN_LANE][k], IN_OFFSET) << elem_log2;
         f2_add(&units, byte >> unit, 0);
         f2_add(&banks, (byte & 127) >> unit, 0);
     }
@@ -389,8 +389,8 @@ int layout_bank_conflict(const Layout *reg, const Layout *shared, int elem_bytes
 }
 
 int layout_shared_vector_bits(const Layout *reg, const Layout *shared) {
-    Route r;
-    if (!layout_route(reg, shared, &r)) return 0;
+    ConversionMap r;
+    if (!layout_conversion_map(reg, shared, &r)) return 0;
     int n = 0;
     while (n < r.bits[IN_REG] && r.col[IN_REG][n] == (uint64_t)1 << n) n++;
     /* The rest of the address must keep those low bits clear. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* layout.h: where the elements of a tile live, as a linear map over F2.
  *
- * A layout maps a place to a tile element. A place is (register, lane, warp, block) for a tile held
- * by threads, or an offset for one in shared memory; an element is its flat row-major index. The
- * map is linear over XOR, so it is given by the images of the place's bits, its basis vectors.
+ * A layout maps a hardware index to a tile element. A hardware index is (register, lane, warp,
+ * block) for a tile held by threads, or an offset for one in shared memory; an element is its flat
+ * row-major index. The map is linear over XOR, so it is given by the images of the bits of the
+ * hardware index, its basis vectors.
  * Fragments of matrix instructions, blocked tiles and swizzled shared memory are all this one
  * struct; there are builders, not classes. The index is flat, so a reshape changes nothing here.
- * A zero basis vector marks copies: places that differ in that bit hold the same element.
+ * A zero basis vector is a broadcast bit: hardware indices that differ in it hold replicas of the
+ * same element.
  * After Triton's LinearLayout (arXiv 2505.23819). */
 #ifndef TILE_IR_LAYOUT_H
 #define TILE_IR_LAYOUT_H
@@ -18,24 +20,24 @@ typedef enum LayoutIn { IN_REG, IN_LANE, IN_WARP, IN_BLOCK, IN_DIMS, IN_OFFSET =
 enum { LAYOUT_MAX_BITS = 20, LANE_BITS = 5 };
 
 typedef struct Layout {
-    uint8_t bits[IN_DIMS];                    /* log2 size of each part of the place */
+    uint8_t bits[IN_DIMS];                    /* log2 size of each part of the hardware index */
     uint8_t out;                              /* log2 number of elements of the tile */
-    uint32_t basis[IN_DIMS][LAYOUT_MAX_BITS]; /* image of each bit of the place */
+    uint32_t basis[IN_DIMS][LAYOUT_MAX_BITS]; /* image of each bit of it */
 } Layout;
 
-/* l as the one that the session keeps of its kind: kept layouts are equal when their addresses are.
- * The layout of a value is always such a one. */
+/* l as the one that the session has of its kind: interned layouts are equal when their addresses
+ * are. The layout of a value is always interned. */
 const Layout *intern_layout(Session *s, Layout l);
 
 /* ---- building ---- */
-Layout layout_new(Type t);                                /* no place bits yet */
+Layout layout_new(Type t);                                /* no bits yet */
 void layout_push(Layout *l, LayoutIn in, uint32_t basis); /* one more bit; ignored when full */
 /* Bits [from, from + n) of dimension `dim` of a tile of type t become the next bits of `in`; bits
- * beyond the dimension's size become copies. */
+ * beyond the dimension's size become broadcast bits. */
 void layout_push_dim(Layout *l, LayoutIn in, Type t, int dim, int from, int n);
 int type_dim_shift(Type t, int dim); /* position of the dimension's bit 0 in a flat index */
 /* Threads in blocks: 2^vec registers along order[0], then lanes, then warps along order[0],
- * order[1], …; what is left goes to registers, and lanes and warps left over hold copies. */
+ * order[1], …; what is left goes to registers, and lanes and warps left over hold replicas. */
 Layout layout_blocked(Type t, const int *order, int vec, int log2_warps);
 /* Accumulator and operands of mma.sync m16n8kK: A [M,K], B [K,N], C [M,N] (the last two dims of t;
  * earlier dims go to registers). Warps form a 2^wm x 2^wn grid of contiguous sub-tiles; `pack` is
@@ -58,11 +60,12 @@ Layout layout_wgmma_shared(Type t, int fast, int elem_log2);
 Layout layout_shared(Type t, const int *order, int vec, int per_phase, int phases);
 /* The same tile seen after a transposition of its dimensions / without one dimension. */
 Layout layout_transposed(const Layout *l, Type t, const uint8_t *order); /* t: type before */
-Layout layout_without_dim(const Layout *l, Type t, int dim); /* t: with the dim; its bits: copies */
+Layout layout_without_dim(const Layout *l, Type t,
+                          int dim); /* t: with the dim; its bits: broadcast */
 /* Layout of x when `broadcast x` (a dimension of size 1 repeated) is to be held as l. */
 Layout layout_before_broadcast(const Layout *l, Type result, Type operand);
-/* Drops register bits that hold copies, which cost work and hold nothing new. */
-void layout_drop_copies(Layout *l);
+/* Drops register bits that are broadcast: replicas cost work and hold nothing new. */
+void layout_drop_replicas(Layout *l);
 /* Of `join x y` when x and y are held as l: the new last dimension is the first register bit. */
 Layout layout_joined(const Layout *l);
 /* Of what `join x y` takes, when its result is to be held as l. */
@@ -73,34 +76,40 @@ Layout layout_splittable(const Layout *l);
 Layout layout_half(const Layout *l);
 
 /* ---- asking ---- */
-uint32_t layout_apply(const Layout *l, const uint32_t place[IN_DIMS]);
-bool layout_equal(const Layout *a, const Layout *b); /* of any two, kept or not */
+uint32_t layout_apply(const Layout *l, const uint32_t hw[IN_DIMS]);
+bool layout_equal(const Layout *a, const Layout *b); /* of any two, interned or not */
 bool layout_covers(const Layout *l);                 /* every element is held somewhere */
-/* Every bit of a place selects one bit of the index, or copies: what ops that walk an axis need. */
+/* Every bit of a hardware index selects one bit of the element's, or is broadcast: what ops that
+ * walk an axis need. */
 bool layout_is_plain(const Layout *l);
-/* The bit of a place that holds bit `bit` of dimension dim under a plain layout; false: none. */
+/* The bit of a hardware index that holds bit `bit` of dimension dim under a plain layout; false:
+ * none. */
 bool layout_find_bit(const Layout *l, Type t, int dim, int bit, LayoutIn *in, int *k);
-/* Bits of `in` that only select copies: an element is held already with that bit clear. */
-uint32_t layout_free_mask(const Layout *l, LayoutIn in);
+/* Bits of `in` that only select replicas: an element is held already with that bit clear. */
+uint32_t layout_broadcast_bits(const Layout *l, LayoutIn in);
 /* The largest v so that registers come in groups of 2^v elements that are adjacent along dim, in
  * order, from a multiple of 2^v on. */
 int layout_vector_bits(const Layout *l, Type t, int dim);
 
 /* ---- moving between two layouts of one tile ---- */
-/* For each bit of a place in `at`, the place (packed) of the same element in `from`. */
-typedef struct Route {
+/* For each bit of a hardware index in `at`, that (packed) of the same element in `from`. */
+typedef struct ConversionMap {
     uint8_t bits[IN_DIMS]; /* of at */
     uint64_t col[IN_DIMS][LAYOUT_MAX_BITS];
-} Route;
-enum { PLACE_LANE = 20, PLACE_WARP = 25, PLACE_BLOCK = 30 }; /* positions in a packed place */
-uint64_t place_pack(const uint32_t place[IN_DIMS]);
-uint32_t place_part(uint64_t packed, LayoutIn in);
+} ConversionMap;
+enum {
+    HW_INDEX_LANE = 20,
+    HW_INDEX_WARP = 25,
+    HW_INDEX_BLOCK = 30
+}; /* positions in a packed one */
+uint64_t hw_index_pack(const uint32_t hw[IN_DIMS]);
+uint32_t hw_index_part(uint64_t packed, LayoutIn in);
 /* False when `from` does not hold some element that `at` wants. */
-bool layout_route(const Layout *at, const Layout *from, Route *r);
+bool layout_conversion_map(const Layout *at, const Layout *from, ConversionMap *r);
 /* The way from an element's number to its offset in a buffer held as `shared`. */
-bool layout_element_route(Type t, const Layout *shared, Route *r);
-uint32_t layout_element_offset(const Route *r, uint32_t element);
-uint64_t route_apply(const Route *r, const uint32_t place[IN_DIMS]);
+bool layout_offset_map(Type t, const Layout *shared, ConversionMap *r);
+uint32_t layout_element_offset(const ConversionMap *r, uint32_t element);
+uint64_t conversion_map_apply(const ConversionMap *r, const uint32_t hw[IN_DIMS]);
 
 typedef enum MoveKind {
     MOVE_NONE,
@@ -111,7 +120,7 @@ typedef enum MoveKind {
 } MoveKind;
 MoveKind layout_move_kind(const Layout *at, const Layout *from);
 /* log2 of the number of registers of one lane that the lanes of a shuffle ask for at once. */
-int route_shuffle_rank(const Route *r);
+int conversion_map_shuffle_rank(const ConversionMap *r);
 
 /* log2 of the bank conflict degree of a warp's access of 2^vec elements of elem_bytes a lane: lanes
  * hold `reg`, the tile lies in `shared`. 0: conflict-free. */

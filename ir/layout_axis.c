@@ -54,15 +54,15 @@ Layout layout_before_join(const Layout *l) {
     r.out--;
     for (int in = 0; in < IN_DIMS; in++)
         for (int k = 0; k < l->bits[in]; k++) r.basis[in][k] = l->basis[in][k] >> 1;
-    layout_drop_copies(&r);
+    layout_drop_replicas(&r);
     return r;
 }
 
 /* The lane or warp that held the bit takes over what the last register bit held instead, so that
- * the move needs no more registers; when no register bit is left to give it holds copies. */
+ * the move needs no more registers; when no register bit is left to give it holds replicas. */
 Layout layout_splittable(const Layout *l) {
     Layout r = *l;
-    layout_drop_copies(&r);
+    layout_drop_replicas(&r);
     LayoutIn in = IN_REG;
     int k = 0;
     if (find(l, 1, &in, &k) && in == IN_REG) return r;

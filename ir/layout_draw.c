@@ -2,7 +2,7 @@
 /* layout_draw.c: a layout -> comment lines a person can check against the PTX manual.
  *
  * Each cell of the drawing is one element of the tile and says who holds it: warp.lane.register
- * (the copy with the smallest place), or its offset for a tile in shared memory. */
+ * (the replica with the smallest hardware index), or its offset for a tile in shared memory. */
 #include "ir/layout.h"
 
 #include <string.h>
@@ -35,18 +35,18 @@ static void draw_cell(const Layout *l, uint32_t element, bool shared, Buf *out) 
     /* A layout whose one register bit holds this element: routing it asks where the element is. */
     Layout find = {.out = l->out};
     layout_push(&find, IN_REG, element);
-    Route r;
-    if (!layout_route(&find, l, &r)) {
+    ConversionMap r;
+    if (!layout_conversion_map(&find, l, &r)) {
         buf_puts(out, shared ? "       -" : "         -");
         return;
     }
     uint64_t p = element ? r.col[IN_REG][0] : 0;
     if (shared)
-        buf_printf(out, " %7u", place_part(p, IN_OFFSET));
+        buf_printf(out, " %7u", hw_index_part(p, IN_OFFSET));
     else
         buf_printf(out, " %9s",
-                   arena_printf(out->arena, "%u.%02u.%u", place_part(p, IN_WARP),
-                                place_part(p, IN_LANE), place_part(p, IN_REG)));
+                   arena_printf(out->arena, "%u.%02u.%u", hw_index_part(p, IN_WARP),
+                                hw_index_part(p, IN_LANE), hw_index_part(p, IN_REG)));
 }
 
 void layout_draw(const Layout *l, Type t, bool shared, const char *prefix, Buf *out) {

@@ -22,7 +22,7 @@ static bool has_owner(const Op *op) {
     if (!ir_has_uses(r) || ir_attr_int(op, AT_OWNER, 0)) return false;
     if (!r->type.rank) return true;
     return r->layout &&
-           (layout_free_mask(r->layout, IN_LANE) || layout_free_mask(r->layout, IN_WARP));
+           (layout_broadcast_bits(r->layout, IN_LANE) || layout_broadcast_bits(r->layout, IN_WARP));
 }
 
 int64_t exchange_bytes(const Op *op) {

@@ -187,7 +187,7 @@ static bool same_threads(const GlobalAccess *x, const GlobalAccess *y) {
     const Layout *l = x->pointer->layout, *m = y->pointer->layout;
     if (!l || !m) /* a scalar is stored by thread 0, and loaded by all */
         return !l && !m && x->kind != GLOBAL_READ && y->kind != GLOBAL_READ;
-    return l == m && !layout_free_mask(l, IN_LANE) && !layout_free_mask(l, IN_WARP);
+    return l == m && !layout_broadcast_bits(l, IN_LANE) && !layout_broadcast_bits(l, IN_WARP);
 }
 
 static int64_t element_bytes(const Value *pointer) {

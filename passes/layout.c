@@ -199,7 +199,7 @@ static const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout
     switch (op->code) {
     case OP_BROADCAST:
         out = layout_before_broadcast(l, r, x);
-        layout_drop_copies(&out);
+        layout_drop_replicas(&out);
         return intern_layout(a->s, out);
     case OP_TRANS: {
         uint8_t back[TILE_MAX_RANK];
@@ -296,7 +296,7 @@ static const Layout *reduced_layout(Assign *a, const Op *reduce) {
     Value *v = reduce->operand[0].value;
     Layout r =
         layout_without_dim(plain_layout(a, v), v->type, (int)ir_attr_int(reduce, AT_AXIS, 0));
-    layout_drop_copies(&r);
+    layout_drop_replicas(&r);
     return intern_layout(a->s, r);
 }
 

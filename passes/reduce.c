@@ -56,7 +56,7 @@ static Op *reduce_along(Split *s, Value **x, int axis) {
     Op *r = ir_op(&s->b, OP_REDUCE, x, n, types, n, 1);
     ir_set_attr(s->ctx->s, r, AT_AXIS, axis);
     Layout l = layout_without_dim(x[0]->layout, x[0]->type, axis);
-    layout_drop_copies(&l);
+    layout_drop_replicas(&l);
     const Layout *kept = intern_layout(s->ctx->s, l);
     for (int i = 0; i < n; i++)
         if (types[i].rank) r->result[i]->layout = kept;

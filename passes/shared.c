@@ -14,10 +14,10 @@ enum {
 }; /* of 32 bits in one conversion; a trip through memory costs about that */
 
 static bool by_shuffles(const Value *from, const Value *to) {
-    Route r;
-    if (!layout_route(to->layout, from->layout, &r)) return false;
+    ConversionMap r;
+    if (!layout_conversion_map(to->layout, from->layout, &r)) return false;
     int words = type_elem_bits(to->type) > 32 ? 1 : 0;
-    return (1 << (r.bits[IN_REG] + route_shuffle_rank(&r) + words)) <= MOST_SHUFFLES;
+    return (1 << (r.bits[IN_REG] + conversion_map_shuffle_rank(&r) + words)) <= MOST_SHUFFLES;
 }
 
 static void lower_convert(Op *op, void *ctx_);

@@ -27,7 +27,7 @@ typedef struct Slice { /* of a value, along a dimension */
     const Value *of;
     int dim;
     uint32_t position; /* of what computes it */
-    int next;       /* of the same value, along another dimension; -1: no more */
+    int next;          /* of the same value, along another dimension; -1: no more */
     Value *value;
 } Slice;
 

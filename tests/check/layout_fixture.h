@@ -118,7 +118,7 @@ static inline Layout random_layout(Type t, int warps) {
             if (t.log2[i] == 0) parent.log2[i] = (uint8_t)below(4);
         Layout l = random_base(parent, warps);
         l = layout_before_broadcast(&l, parent, t);
-        if (below(2)) layout_drop_copies(&l);
+        if (below(2)) layout_drop_replicas(&l);
         return l;
     }
     default: break;

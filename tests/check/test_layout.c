@@ -155,7 +155,7 @@ static void check_copies(const Layout *l, const char *what) {
             for (uint32_t e = 0; e < n; e++) span[e] = span[e] != 0;
             reached *= 2;
         }
-        mask[in] = layout_free_mask(l, (LayoutIn)in);
+        mask[in] = layout_broadcast_bits(l, (LayoutIn)in);
         SAME(mask[in], free_bits, "%s: part %d: free mask %x, should be %x", what, in, mask[in],
              free_bits);
     }
@@ -172,8 +172,8 @@ static void check_copies(const Layout *l, const char *what) {
     for (uint32_t e = 0; e < n && reached == n; e++)
         if (!held[e]) ck_abort_msg("%s: element %u has no first copy", what, e);
     Layout few = *l;
-    layout_drop_copies(&few);
-    SAME(layout_free_mask(&few, IN_REG), 0u, "%s: copies left", what);
+    layout_drop_replicas(&few);
+    SAME(layout_broadcast_bits(&few, IN_REG), 0u, "%s: copies left", what);
     SAME(layout_covers(&few), layout_covers(l), "%s: dropping copies lost elements", what);
 }
 
@@ -187,12 +187,12 @@ START_TEST(blocked_covers) {
         SAME(layout_covers(&l), true, "a blocked layout misses elements");
         SAME((int)l.bits[IN_LANE], 5, "lanes");
         SAME((int)l.bits[IN_WARP], warps, "warps");
-        SAME(layout_free_mask(&l, IN_REG), 0u, "registers hold copies");
+        SAME(layout_broadcast_bits(&l, IN_REG), 0u, "registers hold copies");
         /* Copies only when there are more threads than elements. */
         int spare = type_log2_numel(t) - LANE_BITS - warps,
             had = t.log2[order[0]] < vec ? t.log2[order[0]] : vec;
         if (spare >= had)
-            SAME(layout_free_mask(&l, IN_LANE) | layout_free_mask(&l, IN_WARP), 0u,
+            SAME(layout_broadcast_bits(&l, IN_LANE) | layout_broadcast_bits(&l, IN_WARP), 0u,
                  "needless copies");
         SAME(layout_vector_bits(&l, t, order[0]) >= had, true, "the vector is not along order[0]");
         check_copies(&l, "blocked");

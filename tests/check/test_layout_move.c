@@ -170,7 +170,7 @@ static MoveKind kind_by_places(const Layout *to, const Layout *from) {
     static uint64_t source[MOST];
     Walk w = {{0}};
     do {
-        source[layout_apply(from, w.place)] = place_pack(w.place);
+        source[layout_apply(from, w.place)] = hw_index_pack(w.place);
     } while (walk_next(&w, from));
     MoveKind kind = to->bits[IN_REG] == from->bits[IN_REG] ? MOVE_NONE : MOVE_REGISTERS;
     memset(&w, 0, sizeof w);
@@ -179,12 +179,12 @@ static MoveKind kind_by_places(const Layout *to, const Layout *from) {
         uint64_t q = source[at(to, w.place[IN_REG], 0, 0)],
                  r = source[at(to, w.place[IN_REG], w.place[IN_LANE], 0)];
         MoveKind need = MOVE_NONE;
-        if (p != place_pack(w.place)) need = MOVE_REGISTERS;
-        bool own_lane = place_part(p, IN_LANE) == w.place[IN_LANE];
-        if (!own_lane || place_part(p, IN_REG) != place_part(q, IN_REG)) need = MOVE_SHUFFLE;
-        bool own_warp = place_part(p, IN_WARP) == w.place[IN_WARP];
-        if (!own_warp || place_part(p, IN_LANE) != place_part(r, IN_LANE) ||
-            place_part(p, IN_REG) != place_part(r, IN_REG))
+        if (p != hw_index_pack(w.place)) need = MOVE_REGISTERS;
+        bool own_lane = hw_index_part(p, IN_LANE) == w.place[IN_LANE];
+        if (!own_lane || hw_index_part(p, IN_REG) != hw_index_part(q, IN_REG)) need = MOVE_SHUFFLE;
+        bool own_warp = hw_index_part(p, IN_WARP) == w.place[IN_WARP];
+        if (!own_warp || hw_index_part(p, IN_LANE) != hw_index_part(r, IN_LANE) ||
+            hw_index_part(p, IN_REG) != hw_index_part(r, IN_REG))
             need = MOVE_SHARED;
         if (need > kind) kind = need;
     } while (walk_next(&w, to));
@@ -192,8 +192,8 @@ static MoveKind kind_by_places(const Layout *to, const Layout *from) {
 }
 
 static bool has_copies(const Layout *l) {
-    return layout_free_mask(l, IN_REG) || layout_free_mask(l, IN_LANE) ||
-           layout_free_mask(l, IN_WARP);
+    return layout_broadcast_bits(l, IN_REG) || layout_broadcast_bits(l, IN_LANE) ||
+           layout_broadcast_bits(l, IN_WARP);
 }
 
 START_TEST(routes) {
@@ -213,16 +213,17 @@ START_TEST(routes) {
                 to.basis[IN_REG][to.bits[IN_REG] - 1] = v;
             }
         }
-        Route r;
-        SAME(layout_route(&to, &from, &r), true, "no route between layouts that hold everything");
+        ConversionMap r;
+        SAME(layout_conversion_map(&to, &from, &r), true,
+             "no route between layouts that hold everything");
         MoveKind kind = layout_move_kind(&to, &from);
         kinds[kind]++;
         Walk w = {{0}};
         do {
-            uint64_t p = route_apply(&r, w.place);
+            uint64_t p = conversion_map_apply(&r, w.place);
             uint32_t place[IN_DIMS];
             for (int in = 0; in < IN_DIMS; in++) {
-                place[in] = place_part(p, (LayoutIn)in);
+                place[in] = hw_index_part(p, (LayoutIn)in);
                 SAME(place[in] >> from.bits[in] && place[in] != w.place[in], false,
                      "a place that is not there");
             }
@@ -252,10 +253,10 @@ START_TEST(impossible_routes) {
     int order[] = {1, 0};
     Layout whole = layout_blocked(t, order, 1, 0), part = whole;
     part.basis[IN_LANE][2] = 0;
-    Route r;
-    SAME(layout_route(&whole, &part, &r), false, "a route to elements nobody has");
+    ConversionMap r;
+    SAME(layout_conversion_map(&whole, &part, &r), false, "a route to elements nobody has");
     SAME(layout_move_kind(&whole, &part), MOVE_IMPOSSIBLE, "kind");
-    SAME(layout_route(&part, &whole, &r), true, "a route to fewer elements");
+    SAME(layout_conversion_map(&part, &whole, &r), true, "a route to fewer elements");
 }
 END_TEST
 
@@ -265,18 +266,19 @@ START_TEST(shuffle_rank) {
     for (int i = 0; i < 2000; i++) {
         Type t = random_type(2, 10);
         Layout to = random_layout(t, 0), from = random_layout(t, 0);
-        Route r;
-        ck_assert(layout_route(&to, &from, &r));
+        ConversionMap r;
+        ck_assert(layout_conversion_map(&to, &from, &r));
         uint32_t seen[32];
         int n = 0;
         for (uint32_t lane = 0; lane < 32; lane++) {
-            uint32_t reg = place_part(route_apply(&r, (uint32_t[IN_DIMS]){0, lane}), IN_REG);
+            uint32_t reg =
+                hw_index_part(conversion_map_apply(&r, (uint32_t[IN_DIMS]){0, lane}), IN_REG);
             bool known = false;
             for (int k = 0; k < n; k++) known |= seen[k] == reg;
             if (!known) seen[n++] = reg;
         }
-        SAME(1 << route_shuffle_rank(&r), n, "shuffle rank %d for %d registers",
-             route_shuffle_rank(&r), n);
+        SAME(1 << conversion_map_shuffle_rank(&r), n, "shuffle rank %d for %d registers",
+             conversion_map_shuffle_rank(&r), n);
     }
 }
 END_TEST
@@ -287,7 +289,7 @@ START_TEST(packed_places) {
         uint32_t place[IN_DIMS] = {0};
         place[in] = most[in];
         for (int other = 0; other < IN_DIMS; other++)
-            ck_assert_uint_eq(place_part(place_pack(place), (LayoutIn)other), place[other]);
+            ck_assert_uint_eq(hw_index_part(hw_index_pack(place), (LayoutIn)other), place[other]);
     }
 }
 END_TEST
