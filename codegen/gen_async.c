@@ -28,10 +28,10 @@ static void memory_asm(Gen *g, const char *text, const char *constraints, LLVMVa
 
 enum { SECTOR = 32 }; /* bytes */
 
-/* May a lane's 16 bytes share their 32, the unit of caches, with another's that go elsewhere in the
- * buffer? They do not where all that is added to the pointer of a parameter is a multiple of 32
- * bytes at the start of each run along dim; that pointer itself is one from an allocator. */
-static bool splits_sectors(const Gen *g, const Value *ptr, int dim) {
+/* A lane's 16 bytes share their sector of 32, the unit of caches, with no bytes that go elsewhere
+ * in the buffer. That is so where all that is added to the pointer of a parameter is a multiple of
+ * 32 bytes at the start of each run along dim; that pointer itself is one from an allocator. */
+static bool is_sector_aligned(const Gen *g, const Value *ptr, int dim) {
     for (; ptr; ptr = alias_step(ptr)) {
         if (!op_is(ptr, OP_ADDPTR)) continue;
         const Op *op = ptr->def;
@@ -41,9 +41,9 @@ static bool splits_sectors(const Gen *g, const Value *ptr, int dim) {
                            ? 1
                            : type_elem_bytes(type_element(type_pointee(ptr->type)));
         int at = dim < by->type.rank ? dim : 0;
-        if (!info || info->divisibility[at] * unit % SECTOR) return true;
+        if (!info || info->divisibility[at] * unit % SECTOR) return false;
     }
-    return false;
+    return true;
 }
 
 /* All lanes of a warp copy from one row along dim. */
@@ -110,7 +110,7 @@ void gen_async_copy(Gen *g, const Op *op) {
                   c.bytes);
         return;
     }
-    if (c.bytes < 16 || !one_row(ptr, dim) || !splits_sectors(g, ptr, dim)) {
+    if (c.bytes < 16 || !one_row(ptr, dim) || is_sector_aligned(g, ptr, dim)) {
         start_copies(g, &c, c.bytes == 16 ? "cg" : "ca");
         return;
     }

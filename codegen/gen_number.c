@@ -169,9 +169,9 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
 
 /* The register bits that do not change v's value, for what axis analysis knows of it: they move
  * within runs of equal elements. */
-static uint32_t idle_registers(Gen *g, const Value *v) {
+static uint32_t redundant_registers(Gen *g, const Value *v) {
     const AxisInfo *a = axis_of(&g->axis, v);
-    uint32_t within = 0, idle = 0;
+    uint32_t within = 0, redundant = 0;
     if (!a || !v->layout || !type_is_tile(v->type)) return 0;
     for (int d = 0; d < v->type.rank; d++) {
         int64_t size = (int64_t)1 << v->type.log2[d];
@@ -179,20 +179,20 @@ static uint32_t idle_registers(Gen *g, const Value *v) {
         within |= (run - 1) << type_dim_shift(v->type, d);
     }
     for (int k = 0; k < v->layout->bits[IN_REG]; k++)
-        if (!(v->layout->basis[IN_REG][k] & ~within)) idle |= (uint32_t)1 << k;
-    return idle;
+        if (!(v->layout->basis[IN_REG][k] & ~within)) redundant |= (uint32_t)1 << k;
+    return redundant;
 }
 
 void gen_elementwise(Gen *g, const Op *op) {
-    if (gen_wrap(g, op)) return;
+    if (gen_remainder_guard(g, op)) return;
     Tile out = gen_new_tile(g, op->result[0]), in[3] = {{0}};
     for (int k = 0; k < op->noperands; k++) in[k] = gen_tile(g, op->operand[k].value);
     /* Predicates are few: where comparisons must agree there is one. */
-    uint32_t idle = op->code == OP_CMP ? idle_registers(g, op->result[0]) : 0;
+    uint32_t redundant = op->code == OP_CMP ? redundant_registers(g, op->result[0]) : 0;
     for (int i = 0; i < out.n; i++) {
         LLVMValueRef x[3] = {0};
-        if ((uint32_t)i & idle) {
-            out.at[i] = out.at[(uint32_t)i & ~idle];
+        if ((uint32_t)i & redundant) {
+            out.at[i] = out.at[(uint32_t)i & ~redundant];
             continue;
         }
         for (int k = 0; k < op->noperands; k++) x[k] = in[k].at[i];

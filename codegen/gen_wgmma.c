@@ -89,7 +89,8 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
         LLVMValueRef by = LLVMBuildMul(g->b, number, gen_i32(g, (uint32_t)(bytes >> 4)), "");
         half[0] = LLVMBuildAdd(g->b, half[0], by, "");
     }
-    /* Put together unseen by LLVM: the others are sums with it then, of 64 bits in one instruction.
+    /* Put together behind LLVM's back: the others are sums with it then, of 64 bits in one
+     * instruction.
      */
     o->first = gen_asm(g, "mov.b64 $0, {$1, $2};", "=l,r,r", g->i64, half, 2, ASM_PURE);
     return true;

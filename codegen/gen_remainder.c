@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gen_wrap.c: the remainder of a range by a number -> a test whether the range ends below it, and
- * remainders only where it does not.
+/* gen_remainder.c: the remainder of a range by a number -> a test whether the range ends below it,
+ * and remainders only where it does not.
  *
  * `(pid * BLOCK + arange(0, BLOCK)) % N` keeps the offsets of the last program inside a matrix; in
  * all others it changes nothing, and costs a division, with its latency, before the first load. */
@@ -59,7 +59,7 @@ static bool in_loop(const Op *op) {
     return false;
 }
 
-bool gen_wrap(Gen *g, const Op *op) {
+bool gen_remainder_guard(Gen *g, const Op *op) {
     const Value *result = op->result[0];
     int64_t known;
     if (op->code != OP_REM || !type_is_tile(result->type) || !type_is_int(result->type) ||
