@@ -171,6 +171,14 @@ static LLVMValueRef *a_registers(Gen *g, const Op *op, Tile *x) {
     return r;
 }
 
+/* A constant in a register that no other value shares. LLVM 22 makes one zero and copies it where
+ * an instruction needs it: between two of them, and for that ptxas waits for the first. */
+static LLVMValueRef own_register(Gen *g, LLVMValueRef x) {
+    bool is_float = LLVMTypeOf(x) == g->f32;
+    return gen_asm(g, is_float ? "mov.f32 $0, $1;" : "mov.b32 $0, $1;", is_float ? "=f,f" : "=r,r",
+                   LLVMTypeOf(x), &x, 1, ASM_ORDERED);
+}
+
 bool gen_dot_wgmma(Gen *g, const Op *op) {
     const WgmmaInfo *w = wgmma_row((int)ir_attr_int(op, AT_WGMMA, 0));
     Type ta = op->operand[0].value->type, tc = op->result[0]->type;
@@ -194,6 +202,8 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
     int steps = (int)type_dim(ta, 1) / w->k;
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
     memcpy(d.at, c.at, (size_t)d.n * sizeof *d.at);
+    for (int i = 0; tiles > 1 && i < d.n; i++)
+        if (LLVMIsConstant(d.at[i])) d.at[i] = own_register(g, d.at[i]);
     ordered_asm(g, "wgmma.fence.sync.aligned;");
     for (int i = 0; i < tiles; i++)
         for (int k = 0; k < steps; k++) {
