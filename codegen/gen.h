@@ -10,8 +10,8 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "codegen/codegen.h"
-#include "ir/affine.h"
-#include "ir/axis.h"
+#include "ir/analysis/affine.h"
+#include "ir/analysis/axis.h"
 #include "ir/mma.h"
 
 typedef struct Tile { /* the registers of a value */

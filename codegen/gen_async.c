@@ -5,7 +5,7 @@
  * where the mask is off it reads nothing and the hardware fills the place with zeros. That is said
  * by a second predicate: a source size of 0 would say it too, for two instructions more. */
 #include "codegen/gen.h"
-#include "ir/alias.h"
+#include "ir/analysis/alias.h"
 #include "ir/scratch.h"
 
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /* fold.c: the pass `fold`: constants and identities worked out, in one canonical form.
  *
  * In order, for each op: constant operands move to the right, all-constant ops are evaluated (by
- * the interpreter's own loops, ir/eval.h), then the rows of fold.def, then what depends on types
- * and shapes (fold_cast.c, fold_shape.c), masks that are known, and control (fold_control.c). The
- * canonical form: tiles that hold one number are CONST of a tile type; one scalar everywhere is
+ * the interpreter's own loops, ir/interp/eval.h), then the rows of fold.def, then what depends on
+ * types and shapes (fold_cast.c, fold_shape.c), masks that are known, and control (fold_control.c).
+ * The canonical form: tiles that hold one number are CONST of a tile type; one scalar everywhere is
  * SPLAT; work is done before elements are repeated; constants are on the right and next to each
  * other.
  *
@@ -12,7 +12,7 @@
  * two constants; nothing ever does the opposite. Ops are swept in order, what is new at once, until
  * a sweep changes nothing. A budget in proportion to the function bounds the work all the same. */
 #include "passes/fold.h"
-#include "ir/eval.h"
+#include "ir/interp/eval.h"
 #include "ir/effects.h"
 #include "passes/walk.h"
 

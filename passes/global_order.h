@@ -3,7 +3,7 @@
 #ifndef TILE_PASSES_GLOBAL_ORDER_H
 #define TILE_PASSES_GLOBAL_ORDER_H
 
-#include "ir/affine.h"
+#include "ir/analysis/affine.h"
 #include "passes/pass.h"
 
 typedef enum GlobalKind { GLOBAL_READ, GLOBAL_WRITE, GLOBAL_ATOMIC } GlobalKind;

@@ -7,7 +7,7 @@
  * layout that the op works in. The one idea: a tile made of nothing but indices and constants has
  * no layout of its own, and is rematerialised in whatever layout a use needs; only other tiles are
  * converted. */
-#include "ir/axis.h"
+#include "ir/analysis/axis.h"
 #include "ir/effects.h"
 #include "ir/target.h"
 #include "passes/layout_choice.h"

@@ -4,7 +4,7 @@
 #ifndef TILE_PASSES_LAYOUT_CHOICE_H
 #define TILE_PASSES_LAYOUT_CHOICE_H
 
-#include "ir/axis.h"
+#include "ir/analysis/axis.h"
 #include "ir/ir.h"
 #include "ir/mma.h"
 #include "ir/target.h"

@@ -4,7 +4,7 @@
  * A load can when all that its address and mask are made of can be worked out early: arithmetic on
  * what the loop carries, and other loads, as long as nothing the loop writes may change them. */
 #include "passes/software_pipeline.h"
-#include "ir/alias.h"
+#include "ir/analysis/alias.h"
 #include "ir/effects.h"
 
 #include <string.h>

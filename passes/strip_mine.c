@@ -8,7 +8,7 @@
  * slice by slice: only where nothing is written between that may be what they read, and where a
  * store in the loop writes to other memory, or to the very elements loaded. What cannot be cut
  * stays as it is; code generation says so when it is too much (codegen/size.c). */
-#include "ir/affine.h"
+#include "ir/analysis/affine.h"
 #include "ir/effects.h"
 #include "passes/pass.h"
 #include "passes/walk.h"

@@ -9,7 +9,7 @@
 
 #include "tile.h"
 #include "base/expr.h"
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

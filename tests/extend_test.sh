@@ -107,7 +107,7 @@ show_flag() {
 add_builtin() {
     insert ir/ops.def 'OP(CMP,' \
         'OP(ROTL, "rotl", "ii", "", ARG0, E|S, NONE, "x with its bits turned left by y")' &&
-        insert ir/interp_ops.c 'OP(SHL, 2,' \
+        insert ir/interp/ops.c 'OP(SHL, 2,' \
             '    OP(ROTL, 2, (ua & MASK) << ub % BITS | (ua & MASK) >> (BITS - ub % BITS) % BITS) \\' &&
         insert codegen/gen_number.c 'case OP_UMULHI:' \
             '    case OP_ROTL: return float_intrinsic(g, INTRINSIC_FSHL, (LLVMValueRef[]){x, x, y}, 3);' &&

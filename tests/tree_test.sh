@@ -17,42 +17,57 @@ holds() {
 
 sources() { find "$@" -name '*.[chly]' -not -path './build*' 2>/dev/null | sort; }
 
-# may_include FOLDER ALLOWED…: "base/x.h" and the like only from the folders named
+# may_include FOLDER ALLOWED…: "base/x.h" and the like only from the folders named; a folder in a folder is
+# one of its own
+folders=
 may_include() {
     local folder=$1 allowed
     shift
+    folders+=" $folder"
     allowed=$(printf '|%s' "$folder" "$@")
-    grep -nE '^ *# *include +"' $(sources "$folder") /dev/null |
-        grep -vE "\"(${allowed#|})/" |
+    grep -nE '^ *# *include +"' $(sources "$folder" -maxdepth 1) /dev/null |
+        grep -vE "\"(${allowed#|})/[^/\"]*\"" |
         grep -vE '"([^/"]*\.(h|def)|passes/passes\.def)"' | holds "includes of $folder"
 }
 may_include base
 may_include ir base
+may_include ir/analysis base ir
+may_include ir/interp base ir
+may_include ptx base
 may_include frontend base ir
-may_include passes base ir
-may_include codegen base ir
-may_include runtime base ir include
-may_include compiler base ir frontend passes codegen
+may_include frontend/syntax base frontend
+may_include frontend/lower base ir frontend frontend/syntax
+may_include passes base ir ir/analysis ir/interp
+may_include codegen base ir ir/analysis
+may_include runtime base ir ir/interp include
+phases='frontend frontend/syntax frontend/lower passes codegen'
+may_include compiler base ir $phases compiler/report compiler/jit compiler/tune
+may_include compiler/report base ir ptx compiler
+may_include compiler/jit base ir $phases compiler
+may_include compiler/tune base ir $phases compiler compiler/jit
 may_include tools base ir include # and the table of passes, for --help
 may_include examples
-grep -nE '"(include/)?tile\.h"' $(sources base ir frontend passes codegen) /dev/null | holds 'tile.h below the libraries'
-grep -ln 'llvm-c/' $(sources base ir frontend passes compiler runtime tools examples) /dev/null |
+find base ir ptx frontend passes codegen runtime compiler tools -mindepth 0 -type d | while read -r f; do
+    case " $folders " in *" $f "*) ;; *) echo "$f" ;; esac
+done | holds 'folders without a line that says what they may include'
+grep -nE '"(include/)?tile\.h"' $(sources base ir ptx frontend passes codegen) /dev/null | holds 'tile.h below the libraries'
+grep -ln 'llvm-c/' $(sources base ir ptx frontend passes compiler runtime tools examples) /dev/null |
     holds 'LLVM outside codegen'
 grep -nE 'include *[<"]cuda' $(sources .) /dev/null | grep -v '"runtime/cuda' | holds 'cuda.h'
 # What a GPU has is a column of target.def; which code it runs, and since when there is an mma, are questions of order.
 grep -nE '(->|\.)sm ([<>]|[=!]=)|([<>]=?|[=!]=) [a-z_>.-]*(->|\.)sm\b' \
-    $(sources base ir frontend passes codegen compiler runtime tools | grep -vxE 'ir/(target|mma)\.c') /dev/null |
+    $(sources base ir ptx frontend passes codegen compiler runtime tools | grep -vxE 'ir/(target|mma)\.c') /dev/null |
     holds 'comparisons of capabilities'
 
 # Calls in object files see through comments and macros.
-libraries="base ir frontend passes codegen compiler runtime"
+libraries="base ir ptx frontend passes codegen compiler runtime"
 objects() { for l in "$@"; do find "$build/CMakeFiles/${l}_objects.dir" -name '*.o'; done; }
 for o in $(objects $libraries); do
     nm -u "$o" | awk '{print $NF}' |
         grep -xE 'exit|_exit|abort|__assert_fail|printf|__printf_chk|puts|putchar|perror|stdout|stderr|system' |
         sed "s|^|${o##*/} calls |"
 done | holds 'library code that exits or prints'
-for o in $(objects frontend passes codegen ir); do
+for o in $(objects frontend passes codegen ir ptx); do
     nm -u "$o" | awk '{print $NF}' | grep -xE 'malloc|calloc|realloc|free' |
         sed "s|^|${o##*/} calls |"
 done | grep -vE '^(lexer|grammar)\.' | holds 'memory outside the arena'
@@ -62,7 +77,7 @@ for o in $(objects $libraries) ; do
         sed "s|^|${o##*/} has |"
 done | grep -v 'has target_once$' | holds 'mutable globals'
 
-for f in $(sources base ir frontend passes codegen compiler runtime tools include) $(find tests examples -name '*.[ch]'); do
+for f in $(sources $libraries tools include) $(find tests examples -name '*.[ch]'); do
     case "$f" in
     *.l | *.y) head -5 "$f" ;;
     *) sed -n 2p "$f" ;;

@@ -4,7 +4,7 @@
 #ifndef TILE_TESTS_INTERP_FIXTURE_H
 #define TILE_TESTS_INTERP_FIXTURE_H
 
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 
 #include <check.h>
 #include <stdio.h>

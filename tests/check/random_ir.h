@@ -8,7 +8,7 @@
 #ifndef TILE_TESTS_RANDOM_IR_H
 #define TILE_TESTS_RANDOM_IR_H
 
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * every element of every value is looked at. Being right is not enough: the second half says how
  * much the analysis must find where it matters, in the shapes that real kernels have. */
 #include "check/random_ir.h"
-#include "ir/axis.h"
+#include "ir/analysis/axis.h"
 #include "tests/run_suite.h"
 
 #include <check.h>

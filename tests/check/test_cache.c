@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_cache.c: the cache on disk: its size, and many processes that share it and are killed. How
  * long the processes run: $TILE_TEST_SECONDS, 10 by default. */
-#include "compiler/cache.h"
+#include "compiler/jit/cache.h"
 #include "tests/run_suite.h"
 #include "tests/scratch.h"
 

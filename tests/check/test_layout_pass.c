@@ -5,7 +5,7 @@
  * executes the trips through shared memory and proves that barriers order them; what is stored must
  * agree bit for bit. The code generator must take every such kernel, too. */
 #include "codegen/codegen.h"
-#include "ir/interp.h"
+#include "ir/interp/interp.h"
 #include "ir/target.h"
 #include "passes/pass.h"
 #include "tests/check/random_kernel.h"

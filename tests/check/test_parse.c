@@ -2,7 +2,7 @@
 /* test_parse.c: the parser on text that no data file can hold: made up by the megabyte, broken in
  * its bytes, or fed to it by chance. Each ends in a tree or in an error, soon, and never deeper
  * than the limits that ast.h promises. */
-#include "frontend/ast.h"
+#include "frontend/syntax/ast.h"
 
 #include <check.h>
 #include <stdio.h>

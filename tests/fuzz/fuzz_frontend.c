@@ -14,8 +14,8 @@
  * same corpus: ROOT's kernels (by default this folder's, or else those of the tree it was built
  * in). The hash at the start says which corpus it was. --slow reports what takes longer, and goes
  * on. */
-#include "frontend/lower.h"
-#include "ir/interp.h"
+#include "frontend/lower/lower.h"
+#include "ir/interp/interp.h"
 #include "ir/target.h"
 #include "passes/pass.h"
 

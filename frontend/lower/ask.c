@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* ask.c: builtins that ask what an object is, or give a type by name. */
+#include "frontend/lower/internal.h"
+
+#include <string.h>
+
+/* The name of a class as isinstance takes it: a builtin that makes such objects. */
+static bool is_instance(Obj o, Obj class, bool *known) {
+    *known = class.kind == OBJ_BUILTIN && !class.builtin.self;
+    if (!*known) return false;
+    const char *name = class.builtin.row->name;
+    if (strcmp(name, "tensor") == 0) return o.kind == OBJ_VALUE;
+    if (strcmp(name, "constexpr") == 0) return obj_is_const(o);
+    if (strcmp(name, "dtype") == 0) return o.kind == OBJ_DTYPE;
+    if (strcmp(name, "tuple") == 0) return o.kind == OBJ_TUPLE && !obj_is_descriptor(o);
+    if (strcmp(name, "list") == 0) return o.kind == OBJ_TUPLE && !obj_is_descriptor(o);
+    if (strcmp(name, "int") == 0) return o.kind == OBJ_INT || o.kind == OBJ_BOOL;
+    if (strcmp(name, "bool") == 0) return o.kind == OBJ_BOOL;
+    if (strcmp(name, "float") == 0) return o.kind == OBJ_FLOAT;
+    if (strcmp(name, "str") == 0) return o.kind == OBJ_STRING;
+    if (strcmp(name, "tensor_descriptor") == 0)
+        return obj_is_descriptor(o) && descriptor_is_tensor(o);
+    if (strcmp(name, "pointer_type") == 0) return o.kind == OBJ_DTYPE && o.type->depth;
+    *known = false;
+    return false;
+}
+
+Obj bi_isinstance(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Obj classes = a->at[1], one = obj_tuple(l, &classes, 1);
+    if (classes.kind != OBJ_TUPLE) classes = one;
+    bool is = false, known;
+    for (int i = 0; i < classes.seq.n; i++) {
+        is = is_instance(a->at[0], classes.seq.at[i], &known) || is;
+        if (!known) return arg_error(l, a, 1, "a class such as tl.tensor, tl.constexpr or int");
+    }
+    return obj_bool(is);
+}
+
+/* The attribute, or poison without a word. */
+static Obj try_attribute(Lower *l, const Args *a, const char *name) {
+    bool muted = l->s->diags.muted;
+    l->s->diags.muted = true;
+    Obj o = attribute(l, a->at[0], intern(&l->s->names, name, strlen(name)), a->span);
+    l->s->diags.muted = muted;
+    return o;
+}
+
+Obj bi_hasattr(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    if (a->at[1].kind != OBJ_STRING) return arg_error(l, a, 1, "a string");
+    return obj_bool(!obj_is_poison(try_attribute(l, a, a->at[1].text.at)));
+}
+
+Obj bi_getattr(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    if (a->at[1].kind != OBJ_STRING) return arg_error(l, a, 1, "a string");
+    const char *name = intern(&l->s->names, a->at[1].text.at, a->at[1].text.n);
+    if (!a->given[2]) return attribute(l, a->at[0], name, a->span);
+    Obj o = try_attribute(l, a, name);
+    return obj_is_poison(o) ? a->at[2] : o;
+}
+
+/* tl.tensor is a class to ask for, not to call. */
+Obj bi_class(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    return fail(l, a->name_span, "%s cannot be called in a kernel", builtin_text(l, a->row));
+}
+
+Obj bi_dtype_named(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Type t;
+    return arg_type(l, a, 0, &t) ? obj_dtype(l, t) : poison();
+}
+
+Obj bi_pointer_type(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Type t;
+    if (!arg_type(l, a, 0, &t)) return poison();
+    if (t.depth >= POINTER_MAX_DEPTH) return arg_error(l, a, 0, "no such deep pointer");
+    return obj_dtype(l, type_pointer_to(t));
+}
+
+/* The function is applied to whole tiles: as long as it makes no decisions, that is the same. */
+Obj bi_map_elementwise(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    int64_t pack;
+    Obj fn = a->at[0], all = a->at[1];
+    if (!arg_int(l, a, 2, &pack)) return poison();
+    if (pack != 1) return arg_error(l, a, 2, "1");
+    if (fn.kind != OBJ_FUNC) return arg_error(l, a, 0, "a jit function");
+    if (!all.seq.n) return fail(l, a->span, "tl.map_elementwise needs tensors");
+    Value *first = NULL;
+    for (int round = 0; round < 2; round++) /* the first takes the shape of all, then all do */
+        for (int i = 0; i < all.seq.n; i++) {
+            Value *v = to_value(l, all.seq.at[i], a->where[1]);
+            if (!v || (first && !broadcast_pair(l, &first, &v, a->span))) return poison();
+            if (!first) first = v;
+            all.seq.at[i] = obj_value(v);
+        }
+    return call_object(l, fn, all.seq.at, all.seq.n, a->span);
+}

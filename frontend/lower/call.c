@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* call.c: calls: a jit function is inlined, a builtin handled by its row, a dtype converts.
+ *
+ * An argument that is known while compiling stays so inside the callee, annotated or not. */
+#include "frontend/lower/internal.h"
+
+#include <string.h>
+
+static bool evaluate_arguments(Lower *l, const Expr *e, Call *c) {
+    Arena *a = &l->s->arena;
+    VEC(Obj) args = {0};
+    VEC(Span) where = {0};
+    bool ok = true;
+    for (int i = 0; i < e->nitems; i++) {
+        const Expr *item = e->item[i];
+        bool star = item->kind == EXPR_STARRED;
+        Obj o = lower_expr(l, star ? item->left : item);
+        if (star && o.kind != OBJ_TUPLE && !obj_is_poison(o))
+            o = fail(l, item->span, "'*' needs a tuple, not %s", obj_what(l, o));
+        ok &= !obj_is_poison(o);
+        for (int k = 0; k < (star && o.kind == OBJ_TUPLE ? o.seq.n : 1); k++) {
+            vec_push(a, &args, star && o.kind == OBJ_TUPLE ? o.seq.at[k] : o);
+            vec_push(a, &where, item->span);
+        }
+    }
+    c->keyword_value = arena_array(a, (size_t)e->nkeywords + 1, sizeof(Obj));
+    for (int i = 0; i < e->nkeywords; i++) {
+        c->keyword_value[i] = lower_expr(l, e->keyword[i].value);
+        if (!e->keyword[i].name)
+            c->keyword_value[i] = fail(l, e->keyword[i].span, "'**' is not supported in a call");
+        ok &= !obj_is_poison(c->keyword_value[i]);
+    }
+    c->arg = args.at;
+    c->where = where.at;
+    c->nargs = args.n;
+    c->keyword = e->keyword;
+    c->nkeywords = e->nkeywords;
+    return ok;
+}
+
+Obj lower_call(Lower *l, const Expr *e) {
+    Call c = {.span = e->span, .name_span = e->left->span};
+    if (e->left->kind == EXPR_ATTRIBUTE && e->left->op_span.line) c.name_span = e->left->op_span;
+    if (e->left->kind != EXPR_ATTRIBUTE) {
+        Obj callee = lower_expr(l, e->left);
+        bool ok = evaluate_arguments(l, e, &c);
+        if (ok && !l->b.f && is_given(l, e->left)) return callee; /* -D gives what it returns */
+        return ok && !obj_is_poison(callee) ? call(l, callee, &c) : poison();
+    }
+    Obj self = lower_expr(l, e->left->left), result;
+    bool known = self.kind == OBJ_DICT || self.kind == OBJ_STRING || self.kind == OBJ_ARGS;
+    Obj callee = known ? self : attribute(l, self, e->left->name, c.name_span);
+    if (!evaluate_arguments(l, e, &c) || obj_is_poison(callee)) return poison();
+    if (!known) return call(l, callee, &c);
+    if (host_method(l, self, e->left->name, &c, &result)) return result;
+    return fail(l, c.name_span, "%s has no method '%s' with these arguments", obj_what(l, self),
+                e->left->name);
+}
+
+Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span) {
+    Arena *a = &l->s->arena;
+    Call c = {.nargs = nargs, .span = span, .name_span = span};
+    c.arg = arena_array(a, (size_t)nargs + 1, sizeof(Obj));
+    c.where = arena_array(a, (size_t)nargs + 1, sizeof(Span));
+    for (int i = 0; i < nargs; i++) {
+        c.arg[i] = args[i];
+        c.where[i] = span;
+    }
+    return call(l, callee, &c);
+}
+
+/* ---- jit functions ---- */
+
+/* A default value is evaluated where the function is defined: at top level. */
+Obj default_value(Lower *l, const AstFunc *f, const AstParam *p) {
+    int at = l->at;
+    l->at = f->order;
+    Obj o = host_expr(l, p->default_);
+    l->at = at;
+    return o;
+}
+
+static int find_param(const AstFunc *f, const char *name) {
+    for (int i = 0; i < f->nparams; i++)
+        if (f->param[i].name == name && !f->param[i].is_star && !f->param[i].is_star_star) return i;
+    return -1;
+}
+
+static bool bind_keywords(Lower *l, const AstFunc *f, const Call *c, Obj *value, bool *given) {
+    for (int i = 0; i < c->nkeywords; i++) {
+        const Keyword *k = &c->keyword[i];
+        int p = find_param(f, k->name);
+        if (p < 0) {
+            Names names = {0};
+            for (int j = 0; j < f->nparams; j++) vec_push(&l->s->arena, &names, f->param[j].name);
+            fail(l, k->span, "%s() has no parameter '%s'", f->name, k->name);
+            suggest(l, k->name, names.at, names.n);
+            return false;
+        }
+        if (given[p]) {
+            fail(l, k->span, "%s() is given '%s' twice", f->name, k->name);
+            return false;
+        }
+        value[p] = c->keyword_value[i];
+        given[p] = true;
+    }
+    return true;
+}
+
+/* Python's rules: positional, then keywords, then defaults; *args takes what is left over. */
+bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value) {
+    bool *given = arena_alloc(&l->s->arena, (size_t)f->nparams + 1);
+    int taken = 0;
+    for (int i = 0; i < f->nparams; i++) {
+        const AstParam *p = &f->param[i];
+        if (p->is_star) {
+            value[i] = checked(l, obj_tuple(l, c->arg + taken, c->nargs - taken), c->span);
+            if (obj_is_poison(value[i])) return false;
+            given[i] = true;
+            taken = c->nargs;
+        } else if (p->is_star_star) {
+            fail(l, p->span, "'**%s' is not supported in a jit function", p->name);
+            return false;
+        } else if (!p->keyword_only && taken < c->nargs) {
+            value[i] = c->arg[taken++];
+            given[i] = true;
+        }
+    }
+    if (taken < c->nargs) {
+        fail(l, c->where[taken], "%s() takes %d arguments, not %d", f->name, taken, c->nargs);
+        note(l, f->span, "it is defined here");
+        return false;
+    }
+    if (!bind_keywords(l, f, c, value, given)) return false;
+    for (int i = 0; i < f->nparams; i++) {
+        if (given[i]) continue;
+        if (!f->param[i].default_) {
+            fail(l, c->span, "%s() needs an argument for '%s'", f->name, f->param[i].name);
+            note(l, f->param[i].span, "the parameter is here");
+            return false;
+        }
+        value[i] = default_value(l, f, &f->param[i]);
+        if (obj_is_poison(value[i])) return false;
+    }
+    return true;
+}
+
+/* A function that runs while compiling: any in host code; in a kernel one that says so. */
+static bool runs_outside(Lower *l, const AstFunc *f) {
+    return !is_jit(f) && (!l->b.f || find_decorator(f, "constexpr_function"));
+}
+
+static Obj call_outside(Lower *l, const AstFunc *f, const Call *c) {
+    Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
+    if (!bind_arguments(l, f, c, value)) return poison();
+    for (int i = 0; i < f->nparams; i++)
+        if (!obj_is_const(value[i]))
+            return fail(l, c->span, "%s() runs while compiling; '%s' is %s", f->name,
+                        f->param[i].name, obj_what(l, value[i]));
+    return host_call(l, f, value);
+}
+
+static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
+    if (runs_outside(l, f)) return call_outside(l, f, c);
+    if (!is_jit(f)) {
+        fail(l, c->name_span, "'%s' is not a jit function and cannot be called in a kernel",
+             f->name);
+        note(l, f->span, "it is defined here: put @triton.jit above it");
+        return poison();
+    }
+    if (!l->b.f) return fail(l, c->span, "'%s' can only be called in a kernel", f->name);
+    if (l->inlined >= INLINE_LIMIT) {
+        abandon(l, c->span, "inlined %d calls deep: is the recursion bounded?", INLINE_LIMIT);
+        return poison();
+    }
+    Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
+    if (!bind_arguments(l, f, c, value)) return poison();
+    Frame frame = {.caller = l->frame, .func = f, .call = c->span};
+    Span span = l->b.span;
+    l->frame = &frame;
+    l->inlined++;
+    for (int i = 0; i < f->nparams; i++) {
+        bind(l, f->param[i].name, value[i], f->param[i].span);
+        find_binding(&frame.scope, f->param[i].name)->fixed =
+            annotated_constexpr(&f->param[i]) && obj_is_const(value[i]);
+    }
+    lower_stmts(l, f->body, 0, NULL);
+    flush_call_notes(l);
+    l->inlined--;
+    l->frame = frame.caller;
+    l->b.span = span;
+    return frame.returned ? frame.result : obj_none();
+}
+
+Obj call(Lower *l, Obj callee, const Call *c) {
+    switch (callee.kind) {
+    case OBJ_FUNC: return inline_call(l, callee.func, c);
+    case OBJ_LAMBDA:
+        if (c->nkeywords) return fail(l, c->span, "a lambda takes no keywords here");
+        return call_lambda(l, callee.lambda, c->arg, c->nargs, c->span);
+    case OBJ_BUILTIN:
+        if (!l->b.f && callee.builtin.row == host_function("", "dict").builtin.row)
+            return host_dict(l, c);
+        return call_builtin(l, callee.builtin.row, callee.builtin.self, c);
+    case OBJ_DTYPE: {
+        if (c->nargs != 1 || c->nkeywords)
+            return fail(l, c->span, "%s() converts one value", obj_text(l, callee));
+        Value *v = to_value(l, c->arg[0], c->span);
+        return v ? obj_value(cast_value(l, v, *callee.type, false, c->span)) : poison();
+    }
+    case OBJ_MODULE:
+        fail(l, c->name_span, "'%s' is a module and cannot be called", callee.path);
+        return poison();
+    case OBJ_FOREIGN: return is_foreign(l, callee, c->name_span), poison();
+    default: return fail(l, c->name_span, "%s cannot be called", obj_what(l, callee));
+    }
+}

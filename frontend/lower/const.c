@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* const.c: Python's arithmetic on objects that are known while compiling.
+ *
+ * Integers are those that fit int64 or uint64; a result that fits neither is an error, where Python
+ * would go on with big numbers. Internally an integer is sign and magnitude (Wide), so each
+ * operator is written once for all of that range. */
+#include "frontend/lower/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- making and asking ---- */
+
+Obj obj_none(void) {
+    return (Obj){.kind = OBJ_NONE};
+}
+Obj obj_bool(bool v) {
+    return (Obj){.kind = OBJ_BOOL, .i = v};
+}
+Obj obj_int(int64_t v) {
+    return (Obj){.kind = OBJ_INT, .i = v};
+}
+Obj obj_float(double v) {
+    return (Obj){.kind = OBJ_FLOAT, .f = v};
+}
+
+Obj obj_string(Lower *l, const char *s) {
+    Obj o = {.kind = OBJ_STRING};
+    o.text.n = strlen(s);
+    o.text.at = arena_strndup(&l->s->arena, s, o.text.n);
+    return o;
+}
+
+Obj obj_dtype(Lower *l, Type t) {
+    return (Obj){.kind = OBJ_DTYPE, .type = arena_copy(&l->s->arena, &t, sizeof t)};
+}
+
+Obj obj_value(Value *v) {
+    return v ? (Obj){.kind = OBJ_VALUE, .value = v} : (Obj){.kind = OBJ_POISON};
+}
+
+Obj obj_tuple(Lower *l, const Obj *at, int n) {
+    Obj o = {.kind = OBJ_TUPLE};
+    o.seq.n = n;
+    o.seq.at = arena_array(&l->s->arena, (size_t)n + 1, sizeof(Obj));
+    int weight = 1;
+    for (int i = 0; i < n; i++) {
+        o.seq.at[i] = at[i];
+        weight += 1 + at[i].weight;
+        if (weight > UINT16_MAX) weight = UINT16_MAX;
+    }
+    o.weight = (uint16_t)weight;
+    return o;
+}
+
+Obj checked(Lower *l, Obj o, Span span) {
+    if (o.kind == OBJ_STRING && o.text.n > STRING_LIMIT)
+        return fail(l, span, "a string of more than %d bytes", STRING_LIMIT);
+    int limit = l->b.f ? TUPLE_LIMIT : HOST_TUPLE_LIMIT;
+    if (o.weight > limit) return fail(l, span, "a tuple of more than %d elements", limit);
+    return o;
+}
+
+static bool is_sequence(Obj o) {
+    return o.kind == OBJ_TUPLE || o.kind == OBJ_DICT || o.kind == OBJ_CONFIG || o.kind == OBJ_SLICE;
+}
+
+bool obj_is_number(Obj o) {
+    return o.kind == OBJ_BOOL || o.kind == OBJ_INT || o.kind == OBJ_FLOAT;
+}
+
+bool obj_is_const(Obj o) {
+    if (is_sequence(o))
+        for (int i = 0; i < o.seq.n; i++)
+            if (!obj_is_const(o.seq.at[i])) return false;
+    if (o.kind == OBJ_BUILTIN && o.builtin.self) return obj_is_const(*o.builtin.self);
+    return o.kind != OBJ_VALUE && o.kind != OBJ_POISON && o.kind != OBJ_FOREIGN;
+}
+
+bool obj_is_poison(Obj o) {
+    if (is_sequence(o))
+        for (int i = 0; i < o.seq.n; i++)
+            if (obj_is_poison(o.seq.at[i])) return true;
+    return o.kind == OBJ_POISON;
+}
+
+bool obj_same(Obj a, Obj b) {
+    if (a.kind != b.kind) return false;
+    switch (a.kind) {
+    case OBJ_POISON:
+    case OBJ_NONE: return true;
+    case OBJ_BOOL:
+    case OBJ_INT: return a.i == b.i && a.big == b.big;
+    case OBJ_FLOAT: return memcmp(&a.f, &b.f, sizeof a.f) == 0;
+    case OBJ_STRING: return a.text.n == b.text.n && memcmp(a.text.at, b.text.at, a.text.n) == 0;
+    case OBJ_DTYPE: return type_equal(*a.type, *b.type);
+    case OBJ_TUPLE:
+    case OBJ_DICT:
+    case OBJ_CONFIG:
+    case OBJ_SLICE:
+        if (a.seq.n != b.seq.n) return false;
+        for (int i = 0; i < a.seq.n; i++)
+            if (!obj_same(a.seq.at[i], b.seq.at[i])) return false;
+        return true;
+    case OBJ_RANGE: return a.range == b.range;
+    case OBJ_FUNC: return a.func == b.func;
+    case OBJ_BUILTIN: return a.builtin.row == b.builtin.row && a.builtin.self == b.builtin.self;
+    case OBJ_MODULE:
+    case OBJ_FOREIGN: return strcmp(a.path, b.path) == 0;
+    case OBJ_VALUE: return a.value == b.value;
+    case OBJ_LAMBDA: return a.lambda == b.lambda;
+    case OBJ_ARGS: return true;
+    case OBJ_UNKNOWN: return strcmp(a.path, b.path) == 0;
+    }
+    return false;
+}
+
+double obj_double(Obj o) {
+    if (o.kind == OBJ_FLOAT) return o.f;
+    return o.big ? (double)(uint64_t)o.i : (double)o.i;
+}
+
+bool obj_truth(Obj o) {
+    switch (o.kind) {
+    case OBJ_NONE: return false;
+    case OBJ_BOOL:
+    case OBJ_INT: return o.i != 0;
+    case OBJ_FLOAT: return o.f != 0;
+    case OBJ_STRING: return o.text.n != 0;
+    case OBJ_TUPLE:
+    case OBJ_DICT: return o.seq.n != 0;
+    default: return true;
+    }
+}
+
+/* ---- text ---- */
+
+static void put_float(Buf *b, double v) {
+    if (isnan(v))
+        buf_puts(b, "nan");
+    else if (isinf(v))
+        buf_puts(b, v < 0 ? "-inf" : "inf");
+    else {
+        char text[40];
+        for (int digits = 1; digits <= 17; digits++) { /* the shortest text that reads back */
+            snprintf(text, sizeof text, "%.*g", digits, v);
+            if (strtod(text, NULL) == v) break;
+        }
+        buf_puts(b, text);
+        if (!strpbrk(text, ".e")) buf_puts(b, ".0");
+    }
+}
+
+static void put_int(Buf *b, Obj o) {
+    if (o.big)
+        buf_printf(b, "%llu", (unsigned long long)o.i);
+    else
+        buf_printf(b, "%lld", (long long)o.i);
+}
+
+static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
+    Arena *a = &l->s->arena;
+    if (obj_is_descriptor(o)) {
+        buf_puts(b, descriptor_text(o));
+        return;
+    }
+    switch (o.kind) {
+    case OBJ_POISON: buf_puts(b, "?"); break;
+    case OBJ_NONE: buf_puts(b, "None"); break;
+    case OBJ_BOOL: buf_puts(b, o.i ? "True" : "False"); break;
+    case OBJ_INT: put_int(b, o); break;
+    case OBJ_FLOAT: put_float(b, o.f); break;
+    case OBJ_STRING:
+        if (quoted) buf_putc(b, '\'');
+        buf_write(b, o.text.at, o.text.n);
+        if (quoted) buf_putc(b, '\'');
+        break;
+    case OBJ_DTYPE: buf_puts(b, type_user_text(a, *o.type)); break;
+    case OBJ_TUPLE:
+    case OBJ_DICT:
+    case OBJ_CONFIG:
+    case OBJ_SLICE:
+        buf_putc(b, '(');
+        for (int i = 0; i < o.seq.n; i++) {
+            if (i) buf_puts(b, ", ");
+            put_obj(l, b, o.seq.at[i], true);
+        }
+        buf_puts(b, o.seq.n == 1 ? ",)" : ")");
+        break;
+    case OBJ_RANGE: buf_puts(b, "a range"); break;
+    case OBJ_FUNC: buf_printf(b, "function %s", o.func->name); break;
+    case OBJ_BUILTIN: buf_puts(b, builtin_text(l, o.builtin.row)); break;
+    case OBJ_MODULE: buf_printf(b, "module %s", o.path); break;
+    case OBJ_FOREIGN: buf_printf(b, "'%s', of a module that is not read", o.path); break;
+    case OBJ_VALUE: buf_puts(b, type_user_text(a, o.value->type)); break;
+    case OBJ_LAMBDA: buf_puts(b, "a lambda"); break;
+    case OBJ_ARGS: buf_puts(b, "the arguments of the kernel"); break;
+    case OBJ_UNKNOWN: buf_printf(b, "the argument '%s', known at launch only", o.path); break;
+    }
+}
+
+const char *obj_text(Lower *l, Obj o) {
+    Buf b = buf_new(&l->s->arena);
+    put_obj(l, &b, o, false);
+    return b.data;
+}
+
+const char *obj_what(Lower *l, Obj o) {
+    Buf b = buf_new(&l->s->arena);
+    if (o.kind == OBJ_STRING) buf_puts(&b, "the string ");
+    if (o.kind == OBJ_DTYPE) buf_puts(&b, "the dtype ");
+    if (o.kind == OBJ_TUPLE && !obj_is_descriptor(o)) buf_puts(&b, "the tuple ");
+    put_obj(l, &b, o, true);
+    if (b.len > SHOWN_BYTES) { /* before the first byte of a character that goes beyond */
+        size_t n = SHOWN_BYTES;
+        while (n && ((unsigned char)b.data[n] & 0xc0) == 0x80) n--;
+        return arena_printf(&l->s->arena, "%.*s…", (int)n, b.data);
+    }
+    return b.data;
+}
+
+static void json_string(Buf *b, const char *s, size_t n) {
+    buf_putc(b, '"');
+    for (size_t i = 0; i < n;) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\')
+            buf_printf(b, "\\%c", c);
+        else if (c >= 0x20 && c < 0x7f)
+            buf_putc(b, (char)c);
+        else if (c < 0x80)
+            buf_printf(b, "\\u%04x", c);
+        else { /* one UTF-8 sequence; the parser has checked the file, -D values may be anything */
+            int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+            if (n - i <= (size_t)more ||
+                utf8_valid_prefix(s + i, (size_t)more + 1) != (size_t)more + 1) {
+                buf_puts(b, "\\ufffd");
+                i++;
+                continue;
+            }
+            uint32_t code = c & (0x3fu >> more);
+            for (int k = 1; k <= more; k++)
+                code = code << 6 | ((unsigned char)s[i + (size_t)k] & 0x3f);
+            if (code >= 0x10000) {
+                buf_printf(b, "\\u%04x", 0xd800 + ((code - 0x10000) >> 10));
+                code = 0xdc00 + ((code - 0x10000) & 0x3ff);
+            }
+            buf_printf(b, "\\u%04x", code);
+            i += (size_t)more;
+        }
+        i++;
+    }
+    buf_putc(b, '"');
+}
+
+bool obj_json(Obj o, Buf *out) {
+    switch (o.kind) {
+    case OBJ_NONE: buf_puts(out, "null"); return true;
+    case OBJ_BOOL: buf_puts(out, o.i ? "true" : "false"); return true;
+    case OBJ_INT: put_int(out, o); return true;
+    case OBJ_FLOAT: /* JSON has no infinities: they are strings */
+        if (isfinite(o.f))
+            put_float(out, o.f);
+        else
+            buf_puts(out, isnan(o.f) ? "\"nan\"" : o.f < 0 ? "\"-inf\"" : "\"inf\"");
+        return true;
+    case OBJ_STRING: json_string(out, o.text.at, o.text.n); return true;
+    case OBJ_DTYPE:
+        buf_putc(out, '"');
+        for (int i = 0; i < o.type->depth; i++) buf_putc(out, '*');
+        buf_printf(out, "%s\"", elem_signature_name((Elem)o.type->elem));
+        return true;
+    case OBJ_TUPLE:
+        buf_putc(out, '[');
+        for (int i = 0; i < o.seq.n; i++) {
+            if (i) buf_puts(out, ", ");
+            if (!obj_json(o.seq.at[i], out)) return false;
+        }
+        buf_putc(out, ']');
+        return true;
+    default: return false;
+    }
+}
+
+/* ---- integers ---- */
+
+typedef struct Wide {
+    bool negative; /* never with mag 0 */
+    uint64_t mag;
+    bool overflow;
+} Wide;
+
+static Wide widen(Obj o) {
+    if (o.big || o.i >= 0) return (Wide){.mag = (uint64_t)o.i};
+    return (Wide){.negative = true, .mag = 0 - (uint64_t)o.i};
+}
+
+static Wide wide(bool negative, uint64_t mag, bool overflow) {
+    return (Wide){.negative = negative && mag, .mag = mag, .overflow = overflow};
+}
+
+static Wide wide_add(Wide x, Wide y) {
+    if (x.negative == y.negative) return wide(x.negative, x.mag + y.mag, x.mag + y.mag < x.mag);
+    if (x.mag >= y.mag) return wide(x.negative, x.mag - y.mag, false);
+    return wide(y.negative, y.mag - x.mag, false);
+}
+
+static Wide wide_negate(Wide x) {
+    return wide(!x.negative, x.mag, x.overflow);
+}
+
+static Wide wide_mul(Wide x, Wide y) {
+    bool overflow = x.mag && y.mag > UINT64_MAX / x.mag;
+    return wide(x.negative != y.negative, x.mag * y.mag, overflow);
+}
+
+/* Python's: the quotient is rounded down, the remainder has the divisor's sign. */
+static Wide wide_floordiv(Wide x, Wide y) {
+    bool negative = x.negative != y.negative;
+    uint64_t q = x.mag / y.mag;
+    if (negative && x.mag % y.mag) q++;
+    return wide(negative, q, false);
+}
+
+static Wide wide_mod(Wide x, Wide y) {
+    uint64_t r = x.mag % y.mag;
+    if (r && x.negative != y.negative) r = y.mag - r;
+    return wide(y.negative, r, false);
+}
+
+static Wide wide_pow(Wide x, uint64_t e) {
+    Wide r = wide(false, 1, false);
+    while (e) {
+        if (e & 1) r = wide_mul(r, x);
+        e >>= 1;
+        if (r.overflow || !e) break;
+        x = wide_mul(x, x);
+        if (x.overflow) return x; /* more factors follow: the result cannot fit */
+    }
+    return r;
+}
+
+static Obj narrow(Lower *l, Wide w, Operator op, Span span) {
+    bool fits = w.negative ? w.mag <= (uint64_t)INT64_MAX + 1 : true;
+    if (w.overflow || !fits)
+        return fail(l, span, "the result of '%s' does not fit 64 bits", operator_text[op]);
+    Obj o = obj_int((int64_t)(w.negative ? 0 - w.mag : w.mag));
+    o.big = !w.negative && w.mag > INT64_MAX;
+    return o;
+}
+
+static Obj int_bits(Lower *l, Operator op, Obj x, Obj y, Span span) {
+    bool negative = (!x.big && x.i < 0) || (!y.big && y.i < 0);
+    if ((x.big || y.big) && negative)
+        return fail(l, span, "'%s' of %s and %s does not fit 64 bits", operator_text[op],
+                    obj_text(l, x), obj_text(l, y));
+    uint64_t a = (uint64_t)x.i, b = (uint64_t)y.i;
+    uint64_t r = op == OPR_AND ? a & b : op == OPR_OR ? a | b : a ^ b;
+    if (x.kind == OBJ_BOOL && y.kind == OBJ_BOOL) return obj_bool(r & 1);
+    Obj o = obj_int((int64_t)r);
+    o.big = !negative && r > INT64_MAX;
+    return o;
+}
+
+static Obj int_shift(Lower *l, Operator op, Obj x, Obj y, Span span) {
+    if (!y.big && y.i < 0) return fail(l, span, "negative shift count %lld", (long long)y.i);
+    bool far = y.big || y.i > 63;
+    Wide w = widen(x);
+    if (op == OPR_SHL) {
+        if (far && w.mag) return narrow(l, wide(false, 0, true), op, span);
+        uint64_t n = far ? 0 : (uint64_t)y.i;
+        return narrow(l, wide(w.negative, w.mag << n, n && w.mag >> (64 - n)), op, span);
+    }
+    if (far) return obj_int(w.negative ? -1 : 0);
+    return narrow(l, wide_floordiv(w, wide(false, (uint64_t)1 << y.i, false)), op, span);
+}
+
+static Obj int_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
+    Wide a = widen(x), b = widen(y);
+    if (!b.mag && (op == OPR_DIV || op == OPR_FLOORDIV || op == OPR_MOD))
+        return fail(l, span, "division by zero");
+    switch (op) {
+    case OPR_ADD: return narrow(l, wide_add(a, b), op, span);
+    case OPR_SUB: return narrow(l, wide_add(a, wide_negate(b)), op, span);
+    case OPR_MUL: return narrow(l, wide_mul(a, b), op, span);
+    case OPR_DIV: return obj_float(obj_double(x) / obj_double(y));
+    case OPR_FLOORDIV: return narrow(l, wide_floordiv(a, b), op, span);
+    case OPR_MOD: return narrow(l, wide_mod(a, b), op, span);
+    case OPR_POW:
+        if (b.negative && !a.mag) return fail(l, span, "division by zero");
+        if (b.negative) return obj_float(pow(obj_double(x), obj_double(y)));
+        return narrow(l, wide_pow(a, b.mag), op, span);
+    case OPR_AND:
+    case OPR_OR:
+    case OPR_XOR: return int_bits(l, op, x, y, span);
+    case OPR_SHL:
+    case OPR_SHR: return int_shift(l, op, x, y, span);
+    default: return fail(l, span, "'%s' has no meaning here", operator_text[op]);
+    }
+}
+
+static Obj float_binary(Lower *l, Operator op, double x, double y, Span span) {
+    if (y == 0 && (op == OPR_DIV || op == OPR_FLOORDIV || op == OPR_MOD))
+        return fail(l, span, "division by zero");
+    switch (op) {
+    case OPR_ADD: return obj_float(x + y);
+    case OPR_SUB: return obj_float(x - y);
+    case OPR_MUL: return obj_float(x * y);
+    case OPR_DIV: return obj_float(x / y);
+    case OPR_FLOORDIV: return obj_float(floor(x / y));
+    case OPR_MOD: {
+        double r = fmod(x, y);
+        return obj_float(r != 0 && (r < 0) != (y < 0) ? r + y : r);
+    }
+    case OPR_POW: return obj_float(pow(x, y));
+    default: return fail(l, span, "'%s' takes integers, not float", operator_text[op]);
+    }
+}
+
+/* ---- operators ---- */
+
+Obj const_unary(Lower *l, Operator op, Obj x, Span span) {
+    if (op == OPR_NOT) return obj_bool(!obj_truth(x));
+    if (x.kind == OBJ_FLOAT && op == OPR_NEG) return obj_float(-x.f);
+    if (x.kind == OBJ_FLOAT && op == OPR_POS) return x;
+    if (obj_is_number(x) && x.kind != OBJ_FLOAT) {
+        x.kind = OBJ_INT;
+        if (op == OPR_POS) return x;
+        if (op == OPR_NEG) return narrow(l, wide_negate(widen(x)), OPR_SUB, span);
+        if (op == OPR_INVERT)
+            return narrow(l, wide_add(wide_negate(widen(x)), wide(true, 1, false)), OPR_SUB, span);
+    }
+    return fail(l, span, "'%s' cannot be applied to %s", operator_text[op], obj_what(l, x));
+}
+
+static Obj concat(Lower *l, Obj x, Obj y, Span span) {
+    int n = x.seq.n + y.seq.n;
+    Obj *at = arena_array(&l->s->arena, (size_t)n + 1, sizeof *at);
+    for (int i = 0; i < n; i++) at[i] = i < x.seq.n ? x.seq.at[i] : y.seq.at[i - x.seq.n];
+    return checked(l, obj_tuple(l, at, n), span);
+}
+
+static Obj repeat(Lower *l, Obj seq, Obj times, Span span) {
+    int64_t n = times.i > 0 && seq.seq.n ? times.i : 0;
+    if (times.big || n > TUPLE_LIMIT / seq.weight)
+        return fail(l, span, "a tuple of more than %d elements", TUPLE_LIMIT);
+    int total = (int)n * seq.seq.n;
+    Obj *at = arena_array(&l->s->arena, (size_t)total + 1, sizeof *at);
+    for (int i = 0; i < total; i++) at[i] = seq.seq.at[i % seq.seq.n];
+    return obj_tuple(l, at, total);
+}
+
+Obj const_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
+    Arena *a = &l->s->arena;
+    if (obj_is_number(x) && obj_is_number(y)) {
+        if (x.kind == OBJ_FLOAT || y.kind == OBJ_FLOAT)
+            return float_binary(l, op, obj_double(x), obj_double(y), span);
+        return int_binary(l, op, x, y, span);
+    }
+    if (op == OPR_ADD && x.kind == OBJ_STRING && y.kind == OBJ_STRING)
+        return checked(l, obj_string(l, arena_printf(a, "%s%s", x.text.at, y.text.at)), span);
+    if (op == OPR_ADD && x.kind == OBJ_TUPLE && y.kind == OBJ_TUPLE) return concat(l, x, y, span);
+    if (op == OPR_MUL && x.kind == OBJ_TUPLE && y.kind == OBJ_INT) return repeat(l, x, y, span);
+    if (op == OPR_MUL && y.kind == OBJ_TUPLE && x.kind == OBJ_INT) return repeat(l, y, x, span);
+    return fail(l, span, "'%s' cannot be applied to %s and %s", operator_text[op], obj_what(l, x),
+                obj_what(l, y));
+}
+
+static int order(Obj x, Obj y) { /* of two integers */
+    Wide a = widen(x), b = widen(y);
+    if (a.negative != b.negative) return a.negative ? -1 : 1;
+    int c = (a.mag > b.mag) - (a.mag < b.mag);
+    return a.negative ? -c : c;
+}
+
+static bool equal(Obj x, Obj y) {
+    if (obj_is_number(x) && obj_is_number(y)) {
+        if (x.kind == OBJ_FLOAT || y.kind == OBJ_FLOAT) return obj_double(x) == obj_double(y);
+        return order(x, y) == 0;
+    }
+    if (x.kind == OBJ_TUPLE && y.kind == OBJ_TUPLE) {
+        if (x.seq.n != y.seq.n) return false;
+        for (int i = 0; i < x.seq.n; i++)
+            if (!equal(x.seq.at[i], y.seq.at[i])) return false;
+        return true;
+    }
+    return obj_same(x, y);
+}
+
+static bool holds(Operator op, double x, double y) {
+    switch (op) {
+    case OPR_LT: return x < y;
+    case OPR_LE: return x <= y;
+    case OPR_GT: return x > y;
+    default: return x >= y;
+    }
+}
+
+/* Two tuples become what decides between them: their first elements that differ, or their lengths.
+ */
+static void first_difference(Obj *x, Obj *y) {
+    if (x->kind != OBJ_TUPLE || y->kind != OBJ_TUPLE) return;
+    int n = x->seq.n < y->seq.n ? x->seq.n : y->seq.n, i = 0;
+    while (i < n && equal(x->seq.at[i], y->seq.at[i])) i++;
+    Obj longer_x = obj_int(x->seq.n), longer_y = obj_int(y->seq.n);
+    *x = i < n ? x->seq.at[i] : longer_x;
+    *y = i < n ? y->seq.at[i] : longer_y;
+}
+
+Obj const_compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
+    /* Whether an argument is None is known even where its value is not. */
+    if ((op == OPR_IS || op == OPR_IS_NOT) && (x.kind == OBJ_UNKNOWN || y.kind == OBJ_UNKNOWN))
+        l->needs = NULL;
+    switch (op) {
+    case OPR_EQ: return obj_bool(equal(x, y));
+    case OPR_NE: return obj_bool(!equal(x, y));
+    case OPR_IS: return obj_bool(obj_same(x, y));
+    case OPR_IS_NOT: return obj_bool(!obj_same(x, y));
+    case OPR_IN:
+    case OPR_NOT_IN: {
+        bool found = false;
+        if (y.kind == OBJ_TUPLE || y.kind == OBJ_DICT) {
+            for (int i = 0; i < y.seq.n; i += y.kind == OBJ_DICT ? 2 : 1)
+                found |= equal(x, y.seq.at[i]);
+        } else if (y.kind == OBJ_STRING && x.kind == OBJ_STRING) {
+            found = strstr(y.text.at, x.text.at) != NULL;
+        } else {
+            break;
+        }
+        return obj_bool(found == (op == OPR_IN));
+    }
+    default:
+        if (!l->b.f) first_difference(&x, &y); /* a kernel has no such comparison */
+        if (obj_is_number(x) && obj_is_number(y)) {
+            if (x.kind == OBJ_FLOAT || y.kind == OBJ_FLOAT)
+                return obj_bool(holds(op, obj_double(x), obj_double(y)));
+            return obj_bool(holds(op, order(x, y), 0));
+        }
+        if (x.kind == OBJ_STRING && y.kind == OBJ_STRING)
+            return obj_bool(holds(op, strcmp(x.text.at, y.text.at), 0));
+    }
+    return fail(l, span, "'%s' cannot compare %s and %s", operator_text[op], obj_what(l, x),
+                obj_what(l, y));
+}

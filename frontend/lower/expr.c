@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* expr.c: expressions -> objects, emitting tile IR where a tensor is involved. */
+#include "frontend/lower/internal.h"
+
+#include <string.h>
+
+typedef VEC(Obj) Objs;
+
+/* `*x` or `**x` among the items of a tuple, a list, a dict: what x holds. */
+static bool spread(Lower *l, const Expr *e, ObjKind kind, Objs *out) {
+    Obj o = lower_expr(l, e->left);
+    if (kind == OBJ_TUPLE) o = host_elements(l, o, e->span);
+    if (o.kind != kind && !obj_is_poison(o))
+        o = fail(l, e->span, "'**' needs a dict, not %s", obj_what(l, o));
+    if (obj_is_poison(o)) return false;
+    for (int i = 0; i < o.seq.n && out->n <= HOST_TUPLE_LIMIT; i++)
+        vec_push(&l->s->arena, out, o.seq.at[i]);
+    return true;
+}
+
+/* A later value of a key takes the place of the earlier one. */
+static Obj unique_keys(Lower *l, const Objs *pairs) {
+    Objs out = {0};
+    for (int i = 0; i + 1 < pairs->n; i += 2) {
+        int k = 0;
+        while (k < out.n && !obj_same(out.at[k], pairs->at[i])) k += 2;
+        if (k == out.n) {
+            vec_push(&l->s->arena, &out, pairs->at[i]);
+            vec_push(&l->s->arena, &out, pairs->at[i + 1]);
+        }
+        out.at[k + 1] = pairs->at[i + 1];
+    }
+    Obj o = obj_tuple(l, out.at, out.n);
+    o.kind = OBJ_DICT;
+    return o;
+}
+
+static Obj lower_items(Lower *l, const Expr *e) {
+    Objs out = {0};
+    bool is_dict = e->kind == EXPR_DICT;
+    for (int i = 0; i < e->nitems; i++) {
+        const Expr *item = e->item[i];
+        if (item->kind == EXPR_STARRED) {
+            if (!spread(l, item, is_dict ? OBJ_DICT : OBJ_TUPLE, &out)) return poison();
+            i += is_dict; /* no value stands behind `**x` */
+        } else {
+            vec_push(&l->s->arena, &out, lower_expr(l, item));
+        }
+    }
+    return checked(l, is_dict ? unique_keys(l, &out) : obj_tuple(l, out.at, out.n), e->span);
+}
+
+static Obj lower_fstring(Lower *l, const Expr *e) {
+    Buf b = buf_new(&l->s->arena);
+    for (int i = 0; i < e->nitems; i++) {
+        Obj o = lower_expr(l, e->item[i]);
+        if (obj_is_poison(o)) return poison();
+        if (!obj_is_const(o))
+            return fail(l, e->item[i]->span, "an f-string takes compile-time values, not %s",
+                        obj_what(l, o));
+        buf_puts(&b, obj_text(l, o));
+        if (b.len > STRING_LIMIT) break;
+    }
+    return checked(l, obj_string(l, b.data), e->span);
+}
+
+/* `and`, `or`: a side known while compiling decides alone where it can; tensors are int1. */
+static Obj lower_bool(Lower *l, const Expr *e) {
+    bool is_and = e->op == OPR_LOGICAL_AND;
+    Obj x = lower_expr(l, e->left);
+    if (obj_is_poison(x) || is_foreign(l, x, e->left->span)) return poison();
+    if (x.kind != OBJ_VALUE && obj_truth(x) != is_and) return x;
+    Obj y = lower_expr(l, e->right);
+    if (is_foreign(l, y, e->right->span)) return poison();
+    if (obj_is_poison(y) || x.kind != OBJ_VALUE) return y;
+    if (y.kind != OBJ_VALUE) return obj_truth(y) == is_and ? x : y;
+    return logical(l, e->op, x.value, y.value, e->op_span);
+}
+
+static Obj lower_compare(Lower *l, const Expr *e) {
+    if (e->nitems > 1) {
+        fail(l, e->span, "a chained comparison is not supported");
+        note(l, (Span){0}, "write both comparisons and join them with 'and' or '&'");
+        return poison();
+    }
+    Obj x = lower_expr(l, e->left), y = lower_expr(l, e->item[0]);
+    return compare(l, e->compare_op[0], x, y, e->op_span.line ? e->op_span : e->span);
+}
+
+static Obj lower_ifexp(Lower *l, const Expr *e) {
+    Obj c = lower_expr(l, e->cond);
+    if (obj_is_poison(c) || is_foreign(l, c, e->cond->span)) return poison();
+    if (c.kind == OBJ_VALUE) return lower_ternary(l, e, c);
+    return lower_expr(l, obj_truth(c) ? e->left : e->right);
+}
+
+/* ---- subscripts ---- */
+
+static Obj lower_slice(Lower *l, const Expr *e) {
+    Obj part[3];
+    const Expr *from[3] = {e->left, e->right, e->cond};
+    for (int i = 0; i < 3; i++) part[i] = from[i] ? lower_expr(l, from[i]) : obj_none();
+    Obj o = obj_tuple(l, part, 3);
+    o.kind = OBJ_SLICE;
+    return o;
+}
+
+static bool is_full_slice(Obj o) {
+    if (o.kind != OBJ_SLICE) return false;
+    for (int i = 0; i < 3; i++)
+        if (o.seq.at[i].kind != OBJ_NONE) return false;
+    return true;
+}
+
+/* x[:, None]: each None is a new dimension of size 1, each `:` keeps one. */
+Obj index_value(Lower *l, Value *v, Obj index, Span span) {
+    const Obj *at = index.kind == OBJ_TUPLE ? index.seq.at : &index;
+    int n = index.kind == OBJ_TUPLE ? index.seq.n : 1, kept = 0;
+    Type t = type_with_shape(v->type, (Type){0});
+    for (int i = 0; i < n; i++) {
+        bool is_new = at[i].kind == OBJ_NONE;
+        if (!is_new && !is_full_slice(at[i])) {
+            fail(l, span, "elements of %s cannot be picked with [ ]",
+                 type_user_text(&l->s->arena, v->type));
+            note(l, (Span){0},
+                 v->type.depth
+                     ? "to read memory, write tl.load(pointer + offset)"
+                     : "one element is tl.sum(tl.where(tl.arange(0, n) == i, x, 0)), or is "
+                       "loaded by itself; ':' and None are allowed: x[:, None]");
+            return poison();
+        }
+        if (t.rank == TILE_MAX_RANK || (!is_new && kept == v->type.rank))
+            return fail(l, span, "too many indices for %s", type_user_text(&l->s->arena, v->type));
+        t.log2[t.rank++] = is_new ? 0 : v->type.log2[kept++];
+    }
+    for (; kept < v->type.rank; kept++) {
+        if (t.rank == TILE_MAX_RANK) return fail(l, span, "more than %d dimensions", TILE_MAX_RANK);
+        t.log2[t.rank++] = v->type.log2[kept];
+    }
+    if (type_equal(t, v->type)) return obj_value(v);
+    return obj_value(ir_given(&l->b, v->type.rank ? OP_RESHAPE : OP_SPLAT, v, t));
+}
+
+static int64_t clip(int64_t i, int64_t n, int64_t low, int64_t high) {
+    if (i < 0) i += n;
+    return i < low ? low : i > high ? high : i;
+}
+
+static Obj slice_tuple(Lower *l, Obj o, Obj slice, Span span) {
+    for (int i = 0; i < 3; i++)
+        if (slice.seq.at[i].kind != OBJ_NONE &&
+            (slice.seq.at[i].kind != OBJ_INT || slice.seq.at[i].big))
+            return fail(l, span, "the bounds of a slice must be compile-time integers");
+    Obj start = slice.seq.at[0], stop = slice.seq.at[1], step = slice.seq.at[2];
+    int64_t n = o.seq.n, by = step.kind == OBJ_NONE ? 1 : step.i;
+    if (by == 0 || by > TUPLE_LIMIT || by < -TUPLE_LIMIT)
+        return fail(l, span, "a slice cannot have a step of %lld", (long long)by);
+    int64_t low = by > 0 ? 0 : -1, high = by > 0 ? n : n - 1;
+    int64_t i = start.kind == OBJ_NONE ? (by > 0 ? 0 : n - 1) : clip(start.i, n, low, high);
+    int64_t end = stop.kind == OBJ_NONE ? (by > 0 ? n : -1) : clip(stop.i, n, low, high);
+    VEC(Obj) picked = {0};
+    for (; by > 0 ? i < end : i > end; i += by) vec_push(&l->s->arena, &picked, o.seq.at[i]);
+    return obj_tuple(l, picked.at, picked.n);
+}
+
+static Obj lower_subscript(Lower *l, const Expr *e) {
+    Obj o = lower_expr(l, e->left), index = lower_expr(l, e->right);
+    if (obj_is_poison(o) || obj_is_poison(index)) return poison();
+    if (o.kind == OBJ_VALUE) return index_value(l, o.value, index, e->span);
+    if (o.kind == OBJ_TUPLE && index.kind == OBJ_SLICE) return slice_tuple(l, o, index, e->span);
+    if (o.kind == OBJ_TUPLE && index.kind == OBJ_INT) {
+        int64_t i = !index.big && index.i < 0 ? index.i + o.seq.n : index.i;
+        if (!index.big && i >= 0 && i < o.seq.n) return o.seq.at[i];
+        return fail(l, e->span, "index %s is outside a tuple of %d", obj_text(l, index), o.seq.n);
+    }
+    if (o.kind == OBJ_ARGS && index.kind == OBJ_STRING)
+        return kernel_argument(l, index.text.at, e->span);
+    if (o.kind == OBJ_DICT) {
+        for (int i = 0; i + 1 < o.seq.n; i += 2)
+            if (obj_same(o.seq.at[i], index)) return o.seq.at[i + 1];
+        return fail(l, e->span, "the dict has no key %s", obj_what(l, index));
+    }
+    if (obj_is_number(o)) {
+        Value *v = to_value(l, o, e->span);
+        return v ? index_value(l, v, index, e->span) : poison();
+    }
+    return fail(l, e->span, "%s cannot be indexed with %s", obj_what(l, o), obj_what(l, index));
+}
+
+/* ---- comprehensions ---- */
+
+/* Whether all the conditions of one clause hold; false in *ok after an error. */
+static bool selected(Lower *l, const Expr *e, bool *ok) {
+    for (int i = 0; i < e->nitems && *ok; i++) {
+        Obj keep = lower_expr(l, e->item[i]);
+        if (keep.kind == OBJ_VALUE)
+            keep = fail(l, e->item[i]->span, "this condition must be known while compiling");
+        *ok = !obj_is_poison(keep) && !is_foreign(l, keep, e->item[i]->span);
+        if (*ok && !obj_truth(keep)) return false;
+    }
+    return *ok;
+}
+
+/* One clause, `for … in … if …`: a later clause is its item, and adds to the same list. */
+static bool comprehend(Lower *l, const Expr *e, Objs *made, int *weight) {
+    Obj over = host_elements(l, lower_expr(l, e->cond), e->cond->span);
+    bool ok = !obj_is_poison(over) && enter(l, e->span);
+    if (!ok) return false;
+    /* Beyond the limit all clauses end: checked() will say so. */
+    for (int i = 0; ok && i < over.seq.n && *weight <= HOST_TUPLE_LIMIT; i++) {
+        ok = count_step(l, e->span);
+        assign(l, e->right, over.seq.at[i]);
+        if (!ok || !selected(l, e, &ok)) continue;
+        if (e->left->kind == EXPR_LISTCOMP && e->left->is_inner_for) {
+            ok = comprehend(l, e->left, made, weight);
+            continue;
+        }
+        Obj item = lower_expr(l, e->left);
+        ok = !obj_is_poison(item);
+        vec_push(&l->s->arena, made, item);
+        *weight += 1 + item.weight;
+    }
+    leave(l);
+    return ok;
+}
+
+static Obj lower_comprehension(Lower *l, const Expr *e) {
+    Scope outer = copy_scope(l, &l->frame->scope);
+    Objs made = {0};
+    int weight = 1;
+    bool ok = comprehend(l, e, &made, &weight);
+    l->frame->scope = outer;
+    return ok ? checked(l, obj_tuple(l, made.at, made.n), e->span) : poison();
+}
+
+/* ---- all of them ---- */
+
+static Obj lower_kind(Lower *l, const Expr *e) {
+    switch (e->kind) {
+    case EXPR_NAME: return lookup_name(l, e->name, e->span);
+    case EXPR_INT: {
+        Obj o = obj_int(e->integer);
+        o.big = e->integer_is_u64;
+        return o;
+    }
+    case EXPR_FLOAT: return obj_float(e->number);
+    case EXPR_STRING: {
+        Obj o = {.kind = OBJ_STRING};
+        o.text.at = arena_strndup(&l->s->arena, e->string, e->string_len);
+        o.text.n = strlen(o.text.at);
+        return o;
+    }
+    case EXPR_FSTRING: return lower_fstring(l, e);
+    case EXPR_TRUE: return obj_bool(true);
+    case EXPR_FALSE: return obj_bool(false);
+    case EXPR_NONE: return obj_none();
+    case EXPR_ELLIPSIS: return fail(l, e->span, "'...' is not supported in a kernel");
+    case EXPR_TUPLE:
+    case EXPR_LIST: return lower_items(l, e);
+    case EXPR_DICT:
+        if (l->b.f) {
+            fail(l, e->span, "a dict is not supported in a kernel");
+            note(l, (Span){0}, "write a name for each value, or a tuple: (x, y)");
+            return poison();
+        }
+        return lower_items(l, e);
+    case EXPR_UNARY: return unary(l, e->op, lower_expr(l, e->left), e->span);
+    case EXPR_BINARY: {
+        Obj x = lower_expr(l, e->left), y = lower_expr(l, e->right);
+        return binary(l, e->op, x, y, e->op_span.line ? e->op_span : e->span);
+    }
+    case EXPR_BOOL: return lower_bool(l, e);
+    case EXPR_COMPARE: return lower_compare(l, e);
+    case EXPR_TERNARY: return lower_ifexp(l, e);
+    case EXPR_CALL: return lower_call(l, e);
+    case EXPR_ATTRIBUTE:
+        return attribute(l, lower_expr(l, e->left), e->name,
+                         e->op_span.line ? e->op_span : e->span);
+    case EXPR_SUBSCRIPT: return lower_subscript(l, e);
+    case EXPR_SLICE: return lower_slice(l, e);
+    case EXPR_STARRED: return fail(l, e->span, "'*' is only supported in the arguments of a call");
+    case EXPR_LAMBDA: return make_lambda(l, e);
+    case EXPR_LISTCOMP: return lower_comprehension(l, e);
+    case EXPR_WALRUS: {
+        Obj o = decay(l, lower_expr(l, e->left), e->span);
+        assign_name(l, e->name, o, e->span);
+        return o;
+    }
+    }
+    return poison();
+}
+
+Obj lower_expr(Lower *l, const Expr *e) {
+    if (!enter(l, e->span)) return poison();
+    Span outer = l->b.span;
+    l->b.span = e->span;
+    Obj o = lower_kind(l, e);
+    l->b.span = outer;
+    leave(l);
+    /* Whoever gets a tuple or a string may look through all of it. */
+    int64_t size = o.kind == OBJ_STRING ? (int64_t)o.text.n / 16 : o.weight / 4;
+    return count_work(l, 1 + size, e->span) ? o : poison();
+}

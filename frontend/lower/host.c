@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* host.c: Python outside kernels, as far as it decides what is compiled:
+ * functions that build lists of autotune configs, lambdas of
+ * @triton.heuristics, values of globals.
+ *
+ * All of it is known while compiling, so a statement is executed, not lowered:
+ * loops run, `if` takes one branch, numbers stay numbers. Objects are values:
+ * `list.append` binds the name to a longer list. A host function that asks
+ * about the machine gets the answers of a CUDA one. */
+#include "frontend/lower/internal.h"
+
+#include <ctype.h>
+#include <string.h>
+
+typedef enum Flow { FLOW_NEXT, FLOW_BREAK, FLOW_CONTINUE, FLOW_RETURN, FLOW_FAILED } Flow;
+
+static Flow run_stmts(Lower *l, StmtList list);
+
+/* ---- evaluating outside the kernel ---- */
+
+typedef struct Outside { /* what is put back afterwards */
+    Frame frame;
+    Func *func;
+    bool any_global;
+} Outside;
+
+static void go_outside(Lower *l, Outside *o, const AstFunc *f) {
+    *o = (Outside){
+        .frame = {.caller = l->frame, .func = f}, .func = l->b.f, .any_global = l->any_global};
+    l->frame = &o->frame;
+    l->b.f = NULL;
+    l->any_global = true;
+}
+
+static void come_back(Lower *l, const Outside *o) {
+    flush_call_notes(l);
+    l->frame = o->frame.caller;
+    l->b.f = o->func;
+    l->any_global = o->any_global;
+}
+
+Obj host_expr(Lower *l, const Expr *e) {
+    Outside outside;
+    go_outside(l, &outside, NULL);
+    Obj o = lower_expr(l, e);
+    come_back(l, &outside);
+    return o;
+}
+
+Obj host_call(Lower *l, const AstFunc *f, Obj *value) {
+    if (l->inlined >= INLINE_LIMIT) {
+        abandon(l, f->span, "'%s' calls itself more than %d deep", f->name, INLINE_LIMIT);
+        return poison();
+    }
+    Outside outside;
+    go_outside(l, &outside, f);
+    l->inlined++;
+    for (int i = 0; i < f->nparams; i++) {
+        value[i].grown = false;
+        bind(l, f->param[i].name, value[i], f->param[i].span);
+    }
+    Flow flow = run_stmts(l, f->body);
+    l->inlined--;
+    Obj result = flow == FLOW_RETURN ? outside.frame.result : obj_none();
+    come_back(l, &outside);
+    return flow == FLOW_FAILED ? poison() : result;
+}
+
+/* ---- lambdas ---- */
+
+Obj make_lambda(Lower *l, const Expr *e) {
+    if (l->b.f) {
+        fail(l, e->span, "'lambda' is not supported in a kernel");
+        note(l, (Span){0}, "write a function with @triton.jit above it");
+        return poison();
+    }
+    Lambda *lambda = arena_alloc(&l->s->arena, sizeof *lambda);
+    *lambda = (Lambda){e, copy_scope(l, &l->frame->scope)};
+    Obj o = {.kind = OBJ_LAMBDA};
+    o.lambda = lambda;
+    return o;
+}
+
+Obj call_lambda(Lower *l, const Lambda *lambda, const Obj *arg, int nargs, Span span) {
+    const Expr *e = lambda->expr;
+    if (nargs > e->nlambda_params)
+        return fail(l, span, "this lambda takes %d arguments, not %d", e->nlambda_params, nargs);
+    if (!count_step(l, span)) return poison();
+    Outside outside;
+    go_outside(l, &outside, NULL);
+    outside.frame.scope = copy_scope(l, &lambda->scope);
+    bool ok = true;
+    for (int i = 0; i < e->nlambda_params && ok; i++) {
+        const AstParam *p = &e->lambda_param[i];
+        Obj o = i < nargs     ? arg[i]
+                : p->default_ ? lower_expr(l, p->default_)
+                              : fail(l, span, "this lambda needs an argument for '%s'", p->name);
+        ok = !obj_is_poison(o);
+        bind(l, p->name, o, p->span);
+    }
+    Obj o = ok ? lower_expr(l, e->left) : poison();
+    come_back(l, &outside);
+    return o;
+}
+
+/* ---- statements ---- */
+
+static Obj *name_object(Lower *l, const Expr *e) {
+    Binding *b = e->kind == EXPR_NAME ? find_binding(&l->frame->scope, e->name) : NULL;
+    return b ? &b->obj : NULL;
+}
+
+static Obj concat(Lower *l, Obj x, Obj y, Span span) {
+    Obj *at = arena_array(&l->s->arena, (size_t)(x.seq.n + y.seq.n) + 1, sizeof *at);
+    if (x.seq.n) memcpy(at, x.seq.at, (size_t)x.seq.n * sizeof *at);
+    if (y.seq.n) memcpy(at + x.seq.n, y.seq.at, (size_t)y.seq.n * sizeof *at);
+    l->steps += (x.seq.n + y.seq.n) / 8;
+    Obj o = checked(l, obj_tuple(l, at, x.seq.n + y.seq.n), span);
+    if (o.kind == OBJ_TUPLE) o.kind = x.kind;
+    return o;
+}
+
+/* x at the end of a list. Storage made here has room up to the next power of two; `grown` says that
+ * no other list uses that room. */
+static bool append(Lower *l, Obj *list, Obj x, Span span) {
+    int n = list->seq.n;
+    if (list->weight + 1 + x.weight > HOST_TUPLE_LIMIT) {
+        fail(l, span, "a list of more than %d elements", HOST_TUPLE_LIMIT);
+        return false;
+    }
+    if (!list->grown || (n & (n - 1)) == 0) {
+        Obj *at = arena_array(&l->s->arena, 2 * (size_t)n + 8, sizeof *at);
+        if (n) memcpy(at, list->seq.at, (size_t)n * sizeof *at);
+        list->seq.at = at;
+        list->grown = true;
+    }
+    list->seq.at[list->seq.n++] = x;
+    list->weight = (uint16_t)(list->weight + 1 + x.weight);
+    return true;
+}
+
+/* name.append(x), name.extend(xs): true when e is one; *ok tells how it went. */
+static bool grow_list(Lower *l, const Expr *e, bool *ok) {
+    if (e->kind != EXPR_CALL || e->left->kind != EXPR_ATTRIBUTE || e->nitems != 1) return false;
+    bool is_append = strcmp(e->left->name, "append") == 0;
+    Obj *list = name_object(l, e->left->left);
+    if (!list || list->kind != OBJ_TUPLE) return false;
+    if (!is_append && strcmp(e->left->name, "extend") != 0) return false;
+    Obj x = lower_expr(l, e->item[0]);
+    if (!is_append) x = host_elements(l, x, e->span);
+    *ok = !obj_is_poison(x);
+    list = name_object(l, e->left->left); /* the scope may have moved */
+    if (is_append) *ok = *ok && append(l, list, x, e->span);
+    for (int i = 0; !is_append && *ok && i < x.seq.n; i++)
+        *ok = append(l, list, x.seq.at[i], e->span);
+    return true;
+}
+
+/* dict[key] = value */
+static bool set_item(Lower *l, const Expr *target, Obj value) {
+    Obj key = lower_expr(l, target->right), *dict = name_object(l, target->left);
+    if (!dict || dict->kind != OBJ_DICT || obj_is_poison(key)) return false;
+    for (int i = 0; i + 1 < dict->seq.n; i += 2) {
+        if (!obj_same(dict->seq.at[i], key)) continue;
+        dict->seq.at = arena_copy(&l->s->arena, dict->seq.at, (size_t)dict->seq.n * sizeof(Obj));
+        dict->seq.at[i + 1] = value;
+        *dict = checked(l, obj_tuple(l, dict->seq.at, dict->seq.n), target->span);
+        if (dict->kind == OBJ_TUPLE) dict->kind = OBJ_DICT;
+        return dict->kind == OBJ_DICT;
+    }
+    Obj pair[2] = {key, value};
+    *dict = concat(l, *dict, obj_tuple(l, pair, 2), target->span);
+    return !obj_is_poison(*dict);
+}
+
+static bool run_assign(Lower *l, const Stmt *stmt) {
+    if (!stmt->value) return true;
+    Obj o = lower_expr(l, stmt->value);
+    if (obj_is_poison(o)) return false;
+    o.grown = false;
+    for (int i = 0; i < stmt->ntargets; i++) {
+        if (stmt->target[i]->kind == EXPR_SUBSCRIPT) {
+            if (!set_item(l, stmt->target[i], o)) return false;
+        } else {
+            assign(l, stmt->target[i], o);
+        }
+    }
+    return true;
+}
+
+static bool run_augmented(Lower *l, const Stmt *stmt) {
+    if (stmt->target[0]->kind != EXPR_NAME) return false;
+    Obj x = lower_expr(l, stmt->target[0]), y = lower_expr(l, stmt->value);
+    Obj o = binary(l, stmt->op, x, y, stmt->span);
+    assign(l, stmt->target[0], o);
+    return !obj_is_poison(o);
+}
+
+static Flow run_for(Lower *l, const Stmt *stmt) {
+    Obj over = host_elements(l, lower_expr(l, stmt->value), stmt->value->span);
+    if (obj_is_poison(over)) return FLOW_FAILED;
+    for (int i = 0; i < over.seq.n; i++) {
+        assign(l, stmt->target[0], over.seq.at[i]);
+        Flow flow = run_stmts(l, stmt->body);
+        if (flow == FLOW_BREAK) return FLOW_NEXT;
+        if (flow == FLOW_RETURN || flow == FLOW_FAILED) return flow;
+    }
+    return run_stmts(l, stmt->orelse);
+}
+
+static Flow run_while(Lower *l, const Stmt *stmt) {
+    for (;;) {
+        Obj c = lower_expr(l, stmt->value);
+        if (!obj_is_const(c) || !count_step(l, stmt->span)) return FLOW_FAILED;
+        if (!obj_truth(c)) return run_stmts(l, stmt->orelse);
+        Flow flow = run_stmts(l, stmt->body);
+        if (flow == FLOW_BREAK) return FLOW_NEXT;
+        if (flow == FLOW_RETURN || flow == FLOW_FAILED) return flow;
+    }
+}
+
+static Flow run_stmt(Lower *l, const Stmt *stmt) {
+    bool ok = true;
+    switch (stmt->kind) {
+    case STMT_EXPR:
+        if (!grow_list(l, stmt->value, &ok)) ok = !obj_is_poison(lower_expr(l, stmt->value));
+        return ok ? FLOW_NEXT : FLOW_FAILED;
+    case STMT_ASSIGN:
+    case STMT_ANNASSIGN: return run_assign(l, stmt) ? FLOW_NEXT : FLOW_FAILED;
+    case STMT_AUGASSIGN: return run_augmented(l, stmt) ? FLOW_NEXT : FLOW_FAILED;
+    case STMT_IF: {
+        Obj c = lower_expr(l, stmt->value);
+        if (!obj_is_const(c)) return FLOW_FAILED;
+        return run_stmts(l, obj_truth(c) ? stmt->body : stmt->orelse);
+    }
+    case STMT_FOR: return run_for(l, stmt);
+    case STMT_WHILE: return run_while(l, stmt);
+    case STMT_RETURN:
+        l->frame->result = stmt->value ? lower_expr(l, stmt->value) : obj_none();
+        return obj_is_poison(l->frame->result) ? FLOW_FAILED : FLOW_RETURN;
+    case STMT_BREAK: return FLOW_BREAK;
+    case STMT_CONTINUE: return FLOW_CONTINUE;
+    case STMT_PASS:
+    case STMT_ASSERT: /* about the machine or the caller */ return FLOW_NEXT;
+    case STMT_DEF:
+    case STMT_UNSUPPORTED: break;
+    }
+    fail(l, stmt->span, "this statement cannot be run while compiling");
+    return FLOW_FAILED;
+}
+
+static Flow run_stmts(Lower *l, StmtList list) {
+    Flow flow = FLOW_NEXT;
+    for (int i = 0; i < list.n && flow == FLOW_NEXT; i++) {
+        if (!count_step(l, list.at[i]->span) || !enter(l, list.at[i]->span)) return FLOW_FAILED;
+        flow = run_stmt(l, list.at[i]);
+        leave(l);
+    }
+    return flow;
+}
+
+/* ---- sequences ---- */
+
+/* What a host loop or a comprehension runs over, as a tuple. */
+Obj host_elements(Lower *l, Obj o, Span span) {
+    if (o.kind == OBJ_TUPLE || obj_is_poison(o)) return o;
+    if (o.kind == OBJ_DICT) {
+        Obj *key = arena_array(&l->s->arena, (size_t)o.seq.n + 1, sizeof *key);
+        for (int i = 0; i + 1 < o.seq.n; i += 2) key[i / 2] = o.seq.at[i];
+        return obj_tuple(l, key, o.seq.n / 2);
+    }
+    if (o.kind != OBJ_RANGE)
+        return fail(l, span, "expected a tuple, a list or a range, not %s", obj_what(l, o));
+    int64_t count;
+    if (!range_count(l, o.range, span, &count) || !count_work(l, count, span)) return poison();
+    Obj *at = arena_array(&l->s->arena, (size_t)count + 1, sizeof *at);
+    for (int64_t i = 0; i < count; i++) at[i] = obj_int(o.range->start.i + i * o.range->step.i);
+    return obj_tuple(l, at, (int)count);
+}
+
+/* Each of a call's positional arguments as a tuple; false after an error. */
+static bool sequences(Lower *l, const Args *a, Obj *out) {
+    *out = obj_tuple(l, a->at[0].seq.at, a->at[0].seq.n);
+    for (int i = 0; i < out->seq.n; i++) {
+        out->seq.at[i] = host_elements(l, out->seq.at[i], a->span);
+        if (obj_is_poison(out->seq.at[i])) return false;
+    }
+    return true;
+}
+
+static Obj host_product(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Obj in, row[16];
+    int n = a->at[0].seq.n, at[16] = {0};
+    VEC(Obj) out = {0};
+    if (n > 16) return fail(l, a->span, "product of more than 16 sequences");
+    if (!sequences(l, a, &in)) return poison();
+    for (int i = 0; i < n; i++)
+        if (!in.seq.at[i].seq.n) return obj_tuple(l, NULL, 0);
+    for (;;) {
+        for (int i = 0; i < n; i++) row[i] = in.seq.at[i].seq.at[at[i]];
+        vec_push(&l->s->arena, &out, obj_tuple(l, row, n));
+        if (out.n > HOST_TUPLE_LIMIT || !count_step(l, a->span))
+            return fail(l, a->span, "a product of more than %d elements", HOST_TUPLE_LIMIT);
+        int i = n - 1;
+        while (i >= 0 && ++at[i] == in.seq.at[i].seq.n) at[i--] = 0;
+        if (i < 0) return checked(l, obj_tuple(l, out.at, out.n), a->span);
+    }
+}
+
+static Obj host_zip(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Obj in;
+    VEC(Obj) out = {0};
+    if (!sequences(l, a, &in)) return poison();
+    int n = in.seq.n, shortest = n ? in.seq.at[0].seq.n : 0;
+    for (int i = 1; i < n; i++)
+        if (in.seq.at[i].seq.n < shortest) shortest = in.seq.at[i].seq.n;
+    for (int k = 0; k < shortest; k++) {
+        Obj row = obj_tuple(l, in.seq.at, n);
+        for (int i = 0; i < n; i++) row.seq.at[i] = in.seq.at[i].seq.at[k];
+        row = obj_tuple(l, row.seq.at, n);
+        vec_push(&l->s->arena, &out, row);
+    }
+    return checked(l, obj_tuple(l, out.at, out.n), a->span);
+}
+
+static Obj host_enumerate(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Obj in = host_elements(l, a->at[0], a->span);
+    VEC(Obj) out = {0};
+    for (int i = 0; in.kind == OBJ_TUPLE && i < in.seq.n; i++) {
+        Obj pair[2] = {obj_int(i), in.seq.at[i]};
+        vec_push(&l->s->arena, &out, obj_tuple(l, pair, 2));
+    }
+    return obj_is_poison(in) ? in : checked(l, obj_tuple(l, out.at, out.n), a->span);
+}
+
+static Obj host_reversed(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Obj in = host_elements(l, a->at[0], a->span);
+    if (obj_is_poison(in)) return in;
+    Obj out = obj_tuple(l, in.seq.at, in.seq.n);
+    for (int i = 0; i < in.seq.n; i++) out.seq.at[i] = in.seq.at[in.seq.n - 1 - i];
+    return out;
+}
+
+/* any (data 1), all (data 0) */
+static Obj host_any(Lower *l, const Args *a, int64_t data) {
+    Obj in = host_elements(l, a->at[0], a->span);
+    if (!obj_is_const(in)) return poison();
+    for (int i = 0; i < in.seq.n; i++)
+        if (obj_truth(in.seq.at[i]) == (data != 0)) return obj_bool(data != 0);
+    return obj_bool(data == 0);
+}
+
+/* Answers that do not depend on what is asked: data is an OBJ_… or 0 for the
+ * given default. */
+static Obj host_answer(Lower *l, const Args *a, int64_t data) {
+    (void)l;
+    if (data == OBJ_BOOL) return obj_bool(true);
+    return a->at[1]; /* os.environ.get(name, default) */
+}
+
+static Obj host_target(Lower *l, const Args *a, int64_t data) {
+    (void)l, (void)a, (void)data;
+    return (Obj){.kind = OBJ_MODULE, .path = "triton.target"};
+}
+
+/* packaging.version.parse("3.6.0") as a tuple that compares as versions do: what is missing is 0,
+ * and a release candidate comes before its release. */
+static Obj host_version(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    enum { PARTS = 5 };
+    Obj part[PARTS + 1];
+    if (a->at[0].kind == OBJ_TUPLE) return a->at[0];
+    if (a->at[0].kind != OBJ_STRING) return arg_error(l, a, 0, "a string");
+    const char *s = a->at[0].text.at;
+    for (int i = 0; i < PARTS; i++) {
+        part[i] = obj_int(0);
+        if (!isdigit((unsigned char)*s)) continue;
+        size_t n = strspn(s, "0123456789");
+        if (n > 9) return arg_error(l, a, 0, "a version");
+        for (size_t k = 0; k < n; k++) part[i].i = part[i].i * 10 + s[k] - '0';
+        s += n;
+        if (*s == '.' && isdigit((unsigned char)s[1])) s++;
+    }
+    if (*s && *s != '+' && *s != '.') return arg_error(l, a, 0, "a version of numbers alone");
+    return obj_tuple(l, part, PARTS);
+}
+
+static const struct {
+    const char *module; /* "": Python itself */
+    Builtin row;
+} functions[] = {
+    {"", {"zip", "C", "*iterables", host_zip, 0}},
+    {"", {"dict", "C", "", host_answer, 0}}, /* see host_dict() */
+    {"", {"enumerate", "C", "iterable", host_enumerate, 0}},
+    {"", {"reversed", "C", "iterable", host_reversed, 0}},
+    {"", {"any", "C", "iterable", host_any, 1}},
+    {"", {"all", "C", "iterable", host_any, 0}},
+    {"itertools", {"product", "C", "*iterables", host_product, 0}},
+    {"os", {"getenv", "C", "key, default=None", host_answer, 0}},
+    {"os.environ", {"get", "C", "key, default=None", host_answer, 0}},
+    {"packaging.version", {"parse", "C", "version", host_version, 0}},
+    {"packaging.version", {"Version", "C", "version", host_version, 0}},
+    {"torch.cuda", {"is_available", "C", "", host_answer, OBJ_BOOL}},
+    {"triton.runtime.driver.active", {"get_current_target", "C", "", host_target, 0}},
+};
+
+Obj host_function(const char *module, const char *name) {
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i].module, module) == 0 && strcmp(functions[i].row.name, name) == 0)
+            return (Obj){.kind = OBJ_BUILTIN, .builtin = {&functions[i].row, NULL}};
+    return poison();
+}
+
+/* ---- methods of objects that are known while compiling ---- */
+
+static Obj dict_part(Lower *l, Obj dict, char part) { /* keys, values, items */
+    VEC(Obj) out = {0};
+    for (int i = 0; i + 1 < dict.seq.n; i += 2)
+        vec_push(&l->s->arena, &out,
+                 part == 'i' ? obj_tuple(l, dict.seq.at + i, 2) : dict.seq.at[i + (part == 'v')]);
+    return obj_tuple(l, out.at, out.n);
+}
+
+static Obj dict_method(Lower *l, Obj self, const char *name, const Call *c) {
+    if (strcmp(name, "get") == 0 && (c->nargs == 1 || c->nargs == 2)) {
+        for (int i = 0; i + 1 < self.seq.n; i += 2)
+            if (obj_same(self.seq.at[i], c->arg[0])) return self.seq.at[i + 1];
+        return c->nargs == 2 ? c->arg[1] : obj_none();
+    }
+    static const char *const parts[] = {"keys", "values", "items"};
+    for (int i = 0; i < 3 && !c->nargs; i++)
+        if (strcmp(name, parts[i]) == 0) return dict_part(l, self, *name);
+    if (strcmp(name, "copy") == 0 && !c->nargs) return self;
+    return poison();
+}
+
+static Obj string_method(Lower *l, Obj self, const char *name, const Call *c) {
+    bool one = c->nargs == 1 && c->arg[0].kind == OBJ_STRING;
+    size_t n = one ? c->arg[0].text.n : 0;
+    if (one && strcmp(name, "startswith") == 0)
+        return obj_bool(strncmp(self.text.at, c->arg[0].text.at, n) == 0);
+    if (one && strcmp(name, "endswith") == 0)
+        return obj_bool(self.text.n >= n &&
+                        strcmp(self.text.at + self.text.n - n, c->arg[0].text.at) == 0);
+    bool lower = strcmp(name, "lower") == 0;
+    if (c->nargs || (!lower && strcmp(name, "upper") != 0)) return poison();
+    char *text = arena_strndup(&l->s->arena, self.text.at, self.text.n);
+    for (char *t = text; *t; t++)
+        *t = (char)(lower ? tolower((unsigned char)*t) : toupper((unsigned char)*t));
+    return obj_string(l, text);
+}
+
+bool host_method(Lower *l, Obj self, const char *name, const Call *c, Obj *out) {
+    *out = poison();
+    if (c->nkeywords) return false;
+    if (self.kind == OBJ_DICT) *out = dict_method(l, self, name, c);
+    if (self.kind == OBJ_STRING) *out = string_method(l, self, name, c);
+    if (self.kind == OBJ_ARGS && strcmp(name, "get") == 0 && c->nargs >= 1 &&
+        c->arg[0].kind == OBJ_STRING)
+        *out = kernel_argument(l, c->arg[0].text.at, c->span);
+    return out->kind != OBJ_POISON;
+}
+
+/* dict(a=1, b=2), dict(other, a=1); a row of the table would have to name its keywords. */
+Obj host_dict(Lower *l, const Call *c) {
+    Obj dict = obj_tuple(l, NULL, 0);
+    if (c->nargs > 1 || (c->nargs && c->arg[0].kind != OBJ_DICT))
+        return fail(l, c->span, "dict() takes keywords, or one dict");
+    if (c->nargs) dict = c->arg[0];
+    dict.kind = OBJ_DICT;
+    for (int i = 0; i < c->nkeywords; i++) {
+        Obj pair[2] = {obj_string(l, c->keyword[i].name), c->keyword_value[i]};
+        dict = concat(l, dict, obj_tuple(l, pair, 2), c->span);
+        if (obj_is_poison(dict)) return dict;
+    }
+    return dict;
+}

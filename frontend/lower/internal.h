@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* internal.h: what the files of the lowering share: objects, scopes, frames, and who does
+ * what.
+ *
+ * Lowering is an abstract interpreter over the syntax tree, as Triton's own code generator is. A
+ * name stands for an Obj, which is either known while compiling (a Python number, string, dtype,
+ * tuple, function, module …) or a Value of tile IR. Calls of jit functions are inlined by
+ * interpreting their bodies in a new Frame. The one rule to keep in mind: a plain assignment of a
+ * number makes it a tensor (see decay()); only constexpr names and unassigned literals stay
+ * numbers.
+ *
+ *   lower.c          file -> kernels: which functions, one Frame each
+ *   kernel.c   a kernel's parameters: signature, annotations, -D, autotune configs
+ *   stmt.c     statements; flow.c  if; loop.c  for, while and what they carry
+ *   expr.c     expressions; call.c  calls, inlining, binding of arguments
+ *   scan.c     questions about syntax alone
+ *   name.c     names and attributes -> objects; modules and globals
+ *   untyped.c  parameters without types, and a signature that could be meant
+ *   advice.c   what to write instead of a word that means nothing
+ *   top.c      which of several definitions of a name counts
+ *   const.c    Python arithmetic on objects known while compiling
+ *   ops.c      promotion, broadcasting, casts, operators on tensors
+ *   library.c  builtins written in the tile language: stdlib.tl, libdevice.tl
+ *   builtin.c  the table builtins.def; shape.c, memory.c, math.c,
+ * meta.c its handlers */
+#ifndef TILE_FRONTEND_LOWER_INTERNAL_H
+#define TILE_FRONTEND_LOWER_INTERNAL_H
+
+#include "frontend/lower/lower.h"
+
+enum {
+    UNROLL_LIMIT = 4096,      /* iterations of one tl.static_range */
+    INLINE_LIMIT = 256,       /* calls inside each other */
+    LOWER_DEPTH_LIMIT = 2000, /* expressions and statements inside each other, over all calls */
+    OPS_LIMIT = 250000,       /* statements executed, and values made, for one kernel */
+    WORK_PER_STEP = 64,       /* expressions that count as one of them */
+    TUPLE_LIMIT = 4096,       /* objects in one tuple, at all levels */
+    HOST_TUPLE_LIMIT = 60000, /* the same outside kernels: lists of autotune configs */
+    STRING_LIMIT = 65536,     /* bytes of one string */
+    SHOWN_BYTES = 200,        /* of an object in a message */
+    STAGES_LIMIT = 16,        /* num_stages */
+    DIAG_CALL_NOTES = 6,      /* "called from here" notes under one error */
+};
+
+/* ---- objects ---- */
+typedef enum ObjKind {
+    OBJ_POISON, /* the result of an error already reported: silences what follows from it */
+    OBJ_NONE,
+    OBJ_BOOL,    /* .i */
+    OBJ_INT,     /* .i; beyond int64 when .big: then .i holds the bits of a uint64 */
+    OBJ_FLOAT,   /* .f */
+    OBJ_STRING,  /* .text */
+    OBJ_DTYPE,   /* .type: an element, a pointer, or (x.type) a whole tile */
+    OBJ_TUPLE,   /* .seq; lists too */
+    OBJ_DICT,    /* .seq: key, value, key, value … */
+    OBJ_CONFIG,  /* .seq: CONFIG_DICT and what follows of a triton.Config */
+    OBJ_SLICE,   /* .seq: start, stop, step */
+    OBJ_RANGE,   /* .range */
+    OBJ_FUNC,    /* .func */
+    OBJ_BUILTIN, /* .builtin.row, and .builtin.self for a method */
+    OBJ_MODULE,  /* .path */
+    OBJ_FOREIGN, /* .path: something in a module that is not read: its value is not known */
+    OBJ_VALUE,   /* .value */
+    OBJ_LAMBDA,  /* .lambda */
+    OBJ_ARGS,    /* what a lambda of @triton.heuristics is given: the kernel's arguments by name */
+    OBJ_UNKNOWN, /* .path: the name of an argument whose value only a launch would tell */
+} ObjKind;
+
+/* The parts of a config; an option that it leaves open is None. */
+enum { CONFIG_DICT, CONFIG_CTAS, CONFIG_OPTION, CONFIG_PARTS = CONFIG_OPTION + OPTIONS };
+
+typedef struct Obj Obj;
+typedef struct Builtin Builtin;
+typedef struct Range Range;
+typedef struct Lambda Lambda;
+struct Call;
+struct Obj {
+    ObjKind kind;
+    bool big;
+    bool grown;      /* of a list outside kernels: see host.c */
+    uint16_t weight; /* of a sequence: how many objects it holds, at all levels */
+    union {
+        int64_t i;
+        double f;
+        struct {
+            const char *at;
+            size_t n;
+        } text;
+        const Type *type;
+        struct {
+            Obj *at;
+            int n;
+        } seq;
+        const Range *range;
+        const Lambda *lambda;
+        const AstFunc *func;
+        struct {
+            const Builtin *row;
+            const Obj *self;
+        } builtin;
+        const char *path;
+        Value *value;
+    };
+};
+struct Range {
+    Obj start, stop, step;
+    bool is_static;
+    int num_stages; /* -1: not given */
+};
+
+/* ---- scopes and frames ---- */
+typedef struct Binding {
+    const char *name; /* interned */
+    Obj obj;
+    Span span;  /* where it was assigned */
+    bool fixed; /* declared tl.constexpr: cannot be assigned again inside a loop or branch */
+    const char *undefined; /* why the name has no value here (obj is OBJ_POISON), or NULL */
+} Binding;
+typedef VEC(Binding) Scope;
+struct Lambda {
+    const Expr *expr;
+    Scope scope; /* where it was written */
+};
+typedef VEC(const char *) Names;
+
+/* The statements that follow a nested list, for the arms of an `if` that return on one side only.
+ */
+typedef struct Continuation {
+    StmtList list;
+    int next;
+    const struct Continuation *after;
+} Continuation;
+
+typedef struct Frame {
+    struct Frame *caller;
+    const AstFunc *func; /* NULL at top level: evaluating a global, a default, a decorator */
+    Span call;           /* of the call that made it; line 0 for a kernel */
+    Scope scope;
+    int loops;     /* loops around the current statement */
+    bool returned; /* the path has ended: by return; in a loop, by break or continue */
+    Obj result;
+    Span result_span;
+} Frame;
+
+typedef struct Reported {
+    Span span;
+    const char *text;
+} Reported;
+
+/* A global that was looked at: it is evaluated once, as globals may be made of others many times.
+ */
+typedef enum GlobalState { GLOBAL_UNSEEN, GLOBAL_BUSY, GLOBAL_KNOWN } GlobalState;
+typedef struct Global {
+    GlobalState state;
+    Obj value;    /* OBJ_POISON: not known while compiling */
+    Reported why; /* then */
+    bool lacking; /* then: Triton does not have what it asks for */
+} Global;
+
+typedef struct Lower {
+    Session *s;
+    Module *module;
+    const AstFile *file;
+    const LowerOptions *options;
+    Builder b; /* b.f is NULL while evaluating top-level code: nothing may be emitted */
+    Frame *frame;
+    int inlined;           /* frames below the kernel */
+    int depth;             /* nested expressions and statements */
+    int64_t steps;         /* statements executed, and WORK_PER_STEP units of other work each */
+    int64_t work;          /* units that do not make a step yet */
+    bool failed;           /* this kernel has an error, perhaps one that was reported before */
+    bool abandoned;        /* a limit was reached: finish without looking further */
+    bool any_global;       /* a default value is evaluated: plain globals are allowed */
+    int at;                /* of the file's definitions, those of a smaller order are there yet */
+    struct TopIndex *tops; /* top.c: what the files define */
+    bool lacking;          /* set when a module of Triton's does not have what was asked for */
+    Global *global;        /* one per file->global */
+    struct KernelParams *params;    /* of the kernel whose heuristics are evaluated */
+    VEC(const AstImport *) missing; /* names from other files, reported already */
+    Reported silenced;              /* the first error while they were muted; .text NULL: none */
+    const char *needs;              /* the argument that an OBJ_UNKNOWN was made for, or NULL */
+    /* error bookkeeping: see fail() */
+    const Frame *chain;
+    const AstFile *library[2]; /* stdlib.tl, libdevice.tl, once they are needed */
+    Span library_call;   /* of the user's call in whose course it is interpreted; line 0: none */
+    bool library_failed; /* that call has had its error */
+    bool suppressed;
+    VEC(Reported) reported;
+} Lower;
+
+/* ---- lower.c: errors ---- */
+/* Reports an error at span and gives the poison object. The same text at the same place (an inlined
+ * body, an unrolled loop) is reported once. "called from here" notes follow the error's own notes.
+ */
+Obj fail(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void note(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void flush_call_notes(Lower *l);
+Obj poison(void);
+/* Adds "did you mean 'x'?" when a name is near. */
+void suggest(Lower *l, const char *word, const char *const *names, int n);
+bool enter(Lower *l, Span span); /* false after an error: nested too deep, or abandoned */
+void leave(Lower *l);
+/* Reads a text (an annotation, a -D value, a signature entry) as a type: "*fp16", "i32". */
+bool parse_type(const char *text, size_t n, Type *out);
+/* One more step of a kernel, or of Python outside it; false at the limit. */
+bool count_step(Lower *l, Span span);
+/* Work that statements do not bound: expressions, objects looked through. False at the limit. */
+bool count_work(Lower *l, int64_t units, Span span);
+/* A limit is reached: reports it, also where errors are muted, and ends the lowering. */
+void abandon(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+bool is_jit(const AstFunc *f);
+const Expr *find_decorator(const AstFunc *f, const char *name);
+
+/* ---- kernel.c ---- */
+bool lower_params(Lower *l, const AstFunc *f, Func *out);
+bool annotated_constexpr(const AstParam *p);
+const char *find_define(Lower *l, const char *name); /* what -D gives the name, or NULL */
+/* Reports -D and signature names that no kernel has. */
+void check_unknown_names(Lower *l, AstFunc *const *kernels, int n);
+
+/* The argument `name` as a heuristic sees it: a number, None, OBJ_UNKNOWN. */
+Obj kernel_argument(Lower *l, const char *name, Span span);
+
+/* ---- top.c: which definition of a name at top level counts ---- */
+typedef enum Known { KNOWN_UNSEEN, KNOWN_FALSE, KNOWN_MAYBE, KNOWN_TRUE } Known;
+/* The function of this name that counts; NULL: there is none. After an error, when conditions that
+ * are not known leave several, one of them. */
+const AstFunc *find_function(Lower *l, const char *name);
+/* What a name stands for, poison after an error; false: it is not defined at top level. */
+bool lookup_top(Lower *l, const char *name, Span span, Obj *out);
+/* e, evaluated without a word where definitions below `order` are there; poison: not known. */
+Obj quietly(Lower *l, const Expr *e, int order);
+bool given_value(Lower *l, const char *name, Obj *out); /* by -D */
+bool is_given(Lower *l, const Expr *e);                 /* a name at top level, by -D */
+bool defined_at_top(const Lower *l, const char *name);  /* or a path of a module imported there */
+
+/* ---- config.c: decorators ---- */
+bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i); /* its parameter number i */
+Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: not known */
+bool list_configs(Lower *l, const AstFunc *f, Buf *out); /* as JSON, see lower.h */
+Obj parse_value(Lower *l, const char *text, size_t n);   /* a constexpr as -D gives it */
+bool config_value(Obj config, const char *name, Obj *out);
+/* What the command line, else the config, else nobody gives an option: an int or None. */
+Obj launch_option(Lower *l, const AstFunc *f, Obj config, KernelOption which);
+/* The options of the kernel, with what heuristics give. */
+void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out);
+/* The value that a heuristic gives `name`; false when none does. */
+bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out);
+
+/* ---- host.c: Python outside kernels ---- */
+Obj host_expr(Lower *l, const Expr *e); /* evaluated at top level */
+Obj host_call(Lower *l, const AstFunc *f, Obj *value);
+Obj host_elements(Lower *l, Obj o, Span span);
+Obj host_function(const char *module, const char *name); /* poison: there is none */
+bool host_method(Lower *l, Obj self, const char *name, const struct Call *c, Obj *out);
+Obj host_dict(Lower *l, const struct Call *c);
+Obj make_lambda(Lower *l, const Expr *e);
+Obj call_lambda(Lower *l, const Lambda *lambda, const Obj *arg, int nargs, Span span);
+
+/* ---- const.c: objects known while compiling ---- */
+Obj obj_none(void);
+Obj obj_bool(bool v);
+Obj obj_int(int64_t v);
+Obj obj_float(double v);
+Obj obj_string(Lower *l, const char *s);
+Obj obj_dtype(Lower *l, Type t);
+Obj obj_value(Value *v); /* NULL: poison */
+Obj obj_tuple(Lower *l, const Obj *at, int n);
+Obj checked(Lower *l, Obj o, Span span); /* o, or an error when a tuple or string is too large */
+bool obj_is_number(Obj o);               /* bool, int or float */
+bool obj_is_const(Obj o);                /* no Value inside */
+bool obj_is_poison(Obj o);               /* or a tuple with poison in it */
+bool obj_same(Obj a, Obj b);             /* the same constant or the same Value */
+double obj_double(Obj o);                /* of a number */
+bool obj_truth(Obj o);                   /* Python's truth value; not for OBJ_VALUE */
+const char *obj_text(Lower *l, Obj o);   /* as Python's str() writes it */
+const char *obj_what(Lower *l, Obj o);   /* for messages: "int32[64]", "the string 'a'", "None" */
+bool obj_json(Obj o, Buf *out);          /* false: has no JSON form */
+Obj const_unary(Lower *l, Operator op, Obj x, Span span);
+Obj const_binary(Lower *l, Operator op, Obj x, Obj y, Span span);
+Obj const_compare(Lower *l, Operator op, Obj x, Obj y, Span span);
+
+/* ---- ops.c: tensors ---- */
+Type obj_type(Obj o); /* of a Value, or the type a number would take */
+Value *to_value(Lower *l, Obj o,
+                Span span); /* a number becomes a scalar constant; NULL after an error */
+Obj decay(Lower *l, Obj o,
+          Span span); /* what assignment does: numbers become tensors, in tuples too */
+Value *number_value(Lower *l, Obj number, Type t,
+                    Span span); /* a constant of type t; checks the range */
+Value *cast_value(Lower *l, Value *v, Type elem, bool rtz,
+                  Span span); /* shape of v, element of elem */
+Value *bitcast_value(Lower *l, Value *v, Type elem, Span span);
+Value *broadcast_value(Lower *l, Value *v, Type shape, Span span);
+bool broadcast_pair(Lower *l, Value **x, Value **y, Span span);
+/* As unify_operands, for comparisons, minimum and maximum: numbers take their own type first. */
+bool unify_typed(Lower *l, Obj x, Obj y, const char *what, Span span, Value **vx, Value **vy);
+Elem promote_ints(Elem a, Elem b);
+/* Operands of an arithmetic operator brought to one type and shape. */
+bool unify_operands(Lower *l, Obj x, Obj y, bool div, const char *what, Span span, Value **vx,
+                    Value **vy);
+Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span);
+Obj unary(Lower *l, Operator op, Obj x, Span span);
+Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span);
+Obj logical(Lower *l, Operator op, Value *x, Value *y, Span span);
+Value *condition_value(Lower *l, Obj o, Span span, const char *what); /* a scalar int1 */
+Value *add_pointer(Lower *l, Value *p, Value *offset, Span span);
+
+/* ---- scan.c ---- */
+Names assigned_names(Lower *l, StmtList list, const Expr *also); /* `also`: for := in a condition */
+Names mentioned_names(Lower *l, StmtList list, bool *returns_value);
+
+/* ---- name.c ---- */
+Obj lookup_name(Lower *l, const char *name, Span span);
+Obj global_object(Lower *l, int index, Span span);
+const Global *global_value(Lower *l, int index); /* evaluated where it stands */
+Obj import_object(Lower *l, const AstImport *im, Span span);
+bool is_known_module(const char *path);
+/* The error that nothing can be done with a value that is not known; false: x is another one. */
+bool is_foreign(Lower *l, Obj x, Span span);
+Obj attribute(Lower *l, Obj o, const char *name, Span span);
+Binding *find_binding(Scope *scope, const char *name);
+void bind(Lower *l, const char *name, Obj o, Span span);
+Scope copy_scope(Lower *l, const Scope *scope);
+
+/* ---- untyped.c ---- */
+/* An error about parameters of f without types, and types that they could have. */
+void report_untyped(Lower *l, const AstFunc *f, const AstParam *const *untyped, int n);
+
+/* ---- advice.c ---- */
+typedef enum AdvicePlace {
+    ADVICE_STATEMENT,
+    ADVICE_NAME,
+    ADVICE_TL,
+    ADVICE_TENSOR,
+    ADVICE_LIST
+} AdvicePlace;
+/* To the error before, a note with what to write instead of a word that means nothing there; false
+ * when none is known. */
+bool advise(Lower *l, AdvicePlace place, const char *word);
+
+/* What a value is that hints (tl.multiple_of) only promise something of. */
+Value *unhinted(Value *v);
+/* A hint that stands as a statement: names of what it is about have its promise from here on. */
+void keep_promise(Lower *l, Obj o);
+
+/* ---- expr.c ---- */
+Obj lower_expr(Lower *l, const Expr *e);
+Obj index_value(Lower *l, Value *v, Obj index, Span span);
+
+/* ---- call.c ---- */
+typedef struct Call { /* what stands between the parentheses, evaluated */
+    Obj *arg;
+    Span *where;
+    int nargs;
+    const Keyword *keyword;
+    Obj *keyword_value;
+    int nkeywords;
+    Span span, name_span; /* the whole call; the callee */
+} Call;
+Obj lower_call(Lower *l, const Expr *e);
+Obj call(Lower *l, Obj callee, const Call *c);
+Obj default_value(Lower *l, const AstFunc *f, const AstParam *p);
+bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value); /* one per parameter */
+Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */
+
+/* ---- stmt.c, flow.c, loop.c ---- */
+void lower_stmts(Lower *l, StmtList list, int from, const Continuation *then);
+void lower_continuation(Lower *l, const Continuation *then);
+void assign(Lower *l, const Expr *target, Obj o);
+void assign_name(Lower *l, const char *name, Obj o, Span span);
+void lower_if(Lower *l, const Stmt *stmt, const Continuation *then);
+void lower_for(Lower *l, const Stmt *stmt);
+void lower_while(Lower *l, const Stmt *stmt);
+void lower_jump(Lower *l, const Stmt *stmt); /* break, continue */
+extern const char loop_stop[];               /* the hidden name that break sets */
+Obj lower_ternary(Lower *l, const Expr *e, Obj condition);
+bool range_count(Lower *l, const Range *r, Span span,
+                 int64_t *count); /* of compile-time integers */
+
+/* ---- builtin.c: the table of builtins ---- */
+typedef VEC(int64_t) Dims;
+typedef struct Args { /* of a builtin's call, in the order of its parameters */
+    const Builtin *row;
+    Span span; /* the whole call */
+    Obj *at;
+    Span *where;
+    bool *given;
+    int n;
+    Span name_span; /* the function's name */
+} Args;
+typedef Obj (*BuiltinFn)(Lower *l, const Args *a, int64_t data);
+struct Builtin {
+    const char *name;
+    const char *where; /* letters: see builtins.def */
+    const char *params;
+    BuiltinFn fn; /* NULL: part of Triton, not supported; params says why */
+    int64_t data;
+};
+const Builtin *find_builtin(char where, const char *name);
+int builtin_names(Lower *l, char where, const char ***out); /* for suggestions */
+const char *builtin_text(Lower *l, const Builtin *row);     /* "tl.arange" */
+Obj call_builtin(Lower *l, const Builtin *row, const Obj *self, const Call *c);
+const char *arg_name(Lower *l, const Args *a, int i);
+/* Each of these reports an error that names the function and the parameter. */
+bool arg_int(Lower *l, const Args *a, int i, int64_t *out);
+bool arg_bool(Lower *l, const Args *a, int i, bool *out);
+bool arg_text(Lower *l, const Args *a, int i, const char **out);
+bool arg_type(Lower *l, const Args *a, int i, Type *out);
+bool arg_dims(Lower *l, const Args *a, int i, Dims *out); /* an integer or a sequence of them */
+Value *arg_value(Lower *l, const Args *a, int i);
+bool check_dims(Lower *l, const Args *a, int i, const Dims *dims); /* powers of two, not too many */
+bool arg_axis(Lower *l, const Args *a, int i, Type t, int *out);   /* a dimension of t */
+bool arg_shape(Lower *l, const Args *a, int i, Type elem, Type *out);
+Obj arg_error(Lower *l, const Args *a, int i, const char *expected);
+
+/* ---- reduce.c ---- */
+Type type_without(Type t, int axis);                /* one dimension less */
+Value *only_element(Lower *l, Value *x, Span span); /* of a tile of one element: a scalar */
+
+/* ---- library.c: builtins written in the tile language ---- */
+/* Calls a function of the library; what goes wrong in it is reported at span. */
+Obj library_call(Lower *l, const char *name, const Obj *args, int nargs, Span span);
+
+/* ---- memory.c ---- */
+/* One of a few words, as its index; a NULL ends the words, "" is what None means. */
+bool arg_word(Lower *l, const Args *a, int i, const char *const *words, int64_t *out);
+Value *pointer_arg(Lower *l, const Args *a); /* argument 0 */
+/* Pointer and mask (argument i; NULL when None) brought to one shape. */
+bool fit_mask(Lower *l, const Args *a, int i, Value **p, Value **mask);
+/* Argument i in the shape of the pointers and the type they point to. */
+Value *fit_value(Lower *l, const Args *a, int i, Type p);
+
+/* ---- atomic.c ---- */
+typedef struct Order {
+    Sem sem;
+    MemScope scope;
+} Order;
+/* The old value; NULL after an error, which names `what`. */
+Value *emit_atomic(Lower *l, Rmw rmw, Value *p, Value *v, Value *mask, Order order,
+                   const char *what, Span span);
+
+/* ---- effect.c ---- */
+/* Ends the kernel where the condition fails and the mask (or None) holds; false after an error. */
+bool emit_assert(Lower *l, Obj condition, Obj mask, const char *text, Span span);
+
+/* ---- descriptor.c: block pointers and tensor descriptors ---- */
+bool obj_is_descriptor(Obj o);
+const char *descriptor_text(Obj o); /* "a block pointer", "a tensor descriptor" */
+bool descriptor_is_tensor(Obj w);
+Obj descriptor_attribute(Lower *l, Obj w, const char *name, Span span);
+/* The pointers of the block at `offsets` (int64 values), and the mask (NULL: everywhere) of the
+ * elements that lie within the tensor along the dimensions checked. */
+bool descriptor_access(Lower *l, Obj w, Obj offsets, uint32_t checked_dims, Value **p, Value **mask,
+                       Span span);
+/* The same of the block pointer in argument 0, with boundary_check in argument check_at. */
+bool block_pointer_access(Lower *l, const Args *a, int check_at, Value **p, Value **mask);
+Value *descriptor_padding(Lower *l, bool nan, Type tile); /* what lies outside: NaN or 0 */
+
+#define BUILTIN(text, where_, params_, fn_, data_) Obj fn_(Lower *l, const Args *a, int64_t data);
+#define REFUSED(text, where_, why_)
+#include "frontend/builtins.def"
+#undef BUILTIN
+#undef REFUSED
+
+#endif

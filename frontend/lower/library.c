@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* library.c: builtins that are kernels' code themselves: stdlib.tl, libdevice.tl -> a call
+ * inlined like any other.
+ *
+ * The library's text is parsed with the session's names when the first such builtin is called. It
+ * is a source without a name, so its syntax tree has no places: what goes wrong in it, and the
+ * operations it makes, are placed at the call that brought it in. */
+#include "frontend/lower/internal.h"
+
+#include <string.h>
+
+extern const char stdlib_text[], libdevice_text[]; /* made of the files while building */
+extern const size_t stdlib_text_size, libdevice_text_size;
+
+static AstFile *parse_text(Lower *l, const char *text, size_t len) {
+    Source user = l->s->source;
+    l->s->source = (Source){.text = text, .len = len};
+    AstFile *file = ast_parse(l->s);
+    l->s->source = user;
+    return file;
+}
+
+/* Part 0 is stdlib.tl; part 1 libdevice.tl, with the functions of part 0 behind its own. */
+static const AstFile *library(Lower *l, int part) {
+    if (l->library[part]) return l->library[part];
+    if (part == 0) return l->library[0] = parse_text(l, stdlib_text, stdlib_text_size);
+    AstFile *own = parse_text(l, libdevice_text, libdevice_text_size);
+    const AstFile *base = library(l, 0);
+    VEC(AstFunc *) all = {0};
+    for (int i = 0; i < own->nfuncs; i++) vec_push(&l->s->arena, &all, own->func[i]);
+    for (int i = 0; i < base->nfuncs; i++) vec_push(&l->s->arena, &all, base->func[i]);
+    for (int i = 0; i < all.n; i++) all.at[i]->order = i;
+    own->func = all.at;
+    own->nfuncs = all.n;
+    return l->library[1] = own;
+}
+
+static AstFunc *library_function(const AstFile *file, const char *name) {
+    for (int i = 0; i < file->nfuncs; i++)
+        if (strcmp(file->func[i]->name, name) == 0) return file->func[i];
+    return NULL;
+}
+
+static void place(Op *op, void *span) {
+    if (!op->span.line) op->span = *(const Span *)span;
+}
+
+/* Gives the operations behind `last` (NULL: all) of the current block the place of the call. */
+static void place_behind(Lower *l, Op *last, Span span) {
+    for (Op *op = last ? last->next : l->b.block->first; op; op = op->next) {
+        place(op, &span);
+        for (int i = 0; i < op->nregions; i++) ir_walk(op->region[i], place, &span);
+    }
+}
+
+Obj library_call(Lower *l, const char *name, const Obj *args, int nargs, Span span) {
+    const AstFile *user = l->file, *own = library(l, 0);
+    Obj fn = {.kind = OBJ_FUNC};
+    fn.func = library_function(own, name);
+    if (!fn.func) {
+        own = library(l, 1);
+        fn.func = library_function(own, name);
+    }
+    if (!fn.func) return fail(l, span, "'%s' is not in the library", name);
+    Span outer = l->library_call;
+    Op *last = l->b.block->last;
+    if (!outer.line) {
+        l->library_call = span;
+        l->library_failed = false;
+    }
+    l->file = own;
+    Obj result = call_object(l, fn, args, nargs, (Span){0});
+    l->file = user;
+    l->library_call = outer;
+    if (!outer.line) place_behind(l, last, span);
+    return l->library_failed ? poison() : result;
+}
+
+Obj bi_library(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    return library_call(l, a->row->name, a->at, a->n, a->span);
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* lower.c: a parsed file -> a module of tile IR: which functions are kernels, and one after the
+ * other.
+ *
+ * Errors do not stop it: a wrong expression becomes the poison object, which silences what depends
+ * on it, and the next statement is looked at. A kernel with errors is left out of the module. */
+#include "frontend/lower/internal.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- errors ---- */
+
+Obj poison(void) {
+    return (Obj){.kind = OBJ_POISON};
+}
+
+void flush_call_notes(Lower *l) {
+    int shown = 0, more = 0;
+    for (const Frame *f = l->chain; f; f = f->caller) {
+        if (!f->call.line) continue;
+        bool again =
+            f != l->chain && f->caller && memcmp(&f->call, &f->caller->call, sizeof f->call) == 0;
+        if (!again && shown++ < DIAG_CALL_NOTES)
+            diag(&l->s->diags, DIAG_NOTE, f->call, "called from here");
+        else
+            more++;
+    }
+    if (more) diag(&l->s->diags, DIAG_NOTE, (Span){0}, "… through %d more calls", more);
+    l->chain = NULL;
+}
+
+static bool repeated(Lower *l, Span span, const char *text) {
+    for (int i = 0; i < l->reported.n; i++) {
+        const Reported *r = &l->reported.at[i];
+        if (memcmp(&r->span, &span, sizeof span) == 0 && strcmp(r->text, text) == 0) return true;
+    }
+    vec_push(&l->s->arena, &l->reported, ((Reported){span, text}));
+    return false;
+}
+
+Obj fail(Lower *l, Span span, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(&l->s->arena, fmt, ap);
+    va_end(ap);
+    if (l->s->diags.muted && !l->silenced.text) l->silenced = (Reported){span, text};
+    if (l->abandoned || l->s->diags.muted) return poison();
+    if (l->library_call.line) { /* one error is enough, and it is the caller's */
+        l->suppressed = l->library_failed;
+        if (l->library_failed) return poison();
+        l->library_failed = true;
+        if (!span.line) span = l->library_call;
+    }
+    l->failed = true;
+    flush_call_notes(l);
+    l->suppressed = repeated(l, span, text);
+    if (l->suppressed) return poison();
+    diag(&l->s->diags, DIAG_ERROR, span, "%s", text);
+    l->chain = l->frame;
+    if (l->s->diags.errors >= DIAG_MAX_ERRORS) l->abandoned = true;
+    return poison();
+}
+
+/* The error before was said, so that something may be added to it. */
+static bool reports(const Lower *l) {
+    return !l->abandoned && !l->suppressed && !l->s->diags.muted;
+}
+
+void note(Lower *l, Span span, const char *fmt, ...) {
+    if (!reports(l)) return;
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(&l->s->arena, fmt, ap);
+    va_end(ap);
+    diag(&l->s->diags, DIAG_NOTE, span, "%s", text);
+}
+
+void suggest(Lower *l, const char *word, const char *const *names, int n) {
+    if (!reports(l)) return; /* what is tried in silence may fail very often */
+    const char *near = nearest_name(word, names, (size_t)n);
+    if (near) note(l, (Span){0}, "did you mean '%s'?", near);
+}
+
+void abandon(Lower *l, Span span, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    const char *text = arena_vprintf(&l->s->arena, fmt, ap);
+    va_end(ap);
+    bool muted = l->s->diags.muted;
+    l->s->diags.muted = false;
+    fail(l, span, "%s", text);
+    flush_call_notes(l);
+    l->s->diags.muted = muted;
+    l->abandoned = true;
+}
+
+bool count_step(Lower *l, Span span) {
+    if (l->abandoned) return false;
+    if (++l->steps <= OPS_LIMIT && (!l->b.f || l->b.f->nvalues <= OPS_LIMIT)) return true;
+    abandon(l, span,
+            l->b.f ? "the kernel is too large: more than %d operations"
+                   : "this runs for more than %d steps while compiling",
+            OPS_LIMIT);
+    return false;
+}
+
+bool count_work(Lower *l, int64_t units, Span span) {
+    l->work += units;
+    if (l->work < WORK_PER_STEP) return true;
+    l->steps += l->work / WORK_PER_STEP - 1;
+    l->work %= WORK_PER_STEP;
+    return count_step(l, span);
+}
+
+bool enter(Lower *l, Span span) {
+    if (l->abandoned) return false;
+    if (l->depth >= LOWER_DEPTH_LIMIT) {
+        abandon(l, span, "expressions and calls are nested too deep: more than %d levels",
+                LOWER_DEPTH_LIMIT);
+        return false;
+    }
+    l->depth++;
+    return true;
+}
+
+void leave(Lower *l) {
+    l->depth--;
+}
+
+/* ---- which functions ---- */
+
+bool is_jit(const AstFunc *f) {
+    return find_decorator(f, "jit") != NULL;
+}
+
+typedef struct Mention { /* a jit function mentions a name */
+    const char *name;
+    const AstFunc *by;
+} Mention;
+typedef VEC(Mention) Mentions;
+
+static int compare_mentions(const void *a, const void *b) {
+    uintptr_t x = (uintptr_t)((const Mention *)a)->name, y = (uintptr_t)((const Mention *)b)->name;
+    return (x > y) - (x < y);
+}
+
+static Mentions all_mentions(Lower *l) {
+    Mentions all = {0};
+    bool ignored;
+    for (int i = 0; i < l->file->nfuncs; i++) {
+        const AstFunc *f = l->file->func[i];
+        if (!is_jit(f)) continue;
+        Names names = mentioned_names(l, f->body, &ignored);
+        for (int k = 0; k < names.n; k++) vec_push(&l->s->arena, &all, ((Mention){names.at[k], f}));
+    }
+    if (all.n) qsort(all.at, (size_t)all.n, sizeof *all.at, compare_mentions);
+    return all;
+}
+
+/* Another jit function calls f, or may. */
+static bool is_called(const Mentions *all, const AstFunc *f) {
+    Mention key = {f->name, f};
+    const Mention *m =
+        all->n ? bsearch(&key, all->at, (size_t)all->n, sizeof key, compare_mentions) : NULL;
+    if (!m) return false;
+    while (m > all->at && m[-1].name == f->name) m--;
+    for (; m < all->at + all->n && m->name == f->name; m++)
+        if (m->by != f) return true;
+    return false;
+}
+
+typedef VEC(AstFunc *) Funcs;
+
+static Funcs named_kernel(Lower *l, const char *name) {
+    Funcs found = {0};
+    Names names = {0};
+    for (int i = 0; i < l->file->nfuncs; i++) {
+        AstFunc *f = l->file->func[i];
+        if (find_function(l, f->name) != f) continue; /* replaced by a later definition */
+        if (is_jit(f)) vec_push(&l->s->arena, &names, f->name);
+        if (strcmp(f->name, name) != 0) continue;
+        if (is_jit(f))
+            vec_push(&l->s->arena, &found, f);
+        else
+            fail(l, f->span, "'%s' is not a kernel: it has no @triton.jit decorator", name);
+    }
+    if (!found.n && !l->s->diags.errors) {
+        fail(l, (Span){0}, "there is no kernel '%s' in this file", name);
+        suggest(l, name, names.at, names.n);
+    }
+    return found;
+}
+
+static Funcs all_kernels(Lower *l) {
+    Funcs found = {0};
+    const AstFunc *returning = NULL; /* nobody calls it */
+    Mentions mentions = all_mentions(l);
+    int jits = 0;
+    for (int i = 0; i < l->file->nfuncs; i++) {
+        AstFunc *f = l->file->func[i];
+        bool returns_value;
+        if (!is_jit(f) || find_function(l, f->name) != f) continue;
+        jits++;
+        mentioned_names(l, f->body, &returns_value);
+        if (is_called(&mentions, f)) continue;
+        if (!returns_value)
+            vec_push(&l->s->arena, &found, f);
+        else
+            returning = f;
+    }
+    if (!found.n && !l->s->diags.errors && returning) {
+        fail(l, returning->span, "'%s' returns a value, and a kernel does not", returning->name);
+        note(l, (Span){0},
+             "write the result to memory, tl.store(pointer, x), instead of 'return x'");
+    }
+    if (!found.n && !l->s->diags.errors) {
+        fail(l, (Span){0}, "there is no kernel in this file");
+        note(l, (Span){0},
+             jits ? "every jit function is called by another or returns a value; choose "
+                    "one with --kernel=NAME"
+                  : "a kernel is a function with the decorator @triton.jit");
+    }
+    return found;
+}
+
+/* ---- # tile: grid = …, swizzle = …, flops = …, bytes = … ---- */
+
+static bool known_in_grid(const AstFunc *f, const char *name, size_t n) {
+    static const char *const functions[] = {"cdiv", "min", "max"};
+    for (int i = 0; i < 3; i++)
+        if (strlen(functions[i]) == n && memcmp(functions[i], name, n) == 0) return true;
+    for (int i = 0; i < f->nparams; i++)
+        if (strlen(f->param[i].name) == n && memcmp(f->param[i].name, name, n) == 0) return true;
+    return false;
+}
+
+/* `attribute`: what may follow a parameter's name and a dot, or NULL. */
+static void check_names(Lower *l, const AstFunc *f, const char *text, Span span, const char *what,
+                        const char *attribute) {
+    for (const char *s = text; *s;) {
+        size_t n = 0;
+        while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
+        bool allowed = attribute && s > text && s[-1] == '.' && strlen(attribute) == n &&
+                       memcmp(s, attribute, n) == 0;
+        if (n && !isdigit((unsigned char)*s) && !allowed && !known_in_grid(f, s, n)) {
+            const char *word = arena_strndup(&l->s->arena, s, n);
+            Names names = {0};
+            for (int i = 0; i < f->nparams; i++) vec_push(&l->s->arena, &names, f->param[i].name);
+            fail(l, span, "'%s' in the %s is no parameter of '%s'", word, what, f->name);
+            suggest(l, word, names.at, names.n);
+        }
+        s += n ? n : 1;
+    }
+}
+
+/* Cuts at the commas that no parenthesis encloses. */
+static void read_grid(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
+    int n = 0, depth = 0;
+    check_names(l, f, text, span, "grid", NULL);
+    for (const char *start = text, *s = text;; s++) {
+        if (*s == '(') depth++;
+        if (*s == ')') depth--;
+        if (*s && (*s != ',' || depth > 0)) continue;
+        while (*start == ' ') start++;
+        size_t len = (size_t)(s - start);
+        while (len && start[len - 1] == ' ') len--;
+        if (n == 3 || !len) {
+            fail(l, span, "a grid is one, two or three expressions with commas between them");
+            return;
+        }
+        out->grid[n++] = arena_strndup(&l->s->arena, start, len);
+        if (!*s) return;
+        start = s + 1;
+    }
+}
+
+/* Rows per group, digits alone. */
+static void read_swizzle(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
+    (void)f;
+    const NumberRule *rule = &option_info[OPTION_swizzle_grid].rule;
+    int64_t rows = 0;
+    const char *s = text;
+    for (; isdigit((unsigned char)*s) && rows <= rule->most; s++) rows = rows * 10 + *s - '0';
+    if (*s || !rule_allows(rule, rows))
+        fail(l, span, "a grid is walked in groups of %lld to %lld rows, not '%s'",
+             (long long)rule->least, (long long)rule->most, text);
+    else
+        out->swizzle = (int)rows;
+}
+
+/* How much one launch computes or moves: for the rates that a benchmark prints. */
+static void read_flops(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
+    check_names(l, f, text, span, "number of operations", "itemsize");
+    out->flops = text;
+}
+
+static void read_bytes(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
+    check_names(l, f, text, span, "number of bytes", "itemsize");
+    out->bytes = text;
+}
+
+static void read_directives(Lower *l, const AstFunc *f, Func *out) {
+    static const struct {
+        const char *key;
+        void (*read)(Lower *l, const AstFunc *f, const char *text, Span span, Func *out);
+    } row[] = {{"grid", read_grid},
+               {"swizzle", read_swizzle},
+               {"flops", read_flops},
+               {"bytes", read_bytes}};
+    enum { ROWS = sizeof row / sizeof *row };
+    const char *keys[ROWS];
+    for (int k = 0; k < ROWS; k++) keys[k] = row[k].key;
+    for (int i = 0; i < f->ndirectives; i++) {
+        const char *key = f->directive[i].key;
+        int k = 0;
+        while (k < ROWS && strcmp(key, keys[k])) k++;
+        if (k < ROWS) {
+            row[k].read(l, f, f->directive[i].text, f->directive[i].span, out);
+        } else {
+            fail(l, f->directive[i].span, "'# tile: %s' is not known", key);
+            suggest(l, key, keys, ROWS);
+        }
+    }
+}
+
+/* ---- one kernel ---- */
+
+static bool lower_kernel(Lower *l, const AstFunc *f) {
+    Func *out = ir_func(l->module, f->name);
+    Frame frame = {.func = f};
+    out->span = f->span;
+    l->frame = &frame;
+    l->b = (Builder){.s = l->s, .f = out, .block = out->body, .span = f->span};
+    l->steps = 0;
+    l->failed = false;
+    read_directives(l, f, out);
+    if (lower_params(l, f, out)) lower_stmts(l, f->body, 0, NULL);
+    flush_call_notes(l);
+    l->b.span = f->span;
+    l->b.block = out->body;
+    ir_op(&l->b, OP_RETURN, NULL, 0, NULL, 0, 0);
+    l->frame = NULL;
+    return !l->failed && !l->abandoned;
+}
+
+static void remove_func(Module *m, const Func *f) {
+    for (Func **at = &m->funcs; *at; at = &(*at)->next)
+        if (*at == f) {
+            *at = f->next;
+            return;
+        }
+}
+
+static void open_file(Lower *l, Session *s, const AstFile *file, const LowerOptions *options,
+                      Frame *top) {
+    *l = (Lower){.s = s, .file = file, .options = options, .frame = top, .at = INT32_MAX};
+    l->module = ir_module(s);
+    l->module->source = s->source;
+    l->global = arena_array(&s->arena, (size_t)file->nglobals + 1, sizeof *l->global);
+}
+
+const char *lower_launch_params(Session *s, const AstFile *file, const LowerOptions *options,
+                                LaunchParam **out, int *n) {
+    Lower l;
+    Frame top = {0};
+    open_file(&l, s, file, options, &top);
+    Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
+    if (kernels.n > 1) {
+        fail(&l, kernels.at[1]->span, "there are several kernels: name one");
+        note(&l, kernels.at[0]->span, "'%s' is another", kernels.at[0]->name);
+    }
+    if (s->diags.errors || kernels.n != 1) return NULL;
+    const AstFunc *f = kernels.at[0];
+    *n = f->nparams;
+    *out = arena_array(&s->arena, (size_t)f->nparams + 1, sizeof **out);
+    for (int i = 0; i < f->nparams; i++)
+        (*out)[i] = (LaunchParam){
+            .name = f->param[i].name,
+            .is_constexpr = annotated_constexpr(&f->param[i]),
+            .any_value = jit_lists(&l, f, "do_not_specialize", i),
+            .any_alignment = jit_lists(&l, f, "do_not_specialize_on_alignment", i),
+        };
+    return f->name;
+}
+
+Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options) {
+    Lower l;
+    Frame top = {0};
+    open_file(&l, s, file, options, &top);
+    Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
+    if (kernels.n) check_unknown_names(&l, kernels.at, kernels.n);
+    for (int i = 0; i < kernels.n && !l.abandoned; i++) {
+        bool ok = lower_kernel(&l, kernels.at[i]);
+        if (ok) continue;
+        const Func *f = l.module->funcs;
+        while (f->next) f = f->next;
+        remove_func(l.module, f);
+    }
+    return kernels.n ? l.module : NULL;
+}
+
+bool lower_configs(Session *s, const AstFile *file, const LowerOptions *options, Buf *out) {
+    Lower l;
+    Frame top = {0};
+    open_file(&l, s, file, options, &top);
+    Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
+    buf_puts(out, "{\"kernels\": [");
+    for (int i = 0; i < kernels.n; i++) {
+        buf_puts(out, i ? ",\n  " : "\n  ");
+        if (!list_configs(&l, kernels.at[i], out)) return false;
+    }
+    buf_puts(out, "]}\n");
+    return kernels.n > 0;
+}

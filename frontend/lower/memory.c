@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* memory.c: builtins that touch memory or the grid: load, store, program_id.
+ *
+ * The argument 0 of an access is a pointer, a tile of pointers, or a block pointer, which
+ * descriptor.c turns into a tile of pointers and a mask. */
+#include "frontend/lower/internal.h"
+
+#include <string.h>
+
+static const char *user(Lower *l, Type t) {
+    return type_user_text(&l->s->arena, t);
+}
+
+Obj bi_program(Lower *l, const Args *a, int64_t data) {
+    int64_t axis;
+    if (!arg_int(l, a, 0, &axis)) return poison();
+    if (axis < 0 || axis > 2) return arg_error(l, a, 0, "0, 1 or 2");
+    Type t = type_scalar(EL_I32);
+    Op *op = ir_op(&l->b, (OpCode)data, NULL, 0, &t, 1, 0);
+    ir_set_attr(l->s, op, AT_AXIS, axis);
+    return obj_value(op->result[0]);
+}
+
+/* One of a few words, as the value of an enum; "" is 0. */
+bool arg_word(Lower *l, const Args *a, int i, const char *const *words, int64_t *out) {
+    const char *text;
+    if (!arg_text(l, a, i, &text)) return false;
+    Buf b = buf_new(&l->s->arena);
+    for (*out = 0; words[*out]; ++*out) {
+        if (strcmp(words[*out], text) == 0) return true;
+        if (*words[*out]) buf_printf(&b, "%s'%s'", b.len ? ", " : "one of ", words[*out]);
+    }
+    arg_error(l, a, i, b.data);
+    return false;
+}
+
+static const char *const load_cache[] = {"", ".ca", ".cg", ".cs", ".cv", NULL};
+static const char *const store_cache[] = {"", ".wb", ".cg", ".cs", ".wt", NULL};
+static const CacheMod store_cache_mod[] = {CACHE_NONE, CACHE_WB, CACHE_CG, CACHE_CS, CACHE_WT};
+static const char *const evict_words[] = {"", "evict_first", "evict_last", NULL};
+
+Value *pointer_arg(Lower *l, const Args *a) {
+    Value *p = arg_value(l, a, 0);
+    if (p && !p->type.depth) {
+        fail(l, a->where[0], "%s needs a pointer, not %s", builtin_text(l, a->row),
+             user(l, p->type));
+        return NULL;
+    }
+    return p;
+}
+
+/* Arguments of block pointers, which plain pointers do not take. */
+static bool no_boundary(Lower *l, const Args *a, int i) {
+    if (a->at[i].kind == OBJ_NONE || !obj_truth(a->at[i])) return true;
+    fail(l, a->where[i], "%s: '%s' is for block pointers", builtin_text(l, a->row),
+         arg_name(l, a, i));
+    return false;
+}
+
+/* Pointer, mask and other operand brought to one shape. A scalar pointer takes scalars only. */
+bool fit_mask(Lower *l, const Args *a, int i, Value **p, Value **mask) {
+    *mask = NULL;
+    if (a->at[i].kind == OBJ_NONE) return true;
+    Value *m = arg_value(l, a, i);
+    if (!m) return false;
+    if (!type_is_bool(m->type)) {
+        fail(l, a->where[i], "%s: the mask must be int1, not %s", builtin_text(l, a->row),
+             user(l, m->type));
+        note(l, (Span){0}, "a mask comes from a comparison: mask=offsets < n");
+        return false;
+    }
+    if (!(*p)->type.rank && m->type.rank) {
+        fail(l, a->where[i], "%s: the pointer is a scalar, the mask is %s", builtin_text(l, a->row),
+             user(l, m->type));
+        return false;
+    }
+    *mask = m;
+    return broadcast_pair(l, p, mask, a->where[i]);
+}
+
+Value *fit_value(Lower *l, const Args *a, int i, Type p) {
+    Type elem = type_element(type_pointee(p));
+    Obj o = a->at[i];
+    /* A number is a tensor of its own type here and then cast: integers wrap, floats round twice.
+     */
+    if (o.kind == OBJ_FLOAT && type_is_float(elem)) {
+        if (obj_type(o).elem == EL_F32) o.f = (double)(float)o.f;
+        return ir_const_float(&l->b, type_pointee(p), o.f);
+    }
+    if (obj_is_number(o) && o.kind != OBJ_FLOAT && !elem.depth)
+        return ir_const_int(&l->b, type_pointee(p), type_is_bool(elem) ? o.i != 0 : o.i);
+    Value *v = arg_value(l, a, i);
+    if (!v) return NULL;
+    if (!p.rank && v->type.rank) {
+        fail(l, a->where[i], "%s: the pointer is a scalar, '%s' is %s", builtin_text(l, a->row),
+             arg_name(l, a, i), user(l, v->type));
+        return NULL;
+    }
+    Value *x = broadcast_value(l, v, p, a->where[i]);
+    return x ? cast_value(l, x, elem, false, a->where[i]) : NULL;
+}
+
+/* Block pointers say themselves what may be read. */
+static bool no_mask(Lower *l, const Args *a, int i) {
+    if (a->at[i].kind == OBJ_NONE) return true;
+    fail(l, a->where[i], "%s: '%s' is not for block pointers", builtin_text(l, a->row),
+         arg_name(l, a, i));
+    note(l, (Span){0}, "name the dimensions to check: boundary_check=(0, 1)");
+    return false;
+}
+
+/* What a masked load through a block pointer gives outside. Without padding_option that is
+ * undefined in Triton, and zeros here: kernels count on it. */
+static bool block_padding(Lower *l, const Args *a, Type value, Value **other) {
+    static const char *const words[] = {"", "zero", "nan", NULL};
+    int64_t padding;
+    if (!arg_word(l, a, 4, words, &padding)) return false;
+    if (padding == 2 && !type_is_float(value)) {
+        fail(l, a->where[4], "tl.load: padding with NaN needs floats, not %s", user(l, value));
+        return false;
+    }
+    *other = descriptor_padding(l, padding == 2, value);
+    return true;
+}
+
+/* The operands of a load: pointer, mask, other. */
+static bool load_operands(Lower *l, const Args *a, Value **operand) {
+    if (obj_is_descriptor(a->at[0])) {
+        if (!no_mask(l, a, 1) || !no_mask(l, a, 2) ||
+            !block_pointer_access(l, a, 3, &operand[0], &operand[1]))
+            return false;
+        return !operand[1] || block_padding(l, a, type_pointee(operand[0]->type), &operand[2]);
+    }
+    Value *p = pointer_arg(l, a), *mask;
+    if (!p || !fit_mask(l, a, 1, &p, &mask) || !no_boundary(l, a, 3) || !no_boundary(l, a, 4))
+        return false;
+    operand[0] = p;
+    operand[1] = mask;
+    if (a->at[2].kind == OBJ_NONE) return true;
+    if (!mask) {
+        fail(l, a->where[2], "tl.load: 'other' needs a mask");
+        return false;
+    }
+    return (operand[2] = fit_value(l, a, 2, p->type)) != NULL;
+}
+
+Obj bi_load(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    int64_t cache, evict;
+    bool is_volatile;
+    Value *operand[3] = {0};
+    if (!load_operands(l, a, operand) || !arg_word(l, a, 5, load_cache, &cache) ||
+        !arg_word(l, a, 6, evict_words, &evict) || !arg_bool(l, a, 7, &is_volatile))
+        return poison();
+    Value *r = ir_op1(&l->b, OP_LOAD, operand, operand[2] ? 3 : operand[1] ? 2 : 1);
+    if (cache) ir_set_attr(l->s, r->def, AT_CACHE, cache);
+    if (evict) ir_set_attr(l->s, r->def, AT_EVICT, evict);
+    if (is_volatile) ir_set_attr(l->s, r->def, AT_VOLATILE, 1);
+    return obj_value(r);
+}
+
+Obj bi_store(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    int64_t cache, evict;
+    Value *p, *mask, *operand[3];
+    if (obj_is_descriptor(a->at[0])) {
+        if (!no_mask(l, a, 2) || !block_pointer_access(l, a, 3, &p, &mask)) return poison();
+    } else {
+        p = pointer_arg(l, a);
+        if (!p || !fit_mask(l, a, 2, &p, &mask) || !no_boundary(l, a, 3)) return poison();
+    }
+    if (!arg_word(l, a, 4, store_cache, &cache) || !arg_word(l, a, 5, evict_words, &evict))
+        return poison();
+    operand[0] = p;
+    operand[1] = fit_value(l, a, 1, p->type);
+    operand[2] = mask;
+    if (!operand[1]) return poison();
+    Op *op = ir_op(&l->b, OP_STORE, operand, mask ? 3 : 2, NULL, 0, 0);
+    if (cache) ir_set_attr(l->s, op, AT_CACHE, store_cache_mod[cache]);
+    if (evict) ir_set_attr(l->s, op, AT_EVICT, evict);
+    return obj_none();
+}

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* name.c: names and attributes -> objects.
+ *
+ * A module is a dotted path; paths that Triton keeps for one and the same thing are made one here.
+ * Imports bind names to modules or to a module's members; globals are evaluated when first used. */
+#include "frontend/lower/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Every module a kernel may use. letter: which rows of builtins.def are its members (0: none).
+ * `same` names the path it is another name for. */
+static const struct {
+    const char *path, *same;
+    char letter;
+    const char *shown;
+} modules[] = {
+    {"triton", NULL, 'T', "triton"},
+    {"triton.language", NULL, 'L', "tl"},
+    {"triton.language.core", "triton.language", 0, NULL},
+    {"triton.language.standard", "triton.language", 0, NULL},
+    {"triton.language.math", NULL, 'X', "tl.math"},
+    {"triton.language.extra", NULL, 0, "tl.extra"},
+    {"triton.language.random", "triton.language", 0, NULL},
+    {"triton.language.libdevice", "triton.language.extra.libdevice", 0, NULL},
+    {"triton.language.extra.cuda", NULL, 'E', "tl.extra.cuda"},
+    {"triton.language.extra.libdevice", NULL, 'D', "libdevice"},
+    {"triton.language.extra.cuda.libdevice", "triton.language.extra.libdevice", 0, NULL},
+    {"triton.language.PropagateNan", NULL, 0, "tl.PropagateNan"},
+    {"math", NULL, 0, "math"},
+    {"triton.runtime", NULL, 0, "triton.runtime"},
+    {"triton.runtime.driver", NULL, 0, "triton.runtime.driver"},
+    {"triton.runtime.driver.active", NULL, 0, "the driver"},
+    {"triton.target", NULL, 0, "the target"}, /* what get_current_target() gives */
+};
+enum { MODULES = sizeof modules / sizeof *modules };
+
+static const struct {
+    const char *path, *name;
+    Obj value;
+} constants[] = {
+    {"triton.language.PropagateNan", "NONE", {.kind = OBJ_INT, .i = 0}},
+    {"triton.language.PropagateNan", "ALL", {.kind = OBJ_INT, .i = 0xffff}},
+    {"math", "pi", {.kind = OBJ_FLOAT, .f = 3.14159265358979323846}},
+    {"math", "e", {.kind = OBJ_FLOAT, .f = 2.71828182845904523536}},
+    {"math", "inf", {.kind = OBJ_FLOAT, .f = (double)INFINITY}},
+    {"math", "nan", {.kind = OBJ_FLOAT, .f = (double)NAN}},
+    {"triton", "__version__", {.kind = OBJ_STRING, .text = {"3.6.0", 5}}},
+    {"triton.target", "backend", {.kind = OBJ_STRING, .text = {"cuda", 4}}},
+    {"triton.target", "warp_size", {.kind = OBJ_INT, .i = 32}},
+    {"sys", "platform", {.kind = OBJ_STRING, .text = {"linux", 5}}},
+    {"os", "name", {.kind = OBJ_STRING, .text = {"posix", 5}}},
+    {"typing", "TYPE_CHECKING", {.kind = OBJ_BOOL, .i = 0}},
+    {"torch.version", "hip", {.kind = OBJ_NONE}},
+    {"torch.version", "cuda", {.kind = OBJ_STRING, .text = {"12.8", 4}}},
+};
+
+/* ---- scopes ---- */
+
+Binding *find_binding(Scope *scope, const char *name) {
+    for (int i = 0; i < scope->n; i++)
+        if (scope->at[i].name == name) return &scope->at[i];
+    return NULL;
+}
+
+void bind(Lower *l, const char *name, Obj o, Span span) {
+    Binding *b = find_binding(&l->frame->scope, name);
+    if (!b) {
+        vec_push(&l->s->arena, &l->frame->scope, ((Binding){.name = name}));
+        b = &l->frame->scope.at[l->frame->scope.n - 1];
+    }
+    *b = (Binding){.name = name, .obj = o, .span = span};
+}
+
+Scope copy_scope(Lower *l, const Scope *scope) {
+    l->steps += scope->n / 8; /* many names times many branches is work, too */
+    Scope c = {.n = scope->n, .cap = scope->n};
+    c.at = arena_array(&l->s->arena, (size_t)scope->n, sizeof *c.at);
+    if (scope->n) memcpy(c.at, scope->at, (size_t)scope->n * sizeof *c.at);
+    return c;
+}
+
+/* ---- modules ---- */
+
+static int module_index(const char *path) {
+    for (int i = 0; i < MODULES; i++)
+        if (strcmp(modules[i].path, path) == 0)
+            return modules[i].same ? module_index(modules[i].same) : i;
+    return -1;
+}
+
+bool is_known_module(const char *path) {
+    return module_index(path) >= 0;
+}
+
+static Obj module_object(const char *path) {
+    int i = module_index(path);
+    return (Obj){.kind = OBJ_MODULE, .path = i < 0 ? path : modules[i].path};
+}
+
+static bool dtype_name(const char *name, Type *out) {
+    static const char *const prefixes[] = {"int", "uint", "float", "bfloat"};
+    Elem e;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0 &&
+            elem_from_name(name, strlen(name), &e))
+            return *out = type_scalar(e), true;
+    return false;
+}
+
+static Obj unknown_member(Lower *l, int m, const char *name, Span span) {
+    l->lacking = true;
+    fail(l, span, "%s has no '%s'", modules[m].shown, name);
+    if (modules[m].letter == 'L' && advise(l, ADVICE_TL, name)) return poison();
+    const char **names;
+    int n = builtin_names(l, modules[m].letter, &names);
+    suggest(l, name, names, n);
+    return poison();
+}
+
+bool is_foreign(Lower *l, Obj x, Span span) {
+    if (x.kind != OBJ_FOREIGN) return false;
+    fail(l, span, "'%s' comes from a module that is not read", x.path);
+    note(l, (Span){0}, "-D %s=VALUE gives it a value", x.path);
+    return true;
+}
+
+/* What host code may ask other modules; of all else there nothing is known. */
+static Obj outside_kernels(Lower *l, const char *path, int m, const char *name) {
+    const char *inner = arena_printf(&l->s->arena, "%s.%s", path, name);
+    Obj given;
+    if (m < 0 && given_value(l, inner, &given)) return given;
+    if (l->b.f) return poison();
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+        if (strcmp(constants[i].path, path) == 0 && strcmp(constants[i].name, name) == 0)
+            return constants[i].value;
+    Obj f = host_function(path, name);
+    if (f.kind != OBJ_POISON || m >= 0) return f;
+    return (Obj){.kind = OBJ_FOREIGN, .path = inner};
+}
+
+static Obj module_attribute(Lower *l, const char *path, const char *name, Span span) {
+    int m = module_index(path);
+    const char *inner = arena_printf(&l->s->arena, "%s.%s", path, name);
+    if (module_index(inner) >= 0) return module_object(inner);
+    Obj found = outside_kernels(l, path, m, name);
+    if (found.kind != OBJ_POISON) return found;
+    if (m < 0) {
+        fail(l, span, "'%s' cannot be used in a kernel", inner);
+        note(
+            l, (Span){0},
+            "of imported modules only triton, triton.language and math are known here; -D %s=VALUE "
+            "gives it a value",
+            inner);
+        return poison();
+    }
+    Type t;
+    if (modules[m].letter == 'L' && dtype_name(name, &t)) return obj_dtype(l, t);
+    const Builtin *row = modules[m].letter ? find_builtin(modules[m].letter, name) : NULL;
+    if (row) return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}};
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+        if (strcmp(constants[i].path, modules[m].path) == 0 && strcmp(constants[i].name, name) == 0)
+            return constants[i].value;
+    return unknown_member(l, m, name, span);
+}
+
+/* ---- names at top level ---- */
+
+/* Said once for each import: what is not there is often used all over a kernel. */
+static Obj missing_import(Lower *l, const AstImport *im, Span span) {
+    l->failed |= !l->s->diags.muted;
+    for (int i = 0; i < l->missing.n; i++)
+        if (l->missing.at[i] == im) return poison();
+    if (!l->s->diags.muted) vec_push(&l->s->arena, &l->missing, im);
+    fail(l, span, "'%s' comes from module '%s', which is not read", im->as, im->module);
+    note(l, im->span,
+         "imported here: put the definition of '%s' into this file; a constant may be given by -D "
+         "%s=VALUE",
+         im->member, im->as);
+    return poison();
+}
+
+Obj import_object(Lower *l, const AstImport *im, Span span) {
+    const char *path = im->module;
+    if (!im->member) {
+        size_t n = strlen(im->as); /* `import a.b` binds a */
+        if (strncmp(path, im->as, n) == 0 && path[n] == '.') path = im->as;
+        return module_object(path);
+    }
+    const char *inner = arena_printf(&l->s->arena, "%s.%s", path, im->member);
+    if (module_index(inner) >= 0) return module_object(inner);
+    if (module_index(path) >= 0) return module_attribute(l, path, im->member, span);
+    Obj found = outside_kernels(l, path, -1, im->member);
+    return obj_is_poison(found) ? missing_import(l, im, span) : found;
+}
+
+static bool is_constexpr_call(const Expr *e) {
+    if (e->kind != EXPR_CALL) return false;
+    const Expr *f = e->left;
+    return (f->kind == EXPR_NAME || f->kind == EXPR_ATTRIBUTE) && strcmp(f->name, "constexpr") == 0;
+}
+
+const Global *global_value(Lower *l, int index) {
+    const AstGlobal *g = &l->file->global[index];
+    Global *global = &l->global[index];
+    if (global->state != GLOBAL_UNSEEN) return global;
+    Reported silenced = l->silenced;
+    global->state = GLOBAL_BUSY;
+    l->silenced.text = NULL;
+    l->lacking = false;
+    global->value = g->value ? quietly(l, g->value, g->order) : poison();
+    global->value.grown = false;
+    global->why = l->silenced;
+    global->lacking = l->lacking;
+    global->state = GLOBAL_KNOWN;
+    l->silenced = silenced;
+    return global;
+}
+
+/* The value of NAME = … at top level. A plain number there is no constant for a kernel, as in
+ * Triton; functions, dtypes, modules and tl.constexpr(…) are. */
+Obj global_object(Lower *l, int index, Span span) {
+    const AstGlobal *g = &l->file->global[index];
+    if (l->global[index].state == GLOBAL_BUSY)
+        return fail(l, span, "global '%s' is defined by itself", g->name);
+    bool inside_kernel = l->frame && l->frame->func && !l->any_global;
+    const Global *global = global_value(l, index);
+    Obj o = global->value;
+    if (obj_is_poison(o) || (inside_kernel && o.kind == OBJ_FOREIGN)) {
+        if (l->s->diags.muted && !l->silenced.text) l->silenced = global->why;
+        fail(l, span, "the value of global '%s' is not known while compiling", g->name);
+        note(l, g->span, "it is assigned here; -D %s=VALUE gives it one", g->name);
+        return poison();
+    }
+    bool usable = o.kind == OBJ_FUNC || o.kind == OBJ_BUILTIN || o.kind == OBJ_DTYPE ||
+                  o.kind == OBJ_MODULE || (g->value && is_constexpr_call(g->value));
+    if (inside_kernel && !usable) {
+        fail(l, span, "a kernel cannot read the global variable '%s'", g->name);
+        note(l, g->span, "to make it a constant, write %s = tl.constexpr(%s)", g->name,
+             obj_what(l, o));
+        return poison();
+    }
+    return o;
+}
+
+static Obj star_import(Lower *l, const char *name) {
+    for (int i = 0; i < l->file->nimports; i++) {
+        const AstImport *im = &l->file->import[i];
+        int m = im->member && strcmp(im->member, "*") == 0 ? module_index(im->module) : -1;
+        if (m < 0) continue;
+        bool muted = l->s->diags.muted;
+        l->s->diags.muted = true;
+        Obj o = module_attribute(l, im->module, name, (Span){0});
+        l->s->diags.muted = muted;
+        if (!obj_is_poison(o)) return o;
+    }
+    return poison();
+}
+
+/* What the file calls triton.language. */
+static const char *language_name(const Lower *l) {
+    for (int i = 0; i < l->file->nimports; i++) {
+        const AstImport *im = &l->file->import[i];
+        if (!im->member && im->module && strcmp(im->module, "triton.language") == 0 &&
+            !strchr(im->as, '.'))
+            return im->as;
+    }
+    return "tl";
+}
+
+static Obj unknown_name(Lower *l, const char *name, Span span) {
+    Arena *a = &l->s->arena;
+    Names names = {0};
+    for (int i = 0; i < l->frame->scope.n; i++)
+        if (!l->frame->scope.at[i].undefined && l->frame->scope.at[i].name != loop_stop)
+            vec_push(a, &names, l->frame->scope.at[i].name);
+    for (int i = 0; i < l->file->nfuncs; i++) vec_push(a, &names, l->file->func[i]->name);
+    for (int i = 0; i < l->file->nimports; i++) vec_push(a, &names, l->file->import[i].as);
+    for (int i = 0; i < l->file->nglobals; i++) vec_push(a, &names, l->file->global[i].name);
+    const char **python;
+    int n = builtin_names(l, 'P', &python);
+    for (int i = 0; i < n; i++) vec_push(a, &names, python[i]);
+    fail(l, span, "unknown name '%s'", name);
+    if (advise(l, ADVICE_NAME, name)) return poison();
+    Type ignored;
+    if (find_builtin('L', name) || dtype_name(name, &ignored))
+        note(l, (Span){0}, "did you mean '%s.%s'?", language_name(l), name);
+    else
+        suggest(l, name, names.at, names.n);
+    return poison();
+}
+
+Obj lookup_name(Lower *l, const char *name, Span span) {
+    Binding *b = find_binding(&l->frame->scope, name);
+    count_work(l, l->frame->scope.n / 64, span);
+    if (b && b->undefined) {
+        fail(l, span, "'%s' has no value here: %s", name, b->undefined);
+        if (b->span.line) note(l, b->span, "'%s' is assigned here", name);
+        return poison();
+    }
+    if (b) return b->obj;
+    Obj top;
+    if (lookup_top(l, name, span, &top)) return top;
+    if (!l->b.f && strcmp(name, "__name__") == 0)
+        return obj_string(l, "kernels"); /* not __main__ */
+    const Builtin *row = find_builtin('P', name);
+    Obj host = l->b.f ? poison() : host_function("", name);
+    if (host.kind == OBJ_BUILTIN) return host;
+    if (row) return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}};
+    Obj o = star_import(l, name);
+    return obj_is_poison(o) ? unknown_name(l, name, span) : o;
+}
+
+/* ---- attributes ---- */
+
+static Obj shape_tuple(Lower *l, Type t) {
+    Obj dims[TILE_MAX_RANK];
+    for (int i = 0; i < t.rank; i++) dims[i] = obj_int(type_dim(t, i));
+    return obj_tuple(l, dims, t.rank);
+}
+
+static Obj method(Lower *l, Obj self, char letter, const char *name, Span span) {
+    const Builtin *row = find_builtin(letter, name);
+    if (row) {
+        Obj *copy = arena_copy(&l->s->arena, &self, sizeof self);
+        return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, copy}};
+    }
+    fail(l, span, "%s has no attribute '%s'", obj_what(l, self), name);
+    if (advise(l, self.kind == OBJ_TUPLE ? ADVICE_LIST : ADVICE_TENSOR, name)) return poison();
+    const char **names;
+    int n = builtin_names(l, letter, &names);
+    suggest(l, name, names, n);
+    return poison();
+}
+
+static Obj value_attribute(Lower *l, Obj o, const char *name, Span span) {
+    Type t = obj_type(o);
+    if (strcmp(name, "shape") == 0) return shape_tuple(l, t);
+    if (strcmp(name, "dtype") == 0) return obj_dtype(l, type_element(t));
+    if (strcmp(name, "type") == 0) return obj_dtype(l, t);
+    if (strcmp(name, "numel") == 0) return obj_int(type_numel(t));
+    if (strcmp(name, "T") == 0) {
+        Obj self = method(l, o, 'M', "trans", span);
+        return obj_is_poison(self) ? self : call_object(l, self, NULL, 0, span);
+    }
+    return method(l, o, 'M', name, span);
+}
+
+static Obj dtype_attribute(Lower *l, Obj o, const char *name, Span span) {
+    Type t = *o.type;
+    if (strcmp(name, "element_ty") == 0) {
+        if (t.rank) return obj_dtype(l, type_element(t));
+        if (t.depth) return obj_dtype(l, type_pointee(t));
+        fail(l, span, "%s is no pointer and has no element_ty", type_user_text(&l->s->arena, t));
+        return poison();
+    }
+    if (strcmp(name, "scalar") == 0) return obj_dtype(l, type_element(t));
+    if (strcmp(name, "shape") == 0) return shape_tuple(l, t);
+    if (strcmp(name, "name") == 0) return obj_string(l, type_user_text(&l->s->arena, t));
+    if (strcmp(name, "primitive_bitwidth") == 0 || strcmp(name, "int_bitwidth") == 0)
+        return obj_int(type_elem_bits(t));
+    if (strcmp(name, "itemsize") == 0) return obj_int(type_elem_bytes(t));
+    return method(l, o, 'Y', name, span);
+}
+
+Obj attribute(Lower *l, Obj o, const char *name, Span span) {
+    if (obj_is_descriptor(o)) return descriptor_attribute(l, o, name, span);
+    switch (o.kind) {
+    case OBJ_POISON: return o;
+    case OBJ_MODULE:
+    case OBJ_FOREIGN: return module_attribute(l, o.path, name, span);
+    case OBJ_VALUE: return value_attribute(l, o, name, span);
+    case OBJ_DTYPE: return dtype_attribute(l, o, name, span);
+    case OBJ_BOOL:
+    case OBJ_INT:
+    case OBJ_FLOAT:
+        if (strcmp(name, "value") == 0) return o;
+        return value_attribute(l, o, name, span);
+    default:
+        if (strcmp(name, "value") == 0 && (o.kind == OBJ_STRING || o.kind == OBJ_NONE)) return o;
+        fail(l, span, "%s has no attribute '%s'", obj_what(l, o), name);
+        if (o.kind == OBJ_NONE) note(l, (Span){0}, "test it with 'is not None' first");
+        if (o.kind == OBJ_TUPLE) advise(l, ADVICE_LIST, name);
+        return poison();
+    }
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* stmt.c: statements: assignments, return, assert, and what is not supported. */
+#include "frontend/lower/internal.h"
+
+#include <string.h>
+
+/* ---- assignment ---- */
+
+static void name_values(Obj o, const char *name) {
+    if (o.kind == OBJ_VALUE && !o.value->name) o.value->name = name;
+    if (o.kind == OBJ_TUPLE)
+        for (int i = 0; i < o.seq.n; i++) name_values(o.seq.at[i], name);
+}
+
+void assign_name(Lower *l, const char *name, Obj o, Span span) {
+    if (o.kind != OBJ_TUPLE) name_values(o, name);
+    bind(l, name, o, span);
+}
+
+static void assign_tuple(Lower *l, const Expr *target, Obj o) {
+    bool fits = o.kind == OBJ_TUPLE && o.seq.n == target->nitems;
+    if (!fits && o.kind == OBJ_TUPLE)
+        fail(l, target->span, "%d values cannot be unpacked into %d names", o.seq.n,
+             target->nitems);
+    else if (!fits && !obj_is_poison(o))
+        fail(l, target->span, "%s cannot be unpacked into %d names", obj_what(l, o),
+             target->nitems);
+    for (int i = 0; i < target->nitems; i++)
+        assign(l, target->item[i], fits ? o.seq.at[i] : poison());
+}
+
+void assign(Lower *l, const Expr *target, Obj o) {
+    switch (target->kind) {
+    case EXPR_NAME: assign_name(l, target->name, o, target->span); break;
+    case EXPR_TUPLE:
+    case EXPR_LIST: assign_tuple(l, target, o); break;
+    case EXPR_SUBSCRIPT:
+        fail(l, target->span, "items cannot be assigned: a tensor is not changed in place");
+        note(l, (Span){0}, "write to memory with tl.store, or choose elements with tl.where");
+        break;
+    case EXPR_ATTRIBUTE: fail(l, target->span, "attributes cannot be assigned in a kernel"); break;
+    default: fail(l, target->span, "this cannot be assigned to"); break;
+    }
+}
+
+static void lower_assign(Lower *l, const Stmt *stmt) {
+    Obj o = decay(l, lower_expr(l, stmt->value), stmt->value->span);
+    if (stmt->ntargets > 1) {
+        fail(l, stmt->span, "only one assignment in a statement: 'a = b = …' is not supported");
+        o = poison();
+    }
+    for (int i = 0; i < stmt->ntargets; i++) assign(l, stmt->target[i], o);
+}
+
+static bool is_constexpr_name(const Expr *e) {
+    if (!e) return false;
+    if (e->kind == EXPR_STRING)
+        return strcmp(e->string, "constexpr") == 0 || strcmp(e->string, "tl.constexpr") == 0;
+    if (e->kind == EXPR_SUBSCRIPT) return is_constexpr_name(e->left);
+    return (e->kind == EXPR_NAME || e->kind == EXPR_ATTRIBUTE) && strcmp(e->name, "constexpr") == 0;
+}
+
+bool annotated_constexpr(const AstParam *p) {
+    return is_constexpr_name(p->annotation);
+}
+
+/* X: tl.constexpr = … stays a compile-time value; any other annotation says nothing. */
+static void lower_annotated(Lower *l, const Stmt *stmt) {
+    const Expr *target = stmt->target[0];
+    if (!stmt->value) return;
+    if (!is_constexpr_name(stmt->annotation)) {
+        lower_assign(l, stmt);
+        return;
+    }
+    Obj o = lower_expr(l, stmt->value);
+    if (target->kind != EXPR_NAME) {
+        fail(l, target->span, "only a name can be declared tl.constexpr");
+        return;
+    }
+    if (!obj_is_const(o) && !obj_is_poison(o)) {
+        fail(l, stmt->value->span, "'%s' is tl.constexpr and needs a compile-time value, not %s",
+             target->name, obj_what(l, o));
+        o = poison();
+    }
+    const Binding *old = find_binding(&l->frame->scope, target->name);
+    bool once = !l->frame->loops; /* each round of an unrolled loop declares its own */
+    if (once && old && old->fixed && !obj_same(old->obj, o) && !obj_is_poison(o)) {
+        fail(l, target->span, "'%s' is already defined: a constexpr cannot change", target->name);
+        note(l, old->span, "it is defined here");
+        o = poison();
+    }
+    assign_name(l, target->name, o, target->span);
+    find_binding(&l->frame->scope, target->name)->fixed = true;
+}
+
+static void lower_augmented(Lower *l, const Stmt *stmt) {
+    const Expr *target = stmt->target[0];
+    if (target->kind != EXPR_NAME) {
+        lower_expr(l, stmt->value);
+        assign(l, target, poison());
+        return;
+    }
+    Obj x = lower_expr(l, target), y = lower_expr(l, stmt->value);
+    Obj o = decay(l, binary(l, stmt->op, x, y, stmt->span), stmt->span);
+    assign_name(l, target->name, o, target->span);
+}
+
+/* ---- the others ---- */
+
+static void lower_return(Lower *l, const Stmt *stmt) {
+    Frame *f = l->frame;
+    Obj o = stmt->value ? lower_expr(l, stmt->value) : obj_none();
+    if (f->loops) {
+        fail(l, stmt->span, "'return' inside a loop is not supported");
+        note(l, (Span){0}, "leave the loop with 'break' and return behind it");
+        return;
+    }
+    if (!f->caller && o.kind != OBJ_NONE && !obj_is_poison(o)) {
+        fail(l, stmt->span, "a kernel returns no value");
+        note(l, (Span){0}, "results are written with tl.store");
+    }
+    f->result = decay(l, o, stmt->span);
+    f->result_span = stmt->span;
+    f->returned = true;
+}
+
+static void lower_assert(Lower *l, const Stmt *stmt) {
+    Obj o = lower_expr(l, stmt->value);
+    Obj text = stmt->message ? lower_expr(l, stmt->message) : obj_string(l, "");
+    if (obj_is_poison(o) || obj_is_poison(text)) return;
+    if (o.kind == OBJ_VALUE) {
+        Value *v = cast_value(l, o.value, type_scalar(EL_I1), false, stmt->value->span);
+        if (!v) return;
+        Op *op = ir_op(&l->b, OP_ASSERT, &v, 1, NULL, 0, 0);
+        ir_set_text(l->s, op, AT_TEXT, obj_text(l, text));
+        return;
+    }
+    if (!obj_is_const(o) || obj_truth(o)) return;
+    fail(l, stmt->span, "assertion failed%s%s", text.kind == OBJ_STRING && text.text.n ? ": " : "",
+         obj_text(l, text));
+}
+
+static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
+    l->b.span = stmt->span;
+    switch (stmt->kind) {
+    case STMT_EXPR: keep_promise(l, lower_expr(l, stmt->value)); break;
+    case STMT_ASSIGN: lower_assign(l, stmt); break;
+    case STMT_AUGASSIGN: lower_augmented(l, stmt); break;
+    case STMT_ANNASSIGN: lower_annotated(l, stmt); break;
+    case STMT_IF: lower_if(l, stmt, then); break;
+    case STMT_FOR: lower_for(l, stmt); break;
+    case STMT_WHILE: lower_while(l, stmt); break;
+    case STMT_RETURN: lower_return(l, stmt); break;
+    case STMT_ASSERT: lower_assert(l, stmt); break;
+    case STMT_PASS: break;
+    case STMT_BREAK:
+    case STMT_CONTINUE: lower_jump(l, stmt); break;
+    case STMT_DEF:
+        fail(l, stmt->span, "a function inside a kernel is not supported");
+        note(l, (Span){0}, "define it at top level, with @triton.jit above it");
+        break;
+    case STMT_UNSUPPORTED:
+        fail(l, stmt->span, "'%s' is not supported in a kernel", stmt->name);
+        advise(l, ADVICE_STATEMENT, stmt->name);
+        break;
+    }
+}
+
+void lower_stmts(Lower *l, StmtList list, int from, const Continuation *then) {
+    for (int i = from; i < list.n && !l->frame->returned; i++) {
+        const Stmt *stmt = list.at[i];
+        if (!count_step(l, stmt->span) || !enter(l, stmt->span)) return;
+        Continuation after = {.list = list, .next = i + 1, .after = then};
+        lower_stmt(l, stmt, &after);
+        flush_call_notes(l);
+        leave(l);
+    }
+}
+
+void lower_continuation(Lower *l, const Continuation *then) {
+    for (; then && !l->frame->returned; then = then->after)
+        lower_stmts(l, then->list, then->next, then->after);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* top.c: a name at top level -> the definition of it that counts.
+ *
+ * Functions, globals and imports may define one name several times, each under conditions: `if`,
+ * `try`, loops. As Python would have it, the last that runs counts, and what is evaluated on the
+ * way sees the definitions above it alone. A condition is evaluated where that can be done
+ * (host.c); where it cannot, and definitions that differ remain, the use of the name is an
+ * error that names the condition, and -D settles it: a name of another module, or one whose value
+ * is not known, has the value that -D gives. Nothing is guessed. */
+#include "frontend/lower/internal.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum DefinitionKind { DEFINED_FUNC, DEFINED_GLOBAL, DEFINED_IMPORT } DefinitionKind;
+
+typedef struct Definition {
+    const char *name; /* interned */
+    DefinitionKind kind;
+    int index; /* in the file's list of its kind */
+    int order;
+    Guard *guard;
+    int end; /* behind the last of this name in TopIndex */
+} Definition;
+
+typedef VEC(Definition) Definitions;
+
+struct TopIndex { /* all definitions of a file, by name */
+    struct TopIndex *next;
+    const AstFile *file;
+    Definition *at;
+    int n;
+};
+
+Obj quietly(Lower *l, const Expr *e, int order) {
+    bool muted = l->s->diags.muted;
+    int at = l->at;
+    l->at = order;
+    l->s->diags.muted = true;
+    Obj o = host_expr(l, e);
+    l->s->diags.muted = muted;
+    l->at = at;
+    return o;
+}
+
+/* ---- modules that a `try` imports ---- */
+
+/* What is there wherever Triton runs: Python's own modules, PyTorch, NumPy. */
+static bool always_there(const char *module) {
+    static const char *const names[] = {
+        "abc",      "ast",       "collections", "contextlib", "copy",     "dataclasses",
+        "enum",     "functools", "importlib",   "inspect",    "io",       "itertools",
+        "json",     "logging",   "math",        "numpy",      "operator", "os",
+        "pathlib",  "platform",  "random",      "re",         "string",   "sys",
+        "textwrap", "threading", "time",        "torch",      "types",    "typing",
+        "warnings"};
+    size_t n = strcspn(module, ".");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == n && memcmp(names[i], module, n) == 0) return true;
+    return false;
+}
+
+static Known import_known(Lower *l, const AstImport *im) {
+    Obj given;
+    if (given_value(l, im->module, &given)) return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
+    if (!im->member || strcmp(im->member, "*") == 0)
+        return always_there(im->module) || is_known_module(im->module) ? KNOWN_TRUE : KNOWN_MAYBE;
+    if (!is_known_module(im->module)) return KNOWN_MAYBE;
+    bool muted = l->s->diags.muted;
+    l->s->diags.muted = true;
+    l->lacking = false;
+    bool there = !obj_is_poison(import_object(l, im, im->span));
+    l->s->diags.muted = muted;
+    return there ? KNOWN_TRUE : l->lacking ? KNOWN_FALSE : KNOWN_MAYBE;
+}
+
+/* ---- conditions ---- */
+
+static Known condition_known(Lower *l, Guard *g);
+
+/* What is known of the blocks around something, up to but not including `end`. */
+static Known known_below(Lower *l, Guard *g, const Guard *end) {
+    Known all = KNOWN_TRUE;
+    for (; g != end && all != KNOWN_FALSE; g = g->outer) {
+        Known one = condition_known(l, g);
+        if (one != KNOWN_TRUE) all = one;
+    }
+    return all;
+}
+
+/* Whether a block goes on behind a statement that stands under condition `runs`. */
+static Known goes_on(Known so_far, Known runs, Known one) {
+    if (runs == KNOWN_FALSE || one == KNOWN_TRUE) return so_far;
+    return so_far == KNOWN_FALSE || (runs == KNOWN_TRUE && one == KNOWN_FALSE) ? KNOWN_FALSE
+                                                                               : KNOWN_MAYBE;
+}
+
+static Known try_known(Lower *l, const Guard *g) {
+    Known all = KNOWN_TRUE;
+    for (int i = g->imports.from; i < g->imports.to; i++) {
+        const AstImport *im = &l->file->import[i];
+        all = goes_on(all, known_below(l, im->guard, g), import_known(l, im));
+    }
+    for (int i = g->globals.from; i < g->globals.to; i++) {
+        const Global *global = global_value(l, i);
+        Known one = !obj_is_poison(global->value) ? KNOWN_TRUE
+                    : global->lacking             ? KNOWN_FALSE
+                                                  : KNOWN_MAYBE;
+        all = goes_on(all, known_below(l, l->file->global[i].guard, g), one);
+    }
+    return all;
+}
+
+static Known negated(Known k) {
+    return k == KNOWN_TRUE ? KNOWN_FALSE : k == KNOWN_FALSE ? KNOWN_TRUE : k;
+}
+
+static Known if_known(Lower *l, const Guard *g) {
+    Obj o = g->condition ? quietly(l, g->condition, g->order) : poison();
+    if (!obj_is_const(o)) return KNOWN_MAYBE;
+    return obj_truth(o) == g->wanted ? KNOWN_TRUE : KNOWN_FALSE;
+}
+
+static Known condition_known(Lower *l, Guard *g) {
+    if (g->state != KNOWN_UNSEEN) return (Known)g->state;
+    Reported silenced = l->silenced;
+    bool lacking = l->lacking;
+    Known k = KNOWN_MAYBE;
+    g->state = KNOWN_MAYBE; /* also while it is being worked out */
+    switch (g->kind) {
+    case GUARD_IF: k = if_known(l, g); break;
+    case GUARD_TRY: k = try_known(l, g); break;
+    case GUARD_EXCEPT:
+        k = condition_known(l, g->tried);
+        if (g->wanted) k = negated(k);
+        /* Which of several it is depends on how the block fails. */
+        if (g->wanted && k == KNOWN_TRUE && g->tried->nexcepts > 1) k = KNOWN_MAYBE;
+        break;
+    case GUARD_LOOP: break;
+    }
+    g->state = (uint8_t)k;
+    l->silenced = silenced;
+    l->lacking = lacking;
+    return k;
+}
+
+static Known guard_known(Lower *l, Guard *g) {
+    return known_below(l, g, NULL);
+}
+
+/* ---- what -D says of names at top level ---- */
+
+bool given_value(Lower *l, const char *name, Obj *out) {
+    const char *text = find_define(l, name);
+    if (text) *out = parse_value(l, text, strlen(text));
+    return text != NULL;
+}
+
+bool is_given(Lower *l, const Expr *e) {
+    return e->kind == EXPR_NAME && !find_binding(&l->frame->scope, e->name) &&
+           find_define(l, e->name);
+}
+
+bool defined_at_top(const Lower *l, const char *name) {
+    for (int i = 0; i < l->file->nglobals; i++)
+        if (strcmp(l->file->global[i].name, name) == 0) return true;
+    for (int i = 0; i < l->file->nimports; i++) {
+        const AstImport *im = &l->file->import[i];
+        size_t n = strlen(im->module), given = strlen(name), common = n < given ? n : given;
+        if (strcmp(im->as, name) == 0) return true;
+        bool ends = (n == given || (n < given ? name : im->module)[common] == '.');
+        if (ends && memcmp(im->module, name, common) == 0) return true; /* foo.utils.IS_OK, foo */
+    }
+    return false;
+}
+
+/* ---- definitions ---- */
+
+/* By name, the last one first. */
+static int compare_definitions(const void *a, const void *b) {
+    const Definition *x = a, *y = b;
+    if (x->name != y->name) return (uintptr_t)x->name < (uintptr_t)y->name ? -1 : 1;
+    return (x->order < y->order) - (x->order > y->order);
+}
+
+static const struct TopIndex *index_file(Lower *l) {
+    const AstFile *f = l->file;
+    struct TopIndex *x = l->tops;
+    while (x && x->file != f) x = x->next;
+    if (x) return x;
+    x = arena_alloc(&l->s->arena, sizeof *x);
+    int room = f->nfuncs + f->nglobals + f->nimports;
+    *x = (struct TopIndex){.next = l->tops, .file = f};
+    x->at = arena_array(&l->s->arena, (size_t)room + 1, sizeof *x->at);
+    for (int i = 0; i < f->nfuncs; i++)
+        x->at[x->n++] = (Definition){f->func[i]->name,  DEFINED_FUNC,      i,
+                                     f->func[i]->order, f->func[i]->guard, 0};
+    for (int i = 0; i < f->nglobals; i++)
+        x->at[x->n++] = (Definition){f->global[i].name,  DEFINED_GLOBAL,     i,
+                                     f->global[i].order, f->global[i].guard, 0};
+    for (int i = 0; i < f->nimports; i++)
+        x->at[x->n++] = (Definition){f->import[i].as,    DEFINED_IMPORT,     i,
+                                     f->import[i].order, f->import[i].guard, 0};
+    qsort(x->at, (size_t)x->n, sizeof *x->at, compare_definitions);
+    for (int i = x->n - 1; i >= 0; i--)
+        x->at[i].end =
+            i + 1 < x->n && x->at[i + 1].name == x->at[i].name ? x->at[i + 1].end : i + 1;
+    return l->tops = x;
+}
+
+/* The definitions of a name that are there yet, the last one first; *n of them. */
+static const Definition *definitions(Lower *l, const char *name, int *n) {
+    const struct TopIndex *x = index_file(l);
+    int low = 0, high = x->n;
+    while (low < high) {
+        int mid = low + (high - low) / 2;
+        const Definition *d = &x->at[mid];
+        bool before = d->name != name ? (uintptr_t)d->name < (uintptr_t)name : d->order >= l->at;
+        if (before)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    *n = low < x->n && x->at[low].name == name ? x->at[low].end - low : 0;
+    return x->at + low;
+}
+
+/* ---- a condition that is not known, and how to settle it ---- */
+
+static const char *unknown_part(Lower *l, const Expr *e);
+
+/* What the conditions are about that decide which `name` is meant; else the name itself. */
+static const char *unknown_behind(Lower *l, const char *name) {
+    int n;
+    const Definition *all = definitions(l, name, &n);
+    for (int i = 0; i < n; i++)
+        for (const Guard *g = all[i].guard; g; g = g->outer) {
+            if (g->state != KNOWN_MAYBE || g->kind != GUARD_IF || !g->condition) continue;
+            int at = l->at;
+            l->at = g->order;
+            const char *found = unknown_part(l, g->condition);
+            l->at = at;
+            if (found) return found;
+        }
+    return n ? name : NULL;
+}
+
+/* The name in e to give a value to: one that has none. */
+static const char *unknown_part(Lower *l, const Expr *e) {
+    if (!enter(l, e->span)) return NULL;
+    Obj o = quietly(l, e, l->at);
+    const char *found = NULL;
+    const Expr *part[] = {e->left, e->right, e->cond};
+    if (o.kind == OBJ_FOREIGN)
+        found = e->kind == EXPR_NAME ? e->name : o.path;
+    else if (!obj_is_const(o) && e->kind == EXPR_NAME)
+        found = unknown_behind(l, e->name);
+    else if (!obj_is_const(o)) {
+        for (int i = 0; i < 3 && !found; i++)
+            if (part[i]) found = unknown_part(l, part[i]);
+        for (int i = 0; i < e->nitems && !found; i++) found = unknown_part(l, e->item[i]);
+        for (int i = 0; i < e->nkeywords && !found; i++)
+            found = unknown_part(l, e->keyword[i].value);
+    }
+    leave(l);
+    return found;
+}
+
+static const char *unknown_import(Lower *l, const Guard *try) {
+    for (int i = try->imports.from; i < try->imports.to; i++)
+        if (import_known(l, &l->file->import[i]) == KNOWN_MAYBE) return l->file->import[i].module;
+    return NULL;
+}
+
+static void say_how_to_settle(Lower *l, const Guard *g, const char *name) {
+    const char *unknown = NULL;
+    while (g && g->state != KNOWN_MAYBE) g = g->outer;
+    if (!g) return;
+    const Guard *try = g->kind == GUARD_EXCEPT ? g->tried : g;
+    switch (g->kind) {
+    case GUARD_IF:
+        note(l, g->span, "this condition decides");
+        if (g->condition) {
+            int at = l->at;
+            l->at = g->order;
+            unknown = unknown_part(l, g->condition);
+            l->at = at;
+        }
+        if (unknown)
+            note(l, (Span){0},
+                 "-D %s=True, or False, settles it; so does another value it may have", unknown);
+        break;
+    case GUARD_TRY:
+    case GUARD_EXCEPT:
+        unknown = unknown_import(l, try);
+        note(l, try->span, "it depends on whether this block fails");
+        if (unknown)
+            note(l, (Span){0},
+                 "-D %s=True says that the module can be imported, False that it cannot", unknown);
+        break;
+    case GUARD_LOOP: note(l, g->span, "it depends on this loop"); break;
+    }
+    if (!unknown) note(l, (Span){0}, "-D %s=VALUE settles it, if it is a number or a name", name);
+}
+
+/* d is defined under a condition that is not known. */
+static Obj undecided(Lower *l, const Definition *d, const char *name, Span span) {
+    fail(l, span, "which '%s' is meant is not known while compiling", name);
+    say_how_to_settle(l, d->guard, name);
+    return poison();
+}
+
+/* ---- which of them counts ---- */
+
+static Obj definition_object(Lower *l, const Definition *d, Span span) {
+    switch (d->kind) {
+    case DEFINED_FUNC: return (Obj){.kind = OBJ_FUNC, .func = l->file->func[d->index]};
+    case DEFINED_GLOBAL: return global_object(l, d->index, span);
+    case DEFINED_IMPORT: return import_object(l, &l->file->import[d->index], span);
+    }
+    return poison();
+}
+
+static Obj quiet_object(Lower *l, const Definition *d) {
+    bool muted = l->s->diags.muted, any_global = l->any_global;
+    Reported silenced = l->silenced;
+    l->s->diags.muted = l->any_global = true;
+    Obj o = definition_object(l, d, (Span){0});
+    l->s->diags.muted = muted;
+    l->any_global = any_global;
+    l->silenced = silenced;
+    return o;
+}
+
+/* Of two definitions that may count, a kernel can only have been written for one: a jit function
+ * and not Python's, which it cannot call; Triton's module and not the None that stands for its
+ * absence. */
+static bool cannot_be_meant(Lower *l, const Definition *d, const Definition *other) {
+    if (d->kind == DEFINED_FUNC && !is_jit(l->file->func[d->index]))
+        return other->kind == DEFINED_FUNC && is_jit(l->file->func[other->index]);
+    if (d->kind == DEFINED_FUNC || other->kind == DEFINED_FUNC) return false;
+    Obj x = quiet_object(l, d), y = quiet_object(l, other);
+    return x.kind == OBJ_NONE && y.kind == OBJ_MODULE && is_known_module(y.path);
+}
+
+/* The definitions that may count, the last one first: one, or several under conditions that are not
+ * known. */
+static Definitions possible(Lower *l, const char *name, bool functions_alone, bool in_kernel) {
+    Definitions left = {0};
+    Known known = KNOWN_MAYBE;
+    int n, seen = 0;
+    const Definition *all = definitions(l, name, &n);
+    /* Conditions often look at the definition before: from the first on, none waits for another. */
+    while (seen < n && all[seen].guard && all[seen].guard->state == KNOWN_UNSEEN) seen++;
+    while (seen-- > 0) guard_known(l, all[seen].guard);
+    for (int i = 0; i < n && known != KNOWN_TRUE; i++) {
+        const Definition *d = &all[i];
+        if (functions_alone && d->kind != DEFINED_FUNC) continue;
+        known = guard_known(l, d->guard);
+        if (known == KNOWN_FALSE) continue;
+        Definition *last = left.n ? &left.at[left.n - 1] : NULL;
+        if (last && in_kernel && cannot_be_meant(l, d, last)) continue;
+        if (last && in_kernel && cannot_be_meant(l, last, d))
+            *last = *d;
+        else
+            vec_push(&l->s->arena, &left, *d);
+    }
+    return left;
+}
+
+const AstFunc *find_function(Lower *l, const char *name) {
+    Definitions left = possible(l, name, true, true);
+    if (!left.n) return NULL;
+    const AstFunc *f = l->file->func[left.at[0].index];
+    if (left.n > 1) undecided(l, &left.at[0], name, f->span);
+    return f;
+}
+
+/* The one object that all of them are; poison when they differ. */
+static Obj common_object(Lower *l, const Definitions *left) {
+    Obj o = quiet_object(l, &left->at[0]);
+    for (int i = 1; i < left->n; i++)
+        if (!obj_same(o, quiet_object(l, &left->at[i]))) return poison();
+    return o;
+}
+
+bool lookup_top(Lower *l, const char *name, Span span, Obj *out) {
+    Definitions left = possible(l, name, false, l->b.f && !l->any_global);
+    if (!left.n) return false;
+    bool value = false;
+    for (int i = 0; i < left.n; i++) value |= left.at[i].kind != DEFINED_FUNC;
+    Obj o = value && (left.n > 1 || find_define(l, name)) ? common_object(l, &left) : poison();
+    bool known = !obj_is_poison(o) && o.kind != OBJ_FOREIGN;
+    if (!known && value && given_value(l, name, out)) return true;
+    if (left.n > 1 && !known)
+        *out = undecided(l, &left.at[0], name, span);
+    else
+        *out = definition_object(l, &left.at[0], span);
+    return true;
+}

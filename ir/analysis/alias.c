@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* alias.c: a pointer -> the object that it points into (see alias.h). */
+#include "ir/analysis/alias.h"
+
+/* What carried value i of a loop begins with, if each iteration hands on what is made from its own
+ * argument: pointers that change places point into either's object. */
+static const Value *loop_origin(const Op *loop, int i) {
+    const Value *arg = loop->region[0]->args[1 + i], *begin = loop->operand[3 + i].value;
+    const Value *v = loop->region[0]->last->operand[i].value;
+    while (v && v != arg) {
+        bool other_arg = !v->def && v->block == loop->region[0];
+        if (other_arg || ir_defined_outside(v, loop)) return v == begin ? begin : NULL;
+        v = alias_step(v);
+    }
+    return v ? begin : NULL;
+}
+
+const Value *alias_step(const Value *v) {
+    const Op *op = v->def ? v->def : v->block->parent;
+    switch (op ? op->code : OPS) {
+    case OP_FOR: {
+        int i = v->def ? v->index : v->index - 1;
+        return i < 0 ? NULL : loop_origin(op, i);
+    }
+    case OP_ADDPTR:
+    case OP_SPLAT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_TRANS:
+    case OP_CONVERT:
+    case OP_HINT: return op->operand[0].value;
+    default: return NULL;
+    }
+}
+
+const Value *alias_underlying_object(const Value *v) {
+    for (const Value *from = v; from; from = alias_step(v)) v = from;
+    return !v->def && !v->block->parent ? v : NULL;
+}

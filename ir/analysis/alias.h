@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* alias.h: alias analysis: which memory a pointer, or a tile of them, points into. */
+#ifndef TILE_IR_ANALYSIS_ALIAS_H
+#define TILE_IR_ANALYSIS_ALIAS_H
+
+#include "ir/ir.h"
+
+/* What v is made from by one step that stays in the memory it points into: an offset added, another
+ * shape or layout, what a loop begins with when its iterations stay there too. NULL: v comes from
+ * elsewhere. Repeated, it ends at the underlying object or where none is known. */
+const Value *alias_step(const Value *v);
+/* The parameter that v points into; NULL: not known. Two parameters are taken to point to different
+ * memory, as in Triton. */
+const Value *alias_underlying_object(const Value *v);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* atomic.c: the steps of atomics: lane by lane, each one a read, a combination and a write
+ * that no other program comes between.
+ *
+ * Convention: lanes go in row-major order, so the old values of several lanes at one address are
+ * one order of the many a GPU may take. What combines is the loop of the plain operation, run on
+ * one lane.
+ * The one idea: an operation that leaves memory as it was (a compare that fails, a flag set again)
+ * does not count as a write, which is how a spin is told from work. */
+#include "ir/interp/machine.h"
+
+#include <string.h>
+
+/* The element that an atomic works on: NULL to skip it. Old is its value before. */
+typedef struct Cell {
+    uint8_t *at;
+    const InterpBuffer *b;
+    uint64_t old;
+} Cell;
+
+static uint16_t taint_at(const Tile *t, int64_t lane) {
+    return t->tainted ? t->taint[lane] : 0;
+}
+
+static bool is_written(const Access *a, const Cell *c) {
+    return !c->b->written || !run_checks(a->r, CHECK_UNINIT) ||
+           !memchr(c->b->written + (c->at - c->b->base), 0, a->size);
+}
+
+static bool check_value(const Access *a, int operand, int64_t i) {
+    uint16_t taint = taint_at(&a->p->tile[a->st->src[operand]], i);
+    return taint < ORIGIN_UNINIT || report_taint(a->r, a->p, a->st, USED_STORED, taint, a->type, i);
+}
+
+static bool unwritten(const Access *a, int64_t i, TaintUse use) {
+    return report_taint(a->r, a->p, a->st, use, run_origin(a->r, a->st->op, ORIGIN_UNWRITTEN),
+                        a->type, i);
+}
+
+static void put(const Access *a, const Cell *c, const void *bits) {
+    if (memcmp(c->at, bits, a->size) != 0) {
+        a->p->writes++;
+        a->r->changes++;
+    }
+    memcpy(c->at, bits, a->size);
+    if (c->b->written) memset(c->b->written + (c->at - c->b->base), 1, a->size);
+}
+
+static bool combine(const Access *a, const AtomicPlan *plan, const Cell *c, int64_t i) {
+    const uint8_t *value = a->p->tile[a->st->src[1]].data + (size_t)i * a->size;
+    if (!check_value(a, 1, i)) return false;
+    if (plan->exchange) {
+        put(a, c, value);
+        return true;
+    }
+    if (!is_written(a, c)) return unwritten(a, i, USED_STORED);
+    uint64_t result = 0, operand = 0;
+    memcpy(&operand, value, a->size);
+    const void *src[3] = {&c->old, &operand, &operand};
+    lane_op_run(&plan->lane, 2, &result, src, 1);
+    put(a, c, &result);
+    return true;
+}
+
+static bool compare_and_swap(const Access *a, const Cell *c, int64_t i) {
+    const uint8_t *expected = a->p->tile[a->st->src[1]].data + (size_t)i * a->size;
+    if (!is_written(a, c)) return unwritten(a, i, USED_COMPARED);
+    if (!check_value(a, 1, i) || !check_value(a, 2, i)) return false;
+    if (memcmp(&c->old, expected, a->size) == 0)
+        put(a, c, a->p->tile[a->st->src[2]].data + (size_t)i * a->size);
+    return true;
+}
+
+static bool one_lane(const Access *a, const AtomicPlan *plan, const InterpBuffer *b, uint8_t *at,
+                     int64_t i) {
+    Tile *d = &a->p->tile[a->st->dst[0]];
+    int buffer = (int)(b - a->r->launch->buffer);
+    uint64_t offset = (uint64_t)(at - b->base);
+    Cell c = {.at = at, .b = b};
+    memcpy(&c.old, at, a->size);
+    if (plan->acquire) races_acquire(a, buffer, offset);
+    if (!races_access(a, buffer, offset, a->size, RACE_ATOMIC)) return false;
+    memcpy(d->data + (size_t)i * a->size, &c.old, a->size);
+    bool known = is_written(a, &c);
+    if (d->tainted) d->taint[i] = 0;
+    if (!(a->st->op->code == OP_ATOMIC ? combine(a, plan, &c, i) : compare_and_swap(a, &c, i)))
+        return false;
+    if (!known) access_mark(a, i, 1, ORIGIN_UNWRITTEN);
+    if (plan->release) races_release(a, buffer, offset);
+    return true;
+}
+
+static bool run_atomic(const Access *a) {
+    const AtomicPlan *plan = a->st->detail;
+    Tile *d = &a->p->tile[a->st->dst[0]];
+    const InterpBuffer *b = NULL;
+    uint8_t *at = NULL;
+    int64_t done = 0;
+    a->p->last_read = a->st->op;
+    a->p->reads++;
+    a->p->polls++;
+    d->tainted = false;
+    memset(d->data, 0, (size_t)a->lanes * a->size);
+    for (int64_t i = 0, n;; i += n) {
+        if (!access_next_run(a, &i, 1, &n, &b, &at)) return false;
+        if (i > done && run_checks(a->r, CHECK_UNINIT))
+            access_mark(a, done, i - done, ORIGIN_MASKED_OFF);
+        if (n == 0) break;
+        done = i + 1;
+        if (b && !one_lane(a, plan, b, at, i)) return false;
+    }
+    if (plan->release) races_released(a);
+    return true;
+}
+
+bool step_atomic(Run *r, Program *p, const Step *st) {
+    Access a = access_of(r, p, st, 2);
+    return run_atomic(&a);
+}
+
+bool step_atomic_cas(Run *r, Program *p, const Step *st) {
+    Access a = access_of(r, p, st, 3); /* it has no mask */
+    return run_atomic(&a);
+}
