@@ -180,7 +180,9 @@ static bool read_source(Job *j) {
         j->m = ir_parse(&j->s, o->source, o->source_len);
         phase_end(j);
         if (!j->m || j->s.diags.errors) return false;
-        /* From here on, places are in the source that the tile IR came from. */
+        /* From here on, places are in the source that the tile IR came from, which may be itself:
+         * then they are written only where lines are asked for. */
+        j->m->own_source &= !o->line_info;
         j->s.source = (Source){j->m->source.text ? j->m->source.name : j->s.source.name,
                                j->m->source.text, j->m->source.len};
         return true;

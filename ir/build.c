@@ -207,6 +207,7 @@ Op *ir_op(Builder *b, OpCode code, Value *const *operands, int noperands, const 
     Arena *a = &b->s->arena;
     Op *op = arena_alloc(a, sizeof *op);
     op->code = code;
+    if (code == OP_WARPS) b->f->roles = op;
     op->span = b->span;
     op->noperands = noperands;
     op->operand = arena_array(a, (size_t)noperands, sizeof(Use));

@@ -5,9 +5,10 @@
 unsigned ir_operand_effects(const Op *op, int i) {
     unsigned table = op_info[op->code].effects, e = 0;
     Type t = op->operand[i].value->type;
-    if (i >= OP_EFFECT_OPERANDS || (t.space != SPACE_SHARED && !t.depth)) return EFFECT_NONE;
-    if (table & OP_READS(i)) e |= t.space ? EFFECT_READS_SHARED : EFFECT_READS_GLOBAL;
-    if (table & OP_WRITES(i)) e |= t.space ? EFFECT_WRITES_SHARED : EFFECT_WRITES_GLOBAL;
+    bool shared = t.space == SPACE_SHARED, global = t.depth || t.space == SPACE_DESC;
+    if (i >= OP_EFFECT_OPERANDS || (!shared && !global)) return EFFECT_NONE;
+    if (table & OP_READS(i)) e |= shared ? EFFECT_READS_SHARED : EFFECT_READS_GLOBAL;
+    if (table & OP_WRITES(i)) e |= shared ? EFFECT_WRITES_SHARED : EFFECT_WRITES_GLOBAL;
     return e;
 }
 

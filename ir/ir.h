@@ -182,13 +182,15 @@ typedef struct Func {
     int count;
 #include "ir/func_attrs.def"
     Block *body;
+    Op *roles;        /* the last WARPS that was made; see roles_of */
     uint32_t nvalues; /* ids below this are in use */
 } Func;
 
 typedef struct Module {
     Session *session;
     Func *funcs;
-    Source source; /* for spans; text may be NULL */
+    Source source;   /* for spans; text may be NULL */
+    bool own_source; /* spans are places in the tile IR that was parsed: they are not printed */
 } Module;
 
 /* ---- building ---- */
@@ -261,7 +263,7 @@ static inline unsigned op_traits(const Op *op) {
 Value *ir_alone_condition(const Op *wait);
 /* Decides whether, or how often, what its regions hold is done. */
 static inline bool op_is_control_flow(const Op *op) {
-    return op->code == OP_FOR || op->code == OP_IF || op->code == OP_WHILE;
+    return op->code == OP_FOR || op->code == OP_IF || op->code == OP_WHILE || op->code == OP_WARPS;
 }
 /* What v only repeats or holds otherwise: a scalar, a constant, or a tile that is made of more. */
 Value *ir_repeated(const Value *v);

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 200, MAX_OPERANDS = 100000 };
+enum { MAX_DEPTH = 200, MAX_OPERANDS = 100000, MAX_REGIONS = 16 };
 
 /* ---- types, layouts, values ---- */
 
@@ -22,19 +22,30 @@ static Type parse_type(Parser *p) {
         token_next(p);
         return type_token();
     }
-    for (int space = SPACE_SHARED; space <= SPACE_TENSOR; space++) {
-        if (!is_word(p, space_text[space])) continue;
+    if (is_word(p, space_text[SPACE_BARRIER])) {
+        int slices = 0;
+        token_next(p);
+        if (take_punct(p, '<')) {
+            slices = (int)want_int_in(p, 1, TYPE_MAX_SLICES);
+            want_punct(p, '>');
+        }
+        return type_barrier(slices);
+    }
+    for (int space = SPACE_SHARED; space <= SPACE_DESC; space++) {
+        if (space == SPACE_BARRIER || !is_word(p, space_text[space])) continue;
         int slices = 0;
         token_next(p);
         want_punct(p, '<');
-        if (p->tok == T_NUMBER) {
+        if (p->tok == T_NUMBER && space != SPACE_DESC) {
             slices = (int)want_int_in(p, 1, TYPE_MAX_SLICES);
             if (!is_word(p, "x")) token_fail(p, "expected 'x'");
             token_next(p);
         }
         t = parse_type(p);
-        if (type_is_buffer(t)) token_fail(p, "a buffer of a buffer");
-        if (type_is_token(t)) token_fail(p, "a buffer of tokens");
+        if (t.space)
+            token_fail(p, type_is_buffer(t)  ? "a buffer of a buffer"
+                          : type_is_token(t) ? "a buffer of tokens"
+                                             : "a buffer of descriptors");
         want_punct(p, '>');
         t = type_in_space(t, (Space)space);
         t.slices = (uint16_t)slices;
@@ -258,7 +269,7 @@ static void parse_attr(Parser *p, Op *op) {
             if (n == TILE_MAX_RANK)
                 token_fail(p, "more than %d dimensions", TILE_MAX_RANK);
             else
-                dims[n++] = (int)want_int_in(p, 0, 63);
+                dims[n++] = (int)want_int_in(p, 0, UINT8_MAX);
             if (!is_punct(p, ']')) want_punct(p, ',');
         }
         want_punct(p, ']');
@@ -275,7 +286,7 @@ static void parse_region(Parser *p, Op *op) {
     if (op->nregions) memcpy(all, op->region, (size_t)op->nregions * sizeof *all);
     Block *b = all[op->nregions++] = ir_block(p->s, op);
     op->region = all;
-    if (op->nregions > 2) token_fail(p, "more than two regions");
+    if (op->nregions > MAX_REGIONS) token_fail(p, "more than %d regions", MAX_REGIONS);
     want_punct(p, '{');
     if (take_punct(p, '(')) {
         do {
@@ -300,6 +311,15 @@ static bool defines_value(const Parser *p) {
     return at < p->end && *at == ':';
 }
 
+/* Where the op was in the source; else its own place in the text, as long as that may be what is
+ * meant (settle_places). */
+static void place_op(Parser *p, Op *op, Span at) {
+    op->span = opt_span(p);
+    if (op->span.line) return;
+    op->span = at;
+    vec_push(&p->s->arena, &p->own_places, &op->span);
+}
+
 static void parse_op(Parser *p, Block *b) {
     Arena *a = &p->s->arena;
     VEC(NewValue) results = {0};
@@ -314,6 +334,7 @@ static void parse_op(Parser *p, Block *b) {
         token_fail(p, "expected an operation");
         return;
     }
+    Span at = p->at;
     int code = 0;
     while (code < OPS && strcmp(op_info[code].text, p->text) != 0) code++;
     if (code == OPS) {
@@ -333,7 +354,7 @@ static void parse_op(Parser *p, Block *b) {
     Builder build = {.s = p->s, .f = p->f, .block = b};
     Op *op = ir_op(&build, (OpCode)code, operands.at, operands.n, types, results.n, 0);
     while (p->tok == T_WORD && p->p < p->end && *p->p == '=' && !p->failed) parse_attr(p, op);
-    op->span = opt_span(p);
+    place_op(p, op, at);
     /* Results are visible only after the op: its regions must not see them. */
     while (is_punct(p, '{') && !p->failed) parse_region(p, op);
     for (int i = 0; i < results.n && !p->failed; i++) {
@@ -508,6 +529,16 @@ static void parse_source(Parser *p) {
     p->module->source = (Source){name, text.data, text.len};
 }
 
+/* Tile IR that was written by hand is its own source; what was made of another and does not say
+ * where has no places. */
+static void settle_places(Parser *p, const char *text, size_t len) {
+    Module *m = p->module;
+    m->own_source = !p->placed && !m->source.text;
+    for (int i = 0; !m->own_source && i < p->own_places.n; i++) *p->own_places.at[i] = (Span){0};
+    if (m->own_source)
+        m->source = (Source){p->s->source.name, arena_strndup(&p->s->arena, text, len), len};
+}
+
 Module *ir_parse(Session *s, const char *text, size_t len) {
     Parser p = {.s = s, .p = text, .end = text + len, .line_start = text, .line = 1};
     p.module = ir_module(s);
@@ -521,5 +552,6 @@ Module *ir_parse(Session *s, const char *text, size_t len) {
             token_fail(&p, "expected 'kernel' or 'source'");
     }
     if (!p.failed && !p.module->funcs) token_fail(&p, "there is no kernel in this file");
+    settle_places(&p, text, len);
     return p.failed ? NULL : p.module;
 }

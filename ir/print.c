@@ -18,6 +18,7 @@ typedef struct Printer {
     NameMap taken;
     int unnamed;
     VEC(const Layout *) layouts;
+    bool spans;
 } Printer;
 
 static bool plain_name(const char *s) {
@@ -78,8 +79,9 @@ static void print_def(Printer *p, const Value *v) {
     print_type(p, v);
 }
 
-static void print_span(Buf *out, Span span) {
-    if (!span.line) return;
+static void print_span(const Printer *p, Span span) {
+    Buf *out = p->out;
+    if (!span.line || !p->spans) return;
     buf_printf(out, " @%u:%u-", span.line, span.col);
     if (span.end == SPAN_TO_LINE_END)
         buf_putc(out, '*');
@@ -134,7 +136,7 @@ static void print_op(Printer *p, const Op *op, int depth) {
         print_name(out, '%', value_name(p, op->operand[i].value));
     }
     for (int i = 0; i < op->nattrs; i++) print_attr(out, op, &op->attr[i]);
-    print_span(out, op->span);
+    print_span(p, op->span);
     for (int r = 0; r < op->nregions; r++) {
         buf_puts(out, " {");
         const Block *b = op->region[r];
@@ -221,16 +223,16 @@ static void print_header(Printer *p, const Func *f) {
         if (a->divisible > 1) buf_printf(out, " divisible=%d", a->divisible);
         if (a->is_one) buf_puts(out, " one");
         if (a->is_none) buf_puts(out, " none");
-        print_span(out, a->span);
+        print_span(p, a->span);
     }
     buf_putc(out, ')');
     for (int i = 0; i < func_attrs; i++) print_func_attr(out, f, &func_attr[i]);
-    print_span(out, f->span);
+    print_span(p, f->span);
     buf_puts(out, " {\n");
 }
 
-static void print_func(Session *s, const Func *f, Buf *out) {
-    Printer p = {.s = s, .out = out, .f = f, .taken = {.arena = &s->arena}};
+static void print_func(Session *s, const Func *f, bool spans, Buf *out) {
+    Printer p = {.s = s, .out = out, .f = f, .taken = {.arena = &s->arena}, .spans = spans};
     p.name = arena_array(&s->arena, f->nvalues, sizeof *p.name);
     print_header(&p, f);
     collect_layouts(&p, f->body);
@@ -243,16 +245,16 @@ static void print_func(Session *s, const Func *f, Buf *out) {
 }
 
 void ir_print_func(Session *s, const Func *f, Buf *out) {
-    print_func(s, f, out);
+    print_func(s, f, true, out);
 }
 
 void ir_print(const Module *m, Buf *out) {
     for (const Func *f = m->funcs; f; f = f->next) {
         if (f != m->funcs) buf_putc(out, '\n');
-        print_func(m->session, f, out);
+        print_func(m->session, f, !m->own_source, out);
     }
     const Source *src = &m->source;
-    if (!src->text) return;
+    if (!src->text || m->own_source) return;
     buf_puts(out, "\nsource ");
     buf_quote(out, src->name ? src->name : "", strlen(src->name ? src->name : ""));
     buf_puts(out, " {\n");

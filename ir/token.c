@@ -221,6 +221,7 @@ int64_t want_int_in(Parser *p, int64_t low, int64_t high) {
 Span opt_span(Parser *p) {
     if (p->tok != T_SPAN) return (Span){0};
     Span span = p->span;
+    p->placed = true;
     token_next(p);
     return span;
 }

@@ -18,6 +18,8 @@ typedef struct Parser {
     Span at;          /* of the token */
     Span span;        /* what a T_SPAN says */
     bool failed;
+    bool placed;            /* the text says where something was in a source */
+    VEC(Span *) own_places; /* of what it says nothing of: places in the text itself */
     Module *module;
     Func *f;
     NameMap values;
@@ -36,6 +38,7 @@ void want_punct(Parser *p, char c);
 int64_t want_int(Parser *p);
 int64_t want_uint(Parser *p); /* 64 bits without a sign */
 int64_t want_int_in(Parser *p, int64_t low, int64_t high);
-Span opt_span(Parser *p); /* of a T_SPAN, which is taken; none: line 0 */
+/* Of a T_SPAN, which is taken; none: line 0. */
+Span opt_span(Parser *p);
 
 #endif

@@ -76,10 +76,16 @@ int64_t type_bytes(Type t) {
     return type_numel(t) * type_elem_bytes(t);
 }
 
-const char *const space_text[SPACES] = {"register", "shared", "tensor", "token"};
+const char *const space_text[SPACES] = {"register", "shared", "tensor", "barrier", "desc", "token"};
 
 Type type_token(void) {
     return type_in_space(type_scalar(EL_U64), SPACE_TOKEN);
+}
+
+Type type_barrier(int slices) {
+    Type t = type_in_space(type_scalar(EL_U64), SPACE_BARRIER);
+    t.slices = (uint16_t)slices;
+    return t;
 }
 
 Type type_in_space(Type t, Space space) {
@@ -89,11 +95,12 @@ Type type_in_space(Type t, Space space) {
 }
 
 void type_print(Buf *b, Type t) {
-    if (type_is_token(t)) {
+    if (type_is_token(t) || t.space == SPACE_BARRIER) {
         buf_puts(b, space_text[t.space]);
+        if (t.slices) buf_printf(b, "<%d>", t.slices);
         return;
     }
-    if (type_is_buffer(t)) buf_printf(b, "%s<", space_text[t.space]);
+    if (t.space) buf_printf(b, "%s<", space_text[t.space]);
     if (t.slices) buf_printf(b, "%d x ", t.slices);
     for (int i = 0; i < t.depth; i++) buf_puts(b, "ptr<");
     buf_puts(b, elem_info[t.elem].text);
@@ -103,7 +110,7 @@ void type_print(Buf *b, Type t) {
             buf_printf(b, "%s%lld", i ? "," : "[", (long long)type_dim(t, i));
         buf_putc(b, ']');
     }
-    if (type_is_buffer(t)) buf_putc(b, '>');
+    if (t.space) buf_putc(b, '>');
 }
 
 char *type_text(Arena *a, Type t) {

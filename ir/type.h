@@ -4,7 +4,9 @@
  * A Type is a small plain value; two types are equal when type_equal says so. Every dimension is a
  * power of two, so shapes are kept as logarithms. Rank 0 is a scalar. A type in another space than
  * registers is a buffer (`shared<f16[128,64]>`), which is not a tile of values but a place for one,
- * or for several of one kind, its slices (`shared<3 x f16[128,64]>`). */
+ * or for several of one kind, its slices (`shared<3 x f16[128,64]>`). `barrier` and `barrier<3>`
+ * are places for mbarriers; a descriptor, `desc<f16[128,64]>`, says how a tensor in global memory
+ * lies of which blocks of this shape are moved. */
 #ifndef TILE_IR_TYPE_H
 #define TILE_IR_TYPE_H
 
@@ -40,7 +42,15 @@ extern const ElemInfo elem_info[ELEMS];
 
 /* Where a value is. Tensor memory is Blackwell's, and a type's name alone: no code is made for it.
  * A token is nowhere: it says that something asynchronous is done. */
-typedef enum Space { SPACE_REGISTER, SPACE_SHARED, SPACE_TENSOR, SPACE_TOKEN, SPACES } Space;
+typedef enum Space {
+    SPACE_REGISTER,
+    SPACE_SHARED,
+    SPACE_TENSOR,
+    SPACE_BARRIER, /* in shared memory, too, but of mbarriers alone */
+    SPACE_DESC,
+    SPACE_TOKEN,
+    SPACES
+} Space;
 extern const char *const space_text[SPACES];
 
 enum {
@@ -68,8 +78,9 @@ Type type_with_shape(Type t, Type shape_of);           /* element of t, shape of
 Type type_element(Type t);                             /* t as a scalar */
 Type type_in_space(Type t, Space space); /* a buffer for one tile of t; in registers: that tile */
 static inline bool type_is_buffer(Type t) {
-    return t.space == SPACE_SHARED || t.space == SPACE_TENSOR;
+    return t.space == SPACE_SHARED || t.space == SPACE_TENSOR || t.space == SPACE_BARRIER;
 }
+Type type_barrier(int slices); /* 0: one */
 Type type_token(void);
 static inline bool type_is_token(Type t) {
     return t.space == SPACE_TOKEN;

@@ -5,6 +5,7 @@
  * GIVEN and structured operations have rules of their own here. A value must be defined before its
  * use, in the same block or one around it. */
 #include "ir/func_attrs.h"
+#include "ir/roles.h"
 #include "ir/scratch.h"
 
 #include <string.h>
@@ -32,8 +33,10 @@ static void bad(Verifier *v, const Op *op, const char *fmt, ...) {
 
 bool ir_letter_fits(char letter, Type t) {
     if (letter == 'k') return type_is_token(t);
-    if (letter == 'v') return !type_is_buffer(t);
-    if (type_is_token(t)) return false;
+    if (letter == 'x') return t.space == SPACE_DESC;
+    if (letter == 'v') return !type_is_buffer(t) && t.space != SPACE_DESC;
+    if (type_is_token(t) || t.space == SPACE_DESC) return false;
+    if (letter == 'r') return t.space == SPACE_BARRIER;
     if (letter == 'm') return type_is_buffer(t);
     if (letter == 'd') return true;
     if (type_is_buffer(t)) return false;
@@ -201,7 +204,7 @@ static void check_shape_op(Verifier *v, const Op *op) {
     case OP_CONST:
         if (type_is_pointer(r) && ir_attr_int(op, AT_VALUE, 0))
             bad(v, op, "a constant pointer is 0");
-        if (type_is_buffer(r)) bad(v, op, "a buffer is no constant");
+        if (r.space) bad(v, op, "%s is no constant", space_text[r.space]);
         break;
     case OP_SPLAT:
         if (!same_elem || x.rank || !r.rank) bad(v, op, "takes a scalar to a tile of its type");
@@ -295,7 +298,7 @@ static void check_token(Verifier *v, const Op *op) {
 static void check_ahead(Verifier *v, const Op *op) {
     enum { MOST_DOTS = 7 }; /* of wgmma */
     const Value *x = op->noperands ? op->operand[0].value : NULL;
-    if (op->code != OP_BUFFER_SLICE)
+    if (op->code != OP_BUFFER_SLICE && op->code != OP_MBAR_INIT)
         for (int i = 0; i < op->noperands; i++)
             if (arg_type(op, i).slices)
                 bad(v, op, "operand %d is a buffer of %d slices, one of which is to be named", i,
@@ -366,7 +369,8 @@ static void check_dot(Verifier *v, const Op *op) {
         if (a.log2[d] != c.log2[d] || b.log2[d] != c.log2[d]) bad(v, op, "batch dimensions differ");
     if (a.depth || b.depth || c.depth) bad(v, op, "needs numbers");
     int64_t wm = ir_attr_int(op, AT_WARPS_M, 0), wn = ir_attr_int(op, AT_WARPS_N, 0);
-    if (wm < 0 || wn < 0 || wm > LANE_BITS || wn > LANE_BITS || 1 << (wm + wn) > v->f->num_warps)
+    if (wm < 0 || wn < 0 || wm > LANE_BITS || wn > LANE_BITS ||
+        1 << (wm + wn) > warps_of_block(v->f, op->block))
         bad(v, op, "2^%lld times 2^%lld warps cannot share it", (long long)wm, (long long)wn);
 }
 
@@ -398,6 +402,7 @@ static Value **operands_from(Verifier *v, const Op *op, int first, int *n) {
 }
 
 static void check_structure(Verifier *v, const Op *op) {
+    if (op->code == OP_WARPS) return; /* roles.c */
     int want_regions = op->code == OP_IF || op->code == OP_WHILE ? 2 : 1;
     if (op->nregions != want_regions) {
         bad(v, op, "needs %d region(s)", want_regions);
@@ -481,8 +486,9 @@ static void check_layout(Verifier *v, const Op *op, const Value *x) {
     if (v->laid_out && (x->type.rank == 0) != !l)
         bad(v, op, l ? "a scalar has a layout" : "value %d has no layout", x->index);
     if (!l) return;
+    const Block *b = x->def ? x->def->block : x->block;
     int warps = 0;
-    while (1 << warps < v->f->num_warps) warps++;
+    while (1 << warps < warps_of_block(v->f, b)) warps++;
     bool fits = type_is_buffer(x->type)
                     ? l->bits[IN_OFFSET] == l->out && !l->bits[IN_LANE] && !l->bits[IN_WARP]
                     : l->bits[IN_LANE] == LANE_BITS && l->bits[IN_WARP] == warps;
@@ -525,6 +531,8 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->code == OP_DOT) check_dot(v, op);
     if (op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS) check_atomic(v, op);
     if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);
+    const char *wrong = v->error ? NULL : roles_verify(v->s, v->f, op);
+    if (wrong) bad(v, op, "%s", wrong);
     bool structured = op_traits(op) & TRAIT_K;
     if (structured)
         check_structure(v, op);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* roles.c: a function's `warps` -> who runs what; the rules of roles, barriers and descriptors
+ * (see roles.h). */
+#include "ir/roles.h"
+
+#include <string.h>
+
+const Op *roles_of(const Func *f) {
+    return f->roles && f->roles->block ? f->roles : NULL;
+}
+
+static int number_of(const Op *op, AttrId id, int r, int absent) {
+    const Attr *a = ir_attr(op, id);
+    return a && r < a->ndims ? a->dims[r] : absent;
+}
+
+int role_warps(const Op *warps, int r) {
+    return number_of(warps, AT_NUM_WARPS, r, 1);
+}
+
+int role_registers(const Op *warps, int r) {
+    return number_of(warps, AT_REGISTERS, r, 0);
+}
+
+int role_first_warp(const Op *warps, int r) {
+    int first = 0;
+    for (int i = 0; i < r; i++) first += role_warps(warps, i);
+    return first;
+}
+
+/* Word number r of the list, its length in *n; NULL: there are fewer. */
+static const char *role_word(const Op *warps, int r, size_t *n) {
+    const Attr *a = ir_attr(warps, AT_ROLES);
+    for (const char *at = a ? a->text : ""; *at; at += *n) {
+        at += strspn(at, " ");
+        *n = strcspn(at, " ");
+        if (*n && r-- == 0) return at;
+    }
+    return NULL;
+}
+
+const char *role_name(Arena *a, const Op *warps, int r) {
+    size_t n;
+    const char *word = role_word(warps, r, &n);
+    return word ? arena_strndup(a, word, n) : arena_printf(a, "%d", r);
+}
+
+int role_of_block(const Block *b) {
+    for (; b && b->parent; b = b->parent->block)
+        if (b->parent->code == OP_WARPS)
+            for (int r = 0; r < b->parent->nregions; r++)
+                if (b->parent->region[r] == b) return r;
+    return -1;
+}
+
+int warps_of_program(const Func *f) {
+    const Op *warps = roles_of(f);
+    return warps ? role_first_warp(warps, warps->nregions) : f->num_warps;
+}
+
+int warps_of_block(const Func *f, const Block *b) {
+    int role = role_of_block(b);
+    return role < 0 ? warps_of_program(f) : role_warps(roles_of(f), role);
+}
+
+int barrier_id(const Op *barrier) {
+    return (int)ir_attr_int(barrier, AT_ID, role_of_block(barrier->block) + 1);
+}
+
+int barrier_warps(const Func *f, const Op *barrier) {
+    return (int)ir_attr_int(barrier, AT_WARPS, warps_of_block(f, barrier->block));
+}
+
+/* ---- rules ---- */
+
+static const char *verify_registers(Session *s, const Op *op, int r) {
+    enum { WARPGROUP = 4, LEAST = 24, MOST = 240, STEP = 8 }; /* setmaxnreg */
+    int n = role_registers(op, r);
+    if (!n) return NULL;
+    if (n < LEAST || n > MOST || n % STEP)
+        return arena_printf(&s->arena, "%d to %d registers in steps of %d, not %d", LEAST, MOST,
+                            STEP, n);
+    if (role_first_warp(op, r) % WARPGROUP || role_warps(op, r) % WARPGROUP)
+        return "registers are for whole warpgroups: a role of 4 warps or a multiple, that begins "
+               "at such a multiple";
+    return NULL;
+}
+
+static const char *verify_warps(Session *s, const Func *f, const Op *op) {
+    const Attr *numbers = ir_attr(op, AT_NUM_WARPS), *registers = ir_attr(op, AT_REGISTERS);
+    size_t n;
+    if (op->block != f->body || roles_of(f) != op)
+        return "a kernel has one, outside of loops and branches";
+    if (op->nregions < 1 || op->nregions >= NAMED_BARRIERS)
+        return arena_printf(&s->arena, "1 to %d roles", NAMED_BARRIERS - 1);
+    if (numbers->ndims != op->nregions || (registers && registers->ndims != op->nregions) ||
+        !role_word(op, op->nregions - 1, &n) || role_word(op, op->nregions, &n))
+        return "as many names, numbers of warps and of registers as there are regions";
+    for (int r = 0; r < op->nregions; r++) {
+        int warps = role_warps(op, r);
+        const Op *end = op->region[r]->last;
+        if (warps < 1 || (warps & (warps - 1))) return "a role's number of warps is a power of two";
+        if (op->region[r]->nargs || !end || end->code != OP_YIELD || end->noperands)
+            return "a role takes and yields nothing";
+        const char *wrong = verify_registers(s, op, r);
+        if (wrong) return wrong;
+    }
+    if (role_first_warp(op, op->nregions) > MAX_WARPS)
+        return arena_printf(&s->arena, "more than %d warps", MAX_WARPS);
+    return NULL;
+}
+
+static const char *verify_barrier(Session *s, const Func *f, const Op *op) {
+    int64_t id = ir_attr_int(op, AT_ID, 0), warps = ir_attr_int(op, AT_WARPS, 1);
+    if (id < 0 || id >= NAMED_BARRIERS)
+        return arena_printf(&s->arena, "barriers have the ids 0 to %d", NAMED_BARRIERS - 1);
+    if (warps < 1 || warps > warps_of_program(f))
+        return arena_printf(&s->arena, "%lld warps of the program's %d", (long long)warps,
+                            warps_of_program(f));
+    if (!ir_attr(op, AT_ID) != !ir_attr(op, AT_WARPS)) return "id and warps go together";
+    return NULL;
+}
+
+static Type type_of(const Op *op, int i) {
+    return op->operand[i].value->type;
+}
+
+static const char *verify_make_desc(const Op *op) {
+    enum { MOST_RANK = 5 };
+    Type d = op->result[0]->type, p = type_of(op, 0);
+    if (d.space != SPACE_DESC || d.rank < 1 || d.rank > MOST_RANK)
+        return "the result must be a descriptor of 1 to 5 dimensions";
+    if (p.rank || p.depth != 1 || p.elem != d.elem)
+        return "operand 0 must be a pointer to the descriptor's elements";
+    if (op->noperands != 1 + 2 * d.rank) return "takes a size and a stride for each dimension";
+    int64_t last;
+    if (!ir_int_constant(op->operand[2 * d.rank].value, &last) || last != 1)
+        return "the last stride must be 1";
+    return NULL;
+}
+
+/* A block between global memory, where the descriptor says, and a buffer of its shape. */
+static const char *verify_desc_access(const Op *op, int first) {
+    Type d = type_of(op, 0), m = type_of(op, 1);
+    if (m.space != SPACE_SHARED || m.slices || m.elem != d.elem || m.depth ||
+        !type_same_shape(m, d))
+        return "the buffer must be of the descriptor's block";
+    if (op->noperands != first + d.rank) return "takes an index for each dimension";
+    for (int i = first; i < op->noperands; i++)
+        if (type_of(op, i).elem != EL_I32) return "indices are i32";
+    return NULL;
+}
+
+const char *roles_verify(Session *s, const Func *f, const Op *op) {
+    enum { MOST_ARRIVALS = (1 << 20) - 1 };
+    int64_t count = ir_attr_int(op, AT_COUNT, 1), bytes = ir_attr_int(op, AT_BYTES, 1);
+    if (roles_of(f) && role_of_block(op->block) < 0 && op->code != OP_WARPS)
+        for (int i = 0; i < op->nresults; i++)
+            if (op->result[i]->type.rank && op->result[i]->type.space == SPACE_REGISTER)
+                return "a kernel with roles has tiles in them only";
+    switch (op->code) {
+    case OP_WARPS: return verify_warps(s, f, op);
+    case OP_BARRIER: return verify_barrier(s, f, op);
+    case OP_MAKE_DESC: return verify_make_desc(op);
+    case OP_ASYNC_DESC_LOAD: return verify_desc_access(op, 3);
+    case OP_MBAR_INIT:
+        if (count < 1 || count > MOST_ARRIVALS)
+            return arena_printf(&s->arena, "1 to %d arrivals", MOST_ARRIVALS);
+        return NULL;
+    case OP_MBAR_EXPECT:
+        if (bytes < 0 || bytes > MOST_ARRIVALS)
+            return arena_printf(&s->arena, "0 to %d bytes", MOST_ARRIVALS);
+        return NULL;
+    case OP_MBAR_WAIT:
+        if (!type_equal(type_of(op, 1), type_scalar(EL_I32))) return "the phase is an i32";
+        return NULL;
+    default: return NULL;
+    }
+}
