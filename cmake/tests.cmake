@@ -76,6 +76,7 @@ test("conformance after all passes"        every   quick,kernels  1  -     ${BIN
 test("conformance on a GPU"                every   quick,gpu     30  gpu   ${BIN}/tile-conformance --device=cuda)
 test("kernels on a GPU"                    every   quick,gpu     60  gpu   ${BIN}/tile-kernels --device=cuda --size=small)
 test("configs of matmul give the same"     every   quick,kernels  2  -     tests/same_test.sh ${BIN})
+test("roles"                               every   quick,kernels  5  -     tests/roles_test.sh ${BIN}/tilerun)
 test("pipelines"                           every   quick,kernels  1  -     tests/pipeline_test.sh ${BIN})
 test("functions of floats"                 release quick,kernels  2  -     ${BIN}/tile-ulp)
 test("functions of floats at length"       release full,kernels 150  -     ${BIN}/tile-ulp --inputs=16777216 --threads=2)

@@ -9,11 +9,16 @@
 
 #include <string.h>
 
-struct AsyncCopy { /* under way, or free for the next */
+struct AsyncCopy { /* in flight, or free for the next */
     AsyncCopy *next;
     const Step *st;
-    int64_t base;   /* of the slice */
-    uint64_t group; /* how many commits came before it */
+    const SharedBuffer *to;
+    int64_t base;     /* of the slice */
+    uint64_t group;   /* how many commits of its strand came before it */
+    uint64_t number;  /* of its strand's */
+    int strand;       /* who started it, */
+    int64_t arrivals; /* at a barrier: no copy, but who arrives behind those before it, */
+    uint32_t *clock;  /* knowing this */
     int64_t lanes, room, room_bytes;
     uint64_t *address;
     uint8_t *active, *source; /* source: what was to be copied when it was started */
@@ -50,12 +55,14 @@ static AsyncCopy *new_copy(Run *r, int64_t lanes, int64_t bytes) {
             *at = c->next;
             return c;
         }
-    AsyncCopy *c = arena_alloc(&r->s->arena, sizeof *c);
+    Arena *a = &r->s->arena;
+    AsyncCopy *c = arena_alloc(a, sizeof *c);
     c->room = lanes;
-    c->address = arena_array(&r->s->arena, (size_t)lanes, sizeof *c->address);
-    c->active = arena_alloc(&r->s->arena, (size_t)lanes);
+    c->address = arena_array(a, (size_t)lanes, sizeof *c->address);
+    c->active = arena_alloc(a, (size_t)lanes);
     c->room_bytes = bytes;
-    c->source = arena_alloc(&r->s->arena, (size_t)bytes);
+    c->source = arena_alloc(a, (size_t)bytes);
+    c->clock = arena_array(a, 2 * (size_t)clock_components(r), sizeof *c->clock);
     return c;
 }
 
@@ -66,25 +73,40 @@ AsyncCopy *async_copy_free(Run *r, AsyncCopy *c) {
     return next;
 }
 
-static bool is_busy(const Program *p, int64_t from, int64_t to) {
-    for (int i = 0; i < p->nbusy; i++)
-        if (p->busy[i].from < to && from < p->busy[i].to) return true;
-    return false;
+void async_drop_copies(Run *r, AsyncCopy **list) {
+    while (*list) *list = async_copy_free(r, *list);
 }
 
-/* Nothing may be in the way when the copy's bytes come, which may be at once. */
-static bool claim(Run *r, Program *p, const Step *st, const SharedBuffer *b, int64_t base) {
-    int64_t bytes = b->bytes;
-    if (!run_checks(r, CHECK_RACES)) return true;
-    if (is_busy(p, base, base + bytes))
-        return report_shared(r, p, st, "overwritten while a dot may read it", base);
-    for (int64_t i = base; i < base + bytes; i++) {
-        if (p->shared_state[i] & SHARED_READ)
-            return report_shared(r, p, st, "missing barrier: overwritten since read without one",
-                                 i);
-        if (p->shared_state[i] & (SHARED_WRITTEN | SHARED_COMING))
-            return report_shared(r, p, st, "overwritten before it was read", i);
-        p->shared_state[i] |= SHARED_COMING;
+static void append(AsyncCopy **list, AsyncCopy *c) {
+    while (*list) list = &(*list)->next;
+    c->next = NULL;
+    *list = c;
+}
+
+/* A copy that the strand starts, of as many lanes as the access has; its addresses and mask are to
+ * be filled in. */
+static AsyncCopy *begin_copy(Run *r, Program *p, const Access *a, const SharedBuffer *to,
+                             int64_t base) {
+    Strand *s = strand_of(p);
+    AsyncCopy *c = new_copy(r, a->lanes, a->lanes * (int64_t)a->size);
+    c->st = a->st;
+    c->to = to;
+    c->base = base;
+    c->group = s->copy_groups;
+    c->number = s->copies_started++;
+    c->strand = p->current;
+    c->arrivals = 0;
+    c->lanes = a->lanes;
+    return c;
+}
+
+/* What is to be copied, as it is now. */
+static bool note_source(const Access *a, AsyncCopy *c) {
+    const InterpBuffer *from = NULL;
+    uint8_t *at = NULL;
+    for (int64_t i = 0, n = 1; n; i += n) {
+        if (!access_next_run(a, &i, a->lanes, &n, &from, &at)) return false;
+        if (from) memcpy(c->source + (size_t)i * a->size, at, (size_t)n * a->size);
     }
     return true;
 }
@@ -93,27 +115,14 @@ static bool start_copy(Run *r, Program *p, const Step *st) {
     if (!first_lane(&p->tile[st->src[2]], EL_I1)) return true;
     Access a = access_of(r, p, st, 3);
     const SharedBuffer *b = st->detail;
-    const InterpBuffer *from = NULL;
-    uint8_t *at = NULL;
-    AsyncCopy *c = new_copy(r, a.lanes, a.lanes * (int64_t)a.size);
-    for (int64_t i = 0, n = 1; n; i += n) {
-        if (!access_next_run(&a, &i, a.lanes, &n, &from, &at)) return false;
-        if (from) memcpy(c->source + (size_t)i * a.size, at, (size_t)n * a.size);
-    }
-    c->st = st;
-    c->base = shared_base(p, st, b, 1);
-    c->group = p->copy_groups;
-    c->lanes = a.lanes;
+    AsyncCopy *c = begin_copy(r, p, &a, b, shared_base(p, st, b, 1));
     memcpy(c->address, a.address->data, (size_t)a.lanes * sizeof *c->address);
     if (a.mask)
         memcpy(c->active, a.mask->data, (size_t)a.lanes);
     else
         memset(c->active, 1, (size_t)a.lanes);
-    AsyncCopy **last = &p->copies;
-    while (*last) last = &(*last)->next;
-    c->next = NULL;
-    *last = c;
-    return claim(r, p, st, b, c->base);
+    append(&strand_of(p)->copies, c);
+    return note_source(&a, c) && shared_claim(r, p, st, c->base, b->bytes);
 }
 
 /* A token is the number of its group, from 1; 0: of what is done. */
@@ -124,7 +133,7 @@ static void give_token(Program *p, const Step *st, uint64_t group) {
 }
 
 bool step_async_copy(Run *r, Program *p, const Step *st) {
-    give_token(p, st, p->copy_groups + 1);
+    give_token(p, st, strand_of(p)->copy_groups + 1);
     return start_copy(r, p, st);
 }
 
@@ -142,17 +151,30 @@ static bool report_changed(Run *r, const Program *p, const Step *st) {
     return false;
 }
 
-static bool land(Run *r, Program *p, const AsyncCopy *c) {
-    const SharedBuffer *b = c->st->detail;
-    Access a = access_of(r, p, c->st, 3);
+/* An access as the copy made it. */
+static Access access_of_copy(Run *r, Program *p, const AsyncCopy *c, const Tile *address,
+                             const Tile *mask) {
+    Type elem = type_element(type_in_space(ir_operand(c->st->op, 1)->type, SPACE_REGISTER));
+    return (Access){
+        .r = r,
+        .p = p,
+        .st = c->st,
+        .address = address,
+        .mask = mask,
+        .type = type_with_shape(type_pointer_to(elem), ir_operand(c->st->op, 1)->type),
+        .size = stored_bytes(elem),
+        .lanes = c->lanes,
+    };
+}
+
+/* Its bytes come: written by that component of clocks at that time. */
+static bool land(Run *r, Program *p, const AsyncCopy *c, int writer, uint32_t time) {
+    const SharedBuffer *b = c->to;
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
-    a.address = &address;
-    a.mask = &mask;
+    Access a = access_of_copy(r, p, c, &address, &mask);
     for (int64_t e = 0; e < c->lanes; e++) { /* what no lane brings is zero */
         int64_t to = c->base + (b->offset_of ? b->offset_of[e] : e) * (int64_t)a.size;
-        memset(p->shared + to, 0, a.size);
-        memset(p->shared_state + to, SHARED_WRITTEN, a.size);
-        for (size_t k = 0; k < a.size; k++) p->shared_owner[to + (int64_t)k] = b->number;
+        shared_landed(p, b, to, (int64_t)a.size, writer, time);
     }
     const InterpBuffer *from = NULL;
     uint8_t *at = NULL;
@@ -170,14 +192,26 @@ static bool land(Run *r, Program *p, const AsyncCopy *c) {
             return false;
         for (int64_t e = i; e < i + n; e++) {
             int64_t to = c->base + (b->offset_of ? b->offset_of[e] : e) * (int64_t)a.size;
-            memcpy(p->shared + to, at + (size_t)(e - i) * a.size, a.size);
+            memcpy(p->shared.data + to, at + (size_t)(e - i) * a.size, a.size);
         }
     }
 }
 
+/* The strand's copies that began before, by groups or by numbers. */
+static bool land_before(Run *r, Program *p, int strand, uint64_t group, uint64_t number, int writer,
+                        uint32_t time) {
+    AsyncCopy **first = &p->strand[strand].copies;
+    while (*first && (*first)->group < group && (*first)->number < number) {
+        bool ok = land(r, p, *first, writer, time);
+        *first = async_copy_free(r, *first);
+        if (!ok) return false;
+    }
+    return true;
+}
+
 bool step_async_commit(Run *r, Program *p, const Step *st) {
     (void)r;
-    give_token(p, st, ++p->copy_groups);
+    give_token(p, st, ++strand_of(p)->copy_groups);
     return true;
 }
 
@@ -197,7 +231,8 @@ bool step_async_wait(Run *r, Program *p, const Step *st) {
     if (ir_attr(st->op, AT_PENDING)) { /* as many as counted, which has to be enough */
         bool alone = ir_attr(st->op, AT_ALONE) && r->launch->alone;
         uint64_t pending = (uint64_t)ir_attr_int(st->op, alone ? AT_ALONE : AT_PENDING, 0);
-        until = p->copy_groups < pending ? 0 : p->copy_groups - pending;
+        uint64_t groups = strand_of(p)->copy_groups;
+        until = groups < pending ? 0 : groups - pending;
         if (awaited > until && run_checks(r, CHECK_RACES)) {
             diag(&r->s->diags, DIAG_ERROR, st->op->span,
                  "this wait lets %d groups of copies go on, the one that it is for among them, in "
@@ -206,41 +241,152 @@ bool step_async_wait(Run *r, Program *p, const Step *st) {
             return false;
         }
     }
-    while (p->copies && p->copies->group < until) {
-        bool ok = land(r, p, p->copies);
-        p->copies = async_copy_free(r, p->copies);
-        if (!ok) return false;
-    }
+    return land_before(r, p, p->current, until, UINT64_MAX, p->current, strand_of(p)->now);
+}
+
+/* ---- at barriers ---- */
+
+bool step_async_arrive(Run *r, Program *p, const Step *st) {
+    int barrier = mbarrier_number(r, p, st, st->detail, 0);
+    if (barrier < 0) return false;
+    AsyncCopy *c = new_copy(r, 0, 0);
+    c->st = st;
+    c->strand = p->current;
+    c->number = strand_of(p)->copies_started;
+    c->arrivals = (int64_t)strand_warps(r, p) * 32;
+    memcpy(c->clock, strand_of(p)->knows, 2 * (size_t)clock_components(r) * sizeof *c->clock);
+    append(&p->mbarrier[barrier].copies, c);
     return true;
 }
 
+bool async_land_at(Run *r, Program *p, const Step *st, int barrier) {
+    Mbarrier *m = &p->mbarrier[barrier];
+    AsyncCopy *c = m->copies;
+    int writer = clock_of_mbarrier(r, barrier, !c->arrivals);
+    int64_t arrivals = c->arrivals, bytes = c->to ? c->to->bytes : 0;
+    m->copies = c->next;
+    bool ok = arrivals
+                  ? land_before(r, p, c->strand, UINT64_MAX, c->number, writer, m->phase + 1) &&
+                        mbarrier_arrive(r, p, st, barrier, arrivals, c->clock)
+                  : land(r, p, c, writer, m->phase + 1) && mbarrier_bytes(r, p, st, barrier, bytes);
+    async_copy_free(r, c);
+    return ok;
+}
+
+/* The block's addresses, and which of its elements the tensor has. */
+static void block_of(const Program *p, const Step *st, const DescValue *d, AsyncCopy *c) {
+    Type t = ir_operand(st->op, 0)->type;
+    for (int64_t e = 0; e < c->lanes; e++) {
+        int below = type_log2_numel(t);
+        c->address[e] = d->base;
+        c->active[e] = 1;
+        for (int i = 0; i < t.rank; i++) {
+            below -= t.log2[i];
+            int64_t at = first_lane(&p->tile[st->src[3 + i]], EL_I32);
+            at += (e >> below) & (type_dim(t, i) - 1);
+            c->active[e] &= at >= 0 && at < d->size[i];
+            c->address[e] += (uint64_t)(at * d->stride[i]);
+        }
+    }
+}
+
+bool step_async_desc_load(Run *r, Program *p, const Step *st) {
+    enum { ALIGN = 16 }; /* bytes: of where a block's rows begin */
+    const DescPlan *plan = st->detail;
+    const DescValue *d = (const DescValue *)(const void *)p->tile[st->src[0]].data;
+    int barrier = mbarrier_number(r, p, st, plan->barrier, 2);
+    if (barrier < 0) return false;
+    for (int i = 3; i < st->nsrc; i++) {
+        const Tile *x = &p->tile[st->src[i]];
+        if (x->tainted && x->taint[0])
+            return report_taint(r, p, st, USED_ADDRESS, x->taint[0], type_scalar(EL_I32), 0);
+    }
+    Access a = {.st = st,
+                .lanes = plan->buffer->lanes,
+                .size = stored_bytes(
+                    type_element(type_in_space(ir_operand(st->op, 0)->type, SPACE_REGISTER)))};
+    int64_t inner = first_lane(&p->tile[st->src[st->nsrc - 1]], EL_I32) * (int64_t)a.size;
+    if (inner % ALIGN && run_checks(r, CHECK_ALIGN)) {
+        diag(&r->s->diags, DIAG_ERROR, st->op->span,
+             "misaligned: the block begins %lld bytes into its row in %s: that must be a multiple "
+             "of %d",
+             (long long)inner, report_program(r, p), ALIGN);
+        return false;
+    }
+    AsyncCopy *c = begin_copy(r, p, &a, plan->buffer, shared_base(p, st, plan->buffer, 1));
+    block_of(p, st, d, c);
+    append(&p->mbarrier[barrier].copies, c);
+    Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
+    a = access_of_copy(r, p, c, &address, &mask);
+    return note_source(&a, c) && shared_claim(r, p, st, c->base, plan->buffer->bytes);
+}
+
+/* A descriptor's tensor as the hardware takes it. */
+bool step_make_desc(Run *r, Program *p, const Step *st) {
+    enum { ALIGN = 16 };
+    Type t = st->op->result[0]->type;
+    int64_t size = (int64_t)stored_bytes(type_element(type_in_space(t, SPACE_REGISTER)));
+    DescValue d = {.base = (uint64_t)first_lane(&p->tile[st->src[0]], EL_U64)};
+    const char *wrong = d.base % ALIGN ? "its address must be a multiple of 16 bytes" : NULL;
+    for (int i = 0; i < st->nsrc; i++) {
+        const Tile *x = &p->tile[st->src[i]];
+        if (x->tainted && x->taint[0])
+            return report_taint(r, p, st, USED_ADDRESS, x->taint[0], type_scalar(EL_I32), 0);
+    }
+    for (int i = 0; i < t.rank; i++) {
+        Elem es = (Elem)ir_operand(st->op, 1 + i)->type.elem;
+        Elem et = (Elem)ir_operand(st->op, 1 + t.rank + i)->type.elem;
+        d.size[i] = first_lane(&p->tile[st->src[1 + i]], es);
+        d.stride[i] = first_lane(&p->tile[st->src[1 + t.rank + i]], et) * size;
+        if (d.size[i] < 1) wrong = "each of its sizes must be 1 or more";
+        if (i + 1 < t.rank && (d.stride[i] % ALIGN || d.stride[i] <= 0))
+            wrong = "its strides must be multiples of 16 bytes";
+    }
+    if (wrong && run_checks(r, CHECK_ALIGN)) {
+        diag(&r->s->diags, DIAG_ERROR, st->op->span, "no descriptor of this tensor in %s: %s",
+             report_program(r, p), wrong);
+        return false;
+    }
+    memcpy(p->tile[st->dst[0]].data, &d, sizeof d);
+    p->tile[st->dst[0]].tainted = false;
+    return true;
+}
+
+/* ---- dots ---- */
+
 void async_dot_reads(Program *p, int64_t from, int64_t bytes) {
-    if (p->nbusy == MOST_BUSY) return; /* more dots than any pass leaves under way */
-    p->busy[p->nbusy++] = (BusyBytes){from, from + bytes, p->dot_groups};
+    Strand *s = strand_of(p);
+    if (s->nbusy == MOST_BUSY) return; /* more dots than any pass leaves in flight */
+    s->busy[s->nbusy++] = (BusyBytes){from, from + bytes, s->dot_groups};
 }
 
 bool step_async_dot(Run *r, Program *p, const Step *st) {
-    p->dot_groups++;
+    strand_of(p)->dot_groups++;
     return step_dot(r, p, st);
 }
 
 bool step_dot_wait(Run *r, Program *p, const Step *st) {
+    Strand *s = strand_of(p);
     uint64_t pending = (uint64_t)ir_attr_int(st->op, AT_PENDING, 0);
     int kept = 0;
-    for (int i = 0; i < p->nbusy; i++) {
-        BusyBytes x = p->busy[i];
-        if (x.group + pending >= p->dot_groups)
-            p->busy[kept++] = x;
+    for (int i = 0; i < s->nbusy; i++) {
+        BusyBytes x = s->busy[i];
+        if (x.group + pending >= s->dot_groups)
+            s->busy[kept++] = x;
         else /* other warps may not be as far: a barrier has to come before the bytes change */
-            for (int64_t k = x.from; k < x.to; k++) p->shared_state[k] |= SHARED_READ;
+            shared_read_by(p, x.from, x.to - x.from);
     }
-    p->nbusy = kept;
+    s->nbusy = kept;
     return step_copy(r, p, st);
 }
 
+/* What all these threads know to be written is visible to units that read on their own. */
 bool step_async_fence(Run *r, Program *p, const Step *st) {
-    (void)r;
-    (void)p;
     (void)st;
+    Strand *s = strand_of(p);
+    int n = clock_components(r);
+    for (int i = 0; i < n; i++)
+        if (s->knows[n + i] < s->knows[i]) s->knows[n + i] = s->knows[i];
+    s->knows[n + p->current] = s->now++;
     return true;
 }

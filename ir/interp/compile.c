@@ -8,6 +8,7 @@
  * read, so a source that an earlier copy overwrites is saved first. */
 #include "ir/interp/machine.h"
 #include "ir/effects.h"
+#include "ir/roles.h"
 #include "ir/scratch.h"
 
 #include <string.h>
@@ -58,6 +59,7 @@ static int new_slot(Compiler *c, size_t bytes, int64_t lanes) {
 }
 
 static int slot_for_type(Compiler *c, Type t) {
+    if (t.space == SPACE_DESC) return new_slot(c, sizeof(DescValue), 1);
     int64_t lanes = c->width ? c->width : type_numel(t);
     return new_slot(c, (size_t)lanes * stored_bytes(t), lanes);
 }
@@ -277,6 +279,28 @@ static void compile_while(Compiler *c, const Op *op) {
     drop_args(c, body);
 }
 
+/* The roles run in turns, so no value of one may have the slot of another's. What they do not use
+ * is free again behind all of them. */
+static void compile_roles(Compiler *c, const Op *op) {
+    int *start = arena_array(c->a, (size_t)op->nregions, sizeof *start);
+    int *end = arena_array(c->a, (size_t)op->nregions, sizeof *end);
+    int kept = c->free.n;
+    int *free = arena_copy(c->a, c->free.at, (size_t)kept * sizeof *free);
+    int roles = emit(c, &(Step){.run = step_roles, .op = op, .detail = start});
+    for (int r = 0; r < op->nregions && !c->failed; r++) {
+        c->free.n = 0;
+        start[r] = c->r->steps.n;
+        const Op *yield = enter_region(c, op->region[r]);
+        if (c->failed) return;
+        end[r] = emit(c, &(Step){.run = step_role_end, .op = yield});
+        leave_region(c, op->region[r]);
+    }
+    for (int r = 0; r < op->nregions; r++) set_target_here(c, end[r]);
+    set_target_here(c, roles);
+    c->free.n = 0;
+    for (int i = 0; i < kept; i++) vec_push(c->a, &c->free, free[i]);
+}
+
 /* Operations with a step of their own; the rest are elementwise or structured. */
 static StepFn *const step_fns[OPS] = {
     [OP_CONST] = step_const,
@@ -312,6 +336,13 @@ static StepFn *const step_fns[OPS] = {
     [OP_ASYNC_COMMIT] = step_async_commit,
     [OP_ASYNC_WAIT] = step_async_wait,
     [OP_ASYNC_FENCE] = step_async_fence,
+    [OP_ASYNC_ARRIVE] = step_async_arrive,
+    [OP_MBAR_INIT] = step_mbar_init,
+    [OP_MBAR_EXPECT] = step_mbar_expect,
+    [OP_MBAR_ARRIVE] = step_mbar_arrive,
+    [OP_MBAR_WAIT] = step_mbar_wait,
+    [OP_MAKE_DESC] = step_make_desc,
+    [OP_ASYNC_DESC_LOAD] = step_async_desc_load,
     [OP_DOT_WAIT] = step_dot_wait,
     [OP_RETURN] = step_return,
 };
@@ -461,6 +492,10 @@ static void compile_plain(Compiler *c, const Op *op) {
         if (op->code != OP_DOT) continue;
         vec_push(c->a, &loaded, st.src[i] = load_operand(c, op, v));
     }
+    if (op->code == OP_ASYNC_DESC_LOAD) {
+        DescPlan plan = {c->shared[ir_operand(op, 1)->id], c->shared[ir_operand(op, 2)->id]};
+        st.detail = arena_copy(c->a, &plan, sizeof plan);
+    }
     st.dst = define_all(c, op->result, op->nresults);
     st.ndst = op->nresults;
     if (op->noperands && ir_operand_effects(op, 0) & EFFECT_GLOBAL) note_access(c, op, &st);
@@ -494,6 +529,7 @@ static void compile_op(Compiler *c, const Op *op) {
         c->holders.at[slot]++;
         break;
     }
+    case OP_WARPS: compile_roles(c, op); break;
     case OP_BUFFER_ALLOC: break;
     default: compile_plain(c, op); break;
     }
@@ -527,7 +563,7 @@ static void place_buffer(Op *op, void *ctx) {
         c->shared[op->result[0]->id] = c->shared[ir_operand(op, 0)->id];
     bool buffer = op->code == OP_BUFFER_ALLOC, placed = ir_attr(op, AT_OFFSET) != NULL;
     if ((!buffer && !placed) || c->failed) return;
-    if (buffer && op->result[0]->type.space != SPACE_SHARED) {
+    if (buffer && op->result[0]->type.space == SPACE_TENSOR) {
         fail(c, op, "the CPU device has no tensor memory");
         return;
     }
@@ -537,6 +573,8 @@ static void place_buffer(Op *op, void *ctx) {
     b->slices = buffer ? buffer_slices(op, r->launch->alone) : 1;
     b->bytes = buffer ? b->lanes * (int64_t)stored_bytes(t) : scratch_bytes(op);
     b->stride = ir_attr_int(op, AT_STRIDE, b->bytes);
+    b->mbarrier = r->nmbarriers;
+    if (t.space == SPACE_BARRIER) r->nmbarriers += (int)b->slices;
     b->at = placed ? ir_attr_int(op, AT_OFFSET, 0) : (r->shared_bytes + 15) & ~(int64_t)15;
     if (b->stride < b->bytes || b->stride > SHARED_LIMIT || b->at < 0 || b->at > SHARED_LIMIT) {
         fail(c, op, "shared memory beyond what any program can have");
@@ -571,6 +609,8 @@ bool interp_compile(Run *r) {
         if (!v || v->def) continue;
         r->param_slot[i] = define(&c, v);
     }
+    r->roles = roles_of(f);
+    r->nstrands = 1 + (r->roles ? r->roles->nregions : 0);
     c.param_of = interp_trace(r);
     if (!c.param_of) return false; /* nested too deep for what follows */
     count_uses(&c, f->body);

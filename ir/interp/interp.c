@@ -140,10 +140,8 @@ Program *program_new(Run *r) {
     for (int i = 0; i < r->slots.n; i++) p->tile[i].data = arena_alloc(a, r->slots.at[i].bytes);
     p->counter = arena_array(a, (size_t)r->ncounters, sizeof *p->counter);
     p->tag = arena_array(a, (size_t)r->naccesses, sizeof *p->tag);
-    size_t shared = (size_t)r->shared_bytes;
-    p->shared = arena_alloc(a, shared);
-    p->shared_state = arena_alloc(a, shared);
-    p->shared_owner = arena_array(a, shared, sizeof *p->shared_owner);
+    p->shared = shared_new(a, (size_t)r->shared_bytes, r->nstrands);
+    strands_new(r, p);
     r->program_bytes = a->used - before;
     return p;
 }
@@ -174,15 +172,8 @@ void program_start(Run *r, Program *p, uint32_t x, uint32_t y, uint32_t z) {
     for (int i = 0; i < l->func->nparams; i++)
         if (r->param_slot[i] >= 0)
             set_argument(&p->tile[r->param_slot[i]], l->func->param[i].type, l->arg[i]);
-    size_t shared = (size_t)r->shared_bytes;
-    memset(p->shared_state, 0, shared);
-    while (p->copies) { /* what a kernel did not wait for */
-        AsyncCopy *c = p->copies;
-        p->copies = async_copy_free(r, c);
-    }
-    p->copy_groups = p->dot_groups = 0;
-    p->nbusy = 0;
-    memset(p->shared_owner, 0, shared * sizeof *p->shared_owner);
+    shared_clear(r, p);
+    strands_start(r, p);
 }
 
 /* Which buffer a pointer argument lies in: of several, the one that has the parameter's name. A

@@ -94,12 +94,28 @@ typedef struct SharedBuffer { /* a BUFFER_ALLOC, or bytes that an operation has 
     int64_t bytes, lanes; /* of one slice */
     int64_t slices;       /* 1: it is one buffer */
     int64_t stride;       /* bytes from one slice to the next */
+    int mbarrier;         /* the number of its first, where it holds barriers */
     uint32_t *offset_of;  /* offset, in elements, of each element; NULL: in row-major order */
     uint16_t number;      /* from 1 */
 } SharedBuffer;
 
-/* Per byte of shared memory, since the last barrier; and who wrote it last (0: nobody). */
-enum { SHARED_WRITTEN = 1, SHARED_READ = 2, SHARED_COMING = 4 /* a copy is under way */ };
+typedef enum ProgramState {
+    PROGRAM_RUNS,
+    PROGRAM_DONE,
+    PROGRAM_WAITS,  /* goes round a loop that will do the same until memory changes */
+    PROGRAM_YIELDS, /* has gone round one for long, reading: others may go first */
+    PROGRAM_BLOCKED /* its strand cannot pass a wait until another has gone on */
+} ProgramState;
+
+/* Shared memory, by byte (shared.c). */
+typedef struct SharedMemory {
+    uint8_t *data;
+    uint16_t *owner;   /* the buffer that was written here last; 0: nobody's, or undefined */
+    uint16_t *coming;  /* the strand whose copy to it is in flight, from 1; 0: none */
+    uint16_t *writer;  /* who wrote last, a component of clocks, … */
+    uint32_t *written; /* … and when; 0: nobody did */
+    uint32_t **read;   /* by strand: when it last read it; 0: never */
+} SharedMemory;
 
 typedef struct AsyncCopy AsyncCopy; /* async.c */
 enum { MOST_BUSY = 64 };
@@ -108,12 +124,39 @@ typedef struct BusyBytes { /* of shared memory, that an asynchronous dot may rea
     uint64_t group;
 } BusyBytes;
 
-typedef enum ProgramState {
-    PROGRAM_RUNS,
-    PROGRAM_DONE,
-    PROGRAM_WAITS, /* goes round a loop that will do the same until memory changes */
-    PROGRAM_YIELDS /* has gone round one for long, reading: others may go first */
-} ProgramState;
+/* A role's way through the program, or, number 0, that of all threads outside roles (strand.c).
+ *
+ * Clocks say what happened before. They have a component for each strand and two for each mbarrier,
+ * of bulk copies and of others that land there (CLOCK_…); and all these once more: of what fences
+ * have made visible to units that read shared memory on their own. */
+typedef struct Strand {
+    int at; /* its next step, while another is going on */
+    bool live;
+    const Step *blocked;  /* the wait that it cannot pass */
+    bool released;        /* from the named barrier that it is blocked at */
+    uint32_t *knows, now; /* a clock: what all its threads know to be done; its own time */
+    AsyncCopy *copies;    /* in flight, oldest first */
+    uint64_t copies_started;
+    uint64_t copy_groups, dot_groups; /* committed so far */
+    ProgramState state;               /* why it does not go on */
+    BusyBytes busy[MOST_BUSY];
+    int nbusy;
+} Strand;
+
+typedef struct Mbarrier { /* mbarrier.c */
+    const char *name;
+    int64_t count, pending; /* arrivals: of a phase, and still to come; count 0: not initialised */
+    int64_t bytes;          /* still to come */
+    int made_by;            /* who initialised it, a component of clocks, and when */
+    uint32_t made, phase;   /* phase: the one that goes on, from 0 */
+    uint32_t *arrived, *ended; /* clocks: of who has arrived in it, and of the phases that ended */
+    AsyncCopy *copies;         /* that land here, oldest first */
+} Mbarrier;
+
+typedef struct NamedBarrier {
+    int warps, here;  /* who has to come, and has come */
+    uint64_t arrived; /* strands, a bit each */
+} NamedBarrier;
 
 /* A vector clock: by program, how much of it happened before; NULL: nothing. Trees that share
  * what they have in common and never change (clock.c). */
@@ -140,12 +183,11 @@ struct Program {
     Tile *tile;             /* by slot */
     Counter *counter;
     int64_t width; /* lanes of the steps of a combining region */
-    uint8_t *shared, *shared_state;
-    uint16_t *shared_owner;
-    AsyncCopy *copies;                /* under way, oldest first */
-    uint64_t copy_groups, dot_groups; /* committed so far */
-    BusyBytes busy[MOST_BUSY];
-    int nbusy;
+    SharedMemory shared;
+    Strand *strand;      /* by role, from 1; 0: all threads */
+    int current, idle;   /* the one that goes on; how many in a row could not */
+    Mbarrier *mbarrier;  /* by number */
+    NamedBarrier *named; /* by id */
 };
 
 struct Run {
@@ -161,6 +203,8 @@ struct Run {
     int last_buffer;   /* where the last access was: tried first */
     int64_t shared_bytes;
     int nshared;
+    const Op *roles; /* the function's `warps`; NULL: none */
+    int nstrands, nmbarriers;
     int naccesses;        /* operations on memory */
     bool *param_stored;   /* by parameter: a plain STORE goes there */
     bool stores_anywhere; /* some STORE's parameter is not known */
@@ -198,6 +242,15 @@ typedef struct DotPlan {
     void *sum;             /* the accumulator, when it is not kept as `work` */
     uint16_t *row, *col;   /* taint of a row of a, of a column of b */
 } DotPlan;
+
+typedef struct DescValue { /* what a descriptor's slot holds; strides in bytes */
+    uint64_t base;
+    int64_t size[TILE_MAX_RANK], stride[TILE_MAX_RANK];
+} DescValue;
+
+typedef struct DescPlan { /* of an ASYNC_DESC_LOAD */
+    const SharedBuffer *buffer, *barrier;
+} DescPlan;
 
 typedef struct GatherView { /* result and operand seen as [outer, len, inner] */
     int64_t len, from_len, inner;
@@ -323,16 +376,67 @@ bool gather_from(Run *r, const Program *p, const Step *st, const GatherView *v, 
 bool histogram_bin(Run *r, const Program *p, const Step *st, int first, int64_t i, int64_t *bin,
                    uint16_t *worst);
 StepFn step_print, step_assert, step_inline_asm;
-StepFn step_shared_store, step_shared_load, step_shared_gather, step_shared_count, step_scratch,
-    step_barrier;
+StepFn step_shared_store, step_shared_load, step_shared_gather, step_shared_count, step_scratch;
 StepFn step_copy, step_jump, step_branch, step_for_start, step_for_test, step_for_next, step_return;
 StepFn step_alone, step_buffer_slice, step_async_copy, step_token_done, step_async_commit,
-    step_async_wait, step_async_fence;
+    step_async_wait, step_async_fence, step_async_arrive;
 StepFn step_async_dot, step_dot_wait;
+StepFn step_make_desc, step_async_desc_load;
 int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int i);
 AsyncCopy *async_copy_free(Run *r, AsyncCopy *c); /* its successor */
 void async_dot_reads(Program *p, int64_t from, int64_t bytes);
-StepFn step_while_next; /* sched.c */
+/* The oldest copy, or arrival behind copies, that is in flight to the barrier comes to it. False
+ * after a diagnostic. */
+bool async_land_at(Run *r, Program *p, const Step *st, int barrier);
+void async_drop_copies(Run *r, AsyncCopy **list);
+
+/* shared.c */
+SharedMemory shared_new(Arena *a, size_t bytes, int strands);
+void shared_clear(const Run *r, Program *p);
+/* Nothing may be in the way when an asynchronous copy's bytes come, which may be at once; from now
+ * on they are coming. */
+bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t bytes);
+/* Bytes from `at` on are there: written by a component of clocks at that time. */
+void shared_landed(Program *p, const SharedBuffer *b, int64_t at, int64_t bytes, int writer,
+                   uint32_t time);
+void shared_read_by(Program *p, int64_t from, int64_t bytes); /* the strand, now */
+
+/* strand.c: who knows what of whom, and who goes on. */
+StepFn step_barrier, step_roles, step_role_end;
+static inline Strand *strand_of(Program *p) {
+    return &p->strand[p->current];
+}
+static inline bool strand_knows(const Program *p, int of, uint32_t time) {
+    return p->strand[p->current].knows[of] >= time;
+}
+static inline int clock_of_mbarrier(const Run *r, int barrier, bool bulk) {
+    return r->nstrands + 2 * barrier + bulk;
+}
+static inline int clock_components(const Run *r) {
+    return r->nstrands + 2 * r->nmbarriers;
+}
+void clock_max(uint32_t *into, const uint32_t *from, const Run *r);
+/* What a strand's threads pass on when all of them have come here; then its time goes on. */
+void strand_release(const Run *r, Program *p, uint32_t *into);
+int strand_warps(const Run *r, const Program *p);
+void strands_new(Run *r, Program *p);
+void strands_start(Run *r, Program *p);
+/* The strand cannot go on: it will try this step again when others have. */
+void strand_block(Program *p, const Step *st);
+/* Another strand goes on. False: none can; the state says whether the program may be set aside, or
+ * there is a diagnostic. */
+bool strand_switch(Run *r, Program *p);
+const char *strand_name(Run *r, const Program *p, int strand); /* its role's; NULL: none */
+
+/* mbarrier.c */
+StepFn step_mbar_init, step_mbar_expect, step_mbar_arrive, step_mbar_wait;
+bool mbarrier_bytes(Run *r, Program *p, const Step *st, int barrier, int64_t bytes);
+bool mbarrier_arrive(Run *r, Program *p, const Step *st, int barrier, int64_t n,
+                     const uint32_t *clock);
+/* The barrier that operand i names; -1 after a diagnostic: it is not one that may be used yet. */
+int mbarrier_number(Run *r, Program *p, const Step *st, const SharedBuffer *b, int i);
+const char *mbarrier_text(Run *r, const Program *p, const Step *st); /* what a wait waits for */
+StepFn step_while_next;                                              /* sched.c */
 
 /* report.c: each adds one error and returns false. */
 typedef enum TaintUse {

@@ -6,8 +6,10 @@
 #include <inttypes.h>
 
 const char *report_program(Run *r, const Program *p) {
-    return arena_printf(&r->s->arena, "program (%u, %u, %u)", (unsigned)p->id[0],
-                        (unsigned)p->id[1], (unsigned)p->id[2]);
+    const char *role = p->current ? strand_name(r, p, p->current) : NULL;
+    return arena_printf(&r->s->arena, "%s%sprogram (%u, %u, %u)", role ? role : "",
+                        role ? " of " : "", (unsigned)p->id[0], (unsigned)p->id[1],
+                        (unsigned)p->id[2]);
 }
 
 const char *report_place(Run *r, const Program *p, Type tile, int64_t lane) {
@@ -44,7 +46,7 @@ static const InterpBuffer *meant(const Run *r, const Step *st, uint64_t address)
 }
 
 static const char *access_name(const Op *op) {
-    if (op->code == OP_ASYNC_COPY) return "copy";
+    if (op->code == OP_ASYNC_COPY || op->code == OP_ASYNC_DESC_LOAD) return "copy";
     return op->code == OP_STORE ? "store" : op->code == OP_LOAD ? "load" : "atomic";
 }
 

@@ -62,6 +62,10 @@ static bool resume(Run *r, Program *p) {
             return false;
         }
         if (!st->run(r, p, st)) return false;
+        if (p->state == PROGRAM_RUNS)
+            p->idle = 0;
+        else if (p->state != PROGRAM_DONE && !strand_switch(r, p))
+            return false;
         if (p->steps % STEPS_TOLD == 0) tell_progress(r);
     }
     if (p->state == PROGRAM_DONE) {

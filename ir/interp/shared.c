@@ -4,46 +4,170 @@
  * A buffer is bytes at its offset, so that buffers which passes placed over each other really do
  * overwrite each other; element e lies where the buffer's layout says, in row-major order without
  * one. The threads of a program are not run here, so what could go wrong between them is proved
- * from the order of accesses instead: each byte knows whether it was written or read since the last
- * barrier, and by which buffer it was written last. Elements whose value must not matter pass
- * through: their bytes are as if nobody had written them. */
+ * from the order of accesses instead: each byte knows who wrote it last, and who read it, and when.
+ * An access is sound when its strand knows of these: a barrier lets the threads of a strand know of
+ * each other, an mbarrier those who wait at it of those who arrived. Elements whose value must not
+ * matter pass through: their bytes are as if nobody had written them. */
 #include "ir/interp/machine.h"
 
 #include <string.h>
 
+SharedMemory shared_new(Arena *a, size_t bytes, int strands) {
+    SharedMemory m = {.data = arena_alloc(a, bytes)};
+    m.owner = arena_array(a, bytes, sizeof *m.owner);
+    m.coming = arena_array(a, bytes, sizeof *m.coming);
+    m.writer = arena_array(a, bytes, sizeof *m.writer);
+    m.written = arena_array(a, bytes, sizeof *m.written);
+    m.read = arena_array(a, (size_t)strands, sizeof *m.read);
+    for (int i = 0; i < strands; i++) m.read[i] = arena_array(a, bytes, sizeof **m.read);
+    return m;
+}
+
+void shared_clear(const Run *r, Program *p) {
+    size_t n = (size_t)r->shared_bytes;
+    SharedMemory *m = &p->shared;
+    memset(m->owner, 0, n * sizeof *m->owner);
+    memset(m->coming, 0, n * sizeof *m->coming);
+    memset(m->written, 0, n * sizeof *m->written);
+    for (int i = 0; i < r->nstrands; i++) memset(m->read[i], 0, n * sizeof **m->read);
+}
+
+/* ---- who knows of whom ---- */
+
+/* The last write is one that not all of the strand's threads know of. */
+static bool write_unknown(const Program *p, int64_t at) {
+    const SharedMemory *m = &p->shared;
+    return m->written[at] && !strand_knows(p, m->writer[at], m->written[at]);
+}
+
+/* A strand that may still read there, for all that this one knows; -1: none. */
+static int reader_unknown(const Run *r, const Program *p, int64_t at) {
+    for (int i = 0; i < r->nstrands; i++)
+        if (!strand_knows(p, i, p->shared.read[i][at])) return i;
+    return -1;
+}
+
+/* "race: role 'a' DID it, and nothing puts that before this", or of the strand's own threads. */
+static bool report_unknown(Run *r, const Program *p, const Step *st, int who, const char *own,
+                           const char *did, int64_t at) {
+    const char *what = own;
+    int barrier = (who - r->nstrands) / 2;
+    if (who >= r->nstrands)
+        what = arena_printf(
+            &r->s->arena,
+            "a copy brought it, which came to barrier '%s': nothing here waits for that",
+            p->mbarrier[barrier].name);
+    else if (who != p->current)
+        what = arena_printf(&r->s->arena, "race: %s %s it, and nothing puts that before this",
+                            strand_name(r, p, who), did);
+    return report_shared(r, p, st, what, at);
+}
+
 static bool check_byte(Run *r, Program *p, const Step *st, const SharedBuffer *b, int64_t at,
                        bool store) {
-    uint8_t state = p->shared_state[at];
-    if (state & SHARED_COMING)
+    const SharedMemory *m = &p->shared;
+    bool unknown = write_unknown(p, at);
+    int writer = m->writer[at], reader = store ? reader_unknown(r, p, at) : -1;
+    if (m->coming[at])
         return report_shared(r, p, st,
-                             store ? "overwritten while a copy to it is under way"
+                             store ? "overwritten while a copy to it is in flight"
                                    : "read before the copy to it has landed",
                              at);
-    if (!store && (state & SHARED_WRITTEN))
-        return report_shared(r, p, st, "missing barrier: read since written without one", at);
-    if (store && (state & SHARED_READ))
-        return report_shared(r, p, st, "missing barrier: overwritten since read without one", at);
-    if (store && (state & SHARED_WRITTEN) && p->shared_owner[at] &&
-        p->shared_owner[at] != b->number)
-        return report_shared(r, p, st, "missing barrier: written twice without one", at);
-    if (!store && p->shared_owner[at] && p->shared_owner[at] != b->number)
+    if (!store && unknown)
+        return report_unknown(r, p, st, writer, "missing barrier: read since written without one",
+                              "wrote", at);
+    if (reader >= 0)
+        return report_unknown(r, p, st, reader,
+                              "missing barrier: overwritten since read without one", "reads", at);
+    if (store && unknown && (writer != p->current || (m->owner[at] && m->owner[at] != b->number)))
+        return report_unknown(r, p, st, writer, "missing barrier: written twice without one",
+                              "wrote", at);
+    if (!store && m->owner[at] && m->owner[at] != b->number)
         return report_shared(r, p, st, "overlapping buffers: another buffer was written over this",
                              at);
     return true;
+}
+
+/* Bytes that a unit reads on its own: what threads wrote there needs a fence to be seen. */
+static bool check_fenced(Run *r, const Program *p, const Step *st, int64_t at) {
+    const SharedMemory *m = &p->shared;
+    int writer = m->writer[at];
+    if (!m->written[at] || strand_knows(p, clock_components(r) + writer, m->written[at]))
+        return true;
+    return report_shared(
+        r, p, st, "missing async_fence: threads wrote it, and no fence lets this see that", at);
+}
+
+/* Warpgroups' products read shared memory on their own; others' operands are loaded by threads. */
+static bool reads_on_its_own(const Op *op) {
+    return op->code == OP_DOT && (ir_attr(op, AT_WGMMA) || ir_attr_int(op, AT_ASYNC, 0));
 }
 
 /* Checks n bytes and notes the access; one call for each element or, in row-major order, for all.
  */
 static bool touch(Run *r, Program *p, const Step *st, const SharedBuffer *b, int64_t at, int64_t n,
                   bool store) {
-    bool check = run_checks(r, CHECK_RACES);
+    bool check = run_checks(r, CHECK_RACES), on_its_own = reads_on_its_own(st->op);
+    SharedMemory *m = &p->shared;
+    uint32_t now = strand_of(p)->now;
     for (int64_t i = at; i < at + n; i++) {
         if (check && !check_byte(r, p, st, b, i, store)) return false;
-        p->shared_state[i] |= store ? SHARED_WRITTEN : SHARED_READ;
-        if (store) p->shared_owner[i] = b->number;
+        if (check && on_its_own && !check_fenced(r, p, st, i)) return false;
+        if (!store) {
+            m->read[p->current][i] = now;
+            continue;
+        }
+        m->written[i] = now;
+        m->writer[i] = (uint16_t)p->current;
+        m->owner[i] = b->number;
     }
     return true;
 }
+
+void shared_read_by(Program *p, int64_t from, int64_t bytes) {
+    for (int64_t i = from; i < from + bytes; i++) p->shared.read[p->current][i] = strand_of(p)->now;
+}
+
+/* A strand one of whose dots in flight may read there; -1: none. */
+static int busy_strand(const Run *r, const Program *p, int64_t from, int64_t to) {
+    for (int s = 0; s < r->nstrands; s++)
+        for (int i = 0; i < p->strand[s].nbusy; i++)
+            if (p->strand[s].busy[i].from < to && from < p->strand[s].busy[i].to) return s;
+    return -1;
+}
+
+bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t bytes) {
+    if (!run_checks(r, CHECK_RACES)) return true;
+    int busy = busy_strand(r, p, from, from + bytes);
+    if (busy >= 0)
+        return report_unknown(r, p, st, busy, "overwritten while a dot may read it",
+                              "has a dot in flight that reads", from);
+    for (int64_t i = from; i < from + bytes; i++) {
+        int reader = reader_unknown(r, p, i);
+        if (reader >= 0)
+            return report_unknown(r, p, st, reader,
+                                  "missing barrier: overwritten since read without one", "reads",
+                                  i);
+        if (p->shared.coming[i] || write_unknown(p, i))
+            return report_shared(r, p, st, "overwritten before it was read", i);
+        p->shared.coming[i] = (uint16_t)(p->current + 1);
+    }
+    return true;
+}
+
+void shared_landed(Program *p, const SharedBuffer *b, int64_t at, int64_t bytes, int writer,
+                   uint32_t time) {
+    SharedMemory *m = &p->shared;
+    for (int64_t i = at; i < at + bytes; i++) {
+        m->data[i] = 0;
+        m->coming[i] = 0;
+        m->owner[i] = b->number;
+        m->writer[i] = (uint16_t)writer;
+        m->written[i] = time;
+    }
+}
+
+/* ---- steps ---- */
 
 static int64_t element_at(const SharedBuffer *b, int64_t base, int64_t e, size_t size) {
     return base + (b->offset_of ? b->offset_of[e] : e) * (int64_t)size;
@@ -57,9 +181,9 @@ bool step_shared_store(Run *r, Program *p, const Step *st) {
     for (int64_t i = 0; i < b->lanes; i++) {
         int64_t at = element_at(b, base, i, size);
         if (!touch(r, p, st, b, at, (int64_t)size, true)) return false;
-        memcpy(p->shared + at, x->data + (size_t)i * size, size);
+        memcpy(p->shared.data + at, x->data + (size_t)i * size, size);
         if (x->tainted && x->taint[i] >= ORIGIN_UNINIT)
-            memset(p->shared_owner + at, 0, size * sizeof *p->shared_owner);
+            memset(p->shared.owner + at, 0, size * sizeof *p->shared.owner);
     }
     return true;
 }
@@ -72,8 +196,8 @@ static bool load_element(Run *r, Program *p, const Step *st, int64_t base, int64
     size_t size = (size_t)elem_info[st->lane.result].bytes;
     int64_t at = element_at(b, base, e, size);
     if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;
-    memcpy(d->data + (size_t)i * size, p->shared + at, size);
-    if (!p->shared_owner[at] && run_checks(r, CHECK_UNINIT))
+    memcpy(d->data + (size_t)i * size, p->shared.data + at, size);
+    if (!p->shared.owner[at] && run_checks(r, CHECK_UNINIT))
         origin = run_origin(r, st->op, ORIGIN_UNWRITTEN);
     if (!origin && !d->tainted) return true;
     uint16_t *taint = slot_taint(r, p, st->dst[0]);
@@ -116,25 +240,21 @@ bool step_shared_count(Run *r, Program *p, const Step *st) {
         if (run_checks(r, CHECK_RACES) &&
             (!check_byte(r, p, st, b, at, false) || !check_byte(r, p, st, b, at, true)))
             return false;
-        p->shared_state[at] |= SHARED_READ | SHARED_WRITTEN;
+        p->shared.read[p->current][at] = strand_of(p)->now;
+        p->shared.written[at] = strand_of(p)->now;
+        p->shared.writer[at] = (uint16_t)p->current;
     }
     for (int64_t i = 0, bin; i < n; i++) {
         uint32_t count;
         if (!histogram_bin(r, p, st, 1, i, &bin, &worst)) return false;
         if (bin < 0) continue;
-        uint8_t *at = p->shared + element_at(b, base, bin, size);
+        uint8_t *at = p->shared.data + element_at(b, base, bin, size);
         memcpy(&count, at, size);
         count++;
         memcpy(at, &count, size);
     }
     if (worst >= ORIGIN_UNINIT) /* which bin was counted is not known */
-        memset(p->shared_owner + base, 0, (size_t)b->bytes * sizeof *p->shared_owner);
-    return true;
-}
-
-bool step_barrier(Run *r, Program *p, const Step *st) {
-    (void)st;
-    for (int64_t i = 0; i < r->shared_bytes; i++) p->shared_state[i] &= SHARED_COMING;
+        memset(p->shared.owner + base, 0, (size_t)b->bytes * sizeof *p->shared.owner);
     return true;
 }
 

@@ -23,7 +23,8 @@ static bool join_param(Trace *t, const Value *v, int param) {
 }
 
 static bool join_value(Trace *t, const Value *to, const Value *from) {
-    return type_is_pointer(to->type) && join_param(t, to, t->param_of[from->id]);
+    return (type_is_pointer(to->type) || to->type.space == SPACE_DESC) &&
+           join_param(t, to, t->param_of[from->id]);
 }
 
 static bool join_operands(Trace *t, Value *const *to, int n, const Op *from, int first) {
@@ -54,6 +55,8 @@ static bool trace_op(Trace *t, const Op *op, int depth) {
     case OP_IF:
         changed |= join_operands(t, op->result, op->nresults, first->last, 0);
         return changed | join_operands(t, op->result, op->nresults, last, 0);
+    case OP_WARPS: return changed;
+    case OP_MAKE_DESC:
     case OP_ADDPTR:
     case OP_SPLAT:
     case OP_BROADCAST:

@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# tests/roles_test.sh TILERUN: products by roles of warps (examples/matmul_roles*.tir) on the CPU device: right in
+# several shapes, and each of the mistakes planted below is found, with its line and role. Ends with
+# `N passed, N failed`.
+set -u
+cd "$(dirname "$0")/.."
+tilerun=$1
+. tests/lib.sh
+
+M=200 N=176 K=336
+# reference M N K: inputs, and what the product of them is by examples/matmul.tl
+reference() {
+    M=$1 N=$2 K=$3
+    "$tilerun" --device=cpu examples/matmul.tl "a_ptr=randint(-4,5):fp16[M,K]" "b_ptr=randint(-4,5):fp16[K,N]" \
+        "c_ptr=zeros:fp16[M,N]" M="$M" N="$N" K="$K" stride_am="$K" stride_ak=1 stride_bk="$N" stride_bn=1 \
+        stride_cm="$N" stride_cn=1 --save=a_ptr="$work/a.npy" --save=b_ptr="$work/b.npy" \
+        --save=c_ptr="$work/c.npy"
+}
+# product FILE: runs it on these inputs
+product() {
+    "$tilerun" --device=cpu "$1" a=@"$work/a.npy" b=@"$work/b.npy" "c=zeros:fp16[$M,$N]" M="$M" N="$N" K="$K" \
+        lda="$K" ldb="$N" ldc="$N" --expect=c="$work/c.npy:0" --check=all
+}
+for shape in '128 128 64' '1 16 1040' '513 272 208' '64 16 16' '200 176 336'; do
+    # shellcheck disable=SC2086 # a shape is words
+    ok "inputs of $shape" reference $shape
+    for file in examples/matmul_roles.tir examples/matmul_roles_cp.tir; do ok "$file $shape" product $file; done
+done
+
+# mistake FILE NAME SED MESSAGE ROLE LINE: with the change the run ends with an error of that message, about the
+# role, at a line of the changed file in which LINE stands
+mistake() {
+    local file=examples/$1.tir line at
+    sed -E "$3" "$file" >"$work/wrong.tir"
+    if cmp -s "$file" "$work/wrong.tir"; then
+        fail "$2: nothing changed"
+        return
+    fi
+    timeout 60 "$tilerun" --device=cpu "$work/wrong.tir" a=@"$work/a.npy" b=@"$work/b.npy" "c=zeros:fp16[$M,$N]" \
+        M=$M N=$N K=$K lda=$K ldb=$N ldc=$N >"$work/log" 2>&1
+    [ $? -eq 5 ] || fail "$2: is not found" "$work/log"
+    at=$(sed -nE 's/^[^:]*:([0-9]+):[0-9]+: error: .*/\1/p' "$work/log" | head -1)
+    line=$(sed -n "${at:-0}p" "$work/wrong.tir" 2>/dev/null)
+    if grep -E 'error: ' "$work/log" | head -1 | grep -F "$4" | grep -qF "role '$5'" && [[ $line == *"$6"* ]]; then
+        pass
+    else
+        fail "$2: at line ${at:-?} ($line)" "$work/log"
+    fi
+}
+tma=matmul_roles cp=matmul_roles_cp
+mistake $tma 'a consumer does not arrive' '/mbar_arrive %empty1/d' \
+    "deadlock" consumer0 'mbar_wait %full0'
+mistake $tma 'waits for the wrong phase' \
+    's/(mbar_wait %full0), %phase0/\1, %wrong/; s/^( *)(%full0: .*)/\1%wrong: i32 = xor %phase0, %1\n\1\2/' \
+    "race: role 'consumer0' reads it" producer async_desc_load
+mistake $tma 'begins in the wrong phase' 's/(%0, %steps, %1, %0), %1 \{/\1, %0 {/' \
+    '1 of 1 arrivals and 0 bytes are missing' consumer0 'mbar_wait %full0'
+mistake $tma 'a stage is filled before it is free' '/mbar_wait %free/d' \
+    "1 arrivals at barrier 'full[0]', whose phase 0 has only 0 to come" producer mbar_expect
+mistake $tma 'a stage is freed before the product is done' '/%w0: f32/{h;d}; /mbar_arrive %empty0/{G}' \
+    "race: role 'consumer0' reads it" producer async_desc_load
+mistake $tma 'the product is not waited for' 's/%w0: f32\[64,128\] = dot_wait %d0/%w0: f32[64,128] = hint %d0/' \
+    "has a dot in flight that reads it" producer async_desc_load
+mistake $tma 'reads before the copy has landed' 's/(%full[01]: barrier = buffer_slice %full), %s[01]/\1, %0/' \
+    'read before the copy to it has landed' consumer0 'dot %at0'
+mistake $tma 'waits for another copy' 's/(%full1: barrier = buffer_slice %full), %s1/\1, %0/' \
+    "a copy brought it, which came to barrier 'full[1]': nothing here waits for that" consumer1 'dot %at1'
+mistake $tma 'nobody waits for the copy' '/mbar_wait %full1/d' 'uninitialised memory' consumer1 'store %p1'
+mistake $tma 'too few bytes' 's/bytes=32768/bytes=24576/' \
+    "8192 bytes more came to barrier 'full[0]' than its phase 0 expects" consumer0 'mbar_wait %full0'
+mistake $tma 'too many bytes' 's/bytes=32768/bytes=40960/' '8192 bytes are missing' consumer0 'mbar_wait %full0'
+mistake $tma 'no bytes are expected' '/mbar_expect/d' '1 of 1 arrivals and -32768 bytes' consumer0 'mbar_wait'
+mistake $tma 'one consumer goes on for longer' 's/(%end1: i32, %turn1: i32 = for %0, )%steps/\1%K.up/' \
+    'deadlock' consumer1 'mbar_wait %full1'
+mistake $tma 'the producer ends early' 's/(%last: i32, %turn: i32 = for )%0/\1%1/' deadlock consumer0 'mbar_wait'
+mistake $tma 'a barrier is not known to be there' '0,/^  barrier$/{/^  barrier$/d}' \
+    "no barrier lets all threads know of this barrier's mbar_init" consumer0 mbar_wait
+mistake $tma 'one consumer is enough to free' 's/mbar_init %empty count=8/mbar_init %empty count=4/' \
+    'deadlock' consumer0 'mbar_wait %full0'
+mistake $tma 'a barrier of two roles, one of which comes' 's/(    %h0: f16)/    barrier id=3 warps=8\n\1/' \
+    'barrier 3, where 4 of 8 warps have come' consumer0 'barrier id=3'
+mistake $tma 'the barrier of all threads' 's/(    %h0: f16)/    barrier id=0 warps=9\n\1/' \
+    'barrier 0, where 4 of 9 warps have come' consumer0 'barrier id=0'
+mistake $tma "another role's barrier" 's/(    %h0: f16)/    barrier id=2 warps=4\n    barrier id=2 warps=2\n\1/' \
+    '4 warps come to barrier 2, which is of 2' consumer0 'barrier id=2 warps=2'
+mistake $tma 'always the same stage' 's/(%to1: .* = buffer_slice %a1), %s/\1, %0/' \
+    'overwritten before it was read' producer async_desc_load
+mistake $tma 'arrives twice' 's/^( *)(mbar_arrive %empty0)/\1\2\n\1\2/' \
+    "race: role 'consumer1' reads it" producer async_desc_load
+mistake $tma 'comes to the wrong barrier' 's/(async_desc_load %b.tensor, %tob), %filled/\1, %free/' \
+    '16384 bytes are missing' consumer0 'mbar_wait %full0'
+mistake $tma 'a block between two of 16 bytes' 's/(async_desc_load .*), %at$/\1, %k/' 'misaligned' producer \
+    async_desc_load
+mistake $cp 'no fence before the product' '/async_fence/d' 'missing async_fence' consumer0 'dot %at0'
+mistake $cp 'a fence before the wait' 's/^( *)(%full0: .*)/\1async_fence\n\1\2/; 0,/^      async_fence$/{n}; /mbar_wait %full0/{n;d}' \
+    'missing async_fence' consumer0 'dot %at0'
+mistake $cp 'arrives before the last copy' \
+    '/async_arrive/d; s/^( *)(%tob: .*)/\1%early: barrier = buffer_slice %full, %s\n\1async_arrive %early\n\1\2/' \
+    'read before the copy to it has landed' consumer0 'dot %at0'
+mistake $cp 'counts one warp of four' 's/mbar_init %full count=128/mbar_init %full count=32/' \
+    "128 arrivals at barrier 'full[0]'" consumer0 'mbar_wait %full0'
+mistake $cp 'the copies never arrive' '/async_arrive/d' '128 of 128 arrivals' consumer0 'mbar_wait %full0'
+mistake $cp 'a stage is filled before it is free' '/mbar_wait %free/d' 'overwritten before it was read' \
+    producer 'async_copy %p0'
+finish
