@@ -483,13 +483,14 @@ static void check_structure(Verifier *v, const Op *op) {
  * element. */
 static void check_layout(Verifier *v, const Op *op, const Value *x) {
     const Layout *l = x->layout;
-    if (v->laid_out && (x->type.rank == 0) != !l)
+    bool idle = x->type.space == SPACE_DESC && !l; /* that nothing is copied by */
+    if (v->laid_out && !idle && (x->type.rank == 0) != !l)
         bad(v, op, l ? "a scalar has a layout" : "value %d has no layout", x->index);
     if (!l) return;
     const Block *b = x->def ? x->def->block : x->block;
     int warps = 0;
     while (1 << warps < warps_of_block(v->f, b)) warps++;
-    bool fits = type_is_buffer(x->type)
+    bool fits = x->type.space != SPACE_REGISTER
                     ? l->bits[IN_OFFSET] == l->out && !l->bits[IN_LANE] && !l->bits[IN_WARP]
                     : l->bits[IN_LANE] == LANE_BITS && l->bits[IN_WARP] == warps;
     if (l->out != type_log2_numel(x->type))
@@ -566,7 +567,7 @@ static void check_block(Verifier *v, const Block *b, const Op *parent) {
 static bool any_layout(const Block *b) {
     for (const Op *op = b->first; op; op = op->next) {
         for (int i = 0; i < op->nresults; i++)
-            if (op->result[i]->layout && !type_is_buffer(op->result[i]->type)) return true;
+            if (op->result[i]->layout && op->result[i]->type.space == SPACE_REGISTER) return true;
         for (int r = 0; r < op->nregions; r++)
             if (any_layout(op->region[r])) return true;
     }

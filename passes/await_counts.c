@@ -118,6 +118,16 @@ static void visit_if(Ages *a, Op *op) {
     for (int i = 0; i < op->nresults; i++) set_age(a, op->result[i], age[i]);
 }
 
+/* Each role has queues of its own. */
+static void visit_roles(Ages *a, Op *op) {
+    int64_t start[QUEUES];
+    memcpy(start, a->begun, sizeof start);
+    for (int r = 0; r < op->nregions; r++) {
+        visit_block(a, op->region[r]);
+        memcpy(a->begun, start, sizeof start);
+    }
+}
+
 static void visit_select(Ages *a, const Op *op) {
     int64_t x = age_of(a, op->operand[1].value), y = age_of(a, op->operand[2].value);
     bool known = op_is(op->operand[0].value, OP_ALONE);
@@ -138,6 +148,7 @@ static void visit_block(Ages *a, Block *b) {
         case OP_FOR:
         case OP_WHILE: visit_loop(a, op); break;
         case OP_IF: visit_if(a, op); break;
+        case OP_WARPS: visit_roles(a, op); break;
         case OP_ASYNC_COMMIT: begin_group(a, op->result[0]); break;
         case OP_DOT:
             if (ir_attr_int(op, AT_ASYNC, 0)) begin_group(a, op->result[0]);

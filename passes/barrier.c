@@ -143,6 +143,16 @@ static void order_before_loop(PassCtx *ctx, const GlobalOrder *order, Op *loop, 
 }
 
 static void visit_regions(PassCtx *ctx, const GlobalOrder *order, Op *op, Pending *p) {
+    if (op->code == OP_WARPS) { /* each by itself: between roles it is for mbarriers to order */
+        Pending before = copy_of(ctx, order, p);
+        for (int r = 0; r < op->nregions; r++) {
+            Pending role = copy_of(ctx, order, &before);
+            visit_block(ctx, order, op->region[r], &role);
+            merge(ctx, p, &role);
+            global_merge(order, &p->global, &role.global);
+        }
+        return;
+    }
     if (op->code == OP_IF) {
         Pending other = copy_of(ctx, order, p);
         visit_block(ctx, order, op->region[0], p);

@@ -16,7 +16,8 @@ enum { MOST_ACCESSES = 256 }; /* kept apart; beyond, one stands for any address 
 
 static bool touches(const Op *op, GlobalAccess *x) {
     unsigned effects = op->noperands ? ir_operand_effects(op, 0) & EFFECT_GLOBAL : EFFECT_NONE;
-    if (!effects) return false;
+    /* What the copy engine reads no barrier of threads orders: who starts it has to. */
+    if (!effects || op->operand[0].value->type.space == SPACE_DESC) return false;
     *x = (GlobalAccess){.op = op,
                         .kind = op_is_atomic(op)                 ? GLOBAL_ATOMIC
                                 : effects & EFFECT_WRITES_GLOBAL ? GLOBAL_WRITE

@@ -10,7 +10,8 @@
 #include "ir/analysis/axis.h"
 #include "ir/effects.h"
 #include "ir/target.h"
-#include "passes/layout_choice.h"
+#include "ir/roles.h"
+#include "passes/layout_buffers.h"
 #include "passes/pass.h"
 
 #include <string.h>
@@ -39,8 +40,12 @@ typedef struct Assign {
     Class *class_;
     uint8_t *remat_depth; /* by id: 0: not rematerialisable, else 1 + depth of the expression */
     Version **version;
-    int num_warps;
 } Assign;
+
+/* Warps that hold v, or run op. */
+static int warps_of(const Assign *a, const Value *v) {
+    return warps_of_block(a->f, v->def ? v->def->block : v->block);
+}
 
 enum { REMAT_DEPTH = 60, WIDEST_THREAD_BYTES = 32 };
 
@@ -100,6 +105,9 @@ static void unify_op(Op *op, void *ctx) {
     if (op->code == OP_SCAN)
         for (int i = 0; i < op->nresults; i++) unify(a, op->operand[i].value, op->result[i]);
     if (op->code == OP_GATHER) unify(a, op->operand[1].value, op->result[0]);
+    if (op->code == OP_DOT_WAIT) unify(a, op->operand[0].value, op->result[0]);
+    if (op->code == OP_ASYNC_COPY && op->noperands > 3)
+        unify(a, op->operand[3].value, op->operand[0].value);
     if (!(op_traits(op) & TRAIT_E)) return;
     /* A store only consumes: what it stores keeps its own layout if that is good enough. */
     int from = op->code == OP_STORE ? 2 : 1;
@@ -113,7 +121,8 @@ static void anchor_op(Op *op, void *ctx) {
     if (op->code == OP_DOT) {
         Class *c = &a->class_[find(a, op->result[0]->id)];
         if (c->rank == 2) return;
-        c->layout = intern_layout(a->s, choose_dot(op, a->num_warps, a->ctx->target).acc);
+        c->layout = intern_layout(
+            a->s, choose_dot(op, warps_of_block(a->f, op->block), a->ctx->target).acc);
         c->rank = 2;
     }
     if (op->code == OP_REDUCE)
@@ -121,11 +130,13 @@ static void anchor_op(Op *op, void *ctx) {
             Class *c = &a->class_[find(a, op->result[i]->id)];
             if (type_is_tile(op->result[i]->type) && !c->reduce) c->reduce = op;
         }
-    if (op->code != OP_LOAD || !type_is_tile(op->result[0]->type)) return;
-    Class *c = &a->class_[find(a, op->result[0]->id)];
+    if (op->code != OP_LOAD && op->code != OP_ASYNC_COPY) return;
+    const Value *held = op->code == OP_LOAD ? op->result[0] : op->operand[0].value;
+    if (!type_is_tile(held->type)) return;
+    Class *c = &a->class_[find(a, held->id)];
     if (c->rank == 2) return;
     Access x = choose_access(&a->axis, op);
-    int bytes = type_elem_bytes(op->result[0]->type);
+    int bytes = type_elem_bytes(type_pointee(op->operand[0].value->type));
     /* No access of the class should make a thread's run so long that its lanes lie far apart. */
     int limit = log2_of(WIDEST_THREAD_BYTES / bytes);
     if (c->rank == 0) {
@@ -150,13 +161,14 @@ static const Layout *class_layout(Assign *a, const Value *v, const Layout *other
     Class *c = &a->class_[find(a, v->id)];
     if (!c->layout) {
         if (c->rank == 1)
-            c->layout = intern_layout(a->s, choose_access_layout(v->type, c->access, a->num_warps));
+            c->layout =
+                intern_layout(a->s, choose_access_layout(v->type, c->access, warps_of(a, v)));
         else if (c->reduce)
             c->layout = reduced_layout(a, c->reduce);
         else
             c->layout = otherwise
                             ? otherwise
-                            : intern_layout(a->s, choose_default_layout(v->type, a->num_warps));
+                            : intern_layout(a->s, choose_default_layout(v->type, warps_of(a, v)));
     }
     return c->layout;
 }
@@ -277,7 +289,7 @@ static void visit_elementwise(Assign *a, Op *op) {
         bool keep_it =
             !is_rematerialisable(a, v) && store_layout_is_good(own_layout(a, v), v->type, x);
         l = keep_it ? own_layout(a, v)
-                    : intern_layout(a->s, choose_access_layout(v->type, x, a->num_warps));
+                    : intern_layout(a->s, choose_access_layout(v->type, x, warps_of(a, v)));
     } else {
         l = class_layout(a, any, hint);
     }
@@ -289,7 +301,7 @@ static void visit_elementwise(Assign *a, Op *op) {
 static const Layout *plain_layout(Assign *a, Value *v) {
     const Layout *l = own_layout(a, v);
     return layout_is_plain(l) ? l
-                              : intern_layout(a->s, choose_default_layout(v->type, a->num_warps));
+                              : intern_layout(a->s, choose_default_layout(v->type, warps_of(a, v)));
 }
 
 static const Layout *reduced_layout(Assign *a, const Op *reduce) {
@@ -333,6 +345,13 @@ static void visit_exchange(Assign *a, Op *op) {
     const Layout *l = own_layout(a, first);
     for (int i = 0; i < op->noperands; i++) materialise_operand(a, op, i, l);
     op->result[0]->layout = class_layout(a, op->result[0], NULL);
+}
+
+/* Threads copy what the pointers that they hold point to. */
+static void visit_copy(Assign *a, Op *op) {
+    const Layout *l = own_layout(a, op->operand[0].value);
+    materialise_operand(a, op, 0, l);
+    if (op->noperands > 3) materialise_operand(a, op, 3, l);
 }
 
 /* Each operand as it is. */
@@ -379,7 +398,10 @@ static Value *copy_for_dot_before(const Value *v, const Block *block, const Layo
 
 static Value *shared_copy(Assign *a, Op *dot, int i) {
     Value *v = dot->operand[i].value;
-    if (type_is_buffer(v->type)) return v;
+    if (type_is_buffer(v->type)) {
+        layout_buffer_of_dot(a->ctx, &a->axis, dot, i);
+        return v;
+    }
     v = materialise_in_layout(a, v, own_layout(a, v));
     Type t = type_in_space(v->type, SPACE_SHARED);
     Layout l = choose_operand_shared(dot, i, v->layout);
@@ -409,13 +431,15 @@ static bool in_registers_already(Assign *a, Value *v, const DotChoice *own) {
 
 static void visit_dot(Assign *a, Op *dot) {
     /* Two dots of different kinds may meet in one class: each works in its own layout. */
-    DotChoice own = choose_dot(dot, a->num_warps, a->ctx->target);
+    DotChoice own = choose_dot(dot, warps_of_block(a->f, dot->block), a->ctx->target);
     const Layout *l = intern_layout(a->s, own.acc);
     if (own.why)
         diag(&a->s->diags, DIAG_PERF, dot->span, "this dot is made of %s: %s",
              own.mma ? "mma.sync" : "multiply-adds", own.why);
     if (own.wgmma) ir_set_attr(a->s, dot, AT_WGMMA, wgmma_index(own.wgmma));
     if (own.mma) ir_set_attr(a->s, dot, AT_MMA, mma_index(own.mma));
+    /* Others' results are there at once, and waiting for them does nothing. */
+    if (!own.wgmma && ir_attr(dot, AT_ASYNC)) ir_set_attr(a->s, dot, AT_ASYNC, 0);
     for (int i = 0; i < 2; i++)
         if (i == 1 || !own.wgmma || !in_registers_already(a, dot->operand[0].value, &own))
             ir_set_operand(dot, i, shared_copy(a, dot, i));
@@ -460,6 +484,9 @@ static void visit_structured(Assign *a, Op *op) {
             materialise_like(a, op->region[r]->last, 0, op->result);
         }
         break;
+    case OP_WARPS:
+        for (int r = 0; r < op->nregions; r++) visit_block(a, op->region[r]);
+        return;
     default: { /* reduce, scan: their regions work on scalars */
         const Layout *l = plain_layout(a, op->operand[0].value);
         for (int i = 0; i < op->noperands; i++) materialise_operand(a, op, i, l);
@@ -491,8 +518,16 @@ static void visit_block(Assign *a, Block *b) {
             visit_join(a, op);
         else if (op->code == OP_GATHER || op->code == OP_HISTOGRAM)
             visit_exchange(a, op);
-        else if (op->code == OP_PRINT || op->code == OP_ASSERT)
+        else if (op->code == OP_PRINT || op->code == OP_ASSERT || op->code == OP_SHARED_STORE)
             visit_print(a, op);
+        else if (op->code == OP_DOT_WAIT)
+            op->result[0]->layout = op->operand[0].value->layout;
+        else if (op->code == OP_ASYNC_COPY)
+            visit_copy(a, op);
+        else if (op->code == OP_SHARED_LOAD)
+            op->result[0]->layout = class_layout(a, op->result[0], NULL);
+        else if (op->nresults == 1 && op->result[0]->type.space != SPACE_REGISTER)
+            continue; /* layout_buffers.c */
         else if (op->nresults == 1 && op_info[op->code].result == RESULT_GIVEN && op->noperands)
             visit_shape(a, op);
     }
@@ -511,15 +546,14 @@ static void sweep(Assign *a, Block *b) {
 
 static void note_layout(Op *op, void *ctx) {
     for (int i = 0; i < op->nresults; i++)
-        if (op->result[i]->layout && !type_is_buffer(op->result[i]->type)) *(bool *)ctx = true;
+        if (op->result[i]->layout && op->result[i]->type.space == SPACE_REGISTER)
+            *(bool *)ctx = true;
 }
 
 /* What only tile IR with layouts has: one that was written by hand may have it without. */
 static void note_too_early(Op *op, void *ctx) {
     const Op **found = ctx;
-    bool needs = op->code == OP_CONVERT;
-    for (int i = 0; i < op->nresults; i++) needs |= type_is_buffer(op->result[i]->type);
-    if (needs && !*found) *found = op;
+    if (op->code == OP_CONVERT && !*found) *found = op;
 }
 
 void pass_layout(PassCtx *ctx) {
@@ -535,7 +569,7 @@ void pass_layout(PassCtx *ctx) {
              op_info[early->code].text);
         return;
     }
-    Assign a = {.ctx = ctx, .s = ctx->s, .f = f, .n = f->nvalues, .num_warps = f->num_warps};
+    Assign a = {.ctx = ctx, .s = ctx->s, .f = f, .n = f->nvalues};
     a.axis = axis_analyse(ctx->s, f);
     a.class_ = arena_array(&ctx->s->arena, a.n, sizeof *a.class_);
     a.remat_depth = arena_alloc(&ctx->s->arena, a.n);
@@ -546,5 +580,6 @@ void pass_layout(PassCtx *ctx) {
     ir_walk(f->body, anchor_op, &a);
     visit_block(&a, f->body);
     sweep(&a, f->body);
+    layout_settle_buffers(ctx);
     ctx->changed = true;
 }

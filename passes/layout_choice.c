@@ -4,10 +4,11 @@
  * Global memory wants neighbouring lanes at neighbouring addresses, up to 16 bytes each; a matrix
  * instruction wants its fragment; shared memory wants no two lanes of a phase in one bank. */
 #include "passes/layout_choice.h"
+#include "ir/effects.h"
 
 Access choose_access(const AxisTable *axis, const Op *op) {
     const Value *ptr = ir_operand(op, 0);
-    const Value *mask = ir_operand(op, op->code == OP_LOAD ? 1 : 2);
+    const Value *mask = ir_access_mask(op);
     int dim = axis_fastest_dim(axis, ptr);
     return (Access){dim, log2_of(axis_access_width(axis, ptr, mask, dim))};
 }

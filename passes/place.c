@@ -42,10 +42,17 @@ typedef struct Place {
 
 enum { SHARED_ALIGN = 128, SWIZZLE_ALIGN = 1024 };
 
-static void use_buffer(Place *p, const Value *v, int from, int to) {
-    Slot *s = &p->slots.at[p->number[v->id] - 1];
+static bool in_shared_memory(Type t) {
+    return t.space == SPACE_SHARED || t.space == SPACE_BARRIER;
+}
+
+static void live(Slot *s, int from, int to) {
     if (from < s->first || s->first < 0) s->first = from;
     if (to > s->last) s->last = to;
+}
+
+static void use_buffer(Place *p, const Value *v, int from, int to) {
+    live(&p->slots.at[p->number[v->id] - 1], from, to);
 }
 
 static void add(Place *p, Op *op, int lives, int64_t bytes, int64_t alone) {
@@ -59,7 +66,7 @@ static const Op *loop_of(const Op *alloc) {
     for (const Use *u = alloc->result[0]->uses; u; u = u->next) {
         const Op *op = u->op;
         while (op->block != alloc->block) op = op->block->parent;
-        if (op->code == OP_FOR || op->code == OP_WHILE) return op;
+        if (op->code == OP_FOR || op->code == OP_WHILE || op->code == OP_WARPS) return op;
     }
     return NULL;
 }
@@ -110,7 +117,7 @@ static void lay_out_stage(Place *p, int slot) {
 static void number_block(Place *p, Block *b) {
     for (Op *op = b->first; op; op = op->next) {
         int start = p->clock++;
-        if (op->code == OP_BUFFER_ALLOC && op->result[0]->type.space == SPACE_SHARED) {
+        if (op->code == OP_BUFFER_ALLOC && in_shared_memory(op->result[0]->type)) {
             add_slices(p, op);
             /* What addresses are made of on the way to the first copy would need barriers there. */
             if (op->result[0]->type.slices) use_buffer(p, op->result[0], start, start);
@@ -120,16 +127,17 @@ static void number_block(Place *p, Block *b) {
         if (op->code == OP_BUFFER_SLICE) /* a use of it is a use of its buffer */
             p->number[op->result[0]->id] = p->number[op->operand[0].value->id];
         for (int i = 0; i < op->noperands; i++)
-            if (op->operand[i].value->type.space == SPACE_SHARED)
+            if (in_shared_memory(op->operand[i].value->type))
                 use_buffer(p, op->operand[i].value, start, start);
         for (int r = 0; r < op->nregions; r++) number_block(p, op->region[r]);
         p->clock++;
-        /* A buffer allocated outside a loop and used in it lives through all of its iterations. */
-        if (op->code == OP_FOR || op->code == OP_WHILE)
+        /* A buffer allocated outside a loop and used in it lives through all of its iterations;
+         * what one role uses, as long as any goes on. */
+        bool roles = op->code == OP_WARPS;
+        if (op->code == OP_FOR || op->code == OP_WHILE || roles)
             for (int i = 0; i < p->slots.n; i++) {
                 Slot *s = &p->slots.at[i];
-                if (s->last >= start && !ir_inside(s->op, op))
-                    use_buffer(p, s->op->result[0], start, p->clock);
+                if (s->last >= start && (roles || !ir_inside(s->op, op))) live(s, start, p->clock);
             }
     }
 }

@@ -519,7 +519,7 @@ static const Refused bodies[] = {
     {"%b: barrier = buffer_alloc\nmbar_init %b count=0", "1 to 1048575 arrivals"},
     {"%b: barrier = buffer_alloc\nmbar_expect %b bytes=-1", "0 to 1048575 bytes"},
     {"%b: barrier = buffer_alloc\nmbar_wait %b, %c", "the phase is an i32"},
-    {"%b: barrier<1025> = buffer_alloc", "from 1 to 1024"},
+    {"%b: barrier<1025> = buffer_alloc", "expected 1 to 1024"},
     {"%d: desc<f32[4]> = make_desc %p, %n, %n", "the last stride must be 1"},
     {"%d: desc<f16[4]> = make_desc %p, %n, %n", "a pointer to the descriptor's elements"},
     {"%d: desc<f32[4,4]> = make_desc %p, %n, %n", "a size and a stride for each"},

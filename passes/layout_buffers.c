@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* layout_buffers.c: buffers of tile IR that was written with them -> their layouts (see
+ * layout_buffers.h). */
+#include "passes/layout_buffers.h"
+#include "ir/scratch.h"
+
+/* Calls fn for each op that uses the buffer or a slice of it, and the operand. */
+static void each_use(const Op *alloc, void (*fn)(const Op *op, int i, void *ctx), void *ctx) {
+    for (const Use *u = alloc->result[0]->uses; u; u = u->next) {
+        if (u->op->code != OP_BUFFER_SLICE) {
+            fn(u->op, (int)(u - u->op->operand), ctx);
+            continue;
+        }
+        for (const Use *v = u->op->result[0]->uses; v; v = v->next)
+            fn(v->op, (int)(v - v->op->operand), ctx);
+    }
+}
+
+typedef struct Writer {
+    const AxisTable *axis;
+    int dim; /* that elements follow each other along */
+} Writer;
+
+static void look_for_writer(const Op *op, int i, void *ctx) {
+    Writer *w = ctx;
+    (void)i;
+    if (op->code == OP_ASYNC_COPY) w->dim = axis_fastest_dim(w->axis, op->operand[0].value);
+}
+
+void layout_buffer_of_dot(PassCtx *ctx, const AxisTable *axis, const Op *dot, int i) {
+    Op *alloc = (Op *)(uintptr_t)buffer_alloc(dot->operand[i].value);
+    Type t = type_in_space(dot->operand[i].value->type, SPACE_REGISTER);
+    Writer w = {axis, t.rank - 1};
+    each_use(alloc, look_for_writer, &w);
+    Layout from = choose_access_layout(t, (Access){w.dim, 3}, 1);
+    const Layout *l = intern_layout(ctx->s, choose_operand_shared(dot, i, &from));
+    Value *buffer = alloc->result[0];
+    if (!buffer->layout) buffer->layout = l;
+    if (buffer->layout == l) return;
+    diag(&ctx->s->diags, DIAG_ERROR, dot->span,
+         "operand %d of this dot is a buffer that another reads otherwise: give each its own", i);
+    diag(&ctx->s->diags, DIAG_NOTE, alloc->span, "the buffer is made here");
+}
+
+typedef struct Users {
+    const Value *tile; /* one that is stored or loaded; NULL: none is */
+    bool by_desc;      /* blocks come by a descriptor */
+} Users;
+
+static void look_for_tile(const Op *op, int i, void *ctx) {
+    Users *u = ctx;
+    if (op->code == OP_SHARED_STORE && i == 1) u->tile = op->operand[0].value;
+    if (op->code == OP_SHARED_LOAD) u->tile = op->result[0];
+    if (op->code == OP_ASYNC_COPY && !u->tile) u->tile = op->operand[0].value;
+    if (op->code == OP_ASYNC_DESC_LOAD) u->by_desc = true;
+}
+
+/* What an index reaches lies in row-major order; what the copy engine writes, as its boxes do. */
+static void settle_buffer(Op *op, void *ctx_) {
+    PassCtx *ctx = ctx_;
+    if (op->code != OP_BUFFER_ALLOC || op->result[0]->type.space != SPACE_SHARED) return;
+    Value *buffer = op->result[0];
+    Type t = type_in_space(buffer->type, SPACE_REGISTER);
+    if (buffer->layout || !t.rank) return;
+    Users users = {0};
+    each_use(op, look_for_tile, &users);
+    const Value *tile = users.tile;
+    Layout l = layout_new(t);
+    if (users.by_desc && t.rank == 2)
+        l = layout_wgmma_shared(t, 1, log2_of(type_elem_bytes(t)));
+    else if (tile && tile->layout && !users.by_desc)
+        l = choose_move_shared(t, tile->layout, tile->layout);
+    else
+        for (int d = t.rank - 1; d >= 0; d--) layout_push_dim(&l, IN_OFFSET, t, d, 0, t.log2[d]);
+    buffer->layout = intern_layout(ctx->s, l);
+}
+
+static void settle_slice(Op *op, void *ctx) {
+    (void)ctx;
+    if (op->code == OP_BUFFER_SLICE) op->result[0]->layout = op->operand[0].value->layout;
+}
+
+static void settle_desc(Op *op, void *ctx_) {
+    PassCtx *ctx = ctx_;
+    if (op->code != OP_ASYNC_DESC_LOAD) return;
+    Value *desc = op->operand[0].value;
+    const Layout *l = op->operand[1].value->layout;
+    if (!desc->layout) desc->layout = l;
+    if (desc->layout == l) return;
+    diag(&ctx->s->diags, DIAG_ERROR, op->span,
+         "this descriptor's blocks go to buffers that lie otherwise: make one for each");
+    diag(&ctx->s->diags, DIAG_NOTE, desc->def->span, "the descriptor is made here");
+}
+
+void layout_settle_buffers(PassCtx *ctx) {
+    ir_walk(ctx->f->body, settle_buffer, ctx);
+    ir_walk(ctx->f->body, settle_slice, NULL);
+    ir_walk(ctx->f->body, settle_desc, ctx);
+}
