@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "codegen/gen.h"
+#include "ir/roles.h"
 
 typedef struct Llvm {
     LLVMContextRef c;
@@ -101,11 +102,16 @@ const char *codegen_entry_name(Session *s, const char *name) {
 static void gen_func(Gen *g) {
     const Func *f = g->f;
     Arena *a = &g->s->arena;
-    LLVMTypeRef *types = arena_array(a, (size_t)f->nparams, sizeof *types);
+    int all = f->nparams + gen_count_descs(f);
+    LLVMTypeRef *types = arena_array(a, (size_t)all, sizeof *types);
     for (int i = 0; i < f->nparams; i++) types[i] = param_type(g, f->param[i].type);
-    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->c), types, (unsigned)f->nparams, 0);
+    for (int i = f->nparams; i < all; i++) types[i] = LLVMPointerTypeInContext(g->c, 0);
+    LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->c), types, (unsigned)all, 0);
     g->func = LLVMAddFunction(g->mod, codegen_entry_name(g->s, f->name), t);
-    gen_make_kernel(g, (uint32_t)f->num_warps * 32);
+    int warps = warps_of_program(f);
+    gen_make_kernel(g, (uint32_t)warps * 32);
+    for (int i = f->nparams; i < all; i++) gen_map_param(g, (unsigned)i);
+    g->ndescs = 0;
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->c, g->func, "entry");
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "body");
     LLVMPositionBuilderAtEnd(g->entry, entry);
@@ -120,7 +126,8 @@ static void gen_func(Gen *g) {
     g->tid = gen_intrinsic(g, INTRINSIC_TID_X, NULL, 0, NULL, 0);
     g->lane = LLVMBuildAnd(g->b, g->tid, gen_i32(g, 31), "lane");
     LLVMValueRef warp = LLVMBuildLShr(g->b, g->tid, gen_i32(g, 5), "");
-    g->warp = LLVMBuildAnd(g->b, warp, gen_i32(g, (uint32_t)f->num_warps - 1), "warp");
+    bool power = (warps & (warps - 1)) == 0; /* roles count their own */
+    g->warp = power ? LLVMBuildAnd(g->b, warp, gen_i32(g, (uint32_t)warps - 1), "warp") : warp;
     for (int i = 0; i < f->nparams; i++) {
         if (!f->param[i].value) continue;
         Tile x = gen_new_tile(g, f->param[i].value);

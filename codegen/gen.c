@@ -23,6 +23,7 @@ LLVMValueRef gen_i32(Gen *g, uint32_t v) {
 
 int gen_registers(const Value *v) {
     if (type_is_token(v->type)) return 0;
+    if (v->type.space != SPACE_REGISTER) return 1; /* an address */
     return v->layout ? 1 << v->layout->bits[IN_REG] : 1;
 }
 
@@ -155,11 +156,6 @@ void gen_barrier_here(Gen *g) {
     gen_intrinsic(g, INTRINSIC_BARRIER, NULL, 0, &number, 1);
 }
 
-static void gen_barrier(Gen *g, const Op *op) {
-    (void)op;
-    gen_barrier_here(g);
-}
-
 /* A hint changes nothing: axis analysis has heard it. What all threads get from one of them ptxas
  * knows to be the same. */
 static void gen_hint(Gen *g, const Op *op) {
@@ -179,7 +175,7 @@ static void gen_hint(Gen *g, const Op *op) {
 
 static void gen_buffer_alloc(Gen *g, const Op *op) {
     Space space = (Space)op->result[0]->type.space;
-    if (space != SPACE_SHARED)
+    if (space == SPACE_TENSOR)
         gen_error(g, op, "no target of this tilec has %s memory", space_text[space]);
 }
 
@@ -231,6 +227,14 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_ASYNC_WAIT] = gen_async_wait,
     [OP_ASYNC_FENCE] = gen_async_fence,
     [OP_DOT_WAIT] = gen_dot_wait,
+    [OP_WARPS] = gen_warps,
+    [OP_ASYNC_ARRIVE] = gen_async_arrive,
+    [OP_MBAR_INIT] = gen_mbar_init,
+    [OP_MBAR_EXPECT] = gen_mbar_expect,
+    [OP_MBAR_ARRIVE] = gen_mbar_arrive,
+    [OP_MBAR_WAIT] = gen_mbar_wait,
+    [OP_MAKE_DESC] = gen_make_desc,
+    [OP_ASYNC_DESC_LOAD] = gen_async_desc_load,
     [OP_FOR] = gen_for,
     [OP_REDUCE] = gen_reduce,
     [OP_SCAN] = gen_scan,

@@ -48,6 +48,7 @@ typedef struct Gen {
     LanePart *parts;
     Tile *tile; /* by value id */
     AxisTable axis;
+    int ndescs;                      /* translated so far */
     AxisTable **what_if;             /* for perf: notes (access_notes.c), made when first needed */
     AffineTable *affine;             /* as well */
     unsigned intrinsic[NINTRINSICS]; /* LLVM's numbers */
@@ -74,6 +75,8 @@ void gen_replace(LLVMValueRef v, LLVMValueRef with); /* v is gone then */
 /* Makes g->func a kernel of so many threads, of which an SM has room for one program at least: else
  * ptxas may spill to fit more of them. */
 void gen_make_kernel(Gen *g, uint32_t threads);
+/* Parameter number i is 128 bytes that the kernel reads where they are: a tensor map. */
+void gen_map_param(Gen *g, unsigned i);
 /* Once, before anything is compiled: LLVM's back end leaves out what costs more than it gives. */
 void gen_leave_passes_out(void);
 /* Looks all intrinsics up; an error where LLVM has not all of them. */
@@ -117,6 +120,8 @@ LLVMValueRef gen_shuffle_xor(Gen *g, LLVMValueRef x, uint32_t by);
 LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane);
 /* All threads of the program wait for each other. */
 void gen_barrier_here(Gen *g);
+/* gen_roles.c. Of MAKE_DESC's in order: the parameters behind those of the source. */
+int gen_count_descs(const Func *f);
 
 /* ---- groups of ops ---- */
 /* An error: there is no code for op. Its results are there, and mean nothing. */
@@ -149,6 +154,15 @@ void gen_async_wait(Gen *g, const Op *op);
 void gen_async_fence(Gen *g, const Op *op);
 bool gen_dot_wgmma(Gen *g, const Op *op);
 void gen_dot_wait(Gen *g, const Op *op);
+void gen_warps(Gen *g, const Op *op);
+void gen_barrier(Gen *g, const Op *op);
+void gen_mbar_init(Gen *g, const Op *op);
+void gen_mbar_expect(Gen *g, const Op *op);
+void gen_mbar_arrive(Gen *g, const Op *op);
+void gen_mbar_wait(Gen *g, const Op *op);
+void gen_async_arrive(Gen *g, const Op *op);
+void gen_make_desc(Gen *g, const Op *op);
+void gen_async_desc_load(Gen *g, const Op *op);
 void gen_for(Gen *g, const Op *op);
 void gen_if(Gen *g, const Op *op);
 void gen_while(Gen *g, const Op *op);

@@ -71,6 +71,26 @@ void gen_leave_passes_out(void) {
 #endif
 }
 
+/* ---- parameters ---- */
+
+enum { MAP_BYTES = 128, MAP_ALIGN = 64 };
+
+static void param_attribute(Gen *g, unsigned i, LLVMAttributeRef a) {
+    LLVMAddAttributeAtIndex(g->func, (LLVMAttributeIndex)(i + 1), a);
+}
+
+static LLVMAttributeRef attribute_of(Gen *g, const char *name, uint64_t value, LLVMTypeRef type) {
+    unsigned kind = LLVMGetEnumAttributeKindForName(name, strlen(name));
+    return type ? LLVMCreateTypeAttribute(g->c, kind, type)
+                : LLVMCreateEnumAttribute(g->c, kind, value);
+}
+
+static void map_bytes(Gen *g, unsigned i) {
+    LLVMTypeRef bytes = LLVMArrayType2(g->i8, MAP_BYTES);
+    param_attribute(g, i, attribute_of(g, "byval", 0, bytes));
+    param_attribute(g, i, attribute_of(g, "align", MAP_ALIGN, NULL));
+}
+
 /* ---- instructions ---- */
 
 void gen_each_instruction(Gen *g, void (*visit)(Gen *g, LLVMValueRef v)) {
@@ -107,6 +127,12 @@ static void set_attribute(Gen *g, const char *name, const char *value) {
     LLVMAddAttributeAtIndex(g->func, (LLVMAttributeIndex)LLVMAttributeFunctionIndex, a);
 }
 
+void gen_map_param(Gen *g, unsigned i) {
+    static const char name[] = "nvvm.grid_constant";
+    map_bytes(g, i);
+    param_attribute(g, i, LLVMCreateStringAttribute(g->c, name, sizeof name - 1, "", 0));
+}
+
 void gen_make_kernel(Gen *g, uint32_t threads) {
     char size[40];
     snprintf(size, sizeof size, "%" PRIu32 ",1,1", threads);
@@ -119,6 +145,17 @@ void gen_make_kernel(Gen *g, uint32_t threads) {
 }
 
 #else
+
+/* Parameters are counted from 1. */
+void gen_map_param(Gen *g, unsigned i) {
+    map_bytes(g, i);
+    LLVMMetadataRef number = LLVMValueAsMetadata(gen_i32(g, i + 1));
+    LLVMMetadataRef at[3] = {LLVMValueAsMetadata(g->func),
+                             LLVMMDStringInContext2(g->c, "grid_constant", 13),
+                             LLVMMDNodeInContext2(g->c, &number, 1)};
+    LLVMMetadataRef node = LLVMMDNodeInContext2(g->c, at, 3);
+    LLVMAddNamedMetadataOperand(g->mod, "nvvm.annotations", LLVMMetadataAsValue(g->c, node));
+}
 
 static void annotate(Gen *g, const char *key, uint32_t value) {
     LLVMMetadataRef at[3] = {LLVMValueAsMetadata(g->func),

@@ -29,7 +29,7 @@ static void note_spills(Gen *g, const Op *loop) {
     const Value *largest = NULL;
     for (int i = 0; i < loop->nresults; i++) {
         const Value *v = loop->result[i];
-        if (type_is_buffer(v->type) || v->type.depth)
+        if (v->type.space != SPACE_REGISTER || v->type.depth)
             continue; /* addresses are made from few registers */
         bits += (int64_t)gen_registers(v) * type_elem_bits(v->type);
         if (!largest || gen_registers(v) > gen_registers(largest)) largest = v;
@@ -47,7 +47,7 @@ void gen_size_begin(Gen *g, const Op *op, SizeMark *mark) {
     int all = 0;
     for (int i = 0; i < op->nresults; i++) {
         const Value *v = op->result[i];
-        int n = type_is_buffer(v->type) ? 0 : gen_registers(v);
+        int n = v->type.space != SPACE_REGISTER ? 0 : gen_registers(v);
         all += n;
         if (n <= MOST_REGISTERS) continue;
         gen_error(g, op, "a tile of %s takes %d registers of each thread; at most %d may be had",

@@ -30,6 +30,7 @@ typedef struct Target {
     bool fp8_cvt;        /* converts fp8 in hardware */
     bool stmatrix;       /* stores of matrix fragments to shared memory */
     bool wgmma;          /* matrix instructions of warpgroups */
+    bool tma;            /* copies of blocks by descriptors, whose bytes mbarriers count */
 } Target;
 
 extern const Target target_table[];

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* gen_roles.c: roles of warps, barriers that count, blocks by descriptors.
+ *
+ * A role is code behind a branch on the warp's number, in which threads and warps are counted from
+ * the role's first. What one thread does for all is under a predicate. Forms: PTX ISA, "Parallel
+ * Synchronization and Communication Instructions", and "Data Movement", cp.async.bulk.tensor. */
+#include "codegen/gen.h"
+#include "ir/desc.h"
+#include "ir/roles.h"
+#include "ir/scratch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void ordered(Gen *g, const char *text, const char *constraints, LLVMValueRef *args, int n) {
+    gen_asm(g, text, constraints, LLVMVoidTypeInContext(g->c), args, n,
+            ASM_ORDERED | ASM_CONVERGENT);
+}
+
+static LLVMValueRef is_first_thread(Gen *g) {
+    return LLVMBuildICmp(g->b, LLVMIntEQ, g->tid, gen_i32(g, 0), "");
+}
+
+static LLVMValueRef address_of(Gen *g, const Value *buffer) {
+    return LLVMBuildPtrToInt(g->b, gen_buffer_pointer(g, buffer), g->i32, "");
+}
+
+static bool lacks(Gen *g, const Op *op, bool has) {
+    if (!has) gen_error(g, op, "%s has no '%s'", g->o->target->name, op_info[op->code].text);
+    return !has;
+}
+
+/* ---- roles ---- */
+
+static void set_registers(Gen *g, int registers) {
+    enum { FILE_SIZE = 65536, STEP = 8, MOST = 248 };
+    char text[64];
+    int threads = warps_of_program(g->f) * 32, has = FILE_SIZE / threads / STEP * STEP;
+    if (has > MOST) has = MOST;
+    if (!registers || registers == has) return;
+    snprintf(text, sizeof text, "setmaxnreg.%s.sync.aligned.u32 %d;",
+             registers < has ? "dec" : "inc", registers);
+    ordered(g, text, "", NULL, 0);
+}
+
+static void gen_role(Gen *g, const Op *op, int r, LLVMValueRef warp, LLVMBasicBlockRef after) {
+    LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(g->c, g->func, "role");
+    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "body");
+    LLVMBasicBlockRef next = LLVMAppendBasicBlockInContext(g->c, g->func, "next");
+    LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->entry);
+    LLVMValueRef tid = g->tid, own_warp = g->warp;
+    LanePart *parts = g->parts;
+    uint32_t first = (uint32_t)role_first_warp(op, r), n = (uint32_t)role_warps(op, r);
+    LLVMValueRef from = LLVMBuildSub(g->b, warp, gen_i32(g, first), "");
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, from, gen_i32(g, n), ""), head, next);
+    /* What the role's warps and lanes make of their numbers goes to its head. */
+    LLVMPositionBuilderAtEnd(g->entry, head);
+    LLVMPositionBuilderAtEnd(g->b, head);
+    set_registers(g, role_registers(op, r));
+    g->parts = NULL;
+    g->tid = LLVMBuildSub(g->entry, tid, gen_i32(g, first * 32), "");
+    g->warp = LLVMBuildAnd(g->entry, from, gen_i32(g, n - 1), "warp");
+    LLVMPositionBuilderAtEnd(g->b, body);
+    gen_block(g, op->region[r]);
+    LLVMBuildBr(g->b, after);
+    LLVMBuildBr(g->entry, body);
+    g->parts = parts;
+    g->tid = tid;
+    g->warp = own_warp;
+    LLVMPositionBuilderAtEnd(g->entry, entry);
+    LLVMPositionBuilderAtEnd(g->b, next);
+}
+
+void gen_warps(Gen *g, const Op *op) {
+    LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(g->c, g->func, "after");
+    LLVMValueRef warp = LLVMBuildLShr(g->b, g->tid, gen_i32(g, 5), "");
+    warp = gen_shuffle_from(g, warp, gen_i32(g, 0)); /* ptxas knows then: the same for all lanes */
+    for (int r = 0; r < op->nregions; r++) {
+        if (role_registers(op, r) && lacks(g, op, g->o->target->wgmma)) return;
+        gen_role(g, op, r, warp, after);
+    }
+    LLVMBuildBr(g->b, after);
+    LLVMPositionBuilderAtEnd(g->b, after);
+}
+
+void gen_barrier(Gen *g, const Op *op) {
+    int id = barrier_id(op), warps = barrier_warps(g->f, op);
+    LLVMValueRef all = LLVMConstInt(g->i32, UINT32_MAX, 0);
+    LLVMValueRef args[] = {gen_i32(g, (uint32_t)id), gen_i32(g, (uint32_t)warps * 32)};
+    if (id == 0 && warps == warps_of_program(g->f))
+        gen_barrier_here(g);
+    else if (warps == 1)
+        gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all, 1);
+    else
+        gen_intrinsic(g, INTRINSIC_BARRIER_COUNT, NULL, 0, args, 2);
+}
+
+/* ---- barriers that count ---- */
+
+void gen_mbar_init(Gen *g, const Op *op) {
+    const Op *alloc = buffer_alloc(op->operand[0].value);
+    bool all = op->operand[0].value->def == alloc;
+    int n = all ? buffer_slices(alloc, false) : 1;
+    LLVMValueRef at = address_of(g, op->operand[0].value);
+    for (int i = 0; i < n; i++) {
+        int64_t by = i * buffer_stride(alloc);
+        LLVMValueRef args[] = {is_first_thread(g),
+                               LLVMBuildAdd(g->b, at, gen_i32(g, (uint32_t)by), ""),
+                               gen_i32(g, (uint32_t)ir_attr_int(op, AT_COUNT, 1))};
+        ordered(g, "@$0 mbarrier.init.shared.b64 [$1], $2;", "b,r,n,~{memory}", args, 3);
+    }
+    /* The copy engine is to see them, too. */
+    if (g->o->target->tma) ordered(g, "fence.mbarrier_init.release.cluster;", "~{memory}", NULL, 0);
+}
+
+void gen_mbar_expect(Gen *g, const Op *op) {
+    if (lacks(g, op, g->o->target->tma)) return;
+    LLVMValueRef args[] = {is_first_thread(g), address_of(g, op->operand[0].value),
+                           gen_i32(g, (uint32_t)ir_attr_int(op, AT_BYTES, 0))};
+    ordered(g, "@$0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [$1], $2;", "b,r,n,~{memory}",
+            args, 3);
+}
+
+/* A warp's threads first wait for each other, then the first arrives for them. */
+void gen_mbar_arrive(Gen *g, const Op *op) {
+    LLVMValueRef all = LLVMConstInt(g->i32, UINT32_MAX, 0);
+    LLVMValueRef args[] = {LLVMBuildICmp(g->b, LLVMIntEQ, g->lane, gen_i32(g, 0), ""),
+                           address_of(g, op->operand[0].value)};
+    gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all, 1);
+    ordered(g, "{\n\t.reg .b64 s;\n\t@$0 mbarrier.arrive.shared.b64 s, [$1];\n\t}", "b,r,~{memory}",
+            args, 2);
+}
+
+void gen_mbar_wait(Gen *g, const Op *op) {
+    LLVMValueRef parity =
+        LLVMBuildAnd(g->b, gen_scalar(g, op->operand[1].value), gen_i32(g, 1), "");
+    LLVMValueRef args[] = {address_of(g, op->operand[0].value), parity};
+    char text[200];
+    snprintf(text, sizeof text,
+             "{\n\t.reg .pred p;\nwait_${:uid}:\n\tmbarrier.%s.parity.shared%s.b64 p, [$0], $1;\n\t"
+             "@!p bra wait_${:uid};\n\t}",
+             g->o->target->tma ? "try_wait" : "test_wait", g->o->target->tma ? "::cta" : "");
+    ordered(g, text, "r,r,~{memory}", args, 2);
+}
+
+void gen_async_arrive(Gen *g, const Op *op) {
+    LLVMValueRef at = address_of(g, op->operand[0].value);
+    if (lacks(g, op, g->o->target->async_copy)) return;
+    ordered(g, "cp.async.mbarrier.arrive.noinc.shared.b64 [$0];", "r,~{memory}", &at, 1);
+}
+
+/* ---- blocks by descriptors ---- */
+
+static void count_desc(Op *op, void *n) {
+    *(int *)n += op->code == OP_MAKE_DESC;
+}
+
+int gen_count_descs(const Func *f) {
+    int n = 0;
+    ir_walk(f->body, count_desc, &n);
+    return n;
+}
+
+/* The tensor map is a parameter of its own, which the launch makes (compiler/manifest.c). */
+void gen_make_desc(Gen *g, const Op *op) {
+    DescBox box;
+    const Value *d = op->result[0];
+    const char *wrong = d->layout ? desc_boxes(d->type, d->layout, &box) : NULL;
+    if (wrong) gen_error(g, op, "this descriptor's block %s", wrong);
+    gen_new_tile(g, d).at[0] = LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->ndescs++));
+}
+
+void gen_async_desc_load(Gen *g, const Op *op) {
+    const Value *desc = op->operand[0].value;
+    Type t = desc->type;
+    DescBox box;
+    if (lacks(g, op, g->o->target->tma) || !desc->layout || desc_boxes(t, desc->layout, &box))
+        return; /* said where it was made */
+    int64_t bytes = type_bytes(type_in_space(t, SPACE_REGISTER)) / box.boxes;
+    LLVMValueRef args[4 + DESC_MAX_RANK] = {is_first_thread(g), NULL, gen_scalar(g, desc),
+                                            address_of(g, op->operand[2].value)};
+    LLVMValueRef to = address_of(g, op->operand[1].value);
+    char text[256], constraints[64];
+    int n = snprintf(text, sizeof text,
+                     "@$0 cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::"
+                     "bytes [$1], [$2, {",
+                     t.rank);
+    int nc = snprintf(constraints, sizeof constraints, "b,r,l,r");
+    for (int i = 0; i < t.rank; i++) {
+        n += snprintf(text + n, sizeof text - (size_t)n, "%s$%d", i ? ", " : "", 4 + i);
+        nc += snprintf(constraints + nc, sizeof constraints - (size_t)nc, ",r");
+    }
+    snprintf(text + n, sizeof text - (size_t)n, "}], [$3];");
+    snprintf(constraints + nc, sizeof constraints - (size_t)nc, ",~{memory}");
+    for (int k = 0; k < box.boxes; k++) {
+        args[1] = LLVMBuildAdd(g->b, to, gen_i32(g, (uint32_t)(k * bytes)), "");
+        for (int i = 0; i < t.rank; i++) { /* the innermost first */
+            LLVMValueRef at = gen_scalar(g, op->operand[3 + t.rank - 1 - i].value);
+            uint32_t by = i == 0 ? (uint32_t)k << box.log2[t.rank - 1] : 0;
+            args[4 + i] = LLVMBuildAdd(g->b, at, gen_i32(g, by), "");
+        }
+        ordered(g, text, constraints, args, 4 + t.rank);
+    }
+}
