@@ -7,7 +7,9 @@
  * even in comments, accepts it. */
 #include "compiler/manifest.h"
 
+#include "ir/desc.h"
 #include "ir/func_attrs.h"
+#include "ir/roles.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -87,10 +89,106 @@ static void put_numbers(const Func *f, Buf *out) {
     for (int i = 0; i < func_attrs; i++) {
         const FuncAttr *a = &func_attr[i];
         if (a->kind != FUNC_ATTR_NUMBER) continue;
-        int64_t v = func_number(f, a);
+        int64_t v =
+            a->offset == offsetof(Func, num_warps) ? warps_of_program(f) : func_number(f, a);
         if (v != 0 || a->absent != 0)
             buf_printf(out, "\"%s\": %lld, ", a->manifest, (long long)(v > 0 ? v : 0));
     }
+}
+
+/* ---- hidden parameters ---- */
+
+/* The integer as an expression over parameters. False: it is made of more. */
+static bool put_expression(const Value *v, int depth, Buf *out) {
+    enum { MOST_DEPTH = 16 };
+    int64_t number;
+    const Op *op = v->def;
+    if (depth > MOST_DEPTH) return false;
+    if (ir_int_constant(v, &number)) {
+        buf_printf(out, number < 0 ? "(0 - %lld)" : "%lld",
+                   (long long)(number < 0 ? -number : number));
+        return number > INT32_MIN;
+    }
+    if (!op) {
+        if (v->block->parent || !v->name || strchr(v->name, ',')) return false;
+        buf_puts(out, v->name);
+        return true;
+    }
+    const char *sign = op->code == OP_ADD   ? "+"
+                       : op->code == OP_SUB ? "-"
+                       : op->code == OP_MUL ? "*"
+                                            : NULL;
+    if (op->code == OP_CAST && type_is_int(op->operand[0].value->type) &&
+        type_elem_bytes(v->type) >= type_elem_bytes(op->operand[0].value->type))
+        return put_expression(op->operand[0].value, depth + 1, out);
+    if (!sign) return false;
+    buf_putc(out, '(');
+    if (!put_expression(op->operand[0].value, depth + 1, out)) return false;
+    buf_printf(out, " %s ", sign);
+    if (!put_expression(op->operand[1].value, depth + 1, out)) return false;
+    buf_putc(out, ')');
+    return true;
+}
+
+/* Operands from `first` on, as many as the descriptor has dimensions. */
+static bool put_sizes(const Op *desc, const char *key, int first, Buf *out) {
+    int n = desc->result[0]->type.rank;
+    buf_printf(out, ", \"%s\": [", key);
+    for (int i = 0; i < n; i++) {
+        Buf text = buf_new(out->arena);
+        if (!put_expression(desc->operand[first + i].value, 0, &text)) return false;
+        if (i) buf_puts(out, ", ");
+        put_string(out, text.data);
+    }
+    buf_putc(out, ']');
+    return true;
+}
+
+/* The pointer as a parameter and, behind it, elements. */
+static bool put_base(const Value *v, Buf *out) {
+    Buf offset = buf_new(out->arena);
+    if (op_is(v, OP_ADDPTR) && !ir_attr_int(v->def, AT_BYTES, 0)) {
+        if (!put_expression(v->def->operand[1].value, 0, &offset)) return false;
+        v = v->def->operand[0].value;
+    } else {
+        buf_putc(&offset, '0');
+    }
+    if (v->def || v->block->parent || !v->name) return false;
+    buf_puts(out, "\"base\": ");
+    put_string(out, v->name);
+    buf_puts(out, ", \"offset\": ");
+    put_string(out, offset.data);
+    return true;
+}
+
+typedef struct Hidden {
+    Session *s;
+    Buf *out;
+    int n;
+} Hidden;
+
+static void put_desc(Op *op, void *ctx) {
+    Hidden *h = ctx;
+    if (op->code != OP_MAKE_DESC) return;
+    Type t = op->result[0]->type;
+    const Layout *l = op->result[0]->layout;
+    DescBox box;
+    /* Without a layout it is not a GPU's; code generation has said what no box is. */
+    if (!l || desc_boxes(t, l, &box)) return;
+    buf_puts(h->out, h->n++ ? ",\n    " : "\n    ");
+    buf_puts(h->out, "{\"kind\": \"tensor_map\", ");
+    if (!put_base(op->operand[0].value, h->out) ||
+        (buf_printf(h->out, ", \"type\": \"%s\"", elem_signature_name((Elem)t.elem)),
+         !put_sizes(op, "sizes", 1, h->out)) ||
+        !put_sizes(op, "strides", 1 + t.rank, h->out)) {
+        diag(&h->s->diags, DIAG_ERROR, op->span,
+             "a launch cannot make this descriptor: its address must be a parameter and an offset, "
+             "sizes and strides sums and products of parameters");
+        return;
+    }
+    buf_puts(h->out, ", \"box\": [");
+    for (int i = 0; i < t.rank; i++) buf_printf(h->out, "%s%d", i ? ", " : "", 1 << box.log2[i]);
+    buf_printf(h->out, "], \"swizzle\": %d}", box.swizzle);
 }
 
 static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
@@ -119,8 +217,12 @@ static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
     buf_puts(out, "], ");
     put_work(out, "flops", f->flops);
     put_work(out, "bytes", f->bytes);
-    buf_puts(out, "\"hidden\": []}");
-    return true;
+    Hidden h = {.s = s, .out = out};
+    int errors = s->diags.errors;
+    buf_puts(out, "\"hidden\": [");
+    ir_walk(f->body, put_desc, &h);
+    buf_puts(out, "]}");
+    return s->diags.errors == errors;
 }
 
 bool manifest_write(const Module *m, const char *target, const char *const *entry, Buf *out) {

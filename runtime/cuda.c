@@ -137,11 +137,17 @@ static tile_status check_launch(tile_context *ctx, const tile_kernel *k) {
 
 static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
     const CudaDevice *d = ctx->cuda;
-    if (k->nhidden)
+    if (k->nhidden > k->nmaps)
         return rt_fail(ctx, TILE_BAD_MODULE,
                        "kernel '%s' has hidden parameters, which this version of the runtime "
                        "cannot make",
                        k->name);
+    if (k->nmaps && !d->api.tensor_map)
+        return rt_fail(
+            ctx, TILE_BAD_MODULE,
+            "kernel '%s' needs cuTensorMapEncodeTiled, which this CUDA driver is too old "
+            "for",
+            k->name);
     tile_status st = check_launch(ctx, k);
     if (st) return st;
     if (k->shared > d->max_shared)
@@ -279,7 +285,8 @@ static tile_status cuda_launch(tile_kernel *k, const tile_grid *grid, InterpArg 
                                void *stream) {
     tile_context *ctx = k->module->ctx;
     const CudaDevice *d = ctx->cuda;
-    void *param[RT_MAX_PARAMS];
+    void *param[RT_MAX_PARAMS + RT_MAX_MAPS];
+    TensorMap map[RT_MAX_MAPS];
     for (int i = 0; i < k->nparams; i++) {
         if (k->param[i].check == ARG_FLOAT) arg[i].p = elem_from_double(k->param[i].elem, arg[i].f);
         param[i] = &arg[i];
@@ -288,13 +295,18 @@ static tile_status cuda_launch(tile_kernel *k, const tile_grid *grid, InterpArg 
     bool push = d->api.ctx_current(&current) != CU_SUCCESS || current != d->context;
     CuResult r = push ? enter(ctx) : CU_SUCCESS;
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
-    if (k->plain)
-        r = d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32, 1, 1,
-                          shared_bytes(k, grid), stream, param, NULL);
-    else
-        r = launch_special(&d->api, k, grid, param, stream);
+    tile_status st = TILE_OK;
+    for (int i = 0; i < k->nmaps && !st; i++) {
+        st = rt_make_map(&d->api, k, i, arg, &map[i]);
+        param[k->nparams + i] = &map[i];
+    }
+    if (!st)
+        r = k->plain
+                ? d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32,
+                                1, 1, shared_bytes(k, grid), stream, param, NULL)
+                : launch_special(&d->api, k, grid, param, stream);
     if (push) d->api.ctx_pop(&current);
-    return r ? launch_failed(k, r) : TILE_OK;
+    return r ? launch_failed(k, r) : st;
 }
 
 static tile_status cuda_synchronize(tile_context *ctx) {

@@ -191,9 +191,17 @@ static int64_t value_of_slot(const void *ctx, int64_t number) {
 void launch_prepare(Session *s, tile_kernel *k) {
     for (int i = 0; i < k->nparams; i++) prepare_param(&k->param[i]);
     k->plain = rt_cluster_size(k) == 1 && !k->cooperative;
-    if (!k->grid) return;
     ExprOp op[EXPR_MAX_OPS];
     ExprError e;
+    for (int i = 0; i < k->nmaps; i++) {
+        KernelMap *m = &k->map[i];
+        int nops = expr_compile(m->text, strlen(m->text), look_up, k, op, EXPR_MAX_OPS,
+                                2 * m->rank + 1, &e);
+        if (nops <= 0) continue;
+        m->code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
+        m->nops = nops;
+    }
+    if (!k->grid) return;
     int n = expr_compile(k->grid, strlen(k->grid), look_up, k, op, EXPR_MAX_OPS, 3, &e);
     if (n <= 0) return;
     k->grid_code = arena_copy(&s->arena, op, (size_t)n * sizeof *op);

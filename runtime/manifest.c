@@ -5,6 +5,7 @@
  * added, so unknown ones are skipped). It may come from anywhere, so every field's type and range
  * is checked, and a mistake comes back as one sentence that names the field. */
 #include "base/text.h"
+#include "ir/roles.h"
 #include "runtime/runtime.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 
 enum {
     MANIFEST_VERSION = 1,
-    MAX_WARPS = 32,
     MAX_STAGES = 1000,
     MAX_CLUSTER = 16,
     MAX_CONSTEXPRS = 4096,
@@ -125,6 +125,57 @@ static void read_grid(Reader *r, const json_t *o, tile_kernel *k) {
     if (text.len) k->grid = text.data;
 }
 
+/* The expressions in a list of n, behind those in `text`. */
+static void read_expressions(Reader *r, const json_t *o, const char *field, size_t n, Buf *text) {
+    const json_t *list = read_array(r, o, field, n);
+    for (size_t i = 0; list && i < n; i++) {
+        const char *e = json_string_value(json_array_get(list, i));
+        if (e && *e && !strchr(e, ','))
+            buf_printf(text, "%s%s", text->len ? ", " : "", e);
+        else
+            bad(r, field, "a list of an expression for each dimension");
+    }
+}
+
+static void read_map(Reader *r, const json_t *o, tile_kernel *k, KernelMap *m) {
+    enum { MOST_BOX = 256, MOST_SWIZZLE = 128 };
+    Buf text = buf_new(&r->s->arena);
+    const char *base = read_text(r, o, "base");
+    const json_t *box = read_array(r, o, "box", RT_MAP_RANK);
+    int depth = 0;
+    m->base = -1;
+    for (int i = 0; i < k->nparams; i++)
+        if (strcmp(k->param[i].name, base) == 0 && k->param[i].depth) m->base = i;
+    if (m->base < 0) bad(r, "base", "a pointer among the parameters");
+    if (!r->error && (!parse_type(read_text(r, o, "type"), &m->elem, &depth) || depth))
+        bad(r, "type", "a type such as fp16");
+    m->rank = (int)json_array_size(box);
+    if (m->rank < 1) bad(r, "box", "a list of 1 to 5 sizes");
+    for (int i = 0; i < m->rank; i++) {
+        int64_t n = json_integer_value(json_array_get(box, (size_t)i));
+        if (n < 1 || n > MOST_BOX) bad(r, "box", "of sizes from 1 to 256");
+        m->box[i] = (uint32_t)n;
+    }
+    read_expressions(r, o, "sizes", (size_t)m->rank, &text);
+    read_expressions(r, o, "strides", (size_t)m->rank, &text);
+    buf_printf(&text, ", %s", read_text(r, o, "offset"));
+    m->text = text.data;
+    m->swizzle = (int)read_int(r, o, "swizzle", 0, MOST_SWIZZLE);
+}
+
+/* What is made for the kernel, up to the first kind that is not known. */
+static void read_hidden(Reader *r, const json_t *o, tile_kernel *k) {
+    const json_t *hidden = read_array(r, o, "hidden", RT_MAX_PARAMS);
+    k->nhidden = (int)json_array_size(hidden);
+    k->map = arena_array(&r->s->arena, RT_MAX_MAPS, sizeof *k->map);
+    for (int i = 0; i < k->nhidden && i < RT_MAX_MAPS && !r->error; i++) {
+        const json_t *x = json_array_get(hidden, (size_t)i);
+        const char *kind = json_string_value(json_object_get(x, "kind"));
+        if (!kind || strcmp(kind, "tensor_map") != 0) return;
+        read_map(r, x, k, &k->map[k->nmaps++]);
+    }
+}
+
 static void read_cluster(Reader *r, const json_t *o, tile_kernel *k) {
     for (int i = 0; i < 3; i++) k->cluster[i] = 1;
     if (!json_object_get(o, "cluster")) return;
@@ -160,10 +211,7 @@ static void read_kernel(Reader *r, const json_t *o, tile_kernel *k) {
     read_grid(r, o, k);
     if (json_object_get(o, "flops")) k->flops = read_text(r, o, "flops");
     if (json_object_get(o, "bytes")) k->bytes = read_text(r, o, "bytes");
-    if (json_object_get(o, "hidden")) {
-        const json_t *hidden = read_array(r, o, "hidden", RT_MAX_PARAMS);
-        k->nhidden = (int)json_array_size(hidden);
-    }
+    if (json_object_get(o, "hidden")) read_hidden(r, o, k);
 }
 
 const char *manifest_kernels(Session *s, const json_t *root, tile_kernel **kernel, int *n,
@@ -235,7 +283,7 @@ const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, in
                                 RT_MAX_PARAMS);
         k->func = f;
         k->name = k->entry = f->name;
-        k->num_warps = f->num_warps;
+        k->num_warps = warps_of_program(f);
         k->num_stages = f->num_stages;
         k->shared = f->shared_bytes > 0 ? f->shared_bytes : 0;
         k->shared_alone = f->shared_alone;

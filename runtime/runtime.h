@@ -17,6 +17,8 @@
 #include <unistd.h>
 
 enum {
+    RT_MAX_MAPS = 16,
+    RT_MAP_RANK = 5,
     RT_MAX_PARAMS = 512, /* 4 KB of parameters, what every GPU takes */
     RT_MAX_KERNELS = 4096
 };
@@ -132,6 +134,21 @@ typedef struct KernelConstexpr {
     int64_t value;
 } KernelConstexpr;
 
+/* A hidden parameter: the map of a tensor that arguments describe (maps.c). */
+typedef struct KernelMap {
+    int base; /* the parameter that points to it */
+    Elem elem;
+    int rank, swizzle;
+    uint32_t box[RT_MAP_RANK]; /* elements, outermost first */
+    const char *text; /* sizes, strides and offset in elements: expressions, joined by ", " */
+    ExprOp *code;     /* the same as code; NULL: they cannot be read */
+    int nops;
+} KernelMap;
+
+typedef struct TensorMap { /* as the hardware reads it */
+    _Alignas(64) uint8_t bytes[128];
+} TensorMap;
+
 struct tile_kernel {
     tile_module *module;
     const char *name, *entry;
@@ -149,8 +166,9 @@ struct tile_kernel {
     bool plain;          /* neither of the two */
     int64_t shared;
     int64_t shared_alone; /* where no two programs share a multiprocessor; 0: the same */
-    int nhidden;
-    const Func *func; /* CPU */
+    KernelMap *map;
+    int nmaps, nhidden; /* hidden parameters, and those of them that can be made */
+    const Func *func;   /* CPU */
     struct CuFunctionRec *function;
     int registers;
     size_t spill_bytes;
@@ -201,6 +219,10 @@ void rt_give_back(tile_context *ctx, tile_ptr key);
 static inline unsigned rt_cluster_size(const tile_kernel *k) {
     return k->cluster[0] * k->cluster[1] * k->cluster[2];
 }
+struct CudaApi;
+/* maps.c: map i of k, for a launch with these arguments. */
+tile_status rt_make_map(const struct CudaApi *api, tile_kernel *k, int i, const InterpArg *arg,
+                        TensorMap *out);
 /* launch.c: works out, in the session's arena, what launches of k will use. */
 void launch_prepare(Session *s, tile_kernel *k);
 

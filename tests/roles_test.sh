@@ -1,31 +1,51 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# tests/roles_test.sh TILERUN: products by roles of warps (examples/matmul_roles*.tir) on the CPU device: right in
-# several shapes, and each of the mistakes planted below is found, with its line and role. Ends with
+# tests/roles_test.sh TILERUN [DEVICE [TARGET…]]: products by roles of warps (examples/matmul_roles*.tir) are right
+# in several shapes, on the CPU device or DEVICE with code for each TARGET. On the CPU device each of the mistakes
+# planted below is found, with its line and role, and the code after all passes is right, too. Ends with
 # `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/.."
-tilerun=$1
+tilerun=$(realpath "$1") device=${2:-cpu}
+targets=("${@:3}")
 . tests/lib.sh
 
 M=200 N=176 K=336
 # reference M N K: inputs, and what the product of them is by examples/matmul.tl
 reference() {
     M=$1 N=$2 K=$3
-    "$tilerun" --device=cpu examples/matmul.tl "a_ptr=randint(-4,5):fp16[M,K]" "b_ptr=randint(-4,5):fp16[K,N]" \
+    "$tilerun" --device="$device" examples/matmul.tl "a_ptr=randint(-4,5):fp16[M,K]" "b_ptr=randint(-4,5):fp16[K,N]" \
         "c_ptr=zeros:fp16[M,N]" M="$M" N="$N" K="$K" stride_am="$K" stride_ak=1 stride_bk="$N" stride_bn=1 \
         stride_cm="$N" stride_cn=1 --save=a_ptr="$work/a.npy" --save=b_ptr="$work/b.npy" \
         --save=c_ptr="$work/c.npy"
 }
-# product FILE: runs it on these inputs
+# product FILE [OPTION…]: runs it on these inputs
 product() {
-    "$tilerun" --device=cpu "$1" a=@"$work/a.npy" b=@"$work/b.npy" "c=zeros:fp16[$M,$N]" M="$M" N="$N" K="$K" \
-        lda="$K" ldb="$N" ldc="$N" --expect=c="$work/c.npy:0" --check=all
+    "$tilerun" --device="$device" "$@" a=@"$work/a.npy" b=@"$work/b.npy" "c=zeros:fp16[$M,$N]" M="$M" N="$N" \
+        K="$K" lda="$K" ldb="$N" ldc="$N" --expect=c="$work/c.npy:0"
 }
-for shape in '128 128 64' '1 16 1040' '513 272 208' '64 16 16' '200 176 336'; do
+shapes=('128 128 64' '1 16 1040' '513 272 208' '64 16 16' '200 176 336')
+[ "$device" = cpu ] || shapes+=('1024 1024 1024' '2048 4096 512' '4096 4096 4096')
+for shape in "${shapes[@]}"; do
     # shellcheck disable=SC2086 # a shape is words
     ok "inputs of $shape" reference $shape
-    for file in examples/matmul_roles.tir examples/matmul_roles_cp.tir; do ok "$file $shape" product $file; done
+    for file in examples/matmul_roles.tir examples/matmul_roles_cp.tir; do
+        for target in "${targets[@]:-native}"; do
+            [ "$file $target" != "examples/matmul_roles.tir sm_80" ] || continue # it has no descriptors
+            ok "$file $shape $target" product $file --target="$target"
+        done
+    done
+done
+if [ "$device" != cpu ]; then
+    finish
+    exit
+fi
+
+passes=$(sed -n 's/^PASS(\([a-z_0-9]*\),.*/\1/p' passes/passes.def | paste -sd,)
+for code in matmul_roles:sm_90a matmul_roles_cp:sm_90a matmul_roles_cp:sm_80; do
+    ok "$code, passes" "$(dirname "$tilerun")/tilec" "examples/${code%:*}.tir" --target="${code#*:}" \
+        --passes="$passes" --emit=tir -Wno-perf -o "$work/after.tir"
+    ok "$code after all passes" product "$work/after.tir"
 done
 
 # mistake FILE NAME SED MESSAGE ROLE LINE: with the change the run ends with an error of that message, about the

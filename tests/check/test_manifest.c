@@ -96,6 +96,21 @@ static const struct {
     {"[\"cdiv(i, BM)\", \"2\"]", "[1, 2]", "'grid'"},
     {"[\"cdiv(i, BM)\", \"2\"]", "[\"1\", \"1\", \"1\", \"1\"]", "'grid'"},
     {"\"hidden\": []", "\"hidden\": {}", "'hidden'"},
+#define MAP(base, type, sizes, strides, box, swizzle)                                              \
+    "\"hidden\": [{\"kind\": \"tensor_map\", \"base\": \"" base                                    \
+    "\", \"offset\": \"0\", \"type\": \"" type "\", \"sizes\": " sizes ", \"strides\": " strides   \
+    ", \"box\": " box ", \"swizzle\": " swizzle "}]"
+    {"\"hidden\": []", MAP("i", "fp16", "[\"i\"]", "[\"1\"]", "[8]", "0"), "'base'"},
+    {"\"hidden\": []", MAP("nobody", "fp16", "[\"i\"]", "[\"1\"]", "[8]", "0"), "'base'"},
+    {"\"hidden\": []", MAP("p", "*fp16", "[\"i\"]", "[\"1\"]", "[8]", "0"), "'type'"},
+    {"\"hidden\": []", MAP("p", "fp16", "[]", "[\"1\"]", "[8]", "0"), "'sizes'"},
+    {"\"hidden\": []", MAP("p", "fp16", "[\"i\", \"i\"]", "[\"1\"]", "[8]", "0"), "'sizes'"},
+    {"\"hidden\": []", MAP("p", "fp16", "[\"i, i\"]", "[\"1\"]", "[8]", "0"), "'sizes'"},
+    {"\"hidden\": []", MAP("p", "fp16", "[\"i\"]", "[1]", "[8]", "0"), "'strides'"},
+    {"\"hidden\": []", MAP("p", "fp16", "[\"i\"]", "[\"1\"]", "[]", "0"), "'box'"},
+    {"\"hidden\": []", MAP("p", "fp16", "[\"i\"]", "[\"1\"]", "[512]", "0"), "'box'"},
+    {"\"hidden\": []", MAP("p", "fp16", "[\"i\"]", "[\"1\"]", "[8, 8, 8, 8, 8, 8]", "0"), "'box'"},
+    {"\"hidden\": []", MAP("p", "fp16", "[\"i\"]", "[\"1\"]", "[8]", "256"), "'swizzle'"},
 };
 
 START_TEST(lying_manifests) {

@@ -382,6 +382,28 @@ CuResult fake_occupancy(int *blocks, CuFunction function, int threads, size_t dy
 
 /* ---- launches ---- */
 
+/* The map says what it was made of: address, sizes, strides, boxes, in this order. */
+CuResult fake_tensor_map(void *map, int type, uint32_t rank, CuPtr address, const uint64_t *sizes,
+                         const uint64_t *strides, const uint32_t *box,
+                         const uint32_t *element_strides, int interleave, int swizzle,
+                         int l2_promotion, int fill) {
+    BEGIN_HERE();
+    uint64_t at[16] = {address, (uint64_t)type | (uint64_t)swizzle << 8 | (uint64_t)rank << 16};
+    if (rank < 1 || rank > 5 || address % 16 || (uintptr_t)map % 64 || interleave || fill ||
+        swizzle < 0 || swizzle > 3 || l2_promotion < 0 || l2_promotion > 3)
+        return INVALID_VALUE;
+    for (uint32_t i = 0; i < rank; i++) {
+        if (!sizes[i] || sizes[i] >> 32 || !box[i] || box[i] > 256 || element_strides[i] != 1 ||
+            (i && strides[i - 1] % 16))
+            return INVALID_VALUE;
+        at[2 + i] = sizes[i];
+        at[7 + i] = box[i];
+        if (i) at[11 + i] = strides[i - 1];
+    }
+    memcpy(map, at, sizeof at);
+    return CU_SUCCESS;
+}
+
 static CuResult record(FakeLaunch *l, CuFunction function, void **param) {
     if (!book_knows(function, FUNCTION) || !is_stream(l->stream)) return INVALID_HANDLE;
     const Object *f = (const Object *)function;

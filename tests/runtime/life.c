@@ -43,12 +43,21 @@ static const char ptx[] =
     "//   \"num_warps\": 4, \"num_stages\": 3, \"shared\": 65536, \"grid\": [\"cdiv(n, B)\"]},\n"
     "//  {\"name\": \"special\", \"entry\": \"special\", \"params\": [],\n"
     "//   \"num_warps\": 1, \"num_stages\": 3, \"shared\": 0, \"cluster\": [16, 1, 1],\n"
-    "//   \"cooperative\": true, \"grid\": [\"32\"]}]}\n"
+    "//   \"cooperative\": true, \"grid\": [\"32\"]},\n"
+    "//  {\"name\": \"mapped\", \"entry\": \"mapped\", \"params\": [\n"
+    "//    {\"name\": \"x\", \"type\": \"*fp32\"}, {\"name\": \"n\", \"type\": \"i32\"}],\n"
+    "//   \"num_warps\": 9, \"num_stages\": 3, \"shared\": 0, \"grid\": [\"1\"], \"hidden\": [\n"
+    "//    {\"kind\": \"tensor_map\", \"base\": \"x\", \"offset\": \"0\", \"type\": \"fp32\",\n"
+    "//     \"sizes\": [\"n // 8\", \"8\"], \"strides\": [\"8\", \"1\"], \"box\": [8, 8],\n"
+    "//     \"swizzle\": 32}]}]}\n"
     "// tilec manifest end\n"
     ".version 7.8\n.target sm_80\n.address_size 64\n"
     ".visible .entry copy(\n .param .u64 copy_0,\n .param .u64 copy_1,\n .param .u32 copy_2,\n"
     " .param .b32 copy_3\n)\n{\n ret;\n}\n"
-    ".visible .entry special(\n)\n{\n ret;\n}\n";
+    ".visible .entry special(\n)\n{\n ret;\n}\n"
+    ".visible .entry mapped(\n .param .u64 mapped_0,\n .param .u32 mapped_1,\n .param .u64 "
+    "mapped_2\n)\n{\n"
+    " ret;\n}\n"; /* mapped_2: of the fake, which looks at the map's first bytes */
 
 const char *life_module(bool cpu) {
     return cpu ? tir : ptx;
@@ -126,9 +135,12 @@ static void work(Program *p, Life *l, bool cpu, const char *file) {
     TRY(tile_kernel_grid(p->kernel, "n // 8, 1", args, 4, &grid));
     TRY(tile_launch(p->kernel, &grid, args, 4, NULL));
     if (!cpu) {
-        tile_kernel *special;
+        tile_kernel *special, *mapped;
         TRY(tile_kernel_get(p->module, "special", &special));
         TRY(tile_launch(special, NULL, NULL, 0, NULL));
+        TRY(tile_kernel_get(p->module, "mapped", &mapped));
+        tile_arg mapped_args[] = {tile_pointer(p->x), tile_i32(N)};
+        TRY(tile_launch(mapped, NULL, mapped_args, 2, NULL));
     }
     TRY(tile_event_record(p->ctx, NULL, &p->end));
     int done = 0;

@@ -269,6 +269,51 @@ START_TEST(special_launches) {
 }
 END_TEST
 
+/* A kernel with the map of a tensor of n rows of 64 halves, `stride` from each other. */
+START_TEST(tensor_maps) {
+    ck_assert_int_eq(
+        load("\"num_warps\": 9, \"shared\": 0, \"grid\": [\"1\"], \"hidden\": [{\"kind\": "
+             "\"tensor_map\", "
+             "\"base\": \"p\", \"offset\": \"n - n\", \"type\": \"fp16\", \"sizes\": [\"n\", "
+             "\"64\"], "
+             "\"strides\": [\"stride // one\", \"1\"], \"box\": [8, 64], \"swizzle\": 128}]",
+             "{\"name\": \"p\", \"type\": \"*fp16\"}, {\"name\": \"n\", \"type\": \"i32\"},"
+             "{\"name\": \"stride\", \"type\": \"i64\"}, {\"name\": \"one\", \"type\": \"i32\"}",
+             ".param .u64 a,\n.param .u32 b,\n.param .u64 c,\n.param .u32 d,\n.param .u64 e"),
+        TILE_OK);
+    static const struct {
+        uint64_t p;
+        int32_t n;
+        int64_t stride;
+        int32_t one;
+        const char *words; /* NULL: a good one */
+    } cases[] = {
+        {4096, 100, 72, 1, NULL},
+        {4104, 100, 72, 1, "its address must be a multiple of 16 bytes"},
+        {4096, 0, 72, 1, "each size must be from 1 to 2^32"},
+        {4096, -5, 72, 1, "each size must be from 1 to 2^32"},
+        {4096, 100, 68, 1, "strides must be multiples of 16 bytes"},
+        {4096, 100, 0, 1, "strides must be multiples of 16 bytes"},
+        {4096, 100, (int64_t)1 << 41, 1, "strides must be multiples of 16 bytes"},
+        {4096, 100, 72, 0,
+         "no descriptor of 'p' with the sizes and strides n, 64, stride // one, 1, n - n: "},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tile_arg args[] = {tile_pointer(cases[i].p), tile_i32(cases[i].n),
+                           tile_i64(cases[i].stride), tile_i32(cases[i].one)};
+        tile_status st = tile_launch(kernel, NULL, args, 4, NULL);
+        if (cases[i].words)
+            fails(st, TILE_BAD_LAUNCH, cases[i].words);
+        else
+            ck_assert_int_eq(st, TILE_OK);
+    }
+    FakeLaunch l = fake->last();
+    ck_assert(l.block[0] == 288 && l.nparams == 5 && l.param[4] == 4096); /* the map's first word */
+    fails(load(PLAIN ", \"hidden\": [{\"kind\": \"of the future\"}]", "", ""), TILE_BAD_MODULE,
+          "hidden parameters, which this version of the runtime cannot make");
+}
+END_TEST
+
 /* ---- modules ---- */
 
 START_TEST(modules) {
@@ -530,6 +575,7 @@ int main(void) {
     tcase_add_test(t, grids);
     tcase_add_test(t, alone_on_multiprocessors);
     tcase_add_test(t, special_launches);
+    tcase_add_test(t, tensor_maps);
     tcase_add_test(t, modules);
     tcase_add_test(t, errors);
     tcase_add_test(t, devices);
