@@ -164,7 +164,7 @@ static void set_types(Gen *g) {
  * as long for the same PTX. */
 static const char pipeline[] =
     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "loop-mssa(licm<allowspeculation>),early-cse,instcombine<no-verify-fixpoint>,adce)";
+    "loop-mssa(licm<allowspeculation>),early-cse,instcombine<no-verify-fixpoint>)";
 
 static bool optimise(Session *s, Llvm *l, const CodegenOptions *o) {
     if (!o->level) return true;

@@ -59,16 +59,28 @@ LLVMValueRef gen_intrinsic(Gen *g, Intrinsic which, LLVMTypeRef *overload, int n
 
 /* ---- passes ---- */
 
-/* Straight-line strength reduction took 40 % of LLVM 22's back end for flash_attention. Over the
- * kernels of scripts/replay it saves 1.2 % of the instructions and 0.8 % of the registers, and
- * attention is as fast without. Nary reassociation saves nothing, and does not always end
- * (llvm_bugs.c). The option is LLVM's own state, like the targets that are registered, and of the
- * LLVM that this library has inside. LLVM 19 has no such option. */
-void gen_leave_passes_out(void) {
+/* Passes of LLVM's back end that are left out: they cost, and change no PTX of scripts/replay, if
+ * not said otherwise. Options are LLVM's own state, like the targets that are registered, and of
+ * the LLVM that this library has inside. */
+static const char *const left_out[] = {
+    "tilec",
+    /* Accesses are as wide as tilec made them. A quarter of the time of examples/filter.tl. */
+    "-disable-nvptx-load-store-vectorizer",
+    "-disable-constant-hoisting",        /* constants cost nothing in PTX */
+    "-disable-partial-libcall-inlining", /* no code calls a libm, */
+    "-disable-mergeicmps",               /* or compares memory */
+    "-disable-ssc",                      /* registers are not allocated, nor stack slots */
 #if LLVM_VERSION_MAJOR >= 22
-    static const char *const options[] = {"tilec", "-opt-disable=slsr,nary-reassociate"};
-    LLVMParseCommandLineOptions(2, options, NULL);
+    /* Straight-line strength reduction took 40 % of the back end for flash_attention. Over the
+     * kernels of scripts/replay it saves 1.2 % of the instructions and 0.8 % of the registers, and
+     * attention is as fast without. Nary reassociation saves nothing, and does not always end
+     * (llvm_bugs.c). LLVM 19 has no such option. */
+    "-opt-disable=slsr,nary-reassociate,canon-freeze",
 #endif
+};
+
+void gen_leave_passes_out(void) {
+    LLVMParseCommandLineOptions(sizeof left_out / sizeof *left_out, left_out, NULL);
 }
 
 /* ---- parameters ---- */
