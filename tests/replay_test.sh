@@ -49,5 +49,37 @@ count $? 'kernels of the tests' "$work/log"
 printf '# comment\n%s\n' "--target=sm_80 examples/vector_add.tl -D 'BLOCK=256'" >"$work/list"
 scripts/replay "$tilec" --list="$work/list" --from=examples --only="$work/list:2" >"$work/log" 2>&1
 grep -q '^0 of 1 differ' "$work/log" && pass || fail 'a list' "$work/log"
+
+# Two projects, of which one is checked out, with another commit than the list has.
+mkdir -p "$work/public/adders"
+cp examples/vector_add.tl "$work/public/adders/add.tl"
+printf '%s\n' 'repository adders https://example.org/adders 0123456789' '' \
+    "add.tl --kernel=vector_add -s '*fp32,*fp32,*fp32,i32' -D BLOCK=256  # one" 'gone.tl --kernel=add' \
+    'repository other https://example.org/other 0123456789' 'x.tl --kernel=x' >"$work/list"
+public() {
+    local code=$1 name=$2 pattern
+    scripts/replay "$tilec" --from= --public="$work/public" --list="$work/list" >"$work/log" 2>&1
+    [ $? -eq "$code" ] || { fail "$name: another exit code than $code" "$work/log"; return; }
+    for pattern in "${@:3}"; do
+        grep -qE -e "$pattern" "$work/log" || { fail "$name: no $pattern" "$work/log"; return; }
+    done
+    pass
+}
+public 0 'public kernels' '^0 of 2 differ, .*, 0 in neither$' 'adders has no gone.tl .line 4.' \
+    'public/other is not there: git clone https://example.org/other .*/other && git -C .*/other checkout 0123456789'
+git -C "$work/public/adders" init -q
+git -C "$work/public/adders" -c user.name=x -c user.email=x@example.org commit -q --allow-empty -m x
+public 0 'another commit' 'adders is at [0-9a-f]{12}: git -C .*/adders checkout 0123456789' '^0 of 2 differ'
+rm -r "$work/public/adders"
+public 2 'no checkout' 'there is nothing to compile'
+scripts/replay "$tilec" --list="$work/list" >"$work/log" 2>&1
+[ $? -eq 2 ] && grep -q 'list:1: it needs --public' "$work/log" && pass || fail 'no --public' "$work/log"
+# Every line of the list that is kept is one of tilec's; the files are not here.
+missing=$(mktemp -d -p "$work")
+awk '$1 == "repository" { print $2 }' tests/replay/public.list | (cd "$missing" && xargs mkdir)
+scripts/replay "$tilec" --from= --public="$missing" >"$work/log" 2>&1
+[ "$(grep -c ' has no .* (line [0-9]*)$' "$work/log")" -eq "$(grep -c -- ' --kernel=' tests/replay/public.list)" ] &&
+    pass || fail 'the list that is kept' "$work/log"
+
 replay 2 'no version' no-such-commit "'no-such-commit' is neither a commit nor a program"
 finish
