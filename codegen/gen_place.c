@@ -149,65 +149,115 @@ LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane) {
     return shuffle(g, x, (Shuffle){INTRINSIC_SHUFFLE_IDX, lane});
 }
 
-/* What a linear map of the lane number gives for part `in` of the place, as an i32. */
-static LLVMValueRef lane_image(Gen *g, const ConversionMap *r, LayoutIn in) {
+/* What a linear map of the lane or warp number gives for part `in` of the hardware index: an i32.
+ */
+static LLVMValueRef image_of(Gen *g, const ConversionMap *r, LayoutIn by, LayoutIn in) {
     uint32_t basis[LANE_BITS], mask = 0;
-    for (int k = 0; k < r->bits[IN_LANE] && k < LANE_BITS; k++)
-        basis[k] = hw_index_part(r->col[IN_LANE][k], in);
+    for (int k = 0; k < r->bits[by] && k < LANE_BITS; k++)
+        basis[k] = hw_index_part(r->col[by][k], in);
     LLVMValueRef v = NULL;
-    add_images(g, g->lane, basis, r->bits[IN_LANE], &v, &mask);
+    add_images(g, by == IN_LANE ? g->lane : g->warp, basis, r->bits[by], &v, &mask);
     return v ? v : gen_i32(g, 0);
+}
+
+/* How a move is to be done within a warp; false: it cannot be. */
+static bool kind_of_move(const ConversionMap *r, bool *shuffles, bool *picks) {
+    *shuffles = *picks = false;
+    for (int in = 0; in < IN_DIMS; in++)
+        for (int k = 0; k < r->bits[in]; k++) {
+            uint64_t c = r->col[in][k];
+            if (hw_index_part(c, IN_BLOCK) ||
+                hw_index_part(c, IN_WARP) != (in == IN_WARP ? 1u << k : 0))
+                return false;
+            if (in == IN_WARP && hw_index_part(c, IN_LANE)) return false;
+            if (in == IN_WARP && hw_index_part(c, IN_REG)) *picks = true;
+            if (in == IN_LANE && (hw_index_part(c, IN_LANE) != 1u << k || hw_index_part(c, IN_REG)))
+                *shuffles = true;
+            if (in == IN_REG && hw_index_part(c, IN_LANE)) *shuffles = true;
+        }
+    return !(*shuffles && *picks);
+}
+
+/* Of a move whose lanes ask each other: the register of the lane asked that is wanted beside the
+ * one given by the result's register is one of the span of what the lane bits contribute. */
+typedef struct LaneMove {
+    LLVMValueRef lanes, regs;
+    uint32_t reg[32];
+    int n;
+} LaneMove;
+
+static LaneMove lane_move_of(Gen *g, const ConversionMap *r) {
+    LaneMove s = {image_of(g, r, IN_LANE, IN_LANE), image_of(g, r, IN_LANE, IN_REG), {0}, 1};
+    for (int k = 0; k < r->bits[IN_LANE]; k++) {
+        uint32_t v = hw_index_part(r->col[IN_LANE][k], IN_REG);
+        bool known = false;
+        for (int i = 0; i < s.n; i++) known |= s.reg[i] == v;
+        for (int i = 0, n = s.n; i < n && !known && s.n < 32; i++) s.reg[s.n++] = s.reg[i] ^ v;
+    }
+    return s;
+}
+
+static LLVMValueRef shuffle_any(Gen *g, const LaneMove *s, Tile x, uint32_t reg, uint32_t lane) {
+    LLVMValueRef v = NULL, source = s->lanes;
+    if (lane) source = LLVMBuildXor(g->b, source, gen_i32(g, lane), "");
+    for (int k = 0; k < s->n; k++) {
+        LLVMValueRef w = gen_shuffle_from(g, x.at[reg ^ s->reg[k]], source);
+        LLVMValueRef mine =
+            v ? LLVMBuildICmp(g->b, LLVMIntEQ, s->regs, gen_i32(g, s->reg[k]), "") : NULL;
+        v = v ? LLVMBuildSelect(g->b, mine, w, v, "") : w;
+    }
+    return v;
+}
+
+/* Of a move in which each warp picks from its own registers: the one wanted differs from the one
+ * given by the result's register by a sum of `by`; a bit of its own says whether each is in it. */
+typedef struct Pick {
+    int n;
+    uint32_t by[LANE_BITS], bit[LANE_BITS];
+    LLVMValueRef on[LANE_BITS];
+} Pick;
+
+static Pick pick_of(Gen *g, const ConversionMap *r) {
+    Pick p = {0};
+    for (int k = 0; k < r->bits[IN_WARP] && p.n < LANE_BITS; k++) {
+        uint32_t v = hw_index_part(r->col[IN_WARP][k], IN_REG);
+        for (int i = 0; i < p.n; i++)
+            if (v & p.bit[i]) v ^= p.by[i];
+        if (!v) continue;
+        uint32_t bit = v & (0 - v);
+        for (int i = 0; i < p.n; i++)
+            if (p.by[i] & bit) p.by[i] ^= v;
+        p.by[p.n] = v;
+        p.bit[p.n++] = bit;
+    }
+    LLVMValueRef regs = image_of(g, r, IN_WARP, IN_REG);
+    for (int i = 0; i < p.n; i++) {
+        LLVMValueRef b = LLVMBuildAnd(g->b, regs, gen_i32(g, p.bit[i]), "");
+        p.on[i] = LLVMBuildICmp(g->b, LLVMIntNE, b, gen_i32(g, 0), "");
+    }
+    return p;
+}
+
+/* By halves of the registers, so that few are live at once. */
+static LLVMValueRef pick(Gen *g, const Pick *p, int n, Tile x, uint32_t reg) {
+    if (!n) return x.at[reg];
+    LLVMValueRef off = pick(g, p, n - 1, x, reg), on = pick(g, p, n - 1, x, reg ^ p->by[n - 1]);
+    return LLVMBuildSelect(g->b, p->on[n - 1], on, off, "");
 }
 
 bool gen_move(Gen *g, const Layout *at, const Layout *from, Tile x, Tile *out) {
     ConversionMap r;
-    if (!layout_conversion_map(at, from, &r)) return false;
-    bool shuffles = false;
-    for (int in = 0; in < IN_DIMS; in++)
-        for (int k = 0; k < r.bits[in]; k++) {
-            uint64_t c = r.col[in][k];
-            if (hw_index_part(c, IN_BLOCK) ||
-                hw_index_part(c, IN_WARP) != (in == IN_WARP ? 1u << k : 0))
-                return false;
-            if (in == IN_WARP && (hw_index_part(c, IN_LANE) || hw_index_part(c, IN_REG)))
-                return false;
-            if (in == IN_LANE && (hw_index_part(c, IN_LANE) != 1u << k || hw_index_part(c, IN_REG)))
-                shuffles = true;
-            if (in == IN_REG && hw_index_part(c, IN_LANE)) shuffles = true;
-        }
-    LLVMValueRef lanes = shuffles ? lane_image(g, &r, IN_LANE) : NULL;
-    LLVMValueRef regs = shuffles ? lane_image(g, &r, IN_REG) : NULL;
-    /* Registers that lanes may ask for beside the one given by the result's register: the span of
-     * what the lane bits contribute. */
-    uint32_t span[32] = {0};
-    int nspan = 1;
-    for (int k = 0; k < r.bits[IN_LANE] && shuffles; k++) {
-        uint32_t v = hw_index_part(r.col[IN_LANE][k], IN_REG);
-        bool known = false;
-        for (int i = 0; i < nspan; i++) known |= span[i] == v;
-        for (int i = 0, n = nspan; i < n && !known && nspan < 32; i++) span[nspan++] = span[i] ^ v;
-    }
+    bool shuffles, picks;
+    if (!layout_conversion_map(at, from, &r) || !kind_of_move(&r, &shuffles, &picks)) return false;
+    LaneMove by_lanes = {0};
+    Pick p = {0};
+    if (shuffles) by_lanes = lane_move_of(g, &r);
+    if (picks) p = pick_of(g, &r);
     for (int i = 0; i < out->n; i++) {
         uint32_t hw[IN_DIMS] = {(uint32_t)i};
-        uint64_t p = conversion_map_apply(&r, hw);
-        uint32_t reg = hw_index_part(p, IN_REG), lane = hw_index_part(p, IN_LANE);
-        if (!shuffles) {
-            out->at[i] = x.at[reg];
-            continue;
-        }
-        LLVMValueRef source = lane ? LLVMBuildXor(g->b, lanes, gen_i32(g, lane), "") : lanes;
-        LLVMValueRef v = NULL;
-        for (int k = 0; k < nspan; k++) {
-            LLVMValueRef w =
-                shuffle(g, x.at[reg ^ span[k]], (Shuffle){INTRINSIC_SHUFFLE_IDX, source});
-            if (!v) {
-                v = w;
-                continue;
-            }
-            LLVMValueRef mine = LLVMBuildICmp(g->b, LLVMIntEQ, regs, gen_i32(g, span[k]), "");
-            v = LLVMBuildSelect(g->b, mine, w, v, "");
-        }
-        out->at[i] = v;
+        uint64_t at_i = conversion_map_apply(&r, hw);
+        uint32_t reg = hw_index_part(at_i, IN_REG), lane = hw_index_part(at_i, IN_LANE);
+        out->at[i] = shuffles ? shuffle_any(g, &by_lanes, x, reg, lane) : pick(g, &p, p.n, x, reg);
     }
     return true;
 }

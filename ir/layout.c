@@ -319,6 +319,9 @@ bool layout_conversion_map(const Layout *at, const Layout *from, ConversionMap *
                 continue;
             }
             if (f2_reduce(&s, want, &r->col[in][k])) return false;
+            /* A warp takes what all hold from its own threads. */
+            if (in == IN_WARP && k < from->bits[in] && !from->basis[in][k])
+                r->col[in][k] |= place_bit(in, k);
         }
     }
     return true;
@@ -347,24 +350,27 @@ MoveKind layout_move_kind(const Layout *at, const Layout *from) {
     ConversionMap r;
     if (!layout_conversion_map(at, from, &r)) return MOVE_IMPOSSIBLE;
     MoveKind kind = at->bits[IN_REG] == from->bits[IN_REG] ? MOVE_NONE : MOVE_REGISTERS;
+    bool picks = false;
     for (int in = 0; in < IN_DIMS; in++)
         for (int k = 0; k < r.bits[in]; k++) {
             uint64_t c = r.col[in][k], stay = place_bit(in, k);
             if (c == stay) continue;
             MoveKind need = MOVE_REGISTERS;
             if (in == IN_LANE || (in == IN_REG && hw_index_part(c, IN_LANE))) need = MOVE_SHUFFLE;
-            if (in == IN_WARP || in == IN_BLOCK || hw_index_part(c, IN_WARP) ||
-                hw_index_part(c, IN_BLOCK))
+            if (in == IN_WARP && !hw_index_part(c ^ stay, IN_WARP) && !hw_index_part(c, IN_LANE))
+                need = MOVE_PICK;
+            else if (in == IN_WARP || in == IN_BLOCK || hw_index_part(c, IN_WARP) ||
+                     hw_index_part(c, IN_BLOCK))
                 need = MOVE_SHARED;
+            picks |= need == MOVE_PICK;
             if (need > kind) kind = need;
         }
-    return kind;
+    return picks && kind == MOVE_SHUFFLE ? MOVE_SHARED : kind;
 }
 
-int conversion_map_shuffle_rank(const ConversionMap *r) {
+int conversion_map_rank(const ConversionMap *r, LayoutIn by) {
     F2 s = {0};
-    for (int k = 0; k < r->bits[IN_LANE]; k++)
-        f2_add(&s, hw_index_part(r->col[IN_LANE][k], IN_REG), 0);
+    for (int k = 0; k < r->bits[by]; k++) f2_add(&s, hw_index_part(r->col[by][k], IN_REG), 0);
     return s.rank;
 }
 

@@ -114,13 +114,15 @@ uint64_t conversion_map_apply(const ConversionMap *r, const uint32_t hw[IN_DIMS]
 typedef enum MoveKind {
     MOVE_NONE,
     MOVE_REGISTERS,
+    MOVE_PICK, /* each warp its own of several registers */
     MOVE_SHUFFLE,
     MOVE_SHARED,
     MOVE_IMPOSSIBLE
 } MoveKind;
 MoveKind layout_move_kind(const Layout *at, const Layout *from);
-/* log2 of the number of registers of one lane that the lanes of a shuffle ask for at once. */
-int conversion_map_shuffle_rank(const ConversionMap *r);
+/* log2 of the number of registers of one lane that the lanes of a shuffle, or the warps of a pick,
+ * ask for at once. */
+int conversion_map_rank(const ConversionMap *r, LayoutIn by);
 
 /* log2 of the bank conflict degree of a warp's access of 2^vec elements of elem_bytes a lane: lanes
  * hold `reg`, the tile lies in `shared`. 0: conflict-free. */

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* shared.c: `convert` that must cross warps -> a buffer in shared memory, a store and a load.
  *
- * Conversions that registers or a few shuffles can do stay as they are for code generation. The
- * buffer's swizzle is searched for so that neither side has bank conflicts. A tile that would take
- * more than three quarters of a program's shared memory goes in two halves, one after the other
- * through the same place, split at a bit of the index that registers hold, which moves nothing. */
+ * Conversions that registers, or a few choices among them or shuffles, can do stay as they are for
+ * code generation. The buffer's swizzle is searched for so that neither side has bank conflicts. A
+ * tile that would take more than three quarters of a program's shared memory goes in two halves,
+ * one after the other through the same place, split at a bit of the index that registers hold,
+ * which moves nothing. */
 #include "ir/target.h"
 #include "passes/layout_choice.h"
 #include "passes/pass.h"
 
-enum {
-    MOST_SHUFFLES = 16
-}; /* of 32 bits in one conversion; a trip through memory costs about that */
+/* Of 32 bits, in one conversion: a trip through memory costs about as much. */
+enum { MOST_SHUFFLES = 16, MOST_PICKS = 64 };
 
-static bool by_shuffles(const Value *from, const Value *to) {
+static bool within_warps(const Value *from, const Value *to, MoveKind kind) {
     ConversionMap r;
     if (!layout_conversion_map(to->layout, from->layout, &r)) return false;
     int words = type_elem_bits(to->type) > 32 ? 1 : 0;
-    return (1 << (r.bits[IN_REG] + conversion_map_shuffle_rank(&r) + words)) <= MOST_SHUFFLES;
+    int rank = conversion_map_rank(&r, kind == MOVE_PICK ? IN_WARP : IN_LANE);
+    return (1 << (r.bits[IN_REG] + rank + words)) <=
+           (kind == MOVE_PICK ? MOST_PICKS : MOST_SHUFFLES);
 }
 
 static void lower_convert(Op *op, void *ctx_);
@@ -97,7 +99,7 @@ static void lower_convert(Op *op, void *ctx_) {
         ctx->changed = true;
         return;
     }
-    if (kind == MOVE_REGISTERS || (kind == MOVE_SHUFFLE && by_shuffles(from, to))) return;
+    if (kind == MOVE_REGISTERS || (kind < MOVE_SHARED && within_warps(from, to, kind))) return;
     Type t = to->type;
     int64_t bytes = type_bytes(t);
     int bit = bit_to_split(from->layout, to->layout);

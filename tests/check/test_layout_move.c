@@ -212,6 +212,10 @@ START_TEST(routes) {
                 to.basis[IN_REG][0] = to.basis[IN_REG][to.bits[IN_REG] - 1];
                 to.basis[IN_REG][to.bits[IN_REG] - 1] = v;
             }
+        } else if (warps && below(8) == 0) { /* all warps hold what each had a part of */
+            from = to;
+            layout_push(&from, IN_REG, from.basis[IN_WARP][0]);
+            from.basis[IN_WARP][0] = 0;
         }
         ConversionMap r;
         SAME(layout_conversion_map(&to, &from, &r), true,
@@ -277,8 +281,8 @@ START_TEST(shuffle_rank) {
             for (int k = 0; k < n; k++) known |= seen[k] == reg;
             if (!known) seen[n++] = reg;
         }
-        SAME(1 << conversion_map_shuffle_rank(&r), n, "shuffle rank %d for %d registers",
-             conversion_map_shuffle_rank(&r), n);
+        SAME(1 << conversion_map_rank(&r, IN_LANE), n, "shuffle rank %d for %d registers",
+             conversion_map_rank(&r, IN_LANE), n);
     }
 }
 END_TEST
