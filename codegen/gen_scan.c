@@ -29,7 +29,8 @@ typedef struct Scan {
     LLVMValueRef *prefix;    /* what comes before a block of the lowest run */
     LLVMValueRef *has;       /* [register]: whether there is a prefix; NULL: never */
     LLVMValueRef *temp;      /* [operand] */
-    uint32_t low, done;      /* register bits of the lowest run; of all runs so far */
+    Run lowest;              /* of registers; of no bits: there is none */
+    uint32_t done;           /* register bits of all runs so far */
     LLVMValueRef lane, warp; /* virtual numbers */
     uint32_t flip_lane;
     bool met; /* scratch memory was used: a barrier before it is used again */
@@ -80,7 +81,7 @@ static void add_prefix(Gen *g, Scan *s, int lead, const LLVMValueRef *before, LL
 static void add_prefix_to_block(Gen *g, Scan *s, int block, const LLVMValueRef *before,
                                 LLVMValueRef c) {
     for (int r = 0; r < s->regs; r++)
-        if (((uint32_t)r & ~s->done) == (uint32_t)block && !((uint32_t)r & s->low))
+        if (((uint32_t)r & ~s->done) == (uint32_t)block && !((uint32_t)r & s->lowest.mask))
             add_prefix(g, s, r, before, c);
 }
 
@@ -113,7 +114,8 @@ static void scan_lowest(Gen *g, Scan *s, const Run *run) {
         memcpy(&s->total[r * s->n], &s->x[(r | (int)run->mask) * s->n],
                (size_t)s->n * sizeof *s->total);
     }
-    s->low = s->done = run->mask;
+    s->lowest = *run;
+    s->done = run->mask;
 }
 
 static void scan_registers(Gen *g, Scan *s, const Run *run) {
@@ -266,6 +268,40 @@ static void scan_warps(Gen *g, Scan *s, const Run *run, bool last) {
 
 /* ---- the op ---- */
 
+/* The register before r in the lowest run; -1: r is the first. */
+static int register_before(const Scan *s, int r) {
+    int j = 0;
+    for (int i = 0; i < s->lowest.n; i++) j |= (r >> s->lowest.bit[i] & 1) << i;
+    return j ? (r & ~(int)s->lowest.mask) | spread(&s->lowest, j - 1) : -1;
+}
+
+static void give_results(Gen *g, Scan *s, uint32_t flip) {
+    bool exclusive = ir_attr_int(s->op, AT_EXCLUSIVE, 0);
+    LLVMValueRef *v = arena_array(&g->s->arena, (size_t)s->n, sizeof *v);
+    for (int k = 0; k < s->n; k++) gen_new_tile(g, s->op->result[k]);
+    for (int r = 0; r < s->regs; r++) {
+        int lead = r & ~(int)s->lowest.mask, of = exclusive ? register_before(s, r) : r;
+        const LLVMValueRef *prefix = &s->prefix[lead * s->n];
+        bool alone = of < 0 && s->has[lead]; /* nothing of the lowest run is before it */
+        memcpy(v, alone ? prefix : &s->x[(of < 0 ? r : of) * s->n], (size_t)s->n * sizeof *v);
+        if (s->has[lead] && !alone) combine_if(g, s, s->has[lead], prefix, v);
+        for (int k = 0; k < s->n; k++) gen_tile(g, s->op->result[k]).at[(uint32_t)r ^ flip] = v[k];
+    }
+}
+
+/* As a reduction's: the axis's registers are gone, its lanes hold copies. */
+static void give_totals(Gen *g, const Scan *s) {
+    const Value *first = s->op->operand[0].value;
+    Layout kept = first->layout ? *first->layout : layout_new(first->type);
+    kept = layout_without_dim(&kept, first->type, (int)ir_attr_int(s->op, AT_AXIS, 0));
+    uint32_t copies = layout_broadcast_bits(&kept, IN_REG);
+    for (int k = s->n; k < s->op->nresults; k++) {
+        Tile out = gen_new_tile(g, s->op->result[k]);
+        for (int r = 0, at = 0; r < s->regs && at < out.n; r++)
+            if (!((uint32_t)r & copies)) out.at[at++] = s->total[r * s->n + k - s->n];
+    }
+}
+
 /* The next run of the axis from bit *b on; lanes and warps of one run ascend. */
 static bool next_run(const Layout *l, Type t, int axis, int *b, Run *run) {
     *run = (Run){0};
@@ -312,7 +348,7 @@ void gen_scan(Gen *g, const Op *op) {
     }
     bit = 0;
     for (int i = 0; next_run(&l, t, axis, &bit, &run); i++) {
-        bool last = bit == t.log2[axis];
+        bool last = bit == t.log2[axis] && op->nresults == op->noperands;
         if (run.in == IN_REG && i == 0)
             scan_lowest(g, &s, &run);
         else if (run.in == IN_REG)
@@ -324,13 +360,6 @@ void gen_scan(Gen *g, const Op *op) {
     }
     if (bit != t.log2[axis])
         gen_error(g, op, "the tile's layout does not suit a scan; this is a bug in tilec");
-    for (int r = 0; r < s.regs; r++) {
-        uint32_t lead = (uint32_t)r & ~s.low;
-        if (s.has[lead])
-            combine_if(g, &s, s.has[lead], &s.prefix[lead * (uint32_t)s.n], &s.x[r * s.n]);
-    }
-    for (int k = 0; k < s.n; k++) {
-        Tile out = gen_new_tile(g, op->result[k]);
-        for (int r = 0; r < s.regs; r++) out.at[(uint32_t)r ^ flip[IN_REG]] = s.x[r * s.n + k];
-    }
+    give_results(g, &s, flip[IN_REG]);
+    give_totals(g, &s);
 }

@@ -401,6 +401,35 @@ static Value **operands_from(Verifier *v, const Op *op, int first, int *n) {
     return at;
 }
 
+/* reduce and scan: in, what they take; out, what their region yields. */
+static void check_combine(Verifier *v, const Op *op, Value *const *in, int n, Value *const *out,
+                          int nout) {
+    int64_t axis = ir_attr_int(op, AT_AXIS, -1);
+    const Block *b = op->region[0];
+    int scanned = op->code == OP_SCAN ? n : 0; /* results that keep the axis */
+    int results = scanned && ir_attr_int(op, AT_TOTALS, 0) ? 2 * n : n;
+    if (b->nargs != 2 * n || nout != n || op->nresults != results) {
+        bad(v, op, "the region takes two of each operand and yields one");
+        return;
+    }
+    for (int i = 0; i < results; i++) {
+        Type x = in[i % n]->type, e = type_element(x);
+        if (axis < 0 || axis >= x.rank || !type_same_shape(x, in[0]->type)) {
+            bad(v, op, "axis or shapes do not fit");
+            return;
+        }
+        if (i >= scanned) {
+            for (int d = (int)axis; d + 1 < x.rank; d++) x.log2[d] = x.log2[d + 1];
+            x.log2[--x.rank] = 0;
+        }
+        if (!type_equal(op->result[i]->type, x))
+            bad(v, op, "result %d should be %s", i, type_text(&v->s->arena, x));
+        if (!type_equal(b->args[i % n]->type, e) || !type_equal(b->args[n + i % n]->type, e) ||
+            !type_equal(out[i % n]->type, e))
+            bad(v, op, "the region works on scalars of the operands' types");
+    }
+}
+
 static void check_structure(Verifier *v, const Op *op) {
     if (op->code == OP_WARPS) return; /* roles.c */
     int want_regions = op->code == OP_IF || op->code == OP_WHILE ? 2 : 1;
@@ -451,30 +480,7 @@ static void check_structure(Verifier *v, const Op *op) {
         break;
     }
     case OP_REDUCE:
-    case OP_SCAN: {
-        int64_t axis = ir_attr_int(op, AT_AXIS, -1);
-        if (b->nargs != 2 * n || ny != n || op->nresults != n) {
-            bad(v, op, "the region takes two of each operand and yields one");
-            return;
-        }
-        for (int i = 0; i < n; i++) {
-            Type x = in[i]->type, e = type_element(x), r = op->result[i]->type;
-            if (axis < 0 || axis >= x.rank || !type_same_shape(x, in[0]->type)) {
-                bad(v, op, "axis or shapes do not fit");
-                return;
-            }
-            if (op->code == OP_REDUCE) {
-                for (int d = (int)axis; d + 1 < x.rank; d++) x.log2[d] = x.log2[d + 1];
-                x.log2[--x.rank] = 0;
-            }
-            if (!type_equal(r, x))
-                bad(v, op, "result %d should be %s", i, type_text(&v->s->arena, x));
-            if (!type_equal(b->args[i]->type, e) || !type_equal(b->args[n + i]->type, e) ||
-                !type_equal(out[i]->type, e))
-                bad(v, op, "the region works on scalars of the operands' types");
-        }
-        break;
-    }
+    case OP_SCAN: check_combine(v, op, in, n, out, ny); break;
     default: break;
     }
 }

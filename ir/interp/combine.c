@@ -174,3 +174,29 @@ bool step_scan_keep(Run *r, Program *p, const Step *st) {
     p->at = st->target;
     return true;
 }
+
+/* Each element along the axis, from the last on, becomes the one before it. */
+static void shift(Tile *d, const Combine *c, size_t size) {
+    for (int64_t i = c->len - 1; i > 0; i--) {
+        Pick to = scan_pick(c, i), from = scan_pick(c, i - 1);
+        for (int64_t q = 0; q < c->outer << c->inner_log2; q++) {
+            int64_t at = picked(&to, q), of = picked(&from, q);
+            memcpy(d->data + (size_t)at * size, d->data + (size_t)of * size, size);
+            if (d->tainted) d->taint[at] = d->taint[of];
+        }
+    }
+}
+
+/* dst: results, and totals where asked for */
+bool step_scan_finish(Run *r, Program *p, const Step *st) {
+    const Combine *c = st->detail;
+    int n = st->op->noperands;
+    for (int i = 0; i < n; i++) {
+        size_t size = size_of_operand(st, i);
+        if (st->ndst > n)
+            take(r, p, st->dst[n + i], st->dst[i], size, scan_pick(c, c->len - 1), 0,
+                 c->outer << c->inner_log2);
+        if (ir_attr_int(st->op, AT_EXCLUSIVE, 0)) shift(&p->tile[st->dst[i]], c, size);
+    }
+    return true;
+}

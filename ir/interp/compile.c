@@ -392,7 +392,7 @@ static void compile_combine(Compiler *c, const Op *op) {
     const Block *b = op->region[0];
     bool reduce = op->code == OP_REDUCE;
     Type t = ir_operand(op, 0)->type;
-    int axis = (int)ir_attr_int(op, AT_AXIS, 0), inner = 0, n = op->nresults, nsrc;
+    int axis = (int)ir_attr_int(op, AT_AXIS, 0), inner = 0, n = op->noperands, nsrc;
     for (int i = axis + 1; i < t.rank; i++) inner += t.log2[i];
     Combine *plan = arena_alloc(c->a, sizeof *plan);
     *plan = (Combine){.len = type_dim(t, axis), .inner_log2 = inner};
@@ -401,7 +401,7 @@ static void compile_combine(Compiler *c, const Op *op) {
     plan->reverse = ir_attr_int(op, AT_REVERSE, 0) != 0;
 
     int *operands = slots_of_operands(c, op, 0, &nsrc);
-    int *results = define_all(c, op->result, n), *work = results;
+    int *results = define_all(c, op->result, op->nresults), *work = results;
     if (reduce) {
         work = arena_array(c->a, (size_t)n, sizeof *work);
         for (int i = 0; i < n; i++) work[i] = slot_for_type(c, ir_operand(op, i)->type);
@@ -430,6 +430,9 @@ static void compile_combine(Compiler *c, const Op *op) {
     c->width = 0;
     set_target_here(c, head);
     drop_args(c, b);
+    st.run = step_scan_finish;
+    st.dst = results, st.ndst = op->nresults;
+    if (!reduce) emit(c, &st);
     for (int i = 0; reduce && i < n; i++) {
         emit_copy(c, op, op->result[i]->type, results[i], work[i]);
         drop_slot(c, work[i]);

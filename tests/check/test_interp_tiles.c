@@ -112,6 +112,36 @@ START_TEST(scans_go_both_ways_along_an_axis) {
 }
 END_TEST
 
+/* What comes before an element, and a hundred times what is in its row or column. */
+START_TEST(scans_say_what_comes_before_and_totals) {
+    int data[32], got[64];
+    for (int i = 0; i < 32; i++) data[i] = i * 3 % 7;
+    for (int axis = 0; axis < 2; axis++)
+        for (int reverse = 0; reverse < 2; reverse++) {
+            char body[1024];
+            snprintf(body, sizeof body,
+                     "  %%t: i32[4,8] = reshape %%v\n  %%b: i32[4,8], %%s: i32[%d] = scan %%t "
+                     "axis=%d reverse=%d exclusive=1 totals=1 { (%%x1: i32, %%x2: i32)\n"
+                     "    %%x3: i32 = add %%x1, %%x2\n    yield %%x3\n  }\n"
+                     "  %%s2: i32[%s] = reshape %%s\n  %%s3: i32[4,8] = broadcast %%s2\n"
+                     "  %%c: i32[4,8] = const value=100\n  %%s4: i32[4,8] = mul %%s3, %%c\n"
+                     "  %%q: i32[4,8] = add %%b, %%s4\n  %%w: i32[32] = reshape %%q\n%s",
+                     axis ? 4 : 8, axis, reverse, axis ? "4,1" : "1,8", STORE_TILE("32"));
+            run_tile(body, data, 32, got, 32);
+            for (int i = 0; i < 32; i++) {
+                int sum = 0, before = 0, at = axis ? i % 8 : i / 8, len = axis ? 8 : 4;
+                for (int k = 0; k < len; k++) {
+                    int x = data[axis ? i / 8 * 8 + k : k * 8 + i % 8];
+                    sum += x;
+                    if (reverse ? k > at : k < at) before += x;
+                }
+                if (at == (reverse ? len - 1 : 0)) before = got[i] - 100 * sum; /* any value */
+                ck_assert_int_eq(got[i], 100 * sum + before);
+            }
+        }
+}
+END_TEST
+
 /* (m, b) stands for x -> m * x + b; these do not commute, and both tiles go through the region. */
 START_TEST(scans_take_several_tiles) {
     int data[16], got[16];
@@ -428,6 +458,7 @@ int main(void) {
     tcase_add_test(t, reductions_take_several_tiles_and_control_flow);
     tcase_add_test(t, regions_use_values_from_outside);
     tcase_add_test(t, scans_go_both_ways_along_an_axis);
+    tcase_add_test(t, scans_say_what_comes_before_and_totals);
     tcase_add_test(t, scans_take_several_tiles);
     tcase_add_test(t, tiles_change_shape);
     tcase_add_test(t, matrix_products_of_every_type);
