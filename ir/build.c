@@ -346,6 +346,16 @@ static void note_copy(Value *from, Value *to, Value **map, uint32_t n) {
     if (from->id < n) map[from->id] = to;
 }
 
+void ir_clone_region(Builder *b, const Block *from, Block *to, Value **map, uint32_t n) {
+    Builder inner = *b;
+    inner.block = to;
+    inner.before = NULL;
+    if (!map) map = arena_array(&b->s->arena, n = b->f->nvalues, sizeof *map);
+    for (int i = 0; i < from->nargs; i++)
+        note_copy(from->args[i], ir_block_arg(b->s, b->f, to, from->args[i]->type, NULL), map, n);
+    for (const Op *x = from->first; x; x = x->next) ir_clone(&inner, x, map, n);
+}
+
 Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t n) {
     Arena *a = &b->s->arena;
     Value **operands = arena_array(a, (size_t)op->noperands, sizeof(Value *));
@@ -353,16 +363,8 @@ Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t n) {
     Span span = b->span;
     b->span = op->span;
     Op *copy = ir_op_like(b, op, operands, op->noperands, NULL);
-    for (int r = 0; r < op->nregions; r++) {
-        Block *from = op->region[r], *to = copy->region[r];
-        for (int i = 0; i < from->nargs; i++)
-            note_copy(from->args[i], ir_block_arg(b->s, b->f, to, from->args[i]->type, NULL), map,
-                      n);
-        Builder inner = *b;
-        inner.block = to;
-        inner.before = NULL;
-        for (const Op *x = from->first; x; x = x->next) ir_clone(&inner, x, map, n);
-    }
+    for (int r = 0; r < op->nregions; r++)
+        ir_clone_region(b, op->region[r], copy->region[r], map, n);
     for (int i = 0; i < op->nresults; i++) note_copy(op->result[i], copy->result[i], map, n);
     b->span = span;
     return copy;

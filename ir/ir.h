@@ -249,6 +249,8 @@ void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx);
 /* A copy of op (regions included) at the builder's place; map[id of value] gives replacements for
  * operands and is extended with the copies' results. map has map_size entries, NULL: itself. */
 Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t map_size);
+/* The same of a region's arguments and ops, into one that is empty; map may be NULL. */
+void ir_clone_region(Builder *b, const Block *from, Block *to, Value **map, uint32_t map_size);
 static inline Value *ir_operand(const Op *op, int i) {
     return i < op->noperands ? op->operand[i].value : NULL;
 }

@@ -44,6 +44,12 @@ Type type_with_shape(Type t, Type shape_of) {
     return t;
 }
 
+Type type_without_dim(Type t, int dim) {
+    for (int d = dim; d + 1 < t.rank; d++) t.log2[d] = t.log2[d + 1];
+    t.log2[--t.rank] = 0;
+    return t;
+}
+
 Type type_element(Type t) {
     return (Type){.elem = t.elem, .depth = t.depth};
 }

@@ -76,6 +76,7 @@ Type type_pointee(Type t);                             /* same shape, one level 
 Type type_with_elem(Type t, Elem e);                   /* same shape, plain element e */
 Type type_with_shape(Type t, Type shape_of);           /* element of t, shape of the other */
 Type type_element(Type t);                             /* t as a scalar */
+Type type_without_dim(Type t, int dim);                /* t without a dimension */
 Type type_in_space(Type t, Space space); /* a buffer for one tile of t; in registers: that tile */
 static inline bool type_is_buffer(Type t) {
     return t.space == SPACE_SHARED || t.space == SPACE_TENSOR || t.space == SPACE_BARRIER;

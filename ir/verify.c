@@ -418,10 +418,7 @@ static void check_combine(Verifier *v, const Op *op, Value *const *in, int n, Va
             bad(v, op, "axis or shapes do not fit");
             return;
         }
-        if (i >= scanned) {
-            for (int d = (int)axis; d + 1 < x.rank; d++) x.log2[d] = x.log2[d + 1];
-            x.log2[--x.rank] = 0;
-        }
+        if (i >= scanned) x = type_without_dim(x, (int)axis);
         if (!type_equal(op->result[i]->type, x))
             bad(v, op, "result %d should be %s", i, type_text(&v->s->arena, x));
         if (!type_equal(b->args[i % n]->type, e) || !type_equal(b->args[n + i % n]->type, e) ||

@@ -48,11 +48,7 @@ static Op *reduce_along(Split *s, Value **x, int axis) {
     Op *op = s->op;
     int n = op->noperands;
     Type *types = arena_array(&s->ctx->s->arena, (size_t)n, sizeof *types);
-    for (int i = 0; i < n; i++) {
-        types[i] = x[i]->type;
-        for (int d = axis; d + 1 < types[i].rank; d++) types[i].log2[d] = types[i].log2[d + 1];
-        types[i].log2[--types[i].rank] = 0;
-    }
+    for (int i = 0; i < n; i++) types[i] = type_without_dim(x[i]->type, axis);
     Op *r = ir_op(&s->b, OP_REDUCE, x, n, types, n, 1);
     ir_set_attr(s->ctx->s, r, AT_AXIS, axis);
     Layout l = layout_without_dim(x[0]->layout, x[0]->type, axis);
@@ -60,16 +56,7 @@ static Op *reduce_along(Split *s, Value **x, int axis) {
     const Layout *kept = intern_layout(s->ctx->s, l);
     for (int i = 0; i < n; i++)
         if (types[i].rank) r->result[i]->layout = kept;
-    uint32_t size = s->ctx->f->nvalues;
-    Value **map = arena_array(&s->ctx->s->arena, size, sizeof *map);
-    Builder inner = s->b;
-    inner.block = r->region[0];
-    inner.before = NULL;
-    const Block *from = op->region[0];
-    for (int i = 0; i < from->nargs; i++)
-        map[from->args[i]->id] = ir_block_arg(s->ctx->s, s->ctx->f, r->region[0],
-                                              from->args[i]->type, from->args[i]->name);
-    for (const Op *o = from->first; o; o = o->next) ir_clone(&inner, o, map, size);
+    ir_clone_region(&s->b, op->region[0], r->region[0], NULL, 0);
     return r;
 }
 

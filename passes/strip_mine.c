@@ -179,19 +179,6 @@ static bool may_move(const Strip *s, int dim) {
 
 /* ---- cutting ---- */
 
-static void copy_body(const Strip *s, const Op *from, Op *to) {
-    uint32_t n = s->ctx->f->nvalues;
-    Value **map = arena_array(&s->ctx->s->arena, n, sizeof *map);
-    Builder b = s->b;
-    const Block *body = from->region[0];
-    b.block = to->region[0];
-    b.before = NULL;
-    for (int i = 0; i < body->nargs; i++)
-        map[body->args[i]->id] =
-            ir_block_arg(b.s, b.f, b.block, body->args[i]->type, body->args[i]->name);
-    for (const Op *o = body->first; o; o = o->next) ir_clone(&b, o, map, n);
-}
-
 static Type cut_type(const Strip *s, Type t, int dim) {
     t.log2[dim] = (uint8_t)(t.log2[dim] - s->log2);
     return t;
@@ -217,7 +204,7 @@ static Value *cut_op(Strip *s, const Op *op, int dim) {
         int64_t start = ir_attr_int(op, AT_START, 0);
         ir_set_attr(s->ctx->s, copy, AT_END, start + type_numel(type[0]));
     }
-    if (op->nregions) copy_body(s, op, copy);
+    if (op->nregions) ir_clone_region(&s->b, op->region[0], copy->region[0], NULL, 0);
     Value *r = op->nresults ? copy->result[0] : NULL;
     if (op->code == OP_ARANGE) {
         Value *size = ir_const_int(&s->b, type_scalar(EL_I32), type_numel(type[0]));
@@ -271,14 +258,10 @@ static Op *reduce_like(Strip *s, Value **x, int axis) {
     Type type[TILE_MAX_RANK], *types = type;
     if (root->noperands > TILE_MAX_RANK)
         types = arena_array(&s->ctx->s->arena, (size_t)root->noperands, sizeof *types);
-    for (int i = 0; i < root->noperands; i++) {
-        types[i] = x[i]->type;
-        for (int d = axis; d + 1 < types[i].rank; d++) types[i].log2[d] = types[i].log2[d + 1];
-        types[i].log2[--types[i].rank] = 0;
-    }
+    for (int i = 0; i < root->noperands; i++) types[i] = type_without_dim(x[i]->type, axis);
     Op *r = ir_op(&s->b, OP_REDUCE, x, root->noperands, types, root->noperands, 1);
     ir_set_attr(s->ctx->s, r, AT_AXIS, axis);
-    copy_body(s, root, r);
+    ir_clone_region(&s->b, root->region[0], r->region[0], NULL, 0);
     return r;
 }
 

@@ -415,7 +415,6 @@ bool arg_shape(Lower *l, const Args *a, int i, Type elem, Type *out);
 Obj arg_error(Lower *l, const Args *a, int i, const char *expected);
 
 /* ---- reduce.c ---- */
-Type type_without(Type t, int axis);                /* one dimension less */
 Value *only_element(Lower *l, Value *x, Span span); /* of a tile of one element: a scalar */
 
 /* ---- library.c: builtins written in the tile language ---- */

@@ -46,7 +46,7 @@ Obj bi_split(Lower *l, const Args *a, int64_t data) {
         x = ir_given(&l->b, OP_RESHAPE, x, t);
     }
     Type half[2];
-    half[0] = half[1] = type_without(t, t.rank - 1);
+    half[0] = half[1] = type_without_dim(t, t.rank - 1);
     Op *op = ir_op(&l->b, OP_SPLIT, &x, 1, half, 2, 0);
     Obj both[2];
     for (int i = 0; i < 2; i++)

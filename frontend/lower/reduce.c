@@ -5,12 +5,6 @@
  * what they put into the region: an operation, or a jit function inlined there. */
 #include "frontend/lower/internal.h"
 
-Type type_without(Type t, int axis) {
-    for (int d = axis; d + 1 < t.rank; d++) t.log2[d] = t.log2[d + 1];
-    t.log2[--t.rank] = 0;
-    return t;
-}
-
 bool arg_axis(Lower *l, const Args *a, int i, Type t, int *out) {
     int64_t axis;
     if (!arg_int(l, a, i, &axis)) return false;
@@ -75,7 +69,7 @@ static Obj fold(Lower *l, const Fold *f) {
     Type *types = arena_array(&l->s->arena, (size_t)f->n, sizeof *types);
     for (int i = 0; i < f->n; i++) {
         types[i] = f->input[i]->type;
-        if (f->code == OP_REDUCE) types[i] = type_without(types[i], f->axis);
+        if (f->code == OP_REDUCE) types[i] = type_without_dim(types[i], f->axis);
     }
     Block *outer = l->b.block;
     Op *op = ir_op(&l->b, f->code, f->input, f->n, types, f->n, 1);

@@ -140,7 +140,7 @@ Obj bi_squeeze(Lower *l, const Args *a, int64_t data) {
     if (v->type.log2[axis])
         return fail(l, a->where[1], "tl.squeeze: dimension %d of %s is not 1", axis,
                     user(l, v->type));
-    return obj_value(ir_given(&l->b, OP_RESHAPE, v, type_without(v->type, axis)));
+    return obj_value(ir_given(&l->b, OP_RESHAPE, v, type_without_dim(v->type, axis)));
 }
 
 static Value *reshaped(Lower *l, Value *v, Type t) {
