@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gen_scan.c: prefix combinations along an axis, in whatever layout the tile is held.
+/* gen_scan.c: prefix combinations along an axis within a warp; between warps: passes/scan.c.
  *
- * The bits of the axis, from the lowest, come in runs held by registers, lanes or warps. A lowest
+ * The bits of the axis, from the lowest, come in runs held by registers or lanes. A lowest
  * run of registers is scanned in place; each further run then says what comes before a block of the
  * runs below it. The one idea: of the runs above the lowest, only block totals move, and what comes
  * before an element (`prefix`) is gathered per block and combined into the elements once, at the
@@ -9,7 +9,6 @@
  * inverted: all numbers here are such "virtual" ones. Order is kept: combinations need not commute.
  */
 #include "codegen/gen.h"
-#include "ir/scratch.h"
 
 #include <string.h>
 
@@ -23,17 +22,16 @@ typedef struct Run {
 /* Arrays are indexed by register * n + operand, those of blocks by the block's first register. */
 typedef struct Scan {
     const Op *op;
-    int n, regs;             /* operands, registers of each */
-    LLVMValueRef *x;         /* elements, scanned within the lowest run */
-    LLVMValueRef *total;     /* of a block of the runs so far: the same in all its lanes */
-    LLVMValueRef *prefix;    /* what comes before a block of the lowest run */
-    LLVMValueRef *has;       /* [register]: whether there is a prefix; NULL: never */
-    LLVMValueRef *temp;      /* [operand] */
-    Run lowest;              /* of registers; of no bits: there is none */
-    uint32_t done;           /* register bits of all runs so far */
-    LLVMValueRef lane, warp; /* virtual numbers */
+    int n, regs;          /* operands, registers of each */
+    LLVMValueRef *x;      /* elements, scanned within the lowest run */
+    LLVMValueRef *total;  /* of a block of the runs so far: the same in all its lanes */
+    LLVMValueRef *prefix; /* what comes before a block of the lowest run */
+    LLVMValueRef *has;    /* [register]: whether there is a prefix; NULL: never */
+    LLVMValueRef *temp;   /* [operand] */
+    Run lowest;           /* of registers; of no bits: there is none */
+    uint32_t done;        /* register bits of all runs so far */
+    LLVMValueRef lane;    /* its virtual number */
     uint32_t flip_lane;
-    bool met; /* scratch memory was used: a barrier before it is used again */
 } Scan;
 
 /* into = combine(before, after), by the op's region; they may be the same. */
@@ -174,98 +172,6 @@ static void scan_lanes(Gen *g, Scan *s, const Run *run, bool last) {
     }
 }
 
-/* ---- between warps ---- */
-
-typedef struct Meeting { /* the op's shared memory, for one operand */
-    Layout slots, first; /* a total's place; that of the run's first warp */
-    Type t;
-    uint32_t base;
-} Meeting;
-
-static LLVMValueRef slot_pointer(Gen *g, const Meeting *m, const Layout *l, int reg, int skip) {
-    uint32_t mask, place[IN_DIMS] = {(uint32_t)reg};
-    uint32_t size = (uint32_t)type_elem_bytes(m->t);
-    LLVMValueRef at = gen_lane_part(g, l, &mask); /* its bits and the registers' do not meet */
-    at = LLVMBuildMul(g->b, at, gen_i32(g, size), "");
-    uint32_t constant = m->base + (layout_apply(l, place) + (uint32_t)skip) * size;
-    at = LLVMBuildAdd(g->b, at, gen_i32(g, constant), "");
-    return LLVMBuildInBoundsGEP2(g->b, g->i8, g->shared, &at, 1, "");
-}
-
-static void put_total(Gen *g, const Meeting *m, int reg, LLVMValueRef x) {
-    LLVMValueRef word;
-    gen_pack(g, m->t, &x, 1, type_elem_bytes(m->t) * 8, &word);
-    LLVMBuildStore(g->b, word, slot_pointer(g, m, &m->slots, reg, 0));
-}
-
-static void get_totals(Gen *g, const Meeting *m, int reg, int n, LLVMValueRef *out) {
-    int size = type_elem_bytes(m->t), per = 16 / size < n ? 16 / size : n;
-    LLVMTypeRef word = LLVMIntTypeInContext(g->c, (unsigned)size * 8);
-    for (int j = 0; j < n; j += per) {
-        LLVMTypeRef all = per > 1 ? LLVMVectorType(word, (unsigned)per) : word;
-        LLVMValueRef v = LLVMBuildLoad2(g->b, all, slot_pointer(g, m, &m->first, reg, j), "");
-        LLVMSetAlignment(v, (unsigned)(size * per));
-        for (int i = 0; i < per; i++) {
-            LLVMValueRef w =
-                per > 1 ? LLVMBuildExtractElement(g->b, v, gen_i32(g, (uint32_t)i), "") : v;
-            gen_unpack(g, m->t, &w, size * 8, &out[j + i], 1);
-        }
-    }
-}
-
-static Meeting meeting_of(const Scan *s, const Run *run, int operand) {
-    Meeting m = {.slots = scratch_scan_slots(s->op),
-                 .t = type_element(s->op->operand[operand].value->type)};
-    m.base = (uint32_t)(ir_attr_int(s->op, AT_OFFSET, 0) + scratch_scan_part(s->op, operand));
-    /* The run's warps go to the lowest bits, in its order. */
-    for (int i = 0; i < run->n; i++) {
-        uint32_t want = 1u << i, had = m.slots.basis[IN_WARP][run->bit[i]];
-        for (int in = 0; in < IN_DIMS; in++)
-            for (int k = 0; k < m.slots.bits[in]; k++)
-                if (m.slots.basis[in][k] == want) m.slots.basis[in][k] = had;
-        m.slots.basis[IN_WARP][run->bit[i]] = want;
-    }
-    m.first = m.slots;
-    for (int i = 0; i < run->n; i++) m.first.basis[IN_WARP][run->bit[i]] = 0;
-    return m;
-}
-
-static void scan_warps(Gen *g, Scan *s, const Run *run, bool last) {
-    Arena *a = &g->s->arena;
-    int warps = 1 << run->n;
-    Meeting *m = arena_array(a, (size_t)s->n, sizeof *m);
-    for (int k = 0; k < s->n; k++) m[k] = meeting_of(s, run, k);
-    if (s->met) gen_barrier_here(g);
-    s->met = true;
-    for (int r = 0; r < s->regs; r++)
-        for (int k = 0; k < s->n && !((uint32_t)r & s->done); k++)
-            put_total(g, &m[k], r, s->total[r * s->n + k]);
-    gen_barrier_here(g);
-    LLVMValueRef *all = arena_array(a, (size_t)(warps * s->n), sizeof *all);
-    LLVMValueRef *got = arena_array(a, (size_t)warps, sizeof *got);
-    LLVMValueRef *before = arena_array(a, (size_t)s->n, sizeof *before);
-    LLVMValueRef mine = LLVMBuildAnd(g->b, s->warp, gen_i32(g, run->mask), "");
-    uint32_t flip = ir_attr_int(s->op, AT_REVERSE, 0) ? (uint32_t)warps - 1 : 0;
-    for (int r = 0; r < s->regs; r++) {
-        if ((uint32_t)r & s->done) continue;
-        for (int k = 0; k < s->n; k++) {
-            get_totals(g, &m[k], r, warps, got);
-            for (int w = 0; w < warps; w++) all[w * s->n + k] = got[(uint32_t)w ^ flip];
-        }
-        LLVMValueRef *sum = &s->total[r * s->n];
-        memcpy(sum, all, (size_t)s->n * sizeof *sum);
-        memcpy(before, all, (size_t)s->n * sizeof *before);
-        for (int w = 1; w < warps; w++) {
-            LLVMValueRef here =
-                LLVMBuildICmp(g->b, LLVMIntEQ, mine, gen_i32(g, (uint32_t)spread(run, w)), "");
-            for (int k = 0; k < s->n && w > 1; k++)
-                before[k] = LLVMBuildSelect(g->b, here, sum[k], before[k], "");
-            if (w + 1 < warps || !last) combine(g, s, sum, &all[w * s->n], sum);
-        }
-        add_prefix_to_block(g, s, r, before, any_bit(g, mine, run->mask));
-    }
-}
-
 /* ---- the op ---- */
 
 /* The register before r in the lowest run; -1: r is the first. */
@@ -339,7 +245,6 @@ void gen_scan(Gen *g, const Op *op) {
     while (next_run(&l, t, axis, &bit, &run))
         if (ir_attr_int(op, AT_REVERSE, 0)) flip[run.in] |= run.mask;
     s.lane = inverted(g, g->lane, flip[IN_LANE]);
-    s.warp = inverted(g, g->warp, flip[IN_WARP]);
     s.flip_lane = flip[IN_LANE];
     for (int k = 0; k < s.n; k++) {
         Tile x = gen_tile(g, op->operand[k].value);
@@ -356,9 +261,9 @@ void gen_scan(Gen *g, const Op *op) {
         else if (run.in == IN_LANE)
             scan_lanes(g, &s, &run, last);
         else
-            scan_warps(g, &s, &run, last);
+            break;
     }
-    if (bit != t.log2[axis])
+    if (bit != t.log2[axis] || run.in > IN_LANE)
         gen_error(g, op, "the tile's layout does not suit a scan; this is a bug in tilec");
     give_results(g, &s, flip[IN_REG]);
     give_totals(g, &s);

@@ -10,7 +10,6 @@
  * one, so a release comes after a barrier of all, an acquire before one. */
 #include "passes/exchange.h"
 #include "ir/effects.h"
-#include "ir/scratch.h"
 #include "passes/pass.h"
 
 /* One thread has the result, and more want it. */
@@ -25,12 +24,27 @@ static bool has_owner(const Op *op) {
            (layout_broadcast_bits(r->layout, IN_LANE) || layout_broadcast_bits(r->layout, IN_WARP));
 }
 
+/* The totals of a scan: of each run of its axis below the first bit that warps hold. */
+static int64_t scan_bytes(const Op *op) {
+    const Value *x = op->operand[0].value;
+    int axis = (int)ir_attr_int(op, AT_AXIS, 0), below = 0, k;
+    LayoutIn held = IN_REG;
+    int64_t bytes = 0;
+    while (below < x->type.log2[axis] &&
+           layout_find_bit(x->layout, x->type, axis, below, &held, &k) && held != IN_WARP)
+        below++;
+    for (int i = 0; held == IN_WARP && i < op->noperands; i++)
+        bytes += type_bytes(op->operand[i].value->type) >> below;
+    return bytes;
+}
+
 int64_t exchange_bytes(const Op *op) {
     if (has_owner(op)) return type_bytes(op->result[0]->type);
     switch (op->code) {
     case OP_GATHER: return type_bytes(op->operand[0].value->type);
     case OP_HISTOGRAM: return type_bytes(op->result[0]->type);
-    default: return scratch_bytes(op);
+    case OP_SCAN: return op->operand[0].value->layout ? scan_bytes(op) : 0;
+    default: return 0;
     }
 }
 

@@ -7,6 +7,7 @@
  * one after the other through the same place, split at a bit of the index that registers hold,
  * which moves nothing. */
 #include "ir/target.h"
+#include "passes/exchange.h"
 #include "passes/layout_choice.h"
 #include "passes/pass.h"
 
@@ -20,6 +21,22 @@ static bool within_warps(const Value *from, const Value *to, MoveKind kind) {
     int rank = conversion_map_rank(&r, kind == MOVE_PICK ? IN_WARP : IN_LANE);
     return (1 << (r.bits[IN_REG] + rank + words)) <=
            (kind == MOVE_PICK ? MOST_PICKS : MOST_SHUFFLES);
+}
+
+void exchange_tiles(Builder *b, Value *const *x, int n, const Layout *through, const Layout *to,
+                    Value **out) {
+    Value **buffer = arena_array(&b->s->arena, (size_t)n, sizeof *buffer);
+    for (int i = 0; i < n; i++) {
+        Type type = type_in_space(x[i]->type, SPACE_SHARED);
+        Layout l = through ? *through : choose_move_shared(x[i]->type, x[i]->layout, to);
+        buffer[i] = ir_op(b, OP_BUFFER_ALLOC, NULL, 0, &type, 1, 0)->result[0];
+        buffer[i]->layout = intern_layout(b->s, l);
+    }
+    for (int i = 0; i < n; i++) ir_binary(b, OP_SHARED_STORE, x[i], buffer[i]);
+    for (int i = 0; i < n; i++) {
+        out[i] = ir_given(b, OP_SHARED_LOAD, buffer[i], x[i]->type);
+        out[i]->layout = to;
+    }
 }
 
 static void lower_convert(Op *op, void *ctx_);
@@ -109,14 +126,9 @@ static void lower_convert(Op *op, void *ctx_) {
         ctx->changed = true;
         return;
     }
-    Layout l = choose_move_shared(t, from->layout, to->layout);
-    Type buffer_type = type_in_space(t, SPACE_SHARED);
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
-    Value *buffer = ir_op(&b, OP_BUFFER_ALLOC, NULL, 0, &buffer_type, 1, 0)->result[0];
-    buffer->layout = intern_layout(ctx->s, l);
-    ir_binary(&b, OP_SHARED_STORE, from, buffer);
-    Value *back = ir_given(&b, OP_SHARED_LOAD, buffer, to->type);
-    back->layout = to->layout;
+    Value *back;
+    exchange_tiles(&b, &from, 1, NULL, to->layout, &back);
     back->name = to->name;
     ir_replace_uses(to, back);
     ir_erase(op);
