@@ -151,11 +151,6 @@ static void gen_shape(Gen *g, const Op *op) {
         out.at[i] = LLVMGetPoison(gen_elem_type(g, op->result[0]->type));
 }
 
-void gen_barrier_here(Gen *g) {
-    LLVMValueRef number = gen_i32(g, 0);
-    gen_intrinsic(g, INTRINSIC_BARRIER, NULL, 0, &number, 1);
-}
-
 /* A hint changes nothing: axis analysis has heard it. What all threads get from one of them ptxas
  * knows to be the same. */
 static void gen_hint(Gen *g, const Op *op) {

@@ -118,8 +118,6 @@ bool gen_move(Gen *g, const Layout *at, const Layout *from, Tile x, Tile *out);
 LLVMValueRef gen_shuffle_xor(Gen *g, LLVMValueRef x, uint32_t by);
 /* x as lane number `lane` has it. */
 LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane);
-/* All threads of the program wait for each other. */
-void gen_barrier_here(Gen *g);
 /* gen_roles.c. Of MAKE_DESC's in order: the parameters behind those of the source. */
 int gen_count_descs(const Func *f);
 

@@ -6,7 +6,7 @@
  * by a second predicate: a source size of 0 would say it too, for two instructions more. */
 #include "codegen/gen.h"
 #include "ir/analysis/alias.h"
-#include "ir/scratch.h"
+#include "ir/buffer.h"
 
 #include <stdio.h>
 

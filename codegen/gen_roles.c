@@ -5,9 +5,9 @@
  * the role's first. What one thread does for all is under a predicate. Forms: PTX ISA, "Parallel
  * Synchronization and Communication Instructions", and "Data Movement", cp.async.bulk.tensor. */
 #include "codegen/gen.h"
+#include "ir/buffer.h"
 #include "ir/desc.h"
 #include "ir/roles.h"
-#include "ir/scratch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ void gen_barrier(Gen *g, const Op *op) {
     LLVMValueRef all = LLVMConstInt(g->i32, UINT32_MAX, 0);
     LLVMValueRef args[] = {gen_i32(g, (uint32_t)id), gen_i32(g, (uint32_t)warps * 32)};
     if (id == 0 && warps == warps_of_program(g->f))
-        gen_barrier_here(g);
+        gen_intrinsic(g, INTRINSIC_BARRIER, NULL, 0, args, 1);
     else if (warps == 1)
         gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all, 1);
     else

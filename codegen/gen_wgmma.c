@@ -5,7 +5,7 @@
  * All offsets (a step of K, 64 rows further, a warpgroup's own part) are multiples of the swizzle's
  * period, so they are added to the address as they are. Encodings: PTX ISA, "Matrix descriptor". */
 #include "codegen/gen.h"
-#include "ir/scratch.h"
+#include "ir/buffer.h"
 
 #include <string.h>
 

@@ -6,7 +6,6 @@
  * use, in the same block or one around it. */
 #include "ir/func_attrs.h"
 #include "ir/roles.h"
-#include "ir/scratch.h"
 
 #include <string.h>
 

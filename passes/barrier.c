@@ -7,12 +7,10 @@
  * behind a barrier, too. Accesses of the slices that one loop fills among each other are left to
  * the pass that made them (software_pipeline.c). Loops are gone through until the state at their
  * end adds nothing to the state at their start. Conservative within a thread: it may not know that
- * the bytes are its own. An op that uses shared memory within itself writes, waits for all threads,
- * and reads: to what is before it, it is a write, to what follows a barrier and a read. Which
- * accesses to global memory need one is for global_order.c to say; where they lie in a loop and
- * what they meet before it, the barrier is put before the loop. */
+ * the bytes are its own. Which accesses to global memory need one is for global_order.c to say;
+ * where they lie in a loop and what they meet before it, the barrier is put before the loop. */
 #include "ir/effects.h"
-#include "ir/scratch.h"
+#include "ir/buffer.h"
 #include "passes/global_order.h"
 #include "passes/walk.h"
 
@@ -92,11 +90,6 @@ static Interval interval_of(const Value *buffer, bool written) {
     int64_t at = ir_attr_int(alloc, AT_OFFSET, 0);
     bool slices = alloc->result[0]->type.slices > 0;
     return (Interval){at, at + buffer_bytes(alloc, true), written, slices ? alloc : NULL, false};
-}
-
-static Interval scratch_of(const Op *op, bool written) {
-    int64_t at = ir_attr_int(op, AT_OFFSET, 0);
-    return (Interval){at, at + scratch_bytes(op), written, NULL, false};
 }
 
 /* The loop that fills these slices begins, maybe not for the first time, as in another loop: what
@@ -200,16 +193,10 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
         if (op->code == OP_BARRIER) forget(p);
         if (waits_for_all(op)) done(p, op->code == OP_ASYNC_WAIT);
         if (op->code == OP_BUFFER_ALLOC && op->result[0]->type.slices) reopen(p, op);
-        bool within = scratch_bytes(op) > 0;
         bool clash = meets_global(ctx, order, op, p);
-        clash |= within && clashes(p, scratch_of(op, true));
         Interval x;
         for (int i = 0; i < op->noperands; i++) clash |= shared_access(op, i, &x) && clashes(p, x);
         if (clash) put_barrier(ctx, op, p);
-        if (within) {
-            forget(p);
-            note(ctx, p, scratch_of(op, false));
-        }
         for (int i = 0; i < op->noperands; i++)
             if (shared_access(op, i, &x)) note(ctx, p, x);
         note_global(order, op, p);

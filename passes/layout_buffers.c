@@ -2,7 +2,7 @@
 /* layout_buffers.c: buffers of tile IR that was written with them -> their layouts (see
  * layout_buffers.h). */
 #include "passes/layout_buffers.h"
-#include "ir/scratch.h"
+#include "ir/buffer.h"
 
 /* Calls fn for each op that uses the buffer or a slice of it, and the operand. */
 static void each_use(const Op *alloc, void (*fn)(const Op *op, int i, void *ctx), void *ctx) {

@@ -2,8 +2,7 @@
 /* place.c: every shared buffer -> a byte offset, dead space used again.
  *
  * Ops are numbered in program order; a buffer lives from its first use to its last, and when a loop
- * encloses a use but not the allocation, through the whole loop. What an op uses within itself
- * (ir/scratch.h) lives at that op only. Buffers whose lives overlap get
+ * encloses a use but not the allocation, through the whole loop. Buffers whose lives overlap get
  * disjoint space, the others may share; barriers (barrier.c, run after this) make sharing safe.
  *
  * Buffers of several slices that one loop fills lie between each other: a stage of the loop, a
@@ -11,14 +10,14 @@
  * slice the first one's and a constant. Those that have more slices where a program is alone on its
  * multiprocessor go last, above all that lives with them: so launched with less memory, all but
  * those slices is there. */
-#include "ir/scratch.h"
+#include "ir/buffer.h"
 #include "ir/target.h"
 #include "passes/pass.h"
 
 #include <string.h>
 
 typedef struct Slot {
-    Op *op; /* a buffer_alloc, or an op that uses the bytes within itself */
+    Op *alloc;
     int first, last;
     int64_t bytes, offset;
     int64_t alone;  /* bytes, where a program is alone */
@@ -55,12 +54,6 @@ static void use_buffer(Place *p, const Value *v, int from, int to) {
     live(&p->slots.at[p->number[v->id] - 1], from, to);
 }
 
-static void add(Place *p, Op *op, int lives, int64_t bytes, int64_t alone) {
-    Slot slot = {.op = op, .first = lives, .last = lives, .bytes = bytes, .alone = alone};
-    vec_push(&p->ctx->s->arena, &p->slots, slot);
-    if (lives < 0) p->number[op->result[0]->id] = p->slots.n;
-}
-
 /* The loop beside the allocation in which the buffer's slices are used; NULL: none. */
 static const Op *loop_of(const Op *alloc) {
     for (const Use *u = alloc->result[0]->uses; u; u = u->next) {
@@ -77,15 +70,16 @@ static void add_slices(Place *p, Op *alloc) {
     int i = p->slots.n;
     while (loop && i > 0) {
         const Slot *s = &p->slots.at[--i];
-        if (s->loop == loop && buffer_slices(s->op, false) == buffer_slices(alloc, false) &&
-            buffer_slices(s->op, true) == buffer_slices(alloc, true)) {
+        if (s->loop == loop && buffer_slices(s->alloc, false) == buffer_slices(alloc, false) &&
+            buffer_slices(s->alloc, true) == buffer_slices(alloc, true)) {
             vec_push(&p->ctx->s->arena, &p->members, ((Member){alloc, i, 0}));
             p->number[alloc->result[0]->id] = i + 1;
             return;
         }
     }
-    add(p, alloc, -1, buffer_bytes(alloc, false), buffer_bytes(alloc, true));
-    p->slots.at[p->slots.n - 1].loop = loop;
+    Slot slot = {alloc, -1, -1, .loop = loop};
+    vec_push(&p->ctx->s->arena, &p->slots, slot);
+    p->number[alloc->result[0]->id] = p->slots.n;
     vec_push(&p->ctx->s->arena, &p->members, ((Member){alloc, p->slots.n - 1, 0}));
 }
 
@@ -110,8 +104,8 @@ static void lay_out_stage(Place *p, int slot) {
     for (int i = 0; i < p->members.n && n > 1; i++)
         if (p->members.at[i].slot == slot)
             ir_set_attr(p->ctx->s, p->members.at[i].alloc, AT_STRIDE, stride);
-    s->bytes = stride * buffer_slices(s->op, false);
-    s->alone = stride * buffer_slices(s->op, true);
+    s->bytes = stride * buffer_slices(s->alloc, false);
+    s->alone = stride * buffer_slices(s->alloc, true);
 }
 
 static void number_block(Place *p, Block *b) {
@@ -122,8 +116,6 @@ static void number_block(Place *p, Block *b) {
             /* What addresses are made of on the way to the first copy would need barriers there. */
             if (op->result[0]->type.slices) use_buffer(p, op->result[0], start, start);
         }
-        int64_t scratch = scratch_bytes(op);
-        if (scratch) add(p, op, start, scratch, scratch);
         if (op->code == OP_BUFFER_SLICE) /* a use of it is a use of its buffer */
             p->number[op->result[0]->id] = p->number[op->operand[0].value->id];
         for (int i = 0; i < op->noperands; i++)
@@ -137,7 +129,8 @@ static void number_block(Place *p, Block *b) {
         if (op->code == OP_FOR || op->code == OP_WHILE || roles)
             for (int i = 0; i < p->slots.n; i++) {
                 Slot *s = &p->slots.at[i];
-                if (s->last >= start && (roles || !ir_inside(s->op, op))) live(s, start, p->clock);
+                if (s->last >= start && (roles || !ir_inside(s->alloc, op)))
+                    live(s, start, p->clock);
             }
     }
 }
@@ -203,8 +196,7 @@ void pass_place(PassCtx *ctx) {
     number_block(&p, ctx->f->body);
     int64_t total = 0, alone = 0;
     bool deeper = false;
-    for (int i = 0; i < p.slots.n; i++)
-        if (p.slots.at[i].op->code == OP_BUFFER_ALLOC) lay_out_stage(&p, i);
+    for (int i = 0; i < p.slots.n; i++) lay_out_stage(&p, i);
     for (int more = 0; more <= 1; more++)
         for (int i = 0; i < p.slots.n; i++) {
             Slot *s = &p.slots.at[i];
@@ -214,7 +206,6 @@ void pass_place(PassCtx *ctx) {
             s->placed = true;
             if (s->offset + s->bytes > total) total = s->offset + s->bytes;
             if (s->offset + s->alone > alone) alone = s->offset + s->alone;
-            ir_set_attr(ctx->s, s->op, AT_OFFSET, s->offset);
         }
     for (int i = 0; i < p.members.n; i++) {
         const Member *m = &p.members.at[i];

@@ -23,7 +23,7 @@
  *
  * Dots of warpgroups are asynchronous: see pipeline_dots.c. */
 #include "passes/software_pipeline.h"
-#include "ir/scratch.h"
+#include "ir/buffer.h"
 #include "ir/target.h"
 #include "passes/exchange.h"
 

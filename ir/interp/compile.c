@@ -8,8 +8,8 @@
  * read, so a source that an earlier copy overwrites is saved first. */
 #include "ir/interp/machine.h"
 #include "ir/effects.h"
+#include "ir/buffer.h"
 #include "ir/roles.h"
-#include "ir/scratch.h"
 
 #include <string.h>
 
@@ -23,7 +23,6 @@ typedef struct Compiler {
     int *uses_left;           /* by value id */
     int *param_of;            /* by value id: the parameter a pointer comes from */
     SharedBuffer **shared;    /* by value id */
-    SharedBuffer *scratch;    /* of operations that have bytes of their own */
     VEC(int) holders;         /* by slot: how many values are kept in it */
     VEC(int) free;            /* slots nobody holds */
     VEC(const Value *) later; /* used up inside a region, of a block around it */
@@ -509,16 +508,7 @@ static void compile_plain(Compiler *c, const Op *op) {
     for (int i = 0; i < loaded.n; i++) drop_slot(c, loaded.at[i]);
 }
 
-/* What op does in shared memory within itself comes to its place there before it. */
-static void compile_scratch(Compiler *c, const Op *op) {
-    if (!c->scratch || !ir_attr(op, AT_OFFSET) || op->code == OP_BUFFER_ALLOC) return;
-    const SharedBuffer *b = c->scratch;
-    while (b && b->op != op) b = b->next;
-    if (b) emit(c, &(Step){.run = step_scratch, .op = op, .detail = b});
-}
-
 static void compile_op(Compiler *c, const Op *op) {
-    compile_scratch(c, op);
     switch (op->code) {
     case OP_FOR: compile_for(c, op); break;
     case OP_IF: compile_if(c, op); break;
@@ -558,27 +548,25 @@ static bool place_elements(Compiler *c, const Op *op, SharedBuffer *b) {
     return !memchr(held, 0, (size_t)b->lanes);
 }
 
-/* BUFFER_ALLOC, and operations that have a place for bytes of their own. */
 static void place_buffer(Op *op, void *ctx) {
     Compiler *c = ctx;
     Run *r = c->r;
     if (op->code == OP_BUFFER_SLICE) /* what its value names is the whole buffer, and a number */
         c->shared[op->result[0]->id] = c->shared[ir_operand(op, 0)->id];
-    bool buffer = op->code == OP_BUFFER_ALLOC, placed = ir_attr(op, AT_OFFSET) != NULL;
-    if ((!buffer && !placed) || c->failed) return;
-    if (buffer && op->result[0]->type.space == SPACE_TENSOR) {
+    if (op->code != OP_BUFFER_ALLOC || c->failed) return;
+    Type t = op->result[0]->type;
+    if (t.space == SPACE_TENSOR) {
         fail(c, op, "the CPU device has no tensor memory");
         return;
     }
-    Type t = buffer ? op->result[0]->type : type_scalar(EL_I8);
     SharedBuffer *b = arena_alloc(c->a, sizeof *b);
     *b = (SharedBuffer){.op = op, .lanes = type_numel(t), .number = (uint16_t)++r->nshared};
-    b->slices = buffer ? buffer_slices(op, r->launch->alone) : 1;
-    b->bytes = buffer ? b->lanes * (int64_t)stored_bytes(t) : scratch_bytes(op);
+    b->slices = buffer_slices(op, r->launch->alone);
+    b->bytes = b->lanes * (int64_t)stored_bytes(t);
     b->stride = ir_attr_int(op, AT_STRIDE, b->bytes);
     b->mbarrier = r->nmbarriers;
     if (t.space == SPACE_BARRIER) r->nmbarriers += (int)b->slices;
-    b->at = placed ? ir_attr_int(op, AT_OFFSET, 0) : (r->shared_bytes + 15) & ~(int64_t)15;
+    b->at = ir_attr_int(op, AT_OFFSET, (r->shared_bytes + 15) & ~(int64_t)15);
     if (b->stride < b->bytes || b->stride > SHARED_LIMIT || b->at < 0 || b->at > SHARED_LIMIT) {
         fail(c, op, "shared memory beyond what any program can have");
         return;
@@ -586,15 +574,10 @@ static void place_buffer(Op *op, void *ctx) {
     int64_t all = (b->slices - 1) * b->stride + b->bytes;
     if (b->at > SHARED_LIMIT - all || r->nshared > UINT16_MAX)
         fail(c, op, "shared memory beyond what any program can have");
-    else if (buffer && !place_elements(c, op, b))
+    else if (!place_elements(c, op, b))
         fail(c, op, "the buffer's layout does not hold each element once");
     if (b->at + all > r->shared_bytes && !c->failed) r->shared_bytes = b->at + all;
-    if (buffer) {
-        c->shared[op->result[0]->id] = b;
-    } else {
-        b->next = c->scratch;
-        c->scratch = b;
-    }
+    c->shared[op->result[0]->id] = b;
 }
 
 bool interp_compile(Run *r) {

@@ -87,8 +87,7 @@ typedef struct Counter { /* of a for, reduce or scan that is going on */
     bool past;                     /* a for whose next index is beyond its type */
 } Counter;
 
-typedef struct SharedBuffer { /* a BUFFER_ALLOC, or bytes that an operation has of its own */
-    struct SharedBuffer *next;
+typedef struct SharedBuffer { /* a BUFFER_ALLOC */
     const Op *op;
     int64_t at;           /* first byte in the program's shared memory */
     int64_t bytes, lanes; /* of one slice */
@@ -376,7 +375,7 @@ bool gather_from(Run *r, const Program *p, const Step *st, const GatherView *v, 
 bool histogram_bin(Run *r, const Program *p, const Step *st, int first, int64_t i, int64_t *bin,
                    uint16_t *worst);
 StepFn step_print, step_assert, step_inline_asm;
-StepFn step_shared_store, step_shared_load, step_shared_gather, step_shared_count, step_scratch;
+StepFn step_shared_store, step_shared_load, step_shared_gather, step_shared_count;
 StepFn step_copy, step_jump, step_branch, step_for_start, step_for_test, step_for_next, step_return;
 StepFn step_alone, step_buffer_slice, step_async_copy, step_token_done, step_async_commit,
     step_async_wait, step_async_fence, step_async_arrive;

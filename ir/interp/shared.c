@@ -257,11 +257,3 @@ bool step_shared_count(Run *r, Program *p, const Step *st) {
         memset(p->shared.owner + base, 0, (size_t)b->bytes * sizeof *p->shared.owner);
     return true;
 }
-
-/* An operation with bytes of its own writes there, waits for all threads, and reads. What it does
- * to other operations is known from the order of that; its values do not pass through here. */
-bool step_scratch(Run *r, Program *p, const Step *st) {
-    const SharedBuffer *b = st->detail;
-    if (!touch(r, p, st, b, b->at, b->bytes, true) || !step_barrier(r, p, st)) return false;
-    return touch(r, p, st, b, b->at, b->bytes, false);
-}
