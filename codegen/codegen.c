@@ -120,8 +120,6 @@ static void gen_func(Gen *g) {
     g->tile = arena_array(a, f->nvalues, sizeof *g->tile);
     g->parts = NULL;
     g->axis = axis_analyse(g->s, f);
-    g->what_if = NULL;
-    g->affine = NULL;
     g->instructions = g->most = 0;
     g->tid = gen_intrinsic(g, INTRINSIC_TID_X, NULL, 0, NULL, 0);
     g->lane = LLVMBuildAnd(g->b, g->tid, gen_i32(g, 31), "lane");

@@ -10,7 +10,6 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "codegen/codegen.h"
-#include "ir/analysis/affine.h"
 #include "ir/analysis/axis.h"
 #include "ir/mma.h"
 
@@ -49,8 +48,6 @@ typedef struct Gen {
     Tile *tile; /* by value id */
     AxisTable axis;
     int ndescs;                      /* translated so far */
-    AxisTable **what_if;             /* for perf: notes (access_notes.c), made when first needed */
-    AffineTable *affine;             /* as well */
     unsigned intrinsic[NINTRINSICS]; /* LLVM's numbers */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;
     int64_t instructions, most; /* made so far; and for one op, */
@@ -176,14 +173,7 @@ bool gen_is_fp8(Type t);
 void gen_fp8_widen(Gen *g, const LLVMValueRef *x, int n, Elem e, LLVMValueRef *out);
 void gen_fp8_narrow(Gen *g, const LLVMValueRef *x, int n, Elem e, bool rtz, LLVMValueRef *out);
 
-/* ---- perf: notes (access_notes.c) ---- */
-/* Of a load or store of a tile of t under l, `width` elements a lane where `possible` could be. */
-void gen_note_access(Gen *g, const Op *op, const Layout *l, Type t, int width, int possible);
-
 /* ---- words (gen_memory.c) ---- */
-/* log2 of the registers in a row, under l, that a memory op finds adjacent, aligned, under one
- * mask: of a tile of t, up to 16 bytes. */
-int gen_adjacent(Gen *g, const Op *op, const Layout *l, Type t);
 /* n elements of type t as words of `bits` bits each (8, 16, 32, 64), and back. */
 void gen_pack(Gen *g, Type t, const LLVMValueRef *elem, int n, int bits, LLVMValueRef *word);
 void gen_unpack(Gen *g, Type t, const LLVMValueRef *word, int bits, LLVMValueRef *elem, int n);

@@ -5,7 +5,6 @@
  * where the mask is off it reads nothing and the hardware fills the place with zeros. That is said
  * by a second predicate: a source size of 0 would say it too, for two instructions more. */
 #include "codegen/gen.h"
-#include "ir/analysis/alias.h"
 #include "ir/buffer.h"
 
 #include <stdio.h>
@@ -24,37 +23,6 @@ void gen_buffer_slice(Gen *g, const Op *op) {
 static void memory_asm(Gen *g, const char *text, const char *constraints, LLVMValueRef *args,
                        int n) {
     gen_asm(g, text, constraints, LLVMVoidTypeInContext(g->c), args, n, ASM_ORDERED);
-}
-
-enum { SECTOR = 32 }; /* bytes */
-
-/* A lane's 16 bytes share their sector of 32, the unit of caches, with no bytes that go elsewhere
- * in the buffer. That is so where all that is added to the pointer of a parameter is a multiple of
- * 32 bytes at the start of each run along dim; that pointer itself is one from an allocator. */
-static bool is_sector_aligned(const Gen *g, const Value *ptr, int dim) {
-    for (; ptr; ptr = alias_step(ptr)) {
-        if (!op_is(ptr, OP_ADDPTR)) continue;
-        const Op *op = ptr->def;
-        const Value *by = op->operand[1].value;
-        const AxisInfo *info = axis_of(&g->axis, by);
-        int64_t unit = ir_attr_int(op, AT_BYTES, 0)
-                           ? 1
-                           : type_elem_bytes(type_element(type_pointee(ptr->type)));
-        int at = dim < by->type.rank ? dim : 0;
-        if (!info || info->divisibility[at] * unit % SECTOR) return false;
-    }
-    return true;
-}
-
-/* All lanes of a warp copy from one row along dim. */
-static bool one_row(const Value *ptr, int dim) {
-    const Type t = ptr->type;
-    int at = 0;
-    for (int d = dim + 1; d < t.rank; d++) at += t.log2[d];
-    uint32_t row = ((1u << t.log2[dim]) - 1) << at;
-    for (int k = 0; k < ptr->layout->bits[IN_LANE]; k++)
-        if (ptr->layout->basis[IN_LANE][k] & ~row) return false;
-    return true;
 }
 
 typedef struct Copies { /* what one instruction for each run of registers does */
@@ -89,20 +57,16 @@ static void start_copies(Gen *g, Copies *c, const char *cache) {
     }
 }
 
+enum { HALF_SECTOR = 16 }; /* bytes */
+
 void gen_async_copy(Gen *g, const Op *op) {
     const Value *ptr = op->operand[0].value, *buffer = op->operand[1].value;
     const Value *mask = ir_operand(op, 3);
-    Type t = type_pointee(ptr->type);
     Copies c = {.op = op, .ptr = gen_tile(g, ptr), .when = gen_scalar(g, op->operand[2].value)};
     if (LLVMIsAConstantInt(c.when) && LLVMConstIntGetZExtValue(c.when)) c.when = NULL;
     if (mask) c.mask = gen_tile(g, mask);
-    int dim = axis_fastest_dim(&g->axis, ptr), size = type_elem_bytes(t);
-    c.vec = log2_of(axis_access_width(&g->axis, ptr, mask, dim));
-    int have = layout_vector_bits(ptr->layout, t, dim);
-    int shared = layout_shared_vector_bits(ptr->layout, buffer->layout);
-    if (have < c.vec) c.vec = have;
-    if (shared < c.vec) c.vec = shared;
-    c.bytes = size << c.vec;
+    c.vec = log2_of(ir_attr_int(op, AT_VECTOR, 1));
+    c.bytes = type_elem_bytes(type_pointee(ptr->type)) << c.vec;
     if (c.bytes < 4 || c.bytes > 16 || !gen_shared_view(g, buffer, ptr->layout, &c.view)) {
         gen_error(g, op,
                   "a copy of %d bytes per lane was left to code generation; this is a bug in "
@@ -110,21 +74,14 @@ void gen_async_copy(Gen *g, const Op *op) {
                   c.bytes);
         return;
     }
-    if (c.bytes < 16 || !one_row(ptr, dim) || is_sector_aligned(g, ptr, dim)) {
-        start_copies(g, &c, c.bytes == 16 ? "cg" : "ca");
+    bool past = ir_attr_int(op, AT_CACHE, CACHE_CA) == CACHE_CG;
+    if (!ir_attr_int(op, AT_BY_ROW, 0)) {
+        start_copies(g, &c, past ? "cg" : "ca");
         return;
     }
-    /* Past the first-level cache a sector whose halves do not go to one aligned 32 bytes of the
-     * buffer is fetched for each half (ncu, 4096, rows of b an odd number of 16 bytes long: 67.1
-     * million sectors from L2 instead of 50.3). Through it once, for more of shared memory's time,
-     * which is 14 % where rows are aligned. So each warp asks where its row begins; its other rows
-     * are taken to begin likewise, being an even number away. (H200, fp16, 4096: 0.94 instead of
-     * 0.80 of the aligned product; rows that are aligned cost nothing more. A predicate for each
-     * copy would: one that is turned off is not for nothing. For warps that copy from several rows
-     * the two ways cost the same.) */
     LLVMValueRef at = LLVMBuildPtrToInt(g->b, c.ptr.at[0], g->i64, "");
     at = LLVMBuildTrunc(g->b, at, g->i32, "");
-    at = LLVMBuildAnd(g->b, at, gen_i32(g, SECTOR / 2), "");
+    at = LLVMBuildAnd(g->b, at, gen_i32(g, HALF_SECTOR), "");
     at = gen_shuffle_from(g, at, gen_i32(g, 0));
     LLVMValueRef odd = LLVMBuildICmp(g->b, LLVMIntNE, at, gen_i32(g, 0), "");
     LLVMBasicBlockRef block[3];

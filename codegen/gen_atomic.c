@@ -112,16 +112,6 @@ static void add_vector(Gen *g, const Atomic *a, LLVMValueRef address, const LLVM
     gen_asm(g, text.data, constraints.data, ret, args, n, ASM_ORDERED);
 }
 
-/* Pairs of f16 in a word are added everywhere, all else that is wider than an element by some GPUs.
- */
-static int vector_of(Gen *g, const Op *op, const Atomic *a) {
-    bool add = op->code == OP_ATOMIC && ir_attr_int(op, AT_RMW, RMW_ADD) == RMW_ADD;
-    if (!add || a->wanted || !type_is_float(a->type) || a->bits == 64) return 0;
-    int vec = gen_adjacent(g, op, op->result[0]->layout, op->result[0]->type);
-    if (g->o->target->atomic_vectors) return vec;
-    return a->type.elem == EL_F16 && vec > 1 ? 1 : a->type.elem == EL_F16 ? vec : 0;
-}
-
 /* Where the GPU does not do it, a bf16 is added by comparing and swapping until nobody came
  * between. */
 static LLVMValueRef add_bf16(Gen *g, const Atomic *a, LLVMValueRef address, LLVMValueRef word,
@@ -222,7 +212,7 @@ static Atomic plan_of(Gen *g, const Op *op, bool acquire, bool release) {
     Atomic a = {.op = op, .type = type_element(r->type), .wanted = ir_has_uses(r)};
     a.red = !a.wanted && !acquire;
     a.bits = type_elem_bytes(r->type) * 8;
-    a.vec = vector_of(g, op, &a);
+    a.vec = log2_of(ir_attr_int(op, AT_VECTOR, 1));
     uint32_t broadcast = r->layout ? layout_broadcast_bits(r->layout, IN_REG) : 0;
     int instructions = 0;
     for (int i = 0; i < gen_registers(r); i += 1 << a.vec)

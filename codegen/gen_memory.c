@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gen_memory.c: loads and stores of global memory, as wide as axis analysis proves.
+/* gen_memory.c: loads and stores of global memory, as wide as the pass access says.
  *
  * A run of registers that is adjacent in memory becomes one access of up to 16 bytes. A mask is a
  * predicate on that one instruction (inline PTX), never a branch; without a mask LLVM's own vector
@@ -228,35 +228,14 @@ static void store_plain(Gen *g, Shape s, LLVMValueRef address, const LLVMValueRe
     LLVMSetAlignment(LLVMBuildStore(g->b, v, address), (unsigned)(s.bits / 8 * s.words));
 }
 
-/* ---- how wide ---- */
-
-int gen_adjacent(Gen *g, const Op *op, const Layout *l, Type t) {
-    if (!l) return 0;
-    const Value *ptr = op->operand[0].value;
-    const Value *mask = ir_operand(op, op->code == OP_LOAD ? 1 : 2);
-    int dim = axis_fastest_dim(&g->axis, ptr);
-    int may = log2_of(axis_access_width(&g->axis, ptr, mask, dim));
-    int have = layout_vector_bits(l, t, dim), widest = log2_of(16 / type_elem_bytes(t));
-    int vec = may < have ? may : have;
-    return vec < widest ? vec : widest;
-}
-
-/* log2 of the elements of t that one instruction moves: registers in a row under l, in memory. */
-static int access_vector(Gen *g, const Op *op, const Layout *l, Type t) {
-    if (!l) return 0;
-    int widest = log2_of(16 / type_elem_bytes(t)), vec = gen_adjacent(g, op, l, t);
-    int elements = type_log2_numel(t) - LANE_BITS - log2_of(g->f->num_warps);
-    int possible = elements < 0 ? 0 : elements < widest ? elements : widest;
-    gen_note_access(g, op, l, t, 1 << vec, 1 << possible);
-    return vec;
-}
+/* ---- tiles ---- */
 
 void gen_load(Gen *g, const Op *op) {
     const Value *r = op->result[0];
     Tile out = gen_new_tile(g, r), ptr = gen_tile(g, op->operand[0].value), mask = {0}, other = {0};
     if (op->noperands > 1) mask = gen_tile(g, op->operand[1].value);
     if (op->noperands > 2) other = gen_tile(g, op->operand[2].value);
-    int vec = access_vector(g, op, r->layout, r->type), n = 1 << vec;
+    int n = (int)ir_attr_int(op, AT_VECTOR, 1);
     Shape s = element_shape(r->type, n * type_elem_bytes(r->type));
     uint32_t broadcast = r->layout ? layout_broadcast_bits(r->layout, IN_REG) : 0;
     for (int i = 0; i < out.n; i += n) {
@@ -282,7 +261,7 @@ void gen_store(Gen *g, const Op *op) {
     const Value *v = op->operand[1].value;
     Tile x = gen_tile(g, v), ptr = gen_tile(g, op->operand[0].value), mask = {0};
     if (op->noperands > 2) mask = gen_tile(g, op->operand[2].value);
-    int vec = access_vector(g, op, v->layout, v->type), n = 1 << vec;
+    int n = (int)ir_attr_int(op, AT_VECTOR, 1);
     Shape s = element_shape(v->type, n * type_elem_bytes(v->type));
     LLVMValueRef first = gen_owner(g, v); /* one thread writes each element */
     uint32_t broadcast = v->layout ? layout_broadcast_bits(v->layout, IN_REG) : 0;
@@ -291,7 +270,7 @@ void gen_store(Gen *g, const Op *op) {
         LLVMValueRef word[16], p = mask.n ? mask.at[i] : NULL;
         if (first) p = p ? LLVMBuildAnd(g->b, p, first, "") : first;
         gen_pack(g, v->type, &x.at[i], n, s.bits, word);
-        if (p || !plain(op) || x.n >> vec >= MANY_STORES)
+        if (p || !plain(op) || x.n / n >= MANY_STORES)
             store_asm(g, op, s, ptr.at[i], p, word);
         else
             store_plain(g, s, ptr.at[i], word);

@@ -626,6 +626,22 @@ static const Refused modules[] = {
      "out=2\n"
      "  %x: shared<i32[4]>@L0 = buffer_alloc\n  return\n}\n",
      "the layout of value 0 is for other threads"},
+    {"kernel @k(%p: ptr<i32>) num_warps=1 num_stages=3 {\n  layout @L0 reg=[1,2] lane=[0,0,0,0,0] "
+     "warp=[] block=[] out=2\n  layout @L1 reg=[1,2] lane=[] warp=[] block=[] out=2\n  %q: "
+     "ptr<i32>[4]@L0 = splat %p\n  %x: i32[4]@L0 = load %q\n  %t: i1 = const value=1\n  %b: "
+     "shared<i32[4]>@L1 = buffer_alloc\n  %y: i32[4]@L0 = load %q vector=8\n  return\n}\n",
+     "no 8 elements in a row"},
+    {"kernel @k(%p: ptr<i32>) num_warps=1 num_stages=3 {\n  layout @L0 reg=[1,2] lane=[0,0,0,0,0] "
+     "warp=[] block=[] out=2\n  layout @L1 reg=[1,2] lane=[] warp=[] block=[] out=2\n  %q: "
+     "ptr<i32>[4]@L0 = splat %p\n  %x: i32[4]@L0 = load %q\n  %t: i1 = const value=1\n  %b: "
+     "shared<i32[4]>@L1 = buffer_alloc\n  store %q, %x vector=3\n  return\n}\n",
+     "no 3 elements in a row"},
+    {"kernel @k(%p: ptr<i32>) num_warps=1 num_stages=3 {\n  layout @L0 reg=[1,2] lane=[0,0,0,0,0] "
+     "warp=[] block=[] out=2\n  layout @L1 reg=[1,2] lane=[] warp=[] block=[] out=2\n  %q: "
+     "ptr<i32>[4]@L0 = splat %p\n  %x: i32[4]@L0 = load %q\n  %t: i1 = const value=1\n  %b: "
+     "shared<i32[4]>@L1 = buffer_alloc\n  %c: token = async_copy %q, %b, %t vector=4 cache=ca "
+     "by_row=1\n  return\n}\n",
+     "by_row is a way to copy with cache=cg"},
     {"kernel @k() num_warps=1 num_stages=3 {\n  layout @L0 reg=[] lane=[0,0,0,0,0] warp=[] "
      "block=[] out=0\n"
      "  layout @L1 reg=[1,2] lane=[0,0,0,0,0] warp=[] block=[] out=2\n"

@@ -4,24 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "codegen/gen.h"
+#include "passes/access.h"
 
 /* ---- promises ---- */
 
 /* What axis analysis would say if every integer parameter but number `except` were promised to be
  * divisible by 16 (and every pointer aligned). Made once per function and parameter. */
-static const AxisTable *what_if(Gen *g, int except) {
-    const Func *f = g->f;
-    if (!g->what_if)
-        g->what_if = arena_array(&g->s->arena, (size_t)f->nparams + 1, sizeof(AxisTable *));
-    AxisTable **t = &g->what_if[except + 1];
+static const AxisTable *what_if(Accesses *all, int except) {
+    const Func *f = all->ctx->f;
+    if (!all->what_if)
+        all->what_if =
+            arena_array(&all->ctx->s->arena, (size_t)f->nparams + 1, sizeof(AxisTable *));
+    AxisTable **t = &all->what_if[except + 1];
     if (*t) return *t;
     Func promised = *f;
-    promised.param = arena_copy(&g->s->arena, f->param, (size_t)f->nparams * sizeof(Param));
+    promised.param = arena_copy(&all->ctx->s->arena, f->param, (size_t)f->nparams * sizeof(Param));
     for (int i = 0; i < f->nparams; i++)
         if (i != except && promised.param[i].divisible < 16) promised.param[i].divisible = 16;
-    *t = arena_alloc(&g->s->arena, sizeof **t);
-    **t = axis_analyse(g->s, &promised);
+    *t = arena_alloc(&all->ctx->s->arena, sizeof **t);
+    **t = axis_analyse(all->ctx->s, &promised);
     return *t;
 }
 
@@ -33,13 +34,13 @@ static int width_with(const AxisTable *t, const Op *op) {
 
 /* The parameters without which the access would stay narrow: "M and stride_am"; NULL when promises
  * would not help. */
-static const char *narrow_parameters(Gen *g, const Op *op, int width) {
-    int best = width_with(what_if(g, -1), op), n = 0;
+static const char *narrow_parameters(Accesses *all, const Op *op, int width) {
+    int best = width_with(what_if(all, -1), op), n = 0;
     if (best <= width) return NULL;
-    Buf b = buf_new(&g->s->arena);
-    for (int i = 0; i < g->f->nparams; i++) {
-        const Param *p = &g->f->param[i];
-        if (p->divisible >= 16 || !p->value || width_with(what_if(g, i), op) == best) continue;
+    Buf b = buf_new(&all->ctx->s->arena);
+    for (int i = 0; i < all->ctx->f->nparams; i++) {
+        const Param *p = &all->ctx->f->param[i];
+        if (p->divisible >= 16 || !p->value || width_with(what_if(all, i), op) == best) continue;
         buf_printf(&b, "%s%s", n++ ? " and " : "", p->name);
     }
     return n ? b.data : NULL;
@@ -49,12 +50,12 @@ static const char *narrow_parameters(Gen *g, const Op *op, int width) {
 
 enum { SECTOR = 32 }; /* bytes, that memory gives at once */
 
-static const AffineTable *affine_table(Gen *g) {
-    if (!g->affine) {
-        g->affine = arena_alloc(&g->s->arena, sizeof *g->affine);
-        *g->affine = affine_analyse(g->s, g->f);
+static const AffineTable *affine_table(Accesses *all) {
+    if (!all->affine) {
+        all->affine = arena_alloc(&all->ctx->s->arena, sizeof *all->affine);
+        *all->affine = affine_analyse(all->ctx->s, all->ctx->f);
     }
-    return g->affine;
+    return all->affine;
 }
 
 typedef struct Spread {  /* of what the lanes of a warp ask for at once */
@@ -72,9 +73,10 @@ static int64_t lane_offset(const Affine *a, const Layout *l, Type t, int lane) {
 }
 
 /* False when the addresses are not known so well. */
-static bool spread_of(Gen *g, const Op *op, const Layout *l, Type t, int bytes, Spread *out) {
+static bool spread_of(Accesses *all, const Op *op, const Layout *l, Type t, int bytes,
+                      Spread *out) {
     const Value *ptr = op->operand[0].value;
-    const Affine *a = affine_of(affine_table(g), ptr);
+    const Affine *a = affine_of(affine_table(all), ptr);
     int64_t seen[1 << LANE_BITS], sector[1 << LANE_BITS];
     int nseen = 0, nsectors = 0;
     *out = (Spread){.apart = INT64_MAX};
@@ -115,34 +117,34 @@ static const Op *load_behind(const Value *v, int steps) {
 }
 
 /* Why neighbouring elements are not moved at once although no promise is missing. */
-static const char *why_narrow(Gen *g, const Op *op, int width) {
+static const char *why_narrow(Accesses *all, const Op *op, int width) {
     const Value *ptr = op->operand[0].value;
     const Value *mask = ir_operand(op, op->code == OP_LOAD ? 1 : 2);
-    int dim = axis_fastest_dim(&g->axis, ptr);
-    if (axis_access_width(&g->axis, ptr, mask, dim) > width) {
+    int dim = axis_fastest_dim(&all->axis, ptr);
+    if (axis_access_width(&all->axis, ptr, mask, dim) > width) {
         const Op *load = op->code == OP_STORE ? load_behind(op->operand[1].value, 8) : NULL;
         return load && load->span.line
-                   ? arena_printf(&g->s->arena,
+                   ? arena_printf(&all->ctx->s->arena,
                                   "its addresses follow each other, but its tile is laid out for "
                                   "the load in line %u",
                                   (unsigned)load->span.line)
                    : "its addresses follow each other, but its tile is laid out for other "
                      "operations";
     }
-    if (mask && axis_access_width(&g->axis, ptr, NULL, dim) > width)
+    if (mask && axis_access_width(&all->axis, ptr, NULL, dim) > width)
         return "its mask changes from element to element";
     return "its addresses are not known to follow each other";
 }
 
-void gen_note_access(Gen *g, const Op *op, const Layout *l, Type t, int width, int possible) {
-    int size = type_elem_bytes(t), bytes = width * size;
+void note_access(Accesses *all, const Op *op, const Layout *l, Type t, int possible) {
+    int width = (int)ir_attr_int(op, AT_VECTOR, 1), size = type_elem_bytes(t), bytes = width * size;
     Spread spread;
     if (width >= possible) return;
     if (bytes < WIDE_ENOUGH) {
-        const char *why = narrow_parameters(g, op, width);
+        const char *why = narrow_parameters(all, op, width);
         if (why) {
             diag(
-                &g->s->diags, DIAG_PERF, op->span,
+                &all->ctx->s->diags, DIAG_PERF, op->span,
                 "this %s is %d byte%s per lane and could be %d: %s %s not known to be divisible by "
                 "16",
                 access_name(op), bytes, bytes == 1 ? "" : "s", possible * size, why,
@@ -150,15 +152,16 @@ void gen_note_access(Gen *g, const Op *op, const Layout *l, Type t, int width, i
             return;
         }
     }
-    if (spread_of(g, op, l, t, bytes, &spread) && spread.sectors >= 2 * spread.filled) {
+    if (spread_of(all, op, l, t, bytes, &spread) && spread.sectors >= 2 * spread.filled) {
         diag(
-            &g->s->diags, DIAG_PERF, op->span,
+            &all->ctx->s->diags, DIAG_PERF, op->span,
             "this %s asks for %d sectors of %d bytes where a warp's elements fill %d: neighbouring "
             "elements lie %lld bytes apart",
             access_name(op), spread.sectors, SECTOR, spread.filled, (long long)spread.apart);
         return;
     }
     if (bytes >= WIDE_ENOUGH) return;
-    diag(&g->s->diags, DIAG_PERF, op->span, "this %s is %d byte%s per lane and could be %d: %s",
-         access_name(op), bytes, bytes == 1 ? "" : "s", possible * size, why_narrow(g, op, width));
+    diag(&all->ctx->s->diags, DIAG_PERF, op->span,
+         "this %s is %d byte%s per lane and could be %d: %s", access_name(op), bytes,
+         bytes == 1 ? "" : "s", possible * size, why_narrow(all, op, width));
 }

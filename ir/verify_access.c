@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* verify_access.c: how an access of memory is said to be made -> whether its layouts allow that.
+ * Code generation takes the attributes that the pass `access` wrote as they are. */
+#include "ir/ir.h"
+#include "ir/layout.h"
+
+/* The tile whose registers are moved; NULL: op has none. */
+static const Value *tile_of(const Op *op) {
+    switch (op->code) {
+    case OP_LOAD:
+    case OP_ATOMIC: return op->result[0];
+    case OP_STORE: return op->operand[1].value;
+    case OP_ASYNC_COPY: return op->operand[0].value;
+    default: return NULL;
+    }
+}
+
+/* The longest run of registers of a tile of t that are neighbours along a dimension. */
+static int longest_run(const Layout *l, Type t) {
+    int run = 0;
+    for (int d = 0; d < t.rank && l; d++) {
+        int n = layout_vector_bits(l, t, d);
+        if (n > run) run = n;
+    }
+    return run;
+}
+
+const char *ir_access_error(Session *s, const Op *op) {
+    const Value *x = tile_of(op);
+    if (!x) return NULL;
+    const Layout *l = x->layout;
+    Type t = op->code == OP_ASYNC_COPY ? type_pointee(x->type) : x->type;
+    int64_t vector = ir_attr_int(op, AT_VECTOR, 1);
+    if (vector < 1 || vector & (vector - 1) || vector > (int64_t)1 << longest_run(l, t) ||
+        (vector > 1 && vector * type_elem_bytes(t) > 16))
+        return arena_printf(&s->arena, "a thread has no %lld elements in a row, of up to 16 bytes",
+                            (long long)vector);
+    if (ir_attr_int(op, AT_BY_ROW, 0) && ir_attr_int(op, AT_CACHE, CACHE_NONE) != CACHE_CG)
+        return "by_row is a way to copy with cache=cg";
+    return NULL;
+}
