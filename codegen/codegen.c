@@ -119,7 +119,6 @@ static void gen_func(Gen *g) {
     gen_debug_func(g);
     g->tile = arena_array(a, f->nvalues, sizeof *g->tile);
     g->parts = NULL;
-    g->axis = axis_analyse(g->s, f);
     g->instructions = g->most = 0;
     g->tid = gen_intrinsic(g, INTRINSIC_TID_X, NULL, 0, NULL, 0);
     g->lane = LLVMBuildAnd(g->b, g->tid, gen_i32(g, 31), "lane");

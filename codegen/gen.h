@@ -10,7 +10,6 @@
 #include <llvm-c/DebugInfo.h>
 
 #include "codegen/codegen.h"
-#include "ir/analysis/axis.h"
 #include "ir/mma.h"
 
 typedef struct Tile { /* the registers of a value */
@@ -45,8 +44,7 @@ typedef struct Gen {
     LLVMValueRef shared; /* base of dynamic shared memory */
     LLVMValueRef tid, lane, warp;
     LanePart *parts;
-    Tile *tile; /* by value id */
-    AxisTable axis;
+    Tile *tile;                      /* by value id */
     int ndescs;                      /* translated so far */
     unsigned intrinsic[NINTRINSICS]; /* LLVM's numbers */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;

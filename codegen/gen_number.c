@@ -167,28 +167,11 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     return v ? gen_narrow(g, v, t) : NULL;
 }
 
-/* The register bits that do not change v's value, for what axis analysis knows of it: they move
- * within runs of equal elements. */
-static uint32_t redundant_registers(Gen *g, const Value *v) {
-    const AxisInfo *a = axis_of(&g->axis, v);
-    uint32_t within = 0, redundant = 0;
-    if (!a || !v->layout || !type_is_tile(v->type)) return 0;
-    for (int d = 0; d < v->type.rank; d++) {
-        int64_t size = (int64_t)1 << v->type.log2[d];
-        uint32_t run = (uint32_t)(a->constancy[d] < size ? a->constancy[d] : size);
-        within |= (run - 1) << type_dim_shift(v->type, d);
-    }
-    for (int k = 0; k < v->layout->bits[IN_REG]; k++)
-        if (!(v->layout->basis[IN_REG][k] & ~within)) redundant |= (uint32_t)1 << k;
-    return redundant;
-}
-
 void gen_elementwise(Gen *g, const Op *op) {
     if (gen_remainder_guard(g, op)) return;
     Tile out = gen_new_tile(g, op->result[0]), in[3] = {{0}};
     for (int k = 0; k < op->noperands; k++) in[k] = gen_tile(g, op->operand[k].value);
-    /* Predicates are few: where comparisons must agree there is one. */
-    uint32_t redundant = op->code == OP_CMP ? redundant_registers(g, op->result[0]) : 0;
+    uint32_t redundant = (uint32_t)ir_attr_int(op, AT_REDUNDANT, 0);
     for (int i = 0; i < out.n; i++) {
         LLVMValueRef x[3] = {0};
         if ((uint32_t)i & redundant) {

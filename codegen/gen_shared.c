@@ -79,11 +79,8 @@ typedef struct Access {
     int vec, bits, words; /* log2 elements; the register size and number of one access */
 } Access;
 
-static Access shared_access(Type t, const Layout *reg, const Layout *shared, int registers) {
-    int size = type_elem_bytes(t), vec = layout_shared_vector_bits(reg, shared);
-    int widest = log2_of(16 / size), most = log2_of(registers);
-    if (vec > widest) vec = widest;
-    if (vec > most) vec = most;
+static Access shared_access(Type t, const Layout *reg, const Layout *shared) {
+    int size = type_elem_bytes(t), vec = layout_shared_access_bits(reg, shared, t);
     int bytes = size << vec;
     if (bytes < 4) return (Access){vec, bytes * 8, 1};
     if (size == 8) return (Access){vec, 64, bytes / 8};
@@ -118,7 +115,7 @@ static void read_elements(Gen *g, Type t, SharedView *v, Access a, const Layout 
 
 void gen_shared_read(Gen *g, Type t, SharedView *view, const Layout *at, const Layout *buffer,
                      uint32_t flip, LLVMValueRef *elem) {
-    Access a = shared_access(t, at, buffer, 1 << at->bits[IN_REG]);
+    Access a = shared_access(t, at, buffer);
     read_elements(g, t, view, a, at, flip, elem);
 }
 
@@ -134,8 +131,6 @@ void gen_shared_load(Gen *g, const Op *op) {
     }
     gen_shared_read(g, r->type, &v, &at, &shared, 0, out.at);
 }
-
-enum { FEW_STORES = 4 };
 
 /* One access where `on` holds, without a branch. */
 static void store_where(Gen *g, LLVMValueRef on, SharedView *v, uint32_t offset, Access a,
@@ -161,38 +156,16 @@ static void store_where(Gen *g, LLVMValueRef on, SharedView *v, uint32_t offset,
 
 /* ---- by matrices ---- */
 
-enum {
-    PAIR = 1,     /* log2 elements in a register of 32 bits */
-    QUAD = 2,     /* log2 lanes that hold a row's pieces */
-    MATRICES = 2, /* log2 matrices in one store */
-    BY_MATRIX = PAIR + MATRICES
-};
+enum { BY_MATRIX = MATRIX_PAIR + MATRIX_FOUR };
 
-/* The view of matrix stores: where lane l's row begins, row l % 8 of matrix l / 8. False where
- * registers and lanes do not hold 8x8 matrices as matrix instructions do, whose rows lie whole in
- * the buffer: elements 2j and 2j + 1 of row i in lane 4i + j. */
+/* The view of matrix stores: where lane l's row begins, row l % 8 of matrix l / 8. */
 static bool matrix_view(Gen *g, const Value *x, const Value *buffer, SharedView *view) {
     const Layout *l = x->layout;
-    ConversionMap r;
-    if (!g->o->target->stmatrix || type_elem_bits(x->type) != 16 || x->type.depth ||
-        l->bits[IN_REG] < BY_MATRIX || l->bits[IN_LANE] != LANE_BITS ||
-        layout_broadcast_bits(l, IN_REG) || !layout_conversion_map(l, buffer->layout, &r))
-        return false;
-    const uint32_t row = (1u << (PAIR + QUAD)) - 1; /* offsets within a row */
-    uint32_t others = 0;                            /* of all else */
-    bool whole = hw_index_part(r.col[IN_REG][0], IN_OFFSET) == 1;
-    for (int k = 0; k < QUAD; k++)
-        whole &= hw_index_part(r.col[IN_LANE][k], IN_OFFSET) == 1u << (PAIR + k);
-    for (int k = PAIR; k < l->bits[IN_REG]; k++)
-        others |= hw_index_part(r.col[IN_REG][k], IN_OFFSET);
-    for (int k = QUAD; k < LANE_BITS; k++) others |= hw_index_part(r.col[IN_LANE][k], IN_OFFSET);
-    for (int k = 0; k < l->bits[IN_WARP]; k++)
-        others |= hw_index_part(r.col[IN_WARP][k], IN_OFFSET);
-    if (!whole || row & others) return false;
     Layout at = *l;
     at.bits[IN_LANE] = 0;
-    for (int k = QUAD; k < LANE_BITS; k++) layout_push(&at, IN_LANE, l->basis[IN_LANE][k]);
-    for (int k = 0; k < MATRICES; k++) layout_push(&at, IN_LANE, l->basis[IN_REG][PAIR + k]);
+    for (int k = MATRIX_QUAD; k < LANE_BITS; k++) layout_push(&at, IN_LANE, l->basis[IN_LANE][k]);
+    for (int k = 0; k < MATRIX_FOUR; k++)
+        layout_push(&at, IN_LANE, l->basis[IN_REG][MATRIX_PAIR + k]);
     return gen_shared_view(g, buffer, &at, view);
 }
 
@@ -201,14 +174,14 @@ static void store_matrices(Gen *g, const Op *op, Tile in, SharedView *v) {
     for (int i = 0; i < in.n; i += 1 << BY_MATRIX) {
         uint32_t hw[IN_DIMS] = {(uint32_t)i}, add;
         uint32_t offset = hw_index_part(conversion_map_apply(&v->map, hw), IN_OFFSET);
-        LLVMValueRef args[1 + (1 << MATRICES)], pointer = base_pointer(g, v, offset, &add);
+        LLVMValueRef args[1 + (1 << MATRIX_FOUR)], pointer = base_pointer(g, v, offset, &add);
         args[0] = LLVMBuildPtrToInt(g->b, pointer, g->i32, "");
         gen_pack(g, x->type, &in.at[i], 1 << BY_MATRIX, 32, &args[1]);
         Buf text = buf_new(&g->s->arena);
         buf_printf(&text, "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0+%u], {$1, $2, $3, $4};",
                    add);
         gen_asm(g, text.data, "r,r,r,r,r,~{memory}", LLVMVoidTypeInContext(g->c), args,
-                1 + (1 << MATRICES), ASM_CONVERGENT);
+                1 + (1 << MATRIX_FOUR), ASM_CONVERGENT);
     }
 }
 
@@ -216,22 +189,19 @@ void gen_shared_store(Gen *g, const Op *op) {
     const Value *x = op->operand[0].value, *buffer = op->operand[1].value;
     Tile in = gen_tile(g, x);
     SharedView v;
-    if (x->layout && !ir_attr_int(op, AT_OWNER, 0) && matrix_view(g, x, buffer, &v)) {
-        store_matrices(g, op, in, &v);
-        return;
-    }
     Layout at = layout_of(x), shared = layout_of(buffer);
-    if (!gen_shared_view(g, buffer, &at, &v)) {
+    bool matrices = ir_attr_int(op, AT_MATRIX, 0);
+    if (!(matrices ? matrix_view(g, x, buffer, &v) : gen_shared_view(g, buffer, &at, &v))) {
         gen_error(g, op, "no way from the tile's layout to the buffer; this is a bug in tilec");
         return;
     }
-    Access a = shared_access(x->type, &at, &shared, in.n);
+    if (matrices) {
+        store_matrices(g, op, in, &v);
+        return;
+    }
+    Access a = shared_access(x->type, &at, &shared);
     uint32_t broadcast = layout_broadcast_bits(&at, IN_REG);
-    bool few = in.n >> a.vec <= FEW_STORES;
-    /* One thread writes each element where it must, or that costs little. Copies write the same
-     * value, which is harmless, though a race to tools that look for them; with many stores the
-     * predicated form, which LLVM cannot schedule, costs more registers than it is worth. */
-    LLVMValueRef first = few || ir_attr_int(op, AT_OWNER, 0) ? gen_owner(g, x) : NULL;
+    LLVMValueRef first = ir_attr_int(op, AT_OWNER, 0) ? gen_owner(g, x) : NULL;
     for (int i = 0; i < in.n; i += 1 << a.vec) {
         if ((uint32_t)i & broadcast) continue;
         uint32_t hw[IN_DIMS] = {(uint32_t)i};

@@ -405,3 +405,28 @@ int layout_shared_vector_bits(const Layout *reg, const Layout *shared) {
             while (n && (r.col[in][k] & (((uint64_t)1 << n) - 1))) n--;
     return n;
 }
+
+int layout_shared_access_bits(const Layout *reg, const Layout *shared, Type t) {
+    int vec = layout_shared_vector_bits(reg, shared), widest = log2_of(16 / type_elem_bytes(t));
+    return vec < widest ? vec : widest;
+}
+
+bool layout_holds_matrices(const Layout *reg, const Layout *shared, Type t) {
+    ConversionMap r;
+    if (type_elem_bits(t) != 16 || t.depth || reg->bits[IN_REG] < MATRIX_PAIR + MATRIX_FOUR ||
+        reg->bits[IN_LANE] != LANE_BITS || layout_broadcast_bits(reg, IN_REG) ||
+        !layout_conversion_map(reg, shared, &r))
+        return false;
+    const uint32_t row = (1u << (MATRIX_PAIR + MATRIX_QUAD)) - 1; /* offsets within a row */
+    uint32_t others = 0;                                          /* of all else */
+    bool whole = hw_index_part(r.col[IN_REG][0], IN_OFFSET) == 1;
+    for (int k = 0; k < MATRIX_QUAD; k++)
+        whole &= hw_index_part(r.col[IN_LANE][k], IN_OFFSET) == 1u << (MATRIX_PAIR + k);
+    for (int in = IN_REG; in <= IN_WARP; in++)
+        for (int k = in == IN_REG    ? MATRIX_PAIR
+                     : in == IN_LANE ? MATRIX_QUAD
+                                     : 0;
+             k < reg->bits[in]; k++)
+            others |= hw_index_part(r.col[in][k], IN_OFFSET);
+    return whole && !(row & others);
+}

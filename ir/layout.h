@@ -129,6 +129,18 @@ int conversion_map_rank(const ConversionMap *r, LayoutIn by);
 int layout_bank_conflict(const Layout *reg, const Layout *shared, int elem_bytes, int vec);
 /* The largest v so that registers come in groups of 2^v adjacent, aligned offsets in `shared`. */
 int layout_shared_vector_bits(const Layout *reg, const Layout *shared);
+/* log2 of the elements of type t that one access of up to 16 bytes moves between them. */
+int layout_shared_access_bits(const Layout *reg, const Layout *shared, Type t);
+/* What matrix instructions move to and from shared memory: 8x8 matrices of 16 bits, of which
+ * elements 2j and 2j + 1 of row i are in lane 4i + j. */
+enum {
+    MATRIX_PAIR = 1, /* log2 elements in a register of 32 bits */
+    MATRIX_QUAD = 2, /* log2 lanes that hold a row's pieces */
+    MATRIX_FOUR = 2  /* log2 matrices in one instruction */
+};
+/* Registers and lanes hold a tile of type t as four such matrices and more, whose rows lie whole in
+ * the buffer. */
+bool layout_holds_matrices(const Layout *reg, const Layout *shared, Type t);
 
 /* ---- showing ---- */
 /* Comment lines with the bases and, for tiles of rank 1 or 2, a drawing of their first corner:

@@ -8,9 +8,11 @@
 static const Value *tile_of(const Op *op) {
     switch (op->code) {
     case OP_LOAD:
+    case OP_CMP:
     case OP_ATOMIC: return op->result[0];
     case OP_STORE: return op->operand[1].value;
-    case OP_ASYNC_COPY: return op->operand[0].value;
+    case OP_ASYNC_COPY:
+    case OP_SHARED_STORE: return op->operand[0].value;
     default: return NULL;
     }
 }
@@ -37,5 +39,12 @@ const char *ir_access_error(Session *s, const Op *op) {
                             (long long)vector);
     if (ir_attr_int(op, AT_BY_ROW, 0) && ir_attr_int(op, AT_CACHE, CACHE_NONE) != CACHE_CG)
         return "by_row is a way to copy with cache=cg";
+    if (ir_attr_int(op, AT_MATRIX, 0) &&
+        (!l || ir_attr_int(op, AT_OWNER, 0) || !op->operand[1].value->layout ||
+         !layout_holds_matrices(l, op->operand[1].value->layout, t)))
+        return "threads do not hold matrices whose rows lie whole in the buffer";
+    int64_t redundant = ir_attr_int(op, AT_REDUNDANT, 0);
+    if (redundant < 0 || redundant >> (l ? l->bits[IN_REG] : 0))
+        return "there are fewer registers than 'redundant' says";
     return NULL;
 }

@@ -107,12 +107,55 @@ static void async_copy(const Accesses *a, Op *op) {
     set(a, op, AT_BY_ROW, past && one_row(ptr, dim) && !is_sector_aligned(a, ptr, dim));
 }
 
+/* ---- shared memory ---- */
+
+enum { FEW_STORES = 4 };
+
+/* One thread stores each element where it must, or that costs little. Replicas store the same
+ * value, which is harmless, though a race to tools that look for them; with many stores the
+ * predicated form, which LLVM cannot schedule, costs more registers than it is worth. */
+static void shared_store(const Accesses *a, Op *op) {
+    const Value *x = op->operand[0].value, *buffer = op->operand[1].value;
+    if (ir_attr_int(op, AT_OWNER, 0) || !x->layout != !buffer->layout) return;
+    bool replicas = true, few = true, matrices = false;
+    if (x->layout) {
+        const Layout *l = x->layout;
+        int vec = layout_shared_access_bits(l, buffer->layout, x->type);
+        matrices = a->ctx->target->stmatrix && layout_holds_matrices(l, buffer->layout, x->type);
+        replicas = layout_broadcast_bits(l, IN_LANE) || layout_broadcast_bits(l, IN_WARP);
+        few = 1 << (l->bits[IN_REG] - vec) <= FEW_STORES;
+    }
+    set(a, op, AT_MATRIX, matrices);
+    set(a, op, AT_OWNER, !matrices && replicas && few);
+}
+
+/* ---- comparisons ---- */
+
+/* Predicates are few: where comparisons must agree there is one. The register bits that do not
+ * change the result, for what axis analysis knows of it: they move within runs of equal elements.
+ */
+static void compare(const Accesses *a, Op *op) {
+    const Value *v = op->result[0];
+    const AxisInfo *info = axis_of(&a->axis, v);
+    uint32_t within = 0, redundant = 0;
+    for (int d = 0; info && d < v->type.rank; d++) {
+        int64_t size = (int64_t)1 << v->type.log2[d];
+        uint32_t run = (uint32_t)(info->constancy[d] < size ? info->constancy[d] : size);
+        within |= (run - 1) << type_dim_shift(v->type, d);
+    }
+    for (int k = 0; info && v->layout && k < v->layout->bits[IN_REG]; k++)
+        if (!(v->layout->basis[IN_REG][k] & ~within)) redundant |= (uint32_t)1 << k;
+    set(a, op, AT_REDUNDANT, redundant);
+}
+
 static void visit(Op *op, void *a) {
     switch (op->code) {
     case OP_LOAD:
     case OP_STORE: load_or_store(a, op); break;
     case OP_ATOMIC: atomic(a, op); break;
     case OP_ASYNC_COPY: async_copy(a, op); break;
+    case OP_SHARED_STORE: shared_store(a, op); break;
+    case OP_CMP: compare(a, op); break;
     default: break;
     }
 }

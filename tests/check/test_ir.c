@@ -642,6 +642,17 @@ static const Refused modules[] = {
      "shared<i32[4]>@L1 = buffer_alloc\n  %c: token = async_copy %q, %b, %t vector=4 cache=ca "
      "by_row=1\n  return\n}\n",
      "by_row is a way to copy with cache=cg"},
+    {"kernel @k(%p: ptr<i32>) num_warps=1 num_stages=3 {\n  layout @L0 reg=[1,2] lane=[0,0,0,0,0] "
+     "warp=[] block=[] out=2\n  layout @L1 reg=[1,2] lane=[] warp=[] block=[] out=2\n  %q: "
+     "ptr<i32>[4]@L0 = splat %p\n  %x: i32[4]@L0 = load %q\n  %t: i1 = const value=1\n  %b: "
+     "shared<i32[4]>@L1 = buffer_alloc\n  shared_store %x, %b matrix=1\n  return\n}\n",
+     "threads do not hold matrices"},
+    {"kernel @k(%p: ptr<i32>) num_warps=1 num_stages=3 {\n  layout @L0 reg=[1,2] lane=[0,0,0,0,0] "
+     "warp=[] block=[] out=2\n  layout @L1 reg=[1,2] lane=[] warp=[] block=[] out=2\n  %q: "
+     "ptr<i32>[4]@L0 = splat %p\n  %x: i32[4]@L0 = load %q\n  %t: i1 = const value=1\n  %b: "
+     "shared<i32[4]>@L1 = buffer_alloc\n  %c: i1[4]@L0 = cmp %x, %x pred=eq redundant=4\n  "
+     "return\n}\n",
+     "there are fewer registers than 'redundant' says"},
     {"kernel @k() num_warps=1 num_stages=3 {\n  layout @L0 reg=[] lane=[0,0,0,0,0] warp=[] "
      "block=[] out=0\n"
      "  layout @L1 reg=[1,2] lane=[0,0,0,0,0] warp=[] block=[] out=2\n"
