@@ -120,9 +120,6 @@ int gen_count_descs(const Func *f);
 /* An error: there is no code for op. Its results are there, and mean nothing. */
 void gen_not_yet(Gen *g, const Op *op);
 void gen_elementwise(Gen *g, const Op *op);
-/* gen_remainder.c: the op with a guard around it, if it is the remainder of a range by a number
- * outside of loops. */
-bool gen_remainder_guard(Gen *g, const Op *op);
 void gen_cast(Gen *g, const Op *op);
 void gen_math(Gen *g, const Op *op);
 void gen_load(Gen *g, const Op *op);

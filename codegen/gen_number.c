@@ -168,7 +168,6 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
 }
 
 void gen_elementwise(Gen *g, const Op *op) {
-    if (gen_remainder_guard(g, op)) return;
     Tile out = gen_new_tile(g, op->result[0]), in[3] = {{0}};
     for (int k = 0; k < op->noperands; k++) in[k] = gen_tile(g, op->operand[k].value);
     uint32_t redundant = (uint32_t)ir_attr_int(op, AT_REDUNDANT, 0);
