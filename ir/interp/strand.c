@@ -179,10 +179,8 @@ static void meet(const Run *r, Program *p, NamedBarrier *n) {
 bool step_barrier(Run *r, Program *p, const Step *st) {
     const Func *f = r->launch->func;
     Strand *s = strand_of(p);
-    bool own = st->op->code != OP_BARRIER; /* within an operation */
-    int id = own ? p->current : barrier_id(st->op);
+    int id = barrier_id(st->op), warps = barrier_warps(f, st->op);
     NamedBarrier *n = &p->named[id];
-    int warps = own ? strand_warps(r, p) : barrier_warps(f, st->op);
     if (s->released) {
         s->released = false;
         return true;
