@@ -279,6 +279,9 @@ void ir_print_func(Session *s, const Func *f, Buf *out);
 Module *ir_parse(Session *s, const char *text, size_t len);
 /* NULL when sound; else one sentence, in the session's arena, with the op's span in *where. */
 const char *ir_verify(Session *s, const Func *f, Span *where);
+/* verify_shape.c: why the result, or the buffer of SHARED_COUNT, cannot have its type; NULL: it
+ * can. */
+const char *ir_shape_error(Session *s, const Op *op);
 /* verify_access.c: what is wrong with how op says that it accesses memory; NULL: nothing. */
 const char *ir_access_error(Session *s, const Op *op);
 /* Whether a value of this type can be an operand that ops.def has this letter for. */

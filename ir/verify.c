@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* verify.c: is this function sound tile IR?
  *
- * Operand letters, attributes, traits and result rules come from ops.def; only results that are
- * GIVEN and structured operations have rules of their own here. A value must be defined before its
- * use, in the same block or one around it. */
+ * Operand letters, attributes, traits and result rules come from ops.def; only structured
+ * operations and some others have rules of their own here, and results that are GIVEN in
+ * verify_shape.c. A value must be defined before its use, in the same block or one around it. */
 #include "ir/func_attrs.h"
 #include "ir/roles.h"
 
@@ -137,134 +137,6 @@ static void check_results(Verifier *v, const Op *op) {
 }
 
 /* ---- rules of single operations ---- */
-
-static void check_buffer(Verifier *v, const Op *op) {
-    enum { MOST_BYTES = 1 << 24 };
-    Type t = op->result[0]->type;
-    int64_t alone = ir_attr_int(op, AT_ALONE, t.slices), bytes = type_bytes(t);
-    int64_t stride = ir_attr_int(op, AT_STRIDE, bytes);
-    if (!type_is_buffer(t)) bad(v, op, "the result must be a buffer");
-    if (alone < t.slices || alone > TYPE_MAX_SLICES || (!t.slices && ir_attr(op, AT_ALONE)))
-        bad(v, op, "1 to %d slices, and no fewer where a program is alone", TYPE_MAX_SLICES);
-    if (stride < bytes || stride > MOST_BYTES)
-        bad(v, op, "slices of %lld bytes do not lie so", (long long)bytes);
-}
-
-/* What is reached by an index that the program works out lies in row-major order. */
-static void check_row_major(Verifier *v, const Op *op, const Value *buffer) {
-    const Layout *l = buffer->layout;
-    for (int i = 0; l && i < l->bits[IN_OFFSET]; i++)
-        if (l->basis[IN_OFFSET][i] != (uint32_t)1 << i)
-            bad(v, op, "the buffer is not in row-major order");
-}
-
-static void check_gather(Verifier *v, const Op *op) {
-    int64_t axis = ir_attr_int(op, AT_AXIS, -1);
-    Type x = arg_type(op, 0), index = arg_type(op, 1), r = op->result[0]->type;
-    if (!type_equal(type_element(r), type_element(type_in_space(x, SPACE_REGISTER))) ||
-        !type_same_shape(r, index) || x.rank != index.rank || axis < 0 || axis >= x.rank ||
-        (x.space != SPACE_REGISTER && x.space != SPACE_SHARED))
-        bad(v, op, "takes elements along an axis, in the index's shape");
-    for (int d = 0; d < x.rank && d < index.rank; d++)
-        if (d != axis && x.log2[d] != index.log2[d])
-            bad(v, op, "operand and index differ in another dimension than the axis");
-    if (type_is_buffer(x)) check_row_major(v, op, op->operand[0].value);
-}
-
-static void check_histogram(Verifier *v, const Op *op, const Value *counts, int first) {
-    Type x = arg_type(op, first), r = counts->type;
-    bool shared = r.space == SPACE_SHARED;
-    if (x.rank != 1 || r.rank != 1 || r.depth || r.elem != EL_I32 || (first && !shared) ||
-        (op->noperands > first + 1 && !type_same_shape(x, arg_type(op, first + 1))))
-        bad(v, op, "counts a tile of rank 1 into i32[bins]");
-    if (shared) check_row_major(v, op, counts);
-}
-
-static void check_shape_op(Verifier *v, const Op *op) {
-    Type r = op->result[0]->type, x = op->noperands ? arg_type(op, 0) : r;
-    bool same_elem = r.elem == x.elem && r.depth == x.depth && r.space == x.space;
-    switch (op->code) {
-    case OP_ARANGE: {
-        int64_t start = ir_attr_int(op, AT_START, 0), end = ir_attr_int(op, AT_END, 0);
-        bool fits = start >= INT32_MIN && start <= end && end <= INT32_MAX;
-        if (!type_equal(r, type_tile(EL_I32, 1, (int64_t[]){type_numel(r)})) || !fits ||
-            end - start != type_numel(r))
-            bad(v, op, "the result must be i32[end - start]");
-        break;
-    }
-    case OP_PROGRAM_ID:
-    case OP_NUM_PROGRAMS:
-        if (!type_equal(r, type_scalar(EL_I32))) bad(v, op, "the result must be i32");
-        if ((uint64_t)ir_attr_int(op, AT_AXIS, 0) > 2) bad(v, op, "axis must be 0, 1 or 2");
-        break;
-    case OP_ALONE:
-        if (!type_equal(r, type_scalar(EL_I1))) bad(v, op, "the result must be i1");
-        break;
-    case OP_CONST:
-        if (type_is_pointer(r) && ir_attr_int(op, AT_VALUE, 0))
-            bad(v, op, "a constant pointer is 0");
-        if (r.space) bad(v, op, "%s is no constant", space_text[r.space]);
-        break;
-    case OP_SPLAT:
-        if (!same_elem || x.rank || !r.rank) bad(v, op, "takes a scalar to a tile of its type");
-        break;
-    case OP_BROADCAST:
-        if (!same_elem || x.rank != r.rank) bad(v, op, "keeps element type and rank");
-        for (int i = 0; i < x.rank && i < r.rank; i++)
-            if (x.log2[i] != r.log2[i] && x.log2[i]) bad(v, op, "only dimensions of size 1 repeat");
-        break;
-    case OP_RESHAPE:
-        if (!same_elem || type_log2_numel(x) != type_log2_numel(r))
-            bad(v, op, "keeps element type and number of elements");
-        break;
-    case OP_TRANS: {
-        const Attr *order = ir_attr(op, AT_ORDER);
-        unsigned seen = 0;
-        if (!same_elem || x.rank != r.rank || !order || order->ndims != x.rank) {
-            bad(v, op, "needs one order entry per dimension");
-            break;
-        }
-        for (int i = 0; i < r.rank; i++) {
-            int d = order->dims[i];
-            if (d >= x.rank || (seen >> d & 1) || r.log2[i] != x.log2[d])
-                bad(v, op, "order is no permutation that gives this shape");
-            if (d < x.rank) seen |= 1u << d;
-        }
-        break;
-    }
-    case OP_CAST:
-        if (!type_same_shape(x, r)) bad(v, op, "keeps the shape");
-        if ((x.depth && !r.depth && r.elem != EL_I64 && r.elem != EL_U64) ||
-            (r.depth && !x.depth && x.elem != EL_I64 && x.elem != EL_U64))
-            bad(v, op, "pointers convert to and from 64-bit integers only");
-        break;
-    case OP_BITCAST:
-        if (!type_same_shape(x, r) || type_elem_bits(x) != type_elem_bits(r))
-            bad(v, op, "keeps the shape and the size of an element");
-        break;
-    case OP_JOIN: {
-        bool last = r.rank == x.rank + 1 && r.log2[x.rank] == 1;
-        r.rank = (uint8_t)(r.rank - last);
-        if (last) r.log2[r.rank] = 0;
-        if (!last || !type_equal(r, x)) bad(v, op, "the result has one dimension of 2 more");
-        break;
-    }
-    case OP_GATHER:
-    case OP_SHARED_GATHER: check_gather(v, op); break;
-    case OP_HISTOGRAM: check_histogram(v, op, op->result[0], 0); break;
-    case OP_BUFFER_ALLOC: check_buffer(v, op); break;
-    case OP_BUFFER_SLICE:
-        if (!x.slices) bad(v, op, "operand 0 has no slices");
-        x.slices = 0;
-        if (!type_equal(x, r)) bad(v, op, "the result must be one slice of operand 0");
-        break;
-    case OP_SHARED_LOAD:
-        if (!type_equal(type_in_space(x, SPACE_REGISTER), r) || x.space != SPACE_SHARED)
-            bad(v, op, "the result must be the tile of a shared buffer");
-        break;
-    default: break;
-    }
-}
 
 static void check_memory_op(Verifier *v, const Op *op) {
     Type p = arg_type(op, 0);
@@ -522,7 +394,8 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     check_results(v, op);
     for (int i = 0; i < op->nresults; i++) check_layout(v, op, op->result[i]);
     if (v->error) return;
-    if (op_info[op->code].result == RESULT_GIVEN) check_shape_op(v, op);
+    const char *shape = ir_shape_error(v->s, op);
+    if (shape) bad(v, op, "%s", shape);
     if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_SHARED_STORE)
         check_memory_op(v, op);
     check_ahead(v, op);
@@ -530,7 +403,6 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
         bad(v, op, "operands 1 and 2 differ in type: %s and %s",
             type_text(&v->s->arena, arg_type(op, 1)), type_text(&v->s->arena, arg_type(op, 2)));
     if (ir_attr_int(op, AT_OWNER, 0)) check_owner(v, op);
-    if (op->code == OP_SHARED_COUNT) check_histogram(v, op, op->operand[0].value, 1);
     if (op->code == OP_DOT) check_dot(v, op);
     if (op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS) check_atomic(v, op);
     if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);

@@ -13,8 +13,6 @@
 
 #include <string.h>
 
-#define SHARED_LIMIT ((int64_t)64 << 20) /* far more than any target has */
-
 typedef struct Compiler {
     Run *r;
     Arena *a;
@@ -529,64 +527,12 @@ static void compile_op(Compiler *c, const Op *op) {
     if (!c->failed) use_up(c, op);
 }
 
-/* ---- shared memory ---- */
-
-static bool place_elements(Compiler *c, const Op *op, SharedBuffer *b) {
-    const Layout *l = op->result[0]->layout;
-    if (!l) return true;
-    b->offset_of = arena_array(c->a, (size_t)b->lanes, sizeof *b->offset_of);
-    uint8_t *held = arena_alloc(c->a, (size_t)b->lanes);
-    if (l->bits[IN_OFFSET] > LAYOUT_MAX_BITS) return false;
-    for (uint32_t at = 0; at < 1u << l->bits[IN_OFFSET]; at++) {
-        uint32_t element = 0;
-        for (int i = 0; i < l->bits[IN_OFFSET]; i++)
-            if (at >> i & 1) element ^= l->basis[IN_OFFSET][i];
-        if (element >= b->lanes || at >= b->lanes || held[element]) return false;
-        held[element] = 1;
-        b->offset_of[element] = at;
-    }
-    return !memchr(held, 0, (size_t)b->lanes);
-}
-
-static void place_buffer(Op *op, void *ctx) {
-    Compiler *c = ctx;
-    Run *r = c->r;
-    if (op->code == OP_BUFFER_SLICE) /* what its value names is the whole buffer, and a number */
-        c->shared[op->result[0]->id] = c->shared[ir_operand(op, 0)->id];
-    if (op->code != OP_BUFFER_ALLOC || c->failed) return;
-    Type t = op->result[0]->type;
-    if (t.space == SPACE_TENSOR) {
-        fail(c, op, "the CPU device has no tensor memory");
-        return;
-    }
-    SharedBuffer *b = arena_alloc(c->a, sizeof *b);
-    *b = (SharedBuffer){.op = op, .lanes = type_numel(t), .number = (uint16_t)++r->nshared};
-    b->slices = buffer_slices(op, r->launch->alone);
-    b->bytes = b->lanes * (int64_t)stored_bytes(t);
-    b->stride = ir_attr_int(op, AT_STRIDE, b->bytes);
-    b->mbarrier = r->nmbarriers;
-    if (t.space == SPACE_BARRIER) r->nmbarriers += (int)b->slices;
-    b->at = ir_attr_int(op, AT_OFFSET, (r->shared_bytes + 15) & ~(int64_t)15);
-    if (b->stride < b->bytes || b->stride > SHARED_LIMIT || b->at < 0 || b->at > SHARED_LIMIT) {
-        fail(c, op, "shared memory beyond what any program can have");
-        return;
-    }
-    int64_t all = (b->slices - 1) * b->stride + b->bytes;
-    if (b->at > SHARED_LIMIT - all || r->nshared > UINT16_MAX)
-        fail(c, op, "shared memory beyond what any program can have");
-    else if (!place_elements(c, op, b))
-        fail(c, op, "the buffer's layout does not hold each element once");
-    if (b->at + all > r->shared_bytes && !c->failed) r->shared_bytes = b->at + all;
-    c->shared[op->result[0]->id] = b;
-}
-
 bool interp_compile(Run *r) {
     const Func *f = r->launch->func;
     Compiler c = {.r = r, .a = &r->s->arena, .f = f};
     size_t n = f->nvalues;
     c.slot_of = no_slots(&c);
     c.uses_left = arena_array(c.a, n, sizeof *c.uses_left);
-    c.shared = arena_array(c.a, n, sizeof *c.shared);
     r->param_slot = arena_array(c.a, (size_t)f->nparams, sizeof *r->param_slot);
     r->param_stored = arena_array(c.a, (size_t)f->nparams, sizeof *r->param_stored);
     for (int i = 0; i < f->nparams; i++) {
@@ -600,7 +546,8 @@ bool interp_compile(Run *r) {
     c.param_of = interp_trace(r);
     if (!c.param_of) return false; /* nested too deep for what follows */
     count_uses(&c, f->body);
-    ir_walk(f->body, place_buffer, &c);
+    c.shared = interp_buffers(r);
+    if (!c.shared) return false;
     c.block = f->body;
     for (const Op *op = f->body->first; op && !c.failed; op = op->next) compile_op(&c, op);
     return !c.failed;

@@ -320,6 +320,9 @@ void races_released(const Access *a);
 
 /* plan.c. Sets *detail for op's step where it needs one. NULL, or why it cannot be. */
 const char *interp_plan(Run *r, const Op *op, const void **detail);
+/* buffers.c. By value id, the buffer that a value names or is a slice of. NULL after a diagnostic.
+ */
+SharedBuffer **interp_buffers(Run *r);
 /* trace.c. By value id, the parameter a pointer comes from. NULL after a diagnostic. */
 int *interp_trace(Run *r);
 enum { INTERP_NO_PARAM = -1 };

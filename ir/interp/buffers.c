@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* buffers.c: a function's buffers -> their places in a program's shared memory. */
+#include "ir/buffer.h"
+#include "ir/interp/machine.h"
+
+#include <string.h>
+
+#define SHARED_LIMIT ((int64_t)64 << 20) /* far more than any target has */
+
+typedef struct Buffers {
+    Run *r;
+    SharedBuffer **of; /* by value id */
+    bool failed;
+} Buffers;
+
+static void fail(Buffers *c, const Op *op, const char *text) {
+    if (!c->failed) diag(&c->r->s->diags, DIAG_ERROR, op->span, "%s", text);
+    c->failed = true;
+}
+
+static bool place_elements(Buffers *c, const Op *op, SharedBuffer *b) {
+    const Layout *l = op->result[0]->layout;
+    if (!l) return true;
+    b->offset_of = arena_array(&c->r->s->arena, (size_t)b->lanes, sizeof *b->offset_of);
+    uint8_t *held = arena_alloc(&c->r->s->arena, (size_t)b->lanes);
+    if (l->bits[IN_OFFSET] > LAYOUT_MAX_BITS) return false;
+    for (uint32_t at = 0; at < 1u << l->bits[IN_OFFSET]; at++) {
+        uint32_t element = 0;
+        for (int i = 0; i < l->bits[IN_OFFSET]; i++)
+            if (at >> i & 1) element ^= l->basis[IN_OFFSET][i];
+        if (element >= b->lanes || at >= b->lanes || held[element]) return false;
+        held[element] = 1;
+        b->offset_of[element] = at;
+    }
+    return !memchr(held, 0, (size_t)b->lanes);
+}
+
+static void place_buffer(Op *op, void *ctx) {
+    Buffers *c = ctx;
+    Run *r = c->r;
+    if (op->code == OP_BUFFER_SLICE) /* what its value names is the whole buffer, and a number */
+        c->of[op->result[0]->id] = c->of[ir_operand(op, 0)->id];
+    if (op->code != OP_BUFFER_ALLOC || c->failed) return;
+    Type t = op->result[0]->type;
+    if (t.space == SPACE_TENSOR) {
+        fail(c, op, "the CPU device has no tensor memory");
+        return;
+    }
+    SharedBuffer *b = arena_alloc(&c->r->s->arena, sizeof *b);
+    *b = (SharedBuffer){.op = op, .lanes = type_numel(t), .number = (uint16_t)++r->nshared};
+    b->slices = buffer_slices(op, r->launch->alone);
+    b->bytes = b->lanes * (int64_t)stored_bytes(t);
+    b->stride = ir_attr_int(op, AT_STRIDE, b->bytes);
+    b->mbarrier = r->nmbarriers;
+    if (t.space == SPACE_BARRIER) r->nmbarriers += (int)b->slices;
+    b->at = ir_attr_int(op, AT_OFFSET, (r->shared_bytes + 15) & ~(int64_t)15);
+    if (b->stride < b->bytes || b->stride > SHARED_LIMIT || b->at < 0 || b->at > SHARED_LIMIT) {
+        fail(c, op, "shared memory beyond what any program can have");
+        return;
+    }
+    int64_t all = (b->slices - 1) * b->stride + b->bytes;
+    if (b->at > SHARED_LIMIT - all || r->nshared > UINT16_MAX)
+        fail(c, op, "shared memory beyond what any program can have");
+    else if (!place_elements(c, op, b))
+        fail(c, op, "the buffer's layout does not hold each element once");
+    if (b->at + all > r->shared_bytes && !c->failed) r->shared_bytes = b->at + all;
+    c->of[op->result[0]->id] = b;
+}
+
+SharedBuffer **interp_buffers(Run *r) {
+    const Func *f = r->launch->func;
+    Buffers b = {.r = r, .of = arena_array(&r->s->arena, f->nvalues, sizeof *b.of)};
+    ir_walk(f->body, place_buffer, &b);
+    return b.failed ? NULL : b.of;
+}
