@@ -92,6 +92,7 @@ step 60 "kernels, CPU device" $k --device=cpu --size=small
 for target in sm_80 sm_90a; do
     step 240 "kernels, code for $target" $k --device=cuda --target=$target --size=full
     step 240 "conformance, $target" bin/tile-conformance --device=cuda --target=$target
+    step 100 "roles, $target" tests/roles_test.sh bin/tilerun cuda $target
     step 120 "CPU and GPU agree, $target" $k --device=cuda --target=$target --diff
     step 120 "random integers, $target" bin/tile-integers --device=cuda --target=$target \
         --seconds="${INTEGERS:-20}" --jobs="$(nproc)"
