@@ -59,6 +59,10 @@ typedef struct AttrInfo {
     AttrKind kind;
 } AttrInfo;
 extern const AttrInfo attr_info[ATTRS];
+/* A loop's schedule is in attributes of the ops of its body, whatever these are. */
+static inline bool attr_is_of_schedule(AttrId id) {
+    return id == AT_STAGE || id == AT_CLUSTER || id == AT_ROLE;
+}
 const char *const *attr_words(AttrId id); /* for ATTR_WORD: the names, NULL at the end */
 
 typedef enum Pred { PRED_EQ, PRED_NE, PRED_LT, PRED_LE, PRED_GT, PRED_GE } Pred;

@@ -227,7 +227,7 @@ static bool attr_allowed(OpCode code, const char *name) {
 static void parse_attr(Parser *p, Op *op) {
     int id = 0;
     while (id < ATTRS && strcmp(attr_info[id].text, p->text) != 0) id++;
-    if (id == ATTRS || !attr_allowed(op->code, p->text)) {
+    if (id == ATTRS || !(attr_is_of_schedule((AttrId)id) || attr_allowed(op->code, p->text))) {
         token_fail(p, "'%s' has no attribute '%s'", op_info[op->code].text, p->text);
         return;
     }

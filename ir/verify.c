@@ -89,7 +89,25 @@ static void check_attrs(Verifier *v, const Op *op) {
         a += n;
         a += strspn(a, " ?");
     }
+    for (int i = 0; i < op->nattrs; i++) known += attr_is_of_schedule(op->attr[i].id);
     if (known != op->nattrs) bad(v, op, "an attribute does not belong here");
+}
+
+/* An op's place in its loop's schedule. What the ops need of each other is checked by who expands
+ * it (passes/schedule_check.c). */
+static void check_place(Verifier *v, const Op *op) {
+    enum { MOST_CLUSTERS = 1 << 16 };
+    const Attr *stage = ir_attr(op, AT_STAGE), *cluster = ir_attr(op, AT_CLUSTER);
+    if (!stage && !cluster && !ir_attr(op, AT_ROLE)) return;
+    if (!op->block->parent || op->block->parent->code != OP_FOR || (op_traits(op) & TRAIT_T))
+        bad(v, op, "only what a `for` is made of has a stage and a cluster");
+    else if (!stage || !cluster)
+        bad(v, op, "a stage and a cluster come together");
+    else if (stage->i < 0 || stage->i > TYPE_MAX_SLICES || cluster->i < 0 ||
+             cluster->i >= MOST_CLUSTERS)
+        bad(v, op, "stages are 0 to %d, clusters 0 to %d", TYPE_MAX_SLICES, MOST_CLUSTERS - 1);
+    else if (ir_attr_int(op, AT_ROLE, 0))
+        bad(v, op, "role 0, all warps, is the only one yet");
 }
 
 static Type arg_type(const Op *op, int i) {
@@ -389,6 +407,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     }
     check_operands(v, op);
     check_attrs(v, op);
+    check_place(v, op);
     if (v->error) return;
     check_traits(v, op);
     check_results(v, op);

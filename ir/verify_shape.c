@@ -24,8 +24,10 @@ static void check_buffer(Shape *v, const Op *op) {
     enum { MOST_BYTES = 1 << 24 };
     Type t = op->result[0]->type;
     int64_t alone = ir_attr_int(op, AT_ALONE, t.slices), bytes = type_bytes(t);
-    int64_t stride = ir_attr_int(op, AT_STRIDE, bytes);
+    int64_t stride = ir_attr_int(op, AT_STRIDE, bytes), wanted = ir_attr_int(op, AT_SLICES, 1);
     if (!type_is_buffer(t)) bad(v, "the result must be a buffer");
+    if (wanted < 1 || wanted > TYPE_MAX_SLICES || (t.slices && ir_attr(op, AT_SLICES)))
+        bad(v, "of one slice 1 to %d are made", TYPE_MAX_SLICES);
     if (alone < t.slices || alone > TYPE_MAX_SLICES || (!t.slices && ir_attr(op, AT_ALONE)))
         bad(v, "1 to %d slices, and no fewer where a program is alone", TYPE_MAX_SLICES);
     if (stride < bytes || stride > MOST_BYTES)
