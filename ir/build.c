@@ -327,6 +327,13 @@ void ir_set_attr(Session *s, Op *op, AttrId id, int64_t v) {
     attr_slot(s, op, id)->i = v;
 }
 
+void ir_drop_attr(Op *op, AttrId id) {
+    int kept = 0;
+    for (int i = 0; i < op->nattrs; i++)
+        if (op->attr[i].id != id) op->attr[kept++] = op->attr[i];
+    op->nattrs = kept;
+}
+
 void ir_set_text(Session *s, Op *op, AttrId id, const char *text) {
     attr_slot(s, op, id)->text = text;
 }

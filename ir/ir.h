@@ -236,6 +236,7 @@ void ir_set_text(Session *s, Op *op, AttrId id, const char *text); /* kept by po
 void ir_set_dims(Session *s, Op *op, AttrId id, const int *dims, int n);
 const Attr *ir_attr(const Op *op, AttrId id); /* NULL when absent */
 int64_t ir_attr_int(const Op *op, AttrId id, int64_t absent);
+void ir_drop_attr(Op *op, AttrId id); /* if it is there */
 
 /* ---- changing ---- */
 void ir_set_operand(Op *op, int i, Value *v);
