@@ -579,6 +579,7 @@ static void visit(Op *loop, void *ctx_) {
         return;
     }
     Expand x = begin(ctx, loop);
+    if (!schedule_check(ctx, &x.t)) return;
     expand(&x);
     ctx->changed = true;
 }

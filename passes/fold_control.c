@@ -5,13 +5,17 @@
  * initial values; a value that goes round a loop unchanged, or out of both arms of an if, is taken
  * from outside. */
 #include "passes/fold.h"
+#include "passes/schedule.h"
 
 /* Moves what region holds before op, with `args` for the region's arguments; op's results are the
  * operands of its terminator from `first` on. */
 static bool inline_region(Op *op, Block *region, Value *const *args, int first) {
     for (int i = 0; i < region->nargs; i++) ir_replace_uses(region->args[i], args[i]);
     Op *end = region->last;
-    while (region->first != end) ir_move_before(region->first, op);
+    while (region->first != end) {
+        schedule_clear(region->first);
+        ir_move_before(region->first, op);
+    }
     for (int i = 0; i < op->nresults; i++)
         ir_replace_uses(op->result[i], end->operand[first + i].value);
     ir_erase(op);

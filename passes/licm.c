@@ -6,7 +6,7 @@
  * inside a branch stay: moving them would do work that may not be asked for. Inner loops go first,
  * so that what leaves one may leave the next as well. */
 #include "ir/effects.h"
-#include "passes/pass.h"
+#include "passes/schedule.h"
 #include "passes/walk.h"
 
 /* Everything op uses, in its regions too (a reduction's), is from before the loop or its own. */
@@ -33,6 +33,7 @@ static bool hoist_from(Op *loop) {
                 !invariant(op, loop))
                 continue;
             ir_move_before(op, loop);
+            schedule_clear(op);
             changed = true;
         }
     return changed;

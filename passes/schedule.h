@@ -25,6 +25,7 @@
  *
  * role: the warps that do the op. All, for now; warps with roles of their own will be others.
  *
+ * A pass decides, a tuner or a person may have; schedule_check.c says what is wrong with it;
  * expand_pipeline.c makes the pipelined loop, and knows of stages, clusters and what ops need of
  * each other alone. */
 #ifndef TILE_PASSES_SCHEDULE_H
@@ -69,5 +70,7 @@ Value *schedule_in_flight(const Schedule *t, const ScheduleRow *user, const Use 
 static inline bool op_is_async_dot(const Op *op) {
     return op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0);
 }
+/* Nothing is broken by it; else false, after a diagnostic that says which op needs which. */
+bool schedule_check(PassCtx *ctx, const Schedule *t);
 
 #endif
