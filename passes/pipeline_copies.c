@@ -6,6 +6,7 @@
 #include "passes/software_pipeline.h"
 #include "ir/analysis/alias.h"
 #include "ir/effects.h"
+#include "passes/cost.h"
 
 #include <string.h>
 
@@ -24,11 +25,6 @@ static int copy_bytes(const Pipeline *p, const Op *load, const Layout *shared) {
     if (there < vec) vec = there;
     return type_elem_bytes(r->type) << vec;
 }
-
-enum {
-    LEAST_COPY = 4, /* bytes: the smallest cp.async */
-    MOST_HELD = 16  /* elements of a lane that wait in registers while the body runs */
-};
 
 static bool read_by_dots_only(const Value *buffer, const Op *store) {
     for (const Use *u = buffer->uses; u; u = u->next)
@@ -155,10 +151,10 @@ static void consider(Pipeline *p, Op *load, bool all) {
         c.layout = intern_layout(p->s, choose_move_shared(r->type, r->layout, r->layout));
     }
     bool other = load->noperands == 3 && !pipeline_is_zero(load->operand[2].value);
-    c.plain = copy_bytes(p, load, c.layout) < LEAST_COPY || (other && c.store);
+    c.plain = copy_bytes(p, load, c.layout) < COST_LEAST_COPY_BYTES || (other && c.store);
     if (ir_attr_int(load, AT_VOLATILE, 0))
         not_pipelined(p, load, "it is volatile");
-    else if (c.plain && c.store && 1 << r->layout->bits[IN_REG] > MOST_HELD)
+    else if (c.plain && c.store && 1 << r->layout->bits[IN_REG] > COST_MOST_HELD_ELEMENTS)
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once, and too often");
     else if (c.plain && !c.store)
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once");

@@ -27,7 +27,7 @@
  * iterations' dots, and one in which L2 is slow is made up for in the next; in the other forms the
  * tensor cores stand still for each. */
 #include "passes/software_pipeline.h"
-#include "ir/target.h"
+#include "passes/cost.h"
 
 /* Nothing overwrites what the dot reads from shared memory before its iteration, or the next one's
  * second barrier, is over: slices of the pipeline's buffers, and what no iteration writes. */
@@ -97,75 +97,26 @@ void pipeline_plan_dots(Pipeline *p) {
     for (int i = 0; i < p->copies.n; i++) p->lands_apart &= !p->copies.at[i].plain;
 }
 
-enum { OTHER_REGISTERS = 48 }; /* of a thread, besides what the loop carries: addresses, masks */
-
-/* How many programs an SM holds that have so many bytes of shared memory and the loop's tiles in
- * registers. */
-static int64_t estimate_occupancy(const Pipeline *p, int64_t bytes) {
-    const Target *sm = p->ctx->target;
-    int64_t threads = (int64_t)p->f->num_warps * 32, registers = OTHER_REGISTERS * threads;
+void pipeline_plan_stages(Pipeline *p, int64_t others) {
+    LoopCost c = {.target = p->ctx->target, .threads = p->f->num_warps * 32, .others = others};
+    c.iteration = p->stage_bytes;
+    c.in_flight = p->lands_apart;
+    c.results_later = p->last_mma != p->first_mma;
     for (int i = 0; i < p->loop->nresults; i++) {
         Type t = p->loop->result[i]->type;
-        if (type_is_tile(t) && !t.depth) registers += type_bytes(t) / 4;
+        if (type_is_tile(t) && !t.depth) c.carried += type_bytes(t);
     }
-    int64_t by_registers = sm->registers / registers;
-    int64_t by_memory = (sm->max_shared + sm->reserved_shared) / (bytes + sm->reserved_shared);
-    return by_registers < by_memory ? by_registers : by_memory;
-}
-
-/* Is there to be a slack stage? One more than asked for where that costs no program on the SM, or
- * one of those asked for. Figures: H200, fp16.
- *
- * Where the results of dots are deferred: 256x128x64 with 3 stages 627 TFLOPS at 4096, with a
- * slack stage 678; 128x256x64 with 4 stages 700, with one of them spare 699, but rows 32 bytes out
- * of step with the caches' lines cost 4 % instead of 8. Worse where programs share the SM, who fill
- * each other's gaps (128x128x64, 4 warps: 669, 558), and where copies would start only one
- * iteration ahead (128x256x64, 3 stages: 500). An iteration of attention is long enough for that:
- * 16384 causal, 64x64 with 3 stages, 428 instead of 409. */
-static void slack_stage(Pipeline *p, int64_t others) {
-    enum { LEAST_FOR_RESULTS = 4, LEAST_FOR_ARGS = 3 };
-    int64_t bytes = others + p->stages * p->stage_bytes;
-    if (!p->lands_apart) return;
-    if (p->last_mma != p->first_mma) {
-        p->slack = p->stages >= LEAST_FOR_ARGS;
-    } else if (estimate_occupancy(p, bytes) == 1 && p->stages >= LEAST_FOR_RESULTS - 1) {
-        if (bytes + p->stage_bytes <= p->ctx->target->max_shared) p->stages++;
-        p->slack = p->stages >= LEAST_FOR_RESULTS;
-    }
-}
-
-/* How many stages, and so which form. Figures: H200, fp16, products of so many rows.
- *
- * A stage less than 4 where that puts a second or third program on the SM (64x128x64 with 4 warps
- * at 1536: 3 stages 19.9 us, 4 stages 22.7; 128x128x64 with 8 at 3072: 97.2 against 102.4). A fifth
- * where it costs none: then one barrier is the faster form (64x256x32 at 1536: by 10 %), which with
- * 4 stages waits for what is not there yet (64x128x64 at 1024, from DRAM: 11 % slower). Where
- * programs share an SM, one that has it to itself could have their memory too: it takes twice the
- * stages (64x128x64 at 1024: 6 stages 9.5 us, 4 stages 10.6, 3 stages 12.4). Which it is is known
- * when it is launched. */
-void pipeline_plan_stages(Pipeline *p, int64_t others) {
-    enum { ENOUGH = 5, MOST = 8, FEW_PROGRAMS = 2 };
-    int64_t stage = p->stage_bytes, bytes = others + p->stages * stage;
-    int64_t programs = estimate_occupancy(p, bytes);
-    if (p->lands_apart && p->stages == ENOUGH - 1) {
-        if (programs <= FEW_PROGRAMS && estimate_occupancy(p, bytes - stage) > programs)
-            p->stages--;
-        else if (programs > 1 && estimate_occupancy(p, bytes + stage) == programs)
-            p->stages++;
-    }
-    slack_stage(p, others);
-    p->lands_first = p->lands_apart && p->stages >= ENOUGH && !p->slack;
-    int64_t fit = (p->ctx->target->max_shared - others) / stage;
-    int most = p->stages * 2 < MOST ? p->stages * 2 : MOST;
-    if (most > fit) most = (int)fit;
-    bool for_dots = false, plain = false;
+    bool plain = false;
     for (int i = 0; i < p->copies.n; i++) {
-        for_dots |= p->copies.at[i].store != NULL;
+        c.for_dots |= p->copies.at[i].store != NULL;
         plain |= p->copies.at[i].plain;
     }
-    if (for_dots && !plain && estimate_occupancy(p, others + p->stages * stage) > 1 &&
-        most > p->stages)
-        p->most = most;
+    c.for_dots &= !plain;
+    LoopChoice choice = cost_choose(&c, p->stages);
+    p->stages = choice.slices;
+    p->slack = choice.slices - 1 > choice.ahead;
+    p->lands_first = choice.lands_ahead;
+    if (choice.more) p->most = choice.slices + choice.more;
 }
 
 Value *pipeline_wait_dot(Pipeline *p, Builder *b, Value *v, Value *const *others, int n) {

@@ -25,6 +25,7 @@
 #include "passes/software_pipeline.h"
 #include "ir/buffer.h"
 #include "ir/target.h"
+#include "passes/cost.h"
 #include "passes/exchange.h"
 
 #include <string.h>
@@ -542,10 +543,10 @@ static void look_for_room(Op *op, void *ctx) {
 
 /* A stage is a slice of each copy's buffer; place.c puts them together. */
 static void plan_stage(Pipeline *p) {
-    enum { ALIGN = 1024 }; /* of swizzles */
     int64_t all = 0;
     for (int i = 0; i < p->copies.n; i++) all += type_bytes(p->copies.at[i].type);
-    p->stage_bytes = p->copies.n > 1 ? (all + ALIGN - 1) / ALIGN * ALIGN : all;
+    p->stage_bytes =
+        p->copies.n > 1 ? (all + COST_STAGE_ALIGN - 1) / COST_STAGE_ALIGN * COST_STAGE_ALIGN : all;
 }
 
 /* As many stages as were asked for, or as fit. */
