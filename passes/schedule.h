@@ -64,7 +64,8 @@ int schedule_carried(const Schedule *t, const Value *v);
 /* What the loop carries on for that number. */
 Value *schedule_next(const Schedule *t, int carried);
 /* What a use takes instead of `awaited`, which a wait for a dot makes: where it is a dot's sum,
- * that dot's result, for dots are done in order; else NULL. */
+ * that dot's result, for dots are done in order, and the wait is behind the last stage; else NULL.
+ */
 Value *schedule_in_flight(const Schedule *t, const ScheduleRow *user, const Use *u, Value *awaited);
 /* The op starts a dot that goes on beside what follows. */
 static inline bool op_is_async_dot(const Op *op) {

@@ -11,6 +11,8 @@
 #include "ir/effects.h"
 #include "passes/schedule.h"
 
+#define NO_FENCE "reads a buffer behind the threads' back: there is no fence between"
+
 typedef struct Check {
     PassCtx *ctx;
     const Schedule *t;
@@ -106,12 +108,13 @@ static bool reads_what_is_written(const Check *c, const ScheduleRow *r) {
     return false;
 }
 
-/* Under how many numbers the loop carries the dot's result on, or what a wait makes of it. */
+/* Under how many numbers the loop carries the dot's result on, in flight at the end of a turn. */
 static int times_carried(const Check *c, const Value *dot) {
     int times = 0;
     for (int i = 0; i < c->t->loop->nresults; i++) {
         const Value *next = schedule_next(c->t, i);
-        times += next == dot || (op_is(next, OP_DOT_WAIT) && next->def->operand[0].value == dot);
+        const ScheduleRow *r = schedule_row(c->t, next);
+        times += next == dot || (r && r->stage > c->t->last && r->op->operand[0].value == dot);
     }
     return times;
 }
@@ -167,11 +170,12 @@ static const ScheduleRow *wait_of(const Check *c, const Value *from) {
 
 /* Between what the threads have written and the barrier, a fence makes it seen by the units that
  * read for warpgroups' dots. */
-static bool fence_between(const Check *c, const ScheduleRow *landed, const ScheduleRow *read) {
+static bool fence_between(const Check *c, const ScheduleRow *landed, const ScheduleRow *read,
+                          bool barrier) {
     for (int i = 0; i < c->t->n; i++) {
         const ScheduleRow *x = &c->t->row[i];
         if (x->op->code == OP_ASYNC_FENCE && comes_after(x, landed, 0) &&
-            barrier_between(c, x, read, 0))
+            (barrier ? barrier_between(c, x, read, 0) : comes_after(read, x, 0)))
             return true;
     }
     return false;
@@ -197,9 +201,8 @@ static void check_pair(Check *c, const ScheduleRow *write, const ScheduleRow *re
         refuse(c, read, landed,
                "reads a buffer that other warps may not have written yet: there "
                "is no barrier between");
-    else if (ir_attr(read->op, AT_WGMMA) && !fence_between(c, landed, read))
-        refuse(c, read, landed,
-               "reads a buffer behind the threads' back: there is no fence between");
+    else if (ir_attr(read->op, AT_WGMMA) && !fence_between(c, landed, read, true))
+        refuse(c, read, landed, NO_FENCE);
     else if (!comes_after(write, done, slices)) {
         int enough = slices;
         while (!comes_after(write, done, enough)) enough++;
@@ -215,12 +218,15 @@ static void check_pair(Check *c, const ScheduleRow *write, const ScheduleRow *re
                "barrier between");
 }
 
-/* The same of a buffer that is one slice: its barriers are the pass barrier's to put. */
+/* The same of a buffer that is one slice: its barriers are the pass barrier's to put, where the
+ * reader is. */
 static void check_single(Check *c, const ScheduleRow *write, const ScheduleRow *read) {
     const ScheduleRow *done = op_is_async_dot(read->op) ? wait_of(c, read->op->result[0]) : read;
     const ScheduleRow *first = write < read ? write : read, *second = write < read ? read : write;
     if (!comes_after(second, first, 0))
         refuse(c, second, first, "uses a buffer before what is written above it does");
+    else if (write < read && ir_attr(read->op, AT_WGMMA) && !fence_between(c, write, read, false))
+        refuse(c, read, write, NO_FENCE);
     else if (!done || !comes_after(write, done, 1))
         refuse(c, write, done ? done : read, "overwrites a buffer before its reader is done");
 }

@@ -40,7 +40,8 @@ Value *schedule_in_flight(const Schedule *t, const ScheduleRow *user, const Use 
     bool sum = op_is_async_dot(user->op) && u == &user->op->operand[2];
     if (!sum || !op_is(awaited, OP_DOT_WAIT)) return NULL;
     Value *v = awaited->def->operand[0].value;
-    return schedule_row(t, v) && op_is_async_dot(v->def) ? v : NULL;
+    const ScheduleRow *wait = schedule_row(t, awaited), *dot = schedule_row(t, v);
+    return wait && wait->stage > t->last && dot && op_is_async_dot(v->def) ? v : NULL;
 }
 
 /* The row in whose op, or in what that is made of, the use is. */
