@@ -29,6 +29,8 @@ typedef struct Ages {
     PassCtx *ctx;
     bool alone;
     int64_t begun[QUEUES]; /* groups, so far */
+    int64_t dots_done;     /* as many of these are done: a wait behind another lets none of them go
+                              on that cannot be */
     int64_t *since;        /* by value id: `begun` right after its group began, or DONE */
     VEC(Wait) waits;
 } Ages;
@@ -83,6 +85,7 @@ static void visit_loop(Ages *a, Op *loop) {
     for (bool again = true; again;) {
         again = false;
         memcpy(a->begun, start, sizeof start);
+        a->dots_done = -LONG_AGO;
         for (int r = 0; r < loop->nregions; r++)
             for (int i = 0; i < n; i++) {
                 int arg = i + (loop->code == OP_FOR);
@@ -96,6 +99,7 @@ static void visit_loop(Ages *a, Op *loop) {
         }
     }
     memcpy(a->begun, start, sizeof start);
+    a->dots_done = -LONG_AGO;
     for (int i = 0; i < n; i++) set_age(a, loop->result[i], age[i]);
 }
 
@@ -107,12 +111,14 @@ static void visit_if(Ages *a, Op *op) {
     for (int i = 0; i < op->nresults; i++) age[i] = LONG_AGO;
     for (int r = 0; r < 2; r++) {
         memcpy(a->begun, start, sizeof start);
+        a->dots_done = -LONG_AGO;
         visit_block(a, op->region[r]);
         memcpy(end[r], a->begun, sizeof start);
         if (known && a->alone != (r == 0)) continue;
         for (int i = 0; i < op->nresults; i++)
             age[i] = younger(age[i], age_of(a, op->region[r]->last->operand[i].value));
     }
+    a->dots_done = -LONG_AGO;
     for (int q = 0; q < QUEUES; q++)
         a->begun[q] = known ? end[!a->alone][q] : younger(end[0][q], end[1][q]);
     for (int i = 0; i < op->nresults; i++) set_age(a, op->result[i], age[i]);
@@ -136,6 +142,8 @@ static void visit_select(Ages *a, const Op *op) {
 
 static void visit_dot_wait(Ages *a, Op *op) {
     int64_t pending = count_for(a, op, op->noperands > 1, MOST_DOTS);
+    pending = younger(pending, a->begun[DOTS] - a->dots_done);
+    a->dots_done = a->begun[DOTS] - pending;
     const Value *through = op->operand[0].value;
     int64_t age = age_of(a, through);
     note_wait(a, op, pending);
@@ -193,6 +201,7 @@ void pass_await_counts(PassCtx *ctx) {
     for (int alone = 0; alone < 2; alone++) {
         a.alone = alone;
         memset(a.begun, 0, sizeof a.begun);
+        a.dots_done = 0;
         for (uint32_t i = 0; i < ctx->f->nvalues; i++) a.since[i] = DONE;
         visit_block(&a, ctx->f->body);
     }

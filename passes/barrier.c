@@ -5,10 +5,11 @@
  * last barrier. A read of written bytes, or a write of read or written ones, needs a barrier before
  * it, which forgets all; but what a dot reads or a copy writes that nobody has waited for goes on
  * behind a barrier, too. Accesses of the slices that one loop fills among each other are left to
- * the pass that made them (software_pipeline.c). Loops are gone through until the state at their
- * end adds nothing to the state at their start. Conservative within a thread: it may not know that
- * the bytes are its own. Which accesses to global memory need one is for global_order.c to say;
- * where they lie in a loop and what they meet before it, the barrier is put before the loop. */
+ * their loop's schedule, which has barriers of its own (schedule.h). Loops are gone through until
+ * the state at their end adds nothing to the state at their start. Conservative within a thread: it
+ * may not know that the bytes are its own. Which accesses to global memory need one is for
+ * global_order.c to say; where they lie in a loop and what they meet before it, the barrier is put
+ * before the loop. */
 #include "ir/effects.h"
 #include "ir/buffer.h"
 #include "passes/global_order.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cost.c: facts of a loop and of the GPU -> the form of its pipeline (see cost.def). */
+/* cost.c: facts of a loop and of the GPU -> the form of its pipeline (see cost.def, schedule.c). */
 #include "passes/cost.h"
 
 int64_t cost_programs(const LoopCost *c, int slices) {
@@ -21,13 +21,14 @@ static bool takes_slack(const LoopCost *c, int *slices) {
     return *slices >= COST_LEAST_FOR_SUMS;
 }
 
-/* Where programs share an SM, one that has it to itself could have their memory too: it takes twice
- * the slices (64x128x64 at 1024: 6 slices 9.5 us, 4 slices 10.6, 3 slices 12.4). Which it is, is
- * known when it is launched. */
+/* Where programs share an SM, one that has it to itself could have their memory too: twice the
+ * slices (64x128x64 at 1024: 6 slices 9.5 us, 4 slices 10.6, 3 slices 12.4). That is a second loop
+ * to compile, a seventh of the time for a matmul, as much again for attention, whose iterations are
+ * long enough for the copies as it is: so for warpgroups' dots that only add up. */
 static int more_when_single(const LoopCost *c, int slices) {
     int64_t fit = (c->target->max_shared - c->others) / c->iteration;
     int most = slices * 2 < COST_MOST_SLICES ? slices * 2 : COST_MOST_SLICES;
-    if (!c->for_dots || cost_programs(c, slices) < 2) return 0;
+    if (!c->for_dots || !c->in_flight || c->results_later || cost_programs(c, slices) < 2) return 0;
     if (most > fit) most = (int)fit;
     return most > slices ? most - slices : 0;
 }

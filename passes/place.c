@@ -7,9 +7,10 @@
  *
  * Buffers of several slices that one loop fills lie between each other: a stage of the loop, a
  * slice of each, the larger before the smaller, is one piece of memory, and the address of each
- * slice the first one's and a constant. Those that have more slices where a program is alone on its
- * multiprocessor go last, above all that lives with them: so launched with less memory, all but
- * those slices is there. */
+ * slice the first one's and a constant.
+ *
+ * What is used only where a program has an SM to itself is placed when all else is, so that this
+ * lies the same in a program launched with less memory. */
 #include "ir/buffer.h"
 #include "ir/target.h"
 #include "passes/pass.h"
@@ -20,7 +21,7 @@ typedef struct Slot {
     Op *alloc;
     int first, last;
     int64_t bytes, offset;
-    int64_t alone;  /* bytes, where a program is alone */
+    bool single;    /* used only where a program has an SM to itself */
     const Op *loop; /* that fills its slices */
     bool placed;
 } Slot;
@@ -54,6 +55,15 @@ static void use_buffer(Place *p, const Value *v, int from, int to) {
     live(&p->slots.at[p->number[v->id] - 1], from, to);
 }
 
+/* In the version of a loop for a program that has an SM to itself. */
+static bool is_for_single(const Op *op) {
+    for (const Block *b = op->block; b->parent; b = b->parent->block)
+        if (b->parent->code == OP_IF && b == b->parent->region[0] &&
+            op_is(b->parent->operand[0].value, OP_ALONE))
+            return true;
+    return false;
+}
+
 /* The loop beside the allocation in which the buffer's slices are used; NULL: none. */
 static const Op *loop_of(const Op *alloc) {
     for (const Use *u = alloc->result[0]->uses; u; u = u->next) {
@@ -70,14 +80,13 @@ static void add_slices(Place *p, Op *alloc) {
     int i = p->slots.n;
     while (loop && i > 0) {
         const Slot *s = &p->slots.at[--i];
-        if (s->loop == loop && buffer_slices(s->alloc, false) == buffer_slices(alloc, false) &&
-            buffer_slices(s->alloc, true) == buffer_slices(alloc, true)) {
+        if (s->loop == loop && buffer_slices(s->alloc, false) == buffer_slices(alloc, false)) {
             vec_push(&p->ctx->s->arena, &p->members, ((Member){alloc, i, 0}));
             p->number[alloc->result[0]->id] = i + 1;
             return;
         }
     }
-    Slot slot = {alloc, -1, -1, .loop = loop};
+    Slot slot = {alloc, -1, -1, .single = is_for_single(alloc), .loop = loop};
     vec_push(&p->ctx->s->arena, &p->slots, slot);
     p->number[alloc->result[0]->id] = p->slots.n;
     vec_push(&p->ctx->s->arena, &p->members, ((Member){alloc, p->slots.n - 1, 0}));
@@ -105,7 +114,6 @@ static void lay_out_stage(Place *p, int slot) {
         if (p->members.at[i].slot == slot)
             ir_set_attr(p->ctx->s, p->members.at[i].alloc, AT_STRIDE, stride);
     s->bytes = stride * buffer_slices(s->alloc, false);
-    s->alone = stride * buffer_slices(s->alloc, true);
 }
 
 static void number_block(Place *p, Block *b) {
@@ -157,17 +165,6 @@ static int64_t fit(const Place *p, int i) {
     return at;
 }
 
-/* The lowest offset of slot i above all placed slots that live at the same time. */
-static int64_t above(const Place *p, int i) {
-    int64_t at = 0;
-    for (int j = 0; j < p->slots.n; j++) {
-        const Slot *o = &p->slots.at[j];
-        if (o->placed && overlap(&p->slots.at[i], o) && o->offset + o->alone > at)
-            at = o->offset + o->alone;
-    }
-    return (at + SWIZZLE_ALIGN - 1) / SWIZZLE_ALIGN * SWIZZLE_ALIGN;
-}
-
 /* Code for the oldest target is what is made for GPUs that are not known; some later ones have less
  * shared memory. */
 static void note_smaller(const PassCtx *ctx, int64_t bytes) {
@@ -194,26 +191,25 @@ void pass_place(PassCtx *ctx) {
     Place p = {.ctx = ctx};
     p.number = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *p.number);
     number_block(&p, ctx->f->body);
-    int64_t total = 0, alone = 0;
-    bool deeper = false;
+    int64_t total = 0, single = 0;
     for (int i = 0; i < p.slots.n; i++) lay_out_stage(&p, i);
-    for (int more = 0; more <= 1; more++)
+    for (int round = 0; round <= 1; round++)
         for (int i = 0; i < p.slots.n; i++) {
             Slot *s = &p.slots.at[i];
-            if ((s->alone > s->bytes) != (more == 1)) continue;
-            deeper |= more == 1;
-            s->offset = more ? above(&p, i) : fit(&p, i);
+            if (s->single != (round == 1)) continue;
+            s->offset = fit(&p, i);
             s->placed = true;
-            if (s->offset + s->bytes > total) total = s->offset + s->bytes;
-            if (s->offset + s->alone > alone) alone = s->offset + s->alone;
+            int64_t *end = s->single ? &single : &total;
+            if (s->offset + s->bytes > *end) *end = s->offset + s->bytes;
         }
     for (int i = 0; i < p.members.n; i++) {
         const Member *m = &p.members.at[i];
         ir_set_attr(ctx->s, m->alloc, AT_OFFSET, p.slots.at[m->slot].offset + m->within);
     }
     ctx->f->shared_bytes = total;
-    /* Where other buffers need as much at another time, alone is total: then it always is. */
-    ctx->f->shared_alone = deeper && alone <= ctx->target->max_shared ? alone : 0;
+    /* Where the rest needs as much at another time it is always there. */
+    ctx->f->shared_alone = single && single < total ? total : single;
+    if (ctx->f->shared_alone > ctx->target->max_shared) ctx->f->shared_alone = 0;
     if (total > ctx->target->max_shared)
         diag(
             &ctx->s->diags, DIAG_PERF, ctx->f->span,

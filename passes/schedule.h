@@ -25,7 +25,7 @@
  *
  * role: the warps that do the op. All, for now; warps with roles of their own will be others.
  *
- * A pass decides, a tuner or a person may have; schedule_check.c says what is wrong with it;
+ * schedule.c decides, a tuner or a person may have; schedule_check.c says what is wrong with it;
  * expand_pipeline.c makes the pipelined loop, and knows of stages, clusters and what ops need of
  * each other alone. */
 #ifndef TILE_PASSES_SCHEDULE_H

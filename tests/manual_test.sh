@@ -45,7 +45,7 @@ for program in tilec tilerun; do
     ok "$program --kernel=" completes $program '' $program --kernel = x
 done
 ok 'kinds of output' completes tilec 'layout llvm' tilec --emit = l
-ok 'passes' completes tilec 'software_pipeline' tilec --passes = soft
+ok 'passes' completes tilec 'schedule' tilec --passes = sched
 ok 'a pass or all' completes tilec 'all' tilec --dump-after = al
 ok 'a level behind its letter' completes tilec '0 1' tilec -O ''
 ok 'any file for the output' completes tilec 'other.txt' tilec -o oth

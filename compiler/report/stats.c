@@ -148,8 +148,8 @@ static void print_counts(Session *s, const PtxKernel *k, int loop, Buf *out) {
 
 typedef struct Stages { /* of a loop of tile IR */
     uint32_t line;
-    int stages, alone; /* the latter where a program is alone on its multiprocessor */
-    int64_t bytes;     /* per stage */
+    int slices;
+    int64_t bytes; /* of a slice of each buffer */
     bool told;
 } Stages;
 
@@ -173,11 +173,10 @@ static void find_stages(Session *s, const Block *b, StagesList *list) {
             if (counted || !alloc) continue;
             vec_push(&s->arena, &buffers, alloc);
             Type t = alloc->result[0]->type;
-            found.stages = t.slices;
-            found.alone = (int)ir_attr_int(alloc, AT_ALONE, 0);
+            found.slices = t.slices;
             found.bytes += type_bytes(t);
         }
-        if (found.stages) vec_push(&s->arena, list, found);
+        if (found.slices) vec_push(&s->arena, list, found);
     }
 }
 
@@ -189,8 +188,7 @@ static void print_loop(const PtxLoop *loop, int number, StagesList *list, Buf *o
     for (int i = 0; i < list->n; i++) {
         Stages *st = &list->at[i];
         if (st->told || st->line != loop->line) continue;
-        buf_printf(out, ": %d stages of %lld bytes", st->stages, (long long)st->bytes);
-        if (st->alone) buf_printf(out, ", %d where a program is alone", st->alone);
+        buf_printf(out, ": %d stages of %lld bytes", st->slices, (long long)st->bytes);
         st->told = true;
         break;
     }

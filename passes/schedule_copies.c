@@ -1,22 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* pipeline_copies.c: which loads of a loop can be copied ahead of it (see software_pipeline.c).
+/* schedule_copies.c: which loads of a loop can be copied ahead of it (see schedule.c).
  *
  * A load can when all that its address and mask are made of can be worked out early: arithmetic on
  * what the loop carries, and other loads, as long as nothing the loop writes may change them. */
-#include "passes/software_pipeline.h"
+#include "passes/schedule_plan.h"
 #include "ir/analysis/alias.h"
 #include "ir/effects.h"
-#include "passes/cost.h"
 
 #include <string.h>
 
-bool pipeline_is_zero(const Value *v) {
+bool plan_is_zero(const Value *v) {
     v = ir_repeated(v);
     return op_is(v, OP_CONST) && ir_attr_int(v->def, AT_VALUE, 1) == 0;
 }
 
 /* Bytes that one lane copies at once: contiguous in memory, under one mask, and in the buffer. */
-static int copy_bytes(const Pipeline *p, const Op *load, const Layout *shared) {
+static int copy_bytes(const Plan *p, const Op *load, const Layout *shared) {
     const Value *r = load->result[0];
     Access a = choose_access(&p->axis, load);
     int have = layout_vector_bits(r->layout, r->type, a.dim);
@@ -33,7 +32,7 @@ static bool read_by_dots_only(const Value *buffer, const Op *store) {
 }
 
 /* May a load of the body run iterations early, past the stores of earlier ones? */
-static bool prefetch_is_safe(const Pipeline *p, const Op *load) {
+static bool prefetch_is_safe(const Plan *p, const Op *load) {
     const Value *from = alias_underlying_object(load->operand[0].value);
     for (int i = 0; i < p->written.n; i++)
         if (!from || !p->written.at[i] || p->written.at[i] == from) return false;
@@ -41,7 +40,7 @@ static bool prefetch_is_safe(const Pipeline *p, const Op *load) {
 }
 
 static void note_written(Op *op, void *ctx) {
-    Pipeline *p = ctx;
+    Plan *p = ctx;
     if (!(ir_effects(op) & EFFECT_WRITES_GLOBAL)) return;
     /* An atomic may be how programs wait for each other: nothing runs past it. */
     const Value *into = op->code == OP_STORE ? alias_underlying_object(op->operand[0].value) : NULL;
@@ -51,7 +50,7 @@ static void note_written(Op *op, void *ctx) {
 /* Marks what the prefetch slice needs that runs ahead to know where and whether the load reads: ops
  * of the body and carried values. False when that is not arithmetic on indices, and loads, in the
  * body itself. */
-static bool mark_slice(Pipeline *p, const Op *load, int noperands) {
+static bool mark_slice(Plan *p, const Op *load, int noperands) {
     Arena *a = &p->s->arena;
     const Block *body = p->loop->region[0];
     uint8_t *slice = arena_copy(a, p->slice, p->size);
@@ -86,7 +85,7 @@ static void mark_operands(Op *op, void *marks) {
 }
 
 /* Marks the values of the body that are good for more than the addresses and masks of its loads. */
-static void mark_worked_on(Pipeline *p) {
+static void mark_worked_on(Plan *p) {
     const Block *body = p->loop->region[0];
     uint8_t *on = p->worked_on;
     for (bool again = true; again;) {
@@ -107,7 +106,7 @@ static void mark_worked_on(Pipeline *p) {
 }
 
 /* Marks the values of the body that dots take through arithmetic. */
-static void mark_for_dots(Pipeline *p) {
+static void mark_for_dots(Plan *p) {
     for (const Op *op = p->loop->region[0]->last; op; op = op->prev) {
         bool wanted = op->code == OP_SHARED_STORE;
         if (op->code == OP_DOT)
@@ -133,12 +132,12 @@ static Op *store_for_dots(const Op *load) {
     return store;
 }
 
-static void not_pipelined(Pipeline *p, const Op *load, const char *why) {
+static void not_pipelined(Plan *p, const Op *load, const char *why) {
     p->refused = true;
     diag(&p->s->diags, DIAG_PERF, load->span, "this load is not pipelined: %s", why);
 }
 
-static void consider(Pipeline *p, Op *load, bool all) {
+static void consider(Plan *p, Op *load, bool all) {
     if (load->code != OP_LOAD || !load->result[0]->layout) return;
     const Value *r = load->result[0];
     if (!p->for_dots[r->id] && !(all && p->worked_on[r->id])) return;
@@ -150,7 +149,7 @@ static void consider(Pipeline *p, Op *load, bool all) {
     } else {
         c.layout = intern_layout(p->s, choose_move_shared(r->type, r->layout, r->layout));
     }
-    bool other = load->noperands == 3 && !pipeline_is_zero(load->operand[2].value);
+    bool other = load->noperands == 3 && !plan_is_zero(load->operand[2].value);
     c.plain = copy_bytes(p, load, c.layout) < COST_LEAST_COPY_BYTES || (other && c.store);
     if (ir_attr_int(load, AT_VOLATILE, 0))
         not_pipelined(p, load, "it is volatile");
@@ -166,7 +165,7 @@ static void consider(Pipeline *p, Op *load, bool all) {
         vec_push(&p->s->arena, &p->copies, c);
 }
 
-void pipeline_find_copies(Pipeline *p, bool all) {
+void plan_copies(Plan *p, bool all) {
     ir_walk(p->loop->region[0], note_written, p);
     mark_for_dots(p);
     mark_worked_on(p);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* schedule_dots.c: dots of a pipelined loop that are still in flight while the body goes on.
+ *
+ * The leading dots are those that need nothing the body worked out. They start first. Where they
+ * only add to what goes round the loop (matmul) their waits are deferred: they are a stage later,
+ * in the next iteration's turn, behind its leading dots. Where the body goes on with their results,
+ * these are waited for where they are used, and the wait of a later dot whose result only goes
+ * round the loop is deferred (attention), to where the next iteration uses that. */
+#include "ir/target.h"
+#include "passes/schedule_plan.h"
+
+/* Nothing overwrites what the dot reads from shared memory before its iteration, or the next one's
+ * wait for it, is over: slices of the pipeline's buffers, and what no iteration writes. */
+static bool may_be_in_flight(const Plan *p, const Op *dot) {
+    if (!ir_attr(dot, AT_WGMMA)) return false;
+    for (int i = 0; i < 2; i++) {
+        const Value *v = dot->operand[i].value;
+        bool safe = !type_is_buffer(v->type) || ir_defined_outside(v, p->loop);
+        for (int k = 0; k < p->copies.n; k++) safe |= p->copies.at[k].buffer == v;
+        if (!safe) return false;
+    }
+    return true;
+}
+
+/* The number of the carried value that is nothing but the dot's result; -1: none. */
+static int carried_result(const Op *dot) {
+    const Value *r = dot->result[0];
+    const Op *yield = dot->block->last;
+    if (!r->uses || r->uses->next || r->uses->op != yield) return -1;
+    for (int i = 0; i < yield->noperands; i++)
+        if (yield->operand[i].value == r) return i;
+    return -1;
+}
+
+/* The dot adds to what it was in the iteration before, which nobody else looks at. */
+static bool is_chained(const Op *dot, int carried) {
+    const Value *acc = dot->operand[2].value;
+    return acc == dot->block->args[1 + carried] && !acc->uses->next;
+}
+
+/* Finds the leading dots: sets p->first_mma to the last of them. */
+static void find_leading(Plan *p) {
+    const Block *body = p->loop->region[0];
+    uint8_t *late = arena_alloc(&p->s->arena, p->size); /* by id: made of a dot of the body */
+    for (const Op *op = body->first; op != body->last; op = op->next) {
+        int i = op->code == OP_DOT && may_be_in_flight(p, op) ? carried_result(op) : -1;
+        if (i >= 0 && !is_chained(op, i)) late[body->args[1 + i]->id] = 1;
+    }
+    for (Op *op = body->first; op != body->last && !op->nregions; op = op->next) {
+        bool is_late = op->code == OP_BARRIER;
+        for (int i = 0; i < op->noperands; i++) is_late |= late[op->operand[i].value->id];
+        if (is_late || (op->code == OP_DOT && !may_be_in_flight(p, op))) break;
+        if (op->code != OP_DOT) continue;
+        late[op->result[0]->id] = 1;
+        p->first_mma = op;
+    }
+}
+
+void plan_dots(Plan *p, LoopCost *cost) {
+    const Block *body = p->loop->region[0];
+    find_leading(p);
+    if (!p->first_mma) return;
+    bool leads = true;
+    for (Op *op = body->first; op != body->last; op = op->next) {
+        if (op->code != OP_DOT) continue;
+        if (leads) ir_set_attr(p->s, op, AT_ASYNC, 1);
+        int i = may_be_in_flight(p, op) ? carried_result(op) : -1;
+        if (i >= 0 && leads && is_chained(op, i)) {
+            p->deferred[i] = 1;
+            p->sums = true;
+        }
+        if (i >= 0 && !leads && !p->sums) {
+            ir_set_attr(p->s, op, AT_ASYNC, 1);
+            p->deferred[i] = 1;
+            p->last_mma = op;
+        }
+        if (op == p->first_mma) leads = false;
+    }
+    cost->results_later = p->last_mma != NULL;
+    cost->in_flight = cost->results_later || p->sums;
+    if (!p->last_mma) p->last_mma = p->first_mma;
+    for (int i = 0; i < p->copies.n; i++) cost->in_flight &= !p->copies.at[i].plain;
+}
+
+static Value *wait_for(Plan *p, Op *before, Value *v, Value *const *others, int n) {
+    Builder b = {p->s, p->f, before->block, before, p->first_mma->span};
+    Value **x = arena_array(&p->s->arena, (size_t)n + 1, sizeof *x);
+    x[0] = v;
+    for (int i = 0; i < n; i++) x[1 + i] = others[i];
+    Value *w = ir_op1(&b, OP_DOT_WAIT, x, n + 1);
+    w->layout = v->layout;
+    w->name = v->name;
+    return w;
+}
+
+/* The newest dot that is in flight before `at`. */
+static Value *newest_before(const Op *at) {
+    const Op *op = at->prev;
+    while (!op_is_async_dot(op)) op = op->prev;
+    return op->result[0];
+}
+
+/* The first op from `at` on that looks at v; the one behind the last dot in flight at the latest,
+ * or NULL where that is no reason. */
+static Op *first_use(const Plan *p, const Value *v, Op *at, bool latest) {
+    for (; at; at = at->next) {
+        if (at == p->last_mma->next) return latest ? at : NULL;
+        for (const Use *u = v->uses; u; u = u->next)
+            if ((u->op == at && at->code != OP_DOT_WAIT) || ir_inside(u->op, at)) return at;
+    }
+    return NULL;
+}
+
+/* A leading dot's result is waited for where it is used, and what was started before that. */
+static void wait_where_used(Plan *p, const Op *dot) {
+    Value *v = dot->result[0];
+    Op *at = first_use(p, v, dot->next, true);
+    Value *newest = newest_before(at), *both[] = {v, newest};
+    Value *w = wait_for(p, at, v, both, newest != v ? 2 : 0);
+    for (Use *u = v->uses, *next; u; u = next) {
+        next = u->next;
+        if (u->op->code != OP_DOT_WAIT) ir_set_operand(u->op, (int)(u - u->op->operand), w);
+    }
+}
+
+void plan_dot_waits(Plan *p, Block *body, Value **out) {
+    Arena *a = &p->s->arena;
+    int n = p->loop->nresults, ndeferred = 0;
+    Value **dots = arena_array(a, (size_t)n, sizeof *dots);
+    for (int i = 0; i < n; i++)
+        if (p->deferred[i]) dots[ndeferred++] = out[i];
+    Op *behind = p->last_mma->next;
+    for (int i = 0; i < n; i++) {
+        if (!p->deferred[i]) continue;
+        Op *before = p->sums ? NULL : first_use(p, body->args[1 + i], body->first, false);
+        out[i] = wait_for(p, behind, out[i], dots, p->sums && ndeferred > 1 ? ndeferred : 0);
+        vec_push(a, &p->late, out[i]->def);
+        vec_push(a, &p->before, before);
+    }
+    for (Op *op = body->first;; op = op->next) {
+        bool waited_for = op->code != OP_DOT;
+        for (int i = 0; i < ndeferred; i++) waited_for |= dots[i] == op->result[0];
+        if (!waited_for) wait_where_used(p, op);
+        if (op == p->first_mma) break;
+    }
+}
