@@ -78,6 +78,7 @@ test("kernels on a GPU"                    every   quick,gpu     60  gpu   ${BIN
 test("configs of matmul give the same"     every   quick,kernels  2  -     tests/same_test.sh ${BIN})
 test("roles"                               every   quick,kernels  5  -     tests/roles_test.sh ${BIN}/tilerun)
 test("pipelines"                           every   quick,kernels  1  -     tests/pipeline_test.sh ${BIN})
+test("schedules"                           every   quick,kernels  2  -     tests/schedule_test.sh ${BIN})
 test("functions of floats"                 release quick,kernels  2  -     ${BIN}/tile-ulp)
 test("functions of floats at length"       release full,kernels 150  -     ${BIN}/tile-ulp --inputs=16777216 --threads=2)
 
@@ -86,8 +87,8 @@ test("mutated kernels"                     asan    fuzz          10  -     ${BIN
 test("mutated kernels at length"           asan    full,fuzz    300  -     ${BIN}/fuzz_frontend --seconds=300 --seed=2)
 test("random integers"                     release quick,fuzz    16  -     ${BIN}/tile-integers --expressions=12800 --jobs=2)
 test("random integers at length"           release full,fuzz    350  -     ${BIN}/tile-integers --seed=1000 --expressions=192000 --jobs=2)
-test("random pipelines"                    release quick,fuzz     5  -     python3 tests/fuzz/pipelines.py ${BIN})
-test("random pipelines at length"          release full,fuzz    150  -     python3 tests/fuzz/pipelines.py ${BIN} 1000-1700)
+test("random pipelines"                    release quick,fuzz    20  -     python3 tests/fuzz/pipelines.py ${BIN})
+test("random pipelines at length"          release full,fuzz    400  -     python3 tests/fuzz/pipelines.py ${BIN} 1000-1700)
 
 # ---- PTX ----
 test("ptxas"                               every   ptx           25  -     tests/ptxas_test.sh ${BIN}/tilec)
