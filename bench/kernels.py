@@ -174,7 +174,7 @@ class Driver:
             self.check(self.lib.cuModuleLoadData(ctypes.byref(module), built.code), "load " + entry)
             self.check(self.lib.cuModuleGetFunction(ctypes.byref(function), module, entry.encode()),
                        "find " + entry)
-            most = built.manifest.get("shared_alone", built.manifest["shared"])
+            most = built.manifest.get("shared_single_cta", built.manifest["shared"])
             self.check(self.lib.cuFuncSetAttribute(function, self.MAX_DYNAMIC_SHARED, ctypes.c_int(most)),
                        "shared memory")
             self.functions[built.job] = function
@@ -212,7 +212,7 @@ def bind_tilec(torch, driver, built, values):
     threads, shared = m["num_warps"] * 32, m["shared"]
     alone = torch.cuda.get_device_properties(0).multi_processor_count
     if grid[0] * grid[1] * grid[2] <= alone:
-        shared = m.get("shared_alone", shared)
+        shared = m.get("shared_single_cta", shared)
 
     def run(keep=(holders, values)):  # the arguments live as long as the function
         code = launch(function, *grid, threads, 1, 1, shared,

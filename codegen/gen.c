@@ -110,8 +110,8 @@ static void gen_program(Gen *g, const Op *op) {
 }
 
 /* What a program has is what it was launched with; the place of its buffers is known by now. */
-static void gen_alone(Gen *g, const Op *op) {
-    int64_t bytes = g->f->shared_alone;
+static void gen_single_cta(Gen *g, const Op *op) {
+    int64_t bytes = g->f->shared_single_cta;
     LLVMValueRef yes = LLVMConstInt(g->i1, 0, 0);
     if (bytes) {
         LLVMValueRef has =
@@ -195,7 +195,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_ARANGE] = gen_arange,
     [OP_PROGRAM_ID] = gen_program,
     [OP_NUM_PROGRAMS] = gen_program,
-    [OP_ALONE] = gen_alone,
+    [OP_SINGLE_CTA] = gen_single_cta,
     [OP_SPLAT] = gen_splat,
     [OP_BROADCAST] = gen_shape,
     [OP_RESHAPE] = gen_shape,

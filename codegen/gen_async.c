@@ -104,16 +104,6 @@ void gen_async_commit(Gen *g, const Op *op) {
 
 void gen_async_wait(Gen *g, const Op *op) {
     char text[96];
-    int pending = (int)ir_attr_int(op, AT_PENDING, 0);
-    if (!ir_attr(op, AT_ALONE)) {
-        snprintf(text, sizeof text, "cp.async.wait_group %d;", pending);
-        memory_asm(g, text, "~{memory}", NULL, 0);
-        return;
-    }
-    /* To ptxas a wait under a predicate is one behind a branch: one, as the weaker may be made in
-     * both cases. */
-    LLVMValueRef alone = gen_scalar(g, ir_alone_condition(op));
-    snprintf(text, sizeof text, "cp.async.wait_group %d;\n\t@!$0 cp.async.wait_group %d;",
-             (int)ir_attr_int(op, AT_ALONE, 0), pending);
-    memory_asm(g, text, "b,~{memory}", &alone, 1);
+    snprintf(text, sizeof text, "cp.async.wait_group %d;", (int)ir_attr_int(op, AT_PENDING, 0));
+    memory_asm(g, text, "~{memory}", NULL, 0);
 }

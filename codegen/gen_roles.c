@@ -100,7 +100,7 @@ void gen_barrier(Gen *g, const Op *op) {
 void gen_mbar_init(Gen *g, const Op *op) {
     const Op *alloc = buffer_alloc(op->operand[0].value);
     bool all = op->operand[0].value->def == alloc;
-    int n = all ? buffer_slices(alloc, false) : 1;
+    int n = all ? buffer_slices(alloc) : 1;
     LLVMValueRef at = address_of(g, op->operand[0].value);
     for (int i = 0; i < n; i++) {
         int64_t by = i * buffer_stride(alloc);

@@ -148,9 +148,9 @@ tile_status tile_context_set_print(tile_context *ctx, tile_print_fn print, void 
 typedef void (*tile_progress_fn)(void *user, uint64_t ended, uint64_t programs);
 tile_status tile_context_set_progress(tile_context *ctx, tile_progress_fn progress, void *user);
 /* 1: launches of several streams, or of other processes, run side by side on the GPU, so none may
- * take a multiprocessor's shared memory for itself (shared_bytes_alone of tile_kernel_info). 0, as
- * in a new context: a launch of few programs does, and pipelines its loops deeper. The CPU device
- * ignores it.
+ * take a multiprocessor's shared memory for itself (shared_bytes_single_cta of tile_kernel_info).
+ * 0, as in a new context: a launch of few programs does, and pipelines its loops deeper. The CPU
+ * device ignores it.
  */
 tile_status tile_context_set_concurrent(tile_context *ctx, int concurrent);
 
@@ -228,7 +228,7 @@ typedef struct tile_kernel_info {
     const char *bytes;     /* bytes that a launch has to move; NULL when not stated */
     /* Shared memory of one program where the grid has no more programs than the GPU has
      * multiprocessors: what others do not use goes into deeper pipelines. */
-    size_t shared_bytes_alone;
+    size_t shared_bytes_single_cta;
 } tile_kernel_info;
 
 typedef struct tile_kernel_param {

@@ -2,19 +2,18 @@
 /* buffer.c: BUFFER_ALLOC -> its slices and bytes (see buffer.h). */
 #include "ir/buffer.h"
 
-int buffer_slices(const Op *alloc, bool alone) {
+int buffer_slices(const Op *alloc) {
     int slices = alloc->result[0]->type.slices;
-    if (!slices) return 1;
-    return alone ? (int)ir_attr_int(alloc, AT_ALONE, slices) : slices;
+    return slices ? slices : 1;
 }
 
 int64_t buffer_stride(const Op *alloc) {
     return ir_attr_int(alloc, AT_STRIDE, type_bytes(alloc->result[0]->type));
 }
 
-int64_t buffer_bytes(const Op *alloc, bool alone) {
+int64_t buffer_bytes(const Op *alloc) {
     int64_t one = type_bytes(alloc->result[0]->type);
-    return (buffer_slices(alloc, alone) - 1) * buffer_stride(alloc) + one;
+    return (buffer_slices(alloc) - 1) * buffer_stride(alloc) + one;
 }
 
 const Op *buffer_alloc(const Value *v) {

@@ -5,12 +5,12 @@
 
 #include "ir/ir.h"
 
-/* Of a BUFFER_ALLOC: how many slices it has, 1 for what is one buffer (alone: where the program has
- * its multiprocessor to itself), and the bytes from one to the next. */
-int buffer_slices(const Op *alloc, bool alone);
+/* Of a BUFFER_ALLOC: how many slices it has, 1 for what is one buffer, and the bytes from one to
+ * the next. */
+int buffer_slices(const Op *alloc);
 int64_t buffer_stride(const Op *alloc);
 /* From the begin of the first slice to the end of the last. */
-int64_t buffer_bytes(const Op *alloc, bool alone);
+int64_t buffer_bytes(const Op *alloc);
 /* The BUFFER_ALLOC that a buffer, or a slice of one, comes from. */
 const Op *buffer_alloc(const Value *v);
 

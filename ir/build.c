@@ -179,13 +179,6 @@ void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx) {
     }
 }
 
-Value *ir_alone_condition(const Op *wait) {
-    const Value *token = ir_operand(wait, 0);
-    if (!token || !op_is(token, OP_SELECT)) return NULL;
-    Value *condition = token->def->operand[0].value;
-    return op_is(condition, OP_ALONE) ? condition : NULL;
-}
-
 Value *ir_repeated(const Value *v) {
     while (v->def && (v->def->code == OP_SPLAT || v->def->code == OP_BROADCAST ||
                       v->def->code == OP_RESHAPE || v->def->code == OP_CONVERT))

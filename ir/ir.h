@@ -265,9 +265,6 @@ static inline bool op_is(const Value *v, OpCode c) {
 static inline unsigned op_traits(const Op *op) {
     return op_info[op->code].traits;
 }
-/* Of an ASYNC_WAIT whose token a select chooses by ALONE: that condition; NULL: it is no such one.
- */
-Value *ir_alone_condition(const Op *wait);
 /* Decides whether, or how often, what its regions hold is done. */
 static inline bool op_is_control_flow(const Op *op) {
     return op->code == OP_FOR || op->code == OP_IF || op->code == OP_WHILE || op->code == OP_WARPS;

@@ -174,8 +174,8 @@ static void check_memory_op(Verifier *v, const Op *op) {
         bad(v, op, "the other value must be %s", type_text(&v->s->arena, value));
 }
 
-static void check_pending(Verifier *v, const Op *op, AttrId which, int most) {
-    int64_t n = ir_attr_int(op, which, 0);
+static void check_pending(Verifier *v, const Op *op, int most) {
+    int64_t n = ir_attr_int(op, AT_PENDING, 0);
     if (n < 0 || n > most) bad(v, op, "0 to %d may be pending, not %lld", most, (long long)n);
 }
 
@@ -199,13 +199,10 @@ static void check_ahead(Verifier *v, const Op *op) {
             bad(v, op, "whether it copies is a scalar, not %s",
                 type_text(&v->s->arena, arg_type(op, 2)));
         break;
-    case OP_DOT_WAIT: check_pending(v, op, AT_PENDING, MOST_DOTS); break;
+    case OP_DOT_WAIT: check_pending(v, op, MOST_DOTS); break;
     case OP_ASYNC_WAIT:
-        check_pending(v, op, AT_PENDING, TYPE_MAX_SLICES);
-        check_pending(v, op, AT_ALONE, TYPE_MAX_SLICES);
+        check_pending(v, op, TYPE_MAX_SLICES);
         if (!x && !ir_attr(op, AT_PENDING)) bad(v, op, "waits for no token and for no group");
-        if (ir_attr(op, AT_ALONE) && !ir_alone_condition(op))
-            bad(v, op, "`alone` needs a token that is chosen by who is alone");
         break;
     case OP_TOKEN_DONE:
     case OP_ASYNC_COMMIT: check_token(v, op); break;

@@ -23,13 +23,11 @@ static Type arg_type(const Op *op, int i) {
 static void check_buffer(Shape *v, const Op *op) {
     enum { MOST_BYTES = 1 << 24 };
     Type t = op->result[0]->type;
-    int64_t alone = ir_attr_int(op, AT_ALONE, t.slices), bytes = type_bytes(t);
+    int64_t bytes = type_bytes(t);
     int64_t stride = ir_attr_int(op, AT_STRIDE, bytes), wanted = ir_attr_int(op, AT_SLICES, 1);
     if (!type_is_buffer(t)) bad(v, "the result must be a buffer");
     if (wanted < 1 || wanted > TYPE_MAX_SLICES || (t.slices && ir_attr(op, AT_SLICES)))
         bad(v, "of one slice 1 to %d are made", TYPE_MAX_SLICES);
-    if (alone < t.slices || alone > TYPE_MAX_SLICES || (!t.slices && ir_attr(op, AT_ALONE)))
-        bad(v, "1 to %d slices, and no fewer where a program is alone", TYPE_MAX_SLICES);
     if (stride < bytes || stride > MOST_BYTES)
         bad(v, "slices of %lld bytes do not lie so", (long long)bytes);
 }
@@ -81,7 +79,7 @@ static void check_made(Shape *v, const Op *op) {
         if (!type_equal(r, type_scalar(EL_I32))) bad(v, "the result must be i32");
         if ((uint64_t)ir_attr_int(op, AT_AXIS, 0) > 2) bad(v, "axis must be 0, 1 or 2");
         break;
-    case OP_ALONE:
+    case OP_SINGLE_CTA:
         if (!type_equal(r, type_scalar(EL_I1))) bad(v, "the result must be i1");
         break;
     case OP_CONST:

@@ -7,9 +7,7 @@
  * works out: a group gets older by one with each that is begun after it. What paths differ in
  * counts as the younger, and a loop is gone through until no argument gets younger by what comes
  * round.
- *
- * Where a token is chosen by whether the program is alone on its multiprocessor, ages are worked
- * out for both cases, each through its own branch. */
+ */
 #include "ir/effects.h"
 #include "passes/pass.h"
 
@@ -20,19 +18,12 @@ enum { MOST_DOTS = 7 };                    /* that wgmma.wait_group lets go on *
 static const int64_t DONE = INT64_MIN / 2; /* when what is done began: its age is beyond any */
 static const int64_t LONG_AGO = 1 << 20;
 
-typedef struct Wait {
-    Op *op;
-    int64_t pending[2]; /* where the program is not alone, and is */
-} Wait;
-
 typedef struct Ages {
     PassCtx *ctx;
-    bool alone;
     int64_t begun[QUEUES]; /* groups, so far */
     int64_t dots_done;     /* as many of these are done: a wait behind another lets none of them go
                               on that cannot be */
     int64_t *since;        /* by value id: `begun` right after its group began, or DONE */
-    VEC(Wait) waits;
 } Ages;
 
 static Queue queue_of(const Value *v) {
@@ -65,11 +56,8 @@ static int64_t count_for(const Ages *a, const Op *op, int first, int64_t most) {
     return n < LONG_AGO && n > most ? most : n;
 }
 
-static void note_wait(Ages *a, Op *op, int64_t pending) {
-    int i = 0;
-    while (i < a->waits.n && a->waits.at[i].op != op) i++;
-    if (i == a->waits.n) vec_push(&a->ctx->s->arena, &a->waits, (Wait){.op = op});
-    a->waits.at[i].pending[a->alone] = pending == LONG_AGO ? 0 : pending;
+static void set_pending(Ages *a, Op *op, int64_t pending) {
+    ir_set_attr(a->ctx->s, op, AT_PENDING, pending == LONG_AGO ? 0 : pending);
 }
 
 static void visit_block(Ages *a, Block *b);
@@ -104,7 +92,6 @@ static void visit_loop(Ages *a, Op *loop) {
 }
 
 static void visit_if(Ages *a, Op *op) {
-    bool known = op_is(op->operand[0].value, OP_ALONE);
     int64_t start[QUEUES], end[2][QUEUES];
     int64_t *age = arena_array(&a->ctx->s->arena, (size_t)op->nresults, sizeof *age);
     memcpy(start, a->begun, sizeof start);
@@ -114,13 +101,11 @@ static void visit_if(Ages *a, Op *op) {
         a->dots_done = -LONG_AGO;
         visit_block(a, op->region[r]);
         memcpy(end[r], a->begun, sizeof start);
-        if (known && a->alone != (r == 0)) continue;
         for (int i = 0; i < op->nresults; i++)
             age[i] = younger(age[i], age_of(a, op->region[r]->last->operand[i].value));
     }
     a->dots_done = -LONG_AGO;
-    for (int q = 0; q < QUEUES; q++)
-        a->begun[q] = known ? end[!a->alone][q] : younger(end[0][q], end[1][q]);
+    for (int q = 0; q < QUEUES; q++) a->begun[q] = younger(end[0][q], end[1][q]);
     for (int i = 0; i < op->nresults; i++) set_age(a, op->result[i], age[i]);
 }
 
@@ -129,15 +114,17 @@ static void visit_roles(Ages *a, Op *op) {
     int64_t start[QUEUES];
     memcpy(start, a->begun, sizeof start);
     for (int r = 0; r < op->nregions; r++) {
+        a->dots_done = -LONG_AGO;
         visit_block(a, op->region[r]);
         memcpy(a->begun, start, sizeof start);
     }
+    a->dots_done = -LONG_AGO;
 }
 
+/* Either token may be the one. */
 static void visit_select(Ages *a, const Op *op) {
     int64_t x = age_of(a, op->operand[1].value), y = age_of(a, op->operand[2].value);
-    bool known = op_is(op->operand[0].value, OP_ALONE);
-    set_age(a, op->result[0], !known ? younger(x, y) : a->alone ? x : y);
+    set_age(a, op->result[0], younger(x, y));
 }
 
 static void visit_dot_wait(Ages *a, Op *op) {
@@ -146,7 +133,7 @@ static void visit_dot_wait(Ages *a, Op *op) {
     a->dots_done = a->begun[DOTS] - pending;
     const Value *through = op->operand[0].value;
     int64_t age = age_of(a, through);
-    note_wait(a, op, pending);
+    set_pending(a, op, pending);
     set_age(a, op->result[0], age < pending ? age : LONG_AGO);
 }
 
@@ -165,7 +152,7 @@ static void visit_block(Ages *a, Block *b) {
             if (type_is_token(op->result[0]->type)) visit_select(a, op);
             break;
         case OP_ASYNC_WAIT:
-            if (op->noperands) note_wait(a, op, count_for(a, op, 0, TYPE_MAX_SLICES));
+            if (op->noperands) set_pending(a, op, count_for(a, op, 0, TYPE_MAX_SLICES));
             break;
         case OP_DOT_WAIT: visit_dot_wait(a, op); break;
         default: break;
@@ -174,7 +161,7 @@ static void visit_block(Ages *a, Block *b) {
 }
 
 /* A copy that is awaited itself is a group of its own: it is begun right behind it. */
-static void commit_alone(Op *op, void *ctx_) {
+static void commit_by_itself(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
     if (op->code != OP_ASYNC_COPY) return;
     Value *token = op->result[0];
@@ -195,23 +182,10 @@ void pass_await_counts(PassCtx *ctx) {
     bool any = false;
     ir_walk(ctx->f->body, look_for_wait, &any);
     if (!any) return;
-    ir_walk(ctx->f->body, commit_alone, ctx);
+    ir_walk(ctx->f->body, commit_by_itself, ctx);
     Ages a = {.ctx = ctx};
     a.since = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *a.since);
-    for (int alone = 0; alone < 2; alone++) {
-        a.alone = alone;
-        memset(a.begun, 0, sizeof a.begun);
-        a.dots_done = 0;
-        for (uint32_t i = 0; i < ctx->f->nvalues; i++) a.since[i] = DONE;
-        visit_block(&a, ctx->f->body);
-    }
-    for (int i = 0; i < a.waits.n; i++) {
-        const Wait *w = &a.waits.at[i];
-        bool differs = w->pending[0] != w->pending[1];
-        bool told = w->op->code == OP_ASYNC_WAIT && ir_alone_condition(w->op);
-        ir_set_attr(ctx->s, w->op, AT_PENDING,
-                    differs && !told ? younger(w->pending[0], w->pending[1]) : w->pending[0]);
-        if (differs && told) ir_set_attr(ctx->s, w->op, AT_ALONE, w->pending[1]);
-    }
+    for (uint32_t i = 0; i < ctx->f->nvalues; i++) a.since[i] = DONE;
+    visit_block(&a, ctx->f->body);
     ctx->changed = true;
 }

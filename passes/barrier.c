@@ -83,14 +83,14 @@ static void done(Pending *p, bool copies) {
 
 static bool waits_for_all(const Op *op) {
     return (op->code == OP_DOT_WAIT || op->code == OP_ASYNC_WAIT) &&
-           !ir_attr_int(op, AT_PENDING, 0) && !ir_attr_int(op, AT_ALONE, 0);
+           !ir_attr_int(op, AT_PENDING, 0);
 }
 
 static Interval interval_of(const Value *buffer, bool written) {
     const Op *alloc = buffer_alloc(buffer);
     int64_t at = ir_attr_int(alloc, AT_OFFSET, 0);
     bool slices = alloc->result[0]->type.slices > 0;
-    return (Interval){at, at + buffer_bytes(alloc, true), written, slices ? alloc : NULL, false};
+    return (Interval){at, at + buffer_bytes(alloc), written, slices ? alloc : NULL, false};
 }
 
 /* The loop that fills these slices begins, maybe not for the first time, as in another loop: what

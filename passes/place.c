@@ -59,7 +59,7 @@ static void use_buffer(Place *p, const Value *v, int from, int to) {
 static bool is_for_single(const Op *op) {
     for (const Block *b = op->block; b->parent; b = b->parent->block)
         if (b->parent->code == OP_IF && b == b->parent->region[0] &&
-            op_is(b->parent->operand[0].value, OP_ALONE))
+            op_is(b->parent->operand[0].value, OP_SINGLE_CTA))
             return true;
     return false;
 }
@@ -80,7 +80,7 @@ static void add_slices(Place *p, Op *alloc) {
     int i = p->slots.n;
     while (loop && i > 0) {
         const Slot *s = &p->slots.at[--i];
-        if (s->loop == loop && buffer_slices(s->alloc, false) == buffer_slices(alloc, false)) {
+        if (s->loop == loop && buffer_slices(s->alloc) == buffer_slices(alloc)) {
             vec_push(&p->ctx->s->arena, &p->members, ((Member){alloc, i, 0}));
             p->number[alloc->result[0]->id] = i + 1;
             return;
@@ -113,7 +113,7 @@ static void lay_out_stage(Place *p, int slot) {
     for (int i = 0; i < p->members.n && n > 1; i++)
         if (p->members.at[i].slot == slot)
             ir_set_attr(p->ctx->s, p->members.at[i].alloc, AT_STRIDE, stride);
-    s->bytes = stride * buffer_slices(s->alloc, false);
+    s->bytes = stride * buffer_slices(s->alloc);
 }
 
 static void number_block(Place *p, Block *b) {
@@ -208,8 +208,8 @@ void pass_place(PassCtx *ctx) {
     }
     ctx->f->shared_bytes = total;
     /* Where the rest needs as much at another time it is always there. */
-    ctx->f->shared_alone = single && single < total ? total : single;
-    if (ctx->f->shared_alone > ctx->target->max_shared) ctx->f->shared_alone = 0;
+    ctx->f->shared_single_cta = single && single < total ? total : single;
+    if (ctx->f->shared_single_cta > ctx->target->max_shared) ctx->f->shared_single_cta = 0;
     if (total > ctx->target->max_shared)
         diag(
             &ctx->s->diags, DIAG_PERF, ctx->f->span,

@@ -296,7 +296,7 @@ static void version_by_occupancy(Plan *p) {
     Arena *a = &p->s->arena;
     Builder b = {p->s, p->f, loop->block, loop, loop->span};
     Type i1 = type_scalar(EL_I1);
-    Value *single = ir_op(&b, OP_ALONE, NULL, 0, &i1, 1, 0)->result[0];
+    Value *single = ir_op(&b, OP_SINGLE_CTA, NULL, 0, &i1, 1, 0)->result[0];
     Type *types = arena_array(a, (size_t)loop->nresults, sizeof *types);
     for (int i = 0; i < loop->nresults; i++) types[i] = loop->result[i]->type;
     Op *version = ir_op(&b, OP_IF, &single, 1, types, loop->nresults, 2);
@@ -363,8 +363,7 @@ static void look_for_room(Op *op, void *ctx) {
     const Value *v = op->result[0];
     for (int i = 0; i < room->p->copies.n; i++)
         if (room->p->copies.at[i].buffer == v) return;
-    if (within || lives_with(v, loop))
-        room->bytes += type_bytes(v->type) * buffer_slices(op, false);
+    if (within || lives_with(v, loop)) room->bytes += type_bytes(v->type) * buffer_slices(op);
 }
 
 /* As many slices as were asked for, or as fit; 0: not two. */

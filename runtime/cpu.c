@@ -195,7 +195,7 @@ static tile_status cpu_launch(tile_kernel *k, const tile_grid *grid, InterpArg *
         .func = k->func,
         .arg = arg,
         .grid = {grid->x, grid->y, grid->z},
-        .alone = grid->x == 1 && grid->y == 1 && grid->z == 1,
+        .single_cta = grid->x == 1 && grid->y == 1 && grid->z == 1,
     };
     InterpBuffer *buffer = take_context(ctx, k, arg, &launch);
     if (!buffer) return rt_fail(ctx, TILE_NO_MEMORY, "no memory to launch '%s'", k->name);

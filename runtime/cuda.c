@@ -159,8 +159,8 @@ static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
     if (r == CU_ERROR_NOT_FOUND)
         return rt_fail(ctx, TILE_BAD_MODULE, "the PTX has no entry '%s', which its manifest names",
                        k->entry);
-    if (k->shared_alone > d->max_shared) k->shared_alone = 0;
-    int64_t most = k->shared_alone ? k->shared_alone : k->shared;
+    if (k->shared_single_cta > d->max_shared) k->shared_single_cta = 0;
+    int64_t most = k->shared_single_cta ? k->shared_single_cta : k->shared;
     int threads = 0, local = 0;
     if (!r && most > STATIC_SHARED_LIMIT)
         r = d->api.function_set_attribute(k->function, CU_FUNC_MAX_DYNAMIC_SHARED, (int)most);
@@ -248,10 +248,10 @@ static void cuda_unload(tile_module *m) {
 static unsigned shared_bytes(const tile_kernel *k, const tile_grid *grid) {
     tile_context *ctx = k->module->ctx;
     uint64_t most = (uint64_t)ctx->multiprocessors;
-    bool alone = k->shared_alone && (uint64_t)grid->x * grid->y <= most &&
-                 (uint64_t)grid->x * grid->y * grid->z <= most &&
-                 !atomic_load_explicit(&ctx->concurrent, memory_order_relaxed);
-    return (unsigned)(alone ? k->shared_alone : k->shared);
+    bool single = k->shared_single_cta && (uint64_t)grid->x * grid->y <= most &&
+                  (uint64_t)grid->x * grid->y * grid->z <= most &&
+                  !atomic_load_explicit(&ctx->concurrent, memory_order_relaxed);
+    return (unsigned)(single ? k->shared_single_cta : k->shared);
 }
 
 /* The kernel says that it runs in clusters, or all at once. */

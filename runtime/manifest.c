@@ -202,8 +202,8 @@ static void read_kernel(Reader *r, const json_t *o, tile_kernel *k) {
     k->num_warps = (int)read_int(r, o, "num_warps", 1, MAX_WARPS);
     k->num_stages = (int)read_int(r, o, "num_stages", 0, MAX_STAGES);
     k->shared = read_int(r, o, "shared", 0, MAX_SHARED);
-    if (json_object_get(o, "shared_alone"))
-        k->shared_alone = read_int(r, o, "shared_alone", k->shared, MAX_SHARED);
+    if (json_object_get(o, "shared_single_cta"))
+        k->shared_single_cta = read_int(r, o, "shared_single_cta", k->shared, MAX_SHARED);
     read_cluster(r, o, k);
     const json_t *cooperative = json_object_get(o, "cooperative");
     if (cooperative && !json_is_boolean(cooperative)) bad(r, "cooperative", "true or false");
@@ -286,7 +286,7 @@ const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, in
         k->num_warps = warps_of_program(f);
         k->num_stages = f->num_stages;
         k->shared = f->shared_bytes > 0 ? f->shared_bytes : 0;
-        k->shared_alone = f->shared_alone;
+        k->shared_single_cta = f->shared_single_cta;
         for (int i = 0; i < 3; i++) k->cluster[i] = 1;
         k->nparams = f->nparams;
         k->param = arena_array(a, (size_t)f->nparams, sizeof *k->param);

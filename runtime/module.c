@@ -240,7 +240,8 @@ tile_status tile_kernel_describe(const tile_kernel *k, tile_kernel_info *out) {
         .cooperative = k->cooperative,
         .flops = k->flops,
         .bytes = k->bytes,
-        .shared_bytes_alone = (size_t)(k->shared_alone ? k->shared_alone : k->shared),
+        .shared_bytes_single_cta =
+            (size_t)(k->shared_single_cta ? k->shared_single_cta : k->shared),
     };
     return TILE_OK;
 }

@@ -165,7 +165,7 @@ struct tile_kernel {
     bool cooperative;    /* all programs run at once */
     bool plain;          /* neither of the two */
     int64_t shared;
-    int64_t shared_alone; /* where no two programs share a multiprocessor; 0: the same */
+    int64_t shared_single_cta; /* where no two programs share a multiprocessor; 0: the same */
     KernelMap *map;
     int nmaps, nhidden; /* hidden parameters, and those of them that can be made */
     const Func *func;   /* CPU */

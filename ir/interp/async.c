@@ -31,9 +31,9 @@ int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int
     return b->at + (n < 0 || n >= b->slices ? 0 : n) * b->stride;
 }
 
-bool step_alone(Run *r, Program *p, const Step *st) {
+bool step_single_cta(Run *r, Program *p, const Step *st) {
     Tile *d = &p->tile[st->dst[0]];
-    d->data[0] = r->launch->alone;
+    d->data[0] = r->launch->single_cta;
     d->tainted = false;
     return true;
 }
@@ -229,8 +229,7 @@ static uint64_t awaited_group(const Program *p, const Step *st) {
 bool step_async_wait(Run *r, Program *p, const Step *st) {
     uint64_t awaited = awaited_group(p, st), until = awaited;
     if (ir_attr(st->op, AT_PENDING)) { /* as many as counted, which has to be enough */
-        bool alone = ir_attr(st->op, AT_ALONE) && r->launch->alone;
-        uint64_t pending = (uint64_t)ir_attr_int(st->op, alone ? AT_ALONE : AT_PENDING, 0);
+        uint64_t pending = (uint64_t)ir_attr_int(st->op, AT_PENDING, 0);
         uint64_t groups = strand_of(p)->copy_groups;
         until = groups < pending ? 0 : groups - pending;
         if (awaited > until && run_checks(r, CHECK_RACES)) {

@@ -48,7 +48,7 @@ static void place_buffer(Op *op, void *ctx) {
     }
     SharedBuffer *b = arena_alloc(&c->r->s->arena, sizeof *b);
     *b = (SharedBuffer){.op = op, .lanes = type_numel(t), .number = (uint16_t)++r->nshared};
-    b->slices = buffer_slices(op, r->launch->alone);
+    b->slices = buffer_slices(op);
     b->bytes = b->lanes * (int64_t)stored_bytes(t);
     b->stride = ir_attr_int(op, AT_STRIDE, b->bytes);
     b->mbarrier = r->nmbarriers;

@@ -61,7 +61,7 @@ typedef struct InterpLaunch {
     InterpBuffer *buffer; /* nbuffers, and behind them nfreed that are gone: for messages */
     int nbuffers, nfreed;
     uint32_t grid[3];
-    bool alone;         /* rings have the slots of a program that is alone */
+    bool single_cta;    /* with the shared memory of a program that has an SM to itself */
     unsigned checks;    /* CHECK_ bits */
     uint64_t max_steps; /* per program; 0: no limit */
     /* Gets what PRINT writes, line by line; NULL: it is dropped. */

@@ -41,7 +41,7 @@ static char *all_said(Session *s) {
 }
 
 /* What the kernel stores; NULL after an error in s->diags. */
-static float *run_kernel(Session *s, const Module *m, int64_t room, bool alone, Inputs *in) {
+static float *run_kernel(Session *s, const Module *m, int64_t room, bool single, Inputs *in) {
     enum { NEVER = 0x7FC0DEAD };
     int64_t n = PROGRAMS * room;
     float *out = arena_array(&s->arena, (size_t)n + 1, sizeof *out);
@@ -62,7 +62,7 @@ static float *run_kernel(Session *s, const Module *m, int64_t room, bool alone, 
                            .buffer = buffer,
                            .nbuffers = 5,
                            .grid = {PROGRAMS, 1, 1},
-                           .alone = alone,
+                           .single_cta = single,
                            .checks = CHECK_ALL & ~(unsigned)CHECK_UNDEFINED};
     return interp_run(s, &launch) ? out : NULL;
 }

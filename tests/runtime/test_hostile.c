@@ -198,11 +198,12 @@ END_TEST
 
 /* A grid of no more programs than the 132 multiprocessors is launched with what one has. */
 START_TEST(alone_on_multiprocessors) {
-    ck_assert_int_eq(load("\"num_warps\": 4, \"shared\": 70000, \"shared_alone\": 200000", "", ""),
-                     TILE_OK);
+    ck_assert_int_eq(
+        load("\"num_warps\": 4, \"shared\": 70000, \"shared_single_cta\": 200000", "", ""),
+        TILE_OK);
     tile_kernel_info info;
     ck_assert_int_eq(tile_kernel_describe(kernel, &info), TILE_OK);
-    ck_assert(info.shared_bytes == 70000 && info.shared_bytes_alone == 200000);
+    ck_assert(info.shared_bytes == 70000 && info.shared_bytes_single_cta == 200000);
     static const struct {
         tile_grid grid;
         unsigned shared;
@@ -221,18 +222,19 @@ START_TEST(alone_on_multiprocessors) {
     ck_assert_int_eq(tile_launch(kernel, &cases[0].grid, NULL, 0, NULL), TILE_OK);
     ck_assert_int_eq(fake->last().shared, 200000);
     /* More than this GPU has: as if it did not say so. */
-    ck_assert_int_eq(load("\"num_warps\": 4, \"shared\": 70000, \"shared_alone\": 300000", "", ""),
-                     TILE_OK);
+    ck_assert_int_eq(
+        load("\"num_warps\": 4, \"shared\": 70000, \"shared_single_cta\": 300000", "", ""),
+        TILE_OK);
     ck_assert_int_eq(tile_launch(kernel, &cases[0].grid, NULL, 0, NULL), TILE_OK);
     ck_assert_int_eq(fake->last().shared, 70000);
-    ck_assert_int_eq(load("\"num_warps\": 4, \"shared\": 70000, \"shared_alone\": 90000, "
+    ck_assert_int_eq(load("\"num_warps\": 4, \"shared\": 70000, \"shared_single_cta\": 90000, "
                           "\"cooperative\": true",
                           "", ""),
                      TILE_OK);
     ck_assert_int_eq(tile_launch(kernel, &cases[0].grid, NULL, 0, NULL), TILE_OK);
     ck_assert(fake->last().cooperative && fake->last().shared == 90000);
-    fails(load("\"num_warps\": 4, \"shared\": 70000, \"shared_alone\": 60000", "", ""),
-          TILE_BAD_MODULE, "'shared_alone'");
+    fails(load("\"num_warps\": 4, \"shared\": 70000, \"shared_single_cta\": 60000", "", ""),
+          TILE_BAD_MODULE, "'shared_single_cta'");
 }
 END_TEST
 
