@@ -296,11 +296,13 @@ static tile_status cuda_launch(tile_kernel *k, const tile_grid *grid, InterpArg 
     CuResult r = push ? enter(ctx) : CU_SUCCESS;
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
     tile_status st = TILE_OK;
-    for (int i = 0; i < k->nmaps && !st; i++) {
-        st = rt_make_map(&d->api, k, i, arg, &map[i]);
+    for (int i = 0; i < k->nmaps && !st && !r; i++) {
+        int driver = CU_SUCCESS;
+        st = rt_make_map(&d->api, k, i, arg, &map[i], &driver);
+        r = (CuResult)driver;
         param[k->nparams + i] = &map[i];
     }
-    if (!st)
+    if (!st && !r)
         r = k->plain
                 ? d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32,
                                 1, 1, shared_bytes(k, grid), stream, param, NULL)

@@ -38,6 +38,7 @@ typedef struct CuLaunchConfig {
 
 enum {
     CU_SUCCESS = 0,
+    CU_ERROR_INVALID_VALUE = 1,
     CU_ERROR_OUT_OF_MEMORY = 2,
     CU_ERROR_NO_DEVICE = 100,
     CU_ERROR_UNSUPPORTED_PTX_VERSION = 222,

@@ -5,8 +5,6 @@
 #include "runtime/cuda_api.h"
 #include "runtime/runtime.h"
 
-#include <stdio.h>
-
 enum { ALIGN = 16, MOST_STRIDE_LOG2 = 40 };
 
 /* CUtensorMapDataType of an element; the copy engine has no other use for its kind. */
@@ -43,7 +41,7 @@ static tile_status refuse(tile_kernel *k, int i, const char *why) {
 }
 
 tile_status rt_make_map(const CudaApi *api, tile_kernel *k, int i, const InterpArg *arg,
-                        TensorMap *out) {
+                        TensorMap *out, int *driver) {
     const KernelMap *m = &k->map[i];
     int64_t v[2 * RT_MAP_RANK + 1], bytes = elem_info[m->elem].bytes;
     ExprError e;
@@ -67,10 +65,7 @@ tile_status rt_make_map(const CudaApi *api, tile_kernel *k, int i, const InterpA
     }
     CuResult r = api->tensor_map(out->bytes, data_type(m->elem), (uint32_t)m->rank, base, size,
                                  stride, box, step, 0, swizzle_mode(m->swizzle), 2, 0);
-    if (!r) return TILE_OK;
-    const char *name = NULL;
-    char why[80];
-    if (api->error_name(r, &name)) name = NULL;
-    snprintf(why, sizeof why, "the driver refuses it: %s", name ? name : "?");
-    return refuse(k, i, why);
+    if (r == CU_ERROR_INVALID_VALUE) return refuse(k, i, "the driver refuses it");
+    *driver = (int)r;
+    return TILE_OK;
 }

@@ -220,9 +220,10 @@ static inline unsigned rt_cluster_size(const tile_kernel *k) {
     return k->cluster[0] * k->cluster[1] * k->cluster[2];
 }
 struct CudaApi;
-/* maps.c: map i of k, for a launch with these arguments. */
+/* maps.c: map i of k, for a launch with these arguments. *driver: what went wrong in the driver,
+ * whatever the arguments are. */
 tile_status rt_make_map(const struct CudaApi *api, tile_kernel *k, int i, const InterpArg *arg,
-                        TensorMap *out);
+                        TensorMap *out, int *driver);
 /* launch.c: works out, in the session's arena, what launches of k will use. */
 void launch_prepare(Session *s, tile_kernel *k);
 
