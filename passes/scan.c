@@ -170,12 +170,19 @@ static int first_run(Tiles x, LayoutIn in, int *low) {
     return n;
 }
 
-/* How x is held, whose len warps hold, with the lowest registers holding it, in every warp. */
+enum { MANY_WARPS = 4 }; /* log2: 16 totals and more in every thread were spilled */
+
+/* How x is held, whose len warps hold, in every warp: by the lowest registers, or, of many warps,
+ * by lanes that hold nothing of their own. */
 static const Layout *in_all_warps(Scan *s, Tiles x) {
     Layout l = *x.layout;
     uint32_t len = (((uint32_t)1 << x.len) - 1) << x.inner;
+    int placed = 0;
+    if (x.len >= MANY_WARPS)
+        for (int k = 0; k < l.bits[IN_LANE] && placed < x.len; k++)
+            if (!l.basis[IN_LANE][k]) l.basis[IN_LANE][k] = (uint32_t)1 << (x.inner + placed++);
     l.bits[IN_REG] = 0;
-    for (int i = 0; i < x.len; i++) layout_push(&l, IN_REG, (uint32_t)1 << (x.inner + i));
+    for (int i = placed; i < x.len; i++) layout_push(&l, IN_REG, (uint32_t)1 << (x.inner + i));
     for (int k = 0; k < x.layout->bits[IN_REG]; k++)
         layout_push(&l, IN_REG, x.layout->basis[IN_REG][k]);
     for (int k = 0; k < l.bits[IN_WARP]; k++)
