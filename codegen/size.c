@@ -18,10 +18,6 @@ static _Noreturn void too_large(Gen *g, const char *remedy) {
     session_bail(g->s);
 }
 
-static bool is_control(const Op *op) {
-    return op->code == OP_FOR || op->code == OP_IF || op->code == OP_WHILE;
-}
-
 /* Of a thread's registers of 32 bits a loop's variables alone take more than there are. */
 static void note_spills(Gen *g, const Op *loop) {
     enum { REGISTERS = 255 };
@@ -54,7 +50,7 @@ void gen_size_begin(Gen *g, const Op *op, SizeMark *mark) {
                   type_text(&g->s->arena, v->type), n, MOST_REGISTERS);
         too_large(g, "a smaller tile");
     }
-    if (is_control(op) && all > MOST_CARRIED) {
+    if (op_is_control_flow(op) && all > MOST_CARRIED) {
         gen_error(g, op,
                   "the variables that change in here take %d registers of each thread; at most %d "
                   "may be had",
@@ -89,8 +85,9 @@ void gen_size_end(Gen *g, const Op *op, const SizeMark *mark) {
     int64_t n = made_since(mark);
     g->instructions = mark->instructions + n;
     const Op *owner = op; /* a reduction owns the operations that it combines by */
-    while (owner->block->parent && !is_control(owner->block->parent)) owner = owner->block->parent;
-    if (!is_control(op) && n > g->most) {
+    while (owner->block->parent && !op_is_control_flow(owner->block->parent))
+        owner = owner->block->parent;
+    if (!op_is_control_flow(op) && n > g->most) {
         g->most = n;
         g->largest = owner;
     }

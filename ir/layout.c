@@ -180,6 +180,12 @@ Layout layout_wgmma_a(Type t, int gm, int gn) {
     return l;
 }
 
+Layout layout_row_major(Type t) {
+    Layout l = layout_new(t);
+    for (int i = 0; i < l.out; i++) layout_push(&l, IN_OFFSET, (uint32_t)1 << i);
+    return l;
+}
+
 Layout layout_wgmma_shared(Type t, int fast, int elem_log2) {
     Layout l = layout_new(t);
     int slow = t.rank - 1 == fast ? t.rank - 2 : t.rank - 1, f = t.log2[fast];

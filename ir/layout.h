@@ -53,6 +53,8 @@ Layout layout_wgmma_c(Type t, int gm, int gn);
 Layout layout_wgmma_a(Type t, int gm, int gn);
 /* An operand in shared memory as wgmma reads it: dimension `fast` contiguous, in blocks of up to
  * 128 bytes of it side by side, each swizzled as the hardware does (128, 64 or 32 bytes). */
+/* A buffer for a tile of t whose elements follow each other as their flat indices do. */
+Layout layout_row_major(Type t);
 Layout layout_wgmma_shared(Type t, int fast, int elem_log2);
 /* A tile in shared memory, dimensions in `order` (order[0] contiguous), XOR-swizzled: chunks of
  * 2^vec elements along order[0] are permuted by the index along order[1], divided by 2^per_phase,

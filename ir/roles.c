@@ -2,6 +2,7 @@
 /* roles.c: a function's `warps` -> who runs what; the rules of roles, barriers and descriptors
  * (see roles.h). */
 #include "ir/roles.h"
+#include "ir/desc.h"
 
 #include <string.h>
 
@@ -126,9 +127,8 @@ static Type type_of(const Op *op, int i) {
 }
 
 static const char *verify_make_desc(const Op *op) {
-    enum { MOST_RANK = 5 };
     Type d = op->result[0]->type, p = type_of(op, 0);
-    if (d.space != SPACE_DESC || d.rank < 1 || d.rank > MOST_RANK)
+    if (d.space != SPACE_DESC || d.rank < 1 || d.rank > DESC_MAX_RANK)
         return "the result must be a descriptor of 1 to 5 dimensions";
     if (p.rank || p.depth != 1 || p.elem != d.elem)
         return "operand 0 must be a pointer to the descriptor's elements";

@@ -22,6 +22,9 @@ int role_registers(const Op *warps, int r);
 int role_of_block(const Block *b);
 /* The warps that run b, and those of the program: threads of a launch by 32. */
 int warps_of_block(const Func *f, const Block *b);
+static inline int warps_of_value(const Func *f, const Value *v) {
+    return warps_of_block(f, v->def ? v->def->block : v->block);
+}
 int warps_of_program(const Func *f);
 /* Which of the hardware's named barriers a BARRIER is, and how many warps meet there. */
 int barrier_id(const Op *barrier);

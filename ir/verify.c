@@ -376,9 +376,7 @@ static void check_layout(Verifier *v, const Op *op, const Value *x) {
     if (v->laid_out && !idle && (x->type.rank == 0) != !l)
         bad(v, op, l ? "a scalar has a layout" : "value %d has no layout", x->index);
     if (!l) return;
-    const Block *b = x->def ? x->def->block : x->block;
-    int warps = 0;
-    while (1 << warps < warps_of_block(v->f, b)) warps++;
+    int warps = log2_of(warps_of_value(v->f, x));
     bool fits = x->type.space != SPACE_REGISTER
                     ? l->bits[IN_OFFSET] == l->out && !l->bits[IN_LANE] && !l->bits[IN_WARP]
                     : l->bits[IN_LANE] == LANE_BITS && l->bits[IN_WARP] == warps;

@@ -3,6 +3,8 @@
  * what axis analysis knows of its addresses and from its layouts. Code generation reads them. */
 #include "passes/access.h"
 #include "ir/analysis/alias.h"
+#include "ir/effects.h"
+#include "ir/roles.h"
 #include "ir/target.h"
 
 static int least(int a, int b) {
@@ -21,17 +23,13 @@ static void set_vector(const Accesses *a, Op *op, int log2) {
 
 /* ---- global memory ---- */
 
-static const Value *mask_of(const Op *op) {
-    return ir_operand(op, op->code == OP_LOAD ? 1 : op->code == OP_ASYNC_COPY ? 3 : 2);
-}
-
 /* log2 of the registers in a row, under l, that op finds adjacent, aligned, under one mask: of a
  * tile of t, up to 16 bytes. */
 static int adjacent(const Accesses *a, const Op *op, const Layout *l, Type t) {
     if (!l) return 0;
     const Value *ptr = op->operand[0].value;
     int dim = axis_fastest_dim(&a->axis, ptr);
-    int may = log2_of(axis_access_width(&a->axis, ptr, mask_of(op), dim));
+    int may = log2_of(axis_access_width(&a->axis, ptr, ir_access_mask(op), dim));
     int widest = log2_of(16 / type_elem_bytes(t));
     return least(least(may, layout_vector_bits(l, t, dim)), widest);
 }
@@ -41,7 +39,7 @@ static void load_or_store(Accesses *a, Op *op) {
     set_vector(a, op, adjacent(a, op, v->layout, v->type));
     if (!v->layout) return;
     int widest = log2_of(16 / type_elem_bytes(v->type));
-    int elements = type_log2_numel(v->type) - LANE_BITS - log2_of(a->ctx->f->num_warps);
+    int elements = type_log2_numel(v->type) - LANE_BITS - log2_of(warps_of_value(a->ctx->f, v));
     note_access(a, op, v->layout, v->type, 1 << (elements < 0 ? 0 : least(elements, widest)));
 }
 

@@ -50,10 +50,8 @@ int64_t exchange_bytes(const Op *op) {
 
 static Value *row_major_buffer(Builder *b, Type t) {
     Type type = type_in_space(t, SPACE_SHARED);
-    Layout l = layout_new(t);
-    for (int i = 0; i < l.out; i++) layout_push(&l, IN_OFFSET, (uint32_t)1 << i);
     Value *buffer = ir_op(b, OP_BUFFER_ALLOC, NULL, 0, &type, 1, 0)->result[0];
-    if (t.rank) buffer->layout = intern_layout(b->s, l);
+    if (t.rank) buffer->layout = intern_layout(b->s, layout_row_major(t));
     return buffer;
 }
 

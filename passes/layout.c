@@ -9,8 +9,8 @@
  * converted. */
 #include "ir/analysis/axis.h"
 #include "ir/effects.h"
-#include "ir/target.h"
 #include "ir/roles.h"
+#include "ir/target.h"
 #include "passes/layout_buffers.h"
 #include "passes/pass.h"
 
@@ -41,11 +41,6 @@ typedef struct Assign {
     uint8_t *remat_depth; /* by id: 0: not rematerialisable, else 1 + depth of the expression */
     Version **version;
 } Assign;
-
-/* Warps that hold v, or run op. */
-static int warps_of(const Assign *a, const Value *v) {
-    return warps_of_block(a->f, v->def ? v->def->block : v->block);
-}
 
 enum { REMAT_DEPTH = 60, WIDEST_THREAD_BYTES = 32 };
 
@@ -161,14 +156,15 @@ static const Layout *class_layout(Assign *a, const Value *v, const Layout *other
     Class *c = &a->class_[find(a, v->id)];
     if (!c->layout) {
         if (c->rank == 1)
-            c->layout =
-                intern_layout(a->s, choose_access_layout(v->type, c->access, warps_of(a, v)));
+            c->layout = intern_layout(
+                a->s, choose_access_layout(v->type, c->access, warps_of_value(a->f, v)));
         else if (c->reduce)
             c->layout = reduced_layout(a, c->reduce);
         else
-            c->layout = otherwise
-                            ? otherwise
-                            : intern_layout(a->s, choose_default_layout(v->type, warps_of(a, v)));
+            c->layout =
+                otherwise
+                    ? otherwise
+                    : intern_layout(a->s, choose_default_layout(v->type, warps_of_value(a->f, v)));
     }
     return c->layout;
 }
@@ -288,8 +284,9 @@ static void visit_elementwise(Assign *a, Op *op) {
         Access x = choose_access(&a->axis, op);
         bool keep_it =
             !is_rematerialisable(a, v) && store_layout_is_good(own_layout(a, v), v->type, x);
-        l = keep_it ? own_layout(a, v)
-                    : intern_layout(a->s, choose_access_layout(v->type, x, warps_of(a, v)));
+        l = keep_it
+                ? own_layout(a, v)
+                : intern_layout(a->s, choose_access_layout(v->type, x, warps_of_value(a->f, v)));
     } else {
         l = class_layout(a, any, hint);
     }
@@ -300,8 +297,9 @@ static void visit_elementwise(Assign *a, Op *op) {
 /* A layout for ops that walk an axis: v's own, unless lanes hold sums of bits. */
 static const Layout *plain_layout(Assign *a, Value *v) {
     const Layout *l = own_layout(a, v);
-    return layout_is_plain(l) ? l
-                              : intern_layout(a->s, choose_default_layout(v->type, warps_of(a, v)));
+    return layout_is_plain(l)
+               ? l
+               : intern_layout(a->s, choose_default_layout(v->type, warps_of_value(a->f, v)));
 }
 
 static const Layout *reduced_layout(Assign *a, const Op *reduce) {

@@ -28,7 +28,7 @@ static void look_for_writer(const Op *op, int i, void *ctx) {
 }
 
 void layout_buffer_of_dot(PassCtx *ctx, const AxisTable *axis, const Op *dot, int i) {
-    Op *alloc = (Op *)(uintptr_t)buffer_alloc(dot->operand[i].value);
+    const Op *alloc = buffer_alloc(dot->operand[i].value);
     Type t = type_in_space(dot->operand[i].value->type, SPACE_REGISTER);
     Writer w = {axis, t.rank - 1};
     each_use(alloc, look_for_writer, &w);
@@ -65,13 +65,11 @@ static void settle_buffer(Op *op, void *ctx_) {
     Users users = {0};
     each_use(op, look_for_tile, &users);
     const Value *tile = users.tile;
-    Layout l = layout_new(t);
+    Layout l = layout_row_major(t);
     if (users.by_desc && t.rank == 2)
         l = layout_wgmma_shared(t, 1, log2_of(type_elem_bytes(t)));
     else if (tile && tile->layout && !users.by_desc)
         l = choose_move_shared(t, tile->layout, tile->layout);
-    else
-        for (int d = t.rank - 1; d >= 0; d--) layout_push_dim(&l, IN_OFFSET, t, d, 0, t.log2[d]);
     buffer->layout = intern_layout(ctx->s, l);
 }
 

@@ -44,6 +44,7 @@
  * Which form, and how many slices, is the cost model's choice (cost.c). A loop that has a schedule
  * keeps it. */
 #include "ir/buffer.h"
+#include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/exchange.h"
 #include "passes/schedule_plan.h"
@@ -382,7 +383,7 @@ static int slices_that_fit(const Plan *p, const LoopCost *c, int asked) {
 
 /* What the cost model is told: what the loop has in registers and in shared memory. */
 static LoopCost cost_of(Plan *p) {
-    LoopCost c = {.target = p->ctx->target, .threads = p->f->num_warps * 32};
+    LoopCost c = {.target = p->ctx->target, .threads = warps_of_block(p->f, p->loop->block) * 32};
     Room room = {.p = p};
     ir_walk(p->f->body, look_for_room, &room);
     c.others = room.bytes + room.scratch;

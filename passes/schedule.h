@@ -23,7 +23,7 @@
  * loads, or has no effect. Only waits for dots may be one stage later: an iteration's dots are
  * still in flight then when the next begins.
  *
- * role: the warps that do the op. All, for now; warps with roles of their own will be others.
+ * role: the warps that do the op: 0 are all that run the loop, and there are no others.
  *
  * schedule.c decides, a tuner or a person may have; schedule_check.c says what is wrong with it;
  * expand_pipeline.c makes the pipelined loop, and knows of stages, clusters and what ops need of

@@ -10,6 +10,7 @@
  * stays as it is; code generation says so when it is too much (codegen/size.c). */
 #include "ir/analysis/affine.h"
 #include "ir/effects.h"
+#include "ir/roles.h"
 #include "passes/pass.h"
 #include "passes/walk.h"
 
@@ -45,12 +46,12 @@ typedef struct Strip {
     Value *index; /* which slice */
 } Strip;
 
-static int64_t words_of(const PassCtx *ctx, Type t) {
-    return type_bytes(t) / 4 / (32 * ctx->f->num_warps);
+static int64_t words_of(const PassCtx *ctx, const Value *v) {
+    return type_bytes(v->type) / 4 / (32 * warps_of_value(ctx->f, v));
 }
 
 static bool is_huge(const PassCtx *ctx, const Value *v) {
-    return v->type.rank && !type_is_buffer(v->type) && words_of(ctx, v->type) > MOST_WORDS;
+    return v->type.rank && !type_is_buffer(v->type) && words_of(ctx, v) > MOST_WORDS;
 }
 
 /* ---- what can be cut ---- */
@@ -314,18 +315,18 @@ static void strip_store(Strip *s, int dim) {
 /* ---- which ---- */
 
 /* Slices of a tile along a dimension of so many words, as a logarithm; -1: they stay too large. */
-static int slices_needed(const Strip *s, Type t, int dim, int64_t of) {
-    int64_t words = words_of(s->ctx, t);
+static int slices_needed(const Strip *s, const Value *v, int dim, int64_t of) {
+    int64_t words = words_of(s->ctx, v);
     int n = 0;
-    while (n < t.log2[dim] && words >> n > of) n++;
+    while (n < v->type.log2[dim] && words >> n > of) n++;
     return words >> n > MOST_WORDS ? -1 : n;
 }
 
 static bool try_slices(Strip *s, int dim, int64_t of) {
     s->log2 = 0;
     for (int i = 0; i < s->root->noperands; i++) {
-        Type t = s->root->operand[i].value->type;
-        int need = t.rank ? slices_needed(s, t, dim, of) : 0;
+        const Value *v = s->root->operand[i].value;
+        int need = v->type.rank ? slices_needed(s, v, dim, of) : 0;
         if (need < 0) return false;
         if (need > s->log2) s->log2 = need;
     }

@@ -184,10 +184,6 @@ static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value)
     return look_up_size(k, name, len, value);
 }
 
-static int64_t value_of_slot(const void *ctx, int64_t number) {
-    return ((const InterpArg *)ctx)[number].i;
-}
-
 void launch_prepare(Session *s, tile_kernel *k) {
     for (int i = 0; i < k->nparams; i++) prepare_param(&k->param[i]);
     k->plain = rt_cluster_size(k) == 1 && !k->cooperative;
@@ -226,7 +222,7 @@ static tile_status eval_grid(tile_kernel *k, const char *text, const InterpArg *
         nops = expr_compile(text, strlen(text), look_up, k, own, EXPR_MAX_OPS, 3, &e);
         op = own;
     }
-    if (nops < 0 || expr_run(op, nops, value_of_slot, arg, size, &e) < 0)
+    if (nops < 0 || expr_run(op, nops, rt_value_of_slot, arg, size, &e) < 0)
         return rt_fail(ctx, TILE_BAD_LAUNCH, "the grid of kernel '%s', %s: %s", k->name, text,
                        e.text);
     for (int i = 0; i < 3; i++)
@@ -256,7 +252,7 @@ tile_status tile_kernel_value(tile_kernel *k, const char *expression, const tile
     ExprOp op[EXPR_MAX_OPS];
     ExprError e;
     int n = expr_compile(expression, strlen(expression), look_up, k, op, EXPR_MAX_OPS, 1, &e);
-    if (n >= 0 && expr_run(op, n, value_of_slot, arg, out, &e) == 1) return TILE_OK;
+    if (n >= 0 && expr_run(op, n, rt_value_of_slot, arg, out, &e) == 1) return TILE_OK;
     return rt_fail(k->module->ctx, TILE_BAD_LAUNCH, "kernel '%s': %s: %s", k->name, expression,
                    e.text);
 }

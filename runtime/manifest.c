@@ -138,7 +138,7 @@ static void read_expressions(Reader *r, const json_t *o, const char *field, size
 }
 
 static void read_map(Reader *r, const json_t *o, tile_kernel *k, KernelMap *m) {
-    enum { MOST_BOX = 256, MOST_SWIZZLE = 128 };
+    enum { MOST_SWIZZLE = 128 };
     Buf text = buf_new(&r->s->arena);
     const char *base = read_text(r, o, "base");
     const json_t *box = read_array(r, o, "box", RT_MAP_RANK);
@@ -153,7 +153,7 @@ static void read_map(Reader *r, const json_t *o, tile_kernel *k, KernelMap *m) {
     if (m->rank < 1) bad(r, "box", "a list of 1 to 5 sizes");
     for (int i = 0; i < m->rank; i++) {
         int64_t n = json_integer_value(json_array_get(box, (size_t)i));
-        if (n < 1 || n > MOST_BOX) bad(r, "box", "of sizes from 1 to 256");
+        if (n < 1 || n > DESC_BOX_MAX) bad(r, "box", "of sizes from 1 to 256");
         m->box[i] = (uint32_t)n;
     }
     read_expressions(r, o, "sizes", (size_t)m->rank, &text);

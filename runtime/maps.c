@@ -2,10 +2,11 @@
 /* maps.c: what a kernel's manifest says of its tensor maps, and a launch's arguments -> the maps:
  * the 128 bytes by which the copy engine knows a tensor in memory (CUDA driver API, "Tensor Map
  * Object Management"). */
+#include "ir/desc.h"
 #include "runtime/cuda_api.h"
 #include "runtime/runtime.h"
 
-enum { ALIGN = 16, MOST_STRIDE_LOG2 = 40 };
+enum { MOST_STRIDE_LOG2 = 40 };
 
 /* CUtensorMapDataType of an element; the copy engine has no other use for its kind. */
 static int data_type(Elem e) {
@@ -29,10 +30,6 @@ static int swizzle_mode(int bytes) {
     return bytes == 32 ? 1 : bytes == 64 ? 2 : bytes == 128 ? 3 : 0;
 }
 
-static int64_t value_of_slot(const void *ctx, int64_t number) {
-    return ((const InterpArg *)ctx)[number].i;
-}
-
 static tile_status refuse(tile_kernel *k, int i, const char *why) {
     const KernelMap *m = &k->map[i];
     return rt_fail(k->module->ctx, TILE_BAD_LAUNCH,
@@ -46,11 +43,11 @@ tile_status rt_make_map(const CudaApi *api, tile_kernel *k, int i, const InterpA
     int64_t v[2 * RT_MAP_RANK + 1], bytes = elem_info[m->elem].bytes;
     ExprError e;
     if (!m->code) return refuse(k, i, "they cannot be worked out");
-    if (expr_run(m->code, m->nops, value_of_slot, arg, v, &e) < 0) return refuse(k, i, e.text);
+    if (expr_run(m->code, m->nops, rt_value_of_slot, arg, v, &e) < 0) return refuse(k, i, e.text);
     uint64_t base = arg[m->base].p + (uint64_t)(v[2 * m->rank] * bytes);
     uint64_t size[RT_MAP_RANK], stride[RT_MAP_RANK];
     uint32_t box[RT_MAP_RANK], step[RT_MAP_RANK];
-    if (base % ALIGN) return refuse(k, i, "its address must be a multiple of 16 bytes");
+    if (base % DESC_ALIGN) return refuse(k, i, "its address must be a multiple of 16 bytes");
     for (int d = 0; d < m->rank; d++) { /* the driver has the innermost first */
         int from = m->rank - 1 - d;
         int64_t by = v[m->rank + from];
@@ -59,7 +56,7 @@ tile_status rt_make_map(const CudaApi *api, tile_kernel *k, int i, const InterpA
         step[d] = 1;
         if (v[from] < 1 || v[from] > INT64_C(1) << 32)
             return refuse(k, i, "each size must be from 1 to 2^32");
-        if (d == 0 ? by != 1 : by < 1 || by >> MOST_STRIDE_LOG2 || by * bytes % ALIGN)
+        if (d == 0 ? by != 1 : by < 1 || by >> MOST_STRIDE_LOG2 || by * bytes % DESC_ALIGN)
             return refuse(k, i, "strides must be multiples of 16 bytes, the last 1");
         if (d) stride[d - 1] = (uint64_t)(by * bytes);
     }

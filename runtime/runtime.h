@@ -9,6 +9,7 @@
 
 #include "tile.h"
 #include "base/expr.h"
+#include "ir/desc.h"
 #include "ir/interp/interp.h"
 
 #include <pthread.h>
@@ -18,7 +19,7 @@
 
 enum {
     RT_MAX_MAPS = 16,
-    RT_MAP_RANK = 5,
+    RT_MAP_RANK = DESC_MAX_RANK,
     RT_MAX_PARAMS = 512, /* 4 KB of parameters, what every GPU takes */
     RT_MAX_KERNELS = 4096
 };
@@ -224,6 +225,10 @@ struct CudaApi;
  * whatever the arguments are. */
 tile_status rt_make_map(const struct CudaApi *api, tile_kernel *k, int i, const InterpArg *arg,
                         TensorMap *out, int *driver);
+/* Of expressions over a launch's arguments: the value of a parameter, by its number. */
+static inline int64_t rt_value_of_slot(const void *args, int64_t number) {
+    return ((const InterpArg *)args)[number].i;
+}
 /* launch.c: works out, in the session's arena, what launches of k will use. */
 void launch_prepare(Session *s, tile_kernel *k);
 

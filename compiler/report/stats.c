@@ -10,6 +10,7 @@
  * A loop's numbers leave out the loops inside it. What an instruction is counted as says mix.def;
  * the pipeline's facts come from tile IR, whose loops are matched with the PTX's by their line. */
 #include "compiler/report/stats.h"
+#include "ir/roles.h"
 
 #include "ptx/read.h"
 
@@ -210,9 +211,9 @@ void stats_write(const Module *m, const char *const *entry, const Buf *ptx, Buf 
         if (!k) continue;
         StagesList list = {0};
         find_stages(s, f->body, &list);
-        buf_printf(out, "kernel %s: %d warp%s, %lld bytes of shared memory\n", entry[n],
-                   f->num_warps, f->num_warps == 1 ? "" : "s",
-                   (long long)(f->shared_bytes > 0 ? f->shared_bytes : 0));
+        int warps = warps_of_program(f);
+        buf_printf(out, "kernel %s: %d warp%s, %lld bytes of shared memory\n", entry[n], warps,
+                   warps == 1 ? "" : "s", (long long)(f->shared_bytes > 0 ? f->shared_bytes : 0));
         buf_puts(out, "  all of it\n");
         print_counts(s, k, -1, out);
         for (int i = 0; i < k->loops.n; i++) {

@@ -5,6 +5,7 @@
  * they are under way, so that a read of them, or a write over them, is found, and a write over what
  * is copied. What an asynchronous dot reads is busy until a wait for it. So a pipelined program is
  * checked without a GPU. */
+#include "ir/desc.h"
 #include "ir/interp/machine.h"
 
 #include <string.h>
@@ -272,6 +273,16 @@ bool async_land_at(Run *r, Program *p, const Step *st, int barrier) {
     return ok;
 }
 
+/* What an address is made of, from operand `first` on, may be relied on. */
+static bool scalars_known(Run *r, const Program *p, const Step *st, int first) {
+    for (int i = first; i < st->nsrc; i++) {
+        const Tile *x = &p->tile[st->src[i]];
+        if (x->tainted && x->taint[0])
+            return report_taint(r, p, st, USED_ADDRESS, x->taint[0], type_scalar(EL_I32), 0);
+    }
+    return true;
+}
+
 /* The block's addresses, and which of its elements the tensor has. */
 static void block_of(const Program *p, const Step *st, const DescValue *d, AsyncCopy *c) {
     Type t = ir_operand(st->op, 0)->type;
@@ -290,26 +301,19 @@ static void block_of(const Program *p, const Step *st, const DescValue *d, Async
 }
 
 bool step_async_desc_load(Run *r, Program *p, const Step *st) {
-    enum { ALIGN = 16 }; /* bytes: of where a block's rows begin */
     const DescPlan *plan = st->detail;
     const DescValue *d = (const DescValue *)(const void *)p->tile[st->src[0]].data;
     int barrier = mbarrier_number(r, p, st, plan->barrier, 2);
     if (barrier < 0) return false;
-    for (int i = 3; i < st->nsrc; i++) {
-        const Tile *x = &p->tile[st->src[i]];
-        if (x->tainted && x->taint[0])
-            return report_taint(r, p, st, USED_ADDRESS, x->taint[0], type_scalar(EL_I32), 0);
-    }
-    Access a = {.st = st,
-                .lanes = plan->buffer->lanes,
-                .size = stored_bytes(
-                    type_element(type_in_space(ir_operand(st->op, 0)->type, SPACE_REGISTER)))};
+    if (!scalars_known(r, p, st, 3)) return false;
+    Access a = {
+        .st = st, .lanes = plan->buffer->lanes, .size = stored_bytes(ir_operand(st->op, 0)->type)};
     int64_t inner = first_lane(&p->tile[st->src[st->nsrc - 1]], EL_I32) * (int64_t)a.size;
-    if (inner % ALIGN && run_checks(r, CHECK_ALIGN)) {
+    if (inner % DESC_ALIGN && run_checks(r, CHECK_ALIGN)) {
         diag(&r->s->diags, DIAG_ERROR, st->op->span,
              "misaligned: the block begins %lld bytes into its row in %s: that must be a multiple "
              "of %d",
-             (long long)inner, report_program(r, p), ALIGN);
+             (long long)inner, report_program(r, p), DESC_ALIGN);
         return false;
     }
     AsyncCopy *c = begin_copy(r, p, &a, plan->buffer, shared_base(p, st, plan->buffer, 1));
@@ -322,23 +326,18 @@ bool step_async_desc_load(Run *r, Program *p, const Step *st) {
 
 /* A descriptor's tensor as the hardware takes it. */
 bool step_make_desc(Run *r, Program *p, const Step *st) {
-    enum { ALIGN = 16 };
     Type t = st->op->result[0]->type;
-    int64_t size = (int64_t)stored_bytes(type_element(type_in_space(t, SPACE_REGISTER)));
+    int64_t size = (int64_t)stored_bytes(t);
     DescValue d = {.base = (uint64_t)first_lane(&p->tile[st->src[0]], EL_U64)};
-    const char *wrong = d.base % ALIGN ? "its address must be a multiple of 16 bytes" : NULL;
-    for (int i = 0; i < st->nsrc; i++) {
-        const Tile *x = &p->tile[st->src[i]];
-        if (x->tainted && x->taint[0])
-            return report_taint(r, p, st, USED_ADDRESS, x->taint[0], type_scalar(EL_I32), 0);
-    }
+    const char *wrong = d.base % DESC_ALIGN ? "its address must be a multiple of 16 bytes" : NULL;
+    if (!scalars_known(r, p, st, 0)) return false;
     for (int i = 0; i < t.rank; i++) {
         Elem es = (Elem)ir_operand(st->op, 1 + i)->type.elem;
         Elem et = (Elem)ir_operand(st->op, 1 + t.rank + i)->type.elem;
         d.size[i] = first_lane(&p->tile[st->src[1 + i]], es);
         d.stride[i] = first_lane(&p->tile[st->src[1 + t.rank + i]], et) * size;
         if (d.size[i] < 1) wrong = "each of its sizes must be 1 or more";
-        if (i + 1 < t.rank && (d.stride[i] % ALIGN || d.stride[i] <= 0))
+        if (i + 1 < t.rank && (d.stride[i] % DESC_ALIGN || d.stride[i] <= 0))
             wrong = "its strides must be multiples of 16 bytes";
     }
     if (wrong && run_checks(r, CHECK_ALIGN)) {

@@ -428,7 +428,7 @@ void strand_block(Program *p, const Step *st);
 /* Another strand goes on. False: none can; the state says whether the program may be set aside, or
  * there is a diagnostic. */
 bool strand_switch(Run *r, Program *p);
-const char *strand_name(Run *r, const Program *p, int strand); /* its role's; NULL: none */
+const char *strand_name(Run *r, int strand); /* its role's; NULL: none */
 
 /* mbarrier.c */
 StepFn step_mbar_init, step_mbar_expect, step_mbar_arrive, step_mbar_wait;

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 const char *report_program(Run *r, const Program *p) {
-    const char *role = p->current ? strand_name(r, p, p->current) : NULL;
+    const char *role = p->current ? strand_name(r, p->current) : NULL;
     return arena_printf(&r->s->arena, "%s%sprogram (%u, %u, %u)", role ? role : "",
                         role ? " of " : "", (unsigned)p->id[0], (unsigned)p->id[1],
                         (unsigned)p->id[2]);

@@ -59,7 +59,7 @@ static bool report_unknown(Run *r, const Program *p, const Step *st, int who, co
             p->mbarrier[barrier].name);
     else if (who != p->current)
         what = arena_printf(&r->s->arena, "race: %s %s it, and nothing puts that before this",
-                            strand_name(r, p, who), did);
+                            strand_name(r, who), did);
     return report_shared(r, p, st, what, at);
 }
 

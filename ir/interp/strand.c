@@ -19,8 +19,7 @@ int strand_warps(const Run *r, const Program *p) {
     return p->current ? role_warps(r->roles, p->current - 1) : warps_of_program(r->launch->func);
 }
 
-const char *strand_name(Run *r, const Program *p, int strand) {
-    (void)p;
+const char *strand_name(Run *r, int strand) {
     if (!r->roles) return NULL;
     if (!strand) return "the code outside roles";
     return arena_printf(&r->s->arena, "role '%s'", role_name(&r->s->arena, r->roles, strand - 1));
