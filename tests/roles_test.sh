@@ -48,6 +48,19 @@ for code in matmul_roles:sm_90a matmul_roles_cp:sm_90a matmul_roles_cp:sm_80; do
     ok "$code after all passes" product "$work/after.tir"
 done
 
+# A whole kernel as one role of two: its loop is pipelined there, by that role's warps and barriers.
+"$(dirname "$tilerun")/tilec" examples/matmul.tl --passes= --emit=tir -o "$work/whole.tir"
+awk '/^kernel/ { print; print "  warps roles=\"idle works\" num_warps=[4,4] {\n    yield\n  } {"; next }
+    /^  return/ { print "    yield\n  }" } { print }' "$work/whole.tir" | sed '/^\/\//d' >"$work/role.tir"
+for target in sm_80 sm_90a; do
+    ok "a kernel in a role, passes, $target" "$(dirname "$tilerun")/tilec" "$work/role.tir" --target=$target \
+        --passes="$passes" --emit=tir -Wno-perf -o "$work/role.$target.tir"
+    ok "a kernel in a role, $target" "$tilerun" --device=cpu "$work/role.$target.tir" a_ptr=@"$work/a.npy" \
+        b_ptr=@"$work/b.npy" "c_ptr=zeros:fp16[$M,$N]" M=$M N=$N K=$K stride_am=$K stride_ak=1 stride_bk=$N \
+        stride_bn=1 stride_cm=$N stride_cn=1 --expect=c_ptr="$work/c.npy:0"
+    ok "a kernel in a role is pipelined, $target" grep -q 'async_copy' "$work/role.$target.tir"
+done
+
 # mistake FILE NAME SED MESSAGE ROLE LINE: with the change the run ends with an error of that message, about the
 # role, at a line of the changed file in which LINE stands
 mistake() {
