@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* desc.h: a descriptor's block -> the boxes that the copy engine moves (TMA).
+/* desc.h: descriptors: a block of their tensor -> a tile of pointers and a mask, or the boxes that
+ * the copy engine moves (TMA).
  *
  * The engine writes a box row by row, its chunks of 16 bytes swizzled by address bits. A block
  * whose rows are longer than a box's is several, side by side in memory and one behind the other in
@@ -7,8 +8,7 @@
 #ifndef TILE_IR_DESC_H
 #define TILE_IR_DESC_H
 
-#include "ir/layout.h"
-#include "ir/type.h"
+#include "ir/ir.h"
 
 typedef struct DescBox {
     int swizzle;                 /* bytes of a row that is swizzled: 32, 64, 128; 0: none */
@@ -20,5 +20,20 @@ enum { DESC_MAX_RANK = 5, DESC_BOX_MAX = 256, DESC_ALIGN = 16 };
 
 /* The boxes of a block of this type in a buffer that lies so. NULL, or why there are none. */
 const char *desc_boxes(Type t, const Layout *l, DescBox *out);
+
+/* What a MAKE_DESC says of a dimension. */
+Value *desc_size(const Op *desc, int dim);
+Value *desc_stride(const Op *desc, int dim);
+/* The tile that an access at these indices moves: the block, or as many rows as index 0 numbers. */
+Type desc_tile(Type desc, Value *const *index);
+/* A bit for each dimension along which the block may leave the tensor. */
+uint32_t desc_checked_dims(const Op *access);
+/* The tile's pointers, and where the tensor is; *mask is NULL where no dimension is checked. */
+void desc_pointers(Builder *b, const Op *desc, Value *const *index, uint32_t checked, Value **p,
+                   Value **mask);
+/* What a tile holds where the tensor is not. */
+Value *desc_padding(Builder *b, const Op *desc, Type tile);
+/* verify_desc.c: what is wrong with an op of descriptors; NULL: nothing. In the arena. */
+const char *desc_verify(Session *s, const Op *op);
 
 #endif

@@ -104,6 +104,7 @@ typedef enum CacheMod {
     CACHE_WT
 } CacheMod;
 typedef enum Evict { EVICT_NONE, EVICT_FIRST, EVICT_LAST } Evict;
+typedef enum Padding { PADDING_ZERO, PADDING_NAN } Padding;
 
 typedef struct Op Op;
 typedef struct Block Block;
@@ -286,6 +287,8 @@ const char *ir_verify(Session *s, const Func *f, Span *where);
 const char *ir_shape_error(Session *s, const Op *op);
 /* verify_access.c: what is wrong with how op says that it accesses memory; NULL: nothing. */
 const char *ir_access_error(Session *s, const Op *op);
+/* The same of a load's or store's cache modifier. */
+const char *ir_cache_error(Session *s, const Op *op, bool load);
 /* Whether a value of this type can be an operand that ops.def has this letter for. */
 bool ir_letter_fits(char letter, Type t);
 

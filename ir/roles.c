@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* roles.c: a function's `warps` -> who runs what; the rules of roles, barriers and descriptors
- * (see roles.h). */
+/* roles.c: a function's `warps` -> who runs what; the rules of roles and barriers (see
+ * roles.h). */
 #include "ir/roles.h"
-#include "ir/desc.h"
 
 #include <string.h>
 
@@ -122,35 +121,6 @@ static const char *verify_barrier(Session *s, const Func *f, const Op *op) {
     return NULL;
 }
 
-static Type type_of(const Op *op, int i) {
-    return op->operand[i].value->type;
-}
-
-static const char *verify_make_desc(const Op *op) {
-    Type d = op->result[0]->type, p = type_of(op, 0);
-    if (d.space != SPACE_DESC || d.rank < 1 || d.rank > DESC_MAX_RANK)
-        return "the result must be a descriptor of 1 to 5 dimensions";
-    if (p.rank || p.depth != 1 || p.elem != d.elem)
-        return "operand 0 must be a pointer to the descriptor's elements";
-    if (op->noperands != 1 + 2 * d.rank) return "takes a size and a stride for each dimension";
-    int64_t last;
-    if (!ir_int_constant(op->operand[2 * d.rank].value, &last) || last != 1)
-        return "the last stride must be 1";
-    return NULL;
-}
-
-/* A block between global memory, where the descriptor says, and a buffer of its shape. */
-static const char *verify_desc_access(const Op *op, int first) {
-    Type d = type_of(op, 0), m = type_of(op, 1);
-    if (m.space != SPACE_SHARED || m.slices || m.elem != d.elem || m.depth ||
-        !type_same_shape(m, d))
-        return "the buffer must be of the descriptor's block";
-    if (op->noperands != first + d.rank) return "takes an index for each dimension";
-    for (int i = first; i < op->noperands; i++)
-        if (type_of(op, i).elem != EL_I32) return "indices are i32";
-    return NULL;
-}
-
 const char *roles_verify(Session *s, const Func *f, const Op *op) {
     enum { MOST_ARRIVALS = (1 << 20) - 1 };
     int64_t count = ir_attr_int(op, AT_COUNT, 1), bytes = ir_attr_int(op, AT_BYTES, 1);
@@ -161,8 +131,6 @@ const char *roles_verify(Session *s, const Func *f, const Op *op) {
     switch (op->code) {
     case OP_WARPS: return verify_warps(s, f, op);
     case OP_BARRIER: return verify_barrier(s, f, op);
-    case OP_MAKE_DESC: return verify_make_desc(op);
-    case OP_ASYNC_DESC_LOAD: return verify_desc_access(op, 3);
     case OP_MBAR_INIT:
         if (count < 1 || count > MOST_ARRIVALS)
             return arena_printf(&s->arena, "1 to %d arrivals", MOST_ARRIVALS);
@@ -172,7 +140,8 @@ const char *roles_verify(Session *s, const Func *f, const Op *op) {
             return arena_printf(&s->arena, "0 to %d bytes", MOST_ARRIVALS);
         return NULL;
     case OP_MBAR_WAIT:
-        if (!type_equal(type_of(op, 1), type_scalar(EL_I32))) return "the phase is an i32";
+        if (!type_equal(op->operand[1].value->type, type_scalar(EL_I32)))
+            return "the phase is an i32";
         return NULL;
     default: return NULL;
     }

@@ -30,7 +30,7 @@ int warps_of_program(const Func *f);
 int barrier_id(const Op *barrier);
 int barrier_warps(const Func *f, const Op *barrier);
 
-/* What is wrong with an op of roles, barriers or descriptors; NULL: nothing. In the arena. */
+/* What is wrong with an op of roles or barriers; NULL: nothing. In the arena. */
 const char *roles_verify(Session *s, const Func *f, const Op *op);
 
 #endif

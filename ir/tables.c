@@ -54,6 +54,7 @@ static const char *const sem_words[] = {"acq_rel", "relaxed", "acquire", "releas
 static const char *const scope_words[] = {"gpu", "cta", "sys", NULL};
 static const char *const cache_words[] = {"none", "ca", "cg", "cs", "cv", "wb", "wt", NULL};
 static const char *const evict_words[] = {"none", "first", "last", NULL};
+static const char *const padding_words[] = {"zero", "nan", NULL};
 static const char *const precision_words[] = {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6", NULL};
 
 static const char *const mma_words[] = {
@@ -72,7 +73,7 @@ static const char *const *const words_of[ATTRS] = {
     [AT_PRED] = pred_words,   [AT_FUNC] = func_words,           [AT_CACHE] = cache_words,
     [AT_EVICT] = evict_words, [AT_PRECISION] = precision_words, [AT_MMA] = mma_words,
     [AT_WGMMA] = wgmma_words, [AT_FUNC2] = func2_words,         [AT_RMW] = rmw_words,
-    [AT_SEM] = sem_words,     [AT_SCOPE] = scope_words,
+    [AT_SEM] = sem_words,     [AT_SCOPE] = scope_words,         [AT_PADDING] = padding_words,
 };
 
 const AttrInfo attr_info[ATTRS] = {

@@ -4,6 +4,7 @@
  * Operand letters, attributes, traits and result rules come from ops.def; only structured
  * operations and some others have rules of their own here, and results that are GIVEN in
  * verify_shape.c. A value must be defined before its use, in the same block or one around it. */
+#include "ir/desc.h"
 #include "ir/func_attrs.h"
 #include "ir/roles.h"
 
@@ -164,9 +165,8 @@ static void check_memory_op(Verifier *v, const Op *op) {
             bad(v, op, "tile and buffer differ");
         return;
     }
-    int64_t cache = ir_attr_int(op, AT_CACHE, CACHE_NONE);
-    if (op->code == OP_LOAD ? cache >= CACHE_WB : cache == CACHE_CA || cache == CACHE_CV)
-        bad(v, op, "has no cache modifier '%s'", attr_words(AT_CACHE)[cache]);
+    const char *cache = ir_cache_error(v->s, op, op->code == OP_LOAD);
+    if (cache) bad(v, op, "%s", cache);
     Type value = type_pointee(p);
     if (op->code == OP_STORE && !type_equal(arg_type(op, 1), value))
         bad(v, op, "the value must be %s", type_text(&v->s->arena, value));
@@ -421,6 +421,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS) check_atomic(v, op);
     if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);
     const char *wrong = v->error ? NULL : roles_verify(v->s, v->f, op);
+    if (!wrong) wrong = desc_verify(v->s, op);
     if (!wrong) wrong = ir_access_error(v->s, op);
     if (wrong) bad(v, op, "%s", wrong);
     bool structured = op_traits(op) & TRAIT_K;

@@ -27,6 +27,12 @@ static int longest_run(const Layout *l, Type t) {
     return run;
 }
 
+const char *ir_cache_error(Session *s, const Op *op, bool load) {
+    int64_t cache = ir_attr_int(op, AT_CACHE, CACHE_NONE);
+    if (load ? cache < CACHE_WB : cache != CACHE_CA && cache != CACHE_CV) return NULL;
+    return arena_printf(&s->arena, "has no cache modifier '%s'", attr_words(AT_CACHE)[cache]);
+}
+
 const char *ir_access_error(Session *s, const Op *op) {
     const Value *x = tile_of(op);
     if (!x) return NULL;

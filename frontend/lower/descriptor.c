@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* descriptor.c: block pointers and tensor descriptors -> tiles of pointers and masks.
+/* descriptor.c: block pointers and tensor descriptors -> descriptors of tile IR.
  *
- * Both are a descriptor: a base pointer, the shape and strides of a tensor in memory, and the size
- * of the block that is read or written. A block pointer has its offsets inside, a tensor descriptor
- * is given them with each access. Neither is a value of tile IR: the object is a tuple that begins
- * with a tag, so that whatever carries tuples (loops, branches, calls) carries descriptors. All
- * index arithmetic is in 64 bits and one-dimensional; only the last sum is as large as the block.
- */
+ * Both are a base pointer, the shape and strides of a tensor in memory, and the size of the block
+ * that is read or written. A block pointer has its offsets inside, a tensor descriptor is given
+ * them with each access. The object is a tuple that begins with a tag, so that whatever carries
+ * tuples (loops, branches, calls) carries descriptors; each access makes a value of it
+ * (`make_desc`), and equal ones are merged. */
 #include "frontend/lower/internal.h"
+#include "ir/desc.h"
 
-#include <math.h>
 #include <string.h>
 
 enum { TAG, BASE, SHAPE, STRIDES, OFFSETS, BLOCK, PADDING, PARTS };
@@ -147,60 +146,30 @@ Obj bi_make_descriptor(Lower *l, const Args *a, int64_t data) {
     return obj_tuple(l, part, PARTS);
 }
 
-/* ---- the tile of pointers ---- */
+/* ---- accesses ---- */
 
-/* A 1-D tile as dimension `dim` of a tile of the block's rank. */
-static Value *along(Lower *l, Value *v, Type block, int dim) {
-    Type t = type_with_shape(v->type, block);
-    for (int i = 0; i < block.rank; i++)
-        if (i != dim) t.log2[i] = 0;
-    return type_equal(t, v->type) ? v : ir_given(&l->b, OP_RESHAPE, v, t);
-}
-
-static Value *spread(Lower *l, Value *scalar, Type like) {
-    return ir_given(&l->b, OP_SPLAT, scalar, type_with_shape(scalar->type, like));
-}
-
-/* offset + 0, 1, 2 … in int64 */
-static Value *positions(Lower *l, Value *offset, int64_t n) {
-    Type t = type_tile(EL_I32, 1, &n), wide = type_with_elem(t, EL_I64);
-    Op *range = ir_op(&l->b, OP_ARANGE, NULL, 0, &t, 1, 0);
-    ir_set_attr(l->s, range, AT_START, 0);
-    ir_set_attr(l->s, range, AT_END, n);
-    Value *index = ir_given(&l->b, OP_CAST, range->result[0], wide);
-    return ir_binary(&l->b, OP_ADD, spread(l, offset, t), index);
-}
-
-static Value *within(Lower *l, Value *index, Value *size) {
-    Value *low = ir_cmp(&l->b, PRED_GE, index, ir_const_int(&l->b, index->type, 0));
-    Value *high = ir_cmp(&l->b, PRED_LT, index, spread(l, size, index->type));
-    return ir_binary(&l->b, OP_AND, low, high);
-}
-
-/* Adds one dimension's part: index[] are positions along `dim`, checked or not. */
-static bool add_dimension(Lower *l, Obj w, int dim, Value *index, Type block, bool check, Value **p,
-                          Value **mask, Span span) {
-    Value *stride = w.seq.at[STRIDES].seq.at[dim].value, *size = w.seq.at[SHAPE].seq.at[dim].value;
-    Value *step = ir_binary(&l->b, OP_MUL, index, spread(l, stride, index->type));
-    *p = add_pointer(l, *p, along(l, step, block, dim), span);
-    if (!*p || !check) return *p != NULL;
-    Value *here = along(l, within(l, index, size), block, dim);
-    if (*mask && !broadcast_pair(l, mask, &here, span)) return false;
-    *mask = *mask ? ir_binary(&l->b, OP_AND, *mask, here) : here;
-    return true;
-}
-
-bool descriptor_access(Lower *l, Obj w, Obj offsets, uint32_t checked_dims, Value **p, Value **mask,
-                       Span span) {
+/* The descriptor as a value: blocks of it are read as NaN outside the tensor, or as zeros. */
+static Value *desc_value(Lower *l, Obj w, bool nan) {
     Type block = *w.seq.at[BLOCK].type;
-    *p = w.seq.at[BASE].value;
-    *mask = NULL;
-    for (int i = 0; i < block.rank; i++)
-        if (!add_dimension(l, w, i, positions(l, offsets.seq.at[i].value, type_dim(block, i)),
-                           block, checked_dims >> i & 1, p, mask, span))
-            return false;
-    if (*mask) *mask = broadcast_value(l, *mask, block, span);
-    return !*mask || (*mask)->type.rank;
+    Type t = type_with_shape(type_pointee(type_element(block)), block);
+    Value *operand[1 + 2 * TILE_MAX_RANK] = {w.seq.at[BASE].value};
+    for (int i = 0; i < t.rank; i++) {
+        operand[1 + i] = w.seq.at[SHAPE].seq.at[i].value;
+        operand[1 + t.rank + i] = w.seq.at[STRIDES].seq.at[i].value;
+    }
+    t.space = SPACE_DESC;
+    Op *op = ir_op(&l->b, OP_MAKE_DESC, operand, 1 + 2 * t.rank, &t, 1, 0);
+    if (nan && type_is_float(type_element(t))) ir_set_attr(l->s, op, AT_PADDING, PADDING_NAN);
+    return op->result[0];
+}
+
+/* A load (without a value), store or reduction of the block at these indices. */
+static Op *desc_access(Lower *l, OpCode code, Value *desc, Value *value, Obj index) {
+    Value *operand[2 + TILE_MAX_RANK] = {desc, value};
+    int n = value ? 2 : 1;
+    for (int i = 0; i < index.seq.n; i++) operand[n++] = index.seq.at[i].value;
+    Type t = desc_tile(desc->type, operand + (value ? 2 : 1));
+    return ir_op(&l->b, code, operand, n, &t, !value, 0);
 }
 
 /* boundary_check names the dimensions that may reach beyond the tensor. */
@@ -220,22 +189,28 @@ static bool checked_dims(Lower *l, const Args *a, int i, int rank, uint32_t *out
     return true;
 }
 
-bool block_pointer_access(Lower *l, const Args *a, int check_at, Value **p, Value **mask) {
+Op *block_pointer_access(Lower *l, const Args *a, int check_at, bool nan, Value *value) {
     Obj w = a->at[0];
+    int sure[TILE_MAX_RANK], n = 0, rank = w.seq.at[BLOCK].type->rank;
     uint32_t dims;
-    if (descriptor_is_tensor(w)) {
-        fail(l, a->where[0], "%s needs a pointer, not a tensor descriptor",
-             builtin_text(l, a->row));
-        note(l, (Span){0}, "a descriptor has methods: desc.load([i, j]), desc.store([i, j], x)");
-        return false;
-    }
-    return checked_dims(l, a, check_at, w.seq.at[BLOCK].type->rank, &dims) &&
-           descriptor_access(l, w, w.seq.at[OFFSETS], dims, p, mask, a->span);
+    if (!checked_dims(l, a, check_at, rank, &dims)) return NULL;
+    OpCode code = value ? OP_DESC_STORE : OP_DESC_LOAD;
+    Op *op = desc_access(l, code, desc_value(l, w, nan), value, w.seq.at[OFFSETS]);
+    for (int i = 0; i < rank; i++)
+        if (!(dims >> i & 1)) sure[n++] = i;
+    if (n) ir_set_dims(l->s, op, AT_IN_BOUNDS, sure, n);
+    return op;
 }
 
-Value *descriptor_padding(Lower *l, bool nan, Type tile) {
-    bool as_float = nan && type_is_float(tile);
-    return as_float ? ir_const_float(&l->b, tile, (double)NAN) : ir_const_int(&l->b, tile, 0);
+bool block_pointer(Lower *l, const Args *a) {
+    if (!descriptor_is_tensor(a->at[0])) return true;
+    fail(l, a->where[0], "%s needs a pointer, not a tensor descriptor", builtin_text(l, a->row));
+    note(l, (Span){0}, "a descriptor has methods: desc.load([i, j]), desc.store([i, j], x)");
+    return false;
+}
+
+Type descriptor_block(Obj w) {
+    return *w.seq.at[BLOCK].type;
 }
 
 /* ---- what a descriptor does ---- */
@@ -246,59 +221,65 @@ static bool descriptor(Lower *l, const Args *a) {
     return false;
 }
 
-static Obj load_tile(Lower *l, Obj w, Value *p, Value *mask) {
-    Value *operand[] = {p, mask, NULL};
-    operand[2] = descriptor_padding(l, obj_truth(w.seq.at[PADDING]), type_pointee(p->type));
-    return obj_value(ir_op1(&l->b, OP_LOAD, operand, 3));
+static bool whole_block(Lower *l, const Args *a, Obj *index) {
+    return descriptor(l, a) && scalars(l, a, 1, descriptor_block(a->at[0]).rank, index);
 }
 
-static bool whole_block(Lower *l, const Args *a, Value **p, Value **mask) {
-    Obj offsets;
-    if (!descriptor(l, a)) return false;
-    int rank = a->at[0].seq.at[BLOCK].type->rank;
-    return scalars(l, a, 1, rank, &offsets) &&
-           descriptor_access(l, a->at[0], offsets, (1u << rank) - 1, p, mask, a->span);
+static Obj load_block(Lower *l, Obj w, Obj index) {
+    Value *desc = desc_value(l, w, obj_truth(w.seq.at[PADDING]));
+    return obj_value(desc_access(l, OP_DESC_LOAD, desc, NULL, index)->result[0]);
+}
+
+static Obj store_block(Lower *l, Obj w, Value *v, Obj index) {
+    if (!v) return poison();
+    desc_access(l, OP_DESC_STORE, desc_value(l, w, false), v, index);
+    return obj_none();
 }
 
 Obj bi_descriptor_load(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    Value *p, *mask;
-    if (!whole_block(l, a, &p, &mask)) return poison();
-    return load_tile(l, a->at[0], p, mask);
-}
-
-static Obj store_tile(Lower *l, Value *p, Value *v, Value *mask) {
-    Value *operand[] = {p, v, mask};
-    if (!v) return poison();
-    ir_op(&l->b, OP_STORE, operand, 3, NULL, 0, 0);
-    return obj_none();
+    Obj index;
+    return whole_block(l, a, &index) ? load_block(l, a->at[0], index) : poison();
 }
 
 Obj bi_descriptor_store(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    Value *p, *mask;
-    if (!whole_block(l, a, &p, &mask)) return poison();
-    return store_tile(l, p, fit_value(l, a, 2, p->type), mask);
+    Obj index;
+    if (!whole_block(l, a, &index)) return poison();
+    return store_block(l, a->at[0], fit_value(l, a, 2, descriptor_block(a->at[0])), index);
+}
+
+/* The larger and the smaller of floats are atomics on integers under masks, of pointers. */
+static bool reduce_floats(Lower *l, const Args *a, Rmw rmw, Value *desc, Value *v, Obj index) {
+    Value *p, *mask, *at[TILE_MAX_RANK];
+    Order order = {SEM_RELAXED, SCOPE_GPU};
+    for (int i = 0; i < index.seq.n; i++) at[i] = index.seq.at[i].value;
+    desc_pointers(&l->b, desc->def, at, ((uint32_t)1 << index.seq.n) - 1, &p, &mask);
+    return emit_atomic(l, rmw, p, v, mask, order, builtin_text(l, a->row), a->span) != NULL;
 }
 
 Obj bi_descriptor_atomic(Lower *l, const Args *a, int64_t data) {
-    Value *p, *mask;
-    if (!whole_block(l, a, &p, &mask)) return poison();
-    Value *v = fit_value(l, a, 2, p->type);
-    Order order = {SEM_RELAXED, SCOPE_GPU};
-    const char *what = builtin_text(l, a->row);
-    if (!v || !emit_atomic(l, (Rmw)data, p, v, mask, order, what, a->span)) return poison();
+    Obj index;
+    Rmw rmw = (Rmw)data;
+    if (!whole_block(l, a, &index)) return poison();
+    Value *v = fit_value(l, a, 2, descriptor_block(a->at[0]));
+    if (!v || !atomic_takes(l, rmw, v->type, builtin_text(l, a->row), a->span)) return poison();
+    Value *desc = desc_value(l, a->at[0], false);
+    if (type_is_float(v->type) && rmw != RMW_ADD)
+        return reduce_floats(l, a, rmw, desc, v, index) ? obj_none() : poison();
+    ir_set_attr(l->s, desc_access(l, OP_DESC_REDUCE, desc, v, index), AT_RMW, rmw);
     return obj_none();
 }
 
-/* Rows x_offsets (a 1-D tile), columns y_offset, y_offset + 1 … of a 2-D tensor. */
-static bool rows_access(Lower *l, const Args *a, int rows_at, Value **p, Value **mask) {
+/* Rows x_offsets (a 1-D tile), columns y_offset, y_offset + 1 … of a 2-D tensor; *block is the type
+ * of as many pointers. */
+static bool rows_access(Lower *l, const Args *a, int rows_at, Obj *index, Type *block) {
+    Obj column;
     if (!descriptor(l, a)) return false;
-    Obj w = a->at[0], column;
-    Type block = *w.seq.at[BLOCK].type;
+    *block = descriptor_block(a->at[0]);
     Value *rows = arg_value(l, a, rows_at);
     if (!rows || !scalars(l, a, rows_at + 1, 1, &column)) return false;
-    if (block.rank != 2 || block.log2[0]) {
+    if (block->rank != 2 || block->log2[0]) {
         fail(l, a->where[0], "%s needs a descriptor with blocks of one row", a->row->name);
         return false;
     }
@@ -306,28 +287,31 @@ static bool rows_access(Lower *l, const Args *a, int rows_at, Value **p, Value *
         arg_error(l, a, rows_at, "a 1-D tile of integers");
         return false;
     }
-    rows = cast_value(l, rows, type_scalar(EL_I64), false, a->span);
-    block.log2[0] = rows->type.log2[0];
-    *p = w.seq.at[BASE].value;
-    *mask = NULL;
-    Value *columns = positions(l, column.seq.at[0].value, type_dim(block, 1));
-    if (!add_dimension(l, w, 0, rows, block, true, p, mask, a->span) ||
-        !add_dimension(l, w, 1, columns, block, true, p, mask, a->span))
+    block->log2[0] = rows->type.log2[0];
+    if (type_log2_numel(*block) > TILE_MAX_LOG2) {
+        fail(l, a->where[rows_at], "%s of a tile of %lld elements; the limit is %d", a->row->name,
+             (long long)type_numel(*block), 1 << TILE_MAX_LOG2);
         return false;
+    }
+    rows = cast_value(l, rows, type_scalar(EL_I64), false, a->span);
+    Obj at[] = {obj_value(rows), column.seq.at[0]};
+    *index = obj_tuple(l, at, 2);
     return true;
 }
 
 Obj bi_descriptor_gather(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    Value *p, *mask;
-    return rows_access(l, a, 1, &p, &mask) ? load_tile(l, a->at[0], p, mask) : poison();
+    Obj index;
+    Type block;
+    return rows_access(l, a, 1, &index, &block) ? load_block(l, a->at[0], index) : poison();
 }
 
 Obj bi_descriptor_scatter(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    Value *p, *mask;
-    if (!rows_access(l, a, 2, &p, &mask)) return poison();
-    return store_tile(l, p, fit_value(l, a, 1, p->type), mask);
+    Obj index;
+    Type block;
+    if (!rows_access(l, a, 2, &index, &block)) return poison();
+    return store_block(l, a->at[0], fit_value(l, a, 1, block), index);
 }
 
 /* ---- attributes ---- */

@@ -435,7 +435,9 @@ typedef struct Order {
     Sem sem;
     MemScope scope;
 } Order;
-/* The old value; NULL after an error, which names `what`. */
+/* There is such an atomic for elements of t; else false after an error, which names `what`. */
+bool atomic_takes(Lower *l, Rmw rmw, Type t, const char *what, Span span);
+/* The old value; NULL after such an error. */
 Value *emit_atomic(Lower *l, Rmw rmw, Value *p, Value *v, Value *mask, Order order,
                    const char *what, Span span);
 
@@ -448,13 +450,12 @@ bool obj_is_descriptor(Obj o);
 const char *descriptor_text(Obj o); /* "a block pointer", "a tensor descriptor" */
 bool descriptor_is_tensor(Obj w);
 Obj descriptor_attribute(Lower *l, Obj w, const char *name, Span span);
-/* The pointers of the block at `offsets` (int64 values), and the mask (NULL: everywhere) of the
- * elements that lie within the tensor along the dimensions checked. */
-bool descriptor_access(Lower *l, Obj w, Obj offsets, uint32_t checked_dims, Value **p, Value **mask,
-                       Span span);
-/* The same of the block pointer in argument 0, with boundary_check in argument check_at. */
-bool block_pointer_access(Lower *l, const Args *a, int check_at, Value **p, Value **mask);
-Value *descriptor_padding(Lower *l, bool nan, Type tile); /* what lies outside: NaN or 0 */
+Type descriptor_block(Obj w); /* a tile of pointers */
+/* Argument 0, a descriptor, is a block pointer; else false after an error. */
+bool block_pointer(Lower *l, const Args *a);
+/* Loads its block, NaN or 0 outside, or stores a value (NULL: loads), with boundary_check in
+ * argument check_at; NULL after an error. */
+Op *block_pointer_access(Lower *l, const Args *a, int check_at, bool nan, Value *value);
 
 #define BUILTIN(text, where_, params_, fn_, data_) Obj fn_(Lower *l, const Args *a, int64_t data);
 #define REFUSED(text, where_, why_)

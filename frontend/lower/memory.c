@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* memory.c: builtins that touch memory or the grid: load, store, program_id.
  *
- * The argument 0 of an access is a pointer, a tile of pointers, or a block pointer, which
- * descriptor.c turns into a tile of pointers and a mask. */
+ * The argument 0 of an access is a pointer, a tile of pointers, or a block pointer, of which
+ * descriptor.c knows. */
 #include "frontend/lower/internal.h"
 
 #include <string.h>
@@ -109,9 +109,9 @@ static bool no_mask(Lower *l, const Args *a, int i) {
     return false;
 }
 
-/* What a masked load through a block pointer gives outside. Without padding_option that is
+/* Whether a load through a block pointer gives NaN outside. Without padding_option that is
  * undefined in Triton, and zeros here: kernels count on it. */
-static bool block_padding(Lower *l, const Args *a, Type value, Value **other) {
+static bool block_padding(Lower *l, const Args *a, Type value, bool *nan) {
     static const char *const words[] = {"", "zero", "nan", NULL};
     int64_t padding;
     if (!arg_word(l, a, 4, words, &padding)) return false;
@@ -119,18 +119,20 @@ static bool block_padding(Lower *l, const Args *a, Type value, Value **other) {
         fail(l, a->where[4], "tl.load: padding with NaN needs floats, not %s", user(l, value));
         return false;
     }
-    *other = descriptor_padding(l, padding == 2, value);
+    *nan = padding == 2;
     return true;
+}
+
+static Op *load_block(Lower *l, const Args *a) {
+    bool nan;
+    if (!no_mask(l, a, 1) || !no_mask(l, a, 2) || !block_pointer(l, a) ||
+        !block_padding(l, a, type_pointee(descriptor_block(a->at[0])), &nan))
+        return NULL;
+    return block_pointer_access(l, a, 3, nan, NULL);
 }
 
 /* The operands of a load: pointer, mask, other. */
 static bool load_operands(Lower *l, const Args *a, Value **operand) {
-    if (obj_is_descriptor(a->at[0])) {
-        if (!no_mask(l, a, 1) || !no_mask(l, a, 2) ||
-            !block_pointer_access(l, a, 3, &operand[0], &operand[1]))
-            return false;
-        return !operand[1] || block_padding(l, a, type_pointee(operand[0]->type), &operand[2]);
-    }
     Value *p = pointer_arg(l, a), *mask;
     if (!p || !fit_mask(l, a, 1, &p, &mask) || !no_boundary(l, a, 3) || !no_boundary(l, a, 4))
         return false;
@@ -144,38 +146,48 @@ static bool load_operands(Lower *l, const Args *a, Value **operand) {
     return (operand[2] = fit_value(l, a, 2, p->type)) != NULL;
 }
 
+static Op *load(Lower *l, Value *const *operand) {
+    return ir_op1(&l->b, OP_LOAD, operand, operand[2] ? 3 : operand[1] ? 2 : 1)->def;
+}
+
 Obj bi_load(Lower *l, const Args *a, int64_t data) {
     (void)data;
     int64_t cache, evict;
     bool is_volatile;
     Value *operand[3] = {0};
-    if (!load_operands(l, a, operand) || !arg_word(l, a, 5, load_cache, &cache) ||
+    bool block = obj_is_descriptor(a->at[0]);
+    if ((!block && !load_operands(l, a, operand)) || !arg_word(l, a, 5, load_cache, &cache) ||
         !arg_word(l, a, 6, evict_words, &evict) || !arg_bool(l, a, 7, &is_volatile))
         return poison();
-    Value *r = ir_op1(&l->b, OP_LOAD, operand, operand[2] ? 3 : operand[1] ? 2 : 1);
-    if (cache) ir_set_attr(l->s, r->def, AT_CACHE, cache);
-    if (evict) ir_set_attr(l->s, r->def, AT_EVICT, evict);
-    if (is_volatile) ir_set_attr(l->s, r->def, AT_VOLATILE, 1);
-    return obj_value(r);
+    Op *op = block ? load_block(l, a) : load(l, operand);
+    if (!op) return poison();
+    if (cache) ir_set_attr(l->s, op, AT_CACHE, cache);
+    if (evict) ir_set_attr(l->s, op, AT_EVICT, evict);
+    if (is_volatile) ir_set_attr(l->s, op, AT_VOLATILE, 1);
+    return obj_value(op->result[0]);
+}
+
+static Op *store_block(Lower *l, const Args *a) {
+    if (!no_mask(l, a, 2) || !block_pointer(l, a)) return NULL;
+    Value *v = fit_value(l, a, 1, descriptor_block(a->at[0]));
+    return v ? block_pointer_access(l, a, 3, false, v) : NULL;
+}
+
+static Op *store(Lower *l, const Args *a) {
+    Value *p = pointer_arg(l, a), *mask;
+    if (!p || !fit_mask(l, a, 2, &p, &mask) || !no_boundary(l, a, 3)) return NULL;
+    Value *operand[] = {p, fit_value(l, a, 1, p->type), mask};
+    return operand[1] ? ir_op(&l->b, OP_STORE, operand, mask ? 3 : 2, NULL, 0, 0) : NULL;
 }
 
 Obj bi_store(Lower *l, const Args *a, int64_t data) {
     (void)data;
     int64_t cache, evict;
-    Value *p, *mask, *operand[3];
-    if (obj_is_descriptor(a->at[0])) {
-        if (!no_mask(l, a, 2) || !block_pointer_access(l, a, 3, &p, &mask)) return poison();
-    } else {
-        p = pointer_arg(l, a);
-        if (!p || !fit_mask(l, a, 2, &p, &mask) || !no_boundary(l, a, 3)) return poison();
-    }
+    bool block = obj_is_descriptor(a->at[0]);
     if (!arg_word(l, a, 4, store_cache, &cache) || !arg_word(l, a, 5, evict_words, &evict))
         return poison();
-    operand[0] = p;
-    operand[1] = fit_value(l, a, 1, p->type);
-    operand[2] = mask;
-    if (!operand[1]) return poison();
-    Op *op = ir_op(&l->b, OP_STORE, operand, mask ? 3 : 2, NULL, 0, 0);
+    Op *op = block ? store_block(l, a) : store(l, a);
+    if (!op) return poison();
     if (cache) ir_set_attr(l->s, op, AT_CACHE, store_cache_mod[cache]);
     if (evict) ir_set_attr(l->s, op, AT_EVICT, evict);
     return obj_none();

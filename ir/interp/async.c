@@ -273,39 +273,12 @@ bool async_land_at(Run *r, Program *p, const Step *st, int barrier) {
     return ok;
 }
 
-/* What an address is made of, from operand `first` on, may be relied on. */
-static bool scalars_known(Run *r, const Program *p, const Step *st, int first) {
-    for (int i = first; i < st->nsrc; i++) {
-        const Tile *x = &p->tile[st->src[i]];
-        if (x->tainted && x->taint[0])
-            return report_taint(r, p, st, USED_ADDRESS, x->taint[0], type_scalar(EL_I32), 0);
-    }
-    return true;
-}
-
-/* The block's addresses, and which of its elements the tensor has. */
-static void block_of(const Program *p, const Step *st, const DescValue *d, AsyncCopy *c) {
-    Type t = ir_operand(st->op, 0)->type;
-    for (int64_t e = 0; e < c->lanes; e++) {
-        int below = type_log2_numel(t);
-        c->address[e] = d->base;
-        c->active[e] = 1;
-        for (int i = 0; i < t.rank; i++) {
-            below -= t.log2[i];
-            int64_t at = first_lane(&p->tile[st->src[3 + i]], EL_I32);
-            at += (e >> below) & (type_dim(t, i) - 1);
-            c->active[e] &= at >= 0 && at < d->size[i];
-            c->address[e] += (uint64_t)(at * d->stride[i]);
-        }
-    }
-}
-
 bool step_async_desc_load(Run *r, Program *p, const Step *st) {
     const DescPlan *plan = st->detail;
     const DescValue *d = (const DescValue *)(const void *)p->tile[st->src[0]].data;
     int barrier = mbarrier_number(r, p, st, plan->barrier, 2);
     if (barrier < 0) return false;
-    if (!scalars_known(r, p, st, 3)) return false;
+    if (!desc_scalars_known(r, p, st, 3) || !desc_fits_engine(r, p, st, d)) return false;
     Access a = {
         .st = st, .lanes = plan->buffer->lanes, .size = stored_bytes(ir_operand(st->op, 0)->type)};
     int64_t inner = first_lane(&p->tile[st->src[st->nsrc - 1]], EL_I32) * (int64_t)a.size;
@@ -317,37 +290,11 @@ bool step_async_desc_load(Run *r, Program *p, const Step *st) {
         return false;
     }
     AsyncCopy *c = begin_copy(r, p, &a, plan->buffer, shared_base(p, st, plan->buffer, 1));
-    block_of(p, st, d, c);
+    desc_block(p, st, 3, UINT32_MAX, c->lanes, c->address, c->active);
     append(&p->mbarrier[barrier].copies, c);
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
     a = access_of_copy(r, p, c, &address, &mask);
     return note_source(&a, c) && shared_claim(r, p, st, c->base, plan->buffer->bytes);
-}
-
-/* A descriptor's tensor as the hardware takes it. */
-bool step_make_desc(Run *r, Program *p, const Step *st) {
-    Type t = st->op->result[0]->type;
-    int64_t size = (int64_t)stored_bytes(t);
-    DescValue d = {.base = (uint64_t)first_lane(&p->tile[st->src[0]], EL_U64)};
-    const char *wrong = d.base % DESC_ALIGN ? "its address must be a multiple of 16 bytes" : NULL;
-    if (!scalars_known(r, p, st, 0)) return false;
-    for (int i = 0; i < t.rank; i++) {
-        Elem es = (Elem)ir_operand(st->op, 1 + i)->type.elem;
-        Elem et = (Elem)ir_operand(st->op, 1 + t.rank + i)->type.elem;
-        d.size[i] = first_lane(&p->tile[st->src[1 + i]], es);
-        d.stride[i] = first_lane(&p->tile[st->src[1 + t.rank + i]], et) * size;
-        if (d.size[i] < 1) wrong = "each of its sizes must be 1 or more";
-        if (i + 1 < t.rank && (d.stride[i] % DESC_ALIGN || d.stride[i] <= 0))
-            wrong = "its strides must be multiples of 16 bytes";
-    }
-    if (wrong && run_checks(r, CHECK_ALIGN)) {
-        diag(&r->s->diags, DIAG_ERROR, st->op->span, "no descriptor of this tensor in %s: %s",
-             report_program(r, p), wrong);
-        return false;
-    }
-    memcpy(p->tile[st->dst[0]].data, &d, sizeof d);
-    p->tile[st->dst[0]].tainted = false;
-    return true;
 }
 
 /* ---- dots ---- */

@@ -83,15 +83,14 @@ static bool one_lane(const Access *a, const AtomicPlan *plan, const InterpBuffer
     memcpy(d->data + (size_t)i * a->size, &c.old, a->size);
     bool known = is_written(a, &c);
     if (d->tainted) d->taint[i] = 0;
-    if (!(a->st->op->code == OP_ATOMIC ? combine(a, plan, &c, i) : compare_and_swap(a, &c, i)))
-        return false;
+    bool cas = a->st->op->code == OP_ATOMIC_CAS;
+    if (!(cas ? compare_and_swap(a, &c, i) : combine(a, plan, &c, i))) return false;
     if (!known) access_mark(a, i, 1, ORIGIN_UNWRITTEN);
     if (plan->release) races_release(a, buffer, offset);
     return true;
 }
 
-static bool run_atomic(const Access *a) {
-    const AtomicPlan *plan = a->st->detail;
+bool access_atomic(const Access *a, const AtomicPlan *plan) {
     Tile *d = &a->p->tile[a->st->dst[0]];
     const InterpBuffer *b = NULL;
     uint8_t *at = NULL;
@@ -115,10 +114,10 @@ static bool run_atomic(const Access *a) {
 
 bool step_atomic(Run *r, Program *p, const Step *st) {
     Access a = access_of(r, p, st, 2);
-    return run_atomic(&a);
+    return access_atomic(&a, st->detail);
 }
 
 bool step_atomic_cas(Run *r, Program *p, const Step *st) {
     Access a = access_of(r, p, st, 3); /* it has no mask */
-    return run_atomic(&a);
+    return access_atomic(&a, st->detail);
 }

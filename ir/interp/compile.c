@@ -340,6 +340,9 @@ static StepFn *const step_fns[OPS] = {
     [OP_MBAR_WAIT] = step_mbar_wait,
     [OP_MAKE_DESC] = step_make_desc,
     [OP_ASYNC_DESC_LOAD] = step_async_desc_load,
+    [OP_DESC_LOAD] = step_desc_load,
+    [OP_DESC_STORE] = step_desc_store,
+    [OP_DESC_REDUCE] = step_desc_reduce,
     [OP_DOT_WAIT] = step_dot_wait,
     [OP_RETURN] = step_return,
 };
@@ -459,7 +462,7 @@ static void note_access(Compiler *c, const Op *op, Step *st) {
     Run *r = c->r;
     st->param = c->param_of[ir_operand(op, 0)->id];
     st->access = r->naccesses++;
-    if (op->code != OP_STORE) return;
+    if (op->code != OP_STORE && op->code != OP_DESC_STORE) return;
     if (st->param >= 0)
         r->param_stored[st->param] = true;
     else
@@ -498,6 +501,10 @@ static void compile_plain(Compiler *c, const Op *op) {
     }
     st.dst = define_all(c, op->result, op->nresults);
     st.ndst = op->nresults;
+    if (op->code == OP_DESC_REDUCE) { /* the old values, which nobody asks for */
+        vec_push(c->a, &loaded, slot_for_type(c, ir_operand(op, 1)->type));
+        st.dst = one_slot(c, loaded.at[0]);
+    }
     if (op->noperands && ir_operand_effects(op, 0) & EFFECT_GLOBAL) note_access(c, op, &st);
     const char *wrong = interp_plan(c->r, op, &st.detail);
     if (wrong) fail(c, op, wrong);

@@ -251,6 +251,8 @@ typedef struct DescPlan { /* of an ASYNC_DESC_LOAD */
     const SharedBuffer *buffer, *barrier;
 } DescPlan;
 
+typedef struct DescTile DescTile; /* desc.c: of a load, store or reduction by a descriptor */
+
 typedef struct GatherView { /* result and operand seen as [outer, len, inner] */
     int64_t len, from_len, inner;
 } GatherView;
@@ -320,6 +322,8 @@ void races_released(const Access *a);
 
 /* plan.c. Sets *detail for op's step where it needs one. NULL, or why it cannot be. */
 const char *interp_plan(Run *r, const Op *op, const void **detail);
+/* The same of an op that combines elements of memory; its order, where it says none. */
+const char *atomic_plan(const Op *op, Elem elem, Sem absent, AtomicPlan *plan);
 /* buffers.c. By value id, the buffer that a value names or is a slice of. NULL after a diagnostic.
  */
 SharedBuffer **interp_buffers(Run *r);
@@ -343,6 +347,22 @@ bool access_next_run(const Access *a, int64_t *i, int64_t most, int64_t *n, cons
                      uint8_t **at);
 /* Marks lanes of the result; the rest of the tile is sound unless it was marked before. */
 void access_mark(const Access *a, int64_t from, int64_t n, OriginKind kind);
+bool access_load(const Access *a, Tile *d); /* into d, which holds what it gives elsewhere */
+bool access_store(const Access *a, const Tile *value);
+/* atomic.c. Operand 1's elements; the step's result is room for the old ones. */
+bool access_atomic(const Access *a, const AtomicPlan *plan);
+
+/* desc.c */
+Type desc_pointer_type(const Op *op); /* of the pointers that a block stands for */
+const char *desc_plan(Arena *a, const Op *op, const void **detail);
+/* Scalar operands from `first` on may be relied on; else false after a report. */
+bool desc_scalars_known(Run *r, const Program *p, const Step *st, int first);
+/* The copy engine takes such a tensor; else false after a report. */
+bool desc_fits_engine(Run *r, const Program *p, const Step *st, const DescValue *d);
+/* The addresses of a block whose indices are operands `first` on, and which of its elements the
+ * tensor has along the dimensions checked. */
+void desc_block(const Program *p, const Step *st, int first, uint32_t checked, int64_t lanes,
+                uint64_t *address, uint8_t *active);
 
 /* math.c: functions of one and of two floats. */
 typedef double MathFn(double x);
@@ -383,7 +403,8 @@ StepFn step_copy, step_jump, step_branch, step_for_start, step_for_test, step_fo
 StepFn step_single_cta, step_buffer_slice, step_async_copy, step_token_done, step_async_commit,
     step_async_wait, step_async_fence, step_async_arrive;
 StepFn step_async_dot, step_dot_wait;
-StepFn step_make_desc, step_async_desc_load;
+StepFn step_make_desc, step_desc_load, step_desc_store, step_desc_reduce;
+StepFn step_async_desc_load;
 int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int i);
 AsyncCopy *async_copy_free(Run *r, AsyncCopy *c); /* its successor */
 void async_dot_reads(Program *p, int64_t from, int64_t bytes);

@@ -133,24 +133,19 @@ static int buffer_number(const Access *a, const InterpBuffer *b) {
     return (int)(b - a->r->launch->buffer);
 }
 
-bool step_load(Run *r, Program *p, const Step *st) {
-    Access a = access_of(r, p, st, 1);
-    Tile *d = &p->tile[st->dst[0]];
-    bool uninit = run_checks(r, CHECK_UNINIT);
-    bool is_bool = type_is_bool(type_pointee(a.type));
+bool access_load(const Access *a, Tile *d) {
+    bool uninit = run_checks(a->r, CHECK_UNINIT), is_bool = type_is_bool(type_pointee(a->type));
     const InterpBuffer *b = NULL;
     uint8_t *at = NULL;
-    fill_rest(&a, d);
-    p->last_read = st->op;
-    p->reads++;
-    if (ir_attr(st->op, AT_VOLATILE)) p->polls++;
+    a->p->last_read = a->st->op;
+    a->p->reads++;
+    if (ir_attr(a->st->op, AT_VOLATILE)) a->p->polls++;
     for (int64_t i = 0, n;; i += n) {
-        if (!access_next_run(&a, &i, a.lanes, &n, &b, &at)) return false;
+        if (!access_next_run(a, &i, a->lanes, &n, &b, &at)) return false;
         if (n == 0) return true;
-        uint8_t *to = d->data + (size_t)i * a.size;
-        size_t bytes = (size_t)n * a.size;
-        if (b &&
-            !races_access(&a, buffer_number(&a, b), (uint64_t)(at - b->base), bytes, RACE_READ))
+        uint8_t *to = d->data + (size_t)i * a->size;
+        size_t bytes = (size_t)n * a->size;
+        if (b && !races_access(a, buffer_number(a, b), (uint64_t)(at - b->base), bytes, RACE_READ))
             return false;
         if (b)
             memcpy(to, at, bytes);
@@ -160,31 +155,41 @@ bool step_load(Run *r, Program *p, const Step *st) {
         if (d->tainted) memset(d->taint + i, 0, (size_t)n * sizeof *d->taint);
         if (!uninit || !b || !b->written) continue;
         const uint8_t *written = b->written + (at - b->base);
-        if (memchr(written, 0, bytes)) mark_unwritten(&a, i, n, written);
+        if (memchr(written, 0, bytes)) mark_unwritten(a, i, n, written);
+    }
+}
+
+bool step_load(Run *r, Program *p, const Step *st) {
+    Access a = access_of(r, p, st, 1);
+    Tile *d = &p->tile[st->dst[0]];
+    fill_rest(&a, d);
+    return access_load(&a, d);
+}
+
+bool access_store(const Access *a, const Tile *value) {
+    const InterpBuffer *b = NULL;
+    uint8_t *at = NULL;
+    bool looked = false;
+    a->p->writes++;
+    a->r->changes++;
+    for (int64_t i = 0, n;; i += n) {
+        if (!access_next_run(a, &i, a->lanes, &n, &b, &at)) return false;
+        if (n == 0) return true;
+        if (!looked && n < a->lanes && !races_within(a, value)) return false;
+        looked = true;
+        for (int64_t k = i; value->tainted && k < i + n; k++)
+            if (value->taint[k] >= ORIGIN_UNINIT)
+                return report_taint(a->r, a->p, a->st, USED_STORED, value->taint[k], a->type, k);
+        if (!b) continue;
+        uint64_t bytes = (uint64_t)n * a->size;
+        if (!races_access(a, buffer_number(a, b), (uint64_t)(at - b->base), bytes, RACE_WRITE))
+            return false;
+        memcpy(at, value->data + (size_t)i * a->size, (size_t)n * a->size);
+        if (b->written) memset(b->written + (at - b->base), 1, (size_t)n * a->size);
     }
 }
 
 bool step_store(Run *r, Program *p, const Step *st) {
     Access a = access_of(r, p, st, 2);
-    const Tile *value = &p->tile[st->src[1]];
-    const InterpBuffer *b = NULL;
-    uint8_t *at = NULL;
-    bool looked = false;
-    p->writes++;
-    r->changes++;
-    for (int64_t i = 0, n;; i += n) {
-        if (!access_next_run(&a, &i, a.lanes, &n, &b, &at)) return false;
-        if (n == 0) return true;
-        if (!looked && n < a.lanes && !races_within(&a, value)) return false;
-        looked = true;
-        for (int64_t k = i; value->tainted && k < i + n; k++)
-            if (value->taint[k] >= ORIGIN_UNINIT)
-                return report_taint(r, p, st, USED_STORED, value->taint[k], a.type, k);
-        if (!b) continue;
-        uint64_t bytes = (uint64_t)n * a.size;
-        if (!races_access(&a, buffer_number(&a, b), (uint64_t)(at - b->base), bytes, RACE_WRITE))
-            return false;
-        memcpy(at, value->data + (size_t)i * a.size, (size_t)n * a.size);
-        if (b->written) memset(b->written + (at - b->base), 1, (size_t)n * a.size);
-    }
+    return access_store(&a, &p->tile[st->src[1]]);
 }

@@ -59,17 +59,20 @@ static const char *plan_dot(Arena *arena, const Op *op, const void **detail) {
 static const OpCode rmw_ops[] = {[RMW_ADD] = OP_ADD, [RMW_MAX] = OP_MAX, [RMW_MIN] = OP_MIN,
                                  [RMW_AND] = OP_AND, [RMW_OR] = OP_OR,   [RMW_XOR] = OP_XOR};
 
-static const char *plan_atomic(Arena *a, const Op *op, const void **detail) {
-    int64_t rmw = ir_attr_int(op, AT_RMW, RMW_XCHG), sem = ir_attr_int(op, AT_SEM, SEM_ACQ_REL);
+const char *atomic_plan(const Op *op, Elem elem, Sem absent, AtomicPlan *plan) {
+    int64_t rmw = ir_attr_int(op, AT_RMW, RMW_XCHG), sem = ir_attr_int(op, AT_SEM, absent);
     bool others = ir_attr_int(op, AT_SCOPE, SCOPE_GPU) != SCOPE_CTA; /* seen by other programs */
-    AtomicPlan *plan = arena_alloc(a, sizeof *plan);
     plan->exchange = rmw == RMW_XCHG;
     plan->acquire = others && (sem == SEM_ACQ_REL || sem == SEM_ACQUIRE);
     plan->release = others && (sem == SEM_ACQ_REL || sem == SEM_RELEASE);
-    *detail = plan;
-    if (plan->exchange || lane_op_of(rmw_ops[rmw], stored_elem(op->result[0]->type), &plan->lane))
-        return NULL;
+    if (plan->exchange || lane_op_of(rmw_ops[rmw], elem, &plan->lane)) return NULL;
     return "there is no such atomic for this element type";
+}
+
+static const char *plan_atomic(Arena *a, const Op *op, const void **detail) {
+    AtomicPlan *plan = arena_alloc(a, sizeof *plan);
+    *detail = plan;
+    return atomic_plan(op, stored_elem(op->result[0]->type), SEM_ACQ_REL, plan);
 }
 
 const char *interp_plan(Run *r, const Op *op, const void **detail) {
@@ -80,6 +83,9 @@ const char *interp_plan(Run *r, const Op *op, const void **detail) {
     case OP_ATOMIC:
     case OP_ATOMIC_CAS: return plan_atomic(a, op, detail);
     case OP_DOT: return plan_dot(a, op, detail);
+    case OP_DESC_LOAD:
+    case OP_DESC_STORE:
+    case OP_DESC_REDUCE: return desc_plan(a, op, detail);
     default: break;
     }
     return NULL;

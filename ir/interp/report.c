@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* report.c: what the interpreter says when a check fails: one error at the operation, with
  * the tensor, the element, the program and the place in the tile, and a note where it began. */
+#include "ir/effects.h"
 #include "ir/interp/machine.h"
 
 #include <inttypes.h>
@@ -45,9 +46,16 @@ static const InterpBuffer *meant(const Run *r, const Step *st, uint64_t address)
     return best;
 }
 
+/* All that it does with memory. */
+static bool is_only(const Op *op, unsigned effect) {
+    return ir_operand_effects(op, 0) == effect;
+}
+
 static const char *access_name(const Op *op) {
     if (op->code == OP_ASYNC_COPY || op->code == OP_ASYNC_DESC_LOAD) return "copy";
-    return op->code == OP_STORE ? "store" : op->code == OP_LOAD ? "load" : "atomic";
+    return is_only(op, EFFECT_WRITES_GLOBAL)  ? "store"
+           : is_only(op, EFFECT_READS_GLOBAL) ? "load"
+                                              : "atomic";
 }
 
 /* "load of 'x_ptr'" */
@@ -55,12 +63,15 @@ static const char *access_text(Run *r, const Step *st, const InterpBuffer *b) {
     const char *name = param_name(r, st->param);
     if (!name && b) name = b->name;
     if (!name) return access_name(st->op);
-    const char *between = st->op->code == OP_STORE ? "to" : st->op->code == OP_LOAD ? "of" : "on";
+    const char *between = is_only(st->op, EFFECT_WRITES_GLOBAL)  ? "to"
+                          : is_only(st->op, EFFECT_READS_GLOBAL) ? "of"
+                                                                 : "on";
     return arena_printf(&r->s->arena, "%s %s '%s'", access_name(st->op), between, name);
 }
 
 static Type pointer_type(const Step *st) {
-    return ir_operand(st->op, 0)->type;
+    Type t = ir_operand(st->op, 0)->type;
+    return t.space == SPACE_DESC ? desc_pointer_type(st->op) : t;
 }
 
 static const InterpBuffer *freed_at(const Run *r, uint64_t address) {
@@ -194,9 +205,9 @@ bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t
     Run *r = a->r;
     const char *name = param_name(r, a->st->param), *them = program_text(r, other_program);
     if (!name) name = b->name;
-    const char *did = other->code == OP_STORE  ? "wrote"
-                      : other->code == OP_LOAD ? "read"
-                                               : "did an atomic on";
+    const char *did = is_only(other, EFFECT_WRITES_GLOBAL)  ? "wrote"
+                      : is_only(other, EFFECT_READS_GLOBAL) ? "read"
+                                                            : "did an atomic on";
     diag(&r->s->diags, DIAG_ERROR, a->st->op->span,
          "race: %s %s %s%s%selement %" PRIu64 ", which %s %s, and nothing puts the two in order",
          report_program(r, a->p), doing[kind], name ? "'" : "", name ? name : "", name ? "' " : "",

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* verify_desc.c: the rules of descriptors and of what is done by them (see desc.h). */
+#include "ir/desc.h"
+
+static Type type_of(const Op *op, int i) {
+    return op->operand[i].value->type;
+}
+
+static const char *verify_make_desc(const Op *op) {
+    Type d = op->result[0]->type, p = type_of(op, 0);
+    if (d.space != SPACE_DESC || d.rank < 1)
+        return "the result must be a descriptor of 1 dimension or more";
+    if (p.rank || !p.depth || !type_equal(type_pointee(p), type_element(d)))
+        return "operand 0 must be a pointer to the descriptor's elements";
+    if (op->noperands != 1 + 2 * d.rank) return "takes a size and a stride for each dimension";
+    if (ir_attr_int(op, AT_PADDING, PADDING_ZERO) == PADDING_NAN && !type_is_float(type_element(d)))
+        return "only floats are padded with NaN";
+    return NULL;
+}
+
+/* Indices are operands `first` on. A tile as index 0 numbers rows, of which the block has one. */
+static const char *verify_access(Session *s, const Op *op, int first, Type value) {
+    Type d = type_of(op, 0);
+    const Attr *sure = ir_attr(op, AT_IN_BOUNDS);
+    if (op->noperands != first + d.rank) return "takes an index for each dimension";
+    for (int i = first; i < op->noperands; i++) {
+        Type t = type_of(op, i);
+        if (type_is_bool(t)) return "indices are no int1";
+        if (t.rank && (i > first || t.rank != 1 || d.rank != 2 || d.log2[0]))
+            return "indices are scalars, but for a tile of row numbers where the block is a row";
+    }
+    for (int i = 0; sure && i < sure->ndims; i++)
+        if (sure->dims[i] >= d.rank) return "in_bounds names dimensions of the block";
+    Value *row = op->operand[first].value;
+    if (!type_equal(value, desc_tile(d, &row))) return "moves a tile of the descriptor's block";
+    return ir_cache_error(s, op, op->code == OP_DESC_LOAD);
+}
+
+/* A block that the copy engine moves, between global memory and a buffer of its shape. */
+static const char *verify_async(const Op *op, int first) {
+    Type d = type_of(op, 0), m = type_of(op, 1);
+    const Op *desc = op->operand[0].value->def;
+    int64_t last;
+    if (d.rank > DESC_MAX_RANK || d.depth) return "a descriptor of numbers in 1 to 5 dimensions";
+    if (!ir_int_constant(desc_stride(desc, d.rank - 1), &last) || last != 1)
+        return "the descriptor's last stride must be 1";
+    if (ir_attr(desc, AT_PADDING)) return "the descriptor is to be padded with zeros";
+    if (m.space != SPACE_SHARED || m.slices || m.elem != d.elem || m.depth ||
+        !type_same_shape(m, d))
+        return "the buffer must be of the descriptor's block";
+    if (op->noperands != first + d.rank) return "takes an index for each dimension";
+    for (int i = first; i < op->noperands; i++)
+        if (type_of(op, i).elem != EL_I32) return "indices are i32";
+    return NULL;
+}
+
+const char *desc_verify(Session *s, const Op *op) {
+    bool by_desc = op->noperands && type_of(op, 0).space == SPACE_DESC;
+    if (by_desc && !op_is(op->operand[0].value, OP_MAKE_DESC))
+        return "operand 0 must be made by a make_desc";
+    switch (op->code) {
+    case OP_MAKE_DESC: return verify_make_desc(op);
+    case OP_DESC_LOAD: return verify_access(s, op, 1, op->result[0]->type);
+    case OP_DESC_STORE:
+    case OP_DESC_REDUCE: return verify_access(s, op, 2, type_of(op, 1));
+    case OP_ASYNC_DESC_LOAD: return verify_async(op, 3);
+    default: return NULL;
+    }
+}
