@@ -193,10 +193,10 @@ bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *
 /* Pointer (address space 3) to the element that the place's register part `offset` (a shared
  * offset in elements, constant) and this lane have. */
 LLVMValueRef gen_shared_pointer(Gen *g, SharedView *view, uint32_t offset);
-/* The elements that the registers of `at` hold, from a buffer laid out as `buffer` seen through
- * view, all offsets XOR flip. */
-void gen_shared_read(Gen *g, Type t, SharedView *view, const Layout *at, const Layout *buffer,
-                     uint32_t flip, LLVMValueRef *elem);
+/* The elements that the registers of `at` hold, from the buffer of the view, all offsets XOR flip:
+ * 2^vec in an access. */
+void gen_shared_read(Gen *g, Type t, SharedView *view, const Layout *at, int vec, uint32_t flip,
+                     LLVMValueRef *elem);
 
 /* ---- what LLVM's back end does not end with (llvm_bugs.c) ---- */
 /* Writes it otherwise, behind LLVM's passes. */

@@ -97,7 +97,8 @@ static void load_fragment(Gen *g, Fragments *f, uint32_t batch, uint32_t side, u
     if (!f->by_matrix) {
         LLVMValueRef *elem =
             arena_array(&g->s->arena, (size_t)1 << f->at.bits[IN_REG], sizeof *elem);
-        gen_shared_read(g, f->type, &f->view, &f->at, f->buffer, offset, elem);
+        int vec = layout_shared_access_bits(&f->at, f->buffer, f->type);
+        gen_shared_read(g, f->type, &f->view, &f->at, vec, offset, elem);
         if (f->m->a == EL_F64)
             memcpy(reg, elem, (size_t)f->regs * sizeof *reg);
         else
@@ -319,8 +320,10 @@ static bool dot_fma(Gen *g, const Op *op) {
         if (k) gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all_lanes, 1);
         uint32_t at_a = layout_element_offset(&ra, (uint32_t)k << type_dim_shift(ta, r - 1));
         uint32_t at_b = layout_element_offset(&rb, (uint32_t)k << type_dim_shift(tb, r - 2));
-        gen_shared_read(g, ta, &sa, &la, va->layout, at_a, ea);
-        gen_shared_read(g, tb, &sb, n_first ? &lb_n : &lb, vb->layout, at_b, eb);
+        gen_shared_read(g, ta, &sa, &la, layout_shared_access_bits(&la, va->layout, ta), at_a, ea);
+        const Layout *lb_is = n_first ? &lb_n : &lb;
+        gen_shared_read(g, tb, &sb, lb_is, layout_shared_access_bits(lb_is, vb->layout, tb), at_b,
+                        eb);
         for (int i = 0; i < 1 << la.bits[IN_REG]; i++)
             ea[i] = gen_convert(g, ea[i], type_element(ta), to, false);
         for (int i = 0; i < 1 << nb; i++)

@@ -79,9 +79,8 @@ typedef struct Access {
     int vec, bits, words; /* log2 elements; the register size and number of one access */
 } Access;
 
-static Access shared_access(Type t, const Layout *reg, const Layout *shared) {
-    int size = type_elem_bytes(t), vec = layout_shared_access_bits(reg, shared, t);
-    int bytes = size << vec;
+static Access shared_access(Type t, int vec) {
+    int size = type_elem_bytes(t), bytes = size << vec;
     if (bytes < 4) return (Access){vec, bytes * 8, 1};
     if (size == 8) return (Access){vec, 64, bytes / 8};
     return (Access){vec, 32, bytes / 4};
@@ -96,8 +95,9 @@ static unsigned access_bytes(Access a) {
     return (unsigned)(a.bits / 8 * a.words);
 }
 
-static void read_elements(Gen *g, Type t, SharedView *v, Access a, const Layout *at, uint32_t flip,
-                          LLVMValueRef *elem) {
+void gen_shared_read(Gen *g, Type t, SharedView *v, const Layout *at, int vec, uint32_t flip,
+                     LLVMValueRef *elem) {
+    Access a = shared_access(t, vec);
     int n = 1 << at->bits[IN_REG];
     for (int i = 0; i < n; i += 1 << a.vec) {
         uint32_t hw[IN_DIMS] = {(uint32_t)i};
@@ -113,23 +113,22 @@ static void read_elements(Gen *g, Type t, SharedView *v, Access a, const Layout 
     }
 }
 
-void gen_shared_read(Gen *g, Type t, SharedView *view, const Layout *at, const Layout *buffer,
-                     uint32_t flip, LLVMValueRef *elem) {
-    Access a = shared_access(t, at, buffer);
-    read_elements(g, t, view, a, at, flip, elem);
+/* log2 of the elements that one instruction moves. */
+static int width_of(const Op *op) {
+    return log2_of(ir_attr_int(op, AT_VECTOR, 1));
 }
 
 void gen_shared_load(Gen *g, const Op *op) {
     const Value *buffer = op->operand[0].value, *r = op->result[0];
     Tile out = gen_new_tile(g, r);
-    Layout at = layout_of(r), shared = layout_of(buffer);
+    Layout at = layout_of(r);
     SharedView v;
     if (!gen_shared_view(g, buffer, &at, &v)) {
         gen_error(g, op, "no way from the buffer to the tile's layout; this is a bug in tilec");
         for (int i = 0; i < out.n; i++) out.at[i] = LLVMGetPoison(gen_elem_type(g, r->type));
         return;
     }
-    gen_shared_read(g, r->type, &v, &at, &shared, 0, out.at);
+    gen_shared_read(g, r->type, &v, &at, width_of(op), 0, out.at);
 }
 
 /* One access where `on` holds, without a branch. */
@@ -189,7 +188,7 @@ void gen_shared_store(Gen *g, const Op *op) {
     const Value *x = op->operand[0].value, *buffer = op->operand[1].value;
     Tile in = gen_tile(g, x);
     SharedView v;
-    Layout at = layout_of(x), shared = layout_of(buffer);
+    Layout at = layout_of(x);
     bool matrices = ir_attr_int(op, AT_MATRIX, 0);
     if (!(matrices ? matrix_view(g, x, buffer, &v) : gen_shared_view(g, buffer, &at, &v))) {
         gen_error(g, op, "no way from the tile's layout to the buffer; this is a bug in tilec");
@@ -199,7 +198,7 @@ void gen_shared_store(Gen *g, const Op *op) {
         store_matrices(g, op, in, &v);
         return;
     }
-    Access a = shared_access(x->type, &at, &shared);
+    Access a = shared_access(x->type, width_of(op));
     uint32_t broadcast = layout_broadcast_bits(&at, IN_REG);
     LLVMValueRef first = ir_attr_int(op, AT_OWNER, 0) ? gen_owner(g, x) : NULL;
     for (int i = 0; i < in.n; i += 1 << a.vec) {

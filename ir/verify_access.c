@@ -9,7 +9,8 @@ static const Value *tile_of(const Op *op) {
     switch (op->code) {
     case OP_LOAD:
     case OP_CMP:
-    case OP_ATOMIC: return op->result[0];
+    case OP_ATOMIC:
+    case OP_SHARED_LOAD: return op->result[0];
     case OP_STORE: return op->operand[1].value;
     case OP_ASYNC_COPY:
     case OP_SHARED_STORE: return op->operand[0].value;
@@ -17,14 +18,28 @@ static const Value *tile_of(const Op *op) {
     }
 }
 
-/* The longest run of registers of a tile of t that are neighbours along a dimension. */
-static int longest_run(const Layout *l, Type t) {
-    int run = 0;
-    for (int d = 0; d < t.rank && l; d++) {
+/* The shared buffer that they are moved to or from; NULL: they are not. */
+static const Value *buffer_of(const Op *op) {
+    switch (op->code) {
+    case OP_SHARED_LOAD: return op->operand[0].value;
+    case OP_ASYNC_COPY:
+    case OP_SHARED_STORE: return op->operand[1].value;
+    default: return NULL;
+    }
+}
+
+/* log2 of the longest run of registers of a tile of t that are neighbours in global memory, which
+ * is along a dimension, and in the shared buffer. */
+static int longest_run(const Op *op, const Layout *l, Type t) {
+    const Value *buffer = buffer_of(op);
+    if (!l || (buffer && !buffer->layout)) return 0;
+    int run = 0, there = buffer ? layout_shared_vector_bits(l, buffer->layout) : LAYOUT_MAX_BITS;
+    if (buffer && op->code != OP_ASYNC_COPY) return there;
+    for (int d = 0; d < t.rank; d++) {
         int n = layout_vector_bits(l, t, d);
         if (n > run) run = n;
     }
-    return run;
+    return run < there ? run : there;
 }
 
 const char *ir_cache_error(Session *s, const Op *op, bool load) {
@@ -39,8 +54,9 @@ const char *ir_access_error(Session *s, const Op *op) {
     const Layout *l = x->layout;
     Type t = op->code == OP_ASYNC_COPY ? type_pointee(x->type) : x->type;
     int64_t vector = ir_attr_int(op, AT_VECTOR, 1);
-    if (vector < 1 || vector & (vector - 1) || vector > (int64_t)1 << longest_run(l, t) ||
-        (vector > 1 && vector * type_elem_bytes(t) > 16))
+    if (vector != 1 &&
+        (vector < 1 || vector & (vector - 1) || vector > (int64_t)1 << longest_run(op, l, t) ||
+         vector * type_elem_bytes(t) > 16))
         return arena_printf(&s->arena, "a thread has no %lld elements in a row, of up to 16 bytes",
                             (long long)vector);
     if (ir_attr_int(op, AT_BY_ROW, 0) && ir_attr_int(op, AT_CACHE, CACHE_NONE) != CACHE_CG)

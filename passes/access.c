@@ -109,20 +109,32 @@ static void async_copy(const Accesses *a, Op *op) {
 
 enum { FEW_STORES = 4 };
 
+/* log2 of the elements that one access moves between the tile's registers and the buffer. */
+static int shared_width(const Value *tile, const Value *buffer) {
+    if (!tile->layout || !buffer->layout) return 0;
+    return layout_shared_access_bits(tile->layout, buffer->layout, tile->type);
+}
+
+static void shared_load(const Accesses *a, Op *op) {
+    set_vector(a, op, shared_width(op->result[0], op->operand[0].value));
+}
+
 /* One thread stores each element where it must, or that costs little. Replicas store the same
  * value, which is harmless, though a race to tools that look for them; with many stores the
  * predicated form, which LLVM cannot schedule, costs more registers than it is worth. */
 static void shared_store(const Accesses *a, Op *op) {
     const Value *x = op->operand[0].value, *buffer = op->operand[1].value;
+    int vec = shared_width(x, buffer);
+    set_vector(a, op, vec);
     if (ir_attr_int(op, AT_OWNER, 0) || !x->layout != !buffer->layout) return;
     bool replicas = true, few = true, matrices = false;
     if (x->layout) {
         const Layout *l = x->layout;
-        int vec = layout_shared_access_bits(l, buffer->layout, x->type);
         matrices = a->ctx->target->stmatrix && layout_holds_matrices(l, buffer->layout, x->type);
         replicas = layout_broadcast_bits(l, IN_LANE) || layout_broadcast_bits(l, IN_WARP);
         few = 1 << (l->bits[IN_REG] - vec) <= FEW_STORES;
     }
+    if (matrices) set_vector(a, op, 0);
     set(a, op, AT_MATRIX, matrices);
     set(a, op, AT_OWNER, !matrices && replicas && few);
 }
@@ -152,6 +164,7 @@ static void visit(Op *op, void *a) {
     case OP_STORE: load_or_store(a, op); break;
     case OP_ATOMIC: atomic(a, op); break;
     case OP_ASYNC_COPY: async_copy(a, op); break;
+    case OP_SHARED_LOAD: shared_load(a, op); break;
     case OP_SHARED_STORE: shared_store(a, op); break;
     case OP_CMP: compare(a, op); break;
     default: break;

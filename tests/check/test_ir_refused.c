@@ -336,6 +336,22 @@ static const Refused modules[] = {
      "shared<i32[4]>@L1 = buffer_alloc\n  shared_store %x, %b matrix=1\n  return\n}\n",
      "threads do not hold matrices"},
     {"kernel @k(%p: ptr<i32>) num_warps=1 num_stages=3 {\n  layout @L0 reg=[1,2] lane=[0,0,0,0,0] "
+     "warp=[] block=[] out=2\n  layout @L1 reg=[2,1] lane=[] warp=[] block=[] out=2\n  %x: "
+     "i32[4]@L0 = const value=0\n  %b: "
+     "shared<i32[4]>@L1 = buffer_alloc\n  shared_store %x, %b vector=2\n  return\n}\n",
+     "no 2 elements in a row"},
+    {"kernel @k(%p: ptr<i32>) num_warps=1 num_stages=3 {\n  layout @L0 reg=[1,2] lane=[0,0,0,0,0] "
+     "warp=[] block=[] out=2\n  layout @L1 reg=[2,1] lane=[] warp=[] block=[] out=2\n  %b: "
+     "shared<i32[4]>@L1 = buffer_alloc\n  "
+     "%x: i32[4]@L0 = shared_load %b vector=2\n  return\n}\n",
+     "no 2 elements in a row"},
+    {"kernel @k(%p: ptr<i32>) num_warps=1 num_stages=3 {\n  layout @L0 reg=[1,2] lane=[0,0,0,0,0] "
+     "warp=[] block=[] out=2\n  layout @L1 reg=[2,1] lane=[] warp=[] block=[] out=2\n  %q: "
+     "ptr<i32>[4]@L0 = splat %p\n  %t: i1 = const value=1\n  %b: "
+     "shared<i32[4]>@L1 = buffer_alloc\n  %c: token = async_copy %q, %b, %t vector=2 cache=ca\n  "
+     "return\n}\n",
+     "no 2 elements in a row"},
+    {"kernel @k(%p: ptr<i32>) num_warps=1 num_stages=3 {\n  layout @L0 reg=[1,2] lane=[0,0,0,0,0] "
      "warp=[] block=[] out=2\n  layout @L1 reg=[1,2] lane=[] warp=[] block=[] out=2\n  %q: "
      "ptr<i32>[4]@L0 = splat %p\n  %x: i32[4]@L0 = load %q\n  %t: i1 = const value=1\n  %b: "
      "shared<i32[4]>@L1 = buffer_alloc\n  %c: i1[4]@L0 = cmp %x, %x pred=eq redundant=4\n  "
