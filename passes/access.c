@@ -6,6 +6,7 @@
 #include "ir/effects.h"
 #include "ir/roles.h"
 #include "ir/target.h"
+#include "passes/cost.h"
 
 static int least(int a, int b) {
     return a < b ? a : b;
@@ -107,8 +108,6 @@ static void async_copy(const Accesses *a, Op *op) {
 
 /* ---- shared memory ---- */
 
-enum { FEW_STORES = 4 };
-
 /* log2 of the elements that one access moves between the tile's registers and the buffer. */
 static int shared_width(const Value *tile, const Value *buffer) {
     if (!tile->layout || !buffer->layout) return 0;
@@ -120,8 +119,7 @@ static void shared_load(const Accesses *a, Op *op) {
 }
 
 /* One thread stores each element where it must, or that costs little. Replicas store the same
- * value, which is harmless, though a race to tools that look for them; with many stores the
- * predicated form, which LLVM cannot schedule, costs more registers than it is worth. */
+ * value, which is harmless, though a race to tools that look for them. */
 static void shared_store(const Accesses *a, Op *op) {
     const Value *x = op->operand[0].value, *buffer = op->operand[1].value;
     int vec = shared_width(x, buffer);
@@ -132,7 +130,7 @@ static void shared_store(const Accesses *a, Op *op) {
         const Layout *l = x->layout;
         matrices = a->ctx->target->stmatrix && layout_holds_matrices(l, buffer->layout, x->type);
         replicas = layout_broadcast_bits(l, IN_LANE) || layout_broadcast_bits(l, IN_WARP);
-        few = 1 << (l->bits[IN_REG] - vec) <= FEW_STORES;
+        few = 1 << (l->bits[IN_REG] - vec) <= COST_MOST_OWNER_STORES;
     }
     if (matrices) set_vector(a, op, 0);
     set(a, op, AT_MATRIX, matrices);

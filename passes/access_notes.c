@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "passes/access.h"
+#include "passes/cost.h"
 
 /* ---- promises ---- */
 
@@ -99,8 +100,6 @@ static bool spread_of(Accesses *all, const Op *op, const Layout *l, Type t, int 
 
 /* ---- what to say ---- */
 
-enum { WIDE_ENOUGH = 8 }; /* bytes per lane from which an access is not worth a note */
-
 static const char *access_name(const Op *op) {
     return op->code == OP_LOAD ? "load" : "store";
 }
@@ -140,7 +139,7 @@ void note_access(Accesses *all, const Op *op, const Layout *l, Type t, int possi
     int width = (int)ir_attr_int(op, AT_VECTOR, 1), size = type_elem_bytes(t), bytes = width * size;
     Spread spread;
     if (width >= possible) return;
-    if (bytes < WIDE_ENOUGH) {
+    if (bytes < COST_WIDE_ACCESS_BYTES) {
         const char *why = narrow_parameters(all, op, width);
         if (why) {
             diag(
@@ -152,7 +151,8 @@ void note_access(Accesses *all, const Op *op, const Layout *l, Type t, int possi
             return;
         }
     }
-    if (spread_of(all, op, l, t, bytes, &spread) && spread.sectors >= 2 * spread.filled) {
+    if (spread_of(all, op, l, t, bytes, &spread) &&
+        spread.sectors >= COST_SPREAD_SECTORS * spread.filled) {
         diag(
             &all->ctx->s->diags, DIAG_PERF, op->span,
             "this %s asks for %d sectors of %d bytes where a warp's elements fill %d: neighbouring "
@@ -160,7 +160,7 @@ void note_access(Accesses *all, const Op *op, const Layout *l, Type t, int possi
             access_name(op), spread.sectors, SECTOR, spread.filled, (long long)spread.apart);
         return;
     }
-    if (bytes >= WIDE_ENOUGH) return;
+    if (bytes >= COST_WIDE_ACCESS_BYTES) return;
     diag(&all->ctx->s->diags, DIAG_PERF, op->span,
          "this %s is %d byte%s per lane and could be %d: %s", access_name(op), bytes,
          bytes == 1 ? "" : "s", possible * size, why_narrow(all, op, width));

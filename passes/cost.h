@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* cost.h: the cost model of schedules: how many slices, how far ahead, and what is waited for when.
- */
+/* cost.h: the table of costs (cost.def), and the cost model of schedules: how many slices, how far
+ * ahead, and what is waited for when. */
 #ifndef TILE_PASSES_COST_H
 #define TILE_PASSES_COST_H
 

@@ -9,8 +9,7 @@
  * accesses the element both times. */
 #include "passes/global_order.h"
 #include "ir/effects.h"
-
-enum { MOST_ACCESSES = 256 }; /* kept apart; beyond, one stands for any address */
+#include "passes/cost.h"
 
 /* ---- what accesses there are ---- */
 
@@ -239,7 +238,7 @@ void global_note(const GlobalOrder *o, GlobalAccesses *all, GlobalAccess x) {
             y->carried == x.carried && y->in_flight == x.in_flight)
             return;
     }
-    if (all->n >= MOST_ACCESSES) { /* one write that may be anywhere */
+    if (all->n >= COST_MOST_ACCESSES) { /* one write that may be anywhere */
         all->n = 0;
         x = (GlobalAccess){.kind = GLOBAL_WRITE};
     }

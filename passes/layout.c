@@ -11,6 +11,7 @@
 #include "ir/effects.h"
 #include "ir/roles.h"
 #include "ir/target.h"
+#include "passes/cost.h"
 #include "passes/layout_buffers.h"
 #include "passes/pass.h"
 
@@ -41,8 +42,6 @@ typedef struct Assign {
     uint8_t *remat_depth; /* by id: 0: not rematerialisable, else 1 + depth of the expression */
     Version **version;
 } Assign;
-
-enum { REMAT_DEPTH = 60, WIDEST_THREAD_BYTES = 32 };
 
 /* ---- classes ---- */
 
@@ -133,12 +132,12 @@ static void anchor_op(Op *op, void *ctx) {
     Access x = choose_access(&a->axis, op);
     int bytes = type_elem_bytes(type_pointee(op->operand[0].value->type));
     /* No access of the class should make a thread's run so long that its lanes lie far apart. */
-    int limit = log2_of(WIDEST_THREAD_BYTES / bytes);
+    int limit = log2_of(COST_MOST_RUN_BYTES / bytes);
     if (c->rank == 0) {
         c->access = x;
         c->bytes = bytes;
     } else {
-        int most = log2_of(WIDEST_THREAD_BYTES / c->bytes);
+        int most = log2_of(COST_MOST_RUN_BYTES / c->bytes);
         if (x.vec + log2_of(bytes) > c->access.vec + log2_of(c->bytes)) c->access.dim = x.dim;
         if (x.vec > c->access.vec) c->access.vec = x.vec;
         if (c->access.vec > most) c->access.vec = most;
@@ -186,7 +185,7 @@ static void note_rematerialisable(Op *op, void *ctx) {
         if (a->remat_depth[x->id] + 1 > depth) depth = a->remat_depth[x->id] + 1;
     }
     /* A transcendental function per element is worth a conversion. */
-    if (op->code == OP_MATH || op->code == OP_MATH2 || depth > REMAT_DEPTH) return;
+    if (op->code == OP_MATH || op->code == OP_MATH2 || depth > COST_MOST_REMAT_DEPTH) return;
     a->remat_depth[op->result[0]->id] = (uint8_t)depth;
 }
 

@@ -5,6 +5,7 @@
  * instruction wants its fragment; shared memory wants no two lanes of a phase in one bank. */
 #include "passes/layout_choice.h"
 #include "ir/effects.h"
+#include "passes/cost.h"
 
 Access choose_access(const AxisTable *axis, const Op *op) {
     const Value *ptr = ir_operand(op, 0);
@@ -146,12 +147,12 @@ enum { LINE_LOG2 = 7 }; /* all banks: 128 bytes; address bits above do not choos
 
 /* What one side of a move costs, in 64ths of a trip to the banks per register: an access of four
  * bytes a lane or less is one trip, one of 16 bytes is four; each conflict doubles them. To issue
- * an instruction costs half a trip. */
+ * an instruction is added. */
 static int side_cost(const Layout *reg, const Layout *shared, int elem_log2) {
     int vec = layout_shared_vector_bits(reg, shared);
     if (vec > 4 - elem_log2) vec = 4 - elem_log2;
     int conflict = layout_bank_conflict(reg, shared, 1 << elem_log2, vec), bytes = elem_log2 + vec;
-    return ((64 << conflict << (bytes > 2 ? bytes - 2 : 0)) + 32) >> vec;
+    return ((64 << conflict << (bytes > 2 ? bytes - 2 : 0)) + COST_ISSUE_ACCESS) >> vec;
 }
 
 Layout choose_move_shared(Type t, const Layout *from, const Layout *to) {

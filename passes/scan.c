@@ -10,6 +10,7 @@
  * the same again for high, which warps may share, too. Scanned backwards, all of it is the other
  * way round. Combinations need not commute, and their region may hold control flow: two tiles are
  * combined by a scan over pairs of their elements. */
+#include "passes/cost.h"
 #include "passes/exchange.h"
 #include "passes/pass.h"
 
@@ -170,15 +171,13 @@ static int first_run(Tiles x, LayoutIn in, int *low) {
     return n;
 }
 
-enum { MANY_WARPS = 4 }; /* log2: 16 totals and more in every thread were spilled */
-
 /* How x is held, whose len warps hold, in every warp: by the lowest registers, or, of many warps,
  * by lanes that hold nothing of their own. */
 static const Layout *in_all_warps(Scan *s, Tiles x) {
     Layout l = *x.layout;
     uint32_t len = (((uint32_t)1 << x.len) - 1) << x.inner;
     int placed = 0;
-    if (x.len >= MANY_WARPS)
+    if (1 << x.len >= COST_MANY_TOTALS)
         for (int k = 0; k < l.bits[IN_LANE] && placed < x.len; k++)
             if (!l.basis[IN_LANE][k]) l.basis[IN_LANE][k] = (uint32_t)1 << (x.inner + placed++);
     l.bits[IN_REG] = 0;

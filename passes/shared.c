@@ -3,16 +3,14 @@
  *
  * Conversions that registers, or a few choices among them or shuffles, can do stay as they are for
  * code generation. The buffer's swizzle is searched for so that neither side has bank conflicts. A
- * tile that would take more than three quarters of a program's shared memory goes in two halves,
+ * tile that would take most of a program's shared memory goes in two halves,
  * one after the other through the same place, split at a bit of the index that registers hold,
  * which moves nothing. */
 #include "ir/target.h"
+#include "passes/cost.h"
 #include "passes/exchange.h"
 #include "passes/layout_choice.h"
 #include "passes/pass.h"
-
-/* Of 32 bits, in one conversion: a trip through memory costs about as much. */
-enum { MOST_SHUFFLES = 16, MOST_PICKS = 64 };
 
 static bool within_warps(const Value *from, const Value *to, MoveKind kind) {
     ConversionMap r;
@@ -20,7 +18,7 @@ static bool within_warps(const Value *from, const Value *to, MoveKind kind) {
     int words = type_elem_bits(to->type) > 32 ? 1 : 0;
     int rank = conversion_map_rank(&r, kind == MOVE_PICK ? IN_WARP : IN_LANE);
     return (1 << (r.bits[IN_REG] + rank + words)) <=
-           (kind == MOVE_PICK ? MOST_PICKS : MOST_SHUFFLES);
+           (kind == MOVE_PICK ? COST_MOST_PICKS : COST_MOST_SHUFFLES);
 }
 
 void exchange_tiles(Builder *b, Value *const *x, int n, const Layout *through, const Layout *to,
@@ -120,8 +118,8 @@ static void lower_convert(Op *op, void *ctx_) {
     Type t = to->type;
     int64_t bytes = type_bytes(t);
     int bit = bit_to_split(from->layout, to->layout);
-    if (bytes > ctx->target->max_shared / 4 * 3 && bit >= 0 && layout_is_plain(from->layout) &&
-        layout_is_plain(to->layout)) {
+    if (bytes * 100 > ctx->target->max_shared * COST_MOST_EXCHANGE_PERCENT && bit >= 0 &&
+        layout_is_plain(from->layout) && layout_is_plain(to->layout)) {
         convert_halves(ctx, op, bit);
         ctx->changed = true;
         return;

@@ -11,18 +11,11 @@
 #include "ir/analysis/affine.h"
 #include "ir/effects.h"
 #include "ir/roles.h"
+#include "passes/cost.h"
 #include "passes/pass.h"
 #include "passes/walk.h"
 
 #include <stdlib.h>
-
-enum {
-    MOST_WORDS = 256,   /* 32-bit registers that a thread has for a tile */
-    SLICE_WORDS = 32,   /* and for a slice, */
-    FEW_WORDS = 4,      /* of many values */
-    LOOP_WORDS = 8192,  /* of all values together */
-    MOST_VALUES = 16384 /* that one loop is made of */
-};
 
 typedef struct Slice { /* of a value, along a dimension */
     const Value *of;
@@ -51,7 +44,7 @@ static int64_t words_of(const PassCtx *ctx, const Value *v) {
 }
 
 static bool is_huge(const PassCtx *ctx, const Value *v) {
-    return v->type.rank && !type_is_buffer(v->type) && words_of(ctx, v) > MOST_WORDS;
+    return v->type.rank && !type_is_buffer(v->type) && words_of(ctx, v) > COST_MOST_TILE_WORDS;
 }
 
 /* ---- what can be cut ---- */
@@ -82,7 +75,8 @@ static bool need(Strip *s, const Value *v, int dim) {
     if (!v->type.rank || !v->type.log2[dim])
         return !is_huge(s->ctx, v); /* the same in all slices */
     if (find_slice(s, v, dim)) return true;
-    if (!v->def || v->id >= s->nvalues || v->type.log2[dim] < s->log2 || s->slices.n == MOST_VALUES)
+    if (!v->def || v->id >= s->nvalues || v->type.log2[dim] < s->log2 ||
+        s->slices.n == COST_MOST_LOOP_VALUES)
         return false;
     vec_push(&s->ctx->s->arena, &s->slices, ((Slice){v, dim, s->position[v->id], -1, NULL}));
     link_slice(s, s->slices.n - 1);
@@ -319,7 +313,7 @@ static int slices_needed(const Strip *s, const Value *v, int dim, int64_t of) {
     int64_t words = words_of(s->ctx, v);
     int n = 0;
     while (n < v->type.log2[dim] && words >> n > of) n++;
-    return words >> n > MOST_WORDS ? -1 : n;
+    return words >> n > COST_MOST_TILE_WORDS ? -1 : n;
 }
 
 static bool try_slices(Strip *s, int dim, int64_t of) {
@@ -334,9 +328,9 @@ static bool try_slices(Strip *s, int dim, int64_t of) {
 }
 
 static bool try_along(Strip *s, int dim) {
-    if (!try_slices(s, dim, SLICE_WORDS)) return false;
-    if (s->slices.n <= LOOP_WORDS / SLICE_WORDS) return true;
-    return try_slices(s, dim, FEW_WORDS) || try_slices(s, dim, SLICE_WORDS);
+    if (!try_slices(s, dim, COST_SLICE_WORDS)) return false;
+    if (s->slices.n <= COST_MOST_LOOP_WORDS / COST_SLICE_WORDS) return true;
+    return try_slices(s, dim, COST_LEAST_SLICE_WORDS) || try_slices(s, dim, COST_SLICE_WORDS);
 }
 
 /* A store, or an atomic whose result nobody wants, of a huge tile; a reduction of one to less. */
