@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gen_dot.c: `dot`, on matrix instructions or multiply-adds, from operands in shared memory.
- *
- * Every matrix instruction of mma.def takes 32 bytes of K per row, whatever the element, or less;
- * so 16 rows of A, or 16 columns of B, for one instruction are what one ldmatrix brings. Where the
- * buffer's 16-byte runs lie otherwise than ldmatrix needs them, the same registers are loaded
- * element by element through the fragment's layout. */
+/* gen_dot.c: `dot`, on matrix instructions or multiply-adds, from operands in shared memory, which
+ * are read as the dot says, through the layouts of ir/fragment.h. */
 #include "codegen/gen.h"
+#include "ir/fragment.h"
 
 #include <string.h>
 
@@ -19,72 +16,36 @@ typedef struct Fragments { /* of one operand */
     const MmaInfo *m;
     SharedView view;
     Type type;
-    const Layout *buffer;
     Layout at;               /* of one load: lanes, and registers too when loaded by element */
     ConversionMap to_offset; /* from elements to the buffer's offsets */
     bool by_matrix, trans;
+    int vec;                              /* log2 elements of one load, when by element */
     int side_shift, k_shift, batch_shift; /* of the operand's dimensions in a flat index */
     int regs;                             /* what one load brings: 16 rows of A, 16 columns of B */
 } Fragments;
 
-enum { RUN_BYTES = 16 }; /* a row of a matrix as ldmatrix takes it */
-
-/* Which 16-byte run each lane points at: the handbook's recipes for A and B in both majors. */
-static void matrix_lanes(Fragments *f, int operand, int side, int k_dim) {
-    Type t = f->type;
-    int unit = log2_of(RUN_BYTES / type_elem_bytes(t));
-    layout_push_dim(&f->at, IN_LANE, t, f->trans ? k_dim : side, 0, 3);
-    if (operand == 0) layout_push_dim(&f->at, IN_LANE, t, side, 3, 1);
-    layout_push_dim(&f->at, IN_LANE, t, k_dim, unit, 1);
-    if (operand == 1) layout_push_dim(&f->at, IN_LANE, t, side, 3, 1);
-}
-
-/* What each register and lane holds of it: PTX ISA, "Matrix Fragments". */
-static void element_lanes(Fragments *f, int operand, int side, int k_dim) {
-    Type t = f->type;
-    int pack = f->m->pack;
-    bool two = f->m->k > 4 << pack; /* halves along K */
-    layout_push_dim(&f->at, IN_REG, t, k_dim, 0, pack);
-    if (operand == 0) layout_push_dim(&f->at, IN_REG, t, side, 3, 1);
-    layout_push_dim(&f->at, IN_REG, t, k_dim, pack + 2, two);
-    if (operand == 1) layout_push_dim(&f->at, IN_REG, t, side, 3, 1);
-    layout_push_dim(&f->at, IN_LANE, t, k_dim, pack, 2);
-    layout_push_dim(&f->at, IN_LANE, t, side, 0, 3);
+/* log2 of the elements of an operand that one instruction reads. */
+static int width_of(const Op *dot, int operand) {
+    const Attr *vectors = ir_attr(dot, AT_VECTORS);
+    return vectors ? vectors->dims[operand] : 0;
 }
 
 /* `side` is the operand's dimension that is not K: rows of A, columns of B. */
 static bool fragments_of(Gen *g, const Op *op, int operand, const MmaInfo *m, Fragments *f) {
     const Value *buffer = op->operand[operand].value;
-    Type t = buffer->type;
-    t = type_in_space(t, SPACE_REGISTER);
+    Type t = type_in_space(buffer->type, SPACE_REGISTER);
     memset(f, 0, sizeof *f);
     f->m = m;
     f->type = t;
-    f->buffer = buffer->layout;
     int k_dim = t.rank - (operand == 0 ? 1 : 2), side = t.rank - (operand == 0 ? 2 : 1);
     f->side_shift = type_dim_shift(t, side);
     f->k_shift = type_dim_shift(t, k_dim);
     f->batch_shift = t.log2[side] + t.log2[k_dim];
     f->regs = operand == 0 ? m->ra : 2 * m->rb;
-    /* A run must be adjacent in the buffer: along K, or for 16-bit elements along the side. */
-    const uint32_t *basis = buffer->layout->basis[IN_OFFSET];
-    int size = type_elem_bytes(t), run = log2_of(RUN_BYTES / size);
-    f->trans = basis[0] != (uint32_t)1 << f->k_shift;
-    f->by_matrix = size < 8 && (!f->trans || size == 2) && f->regs == 4 &&
-                   t.log2[f->trans ? side : k_dim] >= run;
-    for (int i = 0; i < run && f->by_matrix; i++)
-        if (basis[i] != (uint32_t)1 << ((f->trans ? f->side_shift : f->k_shift) + i))
-            f->by_matrix = false;
-    f->at = layout_new(t);
-    if (f->by_matrix)
-        matrix_lanes(f, operand, side, k_dim);
-    else
-        element_lanes(f, operand, side, k_dim);
-    int wm = (int)ir_attr_int(op, AT_WARPS_M, 0), wn = (int)ir_attr_int(op, AT_WARPS_N, 0);
-    int frag = operand == 0 ? 4 : 3, mine = operand == 0 ? wm : wn;
-    if (operand == 1)
-        for (int i = 0; i < wm; i++) layout_push(&f->at, IN_WARP, 0);
-    layout_push_dim(&f->at, IN_WARP, t, side, frag + above(t.log2[side], frag + mine), mine);
+    f->by_matrix = ir_attr_int(op, AT_LDMATRIX, 0) >> operand & 1;
+    f->trans = fragment_is_transposed(op, operand);
+    f->vec = width_of(op, operand);
+    f->at = fragment_layout(op, operand);
     if (!gen_shared_view(g, buffer, &f->at, &f->view)) return false;
     return layout_offset_map(t, buffer->layout, &f->to_offset);
 }
@@ -97,8 +58,7 @@ static void load_fragment(Gen *g, Fragments *f, uint32_t batch, uint32_t side, u
     if (!f->by_matrix) {
         LLVMValueRef *elem =
             arena_array(&g->s->arena, (size_t)1 << f->at.bits[IN_REG], sizeof *elem);
-        int vec = layout_shared_access_bits(&f->at, f->buffer, f->type);
-        gen_shared_read(g, f->type, &f->view, &f->at, vec, offset, elem);
+        gen_shared_read(g, f->type, &f->view, &f->at, f->vec, offset, elem);
         if (f->m->a == EL_F64)
             memcpy(reg, elem, (size_t)f->regs * sizeof *reg);
         else
@@ -199,10 +159,8 @@ static bool dot_mma(Gen *g, const Op *op, const MmaInfo *m) {
     int wm = (int)ir_attr_int(op, AT_WARPS_M, 0), wn = (int)ir_attr_int(op, AT_WARPS_N, 0);
     Layout want = layout_mma_c(tc, wm, wn);
     Fragments fa, fb;
-    if (!type_is_buffer(op->operand[0].value->type) ||
-        !type_is_buffer(op->operand[1].value->type) || !op->result[0]->layout ||
-        !layout_equal(&want, op->result[0]->layout) || !fragments_of(g, op, 0, m, &fa) ||
-        !fragments_of(g, op, 1, m, &fb))
+    if (!fragment_in_lanes(op) || !layout_equal(&want, op->result[0]->layout) ||
+        !fragments_of(g, op, 0, m, &fa) || !fragments_of(g, op, 1, m, &fb))
         return false;
     int r = tc.rank;
     Tiles w = {.mt = 1 << above(tc.log2[r - 2], 4 + wm),
@@ -238,28 +196,6 @@ static bool dot_mma(Gen *g, const Op *op, const MmaInfo *m) {
 
 /* ---- dot on ordinary units ---- */
 
-/* The layout in which a thread reads what it needs of an operand for a slab of K: registers walk K
- * (slab bits, if K is contiguous), then the rows or columns its accumulators have. */
-static Layout slab_layout(const Layout *acc, Type tc, Type t, int operand, int slab) {
-    int r = tc.rank, side_c = r - (operand == 0 ? 2 : 1), side = r - (operand == 0 ? 2 : 1);
-    int k_dim = r - (operand == 0 ? 1 : 2);
-    Layout l = layout_new(t);
-    uint32_t keep = (((uint32_t)1 << tc.log2[side_c]) - 1);
-    if (slab > 0) layout_push_dim(&l, IN_REG, t, k_dim, 0, slab);
-    for (int in = IN_REG; in <= IN_WARP; in++)
-        for (int k = 0; k < acc->bits[in]; k++) {
-            uint32_t row = acc->basis[in][k] >> type_dim_shift(tc, side_c) & keep;
-            uint32_t image = row << type_dim_shift(t, side);
-            for (int d = 0; d + 2 < r; d++) { /* batch dimensions are the same on both sides */
-                uint32_t part =
-                    acc->basis[in][k] >> type_dim_shift(tc, d) & (((uint32_t)1 << tc.log2[d]) - 1);
-                image |= part << type_dim_shift(t, d);
-            }
-            if (in != IN_REG || image) layout_push(&l, (LayoutIn)in, image);
-        }
-    return l;
-}
-
 /* For accumulator register i: which register of the slab holds its row (or column). */
 static int slab_register(const Layout *acc, Type tc, int slab, int operand, int i) {
     int side = tc.rank - (operand == 0 ? 2 : 1), n = slab, reg = 0;
@@ -284,27 +220,16 @@ static LLVMValueRef multiply_add(Gen *g, Type tc, LLVMValueRef a, LLVMValueRef b
 static bool dot_fma(Gen *g, const Op *op) {
     const Value *va = op->operand[0].value, *vb = op->operand[1].value;
     Type tc = op->result[0]->type, ta = va->type, tb = vb->type;
+    if (!fragment_in_lanes(op)) return false;
     const Layout *acc = op->result[0]->layout;
-    if (!type_is_buffer(ta) || !type_is_buffer(tb) || !acc) return false;
     ta = type_in_space(ta, SPACE_REGISTER);
     tb = type_in_space(tb, SPACE_REGISTER);
-    int r = tc.rank, k_log2 = ta.log2[r - 1];
-    int slab = log2_of(16 / type_elem_bytes(ta));
-    if (slab > k_log2) slab = k_log2;
-    Layout la = slab_layout(acc, tc, ta, 0, slab), lb = slab_layout(acc, tc, tb, 1, slab);
+    int r = tc.rank, k_log2 = ta.log2[r - 1], slab = fragment_slab_bits(op);
+    Layout la = fragment_layout(op, 0), lb = fragment_layout(op, 1);
+    int nb = lb.bits[IN_REG];
+    bool n_first = ir_attr_int(op, AT_N_FIRST, 0);
     SharedView sa, sb;
     if (!gen_shared_view(g, va, &la, &sa) || !gen_shared_view(g, vb, &lb, &sb)) return false;
-    /* B's registers are ordered K first; where N is contiguous instead, reading N first is wide. */
-    Layout lb_n = lb;
-    for (int k = 0; k < slab; k++) {
-        memmove(&lb_n.basis[IN_REG][0], &lb_n.basis[IN_REG][1],
-                (size_t)(lb.bits[IN_REG] - 1) * sizeof(uint32_t));
-        lb_n.basis[IN_REG][lb.bits[IN_REG] - 1] = lb.basis[IN_REG][k];
-    }
-    int nb = lb.bits[IN_REG];
-    bool n_first =
-        layout_shared_vector_bits(&lb_n, vb->layout) > layout_shared_vector_bits(&lb, vb->layout);
-    if (n_first && !gen_shared_view(g, vb, &lb_n, &sb)) return false;
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
     Type wide = type_element(tc);
     for (int i = 0; i < d.n; i++) d.at[i] = gen_widen(g, c.at[i], wide);
@@ -320,10 +245,8 @@ static bool dot_fma(Gen *g, const Op *op) {
         if (k) gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all_lanes, 1);
         uint32_t at_a = layout_element_offset(&ra, (uint32_t)k << type_dim_shift(ta, r - 1));
         uint32_t at_b = layout_element_offset(&rb, (uint32_t)k << type_dim_shift(tb, r - 2));
-        gen_shared_read(g, ta, &sa, &la, layout_shared_access_bits(&la, va->layout, ta), at_a, ea);
-        const Layout *lb_is = n_first ? &lb_n : &lb;
-        gen_shared_read(g, tb, &sb, lb_is, layout_shared_access_bits(lb_is, vb->layout, tb), at_b,
-                        eb);
+        gen_shared_read(g, ta, &sa, &la, width_of(op, 0), at_a, ea);
+        gen_shared_read(g, tb, &sb, &lb, width_of(op, 1), at_b, eb);
         for (int i = 0; i < 1 << la.bits[IN_REG]; i++)
             ea[i] = gen_convert(g, ea[i], type_element(ta), to, false);
         for (int i = 0; i < 1 << nb; i++)

@@ -422,7 +422,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);
     const char *wrong = v->error ? NULL : roles_verify(v->s, v->f, op);
     if (!wrong) wrong = desc_verify(v->s, op);
-    if (!wrong) wrong = ir_access_error(v->s, op);
+    if (!wrong && !v->error) wrong = ir_access_error(v->s, op);
     if (wrong) bad(v, op, "%s", wrong);
     bool structured = op_traits(op) & TRAIT_K;
     if (structured)

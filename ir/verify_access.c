@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* verify_access.c: how an access of memory is said to be made -> whether its layouts allow that.
  * Code generation takes the attributes that the pass `access` wrote as they are. */
-#include "ir/ir.h"
-#include "ir/layout.h"
+#include "ir/fragment.h"
 
 /* The tile whose registers are moved; NULL: op has none. */
 static const Value *tile_of(const Op *op) {
@@ -48,7 +47,33 @@ const char *ir_cache_error(Session *s, const Op *op, bool load) {
     return arena_printf(&s->arena, "has no cache modifier '%s'", attr_words(AT_CACHE)[cache]);
 }
 
+/* How lanes read the operands of a dot. */
+static const char *dot_error(Session *s, const Op *op) {
+    const Attr *vectors = ir_attr(op, AT_VECTORS);
+    int64_t matrices = ir_attr_int(op, AT_LDMATRIX, 0), n_first = ir_attr_int(op, AT_N_FIRST, 0);
+    if (!vectors && !matrices && !n_first) return NULL;
+    if (!fragment_in_lanes(op)) return "no lane reads this dot's operands from buffers";
+    if (matrices >> 2 || (vectors && vectors->ndims != 2)) return "a dot reads two operands";
+    if (n_first && ir_attr(op, AT_MMA)) return "n_first is a way to read for multiply-adds";
+    for (int i = 0; i < 2; i++) {
+        const Value *buffer = op->operand[i].value;
+        if (matrices >> i & 1) {
+            if (fragment_has_matrices(op, i)) continue;
+            return arena_printf(&s->arena, "operand %d has no matrices that ldmatrix reads", i);
+        }
+        Layout at = fragment_layout(op, i);
+        int vec = vectors ? vectors->dims[i] : 0;
+        if (vec > layout_shared_access_bits(&at, buffer->layout, buffer->type))
+            return arena_printf(&s->arena,
+                                "a thread finds no 2^%d elements of operand %d in a row, of up to "
+                                "16 bytes",
+                                vec, i);
+    }
+    return NULL;
+}
+
 const char *ir_access_error(Session *s, const Op *op) {
+    if (op->code == OP_DOT) return dot_error(s, op);
     const Value *x = tile_of(op);
     if (!x) return NULL;
     const Layout *l = x->layout;

@@ -4,6 +4,7 @@
 #include "passes/access.h"
 #include "ir/analysis/alias.h"
 #include "ir/effects.h"
+#include "ir/fragment.h"
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
@@ -137,6 +138,34 @@ static void shared_store(const Accesses *a, Op *op) {
     set(a, op, AT_OWNER, !matrices && replicas && few);
 }
 
+/* log2 of the elements of an operand that a lane finds in a row. */
+static int operand_row(const Op *dot, int i) {
+    const Value *buffer = dot->operand[i].value;
+    Layout at = fragment_layout(dot, i);
+    return layout_shared_vector_bits(&at, buffer->layout);
+}
+
+/* The second operand of multiply-adds is read along K where no more lie in a row along N. Operands
+ * of matrix instructions are read by ldmatrix where they can be. */
+static void dot(const Accesses *a, Op *op) {
+    if (!fragment_in_lanes(op)) return;
+    int matrices = 0, vectors[2] = {0};
+    for (int i = 0; i < 2; i++) matrices |= fragment_has_matrices(op, i) << i;
+    set(a, op, AT_LDMATRIX, matrices);
+    set(a, op, AT_N_FIRST, 0);
+    if (!ir_attr(op, AT_MMA)) {
+        int along_k = operand_row(op, 1);
+        set(a, op, AT_N_FIRST, 1);
+        if (operand_row(op, 1) <= along_k) ir_drop_attr(op, AT_N_FIRST);
+    }
+    for (int i = 0; i < 2; i++) {
+        int widest = log2_of(16 / type_elem_bytes(op->operand[i].value->type));
+        if (!(matrices >> i & 1)) vectors[i] = least(operand_row(op, i), widest);
+    }
+    ir_drop_attr(op, AT_VECTORS);
+    if (vectors[0] || vectors[1]) ir_set_dims(a->ctx->s, op, AT_VECTORS, vectors, 2);
+}
+
 /* ---- comparisons ---- */
 
 /* Predicates are few: where comparisons must agree there is one. The register bits that do not
@@ -164,6 +193,7 @@ static void visit(Op *op, void *a) {
     case OP_ASYNC_COPY: async_copy(a, op); break;
     case OP_SHARED_LOAD: shared_load(a, op); break;
     case OP_SHARED_STORE: shared_store(a, op); break;
+    case OP_DOT: dot(a, op); break;
     case OP_CMP: compare(a, op); break;
     default: break;
     }

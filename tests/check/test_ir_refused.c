@@ -335,6 +335,36 @@ static const Refused modules[] = {
      "ptr<i32>[4]@L0 = splat %p\n  %x: i32[4]@L0 = load %q\n  %t: i1 = const value=1\n  %b: "
      "shared<i32[4]>@L1 = buffer_alloc\n  shared_store %x, %b matrix=1\n  return\n}\n",
      "threads do not hold matrices"},
+    {"kernel @k() num_warps=1 num_stages=3 {\n"
+     "  layout @L0 reg=[1,128,8] lane=[2,4,16,32,64] warp=[] block=[] out=8\n"
+     "  layout @L1 reg=[1,2,4,8,16,32,64,128] lane=[] warp=[] block=[] out=8\n"
+     "  %a: shared<f32[16,16]>@L1 = buffer_alloc\n  %c: f32[16,16]@L0 = const value=0\n"
+     "  %d: f32[16,16]@L0 = dot %a, %a, %c mma=TF32_F32 ldmatrix=2\n  return\n}\n",
+     "operand 1 has no matrices that ldmatrix reads"},
+    {"kernel @k() num_warps=1 num_stages=3 {\n"
+     "  layout @L0 reg=[1,128,8] lane=[2,4,16,32,64] warp=[] block=[] out=8\n"
+     "  layout @L1 reg=[1,2,4,8,16,32,64,128] lane=[] warp=[] block=[] out=8\n"
+     "  %a: shared<f32[16,16]>@L1 = buffer_alloc\n  %c: f32[16,16]@L0 = const value=0\n"
+     "  %d: f32[16,16]@L0 = dot %a, %a, %c mma=TF32_F32 ldmatrix=4\n  return\n}\n",
+     "a dot reads two operands"},
+    {"kernel @k() num_warps=1 num_stages=3 {\n"
+     "  layout @L0 reg=[1,128,8] lane=[2,4,16,32,64] warp=[] block=[] out=8\n"
+     "  layout @L1 reg=[1,2,4,8,16,32,64,128] lane=[] warp=[] block=[] out=8\n"
+     "  %a: shared<f32[16,16]>@L1 = buffer_alloc\n  %c: f32[16,16]@L0 = const value=0\n"
+     "  %d: f32[16,16]@L0 = dot %a, %a, %c mma=TF32_F32 ldmatrix=1 vectors=[0,1]\n  return\n}\n",
+     "no 2^1 elements of operand 1 in a row"},
+    {"kernel @k() num_warps=1 num_stages=3 {\n"
+     "  layout @L0 reg=[1,128,8] lane=[2,4,16,32,64] warp=[] block=[] out=8\n"
+     "  layout @L1 reg=[1,2,4,8,16,32,64,128] lane=[] warp=[] block=[] out=8\n"
+     "  %a: shared<f32[16,16]>@L1 = buffer_alloc\n  %c: f32[16,16]@L0 = const value=0\n"
+     "  %d: f32[16,16]@L0 = dot %a, %a, %c mma=TF32_F32 n_first=1\n  return\n}\n",
+     "n_first is a way to read for multiply-adds"},
+    {"kernel @k() num_warps=1 num_stages=3 {\n"
+     "  layout @L0 reg=[1,128,8] lane=[2,4,16,32,64] warp=[] block=[] out=8\n"
+     "  layout @L1 reg=[1,2,4,8,16,32,64,128] lane=[] warp=[] block=[] out=8\n"
+     "  %a: shared<f32[16,16]>@L1 = buffer_alloc\n  %c: f32[16,16]@L0 = const value=0\n"
+     "  %d: f32[16,16]@L0 = dot %a, %a, %c vectors=[3,0]\n  return\n}\n",
+     "no 2^3 elements of operand 0 in a row"},
     {"kernel @k(%p: ptr<i32>) num_warps=1 num_stages=3 {\n  layout @L0 reg=[1,2] lane=[0,0,0,0,0] "
      "warp=[] block=[] out=2\n  layout @L1 reg=[2,1] lane=[] warp=[] block=[] out=2\n  %x: "
      "i32[4]@L0 = const value=0\n  %b: "
