@@ -338,7 +338,7 @@ static bool lies_behind(const Op *op, const Op *at) {
 }
 
 /* Does the buffer need its bytes while the loop runs: for the loop, for what follows it, or for
- * the next turn of a loop around it (place.c)? */
+ * the next turn of a loop around it (allocate.c)? */
 static bool lives_with(const Value *v, const Op *loop) {
     for (const Op *at = loop; at; at = at->block->parent) {
         bool turns = at->code == OP_FOR || at->code == OP_WHILE;

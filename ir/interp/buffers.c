@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* buffers.c: a function's buffers -> their places in a program's shared memory. */
+/* buffers.c: a function's buffers -> where they lie in a program's shared memory. */
 #include "ir/buffer.h"
 #include "ir/interp/machine.h"
 
@@ -18,7 +18,7 @@ static void fail(Buffers *c, const Op *op, const char *text) {
     c->failed = true;
 }
 
-static bool place_elements(Buffers *c, const Op *op, SharedBuffer *b) {
+static bool map_elements(Buffers *c, const Op *op, SharedBuffer *b) {
     const Layout *l = op->result[0]->layout;
     if (!l) return true;
     b->offset_of = arena_array(&c->r->s->arena, (size_t)b->lanes, sizeof *b->offset_of);
@@ -35,7 +35,7 @@ static bool place_elements(Buffers *c, const Op *op, SharedBuffer *b) {
     return !memchr(held, 0, (size_t)b->lanes);
 }
 
-static void place_buffer(Op *op, void *ctx) {
+static void lay_out_buffer(Op *op, void *ctx) {
     Buffers *c = ctx;
     Run *r = c->r;
     if (op->code == OP_BUFFER_SLICE) /* what its value names is the whole buffer, and a number */
@@ -61,7 +61,7 @@ static void place_buffer(Op *op, void *ctx) {
     int64_t all = (b->slices - 1) * b->stride + b->bytes;
     if (b->at > SHARED_LIMIT - all || r->nshared > UINT16_MAX)
         fail(c, op, "shared memory beyond what any program can have");
-    else if (!place_elements(c, op, b))
+    else if (!map_elements(c, op, b))
         fail(c, op, "the buffer's layout does not hold each element once");
     if (b->at + all > r->shared_bytes && !c->failed) r->shared_bytes = b->at + all;
     c->of[op->result[0]->id] = b;
@@ -70,6 +70,6 @@ static void place_buffer(Op *op, void *ctx) {
 SharedBuffer **interp_buffers(Run *r) {
     const Func *f = r->launch->func;
     Buffers b = {.r = r, .of = arena_array(&r->s->arena, f->nvalues, sizeof *b.of)};
-    ir_walk(f->body, place_buffer, &b);
+    ir_walk(f->body, lay_out_buffer, &b);
     return b.failed ? NULL : b.of;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* shared.c: a program's shared memory: whole tiles written into and read out of buffers.
  *
- * A buffer is bytes at its offset, so that buffers which passes placed over each other really do
+ * A buffer is bytes at its offset, so that buffers which passes put over each other really do
  * overwrite each other; element e lies where the buffer's layout says, in row-major order without
  * one. The threads of a program are not run here, so what could go wrong between them is proved
  * from the order of accesses instead: each byte knows who wrote it last, and who read it, and when.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* place.c: every shared buffer -> a byte offset, dead space used again.
+/* allocate.c: every shared buffer -> a byte offset, dead space used again.
  *
  * Ops are numbered in program order; a buffer lives from its first use to its last, and when a loop
  * encloses a use but not the allocation, through the whole loop. Buffers whose lives overlap get
@@ -9,7 +9,7 @@
  * slice of each, the larger before the smaller, is one piece of memory, and the address of each
  * slice the first one's and a constant.
  *
- * What is used only where a program has an SM to itself is placed when all else is, so that this
+ * What is used only where a program has an SM to itself is allocated when all else is, so that this
  * lies the same in a program launched with less memory. */
 #include "ir/buffer.h"
 #include "ir/target.h"
@@ -23,22 +23,22 @@ typedef struct Slot {
     int64_t bytes, offset;
     bool single;    /* used only where a program has an SM to itself */
     const Op *loop; /* that fills its slices */
-    bool placed;
+    bool allocated;
 } Slot;
 
 typedef struct Member { /* of a stage: one of the buffers that share a slot */
     Op *alloc;
     int slot;
-    int64_t within; /* bytes from where the stage begins */
+    int64_t offset; /* interleave offset: bytes from where the stage begins */
 } Member;
 
-typedef struct Place {
+typedef struct Allocation {
     PassCtx *ctx;
     int *number; /* by id of a buffer's value: slot index + 1 */
     VEC(Slot) slots;
     VEC(Member) members;
     int clock;
-} Place;
+} Allocation;
 
 enum { SHARED_ALIGN = 128, SWIZZLE_ALIGN = 1024 };
 
@@ -51,7 +51,7 @@ static void live(Slot *s, int from, int to) {
     if (to > s->last) s->last = to;
 }
 
-static void use_buffer(Place *p, const Value *v, int from, int to) {
+static void use_buffer(Allocation *p, const Value *v, int from, int to) {
     live(&p->slots.at[p->number[v->id] - 1], from, to);
 }
 
@@ -75,7 +75,7 @@ static const Op *loop_of(const Op *alloc) {
 }
 
 /* A buffer of several slices joins others of as many that its loop fills. */
-static void add_slices(Place *p, Op *alloc) {
+static void add_slices(Allocation *p, Op *alloc) {
     const Op *loop = loop_of(alloc);
     int i = p->slots.n;
     while (loop && i > 0) {
@@ -93,7 +93,7 @@ static void add_slices(Place *p, Op *alloc) {
 }
 
 /* Sizes are powers of two, so each slice lies at a multiple of its own. */
-static void lay_out_stage(Place *p, int slot) {
+static void lay_out_stage(Allocation *p, int slot) {
     Slot *s = &p->slots.at[slot];
     int64_t stride = 0;
     int n = 0;
@@ -104,7 +104,7 @@ static void lay_out_stage(Place *p, int slot) {
         for (int k = 0; k < p->members.n; k++) {
             const Member *o = &p->members.at[k];
             int64_t other = type_bytes(o->alloc->result[0]->type);
-            if (o->slot == slot && (other > bytes || (other == bytes && k < i))) m->within += other;
+            if (o->slot == slot && (other > bytes || (other == bytes && k < i))) m->offset += other;
         }
         stride += bytes;
         n++;
@@ -116,7 +116,7 @@ static void lay_out_stage(Place *p, int slot) {
     s->bytes = stride * buffer_slices(s->alloc);
 }
 
-static void number_block(Place *p, Block *b) {
+static void number_block(Allocation *p, Block *b) {
     for (Op *op = b->first; op; op = op->next) {
         int start = p->clock++;
         if (op->code == OP_BUFFER_ALLOC && in_shared_memory(op->result[0]->type)) {
@@ -147,15 +147,15 @@ static bool overlap(const Slot *a, const Slot *b) {
     return a->first <= b->last && b->first <= a->last;
 }
 
-/* The lowest offset at which slot i clears every placed slot that lives at the same time. */
-static int64_t fit(const Place *p, int i) {
+/* The lowest offset at which slot i clears every allocated slot that lives at the same time. */
+static int64_t fit(const Allocation *p, int i) {
     const Slot *s = &p->slots.at[i];
     int64_t align = s->bytes >= SWIZZLE_ALIGN ? SWIZZLE_ALIGN : SHARED_ALIGN, at = 0;
     for (bool moved = true; moved;) {
         moved = false;
         for (int j = 0; j < p->slots.n; j++) {
             const Slot *o = &p->slots.at[j];
-            if (!o->placed || !overlap(s, o) || at + s->bytes <= o->offset ||
+            if (!o->allocated || !overlap(s, o) || at + s->bytes <= o->offset ||
                 o->offset + o->bytes <= at)
                 continue;
             at = (o->offset + o->bytes + align - 1) / align * align;
@@ -187,8 +187,8 @@ static void note_smaller(const PassCtx *ctx, int64_t bytes) {
              ctx->f->name, (long long)bytes, (long long)most, own->name, names.data);
 }
 
-void pass_place(PassCtx *ctx) {
-    Place p = {.ctx = ctx};
+void pass_allocate(PassCtx *ctx) {
+    Allocation p = {.ctx = ctx};
     p.number = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *p.number);
     number_block(&p, ctx->f->body);
     int64_t total = 0, single = 0;
@@ -198,13 +198,13 @@ void pass_place(PassCtx *ctx) {
             Slot *s = &p.slots.at[i];
             if (s->single != (round == 1)) continue;
             s->offset = fit(&p, i);
-            s->placed = true;
+            s->allocated = true;
             int64_t *end = s->single ? &single : &total;
             if (s->offset + s->bytes > *end) *end = s->offset + s->bytes;
         }
     for (int i = 0; i < p.members.n; i++) {
         const Member *m = &p.members.at[i];
-        ir_set_attr(ctx->s, m->alloc, AT_OFFSET, p.slots.at[m->slot].offset + m->within);
+        ir_set_attr(ctx->s, m->alloc, AT_OFFSET, p.slots.at[m->slot].offset + m->offset);
     }
     ctx->f->shared_bytes = total;
     /* Where the rest needs as much at another time it is always there. */
