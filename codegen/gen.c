@@ -109,7 +109,7 @@ static void gen_program(Gen *g, const Op *op) {
     out.at[0] = gen_intrinsic(g, x + (Intrinsic)ir_attr_int(op, AT_AXIS, 0), NULL, 0, NULL, 0);
 }
 
-/* What a program has is what it was launched with; the place of its buffers is known by now. */
+/* What a program has is what it was launched with; its buffers are allocated by now. */
 static void gen_single_cta(Gen *g, const Op *op) {
     int64_t bytes = g->f->shared_single_cta;
     LLVMValueRef yes = LLVMConstInt(g->i1, 0, 0);
@@ -127,7 +127,7 @@ static void gen_splat(Gen *g, const Op *op) {
     for (int i = 0; i < out.n; i++) out.at[i] = v;
 }
 
-/* What each place of the result of a shape op holds, said in elements of its operand. */
+/* What each hardware index of the result of a shape op holds, said in elements of its operand. */
 static Layout operand_view(const Op *op) {
     const Value *r = op->result[0], *x = op->operand[0].value;
     Layout l = r->layout ? *r->layout : layout_new(r->type);

@@ -86,7 +86,7 @@ enum GenAsm {
     ASM_PURE = 1,      /* a function of its operands: may be merged and dropped */
     ASM_CONVERGENT = 2 /* all threads of a warp must execute it together */
 };
-/* x as it is, moved past LLVM unseen, if it is an integer or float of 16, 32 or 64 bits. */
+/* x as it is, behind an optimisation barrier, if it is an integer or float of 16, 32 or 64 bits. */
 LLVMValueRef gen_opaque(Gen *g, LLVMValueRef x);
 LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMTypeRef ret,
                      LLVMValueRef *args, int nargs, unsigned flags);
@@ -94,7 +94,7 @@ void gen_error(Gen *g, const Op *op, const char *fmt, ...) __attribute__((format
 void gen_op(Gen *g, const Op *op);      /* one op, by the table in gen.c */
 void gen_block(Gen *g, const Block *b); /* all ops but the terminator */
 
-/* ---- places (gen_place.c) ---- */
+/* ---- layouts (gen_layout.c) ---- */
 /* The element index that lane and warp add to a register's: one i32, and the bits it may have. */
 LLVMValueRef gen_lane_part(Gen *g, const Layout *l, uint32_t *mask);
 /* The flat element index of register r under l, as i32. */
@@ -182,7 +182,7 @@ typedef struct SharedView { /* a buffer as seen through a layout of registers */
     ConversionMap map;
     int elem_log2;
     LLVMValueRef buffer; /* i32 byte address of the buffer */
-    bool moves;          /* a slot of a ring: addresses are made where they are used */
+    bool moves;          /* a slice of several: addresses are made where they are used */
     struct {
         uint32_t flip;
         LLVMValueRef address;
@@ -190,8 +190,8 @@ typedef struct SharedView { /* a buffer as seen through a layout of registers */
     int ncache;
 } SharedView;
 bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *view);
-/* Pointer (address space 3) to the element that the place's register part `offset` (a shared
- * offset in elements, constant) and this lane have. */
+/* Pointer (address space 3) to the element that the hardware index's register part `offset` (a
+ * shared offset in elements, constant) and this lane have. */
 LLVMValueRef gen_shared_pointer(Gen *g, SharedView *view, uint32_t offset);
 /* The elements that the registers of `at` hold, from the buffer of the view, all offsets XOR flip:
  * 2^vec in an access. */

@@ -2,10 +2,10 @@
 /* gen_shared.c: tiles to and from shared memory.
  *
  * Everything here is one question: which offset of the buffer holds the element of this register,
- * lane and warp? The route from the register layout to the buffer's layout answers it, linearly:
- * (share of lane and warp) XOR (constant of the register). The constant is split in the bits that
- * the lane's share may flip, which need a XOR (few different ones, kept in a cache), and the rest,
- * which is a constant offset of the instruction. */
+ * lane and warp? The conversion map from the register layout to the buffer's layout answers it,
+ * linearly: (share of lane and warp) XOR (constant of the register). The constant is split in the
+ * bits that the lane's share may flip, which need a XOR (few different ones, kept in a cache), and
+ * the rest, which is a constant offset of the instruction. */
 #include "codegen/gen.h"
 
 #include <stdio.h>

@@ -106,7 +106,7 @@ bool ir_has_uses(const Value *v) {
     return v->uses != NULL;
 }
 
-/* ---- placing ops ---- */
+/* ---- inserting and moving ops ---- */
 
 static void insert(Block *b, Op *op, Op *before) {
     op->block = b;

@@ -50,7 +50,7 @@ uint32_t hw_index_part(uint64_t packed, LayoutIn in) {
     return (uint32_t)(packed >> hw_index_shift[in]) & hw_index_mask[in];
 }
 
-static uint64_t place_bit(int in, int k) {
+static uint64_t hw_index_bit(int in, int k) {
     return (uint64_t)1 << (hw_index_shift[in] + k);
 }
 
@@ -281,7 +281,7 @@ bool layout_equal(const Layout *a, const Layout *b) {
 static F2 span_of(const Layout *l) {
     F2 s = {0};
     for (int in = 0; in < IN_DIMS; in++)
-        for (int k = 0; k < l->bits[in]; k++) f2_add(&s, l->basis[in][k], place_bit(in, k));
+        for (int k = 0; k < l->bits[in]; k++) f2_add(&s, l->basis[in][k], hw_index_bit(in, k));
     return s;
 }
 
@@ -319,15 +319,16 @@ bool layout_conversion_map(const Layout *at, const Layout *from, ConversionMap *
         r->bits[in] = at->bits[in];
         for (int k = 0; k < at->bits[in]; k++) {
             uint32_t want = at->basis[in][k];
-            /* Where both hold the element at the same place it stays: replicas do not move. */
+            /* Where both hold the element at the same hardware index it stays: replicas do not
+             * move. */
             if (k < from->bits[in] && from->basis[in][k] == want) {
-                r->col[in][k] = place_bit(in, k);
+                r->col[in][k] = hw_index_bit(in, k);
                 continue;
             }
             if (f2_reduce(&s, want, &r->col[in][k])) return false;
             /* A warp takes what all hold from its own threads. */
             if (in == IN_WARP && k < from->bits[in] && !from->basis[in][k])
-                r->col[in][k] |= place_bit(in, k);
+                r->col[in][k] |= hw_index_bit(in, k);
         }
     }
     return true;
@@ -359,7 +360,7 @@ MoveKind layout_move_kind(const Layout *at, const Layout *from) {
     bool picks = false;
     for (int in = 0; in < IN_DIMS; in++)
         for (int k = 0; k < r.bits[in]; k++) {
-            uint64_t c = r.col[in][k], stay = place_bit(in, k);
+            uint64_t c = r.col[in][k], stay = hw_index_bit(in, k);
             if (c == stay) continue;
             MoveKind need = MOVE_REGISTERS;
             if (in == IN_LANE || (in == IN_REG && hw_index_part(c, IN_LANE))) need = MOVE_SHUFFLE;

@@ -94,9 +94,9 @@ static void check_attrs(Verifier *v, const Op *op) {
     if (known != op->nattrs) bad(v, op, "an attribute does not belong here");
 }
 
-/* An op's place in its loop's schedule. What the ops need of each other is checked by who expands
+/* When an op of a scheduled loop is done. What the ops need of each other is checked by who expands
  * it (passes/schedule_check.c). */
-static void check_place(Verifier *v, const Op *op) {
+static void check_schedule(Verifier *v, const Op *op) {
     enum { MOST_CLUSTERS = 1 << 16 };
     const Attr *stage = ir_attr(op, AT_STAGE), *cluster = ir_attr(op, AT_CLUSTER);
     if (!stage && !cluster && !ir_attr(op, AT_ROLE)) return;
@@ -183,8 +183,8 @@ static void check_token(Verifier *v, const Op *op) {
     if (!type_is_token(op->result[0]->type)) bad(v, op, "the result must be a token");
 }
 
-/* What a pipelined loop does ahead of itself: copies and waits. */
-static void check_ahead(Verifier *v, const Op *op) {
+/* Asynchronous copies, dots and waits for them. */
+static void check_async(Verifier *v, const Op *op) {
     enum { MOST_DOTS = 7 }; /* of wgmma */
     const Value *x = op->noperands ? op->operand[0].value : NULL;
     if (op->code != OP_BUFFER_SLICE && op->code != OP_MBAR_INIT)
@@ -402,7 +402,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     }
     check_operands(v, op);
     check_attrs(v, op);
-    check_place(v, op);
+    check_schedule(v, op);
     if (v->error) return;
     check_traits(v, op);
     check_results(v, op);
@@ -412,7 +412,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (shape) bad(v, op, "%s", shape);
     if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_SHARED_STORE)
         check_memory_op(v, op);
-    check_ahead(v, op);
+    check_async(v, op);
     if (op->code == OP_SELECT && !type_equal(arg_type(op, 1), arg_type(op, 2)))
         bad(v, op, "operands 1 and 2 differ in type: %s and %s",
             type_text(&v->s->arena, arg_type(op, 1)), type_text(&v->s->arena, arg_type(op, 2)));

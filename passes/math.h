@@ -19,8 +19,8 @@ typedef struct MathFn {
 const MathFn *math_find(Elem elem, const char *name, size_t n);
 /* True for the functions that generated code has an instruction for. */
 bool math_is_native(Elem elem, MathFunc f);
-/* The ops of fn on these operands, at the builder's place. NULL after an error: the text is wrong,
- * which is a bug in tilec. */
+/* The ops of fn on these operands, at the builder's insertion point. NULL after an error: the text
+ * is wrong, which is a bug in tilec. */
 Value *math_expand(Builder *b, const MathFn *fn, Value *const *args, int nargs);
 
 #endif

@@ -99,7 +99,7 @@ void lower_jump(Lower *l, const Stmt *stmt) {
     l->frame->returned = true;
 }
 
-/* Lowers the body at the builder's place; tells whether the loop is to stop
+/* Lowers the body at the builder's insertion point; tells whether the loop is to stop
  * after it. */
 static Obj lower_body(Lower *l, const Stmt *stmt) {
     bind(l, loop_stop, obj_bool(false), stmt->span);

@@ -447,7 +447,7 @@ static int load_operand(Compiler *c, const Op *op, const Value *v) {
     Step st = {.run = step_shared_load, .op = op, .lanes = type_numel(t), .ndst = 1};
     st.detail = c->shared[v->id];
     st.lane.result = stored_elem(t);
-    if (c->slot_of[v->id] >= 0) { /* one of a ring */
+    if (c->slot_of[v->id] >= 0) { /* one of several slices */
         st.src = one_slot(c, c->slot_of[v->id]);
         st.nsrc = 1;
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* layout_fixture.h: random types and layouts, and going through all places of one (shared by
- * test_layout*.c). */
+/* layout_fixture.h: random types and layouts, and going through all hardware indices of one (shared
+ * by test_layout*.c). */
 #ifndef TILE_TESTS_LAYOUT_FIXTURE_H
 #define TILE_TESTS_LAYOUT_FIXTURE_H
 
@@ -126,16 +126,16 @@ static inline Layout random_layout(Type t, int warps) {
     return random_base(t, warps);
 }
 
-/* ---- going through places ---- */
+/* ---- going through hardware indices ---- */
 
 typedef struct Walk {
-    uint32_t place[IN_DIMS];
+    uint32_t hw[IN_DIMS];
 } Walk;
 
 static inline bool walk_next(Walk *w, const Layout *l) {
     for (int in = 0; in < IN_DIMS; in++) {
-        if (++w->place[in] < (uint32_t)1 << l->bits[in]) return true;
-        w->place[in] = 0;
+        if (++w->hw[in] < (uint32_t)1 << l->bits[in]) return true;
+        w->hw[in] = 0;
     }
     return false;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* test_layout.c: layouts against what they claim, place by place: the fragments of the PTX manual,
- * coverage, copies, shapes, drawings.
+/* test_layout.c: layouts against what they claim, hardware index by hardware index: the fragments
+ * of the PTX manual, coverage, copies, shapes, drawings.
  *
  * The convention: the module under test works on basis vectors; every expectation here is worked
- * out by going through all places, so that the two share no reasoning. */
+ * out by going through all of them, so that the two share no reasoning. */
 #include "base/session.h"
 #include "tests/check/layout_fixture.h"
 
@@ -165,8 +165,8 @@ static void check_copies(const Layout *l, const char *what) {
     Walk w = {{0}};
     do {
         bool first = true;
-        for (int in = 0; in < IN_DIMS; in++) first = first && !(w.place[in] & mask[in]);
-        if (first && held[layout_apply(l, w.place)]++)
+        for (int in = 0; in < IN_DIMS; in++) first = first && !(w.hw[in] & mask[in]);
+        if (first && held[layout_apply(l, w.hw)]++)
             ck_abort_msg("%s: an element has two first copies", what);
     } while (walk_next(&w, l));
     for (uint32_t e = 0; e < n && reached == n; e++)
@@ -237,13 +237,13 @@ START_TEST(transposed_and_sliced) {
         SAME((int)slice.out, l.out - t.log2[dim], "size of a slice");
         Walk w = {{0}};
         do {
-            uint32_t e = layout_apply(&l, w.place), m = layout_apply(&moved, w.place), s = 0;
+            uint32_t e = layout_apply(&l, w.hw), m = layout_apply(&moved, w.hw), s = 0;
             for (int d = 0; d < 3; d++) {
                 SAME(coordinate(m, to, d), coordinate(e, t, order[d]), "transposed");
                 if (d != dim) s |= coordinate(e, t, d) << type_dim_shift(one, d);
             }
-            SAME(layout_apply(&slice, w.place), s, "sliced");
-            SAME(layout_apply(&before, w.place), s, "before a broadcast");
+            SAME(layout_apply(&slice, w.hw), s, "sliced");
+            SAME(layout_apply(&before, w.hw), s, "before a broadcast");
         } while (walk_next(&w, &l));
     }
 }
@@ -261,14 +261,13 @@ START_TEST(vector_bits) {
                 bool runs = true;
                 Walk w = {{0}};
                 do {
-                    uint32_t r = w.place[IN_REG], low = r & (((uint32_t)1 << n) - 1),
-                             start[IN_DIMS];
-                    memcpy(start, w.place, sizeof start);
+                    uint32_t r = w.hw[IN_REG], low = r & (((uint32_t)1 << n) - 1), start[IN_DIMS];
+                    memcpy(start, w.hw, sizeof start);
                     start[IN_REG] = r - low;
                     uint32_t e = layout_apply(&l, start);
                     if (coordinate(e, t, dim) & (((uint32_t)1 << n) - 1))
                         runs = false;
-                    else if (layout_apply(&l, w.place) != e + (low << type_dim_shift(t, dim)))
+                    else if (layout_apply(&l, w.hw) != e + (low << type_dim_shift(t, dim)))
                         runs = false;
                 } while (runs && walk_next(&w, &l));
                 if (!runs) break;

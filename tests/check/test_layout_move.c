@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* test_layout_move.c: moving tiles between layouts and through shared memory: swizzles, routes
- * between thousands of pairs compared at every place, bank conflicts against a model of 32 banks,
- * and the shared-memory layouts that passes choose. */
+/* test_layout_move.c: moving tiles between layouts and through shared memory: swizzles,
+ * conversion maps between thousands of pairs compared at every hardware index, bank conflicts
+ * against a model of 32 banks, and the shared-memory layouts that passes choose. */
 #include "passes/layout_choice.h"
 #include "tests/check/layout_fixture.h"
 
@@ -38,7 +38,7 @@ static Layout random_shared(Type t) {
     return layout_shared(t, order, below(4), below(4), below(4));
 }
 
-/* Byte offset that a place has in the buffer, found by looking for its element. */
+/* Byte offset that a hardware index has in the buffer, found by looking for its element. */
 static uint32_t *offsets_by_element(const Layout *shared) {
     uint32_t n = (uint32_t)1 << shared->out, *found = malloc(n * sizeof *found);
     ck_assert_ptr_nonnull(found);
@@ -57,11 +57,11 @@ START_TEST(shared_vector_bits) {
             bool runs = true;
             Walk w = {{0}};
             do {
-                uint32_t r = w.place[IN_REG], low = r & (((uint32_t)1 << n) - 1), start[IN_DIMS];
-                memcpy(start, w.place, sizeof start);
+                uint32_t r = w.hw[IN_REG], low = r & (((uint32_t)1 << n) - 1), start[IN_DIMS];
+                memcpy(start, w.hw, sizeof start);
                 start[IN_REG] = r - low;
                 uint32_t o = offset[layout_apply(&l, start)];
-                if ((o & (((uint32_t)1 << n) - 1)) || offset[layout_apply(&l, w.place)] != o + low)
+                if ((o & (((uint32_t)1 << n) - 1)) || offset[layout_apply(&l, w.hw)] != o + low)
                     runs = false;
             } while (runs && walk_next(&w, &l));
             if (!runs) break;
@@ -164,25 +164,26 @@ END_TEST
 
 /* ---- routes ---- */
 
-/* What it takes at the least: each place's source found by looking, for `from` without copies. */
+/* What it takes at the least: each hardware index's source found by looking, for `from` without
+ * copies. */
 static MoveKind kind_by_places(const Layout *to, const Layout *from) {
     enum { MOST = 1 << 10 };
     static uint64_t source[MOST];
     Walk w = {{0}};
     do {
-        source[layout_apply(from, w.place)] = hw_index_pack(w.place);
+        source[layout_apply(from, w.hw)] = hw_index_pack(w.hw);
     } while (walk_next(&w, from));
     MoveKind kind = to->bits[IN_REG] == from->bits[IN_REG] ? MOVE_NONE : MOVE_REGISTERS;
     memset(&w, 0, sizeof w);
     do {
-        uint64_t p = source[layout_apply(to, w.place)];
-        uint64_t q = source[at(to, w.place[IN_REG], 0, 0)],
-                 r = source[at(to, w.place[IN_REG], w.place[IN_LANE], 0)];
+        uint64_t p = source[layout_apply(to, w.hw)];
+        uint64_t q = source[at(to, w.hw[IN_REG], 0, 0)],
+                 r = source[at(to, w.hw[IN_REG], w.hw[IN_LANE], 0)];
         MoveKind need = MOVE_NONE;
-        if (p != hw_index_pack(w.place)) need = MOVE_REGISTERS;
-        bool own_lane = hw_index_part(p, IN_LANE) == w.place[IN_LANE];
+        if (p != hw_index_pack(w.hw)) need = MOVE_REGISTERS;
+        bool own_lane = hw_index_part(p, IN_LANE) == w.hw[IN_LANE];
         if (!own_lane || hw_index_part(p, IN_REG) != hw_index_part(q, IN_REG)) need = MOVE_SHUFFLE;
-        bool own_warp = hw_index_part(p, IN_WARP) == w.place[IN_WARP];
+        bool own_warp = hw_index_part(p, IN_WARP) == w.hw[IN_WARP];
         if (!own_warp || hw_index_part(p, IN_LANE) != hw_index_part(r, IN_LANE) ||
             hw_index_part(p, IN_REG) != hw_index_part(r, IN_REG))
             need = MOVE_SHARED;
@@ -224,23 +225,22 @@ START_TEST(routes) {
         kinds[kind]++;
         Walk w = {{0}};
         do {
-            uint64_t p = conversion_map_apply(&r, w.place);
-            uint32_t place[IN_DIMS];
+            uint64_t p = conversion_map_apply(&r, w.hw);
+            uint32_t hw[IN_DIMS];
             for (int in = 0; in < IN_DIMS; in++) {
-                place[in] = hw_index_part(p, (LayoutIn)in);
-                SAME(place[in] >> from.bits[in] && place[in] != w.place[in], false,
-                     "a place that is not there");
+                hw[in] = hw_index_part(p, (LayoutIn)in);
+                SAME(hw[in] >> from.bits[in] && hw[in] != w.hw[in], false,
+                     "a hardware index that is not there");
             }
-            SAME(layout_apply(&from, place), layout_apply(&to, w.place),
+            SAME(layout_apply(&from, hw), layout_apply(&to, w.hw),
                  "the route leads to another element");
-            bool same_warp = place[IN_WARP] == w.place[IN_WARP],
-                 same_lane = place[IN_LANE] == w.place[IN_LANE];
+            bool same_warp = hw[IN_WARP] == w.hw[IN_WARP], same_lane = hw[IN_LANE] == w.hw[IN_LANE];
             if (kind < MOVE_SHARED)
                 SAME(same_warp, true, "another warp in a move of kind %d", kind);
             if (kind < MOVE_SHUFFLE)
                 SAME(same_lane, true, "another lane in a move of kind %d", kind);
             if (kind < MOVE_REGISTERS)
-                SAME(place[IN_REG], w.place[IN_REG], "another register in no move");
+                SAME(hw[IN_REG], w.hw[IN_REG], "another register in no move");
         } while (walk_next(&w, &to));
         if (has_copies(&to) || has_copies(&from)) continue;
         exact++;
@@ -290,10 +290,10 @@ END_TEST
 START_TEST(packed_places) {
     uint32_t most[IN_DIMS] = {(1 << 20) - 1, 31, 31, 15};
     for (int in = 0; in < IN_DIMS; in++) {
-        uint32_t place[IN_DIMS] = {0};
-        place[in] = most[in];
+        uint32_t hw[IN_DIMS] = {0};
+        hw[in] = most[in];
         for (int other = 0; other < IN_DIMS; other++)
-            ck_assert_uint_eq(hw_index_part(hw_index_pack(place), (LayoutIn)other), place[other]);
+            ck_assert_uint_eq(hw_index_part(hw_index_pack(hw), (LayoutIn)other), hw[other]);
     }
 }
 END_TEST

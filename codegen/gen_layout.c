@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gen_place.c: places and the moves between them: lane and warp numbers -> element indices, and
- * register moves and shuffles for a change of layout.
+/* gen_layout.c: layouts -> code: from hardware indices to those of elements, and register moves and
+ * shuffles for a change of layout.
  *
  * The one trick: an index is (share of lane and warp) XOR (share of the register), the first
  * computed once per layout in the entry block, the second a constant. Where their bits do not meet
