@@ -21,7 +21,7 @@ typedef struct Interval {
     int64_t from, to;
     bool written;
     const Op *slices; /* the buffer of several that it is one slice of; NULL: none */
-    bool under_way;   /* by a dot or a copy not waited for yet: no barrier ends that */
+    bool in_flight;   /* by a dot or a copy not waited for yet: no barrier ends that */
 } Interval;
 
 typedef struct Pending { /* what happened since the last barrier, or goes on */
@@ -41,7 +41,7 @@ static bool same_stages(const Op *a, const Op *b) {
 static void note(PassCtx *ctx, Pending *p, Interval x) {
     for (int i = 0; i < p->n; i++)
         if (p->at[i].from <= x.from && x.to <= p->at[i].to && p->at[i].written == x.written &&
-            p->at[i].slices == x.slices && p->at[i].under_way == x.under_way)
+            p->at[i].slices == x.slices && p->at[i].in_flight == x.in_flight)
             return;
     vec_push(&ctx->s->arena, p, x);
 }
@@ -69,15 +69,15 @@ static Pending copy_of(PassCtx *ctx, const GlobalOrder *order, const Pending *p)
 static void forget(Pending *p) {
     int kept = 0;
     for (int i = 0; i < p->n; i++)
-        if (p->at[i].under_way) p->at[kept++] = p->at[i];
+        if (p->at[i].in_flight) p->at[kept++] = p->at[i];
     p->n = kept;
     global_forget(&p->global);
 }
 
-/* All dots, or all copies, have been waited for by this thread: others' may still be under way. */
+/* All dots, or all copies, have been waited for by this thread: others' may still be in flight. */
 static void done(Pending *p, bool copies) {
     for (int i = 0; i < p->n; i++)
-        if (p->at[i].written == copies) p->at[i].under_way = false;
+        if (p->at[i].written == copies) p->at[i].in_flight = false;
     if (copies) global_landed(&p->global);
 }
 
@@ -171,7 +171,7 @@ static bool shared_access(const Op *op, int i, Interval *x) {
     unsigned effects = ir_operand_effects(op, i);
     if (!(effects & (EFFECT_READS_SHARED | EFFECT_WRITES_SHARED))) return false;
     *x = interval_of(op->operand[i].value, effects & EFFECT_WRITES_SHARED);
-    x->under_way = op->code == OP_ASYNC_COPY || ir_attr_int(op, AT_ASYNC, 0);
+    x->in_flight = op->code == OP_ASYNC_COPY || ir_attr_int(op, AT_ASYNC, 0);
     return true;
 }
 

@@ -84,10 +84,10 @@ static void expand_histogram(Builder *b, Op *op) {
 
 /* Nothing that other programs could see lies between a barrier and op. */
 static bool follows_barrier(const Op *op) {
-    const unsigned unseen = EFFECT_READS_SHARED | EFFECT_UNIQUE;
+    const unsigned harmless = EFFECT_READS_SHARED | EFFECT_UNIQUE;
     for (const Op *p = op->prev; p; p = p->prev) {
         if (p->code == OP_BARRIER) return true;
-        if (!ir_is_pure(p) && (p->nregions || ir_effects(p) & ~unseen)) return false;
+        if (!ir_is_pure(p) && (p->nregions || ir_effects(p) & ~harmless)) return false;
     }
     return false;
 }

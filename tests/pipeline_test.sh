@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # pipeline_test.sh: the CPU device runs a pipelined kernel as it is, and finds what is wrong with it
-# once a wait lets one group more be under way or a barrier is gone. Usage: pipeline_test.sh BUILD/bin
+# once a wait lets one group more be in flight or a barrier is gone. Usage: pipeline_test.sh BUILD/bin
 set -u
 bin=$(realpath "$1")
 cd "$(dirname "$0")/.."
