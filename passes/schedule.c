@@ -54,7 +54,7 @@
 /* ---- the body, with copies ---- */
 
 /* v as the prefetch slice has it. */
-static Value *as_ahead(const Plan *p, Value *v) {
+static Value *in_prefetch(const Plan *p, Value *v) {
     return v->id < p->size && p->map[v->id] ? p->map[v->id] : v;
 }
 
@@ -76,21 +76,21 @@ static void alloc_buffer(Plan *p, Builder *b, Copy *c) {
 }
 
 /* Loads that stay loads, of the prefetch slice: their values are stored when the turn is done. */
-static void load_ahead(Plan *p, Builder *b, Copy *c) {
+static void prefetch_load(Plan *p, Builder *b, Copy *c) {
     const Op *load = c->load;
     Value *x[3];
-    for (int i = 0; i < load->noperands; i++) x[i] = as_ahead(p, load->operand[i].value);
+    for (int i = 0; i < load->noperands; i++) x[i] = in_prefetch(p, load->operand[i].value);
     b->span = load->span;
-    Op *ahead = ir_op_like(b, load, x, load->noperands, NULL);
-    ahead->result[0]->layout = load->result[0]->layout;
-    c->ahead = ahead->result[0];
-    vec_push(&p->s->arena, &p->prefetch, ahead);
+    Op *copy = ir_op_like(b, load, x, load->noperands, NULL);
+    copy->result[0]->layout = load->result[0]->layout;
+    c->prefetched = copy->result[0];
+    vec_push(&p->s->arena, &p->prefetch, copy);
 }
 
 static Value *start_copy(Plan *p, Builder *b, const Copy *c, Value *always) {
     Value *mask = ir_operand(c->load, 1);
-    Value *x[] = {as_ahead(p, c->load->operand[0].value), c->buffer, always,
-                  mask ? as_ahead(p, mask) : NULL};
+    Value *x[] = {in_prefetch(p, c->load->operand[0].value), c->buffer, always,
+                  mask ? in_prefetch(p, mask) : NULL};
     Type token = type_token();
     b->span = c->load->span;
     Op *copy = ir_op(b, OP_ASYNC_COPY, x, mask ? 4 : 3, &token, 1, 0);
@@ -99,7 +99,7 @@ static Value *start_copy(Plan *p, Builder *b, const Copy *c, Value *always) {
 }
 
 /* What an iteration does ahead of the rest, and its wait for that. */
-static void emit_ahead(Plan *p, Builder *b, Value *always) {
+static void emit_prefetch(Plan *p, Builder *b, Value *always) {
     Arena *a = &p->s->arena;
     for (const Op *op = p->loop->region[0]->first; op; op = op->next)
         if (op->nresults == 1 && p->slice[op->result[0]->id])
@@ -108,7 +108,7 @@ static void emit_ahead(Plan *p, Builder *b, Value *always) {
     Value **copied = arena_array(a, (size_t)p->copies.n, sizeof *copied);
     int n = 0;
     for (int i = 0; i < p->copies.n; i++)
-        if (p->copies.at[i].plain) load_ahead(p, b, &p->copies.at[i]);
+        if (p->copies.at[i].plain) prefetch_load(p, b, &p->copies.at[i]);
     for (int i = 0; i < p->copies.n; i++)
         if (!p->copies.at[i].plain) copied[n++] = start_copy(p, b, &p->copies.at[i], always);
     b->span = p->loop->span;
@@ -118,7 +118,7 @@ static void emit_ahead(Plan *p, Builder *b, Value *always) {
     for (int i = 0; i < p->copies.n; i++) {
         const Copy *c = &p->copies.at[i];
         if (!c->plain) continue;
-        ir_binary(b, OP_SHARED_STORE, c->ahead, c->buffer);
+        ir_binary(b, OP_SHARED_STORE, c->prefetched, c->buffer);
         vec_push(a, &p->store, b->block->last);
     }
     vec_push(a, &p->land, ir_op(b, OP_ASYNC_WAIT, commit->result, 1, NULL, 0, 0));
@@ -169,10 +169,10 @@ static Op *with_copies(Plan *p) {
         if (p->carried[i]) p->map[was->args[1 + i]->id] = arg[at++];
     }
     Builder in_body = {p->s, p->f, body, NULL, old->span};
-    emit_ahead(p, &in_body, always);
+    emit_prefetch(p, &in_body, always);
     at = n;
     for (int i = 0; i < n; i++)
-        if (p->carried[i]) out[at++] = as_ahead(p, was->last->operand[i].value);
+        if (p->carried[i]) out[at++] = in_prefetch(p, was->last->operand[i].value);
     for (int i = 0; i < p->copies.n; i++) replace_load(p, &in_body, &p->copies.at[i]);
     /* The rest of the body moves over as it is. */
     ir_replace_uses(was->args[0], body->args[0]);

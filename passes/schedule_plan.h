@@ -13,7 +13,7 @@ typedef struct Copy { /* one load that becomes a copy */
     Type type;        /* of a slice */
     const Layout *layout; /* of a slice */
     bool plain;           /* by a load and a store, not asynchronously */
-    Value *ahead;         /* plain: what was loaded */
+    Value *prefetched;    /* plain: what was loaded */
 } Copy;
 
 typedef VEC(Op *) OpList;
