@@ -351,10 +351,11 @@ static void visit_copy(Assign *a, Op *op) {
     if (op->noperands > 3) materialise_operand(a, op, 3, l);
 }
 
-/* Each operand as it is. */
+/* Each tile as it is. */
 static void visit_print(Assign *a, Op *op) {
     for (int i = 0; i < op->noperands; i++)
-        if (type_is_tile(op->operand[i].value->type))
+        if (type_is_tile(op->operand[i].value->type) &&
+            op->operand[i].value->type.space == SPACE_REGISTER)
             materialise_operand(a, op, i, own_layout(a, op->operand[i].value));
 }
 
