@@ -170,7 +170,7 @@ void gen_make_desc(Gen *g, const Op *op) {
     gen_new_tile(g, d).at[0] = LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->ndescs++));
 }
 
-void gen_async_desc_load(Gen *g, const Op *op) {
+void gen_mbar_desc_load(Gen *g, const Op *op) {
     const Value *desc = op->operand[0].value;
     Type t = desc->type;
     DescBox box;

@@ -266,6 +266,10 @@ static inline bool op_is(const Value *v, OpCode c) {
 static inline unsigned op_traits(const Op *op) {
     return op_info[op->code].traits;
 }
+/* Starts a copy into a buffer, of which it gives a token. */
+static inline bool op_is_async_copy(const Op *op) {
+    return op->code == OP_ASYNC_COPY || op->code == OP_ASYNC_DESC_LOAD;
+}
 /* Decides whether, or how often, what its regions hold is done. */
 static inline bool op_is_control_flow(const Op *op) {
     return op->code == OP_FOR || op->code == OP_IF || op->code == OP_WHILE || op->code == OP_WARPS;

@@ -193,6 +193,7 @@ static void check_async(Verifier *v, const Op *op) {
                 bad(v, op, "operand %d is a buffer of %d slices, one of which is to be named", i,
                     arg_type(op, i).slices);
     switch (op->code) {
+    case OP_ASYNC_DESC_LOAD:
     case OP_ASYNC_COPY:
         check_token(v, op);
         if (type_is_tile(arg_type(op, 2)))

@@ -63,7 +63,8 @@ const char *desc_verify(Session *s, const Op *op) {
     case OP_DESC_LOAD: return verify_access(s, op, 1, op->result[0]->type);
     case OP_DESC_STORE:
     case OP_DESC_REDUCE: return verify_access(s, op, 2, type_of(op, 1));
-    case OP_ASYNC_DESC_LOAD: return verify_async(op, 3);
+    case OP_ASYNC_DESC_LOAD:
+    case OP_MBAR_DESC_LOAD: return verify_async(op, 3);
     default: return NULL;
     }
 }

@@ -3,7 +3,7 @@
  * under masks.
  *
  * A launch gives an entry what its source names, which no tensor map is: so the copy engine takes
- * only what tile IR names as its own, `async_desc_load`. */
+ * only what tile IR names as its own, `mbar_desc_load`. */
 #include "ir/desc.h"
 #include "passes/pass.h"
 

@@ -166,7 +166,8 @@ static void find_stages(Session *s, const Block *b, StagesList *list) {
         const Block *body = op->region[op->nregions - 1];
         for (const Op *x = body->first; x; x = x->next) {
             int64_t number; /* the same in each turn: a copy before an inner loop */
-            if (x->code != OP_ASYNC_COPY || !op_is(x->operand[1].value, OP_BUFFER_SLICE)) continue;
+            bool copies = op_is_async_copy(x) || x->code == OP_MBAR_DESC_LOAD;
+            if (!copies || !op_is(x->operand[1].value, OP_BUFFER_SLICE)) continue;
             const Op *slice = x->operand[1].value->def, *alloc = slice->operand[0].value->def;
             if (ir_int_constant(slice->operand[1].value, &number)) continue;
             bool counted = false;

@@ -22,6 +22,7 @@ const Value *alias_step(const Value *v) {
         int i = v->def ? v->index : v->index - 1;
         return i < 0 ? NULL : loop_origin(op, i);
     }
+    case OP_MAKE_DESC:
     case OP_ADDPTR:
     case OP_SPLAT:
     case OP_BROADCAST:

@@ -216,15 +216,42 @@ bool step_async_commit(Run *r, Program *p, const Step *st) {
     return true;
 }
 
+static uint64_t group_of_token(const Program *p, const Step *st, int i) {
+    uint64_t group;
+    memcpy(&group, p->tile[st->src[i]].data, sizeof group);
+    return group;
+}
+
 /* The newest group that the wait's tokens name. */
 static uint64_t awaited_group(const Program *p, const Step *st) {
     uint64_t newest = 0;
-    for (int i = 0; i < st->nsrc; i++) {
-        uint64_t group;
-        memcpy(&group, p->tile[st->src[i]].data, sizeof group);
-        if (group > newest) newest = group;
-    }
+    for (int i = 0; i < st->nsrc; i++)
+        if (group_of_token(p, st, i) > newest) newest = group_of_token(p, st, i);
     return newest;
+}
+
+/* Threads' copies land in order, so those of older groups, too; the engine's as they are named. */
+static bool is_awaited(const Program *p, const Step *st, const AsyncCopy *c, uint64_t until) {
+    if (c->st->op->code != OP_ASYNC_DESC_LOAD) return c->group < until;
+    for (int i = 0; i < st->nsrc; i++)
+        if (group_of_token(p, st, i) == c->group + 1) return true;
+    return false;
+}
+
+/* What the engine brings all threads see that have waited for it. */
+static bool land_awaited(Run *r, Program *p, const Step *st, uint64_t until) {
+    for (AsyncCopy **at = &strand_of(p)->copies; *at;) {
+        AsyncCopy *c = *at;
+        bool engine = c->st->op->code == OP_ASYNC_DESC_LOAD;
+        if (!is_awaited(p, st, c, until)) {
+            at = &c->next;
+            continue;
+        }
+        bool ok = land(r, p, c, p->current, engine ? 0 : strand_of(p)->now);
+        *at = async_copy_free(r, c);
+        if (!ok) return false;
+    }
+    return true;
 }
 
 bool step_async_wait(Run *r, Program *p, const Step *st) {
@@ -241,7 +268,7 @@ bool step_async_wait(Run *r, Program *p, const Step *st) {
             return false;
         }
     }
-    return land_before(r, p, p->current, until, UINT64_MAX, p->current, strand_of(p)->now);
+    return land_awaited(r, p, st, until);
 }
 
 /* ---- at barriers ---- */
@@ -273,14 +300,12 @@ bool async_land_at(Run *r, Program *p, const Step *st, int barrier) {
     return ok;
 }
 
-bool step_async_desc_load(Run *r, Program *p, const Step *st) {
-    const DescPlan *plan = st->detail;
+/* The copy engine starts on the block that operands 3 on name; it lands with those of the list. */
+static bool start_desc_copy(Run *r, Program *p, const Step *st, const SharedBuffer *to,
+                            AsyncCopy **list) {
     const DescValue *d = (const DescValue *)(const void *)p->tile[st->src[0]].data;
-    int barrier = mbarrier_number(r, p, st, plan->barrier, 2);
-    if (barrier < 0) return false;
     if (!desc_scalars_known(r, p, st, 3) || !desc_fits_engine(r, p, st, d)) return false;
-    Access a = {
-        .st = st, .lanes = plan->buffer->lanes, .size = stored_bytes(ir_operand(st->op, 0)->type)};
+    Access a = {.st = st, .lanes = to->lanes, .size = stored_bytes(ir_operand(st->op, 0)->type)};
     int64_t inner = first_lane(&p->tile[st->src[st->nsrc - 1]], EL_I32) * (int64_t)a.size;
     if (inner % DESC_ALIGN && run_checks(r, CHECK_ALIGN)) {
         diag(&r->s->diags, DIAG_ERROR, st->op->span,
@@ -289,12 +314,24 @@ bool step_async_desc_load(Run *r, Program *p, const Step *st) {
              (long long)inner, report_program(r, p), DESC_ALIGN);
         return false;
     }
-    AsyncCopy *c = begin_copy(r, p, &a, plan->buffer, shared_base(p, st, plan->buffer, 1));
+    AsyncCopy *c = begin_copy(r, p, &a, to, shared_base(p, st, to, 1));
     desc_block(p, st, 3, UINT32_MAX, c->lanes, c->address, c->active);
-    append(&p->mbarrier[barrier].copies, c);
+    append(list, c);
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
     a = access_of_copy(r, p, c, &address, &mask);
-    return note_source(&a, c) && shared_claim(r, p, st, c->base, plan->buffer->bytes);
+    return note_source(&a, c) && shared_claim(r, p, st, c->base, to->bytes);
+}
+
+bool step_async_desc_load(Run *r, Program *p, const Step *st) {
+    give_token(p, st, strand_of(p)->copy_groups + 1);
+    if (!first_lane(&p->tile[st->src[2]], EL_I1)) return true;
+    return start_desc_copy(r, p, st, st->detail, &strand_of(p)->copies);
+}
+
+bool step_mbar_desc_load(Run *r, Program *p, const Step *st) {
+    const DescPlan *plan = st->detail;
+    int barrier = mbarrier_number(r, p, st, plan->barrier, 2);
+    return barrier >= 0 && start_desc_copy(r, p, st, plan->buffer, &p->mbarrier[barrier].copies);
 }
 
 /* ---- dots ---- */

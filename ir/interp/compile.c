@@ -340,6 +340,7 @@ static StepFn *const step_fns[OPS] = {
     [OP_MBAR_WAIT] = step_mbar_wait,
     [OP_MAKE_DESC] = step_make_desc,
     [OP_ASYNC_DESC_LOAD] = step_async_desc_load,
+    [OP_MBAR_DESC_LOAD] = step_mbar_desc_load,
     [OP_DESC_LOAD] = step_desc_load,
     [OP_DESC_STORE] = step_desc_store,
     [OP_DESC_REDUCE] = step_desc_reduce,
@@ -495,7 +496,7 @@ static void compile_plain(Compiler *c, const Op *op) {
         if (op->code != OP_DOT) continue;
         vec_push(c->a, &loaded, st.src[i] = load_operand(c, op, v));
     }
-    if (op->code == OP_ASYNC_DESC_LOAD) {
+    if (op->code == OP_MBAR_DESC_LOAD) {
         DescPlan plan = {c->shared[ir_operand(op, 1)->id], c->shared[ir_operand(op, 2)->id]};
         st.detail = arena_copy(c->a, &plan, sizeof plan);
     }

@@ -90,7 +90,7 @@ struct DescTile {
 };
 
 Type desc_pointer_type(const Op *op) {
-    int first = op->code == OP_DESC_LOAD ? 1 : op->code == OP_ASYNC_DESC_LOAD ? 3 : 2;
+    int first = op->code == OP_DESC_LOAD ? 1 : op->code == OP_MBAR_DESC_LOAD ? 3 : 2;
     Value *row = ir_operand(op, first);
     return type_pointer_to(desc_tile(ir_operand(op, 0)->type, &row));
 }

@@ -247,7 +247,7 @@ typedef struct DescValue { /* what a descriptor's slot holds; strides in bytes *
     int64_t size[TILE_MAX_RANK], stride[TILE_MAX_RANK];
 } DescValue;
 
-typedef struct DescPlan { /* of an ASYNC_DESC_LOAD */
+typedef struct DescPlan { /* of an MBAR_DESC_LOAD */
     const SharedBuffer *buffer, *barrier;
 } DescPlan;
 
@@ -404,7 +404,7 @@ StepFn step_single_cta, step_buffer_slice, step_async_copy, step_token_done, ste
     step_async_wait, step_async_fence, step_async_arrive;
 StepFn step_async_dot, step_dot_wait;
 StepFn step_make_desc, step_desc_load, step_desc_store, step_desc_reduce;
-StepFn step_async_desc_load;
+StepFn step_async_desc_load, step_mbar_desc_load;
 int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int i);
 AsyncCopy *async_copy_free(Run *r, AsyncCopy *c); /* its successor */
 void async_dot_reads(Program *p, int64_t from, int64_t bytes);

@@ -88,7 +88,8 @@ static bool check_byte(Run *r, Program *p, const Step *st, const SharedBuffer *b
     return true;
 }
 
-/* Bytes that a unit reads on its own: what threads wrote there needs a fence to be seen. */
+/* Bytes that a unit reads or writes on its own: what threads wrote there needs a fence to be seen,
+ * and not to come later. */
 static bool check_fenced(Run *r, const Program *p, const Step *st, int64_t at) {
     const SharedMemory *m = &p->shared;
     int writer = m->writer[at];
@@ -138,6 +139,7 @@ static int busy_strand(const Run *r, const Program *p, int64_t from, int64_t to)
 
 bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t bytes) {
     if (!run_checks(r, CHECK_RACES)) return true;
+    bool engine = st->op->code != OP_ASYNC_COPY;
     int busy = busy_strand(r, p, from, from + bytes);
     if (busy >= 0)
         return report_unknown(r, p, st, busy, "overwritten while a dot may read it",
@@ -150,6 +152,7 @@ bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t byte
                                   i);
         if (p->shared.coming[i] || write_unknown(p, i))
             return report_shared(r, p, st, "overwritten before it was read", i);
+        if (engine && !check_fenced(r, p, st, i)) return false;
         p->shared.coming[i] = (uint16_t)(p->current + 1);
     }
     return true;

@@ -199,10 +199,10 @@ static const Refused bodies[] = {
     {"%b: barrier = buffer_alloc\nmbar_wait %b, %c", "the phase is an i32"},
     {"%b: barrier<1025> = buffer_alloc", "expected 1 to 1024"},
     {"%d: desc<f32[4]> = make_desc %p, %n, %n\n%m: shared<f32[4]> = buffer_alloc\n%b: barrier = "
-     "buffer_alloc\nasync_desc_load %d, %m, %b, %n",
+     "buffer_alloc\nmbar_desc_load %d, %m, %b, %n",
      "the descriptor's last stride must be 1"},
     {"%1: i32 = const value=1\n%d: desc<f32[4]> = make_desc %p, %n, %1 padding=nan\n%m: "
-     "shared<f32[4]> = buffer_alloc\n%b: barrier = buffer_alloc\nasync_desc_load %d, %m, %b, %n",
+     "shared<f32[4]> = buffer_alloc\n%b: barrier = buffer_alloc\nmbar_desc_load %d, %m, %b, %n",
      "padded with zeros"},
     {"%p2: ptr<i32> = bitcast %p\n%d: desc<i32[4]> = make_desc %p2, %n, %n padding=nan",
      "only floats are padded with NaN"},
@@ -226,10 +226,10 @@ static const Refused bodies[] = {
     {"%d: f32[4] = make_desc %p, %n, %n", "the result must be a descriptor"},
     {"%x: shared<desc<f32[4]>> = buffer_alloc", "a buffer of descriptors"},
     {"%1: i32 = const value=1\n%d: desc<f32[4]> = make_desc %p, %n, %1\n%m: shared<f32[8]> = "
-     "buffer_alloc\n%b: barrier = buffer_alloc\nasync_desc_load %d, %m, %b, %n",
+     "buffer_alloc\n%b: barrier = buffer_alloc\nmbar_desc_load %d, %m, %b, %n",
      "of the descriptor's block"},
     {"%1: i32 = const value=1\n%d: desc<f32[4]> = make_desc %p, %n, %1\n%m: shared<f32[4]> = "
-     "buffer_alloc\n%b: barrier = buffer_alloc\nasync_desc_load %d, %m, %b",
+     "buffer_alloc\n%b: barrier = buffer_alloc\nmbar_desc_load %d, %m, %b",
      "an index for each dimension"},
     /* text */
     {"%x: i32 = frobnicate %n", "unknown operation 'frobnicate'"},
