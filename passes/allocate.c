@@ -46,6 +46,10 @@ static bool in_shared_memory(Type t) {
     return t.space == SPACE_SHARED || t.space == SPACE_BARRIER;
 }
 
+static bool holds_barriers(const Slot *s) {
+    return s->alloc->result[0]->type.space == SPACE_BARRIER;
+}
+
 static void live(Slot *s, int from, int to) {
     if (from < s->first || s->first < 0) s->first = from;
     if (to > s->last) s->last = to;
@@ -76,7 +80,8 @@ static const Op *loop_of(const Op *alloc) {
 
 /* A buffer of several slices joins others of as many that its loop fills. */
 static void add_slices(Allocation *p, Op *alloc) {
-    const Op *loop = loop_of(alloc);
+    bool apart = alloc->result[0]->type.space == SPACE_BARRIER; /* not worth a stage's alignment */
+    const Op *loop = apart ? NULL : loop_of(alloc);
     int i = p->slots.n;
     while (loop && i > 0) {
         const Slot *s = &p->slots.at[--i];
@@ -193,10 +198,12 @@ void pass_allocate(PassCtx *ctx) {
     number_block(&p, ctx->f->body);
     int64_t total = 0, single = 0;
     for (int i = 0; i < p.slots.n; i++) lay_out_stage(&p, i);
-    for (int round = 0; round <= 1; round++)
+    for (int i = 0; i < p.slots.n; i++) /* nothing else may be written over an mbarrier */
+        if (holds_barriers(&p.slots.at[i])) live(&p.slots.at[i], 0, p.clock);
+    for (int round = 0; round <= 2; round++)
         for (int i = 0; i < p.slots.n; i++) {
             Slot *s = &p.slots.at[i];
-            if (s->single != (round == 1)) continue;
+            if ((s->single ? 2 : holds_barriers(s)) != round) continue; /* few bytes last */
             s->offset = fit(&p, i);
             s->allocated = true;
             int64_t *end = s->single ? &single : &total;

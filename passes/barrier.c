@@ -5,11 +5,12 @@
  * last barrier. A read of written bytes, or a write of read or written ones, needs a barrier before
  * it, which forgets all; but what a dot reads or a copy writes that nobody has waited for goes on
  * behind a barrier, too. Accesses of the slices that one loop fills among each other are left to
- * their loop's schedule, which has barriers of its own (schedule.h). Loops are gone through until
- * the state at their end adds nothing to the state at their start. Conservative within a thread: it
- * may not know that the bytes are its own. Which accesses to global memory need one is for
- * global_order.c to say; where they lie in a loop and what they meet before it, the barrier is put
- * before the loop. */
+ * their loop's schedule, which has barriers of its own (schedule.h). What the copy engine writes
+ * each thread waits for itself; but before it writes, a fence has to order what threads wrote
+ * there, however many barriers came since. Loops are gone through until the state at their end adds
+ * nothing to the state at their start. Conservative within a thread: it may not know that the bytes
+ * are its own. Which accesses to global memory need one is for global_order.c to say; where they
+ * lie in a loop and what they meet before it, the barrier is put before the loop. */
 #include "ir/effects.h"
 #include "ir/buffer.h"
 #include "passes/global_order.h"
@@ -22,12 +23,16 @@ typedef struct Interval {
     bool written;
     const Op *slices; /* the buffer of several that it is one slice of; NULL: none */
     bool in_flight;   /* by a dot or a copy not waited for yet: no barrier ends that */
+    bool unfenced;    /* threads wrote it, and no fence came since: the copy engine's writes may
+                         come before */
+    bool met;         /* since then a barrier came: all that is left of it is that */
 } Interval;
 
 typedef struct Pending { /* what happened since the last barrier, or goes on */
     Interval *at;
     int n, cap;
     GlobalAccesses global;
+    bool engine; /* some copies are by descriptors */
 } Pending;
 
 /* Slices of buffers that lie between each other: one loop fills them. */
@@ -41,15 +46,16 @@ static bool same_stages(const Op *a, const Op *b) {
 static void note(PassCtx *ctx, Pending *p, Interval x) {
     for (int i = 0; i < p->n; i++)
         if (p->at[i].from <= x.from && x.to <= p->at[i].to && p->at[i].written == x.written &&
-            p->at[i].slices == x.slices && p->at[i].in_flight == x.in_flight)
+            p->at[i].slices == x.slices && p->at[i].in_flight == x.in_flight &&
+            p->at[i].unfenced == x.unfenced && p->at[i].met == x.met)
             return;
     vec_push(&ctx->s->arena, p, x);
 }
 
-static bool clashes(const Pending *p, Interval x) {
+static bool clashes(const Pending *p, Interval x, bool engine) {
     for (int i = 0; i < p->n; i++)
         if (p->at[i].from < x.to && x.from < p->at[i].to && (p->at[i].written || x.written) &&
-            !same_stages(x.slices, p->at[i].slices))
+            !same_stages(x.slices, p->at[i].slices) && (engine || !p->at[i].met))
             return true;
     return false;
 }
@@ -59,7 +65,7 @@ static void merge(PassCtx *ctx, Pending *into, const Pending *from) {
 }
 
 static Pending copy_of(PassCtx *ctx, const GlobalOrder *order, const Pending *p) {
-    Pending c = {0};
+    Pending c = {.engine = p->engine};
     merge(ctx, &c, p);
     global_merge(order, &c.global, &p->global);
     return c;
@@ -68,10 +74,19 @@ static Pending copy_of(PassCtx *ctx, const GlobalOrder *order, const Pending *p)
 /* What a barrier ends. */
 static void forget(Pending *p) {
     int kept = 0;
-    for (int i = 0; i < p->n; i++)
-        if (p->at[i].in_flight) p->at[kept++] = p->at[i];
+    for (int i = 0; i < p->n; i++) {
+        Interval x = p->at[i];
+        if (!x.in_flight && !x.unfenced) continue;
+        x.met |= !x.in_flight;
+        p->at[kept++] = x;
+    }
     p->n = kept;
     global_forget(&p->global);
+}
+
+/* What the threads wrote the copy engine's writes come behind, once all threads are here. */
+static void fence(Pending *p) {
+    for (int i = 0; i < p->n; i++) p->at[i].unfenced = p->at[i].met = false;
 }
 
 /* All dots, or all copies, have been waited for by this thread: others' may still be in flight. */
@@ -90,7 +105,10 @@ static Interval interval_of(const Value *buffer, bool written) {
     const Op *alloc = buffer_alloc(buffer);
     int64_t at = ir_attr_int(alloc, AT_OFFSET, 0);
     bool slices = alloc->result[0]->type.slices > 0;
-    return (Interval){at, at + buffer_bytes(alloc), written, slices ? alloc : NULL, false};
+    return (Interval){.from = at,
+                      .to = at + buffer_bytes(alloc),
+                      .written = written,
+                      .slices = slices ? alloc : NULL};
 }
 
 /* The loop that fills these slices begins, maybe not for the first time, as in another loop: what
@@ -104,6 +122,12 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
 
 static void put_barrier(PassCtx *ctx, Op *before, Pending *p) {
     Builder build = {ctx->s, ctx->f, before->block, before, before->span};
+    bool late = false;
+    for (int i = 0; i < p->n; i++) late |= p->at[i].unfenced;
+    if (late && before->code == OP_MBAR_DESC_LOAD) {
+        ir_op(&build, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
+        fence(p);
+    }
     ir_op(&build, OP_BARRIER, NULL, 0, NULL, 0, 0);
     forget(p);
     ctx->changed = true;
@@ -192,22 +216,32 @@ static void note_global(const GlobalOrder *order, const Op *op, Pending *p) {
 static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pending *p) {
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) forget(p);
+        if (op->code == OP_ASYNC_FENCE) fence(p);
         if (waits_for_all(op)) done(p, op->code == OP_ASYNC_WAIT);
         if (op->code == OP_BUFFER_ALLOC && op->result[0]->type.slices) reopen(p, op);
-        bool clash = meets_global(ctx, order, op, p);
+        bool clash = meets_global(ctx, order, op, p), engine = op->code == OP_MBAR_DESC_LOAD;
         Interval x;
-        for (int i = 0; i < op->noperands; i++) clash |= shared_access(op, i, &x) && clashes(p, x);
+        for (int i = 0; i < op->noperands; i++)
+            clash |= shared_access(op, i, &x) && clashes(p, x, engine);
         if (clash) put_barrier(ctx, op, p);
         for (int i = 0; i < op->noperands; i++)
-            if (shared_access(op, i, &x)) note(ctx, p, x);
+            if (!engine && shared_access(op, i, &x)) {
+                x.unfenced = p->engine && x.written;
+                note(ctx, p, x);
+            }
         note_global(order, op, p);
         if (op->code == OP_FOR || op->code == OP_WHILE) order_before_loop(ctx, order, op, p);
         if (op->nregions) visit_regions(ctx, order, op, p);
     }
 }
 
+static void look_for_engine(Op *op, void *found) {
+    *(bool *)found |= op->code == OP_MBAR_DESC_LOAD;
+}
+
 void pass_barrier(PassCtx *ctx) {
     Pending p = {0};
+    ir_walk(ctx->f->body, look_for_engine, &p.engine);
     GlobalOrder order = global_order(ctx);
     visit_block(ctx, &order, ctx->f->body, &p);
 }

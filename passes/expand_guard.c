@@ -7,6 +7,8 @@
  */
 #include "passes/expand_pipeline.h"
 
+#include <string.h>
+
 static Value *scalar(Builder *b, Type t, int64_t v) {
     return ir_const_int(b, t, v);
 }
@@ -52,7 +54,7 @@ Value *next_slice(Builder *b, Value *number, int slices) {
 }
 
 bool op_is_guarded(const Op *op) {
-    return op->code == OP_LOAD || op->code == OP_ASYNC_COPY;
+    return op->code == OP_LOAD || op_is_async_copy(op);
 }
 
 /* mask, where there is one, and exists, in the layout of `like`. */
@@ -88,14 +90,16 @@ static Op *emit_load(Builder *b, const Op *op, Value *const *operands, Value *ex
 Op *emit_guarded(Builder *b, const Op *op, Value *const *operands, Value *exists, bool by_mask) {
     b->span = op->span;
     if (op->code == OP_LOAD) return emit_load(b, op, operands, exists);
-    Value *mask = op->noperands > 3 ? operands[3] : NULL, *on = operands[2];
-    int64_t always = 0;
-    if (by_mask)
-        mask = mask_and(b, mask, exists, op->operand[0].value);
-    else if (op_is(on, OP_CONST) && (always = ir_attr_int(on->def, AT_VALUE, 0)))
-        on = exists;
-    else
-        on = ir_binary(b, OP_AND, on, exists);
-    Value *x[] = {operands[0], operands[1], on, mask};
-    return ir_op_like(b, op, x, mask ? 4 : 3, NULL);
+    bool engine = op->code == OP_ASYNC_DESC_LOAD; /* reads nothing outside the tensor */
+    Value *x[GUARDED_MOST_OPERANDS], *on = operands[2];
+    int n = op->noperands;
+    memcpy(x, operands, (size_t)n * sizeof *x);
+    if (!by_mask) {
+        bool always = op_is(on, OP_CONST) && ir_attr_int(on->def, AT_VALUE, 0);
+        x[2] = always ? exists : ir_binary(b, OP_AND, on, exists);
+    } else if (!engine) {
+        x[3] = mask_and(b, n > 3 ? x[3] : NULL, exists, op->operand[0].value);
+        n = 4;
+    }
+    return ir_op_like(b, op, x, n, NULL);
 }

@@ -180,7 +180,7 @@ static void emit_in_prologue(Expand *x, Builder *b, const ScheduleRow *r, int it
         x->exists[iteration] = iteration_exists(b, x->trips, iteration);
     map_operands(x, b, op, iteration);
     if (op_is_guarded(op)) {
-        Value *in[4];
+        Value *in[GUARDED_MOST_OPERANDS];
         for (int i = 0; i < op->noperands; i++) {
             Value *v = op->operand[i].value;
             in[i] = x->map[v->id] ? x->map[v->id] : v;
@@ -398,7 +398,7 @@ static void emit_row(Expand *x, Builder *b, const ScheduleRow *r) {
     }
     take_operands(x, r, op);
     if (r->stage < x->t.last && op_is_guarded(op)) {
-        Value *in[4];
+        Value *in[GUARDED_MOST_OPERANDS];
         for (int i = 0; i < op->noperands; i++) in[i] = op->operand[i].value;
         Op *guarded = emit_guarded(b, op, in, st->exists, x->read_ahead);
         x->now[op->result[0]->id] = guarded->result[0];

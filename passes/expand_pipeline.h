@@ -3,6 +3,7 @@
 #ifndef TILE_PASSES_EXPAND_PIPELINE_H
 #define TILE_PASSES_EXPAND_PIPELINE_H
 
+#include "ir/desc.h"
 #include "passes/schedule.h"
 
 /* How far a loop goes: as an unsigned number of the index's size, for what it walks over may be
@@ -76,6 +77,7 @@ Value *one_less(Builder *b, Value *left, Value *any);
 /* The slice after this of so many. */
 Value *next_slice(Builder *b, Value *number, int slices);
 bool op_is_guarded(const Op *op);
+enum { GUARDED_MOST_OPERANDS = 3 + DESC_MAX_RANK };
 /* op, of other operands, done only where the iteration exists. by_mask: it nearly always does, so
  * that is left to the masks, for which ptxas needs no branches. */
 Op *emit_guarded(Builder *b, const Op *op, Value *const *operands, Value *exists, bool by_mask);

@@ -138,7 +138,7 @@ static void check_ahead(Check *c, const ScheduleRow *r) {
     const Op *op = r->op;
     bool waits = op->code == OP_ASYNC_WAIT || op->code == OP_ASYNC_COMMIT ||
                  op->code == OP_ASYNC_FENCE || op->code == OP_BARRIER || op->code == OP_DOT_WAIT;
-    bool guarded = op->code == OP_LOAD || op->code == OP_ASYNC_COPY;
+    bool guarded = op->code == OP_LOAD || op_is_async_copy(op);
     unsigned effects = effects_of(op) & ~(unsigned)EFFECT_READS_SHARED;
     if (r->stage > c->t->last) check_deferred(c, r);
     if (r->stage >= c->t->last || waits || op->code == OP_BUFFER_ALLOC) return;
@@ -185,7 +185,8 @@ static bool fence_between(const Check *c, const ScheduleRow *landed, const Sched
 static void check_pair(Check *c, const ScheduleRow *write, const ScheduleRow *read, int slices) {
     Arena *a = &c->ctx->s->arena;
     const ScheduleRow *landed = write, *done = read;
-    if (write->op->code == OP_ASYNC_COPY && !(landed = wait_of(c, write->op->result[0]))) {
+    bool engine = write->op->code == OP_ASYNC_DESC_LOAD; /* who waits sees all that it brings */
+    if (op_is_async_copy(write->op) && !(landed = wait_of(c, write->op->result[0]))) {
         refuse(c, read, write, "reads what a copy writes that nothing waits for");
         return;
     }
@@ -197,11 +198,11 @@ static void check_pair(Check *c, const ScheduleRow *write, const ScheduleRow *re
         refuse(c, read, landed == write ? write : landed,
                landed == write ? "reads a buffer before it is written"
                                : "reads a buffer before its copies have been waited for");
-    else if (!barrier_between(c, landed, read, 0))
+    else if (!engine && !barrier_between(c, landed, read, 0))
         refuse(c, read, landed,
                "reads a buffer that other warps may not have written yet: there "
                "is no barrier between");
-    else if (ir_attr(read->op, AT_WGMMA) && !fence_between(c, landed, read, true))
+    else if (!engine && ir_attr(read->op, AT_WGMMA) && !fence_between(c, landed, read, true))
         refuse(c, read, landed, NO_FENCE);
     else if (!comes_after(write, done, slices)) {
         int enough = slices;

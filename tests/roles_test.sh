@@ -29,20 +29,26 @@ shapes=('128 128 64' '1 16 1040' '513 272 208' '64 16 16' '200 176 336')
 for shape in "${shapes[@]}"; do
     # shellcheck disable=SC2086 # a shape is words
     ok "inputs of $shape" reference $shape
-    for file in examples/matmul_roles.tir examples/matmul_roles_cp.tir; do
+    for file in examples/matmul_{roles,desc,roles_cp}.tir; do
         for target in "${targets[@]:-native}"; do
-            [ "$file $target" != "examples/matmul_roles.tir sm_80" ] || continue # it has no descriptors
+            case $file:$target in *_cp.tir:* | *:sm_9* | *:native) ;; *) continue ;; esac # others have no TMA
             ok "$file $shape $target" product $file --target="$target"
         done
     done
 done
 if [ "$device" != cpu ]; then
+    for run in 'await-phases n=5 odd=0' 'await-phases n=5 odd=1' 'barrier-fence n=4'; do # asserts hold there, too
+        read -r file args <<<"$run"
+        # shellcheck disable=SC2086 # arguments are words
+        [[ " ${targets[*]}" != *' sm_9'* ]] ||
+            ok "$run" "$tilerun" --device="$device" --target=sm_90a tests/passes/$file.tir x=arange:f32[320] $args
+    done
     finish
     exit
 fi
 
 passes=$(sed -n 's/^PASS(\([a-z_0-9]*\),.*/\1/p' passes/passes.def | paste -sd,)
-for code in matmul_roles:sm_90a matmul_roles_cp:sm_90a matmul_roles_cp:sm_80; do
+for code in matmul_roles:sm_90a matmul_desc:sm_90a matmul_roles_cp:sm_90a matmul_roles_cp:sm_80; do
     ok "$code, passes" "$(dirname "$tilerun")/tilec" "examples/${code%:*}.tir" --target="${code#*:}" \
         --passes="$passes" --emit=tir -Wno-perf -o "$work/after.tir"
     ok "$code after all passes" product "$work/after.tir"
@@ -86,15 +92,15 @@ mistake $tma 'a consumer does not arrive' '/mbar_arrive %empty1/d' \
     "deadlock" consumer0 'mbar_wait %full0'
 mistake $tma 'waits for the wrong phase' \
     's/(mbar_wait %full0), %phase0/\1, %wrong/; s/^( *)(%full0: .*)/\1%wrong: i32 = xor %phase0, %1\n\1\2/' \
-    "race: role 'consumer0' reads it" producer async_desc_load
+    "race: role 'consumer0' reads it" producer mbar_desc_load
 mistake $tma 'begins in the wrong phase' 's/(%0, %steps, %1, %0), %1 \{/\1, %0 {/' \
     '1 of 1 arrivals and 0 bytes are missing' consumer0 'mbar_wait %full0'
 mistake $tma 'a stage is filled before it is free' '/mbar_wait %free/d' \
     "1 arrivals at barrier 'full[0]', whose phase 0 has only 0 to come" producer mbar_expect
 mistake $tma 'a stage is freed before the product is done' '/%w0: f32/{h;d}; /mbar_arrive %empty0/{G}' \
-    "race: role 'consumer0' reads it" producer async_desc_load
+    "race: role 'consumer0' reads it" producer mbar_desc_load
 mistake $tma 'the product is not waited for' 's/%w0: f32\[64,128\] = dot_wait %d0/%w0: f32[64,128] = hint %d0/' \
-    "has a dot in flight that reads it" producer async_desc_load
+    "has a dot in flight that reads it" producer mbar_desc_load
 mistake $tma 'reads before the copy has landed' 's/(%full[01]: barrier = buffer_slice %full), %s[01]/\1, %0/' \
     'read before the copy to it has landed' consumer0 'dot %at0'
 mistake $tma 'waits for another copy' 's/(%full1: barrier = buffer_slice %full), %s1/\1, %0/' \
@@ -118,13 +124,13 @@ mistake $tma 'the barrier of all threads' 's/(    %h0: f16)/    barrier id=0 war
 mistake $tma "another role's barrier" 's/(    %h0: f16)/    barrier id=2 warps=4\n    barrier id=2 warps=2\n\1/' \
     '4 warps come to barrier 2, which is of 2' consumer0 'barrier id=2 warps=2'
 mistake $tma 'always the same stage' 's/(%to1: .* = buffer_slice %a1), %s/\1, %0/' \
-    'overwritten before it was read' producer async_desc_load
+    'overwritten before it was read' producer mbar_desc_load
 mistake $tma 'arrives twice' 's/^( *)(mbar_arrive %empty0)/\1\2\n\1\2/' \
-    "race: role 'consumer1' reads it" producer async_desc_load
-mistake $tma 'comes to the wrong barrier' 's/(async_desc_load %b.tensor, %tob), %filled/\1, %free/' \
+    "race: role 'consumer1' reads it" producer mbar_desc_load
+mistake $tma 'comes to the wrong barrier' 's/(mbar_desc_load %b.tensor, %tob), %filled/\1, %free/' \
     '16384 bytes are missing' consumer0 'mbar_wait %full0'
-mistake $tma 'a block between two of 16 bytes' 's/(async_desc_load .*), %at$/\1, %k/' 'misaligned' producer \
-    async_desc_load
+mistake $tma 'a block between two of 16 bytes' 's/(mbar_desc_load .*), %at$/\1, %k/' 'misaligned' producer \
+    mbar_desc_load
 mistake $cp 'no fence before the product' '/async_fence/d' 'missing async_fence' consumer0 'dot %at0'
 mistake $cp 'a fence before the wait' 's/^( *)(%full0: .*)/\1async_fence\n\1\2/; 0,/^      async_fence$/{n}; /mbar_wait %full0/{n;d}' \
     'missing async_fence' consumer0 'dot %at0'
