@@ -153,6 +153,7 @@ void gen_mbar_wait(Gen *g, const Op *op);
 void gen_async_arrive(Gen *g, const Op *op);
 void gen_make_desc(Gen *g, const Op *op);
 void gen_mbar_desc_load(Gen *g, const Op *op);
+void gen_async_desc_store(Gen *g, const Op *op);
 void gen_for(Gen *g, const Op *op);
 void gen_if(Gen *g, const Op *op);
 void gen_while(Gen *g, const Op *op);

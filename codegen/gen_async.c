@@ -104,6 +104,13 @@ void gen_async_commit(Gen *g, const Op *op) {
 
 void gen_async_wait(Gen *g, const Op *op) {
     char text[96];
-    snprintf(text, sizeof text, "cp.async.wait_group %d;", (int)ir_attr_int(op, AT_PENDING, 0));
+    const Attr *stores = ir_attr(op, AT_STORES); /* of which one thread has any */
+    if (ir_attr(op, AT_PENDING) || !stores) {
+        snprintf(text, sizeof text, "cp.async.wait_group %d;", (int)ir_attr_int(op, AT_PENDING, 0));
+        memory_asm(g, text, "~{memory}", NULL, 0);
+    }
+    if (!stores) return;
+    snprintf(text, sizeof text, "cp.async.bulk.wait_group%s %d;",
+             ir_attr_int(op, AT_READ, 0) ? ".read" : "", (int)stores->i);
     memory_asm(g, text, "~{memory}", NULL, 0);
 }

@@ -170,35 +170,79 @@ void gen_make_desc(Gen *g, const Op *op) {
     gen_new_tile(g, d).at[0] = LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->ndescs++));
 }
 
-void gen_mbar_desc_load(Gen *g, const Op *op) {
-    const Value *desc = op->operand[0].value;
-    Type t = desc->type;
+/* Where a block's boxes are: in shared memory, and its coordinates, the innermost first. Operands:
+ * {$FIRST, …} the coordinates, $0 the first thread, $1 the buffer, $2 the map. */
+typedef struct BoxCopy {
+    const Op *op;
     DescBox box;
-    if (lacks(g, op, g->o->target->tma) || !desc->layout || desc_boxes(t, desc->layout, &box))
-        return; /* said where it was made */
-    int64_t bytes = type_bytes(type_in_space(t, SPACE_REGISTER)) / box.boxes;
-    LLVMValueRef args[4 + DESC_MAX_RANK] = {is_first_thread(g), NULL, gen_scalar(g, desc),
-                                            address_of(g, op->operand[2].value)};
-    LLVMValueRef to = address_of(g, op->operand[1].value);
-    char text[256], constraints[64];
-    int n = snprintf(text, sizeof text,
-                     "@$0 cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::"
-                     "bytes [$1], [$2, {",
-                     t.rank);
-    int nc = snprintf(constraints, sizeof constraints, "b,r,l,r");
-    for (int i = 0; i < t.rank; i++) {
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s$%d", i ? ", " : "", 4 + i);
-        nc += snprintf(constraints + nc, sizeof constraints - (size_t)nc, ",r");
+    int rank, nargs;
+    LLVMValueRef arg[4 + DESC_MAX_RANK];
+    char coordinates[32], constraints[64];
+} BoxCopy;
+
+/* more: a fourth operand besides, or NULL. False: it cannot be, which was said where the
+ * descriptor was made. */
+static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef more, BoxCopy *c) {
+    const Value *desc = op->operand[0].value;
+    *c = (BoxCopy){.op = op, .rank = desc->type.rank, .nargs = more ? 4 : 3};
+    if (lacks(g, op, g->o->target->tma) || !desc->layout ||
+        desc_boxes(desc->type, desc->layout, &c->box))
+        return false;
+    c->arg[0] = is_first_thread(g);
+    c->arg[2] = gen_scalar(g, desc);
+    c->arg[3] = more;
+    int n = 0, nc = snprintf(c->constraints, sizeof c->constraints, "b,r,l%s", more ? ",r" : "");
+    for (int i = 0; i < c->rank; i++) {
+        n += snprintf(c->coordinates + n, sizeof c->coordinates - (size_t)n, "%s$%d", i ? ", " : "",
+                      c->nargs + i);
+        nc += snprintf(c->constraints + nc, sizeof c->constraints - (size_t)nc, ",r");
     }
-    snprintf(text + n, sizeof text - (size_t)n, "}], [$3];");
-    snprintf(constraints + nc, sizeof constraints - (size_t)nc, ",~{memory}");
-    for (int k = 0; k < box.boxes; k++) {
-        args[1] = LLVMBuildAdd(g->b, to, gen_i32(g, (uint32_t)(k * bytes)), "");
-        for (int i = 0; i < t.rank; i++) { /* the innermost first */
-            LLVMValueRef at = gen_scalar(g, op->operand[3 + t.rank - 1 - i].value);
-            uint32_t by = i == 0 ? (uint32_t)k << box.log2[t.rank - 1] : 0;
-            args[4 + i] = LLVMBuildAdd(g->b, at, gen_i32(g, by), "");
+    snprintf(c->constraints + nc, sizeof c->constraints - (size_t)nc, ",~{memory}");
+    return true;
+}
+
+/* text, once for each box; indices are operands `first` on. */
+static void copy_boxes(Gen *g, BoxCopy *c, const char *text, int first) {
+    LLVMValueRef at = address_of(g, c->op->operand[1].value);
+    Type t = type_in_space(c->op->operand[0].value->type, SPACE_REGISTER);
+    int64_t bytes = type_bytes(t) / c->box.boxes;
+    for (int k = 0; k < c->box.boxes; k++) {
+        c->arg[1] = LLVMBuildAdd(g->b, at, gen_i32(g, (uint32_t)(k * bytes)), "");
+        for (int i = 0; i < c->rank; i++) {
+            LLVMValueRef index = gen_scalar(g, c->op->operand[first + c->rank - 1 - i].value);
+            uint32_t by = i == 0 ? (uint32_t)k << c->box.log2[c->rank - 1] : 0;
+            c->arg[c->nargs + i] = LLVMBuildAdd(g->b, index, gen_i32(g, by), "");
         }
-        ordered(g, text, constraints, args, 4 + t.rank);
+        ordered(g, text, c->constraints, c->arg, c->nargs + c->rank);
     }
+}
+
+void gen_mbar_desc_load(Gen *g, const Op *op) {
+    BoxCopy c;
+    char text[256];
+    if (!begin_box_copy(g, op, address_of(g, op->operand[2].value), &c)) return;
+    snprintf(text, sizeof text,
+             "@$0 cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes "
+             "[$1], [$2, {%s}], [$3];",
+             c.rank, c.coordinates);
+    copy_boxes(g, &c, text, 3);
+}
+
+/* The block's copies are a group. */
+void gen_async_desc_store(Gen *g, const Op *op) {
+    static const char *const combine[] = {
+        [RMW_ADD] = "add", [RMW_MAX] = "max", [RMW_MIN] = "min", [RMW_AND] = "and",
+        [RMW_OR] = "or",   [RMW_XOR] = "xor", [RMW_XCHG] = "",
+    };
+    BoxCopy c;
+    char text[256];
+    bool reduce = op->code == OP_ASYNC_DESC_REDUCE;
+    const char *how = combine[ir_attr_int(op, AT_RMW, RMW_XCHG)];
+    if (!begin_box_copy(g, op, NULL, &c)) return;
+    snprintf(text, sizeof text,
+             "@$0 cp%s.async.bulk.tensor.%dd.global.shared::cta%s%s.tile.bulk_group [$2, {%s}], "
+             "[$1];",
+             reduce ? ".reduce" : "", c.rank, reduce ? "." : "", how, c.coordinates);
+    copy_boxes(g, &c, text, 2);
+    ordered(g, "@$0 cp.async.bulk.commit_group;", "b,~{memory}", c.arg, 1);
 }

@@ -270,6 +270,10 @@ static inline unsigned op_traits(const Op *op) {
 static inline bool op_is_async_copy(const Op *op) {
     return op->code == OP_ASYNC_COPY || op->code == OP_ASYNC_DESC_LOAD;
 }
+/* Starts one out of a buffer, of which it gives a token. */
+static inline bool op_is_async_store(const Op *op) {
+    return op->code == OP_ASYNC_DESC_STORE || op->code == OP_ASYNC_DESC_REDUCE;
+}
 /* Decides whether, or how often, what its regions hold is done. */
 static inline bool op_is_control_flow(const Op *op) {
     return op->code == OP_FOR || op->code == OP_IF || op->code == OP_WHILE || op->code == OP_WARPS;

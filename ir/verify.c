@@ -174,8 +174,8 @@ static void check_memory_op(Verifier *v, const Op *op) {
         bad(v, op, "the other value must be %s", type_text(&v->s->arena, value));
 }
 
-static void check_pending(Verifier *v, const Op *op, int most) {
-    int64_t n = ir_attr_int(op, AT_PENDING, 0);
+static void check_count(Verifier *v, const Op *op, AttrId id, int most) {
+    int64_t n = ir_attr_int(op, id, 0);
     if (n < 0 || n > most) bad(v, op, "0 to %d may be pending, not %lld", most, (long long)n);
 }
 
@@ -200,13 +200,22 @@ static void check_async(Verifier *v, const Op *op) {
             bad(v, op, "whether it copies is a scalar, not %s",
                 type_text(&v->s->arena, arg_type(op, 2)));
         break;
-    case OP_DOT_WAIT: check_pending(v, op, MOST_DOTS); break;
+    case OP_DOT_WAIT: check_count(v, op, AT_PENDING, MOST_DOTS); break;
     case OP_ASYNC_WAIT:
-        check_pending(v, op, TYPE_MAX_SLICES);
-        if (!x && !ir_attr(op, AT_PENDING)) bad(v, op, "waits for no token and for no group");
+        check_count(v, op, AT_PENDING, TYPE_MAX_SLICES);
+        check_count(v, op, AT_STORES, TYPE_MAX_SLICES);
+        if (!x && !ir_attr(op, AT_PENDING) && !ir_attr(op, AT_STORES))
+            bad(v, op, "waits for no token and for no group");
         break;
     case OP_TOKEN_DONE:
-    case OP_ASYNC_COMMIT: check_token(v, op); break;
+    case OP_ASYNC_DESC_STORE:
+    case OP_ASYNC_DESC_REDUCE: check_token(v, op); break;
+    case OP_ASYNC_COMMIT:
+        check_token(v, op);
+        for (int i = 0; i < op->noperands; i++)
+            if (!op->operand[i].value->def || !op_is_async_copy(op->operand[i].value->def))
+                bad(v, op, "groups copies into buffers, which operand %d is no token of", i);
+        break;
     default: break;
     }
 }

@@ -54,6 +54,23 @@ static const char *verify_async(const Op *op, int first) {
     return NULL;
 }
 
+/* PTX ISA, cp.reduce.async.bulk.tensor. */
+static const char *verify_reduce(const Op *op) {
+    Type t = type_element(type_of(op, 0));
+    int bits = type_elem_bits(t);
+    bool is_float = type_is_float(t), half = is_float && bits == 16, ok;
+    switch (ir_attr_int(op, AT_RMW, RMW_XCHG)) {
+    case RMW_ADD: ok = half || (bits == 32) || t.elem == EL_U64; break;
+    case RMW_MIN:
+    case RMW_MAX: ok = half || (!is_float && bits >= 32); break;
+    case RMW_AND:
+    case RMW_OR:
+    case RMW_XOR: ok = !is_float && bits >= 32; break;
+    default: ok = false;
+    }
+    return ok ? verify_async(op, 2) : "the copy engine does not combine such elements so";
+}
+
 const char *desc_verify(Session *s, const Op *op) {
     bool by_desc = op->noperands && type_of(op, 0).space == SPACE_DESC;
     if (by_desc && !op_is(op->operand[0].value, OP_MAKE_DESC))
@@ -65,6 +82,8 @@ const char *desc_verify(Session *s, const Op *op) {
     case OP_DESC_REDUCE: return verify_access(s, op, 2, type_of(op, 1));
     case OP_ASYNC_DESC_LOAD:
     case OP_MBAR_DESC_LOAD: return verify_async(op, 3);
+    case OP_ASYNC_DESC_STORE: return verify_async(op, 2);
+    case OP_ASYNC_DESC_REDUCE: return verify_reduce(op);
     default: return NULL;
     }
 }

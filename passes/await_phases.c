@@ -9,14 +9,14 @@
  * whose slot was filled again waits for that one, which is more than it asks for and never less.
  *
  * That a slice is not filled again before its last group has landed is what every schedule and the
- * interpreter check anyway; so is that no thread is two phases behind. Tokens of cp.async are left
- * to await_counts.c; one that may be of either is waited for as both. */
+ * interpreter check anyway; so is that no thread is two phases behind. Tokens of cp.async and of
+ * copies to memory are left to await_counts.c; one that may be of either is waited for as both. */
 #include "ir/buffer.h"
 #include "passes/pass.h"
 
 #include <string.h>
 
-enum { BY_THREADS = 1, BY_ENGINE = 2, MOST_SLOTS = 32 };
+enum { COUNTED = 1, BY_ENGINE = 2, MOST_SLOTS = 32 };
 
 typedef struct SlotBase {
     const Op *buffer;
@@ -24,7 +24,7 @@ typedef struct SlotBase {
 } SlotBase;
 
 typedef struct Token {
-    uint8_t kind; /* who may copy what it is of */
+    uint8_t kind; /* what it may be of: groups that await_counts counts, copies by the engine */
     Value *slot;  /* i32, of the engine's */
 } Token;
 
@@ -83,9 +83,11 @@ static bool find_kinds(Phases *p, const Block *b) {
         const Block *body = op->nregions ? op->region[0] : NULL;
         switch (op->code) {
         case OP_ASYNC_DESC_LOAD: changed |= join(p, op->result[0], BY_ENGINE); break;
-        case OP_ASYNC_COPY: changed |= join(p, op->result[0], BY_THREADS); break;
+        case OP_ASYNC_DESC_STORE:
+        case OP_ASYNC_DESC_REDUCE:
+        case OP_ASYNC_COPY: changed |= join(p, op->result[0], COUNTED); break;
         case OP_ASYNC_COMMIT:
-            if (!op->noperands) changed |= join(p, op->result[0], BY_THREADS);
+            if (!op->noperands) changed |= join(p, op->result[0], COUNTED);
             for (int i = 0; i < op->noperands; i++) changed |= join_all(p, op->result, 1, op, i);
             break;
         case OP_SELECT:
@@ -231,7 +233,7 @@ static void lower_wait(Phases *p, Op *op, Value *phases) {
     int kept = 0;
     for (int i = 0; i < op->noperands; i++) {
         Value *v = op->operand[i].value;
-        if (!is_engines(p, v) || token_of(p, v)->kind & BY_THREADS) rest[kept++] = v;
+        if (!is_engines(p, v) || token_of(p, v)->kind & COUNTED) rest[kept++] = v;
         if (!is_engines(p, v)) continue;
         Value *slot = slot_of(p, &b, v);
         Value *in[] = {barrier_at(p, &b, slot), ir_binary(&b, OP_SHR, phases, slot)};

@@ -18,14 +18,16 @@
 
 #include <string.h>
 
+typedef enum InFlight { LANDED, BY_DOT, BY_COPY, BY_STORE } InFlight;
+
 typedef struct Interval {
     int64_t from, to;
     bool written;
-    const Op *slices; /* the buffer of several that it is one slice of; NULL: none */
-    bool in_flight;   /* by a dot or a copy not waited for yet: no barrier ends that */
-    bool unfenced;    /* threads wrote it, and no fence came since: the copy engine's writes may
-                         come before */
-    bool met;         /* since then a barrier came: all that is left of it is that */
+    const Op *slices;   /* the buffer of several that it is one slice of; NULL: none */
+    InFlight in_flight; /* not waited for yet: no barrier ends that */
+    bool unfenced;      /* threads wrote it, and no fence came since: the copy engine may come
+                           before */
+    bool met;           /* since then a barrier came: all that is left of it is that */
 } Interval;
 
 typedef struct Pending { /* what happened since the last barrier, or goes on */
@@ -77,7 +79,7 @@ static void forget(Pending *p) {
     for (int i = 0; i < p->n; i++) {
         Interval x = p->at[i];
         if (!x.in_flight && !x.unfenced) continue;
-        x.met |= !x.in_flight;
+        x.met |= x.in_flight == LANDED;
         p->at[kept++] = x;
     }
     p->n = kept;
@@ -89,16 +91,19 @@ static void fence(Pending *p) {
     for (int i = 0; i < p->n; i++) p->at[i].unfenced = p->at[i].met = false;
 }
 
-/* All dots, or all copies, have been waited for by this thread: others' may still be in flight. */
-static void done(Pending *p, bool copies) {
+/* All of these have been waited for by this thread: others' may still be in flight. */
+static void done(Pending *p, InFlight what) {
     for (int i = 0; i < p->n; i++)
-        if (p->at[i].written == copies) p->at[i].in_flight = false;
-    if (copies) global_landed(&p->global);
+        if (p->at[i].in_flight == what) p->at[i].in_flight = LANDED;
+    if (what == BY_COPY) global_landed(&p->global);
 }
 
-static bool waits_for_all(const Op *op) {
-    return (op->code == OP_DOT_WAIT || op->code == OP_ASYNC_WAIT) &&
-           !ir_attr_int(op, AT_PENDING, 0);
+static void wait_for(const Op *op, Pending *p) {
+    bool none = ir_attr_int(op, AT_PENDING, 0) == 0;
+    if (op->code == OP_DOT_WAIT && none) done(p, BY_DOT);
+    if (op->code != OP_ASYNC_WAIT) return;
+    if (none && (ir_attr(op, AT_PENDING) || !ir_attr(op, AT_STORES))) done(p, BY_COPY);
+    if (ir_attr(op, AT_STORES) && !ir_attr_int(op, AT_STORES, 0)) done(p, BY_STORE);
 }
 
 static Interval interval_of(const Value *buffer, bool written) {
@@ -120,11 +125,16 @@ static void reopen(Pending *p, const Op *alloc) {
 
 static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pending *p);
 
+/* The copy engine reads or writes shared memory for it. */
+static bool is_engines(const Op *op) {
+    return op->code == OP_MBAR_DESC_LOAD || op_is_async_store(op);
+}
+
 static void put_barrier(PassCtx *ctx, Op *before, Pending *p) {
     Builder build = {ctx->s, ctx->f, before->block, before, before->span};
     bool late = false;
     for (int i = 0; i < p->n; i++) late |= p->at[i].unfenced;
-    if (late && before->code == OP_MBAR_DESC_LOAD) {
+    if (late && is_engines(before)) {
         ir_op(&build, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
         fence(p);
     }
@@ -195,7 +205,10 @@ static bool shared_access(const Op *op, int i, Interval *x) {
     unsigned effects = ir_operand_effects(op, i);
     if (!(effects & (EFFECT_READS_SHARED | EFFECT_WRITES_SHARED))) return false;
     *x = interval_of(op->operand[i].value, effects & EFFECT_WRITES_SHARED);
-    x->in_flight = op->code == OP_ASYNC_COPY || ir_attr_int(op, AT_ASYNC, 0);
+    x->in_flight = op->code == OP_ASYNC_COPY      ? BY_COPY
+                   : op_is_async_store(op)        ? BY_STORE
+                   : ir_attr_int(op, AT_ASYNC, 0) ? BY_DOT
+                                                  : LANDED;
     return true;
 }
 
@@ -217,15 +230,15 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) forget(p);
         if (op->code == OP_ASYNC_FENCE) fence(p);
-        if (waits_for_all(op)) done(p, op->code == OP_ASYNC_WAIT);
+        wait_for(op, p);
         if (op->code == OP_BUFFER_ALLOC && op->result[0]->type.slices) reopen(p, op);
-        bool clash = meets_global(ctx, order, op, p), engine = op->code == OP_MBAR_DESC_LOAD;
+        bool clash = meets_global(ctx, order, op, p), engine = is_engines(op);
         Interval x;
         for (int i = 0; i < op->noperands; i++)
             clash |= shared_access(op, i, &x) && clashes(p, x, engine);
         if (clash) put_barrier(ctx, op, p);
         for (int i = 0; i < op->noperands; i++)
-            if (!engine && shared_access(op, i, &x)) {
+            if (op->code != OP_MBAR_DESC_LOAD && shared_access(op, i, &x)) {
                 x.unfenced = p->engine && x.written;
                 note(ctx, p, x);
             }
@@ -236,7 +249,7 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
 }
 
 static void look_for_engine(Op *op, void *found) {
-    *(bool *)found |= op->code == OP_MBAR_DESC_LOAD;
+    *(bool *)found |= is_engines(op);
 }
 
 void pass_barrier(PassCtx *ctx) {

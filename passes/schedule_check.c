@@ -181,6 +181,11 @@ static bool fence_between(const Check *c, const ScheduleRow *landed, const Sched
     return false;
 }
 
+/* It reads a buffer until it has been waited for. */
+static bool reads_behind(const Op *op) {
+    return op_is_async_dot(op) || op_is_async_store(op);
+}
+
 /* A write of a buffer, and a read of it in the same iteration. */
 static void check_pair(Check *c, const ScheduleRow *write, const ScheduleRow *read, int slices) {
     Arena *a = &c->ctx->s->arena;
@@ -190,7 +195,7 @@ static void check_pair(Check *c, const ScheduleRow *write, const ScheduleRow *re
         refuse(c, read, write, "reads what a copy writes that nothing waits for");
         return;
     }
-    if (op_is_async_dot(read->op) && !(done = wait_of(c, read->op->result[0]))) {
+    if (reads_behind(read->op) && !(done = wait_of(c, read->op->result[0]))) {
         refuse(c, read, NULL, "is asynchronous, and nothing waits for it");
         return;
     }
@@ -222,7 +227,7 @@ static void check_pair(Check *c, const ScheduleRow *write, const ScheduleRow *re
 /* The same of a buffer that is one slice: its barriers are the pass barrier's to put, where the
  * reader is. */
 static void check_single(Check *c, const ScheduleRow *write, const ScheduleRow *read) {
-    const ScheduleRow *done = op_is_async_dot(read->op) ? wait_of(c, read->op->result[0]) : read;
+    const ScheduleRow *done = reads_behind(read->op) ? wait_of(c, read->op->result[0]) : read;
     const ScheduleRow *first = write < read ? write : read, *second = write < read ? read : write;
     if (!comes_after(second, first, 0))
         refuse(c, second, first, "uses a buffer before what is written above it does");

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# tests/roles_test.sh TILERUN [DEVICE [TARGET…]]: products by roles of warps (examples/matmul_roles*.tir) are right
+# tests/roles_test.sh TILERUN [DEVICE [TARGET…]]: products by roles of warps and by descriptors
+# (examples/matmul_roles*.tir, matmul_desc.tir) are right
 # in several shapes, on the CPU device or DEVICE with code for each TARGET. On the CPU device each of the mistakes
 # planted below is found, with its line and role, and the code after all passes is right, too. Ends with
 # `N passed, N failed`.
@@ -37,7 +38,7 @@ for shape in "${shapes[@]}"; do
     done
 done
 if [ "$device" != cpu ]; then
-    for run in 'await-phases n=5 odd=0' 'await-phases n=5 odd=1' 'barrier-fence n=4'; do # asserts hold there, too
+    for run in 'await-phases n=5 odd=0' 'await-phases n=5 odd=1' 'barrier-fence n=4' 'desc-stores n=5'; do # asserts hold, too
         read -r file args <<<"$run"
         # shellcheck disable=SC2086 # arguments are words
         [[ " ${targets[*]}" != *' sm_9'* ]] ||
@@ -68,7 +69,7 @@ for target in sm_80 sm_90a; do
 done
 
 # mistake FILE NAME SED MESSAGE ROLE LINE: with the change the run ends with an error of that message, about the
-# role, at a line of the changed file in which LINE stands
+# role (empty: there is none), at a line of the changed file in which LINE stands
 mistake() {
     local file=examples/$1.tir line at
     sed -E "$3" "$file" >"$work/wrong.tir"
@@ -81,13 +82,21 @@ mistake() {
     [ $? -eq 5 ] || fail "$2: is not found" "$work/log"
     at=$(sed -nE 's/^[^:]*:([0-9]+):[0-9]+: error: .*/\1/p' "$work/log" | head -1)
     line=$(sed -n "${at:-0}p" "$work/wrong.tir" 2>/dev/null)
-    if grep -E 'error: ' "$work/log" | head -1 | grep -F "$4" | grep -qF "role '$5'" && [[ $line == *"$6"* ]]; then
+    if grep -E 'error: ' "$work/log" | head -1 | grep -F "$4" | grep -qF "${5:+role '$5'}" && [[ $line == *"$6"* ]]; then
         pass
     else
         fail "$2: at line ${at:-?} ($line)" "$work/log"
     fi
 }
-tma=matmul_roles cp=matmul_roles_cp
+tma=matmul_roles cp=matmul_roles_cp desc=matmul_desc
+mistake $desc 'a copy is not waited for' '/async_wait %both/d' 'read before the copy to it has landed' '' '= dot '
+mistake $desc 'a slice is filled while it is read' '/barrier stage/d' 'overwritten since read without one' '' \
+    async_desc_load
+mistake $desc 'no fence before the copy to memory' '/async_fence/d' 'missing async_fence' '' async_desc_store
+mistake $desc 'no barrier before the copy to memory' '/async_fence/{n;d}' 'read since written without one' '' \
+    async_desc_store
+mistake $desc 'the copy to memory is not waited for' '/async_wait %out/d' \
+    'ends while the copy engine still copies out of its shared memory' '' return
 mistake $tma 'a consumer does not arrive' '/mbar_arrive %empty1/d' \
     "deadlock" consumer0 'mbar_wait %full0'
 mistake $tma 'waits for the wrong phase' \

@@ -126,7 +126,9 @@ static bool start_copy(Run *r, Program *p, const Step *st) {
     return note_source(&a, c) && shared_claim(r, p, st, c->base, b->bytes);
 }
 
-/* A token is the number of its group, from 1; 0: of what is done. */
+/* A token is the number of its group, from 1; 0: of what is done. Copies to memory count apart. */
+static const uint64_t STORE_TOKEN = UINT64_C(1) << 63;
+
 static void give_token(Program *p, const Step *st, uint64_t group) {
     Tile *d = &p->tile[st->dst[0]];
     memcpy(d->data, &group, sizeof group);
@@ -222,11 +224,14 @@ static uint64_t group_of_token(const Program *p, const Step *st, int i) {
     return group;
 }
 
-/* The newest group that the wait's tokens name. */
-static uint64_t awaited_group(const Program *p, const Step *st) {
+/* The newest group that the wait's tokens name, of copies or of stores. */
+static uint64_t awaited_group(const Program *p, const Step *st, bool stores) {
     uint64_t newest = 0;
-    for (int i = 0; i < st->nsrc; i++)
-        if (group_of_token(p, st, i) > newest) newest = group_of_token(p, st, i);
+    for (int i = 0; i < st->nsrc; i++) {
+        uint64_t group = group_of_token(p, st, i);
+        if (!(group & STORE_TOKEN) == stores) continue;
+        if ((group & ~STORE_TOKEN) > newest) newest = group & ~STORE_TOKEN;
+    }
     return newest;
 }
 
@@ -254,21 +259,53 @@ static bool land_awaited(Run *r, Program *p, const Step *st, uint64_t until) {
     return true;
 }
 
-bool step_async_wait(Run *r, Program *p, const Step *st) {
-    uint64_t awaited = awaited_group(p, st), until = awaited;
-    if (ir_attr(st->op, AT_PENDING)) { /* as many as counted, which has to be enough */
-        uint64_t pending = (uint64_t)ir_attr_int(st->op, AT_PENDING, 0);
-        uint64_t groups = strand_of(p)->copy_groups;
-        until = groups < pending ? 0 : groups - pending;
-        if (awaited > until && run_checks(r, CHECK_RACES)) {
-            diag(&r->s->diags, DIAG_ERROR, st->op->span,
-                 "this wait lets %d groups of copies go on, the one that it is for among them, in "
-                 "%s",
-                 (int)pending, report_program(r, p));
-            return false;
-        }
+/* ---- what is read behind the program ---- */
+
+static void begin_reading(Program *p, BusyBytes x) {
+    Strand *s = strand_of(p);
+    if (s->nbusy < MOST_BUSY) s->busy[s->nbusy++] = x; /* no pass leaves more in flight */
+}
+
+/* Dots, or stores, whose group is below `until` read no more. Other warps may not be as far: a
+ * barrier has to come before the bytes change. */
+static void end_reading(Program *p, bool stores, uint64_t until) {
+    Strand *s = strand_of(p);
+    int kept = 0;
+    for (int i = 0; i < s->nbusy; i++) {
+        BusyBytes x = s->busy[i];
+        if (x.store != stores || x.group >= until)
+            s->busy[kept++] = x;
+        else
+            shared_read_by(p, x.from, x.to - x.from);
     }
-    return land_awaited(r, p, st, until);
+    s->nbusy = kept;
+}
+
+/* ---- waits ---- */
+
+/* How many groups are to be done: those that tokens name, or as many as counted, which has to be
+ * enough. */
+static bool groups_done(Run *r, Program *p, const Step *st, bool stores, uint64_t *until) {
+    uint64_t awaited = awaited_group(p, st, stores);
+    uint64_t groups = stores ? strand_of(p)->stores : strand_of(p)->copy_groups;
+    AttrId id = stores ? AT_STORES : AT_PENDING;
+    *until = awaited;
+    if (!ir_attr(st->op, id)) return true;
+    uint64_t pending = (uint64_t)ir_attr_int(st->op, id, 0);
+    *until = groups < pending ? 0 : groups - pending;
+    if (awaited <= *until || !run_checks(r, CHECK_RACES)) return true;
+    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+         "this wait lets %d groups of %s go on, the one that it is for among them, in %s",
+         (int)pending, stores ? "copies to memory" : "copies", report_program(r, p));
+    return false;
+}
+
+bool step_async_wait(Run *r, Program *p, const Step *st) {
+    uint64_t copies, stores;
+    if (!groups_done(r, p, st, false, &copies) || !groups_done(r, p, st, true, &stores))
+        return false;
+    end_reading(p, true, stores);
+    return land_awaited(r, p, st, copies);
 }
 
 /* ---- at barriers ---- */
@@ -300,20 +337,25 @@ bool async_land_at(Run *r, Program *p, const Step *st, int barrier) {
     return ok;
 }
 
+/* The copy engine takes the block that operands `first` on name; else false after a report. */
+static bool engine_takes(Run *r, const Program *p, const Step *st, int first) {
+    const DescValue *d = (const DescValue *)(const void *)p->tile[st->src[0]].data;
+    int64_t size = (int64_t)stored_bytes(ir_operand(st->op, 0)->type);
+    if (!desc_scalars_known(r, p, st, first) || !desc_fits_engine(r, p, st, d)) return false;
+    int64_t inner = first_lane(&p->tile[st->src[st->nsrc - 1]], EL_I32) * size;
+    if (inner % DESC_ALIGN == 0 || !run_checks(r, CHECK_ALIGN)) return true;
+    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+         "misaligned: the block begins %lld bytes into its row in %s: that must be a multiple "
+         "of %d",
+         (long long)inner, report_program(r, p), DESC_ALIGN);
+    return false;
+}
+
 /* The copy engine starts on the block that operands 3 on name; it lands with those of the list. */
 static bool start_desc_copy(Run *r, Program *p, const Step *st, const SharedBuffer *to,
                             AsyncCopy **list) {
-    const DescValue *d = (const DescValue *)(const void *)p->tile[st->src[0]].data;
-    if (!desc_scalars_known(r, p, st, 3) || !desc_fits_engine(r, p, st, d)) return false;
+    if (!engine_takes(r, p, st, 3)) return false;
     Access a = {.st = st, .lanes = to->lanes, .size = stored_bytes(ir_operand(st->op, 0)->type)};
-    int64_t inner = first_lane(&p->tile[st->src[st->nsrc - 1]], EL_I32) * (int64_t)a.size;
-    if (inner % DESC_ALIGN && run_checks(r, CHECK_ALIGN)) {
-        diag(&r->s->diags, DIAG_ERROR, st->op->span,
-             "misaligned: the block begins %lld bytes into its row in %s: that must be a multiple "
-             "of %d",
-             (long long)inner, report_program(r, p), DESC_ALIGN);
-        return false;
-    }
     AsyncCopy *c = begin_copy(r, p, &a, to, shared_base(p, st, to, 1));
     desc_block(p, st, 3, UINT32_MAX, c->lanes, c->address, c->active);
     append(list, c);
@@ -325,7 +367,8 @@ static bool start_desc_copy(Run *r, Program *p, const Step *st, const SharedBuff
 bool step_async_desc_load(Run *r, Program *p, const Step *st) {
     give_token(p, st, strand_of(p)->copy_groups + 1);
     if (!first_lane(&p->tile[st->src[2]], EL_I1)) return true;
-    return start_desc_copy(r, p, st, st->detail, &strand_of(p)->copies);
+    const DescPlan *plan = st->detail;
+    return start_desc_copy(r, p, st, plan->buffer, &strand_of(p)->copies);
 }
 
 bool step_mbar_desc_load(Run *r, Program *p, const Step *st) {
@@ -334,12 +377,35 @@ bool step_mbar_desc_load(Run *r, Program *p, const Step *st) {
     return barrier >= 0 && start_desc_copy(r, p, st, plan->buffer, &p->mbarrier[barrier].copies);
 }
 
-/* ---- dots ---- */
+/* ---- dots, and copies to memory ---- */
 
 void async_dot_reads(Program *p, int64_t from, int64_t bytes) {
+    begin_reading(p, (BusyBytes){from, from + bytes, strand_of(p)->dot_groups, false});
+}
+
+/* What the engine copies to memory is there at once, and its buffer read until it is awaited. */
+bool step_async_desc_store(Run *r, Program *p, const Step *st) {
+    const DescPlan *plan = st->detail;
+    int64_t base = shared_base(p, st, plan->buffer, 1);
     Strand *s = strand_of(p);
-    if (s->nbusy == MOST_BUSY) return; /* more dots than any pass leaves in flight */
-    s->busy[s->nbusy++] = (BusyBytes){from, from + bytes, s->dot_groups};
+    begin_reading(p, (BusyBytes){base, base + plan->buffer->bytes, s->stores, true});
+    give_token(p, st, STORE_TOKEN | ++s->stores);
+    return engine_takes(r, p, st, 2) && desc_store_block(r, p, st, plan);
+}
+
+bool async_all_awaited(Run *r, const Program *p, const Step *st) {
+    const char *left = NULL;
+    for (int i = 0; i < r->nstrands && run_checks(r, CHECK_RACES); i++) {
+        for (int k = 0; k < p->strand[i].nbusy; k++)
+            if (p->strand[i].busy[k].store) left = "out of";
+        for (const AsyncCopy *c = p->strand[i].copies; c; c = c->next)
+            if (c->st->op->code == OP_ASYNC_DESC_LOAD) left = "into";
+    }
+    if (!left) return true;
+    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+         "%s ends while the copy engine still copies %s its shared memory: nothing waits for that",
+         report_program(r, p), left);
+    return false;
 }
 
 bool step_async_dot(Run *r, Program *p, const Step *st) {
@@ -348,17 +414,9 @@ bool step_async_dot(Run *r, Program *p, const Step *st) {
 }
 
 bool step_dot_wait(Run *r, Program *p, const Step *st) {
-    Strand *s = strand_of(p);
     uint64_t pending = (uint64_t)ir_attr_int(st->op, AT_PENDING, 0);
-    int kept = 0;
-    for (int i = 0; i < s->nbusy; i++) {
-        BusyBytes x = s->busy[i];
-        if (x.group + pending >= s->dot_groups)
-            s->busy[kept++] = x;
-        else /* other warps may not be as far: a barrier has to come before the bytes change */
-            shared_read_by(p, x.from, x.to - x.from);
-    }
-    s->nbusy = kept;
+    uint64_t groups = strand_of(p)->dot_groups;
+    end_reading(p, false, groups < pending ? 0 : groups - pending);
     return step_copy(r, p, st);
 }
 

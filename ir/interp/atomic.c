@@ -27,8 +27,8 @@ static bool is_written(const Access *a, const Cell *c) {
            !memchr(c->b->written + (c->at - c->b->base), 0, a->size);
 }
 
-static bool check_value(const Access *a, int operand, int64_t i) {
-    uint16_t taint = taint_at(&a->p->tile[a->st->src[operand]], i);
+static bool check_value(const Access *a, const Tile *value, int64_t i) {
+    uint16_t taint = taint_at(value, i);
     return taint < ORIGIN_UNINIT || report_taint(a->r, a->p, a->st, USED_STORED, taint, a->type, i);
 }
 
@@ -47,8 +47,8 @@ static void put(const Access *a, const Cell *c, const void *bits) {
 }
 
 static bool combine(const Access *a, const AtomicPlan *plan, const Cell *c, int64_t i) {
-    const uint8_t *value = a->p->tile[a->st->src[1]].data + (size_t)i * a->size;
-    if (!check_value(a, 1, i)) return false;
+    const uint8_t *value = a->value->data + (size_t)i * a->size;
+    if (!check_value(a, a->value, i)) return false;
     if (plan->exchange) {
         put(a, c, value);
         return true;
@@ -63,17 +63,17 @@ static bool combine(const Access *a, const AtomicPlan *plan, const Cell *c, int6
 }
 
 static bool compare_and_swap(const Access *a, const Cell *c, int64_t i) {
-    const uint8_t *expected = a->p->tile[a->st->src[1]].data + (size_t)i * a->size;
+    const Tile *expected = a->value, *next = &a->p->tile[a->st->src[2]];
     if (!is_written(a, c)) return unwritten(a, i, USED_COMPARED);
-    if (!check_value(a, 1, i) || !check_value(a, 2, i)) return false;
-    if (memcmp(&c->old, expected, a->size) == 0)
-        put(a, c, a->p->tile[a->st->src[2]].data + (size_t)i * a->size);
+    if (!check_value(a, expected, i) || !check_value(a, next, i)) return false;
+    if (memcmp(&c->old, expected->data + (size_t)i * a->size, a->size) == 0)
+        put(a, c, next->data + (size_t)i * a->size);
     return true;
 }
 
 static bool one_lane(const Access *a, const AtomicPlan *plan, const InterpBuffer *b, uint8_t *at,
                      int64_t i) {
-    Tile *d = &a->p->tile[a->st->dst[0]];
+    Tile *d = a->old ? a->old : &a->p->tile[a->st->dst[0]];
     int buffer = (int)(b - a->r->launch->buffer);
     uint64_t offset = (uint64_t)(at - b->base);
     Cell c = {.at = at, .b = b};
@@ -85,13 +85,13 @@ static bool one_lane(const Access *a, const AtomicPlan *plan, const InterpBuffer
     if (d->tainted) d->taint[i] = 0;
     bool cas = a->st->op->code == OP_ATOMIC_CAS;
     if (!(cas ? compare_and_swap(a, &c, i) : combine(a, plan, &c, i))) return false;
-    if (!known) access_mark(a, i, 1, ORIGIN_UNWRITTEN);
+    if (!known && !a->old) access_mark(a, i, 1, ORIGIN_UNWRITTEN);
     if (plan->release) races_release(a, buffer, offset);
     return true;
 }
 
 bool access_atomic(const Access *a, const AtomicPlan *plan) {
-    Tile *d = &a->p->tile[a->st->dst[0]];
+    Tile *d = a->old ? a->old : &a->p->tile[a->st->dst[0]];
     const InterpBuffer *b = NULL;
     uint8_t *at = NULL;
     int64_t done = 0;
@@ -102,7 +102,7 @@ bool access_atomic(const Access *a, const AtomicPlan *plan) {
     memset(d->data, 0, (size_t)a->lanes * a->size);
     for (int64_t i = 0, n;; i += n) {
         if (!access_next_run(a, &i, 1, &n, &b, &at)) return false;
-        if (i > done && run_checks(a->r, CHECK_UNINIT))
+        if (i > done && !a->old && run_checks(a->r, CHECK_UNINIT))
             access_mark(a, done, i - done, ORIGIN_MASKED_OFF);
         if (n == 0) break;
         done = i + 1;

@@ -341,6 +341,8 @@ static StepFn *const step_fns[OPS] = {
     [OP_MAKE_DESC] = step_make_desc,
     [OP_ASYNC_DESC_LOAD] = step_async_desc_load,
     [OP_MBAR_DESC_LOAD] = step_mbar_desc_load,
+    [OP_ASYNC_DESC_STORE] = step_async_desc_store,
+    [OP_ASYNC_DESC_REDUCE] = step_async_desc_store,
     [OP_DESC_LOAD] = step_desc_load,
     [OP_DESC_STORE] = step_desc_store,
     [OP_DESC_REDUCE] = step_desc_reduce,
@@ -470,6 +472,16 @@ static void note_access(Compiler *c, const Op *op, Step *st) {
         r->stores_anywhere = true;
 }
 
+static const char *plan_of_desc(Compiler *c, const Op *op, const void **detail) {
+    if (!op->noperands || ir_operand(op, 0)->type.space != SPACE_DESC) return NULL;
+    DescPlan *plan = arena_alloc(c->a, sizeof *plan);
+    *detail = plan;
+    bool in = op->code == OP_MBAR_DESC_LOAD || op->code == OP_ASYNC_DESC_LOAD;
+    if (in || op_is_async_store(op)) plan->buffer = c->shared[ir_operand(op, 1)->id];
+    if (op->code == OP_MBAR_DESC_LOAD) plan->barrier = c->shared[ir_operand(op, 2)->id];
+    return in ? NULL : desc_plan(c->a, op, &plan->tile);
+}
+
 static void compile_plain(Compiler *c, const Op *op) {
     Step st = {.run = step_fns[op->code], .op = op, .param = INTERP_NO_PARAM};
     bool gives = op->nresults && !type_is_token(op->result[0]->type);
@@ -496,18 +508,11 @@ static void compile_plain(Compiler *c, const Op *op) {
         if (op->code != OP_DOT) continue;
         vec_push(c->a, &loaded, st.src[i] = load_operand(c, op, v));
     }
-    if (op->code == OP_MBAR_DESC_LOAD) {
-        DescPlan plan = {c->shared[ir_operand(op, 1)->id], c->shared[ir_operand(op, 2)->id]};
-        st.detail = arena_copy(c->a, &plan, sizeof plan);
-    }
     st.dst = define_all(c, op->result, op->nresults);
     st.ndst = op->nresults;
-    if (op->code == OP_DESC_REDUCE) { /* the old values, which nobody asks for */
-        vec_push(c->a, &loaded, slot_for_type(c, ir_operand(op, 1)->type));
-        st.dst = one_slot(c, loaded.at[0]);
-    }
     if (op->noperands && ir_operand_effects(op, 0) & EFFECT_GLOBAL) note_access(c, op, &st);
     const char *wrong = interp_plan(c->r, op, &st.detail);
+    if (!wrong && op->code != OP_MAKE_DESC) wrong = plan_of_desc(c, op, &st.detail);
     if (wrong) fail(c, op, wrong);
     if (op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0)) st.run = step_async_dot;
     emit(c, &st);

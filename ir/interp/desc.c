@@ -80,9 +80,10 @@ void desc_block(const Program *p, const Step *st, int first, uint32_t checked, i
     }
 }
 
-/* What a block's addresses and mask are kept in while its step goes on. */
+/* What a block's addresses and mask, and what a buffer holds, are kept in while its step goes on.
+ */
 struct DescTile {
-    Tile address, mask;
+    Tile address, mask, value, old;
     uint16_t *taint;
     uint32_t checked;
     Type pointers;
@@ -90,12 +91,13 @@ struct DescTile {
 };
 
 Type desc_pointer_type(const Op *op) {
-    int first = op->code == OP_DESC_LOAD ? 1 : op->code == OP_MBAR_DESC_LOAD ? 3 : 2;
+    bool in = op->code == OP_MBAR_DESC_LOAD || op->code == OP_ASYNC_DESC_LOAD;
+    int first = op->code == OP_DESC_LOAD ? 1 : in ? 3 : 2;
     Value *row = ir_operand(op, first);
     return type_pointer_to(desc_tile(ir_operand(op, 0)->type, &row));
 }
 
-const char *desc_plan(Arena *a, const Op *op, const void **detail) {
+const char *desc_plan(Arena *a, const Op *op, DescTile **plan) {
     DescTile *d = arena_alloc(a, sizeof *d);
     d->pointers = desc_pointer_type(op);
     int64_t lanes = type_numel(d->pointers);
@@ -103,9 +105,12 @@ const char *desc_plan(Arena *a, const Op *op, const void **detail) {
     d->mask.data = arena_alloc(a, (size_t)lanes);
     d->address.taint = arena_array(a, (size_t)lanes, sizeof *d->address.taint);
     d->checked = desc_checked_dims(op);
-    *detail = d;
-    if (op->code != OP_DESC_REDUCE) return NULL;
+    *plan = d;
     Elem elem = stored_elem(type_pointee(d->pointers));
+    if (op_is_async_store(op))
+        d->value.data = arena_alloc(a, (size_t)type_bytes(ir_operand(op, 1)->type));
+    if (!ir_attr(op, AT_RMW)) return NULL;
+    d->old.data = arena_alloc(a, (size_t)lanes * stored_bytes(type_pointee(d->pointers)));
     return atomic_plan(op, elem, SEM_RELAXED, &d->atomic);
 }
 
@@ -116,8 +121,8 @@ static void taint_rows(const Tile *rows, int64_t nrows, DescTile *d, int64_t lan
         d->address.taint[e] = rows->taint[e / (lanes / nrows)];
 }
 
-static bool access_of_desc(Run *r, Program *p, const Step *st, int first, Access *out) {
-    DescTile *d = (DescTile *)(uintptr_t)st->detail; /* its own: nobody else's step goes on */
+static bool access_of_desc(Run *r, Program *p, const Step *st, DescTile *d, int first,
+                           Access *out) {
     int64_t lanes = type_numel(d->pointers);
     Type index = ir_operand(st->op, first)->type;
     if (!desc_scalars_known(r, p, st, first)) return false;
@@ -130,6 +135,8 @@ static bool access_of_desc(Run *r, Program *p, const Step *st, int first, Access
         .st = st,
         .address = &d->address,
         .mask = &d->mask,
+        .value = d->value.data ? &d->value : &p->tile[st->src[1]],
+        .old = d->old.data ? &d->old : NULL,
         .type = d->pointers,
         .size = stored_bytes(type_pointee(d->pointers)),
         .lanes = lanes,
@@ -141,7 +148,8 @@ bool step_desc_load(Run *r, Program *p, const Step *st) {
     Access a;
     Tile *d = &p->tile[st->dst[0]];
     const Op *desc = ir_operand(st->op, 0)->def;
-    if (!access_of_desc(r, p, st, 1, &a)) return false;
+    const DescPlan *plan = st->detail;
+    if (!access_of_desc(r, p, st, plan->tile, 1, &a)) return false;
     memset(d->data, 0, (size_t)a.lanes * a.size);
     if (ir_attr_int(desc, AT_PADDING, PADDING_ZERO) == PADDING_NAN) {
         uint64_t nan = elem_from_double((Elem)ir_operand(st->op, 0)->type.elem, (double)NAN);
@@ -153,11 +161,21 @@ bool step_desc_load(Run *r, Program *p, const Step *st) {
 
 bool step_desc_store(Run *r, Program *p, const Step *st) {
     Access a;
-    return access_of_desc(r, p, st, 2, &a) && access_store(&a, &p->tile[st->src[1]]);
+    const DescPlan *plan = st->detail;
+    return access_of_desc(r, p, st, plan->tile, 2, &a) && access_store(&a, a.value);
 }
 
 bool step_desc_reduce(Run *r, Program *p, const Step *st) {
     Access a;
-    const DescTile *d = st->detail;
-    return access_of_desc(r, p, st, 2, &a) && access_atomic(&a, &d->atomic);
+    const DescPlan *plan = st->detail;
+    return access_of_desc(r, p, st, plan->tile, 2, &a) && access_atomic(&a, &plan->tile->atomic);
+}
+
+bool desc_store_block(Run *r, Program *p, const Step *st, const DescPlan *plan) {
+    Access a;
+    size_t size = stored_bytes(ir_operand(st->op, 0)->type);
+    return shared_take(r, p, st, plan->buffer, size, plan->tile->value.data) &&
+           access_of_desc(r, p, st, plan->tile, 2, &a) &&
+           (ir_attr(st->op, AT_RMW) ? access_atomic(&a, &plan->tile->atomic)
+                                    : access_store(&a, a.value));
 }

@@ -76,9 +76,8 @@ bool step_branch(Run *r, Program *p, const Step *st) {
 }
 
 bool step_return(Run *r, Program *p, const Step *st) {
-    (void)r, (void)st;
     p->state = PROGRAM_DONE;
-    return true;
+    return async_all_awaited(r, p, st);
 }
 
 /* for: src are first index, bound and step; the index is the counter's `at`. */

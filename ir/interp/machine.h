@@ -118,9 +118,10 @@ typedef struct SharedMemory {
 
 typedef struct AsyncCopy AsyncCopy; /* async.c */
 enum { MOST_BUSY = 64 };
-typedef struct BusyBytes { /* of shared memory, that an asynchronous dot may read */
+typedef struct BusyBytes { /* of shared memory, that an asynchronous dot or store may read */
     int64_t from, to;
     uint64_t group;
+    bool store; /* a copy out of it, not a dot, reads it */
 } BusyBytes;
 
 /* A role's way through the program, or, number 0, that of all threads outside roles (strand.c).
@@ -136,8 +137,8 @@ typedef struct Strand {
     uint32_t *knows, now; /* a clock: what all its threads know to be done; its own time */
     AsyncCopy *copies;    /* in flight, oldest first */
     uint64_t copies_started;
-    uint64_t copy_groups, dot_groups; /* committed so far */
-    ProgramState state;               /* why it does not go on */
+    uint64_t copy_groups, dot_groups, stores; /* committed so far */
+    ProgramState state;                       /* why it does not go on */
     BusyBytes busy[MOST_BUSY];
     int nbusy;
 } Strand;
@@ -247,11 +248,12 @@ typedef struct DescValue { /* what a descriptor's slot holds; strides in bytes *
     int64_t size[TILE_MAX_RANK], stride[TILE_MAX_RANK];
 } DescValue;
 
-typedef struct DescPlan { /* of an MBAR_DESC_LOAD */
-    const SharedBuffer *buffer, *barrier;
-} DescPlan;
+typedef struct DescTile DescTile; /* desc.c: what a block's access is worked out in */
 
-typedef struct DescTile DescTile; /* desc.c: of a load, store or reduction by a descriptor */
+typedef struct DescPlan { /* of a copy by a descriptor */
+    const SharedBuffer *buffer, *barrier;
+    DescTile *tile; /* where it is moved at once */
+} DescPlan;
 
 typedef struct GatherView { /* result and operand seen as [outer, len, inner] */
     int64_t len, from_len, inner;
@@ -269,6 +271,8 @@ typedef struct Access {
     Program *p;
     const Step *st;
     const Tile *address, *mask; /* mask: NULL, all lanes */
+    const Tile *value;          /* of an atomic: what memory is combined with */
+    Tile *old;                  /* … its old values, if nobody asks; NULL: the step's result */
     Type type;                  /* of the address tile */
     size_t size;                /* of an element */
     int64_t lanes;
@@ -349,12 +353,14 @@ bool access_next_run(const Access *a, int64_t *i, int64_t most, int64_t *n, cons
 void access_mark(const Access *a, int64_t from, int64_t n, OriginKind kind);
 bool access_load(const Access *a, Tile *d); /* into d, which holds what it gives elsewhere */
 bool access_store(const Access *a, const Tile *value);
-/* atomic.c. Operand 1's elements; the step's result is room for the old ones. */
+/* atomic.c */
 bool access_atomic(const Access *a, const AtomicPlan *plan);
 
 /* desc.c */
 Type desc_pointer_type(const Op *op); /* of the pointers that a block stands for */
-const char *desc_plan(Arena *a, const Op *op, const void **detail);
+const char *desc_plan(Arena *a, const Op *op, DescTile **plan);
+/* Writes the block out of shared memory, or combines it with what is there. */
+bool desc_store_block(Run *r, Program *p, const Step *st, const DescPlan *plan);
 /* Scalar operands from `first` on may be relied on; else false after a report. */
 bool desc_scalars_known(Run *r, const Program *p, const Step *st, int first);
 /* The copy engine takes such a tensor; else false after a report. */
@@ -404,7 +410,7 @@ StepFn step_single_cta, step_buffer_slice, step_async_copy, step_token_done, ste
     step_async_wait, step_async_fence, step_async_arrive;
 StepFn step_async_dot, step_dot_wait;
 StepFn step_make_desc, step_desc_load, step_desc_store, step_desc_reduce;
-StepFn step_async_desc_load, step_mbar_desc_load;
+StepFn step_async_desc_load, step_mbar_desc_load, step_async_desc_store;
 int64_t shared_base(const Program *p, const Step *st, const SharedBuffer *b, int i);
 AsyncCopy *async_copy_free(Run *r, AsyncCopy *c); /* its successor */
 void async_dot_reads(Program *p, int64_t from, int64_t bytes);
@@ -412,6 +418,8 @@ void async_dot_reads(Program *p, int64_t from, int64_t bytes);
  * after a diagnostic. */
 bool async_land_at(Run *r, Program *p, const Step *st, int barrier);
 void async_drop_copies(Run *r, AsyncCopy **list);
+/* The copy engine is done with the program's shared memory; else false after a report. */
+bool async_all_awaited(Run *r, const Program *p, const Step *st);
 
 /* shared.c */
 SharedMemory shared_new(Arena *a, size_t bytes, int strands);
@@ -422,6 +430,9 @@ bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t byte
 /* Bytes from `at` on are there: written by a component of clocks at that time. */
 void shared_landed(Program *p, const SharedBuffer *b, int64_t at, int64_t bytes, int writer,
                    uint32_t time);
+/* What operand 1, the buffer, holds, in row-major order, for a unit that reads it on its own. */
+bool shared_take(Run *r, Program *p, const Step *st, const SharedBuffer *b, size_t size,
+                 uint8_t *to);
 void shared_read_by(Program *p, int64_t from, int64_t bytes); /* the strand, now */
 
 /* strand.c: who knows what of whom, and who goes on. */

@@ -85,6 +85,7 @@ Access access_of(Run *r, Program *p, const Step *st, int mask_operand) {
         .p = p,
         .st = st,
         .address = &p->tile[st->src[0]],
+        .value = st->nsrc > 1 ? &p->tile[st->src[1]] : NULL,
         .mask = st->nsrc > mask_operand ? &p->tile[st->src[mask_operand]] : NULL,
         .type = t,
         .size = stored_bytes(type_pointee(t)),

@@ -83,9 +83,6 @@ const char *interp_plan(Run *r, const Op *op, const void **detail) {
     case OP_ATOMIC:
     case OP_ATOMIC_CAS: return plan_atomic(a, op, detail);
     case OP_DOT: return plan_dot(a, op, detail);
-    case OP_DESC_LOAD:
-    case OP_DESC_STORE:
-    case OP_DESC_REDUCE: return desc_plan(a, op, detail);
     default: break;
     }
     return NULL;

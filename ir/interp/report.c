@@ -52,7 +52,8 @@ static bool is_only(const Op *op, unsigned effect) {
 }
 
 static const char *access_name(const Op *op) {
-    if (op_is_async_copy(op) || op->code == OP_MBAR_DESC_LOAD) return "copy";
+    if (op_is_async_copy(op) || op_is_async_store(op) || op->code == OP_MBAR_DESC_LOAD)
+        return "copy";
     return is_only(op, EFFECT_WRITES_GLOBAL)  ? "store"
            : is_only(op, EFFECT_READS_GLOBAL) ? "load"
                                               : "atomic";

@@ -99,9 +99,27 @@ static bool check_fenced(Run *r, const Program *p, const Step *st, int64_t at) {
         r, p, st, "missing async_fence: threads wrote it, and no fence lets this see that", at);
 }
 
-/* Warpgroups' products read shared memory on their own; others' operands are loaded by threads. */
+/* Warpgroups' products read shared memory on their own, others' operands are loaded by threads; and
+ * the copy engine does. */
 static bool reads_on_its_own(const Op *op) {
-    return op->code == OP_DOT && (ir_attr(op, AT_WGMMA) || ir_attr_int(op, AT_ASYNC, 0));
+    return op_is_async_store(op) ||
+           (op->code == OP_DOT && (ir_attr(op, AT_WGMMA) || ir_attr_int(op, AT_ASYNC, 0)));
+}
+
+/* No dot or copy that is in flight may read there. */
+static bool check_idle(Run *r, const Program *p, const Step *st, int64_t from, int64_t to) {
+    for (int s = 0; s < r->nstrands; s++)
+        for (int i = 0; i < p->strand[s].nbusy; i++) {
+            const BusyBytes *x = &p->strand[s].busy[i];
+            if (x->from >= to || from >= x->to) continue;
+            return report_unknown(r, p, st, s,
+                                  x->store ? "overwritten while a copy out of it may read it"
+                                           : "overwritten while a dot may read it",
+                                  x->store ? "has a copy in flight that reads"
+                                           : "has a dot in flight that reads",
+                                  from);
+        }
+    return true;
 }
 
 /* Checks n bytes and notes the access; one call for each element or, in row-major order, for all.
@@ -111,6 +129,7 @@ static bool touch(Run *r, Program *p, const Step *st, const SharedBuffer *b, int
     bool check = run_checks(r, CHECK_RACES), on_its_own = reads_on_its_own(st->op);
     SharedMemory *m = &p->shared;
     uint32_t now = strand_of(p)->now;
+    if (store && check && !check_idle(r, p, st, at, at + n)) return false;
     for (int64_t i = at; i < at + n; i++) {
         if (check && !check_byte(r, p, st, b, i, store)) return false;
         if (check && on_its_own && !check_fenced(r, p, st, i)) return false;
@@ -129,21 +148,10 @@ void shared_read_by(Program *p, int64_t from, int64_t bytes) {
     for (int64_t i = from; i < from + bytes; i++) p->shared.read[p->current][i] = strand_of(p)->now;
 }
 
-/* A strand one of whose dots in flight may read there; -1: none. */
-static int busy_strand(const Run *r, const Program *p, int64_t from, int64_t to) {
-    for (int s = 0; s < r->nstrands; s++)
-        for (int i = 0; i < p->strand[s].nbusy; i++)
-            if (p->strand[s].busy[i].from < to && from < p->strand[s].busy[i].to) return s;
-    return -1;
-}
-
 bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t bytes) {
     if (!run_checks(r, CHECK_RACES)) return true;
     bool engine = st->op->code != OP_ASYNC_COPY;
-    int busy = busy_strand(r, p, from, from + bytes);
-    if (busy >= 0)
-        return report_unknown(r, p, st, busy, "overwritten while a dot may read it",
-                              "has a dot in flight that reads", from);
+    if (!check_idle(r, p, st, from, from + bytes)) return false;
     for (int64_t i = from; i < from + bytes; i++) {
         int reader = reader_unknown(r, p, i);
         if (reader >= 0)
@@ -230,6 +238,19 @@ bool step_shared_gather(Run *r, Program *p, const Step *st) {
         if (!gather_from(r, p, st, &view, i, &from) ||
             !load_element(r, p, st, base, from, i, index->tainted ? index->taint[i] : 0))
             return false;
+    return true;
+}
+
+bool shared_take(Run *r, Program *p, const Step *st, const SharedBuffer *b, size_t size,
+                 uint8_t *to) {
+    int64_t base = shared_base(p, st, b, 1);
+    for (int64_t i = 0; i < b->lanes; i++) {
+        int64_t at = element_at(b, base, i, size);
+        if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;
+        if (!p->shared.owner[at] && run_checks(r, CHECK_UNINIT))
+            return report_shared(r, p, st, "uninitialised: nobody has written what is copied", at);
+        memcpy(to + (size_t)i * size, p->shared.data + at, size);
+    }
     return true;
 }
 

@@ -220,6 +220,16 @@ static const Refused bodies[] = {
      "no cache modifier 'wb'"},
     {"%d: desc<f32[4]> = make_desc %p, %n, %n\n%x: f16[4] = splat %h\ndesc_store %d, %x, %n",
      "a tile of the descriptor's block"},
+    {"%1: i32 = const value=1\n%d: desc<f32[4]> = make_desc %p, %n, %1\n%m: shared<f32[8]> = "
+     "buffer_alloc\n%t: token = async_desc_store %d, %m, %n",
+     "of the descriptor's block"},
+    {"%1: i32 = const value=1\n%d: desc<f32[4]> = make_desc %p, %n, %1\n%m: shared<f32[4]> = "
+     "buffer_alloc\n%t: token = async_desc_reduce %d, %m, %n rmw=max",
+     "does not combine such elements so"},
+    {"%1: i32 = const value=1\n%d: desc<f32[4]> = make_desc %p, %n, %1\n%m: shared<f32[4]> = "
+     "buffer_alloc\n%t: token = async_desc_store %d, %m, %n\n%g: token = async_commit %t",
+     "groups copies into buffers"},
+    {"%t: token = token_done\nasync_wait %t stores=1025", "0 to 1024 may be pending"},
     {"%x: desc<f32[4]> = const value=0", "desc is no constant"},
     {"%d: desc<f16[4]> = make_desc %p, %n, %n", "a pointer to the descriptor's elements"},
     {"%d: desc<f32[4,4]> = make_desc %p, %n, %n", "a size and a stride for each"},
