@@ -7,6 +7,18 @@
  * Floats beyond an integer's range become its nearest end, and NaN 0. */
 #include "codegen/gen.h"
 
+/* The register that x is half of, as gen_unpack takes it apart; NULL: there is none. LLVM 22 moves
+ * the half to a register of its own first. */
+static LLVMValueRef word_of_pair(Gen *g, LLVMValueRef x, bool *upper) {
+    if (!LLVMIsAExtractElementInst(x)) return NULL;
+    LLVMValueRef pair = LLVMGetOperand(x, 0), at = LLVMGetOperand(x, 1);
+    if (!LLVMIsABitCastInst(pair) || !LLVMIsAConstantInt(at)) return NULL;
+    LLVMValueRef word = LLVMGetOperand(pair, 0);
+    if (LLVMTypeOf(word) != g->i32 || LLVMTypeOf(x) != g->i16) return NULL;
+    *upper = LLVMConstIntGetZExtValue(at) == 1;
+    return word;
+}
+
 LLVMValueRef gen_widen(Gen *g, LLVMValueRef x, Type t) {
     if (gen_is_fp8(t)) {
         gen_fp8_widen(g, &x, 1, (Elem)t.elem, &x);
@@ -15,8 +27,12 @@ LLVMValueRef gen_widen(Gen *g, LLVMValueRef x, Type t) {
     if (t.depth || (t.elem != EL_F16 && t.elem != EL_BF16)) return x;
     if (t.elem == EL_F16) return LLVMBuildFPExt(g->b, x, g->f32, "");
     /* bf16 is the upper half of an f32. */
-    LLVMValueRef i = LLVMBuildZExt(g->b, x, g->i32, "");
-    return LLVMBuildBitCast(g->b, LLVMBuildShl(g->b, i, gen_i32(g, 16), ""), g->f32, "");
+    bool upper = false;
+    LLVMValueRef i = word_of_pair(g, x, &upper);
+    if (!i) i = LLVMBuildZExt(g->b, x, g->i32, "");
+    i = upper ? LLVMBuildAnd(g->b, i, gen_i32(g, 0xffff0000), "")
+              : LLVMBuildShl(g->b, i, gen_i32(g, 16), "");
+    return LLVMBuildBitCast(g->b, i, g->f32, "");
 }
 
 LLVMValueRef gen_narrow(Gen *g, LLVMValueRef x, Type t) {
