@@ -172,7 +172,8 @@ static LLVMValueRef *a_registers(Gen *g, const Op *op, Tile *x) {
 }
 
 /* A constant in a register that no other value shares. LLVM 22 makes one zero and copies it where
- * an instruction needs it: between two of them, and for that ptxas waits for the first. */
+ * an instruction needs it: behind the fence, for which ptxas puts another (C7519), and between two
+ * of them, for which it waits for the first. */
 static LLVMValueRef own_register(Gen *g, LLVMValueRef x) {
     bool is_float = LLVMTypeOf(x) == g->f32;
     return gen_asm(g, is_float ? "mov.f32 $0, $1;" : "mov.b32 $0, $1;", is_float ? "=f,f" : "=r,r",
@@ -202,7 +203,7 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
     int steps = (int)type_dim(ta, 1) / w->k;
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
     memcpy(d.at, c.at, (size_t)d.n * sizeof *d.at);
-    for (int i = 0; tiles > 1 && i < d.n; i++)
+    for (int i = 0; i < d.n; i++)
         if (LLVMIsConstant(d.at[i])) d.at[i] = own_register(g, d.at[i]);
     ordered_asm(g, "wgmma.fence.sync.aligned;");
     for (int i = 0; i < tiles; i++)
