@@ -137,6 +137,9 @@ static LLVMValueRef shuffle(Gen *g, LLVMValueRef x, Shuffle lane) {
     LLVMValueRef i = LLVMBuildBitCast(g->b, x, as, "");
     if (as != g->i32) i = LLVMBuildZExt(g->b, i, g->i32, "");
     i = shuffle_word(g, i, lane);
+    /* A test that ptxas joins with the predicate that it goes into; that of a masked bit it does
+     * not (Hopper: ISETP with two predicates, LOP3 and PLOP3 otherwise). */
+    if (t == g->i1) return LLVMBuildICmp(g->b, LLVMIntNE, i, gen_i32(g, 0), "");
     if (as != g->i32) i = LLVMBuildTrunc(g->b, i, as, "");
     return LLVMBuildBitCast(g->b, i, t, "");
 }
