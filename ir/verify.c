@@ -213,7 +213,7 @@ static void check_async(Verifier *v, const Op *op) {
     case OP_ASYNC_COMMIT:
         check_token(v, op);
         for (int i = 0; i < op->noperands; i++)
-            if (!op->operand[i].value->def || !op_is_async_copy(op->operand[i].value->def))
+            if (op->operand[i].value->def && op_is_async_store(op->operand[i].value->def))
                 bad(v, op, "groups copies into buffers, which operand %d is no token of", i);
         break;
     default: break;

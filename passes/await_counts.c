@@ -146,6 +146,13 @@ static void visit_select(Ages *a, const Op *op) {
     set_age(a, op->result[0], youngest(x, y, &changed));
 }
 
+static void visit_commit(Ages *a, Op *op) {
+    if (count_for(a, STORES, op, 0, TYPE_MAX_SLICES) < LONG_AGO)
+        diag(&a->ctx->s->diags, DIAG_ERROR, op->span,
+             "a group is of copies into buffers: wait for those to memory themselves");
+    begin_group(a, COPIES, op->result[0]);
+}
+
 /* In the queues of what its tokens are of; where all that is done, of copies. */
 static void visit_wait(Ages *a, Op *op) {
     int64_t copies = count_for(a, COPIES, op, 0, TYPE_MAX_SLICES);
@@ -173,7 +180,7 @@ static void visit_block(Ages *a, Block *b) {
         case OP_WHILE: visit_loop(a, op); break;
         case OP_IF: visit_if(a, op); break;
         case OP_WARPS: visit_roles(a, op); break;
-        case OP_ASYNC_COMMIT: begin_group(a, COPIES, op->result[0]); break;
+        case OP_ASYNC_COMMIT: visit_commit(a, op); break;
         case OP_ASYNC_DESC_STORE:
         case OP_ASYNC_DESC_REDUCE: begin_group(a, STORES, op->result[0]); break;
         case OP_DOT:

@@ -135,6 +135,12 @@ static void give_token(Program *p, const Step *st, uint64_t group) {
     d->tainted = false;
 }
 
+static uint64_t group_of_token(const Program *p, const Step *st, int i) {
+    uint64_t group;
+    memcpy(&group, p->tile[st->src[i]].data, sizeof group);
+    return group;
+}
+
 bool step_async_copy(Run *r, Program *p, const Step *st) {
     give_token(p, st, strand_of(p)->copy_groups + 1);
     return start_copy(r, p, st);
@@ -213,15 +219,15 @@ static bool land_before(Run *r, Program *p, int strand, uint64_t group, uint64_t
 }
 
 bool step_async_commit(Run *r, Program *p, const Step *st) {
-    (void)r;
+    for (int i = 0; i < st->nsrc; i++)
+        if (group_of_token(p, st, i) & STORE_TOKEN) {
+            diag(&r->s->diags, DIAG_ERROR, st->op->span,
+                 "a group is of copies into buffers: wait for those to memory themselves, in %s",
+                 report_program(r, p));
+            return false;
+        }
     give_token(p, st, ++strand_of(p)->copy_groups);
     return true;
-}
-
-static uint64_t group_of_token(const Program *p, const Step *st, int i) {
-    uint64_t group;
-    memcpy(&group, p->tile[st->src[i]].data, sizeof group);
-    return group;
 }
 
 /* The newest group that the wait's tokens name, of copies or of stores. */
