@@ -187,6 +187,7 @@ static bool land(Run *r, Program *p, const AsyncCopy *c, int writer, uint32_t ti
     }
     const InterpBuffer *from = NULL;
     uint8_t *at = NULL;
+    p->last_read = c->st->op;
     p->reads++;
     for (int64_t i = 0, n;; i += n) {
         if (!access_next_run(&a, &i, a.lanes, &n, &from, &at)) return false;
