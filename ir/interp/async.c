@@ -207,13 +207,21 @@ static bool land(Run *r, Program *p, const AsyncCopy *c, int writer, uint32_t ti
     }
 }
 
-/* The strand's copies that began before, by groups or by numbers. */
-static bool land_before(Run *r, Program *p, int strand, uint64_t group, uint64_t number, int writer,
+static bool is_engines(const AsyncCopy *c) {
+    return c->st->op->code == OP_ASYNC_DESC_LOAD;
+}
+
+/* What the strand's threads began to copy before that one. */
+static bool land_before(Run *r, Program *p, int strand, uint64_t number, int writer,
                         uint32_t time) {
-    AsyncCopy **first = &p->strand[strand].copies;
-    while (*first && (*first)->group < group && (*first)->number < number) {
-        bool ok = land(r, p, *first, writer, time);
-        *first = async_copy_free(r, *first);
+    for (AsyncCopy **at = &p->strand[strand].copies; *at && (*at)->number < number;) {
+        AsyncCopy *c = *at;
+        if (is_engines(c)) {
+            at = &c->next;
+            continue;
+        }
+        bool ok = land(r, p, c, writer, time);
+        *at = async_copy_free(r, c);
         if (!ok) return false;
     }
     return true;
@@ -244,22 +252,23 @@ static uint64_t awaited_group(const Program *p, const Step *st, bool stores) {
 
 /* Threads' copies land in order, so those of older groups, too; the engine's as they are named. */
 static bool is_awaited(const Program *p, const Step *st, const AsyncCopy *c, uint64_t until) {
-    if (c->st->op->code != OP_ASYNC_DESC_LOAD) return c->group < until;
+    if (!is_engines(c)) return c->group < until && c->strand == p->current;
     for (int i = 0; i < st->nsrc; i++)
         if (group_of_token(p, st, i) == c->group + 1) return true;
     return false;
 }
 
-/* What the engine brings all threads see that have waited for it. */
-static bool land_awaited(Run *r, Program *p, const Step *st, uint64_t until) {
-    for (AsyncCopy **at = &strand_of(p)->copies; *at;) {
+/* What the engine brings all threads see that have waited for it. Before it brings more there a
+ * barrier has to come, as if they had read it: one that still waits could miss a phase. */
+static bool land_awaited(Run *r, Program *p, const Step *st, AsyncCopy **at, uint64_t until) {
+    while (*at) {
         AsyncCopy *c = *at;
-        bool engine = c->st->op->code == OP_ASYNC_DESC_LOAD;
         if (!is_awaited(p, st, c, until)) {
             at = &c->next;
             continue;
         }
-        bool ok = land(r, p, c, p->current, engine ? 0 : strand_of(p)->now);
+        bool ok = land(r, p, c, p->current, is_engines(c) ? 0 : strand_of(p)->now);
+        if (is_engines(c)) shared_read_by(p, c->base, c->to->bytes);
         *at = async_copy_free(r, c);
         if (!ok) return false;
     }
@@ -312,7 +321,8 @@ bool step_async_wait(Run *r, Program *p, const Step *st) {
     if (!groups_done(r, p, st, false, &copies) || !groups_done(r, p, st, true, &stores))
         return false;
     end_reading(p, true, stores);
-    return land_awaited(r, p, st, copies);
+    return land_awaited(r, p, st, &strand_of(p)->copies, copies) &&
+           land_awaited(r, p, st, &p->strand[0].copies, copies); /* begun before there were roles */
 }
 
 /* ---- at barriers ---- */
@@ -337,7 +347,7 @@ bool async_land_at(Run *r, Program *p, const Step *st, int barrier) {
     int64_t arrivals = c->arrivals, bytes = c->to ? c->to->bytes : 0;
     m->copies = c->next;
     bool ok = arrivals
-                  ? land_before(r, p, c->strand, UINT64_MAX, c->number, writer, m->phase + 1) &&
+                  ? land_before(r, p, c->strand, c->number, writer, m->phase + 1) &&
                         mbarrier_arrive(r, p, st, barrier, arrivals, c->clock)
                   : land(r, p, c, writer, m->phase + 1) && mbarrier_bytes(r, p, st, barrier, bytes);
     async_copy_free(r, c);

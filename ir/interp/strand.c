@@ -131,7 +131,14 @@ bool step_roles(Run *r, Program *p, const Step *st) {
         s->at = start[i - 1];
         s->state = PROGRAM_RUNS;
         memcpy(s->knows, all->knows, clock * sizeof *s->knows);
+        s->copy_groups = all->copy_groups; /* tokens go on from there */
+        s->stores = all->stores;
+        s->nbusy = 0;
     }
+    /* The thread that starts copies to memory for all is of the first role. */
+    memcpy(p->strand[1].busy, all->busy, sizeof all->busy);
+    p->strand[1].nbusy = all->nbusy;
+    all->nbusy = 0;
     p->at = st->target;
     go_on_with(p, 1);
     return true;
