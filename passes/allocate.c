@@ -4,6 +4,8 @@
  * Ops are numbered in program order; a buffer lives from its first use to its last, and when a loop
  * encloses a use but not the allocation, through the whole loop. Buffers whose lives overlap get
  * disjoint space, the others may share; barriers (barrier.c, run after this) make sharing safe.
+ * What a dot or a copy to memory reads behind the program lives until that is waited for; what a
+ * copy fills that nobody reads, to the end.
  *
  * Buffers of several slices that one loop fills lie between each other: a stage of the loop, a
  * slice of each, the larger before the smaller, is one piece of memory, and the address of each
@@ -12,10 +14,13 @@
  * What is used only where a program has an SM to itself is allocated when all else is, so that this
  * lies the same in a program launched with less memory. */
 #include "ir/buffer.h"
+#include "ir/effects.h"
 #include "ir/target.h"
 #include "passes/pass.h"
 
 #include <string.h>
+
+typedef enum Reader { STORES, DOTS, READERS } Reader; /* behind the program */
 
 typedef struct Slot {
     Op *alloc;
@@ -24,6 +29,8 @@ typedef struct Slot {
     bool single;    /* used only where a program has an SM to itself */
     const Op *loop; /* that fills its slices */
     bool allocated;
+    bool filled, read;             /* by copies, and not read since; at all */
+    const Block *started[READERS]; /* around all that may still read it; NULL: nothing does */
 } Slot;
 
 typedef struct Member { /* of a stage: one of the buffers that share a slot */
@@ -121,6 +128,61 @@ static void lay_out_stage(Allocation *p, int slot) {
     s->bytes = stride * buffer_slices(s->alloc);
 }
 
+static bool encloses(const Block *outer, const Block *b) {
+    while (b && b != outer) b = b->parent ? b->parent->block : NULL;
+    return b != NULL;
+}
+
+/* Whether op starts to read a buffer that it reads until it is waited for. */
+static bool reads_behind(const Op *op, Reader *who) {
+    *who = op->code == OP_DOT ? DOTS : STORES;
+    return op_is_async_store(op) || (op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0));
+}
+
+static void note_access(Slot *s, const Op *op, int i) {
+    Reader who;
+    unsigned effects = ir_operand_effects(op, i);
+    bool reads = effects & EFFECT_READS_SHARED;
+    s->read |= reads;
+    s->filled |= op->code == OP_ASYNC_COPY || op->code == OP_MBAR_DESC_LOAD;
+    if (reads && !s->alloc->result[0]->type.slices) s->filled = false;
+    if (!reads || !reads_behind(op, &who)) return;
+    const Block *around = s->started[who] ? s->started[who] : op->block;
+    while (!encloses(around, op->block)) around = around->parent->block;
+    s->started[who] = around;
+}
+
+/* Buffers that are read until here, and maybe for longer. */
+static void wait_for_readers(Allocation *p, const Op *op, int now) {
+    bool dots = op->code == OP_DOT_WAIT;
+    if (!dots && (op->code != OP_ASYNC_WAIT || !ir_attr(op, AT_STORES))) return;
+    Reader who = dots ? DOTS : STORES;
+    bool all = !ir_attr_int(op, dots ? AT_PENDING : AT_STORES, 0);
+    for (int i = 0; i < p->slots.n; i++) {
+        Slot *s = &p->slots.at[i];
+        if (!s->started[who]) continue;
+        live(s, now, now);
+        if (all && encloses(op->block, s->started[who])) s->started[who] = NULL;
+    }
+}
+
+/* What goes on at a loop's end goes on at its start. */
+static bool read_round(const Slot *s, const Op *loop) {
+    bool round = false;
+    for (int who = 0; who < READERS; who++)
+        round |= s->started[who] && encloses(loop->region[loop->nregions - 1], s->started[who]);
+    return round;
+}
+
+static void live_while_in_flight(Allocation *p) {
+    for (int i = 0; i < p->slots.n; i++) {
+        Slot *s = &p->slots.at[i];
+        bool slices = s->alloc->result[0]->type.slices > 0; /* some may be read later than others */
+        if (s->started[STORES] || s->started[DOTS] || (s->filled && !(slices && s->read)))
+            live(s, p->clock, p->clock);
+    }
+}
+
 static void number_block(Allocation *p, Block *b) {
     for (Op *op = b->first; op; op = op->next) {
         int start = p->clock++;
@@ -132,8 +194,11 @@ static void number_block(Allocation *p, Block *b) {
         if (op->code == OP_BUFFER_SLICE) /* a use of it is a use of its buffer */
             p->number[op->result[0]->id] = p->number[op->operand[0].value->id];
         for (int i = 0; i < op->noperands; i++)
-            if (in_shared_memory(op->operand[i].value->type))
+            if (in_shared_memory(op->operand[i].value->type)) {
                 use_buffer(p, op->operand[i].value, start, start);
+                note_access(&p->slots.at[p->number[op->operand[i].value->id] - 1], op, i);
+            }
+        wait_for_readers(p, op, start);
         for (int r = 0; r < op->nregions; r++) number_block(p, op->region[r]);
         p->clock++;
         /* A buffer allocated outside a loop and used in it lives through all of its iterations;
@@ -142,7 +207,7 @@ static void number_block(Allocation *p, Block *b) {
         if (op->code == OP_FOR || op->code == OP_WHILE || roles)
             for (int i = 0; i < p->slots.n; i++) {
                 Slot *s = &p->slots.at[i];
-                if (s->last >= start && (roles || !ir_inside(s->alloc, op)))
+                if (s->last >= start && (roles || !ir_inside(s->alloc, op) || read_round(s, op)))
                     live(s, start, p->clock);
             }
     }
@@ -196,6 +261,7 @@ void pass_allocate(PassCtx *ctx) {
     Allocation p = {.ctx = ctx};
     p.number = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *p.number);
     number_block(&p, ctx->f->body);
+    live_while_in_flight(&p);
     int64_t total = 0, single = 0;
     for (int i = 0; i < p.slots.n; i++) lay_out_stage(&p, i);
     for (int i = 0; i < p.slots.n; i++) /* nothing else may be written over an mbarrier */
