@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* await_phases.c: copies by descriptors, and waits for their tokens -> mbarriers and their phases.
  *
- * A group of such copies ends a phase of an mbarrier: one arrival, and the group's bytes. The
- * function has an array of them, one for each slice of the buffers that groups are known by (the
- * first copy's), so a token is a number in it, its slot. Which phase of it a wait is for one number
- * says that goes through the function with the control flow: bit i is the parity of the phase that
- * the last group of slot i ends; all are 1 before, as of a phase that has ended. A wait for a group
- * whose slot was filled again waits for that one, which is more than it asks for and never less.
+ * A group of such copies ends a phase of an mbarrier: one arrival, and the group's bytes; a group
+ * whose condition does not hold ends none, and its token is of nothing. The function has an array
+ * of them, one for each slice of the buffers that groups are known by (the first copy's) and for
+ * each role that fills it, so a token is a number in it, its slot. Which phase of it a wait is for
+ * one number says that goes through the function with the control flow: bit i is the parity of the
+ * phase that the last group of slot i ends; all are 1 before, as of a phase that has ended. A wait
+ * for a group whose slot was filled again waits for that one, which is more than it asks for and
+ * never less.
  *
  * That a slice is not filled again before its last group has landed is what every schedule and the
  * interpreter check anyway; so is that no thread is two phases behind. Tokens of cp.async and of
  * copies to memory are left to await_counts.c; one that may be of either is waited for as both. */
 #include "ir/buffer.h"
+#include "ir/roles.h"
 #include "passes/pass.h"
 
 #include <string.h>
@@ -20,6 +23,7 @@ enum { COUNTED = 1, BY_ENGINE = 2, MOST_SLOTS = 32 };
 
 typedef struct SlotBase {
     const Op *buffer;
+    int role; /* that fills it: each counts phases of its own */
     int first;
 } SlotBase;
 
@@ -40,7 +44,7 @@ typedef struct Phases {
     VEC(Token) token; /* by value id */
     VEC(SlotBase) base;
     VEC(Group) groups;
-    int slots;
+    int slots, nothing;     /* nothing: one that is never filled, or -1 */
     Value *barriers, *done; /* a token of what is done */
     bool any;               /* copy by a descriptor */
 } Phases;
@@ -119,24 +123,32 @@ static bool is_engines(Phases *p, const Value *v) {
     return type_is_token(v->type) && token_of(p, v)->kind & BY_ENGINE;
 }
 
-static Value *slot_of(Phases *p, Builder *b, const Value *v) {
-    Value *slot = token_of(p, v)->slot;
-    return slot ? slot : ir_const_int(b, i32(), 0);
-}
-
 /* ---- slots ---- */
 
-static int first_slot(Phases *p, const Op *buffer) {
+static int first_slot(Phases *p, const Op *buffer, int role) {
     for (int i = 0; i < p->base.n; i++)
-        if (p->base.at[i].buffer == buffer) return p->base.at[i].first;
-    vec_push(p->a, &p->base, ((SlotBase){buffer, p->slots}));
+        if (p->base.at[i].buffer == buffer && p->base.at[i].role == role)
+            return p->base.at[i].first;
+    vec_push(p->a, &p->base, ((SlotBase){buffer, role, p->slots}));
     p->slots += buffer_slices(buffer);
     return p->base.at[p->base.n - 1].first;
 }
 
+/* A slot whose barrier no group comes to: who waits there goes on, however often others were filled
+ * since. */
+static Value *nothing_slot(Phases *p, Builder *b) {
+    if (p->nothing < 0) p->nothing = p->slots++;
+    return ir_const_int(b, i32(), p->nothing);
+}
+
+static Value *slot_of(Phases *p, Builder *b, const Value *v) {
+    Value *slot = token_of(p, v)->slot;
+    return slot ? slot : nothing_slot(p, b);
+}
+
 static Value *slot_value(Phases *p, Builder *b, const Op *copy) {
     const Value *slice = copy->operand[1].value;
-    int first = first_slot(p, buffer_alloc(slice));
+    int first = first_slot(p, buffer_alloc(slice), role_of_block(copy->block));
     Value *base = ir_const_int(b, i32(), first);
     if (slice->def->code != OP_BUFFER_SLICE) return base;
     Value *number = slice->def->operand[1].value;
@@ -156,6 +168,16 @@ static int64_t copied_bytes(const Op *copy) {
     return type_bytes(type_in_space(copy->operand[1].value->type, SPACE_REGISTER));
 }
 
+/* Equal for sure: one value, or made alike, as of conditions with one more each. */
+static bool same_condition(const Value *x, const Value *y) {
+    int64_t n, m;
+    if (x == y) return true;
+    if (ir_int_constant(x, &n) && ir_int_constant(y, &m)) return n == m;
+    return op_is(x, OP_AND) && op_is(y, OP_AND) &&
+           same_condition(x->def->operand[0].value, y->def->operand[0].value) &&
+           same_condition(x->def->operand[1].value, y->def->operand[1].value);
+}
+
 /* The copies of the group, by descriptors; -1 after an error. */
 static int copies_of(Phases *p, const Op *group, Op **copy) {
     int n = 0;
@@ -167,7 +189,7 @@ static int copies_of(Phases *p, const Op *group, Op **copy) {
             refuse(p, group, "a copy by a descriptor is of one group, where it is started");
             return -1;
         }
-        if (n && op->operand[2].value != copy[0]->operand[2].value) {
+        if (n && !same_condition(op->operand[2].value, copy[0]->operand[2].value)) {
             refuse(p, op, "the copies by descriptors of one group are under one condition");
             return -1;
         }
@@ -176,36 +198,42 @@ static int copies_of(Phases *p, const Op *group, Op **copy) {
     return n;
 }
 
-/* The group starts here, if its condition holds: the barrier expects its bytes, then they are on
- * their way. Else the phase ends with the arrival alone. */
-static void emit_group(Phases *p, Builder *b, Op *const *copy, int n, Value *slot) {
-    Value *on = copy[0]->operand[2].value;
-    int64_t always = 0, bytes = 0;
+/* The barrier expects the group's bytes, then they are on their way. */
+static void start_group(Phases *p, Builder *b, Op *const *copy, int n, Value *slot) {
+    int64_t bytes = 0;
     for (int i = 0; i < n; i++) bytes += copied_bytes(copy[i]);
-    Builder in = *b, out = *b;
-    if (!ir_int_constant(on, &always)) {
-        Op *test = ir_op(b, OP_IF, &on, 1, NULL, 0, 2);
-        in = (Builder){b->s, b->f, test->region[0], NULL, b->span};
-        out = (Builder){b->s, b->f, test->region[1], NULL, b->span};
-    } else if (!always) {
-        n = 0;
-        bytes = 0;
-    }
-    Value *full = barrier_at(p, &in, slot);
-    ir_set_attr(b->s, ir_op(&in, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0), AT_BYTES, bytes);
+    Value *full = barrier_at(p, b, slot);
+    ir_set_attr(b->s, ir_op(b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0), AT_BYTES, bytes);
     for (int i = 0; i < n; i++) {
         const Op *op = copy[i];
         Value **x = arena_array(p->a, (size_t)op->noperands, sizeof *x);
         for (int k = 0; k < op->noperands; k++) x[k] = op->operand[k].value;
         x[2] = full;
-        in.span = op->span;
-        ir_op(&in, OP_MBAR_DESC_LOAD, x, op->noperands, NULL, 0, 0);
+        b->span = op->span;
+        ir_op(b, OP_MBAR_DESC_LOAD, x, op->noperands, NULL, 0, 0);
     }
-    if (in.block == out.block) return;
-    ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
-    full = barrier_at(p, &out, slot);
-    ir_set_attr(b->s, ir_op(&out, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0), AT_BYTES, 0);
-    ir_op(&out, OP_YIELD, NULL, 0, NULL, 0, 0);
+}
+
+/* The group starts here, if its condition holds; *slot: what its token is of then, and the result
+ * the bit of the phases that changes. */
+static Value *emit_group(Phases *p, Builder *b, Op *const *copy, int n, Value **slot) {
+    Value *on = copy[0]->operand[2].value, *none = ir_const_int(b, i32(), 0);
+    Value *bit = ir_binary(b, OP_SHL, ir_const_int(b, i32(), 1), *slot);
+    int64_t always;
+    if (ir_int_constant(on, &always)) {
+        Builder here = *b;
+        if (always) start_group(p, &here, copy, n, *slot);
+        if (!always) *slot = nothing_slot(p, b);
+        return always ? bit : none;
+    }
+    Op *test = ir_op(b, OP_IF, &on, 1, NULL, 0, 2);
+    for (int r = 0; r < 2; r++) {
+        Builder in = {b->s, b->f, test->region[r], NULL, b->span};
+        if (r == 0) start_group(p, &in, copy, n, *slot);
+        ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
+    }
+    *slot = ir_op1(b, OP_SELECT, (Value *[]){on, *slot, nothing_slot(p, b)}, 3);
+    return ir_op1(b, OP_SELECT, (Value *[]){on, bit, none}, 3);
 }
 
 /* A group of copies by descriptors, maybe of others, too; the phases behind it. */
@@ -215,13 +243,12 @@ static Value *lower_group(Phases *p, Op *group, Value *phases) {
     if (n <= 0) return phases;
     Builder b = {p->ctx->s, p->ctx->f, group->block, group, group->span};
     Value *slot = slot_value(p, &b, copy[0]), *left = p->done;
-    emit_group(p, &b, copy, n, slot);
+    Value *bit = emit_group(p, &b, copy, n, &slot);
     Value **rest = arena_array(p->a, (size_t)group->noperands, sizeof *rest);
     for (int i = 0; i < group->noperands; i++)
         if (!is_engines(p, group->operand[i].value)) rest[kept++] = group->operand[i].value;
     Type t = type_token();
     if (kept) left = ir_op(&b, OP_ASYNC_COMMIT, rest, kept, &t, 1, 0)->result[0];
-    Value *bit = ir_binary(&b, OP_SHL, ir_const_int(&b, i32(), 1), slot);
     token_of(p, group->result[0])->slot = slot;
     vec_push(p->a, &p->groups, ((Group){group, copy, n, left}));
     return ir_binary(&b, OP_XOR, phases, bit);
@@ -367,9 +394,13 @@ static void lower_select(Phases *p, Op *op) {
     token_of(p, op->result[0])->slot = ir_op1(&b, OP_SELECT, in, 3);
 }
 
-static void refuse_while(Phases *p, Op *op) {
-    if (more_of(p, op, op->result, op->nresults).n)
-        refuse(p, op, "copies by descriptors are awaited in `for` loops alone, not in `while`");
+/* Only what began before it may be awaited in it. */
+static void lower_while(Phases *p, Op *op, Value *phases) {
+    int n = more_of(p, op, op->result, op->nresults).n;
+    for (int r = 0; r < op->nregions; r++)
+        for (int i = 0; i < op->region[r]->nargs; i++) n += is_engines(p, op->region[r]->args[i]);
+    if (n) refuse(p, op, "copies by descriptors are awaited in `for` loops alone, not in `while`");
+    for (int r = 0; r < op->nregions && !n; r++) lower_block(p, op->region[r], phases);
 }
 
 /* The phases as the block leaves them. */
@@ -382,7 +413,7 @@ static Value *lower_block(Phases *p, Block *b, Value *phases) {
         case OP_SELECT: lower_select(p, op); break;
         case OP_FOR: phases = lower_for(p, op, phases); break;
         case OP_IF: phases = lower_if(p, op, phases); break;
-        case OP_WHILE: refuse_while(p, op); break;
+        case OP_WHILE: lower_while(p, op, phases); break;
         case OP_WARPS: /* each for itself: what one has started another cannot name */
             for (int r = 0; r < op->nregions; r++) lower_block(p, op->region[r], phases);
             break;
@@ -433,7 +464,7 @@ static void sweep(Phases *p) {
 }
 
 void pass_await_phases(PassCtx *ctx) {
-    Phases p = {.ctx = ctx, .a = &ctx->s->arena};
+    Phases p = {.ctx = ctx, .a = &ctx->s->arena, .nothing = -1};
     ir_walk(ctx->f->body, commit_by_itself, &p);
     if (!p.any) return;
     while (find_kinds(&p, ctx->f->body)) continue;
