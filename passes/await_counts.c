@@ -81,31 +81,39 @@ static void set_count(Ages *a, Op *op, AttrId id, int64_t n) {
 
 static void visit_block(Ages *a, Block *b);
 
+/* What a `while` goes on with, and ends with, is what its condition hands on. */
+static void visit_test(Ages *a, Op *loop, Age *out) {
+    const Op *end = loop->region[0]->last;
+    for (int i = 0; i < loop->nresults; i++) out[i] = age_of(a, end->operand[1 + i].value);
+    for (int i = 0; i < loop->nresults; i++) set_age(a, loop->region[1]->args[i], out[i]);
+    visit_block(a, loop->region[1]);
+}
+
 /* The body, until no argument gets younger by what comes round. It may run not at all: what began
  * in it makes nobody else older. */
 static void visit_loop(Ages *a, Op *loop) {
-    int n = loop->nresults, first = loop->code == OP_FOR ? 3 : 0;
-    Block *body = loop->region[loop->nregions - 1];
+    bool counts = loop->code == OP_FOR;
+    int first = counts ? 3 : 0, n = loop->noperands - first;
+    Block *head = loop->region[0], *body = loop->region[loop->nregions - 1];
+    Arena *arena = &a->ctx->s->arena;
     int64_t start[QUEUES];
-    Age *age = arena_array(&a->ctx->s->arena, (size_t)n, sizeof *age);
+    Age *age = arena_array(arena, (size_t)n + 1, sizeof *age);
+    Age *out = counts ? age : arena_array(arena, (size_t)loop->nresults + 1, sizeof *out);
     memcpy(start, a->begun, sizeof start);
     for (int i = 0; i < n; i++) age[i] = age_of(a, loop->operand[first + i].value);
     for (bool again = true; again;) {
         again = false;
         memcpy(a->begun, start, sizeof start);
         a->dots_done = -LONG_AGO;
-        for (int r = 0; r < loop->nregions; r++)
-            for (int i = 0; i < n; i++) {
-                int arg = i + (loop->code == OP_FOR);
-                if (arg < loop->region[r]->nargs) set_age(a, loop->region[r]->args[arg], age[i]);
-            }
-        for (int r = 0; r < loop->nregions; r++) visit_block(a, loop->region[r]);
+        for (int i = 0; i < n; i++) set_age(a, head->args[counts + i], age[i]);
+        visit_block(a, head);
+        if (!counts) visit_test(a, loop, out);
         for (int i = 0; i < n; i++)
             age[i] = youngest(age[i], age_of(a, body->last->operand[i].value), &again);
     }
     memcpy(a->begun, start, sizeof start);
     a->dots_done = -LONG_AGO;
-    for (int i = 0; i < n; i++) set_age(a, loop->result[i], age[i]);
+    for (int i = 0; i < loop->nresults; i++) set_age(a, loop->result[i], out[i]);
 }
 
 static void visit_if(Ages *a, Op *op) {
