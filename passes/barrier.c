@@ -10,7 +10,10 @@
  * there, however many barriers came since. Loops are gone through until the state at their end adds
  * nothing to the state at their start. Conservative within a thread: it may not know that the bytes
  * are its own. Which accesses to global memory need one is for global_order.c to say; where they
- * lie in a loop and what they meet before it, the barrier is put before the loop. */
+ * lie in a loop and what they meet before it, the barrier is put before the loop.
+ *
+ * A thread that waits for the copy engine must not be two phases behind: what it writes counts as
+ * read, so that before it writes there again all threads have come. */
 #include "ir/effects.h"
 #include "ir/buffer.h"
 #include "passes/global_order.h"
@@ -86,9 +89,11 @@ static void forget(Pending *p) {
     global_forget(&p->global);
 }
 
-/* What the threads wrote the copy engine's writes come behind, once all threads are here. */
+/* What the threads wrote the copy engine's writes come behind, once all threads are here; but not
+ * what their copies still bring. */
 static void fence(Pending *p) {
-    for (int i = 0; i < p->n; i++) p->at[i].unfenced = p->at[i].met = false;
+    for (int i = 0; i < p->n; i++)
+        if (p->at[i].in_flight != BY_COPY) p->at[i].unfenced = p->at[i].met = false;
 }
 
 /* All of these have been waited for by this thread: others' may still be in flight. */
@@ -238,7 +243,8 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
             clash |= shared_access(op, i, &x) && clashes(p, x, engine);
         if (clash) put_barrier(ctx, op, p);
         for (int i = 0; i < op->noperands; i++)
-            if (op->code != OP_MBAR_DESC_LOAD && shared_access(op, i, &x)) {
+            if (shared_access(op, i, &x)) {
+                x.written &= op->code != OP_MBAR_DESC_LOAD;
                 x.unfenced = p->engine && x.written;
                 note(ctx, p, x);
             }
