@@ -14,8 +14,8 @@ struct AsyncCopy { /* in flight, or free for the next */
     AsyncCopy *next;
     const Step *st;
     const SharedBuffer *to;
-    int64_t base;     /* of the slice */
-    uint64_t group;   /* how many commits of its strand came before it */
+    int64_t base;   /* of the slice */
+    uint64_t group; /* how many groups of its strand came before it; the engine's: before its own */
     uint64_t number;  /* of its strand's */
     int strand;       /* who started it, */
     int64_t arrivals; /* at a barrier: no copy, but who arrives behind those before it, */
@@ -126,8 +126,10 @@ static bool start_copy(Run *r, Program *p, const Step *st) {
     return note_source(&a, c) && shared_claim(r, p, st, c->base, b->bytes);
 }
 
-/* A token is the number of its group, from 1; 0: of what is done. Copies to memory count apart. */
-static const uint64_t STORE_TOKEN = UINT64_C(1) << 63;
+/* A token is the number of its group, from 1; 0: of what is done. Copies to memory count apart, and
+ * one by the engine has a token of its own until a group names it. */
+static const uint64_t STORE_TOKEN = UINT64_C(1) << 63, COPY_TOKEN = UINT64_C(1) << 62;
+static const uint64_t NO_GROUP = UINT64_MAX;
 
 static void give_token(Program *p, const Step *st, uint64_t group) {
     Tile *d = &p->tile[st->dst[0]];
@@ -141,9 +143,18 @@ static uint64_t group_of_token(const Program *p, const Step *st, int i) {
     return group;
 }
 
+/* A copy that is awaited itself is a group of its own (see await_counts.c). */
+static bool is_group(const Op *copy) {
+    for (const Use *u = copy->result[0]->uses; u; u = u->next)
+        if (u->op->code != OP_ASYNC_COMMIT) return true;
+    return false;
+}
+
 bool step_async_copy(Run *r, Program *p, const Step *st) {
     give_token(p, st, strand_of(p)->copy_groups + 1);
-    return start_copy(r, p, st);
+    bool ok = start_copy(r, p, st);
+    strand_of(p)->copy_groups += is_group(st->op);
+    return ok;
 }
 
 bool step_token_done(Run *r, Program *p, const Step *st) {
@@ -228,6 +239,7 @@ static bool land_before(Run *r, Program *p, int strand, uint64_t number, int wri
 }
 
 bool step_async_commit(Run *r, Program *p, const Step *st) {
+    Strand *s = strand_of(p);
     for (int i = 0; i < st->nsrc; i++)
         if (group_of_token(p, st, i) & STORE_TOKEN) {
             diag(&r->s->diags, DIAG_ERROR, st->op->span,
@@ -235,7 +247,10 @@ bool step_async_commit(Run *r, Program *p, const Step *st) {
                  report_program(r, p));
             return false;
         }
-    give_token(p, st, ++strand_of(p)->copy_groups);
+    for (AsyncCopy *c = s->copies; c; c = c->next)
+        for (int i = 0; i < st->nsrc && is_engines(c); i++)
+            if (group_of_token(p, st, i) == (COPY_TOKEN | c->number)) c->group = s->copy_groups;
+    give_token(p, st, ++s->copy_groups);
     return true;
 }
 
@@ -244,7 +259,7 @@ static uint64_t awaited_group(const Program *p, const Step *st, bool stores) {
     uint64_t newest = 0;
     for (int i = 0; i < st->nsrc; i++) {
         uint64_t group = group_of_token(p, st, i);
-        if (!(group & STORE_TOKEN) == stores) continue;
+        if ((group & (STORE_TOKEN | COPY_TOKEN)) != (stores ? STORE_TOKEN : 0)) continue;
         if ((group & ~STORE_TOKEN) > newest) newest = group & ~STORE_TOKEN;
     }
     return newest;
@@ -253,8 +268,11 @@ static uint64_t awaited_group(const Program *p, const Step *st, bool stores) {
 /* Threads' copies land in order, so those of older groups, too; the engine's as they are named. */
 static bool is_awaited(const Program *p, const Step *st, const AsyncCopy *c, uint64_t until) {
     if (!is_engines(c)) return c->group < until && c->strand == p->current;
-    for (int i = 0; i < st->nsrc; i++)
-        if (group_of_token(p, st, i) == c->group + 1) return true;
+    for (int i = 0; i < st->nsrc; i++) {
+        uint64_t token = group_of_token(p, st, i);
+        if (token == (COPY_TOKEN | c->number) || (c->group != NO_GROUP && token == c->group + 1))
+            return true;
+    }
     return false;
 }
 
@@ -375,6 +393,7 @@ static bool start_desc_copy(Run *r, Program *p, const Step *st, const SharedBuff
     Access a = {.st = st, .lanes = to->lanes, .size = stored_bytes(ir_operand(st->op, 0)->type)};
     AsyncCopy *c = begin_copy(r, p, &a, to, shared_base(p, st, to, 1));
     desc_block(p, st, 3, UINT32_MAX, c->lanes, c->address, c->active);
+    c->group = NO_GROUP;
     append(list, c);
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
     a = access_of_copy(r, p, c, &address, &mask);
@@ -382,10 +401,13 @@ static bool start_desc_copy(Run *r, Program *p, const Step *st, const SharedBuff
 }
 
 bool step_async_desc_load(Run *r, Program *p, const Step *st) {
-    give_token(p, st, strand_of(p)->copy_groups + 1);
-    if (!first_lane(&p->tile[st->src[2]], EL_I1)) return true;
+    Strand *s = strand_of(p);
     const DescPlan *plan = st->detail;
-    return start_desc_copy(r, p, st, plan->buffer, &strand_of(p)->copies);
+    give_token(p, st, COPY_TOKEN | s->copies_started);
+    if (first_lane(&p->tile[st->src[2]], EL_I1))
+        return start_desc_copy(r, p, st, plan->buffer, &s->copies);
+    s->copies_started++; /* the next has another token */
+    return true;
 }
 
 bool step_mbar_desc_load(Run *r, Program *p, const Step *st) {

@@ -132,6 +132,7 @@ bool step_roles(Run *r, Program *p, const Step *st) {
         s->state = PROGRAM_RUNS;
         memcpy(s->knows, all->knows, clock * sizeof *s->knows);
         s->copy_groups = all->copy_groups; /* tokens go on from there */
+        s->copies_started = all->copies_started;
         s->stores = all->stores;
         s->nbusy = 0;
     }
