@@ -39,9 +39,16 @@ typedef struct Member { /* of a stage: one of the buffers that share a slot */
     int64_t offset; /* interleave offset: bytes from where the stage begins */
 } Member;
 
+typedef struct Awaited { /* a wait for a copy into the buffer */
+    const Op *wait;
+    int slot;
+} Awaited;
+
 typedef struct Allocation {
     PassCtx *ctx;
     int *number; /* by id of a buffer's value: slot index + 1 */
+    VEC(Awaited) awaited;
+    uint8_t *seen; /* by value id: waits for what it is of are known */
     VEC(Slot) slots;
     VEC(Member) members;
     int clock;
@@ -133,19 +140,80 @@ static bool encloses(const Block *outer, const Block *b) {
     return b != NULL;
 }
 
+static void find_waits(Allocation *p, const Value *v, int slot);
+
+/* Operand i goes on as this value of the op around the region that it ends. */
+static void find_waits_after(Allocation *p, const Op *end, int i, int slot) {
+    const Op *op = end->block->parent;
+    const Block *head = op->region[0];
+    if (end->code == OP_CONDITION && i > 0) {
+        find_waits(p, op->region[1]->args[i - 1], slot);
+        find_waits(p, op->result[i - 1], slot);
+    }
+    if (end->code != OP_YIELD) return;
+    if (op->code == OP_FOR) find_waits(p, head->args[1 + i], slot);
+    if (op->code == OP_WHILE) find_waits(p, head->args[i], slot);
+    if (op->code == OP_FOR || op->code == OP_IF) find_waits(p, op->result[i], slot);
+}
+
+/* v is a token of a copy into the slot, or says which barrier it comes to. */
+static void find_waits(Allocation *p, const Value *v, int slot) {
+    if (p->seen[v->id]) return;
+    p->seen[v->id] = 1;
+    for (const Use *u = v->uses; u; u = u->next) {
+        const Op *op = u->op;
+        int i = (int)(u - op->operand);
+        switch (op->code) {
+        case OP_SELECT:
+        case OP_ASYNC_COMMIT:
+        case OP_BUFFER_SLICE: find_waits(p, op->result[0], slot); break;
+        case OP_FOR:
+            if (i < 3) break;
+            find_waits(p, op->region[0]->args[i - 2], slot);
+            find_waits(p, op->result[i - 3], slot);
+            break;
+        case OP_WHILE: find_waits(p, op->region[0]->args[i], slot); break;
+        case OP_YIELD:
+        case OP_CONDITION: find_waits_after(p, op, i, slot); break;
+        case OP_ASYNC_WAIT:
+        case OP_MBAR_WAIT: vec_push(&p->ctx->s->arena, &p->awaited, ((Awaited){op, slot})); break;
+        default: break;
+        }
+    }
+}
+
+/* A copy into a slice may go on when its loop, and the last read of the buffer, have ended. */
+static void note_copy(Allocation *p, const Op *op, int slot) {
+    const Value *of = op->nresults ? op->result[0] : op->operand[2].value;
+    if (!op->nresults && op_is(of, OP_BUFFER_SLICE)) of = of->def->operand[1].value;
+    if (op_is(of, OP_CONST)) return; /* of other copies, too */
+    memset(p->seen, 0, p->ctx->f->nvalues);
+    find_waits(p, of, slot);
+}
+
+static void end_copies(Allocation *p, const Op *op, int now) {
+    if (op->code != OP_ASYNC_WAIT && op->code != OP_MBAR_WAIT) return;
+    for (int i = 0; i < p->awaited.n; i++)
+        if (p->awaited.at[i].wait == op) live(&p->slots.at[p->awaited.at[i].slot], now, now);
+}
+
 /* Whether op starts to read a buffer that it reads until it is waited for. */
 static bool reads_behind(const Op *op, Reader *who) {
     *who = op->code == OP_DOT ? DOTS : STORES;
     return op_is_async_store(op) || (op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0));
 }
 
-static void note_access(Slot *s, const Op *op, int i) {
+static void note_access(Allocation *p, int slot, const Op *op, int i) {
     Reader who;
+    Slot *s = &p->slots.at[slot];
     unsigned effects = ir_operand_effects(op, i);
     bool reads = effects & EFFECT_READS_SHARED;
+    bool fills = op->code == OP_ASYNC_COPY || op->code == OP_MBAR_DESC_LOAD;
+    bool slices = s->alloc->result[0]->type.slices > 0;
     s->read |= reads;
-    s->filled |= op->code == OP_ASYNC_COPY || op->code == OP_MBAR_DESC_LOAD;
-    if (reads && !s->alloc->result[0]->type.slices) s->filled = false;
+    s->filled |= fills;
+    if (fills && i == 1 && slices) note_copy(p, op, slot);
+    if (reads && !slices) s->filled = false;
     if (!reads || !reads_behind(op, &who)) return;
     const Block *around = s->started[who] ? s->started[who] : op->block;
     while (!encloses(around, op->block)) around = around->parent->block;
@@ -196,9 +264,10 @@ static void number_block(Allocation *p, Block *b) {
         for (int i = 0; i < op->noperands; i++)
             if (in_shared_memory(op->operand[i].value->type)) {
                 use_buffer(p, op->operand[i].value, start, start);
-                note_access(&p->slots.at[p->number[op->operand[i].value->id] - 1], op, i);
+                note_access(p, p->number[op->operand[i].value->id] - 1, op, i);
             }
         wait_for_readers(p, op, start);
+        end_copies(p, op, start);
         for (int r = 0; r < op->nregions; r++) number_block(p, op->region[r]);
         p->clock++;
         /* A buffer allocated outside a loop and used in it lives through all of its iterations;
@@ -260,6 +329,7 @@ static void note_smaller(const PassCtx *ctx, int64_t bytes) {
 void pass_allocate(PassCtx *ctx) {
     Allocation p = {.ctx = ctx};
     p.number = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *p.number);
+    p.seen = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
     number_block(&p, ctx->f->body);
     live_while_in_flight(&p);
     int64_t total = 0, single = 0;
