@@ -67,7 +67,8 @@ void gen_async_copy(Gen *g, const Op *op) {
     if (mask) c.mask = gen_tile(g, mask);
     c.vec = log2_of(ir_attr_int(op, AT_VECTOR, 1));
     c.bytes = type_elem_bytes(type_pointee(ptr->type)) << c.vec;
-    if (c.bytes < 4 || c.bytes > 16 || !gen_shared_view(g, buffer, ptr->layout, &c.view)) {
+    if (c.bytes < 4 || c.bytes > 16 || !ptr->layout ||
+        !gen_shared_view(g, buffer, ptr->layout, &c.view)) {
         gen_error(g, op,
                   "a copy of %d bytes per lane was left to code generation; this is a bug in "
                   "tilec",
