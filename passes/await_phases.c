@@ -473,7 +473,9 @@ void pass_await_phases(PassCtx *ctx) {
     p.barriers->type = type_barrier(p.slots ? p.slots : 1);
     if (p.slots > MOST_SLOTS)
         refuse(&p, ctx->f->body->first,
-               arena_printf(p.a, "copies by descriptors fill %d slices of buffers; the limit is %d",
+               arena_printf(p.a,
+                            "copies by descriptors need %d mbarriers, one for each slice that a "
+                            "role fills; the limit is %d",
                             p.slots, MOST_SLOTS));
     ctx->changed = true;
 }
