@@ -236,6 +236,8 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
         if (op->code == OP_BARRIER) forget(p);
         if (op->code == OP_ASYNC_FENCE) fence(p);
         wait_for(op, p);
+        if (op->code == OP_ASYNC_WAIT && ir_attr(op, AT_STORES) && !ir_attr_int(op, AT_READ, 0))
+            global_stored(order, &p->global);
         if (op->code == OP_BUFFER_ALLOC && op->result[0]->type.slices) reopen(p, op);
         bool clash = meets_global(ctx, order, op, p), engine = is_engines(op);
         Interval x;

@@ -35,8 +35,11 @@ typedef struct Survey { /* the bases that are written, and all */
 
 static void survey(Op *op, void *ctx) {
     Survey *v = ctx;
-    GlobalAccess x;
-    if (!touches(op, &x)) return;
+    GlobalAccess x = {.kind = GLOBAL_WRITE};
+    if (op_is_async_store(op))
+        x.pointer = op->operand[0].value->def->operand[0].value;
+    else if (!touches(op, &x))
+        return;
     const Affine *a = affine_of(v->affine, x.pointer);
     vec_push(&v->s->arena, &v->all, a->base);
     if (x.kind != GLOBAL_READ) vec_push(&v->s->arena, &v->written, a->base);
@@ -44,8 +47,8 @@ static void survey(Op *op, void *ctx) {
 
 static void count_writes(Op *op, void *ctx) {
     int *n = ctx;
-    GlobalAccess x;
-    if (!touches(op, &x)) return;
+    GlobalAccess x = {.kind = GLOBAL_WRITE};
+    if (!op_is_async_store(op) && !touches(op, &x)) return;
     n[0]++;
     n[1] += x.kind != GLOBAL_READ;
 }
@@ -243,6 +246,10 @@ void global_note(const GlobalOrder *o, GlobalAccesses *all, GlobalAccess x) {
         x = (GlobalAccess){.kind = GLOBAL_WRITE};
     }
     vec_push(&o->ctx->s->arena, all, x);
+}
+
+void global_stored(const GlobalOrder *o, GlobalAccesses *all) {
+    if (o->matters) global_note(o, all, (GlobalAccess){.kind = GLOBAL_WRITE});
 }
 
 void global_merge(const GlobalOrder *o, GlobalAccesses *into, const GlobalAccesses *from) {

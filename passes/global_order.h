@@ -34,6 +34,9 @@ bool global_access(const GlobalOrder *o, const Op *op, GlobalAccess *out);
 const GlobalAccess *global_conflict(const GlobalOrder *o, const GlobalAccesses *before,
                                     const GlobalAccess *x);
 void global_note(const GlobalOrder *o, GlobalAccesses *all, GlobalAccess x);
+/* Copies to memory by the engine have been waited for, which tells the thread that started them: a
+ * write that may be anywhere. */
+void global_stored(const GlobalOrder *o, GlobalAccesses *all);
 /* A barrier: all that is not in flight is done. */
 void global_forget(GlobalAccesses *all);
 /* Copies have been waited for. */
