@@ -169,17 +169,18 @@ static int64_t copied_bytes(const Op *copy) {
 }
 
 /* Equal for sure: one value, or made alike, as of conditions with one more each. */
-static bool same_condition(const Value *x, const Value *y) {
+static bool same_condition(const Value *x, const Value *y, int depth) {
     int64_t n, m;
     if (x == y) return true;
     if (ir_int_constant(x, &n) && ir_int_constant(y, &m)) return n == m;
-    return op_is(x, OP_AND) && op_is(y, OP_AND) &&
-           same_condition(x->def->operand[0].value, y->def->operand[0].value) &&
-           same_condition(x->def->operand[1].value, y->def->operand[1].value);
+    return depth && op_is(x, OP_AND) && op_is(y, OP_AND) &&
+           same_condition(x->def->operand[0].value, y->def->operand[0].value, depth - 1) &&
+           same_condition(x->def->operand[1].value, y->def->operand[1].value, depth - 1);
 }
 
 /* The copies of the group, by descriptors; -1 after an error. */
 static int copies_of(Phases *p, const Op *group, Op **copy) {
+    enum { DEEP = 4 };
     int n = 0;
     for (int i = 0; i < group->noperands; i++) {
         Value *v = group->operand[i].value;
@@ -189,7 +190,7 @@ static int copies_of(Phases *p, const Op *group, Op **copy) {
             refuse(p, group, "a copy by a descriptor is of one group, where it is started");
             return -1;
         }
-        if (n && !same_condition(op->operand[2].value, copy[0]->operand[2].value)) {
+        if (n && !same_condition(op->operand[2].value, copy[0]->operand[2].value, DEEP)) {
             refuse(p, op, "the copies by descriptors of one group are under one condition");
             return -1;
         }
