@@ -8,22 +8,57 @@ enum { LINE = 7, CHUNK = 4 }; /* log2 of the bytes that swizzling repeats within
 
 /* Rows of 2^row elements, all rows of a box, then box after box; chunks of rows of 32 bytes or more
  * swizzled by the line's number. */
-static Layout boxes_layout(Type t, int row, int elem_log2, bool swizzled) {
+static Layout boxes_layout(Type t, int row, int elem, bool swizzled) {
     Layout l = layout_new(t);
-    int cols = t.log2[t.rank - 1], all = type_log2_numel(t), span = row + elem_log2;
+    int cols = t.log2[t.rank - 1], all = type_log2_numel(t), span = row + elem;
     for (int i = 0; i < row; i++) layout_push(&l, IN_OFFSET, (uint32_t)1 << i);
     for (int i = cols; i < all; i++) layout_push(&l, IN_OFFSET, (uint32_t)1 << i);
     for (int i = row; i < cols; i++) layout_push(&l, IN_OFFSET, (uint32_t)1 << i);
     for (int i = 0; swizzled && i < span - CHUNK; i++) {
         int at = row + LINE - span + i; /* the offset's bit */
-        if (at < row + all - cols) l.basis[IN_OFFSET][at] ^= (uint32_t)1 << (CHUNK - elem_log2 + i);
+        if (at < row + all - cols) l.basis[IN_OFFSET][at] ^= (uint32_t)1 << (CHUNK - elem + i);
     }
     return l;
 }
 
-const char *desc_boxes(Type t, const Layout *l, DescBox *out) {
-    int cols = t.log2[t.rank - 1], elem = 0;
+static int elem_log2(Type t) {
+    int elem = 0;
     while (1 << elem < type_elem_bytes(t)) elem++;
+    return elem;
+}
+
+/* Whether boxes with rows of 2^row elements may be swizzled. The engine swizzles by bits of the
+ * address, which are the row's where a block begins at a multiple of 1024 bytes, as large buffers
+ * do, and a box at one of what the pattern repeats after. */
+static bool swizzle_fits(Type t, int row) {
+    enum { ALIGN = 10 };
+    int elem = elem_log2(t), span = row + elem, cols = t.log2[t.rank - 1];
+    int block = type_log2_numel(t) + elem, box = block - (cols - row);
+    if (span <= CHUNK || span > LINE || block < ALIGN) return false;
+    return box >= LINE + span - CHUNK;
+}
+
+/* The boxes, rows of 2^row elements, that the engine moves for a block; false: none are so. */
+static bool boxes_fit(Type t, int row, bool swizzled) {
+    for (int d = 0; d + 1 < t.rank; d++)
+        if (type_dim(t, d) > DESC_BOX_MAX) return false;
+    if (row + elem_log2(t) < CHUNK || 1 << row > DESC_BOX_MAX) return false;
+    return !swizzled || swizzle_fits(t, row);
+}
+
+bool desc_layout(Type t, Layout *out) {
+    t = type_in_space(t, SPACE_REGISTER);
+    for (int swizzled = 1; swizzled >= 0; swizzled--)
+        for (int row = t.log2[t.rank - 1]; row >= 0; row--) {
+            if (!boxes_fit(t, row, swizzled)) continue;
+            *out = boxes_layout(t, row, elem_log2(t), swizzled);
+            return true;
+        }
+    return false;
+}
+
+const char *desc_boxes(Type t, const Layout *l, DescBox *out) {
+    int cols = t.log2[t.rank - 1], elem = elem_log2(t);
     *out = (DescBox){0};
     memcpy(out->log2, t.log2, sizeof out->log2);
     for (int d = 0; d + 1 < t.rank; d++)
@@ -31,15 +66,14 @@ const char *desc_boxes(Type t, const Layout *l, DescBox *out) {
     if (1 << (cols + elem) < DESC_ALIGN) return "has rows of less than 16 bytes";
     for (int swizzled = 1; swizzled >= 0; swizzled--)
         for (int row = cols; row >= 0; row--) {
-            int span = row + elem;
-            if (span < CHUNK || 1 << row > DESC_BOX_MAX) continue;
-            if (swizzled && (span <= CHUNK || span > LINE)) continue;
+            if (!boxes_fit(t, row, swizzled)) continue;
             Layout want = boxes_layout(type_in_space(t, SPACE_REGISTER), row, elem, swizzled);
             if (!layout_equal(&want, l)) continue;
-            out->swizzle = swizzled ? 1 << span : 0;
+            out->swizzle = swizzled ? 1 << (row + elem) : 0;
             out->boxes = 1 << (cols - row);
             out->log2[t.rank - 1] = (uint8_t)row;
             return NULL;
         }
-    return "lies in its buffer as no box does";
+    return "lies in its buffer otherwise than the copy engine writes it, as what else uses that "
+           "wants";
 }

@@ -18,6 +18,9 @@ typedef struct DescBox {
 
 enum { DESC_MAX_RANK = 5, DESC_BOX_MAX = 256, DESC_ALIGN = 16 };
 
+/* How a buffer lies for a block's boxes: swizzled, if they can be. False: no boxes make the block.
+ */
+bool desc_layout(Type t, Layout *out);
 /* The boxes of a block of this type in a buffer that lies so. NULL, or why there are none. */
 const char *desc_boxes(Type t, const Layout *l, DescBox *out);
 

@@ -3,6 +3,7 @@
  * layout_buffers.h). */
 #include "passes/layout_buffers.h"
 #include "ir/buffer.h"
+#include "ir/desc.h"
 
 /* Calls fn for each op that uses the buffer or a slice of it, and the operand. */
 static void each_use(const Op *alloc, void (*fn)(const Op *op, int i, void *ctx), void *ctx) {
@@ -70,9 +71,8 @@ static void settle_buffer(Op *op, void *ctx_) {
     each_use(op, look_for_tile, &users);
     const Value *tile = users.tile;
     Layout l = layout_row_major(t);
-    if (users.by_desc && t.rank == 2)
-        l = layout_wgmma_shared(t, 1, log2_of(type_elem_bytes(t)));
-    else if (tile && tile->layout && !users.by_desc)
+    bool boxes = users.by_desc && desc_layout(t, &l); /* else code generation says why not */
+    if (!boxes && tile && tile->layout && !users.by_desc)
         l = choose_move_shared(t, tile->layout, tile->layout);
     buffer->layout = intern_layout(ctx->s, l);
 }

@@ -38,11 +38,11 @@ for shape in "${shapes[@]}"; do
     done
 done
 if [ "$device" != cpu ]; then
-    for run in 'await-phases n=5 odd=0' 'await-phases n=5 odd=1' 'barrier-fence n=4' 'desc-stores n=5'; do # asserts hold, too
+    for run in 'desc-boxes n=1' 'await-phases n=5 odd=0' 'await-phases n=5 odd=1' 'barrier-fence n=4' 'desc-stores n=5'; do # asserts hold, too
         read -r file args <<<"$run"
         # shellcheck disable=SC2086 # arguments are words
         [[ " ${targets[*]}" != *' sm_9'* ]] ||
-            ok "$run" "$tilerun" --device="$device" --target=sm_90a tests/passes/$file.tir x=arange:f32[320] $args
+            ok "$run" "$tilerun" --device="$device" --target=sm_90a tests/passes/$file.tir x=arange:f32[8192] $args
     done
     finish
     exit
