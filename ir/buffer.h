@@ -11,7 +11,8 @@ int buffer_slices(const Op *alloc);
 int64_t buffer_stride(const Op *alloc);
 /* From the begin of the first slice to the end of the last. */
 int64_t buffer_bytes(const Op *alloc);
-/* The BUFFER_ALLOC that a buffer, or a slice of one, comes from. */
+/* The BUFFER_ALLOC that a buffer, or a slice of one, comes from, through loops and branches, too;
+ * NULL: from none. */
 const Op *buffer_alloc(const Value *v);
 
 #endif

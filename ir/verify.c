@@ -4,6 +4,7 @@
  * Operand letters, attributes, traits and result rules come from ops.def; only structured
  * operations and some others have rules of their own here, and results that are GIVEN in
  * verify_shape.c. A value must be defined before its use, in the same block or one around it. */
+#include "ir/buffer.h"
 #include "ir/desc.h"
 #include "ir/func_attrs.h"
 #include "ir/roles.h"
@@ -34,7 +35,7 @@ static void bad(Verifier *v, const Op *op, const char *fmt, ...) {
 bool ir_letter_fits(char letter, Type t) {
     if (letter == 'k') return type_is_token(t);
     if (letter == 'x') return t.space == SPACE_DESC;
-    if (letter == 'v') return !type_is_buffer(t) && t.space != SPACE_DESC;
+    if (letter == 'v') return !t.slices && t.space != SPACE_TENSOR && t.space != SPACE_DESC;
     if (type_is_token(t) || t.space == SPACE_DESC) return false;
     if (letter == 'r') return t.space == SPACE_BARRIER;
     if (letter == 'm') return type_is_buffer(t);
@@ -323,6 +324,16 @@ static void check_combine(Verifier *v, const Op *op, Value *const *in, int n, Va
     }
 }
 
+/* What goes through a loop or a branch: slices of one buffer, of several. */
+static void check_slices(Verifier *v, const Op *op, Value *const *x, Value *const *y, int n) {
+    for (int i = 0; i < n && !v->error; i++) {
+        if (!type_is_buffer(x[i]->type)) continue;
+        const Op *from = buffer_alloc(x[i]);
+        if (!from || from != buffer_alloc(y[i]) || !from->result[0]->type.slices)
+            bad(v, op, "value %d is not always a slice of the same buffer of several", i);
+    }
+}
+
 static void check_structure(Verifier *v, const Op *op) {
     if (op->code == OP_WARPS) return; /* roles.c */
     int want_regions = op->code == OP_IF || op->code == OP_WHILE ? 2 : 1;
@@ -353,6 +364,7 @@ static void check_structure(Verifier *v, const Op *op) {
         check_types(v, op, "initial values", in, n, b->args + 1, b->nargs - 1);
         check_types(v, op, "yield", out, ny, b->args + 1, b->nargs - 1);
         check_types(v, op, "results", op->result, op->nresults, out, ny);
+        if (!v->error) check_slices(v, op, in, out, n);
         break;
     case OP_WHILE: {
         int nc;
@@ -361,6 +373,8 @@ static void check_structure(Verifier *v, const Op *op) {
         check_types(v, op, "condition", cond, nc, op->region[1]->args, op->region[1]->nargs);
         check_types(v, op, "yield", out, ny, b->args, b->nargs);
         check_types(v, op, "results", op->result, op->nresults, cond, nc);
+        if (!v->error) check_slices(v, op, in, out, n);
+        if (!v->error) check_slices(v, op, cond, cond, nc);
         break;
     }
     case OP_IF: {
@@ -370,6 +384,7 @@ static void check_structure(Verifier *v, const Op *op) {
         if (b->nargs || op->region[1]->nargs) bad(v, op, "its regions take no arguments");
         check_types(v, op, "results", op->result, op->nresults, then, nt);
         check_types(v, op, "results", op->result, op->nresults, out, ny);
+        if (!v->error) check_slices(v, op, then, out, nt);
         break;
     }
     case OP_REDUCE:
@@ -423,6 +438,8 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->code == OP_LOAD || op->code == OP_STORE || op->code == OP_SHARED_STORE)
         check_memory_op(v, op);
     check_async(v, op);
+    if (op->code == OP_SELECT && type_is_buffer(arg_type(op, 1)))
+        bad(v, op, "chooses no buffer: choose the number of a slice");
     if (op->code == OP_SELECT && !type_equal(arg_type(op, 1), arg_type(op, 2)))
         bad(v, op, "operands 1 and 2 differ in type: %s and %s",
             type_text(&v->s->arena, arg_type(op, 1)), type_text(&v->s->arena, arg_type(op, 2)));

@@ -35,11 +35,21 @@ static bool map_elements(Buffers *c, const Op *op, SharedBuffer *b) {
     return !memchr(held, 0, (size_t)b->lanes);
 }
 
+/* What the value of a slice, and what loops and branches hand on of it, names is the whole buffer;
+ * the value is a number. */
+static void name_slices(Buffers *c, Value *const *v, int n) {
+    for (int i = 0; i < n; i++) {
+        const Op *alloc = type_is_buffer(v[i]->type) ? buffer_alloc(v[i]) : NULL;
+        if (alloc) c->of[v[i]->id] = c->of[alloc->result[0]->id];
+    }
+}
+
 static void lay_out_buffer(Op *op, void *ctx) {
     Buffers *c = ctx;
     Run *r = c->r;
-    if (op->code == OP_BUFFER_SLICE) /* what its value names is the whole buffer, and a number */
-        c->of[op->result[0]->id] = c->of[ir_operand(op, 0)->id];
+    if (op->code != OP_BUFFER_ALLOC) name_slices(c, op->result, op->nresults);
+    for (int i = 0; i < op->nregions; i++)
+        name_slices(c, op->region[i]->args, op->region[i]->nargs);
     if (op->code != OP_BUFFER_ALLOC || c->failed) return;
     Type t = op->result[0]->type;
     if (t.space == SPACE_TENSOR) {

@@ -57,6 +57,7 @@ static int new_slot(Compiler *c, size_t bytes, int64_t lanes) {
 
 static int slot_for_type(Compiler *c, Type t) {
     if (t.space == SPACE_DESC) return new_slot(c, sizeof(DescValue), 1);
+    if (type_is_buffer(t)) t = type_scalar(EL_I32); /* the number of a slice */
     int64_t lanes = c->width ? c->width : type_numel(t);
     return new_slot(c, (size_t)lanes * stored_bytes(t), lanes);
 }
@@ -140,6 +141,7 @@ static int *one_slot(Compiler *c, int slot) {
 
 static void emit_copy(Compiler *c, const Op *op, Type t, int dst, int src) {
     if (dst == src) return;
+    if (type_is_buffer(t)) t = type_scalar(EL_I32);
     Step st = {.run = step_copy, .op = op, .nsrc = 1, .ndst = 1};
     st.lanes = c->width ? 0 : type_numel(t);
     st.src = one_slot(c, src);

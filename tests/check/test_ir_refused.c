@@ -230,6 +230,19 @@ static const Refused bodies[] = {
      "buffer_alloc\n%t: token = async_desc_store %d, %m, %n\n%g: token = async_commit %t",
      "groups copies into buffers"},
     {"%t: token = token_done\nasync_wait %t stores=1025", "0 to 1024 may be pending"},
+    {"%a: shared<2 x f32[4]> = buffer_alloc\n%b: shared<2 x f32[4]> = buffer_alloc\n%x: "
+     "shared<f32[4]> = buffer_slice %a, %n\n%y: shared<f32[4]> = buffer_slice %b, %n\n%z: "
+     "shared<f32[4]> = if %c {\n  yield %x\n} {\n  yield %y\n}",
+     "not always a slice of the same buffer of several"},
+    {"%a: shared<f32[4]> = buffer_alloc\n%z: shared<f32[4]> = for %n, %n, %n, %a { (%i: i32, %s: "
+     "shared<f32[4]>)\n  yield %s\n}",
+     "not always a slice of the same buffer of several"},
+    {"%a: shared<2 x f32[4]> = buffer_alloc\n%z: shared<2 x f32[4]> = for %n, %n, %n, %a { (%i: "
+     "i32, %s: shared<2 x f32[4]>)\n  yield %s\n}",
+     "operand 3 has the wrong kind"},
+    {"%a: barrier<2> = buffer_alloc\n%x: barrier = buffer_slice %a, %n\n%y: barrier = select %c, "
+     "%x, %x",
+     "choose the number of a slice"},
     {"%x: desc<f32[4]> = const value=0", "desc is no constant"},
     {"%d: desc<f16[4]> = make_desc %p, %n, %n", "a pointer to the descriptor's elements"},
     {"%d: desc<f32[4,4]> = make_desc %p, %n, %n", "a size and a stride for each"},
