@@ -46,7 +46,7 @@ for program in tilec tilerun; do
 done
 ok 'kinds of output' completes tilec 'layout llvm' tilec --emit = l
 ok 'passes' completes tilec 'schedule' tilec --passes = sched
-ok 'a pass or all' completes tilec 'all' tilec --dump-after = al
+ok 'a pass or all' completes tilec 'all allocate' tilec --dump-after = al
 ok 'a level behind its letter' completes tilec '0 1' tilec -O ''
 ok 'any file for the output' completes tilec 'other.txt' tilec -o oth
 ok 'sources' completes tilec 'a.tl folder/' tilec ''
