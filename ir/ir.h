@@ -252,6 +252,10 @@ bool ir_inside(const Op *op, const Op *ancestor); /* op lies in a region of ance
 bool ir_defined_outside(const Value *v, const Op *op);
 /* Calls fn for every op, outer before inner, in order. fn may erase the op it is given. */
 void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx);
+/* Calls fn for each pair of values the first of which goes on as the second through op, a loop, a
+ * branch or a choice: into its regions, round, and out. */
+typedef void FlowFn(Value *from, Value *to, void *ctx);
+void ir_each_flow(const Op *op, FlowFn *fn, void *ctx);
 /* A copy of op (regions included) at the builder's place; map[id of value] gives replacements for
  * operands and is extended with the copies' results. map has map_size entries, NULL: itself. */
 Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t map_size);

@@ -140,44 +140,34 @@ static bool encloses(const Block *outer, const Block *b) {
     return b != NULL;
 }
 
+typedef struct Follow {
+    Allocation *p;
+    const Value *v;
+    int slot;
+} Follow;
+
 static void find_waits(Allocation *p, const Value *v, int slot);
 
-/* Operand i goes on as this value of the op around the region that it ends. */
-static void find_waits_after(Allocation *p, const Op *end, int i, int slot) {
-    const Op *op = end->block->parent;
-    const Block *head = op->region[0];
-    if (end->code == OP_CONDITION && i > 0) {
-        find_waits(p, op->region[1]->args[i - 1], slot);
-        find_waits(p, op->result[i - 1], slot);
-    }
-    if (end->code != OP_YIELD) return;
-    if (op->code == OP_FOR) find_waits(p, head->args[1 + i], slot);
-    if (op->code == OP_WHILE) find_waits(p, head->args[i], slot);
-    if (op->code == OP_FOR || op->code == OP_IF) find_waits(p, op->result[i], slot);
+static void follow(Value *from, Value *to, void *ctx) {
+    const Follow *f = ctx;
+    if (from == f->v) find_waits(f->p, to, f->slot);
 }
 
 /* v is a token of a copy into the slot, or says which barrier it comes to. */
 static void find_waits(Allocation *p, const Value *v, int slot) {
+    Follow f = {p, v, slot};
     if (p->seen[v->id]) return;
     p->seen[v->id] = 1;
     for (const Use *u = v->uses; u; u = u->next) {
         const Op *op = u->op;
-        int i = (int)(u - op->operand);
         switch (op->code) {
-        case OP_SELECT:
         case OP_ASYNC_COMMIT:
         case OP_BUFFER_SLICE: find_waits(p, op->result[0], slot); break;
-        case OP_FOR:
-            if (i < 3) break;
-            find_waits(p, op->region[0]->args[i - 2], slot);
-            find_waits(p, op->result[i - 3], slot);
-            break;
-        case OP_WHILE: find_waits(p, op->region[0]->args[i], slot); break;
         case OP_YIELD:
-        case OP_CONDITION: find_waits_after(p, op, i, slot); break;
+        case OP_CONDITION: ir_each_flow(op->block->parent, follow, &f); break;
         case OP_ASYNC_WAIT:
         case OP_MBAR_WAIT: vec_push(&p->ctx->s->arena, &p->awaited, ((Awaited){op, slot})); break;
-        default: break;
+        default: ir_each_flow(op, follow, &f);
         }
     }
 }

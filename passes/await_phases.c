@@ -47,6 +47,7 @@ typedef struct Phases {
     int slots, nothing;     /* nothing: one that is never filled, or -1 */
     Value *barriers, *done; /* a token of what is done */
     bool any;               /* copy by a descriptor */
+    bool changed;           /* some token's kind, in this round */
 } Phases;
 
 static Type i32(void) {
@@ -72,51 +73,27 @@ static bool join(Phases *p, const Value *to, unsigned kind) {
     return t->kind != was;
 }
 
-static bool join_all(Phases *p, Value *const *to, int n, const Op *from, int first) {
-    bool changed = false;
-    for (int i = 0; i < n && first + i < from->noperands; i++)
-        changed |= join(p, to[i], token_of(p, from->operand[first + i].value)->kind);
-    return changed;
+static void join_flow(Value *from, Value *to, void *ctx) {
+    Phases *p = ctx;
+    p->changed |= join(p, to, token_of(p, from)->kind);
 }
 
-static bool find_kinds(Phases *p, const Block *b) {
-    bool changed = false;
-    for (const Op *op = b->first; op; op = op->next) {
-        for (int r = 0; r < op->nregions; r++) changed |= find_kinds(p, op->region[r]);
-        const Op *end = op->nregions ? op->region[op->nregions - 1]->last : NULL;
-        const Block *body = op->nregions ? op->region[0] : NULL;
-        switch (op->code) {
-        case OP_ASYNC_DESC_LOAD: changed |= join(p, op->result[0], BY_ENGINE); break;
-        case OP_ASYNC_DESC_STORE:
-        case OP_ASYNC_DESC_REDUCE:
-        case OP_ASYNC_COPY: changed |= join(p, op->result[0], COUNTED); break;
-        case OP_ASYNC_COMMIT:
-            if (!op->noperands) changed |= join(p, op->result[0], COUNTED);
-            for (int i = 0; i < op->noperands; i++) changed |= join_all(p, op->result, 1, op, i);
-            break;
-        case OP_SELECT:
-            changed |= join_all(p, op->result, 1, op, 1) | join_all(p, op->result, 1, op, 2);
-            break;
-        case OP_IF:
-            changed |= join_all(p, op->result, op->nresults, body->last, 0) |
-                       join_all(p, op->result, op->nresults, end, 0);
-            break;
-        case OP_FOR:
-            changed |= join_all(p, body->args + 1, op->nresults, op, 3) |
-                       join_all(p, body->args + 1, op->nresults, end, 0) |
-                       join_all(p, op->result, op->nresults, op, 3) |
-                       join_all(p, op->result, op->nresults, end, 0);
-            break;
-        case OP_WHILE:
-            changed |= join_all(p, body->args, body->nargs, op, 0) |
-                       join_all(p, body->args, body->nargs, end, 0) |
-                       join_all(p, op->region[1]->args, op->region[1]->nargs, body->last, 1) |
-                       join_all(p, op->result, op->nresults, body->last, 1);
-            break;
-        default: break;
-        }
-    }
-    return changed;
+static void find_kind(Op *op, void *ctx) {
+    Phases *p = ctx;
+    ir_each_flow(op, join_flow, p);
+    if (op->code == OP_ASYNC_DESC_LOAD) p->changed |= join(p, op->result[0], BY_ENGINE);
+    if (op->code == OP_ASYNC_COPY || op_is_async_store(op) ||
+        (op->code == OP_ASYNC_COMMIT && !op->noperands))
+        p->changed |= join(p, op->result[0], COUNTED);
+    for (int i = 0; i < op->noperands && op->code == OP_ASYNC_COMMIT; i++)
+        join_flow(op->operand[i].value, op->result[0], p);
+}
+
+static void find_kinds(Phases *p) {
+    do {
+        p->changed = false;
+        ir_walk(p->ctx->f->body, find_kind, p);
+    } while (p->changed);
 }
 
 static bool is_engines(Phases *p, const Value *v) {
@@ -435,11 +412,9 @@ static void commit_by_itself(Op *op, void *ctx) {
     for (const Use *u = token->uses; u; u = u->next)
         if (u->op->code == OP_ASYNC_COMMIT) return;
     Builder b = {p->ctx->s, p->ctx->f, op->block, op->next, op->span};
-    Op *commit = ir_op(&b, OP_ASYNC_COMMIT, NULL, 0, &token->type, 1, 0);
+    Op *commit = ir_op(&b, OP_ASYNC_COMMIT, &token, 1, &token->type, 1, 0);
     ir_replace_uses(token, commit->result[0]);
-    Op *whole = ir_op(&b, OP_ASYNC_COMMIT, &token, 1, &token->type, 1, 0);
-    ir_replace_uses(commit->result[0], whole->result[0]);
-    ir_erase(commit);
+    ir_set_operand(commit, 0, token);
 }
 
 /* Before all else: the barriers, how many is known later, and the phases, none of which goes on. */
@@ -454,7 +429,7 @@ static Value *make_barriers(Phases *p) {
     return ir_const_int(&b, i32(), -1);
 }
 
-/* The groups and their copies go, which others stand for now. */
+/* The groups and their copies go: others have taken their places. */
 static void sweep(Phases *p) {
     for (int i = 0; i < p->groups.n; i++) {
         Group *g = &p->groups.at[i];
@@ -468,7 +443,7 @@ void pass_await_phases(PassCtx *ctx) {
     Phases p = {.ctx = ctx, .a = &ctx->s->arena, .nothing = -1};
     ir_walk(ctx->f->body, commit_by_itself, &p);
     if (!p.any) return;
-    while (find_kinds(&p, ctx->f->body)) continue;
+    find_kinds(&p);
     lower_block(&p, ctx->f->body, make_barriers(&p));
     sweep(&p);
     p.barriers->type = type_barrier(p.slots ? p.slots : 1);
