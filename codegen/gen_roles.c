@@ -33,9 +33,10 @@ static bool lacks(Gen *g, const Op *op, bool has) {
 /* ---- roles ---- */
 
 static void set_registers(Gen *g, int registers) {
-    enum { FILE_SIZE = 65536, STEP = 8, MOST = 248 };
+    enum { STEP = 8, MOST = 248 }; /* setmaxnreg */
     char text[64];
-    int threads = warps_of_program(g->f) * 32, has = FILE_SIZE / threads / STEP * STEP;
+    int threads = warps_of_program(g->f) * 32;
+    int has = (int)g->o->target->registers / threads / STEP * STEP;
     if (has > MOST) has = MOST;
     if (!registers || registers == has) return;
     snprintf(text, sizeof text, "setmaxnreg.%s.sync.aligned.u32 %d;",
@@ -201,8 +202,9 @@ static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef more, BoxCopy *c) 
     return true;
 }
 
-/* text, once for each box; indices are operands `first` on. */
-static void copy_boxes(Gen *g, BoxCopy *c, const char *text, int first) {
+/* text, once for each box. */
+static void copy_boxes(Gen *g, BoxCopy *c, const char *text) {
+    int first = desc_first_index(c->op);
     LLVMValueRef at = address_of(g, c->op->operand[1].value);
     Type t = type_in_space(c->op->operand[0].value->type, SPACE_REGISTER);
     int64_t bytes = type_bytes(t) / c->box.boxes;
@@ -225,7 +227,7 @@ void gen_mbar_desc_load(Gen *g, const Op *op) {
              "@$0 cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes "
              "[$1], [$2, {%s}], [$3];",
              c.rank, c.coordinates);
-    copy_boxes(g, &c, text, 3);
+    copy_boxes(g, &c, text);
 }
 
 /* The block's copies are a group. */
@@ -243,6 +245,6 @@ void gen_async_desc_store(Gen *g, const Op *op) {
              "@$0 cp%s.async.bulk.tensor.%dd.global.shared::cta%s%s.tile.bulk_group [$2, {%s}], "
              "[$1];",
              reduce ? ".reduce" : "", c.rank, reduce ? "." : "", how, c.coordinates);
-    copy_boxes(g, &c, text, 2);
+    copy_boxes(g, &c, text);
     ordered(g, "@$0 cp.async.bulk.commit_group;", "b,~{memory}", c.arg, 1);
 }

@@ -27,6 +27,10 @@ const char *desc_boxes(Type t, const Layout *l, DescBox *out);
 /* What a MAKE_DESC says of a dimension. */
 Value *desc_size(const Op *desc, int dim);
 Value *desc_stride(const Op *desc, int dim);
+/* Of an access by a descriptor: the operand that its indices begin with, which are its last; and
+ * whether it is the copy engine's, to or from a buffer. */
+int desc_first_index(const Op *access);
+bool desc_moves_buffer(const Op *access);
 /* The tile that an access at these indices moves: the block, or as many rows as index 0 numbers. */
 Type desc_tile(Type desc, Value *const *index);
 /* A bit for each dimension along which the block may leave the tensor. */

@@ -15,6 +15,15 @@ Value *desc_stride(const Op *desc, int dim) {
     return desc->operand[1 + desc->result[0]->type.rank + dim].value;
 }
 
+int desc_first_index(const Op *access) {
+    return access->noperands - access->operand[0].value->type.rank;
+}
+
+bool desc_moves_buffer(const Op *access) {
+    return access->noperands > 1 && access->operand[0].value->type.space == SPACE_DESC &&
+           type_is_buffer(access->operand[1].value->type);
+}
+
 Type desc_tile(Type desc, Value *const *index) {
     Type t = type_in_space(desc, SPACE_REGISTER);
     if (index[0]->type.rank) t.log2[0] = index[0]->type.log2[0];

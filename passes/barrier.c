@@ -14,6 +14,7 @@
  *
  * A thread that waits for the copy engine must not be two phases behind: what it writes counts as
  * read, so that before it writes there again all threads have come. */
+#include "ir/desc.h"
 #include "ir/effects.h"
 #include "ir/buffer.h"
 #include "passes/global_order.h"
@@ -130,16 +131,11 @@ static void reopen(Pending *p, const Op *alloc) {
 
 static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pending *p);
 
-/* The copy engine reads or writes shared memory for it. */
-static bool is_engines(const Op *op) {
-    return op->code == OP_MBAR_DESC_LOAD || op_is_async_store(op);
-}
-
 static void put_barrier(PassCtx *ctx, Op *before, Pending *p) {
     Builder build = {ctx->s, ctx->f, before->block, before, before->span};
     bool late = false;
     for (int i = 0; i < p->n; i++) late |= p->at[i].unfenced;
-    if (late && is_engines(before)) {
+    if (late && desc_moves_buffer(before)) {
         ir_op(&build, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
         fence(p);
     }
@@ -239,7 +235,7 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
         if (op->code == OP_ASYNC_WAIT && ir_attr(op, AT_STORES) && !ir_attr_int(op, AT_READ, 0))
             global_stored(order, &p->global);
         if (op->code == OP_BUFFER_ALLOC && op->result[0]->type.slices) reopen(p, op);
-        bool clash = meets_global(ctx, order, op, p), engine = is_engines(op);
+        bool clash = meets_global(ctx, order, op, p), engine = desc_moves_buffer(op);
         Interval x;
         for (int i = 0; i < op->noperands; i++)
             clash |= shared_access(op, i, &x) && clashes(p, x, engine);
@@ -257,7 +253,7 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
 }
 
 static void look_for_engine(Op *op, void *found) {
-    *(bool *)found |= is_engines(op);
+    *(bool *)found |= desc_moves_buffer(op);
 }
 
 void pass_barrier(PassCtx *ctx) {

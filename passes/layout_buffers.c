@@ -43,10 +43,6 @@ void layout_buffer_of_dot(PassCtx *ctx, const AxisTable *axis, const Op *dot, in
     diag(&ctx->s->diags, DIAG_NOTE, alloc->span, "the buffer is made here");
 }
 
-static bool moves_by_desc(const Op *op) {
-    return op->code == OP_MBAR_DESC_LOAD || op->code == OP_ASYNC_DESC_LOAD || op_is_async_store(op);
-}
-
 typedef struct Users {
     const Value *tile; /* one that is stored or loaded; NULL: none is */
     bool by_desc;      /* blocks come by a descriptor */
@@ -57,7 +53,7 @@ static void look_for_tile(const Op *op, int i, void *ctx) {
     if (op->code == OP_SHARED_STORE && i == 1) u->tile = op->operand[0].value;
     if (op->code == OP_SHARED_LOAD) u->tile = op->result[0];
     if (op->code == OP_ASYNC_COPY && !u->tile) u->tile = op->operand[0].value;
-    if (moves_by_desc(op)) u->by_desc = true;
+    if (desc_moves_buffer(op)) u->by_desc = true;
 }
 
 /* What an index reaches lies in row-major order; what the copy engine writes, as its boxes do. */
@@ -84,7 +80,7 @@ static void settle_slice(Op *op, void *ctx) {
 
 static void settle_desc(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
-    if (!moves_by_desc(op)) return;
+    if (!desc_moves_buffer(op)) return;
     Value *desc = op->operand[0].value;
     const Layout *l = op->operand[1].value->layout;
     if (!desc->layout) desc->layout = l;

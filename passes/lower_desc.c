@@ -19,7 +19,7 @@ static void lower(Op *op, void *ctx_) {
     const Op *desc = op->operand[0].value->def;
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
     Value *index[TILE_MAX_RANK], *operand[3];
-    int first = load ? 1 : 2;
+    int first = desc_first_index(op);
     for (int i = first; i < op->noperands; i++) index[i - first] = op->operand[i].value;
     desc_pointers(&b, desc, index, desc_checked_dims(op), &operand[0], &operand[first]);
     int n = operand[first] ? first + 1 : first;

@@ -372,8 +372,9 @@ bool async_land_at(Run *r, Program *p, const Step *st, int barrier) {
     return ok;
 }
 
-/* The copy engine takes the block that operands `first` on name; else false after a report. */
-static bool engine_takes(Run *r, const Program *p, const Step *st, int first) {
+/* The copy engine takes the block; else false after a report. */
+static bool engine_takes(Run *r, const Program *p, const Step *st) {
+    int first = desc_first_index(st->op);
     const DescValue *d = (const DescValue *)(const void *)p->tile[st->src[0]].data;
     int64_t size = (int64_t)stored_bytes(ir_operand(st->op, 0)->type);
     if (!desc_scalars_known(r, p, st, first) || !desc_fits_engine(r, p, st, d)) return false;
@@ -386,13 +387,13 @@ static bool engine_takes(Run *r, const Program *p, const Step *st, int first) {
     return false;
 }
 
-/* The copy engine starts on the block that operands 3 on name; it lands with those of the list. */
+/* The copy engine starts on the block, which lands with those of the list. */
 static bool start_desc_copy(Run *r, Program *p, const Step *st, const SharedBuffer *to,
                             AsyncCopy **list) {
-    if (!engine_takes(r, p, st, 3)) return false;
+    if (!engine_takes(r, p, st)) return false;
     Access a = {.st = st, .lanes = to->lanes, .size = stored_bytes(ir_operand(st->op, 0)->type)};
     AsyncCopy *c = begin_copy(r, p, &a, to, shared_base(p, st, to, 1));
-    desc_block(p, st, 3, UINT32_MAX, c->lanes, c->address, c->active);
+    desc_block(p, st, UINT32_MAX, c->lanes, c->address, c->active);
     c->group = NO_GROUP;
     append(list, c);
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
@@ -429,7 +430,7 @@ bool step_async_desc_store(Run *r, Program *p, const Step *st) {
     Strand *s = strand_of(p);
     begin_reading(p, (BusyBytes){base, base + plan->buffer->bytes, s->stores, true});
     give_token(p, st, STORE_TOKEN | ++s->stores);
-    return engine_takes(r, p, st, 2) && desc_store_block(r, p, st, plan);
+    return engine_takes(r, p, st) && desc_store_block(r, p, st, plan);
 }
 
 bool async_all_awaited(Run *r, const Program *p, const Step *st) {

@@ -7,6 +7,7 @@
  * The hard part is those copies: `yield %b, %a` for arguments %a, %b overwrites one before it is
  * read, so a source that an earlier copy overwrites is saved first. */
 #include "ir/interp/machine.h"
+#include "ir/desc.h"
 #include "ir/effects.h"
 #include "ir/buffer.h"
 #include "ir/roles.h"
@@ -478,10 +479,10 @@ static const char *plan_of_desc(Compiler *c, const Op *op, const void **detail) 
     if (!op->noperands || ir_operand(op, 0)->type.space != SPACE_DESC) return NULL;
     DescPlan *plan = arena_alloc(c->a, sizeof *plan);
     *detail = plan;
-    bool in = op->code == OP_MBAR_DESC_LOAD || op->code == OP_ASYNC_DESC_LOAD;
-    if (in || op_is_async_store(op)) plan->buffer = c->shared[ir_operand(op, 1)->id];
+    if (desc_moves_buffer(op)) plan->buffer = c->shared[ir_operand(op, 1)->id];
     if (op->code == OP_MBAR_DESC_LOAD) plan->barrier = c->shared[ir_operand(op, 2)->id];
-    return in ? NULL : desc_plan(c->a, op, &plan->tile);
+    bool fills = desc_moves_buffer(op) && !op_is_async_store(op); /* it lands later */
+    return fills ? NULL : desc_plan(c->a, op, &plan->tile);
 }
 
 static void compile_plain(Compiler *c, const Op *op) {

@@ -59,8 +59,9 @@ static int64_t number_at(const Tile *x, Elem elem, int64_t e) {
     return first_lane(&one, elem);
 }
 
-void desc_block(const Program *p, const Step *st, int first, uint32_t checked, int64_t lanes,
+void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lanes,
                 uint64_t *address, uint8_t *active) {
+    int first = desc_first_index(st->op);
     const DescValue *d = desc_of(p, st);
     Type t = ir_operand(st->op, 0)->type;
     int rows = ir_operand(st->op, first)->type.rank; /* a tile of their numbers */
@@ -91,9 +92,7 @@ struct DescTile {
 };
 
 Type desc_pointer_type(const Op *op) {
-    bool in = op->code == OP_MBAR_DESC_LOAD || op->code == OP_ASYNC_DESC_LOAD;
-    int first = op->code == OP_DESC_LOAD ? 1 : in ? 3 : 2;
-    Value *row = ir_operand(op, first);
+    Value *row = ir_operand(op, desc_first_index(op));
     return type_pointer_to(desc_tile(ir_operand(op, 0)->type, &row));
 }
 
@@ -121,12 +120,12 @@ static void taint_rows(const Tile *rows, int64_t nrows, DescTile *d, int64_t lan
         d->address.taint[e] = rows->taint[e / (lanes / nrows)];
 }
 
-static bool access_of_desc(Run *r, Program *p, const Step *st, DescTile *d, int first,
-                           Access *out) {
+static bool access_of_desc(Run *r, Program *p, const Step *st, DescTile *d, Access *out) {
+    int first = desc_first_index(st->op);
     int64_t lanes = type_numel(d->pointers);
     Type index = ir_operand(st->op, first)->type;
     if (!desc_scalars_known(r, p, st, first)) return false;
-    desc_block(p, st, first, d->checked, lanes, (uint64_t *)(void *)d->address.data, d->mask.data);
+    desc_block(p, st, d->checked, lanes, (uint64_t *)(void *)d->address.data, d->mask.data);
     d->address.tainted = false;
     if (index.rank) taint_rows(&p->tile[st->src[first]], type_numel(index), d, lanes);
     *out = (Access){
@@ -149,7 +148,7 @@ bool step_desc_load(Run *r, Program *p, const Step *st) {
     Tile *d = &p->tile[st->dst[0]];
     const Op *desc = ir_operand(st->op, 0)->def;
     const DescPlan *plan = st->detail;
-    if (!access_of_desc(r, p, st, plan->tile, 1, &a)) return false;
+    if (!access_of_desc(r, p, st, plan->tile, &a)) return false;
     memset(d->data, 0, (size_t)a.lanes * a.size);
     if (ir_attr_int(desc, AT_PADDING, PADDING_ZERO) == PADDING_NAN) {
         uint64_t nan = elem_from_double((Elem)ir_operand(st->op, 0)->type.elem, (double)NAN);
@@ -162,20 +161,20 @@ bool step_desc_load(Run *r, Program *p, const Step *st) {
 bool step_desc_store(Run *r, Program *p, const Step *st) {
     Access a;
     const DescPlan *plan = st->detail;
-    return access_of_desc(r, p, st, plan->tile, 2, &a) && access_store(&a, a.value);
+    return access_of_desc(r, p, st, plan->tile, &a) && access_store(&a, a.value);
 }
 
 bool step_desc_reduce(Run *r, Program *p, const Step *st) {
     Access a;
     const DescPlan *plan = st->detail;
-    return access_of_desc(r, p, st, plan->tile, 2, &a) && access_atomic(&a, &plan->tile->atomic);
+    return access_of_desc(r, p, st, plan->tile, &a) && access_atomic(&a, &plan->tile->atomic);
 }
 
 bool desc_store_block(Run *r, Program *p, const Step *st, const DescPlan *plan) {
     Access a;
     size_t size = stored_bytes(ir_operand(st->op, 0)->type);
     return shared_take(r, p, st, plan->buffer, size, plan->tile->value.data) &&
-           access_of_desc(r, p, st, plan->tile, 2, &a) &&
+           access_of_desc(r, p, st, plan->tile, &a) &&
            (ir_attr(st->op, AT_RMW) ? access_atomic(&a, &plan->tile->atomic)
                                     : access_store(&a, a.value));
 }

@@ -365,9 +365,9 @@ bool desc_store_block(Run *r, Program *p, const Step *st, const DescPlan *plan);
 bool desc_scalars_known(Run *r, const Program *p, const Step *st, int first);
 /* The copy engine takes such a tensor; else false after a report. */
 bool desc_fits_engine(Run *r, const Program *p, const Step *st, const DescValue *d);
-/* The addresses of a block whose indices are operands `first` on, and which of its elements the
- * tensor has along the dimensions checked. */
-void desc_block(const Program *p, const Step *st, int first, uint32_t checked, int64_t lanes,
+/* The addresses of a block, and which of its elements the tensor has along the dimensions checked.
+ */
+void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lanes,
                 uint64_t *address, uint8_t *active);
 
 /* math.c: functions of one and of two floats. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* report.c: what the interpreter says when a check fails: one error at the operation, with
  * the tensor, the element, the program and the place in the tile, and a note where it began. */
+#include "ir/desc.h"
 #include "ir/effects.h"
 #include "ir/interp/machine.h"
 
@@ -52,8 +53,7 @@ static bool is_only(const Op *op, unsigned effect) {
 }
 
 static const char *access_name(const Op *op) {
-    if (op_is_async_copy(op) || op_is_async_store(op) || op->code == OP_MBAR_DESC_LOAD)
-        return "copy";
+    if (op->code == OP_ASYNC_COPY || desc_moves_buffer(op)) return "copy";
     return is_only(op, EFFECT_WRITES_GLOBAL)  ? "store"
            : is_only(op, EFFECT_READS_GLOBAL) ? "load"
                                               : "atomic";
