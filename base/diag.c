@@ -2,6 +2,8 @@
 /* diag.c: collects diagnostics and renders them with their source line and caret (see diag.h). */
 #include "base/diag.h"
 
+#include "base/file.h"
+
 #include <string.h>
 
 Span span_join(Span a, Span b) {
@@ -14,9 +16,36 @@ Span span_join(Span a, Span b) {
     return a;
 }
 
-const char *source_line(const Source *src, uint32_t line, size_t *len) {
+const Source *source_at(const Source *first, uint32_t line) {
+    while (first && first->next && line > first->next->before) first = first->next;
+    return first;
+}
+
+uint32_t source_line_number(const Source *first, uint32_t line) {
+    const Source *src = source_at(first, line);
+    return src && line ? line - src->before : line;
+}
+
+const char *source_shown_name(const Source *first, const Source *source) {
+    const char *name = source && source->name ? source->name : "kernel.tl";
+    return source == first ? file_base_name(name) : name;
+}
+
+uint32_t source_lines_up_to(const Source *last) {
+    uint32_t lines = last->before + 2; /* an error may stand behind the last newline */
+    const char *p = last->text, *end = last->text + last->len;
+    while (p && (p = memchr(p, '\n', (size_t)(end - p)))) {
+        p++;
+        lines++;
+    }
+    return lines;
+}
+
+const char *source_line(const Source *first, uint32_t line, size_t *len) {
+    const Source *src = source_at(first, line);
     if (!src || !src->text || line == 0) return NULL;
     const char *p = src->text, *end = src->text + src->len;
+    line -= src->before;
     for (uint32_t i = 1; i < line; i++) {
         p = memchr(p, '\n', (size_t)(end - p));
         if (!p) return NULL;
@@ -109,13 +138,15 @@ static bool starts_char(char c) {
 
 /* Many diagnostics may be about one line far down: the search goes on from the last one. */
 typedef struct Place {
-    Source rest; /* from the start of `line` on */
-    uint32_t line;
+    const Source *in;
+    Source rest;   /* from the start of `line` on */
+    uint32_t line; /* of `in` */
 } Place;
 
 static const char *find_line(Place *at, const Source *src, uint32_t line, size_t *len) {
     if (!src || !src->text) return NULL;
-    if (!at->line || line < at->line) *at = (Place){*src, 1};
+    if (at->in != src || line < at->line)
+        *at = (Place){src, {.text = src->text, .len = src->len}, 1};
     const char *found = source_line(&at->rest, line - at->line + 1, len);
     if (found) {
         at->rest.len -= (size_t)(found - at->rest.text);
@@ -136,7 +167,7 @@ static void put_many(char what, const char *s, size_t n, Buf *out) {
 static void render_excerpt(const Source *src, Place *at, Span span, bool color, Buf *out) {
     enum { WIDEST = 160 };
     size_t len;
-    const char *line = find_line(at, src, span.line, &len);
+    const char *line = find_line(at, src, source_line_number(src, span.line), &len);
     if (!line) return;
     size_t col = span.col ? span.col - 1u : 0;
     if (col > len) col = len;
@@ -163,15 +194,17 @@ static void render_excerpt(const Source *src, Place *at, Span span, bool color, 
     buf_putc(out, '\n');
 }
 
-void diag_render(const Diags *d, const Source *src, bool color, Buf *out) {
+void diag_render(const Diags *d, const Source *first, bool color, Buf *out) {
     Place at = {0};
     for (const Diag *x = d->first; x; x = x->next) {
+        const Source *src = source_at(first, x->span.line);
         if (color) buf_puts(out, "\033[1m");
         if (src && src->name) {
             put_line(src->name, strlen(src->name), out);
             buf_putc(out, ':');
         }
-        if (x->span.line) buf_printf(out, "%u:%u:", x->span.line, x->span.col);
+        if (x->span.line)
+            buf_printf(out, "%u:%u:", source_line_number(src, x->span.line), x->span.col);
         if ((src && src->name) || x->span.line) buf_putc(out, ' ');
         if (color) buf_printf(out, "%s", severities[x->severity].color);
         buf_printf(out, "%s: ", severities[x->severity].word);

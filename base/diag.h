@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* diag.h: places in a source file, and what is to be said about them.
+/* diag.h: places in source files, and what is to be said about them.
+ *
+ * A compilation may read several sources. Their lines are numbered through, one source behind the
+ * other, so that a place says by itself which of them it is in.
  *
  * Nothing in the library prints. Errors are collected in a Diags, in order, and whoever called
  * renders them: `file:line:col: error: text`, the source line, a caret span, then the notes. */
@@ -8,7 +11,8 @@
 
 #include "base/text.h"
 
-/* A stretch of one source line. Lines and columns count from 1; columns are bytes. */
+/* A stretch of one source line. Lines and columns count from 1; columns are bytes. Lines of the
+ * sources behind the first go on where those before end: source_at() tells them apart. */
 typedef struct Span {
     uint32_t line; /* 0: no place known */
     uint16_t col;
@@ -21,9 +25,20 @@ typedef struct Source {
     const char *name; /* as shown in messages */
     const char *text; /* NULL when only places are known, not the text */
     size_t len;
+    uint32_t before;     /* lines of the sources before it */
+    struct Source *next; /* the source behind it, or NULL */
 } Source;
-/* Line `line` (from 1) of the source without its newline; NULL when it has none. */
-const char *source_line(const Source *src, uint32_t line, size_t *len);
+/* The source behind `first`, or `first` itself, that has the line. */
+const Source *source_at(const Source *first, uint32_t line);
+/* The line's number in its own source; 0 of 0. */
+uint32_t source_line_number(const Source *first, uint32_t line);
+/* The line without its newline; NULL when there is none. */
+const char *source_line(const Source *first, uint32_t line, size_t *len);
+/* What it is called in outputs: the first by its base name, so that they do not say where it was
+ * compiled; those behind it as they were found. */
+const char *source_shown_name(const Source *first, const Source *source);
+/* The lines that are numbered when another source comes behind `last`. */
+uint32_t source_lines_up_to(const Source *last);
 
 typedef enum Severity { DIAG_ERROR, DIAG_WARNING, DIAG_PERF, DIAG_NOTE } Severity;
 
@@ -47,6 +62,7 @@ enum { DIAG_MAX_ERRORS = 50 }; /* errors beyond these are counted and not kept *
 /* A note belongs to the error, warning or perf line added before it. */
 void diag(Diags *d, Severity severity, Span span, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-void diag_render(const Diags *d, const Source *src, bool color, Buf *out);
+/* `first`: the source, with those behind it; NULL: none is known. */
+void diag_render(const Diags *d, const Source *first, bool color, Buf *out);
 
 #endif

@@ -13,6 +13,7 @@ typedef struct Session {
     Interner names;
     Diags diags;
     Source source;
+    struct Owned *owned;         /* what session_own() gave room for */
     struct LayoutTable *layouts; /* ir/layout_intern.c; NULL: none yet */
     jmp_buf bail;                /* set by the entry function: `if (setjmp(s->bail)) …` */
     bool out_of_memory;          /* true when control came to `bail` through the arena */
@@ -25,6 +26,11 @@ enum { SESSION_MEMORY_LIMIT_MB = 2048 };
  *     if (setjmp(s.bail)) { … the diagnostics so far; session_free(&s); return …; }
  *     session_init(&s);                                                                      */
 void session_init(Session *s);
+/* Adds a source behind those there are; its text must live as long as the session. */
+const Source *session_add_source(Session *s, const char *name, const char *text, size_t len);
+/* Room for a pointer to malloc'ed memory that session_free frees: asked for before the memory is,
+ * as the arena may jump. */
+char **session_own(Session *s);
 void session_free(Session *s);
 /* Gives up after a diagnostic was added (limits, malformed input too deep to go on from). */
 _Noreturn void session_bail(Session *s);

@@ -8,10 +8,10 @@
 
 typedef struct CodegenOptions {
     const Target *target;
-    int level;             /* 0 or 1 */
-    bool line_info;        /* -g */
-    bool debug;            /* device_assert is checked */
-    const char *file_name; /* base name, for line info */
+    int level;            /* 0 or 1 */
+    bool line_info;       /* -g */
+    bool debug;           /* device_assert is checked */
+    const Source *source; /* for line info and assertions: the names of files */
 } CodegenOptions;
 
 /* Emits every function of the module. Fills *llvm and/or *ptx (NULL: not wanted). The PTX has no

@@ -51,7 +51,8 @@ typedef struct Gen {
     int64_t instructions, most; /* made so far; and for one op, */
     const Op *largest;          /* this */
     LLVMDIBuilderRef di;
-    LLVMMetadataRef di_file, di_func;
+    LLVMMetadataRef di_file, di_func, di_scope;
+    const Source *di_source; /* that di_scope is of */
 } Gen;
 
 /* ---- types and values ---- */

@@ -5,14 +5,29 @@
 
 #include <string.h>
 
+static LLVMMetadataRef file_of(Gen *g, const Source *source) {
+    const char *name = source_shown_name(g->o->source, source);
+    return LLVMDIBuilderCreateFile(g->di, name, strlen(name), "", 0);
+}
+
+/* Code of another source than the kernel's stands in a block that says so. */
+static LLVMMetadataRef scope_of(Gen *g, const Source *source) {
+    if (source == g->o->source) return g->di_func;
+    if (source != g->di_source) {
+        g->di_source = source;
+        g->di_scope = LLVMDIBuilderCreateLexicalBlockFile(g->di, g->di_func, file_of(g, source), 0);
+    }
+    return g->di_scope;
+}
+
 void gen_debug_begin(Gen *g) {
     if (!g->o->line_info) return;
     /* LLVM's C API does not name the kind that clang calls directives only (.loc and .file without
      * DWARF): the others write `.target …, debug`, and ptxas then optimises less. */
     const LLVMDWARFEmissionKind directives_only = (LLVMDWARFEmissionKind)3;
-    const char *name = g->o->file_name ? g->o->file_name : "kernel.tl", *producer = "tilec";
+    const char *producer = "tilec";
     g->di = LLVMCreateDIBuilder(g->mod);
-    g->di_file = LLVMDIBuilderCreateFile(g->di, name, strlen(name), "", 0);
+    g->di_file = file_of(g, g->o->source);
     LLVMDIBuilderCreateCompileUnit(g->di, LLVMDWARFSourceLanguagePython, g->di_file, producer,
                                    strlen(producer), 1, "", 0, 0, "", 0, directives_only, 0, 0, 0,
                                    "", 0, "", 0);
@@ -30,14 +45,17 @@ void gen_debug_func(Gen *g) {
         LLVMDIBuilderCreateFunction(g->di, g->di_file, g->f->name, strlen(g->f->name), "", 0,
                                     g->di_file, line, type, 0, 1, line, LLVMDIFlagZero, 1);
     LLVMSetSubprogram(g->func, g->di_func);
+    g->di_source = NULL;
     gen_debug_at(g, (Span){line, 1, 2});
     LLVMSetCurrentDebugLocation2(g->entry, LLVMGetCurrentDebugLocation2(g->b));
 }
 
 void gen_debug_at(Gen *g, Span span) {
     if (!g->di_func || !span.line) return;
+    const Source *source = source_at(g->o->source, span.line);
+    unsigned line = source_line_number(g->o->source, span.line);
     LLVMSetCurrentDebugLocation2(
-        g->b, LLVMDIBuilderCreateDebugLocation(g->c, span.line, span.col, g->di_func, NULL));
+        g->b, LLVMDIBuilderCreateDebugLocation(g->c, line, span.col, scope_of(g, source), NULL));
 }
 
 void gen_debug_end(Gen *g) {

@@ -171,11 +171,12 @@ void gen_assert(Gen *g, const Op *op) {
     LLVMValueRef all = x.at[0];
     for (int i = 1; i < x.n; i++) all = LLVMBuildAnd(g->b, all, x.at[i], "");
     const Attr *text = ir_attr(op, AT_TEXT);
+    const Source *first = g->o->source, *source = source_at(first, op->span.line);
     LLVMBasicBlockRef done = enter(g, LLVMBuildNot(g->b, all, ""), "failed");
     LLVMValueRef args[] = {text_pointer(g, text && text->text ? text->text : ""),
-                           text_pointer(g, g->o->file_name ? g->o->file_name : ""),
-                           gen_i32(g, op->span.line), text_pointer(g, g->f->name),
-                           LLVMConstInt(g->i64, 1, 0)};
+                           text_pointer(g, source ? source_shown_name(first, source) : ""),
+                           gen_i32(g, source_line_number(first, op->span.line)),
+                           text_pointer(g, g->f->name), LLVMConstInt(g->i64, 1, 0)};
     call_outside(g, "__assertfail", LLVMVoidTypeInContext(g->c), args, 5);
     leave(g, done);
 }

@@ -183,8 +183,9 @@ static bool read_source(Job *j) {
         /* From here on, places are in the source that the tile IR came from, which may be itself:
          * then they are written only where lines are asked for. */
         j->m->own_source &= !o->line_info;
-        j->s.source = (Source){j->m->source.text ? j->m->source.name : j->s.source.name,
-                               j->m->source.text, j->m->source.len};
+        const char *name = j->s.source.name;
+        j->s.source = j->m->source;
+        if (!j->s.source.text) j->s.source.name = name;
         return true;
     }
     phase_begin(j, "parse");
@@ -215,7 +216,7 @@ static bool read_source(Job *j) {
     /* With -g tile IR carries its source, so that the CPU device can show a line with a caret. */
     if (j->m) j->m->source = (Source){0};
     if (j->m && o->line_info)
-        j->m->source = (Source){file_base_name(j->s.source.name), j->s.source.text, o->source_len};
+        j->m->source = j->s.source, j->m->source.name = file_base_name(j->s.source.name);
     return j->m && !j->s.diags.errors;
 }
 
@@ -334,7 +335,7 @@ static bool generate(Job *j) {
                         .level = o->no_optimize ? 0 : 1,
                         .line_info = o->line_info || o->stats,
                         .debug = o->debug,
-                        .file_name = file_base_name(j->s.source.name)};
+                        .source = &j->s.source};
     Buf ptx = buf_new(&j->s.arena);
     phase_begin(j, "codegen");
     bool ok = codegen_module(&j->s, j->m, &c, llvm ? &j->output : NULL, llvm ? NULL : &ptx);
@@ -436,14 +437,15 @@ static uint32_t end_column(const Source *source, Span span) {
 
 /* The list as the caller sees it: an array, and one block with all its texts. */
 static bool keep_diagnostics(const Job *j, tile_compiled *c) {
-    const char *file = j->s.source.name;
-    size_t n = 0, bytes = strlen(file) + 1;
+    size_t n = 0, bytes = 0;
+    for (const Source *f = &j->s.source; f; f = f->next) bytes += strlen(f->name) + 1;
     for (const Diag *x = j->s.diags.first; x; x = x->next, n++) bytes += strlen(x->text) + 1;
     if (!n) return true;
     c->diagnostic = calloc(n, sizeof *c->diagnostic);
     c->words = malloc(bytes);
     if (!c->diagnostic || !c->words) return false;
-    char *at = stpcpy(c->words, file) + 1;
+    char *at = c->words;
+    for (const Source *f = &j->s.source; f; f = f->next) at = stpcpy(at, f->name) + 1;
     tile_diagnostic *owner = NULL;
     for (const Diag *x = j->s.diags.first; x; x = x->next) {
         tile_diagnostic *d = &c->diagnostic[c->ndiagnostics++];
@@ -451,7 +453,9 @@ static bool keep_diagnostics(const Job *j, tile_compiled *c) {
         at = stpcpy(at, x->text) + 1;
         if (x->span.line) {
             d->file = c->words;
-            d->line = x->span.line;
+            for (const Source *f = &j->s.source; f != source_at(f, x->span.line); f = f->next)
+                d->file += strlen(d->file) + 1;
+            d->line = source_line_number(&j->s.source, x->span.line);
             d->column = x->span.col;
             d->end_column = end_column(&j->s.source, x->span);
         }

@@ -526,7 +526,15 @@ static void parse_source(Parser *p) {
         token_next(p);
     }
     want_punct(p, '}');
-    p->module->source = (Source){name, text.data, text.len};
+    Source *last = &p->module->source;
+    const char *lines = text.data ? text.data : "";
+    if (!last->text) {
+        *last = (Source){.name = name, .text = lines, .len = text.len};
+        return;
+    }
+    while (last->next) last = last->next;
+    last->next = arena_alloc(&p->s->arena, sizeof *last->next);
+    *last->next = (Source){name, lines, text.len, source_lines_up_to(last), NULL};
 }
 
 /* Tile IR that was written by hand is its own source; what was made of another and does not say
@@ -536,7 +544,8 @@ static void settle_places(Parser *p, const char *text, size_t len) {
     m->own_source = !p->placed && !m->source.text;
     for (int i = 0; !m->own_source && i < p->own_places.n; i++) *p->own_places.at[i] = (Span){0};
     if (m->own_source)
-        m->source = (Source){p->s->source.name, arena_strndup(&p->s->arena, text, len), len};
+        m->source = (Source){
+            .name = p->s->source.name, .text = arena_strndup(&p->s->arena, text, len), .len = len};
 }
 
 Module *ir_parse(Session *s, const char *text, size_t len) {
@@ -546,7 +555,7 @@ Module *ir_parse(Session *s, const char *text, size_t len) {
     while (!p.failed && p.tok != T_END) {
         if (is_word(&p, "kernel"))
             parse_func(&p);
-        else if (is_word(&p, "source") && !p.module->source.text)
+        else if (is_word(&p, "source"))
             parse_source(&p);
         else
             token_fail(&p, "expected 'kernel' or 'source'");

@@ -248,13 +248,7 @@ void ir_print_func(Session *s, const Func *f, Buf *out) {
     print_func(s, f, true, out);
 }
 
-void ir_print(const Module *m, Buf *out) {
-    for (const Func *f = m->funcs; f; f = f->next) {
-        if (f != m->funcs) buf_putc(out, '\n');
-        print_func(m->session, f, !m->own_source, out);
-    }
-    const Source *src = &m->source;
-    if (!src->text || m->own_source) return;
+static void print_source(const Source *src, Buf *out) {
     buf_puts(out, "\nsource ");
     buf_quote(out, src->name ? src->name : "", strlen(src->name ? src->name : ""));
     buf_puts(out, " {\n");
@@ -268,4 +262,13 @@ void ir_print(const Module *m, Buf *out) {
         p = stop;
     }
     buf_puts(out, "}\n");
+}
+
+void ir_print(const Module *m, Buf *out) {
+    for (const Func *f = m->funcs; f; f = f->next) {
+        if (f != m->funcs) buf_putc(out, '\n');
+        print_func(m->session, f, !m->own_source, out);
+    }
+    if (m->own_source) return;
+    for (const Source *src = &m->source; src && src->text; src = src->next) print_source(src, out);
 }

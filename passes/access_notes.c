@@ -123,10 +123,11 @@ static const char *why_narrow(Accesses *all, const Op *op, int width) {
     if (axis_access_width(&all->axis, ptr, mask, dim) > width) {
         const Op *load = op->code == OP_STORE ? load_behind(op->operand[1].value, 8) : NULL;
         return load && load->span.line
-                   ? arena_printf(&all->ctx->s->arena,
-                                  "its addresses follow each other, but its tile is laid out for "
-                                  "the load in line %u",
-                                  (unsigned)load->span.line)
+                   ? arena_printf(
+                         &all->ctx->s->arena,
+                         "its addresses follow each other, but its tile is laid out for "
+                         "the load in line %u",
+                         (unsigned)source_line_number(&all->ctx->s->source, load->span.line))
                    : "its addresses follow each other, but its tile is laid out for other "
                      "operations";
     }

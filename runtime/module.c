@@ -70,7 +70,7 @@ static tile_status out_of_memory(tile_context *ctx) {
 
 static tile_status take_tir(tile_module *m, const char *name, const char *text, size_t len) {
     Session *s = &m->session;
-    s->source = (Source){name, text, len};
+    s->source = (Source){.name = name, .text = text, .len = len};
     m->ir = ir_parse(s, text, len);
     const char *wrong = m->ir ? module_kernels(s, m->ir, &m->kernel, &m->nkernels) : NULL;
     if (wrong) return rt_fail(m->ctx, TILE_BAD_MODULE, "%s", wrong);

@@ -59,7 +59,8 @@ static bool read_kernel(tile_jit *jit, const tile_compile_options *from, Session
     if (setjmp(s->bail)) return false;
     copy_options(jit, from);
     const tile_compile_options *o = &jit->options;
-    s->source = (Source){o->file_name ? o->file_name : "<source>", o->source, o->source_len};
+    s->source = (Source){
+        .name = o->file_name ? o->file_name : "<source>", .text = o->source, .len = o->source_len};
     AstFile *file = ast_parse(s);
     if (s->diags.errors) return false;
     LowerOptions lower = {.kernel = o->kernel};

@@ -6,6 +6,8 @@
  * the source are escaped. */
 #include "compiler/report/listing.h"
 
+#include "base/file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,32 +24,53 @@ static bool opens_with(const char *text, size_t n, const char *word) {
     return n >= k && memcmp(text, word, k) == 0;
 }
 
-uint32_t listing_loc(const char *text, size_t n) {
+/* The line of a `.loc` directive at the head of text[0..n) and its file's number; 0 when there is
+ * none or no line in it. */
+static uint32_t read_loc(const char *text, size_t n, unsigned long *file) {
     static const char word[] = "\t.loc\t";
     if (!opens_with(text, n, word)) return 0;
     char *end;
-    strtoul(text + sizeof word - 1, &end, 10); /* the file: there is one */
+    *file = strtoul(text + sizeof word - 1, &end, 10);
     return (uint32_t)strtoul(end, NULL, 10);
 }
 
 /* ---- with the source ---- */
 
-/* Where each line of the source begins: made once, lines are asked for in any order. */
-typedef VEC(size_t) Starts;
+/* A `.file` of the PTX: the source that it is, and where each of its lines begins, as lines are
+ * asked for in any order. */
+typedef struct File {
+    unsigned long number;
+    const Source *source;
+    VEC(size_t) start;
+} File;
+typedef VEC(File) Files;
 
-static Starts line_starts(Arena *a, const Source *source) {
-    Starts s = {0};
-    vec_push(a, &s, 0);
-    for (size_t i = 0; i < source->len; i++)
-        if (source->text[i] == '\n') vec_push(a, &s, i + 1);
-    return s;
+static void add_file(Files *files, const Source *first, const char *text, size_t n, Arena *a) {
+    static const char word[] = "\t.file\t";
+    if (!opens_with(text, n, word)) return;
+    char *at;
+    File f = {.number = strtoul(text + sizeof word - 1, &at, 10)};
+    at += strspn(at, " \t\"");
+    size_t length = (size_t)(text + n - at);
+    while (length && (at[length - 1] == '"' || at[length - 1] == '\r')) length--;
+    for (const Source *s = first; s && !f.source; s = s->next) {
+        const char *name = source_shown_name(first, s);
+        if (strlen(name) == length && memcmp(name, at, length) == 0) f.source = s;
+    }
+    if (!f.source || !f.source->text) return;
+    vec_push(a, &f.start, 0);
+    for (size_t i = 0; i < f.source->len; i++)
+        if (f.source->text[i] == '\n') vec_push(a, &f.start, i + 1);
+    vec_push(a, files, f);
 }
 
-static void put_comment(const Source *source, const Starts *starts, uint32_t line, Buf *out) {
-    size_t begin = starts->at[line - 1], end = begin;
+static void put_comment(const File *f, bool alone, uint32_t line, Buf *out) {
+    const Source *source = f->source;
+    size_t begin = f->start.at[line - 1], end = begin;
     while (end < source->len && source->text[end] != '\n') end++;
     while (begin < end && (source->text[begin] == ' ' || source->text[begin] == '\t')) begin++;
-    buf_printf(out, "\t// %u: ", line);
+    buf_printf(out, alone ? "\t// " : "\t// %s:", file_base_name(source->name));
+    buf_printf(out, "%u: ", line);
     for (size_t i = begin; i < end; i++) {
         unsigned char c = (unsigned char)source->text[i];
         if (c == '\t')
@@ -60,18 +83,26 @@ static void put_comment(const Source *source, const Starts *starts, uint32_t lin
     buf_putc(out, '\n');
 }
 
-void listing_annotate(const Source *source, const Buf *ptx, Buf *out) {
-    Starts starts = {0};
+void listing_annotate(const Source *first, const Buf *ptx, Buf *out) {
+    Files files = {0};
+    const File *shown_file = NULL;
     uint32_t shown = 0;
-    if (source->text) starts = line_starts(out->arena, source);
     size_t n = ptx->len, rest;
+    for (const char *at = ptx->data; n; at += n - rest, n = rest)
+        add_file(&files, first, at, line_length(at, n, &rest), out->arena);
+    n = ptx->len;
     for (const char *at = ptx->data; n; at += n - rest, n = rest) {
         size_t len = line_length(at, n, &rest);
-        uint32_t line = listing_loc(at, len);
+        unsigned long number;
+        uint32_t line = read_loc(at, len, &number);
+        const File *f = NULL;
+        for (int i = 0; line && i < files.n; i++)
+            if (files.at[i].number == number) f = &files.at[i];
         if (opens_with(at, len, "}")) shown = 0;
-        if (line && line != shown && line <= (uint32_t)starts.n) {
-            put_comment(source, &starts, line, out);
+        if (f && (line != shown || f != shown_file) && line <= (uint32_t)f->start.n) {
+            put_comment(f, f->source == first, line, out);
             shown = line;
+            shown_file = f;
         }
         buf_write(out, at, n - rest);
     }

@@ -161,7 +161,7 @@ static void find_stages(Session *s, const Block *b, StagesList *list) {
     for (const Op *op = b->first; op; op = op->next) {
         for (int i = 0; i < op->nregions; i++) find_stages(s, op->region[i], list);
         if (op->code != OP_FOR && op->code != OP_WHILE) continue;
-        Stages found = {.line = op->span.line};
+        Stages found = {.line = source_line_number(&s->source, op->span.line)};
         VEC(const Op *) buffers = {0};
         const Block *body = op->region[op->nregions - 1];
         for (const Op *x = body->first; x; x = x->next) {

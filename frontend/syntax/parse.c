@@ -515,7 +515,7 @@ static bool check_text(Session *s) {
     const char *nul = src->len ? memchr(src->text, 0, valid) : NULL;
     size_t bad = nul ? (size_t)(nul - src->text) : valid;
     if (bad == src->len) return true;
-    Span at = {.line = 1};
+    Span at = {.line = src->before + 1};
     size_t start = 0;
     for (size_t i = 0; i < bad; i++)
         if (src->text[i] == '\n') {

@@ -449,6 +449,38 @@ START_TEST(any_row_of_tokens_ends_in_a_tree_or_an_error) {
 }
 END_TEST
 
+/* Lines of a second source go on behind those of the first, also where an error stands behind its
+ * last newline; what is said names the right file and the line in it. */
+START_TEST(places_say_which_source_they_are_in) {
+    const char *first = "import triton\n", *second = "x = 1\n@triton.jit\ndef f(:\n    pass\n";
+    Parsed p;
+    parse(&p, first, strlen(first));
+    const Source *added = session_add_source(&p.s, "y.tl", second, strlen(second));
+    ck_assert_uint_gt(added->before, 2);
+    Source main_source = p.s.source;
+    p.s.source = *added;
+    AstFile *file = ast_parse(&p.s);
+    p.s.source = main_source;
+    ck_assert_int_eq(file->nglobals, 1);
+    Span span = file->global[0].span;
+    ck_assert_uint_eq(span.line, added->before + 1);
+    ck_assert_ptr_eq(source_at(&p.s.source, span.line), added);
+    ck_assert_ptr_eq(source_at(&p.s.source, 1), &p.s.source);
+    ck_assert_uint_eq(source_line_number(&p.s.source, span.line), 1);
+    ck_assert_int_eq(p.s.diags.errors, 1);
+    diag(&p.s.diags, DIAG_NOTE, (Span){1, 1, 7}, "read from here");
+    diag(&p.s.diags, DIAG_NOTE, (Span){0}, "without a place");
+    Buf out = buf_new(&p.s.arena);
+    diag_render(&p.s.diags, &p.s.source, false, &out);
+    ck_assert_msg(strstr(out.data, "y.tl:3:6: error: "), "%s", out.data);
+    ck_assert_msg(strstr(out.data, "    def f(:\n         ^"), "%s", out.data);
+    ck_assert_msg(strstr(out.data, "x.tl:1:1: note: read from here\n    import triton"), "%s",
+                  out.data);
+    ck_assert_msg(strstr(out.data, "x.tl: note: without a place"), "%s", out.data);
+    drop(&p);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("parse");
     TCase *t = tcase_create("parse");
@@ -462,6 +494,7 @@ int main(void) {
     tcase_add_test(t, broken_bytes_are_refused_with_their_place);
     tcase_add_test(t, windows_files_parse_as_others_do);
     tcase_add_test(t, small_files_parse);
+    tcase_add_test(t, places_say_which_source_they_are_in);
     tcase_add_loop_test(t, any_row_of_tokens_ends_in_a_tree_or_an_error, 0, 8);
     suite_add_tcase(suite, t);
     SRunner *runner = srunner_create(suite);

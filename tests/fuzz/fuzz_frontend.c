@@ -375,7 +375,7 @@ static void run_input(Fuzz *f) {
     }
     session_init(&s);
     s.arena.limit = (size_t)512 << 20;
-    s.source = (Source){"input.tl", f->input, f->len};
+    s.source = (Source){.name = "input.tl", .text = f->input, .len = f->len};
     f->ran++;
     enter(f, PHASE_READ);
     AstFile *file = ast_parse(&s);
