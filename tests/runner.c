@@ -284,7 +284,9 @@ static int run_test(const Settings *set, const char *file, FILE *why) {
     append(&raw, "", 0);
     int verdict = run_commands(set, &e, file, folder, &raw, why);
     append_files(folder, &raw);
-    char *named = replace(raw.data, file, "%s"), *output = replace(named, folder, "%t");
+    char *home = must(strndup(file, (size_t)(file_base_name(file) - file)));
+    char *named = replace(raw.data, file, "%s"), *moved = replace(named, home, "%d/");
+    char *output = replace(moved, folder, "%t");
     if (verdict == PASSED && set->bless && e.has_exact) {
         if (!bless(file, &e, output)) verdict = FAILED;
     } else if (verdict != SKIPPED && !expect_hold(&e, output, why))

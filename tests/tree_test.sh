@@ -36,11 +36,12 @@ may_include ir/interp base ir
 may_include ptx base
 may_include frontend base ir
 may_include frontend/syntax base frontend
-may_include frontend/lower base ir frontend frontend/syntax
+may_include frontend/host base frontend/syntax
+may_include frontend/lower base ir frontend frontend/syntax frontend/host
 may_include passes base ir ir/analysis ir/interp
 may_include codegen base ir ir/analysis
 may_include runtime base ir ir/interp include
-phases='frontend frontend/syntax frontend/lower passes codegen'
+phases='frontend frontend/syntax frontend/host frontend/lower passes codegen'
 may_include compiler base ir $phases compiler/report compiler/jit compiler/tune
 may_include compiler/report base ir ptx compiler
 may_include compiler/jit base ir $phases compiler

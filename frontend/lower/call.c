@@ -73,10 +73,10 @@ Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span) {
 
 /* A default value is evaluated where the function is defined: at top level. */
 Obj default_value(Lower *l, const AstFunc *f, const AstParam *p) {
-    int at = l->at;
+    Visit before = enter_file(l, f->file);
     l->at = f->order;
     Obj o = host_expr(l, p->default_);
-    l->at = at;
+    leave_module(l, before);
     return o;
 }
 
@@ -177,6 +177,7 @@ static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
     if (!bind_arguments(l, f, c, value)) return poison();
     Frame frame = {.caller = l->frame, .func = f, .call = c->span};
     Span span = l->b.span;
+    Visit before = enter_file(l, f->file);
     l->frame = &frame;
     l->inlined++;
     for (int i = 0; i < f->nparams; i++) {
@@ -188,6 +189,7 @@ static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
     flush_call_notes(l);
     l->inlined--;
     l->frame = frame.caller;
+    leave_module(l, before);
     l->b.span = span;
     return frame.returned ? frame.result : obj_none();
 }
@@ -209,8 +211,9 @@ Obj call(Lower *l, Obj callee, const Call *c) {
         return v ? obj_value(cast_value(l, v, *callee.type, false, c->span)) : poison();
     }
     case OBJ_MODULE:
-        fail(l, c->name_span, "'%s' is a module and cannot be called", callee.path);
-        return poison();
+    case OBJ_SOURCE:
+        return fail(l, c->name_span, "'%s' is a module and cannot be called",
+                    callee.kind == OBJ_SOURCE ? callee.source->name : callee.path);
     case OBJ_FOREIGN: return is_foreign(l, callee, c->name_span), poison();
     default: return fail(l, c->name_span, "%s cannot be called", obj_what(l, callee));
     }

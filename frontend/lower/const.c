@@ -109,6 +109,7 @@ bool obj_same(Obj a, Obj b) {
     case OBJ_BUILTIN: return a.builtin.row == b.builtin.row && a.builtin.self == b.builtin.self;
     case OBJ_MODULE:
     case OBJ_FOREIGN: return strcmp(a.path, b.path) == 0;
+    case OBJ_SOURCE: return a.source == b.source;
     case OBJ_VALUE: return a.value == b.value;
     case OBJ_LAMBDA: return a.lambda == b.lambda;
     case OBJ_ARGS: return true;
@@ -193,6 +194,7 @@ static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
     case OBJ_FUNC: buf_printf(b, "function %s", o.func->name); break;
     case OBJ_BUILTIN: buf_puts(b, builtin_text(l, o.builtin.row)); break;
     case OBJ_MODULE: buf_printf(b, "module %s", o.path); break;
+    case OBJ_SOURCE: buf_printf(b, "module %s", o.source->name); break;
     case OBJ_FOREIGN: buf_printf(b, "'%s', of a module that is not read", o.path); break;
     case OBJ_VALUE: buf_puts(b, type_user_text(a, o.value->type)); break;
     case OBJ_LAMBDA: buf_puts(b, "a lambda"); break;

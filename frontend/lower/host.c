@@ -53,6 +53,7 @@ Obj host_call(Lower *l, const AstFunc *f, Obj *value) {
         return poison();
     }
     Outside outside;
+    Visit before = enter_file(l, f->file);
     go_outside(l, &outside, f);
     l->inlined++;
     for (int i = 0; i < f->nparams; i++) {
@@ -63,6 +64,7 @@ Obj host_call(Lower *l, const AstFunc *f, Obj *value) {
     l->inlined--;
     Obj result = flow == FLOW_RETURN ? outside.frame.result : obj_none();
     come_back(l, &outside);
+    leave_module(l, before);
     return flow == FLOW_FAILED ? poison() : result;
 }
 
@@ -75,7 +77,7 @@ Obj make_lambda(Lower *l, const Expr *e) {
         return poison();
     }
     Lambda *lambda = arena_alloc(&l->s->arena, sizeof *lambda);
-    *lambda = (Lambda){e, copy_scope(l, &l->frame->scope)};
+    *lambda = (Lambda){e, copy_scope(l, &l->frame->scope), l->here};
     Obj o = {.kind = OBJ_LAMBDA};
     o.lambda = lambda;
     return o;
@@ -87,6 +89,7 @@ Obj call_lambda(Lower *l, const Lambda *lambda, const Obj *arg, int nargs, Span 
         return fail(l, span, "this lambda takes %d arguments, not %d", e->nlambda_params, nargs);
     if (!count_step(l, span)) return poison();
     Outside outside;
+    Visit before = enter_module(l, lambda->module);
     go_outside(l, &outside, NULL);
     outside.frame.scope = copy_scope(l, &lambda->scope);
     bool ok = true;
@@ -100,6 +103,7 @@ Obj call_lambda(Lower *l, const Lambda *lambda, const Obj *arg, int nargs, Span 
     }
     Obj o = ok ? lower_expr(l, e->left) : poison();
     come_back(l, &outside);
+    leave_module(l, before);
     return o;
 }
 

@@ -18,6 +18,7 @@
  *   untyped.c  parameters without types, and a signature that could be meant
  *   advice.c   what to write instead of a word that means nothing
  *   top.c      which of several definitions of a name counts
+ *   modules.c  modules that are read: imports, the search path, and whose names are looked up
  *   const.c    Python arithmetic on objects known while compiling
  *   ops.c      promotion, broadcasting, casts, operators on tensors
  *   library.c  builtins written in the tile language: stdlib.tl, libdevice.tl
@@ -26,6 +27,7 @@
 #ifndef TILE_FRONTEND_LOWER_INTERNAL_H
 #define TILE_FRONTEND_LOWER_INTERNAL_H
 
+#include "frontend/host/search.h"
 #include "frontend/lower/lower.h"
 
 enum {
@@ -58,7 +60,8 @@ typedef enum ObjKind {
     OBJ_RANGE,   /* .range */
     OBJ_FUNC,    /* .func */
     OBJ_BUILTIN, /* .builtin.row, and .builtin.self for a method */
-    OBJ_MODULE,  /* .path */
+    OBJ_MODULE,  /* .path: Triton's, Python's, or a package of which only parts are read */
+    OBJ_SOURCE,  /* .source: a module that is read */
     OBJ_FOREIGN, /* .path: something in a module that is not read: its value is not known */
     OBJ_VALUE,   /* .value */
     OBJ_LAMBDA,  /* .lambda */
@@ -78,6 +81,7 @@ struct Obj {
     ObjKind kind;
     bool big;
     bool grown;      /* of a list outside kernels: see host.c */
+    bool constant;   /* made by tl.constexpr() or of such: kernels may read it as a global */
     uint16_t weight; /* of a sequence: how many objects it holds, at all levels */
     union {
         int64_t i;
@@ -99,6 +103,7 @@ struct Obj {
             const Obj *self;
         } builtin;
         const char *path;
+        struct SourceModule *source;
         Value *value;
     };
 };
@@ -119,7 +124,8 @@ typedef struct Binding {
 typedef VEC(Binding) Scope;
 struct Lambda {
     const Expr *expr;
-    Scope scope; /* where it was written */
+    Scope scope;                 /* where it was written */
+    struct SourceModule *module; /* and in which file */
 };
 typedef VEC(const char *) Names;
 
@@ -157,31 +163,67 @@ typedef struct Global {
     bool lacking; /* then: Triton does not have what it asks for */
 } Global;
 
+/* ---- modules ---- */
+
+/* A name that is being looked up in a module: star imports may go round in a circle. */
+typedef struct Lookup {
+    const struct SourceModule *in;
+    const char *name;
+    const struct Lookup *outer;
+} Lookup;
+
+struct Definition;
+/* A source file with all that is known of its top level; the libraries are two more of them. */
+typedef struct SourceModule {
+    struct SourceModule *next;
+    const char *name; /* as it is imported, or the file's; NULL: the library */
+    FoundFile found;
+    const Source *source; /* NULL: the first file's, or the library's */
+    const AstFile *file;
+    Global *global;                      /* one per file->global */
+    const struct Definition *definition; /* by name; top.c */
+    int ndefinitions;
+    bool indexed;
+    const AstImport *import; /* that brought it in, and in which module; NULL: the first file */
+    struct SourceModule *importer;
+    bool import_told; /* an error has shown the chain */
+    Diags said;       /* while it was parsed: not an error until it matters */
+} SourceModule;
+
+/* Names are looked up in one module, where definitions below `at` are there yet. */
+typedef struct Visit {
+    SourceModule *here;
+    int at;
+} Visit;
+
 typedef struct Lower {
     Session *s;
     Module *module;
-    const AstFile *file;
+    SourceModule *here; /* whose names are looked up */
     const LowerOptions *options;
     Builder b; /* b.f is NULL while evaluating top-level code: nothing may be emitted */
     Frame *frame;
-    int inlined;           /* frames below the kernel */
-    int depth;             /* nested expressions and statements */
-    int64_t steps;         /* statements executed, and WORK_PER_STEP units of other work each */
-    int64_t work;          /* units that do not make a step yet */
-    bool failed;           /* this kernel has an error, perhaps one that was reported before */
-    bool abandoned;        /* a limit was reached: finish without looking further */
-    bool any_global;       /* a default value is evaluated: plain globals are allowed */
-    int at;                /* of the file's definitions, those of a smaller order are there yet */
-    struct TopIndex *tops; /* top.c: what the files define */
-    bool lacking;          /* set when a module of Triton's does not have what was asked for */
-    Global *global;        /* one per file->global */
+    int inlined;     /* frames below the kernel */
+    int depth;       /* nested expressions and statements */
+    int64_t steps;   /* statements executed, and WORK_PER_STEP units of other work each */
+    int64_t work;    /* units that do not make a step yet */
+    bool failed;     /* this kernel has an error, perhaps one that was reported before */
+    bool abandoned;  /* a limit was reached: finish without looking further */
+    bool any_global; /* a default value is evaluated: plain globals are allowed */
+    int at;          /* of the file's definitions, those of a smaller order are there yet */
+    SearchPath path;
+    SourceModule *modules, *first; /* all of them; the one whose kernels are compiled */
+    const Lookup *lookup;          /* that are under way, the innermost first */
+    int lookups;
+    bool lacking; /* set when a module of Triton's does not have what was asked for */
     struct KernelParams *params;    /* of the kernel whose heuristics are evaluated */
     VEC(const AstImport *) missing; /* names from other files, reported already */
     Reported silenced;              /* the first error while they were muted; .text NULL: none */
     const char *needs;              /* the argument that an OBJ_UNKNOWN was made for, or NULL */
     /* error bookkeeping: see fail() */
     const Frame *chain;
-    const AstFile *library[2]; /* stdlib.tl, libdevice.tl, once they are needed */
+    SourceModule *chain_module; /* of the error before, which is not in the first file */
+    const AstFile *library[2];  /* stdlib.tl, libdevice.tl, once they are needed */
     Span library_call;   /* of the user's call in whose course it is interpreted; line 0: none */
     bool library_failed; /* that call has had its error */
     bool suppressed;
@@ -233,6 +275,34 @@ Obj quietly(Lower *l, const Expr *e, int order);
 bool given_value(Lower *l, const char *name, Obj *out); /* by -D */
 bool is_given(Lower *l, const Expr *e);                 /* a name at top level, by -D */
 bool defined_at_top(const Lower *l, const char *name);  /* or a path of a module imported there */
+/* What a module has under this name; false: nothing. */
+bool lookup_in(Lower *l, SourceModule *m, const char *name, Span span, Obj *out);
+
+/* ---- modules.c: files that are imported ---- */
+SourceModule *add_module(Lower *l, const char *name, AstFile *file);
+/* The first source's, of whose kernels l is asked. */
+SourceModule *add_first_module(Lower *l, AstFile *file);
+/* From here on names are those of a file; leave_module puts back what was. */
+Visit enter_module(Lower *l, SourceModule *m);
+Visit enter_file(Lower *l, const AstFile *file);
+void leave_module(Lower *l, Visit before);
+Obj obj_source(SourceModule *m);
+/* The module that an import names, NULL without a word where there is none to read. */
+SourceModule *imported_module(Lower *l, const AstImport *im);
+/* The module that `from package import member` names itself; NULL, too. */
+SourceModule *imported_member(Lower *l, const AstImport *im);
+/* A module `name` of a package m; NULL: it has none, or is no package. */
+SourceModule *submodule(Lower *l, SourceModule *m, const char *name);
+/* A module by its dotted name; NULL: it is not on the search path. */
+SourceModule *module_named(Lower *l, const char *name);
+/* An error that `im` names a module that is not there, with where it was looked for. */
+Obj module_missing(Lower *l, const AstImport *im, Span span);
+/* The same of the module that `path.name` is of. */
+Obj folder_missing(Lower *l, const char *path, const char *name, Span span);
+/* m did not parse: its errors are the user's now. False: it did. */
+bool report_parse(Lower *l, SourceModule *m);
+/* A module that lacks a name. */
+Obj name_missing(Lower *l, SourceModule *m, const char *name, Span span);
 
 /* ---- config.c: decorators ---- */
 bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i); /* its parameter number i */
@@ -315,7 +385,9 @@ Obj lookup_name(Lower *l, const char *name, Span span);
 Obj global_object(Lower *l, int index, Span span);
 const Global *global_value(Lower *l, int index); /* evaluated where it stands */
 Obj import_object(Lower *l, const AstImport *im, Span span);
+Obj import_member(Lower *l, const char *path, const char *name, Span span); /* of a known module */
 bool is_known_module(const char *path);
+bool always_there(const char *module); /* wherever Triton runs: never searched for */
 /* The error that nothing can be done with a value that is not known; false: x is another one. */
 bool is_foreign(Lower *l, Obj x, Span span);
 Obj attribute(Lower *l, Obj o, const char *name, Span span);

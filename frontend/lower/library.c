@@ -17,6 +17,7 @@ static AstFile *parse_text(Lower *l, const char *text, size_t len) {
     l->s->source = (Source){.text = text, .len = len};
     AstFile *file = ast_parse(l->s);
     l->s->source = user;
+    add_module(l, NULL, file);
     return file;
 }
 
@@ -54,7 +55,7 @@ static void place_behind(Lower *l, Op *last, Span span) {
 }
 
 Obj library_call(Lower *l, const char *name, const Obj *args, int nargs, Span span) {
-    const AstFile *user = l->file, *own = library(l, 0);
+    const AstFile *own = library(l, 0);
     Obj fn = {.kind = OBJ_FUNC};
     fn.func = library_function(own, name);
     if (!fn.func) {
@@ -68,9 +69,7 @@ Obj library_call(Lower *l, const char *name, const Obj *args, int nargs, Span sp
         l->library_call = span;
         l->library_failed = false;
     }
-    l->file = own;
     Obj result = call_object(l, fn, args, nargs, (Span){0});
-    l->file = user;
     l->library_call = outer;
     if (!outer.line) place_behind(l, last, span);
     return l->library_failed ? poison() : result;

@@ -29,6 +29,20 @@ void flush_call_notes(Lower *l) {
     }
     if (more) diag(&l->s->diags, DIAG_NOTE, (Span){0}, "… through %d more calls", more);
     l->chain = NULL;
+    for (SourceModule *m = l->chain_module; m && m->importer && !m->import_told; m = m->importer) {
+        m->import_told = true;
+        if (m->import)
+            diag(&l->s->diags, DIAG_NOTE, m->import->span, "'%s' is imported here", m->name);
+    }
+    l->chain_module = NULL;
+}
+
+/* The module that a place is in; NULL: the first. */
+static SourceModule *module_at(const Lower *l, Span span) {
+    const Source *source = source_at(&l->s->source, span.line);
+    SourceModule *m = source == &l->s->source ? NULL : l->modules;
+    while (m && m->source != source) m = m->next;
+    return m;
 }
 
 static bool repeated(Lower *l, Span span, const char *text) {
@@ -59,6 +73,7 @@ Obj fail(Lower *l, Span span, const char *fmt, ...) {
     if (l->suppressed) return poison();
     diag(&l->s->diags, DIAG_ERROR, span, "%s", text);
     l->chain = l->frame;
+    l->chain_module = module_at(l, span);
     if (l->s->diags.errors >= DIAG_MAX_ERRORS) l->abandoned = true;
     return poison();
 }
@@ -149,8 +164,8 @@ static int compare_mentions(const void *a, const void *b) {
 static Mentions all_mentions(Lower *l) {
     Mentions all = {0};
     bool ignored;
-    for (int i = 0; i < l->file->nfuncs; i++) {
-        const AstFunc *f = l->file->func[i];
+    for (int i = 0; i < l->here->file->nfuncs; i++) {
+        const AstFunc *f = l->here->file->func[i];
         if (!is_jit(f)) continue;
         Names names = mentioned_names(l, f->body, &ignored);
         for (int k = 0; k < names.n; k++) vec_push(&l->s->arena, &all, ((Mention){names.at[k], f}));
@@ -176,8 +191,8 @@ typedef VEC(AstFunc *) Funcs;
 static Funcs named_kernel(Lower *l, const char *name) {
     Funcs found = {0};
     Names names = {0};
-    for (int i = 0; i < l->file->nfuncs; i++) {
-        AstFunc *f = l->file->func[i];
+    for (int i = 0; i < l->here->file->nfuncs; i++) {
+        AstFunc *f = l->here->file->func[i];
         if (find_function(l, f->name) != f) continue; /* replaced by a later definition */
         if (is_jit(f)) vec_push(&l->s->arena, &names, f->name);
         if (strcmp(f->name, name) != 0) continue;
@@ -198,8 +213,8 @@ static Funcs all_kernels(Lower *l) {
     const AstFunc *returning = NULL; /* nobody calls it */
     Mentions mentions = all_mentions(l);
     int jits = 0;
-    for (int i = 0; i < l->file->nfuncs; i++) {
-        AstFunc *f = l->file->func[i];
+    for (int i = 0; i < l->here->file->nfuncs; i++) {
+        AstFunc *f = l->here->file->func[i];
         bool returns_value;
         if (!is_jit(f) || find_function(l, f->name) != f) continue;
         jits++;
@@ -353,15 +368,15 @@ static void remove_func(Module *m, const Func *f) {
         }
 }
 
-static void open_file(Lower *l, Session *s, const AstFile *file, const LowerOptions *options,
+static void open_file(Lower *l, Session *s, AstFile *file, const LowerOptions *options,
                       Frame *top) {
-    *l = (Lower){.s = s, .file = file, .options = options, .frame = top, .at = INT32_MAX};
+    *l = (Lower){.s = s, .options = options, .frame = top, .at = INT32_MAX};
     l->module = ir_module(s);
     l->module->source = s->source;
-    l->global = arena_array(&s->arena, (size_t)file->nglobals + 1, sizeof *l->global);
+    l->here = l->first = add_first_module(l, file);
 }
 
-const char *lower_launch_params(Session *s, const AstFile *file, const LowerOptions *options,
+const char *lower_launch_params(Session *s, AstFile *file, const LowerOptions *options,
                                 LaunchParam **out, int *n) {
     Lower l;
     Frame top = {0};
@@ -385,7 +400,7 @@ const char *lower_launch_params(Session *s, const AstFile *file, const LowerOpti
     return f->name;
 }
 
-Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options) {
+Module *lower_file(Session *s, AstFile *file, const LowerOptions *options) {
     Lower l;
     Frame top = {0};
     open_file(&l, s, file, options, &top);
@@ -401,7 +416,7 @@ Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options)
     return kernels.n ? l.module : NULL;
 }
 
-bool lower_configs(Session *s, const AstFile *file, const LowerOptions *options, Buf *out) {
+bool lower_configs(Session *s, AstFile *file, const LowerOptions *options, Buf *out) {
     Lower l;
     Frame top = {0};
     open_file(&l, s, file, options, &top);

@@ -3,6 +3,7 @@
 #ifndef TILE_FRONTEND_LOWER_H
 #define TILE_FRONTEND_LOWER_H
 
+#include "frontend/host/search.h"
 #include "frontend/syntax/ast.h"
 #include "ir/ir.h"
 
@@ -20,10 +21,14 @@ typedef struct LowerOptions {
     bool ignore_annotations; /* launched from source: types come from the signature alone */
     bool annotations_hold;   /* but for those that annotations give */
     bool no_promises;        /* :16 and :1 are left out: the kernel takes any argument */
+    SourceReader reader;     /* of modules that are imported */
+    const char *const *include; /* folders to look for them in, as -I gives them */
+    int ninclude;
+    int capability; /* of the target: 90 */
 } LowerOptions;
 
 /* Lowers s->source's kernels. NULL or a module with fewer functions after errors (see s->diags). */
-Module *lower_file(Session *s, const AstFile *file, const LowerOptions *options);
+Module *lower_file(Session *s, AstFile *file, const LowerOptions *options);
 
 /* What a launcher has to know of a parameter before anything is compiled. */
 typedef struct LaunchParam {
@@ -34,12 +39,12 @@ typedef struct LaunchParam {
 } LaunchParam;
 
 /* The parameters of the kernel that the options name, or of the only one. NULL after errors. */
-const char *lower_launch_params(Session *s, const AstFile *file, const LowerOptions *options,
+const char *lower_launch_params(Session *s, AstFile *file, const LowerOptions *options,
                                 LaunchParam **out, int *n);
 
 /* The autotune configs of the kernels as JSON: {"kernels": [{"name": "f", "key": ["n"], "configs":
  * ["BLOCK=64,num_warps=4,num_stages=3", …]}]}, each in the form of config_text. False after an
  * error. */
-bool lower_configs(Session *s, const AstFile *file, const LowerOptions *options, Buf *out);
+bool lower_configs(Session *s, AstFile *file, const LowerOptions *options, Buf *out);
 
 #endif

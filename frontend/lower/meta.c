@@ -11,7 +11,9 @@
 
 Obj bi_constexpr(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    return obj_is_const(a->at[0]) ? a->at[0] : arg_error(l, a, 0, "a compile-time value");
+    Obj o = a->at[0];
+    o.constant = true;
+    return obj_is_const(o) ? o : arg_error(l, a, 0, "a compile-time value");
 }
 
 Obj bi_cdiv(Lower *l, const Args *a, int64_t data) {

@@ -143,15 +143,19 @@ static Obj module_attribute(Lower *l, const char *path, const char *name, Span s
     int m = module_index(path);
     const char *inner = arena_printf(&l->s->arena, "%s.%s", path, name);
     if (module_index(inner) >= 0) return module_object(inner);
+    SourceModule *part = m < 0 ? module_named(l, inner) : NULL; /* of a folder of modules */
+    if (part) return obj_source(part);
     Obj found = outside_kernels(l, path, m, name);
     if (found.kind != OBJ_POISON) return found;
+    if (m < 0 && l->path.reader.read && !always_there(path))
+        return folder_missing(l, path, name, span);
     if (m < 0) {
         fail(l, span, "'%s' cannot be used in a kernel", inner);
-        note(
-            l, (Span){0},
-            "of imported modules only triton, triton.language and math are known here; -D %s=VALUE "
-            "gives it a value",
-            inner);
+        note(l, (Span){0},
+             "a kernel can use modules of Triton's, math, and modules with kernels; -D %s=VALUE "
+             "gives "
+             "it a value",
+             inner);
         return poison();
     }
     Type t;
@@ -172,37 +176,59 @@ static Obj missing_import(Lower *l, const AstImport *im, Span span) {
     for (int i = 0; i < l->missing.n; i++)
         if (l->missing.at[i] == im) return poison();
     if (!l->s->diags.muted) vec_push(&l->s->arena, &l->missing, im);
-    fail(l, span, "'%s' comes from module '%s', which is not read", im->as, im->module);
-    note(l, im->span,
-         "imported here: put the definition of '%s' into this file; a constant may be given by -D "
-         "%s=VALUE",
-         im->member, im->as);
-    return poison();
+    return module_missing(l, im, span);
+}
+
+/* A name that projects give Triton where they hand it on: whatever stands in their way, an absent
+ * module or conditions, a kernel means Triton. */
+static bool names_triton(const AstImport *im, Obj *out) {
+    bool language = strcmp(im->as, "tl") == 0 || strcmp(im->member, "tl") == 0;
+    if (!language && strcmp(im->as, "triton") != 0) return false;
+    *out = module_object(language ? "triton.language" : "triton");
+    return true;
+}
+
+/* `from module import member` of a module that is read, or of a folder of modules. */
+static bool source_member(Lower *l, const AstImport *im, Span span, Obj *out) {
+    SourceModule *m = imported_module(l, im), *inner;
+    Obj triton;
+    bool may_be_triton = names_triton(im, &triton);
+    bool muted = l->s->diags.muted;
+    l->s->diags.muted |= may_be_triton;
+    bool there = m && lookup_in(l, m, im->member, span, out);
+    l->s->diags.muted = muted;
+    if (!there && (inner = imported_member(l, im))) *out = obj_source(inner), there = true;
+    if (may_be_triton && (!there || (out->kind != OBJ_MODULE && out->kind != OBJ_SOURCE)))
+        *out = triton, there = true;
+    if (there || !m) return there;
+    *out = name_missing(l, m, im->member, span);
+    return true;
+}
+
+Obj import_member(Lower *l, const char *path, const char *name, Span span) {
+    const char *inner = arena_printf(&l->s->arena, "%s.%s", path, name);
+    if (module_index(inner) >= 0) return module_object(inner);
+    return module_attribute(l, path, name, span);
 }
 
 Obj import_object(Lower *l, const AstImport *im, Span span) {
     const char *path = im->module;
     if (!im->member) {
-        size_t n = strlen(im->as); /* `import a.b` binds a */
-        if (strncmp(path, im->as, n) == 0 && path[n] == '.') path = im->as;
-        return module_object(path);
+        SourceModule *m = imported_module(l, im);
+        return m ? obj_source(m) : module_object(path);
     }
     const char *inner = arena_printf(&l->s->arena, "%s.%s", path, im->member);
     if (module_index(inner) >= 0) return module_object(inner);
     if (module_index(path) >= 0) return module_attribute(l, path, im->member, span);
-    Obj found = outside_kernels(l, path, -1, im->member);
+    Obj found;
+    if (!always_there(path) && source_member(l, im, span, &found)) return found;
+    found = outside_kernels(l, path, -1, im->member);
     return obj_is_poison(found) ? missing_import(l, im, span) : found;
 }
 
-static bool is_constexpr_call(const Expr *e) {
-    if (e->kind != EXPR_CALL) return false;
-    const Expr *f = e->left;
-    return (f->kind == EXPR_NAME || f->kind == EXPR_ATTRIBUTE) && strcmp(f->name, "constexpr") == 0;
-}
-
 const Global *global_value(Lower *l, int index) {
-    const AstGlobal *g = &l->file->global[index];
-    Global *global = &l->global[index];
+    const AstGlobal *g = &l->here->file->global[index];
+    Global *global = &l->here->global[index];
     if (global->state != GLOBAL_UNSEEN) return global;
     Reported silenced = l->silenced;
     global->state = GLOBAL_BUSY;
@@ -220,8 +246,8 @@ const Global *global_value(Lower *l, int index) {
 /* The value of NAME = … at top level. A plain number there is no constant for a kernel, as in
  * Triton; functions, dtypes, modules and tl.constexpr(…) are. */
 Obj global_object(Lower *l, int index, Span span) {
-    const AstGlobal *g = &l->file->global[index];
-    if (l->global[index].state == GLOBAL_BUSY)
+    const AstGlobal *g = &l->here->file->global[index];
+    if (l->here->global[index].state == GLOBAL_BUSY)
         return fail(l, span, "global '%s' is defined by itself", g->name);
     bool inside_kernel = l->frame && l->frame->func && !l->any_global;
     const Global *global = global_value(l, index);
@@ -230,10 +256,11 @@ Obj global_object(Lower *l, int index, Span span) {
         if (l->s->diags.muted && !l->silenced.text) l->silenced = global->why;
         fail(l, span, "the value of global '%s' is not known while compiling", g->name);
         note(l, g->span, "it is assigned here; -D %s=VALUE gives it one", g->name);
+        if (global->why.text) note(l, global->why.span, "%s", global->why.text);
         return poison();
     }
     bool usable = o.kind == OBJ_FUNC || o.kind == OBJ_BUILTIN || o.kind == OBJ_DTYPE ||
-                  o.kind == OBJ_MODULE || (g->value && is_constexpr_call(g->value));
+                  o.kind == OBJ_MODULE || o.kind == OBJ_SOURCE || o.constant;
     if (inside_kernel && !usable) {
         fail(l, span, "a kernel cannot read the global variable '%s'", g->name);
         note(l, g->span, "to make it a constant, write %s = tl.constexpr(%s)", g->name,
@@ -243,24 +270,10 @@ Obj global_object(Lower *l, int index, Span span) {
     return o;
 }
 
-static Obj star_import(Lower *l, const char *name) {
-    for (int i = 0; i < l->file->nimports; i++) {
-        const AstImport *im = &l->file->import[i];
-        int m = im->member && strcmp(im->member, "*") == 0 ? module_index(im->module) : -1;
-        if (m < 0) continue;
-        bool muted = l->s->diags.muted;
-        l->s->diags.muted = true;
-        Obj o = module_attribute(l, im->module, name, (Span){0});
-        l->s->diags.muted = muted;
-        if (!obj_is_poison(o)) return o;
-    }
-    return poison();
-}
-
 /* What the file calls triton.language. */
 static const char *language_name(const Lower *l) {
-    for (int i = 0; i < l->file->nimports; i++) {
-        const AstImport *im = &l->file->import[i];
+    for (int i = 0; i < l->here->file->nimports; i++) {
+        const AstImport *im = &l->here->file->import[i];
         if (!im->member && im->module && strcmp(im->module, "triton.language") == 0 &&
             !strchr(im->as, '.'))
             return im->as;
@@ -274,9 +287,12 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     for (int i = 0; i < l->frame->scope.n; i++)
         if (!l->frame->scope.at[i].undefined && l->frame->scope.at[i].name != loop_stop)
             vec_push(a, &names, l->frame->scope.at[i].name);
-    for (int i = 0; i < l->file->nfuncs; i++) vec_push(a, &names, l->file->func[i]->name);
-    for (int i = 0; i < l->file->nimports; i++) vec_push(a, &names, l->file->import[i].as);
-    for (int i = 0; i < l->file->nglobals; i++) vec_push(a, &names, l->file->global[i].name);
+    for (int i = 0; i < l->here->file->nfuncs; i++)
+        vec_push(a, &names, l->here->file->func[i]->name);
+    for (int i = 0; i < l->here->file->nimports; i++)
+        vec_push(a, &names, l->here->file->import[i].as);
+    for (int i = 0; i < l->here->file->nglobals; i++)
+        vec_push(a, &names, l->here->file->global[i].name);
     const char **python;
     int n = builtin_names(l, 'P', &python);
     for (int i = 0; i < n; i++) vec_push(a, &names, python[i]);
@@ -307,8 +323,7 @@ Obj lookup_name(Lower *l, const char *name, Span span) {
     Obj host = l->b.f ? poison() : host_function("", name);
     if (host.kind == OBJ_BUILTIN) return host;
     if (row) return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}};
-    Obj o = star_import(l, name);
-    return obj_is_poison(o) ? unknown_name(l, name, span) : o;
+    return unknown_name(l, name, span);
 }
 
 /* ---- attributes ---- */
@@ -354,6 +369,7 @@ static Obj dtype_attribute(Lower *l, Obj o, const char *name, Span span) {
         fail(l, span, "%s is no pointer and has no element_ty", type_user_text(&l->s->arena, t));
         return poison();
     }
+    if (strcmp(name, "value") == 0) return o; /* of a constexpr */
     if (strcmp(name, "scalar") == 0) return obj_dtype(l, type_element(t));
     if (strcmp(name, "shape") == 0) return shape_tuple(l, t);
     if (strcmp(name, "name") == 0) return obj_string(l, type_user_text(&l->s->arena, t));
@@ -363,12 +379,20 @@ static Obj dtype_attribute(Lower *l, Obj o, const char *name, Span span) {
     return method(l, o, 'Y', name, span);
 }
 
+static Obj source_attribute(Lower *l, SourceModule *m, const char *name, Span span) {
+    Obj o;
+    if (lookup_in(l, m, name, span, &o)) return o;
+    SourceModule *inner = submodule(l, m, name);
+    return inner ? obj_source(inner) : name_missing(l, m, name, span);
+}
+
 Obj attribute(Lower *l, Obj o, const char *name, Span span) {
     if (obj_is_descriptor(o)) return descriptor_attribute(l, o, name, span);
     switch (o.kind) {
     case OBJ_POISON: return o;
     case OBJ_MODULE:
     case OBJ_FOREIGN: return module_attribute(l, o.path, name, span);
+    case OBJ_SOURCE: return source_attribute(l, o.source, name, span);
     case OBJ_VALUE: return value_attribute(l, o, name, span);
     case OBJ_DTYPE: return dtype_attribute(l, o, name, span);
     case OBJ_BOOL:

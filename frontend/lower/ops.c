@@ -320,10 +320,16 @@ static Obj tensor_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
                                    : ir_binary(&l->b, (OpCode)operator_ops[op].code, vx, vy));
 }
 
+static Obj as_constant(Obj o, bool constant) {
+    o.constant = constant;
+    return o;
+}
+
 Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
     if (obj_is_poison(x) || obj_is_poison(y)) return poison();
     if (is_foreign(l, x, span) || is_foreign(l, y, span)) return poison();
-    if (x.kind != OBJ_VALUE && y.kind != OBJ_VALUE) return const_binary(l, op, x, y, span);
+    if (x.kind != OBJ_VALUE && y.kind != OBJ_VALUE)
+        return as_constant(const_binary(l, op, x, y, span), x.constant || y.constant);
     if (op == OPR_MATMUL || op == OPR_POW) {
         fail(l, span, "'%s' is not defined for tensors", operator_text[op]);
         note(l, (Span){0},
@@ -340,7 +346,7 @@ Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
 Obj unary(Lower *l, Operator op, Obj x, Span span) {
     if (obj_is_poison(x)) return x;
     if (is_foreign(l, x, span)) return poison();
-    if (x.kind != OBJ_VALUE) return const_unary(l, op, x, span);
+    if (x.kind != OBJ_VALUE) return as_constant(const_unary(l, op, x, span), x.constant);
     Value *v = x.value;
     Type t = v->type;
     if (op == OPR_NEG && type_is_float(t)) /* 0 - x, as Triton has it: -(0.0) is 0.0 */
@@ -391,7 +397,7 @@ Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
     if (!ordering || (x.kind != OBJ_VALUE && y.kind != OBJ_VALUE)) {
         if ((op == OPR_IN || op == OPR_NOT_IN) && (!obj_is_const(x) || !obj_is_const(y)))
             return fail(l, span, "'%s' works on compile-time values only", operator_text[op]);
-        return const_compare(l, op, x, y, span);
+        return as_constant(const_compare(l, op, x, y, span), x.constant || y.constant);
     }
     Value *vx, *vy;
     if (!unify_typed(l, x, y, operator_text[op], span, &vx, &vy)) {

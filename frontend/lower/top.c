@@ -13,7 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum DefinitionKind { DEFINED_FUNC, DEFINED_GLOBAL, DEFINED_IMPORT } DefinitionKind;
+typedef enum DefinitionKind {
+    DEFINED_FUNC,
+    DEFINED_GLOBAL,
+    DEFINED_IMPORT,
+    DEFINED_STAR /* `from module import *`: perhaps */
+} DefinitionKind;
 
 typedef struct Definition {
     const char *name; /* interned */
@@ -21,17 +26,10 @@ typedef struct Definition {
     int index; /* in the file's list of its kind */
     int order;
     Guard *guard;
-    int end; /* behind the last of this name in TopIndex */
+    int end; /* behind the last of this name in the module's list */
 } Definition;
 
 typedef VEC(Definition) Definitions;
-
-struct TopIndex { /* all definitions of a file, by name */
-    struct TopIndex *next;
-    const AstFile *file;
-    Definition *at;
-    int n;
-};
 
 Obj quietly(Lower *l, const Expr *e, int order) {
     bool muted = l->s->diags.muted;
@@ -47,7 +45,7 @@ Obj quietly(Lower *l, const Expr *e, int order) {
 /* ---- modules that a `try` imports ---- */
 
 /* What is there wherever Triton runs: Python's own modules, PyTorch, NumPy. */
-static bool always_there(const char *module) {
+bool always_there(const char *module) {
     static const char *const names[] = {
         "abc",      "ast",       "collections", "contextlib", "copy",     "dataclasses",
         "enum",     "functools", "importlib",   "inspect",    "io",       "itertools",
@@ -64,9 +62,12 @@ static bool always_there(const char *module) {
 static Known import_known(Lower *l, const AstImport *im) {
     Obj given;
     if (given_value(l, im->module, &given)) return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
-    if (!im->member || strcmp(im->member, "*") == 0)
-        return always_there(im->module) || is_known_module(im->module) ? KNOWN_TRUE : KNOWN_MAYBE;
-    if (!is_known_module(im->module)) return KNOWN_MAYBE;
+    bool member = im->member && strcmp(im->member, "*") != 0;
+    if (always_there(im->module)) /* of PyTorch's members it depends on the version */
+        return member && strncmp(im->module, "torch", 5) == 0 ? KNOWN_MAYBE : KNOWN_TRUE;
+    if (!is_known_module(im->module) && !imported_module(l, im))
+        return member && imported_member(l, im) ? KNOWN_TRUE : KNOWN_FALSE;
+    if (!member) return KNOWN_TRUE;
     bool muted = l->s->diags.muted;
     l->s->diags.muted = true;
     l->lacking = false;
@@ -99,7 +100,7 @@ static Known goes_on(Known so_far, Known runs, Known one) {
 static Known try_known(Lower *l, const Guard *g) {
     Known all = KNOWN_TRUE;
     for (int i = g->imports.from; i < g->imports.to; i++) {
-        const AstImport *im = &l->file->import[i];
+        const AstImport *im = &l->here->file->import[i];
         all = goes_on(all, known_below(l, im->guard, g), import_known(l, im));
     }
     for (int i = g->globals.from; i < g->globals.to; i++) {
@@ -107,7 +108,7 @@ static Known try_known(Lower *l, const Guard *g) {
         Known one = !obj_is_poison(global->value) ? KNOWN_TRUE
                     : global->lacking             ? KNOWN_FALSE
                                                   : KNOWN_MAYBE;
-        all = goes_on(all, known_below(l, l->file->global[i].guard, g), one);
+        all = goes_on(all, known_below(l, l->here->file->global[i].guard, g), one);
     }
     return all;
 }
@@ -163,10 +164,10 @@ bool is_given(Lower *l, const Expr *e) {
 }
 
 bool defined_at_top(const Lower *l, const char *name) {
-    for (int i = 0; i < l->file->nglobals; i++)
-        if (strcmp(l->file->global[i].name, name) == 0) return true;
-    for (int i = 0; i < l->file->nimports; i++) {
-        const AstImport *im = &l->file->import[i];
+    for (int i = 0; i < l->here->file->nglobals; i++)
+        if (strcmp(l->here->file->global[i].name, name) == 0) return true;
+    for (int i = 0; i < l->here->file->nimports; i++) {
+        const AstImport *im = &l->here->file->import[i];
         size_t n = strlen(im->module), given = strlen(name), common = n < given ? n : given;
         if (strcmp(im->as, name) == 0) return true;
         bool ends = (n == given || (n < given ? name : im->module)[common] == '.');
@@ -184,46 +185,103 @@ static int compare_definitions(const void *a, const void *b) {
     return (x->order < y->order) - (x->order > y->order);
 }
 
-static const struct TopIndex *index_file(Lower *l) {
-    const AstFile *f = l->file;
-    struct TopIndex *x = l->tops;
-    while (x && x->file != f) x = x->next;
-    if (x) return x;
-    x = arena_alloc(&l->s->arena, sizeof *x);
-    int room = f->nfuncs + f->nglobals + f->nimports;
-    *x = (struct TopIndex){.next = l->tops, .file = f};
-    x->at = arena_array(&l->s->arena, (size_t)room + 1, sizeof *x->at);
+static void index_module(Lower *l, SourceModule *m) {
+    const AstFile *f = m->file;
+    int room = f->nfuncs + f->nglobals + f->nimports, n = 0;
+    Definition *at = arena_array(&l->s->arena, (size_t)room + 1, sizeof *at);
     for (int i = 0; i < f->nfuncs; i++)
-        x->at[x->n++] = (Definition){f->func[i]->name,  DEFINED_FUNC,      i,
-                                     f->func[i]->order, f->func[i]->guard, 0};
+        at[n++] = (Definition){f->func[i]->name,  DEFINED_FUNC,      i,
+                               f->func[i]->order, f->func[i]->guard, 0};
     for (int i = 0; i < f->nglobals; i++)
-        x->at[x->n++] = (Definition){f->global[i].name,  DEFINED_GLOBAL,     i,
-                                     f->global[i].order, f->global[i].guard, 0};
-    for (int i = 0; i < f->nimports; i++)
-        x->at[x->n++] = (Definition){f->import[i].as,    DEFINED_IMPORT,     i,
-                                     f->import[i].order, f->import[i].guard, 0};
-    qsort(x->at, (size_t)x->n, sizeof *x->at, compare_definitions);
-    for (int i = x->n - 1; i >= 0; i--)
-        x->at[i].end =
-            i + 1 < x->n && x->at[i + 1].name == x->at[i].name ? x->at[i + 1].end : i + 1;
-    return l->tops = x;
+        at[n++] = (Definition){f->global[i].name,  DEFINED_GLOBAL,     i,
+                               f->global[i].order, f->global[i].guard, 0};
+    for (int i = 0; i < f->nimports; i++) {
+        const AstImport *im = &f->import[i];
+        bool star = im->member && strcmp(im->member, "*") == 0;
+        at[n++] =
+            (Definition){im->as, star ? DEFINED_STAR : DEFINED_IMPORT, i, im->order, im->guard, 0};
+    }
+    qsort(at, (size_t)n, sizeof *at, compare_definitions);
+    for (int i = n - 1; i >= 0; i--)
+        at[i].end = i + 1 < n && at[i + 1].name == at[i].name ? at[i + 1].end : i + 1;
+    m->definition = at;
+    m->ndefinitions = n;
+    m->indexed = true;
 }
 
 /* The definitions of a name that are there yet, the last one first; *n of them. */
 static const Definition *definitions(Lower *l, const char *name, int *n) {
-    const struct TopIndex *x = index_file(l);
-    int low = 0, high = x->n;
+    SourceModule *m = l->here;
+    if (!m->indexed) index_module(l, m);
+    int low = 0, high = m->ndefinitions;
     while (low < high) {
         int mid = low + (high - low) / 2;
-        const Definition *d = &x->at[mid];
+        const Definition *d = &m->definition[mid];
         bool before = d->name != name ? (uintptr_t)d->name < (uintptr_t)name : d->order >= l->at;
         if (before)
             low = mid + 1;
         else
             high = mid;
     }
-    *n = low < x->n && x->at[low].name == name ? x->at[low].end - low : 0;
-    return x->at + low;
+    *n =
+        low < m->ndefinitions && m->definition[low].name == name ? m->definition[low].end - low : 0;
+    return m->definition + low;
+}
+
+/* ---- star imports ---- */
+
+/* A list of texts that the module calls __all__, if it can be told. */
+static bool listed(Lower *l, SourceModule *m, const char *name, bool *known) {
+    Obj all;
+    bool muted = l->s->diags.muted, any_global = l->any_global;
+    l->s->diags.muted = l->any_global = true;
+    *known = lookup_in(l, m, intern(&l->s->names, "__all__", 7), (Span){0}, &all) &&
+             all.kind == OBJ_TUPLE;
+    l->s->diags.muted = muted;
+    l->any_global = any_global;
+    for (int i = 0; *known && i < all.seq.n; i++)
+        if (all.seq.at[i].kind == OBJ_STRING && strcmp(all.seq.at[i].text.at, name) == 0)
+            return true;
+    return false;
+}
+
+/* What a star import gives the name; false: nothing. Asked for in silence. */
+static bool star_object(Lower *l, const AstImport *im, const char *name, Span span, Obj *out) {
+    *out = poison();
+    if (is_known_module(im->module)) {
+        *out = import_member(l, im->module, name, span);
+        return !obj_is_poison(*out);
+    }
+    SourceModule *m = imported_module(l, im);
+    bool all;
+    if (!m || strcmp(name, "__all__") == 0 || !lookup_in(l, m, name, span, out)) return false;
+    bool in_list = listed(l, m, name, &all);
+    return all ? in_list : name[0] != '_';
+}
+
+static bool star_gives(Lower *l, const AstImport *im, const char *name) {
+    bool muted = l->s->diags.muted, any_global = l->any_global;
+    Reported silenced = l->silenced;
+    Obj ignored;
+    l->s->diags.muted = l->any_global = true;
+    bool gives = star_object(l, im, name, (Span){0}, &ignored);
+    l->s->diags.muted = muted;
+    l->any_global = any_global;
+    l->silenced = silenced;
+    return gives;
+}
+
+/* The definitions of a name and the star imports that may define it, the last one first. */
+static Definitions candidates(Lower *l, const char *name) {
+    Definitions both = {0};
+    int n, nstars, i = 0, k = 0;
+    const Definition *all = definitions(l, name, &n);
+    const Definition *star = definitions(l, intern(&l->s->names, "*", 1), &nstars);
+    while (i < n || k < nstars) {
+        bool take_star = k < nstars && (i == n || star[k].order > all[i].order);
+        vec_push(&l->s->arena, &both, take_star ? star[k++] : all[i++]);
+    }
+    return both;
 }
 
 /* ---- a condition that is not known, and how to settle it ---- */
@@ -269,7 +327,8 @@ static const char *unknown_part(Lower *l, const Expr *e) {
 
 static const char *unknown_import(Lower *l, const Guard *try) {
     for (int i = try->imports.from; i < try->imports.to; i++)
-        if (import_known(l, &l->file->import[i]) == KNOWN_MAYBE) return l->file->import[i].module;
+        if (import_known(l, &l->here->file->import[i]) == KNOWN_MAYBE)
+            return l->here->file->import[i].module;
     return NULL;
 }
 
@@ -315,18 +374,30 @@ static Obj undecided(Lower *l, const Definition *d, const char *name, Span span)
 
 static Obj definition_object(Lower *l, const Definition *d, Span span) {
     switch (d->kind) {
-    case DEFINED_FUNC: return (Obj){.kind = OBJ_FUNC, .func = l->file->func[d->index]};
+    case DEFINED_FUNC: {
+        const AstFunc *f = l->here->file->func[d->index];
+        if (f->broken && report_parse(l, l->here)) return poison();
+        return (Obj){.kind = OBJ_FUNC, .func = f};
+    }
     case DEFINED_GLOBAL: return global_object(l, d->index, span);
-    case DEFINED_IMPORT: return import_object(l, &l->file->import[d->index], span);
+    case DEFINED_IMPORT: return import_object(l, &l->here->file->import[d->index], span);
+    case DEFINED_STAR: break; /* see named_object() */
     }
     return poison();
 }
 
-static Obj quiet_object(Lower *l, const Definition *d) {
+static Obj named_object(Lower *l, const Definition *d, const char *name, Span span) {
+    Obj o;
+    if (d->kind != DEFINED_STAR) return definition_object(l, d, span);
+    star_object(l, &l->here->file->import[d->index], name, span, &o);
+    return o;
+}
+
+static Obj quiet_object(Lower *l, const Definition *d, const char *name) {
     bool muted = l->s->diags.muted, any_global = l->any_global;
     Reported silenced = l->silenced;
     l->s->diags.muted = l->any_global = true;
-    Obj o = definition_object(l, d, (Span){0});
+    Obj o = named_object(l, d, name, (Span){0});
     l->s->diags.muted = muted;
     l->any_global = any_global;
     l->silenced = silenced;
@@ -336,11 +407,12 @@ static Obj quiet_object(Lower *l, const Definition *d) {
 /* Of two definitions that may count, a kernel can only have been written for one: a jit function
  * and not Python's, which it cannot call; Triton's module and not the None that stands for its
  * absence. */
-static bool cannot_be_meant(Lower *l, const Definition *d, const Definition *other) {
-    if (d->kind == DEFINED_FUNC && !is_jit(l->file->func[d->index]))
-        return other->kind == DEFINED_FUNC && is_jit(l->file->func[other->index]);
+static bool cannot_be_meant(Lower *l, const Definition *d, const Definition *other,
+                            const char *name) {
+    if (d->kind == DEFINED_FUNC && !is_jit(l->here->file->func[d->index]))
+        return other->kind == DEFINED_FUNC && is_jit(l->here->file->func[other->index]);
     if (d->kind == DEFINED_FUNC || other->kind == DEFINED_FUNC) return false;
-    Obj x = quiet_object(l, d), y = quiet_object(l, other);
+    Obj x = quiet_object(l, d, name), y = quiet_object(l, other, name);
     return x.kind == OBJ_NONE && y.kind == OBJ_MODULE && is_known_module(y.path);
 }
 
@@ -349,8 +421,9 @@ static bool cannot_be_meant(Lower *l, const Definition *d, const Definition *oth
 static Definitions possible(Lower *l, const char *name, bool functions_alone, bool in_kernel) {
     Definitions left = {0};
     Known known = KNOWN_MAYBE;
-    int n, seen = 0;
-    const Definition *all = definitions(l, name, &n);
+    Definitions both = candidates(l, name);
+    const Definition *all = both.at;
+    int n = both.n, seen = 0;
     /* Conditions often look at the definition before: from the first on, none waits for another. */
     while (seen < n && all[seen].guard && all[seen].guard->state == KNOWN_UNSEEN) seen++;
     while (seen-- > 0) guard_known(l, all[seen].guard);
@@ -358,10 +431,13 @@ static Definitions possible(Lower *l, const char *name, bool functions_alone, bo
         const Definition *d = &all[i];
         if (functions_alone && d->kind != DEFINED_FUNC) continue;
         known = guard_known(l, d->guard);
+        if (known != KNOWN_FALSE && d->kind == DEFINED_STAR &&
+            !star_gives(l, &l->here->file->import[d->index], name))
+            known = KNOWN_FALSE;
         if (known == KNOWN_FALSE) continue;
         Definition *last = left.n ? &left.at[left.n - 1] : NULL;
-        if (last && in_kernel && cannot_be_meant(l, d, last)) continue;
-        if (last && in_kernel && cannot_be_meant(l, last, d))
+        if (last && in_kernel && cannot_be_meant(l, d, last, name)) continue;
+        if (last && in_kernel && cannot_be_meant(l, last, d, name))
             *last = *d;
         else
             vec_push(&l->s->arena, &left, *d);
@@ -372,16 +448,16 @@ static Definitions possible(Lower *l, const char *name, bool functions_alone, bo
 const AstFunc *find_function(Lower *l, const char *name) {
     Definitions left = possible(l, name, true, true);
     if (!left.n) return NULL;
-    const AstFunc *f = l->file->func[left.at[0].index];
+    const AstFunc *f = l->here->file->func[left.at[0].index];
     if (left.n > 1) undecided(l, &left.at[0], name, f->span);
     return f;
 }
 
 /* The one object that all of them are; poison when they differ. */
-static Obj common_object(Lower *l, const Definitions *left) {
-    Obj o = quiet_object(l, &left->at[0]);
+static Obj common_object(Lower *l, const Definitions *left, const char *name) {
+    Obj o = quiet_object(l, &left->at[0], name);
     for (int i = 1; i < left->n; i++)
-        if (!obj_same(o, quiet_object(l, &left->at[i]))) return poison();
+        if (!obj_same(o, quiet_object(l, &left->at[i], name))) return poison();
     return o;
 }
 
@@ -390,12 +466,33 @@ bool lookup_top(Lower *l, const char *name, Span span, Obj *out) {
     if (!left.n) return false;
     bool value = false;
     for (int i = 0; i < left.n; i++) value |= left.at[i].kind != DEFINED_FUNC;
-    Obj o = value && (left.n > 1 || find_define(l, name)) ? common_object(l, &left) : poison();
+    Obj o =
+        value && (left.n > 1 || find_define(l, name)) ? common_object(l, &left, name) : poison();
     bool known = !obj_is_poison(o) && o.kind != OBJ_FOREIGN;
     if (!known && value && given_value(l, name, out)) return true;
     if (left.n > 1 && !known)
         *out = undecided(l, &left.at[0], name, span);
     else
-        *out = definition_object(l, &left.at[0], span);
+        *out = named_object(l, &left.at[0], name, span);
     return true;
+}
+
+bool lookup_in(Lower *l, SourceModule *m, const char *name, Span span, Obj *out) {
+    for (const Lookup *x = l->lookup; x; x = x->outer)
+        if (x->in == m && x->name == name) return false; /* round in a circle */
+    if (l->lookups >= IMPORT_CHAIN_LIMIT) {
+        abandon(l, span, "'%s' is handed on by more than %d modules", name, IMPORT_CHAIN_LIMIT);
+        *out = poison();
+        return true;
+    }
+    Lookup here = {m, name, l->lookup};
+    l->lookup = &here;
+    l->lookups++;
+    Visit before = enter_module(l, m);
+    if (m == before.here) l->at = INT32_MAX;
+    bool there = lookup_top(l, name, span, out);
+    leave_module(l, before);
+    l->lookups--;
+    l->lookup = here.outer;
+    return there;
 }

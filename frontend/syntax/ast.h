@@ -192,7 +192,9 @@ struct AstFunc {
         Span span;
     } * directive;
     int ndirectives;
-    uint16_t height; /* as Stmt.height */
+    const struct AstFile *file; /* that it stands in */
+    bool broken;                /* under a `jit` decorator, and does not parse */
+    uint16_t height;            /* as Stmt.height */
 };
 
 typedef struct AstImport { /* one bound name */
@@ -220,6 +222,7 @@ typedef struct AstFile {
     int nimports;
     AstGlobal *global;
     int nglobals;
+    struct SourceModule *module; /* for lower/modules.c: the module whose text it is */
 } AstFile;
 
 enum {

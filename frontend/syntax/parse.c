@@ -365,6 +365,7 @@ static int top_function(TopLevel *top, int at) {
     if (p->func && (jit || parsed)) {
         p->func->guard = current_guard(top, p->func->span);
         p->func->order = top->order++;
+        p->func->broken = !parsed;
         for (int i = from; i < def; i = line_end(token, i, top->end) + 1)
             add_directives(p, p->func, token[i].offset, token[i].span.line);
         add_directives(p, p->func, token[def].offset, token[def].span.line);
@@ -546,7 +547,8 @@ AstFile *ast_parse(Session *s) {
         if (tokens.at[i].kind == TOK_YIELD || tokens.at[i].kind == TOK_AWAIT)
             top.parser.has_yield = true;
     for (int at = 0; at < top.end;) at = top_statement(&top, at);
-    *file = (AstFile){top.funcs.at,  top.funcs.n,    top.imports.at,
-                      top.imports.n, top.globals.at, top.globals.n};
+    *file = (AstFile){top.funcs.at,  top.funcs.n, top.imports.at, top.imports.n, top.globals.at,
+                      top.globals.n, NULL};
+    for (int i = 0; i < file->nfuncs; i++) file->func[i]->file = file;
     return file;
 }

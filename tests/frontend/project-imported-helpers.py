@@ -15,10 +15,10 @@ from .common import softplus, helpers
 def kernel(p: "*fp32", q: "*fp32", n: "i32"):
     o = tl.arange(0, 64)
     x = tl.load(p + o, mask=o < n)
-    x = softplus(x)  # error: 'softplus' comes from module '.common', which is not read
+    x = softplus(x)  # error: 'softplus' comes from module '.common', which is not found
     x = softplus(x) + softplus(2 * x)
-    i = chunks(o, n)  # error: 'chunks' comes from module '.common.index', which is not read
-    y = helpers.scale(x)  # error: 'helpers' comes from module '.common', which is not read
+    i = chunks(o, n)  # error: 'chunks' comes from module '.common.index', which is not found
+    y = helpers.scale(x)  # error: 'helpers' comes from module '.common', which is not found
     z = F.softmax(y)  # error: 'torch.nn.functional.softmax' cannot be used in a kernel
     tl.store(q + chunks(o, n), z)
 
