@@ -18,6 +18,7 @@
 #include "compiler/fields.h"
 #include "compiler/report/listing.h"
 #include "compiler/manifest.h"
+#include "compiler/reading.h"
 #include "compiler/report/stats.h"
 #include "frontend/syntax/ast.h"
 #include "frontend/lower/lower.h"
@@ -29,7 +30,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PARTS = TILE_PART_STATS + 1, MAX_PHASES = 8 };
+enum { PART_LOOKED = TILE_PART_FILES + 1, PARTS, MAX_PHASES = 8 };
 
 struct tile_compiled {
     struct {
@@ -56,6 +57,7 @@ typedef struct Job {
     Module *m;
     tile_status status;
     Buf output, dump, stats;
+    Reading reading;
     PassTiming *timing;
     int ntimings;
     Phase phase[MAX_PHASES];
@@ -125,6 +127,7 @@ static bool check_options(Job *j) {
         invalid(j, "there is no source: it is NULL%s", "");
     check_list(j, o->defines, o->ndefines, "defines");
     check_list(j, o->values, o->nvalues, "values");
+    check_list(j, o->include, o->ninclude, "include");
     const char *target = o->target ? o->target : target_default()->name;
     j->target = target_find(target);
     if (!j->target) {
@@ -208,7 +211,11 @@ static bool read_source(Job *j) {
                           .option = j->option,
                           .ignore_annotations = o->ignore_annotations,
                           .annotations_hold = o->annotations_hold,
-                          .no_promises = o->no_promises};
+                          .no_promises = o->no_promises,
+                          .reader = reading_source(&j->reading),
+                          .include = o->include,
+                          .ninclude = o->ninclude,
+                          .capability = j->target->sm};
     if (o->emit == TILE_EMIT_CONFIGS) return lower_configs(&j->s, file, &lower, &j->output);
     phase_begin(j, "lower");
     j->m = lower_file(&j->s, file, &lower);
@@ -476,7 +483,8 @@ static bool finish(Job *j, tile_compiled *c, bool succeeded) {
     if (j->o->time) render_times(j, &times);
     return keep_diagnostics(j, c) && keep(c, TILE_PART_DIAGNOSTICS, &text) &&
            keep(c, TILE_PART_TIMES, &times) && keep(c, TILE_PART_DUMP, &j->dump) &&
-           keep(c, TILE_PART_STATS, &j->stats) &&
+           keep(c, TILE_PART_STATS, &j->stats) && keep(c, TILE_PART_FILES, &j->reading.files) &&
+           keep(c, (tile_part)PART_LOOKED, &j->reading.looked) &&
            (!succeeded || keep(c, TILE_PART_OUTPUT, &j->output));
 }
 
@@ -495,6 +503,7 @@ static bool attempt(Job *j) {
     j->output = buf_new(&j->s.arena);
     j->dump = buf_new(&j->s.arena);
     j->stats = buf_new(&j->s.arena);
+    reading_begin(&j->reading, &j->s.arena, o->reader);
     return run(j);
 }
 
@@ -537,15 +546,33 @@ static uint16_t column(uint32_t n) {
     return n < SPAN_TO_LINE_END ? (uint16_t)n : SPAN_TO_LINE_END;
 }
 
-static void say_again(Diags *to, const tile_diagnostic *d) {
-    diag(to, (Severity)d->severity, (Span){d->line, column(d->column), column(d->end_column)}, "%s",
-         d->text);
+/* The lines before those of a file: the source's are known, of a module's only the name. */
+static bool lines_before(Job *j, const char *file, uint32_t *before) {
+    enum { ROOM = SOURCE_LIMIT_MB << 20 }; /* lines that a module may have */
+    Source *last = &j->s.source;
+    while (last->next && strcmp(last->name, file)) last = last->next;
+    *before = last->before;
+    if (strcmp(last->name, file) == 0) return true;
+    *before += last == &j->s.source ? source_lines_up_to(last) : ROOM;
+    if (*before > UINT32_MAX - 2 * ROOM) return false;
+    last->next = arena_alloc(&j->s.arena, sizeof *last->next);
+    *last->next = (Source){.name = file, .before = *before};
+    return true;
+}
+
+static void say_again(Job *j, const tile_diagnostic *d) {
+    Span span = {0};
+    uint32_t before;
+    if (d->file && d->line && lines_before(j, d->file, &before))
+        span = (Span){before + d->line, column(d->column), column(d->end_column)};
+    diag(&j->s.diags, (Severity)d->severity, span, "%s", d->text);
 }
 
 static bool recall(Job *j, const tile_diagnostic *said, int n) {
     if (setjmp(j->s.bail)) return false;
     j->output = j->dump = j->stats = buf_new(&j->s.arena);
-    for (int i = 0; i < n; i++) say_again(&j->s.diags, &said[i]);
+    reading_begin(&j->reading, &j->s.arena, NULL);
+    for (int i = 0; i < n; i++) say_again(j, &said[i]);
     return true;
 }
 
@@ -571,6 +598,10 @@ const char *tile_compiled_text(const tile_compiled *c, tile_part part, size_t *s
     bool has = c && (int)part >= 0 && (int)part < PARTS && c->part[part].text;
     if (size) *size = has ? c->part[part].len : 0;
     return has ? c->part[part].text : "";
+}
+
+const char *compiled_looked(const tile_compiled *c, size_t *size) {
+    return tile_compiled_text(c, (tile_part)PART_LOOKED, size);
 }
 
 int tile_compiled_diagnostics(const tile_compiled *c, const tile_diagnostic **out) {

@@ -11,6 +11,8 @@
  * array has room for each of them and begins all false, or is NULL. */
 tile_status compile_noting(const tile_compile_options *options, bool *value_asked,
                            tile_compiled **out);
+/* What it asked its reader, as reading.h lists it. */
+const char *compiled_looked(const tile_compiled *c, size_t *size);
 /* What an earlier compilation of this source said, as a result that has no output. NULL when memory
  * runs out. */
 tile_compiled *compiled_recall(const tile_compile_options *options, const tile_diagnostic *said,

@@ -19,6 +19,7 @@ typedef struct Mirror {
 #define MEMBER_EMIT(name) tile_emit name;
 #define HOME_FIELD(name) int name;
 #define HOME_NAMED(name)
+#define HANDLE(type, name) type name;
 #define FIELD(kind, name, traits) MEMBER_##kind(name)
 #define KERNEL_OPTION(home, name, ...) HOME_##home(name)
 #include "ir/options.def"
@@ -30,6 +31,7 @@ typedef struct Mirror {
                    "options.def lists the fields of tile_compile_options in their order");
 #define HOME_FIELD(name) SAME_PLACE(name)
 #define HOME_NAMED(name)
+#define HANDLE(type, name) SAME_PLACE(name)
 #define FIELD(kind, name, traits) SAME_PLACE(name)
 #define KERNEL_OPTION(home, name, ...) HOME_##home(name)
 #include "ir/options.def"

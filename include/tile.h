@@ -483,6 +483,18 @@ typedef enum tile_emit {
     TILE_EMIT_CONFIGS /* JSON: each kernel's autotune key and configs, as config_text takes them */
 } tile_emit;
 
+/* How modules that a source imports are read: the compiler opens no file itself. Two threads may
+ * call it at once where two compile. */
+typedef struct tile_reader {
+    /* Puts the whole file into *text, malloc'ed, which the compiler frees. text NULL: only tells
+     * whether the file is there. TILE_NOT_FOUND: it is not; TILE_IO: it cannot be read, or is
+     * longer than `limit` bytes; TILE_NO_MEMORY. */
+    tile_status (*read)(void *user, const char *path, size_t limit, char **text, size_t *len);
+    void *user;
+} tile_reader;
+/* Reads regular files of the file system. */
+const tile_reader *tile_file_reader(void);
+
 /* How to compile. Fill with zeros first: zero and NULL are the defaults. */
 typedef struct tile_compile_options {
     const char *source; /* the text of a .tl or .py file (or of a .tir, see input_is_tir) */
@@ -532,6 +544,11 @@ typedef struct tile_compile_options {
     const char *options;  /* options of kernels by their names, "num_warps=8,num_stages=2"
                            * (docs/options.md lists them). They win over num_warps and the other
                            * fields, and the last of a name counts. NULL: none */
+    const char *const *include; /* folders in which modules are looked for, behind the one above
+                                 * `file_name` that is the root of its package */
+    int ninclude;
+    const tile_reader *reader; /* NULL: nothing is read, and importing a module but Triton's is an
+                                * error once its name is used. Must outlive a tile_jit */
 } tile_compile_options;
 
 /* The target for a name: "sm_90a" for itself, "H100", "hopper" and "NVIDIA H100 80GB HBM3". NULL
@@ -550,7 +567,8 @@ typedef enum tile_part {
     TILE_PART_DIAGNOSTICS, /* `file:line:col: error: text`, source line and caret */
     TILE_PART_DUMP,        /* for dump_after */
     TILE_PART_TIMES,       /* for time: a table */
-    TILE_PART_STATS        /* for stats: instructions by kind, of each kernel and each loop */
+    TILE_PART_STATS,       /* for stats: instructions by kind, of each kernel and each loop */
+    TILE_PART_FILES        /* the modules that were read, a path a line */
 } tile_part;
 /* The text, NUL-terminated (the NUL is not in *size), "" when there is none. size may be NULL.
  * Lives as long as the result. */

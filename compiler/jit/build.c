@@ -14,6 +14,7 @@
 #include "compiler/jit/cache.h"
 #include "compiler/compile.h"
 #include "compiler/fields.h"
+#include "compiler/reading.h"
 #include "frontend/lower/lower.h"
 #include "ir/ir.h"
 
@@ -63,7 +64,12 @@ static bool read_kernel(tile_jit *jit, const tile_compile_options *from, Session
         .name = o->file_name ? o->file_name : "<source>", .text = o->source, .len = o->source_len};
     AstFile *file = ast_parse(s);
     if (s->diags.errors) return false;
-    LowerOptions lower = {.kernel = o->kernel};
+    Reading reading;
+    reading_begin(&reading, &s->arena, o->reader);
+    LowerOptions lower = {.kernel = o->kernel,
+                          .reader = reading_source(&reading),
+                          .include = o->include,
+                          .ninclude = o->ninclude};
     LaunchParam *param = NULL;
     int n = 0;
     const char *kernel = lower_launch_params(s, file, &lower, &param, &n);
@@ -250,15 +256,33 @@ static bool answer(Making *m) {
     return same;
 }
 
-/* ---- and behind them what the compiler said: "1\n1 7 5 9 21 this is not used yet\n" ---- */
+/* ---- the files that were looked at for it, "117\n" and so many bytes of lines (reading.h) ---- */
+
+static void put_looked(const tile_compiled *c, Buf *out) {
+    size_t len;
+    const char *looked = compiled_looked(c, &len);
+    buf_printf(out, "%zu\n", len);
+    buf_write(out, looked, len);
+}
+
+/* The text behind them; NULL when an entry is not one of ours, or was made of other files. */
+static char *pass_looked(Making *m, char *at, const char *end) {
+    char *from;
+    size_t n = strtoul(at, &from, 10);
+    if (from == at || *from != '\n' || n > (size_t)(end - from - 1)) return NULL;
+    return reading_same(m->o.reader, from + 1, n) ? from + 1 + n : NULL;
+}
+
+/* ---- and behind them what the compiler said: "1\n1 7 5 9 20 4 this is not used yetk.tl\n" ---- */
 
 static void put_said(const tile_compiled *c, Buf *out) {
     const tile_diagnostic *d;
     int n = tile_compiled_diagnostics(c, &d);
     buf_printf(out, "%d\n", n);
     for (; n > 0; n--, d++)
-        buf_printf(out, "%d %u %u %u %zu %s\n", (int)d->severity, d->line, d->column, d->end_column,
-                   strlen(d->text), d->text);
+        buf_printf(out, "%d %u %u %u %zu %zu %s%s\n", (int)d->severity, d->line, d->column,
+                   d->end_column, strlen(d->text), d->file ? strlen(d->file) : 0, d->text,
+                   d->file ? d->file : "");
 }
 
 /* Reads them into v; the text behind them, or NULL. The entry is cut where texts end. */
@@ -271,18 +295,19 @@ static const char *take_said(Making *m, char *at, const char *end) {
     for (int i = 0; i < n; i++) {
         tile_diagnostic *d = &said[i];
         unsigned severity;
-        size_t len;
+        size_t len, file;
         used = 0;
-        if (sscanf(at, "%u %u %u %u %zu%n", &severity, &d->line, &d->column, &d->end_column, &len,
-                   &used) != 5 ||
+        if (sscanf(at, "%u %u %u %u %zu %zu%n", &severity, &d->line, &d->column, &d->end_column,
+                   &len, &file, &used) != 6 ||
             severity > TILE_SEVERITY_NOTE || end - at < used + 2 ||
-            len > (size_t)(end - at - used - 2))
+            len > (size_t)(end - at - used - 2) || file > (size_t)(end - at - used - 2) - len)
             return NULL;
         d->severity = (tile_severity)severity;
-        d->text = at + used + 1;
+        d->text = arena_strndup(&m->arena, at + used + 1, len);
         at += (size_t)used + 1 + len;
-        if (*at != '\n') return NULL;
-        *at++ = '\0';
+        if (file) d->file = arena_strndup(&m->arena, at, file);
+        at += file;
+        if (*at++ != '\n') return NULL;
     }
     if (n && !(m->v->said = compiled_recall(&m->o, said, n))) return NULL;
     return at;
@@ -295,6 +320,7 @@ static bool look(Making *m) {
     forget(m->v);
     m->cached = cache_get(m->jit->folder, (CacheText){m->key.data, m->key.len}, &size);
     char *rest = m->cached ? take_asked(m, m->cached) : NULL;
+    if (rest) rest = pass_looked(m, rest, m->cached + size);
     m->text = rest ? take_said(m, rest, m->cached + size) : NULL;
     if (m->text) m->len = size - (size_t)(m->text - m->cached);
     return m->text != NULL;
@@ -343,6 +369,7 @@ static tile_status compile(Making *m) {
     if (!jit->folder) return TILE_OK;
     Buf entry = buf_new(&m->arena);
     put_asked(v->asked, v->nasked, &entry);
+    put_looked(m->compiled, &entry);
     put_said(m->compiled, &entry);
     buf_write(&entry, m->text, m->len);
     cache_put(jit->folder, (CacheText){m->key.data, m->key.len}, (CacheText){entry.data, entry.len},

@@ -62,7 +62,7 @@ static const char not_in_tuning[] =
     " file_name kernel signature ignore_annotations values config config_text target emit "
     "line_info "
     "passes dump_after verify_each time stats color warnings_are_errors no_warnings no_perf_notes "
-    "annotations_hold warn_triton options ";
+    "annotations_hold warn_triton options include ";
 static const char not_for_jit[] =
     " input_is_tir values emit line_info passes dump_after time stats ";
 
