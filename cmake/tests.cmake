@@ -102,6 +102,7 @@ test("replay"                              release ptx           12  build tests
 
 # ---- programs ----
 test("command line"                        every   quick,cli      1  -     tests/cli_test.sh ${BIN})
+test("modules"                             every   quick,cli      6  -     tests/modules_test.sh ${BIN})
 test("manuals"                             every   quick,cli      1  -     tests/manual_test.sh ${BIN})
 test("examples"                            every   quick,cli      1  -     tests/examples_test.sh ${AT})
 test("tuning"                              every   quick,cli      5  -     tests/tune_test.sh ${BIN})

@@ -80,12 +80,13 @@ static void troff_option(FILE *out, const OptionRow *r) {
     if (r->short_name) fprintf(out, "\\fB\\-%c\\fR", r->short_name);
     if (r->short_name && r->long_name) fputs(", ", out);
     if (r->long_name) {
-        fputs("\\fB\\-\\-", out);
+        fputs("\\fB", out);
+        troff_text(out, option_dashes(r), strlen(option_dashes(r)));
         troff_text(out, r->long_name, strlen(r->long_name));
         fputs("\\fR", out);
     }
     if (r->arg) {
-        fputs(r->long_name ? "=\\fI" : " \\fI", out);
+        fprintf(out, "%s\\fI", option_equals(r));
         troff_text(out, r->arg, strlen(r->arg));
         fputs("\\fR", out);
     }
@@ -135,7 +136,7 @@ static bool print_man(FILE *out, const Manual *m) {
 static void bash_pattern(FILE *out, const OptionRow *r) {
     if (r->short_name) fprintf(out, "-%c", r->short_name);
     if (r->short_name && r->long_name) fputc('|', out);
-    if (r->long_name) fprintf(out, "--%s", r->long_name);
+    if (r->long_name) fprintf(out, "%s%s", option_dashes(r), r->long_name);
 }
 
 /* bash gives `--name=value` as three words, so the option stands one or two words back. */
@@ -174,7 +175,8 @@ static bool print_bash(FILE *out, const Manual *m) {
             space = " ";
         }
         if (r->long_name) {
-            fprintf(out, "%s--%s%s", space, r->long_name, r->arg ? "=" : "");
+            bool equals = r->arg && *option_equals(r) == '=';
+            fprintf(out, "%s%s%s%s", space, option_dashes(r), r->long_name, equals ? "=" : "");
             space = " ";
         }
     }
@@ -208,7 +210,8 @@ static void zsh_text(FILE *out, const char *s) {
 static void zsh_option(FILE *out, const Manual *m, const OptionRow *r, bool long_form) {
     fputs("    '*", out);
     if (long_form)
-        fprintf(out, "--%s%s", r->long_name, r->arg ? "=" : "");
+        fprintf(out, "%s%s%s", option_dashes(r), r->long_name,
+                r->arg && *option_equals(r) == '=' ? "=" : "");
     else
         fprintf(out, "-%c%s", r->short_name, r->arg ? "+" : "");
     fputc('[', out);

@@ -35,13 +35,21 @@ static int unknown_long(OptionParser *p, const char *name, size_t n) {
     return fail(p, "unknown option --", name, n, after);
 }
 
+const char *option_dashes(const OptionRow *row) {
+    return row->long_name && row->long_name[0] == '-' ? "" : "--";
+}
+
+const char *option_equals(const OptionRow *row) {
+    return row->long_name && row->long_name[0] != '-' ? "=" : " ";
+}
+
 /* `attached` is the text after '=' or behind the letter, NULL when there is none. */
 static int take(OptionParser *p, const OptionRow *row, const char *attached) {
     p->value = NULL;
     const char *shown = row->long_name;
     char letter[2] = {row->short_name, 0};
     if (!shown) shown = letter;
-    const char *dashes = row->long_name ? "--" : "-";
+    const char *dashes = row->long_name ? option_dashes(row) : "-";
     char before[8];
     snprintf(before, sizeof before, "%s", dashes);
     if (!row->arg) {
@@ -81,6 +89,9 @@ int option_next(OptionParser *p) {
         return unknown_long(p, name, n);
     }
     for (int i = 0; i < p->nrows; i++)
+        if (p->row[i].long_name && strcmp(p->row[i].long_name, a) == 0)
+            return take(p, &p->row[i], NULL);
+    for (int i = 0; i < p->nrows; i++)
         if (p->row[i].short_name && p->row[i].short_name == a[1])
             return take(p, &p->row[i], a[2] ? a + 2 : NULL);
     return fail(p, "unknown option ", a, strlen(a), "");
@@ -109,8 +120,8 @@ void option_print_help(FILE *out, const OptionRow *row, int nrows) {
         int column = fprintf(out, "  ");
         if (r->short_name) column += fprintf(out, "-%c", r->short_name);
         if (r->short_name && r->long_name) column += fprintf(out, ", ");
-        if (r->long_name) column += fprintf(out, "--%s", r->long_name);
-        if (r->arg) column += fprintf(out, r->long_name ? "=%s" : " %s", r->arg);
+        if (r->long_name) column += fprintf(out, "%s%s", option_dashes(r), r->long_name);
+        if (r->arg) column += fprintf(out, "%s%s", option_equals(r), r->arg);
         print_wrapped(out, column, r->help);
     }
 }

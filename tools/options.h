@@ -2,7 +2,8 @@
 /* options.h: a command line into a stream of options, by one table that is also the help text.
  *
  * A program states its options once, as rows; parsing, the text of --help and the suggestions in
- * error messages all read that table. Accepted are --name=V, --name V, -xV, -x V, flags, and `--`,
+ * error messages all read that table. Accepted are --name=V, --name V, -xV, -x V, -MD (a long name
+ * that begins with its only dash; its value is the next word), flags, and `--`,
  * after which everything is positional. `-` alone is positional too (standard input). Parsing
  * allocates nothing and prints nothing. */
 #ifndef TILE_TOOLS_OPTIONS_H
@@ -12,7 +13,7 @@
 
 /* A row without long and short name is a heading of the help text. */
 typedef struct OptionRow {
-    const char *long_name; /* without the dashes; NULL: only a short one */
+    const char *long_name; /* without two dashes, or with the one it has; NULL: only a short one */
     char short_name;       /* 0: only a long one */
     const char *arg;       /* how help calls the value; NULL: a flag */
     const char *help;      /* a sentence; '\n' starts another line, lined up under the first */
@@ -37,6 +38,10 @@ OptionParser option_parser(const OptionRow *row, int nrows, int argc, char *cons
 int option_next(OptionParser *p);
 /* Prints the rows as help text, in the table's order. */
 void option_print_help(FILE *out, const OptionRow *row, int nrows);
+/* What stands before the long name: "--" or "". */
+const char *option_dashes(const OptionRow *row);
+/* And before its value: "=" or " ". */
+const char *option_equals(const OptionRow *row);
 /* A whole decimal number in [least, most], the only text there is. 0 on success, else -1. */
 int option_number(const char *text, long least, long most, long *out);
 /* Whether messages get colours: `when` is auto (standard error is a terminal that has them, and

@@ -9,6 +9,7 @@
 #include "tools/compile_options.h"
 #include "tools/manual.h"
 #include "tools/tilec_artefact.h"
+#include "tools/tilec_deps.h"
 #include "tools/tilec_ptxas.h"
 #include "tools/tilec_tuned.h"
 
@@ -27,6 +28,8 @@ typedef enum OptionId {
     OPT_OUTPUT = 1,
     OPT_EMIT,
     OPT_VARIANTS,
+    OPT_MAKE,
+    OPT_MAKE_FILE,
     OPT_EMBED,
     OPT_TUNING,
     OPT_WARNING,
@@ -40,6 +43,9 @@ static const OptionRow rows[] = {
     {NULL, 0, NULL, "Output:", 0},
     {NULL, 'o', "FILE", "where to write; the suffix chooses the kind; - is standard output",
      OPT_OUTPUT},
+    {"-MD", 0, NULL, "write which files were read, as a rule for make, beside the output: OUTPUT.d",
+     OPT_MAKE},
+    {"-MF", 0, "FILE", "-MD, into this file", OPT_MAKE_FILE},
     {"emit", 0, "KIND",
      "ast, tir, layout, llvm, ptx, cubin, header, manifest or configs; wins over the suffix.\n"
      "A cubin needs ptxas; a header has everything that a C or C++ program needs",
@@ -119,13 +125,19 @@ typedef struct Input {
     char *artefact; /* a header or cubin made of it; NULL: the compiler's output itself */
     size_t artefact_len;
     FileDraft draft;
+    Deps deps;
+    char *rule_path; /* of -MD; NULL: no rule is written */
+    char *rule;
+    FileDraft rule_draft;
 } Input;
 
 typedef struct Command {
     tile_compile_options o;
-    const char **defines;
-    char *options; /* those of kernels, for o.options */
-    char *facts;   /* of --for, cut into: */
+    const char **defines, **include;
+    bool make;
+    const char *make_file; /* -MF */
+    char *options;         /* those of kernels, for o.options */
+    char *facts;           /* of --for, cut into: */
     const char *fact[MAX_FACTS];
     Input *input;
     int ninputs;
@@ -249,6 +261,9 @@ static int take_option(Command *c, int id, const char *v) {
                 "--emit is ast, tir, layout, llvm, ptx, cubin, header, manifest or configs, not '",
                 v, "'");
         break;
+    case OPT_MAKE: c->make = true; break;
+    case OPT_MAKE_FILE: c->make_file = v; break;
+    case OPT_include: c->include[c->o.ninclude++] = v; break;
     case OPT_VARIANTS: c->artefact.variants = v; break;
     case OPT_EMBED: c->artefact.embed = v; break;
     case OPT_TUNING: c->artefact.tuning_file = v; break;
@@ -305,6 +320,26 @@ static char *default_output(const char *input, const char *suffix) {
     return out;
 }
 
+/* out.ptx -> out.d */
+static int plan_rule(Command *c, Input *in) {
+    if (!c->make && !c->make_file) return EXIT_DONE;
+    if (c->make_file && c->ninputs > 1)
+        return usage("-MF takes one input; there are several: use -MD", "", "");
+    if (!c->make_file && strcmp(in->output, "-") == 0)
+        return usage("-MD writes beside the output, which is a stream: use -MF FILE", "", "");
+    const char *base = file_base_name(in->output), *dot = strrchr(base, '.');
+    size_t n = dot ? (size_t)(dot - in->output) : strlen(in->output);
+    in->rule_path = c->make_file ? strdup(c->make_file) : malloc(n + 3);
+    if (!in->rule_path) {
+        complain(c, EXIT_SOURCE, "out of memory");
+        return EXIT_SOURCE;
+    }
+    if (!c->make_file) snprintf(in->rule_path, n + 3, "%.*s.d", (int)n, in->output);
+    if (strcmp(in->rule_path, in->output) == 0 || file_same(in->rule_path, in->path))
+        return usage("the rule would replace '", in->rule_path, "': name another with -MF");
+    return EXIT_DONE;
+}
+
 /* Decides where each output goes, and refuses what would destroy something. */
 static int plan_outputs(Command *c) {
     if (c->output && c->ninputs > 1) return usage("-o takes one input; there are several", "", "");
@@ -331,6 +366,8 @@ static int plan_outputs(Command *c) {
             if (file_same(in->output, c->input[k].path) && file_regular(in->output))
                 return usage("the output would replace the input '", c->input[k].path,
                              "': name another with -o");
+        int code = plan_rule(c, in);
+        if (code) return code;
         for (int k = 0; k < i; k++)
             if (strcmp(in->output, c->input[k].output) == 0)
                 return usage("two inputs would both be written to '", in->output, "'");
@@ -441,6 +478,8 @@ static void compile_input(Command *c, Input *in) {
     }
     bool piped = strcmp(in->path, "-") == 0;
     tile_compile_options o = c->o;
+    deps_begin(&in->deps);
+    o.reader = &in->deps.reader;
     o.source = in->text;
     o.source_len = len;
     o.file_name = piped ? "<stdin>" : in->path;
@@ -482,6 +521,12 @@ static void write_outputs(Command *c) {
         const char *text = output_of(in, &len);
         if (strcmp(in->output, "-") && !file_draft(&in->draft, in->output, text, len, &error))
             complain(c, EXIT_FILES, error.text);
+        if (!in->rule_path || c->worst) continue;
+        in->rule = deps_rule(&in->deps, in->output, in->path);
+        if (!in->rule)
+            complain(c, EXIT_FILES, "out of memory");
+        else if (!file_draft(&in->rule_draft, in->rule_path, in->rule, strlen(in->rule), &error))
+            complain(c, EXIT_FILES, error.text);
     }
     for (int i = 0; i < c->ninputs && !c->worst; i++) {
         Input *in = &c->input[i];
@@ -490,6 +535,8 @@ static void write_outputs(Command *c) {
         bool ok = strcmp(in->output, "-") ? file_commit(&in->draft, &error)
                                           : write_standard_output(text, len, &error);
         if (!ok) complain(c, EXIT_FILES, error.text);
+        if (ok && in->rule_path && !file_commit(&in->rule_draft, &error))
+            complain(c, EXIT_FILES, error.text);
     }
 }
 
@@ -512,16 +559,22 @@ static int run(Command *c, int argc, char **argv) {
 int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write(), to be cleaned up after */
     Command c = {.defines = calloc((size_t)argc + 1, sizeof *c.defines),
+                 .include = calloc((size_t)argc + 1, sizeof *c.include),
                  .input = calloc((size_t)argc + 1, sizeof *c.input)};
     int code = EXIT_SOURCE;
-    if (c.defines && c.input) {
+    if (c.defines && c.include && c.input) {
         c.o.defines = c.defines;
+        c.o.include = c.include;
         c.o.values = c.fact;
         code = run(&c, argc, argv);
     }
     for (int i = 0; c.input && i <= argc; i++) {
         Input *in = &c.input[i];
         if (in->draft.path) file_discard(&in->draft);
+        if (in->rule_draft.path) file_discard(&in->rule_draft);
+        free(in->rule_path);
+        free(in->rule);
+        deps_free(&in->deps);
         tile_compiled_free(in->compiled);
         free(in->artefact);
         free(in->output);
@@ -531,6 +584,7 @@ int main(int argc, char **argv) {
     free(c.facts);
     free(c.options);
     free(c.input);
+    free(c.include);
     free(c.defines);
     if (fflush(stdout) || ferror(stdout)) {
         fprintf(stderr, "tilec: error: cannot write standard output\n");

@@ -205,6 +205,7 @@ static int read_option(RunOptions *o, int id, const char *value) {
     switch (id) {
     case OPT_DEVICE: o->device = value; return -1;
     case OPT_GRID: o->grid = value; return -1;
+    case OPT_include: o->include[o->compile.ninclude++] = value; return -1;
     case OPT_defines: o->define[o->compile.ndefines++] = value; return -1;
     case OPT_config: return read_config(&o->compile, value);
     case OPT_target:
@@ -281,10 +282,13 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
     size_t most = (size_t)argc + 1; /* of anything */
     o->define = calloc(most, sizeof *o->define);
     o->compile.defines = o->define;
+    o->include = calloc(most, sizeof *o->include);
+    o->compile.include = o->include;
+    o->compile.reader = tile_file_reader();
     o->value = calloc(most, sizeof *o->value);
     o->save = calloc(most, sizeof *o->save);
     o->expect = calloc(most, sizeof *o->expect);
-    if (!o->define || !o->value || !o->save || !o->expect) {
+    if (!o->define || !o->include || !o->value || !o->save || !o->expect) {
         fprintf(stderr, "tilerun: out of memory\n");
         return EXIT_RUN;
     }
@@ -310,6 +314,7 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
 void run_options_free(RunOptions *o) {
     for (int i = 0; o->value && i < o->nvalues; i++) value_free(&o->value[i]);
     free(o->define);
+    free(o->include);
     free(o->options);
     free(o->value);
     for (int i = 0; o->expect && i < o->nexpects; i++) free(o->expect[i].file);

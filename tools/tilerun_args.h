@@ -26,6 +26,7 @@ typedef struct RunOptions {
     tile_compile_options compile; /* as far as the command line says */
     char *options;                /* those of kernels, for compile.options */
     const char **define;          /* compile.defines */
+    const char **include;         /* compile.include */
     RunValue *value;
     int nvalues;
     Save *save;

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# What is refused, each with where it is imported and how to settle it. That `broken` does not parse
+# is said once, and not at all where only `fine` is used.
+# RUN: tilec %s -o %t/out.ptx
+import triton
+import triton.language as tl
+
+from . import broken as module
+from .... import above
+from .broken import *
+from .broken import PLAIN, UNKNOWN, broken, mistaken, python_alone
+from .broken import fyne
+from .inner import handed_on
+from .missing import gone
+from .round_a import nowhere
+
+
+@triton.jit
+def kernel(p: "*fp32"):
+    x = tl.load(p)
+    tl.store(p, fine(x))
+    tl.store(p, above(x))
+    tl.store(p, gone(x))
+    tl.store(p, fyne(x))
+    tl.store(p, module.nothing(x))
+    tl.store(p, module(x))
+    tl.store(p, broken(x))
+    tl.store(p, handed_on(x))
+    tl.store(p, mistaken(x))
+    tl.store(p, python_alone(x))
+    tl.store(p, PLAIN)
+    tl.store(p, UNKNOWN)
+    tl.store(p, _HIDDEN)
+    tl.store(p, nowhere)
+
+
+# EXIT: 1
+# EXPECT:
+# %s:22:17: error: 'above' comes from '....', which is above the root of its package
+#         tl.store(p, above(x))
+#                     ^~~~~
+# %s:9:18: note: imported here: put the definition of 'above' into this file; a constant may be given by -D above=VALUE
+#     from .... import above
+#                      ^~~~~
+# %s: note: the root is the first folder above this file without an __init__.py
+# %s:23:17: error: 'gone' comes from module '.missing', which is not found
+#         tl.store(p, gone(x))
+#                     ^~~~
+# %s:14:22: note: imported here: put the definition of 'gone' into this file; a constant may be given by -D gone=VALUE
+#     from .missing import gone
+#                          ^~~~
+# %d/broken.py:20:15: error: unexpected end of line, expected an expression
+#         return x +
+#                   ^
+# %s:10:21: note: 'refused.broken' is imported here
+#     from .broken import *
+#                         ^
+# %s:25:24: error: module 'refused.broken' has no 'nothing'
+#         tl.store(p, module.nothing(x))
+#                            ^~~~~~~
+# %s: note: it is '%d/broken.py'
+# %s:26:17: error: 'refused.broken' is a module and cannot be called
+#         tl.store(p, module(x))
+#                     ^~~~~~
+# %d/broken.py:25:15: error: tl has no 'squirt'
+#         return tl.squirt(x) + lost(x)
+#                   ^~~~~~
+# %s: note: did you mean 'sqrt'?
+# %s:29:17: note: called from here
+#         tl.store(p, mistaken(x))
+#                     ^~~~~~~~~~~
+# %d/broken.py:25:27: error: 'lost' comes from module '.gone', which is not found
+#         return tl.squirt(x) + lost(x)
+#                               ^~~~
+# %d/broken.py:6:19: note: imported here: put the definition of 'lost' into this file; a constant may be given by -D lost=VALUE
+#     from .gone import lost
+#                       ^~~~
+# %s:29:17: note: called from here
+#         tl.store(p, mistaken(x))
+#                     ^~~~~~~~~~~
+# %s:30:17: error: 'python_alone' is not a jit function and cannot be called in a kernel
+#         tl.store(p, python_alone(x))
+#                     ^~~~~~~~~~~~
+# %d/broken.py:28:5: note: it is defined here: put @triton.jit above it
+#     def python_alone(x):
+#         ^~~~~~~~~~~~
+# %s:31:17: error: a kernel cannot read the global variable 'PLAIN'
+#         tl.store(p, PLAIN)
+#                     ^~~~~
+# %d/broken.py:9:1: note: to make it a constant, write PLAIN = tl.constexpr(4)
+#     PLAIN = 4
+#     ^~~~~
+# %s:32:17: error: the value of global 'UNKNOWN' is not known while compiling
+#         tl.store(p, UNKNOWN)
+#                     ^~~~~~~
+# %d/broken.py:10:1: note: it is assigned here; -D UNKNOWN=VALUE gives it one
+#     UNKNOWN = tl.constexpr(undefined_function())
+#     ^~~~~~~
+# %d/broken.py:10:24: note: unknown name 'undefined_function'
+#     UNKNOWN = tl.constexpr(undefined_function())
+#                            ^~~~~~~~~~~~~~~~~~
+# %s:33:17: error: unknown name '_HIDDEN'
+#         tl.store(p, _HIDDEN)
+#                     ^~~~~~~
+# %s:34:17: error: module 'refused.round_a' has no 'nowhere'
+#         tl.store(p, nowhere)
+#                     ^~~~~~~
+# %s: note: it is '%d/round_a.py'
