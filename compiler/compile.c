@@ -24,6 +24,7 @@
 #include "frontend/lower/lower.h"
 #include "ir/func_attrs.h"
 #include "ir/target.h"
+#include "ir/triton.h"
 #include "passes/pass.h"
 
 #include <stdlib.h>
@@ -138,6 +139,8 @@ static bool check_options(Job *j) {
     }
     char why[OPTION_WHY];
     if (!fields_options(o, &j->option, why)) invalid(j, "%s", why);
+    if (o->triton && !triton_find(o->triton))
+        invalid(j, "the version of Triton is " TRITON_LIST ", not '%s'", o->triton);
     if (o->stats && o->emit != TILE_EMIT_PTX) invalid(j, "stats are of PTX%s", "");
     check_passes(j, o->passes, NULL);
     check_passes(j, o->dump_after, "all");
@@ -215,7 +218,9 @@ static bool read_source(Job *j) {
                           .reader = reading_source(&j->reading),
                           .include = o->include,
                           .ninclude = o->ninclude,
-                          .capability = j->target->sm};
+                          .capability = j->target->sm,
+                          .triton = triton_find(o->triton),
+                          .warn_triton = o->warn_triton};
     if (o->emit == TILE_EMIT_CONFIGS) return lower_configs(&j->s, file, &lower, &j->output);
     phase_begin(j, "lower");
     j->m = lower_file(&j->s, file, &lower);

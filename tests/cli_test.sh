@@ -97,6 +97,7 @@ sm_110 Thor
 sm_120 rtx5090
 GPUS
 fails 2 "there is no pass 'foldd'; did you mean 'fold'" "$tilec" --passes=foldd --emit=tir good.tl
+fails 2 "the version of Triton is 3.6, 3.7, 3.8 or 3.9, not '3.10'" "$tilec" --triton=3.10 --emit=tir good.tl
 fails 2 "ends in .tl, .py or .tir, not 'good.txt'" "$tilec" good.txt
 fails 2 '-o takes one input' "$tilec" good.tl other.tl -o x.ptx
 fails 2 "two inputs would both be written to 'good.ptx'" "$tilec" good.tl ./good.tl

@@ -6,6 +6,7 @@
 
 #include "ir/options.h"
 #include "ir/target.h" /* whose names options.def has */
+#include "ir/triton.h" /* and whose versions */
 #include "tile.h"
 
 /* Behind all ids that a program has itself. */

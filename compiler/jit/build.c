@@ -17,6 +17,7 @@
 #include "compiler/reading.h"
 #include "frontend/lower/lower.h"
 #include "ir/ir.h"
+#include "ir/triton.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -69,7 +70,8 @@ static bool read_kernel(tile_jit *jit, const tile_compile_options *from, Session
     LowerOptions lower = {.kernel = o->kernel,
                           .reader = reading_source(&reading),
                           .include = o->include,
-                          .ninclude = o->ninclude};
+                          .ninclude = o->ninclude,
+                          .triton = triton_find(o->triton)};
     LaunchParam *param = NULL;
     int n = 0;
     const char *kernel = lower_launch_params(s, file, &lower, &param, &n);

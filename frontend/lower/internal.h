@@ -19,6 +19,7 @@
  *   advice.c   what to write instead of a word that means nothing
  *   top.c      which of several definitions of a name counts
  *   modules.c  modules that are read: imports, the search path, and whose names are looked up
+ *   version.c  versions of Triton, and what they changed
  *   const.c    Python arithmetic on objects known while compiling
  *   ops.c      promotion, broadcasting, casts, operators on tensors
  *   library.c  builtins written in the tile language: stdlib.tl, libdevice.tl
@@ -181,6 +182,7 @@ typedef struct SourceModule {
     const Source *source; /* NULL: the first file's, or the library's */
     const AstFile *file;
     Global *global;                      /* one per file->global */
+    int triton; /* the version of Triton that it says; 0: none */
     const struct Definition *definition; /* by name; top.c */
     int ndefinitions;
     bool indexed;
@@ -215,6 +217,7 @@ typedef struct Lower {
     SourceModule *modules, *first; /* all of them; the one whose kernels are compiled */
     const Lookup *lookup;          /* that are under way, the innermost first */
     int lookups;
+    int triton;  /* the version of files that say none: see version.c */
     bool lacking; /* set when a module of Triton's does not have what was asked for */
     struct KernelParams *params;    /* of the kernel whose heuristics are evaluated */
     VEC(const AstImport *) missing; /* names from other files, reported already */
@@ -238,6 +241,8 @@ Obj fail(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf
 void note(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void flush_call_notes(Lower *l);
 Obj poison(void);
+/* The text was reported at this place before; if not, it counts as reported. */
+bool repeated(Lower *l, Span span, const char *text);
 /* Adds "did you mean 'x'?" when a name is near. */
 void suggest(Lower *l, const char *word, const char *const *names, int n);
 bool enter(Lower *l, Span span); /* false after an error: nested too deep, or abandoned */
@@ -252,6 +257,28 @@ bool count_work(Lower *l, int64_t units, Span span);
 void abandon(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 bool is_jit(const AstFunc *f);
 const Expr *find_decorator(const AstFunc *f, const char *name);
+
+/* ---- version.c: versions of Triton ---- */
+typedef enum Change {
+#define CHANGE(name, since, ...) CHANGE_##name,
+#include "frontend/changes.def"
+#undef CHANGE
+    CHANGES
+} Change;
+int triton_version(const Lower *l); /* of the text that is lowered: 306 … 309 */
+/* Whether it has the meaning that the change made. */
+bool changed(const Lower *l, Change which);
+/* -Wtriton: the text at span means another thing before the change than since. */
+void differs(Lower *l, Change which, Span span, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* -Wtriton: what is named exists since that version; nothing when the text's has it. */
+void newer(Lower *l, int since, Span span, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+int version_said(const AstFile *file); /* 0: by no line of it */
+/* An error if a line says another than there is, or two say two. */
+void check_version(Lower *l, const SourceModule *m);
+void open_version(Lower *l); /* of the first file, whose other directives are looked at, too */
+bool is_file_key(const char *name);
 
 /* ---- kernel.c ---- */
 bool lower_params(Lower *l, const AstFunc *f, Func *out);

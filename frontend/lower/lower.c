@@ -45,7 +45,7 @@ static SourceModule *module_at(const Lower *l, Span span) {
     return m;
 }
 
-static bool repeated(Lower *l, Span span, const char *text) {
+bool repeated(Lower *l, Span span, const char *text) {
     for (int i = 0; i < l->reported.n; i++) {
         const Reported *r = &l->reported.at[i];
         if (memcmp(&r->span, &span, sizeof span) == 0 && strcmp(r->text, text) == 0) return true;
@@ -329,6 +329,7 @@ static void read_directives(Lower *l, const AstFunc *f, Func *out) {
     for (int k = 0; k < ROWS; k++) keys[k] = row[k].key;
     for (int i = 0; i < f->ndirectives; i++) {
         const char *key = f->directive[i].key;
+        if (is_file_key(key)) continue;
         int k = 0;
         while (k < ROWS && strcmp(key, keys[k])) k++;
         if (k < ROWS) {
@@ -374,6 +375,7 @@ static void open_file(Lower *l, Session *s, AstFile *file, const LowerOptions *o
     l->module = ir_module(s);
     l->module->source = s->source;
     l->here = l->first = add_first_module(l, file);
+    open_version(l);
 }
 
 const char *lower_launch_params(Session *s, AstFile *file, const LowerOptions *options,

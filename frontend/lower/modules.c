@@ -42,6 +42,7 @@ SourceModule *add_module(Lower *l, const char *name, AstFile *file) {
     SourceModule *m = arena_alloc(&l->s->arena, sizeof *m);
     *m = (SourceModule){.next = l->modules, .name = name, .file = file};
     m->global = arena_array(&l->s->arena, (size_t)file->nglobals + 1, sizeof *m->global);
+    m->triton = version_said(file);
     file->module = m;
     return l->modules = m;
 }
@@ -106,6 +107,7 @@ static SourceModule *open_module(Lower *l, const FoundFile *found, const char *n
     m->said = said;
     m->import = im;
     m->importer = l->here;
+    check_version(l, m);
     return m;
 }
 

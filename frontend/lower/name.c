@@ -45,7 +45,7 @@ static const struct {
     {"math", "e", {.kind = OBJ_FLOAT, .f = 2.71828182845904523536}},
     {"math", "inf", {.kind = OBJ_FLOAT, .f = (double)INFINITY}},
     {"math", "nan", {.kind = OBJ_FLOAT, .f = (double)NAN}},
-    {"triton", "__version__", {.kind = OBJ_STRING, .text = {"3.6.0", 5}}},
+    {"triton", "__version__", {.kind = OBJ_STRING}}, /* constant() has it */
     {"triton.target", "backend", {.kind = OBJ_STRING, .text = {"cuda", 4}}},
     {"triton.target", "warp_size", {.kind = OBJ_INT, .i = 32}},
     {"sys", "platform", {.kind = OBJ_STRING, .text = {"linux", 5}}},
@@ -125,15 +125,25 @@ bool is_foreign(Lower *l, Obj x, Span span) {
     return true;
 }
 
+static bool constant(Lower *l, const char *path, const char *name, Obj *out) {
+    size_t i = 0, n = sizeof constants / sizeof *constants;
+    while (i < n && (strcmp(constants[i].path, path) || strcmp(constants[i].name, name))) i++;
+    if (i == n) return false;
+    *out = constants[i].value;
+    if (strcmp(name, "__version__") == 0) {
+        int version = triton_version(l);
+        *out = obj_string(l, arena_printf(&l->s->arena, "%d.%d.0", version / 100, version % 100));
+    }
+    return true;
+}
+
 /* What host code may ask other modules; of all else there nothing is known. */
 static Obj outside_kernels(Lower *l, const char *path, int m, const char *name) {
     const char *inner = arena_printf(&l->s->arena, "%s.%s", path, name);
     Obj given;
     if (m < 0 && given_value(l, inner, &given)) return given;
     if (l->b.f) return poison();
-    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
-        if (strcmp(constants[i].path, path) == 0 && strcmp(constants[i].name, name) == 0)
-            return constants[i].value;
+    if (constant(l, path, name, &given)) return given;
     Obj f = host_function(path, name);
     if (f.kind != OBJ_POISON || m >= 0) return f;
     return (Obj){.kind = OBJ_FOREIGN, .path = inner};
@@ -162,9 +172,7 @@ static Obj module_attribute(Lower *l, const char *path, const char *name, Span s
     if (modules[m].letter == 'L' && dtype_name(name, &t)) return obj_dtype(l, t);
     const Builtin *row = modules[m].letter ? find_builtin(modules[m].letter, name) : NULL;
     if (row) return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}};
-    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
-        if (strcmp(constants[i].path, modules[m].path) == 0 && strcmp(constants[i].name, name) == 0)
-            return constants[i].value;
+    if (constant(l, modules[m].path, name, &found)) return found;
     return unknown_member(l, m, name, span);
 }
 

@@ -349,7 +349,7 @@ Obj unary(Lower *l, Operator op, Obj x, Span span) {
     if (x.kind != OBJ_VALUE) return as_constant(const_unary(l, op, x, span), x.constant);
     Value *v = x.value;
     Type t = v->type;
-    if (op == OPR_NEG && type_is_float(t)) /* 0 - x, as Triton has it: -(0.0) is 0.0 */
+    if (op == OPR_NEG && type_is_float(t) && !changed(l, CHANGE_NEGATION))
         return obj_value(ir_binary(&l->b, OP_SUB, ir_const_int(&l->b, t, 0), v));
     if (op == OPR_NEG && !t.depth) return obj_value(ir_unary(&l->b, OP_NEG, v));
     bool flips = op == OPR_NOT ? type_is_bool(t) : op == OPR_INVERT && type_is_int(t);

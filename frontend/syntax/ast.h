@@ -175,6 +175,14 @@ typedef struct Guard {
     uint8_t state;      /* for lower/top.c: what is known of it */
 } Guard;
 
+/* A comment line `# tile: key = text`. */
+typedef struct Directive {
+    const char *key, *text; /* key NULL: there is no `=` */
+    Span span;
+    uint32_t offset;  /* of the comment in the source */
+    bool of_function; /* it stands directly above one, or its decorators */
+} Directive;
+
 struct AstFunc {
     const char *name;
     Guard *guard; /* NULL: it is always defined */
@@ -186,11 +194,7 @@ struct AstFunc {
     const char *docstring; /* NULL when there is none; already removed from body */
     Expr **decorator;      /* outermost first */
     int ndecorators;
-    /* Comment lines `# tile: key = text` directly above the decorators or the def. */
-    struct {
-        const char *key, *text;
-        Span span;
-    } * directive;
+    Directive *directive; /* directly above the decorators or the def */
     int ndirectives;
     const struct AstFile *file; /* that it stands in */
     bool broken;                /* under a `jit` decorator, and does not parse */
@@ -223,6 +227,8 @@ typedef struct AstFile {
     AstGlobal *global;
     int nglobals;
     struct SourceModule *module; /* for lower/modules.c: the module whose text it is */
+    Directive *directive; /* all of the file */
+    int ndirectives;
 } AstFile;
 
 enum {

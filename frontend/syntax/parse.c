@@ -203,58 +203,6 @@ static bool parse_unit(Parser *p, int start, int from, int def, int to) {
 
 /* ---- top level ---- */
 
-/* Adds the lines `# tile: key = text` that stand directly above the line that holds `offset`. */
-static void add_directives(Parser *p, AstFunc *f, uint32_t offset, uint32_t line) {
-    const char *text = p->s->source.text;
-    uint32_t start = offset;
-    while (start > 0 && text[start - 1] != '\n') start--;
-    /* First up to the top of the comment, then down again, so that they keep their order. */
-    uint32_t top = start;
-    uint32_t top_line = line;
-    while (top > 0) {
-        uint32_t above = top - 1, i;
-        while (above > 0 && text[above - 1] != '\n') above--;
-        for (i = above; text[i] == ' ' || text[i] == '\t'; i++) {
-        }
-        if (text[i] != '#') break;
-        top = above;
-        top_line--;
-    }
-    for (; top < start; top_line++) {
-        const char *begin = text + top;
-        const char *end = memchr(begin, '\n', start - top);
-        top = (uint32_t)(end - text) + 1;
-        while (end > begin && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r')) end--;
-        const char *at = begin;
-        while (at < end && (*at == ' ' || *at == '\t' || *at == '#')) at++;
-        if ((size_t)(end - at) < 5 || memcmp(at, "tile:", 5) != 0) continue;
-        size_t col = (size_t)(at - begin) + 1;
-        Span span = {
-            .line = top_line, .col = (uint16_t)(col < 1000 ? col : 1000), .end = SPAN_TO_LINE_END};
-        at += 5;
-        const char *equals = memchr(at, '=', (size_t)(end - at));
-        if (!equals) {
-            diag(&p->s->diags, DIAG_WARNING, span,
-                 "this comment is ignored: a directive is written '# tile: key = text'");
-            continue;
-        }
-        const char *key_end = equals, *value = equals + 1;
-        while (at < key_end && (*at == ' ' || *at == '\t')) at++;
-        while (key_end > at && (key_end[-1] == ' ' || key_end[-1] == '\t')) key_end--;
-        while (value < end && (*value == ' ' || *value == '\t')) value++;
-        int n = f->ndirectives;
-        if ((n & (n - 1)) == 0) {
-            void *more = arena_array(&p->s->arena, n ? 2 * (size_t)n : 1, sizeof *f->directive);
-            if (n) memcpy(more, f->directive, (size_t)n * sizeof *f->directive);
-            f->directive = more;
-        }
-        f->directive[n].key = intern(&p->s->names, at, (size_t)(key_end - at));
-        f->directive[n].text = arena_strndup(&p->s->arena, value, (size_t)(end - value));
-        f->directive[n].span = span;
-        f->ndirectives++;
-    }
-}
-
 /* Is the decorator that begins at `at` (its @) `jit`, `triton.jit`, `triton.jit(…)`? */
 static bool is_jit(const Parser *p, int at) {
     int name = at + 1;
@@ -271,6 +219,7 @@ typedef struct TopLevel {
     VEC(AstFunc *) funcs;
     VEC(AstImport) imports;
     VEC(AstGlobal) globals;
+    Directives directives;
     int end;   /* index of the YYEOF token */
     int depth; /* blocks of top-level `if`, `try` … that were entered */
     int order; /* numbers given so far */
@@ -367,8 +316,8 @@ static int top_function(TopLevel *top, int at) {
         p->func->order = top->order++;
         p->func->broken = !parsed;
         for (int i = from; i < def; i = line_end(token, i, top->end) + 1)
-            add_directives(p, p->func, token[i].offset, token[i].span.line);
-        add_directives(p, p->func, token[def].offset, token[def].span.line);
+            directives_of(p->s, &top->directives, p->func, token[i].offset);
+        directives_of(p->s, &top->directives, p->func, token[def].offset);
         vec_push(&p->s->arena, &top->funcs, p->func);
     }
     return behind;
@@ -537,8 +486,8 @@ static bool check_text(Session *s) {
 AstFile *ast_parse(Session *s) {
     AstFile *file = arena_alloc(&s->arena, sizeof *file);
     if (!check_text(s)) return file;
-    TokenList raw = {0}, tokens = {0};
-    lexer_run(s, &raw);
+    TokenList raw = {0}, comments = {0}, tokens = {0};
+    lexer_run(s, &raw, &comments);
     indent_run(s, &raw, &tokens);
     for (int i = 0; !s->source.name && i < tokens.n; i++) /* the library: it has no places */
         tokens.at[i].span = (Span){0};
@@ -546,9 +495,17 @@ AstFile *ast_parse(Session *s) {
     for (int i = 0; i < tokens.n; i++)
         if (tokens.at[i].kind == TOK_YIELD || tokens.at[i].kind == TOK_AWAIT)
             top.parser.has_yield = true;
+    for (int i = 0; !s->source.name && i < comments.n; i++) comments.at[i].span = (Span){0};
+    directives_read(s, &comments, &top.directives);
     for (int at = 0; at < top.end;) at = top_statement(&top, at);
-    *file = (AstFile){top.funcs.at,  top.funcs.n, top.imports.at, top.imports.n, top.globals.at,
-                      top.globals.n, NULL};
+    *file = (AstFile){.func = top.funcs.at,
+                      .nfuncs = top.funcs.n,
+                      .import = top.imports.at,
+                      .nimports = top.imports.n,
+                      .global = top.globals.at,
+                      .nglobals = top.globals.n,
+                      .directive = top.directives.at,
+                      .ndirectives = top.directives.n};
     for (int i = 0; i < file->nfuncs; i++) file->func[i]->file = file;
     return file;
 }

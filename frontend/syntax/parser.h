@@ -55,6 +55,10 @@ typedef struct ElifVec {
     VEC(Elif);
 } ElifVec;
 
+typedef struct Directives {
+    VEC(Directive);
+} Directives;
+
 typedef struct Parser {
     Session *s;
     const Token *token;
@@ -135,5 +139,10 @@ void import_add(Parser *p, const Token *member, const Token *as, Span span);
 void import_from(Parser *p, const char *module);
 void import_module(Parser *p, const char *module, const Token *as, Span span);
 const char *token_name(Parser *p, const Token *token); /* interned */
+
+/* `# tile: key = text` (directive.c). All of the file, in order. */
+void directives_read(Session *s, const TokenList *comments, Directives *out);
+/* Gives f those that stand directly above the line that holds `offset`. */
+void directives_of(Session *s, Directives *all, AstFunc *f, uint32_t offset);
 
 #endif

@@ -54,8 +54,8 @@ typedef struct TokenList {
     VEC(Token);
 } TokenList;
 
-/* The words and bare newlines of the text, as they stand (lexer.l). */
-void lexer_run(Session *s, TokenList *out);
+/* The words and bare newlines of the text, as they stand, and the comments (lexer.l). */
+void lexer_run(Session *s, TokenList *out, TokenList *comments);
 /* Joins lines inside brackets and turns indentation into INDENT and DEDENT (indent.c). Every
  * logical line ends in NEWLINE, before any DEDENT; the list ends in YYEOF. */
 void indent_run(Session *s, const TokenList *raw, TokenList *out);

@@ -54,7 +54,8 @@ START_TEST(fields_are_taken) {
     static const char text[] = "text";
     ck_assert(compile_option_take(&o, &options, OPT_kernel, text, why));
     ck_assert(compile_option_take(&o, &options, OPT_passes, text, why));
-    ck_assert(o.kernel == text && o.passes == text && !o.signature);
+    ck_assert(compile_option_take(&o, &options, OPT_triton, text, why));
+    ck_assert(o.kernel == text && o.passes == text && o.triton == text && !o.signature);
     ck_assert(compile_option_take(&o, &options, OPT_debug, NULL, why));
     ck_assert(compile_option_take(&o, &options, OPT_stats, NULL, why));
     ck_assert(o.debug == 1 && o.stats == 1 && !o.time && !o.options);

@@ -311,6 +311,45 @@ START_TEST(options_by_name_make_variants) {
 }
 END_TEST
 
+/* Stores which version it is lowered for. */
+static const char versioned[] = "import triton\n"
+                                "V = tl.constexpr(int(triton.__version__ == '3.9.0'))\n"
+                                "@triton.jit\n"
+                                "def versioned(p: '*i32'):\n"
+                                "    tl.store(p, V)\n";
+
+static int stored_by(const char *triton, const char *text, int from_disk) {
+    tile_compile_options o = {.source = text, .source_len = strlen(text), .triton = triton};
+    tile_jit_destroy(jit);
+    jit = NULL;
+    ck_assert_msg(tile_jit_create(ctx, &o, folder, &jit) == TILE_OK, "%s", tile_error(ctx));
+    tile_ptr p;
+    int32_t v = -1;
+    ck_assert_int_eq(tile_alloc(ctx, sizeof v, &p), TILE_OK);
+    tile_arg arg = tile_pointer(p);
+    tile_grid grid = {1, 1, 1};
+    ck_assert_msg(tile_jit_launch(jit, &grid, &arg, 1, NULL) == TILE_OK, "%s", tile_error(ctx));
+    ck_assert_int_eq(tile_copy_to_host(ctx, &v, p, sizeof v), TILE_OK);
+    ck_assert_int_eq(tile_free(ctx, p), TILE_OK);
+    counts(1, from_disk);
+    return v;
+}
+
+START_TEST(the_version_of_triton_is_part_of_the_key) {
+    char text[1024], old[2048];
+    snprintf(text, sizeof text, "%s%s", head, versioned);
+    snprintf(old, sizeof old, "# tile: triton = 3.6\n%s", text);
+    ck_assert_int_eq(stored_by(NULL, text, 0), 1);
+    ck_assert_int_eq(stored_by("3.6", text, 0), 0);
+    ck_assert_int_eq(stored_by("3.9", text, 0), 1);
+    ck_assert_int_eq(stored_by(NULL, old, 0), 0);
+    ck_assert_int_eq(stored_by("3.9", old, 0), 1);
+    ck_assert_int_eq(stored_by("3.6", text, 1), 0);
+    tile_compile_options o = {.source = text, .source_len = strlen(text), .triton = "3.5"};
+    fails(tile_jit_create(ctx, &o, folder, &jit), TILE_INVALID, "3.6, 3.7, 3.8 or 3.9, not '3.5'");
+}
+END_TEST
+
 /* Whatever lies in an entry's place: it is as good as nothing, and the entry is written anew. */
 START_TEST(damaged_entries_are_replaced) {
     static char good[1 << 16], bad[1 << 16];
@@ -565,6 +604,7 @@ int main(void) {
     tcase_add_test(t, mistakes);
     tcase_add_test(t, variants_are_found_on_disk);
     tcase_add_test(t, options_by_name_make_variants);
+    tcase_add_test(t, the_version_of_triton_is_part_of_the_key);
     tcase_add_test(t, damaged_entries_are_replaced);
     tcase_add_test(t, folders);
     tcase_add_test(t, warnings_are_kept);

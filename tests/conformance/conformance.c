@@ -145,7 +145,8 @@ static tile_compile_options job_options(const Suite *s, const Job *j, char *text
                                   .target = s->on_cpu && !s->passes ? NULL : s->target,
                                   .passes = s->on_cpu ? s->passes : NULL,
                                   .emit = tir ? TILE_EMIT_TIR : TILE_EMIT_PTX,
-                                  .no_perf_notes = 1};
+                                  .no_perf_notes = 1,
+                                  .triton = "3.6"}; /* which the rows are of */
 }
 
 static void compile_job(const Suite *s, Job *j) {

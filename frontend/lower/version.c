@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* version.c: which version of Triton a text is written for, what that changes of its meaning
+ * (changes.def), and what -Wtriton says where versions differ.
+ *
+ * A version belongs to a file: the options' wins over what its directive says; a file that says
+ * nothing has the first one's. The library's own text has the version that its directive says,
+ * whoever calls it. */
+#include "frontend/lower/internal.h"
+
+#include "ir/triton.h"
+
+#include <string.h>
+
+static const uint16_t first_version[CHANGES] = {
+#define CHANGE(name, since, ...) [CHANGE_##name] = since,
+#include "frontend/changes.def"
+#undef CHANGE
+};
+
+static const char key[] = "triton"; /* of the directive */
+
+static const Directive *said_by(const AstFile *file) {
+    for (int i = 0; i < file->ndirectives; i++) {
+        const Directive *d = &file->directive[i];
+        if (d->key && strcmp(d->key, key) == 0 && triton_find(d->text)) return d;
+    }
+    return NULL;
+}
+
+static bool is_library(const Lower *l) {
+    return !l->here->name;
+}
+
+int triton_version(const Lower *l) {
+    int own = is_library(l) || !l->options->triton ? l->here->triton : 0;
+    return own ? own : l->triton;
+}
+
+bool changed(const Lower *l, Change which) {
+    return triton_version(l) >= first_version[which];
+}
+
+bool is_file_key(const char *name) {
+    return strcmp(name, key) == 0;
+}
+
+int version_said(const AstFile *file) {
+    const Directive *d = said_by(file);
+    return d ? triton_find(d->text) : 0;
+}
+
+void check_version(Lower *l, const SourceModule *m) {
+    const Directive *first = said_by(m->file);
+    for (int i = 0; i < m->file->ndirectives; i++) {
+        const Directive *d = &m->file->directive[i];
+        if (!d->key || !is_file_key(d->key)) continue;
+        if (!triton_find(d->text))
+            fail(l, d->span, "the version of Triton is " TRITON_LIST ", not '%s'", d->text);
+        else if (strcmp(first->text, d->text)) {
+            fail(l, d->span, "a file is written for one version of Triton");
+            note(l, first->span, "this line says %s", first->text);
+        }
+    }
+}
+
+void open_version(Lower *l) {
+    const AstFile *file = l->first->file;
+    for (int i = 0; i < file->ndirectives; i++) {
+        const Directive *d = &file->directive[i];
+        if (d->key && !d->of_function && !is_file_key(d->key))
+            diag(&l->s->diags, DIAG_WARNING, d->span,
+                 "'# tile: %s' stands above no function, and says nothing", d->key);
+    }
+    check_version(l, l->first);
+    int said = l->first->triton;
+    l->triton = l->options->triton ? l->options->triton : said ? said : TRITON_NEWEST;
+}
+
+/* ---- -Wtriton ---- */
+
+static bool watched(const Lower *l) {
+    return l->options->warn_triton && !l->s->diags.muted && !l->abandoned && !is_library(l);
+}
+
+/* Once at one place, however often the text there is lowered. */
+static void warn(Lower *l, Span span, const char *text) {
+    flush_call_notes(l);
+    l->suppressed = repeated(l, span, text);
+    if (l->suppressed) return;
+    diag(&l->s->diags, DIAG_WARNING, span, "%s", text);
+    l->chain = l->frame;
+}
+
+void differs(Lower *l, Change which, Span span, const char *fmt, ...) {
+    if (!watched(l)) return;
+    va_list ap;
+    va_start(ap, fmt);
+    const char *how = arena_vprintf(&l->s->arena, fmt, ap);
+    va_end(ap);
+    int since = first_version[which];
+    warn(
+        l, span,
+        arena_printf(&l->s->arena, "Triton %d.%d changed this: %s", since / 100, since % 100, how));
+}
+
+void newer(Lower *l, int since, Span span, const char *fmt, ...) {
+    int version = triton_version(l);
+    if (version >= since || !watched(l)) return;
+    va_list ap;
+    va_start(ap, fmt);
+    const char *what = arena_vprintf(&l->s->arena, fmt, ap);
+    va_end(ap);
+    warn(l, span,
+         arena_printf(&l->s->arena, "Triton %d.%d does not have %s, which %d.%d has", version / 100,
+                      version % 100, what, since / 100, since % 100));
+}
