@@ -539,8 +539,9 @@ typedef struct tile_compile_options {
     int annotations_hold; /* an annotated parameter has that type, and the promises of both: an
                            * annotation that promises more than the signature is an error. As in
                            * Triton, where the signature says what a launch passes */
-    int warn_triton;      /* warn where Triton needs more than is written: a tl.debug_barrier
-                           * between what threads of one program store and load */
+    int warn_triton;      /* warn where versions of Triton differ on what is written, or lack it,
+                           * and where Triton needs more than that: a tl.debug_barrier between what
+                           * threads of one program store and load */
     const char *options;  /* options of kernels by their names, "num_warps=8,num_stages=2"
                            * (docs/options.md lists them). They win over num_warps and the other
                            * fields, and the last of a name counts. NULL: none */

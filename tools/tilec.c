@@ -82,7 +82,8 @@ static const OptionRow rows[] = {
     {NULL, 0, NULL, "Messages:", 0},
     {NULL, 'W', "WHAT",
      "error: warnings are errors; no-perf, no-warnings: leave them out;\n"
-     "triton: warn where Triton would need a tl.debug_barrier",
+     "triton: warn where versions of Triton differ on what the source means, or lack what it\n"
+     "has, and where Triton would need a tl.debug_barrier",
      OPT_WARNING},
     {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
     {"manual", 0, "VIEW", "print the manual page (man), or how a shell completes (bash, zsh)",

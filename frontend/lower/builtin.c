@@ -121,6 +121,7 @@ static bool bind_row(Lower *l, Args *a, const ParamText *p, const Obj *self, con
         a->where[next] = c->where[i];
         a->given[next++] = true;
     }
+    a->npositional = next;
     int rest = c->nargs - (next - (self != NULL));
     if (next < a->n && p[next].star && rest > 0) {
         a->at[next] = obj_tuple(l, c->arg + c->nargs - rest, rest);

@@ -117,6 +117,23 @@ static bool is_constant(const Value *v, int64_t *out) {
     return v->def && v->def->code == OP_CONST;
 }
 
+/* A stride that is known must be a multiple of 16 bytes: Triton 3.9 says so. */
+static bool aligned_strides(Lower *l, const Args *a, int rank, int bytes) {
+    enum { ALIGNED = 16 };
+    for (int i = 0; i + 1 < rank && a->at[2].kind == OBJ_TUPLE; i++) {
+        Obj stride = a->at[2].seq.at[i];
+        if (stride.kind != OBJ_INT || stride.i % ALIGNED * bytes % ALIGNED == 0) continue;
+        differs(l, CHANGE_STRIDES, a->where[2], "a stride of %s * %d bytes is an error",
+                obj_text(l, stride), bytes);
+        if (!changed(l, CHANGE_STRIDES)) continue;
+        fail(l, a->where[2],
+             "the strides of a tensor descriptor must be multiples of %d bytes, not %s * %d",
+             ALIGNED, obj_text(l, stride), bytes);
+        return false;
+    }
+    return true;
+}
+
 Obj bi_make_descriptor(Lower *l, const Args *a, int64_t data) {
     (void)data;
     enum { MOST_DIMS = 5, LEAST_BYTES = 16 };
@@ -131,6 +148,7 @@ Obj bi_make_descriptor(Lower *l, const Args *a, int64_t data) {
     if (is_constant(part[STRIDES].seq.at[last].value, &stride) && stride != 1)
         return fail(l, a->where[2], "the last stride of a tensor descriptor must be 1, not %lld",
                     (long long)stride);
+    if (!aligned_strides(l, a, block.rank, type_elem_bytes(elem))) return poison();
     if (type_dim(block, last) * type_elem_bytes(elem) < LEAST_BYTES)
         return fail(l, a->where[3],
                     "the last dimension of a descriptor's block must have at least %d bytes, "
@@ -286,6 +304,14 @@ static bool rows_access(Lower *l, const Args *a, int rows_at, Obj *index, Type *
     if (rows->type.rank != 1 || !type_is_int(rows->type)) {
         arg_error(l, a, rows_at, "a 1-D tile of integers");
         return false;
+    }
+    if (rows->type.elem != EL_I16 && rows->type.elem != EL_I32) {
+        differs(l, CHANGE_OFFSETS, a->where[rows_at], "rows in %s are an error and were none",
+                user(l, type_element(rows->type)));
+        if (changed(l, CHANGE_OFFSETS)) {
+            arg_error(l, a, rows_at, "a 1-D tile of int16 or int32");
+            return false;
+        }
     }
     block->log2[0] = rows->type.log2[0];
     if (type_log2_numel(*block) > TILE_MAX_LOG2) {

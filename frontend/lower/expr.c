@@ -129,7 +129,11 @@ Obj index_value(Lower *l, Value *v, Obj index, Span span) {
                        "loaded by itself; ':' and None are allowed: x[:, None]");
             return poison();
         }
-        if (t.rank == TILE_MAX_RANK || (!is_new && kept == v->type.rank))
+        if (!is_new && kept == v->type.rank) {
+            differs(l, CHANGE_SUBSCRIPTS, span, "more ':' than dimensions are an error");
+            if (!changed(l, CHANGE_SUBSCRIPTS) && i >= t.rank) continue;
+        }
+        if (t.rank == TILE_MAX_RANK || (!is_new && kept == v->type.rank) || i > t.rank)
             return fail(l, span, "too many indices for %s", type_user_text(&l->s->arena, v->type));
         t.log2[t.rank++] = is_new ? 0 : v->type.log2[kept++];
     }
@@ -191,6 +195,9 @@ static Obj lower_subscript(Lower *l, const Expr *e) {
 
 /* Whether all the conditions of one clause hold; false in *ok after an error. */
 static bool selected(Lower *l, const Expr *e, bool *ok) {
+    if (e->nitems && l->b.f)
+        differs(l, CHANGE_COMPREHENSION, e->item[0]->span,
+                "the 'if' of a comprehension chooses, as it does here; it was left out");
     for (int i = 0; i < e->nitems && *ok; i++) {
         Obj keep = lower_expr(l, e->item[i]);
         if (keep.kind == OBJ_VALUE)

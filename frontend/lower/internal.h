@@ -22,6 +22,7 @@
  *   version.c  versions of Triton, and what they changed
  *   const.c    Python arithmetic on objects known while compiling
  *   ops.c      promotion, broadcasting, casts, operators on tensors
+ *   unify.c    operands brought to one type and shape
  *   library.c  builtins written in the tile language: stdlib.tl, libdevice.tl
  *   builtin.c  the table builtins.def; shape.c, memory.c, math.c,
  * meta.c its handlers */
@@ -268,6 +269,7 @@ typedef enum Change {
 int triton_version(const Lower *l); /* of the text that is lowered: 306 … 309 */
 /* Whether it has the meaning that the change made. */
 bool changed(const Lower *l, Change which);
+bool watches(const Lower *l); /* -Wtriton, for this text */
 /* -Wtriton: the text at span means another thing before the change than since. */
 void differs(Lower *l, Change which, Span span, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -383,6 +385,7 @@ Value *to_value(Lower *l, Obj o,
                 Span span); /* a number becomes a scalar constant; NULL after an error */
 Obj decay(Lower *l, Obj o,
           Span span); /* what assignment does: numbers become tensors, in tuples too */
+Obj positive_zero(Lower *l, Obj number, Span span); /* what -0.0 is as a constant; else number */
 Value *number_value(Lower *l, Obj number, Type t,
                     Span span); /* a constant of type t; checks the range */
 Value *cast_value(Lower *l, Value *v, Type elem, bool rtz,
@@ -390,18 +393,32 @@ Value *cast_value(Lower *l, Value *v, Type elem, bool rtz,
 Value *bitcast_value(Lower *l, Value *v, Type elem, Span span);
 Value *broadcast_value(Lower *l, Value *v, Type shape, Span span);
 bool broadcast_pair(Lower *l, Value **x, Value **y, Span span);
-/* As unify_operands, for comparisons, minimum and maximum: numbers take their own type first. */
-bool unify_typed(Lower *l, Obj x, Obj y, const char *what, Span span, Value **vx, Value **vy);
 Elem promote_ints(Elem a, Elem b);
-/* Operands of an arithmetic operator brought to one type and shape. */
-bool unify_operands(Lower *l, Obj x, Obj y, bool div, const char *what, Span span, Value **vx,
-                    Value **vy);
+/* The element type in which `a op b` is computed, of which either may be a number's; false after an
+ * error. */
+bool promote(Lower *l, Elem a, bool a_number, Elem b, bool b_number, bool div, const char *what,
+             Span span, Elem *out);
+Elem number_elem(Obj number); /* of the tensor that it would be by itself */
+bool int_fits(Obj number, Elem e);
+bool is_operand(Obj o);
+bool wrong_operands(Lower *l, const char *what, Obj x, Obj y, Span span); /* false */
 Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span);
 Obj unary(Lower *l, Operator op, Obj x, Span span);
 Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span);
 Obj logical(Lower *l, Operator op, Value *x, Value *y, Span span);
 Value *condition_value(Lower *l, Obj o, Span span, const char *what); /* a scalar int1 */
 Value *add_pointer(Lower *l, Value *p, Value *offset, Span span);
+
+/* ---- unify.c: operands brought to one type and shape ---- */
+bool unify_operands(Lower *l, Obj x, Obj y, bool div, const char *what, Span span, Value **vx,
+                    Value **vy); /* of an arithmetic operator */
+/* The same where numbers are tensors of their own type first. */
+bool unify_typed(Lower *l, Obj x, Obj y, const char *what, Span span, Value **vx, Value **vy);
+/* Operands of a comparison; of a function that computes; of one that chooses. */
+typedef enum Operands { COMPARED, COMPUTED, ORDERED } Operands;
+/* n of them, as the version of Triton has it. */
+bool unify_numbers(Lower *l, const Obj *x, int n, Operands kind, const char *what, Span span,
+                   Value **v);
 
 /* ---- scan.c ---- */
 Names assigned_names(Lower *l, StmtList list, const Expr *also); /* `also`: for := in a condition */
@@ -485,8 +502,8 @@ typedef struct Args { /* of a builtin's call, in the order of its parameters */
     Obj *at;
     Span *where;
     bool *given;
-    int n;
-    Span name_span; /* the function's name */
+    int n, npositional; /* of these were given by position */
+    Span name_span;     /* the function's name */
 } Args;
 typedef Obj (*BuiltinFn)(Lower *l, const Args *a, int64_t data);
 struct Builtin {

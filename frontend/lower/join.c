@@ -82,6 +82,13 @@ Obj bi_histogram(Lower *l, const Args *a, int64_t data) {
     if (!type_is_int(x->type) || x->type.rank != 1)
         return fail(l, a->where[0], "tl.histogram counts a 1-D tile of integers, not %s",
                     user(l, x->type));
+    if (type_elem_bits(x->type) != 32) {
+        differs(l, CHANGE_HISTOGRAM, a->span, "tl.histogram of %s is an error and was none",
+                user(l, type_element(x->type)));
+        if (changed(l, CHANGE_HISTOGRAM))
+            return fail(l, a->where[0], "tl.histogram counts integers of 32 bits, not %s",
+                        user(l, x->type));
+    }
     if (t.rank != 1) return arg_error(l, a, 1, "one number");
     if (a->at[2].kind != OBJ_NONE) {
         mask = arg_value(l, a, 2);

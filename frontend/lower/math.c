@@ -94,12 +94,6 @@ Obj bi_operator(Lower *l, const Args *a, int64_t data) {
     return binary(l, op, a->at[0], a->at[1], a->span);
 }
 
-/* bf16 is compared in fp32. */
-static Obj widen_bf16(Lower *l, Obj o, Span span) {
-    if (o.kind != OBJ_VALUE || o.value->type.depth || o.value->type.elem != EL_BF16) return o;
-    return obj_value(cast_value(l, o.value, type_scalar(EL_F32), false, span));
-}
-
 static Value *minmax(Lower *l, OpCode code, Value *x, Value *y, int64_t nan) {
     Value *r = ir_binary(&l->b, code, x, y);
     if (nan && type_is_float(x->type)) ir_set_attr(l->s, r->def, AT_NAN, 1);
@@ -109,50 +103,38 @@ static Value *minmax(Lower *l, OpCode code, Value *x, Value *y, int64_t nan) {
 Obj bi_minmax(Lower *l, const Args *a, int64_t data) {
     int64_t nan;
     if (!arg_int(l, a, 2, &nan)) return poison();
-    Obj x = widen_bf16(l, a->at[0], a->span), y = widen_bf16(l, a->at[1], a->span);
-    Value *vx, *vy;
-    if (!unify_typed(l, x, y, builtin_text(l, a->row), a->span, &vx, &vy)) return poison();
-    return obj_value(minmax(l, (OpCode)data, vx, vy, nan));
+    Value *v[2];
+    if (!unify_numbers(l, a->at, 2, ORDERED, builtin_text(l, a->row), a->span, v)) return poison();
+    return obj_value(minmax(l, (OpCode)data, v[0], v[1], nan));
 }
 
 Obj bi_clamp(Lower *l, const Args *a, int64_t data) {
     (void)data;
     int64_t nan;
-    Obj at[3];
-    Value *x, *low, *high;
-    if (!arg_int(l, a, 3, &nan)) return poison();
-    for (int i = 0; i < 3; i++) at[i] = widen_bf16(l, a->at[i], a->where[i]);
-    if (!unify_typed(l, at[1], at[2], "tl.clamp", a->span, &low, &high) ||
-        !unify_typed(l, at[0], obj_value(low), "tl.clamp", a->span, &x, &low) ||
-        !unify_typed(l, obj_value(x), obj_value(high), "tl.clamp", a->span, &x, &high) ||
-        !unify_typed(l, obj_value(x), obj_value(low), "tl.clamp", a->span, &x, &low))
+    Value *v[3];
+    if (!arg_int(l, a, 3, &nan) || !unify_numbers(l, a->at, 3, ORDERED, "tl.clamp", a->span, v))
         return poison();
-    if (!type_is_float(x->type))
-        return fail(l, a->span, "tl.clamp takes floats, not %s", user(l, x->type));
+    if (!type_is_float(v[0]->type) && !changed(l, CHANGE_CLAMP))
+        return fail(l, a->span, "tl.clamp takes floats before Triton 3.9, not %s",
+                    user(l, v[0]->type));
     /* The order shows in what a NaN becomes: Triton clips to [-c, c] from above first. */
-    bool clips = obj_is_number(a->at[1]) && obj_is_number(a->at[2]) &&
+    bool clips = obj_is_number(a->at[1]) && obj_is_number(a->at[2]) && type_is_float(v[0]->type) &&
                  obj_double(a->at[1]) == -obj_double(a->at[2]);
-    if (clips) return obj_value(minmax(l, OP_MAX, minmax(l, OP_MIN, x, high, nan), low, nan));
-    return obj_value(minmax(l, OP_MIN, minmax(l, OP_MAX, x, low, nan), high, nan));
+    OpCode first = clips ? OP_MIN : OP_MAX;
+    Value *once = minmax(l, first, v[0], v[clips ? 2 : 1], nan);
+    return obj_value(minmax(l, clips ? OP_MAX : OP_MIN, once, v[clips ? 1 : 2], nan));
 }
 
 /* The operation `data`, whose operands and result are of one type: which it takes, its row of
  * ops.def says. */
 Obj bi_elementwise(Lower *l, const Args *a, int64_t data) {
     enum { MOST_OPERANDS = 3 };
-    Obj x[MOST_OPERANDS] = {a->at[0]};
     Value *v[MOST_OPERANDS] = {NULL};
     const char *fn = builtin_text(l, a->row), letter = *op_info[data].operands;
     int n = a->n < MOST_OPERANDS ? a->n : MOST_OPERANDS;
-    if (n == 1 && !(v[0] = arg_value(l, a, 0))) return poison();
-    for (int i = 1; i < n; i++) {
-        x[i] = a->at[i];
-        for (int k = 0; k < i; k++) {
-            if (!unify_typed(l, x[k], x[i], fn, a->span, &v[k], &v[i])) return poison();
-            x[k] = obj_value(v[k]);
-            x[i] = obj_value(v[i]);
-        }
-    }
+    bool unified = n == 1 ? (v[0] = arg_value(l, a, 0)) != NULL
+                          : unify_numbers(l, a->at, n, COMPUTED, fn, a->span, v);
+    if (!unified) return poison();
     if (!ir_letter_fits(letter, v[0]->type))
         return fail(l, a->span, "%s takes %s, not %s", fn,
                     letter == 'i'   ? "integers"
@@ -162,25 +144,57 @@ Obj bi_elementwise(Lower *l, const Args *a, int64_t data) {
     return obj_value(ir_op1(&l->b, (OpCode)data, v, n));
 }
 
+/* tl.fdiv promotes as `/` does; tl.div_rn takes fp32 as it is. */
 Obj bi_fdiv(Lower *l, const Args *a, int64_t data) {
-    Value *x, *y;
-    bool exact = false;
-    if (data == OP_DIV && !arg_bool(l, a, 2, &exact)) return poison();
-    if (!unify_typed(l, a->at[0], a->at[1], builtin_text(l, a->row), a->span, &x, &y))
+    Value *v[2];
+    bool exact = data == OP_DIV_RN;
+    const char *what = builtin_text(l, a->row);
+    if (exact) {
+        if (!unify_numbers(l, a->at, 2, COMPUTED, what, a->span, v)) return poison();
+        if (v[0]->type.elem != EL_F32) return needs_wide_float(l, a, v[0]->type, "fp32");
+    } else if (!arg_bool(l, a, 2, &exact) ||
+               !unify_operands(l, a->at[0], a->at[1], true, what, a->span, &v[0], &v[1])) {
         return poison();
-    bool fits = is_wide_float(x->type) && (data != OP_DIV_RN || x->type.elem == EL_F32);
-    if (!fits) return needs_wide_float(l, a, x->type, data == OP_DIV_RN ? "fp32" : "fp32 or fp64");
-    return obj_value(ir_binary(&l->b, exact ? OP_DIV_RN : (OpCode)data, x, y));
+    }
+    if (!type_is_float(v[0]->type))
+        return fail(l, a->span, "%s takes floats, and one integer at most", what);
+    for (int i = 0; i < 2; i++)
+        if (a->at[i].kind == OBJ_VALUE && !is_wide_float(type_element(a->at[i].value->type)))
+            newer(l, 309, a->span, "%s of %s", what, user(l, type_element(a->at[i].value->type)));
+    return obj_value(ir_binary(&l->b, exact ? OP_DIV_RN : OP_DIV, v[0], v[1]));
 }
 
 Obj bi_umulhi(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    Value *x, *y;
-    if (!unify_typed(l, a->at[0], a->at[1], "tl.umulhi", a->span, &x, &y)) return poison();
-    if (!type_is_int(x->type) || type_elem_bits(x->type) < 32)
+    Value *v[2];
+    if (!unify_numbers(l, a->at, 2, COMPUTED, "tl.umulhi", a->span, v)) return poison();
+    if (!type_is_int(v[0]->type) || type_elem_bits(v[0]->type) < 32)
         return fail(l, a->span, "tl.umulhi takes integers of 32 or 64 bits, not %s",
-                    user(l, x->type));
-    return obj_value(ir_binary(&l->b, OP_UMULHI, x, y));
+                    user(l, v[0]->type));
+    return obj_value(ir_binary(&l->b, OP_UMULHI, v[0], v[1]));
+}
+
+/* Before Triton 3.9 the dimension was not kept unless that was asked for, and went missing: what is
+ * reduced then meets the wrong elements, or has no shape that fits. */
+Obj bi_softmax(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Value *x = arg_value(l, a, 0);
+    bool keep;
+    int dim = 0;
+    if (!x || !arg_bool(l, a, 2, &keep)) return poison();
+    if (a->at[1].kind != OBJ_NONE && !arg_axis(l, a, 1, x->type, &dim)) return poison();
+    if (!keep && dim != 0)
+        differs(l, CHANGE_SOFTMAX, a->span,
+                "%s is along dimension %d; it was not, without keep_dims=True",
+                builtin_text(l, a->row), dim);
+    if (a->npositional > 2) {
+        differs(l, CHANGE_SOFTMAX, a->where[2], "'keep_dims' is given by name");
+        if (changed(l, CHANGE_SOFTMAX))
+            return fail(l, a->where[2], "%s: 'keep_dims' and 'ieee_rounding' are given by name",
+                        builtin_text(l, a->row));
+    }
+    Obj args[] = {obj_value(x), a->at[1], obj_bool(keep || changed(l, CHANGE_SOFTMAX)), a->at[3]};
+    return library_call(l, "softmax", args, 4, a->span);
 }
 
 /* ---- where ---- */

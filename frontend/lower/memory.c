@@ -84,6 +84,7 @@ Value *fit_value(Lower *l, const Args *a, int i, Type p) {
     /* A number is a tensor of its own type here and then cast: integers wrap, floats round twice.
      */
     if (o.kind == OBJ_FLOAT && type_is_float(elem)) {
+        o = positive_zero(l, o, a->where[i]);
         if (obj_type(o).elem == EL_F32) o.f = (double)(float)o.f;
         return ir_const_float(&l->b, type_pointee(p), o.f);
     }
@@ -173,8 +174,22 @@ static Op *store_block(Lower *l, const Args *a) {
     return v ? block_pointer_access(l, a, 3, false, v) : NULL;
 }
 
+/* What is stored through a pointer to int1 that is not int1: its low byte before Triton 3.9, since
+ * then whether it is 0. Then the pointer is one to bytes. */
+static Value *byte_pointer(Lower *l, const Args *a, Value *p) {
+    Obj o = a->at[1];
+    bool is_bit = type_is_bool(obj_is_number(o) || o.kind == OBJ_VALUE ? obj_type(o) : p->type) ||
+                  (o.kind == OBJ_INT && !o.big && (o.i == 0 || o.i == 1));
+    if (!type_is_bool(type_element(type_pointee(p->type))) || is_bit) return p;
+    differs(l, CHANGE_BOOL_STORE, a->where[1],
+            "%s is stored as 1 if it is not 0, and was as its lowest byte", obj_what(l, o));
+    if (changed(l, CHANGE_BOOL_STORE)) return p;
+    return bitcast_value(l, p, type_pointer_to(type_scalar(EL_I8)), a->span);
+}
+
 static Op *store(Lower *l, const Args *a) {
     Value *p = pointer_arg(l, a), *mask;
+    p = p ? byte_pointer(l, a, p) : NULL;
     if (!p || !fit_mask(l, a, 2, &p, &mask) || !no_boundary(l, a, 3)) return NULL;
     Value *operand[] = {p, fit_value(l, a, 1, p->type), mask};
     return operand[1] ? ir_op(&l->b, OP_STORE, operand, mask ? 3 : 2, NULL, 0, 0) : NULL;

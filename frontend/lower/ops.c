@@ -2,9 +2,8 @@
 /* ops.c: operators on tensors: promotion, broadcasting, casts, pointer arithmetic.
  *
  * Convention: an operand is an Obj that is a Value or a number. A number has no type of its own: it
- * takes the tensor's if its kind (bool, integer, float) is not above the tensor's. Comparisons and
- * min/max are the exception, as in Triton: there a number first becomes a tensor of its own type.
- */
+ * takes the tensor's if its kind (bool, integer, float) is not above the tensor's. unify.c brings
+ * operands to one type. */
 #include "frontend/lower/internal.h"
 
 #include <float.h>
@@ -33,7 +32,7 @@ static bool below(uint64_t v, int bits) {
     return v <= UINT64_MAX >> (64 - bits);
 }
 
-static Elem number_elem(Obj o) {
+Elem number_elem(Obj o) {
     if (o.kind == OBJ_BOOL) return EL_I1;
     if (o.kind == OBJ_FLOAT) {
         double m = fabs(o.f);
@@ -50,11 +49,17 @@ Type obj_type(Obj o) {
     return o.kind == OBJ_VALUE ? o.value->type : type_scalar(number_elem(o));
 }
 
-static bool int_fits(Obj o, Elem e) {
+bool int_fits(Obj o, Elem e) {
     int bits = elem_info[e].bits;
     if (elem_info[e].class_ != ELEM_I) return (o.big || o.i >= 0) && below((uint64_t)o.i, bits);
     int64_t max = (int64_t)(UINT64_MAX >> (65 - bits));
     return !o.big && o.i <= max && o.i >= -max - 1;
+}
+
+Obj positive_zero(Lower *l, Obj number, Span span) {
+    if (number.kind != OBJ_FLOAT || number.f != 0 || !signbit(number.f)) return number;
+    differs(l, CHANGE_NEGATIVE_ZERO, span, "the constant -0.0 keeps its sign and was 0.0");
+    return changed(l, CHANGE_NEGATIVE_ZERO) ? number : obj_float(0);
 }
 
 Value *number_value(Lower *l, Obj number, Type t, Span span) {
@@ -62,7 +67,8 @@ Value *number_value(Lower *l, Obj number, Type t, Span span) {
         fail(l, span, "this cannot be computed outside a kernel");
         return NULL;
     }
-    if (type_is_float(t)) return ir_const_float(&l->b, t, obj_double(number));
+    if (type_is_float(t))
+        return ir_const_float(&l->b, t, obj_double(positive_zero(l, number, span)));
     if (number.kind == OBJ_FLOAT) { /* toward zero, as a cast would */
         if (!(fabs(number.f) < 9.2e18)) {
             fail(l, span, "%s does not fit %s", obj_text(l, number), user(l, type_element(t)));
@@ -112,20 +118,24 @@ static bool is_fp8(Elem e) {
     return e == EL_F8E4M3 || e == EL_F8E5M2;
 }
 
-/* The element type in which `a op b` is computed; false after an error. */
-static bool promote(Lower *l, Elem a, bool a_number, Elem b, bool b_number, bool div,
-                    const char *what, Span span, Elem *out) {
+static bool is_narrow_float(Elem e) {
+    return elem_info[e].class_ == ELEM_F && elem_info[e].bits < 32;
+}
+
+bool promote(Lower *l, Elem a, bool a_number, Elem b, bool b_number, bool div, const char *what,
+             Span span, Elem *out) {
     if (a_number != b_number) {
         Elem number = a_number ? a : b, tensor = a_number ? b : a;
         if (kind_of(number) <= kind_of(tensor)) {
-            *out = div && (tensor == EL_F16 || tensor == EL_BF16) ? EL_F32 : tensor;
+            *out = div && is_narrow_float(tensor) ? EL_F32 : tensor;
             return true;
         }
     }
     if (a == EL_F64 || b == EL_F64) return *out = EL_F64, true;
+    if (div && (is_narrow_float(a) || is_narrow_float(b))) return *out = EL_F32, true;
     if (a == EL_F32 || b == EL_F32) return *out = EL_F32, true;
-    if (a == EL_F16 || b == EL_F16) return *out = div ? EL_F32 : EL_F16, true;
-    if (a == EL_BF16 && b == EL_BF16 && !div) return *out = EL_BF16, true;
+    if (a == EL_F16 || b == EL_F16) return *out = EL_F16, true;
+    if (a == EL_BF16 && b == EL_BF16) return *out = EL_BF16, true;
     if (a == EL_BF16 || b == EL_BF16) return *out = EL_F32, true;
     if (is_fp8(a) && is_fp8(b)) return *out = a == b ? a : EL_F16, true;
     const char *ta = elem_info[a].triton, *tb = elem_info[b].triton;
@@ -227,34 +237,13 @@ Value *bitcast_value(Lower *l, Value *v, Type elem, Span span) {
 
 /* ---- operators ---- */
 
-static bool is_operand(Obj o) {
+bool is_operand(Obj o) {
     return o.kind == OBJ_VALUE || obj_is_number(o);
 }
 
-static bool wrong_operands(Lower *l, const char *what, Obj x, Obj y, Span span) {
+bool wrong_operands(Lower *l, const char *what, Obj x, Obj y, Span span) {
     fail(l, span, "'%s' cannot be applied to %s and %s", what, obj_what(l, x), obj_what(l, y));
     return false;
-}
-
-bool unify_operands(Lower *l, Obj x, Obj y, bool div, const char *what, Span span, Value **vx,
-                    Value **vy) {
-    if (!is_operand(x) || !is_operand(y)) return wrong_operands(l, what, x, y, span);
-    Type tx = obj_type(x), ty = obj_type(y);
-    if (tx.depth || ty.depth) return wrong_operands(l, what, x, y, span);
-    bool nx = obj_is_number(x), ny = obj_is_number(y);
-    Elem e;
-    if (!promote(l, (Elem)tx.elem, nx, (Elem)ty.elem, ny, div, what, span, &e)) return false;
-    bool is_unsigned = elem_info[e].class_ == ELEM_U;
-    if (is_unsigned && nx != ny && obj_double(nx ? x : y) < 0) {
-        fail(l, span, "'%s' of a negative number and %s", what, user(l, nx ? ty : tx));
-        return false;
-    }
-    Type shape = nx ? ty : tx, elem = type_scalar(e);
-    *vx = nx ? number_value(l, x, type_with_shape(elem, shape), span)
-             : cast_value(l, x.value, elem, false, span);
-    *vy = ny ? number_value(l, y, type_with_shape(elem, shape), span)
-             : cast_value(l, y.value, elem, false, span);
-    return *vx && *vy && broadcast_pair(l, vx, vy, span);
 }
 
 Value *add_pointer(Lower *l, Value *p, Value *offset, Span span) {
@@ -349,6 +338,8 @@ Obj unary(Lower *l, Operator op, Obj x, Span span) {
     if (x.kind != OBJ_VALUE) return as_constant(const_unary(l, op, x, span), x.constant);
     Value *v = x.value;
     Type t = v->type;
+    if (op == OPR_NEG && type_is_float(t))
+        differs(l, CHANGE_NEGATION, span, "the negative of 0.0 is -0.0 and was 0.0");
     if (op == OPR_NEG && type_is_float(t) && !changed(l, CHANGE_NEGATION))
         return obj_value(ir_binary(&l->b, OP_SUB, ir_const_int(&l->b, t, 0), v));
     if (op == OPR_NEG && !t.depth) return obj_value(ir_unary(&l->b, OP_NEG, v));
@@ -358,32 +349,6 @@ Obj unary(Lower *l, Operator op, Obj x, Span span) {
     if (op == OPR_NOT) note(l, (Span){0}, "'not' takes int1: compare with 0 instead");
     if (op == OPR_POS) note(l, (Span){0}, "Triton has no unary plus on tensors: leave it out");
     return poison();
-}
-
-/* A number as a tensor of its own type, then as element `e`: what comparisons see. */
-static Value *typed_number(Lower *l, Obj o, Elem e, Type shape, Span span) {
-    Elem own = number_elem(o);
-    Type to = type_with_shape(type_scalar(e), shape);
-    bool exact = o.kind != OBJ_FLOAT &&
-                 (elem_info[e].class_ == ELEM_F ? fabs(obj_double(o)) < 1e15 : int_fits(o, e));
-    if (exact || own == e) return number_value(l, o, to, span);
-    Value *v = to_value(l, o, span);
-    v = v ? cast_value(l, v, type_scalar(e), false, span) : NULL;
-    return v ? broadcast_value(l, v, shape, span) : NULL;
-}
-
-bool unify_typed(Lower *l, Obj x, Obj y, const char *what, Span span, Value **vx, Value **vy) {
-    if (!is_operand(x) || !is_operand(y)) return wrong_operands(l, what, x, y, span);
-    Type tx = obj_type(x), ty = obj_type(y);
-    if (tx.depth || ty.depth) return wrong_operands(l, what, x, y, span);
-    Elem e;
-    if (!promote(l, (Elem)tx.elem, false, (Elem)ty.elem, false, false, what, span, &e))
-        return false;
-    *vx = obj_is_number(x) ? typed_number(l, x, e, ty, span)
-                           : cast_value(l, x.value, type_scalar(e), false, span);
-    *vy = obj_is_number(y) ? typed_number(l, y, e, tx, span)
-                           : cast_value(l, y.value, type_scalar(e), false, span);
-    return *vx && *vy && broadcast_pair(l, vx, vy, span);
 }
 
 Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
@@ -399,13 +364,13 @@ Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
             return fail(l, span, "'%s' works on compile-time values only", operator_text[op]);
         return as_constant(const_compare(l, op, x, y, span), x.constant || y.constant);
     }
-    Value *vx, *vy;
-    if (!unify_typed(l, x, y, operator_text[op], span, &vx, &vy)) {
+    Value *v[2];
+    if (!unify_numbers(l, (Obj[]){x, y}, 2, COMPARED, operator_text[op], span, v)) {
         if (x.kind == OBJ_NONE || y.kind == OBJ_NONE)
             note(l, (Span){0}, "to ask whether an argument was given, write 'is None'");
         return poison();
     }
-    return obj_value(ir_cmp(&l->b, preds[op], vx, vy));
+    return obj_value(ir_cmp(&l->b, preds[op], v[0], v[1]));
 }
 
 Obj logical(Lower *l, Operator op, Value *x, Value *y, Span span) {

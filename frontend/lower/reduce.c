@@ -172,7 +172,10 @@ static Obj extreme_with_index(Lower *l, const Args *a, OpCode with, Value *x) {
         return fail(l, a->span, "%s needs a tile, not %s", builtin_text(l, a->row),
                     type_user_text(&l->s->arena, x->type));
     if (!all && !arg_axis(l, a, 1, x->type, &axis)) return poison();
-    if (x->type.elem == EL_BF16) x = cast_value(l, x, type_scalar(EL_F32), false, a->span);
+    if (x->type.elem == EL_BF16) {
+        differs(l, CHANGE_INDICES, a->span, "%s gives bf16 and gave fp32", builtin_text(l, a->row));
+        if (!changed(l, CHANGE_INDICES)) x = cast_value(l, x, type_scalar(EL_F32), false, a->span);
+    }
     Value *input[] = {x, index_tile(l, x->type, all, axis)};
     Fold f = {.code = OP_REDUCE, .input = input, .n = 2, .span = a->span};
     f.library = combine_by[with == OP_MIN][left];
@@ -263,14 +266,27 @@ Obj bi_scan(Lower *l, const Args *a, int64_t data) {
     return fold(l, &f);
 }
 
+/* What a scan of elements e gives, in the version before Triton 3.9 or since. */
+static Elem scan_elem(Elem e, OpCode with, bool now) {
+    if (!now && e == EL_BF16) return EL_F32;
+    return with == OP_ADD || now ? sum_elem(e) : e;
+}
+
 Obj bi_cumulative(Lower *l, const Args *a, int64_t data) {
     Value *x = number_tile(l, a, 0);
     Fold f = {.code = OP_SCAN, .with = (OpCode)data, .input = &x, .n = 1, .span = a->span};
     if (!x || !arg_axis(l, a, 1, x->type, &f.axis) || !arg_bool(l, a, 2, &f.reverse))
         return poison();
-    Elem e = (Elem)x->type.elem;
-    Type elem = type_scalar(e == EL_BF16 ? EL_F32 : sum_elem(e));
-    if (a->at[3].kind != OBJ_NONE && !arg_type(l, a, 3, &elem)) return poison();
+    bool asked = a->at[3].kind != OBJ_NONE, is_bf16 = x->type.elem == EL_BF16;
+    Change change = is_bf16 ? CHANGE_SCAN_BF16 : CHANGE_CUMPROD;
+    Elem e = (Elem)x->type.elem, was = scan_elem(e, f.with, false), is = scan_elem(e, f.with, true);
+    Type elem = type_scalar(changed(l, change) ? is : was);
+    if (asked && !arg_type(l, a, 3, &elem)) return poison();
+    if (!asked && was != is)
+        differs(l, change, a->span, "%s gives %s and gave %s", builtin_text(l, a->row),
+                elem_info[is].triton, elem_info[was].triton);
     x = cast_value(l, x, elem, false, a->span);
-    return x ? fold(l, &f) : poison();
+    if (!x) return poison();
+    if (type_is_bool(x->type)) f.with = OP_AND; /* the product of bits; sums of them are wider */
+    return fold(l, &f);
 }

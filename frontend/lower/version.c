@@ -78,7 +78,7 @@ void open_version(Lower *l) {
 
 /* ---- -Wtriton ---- */
 
-static bool watched(const Lower *l) {
+bool watches(const Lower *l) {
     return l->options->warn_triton && !l->s->diags.muted && !l->abandoned && !is_library(l);
 }
 
@@ -92,7 +92,7 @@ static void warn(Lower *l, Span span, const char *text) {
 }
 
 void differs(Lower *l, Change which, Span span, const char *fmt, ...) {
-    if (!watched(l)) return;
+    if (!watches(l)) return;
     va_list ap;
     va_start(ap, fmt);
     const char *how = arena_vprintf(&l->s->arena, fmt, ap);
@@ -105,7 +105,7 @@ void differs(Lower *l, Change which, Span span, const char *fmt, ...) {
 
 void newer(Lower *l, int since, Span span, const char *fmt, ...) {
     int version = triton_version(l);
-    if (version >= since || !watched(l)) return;
+    if (version >= since || !watches(l)) return;
     va_list ap;
     va_start(ap, fmt);
     const char *what = arena_vprintf(&l->s->arena, fmt, ap);
