@@ -172,14 +172,18 @@ static Obj extreme_with_index(Lower *l, const Args *a, OpCode with, Value *x) {
         return fail(l, a->span, "%s needs a tile, not %s", builtin_text(l, a->row),
                     type_user_text(&l->s->arena, x->type));
     if (!all && !arg_axis(l, a, 1, x->type, &axis)) return poison();
-    if (x->type.elem == EL_BF16) {
-        differs(l, CHANGE_INDICES, a->span, "%s gives bf16 and gave fp32", builtin_text(l, a->row));
-        if (!changed(l, CHANGE_INDICES)) x = cast_value(l, x, type_scalar(EL_F32), false, a->span);
-    }
+    bool is_bf16 = x->type.elem == EL_BF16; /* compared in fp32, which GPUs can */
+    if (is_bf16) x = cast_value(l, x, type_scalar(EL_F32), false, a->span);
     Value *input[] = {x, index_tile(l, x->type, all, axis)};
     Fold f = {.code = OP_REDUCE, .input = input, .n = 2, .span = a->span};
     f.library = combine_by[with == OP_MIN][left];
-    return reduce(l, a, &f, 1, 4);
+    Obj r = reduce(l, a, &f, 1, 4);
+    if (!is_bf16 || obj_is_poison(r)) return r;
+    differs(l, CHANGE_INDICES, a->span, "%s gives bf16 and gave fp32", builtin_text(l, a->row));
+    if (changed(l, CHANGE_INDICES))
+        r.seq.at[0] =
+            obj_value(cast_value(l, r.seq.at[0].value, type_scalar(EL_BF16), false, a->span));
+    return r;
 }
 
 Obj bi_extreme(Lower *l, const Args *a, int64_t data) {

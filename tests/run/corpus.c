@@ -20,6 +20,7 @@ static bool write_arguments(FILE *f, const char *title, const tile_compile_optio
     if (o->config) ok &= fprintf(f, "--config=%d\n", o->config) > 0;
     if (o->num_warps) ok &= fprintf(f, "--num-warps=%d\n", o->num_warps) > 0;
     if (o->num_stages) ok &= fprintf(f, "--num-stages=%d\n", o->num_stages) > 0;
+    if (o->triton) ok &= fprintf(f, "--triton=%s\n", o->triton) > 0;
     return ok;
 }
 
