@@ -62,6 +62,23 @@ kernel 'from .two import f' >k.py
 says 1 "comes from module '.two', which is not read" sh -c "$tilec -o k.ptx -I far - <k.py"
 rm -f k.ptx
 
+# ---- versions of Triton: a module has its own, else the first file's ----
+printf '%s\n' '# tile: triton = 3.6' 'import triton' '@triton.jit' 'def f(x):' '    return -x' >old.py
+sed 1d old.py >none.py
+kernel 'from old import f' >k.py
+says 0 '= sub %' $tilec --emit=tir -o - k.py
+says 0 '= neg %' $tilec --emit=tir -o - --triton=3.9 k.py
+kernel 'from none import f' >k.py
+says 0 '= neg %' $tilec --emit=tir -o - k.py
+kernel 'from none import f' '# tile: triton = 3.6' '' >k.py
+says 0 '= sub %' $tilec --emit=tir -o - k.py
+kernel 'from old import f' '# tile: triton = 3.9' '' >k.py
+says 0 '= sub %' $tilec --emit=tir -o - k.py
+sed -i 's/3.6/4.2/' old.py
+says 1 "old.py:1:3: error: the version of Triton is 3.6, 3.7, 3.8 or 3.9, not '4.2'" $tilec --emit=tir -o - k.py
+says 1 "'old' is imported here" $tilec --emit=tir -o - k.py
+rm old.py none.py
+
 # ---- what is no module ----
 kernel 'from odd import f' >k.py
 mkdir odd.py
