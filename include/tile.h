@@ -550,10 +550,10 @@ typedef struct tile_compile_options {
     int ninclude;
     const tile_reader *reader; /* NULL: nothing is read, and importing a module but Triton's is an
                                 * error once its name is used. Must outlive a tile_jit */
-    const char *triton;   /* "3.6", "3.7", "3.8" or "3.9": the version of Triton that the source is
-                           * written for, where they differ on what it means. It wins over a line
-                           * `# tile: triton = 3.6` in the source; NULL: as that says, else the
-                           * newest. Tile IR has no version */
+    const char *triton; /* "3.6", "3.7", "3.8" or "3.9": the version of Triton that the source is
+                         * written for, where they differ on what it means. It wins over a line
+                         * `# tile: triton = 3.6` in the source; NULL: as that says, else the
+                         * newest. Tile IR has no version */
 } tile_compile_options;
 
 /* The target for a name: "sm_90a" for itself, "H100", "hopper" and "NVIDIA H100 80GB HBM3". NULL

@@ -160,6 +160,7 @@ Obj call_builtin(Lower *l, const Builtin *row, const Obj *self, const Call *c) {
     if (!bind_row(l, &a, params, self, c)) return poison();
     for (int i = 0; i < a.n; i++)
         if (is_foreign(l, a.at[i], a.where[i])) return poison();
+    newer_words(l, &a);
     return row->fn(l, &a, row->data);
 }
 

@@ -113,7 +113,9 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value) {
     int taken = 0;
     for (int i = 0; i < f->nparams; i++) {
         const AstParam *p = &f->param[i];
+        if (p->keyword_only && l->b.f) newer(l, FEATURE_KEYWORD_ONLY, p->span);
         if (p->is_star) {
+            if (l->b.f) newer(l, FEATURE_STAR_PARAMETER, p->span);
             value[i] = checked(l, obj_tuple(l, c->arg + taken, c->nargs - taken), c->span);
             if (obj_is_poison(value[i])) return false;
             given[i] = true;

@@ -289,6 +289,7 @@ static Obj lower_kind(Lower *l, const Expr *e) {
     case EXPR_LAMBDA: return make_lambda(l, e);
     case EXPR_LISTCOMP: return lower_comprehension(l, e);
     case EXPR_WALRUS: {
+        if (l->b.f) newer(l, FEATURE_WALRUS, e->span);
         Obj o = decay(l, lower_expr(l, e->left), e->span);
         assign_name(l, e->name, o, e->span);
         return o;

@@ -183,7 +183,7 @@ typedef struct SourceModule {
     const Source *source; /* NULL: the first file's, or the library's */
     const AstFile *file;
     Global *global;                      /* one per file->global */
-    int triton; /* the version of Triton that it says; 0: none */
+    int triton;                          /* the version of Triton that it says; 0: none */
     const struct Definition *definition; /* by name; top.c */
     int ndefinitions;
     bool indexed;
@@ -218,7 +218,7 @@ typedef struct Lower {
     SourceModule *modules, *first; /* all of them; the one whose kernels are compiled */
     const Lookup *lookup;          /* that are under way, the innermost first */
     int lookups;
-    int triton;  /* the version of files that say none: see version.c */
+    int triton;   /* the version of files that say none: see version.c */
     bool lacking; /* set when a module of Triton's does not have what was asked for */
     struct KernelParams *params;    /* of the kernel whose heuristics are evaluated */
     VEC(const AstImport *) missing; /* names from other files, reported already */
@@ -273,10 +273,12 @@ bool watches(const Lower *l); /* -Wtriton, for this text */
 /* -Wtriton: the text at span means another thing before the change than since. */
 void differs(Lower *l, Change which, Span span, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* -Wtriton: what is named exists since that version; nothing when the text's has it. */
-void newer(Lower *l, int since, Span span, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-int version_said(const AstFile *file); /* 0: by no line of it */
+typedef enum Feature {
+#define FEATURE(name, ...) FEATURE_##name,
+#include "frontend/newer.def"
+} Feature;
+void newer(Lower *l, Feature which, Span span); /* -Wtriton: if the text's version lacks it */
+int version_said(const AstFile *file);          /* 0: by no line of it */
 /* An error if a line says another than there is, or two say two. */
 void check_version(Lower *l, const SourceModule *m);
 void open_version(Lower *l); /* of the first file, whose other directives are looked at, too */
@@ -517,6 +519,7 @@ const Builtin *find_builtin(char where, const char *name);
 int builtin_names(Lower *l, char where, const char ***out); /* for suggestions */
 const char *builtin_text(Lower *l, const Builtin *row);     /* "tl.arange" */
 Obj call_builtin(Lower *l, const Builtin *row, const Obj *self, const Call *c);
+void newer_words(Lower *l, const Args *a); /* as newer(), of the builtin that is called */
 const char *arg_name(Lower *l, const Args *a, int i);
 /* Each of these reports an error that names the function and the parameter. */
 bool arg_int(Lower *l, const Args *a, int i, int64_t *out);

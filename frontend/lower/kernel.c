@@ -357,6 +357,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
     for (int i = 0; i < f->nparams; i++) {
         const AstParam *p = &f->param[i];
         Obj o;
+        if (p->keyword_only) newer(l, FEATURE_KEYWORD_ONLY, p->span);
         if (p->is_star || p->is_star_star) {
             o = fail(l, p->span, "a kernel takes no '*%s'", p->name);
         } else if (annotated_constexpr(p)) {

@@ -160,7 +160,7 @@ Obj bi_fdiv(Lower *l, const Args *a, int64_t data) {
         return fail(l, a->span, "%s takes floats, and one integer at most", what);
     for (int i = 0; i < 2; i++)
         if (a->at[i].kind == OBJ_VALUE && !is_wide_float(type_element(a->at[i].value->type)))
-            newer(l, 309, a->span, "%s of %s", what, user(l, type_element(a->at[i].value->type)));
+            newer(l, FEATURE_FDIV_TYPES, a->where[i]);
     return obj_value(ir_binary(&l->b, exact ? OP_DIV_RN : OP_DIV, v[0], v[1]));
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* version.c: which version of Triton a text is written for, what that changes of its meaning
- * (changes.def), and what -Wtriton says where versions differ.
+ * (changes.def), and what -Wtriton says where versions differ, or lack what is used (newer.def).
  *
  * A version belongs to a file: the options' wins over what its directive says; a file that says
  * nothing has the first one's. The library's own text has the version that its directive says,
@@ -103,14 +103,45 @@ void differs(Lower *l, Change which, Span span, const char *fmt, ...) {
         arena_printf(&l->s->arena, "Triton %d.%d changed this: %s", since / 100, since % 100, how));
 }
 
-void newer(Lower *l, int since, Span span, const char *fmt, ...) {
+static void lacks(Lower *l, int since, Span span, const char *what) {
     int version = triton_version(l);
     if (version >= since || !watches(l)) return;
-    va_list ap;
-    va_start(ap, fmt);
-    const char *what = arena_vprintf(&l->s->arena, fmt, ap);
-    va_end(ap);
     warn(l, span,
          arena_printf(&l->s->arena, "Triton %d.%d does not have %s, which %d.%d has", version / 100,
                       version % 100, what, since / 100, since % 100));
+}
+
+void newer(Lower *l, Feature which, Span span) {
+    static const struct {
+        int since;
+        const char *text;
+    } rows[] = {
+#define FEATURE(name, since, text) {since, text},
+#include "frontend/newer.def"
+    };
+    lacks(l, rows[which].since, span, rows[which].text);
+}
+
+void newer_words(Lower *l, const Args *a) {
+    static const struct {
+        const char *name, *parameter;
+        int since;
+    } rows[] = {
+#define WORD(name, parameter, since) {name, parameter, since},
+#include "frontend/newer.def"
+    };
+    bool of_triton = strchr(a->row->where, 'L') || strchr(a->row->where, 'M');
+    for (size_t i = 0; of_triton && i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, a->row->name) != 0) continue;
+        const char *what = builtin_text(l, a->row), *parameter = rows[i].parameter;
+        bool without = *parameter == '-';
+        parameter += without;
+        int at = 0;
+        while (*parameter && at < a->n && strcmp(arg_name(l, a, at), parameter) != 0) at++;
+        if (*parameter && (at == a->n || a->given[at] == without)) continue;
+        if (*parameter)
+            what = without ? arena_printf(&l->s->arena, "%s without '%s'", what, parameter)
+                           : arena_printf(&l->s->arena, "'%s' of %s", parameter, what);
+        lacks(l, rows[i].since, *parameter && !without ? a->where[at] : a->name_span, what);
+    }
 }

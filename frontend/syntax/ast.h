@@ -227,7 +227,7 @@ typedef struct AstFile {
     AstGlobal *global;
     int nglobals;
     struct SourceModule *module; /* for lower/modules.c: the module whose text it is */
-    Directive *directive; /* all of the file */
+    Directive *directive;        /* all of the file */
     int ndirectives;
 } AstFile;
 
