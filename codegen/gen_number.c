@@ -137,6 +137,14 @@ static LLVMValueRef add_pointer(Gen *g, const Op *op, LLVMValueRef p, LLVMValueR
     return LLVMBuildGEP2(g->b, step, p, &i, 1, "");
 }
 
+static LLVMValueRef extreme_bf16(Gen *g, const Op *op, LLVMValueRef *x) {
+    static const char *const text[2][2] = {
+        {"min.bf16 $0, $1, $2;", "min.NaN.bf16 $0, $1, $2;"},
+        {"max.bf16 $0, $1, $2;", "max.NaN.bf16 $0, $1, $2;"}};
+    bool nan = ir_attr_int(op, AT_NAN, 0) != 0;
+    return gen_asm(g, text[op->code == OP_MAX][nan], "=h,h,h", g->i16, x, 2, ASM_PURE);
+}
+
 /* NULL: there is no code for it. */
 static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     Type t = op->operand[0].value->type;
@@ -159,9 +167,11 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     default: break;
     }
     if (!type_is_float(t)) return int_binary(g, op, t, x[0], x[1]);
-    bool half =
-        t.elem == EL_F16 && (op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL);
+    bool extreme = op->code == OP_MIN || op->code == OP_MAX;
+    bool half = t.elem == EL_F16 && (extreme || op->code == OP_ADD || op->code == OP_SUB ||
+                                     op->code == OP_MUL);
     if (half) return float_binary(g, op, x[0], x[1]);
+    if (t.elem == EL_BF16 && extreme) return extreme_bf16(g, op, x);
     LLVMValueRef second = x[1] ? gen_widen(g, x[1], t) : NULL;
     LLVMValueRef v = float_binary(g, op, gen_widen(g, x[0], t), second);
     return v ? gen_narrow(g, v, t) : NULL;
