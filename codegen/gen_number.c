@@ -138,9 +138,8 @@ static LLVMValueRef add_pointer(Gen *g, const Op *op, LLVMValueRef p, LLVMValueR
 }
 
 static LLVMValueRef extreme_bf16(Gen *g, const Op *op, LLVMValueRef *x) {
-    static const char *const text[2][2] = {
-        {"min.bf16 $0, $1, $2;", "min.NaN.bf16 $0, $1, $2;"},
-        {"max.bf16 $0, $1, $2;", "max.NaN.bf16 $0, $1, $2;"}};
+    static const char *const text[2][2] = {{"min.bf16 $0, $1, $2;", "min.NaN.bf16 $0, $1, $2;"},
+                                           {"max.bf16 $0, $1, $2;", "max.NaN.bf16 $0, $1, $2;"}};
     bool nan = ir_attr_int(op, AT_NAN, 0) != 0;
     return gen_asm(g, text[op->code == OP_MAX][nan], "=h,h,h", g->i16, x, 2, ASM_PURE);
 }
@@ -168,8 +167,8 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     }
     if (!type_is_float(t)) return int_binary(g, op, t, x[0], x[1]);
     bool extreme = op->code == OP_MIN || op->code == OP_MAX;
-    bool half = t.elem == EL_F16 && (extreme || op->code == OP_ADD || op->code == OP_SUB ||
-                                     op->code == OP_MUL);
+    bool half = t.elem == EL_F16 &&
+                (extreme || op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL);
     if (half) return float_binary(g, op, x[0], x[1]);
     if (t.elem == EL_BF16 && extreme) return extreme_bf16(g, op, x);
     LLVMValueRef second = x[1] ? gen_widen(g, x[1], t) : NULL;

@@ -6,6 +6,9 @@
 
 /* The name of a class as isinstance takes it: a builtin that makes such objects. */
 static bool is_instance(Obj o, Obj class, bool *known) {
+    *known = class.kind == OBJ_MODULE && strcmp(class.path, "torch.Tensor") == 0;
+    if (*known) *known = obj_is_const(o);
+    if (*known) return obj_is_torch_tensor(o);
     *known = class.kind == OBJ_BUILTIN && !class.builtin.self;
     if (!*known) return false;
     const char *name = class.builtin.row->name;
@@ -49,7 +52,13 @@ static Obj try_attribute(Lower *l, const Args *a, const char *name) {
 Obj bi_hasattr(Lower *l, const Args *a, int64_t data) {
     (void)data;
     if (a->at[1].kind != OBJ_STRING) return arg_error(l, a, 1, "a string");
-    return obj_bool(!obj_is_poison(try_attribute(l, a, a->at[1].text.at)));
+    Obj o = try_attribute(l, a, a->at[1].text.at), given;
+    if (o.kind == OBJ_FOREIGN) return o; /* perhaps */
+    if (a->at[0].kind == OBJ_FOREIGN || a->at[0].kind == OBJ_MODULE) {
+        const char *path = arena_printf(&l->s->arena, "%s.%s", a->at[0].path, a->at[1].text.at);
+        if (given_value(l, path, &given)) return obj_bool(obj_truth(given));
+    }
+    return obj_bool(!obj_is_poison(o));
 }
 
 Obj bi_getattr(Lower *l, const Args *a, int64_t data) {

@@ -71,6 +71,10 @@ bool obj_is_number(Obj o) {
     return o.kind == OBJ_BOOL || o.kind == OBJ_INT || o.kind == OBJ_FLOAT;
 }
 
+bool obj_is_torch_tensor(Obj o) {
+    return o.kind == OBJ_UNKNOWN && o.is_pointer;
+}
+
 bool obj_is_const(Obj o) {
     if (is_sequence(o))
         for (int i = 0; i < o.seq.n; i++)

@@ -177,6 +177,13 @@ static Obj lower_subscript(Lower *l, const Expr *e) {
         if (!index.big && i >= 0 && i < o.seq.n) return o.seq.at[i];
         return fail(l, e->span, "index %s is outside a tuple of %d", obj_text(l, index), o.seq.n);
     }
+    if (o.kind == OBJ_FOREIGN && strcmp(o.path, "os.environ") == 0) {
+        Obj given;
+        if (host_environ(l, index, &given)) return given;
+        return fail(l, e->span,
+                    "the environment variable %s has no default here; -D gives it a value",
+                    obj_what(l, index));
+    }
     if (o.kind == OBJ_ARGS && index.kind == OBJ_STRING)
         return kernel_argument(l, index.text.at, e->span);
     if (o.kind == OBJ_DICT) {

@@ -358,65 +358,25 @@ static Obj host_any(Lower *l, const Args *a, int64_t data) {
     return obj_bool(data == 0);
 }
 
-/* Answers that do not depend on what is asked: data is an OBJ_… or 0 for the
- * given default. */
-static Obj host_answer(Lower *l, const Args *a, int64_t data) {
-    (void)l;
-    if (data == OBJ_BOOL) return obj_bool(true);
-    return a->at[1]; /* os.environ.get(name, default) */
-}
-
-static Obj host_target(Lower *l, const Args *a, int64_t data) {
-    (void)l, (void)a, (void)data;
-    return (Obj){.kind = OBJ_MODULE, .path = "triton.target"};
-}
-
-/* packaging.version.parse("3.6.0") as a tuple that compares as versions do: what is missing is 0,
- * and a release candidate comes before its release. */
-static Obj host_version(Lower *l, const Args *a, int64_t data) {
-    (void)data;
-    enum { PARTS = 5 };
-    Obj part[PARTS + 1];
-    if (a->at[0].kind == OBJ_TUPLE) return a->at[0];
-    if (a->at[0].kind != OBJ_STRING) return arg_error(l, a, 0, "a string");
-    const char *s = a->at[0].text.at;
-    for (int i = 0; i < PARTS; i++) {
-        part[i] = obj_int(0);
-        if (!isdigit((unsigned char)*s)) continue;
-        size_t n = strspn(s, "0123456789");
-        if (n > 9) return arg_error(l, a, 0, "a version");
-        for (size_t k = 0; k < n; k++) part[i].i = part[i].i * 10 + s[k] - '0';
-        s += n;
-        if (*s == '.' && isdigit((unsigned char)s[1])) s++;
-    }
-    if (*s && *s != '+' && *s != '.') return arg_error(l, a, 0, "a version of numbers alone");
-    return obj_tuple(l, part, PARTS);
-}
-
 static const struct {
     const char *module; /* "": Python itself */
     Builtin row;
 } functions[] = {
     {"", {"zip", "C", "*iterables", host_zip, 0}},
-    {"", {"dict", "C", "", host_answer, 0}}, /* see host_dict() */
+    {"", {"dict", "C", "", NULL, 0}}, /* see host_dict() */
     {"", {"enumerate", "C", "iterable", host_enumerate, 0}},
     {"", {"reversed", "C", "iterable", host_reversed, 0}},
     {"", {"any", "C", "iterable", host_any, 1}},
     {"", {"all", "C", "iterable", host_any, 0}},
     {"itertools", {"product", "C", "*iterables", host_product, 0}},
-    {"os", {"getenv", "C", "key, default=None", host_answer, 0}},
-    {"os.environ", {"get", "C", "key, default=None", host_answer, 0}},
-    {"packaging.version", {"parse", "C", "version", host_version, 0}},
-    {"packaging.version", {"Version", "C", "version", host_version, 0}},
-    {"torch.cuda", {"is_available", "C", "", host_answer, OBJ_BOOL}},
-    {"triton.runtime.driver.active", {"get_current_target", "C", "", host_target, 0}},
 };
 
 Obj host_function(const char *module, const char *name) {
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(functions[i].module, module) == 0 && strcmp(functions[i].row.name, name) == 0)
             return (Obj){.kind = OBJ_BUILTIN, .builtin = {&functions[i].row, NULL}};
-    return poison();
+    const Builtin *row = machine_function(module, name);
+    return row ? (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}} : poison();
 }
 
 /* ---- methods of objects that are known while compiling ---- */

@@ -17,6 +17,7 @@
  *   name.c     names and attributes -> objects; modules and globals
  *   untyped.c  parameters without types, and a signature that could be meant
  *   advice.c   what to write instead of a word that means nothing
+ *   machine.c  versions, capabilities, environment: what a source asks of the machine
  *   top.c      which of several definitions of a name counts
  *   modules.c  modules that are read: imports, the search path, and whose names are looked up
  *   version.c  versions of Triton, and what they changed
@@ -68,7 +69,8 @@ typedef enum ObjKind {
     OBJ_VALUE,   /* .value */
     OBJ_LAMBDA,  /* .lambda */
     OBJ_ARGS,    /* what a lambda of @triton.heuristics is given: the kernel's arguments by name */
-    OBJ_UNKNOWN, /* .path: the name of an argument whose value only a launch would tell */
+    OBJ_UNKNOWN, /* .path: the name of an argument whose value only a launch would tell;
+                    .is_pointer */
 } ObjKind;
 
 /* The parts of a config; an option that it leaves open is None. */
@@ -83,6 +85,7 @@ struct Obj {
     ObjKind kind;
     bool big;
     bool grown;      /* of a list outside kernels: see host.c */
+    bool is_pointer; /* of an OBJ_UNKNOWN */
     bool constant;   /* made by tl.constexpr() or of such: kernels may read it as a global */
     uint16_t weight; /* of a sequence: how many objects it holds, at all levels */
     union {
@@ -296,6 +299,7 @@ Obj kernel_argument(Lower *l, const char *name, Span span);
 
 /* ---- top.c: which definition of a name at top level counts ---- */
 typedef enum Known { KNOWN_UNSEEN, KNOWN_FALSE, KNOWN_MAYBE, KNOWN_TRUE } Known;
+Known module_known(Lower *l, const char *name); /* can be imported */
 /* The function of this name that counts; NULL: there is none. After an error, when conditions that
  * are not known leave several, one of them. */
 const AstFunc *find_function(Lower *l, const char *name);
@@ -353,6 +357,12 @@ Obj host_expr(Lower *l, const Expr *e); /* evaluated at top level */
 Obj host_call(Lower *l, const AstFunc *f, Obj *value);
 Obj host_elements(Lower *l, Obj o, Span span);
 Obj host_function(const char *module, const char *name); /* poison: there is none */
+
+/* ---- machine.c: what Python's modules, PyTorch and Triton say of the machine ---- */
+const Builtin *machine_function(const char *module, const char *name); /* NULL: there is none */
+bool host_constant(Lower *l, const char *path, const char *name, Obj *out);
+/* What -D gives an environment variable; false: nothing. */
+bool host_environ(Lower *l, Obj key, Obj *out);
 bool host_method(Lower *l, Obj self, const char *name, const struct Call *c, Obj *out);
 Obj host_dict(Lower *l, const struct Call *c);
 Obj make_lambda(Lower *l, const Expr *e);
@@ -370,6 +380,7 @@ Obj obj_tuple(Lower *l, const Obj *at, int n);
 Obj checked(Lower *l, Obj o, Span span); /* o, or an error when a tuple or string is too large */
 bool obj_is_number(Obj o);               /* bool, int or float */
 bool obj_is_const(Obj o);                /* no Value inside */
+bool obj_is_torch_tensor(Obj o);         /* an argument that is one at launch */
 bool obj_is_poison(Obj o);               /* or a tuple with poison in it */
 bool obj_same(Obj a, Obj b);             /* the same constant or the same Value */
 double obj_double(Obj o);                /* of a number */

@@ -239,6 +239,7 @@ Obj kernel_argument(Lower *l, const char *name, Span span) {
             return obj_int(1);
         bool pointer = text.n && *text.at == '*';
         if (!pointer) l->needs = p->name;
+        o.is_pointer = pointer;
         o.path = p->name;
         return o;
     }
@@ -380,6 +381,37 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
 
 /* ---- names that no kernel has ---- */
 
+/* A line has the word, and asks for an environment variable. */
+static bool asks_for(Lower *l, const Source *source, const char *word) {
+    const char *at = source->text, *end = at + source->len;
+    while (at && at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t n = (size_t)((stop ? stop : end) - at);
+        if (memchr(at, '"', n) || memchr(at, '\'', n)) {
+            const char *line = arena_strndup(&l->s->arena, at, n);
+            if (strstr(line, "env") && strstr(line, word)) return true;
+        }
+        at = stop ? stop + 1 : NULL;
+    }
+    return false;
+}
+
+/* A module that was read since defines the name, or asks for it, between quotes: an environment
+ * variable. */
+static bool named_in_modules(Lower *l, const char *name) {
+    const char *quoted[] = {arena_printf(&l->s->arena, "\"%s\"", name),
+                            arena_printf(&l->s->arena, "'%s'", name)};
+    for (SourceModule *m = l->modules; m; m = m->next) {
+        Visit before = enter_module(l, m);
+        bool there = defined_at_top(l, name);
+        leave_module(l, before);
+        for (int i = 0; m->source && i < 2 && !there; i++)
+            there = asks_for(l, m->source, quoted[i]);
+        if (there) return true;
+    }
+    return false;
+}
+
 static void check_name(Lower *l, AstFunc *const *kernels, int n, Text name, const char *what) {
     Names names = {0};
     for (int k = 0; k < n; k++)
@@ -388,7 +420,7 @@ static void check_name(Lower *l, AstFunc *const *kernels, int n, Text name, cons
             vec_push(&l->s->arena, &names, kernels[k]->param[i].name);
         }
     const char *word = arena_strndup(&l->s->arena, name.at, name.n);
-    if (what[0] == '-' && what[1] == 'D' && defined_at_top(l, word)) return;
+    if (strcmp(what, "-D") == 0 && named_in_modules(l, word)) return;
     fail(l, (Span){0}, "%s: no kernel has a parameter '%s'", what, word);
     suggest(l, word, names.at, names.n);
 }

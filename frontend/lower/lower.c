@@ -193,9 +193,9 @@ static Funcs named_kernel(Lower *l, const char *name) {
     Names names = {0};
     for (int i = 0; i < l->here->file->nfuncs; i++) {
         AstFunc *f = l->here->file->func[i];
-        if (find_function(l, f->name) != f) continue; /* replaced by a later definition */
         if (is_jit(f)) vec_push(&l->s->arena, &names, f->name);
         if (strcmp(f->name, name) != 0) continue;
+        if (find_function(l, f->name) != f) continue; /* replaced by a later definition */
         if (is_jit(f))
             vec_push(&l->s->arena, &found, f);
         else
@@ -407,7 +407,6 @@ Module *lower_file(Session *s, AstFile *file, const LowerOptions *options) {
     Frame top = {0};
     open_file(&l, s, file, options, &top);
     Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
-    if (kernels.n) check_unknown_names(&l, kernels.at, kernels.n);
     for (int i = 0; i < kernels.n && !l.abandoned; i++) {
         bool ok = lower_kernel(&l, kernels.at[i]);
         if (ok) continue;
@@ -415,6 +414,7 @@ Module *lower_file(Session *s, AstFile *file, const LowerOptions *options) {
         while (f->next) f = f->next;
         remove_func(l.module, f);
     }
+    if (kernels.n && !l.abandoned) check_unknown_names(&l, kernels.at, kernels.n);
     return kernels.n ? l.module : NULL;
 }
 

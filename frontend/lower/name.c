@@ -5,7 +5,6 @@
  * Imports bind names to modules or to a module's members; globals are evaluated when first used. */
 #include "frontend/lower/internal.h"
 
-#include <math.h>
 #include <string.h>
 
 /* Every module a kernel may use. letter: which rows of builtins.def are its members (0: none).
@@ -34,26 +33,6 @@ static const struct {
     {"triton.target", NULL, 0, "the target"}, /* what get_current_target() gives */
 };
 enum { MODULES = sizeof modules / sizeof *modules };
-
-static const struct {
-    const char *path, *name;
-    Obj value;
-} constants[] = {
-    {"triton.language.PropagateNan", "NONE", {.kind = OBJ_INT, .i = 0}},
-    {"triton.language.PropagateNan", "ALL", {.kind = OBJ_INT, .i = 0xffff}},
-    {"math", "pi", {.kind = OBJ_FLOAT, .f = 3.14159265358979323846}},
-    {"math", "e", {.kind = OBJ_FLOAT, .f = 2.71828182845904523536}},
-    {"math", "inf", {.kind = OBJ_FLOAT, .f = (double)INFINITY}},
-    {"math", "nan", {.kind = OBJ_FLOAT, .f = (double)NAN}},
-    {"triton", "__version__", {.kind = OBJ_STRING}}, /* constant() has it */
-    {"triton.target", "backend", {.kind = OBJ_STRING, .text = {"cuda", 4}}},
-    {"triton.target", "warp_size", {.kind = OBJ_INT, .i = 32}},
-    {"sys", "platform", {.kind = OBJ_STRING, .text = {"linux", 5}}},
-    {"os", "name", {.kind = OBJ_STRING, .text = {"posix", 5}}},
-    {"typing", "TYPE_CHECKING", {.kind = OBJ_BOOL, .i = 0}},
-    {"torch.version", "hip", {.kind = OBJ_NONE}},
-    {"torch.version", "cuda", {.kind = OBJ_STRING, .text = {"12.8", 4}}},
-};
 
 /* ---- scopes ---- */
 
@@ -125,27 +104,14 @@ bool is_foreign(Lower *l, Obj x, Span span) {
     return true;
 }
 
-static bool constant(Lower *l, const char *path, const char *name, Obj *out) {
-    size_t i = 0, n = sizeof constants / sizeof *constants;
-    while (i < n && (strcmp(constants[i].path, path) || strcmp(constants[i].name, name))) i++;
-    if (i == n) return false;
-    *out = constants[i].value;
-    if (strcmp(name, "__version__") == 0) {
-        int version = triton_version(l);
-        *out = obj_string(l, arena_printf(&l->s->arena, "%d.%d.0", version / 100, version % 100));
-    }
-    return true;
-}
-
-/* What host code may ask other modules; of all else there nothing is known. */
+/* What may be asked of other modules; of all else there nothing is known. */
 static Obj outside_kernels(Lower *l, const char *path, int m, const char *name) {
     const char *inner = arena_printf(&l->s->arena, "%s.%s", path, name);
     Obj given;
     if (m < 0 && given_value(l, inner, &given)) return given;
-    if (l->b.f) return poison();
-    if (constant(l, path, name, &given)) return given;
+    if (host_constant(l, path, name, &given)) return given;
     Obj f = host_function(path, name);
-    if (f.kind != OBJ_POISON || m >= 0) return f;
+    if (f.kind != OBJ_POISON || m >= 0 || l->b.f) return f;
     return (Obj){.kind = OBJ_FOREIGN, .path = inner};
 }
 
@@ -163,8 +129,7 @@ static Obj module_attribute(Lower *l, const char *path, const char *name, Span s
         fail(l, span, "'%s' cannot be used in a kernel", inner);
         note(l, (Span){0},
              "a kernel can use modules of Triton's, math, and modules with kernels; -D %s=VALUE "
-             "gives "
-             "it a value",
+             "gives it a value",
              inner);
         return poison();
     }
@@ -172,7 +137,6 @@ static Obj module_attribute(Lower *l, const char *path, const char *name, Span s
     if (modules[m].letter == 'L' && dtype_name(name, &t)) return obj_dtype(l, t);
     const Builtin *row = modules[m].letter ? find_builtin(modules[m].letter, name) : NULL;
     if (row) return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}};
-    if (constant(l, modules[m].path, name, &found)) return found;
     return unknown_member(l, m, name, span);
 }
 

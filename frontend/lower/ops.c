@@ -8,6 +8,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 static const struct {
     uint8_t code; /* OpCode */
@@ -356,6 +357,11 @@ Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
         [OPR_EQ] = PRED_EQ, [OPR_NE] = PRED_NE, [OPR_LT] = PRED_LT,
         [OPR_LE] = PRED_LE, [OPR_GT] = PRED_GT, [OPR_GE] = PRED_GE};
     if (obj_is_poison(x) || obj_is_poison(y)) return poison();
+    if ((op == OPR_IN || op == OPR_NOT_IN) && y.kind == OBJ_FOREIGN &&
+        strcmp(y.path, "os.environ") == 0) {
+        Obj given;
+        return obj_bool(host_environ(l, x, &given) == (op == OPR_IN));
+    }
     bool same = x.kind == OBJ_FOREIGN && obj_same(x, y); /* whatever it is, it is itself */
     if (!same && (is_foreign(l, x, span) || is_foreign(l, y, span))) return poison();
     bool ordering = op >= OPR_EQ && op <= OPR_GE;

@@ -59,6 +59,13 @@ bool always_there(const char *module) {
     return false;
 }
 
+Known module_known(Lower *l, const char *name) {
+    Obj given;
+    if (given_value(l, name, &given)) return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
+    bool there = always_there(name) || is_known_module(name) || module_named(l, name);
+    return there ? KNOWN_TRUE : KNOWN_FALSE;
+}
+
 static Known import_known(Lower *l, const AstImport *im) {
     Obj given;
     if (given_value(l, im->module, &given)) return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
