@@ -33,7 +33,7 @@ static bool is_library(const Lower *l) {
 
 int triton_version(const Lower *l) {
     int own = is_library(l) || !l->options->triton ? l->here->triton : 0;
-    return own ? own : l->triton;
+    return own ? own : is_library(l) ? TRITON_NEWEST : l->triton;
 }
 
 bool changed(const Lower *l, Change which) {

@@ -15,6 +15,7 @@
  * in). The hash at the start says which corpus it was. --slow reports what takes longer, and goes
  * on. */
 #include "frontend/lower/lower.h"
+#include "ir/triton.h"
 #include "ir/interp/interp.h"
 #include "ir/target.h"
 #include "passes/pass.h"
@@ -286,6 +287,8 @@ static void fill_options(Fuzz *f, Session *s, const AstFile *file, LowerOptions 
     static const char *const values[] = {"16", "16", "32", "1", "True", "'relu'", "tl.float16"};
     Buf signature = buf_new(&s->arena);
     VEC(const char *) defines = {0};
+    o->triton = below(f, 2) ? 0 : TRITON_OLDEST + below(f, TRITON_NEWEST - TRITON_OLDEST + 1);
+    o->warn_triton = below(f, 2);
     if (!file->nfuncs || below(f, 4) == 0) return;
     const AstFunc *kernel = file->func[below(f, file->nfuncs)];
     o->kernel = kernel->name;
