@@ -85,6 +85,7 @@ struct Obj {
     ObjKind kind;
     bool big;
     bool grown;      /* of a list outside kernels: see host.c */
+    bool returned;   /* of a number: by a function, or it is made of one; for CHANGE_RETURN */
     bool is_pointer; /* of an OBJ_UNKNOWN */
     bool constant;   /* made by tl.constexpr() or of such: kernels may read it as a global */
     uint16_t weight; /* of a sequence: how many objects it holds, at all levels */

@@ -318,8 +318,11 @@ static Obj as_constant(Obj o, bool constant) {
 Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
     if (obj_is_poison(x) || obj_is_poison(y)) return poison();
     if (is_foreign(l, x, span) || is_foreign(l, y, span)) return poison();
-    if (x.kind != OBJ_VALUE && y.kind != OBJ_VALUE)
-        return as_constant(const_binary(l, op, x, y, span), x.constant || y.constant);
+    if (x.kind != OBJ_VALUE && y.kind != OBJ_VALUE) {
+        Obj r = const_binary(l, op, x, y, span);
+        r.returned = obj_is_number(r) && (x.returned || y.returned);
+        return as_constant(r, x.constant || y.constant);
+    }
     if (op == OPR_MATMUL || op == OPR_POW) {
         fail(l, span, "'%s' is not defined for tensors", operator_text[op]);
         note(l, (Span){0},

@@ -119,9 +119,7 @@ static void lower_return(Lower *l, const Stmt *stmt) {
         fail(l, stmt->span, "a kernel returns no value");
         note(l, (Span){0}, "results are written with tl.store");
     }
-    if (f->caller && obj_is_number(o))
-        differs(l, CHANGE_RETURN, stmt->span,
-                "a number that is returned stays one and was a tensor");
+    o.returned = obj_is_number(o);
     f->result = changed(l, CHANGE_RETURN) ? o : decay(l, o, stmt->span);
     f->result_span = stmt->span;
     f->returned = true;

@@ -14,6 +14,7 @@ typedef struct Unify {
     int n;
     bool div;   /* promotes as a division */
     bool widen; /* bf16 counts as fp32 */
+    bool decay; /* a number that a function returned counts as a tensor */
     const char *what;
     Span span;
 } Unify;
@@ -36,7 +37,7 @@ static bool common_elem(Lower *l, const Unify *u, Elem *out) {
     Elem of[2] = {EL_I1, EL_I1};
     bool seen[2] = {false, false};
     for (int i = 0; i < u->n; i++) {
-        bool number = obj_is_number(u->x[i]);
+        bool number = obj_is_number(u->x[i]) && !(u->decay && u->x[i].returned);
         Elem e = operand_elem(u, i);
         if (!seen[number])
             of[number] = e;
@@ -105,13 +106,41 @@ static bool bring(Lower *l, const Unify *u, Elem e, bool typed, Value **v) {
     return true;
 }
 
+/* The number as a value of element e, by way of `own`. */
+static double as_elem(Obj o, Elem own, Elem e) {
+    double v = obj_double(o);
+    if (elem_info[own].class_ == ELEM_F) v = elem_to_double(own, elem_from_double(own, v));
+    return elem_info[e].class_ == ELEM_F ? elem_to_double(e, elem_from_double(e, v)) : v;
+}
+
+/* Says, for -Wtriton, where a returned number counted for more as a tensor: before Triton 3.7. */
+static void compare_returned(Lower *l, const Unify *u) {
+    Unify before = *u;
+    Elem was, is;
+    const Obj *number = u->x[0].returned ? &u->x[0] : &u->x[1];
+    if (!number->returned || !watches(l)) return;
+    bool muted = l->s->diags.muted;
+    before.decay = true;
+    l->s->diags.muted = true;
+    bool both = common_elem(l, &before, &was) && common_elem(l, u, &is);
+    l->s->diags.muted = muted;
+    if (!both) return;
+    double a = as_elem(*number, number_elem(*number), was), b = as_elem(*number, is, is);
+    if (was != is || a != b)
+        differs(l, CHANGE_RETURN, u->span,
+                "a returned number stays one: '%s' is in %s with %.9g, and was in %s with %.9g",
+                u->what, elem_info[is].triton, b, elem_info[was].triton, a);
+}
+
 bool unify_operands(Lower *l, Obj x, Obj y, bool div, const char *what, Span span, Value **vx,
                     Value **vy) {
     Obj both[2] = {x, y};
     Unify u = {.x = both, .n = 2, .div = div, .what = what, .span = span};
     Value *v[2];
     Elem e;
-    if (!are_operands(l, &u) || !common_elem(l, &u, &e) || !bring(l, &u, e, false, v)) return false;
+    if (!are_operands(l, &u)) return false;
+    compare_returned(l, &u);
+    if (!common_elem(l, &u, &e) || !bring(l, &u, e, false, v)) return false;
     *vx = v[0];
     *vy = v[1];
     return true;
@@ -129,13 +158,6 @@ bool unify_typed(Lower *l, Obj x, Obj y, const char *what, Span span, Value **vx
 }
 
 /* ---- what Triton 3.9 changed ---- */
-
-/* The number as a value of element e, by way of `own`. */
-static double as_elem(Obj o, Elem own, Elem e) {
-    double v = obj_double(o);
-    if (elem_info[own].class_ == ELEM_F) v = elem_to_double(own, elem_from_double(own, v));
-    return elem_info[e].class_ == ELEM_F ? elem_to_double(e, elem_from_double(e, v)) : v;
-}
 
 /* Says, for -Wtriton, if both rules do not give the same. */
 static void compare_rules(Lower *l, const Unify *u, Operands kind) {
