@@ -180,9 +180,10 @@ static Obj lower_subscript(Lower *l, const Expr *e) {
     if (o.kind == OBJ_FOREIGN && strcmp(o.path, "os.environ") == 0) {
         Obj given;
         if (host_environ(l, index, &given)) return given;
+        const char *name = obj_text(l, index);
         return fail(l, e->span,
-                    "the environment variable %s has no default here; -D gives it a value",
-                    obj_what(l, index));
+                    "environment variable '%s' has no default here; -D %s=VALUE gives it one", name,
+                    name);
     }
     if (o.kind == OBJ_ARGS && index.kind == OBJ_STRING)
         return kernel_argument(l, index.text.at, e->span);
