@@ -76,9 +76,10 @@ static void put_words(Buf *b, int first, int words) {
     if (words > 1) buf_putc(b, '}');
 }
 
-/* Adds 2^vec adjacent floats that share a mask; nobody wants what was there. */
-static void add_vector(Gen *g, const Atomic *a, LLVMValueRef address, const LLVMValueRef *elem,
-                       LLVMValueRef mask) {
+/* Adds 2^vec adjacent floats that share a mask, or takes the larger or smaller of each, as of more
+ * than one word can be; nobody wants what was there. */
+static void combine_vector(Gen *g, const Atomic *a, LLVMValueRef address, const LLVMValueRef *elem,
+                           LLVMValueRef mask) {
     Buf text = buf_new(&g->s->arena), constraints = buf_new(&g->s->arena);
     int words = (a->bits << a->vec) / 32, at = a->red ? 0 : words, n = 0;
     LLVMValueRef args[6], word[4];
@@ -86,7 +87,9 @@ static void add_vector(Gen *g, const Atomic *a, LLVMValueRef address, const LLVM
     if (!a->red) ret = words == 1 ? g->i32 : LLVMStructTypeInContext(g->c, old, (unsigned)words, 0);
     gen_pack(g, a->type, elem, 1 << a->vec, 32, word);
     if (mask) buf_printf(&text, "@$%d ", at + 1 + words);
-    buf_printf(&text, "%s.%s.%s.global.add", a->red ? "red" : "atom", a->sem, a->scope);
+    int64_t rmw = ir_attr_int(a->op, AT_RMW, RMW_ADD);
+    buf_printf(&text, "%s.%s.%s.global.%s", a->red ? "red" : "atom", a->sem, a->scope,
+               attr_words(AT_RMW)[rmw]);
     if (a->bits == 16) buf_puts(&text, ".noftz");
     if (words > 1) buf_printf(&text, ".v%d", words);
     buf_puts(&text, a->bits == 32 ? ".f32 " : a->type.elem == EL_F16 ? ".f16x2 " : ".bf16x2 ");
@@ -112,23 +115,28 @@ static void add_vector(Gen *g, const Atomic *a, LLVMValueRef address, const LLVM
     gen_asm(g, text.data, constraints.data, ret, args, n, ASM_ORDERED);
 }
 
-/* Where the GPU does not do it, a bf16 is added by comparing and swapping until nobody came
- * between. */
-static LLVMValueRef add_bf16(Gen *g, const Atomic *a, LLVMValueRef address, LLVMValueRef word,
-                             LLVMValueRef mask) {
+/* Where the GPU does not do it, an element of 16 bits is combined by comparing and swapping until
+ * nobody came between: `step` makes `next` of what is there, $0, and the operand, $2. */
+static LLVMValueRef swap_until(Gen *g, const Atomic *a, const char *step, LLVMValueRef address,
+                               LLVMValueRef word, LLVMValueRef mask) {
     const char *text =
         arena_printf(&g->s->arena,
-                     "{\n.reg .pred again;\n.reg .b16 seen, sum, zero;\n.reg .b32 wide, term;\n"
+                     "{\n.reg .pred again;\n.reg .b16 seen, next, zero;\n.reg .b32 wide, term;\n"
                      "mov.b16 zero, 0;\nmov.b16 $0, zero;\n@!$3 bra done;\n"
-                     "ld.relaxed.%s.global.b16 $0, [$1];\n"
-                     "mov.b32 term, {zero, $2};\n"
-                     "loop:\nmov.b32 wide, {zero, $0};\nadd.rn.f32 wide, wide, term;\n"
-                     "cvt.rn.bf16.f32 sum, wide;\n"
-                     "atom.relaxed.%s.global.cas.b16 seen, [$1], $0, sum;\n"
+                     "ld.relaxed.%s.global.b16 $0, [$1];\nloop:\n%s"
+                     "atom.relaxed.%s.global.cas.b16 seen, [$1], $0, next;\n"
                      "setp.ne.s16 again, seen, $0;\nmov.b16 $0, seen;\n@again bra loop;\ndone:\n}",
-                     a->scope, a->scope);
+                     a->scope, step, a->scope);
     LLVMValueRef args[] = {address, word, mask ? mask : LLVMConstInt(g->i1, 1, 0)};
     return gen_asm(g, text, "=&h,l,h,b,~{memory}", g->i16, args, 3, ASM_ORDERED);
+}
+
+static const char *step_of(Gen *g, const Atomic *a, int64_t rmw) {
+    if (rmw == RMW_ADD)
+        return "mov.b32 wide, {zero, $0};\nmov.b32 term, {zero, $2};\n"
+               "add.rn.f32 wide, wide, term;\ncvt.rn.bf16.f32 next, wide;\n";
+    return arena_printf(&g->s->arena, "%s.%s next, $0, $2;\n", rmw == RMW_MAX ? "max" : "min",
+                        a->type.elem == EL_F16 ? "f16" : "bf16");
 }
 
 /* Floats order as their bits do, as signed integers if the sign is clear; the other way round, as
@@ -155,7 +163,9 @@ static bool is_float_extreme(const Op *op, Type t) {
 }
 
 static bool by_swapping(const Gen *g, const Op *op, Type t) {
-    return op->code == OP_ATOMIC && !t.depth && t.elem == EL_BF16 && !g->o->target->atomic_bf16;
+    if (is_float_extreme(op, t)) return type_elem_bits(t) == 16;
+    return op->code == OP_ATOMIC && !t.depth && t.elem == EL_BF16 &&
+           ir_attr_int(op, AT_RMW, RMW_ADD) == RMW_ADD && !g->o->target->atomic_bf16;
 }
 
 /* The instruction for this type; NULL when PTX has none. */
@@ -170,7 +180,7 @@ static const char *name_of(Gen *g, const Atomic *a, int64_t rmw) {
     if (rmw == RMW_ADD && is_float)
         return a->bits == 16 ? (t.elem == EL_F16 ? "add.noftz.f16" : "add.noftz.bf16")
                              : arena_printf(&g->s->arena, "add.f%d", a->bits);
-    if (is_float) return a->bits < 32 ? NULL : "";
+    if (is_float) return "";
     const char *verb = rmw == RMW_ADD ? "add" : rmw == RMW_MAX ? "max" : "min";
     char letter = type_is_signed(t) && rmw != RMW_ADD ? 's' : 'u';
     return arena_printf(&g->s->arena, "%s.%c%d", verb, letter, a->bits);
@@ -178,8 +188,8 @@ static const char *name_of(Gen *g, const Atomic *a, int64_t rmw) {
 
 /* ---- order ---- */
 
-static void fence(Gen *g, const Atomic *a) {
-    const char *text = arena_printf(&g->s->arena, "fence.acq_rel.%s;", a->scope);
+static void fence(Gen *g, const char *scope) {
+    const char *text = arena_printf(&g->s->arena, "fence.acq_rel.%s;", scope);
     gen_asm(g, text, "~{memory}", LLVMVoidTypeInContext(g->c), NULL, 0, ASM_ORDERED);
 }
 
@@ -199,11 +209,19 @@ static LLVMValueRef one_element(Gen *g, const Atomic *a, const char *name, LLVMV
     if (a->op->code == OP_ATOMIC_CAS)
         return emit(g, a, arena_printf(&g->s->arena, "cas.b%d", a->bits), address, word, 2, mask,
                     NULL);
-    if (by_swapping(g, a->op, a->type)) return add_bf16(g, a, address, word[0], mask);
+    if (by_swapping(g, a->op, a->type))
+        return swap_until(g, a, step_of(g, a, ir_attr_int(a->op, AT_RMW, RMW_ADD)), address,
+                          word[0], mask);
     if (is_float_extreme(a->op, a->type))
         return extreme_float(g, a, ir_attr_int(a->op, AT_RMW, 0) == RMW_MAX, address, word[0],
                              mask);
     return emit(g, a, name, address, word, 1, mask, NULL);
+}
+
+/* How many elements each thread does itself, under l (NULL: a scalar's). */
+static int elements_of(const Value *v) {
+    uint32_t broadcast = v->layout ? layout_broadcast_bits(v->layout, IN_REG) : 0;
+    return gen_registers(v) >> __builtin_popcount(broadcast);
 }
 
 /* Which instructions, and how they are ordered; the order that is left to them. */
@@ -213,11 +231,8 @@ static Atomic plan_of(Gen *g, const Op *op, bool acquire, bool release) {
     a.red = !a.wanted && !acquire;
     a.bits = type_elem_bytes(r->type) * 8;
     a.vec = log2_of(ir_attr_int(op, AT_VECTOR, 1));
-    uint32_t broadcast = r->layout ? layout_broadcast_bits(r->layout, IN_REG) : 0;
-    int instructions = 0;
-    for (int i = 0; i < gen_registers(r); i += 1 << a.vec)
-        instructions += !((uint32_t)i & broadcast);
-    a.fenced = instructions > 1 || by_swapping(g, op, a.type) || is_float_extreme(op, a.type);
+    a.fenced =
+        elements_of(r) >> a.vec > 1 || by_swapping(g, op, a.type) || is_float_extreme(op, a.type);
     Sem sem = acquire && release ? SEM_ACQ_REL
               : acquire          ? SEM_ACQUIRE
               : release          ? SEM_RELEASE
@@ -244,7 +259,7 @@ void gen_atomic(Gen *g, const Op *op) {
     const char *name = cas ? "" : name_of(g, &a, ir_attr_int(op, AT_RMW, RMW_ADD));
     for (int i = 0; i < out.n; i++) out.at[i] = LLVMGetPoison(gen_elem_type(g, r->type));
     if (!supported(g, op, &a, name)) return;
-    if (release && a.fenced) fence(g, &a);
+    if (release && a.fenced) fence(g, a.scope);
     LLVMValueRef first = gen_owner(g, r);
     LLVMValueRef *old = arena_array(&g->s->arena, (size_t)out.n, sizeof *old);
     uint32_t broadcast = l ? layout_broadcast_bits(l, IN_REG) : 0;
@@ -256,13 +271,13 @@ void gen_atomic(Gen *g, const Op *op) {
         LLVMValueRef word[2], p = mask.n ? mask.at[i] : NULL;
         if (first) p = p ? LLVMBuildAnd(g->b, p, first, "") : first;
         if (a.vec) {
-            add_vector(g, &a, ptr.at[i], &in[0].at[i], p);
+            combine_vector(g, &a, ptr.at[i], &in[0].at[i], p);
             continue;
         }
         for (int k = 0; k < 1 + cas; k++) gen_pack(g, a.type, &in[k].at[i], 1, a.bits, &word[k]);
         old[i] = one_element(g, &a, name, ptr.at[i], word, p);
     }
-    if (acquire && a.fenced) fence(g, &a);
+    if (acquire && a.fenced) fence(g, a.scope);
     if (!a.wanted) return;
     if (first && !ir_attr_int(op, AT_OWNER, 0))
         gen_error(g, op, "the result was left with its owners alone; this is a bug in tilec");

@@ -46,16 +46,19 @@ static void load_or_store(Accesses *a, Op *op) {
 }
 
 /* Floats that nobody wants back are added several at once: pairs of f16 in a word everywhere, all
- * else that is wider than an element by some GPUs. */
+ * else that is wider than an element by some GPUs; these take the larger and the smaller of floats
+ * of 16 bits, too, in two words or more. */
 static void atomic(const Accesses *a, Op *op) {
     const Value *r = op->result[0];
     Type t = type_element(r->type);
-    bool add = op->code == OP_ATOMIC && ir_attr_int(op, AT_RMW, RMW_ADD) == RMW_ADD;
-    int vec = 0;
-    if (add && !ir_has_uses(r) && type_is_float(t) && type_elem_bits(t) < 64)
+    int64_t rmw = ir_attr_int(op, AT_RMW, RMW_ADD);
+    bool add = rmw == RMW_ADD, extreme = rmw == RMW_MAX || rmw == RMW_MIN;
+    int vec = 0, bits = type_elem_bits(t);
+    if (!ir_has_uses(r) && type_is_float(t) && (add ? bits < 64 : extreme && bits == 16))
         vec = adjacent(a, op, r->layout, r->type);
-    if (!a->ctx->target->atomic_vectors) vec = t.elem == EL_F16 ? least(vec, 1) : 0;
-    if (op->code == OP_ATOMIC) set_vector(a, op, vec);
+    if (!a->ctx->target->atomic_vectors) vec = add && t.elem == EL_F16 ? least(vec, 1) : 0;
+    if (extreme && vec < 2) vec = 0;
+    set_vector(a, op, vec);
 }
 
 enum { SECTOR = 32 }; /* bytes */

@@ -281,10 +281,13 @@ Obj bi_descriptor_atomic(Lower *l, const Args *a, int64_t data) {
     Rmw rmw = (Rmw)data;
     if (!whole_block(l, a, &index)) return poison();
     Value *v = fit_value(l, a, 2, descriptor_block(a->at[0]));
-    if (!v || !atomic_takes(l, rmw, v->type, builtin_text(l, a->row), a->span)) return poison();
+    if (!v) return poison();
+    bool extreme = type_is_float(v->type) && (rmw == RMW_MAX || rmw == RMW_MIN);
+    bool half =
+        extreme && type_elem_bits(v->type) == 16; /* there are no such atomics of pointers */
+    if (!half && !atomic_takes(l, rmw, v->type, builtin_text(l, a->row), a->span)) return poison();
     Value *desc = desc_value(l, a->at[0], false);
-    if (type_is_float(v->type) && rmw != RMW_ADD)
-        return reduce_floats(l, a, rmw, desc, v, index) ? obj_none() : poison();
+    if (extreme && !half) return reduce_floats(l, a, rmw, desc, v, index) ? obj_none() : poison();
     ir_set_attr(l->s, desc_access(l, OP_DESC_REDUCE, desc, v, index), AT_RMW, rmw);
     return obj_none();
 }
