@@ -5,6 +5,7 @@
  * Each element is done once, by the first thread that holds it, its owner; what others need of it,
  * and the barriers that its order asks for, are ops of their own (passes/exchange.c). */
 #include "codegen/gen.h"
+#include "ir/effects.h"
 
 typedef struct Atomic {
     const Op *op;
@@ -282,4 +283,117 @@ void gen_atomic(Gen *g, const Op *op) {
     if (first && !ir_attr_int(op, AT_OWNER, 0))
         gen_error(g, op, "the result was left with its owners alone; this is a bug in tilec");
     for (int i = 0; i < out.n; i++) gen_unpack(g, a.type, &old[i], a.bits, &out.at[i], 1);
+}
+
+/* ---- reads and writes as one step ---- */
+
+typedef struct OneStep { /* a load, store or poll of elements, one by one */
+    const Op *op;
+    Type type;
+    int bits;
+    const char *sem, *scope;
+    LLVMValueRef start; /* of a poll that ends: the time when it began */
+    Tile value, end;    /* what is stored or waited for; for how long */
+} OneStep;
+
+/* A byte travels in 16 bits. */
+static LLVMTypeRef carrier(Gen *g, const OneStep *a) {
+    return int_type(g, a->bits < 16 ? 16 : a->bits);
+}
+
+static LLVMValueRef carried(Gen *g, const OneStep *a, LLVMValueRef x) {
+    LLVMValueRef word;
+    gen_pack(g, a->type, &x, 1, a->bits, &word);
+    return a->bits < 16 ? LLVMBuildZExt(g->b, word, g->i16, "") : word;
+}
+
+static LLVMValueRef load_one(Gen *g, const OneStep *a, LLVMValueRef address, LLVMValueRef p) {
+    char letter = letter_of(a->bits);
+    const char *text = arena_printf(&g->s->arena, "%sld.%s.%s.global.b%d $0, [$1];",
+                                    p ? "@$2 " : "", a->sem, a->scope, a->bits);
+    LLVMTypeRef t = carrier(g, a);
+    LLVMValueRef args[] = {address, p, LLVMConstNull(t)}, x;
+    x = gen_asm(g, text,
+                arena_printf(&g->s->arena, p ? "=%c,l,b,0,~{memory}" : "=%c,l,~{memory}", letter),
+                t, args, p ? 3 : 1, ASM_ORDERED);
+    LLVMValueRef word = a->bits < 16 ? LLVMBuildTrunc(g->b, x, int_type(g, a->bits), "") : x;
+    gen_unpack(g, a->type, &word, a->bits, &x, 1);
+    return x;
+}
+
+static void store_one(Gen *g, const OneStep *a, LLVMValueRef address, LLVMValueRef x,
+                      LLVMValueRef p) {
+    char letter = letter_of(a->bits);
+    const char *text = arena_printf(&g->s->arena, "%sst.%s.%s.global.b%d [$0], $1;",
+                                    p ? "@$2 " : "", a->sem, a->scope, a->bits);
+    LLVMValueRef args[] = {address, carried(g, a, x), p};
+    gen_asm(g, text, arena_printf(&g->s->arena, p ? "l,%c,b,~{memory}" : "l,%c,~{memory}", letter),
+            LLVMVoidTypeInContext(g->c), args, p ? 3 : 2, ASM_ORDERED);
+}
+
+/* Spins until the element is x; with `end`, for so many nanoseconds since the start. */
+static LLVMValueRef poll_one(Gen *g, const OneStep *a, LLVMValueRef address, LLVMValueRef x,
+                             LLVMValueRef end, LLVMValueRef p) {
+    Buf text = buf_new(&g->s->arena);
+    LLVMValueRef args[] = {address, carried(g, a, x), p ? p : LLVMConstInt(g->i1, 1, 0), a->start,
+                           end};
+    buf_printf(&text,
+               "{\n.reg .pred same, early;\n.reg .b%d seen;\n.reg .b64 now;\n"
+               "mov.pred same, 0;\n@!$3 bra done;\nagain:\nld.relaxed.%s.global.b%d seen, [$1];\n"
+               "setp.eq.b%d same, seen, $2;\n",
+               a->bits, a->scope, a->bits, a->bits);
+    if (end)
+        buf_puts(&text, "@same bra done;\nmov.u64 now, %globaltimer;\nsub.u64 now, now, $4;\n"
+                        "setp.lt.u64 early, now, $5;\n@early bra again;\n");
+    else
+        buf_puts(&text, "@!same bra again;\n");
+    buf_puts(&text, "done:\nselp.u32 $0, 1, 0, same;\n}");
+    LLVMValueRef seen = gen_asm(
+        g, text.data,
+        arena_printf(&g->s->arena, "=r,l,%c,b%s,~{memory}", letter_of(a->bits), end ? ",l,l" : ""),
+        g->i32, args, end ? 5 : 3, ASM_ORDERED);
+    return LLVMBuildICmp(g->b, LLVMIntNE, seen, gen_i32(g, 0), "");
+}
+
+static LLVMValueRef one_step(Gen *g, const OneStep *a, LLVMValueRef address, int i,
+                             LLVMValueRef p) {
+    switch (a->op->code) {
+    case OP_ATOMIC_LOAD: return load_one(g, a, address, p);
+    case OP_ATOMIC_STORE: store_one(g, a, address, a->value.at[i], p); return NULL;
+    default: return poll_one(g, a, address, a->value.at[i], a->end.n ? a->end.at[i] : NULL, p);
+    }
+}
+
+/* A release lies before the first store, an acquire behind the last load: one instruction has its
+ * order itself, several and those of a poll have it from a fence. */
+void gen_atomic_access(Gen *g, const Op *op) {
+    const Value *pointers = op->operand[0].value, *masks = ir_access_mask(op);
+    int64_t sem = ir_attr_int(op, AT_SEM, SEM_ACQ_REL);
+    bool poll = op->code == OP_ATOMIC_POLL, ordered = sem != SEM_RELAXED;
+    bool fenced = ordered && (poll || elements_of(pointers) > 1);
+    OneStep a = {.op = op, .type = type_element(type_pointee(pointers->type))};
+    a.bits = type_elem_bytes(a.type) * 8;
+    a.sem = sem_text[fenced ? SEM_RELAXED : sem];
+    a.scope = scope_text[ir_attr_int(op, AT_SCOPE, SCOPE_GPU)];
+    Tile ptr = gen_tile(g, pointers), mask = {0}, out = {0};
+    if (masks) mask = gen_tile(g, masks);
+    if (op->code != OP_ATOMIC_LOAD) a.value = gen_tile(g, op->operand[1].value);
+    if (poll && op->noperands > 2) {
+        a.end = gen_tile(g, op->operand[2].value);
+        a.start =
+            gen_asm(g, "mov.u64 $0, %globaltimer;", "=l,~{memory}", g->i64, NULL, 0, ASM_ORDERED);
+    }
+    if (op->nresults) out = gen_new_tile(g, op->result[0]);
+    if (fenced && sem == SEM_RELEASE) fence(g, a.scope);
+    LLVMValueRef first = gen_owner(g, pointers);
+    uint32_t broadcast = pointers->layout ? layout_broadcast_bits(pointers->layout, IN_REG) : 0;
+    for (int i = 0; i < ptr.n; i++) {
+        LLVMValueRef p = mask.n ? mask.at[i] : NULL, x = NULL;
+        if (first) p = p ? LLVMBuildAnd(g->b, p, first, "") : first;
+        if (!((uint32_t)i & broadcast)) x = one_step(g, &a, ptr.at[i], i, p);
+        if (out.n) out.at[i] = x ? x : out.at[(uint32_t)i & ~broadcast];
+    }
+    if (fenced && sem == SEM_ACQUIRE) fence(g, a.scope);
+    if (out.n && first && ir_has_uses(op->result[0]) && !ir_attr_int(op, AT_OWNER, 0))
+        gen_error(g, op, "the result was left with its owners alone; this is a bug in tilec");
 }

@@ -27,8 +27,10 @@ unsigned ir_effects(const Op *op) {
 
 Value *ir_access_mask(const Op *op) {
     switch (op->code) {
-    case OP_LOAD: return ir_operand(op, 1);
+    case OP_LOAD:
+    case OP_ATOMIC_LOAD: return ir_operand(op, 1);
     case OP_STORE:
+    case OP_ATOMIC_STORE:
     case OP_ATOMIC: return ir_operand(op, 2);
     case OP_ASYNC_COPY: return ir_operand(op, 3);
     default: return NULL;

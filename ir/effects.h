@@ -51,8 +51,13 @@ bool ir_is_pure(const Op *op);
 static inline bool op_is_pure_elementwise(const Op *op) {
     return (op_traits(op) & TRAIT_E) && op_info[op->code].effects == EFFECT_NONE;
 }
-/* One step that reads and writes the same place. */
+/* One step that no other program's comes between, made once for each element. */
 static inline bool op_is_atomic(const Op *op) {
+    return op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS || op->code == OP_ATOMIC_LOAD ||
+           op->code == OP_ATOMIC_STORE || op->code == OP_ATOMIC_POLL;
+}
+/* … that reads and writes. */
+static inline bool op_is_atomic_update(const Op *op) {
     return op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS;
 }
 

@@ -6,6 +6,7 @@
  * verify_shape.c. A value must be defined before its use, in the same block or one around it. */
 #include "ir/buffer.h"
 #include "ir/desc.h"
+#include "ir/effects.h"
 #include "ir/func_attrs.h"
 #include "ir/roles.h"
 
@@ -250,7 +251,14 @@ static void check_many(Verifier *v, const Op *op) {
 
 static void check_atomic(Verifier *v, const Op *op) {
     Type value = type_pointee(arg_type(op, 0));
-    for (int i = 1; i < (op->code == OP_ATOMIC ? 2 : 3); i++)
+    int64_t sem = ir_attr_int(op, AT_SEM, SEM_ACQ_REL);
+    if (op->code == OP_ATOMIC_LOAD || op->code == OP_ATOMIC_POLL) {
+        if (sem != SEM_ACQUIRE && sem != SEM_RELAXED) bad(v, op, "acquires, or is relaxed");
+    } else if (op->code == OP_ATOMIC_STORE && sem != SEM_RELEASE && sem != SEM_RELAXED) {
+        bad(v, op, "releases, or is relaxed");
+    }
+    int values = op->code == OP_ATOMIC_LOAD ? 0 : op->code == OP_ATOMIC_CAS ? 2 : 1;
+    for (int i = 1; i <= values; i++)
         if (!type_equal(arg_type(op, i), value))
             bad(v, op, "operand %d must be %s", i, type_text(&v->s->arena, value));
 }
@@ -445,7 +453,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
             type_text(&v->s->arena, arg_type(op, 1)), type_text(&v->s->arena, arg_type(op, 2)));
     if (ir_attr_int(op, AT_OWNER, 0)) check_owner(v, op);
     if (op->code == OP_DOT) check_dot(v, op);
-    if (op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS) check_atomic(v, op);
+    if (op_is_atomic(op)) check_atomic(v, op);
     if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);
     const char *wrong = v->error ? NULL : roles_verify(v->s, v->f, op);
     if (!wrong) wrong = desc_verify(v->s, op);

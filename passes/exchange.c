@@ -17,6 +17,7 @@ static bool has_owner(const Op *op) {
     bool scalar_load = op->code == OP_LOAD && ir_attr_int(op, AT_VOLATILE, 0) && op->nresults &&
                        !op->result[0]->type.rank;
     if (!scalar_load && !op_is_atomic(op)) return false;
+    if (!op->nresults) return false;
     const Value *r = op->result[0];
     if (!ir_has_uses(r) || ir_attr_int(op, AT_OWNER, 0)) return false;
     if (!r->type.rank) return true;
@@ -136,10 +137,9 @@ static void expand(Op *op, void *ctx_) {
         (op->code == OP_GATHER ? expand_gather : expand_histogram)(&b, op);
         ctx->changed = true;
         return;
-    case OP_LOAD:
-    case OP_ATOMIC:
-    case OP_ATOMIC_CAS: ctx->changed |= expand_access(&b, op); return;
-    default: return;
+    default:
+        if (op->code == OP_LOAD || op_is_atomic(op)) ctx->changed |= expand_access(&b, op);
+        return;
     }
 }
 

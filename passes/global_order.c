@@ -18,7 +18,7 @@ static bool touches(const Op *op, GlobalAccess *x) {
     /* What the copy engine reads no barrier of threads orders: who starts it has to. */
     if (!effects || op->operand[0].value->type.space == SPACE_DESC) return false;
     *x = (GlobalAccess){.op = op,
-                        .kind = op_is_atomic(op)                 ? GLOBAL_ATOMIC
+                        .kind = op_is_atomic_update(op)          ? GLOBAL_ATOMIC
                                 : effects & EFFECT_WRITES_GLOBAL ? GLOBAL_WRITE
                                                                  : GLOBAL_READ,
                         .pointer = op->operand[0].value,

@@ -336,7 +336,7 @@ static bool try_along(Strip *s, int dim) {
 /* A store, or an atomic whose result nobody wants, of a huge tile; a reduction of one to less. */
 static bool is_root(const PassCtx *ctx, const Op *op) {
     if (!op->noperands || !is_huge(ctx, op->operand[0].value)) return false;
-    if (op->code == OP_STORE) return true;
+    if (op->code == OP_STORE || op->code == OP_ATOMIC_STORE) return true;
     if (op->code == OP_ATOMIC) return !ir_has_uses(op->result[0]);
     return op->code == OP_REDUCE && !is_huge(ctx, op->result[0]);
 }

@@ -96,7 +96,7 @@ Value *emit_atomic(Lower *l, Rmw rmw, Value *p, Value *v, Value *mask, Order ord
 Obj bi_atomic(Lower *l, const Args *a, int64_t data) {
     Order order;
     Value *p = pointer_arg(l, a), *mask;
-    if (!p || !fit_mask(l, a, 2, &p, &mask) || !arg_order(l, a, 3, &order)) return poison();
+    if (!p || !fit_write_mask(l, a, 2, p, &mask) || !arg_order(l, a, 3, &order)) return poison();
     if (!atomic_takes(l, (Rmw)data, type_pointee(p->type), builtin_text(l, a->row), a->where[0]))
         return poison();
     Value *v = fit_value(l, a, 1, p->type);
@@ -121,4 +121,104 @@ Obj bi_atomic_cas(Lower *l, const Args *a, int64_t data) {
     Type bits = type_is_float(elem) ? bits_of(elem, true) : elem;
     Value *operand[] = {as(l, p, type_pointer_to(bits)), as(l, expected, bits), as(l, v, bits)};
     return obj_value(as(l, emit(l, OP_ATOMIC_CAS, operand, 3, order), elem));
+}
+
+/* ---- reads and writes as one step ---- */
+
+/* One of two orders, the first of which is what None means. */
+static bool arg_one_order(Lower *l, const Args *a, int sem_at, Sem ordered, Order *out) {
+    if (!arg_order(l, a, sem_at, out)) return false;
+    const char *text;
+    if (!arg_text(l, a, sem_at, &text)) return false;
+    if (!*text) out->sem = ordered;
+    if (out->sem == ordered || out->sem == SEM_RELAXED) return true;
+    fail(l, a->where[sem_at], "%s only supports %s and relaxed semantics, not '%s'", a->row->name,
+         ordered == SEM_ACQUIRE ? "acquire" : "release", text);
+    return false;
+}
+
+static Op *emit_access(Lower *l, OpCode code, Value *const *operand, int n, Type *result,
+                       Order order) {
+    Op *op = ir_op(&l->b, code, operand, n, result, result ? 1 : 0, 0);
+    ir_set_attr(l->s, op, AT_SEM, order.sem);
+    if (order.scope != SCOPE_GPU) ir_set_attr(l->s, op, AT_SCOPE, order.scope);
+    return op;
+}
+
+/* Pointers to the bytes that bools are in memory, to all other elements as they are. */
+static Value *number_pointer(Lower *l, const Args *a, Value *p) {
+    Type elem = type_element(type_pointee(p->type));
+    if (elem.depth) {
+        fail(l, a->where[0], "%s only supports integer and floating-point elements, not %s",
+             a->row->name, user(l, elem));
+        return NULL;
+    }
+    return type_is_bool(elem) ? as(l, p, type_pointer_to(type_scalar(EL_I8))) : p;
+}
+
+Obj bi_atomic_load(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Order order;
+    Value *p = pointer_arg(l, a), *mask;
+    if (!p || !fit_mask(l, a, 1, &p, &mask) || !arg_one_order(l, a, 2, SEM_ACQUIRE, &order))
+        return poison();
+    Type elem = type_element(type_pointee(p->type));
+    if (!(p = number_pointer(l, a, p))) return poison();
+    Value *operand[] = {p, mask};
+    Type t = type_pointee(p->type);
+    Op *op = emit_access(l, OP_ATOMIC_LOAD, operand, mask ? 2 : 1, &t, order);
+    return obj_value(cast_value(l, op->result[0], elem, false, a->span));
+}
+
+Obj bi_atomic_store(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Order order;
+    Value *p = pointer_arg(l, a), *mask;
+    if (!p || !fit_write_mask(l, a, 2, p, &mask) || !arg_one_order(l, a, 3, SEM_RELEASE, &order))
+        return poison();
+    Value *v = fit_value(l, a, 1, p->type);
+    if (!v || !(p = number_pointer(l, a, p))) return poison();
+    v = cast_value(l, v, type_element(type_pointee(p->type)), false, a->span);
+    Value *operand[] = {p, v, mask};
+    if (v) emit_access(l, OP_ATOMIC_STORE, operand, mask ? 3 : 2, NULL, order);
+    return obj_none();
+}
+
+/* A tile of nanoseconds in the shape of p; *out NULL: no end. False after an error. */
+static bool arg_timeout(Lower *l, const Args *a, int i, Type p, Value **out) {
+    Obj o = a->at[i];
+    *out = NULL;
+    if (o.kind == OBJ_NONE) return true;
+    if (o.kind == OBJ_INT && !o.big && o.i < 0) {
+        fail(l, a->where[i], "atomic_poll timeout_ns must be non-negative, not %s", obj_text(l, o));
+        return false;
+    }
+    Value *v = arg_value(l, a, i);
+    if (!v) return false;
+    if (v->type.rank || !type_is_int(v->type)) {
+        fail(l, a->where[i], "atomic_poll timeout_ns must be a scalar integer, not %s",
+             user(l, v->type));
+        return false;
+    }
+    v = cast_value(l, v, type_scalar(EL_U64), false, a->span);
+    *out = broadcast_value(l, v, p, a->span);
+    return *out != NULL;
+}
+
+Obj bi_atomic_poll(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Order order;
+    Value *p = pointer_arg(l, a), *timeout;
+    if (!p || !arg_one_order(l, a, 2, SEM_ACQUIRE, &order)) return poison();
+    Type elem = type_element(type_pointee(p->type));
+    if (!type_is_int(elem) || type_elem_bits(elem) < 16)
+        return fail(l, a->where[0],
+                    "atomic_poll only supports integer elements of 16, 32 or 64 bits, not %s",
+                    user(l, elem));
+    Value *expected = fit_value(l, a, 1, p->type);
+    if (!expected || !arg_timeout(l, a, 4, p->type, &timeout)) return poison();
+    Value *operand[] = {p, expected, timeout};
+    Type t = type_with_shape(type_scalar(EL_I1), p->type);
+    return obj_value(
+        emit_access(l, OP_ATOMIC_POLL, operand, timeout ? 3 : 2, &t, order)->result[0]);
 }

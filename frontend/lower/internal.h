@@ -558,6 +558,8 @@ bool arg_word(Lower *l, const Args *a, int i, const char *const *words, int64_t 
 Value *pointer_arg(Lower *l, const Args *a); /* argument 0 */
 /* Pointer and mask (argument i; NULL when None) brought to one shape. */
 bool fit_mask(Lower *l, const Args *a, int i, Value **p, Value **mask);
+/* The same of what is written: the pointer has that shape already. */
+bool fit_write_mask(Lower *l, const Args *a, int i, Value *p, Value **mask);
 /* Argument i in the shape of the pointers and the type they point to. */
 Value *fit_value(Lower *l, const Args *a, int i, Type p);
 

@@ -57,8 +57,8 @@ static bool no_boundary(Lower *l, const Args *a, int i) {
     return false;
 }
 
-/* Pointer, mask and other operand brought to one shape. A scalar pointer takes scalars only. */
-bool fit_mask(Lower *l, const Args *a, int i, Value **p, Value **mask) {
+/* A scalar pointer takes scalars only. False after an error; *mask NULL: None. */
+static bool arg_mask(Lower *l, const Args *a, int i, const Value *p, Value **mask) {
     *mask = NULL;
     if (a->at[i].kind == OBJ_NONE) return true;
     Value *m = arg_value(l, a, i);
@@ -69,13 +69,29 @@ bool fit_mask(Lower *l, const Args *a, int i, Value **p, Value **mask) {
         note(l, (Span){0}, "a mask comes from a comparison: mask=offsets < n");
         return false;
     }
-    if (!(*p)->type.rank && m->type.rank) {
+    if (!p->type.rank && m->type.rank) {
         fail(l, a->where[i], "%s: the pointer is a scalar, the mask is %s", builtin_text(l, a->row),
              user(l, m->type));
         return false;
     }
     *mask = m;
-    return broadcast_pair(l, p, mask, a->where[i]);
+    return true;
+}
+
+bool fit_mask(Lower *l, const Args *a, int i, Value **p, Value **mask) {
+    return arg_mask(l, a, i, *p, mask) && (!*mask || broadcast_pair(l, p, mask, a->where[i]));
+}
+
+/* What would be written to one place several times is refused. */
+bool fit_write_mask(Lower *l, const Args *a, int i, Value *p, Value **mask) {
+    Value *wide = p;
+    if (!arg_mask(l, a, i, p, mask)) return false;
+    if (!*mask) return true;
+    if (!broadcast_pair(l, &wide, mask, a->where[i])) return false;
+    if (type_same_shape(wide->type, p->type)) return true;
+    fail(l, a->where[0], "%s: the mask is %s: expected pointer argument to have this shape, not %s",
+         builtin_text(l, a->row), user(l, (*mask)->type), user(l, p->type));
+    return false;
 }
 
 Value *fit_value(Lower *l, const Args *a, int i, Type p) {
@@ -190,7 +206,7 @@ static Value *byte_pointer(Lower *l, const Args *a, Value *p) {
 static Op *store(Lower *l, const Args *a) {
     Value *p = pointer_arg(l, a), *mask;
     p = p ? byte_pointer(l, a, p) : NULL;
-    if (!p || !fit_mask(l, a, 2, &p, &mask) || !no_boundary(l, a, 3)) return NULL;
+    if (!p || !fit_write_mask(l, a, 2, p, &mask) || !no_boundary(l, a, 3)) return NULL;
     Value *operand[] = {p, fit_value(l, a, 1, p->type), mask};
     return operand[1] ? ir_op(&l->b, OP_STORE, operand, mask ? 3 : 2, NULL, 0, 0) : NULL;
 }

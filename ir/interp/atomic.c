@@ -6,7 +6,8 @@
  * one order of the many a GPU may take. What combines is the loop of the plain operation, run on
  * one lane.
  * The one idea: an operation that leaves memory as it was (a compare that fails, a flag set again)
- * does not count as a write, which is how a spin is told from work. */
+ * does not count as a write, which is how a spin is told from work. A poll that has not seen what
+ * it waits for sets its program aside and is done again when memory has changed. */
 #include "ir/interp/machine.h"
 
 #include <string.h>
@@ -71,38 +72,53 @@ static bool compare_and_swap(const Access *a, const Cell *c, int64_t i) {
     return true;
 }
 
+/* Where old values go; NULL: there are none. */
+static Tile *old_values(const Access *a) {
+    if (a->old) return a->old;
+    return a->st->ndst ? &a->p->tile[a->st->dst[0]] : NULL;
+}
+
+static bool change(const Access *a, const AtomicPlan *plan, const Cell *c, int64_t i) {
+    switch (a->st->op->code) {
+    case OP_ATOMIC_LOAD: return true;
+    case OP_ATOMIC_CAS: return compare_and_swap(a, c, i);
+    default: return combine(a, plan, c, i);
+    }
+}
+
 static bool one_lane(const Access *a, const AtomicPlan *plan, const InterpBuffer *b, uint8_t *at,
                      int64_t i) {
-    Tile *d = a->old ? a->old : &a->p->tile[a->st->dst[0]];
+    Tile *d = old_values(a);
     int buffer = (int)(b - a->r->launch->buffer);
     uint64_t offset = (uint64_t)(at - b->base);
     Cell c = {.at = at, .b = b};
     memcpy(&c.old, at, a->size);
     if (plan->acquire) races_acquire(a, buffer, offset);
     if (!races_access(a, buffer, offset, a->size, RACE_ATOMIC)) return false;
-    memcpy(d->data + (size_t)i * a->size, &c.old, a->size);
     bool known = is_written(a, &c);
-    if (d->tainted) d->taint[i] = 0;
-    bool cas = a->st->op->code == OP_ATOMIC_CAS;
-    if (!(cas ? compare_and_swap(a, &c, i) : combine(a, plan, &c, i))) return false;
-    if (!known && !a->old) access_mark(a, i, 1, ORIGIN_UNWRITTEN);
+    if (d) memcpy(d->data + (size_t)i * a->size, &c.old, a->size);
+    if (d && d->tainted) d->taint[i] = 0;
+    if (!change(a, plan, &c, i)) return false;
+    if (!known && d && !a->old) access_mark(a, i, 1, ORIGIN_UNWRITTEN);
     if (plan->release) races_release(a, buffer, offset);
     return true;
 }
 
 bool access_atomic(const Access *a, const AtomicPlan *plan) {
-    Tile *d = a->old ? a->old : &a->p->tile[a->st->dst[0]];
+    Tile *d = old_values(a);
     const InterpBuffer *b = NULL;
     uint8_t *at = NULL;
     int64_t done = 0;
-    a->p->last_read = a->st->op;
-    a->p->reads++;
-    a->p->polls++;
-    d->tainted = false;
-    memset(d->data, 0, (size_t)a->lanes * a->size);
+    if (d) {
+        a->p->last_read = a->st->op;
+        a->p->reads++;
+        a->p->polls++;
+        d->tainted = false;
+        memset(d->data, 0, (size_t)a->lanes * a->size);
+    }
     for (int64_t i = 0, n;; i += n) {
         if (!access_next_run(a, &i, 1, &n, &b, &at)) return false;
-        if (i > done && !a->old && run_checks(a->r, CHECK_UNINIT))
+        if (i > done && d && !a->old && run_checks(a->r, CHECK_UNINIT))
             access_mark(a, done, i - done, ORIGIN_MASKED_OFF);
         if (n == 0) break;
         done = i + 1;
@@ -117,7 +133,69 @@ bool step_atomic(Run *r, Program *p, const Step *st) {
     return access_atomic(&a, st->detail);
 }
 
+bool step_atomic_load(Run *r, Program *p, const Step *st) {
+    Access a = access_of(r, p, st, 1);
+    return access_atomic(&a, st->detail);
+}
+
 bool step_atomic_cas(Run *r, Program *p, const Step *st) {
     Access a = access_of(r, p, st, 3); /* it has no mask */
     return access_atomic(&a, st->detail);
+}
+
+/* ---- polls ---- */
+
+/* Reads one element that has not been seen as it is waited for. */
+static bool poll_lane(const Access *a, const AtomicPlan *plan, const InterpBuffer *b, uint8_t *at,
+                      int64_t i, uint8_t *seen) {
+    int buffer = (int)(b - a->r->launch->buffer);
+    uint64_t offset = (uint64_t)(at - b->base);
+    Cell c = {.at = at, .b = b};
+    *seen = memcmp(at, a->value->data + (size_t)i * a->size, a->size) == 0;
+    if (*seen && plan->acquire) races_acquire(a, buffer, offset);
+    if (!races_access(a, buffer, offset, a->size, RACE_ATOMIC)) return false;
+    return is_written(a, &c) ? check_value(a, a->value, i) : unwritten(a, i, USED_COMPARED);
+}
+
+/* What the first element says holds for all; a program's time passes when nothing else can happen
+ * (sched.c). */
+static uint64_t deadline_of(const Run *r, const Access *a) {
+    if (a->st->nsrc < 3) return UINT64_MAX;
+    uint64_t timeout = (uint64_t)first_lane(&a->p->tile[a->st->src[2]], EL_U64);
+    return timeout > UINT64_MAX - r->now ? UINT64_MAX : r->now + timeout;
+}
+
+/* One turn: each element that is still waited for is read. The step is done again until all have
+ * been seen or time is up; between two turns others go on. */
+bool step_atomic_poll(Run *r, Program *p, const Step *st) {
+    Access a = access_of(r, p, st, 3);
+    Tile *d = &p->tile[st->dst[0]];
+    Counter *c = &p->counter[st->loop];
+    const InterpBuffer *b = NULL;
+    uint8_t *at = NULL;
+    bool all = true;
+    if (!c->at) {
+        c->at = 1;
+        c->deadline = deadline_of(r, &a);
+        d->tainted = false;
+        memset(d->data, 0, (size_t)a.lanes);
+    }
+    p->last_read = st->op;
+    p->reads++;
+    p->polls++;
+    for (int64_t i = 0, n;; i += n) {
+        if (!access_next_run(&a, &i, 1, &n, &b, &at)) return false;
+        if (n == 0) break;
+        if (!d->data[i] && b && !poll_lane(&a, st->detail, b, at, i, &d->data[i])) return false;
+        all &= d->data[i];
+    }
+    if (all || c->deadline <= r->now) {
+        c->at = 0;
+        return true;
+    }
+    if (p->deadline > c->deadline) p->deadline = c->deadline;
+    p->at--;
+    p->state = PROGRAM_WAITS;
+    p->seen_changes = r->changes;
+    return true;
 }

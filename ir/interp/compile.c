@@ -321,6 +321,9 @@ static StepFn *const step_fns[OPS] = {
     [OP_STORE] = step_store,
     [OP_ATOMIC] = step_atomic,
     [OP_ATOMIC_CAS] = step_atomic_cas,
+    [OP_ATOMIC_LOAD] = step_atomic_load,
+    [OP_ATOMIC_STORE] = step_atomic,
+    [OP_ATOMIC_POLL] = step_atomic_poll,
     [OP_INLINE_ASM] = step_inline_asm,
     [OP_PRINT] = step_print,
     [OP_ASSERT] = step_assert,
@@ -514,6 +517,7 @@ static void compile_plain(Compiler *c, const Op *op) {
     st.dst = define_all(c, op->result, op->nresults);
     st.ndst = op->nresults;
     if (op->noperands && ir_operand_effects(op, 0) & EFFECT_GLOBAL) note_access(c, op, &st);
+    if (op->code == OP_ATOMIC_POLL) st.loop = c->r->ncounters++;
     const char *wrong = interp_plan(c->r, op, &st.detail);
     if (!wrong && op->code != OP_MAKE_DESC) wrong = plan_of_desc(c, op, &st.detail);
     if (wrong) fail(c, op, wrong);

@@ -85,6 +85,7 @@ typedef struct Counter { /* of a for, reduce or scan that is going on */
     int64_t at, len, chunk;
     uint64_t writes, reads, polls; /* a while: the program's when it last went round */
     bool past;                     /* a for whose next index is beyond its type */
+    uint64_t deadline;             /* a poll's (.at: it has begun); UINT64_MAX: none */
 } Counter;
 
 typedef struct SharedBuffer { /* a BUFFER_ALLOC */
@@ -176,6 +177,7 @@ struct Program {
     uint64_t writes, reads; /* how often it has changed memory, and looked at it */
     uint64_t polls;         /* … by an atomic or a volatile load */
     uint64_t seen_changes;  /* WAITS: Run.changes when it began to */
+    uint64_t deadline;      /* … when it goes on in any case; UINT64_MAX: never */
     const Op *last_read;    /* the load or atomic it last did */
     Clock *knows;           /* of other programs */
     uint32_t clock;         /* its own time: releases so far, from 1 */
@@ -210,6 +212,7 @@ struct Run {
     bool stores_anywhere; /* some STORE's parameter is not known */
     uint64_t changes;     /* of memory, by anybody */
     uint64_t ended;       /* programs */
+    uint64_t now;         /* nanoseconds: time passes only when no program can go on */
     size_t program_bytes;
     AsyncCopy *free_copies;
     struct Races *races; /* NULL: not looked for */
@@ -393,7 +396,7 @@ void lane_cast(Elem to, void *dst, Elem from, const void *src, int64_t n, Roundi
 StepFn step_lanes, step_const, step_arange, step_program_id, step_splat, step_strided, step_dot;
 StepFn step_reduce_start, step_reduce_take, step_reduce_keep;
 StepFn step_scan_start, step_scan_take, step_scan_keep, step_scan_finish;
-StepFn step_load, step_store, step_atomic, step_atomic_cas;
+StepFn step_load, step_store, step_atomic, step_atomic_cas, step_atomic_load, step_atomic_poll;
 StepFn step_join, step_split, step_gather, step_histogram, step_hint;
 GatherView gather_view(const Op *op);
 /* Which element lane i of a gather takes, by its index. False after an error. */

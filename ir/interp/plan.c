@@ -72,7 +72,7 @@ const char *atomic_plan(const Op *op, Elem elem, Sem absent, AtomicPlan *plan) {
 static const char *plan_atomic(Arena *a, const Op *op, const void **detail) {
     AtomicPlan *plan = arena_alloc(a, sizeof *plan);
     *detail = plan;
-    return atomic_plan(op, stored_elem(op->result[0]->type), SEM_ACQ_REL, plan);
+    return atomic_plan(op, stored_elem(type_pointee(ir_operand(op, 0)->type)), SEM_ACQ_REL, plan);
 }
 
 const char *interp_plan(Run *r, const Op *op, const void **detail) {
@@ -81,7 +81,10 @@ const char *interp_plan(Run *r, const Op *op, const void **detail) {
     case OP_BROADCAST:
     case OP_TRANS: *detail = plan_strided(a, op); break;
     case OP_ATOMIC:
-    case OP_ATOMIC_CAS: return plan_atomic(a, op, detail);
+    case OP_ATOMIC_CAS:
+    case OP_ATOMIC_LOAD:
+    case OP_ATOMIC_STORE:
+    case OP_ATOMIC_POLL: return plan_atomic(a, op, detail);
     case OP_DOT: return plan_dot(a, op, detail);
     default: break;
     }

@@ -8,7 +8,8 @@
  * round for long and reads (a spin that counts its turns) gives way too, but may still end by
  * itself.
  * When all of the grid has been started, all that is left waits, and memory stays the same, no
- * program can ever go on: a deadlock. */
+ * program can go on: then time passes, to the first end of a poll's time; where there is none, it
+ * is a deadlock. */
 #include "ir/interp/machine.h"
 
 #include <string.h>
@@ -54,6 +55,7 @@ static void tell_progress(const Run *r) {
 /* Goes on from the program's position until it is done or gives way. */
 static bool resume(Run *r, Program *p) {
     uint64_t most = r->launch->max_steps ? r->launch->max_steps : UINT64_MAX;
+    p->deadline = UINT64_MAX;
     for (p->state = PROGRAM_RUNS; p->state == PROGRAM_RUNS;) {
         const Step *st = &r->steps.at[p->at++];
         if (p->steps++ >= most) {
@@ -108,7 +110,7 @@ static bool round_of_waiting(Schedule *s, bool *only_waits) {
     *only_waits = true;
     for (int i = 0; i < s->waiting.n; i++) {
         Program *p = s->waiting.at[i];
-        if (p->state == PROGRAM_YIELDS || p->seen_changes != r->changes) {
+        if (p->state == PROGRAM_YIELDS || p->seen_changes != r->changes || p->deadline <= r->now) {
             if (!resume(r, p)) return false;
         }
         if (p->state == PROGRAM_DONE)
@@ -119,6 +121,15 @@ static bool round_of_waiting(Schedule *s, bool *only_waits) {
     }
     s->waiting.n = kept;
     return true;
+}
+
+/* Nothing can happen before the first deadline of all that wait; false: there is none. */
+static bool pass_time(Schedule *s) {
+    uint64_t next = UINT64_MAX;
+    for (int i = 0; i < s->waiting.n; i++)
+        if (s->waiting.at[i]->deadline < next) next = s->waiting.at[i]->deadline;
+    if (next != UINT64_MAX) s->r->now = next;
+    return next != UINT64_MAX;
 }
 
 static bool room_for_more(const Schedule *s) {
@@ -141,6 +152,8 @@ bool interp_schedule(Run *r) {
             idle = 0;
             if (!start_next(&s)) return false;
         } else if (stuck && (only_waits || idle > IDLE_ROUNDS)) {
+            idle = 0;
+            if (pass_time(&s)) continue;
             return report_deadlock(r, s.waiting.at, s.waiting.n, more);
         }
     }
