@@ -3,6 +3,7 @@
 #include "frontend/lower/internal.h"
 
 #include <string.h>
+#include <strings.h>
 
 static const char *user(Lower *l, Type t) {
     return type_user_text(&l->s->arena, t);
@@ -70,7 +71,7 @@ static bool dot_precision(Lower *l, const Args *a, int64_t *out) {
     }
     *out = allow ? PRECISION_TF32 : PRECISION_IEEE;
     for (int i = 0; *text && words[i]; i++)
-        if (strcmp(words[i], text) == 0) return *out = i, true;
+        if (strcasecmp(words[i], text) == 0) return *out = i, true;
     if (*text) arg_error(l, a, 3, "'tf32', 'tf32x3', 'ieee', 'bf16x3' or 'bf16x6'");
     return !*text;
 }
@@ -124,6 +125,10 @@ Obj bi_dot(Lower *l, const Args *a, int64_t data) {
         fail(l, a->where[2], "tl.dot: the accumulator is %s and must be %s", user(l, acc->type),
              user(l, out));
         note(l, (Span){0}, "%s times %s", user(l, x->type), user(l, y->type));
+        bool may = acc->type.elem == EL_F16 || acc->type.elem == EL_F32;
+        if (may && type_same_shape(acc->type, out) && a->at[6].kind != OBJ_NONE)
+            note(l, (Span){0}, "pass out_dtype=tl.%s to use this accumulator",
+                 acc->type.elem == EL_F16 ? "float16" : "float32");
         return poison();
     }
     Value *operand[] = {as_batch(l, x), as_batch(l, y), as_batch(l, acc)};

@@ -127,6 +127,16 @@ Obj bi_device_assert(Lower *l, const Args *a, int64_t data) {
     return emit_assert(l, a->at[0], a->at[2], text, a->span) ? obj_none() : poison();
 }
 
+/* x, which the writer says is 0 where the mask holds. */
+Obj bi_expect_zero(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Value *mask = arg_value(l, a, 1);
+    Obj zero = mask ? compare(l, OPR_EQ, a->at[0], obj_int(0), a->span) : poison();
+    if (obj_is_poison(zero)) return zero;
+    const char *text = "expect_zero expected x == 0 where mask is true";
+    return emit_assert(l, zero, obj_value(mask), text, a->span) ? a->at[0] : poison();
+}
+
 Obj bi_barrier(Lower *l, const Args *a, int64_t data) {
     (void)a, (void)data;
     ir_op(&l->b, OP_BARRIER, NULL, 0, NULL, 0, 0);

@@ -147,17 +147,22 @@ Obj bi_elementwise(Lower *l, const Args *a, int64_t data) {
 /* tl.fdiv promotes as `/` does; tl.div_rn takes fp32 as it is. */
 Obj bi_fdiv(Lower *l, const Args *a, int64_t data) {
     Value *v[2];
-    bool exact = data == OP_DIV_RN;
+    bool exact = data == OP_DIV_RN, approx = false;
     const char *what = builtin_text(l, a->row);
     if (exact) {
         if (!unify_numbers(l, a->at, 2, COMPUTED, what, a->span, v)) return poison();
         if (v[0]->type.elem != EL_F32) return needs_wide_float(l, a, v[0]->type, "fp32");
-    } else if (!arg_bool(l, a, 2, &exact) ||
+    } else if (!arg_bool(l, a, 2, &exact) || !arg_bool(l, a, 3, &approx) ||
                !unify_operands(l, a->at[0], a->at[1], true, what, a->span, &v[0], &v[1])) {
         return poison();
     }
     if (!type_is_float(v[0]->type))
         return fail(l, a->span, "%s takes floats, and one integer at most", what);
+    if (exact && approx)
+        return fail(l, a->span, "%s: 'approx' and 'ieee_rounding' cannot both be True", what);
+    if (approx && v[0]->type.elem != EL_F32)
+        return fail(l, a->span, "%s: approx division requires fp32 operands, not %s", what,
+                    user(l, v[0]->type));
     for (int i = 0; i < 2; i++)
         if (a->at[i].kind == OBJ_VALUE && !is_wide_float(type_element(a->at[i].value->type)))
             newer(l, FEATURE_FDIV_TYPES, a->where[i]);

@@ -34,10 +34,33 @@ bool arg_word(Lower *l, const Args *a, int i, const char *const *words, int64_t 
     return false;
 }
 
-static const char *const load_cache[] = {"", ".ca", ".cg", ".cs", ".cv", NULL};
-static const char *const store_cache[] = {"", ".wb", ".cg", ".cs", ".wt", NULL};
-static const CacheMod store_cache_mod[] = {CACHE_NONE, CACHE_WB, CACHE_CG, CACHE_CS, CACHE_WT};
-static const char *const evict_words[] = {"", "evict_first", "evict_last", NULL};
+/* How an access treats caches: arguments i and i + 1. */
+typedef struct CachePolicy {
+    int64_t cache, evict;
+} CachePolicy;
+
+static bool arg_policy(Lower *l, const Args *a, int i, bool load, CachePolicy *out) {
+    static const char *const evict_words[] = {"", "evict_first", "evict_last", "evict_normal",
+                                              NULL};
+    const char *text, *const *words = attr_words(AT_CACHE);
+    if (!arg_text(l, a, i, &text) || !arg_word(l, a, i + 1, evict_words, &out->evict)) return false;
+    if (out->evict > EVICT_LAST) out->evict = EVICT_NONE;
+    const char *word = *text == '.' ? text + 1 : text;
+    out->cache = CACHE_NONE;
+    if (!*text) return true;
+    for (int k = 1; words[k]; k++)
+        if (strcmp(words[k], word) == 0) out->cache = k;
+    bool fits = load ? out->cache < CACHE_WB : out->cache != CACHE_CA && out->cache != CACHE_CV;
+    if (out->cache != CACHE_NONE && fits) return true;
+    arg_error(l, a, i,
+              load ? "one of '.ca', '.cg', '.cs', '.cv'" : "one of '.wb', '.cg', '.cs', '.wt'");
+    return false;
+}
+
+static void set_policy(Lower *l, Op *op, CachePolicy p) {
+    if (p.cache) ir_set_attr(l->s, op, AT_CACHE, p.cache);
+    if (p.evict) ir_set_attr(l->s, op, AT_EVICT, p.evict);
+}
 
 Value *pointer_arg(Lower *l, const Args *a) {
     Value *p = arg_value(l, a, 0);
@@ -169,17 +192,16 @@ static Op *load(Lower *l, Value *const *operand) {
 
 Obj bi_load(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    int64_t cache, evict;
+    CachePolicy policy;
     bool is_volatile;
     Value *operand[3] = {0};
     bool block = obj_is_descriptor(a->at[0]);
-    if ((!block && !load_operands(l, a, operand)) || !arg_word(l, a, 5, load_cache, &cache) ||
-        !arg_word(l, a, 6, evict_words, &evict) || !arg_bool(l, a, 7, &is_volatile))
+    if ((!block && !load_operands(l, a, operand)) || !arg_policy(l, a, 5, true, &policy) ||
+        !arg_bool(l, a, 7, &is_volatile))
         return poison();
     Op *op = block ? load_block(l, a) : load(l, operand);
     if (!op) return poison();
-    if (cache) ir_set_attr(l->s, op, AT_CACHE, cache);
-    if (evict) ir_set_attr(l->s, op, AT_EVICT, evict);
+    set_policy(l, op, policy);
     if (is_volatile) ir_set_attr(l->s, op, AT_VOLATILE, 1);
     return obj_value(op->result[0]);
 }
@@ -213,13 +235,11 @@ static Op *store(Lower *l, const Args *a) {
 
 Obj bi_store(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    int64_t cache, evict;
+    CachePolicy policy;
     bool block = obj_is_descriptor(a->at[0]);
-    if (!arg_word(l, a, 4, store_cache, &cache) || !arg_word(l, a, 5, evict_words, &evict))
-        return poison();
+    if (!arg_policy(l, a, 4, false, &policy)) return poison();
     Op *op = block ? store_block(l, a) : store(l, a);
     if (!op) return poison();
-    if (cache) ir_set_attr(l->s, op, AT_CACHE, store_cache_mod[cache]);
-    if (evict) ir_set_attr(l->s, op, AT_EVICT, evict);
+    set_policy(l, op, policy);
     return obj_none();
 }
