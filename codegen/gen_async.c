@@ -115,3 +115,11 @@ void gen_async_wait(Gen *g, const Op *op) {
              ir_attr_int(op, AT_READ, 0) ? ".read" : "", (int)stores->i);
     memory_asm(g, text, "~{memory}", NULL, 0);
 }
+
+/* A GPU that starts no grid before the one it depends on has ended needs to be told nothing. */
+void gen_grid(Gen *g, const Op *op) {
+    if (!g->o->target->dependent_launch) return;
+    const char *text =
+        op->code == OP_GRID_WAIT ? "griddepcontrol.wait;" : "griddepcontrol.launch_dependents;";
+    gen_asm(g, text, "~{memory}", LLVMVoidTypeInContext(g->c), NULL, 0, ASM_ORDERED);
+}

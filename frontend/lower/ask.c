@@ -21,7 +21,9 @@ static bool is_instance(Obj o, Obj class, bool *known) {
     if (strcmp(name, "bool") == 0) return o.kind == OBJ_BOOL;
     if (strcmp(name, "float") == 0) return o.kind == OBJ_FLOAT;
     if (strcmp(name, "str") == 0) return o.kind == OBJ_STRING;
-    if (strcmp(name, "tensor_descriptor") == 0)
+    if (strcmp(name, "slice") == 0) return o.kind == OBJ_SLICE;
+    if (strcmp(name, "block_type") == 0) return o.kind == OBJ_DTYPE && o.type->rank;
+    if (strcmp(name, "tensor_descriptor") == 0 || strcmp(name, "tensor_descriptor_base") == 0)
         return obj_is_descriptor(o) && descriptor_is_tensor(o);
     if (strcmp(name, "pointer_type") == 0) return o.kind == OBJ_DTYPE && o.type->depth;
     *known = false;
@@ -88,6 +90,51 @@ Obj bi_pointer_type(Lower *l, const Args *a, int64_t data) {
     if (!arg_type(l, a, 0, &t)) return poison();
     if (t.depth >= POINTER_MAX_DEPTH) return arg_error(l, a, 0, "no such deep pointer");
     return obj_dtype(l, type_pointer_to(t));
+}
+
+Obj bi_block_type(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Type elem, t;
+    if (!arg_type(l, a, 0, &elem) || !arg_shape(l, a, 1, elem, &t)) return poison();
+    return obj_dtype(l, t);
+}
+
+/* A type as signatures write it: "*fp32", "i32". */
+Obj bi_str_to_ty(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Type t;
+    if (a->at[0].kind != OBJ_STRING || !parse_type(a->at[0].text.at, a->at[0].text.n, &t))
+        return arg_error(l, a, 0, "the text of a type, as \"*fp32\"");
+    return obj_dtype(l, t);
+}
+
+Obj bi_slice(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    bool one = a->given[0] && !a->given[1] && !a->given[2]; /* slice(stop) */
+    Obj part[] = {one ? obj_none() : a->at[0], one ? a->at[0] : a->at[1], a->at[2]};
+    Obj o = obj_tuple(l, part, 3);
+    o.kind = OBJ_SLICE;
+    return o;
+}
+
+/* ---- the target ---- */
+
+Obj bi_answer(Lower *l, const Args *a, int64_t data) {
+    (void)l, (void)a;
+    return obj_bool(data);
+}
+
+Obj bi_current_target(Lower *l, const Args *a, int64_t data) {
+    (void)l, (void)a, (void)data;
+    return (Obj){.kind = OBJ_MODULE, .path = "triton.target"};
+}
+
+Obj bi_capability_geq(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    int64_t major, minor;
+    if (!arg_int(l, a, 0, &major) || !arg_int(l, a, 1, &minor)) return poison();
+    return obj_bool(major <= l->options->capability / 10 &&
+                    (major < l->options->capability / 10 || minor <= l->options->capability % 10));
 }
 
 /* The function is applied to whole tiles: as long as it makes no decisions, that is the same. */

@@ -41,6 +41,8 @@ const char *builtin_text(Lower *l, const Builtin *row) {
                     {'D', "libdevice."},
                     {'X', "tl.math."},
                     {'E', "tl.extra.cuda."},
+                    {'G', "tl.target_info."},
+                    {'A', "tl.extra."},
                     {'M', "."},
                     {'W', "."},
                     {'B', "."}};
@@ -146,8 +148,8 @@ static bool bind_row(Lower *l, Args *a, const ParamText *p, const Obj *self, con
 }
 
 Obj call_builtin(Lower *l, const Builtin *row, const Obj *self, const Call *c) {
-    if (!row->fn)
-        return fail(l, c->name_span, "%s is not supported: %s", builtin_text(l, row), row->params);
+    if (is_refused(l, (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}}, c->name_span))
+        return poison();
     if (!l->b.f && !strchr(row->where, 'C'))
         return fail(l, c->name_span, "%s can only be called in a kernel", builtin_text(l, row));
     ParamText params[PARAMS_MAX];
@@ -172,7 +174,14 @@ const char *arg_name(Lower *l, const Args *a, int i) {
     return params[i].name;
 }
 
+bool is_refused(Lower *l, Obj o, Span span) {
+    if (o.kind != OBJ_BUILTIN || o.builtin.row->fn) return false;
+    fail(l, span, "%s is not supported: %s", builtin_text(l, o.builtin.row), o.builtin.row->params);
+    return true;
+}
+
 Obj arg_error(Lower *l, const Args *a, int i, const char *expected) {
+    if (is_refused(l, a->at[i], a->where[i])) return poison();
     fail(l, a->where[i], "%s: '%s' must be %s, not %s", builtin_text(l, a->row), arg_name(l, a, i),
          expected, obj_what(l, a->at[i]));
     if (a->at[i].kind == OBJ_VALUE && !a->at[i].value->type.rank &&

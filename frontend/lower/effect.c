@@ -223,6 +223,13 @@ Obj bi_special_register(Lower *l, const Args *a, int64_t data) {
     return obj_value(op->result[0]);
 }
 
+/* The grids before and behind this one, where a launch lets them overlap. */
+Obj bi_grid(Lower *l, const Args *a, int64_t data) {
+    (void)a;
+    ir_op(&l->b, (OpCode)data, NULL, 0, NULL, 0, 0);
+    return obj_none();
+}
+
 /* data: threads in each of what is counted. */
 Obj bi_num_warps(Lower *l, const Args *a, int64_t data) {
     (void)a;

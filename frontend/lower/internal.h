@@ -544,6 +544,8 @@ bool check_dims(Lower *l, const Args *a, int i, const Dims *dims); /* powers of 
 bool arg_axis(Lower *l, const Args *a, int i, Type t, int *out);   /* a dimension of t */
 bool arg_shape(Lower *l, const Args *a, int i, Type elem, Type *out);
 Obj arg_error(Lower *l, const Args *a, int i, const char *expected);
+/* A builtin that Triton has and tilec has not, which is an error that says why; else false. */
+bool is_refused(Lower *l, Obj o, Span span);
 
 /* ---- reduce.c ---- */
 Value *only_element(Lower *l, Value *x, Span span); /* of a tile of one element: a scalar */

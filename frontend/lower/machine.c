@@ -37,6 +37,7 @@ static const struct {
 } constants[] = {
     {"triton.language.PropagateNan", "NONE", INTEGER(0)},
     {"triton.language.PropagateNan", "ALL", INTEGER(0xffff)},
+    {"triton.language", "TRITON_MAX_TENSOR_NUMEL", INTEGER(1 << TILE_MAX_LOG2)},
     {"math", "pi", NUMBER(3.14159265358979323846)},
     {"math", "e", NUMBER(2.71828182845904523536)},
     {"math", "tau", NUMBER(6.28318530717958647692)},

@@ -36,6 +36,26 @@ Obj bi_next_power_of_2(Lower *l, const Args *a, int64_t data) {
     return obj_int(p);
 }
 
+Obj bi_log2_of(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    int64_t n, log2 = 0;
+    if (!arg_int(l, a, 0, &n)) return poison();
+    for (; n > 1; n >>= 1) log2++;
+    return obj_int(log2);
+}
+
+Obj bi_is_power_of_two(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    int64_t n;
+    return arg_int(l, a, 0, &n) ? obj_bool(n > 0 && !(n & (n - 1))) : poison();
+}
+
+/* Constants are not wrapped here. */
+Obj bi_unwrap(Lower *l, const Args *a, int64_t data) {
+    (void)l, (void)data;
+    return a->at[0];
+}
+
 Obj bi_len(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Obj o = a->at[0];

@@ -19,10 +19,13 @@ static const struct {
     {"triton.language.core", "triton.language", 0, NULL},
     {"triton.language.standard", "triton.language", 0, NULL},
     {"triton.language.math", NULL, 'X', "tl.math"},
-    {"triton.language.extra", NULL, 0, "tl.extra"},
+    {"triton.language.target_info", NULL, 'G', "tl.target_info"},
+    {"triton.language.extra", NULL, 'A', "tl.extra"},
     {"triton.language.random", "triton.language", 0, NULL},
     {"triton.language.libdevice", "triton.language.extra.libdevice", 0, NULL},
     {"triton.language.extra.cuda", NULL, 'E', "tl.extra.cuda"},
+    {"triton.language.extra.cuda.utils", "triton.language.extra.cuda", 0, NULL},
+    {"triton.language.extra.cuda.gdc", "triton.language.extra.cuda", 0, NULL},
     {"triton.language.extra.libdevice", NULL, 'D', "libdevice"},
     {"triton.language.extra.cuda.libdevice", "triton.language.extra.libdevice", 0, NULL},
     {"triton.language.PropagateNan", NULL, 0, "tl.PropagateNan"},
@@ -80,6 +83,7 @@ static Obj module_object(const char *path) {
 static bool dtype_name(const char *name, Type *out) {
     static const char *const prefixes[] = {"int", "uint", "float", "bfloat"};
     Elem e;
+    if (strcmp(name, "pi32_t") == 0) return *out = type_pointer_to(type_scalar(EL_I32)), true;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0 &&
             elem_from_name(name, strlen(name), &e))
@@ -372,6 +376,9 @@ Obj attribute(Lower *l, Obj o, const char *name, Span span) {
     case OBJ_FLOAT:
         if (strcmp(name, "value") == 0) return o;
         return value_attribute(l, o, name, span);
+    case OBJ_BUILTIN:
+        if (is_refused(l, o, span)) return poison();
+        /* fall through */
     default:
         if (strcmp(name, "value") == 0 && (o.kind == OBJ_STRING || o.kind == OBJ_NONE)) return o;
         fail(l, span, "%s has no attribute '%s'", obj_what(l, o), name);

@@ -251,8 +251,9 @@ static bool fold_inputs(Lower *l, const Args *a, Fold *f) {
         return false;
     }
     f->fn = &a->at[2];
-    if (f->fn->kind != OBJ_FUNC) arg_error(l, a, 2, "a jit function");
-    return f->fn->kind == OBJ_FUNC;
+    bool callable = f->fn->kind == OBJ_FUNC || f->fn->kind == OBJ_BUILTIN;
+    if (!callable) arg_error(l, a, 2, "a jit function");
+    return callable;
 }
 
 Obj bi_reduce(Lower *l, const Args *a, int64_t data) {
