@@ -240,6 +240,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_FOR] = gen_for,
     [OP_REDUCE] = gen_reduce,
     [OP_SCAN] = gen_scan,
+    [OP_MAP] = gen_map,
     [OP_JOIN] = gen_join,
     [OP_SPLIT] = gen_split,
     [OP_HINT] = gen_hint,

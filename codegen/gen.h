@@ -129,6 +129,7 @@ void gen_shared_store(Gen *g, const Op *op);
 void gen_shared_load(Gen *g, const Op *op);
 void gen_dot(Gen *g, const Op *op);
 void gen_atomic(Gen *g, const Op *op);
+void gen_map(Gen *g, const Op *op);
 void gen_grid(Gen *g, const Op *op);
 void gen_atomic_access(Gen *g, const Op *op);
 void gen_inline_asm(Gen *g, const Op *op);

@@ -146,3 +146,23 @@ void gen_while(Gen *g, const Op *op) {
     forbid_unrolling(g, LLVMBuildBr(g->b, head));
     LLVMPositionBuilderAtEnd(g->b, done);
 }
+
+/* The region once for each register: lanes go their own ways in it, and meet behind it. */
+void gen_map(Gen *g, const Op *op) {
+    const Block *region = op->region[0];
+    const Layout *l = op->operand[0].value->layout;
+    uint32_t broadcast = l ? layout_broadcast_bits(l, IN_REG) : 0;
+    Tile *out = arena_array(&g->s->arena, (size_t)op->nresults, sizeof *out);
+    for (int i = 0; i < op->nresults; i++) out[i] = gen_new_tile(g, op->result[i]);
+    for (int k = 0; k < out[0].n; k++) {
+        uint32_t first = (uint32_t)k & ~broadcast;
+        for (int i = 0; first != (uint32_t)k && i < op->nresults; i++)
+            out[i].at[k] = out[i].at[first];
+        if (first != (uint32_t)k) continue;
+        for (int i = 0; i < op->noperands; i++)
+            gen_new_tile(g, region->args[i]).at[0] = gen_tile(g, op->operand[i].value).at[k];
+        gen_block(g, region);
+        for (int i = 0; i < op->nresults; i++)
+            out[i].at[k] = gen_scalar(g, region->last->operand[i].value);
+    }
+}

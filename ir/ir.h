@@ -294,6 +294,9 @@ void ir_print_func(Session *s, const Func *f, Buf *out);
 Module *ir_parse(Session *s, const char *text, size_t len);
 /* NULL when sound; else one sentence, in the session's arena, with the op's span in *where. */
 const char *ir_verify(Session *s, const Func *f, Span *where);
+/* The first op in b, or in a region of it, that works on more than scalars or does more than
+ * compute (it may not end); NULL: there is none. */
+const Op *ir_not_scalar_code(const Block *b);
 /* verify_shape.c: why the result, or the buffer of SHARED_COUNT, cannot have its type; NULL: it
  * can. */
 const char *ir_shape_error(Session *s, const Op *op);

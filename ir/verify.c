@@ -332,6 +332,42 @@ static void check_combine(Verifier *v, const Op *op, Value *const *in, int n, Va
     }
 }
 
+/* What an element's value is worked out by: scalars, and nothing that is seen elsewhere. */
+const Op *ir_not_scalar_code(const Block *b) {
+    for (const Op *op = b->first; op; op = op->next) {
+        if (ir_effects(op) & ~(unsigned)EFFECT_ENDLESS) return op;
+        for (int i = 0; i < op->nresults; i++)
+            if (op->result[i]->type.rank || op->result[i]->type.space != SPACE_REGISTER) return op;
+        for (int r = 0; r < op->nregions; r++) {
+            const Op *inner = ir_not_scalar_code(op->region[r]);
+            if (inner) return inner;
+        }
+    }
+    return NULL;
+}
+
+static void check_map(Verifier *v, const Op *op, Value *const *in, int n, Value *const *out,
+                      int nout) {
+    const Block *b = op->region[0];
+    if (b->nargs != n || nout != op->nresults || !nout) {
+        bad(v, op, "the region takes one of each operand and yields one of each result");
+        return;
+    }
+    for (int i = 0; i < n; i++)
+        if (!type_same_shape(in[i]->type, in[0]->type) || !in[0]->type.rank ||
+            !type_equal(b->args[i]->type, type_element(in[i]->type)))
+            bad(v, op, "operand %d is no tile of that shape, or its element another", i);
+    for (int i = 0; i < nout; i++)
+        if (!type_equal(op->result[i]->type, type_with_shape(out[i]->type, in[0]->type)))
+            bad(v, op, "result %d is not the tile of what the region yields", i);
+    const Op *other = ir_not_scalar_code(b);
+    if (other)
+        bad(v, op, "its region only computes with scalars: no %s", op_info[other->code].text);
+    for (int i = 0; v->laid_out && i < n + nout; i++)
+        if ((i < n ? in[i] : op->result[i - n])->layout != in[0]->layout)
+            bad(v, op, "operands and results have one layout");
+}
+
 /* What goes through a loop or a branch: slices of one buffer, of several. */
 static void check_slices(Verifier *v, const Op *op, Value *const *x, Value *const *y, int n) {
     for (int i = 0; i < n && !v->error; i++) {
@@ -397,6 +433,7 @@ static void check_structure(Verifier *v, const Op *op) {
     }
     case OP_REDUCE:
     case OP_SCAN: check_combine(v, op, in, n, out, ny); break;
+    case OP_MAP: check_map(v, op, in, n, out, ny); break;
     default: break;
     }
 }

@@ -98,6 +98,11 @@ static void unify_op(Op *op, void *ctx) {
     if (op->code == OP_DOT) unify(a, op->operand[2].value, op->result[0]);
     if (op->code == OP_SCAN)
         for (int i = 0; i < op->nresults; i++) unify(a, op->operand[i].value, op->result[i]);
+    if (op->code == OP_MAP) {
+        for (int i = 1; i < op->noperands; i++)
+            unify(a, op->operand[i].value, op->operand[0].value);
+        for (int i = 0; i < op->nresults; i++) unify(a, op->result[i], op->operand[0].value);
+    }
     if (op->code == OP_GATHER) unify(a, op->operand[1].value, op->result[0]);
     if (op->code == OP_DOT_WAIT) unify(a, op->operand[0].value, op->result[0]);
     if (op->code == OP_ASYNC_COPY && op->noperands > 3)
@@ -485,7 +490,7 @@ static void visit_structured(Assign *a, Op *op) {
     case OP_WARPS:
         for (int r = 0; r < op->nregions; r++) visit_block(a, op->region[r]);
         return;
-    default: { /* reduce, scan: their regions work on scalars */
+    default: { /* reduce, scan, map: their regions work on scalars */
         const Layout *l = plain_layout(a, op->operand[0].value);
         for (int i = 0; i < op->noperands; i++) materialise_operand(a, op, i, l);
         const Layout *kept = op->code == OP_REDUCE ? reduced_layout(a, op) : l;

@@ -117,6 +117,7 @@ static bool can_cut(Strip *s, const Op *op, int dim) {
         int d = operand_dim(op, dim);
         return d >= 0 && need_operands(s, op, d);
     }
+    case OP_MAP: return op->nresults == 1 && need_operands(s, op, dim);
     default: return op_is_pure_elementwise(op) && op->nresults == 1 && need_operands(s, op, dim);
     }
 }

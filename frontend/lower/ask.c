@@ -136,23 +136,3 @@ Obj bi_capability_geq(Lower *l, const Args *a, int64_t data) {
     return obj_bool(major <= l->options->capability / 10 &&
                     (major < l->options->capability / 10 || minor <= l->options->capability % 10));
 }
-
-/* The function is applied to whole tiles: as long as it makes no decisions, that is the same. */
-Obj bi_map_elementwise(Lower *l, const Args *a, int64_t data) {
-    (void)data;
-    int64_t pack;
-    Obj fn = a->at[0], all = a->at[1];
-    if (!arg_int(l, a, 2, &pack)) return poison();
-    if (pack != 1) return arg_error(l, a, 2, "1");
-    if (fn.kind != OBJ_FUNC) return arg_error(l, a, 0, "a jit function");
-    if (!all.seq.n) return fail(l, a->span, "tl.map_elementwise needs tensors");
-    Value *first = NULL;
-    for (int round = 0; round < 2; round++) /* the first takes the shape of all, then all do */
-        for (int i = 0; i < all.seq.n; i++) {
-            Value *v = to_value(l, all.seq.at[i], a->where[1]);
-            if (!v || (first && !broadcast_pair(l, &first, &v, a->span))) return poison();
-            if (!first) first = v;
-            all.seq.at[i] = obj_value(v);
-        }
-    return call_object(l, fn, all.seq.at, all.seq.n, a->span);
-}

@@ -328,7 +328,7 @@ static void visit_terminator(Axis *a, const Op *t) {
                 meet_value(a, &f, &any, op->region[r]->last->operand[i].value);
             store_fact(a, op->result[i], &f);
         }
-    } else if (op->code == OP_REDUCE || op->code == OP_SCAN) {
+    } else if (op->code == OP_REDUCE || op->code == OP_SCAN || op->code == OP_MAP) {
         for (int i = 0; i < op->nresults; i++) store_nothing(a, op->result[i]);
     }
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* combine.c: the steps of REDUCE and SCAN around the steps of their combining region.
+/* combine.c: the steps of REDUCE, SCAN and MAP around the steps of their region.
  *
  * Tiles are seen as [outer, len, inner], len being the axis. A reduction combines neighbours, pair
  * by pair, and halves len until it is 1: the order is kept, so a combination need only be
@@ -198,5 +198,43 @@ bool step_scan_finish(Run *r, Program *p, const Step *st) {
                  c->outer << c->inner_log2);
         if (ir_attr_int(st->op, AT_EXCLUSIVE, 0)) shift(&p->tile[st->dst[i]], c, size);
     }
+    return true;
+}
+
+/* ---- map ---- */
+
+static const Pick in_order = {.inner_log2 = TILE_MAX_LOG2};
+
+bool step_map_start(Run *r, Program *p, const Step *st) {
+    (void)r;
+    p->counter[st->loop] = (Counter){0};
+    return true;
+}
+
+/* src: operands; dst: the region's arguments; target: when all elements are done */
+bool step_map_take(Run *r, Program *p, const Step *st) {
+    const Combine *c = st->detail;
+    Counter *n = &p->counter[st->loop];
+    if (n->at == st->lanes) {
+        p->at = st->target;
+        return true;
+    }
+    n->chunk = c->vector ? st->lanes : 1;
+    for (int i = 0; i < st->nsrc; i++)
+        take(r, p, st->dst[i], st->src[i], size_of_operand(st, i), in_order, n->at, n->chunk);
+    p->width = n->chunk;
+    return true;
+}
+
+/* src: what the region yields; dst: results */
+bool step_map_keep(Run *r, Program *p, const Step *st) {
+    Counter *n = &p->counter[st->loop];
+    for (int i = 0; i < st->nsrc; i++) {
+        if (!n->at) p->tile[st->dst[i]].tainted = false;
+        put(r, p, st->dst[i], st->src[i], stored_bytes(st->op->result[i]->type), in_order, n->at,
+            n->chunk, st->lanes);
+    }
+    n->at += n->chunk;
+    p->at = st->target;
     return true;
 }

@@ -450,6 +450,35 @@ static void compile_combine(Compiler *c, const Op *op) {
     }
 }
 
+static void compile_map(Compiler *c, const Op *op) {
+    const Block *b = op->region[0];
+    Type t = ir_operand(op, 0)->type;
+    Combine *plan = arena_alloc(c->a, sizeof *plan);
+    plan->vector = is_vector_region(b);
+    int nsrc, *operands = slots_of_operands(c, op, 0, &nsrc);
+    int *results = define_all(c, op->result, op->nresults);
+    Step st = {.op = op, .lanes = type_numel(t), .loop = c->r->ncounters++, .detail = plan};
+    st.run = step_map_start;
+    emit(c, &st);
+    c->width = plan->vector ? st.lanes : 0;
+    st.src = operands, st.nsrc = nsrc, st.dst = define_all(c, b->args, b->nargs);
+    st.ndst = b->nargs;
+    st.run = step_map_take;
+    int head = emit(c, &st), *old = no_slots(c);
+    if (plan->vector) widen_captured(c, b, old);
+    const Op *yield = enter_region(c, b);
+    if (c->failed) return;
+    st.src = slots_of_operands(c, yield, 0, &st.nsrc), st.dst = results, st.ndst = op->nresults;
+    st.run = step_map_keep;
+    st.target = head;
+    emit(c, &st);
+    restore_captured(c, old);
+    leave_region(c, b);
+    c->width = 0;
+    set_target_here(c, head);
+    drop_args(c, b);
+}
+
 /* ---- plain operations ---- */
 
 /* A matrix product may take operands out of shared memory: they are loaded just before it. */
@@ -535,6 +564,7 @@ static void compile_op(Compiler *c, const Op *op) {
     case OP_WHILE: compile_while(c, op); break;
     case OP_REDUCE:
     case OP_SCAN: compile_combine(c, op); break;
+    case OP_MAP: compile_map(c, op); break;
     case OP_RESHAPE:
     case OP_CONVERT: { /* the same elements in the same order: the same slot */
         int slot = c->slot_of[ir_operand(op, 0)->id];

@@ -395,6 +395,7 @@ void lane_cast(Elem to, void *dst, Elem from, const void *src, int64_t n, Roundi
 /* Steps. Slots of an op's step: src its operands in order, dst its results. */
 StepFn step_lanes, step_const, step_arange, step_program_id, step_splat, step_strided, step_dot;
 StepFn step_reduce_start, step_reduce_take, step_reduce_keep;
+StepFn step_map_start, step_map_take, step_map_keep;
 StepFn step_scan_start, step_scan_take, step_scan_keep, step_scan_finish;
 StepFn step_load, step_store, step_atomic, step_atomic_cas, step_atomic_load, step_atomic_poll;
 StepFn step_join, step_split, step_gather, step_histogram, step_hint;
