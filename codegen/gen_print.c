@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_print.c: print and assert: calls into what every CUDA program has, vprintf and __assertfail.
  *
- * A line is `pid (x, y, z) idx (i, j) prefix: value`, one for each element, as Triton prints; of
- * replicas the owner prints. The arguments of a line travel in a struct in local memory, with
- * floats as doubles and small integers as 32 bits, as C's varargs would. */
+ * A line is `pid (x, y, z) idx (i, j) prefix: value`, one for each element, as Triton prints, an
+ * index as wide as the largest; of replicas the owner prints. The arguments of a line travel in a
+ * struct in local memory, with floats as doubles and small integers as 32 bits, as C's varargs
+ * would. */
 #include "codegen/gen.h"
 
 #include <string.h>
@@ -29,16 +30,16 @@ static void call_outside(Gen *g, const char *name, LLVMTypeRef ret, LLVMValueRef
     LLVMBuildCall2(g->b, t, f, args, (unsigned)n, "");
 }
 
-/* A prefix ends in ": " and begins with a space. */
-static const char *prefix_of(Gen *g, const char *text) {
+/* A prefix begins with a space; before values it ends in ": ". */
+static const char *prefix_of(Gen *g, const char *text, bool values) {
     Buf b = buf_new(&g->s->arena);
     size_t n = strlen(text);
     while (n && text[n - 1] == ' ') n--;
     if (n && text[n - 1] == ':') n--;
     if (n && text[0] != ' ') buf_putc(&b, ' ');
     for (size_t i = 0; i < n; i++) buf_puts(&b, text[i] == '%' ? "%%" : (char[]){text[i], '\0'});
-    buf_puts(&b, ": ");
-    return b.data;
+    if (values) buf_puts(&b, ": ");
+    return b.len ? b.data : "";
 }
 
 typedef struct Line { /* one call of vprintf in the making */
@@ -59,12 +60,12 @@ static void add_value(Gen *g, const Op *op, Line *l, Type t, LLVMValueRef x) {
         return;
     }
     int bits = elem_info[t.elem].bits;
-    if (hex && type_is_float(t)) {
-        t = type_scalar(bits == 64 ? EL_U64 : bits == 32 ? EL_U32 : bits == 16 ? EL_U16 : EL_U8);
+    if (hex && bits == 8 && type_is_float(t)) {
+        t = type_scalar(EL_U8);
         x = LLVMBuildBitCast(g->b, x, gen_elem_type(g, t), "");
     }
     if (type_is_float(t)) {
-        add(l, "%f", gen_convert(g, x, t, type_scalar(EL_F64), false));
+        add(l, hex ? "%a" : "%f", gen_convert(g, x, t, type_scalar(EL_F64), false));
         return;
     }
     bool is_signed = type_is_signed(t) && !hex;
@@ -97,13 +98,21 @@ static void begin_line(Gen *g, Line *l) {
         add(l, formats[i], gen_intrinsic(g, INTRINSIC_CTAID_X + (Intrinsic)i, NULL, 0, NULL, 0));
 }
 
+static int decimal_digits(uint32_t x) {
+    int n = 1;
+    while (x /= 10) n++;
+    return n;
+}
+
 static void add_index(Gen *g, Line *l, const Value *v, int r) {
     buf_puts(&l->format, " idx (");
     for (int d = 0; d < v->type.rank; d++) {
         LLVMValueRef i = v->layout ? gen_index(g, v->layout, r) : gen_i32(g, 0);
         i = LLVMBuildLShr(g->b, i, gen_i32(g, (uint32_t)type_dim_shift(v->type, d)), "");
         i = LLVMBuildAnd(g->b, i, gen_i32(g, ((uint32_t)1 << v->type.log2[d]) - 1), "");
-        add(l, d ? ", %u" : "%u", i);
+        const char *format = arena_printf(&g->s->arena, "%s%%%du", d ? ", " : "",
+                                          decimal_digits((uint32_t)type_dim(v->type, d) - 1));
+        add(l, format, i);
     }
     buf_putc(&l->format, ')');
 }
@@ -138,7 +147,7 @@ static void print_tile(Gen *g, const Op *op, const Value *v, const char *prefix)
         if ((uint32_t)r & broadcast) continue;
         Line l;
         begin_line(g, &l);
-        if (v->type.rank) add_index(g, &l, v, r);
+        add_index(g, &l, v, r);
         buf_puts(&l.format, prefix);
         add_value(g, op, &l, type_element(v->type), x.at[r]);
         buf_putc(&l.format, '\n');
@@ -149,7 +158,7 @@ static void print_tile(Gen *g, const Op *op, const Value *v, const char *prefix)
 
 void gen_print(Gen *g, const Op *op) {
     const Attr *text = ir_attr(op, AT_TEXT);
-    const char *prefix = prefix_of(g, text && text->text ? text->text : "");
+    const char *prefix = prefix_of(g, text && text->text ? text->text : "", op->noperands > 0);
     for (int i = 0; i < op->noperands; i++) {
         const char *which =
             op->noperands > 1 ? arena_printf(&g->s->arena, "%s(operand %d) ", prefix, i) : prefix;

@@ -175,6 +175,14 @@ static bool asm_operands(Lower *l, const Args *a, Value **operand, int *n) {
     return true;
 }
 
+/* Constraints without the blanks and line breaks that writers put between them. */
+static const char *without_blanks(Lower *l, const char *text) {
+    Buf b = buf_new(&l->s->arena);
+    for (; *text; text++)
+        if (!strchr(" \t\r\n", *text)) buf_putc(&b, *text);
+    return b.len ? b.data : "";
+}
+
 Obj bi_inline_asm(Lower *l, const Args *a, int64_t data) {
     (void)data;
     const char *text, *constraints;
@@ -197,7 +205,8 @@ Obj bi_inline_asm(Lower *l, const Args *a, int64_t data) {
     }
     if (pack < 1 || (pack & (pack - 1)) || pack > type_numel(shape))
         return arg_error(l, a, 5, "a power of two, at most the number of elements");
-    Op *op = emit_asm(l, text, constraints, pure, pack, operand, n, results, types.seq.n);
+    Op *op = emit_asm(l, text, without_blanks(l, constraints), pure, pack, operand, n, results,
+                      types.seq.n);
     if (!several) return obj_value(op->result[0]);
     Obj *made = arena_array(&l->s->arena, (size_t)op->nresults, sizeof *made);
     for (int i = 0; i < op->nresults; i++) made[i] = obj_value(op->result[i]);

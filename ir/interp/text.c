@@ -3,8 +3,8 @@
  * assembly, whose text this machine cannot run.
  *
  * Convention: print writes a line per element, `pid (0, 0, 0) idx (3) prefix: 1.500000`, the same
- * as generated code does: a scalar has no idx, and of several tiles each says which operand it is.
- * Lines go to the launch's callback. */
+ * as generated code does: a scalar's idx is empty, and of several tiles each says which operand it
+ * is. Lines go to the launch's callback. */
 #include "ir/interp/machine.h"
 
 #include <inttypes.h>
@@ -35,23 +35,31 @@ static void send(const Run *r, Line *l) {
     l->len = 0;
 }
 
+static int decimal_digits(int64_t x) {
+    int n = 1;
+    while (x /= 10) n++;
+    return n;
+}
+
 static void add_index(Line *l, Type t, int64_t lane) {
     int below = type_log2_numel(t);
     add(l, " idx (");
     for (int i = 0; i < t.rank; i++) {
         below -= t.log2[i];
-        add(l, "%s%" PRId64, i ? ", " : "", (lane >> below) & (type_dim(t, i) - 1));
+        add(l, "%s%*" PRId64, i ? ", " : "", decimal_digits(type_dim(t, i) - 1),
+            (lane >> below) & (type_dim(t, i) - 1));
     }
     add(l, ")");
 }
 
-/* It begins with a space and ends in ": ", whichever of these the writer put there. */
-static void add_prefix(Line *l, const char *text) {
+/* It begins with a space and before values ends in ": ", whichever of these the writer put there.
+ */
+static void add_prefix(Line *l, const char *text, bool values) {
     size_t n = strlen(text);
     while (n && text[n - 1] == ' ') n--;
     if (n && text[n - 1] == ':') n--;
-    add(l, "%s%.*s: ", n && text[0] != ' ' ? " " : "",
-        (int)(n < LINE_MAX_BYTES ? n : LINE_MAX_BYTES), text);
+    add(l, "%s%.*s%s", n && text[0] != ' ' ? " " : "",
+        (int)(n < LINE_MAX_BYTES ? n : LINE_MAX_BYTES), text, values ? ": " : "");
 }
 
 static void add_value(Line *l, const Tile *x, Type t, int64_t lane, bool hex) {
@@ -60,9 +68,12 @@ static void add_value(Line *l, const Tile *x, Type t, int64_t lane, bool hex) {
     Tile one = {.data = x->data + (size_t)lane * size};
     uint64_t bits = 0;
     memcpy(&bits, one.data, size);
-    if (type_is_pointer(t) || hex)
+    bool is_float = type_is_float(t);
+    if (hex && is_float && type_elem_bits(t) > 8)
+        add(l, "%a", elem_to_double(e, bits));
+    else if (type_is_pointer(t) || hex)
         add(l, "0x%0*" PRIx64, (type_elem_bits(t) + 3) / 4, bits);
-    else if (type_is_float(t))
+    else if (is_float)
         add(l, "%f", elem_to_double(e, bits));
     else if (e == EL_U64)
         add(l, "%" PRIu64, bits);
@@ -81,8 +92,8 @@ bool step_print(Run *r, Program *p, const Step *st) {
         Type t = st->nsrc ? ir_operand(st->op, k)->type : type_scalar(EL_I1);
         for (int64_t i = 0; i < type_numel(t); i++) {
             add(&l, "pid (%u, %u, %u)", (unsigned)p->id[0], (unsigned)p->id[1], (unsigned)p->id[2]);
-            if (t.rank) add_index(&l, t, i);
-            add_prefix(&l, prefix);
+            if (st->nsrc) add_index(&l, t, i);
+            add_prefix(&l, prefix, st->nsrc > 0);
             if (st->nsrc > 1) add(&l, "(operand %d) ", k);
             if (st->nsrc) add_value(&l, &p->tile[st->src[k]], t, i, hex);
             send(r, &l);

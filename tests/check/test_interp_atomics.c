@@ -313,22 +313,30 @@ START_TEST(prints_a_line_for_each_element) {
                   "  print text=\" end\"\n  return\n}\n");
     ck_assert_str_eq(printed, "pid (0, 0, 0) idx (0) v: (operand 0) -1.000000\n"
                               "pid (0, 0, 0) idx (1) v: (operand 0) 0.000000\n"
-                              "pid (0, 0, 0) v: (operand 1) 0\n"
+                              "pid (0, 0, 0) idx () v: (operand 1) 0\n"
                               "pid (0, 0, 0) idx (0) h: 0xffffffff\n"
                               "pid (0, 0, 0) idx (1) h: 0x00000000\n"
-                              "pid (0, 0, 0) end: \n"
+                              "pid (0, 0, 0) end\n"
                               "pid (1, 0, 0) idx (0) v: (operand 0) -1.000000\n"
                               "pid (1, 0, 0) idx (1) v: (operand 0) 0.000000\n"
-                              "pid (1, 0, 0) v: (operand 1) 1\n"
+                              "pid (1, 0, 0) idx () v: (operand 1) 1\n"
                               "pid (1, 0, 0) idx (0) h: 0xffffffff\n"
                               "pid (1, 0, 0) idx (1) h: 0x00000000\n"
-                              "pid (1, 0, 0) end: \n");
+                              "pid (1, 0, 0) end\n");
     at = 0;
     f.grid[0] = 1;
     expect_ok(&f, "kernel @k(%x: ptr<i32>) {\n  %r: i32[32] = arange start=0 end=32\n"
                   "  %m: i32[2,16] = reshape %r\n  print %m text=\"\"\n  return\n}\n");
-    ck_assert_ptr_nonnull(strstr(printed, "idx (0, 9): 9\n"));
+    ck_assert_ptr_nonnull(strstr(printed, "idx (0,  9): 9\n"));
     ck_assert_ptr_nonnull(strstr(printed, "idx (1, 15): 31\n"));
+    at = 0;
+    expect_ok(&f, "kernel @k(%x: ptr<i32>) {\n  %r: i32[1] = arange start=-3 end=-2\n"
+                  "  %f: f32[1] = cast %r\n  %h: f16[1] = cast %f\n  %e: f8e5[1] = cast %f\n"
+                  "  print %f text=\"f\" hex=1\n  print %h text=\"h\" hex=1\n"
+                  "  print %e text=\"e\" hex=1\n  return\n}\n");
+    ck_assert_str_eq(printed, "pid (0, 0, 0) idx (0) f: -0x1.8p+1\n"
+                              "pid (0, 0, 0) idx (0) h: -0x1.8p+1\n"
+                              "pid (0, 0, 0) idx (0) e: 0xc2\n");
 }
 END_TEST
 

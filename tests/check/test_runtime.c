@@ -277,7 +277,7 @@ START_TEST(printing_goes_to_the_caller) {
     ck_assert_int_eq(tile_launch(kernel, NULL, args, 1, NULL), TILE_OK); /* dropped */
     ck_assert_int_eq(tile_context_set_print(ctx, keep_line, &at), TILE_OK);
     ck_assert_int_eq(tile_launch(kernel, NULL, args, 1, NULL), TILE_OK);
-    ck_assert_str_eq(printed, "pid (0, 0, 0) pid: 0\npid (1, 0, 0) pid: 1\n");
+    ck_assert_str_eq(printed, "pid (0, 0, 0) idx () pid: 0\npid (1, 0, 0) idx () pid: 1\n");
     ck_assert_int_eq(tile_context_set_print(ctx, NULL, NULL), TILE_OK);
     ck_assert_int_eq(tile_launch(kernel, NULL, args, 1, NULL), TILE_OK);
     ck_assert_uint_eq(at, strlen(printed));
