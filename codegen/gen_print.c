@@ -175,7 +175,7 @@ void gen_print(Gen *g, const Op *op) {
 
 /* Only in a debug build, as in Triton: a check per element costs registers and time. */
 void gen_assert(Gen *g, const Op *op) {
-    if (!g->o->debug) return;
+    if (!g->o->debug && !g->f->debug) return;
     Tile x = gen_tile(g, op->operand[0].value);
     LLVMValueRef all = x.at[0];
     for (int i = 1; i < x.n; i++) all = LLVMBuildAnd(g->b, all, x.at[i], "");

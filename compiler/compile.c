@@ -218,6 +218,7 @@ static bool read_source(Job *j) {
                           .reader = reading_source(&j->reading),
                           .include = o->include,
                           .ninclude = o->ninclude,
+                          .debug = o->debug,
                           .capability = j->target->sm,
                           .triton = triton_find(o->triton),
                           .warn_triton = o->warn_triton};

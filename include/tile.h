@@ -521,12 +521,13 @@ typedef struct tile_compile_options {
                          */
     const char *target; /* "sm_80" (when NULL), "sm_90a", …, or a GPU: see tile_target_name */
     tile_emit emit;
-    int no_optimize;        /* -O0: only the passes that code generation needs */
-    int line_info;          /* -g: source lines in the PTX, as directives and as comments (the code
-                             * is the same); the source itself in tile IR, so that a failed check
-                             * can show the line */
-    int debug;              /* device_assert is checked on GPUs, too; the CPU device always does */
-    const char *passes;     /* comma-separated names instead of the pipeline */
+    int no_optimize;    /* -O0: only the passes that code generation needs */
+    int line_info;      /* -g: source lines in the PTX, as directives and as comments (the code
+                         * is the same); the source itself in tile IR, so that a failed check
+                         * can show the line */
+    int debug;          /* device_assert is checked on GPUs, too; the CPU device always does; and
+                         * + - * of integers below 64 bits may not wrap */
+    const char *passes; /* comma-separated names instead of the pipeline */
     const char *dump_after; /* a pass's name or "all": keeps the tile IR after it */
     int verify_each;        /* check the tile IR after every pass */
     int time;               /* keep how long each phase took */

@@ -45,6 +45,16 @@ bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i) {
     return false;
 }
 
+bool jit_debugs(Lower *l, const AstFunc *f) {
+    const Expr *d = find_decorator(f, "jit");
+    for (int k = 0; d && d->kind == EXPR_CALL && k < d->nkeywords; k++)
+        if (d->keyword[k].name && strcmp(d->keyword[k].name, "debug") == 0) {
+            Obj o = quietly(l, d->keyword[k].value, f->order);
+            return !obj_is_poison(o) && obj_truth(o);
+        }
+    return false;
+}
+
 /* ---- autotune ---- */
 
 /* The configs of @triton.autotune, None when there are none, poison when they are not known. */

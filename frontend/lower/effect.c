@@ -127,6 +127,26 @@ Obj bi_device_assert(Lower *l, const Args *a, int64_t data) {
     return emit_assert(l, a->at[0], a->at[2], text, a->span) ? obj_none() : poison();
 }
 
+/* Not in the library, nor in functions that combine elements: those may wrap. */
+void check_overflow(Lower *l, Operator op, Value *x, Value *y, Span span) {
+    Type t = type_element(x->type), wide = type_scalar(EL_I64);
+    int bits = type_elem_bits(t);
+    OpCode code = op == OPR_ADD ? OP_ADD : op == OPR_SUB ? OP_SUB : OP_MUL;
+    if (!l->checks_overflow || l->unchecked || l->library_call.line || !type_is_int(t) ||
+        bits >= 64 || (op != OPR_ADD && op != OPR_SUB && op != OPR_MUL))
+        return;
+    int64_t most = ((int64_t)1 << (bits - type_is_signed(t))) - 1;
+    x = cast_value(l, x, wide, false, span), y = cast_value(l, y, wide, false, span);
+    Value *r = ir_binary(&l->b, code, x, y);
+    Value *low = ir_const_int(&l->b, r->type, type_is_signed(t) ? -most - 1 : 0);
+    Value *fits = ir_binary(&l->b, OP_AND, ir_cmp(&l->b, PRED_GE, r, low),
+                            ir_cmp(&l->b, PRED_LE, r, ir_const_int(&l->b, r->type, most)));
+    emit_assert(l, obj_value(fits), obj_none(),
+                arena_printf(&l->s->arena, "int%d overflow detected for operation %s", bits,
+                             op_info[code].text),
+                span);
+}
+
 /* x, which the writer says is 0 where the mask holds. */
 Obj bi_expect_zero(Lower *l, const Args *a, int64_t data) {
     (void)data;

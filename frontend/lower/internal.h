@@ -210,14 +210,16 @@ typedef struct Lower {
     const LowerOptions *options;
     Builder b; /* b.f is NULL while evaluating top-level code: nothing may be emitted */
     Frame *frame;
-    int inlined;     /* frames below the kernel */
-    int depth;       /* nested expressions and statements */
-    int64_t steps;   /* statements executed, and WORK_PER_STEP units of other work each */
-    int64_t work;    /* units that do not make a step yet */
-    bool failed;     /* this kernel has an error, perhaps one that was reported before */
-    bool abandoned;  /* a limit was reached: finish without looking further */
-    bool any_global; /* a default value is evaluated: plain globals are allowed */
-    int at;          /* of the file's definitions, those of a smaller order are there yet */
+    int inlined;          /* frames below the kernel */
+    int depth;            /* nested expressions and statements */
+    int64_t steps;        /* statements executed, and WORK_PER_STEP units of other work each */
+    int64_t work;         /* units that do not make a step yet */
+    bool failed;          /* this kernel has an error, perhaps one that was reported before */
+    bool abandoned;       /* a limit was reached: finish without looking further */
+    bool checks_overflow; /* this kernel does: see check_overflow() */
+    int unchecked;        /* within what does not */
+    bool any_global;      /* a default value is evaluated: plain globals are allowed */
+    int at;               /* of the file's definitions, those of a smaller order are there yet */
     SearchPath path;
     SourceModule *modules, *first; /* all of them; the one whose kernels are compiled */
     const Lookup *lookup;          /* that are under way, the innermost first */
@@ -341,6 +343,7 @@ bool report_parse(Lower *l, SourceModule *m);
 Obj name_missing(Lower *l, SourceModule *m, const char *name, Span span);
 
 /* ---- config.c: decorators ---- */
+bool jit_debugs(Lower *l, const AstFunc *f);                        /* @triton.jit(debug=True) */
 bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i); /* its parameter number i */
 Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: not known */
 bool list_configs(Lower *l, const AstFunc *f, Buf *out); /* as JSON, see lower.h */
@@ -579,6 +582,10 @@ Value *emit_atomic(Lower *l, Rmw rmw, Value *p, Value *v, Value *mask, Order ord
 /* ---- effect.c ---- */
 /* Ends the kernel where the condition fails and the mask (or None) holds; false after an error. */
 bool emit_assert(Lower *l, Obj condition, Obj mask, const char *text, Span span);
+/* In a kernel for debugging, asserts that x op y (+, - or * of integers below 64 bits) does not
+ * wrap.
+ */
+void check_overflow(Lower *l, Operator op, Value *x, Value *y, Span span);
 
 /* ---- descriptor.c: block pointers and tensor descriptors ---- */
 bool obj_is_descriptor(Obj o);

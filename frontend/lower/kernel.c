@@ -354,6 +354,8 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
     k.state = arena_alloc(&l->s->arena, (size_t)f->nparams + 1);
     l->params = &k;
     launch_options(l, f, k.config, out);
+    out->debug = jit_debugs(l, f);
+    l->checks_overflow = out->debug || l->options->debug;
     Params untyped = {0};
     for (int i = 0; i < f->nparams; i++) {
         const AstParam *p = &f->param[i];

@@ -24,6 +24,7 @@ typedef struct LowerOptions {
     SourceReader reader;     /* of modules that are imported */
     const char *const *include; /* folders to look for them in, as -I gives them */
     int ninclude;
+    bool debug;       /* arithmetic that wraps is an error */
     int capability;   /* of the target: 90 */
     int triton;       /* a version as ir/triton.h has it; 0: the file's, else the newest */
     bool warn_triton; /* say where versions of Triton differ on what the source means */

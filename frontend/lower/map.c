@@ -60,7 +60,9 @@ static bool call_scalar(Lower *l, Obj fn, Map *m, Block *region) {
     Obj args[MAP_VALUES];
     for (int i = 0; i < m->nin; i++)
         args[i] = obj_value(ir_block_arg(l->s, l->b.f, region, type_element(m->in[i]->type), NULL));
+    l->unchecked++;
     Obj r = call_object(l, fn, args, m->nin, m->span);
+    l->unchecked--;
     if (obj_is_poison(r)) return false;
     Obj one = obj_tuple(l, &r, 1), all = r.kind == OBJ_TUPLE ? r : one;
     int pack = 1 << m->log2_pack;

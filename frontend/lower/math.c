@@ -91,7 +91,12 @@ Obj bi_operator(Lower *l, const Args *a, int64_t data) {
         Value *x = arg_value(l, a, 0), *y = arg_value(l, a, 1);
         return x && y ? logical(l, op, x, y, a->span) : poison();
     }
-    return binary(l, op, a->at[0], a->at[1], a->span);
+    bool checked = true;
+    if (a->n > 2 && !arg_bool(l, a, 2, &checked)) return poison();
+    l->unchecked += !checked;
+    Obj r = binary(l, op, a->at[0], a->at[1], a->span);
+    l->unchecked -= !checked;
+    return r;
 }
 
 static Value *minmax(Lower *l, OpCode code, Value *x, Value *y, int64_t nan) {

@@ -306,6 +306,7 @@ static Obj tensor_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
         vx = cast_value(l, vx, type_scalar(EL_F32), false, span);
         vy = cast_value(l, vy, type_scalar(EL_F32), false, span);
     }
+    check_overflow(l, op, vx, vy, span);
     return obj_value(op == OPR_SHR ? shift_right(l, x, vx, vy, span)
                                    : ir_binary(&l->b, (OpCode)operator_ops[op].code, vx, vy));
 }
@@ -346,7 +347,10 @@ Obj unary(Lower *l, Operator op, Obj x, Span span) {
         differs(l, CHANGE_NEGATION, span, "the negative of 0.0 is -0.0 and was 0.0");
     if (op == OPR_NEG && type_is_float(t) && !changed(l, CHANGE_NEGATION))
         return obj_value(ir_binary(&l->b, OP_SUB, ir_const_int(&l->b, t, 0), v));
-    if (op == OPR_NEG && !t.depth) return obj_value(ir_unary(&l->b, OP_NEG, v));
+    if (op == OPR_NEG && !t.depth) {
+        if (l->checks_overflow) check_overflow(l, OPR_SUB, ir_const_int(&l->b, t, 0), v, span);
+        return obj_value(ir_unary(&l->b, OP_NEG, v));
+    }
     bool flips = op == OPR_NOT ? type_is_bool(t) : op == OPR_INVERT && type_is_int(t);
     if (flips) return obj_value(ir_binary(&l->b, OP_XOR, v, ir_const_int(&l->b, t, -1)));
     fail(l, span, "'%s' cannot be applied to %s", operator_text[op], user(l, t));

@@ -40,8 +40,10 @@ static bool combine(Lower *l, const Fold *f, Block *region) {
     } else {
         Obj *args = arena_array(&l->s->arena, (size_t)f->n * 2, sizeof *args);
         for (int i = 0; i < 2 * f->n; i++) args[i] = obj_value(region->args[i]);
+        l->unchecked++;
         Obj r = f->fn ? call_object(l, *f->fn, args, 2 * f->n, f->span)
                       : library_call(l, f->library, args, 2 * f->n, f->span);
+        l->unchecked--;
         if (obj_is_poison(r)) return false;
         Obj one = obj_tuple(l, &r, 1), all = r.kind == OBJ_TUPLE ? r : one;
         for (int i = 0; i < all.seq.n && i < f->n; i++) {
