@@ -9,6 +9,11 @@
 
 #include <string.h>
 
+typedef struct Order {
+    Sem sem;
+    MemScope scope;
+} Order;
+
 static const char *user(Lower *l, Type t) {
     return type_user_text(&l->s->arena, t);
 }
@@ -76,16 +81,8 @@ static bool takes(Rmw rmw, Type t) {
     return bits >= 32;
 }
 
-bool atomic_takes(Lower *l, Rmw rmw, Type t, const char *what, Span span) {
-    if (takes(rmw, type_element(t))) return true;
-    fail(l, span, "%s does not support %s", what, user(l, type_element(t)));
-    return false;
-}
-
-Value *emit_atomic(Lower *l, Rmw rmw, Value *p, Value *v, Value *mask, Order order,
-                   const char *what, Span span) {
+static Value *emit_atomic(Lower *l, Rmw rmw, Value *p, Value *v, Value *mask, Order order) {
     Type elem = type_element(v->type);
-    if (!atomic_takes(l, rmw, elem, what, span)) return NULL;
     if (rmw == RMW_ADD || !type_is_float(elem)) return emit_rmw(l, rmw, p, v, mask, order);
     if (rmw != RMW_XCHG) return float_extreme(l, rmw, p, v, mask, order);
     Type bits = bits_of(elem, true);
@@ -97,12 +94,13 @@ Obj bi_atomic(Lower *l, const Args *a, int64_t data) {
     Order order;
     Value *p = pointer_arg(l, a), *mask;
     if (!p || !fit_write_mask(l, a, 2, p, &mask) || !arg_order(l, a, 3, &order)) return poison();
-    if (!atomic_takes(l, (Rmw)data, type_pointee(p->type), builtin_text(l, a->row), a->where[0]))
-        return poison();
+    Type elem = type_element(type_pointee(p->type));
+    if (!takes((Rmw)data, elem))
+        return fail(l, a->where[0], "%s does not support %s", builtin_text(l, a->row),
+                    user(l, elem));
     Value *v = fit_value(l, a, 1, p->type);
     if (!v) return poison();
-    return obj_value(
-        emit_atomic(l, (Rmw)data, p, v, mask, order, builtin_text(l, a->row), a->span));
+    return obj_value(emit_atomic(l, (Rmw)data, p, v, mask, order));
 }
 
 Obj bi_atomic_cas(Lower *l, const Args *a, int64_t data) {

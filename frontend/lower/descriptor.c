@@ -267,28 +267,33 @@ Obj bi_descriptor_store(Lower *l, const Args *a, int64_t data) {
     return store_block(l, a->at[0], fit_value(l, a, 2, descriptor_block(a->at[0])), index);
 }
 
-/* The larger and the smaller of floats are atomics on integers under masks, of pointers. */
-static bool reduce_floats(Lower *l, const Args *a, Rmw rmw, Value *desc, Value *v, Obj index) {
-    Value *p, *mask, *at[TILE_MAX_RANK];
-    Order order = {SEM_RELAXED, SCOPE_GPU};
-    for (int i = 0; i < index.seq.n; i++) at[i] = index.seq.at[i].value;
-    desc_pointers(&l->b, desc->def, at, ((uint32_t)1 << index.seq.n) - 1, &p, &mask);
-    return emit_atomic(l, rmw, p, v, mask, order, builtin_text(l, a->row), a->span) != NULL;
+/* What the copy engine combines (PTX ISA, cp.reduce.async.bulk.tensor), as in Triton; on GPUs
+ * without it, too. */
+static bool reduces(Rmw rmw, Type t) {
+    int bits = type_elem_bits(t);
+    bool half = type_is_float(t) && bits == 16, wide_int = type_is_int(t) && bits >= 32;
+    switch (rmw) {
+    case RMW_ADD: return half || t.elem == EL_F32 || (wide_int && t.elem != EL_I64);
+    case RMW_MAX:
+    case RMW_MIN: return half || wide_int;
+    default: return wide_int;
+    }
 }
 
 Obj bi_descriptor_atomic(Lower *l, const Args *a, int64_t data) {
     Obj index;
     Rmw rmw = (Rmw)data;
     if (!whole_block(l, a, &index)) return poison();
+    Type elem = type_pointee(type_element(descriptor_block(a->at[0])));
+    if (elem.depth || !reduces(rmw, elem)) {
+        fail(l, a->name_span, "a descriptor's %s does not support %s", a->row->name,
+             type_user_text(&l->s->arena, elem));
+        return note(l, (Span){0}, "tl.%s of a tile of pointers may", a->row->name), poison();
+    }
     Value *v = fit_value(l, a, 2, descriptor_block(a->at[0]));
     if (!v) return poison();
-    bool extreme = type_is_float(v->type) && (rmw == RMW_MAX || rmw == RMW_MIN);
-    bool half =
-        extreme && type_elem_bits(v->type) == 16; /* there are no such atomics of pointers */
-    if (!half && !atomic_takes(l, rmw, v->type, builtin_text(l, a->row), a->span)) return poison();
-    Value *desc = desc_value(l, a->at[0], false);
-    if (extreme && !half) return reduce_floats(l, a, rmw, desc, v, index) ? obj_none() : poison();
-    ir_set_attr(l->s, desc_access(l, OP_DESC_REDUCE, desc, v, index), AT_RMW, rmw);
+    Op *op = desc_access(l, OP_DESC_REDUCE, desc_value(l, a->at[0], false), v, index);
+    ir_set_attr(l->s, op, AT_RMW, rmw);
     return obj_none();
 }
 

@@ -568,17 +568,6 @@ bool fit_write_mask(Lower *l, const Args *a, int i, Value *p, Value **mask);
 /* Argument i in the shape of the pointers and the type they point to. */
 Value *fit_value(Lower *l, const Args *a, int i, Type p);
 
-/* ---- atomic.c ---- */
-typedef struct Order {
-    Sem sem;
-    MemScope scope;
-} Order;
-/* There is such an atomic for elements of t; else false after an error, which names `what`. */
-bool atomic_takes(Lower *l, Rmw rmw, Type t, const char *what, Span span);
-/* The old value; NULL after such an error. */
-Value *emit_atomic(Lower *l, Rmw rmw, Value *p, Value *v, Value *mask, Order order,
-                   const char *what, Span span);
-
 /* ---- effect.c ---- */
 /* Ends the kernel where the condition fails and the mask (or None) holds; false after an error. */
 bool emit_assert(Lower *l, Obj condition, Obj mask, const char *text, Span span);
