@@ -56,6 +56,11 @@ static inline bool op_is_atomic(const Op *op) {
     return op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS || op->code == OP_ATOMIC_LOAD ||
            op->code == OP_ATOMIC_STORE || op->code == OP_ATOMIC_POLL;
 }
+/* Behind it what others have written may be seen that was not before: no read of global memory may
+ * be made earlier. */
+static inline bool op_acquires(const Op *op) {
+    return op->code == OP_GRID_WAIT || (op_is_atomic(op) && (ir_effects(op) & EFFECT_ORDERS));
+}
 /* … that reads and writes. */
 static inline bool op_is_atomic_update(const Op *op) {
     return op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS;

@@ -33,6 +33,7 @@ static bool read_by_dots_only(const Value *buffer, const Op *store) {
 
 /* May a load of the body run iterations early, past the stores of earlier ones? */
 static bool prefetch_is_safe(const Plan *p, const Op *load) {
+    if (p->acquires) return false;
     const Value *from = alias_underlying_object(load->operand[0].value);
     for (int i = 0; i < p->written.n; i++)
         if (!from || !p->written.at[i] || p->written.at[i] == from) return false;
@@ -41,6 +42,7 @@ static bool prefetch_is_safe(const Plan *p, const Op *load) {
 
 static void note_written(Op *op, void *ctx) {
     Plan *p = ctx;
+    p->acquires |= op_acquires(op);
     if (!(ir_effects(op) & EFFECT_WRITES_GLOBAL)) return;
     /* An atomic may be how programs wait for each other: nothing runs past it. */
     const Value *into = op->code == OP_STORE ? alias_underlying_object(op->operand[0].value) : NULL;
@@ -158,7 +160,9 @@ static void consider(Plan *p, Op *load, bool all) {
     else if (c.plain && !c.store)
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once");
     else if (!prefetch_is_safe(p, load))
-        not_pipelined(p, load, "the loop writes memory that it may read");
+        not_pipelined(p, load,
+                      p->acquires ? "an atomic of the loop may wait for what it reads"
+                                  : "the loop writes memory that it may read");
     else if (!mark_slice(p, load, c.plain || load->noperands < 2 ? load->noperands : 2))
         not_pipelined(p, load, "its addresses depend on results of the loop");
     else

@@ -30,6 +30,7 @@ typedef struct Plan {
     bool refused;  /* a load, with a note that says why */
     bool sums;     /* dots that only add to what goes round are in flight at the end */
     VEC(Copy) copies;
+    bool acquires;              /* the loop may come to see what others write */
     VEC(const Value *) written; /* what the loop's stores point into; NULL: unknown */
     uint8_t *slice;     /* by value id: of the prefetch slice: addresses and masks are made of it */
     uint8_t *for_dots;  /* by value id: a dot's operand is made of it */
