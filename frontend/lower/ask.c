@@ -99,6 +99,25 @@ Obj bi_block_type(Lower *l, const Args *a, int64_t data) {
     return obj_dtype(l, t);
 }
 
+Obj bi_int_dtype(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    int64_t bits;
+    bool is_signed;
+    if (!arg_int(l, a, 0, &bits) || !arg_bool(l, a, 1, &is_signed)) return poison();
+    for (Elem e = 0; e < ELEMS; e++) {
+        ElemClass kind = elem_info[e].class_;
+        bool fits = bits == 1 ? e == EL_I1 : e != EL_I1 && kind == (is_signed ? ELEM_I : ELEM_U);
+        if (fits && elem_info[e].bits == bits) return obj_dtype(l, type_scalar(e));
+    }
+    return arg_error(l, a, 0, "1, 8, 16, 32 or 64");
+}
+
+Obj bi_bitwidth(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Type t;
+    return arg_type(l, a, 0, &t) ? obj_int(type_elem_bits(t)) : poison();
+}
+
 /* A type as signatures write it: "*fp32", "i32". */
 Obj bi_str_to_ty(Lower *l, const Args *a, int64_t data) {
     (void)data;

@@ -38,6 +38,8 @@ static const struct {
     {"triton.language.PropagateNan", "NONE", INTEGER(0)},
     {"triton.language.PropagateNan", "ALL", INTEGER(0xffff)},
     {"triton.language", "TRITON_MAX_TENSOR_NUMEL", INTEGER(1 << TILE_MAX_LOG2)},
+    {"triton.language", "CONSTEXPR_0", INTEGER(0)},
+    {"triton.language", "N_ROUNDS_DEFAULT", INTEGER(10)},
     {"math", "pi", NUMBER(3.14159265358979323846)},
     {"math", "e", NUMBER(2.71828182845904523536)},
     {"math", "tau", NUMBER(6.28318530717958647692)},
