@@ -44,8 +44,13 @@ static bool arg_policy(Lower *l, const Args *a, int i, bool load, CachePolicy *o
                                               NULL};
     const char *text, *const *words = attr_words(AT_CACHE);
     if (!arg_text(l, a, i, &text) || !arg_word(l, a, i + 1, evict_words, &out->evict)) return false;
-    if (out->evict > EVICT_LAST) out->evict = EVICT_NONE;
     const char *word = *text == '.' ? text + 1 : text;
+    if (out->evict > EVICT_LAST) {
+        newer(l, FEATURE_CACHE_WORD, a->where[i + 1]);
+        out->evict = EVICT_NONE;
+    }
+    if (*text && (*text != '.' || (load && strcmp(word, "cs") == 0)))
+        newer(l, FEATURE_CACHE_WORD, a->where[i]);
     out->cache = CACHE_NONE;
     if (!*text) return true;
     for (int k = 1; words[k]; k++)
