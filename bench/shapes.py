@@ -217,7 +217,7 @@ def row_cases():
     rows, cols = 4096, 2048
     yield Case("welford", "Welford, rows of 2048, 16 warps",
                dict(x_ptr=Tensor("bf16", (rows, cols), normal()), mean_ptr=Tensor("fp32", (rows,)),
-                    var_ptr=Tensor("fp32", (rows,)), rows=rows, cols=cols), (rows // 16,), moments_of,
+                    var_ptr=Tensor("fp32", (rows,)), rows=rows, cols=cols), (rows // 8,), moments_of,
                rows * cols * b16, warps=16, bound=1e-4)
     n, c, s = 32, 256, 1024
     yield Case("batch_norm_backward", "batch norm backward, 1 warp",

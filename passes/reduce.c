@@ -3,8 +3,10 @@
  *
  * The axis is cut in three, [high, warps, low], by a reshape, which costs nothing. Low and high are
  * reduced where they are; what is left is one value per warp, converted (through shared memory, as
- * any conversion) to a layout where one thread holds the values of all warps, and reduced there.
+ * any conversion) to a layout where one thread holds the values of all warps, or, where those are
+ * many, the lanes of each warp, and reduced there.
  * When warps do not hold neighbouring bits of the axis the whole tile is converted instead. */
+#include "passes/cost.h"
 #include "passes/layout_choice.h"
 #include "passes/pass.h"
 
@@ -30,15 +32,23 @@ static uint32_t warp_bits(const Layout *l, Type t, int dim, bool *single) {
     return mask;
 }
 
-/* l with what warps hold of `dim` held by registers instead; warps then hold copies. */
-static Layout without_warps(const Layout *l, Type t, int dim) {
+/* l with what warps hold of `dim` held by registers instead, or, where that is more than a thread
+ * should have, by lanes that hold copies, for as long as there are any; warps then hold copies. */
+static Layout without_warps(const Layout *l, Type t, int dim, int n) {
     Layout r = *l;
     uint32_t all = (((uint32_t)1 << t.log2[dim]) - 1) << type_dim_shift(t, dim);
-    for (int k = 0; k < r.bits[IN_WARP]; k++)
-        if (r.basis[IN_WARP][k] & all) {
+    int moved = 0, lane = 0;
+    for (int k = 0; k < r.bits[IN_WARP]; k++) moved += (r.basis[IN_WARP][k] & all) != 0;
+    bool many = ((int64_t)n << (r.bits[IN_REG] + moved)) > COST_MOST_PARTIALS;
+    for (int k = 0; k < r.bits[IN_WARP]; k++) {
+        if (!(r.basis[IN_WARP][k] & all)) continue;
+        while (lane < r.bits[IN_LANE] && r.basis[IN_LANE][lane]) lane++;
+        if (many && lane < r.bits[IN_LANE])
+            r.basis[IN_LANE][lane] = r.basis[IN_WARP][k];
+        else
             layout_push(&r, IN_REG, r.basis[IN_WARP][k]);
-            r.basis[IN_WARP][k] = 0;
-        }
+        r.basis[IN_WARP][k] = 0;
+    }
     return r;
 }
 
@@ -108,7 +118,7 @@ static void split(Op *op, void *ctx_) {
         results_of(reduce_along(&s, x, axis), x);
         results_of(reduce_along(&s, x, axis + 1), x);
     }
-    convert_all(&s, x, n, intern_layout(ctx->s, without_warps(x[0]->layout, x[0]->type, axis)));
+    convert_all(&s, x, n, intern_layout(ctx->s, without_warps(x[0]->layout, x[0]->type, axis, n)));
     Op *last = reduce_along(&s, x, axis);
     for (int i = 0; i < n; i++) {
         Value *r = last->result[i];
