@@ -146,8 +146,9 @@ static LLVMValueRef any_bit(Gen *g, LLVMValueRef v, uint32_t mask) {
 }
 
 /* Totals are scanned over the lanes; each then takes its predecessor's. Positions ascend, so the
- * predecessor along the run is one less in the run's bits. */
-static void scan_lanes(Gen *g, Scan *s, const Run *run, bool last) {
+ * predecessor along the run is one less in the run's bits. In the lowest run a total is the element
+ * itself, so that its sum is the result, and nothing is asked of the predecessor. */
+static void scan_lanes(Gen *g, Scan *s, const Run *run, bool lowest_run, bool last) {
     LLVMValueRef lowest = gen_i32(g, 1u << run->bit[0]);
     LLVMValueRef mine = LLVMBuildAnd(g->b, s->lane, gen_i32(g, run->mask), "");
     LLVMValueRef before = LLVMBuildSub(g->b, mine, lowest, "");
@@ -166,8 +167,12 @@ static void scan_lanes(Gen *g, Scan *s, const Run *run, bool last) {
             combine_if(g, s, any_bit(g, s->lane, bit), other, sum);
             below |= bit;
         }
-        for (int k = 0; k < s->n; k++) other[k] = from_lane(g, s, sum[k], before);
-        add_prefix_to_block(g, s, r, other, not_first);
+        if (lowest_run) {
+            memcpy(&s->x[r * s->n], sum, (size_t)s->n * sizeof *sum);
+        } else {
+            for (int k = 0; k < s->n; k++) other[k] = from_lane(g, s, sum[k], before);
+            add_prefix_to_block(g, s, r, other, not_first);
+        }
         for (int k = 0; k < s->n && !last; k++) sum[k] = from_lane(g, s, sum[k], end);
     }
 }
@@ -259,7 +264,7 @@ void gen_scan(Gen *g, const Op *op) {
         else if (run.in == IN_REG)
             scan_registers(g, &s, &run);
         else if (run.in == IN_LANE)
-            scan_lanes(g, &s, &run, last);
+            scan_lanes(g, &s, &run, i == 0 && !ir_attr_int(op, AT_EXCLUSIVE, 0), last);
         else
             break;
     }

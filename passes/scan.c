@@ -4,7 +4,8 @@
  *
  * What comes before an element is worked out once for the whole run of registers it lies in, and
  * combined into its elements at the end: so the lowest bits of the axis, those that registers hold,
- * are scanned first, and from there on totals alone. The axis above is cut in three,
+ * are scanned first, and from there on totals alone; where lanes hold the lowest bits, all those of
+ * a warp. The axis above is cut in three,
  * [high, warps, low], by a reshape, which costs nothing: what comes before each place of low,
  * within a warp; the totals of that, of all warps in every thread, and what comes before each warp;
  * the same again for high, which warps may share, too. Scanned backwards, all of it is the other
@@ -242,15 +243,16 @@ static void split(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
     const Value *first = op->noperands ? op->operand[0].value : NULL;
     if (op->code != OP_SCAN || !first->layout || op->nresults != op->noperands) return;
-    int axis = (int)ir_attr_int(op, AT_AXIS, 0), inner = type_dim_shift(first->type, axis), low;
+    int axis = (int)ir_attr_int(op, AT_AXIS, 0), inner = type_dim_shift(first->type, axis), low,
+        within;
     Scan s = {.ctx = ctx, .op = op, .n = op->noperands};
     s.b = (Builder){ctx->s, ctx->f, op->block, op, op->span};
     s.reverse = ir_attr_int(op, AT_REVERSE, 0);
     int len = first->type.log2[axis], outer = type_log2_numel(first->type) - len - inner;
     Tiles x = new_tiles(&s, outer, len, inner, first->layout);
     for (int i = 0; i < s.n; i++) x.at[i] = op->operand[i].value;
-    if (!first_run(x, IN_WARP, &low)) return;
-    int run = first_run(x, IN_REG, &low), above = low ? len : len - run;
+    if (!first_run(x, IN_WARP, &within)) return;
+    int run = first_run(x, IN_REG, &low), above = len - (low ? within : run);
     Tiles y = seen_as(&s, x, outer + above, len - above, inner), sums = y;
     if (above < len) y = scan_middle(&s, y, GIVE_TOTALS, &sums);
     sums = all_before(&s, seen_as(&s, sums, outer, above, inner), NULL);
