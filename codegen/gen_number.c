@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gen_number.c: constants, arithmetic and comparisons, one register at a time.
  *
- * Rounding follows the interpreter (one rounding to the element type per op), but for what ops.def
- * leaves to the GPU: fp32 division and functions are the hardware's approximations, and a multiply
- * and an add may be contracted, as Triton does. */
+ * What computes in 16 bits takes two registers at once. Rounding follows the interpreter (one
+ * rounding to the element type per op), but for what ops.def leaves to the GPU: fp32 division and
+ * functions are the hardware's approximations, and a multiply and an add may be contracted, as
+ * Triton does. */
 #include "codegen/gen.h"
 
+#include <stdio.h>
 #include <string.h>
 
 LLVMValueRef gen_const(Gen *g, Type t, int64_t bits) {
@@ -30,7 +32,7 @@ static LLVMValueRef asm_f32(Gen *g, const char *text, LLVMValueRef *args, int n)
     return gen_asm(g, text, n == 2 ? "=f,f,f" : "=f,f", g->f32, args, n, ASM_PURE);
 }
 
-/* x and y are f16, f32 or f64 (bf16 comes widened). NULL: there is no code for it. */
+/* x and y are f16, two of them, f32 or f64 (bf16 comes widened). NULL: there is no code for it. */
 static LLVMValueRef float_binary(Gen *g, const Op *op, LLVMValueRef x, LLVMValueRef y) {
     LLVMValueRef xy[] = {x, y};
     bool nan = ir_attr_int(op, AT_NAN, 0) != 0;
@@ -137,11 +139,45 @@ static LLVMValueRef add_pointer(Gen *g, const Op *op, LLVMValueRef p, LLVMValueR
     return LLVMBuildGEP2(g->b, step, p, &i, 1, "");
 }
 
-static LLVMValueRef extreme_bf16(Gen *g, const Op *op, LLVMValueRef *x) {
-    static const char *const text[2][2] = {{"min.bf16 $0, $1, $2;", "min.NaN.bf16 $0, $1, $2;"},
-                                           {"max.bf16 $0, $1, $2;", "max.NaN.bf16 $0, $1, $2;"}};
-    bool nan = ir_attr_int(op, AT_NAN, 0) != 0;
-    return gen_asm(g, text[op->code == OP_MAX][nan], "=h,h,h", g->i16, x, 2, ASM_PURE);
+/* Arithmetic that 16-bit floats have instructions for, of one element or two. */
+static bool computes_in_16_bits(const Op *op, Type t) {
+    if (t.depth || (t.elem != EL_F16 && t.elem != EL_BF16)) return false;
+    switch (op->code) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_FMA:
+    case OP_MIN:
+    case OP_MAX: return true;
+    default: return false;
+    }
+}
+
+/* Sums and products by fma, which every GPU has that has bf16 at all: it rounds once, a product
+ * with 1 is exact, and adding -0 keeps a zero's sign. x are i16, or i32 of two. Inline PTX is not
+ * contracted.
+ */
+static LLVMValueRef bf16_arithmetic(Gen *g, const Op *op, LLVMValueRef *x, int n, bool two) {
+    static const struct {
+        OpCode code;
+        const char *constant, *operands;
+    } form[] = {{OP_ADD, "3f80", "$1, c, $2"},
+                {OP_SUB, "bf80", "$2, c, $1"},
+                {OP_MUL, "8000", "$1, $2, c"},
+                {OP_FMA, "8000", "$1, $2, $3"}};
+    char text[128];
+    if (op->code == OP_MIN || op->code == OP_MAX) {
+        snprintf(text, sizeof text, "%s%s.bf16%s $0, $1, $2;", op->code == OP_MIN ? "min" : "max",
+                 ir_attr_int(op, AT_NAN, 0) ? ".NaN" : "", two ? "x2" : "");
+    } else {
+        int k = 0;
+        while (form[k].code != op->code) k++;
+        const char *c = form[k].constant;
+        snprintf(text, sizeof text, "{ .reg .b%d c; mov.b%d c, 0x%s%s; fma.rn.bf16%s $0, %s; }",
+                 two ? 32 : 16, two ? 32 : 16, c, two ? c : "", two ? "x2" : "", form[k].operands);
+    }
+    static const char *const constraints[2][2] = {{"=h,h,h", "=h,h,h,h"}, {"=r,r,r", "=r,r,r,r"}};
+    return gen_asm(g, text, constraints[two][n == 3], two ? g->i32 : g->i16, x, n, ASM_PURE);
 }
 
 /* NULL: there is no code for it. */
@@ -158,32 +194,57 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
             return gen_convert(g, x[0], t, op->result[0]->type, false);
         return LLVMBuildBitCast(g->b, x[0], gen_elem_type(g, op->result[0]->type), "");
     case OP_FMA:
-        if (!t.depth && t.elem == EL_BF16)
-            return gen_asm(g, "fma.rn.bf16 $0, $1, $2, $3;", "=h,h,h,h", g->i16, x, 3, ASM_PURE);
+        if (computes_in_16_bits(op, t) && t.elem == EL_BF16)
+            return bf16_arithmetic(g, op, x, 3, false);
         for (int i = 0; gen_is_fp8(t) && i < 3; i++) x[i] = gen_widen(g, x[i], t);
         if (gen_is_fp8(t)) return gen_narrow(g, float_intrinsic(g, INTRINSIC_FMA, x, 3), t);
         return float_intrinsic(g, INTRINSIC_FMA, x, 3);
     default: break;
     }
     if (!type_is_float(t)) return int_binary(g, op, t, x[0], x[1]);
-    bool extreme = op->code == OP_MIN || op->code == OP_MAX;
-    bool half = t.elem == EL_F16 &&
-                (extreme || op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL);
-    if (half) return float_binary(g, op, x[0], x[1]);
-    if (t.elem == EL_BF16 && extreme) return extreme_bf16(g, op, x);
+    if (computes_in_16_bits(op, t))
+        return t.elem == EL_F16 ? float_binary(g, op, x[0], x[1])
+                                : bf16_arithmetic(g, op, x, 2, false);
     LLVMValueRef second = x[1] ? gen_widen(g, x[1], t) : NULL;
     LLVMValueRef v = float_binary(g, op, gen_widen(g, x[0], t), second);
     return v ? gen_narrow(g, v, t) : NULL;
+}
+
+/* Two neighbouring elements of f16 or bf16 at once, in the word that they came in or will go in. */
+static void pair(Gen *g, const Op *op, const Tile *in, int i, LLVMValueRef *out) {
+    Type t = op->result[0]->type;
+    bool bf16 = t.elem == EL_BF16;
+    LLVMTypeRef vector = LLVMVectorType(g->f16, 2);
+    LLVMValueRef x[3], v;
+    for (int k = 0; k < op->noperands; k++) {
+        gen_pack(g, t, &in[k].at[i], 2, 32, &x[k]);
+        if (!bf16) x[k] = LLVMBuildBitCast(g->b, x[k], vector, "");
+    }
+    if (bf16)
+        v = bf16_arithmetic(g, op, x, op->noperands, true);
+    else if (op->code == OP_FMA)
+        v = float_intrinsic(g, INTRINSIC_FMA, x, 3);
+    else
+        v = float_binary(g, op, x[0], x[1]);
+    v = LLVMBuildBitCast(g->b, v, g->i32, "");
+    gen_unpack(g, t, &v, 32, out, 2);
 }
 
 void gen_elementwise(Gen *g, const Op *op) {
     Tile out = gen_new_tile(g, op->result[0]), in[3] = {{0}};
     for (int k = 0; k < op->noperands; k++) in[k] = gen_tile(g, op->operand[k].value);
     uint32_t redundant = (uint32_t)ir_attr_int(op, AT_REDUNDANT, 0);
+    Type t = op->result[0]->type;
+    bool pairs = computes_in_16_bits(op, t) && out.n % 2 == 0 && !(redundant & 1);
     for (int i = 0; i < out.n; i++) {
         LLVMValueRef x[3] = {0};
         if ((uint32_t)i & redundant) {
             out.at[i] = out.at[(uint32_t)i & ~redundant];
+            continue;
+        }
+        if (pairs) {
+            pair(g, op, in, i, &out.at[i]);
+            i++;
             continue;
         }
         for (int k = 0; k < op->noperands; k++) x[k] = in[k].at[i];
