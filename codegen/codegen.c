@@ -158,10 +158,11 @@ static void set_types(Gen *g) {
 /* ---- LLVM's passes and output ---- */
 
 /* The passes that pay on code that is SSA already and has no calls; default<O3> takes several times
- * as long for the same PTX. */
+ * as long for the same PTX. What a branch in a loop alone needs is not made before the loop, where
+ * it would be held all the while. */
 static const char pipeline[] =
     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "loop-mssa(licm<allowspeculation>),early-cse,instcombine<no-verify-fixpoint>)";
+    "loop-mssa(licm<no-allowspeculation>),early-cse,instcombine<no-verify-fixpoint>)";
 
 static bool optimise(Session *s, Llvm *l, const CodegenOptions *o) {
     if (!o->level) return true;
