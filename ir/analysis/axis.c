@@ -349,9 +349,9 @@ static void visit(Op *op, void *ctx) {
     }
 }
 
-AxisTable axis_analyse(Session *s, const Func *f) {
+static void analyse(Session *s, const Func *f, bool guess, AxisInfo **info) {
     enum { PATIENCE = 64 }; /* rounds before loop-carried values are given up on */
-    Axis a = {.s = s, .f = f};
+    Axis a = {.s = s, .f = f, .guess = guess};
     a.fact = arena_array(&s->arena, f->nvalues, sizeof *a.fact);
     for (int i = 0; i < f->nparams; i++) {
         const Param *p = &f->param[i];
@@ -367,9 +367,24 @@ AxisTable axis_analyse(Session *s, const Func *f) {
         a.give_up = round++ >= PATIENCE;
         ir_walk(f->body, visit, &a);
     } while (a.changed);
+    for (uint32_t i = 0; i < f->nvalues; i++) info[i] = a.fact[i] ? &a.fact[i]->axis : NULL;
+}
+
+static void find_division(Op *op, void *found) {
+    bool divides = op->code == OP_DIV || op->code == OP_REM;
+    if (divides && op->result[0]->type.rank && type_is_int(op->result[0]->type))
+        *(bool *)found = true;
+}
+
+AxisTable axis_analyse(Session *s, const Func *f) {
     AxisTable t = {.n = f->nvalues};
-    t.info = arena_array(&s->arena, t.n, sizeof *t.info);
-    for (uint32_t i = 0; i < t.n; i++) t.info[i] = a.fact[i] ? &a.fact[i]->axis : NULL;
+    t.info = t.guess = arena_array(&s->arena, t.n, sizeof *t.info);
+    analyse(s, f, false, t.info);
+    bool divides = false;
+    ir_walk(f->body, find_division, &divides);
+    if (!divides) return t;
+    t.guess = arena_array(&s->arena, t.n, sizeof *t.guess);
+    analyse(s, f, true, t.guess);
     return t;
 }
 
@@ -394,9 +409,12 @@ int64_t axis_access_width(const AxisTable *t, const Value *ptr, const Value *mas
 }
 
 int axis_fastest_dim(const AxisTable *t, const Value *ptr) {
-    const AxisInfo *p = axis_of(t, ptr);
+    const AxisInfo *p = axis_of(t, ptr), *guess = p ? t->guess[ptr->id] : NULL;
     int best = dims_of(ptr->type) - 1;
-    for (int i = best - 1; p && i >= 0; i--)
-        if (p->contiguity[i] > p->contiguity[best]) best = i;
+    for (int i = best - 1; p && i >= 0; i--) {
+        bool more = p->contiguity[i] > p->contiguity[best];
+        bool tie = p->contiguity[i] == p->contiguity[best];
+        if (more || (tie && guess && guess->contiguity[i] > guess->contiguity[best])) best = i;
+    }
     return best;
 }

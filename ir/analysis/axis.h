@@ -18,6 +18,7 @@ typedef struct AxisInfo {
 
 typedef struct AxisTable { /* by value id; values without an entry know nothing */
     AxisInfo **info;
+    AxisInfo **guess; /* the same if no run is cut by an unknown divisor: for ordering alone */
     uint32_t n;
 } AxisTable;
 
@@ -29,7 +30,9 @@ const AxisInfo *axis_of(const AxisTable *t, const Value *v); /* NULL when nothin
  * `ptr` (masked by `mask` or NULL) may take at once along dimension `dim`: contiguous, aligned to
  * the whole, one mask. A power of two, at least 1; at most 16 bytes' worth. */
 int64_t axis_access_width(const AxisTable *t, const Value *ptr, const Value *mask, int dim);
-/* The dimension along which ptr has the most contiguity; ties go to the last dimension. */
+/* The dimension along which ptr has the most contiguity. Of those that tie it is the one that would
+ * have most if / and % by unknown numbers, which are mostly larger than a run, cut none; else the
+ * last. */
 int axis_fastest_dim(const AxisTable *t, const Value *ptr);
 
 #endif

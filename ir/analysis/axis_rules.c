@@ -95,11 +95,13 @@ static Run rule_div(const Axis *a, const Op *op, const Run *x) {
     }
     Run r = rule_each(a, op, x);
     if (up) r.k = max64(r.k, run_against(x[0], x[1]));
+    if (a->guess) r.k = max64(r.k, min64(x[0].c, x[1].k));
     return r;
 }
 
 static Run rule_rem(const Axis *a, const Op *op, const Run *x) {
     int64_t c = axis_nonneg_operand(a, op, 0) ? run_against(x[0], x[1]) : 1;
+    if (a->guess) c = min64(x[0].c, x[1].k);
     return sum(x[0], x[1], c);
 }
 

@@ -17,6 +17,7 @@ typedef struct Axis {
     const Func *f;
     Fact **fact; /* by value id; NULL: not reached yet, so anything may still be claimed of it */
     bool changed, give_up;
+    bool guess; /* that no divisor that is not known cuts a run */
 } Axis;
 
 /* One dimension: runs of `c` rise by 1 (by `unit` in bytes, for pointers) from multiples of d;

@@ -385,7 +385,14 @@ START_TEST(access_width) {
              "%qo: ptr<f16>[64] = addptr %ps, %offs bytes=1\n"
              "%bs2: ptr<i8>[64] = splat %b\n%bp: ptr<i8>[64] = addptr %bs2, %offs\n"
              "%mn: i1[64] = cmp %offs, %ns pred=lt\n%mm: i1[64] = cmp %offs, %ms pred=lt\n"
-             "%e: ptr<f16>[64,1] = reshape %pp\n%eb: ptr<f16>[64,4] = broadcast %e\n");
+             "%e: ptr<f16>[64,1] = reshape %pp\n%eb: ptr<f16>[64,4] = broadcast %e\n"
+             "%rem: i32[64] = rem %offs, %ms\n%quo: i32[64] = div %offs, %ms\n"
+             "%pr: ptr<f16>[64] = addptr %ps, %rem\n%pr1: ptr<f16>[64,1] = reshape %pr\n"
+             "%prb: ptr<f16>[64,4] = broadcast %pr1\n%row: i32[64] = mul %quo, %ms\n"
+             "%sum: i32[64] = add %rem, %row\n%pd: ptr<f16>[64] = addptr %ps, %sum\n"
+             "%pd1: ptr<f16>[64,1] = reshape %pd\n%pdb: ptr<f16>[64,4] = broadcast %pd1\n"
+             "%quo1: i32[64,1] = reshape %quo\n%quob: i32[64,4] = broadcast %quo1\n"
+             "%pq: ptr<f16>[64,4] = splat %p\n%pqb: ptr<f16>[64,4] = addptr %pq, %quob\n");
     Func *f = parse(&s, body);
     AxisTable t = axis_analyse(&s, f);
     const struct {
@@ -403,6 +410,12 @@ START_TEST(access_width) {
     }
     ck_assert_int_eq(axis_fastest_dim(&t, named(f, "eb")), 0);
     ck_assert_int_eq(axis_fastest_dim(&t, named(f, "pp")), 0);
+    /* A remainder by what is not known may be cut anywhere, but its neighbours are likely so. */
+    ck_assert_int_eq(axis_access_width(&t, named(f, "prb"), NULL, 0), 1);
+    ck_assert_int_eq(axis_fastest_dim(&t, named(f, "prb")), 0);
+    ck_assert_int_eq(axis_access_width(&t, named(f, "pdb"), NULL, 0), 1);
+    ck_assert_int_eq(axis_fastest_dim(&t, named(f, "pdb")), 0);
+    ck_assert_int_eq(axis_fastest_dim(&t, named(f, "pqb")), 1);
     session_free(&s);
 }
 END_TEST
