@@ -68,8 +68,10 @@ const char *gen_ptx_feature(const Target *t);
 /* Every instruction of the module, in order; visit may replace the one that it is given. */
 void gen_each_instruction(Gen *g, void (*visit)(Gen *g, LLVMValueRef v));
 void gen_replace(LLVMValueRef v, LLVMValueRef with); /* v is gone then */
-/* Makes g->func a kernel of so many threads, of which an SM has room for one program at least: else
- * ptxas may spill to fit more of them. */
+/* Makes g->func a kernel of so many threads. For loads in flight ptxas is told that an SM has room
+ * for one program, and uses all registers that this one may have; for many programs it is told
+ * nothing, but the threads of one that cannot have all of them: told of fewer, it may spill to fit
+ * more programs. */
 void gen_make_kernel(Gen *g, uint32_t threads);
 /* Parameter number i is 128 bytes that the kernel reads where they are: a tensor map. */
 void gen_map_param(Gen *g, unsigned i);

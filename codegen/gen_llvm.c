@@ -129,6 +129,12 @@ const char *gen_ptx_feature(const Target *t) {
     return LLVM_VERSION_MAJOR >= 22 ? t->ptx_feature : t->ptx_feature_19;
 }
 
+/* So many threads cannot have as many registers as an instruction can name. */
+static bool is_large(const Gen *g, uint32_t threads) {
+    enum { NAMES = 256 };
+    return threads * NAMES > g->o->target->registers;
+}
+
 #if LLVM_VERSION_MAJOR >= 22
 
 enum { PTX_KERNEL = 71 }; /* a calling convention (llvm/IR/CallingConv.h) */
@@ -149,8 +155,9 @@ void gen_make_kernel(Gen *g, uint32_t threads) {
     char size[40];
     snprintf(size, sizeof size, "%" PRIu32 ",1,1", threads);
     LLVMSetFunctionCallConv(g->func, PTX_KERNEL);
-    set_attribute(g, "nvvm.maxntid", size);
-    set_attribute(g, "nvvm.minctasm", "1");
+    if (g->f->occupancy != OCCUPANCY_PROGRAMS || is_large(g, threads))
+        set_attribute(g, "nvvm.maxntid", size);
+    if (g->f->occupancy != OCCUPANCY_PROGRAMS) set_attribute(g, "nvvm.minctasm", "1");
     if (!g->f->maxnreg) return;
     snprintf(size, sizeof size, "%d", g->f->maxnreg);
     set_attribute(g, "nvvm.maxnreg", size);
@@ -179,8 +186,9 @@ static void annotate(Gen *g, const char *key, uint32_t value) {
 
 void gen_make_kernel(Gen *g, uint32_t threads) {
     annotate(g, "kernel", 1);
-    annotate(g, "maxntidx", threads);
-    annotate(g, "minctasm", 1);
+    if (g->f->occupancy != OCCUPANCY_PROGRAMS || is_large(g, threads))
+        annotate(g, "maxntidx", threads);
+    if (g->f->occupancy != OCCUPANCY_PROGRAMS) annotate(g, "minctasm", 1);
     if (g->f->maxnreg) annotate(g, "maxnreg", (uint32_t)g->f->maxnreg);
 }
 

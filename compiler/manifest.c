@@ -88,7 +88,7 @@ static void put_work(Buf *out, const char *key, const char *expression) {
 static void put_numbers(const Func *f, Buf *out) {
     for (int i = 0; i < func_attrs; i++) {
         const FuncAttr *a = &func_attr[i];
-        if (a->kind != FUNC_ATTR_NUMBER) continue;
+        if (a->kind != FUNC_ATTR_NUMBER || !a->manifest) continue;
         int64_t v =
             a->offset == offsetof(Func, num_warps) ? warps_of_program(f) : func_number(f, a);
         if (v != 0 || a->absent != 0)

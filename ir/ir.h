@@ -173,6 +173,9 @@ typedef struct ConstexprInfo { /* for the manifest */
     const char *json; /* its value as JSON text */
 } ConstexprInfo;
 
+/* Func.occupancy; 0: not chosen yet, which code generation takes for OCCUPANCY_LOADS. */
+typedef enum Occupancy { OCCUPANCY_LOADS = 1, OCCUPANCY_PROGRAMS = 2 } Occupancy;
+
 typedef struct Func {
     struct Func *next;
     const char *name;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* occupancy.c: what a kernel does around its loads -> what ptxas should use registers for.
+ *
+ * The latency of global memory is hidden by bytes in flight: those of the programs that a
+ * multiprocessor holds, times the loads that each issues before it needs the first. Both cost
+ * registers. A straight-line program issues its loads once, so company hides its latency; a loop
+ * goes on loading, and unrolled it hides its own, the more so as its programs are few and long.
+ * Kernels with dots keep one program's registers: their tiles are chosen for that, and their copies
+ * are asynchronous. What only a launch knows, the number of programs, is no part of this. */
+#include "ir/roles.h"
+#include "passes/cost.h"
+#include "passes/pass.h"
+#include "passes/walk.h"
+
+/* Bytes that a thread has of v. */
+static int64_t bytes_held(const Value *v) {
+    if (!v->type.rank || !v->layout || type_is_buffer(v->type)) return 0;
+    return (int64_t)type_elem_bytes(v->type) << v->layout->bits[IN_REG];
+}
+
+static Op *loop_around(const Op *op) {
+    Op *parent = op->block->parent;
+    while (parent && parent->code != OP_FOR && parent->code != OP_WHILE)
+        parent = parent->block->parent;
+    return parent;
+}
+
+static Occupancy choose(const Func *f) {
+    if (f->maxnreg || roles_of(f)) return OCCUPANCY_LOADS;
+    int64_t most = 0, turn = 0, loaded = 0; /* of a tile, of a turn of a loop */
+    const Op *loop = NULL;
+    for (const Op *op = f->body->first; op; op = op_next(op)) {
+        if (op->code == OP_DOT) return OCCUPANCY_LOADS;
+        for (int i = 0; i < op->nresults; i++) {
+            int64_t bytes = bytes_held(op->result[i]);
+            if (bytes > most) most = bytes;
+        }
+        bool loads = op->code == OP_LOAD && bytes_held(op->result[0]);
+        const Op *around = loads ? loop_around(op) : NULL;
+        if (!around) continue;
+        loaded = bytes_held(op->result[0]) + (around == loop ? loaded : 0);
+        loop = around;
+        if (loaded > turn) turn = loaded;
+    }
+    bool many = f->num_warps >= COST_MANY_WARPS;
+    if (many && most > 4 * COST_MOST_SHARED_WORDS) return OCCUPANCY_LOADS;
+    return !turn || (many && turn <= COST_FEW_LOOP_BYTES) ? OCCUPANCY_PROGRAMS : OCCUPANCY_LOADS;
+}
+
+void pass_occupancy(PassCtx *ctx) {
+    if (ctx->f->occupancy) return; /* it was said */
+    ctx->f->occupancy = (int)choose(ctx->f);
+    ctx->changed = true;
+}
