@@ -43,8 +43,16 @@ static int64_t words_of(const PassCtx *ctx, const Value *v) {
     return type_bytes(v->type) / 4 / (32 * warps_of_value(ctx->f, v));
 }
 
+/* Registers of 32 bits for a tile that a thread has and something else besides. Addresses are made
+ * from few. */
+static int64_t most_words(const PassCtx *ctx, const Value *v) {
+    int64_t all = ctx->target->registers / (32 * warps_of_value(ctx->f, v));
+    return v->type.depth || all > COST_MOST_TILE_WORDS ? COST_MOST_TILE_WORDS - !v->type.depth
+                                                       : all - 1;
+}
+
 static bool is_huge(const PassCtx *ctx, const Value *v) {
-    return v->type.rank && !type_is_buffer(v->type) && words_of(ctx, v) > COST_MOST_TILE_WORDS;
+    return v->type.rank && !type_is_buffer(v->type) && words_of(ctx, v) > most_words(ctx, v);
 }
 
 /* ---- what can be cut ---- */
@@ -314,7 +322,7 @@ static int slices_needed(const Strip *s, const Value *v, int dim, int64_t of) {
     int64_t words = words_of(s->ctx, v);
     int n = 0;
     while (n < v->type.log2[dim] && words >> n > of) n++;
-    return words >> n > COST_MOST_TILE_WORDS ? -1 : n;
+    return words >> n > most_words(s->ctx, v) ? -1 : n;
 }
 
 static bool try_slices(Strip *s, int dim, int64_t of) {
@@ -336,6 +344,7 @@ static bool try_along(Strip *s, int dim) {
 
 /* A store, or an atomic whose result nobody wants, of a huge tile; a reduction of one to less. */
 static bool is_root(const PassCtx *ctx, const Op *op) {
+    if (op->code == OP_STORE && is_huge(ctx, op->operand[1].value)) return true;
     if (!op->noperands || !is_huge(ctx, op->operand[0].value)) return false;
     if (op->code == OP_STORE || op->code == OP_ATOMIC_STORE) return true;
     if (op->code == OP_ATOMIC) return !ir_has_uses(op->result[0]);
