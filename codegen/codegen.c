@@ -118,6 +118,7 @@ static void gen_func(Gen *g) {
     LLVMPositionBuilderAtEnd(g->b, entry);
     gen_debug_func(g);
     g->tile = arena_array(a, f->nvalues, sizeof *g->tile);
+    g->run = arena_array(a, f->nvalues, sizeof *g->run);
     g->parts = NULL;
     g->instructions = g->most = 0;
     g->tid = gen_intrinsic(g, INTRINSIC_TID_X, NULL, 0, NULL, 0);

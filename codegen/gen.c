@@ -189,7 +189,7 @@ void gen_not_yet(Gen *g, const Op *op) {
     }
 }
 
-/* What computes element by element and is not here is gen_elementwise's. */
+/* What works register by register is not here, but in gen_range_of. */
 static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_CONST] = gen_constant,
     [OP_ARANGE] = gen_arange,
@@ -201,10 +201,6 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_RESHAPE] = gen_shape,
     [OP_TRANS] = gen_shape,
     [OP_CONVERT] = gen_shape,
-    [OP_CAST] = gen_cast,
-    [OP_MATH] = gen_math,
-    [OP_LOAD] = gen_load,
-    [OP_STORE] = gen_store,
     [OP_DOT] = gen_dot,
     [OP_ATOMIC] = gen_atomic,
     [OP_ATOMIC_CAS] = gen_atomic,
@@ -254,19 +250,28 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_CONDITION] = gen_nothing,
 };
 
+GenRange gen_range_of(const Op *op) {
+    switch (op->code) {
+    case OP_CAST: return gen_cast;
+    case OP_MATH: return gen_math;
+    case OP_LOAD: return gen_load;
+    case OP_STORE: return gen_store;
+    default: return !handler[op->code] && op_is_pure_elementwise(op) ? gen_elementwise : NULL;
+    }
+}
+
 void gen_op(Gen *g, const Op *op) {
+    GenRange range = gen_range_of(op);
     SizeMark mark;
     gen_debug_at(g, op->span);
     gen_size_begin(g, op, &mark);
-    if (handler[op->code])
+    if (range) {
+        if (op->nresults) gen_new_tile(g, op->result[0]);
+        range(g, op, 0, gen_registers(op->nresults ? op->result[0] : op->operand[1].value));
+    } else if (handler[op->code]) {
         handler[op->code](g, op);
-    else if (op_is_pure_elementwise(op))
-        gen_elementwise(g, op);
-    else
+    } else {
         gen_not_yet(g, op);
+    }
     gen_size_end(g, op, &mark);
-}
-
-void gen_block(Gen *g, const Block *b) {
-    for (const Op *op = b->first; op; op = op->next) gen_op(g, op);
 }

@@ -45,6 +45,7 @@ typedef struct Gen {
     LLVMValueRef tid, lane, warp;
     LanePart *parts;
     Tile *tile;                      /* by value id */
+    int *run;                        /* by value id: its number in a run of ops (gen_run.c), or 0 */
     int ndescs;                      /* translated so far */
     unsigned intrinsic[NINTRINSICS]; /* LLVM's numbers */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;
@@ -96,6 +97,10 @@ LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMType
 void gen_error(Gen *g, const Op *op, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void gen_op(Gen *g, const Op *op);      /* one op, by the table in gen.c */
 void gen_block(Gen *g, const Block *b); /* all ops but the terminator */
+/* What works register by register, and for some of them: those of its result, or of what it stores,
+ * from `from` on. The result has its tile. NULL: op does not. */
+typedef void (*GenRange)(Gen *g, const Op *op, int from, int n);
+GenRange gen_range_of(const Op *op);
 
 /* ---- layouts (gen_layout.c) ---- */
 /* The element index that lane and warp add to a register's: one i32, and the bits it may have. */
@@ -122,11 +127,11 @@ int gen_count_descs(const Func *f);
 /* ---- groups of ops ---- */
 /* An error: there is no code for op. Its results are there, and mean nothing. */
 void gen_not_yet(Gen *g, const Op *op);
-void gen_elementwise(Gen *g, const Op *op);
-void gen_cast(Gen *g, const Op *op);
-void gen_math(Gen *g, const Op *op);
-void gen_load(Gen *g, const Op *op);
-void gen_store(Gen *g, const Op *op);
+void gen_elementwise(Gen *g, const Op *op, int from, int n);
+void gen_cast(Gen *g, const Op *op, int from, int n);
+void gen_math(Gen *g, const Op *op, int from, int n);
+void gen_load(Gen *g, const Op *op, int from, int n);
+void gen_store(Gen *g, const Op *op, int from, int n);
 void gen_shared_store(Gen *g, const Op *op);
 void gen_shared_load(Gen *g, const Op *op);
 void gen_dot(Gen *g, const Op *op);
@@ -223,6 +228,11 @@ typedef struct SizeMark { /* where the code of an op begins */
 /* Around the translation of each op. What is too large is an error, and the session bails out. */
 void gen_size_begin(Gen *g, const Op *op, SizeMark *mark);
 void gen_size_end(Gen *g, const Op *op, const SizeMark *mark);
+/* The same in steps: where code begins that may be of one op or of several, how much was made
+ * since, and that all of an op's code is so much. */
+void gen_size_mark(Gen *g, SizeMark *mark);
+int64_t gen_size_made(Gen *g, const SizeMark *mark);
+void gen_size_is(Gen *g, const Op *op, int64_t n);
 
 /* ---- line info (gen_debug.c) ---- */
 void gen_debug_begin(Gen *g);

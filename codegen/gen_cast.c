@@ -208,9 +208,11 @@ static void convert_fp8(Gen *g, Tile in, Tile out, Type from, Type to, bool rtz)
     }
 }
 
-void gen_cast(Gen *g, const Op *op) {
+void gen_cast(Gen *g, const Op *op, int first, int n) {
     Type from = op->operand[0].value->type, to = op->result[0]->type;
-    Tile in = gen_tile(g, op->operand[0].value), out = gen_new_tile(g, op->result[0]);
+    Tile in = gen_tile(g, op->operand[0].value), out = gen_tile(g, op->result[0]);
+    in = (Tile){in.at + first, n};
+    out = (Tile){out.at + first, n};
     bool rtz = ir_attr_int(op, AT_RTZ, 0) != 0, plain = !from.depth && !to.depth;
     bool small_from = from.elem == EL_F32 || from.elem == EL_F16 || from.elem == EL_BF16;
     bool fp8 =

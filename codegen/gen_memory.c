@@ -230,15 +230,15 @@ static void store_plain(Gen *g, Shape s, LLVMValueRef address, const LLVMValueRe
 
 /* ---- tiles ---- */
 
-void gen_load(Gen *g, const Op *op) {
+void gen_load(Gen *g, const Op *op, int from, int count) {
     const Value *r = op->result[0];
-    Tile out = gen_new_tile(g, r), ptr = gen_tile(g, op->operand[0].value), mask = {0}, other = {0};
+    Tile out = gen_tile(g, r), ptr = gen_tile(g, op->operand[0].value), mask = {0}, other = {0};
     if (op->noperands > 1) mask = gen_tile(g, op->operand[1].value);
     if (op->noperands > 2) other = gen_tile(g, op->operand[2].value);
     int n = (int)ir_attr_int(op, AT_VECTOR, 1);
     Shape s = element_shape(r->type, n * type_elem_bytes(r->type));
     uint32_t broadcast = r->layout ? layout_broadcast_bits(r->layout, IN_REG) : 0;
-    for (int i = 0; i < out.n; i += n) {
+    for (int i = from; i < from + count; i += n) {
         if ((uint32_t)i & broadcast) { /* held already by the register without those bits */
             for (int k = 0; k < n; k++) out.at[i + k] = out.at[(i & (int)~broadcast) + k];
             continue;
@@ -257,7 +257,7 @@ void gen_load(Gen *g, const Op *op) {
  * for some hundreds. In inline PTX it leaves them alone. */
 enum { MANY_STORES = 128 };
 
-void gen_store(Gen *g, const Op *op) {
+void gen_store(Gen *g, const Op *op, int from, int count) {
     const Value *v = op->operand[1].value;
     Tile x = gen_tile(g, v), ptr = gen_tile(g, op->operand[0].value), mask = {0};
     if (op->noperands > 2) mask = gen_tile(g, op->operand[2].value);
@@ -265,7 +265,7 @@ void gen_store(Gen *g, const Op *op) {
     Shape s = element_shape(v->type, n * type_elem_bytes(v->type));
     LLVMValueRef first = gen_owner(g, v); /* one thread writes each element */
     uint32_t broadcast = v->layout ? layout_broadcast_bits(v->layout, IN_REG) : 0;
-    for (int i = 0; i < x.n; i += n) {
+    for (int i = from; i < from + count; i += n) {
         if ((uint32_t)i & broadcast) continue;
         LLVMValueRef word[16], p = mask.n ? mask.at[i] : NULL;
         if (first) p = p ? LLVMBuildAnd(g->b, p, first, "") : first;

@@ -230,13 +230,13 @@ static void pair(Gen *g, const Op *op, const Tile *in, int i, LLVMValueRef *out)
     gen_unpack(g, t, &v, 32, out, 2);
 }
 
-void gen_elementwise(Gen *g, const Op *op) {
-    Tile out = gen_new_tile(g, op->result[0]), in[3] = {{0}};
+void gen_elementwise(Gen *g, const Op *op, int from, int n) {
+    Tile out = gen_tile(g, op->result[0]), in[3] = {{0}};
     for (int k = 0; k < op->noperands; k++) in[k] = gen_tile(g, op->operand[k].value);
     uint32_t redundant = (uint32_t)ir_attr_int(op, AT_REDUNDANT, 0);
     Type t = op->result[0]->type;
     bool pairs = computes_in_16_bits(op, t) && out.n % 2 == 0 && !(redundant & 1);
-    for (int i = 0; i < out.n; i++) {
+    for (int i = from; i < from + n; i++) {
         LLVMValueRef x[3] = {0};
         if ((uint32_t)i & redundant) {
             out.at[i] = out.at[(uint32_t)i & ~redundant];
@@ -249,10 +249,9 @@ void gen_elementwise(Gen *g, const Op *op) {
         }
         for (int k = 0; k < op->noperands; k++) x[k] = in[k].at[i];
         out.at[i] = element(g, op, x);
-        if (!out.at[i]) {
-            gen_not_yet(g, op);
-            return;
-        }
+        if (out.at[i]) continue;
+        if (!i) gen_not_yet(g, op);
+        out.at[i] = LLVMGetPoison(gen_elem_type(g, t));
     }
 }
 
@@ -285,19 +284,17 @@ static Intrinsic math_intrinsic(int64_t f) {
     }
 }
 
-void gen_math(Gen *g, const Op *op) {
+void gen_math(Gen *g, const Op *op, int from, int n) {
     Type t = op->result[0]->type;
-    Tile in = gen_tile(g, op->operand[0].value), out = gen_new_tile(g, op->result[0]);
+    Tile in = gen_tile(g, op->operand[0].value), out = gen_tile(g, op->result[0]);
     int64_t f = ir_attr_int(op, AT_FUNC, 0);
-    for (int i = 0; i < out.n; i++) {
+    for (int i = from; i < from + n; i++) {
         LLVMValueRef v = t.elem == EL_F32 ? math_f32(g, f, in.at[i]) : NULL;
         Intrinsic which = math_intrinsic(f);
         if (!v && which < NINTRINSICS) v = float_intrinsic(g, which, &in.at[i], 1);
-        if (!v) {
+        if (!v && !i)
             gen_error(g, op, "%s of %s is not supported yet by the code generator",
                       attr_words(AT_FUNC)[f], elem_info[t.elem].triton);
-            v = LLVMGetPoison(gen_elem_type(g, t));
-        }
-        out.at[i] = v;
+        out.at[i] = v ? v : LLVMGetPoison(gen_elem_type(g, t));
     }
 }

@@ -24,6 +24,18 @@ static void combine(Gen *g, const Reduction *r, LLVMValueRef *a, const LLVMValue
     for (int i = 0; i < r->n; i++) a[i] = gen_scalar(g, region->last->operand[i].value);
 }
 
+/* Register k combined with those that differ from it in `bits`: a tree, of which each part is done
+ * before the next is begun, so that few partial results are there at a time. The highest bits are
+ * the leaves, so that partners, which are neighbours, are computed in pairs. */
+static void combine_tree(Gen *g, const Reduction *r, int k, uint32_t bits) {
+    if (!bits) return;
+    uint32_t lowest = bits & (0 - bits);
+    int other = k | (int)lowest;
+    combine_tree(g, r, k, bits & ~lowest);
+    combine_tree(g, r, other, bits & ~lowest);
+    combine(g, r, &r->x[k * r->n], &r->x[other * r->n]);
+}
+
 void gen_reduce(Gen *g, const Op *op) {
     const Value *first = op->operand[0].value;
     const Layout *l = first->layout;
@@ -40,13 +52,8 @@ void gen_reduce(Gen *g, const Op *op) {
         Tile t = gen_tile(g, op->operand[i].value);
         for (int k = 0; k < regs; k++) r.x[k * r.n + i] = t.at[k];
     }
-    /* A tree over register bits, the highest first, so that partners are computed in pairs. */
-    for (int bit = l->bits[IN_REG] - 1; bit >= 0; bit--) {
-        if (!(axis_regs >> bit & 1)) continue;
-        uint32_t done = axis_regs >> bit << bit;
-        for (int k = 0; k < regs; k++)
-            if (!((uint32_t)k & done)) combine(g, &r, &r.x[k * r.n], &r.x[(k | 1 << bit) * r.n]);
-    }
+    for (int k = 0; k < regs; k++)
+        if (!((uint32_t)k & axis_regs)) combine_tree(g, &r, k, axis_regs);
     LLVMValueRef *other = arena_array(&g->s->arena, (size_t)r.n, sizeof *other);
     for (int bit = 0; bit < LANE_BITS; bit++) {
         if (!(axis_lanes >> bit & 1)) continue;

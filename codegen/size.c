@@ -58,6 +58,10 @@ void gen_size_begin(Gen *g, const Op *op, SizeMark *mark) {
         too_large(g, "fewer variables, smaller tiles");
     }
     if (op->code == OP_FOR || op->code == OP_WHILE) note_spills(g, op);
+    gen_size_mark(g, mark);
+}
+
+void gen_size_mark(Gen *g, SizeMark *mark) {
     mark->block = LLVMGetInsertBlock(g->b);
     mark->op = LLVMGetLastInstruction(mark->block);
     mark->end = LLVMGetLastBasicBlock(g->func);
@@ -81,9 +85,17 @@ static int64_t made_since(const SizeMark *mark) {
     return n;
 }
 
-void gen_size_end(Gen *g, const Op *op, const SizeMark *mark) {
+int64_t gen_size_made(Gen *g, const SizeMark *mark) {
     int64_t n = made_since(mark);
     g->instructions = mark->instructions + n;
+    return n;
+}
+
+void gen_size_end(Gen *g, const Op *op, const SizeMark *mark) {
+    gen_size_is(g, op, gen_size_made(g, mark));
+}
+
+void gen_size_is(Gen *g, const Op *op, int64_t n) {
     const Op *owner = op; /* a reduction owns the operations that it combines by */
     while (owner->block->parent && !op_is_control_flow(owner->block->parent))
         owner = owner->block->parent;
