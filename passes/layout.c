@@ -109,10 +109,14 @@ static void unify_op(Op *op, void *ctx) {
         unify(a, op->operand[3].value, op->operand[0].value);
     if (!(op_traits(op) & TRAIT_E)) return;
     /* A store only consumes: what it stores keeps its own layout if that is good enough. */
-    int from = op->code == OP_STORE ? 2 : 1;
-    for (int i = from; i < op->noperands; i++) unify(a, op->operand[i].value, op->operand[0].value);
-    for (int i = 0; i < op->nresults; i++)
-        unify(a, op->result[i], op->noperands ? op->operand[0].value : op->result[0]);
+    const Value *with = NULL;
+    for (int i = 0; i < op->noperands + op->nresults; i++) {
+        const Value *v = i < op->noperands ? op->operand[i].value : op->result[i - op->noperands];
+        if ((op->code == OP_STORE && i == 1) || !type_is_tile(v->type) || a->remat_depth[v->id])
+            continue;
+        if (with) unify(a, v, with);
+        with = v;
+    }
 }
 
 static void anchor_op(Op *op, void *ctx) {
