@@ -163,7 +163,7 @@ static void set_types(Gen *g) {
  * it would be held all the while. */
 static const char pipeline[] =
     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
-    "loop-mssa(licm<no-allowspeculation>),early-cse,instcombine<no-verify-fixpoint>)";
+    "loop-mssa(licm<no-allowspeculation>),early-cse,instcombine<no-verify-fixpoint>,div-rem-pairs)";
 
 static bool optimise(Session *s, Llvm *l, const CodegenOptions *o) {
     if (!o->level) return true;

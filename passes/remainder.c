@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* remainder.c: the remainder of a range by a number -> a test whether the range ends below it, and
- * remainders only where it does not.
+/* remainder.c: the remainder of a range by a number, whose quotient nobody wants -> a test whether
+ * the range ends below it, and remainders only where it does not.
  *
  * `(pid * BLOCK + arange(0, BLOCK)) % N` keeps the offsets of the last program inside a matrix; in
  * all others it changes nothing, and costs a division, with its latency, before the first load.
@@ -74,6 +74,16 @@ static Value *end_of(Builder *b, const Range *r, int64_t n) {
     return r->base ? ir_binary(b, OP_ADD, r->base, v) : v;
 }
 
+/* The quotient is wanted, too: the remainder is a product and a difference then. */
+static bool has_quotient(const Op *rem) {
+    const Value *by = ir_repeated(rem->operand[1].value);
+    for (const Use *u = rem->operand[0].value->uses; u; u = u->next)
+        if (u->op->code == OP_DIV && u->op->operand[0].value == rem->operand[0].value &&
+            ir_repeated(u->op->operand[1].value) == by)
+            return true;
+    return false;
+}
+
 static void guard(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
     if (op->code != OP_REM || is_guarded(op)) return;
@@ -83,7 +93,8 @@ static void guard(Op *op, void *ctx_) {
     int64_t known;
     Range r;
     if (!type_is_tile(t) || !type_is_int(t) || type_elem_bits(t) != 32 || in_loop(op) ||
-        type_is_tile(by->type) || ir_int_constant(by, &known) || !range_of(NULL, x, 0, &r))
+        type_is_tile(by->type) || ir_int_constant(by, &known) || has_quotient(op) ||
+        !range_of(NULL, x, 0, &r))
         return;
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
     range_of(&b, x, 0, &r);
