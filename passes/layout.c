@@ -40,6 +40,7 @@ typedef struct Assign {
     uint32_t n; /* values with ids below this were there before */
     Class *class_;
     uint8_t *remat_depth; /* by id: 0: not rematerialisable, else 1 + depth of the expression */
+    uint8_t *for_dots;    /* by id: dots take it, through arithmetic or as it is */
     Version **version;
 } Assign;
 
@@ -276,6 +277,38 @@ static bool is_rematerialisable(const Assign *a, const Value *v) {
     return v->id < a->n && a->remat_depth[v->id];
 }
 
+/* ---- loads that will be copied ahead ---- */
+
+static void mark_for_dots(Assign *a, const Block *b) {
+    for (const Op *op = b->last; op; op = op->prev) {
+        for (int r = op->nregions - 1; r >= 0; r--) mark_for_dots(a, op->region[r]);
+        bool wanted = op->code == OP_DOT;
+        for (int i = 0; i < op->nresults; i++) wanted |= a->for_dots[op->result[i]->id];
+        if (!wanted || op->code == OP_LOAD || op->nregions) continue;
+        int n = op->code == OP_DOT ? 2 : op->noperands;
+        for (int i = 0; i < n; i++) a->for_dots[op->operand[i].value->id] = 1;
+    }
+}
+
+/* A load that works where a dot's results lie is a few bytes of a row here and there. What the pass
+ * schedule will copy through shared memory anyway is copied as memory likes it, and read from there
+ * as it is wanted. NULL: this one will not be, or gains nothing. */
+static const Layout *copied_layout(Assign *a, const Op *load, const Layout *l) {
+    const Op *loop = load->block->parent;
+    const Value *r = load->result[0];
+    if (a->class_[find(a, r->id)].rank != 2 || !a->for_dots[r->id] || !a->ctx->target->async_copy ||
+        !loop || loop->code != OP_FOR || ir_attr_int(loop, AT_NUM_STAGES, a->f->num_stages) < 2)
+        return NULL;
+    for (int i = 0; i < load->noperands; i++)
+        if (type_is_tile(load->operand[i].value->type) &&
+            !is_rematerialisable(a, load->operand[i].value))
+            return NULL;
+    Access x = choose_access(&a->axis, load);
+    Layout own = choose_access_layout(r->type, x, warps_of_value(a->f, r));
+    bool wider = layout_vector_bits(&own, r->type, x.dim) > layout_vector_bits(l, r->type, x.dim);
+    return wider ? intern_layout(a->s, own) : NULL;
+}
+
 /* ---- one op at a time ---- */
 
 static void visit_block(Assign *a, Block *b);
@@ -297,6 +330,8 @@ static void visit_elementwise(Assign *a, Op *op) {
                 : intern_layout(a->s, choose_access_layout(v->type, x, warps_of_value(a->f, v)));
     } else {
         l = class_layout(a, any, hint);
+        const Layout *copied = op->code == OP_LOAD ? copied_layout(a, op, l) : NULL;
+        if (copied) l = copied;
     }
     for (int i = 0; i < op->noperands; i++) materialise_operand(a, op, i, l);
     for (int i = 0; i < op->nresults; i++) op->result[i]->layout = l;
@@ -580,11 +615,13 @@ void pass_layout(PassCtx *ctx) {
     a.axis = axis_analyse(ctx->s, f);
     a.class_ = arena_array(&ctx->s->arena, a.n, sizeof *a.class_);
     a.remat_depth = arena_alloc(&ctx->s->arena, a.n);
+    a.for_dots = arena_alloc(&ctx->s->arena, a.n);
     a.version = arena_array(&ctx->s->arena, a.n, sizeof *a.version);
     for (uint32_t i = 0; i < a.n; i++) a.class_[i].parent = i;
     ir_walk(f->body, note_rematerialisable, &a);
     ir_walk(f->body, unify_op, &a);
     ir_walk(f->body, anchor_op, &a);
+    mark_for_dots(&a, f->body);
     visit_block(&a, f->body);
     sweep(&a, f->body);
     layout_settle_buffers(ctx);

@@ -126,6 +126,20 @@ static void emit_prefetch(Plan *p, Builder *b, Value *always) {
     p->landed = ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
 }
 
+/* Who wants the load's value in another layout reads the buffer so. */
+static void read_as_converted(Builder *b, const Copy *c) {
+    for (const Use *u = c->load->result[0]->uses, *next; u; u = next) {
+        Op *convert = u->op;
+        next = u->next;
+        if (convert->code != OP_CONVERT || convert->block != c->load->block) continue;
+        Value *to = convert->result[0], *x = ir_given(b, OP_SHARED_LOAD, c->buffer, to->type);
+        x->layout = to->layout;
+        x->name = to->name;
+        ir_replace_uses(to, x);
+        ir_erase(convert);
+    }
+}
+
 /* The load's value now comes from its buffer: dots read it there, others get it into registers. */
 static void replace_load(Plan *p, Builder *b, const Copy *c) {
     Value *r = c->load->result[0];
@@ -140,6 +154,8 @@ static void replace_load(Plan *p, Builder *b, const Copy *c) {
             Value *s[] = {c->load->operand[1].value, x, c->load->operand[2].value};
             x = ir_op1(&there, OP_SELECT, s, 3);
             x->layout = r->layout;
+        } else {
+            read_as_converted(b, c);
         }
         ir_replace_uses(r, x);
     }

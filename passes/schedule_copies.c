@@ -149,7 +149,9 @@ static void consider(Plan *p, Op *load, bool all) {
         c.buffer = c.store->operand[1].value;
         c.layout = c.buffer->layout;
     } else {
-        c.layout = intern_layout(p->s, choose_move_shared(r->type, r->layout, r->layout));
+        bool converted = r->uses && !r->uses->next && r->uses->op->code == OP_CONVERT;
+        const Layout *to = converted ? r->uses->op->result[0]->layout : r->layout;
+        c.layout = intern_layout(p->s, choose_move_shared(r->type, r->layout, to));
     }
     bool other = load->noperands == 3 && !plan_is_zero(load->operand[2].value);
     c.plain = copy_bytes(p, load, c.layout) < COST_LEAST_COPY_BYTES || (other && c.store);
