@@ -143,7 +143,7 @@ static void read_as_converted(Builder *b, const Copy *c) {
 /* The load's value now comes from its buffer: dots read it there, others get it into registers. */
 static void replace_load(Plan *p, Builder *b, const Copy *c) {
     Value *r = c->load->result[0];
-    if (!c->store) {
+    if (ir_has_uses(r)) {
         b->span = c->load->span;
         Value *x = ir_given(b, OP_SHARED_LOAD, c->buffer, r->type);
         x->layout = r->layout;

@@ -121,17 +121,20 @@ static void mark_for_dots(Plan *p) {
     }
 }
 
-/* The store of the load's value into a buffer that dots alone read, if that is all its use. */
+/* The store of the load's value into a buffer that dots alone read. What else uses the value reads
+ * it there, too; but not where a mask gives it elements that no copy fills in. */
 static Op *store_for_dots(const Op *load) {
     const Value *r = load->result[0];
-    if (!r->uses || r->uses->next) return NULL;
-    Op *store = r->uses->op;
-    if (store->code != OP_SHARED_STORE || store->block != load->block) return NULL;
-    const Value *buffer = store->operand[1].value;
-    if (!op_is(buffer, OP_BUFFER_ALLOC) || buffer->def->block != load->block ||
-        !read_by_dots_only(buffer, store))
-        return NULL;
-    return store;
+    bool filled = load->noperands == 3 && !plan_is_zero(load->operand[2].value);
+    if (!r->uses || (r->uses->next && filled)) return NULL;
+    for (const Use *u = r->uses; u; u = u->next) {
+        if (u->op->code != OP_SHARED_STORE || u->op->block != load->block) continue;
+        const Value *buffer = u->op->operand[1].value;
+        if (op_is(buffer, OP_BUFFER_ALLOC) && buffer->def->block == load->block &&
+            read_by_dots_only(buffer, u->op))
+            return u->op;
+    }
+    return NULL;
 }
 
 static void not_pipelined(Plan *p, const Op *load, const char *why) {

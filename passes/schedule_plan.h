@@ -7,10 +7,10 @@
 #include "passes/layout_choice.h"
 #include "passes/schedule.h"
 
-typedef struct Copy { /* one load that becomes a copy */
-    Op *load, *store; /* store: into the buffer that dots read; NULL: the value has other uses */
-    Value *buffer;    /* that buffer; then the one that is copied to */
-    Type type;        /* of a slice */
+typedef struct Copy {     /* one load that becomes a copy */
+    Op *load, *store;     /* store: into the buffer that dots read; NULL: there is none */
+    Value *buffer;        /* that buffer; then the one that is copied to */
+    Type type;            /* of a slice */
     const Layout *layout; /* of a slice */
     bool plain;           /* by a load and a store, not asynchronously */
     Value *prefetched;    /* plain: what was loaded */
