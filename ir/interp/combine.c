@@ -207,19 +207,23 @@ static const Pick in_order = {.inner_log2 = TILE_MAX_LOG2};
 
 bool step_map_start(Run *r, Program *p, const Step *st) {
     (void)r;
+    const MapPlan *plan = st->detail;
     p->counter[st->loop] = (Counter){0};
+    p->map = plan->vector ? NULL : st;
+    for (int i = 0; i < st->op->nresults; i++) p->tile[plan->results[i]].tainted = false;
     return true;
 }
 
 /* src: operands; dst: the region's arguments; target: when all elements are done */
 bool step_map_take(Run *r, Program *p, const Step *st) {
-    const Combine *c = st->detail;
+    const MapPlan *plan = st->detail;
     Counter *n = &p->counter[st->loop];
     if (n->at == st->lanes) {
+        p->map = NULL;
         p->at = st->target;
         return true;
     }
-    n->chunk = c->vector ? st->lanes : 1;
+    n->chunk = plan->vector ? st->lanes : 1;
     for (int i = 0; i < st->nsrc; i++)
         take(r, p, st->dst[i], st->src[i], size_of_operand(st, i), in_order, n->at, n->chunk);
     p->width = n->chunk;
@@ -229,12 +233,28 @@ bool step_map_take(Run *r, Program *p, const Step *st) {
 /* src: what the region yields; dst: results */
 bool step_map_keep(Run *r, Program *p, const Step *st) {
     Counter *n = &p->counter[st->loop];
-    for (int i = 0; i < st->nsrc; i++) {
-        if (!n->at) p->tile[st->dst[i]].tainted = false;
+    for (int i = 0; i < st->nsrc; i++)
         put(r, p, st->dst[i], st->src[i], stored_bytes(st->op->result[i]->type), in_order, n->at,
             n->chunk, st->lanes);
-    }
     n->at += n->chunk;
     p->at = st->target;
+    return true;
+}
+
+bool branch_unknown(Run *r, Program *p, const Step *st, TaintUse use, uint16_t taint, Type tile) {
+    if (!p->map) return report_taint(r, p, st, use, taint, tile, 0);
+    const MapPlan *plan = p->map->detail;
+    Counter *n = &p->counter[p->map->loop];
+    for (int i = 0; i < p->map->op->nresults; i++) {
+        size_t size = stored_bytes(p->map->op->result[i]->type);
+        Tile *d = &p->tile[plan->results[i]];
+        uint16_t *at = slot_taint(r, p, plan->results[i]);
+        memset(d->data + (size_t)n->at * size, 0, size);
+        if (!d->tainted) memset(at, 0, (size_t)p->map->lanes * sizeof *at);
+        at[n->at] = taint;
+        d->tainted = true;
+    }
+    n->at++;
+    p->at = plan->head;
     return true;
 }

@@ -453,10 +453,10 @@ static void compile_combine(Compiler *c, const Op *op) {
 static void compile_map(Compiler *c, const Op *op) {
     const Block *b = op->region[0];
     Type t = ir_operand(op, 0)->type;
-    Combine *plan = arena_alloc(c->a, sizeof *plan);
+    MapPlan *plan = arena_alloc(c->a, sizeof *plan);
     plan->vector = is_vector_region(b);
     int nsrc, *operands = slots_of_operands(c, op, 0, &nsrc);
-    int *results = define_all(c, op->result, op->nresults);
+    int *results = plan->results = define_all(c, op->result, op->nresults);
     Step st = {.op = op, .lanes = type_numel(t), .loop = c->r->ncounters++, .detail = plan};
     st.run = step_map_start;
     emit(c, &st);
@@ -464,7 +464,7 @@ static void compile_map(Compiler *c, const Op *op) {
     st.src = operands, st.nsrc = nsrc, st.dst = define_all(c, b->args, b->nargs);
     st.ndst = b->nargs;
     st.run = step_map_take;
-    int head = emit(c, &st), *old = no_slots(c);
+    int head = plan->head = emit(c, &st), *old = no_slots(c);
     if (plan->vector) widen_captured(c, b, old);
     const Op *yield = enter_region(c, b);
     if (c->failed) return;

@@ -75,7 +75,7 @@ bool step_jump(Run *r, Program *p, const Step *st) {
 
 bool step_branch(Run *r, Program *p, const Step *st) {
     const Tile *x = &p->tile[st->src[0]];
-    if (uninit(x)) return report_taint(r, p, st, USED_BRANCH, x->taint[0], type_scalar(EL_I1), 0);
+    if (uninit(x)) return branch_unknown(r, p, st, USED_BRANCH, x->taint[0], type_scalar(EL_I1));
     if (!x->data[0]) p->at = st->target;
     return true;
 }
@@ -91,7 +91,7 @@ bool step_for_start(Run *r, Program *p, const Step *st) {
     for (int i = 0; i < st->nsrc; i++) {
         const Tile *x = &p->tile[st->src[i]];
         if (uninit(x))
-            return report_taint(r, p, st, USED_BOUND, x->taint[0], type_scalar(EL_I32), 0);
+            return branch_unknown(r, p, st, USED_BOUND, x->taint[0], type_scalar(EL_I32));
     }
     if (first_lane(&p->tile[st->src[2]], st->lane.elem) == 0) {
         diag(&r->s->diags, DIAG_ERROR, st->op->span, "the step of this loop is 0 in %s",
@@ -170,6 +170,7 @@ void program_start(Run *r, Program *p, uint32_t x, uint32_t y, uint32_t z) {
     p->at = 0;
     p->steps = 0;
     p->last_read = NULL;
+    p->map = NULL;
     p->knows = NULL;
     p->clock = 1;
     memset(p->tag, 0, (size_t)r->naccesses * sizeof *p->tag);

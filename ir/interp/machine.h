@@ -178,6 +178,7 @@ struct Program {
     uint64_t polls;         /* … by an atomic or a volatile load */
     uint64_t seen_changes;  /* WAITS: Run.changes when it began to */
     uint64_t deadline;      /* … when it goes on in any case; UINT64_MAX: never */
+    const Step *map;        /* the MAP that is done element by element, at its first step */
     const Op *last_read;    /* the load or atomic it last did */
     Clock *knows;           /* of other programs */
     uint32_t clock;         /* its own time: releases so far, from 1 */
@@ -287,6 +288,12 @@ typedef struct Combine { /* a REDUCE or SCAN: tiles seen as [outer, len, inner] 
     bool vector; /* its region takes any number of lanes at once */
     bool reverse;
 } Combine;
+
+typedef struct MapPlan { /* a MAP */
+    bool vector;         /* its region takes all elements at once */
+    int head;            /* the step that takes elements */
+    int *results;        /* slots */
+} MapPlan;
 
 /* How a type is kept: pointers as 64-bit integers. */
 static inline Elem stored_elem(Type t) {
@@ -487,6 +494,9 @@ typedef enum TaintUse {
     USED_COMPARED,
     USED_ASSERTED
 } TaintUse;
+/* combine.c: a branch depends on what is not defined. Of a MAP's element nothing is known then,
+ * else it is an error. */
+bool branch_unknown(Run *r, Program *p, const Step *st, TaintUse use, uint16_t taint, Type tile);
 bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16_t taint, Type tile,
                   int64_t lane);
 bool report_bounds(Run *r, const Program *p, const Step *st, uint64_t address, int64_t lane);
