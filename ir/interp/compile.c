@@ -397,6 +397,31 @@ static int *no_slots(Compiler *c) {
     return at;
 }
 
+/* The region of op, which has scalars, between a step that takes operands out of st->src and one
+ * that puts what it yields into st->dst, at which it goes on with the first again; its number.
+ * `width`: as many lanes at once; 0: one by one. -1 after a failure. */
+static int compile_scalars(Compiler *c, const Op *op, Step st, StepFn *take, StepFn *keep,
+                           int64_t width) {
+    const Block *b = op->region[0];
+    int *into = st.dst, ninto = st.ndst, *old = no_slots(c);
+    c->width = width;
+    st.dst = define_all(c, b->args, b->nargs), st.ndst = b->nargs;
+    st.run = take;
+    int head = emit(c, &st);
+    if (width) widen_captured(c, b, old);
+    const Op *yield = enter_region(c, b);
+    if (c->failed) return -1;
+    st.src = slots_of_operands(c, yield, 0, &st.nsrc), st.dst = into, st.ndst = ninto;
+    st.run = keep, st.target = head;
+    emit(c, &st);
+    restore_captured(c, old);
+    leave_region(c, b);
+    c->width = 0;
+    set_target_here(c, head);
+    drop_args(c, b);
+    return head;
+}
+
 /* REDUCE and SCAN. A reduction's work slots are shrunk step by step; a scan works in its results.
  */
 static void compile_combine(Compiler *c, const Op *op) {
@@ -423,26 +448,11 @@ static void compile_combine(Compiler *c, const Op *op) {
     emit(c, &st);
 
     int64_t at_once = type_numel(t) / plan->len * (reduce ? (plan->len + 1) / 2 : 1);
-    c->width = plan->vector ? at_once : 0;
-    st.src = work, st.dst = define_all(c, b->args, b->nargs), st.ndst = b->nargs;
-    st.run = reduce ? step_reduce_take : step_scan_take;
-    int head = emit(c, &st);
-    int *old = no_slots(c);
-    if (plan->vector) widen_captured(c, b, old);
-    const Op *yield = enter_region(c, b);
-    if (c->failed) return;
-    int ny;
-    st.src = slots_of_operands(c, yield, 0, &ny), st.nsrc = ny, st.dst = work, st.ndst = n;
-    st.run = reduce ? step_reduce_keep : step_scan_keep;
-    st.target = head;
-    emit(c, &st);
-    restore_captured(c, old);
-    leave_region(c, b);
-    c->width = 0;
-    set_target_here(c, head);
-    drop_args(c, b);
-    st.run = step_scan_finish;
-    st.dst = results, st.ndst = op->nresults;
+    st.src = work, st.nsrc = n;
+    if (compile_scalars(c, op, st, reduce ? step_reduce_take : step_scan_take,
+                        reduce ? step_reduce_keep : step_scan_keep, plan->vector ? at_once : 0) < 0)
+        return;
+    st.run = step_scan_finish, st.dst = results, st.ndst = op->nresults;
     if (!reduce) emit(c, &st);
     for (int i = 0; reduce && i < n; i++) {
         emit_copy(c, op, op->result[i]->type, results[i], work[i]);
@@ -451,32 +461,16 @@ static void compile_combine(Compiler *c, const Op *op) {
 }
 
 static void compile_map(Compiler *c, const Op *op) {
-    const Block *b = op->region[0];
-    Type t = ir_operand(op, 0)->type;
     MapPlan *plan = arena_alloc(c->a, sizeof *plan);
-    plan->vector = is_vector_region(b);
-    int nsrc, *operands = slots_of_operands(c, op, 0, &nsrc);
-    int *results = plan->results = define_all(c, op->result, op->nresults);
-    Step st = {.op = op, .lanes = type_numel(t), .loop = c->r->ncounters++, .detail = plan};
+    plan->vector = is_vector_region(op->region[0]);
+    Step st = {.op = op, .loop = c->r->ncounters++, .detail = plan, .ndst = op->nresults};
+    st.lanes = type_numel(ir_operand(op, 0)->type);
+    st.src = slots_of_operands(c, op, 0, &st.nsrc);
+    st.dst = plan->results = define_all(c, op->result, op->nresults);
     st.run = step_map_start;
     emit(c, &st);
-    c->width = plan->vector ? st.lanes : 0;
-    st.src = operands, st.nsrc = nsrc, st.dst = define_all(c, b->args, b->nargs);
-    st.ndst = b->nargs;
-    st.run = step_map_take;
-    int head = plan->head = emit(c, &st), *old = no_slots(c);
-    if (plan->vector) widen_captured(c, b, old);
-    const Op *yield = enter_region(c, b);
-    if (c->failed) return;
-    st.src = slots_of_operands(c, yield, 0, &st.nsrc), st.dst = results, st.ndst = op->nresults;
-    st.run = step_map_keep;
-    st.target = head;
-    emit(c, &st);
-    restore_captured(c, old);
-    leave_region(c, b);
-    c->width = 0;
-    set_target_here(c, head);
-    drop_args(c, b);
+    plan->head =
+        compile_scalars(c, op, st, step_map_take, step_map_keep, plan->vector ? st.lanes : 0);
 }
 
 /* ---- plain operations ---- */
