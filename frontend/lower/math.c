@@ -155,8 +155,10 @@ Obj bi_fdiv(Lower *l, const Args *a, int64_t data) {
     bool exact = data == OP_DIV_RN, approx = false;
     const char *what = builtin_text(l, a->row);
     if (exact) {
+        for (int i = 0; i < 2; i++)
+            if (a->at[i].kind == OBJ_VALUE && obj_type(a->at[i]).elem != EL_F32)
+                return needs_wide_float(l, a, obj_type(a->at[i]), "fp32");
         if (!unify_numbers(l, a->at, 2, COMPUTED, what, a->span, v)) return poison();
-        if (v[0]->type.elem != EL_F32) return needs_wide_float(l, a, v[0]->type, "fp32");
     } else if (!arg_bool(l, a, 2, &exact) || !arg_bool(l, a, 3, &approx) ||
                !unify_operands(l, a->at[0], a->at[1], true, what, a->span, &v[0], &v[1])) {
         return poison();
@@ -177,10 +179,14 @@ Obj bi_fdiv(Lower *l, const Args *a, int64_t data) {
 Obj bi_umulhi(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Value *v[2];
+    for (int i = 0; i < 2; i++) { /* numbers widen nothing that is too narrow */
+        bool fits = a->at[i].kind == OBJ_BOOL || !is_operand(a->at[i]);
+        Type t = fits ? type_scalar(EL_I32) : obj_type(a->at[i]);
+        if (t.depth || !type_is_int(t) || type_elem_bits(t) < 32)
+            return fail(l, a->span, "tl.umulhi takes integers of 32 or 64 bits, not %s",
+                        user(l, t));
+    }
     if (!unify_numbers(l, a->at, 2, COMPUTED, "tl.umulhi", a->span, v)) return poison();
-    if (!type_is_int(v[0]->type) || type_elem_bits(v[0]->type) < 32)
-        return fail(l, a->span, "tl.umulhi takes integers of 32 or 64 bits, not %s",
-                    user(l, v[0]->type));
     return obj_value(ir_binary(&l->b, OP_UMULHI, v[0], v[1]));
 }
 
