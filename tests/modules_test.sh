@@ -77,6 +77,11 @@ says 0 '= sub %' $tilec --emit=tir -o - k.py
 sed -i 's/3.6/4.2/' old.py
 says 1 "old.py:1:3: error: the version of Triton is 3.6, 3.7, 3.8 or 3.9, not '4.2'" $tilec --emit=tir -o - k.py
 says 1 "'old' is imported here" $tilec --emit=tir -o - k.py
+kernel 'def f(x): return -x' >k.py
+sed -i 's/^def f/@triton.jit\ndef f/' k.py
+{ printf '\xEF\xBB\xBF# tile: triton = 3.6\r\n' && sed 's/$/\r/' k.py; } >old.py
+says 0 '= neg %' $tilec --emit=tir -o - k.py
+says 0 '= sub %' $tilec --emit=tir -o - old.py
 rm old.py none.py
 
 # ---- what is no module ----

@@ -15,8 +15,10 @@ static bool is_blank(char c) {
 /* A comment that begins its line, `# tile:` and more; *at: behind the colon. */
 static bool is_directive(const char *text, const Token *comment, const char **at) {
     const char *begin = text + comment->offset, *end = begin + comment->length;
-    for (const char *s = begin; s > text && s[-1] != '\n'; s--)
+    for (const char *s = begin; s > text && s[-1] != '\n'; s--) {
+        if (s - text == 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) break; /* a byte order mark */
         if (!is_blank(s[-1])) return false;
+    }
     while (begin < end && (*begin == ' ' || *begin == '\t' || *begin == '#')) begin++;
     *at = begin + 5;
     return end - begin >= 5 && memcmp(begin, "tile:", 5) == 0;
