@@ -64,27 +64,40 @@ static Obj lower_fstring(Lower *l, const Expr *e) {
     return checked(l, obj_string(l, b.data), e->span);
 }
 
-/* `and`, `or`: a side known while compiling decides alone where it can; tensors are int1. */
-static Obj lower_bool(Lower *l, const Expr *e) {
-    bool is_and = e->op == OPR_LOGICAL_AND;
-    Obj x = lower_expr(l, e->left);
-    if (obj_is_poison(x) || is_foreign(l, x, e->left->span)) return poison();
-    if (x.kind != OBJ_VALUE && obj_truth(x) != is_and) return x;
-    Obj y = lower_expr(l, e->right);
-    if (is_foreign(l, y, e->right->span)) return poison();
-    if (obj_is_poison(y) || x.kind != OBJ_VALUE) return y;
-    if (y.kind != OBJ_VALUE) return obj_truth(y) == is_and ? x : y;
-    return logical(l, e->op, x.value, y.value, e->op_span);
+/* Whether x alone is what `x and …` or `x or …` gives: it is known while compiling, and decides. */
+static bool decides(Operator op, Obj x) {
+    return x.kind != OBJ_VALUE && obj_truth(x) != (op == OPR_LOGICAL_AND);
 }
 
+/* `and`, `or` of two sides of which the first decides nothing; tensors are int1. */
+static Obj join_sides(Lower *l, Operator op, Obj x, Obj y, Span span) {
+    if (obj_is_poison(x) || obj_is_poison(y)) return poison();
+    if (x.kind != OBJ_VALUE || decides(op, y)) return y;
+    return y.kind == OBJ_VALUE ? logical(l, op, x.value, y.value, span) : x;
+}
+
+static Obj lower_bool(Lower *l, const Expr *e) {
+    Obj x = lower_expr(l, e->left);
+    if (obj_is_poison(x) || is_foreign(l, x, e->left->span)) return poison();
+    if (decides(e->op, x)) return x;
+    Obj y = lower_expr(l, e->right);
+    if (is_foreign(l, y, e->right->span)) return poison();
+    return join_sides(l, e->op, x, y, e->op_span);
+}
+
+/* `a < b < c` is `a < b and b < c`, with b evaluated once, and c not at all where the first is
+ * known to be false. */
 static Obj lower_compare(Lower *l, const Expr *e) {
-    if (e->nitems > 1) {
-        fail(l, e->span, "a chained comparison is not supported");
-        note(l, (Span){0}, "write both comparisons and join them with 'and' or '&'");
-        return poison();
+    Obj x = lower_expr(l, e->left), all = obj_bool(true);
+    for (int i = 0; i < e->nitems && !obj_is_poison(all); i++) {
+        Obj y = lower_expr(l, e->item[i]);
+        Span span = e->nitems == 1 && e->op_span.line ? e->op_span : e->span;
+        Obj one = compare(l, e->compare_op[i], x, y, span);
+        if (decides(OPR_LOGICAL_AND, one) && !obj_is_poison(one)) return one;
+        all = join_sides(l, OPR_LOGICAL_AND, all, one, span);
+        x = y;
     }
-    Obj x = lower_expr(l, e->left), y = lower_expr(l, e->item[0]);
-    return compare(l, e->compare_op[0], x, y, e->op_span.line ? e->op_span : e->span);
+    return all;
 }
 
 static Obj lower_ifexp(Lower *l, const Expr *e) {
