@@ -121,7 +121,7 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value) {
             given[i] = true;
             taken = c->nargs;
         } else if (p->is_star_star) {
-            fail(l, p->span, "'**%s' is not supported in a jit function", p->name);
+            fail(l, p->span, "JIT functions do not support **%s parameters", p->name);
             return false;
         } else if (!p->keyword_only && taken < c->nargs) {
             value[i] = c->arg[taken++];

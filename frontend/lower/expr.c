@@ -257,7 +257,13 @@ static Obj lower_comprehension(Lower *l, const Expr *e) {
     Objs made = {0};
     int weight = 1;
     bool ok = comprehend(l, e, &made, &weight);
+    Scope inner = l->frame->scope;
     l->frame->scope = outer;
+    Names named = assigned_names(l, (StmtList){0}, e); /* by :=, and these stay */
+    for (int i = 0; i < named.n; i++) {
+        const Binding *b = find_binding(&inner, named.at[i]);
+        if (b) bind(l, named.at[i], b->obj, b->span);
+    }
     return ok ? checked(l, obj_tuple(l, made.at, made.n), e->span) : poison();
 }
 
@@ -309,12 +315,9 @@ static Obj lower_kind(Lower *l, const Expr *e) {
     case EXPR_STARRED: return fail(l, e->span, "'*' is only supported in the arguments of a call");
     case EXPR_LAMBDA: return make_lambda(l, e);
     case EXPR_LISTCOMP: return lower_comprehension(l, e);
-    case EXPR_WALRUS: {
+    case EXPR_WALRUS:
         if (l->b.f) newer(l, FEATURE_WALRUS, e->span);
-        Obj o = decay(l, lower_expr(l, e->left), e->span);
-        assign_name(l, e->name, o, e->span);
-        return o;
-    }
+        return assign_decayed(l, e->name, lower_expr(l, e->left), e->span);
     }
     return poison();
 }

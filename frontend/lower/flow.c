@@ -87,8 +87,9 @@ typedef struct Merge { /* of two arms: values that the `if` yields, pairwise */
     Span span;
 } Merge;
 
-static void open_arm(Lower *l, Arm *arm, const Scope *scope) {
+static void open_arm(Lower *l, Arm *arm, const Scope *scope, Names declared) {
     l->b.block = arm->block;
+    l->frame->declared = declared;
     l->frame->scope = copy_scope(l, scope);
     l->frame->returned = false;
     l->frame->result = obj_none();
@@ -231,16 +232,18 @@ static void merge_names(Lower *l, Op *draft, Merge *m, Value *condition, Span sp
 
 bool lower_choice(Lower *l, Value *condition, Span span, ArmFn fn, void *ctx) {
     Scope before = l->frame->scope;
+    Names declared = l->frame->declared;
     Op *draft = ir_op(&l->b, OP_IF, &condition, 1, NULL, 0, 2);
     Block *outer = l->b.block;
     Arm arm[2] = {{.block = draft->region[0]}, {.block = draft->region[1]}};
     Merge m = {.arm = arm, .span = span};
     for (int k = 0; k < 2; k++) {
-        open_arm(l, &arm[k], &before);
+        open_arm(l, &arm[k], &before, declared);
         fn(l, ctx, k);
         close_arm(l, &arm[k]);
     }
     merge_names(l, draft, &m, condition, span);
+    l->frame->declared = declared;
     l->frame->returned = arm[0].returned && arm[1].returned;
     l->b.block = outer;
     return l->frame->returned;
@@ -249,19 +252,20 @@ bool lower_choice(Lower *l, Value *condition, Span span, ArmFn fn, void *ctx) {
 static void if_at_run_time(Lower *l, const Stmt *stmt, Value *condition, const Continuation *then) {
     Frame *frame = l->frame;
     Scope before = frame->scope;
+    Names declared = frame->declared;
     Op *draft = ir_op(&l->b, OP_IF, &condition, 1, NULL, 0, 2);
     Block *outer = l->b.block;
     Arm arm[2] = {{.block = draft->region[0]}, {.block = draft->region[1]}};
     Merge m = {.arm = arm, .span = stmt->span};
     for (int k = 0; k < 2; k++) {
-        open_arm(l, &arm[k], &before);
+        open_arm(l, &arm[k], &before, declared);
         lower_stmts(l, k ? stmt->orelse : stmt->body, 0, then);
         close_arm(l, &arm[k]);
     }
     bool ended = arm[0].returned || arm[1].returned;
     for (int k = 0; k < 2 && ended; k++) {
         if (arm[k].returned) continue;
-        open_arm(l, &arm[k], &arm[k].scope);
+        open_arm(l, &arm[k], &arm[k].scope, declared);
         frame->result_span = stmt->span;
         lower_continuation(l, then);
         close_arm(l, &arm[k]);
@@ -275,6 +279,7 @@ static void if_at_run_time(Lower *l, const Stmt *stmt, Value *condition, const C
         merge_names(l, draft, &m, condition, stmt->span);
         frame->returned = ended;
     }
+    frame->declared = declared;
     l->b.block = outer;
 }
 
@@ -306,10 +311,13 @@ Obj lower_ternary(Lower *l, const Expr *e, Obj c) {
     Arm arm[2] = {{.block = draft->region[0]}, {.block = draft->region[1]}};
     Merge m = {.arm = arm, .span = e->span};
     Obj side[2], was[2];
-    for (int k = 0; k < 2; k++) {
+    Scope before = l->frame->scope;
+    for (int k = 0; k < 2; k++) { /* what := names in a side is known in it alone */
         l->b.block = arm[k].block;
+        l->frame->scope = copy_scope(l, &before);
         was[k] = side[k] = lower_expr(l, k ? e->right : e->left);
     }
+    l->frame->scope = before;
     bool bad = obj_is_poison(side[0]) || obj_is_poison(side[1]);
     if (!bad && !merge_objects(l, &m, &side[0], &side[1])) {
         fail(l, e->span, "the two sides of this conditional expression differ: %s and %s",

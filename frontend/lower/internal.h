@@ -148,8 +148,9 @@ typedef struct Frame {
     const AstFunc *func; /* NULL at top level: evaluating a global, a default, a decorator */
     Span call;           /* of the call that made it; line 0 for a kernel */
     Scope scope;
-    int loops;     /* loops around the current statement */
-    bool returned; /* the path has ended: by return; in a loop, by break or continue */
+    Names declared; /* `name: tl.constexpr` above, without a value: the next one stays constant */
+    int loops;      /* loops around the current statement */
+    bool returned;  /* the path has ended: by return; in a loop, by break or continue */
     Obj result;
     Span result_span;
 } Frame;
@@ -502,6 +503,8 @@ void lower_stmts(Lower *l, StmtList list, int from, const Continuation *then);
 void lower_continuation(Lower *l, const Continuation *then);
 void assign(Lower *l, const Expr *target, Obj o);
 void assign_name(Lower *l, const char *name, Obj o, Span span);
+/* As a kernel assigns: numbers become tensors, unless the name is declared tl.constexpr. */
+Obj assign_decayed(Lower *l, const char *name, Obj o, Span span);
 void lower_if(Lower *l, const Stmt *stmt, const Continuation *then);
 void lower_for(Lower *l, const Stmt *stmt);
 void lower_while(Lower *l, const Stmt *stmt);

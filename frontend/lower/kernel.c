@@ -361,7 +361,9 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
         const AstParam *p = &f->param[i];
         Obj o;
         if (p->keyword_only) newer(l, FEATURE_KEYWORD_ONLY, p->span);
-        if (p->is_star || p->is_star_star) {
+        if (p->is_star_star) {
+            o = fail(l, p->span, "JIT functions do not support **%s parameters", p->name);
+        } else if (p->is_star) {
             o = fail(l, p->span, "a kernel takes no '*%s'", p->name);
         } else if (annotated_constexpr(p)) {
             o = constexpr_param(l, i);

@@ -102,10 +102,12 @@ void lower_jump(Lower *l, const Stmt *stmt) {
 /* Lowers the body at the builder's insertion point; tells whether the loop is to stop
  * after it. */
 static Obj lower_body(Lower *l, const Stmt *stmt) {
+    Names declared = l->frame->declared;
     bind(l, loop_stop, obj_bool(false), stmt->span);
     l->frame->loops++;
     lower_stmts(l, stmt->body, 0, NULL);
     l->frame->loops--;
+    l->frame->declared = declared;
     l->frame->returned = false;
     l->b.span = stmt->span;
     return find_binding(&l->frame->scope, loop_stop)->obj;

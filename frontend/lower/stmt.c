@@ -17,23 +17,39 @@ void assign_name(Lower *l, const char *name, Obj o, Span span) {
     bind(l, name, o, span);
 }
 
-static void assign_tuple(Lower *l, const Expr *target, Obj o) {
-    bool fits = o.kind == OBJ_TUPLE && o.seq.n == target->nitems;
-    if (!fits && o.kind == OBJ_TUPLE)
-        fail(l, target->span, "%d values cannot be unpacked into %d names", o.seq.n,
-             target->nitems);
-    else if (!fits && !obj_is_poison(o))
-        fail(l, target->span, "%s cannot be unpacked into %d names", obj_what(l, o),
-             target->nitems);
-    for (int i = 0; i < target->nitems; i++)
-        assign(l, target->item[i], fits ? o.seq.at[i] : poison());
+/* The parts of o, one for each target, with Python's words where there are others; poison after an
+ * error. */
+static Obj unpack(Lower *l, const Expr *target, Obj o) {
+    int n = target->nitems;
+    if (obj_is_poison(o)) return poison();
+    for (int i = 0; i < n; i++)
+        if (target->item[i]->kind == EXPR_STARRED)
+            return fail(l, target->item[i]->span, "starred assignment targets are not supported");
+    if (o.kind != OBJ_TUPLE)
+        return fail(l, target->span, "cannot unpack non-iterable value: %s", obj_what(l, o));
+    if (o.seq.n > n) return fail(l, target->span, "too many values to unpack (expected %d)", n);
+    if (o.seq.n < n)
+        return fail(l, target->span, "not enough values to unpack (expected %d, got %d)", n,
+                    o.seq.n);
+    return o;
+}
+
+typedef void (*AssignFn)(Lower *l, const Expr *target, Obj o);
+
+static void assign_parts(Lower *l, const Expr *target, Obj o, AssignFn fn) {
+    o = unpack(l, target, o);
+    for (int i = 0; i < target->nitems; i++) {
+        const Expr *part = target->item[i];
+        fn(l, part->kind == EXPR_STARRED ? part->left : part,
+           o.kind == OBJ_TUPLE ? o.seq.at[i] : poison());
+    }
 }
 
 void assign(Lower *l, const Expr *target, Obj o) {
     switch (target->kind) {
     case EXPR_NAME: assign_name(l, target->name, o, target->span); break;
     case EXPR_TUPLE:
-    case EXPR_LIST: assign_tuple(l, target, o); break;
+    case EXPR_LIST: assign_parts(l, target, o, assign); break;
     case EXPR_SUBSCRIPT:
         fail(l, target->span, "items cannot be assigned: a tensor is not changed in place");
         note(l, (Span){0}, "write to memory with tl.store, or choose elements with tl.where");
@@ -43,13 +59,43 @@ void assign(Lower *l, const Expr *target, Obj o) {
     }
 }
 
+/* Whether `name: tl.constexpr` stands above, in this block or around it, for the next value. */
+static bool take_declared(Lower *l, const char *name) {
+    Names left = {0};
+    const Names *all = &l->frame->declared;
+    for (int i = 0; i < all->n; i++)
+        if (all->at[i] != name) vec_push(&l->s->arena, &left, all->at[i]);
+    bool found = left.n < all->n;
+    if (found) l->frame->declared = left;
+    return found;
+}
+
+Obj assign_decayed(Lower *l, const char *name, Obj o, Span span) {
+    bool fixed = l->b.f && take_declared(l, name);
+    if (!fixed && l->b.f) o = decay(l, o, span);
+    assign_name(l, name, o, span);
+    find_binding(&l->frame->scope, name)->fixed = fixed;
+    return o;
+}
+
+/* An assignment in a kernel: numbers become tensors, except where a name is declared tl.constexpr.
+ */
+static void assign_and_decay(Lower *l, const Expr *target, Obj o) {
+    if (target->kind == EXPR_NAME)
+        assign_decayed(l, target->name, o, target->span);
+    else if (target->kind == EXPR_TUPLE || target->kind == EXPR_LIST)
+        assign_parts(l, target, o, assign_and_decay);
+    else
+        assign(l, target, o);
+}
+
 static void lower_assign(Lower *l, const Stmt *stmt) {
-    Obj o = decay(l, lower_expr(l, stmt->value), stmt->value->span);
+    Obj o = lower_expr(l, stmt->value);
     if (stmt->ntargets > 1) {
         fail(l, stmt->span, "only one assignment in a statement: 'a = b = …' is not supported");
         o = poison();
     }
-    for (int i = 0; i < stmt->ntargets; i++) assign(l, stmt->target[i], o);
+    for (int i = 0; i < stmt->ntargets; i++) assign_and_decay(l, stmt->target[i], o);
 }
 
 static bool is_constexpr_name(const Expr *e) {
@@ -64,23 +110,24 @@ bool annotated_constexpr(const AstParam *p) {
     return is_constexpr_name(p->annotation);
 }
 
-/* X: tl.constexpr = … stays a compile-time value; any other annotation says nothing. */
+/* X: tl.constexpr = … does not decay; without a value, the next assignment does not. Any other
+ * annotation says nothing. */
 static void lower_annotated(Lower *l, const Stmt *stmt) {
     const Expr *target = stmt->target[0];
-    if (!stmt->value) return;
-    if (!is_constexpr_name(stmt->annotation)) {
-        lower_assign(l, stmt);
+    bool constant = is_constexpr_name(stmt->annotation);
+    if (!constant) {
+        if (stmt->value) lower_assign(l, stmt);
         return;
     }
-    Obj o = lower_expr(l, stmt->value);
+    Obj o = stmt->value ? lower_expr(l, stmt->value) : obj_none();
     if (target->kind != EXPR_NAME) {
         fail(l, target->span, "only a name can be declared tl.constexpr");
         return;
     }
-    if (!obj_is_const(o) && !obj_is_poison(o)) {
-        fail(l, stmt->value->span, "'%s' is tl.constexpr and needs a compile-time value, not %s",
-             target->name, obj_what(l, o));
-        o = poison();
+    if (!stmt->value) {
+        take_declared(l, target->name); /* once is enough */
+        vec_push(&l->s->arena, &l->frame->declared, target->name);
+        return;
     }
     const Binding *old = find_binding(&l->frame->scope, target->name);
     bool once = !l->frame->loops; /* each round of an unrolled loop declares its own */
@@ -101,8 +148,7 @@ static void lower_augmented(Lower *l, const Stmt *stmt) {
         return;
     }
     Obj x = lower_expr(l, target), y = lower_expr(l, stmt->value);
-    Obj o = decay(l, binary(l, stmt->op, x, y, stmt->span), stmt->span);
-    assign_name(l, target->name, o, target->span);
+    assign_decayed(l, target->name, binary(l, stmt->op, x, y, stmt->span), target->span);
 }
 
 /* ---- the others ---- */
