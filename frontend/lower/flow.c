@@ -200,12 +200,31 @@ static Op *finish_if(Lower *l, Op *draft, Merge *m, Value *condition) {
     return finish_op(l, draft, &operands, &m->value[0]);
 }
 
-/* Both arms have returned: the function's result is what the `if` yields. */
+/* A value of this form for an arm that ends without `return`: what it is, is undefined. */
+static Obj any_value(Lower *l, Obj like, Span span) {
+    if (like.kind == OBJ_VALUE) {
+        Type t = like.value->type, bits = type_with_elem(t, EL_I64);
+        Value *zero = ir_const_int(&l->b, t.depth ? bits : t, 0);
+        return obj_value(t.depth ? cast_value(l, zero, type_element(t), false, span) : zero);
+    }
+    if (like.kind != OBJ_TUPLE) return like;
+    Obj t = obj_tuple(l, like.seq.at, like.seq.n);
+    for (int i = 0; i < t.seq.n; i++) t.seq.at[i] = any_value(l, t.seq.at[i], span);
+    return t;
+}
+
+/* The function's result is what the `if` yields. An arm that ended without `return` has no say in
+ * its type. */
 static void merge_returns(Lower *l, Op *draft, Merge *m, Value *condition) {
+    for (int k = 0; k < 2; k++) {
+        if (m->arm[k].returned || !m->arm[1 - k].returned) continue;
+        l->b.block = m->arm[k].block;
+        m->arm[k].result = any_value(l, m->arm[1 - k].result, m->span);
+    }
     Obj a = m->arm[0].result, b = m->arm[1].result;
     bool bad = obj_is_poison(a) || obj_is_poison(b);
     if (!bad && !merge_objects(l, m, &a, &b)) {
-        fail(l, m->arm[1].result_span, "this function returns %s here and %s elsewhere",
+        fail(l, m->arm[1].result_span, "Return type mismatch: %s here and %s elsewhere",
              obj_what(l, m->arm[1].result), obj_what(l, m->arm[0].result));
         note(l, m->arm[0].result_span, "the other return");
         bad = true;
