@@ -15,6 +15,8 @@ static bool is_instance(Obj o, Obj class, bool *known) {
     if (strcmp(name, "tensor") == 0) return o.kind == OBJ_VALUE;
     if (strcmp(name, "constexpr") == 0) return obj_is_const(o);
     if (strcmp(name, "dtype") == 0) return o.kind == OBJ_DTYPE;
+    if (strcmp(name, "constexpr_type") == 0) return o.kind == OBJ_CONSTEXPR_TYPE;
+    if (strcmp(name, "tuple_type") == 0) return o.kind == OBJ_TUPLE_TYPE;
     if (strcmp(name, "tuple") == 0) return o.kind == OBJ_TUPLE && !obj_is_descriptor(o);
     if (strcmp(name, "list") == 0) return o.kind == OBJ_TUPLE && !obj_is_descriptor(o);
     if (strcmp(name, "int") == 0) return o.kind == OBJ_INT || o.kind == OBJ_BOOL;

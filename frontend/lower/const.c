@@ -64,7 +64,8 @@ Obj checked(Lower *l, Obj o, Span span) {
 }
 
 static bool is_sequence(Obj o) {
-    return o.kind == OBJ_TUPLE || o.kind == OBJ_DICT || o.kind == OBJ_CONFIG || o.kind == OBJ_SLICE;
+    return o.kind == OBJ_TUPLE || o.kind == OBJ_DICT || o.kind == OBJ_CONFIG ||
+           o.kind == OBJ_SLICE || o.kind == OBJ_TUPLE_TYPE;
 }
 
 bool obj_is_number(Obj o) {
@@ -100,7 +101,9 @@ bool obj_same(Obj a, Obj b) {
     case OBJ_FLOAT: return memcmp(&a.f, &b.f, sizeof a.f) == 0;
     case OBJ_STRING: return a.text.n == b.text.n && memcmp(a.text.at, b.text.at, a.text.n) == 0;
     case OBJ_DTYPE: return type_equal(*a.type, *b.type);
+    case OBJ_CONSTEXPR_TYPE: return obj_same(*a.of, *b.of);
     case OBJ_TUPLE:
+    case OBJ_TUPLE_TYPE:
     case OBJ_DICT:
     case OBJ_CONFIG:
     case OBJ_SLICE:
@@ -183,7 +186,13 @@ static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
         if (quoted) buf_putc(b, '\'');
         break;
     case OBJ_DTYPE: buf_puts(b, type_user_text(a, *o.type)); break;
+    case OBJ_CONSTEXPR_TYPE:
+        buf_puts(b, "constexpr_type[");
+        put_obj(l, b, *o.of, true);
+        buf_putc(b, ']');
+        break;
     case OBJ_TUPLE:
+    case OBJ_TUPLE_TYPE:
     case OBJ_DICT:
     case OBJ_CONFIG:
     case OBJ_SLICE:
@@ -485,7 +494,8 @@ static bool equal(Obj x, Obj y) {
         if (x.kind == OBJ_FLOAT || y.kind == OBJ_FLOAT) return obj_double(x) == obj_double(y);
         return order(x, y) == 0;
     }
-    if (x.kind == OBJ_TUPLE && y.kind == OBJ_TUPLE) {
+    if (x.kind == OBJ_CONSTEXPR_TYPE && y.kind == OBJ_CONSTEXPR_TYPE) return equal(*x.of, *y.of);
+    if (x.kind == y.kind && (x.kind == OBJ_TUPLE || x.kind == OBJ_TUPLE_TYPE)) {
         if (x.seq.n != y.seq.n) return false;
         for (int i = 0; i < x.seq.n; i++)
             if (!equal(x.seq.at[i], y.seq.at[i])) return false;

@@ -130,6 +130,7 @@ Obj index_value(Lower *l, Value *v, Obj index, Span span) {
     const Obj *at = index.kind == OBJ_TUPLE ? index.seq.at : &index;
     int n = index.kind == OBJ_TUPLE ? index.seq.n : 1, kept = 0;
     Type t = type_with_shape(v->type, (Type){0});
+    while (!v->type.rank && n && is_full_slice(at[n - 1])) n--; /* of a scalar, `:` is nothing */
     for (int i = 0; i < n; i++) {
         bool is_new = at[i].kind == OBJ_NONE;
         if (!is_new && !is_full_slice(at[i])) {

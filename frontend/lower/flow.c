@@ -305,7 +305,7 @@ static void if_at_run_time(Lower *l, const Stmt *stmt, Value *condition, const C
 void lower_if(Lower *l, const Stmt *stmt, const Continuation *then) {
     Obj c = lower_expr(l, stmt->value);
     if (c.kind == OBJ_VALUE) {
-        Value *condition = condition_value(l, c, stmt->value->span, "'if'");
+        Value *condition = condition_value(l, c, true, stmt->value->span, "'if'");
         if (condition) {
             if_at_run_time(l, stmt, condition, then);
             return;
@@ -323,7 +323,7 @@ void lower_if(Lower *l, const Stmt *stmt, const Continuation *then) {
 }
 
 Obj lower_ternary(Lower *l, const Expr *e, Obj c) {
-    Value *condition = condition_value(l, c, e->cond->span, "'… if … else …'");
+    Value *condition = condition_value(l, c, false, e->cond->span, "'… if … else …'");
     if (!condition) return poison();
     Op *draft = ir_op(&l->b, OP_IF, &condition, 1, NULL, 0, 2);
     Block *outer = l->b.block;

@@ -26,7 +26,7 @@
  *   unify.c    operands brought to one type and shape
  *   library.c  builtins written in the tile language: stdlib.tl, libdevice.tl
  *   builtin.c  the table builtins.def; shape.c, memory.c, math.c,
- * meta.c its handlers */
+ * meta.c its handlers; type.c  the types of objects */
 #ifndef TILE_FRONTEND_LOWER_INTERNAL_H
 #define TILE_FRONTEND_LOWER_INTERNAL_H
 
@@ -51,23 +51,25 @@ enum {
 typedef enum ObjKind {
     OBJ_POISON, /* the result of an error already reported: silences what follows from it */
     OBJ_NONE,
-    OBJ_BOOL,    /* .i */
-    OBJ_INT,     /* .i; beyond int64 when .big: then .i holds the bits of a uint64 */
-    OBJ_FLOAT,   /* .f */
-    OBJ_STRING,  /* .text */
-    OBJ_DTYPE,   /* .type: an element, a pointer, or (x.type) a whole tile */
-    OBJ_TUPLE,   /* .seq; lists too */
-    OBJ_DICT,    /* .seq: key, value, key, value … */
-    OBJ_CONFIG,  /* .seq: CONFIG_DICT and what follows of a triton.Config */
-    OBJ_SLICE,   /* .seq: start, stop, step */
-    OBJ_RANGE,   /* .range */
-    OBJ_FUNC,    /* .func */
-    OBJ_BUILTIN, /* .builtin.row, and .builtin.self for a method */
-    OBJ_MODULE,  /* .path: Triton's, Python's, or a package of which only parts are read */
-    OBJ_SOURCE,  /* .source: a module that is read */
-    OBJ_FOREIGN, /* .path: something in a module that is not read: its value is not known */
-    OBJ_VALUE,   /* .value */
-    OBJ_LAMBDA,  /* .lambda */
+    OBJ_BOOL,           /* .i */
+    OBJ_INT,            /* .i; beyond int64 when .big: then .i holds the bits of a uint64 */
+    OBJ_FLOAT,          /* .f */
+    OBJ_STRING,         /* .text */
+    OBJ_DTYPE,          /* .type: an element, a pointer, or (x.type) a whole tile */
+    OBJ_CONSTEXPR_TYPE, /* .of: the type of that constant */
+    OBJ_TUPLE_TYPE,     /* .seq: the types of a tuple's parts */
+    OBJ_TUPLE,          /* .seq; lists too */
+    OBJ_DICT,           /* .seq: key, value, key, value … */
+    OBJ_CONFIG,         /* .seq: CONFIG_DICT and what follows of a triton.Config */
+    OBJ_SLICE,          /* .seq: start, stop, step */
+    OBJ_RANGE,          /* .range */
+    OBJ_FUNC,           /* .func */
+    OBJ_BUILTIN,        /* .builtin.row, and .builtin.self for a method */
+    OBJ_MODULE,         /* .path: Triton's, Python's, or a package of which only parts are read */
+    OBJ_SOURCE,         /* .source: a module that is read */
+    OBJ_FOREIGN,        /* .path: something in a module that is not read: its value is not known */
+    OBJ_VALUE,          /* .value */
+    OBJ_LAMBDA,         /* .lambda */
     OBJ_ARGS,    /* what a lambda of @triton.heuristics is given: the kernel's arguments by name */
     OBJ_UNKNOWN, /* .path: the name of an argument whose value only a launch would tell;
                     .is_pointer */
@@ -97,6 +99,7 @@ struct Obj {
             size_t n;
         } text;
         const Type *type;
+        const Obj *of;
         struct {
             Obj *at;
             int n;
@@ -424,7 +427,8 @@ Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span);
 Obj unary(Lower *l, Operator op, Obj x, Span span);
 Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span);
 Obj logical(Lower *l, Operator op, Value *x, Value *y, Span span);
-Value *condition_value(Lower *l, Obj o, Span span, const char *what); /* a scalar int1 */
+/* A scalar int1, also of a tile of one element where that is allowed. */
+Value *condition_value(Lower *l, Obj o, bool one_element, Span span, const char *what);
 Value *add_pointer(Lower *l, Value *p, Value *offset, Span span);
 
 /* ---- unify.c: operands brought to one type and shape ---- */
@@ -497,6 +501,11 @@ Obj call(Lower *l, Obj callee, const Call *c);
 Obj default_value(Lower *l, const AstFunc *f, const AstParam *p);
 bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value); /* one per parameter */
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */
+
+/* ---- type.c ---- */
+bool has_type(Obj o);
+Obj type_object(Lower *l, Obj o);                         /* what `o.type` is */
+bool float_format_of(Type t, const char *name, Obj *out); /* fp_mantissa_width, exponent_bias */
 
 /* ---- stmt.c, flow.c, loop.c ---- */
 void lower_stmts(Lower *l, StmtList list, int from, const Continuation *then);

@@ -456,7 +456,7 @@ static Value *lower_condition(Lower *l, const Stmt *stmt, bool *endless) {
     if (obj_is_const(c)) return *endless ? truth(l, true) : NULL;
     if (c.kind == OBJ_VALUE && !type_is_bool(c.value->type))
         newer(l, FEATURE_WHILE_INTEGER, stmt->value->span);
-    Value *v = obj_is_poison(c) ? NULL : condition_value(l, c, stmt->value->span, "'while'");
+    Value *v = obj_is_poison(c) ? NULL : condition_value(l, c, false, stmt->value->span, "'while'");
     return v ? v : truth(l, false);
 }
 

@@ -328,7 +328,6 @@ static Obj value_attribute(Lower *l, Obj o, const char *name, Span span) {
     Type t = obj_type(o);
     if (strcmp(name, "shape") == 0) return shape_tuple(l, t);
     if (strcmp(name, "dtype") == 0) return obj_dtype(l, type_element(t));
-    if (strcmp(name, "type") == 0) return obj_dtype(l, t);
     if (strcmp(name, "numel") == 0) return obj_int(type_numel(t));
     if (strcmp(name, "T") == 0) {
         Obj self = method(l, o, 'M', "trans", span);
@@ -352,6 +351,10 @@ static Obj dtype_attribute(Lower *l, Obj o, const char *name, Span span) {
     if (strcmp(name, "primitive_bitwidth") == 0 || strcmp(name, "int_bitwidth") == 0)
         return obj_int(type_elem_bits(t));
     if (strcmp(name, "itemsize") == 0) return obj_int(type_elem_bytes(t));
+    if (strcmp(name, "cache_key_part") == 0) return obj_string(l, type_user_text(&l->s->arena, t));
+    if (strcmp(name, "value") == 0) return o;
+    Obj format;
+    if (float_format_of(t, name, &format)) return format;
     return method(l, o, 'Y', name, span);
 }
 
@@ -364,6 +367,7 @@ static Obj source_attribute(Lower *l, SourceModule *m, const char *name, Span sp
 
 Obj attribute(Lower *l, Obj o, const char *name, Span span) {
     if (obj_is_descriptor(o)) return descriptor_attribute(l, o, name, span);
+    if (strcmp(name, "type") == 0 && has_type(o)) return type_object(l, o);
     switch (o.kind) {
     case OBJ_POISON: return o;
     case OBJ_MODULE:
@@ -380,7 +384,8 @@ Obj attribute(Lower *l, Obj o, const char *name, Span span) {
         if (is_refused(l, o, span)) return poison();
         /* fall through */
     default:
-        if (strcmp(name, "value") == 0 && (o.kind == OBJ_STRING || o.kind == OBJ_NONE)) return o;
+        if (strcmp(name, "value") == 0 && o.kind == OBJ_CONSTEXPR_TYPE) return *o.of;
+        if (strcmp(name, "value") == 0 && has_type(o) && obj_is_const(o)) return o;
         fail(l, span, "%s has no attribute '%s'", obj_what(l, o), name);
         if (o.kind == OBJ_NONE) note(l, (Span){0}, "test it with 'is not None' first");
         if (o.kind == OBJ_TUPLE) advise(l, ADVICE_LIST, name);

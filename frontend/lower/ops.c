@@ -398,8 +398,10 @@ Obj logical(Lower *l, Operator op, Value *x, Value *y, Span span) {
     return obj_value(ir_binary(&l->b, op == OPR_LOGICAL_AND ? OP_AND : OP_OR, x, y));
 }
 
-Value *condition_value(Lower *l, Obj o, Span span, const char *what) {
+Value *condition_value(Lower *l, Obj o, bool one_element, Span span, const char *what) {
     Value *v = to_value(l, o, span);
+    if (v && one_element && v->type.rank && type_log2_numel(v->type) == 0)
+        v = only_element(l, v, span);
     if (!v) return NULL;
     if (v->type.rank) {
         fail(l, span, "the condition of %s is %s and must be a scalar", what, user(l, v->type));
