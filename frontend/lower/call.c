@@ -147,9 +147,13 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value) {
     return true;
 }
 
+bool runs_at_compile_time(const AstFunc *f) {
+    return find_decorator(f, "constexpr_function") || find_decorator(f, "constexpr");
+}
+
 /* A function that runs while compiling: any in host code; in a kernel one that says so. */
 static bool runs_outside(Lower *l, const AstFunc *f) {
-    return !is_jit(f) && (!l->b.f || find_decorator(f, "constexpr_function"));
+    return !is_jit(f) && (!l->b.f || runs_at_compile_time(f));
 }
 
 static Obj call_outside(Lower *l, const AstFunc *f, const Call *c) {

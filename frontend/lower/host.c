@@ -223,6 +223,33 @@ static Flow run_while(Lower *l, const Stmt *stmt) {
     }
 }
 
+/* Of other functions than those that kernels call, it is about the machine or the caller. */
+static Flow run_assert(Lower *l, const Stmt *stmt) {
+    if (!l->frame->func || !runs_at_compile_time(l->frame->func)) return FLOW_NEXT;
+    Obj c = lower_expr(l, stmt->value), text = obj_string(l, "");
+    if (!obj_is_const(c)) return FLOW_FAILED;
+    if (obj_truth(c)) return FLOW_NEXT;
+    if (stmt->message) text = lower_expr(l, stmt->message);
+    if (!obj_is_poison(text))
+        fail(l, stmt->span, "assertion failed%s%s", *obj_text(l, text) ? ": " : "",
+             obj_text(l, text));
+    return FLOW_FAILED;
+}
+
+/* "ValueError: too big" */
+static const char *raised_text(Lower *l, const Expr *e) {
+    if (!e) return "an exception";
+    const Expr *class = e->kind == EXPR_CALL ? e->left : e;
+    Buf b = buf_new(&l->s->arena);
+    buf_puts(&b, class->kind == EXPR_NAME || class->kind == EXPR_ATTRIBUTE ? class->name
+                                                                           : "an exception");
+    for (int i = 0; e->kind == EXPR_CALL && i < e->nitems; i++) {
+        Obj o = lower_expr(l, e->item[i]);
+        if (obj_is_const(o)) buf_printf(&b, "%s%s", i ? ", " : ": ", obj_text(l, o));
+    }
+    return b.data;
+}
+
 static Flow run_stmt(Lower *l, const Stmt *stmt) {
     bool ok = true;
     switch (stmt->kind) {
@@ -244,8 +271,11 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
         return obj_is_poison(l->frame->result) ? FLOW_FAILED : FLOW_RETURN;
     case STMT_BREAK: return FLOW_BREAK;
     case STMT_CONTINUE: return FLOW_CONTINUE;
-    case STMT_PASS:
-    case STMT_ASSERT: /* about the machine or the caller */ return FLOW_NEXT;
+    case STMT_ASSERT: return run_assert(l, stmt);
+    case STMT_RAISE:
+        fail(l, stmt->span, "this raises %s", raised_text(l, stmt->value));
+        return FLOW_FAILED;
+    case STMT_PASS: return FLOW_NEXT;
     case STMT_DEF:
     case STMT_UNSUPPORTED: break;
     }

@@ -500,6 +500,8 @@ Obj lower_call(Lower *l, const Expr *e);
 Obj call(Lower *l, Obj callee, const Call *c);
 Obj default_value(Lower *l, const AstFunc *f, const AstParam *p);
 bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value); /* one per parameter */
+/* @triton.constexpr_function, @tl.constexpr: kernels call it with constants. */
+bool runs_at_compile_time(const AstFunc *f);
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */
 
 /* ---- type.c ---- */

@@ -200,6 +200,10 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
     case STMT_RETURN: lower_return(l, stmt); break;
     case STMT_ASSERT: lower_assert(l, stmt); break;
     case STMT_PASS: break;
+    case STMT_RAISE:
+        fail(l, stmt->span, "'raise' is not supported in a kernel");
+        advise(l, ADVICE_STATEMENT, "raise");
+        break;
     case STMT_BREAK:
     case STMT_CONTINUE: lower_jump(l, stmt); break;
     case STMT_DEF:

@@ -128,6 +128,7 @@ typedef enum StmtKind {
     STMT_WHILE,     /* while .value: .body */
     STMT_RETURN,    /* .value may be NULL */
     STMT_ASSERT,    /* assert .value, .message (may be NULL) */
+    STMT_RAISE,     /* .value may be NULL; what stands behind `from` is not kept */
     STMT_PASS,
     STMT_BREAK,
     STMT_CONTINUE,

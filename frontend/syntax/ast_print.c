@@ -26,20 +26,11 @@ static const char *const expr_names[] = {
 };
 
 static const char *const stmt_names[] = {
-    [STMT_EXPR] = "expr",
-    [STMT_ASSIGN] = "assign",
-    [STMT_AUGASSIGN] = "augassign",
-    [STMT_ANNASSIGN] = "annassign",
-    [STMT_IF] = "if",
-    [STMT_FOR] = "for",
-    [STMT_WHILE] = "while",
-    [STMT_RETURN] = "return",
-    [STMT_ASSERT] = "assert",
-    [STMT_PASS] = "pass",
-    [STMT_BREAK] = "break",
-    [STMT_CONTINUE] = "continue",
-    [STMT_DEF] = "def",
-    [STMT_UNSUPPORTED] = "unsupported",
+    [STMT_EXPR] = "expr",           [STMT_ASSIGN] = "assign", [STMT_AUGASSIGN] = "augassign",
+    [STMT_ANNASSIGN] = "annassign", [STMT_IF] = "if",         [STMT_FOR] = "for",
+    [STMT_WHILE] = "while",         [STMT_RETURN] = "return", [STMT_ASSERT] = "assert",
+    [STMT_RAISE] = "raise",         [STMT_PASS] = "pass",     [STMT_BREAK] = "break",
+    [STMT_CONTINUE] = "continue",   [STMT_DEF] = "def",       [STMT_UNSUPPORTED] = "unsupported",
 };
 
 static void begin(Buf *out, int depth, const char *role) {

@@ -278,6 +278,9 @@ simple:
         $$->value = $2;
         $$->message = $4;
     }
+  | RAISE                               { $$ = stmt_new(p, STMT_RAISE, @$); }
+  | RAISE test                          { $$ = stmt_new(p, STMT_RAISE, @$); $$->value = $2; }
+  | RAISE test FROM test                { $$ = stmt_new(p, STMT_RAISE, @$); $$->value = $2; }
   | PASS                                { $$ = stmt_new(p, STMT_PASS, @$); }
   | BREAK                               { $$ = stmt_new(p, STMT_BREAK, @$); }
   | CONTINUE                            { $$ = stmt_new(p, STMT_CONTINUE, @$); }

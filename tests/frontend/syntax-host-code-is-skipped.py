@@ -134,4 +134,5 @@ if __name__ == "__main__":
 # func kernel @56:9
 #   param x @56:16
 #   body:
-#     unsupported raise @56:20
+#     raise @56:20
+#       name NotImplementedError @56:26
