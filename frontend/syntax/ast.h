@@ -199,8 +199,33 @@ struct AstFunc {
     int ndirectives;
     const struct AstFile *file; /* that it stands in */
     bool broken;                /* under a `jit` decorator, and does not parse */
+    bool in_class;              /* a class's function */
     uint16_t height;            /* as Stmt.height */
 };
+
+typedef struct AstField { /* name: annotation = value; or name = value, without annotation */
+    const char *name;
+    Expr *annotation, *value; /* NULL when there is none */
+    Span span;
+} AstField;
+
+/* A class at top level: its name and, if it has bases or is an aggregate, its fields; an
+ * aggregate's functions, too. All else in it is left out. */
+typedef struct AstClass {
+    const char *name;
+    Guard *guard;
+    int order;
+    Span span; /* its name */
+    Expr **base;
+    int nbases;
+    Expr **decorator; /* outermost first */
+    int ndecorators;
+    AstField *field;
+    int nfields;
+    AstFunc **func;
+    int nfuncs;
+    const struct AstFile *file; /* that it stands in */
+} AstClass;
 
 typedef struct AstImport { /* one bound name */
     const char *module;    /* dotted: "triton.language" */
@@ -219,7 +244,7 @@ typedef struct AstGlobal { /* NAME = value, NAME: annotation = value at top leve
     int order;
 } AstGlobal;
 
-/* `order` numbers functions, imports, globals and guards as they stand in the file. */
+/* `order` numbers functions, classes, imports, globals and guards as they stand in the file. */
 typedef struct AstFile {
     AstFunc **func; /* every top-level def that parses, decorated or not, in order */
     int nfuncs;
@@ -227,6 +252,8 @@ typedef struct AstFile {
     int nimports;
     AstGlobal *global;
     int nglobals;
+    AstClass **class_; /* those whose first line parses */
+    int nclasses;
     struct SourceModule *module; /* for lower/modules.c: the module whose text it is */
     Directive *directive;        /* all of the file */
     int ndirectives;

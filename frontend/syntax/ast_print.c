@@ -179,6 +179,21 @@ static void print_func(const AstFunc *f, int depth, Buf *out) {
     print_block(&f->body, depth, "body", out);
 }
 
+static void print_class(const AstClass *c, Buf *out) {
+    buf_printf(out, "class %s", c->name);
+    end(out, c->span);
+    for (int i = 0; i < c->ndecorators; i++) print_expr(c->decorator[i], 1, "decorator", out);
+    for (int i = 0; i < c->nbases; i++) print_expr(c->base[i], 1, "base", out);
+    for (int i = 0; i < c->nfields; i++) {
+        begin(out, 1, NULL);
+        buf_printf(out, "field %s", c->field[i].name);
+        end(out, c->field[i].span);
+        print_expr(c->field[i].annotation, 2, "annotation", out);
+        print_expr(c->field[i].value, 2, NULL, out);
+    }
+    for (int i = 0; i < c->nfuncs; i++) print_func(c->func[i], 1, out);
+}
+
 void ast_print(const AstFile *file, Buf *out) {
     for (int i = 0; i < file->nimports; i++) {
         const AstImport *x = &file->import[i];
@@ -195,5 +210,6 @@ void ast_print(const AstFile *file, Buf *out) {
         print_expr(x->annotation, 1, "annotation", out);
         print_expr(x->value, 1, NULL, out);
     }
+    for (int i = 0; i < file->nclasses; i++) print_class(file->class_[i], out);
     for (int i = 0; i < file->nfuncs; i++) print_func(file->func[i], 0, out);
 }

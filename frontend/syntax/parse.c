@@ -29,8 +29,7 @@ static const struct {
     {TOK_YIELD, "yield", false}, {TOK_AWAIT, "await", false},
 };
 
-/* The index behind the block that begins at `at`, `at` itself when none does. */
-static int skip_block(const Token *token, int at, int end) {
+int token_skip_block(const Token *token, int at, int end) {
     if (at >= end || token[at].kind != TOK_INDENT) return at;
     int depth = 0;
     do {
@@ -40,8 +39,7 @@ static int skip_block(const Token *token, int at, int end) {
     return at;
 }
 
-/* The index of the NEWLINE that ends the logical line. */
-static int line_end(const Token *token, int at, int end) {
+int token_line_end(const Token *token, int at, int end) {
     while (at < end && token[at].kind != TOK_NEWLINE && token[at].kind != TOK_YYEOF) at++;
     return at;
 }
@@ -55,7 +53,7 @@ static bool text_is(const Parser *p, int at, const char *word) {
 /* `match` and `case` are words like any other, except where this shape shows them. */
 static bool is_match(const Parser *p) {
     if (!text_is(p, p->at, "match") || p->token[p->at - 1].kind == TOK_SEMICOLON) return false;
-    int stop = line_end(p->token, p->at, p->end);
+    int stop = token_line_end(p->token, p->at, p->end);
     return stop > p->at + 1 && stop + 2 < p->end && p->token[stop - 1].kind == TOK_COLON &&
            p->token[stop + 1].kind == TOK_INDENT && text_is(p, stop + 2, "case");
 }
@@ -93,19 +91,19 @@ static void skip_unsupported(Parser *p, bool compound) {
     int from = p->at, kind = p->token[from].kind;
     int at = from;
     if (compound) {
-        at = line_end(p->token, from, p->end);
+        at = token_line_end(p->token, from, p->end);
         /* A decorator's line is followed by what it decorates. */
         while (kind == TOK_AT && at + 1 < p->end &&
                (p->token[at + 1].kind == TOK_AT || p->token[at + 1].kind == TOK_DEF ||
                 p->token[at + 1].kind == TOK_CLASS || p->token[at + 1].kind == TOK_ASYNC))
-            at = line_end(p->token, at + 1, p->end);
+            at = token_line_end(p->token, at + 1, p->end);
         for (;;) {
-            int behind = skip_block(p->token, at + 1, p->end);
+            int behind = token_skip_block(p->token, at + 1, p->end);
             bool block = behind > at + 1;
             int next = behind < p->end ? p->token[behind].kind : TOK_YYEOF;
             if (kind == TOK_TRY &&
                 (next == TOK_EXCEPT || next == TOK_FINALLY || next == TOK_ELSE)) {
-                at = line_end(p->token, behind, p->end);
+                at = token_line_end(p->token, behind, p->end);
                 continue;
             }
             if (block) {
@@ -186,9 +184,7 @@ bool parser_grow_stacks(Parser *p, Span at, const StackPart *part, int nparts, p
     return true;
 }
 
-/* Parses tokens[from..to) as one unit, a function's `def` being at `def`; false when it does not
- * parse. */
-static bool parse_unit(Parser *p, int start, int from, int def, int to) {
+bool parser_unit(Parser *p, int start, int from, int def, int to) {
     p->start = start;
     p->def = def;
     p->at = p->last = p->statement = from;
@@ -218,6 +214,7 @@ enum { GUARD_DEPTH = 32 }; /* of definitions deeper than that nothing is known *
 typedef struct TopLevel {
     Parser parser;
     VEC(AstFunc *) funcs;
+    VEC(AstClass *) classes;
     VEC(AstImport) imports;
     VEC(AstGlobal) globals;
     Directives directives;
@@ -255,7 +252,7 @@ static Guard *add_condition(TopLevel *top, Guard *base, int at, int colon) {
     Parser *p = &top->parser;
     bool was_muted = p->s->diags.muted;
     p->s->diags.muted = true;
-    bool parsed = parse_unit(p, TOK_START_ASSIGNMENT, at + 1, at + 1, colon);
+    bool parsed = parser_unit(p, TOK_START_ASSIGNMENT, at + 1, at + 1, colon);
     p->s->diags.muted = was_muted;
     const Expr *c = parsed && p->stmt && p->stmt->kind == STMT_EXPR ? p->stmt->value : NULL;
     Guard *yes = add_guard(top, base, GUARD_IF, c ? c->span : p->token[at].span);
@@ -292,35 +289,44 @@ static void enter_guard(TopLevel *top, int at, int colon) {
     top->guard[d + 1] = inside;
 }
 
-/* A def, with the decorators above it; returns the index behind it. */
-static int top_function(TopLevel *top, int at) {
-    Parser *p = &top->parser;
-    const Token *token = p->token;
+AstFunc *parser_function(Parser *p, int from, int def, int behind) {
     bool jit = false;
-    int from = at;
-    while (token[at].kind == TOK_AT) {
+    for (int at = from; at < def; at = token_line_end(p->token, at, def) + 1)
         jit = jit || is_jit(p, at);
-        at = line_end(token, at, top->end) + 1;
-    }
-    int def = at;
-    int behind = def;
-    if (token[def].kind != TOK_INDENT && token[def].kind != TOK_DEDENT && def < top->end)
-        behind = skip_block(token, line_end(token, def, top->end) + 1, top->end);
-    bool kept = jit || token[def].kind == TOK_DEF;
-    if (!kept) return behind;
+    if (!jit && p->token[def].kind != TOK_DEF) return NULL;
     bool was_muted = p->s->diags.muted;
     p->s->diags.muted = was_muted || !jit;
-    bool parsed = parse_unit(p, TOK_START_FUNCTION, from, def, behind);
+    bool parsed = parser_unit(p, TOK_START_FUNCTION, from, def, behind);
     p->s->diags.muted = was_muted;
-    if (p->func && (jit || parsed)) {
-        p->func->guard = current_guard(top, p->func->span);
-        p->func->order = top->order++;
-        p->func->broken = !parsed;
-        for (int i = from; i < def; i = line_end(token, i, top->end) + 1)
-            directives_of(p->s, &top->directives, p->func, token[i].offset);
-        directives_of(p->s, &top->directives, p->func, token[def].offset);
-        vec_push(&p->s->arena, &top->funcs, p->func);
+    if (p->func) p->func->broken = !parsed;
+    return jit || parsed ? p->func : NULL;
+}
+
+/* A def or a class, with the decorators above it; returns the index behind it. */
+static int top_definition(TopLevel *top, int at) {
+    Parser *p = &top->parser;
+    const Token *token = p->token;
+    int from = at;
+    while (token[at].kind == TOK_AT) at = token_line_end(token, at, top->end) + 1;
+    int def = at, behind = def;
+    if (token[def].kind != TOK_INDENT && token[def].kind != TOK_DEDENT && def < top->end)
+        behind = token_skip_block(token, token_line_end(token, def, top->end) + 1, top->end);
+    if (token[def].kind == TOK_CLASS) {
+        AstClass *c = parser_class(p, from, def, behind);
+        if (!c) return behind;
+        c->guard = current_guard(top, c->span);
+        c->order = top->order++;
+        vec_push(&p->s->arena, &top->classes, c);
+        return behind;
     }
+    AstFunc *f = parser_function(p, from, def, behind);
+    if (!f) return behind;
+    f->guard = current_guard(top, f->span);
+    f->order = top->order++;
+    for (int i = from; i < def; i = token_line_end(token, i, top->end) + 1)
+        directives_of(p->s, &top->directives, f, token[i].offset);
+    directives_of(p->s, &top->directives, f, token[def].offset);
+    vec_push(&p->s->arena, &top->funcs, f);
     return behind;
 }
 
@@ -347,7 +353,7 @@ static void top_assignment(TopLevel *top, int at, int stop) {
     Parser *p = &top->parser;
     bool was_muted = p->s->diags.muted;
     p->s->diags.muted = true;
-    bool parsed = parse_unit(p, TOK_START_ASSIGNMENT, at, at, stop);
+    bool parsed = parser_unit(p, TOK_START_ASSIGNMENT, at, at, stop);
     p->s->diags.muted = was_muted;
     const Stmt *s = parsed ? p->stmt : NULL;
     int next = p->token[at + 1].kind;
@@ -379,7 +385,7 @@ static void top_expression(TopLevel *top, int at, int stop) {
     if (!g || p->token[at].kind == TOK_PASS) return;
     bool was_muted = p->s->diags.muted;
     p->s->diags.muted = true;
-    bool parsed = parse_unit(p, TOK_START_ASSIGNMENT, at, at, stop);
+    bool parsed = parser_unit(p, TOK_START_ASSIGNMENT, at, at, stop);
     p->s->diags.muted = was_muted;
     const Stmt *s = parsed ? p->stmt : NULL;
     add_global(top, "", p->token[at].span, NULL, s && s->kind == STMT_EXPR ? s->value : NULL);
@@ -393,7 +399,7 @@ static void top_simple(TopLevel *top, int at, int stop) {
         while (next < stop && p->token[next].kind != TOK_SEMICOLON) next++;
         int kind = p->token[at].kind;
         if (kind == TOK_IMPORT || kind == TOK_FROM) {
-            parse_unit(p, TOK_START_IMPORT, at, at, next);
+            parser_unit(p, TOK_START_IMPORT, at, at, next);
             for (int i = 0; i < p->imports.n; i++) {
                 AstImport im = p->imports.at[i];
                 im.guard = current_guard(top, im.span);
@@ -419,7 +425,7 @@ static bool is_block_to_enter(int kind) {
 static int top_statement(TopLevel *top, int at) {
     const Token *token = top->parser.token;
     int kind = token[at].kind;
-    int stop = line_end(token, at, top->end);
+    int stop = token_line_end(token, at, top->end);
     if (kind == TOK_INDENT || kind == TOK_DEDENT) {
         if (kind == TOK_INDENT)
             top->depth++;
@@ -427,7 +433,7 @@ static int top_statement(TopLevel *top, int at) {
             leave_block(top);
         return at + 1;
     }
-    if (kind == TOK_AT || kind == TOK_DEF) return top_function(top, at);
+    if (kind == TOK_AT || kind == TOK_DEF || kind == TOK_CLASS) return top_definition(top, at);
     if (is_block_to_enter(kind)) {
         int colon = at, brackets = 0;
         for (; colon < stop && (brackets > 0 || token[colon].kind != TOK_COLON); colon++) {
@@ -445,7 +451,7 @@ static int top_statement(TopLevel *top, int at) {
         return stop + 1;
     }
     if (token[stop].kind == TOK_NEWLINE && token[stop + 1].kind == TOK_INDENT)
-        return skip_block(token, stop + 1, top->end); /* class, async … */
+        return token_skip_block(token, stop + 1, top->end); /* async … */
     top_simple(top, at, stop);
     return stop + 1;
 }
@@ -505,8 +511,15 @@ AstFile *ast_parse(Session *s) {
                       .nimports = top.imports.n,
                       .global = top.globals.at,
                       .nglobals = top.globals.n,
+                      .class_ = top.classes.at,
+                      .nclasses = top.classes.n,
                       .directive = top.directives.at,
                       .ndirectives = top.directives.n};
     for (int i = 0; i < file->nfuncs; i++) file->func[i]->file = file;
+    for (int i = 0; i < file->nclasses; i++) {
+        AstClass *c = file->class_[i];
+        c->file = file;
+        for (int k = 0; k < c->nfuncs; k++) c->func[k]->file = file;
+    }
     return file;
 }

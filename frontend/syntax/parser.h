@@ -78,6 +78,20 @@ typedef struct Parser {
     VEC(AstImport) imports;
 } Parser;
 
+/* Parses tokens[from..to) as one unit that begins with TOK_START_…, a function's `def` being at
+ * `def`; false when it does not parse. */
+bool parser_unit(Parser *p, int start, int from, int def, int to);
+/* The index of the NEWLINE that ends the logical line. */
+int token_line_end(const Token *token, int at, int end);
+/* The index behind the block that begins at `at`, `at` itself when none does. */
+int token_skip_block(const Token *token, int at, int end);
+/* The function with decorators at `from` and its `def` at `def`; errors are told only if it is
+ * under `jit`. NULL when it does not parse. */
+AstFunc *parser_function(Parser *p, int from, int def, int behind);
+/* The class with decorators at `from` and `class` at `at` (class.c). NULL when its first line does
+ * not parse. */
+AstClass *parser_class(Parser *p, int from, int at, int behind);
+
 /* One of the grammar's stacks: the address of the pointer to it, and the bytes in use. */
 typedef struct StackPart {
     void *at;

@@ -86,6 +86,12 @@ if __name__ == "__main__":
 # global i @32:5
 # global E @33:5
 #   name i @33:9
+# class Model @19:7
+#   base: attribute Module @19:13
+#     attribute nn @19:13
+#       name torch @19:13
+#   field BLOCK @21:5
+#     int 4 @21:13
 # func host @36:5
 #   param x @36:10
 #     annotation: name int @36:13
