@@ -5,7 +5,9 @@
 #include <string.h>
 
 /* The name of a class as isinstance takes it: a builtin that makes such objects. */
-static bool is_instance(Obj o, Obj class, bool *known) {
+bool is_instance(Lower *l, Obj o, Obj class, bool *known) {
+    *known = true;
+    if (class.kind == OBJ_CLASS) return instance_of(l, o, class.class_);
     *known = class.kind == OBJ_MODULE && strcmp(class.path, "torch.Tensor") == 0;
     if (*known) *known = obj_is_const(o);
     if (*known) return obj_is_torch_tensor(o);
@@ -38,7 +40,7 @@ Obj bi_isinstance(Lower *l, const Args *a, int64_t data) {
     if (classes.kind != OBJ_TUPLE) classes = one;
     bool is = false, known;
     for (int i = 0; i < classes.seq.n; i++) {
-        is = is_instance(a->at[0], classes.seq.at[i], &known) || is;
+        is = is_instance(l, a->at[0], classes.seq.at[i], &known) || is;
         if (!known) return arg_error(l, a, 1, "a class such as tl.tensor, tl.constexpr or int");
     }
     return obj_bool(is);

@@ -57,15 +57,16 @@ const char *builtin_text(Lower *l, const Builtin *row) {
 enum { PARAMS_MAX = 16 };
 typedef struct ParamText {
     const char *name, *default_; /* default_: NULL when there is none */
-    bool star;
+    bool star, star_star;
 } ParamText;
 
 static int split_params(Lower *l, const char *text, ParamText *out) {
     int n = 0;
     while (*text && n < PARAMS_MAX) {
         text += strspn(text, " ,");
-        out[n] = (ParamText){.star = *text == '*'};
-        text += out[n].star;
+        out[n] = (ParamText){.star_star = strncmp(text, "**", 2) == 0};
+        out[n].star = *text == '*' && !out[n].star_star;
+        text += strspn(text, "*");
         size_t len = strcspn(text, "=,");
         out[n].name = arena_strndup(&l->s->arena, text, len);
         text += len;
@@ -90,11 +91,32 @@ static Obj default_object(Lower *l, const char *text) {
     return obj_int(strtoll(text, NULL, 10));
 }
 
+/* What a plain function of a class hands on, as Triton's own functions do. */
+static bool is_of_compiler(const char *keyword) {
+    return strcmp(keyword, "_semantic") == 0 || strcmp(keyword, "_generator") == 0 ||
+           strcmp(keyword, "_builder") == 0;
+}
+
+/* One more of the keywords that **name takes. */
+static void collect_keyword(Lower *l, Obj *dict, const Keyword *key, Obj value) {
+    Obj *at = arena_array(&l->s->arena, (size_t)dict->seq.n + 2, sizeof *at);
+    if (dict->seq.n) memcpy(at, dict->seq.at, (size_t)dict->seq.n * sizeof *at);
+    at[dict->seq.n] = obj_string(l, key->name);
+    at[dict->seq.n + 1] = value;
+    *dict = obj_tuple(l, at, dict->seq.n + 2);
+    dict->kind = OBJ_DICT;
+}
+
 static bool take_keyword(Lower *l, Args *a, const ParamText *p, const Call *c, int k) {
     const Keyword *key = &c->keyword[k];
     const char *fn = builtin_text(l, a->row);
     Names names = {0};
+    if (is_of_compiler(key->name)) return true;
     for (int i = 0; i < a->n; i++) {
+        if (p[i].star_star) {
+            collect_keyword(l, &a->at[i], key, c->keyword_value[k]);
+            return true;
+        }
         vec_push(&l->s->arena, &names, p[i].name);
         if (strcmp(p[i].name, key->name) != 0) continue;
         if (a->given[i]) {
@@ -112,13 +134,19 @@ static bool take_keyword(Lower *l, Args *a, const ParamText *p, const Call *c, i
 
 static bool bind_row(Lower *l, Args *a, const ParamText *p, const Obj *self, const Call *c) {
     int next = 0;
+    for (int i = 0; i < a->n; i++)
+        if (p[i].star_star) {
+            a->at[i] = obj_tuple(l, NULL, 0);
+            a->at[i].kind = OBJ_DICT;
+            a->given[i] = true;
+        }
     if (self) {
         a->at[0] = *self;
         a->given[0] = true;
         next = 1;
     }
     for (int i = 0; i < c->nargs; i++) {
-        if (next == a->n || p[next].star) break;
+        if (next == a->n || p[next].star || p[next].star_star) break;
         a->at[next] = c->arg[i];
         a->where[next] = c->where[i];
         a->given[next++] = true;

@@ -160,14 +160,24 @@ static Obj call_outside(Lower *l, const AstFunc *f, const Call *c) {
     Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
     if (!bind_arguments(l, f, c, value)) return poison();
     for (int i = 0; i < f->nparams; i++)
-        if (!obj_is_const(value[i]))
+        if (!obj_is_const(value[i]) && value[i].kind != OBJ_INSTANCE) /* its constants are known */
             return fail(l, c->span, "%s() runs while compiling; '%s' is %s", f->name,
                         f->param[i].name, obj_what(l, value[i]));
-    return host_call(l, f, value);
+    Obj o = host_call(l, f, value);
+    if (obj_is_poison(o) || obj_is_const(o)) return o;
+    return fail(l, c->span, "%s() runs while compiling and cannot return %s", f->name,
+                obj_what(l, o));
+}
+
+/* A class's plain function, `def f(self)`. */
+static Obj call_method_in_place(Lower *l, const AstFunc *f, const Call *c) {
+    Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
+    return bind_arguments(l, f, c, value) ? host_method_call(l, f, value, false) : poison();
 }
 
 static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
     if (runs_outside(l, f)) return call_outside(l, f, c);
+    if (!is_jit(f) && f->in_class) return call_method_in_place(l, f, c);
     if (!is_jit(f)) {
         fail(l, c->name_span, "'%s' is not a jit function and cannot be called in a kernel",
              f->name);
@@ -200,8 +210,32 @@ static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
     return frame.returned ? frame.result : obj_none();
 }
 
+/* The same call with one more argument in front. */
+static Call with_self(Lower *l, const Obj *self, const Call *c) {
+    Call out = *c;
+    out.nargs = c->nargs + 1;
+    out.arg = arena_array(&l->s->arena, (size_t)out.nargs, sizeof(Obj));
+    out.where = arena_array(&l->s->arena, (size_t)out.nargs, sizeof(Span));
+    out.arg[0] = *self;
+    out.where[0] = c->name_span;
+    for (int i = 0; i < c->nargs; i++) {
+        out.arg[i + 1] = c->arg[i];
+        out.where[i + 1] = c->where[i];
+    }
+    return out;
+}
+
 Obj call(Lower *l, Obj callee, const Call *c) {
     switch (callee.kind) {
+    case OBJ_CLASS: return class_call(l, callee.class_, c);
+    case OBJ_METHOD: {
+        Call bound = with_self(l, callee.method.self, c);
+        return inline_call(l, callee.method.func, &bound);
+    }
+    case OBJ_INSTANCE: {
+        Obj method = attribute(l, callee, intern(&l->s->names, "__call__", 8), c->name_span);
+        return obj_is_poison(method) ? method : call(l, method, c);
+    }
     case OBJ_FUNC: return inline_call(l, callee.func, c);
     case OBJ_LAMBDA:
         if (c->nkeywords) return fail(l, c->span, "a lambda takes no keywords here");
@@ -213,7 +247,7 @@ Obj call(Lower *l, Obj callee, const Call *c) {
     case OBJ_DTYPE: {
         if (c->nargs != 1 || c->nkeywords)
             return fail(l, c->span, "%s() converts one value", obj_text(l, callee));
-        Value *v = to_value(l, c->arg[0], c->span);
+        Value *v = is_outside(l, c->arg[0], c->span) ? NULL : to_value(l, c->arg[0], c->span);
         return v ? obj_value(cast_value(l, v, *callee.type, false, c->span)) : poison();
     }
     case OBJ_MODULE:

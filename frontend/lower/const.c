@@ -55,6 +55,17 @@ Obj obj_tuple(Lower *l, const Obj *at, int n) {
     return o;
 }
 
+bool obj_is_structure(Obj o) {
+    return o.kind == OBJ_TUPLE || o.kind == OBJ_INSTANCE;
+}
+
+Obj copy_structure(Lower *l, Obj o) {
+    Obj copy = obj_tuple(l, o.seq.at, o.seq.n);
+    copy.kind = o.kind;
+    copy.seq.of_class = o.seq.of_class;
+    return copy;
+}
+
 Obj checked(Lower *l, Obj o, Span span) {
     if (o.kind == OBJ_STRING && o.text.n > STRING_LIMIT)
         return fail(l, span, "a string of more than %d bytes", STRING_LIMIT);
@@ -65,7 +76,7 @@ Obj checked(Lower *l, Obj o, Span span) {
 
 static bool is_sequence(Obj o) {
     return o.kind == OBJ_TUPLE || o.kind == OBJ_DICT || o.kind == OBJ_CONFIG ||
-           o.kind == OBJ_SLICE || o.kind == OBJ_TUPLE_TYPE;
+           o.kind == OBJ_SLICE || o.kind == OBJ_TUPLE_TYPE || o.kind == OBJ_INSTANCE;
 }
 
 bool obj_is_number(Obj o) {
@@ -81,6 +92,7 @@ bool obj_is_const(Obj o) {
         for (int i = 0; i < o.seq.n; i++)
             if (!obj_is_const(o.seq.at[i])) return false;
     if (o.kind == OBJ_BUILTIN && o.builtin.self) return obj_is_const(*o.builtin.self);
+    if (o.kind == OBJ_METHOD) return obj_is_const(*o.method.self);
     return o.kind != OBJ_VALUE && o.kind != OBJ_POISON && o.kind != OBJ_FOREIGN;
 }
 
@@ -104,10 +116,11 @@ bool obj_same(Obj a, Obj b) {
     case OBJ_CONSTEXPR_TYPE: return obj_same(*a.of, *b.of);
     case OBJ_TUPLE:
     case OBJ_TUPLE_TYPE:
+    case OBJ_INSTANCE:
     case OBJ_DICT:
     case OBJ_CONFIG:
     case OBJ_SLICE:
-        if (a.seq.n != b.seq.n) return false;
+        if (a.seq.n != b.seq.n || a.seq.of_class != b.seq.of_class) return false;
         for (int i = 0; i < a.seq.n; i++)
             if (!obj_same(a.seq.at[i], b.seq.at[i])) return false;
         return true;
@@ -119,6 +132,10 @@ bool obj_same(Obj a, Obj b) {
     case OBJ_SOURCE: return a.source == b.source;
     case OBJ_VALUE: return a.value == b.value;
     case OBJ_LAMBDA: return a.lambda == b.lambda;
+    case OBJ_CLASS: return a.class_ == b.class_;
+    case OBJ_METHOD:
+        return a.method.func == b.method.func && obj_same(*a.method.self, *b.method.self);
+    case OBJ_UNSET: return true;
     case OBJ_ARGS: return true;
     case OBJ_UNKNOWN: return strcmp(a.path, b.path) == 0;
     }
@@ -203,6 +220,17 @@ static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
         }
         buf_puts(b, o.seq.n == 1 ? ",)" : ")");
         break;
+    case OBJ_INSTANCE:
+        buf_printf(b, "%s(", class_name(l, o));
+        for (int i = 0; i < o.seq.n; i++) {
+            buf_printf(b, "%s%s=", i ? ", " : "", field_name(l, o, i));
+            put_obj(l, b, o.seq.at[i], true);
+        }
+        buf_putc(b, ')');
+        break;
+    case OBJ_CLASS: buf_printf(b, "class %s", o.class_->name); break;
+    case OBJ_METHOD: buf_printf(b, "method %s", o.method.func->name); break;
+    case OBJ_UNSET: buf_puts(b, "unset"); break;
     case OBJ_RANGE: buf_puts(b, "a range"); break;
     case OBJ_FUNC: buf_printf(b, "function %s", o.func->name); break;
     case OBJ_BUILTIN: buf_puts(b, builtin_text(l, o.builtin.row)); break;

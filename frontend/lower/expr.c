@@ -73,6 +73,7 @@ static bool decides(Operator op, Obj x) {
 static Obj join_sides(Lower *l, Operator op, Obj x, Obj y, Span span) {
     if (obj_is_poison(x) || obj_is_poison(y)) return poison();
     if (x.kind != OBJ_VALUE || decides(op, y)) return y;
+    if (is_outside(l, x, span)) return poison();
     return y.kind == OBJ_VALUE ? logical(l, op, x.value, y.value, span) : x;
 }
 
@@ -103,6 +104,7 @@ static Obj lower_compare(Lower *l, const Expr *e) {
 static Obj lower_ifexp(Lower *l, const Expr *e) {
     Obj c = lower_expr(l, e->cond);
     if (obj_is_poison(c) || is_foreign(l, c, e->cond->span)) return poison();
+    if (is_outside(l, c, e->cond->span)) return poison();
     if (c.kind == OBJ_VALUE) return lower_ternary(l, e, c);
     return lower_expr(l, obj_truth(c) ? e->left : e->right);
 }
@@ -184,7 +186,12 @@ static Obj slice_tuple(Lower *l, Obj o, Obj slice, Span span) {
 static Obj lower_subscript(Lower *l, const Expr *e) {
     Obj o = lower_expr(l, e->left), index = lower_expr(l, e->right);
     if (obj_is_poison(o) || obj_is_poison(index)) return poison();
+    if (is_outside(l, o, e->span)) return poison();
     if (o.kind == OBJ_VALUE) return index_value(l, o.value, index, e->span);
+    if (o.kind == OBJ_INSTANCE) {
+        Obj method = attribute(l, o, intern(&l->s->names, "__getitem__", 11), e->span);
+        return obj_is_poison(method) ? method : call_object(l, method, &index, 1, e->span);
+    }
     if (o.kind == OBJ_TUPLE && index.kind == OBJ_SLICE) return slice_tuple(l, o, index, e->span);
     if (o.kind == OBJ_TUPLE && index.kind == OBJ_INT) {
         int64_t i = !index.big && index.i < 0 ? index.i + o.seq.n : index.i;

@@ -41,7 +41,7 @@ void end_region(Lower *l, Block *block, const Values *values) {
 /* ---- objects as lists of values ---- */
 
 bool holds_value(Obj o) {
-    if (o.kind == OBJ_TUPLE)
+    if (obj_is_structure(o))
         for (int i = 0; i < o.seq.n; i++)
             if (holds_value(o.seq.at[i])) return true;
     return o.kind == OBJ_VALUE;
@@ -49,21 +49,27 @@ bool holds_value(Obj o) {
 
 void leaves(Lower *l, Obj o, Values *out) {
     if (o.kind == OBJ_VALUE) vec_push(&l->s->arena, out, o.value);
-    if (o.kind == OBJ_TUPLE)
+    if (obj_is_structure(o))
         for (int i = 0; i < o.seq.n; i++) leaves(l, o.seq.at[i], out);
 }
 
 Obj with_leaves(Lower *l, Obj o, Value *const **next) {
     if (o.kind == OBJ_VALUE) return obj_value(*(*next)++);
-    if (o.kind != OBJ_TUPLE) return o;
-    Obj t = obj_tuple(l, o.seq.at, o.seq.n);
+    if (!obj_is_structure(o)) return o;
+    Obj t = copy_structure(l, o);
     for (int i = 0; i < t.seq.n; i++) t.seq.at[i] = with_leaves(l, t.seq.at[i], next);
     return t;
 }
 
+/* Two tuples of one length, or two instances of one class. */
+static bool same_structure(Obj a, Obj b) {
+    return a.kind == b.kind && obj_is_structure(a) && a.seq.n == b.seq.n &&
+           a.seq.of_class == b.seq.of_class;
+}
+
 bool same_form(Obj a, Obj b) {
     if (a.kind == OBJ_VALUE && b.kind == OBJ_VALUE) return type_equal(a.value->type, b.value->type);
-    if (a.kind == OBJ_TUPLE && b.kind == OBJ_TUPLE && a.seq.n == b.seq.n) {
+    if (same_structure(a, b)) {
         for (int i = 0; i < a.seq.n; i++)
             if (!same_form(a.seq.at[i], b.seq.at[i])) return false;
         return true;
@@ -102,23 +108,24 @@ static void close_arm(Lower *l, Arm *arm) {
     arm->result_span = l->frame->result_span;
 }
 
-/* Brings both sides to one form, numbers becoming tensors; collects what
- * differs. */
-static bool merge_objects(Lower *l, Merge *m, Obj *a, Obj *b) {
+/* Brings both sides to one form, numbers becoming tensors unless they are fields of instances;
+ * collects what differs. */
+static bool merge_parts(Lower *l, Merge *m, Obj *a, Obj *b, bool keep) {
     if (obj_same(*a, *b)) return true;
     if (a->kind == OBJ_VALUE && b->kind == OBJ_VALUE && unhinted(a->value) == unhinted(b->value)) {
         a->value = b->value = unhinted(a->value); /* what one arm promises holds in it alone */
         return true;
     }
-    if (a->kind == OBJ_TUPLE && b->kind == OBJ_TUPLE && a->seq.n == b->seq.n) {
-        *a = obj_tuple(l, a->seq.at, a->seq.n);
-        *b = obj_tuple(l, b->seq.at, b->seq.n);
+    if (same_structure(*a, *b)) {
+        *a = copy_structure(l, *a);
+        *b = copy_structure(l, *b);
         for (int i = 0; i < a->seq.n; i++)
-            if (!merge_objects(l, m, &a->seq.at[i], &b->seq.at[i])) return false;
+            if (!merge_parts(l, m, &a->seq.at[i], &b->seq.at[i], keep || a->kind == OBJ_INSTANCE))
+                return false;
         return true;
     }
     Obj *side[2] = {a, b};
-    for (int k = 0; k < 2; k++) {
+    for (int k = 0; k < 2 && !keep; k++) {
         l->b.block = m->arm[k].block;
         *side[k] = decay(l, *side[k], m->span);
     }
@@ -128,11 +135,15 @@ static bool merge_objects(Lower *l, Merge *m, Obj *a, Obj *b) {
     return true;
 }
 
+static bool merge_objects(Lower *l, Merge *m, Obj *a, Obj *b) {
+    return merge_parts(l, m, a, b, false);
+}
+
 /* The object after the `if`: results stand where the sides differ. */
 static Obj merged(Lower *l, Obj a, Obj b, Value *const **next) {
     if (obj_same(a, b)) return a;
     if (a.kind == OBJ_VALUE) return obj_value(*(*next)++);
-    Obj t = obj_tuple(l, a.seq.at, a.seq.n);
+    Obj t = copy_structure(l, a);
     for (int i = 0; i < t.seq.n; i++) t.seq.at[i] = merged(l, a.seq.at[i], b.seq.at[i], next);
     return t;
 }
@@ -207,8 +218,8 @@ static Obj any_value(Lower *l, Obj like, Span span) {
         Value *zero = ir_const_int(&l->b, t.depth ? bits : t, 0);
         return obj_value(t.depth ? cast_value(l, zero, type_element(t), false, span) : zero);
     }
-    if (like.kind != OBJ_TUPLE) return like;
-    Obj t = obj_tuple(l, like.seq.at, like.seq.n);
+    if (!obj_is_structure(like)) return like;
+    Obj t = copy_structure(l, like);
     for (int i = 0; i < t.seq.n; i++) t.seq.at[i] = any_value(l, t.seq.at[i], span);
     return t;
 }

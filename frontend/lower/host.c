@@ -47,25 +47,38 @@ Obj host_expr(Lower *l, const Expr *e) {
     return o;
 }
 
-Obj host_call(Lower *l, const AstFunc *f, Obj *value) {
+/* in_place: what it does with tensors becomes part of the kernel. */
+static Obj run_function(Lower *l, const AstFunc *f, Obj *value, bool in_place, bool constructs) {
     if (l->inlined >= INLINE_LIMIT) {
         abandon(l, f->span, "'%s' calls itself more than %d deep", f->name, INLINE_LIMIT);
         return poison();
     }
     Outside outside;
     Visit before = enter_file(l, f->file);
+    Func *func = l->b.f;
     go_outside(l, &outside, f);
+    if (in_place) l->b.f = func;
     l->inlined++;
     for (int i = 0; i < f->nparams; i++) {
         value[i].grown = false;
         bind(l, f->param[i].name, value[i], f->param[i].span);
     }
+    if (constructs) outside.frame.constructs = f->param[0].name;
     Flow flow = run_stmts(l, f->body);
     l->inlined--;
     Obj result = flow == FLOW_RETURN ? outside.frame.result : obj_none();
+    if (constructs) result = find_binding(&outside.frame.scope, f->param[0].name)->obj;
     come_back(l, &outside);
     leave_module(l, before);
     return flow == FLOW_FAILED ? poison() : result;
+}
+
+Obj host_call(Lower *l, const AstFunc *f, Obj *value) {
+    return run_function(l, f, value, false, false);
+}
+
+Obj host_method_call(Lower *l, const AstFunc *f, Obj *value, bool constructs) {
+    return run_function(l, f, value, !runs_at_compile_time(f), constructs);
 }
 
 /* ---- lambdas ---- */
@@ -193,7 +206,10 @@ static bool run_assign(Lower *l, const Stmt *stmt) {
 }
 
 static bool run_augmented(Lower *l, const Stmt *stmt) {
-    if (stmt->target[0]->kind != EXPR_NAME) return false;
+    if (stmt->target[0]->kind != EXPR_NAME) {
+        fail(l, stmt->span, "this assignment cannot be run while compiling");
+        return false;
+    }
     Obj x = lower_expr(l, stmt->target[0]), y = lower_expr(l, stmt->value);
     Obj o = binary(l, stmt->op, x, y, stmt->span);
     assign(l, stmt->target[0], o);
@@ -261,6 +277,8 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
     case STMT_AUGASSIGN: return run_augmented(l, stmt) ? FLOW_NEXT : FLOW_FAILED;
     case STMT_IF: {
         Obj c = lower_expr(l, stmt->value);
+        if (c.kind == OBJ_VALUE)
+            fail(l, stmt->value->span, "this condition must be known while compiling");
         if (!obj_is_const(c)) return FLOW_FAILED;
         return run_stmts(l, obj_truth(c) ? stmt->body : stmt->orelse);
     }

@@ -26,7 +26,7 @@
  *   unify.c    operands brought to one type and shape
  *   library.c  builtins written in the tile language: stdlib.tl, libdevice.tl
  *   builtin.c  the table builtins.def; shape.c, memory.c, math.c,
- * meta.c its handlers; type.c  the types of objects */
+ * meta.c its handlers; class.c  classes and their instances; type.c  the types of objects */
 #ifndef TILE_FRONTEND_LOWER_INTERNAL_H
 #define TILE_FRONTEND_LOWER_INTERNAL_H
 
@@ -59,6 +59,10 @@ typedef enum ObjKind {
     OBJ_CONSTEXPR_TYPE, /* .of: the type of that constant */
     OBJ_TUPLE_TYPE,     /* .seq: the types of a tuple's parts */
     OBJ_TUPLE,          /* .seq; lists too */
+    OBJ_INSTANCE,       /* .seq: the fields of an aggregate */
+    OBJ_CLASS,          /* .class_ */
+    OBJ_METHOD,         /* .method */
+    OBJ_UNSET,          /* a field that __init__ has not assigned yet */
     OBJ_DICT,           /* .seq: key, value, key, value … */
     OBJ_CONFIG,         /* .seq: CONFIG_DICT and what follows of a triton.Config */
     OBJ_SLICE,          /* .seq: start, stop, step */
@@ -82,6 +86,7 @@ typedef struct Obj Obj;
 typedef struct Builtin Builtin;
 typedef struct Range Range;
 typedef struct Lambda Lambda;
+typedef struct Class Class;
 struct Call;
 struct Obj {
     ObjKind kind;
@@ -103,7 +108,13 @@ struct Obj {
         struct {
             Obj *at;
             int n;
+            int of_class; /* of an instance or a NamedTuple: number in Lower.classes, from 1 */
         } seq;
+        const Class *class_;
+        struct {
+            const AstFunc *func;
+            const Obj *self;
+        } method;
         const Range *range;
         const Lambda *lambda;
         const AstFunc *func;
@@ -116,6 +127,24 @@ struct Obj {
         Value *value;
     };
 };
+/* ---- classes: see class.c ---- */
+typedef enum ClassKind { CLASS_PLAIN, CLASS_NAMED_TUPLE, CLASS_AGGREGATE } ClassKind;
+typedef struct Field {
+    const char *name;
+    const Expr *annotation, *value; /* NULL when there is none */
+    const AstClass *owner;
+} Field;
+struct Class {
+    const AstClass *ast;
+    const char *name;
+    ClassKind kind;
+    int number;   /* in Lower.classes, from 1 */
+    Field *field; /* those of the bases first */
+    int nfields;
+    const Class **order; /* where methods are looked for: itself, then the bases */
+    int norder;
+};
+
 struct Range {
     Obj start, stop, step;
     bool is_static;
@@ -156,6 +185,7 @@ typedef struct Frame {
     bool returned;  /* the path has ended: by return; in a loop, by break or continue */
     Obj result;
     Span result_span;
+    const char *constructs; /* the name whose fields are assigned: `self` in __init__; or NULL */
 } Frame;
 
 typedef struct Reported {
@@ -231,6 +261,7 @@ typedef struct Lower {
     int triton;   /* the version of files that say none: see version.c */
     bool lacking; /* set when a module of Triton's does not have what was asked for */
     struct KernelParams *params;    /* of the kernel whose heuristics are evaluated */
+    VEC(const Class *) classes;     /* those that were used */
     VEC(const AstImport *) missing; /* names from other files, reported already */
     Reported silenced;              /* the first error while they were muted; .text NULL: none */
     const char *needs;              /* the argument that an OBJ_UNKNOWN was made for, or NULL */
@@ -363,6 +394,9 @@ bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out);
 /* ---- host.c: Python outside kernels ---- */
 Obj host_expr(Lower *l, const Expr *e); /* evaluated at top level */
 Obj host_call(Lower *l, const AstFunc *f, Obj *value);
+/* A class's function that is plain Python: it runs where it is called, with tensors. If it is
+ * __init__, the result is what it has made of its first parameter. */
+Obj host_method_call(Lower *l, const AstFunc *f, Obj *value, bool constructs);
 Obj host_elements(Lower *l, Obj o, Span span);
 Obj host_function(const char *module, const char *name); /* poison: there is none */
 
@@ -385,6 +419,8 @@ Obj obj_string(Lower *l, const char *s);
 Obj obj_dtype(Lower *l, Type t);
 Obj obj_value(Value *v); /* NULL: poison */
 Obj obj_tuple(Lower *l, const Obj *at, int n);
+bool obj_is_structure(Obj o);            /* a tuple or an instance: carried part by part */
+Obj copy_structure(Lower *l, Obj o);     /* with parts of its own */
 Obj checked(Lower *l, Obj o, Span span); /* o, or an error when a tuple or string is too large */
 bool obj_is_number(Obj o);               /* bool, int or float */
 bool obj_is_const(Obj o);                /* no Value inside */
@@ -456,6 +492,8 @@ bool is_known_module(const char *path);
 bool always_there(const char *module); /* wherever Triton runs: never searched for */
 /* The error that nothing can be done with a value that is not known; false: x is another one. */
 bool is_foreign(Lower *l, Obj x, Span span);
+/* The error that a tensor is computed with outside a kernel; false: x is none, or this is one. */
+bool is_outside(Lower *l, Obj x, Span span);
 Obj attribute(Lower *l, Obj o, const char *name, Span span);
 Binding *find_binding(Scope *scope, const char *name);
 void bind(Lower *l, const char *name, Obj o, Span span);
@@ -503,6 +541,23 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value); /* o
 /* @triton.constexpr_function, @tl.constexpr: kernels call it with constants. */
 bool runs_at_compile_time(const AstFunc *f);
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */
+
+/* ---- class.c: aggregates and NamedTuples ---- */
+Obj class_object(Lower *l, const AstClass *ast, Span span);
+Obj class_call(Lower *l, const Class *class, const struct Call *c);
+const char *class_name(Lower *l, Obj o);        /* of what o is an instance of, or NULL */
+const char *field_name(Lower *l, Obj o, int i); /* of such an object */
+bool instance_of(Lower *l, Obj o, const Class *class);
+/* A field or a method; false when there is none of that name. */
+bool class_attribute(Lower *l, Obj o, const char *name, Span span, Obj *out);
+void assign_field(Lower *l, const Expr *target, Obj o);
+/* Operators of which an operand is an instance. */
+Obj class_binary(Lower *l, Operator op, Obj x, Obj y, Span span);
+Obj class_unary(Lower *l, Operator op, Obj x, Span span);
+
+/* ---- ask.c ---- */
+/* What isinstance(o, class) gives; *known false: class is none that it knows. */
+bool is_instance(Lower *l, Obj o, Obj class, bool *known);
 
 /* ---- type.c ---- */
 bool has_type(Obj o);

@@ -161,15 +161,20 @@ static int compare_mentions(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static void add_mentions(Lower *l, Mentions *all, const AstFunc *f) {
+    bool ignored;
+    if (!is_jit(f) && !f->in_class) return;
+    Names names = mentioned_names(l, f->body, &ignored);
+    for (int k = 0; k < names.n; k++) vec_push(&l->s->arena, all, ((Mention){names.at[k], f}));
+}
+
 static Mentions all_mentions(Lower *l) {
     Mentions all = {0};
-    bool ignored;
-    for (int i = 0; i < l->here->file->nfuncs; i++) {
-        const AstFunc *f = l->here->file->func[i];
-        if (!is_jit(f)) continue;
-        Names names = mentioned_names(l, f->body, &ignored);
-        for (int k = 0; k < names.n; k++) vec_push(&l->s->arena, &all, ((Mention){names.at[k], f}));
-    }
+    const AstFile *file = l->here->file;
+    for (int i = 0; i < file->nfuncs; i++) add_mentions(l, &all, file->func[i]);
+    for (int i = 0; i < file->nclasses; i++)
+        for (int k = 0; k < file->class_[i]->nfuncs; k++)
+            add_mentions(l, &all, file->class_[i]->func[k]);
     if (all.n) qsort(all.at, (size_t)all.n, sizeof *all.at, compare_mentions);
     return all;
 }

@@ -235,8 +235,8 @@ Obj global_object(Lower *l, int index, Span span) {
         if (global->why.text) note(l, global->why.span, "%s", global->why.text);
         return poison();
     }
-    bool usable = o.kind == OBJ_FUNC || o.kind == OBJ_BUILTIN || o.kind == OBJ_DTYPE ||
-                  o.kind == OBJ_MODULE || o.kind == OBJ_SOURCE || o.constant;
+    bool usable = o.kind == OBJ_FUNC || o.kind == OBJ_CLASS || o.kind == OBJ_BUILTIN ||
+                  o.kind == OBJ_DTYPE || o.kind == OBJ_MODULE || o.kind == OBJ_SOURCE || o.constant;
     if (inside_kernel && !usable) {
         fail(l, span, "a kernel cannot read the global variable '%s'", g->name);
         note(l, g->span, "to make it a constant, write %s = tl.constexpr(%s)", g->name,
@@ -263,12 +263,11 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     for (int i = 0; i < l->frame->scope.n; i++)
         if (!l->frame->scope.at[i].undefined && l->frame->scope.at[i].name != loop_stop)
             vec_push(a, &names, l->frame->scope.at[i].name);
-    for (int i = 0; i < l->here->file->nfuncs; i++)
-        vec_push(a, &names, l->here->file->func[i]->name);
-    for (int i = 0; i < l->here->file->nimports; i++)
-        vec_push(a, &names, l->here->file->import[i].as);
-    for (int i = 0; i < l->here->file->nglobals; i++)
-        vec_push(a, &names, l->here->file->global[i].name);
+    const AstFile *file = l->here->file;
+    for (int i = 0; i < file->nfuncs; i++) vec_push(a, &names, file->func[i]->name);
+    for (int i = 0; i < file->nimports; i++) vec_push(a, &names, file->import[i].as);
+    for (int i = 0; i < file->nglobals; i++) vec_push(a, &names, file->global[i].name);
+    for (int i = 0; i < file->nclasses; i++) vec_push(a, &names, file->class_[i]->name);
     const char **python;
     int n = builtin_names(l, 'P', &python);
     for (int i = 0; i < n; i++) vec_push(a, &names, python[i]);
@@ -295,6 +294,8 @@ Obj lookup_name(Lower *l, const char *name, Span span) {
     if (lookup_top(l, name, span, &top)) return top;
     if (!l->b.f && strcmp(name, "__name__") == 0)
         return obj_string(l, "kernels"); /* not __main__ */
+    if (strcmp(name, "NotImplemented") == 0)
+        return (Obj){.kind = OBJ_MODULE, .path = "NotImplemented"};
     const Builtin *row = find_builtin('P', name);
     Obj host = l->b.f ? poison() : host_function("", name);
     if (host.kind == OBJ_BUILTIN) return host;
@@ -365,8 +366,16 @@ static Obj source_attribute(Lower *l, SourceModule *m, const char *name, Span sp
     return inner ? obj_source(inner) : name_missing(l, m, name, span);
 }
 
+bool is_outside(Lower *l, Obj x, Span span) {
+    if (x.kind != OBJ_VALUE || l->b.f) return false;
+    fail(l, span, "%s cannot be computed with outside a kernel", obj_what(l, x));
+    return true;
+}
+
 Obj attribute(Lower *l, Obj o, const char *name, Span span) {
+    Obj found;
     if (obj_is_descriptor(o)) return descriptor_attribute(l, o, name, span);
+    if (class_attribute(l, o, name, span, &found)) return found;
     if (strcmp(name, "type") == 0 && has_type(o)) return type_object(l, o);
     switch (o.kind) {
     case OBJ_POISON: return o;

@@ -94,8 +94,8 @@ Value *to_value(Lower *l, Obj o, Span span) {
 
 Obj decay(Lower *l, Obj o, Span span) {
     if (obj_is_number(o)) return obj_value(to_value(l, o, span));
-    if (o.kind != OBJ_TUPLE) return o;
-    Obj t = obj_tuple(l, o.seq.at, o.seq.n);
+    if (o.kind != OBJ_TUPLE) return o; /* fields of an instance stay as they are declared */
+    Obj t = copy_structure(l, o);
     for (int i = 0; i < t.seq.n; i++) t.seq.at[i] = decay(l, t.seq.at[i], span);
     return t;
 }
@@ -319,11 +319,13 @@ static Obj as_constant(Obj o, bool constant) {
 Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
     if (obj_is_poison(x) || obj_is_poison(y)) return poison();
     if (is_foreign(l, x, span) || is_foreign(l, y, span)) return poison();
+    if (x.kind == OBJ_INSTANCE || y.kind == OBJ_INSTANCE) return class_binary(l, op, x, y, span);
     if (x.kind != OBJ_VALUE && y.kind != OBJ_VALUE) {
         Obj r = const_binary(l, op, x, y, span);
         r.returned = obj_is_number(r) && (x.returned || y.returned);
         return as_constant(r, x.constant || y.constant);
     }
+    if (is_outside(l, x, span) || is_outside(l, y, span)) return poison();
     if (op == OPR_MATMUL || op == OPR_POW) {
         fail(l, span, "'%s' is not defined for tensors", operator_text[op]);
         note(l, (Span){0},
@@ -339,7 +341,8 @@ Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
 
 Obj unary(Lower *l, Operator op, Obj x, Span span) {
     if (obj_is_poison(x)) return x;
-    if (is_foreign(l, x, span)) return poison();
+    if (is_foreign(l, x, span) || is_outside(l, x, span)) return poison();
+    if (x.kind == OBJ_INSTANCE) return class_unary(l, op, x, span);
     if (x.kind != OBJ_VALUE) return as_constant(const_unary(l, op, x, span), x.constant);
     Value *v = x.value;
     Type t = v->type;
@@ -372,6 +375,9 @@ Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
     bool same = x.kind == OBJ_FOREIGN && obj_same(x, y); /* whatever it is, it is itself */
     if (!same && (is_foreign(l, x, span) || is_foreign(l, y, span))) return poison();
     bool ordering = op >= OPR_EQ && op <= OPR_GE;
+    if (ordering && (x.kind == OBJ_INSTANCE || y.kind == OBJ_INSTANCE))
+        return class_binary(l, op, x, y, span);
+    if (ordering && (is_outside(l, x, span) || is_outside(l, y, span))) return poison();
     if (!ordering || (x.kind != OBJ_VALUE && y.kind != OBJ_VALUE)) {
         if ((op == OPR_IN || op == OPR_NOT_IN) && (!obj_is_const(x) || !obj_is_const(y)))
             return fail(l, span, "'%s' works on compile-time values only", operator_text[op]);

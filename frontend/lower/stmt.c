@@ -8,12 +8,12 @@
 
 static void name_values(Obj o, const char *name) {
     if (o.kind == OBJ_VALUE && !o.value->name) o.value->name = name;
-    if (o.kind == OBJ_TUPLE)
+    if (obj_is_structure(o))
         for (int i = 0; i < o.seq.n; i++) name_values(o.seq.at[i], name);
 }
 
 void assign_name(Lower *l, const char *name, Obj o, Span span) {
-    if (o.kind != OBJ_TUPLE) name_values(o, name);
+    if (!obj_is_structure(o)) name_values(o, name);
     bind(l, name, o, span);
 }
 
@@ -54,7 +54,7 @@ void assign(Lower *l, const Expr *target, Obj o) {
         fail(l, target->span, "items cannot be assigned: a tensor is not changed in place");
         note(l, (Span){0}, "write to memory with tl.store, or choose elements with tl.where");
         break;
-    case EXPR_ATTRIBUTE: fail(l, target->span, "attributes cannot be assigned in a kernel"); break;
+    case EXPR_ATTRIBUTE: assign_field(l, target, o); break;
     default: fail(l, target->span, "this cannot be assigned to"); break;
     }
 }

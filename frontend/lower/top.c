@@ -17,6 +17,7 @@ typedef enum DefinitionKind {
     DEFINED_FUNC,
     DEFINED_GLOBAL,
     DEFINED_IMPORT,
+    DEFINED_CLASS,
     DEFINED_STAR /* `from module import *`: perhaps */
 } DefinitionKind;
 
@@ -194,7 +195,7 @@ static int compare_definitions(const void *a, const void *b) {
 
 static void index_module(Lower *l, SourceModule *m) {
     const AstFile *f = m->file;
-    int room = f->nfuncs + f->nglobals + f->nimports, n = 0;
+    int room = f->nfuncs + f->nglobals + f->nimports + f->nclasses, n = 0;
     Definition *at = arena_array(&l->s->arena, (size_t)room + 1, sizeof *at);
     for (int i = 0; i < f->nfuncs; i++)
         at[n++] = (Definition){f->func[i]->name,  DEFINED_FUNC,      i,
@@ -202,6 +203,9 @@ static void index_module(Lower *l, SourceModule *m) {
     for (int i = 0; i < f->nglobals; i++)
         at[n++] = (Definition){f->global[i].name,  DEFINED_GLOBAL,     i,
                                f->global[i].order, f->global[i].guard, 0};
+    for (int i = 0; i < f->nclasses; i++)
+        at[n++] = (Definition){f->class_[i]->name,  DEFINED_CLASS,       i,
+                               f->class_[i]->order, f->class_[i]->guard, 0};
     for (int i = 0; i < f->nimports; i++) {
         const AstImport *im = &f->import[i];
         bool star = im->member && strcmp(im->member, "*") == 0;
@@ -387,6 +391,7 @@ static Obj definition_object(Lower *l, const Definition *d, Span span) {
         return (Obj){.kind = OBJ_FUNC, .func = f};
     }
     case DEFINED_GLOBAL: return global_object(l, d->index, span);
+    case DEFINED_CLASS: return class_object(l, l->here->file->class_[d->index], span);
     case DEFINED_IMPORT: return import_object(l, &l->here->file->import[d->index], span);
     case DEFINED_STAR: break; /* see named_object() */
     }
