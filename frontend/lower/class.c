@@ -280,6 +280,9 @@ static Obj run_init(Lower *l, const Class *c, const AstFunc *init, const Call *c
     }
     if (!bind_arguments(l, init, &with, value)) return poison();
     Obj made = host_method_call(l, init, value, true);
+    if (made.kind == OBJ_POISON) return poison();
+    if (class_of(l, made) != c)
+        return fail(l, init->span, "__init__ gives '%s' another value", init->param[0].name);
     if (obj_is_poison(made)) return poison();
     for (int i = 0; i < c->nfields; i++)
         if (made.seq.at[i].kind == OBJ_UNSET)
