@@ -38,6 +38,11 @@ static bool evaluate_arguments(Lower *l, const Expr *e, Call *c) {
     return ok;
 }
 
+bool call_arguments(Lower *l, const Expr *e, Call *c) {
+    *c = (Call){.span = e->span, .name_span = e->left->span};
+    return evaluate_arguments(l, e, c);
+}
+
 Obj lower_call(Lower *l, const Expr *e) {
     Call c = {.span = e->span, .name_span = e->left->span};
     if (e->left->kind == EXPR_ATTRIBUTE && e->left->op_span.line) c.name_span = e->left->op_span;
@@ -48,7 +53,9 @@ Obj lower_call(Lower *l, const Expr *e) {
         return ok && !obj_is_poison(callee) ? call(l, callee, &c) : poison();
     }
     Obj self = lower_expr(l, e->left->left), result;
-    bool known = self.kind == OBJ_DICT || self.kind == OBJ_STRING || self.kind == OBJ_ARGS;
+    bool known = self.kind == OBJ_DICT || self.kind == OBJ_STRING || self.kind == OBJ_ARGS ||
+                 (!l->b.f && (self.kind == OBJ_SET || self.kind == OBJ_INT ||
+                              (self.kind == OBJ_TUPLE && !self.seq.of_class)));
     Obj callee = known ? self : attribute(l, self, e->left->name, c.name_span);
     if (!evaluate_arguments(l, e, &c) || obj_is_poison(callee)) return poison();
     if (!known) return call(l, callee, &c);

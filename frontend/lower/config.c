@@ -55,6 +55,16 @@ bool jit_debugs(Lower *l, const AstFunc *f) {
     return false;
 }
 
+/* What host code reads of a triton.Config: kwargs, num_warps and the other options. */
+bool config_attribute(Obj config, const char *name, Obj *out) {
+    if (strcmp(name, "kwargs") == 0) return *out = config.seq.at[CONFIG_DICT], true;
+    if (strcmp(name, "num_ctas") == 0) return *out = config.seq.at[CONFIG_CTAS], true;
+    KernelOption option = option_find(name, strlen(name));
+    if (option == OPTIONS) return false;
+    *out = config.seq.at[CONFIG_OPTION + (int)option];
+    return true;
+}
+
 /* ---- autotune ---- */
 
 /* The configs of @triton.autotune, None when there are none, poison when they are not known. */

@@ -76,7 +76,8 @@ Obj checked(Lower *l, Obj o, Span span) {
 
 static bool is_sequence(Obj o) {
     return o.kind == OBJ_TUPLE || o.kind == OBJ_DICT || o.kind == OBJ_CONFIG ||
-           o.kind == OBJ_SLICE || o.kind == OBJ_TUPLE_TYPE || o.kind == OBJ_INSTANCE;
+           o.kind == OBJ_SLICE || o.kind == OBJ_TUPLE_TYPE || o.kind == OBJ_INSTANCE ||
+           o.kind == OBJ_SET;
 }
 
 bool obj_is_number(Obj o) {
@@ -117,6 +118,7 @@ bool obj_same(Obj a, Obj b) {
     case OBJ_TUPLE:
     case OBJ_TUPLE_TYPE:
     case OBJ_INSTANCE:
+    case OBJ_SET:
     case OBJ_DICT:
     case OBJ_CONFIG:
     case OBJ_SLICE:
@@ -155,6 +157,7 @@ bool obj_truth(Obj o) {
     case OBJ_FLOAT: return o.f != 0;
     case OBJ_STRING: return o.text.n != 0;
     case OBJ_TUPLE:
+    case OBJ_SET:
     case OBJ_DICT: return o.seq.n != 0;
     default: return true;
     }
@@ -210,6 +213,7 @@ static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
         break;
     case OBJ_TUPLE:
     case OBJ_TUPLE_TYPE:
+    case OBJ_SET:
     case OBJ_DICT:
     case OBJ_CONFIG:
     case OBJ_SLICE:
@@ -504,6 +508,8 @@ Obj const_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
     if (op == OPR_ADD && x.kind == OBJ_STRING && y.kind == OBJ_STRING)
         return checked(l, obj_string(l, arena_printf(a, "%s%s", x.text.at, y.text.at)), span);
     if (op == OPR_ADD && x.kind == OBJ_TUPLE && y.kind == OBJ_TUPLE) return concat(l, x, y, span);
+    bool set_op = op == OPR_OR || op == OPR_AND || op == OPR_SUB || op == OPR_XOR;
+    if (set_op && x.kind == OBJ_SET && y.kind == OBJ_SET) return set_binary(l, op, x, y);
     if (op == OPR_MUL && x.kind == OBJ_TUPLE && y.kind == OBJ_INT) return repeat(l, x, y, span);
     if (op == OPR_MUL && y.kind == OBJ_TUPLE && x.kind == OBJ_INT) return repeat(l, y, x, span);
     return fail(l, span, "'%s' cannot be applied to %s and %s", operator_text[op], obj_what(l, x),
@@ -529,7 +535,12 @@ static bool equal(Obj x, Obj y) {
             if (!equal(x.seq.at[i], y.seq.at[i])) return false;
         return true;
     }
+    if (x.kind == OBJ_SET && y.kind == OBJ_SET) return same_set(x, y);
     return obj_same(x, y);
+}
+
+bool obj_equal(Obj x, Obj y) {
+    return equal(x, y);
 }
 
 static bool holds(Operator op, double x, double y) {
@@ -564,7 +575,7 @@ Obj const_compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
     case OPR_IN:
     case OPR_NOT_IN: {
         bool found = false;
-        if (y.kind == OBJ_TUPLE || y.kind == OBJ_DICT) {
+        if (y.kind == OBJ_TUPLE || y.kind == OBJ_DICT || y.kind == OBJ_SET) {
             for (int i = 0; i < y.seq.n; i += y.kind == OBJ_DICT ? 2 : 1)
                 found |= equal(x, y.seq.at[i]);
         } else if (y.kind == OBJ_STRING && x.kind == OBJ_STRING) {

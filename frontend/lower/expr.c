@@ -19,11 +19,12 @@ static bool spread(Lower *l, const Expr *e, ObjKind kind, Objs *out) {
 }
 
 /* A later value of a key takes the place of the earlier one. */
-static Obj unique_keys(Lower *l, const Objs *pairs) {
+static Obj unique_keys(Lower *l, const Objs *pairs, Span span) {
     Objs out = {0};
     for (int i = 0; i + 1 < pairs->n; i += 2) {
         int k = 0;
         while (k < out.n && !obj_same(out.at[k], pairs->at[i])) k += 2;
+        if (!count_work(l, 1 + k / 8, span)) return poison();
         if (k == out.n) {
             vec_push(&l->s->arena, &out, pairs->at[i]);
             vec_push(&l->s->arena, &out, pairs->at[i + 1]);
@@ -33,6 +34,15 @@ static Obj unique_keys(Lower *l, const Objs *pairs) {
     Obj o = obj_tuple(l, out.at, out.n);
     o.kind = OBJ_DICT;
     return o;
+}
+
+/* The error that a dict or a set, e, stands in a kernel. */
+static bool in_kernel(Lower *l, const Expr *e) {
+    if (!l->b.f) return false;
+    bool set = e->kind == EXPR_SET || e->is_set;
+    fail(l, e->span, "a %s is not supported in a kernel", set ? "set" : "dict");
+    note(l, (Span){0}, "write a name for each value, or a tuple: (x, y)");
+    return true;
 }
 
 static Obj lower_items(Lower *l, const Expr *e) {
@@ -47,7 +57,8 @@ static Obj lower_items(Lower *l, const Expr *e) {
             vec_push(&l->s->arena, &out, lower_expr(l, item));
         }
     }
-    return checked(l, is_dict ? unique_keys(l, &out) : obj_tuple(l, out.at, out.n), e->span);
+    return checked(l, is_dict ? unique_keys(l, &out, e->span) : obj_tuple(l, out.at, out.n),
+                   e->span);
 }
 
 static Obj lower_fstring(Lower *l, const Expr *e) {
@@ -239,7 +250,9 @@ static bool selected(Lower *l, const Expr *e, bool *ok) {
 
 /* One clause, `for … in … if …`: a later clause is its item, and adds to the same list. */
 static bool comprehend(Lower *l, const Expr *e, Objs *made, int *weight) {
-    Obj over = host_elements(l, lower_expr(l, e->cond), e->cond->span);
+    Obj over = lower_expr(l, e->cond);
+    over = e->is_set ? unordered_elements(l, over, e->cond->span)
+                     : host_elements(l, over, e->cond->span);
     bool ok = !obj_is_poison(over) && enter(l, e->span);
     if (!ok) return false;
     /* Beyond the limit all clauses end: checked() will say so. */
@@ -260,7 +273,15 @@ static bool comprehend(Lower *l, const Expr *e, Objs *made, int *weight) {
     return ok;
 }
 
+static Obj comprehended_dict(Lower *l, const Objs *made, Span span) {
+    Objs pairs = {0};
+    for (int i = 0; i < made->n; i++)
+        for (int k = 0; k < 2; k++) vec_push(&l->s->arena, &pairs, made->at[i].seq.at[k]);
+    return checked(l, unique_keys(l, &pairs, span), span);
+}
+
 static Obj lower_comprehension(Lower *l, const Expr *e) {
+    if ((e->is_set || e->is_dict) && in_kernel(l, e)) return poison();
     Scope outer = copy_scope(l, &l->frame->scope);
     Objs made = {0};
     int weight = 1;
@@ -272,7 +293,10 @@ static Obj lower_comprehension(Lower *l, const Expr *e) {
         const Binding *b = find_binding(&inner, named.at[i]);
         if (b) bind(l, named.at[i], b->obj, b->span);
     }
-    return ok ? checked(l, obj_tuple(l, made.at, made.n), e->span) : poison();
+    if (!ok) return poison();
+    if (e->is_dict) return comprehended_dict(l, &made, e->span);
+    Obj o = checked(l, obj_tuple(l, made.at, made.n), e->span);
+    return e->is_set && o.kind == OBJ_TUPLE ? host_set(l, o) : o;
 }
 
 /* ---- all of them ---- */
@@ -299,13 +323,12 @@ static Obj lower_kind(Lower *l, const Expr *e) {
     case EXPR_ELLIPSIS: return fail(l, e->span, "'...' is not supported in a kernel");
     case EXPR_TUPLE:
     case EXPR_LIST: return lower_items(l, e);
-    case EXPR_DICT:
-        if (l->b.f) {
-            fail(l, e->span, "a dict is not supported in a kernel");
-            note(l, (Span){0}, "write a name for each value, or a tuple: (x, y)");
-            return poison();
-        }
-        return lower_items(l, e);
+    case EXPR_DICT: return in_kernel(l, e) ? poison() : lower_items(l, e);
+    case EXPR_SET: {
+        if (in_kernel(l, e)) return poison();
+        Obj o = lower_items(l, e);
+        return o.kind == OBJ_TUPLE ? host_set(l, o) : o;
+    }
     case EXPR_UNARY: return unary(l, e->op, lower_expr(l, e->left), e->span);
     case EXPR_BINARY: {
         Obj x = lower_expr(l, e->left), y = lower_expr(l, e->right);

@@ -156,38 +156,85 @@ static bool append(Lower *l, Obj *list, Obj x, Span span) {
     return true;
 }
 
-/* name.append(x), name.extend(xs): true when e is one; *ok tells how it went. */
-static bool grow_list(Lower *l, const Expr *e, bool *ok) {
-    if (e->kind != EXPR_CALL || e->left->kind != EXPR_ATTRIBUTE || e->nitems != 1) return false;
-    bool is_append = strcmp(e->left->name, "append") == 0;
-    Obj *list = name_object(l, e->left->left);
-    if (!list || list->kind != OBJ_TUPLE) return false;
-    if (!is_append && strcmp(e->left->name, "extend") != 0) return false;
-    Obj x = lower_expr(l, e->item[0]);
-    if (!is_append) x = host_elements(l, x, e->span);
-    *ok = !obj_is_poison(x);
-    list = name_object(l, e->left->left); /* the scope may have moved */
-    if (is_append) *ok = *ok && append(l, list, x, e->span);
-    for (int i = 0; !is_append && *ok && i < x.seq.n; i++)
-        *ok = append(l, list, x.seq.at[i], e->span);
-    return true;
-}
-
 /* dict[key] = value */
-static bool set_item(Lower *l, const Expr *target, Obj value) {
-    Obj key = lower_expr(l, target->right), *dict = name_object(l, target->left);
-    if (!dict || dict->kind != OBJ_DICT || obj_is_poison(key)) return false;
-    for (int i = 0; i + 1 < dict->seq.n; i += 2) {
-        if (!obj_same(dict->seq.at[i], key)) continue;
-        dict->seq.at = arena_copy(&l->s->arena, dict->seq.at, (size_t)dict->seq.n * sizeof(Obj));
-        dict->seq.at[i + 1] = value;
-        *dict = checked(l, obj_tuple(l, dict->seq.at, dict->seq.n), target->span);
-        if (dict->kind == OBJ_TUPLE) dict->kind = OBJ_DICT;
-        return dict->kind == OBJ_DICT;
+static Obj with_item(Lower *l, Obj dict, Obj key, Obj value, Span span) {
+    for (int i = 0; i + 1 < dict.seq.n; i += 2) {
+        if (!obj_same(dict.seq.at[i], key)) continue;
+        dict.seq.at = arena_copy(&l->s->arena, dict.seq.at, (size_t)dict.seq.n * sizeof(Obj));
+        dict.seq.at[i + 1] = value;
+        dict = checked(l, obj_tuple(l, dict.seq.at, dict.seq.n), span);
+        if (dict.kind == OBJ_TUPLE) dict.kind = OBJ_DICT;
+        return dict;
     }
     Obj pair[2] = {key, value};
-    *dict = concat(l, *dict, obj_tuple(l, pair, 2), target->span);
-    return !obj_is_poison(*dict);
+    return concat(l, dict, obj_tuple(l, pair, 2), span);
+}
+
+/* list[index] = value */
+static Obj with_element(Lower *l, Obj list, Obj index, Obj value, Span span) {
+    int64_t i = index.kind == OBJ_INT && !index.big ? index.i : INT64_MAX;
+    if (i < 0) i += list.seq.n;
+    if (i < 0 || i >= list.seq.n)
+        return fail(l, span, "index %s is outside a list of %d", obj_text(l, index), list.seq.n);
+    Obj copy = obj_tuple(l, list.seq.at, list.seq.n);
+    copy.seq.at[i] = value;
+    return checked(l, obj_tuple(l, copy.seq.at, copy.seq.n), span);
+}
+
+static bool set_item(Lower *l, const Expr *target, Obj value) {
+    Obj key = lower_expr(l, target->right), *object = name_object(l, target->left);
+    if (obj_is_poison(key) || obj_is_poison(value)) return false;
+    if (!object || (object->kind != OBJ_DICT && object->kind != OBJ_TUPLE)) {
+        fail(l, target->span, "items of this cannot be assigned");
+        return false;
+    }
+    Obj changed = object->kind == OBJ_DICT ? with_item(l, *object, key, value, target->span)
+                                           : with_element(l, *object, key, value, target->span);
+    *object = changed;
+    return !obj_is_poison(changed);
+}
+
+/* d.update(other, a=1) */
+static Obj updated(Lower *l, Obj dict, const Call *c) {
+    Obj more = c->nargs ? c->arg[0] : dict;
+    if (c->nargs > 1 || more.kind != OBJ_DICT)
+        return fail(l, c->span, "update() takes keywords, or one dict");
+    if (!c->nargs) more.seq.n = 0;
+    for (int i = 0; i + 1 < more.seq.n && dict.kind == OBJ_DICT; i += 2)
+        dict = with_item(l, dict, more.seq.at[i], more.seq.at[i + 1], c->span);
+    for (int i = 0; i < c->nkeywords && dict.kind == OBJ_DICT; i++)
+        dict = with_item(l, dict, obj_string(l, c->keyword[i].name), c->keyword_value[i], c->span);
+    return dict;
+}
+
+/* What becomes of name by name.append(x), name.update(…) and the like: true when e is one; *ok
+ * tells how it went. */
+static bool change_object(Lower *l, const Expr *e, bool *ok) {
+    if (e->kind != EXPR_CALL || e->left->kind != EXPR_ATTRIBUTE) return false;
+    const char *name = e->left->name;
+    Obj *object = name_object(l, e->left->left);
+    bool known = true;
+    Call c;
+    if (!object ||
+        (object->kind != OBJ_TUPLE && object->kind != OBJ_DICT && object->kind != OBJ_SET))
+        return false;
+    if (!(*ok = call_arguments(l, e, &c))) return true;
+    object = name_object(l, e->left->left); /* the scope may have moved */
+    bool list = object->kind == OBJ_TUPLE && c.nargs == 1;
+    if (list && strcmp(name, "append") == 0) {
+        *ok = append(l, object, c.arg[0], e->span);
+    } else if (list && strcmp(name, "extend") == 0) {
+        Obj x = host_elements(l, c.arg[0], e->span);
+        *ok = !obj_is_poison(x);
+        for (int i = 0; *ok && i < x.seq.n; i++) *ok = append(l, object, x.seq.at[i], e->span);
+    } else {
+        Obj changed = object->kind == OBJ_DICT && strcmp(name, "update") == 0
+                          ? updated(l, *object, &c)
+                          : python_change(l, *object, name, &c, &known);
+        if (known) *name_object(l, e->left->left) = changed;
+        *ok = known && !obj_is_poison(changed);
+    }
+    return known;
 }
 
 static bool run_assign(Lower *l, const Stmt *stmt) {
@@ -206,12 +253,14 @@ static bool run_assign(Lower *l, const Stmt *stmt) {
 }
 
 static bool run_augmented(Lower *l, const Stmt *stmt) {
-    if (stmt->target[0]->kind != EXPR_NAME) {
+    const Expr *target = stmt->target[0];
+    if (target->kind != EXPR_NAME && target->kind != EXPR_SUBSCRIPT) {
         fail(l, stmt->span, "this assignment cannot be run while compiling");
         return false;
     }
-    Obj x = lower_expr(l, stmt->target[0]), y = lower_expr(l, stmt->value);
+    Obj x = lower_expr(l, target), y = lower_expr(l, stmt->value);
     Obj o = binary(l, stmt->op, x, y, stmt->span);
+    if (target->kind == EXPR_SUBSCRIPT) return set_item(l, target, o);
     assign(l, stmt->target[0], o);
     return !obj_is_poison(o);
 }
@@ -270,7 +319,7 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
     bool ok = true;
     switch (stmt->kind) {
     case STMT_EXPR:
-        if (!grow_list(l, stmt->value, &ok)) ok = !obj_is_poison(lower_expr(l, stmt->value));
+        if (!change_object(l, stmt->value, &ok)) ok = !obj_is_poison(lower_expr(l, stmt->value));
         return ok ? FLOW_NEXT : FLOW_FAILED;
     case STMT_ASSIGN:
     case STMT_ANNASSIGN: return run_assign(l, stmt) ? FLOW_NEXT : FLOW_FAILED;
@@ -320,6 +369,11 @@ Obj host_elements(Lower *l, Obj o, Span span) {
         Obj *key = arena_array(&l->s->arena, (size_t)o.seq.n + 1, sizeof *key);
         for (int i = 0; i + 1 < o.seq.n; i += 2) key[i / 2] = o.seq.at[i];
         return obj_tuple(l, key, o.seq.n / 2);
+    }
+    if (o.kind == OBJ_SET) {
+        fail(l, span, "the order of a set is not known");
+        note(l, (Span){0}, "sorted(…) gives it one");
+        return poison();
     }
     if (o.kind != OBJ_RANGE)
         return fail(l, span, "expected a tuple, a list or a range, not %s", obj_what(l, o));
@@ -424,7 +478,7 @@ Obj host_function(const char *module, const char *name) {
         if (strcmp(functions[i].module, module) == 0 && strcmp(functions[i].row.name, name) == 0)
             return (Obj){.kind = OBJ_BUILTIN, .builtin = {&functions[i].row, NULL}};
     const Builtin *row = machine_function(module, name);
-    return row ? (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}} : poison();
+    return row ? (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}} : python_function(module, name);
 }
 
 /* ---- methods of objects that are known while compiling ---- */
@@ -474,6 +528,7 @@ bool host_method(Lower *l, Obj self, const char *name, const Call *c, Obj *out) 
     if (self.kind == OBJ_ARGS && strcmp(name, "get") == 0 && c->nargs >= 1 &&
         c->arg[0].kind == OBJ_STRING)
         *out = kernel_argument(l, c->arg[0].text.at, c->span);
+    if (out->kind == OBJ_POISON) *out = python_method(l, self, name, c);
     return out->kind != OBJ_POISON;
 }
 

@@ -18,6 +18,7 @@
  *   untyped.c  parameters without types, and a signature that could be meant
  *   advice.c   what to write instead of a word that means nothing
  *   machine.c  versions, capabilities, environment: what a source asks of the machine
+ *   host.c     Python outside kernels; python.c  its functions and methods
  *   top.c      which of several definitions of a name counts
  *   modules.c  modules that are read: imports, the search path, and whose names are looked up
  *   version.c  versions of Triton, and what they changed
@@ -63,17 +64,18 @@ typedef enum ObjKind {
     OBJ_CLASS,          /* .class_ */
     OBJ_METHOD,         /* .method */
     OBJ_UNSET,          /* a field that __init__ has not assigned yet */
-    OBJ_DICT,           /* .seq: key, value, key, value … */
-    OBJ_CONFIG,         /* .seq: CONFIG_DICT and what follows of a triton.Config */
-    OBJ_SLICE,          /* .seq: start, stop, step */
-    OBJ_RANGE,          /* .range */
-    OBJ_FUNC,           /* .func */
-    OBJ_BUILTIN,        /* .builtin.row, and .builtin.self for a method */
-    OBJ_MODULE,         /* .path: Triton's, Python's, or a package of which only parts are read */
-    OBJ_SOURCE,         /* .source: a module that is read */
-    OBJ_FOREIGN,        /* .path: something in a module that is not read: its value is not known */
-    OBJ_VALUE,          /* .value */
-    OBJ_LAMBDA,         /* .lambda */
+    OBJ_SET,     /* .seq, each once; outside kernels, in no order that a program may rely on */
+    OBJ_DICT,    /* .seq: key, value, key, value … */
+    OBJ_CONFIG,  /* .seq: CONFIG_DICT and what follows of a triton.Config */
+    OBJ_SLICE,   /* .seq: start, stop, step */
+    OBJ_RANGE,   /* .range */
+    OBJ_FUNC,    /* .func */
+    OBJ_BUILTIN, /* .builtin.row, and .builtin.self for a method */
+    OBJ_MODULE,  /* .path: Triton's, Python's, or a package of which only parts are read */
+    OBJ_SOURCE,  /* .source: a module that is read */
+    OBJ_FOREIGN, /* .path: something in a module that is not read: its value is not known */
+    OBJ_VALUE,   /* .value */
+    OBJ_LAMBDA,  /* .lambda */
     OBJ_ARGS,    /* what a lambda of @triton.heuristics is given: the kernel's arguments by name */
     OBJ_UNKNOWN, /* .path: the name of an argument whose value only a launch would tell;
                     .is_pointer */
@@ -383,6 +385,7 @@ bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i); /* its param
 Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: not known */
 bool list_configs(Lower *l, const AstFunc *f, Buf *out); /* as JSON, see lower.h */
 Obj parse_value(Lower *l, const char *text, size_t n);   /* a constexpr as -D gives it */
+bool config_attribute(Obj config, const char *name, Obj *out);
 bool config_value(Obj config, const char *name, Obj *out);
 /* What the command line, else the config, else nobody gives an option: an int or None. */
 Obj launch_option(Lower *l, const AstFunc *f, Obj config, KernelOption which);
@@ -398,6 +401,15 @@ Obj host_call(Lower *l, const AstFunc *f, Obj *value);
  * __init__, the result is what it has made of its first parameter. */
 Obj host_method_call(Lower *l, const AstFunc *f, Obj *value, bool constructs);
 Obj host_elements(Lower *l, Obj o, Span span);
+Obj unordered_elements(Lower *l, Obj o, Span span);  /* of sets, too */
+Obj set_binary(Lower *l, Operator op, Obj x, Obj y); /* | & - ^ */
+bool same_set(Obj x, Obj y);
+Obj host_set(Lower *l, Obj elements);                      /* of a tuple's elements */
+Obj python_function(const char *module, const char *name); /* python.c; poison: there is none */
+Obj python_method(Lower *l, Obj self, const char *name, const struct Call *c); /* as well */
+/* name.append(x) and the like: the object with the change; poison after an error. *known false:
+ * there is no such method. */
+Obj python_change(Lower *l, Obj self, const char *name, const struct Call *c, bool *known);
 Obj host_function(const char *module, const char *name); /* poison: there is none */
 
 /* ---- machine.c: what Python's modules, PyTorch and Triton say of the machine ---- */
@@ -427,6 +439,7 @@ bool obj_is_const(Obj o);                /* no Value inside */
 bool obj_is_torch_tensor(Obj o);         /* an argument that is one at launch */
 bool obj_is_poison(Obj o);               /* or a tuple with poison in it */
 bool obj_same(Obj a, Obj b);             /* the same constant or the same Value */
+bool obj_equal(Obj a, Obj b);            /* Python's == */
 double obj_double(Obj o);                /* of a number */
 bool obj_truth(Obj o);                   /* Python's truth value; not for OBJ_VALUE */
 const char *obj_text(Lower *l, Obj o);   /* as Python's str() writes it */
@@ -535,6 +548,7 @@ typedef struct Call { /* what stands between the parentheses, evaluated */
     Span span, name_span; /* the whole call; the callee */
 } Call;
 Obj lower_call(Lower *l, const Expr *e);
+bool call_arguments(Lower *l, const Expr *e, Call *c); /* those of call e; false after an error */
 Obj call(Lower *l, Obj callee, const Call *c);
 Obj default_value(Lower *l, const AstFunc *f, const AstParam *p);
 bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value); /* one per parameter */

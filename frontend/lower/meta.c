@@ -59,7 +59,7 @@ Obj bi_unwrap(Lower *l, const Args *a, int64_t data) {
 Obj bi_len(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Obj o = a->at[0];
-    if (o.kind == OBJ_TUPLE) return obj_int(o.seq.n);
+    if (o.kind == OBJ_TUPLE || o.kind == OBJ_SET) return obj_int(o.seq.n);
     if (o.kind == OBJ_DICT) return obj_int(o.seq.n / 2);
     if (o.kind == OBJ_STRING) return obj_int((int64_t)o.text.n);
     return arg_error(l, a, 0, "a tuple or a string");
@@ -70,6 +70,8 @@ Obj bi_len(Lower *l, const Args *a, int64_t data) {
 Obj bi_python_minmax(Lower *l, const Args *a, int64_t data) {
     Obj all = a->at[0];
     if (all.seq.n == 1 && all.seq.at[0].kind == OBJ_TUPLE) all = all.seq.at[0];
+    if (all.seq.n == 1 && !l->b.f) all = unordered_elements(l, all.seq.at[0], a->span);
+    if (obj_is_poison(all)) return all;
     if (!all.seq.n) return fail(l, a->span, "%s needs arguments", a->row->name);
     Obj best = all.seq.at[0];
     Obj fn = {.kind = OBJ_BUILTIN};
@@ -118,6 +120,7 @@ Obj bi_number(Lower *l, const Args *a, int64_t data) {
 
 Obj bi_tuple(Lower *l, const Args *a, int64_t data) {
     (void)data;
+    if (!l->b.f) return host_elements(l, a->at[0], a->span);
     return a->at[0].kind == OBJ_TUPLE ? a->at[0] : arg_error(l, a, 0, "a tuple");
 }
 

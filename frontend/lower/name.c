@@ -384,6 +384,9 @@ Obj attribute(Lower *l, Obj o, const char *name, Span span) {
     case OBJ_SOURCE: return source_attribute(l, o.source, name, span);
     case OBJ_VALUE: return value_attribute(l, o, name, span);
     case OBJ_DTYPE: return dtype_attribute(l, o, name, span);
+    case OBJ_CONFIG:
+        if (config_attribute(o, name, &found)) return found;
+        return fail(l, span, "a triton.Config has no attribute '%s' here", name);
     case OBJ_BOOL:
     case OBJ_INT:
     case OBJ_FLOAT:

@@ -332,6 +332,7 @@ static const char *not_a_target(const Expr *x, const Expr **where) {
         [EXPR_NONE] = "None",
         [EXPR_ELLIPSIS] = "...",
         [EXPR_DICT] = "a dict",
+        [EXPR_SET] = "a set",
         [EXPR_UNARY] = "an expression",
         [EXPR_BINARY] = "an expression",
         [EXPR_BOOL] = "an expression",

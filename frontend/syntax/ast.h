@@ -25,6 +25,7 @@ typedef enum ExprKind {
     EXPR_ELLIPSIS,
     EXPR_TUPLE,
     EXPR_LIST,      /* .item[] */
+    EXPR_SET,       /* .item[] */
     EXPR_DICT,      /* .item[]: key, value, key, value …; for `**x` the key is EXPR_STARRED */
     EXPR_UNARY,     /* .op, .left: - + ~ not */
     EXPR_BINARY,    /* .op, .left, .right: + - * / // % ** @ & | ^ << >> */
@@ -112,6 +113,7 @@ struct Expr {
     AstParam *lambda_param;
     int nlambda_params;
     bool is_inner_for;     /* EXPR_LISTCOMP */
+    bool is_set, is_dict;  /* EXPR_LISTCOMP in braces; of a dict, .left is a tuple: key, value */
     bool is_parenthesised; /* stands in brackets of its own */
     /* Whoever walks the tree recurses `height` deep at most, and that is at most CHAIN_LIMIT;
      * `nesting` counts brackets and right operands only, and is at most NESTING_LIMIT. */

@@ -10,18 +10,31 @@
 #include <string.h>
 
 static const char *const expr_names[] = {
-    [EXPR_NAME] = "name",           [EXPR_INT] = "int",
-    [EXPR_FLOAT] = "float",         [EXPR_STRING] = "string",
-    [EXPR_FSTRING] = "fstring",     [EXPR_TRUE] = "True",
-    [EXPR_FALSE] = "False",         [EXPR_NONE] = "None",
-    [EXPR_ELLIPSIS] = "...",        [EXPR_TUPLE] = "tuple",
-    [EXPR_LIST] = "list",           [EXPR_DICT] = "dict",
-    [EXPR_UNARY] = "unary",         [EXPR_BINARY] = "binary",
-    [EXPR_BOOL] = "bool",           [EXPR_COMPARE] = "compare",
-    [EXPR_TERNARY] = "ternary",     [EXPR_CALL] = "call",
-    [EXPR_ATTRIBUTE] = "attribute", [EXPR_SUBSCRIPT] = "subscript",
-    [EXPR_SLICE] = "slice",         [EXPR_STARRED] = "starred",
-    [EXPR_LAMBDA] = "lambda",       [EXPR_LISTCOMP] = "listcomp",
+    [EXPR_NAME] = "name",
+    [EXPR_INT] = "int",
+    [EXPR_FLOAT] = "float",
+    [EXPR_STRING] = "string",
+    [EXPR_FSTRING] = "fstring",
+    [EXPR_TRUE] = "True",
+    [EXPR_FALSE] = "False",
+    [EXPR_NONE] = "None",
+    [EXPR_ELLIPSIS] = "...",
+    [EXPR_TUPLE] = "tuple",
+    [EXPR_SET] = "set",
+    [EXPR_LIST] = "list",
+    [EXPR_DICT] = "dict",
+    [EXPR_UNARY] = "unary",
+    [EXPR_BINARY] = "binary",
+    [EXPR_BOOL] = "bool",
+    [EXPR_COMPARE] = "compare",
+    [EXPR_TERNARY] = "ternary",
+    [EXPR_CALL] = "call",
+    [EXPR_ATTRIBUTE] = "attribute",
+    [EXPR_SUBSCRIPT] = "subscript",
+    [EXPR_SLICE] = "slice",
+    [EXPR_STARRED] = "starred",
+    [EXPR_LAMBDA] = "lambda",
+    [EXPR_LISTCOMP] = "listcomp",
     [EXPR_WALRUS] = "walrus",
 };
 
@@ -95,6 +108,8 @@ static void print_detail(const Expr *e, Buf *out) {
     case EXPR_BOOL: buf_printf(out, " %s", operator_text[e->op]); break;
     case EXPR_LISTCOMP:
         if (e->is_inner_for) buf_puts(out, " inner-for");
+        if (e->is_set) buf_puts(out, " set");
+        if (e->is_dict) buf_puts(out, " dict");
         break;
     default: break;
     }

@@ -510,14 +510,19 @@ dict_or_set:
     %empty                              { $$ = expr_items(p, EXPR_DICT, &(ExprVec){0}, @$); }
   | pairs                               { $$ = expr_items(p, EXPR_DICT, $1, @$); }
   | pairs COMMA                         { $$ = expr_items(p, EXPR_DICT, $1, @$); }
-  | no_dict {
-        parser_error(p, @$, "sets and comprehensions in braces are not supported: write a tuple");
-        $$ = expr_leaf(p, EXPR_NONE, @$);
+  | named_list                          { $$ = expr_items(p, EXPR_SET, $1, @$); }
+  | named_list COMMA                    { $$ = expr_items(p, EXPR_SET, $1, @$); }
+  | named clauses {
+        $$ = expr_comprehension(p, $1, $2, @$);
+        $$->is_set = true;
     }
-  ;
-no_dict:
-    named_list {}                       | named_list COMMA {}
-  | named clauses {}                    | test COLON test clauses {}
+  | test[key] COLON test[value] clauses {
+        ExprVec pair = {0};
+        PUSH(&pair, $key);
+        PUSH(&pair, $value);
+        $$ = expr_comprehension(p, expr_items(p, EXPR_TUPLE, &pair, @$), $clauses, @$);
+        $$->is_dict = true;
+    }
   ;
 pairs:
     pair                                { $$ = $1; }

@@ -99,6 +99,12 @@ if __name__ == "__main__":
 #   body:
 #     unsupported with @37:5
 #     unsupported try @39:5
+# func host_with_a_set @43:5
+#   body:
+#     return @44:5
+#       set @44:12
+#         int 1 @44:13
+#         int 2 @44:16
 # func kernel @53:9
 #   decorator: call @48:6
 #     attribute autotune @48:6
