@@ -24,6 +24,10 @@ static ClassKind kind_of(const AstClass *ast) {
     return CLASS_PLAIN;
 }
 
+static const char *known_name(Lower *l, const char *name) {
+    return intern(&l->s->names, name, strlen(name));
+}
+
 static int find_field(const Class *c, const char *name) {
     for (int i = 0; i < c->nfields; i++)
         if (c->field[i].name == name) return i;
@@ -114,6 +118,33 @@ Obj class_object(Lower *l, const AstClass *ast, Span span) {
     return o;
 }
 
+/* collections.namedtuple(name, fields) */
+Obj named_tuple_class(Lower *l, const char *name, Obj fields, Span span) {
+    AstClass *ast = arena_alloc(&l->s->arena, sizeof *ast);
+    Class *c = arena_alloc(&l->s->arena, sizeof *c);
+    Fields all = {0};
+    *ast = (AstClass){.name = known_name(l, name), .span = span};
+    for (int i = 0; i < fields.seq.n; i++) {
+        if (fields.seq.at[i].kind != OBJ_STRING)
+            return fail(l, span, "namedtuple() takes the names of fields");
+        add_field(l, &all, (Field){.name = known_name(l, fields.seq.at[i].text.at)});
+    }
+    const Class **order = arena_array(&l->s->arena, 1, sizeof *order);
+    order[0] = c;
+    *c = (Class){.ast = ast,
+                 .name = ast->name,
+                 .kind = CLASS_NAMED_TUPLE,
+                 .number = l->classes.n + 1,
+                 .field = all.at,
+                 .nfields = all.n,
+                 .order = order,
+                 .norder = 1};
+    vec_push(&l->s->arena, &l->classes, c);
+    Obj o = {.kind = OBJ_CLASS};
+    o.class_ = c;
+    return o;
+}
+
 /* The function of that name, or one that the class gives that name: `__radd__ = __add__`. */
 static const AstFunc *own_method(const Class *c, const char *name) {
     for (int i = c->ast->nfields - 1; i >= 0; i--) {
@@ -130,10 +161,6 @@ static const AstFunc *find_method(const Class *c, const char *name) {
     const AstFunc *f = NULL;
     for (int i = 0; i < c->norder && !f; i++) f = own_method(c->order[i], name);
     return f;
-}
-
-static const char *known_name(Lower *l, const char *name) {
-    return intern(&l->s->names, name, strlen(name));
 }
 
 static const Class *class_of(const Lower *l, Obj o) {

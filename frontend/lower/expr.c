@@ -177,21 +177,57 @@ static int64_t clip(int64_t i, int64_t n, int64_t low, int64_t high) {
     return i < low ? low : i > high ? high : i;
 }
 
-static Obj slice_tuple(Lower *l, Obj o, Obj slice, Span span) {
+typedef struct Picks { /* of n elements: from, from + by, … before `end` */
+    int64_t from, end, by;
+} Picks;
+
+static bool slice_picks(Lower *l, Obj slice, int64_t n, Span span, Picks *out) {
     for (int i = 0; i < 3; i++)
         if (slice.seq.at[i].kind != OBJ_NONE &&
             (slice.seq.at[i].kind != OBJ_INT || slice.seq.at[i].big))
-            return fail(l, span, "the bounds of a slice must be compile-time integers");
+            return fail(l, span, "the bounds of a slice must be compile-time integers"), false;
     Obj start = slice.seq.at[0], stop = slice.seq.at[1], step = slice.seq.at[2];
-    int64_t n = o.seq.n, by = step.kind == OBJ_NONE ? 1 : step.i;
+    int64_t by = step.kind == OBJ_NONE ? 1 : step.i;
     if (by == 0 || by > TUPLE_LIMIT || by < -TUPLE_LIMIT)
-        return fail(l, span, "a slice cannot have a step of %lld", (long long)by);
+        return fail(l, span, "a slice cannot have a step of %lld", (long long)by), false;
     int64_t low = by > 0 ? 0 : -1, high = by > 0 ? n : n - 1;
-    int64_t i = start.kind == OBJ_NONE ? (by > 0 ? 0 : n - 1) : clip(start.i, n, low, high);
-    int64_t end = stop.kind == OBJ_NONE ? (by > 0 ? n : -1) : clip(stop.i, n, low, high);
+    out->from = start.kind == OBJ_NONE ? (by > 0 ? 0 : n - 1) : clip(start.i, n, low, high);
+    out->end = stop.kind == OBJ_NONE ? (by > 0 ? n : -1) : clip(stop.i, n, low, high);
+    out->by = by;
+    return true;
+}
+
+static Obj slice_tuple(Lower *l, Obj o, Obj slice, Span span) {
+    Picks p;
     VEC(Obj) picked = {0};
-    for (; by > 0 ? i < end : i > end; i += by) vec_push(&l->s->arena, &picked, o.seq.at[i]);
+    if (!slice_picks(l, slice, o.seq.n, span, &p)) return poison();
+    for (int64_t i = p.from; p.by > 0 ? i < p.end : i > p.end; i += p.by)
+        vec_push(&l->s->arena, &picked, o.seq.at[i]);
     return obj_tuple(l, picked.at, picked.n);
+}
+
+/* Of text in ASCII, where a character is a byte. */
+static Obj index_string(Lower *l, Obj o, Obj index, Span span) {
+    int64_t n = (int64_t)o.text.n;
+    for (int64_t i = 0; i < n; i++)
+        if ((unsigned char)o.text.at[i] >= 0x80)
+            return fail(l, span, "only text in ASCII can be indexed");
+    Picks p;
+    if (index.kind == OBJ_INT) {
+        p.from = !index.big && index.i < 0 ? index.i + n : index.i;
+        if (index.big || p.from < 0 || p.from >= n)
+            return fail(l, span, "index %s is outside a string of %lld", obj_text(l, index),
+                        (long long)n);
+        p.end = p.from + 1;
+        p.by = 1;
+    } else if (!slice_picks(l, index, n, span, &p)) {
+        return poison();
+    }
+    Buf b = buf_new(&l->s->arena);
+    buf_puts(&b, "");
+    for (int64_t i = p.from; p.by > 0 ? i < p.end : i > p.end; i += p.by)
+        buf_putc(&b, o.text.at[i]);
+    return obj_string(l, b.data);
 }
 
 static Obj lower_subscript(Lower *l, const Expr *e) {
@@ -203,6 +239,8 @@ static Obj lower_subscript(Lower *l, const Expr *e) {
         Obj method = attribute(l, o, intern(&l->s->names, "__getitem__", 11), e->span);
         return obj_is_poison(method) ? method : call_object(l, method, &index, 1, e->span);
     }
+    if (o.kind == OBJ_STRING && (index.kind == OBJ_INT || index.kind == OBJ_SLICE))
+        return index_string(l, o, index, e->span);
     if (o.kind == OBJ_TUPLE && index.kind == OBJ_SLICE) return slice_tuple(l, o, index, e->span);
     if (o.kind == OBJ_TUPLE && index.kind == OBJ_INT) {
         int64_t i = !index.big && index.i < 0 ? index.i + o.seq.n : index.i;

@@ -558,6 +558,7 @@ Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /*
 
 /* ---- class.c: aggregates and NamedTuples ---- */
 Obj class_object(Lower *l, const AstClass *ast, Span span);
+Obj named_tuple_class(Lower *l, const char *name, Obj fields, Span span);
 Obj class_call(Lower *l, const Class *class, const struct Call *c);
 const char *class_name(Lower *l, Obj o);        /* of what o is an instance of, or NULL */
 const char *field_name(Lower *l, Obj o, int i); /* of such an object */

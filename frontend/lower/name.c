@@ -141,6 +141,8 @@ static Obj module_attribute(Lower *l, const char *path, const char *name, Span s
     if (modules[m].letter == 'L' && dtype_name(name, &t)) return obj_dtype(l, t);
     const Builtin *row = modules[m].letter ? find_builtin(modules[m].letter, name) : NULL;
     if (row) return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}};
+    if (strcmp(path, "math") == 0) found = python_function(path, name); /* of constants */
+    if (found.kind != OBJ_POISON) return found;
     return unknown_member(l, m, name, span);
 }
 

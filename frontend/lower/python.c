@@ -280,6 +280,38 @@ static Obj py_isnan(Lower *l, const Args *a, int64_t data) {
     return obj_bool(data ? isinf(x) : isnan(x));
 }
 
+/* "a b".split(), "a,b".split(",") */
+static Obj split(Lower *l, const char *text, const char *by) {
+    Objs out = {0};
+    size_t n = *by ? strlen(by) : 0;
+    for (const char *s = text;;) {
+        if (!n) s += strspn(s, " \t\n");
+        if (!n && !*s) break;
+        const char *end = n ? strstr(s, by) : s + strcspn(s, " \t\n");
+        if (!end) end = s + strlen(s);
+        vec_push(&l->s->arena, &out,
+                 obj_string(l, arena_strndup(&l->s->arena, s, (size_t)(end - s))));
+        if (!*end) break;
+        s = end + (n ? n : 1);
+    }
+    return obj_tuple(l, out.at, out.n);
+}
+
+/* The fields are a sequence of names, or one text of them. */
+static Obj py_namedtuple(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Obj names = a->at[1];
+    if (a->at[0].kind != OBJ_STRING) return arg_error(l, a, 0, "a string");
+    if (names.kind == OBJ_STRING) {
+        char *text = arena_strndup(&l->s->arena, names.text.at, names.text.n);
+        for (char *t = text; *t; t++)
+            if (*t == ',') *t = ' ';
+        names = split(l, text, "");
+    }
+    names = host_elements(l, names, a->span);
+    return obj_is_poison(names) ? names : named_tuple_class(l, a->at[0].text.at, names, a->span);
+}
+
 static Obj py_callable(Lower *l, const Args *a, int64_t data) {
     (void)l, (void)data;
     ObjKind k = a->at[0].kind;
@@ -308,6 +340,7 @@ static const struct {
     {"", {"divmod", "C", "x, y", py_divmod, 0}},
     {"", {"callable", "C", "object", py_callable, 0}},
     {"", {"print", "C", "*args, **options", py_nothing, 0}},
+    {"collections", {"namedtuple", "C", "typename, field_names", py_namedtuple, 0}},
     {"itertools", {"chain", "C", "*iterables", py_chain, 0}},
     {"math", {"log2", "C", "x", py_math, '2'}},
     {"math", {"log10", "C", "x", py_math, '1'}},
@@ -333,22 +366,6 @@ Obj python_function(const char *module, const char *name) {
 }
 
 /* ---- methods that give something ---- */
-
-static Obj split(Lower *l, const char *text, const char *by) {
-    Objs out = {0};
-    size_t n = *by ? strlen(by) : 0;
-    for (const char *s = text;;) {
-        if (!n) s += strspn(s, " \t\n");
-        if (!n && !*s) break;
-        const char *end = n ? strstr(s, by) : s + strcspn(s, " \t\n");
-        if (!end) end = s + strlen(s);
-        vec_push(&l->s->arena, &out,
-                 obj_string(l, arena_strndup(&l->s->arena, s, (size_t)(end - s))));
-        if (!*end) break;
-        s = end + (n ? n : 1);
-    }
-    return obj_tuple(l, out.at, out.n);
-}
 
 static Obj join(Lower *l, Obj by, Obj parts, Span span) {
     Buf b = buf_new(&l->s->arena);

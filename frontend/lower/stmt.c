@@ -190,7 +190,9 @@ static void lower_assert(Lower *l, const Stmt *stmt) {
 static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
     l->b.span = stmt->span;
     switch (stmt->kind) {
-    case STMT_EXPR: keep_promise(l, lower_expr(l, stmt->value)); break;
+    case STMT_EXPR: /* `...` fills an empty body */
+        if (stmt->value->kind != EXPR_ELLIPSIS) keep_promise(l, lower_expr(l, stmt->value));
+        break;
     case STMT_ASSIGN: lower_assign(l, stmt); break;
     case STMT_AUGASSIGN: lower_augmented(l, stmt); break;
     case STMT_ANNASSIGN: lower_annotated(l, stmt); break;
