@@ -429,6 +429,8 @@ static const struct {
     [OPR_LE] = {"__le__", "__ge__"},
     [OPR_GT] = {"__gt__", "__lt__"},
     [OPR_GE] = {"__ge__", "__le__"},
+    [OPR_LOGICAL_AND] = {"logical_and", "logical_and"},
+    [OPR_LOGICAL_OR] = {"logical_or", "logical_or"},
     [OPR_NEG] = {"__neg__", NULL},
     [OPR_POS] = {"__pos__", NULL},
     [OPR_NOT] = {"__not__", NULL},

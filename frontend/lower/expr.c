@@ -91,9 +91,11 @@ static Obj join_sides(Lower *l, Operator op, Obj x, Obj y, Span span) {
 static Obj lower_bool(Lower *l, const Expr *e) {
     Obj x = lower_expr(l, e->left);
     if (obj_is_poison(x) || is_foreign(l, x, e->left->span)) return poison();
-    if (decides(e->op, x)) return x;
+    if (x.kind != OBJ_INSTANCE && decides(e->op, x)) return x;
     Obj y = lower_expr(l, e->right);
-    if (is_foreign(l, y, e->right->span)) return poison();
+    if (is_foreign(l, y, e->right->span) || obj_is_poison(y)) return poison();
+    if (x.kind == OBJ_INSTANCE || y.kind == OBJ_INSTANCE)
+        return class_binary(l, e->op, x, y, e->op_span);
     return join_sides(l, e->op, x, y, e->op_span);
 }
 
@@ -114,7 +116,7 @@ static Obj lower_compare(Lower *l, const Expr *e) {
 
 static Obj lower_ifexp(Lower *l, const Expr *e) {
     Obj c = lower_expr(l, e->cond);
-    if (obj_is_poison(c) || is_foreign(l, c, e->cond->span)) return poison();
+    if (obj_is_poison(c) || is_no_condition(l, c, e->cond->span)) return poison();
     if (is_outside(l, c, e->cond->span)) return poison();
     if (c.kind == OBJ_VALUE) return lower_ternary(l, e, c);
     return lower_expr(l, obj_truth(c) ? e->left : e->right);

@@ -323,6 +323,7 @@ void lower_if(Lower *l, const Stmt *stmt, const Continuation *then) {
         }
         c = poison();
     }
+    if (is_no_condition(l, c, stmt->value->span)) c = poison();
     if (obj_is_poison(c)) { /* which branch is meant is unknown: look at neither */
         for (int k = 0; k < 2; k++) {
             Names names = assigned_names(l, k ? stmt->orelse : stmt->body, NULL);

@@ -476,6 +476,8 @@ Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span);
 Obj unary(Lower *l, Operator op, Obj x, Span span);
 Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span);
 Obj logical(Lower *l, Operator op, Value *x, Value *y, Span span);
+/* The error that o, which is no tensor, cannot be asked whether it is true. */
+bool is_no_condition(Lower *l, Obj o, Span span);
 /* A scalar int1, also of a tile of one element where that is allowed. */
 Value *condition_value(Lower *l, Obj o, bool one_element, Span span, const char *what);
 Value *add_pointer(Lower *l, Value *p, Value *offset, Span span);

@@ -237,8 +237,9 @@ Obj global_object(Lower *l, int index, Span span) {
         if (global->why.text) note(l, global->why.span, "%s", global->why.text);
         return poison();
     }
-    bool usable = o.kind == OBJ_FUNC || o.kind == OBJ_CLASS || o.kind == OBJ_BUILTIN ||
-                  o.kind == OBJ_DTYPE || o.kind == OBJ_MODULE || o.kind == OBJ_SOURCE || o.constant;
+    bool usable = o.kind == OBJ_FUNC || o.kind == OBJ_CLASS || o.kind == OBJ_INSTANCE ||
+                  o.kind == OBJ_BUILTIN || o.kind == OBJ_DTYPE || o.kind == OBJ_MODULE ||
+                  o.kind == OBJ_SOURCE || o.constant;
     if (inside_kernel && !usable) {
         fail(l, span, "a kernel cannot read the global variable '%s'", g->name);
         note(l, g->span, "to make it a constant, write %s = tl.constexpr(%s)", g->name,

@@ -404,6 +404,13 @@ Obj logical(Lower *l, Operator op, Value *x, Value *y, Span span) {
     return obj_value(ir_binary(&l->b, op == OPR_LOGICAL_AND ? OP_AND : OP_OR, x, y));
 }
 
+bool is_no_condition(Lower *l, Obj o, Span span) {
+    if (is_foreign(l, o, span)) return true;
+    if (o.kind != OBJ_INSTANCE) return false;
+    fail(l, span, "%s is no condition", obj_what(l, o));
+    return true;
+}
+
 Value *condition_value(Lower *l, Obj o, bool one_element, Span span, const char *what) {
     Value *v = to_value(l, o, span);
     if (v && one_element && v->type.rank && type_log2_numel(v->type) == 0)
