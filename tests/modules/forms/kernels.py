@@ -10,7 +10,7 @@ from extra import *
 from lib import also_seven, inner as by_name
 from vllm.triton_utils import tl
 
-from . import deep, ring_a, scale, shrink, twice
+from . import deep, ring_a, scale, shapes, shrink, twice
 from .deep import *
 from .deep.quad import (
     quadruple as four,
@@ -18,6 +18,7 @@ from .deep.quad import (
 )
 from .ring_a import first, last
 from .scale import FACTOR, WIDE, chosen, double as d, in_language
+from .shapes import Scaled as Base, Size, area
 from .space import plain
 from .space.plain import OFFSET, shift
 
@@ -34,6 +35,19 @@ except ImportError:
     HAS = tl.constexpr(0)
 
 again = scale.chosen
+
+
+TIMES = tl.constexpr(50)
+
+
+@triton.aggregate
+class Both(Base):
+    other: shapes.Scaled
+    plus: tl.constexpr = TIMES
+
+    @triton.jit
+    def sum(self):
+        return self.get() + self.other.get() + self.plus
 
 
 @triton.autotune(configs=scale.widths(), key=[])
@@ -62,5 +76,8 @@ def kernel(out, BLOCK: tl.constexpr):
     tl.device_assert(in_language(one).to(WIDE) + 70 == 71)
     tl.device_assert(unlisted(BLOCK) == 16)  # a list of configs of another module
     tl.device_assert(forms.twice(one) + deep.quadruple(one) == 6)
+    tl.device_assert(Base(one).get() == 6)  # classes of another module
+    tl.device_assert(Both(one, other=Base(one, 4)).sum() == 64)
+    tl.static_assert(area(Size(2)) == 6 and Size(2) == shapes.Size(2, n=3))
 
     tl.store(out, one)
