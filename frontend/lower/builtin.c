@@ -97,16 +97,6 @@ static bool is_of_compiler(const char *keyword) {
            strcmp(keyword, "_builder") == 0;
 }
 
-/* One more of the keywords that **name takes. */
-static void collect_keyword(Lower *l, Obj *dict, const Keyword *key, Obj value) {
-    Obj *at = arena_array(&l->s->arena, (size_t)dict->seq.n + 2, sizeof *at);
-    if (dict->seq.n) memcpy(at, dict->seq.at, (size_t)dict->seq.n * sizeof *at);
-    at[dict->seq.n] = obj_string(l, key->name);
-    at[dict->seq.n + 1] = value;
-    *dict = obj_tuple(l, at, dict->seq.n + 2);
-    dict->kind = OBJ_DICT;
-}
-
 static bool take_keyword(Lower *l, Args *a, const ParamText *p, const Call *c, int k) {
     const Keyword *key = &c->keyword[k];
     const char *fn = builtin_text(l, a->row);
@@ -114,8 +104,9 @@ static bool take_keyword(Lower *l, Args *a, const ParamText *p, const Call *c, i
     if (is_of_compiler(key->name)) return true;
     for (int i = 0; i < a->n; i++) {
         if (p[i].star_star) {
-            collect_keyword(l, &a->at[i], key, c->keyword_value[k]);
-            return true;
+            Obj pair[2] = {obj_string(l, key->name), c->keyword_value[k]};
+            a->at[i] = concat(l, a->at[i], obj_tuple(l, pair, 2), key->span);
+            return !obj_is_poison(a->at[i]);
         }
         vec_push(&l->s->arena, &names, p[i].name);
         if (strcmp(p[i].name, key->name) != 0) continue;

@@ -6,6 +6,50 @@
 
 #include <string.h>
 
+typedef VEC(Keyword) Keywords;
+typedef VEC(Obj) Objs;
+
+/* `**dict` among the keywords of a call outside kernels; false after an error. */
+static bool spread_keywords(Lower *l, const Keyword *from, Obj dict, Keywords *out, Objs *values) {
+    bool texts = dict.kind == OBJ_DICT && !l->b.f;
+    for (int i = 0; texts && i < dict.seq.n; i += 2) texts = dict.seq.at[i].kind == OBJ_STRING;
+    if (!texts) {
+        if (obj_is_poison(dict)) return false;
+        if (l->b.f)
+            fail(l, from->span, "'**' is not supported in a call");
+        else
+            fail(l, from->span, "'**' needs a dict of names, not %s", obj_what(l, dict));
+        return false;
+    }
+    for (int i = 0; i + 1 < dict.seq.n; i += 2) {
+        Obj name = dict.seq.at[i];
+        Keyword k = {intern(&l->s->names, name.text.at, name.text.n), from->value, from->span};
+        vec_push(&l->s->arena, out, k);
+        vec_push(&l->s->arena, values, dict.seq.at[i + 1]);
+    }
+    return true;
+}
+
+static bool evaluate_keywords(Lower *l, const Expr *e, Call *c) {
+    Keywords keywords = {0};
+    Objs values = {0};
+    bool ok = true;
+    for (int i = 0; i < e->nkeywords; i++) {
+        Obj o = lower_expr(l, e->keyword[i].value);
+        if (!e->keyword[i].name) {
+            ok = spread_keywords(l, &e->keyword[i], o, &keywords, &values) && ok;
+            continue;
+        }
+        ok = ok && !obj_is_poison(o);
+        vec_push(&l->s->arena, &keywords, e->keyword[i]);
+        vec_push(&l->s->arena, &values, o);
+    }
+    c->keyword = keywords.at;
+    c->keyword_value = values.at;
+    c->nkeywords = keywords.n;
+    return ok;
+}
+
 static bool evaluate_arguments(Lower *l, const Expr *e, Call *c) {
     Arena *a = &l->s->arena;
     VEC(Obj) args = {0};
@@ -23,19 +67,10 @@ static bool evaluate_arguments(Lower *l, const Expr *e, Call *c) {
             vec_push(a, &where, item->span);
         }
     }
-    c->keyword_value = arena_array(a, (size_t)e->nkeywords + 1, sizeof(Obj));
-    for (int i = 0; i < e->nkeywords; i++) {
-        c->keyword_value[i] = lower_expr(l, e->keyword[i].value);
-        if (!e->keyword[i].name)
-            c->keyword_value[i] = fail(l, e->keyword[i].span, "'**' is not supported in a call");
-        ok &= !obj_is_poison(c->keyword_value[i]);
-    }
     c->arg = args.at;
     c->where = where.at;
     c->nargs = args.n;
-    c->keyword = e->keyword;
-    c->nkeywords = e->nkeywords;
-    return ok;
+    return evaluate_keywords(l, e, c) && ok;
 }
 
 bool call_arguments(Lower *l, const Expr *e, Call *c) {
@@ -96,7 +131,13 @@ static int find_param(const AstFunc *f, const char *name) {
 static bool bind_keywords(Lower *l, const AstFunc *f, const Call *c, Obj *value, bool *given) {
     for (int i = 0; i < c->nkeywords; i++) {
         const Keyword *k = &c->keyword[i];
-        int p = find_param(f, k->name);
+        int p = find_param(f, k->name), all = f->nparams - 1;
+        if (p < 0 && all >= 0 && f->param[all].is_star_star) { /* **kw takes what is left over */
+            Obj pair[2] = {obj_string(l, k->name), c->keyword_value[i]};
+            value[all] = concat(l, value[all], obj_tuple(l, pair, 2), k->span);
+            if (obj_is_poison(value[all])) return false;
+            continue;
+        }
         if (p < 0) {
             Names names = {0};
             for (int j = 0; j < f->nparams; j++) vec_push(&l->s->arena, &names, f->param[j].name);
@@ -115,7 +156,7 @@ static bool bind_keywords(Lower *l, const AstFunc *f, const Call *c, Obj *value,
 }
 
 /* Python's rules: positional, then keywords, then defaults; *args takes what is left over. */
-bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value) {
+bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, const Obj *defaults, Obj *value) {
     bool *given = arena_alloc(&l->s->arena, (size_t)f->nparams + 1);
     int taken = 0;
     for (int i = 0; i < f->nparams; i++) {
@@ -128,8 +169,13 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value) {
             given[i] = true;
             taken = c->nargs;
         } else if (p->is_star_star) {
-            fail(l, p->span, "JIT functions do not support **%s parameters", p->name);
-            return false;
+            if (is_jit(f)) {
+                fail(l, p->span, "JIT functions do not support **%s parameters", p->name);
+                return false;
+            }
+            value[i] = obj_tuple(l, NULL, 0);
+            value[i].kind = OBJ_DICT;
+            given[i] = true;
         } else if (!p->keyword_only && taken < c->nargs) {
             value[i] = c->arg[taken++];
             given[i] = true;
@@ -148,7 +194,7 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value) {
             note(l, f->param[i].span, "the parameter is here");
             return false;
         }
-        value[i] = default_value(l, f, &f->param[i]);
+        value[i] = defaults ? defaults[i] : default_value(l, f, &f->param[i]);
         if (obj_is_poison(value[i])) return false;
     }
     return true;
@@ -165,7 +211,7 @@ static bool runs_outside(Lower *l, const AstFunc *f) {
 
 static Obj call_outside(Lower *l, const AstFunc *f, const Call *c) {
     Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
-    if (!bind_arguments(l, f, c, value)) return poison();
+    if (!bind_arguments(l, f, c, NULL, value)) return poison();
     for (int i = 0; i < f->nparams; i++)
         if (!obj_is_const(value[i]) && value[i].kind != OBJ_INSTANCE) /* its constants are known */
             return fail(l, c->span, "%s() runs while compiling; '%s' is %s", f->name,
@@ -179,7 +225,7 @@ static Obj call_outside(Lower *l, const AstFunc *f, const Call *c) {
 /* A class's plain function, `def f(self)`. */
 static Obj call_method_in_place(Lower *l, const AstFunc *f, const Call *c) {
     Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
-    return bind_arguments(l, f, c, value) ? host_method_call(l, f, value, false) : poison();
+    return bind_arguments(l, f, c, NULL, value) ? host_method_call(l, f, value, false) : poison();
 }
 
 static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
@@ -197,7 +243,7 @@ static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
         return poison();
     }
     Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
-    if (!bind_arguments(l, f, c, value)) return poison();
+    if (!bind_arguments(l, f, c, NULL, value)) return poison();
     Frame frame = {.caller = l->frame, .func = f, .call = c->span};
     Span span = l->b.span;
     Visit before = enter_file(l, f->file);
@@ -244,9 +290,7 @@ Obj call(Lower *l, Obj callee, const Call *c) {
         return obj_is_poison(method) ? method : call(l, method, c);
     }
     case OBJ_FUNC: return inline_call(l, callee.func, c);
-    case OBJ_LAMBDA:
-        if (c->nkeywords) return fail(l, c->span, "a lambda takes no keywords here");
-        return call_lambda(l, callee.lambda, c->arg, c->nargs, c->span);
+    case OBJ_LAMBDA: return call_closure(l, callee.lambda, c);
     case OBJ_BUILTIN:
         if (!l->b.f && callee.builtin.row == host_function("", "dict").builtin.row)
             return host_dict(l, c);

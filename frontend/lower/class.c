@@ -305,7 +305,7 @@ static Obj run_init(Lower *l, const Class *c, const AstFunc *init, const Call *c
         with.arg[i + 1] = call->arg[i];
         with.where[i + 1] = call->where[i];
     }
-    if (!bind_arguments(l, init, &with, value)) return poison();
+    if (!bind_arguments(l, init, &with, NULL, value)) return poison();
     Obj made = host_method_call(l, init, value, true);
     if (made.kind == OBJ_POISON) return poison();
     if (class_of(l, made) != c)

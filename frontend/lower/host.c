@@ -47,8 +47,16 @@ Obj host_expr(Lower *l, const Expr *e) {
     return o;
 }
 
-/* in_place: what it does with tensors becomes part of the kernel. */
-static Obj run_function(Lower *l, const AstFunc *f, Obj *value, bool in_place, bool constructs) {
+typedef struct Run {
+    const AstFunc *func;
+    Obj *value;            /* of its parameters */
+    const Lambda *closure; /* NULL: it stands at top level */
+    bool in_place;         /* what it does with tensors becomes part of the kernel */
+    bool constructs;
+} Run;
+
+static Obj run_function(Lower *l, const Run *run) {
+    const AstFunc *f = run->func;
     if (l->inlined >= INLINE_LIMIT) {
         abandon(l, f->span, "'%s' calls itself more than %d deep", f->name, INLINE_LIMIT);
         return poison();
@@ -57,67 +65,83 @@ static Obj run_function(Lower *l, const AstFunc *f, Obj *value, bool in_place, b
     Visit before = enter_file(l, f->file);
     Func *func = l->b.f;
     go_outside(l, &outside, f);
-    if (in_place) l->b.f = func;
+    if (run->in_place) l->b.f = func;
     l->inlined++;
-    for (int i = 0; i < f->nparams; i++) {
-        value[i].grown = false;
-        bind(l, f->param[i].name, value[i], f->param[i].span);
+    if (run->closure) {
+        Obj itself = {.kind = OBJ_LAMBDA};
+        itself.lambda = run->closure;
+        outside.frame.scope = copy_scope(l, &run->closure->scope);
+        bind(l, f->name, itself, f->span);
     }
-    if (constructs) outside.frame.constructs = f->param[0].name;
+    for (int i = 0; i < f->nparams; i++) {
+        run->value[i].grown = false;
+        bind(l, f->param[i].name, run->value[i], f->param[i].span);
+    }
+    if (run->constructs) outside.frame.constructs = f->param[0].name;
     Flow flow = run_stmts(l, f->body);
     l->inlined--;
     Obj result = flow == FLOW_RETURN ? outside.frame.result : obj_none();
-    if (constructs) result = find_binding(&outside.frame.scope, f->param[0].name)->obj;
+    if (run->constructs) result = find_binding(&outside.frame.scope, f->param[0].name)->obj;
     come_back(l, &outside);
     leave_module(l, before);
     return flow == FLOW_FAILED ? poison() : result;
 }
 
 Obj host_call(Lower *l, const AstFunc *f, Obj *value) {
-    return run_function(l, f, value, false, false);
+    return run_function(l, &(Run){.func = f, .value = value});
 }
 
 Obj host_method_call(Lower *l, const AstFunc *f, Obj *value, bool constructs) {
-    return run_function(l, f, value, !runs_at_compile_time(f), constructs);
+    return run_function(l, &(Run){.func = f,
+                                  .value = value,
+                                  .in_place = !runs_at_compile_time(f),
+                                  .constructs = constructs});
 }
 
-/* ---- lambdas ---- */
+/* ---- lambdas and functions inside functions ---- */
 
+Obj make_closure(Lower *l, const AstFunc *written) {
+    AstFunc *f = arena_copy(&l->s->arena, written, sizeof *written);
+    f->file = l->here->file;
+    Obj *defaults = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *defaults);
+    for (int i = 0; i < f->nparams; i++)
+        if (f->param[i].default_) {
+            defaults[i] = lower_expr(l, f->param[i].default_);
+            if (obj_is_poison(defaults[i])) return poison();
+        }
+    Lambda *closure = arena_alloc(&l->s->arena, sizeof *closure);
+    *closure = (Lambda){f, defaults, copy_scope(l, &l->frame->scope)};
+    Obj o = {.kind = OBJ_LAMBDA};
+    o.lambda = closure;
+    return o;
+}
+
+/* A lambda is a function of one `return`. */
 Obj make_lambda(Lower *l, const Expr *e) {
     if (l->b.f) {
         fail(l, e->span, "'lambda' is not supported in a kernel");
         note(l, (Span){0}, "write a function with @triton.jit above it");
         return poison();
     }
-    Lambda *lambda = arena_alloc(&l->s->arena, sizeof *lambda);
-    *lambda = (Lambda){e, copy_scope(l, &l->frame->scope), l->here};
-    Obj o = {.kind = OBJ_LAMBDA};
-    o.lambda = lambda;
-    return o;
+    Stmt *body = arena_alloc(&l->s->arena, sizeof *body), **at;
+    AstFunc *f = arena_alloc(&l->s->arena, sizeof *f);
+    at = arena_array(&l->s->arena, 1, sizeof *at);
+    at[0] = body;
+    *body = (Stmt){.kind = STMT_RETURN, .span = e->left->span, .value = e->left};
+    *f = (AstFunc){.name = intern(&l->s->names, "lambda", 6),
+                   .span = e->span,
+                   .param = e->lambda_param,
+                   .nparams = e->nlambda_params,
+                   .body = {at, 1}};
+    return make_closure(l, f);
 }
 
-Obj call_lambda(Lower *l, const Lambda *lambda, const Obj *arg, int nargs, Span span) {
-    const Expr *e = lambda->expr;
-    if (nargs > e->nlambda_params)
-        return fail(l, span, "this lambda takes %d arguments, not %d", e->nlambda_params, nargs);
-    if (!count_step(l, span)) return poison();
-    Outside outside;
-    Visit before = enter_module(l, lambda->module);
-    go_outside(l, &outside, NULL);
-    outside.frame.scope = copy_scope(l, &lambda->scope);
-    bool ok = true;
-    for (int i = 0; i < e->nlambda_params && ok; i++) {
-        const AstParam *p = &e->lambda_param[i];
-        Obj o = i < nargs     ? arg[i]
-                : p->default_ ? lower_expr(l, p->default_)
-                              : fail(l, span, "this lambda needs an argument for '%s'", p->name);
-        ok = !obj_is_poison(o);
-        bind(l, p->name, o, p->span);
-    }
-    Obj o = ok ? lower_expr(l, e->left) : poison();
-    come_back(l, &outside);
-    leave_module(l, before);
-    return o;
+Obj call_closure(Lower *l, const Lambda *closure, const Call *c) {
+    const AstFunc *f = closure->func;
+    Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
+    if (!count_step(l, c->span) || !bind_arguments(l, f, c, closure->defaults, value))
+        return poison();
+    return run_function(l, &(Run){.func = f, .value = value, .closure = closure});
 }
 
 /* ---- statements ---- */
@@ -125,16 +149,6 @@ Obj call_lambda(Lower *l, const Lambda *lambda, const Obj *arg, int nargs, Span 
 static Obj *name_object(Lower *l, const Expr *e) {
     Binding *b = e->kind == EXPR_NAME ? find_binding(&l->frame->scope, e->name) : NULL;
     return b ? &b->obj : NULL;
-}
-
-static Obj concat(Lower *l, Obj x, Obj y, Span span) {
-    Obj *at = arena_array(&l->s->arena, (size_t)(x.seq.n + y.seq.n) + 1, sizeof *at);
-    if (x.seq.n) memcpy(at, x.seq.at, (size_t)x.seq.n * sizeof *at);
-    if (y.seq.n) memcpy(at + x.seq.n, y.seq.at, (size_t)y.seq.n * sizeof *at);
-    l->steps += (x.seq.n + y.seq.n) / 8;
-    Obj o = checked(l, obj_tuple(l, at, x.seq.n + y.seq.n), span);
-    if (o.kind == OBJ_TUPLE) o.kind = x.kind;
-    return o;
 }
 
 /* x at the end of a list. Storage made here has room up to the next power of two; `grown` says that
@@ -156,31 +170,7 @@ static bool append(Lower *l, Obj *list, Obj x, Span span) {
     return true;
 }
 
-/* dict[key] = value */
-static Obj with_item(Lower *l, Obj dict, Obj key, Obj value, Span span) {
-    for (int i = 0; i + 1 < dict.seq.n; i += 2) {
-        if (!obj_same(dict.seq.at[i], key)) continue;
-        dict.seq.at = arena_copy(&l->s->arena, dict.seq.at, (size_t)dict.seq.n * sizeof(Obj));
-        dict.seq.at[i + 1] = value;
-        dict = checked(l, obj_tuple(l, dict.seq.at, dict.seq.n), span);
-        if (dict.kind == OBJ_TUPLE) dict.kind = OBJ_DICT;
-        return dict;
-    }
-    Obj pair[2] = {key, value};
-    return concat(l, dict, obj_tuple(l, pair, 2), span);
-}
-
-/* list[index] = value */
-static Obj with_element(Lower *l, Obj list, Obj index, Obj value, Span span) {
-    int64_t i = index.kind == OBJ_INT && !index.big ? index.i : INT64_MAX;
-    if (i < 0) i += list.seq.n;
-    if (i < 0 || i >= list.seq.n)
-        return fail(l, span, "index %s is outside a list of %d", obj_text(l, index), list.seq.n);
-    Obj copy = obj_tuple(l, list.seq.at, list.seq.n);
-    copy.seq.at[i] = value;
-    return checked(l, obj_tuple(l, copy.seq.at, copy.seq.n), span);
-}
-
+/* dict[key] = value, list[index] = value */
 static bool set_item(Lower *l, const Expr *target, Obj value) {
     Obj key = lower_expr(l, target->right), *object = name_object(l, target->left);
     if (obj_is_poison(key) || obj_is_poison(value)) return false;
@@ -188,23 +178,8 @@ static bool set_item(Lower *l, const Expr *target, Obj value) {
         fail(l, target->span, "items of this cannot be assigned");
         return false;
     }
-    Obj changed = object->kind == OBJ_DICT ? with_item(l, *object, key, value, target->span)
-                                           : with_element(l, *object, key, value, target->span);
-    *object = changed;
-    return !obj_is_poison(changed);
-}
-
-/* d.update(other, a=1) */
-static Obj updated(Lower *l, Obj dict, const Call *c) {
-    Obj more = c->nargs ? c->arg[0] : dict;
-    if (c->nargs > 1 || more.kind != OBJ_DICT)
-        return fail(l, c->span, "update() takes keywords, or one dict");
-    if (!c->nargs) more.seq.n = 0;
-    for (int i = 0; i + 1 < more.seq.n && dict.kind == OBJ_DICT; i += 2)
-        dict = with_item(l, dict, more.seq.at[i], more.seq.at[i + 1], c->span);
-    for (int i = 0; i < c->nkeywords && dict.kind == OBJ_DICT; i++)
-        dict = with_item(l, dict, obj_string(l, c->keyword[i].name), c->keyword_value[i], c->span);
-    return dict;
+    *object = with_item(l, *object, key, value, target->span);
+    return !obj_is_poison(*object);
 }
 
 /* What becomes of name by name.append(x), name.update(…) and the like: true when e is one; *ok
@@ -228,9 +203,7 @@ static bool change_object(Lower *l, const Expr *e, bool *ok) {
         *ok = !obj_is_poison(x);
         for (int i = 0; *ok && i < x.seq.n; i++) *ok = append(l, object, x.seq.at[i], e->span);
     } else {
-        Obj changed = object->kind == OBJ_DICT && strcmp(name, "update") == 0
-                          ? updated(l, *object, &c)
-                          : python_change(l, *object, name, &c, &known);
+        Obj changed = python_change(l, *object, name, &c, &known);
         if (known) *name_object(l, e->left->left) = changed;
         *ok = known && !obj_is_poison(changed);
     }
@@ -344,7 +317,11 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
         fail(l, stmt->span, "this raises %s", raised_text(l, stmt->value));
         return FLOW_FAILED;
     case STMT_PASS: return FLOW_NEXT;
-    case STMT_DEF:
+    case STMT_DEF: {
+        Obj f = make_closure(l, stmt->func);
+        bind(l, stmt->func->name, f, stmt->span);
+        return obj_is_poison(f) ? FLOW_FAILED : FLOW_NEXT;
+    }
     case STMT_UNSUPPORTED: break;
     }
     fail(l, stmt->span, "this statement cannot be run while compiling");

@@ -22,7 +22,7 @@
  *   top.c      which of several definitions of a name counts
  *   modules.c  modules that are read: imports, the search path, and whose names are looked up
  *   version.c  versions of Triton, and what they changed
- *   const.c    Python arithmetic on objects known while compiling
+ *   const.c    Python arithmetic on objects known while compiling; text.c  objects as text
  *   ops.c      promotion, broadcasting, casts, operators on tensors
  *   unify.c    operands brought to one type and shape
  *   library.c  builtins written in the tile language: stdlib.tl, libdevice.tl
@@ -162,10 +162,10 @@ typedef struct Binding {
     const char *undefined; /* why the name has no value here (obj is OBJ_POISON), or NULL */
 } Binding;
 typedef VEC(Binding) Scope;
-struct Lambda {
-    const Expr *expr;
-    Scope scope;                 /* where it was written */
-    struct SourceModule *module; /* and in which file */
+struct Lambda { /* or a function inside a function */
+    const AstFunc *func;
+    const Obj *defaults; /* one per parameter: what they were where it was written */
+    Scope scope;         /* there */
 };
 typedef VEC(const char *) Names;
 
@@ -407,6 +407,7 @@ bool same_set(Obj x, Obj y);
 Obj host_set(Lower *l, Obj elements);                      /* of a tuple's elements */
 Obj python_function(const char *module, const char *name); /* python.c; poison: there is none */
 Obj python_method(Lower *l, Obj self, const char *name, const struct Call *c); /* as well */
+Obj with_item(Lower *l, Obj object, Obj key, Obj value, Span span); /* of a dict or a list */
 /* name.append(x) and the like: the object with the change; poison after an error. *known false:
  * there is no such method. */
 Obj python_change(Lower *l, Obj self, const char *name, const struct Call *c, bool *known);
@@ -420,7 +421,8 @@ bool host_environ(Lower *l, Obj key, Obj *out);
 bool host_method(Lower *l, Obj self, const char *name, const struct Call *c, Obj *out);
 Obj host_dict(Lower *l, const struct Call *c);
 Obj make_lambda(Lower *l, const Expr *e);
-Obj call_lambda(Lower *l, const Lambda *lambda, const Obj *arg, int nargs, Span span);
+Obj make_closure(Lower *l, const AstFunc *f);
+Obj call_closure(Lower *l, const Lambda *closure, const struct Call *c);
 
 /* ---- const.c: objects known while compiling ---- */
 Obj obj_none(void);
@@ -445,6 +447,7 @@ bool obj_truth(Obj o);                   /* Python's truth value; not for OBJ_VA
 const char *obj_text(Lower *l, Obj o);   /* as Python's str() writes it */
 const char *obj_what(Lower *l, Obj o);   /* for messages: "int32[64]", "the string 'a'", "None" */
 bool obj_json(Obj o, Buf *out);          /* false: has no JSON form */
+Obj concat(Lower *l, Obj x, Obj y, Span span); /* two sequences, as of the first one's kind */
 Obj const_unary(Lower *l, Operator op, Obj x, Span span);
 Obj const_binary(Lower *l, Operator op, Obj x, Obj y, Span span);
 Obj const_compare(Lower *l, Operator op, Obj x, Obj y, Span span);
@@ -553,7 +556,8 @@ Obj lower_call(Lower *l, const Expr *e);
 bool call_arguments(Lower *l, const Expr *e, Call *c); /* those of call e; false after an error */
 Obj call(Lower *l, Obj callee, const Call *c);
 Obj default_value(Lower *l, const AstFunc *f, const AstParam *p);
-bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, Obj *value); /* one per parameter */
+/* One value per parameter; `defaults` (NULL: those of a function at top level) likewise. */
+bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, const Obj *defaults, Obj *value);
 /* @triton.constexpr_function, @tl.constexpr: kernels call it with constants. */
 bool runs_at_compile_time(const AstFunc *f);
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */

@@ -444,6 +444,49 @@ Obj python_method(Lower *l, Obj self, const char *name, const Call *c) {
 
 /* ---- methods that change a list, a dict or a set ---- */
 
+/* dict[key] = value */
+static Obj with_key(Lower *l, Obj dict, Obj key, Obj value, Span span) {
+    for (int i = 0; i + 1 < dict.seq.n; i += 2) {
+        if (!obj_same(dict.seq.at[i], key)) continue;
+        dict.seq.at = arena_copy(&l->s->arena, dict.seq.at, (size_t)dict.seq.n * sizeof(Obj));
+        dict.seq.at[i + 1] = value;
+        dict = checked(l, obj_tuple(l, dict.seq.at, dict.seq.n), span);
+        if (dict.kind == OBJ_TUPLE) dict.kind = OBJ_DICT;
+        return dict;
+    }
+    Obj pair[2] = {key, value};
+    return concat(l, dict, obj_tuple(l, pair, 2), span);
+}
+
+/* list[index] = value */
+static Obj with_element(Lower *l, Obj list, Obj index, Obj value, Span span) {
+    int64_t i = index.kind == OBJ_INT && !index.big ? index.i : INT64_MAX;
+    if (i < 0) i += list.seq.n;
+    if (i < 0 || i >= list.seq.n)
+        return fail(l, span, "index %s is outside a list of %d", obj_text(l, index), list.seq.n);
+    Obj copy = obj_tuple(l, list.seq.at, list.seq.n);
+    copy.seq.at[i] = value;
+    return checked(l, obj_tuple(l, copy.seq.at, copy.seq.n), span);
+}
+
+Obj with_item(Lower *l, Obj object, Obj key, Obj value, Span span) {
+    return object.kind == OBJ_DICT ? with_key(l, object, key, value, span)
+                                   : with_element(l, object, key, value, span);
+}
+
+/* d.update(other, a=1) */
+static Obj updated(Lower *l, Obj dict, const Call *c) {
+    Obj more = c->nargs ? c->arg[0] : dict;
+    if (c->nargs > 1 || more.kind != OBJ_DICT)
+        return fail(l, c->span, "update() takes keywords, or one dict");
+    if (!c->nargs) more.seq.n = 0;
+    for (int i = 0; i + 1 < more.seq.n && dict.kind == OBJ_DICT; i += 2)
+        dict = with_key(l, dict, more.seq.at[i], more.seq.at[i + 1], c->span);
+    for (int i = 0; i < c->nkeywords && dict.kind == OBJ_DICT; i++)
+        dict = with_key(l, dict, obj_string(l, c->keyword[i].name), c->keyword_value[i], c->span);
+    return dict;
+}
+
 static int64_t place(Obj self, Obj at, int64_t most) {
     int64_t i = at.i < 0 ? at.i + self.seq.n : at.i;
     return i < 0 ? 0 : i > most ? most : i;
@@ -484,6 +527,7 @@ static Obj change_list(Lower *l, Obj self, const char *name, const Call *c, bool
 Obj python_change(Lower *l, Obj self, const char *name, const Call *c, bool *known) {
     if (self.kind == OBJ_TUPLE) return change_list(l, self, name, c, known);
     *known = true;
+    if (self.kind == OBJ_DICT && strcmp(name, "update") == 0) return updated(l, self, c);
     if (self.kind == OBJ_SET && strcmp(name, "add") == 0 && c->nargs == 1)
         return contains(self, c->arg[0])
                    ? self

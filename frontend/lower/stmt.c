@@ -22,7 +22,7 @@ void assign_name(Lower *l, const char *name, Obj o, Span span) {
 static Obj unpack(Lower *l, const Expr *target, Obj o) {
     int n = target->nitems;
     if (obj_is_poison(o)) return poison();
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n && l->b.f; i++)
         if (target->item[i]->kind == EXPR_STARRED)
             return fail(l, target->item[i]->span, "starred assignment targets are not supported");
     if (o.kind != OBJ_TUPLE)
@@ -36,8 +36,22 @@ static Obj unpack(Lower *l, const Expr *target, Obj o) {
 
 typedef void (*AssignFn)(Lower *l, const Expr *target, Obj o);
 
+/* Outside kernels `a, *b = xs` gives b a list of what the others leave. */
+static Obj gather_starred(Lower *l, const Expr *target, Obj o) {
+    int n = target->nitems, at = 0;
+    while (at < n && target->item[at]->kind != EXPR_STARRED) at++;
+    if (l->b.f || at == n || o.kind != OBJ_TUPLE || o.seq.n < n - 1) return o;
+    int rest = o.seq.n - (n - 1);
+    Obj *part = arena_array(&l->s->arena, (size_t)n, sizeof *part);
+    for (int i = 0; i < n; i++)
+        part[i] = i < at    ? o.seq.at[i]
+                  : i == at ? obj_tuple(l, o.seq.at + at, rest)
+                            : o.seq.at[i + rest - 1];
+    return obj_tuple(l, part, n);
+}
+
 static void assign_parts(Lower *l, const Expr *target, Obj o, AssignFn fn) {
-    o = unpack(l, target, o);
+    o = unpack(l, target, gather_starred(l, target, o));
     for (int i = 0; i < target->nitems; i++) {
         const Expr *part = target->item[i];
         fn(l, part->kind == EXPR_STARRED ? part->left : part,

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* text.c: objects as text: as Python's str() writes them, for messages, and as JSON. */
+#include "frontend/lower/internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put_float(Buf *b, double v) {
+    if (isnan(v))
+        buf_puts(b, "nan");
+    else if (isinf(v))
+        buf_puts(b, v < 0 ? "-inf" : "inf");
+    else {
+        char text[40];
+        for (int digits = 1; digits <= 17; digits++) { /* the shortest text that reads back */
+            snprintf(text, sizeof text, "%.*g", digits, v);
+            if (strtod(text, NULL) == v) break;
+        }
+        buf_puts(b, text);
+        if (!strpbrk(text, ".e")) buf_puts(b, ".0");
+    }
+}
+
+static void put_int(Buf *b, Obj o) {
+    if (o.big)
+        buf_printf(b, "%llu", (unsigned long long)o.i);
+    else
+        buf_printf(b, "%lld", (long long)o.i);
+}
+
+static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
+    Arena *a = &l->s->arena;
+    if (obj_is_descriptor(o)) {
+        buf_puts(b, descriptor_text(o));
+        return;
+    }
+    switch (o.kind) {
+    case OBJ_POISON: buf_puts(b, "?"); break;
+    case OBJ_NONE: buf_puts(b, "None"); break;
+    case OBJ_BOOL: buf_puts(b, o.i ? "True" : "False"); break;
+    case OBJ_INT: put_int(b, o); break;
+    case OBJ_FLOAT: put_float(b, o.f); break;
+    case OBJ_STRING:
+        if (quoted) buf_putc(b, '\'');
+        buf_write(b, o.text.at, o.text.n);
+        if (quoted) buf_putc(b, '\'');
+        break;
+    case OBJ_DTYPE: buf_puts(b, type_user_text(a, *o.type)); break;
+    case OBJ_CONSTEXPR_TYPE:
+        buf_puts(b, "constexpr_type[");
+        put_obj(l, b, *o.of, true);
+        buf_putc(b, ']');
+        break;
+    case OBJ_TUPLE:
+    case OBJ_TUPLE_TYPE:
+    case OBJ_SET:
+    case OBJ_DICT:
+    case OBJ_CONFIG:
+    case OBJ_SLICE:
+        buf_putc(b, '(');
+        for (int i = 0; i < o.seq.n; i++) {
+            if (i) buf_puts(b, ", ");
+            put_obj(l, b, o.seq.at[i], true);
+        }
+        buf_puts(b, o.seq.n == 1 ? ",)" : ")");
+        break;
+    case OBJ_INSTANCE:
+        buf_printf(b, "%s(", class_name(l, o));
+        for (int i = 0; i < o.seq.n; i++) {
+            buf_printf(b, "%s%s=", i ? ", " : "", field_name(l, o, i));
+            put_obj(l, b, o.seq.at[i], true);
+        }
+        buf_putc(b, ')');
+        break;
+    case OBJ_CLASS: buf_printf(b, "class %s", o.class_->name); break;
+    case OBJ_METHOD: buf_printf(b, "method %s", o.method.func->name); break;
+    case OBJ_UNSET: buf_puts(b, "unset"); break;
+    case OBJ_RANGE: buf_puts(b, "a range"); break;
+    case OBJ_FUNC: buf_printf(b, "function %s", o.func->name); break;
+    case OBJ_BUILTIN: buf_puts(b, builtin_text(l, o.builtin.row)); break;
+    case OBJ_MODULE: buf_printf(b, "module %s", o.path); break;
+    case OBJ_SOURCE: buf_printf(b, "module %s", o.source->name); break;
+    case OBJ_FOREIGN: buf_printf(b, "'%s', of a module that is not read", o.path); break;
+    case OBJ_VALUE: buf_puts(b, type_user_text(a, o.value->type)); break;
+    case OBJ_LAMBDA: buf_puts(b, "a lambda"); break;
+    case OBJ_ARGS: buf_puts(b, "the arguments of the kernel"); break;
+    case OBJ_UNKNOWN: buf_printf(b, "the argument '%s', known at launch only", o.path); break;
+    }
+}
+
+const char *obj_text(Lower *l, Obj o) {
+    Buf b = buf_new(&l->s->arena);
+    put_obj(l, &b, o, false);
+    return b.data;
+}
+
+const char *obj_what(Lower *l, Obj o) {
+    Buf b = buf_new(&l->s->arena);
+    if (o.kind == OBJ_STRING) buf_puts(&b, "the string ");
+    if (o.kind == OBJ_DTYPE) buf_puts(&b, "the dtype ");
+    if (o.kind == OBJ_TUPLE && !obj_is_descriptor(o)) buf_puts(&b, "the tuple ");
+    put_obj(l, &b, o, true);
+    if (b.len > SHOWN_BYTES) { /* before the first byte of a character that goes beyond */
+        size_t n = SHOWN_BYTES;
+        while (n && ((unsigned char)b.data[n] & 0xc0) == 0x80) n--;
+        return arena_printf(&l->s->arena, "%.*s…", (int)n, b.data);
+    }
+    return b.data;
+}
+
+/* ---- JSON ---- */
+
+static void json_string(Buf *b, const char *s, size_t n) {
+    buf_putc(b, '"');
+    for (size_t i = 0; i < n;) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '"' || c == '\\')
+            buf_printf(b, "\\%c", c);
+        else if (c >= 0x20 && c < 0x7f)
+            buf_putc(b, (char)c);
+        else if (c < 0x80)
+            buf_printf(b, "\\u%04x", c);
+        else { /* one UTF-8 sequence; the parser has checked the file, -D values may be anything */
+            int more = c >= 0xf0 ? 3 : c >= 0xe0 ? 2 : 1;
+            if (n - i <= (size_t)more ||
+                utf8_valid_prefix(s + i, (size_t)more + 1) != (size_t)more + 1) {
+                buf_puts(b, "\\ufffd");
+                i++;
+                continue;
+            }
+            uint32_t code = c & (0x3fu >> more);
+            for (int k = 1; k <= more; k++)
+                code = code << 6 | ((unsigned char)s[i + (size_t)k] & 0x3f);
+            if (code >= 0x10000) {
+                buf_printf(b, "\\u%04x", 0xd800 + ((code - 0x10000) >> 10));
+                code = 0xdc00 + ((code - 0x10000) & 0x3ff);
+            }
+            buf_printf(b, "\\u%04x", code);
+            i += (size_t)more;
+        }
+        i++;
+    }
+    buf_putc(b, '"');
+}
+
+bool obj_json(Obj o, Buf *out) {
+    switch (o.kind) {
+    case OBJ_NONE: buf_puts(out, "null"); return true;
+    case OBJ_BOOL: buf_puts(out, o.i ? "true" : "false"); return true;
+    case OBJ_INT: put_int(out, o); return true;
+    case OBJ_FLOAT: /* JSON has no infinities: they are strings */
+        if (isfinite(o.f))
+            put_float(out, o.f);
+        else
+            buf_puts(out, isnan(o.f) ? "\"nan\"" : o.f < 0 ? "\"-inf\"" : "\"inf\"");
+        return true;
+    case OBJ_STRING: json_string(out, o.text.at, o.text.n); return true;
+    case OBJ_DTYPE:
+        buf_putc(out, '"');
+        for (int i = 0; i < o.type->depth; i++) buf_putc(out, '*');
+        buf_printf(out, "%s\"", elem_signature_name((Elem)o.type->elem));
+        return true;
+    case OBJ_TUPLE:
+        buf_putc(out, '[');
+        for (int i = 0; i < o.seq.n; i++) {
+            if (i) buf_puts(out, ", ");
+            if (!obj_json(o.seq.at[i], out)) return false;
+        }
+        buf_putc(out, ']');
+        return true;
+    default: return false;
+    }
+}
