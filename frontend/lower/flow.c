@@ -99,10 +99,12 @@ static void open_arm(Lower *l, Arm *arm, const Scope *scope, Names declared) {
     l->frame->scope = copy_scope(l, scope);
     l->frame->returned = false;
     l->frame->result = obj_none();
+    l->frame->arms++;
 }
 
 static void close_arm(Lower *l, Arm *arm) {
     arm->scope = l->frame->scope;
+    l->frame->arms--;
     arm->returned = l->frame->returned;
     arm->result = l->frame->result;
     arm->result_span = l->frame->result_span;

@@ -184,6 +184,10 @@ typedef struct Frame {
     Scope scope;
     Names declared; /* `name: tl.constexpr` above, without a value: the next one stays constant */
     int loops;      /* loops around the current statement */
+    int unrolled;   /* of these, the unrolled ones */
+    int arms;       /* regions of tile IR around it that this frame has opened */
+    int outside;    /* how many of them were open before the outermost loop */
+    bool finished;  /* returned, from inside of unrolled loops */
     bool returned;  /* the path has ended: by return; in a loop, by break or continue */
     Obj result;
     Span result_span;

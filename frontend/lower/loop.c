@@ -108,7 +108,7 @@ static Obj lower_body(Lower *l, const Stmt *stmt) {
     lower_stmts(l, stmt->body, 0, NULL);
     l->frame->loops--;
     l->frame->declared = declared;
-    l->frame->returned = false;
+    l->frame->returned = l->frame->finished;
     l->b.span = stmt->span;
     return find_binding(&l->frame->scope, loop_stop)->obj;
 }
@@ -363,16 +363,22 @@ static void unroll(Lower *l, const Stmt *stmt, const Range *range) {
     if (!range_count(l, range, stmt->value->span, &count)) return;
     const Binding *outer = find_binding(&l->frame->scope, loop_stop);
     Obj stop = obj_bool(false), outer_stop = outer ? outer->obj : stop;
+    Frame *frame = l->frame;
+    if (!frame->loops) frame->outside = frame->arms;
+    frame->unrolled++;
     for (int64_t i = 0; i < count && !l->abandoned; i++) {
         Round round = {stmt, range->start.i + i * range->step.i};
         if (stop.kind == OBJ_VALUE)
             lower_choice(l, going(l, stop), stmt->span, lower_round, &round);
         else
             lower_round(l, &round, 0);
-        l->frame->returned = false;
+        if (frame->finished) break;
+        frame->returned = false;
         stop = find_binding(&l->frame->scope, loop_stop)->obj;
         if (stop.kind == OBJ_BOOL && stop.i) break;
     }
+    frame->unrolled--;
+    frame->finished = frame->finished && frame->loops;
     bind(l, loop_stop, outer_stop, stmt->span);
 }
 

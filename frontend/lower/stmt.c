@@ -170,7 +170,8 @@ static void lower_augmented(Lower *l, const Stmt *stmt) {
 static void lower_return(Lower *l, const Stmt *stmt) {
     Frame *f = l->frame;
     Obj o = stmt->value ? lower_expr(l, stmt->value) : obj_none();
-    if (f->loops) {
+    bool unrolled = f->loops == f->unrolled && f->arms == f->outside; /* it runs in one round */
+    if (f->loops && !unrolled) {
         fail(l, stmt->span, "'return' inside a loop is not supported");
         note(l, (Span){0}, "leave the loop with 'break' and return behind it");
         return;
@@ -183,6 +184,7 @@ static void lower_return(Lower *l, const Stmt *stmt) {
     f->result = changed(l, CHANGE_RETURN) ? o : decay(l, o, stmt->span);
     f->result_span = stmt->span;
     f->returned = true;
+    f->finished = f->loops > 0;
 }
 
 static void lower_assert(Lower *l, const Stmt *stmt) {
