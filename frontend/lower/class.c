@@ -325,6 +325,7 @@ Obj class_call(Lower *l, const Class *c, const Call *call) {
              "it is defined here; kernels use aggregates (@triton.aggregate) and NamedTuples");
         return poison();
     }
+    if (c->kind == CLASS_AGGREGATE && l->b.f) newer(l, FEATURE_AGGREGATE, call->name_span);
     const AstFunc *init =
         c->kind == CLASS_AGGREGATE ? own_method(c, known_name(l, "__init__")) : NULL;
     return init ? run_init(l, c, init, call) : make_instance(l, c, call);

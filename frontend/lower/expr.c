@@ -103,6 +103,7 @@ static Obj lower_bool(Lower *l, const Expr *e) {
  * known to be false. */
 static Obj lower_compare(Lower *l, const Expr *e) {
     Obj x = lower_expr(l, e->left), all = obj_bool(true);
+    if (e->nitems > 1 && l->b.f) newer(l, FEATURE_CHAIN, e->span);
     for (int i = 0; i < e->nitems && !obj_is_poison(all); i++) {
         Obj y = lower_expr(l, e->item[i]);
         Span span = e->nitems == 1 && e->op_span.line ? e->op_span : e->span;
@@ -145,7 +146,6 @@ Obj index_value(Lower *l, Value *v, Obj index, Span span) {
     const Obj *at = index.kind == OBJ_TUPLE ? index.seq.at : &index;
     int n = index.kind == OBJ_TUPLE ? index.seq.n : 1, kept = 0;
     Type t = type_with_shape(v->type, (Type){0});
-    while (!v->type.rank && n && is_full_slice(at[n - 1])) n--; /* of a scalar, `:` is nothing */
     for (int i = 0; i < n; i++) {
         bool is_new = at[i].kind == OBJ_NONE;
         if (!is_new && !is_full_slice(at[i])) {
@@ -293,6 +293,8 @@ static bool comprehend(Lower *l, const Expr *e, Objs *made, int *weight) {
     Obj over = lower_expr(l, e->cond);
     over = e->is_set ? unordered_elements(l, over, e->cond->span)
                      : host_elements(l, over, e->cond->span);
+    if (e->right->kind != EXPR_NAME && l->b.f)
+        newer(l, FEATURE_COMPREHENSION_TARGET, e->right->span);
     bool ok = !obj_is_poison(over) && enter(l, e->span);
     if (!ok) return false;
     /* Beyond the limit all clauses end: checked() will say so. */

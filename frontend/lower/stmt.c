@@ -54,6 +54,8 @@ static void assign_parts(Lower *l, const Expr *target, Obj o, AssignFn fn) {
     o = unpack(l, target, gather_starred(l, target, o));
     for (int i = 0; i < target->nitems; i++) {
         const Expr *part = target->item[i];
+        bool nested = part->kind == EXPR_TUPLE || part->kind == EXPR_LIST;
+        if (nested && l->b.f) newer(l, FEATURE_NESTED_TARGET, part->span);
         fn(l, part->kind == EXPR_STARRED ? part->left : part,
            o.kind == OBJ_TUPLE ? o.seq.at[i] : poison());
     }
@@ -139,6 +141,7 @@ static void lower_annotated(Lower *l, const Stmt *stmt) {
         return;
     }
     if (!stmt->value) {
+        newer(l, FEATURE_DECLARATION, target->span);
         take_declared(l, target->name); /* once is enough */
         vec_push(&l->s->arena, &l->frame->declared, target->name);
         return;
