@@ -4,7 +4,7 @@
  * An instance of an aggregate is OBJ_INSTANCE, its fields one after the other: what carries tuples
  * through loops, branches and calls carries it part by part. It never changes; __init__ runs on an
  * instance of unset fields. A NamedTuple's is a tuple whose parts have names. Other classes are
- * known by name alone. A class is looked at when it is first used, like a global. */
+ * not known. A class is looked at when it is first used, like a global. */
 #include "frontend/lower/internal.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static const char *last_name(const Expr *e) {
     return e->kind == EXPR_NAME || e->kind == EXPR_ATTRIBUTE ? e->name : "";
 }
 
-static ClassKind kind_of(const AstClass *ast) {
+ClassKind class_kind(const AstClass *ast) {
     for (int i = 0; i < ast->ndecorators; i++)
         if (strcmp(last_name(ast->decorator[i]), "aggregate") == 0) return CLASS_AGGREGATE;
     for (int i = 0; i < ast->nbases; i++)
@@ -107,7 +107,7 @@ Obj class_object(Lower *l, const AstClass *ast, Span span) {
         }
     if (!enter(l, span)) return poison();
     Class *c = arena_alloc(&l->s->arena, sizeof *c);
-    *c = (Class){.ast = ast, .name = ast->name, .kind = kind_of(ast)};
+    *c = (Class){.ast = ast, .name = ast->name, .kind = class_kind(ast)};
     bool ok = find_order(l, c, span);
     leave(l);
     if (!ok) return poison();
@@ -319,12 +319,6 @@ static Obj run_init(Lower *l, const Class *c, const AstFunc *init, const Call *c
 }
 
 Obj class_call(Lower *l, const Class *c, const Call *call) {
-    if (c->kind == CLASS_PLAIN) {
-        fail(l, call->name_span, "'%s' is a Python class and cannot be used in a kernel", c->name);
-        note(l, c->ast->span,
-             "it is defined here; kernels use aggregates (@triton.aggregate) and NamedTuples");
-        return poison();
-    }
     if (c->kind == CLASS_AGGREGATE && l->b.f) newer(l, FEATURE_AGGREGATE, call->name_span);
     const AstFunc *init =
         c->kind == CLASS_AGGREGATE ? own_method(c, known_name(l, "__init__")) : NULL;

@@ -567,6 +567,7 @@ bool runs_at_compile_time(const AstFunc *f);
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /* positional only */
 
 /* ---- class.c: aggregates and NamedTuples ---- */
+ClassKind class_kind(const AstClass *ast);
 Obj class_object(Lower *l, const AstClass *ast, Span span);
 Obj named_tuple_class(Lower *l, const char *name, Obj fields, Span span);
 Obj class_call(Lower *l, const Class *class, const struct Call *c);

@@ -271,6 +271,13 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     for (int i = 0; i < file->nimports; i++) vec_push(a, &names, file->import[i].as);
     for (int i = 0; i < file->nglobals; i++) vec_push(a, &names, file->global[i].name);
     for (int i = 0; i < file->nclasses; i++) vec_push(a, &names, file->class_[i]->name);
+    for (int i = 0; i < file->nclasses; i++)
+        if (file->class_[i]->name == name) {
+            fail(l, span, "'%s' is a Python class and cannot be used in a kernel", name);
+            note(l, file->class_[i]->span,
+                 "it is defined here; kernels use aggregates (@triton.aggregate) and NamedTuples");
+            return poison();
+        }
     const char **python;
     int n = builtin_names(l, 'P', &python);
     for (int i = 0; i < n; i++) vec_push(a, &names, python[i]);

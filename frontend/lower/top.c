@@ -203,9 +203,10 @@ static void index_module(Lower *l, SourceModule *m) {
     for (int i = 0; i < f->nglobals; i++)
         at[n++] = (Definition){f->global[i].name,  DEFINED_GLOBAL,     i,
                                f->global[i].order, f->global[i].guard, 0};
-    for (int i = 0; i < f->nclasses; i++)
-        at[n++] = (Definition){f->class_[i]->name,  DEFINED_CLASS,       i,
-                               f->class_[i]->order, f->class_[i]->guard, 0};
+    for (int i = 0; i < f->nclasses; i++) /* of others nothing is known */
+        if (class_kind(f->class_[i]) != CLASS_PLAIN)
+            at[n++] = (Definition){f->class_[i]->name,  DEFINED_CLASS,       i,
+                                   f->class_[i]->order, f->class_[i]->guard, 0};
     for (int i = 0; i < f->nimports; i++) {
         const AstImport *im = &f->import[i];
         bool star = im->member && strcmp(im->member, "*") == 0;
