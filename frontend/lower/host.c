@@ -322,6 +322,14 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
         bind(l, stmt->func->name, f, stmt->span);
         return obj_is_poison(f) ? FLOW_FAILED : FLOW_NEXT;
     }
+    case STMT_IMPORT:
+        for (int i = 0; i < stmt->nimports; i++) {
+            const AstImport *im = &stmt->import[i];
+            Obj o = import_object(l, im, im->span);
+            if (obj_is_poison(o)) return FLOW_FAILED;
+            bind(l, im->as, o, im->span);
+        }
+        return FLOW_NEXT;
     case STMT_UNSUPPORTED: break;
     }
     fail(l, stmt->span, "this statement cannot be run while compiling");

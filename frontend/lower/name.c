@@ -114,7 +114,10 @@ static Obj outside_kernels(Lower *l, const char *path, int m, const char *name) 
     Obj given;
     if (m < 0 && given_value(l, inner, &given)) return given;
     if (host_constant(l, path, name, &given)) return given;
-    Obj f = host_function(path, name);
+    bool own = strcmp(path, "builtins") == 0; /* Python's, by their module */
+    Obj f = host_function(own ? "" : path, name);
+    const Builtin *row = own && f.kind == OBJ_POISON ? find_builtin('P', name) : NULL;
+    if (row) return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}};
     if (f.kind != OBJ_POISON || m >= 0 || l->b.f) return f;
     return (Obj){.kind = OBJ_FOREIGN, .path = inner};
 }
@@ -141,8 +144,6 @@ static Obj module_attribute(Lower *l, const char *path, const char *name, Span s
     if (modules[m].letter == 'L' && dtype_name(name, &t)) return obj_dtype(l, t);
     const Builtin *row = modules[m].letter ? find_builtin(modules[m].letter, name) : NULL;
     if (row) return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}};
-    if (strcmp(path, "math") == 0) found = python_function(path, name); /* of constants */
-    if (found.kind != OBJ_POISON) return found;
     return unknown_member(l, m, name, span);
 }
 

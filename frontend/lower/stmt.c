@@ -221,6 +221,10 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
     case STMT_RETURN: lower_return(l, stmt); break;
     case STMT_ASSERT: lower_assert(l, stmt); break;
     case STMT_PASS: break;
+    case STMT_IMPORT:
+        fail(l, stmt->span, "'import' is not supported in a kernel");
+        advise(l, ADVICE_STATEMENT, "import");
+        break;
     case STMT_RAISE:
         fail(l, stmt->span, "'raise' is not supported in a kernel");
         advise(l, ADVICE_STATEMENT, "raise");

@@ -410,6 +410,14 @@ Stmt *stmt_if(Parser *p, const Elif *first, const ElifVec *elifs, const StmtVec 
     return NULL; /* not reached: i == -1 returns */
 }
 
+Stmt *stmt_import(Parser *p, Span span) {
+    Stmt *s = stmt_new(p, STMT_IMPORT, span);
+    s->import = arena_copy(&p->s->arena, p->imports.at, (size_t)p->imports.n * sizeof *s->import);
+    s->nimports = p->imports.n;
+    p->imports.n = 0;
+    return s;
+}
+
 void stmts_add(Parser *p, StmtVec *list, Stmt *s) {
     vec_push(&p->s->arena, list, s);
     if (list->height < s->height) list->height = s->height;

@@ -12,6 +12,7 @@
 typedef struct Expr Expr;
 typedef struct Stmt Stmt;
 typedef struct AstFunc AstFunc;
+typedef struct AstImport AstImport;
 
 typedef enum ExprKind {
     EXPR_NAME,    /* .name */
@@ -135,6 +136,7 @@ typedef enum StmtKind {
     STMT_BREAK,
     STMT_CONTINUE,
     STMT_DEF,         /* .func: a nested function */
+    STMT_IMPORT,      /* .import[]: in a function */
     STMT_UNSUPPORTED, /* .name says which construct: "try", "with", "class", "import", "del" … */
 } StmtKind;
 
@@ -153,6 +155,8 @@ struct Stmt {
     Expr *value, *annotation, *message;
     StmtList body, orelse;
     AstFunc *func;
+    AstImport *import;
+    int nimports;
     uint16_t height; /* blocks and elifs below this one; at most NESTING_LIMIT */
 };
 
@@ -229,14 +233,14 @@ typedef struct AstClass {
     const struct AstFile *file; /* that it stands in */
 } AstClass;
 
-typedef struct AstImport { /* one bound name */
-    const char *module;    /* dotted: "triton.language" */
-    const char *member;    /* from module import member, "*" for all; NULL for `import module` */
+struct AstImport {      /* one bound name */
+    const char *module; /* dotted: "triton.language" */
+    const char *member; /* from module import member, "*" for all; NULL for `import module` */
     const char *as; /* the name it is bound to ("*" with member "*"); `import a.b` binds a to a */
     Span span;
     Guard *guard;
     int order;
-} AstImport;
+};
 
 typedef struct AstGlobal { /* NAME = value, NAME: annotation = value at top level */
     const char *name;

@@ -39,11 +39,22 @@ static const char *const expr_names[] = {
 };
 
 static const char *const stmt_names[] = {
-    [STMT_EXPR] = "expr",           [STMT_ASSIGN] = "assign", [STMT_AUGASSIGN] = "augassign",
-    [STMT_ANNASSIGN] = "annassign", [STMT_IF] = "if",         [STMT_FOR] = "for",
-    [STMT_WHILE] = "while",         [STMT_RETURN] = "return", [STMT_ASSERT] = "assert",
-    [STMT_RAISE] = "raise",         [STMT_PASS] = "pass",     [STMT_BREAK] = "break",
-    [STMT_CONTINUE] = "continue",   [STMT_DEF] = "def",       [STMT_UNSUPPORTED] = "unsupported",
+    [STMT_EXPR] = "expr",
+    [STMT_ASSIGN] = "assign",
+    [STMT_AUGASSIGN] = "augassign",
+    [STMT_ANNASSIGN] = "annassign",
+    [STMT_IF] = "if",
+    [STMT_FOR] = "for",
+    [STMT_WHILE] = "while",
+    [STMT_RETURN] = "return",
+    [STMT_ASSERT] = "assert",
+    [STMT_RAISE] = "raise",
+    [STMT_PASS] = "pass",
+    [STMT_BREAK] = "break",
+    [STMT_IMPORT] = "import",
+    [STMT_CONTINUE] = "continue",
+    [STMT_DEF] = "def",
+    [STMT_UNSUPPORTED] = "unsupported",
 };
 
 static void begin(Buf *out, int depth, const char *role) {
@@ -151,6 +162,14 @@ static void print_expr(const Expr *e, int depth, const char *role, Buf *out) {
 
 static void print_func(const AstFunc *f, int depth, Buf *out);
 
+static void print_import(const AstImport *x, Buf *out) {
+    if (x->member)
+        buf_printf(out, "import %s from %s as %s", x->member, x->module, x->as);
+    else
+        buf_printf(out, "import %s as %s", x->module, x->as);
+    end(out, x->span);
+}
+
 static void print_block(const StmtList *block, int depth, const char *label, Buf *out) {
     if (block->n == 0) return;
     begin(out, depth, NULL);
@@ -170,6 +189,10 @@ static void print_block(const StmtList *block, int depth, const char *label, Buf
         print_block(&s->body, depth + 1, "body", out);
         print_block(&s->orelse, depth + 1, "else", out);
         if (s->func) print_func(s->func, depth + 1, out);
+        for (int k = 0; k < s->nimports; k++) {
+            begin(out, depth + 1, NULL);
+            print_import(&s->import[k], out);
+        }
     }
 }
 
@@ -210,14 +233,7 @@ static void print_class(const AstClass *c, Buf *out) {
 }
 
 void ast_print(const AstFile *file, Buf *out) {
-    for (int i = 0; i < file->nimports; i++) {
-        const AstImport *x = &file->import[i];
-        if (x->member)
-            buf_printf(out, "import %s from %s as %s", x->member, x->module, x->as);
-        else
-            buf_printf(out, "import %s as %s", x->module, x->as);
-        end(out, x->span);
-    }
+    for (int i = 0; i < file->nimports; i++) print_import(&file->import[i], out);
     for (int i = 0; i < file->nglobals; i++) {
         const AstGlobal *x = &file->global[i];
         buf_printf(out, "global %s", x->name);

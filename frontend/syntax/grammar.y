@@ -281,6 +281,7 @@ simple:
   | RAISE                               { $$ = stmt_new(p, STMT_RAISE, @$); }
   | RAISE test                          { $$ = stmt_new(p, STMT_RAISE, @$); $$->value = $2; }
   | RAISE test FROM test                { $$ = stmt_new(p, STMT_RAISE, @$); $$->value = $2; }
+  | import                              { $$ = stmt_import(p, @$); }
   | PASS                                { $$ = stmt_new(p, STMT_PASS, @$); }
   | BREAK                               { $$ = stmt_new(p, STMT_BREAK, @$); }
   | CONTINUE                            { $$ = stmt_new(p, STMT_CONTINUE, @$); }

@@ -21,12 +21,10 @@ static const struct {
     const char *name;
     bool compound; /* its line may be followed by a block */
 } unsupported[] = {
-    {TOK_TRY, "try", true},      {TOK_WITH, "with", true},
-    {TOK_CLASS, "class", true},  {TOK_ASYNC, "async", true},
-    {TOK_AT, "decorator", true}, {TOK_IMPORT, "import", false},
-    {TOK_FROM, "import", false}, {TOK_GLOBAL, "global", false},
-    {TOK_DEL, "del", false},     {TOK_NONLOCAL, "nonlocal", false},
-    {TOK_YIELD, "yield", false}, {TOK_AWAIT, "await", false},
+    {TOK_TRY, "try", true},      {TOK_WITH, "with", true},          {TOK_CLASS, "class", true},
+    {TOK_ASYNC, "async", true},  {TOK_AT, "decorator", true},       {TOK_GLOBAL, "global", false},
+    {TOK_DEL, "del", false},     {TOK_NONLOCAL, "nonlocal", false}, {TOK_YIELD, "yield", false},
+    {TOK_AWAIT, "await", false},
 };
 
 int token_skip_block(const Token *token, int at, int end) {

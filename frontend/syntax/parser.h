@@ -143,6 +143,7 @@ void stmt_target(Parser *p, Stmt *s, Expr *target); /* checks that it can be ass
 void stmt_block(Parser *p, Stmt *s, StmtList *block, const StmtVec *body);
 Stmt *stmt_def(Parser *p, Span def, AstFunc *func); /* func NULL: it did not parse */
 Stmt *stmt_if(Parser *p, const Elif *first, const ElifVec *elifs, const StmtVec *orelse);
+Stmt *stmt_import(Parser *p, Span span); /* of what import_…() have added */
 void stmts_add(Parser *p, StmtVec *list, Stmt *s);
 void stmts_add_all(Parser *p, StmtVec *list, const StmtVec *more);
 AstFunc *func_new(Parser *p, const Token *name, const ParamVec *params);
