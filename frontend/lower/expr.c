@@ -162,7 +162,8 @@ Obj index_value(Lower *l, Value *v, Obj index, Span span) {
             differs(l, CHANGE_SUBSCRIPTS, span, "more ':' than dimensions are an error");
             if (!changed(l, CHANGE_SUBSCRIPTS) && i >= t.rank) continue;
         }
-        if (t.rank == TILE_MAX_RANK || (!is_new && kept == v->type.rank) || i > t.rank)
+        if (t.rank == TILE_MAX_RANK || (!is_new && kept == v->type.rank) ||
+            (i > t.rank && t.rank)) /* of a scalar, Triton adds the first wherever it stands */
             return fail(l, span, "too many indices for %s", type_user_text(&l->s->arena, v->type));
         t.log2[t.rank++] = is_new ? 0 : v->type.log2[kept++];
     }
