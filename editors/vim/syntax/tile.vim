@@ -17,40 +17,40 @@ syn keyword tileBuiltin contained Config _argmax_combine _argmax_combine_tie_bre
 syn keyword tileBuiltin contained _argmin_combine _argmin_combine_tie_break_fast _argmin_combine_tie_break_left _constexpr_to_value
 syn keyword tileBuiltin contained _elementwise_max _elementwise_min _experimental_make_tensor_descriptor _is_power_of_two _log2
 syn keyword tileBuiltin contained _or_combine _prod_combine _sum_combine _unwrap_if_constexpr _xor_combine abs acos acosh add add_rn
-syn keyword tileBuiltin contained advance arange argmax argmin asin asinh associative_scan assume atan atan2 atanh atomic_add
-syn keyword tileBuiltin contained atomic_and atomic_cas atomic_load atomic_max atomic_min atomic_or atomic_poll atomic_store
-syn keyword tileBuiltin contained atomic_xchg atomic_xor bitonic_merge block_type brev broadcast broadcast_to cast cat cbrt cdiv ceil
-syn keyword tileBuiltin contained clamp clz condition constexpr copysign cos cosh cospi cumprod cumsum debug_barrier device_assert
-syn keyword tileBuiltin contained device_print div_rn dot double2float_rn double2int_rd double2int_rn double2int_ru double2int_rz
-syn keyword tileBuiltin contained double2ll_rd double2ll_rn double2ll_ru double2ll_rz double2uint_rd double2uint_rn double2uint_ru
-syn keyword tileBuiltin contained double2uint_rz double2ull_rd double2ull_rn double2ull_ru double2ull_rz double_as_longlong dtype
-syn keyword tileBuiltin contained erf erfc erfinv exp exp10 exp2 expand_dims expect_zero expm1 fast_cosf fast_dividef fast_exp10f
-syn keyword tileBuiltin contained fast_expf fast_log10f fast_log2f fast_logf fast_powf fast_sinf fast_tanf fast_tanhf fdim fdiv
-syn keyword tileBuiltin contained ffs finitef flip float2int_rd float2int_rn float2int_ru float2int_rz float2ll_rd float2ll_rn
-syn keyword tileBuiltin contained float2ll_ru float2ll_rz float2uint_rd float2uint_rn float2uint_ru float2uint_rz float2ull_rd
-syn keyword tileBuiltin contained float2ull_rn float2ull_ru float2ull_rz float_as_int float_as_uint floor fma fma_rn fmod
-syn keyword tileBuiltin contained full gather gdc_launch_dependents gdc_wait get_int_dtype get_primitive_bitwidth globaltimer
-syn keyword tileBuiltin contained hadd histogram hypot ilogb inline_asm_elementwise int2double_rn int2float_rn int_as_float
-syn keyword tileBuiltin contained interleave isfinited isinf isnan item join ldexp ll2double_rn ll2float_rn llrint llround
-syn keyword tileBuiltin contained load load_tensor_descriptor log log10 log1p log2 logb longlong_as_double make_block_ptr
-syn keyword tileBuiltin contained make_tensor_descriptor map_elementwise max max_constancy max_contiguous maximum min minimum
-syn keyword tileBuiltin contained mul mul24 mul_rn mulhi multiple_of nearbyint next_power_of_2 nextafter norm3d norm4d normcdf
-syn keyword tileBuiltin contained num_programs num_threads num_warps pair_uniform_to_normal permute philox philox_impl pointer_type
-syn keyword tileBuiltin contained popc pow program_id rand rand4x randint randint4x randn randn4x range ravel rcbrt rcp_rn reduce
-syn keyword tileBuiltin contained reduce_or reshape rhadd rhypot rint rnorm3d rnorm4d round rsqrt rsqrt_rn sad saturatef scalbn
-syn keyword tileBuiltin contained sigmoid signbit sin sinh sinpi slice smid softmax sort split sqrt sqrt_rn squeeze static_assert
-syn keyword tileBuiltin contained static_print static_range store store_tensor_descriptor str_to_ty sub sub_rn sum swizzle2d
-syn keyword tileBuiltin contained tan tanh tensor tensor_descriptor tensor_descriptor_base to_tensor topk trans trunc tuple
-syn keyword tileBuiltin contained uint2double_rn uint2float_rn uint_as_float uint_to_uniform_float ull2double_rn ull2float_rn
-syn keyword tileBuiltin contained umulhi unsqueeze view where xor_sum zeros zeros_like
+syn keyword tileBuiltin contained advance aggregate_replace arange argmax argmin asin asinh associative_scan assume atan atan2
+syn keyword tileBuiltin contained atanh atomic_add atomic_and atomic_cas atomic_load atomic_max atomic_min atomic_or atomic_poll
+syn keyword tileBuiltin contained atomic_store atomic_xchg atomic_xor bitonic_merge block_type brev broadcast broadcast_to
+syn keyword tileBuiltin contained cast cat cbrt cdiv ceil clamp clz condition constexpr constexpr_type copysign cos cosh cospi
+syn keyword tileBuiltin contained cumprod cumsum debug_barrier device_assert device_print div_rn dot double2float_rn double2int_rd
+syn keyword tileBuiltin contained double2int_rn double2int_ru double2int_rz double2ll_rd double2ll_rn double2ll_ru double2ll_rz
+syn keyword tileBuiltin contained double2uint_rd double2uint_rn double2uint_ru double2uint_rz double2ull_rd double2ull_rn
+syn keyword tileBuiltin contained double2ull_ru double2ull_rz double_as_longlong dtype erf erfc erfinv exp exp10 exp2 expand_dims
+syn keyword tileBuiltin contained expect_zero expm1 fast_cosf fast_dividef fast_exp10f fast_expf fast_log10f fast_log2f fast_logf
+syn keyword tileBuiltin contained fast_powf fast_sinf fast_tanf fast_tanhf fdim fdiv ffs finitef flip float2int_rd float2int_rn
+syn keyword tileBuiltin contained float2int_ru float2int_rz float2ll_rd float2ll_rn float2ll_ru float2ll_rz float2uint_rd
+syn keyword tileBuiltin contained float2uint_rn float2uint_ru float2uint_rz float2ull_rd float2ull_rn float2ull_ru float2ull_rz
+syn keyword tileBuiltin contained float_as_int float_as_uint floor fma fma_rn fmod full gather gdc_launch_dependents gdc_wait
+syn keyword tileBuiltin contained get_int_dtype get_primitive_bitwidth globaltimer hadd histogram hypot ilogb inline_asm_elementwise
+syn keyword tileBuiltin contained int2double_rn int2float_rn int_as_float interleave isfinited isinf isnan item join ldexp
+syn keyword tileBuiltin contained ll2double_rn ll2float_rn llrint llround load load_tensor_descriptor log log10 log1p log2 logb
+syn keyword tileBuiltin contained longlong_as_double make_block_ptr make_tensor_descriptor map_elementwise max max_constancy
+syn keyword tileBuiltin contained max_contiguous maximum min minimum mul mul24 mul_rn mulhi multiple_of nearbyint next_power_of_2
+syn keyword tileBuiltin contained nextafter norm3d norm4d normcdf num_programs num_threads num_warps pair_uniform_to_normal permute
+syn keyword tileBuiltin contained philox philox_impl pointer_type popc pow program_id rand rand4x randint randint4x randn randn4x
+syn keyword tileBuiltin contained range ravel rcbrt rcp_rn reduce reduce_or reshape rhadd rhypot rint rnorm3d rnorm4d round rsqrt
+syn keyword tileBuiltin contained rsqrt_rn sad saturatef scalbn sigmoid signbit sin sinh sinpi slice smid softmax sort split sqrt
+syn keyword tileBuiltin contained sqrt_rn squeeze static_assert static_print static_range store store_tensor_descriptor str_to_ty
+syn keyword tileBuiltin contained sub sub_rn sum swizzle2d tan tanh tensor tensor_descriptor tensor_descriptor_base to_tensor topk
+syn keyword tileBuiltin contained trans trunc tuple tuple_type uint2double_rn uint2float_rn uint_as_float uint_to_uniform_float
+syn keyword tileBuiltin contained ull2double_rn ull2float_rn umulhi unsqueeze view where xor_sum zeros zeros_like
 syn keyword tileMethod contained abs advance argmax argmin associative_scan atomic_add atomic_and atomic_cas atomic_load atomic_max
 syn keyword tileMethod contained atomic_min atomic_or atomic_poll atomic_store atomic_xchg atomic_xor broadcast broadcast_to
-syn keyword tileMethod contained cast cdiv ceil cos cumprod cumsum erf exp exp2 expand_dims flip floor gather histogram is_bf16
-syn keyword tileMethod contained is_block is_bool is_floating is_fp16 is_fp32 is_fp64 is_fp8 is_fp8e4nv is_fp8e5 is_int is_int1
-syn keyword tileMethod contained is_int16 is_int32 is_int64 is_int8 is_int_signed is_int_unsigned is_ptr is_standard_floating
-syn keyword tileMethod contained is_uint16 is_uint32 is_uint64 is_uint8 item join load log log2 logical_and logical_or max min
-syn keyword tileMethod contained permute ravel reduce reduce_or reshape rsqrt scatter sigmoid sin softmax sort split sqrt sqrt_rn
-syn keyword tileMethod contained squeeze store sum to topk trans unsqueeze view xor_sum
+syn keyword tileMethod contained cast cdiv ceil codegen_name cos cumprod cumsum erf exp exp2 expand_dims flip floor gather
+syn keyword tileMethod contained get_int_max_value get_int_min_value histogram is_bf16 is_block is_bool is_floating is_fp16 is_fp32
+syn keyword tileMethod contained is_fp64 is_fp8 is_fp8e4nv is_fp8e5 is_int is_int1 is_int16 is_int32 is_int64 is_int8 is_int_signed
+syn keyword tileMethod contained is_int_unsigned is_ptr is_standard_floating is_uint16 is_uint32 is_uint64 is_uint8 item join kind
+syn keyword tileMethod contained load log log2 logical_and logical_or max min permute ravel reduce reduce_or reshape rsqrt scatter
+syn keyword tileMethod contained sigmoid sin softmax sort split sqrt sqrt_rn squeeze store sum to topk trans unsqueeze view xor_sum
 syn keyword tileDtype contained int1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16
 syn keyword tileDtype contained float8e4nv float8e5
 
