@@ -94,8 +94,12 @@ static Obj lower_bool(Lower *l, const Expr *e) {
     if (x.kind != OBJ_INSTANCE && decides(e->op, x)) return x;
     Obj y = lower_expr(l, e->right);
     if (is_foreign(l, y, e->right->span) || obj_is_poison(y)) return poison();
-    if (x.kind == OBJ_INSTANCE || y.kind == OBJ_INSTANCE)
-        return class_binary(l, e->op, x, y, e->op_span);
+    if (x.kind == OBJ_INSTANCE || y.kind == OBJ_INSTANCE) {
+        bool known_x = x.kind != OBJ_INSTANCE && x.kind != OBJ_VALUE;
+        bool known_y = y.kind != OBJ_INSTANCE && y.kind != OBJ_VALUE;
+        if (known_y) return decides(e->op, y) ? y : x;
+        return known_x ? y : class_binary(l, e->op, x, y, e->op_span);
+    }
     return join_sides(l, e->op, x, y, e->op_span);
 }
 
