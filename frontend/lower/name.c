@@ -273,7 +273,7 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     for (int i = 0; i < file->nglobals; i++) vec_push(a, &names, file->global[i].name);
     for (int i = 0; i < file->nclasses; i++) vec_push(a, &names, file->class_[i]->name);
     for (int i = 0; i < file->nclasses; i++)
-        if (file->class_[i]->name == name) {
+        if (file->class_[i]->name == name && class_kind(file->class_[i]) == CLASS_PLAIN) {
             fail(l, span, "'%s' is a Python class and cannot be used in a kernel", name);
             note(l, file->class_[i]->span,
                  "it is defined here; kernels use aggregates (@triton.aggregate) and NamedTuples");
