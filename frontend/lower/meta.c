@@ -65,6 +65,18 @@ Obj bi_len(Lower *l, const Args *a, int64_t data) {
     return arg_error(l, a, 0, "a tuple or a string");
 }
 
+/* Of NaN and -0.0 Python's min and max give what comes first; a kernel's would not. */
+static bool has_order(Lower *l, const Args *a, Obj all) {
+    for (int i = 0; i < all.seq.n; i++) {
+        Obj o = all.seq.at[i];
+        if (o.kind != OBJ_FLOAT || (!isnan(o.f) && (o.f != 0 || !signbit(o.f)))) continue;
+        fail(l, a->span, "constexpr %s does not support %s", a->row->name,
+             isnan(o.f) ? "NaN values" : "negative zero");
+        return false;
+    }
+    return true;
+}
+
 /* min and max: of numbers a number, else tl.minimum and tl.maximum. data: the comparison that makes
  * a later argument the better one. */
 Obj bi_python_minmax(Lower *l, const Args *a, int64_t data) {
@@ -73,6 +85,7 @@ Obj bi_python_minmax(Lower *l, const Args *a, int64_t data) {
     if (all.seq.n == 1 && !l->b.f) all = unordered_elements(l, all.seq.at[0], a->span);
     if (obj_is_poison(all)) return all;
     if (!all.seq.n) return fail(l, a->span, "%s needs arguments", a->row->name);
+    if (l->b.f && obj_is_const(all) && !has_order(l, a, all)) return poison();
     Obj best = all.seq.at[0];
     Obj fn = {.kind = OBJ_BUILTIN};
     fn.builtin.row = find_builtin('L', data == OPR_LT ? "minimum" : "maximum");
