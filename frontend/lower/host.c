@@ -288,6 +288,16 @@ static const char *raised_text(Lower *l, const Expr *e) {
     return b.data;
 }
 
+/* A `try` whose block can be run. What would happen if it could not, an exception or something that
+ * is not known here, is not told apart, so no handler ever runs. */
+static Flow run_try(Lower *l, const Stmt *stmt) {
+    Flow flow = run_stmts(l, stmt->body);
+    if (flow == FLOW_FAILED) return flow;
+    if (flow == FLOW_NEXT) flow = run_stmts(l, stmt->orelse);
+    Flow last = run_stmts(l, stmt->last);
+    return last == FLOW_NEXT ? flow : last;
+}
+
 static Flow run_stmt(Lower *l, const Stmt *stmt) {
     bool ok = true;
     switch (stmt->kind) {
@@ -330,6 +340,7 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
             bind(l, im->as, o, im->span);
         }
         return FLOW_NEXT;
+    case STMT_TRY: return run_try(l, stmt);
     case STMT_UNSUPPORTED: break;
     }
     fail(l, stmt->span, "this statement cannot be run while compiling");

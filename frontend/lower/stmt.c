@@ -235,6 +235,7 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
         fail(l, stmt->span, "a function inside a kernel is not supported");
         note(l, (Span){0}, "define it at top level, with @triton.jit above it");
         break;
+    case STMT_TRY:
     case STMT_UNSUPPORTED:
         fail(l, stmt->span, "'%s' is not supported in a kernel", stmt->name);
         advise(l, ADVICE_STATEMENT, stmt->name);

@@ -132,6 +132,7 @@ typedef enum StmtKind {
     STMT_RETURN,    /* .value may be NULL */
     STMT_ASSERT,    /* assert .value, .message (may be NULL) */
     STMT_RAISE,     /* .value may be NULL; what stands behind `from` is not kept */
+    STMT_TRY,       /* .body, .orelse, .last (`finally`); the handlers are not kept */
     STMT_PASS,
     STMT_BREAK,
     STMT_CONTINUE,
@@ -153,7 +154,7 @@ struct Stmt {
     Expr **target;
     int ntargets;
     Expr *value, *annotation, *message;
-    StmtList body, orelse;
+    StmtList body, orelse, last;
     AstFunc *func;
     AstImport *import;
     int nimports;

@@ -49,6 +49,7 @@ static const char *const stmt_names[] = {
     [STMT_RETURN] = "return",
     [STMT_ASSERT] = "assert",
     [STMT_RAISE] = "raise",
+    [STMT_TRY] = "try",
     [STMT_PASS] = "pass",
     [STMT_BREAK] = "break",
     [STMT_IMPORT] = "import",
@@ -188,6 +189,7 @@ static void print_block(const StmtList *block, int depth, const char *label, Buf
         print_expr(s->message, depth + 1, "message", out);
         print_block(&s->body, depth + 1, "body", out);
         print_block(&s->orelse, depth + 1, "else", out);
+        print_block(&s->last, depth + 1, "finally", out);
         if (s->func) print_func(s->func, depth + 1, out);
         for (int k = 0; k < s->nimports; k++) {
             begin(out, depth + 1, NULL);

@@ -129,9 +129,9 @@ static Buf *new_text(Parser *p, const char *text) {
 %type <expr> for_targets for_item dict_or_set
 %type <expr> annotation return_value
 %type <stmts> suite stmts stmt_item simple_line simples bad_block
-%type <stmt> simple assign compound if_stmt for_stmt while_stmt
+%type <stmt> simple assign compound if_stmt for_stmt while_stmt try_stmt
 %type <elifs> elifs
-%type <stmts> orelse
+%type <stmts> orelse finally
 %type <args> args arg_list
 %type <arg> arg
 %type <params> params param_list lambda_params lambda_list
@@ -307,6 +307,7 @@ compound:
     if_stmt
   | for_stmt
   | while_stmt
+  | try_stmt
   | DEF def_rest                        { $$ = stmt_def(p, @1, $2); }
   ;
 if_stmt:
@@ -324,6 +325,25 @@ elifs:
 orelse:
     %empty                              { $$ = NULL; }
   | ELSE COLON suite                    { $$ = $suite; }
+  ;
+try_stmt:
+    TRY COLON suite handlers orelse finally {
+        $$ = stmt_new(p, STMT_TRY, span_join(@1, @COLON));
+        $$->name = "try";
+        stmt_block(p, $$, &$$->body, $suite);
+        if ($orelse) stmt_block(p, $$, &$$->orelse, $orelse);
+        if ($finally) stmt_block(p, $$, &$$->last, $finally);
+    }
+  ;
+handlers:
+    %empty
+  | handlers EXCEPT COLON suite
+  | handlers EXCEPT testlist COLON suite
+  | handlers EXCEPT testlist AS NAME COLON suite
+  ;
+finally:
+    %empty                              { $$ = NULL; }
+  | FINALLY COLON suite                 { $$ = $suite; }
   ;
 for_stmt:
     FOR for_targets IN testlist COLON suite orelse {

@@ -8,7 +8,7 @@
  * and in imports; the rest is parsed on trial, in silence.
  *
  * This file is also what the grammar reads from: tile_yylex hands over the tokens of one unit and
- * turns each statement that no kernel can hold (try, with, class …) into one UNSUPPORTED token. */
+ * turns each statement that is not read (with, class …) into one UNSUPPORTED token. */
 #include "frontend/syntax/parser.h"
 #include "frontend/grammar.h"
 
@@ -21,10 +21,9 @@ static const struct {
     const char *name;
     bool compound; /* its line may be followed by a block */
 } unsupported[] = {
-    {TOK_TRY, "try", true},      {TOK_WITH, "with", true},          {TOK_CLASS, "class", true},
-    {TOK_ASYNC, "async", true},  {TOK_AT, "decorator", true},       {TOK_GLOBAL, "global", false},
-    {TOK_DEL, "del", false},     {TOK_NONLOCAL, "nonlocal", false}, {TOK_YIELD, "yield", false},
-    {TOK_AWAIT, "await", false},
+    {TOK_WITH, "with", true},          {TOK_CLASS, "class", true},    {TOK_ASYNC, "async", true},
+    {TOK_AT, "decorator", true},       {TOK_GLOBAL, "global", false}, {TOK_DEL, "del", false},
+    {TOK_NONLOCAL, "nonlocal", false}, {TOK_YIELD, "yield", false},   {TOK_AWAIT, "await", false},
 };
 
 int token_skip_block(const Token *token, int at, int end) {
@@ -95,20 +94,10 @@ static void skip_unsupported(Parser *p, bool compound) {
                (p->token[at + 1].kind == TOK_AT || p->token[at + 1].kind == TOK_DEF ||
                 p->token[at + 1].kind == TOK_CLASS || p->token[at + 1].kind == TOK_ASYNC))
             at = token_line_end(p->token, at + 1, p->end);
-        for (;;) {
-            int behind = token_skip_block(p->token, at + 1, p->end);
-            bool block = behind > at + 1;
-            int next = behind < p->end ? p->token[behind].kind : TOK_YYEOF;
-            if (kind == TOK_TRY &&
-                (next == TOK_EXCEPT || next == TOK_FINALLY || next == TOK_ELSE)) {
-                at = token_line_end(p->token, behind, p->end);
-                continue;
-            }
-            if (block) {
-                at = behind;
-                p->newline_owed = true;
-            }
-            break;
+        int behind = token_skip_block(p->token, at + 1, p->end);
+        if (behind > at + 1) {
+            at = behind;
+            p->newline_owed = true;
         }
     } else {
         while (at < p->end && p->token[at].kind != TOK_NEWLINE &&

@@ -1,6 +1,7 @@
 # What a source asks of the machine: versions, the target's capability, dtypes and their limits, environment
 # variables, modules. Kernels see it, too.
 # RUN: tilec --emit=tir --target=sm_90a -D TILE_GIVEN=seven -s q=None -o - %s
+import functools
 import importlib
 import importlib.util
 import os
@@ -36,6 +37,25 @@ L = N(1 if torch.iinfo(torch.uint8).min == 0 and torch.finfo(torch.float32).bits
 M = N(1 if torch.cuda.is_bf16_supported() and not hasattr(tl, "nothing") else 0)
 
 
+@functools.cache
+def backend():
+    try:
+        from triton.runtime import driver as the_driver
+
+        found = the_driver.active.get_current_target().backend
+    except BaseException as e:
+        print(e)
+        return "cpu"
+    else:
+        found = found + "!"
+    finally:
+        found = found + "?"
+    return found
+
+
+Q = N(1 if backend() == "cuda!?" else 0)
+
+
 def largest():
     return int(torch.finfo(torch.bfloat16).eps * 2**10)
 
@@ -44,7 +64,7 @@ def largest():
 @triton.jit
 def kernel(p: "*i32", q, HAS: tl.constexpr, NOT: tl.constexpr, MOST: tl.constexpr = largest()):
     tl.static_assert(A == 1 and B == 1 and C == 1 and D == 1 and E == 1)
-    tl.static_assert(F == 1 and G == 1 and H == 1 and L == 1 and M == 1)
+    tl.static_assert(F == 1 and G == 1 and H == 1 and L == 1 and M == 1 and Q == 1)
     tl.static_assert(HAS and not NOT)
     tl.store(p, I)
     tl.store(p + 1, J)

@@ -98,7 +98,12 @@ if __name__ == "__main__":
 #     default: int 3 @36:19
 #   body:
 #     unsupported with @37:5
-#     unsupported try @39:5
+#     try @39:5
+#       body:
+#         raise @39:10
+#           name X @39:16
+#       finally:
+#         unsupported del @40:14
 # func host_with_a_set @43:5
 #   body:
 #     return @44:5
