@@ -277,36 +277,15 @@ static bool is_rematerialisable(const Assign *a, const Value *v) {
     return v->id < a->n && a->remat_depth[v->id];
 }
 
-/* ---- loads that will be copied ahead ---- */
-
-static void mark_for_dots(Assign *a, const Block *b) {
-    for (const Op *op = b->last; op; op = op->prev) {
-        for (int r = op->nregions - 1; r >= 0; r--) mark_for_dots(a, op->region[r]);
-        bool wanted = op->code == OP_DOT;
-        for (int i = 0; i < op->nresults; i++) wanted |= a->for_dots[op->result[i]->id];
-        if (!wanted || op->code == OP_LOAD || op->nregions) continue;
-        int n = op->code == OP_DOT ? 2 : op->noperands;
-        for (int i = 0; i < n; i++) a->for_dots[op->operand[i].value->id] = 1;
-    }
-}
-
-/* A load that works where a dot's results lie is a few bytes of a row here and there. What the pass
- * schedule will copy through shared memory anyway is copied as memory likes it, and read from there
- * as it is wanted. NULL: this one will not be, or gains nothing. */
+/* How a load whose value meets a dot's results, too, is copied; NULL: it is not. */
 static const Layout *copied_layout(Assign *a, const Op *load, const Layout *l) {
-    const Op *loop = load->block->parent;
     const Value *r = load->result[0];
-    if (a->class_[find(a, r->id)].rank != 2 || !a->for_dots[r->id] || !a->ctx->target->async_copy ||
-        !loop || loop->code != OP_FOR || ir_attr_int(loop, AT_NUM_STAGES, a->f->num_stages) < 2)
-        return NULL;
-    for (int i = 0; i < load->noperands; i++)
-        if (type_is_tile(load->operand[i].value->type) &&
-            !is_rematerialisable(a, load->operand[i].value))
-            return NULL;
-    Access x = choose_access(&a->axis, load);
-    Layout own = choose_access_layout(r->type, x, warps_of_value(a->f, r));
-    bool wider = layout_vector_bits(&own, r->type, x.dim) > layout_vector_bits(l, r->type, x.dim);
-    return wider ? intern_layout(a->s, own) : NULL;
+    Layout own;
+    bool free = a->for_dots[r->id] && a->class_[find(a, r->id)].rank == 2;
+    for (int i = 0; i < load->noperands && free; i++)
+        free = !type_is_tile(load->operand[i].value->type) ||
+               is_rematerialisable(a, load->operand[i].value);
+    return free && choose_copied(a->ctx, &a->axis, load, l, &own) ? intern_layout(a->s, own) : NULL;
 }
 
 /* ---- one op at a time ---- */
@@ -427,15 +406,6 @@ static void visit_shape(Assign *a, Op *op) {
     op->result[0]->layout = intern_layout(a->s, l);
     /* Where nothing else decides, what works on the result works where it lies. */
     if (!a->remat_depth[op->result[0]->id]) class_layout(a, op->result[0], op->result[0]->layout);
-}
-
-/* The buffer that v was copied to for an earlier dot of this block, if it lies there as l. */
-static Value *copy_for_dot_before(const Value *v, const Block *block, const Layout *l) {
-    for (const Use *u = v->uses; u; u = u->next)
-        if (u->op->code == OP_SHARED_STORE && u->op->block == block &&
-            layout_equal(u->op->operand[1].value->layout, l))
-            return u->op->operand[1].value;
-    return NULL;
 }
 
 static Value *shared_copy(Assign *a, Op *dot, int i) {
@@ -621,7 +591,7 @@ void pass_layout(PassCtx *ctx) {
     ir_walk(f->body, note_rematerialisable, &a);
     ir_walk(f->body, unify_op, &a);
     ir_walk(f->body, anchor_op, &a);
-    mark_for_dots(&a, f->body);
+    mark_dot_inputs(f->body, a.for_dots);
     visit_block(&a, f->body);
     sweep(&a, f->body);
     layout_settle_buffers(ctx);

@@ -5,6 +5,7 @@
  * instruction wants its fragment; shared memory wants no two lanes of a phase in one bank. */
 #include "passes/layout_choice.h"
 #include "ir/effects.h"
+#include "ir/roles.h"
 #include "passes/cost.h"
 
 Access choose_access(const AxisTable *axis, const Op *op) {
@@ -177,4 +178,38 @@ Layout choose_move_shared(Type t, const Layout *from, const Layout *to) {
                 }
     }
     return found;
+}
+
+void mark_dot_inputs(const Block *b, uint8_t *marks) {
+    for (const Op *op = b->last; op; op = op->prev) {
+        for (int r = op->nregions - 1; r >= 0; r--) mark_dot_inputs(op->region[r], marks);
+        bool wanted = op->code == OP_DOT;
+        for (int i = 0; i < op->nresults; i++) wanted |= marks[op->result[i]->id];
+        if (!wanted || op->code == OP_LOAD || op->nregions) continue;
+        int n = op->code == OP_DOT ? 2 : op->noperands;
+        for (int i = 0; i < n; i++) marks[op->operand[i].value->id] = 1;
+    }
+}
+
+/* A load that works where a dot's results lie is a few bytes of a row here and there. What the pass
+ * schedule will copy through shared memory anyway is copied as memory likes it, and read from there
+ * as it is wanted. */
+bool choose_copied(const PassCtx *ctx, const AxisTable *axis, const Op *load, const Layout *l,
+                   Layout *own) {
+    const Op *loop = load->block->parent;
+    const Value *r = load->result[0];
+    if (!ctx->target->async_copy || !loop || loop->code != OP_FOR ||
+        ir_attr_int(loop, AT_NUM_STAGES, ctx->f->num_stages) < 2)
+        return false;
+    Access x = choose_access(axis, load);
+    *own = choose_access_layout(r->type, x, warps_of_value(ctx->f, r));
+    return layout_vector_bits(own, r->type, x.dim) > layout_vector_bits(l, r->type, x.dim);
+}
+
+Value *copy_for_dot_before(const Value *v, const Block *block, const Layout *l) {
+    for (const Use *u = v->uses; u; u = u->next)
+        if (u->op->code == OP_SHARED_STORE && u->op->block == block &&
+            layout_equal(u->op->operand[1].value->layout, l))
+            return u->op->operand[1].value;
+    return NULL;
 }

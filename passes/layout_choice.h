@@ -8,6 +8,7 @@
 #include "ir/ir.h"
 #include "ir/mma.h"
 #include "ir/target.h"
+#include "passes/pass.h"
 
 typedef struct Access { /* how a tile of pointers would best be accessed */
     int dim;            /* dimension to walk with vectors */
@@ -36,5 +37,14 @@ Layout choose_operand_shared(const Op *dot, int operand, const Layout *from);
 /* Shared memory for moving a tile from one layout to another: least bank conflicts on both sides.
  */
 Layout choose_move_shared(Type t, const Layout *from, const Layout *to);
+
+/* Marks the values, by id, that dots in b take, through arithmetic or as they are. */
+void mark_dot_inputs(const Block *b, uint8_t *marks);
+/* The layout in which a load that dots take is copied ahead; false: it will not be, or gains
+ * nothing by another than l, in which its users work. */
+bool choose_copied(const PassCtx *ctx, const AxisTable *axis, const Op *load, const Layout *l,
+                   Layout *own);
+/* The buffer that v was copied to for an earlier dot of this block, if it lies there as l. */
+Value *copy_for_dot_before(const Value *v, const Block *block, const Layout *l);
 
 #endif
