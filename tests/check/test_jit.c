@@ -346,7 +346,8 @@ START_TEST(the_version_of_triton_is_part_of_the_key) {
     ck_assert_int_eq(stored_by("3.9", old, 0), 1);
     ck_assert_int_eq(stored_by("3.6", text, 1), 0);
     tile_compile_options o = {.source = text, .source_len = strlen(text), .triton = "3.5"};
-    fails(tile_jit_create(ctx, &o, folder, &jit), TILE_INVALID, "3.6, 3.7, 3.8 or 3.9, not '3.5'");
+    tile_jit *none;
+    fails(tile_jit_create(ctx, &o, folder, &none), TILE_INVALID, "3.6, 3.7, 3.8 or 3.9, not '3.5'");
 }
 END_TEST
 
