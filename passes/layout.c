@@ -229,16 +229,30 @@ static const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout
     }
 }
 
+/* An operand as it was before its op was visited. */
+static Value *unconverted(const Assign *a, Value *v) {
+    return v->id >= a->n && v->def->code == OP_CONVERT ? v->def->operand[0].value : v;
+}
+
 static Value *rematerialise(Assign *a, Value *v, const Layout *l) {
     Op *op = v->def;
     Value **operands = arena_array(&a->s->arena, (size_t)op->noperands, sizeof *operands);
     for (int i = 0; i < op->noperands; i++)
-        operands[i] = materialise_in_layout(a, op->operand[i].value, operand_layout(a, op, i, l));
+        operands[i] = materialise_in_layout(a, unconverted(a, op->operand[i].value),
+                                            operand_layout(a, op, i, l));
     Builder b = {a->s, a->f, op->block, op->next, op->span};
     Op *copy = ir_op_like(&b, op, operands, op->noperands, NULL);
     copy->result[0]->layout = l;
     copy->result[0]->name = v->name;
     return copy->result[0];
+}
+
+/* A broadcast, seen through changes of shape. What is repeated is converted before it is: made
+ * again, the rest costs nothing. */
+static bool is_repeated(const Value *v) {
+    const Op *op = v->def;
+    while (op && (op->code == OP_RESHAPE || op->code == OP_TRANS)) op = op->operand[0].value->def;
+    return op && op->code == OP_BROADCAST;
 }
 
 /* v held as l: itself, rematerialised, or converted where it is defined. */
@@ -249,7 +263,7 @@ static Value *materialise_in_layout(Assign *a, Value *v, const Layout *l) {
     for (Version *x = a->version[v->id]; x; x = x->next)
         if (x->layout == l) return x->value;
     Value *made;
-    if (a->remat_depth[v->id]) {
+    if (a->remat_depth[v->id] || is_repeated(v)) {
         made = rematerialise(a, v, l);
     } else {
         Builder b = {a->s, a->f, v->def ? v->def->block : v->block,
@@ -545,13 +559,15 @@ static void visit_block(Assign *a, Block *b) {
     }
 }
 
-/* Rematerialised originals have no uses now; the last first, for they use each other. */
+/* Originals of what was made again, and their conversions, have no uses now; the last first, for
+ * they use each other. */
 static void sweep(Assign *a, Block *b) {
     for (Op *op = b->last, *prev; op; op = prev) {
         prev = op->prev;
         for (int r = op->nregions - 1; r >= 0; r--) sweep(a, op->region[r]);
-        if (op->nresults == 1 && is_rematerialisable(a, op->result[0]) &&
-            !ir_has_uses(op->result[0]))
+        if (op->nresults != 1 || ir_has_uses(op->result[0])) continue;
+        if (is_rematerialisable(a, op->result[0]) || is_repeated(op->result[0]) ||
+            op->code == OP_CONVERT)
             ir_erase(op);
     }
 }
