@@ -19,9 +19,9 @@ syn keyword tileBuiltin contained _elementwise_max _elementwise_min _experimenta
 syn keyword tileBuiltin contained _or_combine _prod_combine _sum_combine _unwrap_if_constexpr _xor_combine abs acos acosh add add_rn
 syn keyword tileBuiltin contained advance aggregate_replace arange argmax argmin asin asinh associative_scan assume atan atan2
 syn keyword tileBuiltin contained atanh atomic_add atomic_and atomic_cas atomic_load atomic_max atomic_min atomic_or atomic_poll
-syn keyword tileBuiltin contained atomic_store atomic_xchg atomic_xor bitonic_merge block_type brev broadcast broadcast_to
-syn keyword tileBuiltin contained cast cat cbrt cdiv ceil clamp clz condition constexpr constexpr_type copysign cos cosh cospi
-syn keyword tileBuiltin contained cumprod cumsum debug_barrier device_assert device_print div_rn dot double2float_rn double2int_rd
+syn keyword tileBuiltin contained atomic_store atomic_xchg atomic_xor bitonic_merge block_type brev broadcast broadcast_to cast cat
+syn keyword tileBuiltin contained cbrt cdiv ceil clamp clz condition constexpr constexpr_type copysign cos cosh cospi cumprod cumsum
+syn keyword tileBuiltin contained debug_barrier device_assert device_print div_rn dot dot_scaled double2float_rn double2int_rd
 syn keyword tileBuiltin contained double2int_rn double2int_ru double2int_rz double2ll_rd double2ll_rn double2ll_ru double2ll_rz
 syn keyword tileBuiltin contained double2uint_rd double2uint_rn double2uint_ru double2uint_rz double2ull_rd double2ull_rn
 syn keyword tileBuiltin contained double2ull_ru double2ull_rz double_as_longlong dtype erf erfc erfinv exp exp10 exp2 expand_dims
