@@ -82,6 +82,31 @@ static LLVMValueRef soft_widen(Gen *g, LLVMValueRef x, Elem e) {
     return LLVMBuildBitCast(b, LLVMBuildOr(b, v, sign, ""), g->f16, "");
 }
 
+/* fp8e4b15 was made for this: an fp16 without the upper bit of its exponent, with which no number
+ * is larger than 2. No GPU has it, every GPU does it in a few instructions (number.h says how). */
+static LLVMValueRef widen_e4b15(Gen *g, LLVMValueRef x) {
+    LLVMBuilderRef b = g->b;
+    LLVMValueRef u = LLVMBuildZExt(b, x, g->i32, "");
+    LLVMValueRef sign =
+        LLVMBuildAnd(b, LLVMBuildShl(b, u, gen_i32(g, 8), ""), gen_i32(g, 0x8000), "");
+    LLVMValueRef size =
+        LLVMBuildAnd(b, LLVMBuildShl(b, u, gen_i32(g, 7), ""), gen_i32(g, 0x3f80), "");
+    u = LLVMBuildTrunc(b, LLVMBuildOr(b, sign, size, ""), g->i16, "");
+    return LLVMBuildBitCast(b, u, g->f16, "");
+}
+
+static LLVMValueRef narrow_e4b15(Gen *g, LLVMValueRef x) {
+    LLVMBuilderRef b = g->b;
+    LLVMValueRef u = gen_asm(g, "cvt.rz.f16.f32 $0, $1;", "=h,f", g->i16, &x, 1, ASM_PURE);
+    u = LLVMBuildZExt(b, u, g->i32, "");
+    LLVMValueRef most = gen_i32(g, 0x3f00), size = LLVMBuildAnd(b, u, gen_i32(g, 0x7fff), "");
+    size = select(g, LLVMBuildICmp(b, LLVMIntULT, size, most, ""), size, most);
+    size = LLVMBuildLShr(b, LLVMBuildAdd(b, size, gen_i32(g, 0x40), ""), gen_i32(g, 7), "");
+    LLVMValueRef sign =
+        LLVMBuildAnd(b, LLVMBuildLShr(b, u, gen_i32(g, 8), ""), gen_i32(g, 0x80), "");
+    return LLVMBuildTrunc(b, LLVMBuildOr(b, sign, size, ""), g->i8, "");
+}
+
 /* ---- by the hardware, in pairs ---- */
 
 static const char *hard_widen_text(Elem e) {
@@ -118,25 +143,27 @@ static void hard_narrow(Gen *g, const LLVMValueRef *x, int n, Elem e, LLVMValueR
 /* ---- whole tiles ---- */
 
 bool gen_is_fp8(Type t) {
-    return !t.depth && (t.elem == EL_F8E4M3 || t.elem == EL_F8E5M2);
+    return !t.depth && elem_is_fp8((Elem)t.elem);
 }
 
 void gen_fp8_widen(Gen *g, const LLVMValueRef *x, int n, Elem e, LLVMValueRef *out) {
     for (int i = 0; i < n; i += 2) {
-        if (g->o->target->fp8_cvt) {
+        if (g->o->target->fp8_cvt && e != EL_F8E4B15) {
             hard_widen(g, x + i, n - i < 2 ? 1 : 2, e, out + i);
             continue;
         }
-        for (int k = i; k < i + 2 && k < n; k++) out[k] = soft_widen(g, x[k], e);
+        for (int k = i; k < i + 2 && k < n; k++)
+            out[k] = e == EL_F8E4B15 ? widen_e4b15(g, x[k]) : soft_widen(g, x[k], e);
     }
 }
 
 void gen_fp8_narrow(Gen *g, const LLVMValueRef *x, int n, Elem e, bool rtz, LLVMValueRef *out) {
     for (int i = 0; i < n; i += 2) {
-        if (g->o->target->fp8_cvt && !rtz) {
+        if (g->o->target->fp8_cvt && e != EL_F8E4B15 && !rtz) {
             hard_narrow(g, x + i, n - i < 2 ? 1 : 2, e, out + i);
             continue;
         }
-        for (int k = i; k < i + 2 && k < n; k++) out[k] = soft_narrow(g, x[k], e, rtz);
+        for (int k = i; k < i + 2 && k < n; k++)
+            out[k] = e == EL_F8E4B15 ? narrow_e4b15(g, x[k]) : soft_narrow(g, x[k], e, rtz);
     }
 }

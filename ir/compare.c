@@ -19,6 +19,7 @@ static FloatShape shape_of(Elem e) {
     switch (e) {
     case EL_F8E4M3: return (FloatShape){3, -6};
     case EL_F8E5M2: return (FloatShape){2, -14};
+    case EL_F8E4B15: return (FloatShape){3, -14};
     case EL_F16: return (FloatShape){10, -14};
     case EL_BF16: return (FloatShape){7, -126};
     case EL_F32: return (FloatShape){23, -126};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* number.c: bits of element types to and from C's numbers (see number.h and ir.h).
  *
- * The four small float types are rows of one table of formats; rounding is integer arithmetic on
+ * The small float types are rows of one table of formats; rounding is integer arithmetic on
  * the significand, so that it does not depend on the host's rounding mode. The one idea: an
  * exponent field next to its fraction counts on by itself when rounding carries out of the
  * fraction, from the subnormals into the normals and from the normals into infinity. */
@@ -23,6 +23,7 @@ static const Format format_f16 = {5, 10, 15, false, 0x7bff, 0x7c00, 0x7fff};
 static const Format format_bf16 = {8, 7, 127, false, 0x7f7f, 0x7f80, 0x7fff};
 static const Format format_f8e4m3 = {4, 3, 7, true, 0x7e, 0x7e, 0x7f};
 static const Format format_f8e5m2 = {5, 2, 15, true, 0x7b, 0x7b, 0x7f};
+static const Format format_f8e4b15 = {4, 3, 15, true, 0x7e, 0x7e, 0x80}; /* no NaN */
 
 static uint32_t bits_of_float(float v) {
     uint32_t u;
@@ -83,6 +84,13 @@ static inline uint32_t round_float(const Format *f, float v, Rounding r) {
     return sign | round_magnitude(f, fraction | 0x800000, 23, exponent - 127, r);
 }
 
+/* fp16, and then fp8e4b15, whose bits are those of an fp16 without its upper exponent bit. */
+static inline uint32_t round_e4b15(uint32_t half) {
+    uint32_t magnitude = half & 0x7fff, most = format_f8e4b15.max << 7;
+    if (magnitude > most) magnitude = most;
+    return (half >> 8 & 0x80) | (magnitude + 0x40) >> 7;
+}
+
 static inline float widen(const Format *f, uint32_t bits) {
     uint32_t magnitude = bits & ((1u << (f->exponent + f->fraction)) - 1);
     uint32_t sign = (bits >> (f->exponent + f->fraction)) << 31;
@@ -106,12 +114,14 @@ static const Format *format_of(Elem e) {
     case EL_BF16: return &format_bf16;
     case EL_F8E4M3: return &format_f8e4m3;
     case EL_F8E5M2: return &format_f8e5m2;
+    case EL_F8E4B15: return &format_f8e4b15;
     default: return NULL;
     }
 }
 
 uint64_t elem_round(Elem e, double v, Rounding r) {
     const Format *f = format_of(e);
+    if (e == EL_F8E4B15) return round_e4b15(round_double(&format_f16, v, ROUND_ZERO));
     if (f) return round_double(f, v, r);
     if (e == EL_F64) return bits_of_double(v);
     float near = (float)v;
@@ -153,6 +163,7 @@ void elem_widen(Elem e, const void *from, float *to, int64_t n) {
         return;
     case EL_F8E4M3: WIDEN(uint8_t, format_f8e4m3); return;
     case EL_F8E5M2: WIDEN(uint8_t, format_f8e5m2); return;
+    case EL_F8E4B15: WIDEN(uint8_t, format_f8e4b15); return;
     default: return;
     }
 }
@@ -163,6 +174,11 @@ void elem_narrow(Elem e, const float *from, void *to, int64_t n, Rounding r) {
     case EL_BF16: NARROW(uint16_t, format_bf16); return;
     case EL_F8E4M3: NARROW(uint8_t, format_f8e4m3); return;
     case EL_F8E5M2: NARROW(uint8_t, format_f8e5m2); return;
+    case EL_F8E4B15:
+        for (int64_t i = 0; i < n; i++)
+            ((uint8_t *)to)[i] =
+                (uint8_t)round_e4b15(round_float(&format_f16, from[i], ROUND_ZERO));
+        return;
     default: return;
     }
 }

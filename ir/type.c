@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-const ElemInfo elem_info[ELEMS] = {
+const ElemInfo elem_info[ELEM_NAMES] = {
 #define ELEM(id, text, triton, bits, bytes, class_)                                                \
     [EL_##id] = {text, triton, bits, bytes, ELEM_##class_},
+#define FOREIGN_ELEM(id, triton, bits) [EL_##id] = {triton, triton, bits, (bits) / 8, ELEM_F},
 #include "ir/elem.def"
 #undef ELEM
 };
@@ -141,8 +142,9 @@ static const struct {
     const char *name;
     Elem elem;
 } aliases[] = {
-    {"float16", EL_F16},       {"bfloat16", EL_BF16},   {"float32", EL_F32}, {"float64", EL_F64},
-    {"float8e4nv", EL_F8E4M3}, {"float8e5", EL_F8E5M2}, {"u1", EL_I1},       {"bool", EL_I1},
+    {"float16", EL_F16}, {"bfloat16", EL_BF16},     {"float32", EL_F32},
+    {"float64", EL_F64}, {"float8e4nv", EL_F8E4M3}, {"float8e5", EL_F8E5M2},
+    {"u1", EL_I1},       {"bool", EL_I1},           {"float8e4b15", EL_F8E4B15},
 };
 
 bool elem_from_name(const char *name, size_t n, Elem *out) {
@@ -154,6 +156,18 @@ bool elem_from_name(const char *name, size_t n, Elem *out) {
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (strlen(aliases[i].name) == n && memcmp(aliases[i].name, name, n) == 0)
             return *out = aliases[i].elem, true;
+    return false;
+}
+
+/* "fp8e4b8", "float8e4b8" */
+bool elem_from_foreign_name(const char *name, size_t n, Elem *out) {
+    for (int e = ELEMS; e < ELEM_NAMES; e++) {
+        const char *format = elem_info[e].triton + 2; /* behind fp */
+        size_t prefix = n > 5 && memcmp(name, "float", 5) == 0 ? 5 : 2;
+        if (n < 2 || (prefix == 2 && memcmp(name, "fp", 2) != 0)) continue;
+        if (strlen(format) == n - prefix && memcmp(format, name + prefix, n - prefix) == 0)
+            return *out = (Elem)e, true;
+    }
     return false;
 }
 

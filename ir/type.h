@@ -26,7 +26,13 @@ typedef enum Elem {
 #define ELEM(id, text, triton, bits, bytes, class_) EL_##id,
 #include "ir/elem.def"
 #undef ELEM
-    ELEMS
+    ELEMS, /* that values have; what follows are names alone */
+    EL_BEFORE_FOREIGN = ELEMS - 1,
+#define ELEM(id, text, triton, bits, bytes, class_)
+#define FOREIGN_ELEM(id, triton, bits) EL_##id,
+#include "ir/elem.def"
+#undef ELEM
+    ELEM_NAMES
 } Elem;
 
 typedef enum ElemClass { ELEM_B, ELEM_I, ELEM_U, ELEM_F } ElemClass;
@@ -38,7 +44,10 @@ typedef struct ElemInfo {
     int bytes;          /* size in memory */
     ElemClass class_;
 } ElemInfo;
-extern const ElemInfo elem_info[ELEMS];
+extern const ElemInfo elem_info[ELEM_NAMES];
+static inline bool elem_is_fp8(Elem e) {
+    return elem_info[e].class_ == ELEM_F && elem_info[e].bits == 8;
+}
 
 /* Where a value is. Tensor memory is Blackwell's, and a type's name alone: no code is made for it.
  * A token is nowhere: it says that something asynchronous is done. */
@@ -121,9 +130,12 @@ char *type_text(Arena *a, Type t);
 /* "fp16[128, 64]", "*fp16[128, 64]", "int32": for messages to the writer of a kernel. */
 char *type_user_text(Arena *a, Type t);
 /* Finds an element by its tile IR or Triton name (both spellings, and the aliases float16,
- * bfloat16, float32, float64, float8e4nv, float8e5, i1…u64). */
+ * bfloat16, float32, float64, float8e4nv …, i1…u64). */
 bool elem_from_name(const char *name, size_t n, Elem *out);
-/* Element as signatures and manifests write it: i1 i8 … u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5. */
+/* The same for fp8e4b8 and its like, which no value has. */
+bool elem_from_foreign_name(const char *name, size_t n, Elem *out);
+/* Element as signatures and manifests write it: i1 i8 … u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5
+ * fp8e4b15. */
 const char *elem_signature_name(Elem e);
 
 #endif

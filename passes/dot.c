@@ -51,7 +51,7 @@ static Value *dot_of_parts(Builder *b, Parts x, Parts y, int last, Value *acc) {
 }
 
 static bool is_fp8(Type t) {
-    return t.elem == EL_F8E4M3 || t.elem == EL_F8E5M2;
+    return elem_is_fp8((Elem)t.elem);
 }
 
 static Value *as_f16(Builder *b, Value *x) {

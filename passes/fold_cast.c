@@ -10,8 +10,9 @@
 static const struct {
     int precision, exponent, smallest; /* smallest: exponent of the least subnormal, negated */
 } float_range[ELEMS] = {
-    [EL_F8E4M3] = {4, 8, 9},   [EL_F8E5M2] = {3, 15, 16}, [EL_F16] = {11, 15, 24},
-    [EL_BF16] = {8, 127, 133}, [EL_F32] = {24, 127, 149}, [EL_F64] = {53, 1023, 1074},
+    [EL_F8E4M3] = {4, 8, 9},     [EL_F8E5M2] = {3, 15, 16}, [EL_F16] = {11, 15, 24},
+    [EL_F8E4B15] = {4, 0, 17},   [EL_BF16] = {8, 127, 133}, [EL_F32] = {24, 127, 149},
+    [EL_F64] = {53, 1023, 1074},
 };
 
 /* Every value of `from` is a value of `to`. */

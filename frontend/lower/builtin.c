@@ -240,7 +240,8 @@ bool arg_text(Lower *l, const Args *a, int i, const char **out) {
 
 bool arg_type(Lower *l, const Args *a, int i, Type *out) {
     Obj o = a->at[i];
-    if (o.kind == OBJ_DTYPE) return *out = type_element(*o.type), true;
+    if (o.kind == OBJ_DTYPE)
+        return *out = type_element(*o.type), type_is_known(l, *out, a->where[i]);
     if (o.kind == OBJ_STRING && parse_type(o.text.at, o.text.n, out)) return true;
     arg_error(l, a, i, "a dtype");
     return false;

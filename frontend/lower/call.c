@@ -298,6 +298,7 @@ Obj call(Lower *l, Obj callee, const Call *c) {
     case OBJ_DTYPE: {
         if (c->nargs != 1 || c->nkeywords)
             return fail(l, c->span, "%s() converts one value", obj_text(l, callee));
+        if (!type_is_known(l, *callee.type, c->name_span)) return poison();
         Value *v = is_outside(l, c->arg[0], c->span) ? NULL : to_value(l, c->arg[0], c->span);
         return v ? obj_value(cast_value(l, v, *callee.type, false, c->span)) : poison();
     }

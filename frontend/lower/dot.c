@@ -14,8 +14,8 @@ static const char *user(Lower *l, Type t) {
 static const struct {
     uint8_t elem, min_k, acc;
 } dot_types[] = {
-    {EL_I8, 32, EL_I32},   {EL_F8E4M3, 32, ELEMS}, {EL_F8E5M2, 32, ELEMS}, {EL_F16, 16, ELEMS},
-    {EL_BF16, 16, EL_F32}, {EL_F32, 8, EL_F32},    {EL_F64, 4, EL_F64},
+    {EL_I8, 32, EL_I32}, {EL_F8E4M3, 32, ELEMS}, {EL_F8E5M2, 32, ELEMS}, {EL_F8E4B15, 32, ELEMS},
+    {EL_F16, 16, ELEMS}, {EL_BF16, 16, EL_F32},  {EL_F32, 8, EL_F32},    {EL_F64, 4, EL_F64},
 };
 
 static int dot_row(Type t) {
@@ -25,7 +25,7 @@ static int dot_row(Type t) {
 }
 
 static bool is_fp8(Type t) {
-    return !t.depth && (t.elem == EL_F8E4M3 || t.elem == EL_F8E5M2);
+    return !t.depth && elem_is_fp8((Elem)t.elem);
 }
 
 static bool dot_operands_fit(Lower *l, const Args *a, Value *x, Value *y) {

@@ -221,6 +221,7 @@ Obj bi_inline_asm(Lower *l, const Args *a, int64_t data) {
     Type shape = n ? operand[0]->type : (Type){0};
     for (int i = 0; i < types.seq.n; i++) {
         if (types.seq.at[i].kind != OBJ_DTYPE) return arg_error(l, a, 3, "one or more dtypes");
+        if (!type_is_known(l, *types.seq.at[i].type, a->where[3])) return poison();
         results[i] = type_with_shape(type_element(*types.seq.at[i].type), shape);
     }
     if (pack < 1 || (pack & (pack - 1)) || pack > type_numel(shape))

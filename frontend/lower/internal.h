@@ -467,6 +467,8 @@ Value *number_value(Lower *l, Obj number, Type t,
                     Span span); /* a constant of type t; checks the range */
 Value *cast_value(Lower *l, Value *v, Type elem, bool rtz,
                   Span span); /* shape of v, element of elem */
+/* False, after an error, for an element that no GPU targeted here has. */
+bool type_is_known(Lower *l, Type t, Span span);
 Value *bitcast_value(Lower *l, Value *v, Type elem, Span span);
 Value *broadcast_value(Lower *l, Value *v, Type shape, Span span);
 bool broadcast_pair(Lower *l, Value **x, Value **y, Span span);

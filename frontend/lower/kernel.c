@@ -33,7 +33,8 @@ bool parse_type(const char *text, size_t n, Type *out) {
     for (; t.n && *t.at == '*'; t.at++, t.n--) depth++;
     if (depth && t.n && *t.at == 'k') t.at++, t.n--; /* *k…: a pointer to constant data */
     Elem e;
-    if (depth > POINTER_MAX_DEPTH || !t.n || !elem_from_name(t.at, t.n, &e)) return false;
+    if (depth > POINTER_MAX_DEPTH || !t.n) return false;
+    if (!elem_from_name(t.at, t.n, &e) && !elem_from_foreign_name(t.at, t.n, &e)) return false;
     *out = type_scalar(e);
     while (depth--) *out = type_pointer_to(*out);
     return true;
@@ -312,6 +313,7 @@ static bool parse_param(Text t, Param *out) {
 
 typedef VEC(const AstParam *) Params;
 
+/* No host has fp8e4b15: what a pointer to it points to is bytes to whoever launches the kernel. */
 static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out, Params *untyped) {
     Param param = {.name = p->name, .span = p->span, .divisible = 1};
     Text text = param_text(l, p, entry);
@@ -336,14 +338,21 @@ static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out, Pa
         fail(l, p->span, "'%.*s' is no type for parameter '%s'", (int)text.n, text.at, p->name);
         note(l, (Span){0},
              "types are i1 i8 i16 i32 i64 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv "
-             "fp8e5, pointers *T, with :16 (divisible by 16) or :1 (equal to 1)");
+             "fp8e5 fp8e4b15, pointers *T, with :16 (divisible by 16) or :1 (equal to 1)");
         return poison();
     }
+    if (!type_is_known(l, param.type, p->span)) return poison();
     if (l->options->no_promises) {
         param.divisible = 1;
         param.is_one = false;
     }
+    Type type = param.type;
+    bool as_bytes = type.elem == EL_F8E4B15;
+    if (as_bytes && !type.depth)
+        return fail(l, p->span, "an argument cannot be an fp8e4b15: pass a pointer to it");
+    if (as_bytes) param.type.elem = EL_U8;
     Value *v = ir_param(l->s, out, &param);
+    if (v && as_bytes) v = bitcast_value(l, v, type, p->span);
     return v ? obj_value(v) : obj_int(1);
 }
 

@@ -203,7 +203,7 @@ Obj bi_dtype_elem(Lower *l, const Args *a, int64_t data) {
 Obj bi_dtype_is(Lower *l, const Args *a, int64_t data) {
     (void)l;
     Type t = *a->at[0].type;
-    bool fp8 = !t.depth && (t.elem == EL_F8E4M3 || t.elem == EL_F8E5M2);
+    bool fp8 = !t.depth && elem_is_fp8((Elem)t.elem);
     switch (data) {
     case 'p': return obj_bool(t.depth > 0);
     case 't': return obj_bool(t.rank > 0);

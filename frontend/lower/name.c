@@ -86,7 +86,8 @@ static bool dtype_name(const char *name, Type *out) {
     if (strcmp(name, "pi32_t") == 0) return *out = type_pointer_to(type_scalar(EL_I32)), true;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0 &&
-            elem_from_name(name, strlen(name), &e))
+            (elem_from_name(name, strlen(name), &e) ||
+             elem_from_foreign_name(name, strlen(name), &e)))
             return *out = type_scalar(e), true;
     return false;
 }

@@ -100,6 +100,13 @@ Obj decay(Lower *l, Obj o, Span span) {
     return t;
 }
 
+bool type_is_known(Lower *l, Type t, Span span) {
+    if (t.elem < ELEMS) return true;
+    fail(l, span, "type %s is not supported in this architecture", elem_info[t.elem].triton);
+    note(l, (Span){0}, "the supported fp8 dtypes are fp8e4b15, fp8e4nv and fp8e5");
+    return false;
+}
+
 /* ---- promotion ---- */
 
 static int kind_of(Elem e) {
@@ -113,10 +120,6 @@ Elem promote_ints(Elem a, Elem b) {
     if (sa == sb) return wa > wb ? a : b;
     if (!sa) return wa >= wb ? a : b;
     return wb >= wa ? b : a;
-}
-
-static bool is_fp8(Elem e) {
-    return e == EL_F8E4M3 || e == EL_F8E5M2;
 }
 
 static bool is_narrow_float(Elem e) {
@@ -138,9 +141,9 @@ bool promote(Lower *l, Elem a, bool a_number, Elem b, bool b_number, bool div, c
     if (a == EL_F16 || b == EL_F16) return *out = EL_F16, true;
     if (a == EL_BF16 && b == EL_BF16) return *out = EL_BF16, true;
     if (a == EL_BF16 || b == EL_BF16) return *out = EL_F32, true;
-    if (is_fp8(a) && is_fp8(b)) return *out = a == b ? a : EL_F16, true;
+    if (elem_is_fp8(a) && elem_is_fp8(b)) return *out = a == b ? a : EL_F16, true;
     const char *ta = elem_info[a].triton, *tb = elem_info[b].triton;
-    if (is_fp8(a) || is_fp8(b)) {
+    if (elem_is_fp8(a) || elem_is_fp8(b)) {
         fail(l, span, "'%s' cannot mix %s and %s: convert one with .to()", what, ta, tb);
         return false;
     }

@@ -217,7 +217,8 @@ INT_TYPES(ADDPTR_LOOP, )
 #define FLOAT_ROW(op, ...) [OP_##op] = {FLOAT_TYPES(FLOAT_CELL, op)},
 #define FLOAT_SIGN_ROW(op)                                                                         \
     [OP_##op] = {[EL_F8E4M3] = op##_bits8, [EL_F8E5M2] = op##_bits8, [EL_F16] = op##_bits16,       \
-                 [EL_BF16] = op##_bits16,  [EL_F32] = op##_bits32,   [EL_F64] = op##_bits64}
+                 [EL_BF16] = op##_bits16,  [EL_F32] = op##_bits32,   [EL_F64] = op##_bits64,       \
+                 [EL_F8E4B15] = op##_bits8}
 
 static LaneFn *const int_fns[OPS][ELEMS] = {INT_OPS(INT_ROW)};
 static LaneFn *const float_fns[OPS][ELEMS] = {

@@ -182,6 +182,38 @@ START_TEST(floats_round_to_zero_on_request) {
 }
 END_TEST
 
+/* Of every fp16 the nearest of 127 numbers, the larger on a tie; of floats that of the fp16 that is
+ * nearer to zero. */
+START_TEST(e4b15_is_rounded_through_fp16) {
+    for (uint32_t h = 0; h < 0x10000; h++) {
+        double v = fabs(elem_to_double(EL_F16, h)), best = INFINITY;
+        uint32_t want = 0x7e;
+        for (uint32_t p = 0; p <= 0x7e && v <= 1.75; p++) {
+            double d = fabs(elem_to_double(EL_F8E4B15, p) - v);
+            if (d <= best) want = p, best = d;
+        }
+        want |= isnan(v) ? 0 : h >> 8 & 0x80;
+        uint64_t got = elem_from_double(EL_F8E4B15, elem_to_double(EL_F16, h));
+        EXPECT(got == want, "fp16 %x: %x, not %x", h, (uint32_t)got, want);
+    }
+    for (int p = 0; p < 0x100; p++) {
+        int e = p >> 3 & 15, m = p & 7;
+        double v = e ? ldexp(8 + m, e - 18) : ldexp(m, -17);
+        EXPECT(elem_to_double(EL_F8E4B15, (uint64_t)p) == (p & 0x80 ? -v : v), "%x", p);
+    }
+    for (uint32_t u = 0; u < UINT32_MAX - 99991; u += 99991) {
+        float v;
+        uint8_t got;
+        memcpy(&v, &u, sizeof v);
+        if (isnan(v)) continue;
+        uint64_t half = elem_round(EL_F16, (double)v, ROUND_ZERO);
+        elem_narrow(EL_F8E4B15, &v, &got, 1, ROUND_NEAREST);
+        EXPECT(got == elem_from_double(EL_F8E4B15, elem_to_double(EL_F16, half)), "%a", (double)v);
+        EXPECT(got == elem_from_double(EL_F8E4B15, (double)v), "%a", (double)v);
+    }
+}
+END_TEST
+
 /* ---- rounding once, checked in 128-bit integers ---- */
 
 __extension__ typedef __int128 Wide;
@@ -325,6 +357,7 @@ int main(void) {
     tcase_add_test(t, halves_agree_with_the_compiler);
 #endif
     tcase_add_test(t, floats_round_to_zero_on_request);
+    tcase_add_test(t, e4b15_is_rounded_through_fp16);
     tcase_add_loop_test(t, fma_of_small_floats_rounds_once, 0, SMALLS);
     tcase_add_test(t, an_addend_far_below_breaks_a_tie);
     tcase_add_test(t, integers_of_64_bits_round_once);
