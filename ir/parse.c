@@ -386,7 +386,8 @@ static void parse_param(Parser *p) {
     want_punct(p, ':');
     a.type = parse_type(p);
     if (a.type.rank || a.type.space) token_fail(p, "a parameter is a scalar");
-    if (a.type.elem == EL_F8E4B15) token_fail(p, "no host has f8e4b15: take u8 and cast it here");
+    if (a.type.elem == EL_F8E4B15 && !a.type.depth)
+        token_fail(p, "no host has f8e4b15: take a pointer to it");
     while (p->tok == T_WORD && !p->failed) {
         if (is_word(p, "one"))
             a.is_one = true;

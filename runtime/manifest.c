@@ -70,7 +70,9 @@ static bool parse_type(const char *text, Elem *elem, int *depth) {
         text++;
         ++*depth;
     }
-    return *depth <= POINTER_MAX_DEPTH && elem_from_name(text, strlen(text), elem);
+    /* What stands behind fp64 no host has: there are pointers to it. */
+    return *depth <= POINTER_MAX_DEPTH && elem_from_name(text, strlen(text), elem) &&
+           (*depth || *elem <= EL_F64);
 }
 
 static void read_param(Reader *r, const json_t *o, KernelParam *p) {

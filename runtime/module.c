@@ -256,7 +256,8 @@ tile_status tile_kernel_get_param(const tile_kernel *k, int index, tile_kernel_p
     if (!k || !out) return TILE_INVALID;
     if (index < 0 || index >= k->nparams) return TILE_INVALID;
     const KernelParam *p = &k->param[index];
-    tile_type elem = (tile_type)((int)p->elem + 1);
+    /* What stands behind fp64 no host has: a pointer to it is one to bytes. */
+    tile_type elem = p->elem > EL_F64 ? TILE_U8 : (tile_type)((int)p->elem + 1);
     *out = (tile_kernel_param){
         .name = p->name,
         .type_text = p->type_text,

@@ -313,7 +313,6 @@ static bool parse_param(Text t, Param *out) {
 
 typedef VEC(const AstParam *) Params;
 
-/* No host has fp8e4b15: what a pointer to it points to is bytes to whoever launches the kernel. */
 static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out, Params *untyped) {
     Param param = {.name = p->name, .span = p->span, .divisible = 1};
     Text text = param_text(l, p, entry);
@@ -346,13 +345,9 @@ static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out, Pa
         param.divisible = 1;
         param.is_one = false;
     }
-    Type type = param.type;
-    bool as_bytes = type.elem == EL_F8E4B15;
-    if (as_bytes && !type.depth)
+    if (param.type.elem == EL_F8E4B15 && !param.type.depth)
         return fail(l, p->span, "an argument cannot be an fp8e4b15: pass a pointer to it");
-    if (as_bytes) param.type.elem = EL_U8;
     Value *v = ir_param(l->s, out, &param);
-    if (v && as_bytes) v = bitcast_value(l, v, type, p->span);
     return v ? obj_value(v) : obj_int(1);
 }
 

@@ -197,11 +197,12 @@ START_TEST(every_type_follows_it) {
     ck_assert_int_eq(json_unpack(schema, "{s:{s:{s:{s:{s:s}}}}}", "$defs", "param", "properties",
                                  "type", "pattern", &pattern),
                      0);
-    for (int e = 0; e <= EL_F64; e++) { /* no host has what follows */
+    for (int e = 0; e < ELEMS; e++) {
         char text[40];
         snprintf(text, sizeof text, "**%s", elem_signature_name((Elem)e));
         ck_assert_msg(matches(pattern, text), "%s", text);
-        ck_assert_msg(matches(pattern, text + 2), "%s", text + 2);
+        bool by_value = e <= EL_F64; /* no host has what follows */
+        ck_assert_msg(matches(pattern, text + 2) == by_value, "%s", text + 2);
     }
     ck_assert(!matches(pattern, "f16"));
     ck_assert(!matches(pattern, "fp16:16"));
