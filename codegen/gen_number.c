@@ -180,6 +180,32 @@ static LLVMValueRef bf16_arithmetic(Gen *g, const Op *op, LLVMValueRef *x, int n
     return gen_asm(g, text, constraints[two][n == 3], two ? g->i32 : g->i16, x, n, ASM_PURE);
 }
 
+/* add.rm.f32 and the like: PTX has them all. */
+static LLVMValueRef rounded(Gen *g, const Op *op, LLVMValueRef *x) {
+    Type t = op->result[0]->type, from = op->operand[0].value->type;
+    int64_t arith = ir_attr_int(op, AT_ARITH, ARITH_ADD);
+    const char *word = attr_words(AT_ARITH)[arith];
+    const char *way = attr_words(AT_DIRECTION)[ir_attr_int(op, AT_DIRECTION, TOWARD_ZERO)];
+    int n = op->noperands, bits = type_elem_bits(from);
+    bool same = type_equal(t, from);
+    if (arith == ARITH_CVT && (same || (t.elem == EL_F64 && bits == 32))) /* nothing to round */
+        return gen_convert(g, x[0], from, t, false);
+    char in = type_is_float(from) ? (bits == 32 ? 'f' : 'd') : (bits == 32 ? 'r' : 'l');
+    Arena *a = &g->s->arena;
+    const char *source = "";
+    if (arith == ARITH_CVT)
+        source = arena_printf(a, ".%c%d",
+                              type_is_float(from)    ? 'f'
+                              : type_is_signed(from) ? 's'
+                                                     : 'u',
+                              bits);
+    const char *constraints = arena_printf(a, "=%c%.*s", t.elem == EL_F32 ? 'f' : 'd', 2 * n,
+                                           (char[]){',', in, ',', in, ',', in, 0});
+    const char *text = arena_printf(a, "%s.%s.%s%s $0%.*s;", word, way, elem_info[t.elem].text,
+                                    source, 4 * n, ", $1, $2, $3");
+    return gen_asm(g, text, constraints, gen_elem_type(g, t), x, n, ASM_PURE);
+}
+
 /* NULL: there is no code for it. */
 static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     Type t = op->operand[0].value->type;
@@ -189,6 +215,7 @@ static LLVMValueRef element(Gen *g, const Op *op, LLVMValueRef *x) {
     case OP_NEG:
     case OP_ABS: return unary(g, op, t, x[0]);
     case OP_ADDPTR: return add_pointer(g, op, x[0], x[1]);
+    case OP_ROUNDED: return rounded(g, op, x);
     case OP_BITCAST:
         if (t.depth || op->result[0]->type.depth)
             return gen_convert(g, x[0], t, op->result[0]->type, false);

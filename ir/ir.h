@@ -76,6 +76,12 @@ typedef enum MathFunc2 {
 #include "ir/math.def"
     MATH2S
 } MathFunc2;
+/* What an OP_ROUNDED computes, and which way it rounds. */
+typedef enum Arith { ARITH_ADD, ARITH_MUL, ARITH_DIV, ARITH_FMA, ARITH_SQRT, ARITH_CVT } Arith;
+typedef enum Direction { TOWARD_ZERO, DOWNWARD, UPWARD } Direction;
+static inline int arith_operands(int64_t a) {
+    return a == ARITH_FMA ? 3 : a == ARITH_SQRT || a == ARITH_CVT ? 1 : 2;
+}
 typedef enum Rmw {
     RMW_ADD, /* floats too */
     RMW_MAX,

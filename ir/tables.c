@@ -49,6 +49,8 @@ static const char *const func2_words[] = {
 #define MATH2(id, text, doc) text,
 #include "ir/math.def"
     NULL};
+static const char *const arith_words[] = {"add", "mul", "div", "fma", "sqrt", "cvt", NULL};
+static const char *const direction_words[] = {"rz", "rm", "rp", NULL};
 static const char *const rmw_words[] = {"add", "max", "min", "and", "or", "xor", "xchg", NULL};
 static const char *const sem_words[] = {"acq_rel", "relaxed", "acquire", "release", NULL};
 static const char *const scope_words[] = {"gpu", "cta", "sys", NULL};
@@ -74,6 +76,7 @@ static const char *const *const words_of[ATTRS] = {
     [AT_EVICT] = evict_words, [AT_PRECISION] = precision_words, [AT_MMA] = mma_words,
     [AT_WGMMA] = wgmma_words, [AT_FUNC2] = func2_words,         [AT_RMW] = rmw_words,
     [AT_SEM] = sem_words,     [AT_SCOPE] = scope_words,         [AT_PADDING] = padding_words,
+    [AT_ARITH] = arith_words, [AT_DIRECTION] = direction_words,
 };
 
 const AttrInfo attr_info[ATTRS] = {

@@ -90,6 +90,20 @@ static void check_made(Shape *v, const Op *op) {
     }
 }
 
+static void check_rounded(Shape *v, const Op *op) {
+    int64_t arith = ir_attr_int(op, AT_ARITH, ARITH_ADD);
+    Type x = op->operand[0].value->type, r = op->result[0]->type;
+    bool wide = type_is_int(x) ? type_elem_bits(x) >= 32 : x.elem == EL_F64;
+    if (r.depth || (r.elem != EL_F32 && r.elem != EL_F64))
+        bad(v, "gives f32 or f64");
+    else if (op->noperands != arith_operands(arith))
+        bad(v, "has another number of operands");
+    else if (arith != ARITH_CVT && !type_equal(x, r))
+        bad(v, "gives the type of its operands");
+    else if (arith == ARITH_CVT && (!type_same_shape(x, r) || !wide))
+        bad(v, "keeps the shape, and converts f64 and integers of 32 and 64 bits");
+}
+
 static void check_shape_op(Shape *v, const Op *op) {
     Type r = op->result[0]->type, x = op->noperands ? arg_type(op, 0) : r;
     bool same_elem = r.elem == x.elem && r.depth == x.depth && r.space == x.space;
@@ -127,6 +141,7 @@ static void check_shape_op(Shape *v, const Op *op) {
             (r.depth && !x.depth && x.elem != EL_I64 && x.elem != EL_U64))
             bad(v, "pointers convert to and from 64-bit integers only");
         break;
+    case OP_ROUNDED: check_rounded(v, op); break;
     case OP_BITCAST:
         if (!type_same_shape(x, r) || type_elem_bits(x) != type_elem_bits(r))
             bad(v, "keeps the shape and the size of an element");

@@ -387,6 +387,7 @@ MathFn *math_fn(int64_t func);   /* NULL: no such function */
 MathFn2 *math_fn2(int64_t func); /* of either */
 
 /* ops.c: elementwise operations. */
+bool rounded_lane_op(const Op *op, LaneOp *out);   /* rounded.c: of an OP_ROUNDED */
 bool lane_op_find(const Op *op, LaneOp *out);      /* false: op has no such meaning */
 bool lane_op_of(OpCode code, Elem e, LaneOp *out); /* likewise, of plain arithmetic on elements e */
 void lane_op_run(const LaneOp *op, int noperands, void *dst, const void *const *src, int64_t n);

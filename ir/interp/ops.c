@@ -278,6 +278,7 @@ bool lane_op_find(const Op *op, LaneOp *out) {
     case OP_BITCAST:
         out->kind = LANES_COPY;
         return elem_info[out->elem].bytes == elem_info[out->result].bytes;
+    case OP_ROUNDED: return rounded_lane_op(op, out);
     case OP_MATH: out->mode = (int)ir_attr_int(op, AT_FUNC, -1); break;
     case OP_MATH2: out->mode = (int)ir_attr_int(op, AT_FUNC2, -1); break;
     case OP_MIN:
