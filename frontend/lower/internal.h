@@ -46,6 +46,7 @@ enum {
     SHOWN_BYTES = 200,        /* of an object in a message */
     STAGES_LIMIT = 16,        /* num_stages */
     DIAG_CALL_NOTES = 6,      /* "called from here" notes under one error */
+    LIBRARY_PARTS = 3,        /* stdlib.tl, libdevice.tl, special.tl */
 };
 
 /* ---- objects ---- */
@@ -274,7 +275,7 @@ typedef struct Lower {
     /* error bookkeeping: see fail() */
     const Frame *chain;
     SourceModule *chain_module; /* of the error before, which is not in the first file */
-    const AstFile *library[2];  /* stdlib.tl, libdevice.tl, once they are needed */
+    const AstFile *library[LIBRARY_PARTS]; /* once they are needed */
     Span library_call;   /* of the user's call in whose course it is interpreted; line 0: none */
     bool library_failed; /* that call has had its error */
     bool suppressed;
@@ -684,6 +685,9 @@ bool block_pointer(Lower *l, const Args *a);
 /* Loads its block, NaN or 0 outside, or stores a value (NULL: loads), with boundary_check in
  * argument check_at; NULL after an error. */
 Op *block_pointer_access(Lower *l, const Args *a, int check_at, bool nan, Value *value);
+
+/* What add_rd and the like are of an OP_ROUNDED, in bi_rounded's data. */
+enum { ROUNDED_PLAIN, ROUNDED_SUB, ROUNDED_RCP };
 
 #define BUILTIN(text, where_, params_, fn_, data_) Obj fn_(Lower *l, const Args *a, int64_t data);
 #define REFUSED(text, where_, why_)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* library.c: builtins that are kernels' code themselves: stdlib.tl, libdevice.tl -> a call
- * inlined like any other.
+/* library.c: builtins that are kernels' code themselves: stdlib.tl, libdevice.tl, special.tl -> a
+ * call inlined like any other.
  *
  * The library's text is parsed with the session's names when the first such builtin is called. It
  * is a source without a name, so its syntax tree has no places: what goes wrong in it, and the
@@ -9,8 +9,9 @@
 
 #include <string.h>
 
-extern const char stdlib_text[], libdevice_text[]; /* made of the files while building */
-extern const size_t stdlib_text_size, libdevice_text_size;
+/* made of the files while building */
+extern const char stdlib_text[], libdevice_text[], special_text[];
+extern const size_t stdlib_text_size, libdevice_text_size, special_text_size;
 
 static AstFile *parse_text(Lower *l, const char *text, size_t len) {
     Source user = l->s->source;
@@ -21,19 +22,22 @@ static AstFile *parse_text(Lower *l, const char *text, size_t len) {
     return file;
 }
 
-/* Part 0 is stdlib.tl; part 1 libdevice.tl, with the functions of part 0 behind its own. */
+/* Part 0 is stdlib.tl, part 1 libdevice.tl, part 2 special.tl. Each knows the functions of those
+ * before it, which stand behind its own. */
 static const AstFile *library(Lower *l, int part) {
     if (l->library[part]) return l->library[part];
-    if (part == 0) return l->library[0] = parse_text(l, stdlib_text, stdlib_text_size);
-    AstFile *own = parse_text(l, libdevice_text, libdevice_text_size);
-    const AstFile *base = library(l, 0);
+    const char *const texts[] = {stdlib_text, libdevice_text, special_text};
+    const size_t sizes[] = {stdlib_text_size, libdevice_text_size, special_text_size};
+    AstFile *own = parse_text(l, texts[part], sizes[part]);
+    if (part == 0) return l->library[0] = own;
+    const AstFile *base = library(l, part - 1);
     VEC(AstFunc *) all = {0};
     for (int i = 0; i < own->nfuncs; i++) vec_push(&l->s->arena, &all, own->func[i]);
     for (int i = 0; i < base->nfuncs; i++) vec_push(&l->s->arena, &all, base->func[i]);
     for (int i = 0; i < all.n; i++) all.at[i]->order = i;
     own->func = all.at;
     own->nfuncs = all.n;
-    return l->library[1] = own;
+    return l->library[part] = own;
 }
 
 static AstFunc *library_function(const AstFile *file, const char *name) {
@@ -55,11 +59,10 @@ static void place_behind(Lower *l, Op *last, Span span) {
 }
 
 Obj library_call(Lower *l, const char *name, const Obj *args, int nargs, Span span) {
-    const AstFile *own = library(l, 0);
+    const AstFile *own = NULL;
     Obj fn = {.kind = OBJ_FUNC};
-    fn.func = library_function(own, name);
-    if (!fn.func) {
-        own = library(l, 1);
+    for (int part = 0; part < LIBRARY_PARTS && !fn.func; part++) {
+        own = library(l, part);
         fn.func = library_function(own, name);
     }
     if (!fn.func) return fail(l, span, "'%s' is not in the library", name);

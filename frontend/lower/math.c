@@ -47,6 +47,48 @@ Obj bi_math2(Lower *l, const Args *a, int64_t data) {
     return obj_value(r);
 }
 
+/* libdevice's add_rd and the like; data: the arithmetic, the direction, and what it is that they
+ * are part of. A difference is a sum, and a reciprocal a quotient. */
+Obj bi_rounded(Lower *l, const Args *a, int64_t data) {
+    enum { MOST_OPERANDS = 3 };
+    Arith arith = (Arith)(data & 0xff);
+    Obj at[MOST_OPERANDS];
+    Value *v[MOST_OPERANDS] = {NULL};
+    const char *fn = builtin_text(l, a->row);
+    int n = 0, given = a->n < MOST_OPERANDS ? a->n : MOST_OPERANDS;
+    bool reciprocal = data >> 16 & ROUNDED_RCP;
+    if (reciprocal) at[n++] = obj_float(1);
+    for (int i = 0; i < given; i++) at[n++] = a->at[i];
+    if (n == 1 && !(v[0] = arg_value(l, a, 0))) return poison();
+    for (int i = 1; i < n; i++)
+        for (int k = 0; k < i; k++) {
+            if (!unify_operands(l, at[k], at[i], false, fn, a->span, &v[k], &v[i])) return poison();
+            at[k] = obj_value(v[k]);
+            at[i] = obj_value(v[i]);
+        }
+    if (!is_wide_float(v[0]->type)) return needs_wide_float(l, a, v[0]->type, "fp32 or fp64");
+    if (data >> 16 & ROUNDED_SUB) v[1] = ir_unary(&l->b, OP_NEG, v[1]);
+    Op *op = ir_op(&l->b, OP_ROUNDED, v, n, &v[0]->type, 1, 0);
+    ir_set_attr(l->s, op, AT_ARITH, arith);
+    ir_set_attr(l->s, op, AT_DIRECTION, data >> 8 & 0xff);
+    return obj_value(op->result[0]);
+}
+
+/* ll2float_rd and the like; data: the element they give, and the direction. */
+Obj bi_convert_rounded(Lower *l, const Args *a, int64_t data) {
+    Value *x = arg_value(l, a, 0);
+    if (!x) return poison();
+    Type to = type_with_elem(x->type, (Elem)(data & 0xff));
+    bool small = type_is_int(x->type) && type_elem_bits(x->type) < 32;
+    if (!type_is_int(x->type) && (x->type.depth || x->type.elem != EL_F64))
+        return arg_error(l, a, 0, "made of integers or of fp64");
+    if (small) x = cast_value(l, x, type_scalar(EL_I32), false, a->span);
+    Op *op = ir_op(&l->b, OP_ROUNDED, &x, 1, &to, 1, 0);
+    ir_set_attr(l->s, op, AT_ARITH, ARITH_CVT);
+    ir_set_attr(l->s, op, AT_DIRECTION, data >> 8);
+    return obj_value(op->result[0]);
+}
+
 /* libdevice's conversions, data: the element they give and how they round before that. */
 Obj bi_convert(Lower *l, const Args *a, int64_t data) {
     Value *x = arg_value(l, a, 0);

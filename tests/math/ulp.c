@@ -4,7 +4,8 @@
  *   tile-ulp [--device=cpu|cuda] [--target=sm_NN] [--only=NAME] [--type=fp32|fp64] [--inputs=N]
  *            [--threads=N] [--markdown]
  *
- * A kernel that applies the function to a buffer is compiled from tile IR and fed with every fp32
+ * A kernel that applies the function to a buffer is compiled from tile IR (from the language, what
+ * the library is written in) and fed with every fp32
  * number (--inputs=N: that many of them, spread over all patterns of bits); fp64 and pairs get
  * numbers of all sizes at random, with the special ones among them. The results are compared with
  * the C library's in the next wider type. On the CPU device the function is expanded as for a GPU
@@ -108,18 +109,19 @@ static void make_input(const Run *run, uint64_t i, size_t at) {
 
 /* ---- errors ---- */
 
-/* |got - want| in ulps of a format of that precision and least exponent; infinity when one is a
- * NaN, an infinity, or a zero of another sign. Beyond the format's range infinity counts as the
- * next power of two. */
-static double error_of(long double got, long double want, int precision, int lowest, int highest) {
+/* |got - want| in ulps (of `size`, if that is more than want) of a format of that precision and
+ * least exponent; infinity when one is a NaN, an infinity, or a zero of another sign. Beyond the
+ * format's range infinity counts as the next power of two. */
+static double error_of(long double got, long double want, double size, int precision, int lowest,
+                       int highest) {
     long double beyond = ldexpl(1, highest);
     if (isnan(got) || isnan(want)) return isnan(got) && isnan(want) ? 0 : INFINITY;
     if (isinf(want)) return got == want ? 0 : INFINITY;
-    if (want == 0) return got == 0 && signbit(got) == signbit(want) ? 0 : INFINITY;
+    if (want == 0 && size == 0) return got == 0 && signbit(got) == signbit(want) ? 0 : INFINITY;
     if (fabsl(want) > beyond) want = copysignl(beyond, want);
     if (isinf(got)) got = copysignl(beyond, got);
     int exponent;
-    frexpl(want, &exponent);
+    frexpl(fabsl(want) > size ? want : (long double)size, &exponent);
     if (exponent > highest) exponent = highest;
     if (exponent < lowest) exponent = lowest;
     return (double)(fabsl(got - want) / ldexpl(1, exponent - precision));
@@ -127,17 +129,19 @@ static double error_of(long double got, long double want, int precision, int low
 
 static void compare(Part *p, size_t at) {
     const Run *run = p->run;
-    double x, y, got, ulp;
+    double x, y, got, ulp, size = 0;
     long double want;
+    if (run->f->size)
+        size = run->f->size(run->wide ? ((double *)run->x)[at] : ((float *)run->x)[at]);
     if (run->wide) {
         x = ((double *)run->x)[at], y = ((double *)run->y)[at], got = ((double *)run->got)[at];
         want = run->f->f64(x, y);
-        ulp = error_of(got, want, 53, -1021, 1024);
+        ulp = error_of(got, want, size, 53, -1021, 1024);
     } else {
         x = ((float *)run->x)[at], y = ((float *)run->y)[at], got = ((float *)run->got)[at];
         want = run->f->f32(x, y);
         bool flushed = run->f->flushes && got == 0 && fabsl(want) < ldexpl(1, -126);
-        ulp = flushed ? 0 : error_of(got, want, 24, -125, 128);
+        ulp = flushed ? 0 : error_of(got, want, size, 24, -125, 128);
     }
     if (ulp > p->worst.ulp) p->worst = (Worst){ulp, x, y, got, (double)want};
 }
@@ -183,10 +187,21 @@ static void check(const Run *run, tile_status st, const char *what) {
     exit(st == TILE_NO_DEVICE ? 77 : 3);
 }
 
-static tile_module *build(const Run *run) {
-    char text[2000];
+static void write_source(const Run *run, char *text, size_t size) {
+    const char *t = run->wide ? "fp64" : "fp32";
+    snprintf(text, size,
+             "import triton\n"
+             "import triton.language as tl\n"
+             "@triton.jit\n"
+             "def f(px: '*%s:16', py: '*%s:16', out: '*%s:16'):\n"
+             "    i = tl.program_id(0) * %d + tl.arange(0, %d)\n"
+             "    tl.store(out + i, tl.math.%s(tl.load(px + i)))\n",
+             t, t, t, BLOCK, BLOCK, run->f->name);
+}
+
+static void write_ir(const Run *run, char *text, size_t size) {
     const char *t = run->wide ? "f64" : "f32";
-    snprintf(text, sizeof text,
+    snprintf(text, size,
              "kernel @f(%%px: ptr<%s> divisible=16, %%py: ptr<%s> divisible=16, %%out: ptr<%s> "
              "divisible=16) num_warps=4 num_stages=1 {\n"
              "  %%pid: i32 = program_id axis=0\n"
@@ -208,11 +223,20 @@ static tile_module *build(const Run *run) {
              "  return\n}\n",
              t, t, t, BLOCK, BLOCK, BLOCK, BLOCK, BLOCK, t, BLOCK, t, BLOCK, t, BLOCK, t, BLOCK, t,
              BLOCK, t, BLOCK, t, BLOCK, run->f->op, t, BLOCK, t, BLOCK);
+}
+
+static tile_module *build(const Run *run) {
+    char text[2000];
+    if (run->f->op)
+        write_ir(run, text, sizeof text);
+    else
+        write_source(run, text, sizeof text);
     const char *target = run->o->target ? run->o->target : tile_context_target(run->ctx);
     bool cpu = run->cpu;
     tile_compile_options options = {.source = text,
                                     .source_len = strlen(text),
-                                    .input_is_tir = 1,
+                                    .input_is_tir = run->f->op != NULL,
+                                    .no_warnings = 1,
                                     .target = cpu ? NULL : target,
                                     .passes = cpu ? "math" : NULL,
                                     .emit = cpu ? TILE_EMIT_TIR : TILE_EMIT_PTX};

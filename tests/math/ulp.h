@@ -5,7 +5,8 @@
 
 #include <stdbool.h>
 
-/* What a kernel computes: one operation of tile IR on %x, or on %x and %y. */
+/* What a kernel computes: one operation of tile IR on %x, or on %x and %y; or (op is NULL) the
+ * builtin tl.math.NAME of x. */
 typedef struct Function {
     const char *name;
     const char *op;
@@ -16,6 +17,9 @@ typedef struct Function {
     /* The value for fp32, and for fp64: more exact than the type by far. */
     double (*f32)(double x, double y);
     long double (*f64)(long double x, long double y);
+    /* Where it is not 0, errors are counted in the last place of this, if the result is smaller: of
+     * what has zeros without end. NULL: 0. */
+    double (*size)(double x);
 } Function;
 
 extern const Function functions[];
