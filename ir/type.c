@@ -30,12 +30,14 @@ Type type_pointer_to(Type t) {
 
 Type type_pointee(Type t) {
     t.depth--;
+    t.constant = 0;
     return t;
 }
 
 Type type_with_elem(Type t, Elem e) {
     t.elem = (uint8_t)e;
     t.depth = 0;
+    t.constant = 0;
     return t;
 }
 
@@ -52,7 +54,7 @@ Type type_without_dim(Type t, int dim) {
 }
 
 Type type_element(Type t) {
-    return (Type){.elem = t.elem, .depth = t.depth};
+    return (Type){.elem = t.elem, .depth = t.depth, .constant = t.constant};
 }
 
 bool type_same_shape(Type a, Type b) {
@@ -60,6 +62,7 @@ bool type_same_shape(Type a, Type b) {
 }
 
 bool type_equal(Type a, Type b) {
+    a.constant = b.constant;
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
@@ -128,6 +131,7 @@ char *type_text(Arena *a, Type t) {
 
 char *type_user_text(Arena *a, Type t) {
     Buf b = buf_new(a);
+    if (t.constant) buf_puts(&b, "const ");
     for (int i = 0; i < t.depth; i++) buf_putc(&b, '*');
     buf_puts(&b, elem_info[t.elem].triton);
     if (t.rank) {

@@ -75,6 +75,9 @@ typedef struct Type {
     uint8_t space; /* Space; but in registers, a buffer of this tile */
     uint8_t rank;
     uint16_t slices;             /* of a buffer of several; 0: it is one */
+    uint8_t constant;            /* of a pointer, 1: the front end lets nobody write through it. It
+                                  * makes no other type, and text does not have it */
+    uint8_t unused;              /* 0: the bytes are compared */
     uint8_t log2[TILE_MAX_RANK]; /* log2 of each dimension, outermost first; 0 beyond rank */
 } Type;
 

@@ -107,7 +107,7 @@ Obj bi_atomic_cas(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Order order;
     Value *p = pointer_arg(l, a);
-    if (!p || !arg_order(l, a, 3, &order)) return poison();
+    if (!p || !may_write(l, a, p->type) || !arg_order(l, a, 3, &order)) return poison();
     Type elem = type_element(type_pointee(p->type));
     if (elem.depth || type_elem_bits(elem) < 16)
         return fail(l, a->where[0], "%s takes elements of 16, 32 or 64 bits, not %s",

@@ -79,7 +79,7 @@ bool call_arguments(Lower *l, const Expr *e, Call *c) {
 }
 
 Obj lower_call(Lower *l, const Expr *e) {
-    Call c = {.span = e->span, .name_span = e->left->span};
+    Call c = {.span = e->span, .name_span = e->left->span, .unused = e == l->statement};
     if (e->left->kind == EXPR_ATTRIBUTE && e->left->op_span.line) c.name_span = e->left->op_span;
     if (e->left->kind != EXPR_ATTRIBUTE) {
         Obj callee = lower_expr(l, e->left);
@@ -278,7 +278,25 @@ static Call with_self(Lower *l, const Obj *self, const Call *c) {
     return out;
 }
 
+/* A call that is a statement, of what has no other effect than its result. */
+static bool drops_result(Lower *l, Obj callee, const Call *c) {
+    const Expr *why = NULL;
+    const char *name = NULL;
+    if (callee.kind == OBJ_BUILTIN && strchr(callee.builtin.row->where, 'U'))
+        name = builtin_text(l, callee.builtin.row);
+    if (callee.kind == OBJ_FUNC && (why = find_decorator(callee.func, "must_use_result")))
+        name = callee.func->name;
+    if (!c->unused || !name) return false;
+    fail(l, c->span, "the result of %s is not being used", name);
+    if (why && why->kind == EXPR_CALL && why->nitems && why->item[0]->kind == EXPR_STRING)
+        note(l, why->span, "%s", why->item[0]->string);
+    else
+        note(l, (Span){0}, "it has no effect but its result: assign that to a variable");
+    return true;
+}
+
 Obj call(Lower *l, Obj callee, const Call *c) {
+    if (drops_result(l, callee, c)) return poison();
     switch (callee.kind) {
     case OBJ_CLASS: return class_call(l, callee.class_, c);
     case OBJ_METHOD: {

@@ -65,6 +65,18 @@ bool config_attribute(Obj config, const char *name, Obj *out) {
     return true;
 }
 
+static bool has_param(const AstFunc *f, const char *name) {
+    for (int i = 0; i < f->nparams; i++)
+        if (strcmp(f->param[i].name, name) == 0) return true;
+    return false;
+}
+
+static void suggest_argument(Lower *l, const AstFunc *f, const char *word) {
+    Names names = {0};
+    for (int i = 0; i < f->nparams; i++) vec_push(&l->s->arena, &names, f->param[i].name);
+    suggest(l, word, names.at, names.n);
+}
+
 /* ---- autotune ---- */
 
 /* The configs of @triton.autotune, None when there are none, poison when they are not known. */
@@ -155,12 +167,40 @@ static bool config_text(Lower *l, Obj config, Buf *out) {
     return true;
 }
 
-/* The names that the decorator's `key` lists: second, when it is not named. */
-static void put_key(Lower *l, const AstFunc *f, Buf *out) {
+/* What stands in the decorator under this name, or at this place; NULL: nothing. */
+static const Expr *autotune_argument(const AstFunc *f, const char *name, int at) {
     const Expr *d = find_decorator(f, "autotune");
-    const Expr *e = d && d->kind == EXPR_CALL && d->nitems > 1 ? d->item[1] : NULL;
-    for (int i = 0; d && d->kind == EXPR_CALL && i < d->nkeywords; i++)
-        if (d->keyword[i].name && strcmp(d->keyword[i].name, "key") == 0) e = d->keyword[i].value;
+    if (!d || d->kind != EXPR_CALL) return NULL;
+    for (int i = 0; i < d->nkeywords; i++)
+        if (d->keyword[i].name && strcmp(d->keyword[i].name, name) == 0) return d->keyword[i].value;
+    return at < d->nitems ? d->item[at] : NULL;
+}
+
+/* What names arguments must name arguments: else a misspelt key tunes once and never again. */
+void check_autotune(Lower *l, const AstFunc *f) {
+    static const struct {
+        const char *name;
+        int at;
+    } lists[] = {{"key", 1}, {"reset_to_zero", 3}, {"restore_value", 4}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const Expr *e = autotune_argument(f, lists[i].name, lists[i].at);
+        Obj names = e ? quietly(l, e, f->order) : obj_none();
+        for (int k = 0; names.kind == OBJ_TUPLE && k < names.seq.n; k++) {
+            Obj name = names.seq.at[k];
+            if (name.kind != OBJ_STRING || has_param(f, name.text.at)) continue;
+            differs(l, CHANGE_AUTOTUNE_NAMES, e->span, "'%s' in %s is no argument of '%s'",
+                    name.text.at, lists[i].name, f->name);
+            if (!changed(l, CHANGE_AUTOTUNE_NAMES)) continue;
+            fail(l, e->span, "%s names '%s', which is no argument of '%s'", lists[i].name,
+                 name.text.at, f->name);
+            suggest_argument(l, f, name.text.at);
+        }
+    }
+}
+
+/* The names that the decorator's `key` lists. */
+static void put_key(Lower *l, const AstFunc *f, Buf *out) {
+    const Expr *e = autotune_argument(f, "key", 1);
     Obj key = e ? quietly(l, e, f->order) : obj_none();
     bool first = true;
     for (int i = 0; key.kind == OBJ_TUPLE && i < key.seq.n; i++) {
@@ -218,12 +258,6 @@ bool config_value(Obj config, const char *name, Obj *out) {
     for (int i = 0; i + 1 < dict.seq.n; i += 2)
         if (dict.seq.at[i].kind == OBJ_STRING && strcmp(dict.seq.at[i].text.at, name) == 0)
             return *out = dict.seq.at[i + 1], true;
-    return false;
-}
-
-static bool has_param(const AstFunc *f, const char *name) {
-    for (int i = 0; i < f->nparams; i++)
-        if (strcmp(f->param[i].name, name) == 0) return true;
     return false;
 }
 

@@ -263,7 +263,7 @@ Obj bi_descriptor_load(Lower *l, const Args *a, int64_t data) {
 Obj bi_descriptor_store(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Obj index;
-    if (!whole_block(l, a, &index)) return poison();
+    if (!whole_block(l, a, &index) || !may_write(l, a, descriptor_block(a->at[0]))) return poison();
     return store_block(l, a->at[0], fit_value(l, a, 2, descriptor_block(a->at[0])), index);
 }
 
@@ -283,7 +283,7 @@ static bool reduces(Rmw rmw, Type t) {
 Obj bi_descriptor_atomic(Lower *l, const Args *a, int64_t data) {
     Obj index;
     Rmw rmw = (Rmw)data;
-    if (!whole_block(l, a, &index)) return poison();
+    if (!whole_block(l, a, &index) || !may_write(l, a, descriptor_block(a->at[0]))) return poison();
     Type elem = type_pointee(type_element(descriptor_block(a->at[0])));
     if (elem.depth || !reduces(rmw, elem)) {
         fail(l, a->name_span, "a descriptor's %s does not support %s", a->row->name,
@@ -344,7 +344,7 @@ Obj bi_descriptor_scatter(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Obj index;
     Type block;
-    if (!rows_access(l, a, 2, &index, &block)) return poison();
+    if (!rows_access(l, a, 2, &index, &block) || !may_write(l, a, block)) return poison();
     return store_block(l, a->at[0], fit_value(l, a, 1, block), index);
 }
 

@@ -76,6 +76,19 @@ static bool dot_precision(Lower *l, const Args *a, int64_t *out) {
     return !*text;
 }
 
+/* How many products of fp8 the matrix instruction may sum by itself before fp32 takes over: advice
+ * that is not followed, but not more than there are. */
+static bool imprecise_fits(Lower *l, const Args *a, Type x) {
+    int64_t most, k = type_dim(x, x.rank - 1);
+    if (a->at[5].kind == OBJ_NONE) return true;
+    if (!arg_int(l, a, 5, &most)) return false;
+    if (!is_fp8(x) || most <= k) return true;
+    fail(l, a->where[5],
+         "tl.dot: max_num_imprecise_acc is %lld and must not be above the inner size %lld",
+         (long long)most, (long long)k);
+    return false;
+}
+
 /* What the product is accumulated in. */
 static bool dot_result(Lower *l, const Args *a, const Value *x, const Value *acc, Type *out) {
     *out = type_scalar(dot_types[dot_row(x->type)].acc);
@@ -112,7 +125,8 @@ Obj bi_dot(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Value *x = arg_value(l, a, 0), *y = arg_value(l, a, 1);
     int64_t precision;
-    if (!x || !y || !dot_operands_fit(l, a, x, y) || !dot_precision(l, a, &precision))
+    if (!x || !y || !dot_operands_fit(l, a, x, y) || !dot_precision(l, a, &precision) ||
+        !imprecise_fits(l, a, x->type))
         return poison();
     Value *acc = a->at[2].kind == OBJ_NONE ? NULL : arg_value(l, a, 2);
     if (!acc && a->at[2].kind != OBJ_NONE) return poison();

@@ -274,12 +274,13 @@ typedef struct Lower {
     const char *needs;              /* the argument that an OBJ_UNKNOWN was made for, or NULL */
     /* error bookkeeping: see fail() */
     const Frame *chain;
-    SourceModule *chain_module; /* of the error before, which is not in the first file */
+    SourceModule *chain_module;            /* of the error before, which is not in the first file */
     const AstFile *library[LIBRARY_PARTS]; /* once they are needed */
     Span library_call;   /* of the user's call in whose course it is interpreted; line 0: none */
     bool library_failed; /* that call has had its error */
     bool suppressed;
     VEC(Reported) reported;
+    const Expr *statement; /* an expression that is one */
 } Lower;
 
 /* ---- lower.c: errors ---- */
@@ -391,6 +392,7 @@ Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: n
 bool list_configs(Lower *l, const AstFunc *f, Buf *out); /* as JSON, see lower.h */
 Obj parse_value(Lower *l, const char *text, size_t n);   /* a constexpr as -D gives it */
 bool config_attribute(Obj config, const char *name, Obj *out);
+void check_autotune(Lower *l, const AstFunc *f); /* the arguments that @triton.autotune names */
 bool config_value(Obj config, const char *name, Obj *out);
 /* What the command line, else the config, else nobody gives an option: an int or None. */
 Obj launch_option(Lower *l, const AstFunc *f, Obj config, KernelOption which);
@@ -558,6 +560,7 @@ typedef struct Call { /* what stands between the parentheses, evaluated */
     Obj *keyword_value;
     int nkeywords;
     Span span, name_span; /* the whole call; the callee */
+    bool unused;          /* it is a statement */
 } Call;
 Obj lower_call(Lower *l, const Expr *e);
 bool call_arguments(Lower *l, const Expr *e, Call *c); /* those of call e; false after an error */
@@ -659,6 +662,8 @@ Obj library_call(Lower *l, const char *name, const Obj *args, int nargs, Span sp
 /* One of a few words, as its index; a NULL ends the words, "" is what None means. */
 bool arg_word(Lower *l, const Args *a, int i, const char *const *words, int64_t *out);
 Value *pointer_arg(Lower *l, const Args *a); /* argument 0 */
+/* False, after an error, if p, the type of pointers in argument 0, is of a tl.const. */
+bool may_write(Lower *l, const Args *a, Type p);
 /* Pointer and mask (argument i; NULL when None) brought to one shape. */
 bool fit_mask(Lower *l, const Args *a, int i, Value **p, Value **mask);
 /* The same of what is written: the pointer has that shape already. */

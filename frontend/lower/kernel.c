@@ -31,13 +31,22 @@ bool parse_type(const char *text, size_t n, Type *out) {
     Text t = trim((Text){text, n});
     int depth = 0;
     for (; t.n && *t.at == '*'; t.at++, t.n--) depth++;
-    if (depth && t.n && *t.at == 'k') t.at++, t.n--; /* *k…: a pointer to constant data */
+    bool constant = depth && t.n && *t.at == 'k'; /* *k…: a pointer to constant data */
+    if (constant) t.at++, t.n--;
     Elem e;
     if (depth > POINTER_MAX_DEPTH || !t.n) return false;
     if (!elem_from_name(t.at, t.n, &e) && !elem_from_foreign_name(t.at, t.n, &e)) return false;
     *out = type_scalar(e);
     while (depth--) *out = type_pointer_to(*out);
+    out->constant = constant;
     return true;
+}
+
+/* p: tl.const */
+static bool annotated_const(const AstParam *p) {
+    const Expr *e = p->annotation;
+    return e && (e->kind == EXPR_NAME || e->kind == EXPR_ATTRIBUTE) &&
+           strcmp(e->name, "const") == 0;
 }
 
 static bool parse_dtype(Text t, Type *out) {
@@ -347,8 +356,20 @@ static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out, Pa
     }
     if (param.type.elem == EL_F8E4B15 && !param.type.depth)
         return fail(l, p->span, "an argument cannot be an fp8e4b15: pass a pointer to it");
+    if (param.type.depth && annotated_const(p)) param.type.constant = 1;
     Value *v = ir_param(l->s, out, &param);
     return v ? obj_value(v) : obj_int(1);
+}
+
+/* A constexpr has one value in each variant: there is nothing that a launch could leave open. */
+static void check_specialized(Lower *l, const AstFunc *f, int i) {
+    static const char *const keys[] = {"do_not_specialize", "do_not_specialize_on_alignment"};
+    for (int k = 0; k < 2; k++) {
+        if (!jit_lists(l, f, keys[k], i)) continue;
+        fail(l, f->param[i].span, "'%s' is a constexpr and listed in %s", f->param[i].name,
+             keys[k]);
+        note(l, (Span){0}, "take tl.constexpr away, or the name from the list");
+    }
 }
 
 bool lower_params(Lower *l, const AstFunc *f, Func *out) {
@@ -357,6 +378,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
     k.value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof(Obj));
     k.state = arena_alloc(&l->s->arena, (size_t)f->nparams + 1);
     l->params = &k;
+    check_autotune(l, f);
     launch_options(l, f, k.config, out);
     out->debug = jit_debugs(l, f);
     l->checks_overflow = out->debug || l->options->debug;
@@ -371,6 +393,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
             o = fail(l, p->span, "a kernel takes no '*%s'", p->name);
         } else if (annotated_constexpr(p)) {
             o = constexpr_param(l, i);
+            check_specialized(l, f, i);
             if (!obj_is_poison(o)) add_constexpr(l, out, p->name, o);
         } else {
             o = runtime_param(l, p, k.entry[i], out, &untyped);

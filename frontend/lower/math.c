@@ -262,7 +262,8 @@ static bool where_sides(Lower *l, const Args *a, Value **x, Value **y) {
     bool px = ox.kind == OBJ_VALUE && ox.value->type.depth;
     bool py = oy.kind == OBJ_VALUE && oy.value->type.depth;
     if (!px && !py) return unify_operands(l, ox, oy, false, "tl.where", a->span, x, y);
-    if (px && py && type_equal(type_element(ox.value->type), type_element(oy.value->type))) {
+    if (px && py && ox.value->type.constant == oy.value->type.constant &&
+        type_equal(type_element(ox.value->type), type_element(oy.value->type))) {
         *x = ox.value;
         *y = oy.value;
         return broadcast_pair(l, x, y, a->span);

@@ -77,6 +77,15 @@ Value *pointer_arg(Lower *l, const Args *a) {
     return p;
 }
 
+bool may_write(Lower *l, const Args *a, Type p) {
+    if (!p.constant) return true;
+    fail(l, a->where[0], "%s cannot store to a constant pointer, %s", builtin_text(l, a->row),
+         user(l, type_element(p)));
+    note(l, (Span){0},
+         "its parameter is tl.const, or *k… in the signature: without that it is written");
+    return false;
+}
+
 /* Arguments of block pointers, which plain pointers do not take. */
 static bool no_boundary(Lower *l, const Args *a, int i) {
     if (a->at[i].kind == OBJ_NONE || !obj_truth(a->at[i])) return true;
@@ -113,7 +122,7 @@ bool fit_mask(Lower *l, const Args *a, int i, Value **p, Value **mask) {
 /* What would be written to one place several times is refused. */
 bool fit_write_mask(Lower *l, const Args *a, int i, Value *p, Value **mask) {
     Value *wide = p;
-    if (!arg_mask(l, a, i, p, mask)) return false;
+    if (!may_write(l, a, p->type) || !arg_mask(l, a, i, p, mask)) return false;
     if (!*mask) return true;
     if (!broadcast_pair(l, &wide, mask, a->where[i])) return false;
     if (type_same_shape(wide->type, p->type)) return true;
@@ -212,7 +221,8 @@ Obj bi_load(Lower *l, const Args *a, int64_t data) {
 }
 
 static Op *store_block(Lower *l, const Args *a) {
-    if (!no_mask(l, a, 2) || !block_pointer(l, a)) return NULL;
+    if (!no_mask(l, a, 2) || !block_pointer(l, a) || !may_write(l, a, descriptor_block(a->at[0])))
+        return NULL;
     Value *v = fit_value(l, a, 1, descriptor_block(a->at[0]));
     return v ? block_pointer_access(l, a, 3, false, v) : NULL;
 }
@@ -232,7 +242,7 @@ static Value *byte_pointer(Lower *l, const Args *a, Value *p) {
 
 static Op *store(Lower *l, const Args *a) {
     Value *p = pointer_arg(l, a), *mask;
-    p = p ? byte_pointer(l, a, p) : NULL;
+    p = p && may_write(l, a, p->type) ? byte_pointer(l, a, p) : NULL;
     if (!p || !fit_write_mask(l, a, 2, p, &mask) || !no_boundary(l, a, 3)) return NULL;
     Value *operand[] = {p, fit_value(l, a, 1, p->type), mask};
     return operand[1] ? ir_op(&l->b, OP_STORE, operand, mask ? 3 : 2, NULL, 0, 0) : NULL;

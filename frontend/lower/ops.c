@@ -206,7 +206,7 @@ bool broadcast_pair(Lower *l, Value **x, Value **y, Span span) {
 
 Value *cast_value(Lower *l, Value *v, Type elem, bool rtz, Span span) {
     Type from = type_element(v->type), to = type_with_shape(elem, v->type);
-    if (type_equal(from, type_element(elem))) return v;
+    if (type_equal(from, type_element(elem)) && from.constant == elem.constant) return v;
     if (!from.depth && !elem.depth) {
         Value *r = ir_given(&l->b, OP_CAST, v, to);
         if (rtz && type_is_float(from) && type_is_float(elem)) ir_set_attr(l->s, r->def, AT_RTZ, 1);

@@ -210,6 +210,7 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
     l->b.span = stmt->span;
     switch (stmt->kind) {
     case STMT_EXPR: /* `...` fills an empty body */
+        l->statement = stmt->value;
         if (stmt->value->kind != EXPR_ELLIPSIS) keep_promise(l, lower_expr(l, stmt->value));
         break;
     case STMT_ASSIGN: lower_assign(l, stmt); break;

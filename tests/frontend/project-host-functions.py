@@ -55,7 +55,7 @@ def by_device(name: str = "cuda", *, sizes=(128, 256)):
     return [Config({"A": size, "B": sizes[n], "C": f"fp{16 if size > 4 else 8}"})]
 
 
-@triton.autotune(CONFIGS, ["n"])
+@triton.autotune(CONFIGS, ["C"])
 @triton.jit
 def first(p: "*i32", A: tl.constexpr, B: tl.constexpr, C: tl.constexpr):
     tl.store(p, A + B)
