@@ -18,8 +18,9 @@ LLVMValueRef gen_const(Gen *g, Type t, int64_t bits) {
     return as == type ? v : LLVMConstBitCast(v, type);
 }
 
-static LLVMValueRef contract(LLVMValueRef v) {
-    if (LLVMIsAInstruction(v)) LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
+static LLVMValueRef contract(const Gen *g, LLVMValueRef v) {
+    if (!g->f->no_fp_fusion && LLVMIsAInstruction(v))
+        LLVMSetFastMathFlags(v, LLVMFastMathAllowContract);
     return v;
 }
 
@@ -37,9 +38,9 @@ static LLVMValueRef float_binary(Gen *g, const Op *op, LLVMValueRef x, LLVMValue
     LLVMValueRef xy[] = {x, y};
     bool nan = ir_attr_int(op, AT_NAN, 0) != 0;
     switch (op->code) {
-    case OP_ADD: return contract(LLVMBuildFAdd(g->b, x, y, ""));
-    case OP_SUB: return contract(LLVMBuildFSub(g->b, x, y, ""));
-    case OP_MUL: return contract(LLVMBuildFMul(g->b, x, y, ""));
+    case OP_ADD: return contract(g, LLVMBuildFAdd(g->b, x, y, ""));
+    case OP_SUB: return contract(g, LLVMBuildFSub(g->b, x, y, ""));
+    case OP_MUL: return contract(g, LLVMBuildFMul(g->b, x, y, ""));
     case OP_DIV:
         if (LLVMTypeOf(x) == g->f32) return asm_f32(g, "div.full.f32 $0, $1, $2;", xy, 2);
         return LLVMBuildFDiv(g->b, x, y, "");

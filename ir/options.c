@@ -44,6 +44,19 @@ KernelOption option_find(const char *name, size_t len) {
     return OPTIONS;
 }
 
+const char *const option_opposite[OPTIONS] = {
+#define KERNEL_OPPOSITE(name, option) [OPTION_##option] = #name,
+#include "ir/options.def"
+};
+
+KernelOption option_find_opposite(const char *name, size_t len) {
+    for (int i = 0; i < OPTIONS; i++)
+        if (option_opposite[i] && strlen(option_opposite[i]) == len &&
+            memcmp(option_opposite[i], name, len) == 0)
+            return (KernelOption)i;
+    return OPTIONS;
+}
+
 bool option_check(KernelOption which, int64_t v, char why[OPTION_WHY]) {
     char must[RULE_TEXT];
     const OptionInfo *o = &option_info[which];
@@ -71,8 +84,10 @@ static bool read_one(const char *item, size_t len, OptionValues *values, char wh
                  item);
         return false;
     }
-    KernelOption which = option_find(item, (size_t)(equals - item));
-    if (which == OPTIONS) return unknown(item, (size_t)(equals - item), why);
+    size_t name = (size_t)(equals - item);
+    KernelOption which = option_find(item, name), flag = option_find_opposite(item, name);
+    if (flag < OPTIONS) which = flag;
+    if (which == OPTIONS) return unknown(item, name, why);
     const char *digits = equals + 1;
     char *end;
     errno = 0;
@@ -80,8 +95,14 @@ static bool read_one(const char *item, size_t len, OptionValues *values, char wh
     bool number = isdigit((unsigned char)digits[*digits == '-']) && end == item + len;
     if (!number || errno) {
         size_t n = (size_t)(item + len - digits);
-        snprintf(why, OPTION_WHY, "%s takes a whole number, not '%.*s'", option_info[which].name,
+        snprintf(why, OPTION_WHY, "%.*s takes a whole number, not '%.*s'", (int)name, item,
                  (int)(n < 60 ? n : 60), digits);
+        return false;
+    }
+    if (flag < OPTIONS) {
+        values->at[which] = v == 0;
+        if (v == 0 || v == 1) return true;
+        snprintf(why, OPTION_WHY, "%.*s must be 0 or 1, not %ld", (int)name, item, v);
         return false;
     }
     values->at[which] = (int)v;

@@ -40,6 +40,9 @@ typedef struct OptionValues {
 
 /* OPTIONS when there is none of this name. */
 KernelOption option_find(const char *name, size_t len);
+/* The same by a name that says the opposite (enable_fp_fusion): 0 stands for 1, and else for 0. */
+KernelOption option_find_opposite(const char *name, size_t len);
+extern const char *const option_opposite[OPTIONS]; /* that name of each, or NULL */
 /* Whether a kernel may have this value; if not, `why` says which it may. */
 bool option_check(KernelOption which, int64_t v, char why[OPTION_WHY]);
 /* "num_warps=8,swizzle_grid=4": puts the values in; the last of a name counts. False with the

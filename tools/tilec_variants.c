@@ -70,7 +70,7 @@ static int take_number(Variants *v, Variant *out, const char *s, size_t n) {
         out->config = (int)value;
         return 1;
     }
-    if (option_find(s, name) == OPTIONS) return 0;
+    if (option_find(s, name) == OPTIONS && option_find_opposite(s, name) == OPTIONS) return 0;
     char why[OPTION_WHY];
     OptionValues any;
     if (!options_read(item, &any, why)) {

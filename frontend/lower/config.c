@@ -30,6 +30,26 @@ static const Expr *first_argument(const Expr *d, const char *name) {
     return d->nitems ? d->item[0] : NULL;
 }
 
+void check_jit(Lower *l, const AstFunc *f) {
+    static const char *const known[] = {"version",
+                                        "repr",
+                                        "launch_metadata",
+                                        "do_not_specialize",
+                                        "do_not_specialize_on_alignment",
+                                        "debug",
+                                        "noinline"};
+    enum { KNOWN = sizeof known / sizeof *known };
+    const Expr *d = find_decorator(f, "jit");
+    for (int i = 0; d && d->kind == EXPR_CALL && i < d->nkeywords; i++) {
+        const char *name = d->keyword[i].name;
+        bool is = !name;
+        for (int k = 0; k < KNOWN && !is; k++) is = strcmp(known[k], name) == 0;
+        if (is) continue;
+        fail(l, d->keyword[i].value->span, "@triton.jit has no parameter '%s'", name);
+        suggest(l, name, known, KNOWN);
+    }
+}
+
 /* Is parameter i in the list, by name or by number, that @triton.jit has under `key`? */
 bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i) {
     const Expr *d = find_decorator(f, "jit");
@@ -94,6 +114,16 @@ static Obj absent(KernelOption which) {
     return option_info[which].absent ? obj_int(option_info[which].absent) : obj_none();
 }
 
+static Obj with_entry(Lower *l, Obj dict, const char *name, Obj value) {
+    Obj *pair = arena_array(&l->s->arena, (size_t)dict.seq.n + 2, sizeof *pair);
+    memcpy(pair, dict.seq.at, (size_t)dict.seq.n * sizeof *pair);
+    pair[dict.seq.n] = obj_string(l, name);
+    pair[dict.seq.n + 1] = value;
+    Obj o = obj_tuple(l, pair, dict.seq.n + 2);
+    o.kind = OBJ_DICT;
+    return o;
+}
+
 /* triton.Config(…): its parameters are options by their names. Where None is given, nothing is. */
 Obj bi_config(Lower *l, const Args *a, int64_t data) {
     (void)data;
@@ -106,6 +136,10 @@ Obj bi_config(Lower *l, const Args *a, int64_t data) {
         const char *name = arg_name(l, a, i);
         KernelOption option = option_find(name, strlen(name));
         bool ctas = strcmp(name, "num_ctas") == 0;
+        if (strcmp(name, "ir_override") == 0 && a->at[i].kind != OBJ_NONE) {
+            part[CONFIG_DICT] = with_entry(l, part[CONFIG_DICT], name, a->at[i]);
+            continue;
+        }
         if ((option == OPTIONS && !ctas) || (a->at[i].kind == OBJ_NONE && !ctas)) continue;
         if (!arg_int(l, a, i, &n)) return poison();
         part[ctas ? CONFIG_CTAS : CONFIG_OPTION + (int)option] = obj_int(n);
@@ -131,6 +165,11 @@ static Obj config_from_text(Lower *l, const AstFunc *f, const char *text) {
         const char *name = arena_strndup(&l->s->arena, text, (size_t)(equals - text));
         Obj value = parse_value(l, equals + 1, len - (size_t)(equals + 1 - text));
         KernelOption option = option_find(name, strlen(name));
+        KernelOption flag = option_find_opposite(name, strlen(name));
+        if (flag < OPTIONS && (value.kind == OBJ_INT || value.kind == OBJ_BOOL)) {
+            value = obj_int(!obj_truth(value));
+            option = flag;
+        }
         if (option < OPTIONS && value.kind != OBJ_INT)
             return fail(l, f->span, "%s in a config must be an integer", name);
         if (option < OPTIONS) {
@@ -264,8 +303,11 @@ bool config_value(Obj config, const char *name, Obj *out) {
 /* None when the config leaves it open. Its dict may name an option, too, as Triton's may. */
 static Obj config_option(Obj config, const AstFunc *f, KernelOption which) {
     const char *name = option_info[which].name;
-    Obj o = config.kind == OBJ_CONFIG ? config.seq.at[CONFIG_OPTION + (int)which] : obj_none();
+    const char *opposite = option_opposite[which];
+    Obj o = config.kind == OBJ_CONFIG ? config.seq.at[CONFIG_OPTION + (int)which] : obj_none(), no;
     if (!has_param(f, name)) config_value(config, name, &o);
+    bool told = opposite && !has_param(f, opposite) && config_value(config, opposite, &no);
+    if (told && (no.kind == OBJ_BOOL || no.kind == OBJ_INT)) o = obj_int(!obj_truth(no));
     return o;
 }
 
@@ -326,7 +368,8 @@ static void set_option(Lower *l, const AstFunc *f, Obj config, KernelOption whic
     bool told = heuristic_value(l, f, info->name, &heuristic);
     if (told && heuristic.kind != OBJ_POISON && heuristic.kind != OBJ_NONE) o = heuristic;
     if (l->options->option.at[which]) o = obj_int(l->options->option.at[which]);
-    if (o.kind == OBJ_NONE) return;
+    bool off = option_opposite[which] && o.kind == OBJ_INT && !o.i; /* a flag that is not set */
+    if (o.kind == OBJ_NONE || off) return;
     if (o.kind != OBJ_INT)
         fail(l, f->span, "%s must be an integer, not %s", info->name, obj_what(l, o));
     else if (!option_check(which, o.i, why))
@@ -335,7 +378,46 @@ static void set_option(Lower *l, const AstFunc *f, Obj config, KernelOption whic
         func_set_option(out, which, (int)o.i);
 }
 
+/* Is there a row of launch_options.def, which lets this value stand? */
+static bool check_launch_option(Lower *l, const AstFunc *f, const char *name, Obj value) {
+    static const struct {
+        const char *name, *usual, *why; /* usual NULL: any value */
+    } rows[] = {
+#define LAUNCH_ADVICE(name, why) {name, NULL, why},
+#define LAUNCH_REFUSED(name, usual, why) {name, usual, why},
+#include "frontend/launch_options.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(rows[i].name, name) != 0) continue;
+        const char *text = obj_text(l, value);
+        if (!rows[i].usual || value.kind == OBJ_NONE || strcmp(text, rows[i].usual) == 0)
+            return true;
+        fail(l, f->span, "a config of '%s' has %s=%s, which is not supported", f->name, name, text);
+        note(l, (Span){0}, "%s", rows[i].why);
+        return true;
+    }
+    return false;
+}
+
+/* What a config's dict holds is an argument, an option, or one of Triton's. */
+static void check_config(Lower *l, const AstFunc *f, Obj config) {
+    Obj dict = config.kind == OBJ_CONFIG ? config.seq.at[CONFIG_DICT] : obj_none();
+    for (int i = 0; dict.kind == OBJ_DICT && i + 1 < dict.seq.n; i += 2) {
+        Obj name = dict.seq.at[i];
+        if (name.kind != OBJ_STRING || has_param(f, name.text.at)) continue;
+        const char *s = name.text.at;
+        bool ours =
+            option_find(s, strlen(s)) < OPTIONS || option_find_opposite(s, strlen(s)) < OPTIONS;
+        if (ours || l->options->config_text || check_launch_option(l, f, s, dict.seq.at[i + 1]))
+            continue;
+        diag(&l->s->diags, DIAG_WARNING, f->span,
+             "a config of '%s' has '%s', which is no argument and no option: it is left out",
+             f->name, s);
+    }
+}
+
 void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out) {
+    check_config(l, f, config);
     int64_t ctas = config.kind == OBJ_CONFIG ? config.seq.at[CONFIG_CTAS].i : 1;
     if (ctas > 1) {
         diag(&l->s->diags, DIAG_WARNING, f->span,

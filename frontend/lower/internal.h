@@ -315,7 +315,8 @@ typedef enum Change {
 #undef CHANGE
     CHANGES
 } Change;
-int triton_version(const Lower *l); /* of the text that is lowered: 306 … 309 */
+void foresee_fusion(Lower *l, Func *f); /* what Triton 3.10 changes, once for a kernel */
+int triton_version(const Lower *l);     /* of the text that is lowered: 306 … 309 */
 /* Whether it has the meaning that the change made. */
 bool changed(const Lower *l, Change which);
 bool watches(const Lower *l); /* -Wtriton, for this text */
@@ -392,6 +393,7 @@ Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: n
 bool list_configs(Lower *l, const AstFunc *f, Buf *out); /* as JSON, see lower.h */
 Obj parse_value(Lower *l, const char *text, size_t n);   /* a constexpr as -D gives it */
 bool config_attribute(Obj config, const char *name, Obj *out);
+void check_jit(Lower *l, const AstFunc *f);              /* the keywords of @triton.jit */
 void check_autotune(Lower *l, const AstFunc *f); /* the arguments that @triton.autotune names */
 bool config_value(Obj config, const char *name, Obj *out);
 /* What the command line, else the config, else nobody gives an option: an int or None. */

@@ -379,6 +379,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
     k.state = arena_alloc(&l->s->arena, (size_t)f->nparams + 1);
     l->params = &k;
     check_autotune(l, f);
+    check_jit(l, f);
     launch_options(l, f, k.config, out);
     out->debug = jit_debugs(l, f);
     l->checks_overflow = out->debug || l->options->debug;
@@ -468,8 +469,9 @@ void check_unknown_names(Lower *l, AstFunc *const *kernels, int n) {
         size_t len = strcspn(s, ",");
         const char *equals = memchr(s, '=', len);
         Text name = trim((Text){s, equals ? (size_t)(equals - s) : 0});
-        if (name.n && option_find(name.at, name.n) == OPTIONS)
-            check_name(l, kernels, n, name, "config");
+        bool option = option_find(name.at, name.n) < OPTIONS ||
+                      option_find_opposite(name.at, name.n) < OPTIONS;
+        if (name.n && !option) check_name(l, kernels, n, name, "config");
         s += len + (s[len] == ',');
     }
     Entries entries = split_signature(l);

@@ -103,6 +103,30 @@ void differs(Lower *l, Change which, Span span, const char *fmt, ...) {
         arena_printf(&l->s->arena, "Triton %d.%d changed this: %s", since / 100, since % 100, how));
 }
 
+/* A sum or difference of floats with a product of which nothing else is made. */
+static void find_fusion(Op *op, void *ctx) {
+    const Op **found = ctx;
+    bool sum = op->code == OP_ADD || op->code == OP_SUB;
+    if (*found || !sum || !type_is_float(op->result[0]->type)) return;
+    for (int i = 0; i < 2; i++) {
+        const Value *x = op->operand[i].value;
+        bool once = x->uses && !x->uses->next;
+        if (x->def && x->def->code == OP_MUL && once) *found = op;
+    }
+}
+
+void foresee_fusion(Lower *l, Func *f) {
+    const Op *found = NULL;
+    if (!watches(l) || f->no_fp_fusion) return;
+    ir_walk(f->body, find_fusion, &found);
+    if (!found) return;
+    warn(l, found->span,
+         "Triton 3.10 will change this: a product and a sum are rounded one by one, and were one "
+         "fma");
+    diag(&l->s->diags, DIAG_NOTE, (Span){0},
+         "enable_fp_fusion=False in a config, or --no-fp-fusion, does so now");
+}
+
 static void lacks(Lower *l, int since, Span span, const char *what) {
     int version = triton_version(l);
     if (version >= since || !watches(l)) return;

@@ -191,6 +191,9 @@ static const struct {
     {"num_warps=8", NULL, 8, 0},
     {"num_warps=8,num_stages=2,", NULL, 8, 2},
     {"num_warps=8,num_warps=2", NULL, 2, 0},
+    {"enable_fp_fusion=0,num_warps=2,enable_fp_fusion=1", NULL, 2, 0},
+    {"enable_fp_fusion=2", "enable_fp_fusion must be 0 or 1, not 2", 0, 0},
+    {"enable_fp_fusion=no", "enable_fp_fusion takes a whole number, not 'no'", 0, 0},
     {"num_stages=2,num_warps=-2", "num_warps must be 1, 2, 4, 8, 16 or 32, not -2", 0, 0},
     {"num_stages=4294967298", "num_stages must be between 1 and 16, not 4294967298", 0, 0},
     {"num_warps=0", "num_warps must be 1, 2, 4, 8, 16 or 32, not 0", 0, 0},
@@ -217,7 +220,12 @@ START_TEST(options_as_text) {
         }
         ck_assert_int_eq(v.at[OPTION_num_warps], lists[i].warps);
         ck_assert_int_eq(v.at[OPTION_num_stages], lists[i].stages);
+        ck_assert_int_eq(v.at[OPTION_no_fp_fusion], 0);
     }
+    OptionValues v = {{0}};
+    char why[OPTION_WHY];
+    ck_assert(options_read("enable_fp_fusion=0", &v, why));
+    ck_assert_int_eq(v.at[OPTION_no_fp_fusion], 1);
 }
 END_TEST
 
