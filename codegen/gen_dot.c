@@ -83,12 +83,16 @@ static char result_letter(const MmaInfo *m) {
 }
 
 /* acc = a b + acc, by an instruction whose shares of A, B and C are ra, rb and rc registers. */
-static void mma_call(Gen *g, const MmaInfo *m, const LLVMValueRef *a, int ra, const LLVMValueRef *b,
-                     LLVMValueRef *acc, int rc) {
+static void mma_call(Gen *g, const MmaInfo *m, bool saturate, const LLVMValueRef *a, int ra,
+                     const LLVMValueRef *b, LLVMValueRef *acc, int rc) {
     Buf text = buf_new(&g->s->arena), constraints = buf_new(&g->s->arena);
     LLVMValueRef args[16];
     int n = 0, at = 0;
-    buf_printf(&text, "%s ", m->text);
+    const char *type = saturate ? strstr(m->text, ".s32") : NULL;
+    if (type)
+        buf_printf(&text, "%.*s.satfinite%s ", (int)(type - m->text), m->text, type);
+    else
+        buf_printf(&text, "%s ", m->text);
     const int sizes[] = {rc, ra, m->rb, rc};
     for (int part = 0; part < 4; part++) {
         buf_puts(&text, part ? ", {" : "{");
@@ -112,16 +116,16 @@ static void mma_call(Gen *g, const MmaInfo *m, const LLVMValueRef *a, int ra, co
 }
 
 /* A 16x8 tile of accumulators: one instruction, or two that have half of the rows each. */
-static void multiply_tile(Gen *g, const MmaInfo *m, const LLVMValueRef *a, const LLVMValueRef *b,
-                          LLVMValueRef *acc) {
+static void multiply_tile(Gen *g, const MmaInfo *m, bool saturate, const LLVMValueRef *a,
+                          const LLVMValueRef *b, LLVMValueRef *acc) {
     if (m->m == 16) {
-        mma_call(g, m, a, m->ra, b, acc, m->rc);
+        mma_call(g, m, saturate, a, m->ra, b, acc, m->rc);
         return;
     }
     for (int half = 0; half < 2; half++) {
         LLVMValueRef rows[4];
         for (int i = 0; i < m->ra / 2; i++) rows[i] = a[2 * i + half]; /* rows alternate */
-        mma_call(g, m, rows, m->ra / 2, b, &acc[half * m->rc / 2], m->rc / 2);
+        mma_call(g, m, saturate, rows, m->ra / 2, b, &acc[half * m->rc / 2], m->rc / 2);
     }
 }
 
@@ -130,6 +134,7 @@ static void multiply_tile(Gen *g, const MmaInfo *m, const LLVMValueRef *a, const
 typedef struct Tiles { /* a warp's share of a product: mt x nt instructions, ks steps */
     int mt, nt, ks;
     LLVMValueRef *a[2], *b[2], *acc; /* fragments of this step of K and of the next */
+    bool saturate;
 } Tiles;
 
 static void load_step(Gen *g, const MmaInfo *m, Tiles *w, Fragments *fa, Fragments *fb,
@@ -149,7 +154,7 @@ static void multiply_batch(Gen *g, const MmaInfo *m, Tiles *w, Fragments *fa, Fr
         if (k + 1 < w->ks) load_step(g, m, w, fa, fb, batch, k + 1);
         for (int i = 0; i < w->mt; i++)
             for (int j = 0; j < w->nt; j++)
-                multiply_tile(g, m, &w->a[k & 1][i * m->ra], &w->b[k & 1][j * m->rb],
+                multiply_tile(g, m, w->saturate, &w->a[k & 1][i * m->ra], &w->b[k & 1][j * m->rb],
                               &w->acc[(i * w->nt + j) * m->rc]);
     }
 }
@@ -165,7 +170,8 @@ static bool dot_mma(Gen *g, const Op *op, const MmaInfo *m) {
     int r = tc.rank;
     Tiles w = {.mt = 1 << above(tc.log2[r - 2], 4 + wm),
                .nt = 1 << above(tc.log2[r - 1], 3 + wn),
-               .ks = 1 << above(ta.log2[r - 1], log2_of(m->k))};
+               .ks = 1 << above(ta.log2[r - 1], log2_of(m->k)),
+               .saturate = ir_attr_int(op, AT_SATURATE, 0)};
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
     for (int i = 0; i < 2; i++) {
         w.a[i] = arena_array(&g->s->arena, (size_t)(w.mt * m->ra), sizeof(LLVMValueRef));
@@ -265,6 +271,10 @@ static bool dot_fma(Gen *g, const Op *op) {
 
 void gen_dot(Gen *g, const Op *op) {
     const Attr *mma = ir_attr(op, AT_MMA);
+    if (ir_attr_int(op, AT_SATURATE, 0) && !mma && !ir_attr(op, AT_WGMMA))
+        gen_error(g, op,
+                  "no matrix instruction takes this dot, and none else saturates: leave out "
+                  "--saturate-int8, or make both sides 16 or more");
     bool done = ir_attr(op, AT_WGMMA) ? gen_dot_wgmma(g, op)
                 : mma                 ? dot_mma(g, op, mma_row((int)mma->i))
                                       : dot_fma(g, op);

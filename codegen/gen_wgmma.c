@@ -108,15 +108,17 @@ static LLVMTypeRef result_type(Gen *g, const WgmmaInfo *w) {
 }
 
 /* acc[0..n) += A * B, one instruction. A is a descriptor (na 1), or registers. */
-static void wgmma_call(Gen *g, const WgmmaInfo *w, int cols, const Operand *a, const Operand *b,
-                       const LLVMValueRef *ra, int na, LLVMValueRef db, LLVMValueRef *acc) {
+static void wgmma_call(Gen *g, const WgmmaInfo *w, bool saturate, int cols, const Operand *a,
+                       const Operand *b, const LLVMValueRef *ra, int na, LLVMValueRef db,
+                       LLVMValueRef *acc) {
     int n = cols / 2, at = n;
     char letter = w->c == EL_F32 ? 'f' : 'r';
     Arena *arena = &g->s->arena;
     Buf text = buf_new(arena), constraints = buf_new(arena);
     LLVMValueRef *args = arena_array(arena, (size_t)(n + na) + 1, sizeof *args);
     LLVMTypeRef *fields = arena_array(arena, (size_t)n, sizeof *fields);
-    buf_printf(&text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s {", cols, w->k, w->text);
+    buf_printf(&text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s%s {", cols, w->k,
+               saturate ? "satfinite." : "", w->text);
     for (int i = 0; i < n; i++) {
         buf_printf(&text, i ? ", $%d" : "$%d", i);
         buf_printf(&constraints, i ? ",=%c" : "=%c", letter);
@@ -210,8 +212,9 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
         for (int k = 0; k < steps; k++) {
             LLVMValueRef da = NULL, db = descriptor(g, &b, 0, (uint32_t)(k * w->k));
             if (!ra) da = descriptor(g, &a, (uint32_t)i * 64, (uint32_t)(k * w->k));
-            wgmma_call(g, w, cols, &a, &b, ra ? &ra[(i * steps + k) * A_REGISTERS] : &da,
-                       ra ? A_REGISTERS : 1, db, &d.at[i * n]);
+            wgmma_call(g, w, ir_attr_int(op, AT_SATURATE, 0), cols, &a, &b,
+                       ra ? &ra[(i * steps + k) * A_REGISTERS] : &da, ra ? A_REGISTERS : 1, db,
+                       &d.at[i * n]);
         }
     ordered_asm(g, "wgmma.commit_group.sync.aligned;");
     if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, w->c, 0, d.at, d.n);

@@ -63,6 +63,7 @@ static bool sum_of_dot(Combine *c, Op *op, int at) {
     Value *v = ir_operand(op, at), *acc = ir_operand(op, !at);
     if (op->code != OP_ADD || !op_is(v, OP_DOT) || !used_once(v)) return false;
     Op *dot = v->def;
+    if (ir_attr(dot, AT_SATURATE)) return false; /* each sum stops at the ends by itself */
     /* In the block of the sum, or it would be done more often than before. */
     if (dot->block != op->block || !ir_is_pure(dot) || !is_zero(ir_operand(dot, 2))) return false;
     if (!same_layout(v, acc) || !same_layout(v, op->result[0])) return false;

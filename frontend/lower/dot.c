@@ -148,5 +148,6 @@ Obj bi_dot(Lower *l, const Args *a, int64_t data) {
     Value *operand[] = {as_batch(l, x), as_batch(l, y), as_batch(l, acc)};
     Value *r = ir_op1(&l->b, OP_DOT, operand, 3);
     if (x->type.elem == EL_F32) ir_set_attr(l->s, r->def, AT_PRECISION, precision);
+    if (x->type.elem == EL_I8 && l->b.f->saturate_int8) ir_set_attr(l->s, r->def, AT_SATURATE, 1);
     return obj_value(out.rank > 3 ? ir_given(&l->b, OP_RESHAPE, r, out) : r);
 }

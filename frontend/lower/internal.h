@@ -393,7 +393,7 @@ Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: n
 bool list_configs(Lower *l, const AstFunc *f, Buf *out); /* as JSON, see lower.h */
 Obj parse_value(Lower *l, const char *text, size_t n);   /* a constexpr as -D gives it */
 bool config_attribute(Obj config, const char *name, Obj *out);
-void check_jit(Lower *l, const AstFunc *f);              /* the keywords of @triton.jit */
+void check_jit(Lower *l, const AstFunc *f);      /* the keywords of @triton.jit */
 void check_autotune(Lower *l, const AstFunc *f); /* the arguments that @triton.autotune names */
 bool config_value(Obj config, const char *name, Obj *out);
 /* What the command line, else the config, else nobody gives an option: an int or None. */

@@ -241,6 +241,7 @@ typedef struct DotSplit {
 typedef struct DotPlan {
     int64_t batch, m, n, k;
     Elem work;             /* what it is computed in: F32, F64 or I32 */
+    bool saturates;        /* I32: stops at the ends after each 32 of K */
     const DotSplit *split; /* NULL: not of fp32 */
     void *a, *b;           /* operands as `work`, one part behind the other */
     void *sum;             /* the accumulator, when it is not kept as `work` */

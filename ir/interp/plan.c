@@ -32,6 +32,7 @@ static const char *plan_dot(Arena *arena, const Op *op, const void **detail) {
     DotPlan *d = arena_alloc(arena, sizeof *d);
     int last = r.rank - 1;
     *d = (DotPlan){.batch = 1, .m = type_dim(r, last - 1), .n = type_dim(r, last)};
+    d->saturates = ir_attr_int(op, AT_SATURATE, 0);
     d->k = type_dim(a, last);
     for (int i = 0; i < last - 1; i++) {
         d->batch *= type_dim(r, i);

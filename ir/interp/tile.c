@@ -236,8 +236,25 @@ bool step_strided(Run *r, Program *p, const Step *st) {
             }                                                                                      \
     } while (0)
 
+/* The same of int8, stopping at the ends of int32 where the matrix instruction does. */
+static void dot_add_saturating(const DotPlan *d, int32_t *c, const int32_t *a, const int32_t *b) {
+    enum { STEP = 32 };
+    for (int64_t i = 0; i < d->m; i++)
+        for (int64_t j = 0; j < d->n; j++) {
+            int64_t sum = c[i * d->n + j];
+            for (int64_t k = 0; k < d->k; k++) {
+                sum += (int64_t)a[i * d->k + k] * b[k * d->n + j];
+                if ((k + 1) % STEP && k + 1 < d->k) continue;
+                sum = sum > INT32_MAX ? INT32_MAX : sum < INT32_MIN ? INT32_MIN : sum;
+            }
+            c[i * d->n + j] = (int32_t)sum;
+        }
+}
+
 static void dot_add(const DotPlan *d, void *c, const void *a, const void *b) {
-    if (d->work == EL_F32)
+    if (d->saturates)
+        dot_add_saturating(d, c, a, b);
+    else if (d->work == EL_F32)
         DOT_LOOP(float);
     else if (d->work == EL_F64)
         DOT_LOOP(double);
