@@ -2,7 +2,9 @@
 /* ptxas_bugs.c: LLVM IR, and PTX, that ptxas would translate wrongly -> the same values computed
  * otherwise.
  *
- * ptxas 12.8 and 13.0 do seven things wrong with integers:
+ * A choice between 1 and -0.0 by a comparison of floats ptxas 13.0 makes FSET.BF of, which gives
+ * 0.0: tests/conformance has found it. Of their bits it makes a choice of bits. ptxas 12.8 and 13.0
+ * do seven things wrong with integers:
  *  - of max(max(a, -b), c) in 32 or 16 bits they make one VIMNMX3, for sm_90 and sm_100, and drop
  * the negation of its second operand; min likewise;
  *  - neg.s16 and abs.s16 they compute in 32 bits and take the result for a 16-bit number: the
@@ -327,10 +329,10 @@ static bool looks_rotated(const Entry *e, bool add, Name a, Name b) {
 
 /* ---- what comes instead ---- */
 
-/* Of up to three operands, the result first; `if_` is the predicate, with its blank. */
+/* Of up to four operands, the result first; `if_` is the predicate, with its blank. */
 typedef struct Inst {
-    const char *if_, *name[3];
-    int nif, n[3];
+    const char *if_, *name[4];
+    int nif, n[4];
 } Inst;
 
 static void put_neg(Buf *out, const Inst *i, int bits) {
@@ -370,6 +372,29 @@ static void put_shifted(Buf *out, const Inst *i, bool add) {
                i->n[0], i->name[0]);
 }
 
+/* A number of 32 bits as PTX writes it, of integers. */
+static void put_bits(Buf *out, const char *name, int n) {
+    bool number = n > 2 && name[0] == '0' && name[1] == 'f';
+    buf_printf(out, number ? ", 0x%.*s" : ", %.*s", number ? n - 2 : n, number ? name + 2 : name);
+}
+
+/* A choice of floats of which one may be 1 and the other -0 is one of bits; false: it may stay. */
+static bool put_choice(Buf *out, const Inst *i) {
+    static const char one[] = "0f3F800000", zero[] = "0f80000000";
+    bool odd = false;
+    for (int k = 1; k <= 2; k++) {
+        bool number = i->n[k] == 10 && i->name[k][0] == '0';
+        odd |= number && (memcmp(i->name[k], zero, 10) == 0 ||
+                          (memcmp(i->name[k], one, 10) == 0 && i->name[3 - k][0] == '%'));
+    }
+    if (!odd) return false;
+    buf_printf(out, "%.*sselp.b32 \t%.*s", i->nif, i->if_, i->n[0], i->name[0]);
+    put_bits(out, i->name[1], i->n[1]);
+    put_bits(out, i->name[2], i->n[2]);
+    buf_printf(out, ", %.*s;\n", i->n[3], i->name[3]);
+    return true;
+}
+
 /* `what` is "max.u16" or one of its kind. */
 static void put_extreme(Buf *out, const Inst *i, const char *what) {
     char is = what[4];
@@ -393,9 +418,11 @@ static bool replaced(const char *text, const char *end, Line l, const Entry *e, 
     Inst i = {.if_ = text, .nif = l.predicate};
     bool high = begins(l.at, end, "mul.hi.u32"), extreme16 = is_extreme16(l, end);
     bool add = begins(l.at, end, "add.s64"), sum = add || begins(l.at, end, "sub.s64");
-    bool three = high || extreme16 || sum;
-    if (!three && !begins(l.at, end, "neg.s") && !begins(l.at, end, "abs.s")) return false;
-    if (!operands(l, end, three ? 3 : 2, i.name, i.n)) return false;
+    bool three = high || extreme16 || sum, choice = begins(l.at, end, "selp.f32");
+    if (!three && !choice && !begins(l.at, end, "neg.s") && !begins(l.at, end, "abs.s"))
+        return false;
+    if (!operands(l, end, choice ? 4 : three ? 3 : 2, i.name, i.n)) return false;
+    if (choice) return put_choice(out, &i);
     if (sum) {
         if (!looks_rotated(e, add, (Name){i.name[1], i.n[1]}, (Name){i.name[2], i.n[2]}))
             return false;
