@@ -161,7 +161,7 @@ static void parse_layout(Parser *p) {
     token_next(p);
     want_punct(p, '=');
     l.out = (uint8_t)want_int_in(p, 0, TILE_MAX_LOG2);
-    for (int in = 0; in < IN_DIMS; in++)
+    for (int in = 0; in < IN_DIMS && !p->failed; in++) /* else `out` may be any number */
         for (int i = 0; i < l.bits[in]; i++)
             if (l.basis[in][i] >> l.out) token_fail(p, "a basis vector lies outside the tile");
     const Layout **all = arena_array(a, (size_t)p->nlayouts + 1, sizeof *all);
