@@ -123,7 +123,7 @@ import triton.language as tl
 @triton.jit
 def kernel(p: "*u32", q: "*i16"):
     i = tl.arange(0, 64)
-    x = 0x9e3779b9 * i.to(tl.uint32)
+    x = tl.mul(0x9e3779b9, i.to(tl.uint32), sanitize_overflow=False)
     y = tl.rotl(x, i)
     by = i % 32
     tl.device_assert(y == tl.where(by == 0, x, (x << by) | (x >> (32 - by))), "32 bits")

@@ -24,7 +24,7 @@ for program in tilec tilerun; do
     for view in man bash zsh; do
         ok "$program --manual=$view" sh -c "'$bin/$program' --manual=$view >$program.$view"
     done
-    "$bin/$program" --help | grep -oE '^  (-[A-Za-z]+,? ?)?(--[a-z-]+)?' | grep -oE -e '-[-A-Za-z]+' >options
+    "$bin/$program" --help | grep -oE '^  (-[A-Za-z]+,? ?)?(--[a-z0-9-]+)?' | grep -oE -e '-[-A-Za-z0-9]+' >options
     ok "$program has options" test "$(wc -l <options)" -gt 15
     while read -r option; do
         troff=$(printf '%s' "$option" | sed 's/-/\\-/g')

@@ -370,24 +370,6 @@ static void analyse(Session *s, const Func *f, bool guess, AxisInfo **info) {
     for (uint32_t i = 0; i < f->nvalues; i++) info[i] = a.fact[i] ? &a.fact[i]->axis : NULL;
 }
 
-static void find_division(Op *op, void *found) {
-    bool divides = op->code == OP_DIV || op->code == OP_REM;
-    if (divides && op->result[0]->type.rank && type_is_int(op->result[0]->type))
-        *(bool *)found = true;
-}
-
-AxisTable axis_analyse(Session *s, const Func *f) {
-    AxisTable t = {.n = f->nvalues};
-    t.info = t.guess = arena_array(&s->arena, t.n, sizeof *t.info);
-    analyse(s, f, false, t.info);
-    bool divides = false;
-    ir_walk(f->body, find_division, &divides);
-    if (!divides) return t;
-    t.guess = arena_array(&s->arena, t.n, sizeof *t.guess);
-    analyse(s, f, true, t.guess);
-    return t;
-}
-
 /* ---- questions ---- */
 
 const AxisInfo *axis_of(const AxisTable *t, const Value *v) {
@@ -408,13 +390,128 @@ int64_t axis_access_width(const AxisTable *t, const Value *ptr, const Value *mas
     return max64(width, 1);
 }
 
-int axis_fastest_dim(const AxisTable *t, const Value *ptr) {
+/* ---- how far apart neighbours are ---- */
+
+enum { FAR = 1 << 30, STEPS_LOOKED = 64 };
+
+typedef struct Stride {
+    const AxisTable *t;
+    int steps; /* left */
+} Stride;
+
+/* What a scalar or an element of a tile is a multiple of. */
+static int64_t multiple_of(const Stride *s, const Value *v) {
+    const AxisInfo *a = axis_of(s->t, v);
+    if (!a) return 1;
+    if (a->has_constant) return a->constant ? low_bit(a->constant) : FAR;
+    int64_t least = FAR;
+    for (int i = 0; i < dims_of(v->type); i++)
+        least = min64(least, a->contiguity[i] == 1 ? a->divisibility[i] : 1);
+    return least;
+}
+
+static bool same_along(const Stride *s, const Value *v, int dim) {
+    const AxisInfo *a = axis_of(s->t, v);
+    return !v->type.rank || v->type.log2[dim] == 0 ||
+           (a && a->constancy[dim] >= type_dim(v->type, dim));
+}
+
+static int64_t stride_of(Stride *s, const Value *v, int dim);
+
+/* Of a result whose dimensions are the operand's, with others of one element between them. */
+static int64_t stride_of_reshape(Stride *s, const Op *op, int dim) {
+    const Value *x = op->operand[0].value;
+    Type from = x->type, to = op->result[0]->type;
+    int k = 0;
+    for (int i = 0; i <= dim; i++) {
+        if (to.log2[i] == 0) continue;
+        while (k < from.rank && from.log2[k] == 0) k++;
+        if (k == from.rank || from.log2[k] != to.log2[i]) return 1;
+        if (i == dim) return stride_of(s, x, k);
+        k++;
+    }
+    return FAR;
+}
+
+/* A power of two that divides the distance of neighbours along a dimension, in elements; FAR: they
+ * are equal. 1 where nothing is known. */
+static int64_t stride_of(Stride *s, const Value *v, int dim) {
+    if (same_along(s, v, dim)) return FAR;
+    const Op *op = v->def;
+    if (s->steps-- <= 0) return 1;
+    if (!op) { /* a loop's: what enters it; what a turn adds is the same for all, mostly */
+        const Op *loop = v->block ? v->block->parent : NULL;
+        int first = loop && loop->code == OP_FOR ? 3 : 0, skip = first ? 1 : 0;
+        bool carried = loop && (first || loop->code == OP_WHILE) && v->index >= skip;
+        int which = first + v->index - skip;
+        const Value *init = carried && which < loop->noperands ? loop->operand[which].value : NULL;
+        return init ? stride_of(s, init, dim) : 1;
+    }
+    const Value *x = op->noperands ? op->operand[0].value : NULL;
+    const Value *y = op->noperands > 1 ? op->operand[1].value : NULL;
+    switch (op->code) {
+    case OP_ADD:
+    case OP_SUB:
+    case OP_ADDPTR: return min64(stride_of(s, x, dim), stride_of(s, y, dim));
+    case OP_MUL:
+        if (same_along(s, y, dim)) return min64(stride_of(s, x, dim) * multiple_of(s, y), FAR);
+        if (same_along(s, x, dim)) return min64(stride_of(s, y, dim) * multiple_of(s, x), FAR);
+        return 1;
+    case OP_CAST:
+    case OP_BROADCAST:
+    case OP_CONVERT: return stride_of(s, x, dim);
+    case OP_RESHAPE: return stride_of_reshape(s, op, dim);
+    default: return 1;
+    }
+}
+
+static int find_fastest_dim(const AxisTable *t, const Value *ptr) {
     const AxisInfo *p = axis_of(t, ptr), *guess = p ? t->guess[ptr->id] : NULL;
     int best = dims_of(ptr->type) - 1;
     for (int i = best - 1; p && i >= 0; i--) {
-        bool more = p->contiguity[i] > p->contiguity[best];
-        bool tie = p->contiguity[i] == p->contiguity[best];
-        if (more || (tie && guess && guess->contiguity[i] > guess->contiguity[best])) best = i;
+        int64_t more = p->contiguity[i] - p->contiguity[best];
+        if (!more && guess) more = guess->contiguity[i] - guess->contiguity[best];
+        if (!more && p->contiguity[i] == 1) {
+            Stride here = {t, STEPS_LOOKED}, there = {t, STEPS_LOOKED};
+            more = stride_of(&there, ptr, best) - stride_of(&here, ptr, i);
+        }
+        if (more > 0) best = i;
     }
     return best;
+}
+
+int axis_fastest_dim(const AxisTable *t, const Value *ptr) {
+    if (ptr->id < t->n && t->fastest[ptr->id]) return t->fastest[ptr->id] - 1;
+    return find_fastest_dim(t, ptr);
+}
+
+/* ---- the analysis ---- */
+
+/* Found before a pass takes the operations apart that the pointers are made of. */
+static void find_order(Op *op, void *table) {
+    AxisTable *t = table;
+    const Value *ptr = op->noperands ? op->operand[0].value : NULL;
+    if (ptr && ptr->type.rank && ptr->type.depth && !t->fastest[ptr->id])
+        t->fastest[ptr->id] = (uint8_t)(1 + find_fastest_dim(t, ptr));
+}
+
+static void find_division(Op *op, void *found) {
+    bool divides = op->code == OP_DIV || op->code == OP_REM;
+    if (divides && op->result[0]->type.rank && type_is_int(op->result[0]->type))
+        *(bool *)found = true;
+}
+
+AxisTable axis_analyse(Session *s, const Func *f) {
+    AxisTable t = {.n = f->nvalues};
+    t.info = t.guess = arena_array(&s->arena, t.n, sizeof *t.info);
+    t.fastest = arena_alloc(&s->arena, t.n);
+    analyse(s, f, false, t.info);
+    bool divides = false;
+    ir_walk(f->body, find_division, &divides);
+    if (divides) {
+        t.guess = arena_array(&s->arena, t.n, sizeof *t.guess);
+        analyse(s, f, true, t.guess);
+    }
+    ir_walk(f->body, find_order, &t);
+    return t;
 }

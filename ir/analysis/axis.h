@@ -19,6 +19,7 @@ typedef struct AxisInfo {
 typedef struct AxisTable { /* by value id; values without an entry know nothing */
     AxisInfo **info;
     AxisInfo **guess; /* the same if no run is cut by an unknown divisor: for ordering alone */
+    uint8_t *fastest; /* of a tile of pointers: 1 + axis_fastest_dim(), 0 where nobody asked */
     uint32_t n;
 } AxisTable;
 
@@ -31,7 +32,9 @@ const AxisInfo *axis_of(const AxisTable *t, const Value *v); /* NULL when nothin
  * the whole, one mask. A power of two, at least 1; at most 16 bytes' worth. */
 int64_t axis_access_width(const AxisTable *t, const Value *ptr, const Value *mask, int dim);
 /* The dimension along which ptr has the most contiguity. Of those that tie it is the one that would
- * have most if / and % by unknown numbers, which are mostly larger than a run, cut none; else the
+ * have most if / and % by unknown numbers, which are mostly larger than a run, cut none; else, of
+ * those without runs, the one whose neighbours are not known to be far from each other: a stride
+ * that is a multiple of 16 is no small number, and one of which nothing is known may be; else the
  * last. */
 int axis_fastest_dim(const AxisTable *t, const Value *ptr);
 
