@@ -12,9 +12,10 @@
 #include "passes/pass.h"
 #include "passes/walk.h"
 
-/* Bytes that a thread has of v. */
+/* Bytes that a thread has of v; of addresses none, which are made of few registers where they are
+ * used. */
 static int64_t bytes_held(const Value *v) {
-    if (!v->type.rank || !v->layout || type_is_buffer(v->type)) return 0;
+    if (!v->type.rank || v->type.depth || !v->layout || type_is_buffer(v->type)) return 0;
     return (int64_t)type_elem_bytes(v->type) << v->layout->bits[IN_REG];
 }
 
