@@ -341,7 +341,8 @@ def draw(path, rows, title):
     ends = max([2.0] + [max(r["ratio"], 1 / r["ratio"]) for r in rows])
     x_of = lambda ratio: LEFT + WIDTH * (0.5 + math.log(ratio) / (2 * math.log(ends)))
     height, one = TOP + BAR * len(rows) + 30, x_of(1)
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 70}" height="{height}" '
+    out = ["<!-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception -->",
+           f'<svg xmlns="http://www.w3.org/2000/svg" width="{LEFT + WIDTH + 70}" height="{height}" '
            'font-family="sans-serif" font-size="12">', '<rect width="100%" height="100%" fill="white"/>',
            f'<text x="10" y="20" font-size="14">{escape(title)}</text>']
     for i, r in enumerate(rows):
