@@ -66,7 +66,7 @@ programs='(1?[0-9]|2[0-9]|30) of 30 programs'
 ok 'a long run' shows "$(spin $long)"
 ok 'shows how far it is' grep -qE "^running: \[#+\.+\] +[0-9]+ %, about 0:0[0-9] left, $programs\$" lines
 ok 'which grows' rises
-ok 'and leaves what the kernel printed' sh -c '[ $(grep -cE "^pid \((5|15|25), 0, 0\) at: " left) -eq 3 ] && [ $(wc -l <left) -eq 3 ]'
+ok 'and leaves what the kernel printed' sh -c '[ $(grep -cE "^pid \((5|15|25), 0, 0\) idx \(\) at: " left) -eq 3 ] && [ $(wc -l <left) -eq 3 ]'
 ok 'timing one' shows "$(spin $long --bench)"
 ok 'shows how far it is, too' grep -qE '^timing: \[#+\.+\] ' lines
 ok 'and says how long it took' grep -qE '^spin: [0-9.]+ s, 1 run$' left
