@@ -170,6 +170,28 @@ static bool check_text(Job *j) {
 
 /* ---- the phases; each returns false after a diagnostic ---- */
 
+LowerOptions compile_lower_options(const tile_compile_options *o, const Target *target,
+                                   Reading *reading) {
+    return (LowerOptions){.kernel = o->kernel,
+                          .signature = o->signature,
+                          .define = o->defines,
+                          .ndefines = o->ndefines,
+                          .value = o->values,
+                          .nvalues = o->nvalues,
+                          .config = o->config,
+                          .config_text = o->config_text,
+                          .ignore_annotations = o->ignore_annotations,
+                          .annotations_hold = o->annotations_hold,
+                          .no_promises = o->no_promises,
+                          .reader = reading_source(reading),
+                          .include = o->include,
+                          .ninclude = o->ninclude,
+                          .debug = o->debug,
+                          .capability = target->sm,
+                          .triton = triton_find(o->triton),
+                          .warn_triton = o->warn_triton};
+}
+
 /* From text to tile IR. For the syntax tree, which is no IR, fills j->output and leaves j->m. */
 static bool read_source(Job *j) {
     const tile_compile_options *o = j->o;
@@ -202,26 +224,9 @@ static bool read_source(Job *j) {
         return !j->s.diags.errors;
     }
     if (j->s.diags.errors) return false;
-    LowerOptions lower = {.kernel = o->kernel,
-                          .signature = o->signature,
-                          .define = o->defines,
-                          .ndefines = o->ndefines,
-                          .value = o->values,
-                          .nvalues = o->nvalues,
-                          .value_asked = j->value_asked,
-                          .config = o->config,
-                          .config_text = o->config_text,
-                          .option = j->option,
-                          .ignore_annotations = o->ignore_annotations,
-                          .annotations_hold = o->annotations_hold,
-                          .no_promises = o->no_promises,
-                          .reader = reading_source(&j->reading),
-                          .include = o->include,
-                          .ninclude = o->ninclude,
-                          .debug = o->debug,
-                          .capability = j->target->sm,
-                          .triton = triton_find(o->triton),
-                          .warn_triton = o->warn_triton};
+    LowerOptions lower = compile_lower_options(o, j->target, &j->reading);
+    lower.value_asked = j->value_asked;
+    lower.option = j->option;
     if (o->emit == TILE_EMIT_CONFIGS) return lower_configs(&j->s, file, &lower, &j->output);
     phase_begin(j, "lower");
     j->m = lower_file(&j->s, file, &lower);

@@ -3,6 +3,9 @@
 #ifndef TILE_COMPILER_COMPILE_H
 #define TILE_COMPILER_COMPILE_H
 
+#include "compiler/reading.h"
+#include "frontend/lower/lower.h"
+#include "ir/target.h"
 #include "tile.h"
 
 #include <stdbool.h>
@@ -11,6 +14,9 @@
  * array has room for each of them and begins all false, or is NULL. */
 tile_status compile_noting(const tile_compile_options *options, bool *value_asked,
                            tile_compiled **out);
+/* What lowering is told; of the options of kernels nothing yet. */
+LowerOptions compile_lower_options(const tile_compile_options *o, const Target *target,
+                                   Reading *reading);
 /* What it asked its reader, as reading.h lists it. */
 const char *compiled_looked(const tile_compiled *c, size_t *size);
 /* What an earlier compilation of this source said, as a result that has no output. NULL when memory

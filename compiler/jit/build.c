@@ -67,11 +67,8 @@ static bool read_kernel(tile_jit *jit, const tile_compile_options *from, Session
     if (s->diags.errors) return false;
     Reading reading;
     reading_begin(&reading, &s->arena, o->reader);
-    LowerOptions lower = {.kernel = o->kernel,
-                          .reader = reading_source(&reading),
-                          .include = o->include,
-                          .ninclude = o->ninclude,
-                          .triton = triton_find(o->triton)};
+    const Target *target = o->target ? target_find(o->target) : NULL;
+    LowerOptions lower = compile_lower_options(o, target ? target : target_default(), &reading);
     LaunchParam *param = NULL;
     int n = 0;
     const char *kernel = lower_launch_params(s, file, &lower, &param, &n);

@@ -26,16 +26,6 @@ static tile_context *ctx;
 static tile_jit *jit;
 static char folder[SCRATCH_SIZE];
 
-static void empty_folder(void) {
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        char path[400];
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (unlink(path)) rmdir(path);
-    }
-    if (d) closedir(d);
-}
-
 static void open_cpu(void) {
     ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-jit")));
     ck_assert_int_eq(tile_context_create("cpu", &ctx), TILE_OK);
@@ -45,7 +35,7 @@ static void open_cpu(void) {
 static void close_cpu(void) {
     tile_jit_destroy(jit);
     tile_context_destroy(ctx);
-    empty_folder();
+    scratch_empty(folder);
     rmdir(folder);
 }
 
@@ -419,7 +409,7 @@ START_TEST(folders) {
     created(add_one, "/dev/null/x"); /* cannot be made */
     run(0, 48, 1);
     setenv("TILEC_CACHE_MB", "0", 1); /* no room for anything */
-    empty_folder();
+    scratch_empty(folder);
     created(add_one, folder);
     run(0, 48, 1);
     ck_assert_int_eq(entries(path), 0);

@@ -6,7 +6,6 @@
 #include "tile.h"
 
 #include <check.h>
-#include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -133,16 +132,6 @@ END_TEST
 static tile_context *ctx;
 static char folder[SCRATCH_SIZE];
 
-static void empty_folder(void) {
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        char path[400];
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        if (unlink(path)) rmdir(path);
-    }
-    if (d) closedir(d);
-}
-
 static void open_cpu(void) {
     ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-modules")));
     ck_assert_int_eq(tile_context_create("cpu", &ctx), TILE_OK);
@@ -150,7 +139,7 @@ static void open_cpu(void) {
 
 static void close_cpu(void) {
     tile_context_destroy(ctx);
-    empty_folder();
+    scratch_empty(folder);
     rmdir(folder);
 }
 
@@ -205,6 +194,34 @@ START_TEST(a_cached_variant_knows_its_files) {
 }
 END_TEST
 
+/* Which of two definitions is launched is known at creation, as it is when it is compiled. */
+START_TEST(conditions_hold_at_creation) {
+    static const char source[] = "import triton, triton.language as tl, torch\n"
+                                 "from elsewhere import FAST\n"
+                                 "if torch.cuda.get_device_capability()[0] >= 8 and FAST:\n"
+                                 "    @triton.jit\n"
+                                 "    def k(p: '*i32', n):\n"
+                                 "        tl.store(p, n)\n"
+                                 "else:\n"
+                                 "    @triton.jit\n"
+                                 "    def k(p: '*i32'):\n"
+                                 "        tl.store(p, 1)\n";
+    for (int fast = 0; fast < 2; fast++) {
+        const char *defines[] = {fast ? "FAST=True" : "FAST=False"};
+        tile_compile_options o = {
+            .source = source, .source_len = sizeof source - 1, .defines = defines, .ndefines = 1};
+        tile_jit *jit;
+        tile_kernel *found;
+        tile_status st = tile_jit_create(ctx, &o, "", &jit);
+        ck_assert_msg(st == TILE_OK, "%s", tile_error(ctx));
+        tile_arg args[] = {tile_pointer(256), tile_i32(5)};
+        ck_assert_int_eq(tile_jit_kernel(jit, args, 1 + fast, &found), TILE_OK);
+        ck_assert_int_ne(tile_jit_kernel(jit, args, 2 - fast, &found), TILE_OK);
+        tile_jit_destroy(jit);
+    }
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("modules");
     TCase *t = tcase_create("modules");
@@ -213,5 +230,6 @@ int main(void) {
     tcase_add_test(t, a_reader_may_fail);
     tcase_add_test(t, diagnostics_name_their_file);
     tcase_add_test(t, a_cached_variant_knows_its_files);
+    tcase_add_test(t, conditions_hold_at_creation);
     return run_suite(suite, t);
 }
