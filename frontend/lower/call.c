@@ -139,10 +139,8 @@ static bool bind_keywords(Lower *l, const AstFunc *f, const Call *c, Obj *value,
             continue;
         }
         if (p < 0) {
-            Names names = {0};
-            for (int j = 0; j < f->nparams; j++) vec_push(&l->s->arena, &names, f->param[j].name);
             fail(l, k->span, "%s() has no parameter '%s'", f->name, k->name);
-            suggest(l, k->name, names.at, names.n);
+            suggest_param(l, f, k->name);
             return false;
         }
         if (given[p]) {

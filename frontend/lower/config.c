@@ -91,12 +91,6 @@ static bool has_param(const AstFunc *f, const char *name) {
     return false;
 }
 
-static void suggest_argument(Lower *l, const AstFunc *f, const char *word) {
-    Names names = {0};
-    for (int i = 0; i < f->nparams; i++) vec_push(&l->s->arena, &names, f->param[i].name);
-    suggest(l, word, names.at, names.n);
-}
-
 /* ---- autotune ---- */
 
 /* The configs of @triton.autotune, None when there are none, poison when they are not known. */
@@ -114,16 +108,6 @@ static Obj absent(KernelOption which) {
     return option_info[which].absent ? obj_int(option_info[which].absent) : obj_none();
 }
 
-static Obj with_entry(Lower *l, Obj dict, const char *name, Obj value) {
-    Obj *pair = arena_array(&l->s->arena, (size_t)dict.seq.n + 2, sizeof *pair);
-    memcpy(pair, dict.seq.at, (size_t)dict.seq.n * sizeof *pair);
-    pair[dict.seq.n] = obj_string(l, name);
-    pair[dict.seq.n + 1] = value;
-    Obj o = obj_tuple(l, pair, dict.seq.n + 2);
-    o.kind = OBJ_DICT;
-    return o;
-}
-
 /* triton.Config(…): its parameters are options by their names. Where None is given, nothing is. */
 Obj bi_config(Lower *l, const Args *a, int64_t data) {
     (void)data;
@@ -137,7 +121,8 @@ Obj bi_config(Lower *l, const Args *a, int64_t data) {
         KernelOption option = option_find(name, strlen(name));
         bool ctas = strcmp(name, "num_ctas") == 0;
         if (strcmp(name, "ir_override") == 0 && a->at[i].kind != OBJ_NONE) {
-            part[CONFIG_DICT] = with_entry(l, part[CONFIG_DICT], name, a->at[i]);
+            part[CONFIG_DICT] =
+                with_item(l, part[CONFIG_DICT], obj_string(l, name), a->at[i], a->span);
             continue;
         }
         if ((option == OPTIONS && !ctas) || (a->at[i].kind == OBJ_NONE && !ctas)) continue;
@@ -232,7 +217,7 @@ void check_autotune(Lower *l, const AstFunc *f) {
             if (!changed(l, CHANGE_AUTOTUNE_NAMES)) continue;
             fail(l, e->span, "%s names '%s', which is no argument of '%s'", lists[i].name,
                  name.text.at, f->name);
-            suggest_argument(l, f, name.text.at);
+            suggest_param(l, f, name.text.at);
         }
     }
 }

@@ -457,10 +457,7 @@ static Obj host_any(Lower *l, const Args *a, int64_t data) {
     return obj_bool(data == 0);
 }
 
-static const struct {
-    const char *module; /* "": Python itself */
-    Builtin row;
-} functions[] = {
+static const HostRow functions[] = {
     {"", {"zip", "C", "*iterables", host_zip, 0}},
     {"", {"dict", "C", "", NULL, 0}}, /* see host_dict() */
     {"", {"enumerate", "C", "iterable", host_enumerate, 0}},
@@ -470,12 +467,17 @@ static const struct {
     {"itertools", {"product", "C", "*iterables", host_product, 0}},
 };
 
+Obj find_host_row(const HostRow *rows, int n, const char *module, const char *name) {
+    for (int i = 0; i < n; i++)
+        if (strcmp(rows[i].module, module) == 0 && strcmp(rows[i].row.name, name) == 0)
+            return (Obj){.kind = OBJ_BUILTIN, .builtin = {&rows[i].row, NULL}};
+    return poison();
+}
+
 Obj host_function(const char *module, const char *name) {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strcmp(functions[i].module, module) == 0 && strcmp(functions[i].row.name, name) == 0)
-            return (Obj){.kind = OBJ_BUILTIN, .builtin = {&functions[i].row, NULL}};
-    const Builtin *row = machine_function(module, name);
-    return row ? (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}} : python_function(module, name);
+    Obj o = find_host_row(functions, sizeof functions / sizeof *functions, module, name);
+    if (o.kind == OBJ_POISON) o = machine_function(module, name);
+    return o.kind == OBJ_POISON ? python_function(module, name) : o;
 }
 
 /* ---- methods of objects that are known while compiling ---- */

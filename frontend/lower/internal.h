@@ -33,6 +33,7 @@
 
 #include "frontend/host/search.h"
 #include "frontend/lower/lower.h"
+#include "frontend/lower/object.h"
 
 enum {
     UNROLL_LIMIT = 4096,      /* iterations of one tl.static_range */
@@ -47,111 +48,6 @@ enum {
     STAGES_LIMIT = 16,        /* num_stages */
     DIAG_CALL_NOTES = 6,      /* "called from here" notes under one error */
     LIBRARY_PARTS = 3,        /* stdlib.tl, libdevice.tl, special.tl */
-};
-
-/* ---- objects ---- */
-typedef enum ObjKind {
-    OBJ_POISON, /* the result of an error already reported: silences what follows from it */
-    OBJ_NONE,
-    OBJ_BOOL,           /* .i */
-    OBJ_INT,            /* .i; beyond int64 when .big: then .i holds the bits of a uint64 */
-    OBJ_FLOAT,          /* .f */
-    OBJ_STRING,         /* .text */
-    OBJ_DTYPE,          /* .type: an element, a pointer, or (x.type) a whole tile */
-    OBJ_CONSTEXPR_TYPE, /* .of: the type of that constant */
-    OBJ_TUPLE_TYPE,     /* .seq: the types of a tuple's parts */
-    OBJ_TUPLE,          /* .seq; lists too */
-    OBJ_INSTANCE,       /* .seq: the fields of an aggregate */
-    OBJ_CLASS,          /* .class_ */
-    OBJ_METHOD,         /* .method */
-    OBJ_UNSET,          /* a field that __init__ has not assigned yet */
-    OBJ_SET,     /* .seq, each once; outside kernels, in no order that a program may rely on */
-    OBJ_DICT,    /* .seq: key, value, key, value … */
-    OBJ_CONFIG,  /* .seq: CONFIG_DICT and what follows of a triton.Config */
-    OBJ_SLICE,   /* .seq: start, stop, step */
-    OBJ_RANGE,   /* .range */
-    OBJ_FUNC,    /* .func */
-    OBJ_BUILTIN, /* .builtin.row, and .builtin.self for a method */
-    OBJ_MODULE,  /* .path: Triton's, Python's, or a package of which only parts are read */
-    OBJ_SOURCE,  /* .source: a module that is read */
-    OBJ_FOREIGN, /* .path: something in a module that is not read: its value is not known */
-    OBJ_VALUE,   /* .value */
-    OBJ_LAMBDA,  /* .lambda */
-    OBJ_ARGS,    /* what a lambda of @triton.heuristics is given: the kernel's arguments by name */
-    OBJ_UNKNOWN, /* .path: the name of an argument whose value only a launch would tell;
-                    .is_pointer */
-} ObjKind;
-
-/* The parts of a config; an option that it leaves open is None. */
-enum { CONFIG_DICT, CONFIG_CTAS, CONFIG_OPTION, CONFIG_PARTS = CONFIG_OPTION + OPTIONS };
-
-typedef struct Obj Obj;
-typedef struct Builtin Builtin;
-typedef struct Range Range;
-typedef struct Lambda Lambda;
-typedef struct Class Class;
-struct Call;
-struct Obj {
-    ObjKind kind;
-    bool big;
-    bool grown;      /* of a list outside kernels: see host.c */
-    bool returned;   /* of a number: by a function, or it is made of one; for CHANGE_RETURN */
-    bool is_pointer; /* of an OBJ_UNKNOWN */
-    bool constant;   /* made by tl.constexpr() or of such: kernels may read it as a global */
-    uint16_t weight; /* of a sequence: how many objects it holds, at all levels */
-    union {
-        int64_t i;
-        double f;
-        struct {
-            const char *at;
-            size_t n;
-        } text;
-        const Type *type;
-        const Obj *of;
-        struct {
-            Obj *at;
-            int n;
-            int of_class; /* of an instance or a NamedTuple: number in Lower.classes, from 1 */
-        } seq;
-        const Class *class_;
-        struct {
-            const AstFunc *func;
-            const Obj *self;
-        } method;
-        const Range *range;
-        const Lambda *lambda;
-        const AstFunc *func;
-        struct {
-            const Builtin *row;
-            const Obj *self;
-        } builtin;
-        const char *path;
-        struct SourceModule *source;
-        Value *value;
-    };
-};
-/* ---- classes: see class.c ---- */
-typedef enum ClassKind { CLASS_PLAIN, CLASS_NAMED_TUPLE, CLASS_AGGREGATE } ClassKind;
-typedef struct Field {
-    const char *name;
-    const Expr *annotation, *value; /* NULL when there is none */
-    const AstClass *owner;
-} Field;
-struct Class {
-    const AstClass *ast;
-    const char *name;
-    ClassKind kind;
-    int number;   /* in Lower.classes, from 1 */
-    Field *field; /* those of the bases first */
-    int nfields;
-    const Class **order; /* where methods are looked for: itself, then the bases */
-    int norder;
-};
-
-struct Range {
-    Obj start, stop, step;
-    bool is_static;
-    int num_stages; /* -1: not given */
 };
 
 /* ---- scopes and frames ---- */
@@ -232,10 +128,10 @@ typedef struct SourceModule {
     const struct Definition *definition; /* by name; top.c */
     int ndefinitions;
     bool indexed;
-    const AstImport *import; /* that brought it in, and in which module; NULL: the first file */
-    struct SourceModule *importer;
-    bool import_told; /* an error has shown the chain */
-    Diags said;       /* while it was parsed: not an error until it matters */
+    Span import;                   /* what brought it in, */
+    struct SourceModule *importer; /* and in which module; NULL: the first file */
+    bool import_told;              /* an error has shown the chain */
+    Diags said;                    /* while it was parsed: not an error until it matters */
 } SourceModule;
 
 /* Names are looked up in one module, where definitions below `at` are there yet. */
@@ -295,6 +191,7 @@ Obj poison(void);
 bool repeated(Lower *l, Span span, const char *text);
 /* Adds "did you mean 'x'?" when a name is near. */
 void suggest(Lower *l, const char *word, const char *const *names, int n);
+void suggest_param(Lower *l, const AstFunc *f, const char *word);
 bool enter(Lower *l, Span span); /* false after an error: nested too deep, or abandoned */
 void leave(Lower *l);
 /* Reads a text (an annotation, a -D value, a signature entry) as a type: "*fp16", "i32". */
@@ -374,9 +271,10 @@ SourceModule *imported_module(Lower *l, const AstImport *im);
 /* The module that `from package import member` names itself; NULL, too. */
 SourceModule *imported_member(Lower *l, const AstImport *im);
 /* A module `name` of a package m; NULL: it has none, or is no package. */
-SourceModule *submodule(Lower *l, SourceModule *m, const char *name);
+SourceModule *submodule(Lower *l, SourceModule *m, const char *name, Span span);
 /* A module by its dotted name; NULL: it is not on the search path. */
-SourceModule *module_named(Lower *l, const char *name);
+SourceModule *module_named(Lower *l, const char *name, Span span);
+bool module_there(Lower *l, const char *name); /* without reading it */
 /* An error that `im` names a module that is not there, with where it was looked for. */
 Obj module_missing(Lower *l, const AstImport *im, Span span);
 /* The same of the module that `path.name` is of. */
@@ -423,7 +321,7 @@ Obj python_change(Lower *l, Obj self, const char *name, const struct Call *c, bo
 Obj host_function(const char *module, const char *name); /* poison: there is none */
 
 /* ---- machine.c: what Python's modules, PyTorch and Triton say of the machine ---- */
-const Builtin *machine_function(const char *module, const char *name); /* NULL: there is none */
+Obj machine_function(const char *module, const char *name); /* poison: there is none */
 bool host_constant(Lower *l, const char *path, const char *name, Obj *out);
 /* What -D gives an environment variable; false: nothing. */
 bool host_environ(Lower *l, Obj key, Obj *out);
@@ -633,6 +531,12 @@ struct Builtin {
     BuiltinFn fn; /* NULL: part of Triton, not supported; params says why */
     int64_t data;
 };
+/* A function of Python's or of one of its modules, "" of Python itself. */
+typedef struct HostRow {
+    const char *module;
+    Builtin row;
+} HostRow;
+Obj find_host_row(const HostRow *rows, int n, const char *module, const char *name);
 const Builtin *find_builtin(char where, const char *name);
 int builtin_names(Lower *l, char where, const char ***out); /* for suggestions */
 const char *builtin_text(Lower *l, const Builtin *row);     /* "tl.arange" */

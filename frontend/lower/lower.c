@@ -31,8 +31,8 @@ void flush_call_notes(Lower *l) {
     l->chain = NULL;
     for (SourceModule *m = l->chain_module; m && m->importer && !m->import_told; m = m->importer) {
         m->import_told = true;
-        if (m->import)
-            diag(&l->s->diags, DIAG_NOTE, m->import->span, "'%s' is imported here", m->name);
+        if (m->import.line)
+            diag(&l->s->diags, DIAG_NOTE, m->import, "'%s' is imported here", m->name);
     }
     l->chain_module = NULL;
 }
@@ -96,6 +96,12 @@ void suggest(Lower *l, const char *word, const char *const *names, int n) {
     if (!reports(l)) return; /* what is tried in silence may fail very often */
     const char *near = nearest_name(word, names, (size_t)n);
     if (near) note(l, (Span){0}, "did you mean '%s'?", near);
+}
+
+void suggest_param(Lower *l, const AstFunc *f, const char *word) {
+    Names names = {0};
+    for (int i = 0; i < f->nparams; i++) vec_push(&l->s->arena, &names, f->param[i].name);
+    suggest(l, word, names.at, names.n);
 }
 
 void abandon(Lower *l, Span span, const char *fmt, ...) {
@@ -266,10 +272,8 @@ static void check_names(Lower *l, const AstFunc *f, const char *text, Span span,
                        memcmp(s, attribute, n) == 0;
         if (n && !isdigit((unsigned char)*s) && !allowed && !known_in_grid(f, s, n)) {
             const char *word = arena_strndup(&l->s->arena, s, n);
-            Names names = {0};
-            for (int i = 0; i < f->nparams; i++) vec_push(&l->s->arena, &names, f->param[i].name);
             fail(l, span, "'%s' in the %s is no parameter of '%s'", word, what, f->name);
-            suggest(l, word, names.at, names.n);
+            suggest_param(l, f, word);
         }
         s += n ? n : 1;
     }

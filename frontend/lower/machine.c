@@ -227,7 +227,7 @@ static Obj import_by_name(Lower *l, const Args *a, int64_t data) {
     (void)data;
     if (a->at[0].kind != OBJ_STRING || a->at[0].text.at[0] == '.')
         return arg_error(l, a, 0, "a module's full name");
-    SourceModule *m = module_named(l, a->at[0].text.at);
+    SourceModule *m = module_named(l, a->at[0].text.at, a->span);
     return m ? obj_source(m) : thing(a->at[0].text.at);
 }
 
@@ -268,10 +268,7 @@ static Obj parse_version(Lower *l, const Args *a, int64_t data) {
     return obj_tuple(l, part, PARTS);
 }
 
-static const struct {
-    const char *module;
-    Builtin row;
-} functions[] = {
+static const HostRow functions[] = {
     {"os", {"getenv", "C", "key, default=None", getenv_default, 0}},
     {"os.environ", {"get", "C", "key, default=None", getenv_default, 0}},
     {"platform", {"system", "C", "", a_text, 0}},
@@ -307,9 +304,6 @@ static const struct {
     {"triton.runtime.driver.active", {"get_current_target", "C", "", member_object, 0}},
 };
 
-const Builtin *machine_function(const char *module, const char *name) {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strcmp(functions[i].module, module) == 0 && strcmp(functions[i].row.name, name) == 0)
-            return &functions[i].row;
-    return NULL;
+Obj machine_function(const char *module, const char *name) {
+    return find_host_row(functions, sizeof functions / sizeof *functions, module, name);
 }

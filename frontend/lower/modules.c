@@ -89,14 +89,13 @@ static SourceModule *known_file(const Lower *l, const char *path) {
 }
 
 /* The module of a file that is there, read if it was not. */
-static SourceModule *open_module(Lower *l, const FoundFile *found, const char *name,
-                                 const AstImport *im) {
+static SourceModule *open_module(Lower *l, const FoundFile *found, const char *name, Span span) {
     SourceModule *m = known_file(l, found->path);
     if (m) return m;
     const char *why = NULL;
     const Source *source = search_read(&l->path, found, &why);
     if (!source) {
-        abandon(l, im ? im->span : (Span){0}, "%s", why);
+        abandon(l, span, "%s", why);
         return NULL;
     }
     Diags said;
@@ -105,23 +104,31 @@ static SourceModule *open_module(Lower *l, const FoundFile *found, const char *n
     m->found = *found;
     m->source = source;
     m->said = said;
-    m->import = im;
+    m->import = span;
     m->importer = l->here;
     check_version(l, m);
     return m;
 }
 
-SourceModule *module_named(Lower *l, const char *name) {
-    FoundFile found;
-    if (is_known_module(name) || always_there(name)) return NULL;
-    return search_module(&l->path, name, &found) ? open_module(l, &found, name, NULL) : NULL;
+static bool find_module(Lower *l, const char *name, FoundFile *out) {
+    return !is_known_module(name) && !always_there(name) && search_module(&l->path, name, out);
 }
 
-SourceModule *submodule(Lower *l, SourceModule *m, const char *name) {
+bool module_there(Lower *l, const char *name) {
+    FoundFile found;
+    return find_module(l, name, &found);
+}
+
+SourceModule *module_named(Lower *l, const char *name, Span span) {
+    FoundFile found;
+    return find_module(l, name, &found) ? open_module(l, &found, name, span) : NULL;
+}
+
+SourceModule *submodule(Lower *l, SourceModule *m, const char *name, Span span) {
     FoundFile found;
     if (!search_in(&l->path, &m->found, name, &found)) return NULL;
     const char *inner = arena_printf(&l->s->arena, "%s.%s", m->name, name);
-    return open_module(l, &found, inner, NULL);
+    return open_module(l, &found, inner, span);
 }
 
 static bool find_import(Lower *l, const char *name, FoundFile *out, bool *above) {
@@ -130,7 +137,7 @@ static bool find_import(Lower *l, const char *name, FoundFile *out, bool *above)
     if (dots && l->here == l->first && !l->path.has_first) return false;
     if (dots)
         return search_relative(&l->path, l->here->found.place, (int)dots, name + dots, out, above);
-    return !is_known_module(name) && !always_there(name) && search_module(&l->path, name, out);
+    return find_module(l, name, out);
 }
 
 /* "..utils" in pkg.ops.rope is pkg.utils. */
@@ -150,7 +157,7 @@ SourceModule *imported_module(Lower *l, const AstImport *im) {
     FoundFile found;
     bool above;
     if (!find_import(l, im->module, &found, &above)) return NULL;
-    return open_module(l, &found, full_name(l, im->module), im);
+    return open_module(l, &found, full_name(l, im->module), im->span);
 }
 
 SourceModule *imported_member(Lower *l, const AstImport *im) {
@@ -160,7 +167,7 @@ SourceModule *imported_member(Lower *l, const AstImport *im) {
     const char *name =
         arena_printf(&l->s->arena, "%s%s%s", im->module, im->module[dots] ? "." : "", im->member);
     if (!find_import(l, name, &found, &above)) return NULL;
-    return open_module(l, &found, full_name(l, name), im);
+    return open_module(l, &found, full_name(l, name), im->span);
 }
 
 /* ---- errors ---- */

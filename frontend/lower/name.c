@@ -127,7 +127,7 @@ static Obj module_attribute(Lower *l, const char *path, const char *name, Span s
     int m = module_index(path);
     const char *inner = arena_printf(&l->s->arena, "%s.%s", path, name);
     if (module_index(inner) >= 0) return module_object(inner);
-    SourceModule *part = m < 0 ? module_named(l, inner) : NULL; /* of a folder of modules */
+    SourceModule *part = m < 0 ? module_named(l, inner, span) : NULL; /* of a folder of modules */
     if (part) return obj_source(part);
     Obj found = outside_kernels(l, path, m, name);
     if (found.kind != OBJ_POISON) return found;
@@ -374,7 +374,7 @@ static Obj dtype_attribute(Lower *l, Obj o, const char *name, Span span) {
 static Obj source_attribute(Lower *l, SourceModule *m, const char *name, Span span) {
     Obj o;
     if (lookup_in(l, m, name, span, &o)) return o;
-    SourceModule *inner = submodule(l, m, name);
+    SourceModule *inner = submodule(l, m, name, span);
     return inner ? obj_source(inner) : name_missing(l, m, name, span);
 }
 

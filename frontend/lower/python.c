@@ -324,10 +324,7 @@ static Obj py_nothing(Lower *l, const Args *a, int64_t data) {
     return obj_none();
 }
 
-static const struct {
-    const char *module; /* "": Python itself */
-    Builtin row;
-} functions[] = {
+static const HostRow functions[] = {
     {"", {"sorted", "C", "iterable, key=None, reverse=False", py_sorted, 0}},
     {"", {"map", "C", "function, *iterables", py_map, 0}},
     {"", {"filter", "C", "function, iterable", py_filter, 0}},
@@ -359,10 +356,7 @@ static const struct {
 };
 
 Obj python_function(const char *module, const char *name) {
-    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-        if (strcmp(functions[i].module, module) == 0 && strcmp(functions[i].row.name, name) == 0)
-            return (Obj){.kind = OBJ_BUILTIN, .builtin = {&functions[i].row, NULL}};
-    return poison();
+    return find_host_row(functions, sizeof functions / sizeof *functions, module, name);
 }
 
 /* ---- methods that give something ---- */

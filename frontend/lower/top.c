@@ -63,7 +63,7 @@ bool always_there(const char *module) {
 Known module_known(Lower *l, const char *name) {
     Obj given;
     if (given_value(l, name, &given)) return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
-    bool there = always_there(name) || is_known_module(name) || module_named(l, name);
+    bool there = always_there(name) || is_known_module(name) || module_there(l, name);
     return there ? KNOWN_TRUE : KNOWN_FALSE;
 }
 

@@ -2,6 +2,7 @@
 # What is refused, each with where it is imported and how to settle it. That `broken` does not parse
 # is said once, and not at all where only `fine` is used.
 # RUN: tilec %s -o %t/out.ptx
+import refused.below
 import triton
 import triton.language as tl
 
@@ -32,41 +33,42 @@ def kernel(p: "*fp32"):
     tl.store(p, UNKNOWN)
     tl.store(p, _HIDDEN)
     tl.store(p, nowhere)
+    tl.store(p, refused.below.mistaken(x))
 
 
 # EXIT: 1
 # EXPECT:
-# %s:22:17: error: 'above' comes from '....', which is above the root of its package
+# %s:23:17: error: 'above' comes from '....', which is above the root of its package
 #         tl.store(p, above(x))
 #                     ^~~~~
-# %s:9:18: note: imported here: put the definition of 'above' into this file; a constant may be given by -D above=VALUE
+# %s:10:18: note: imported here: put the definition of 'above' into this file; a constant may be given by -D above=VALUE
 #     from .... import above
 #                      ^~~~~
 # %s: note: the root is the first folder above this file without an __init__.py
-# %s:23:17: error: 'gone' comes from module '.missing', which is not found
+# %s:24:17: error: 'gone' comes from module '.missing', which is not found
 #         tl.store(p, gone(x))
 #                     ^~~~
-# %s:14:22: note: imported here: put the definition of 'gone' into this file; a constant may be given by -D gone=VALUE
+# %s:15:22: note: imported here: put the definition of 'gone' into this file; a constant may be given by -D gone=VALUE
 #     from .missing import gone
 #                          ^~~~
 # %d/broken.py:20:15: error: unexpected end of line, expected an expression
 #         return x +
 #                   ^
-# %s:10:21: note: 'refused.broken' is imported here
+# %s:11:21: note: 'refused.broken' is imported here
 #     from .broken import *
 #                         ^
-# %s:25:24: error: module 'refused.broken' has no 'nothing'
+# %s:26:24: error: module 'refused.broken' has no 'nothing'
 #         tl.store(p, module.nothing(x))
 #                            ^~~~~~~
 # %s: note: it is '%d/broken.py'
-# %s:26:17: error: 'refused.broken' is a module and cannot be called
+# %s:27:17: error: 'refused.broken' is a module and cannot be called
 #         tl.store(p, module(x))
 #                     ^~~~~~
 # %d/broken.py:25:15: error: tl has no 'squirt'
 #         return tl.squirt(x) + lost(x)
 #                   ^~~~~~
 # %s: note: did you mean 'sqrt'?
-# %s:29:17: note: called from here
+# %s:30:17: note: called from here
 #         tl.store(p, mistaken(x))
 #                     ^~~~~~~~~~~
 # %d/broken.py:25:27: error: 'lost' comes from module '.gone', which is not found
@@ -75,22 +77,22 @@ def kernel(p: "*fp32"):
 # %d/broken.py:6:19: note: imported here: put the definition of 'lost' into this file; a constant may be given by -D lost=VALUE
 #     from .gone import lost
 #                       ^~~~
-# %s:29:17: note: called from here
+# %s:30:17: note: called from here
 #         tl.store(p, mistaken(x))
 #                     ^~~~~~~~~~~
-# %s:30:17: error: 'python_alone' is not a jit function and cannot be called in a kernel
+# %s:31:17: error: 'python_alone' is not a jit function and cannot be called in a kernel
 #         tl.store(p, python_alone(x))
 #                     ^~~~~~~~~~~~
 # %d/broken.py:28:5: note: it is defined here: put @triton.jit above it
 #     def python_alone(x):
 #         ^~~~~~~~~~~~
-# %s:31:17: error: a kernel cannot read the global variable 'PLAIN'
+# %s:32:17: error: a kernel cannot read the global variable 'PLAIN'
 #         tl.store(p, PLAIN)
 #                     ^~~~~
 # %d/broken.py:9:1: note: to make it a constant, write PLAIN = tl.constexpr(4)
 #     PLAIN = 4
 #     ^~~~~
-# %s:32:17: error: the value of global 'UNKNOWN' is not known while compiling
+# %s:33:17: error: the value of global 'UNKNOWN' is not known while compiling
 #         tl.store(p, UNKNOWN)
 #                     ^~~~~~~
 # %d/broken.py:10:1: note: it is assigned here; -D UNKNOWN=VALUE gives it one
@@ -99,10 +101,19 @@ def kernel(p: "*fp32"):
 # %d/broken.py:10:24: note: unknown name 'undefined_function'
 #     UNKNOWN = tl.constexpr(undefined_function())
 #                            ^~~~~~~~~~~~~~~~~~
-# %s:33:17: error: unknown name '_HIDDEN'
+# %s:34:17: error: unknown name '_HIDDEN'
 #         tl.store(p, _HIDDEN)
 #                     ^~~~~~~
-# %s:34:17: error: module 'refused.round_a' has no 'nowhere'
+# %s:35:17: error: module 'refused.round_a' has no 'nowhere'
 #         tl.store(p, nowhere)
 #                     ^~~~~~~
 # %s: note: it is '%d/round_a.py'
+# %d/below.py:8:14: error: fp32 has no attribute 'nothing'
+#         return x.nothing()
+#                  ^~~~~~~
+# %s:36:17: note: called from here
+#         tl.store(p, refused.below.mistaken(x))
+#                     ^~~~~~~~~~~~~~~~~~~~~~~~~
+# %s:36:25: note: 'refused.below' is imported here
+#         tl.store(p, refused.below.mistaken(x))
+#                             ^~~~~
