@@ -125,25 +125,6 @@ static Layout swizzled(Type t, const int *order, int elem_log2) {
     return layout_shared(t, order, 4 - elem_log2, row >= 7 ? 0 : 7 - row, phases);
 }
 
-Layout choose_operand_shared(const Op *dot, int operand, const Layout *from) {
-    Type t = ir_operand(dot, operand)->type;
-    t = type_in_space(t, SPACE_REGISTER);
-    /* Keep the dimension contiguous that the registers hold contiguously; ldmatrix reads both. */
-    int fast = t.rank - 1;
-    if (t.rank > 1 && layout_vector_bits(from, t, t.rank - 2) > layout_vector_bits(from, t, fast))
-        fast = t.rank - 2;
-    const Attr *wgmma = ir_attr(dot, AT_WGMMA);
-    if (wgmma) {
-        /* Rows of at least 32 bytes, and along K where the instruction wants it so. */
-        int k_dim = t.rank - (operand == 0 ? 1 : 2), elem = log2_of(type_elem_bytes(t));
-        if (!wgmma_row((int)wgmma->i)->majors || t.log2[fast] + elem < 5) fast = k_dim;
-        return layout_wgmma_shared(t, fast, elem);
-    }
-    int order[TILE_MAX_RANK];
-    order_from(t, fast, order);
-    return swizzled(t, order, log2_of(type_elem_bytes(t)));
-}
-
 enum { LINE_LOG2 = 7 }; /* all banks: 128 bytes; address bits above do not choose a bank */
 
 /* What one side of a move costs, in 64ths of a trip to the banks per register: an access of four
@@ -154,6 +135,36 @@ static int side_cost(const Layout *reg, const Layout *shared, int elem_log2) {
     if (vec > 4 - elem_log2) vec = 4 - elem_log2;
     int conflict = layout_bank_conflict(reg, shared, 1 << elem_log2, vec), bytes = elem_log2 + vec;
     return ((64 << conflict << (bytes > 2 ? bytes - 2 : 0)) + COST_ISSUE_ACCESS) >> vec;
+}
+
+/* An operand with the dimension `fast` contiguous, as the dot's instruction takes it. */
+static Layout operand_shared(const Op *dot, Type t, int fast) {
+    int elem = log2_of(type_elem_bytes(t)), order[TILE_MAX_RANK];
+    if (ir_attr(dot, AT_WGMMA)) return layout_wgmma_shared(t, fast, elem);
+    order_from(t, fast, order);
+    return swizzled(t, order, elem);
+}
+
+Layout choose_operand_shared(const Op *dot, int operand, const Layout *from) {
+    Type t = ir_operand(dot, operand)->type;
+    t = type_in_space(t, SPACE_REGISTER);
+    int fast = t.rank - 1, elem = log2_of(type_elem_bytes(t));
+    const Attr *wgmma = ir_attr(dot, AT_WGMMA);
+    /* Rows of at least 32 bytes, and along K where the instruction wants it so. */
+    int k_dim = t.rank - (operand == 0 ? 1 : 2);
+    bool majors = !wgmma || wgmma_row((int)wgmma->i)->majors;
+    /* Keep the dimension contiguous that the registers hold contiguously; ldmatrix reads both. Of
+     * elements that come one by one, the dimension that lanes walk: a column of 16-bit numbers
+     * written into swizzled rows meets four banks at once. */
+    int other = t.rank - 2;
+    int along = layout_vector_bits(from, t, fast), across = layout_vector_bits(from, t, other);
+    if (across > along) fast = other;
+    if (across == along && elem == 1 && majors) {
+        Layout rows = operand_shared(dot, t, fast), columns = operand_shared(dot, t, other);
+        if (side_cost(from, &columns, elem) < side_cost(from, &rows, elem)) fast = other;
+    }
+    if (wgmma && (!majors || t.log2[fast] + elem < 5)) fast = k_dim;
+    return operand_shared(dot, t, fast);
 }
 
 Layout choose_move_shared(Type t, const Layout *from, const Layout *to) {
