@@ -75,7 +75,10 @@ LLVMValueRef gen_opaque(Gen *g, LLVMValueRef x) {
                : t == g->f32 ? 3
                : t == g->f64 ? 4
                              : -1;
-    return kind < 0 ? x : gen_asm(g, move[kind].text, move[kind].constraints, t, &x, 1, ASM_PURE);
+    return kind < 0
+               ? x
+               : gen_asm(g, move[kind].text, move[kind].constraints, t, &x, 1,
+                         ASM_PURE | ASM_CONVERGENT); /* convergent: licm leaves it in its loop */
 }
 
 void gen_error(Gen *g, const Op *op, const char *fmt, ...) {

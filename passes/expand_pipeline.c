@@ -552,6 +552,7 @@ static void expand(Expand *x) {
     alloc_buffers(x, &b);
     x->trips = trip_count_of(old, &b);
     x->index[0] = old->operand[0].value;
+    if (index_is_made_again(x)) make_opaque(&b, x->index, 1, 32);
     emit_prologue(x, &b);
     b.span = old->span;
     int room = x->carries.n + 2 * (x->t.last + 1) + x->rotations.n;

@@ -91,5 +91,7 @@ Value *pointer_increment(const Schedule *t, Builder *b, int carried);
 Value *pointer_moved(Builder *b, Value *start, Value *bytes);
 /* Behind optimisation barriers: those of the values that are integers of so many bits. */
 void make_opaque(Builder *b, Value **v, int n, int bits);
+/* Would an outer loop keep much of what the prologue makes of its first index? */
+bool index_is_made_again(const Expand *x);
 
 #endif
