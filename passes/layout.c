@@ -7,176 +7,14 @@
  * layout that the op works in. The one idea: a tile made of nothing but indices and constants has
  * no layout of its own, and is rematerialised in whatever layout a use needs; only other tiles are
  * converted. */
-#include "ir/analysis/axis.h"
 #include "ir/effects.h"
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
+#include "passes/layout_assign.h"
 #include "passes/layout_buffers.h"
-#include "passes/pass.h"
 
 #include <string.h>
-
-typedef struct Version { /* a value as held in one layout */
-    struct Version *next;
-    const Layout *layout;
-    Value *value;
-} Version;
-
-typedef struct Class { /* of values that share a layout; at the root's id */
-    uint32_t parent;
-    const Layout *layout; /* once decided */
-    int rank;             /* of the anchor that decided: 0 none, 1 memory, 2 dot */
-    Access access;        /* memory anchors so far: the widest, as bounded by the others */
-    int bytes;            /* element bytes of the widest-traffic access, to choose among dims */
-    Op *reduce;           /* the first whose result is in the class */
-} Class;
-
-typedef struct Assign {
-    PassCtx *ctx;
-    Session *s;
-    Func *f;
-    AxisTable axis;
-    uint32_t n; /* values with ids below this were there before */
-    Class *class_;
-    uint8_t *remat_depth; /* by id: 0: not rematerialisable, else 1 + depth of the expression */
-    uint8_t *for_dots;    /* by id: dots take it, through arithmetic or as it is */
-    Version **version;
-} Assign;
-
-/* ---- classes ---- */
-
-static uint32_t find(Assign *a, uint32_t x) {
-    while (a->class_[x].parent != x) {
-        a->class_[x].parent = a->class_[a->class_[x].parent].parent;
-        x = a->class_[x].parent;
-    }
-    return x;
-}
-
-/* A rematerialisable value unifies nothing: each use gets its own. */
-static void unify(Assign *a, const Value *x, const Value *y) {
-    if (!type_is_tile(x->type) || !type_is_tile(y->type)) return;
-    if (a->remat_depth[x->id] || a->remat_depth[y->id]) return;
-    a->class_[find(a, x->id)].parent = find(a, y->id);
-}
-
-static void unify_structured(Assign *a, Op *op) {
-    const Op *last = op->region[op->nregions - 1]->last;
-    switch (op->code) {
-    case OP_FOR:
-        for (int i = 0; i < op->nresults; i++) {
-            unify(a, op->operand[3 + i].value, op->region[0]->args[1 + i]);
-            unify(a, op->result[i], op->region[0]->args[1 + i]);
-            unify(a, last->operand[i].value, op->region[0]->args[1 + i]);
-        }
-        break;
-    case OP_WHILE: {
-        const Op *cond = op->region[0]->last;
-        for (int i = 0; i < op->noperands; i++) {
-            unify(a, op->operand[i].value, op->region[0]->args[i]);
-            unify(a, last->operand[i].value, op->region[0]->args[i]);
-        }
-        for (int i = 0; i < op->nresults; i++) {
-            unify(a, op->result[i], cond->operand[1 + i].value);
-            unify(a, op->region[1]->args[i], cond->operand[1 + i].value);
-        }
-        break;
-    }
-    case OP_IF:
-        for (int i = 0; i < op->nresults; i++) {
-            unify(a, op->region[0]->last->operand[i].value, op->result[i]);
-            unify(a, last->operand[i].value, op->result[i]);
-        }
-        break;
-    default: break;
-    }
-}
-
-static void unify_op(Op *op, void *ctx) {
-    Assign *a = ctx;
-    if (op->nregions) unify_structured(a, op);
-    if (op->code == OP_DOT) unify(a, op->operand[2].value, op->result[0]);
-    if (op->code == OP_SCAN)
-        for (int i = 0; i < op->nresults; i++) unify(a, op->operand[i].value, op->result[i]);
-    if (op->code == OP_MAP) {
-        for (int i = 1; i < op->noperands; i++)
-            unify(a, op->operand[i].value, op->operand[0].value);
-        for (int i = 0; i < op->nresults; i++) unify(a, op->result[i], op->operand[0].value);
-    }
-    if (op->code == OP_GATHER) unify(a, op->operand[1].value, op->result[0]);
-    if (op->code == OP_DOT_WAIT) unify(a, op->operand[0].value, op->result[0]);
-    if (op->code == OP_ASYNC_COPY && op->noperands > 3)
-        unify(a, op->operand[3].value, op->operand[0].value);
-    if (!(op_traits(op) & TRAIT_E)) return;
-    /* A store only consumes: what it stores keeps its own layout if that is good enough. */
-    const Value *with = NULL;
-    for (int i = 0; i < op->noperands + op->nresults; i++) {
-        const Value *v = i < op->noperands ? op->operand[i].value : op->result[i - op->noperands];
-        if ((op->code == OP_STORE && i == 1) || !type_is_tile(v->type) || a->remat_depth[v->id])
-            continue;
-        if (with) unify(a, v, with);
-        with = v;
-    }
-}
-
-static void anchor_op(Op *op, void *ctx) {
-    Assign *a = ctx;
-    if (op->code == OP_DOT) {
-        Class *c = &a->class_[find(a, op->result[0]->id)];
-        if (c->rank == 2) return;
-        c->layout = intern_layout(
-            a->s, choose_dot(op, warps_of_block(a->f, op->block), a->ctx->target).acc);
-        c->rank = 2;
-    }
-    if (op->code == OP_REDUCE)
-        for (int i = 0; i < op->nresults; i++) {
-            Class *c = &a->class_[find(a, op->result[i]->id)];
-            if (type_is_tile(op->result[i]->type) && !c->reduce) c->reduce = op;
-        }
-    if (op->code != OP_LOAD && op->code != OP_ASYNC_COPY) return;
-    const Value *held = op->code == OP_LOAD ? op->result[0] : op->operand[0].value;
-    if (!type_is_tile(held->type)) return;
-    Class *c = &a->class_[find(a, held->id)];
-    if (c->rank == 2) return;
-    Access x = choose_access(&a->axis, op);
-    int bytes = type_elem_bytes(type_pointee(op->operand[0].value->type));
-    /* No access of the class should make a thread's run so long that its lanes lie far apart. */
-    int limit = log2_of(COST_MOST_RUN_BYTES / bytes);
-    if (c->rank == 0) {
-        c->access = x;
-        c->bytes = bytes;
-    } else {
-        int most = log2_of(COST_MOST_RUN_BYTES / c->bytes);
-        if (x.vec + log2_of(bytes) > c->access.vec + log2_of(c->bytes)) c->access.dim = x.dim;
-        if (x.vec > c->access.vec) c->access.vec = x.vec;
-        if (c->access.vec > most) c->access.vec = most;
-        if (c->bytes < bytes) c->bytes = bytes;
-    }
-    if (c->access.vec > limit) c->access.vec = limit;
-    c->rank = 1;
-}
-
-static const Layout *reduced_layout(Assign *a, const Op *reduce);
-
-/* The layout of a value's class; decided now if nothing decided before: by a reduction, whose
- * result lies as its operand does but for the axis, else as `otherwise`. */
-static const Layout *class_layout(Assign *a, const Value *v, const Layout *otherwise) {
-    Class *c = &a->class_[find(a, v->id)];
-    if (!c->layout) {
-        if (c->rank == 1)
-            c->layout = intern_layout(
-                a->s, choose_access_layout(v->type, c->access, warps_of_value(a->f, v)));
-        else if (c->reduce)
-            c->layout = reduced_layout(a, c->reduce);
-        else
-            c->layout =
-                otherwise
-                    ? otherwise
-                    : intern_layout(a->s, choose_default_layout(v->type, warps_of_value(a->f, v)));
-    }
-    return c->layout;
-}
 
 /* ---- rematerialisable values ---- */
 
@@ -209,8 +47,7 @@ static void add_version(Assign *a, const Value *of, const Layout *l, Value *v) {
     a->version[of->id] = x;
 }
 
-/* The layout in which operand i of a layout-changing op must be for its result to be held as l. */
-static const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout *l) {
+const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout *l) {
     Type r = op->result[0]->type, x = op->operand[i].value->type;
     Layout out;
     switch (op->code) {
@@ -295,7 +132,7 @@ static bool is_rematerialisable(const Assign *a, const Value *v) {
 static const Layout *copied_layout(Assign *a, const Op *load, const Layout *l) {
     const Value *r = load->result[0];
     Layout own;
-    bool free = a->for_dots[r->id] && a->class_[find(a, r->id)].rank == 2;
+    bool free = a->for_dots[r->id] && layout_class_of(a, r)->rank == 2;
     for (int i = 0; i < load->noperands && free; i++)
         free = !type_is_tile(load->operand[i].value->type) ||
                is_rematerialisable(a, load->operand[i].value);
@@ -338,7 +175,7 @@ static const Layout *plain_layout(Assign *a, Value *v) {
                : intern_layout(a->s, choose_default_layout(v->type, warps_of_value(a->f, v)));
 }
 
-static const Layout *reduced_layout(Assign *a, const Op *reduce) {
+const Layout *reduced_layout(Assign *a, const Op *reduce) {
     Value *v = reduce->operand[0].value;
     Layout r =
         layout_without_dim(plain_layout(a, v), v->type, (int)ir_attr_int(reduce, AT_AXIS, 0));
@@ -603,10 +440,8 @@ void pass_layout(PassCtx *ctx) {
     a.remat_depth = arena_alloc(&ctx->s->arena, a.n);
     a.for_dots = arena_alloc(&ctx->s->arena, a.n);
     a.version = arena_array(&ctx->s->arena, a.n, sizeof *a.version);
-    for (uint32_t i = 0; i < a.n; i++) a.class_[i].parent = i;
     ir_walk(f->body, note_rematerialisable, &a);
-    ir_walk(f->body, unify_op, &a);
-    ir_walk(f->body, anchor_op, &a);
+    layout_make_classes(&a);
     mark_dot_inputs(f->body, a.for_dots);
     visit_block(&a, f->body);
     sweep(&a, f->body);
