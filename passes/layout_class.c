@@ -3,6 +3,7 @@
  *
  * What an elementwise op or a loop unifies is one class (union-find). Accesses of memory and dots
  * are anchors: a class takes the layout of its strongest one, when that is asked for first. */
+#include "ir/effects.h"
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/layout_assign.h"
@@ -81,6 +82,32 @@ static void unify_op(Op *op, void *ctx) {
     }
 }
 
+/* The broadcast that v goes to, through changes of shape and arithmetic; NULL: to another use, too,
+ * or to none. */
+static const Op *spread_by(const Value *v, int depth) {
+    const Op *found = NULL;
+    if (depth > COST_MOST_REMAT_DEPTH) return NULL;
+    for (const Use *u = v->uses; u; u = u->next) {
+        const Op *by = u->op;
+        if (by->code != OP_BROADCAST) {
+            bool moves_on = by->code == OP_RESHAPE || (op_traits(by) & TRAIT_E);
+            by = moves_on && !ir_effects(by) ? spread_by(by->result[0], depth + 1) : NULL;
+        }
+        if (!by) return NULL;
+        found = by;
+    }
+    return found;
+}
+
+/* A vector of which each thread would load one element or less, to hand it on to others, is loaded
+ * by all that need it: the cache has it, and shared memory costs a barrier. NULL: this is none. */
+static const Op *load_is_repeated(const Assign *a, const Op *op) {
+    const Value *v = op->result[0];
+    int threads = LANE_BITS + log2_of(warps_of_value(a->f, v));
+    bool vector = type_log2_numel(v->type) <= threads && !ir_attr_int(op, AT_VOLATILE, 0);
+    return vector ? spread_by(v, 0) : NULL;
+}
+
 static void anchor_op(Op *op, void *ctx) {
     Assign *a = ctx;
     if (op->code == OP_DOT) {
@@ -104,7 +131,9 @@ static void anchor_op(Op *op, void *ctx) {
     int bytes = type_elem_bytes(type_pointee(op->operand[0].value->type));
     /* No access of the class should make a thread's run so long that its lanes lie far apart. */
     int limit = log2_of(COST_MOST_RUN_BYTES / bytes);
+    const Op *repeat = op->code == OP_LOAD ? load_is_repeated(a, op) : NULL;
     if (c->rank == 0) {
+        c->repeat = repeat;
         c->access = x;
         c->bytes = bytes;
     } else {
@@ -113,6 +142,7 @@ static void anchor_op(Op *op, void *ctx) {
         if (x.vec > c->access.vec) c->access.vec = x.vec;
         if (c->access.vec > most) c->access.vec = most;
         if (c->bytes < bytes) c->bytes = bytes;
+        if (!repeat) c->repeat = NULL;
     }
     if (c->access.vec > limit) c->access.vec = limit;
     c->rank = 1;
@@ -120,6 +150,11 @@ static void anchor_op(Op *op, void *ctx) {
 
 const Layout *class_layout(Assign *a, const Value *v, const Layout *otherwise) {
     Class *c = &a->class_[find(a, v->id)];
+    const Op *repeat = c->repeat;
+    c->repeat = NULL; /* what it spreads may be the same class */
+    const Class *wide = repeat ? layout_class_of(a, repeat->result[0]) : NULL;
+    if (!c->layout && wide && (wide->layout || wide->rank || wide->reduce))
+        c->layout = operand_layout(a, repeat, 0, class_layout(a, repeat->result[0], NULL));
     if (!c->layout) {
         if (c->rank == 1)
             c->layout = intern_layout(
