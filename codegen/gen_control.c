@@ -47,6 +47,16 @@ static LLVMValueRef last_bound(Gen *g, const Op *op, LLVMValueRef hi, LLVMValueR
     return gen_intrinsic(g, is_signed ? INTRINSIC_SSUB_SAT : INTRINSIC_USUB_SAT, &t, 1, x, 2);
 }
 
+/* From a start that is known and not negative, the next index is below 2^32, and compares with hi
+ * without a sign: such a loop ptxas unrolls, as it does not where the index is compared before. */
+static bool counts_below_2_32(const Op *loop) {
+    int64_t lo, step;
+    return type_is_signed(loop->operand[0].value->type) &&
+           type_elem_bits(loop->operand[0].value->type) == 32 &&
+           ir_int_constant(loop->operand[0].value, &lo) && lo >= 0 &&
+           ir_int_constant(loop->operand[2].value, &step) && step > 0;
+}
+
 /* Tells ptxas to leave a loop as it is. ptxas 13.0.88 (and the 580 driver) unrolls a loop that
  * counts down to a negated bound, `range(m, -n, -3)`, and loses the bound's sign in the test before
  * the last turns: some are left out. Loops that may count down are few and small, so none is
@@ -74,7 +84,8 @@ void gen_for(Gen *g, const Op *op) {
     LLVMValueRef step = gen_scalar(g, op->operand[2].value);
     int64_t known;
     bool by_ones = ir_int_constant(op->operand[2].value, &known) && (known == 1 || known == -1);
-    LLVMValueRef bound = by_ones ? hi : last_bound(g, op, hi, step);
+    bool below = !by_ones && counts_below_2_32(op);
+    LLVMValueRef bound = by_ones || below ? hi : last_bound(g, op, hi, step);
     LLVMBasicBlockRef before = here(g), loop = new_block(g, "loop"), done = new_block(g, "done");
     LLVMBuildCondBr(g->b, goes_on(g, op, lo, hi, step), loop, done);
     LLVMPositionBuilderAtEnd(g->b, loop);
@@ -87,7 +98,8 @@ void gen_for(Gen *g, const Op *op) {
     const Op *yield = body->last;
     gen_debug_at(g, op->span); /* counting and jumping back belong to the loop's own line */
     LLVMValueRef after = LLVMBuildAdd(g->b, iv.at[0], step, "");
-    LLVMValueRef again = goes_on(g, op, by_ones ? after : iv.at[0], bound, step);
+    LLVMValueRef again = below ? LLVMBuildICmp(g->b, LLVMIntULT, after, hi, "")
+                               : goes_on(g, op, by_ones ? after : iv.at[0], bound, step);
     LLVMBasicBlockRef end = here(g);
     LLVMValueRef back = LLVMBuildCondBr(g->b, again, loop, done);
     if (!only_counts_up(op)) forbid_unrolling(g, back);
