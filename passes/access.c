@@ -169,12 +169,12 @@ static void dot(const Accesses *a, Op *op) {
     if (vectors[0] || vectors[1]) ir_set_dims(a->ctx->s, op, AT_VECTORS, vectors, 2);
 }
 
-/* ---- comparisons ---- */
+/* ---- comparisons, divisions ---- */
 
-/* Predicates are few: where comparisons must agree there is one. The register bits that do not
- * change the result, for what axis analysis knows of it: they move within runs of equal elements.
- */
-static void compare(const Accesses *a, Op *op) {
+/* Predicates are few: where comparisons must agree there is one. A division of integers is many
+ * instructions. The register bits that do not change the result, for what axis analysis knows of
+ * it: they move within runs of equal elements. */
+static void note_redundant(const Accesses *a, Op *op) {
     const Value *v = op->result[0];
     const AxisInfo *info = axis_of(&a->axis, v);
     uint32_t within = 0, redundant = 0;
@@ -197,7 +197,8 @@ static void visit(Op *op, void *a) {
     case OP_SHARED_LOAD: shared_load(a, op); break;
     case OP_SHARED_STORE: shared_store(a, op); break;
     case OP_DOT: dot(a, op); break;
-    case OP_CMP: compare(a, op); break;
+    case OP_CMP:
+    case OP_DIV: note_redundant(a, op); break;
     default: break;
     }
 }
