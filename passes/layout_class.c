@@ -108,8 +108,27 @@ static const Op *load_is_repeated(const Assign *a, const Op *op) {
     return vector ? spread_by(v, 0) : NULL;
 }
 
+static void note_store(Assign *a, const Op *store) {
+    const Value *v = store->operand[1].value;
+    if (!type_is_tile(v->type) || a->remat_depth[v->id]) return;
+    Class *c = &a->class_[find(a, v->id)];
+    Access x = choose_access(&a->axis, store);
+    if (x.vec > c->stored.vec) c->stored = x;
+}
+
+/* Loads that come element by element have no wish but that lanes follow the dimension; a store of
+ * what they bring may have one. Index arithmetic is done once for a run then, too. */
+static Access wish_of(const Class *c) {
+    Access x = c->access;
+    if (x.vec == 0 && c->stored.dim == x.dim)
+        x.vec = c->stored.vec < log2_of(COST_MOST_SINGLE_LOADS) ? c->stored.vec
+                                                                : log2_of(COST_MOST_SINGLE_LOADS);
+    return x;
+}
+
 static void anchor_op(Op *op, void *ctx) {
     Assign *a = ctx;
+    if (op->code == OP_STORE) note_store(a, op);
     if (op->code == OP_DOT) {
         Class *c = &a->class_[find(a, op->result[0]->id)];
         if (c->rank == 2) return;
@@ -158,7 +177,7 @@ const Layout *class_layout(Assign *a, const Value *v, const Layout *otherwise) {
     if (!c->layout) {
         if (c->rank == 1)
             c->layout = intern_layout(
-                a->s, choose_access_layout(v->type, c->access, warps_of_value(a->f, v)));
+                a->s, choose_access_layout(v->type, wish_of(c), warps_of_value(a->f, v)));
         else if (c->reduce)
             c->layout = reduced_layout(a, c->reduce);
         else
