@@ -172,8 +172,10 @@ const Layout *class_layout(Assign *a, const Value *v, const Layout *otherwise) {
     const Op *repeat = c->repeat;
     c->repeat = NULL; /* what it spreads may be the same class */
     const Class *wide = repeat ? layout_class_of(a, repeat->result[0]) : NULL;
-    if (!c->layout && wide && (wide->layout || wide->rank || wide->reduce))
-        c->layout = operand_layout(a, repeat, 0, class_layout(a, repeat->result[0], NULL));
+    if (!c->layout && wide && (wide->layout || wide->rank || wide->reduce)) {
+        const Layout *l = operand_layout(a, repeat, 0, class_layout(a, repeat->result[0], NULL));
+        if (1 << l->bits[IN_REG] <= COST_MOST_REPEATED) c->layout = l;
+    }
     if (!c->layout) {
         if (c->rank == 1)
             c->layout = intern_layout(
