@@ -534,9 +534,9 @@ typedef struct tile_compile_options {
     int stats;              /* keep what the PTX is made of; of no other kind of output */
     int color;              /* diagnostics with terminal colours */
     int warnings_are_errors;
-    int no_warnings;      /* leave out warnings */
-    int no_perf_notes;    /* leave out `perf:` notes */
-    int no_promises;      /* leave out :16 and :1, wherever they are stated: any argument will do */
+    int no_warnings;   /* leave out warnings */
+    int no_perf_notes; /* leave out `perf:` notes */
+    int no_promises; /* leave out :16, :8 and :1, wherever they are stated: any argument will do */
     int annotations_hold; /* an annotated parameter has that type, and the promises of both: an
                            * annotation that promises more than the signature is an error. As in
                            * Triton, where the signature says what a launch passes */
@@ -616,11 +616,12 @@ tile_status tile_jit_create(tile_context *ctx, const tile_compile_options *optio
                             const char *cache_folder, tile_jit **out);
 /* tile_launch of the variant for these arguments, which are those of the parameters that are not
  * constexprs. As in Triton, a variant is made for the arguments' types, for which addresses and
- * integers are multiples of 16, and for which integers are 1, unless the kernel says
- * do_not_specialize; and for the values that its heuristics ask for. A pointer's type is that of
- * tile_typed_pointer, else the one in the signature or the annotation. The first launch that needs
- * a variant compiles it, others that need it at the same time wait, and later ones find it without
- * a lock. TILE_COMPILE_ERROR: tile_error has the diagnostics. */
+ * integers are multiples of 16 or else of 8, and for which integers are 1, unless the kernel says
+ * do_not_specialize; and for the values that its heuristics ask for. From 64 variants on multiples
+ * of 8 make no more of them. A pointer's type is that of tile_typed_pointer, else the one in the
+ * signature or the annotation. The first launch that needs a variant compiles it, others that need
+ * it at the same time wait, and later ones find it without a lock. TILE_COMPILE_ERROR: tile_error
+ * has the diagnostics. TILE_BAD_LAUNCH: it would be variant number 4097. */
 tile_status tile_jit_launch(tile_jit *jit, const tile_grid *grid, const tile_arg *args, int nargs,
                             void *stream);
 /* The variant itself, compiled if need be; it lives as long as the jit. */

@@ -3,9 +3,9 @@
  *
  *   source ──(types found from the values)── tile_compile ──▶ .ptx or .tir ──▶ tile_launch
  *
- * From a source, types and promises (`:16`, `:1`) come from the values, as Triton's JIT does, but
- * for types that annotations give; a .tir or .ptx brings its own, and values are turned into what
- * it takes. All of this is the public API; the program only reads, prints and decides the exit
+ * From a source, types and promises (`:16`, `:8`, `:1`) come from the values, as Triton's JIT does,
+ * but for types that annotations give; a .tir or .ptx brings its own, and values are turned into
+ * what it takes. All of this is the public API; the program only reads, prints and decides the exit
  * code. */
 #include "base/file.h"
 #include "tools/tilerun.h"

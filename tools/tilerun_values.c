@@ -5,6 +5,7 @@
 #include "tools/tilerun_fill.h"
 
 #include "base/expr.h"
+#include "ir/promise.h"
 
 #include <errno.h>
 #include <math.h>
@@ -328,10 +329,7 @@ bool value_signature(const RunValue *v, char *text, size_t size, size_t *n) {
         put = snprintf(text + *n, size - *n, "%s%s=*%s:16", comma, v->name, type);
     } else {
         bool whole = elem_info[v->elem].class_ == ELEM_I || elem_info[v->elem].class_ == ELEM_U;
-        if (whole && v->number.i == 1)
-            promise = ":1";
-        else if (whole && v->number.i % 16 == 0)
-            promise = ":16";
+        if (whole) promise = promise_info[promise_kept((uint64_t)v->number.i, false)].text;
         put = snprintf(text + *n, size - *n, "%s%s=%s%s", comma, v->name, type, promise);
     }
     if (put < 0 || (size_t)put >= size - *n) return false;

@@ -151,7 +151,7 @@ typedef struct Making {
 /* "n=i32:16", by the argument's byte in the key. */
 static void put_type(const JitParam *p, uint8_t key, Buf *out) {
     unsigned type = key & KEY_TYPE;
-    const char *promise = key & KEY_ONE ? ":1" : key & KEY_16 ? ":16" : "";
+    const char *promise = promise_info[key >> KEY_PROMISE_SHIFT & (KEY_PROMISES - 1)].text;
     bool pointer = key & KEY_POINTER, known = type >= TILE_I1 && type <= TILE_FP64;
 
     buf_printf(out, "%s%s=", out->len ? "," : "", p->name);

@@ -4,7 +4,11 @@
  * Variants hang in buckets by the hash of their key. They are only ever added, at the head of a
  * bucket, whole: whoever reads needs no lock, and goes from a head that an acquire load gave along
  * links that never change. A thread that finds none adds one under the lock, marked as being built,
- * and builds it with the lock let go; others that come for it wait for its state to change. */
+ * and builds it with the lock let go; others that come for it wait for its state to change.
+ *
+ * A kernel whose arguments come in ever other kinds must not fill the memory. With
+ * JIT_FINE_VARIANTS of them what is not there yet is made as Triton would make it, for multiples of
+ * 16 and ones alone; with JIT_MAX_VARIANTS it is an error. */
 #include "compiler/jit/jit.h"
 
 #include "compiler/jit/cache.h"
@@ -20,17 +24,17 @@ static bool is_integer(tile_type t) {
     return t >= TILE_I8 && t <= TILE_U64; /* a bool is never specialised */
 }
 
-static uint8_t key_of(const JitParam *p, const tile_arg *a) {
+/* As `p` would have it; where not `fine`, multiples of 8 are numbers like all others. */
+static uint8_t key_of(const JitParam *p, const tile_arg *a, bool fine) {
     bool pointer = a->type == TILE_POINTER;
     unsigned key = (unsigned)(pointer ? a->element : (int)a->type) & KEY_TYPE;
     if (pointer) key |= KEY_POINTER;
     if (p->any_value || (!pointer && !is_integer(a->type))) return (uint8_t)key;
     uint64_t v = pointer ? a->value.p : (uint64_t)a->value.i;
-    if (!pointer && v == 1)
-        key |= KEY_ONE;
-    else if (v % 16 == 0 && !p->any_alignment)
-        key |= KEY_16;
-    return (uint8_t)key;
+    Promise promise = promise_kept(v, pointer);
+    if (promise != PROMISE_ONE && p->any_alignment) promise = PROMISE_NONE;
+    if (promise == PROMISE_8 && !fine) promise = PROMISE_NONE;
+    return (uint8_t)(key | (unsigned)promise << KEY_PROMISE_SHIFT);
 }
 
 uint64_t jit_bits(const tile_arg *a) {
@@ -42,6 +46,10 @@ uint64_t jit_bits(const tile_arg *a) {
     else if (a->type != TILE_NONE)
         bits = (uint64_t)a->value.i;
     return bits;
+}
+
+static void make_key(const tile_jit *jit, const tile_arg *args, bool fine, uint8_t *key) {
+    for (int i = 0; i < jit->nparams; i++) key[i] = key_of(&jit->param[i], &args[i], fine);
 }
 
 static unsigned bucket_of(const uint8_t *key, int n) {
@@ -81,6 +89,7 @@ static Variant *add(tile_jit *jit, unsigned bucket, const uint8_t *key) {
     atomic_init(&v->state, VARIANT_BUILDING);
     v->next = atomic_load_explicit(&jit->bucket[bucket], memory_order_relaxed);
     atomic_store_explicit(&jit->bucket[bucket], v, memory_order_release);
+    atomic_fetch_add(&jit->added, 1);
     return v;
 }
 
@@ -100,6 +109,17 @@ static VariantState build(tile_jit *jit, Variant *v, const tile_arg *args) {
     return state;
 }
 
+static tile_status refuse_more(tile_jit *jit) {
+    char text[400];
+    snprintf(
+        text, sizeof text,
+        "kernel '%.100s' has %d variants, the most that a tile_jit keeps: name arguments whose "
+        "values do not matter in do_not_specialize, and see what its heuristics ask for; "
+        "tile_jit_destroy frees them",
+        jit->kernel, JIT_MAX_VARIANTS);
+    return tile_context_fail(jit->ctx, TILE_BAD_LAUNCH, text);
+}
+
 /* Waits for the variant, or builds it. */
 static tile_status find_or_build(tile_jit *jit, unsigned bucket, const uint8_t *key,
                                  const tile_arg *args, const Variant **out) {
@@ -111,11 +131,13 @@ static tile_status find_or_build(tile_jit *jit, unsigned bucket, const uint8_t *
         v = find(jit, bucket, key, args, &state);
     }
     bool mine = !v || state == VARIANT_RETRY;
-    if (!v)
+    bool full = !v && atomic_load(&jit->added) == JIT_MAX_VARIANTS;
+    if (!v && !full)
         v = add(jit, bucket, key);
-    else if (mine)
+    else if (v && mine)
         atomic_store_explicit(&v->state, VARIANT_BUILDING, memory_order_relaxed);
     pthread_mutex_unlock(&jit->lock);
+    if (full) return refuse_more(jit);
     if (!v) return tile_context_fail(jit->ctx, TILE_NO_MEMORY, "no memory to compile the kernel");
     if (mine) state = build(jit, v, args);
     *out = v;
@@ -142,11 +164,15 @@ static tile_status variant_for(tile_jit *jit, const tile_arg *args, int nargs,
                                const Variant **out) {
     if (nargs != jit->nparams || (nargs && !args)) return refuse_count(jit, args ? nargs : 0);
     uint8_t key[JIT_MAX_ARGS];
-    for (int i = 0; i < nargs; i++) key[i] = key_of(&jit->param[i], &args[i]);
-    unsigned bucket = bucket_of(key, nargs);
     VariantState state = VARIANT_RETRY;
-    *out = find(jit, bucket, key, args, &state);
-    if (*out && state == VARIANT_READY) return TILE_OK;
+    unsigned bucket = 0;
+    for (int fine = 1; fine >= 0; fine--) {
+        make_key(jit, args, fine, key);
+        bucket = bucket_of(key, nargs);
+        *out = find(jit, bucket, key, args, &state);
+        if (*out && state == VARIANT_READY) return TILE_OK;
+        if (*out || atomic_load(&jit->added) < JIT_FINE_VARIANTS) break;
+    }
     *out = NULL;
     if (jit->pid != getpid()) return TILE_FORKED; /* the lock may never open here */
     return find_or_build(jit, bucket, key, args, out);

@@ -4,6 +4,7 @@
 #define TILE_COMPILER_JIT_H
 
 #include "base/text.h"
+#include "ir/promise.h"
 #include "tile.h"
 
 #include <pthread.h>
@@ -11,7 +12,9 @@
 #include <sys/types.h>
 
 enum {
-    JIT_MAX_ARGS = 512, /* what a kernel's parameters come to at most */
+    JIT_MAX_ARGS = 512,     /* what a kernel's parameters come to at most */
+    JIT_FINE_VARIANTS = 64, /* from here on multiples of 8 make no more of them */
+    JIT_MAX_VARIANTS = 4096,
     JIT_BUCKETS = 64
 };
 
@@ -63,16 +66,14 @@ struct tile_jit {
     pthread_mutex_t lock; /* guards adding variants and the change of their states */
     pthread_cond_t built;
     _Atomic(Variant *) bucket[JIT_BUCKETS]; /* read without the lock */
-    atomic_int variants, from_disk;
+    atomic_int variants, from_disk;         /* that were made */
+    atomic_int added;                       /* and those that failed, or are being built */
 };
 
-/* How an argument appears in keys: the type, for a pointer the element, 5 bits; the promise. */
-enum {
-    KEY_TYPE = 31,
-    KEY_16 = 32,  /* a multiple of 16 */
-    KEY_ONE = 64, /* equal to 1 */
-    KEY_POINTER = 128
-};
+/* How an argument appears in keys: the type, for a pointer the element, 5 bits; the Promise that it
+ * keeps, 2 bits; whether it is a pointer. */
+enum { KEY_TYPE = 31, KEY_PROMISE_SHIFT = 5, KEY_PROMISES = 4, KEY_POINTER = 128 };
+_Static_assert((int)PROMISES <= (int)KEY_PROMISES, "a key has two bits for a promise");
 
 /* The bits that a heuristic's question about an argument is answered from. */
 uint64_t jit_bits(const tile_arg *arg);

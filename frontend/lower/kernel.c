@@ -6,6 +6,8 @@
  * (`:1`, None): a caller's arguments do not depend on what was compiled in. */
 #include "frontend/lower/internal.h"
 
+#include "ir/promise.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +204,22 @@ static Text promise_of(Text type) {
     return colon ? (Text){colon, (size_t)(type.at + type.n - colon)} : (Text){"", 0};
 }
 
+/* Of what promise_of gave; PROMISES: there is no such promise. */
+static Promise read_promise(Lower *l, Text text) {
+    if (text.n < 2) return PROMISE_NONE; /* "i32:" takes a promise back */
+    Text word = trim((Text){text.at + 1, text.n - 1});
+    const char *bare = arena_printf(&l->s->arena, ":%.*s", (int)word.n, word.at);
+    return promise_find(bare, word.n + 1);
+}
+
+static bool no_type(Lower *l, const AstParam *p, Text text) {
+    fail(l, p->span, "'%.*s' is no type for parameter '%s'", (int)text.n, text.at, p->name);
+    note(l, (Span){0},
+         "types are i1 i8 i16 i32 i64 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5 fp8e4b15, "
+         "pointers *T, with :16 or :8 (divisible by that) or :1 (equal to 1)");
+    return false;
+}
+
 static Text param_text(Lower *l, const AstParam *p, Entry entry) {
     Text text = annotation_of(p);
     bool promise = entry.text.n && *entry.text.at == ':';
@@ -216,15 +234,16 @@ static Text param_text(Lower *l, const AstParam *p, Entry entry) {
 
 /* What the annotation promises holds of what a launch passes; false after an error. */
 static bool check_promise(Lower *l, const AstParam *p, Entry entry) {
-    Text said = promise_of(annotation_of(p)), is = promise_of(entry.text);
-    if (!l->options->annotations_hold || said.n < 2 || !entry.text.n || text_is(said, "None") ||
-        text_is(is, arena_strndup(&l->s->arena, said.at, said.n)))
+    Text said = promise_of(annotation_of(p));
+    if (!l->options->annotations_hold || !said.n || !entry.text.n || text_is(entry.text, "None"))
         return true;
+    Promise wanted = read_promise(l, said), kept = read_promise(l, promise_of(entry.text));
+    if (wanted == PROMISES) return no_type(l, p, annotation_of(p));
+    if (wanted == PROMISE_NONE || kept == PROMISES || promise_covers(kept, wanted)) return true;
     Text fact;
     bool known = find_fact(l, p->name, &fact);
     fail(l, p->span, "the annotation of '%s' promises %s, and the argument%s%.*s is not", p->name,
-         text_is(said, ":1") ? "that it is 1" : "a multiple of 16", known ? " " : "",
-         known ? (int)fact.n : 0, known ? fact.at : "");
+         promise_info[wanted].doc, known ? " " : "", known ? (int)fact.n : 0, known ? fact.at : "");
     note(l, (Span){0}, "leave out '%.*s' in '%.*s', or pass another value", (int)said.n, said.at,
          (int)annotation_of(p).n, annotation_of(p).at);
     return false;
@@ -306,18 +325,18 @@ static void add_constexpr(Lower *l, Func *out, const char *name, Obj o) {
 }
 
 /* "*fp16:16" -> type and promise. */
-static bool parse_param(Text t, Param *out) {
+static bool parse_param(Lower *l, Text t, Param *out) {
     const char *colon = colon_of(t);
     Text type = {t.at, colon ? (size_t)(colon - t.at) : t.n};
     out->divisible = 1;
     if (!parse_type(type.at, type.n, &out->type)) return false;
     if (!colon) return true;
-    Text promise = trim((Text){colon + 1, (size_t)(t.at + t.n - colon - 1)});
     if (type_is_float(out->type)) return false;
-    if (!promise.n) return true; /* "i32:" takes a promise back */
-    out->is_one = text_is(promise, "1") && !out->type.depth;
-    if (text_is(promise, "16")) out->divisible = 16;
-    return out->is_one || out->divisible == 16;
+    Promise which = read_promise(l, promise_of(t));
+    if (which == PROMISES || (which == PROMISE_ONE && out->type.depth)) return false;
+    out->is_one = which == PROMISE_ONE;
+    if (!out->is_one) out->divisible = promise_info[which].divisible;
+    return true;
 }
 
 typedef VEC(const AstParam *) Params;
@@ -342,11 +361,8 @@ static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out, Pa
         vec_push(&l->s->arena, untyped, p);
         return poison();
     }
-    if (!parse_param(text, &param)) {
-        fail(l, p->span, "'%.*s' is no type for parameter '%s'", (int)text.n, text.at, p->name);
-        note(l, (Span){0},
-             "types are i1 i8 i16 i32 i64 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv "
-             "fp8e5 fp8e4b15, pointers *T, with :16 (divisible by 16) or :1 (equal to 1)");
+    if (!parse_param(l, text, &param)) {
+        no_type(l, p, text);
         return poison();
     }
     if (!type_is_known(l, param.type, p->span)) return poison();

@@ -20,7 +20,7 @@ typedef struct LowerOptions {
     OptionValues option;     /* which win over those of configs, heuristics and `# tile:` lines */
     bool ignore_annotations; /* launched from source: types come from the signature alone */
     bool annotations_hold;   /* but for those that annotations give */
-    bool no_promises;        /* :16 and :1 are left out: the kernel takes any argument */
+    bool no_promises;        /* :16, :8 and :1 are left out: the kernel takes any argument */
     SourceReader reader;     /* of modules that are imported */
     const char *const *include; /* folders to look for them in, as -I gives them */
     int ninclude;

@@ -192,6 +192,8 @@ START_TEST(promises_of_signatures) {
     } row[] = {
         {NULL, 0, "\"*fp32\", \"divisible\": 16}", "\"i32\", \"equals\": 1}"},
         {NULL, 1, "\"*fp32\"}", "\"i32\"}"},
+        {"x=:8,n=:8", 0, "\"*fp32\", \"divisible\": 8}", "\"i32\", \"divisible\": 8}"},
+        {"x=: 8,n=i64: 8 ", 0, "\"*fp32\", \"divisible\": 8}", "\"i64\", \"divisible\": 8}"},
         {"x=:,n=:16", 0, "\"*fp32\"}", "\"i32\", \"divisible\": 16}"},
         {"n=i64,n=:1", 0, "\"*fp32\", \"divisible\": 16}", "\"i64\", \"equals\": 1}"},
         {"x=*fp16:16,x=:,n=i64:16,n=:", 0, "\"*fp16\"}", "\"i64\"}"},
