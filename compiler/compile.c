@@ -52,7 +52,7 @@ typedef struct Phase {
 typedef struct Job {
     Session s;
     const tile_compile_options *o;
-    bool *value_asked; /* of each of the options' values; or NULL */
+    uint8_t *value_asked; /* of each of the options' values; or NULL */
     OptionValues option;
     const Target *target;
     Module *m;
@@ -226,6 +226,7 @@ static bool read_source(Job *j) {
     if (j->s.diags.errors) return false;
     LowerOptions lower = compile_lower_options(o, j->target, &j->reading);
     lower.value_asked = j->value_asked;
+    lower.sizes = o->emit < TILE_EMIT_TIR; /* tile IR as lowered has no order yet */
     lower.option = j->option;
     if (o->emit == TILE_EMIT_CONFIGS) return lower_configs(&j->s, file, &lower, &j->output);
     phase_begin(j, "lower");
@@ -505,6 +506,18 @@ static Source source_of(const tile_compile_options *o) {
                     .len = o->source ? o->source_len : 0};
 }
 
+/* Whose sizes the orders of tiles went by. */
+static void note_sizes(Job *j) {
+    for (const Func *f = j->m && j->value_asked ? j->m->funcs : NULL; f; f = f->next)
+        for (int i = 0; i < f->nparams; i++)
+            for (int k = 0; k < j->o->nvalues && f->param[i].size_asked; k++) {
+                const char *value = j->o->values[k], *name = f->param[i].name;
+                size_t n = strlen(name);
+                if (strncmp(value, name, n) == 0 && value[n] == '=')
+                    j->value_asked[k] |= SIZE_ASKED;
+            }
+}
+
 /* Everything that can jump to s.bail. */
 static bool attempt(Job *j) {
     if (setjmp(j->s.bail)) return false;
@@ -515,14 +528,16 @@ static bool attempt(Job *j) {
     j->dump = buf_new(&j->s.arena);
     j->stats = buf_new(&j->s.arena);
     reading_begin(&j->reading, &j->s.arena, o->reader);
-    return run(j);
+    bool succeeded = run(j);
+    note_sizes(j);
+    return succeeded;
 }
 
 tile_status tile_compile(const tile_compile_options *options, tile_compiled **out) {
     return compile_noting(options, NULL, out);
 }
 
-tile_status compile_noting(const tile_compile_options *options, bool *value_asked,
+tile_status compile_noting(const tile_compile_options *options, uint8_t *value_asked,
                            tile_compiled **out) {
     if (!out) return TILE_INVALID;
     *out = calloc(1, sizeof **out);

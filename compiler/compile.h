@@ -10,9 +10,10 @@
 
 #include <stdbool.h>
 
-/* tile_compile, which also sets value_asked[i] when the outcome depends on options->values[i]; the
- * array has room for each of them and begins all false, or is NULL. */
-tile_status compile_noting(const tile_compile_options *options, bool *value_asked,
+/* tile_compile, which also notes in value_asked[i] what the outcome depends on of
+ * options->values[i]: VALUE_ASKED, SIZE_ASKED, both or nothing. The array has room for each of them
+ * and begins all 0, or is NULL. */
+tile_status compile_noting(const tile_compile_options *options, uint8_t *value_asked,
                            tile_compiled **out);
 /* What lowering is told; of the options of kernels nothing yet. */
 LowerOptions compile_lower_options(const tile_compile_options *o, const Target *target,

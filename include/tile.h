@@ -509,7 +509,8 @@ typedef struct tile_compile_options {
     const char *const *defines; /* "NAME=VALUE" each, as tilec's -D */
     int ndefines;
     const char *const *values; /* "NAME=VALUE" each: arguments of the launch that are known already,
-                                * for functions of @triton.heuristics that ask for them */
+                                * for functions of @triton.heuristics that ask for them, and
+                                * for orders of tiles: which strides are small */
     int nvalues;
     int config;              /* which autotune config, from 0 */
     const char *config_text; /* "BM=64,BN=64,num_warps=8,num_stages=3": a config that need not be in
@@ -617,7 +618,8 @@ tile_status tile_jit_create(tile_context *ctx, const tile_compile_options *optio
 /* tile_launch of the variant for these arguments, which are those of the parameters that are not
  * constexprs. As in Triton, a variant is made for the arguments' types, for which addresses and
  * integers are multiples of 16 or else of 8, and for which integers are 1, unless the kernel says
- * do_not_specialize; and for the values that its heuristics ask for. From 64 variants on multiples
+ * do_not_specialize; for the values that its heuristics ask for; and for which strides are below
+ * 16, where the order of a tile's elements depends on it. From 64 variants on multiples
  * of 8 make no more of them. A pointer's type is that of tile_typed_pointer, else the one in the
  * signature or the annotation. The first launch that needs a variant compiles it, others that need
  * it at the same time wait, and later ones find it without a lock. TILE_COMPILE_ERROR: tile_error

@@ -163,6 +163,16 @@ struct Op {
     int nregions;
 };
 
+/* How large an integer argument is at the launch that is compiled for: whether neighbours that it
+ * is the distance of may lie near each other. A guide to the order of elements: it may come to be
+ * wrong. */
+typedef enum ParamSize { SIZE_UNKNOWN, SIZE_SMALL, SIZE_LARGE } ParamSize;
+enum { SIZE_LARGE_LEAST = 16 };
+
+static inline ParamSize param_size(int64_t v) {
+    return v > -SIZE_LARGE_LEAST && v < SIZE_LARGE_LEAST ? SIZE_SMALL : SIZE_LARGE;
+}
+
 typedef struct Param {
     Value *value; /* NULL when specialised away (`const_value` or None) */
     const char *name;
@@ -171,6 +181,8 @@ typedef struct Param {
                       nothing */
     bool is_one;   /* `:1`: the argument is promised to be 1 (value is a CONST op then) */
     bool is_none;  /* a pointer given as None: stays in the list, ignored */
+    ParamSize size;
+    bool size_asked; /* the order of some tile went by `size` */
     Span span;
 } Param;
 

@@ -393,6 +393,8 @@ static void parse_param(Parser *p) {
             a.is_one = true;
         else if (is_word(p, "none"))
             a.is_none = true;
+        else if (is_word(p, "small") || is_word(p, "large"))
+            a.size = is_word(p, "small") ? SIZE_SMALL : SIZE_LARGE;
         else if (!is_word(p, "divisible"))
             token_fail(p, "a parameter has no '%s'", p->text);
         bool number = is_word(p, "divisible");

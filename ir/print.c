@@ -221,6 +221,7 @@ static void print_header(Printer *p, const Func *f) {
         buf_puts(out, ": ");
         type_print(out, a->type);
         if (a->divisible > 1) buf_printf(out, " divisible=%d", a->divisible);
+        if (a->size) buf_puts(out, a->size == SIZE_SMALL ? " small" : " large");
         if (a->is_one) buf_puts(out, " one");
         if (a->is_none) buf_puts(out, " none");
         print_span(p, a->span);

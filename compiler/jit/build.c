@@ -6,9 +6,9 @@
  * module
  *
  * The key text is everything that the outcome depends on: which compiler, what for, the options,
- * the signature, the source. What heuristics asked of the arguments is known only afterwards: an
- * entry begins with those questions and the answers it was made for, and other answers make
- * another key. */
+ * the signature, the source. What heuristics, and the orders of tiles, asked of the arguments is
+ * known only afterwards: an entry begins with those questions and the answers it was made for, and
+ * other answers make another key. */
 #include "compiler/jit/jit.h"
 
 #include "compiler/jit/cache.h"
@@ -207,12 +207,14 @@ static void describe(Making *m) {
     buf_write(&m->key, m->o.source, m->o.source_len);
 }
 
-/* ---- the questions of heuristics, at the head of an entry: "2 0:4:16 3:4:1\n" ---- */
+/* ---- the questions, at the head of an entry: "2 0=4:16 3~4:1\n", ~ where the size was asked ----
+ */
 
 static void put_asked(const Asked *asked, int n, Buf *out) {
     buf_printf(out, "%d", n);
     for (int i = 0; i < n; i++)
-        buf_printf(out, " %d:%d:%" PRIu64, asked[i].param, (int)asked[i].type, asked[i].bits);
+        buf_printf(out, " %d%c%d:%" PRIu64, asked[i].param, asked[i].size ? '~' : '=',
+                   (int)asked[i].type, asked[i].bits);
     buf_putc(out, '\n');
 }
 
@@ -225,11 +227,12 @@ static char *take_asked(Making *m, char *at) {
     if (n && !m->v->asked) return NULL;
     for (m->v->nasked = 0; m->v->nasked < n; m->v->nasked++) {
         int param, type, used = 0;
+        char what;
         uint64_t bits;
-        if (sscanf(end, " %d:%d:%" SCNu64 "%n", &param, &type, &bits, &used) != 3 || param < 0 ||
-            param >= m->jit->nparams)
+        if (sscanf(end, " %d%c%d:%" SCNu64 "%n", &param, &what, &type, &bits, &used) != 4 ||
+            param < 0 || param >= m->jit->nparams || (what != '=' && what != '~'))
             return NULL;
-        m->v->asked[m->v->nasked] = (Asked){param, (tile_type)type, bits};
+        m->v->asked[m->v->nasked] = (Asked){param, what == '~', (tile_type)type, bits};
         end += used;
     }
     return *end == '\n' ? end + 1 : NULL;
@@ -247,10 +250,9 @@ static void forget(Variant *v) {
 static bool answer(Making *m) {
     bool same = true;
     for (int i = 0; i < m->v->nasked; i++) {
-        Asked *q = &m->v->asked[i];
-        const tile_arg *a = &m->args[q->param];
-        same = same && q->type == a->type && q->bits == jit_bits(a);
-        *q = (Asked){q->param, a->type, jit_bits(a)};
+        Asked *q = &m->v->asked[i], answer = jit_answer(q, m->args);
+        same = same && q->type == answer.type && q->bits == answer.bits;
+        *q = answer;
     }
     return same;
 }
@@ -342,14 +344,16 @@ static bool find_on_disk(Making *m) {
 static tile_status compile(Making *m) {
     Variant *v = m->v;
     tile_jit *jit = m->jit;
-    bool *asked = arena_array(&m->arena, (size_t)m->o.nvalues + 1, sizeof *asked);
+    uint8_t *asked = arena_array(&m->arena, (size_t)m->o.nvalues + 1, sizeof *asked);
     tile_status st = compile_noting(&m->o, asked, &m->compiled);
     forget(v);
     v->asked = calloc((size_t)m->o.nvalues + 1, sizeof *v->asked);
     if (!m->compiled || !v->asked)
         return tile_context_fail(jit->ctx, TILE_NO_MEMORY, "no memory to compile the kernel");
-    for (int i = 0; i < m->o.nvalues; i++)
-        if (asked[i]) v->asked[v->nasked++].param = m->value_param[i];
+    for (int i = 0; i < m->o.nvalues; i++) /* who knows the value knows its size */
+        if (asked[i])
+            v->asked[v->nasked++] =
+                (Asked){.param = m->value_param[i], .size = asked[i] == SIZE_ASKED};
     answer(m);
     if (st) {
         size_t n;

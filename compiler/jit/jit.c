@@ -12,6 +12,7 @@
 #include "compiler/jit/jit.h"
 
 #include "compiler/jit/cache.h"
+#include "ir/ir.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static uint8_t key_of(const JitParam *p, const tile_arg *a, bool fine) {
     return (uint8_t)(key | (unsigned)promise << KEY_PROMISE_SHIFT);
 }
 
-uint64_t jit_bits(const tile_arg *a) {
+/* The bits that a heuristic's question about an argument is answered from. */
+static uint64_t value_bits(const tile_arg *a) {
     uint64_t bits = 0;
     if (a->type == TILE_POINTER)
         bits = a->value.p != 0;
@@ -46,6 +48,19 @@ uint64_t jit_bits(const tile_arg *a) {
     else if (a->type != TILE_NONE)
         bits = (uint64_t)a->value.i;
     return bits;
+}
+
+Asked jit_answer(const Asked *question, const tile_arg *args) {
+    const tile_arg *a = &args[question->param];
+    Asked answer = *question;
+    answer.type = a->type;
+    if (!question->size)
+        answer.bits = value_bits(a);
+    else if (a->type == TILE_U64 && a->value.i < 0)
+        answer.bits = SIZE_LARGE;
+    else
+        answer.bits = param_size(a->value.i);
+    return answer;
 }
 
 static void make_key(const tile_jit *jit, const tile_arg *args, bool fine, uint8_t *key) {
@@ -61,8 +76,8 @@ static unsigned bucket_of(const uint8_t *key, int n) {
 /* What the variant was built from, beyond its key, is as these arguments have it. */
 static bool agrees(const Variant *v, const tile_arg *args) {
     for (int i = 0; i < v->nasked; i++) {
-        const Asked *q = &v->asked[i];
-        if (args[q->param].type != q->type || jit_bits(&args[q->param]) != q->bits) return false;
+        Asked answer = jit_answer(&v->asked[i], args);
+        if (answer.type != v->asked[i].type || answer.bits != v->asked[i].bits) return false;
     }
     return true;
 }

@@ -24,9 +24,10 @@ typedef struct JitParam {
     bool any_value, any_alignment; /* do_not_specialize, do_not_specialize_on_alignment */
 } JitParam;
 
-/* A value that the variant depends on, beyond its key. */
+/* What the variant depends on, beyond its key: a value, or whether it is a small number. */
 typedef struct Asked {
     int param;
+    bool size;
     tile_type type;
     uint64_t bits;
 } Asked;
@@ -75,8 +76,8 @@ struct tile_jit {
 enum { KEY_TYPE = 31, KEY_PROMISE_SHIFT = 5, KEY_PROMISES = 4, KEY_POINTER = 128 };
 _Static_assert((int)PROMISES <= (int)KEY_PROMISES, "a key has two bits for a promise");
 
-/* The bits that a heuristic's question about an argument is answered from. */
-uint64_t jit_bits(const tile_arg *arg);
+/* The question answered by other arguments. */
+Asked jit_answer(const Asked *question, const tile_arg *args);
 /* Fills jit->options, ->kernel and ->param; false with the reason kept for tile_error. */
 tile_status jit_take_options(tile_jit *jit, const tile_compile_options *options);
 /* Compiles (or finds on disk) and loads. Fills all of v but its state; a failure is v->status, and

@@ -180,13 +180,13 @@ typedef struct KernelParams {
 
 static Obj constexpr_param(Lower *l, int i);
 
-/* `name` among the values that a launch is known to pass. */
-static bool find_fact(Lower *l, const char *name, Text *value) {
+/* `name` among the values that a launch is known to pass; notes what is asked of it. */
+static bool find_fact(Lower *l, const char *name, uint8_t asked, Text *value) {
     for (int i = 0; i < l->options->nvalues; i++) {
         const char *v = l->options->value[i], *equals = strchr(v, '=');
         if (!equals || !text_is(trim((Text){v, (size_t)(equals - v)}), name)) continue;
         *value = (Text){equals + 1, strlen(equals + 1)};
-        if (l->options->value_asked) l->options->value_asked[i] = true;
+        if (l->options->value_asked) l->options->value_asked[i] |= asked;
         return true;
     }
     return false;
@@ -241,7 +241,7 @@ static bool check_promise(Lower *l, const AstParam *p, Entry entry) {
     if (wanted == PROMISES) return no_type(l, p, annotation_of(p));
     if (wanted == PROMISE_NONE || kept == PROMISES || promise_covers(kept, wanted)) return true;
     Text fact;
-    bool known = find_fact(l, p->name, &fact);
+    bool known = find_fact(l, p->name, VALUE_ASKED, &fact);
     fail(l, p->span, "the annotation of '%s' promises %s, and the argument%s%.*s is not", p->name,
          promise_info[wanted].doc, known ? " " : "", known ? (int)fact.n : 0, known ? fact.at : "");
     note(l, (Span){0}, "leave out '%.*s' in '%.*s', or pass another value", (int)said.n, said.at,
@@ -261,7 +261,7 @@ Obj kernel_argument(Lower *l, const char *name, Span span) {
         Text text;
         if (strcmp(p->name, name) != 0) continue;
         if (annotated_constexpr(p)) return constexpr_param(l, i);
-        if (find_fact(l, name, &text)) return parse_value(l, text.at, text.n);
+        if (find_fact(l, name, VALUE_ASKED, &text)) return parse_value(l, text.at, text.n);
         text = param_text(l, p, k->entry[i]);
         if (is_none_param(p, text)) return obj_none();
         if (!l->options->no_promises && text.n > 2 && memcmp(text.at + text.n - 2, ":1", 2) == 0)
@@ -339,6 +339,19 @@ static bool parse_param(Lower *l, Text t, Param *out) {
     return true;
 }
 
+/* Nothing is asked yet: that is for who goes by it. */
+static ParamSize size_at_launch(Lower *l, const AstParam *p, Type t) {
+    const AstFunc *f = l->params->f;
+    Text fact;
+    if (!l->options->sizes || l->options->no_promises || !type_is_int(t) || type_is_bool(t) ||
+        jit_lists(l, f, "do_not_specialize", (int)(p - f->param)) ||
+        !find_fact(l, p->name, 0, &fact))
+        return SIZE_UNKNOWN;
+    Obj o = parse_value(l, fact.at, fact.n);
+    if (o.kind == OBJ_FLOAT) return SIZE_LARGE; /* so is an integer read that no int64 holds */
+    return o.kind == OBJ_INT ? param_size(o.i) : SIZE_UNKNOWN;
+}
+
 typedef VEC(const AstParam *) Params;
 
 static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out, Params *untyped) {
@@ -373,6 +386,7 @@ static Obj runtime_param(Lower *l, const AstParam *p, Entry entry, Func *out, Pa
     if (param.type.elem == EL_F8E4B15 && !param.type.depth)
         return fail(l, p->span, "an argument cannot be an fp8e4b15: pass a pointer to it");
     if (param.type.depth && annotated_const(p)) param.type.constant = 1;
+    if (!param.is_one) param.size = size_at_launch(l, p, param.type);
     Value *v = ir_param(l->s, out, &param);
     return v ? obj_value(v) : obj_int(1);
 }

@@ -7,14 +7,18 @@
 #include "frontend/syntax/ast.h"
 #include "ir/ir.h"
 
+/* Of an argument known already, for @triton.heuristics and for the order of elements. */
+enum { VALUE_ASKED = 1, SIZE_ASKED = 2 };
+
 typedef struct LowerOptions {
     const char *kernel;    /* NULL: every kernel of the file (see design.md section 10) */
     const char *signature; /* 'a_ptr=*fp16:16,M=i32' or positional '*fp32:16, i32, 1024'; or NULL */
     const char *const *define; /* "NAME=VALUE", as -D gives them */
     int ndefines;
-    const char *const *value; /* "NAME=VALUE": arguments known already, for @triton.heuristics */
+    const char *const *value; /* "NAME=VALUE": arguments known already */
     int nvalues;
-    bool *value_asked;       /* set for each value that was looked at; or NULL */
+    uint8_t *value_asked;    /* what was asked of each (VALUE_ASKED, SIZE_ASKED); or NULL */
+    bool sizes;              /* parameters say how large these values are: Param.size */
     int config;              /* index into the autotune configs; default 0 */
     const char *config_text; /* instead of it: "BM=64,num_warps=8", in the list or not; or NULL */
     OptionValues option;     /* which win over those of configs, heuristics and `# tile:` lines */

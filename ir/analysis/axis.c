@@ -396,17 +396,50 @@ enum { FAR = 1 << 30, STEPS_LOOKED = 64 };
 
 typedef struct Stride {
     const AxisTable *t;
-    int steps; /* left */
+    int steps;   /* left */
+    bool launch; /* by the sizes of a launch, too */
 } Stride;
 
+/* Past what gives each element the scalar; NULL for what is no parameter. */
+static Param *param_behind(const Stride *s, const Value *v) {
+    enum { DEEP = 8 };
+    for (int i = 0; i < DEEP && v->def; i++) {
+        OpCode code = v->def->code;
+        if (code != OP_CAST && code != OP_SPLAT && code != OP_BROADCAST && code != OP_RESHAPE &&
+            code != OP_CONVERT)
+            return NULL;
+        v = v->def->operand[0].value;
+    }
+    for (int i = 0; i < s->t->nparams; i++)
+        if (s->t->param[i].value == v) return &s->t->param[i];
+    return NULL;
+}
+
+static int64_t multiple_of(Stride *s, const Value *v);
+
+/* The same by what the launch passes: 16 for what is no less, which keeps neighbours as far apart.
+ */
+static int64_t multiple_at_launch(Stride *s, const Value *v, int64_t known) {
+    if (known >= SIZE_LARGE_LEAST || s->steps-- <= 0) return known;
+    if (v->def && v->def->code == OP_MUL)
+        return max64(known, min64(multiple_of(s, v->def->operand[0].value) *
+                                      multiple_of(s, v->def->operand[1].value),
+                                  FAR));
+    Param *p = param_behind(s, v);
+    if (!p || p->size == SIZE_UNKNOWN) return known;
+    p->size_asked = true;
+    return p->size == SIZE_LARGE ? max64(known, SIZE_LARGE_LEAST) : known;
+}
+
 /* What a scalar or an element of a tile is a multiple of. */
-static int64_t multiple_of(const Stride *s, const Value *v) {
+static int64_t multiple_of(Stride *s, const Value *v) {
     const AxisInfo *a = axis_of(s->t, v);
     if (!a) return 1;
     if (a->has_constant) return a->constant ? low_bit(a->constant) : FAR;
     int64_t least = FAR;
     for (int i = 0; i < dims_of(v->type); i++)
         least = min64(least, a->contiguity[i] == 1 ? a->divisibility[i] : 1);
+    if (s->launch) least = multiple_at_launch(s, v, least);
     return least;
 }
 
@@ -465,16 +498,25 @@ static int64_t stride_of(Stride *s, const Value *v, int dim) {
     }
 }
 
+/* How much further apart neighbours are along `there` than along `here`. The launch is asked where
+ * they are not equal along either. */
+static int64_t further(const AxisTable *t, const Value *ptr, int there, int here) {
+    int64_t far = 0, near = 0;
+    for (int launch = 0; launch < 2 && far < FAR && near < FAR; launch++) {
+        Stride a = {t, STEPS_LOOKED, launch}, b = {t, STEPS_LOOKED, launch};
+        far = stride_of(&a, ptr, there);
+        near = stride_of(&b, ptr, here);
+    }
+    return far - near;
+}
+
 static int find_fastest_dim(const AxisTable *t, const Value *ptr) {
     const AxisInfo *p = axis_of(t, ptr), *guess = p ? t->guess[ptr->id] : NULL;
     int best = dims_of(ptr->type) - 1;
     for (int i = best - 1; p && i >= 0; i--) {
         int64_t more = p->contiguity[i] - p->contiguity[best];
         if (!more && guess) more = guess->contiguity[i] - guess->contiguity[best];
-        if (!more && p->contiguity[i] == 1) {
-            Stride here = {t, STEPS_LOOKED}, there = {t, STEPS_LOOKED};
-            more = stride_of(&there, ptr, best) - stride_of(&here, ptr, i);
-        }
+        if (!more && p->contiguity[i] == 1) more = further(t, ptr, best, i);
         if (more > 0) best = i;
     }
     return best;
@@ -502,7 +544,7 @@ static void find_division(Op *op, void *found) {
 }
 
 AxisTable axis_analyse(Session *s, const Func *f) {
-    AxisTable t = {.n = f->nvalues};
+    AxisTable t = {.n = f->nvalues, .param = f->param, .nparams = f->nparams};
     t.info = t.guess = arena_array(&s->arena, t.n, sizeof *t.info);
     t.fastest = arena_alloc(&s->arena, t.n);
     analyse(s, f, false, t.info);

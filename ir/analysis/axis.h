@@ -21,6 +21,8 @@ typedef struct AxisTable { /* by value id; values without an entry know nothing 
     AxisInfo **guess; /* the same if no run is cut by an unknown divisor: for ordering alone */
     uint8_t *fastest; /* of a tile of pointers: 1 + axis_fastest_dim(), 0 where nobody asked */
     uint32_t n;
+    Param *param; /* of the function */
+    int nparams;
 } AxisTable;
 
 /* A forward analysis to a fixed point over the whole function. Params' promises (divisible, is_one)
@@ -34,8 +36,9 @@ int64_t axis_access_width(const AxisTable *t, const Value *ptr, const Value *mas
 /* The dimension along which ptr has the most contiguity. Of those that tie it is the one that would
  * have most if / and % by unknown numbers, which are mostly larger than a run, cut none; else, of
  * those without runs, the one whose neighbours are not known to be far from each other: a stride
- * that is a multiple of 16 is no small number, and one of which nothing is known may be; else the
- * last. */
+ * that is a multiple of 16 is no small number, and neither is one that is large at the launch, of
+ * which its parameter says that it was asked (Param.size); one of which nothing is known may be
+ * small; else the last. */
 int axis_fastest_dim(const AxisTable *t, const Value *ptr);
 
 #endif
