@@ -133,10 +133,20 @@ typedef struct Bound {
     Value *value[LETTERS];
 } Bound;
 
+/* Of a scalar that was spread twice, too: folding comes before equal operations are merged. */
 static bool same_value(const Value *a, const Value *b) {
+    enum { DEEP = 4 };
     int64_t x, y;
-    return a == b ||
-           (fold_constant(a, &x) && fold_constant(b, &y) && x == y && type_equal(a->type, b->type));
+    for (int i = 0; i < DEEP && a != b && a->def && b->def && type_equal(a->type, b->type); i++) {
+        OpCode code = a->def->code;
+        if (fold_constant(a, &x)) return fold_constant(b, &y) && x == y;
+        if (b->def->code != code ||
+            (code != OP_SPLAT && code != OP_BROADCAST && code != OP_RESHAPE))
+            return false;
+        a = a->def->operand[0].value;
+        b = b->def->operand[0].value;
+    }
+    return a == b;
 }
 
 static bool match_letter(int letter, Value *v, Bound *bound) {
