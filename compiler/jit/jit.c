@@ -25,7 +25,8 @@ static bool is_integer(tile_type t) {
     return t >= TILE_I8 && t <= TILE_U64; /* a bool is never specialised */
 }
 
-/* As `p` would have it; where not `fine`, multiples of 8 are numbers like all others. */
+/* As `p` would have it; where not `fine`, multiples of 8 that nobody promised are numbers like all
+ * others. */
 static uint8_t key_of(const JitParam *p, const tile_arg *a, bool fine) {
     bool pointer = a->type == TILE_POINTER;
     unsigned key = (unsigned)(pointer ? a->element : (int)a->type) & KEY_TYPE;
@@ -34,7 +35,7 @@ static uint8_t key_of(const JitParam *p, const tile_arg *a, bool fine) {
     uint64_t v = pointer ? a->value.p : (uint64_t)a->value.i;
     Promise promise = promise_kept(v, pointer);
     if (promise != PROMISE_ONE && p->any_alignment) promise = PROMISE_NONE;
-    if (promise == PROMISE_8 && !fine) promise = PROMISE_NONE;
+    if (promise == PROMISE_8 && !fine && !p->eights) promise = PROMISE_NONE;
     return (uint8_t)(key | (unsigned)promise << KEY_PROMISE_SHIFT);
 }
 

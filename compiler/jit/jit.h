@@ -22,6 +22,7 @@ enum {
 typedef struct JitParam {
     const char *name;
     bool any_value, any_alignment; /* do_not_specialize, do_not_specialize_on_alignment */
+    bool eights;                   /* its annotation promises multiples of 8 */
 } JitParam;
 
 /* What the variant depends on, beyond its key: a value, or whether it is a small number. */

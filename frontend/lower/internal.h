@@ -232,6 +232,7 @@ void open_version(Lower *l); /* of the first file, whose other directives are lo
 bool is_file_key(const char *name);
 
 /* ---- kernel.c ---- */
+Promise annotated_promise(Lower *l, const AstParam *p);
 bool lower_params(Lower *l, const AstFunc *f, Func *out);
 bool annotated_constexpr(const AstParam *p);
 const char *find_define(Lower *l, const char *name); /* what -D gives the name, or NULL */

@@ -6,8 +6,6 @@
  * (`:1`, None): a caller's arguments do not depend on what was compiled in. */
 #include "frontend/lower/internal.h"
 
-#include "ir/promise.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -212,6 +210,10 @@ static Promise read_promise(Lower *l, Text text) {
     return promise_find(bare, word.n + 1);
 }
 
+Promise annotated_promise(Lower *l, const AstParam *p) {
+    return read_promise(l, promise_of(annotation_of(p)));
+}
+
 static bool no_type(Lower *l, const AstParam *p, Text text) {
     fail(l, p->span, "'%.*s' is no type for parameter '%s'", (int)text.n, text.at, p->name);
     note(l, (Span){0},
@@ -237,7 +239,7 @@ static bool check_promise(Lower *l, const AstParam *p, Entry entry) {
     Text said = promise_of(annotation_of(p));
     if (!l->options->annotations_hold || !said.n || !entry.text.n || text_is(entry.text, "None"))
         return true;
-    Promise wanted = read_promise(l, said), kept = read_promise(l, promise_of(entry.text));
+    Promise wanted = annotated_promise(l, p), kept = read_promise(l, promise_of(entry.text));
     if (wanted == PROMISES) return no_type(l, p, annotation_of(p));
     if (wanted == PROMISE_NONE || kept == PROMISES || promise_covers(kept, wanted)) return true;
     Text fact;

@@ -408,6 +408,7 @@ const char *lower_launch_params(Session *s, AstFile *file, const LowerOptions *o
             .is_constexpr = annotated_constexpr(&f->param[i]),
             .any_value = jit_lists(&l, f, "do_not_specialize", i),
             .any_alignment = jit_lists(&l, f, "do_not_specialize_on_alignment", i),
+            .promised = annotated_promise(&l, &f->param[i]),
         };
     return f->name;
 }

@@ -6,6 +6,7 @@
 #include "frontend/host/search.h"
 #include "frontend/syntax/ast.h"
 #include "ir/ir.h"
+#include "ir/promise.h"
 
 /* Of an argument known already, for @triton.heuristics and for the order of elements. */
 enum { VALUE_ASKED = 1, SIZE_ASKED = 2 };
@@ -43,6 +44,7 @@ typedef struct LaunchParam {
     bool is_constexpr;
     /* do_not_specialize and do_not_specialize_on_alignment of @triton.jit */
     bool any_value, any_alignment;
+    Promise promised; /* by its annotation; PROMISES: by a wrong one */
 } LaunchParam;
 
 /* The parameters of the kernel that the options name, or of the only one. NULL after errors. */

@@ -123,6 +123,30 @@ START_TEST(fine_variants_are_few) {
 }
 END_TEST
 
+/* What an annotation promises is kept, however many there are. */
+START_TEST(annotated_promises_hold_in_all) {
+    static const char text[] =
+        "import triton\nimport triton.language as tl\n"
+        "@triton.heuristics({'N': lambda args: args['n']})\n"
+        "@triton.jit\ndef k(n, eight: 'i32:8', other, N: tl.constexpr):\n    pass\n";
+    tile_compile_options o = {.source = text, .source_len = strlen(text), .annotations_hold = 1};
+    ck_assert_int_eq(tile_jit_create(ctx, &o, "", &jit), TILE_OK);
+    tile_grid one = {1, 1, 1};
+    for (int n = 2; n < 200; n++) {
+        tile_arg args[] = {tile_i32(2 * n + 1), tile_i32(8 * n), tile_i32(24)};
+        tile_kernel *k;
+        tile_kernel_param p;
+        tile_status st = tile_jit_kernel(jit, args, 3, &k);
+        if (!st) st = tile_launch(k, &one, args, 3, NULL);
+        ck_assert_msg(st == TILE_OK, "%s", tile_error(ctx));
+        tile_kernel_get_param(k, 1, &p);
+        ck_assert_int_eq(p.divisible, n % 2 ? 8 : 16);
+        tile_kernel_get_param(k, 2, &p);
+        ck_assert_int_eq(p.divisible, n < 66 ? 8 : 1);
+    }
+}
+END_TEST
+
 static tile_status launch_n(int n) {
     tile_grid one = {1, 1, 1};
     tile_arg arg = tile_i32(n);
@@ -154,6 +178,7 @@ int main(void) {
     tcase_add_test(t, promises_are_the_strongest_that_hold);
     tcase_add_test(t, do_not_specialize_leaves_out);
     tcase_add_test(t, fine_variants_are_few);
+    tcase_add_test(t, annotated_promises_hold_in_all);
     tcase_add_test(t, variants_have_a_limit);
     return run_suite(s, t);
 }
