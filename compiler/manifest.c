@@ -66,13 +66,22 @@ static bool put_constexpr(Session *s, const Func *f, const ConstexprInfo *c, Buf
     char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
     json_decref(value);
     if (!text) {
-        diag(&s->diags, DIAG_ERROR, f->span, "the value of the constexpr '%s' is not JSON",
-             c->name);
+        diag(&s->diags, DIAG_ERROR, f->span, "what is said of '%s' is not JSON", c->name);
         return false;
     }
     put_string(out, c->name);
     buf_printf(out, ": %s", text);
     free(text);
+    return true;
+}
+
+/* What the source's parameters with parts are made of; nothing where there are none. */
+static bool put_arguments(Session *s, const Func *f, Buf *out) {
+    for (int i = 0; i < f->narguments; i++) {
+        buf_puts(out, i ? ", " : "\"arguments\": {");
+        if (!put_constexpr(s, f, &f->argument[i], out)) return false;
+    }
+    if (f->narguments) buf_puts(out, "},\n   ");
     return true;
 }
 
@@ -207,6 +216,7 @@ static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
         if (!put_constexpr(s, f, &f->constexpr_[i], out)) return false;
     }
     buf_puts(out, "},\n   ");
+    if (!put_arguments(s, f, out)) return false;
     put_numbers(f, out);
     buf_puts(out, "\"cluster\": [1, 1, 1],\n   ");
     buf_puts(out, "\"grid\": [");

@@ -16,7 +16,11 @@ const FuncAttr func_attr[] = {
 #define FUNC_TEXT(field, word, doc) FUNC_TEXTS(field, word, 1, doc)
 #define FUNC_TEXTS(field, word, times, doc)                                                        \
     {.kind = FUNC_ATTR_TEXT, .text = word, .offset = offsetof(Func, field), .most = times},
-#define FUNC_CONSTEXPRS(field, count, word, doc) {.kind = FUNC_ATTR_CONSTEXPRS, .text = word},
+#define FUNC_NAMED_JSON(field, number, word, doc)                                                  \
+    {.kind = FUNC_ATTR_NAMED_JSON,                                                                 \
+     .text = word,                                                                                 \
+     .offset = offsetof(Func, field),                                                              \
+     .count = offsetof(Func, number)},
 #include "ir/func_attrs.def"
 };
 const int func_attrs = sizeof func_attr / sizeof *func_attr;
@@ -53,6 +57,27 @@ const char *func_text(const Func *f, const FuncAttr *a, int i) {
 
 void func_set_text(Func *f, const FuncAttr *a, int i, const char *text) {
     memcpy((char *)f + a->offset + (size_t)i * sizeof text, &text, sizeof text);
+}
+
+const ConstexprInfo *func_json(const Func *f, const FuncAttr *a, int *n) {
+    const ConstexprInfo *list;
+    memcpy(n, (const char *)f + a->count, sizeof *n);
+    return memcpy(&list, (const char *)f + a->offset, sizeof list), list;
+}
+
+void func_add_json(Session *s, ConstexprInfo **list, int *n, const char *name, const char *json) {
+    bool full = (*n & (*n - 1)) == 0; /* it grows to the next power of two */
+    if (full) {
+        ConstexprInfo *all = arena_array(&s->arena, *n ? 2 * (size_t)*n : 1, sizeof *all);
+        if (*n) memcpy(all, *list, (size_t)*n * sizeof *all);
+        *list = all;
+    }
+    (*list)[(*n)++] = (ConstexprInfo){name, json};
+}
+
+void func_set_json(Func *f, const FuncAttr *a, ConstexprInfo *list, int n) {
+    memcpy((char *)f + a->count, &n, sizeof n);
+    memcpy((char *)f + a->offset, &list, sizeof list);
 }
 
 int func_option(const Func *f, KernelOption which) {

@@ -203,7 +203,7 @@ typedef struct Func {
 #define FUNC_NUMBER(type, field, ...) type field;
 #define FUNC_TEXT(field, ...) const char *field; /* or NULL */
 #define FUNC_TEXTS(field, text, most, doc) const char *field[most];
-#define FUNC_CONSTEXPRS(field, count, ...)                                                         \
+#define FUNC_NAMED_JSON(field, count, ...)                                                         \
     ConstexprInfo *field;                                                                          \
     int count;
 #include "ir/func_attrs.def"

@@ -446,10 +446,9 @@ static void parse_text(Parser *p, Func *f, const FuncAttr *a) {
     token_next(p);
 }
 
-typedef VEC(ConstexprInfo) Constexprs;
-
-static void parse_constexpr(Parser *p, Constexprs *list) {
-    ConstexprInfo c = {0};
+static void parse_json(Parser *p, Func *f, const FuncAttr *a) {
+    int n;
+    ConstexprInfo c = {0}, *list = (ConstexprInfo *)func_json(f, a, &n);
     if (p->tok != T_WORD && p->tok != T_STRING) token_fail(p, "expected a name");
     want_plain_string(p);
     c.name = p->text;
@@ -459,11 +458,12 @@ static void parse_constexpr(Parser *p, Constexprs *list) {
     want_plain_string(p);
     c.json = p->text;
     token_next(p);
-    vec_push(&p->s->arena, list, c);
+    if (p->failed) return;
+    func_add_json(p->s, &list, &n, c.name, c.json);
+    func_set_json(f, a, list, n);
 }
 
 static void parse_header(Parser *p, Func *f) {
-    Constexprs constants = {0};
     while (p->tok == T_WORD && !p->failed) {
         const FuncAttr *a = func_attr_find(p->text);
         if (!a) {
@@ -471,15 +471,13 @@ static void parse_header(Parser *p, Func *f) {
             return;
         }
         token_next(p);
-        if (a->kind != FUNC_ATTR_CONSTEXPRS) want_punct(p, '=');
+        if (a->kind != FUNC_ATTR_NAMED_JSON) want_punct(p, '=');
         switch (a->kind) {
         case FUNC_ATTR_NUMBER: parse_number(p, f, a); break;
         case FUNC_ATTR_TEXT: parse_text(p, f, a); break;
-        case FUNC_ATTR_CONSTEXPRS: parse_constexpr(p, &constants); break;
+        case FUNC_ATTR_NAMED_JSON: parse_json(p, f, a); break;
         }
     }
-    f->constexpr_ = constants.at;
-    f->nconstexprs = constants.n;
     f->span = opt_span(p);
 }
 

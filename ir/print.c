@@ -181,6 +181,8 @@ static void print_layout(Buf *out, const Layout *l) {
 }
 
 static void print_func_attr(Buf *out, const Func *f, const FuncAttr *a) {
+    const ConstexprInfo *list;
+    int n;
     switch (a->kind) {
     case FUNC_ATTR_NUMBER: /* that says something, or has a default */
         if (a->absent > 0 || func_number(f, a) != a->absent)
@@ -194,13 +196,13 @@ static void print_func_attr(Buf *out, const Func *f, const FuncAttr *a) {
             buf_quote(out, text, strlen(text));
         }
         break;
-    case FUNC_ATTR_CONSTEXPRS:
-        for (int i = 0; i < f->nconstexprs; i++) {
-            const ConstexprInfo *c = &f->constexpr_[i];
+    case FUNC_ATTR_NAMED_JSON:
+        list = func_json(f, a, &n);
+        for (int i = 0; i < n; i++) {
             buf_printf(out, " %s ", a->text);
-            print_name(out, 0, c->name);
+            print_name(out, 0, list[i].name);
             buf_putc(out, '=');
-            buf_quote(out, c->json, strlen(c->json));
+            buf_quote(out, list[i].json, strlen(list[i].json));
         }
     }
 }

@@ -64,8 +64,9 @@ extern const char *const space_text[SPACES];
 
 enum {
     TYPE_MAX_SLICES = 1024,
-    TILE_MAX_RANK = 20, /* a tile of 2^20 elements cut into twos */
-    TILE_MAX_LOG2 = 20, /* log2 of the most elements in a tile */
+    TILE_MAX_PARAMS = 512, /* of a kernel: 4 KB, what every GPU takes */
+    TILE_MAX_RANK = 20,    /* a tile of 2^20 elements cut into twos */
+    TILE_MAX_LOG2 = 20,    /* log2 of the most elements in a tile */
     POINTER_MAX_DEPTH = 3
 };
 

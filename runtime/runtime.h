@@ -20,7 +20,7 @@
 enum {
     RT_MAX_MAPS = 16,
     RT_MAP_RANK = DESC_MAX_RANK,
-    RT_MAX_PARAMS = 512, /* 4 KB of parameters, what every GPU takes */
+    RT_MAX_PARAMS = TILE_MAX_PARAMS,
     RT_MAX_KERNELS = 4096
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "ir/promise.h"
+#include "ir/type.h"
 #include "tile.h"
 
 #include <pthread.h>
@@ -12,7 +13,7 @@
 #include <sys/types.h>
 
 enum {
-    JIT_MAX_ARGS = 512,     /* what a kernel's parameters come to at most */
+    JIT_MAX_ARGS = TILE_MAX_PARAMS,
     JIT_FINE_VARIANTS = 64, /* from here on multiples of 8 make no more of them */
     JIT_MAX_VARIANTS = 4096,
     JIT_BUCKETS = 64
