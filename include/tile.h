@@ -504,7 +504,9 @@ typedef struct tile_compile_options {
     const char *kernel;     /* NULL: the jit functions no other calls and that return no value */
     const char *signature;  /* "a_ptr=*fp16:16,M=i32,bias=None" or positional; NULL: annotations.
                              * The last entry of a name counts; "M=:16" changes the promise alone,
-                             * and "M=:" takes it back */
+                             * and "M=:" takes it back. "x=(i32,*fp16)" is a tuple, whose parts are
+                             * parameters x.0 and x.1, "d=tensordesc<fp16[64,64]>" a descriptor:
+                             * d.base, d.shape.0 …, d.strides.0 … */
     int ignore_annotations; /* types come from the signature alone, as in a launch from source */
     const char *const *defines; /* "NAME=VALUE" each, as tilec's -D */
     int ndefines;
@@ -616,9 +618,9 @@ void tile_compiled_free(tile_compiled *compiled);
 tile_status tile_jit_create(tile_context *ctx, const tile_compile_options *options,
                             const char *cache_folder, tile_jit **out);
 /* tile_launch of the variant for these arguments, which are those of the parameters that are not
- * constexprs. As in Triton, a variant is made for the arguments' types, for which addresses and
- * integers are multiples of 16 or else of 8, and for which integers are 1, unless the kernel says
- * do_not_specialize; for the values that its heuristics ask for; and for which strides are below
+ * constexprs, part by part. As in Triton, a variant is made for the arguments' types, for which
+ * addresses and integers are multiples of 16 or else of 8, and for which integers are 1, unless the
+ * kernel says do_not_specialize; for the values that its heuristics ask for; and for which strides are below
  * 16, where the order of a tile's elements depends on it. From 64 variants on multiples
  * of 8 make no more of them. A pointer's type is that of tile_typed_pointer, else the one in the
  * signature or the annotation. The first launch that needs a variant compiles it, others that need

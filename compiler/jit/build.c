@@ -77,10 +77,9 @@ static bool read_kernel(tile_jit *jit, const tile_compile_options *from, Session
     jit->options.kernel = jit->kernel;
     jit->param = arena_array(&jit->arena, (size_t)n + 1, sizeof *jit->param);
     for (int i = 0; i < n; i++)
-        if (!param[i].is_constexpr)
-            jit->param[jit->nparams++] = (JitParam){
-                arena_strdup(&jit->arena, param[i].name), param[i].any_value || o->no_promises,
-                param[i].any_alignment, param[i].promised == PROMISE_8};
+        jit->param[jit->nparams++] = (JitParam){
+            arena_strdup(&jit->arena, param[i].name), param[i].any_value || o->no_promises,
+            param[i].any_alignment, param[i].promised == PROMISE_8};
     if (jit->nparams <= JIT_MAX_ARGS) return true;
     diag(&s->diags, DIAG_ERROR, (Span){0}, "kernel '%s' has more than %d parameters", kernel,
          JIT_MAX_ARGS);

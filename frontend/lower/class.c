@@ -198,6 +198,10 @@ static Obj new_instance(Lower *l, const Class *c, const Obj *field) {
     return o;
 }
 
+Obj named_tuple(Lower *l, const Class *c, const Obj *field) {
+    return new_instance(l, c, field);
+}
+
 /* What a field's annotation stands for: a class, or poison when it is not known. A text is that of
  * an expression; of a path the last name counts. */
 static Obj annotation_object(Lower *l, const Field *f) {

@@ -6,7 +6,7 @@
  * them with each access. The object is a tuple that begins with a tag, so that whatever carries
  * tuples (loops, branches, calls) carries descriptors; each access makes a value of it
  * (`make_desc`), and equal ones are merged. */
-#include "frontend/lower/internal.h"
+#include "frontend/lower/signature.h"
 #include "ir/desc.h"
 
 #include <string.h>
@@ -34,6 +34,15 @@ static const char *user(Lower *l, Type t) {
 
 /* ---- making ---- */
 
+/* A scalar integer as an int64 value; NULL: it is none. */
+static Value *index_value_of(Lower *l, Obj x, Span span) {
+    Type t = type_scalar(EL_I64);
+    if ((x.kind == OBJ_INT || x.kind == OBJ_BOOL) && !x.big)
+        return number_value(l, obj_int(x.i), t, span);
+    if (x.kind != OBJ_VALUE || x.value->type.rank || !type_is_int(x.value->type)) return NULL;
+    return cast_value(l, x.value, t, false, span);
+}
+
 /* A sequence of n scalar integers as int64 values. */
 static bool scalars(Lower *l, const Args *a, int i, int n, Obj *out) {
     Obj o = a->at[i], one = obj_tuple(l, &o, 1);
@@ -45,15 +54,10 @@ static bool scalars(Lower *l, const Args *a, int i, int n, Obj *out) {
     }
     *out = obj_tuple(l, o.seq.at, o.seq.n);
     for (int k = 0; k < o.seq.n; k++) {
-        Obj x = o.seq.at[k];
-        Type t = type_scalar(EL_I64);
-        bool fits = (x.kind == OBJ_INT || x.kind == OBJ_BOOL) && !x.big;
-        Value *v = fits ? number_value(l, obj_int(x.i), t, a->where[i]) : NULL;
-        if (x.kind == OBJ_VALUE && !x.value->type.rank && type_is_int(x.value->type))
-            v = cast_value(l, x.value, t, false, a->where[i]);
+        Value *v = index_value_of(l, o.seq.at[k], a->where[i]);
         if (!v) {
             fail(l, a->where[i], "%s: '%s' must be made of scalar integers, not %s",
-                 builtin_text(l, a->row), arg_name(l, a, i), obj_what(l, x));
+                 builtin_text(l, a->row), arg_name(l, a, i), obj_what(l, o.seq.at[k]));
             return false;
         }
         out->seq.at[k] = obj_value(v);
@@ -117,6 +121,13 @@ static bool is_constant(const Value *v, int64_t *out) {
     return v->def && v->def->code == OP_CONST;
 }
 
+static bool last_stride_is_one(Lower *l, Obj strides, Span span) {
+    int64_t stride;
+    if (!is_constant(strides.seq.at[strides.seq.n - 1].value, &stride) || stride == 1) return true;
+    fail(l, span, "the last stride of a tensor descriptor must be 1, not %lld", (long long)stride);
+    return false;
+}
+
 /* A stride that is known must be a multiple of 16 bytes: Triton 3.9 says so. */
 static bool aligned_strides(Lower *l, const Args *a, int rank, int bytes) {
     enum { ALIGNED = 16 };
@@ -136,18 +147,15 @@ static bool aligned_strides(Lower *l, const Args *a, int rank, int bytes) {
 
 Obj bi_make_descriptor(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    enum { MOST_DIMS = 5, LEAST_BYTES = 16 };
+    enum { LEAST_BYTES = DESC_ALIGN };
     Obj part[PARTS] = {[TAG] = {.kind = OBJ_MODULE, .path = tags[1]}};
     const char *padding;
-    int64_t stride;
     if (!common_parts(l, a, 3, part) || !arg_text(l, a, 4, &padding)) return poison();
     Type block = *part[BLOCK].type, elem = type_pointee(type_element(block));
     int last = block.rank - 1;
-    if (block.rank > MOST_DIMS)
-        return fail(l, a->where[3], "a tensor descriptor has at most %d dimensions", MOST_DIMS);
-    if (is_constant(part[STRIDES].seq.at[last].value, &stride) && stride != 1)
-        return fail(l, a->where[2], "the last stride of a tensor descriptor must be 1, not %lld",
-                    (long long)stride);
+    if (block.rank > DESC_MAX_RANK)
+        return fail(l, a->where[3], "a tensor descriptor has at most %d dimensions", DESC_MAX_RANK);
+    if (!last_stride_is_one(l, part[STRIDES], a->where[2])) return poison();
     if (!aligned_strides(l, a, block.rank, type_elem_bytes(elem))) return poison();
     if (type_dim(block, last) * type_elem_bytes(elem) < LEAST_BYTES)
         return fail(l, a->where[3],
@@ -161,6 +169,46 @@ Obj bi_make_descriptor(Lower *l, const Args *a, int64_t data) {
         return fail(l, a->where[4], "padding with NaN needs floats, not %s", user(l, elem));
     part[PADDING] = obj_string(l, nan ? "nan" : ""); /* text: numbers would become tensors */
     part[OFFSETS] = obj_tuple(l, NULL, 0);
+    return obj_tuple(l, part, PARTS);
+}
+
+/* Shape or strides of a descriptor that a launch passes. */
+static bool passed_numbers(Lower *l, const Argument *a, Obj given, Span span, Obj *out) {
+    *out = obj_tuple(l, given.seq.at, given.seq.n);
+    for (int i = 0; i < given.seq.n; i++) {
+        Value *v = index_value_of(l, given.seq.at[i], span);
+        if (!v) {
+            fail(l, span, "'%s' must be an integer, not %s", a->part[i].path,
+                 obj_what(l, given.seq.at[i]));
+            return false;
+        }
+        out->seq.at[i] = obj_value(v);
+    }
+    return true;
+}
+
+Obj descriptor_argument(Lower *l, const Argument *a, const Obj *given, Span span) {
+    Obj part[PARTS] = {[TAG] = {.kind = OBJ_MODULE, .path = tags[1]}};
+    Obj base = given[DESCRIPTOR_BASE];
+    const Argument *strides = &a->part[DESCRIPTOR_STRIDES];
+    Type t = base.kind == OBJ_VALUE ? base.value->type : type_scalar(EL_I1);
+    if (t.depth != 1 || t.elem != a->block.elem)
+        return fail(l, span, "'%s' must be a *%s, not %s", a->part[DESCRIPTOR_BASE].path,
+                    elem_signature_name((Elem)a->block.elem), obj_what(l, base));
+    if (!passed_numbers(l, &a->part[DESCRIPTOR_SHAPE], given[DESCRIPTOR_SHAPE], span,
+                        &part[SHAPE]) ||
+        !passed_numbers(l, strides, given[DESCRIPTOR_STRIDES], span, &part[STRIDES]) ||
+        !last_stride_is_one(l, part[STRIDES], span))
+        return poison();
+    int64_t one;
+    int last = a->block.rank - 1;
+    if (!l->options->no_promises && !is_constant(part[STRIDES].seq.at[last].value, &one))
+        return fail(l, span, "'%s', the last stride of a tensor descriptor, must be 1",
+                    strides->part[last].path);
+    part[BASE] = base;
+    part[OFFSETS] = obj_tuple(l, NULL, 0);
+    part[BLOCK] = obj_dtype(l, type_with_shape(t, a->block));
+    part[PADDING] = obj_string(l, a->nan ? "nan" : "");
     return obj_tuple(l, part, PARTS);
 }
 
@@ -356,12 +404,21 @@ static Obj block_shape(Lower *l, Type block) {
     return obj_tuple(l, dims, block.rank);
 }
 
+/* The sizes as Triton has them, int32. */
+static Obj tensor_shape(Lower *l, Obj shape, Span span) {
+    Obj o = obj_tuple(l, shape.seq.at, shape.seq.n);
+    for (int i = 0; i < o.seq.n; i++)
+        o.seq.at[i] = obj_value(cast_value(l, o.seq.at[i].value, type_scalar(EL_I32), false, span));
+    return o;
+}
+
 Obj descriptor_attribute(Lower *l, Obj w, const char *name, Span span) {
     Type block = *w.seq.at[BLOCK].type, elem = type_pointee(type_element(block));
     bool desc = descriptor_is_tensor(w);
     if (strcmp(name, "dtype") == 0) return obj_dtype(l, desc ? elem : type_element(block));
     if (strcmp(name, "type") == 0) return obj_dtype(l, type_element(block));
-    if (strcmp(name, "shape") == 0) return desc ? w.seq.at[SHAPE] : block_shape(l, block);
+    if (strcmp(name, "shape") == 0)
+        return desc ? tensor_shape(l, w.seq.at[SHAPE], span) : block_shape(l, block);
     if (strcmp(name, "strides") == 0 && desc) return w.seq.at[STRIDES];
     if (strcmp(name, "block_shape") == 0) return block_shape(l, block);
     if (strcmp(name, "block_type") == 0 && desc) return obj_dtype(l, type_with_shape(elem, block));

@@ -11,6 +11,7 @@
  *
  *   lower.c          file -> kernels: which functions, one Frame each
  *   kernel.c   a kernel's parameters: signature, annotations, -D, autotune configs
+ *   signature.c  texts of -s and -D; argument.c  the parts of an argument
  *   stmt.c     statements; flow.c  if; loop.c  for, while and what they carry
  *   expr.c     expressions; call.c  calls, inlining, binding of arguments
  *   scan.c     questions about syntax alone
@@ -232,8 +233,8 @@ void open_version(Lower *l); /* of the first file, whose other directives are lo
 bool is_file_key(const char *name);
 
 /* ---- kernel.c ---- */
-Promise annotated_promise(Lower *l, const AstParam *p);
 bool lower_params(Lower *l, const AstFunc *f, Func *out);
+bool launch_params(Lower *l, const AstFunc *f, LaunchParam **out, int *n); /* see lower.h */
 bool annotated_constexpr(const AstParam *p);
 const char *find_define(Lower *l, const char *name); /* what -D gives the name, or NULL */
 /* Reports -D and signature names that no kernel has. */
@@ -477,6 +478,7 @@ Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span); /*
 ClassKind class_kind(const AstClass *ast);
 Obj class_object(Lower *l, const AstClass *ast, Span span);
 Obj named_tuple_class(Lower *l, const char *name, Obj fields, Span span);
+Obj named_tuple(Lower *l, const Class *class, const Obj *field); /* an instance */
 Obj class_call(Lower *l, const Class *class, const struct Call *c);
 const char *class_name(Lower *l, Obj o);        /* of what o is an instance of, or NULL */
 const char *field_name(Lower *l, Obj o, int i); /* of such an object */

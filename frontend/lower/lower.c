@@ -262,15 +262,32 @@ static bool known_in_grid(const AstFunc *f, const char *name, size_t n) {
     return false;
 }
 
+/* `x.0`, a part of a parameter; what `out` has is known once its parameters are lowered. */
+static bool is_part(const Func *out, const char *path, size_t n) {
+    for (int i = 0; i < out->nparams; i++)
+        if (strlen(out->param[i].name) == n && memcmp(out->param[i].name, path, n) == 0)
+            return true;
+    for (int i = 0; i < out->nconstexprs; i++)
+        if (strlen(out->constexpr_[i].name) == n && memcmp(out->constexpr_[i].name, path, n) == 0)
+            return true;
+    return false;
+}
+
 /* `attribute`: what may follow a parameter's name and a dot, or NULL. */
-static void check_names(Lower *l, const AstFunc *f, const char *text, Span span, const char *what,
-                        const char *attribute) {
+static void check_names(Lower *l, const AstFunc *f, const Func *out, const char *text, Span span,
+                        const char *what, const char *attribute) {
+    size_t tail = attribute ? strlen(attribute) + 1 : 0; /* with its dot */
     for (const char *s = text; *s;) {
-        size_t n = 0;
-        while (isalnum((unsigned char)s[n]) || s[n] == '_') n++;
-        bool allowed = attribute && s > text && s[-1] == '.' && strlen(attribute) == n &&
-                       memcmp(s, attribute, n) == 0;
-        if (n && !isdigit((unsigned char)*s) && !allowed && !known_in_grid(f, s, n)) {
+        size_t n = 0, root = 0;
+        while (isalnum((unsigned char)s[n]) || s[n] == '_' || (n && s[n] == '.')) n++;
+        while (root < n && s[root] != '.') root++;
+        size_t path = n;
+        if (tail && n > tail && s[n - tail] == '.' &&
+            memcmp(s + n - tail + 1, attribute, tail - 1) == 0)
+            path -= tail;
+        bool known =
+            known_in_grid(f, s, root) && (path == root || !out->nparams || is_part(out, s, path));
+        if (n && !isdigit((unsigned char)*s) && !known) {
             const char *word = arena_strndup(&l->s->arena, s, n);
             fail(l, span, "'%s' in the %s is no parameter of '%s'", word, what, f->name);
             suggest_param(l, f, word);
@@ -280,9 +297,8 @@ static void check_names(Lower *l, const AstFunc *f, const char *text, Span span,
 }
 
 /* Cuts at the commas that no parenthesis encloses. */
-static void read_grid(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
+static void read_grid(Lower *l, const char *text, Span span, Func *out) {
     int n = 0, depth = 0;
-    check_names(l, f, text, span, "grid", NULL);
     for (const char *start = text, *s = text;; s++) {
         if (*s == '(') depth++;
         if (*s == ')') depth--;
@@ -301,8 +317,7 @@ static void read_grid(Lower *l, const AstFunc *f, const char *text, Span span, F
 }
 
 /* Rows per group, digits alone. */
-static void read_swizzle(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
-    (void)f;
+static void read_swizzle(Lower *l, const char *text, Span span, Func *out) {
     const NumberRule *rule = &option_info[OPTION_swizzle_grid].rule;
     int64_t rows = 0;
     const char *s = text;
@@ -315,37 +330,48 @@ static void read_swizzle(Lower *l, const AstFunc *f, const char *text, Span span
 }
 
 /* How much one launch computes or moves: for the rates that a benchmark prints. */
-static void read_flops(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
-    check_names(l, f, text, span, "number of operations", "itemsize");
+static void read_flops(Lower *l, const char *text, Span span, Func *out) {
+    (void)l, (void)span;
     out->flops = text;
 }
 
-static void read_bytes(Lower *l, const AstFunc *f, const char *text, Span span, Func *out) {
-    check_names(l, f, text, span, "number of bytes", "itemsize");
+static void read_bytes(Lower *l, const char *text, Span span, Func *out) {
+    (void)l, (void)span;
     out->bytes = text;
 }
 
+static const struct {
+    const char *key;
+    void (*read)(Lower *l, const char *text, Span span, Func *out);
+    const char *what, *attribute; /* of what the parameters' names are part; see check_names */
+} directive[] = {{"grid", read_grid, "grid", NULL},
+                 {"swizzle", read_swizzle, NULL, NULL},
+                 {"flops", read_flops, "number of operations", "itemsize"},
+                 {"bytes", read_bytes, "number of bytes", "itemsize"}};
+enum { DIRECTIVES = sizeof directive / sizeof *directive };
+
+/* Names in them are those of parameters, whose parts are known by now. */
+static void check_directives(Lower *l, const AstFunc *f, const Func *out) {
+    for (int i = 0; i < f->ndirectives; i++)
+        for (int k = 0; k < DIRECTIVES; k++)
+            if (directive[k].what && strcmp(f->directive[i].key, directive[k].key) == 0)
+                check_names(l, f, out, f->directive[i].text, f->directive[i].span,
+                            directive[k].what, directive[k].attribute);
+}
+
 static void read_directives(Lower *l, const AstFunc *f, Func *out) {
-    static const struct {
-        const char *key;
-        void (*read)(Lower *l, const AstFunc *f, const char *text, Span span, Func *out);
-    } row[] = {{"grid", read_grid},
-               {"swizzle", read_swizzle},
-               {"flops", read_flops},
-               {"bytes", read_bytes}};
-    enum { ROWS = sizeof row / sizeof *row };
-    const char *keys[ROWS];
-    for (int k = 0; k < ROWS; k++) keys[k] = row[k].key;
+    const char *keys[DIRECTIVES];
+    for (int k = 0; k < DIRECTIVES; k++) keys[k] = directive[k].key;
     for (int i = 0; i < f->ndirectives; i++) {
         const char *key = f->directive[i].key;
         if (is_file_key(key)) continue;
         int k = 0;
-        while (k < ROWS && strcmp(key, keys[k])) k++;
-        if (k < ROWS) {
-            row[k].read(l, f, f->directive[i].text, f->directive[i].span, out);
+        while (k < DIRECTIVES && strcmp(key, keys[k])) k++;
+        if (k < DIRECTIVES) {
+            directive[k].read(l, f->directive[i].text, f->directive[i].span, out);
         } else {
             fail(l, f->directive[i].span, "'# tile: %s' is not known", key);
-            suggest(l, key, keys, ROWS);
+            suggest(l, key, keys, DIRECTIVES);
         }
     }
 }
@@ -361,7 +387,9 @@ static bool lower_kernel(Lower *l, const AstFunc *f) {
     l->steps = 0;
     l->failed = false;
     read_directives(l, f, out);
-    if (lower_params(l, f, out)) lower_stmts(l, f->body, 0, NULL);
+    bool ok = lower_params(l, f, out);
+    check_directives(l, f, out);
+    if (ok) lower_stmts(l, f->body, 0, NULL);
     flush_call_notes(l);
     l->b.span = f->span;
     l->b.block = out->body;
@@ -400,17 +428,7 @@ const char *lower_launch_params(Session *s, AstFile *file, const LowerOptions *o
     }
     if (s->diags.errors || kernels.n != 1) return NULL;
     const AstFunc *f = kernels.at[0];
-    *n = f->nparams;
-    *out = arena_array(&s->arena, (size_t)f->nparams + 1, sizeof **out);
-    for (int i = 0; i < f->nparams; i++)
-        (*out)[i] = (LaunchParam){
-            .name = f->param[i].name,
-            .is_constexpr = annotated_constexpr(&f->param[i]),
-            .any_value = jit_lists(&l, f, "do_not_specialize", i),
-            .any_alignment = jit_lists(&l, f, "do_not_specialize_on_alignment", i),
-            .promised = annotated_promise(&l, &f->param[i]),
-        };
-    return f->name;
+    return launch_params(&l, f, out, n) ? f->name : NULL;
 }
 
 Module *lower_file(Session *s, AstFile *file, const LowerOptions *options) {

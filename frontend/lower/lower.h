@@ -40,14 +40,14 @@ Module *lower_file(Session *s, AstFile *file, const LowerOptions *options);
 
 /* What a launcher has to know of a parameter before anything is compiled. */
 typedef struct LaunchParam {
-    const char *name;
-    bool is_constexpr;
+    const char *name; /* "x", or a part of it, "x.0" */
     /* do_not_specialize and do_not_specialize_on_alignment of @triton.jit */
     bool any_value, any_alignment;
     Promise promised; /* by its annotation; PROMISES: by a wrong one */
 } LaunchParam;
 
-/* The parameters of the kernel that the options name, or of the only one. NULL after errors. */
+/* What launches of the kernel that the options name, or of the only one, pass: its parameters that
+ * are no constexprs, part by part. NULL after errors. */
 const char *lower_launch_params(Session *s, AstFile *file, const LowerOptions *options,
                                 LaunchParam **out, int *n);
 

@@ -170,6 +170,7 @@ bool obj_json(Obj o, Buf *out) {
         }
         buf_putc(out, ']');
         return true;
+    case OBJ_FUNC: json_string(out, o.func->name, strlen(o.func->name)); return true;
     default: return false;
     }
 }
