@@ -131,6 +131,52 @@ START_TEST(launches) {
 }
 END_TEST
 
+/* The leaves of tuples and descriptors, in order, are what a launch passes and what is specialised.
+ */
+START_TEST(arguments_with_parts) {
+    float x[32], y[8];
+    tile_ptr p;
+    tile_kernel *k;
+    tile_kernel_param param;
+    created(
+        "# tile: grid = 1\n"
+        "@triton.jit\n"
+        "def k(t: '(i32, (fp32, None, 7))', d: 'tensordesc<fp32[8]>', y, B: tl.constexpr = 8):\n"
+        "    tl.static_assert(t[1][1] is None and t[1][2] == 7)\n"
+        "    tl.store(y + tl.arange(0, B), d.load([t[0]]) * t[1][0] + t[1][2])\n",
+        "");
+    for (int i = 0; i < 32; i++) x[i] = (float)i;
+    ck_assert_int_eq(tile_alloc(ctx, sizeof x, &p), TILE_OK);
+    ck_assert_int_eq(tile_copy_to_device(ctx, p, x, sizeof x), TILE_OK);
+    tile_arg args[] = {tile_i32(1),
+                       tile_f32(2),
+                       tile_none(),
+                       tile_pointer(p),
+                       tile_i32(32),
+                       tile_i32(1),
+                       tile_typed_pointer(TILE_FP32, p)};
+    ck_assert_msg(tile_jit_launch(jit, NULL, args, 7, NULL) == TILE_OK, "%s", tile_error(ctx));
+    ck_assert_int_eq(tile_copy_to_host(ctx, y, p, sizeof y), TILE_OK);
+    for (int i = 0; i < 8; i++) ck_assert(y[i] == (float)(i + 1) * 2 + 7);
+    ck_assert_int_eq(tile_jit_kernel(jit, args, 7, &k), TILE_OK);
+    tile_kernel_get_param(k, 0, &param);
+    ck_assert_str_eq(param.name, "t.0");
+    ck_assert(param.has_equals && param.equals == 1);
+    tile_kernel_get_param(k, 4, &param);
+    ck_assert_str_eq(param.name, "d.shape.0");
+    ck_assert_int_eq(param.divisible, 16);
+    counts(1, 0);
+    args[0] = tile_i32(3);
+    ck_assert_int_eq(tile_jit_launch(jit, NULL, args, 7, NULL), TILE_OK);
+    counts(2, 0);
+    fails(tile_jit_launch(jit, NULL, args, 5, NULL), TILE_BAD_LAUNCH, "7 arguments");
+    args[5] = tile_i32(2);
+    fails(tile_jit_launch(jit, NULL, args, 7, NULL), TILE_COMPILE_ERROR,
+          "'d.strides.0', the last stride of a tensor descriptor, must be 1");
+    ck_assert_int_eq(tile_free(ctx, p), TILE_OK);
+}
+END_TEST
+
 START_TEST(do_not_specialize_is_heard) {
     created("@triton.jit(do_not_specialize=['n', 2], do_not_specialize_on_alignment=['m'])\n"
             "def k(p: '*fp32', n, s, m):\n"
@@ -591,6 +637,7 @@ int main(void) {
     tcase_set_timeout(t, 1200);
     tcase_add_test(t, promises_come_from_arguments);
     tcase_add_test(t, launches);
+    tcase_add_test(t, arguments_with_parts);
     tcase_add_test(t, do_not_specialize_is_heard);
     tcase_add_test(t, heuristics_see_values);
     tcase_add_test(t, mistakes);
