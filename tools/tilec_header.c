@@ -234,6 +234,25 @@ static void parameter_name(const char *name, char out[NAME]) {
     if (add && n + 1 < NAME) strcpy(out + n, "_");
 }
 
+/* `x.0` and `x_0` are one name in C. */
+static bool check_parameter_names(Writer *w, const json_t *kernel) {
+    const json_t *params = json_object_get(kernel, "params");
+    char name[NAME], other[NAME];
+    for (size_t i = 0; i < json_array_size(params); i++) {
+        parameter_name(text_of(json_array_get(params, i), "name"), name);
+        for (size_t k = 0; k < i; k++) {
+            parameter_name(text_of(json_array_get(params, k), "name"), other);
+            if (strcmp(name, other) != 0) continue;
+            snprintf(w->error, w->error_size,
+                     "the parameters '%s' and '%s' of '%s' are both '%s' in C: rename one",
+                     text_of(json_array_get(params, k), "name"),
+                     text_of(json_array_get(params, i), "name"), text_of(kernel, "name"), name);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* As a string of C: bytes beyond ASCII in octal, which ends after three digits. */
 static void put_string(FILE *out, const char *s) {
     fputc('"', out);
@@ -437,7 +456,7 @@ static bool write_all(Writer *w) {
     json_t *kernels = json_object_get(w->manifest[h->nimages - 1], "kernels"), *kernel;
     size_t i;
     json_array_foreach(kernels, i, kernel) {
-        if (!check_kernel(w, kernel)) return false;
+        if (!check_kernel(w, kernel) || !check_parameter_names(w, kernel)) return false;
     }
     if (!check_conditions(w)) return false;
     put_head(w);

@@ -65,6 +65,20 @@ static void every_type(void) {
     tile_free(ctx, p);
 }
 
+/* Tuples and descriptors are passed part by part. */
+static void arguments_with_parts(void) {
+    int32_t in[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[4];
+    tile_ptr p, q;
+    if (tile_alloc(ctx, sizeof in, &p) || tile_alloc(ctx, sizeof out, &q)) return;
+    tile_status st = tile_copy_to_device(ctx, p, in, sizeof in);
+    if (!st) st = parts_launch(kernels, q, 2, p, 4, 1, NULL);
+    if (!st) st = tile_copy_to_host(ctx, out, q, sizeof out);
+    check("parts are launched", st == TILE_OK);
+    for (int i = 0; i < 4; i++) check("a block arrives", out[i] == (i < 3 ? in[i + 1] : 0) + 7);
+    tile_free(ctx, p);
+    tile_free(ctx, q);
+}
+
 static void mistakes(void) {
     tile_kernel *k;
     tile_arg args[3];
@@ -104,6 +118,7 @@ int main(int argc, char **argv) {
     if (kernels) {
         variants();
         every_type();
+        arguments_with_parts();
         mistakes();
     }
     tile_bundle_destroy(kernels);
