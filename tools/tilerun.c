@@ -112,7 +112,7 @@ static int read_file(Run *r) {
 /* "a=*fp16:16,n=i32" from the values, malloc'ed. */
 static char *make_signature(const RunOptions *o) {
     size_t size = 1, n = 0;
-    for (int i = 0; i < o->nvalues; i++) size += strlen(o->value[i].name) + 24;
+    for (int i = 0; i < o->nvalues; i++) size += strlen(o->value[i].text) + 40;
     char *text = calloc(size, 1);
     for (int i = 0; text && i < o->nvalues; i++)
         if (!value_signature(&o->value[i], text, size, &n)) {
@@ -228,7 +228,7 @@ int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, ti
         RunError error;
         tile_kernel_get_param(kernel, i, &p);
         int which = 0;
-        while (which < o->nvalues && strcmp(o->value[which].name, p.name) != 0) which++;
+        while (which < o->nvalues && !value_is_for(&o->value[which], p.name)) which++;
         if (which < o->nvalues) {
             used[which] = true;
             if (!value_arg(&o->value[which], &p, &arg[i], &error))

@@ -120,6 +120,8 @@ static int print_manual(const char *view) {
             "  zeros:fp16[1024,N]            a buffer; sizes may use the other arguments\n"
             "  empty:T[…]  full(V):T[…]  arange:T[…]  arange(START):T[…]\n"
             "  rand:T[…]  rand(LO,HI):T[…]  randint(LO,HI):T[…]  randn:T[…]  randn(SCALE):T[…]\n"
+            "  (5, zeros:fp16[N], None)      a tuple; its parts are called NAME.0, NAME.1 …\n"
+            "  tensordesc<[64, 64]>:rand:T[…] a descriptor of a buffer, in blocks of this size\n"
             "  T is i1 i8 … i64 u8 … u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5\n",
         .row = rows,
         .nrows = ROWS,
@@ -192,11 +194,13 @@ static int read_positional(RunOptions *o, const char *text) {
     }
     RunError error;
     RunValue *v = &o->value[o->nvalues];
-    bool ok = value_parse(text, v, &error);
-    o->nvalues++;
+    int n, before = o->nvalues;
+    bool ok = value_parse(text, v, value_count(text), &n, &error);
+    o->nvalues += n;
     if (!ok) return usage(error.text, NULL);
-    for (int i = 0; i + 1 < o->nvalues; i++)
-        if (strcmp(o->value[i].name, v->name) == 0) return usage("given twice:", v->name);
+    for (int i = 0; i < before; i++)
+        for (int k = 0; k < n; k++)
+            if (strcmp(o->value[i].name, v[k].name) == 0) return usage("given twice:", v[k].name);
     return -1;
 }
 
@@ -285,7 +289,9 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
     o->include = calloc(most, sizeof *o->include);
     o->compile.include = o->include;
     o->compile.reader = tile_file_reader();
-    o->value = calloc(most, sizeof *o->value);
+    size_t values = most;
+    for (int i = 1; i < argc; i++) values += (size_t)value_count(argv[i]);
+    o->value = calloc(values, sizeof *o->value);
     o->save = calloc(most, sizeof *o->save);
     o->expect = calloc(most, sizeof *o->expect);
     if (!o->define || !o->include || !o->value || !o->save || !o->expect) {

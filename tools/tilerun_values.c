@@ -172,32 +172,110 @@ static bool parse_scalar(RunValue *v, const char *text) {
     return !colon || v->typed;
 }
 
-bool value_parse(const char *text, RunValue *v, RunError *e) {
-    *v = (RunValue){.text = text};
-    *e = (RunError){0};
-    const char *eq = strchr(text, '=');
-    size_t n = eq ? (size_t)(eq - text) : 0;
-    bool name = n > 0 && (text[0] < '0' || text[0] > '9');
-    for (size_t i = 0; i < n; i++) {
-        char c = text[i];
-        name = name && ((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
-                        c == '_' || (c & 0x80));
-    }
-    if (!name) return refuse(e, "'%s': arguments are given as NAME=VALUE", text);
-    v->name = copy(text, n);
-    if (!v->name) return refuse(e, "out of memory");
-    const char *value = eq + 1;
-    RunError why = {0};
-    bool ok;
+/* "tensordesc<[64, 64]>:" before a buffer; *text is moved behind it. */
+static bool parse_block(RunValue *v, const char **text, RunError *e) {
+    static const char word[] = "tensordesc<";
+    const char *from = *text + sizeof word - 1, *end = strchr(from, '>');
+    if (strncmp(*text, word, sizeof word - 1) != 0) return true;
+    if (!end || end[1] != ':' || *from != '[')
+        return refuse(e, "a descriptor is written tensordesc<[64, 64]>:zeros:fp16[256, 128]");
+    v->block = copy(from, (size_t)(end - from));
+    *text = end + 2;
+    return v->block || refuse(e, "out of memory");
+}
+
+static bool parse_one(RunValue *v, const char *value, RunError *e) {
     if (strcmp(value, "None") == 0) {
         v->kind = VALUE_NONE;
-        ok = true;
-    } else if (value[0] == '@') {
-        ok = parse_file(v, value + 1, &why);
-    } else {
-        ok = parse_scalar(v, value) || parse_fill(v, value, &why);
+        return true;
     }
-    return ok || refuse(e, "%s: %s", v->name, why.text);
+    if (!parse_block(v, &value, e)) return false;
+    bool ok;
+    if (value[0] == '@')
+        ok = parse_file(v, value + 1, e);
+    else
+        ok = parse_scalar(v, value) || parse_fill(v, value, e);
+    if (ok && v->block && !value_is_buffer(v)) return refuse(e, "a descriptor is of a buffer");
+    return ok;
+}
+
+int value_count(const char *text) {
+    int n = 2;
+    for (; *text; text++) n += *text == ',';
+    return n;
+}
+
+typedef struct Tuple {
+    RunValue *v;
+    int most, n;
+    int depth;
+} Tuple;
+
+/* Where the part ends: at a comma, or behind the end. */
+static size_t part_length(const char *s, size_t n) {
+    int depth = 0;
+    size_t i = 0;
+    for (; i < n && (depth || s[i] != ','); i++) {
+        if (strchr("([<", s[i])) depth++;
+        if (strchr(")]>", s[i])) depth--;
+    }
+    return i;
+}
+
+/* A value, or the parts of a tuple; text is kept by who calls. */
+static bool parse_parts(Tuple *t, const char *name, const char *s, size_t n, RunError *e) {
+    enum { MOST_DEPTH = 16 };
+    while (n && *s == ' ') s++, n--;
+    while (n && s[n - 1] == ' ') n--;
+    if (n < 2 || *s != '(' || s[n - 1] != ')') {
+        if (t->n == t->most) return refuse(e, "too many parts");
+        RunValue *v = &t->v[t->n++];
+        size_t head = strlen(name);
+        char *text = malloc(head + n + 2);
+        *v = (RunValue){.name = copy(name, head), .text = text};
+        if (!text || !v->name) return refuse(e, "out of memory");
+        snprintf(text, head + n + 2, "%s=%.*s", name, (int)n, s);
+        return parse_one(v, text + head + 1, e);
+    }
+    if (++t->depth > MOST_DEPTH)
+        return refuse(e, "tuples inside each other: more than %d", MOST_DEPTH);
+    s++, n -= 2;
+    if (!n) return refuse(e, "a tuple without parts is no value: annotate the parameter, \"()\"");
+    for (int i = 0; n; i++) {
+        char part[300];
+        size_t len = part_length(s, n);
+        int put = snprintf(part, sizeof part, "%s.%d", name, i);
+        if (put < 0 || (size_t)put >= sizeof part) return refuse(e, "the name is too long");
+        if (!parse_parts(t, part, s, len, e)) return false;
+        s += len, n -= len;
+        if (n) s++, n--;
+        while (n && *s == ' ') s++, n--; /* nothing has to stand behind the last comma */
+    }
+    t->depth--;
+    return true;
+}
+
+bool value_parse(const char *text, RunValue *v, int most, int *n, RunError *e) {
+    *e = (RunError){0};
+    *n = 0;
+    const char *eq = strchr(text, '=');
+    size_t len = eq ? (size_t)(eq - text) : 0;
+    bool name = len > 0 && (text[0] < '0' || text[0] > '9') && text[0] != '.';
+    for (size_t i = 0; i < len; i++) {
+        char c = text[i];
+        name = name && ((c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') ||
+                        c == '_' || c == '.' || (c & 0x80));
+    }
+    if (!name) return refuse(e, "'%s': arguments are given as NAME=VALUE", text);
+    char *copied = copy(text, len);
+    if (!copied) return refuse(e, "out of memory");
+    RunError why = {0};
+    Tuple t = {.v = v, .most = most};
+    bool ok = parse_parts(&t, copied, eq + 1, strlen(eq + 1), &why);
+    *n = t.n;
+    if (!ok) refuse(e, "%s: %s", t.n ? v[t.n - 1].name : copied, why.text);
+    free(copied);
+    return ok;
 }
 
 /* ---- making buffers ---- */
@@ -307,6 +385,8 @@ bool value_make(RunValue *value, int nvalues, int which, const char *const *defi
 
 void value_free(RunValue *v) {
     free(v->name);
+    free(v->text);
+    free(v->block);
     free(v->file);
     free(v->shape);
     free(v->data);
@@ -325,6 +405,9 @@ bool value_signature(const RunValue *v, char *text, size_t size, size_t *n) {
     int put;
     if (v->kind == VALUE_NONE) {
         put = snprintf(text + *n, size - *n, "%s%s=None", comma, v->name);
+    } else if (v->block) {
+        put =
+            snprintf(text + *n, size - *n, "%s%s=tensordesc<%s%s>", comma, v->name, type, v->block);
     } else if (value_is_buffer(v)) { /* the runtime aligns all it allocates */
         put = snprintf(text + *n, size - *n, "%s%s=*%s:16", comma, v->name, type);
     } else {
@@ -337,8 +420,41 @@ bool value_signature(const RunValue *v, char *text, size_t size, size_t *n) {
     return true;
 }
 
+/* What of a descriptor the name says: "base", "shape.0", "strides.1"; NULL: it is of another. */
+static const char *descriptor_part(const RunValue *v, const char *name) {
+    size_t n = strlen(v->name);
+    bool is = v->block && strncmp(name, v->name, n) == 0 && name[n] == '.';
+    return is ? name + n + 1 : NULL;
+}
+
+bool value_is_for(const RunValue *v, const char *name) {
+    return v->block ? descriptor_part(v, name) != NULL : strcmp(v->name, name) == 0;
+}
+
+/* A descriptor's buffer is contiguous. */
+static bool descriptor_arg(const RunValue *v, const tile_kernel_param *p, tile_arg *out,
+                           RunError *e) {
+    const char *part = descriptor_part(v, p->name), *dot = strchr(part, '.');
+    int64_t number = 1;
+    int axis = dot ? (int)strtol(dot + 1, NULL, 10) : 0;
+    if (p->type == TILE_POINTER) {
+        *out = tile_pointer(v->ptr);
+        return true;
+    }
+    if (!dot || axis < 0 || axis >= v->array.rank)
+        return refuse(e, "%s: the kernel takes %s, and the buffer has %d dimensions", v->name,
+                      p->name, v->array.rank);
+    if (strncmp(part, "shape", 5) == 0)
+        number = (int64_t)v->array.dim[axis];
+    else
+        for (int i = axis + 1; i < v->array.rank; i++) number *= (int64_t)v->array.dim[i];
+    *out = tile_int(p->type, number);
+    return true;
+}
+
 bool value_arg(const RunValue *v, const tile_kernel_param *p, tile_arg *out, RunError *e) {
     *e = (RunError){0};
+    if (v->block) return descriptor_arg(v, p, out, e);
     if (p->none || v->kind == VALUE_NONE) {
         if (!p->none) return refuse(e, "%s: the kernel was not compiled for None here", v->name);
         *out = tile_none();

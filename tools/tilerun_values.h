@@ -9,6 +9,9 @@
  *   randint(lo, hi):…                  whole numbers in [lo, hi), also of a float type
  *   arange:…  arange(start):…          start, start + 1, …
  *   full(v):…                          v everywhere
+ *   (5, zeros:fp16[N], None)           a tuple: its parts are values of their own, NAME.0, NAME.1 …
+ *   tensordesc<[64, 64]>:zeros:…       a descriptor of a buffer, with this block; or <[64, 64],
+ * nan>
  *
  * Values are parsed first and filled later, for sizes may name arguments that come after. */
 #ifndef TILE_TOOLS_TILERUN_VALUES_H
@@ -39,7 +42,7 @@ typedef struct Number {
 } Number;
 
 typedef struct RunValue {
-    const char *text; /* as given, "NAME=VALUE" */
+    char *text; /* "NAME=VALUE" */
     char *name;
     ValueKind kind;
     bool typed; /* a type was written */
@@ -50,6 +53,7 @@ typedef struct RunValue {
     int nargs;
     char *file;     /* VALUE_FILE: the path, then the text of the file */
     char *shape;    /* VALUE_FILL: between the brackets */
+    char *block;    /* of a descriptor: between < and >; or NULL */
     NpyArray array; /* shape and size; data once there is some */
     char *data;     /* malloc'ed elements; NULL: zeros, or empty */
     tile_ptr ptr;   /* on the device */
@@ -61,8 +65,11 @@ typedef struct RunError {
     char text[600];
 } RunError;
 
-/* "NAME=VALUE" -> *v; nothing is read or filled yet. False: *error says why. */
-bool value_parse(const char *text, RunValue *v, RunError *error);
+/* "NAME=VALUE" -> v[0], v[1] …, *n of them, one unless it is a tuple; at most `most`. Nothing is
+ * read or filled yet. False: *error says why. */
+bool value_parse(const char *text, RunValue *v, int most, int *n, RunError *error);
+/* The most values that a text may be. */
+int value_count(const char *text);
 static inline bool value_is_buffer(const RunValue *v) {
     return v->kind == VALUE_FILE || v->kind == VALUE_FILL;
 }
@@ -76,6 +83,8 @@ bool value_signature(const RunValue *v, char *text, size_t size, size_t *n);
 /* "name=5": what a heuristic may know of a number or None, malloc'ed. NULL: nothing, or no memory.
  */
 char *value_fact(const RunValue *v);
+/* The value that is, or has, the argument of this name: `x`, or `x.shape.0` of a descriptor. */
+bool value_is_for(const RunValue *v, const char *name);
 /* The argument for a kernel's parameter. */
 bool value_arg(const RunValue *v, const tile_kernel_param *p, tile_arg *out, RunError *error);
 

@@ -296,6 +296,42 @@ START_TEST(from_source) {
 }
 END_TEST
 
+/* A tuple's parts are arguments of their own, a descriptor's are worked out from its buffer. */
+START_TEST(tuples_and_descriptors) {
+    static const char text[] = "import triton, triton.language as tl\n"
+                               "# tile: grid = n.1.0 // 10\n"
+                               "@triton.jit\n"
+                               "def parts(x, y, n):\n"
+                               "    row, (add, none) = n\n"
+                               "    tl.static_assert(none is None)\n"
+                               "    i = tl.arange(0, 4)\n"
+                               "    tl.store(y[0] + i, x.load([row, 4]).reshape(4) + add)\n";
+    write_file("scale.tl", text, sizeof text - 1);
+    char path[200], *data;
+    FileError e;
+    size_t len;
+    NpyArray a;
+    ck_assert_msg(run("scale.tl --device=cpu x=tensordesc<[1,4],nan>:arange:fp32[6,8] --save "
+                      "y.0=y.npy y=(empty:fp32[4],) n=(5,(10,None))") == 0,
+                  "%s", output);
+    snprintf(path, sizeof path, "%s/y.npy", folder);
+    ck_assert_msg(file_read(path, 1 << 20, &data, &len, &e), "%s", e.text);
+    ck_assert_msg(npy_parse(data, len, &a, &e), "%s", e.text);
+    for (int i = 0; i < 4; i++) {
+        float v;
+        memcpy(&v, a.data + i * 4, 4);
+        ck_assert(v == (float)(5 * 8 + 4 + i + 10));
+    }
+    free(data);
+    /* The address and the strides keep the promises of a descriptor. */
+    ck_assert_int_eq(run("scale.tl --device=cpu x=tensordesc<[1,4]>:arange:fp32[6,7] "
+                         "y=(empty:fp32[4],) n=(5,(10,None))"),
+                     5);
+    ck_assert_ptr_nonnull(
+        strstr(output, "(x.strides.0) of kernel 'parts': 7 is not a multiple of 4"));
+}
+END_TEST
+
 START_TEST(bench_prints_a_time) {
     ck_assert_int_eq(run("copy.tir --device=cpu x=zeros:fp32[9] y=empty:fp32[9] n=9 --bench"), 0);
     double time = -1;
@@ -507,6 +543,7 @@ int main(void) {
     tcase_add_test(t, random_numbers);
     tcase_add_test(t, files);
     tcase_add_test(t, from_source);
+    tcase_add_test(t, tuples_and_descriptors);
     tcase_add_test(t, bench_prints_a_time);
     tcase_add_test(t, durations_have_a_unit);
     tcase_add_test(t, results_are_compared);
