@@ -409,7 +409,8 @@ bool unify_numbers(Lower *l, const Obj *x, int n, Operands kind, const char *wha
 
 /* ---- scan.c ---- */
 Names assigned_names(Lower *l, StmtList list, const Expr *also); /* `also`: for := in a condition */
-Names mentioned_names(Lower *l, StmtList list, bool *returns_value);
+Names global_names(Lower *l, const AstFunc *f);                  /* mentioned, and not its own */
+bool returns_value(Lower *l, const AstFunc *f);
 
 /* ---- name.c ---- */
 Obj lookup_name(Lower *l, const char *name, Span span);

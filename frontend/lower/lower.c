@@ -168,9 +168,8 @@ static int compare_mentions(const void *a, const void *b) {
 }
 
 static void add_mentions(Lower *l, Mentions *all, const AstFunc *f) {
-    bool ignored;
     if (!is_jit(f) && !f->in_class) return;
-    Names names = mentioned_names(l, f->body, &ignored);
+    Names names = global_names(l, f);
     for (int k = 0; k < names.n; k++) vec_push(&l->s->arena, all, ((Mention){names.at[k], f}));
 }
 
@@ -226,12 +225,10 @@ static Funcs all_kernels(Lower *l) {
     int jits = 0;
     for (int i = 0; i < l->here->file->nfuncs; i++) {
         AstFunc *f = l->here->file->func[i];
-        bool returns_value;
         if (!is_jit(f) || find_function(l, f->name) != f) continue;
         jits++;
-        mentioned_names(l, f->body, &returns_value);
         if (is_called(&mentions, f)) continue;
-        if (!returns_value)
+        if (!returns_value(l, f))
             vec_push(&l->s->arena, &found, f);
         else
             returning = f;
