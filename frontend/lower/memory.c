@@ -204,12 +204,24 @@ static Op *load(Lower *l, Value *const *operand) {
     return ir_op1(&l->b, OP_LOAD, operand, operand[2] ? 3 : operand[1] ? 2 : 1)->def;
 }
 
+/* Behind the first arguments Triton 3.9 wants names. A block pointer, which it does not have, keeps
+ * the places of versions that do. */
+static bool named_rest(Lower *l, const Args *a, int most) {
+    if (a->npositional <= most || obj_is_descriptor(a->at[0])) return true;
+    differs(l, CHANGE_POSITIONAL, a->where[most], "'%s' is given by name", arg_name(l, a, most));
+    if (!changed(l, CHANGE_POSITIONAL)) return true;
+    fail(l, a->where[most], "%s: '%s' is given by name", builtin_text(l, a->row),
+         arg_name(l, a, most));
+    return false;
+}
+
 Obj bi_load(Lower *l, const Args *a, int64_t data) {
     (void)data;
     CachePolicy policy;
     bool is_volatile;
     Value *operand[3] = {0};
     bool block = obj_is_descriptor(a->at[0]);
+    if (!named_rest(l, a, 3)) return poison();
     if ((!block && !load_operands(l, a, operand)) || !arg_policy(l, a, 5, true, &policy) ||
         !arg_bool(l, a, 7, &is_volatile))
         return poison();
@@ -252,7 +264,7 @@ Obj bi_store(Lower *l, const Args *a, int64_t data) {
     (void)data;
     CachePolicy policy;
     bool block = obj_is_descriptor(a->at[0]);
-    if (!arg_policy(l, a, 4, false, &policy)) return poison();
+    if (!named_rest(l, a, 3) || !arg_policy(l, a, 4, false, &policy)) return poison();
     Op *op = block ? store_block(l, a) : store(l, a);
     if (!op) return poison();
     set_policy(l, op, policy);

@@ -141,7 +141,9 @@ static void lower_annotated(Lower *l, const Stmt *stmt) {
         return;
     }
     if (!stmt->value) {
-        newer(l, FEATURE_DECLARATION, target->span);
+        differs(l, CHANGE_DECLARATION, target->span, "the next value of '%s' stays a constant",
+                target->name);
+        if (!changed(l, CHANGE_DECLARATION)) return;
         take_declared(l, target->name); /* once is enough */
         vec_push(&l->s->arena, &l->frame->declared, target->name);
         return;
