@@ -127,6 +127,31 @@ Obj kernel_argument(Lower *l, const char *name, Span span) {
 
 /* ---- parameters ---- */
 
+static bool has_text(const Source *source, const char *text) {
+    const char *at = source->text, *end = at + source->len;
+    size_t n = strlen(text);
+    while ((at = memchr(at, *text, (size_t)(end - at))) && (size_t)(end - at) >= n) {
+        if (memcmp(at, text, n) == 0) return true;
+        at++;
+    }
+    return false;
+}
+
+static bool quotes(Lower *l, const Source *source, const char *name) {
+    const char *quoted[] = {arena_printf(&l->s->arena, "\"%s\"", name),
+                            arena_printf(&l->s->arena, "'%s'", name), "dict("};
+    for (int i = 0; i < 3; i++)
+        if (has_text(source, quoted[i])) return true;
+    return false;
+}
+
+/* Configs that are not known may have a value for the name: some text could be a key of theirs. */
+static bool may_be_in_configs(Lower *l, const char *name) {
+    for (const SourceModule *m = l->modules; m; m = m->next)
+        if (quotes(l, m->source ? m->source : &l->s->source, name)) return true;
+    return false;
+}
+
 static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry entry, Obj config) {
     Obj o;
     if (given_value(l, p->name, &o)) return o;
@@ -137,8 +162,11 @@ static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry e
         note(l, p->span, "the value of this constexpr; -D %s=VALUE gives it one", p->name);
         return o;
     }
-    if (p->default_) return default_value(l, f, p);
-    fail(l, p->span, "constexpr '%s' has no value", p->name);
+    bool open = config.kind == OBJ_POISON && may_be_in_configs(l, p->name);
+    if (p->default_ && !open) return default_value(l, f, p);
+    fail(l, p->span,
+         p->default_ ? "the value of constexpr '%s' is not known" : "constexpr '%s' has no value",
+         p->name);
     note(l, (Span){0}, "give it one with -D %s=VALUE", p->name);
     if (config.kind == OBJ_POISON && l->silenced.text)
         note(l, l->silenced.span, "the autotune configs are not known while compiling: %s",
