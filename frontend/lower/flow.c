@@ -10,7 +10,8 @@
  * part in what follows: the statements after the `if` (its Continuation) are
  * lowered inside the other arm. At the end of a function the `if` then yields
  * the function's result; at the end of a loop's body it yields the variables as
- * usual. */
+ * usual. Where an arm returns from unrolled loops, what follows are their other
+ * rounds and what stands behind them. */
 #include "frontend/lower/flow.h"
 
 const char *undefined_text(Lower *l, const char *what, Span span) {
@@ -82,7 +83,7 @@ bool same_form(Obj a, Obj b) {
 typedef struct Arm {
     Block *block;
     Scope scope;
-    bool returned;
+    bool returned, finished;
     Obj result;
     Span result_span;
 } Arm;
@@ -97,15 +98,14 @@ static void open_arm(Lower *l, Arm *arm, const Scope *scope, Names declared) {
     l->b.block = arm->block;
     l->frame->declared = declared;
     l->frame->scope = copy_scope(l, scope);
-    l->frame->returned = false;
+    l->frame->returned = l->frame->finished = false;
     l->frame->result = obj_none();
-    l->frame->arms++;
 }
 
 static void close_arm(Lower *l, Arm *arm) {
     arm->scope = l->frame->scope;
-    l->frame->arms--;
     arm->returned = l->frame->returned;
+    arm->finished = l->frame->finished;
     arm->result = l->frame->result;
     arm->result_span = l->frame->result_span;
 }
@@ -262,9 +262,47 @@ static void merge_names(Lower *l, Op *draft, Merge *m, Value *condition, Span sp
     l->frame->scope = out;
 }
 
-bool lower_choice(Lower *l, Value *condition, Span span, ArmFn fn, void *ctx) {
-    Scope before = l->frame->scope;
-    Names declared = l->frame->declared;
+/* What is left of the function behind an arm of an `if` in unrolled loops. An arm that ended by
+ * break or continue goes on with the next round. */
+static void lower_rest(Lower *l, Arm *arm, Names declared, const Continuation *then) {
+    Frame *frame = l->frame;
+    int loops = frame->loops, unrolled = frame->unrolled;
+    bool jumped = arm->returned;
+    open_arm(l, arm, &arm->scope, declared);
+    frame->returned = jumped;
+    lower_continuation(l, then, true);
+    frame->loops = loops;
+    frame->unrolled = unrolled;
+    close_arm(l, arm);
+}
+
+/* One arm has returned from unrolled loops: what follows them is lowered in the other. */
+static void finish_loops(Lower *l, Arm *arm, Names declared, const Continuation *const *then,
+                         Span span) {
+    for (int k = 0; k < 2; k++) {
+        if (arm[k].finished) continue;
+        l->frame->result_span = span;
+        lower_rest(l, &arm[k], declared, then[k]);
+    }
+}
+
+/* An arm that goes on while the other has ended. */
+static void lower_others(Lower *l, Arm *arm, Names declared, const Continuation *const *then,
+                         Span span) {
+    for (int k = 0; k < 2; k++) {
+        if (arm[k].returned) continue;
+        open_arm(l, &arm[k], &arm[k].scope, declared);
+        l->frame->result_span = span;
+        lower_continuation(l, then[k], !l->frame->loops);
+        close_arm(l, &arm[k]);
+    }
+}
+
+void lower_branches(Lower *l, Value *condition, Span span, ArmFn fn, void *ctx,
+                    const Continuation *const *then) {
+    Frame *frame = l->frame;
+    Scope before = frame->scope;
+    Names declared = frame->declared;
     Op *draft = ir_op(&l->b, OP_IF, &condition, 1, NULL, 0, 2);
     Block *outer = l->b.block;
     Arm arm[2] = {{.block = draft->region[0]}, {.block = draft->region[1]}};
@@ -274,45 +312,38 @@ bool lower_choice(Lower *l, Value *condition, Span span, ArmFn fn, void *ctx) {
         fn(l, ctx, k);
         close_arm(l, &arm[k]);
     }
-    merge_names(l, draft, &m, condition, span);
-    l->frame->declared = declared;
-    l->frame->returned = arm[0].returned && arm[1].returned;
+    bool ended = arm[0].returned || arm[1].returned;
+    if (ended && !arm[0].finished && !arm[1].finished) lower_others(l, arm, declared, then, span);
+    bool finished = arm[0].finished || arm[1].finished; /* perhaps by what was lowered last */
+    if (finished) finish_loops(l, arm, declared, then, span);
+    if (finished || (ended && !frame->loops)) {
+        frame->scope = before;
+        l->b.span = span;
+        merge_returns(l, draft, &m, condition);
+        frame->result_span = span;
+    } else {
+        merge_names(l, draft, &m, condition, span);
+        frame->returned = ended;
+    }
+    frame->finished = finished;
+    frame->declared = declared;
     l->b.block = outer;
-    return l->frame->returned;
+}
+
+typedef struct IfArms {
+    const Stmt *stmt;
+    const Continuation *then;
+} IfArms;
+
+static void lower_if_arm(Lower *l, void *ctx, int arm) {
+    const IfArms *arms = ctx;
+    lower_stmts(l, arm ? arms->stmt->orelse : arms->stmt->body, 0, arms->then);
 }
 
 static void if_at_run_time(Lower *l, const Stmt *stmt, Value *condition, const Continuation *then) {
-    Frame *frame = l->frame;
-    Scope before = frame->scope;
-    Names declared = frame->declared;
-    Op *draft = ir_op(&l->b, OP_IF, &condition, 1, NULL, 0, 2);
-    Block *outer = l->b.block;
-    Arm arm[2] = {{.block = draft->region[0]}, {.block = draft->region[1]}};
-    Merge m = {.arm = arm, .span = stmt->span};
-    for (int k = 0; k < 2; k++) {
-        open_arm(l, &arm[k], &before, declared);
-        lower_stmts(l, k ? stmt->orelse : stmt->body, 0, then);
-        close_arm(l, &arm[k]);
-    }
-    bool ended = arm[0].returned || arm[1].returned;
-    for (int k = 0; k < 2 && ended; k++) {
-        if (arm[k].returned) continue;
-        open_arm(l, &arm[k], &arm[k].scope, declared);
-        frame->result_span = stmt->span;
-        lower_continuation(l, then);
-        close_arm(l, &arm[k]);
-    }
-    if (ended && !frame->loops) {
-        frame->scope = before;
-        l->b.span = stmt->span;
-        merge_returns(l, draft, &m, condition);
-        frame->result_span = stmt->span;
-    } else {
-        merge_names(l, draft, &m, condition, stmt->span);
-        frame->returned = ended;
-    }
-    frame->declared = declared;
-    l->b.block = outer;
+    IfArms arms = {stmt, then};
+    const Continuation *both[] = {then, then};
+    lower_branches(l, condition, stmt->span, lower_if_arm, &arms, both);
 }
 
 void lower_if(Lower *l, const Stmt *stmt, const Continuation *then) {

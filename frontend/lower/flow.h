@@ -24,10 +24,10 @@ bool same_form(Obj a, Obj b);
 void name_results(const Obj *o, const char *name);
 const char *undefined_text(Lower *l, const char *what, Span span);
 
-/* `if condition: arm 0, else: arm 1`, each lowered by `arm`; afterwards names
- * have the value of the arm that ran. True when both arms ended in break or
- * continue. */
+/* `if condition: arm 0, else: arm 1`, each lowered by `arm`, behind which each goes on with what
+ * `then` has for it; afterwards names have the value of the arm that ran. */
 typedef void (*ArmFn)(Lower *l, void *ctx, int arm);
-bool lower_choice(Lower *l, Value *condition, Span span, ArmFn fn, void *ctx);
+void lower_branches(Lower *l, Value *condition, Span span, ArmFn fn, void *ctx,
+                    const Continuation *const *then);
 
 #endif

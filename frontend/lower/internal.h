@@ -67,11 +67,12 @@ struct Lambda { /* or a function inside a function */
 };
 typedef VEC(const char *) Names;
 
-/* The statements that follow a nested list, for the arms of an `if` that return on one side only.
- */
+/* The statements that follow a nested list, for the arms of an `if` that return on one side only;
+ * or the rounds that an unrolled loop has left. */
 typedef struct Continuation {
     StmtList list;
     int next;
+    const struct Rounds *rounds; /* instead of the list, or NULL */
     const struct Continuation *after;
 } Continuation;
 
@@ -83,8 +84,6 @@ typedef struct Frame {
     Names declared; /* `name: tl.constexpr` above, without a value: the next one stays constant */
     int loops;      /* loops around the current statement */
     int unrolled;   /* of these, the unrolled ones */
-    int arms;       /* regions of tile IR around it that this frame has opened */
-    int outside;    /* how many of them were open before the outermost loop */
     bool finished;  /* returned, from inside of unrolled loops */
     bool returned;  /* the path has ended: by return; in a loop, by break or continue */
     Obj result;
@@ -502,13 +501,16 @@ bool float_format_of(Type t, const char *name, Obj *out); /* fp_mantissa_width, 
 
 /* ---- stmt.c, flow.c, loop.c ---- */
 void lower_stmts(Lower *l, StmtList list, int from, const Continuation *then);
-void lower_continuation(Lower *l, const Continuation *then);
+/* To the end of the function, or of the innermost round of an unrolled loop. */
+void lower_continuation(Lower *l, const Continuation *then, bool whole);
 void assign(Lower *l, const Expr *target, Obj o);
 void assign_name(Lower *l, const char *name, Obj o, Span span);
 /* As a kernel assigns: numbers become tensors, unless the name is declared tl.constexpr. */
 Obj assign_decayed(Lower *l, const char *name, Obj o, Span span);
 void lower_if(Lower *l, const Stmt *stmt, const Continuation *then);
-void lower_for(Lower *l, const Stmt *stmt);
+void lower_for(Lower *l, const Stmt *stmt, const Continuation *then);
+/* Goes on with the rounds that are left, and behind the loop. */
+void continue_rounds(Lower *l, const struct Rounds *left);
 void lower_while(Lower *l, const Stmt *stmt);
 void lower_jump(Lower *l, const Stmt *stmt); /* break, continue */
 extern const char loop_stop[];               /* the hidden name that break sets */

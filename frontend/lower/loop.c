@@ -101,11 +101,11 @@ void lower_jump(Lower *l, const Stmt *stmt) {
 
 /* Lowers the body at the builder's insertion point; tells whether the loop is to stop
  * after it. */
-static Obj lower_body(Lower *l, const Stmt *stmt) {
+static Obj lower_body(Lower *l, const Stmt *stmt, const Continuation *then) {
     Names declared = l->frame->declared;
     bind(l, loop_stop, obj_bool(false), stmt->span);
     l->frame->loops++;
-    lower_stmts(l, stmt->body, 0, NULL);
+    lower_stmts(l, stmt->body, 0, then);
     l->frame->loops--;
     l->frame->declared = declared;
     l->frame->returned = l->frame->finished;
@@ -297,7 +297,7 @@ static void for_at_run_time(Lower *l, const Stmt *stmt, const Range *range) {
     bind(l, index, obj_value(body->args[0]), stmt->target[0]->span);
     bind_carried(l, &loop, args);
     l->b.block = body;
-    Obj stop = lower_body(l, stmt);
+    Obj stop = lower_body(l, stmt, NULL);
     Values now = carried_now(l, &loop, args), init = {0};
     Value **full = drop_unchanged(l, &loop, &now, body, &init);
     Value **result;
@@ -344,45 +344,74 @@ bool range_count(Lower *l, const Range *r, Span span, int64_t *count) {
     return true;
 }
 
-typedef struct Round { /* of an unrolled loop */
+struct Rounds { /* of an unrolled loop, those that are left */
     const Stmt *stmt;
-    int64_t index;
+    const Range *range;
+    int64_t count, next;
+    int loops, unrolled; /* of the frame, around the loop */
+    Obj stop;            /* of the loop around */
+    const Continuation *then;
+};
+typedef struct Rounds Rounds;
+
+typedef struct Round {
+    const Rounds *of;
+    const Continuation *then;
 } Round;
 
 static void lower_round(Lower *l, void *ctx, int arm) {
     const Round *round = ctx;
+    const Rounds *r = round->of;
+    const Expr *target = r->stmt->target[0];
     if (arm == 1) return; /* an earlier round has stopped the loop */
-    bind(l, round->stmt->target[0]->name, obj_int(round->index), round->stmt->target[0]->span);
-    lower_body(l, round->stmt);
+    bind(l, target->name, obj_int(r->range->start.i + (r->next - 1) * r->range->step.i),
+         target->span);
+    lower_body(l, r->stmt, round->then);
 }
 
 /* Rounds after one that may have stopped the loop stand under an `if`, side by
  * side. */
-static void unroll(Lower *l, const Stmt *stmt, const Range *range) {
-    int64_t count;
-    if (!range_count(l, range, stmt->value->span, &count)) return;
-    const Binding *outer = find_binding(&l->frame->scope, loop_stop);
-    Obj stop = obj_bool(false), outer_stop = outer ? outer->obj : stop;
+static void lower_rounds(Lower *l, const Rounds *rounds, Obj stop) {
     Frame *frame = l->frame;
-    if (!frame->loops) frame->outside = frame->arms;
-    frame->unrolled++;
-    for (int64_t i = 0; i < count && !l->abandoned; i++) {
-        Round round = {stmt, range->start.i + i * range->step.i};
+    frame->loops = rounds->loops;
+    frame->unrolled = rounds->unrolled + 1;
+    for (int64_t i = rounds->next; i < rounds->count && !l->abandoned; i++) {
+        if (stop.kind == OBJ_BOOL && stop.i) break;
+        Rounds left = *rounds, none = *rounds;
+        left.next = i + 1;
+        none.next = rounds->count;
+        Continuation go_on = {.rounds = &left, .after = rounds->then};
+        Continuation leave_loop = {.rounds = &none, .after = rounds->then};
+        Round round = {&left, &go_on};
+        const Continuation *then[] = {&go_on, &leave_loop};
         if (stop.kind == OBJ_VALUE)
-            lower_choice(l, going(l, stop), stmt->span, lower_round, &round);
+            lower_branches(l, going(l, stop), rounds->stmt->span, lower_round, &round, then);
         else
             lower_round(l, &round, 0);
         if (frame->finished) break;
         frame->returned = false;
-        stop = find_binding(&l->frame->scope, loop_stop)->obj;
-        if (stop.kind == OBJ_BOOL && stop.i) break;
+        stop = find_binding(&frame->scope, loop_stop)->obj;
     }
-    frame->unrolled--;
+    frame->unrolled = rounds->unrolled;
     frame->finished = frame->finished && frame->loops;
-    bind(l, loop_stop, outer_stop, stmt->span);
+    bind(l, loop_stop, rounds->stop, rounds->stmt->span);
 }
 
-void lower_for(Lower *l, const Stmt *stmt) {
+void continue_rounds(Lower *l, const Rounds *left) {
+    lower_rounds(l, left, find_binding(&l->frame->scope, loop_stop)->obj);
+}
+
+static void unroll(Lower *l, const Stmt *stmt, const Range *range, const Continuation *then) {
+    Rounds all = {.stmt = stmt, .range = range, .then = then};
+    if (!range_count(l, range, stmt->value->span, &all.count)) return;
+    const Binding *outer = find_binding(&l->frame->scope, loop_stop);
+    all.loops = l->frame->loops;
+    all.unrolled = l->frame->unrolled;
+    all.stop = outer ? outer->obj : obj_bool(false);
+    lower_rounds(l, &all, obj_bool(false));
+}
+
+void lower_for(Lower *l, const Stmt *stmt, const Continuation *then) {
     Obj over = lower_expr(l, stmt->value);
     if (over.kind != OBJ_RANGE && !obj_is_poison(over))
         over =
@@ -394,7 +423,7 @@ void lower_for(Lower *l, const Stmt *stmt) {
         return;
     }
     if (over.kind == OBJ_RANGE && over.range->is_static)
-        unroll(l, stmt, over.range);
+        unroll(l, stmt, over.range, then);
     else
         for_at_run_time(l, stmt, over.kind == OBJ_RANGE ? over.range : NULL);
 }
@@ -492,7 +521,7 @@ void lower_while(Lower *l, const Stmt *stmt) {
 
     bind_carried(l, &loop, body->args);
     l->b.block = body;
-    Obj stop = lower_body(l, stmt);
+    Obj stop = lower_body(l, stmt, NULL);
     Values now = carried_now(l, &loop, body->args), init = loop.init;
     if (never(stop)) {
         if (endless) {

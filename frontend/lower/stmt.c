@@ -175,8 +175,7 @@ static void lower_augmented(Lower *l, const Stmt *stmt) {
 static void lower_return(Lower *l, const Stmt *stmt) {
     Frame *f = l->frame;
     Obj o = stmt->value ? lower_expr(l, stmt->value) : obj_none();
-    bool unrolled = f->loops == f->unrolled && f->arms == f->outside; /* it runs in one round */
-    if (f->loops && !unrolled) {
+    if (f->loops != f->unrolled) {
         fail(l, stmt->span, "'return' inside a loop is not supported");
         note(l, (Span){0}, "leave the loop with 'break' and return behind it");
         return;
@@ -219,7 +218,7 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
     case STMT_AUGASSIGN: lower_augmented(l, stmt); break;
     case STMT_ANNASSIGN: lower_annotated(l, stmt); break;
     case STMT_IF: lower_if(l, stmt, then); break;
-    case STMT_FOR: lower_for(l, stmt); break;
+    case STMT_FOR: lower_for(l, stmt, then); break;
     case STMT_WHILE: lower_while(l, stmt); break;
     case STMT_RETURN: lower_return(l, stmt); break;
     case STMT_ASSERT: lower_assert(l, stmt); break;
@@ -257,7 +256,16 @@ void lower_stmts(Lower *l, StmtList list, int from, const Continuation *then) {
     }
 }
 
-void lower_continuation(Lower *l, const Continuation *then) {
-    for (; then && !l->frame->returned; then = then->after)
-        lower_stmts(l, then->list, then->next, then->after);
+void lower_continuation(Lower *l, const Continuation *then, bool whole) {
+    Frame *f = l->frame;
+    for (; then && !f->finished && (whole || !then->rounds); then = then->after) {
+        bool jumped = f->returned && f->loops && whole; /* to the next round, or out of the loop */
+        if (f->returned && !jumped) return;
+        if (jumped && !then->rounds) continue;
+        f->returned = false;
+        if (then->rounds)
+            continue_rounds(l, then->rounds);
+        else
+            lower_stmts(l, then->list, then->next, then->after);
+    }
 }
