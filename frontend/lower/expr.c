@@ -69,7 +69,11 @@ static Obj lower_fstring(Lower *l, const Expr *e) {
         if (!obj_is_const(o))
             return fail(l, e->item[i]->span, "an f-string takes compile-time values, not %s",
                         obj_what(l, o));
-        buf_puts(&b, obj_text(l, o));
+        if (e->item[i]->has_format && !l->b.f)
+            return fail(l, e->item[i]->span,
+                        "a format in an f-string, {x:>8}, is not evaluated "
+                        "outside kernels");
+        buf_puts(&b, e->item[i]->is_repr ? obj_repr(l, o) : obj_text(l, o));
         if (b.len > STRING_LIMIT) break;
     }
     return checked(l, obj_string(l, b.data), e->span);

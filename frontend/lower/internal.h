@@ -353,6 +353,7 @@ bool obj_equal(Obj a, Obj b);            /* Python's == */
 double obj_double(Obj o);                /* of a number */
 bool obj_truth(Obj o);                   /* Python's truth value; not for OBJ_VALUE */
 const char *obj_text(Lower *l, Obj o);   /* as Python's str() writes it */
+const char *obj_repr(Lower *l, Obj o);   /* as its repr() does */
 const char *obj_what(Lower *l, Obj o);   /* for messages: "int32[64]", "the string 'a'", "None" */
 bool obj_json(Obj o, Buf *out);          /* false: has no JSON form */
 Obj concat(Lower *l, Obj x, Obj y, Span span); /* two sequences, as of the first one's kind */

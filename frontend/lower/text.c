@@ -30,6 +30,24 @@ static void put_int(Buf *b, Obj o) {
         buf_printf(b, "%lld", (long long)o.i);
 }
 
+/* As Python writes a string: in double quotes if there are single ones alone in it. */
+static void put_quoted(Buf *b, const char *s, size_t n) {
+    char quote = memchr(s, '\'', n) && !memchr(s, '"', n) ? '"' : '\'';
+    buf_putc(b, quote);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c == '\n' || c == '\t' || c == '\r')
+            buf_printf(b, "\\%c", c == '\n' ? 'n' : c == '\t' ? 't' : 'r');
+        else if (c < 0x20 || c == 0x7f)
+            buf_printf(b, "\\x%02x", c);
+        else {
+            if (c == '\\' || c == (unsigned char)quote) buf_putc(b, '\\');
+            buf_putc(b, (char)c);
+        }
+    }
+    buf_putc(b, quote);
+}
+
 static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
     Arena *a = &l->s->arena;
     if (obj_is_descriptor(o)) {
@@ -43,9 +61,10 @@ static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
     case OBJ_INT: put_int(b, o); break;
     case OBJ_FLOAT: put_float(b, o.f); break;
     case OBJ_STRING:
-        if (quoted) buf_putc(b, '\'');
-        buf_write(b, o.text.at, o.text.n);
-        if (quoted) buf_putc(b, '\'');
+        if (quoted)
+            put_quoted(b, o.text.at, o.text.n);
+        else
+            buf_write(b, o.text.at, o.text.n);
         break;
     case OBJ_DTYPE: buf_puts(b, type_user_text(a, *o.type)); break;
     case OBJ_CONSTEXPR_TYPE:
@@ -93,6 +112,12 @@ static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
 const char *obj_text(Lower *l, Obj o) {
     Buf b = buf_new(&l->s->arena);
     put_obj(l, &b, o, false);
+    return b.data;
+}
+
+const char *obj_repr(Lower *l, Obj o) {
+    Buf b = buf_new(&l->s->arena);
+    put_obj(l, &b, o, true);
     return b.data;
 }
 

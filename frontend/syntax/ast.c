@@ -311,6 +311,14 @@ Expr *expr_parenthesised(Parser *p, Expr *x) {
     return checked(p, x);
 }
 
+/* {x}, {x!r}, {x=}, which is a label and !r unless more is said, {x:>8} */
+Expr *expr_field(Parser *p, Expr *x, const Token *close, bool labelled) {
+    bool told = close->flags & (TOKEN_STR | TOKEN_SPEC);
+    x->is_repr = close->flags & TOKEN_REPR || (labelled && !told);
+    x->has_format = close->flags & TOKEN_SPEC;
+    return expr_parenthesised(p, x);
+}
+
 /* ---- statements ---- */
 
 Stmt *stmt_new(Parser *p, StmtKind kind, Span span) {

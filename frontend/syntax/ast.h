@@ -113,9 +113,10 @@ struct Expr {
     Operator *compare_op; /* nitems of them */
     AstParam *lambda_param;
     int nlambda_params;
-    bool is_inner_for;     /* EXPR_LISTCOMP */
-    bool is_set, is_dict;  /* EXPR_LISTCOMP in braces; of a dict, .left is a tuple: key, value */
-    bool is_parenthesised; /* stands in brackets of its own */
+    bool is_inner_for;        /* EXPR_LISTCOMP */
+    bool is_set, is_dict;     /* EXPR_LISTCOMP in braces; of a dict, .left is a tuple: key, value */
+    bool is_parenthesised;    /* stands in brackets of its own */
+    bool is_repr, has_format; /* a field of an f-string, as !r or {x=} have it; {x:>8} */
     /* Whoever walks the tree recurses `height` deep at most, and that is at most CHAIN_LIMIT;
      * `nesting` counts brackets and right operands only, and is at most NESTING_LIMIT. */
     uint16_t height, nesting;

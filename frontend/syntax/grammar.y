@@ -591,12 +591,12 @@ fstring_parts:
   | fstring_parts FIELD_OPEN testlist FSTRING_LABEL FIELD_CLOSE {
         $$ = $1;
         PUSH($$, expr_label(p, $4));
-        PUSH($$, $3);
+        PUSH($$, expr_field(p, $3, $5, true));
     }
   ;
 fstring_part:
     FSTRING_TEXT                        { $$ = expr_string(p, $1); }
-  | FIELD_OPEN testlist FIELD_CLOSE     { $$ = expr_parenthesised(p, $2); }
+  | FIELD_OPEN testlist FIELD_CLOSE     { $$ = expr_field(p, $2, $3, false); }
   ;
 
 /* ---- calls and subscripts ---- */

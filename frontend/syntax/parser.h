@@ -135,6 +135,7 @@ Expr *expr_lambda(Parser *p, const ParamVec *params, Expr *body, Span span);
 Expr *expr_comprehension(Parser *p, Expr *item, const CompVec *clauses, Span span);
 Expr *expr_walrus(Parser *p, const Token *name, Expr *value, Span span);
 Expr *expr_parenthesised(Parser *p, Expr *x); /* one bracket deeper */
+Expr *expr_field(Parser *p, Expr *x, const Token *close, bool labelled);
 void args_add(Parser *p, ArgVec *args, const Arg *arg);
 
 /* Statements and functions (ast.c). */

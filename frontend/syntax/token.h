@@ -40,6 +40,9 @@ typedef enum LexError {
 enum {
     TOKEN_RAW = 1,      /* a string with an r prefix */
     TOKEN_UNCLOSED = 2, /* an opening bracket without its partner */
+    TOKEN_REPR = 4,     /* a field of an f-string that ends in !r */
+    TOKEN_STR = 8,      /* or !s */
+    TOKEN_SPEC = 16,    /* or has a format */
 };
 
 typedef struct Token {
