@@ -70,6 +70,38 @@ ok 'the list of the kernel' mm 64 --tune --tuning=list.json
 is 'seven records' same "$(measured list.json)" 7
 ok 'retune' mm 64 --retune --tuning=list.json
 is 'seven records again' same "$(measured list.json)" 7
+# What the source imports belongs to it: other code in a module is measured anew.
+cat >part.py <<'END'
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def value():
+    return 1.0
+END
+cat >whole.py <<'END'
+import triton
+import triton.language as tl
+from part import value
+
+
+@triton.autotune([triton.Config({"B": 16}), triton.Config({"B": 32})], key=[])
+@triton.jit
+def whole(p, B: tl.constexpr):
+    tl.store(p + tl.arange(0, B), value())
+END
+whole() { "$tilerun" whole.py --device=cpu p=zeros:fp32[32] --grid=1 --tune --tuning=whole.json "$@"; }
+ok 'a source with a module' whole
+cp whole.json before.json
+ok 'with nothing changed' whole
+ok 'nothing is measured twice' cmp before.json whole.json
+sed -i 's/1.0/2.0/' part.py
+ok 'with another module' whole
+ok 'it is measured anew' bash -c '! cmp -s before.json whole.json'
+ok 'under its own source' bash -c '[ "$(grep -o "source[^,]*" before.json)" != "$(grep -o "source[^,]*" whole.json)" ]'
+
+
 ok 'without a file' mm 32 --tune "${four[@]}"
 for i in 0 3 6; do
     text=$("$tilec" --emit=configs mm.tl -o - | grep -o '"BM[^"]*"' | sed -n "$((i + 1))p" | tr -d '"')

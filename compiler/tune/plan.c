@@ -5,6 +5,7 @@
 #include "compiler/tune/tune.h"
 
 #include "base/text.h"
+#include "compiler/compile.h"
 #include "compiler/fields.h"
 
 #include <stdint.h>
@@ -51,6 +52,10 @@ static void hash_text(void *hash, const char *s, size_t n) {
     }
 }
 
+static void name_source(TunePlan *p) {
+    snprintf(p->source, sizeof p->source, "%016llx", (unsigned long long)p->hash);
+}
+
 /* Equal for equal code, but for what the record states itself. */
 static void hash_source(TunePlan *p) {
     const tile_compile_options *o = p->o;
@@ -58,7 +63,22 @@ static void hash_source(TunePlan *p) {
     hash_text(&h, TILE_VERSION, strlen(TILE_VERSION));
     hash_text(&h, o->source, o->source_len);
     fields_key(o, NO_TUNING, hash_text, &h);
-    snprintf(p->source, sizeof p->source, "%016llx", (unsigned long long)h);
+    p->hash = h;
+    name_source(p);
+}
+
+/* The modules that were read for it, what is in them and not where they lie: records are shared. */
+static void hash_modules(TunePlan *p, const tile_compiled *c) {
+    size_t len;
+    const char *looked = compiled_looked(c, &len), *end = looked + len;
+    while (looked < end) {
+        const char *space = memchr(looked, ' ', (size_t)(end - looked));
+        const char *stop = memchr(looked, '\n', (size_t)(end - looked));
+        if (!space || !stop || space > stop) break;
+        if (space > looked + 1) hash_text(&p->hash, looked, (size_t)(space - looked));
+        looked = stop + 1;
+    }
+    name_source(p);
 }
 
 static tile_compile_options quiet(const tile_compile_options *o, tile_emit emit,
@@ -240,10 +260,12 @@ tile_status plan_params(TunePlan *p) {
         json_t *kernel = json_array_get(json_object_get(root, "kernels"), 0);
         p->params = json_incref(json_object_get(kernel, "params"));
         json_decref(root);
-        if (st)
+        if (st) {
             tile_compiled_free(c);
-        else
+        } else {
+            hash_modules(p, c);
             p->lowered = c;
+        }
         if (!st) return p->params && make_types(p) ? TILE_OK : no_memory(p);
     }
     return st;

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { TUNE_TEXT = 600, TUNE_MAX_CONFIGS = 4096, TUNE_MAX_RUNS = 200 };
 
@@ -21,8 +22,9 @@ typedef struct TunePlan {
     tile_compiled *lowered; /* its tile IR in one of the configs */
     json_t *space;          /* configs that were asked for instead of the list */
     char *types;            /* "*fp16,i32"; NULL: not known */
-    char source[17];
-    char why[TUNE_TEXT]; /* after a failure */
+    uint64_t hash;          /* of what the result depends on, */
+    char source[17];        /* as text */
+    char why[TUNE_TEXT];    /* after a failure */
 } TunePlan;
 
 /* Reads which kernel it is, and its list. TILE_INVALID when there are several kernels. */
