@@ -244,6 +244,7 @@ static bool parse_parts(Tuple *t, const char *name, const char *s, size_t n, Run
     for (int i = 0; n; i++) {
         char part[300];
         size_t len = part_length(s, n);
+        if (!i && len == n) return refuse(e, "a tuple of one part is written (5,)");
         int put = snprintf(part, sizeof part, "%s.%d", name, i);
         if (put < 0 || (size_t)put >= sizeof part) return refuse(e, "the name is too long");
         if (!parse_parts(t, part, s, len, e)) return false;

@@ -154,8 +154,10 @@ static bool split_tuple(Reader *r, const char *path, Text text, Entries *parts, 
     while (text_part(&rest, &part)) {
         if (!part.n && !rest.at) break; /* nothing stands behind the last comma */
         Entry e = entry_of(part);
-        if (e.name.n && word_length(e.name) != e.name.n)
+        if (e.name.n && (word_length(e.name) != e.name.n || isdigit((unsigned char)*e.name.at)))
             return misread(r, path, text, "a part's name is no name");
+        bool alone = !rest.at && !parts->n && !e.name.n && !open;
+        if (alone) return misread(r, path, text, "a tuple of one part is written (i32,)");
         if (e.name.n) vec_push(&l->s->arena, names, intern(&l->s->names, e.name.at, e.name.n));
         vec_push(&l->s->arena, parts, e);
     }

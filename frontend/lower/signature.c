@@ -108,16 +108,19 @@ bool text_is_constant(Text t) {
     return number || is_quoted(t) || text_is(t, "True") || text_is(t, "False") || *t.at == '@';
 }
 
-/* "(4, 8)", "(4,)", "[]" */
+/* "(4, 8)", "(4,)", "[]"; "(4)" is 4 */
 static Obj parse_tuple(Lower *l, Text t) {
     VEC(Obj) all = {0};
     Text rest = {t.at + 1, t.n - 2}, part;
+    bool comma = false;
     if (!enter(l, (Span){0})) return poison();
     while (text_part(&rest, &part)) {
         if (!part.n && !rest.at) break; /* nothing stands behind the last comma */
         vec_push(&l->s->arena, &all, parse_value(l, part.at, part.n));
+        comma = comma || rest.at;
     }
     leave(l);
+    if (all.n == 1 && !comma && *t.at == '(') return all.at[0];
     return checked(l, obj_tuple(l, all.at, all.n), (Span){0});
 }
 
