@@ -103,6 +103,10 @@ static char *printable(Arena *a, char *text) {
 void diag(Diags *d, Severity severity, Span span, const char *fmt, ...) {
     if (d->muted) return;
     if (severity == DIAG_WARNING && d->warnings_are_errors) severity = DIAG_ERROR;
+    if (severity != DIAG_NOTE)
+        d->dropping =
+            (severity == DIAG_WARNING && d->no_warnings) || (severity == DIAG_PERF && d->no_perfs);
+    if (d->dropping) return;
     if (severity == DIAG_ERROR) d->errors++;
     if (severity == DIAG_WARNING) d->warnings++;
     if (d->errors > DIAG_MAX_ERRORS) return;
@@ -114,7 +118,6 @@ void diag(Diags *d, Severity severity, Span span, const char *fmt, ...) {
     x->text = printable(d->arena, arena_vprintf(d->arena, fmt, ap));
     va_end(ap);
     if (severity == DIAG_PERF && said_already(d, x)) return;
-    if (severity == DIAG_PERF) d->perfs++;
     if (d->last)
         d->last->next = x;
     else

@@ -52,9 +52,11 @@ typedef struct Diag {
 typedef struct Diags {
     Arena *arena;
     Diag *first, *last;
-    int errors, warnings, perfs;
+    int errors, warnings;
     bool warnings_are_errors;
-    bool muted; /* drop everything: for work that is tried and may be undone */
+    bool no_warnings, no_perfs; /* drop these, each with the notes behind it: nobody asked */
+    bool dropping;              /* the last one, so its notes too */
+    bool muted;                 /* drop everything: for work that is tried and may be undone */
 } Diags;
 
 enum { DIAG_MAX_ERRORS = 50 }; /* errors beyond these are counted and not kept */

@@ -402,22 +402,6 @@ static bool run(Job *j) {
 
 /* ---- the result ---- */
 
-/* Takes diagnostics that were not asked for out of the list, each with the notes behind it. */
-static void drop_unwanted(Job *j) {
-    Diags *d = &j->s.diags;
-    Diag **link = &d->first;
-    bool dropping = false;
-    for (Diag *x = d->first; x; x = x->next) {
-        if (x->severity != DIAG_NOTE)
-            dropping = (x->severity == DIAG_WARNING && j->o->no_warnings) ||
-                       (x->severity == DIAG_PERF && j->o->no_perf_notes);
-        if (dropping) continue;
-        *link = x;
-        link = &x->next;
-    }
-    *link = NULL;
-}
-
 static void render_times(Job *j, Buf *out) {
     double total = 0;
     for (int i = 0; i < j->nphases; i++) {
@@ -490,7 +474,6 @@ static bool keep_diagnostics(const Job *j, tile_compiled *c) {
 static bool finish(Job *j, tile_compiled *c, bool succeeded) {
     if (setjmp(j->s.bail)) return false;
     Buf text = buf_new(&j->s.arena), times = buf_new(&j->s.arena);
-    drop_unwanted(j);
     diag_render(&j->s.diags, &j->s.source, j->o->color, &text);
     if (j->o->time) render_times(j, &times);
     return keep_diagnostics(j, c) && keep(c, TILE_PART_DIAGNOSTICS, &text) &&
@@ -524,6 +507,8 @@ static bool attempt(Job *j) {
     const tile_compile_options *o = j->o;
     j->s.source = source_of(o);
     j->s.diags.warnings_are_errors = o->warnings_are_errors && !o->no_warnings;
+    j->s.diags.no_warnings = o->no_warnings;
+    j->s.diags.no_perfs = o->no_perf_notes;
     j->output = buf_new(&j->s.arena);
     j->dump = buf_new(&j->s.arena);
     j->stats = buf_new(&j->s.arena);

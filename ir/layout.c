@@ -9,27 +9,32 @@
 
 /* ---- a reduced basis ---- */
 
-typedef struct F2 { /* slot i: a vector whose top bit is i, or 0; made: the packed hardware index
-                       that gives it */
+typedef struct F2 { /* slot i: a vector whose top bit is i, if `tops` has that bit; made: the packed
+                       hardware index that gives it */
     uint32_t vec[32];
     uint64_t made[32];
+    uint32_t tops;
     int rank;
 } F2;
 
+static int top_bit(uint32_t v) { /* of what is not 0 */
+    return 31 - __builtin_clz(v);
+}
+
 static uint32_t f2_reduce(const F2 *s, uint32_t v, uint64_t *made) {
-    for (int i = 31; i >= 0; i--)
-        if ((v >> i & 1) && s->vec[i]) {
-            v ^= s->vec[i];
-            *made ^= s->made[i];
-        }
+    for (uint32_t hit; (hit = v & s->tops);) { /* clears that bit, and changes none above it */
+        int i = top_bit(hit);
+        v ^= s->vec[i];
+        *made ^= s->made[i];
+    }
     return v; /* 0: v is in the span, and made with the hardware index that gives it */
 }
 
 static bool f2_add(F2 *s, uint32_t v, uint64_t made) {
     v = f2_reduce(s, v, &made);
     if (!v) return false;
-    int top = 31;
-    while (!(v >> top & 1)) top--;
+    int top = top_bit(v);
+    s->tops |= (uint32_t)1 << top;
     s->vec[top] = v;
     s->made[top] = made;
     s->rank++;

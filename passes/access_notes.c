@@ -139,7 +139,7 @@ static const char *why_narrow(Accesses *all, const Op *op, int width) {
 void note_access(Accesses *all, const Op *op, const Layout *l, Type t, int possible) {
     int width = (int)ir_attr_int(op, AT_VECTOR, 1), size = type_elem_bytes(t), bytes = width * size;
     Spread spread;
-    if (width >= possible) return;
+    if (width >= possible || all->ctx->s->diags.no_perfs) return; /* the reason takes analyses */
     if (bytes < COST_WIDE_ACCESS_BYTES) {
         const char *why = narrow_parameters(all, op, width);
         if (why) {

@@ -74,7 +74,7 @@ static AstFile *parse_aside(Session *s, const Source *source, Diags *said) {
     Source first = s->source;
     Diags diags = s->diags;
     s->source = *source;
-    s->diags = (Diags){.arena = &s->arena};
+    s->diags = (Diags){.arena = &s->arena, .no_warnings = diags.no_warnings};
     AstFile *file = ast_parse(s);
     *said = s->diags;
     s->diags = diags;

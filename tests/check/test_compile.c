@@ -112,6 +112,36 @@ START_TEST(diagnostics_are_data) {
 }
 END_TEST
 
+/* Diagnostics that are not asked for go with their notes, and nothing else changes. */
+START_TEST(unwanted_diagnostics) {
+    tile_compile_options o = from(source, TILE_EMIT_PTX);
+    tile_compiled *all = compiled(&o);
+    ck_assert_ptr_nonnull(strstr(diagnostics(all), "perf: this load is 4 bytes per lane"));
+    o.no_perf_notes = 1;
+    tile_compiled *none = compiled(&o);
+    ck_assert_str_eq(diagnostics(none), "");
+    ck_assert_str_eq(tile_compiled_text(all, TILE_PART_OUTPUT, NULL),
+                     tile_compiled_text(none, TILE_PART_OUTPUT, NULL));
+    tile_compiled_free(all);
+    tile_compiled_free(none);
+
+    static const char warned[] = "import triton, triton.language as tl\n"
+                                 "@triton.autotune([triton.Config({}, num_ctas=2)], key=[])\n"
+                                 "@triton.jit\n"
+                                 "def k(p: '*i32'):\n"
+                                 "    tl.store(p, 1)\n";
+    o = from(warned, TILE_EMIT_PTX);
+    all = compiled(&o);
+    ck_assert_ptr_nonnull(strstr(diagnostics(all), "warning: the config of 'k' asks for"));
+    ck_assert_ptr_nonnull(strstr(diagnostics(all), "note: programs run without clusters"));
+    o.no_warnings = 1;
+    none = compiled(&o);
+    ck_assert_str_eq(diagnostics(none), "");
+    tile_compiled_free(all);
+    tile_compiled_free(none);
+}
+END_TEST
+
 START_TEST(the_manifest_says_all) {
     tile_compile_options o = from(source, TILE_EMIT_MANIFEST);
     tile_compiled *c = compiled(&o);
@@ -467,6 +497,7 @@ int main(void) {
     tcase_set_timeout(t, 300);
     tcase_add_test(t, every_kind_of_output);
     tcase_add_test(t, diagnostics_are_data);
+    tcase_add_test(t, unwanted_diagnostics);
     tcase_add_test(t, the_manifest_says_all);
     tcase_add_test(t, entries_are_named);
     tcase_add_test(t, promises_of_signatures);
