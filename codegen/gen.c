@@ -253,6 +253,16 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_CONDITION] = gen_nothing,
 };
 
+int gen_twin(const Tile *in, int operands, int i) {
+    for (int rest = i; rest; rest &= rest - 1) {
+        int k = i & ~(rest & -rest);
+        bool same = true;
+        for (int o = 0; o < operands && same; o++) same = in[o].at[k] == in[o].at[i];
+        if (same) return k;
+    }
+    return -1;
+}
+
 GenRange gen_range_of(const Op *op) {
     switch (op->code) {
     case OP_CAST: return gen_cast;

@@ -101,6 +101,9 @@ void gen_block(Gen *g, const Block *b); /* all ops but the terminator */
  * from `from` on. The result has its tile. NULL: op does not. */
 typedef void (*GenRange)(Gen *g, const Op *op, int from, int n);
 GenRange gen_range_of(const Op *op);
+/* The register before i, with one bit less, that has the same operands, as where a row is repeated:
+ * what is pure need not be made again for LLVM to merge. -1: none of those. */
+int gen_twin(const Tile *in, int operands, int i);
 
 /* ---- layouts (gen_layout.c) ---- */
 /* The element index that lane and warp add to a register's: one i32, and the bits it may have. */

@@ -275,6 +275,11 @@ void gen_elementwise(Gen *g, const Op *op, int from, int n) {
             i++;
             continue;
         }
+        int twin = gen_twin(in, op->noperands, i);
+        if (twin >= 0) {
+            out.at[i] = out.at[twin];
+            continue;
+        }
         for (int k = 0; k < op->noperands; k++) x[k] = in[k].at[i];
         out.at[i] = element(g, op, x);
         if (out.at[i]) continue;
