@@ -317,7 +317,39 @@ static int top_definition(TopLevel *top, int at) {
     return behind;
 }
 
+/* Is it `jit`, `heuristics(…)` or `autotune(…)`, which take a function and give a kernel? */
+static bool makes_kernel(const Expr *e) {
+    bool called = e->kind == EXPR_CALL;
+    if (called) e = e->left;
+    if (e->kind != EXPR_NAME && e->kind != EXPR_ATTRIBUTE) return false;
+    if (strcmp(e->name, "jit") == 0) return !called;
+    return called && (strcmp(e->name, "heuristics") == 0 || strcmp(e->name, "autotune") == 0);
+}
+
+/* f = triton.jit(f) below f, in the same block: a decorator of f, written as a call. */
+static bool add_decorator(TopLevel *top, const char *name, const Expr *value) {
+    Arena *a = &top->parser.s->arena;
+    if (!value || value->kind != EXPR_CALL || value->nitems != 1 || value->nkeywords ||
+        value->item[0]->kind != EXPR_NAME || value->item[0]->name != name ||
+        !makes_kernel(value->left))
+        return false;
+    AstFunc *f = NULL;
+    for (int i = 0; i < top->funcs.n; i++)
+        if (top->funcs.at[i]->name == name) f = top->funcs.at[i];
+    if (!f || f->guard != current_guard(top, f->span)) return false;
+    for (int i = 0; i < top->globals.n; i++)
+        if (top->globals.at[i].name == name && top->globals.at[i].order > f->order) return false;
+    Expr **all = arena_array(a, (size_t)f->ndecorators + 1, sizeof *all);
+    all[0] = value->left;
+    for (int i = 0; i < f->ndecorators; i++) all[i + 1] = f->decorator[i];
+    f->decorator = all;
+    f->ndecorators++;
+    f->order = top->order++;
+    return true;
+}
+
 static void add_global(TopLevel *top, const char *name, Span span, Expr *annotation, Expr *value) {
+    if (add_decorator(top, name, value)) return;
     AstGlobal g = {name, annotation, value, span, current_guard(top, span), top->order++};
     vec_push(&top->parser.s->arena, &top->globals, g);
 }
