@@ -521,6 +521,10 @@ static Obj string_method(Lower *l, Obj self, const char *name, const Call *c) {
 
 bool host_method(Lower *l, Obj self, const char *name, const Call *c, Obj *out) {
     *out = poison();
+    if (self.kind == OBJ_STRING && strcmp(name, "format") == 0) {
+        *out = format_string(l, self, c);
+        return out->kind != OBJ_POISON;
+    }
     if (c->nkeywords) return false;
     if (self.kind == OBJ_DICT) *out = dict_method(l, self, name, c);
     if (self.kind == OBJ_STRING) *out = string_method(l, self, name, c);

@@ -326,6 +326,7 @@ Obj machine_function(const char *module, const char *name); /* poison: there is 
 bool host_constant(Lower *l, const char *path, const char *name, Obj *out);
 /* What -D gives an environment variable; false: nothing. */
 bool host_environ(Lower *l, Obj key, Obj *out);
+Obj format_string(Lower *l, Obj self, const struct Call *c); /* poison: not known */
 bool host_method(Lower *l, Obj self, const char *name, const struct Call *c, Obj *out);
 Obj host_dict(Lower *l, const struct Call *c);
 Obj make_lambda(Lower *l, const Expr *e);

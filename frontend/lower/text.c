@@ -135,6 +135,45 @@ const char *obj_what(Lower *l, Obj o) {
     return b.data;
 }
 
+/* The value that the field `name`, n bytes, of a format stands for: of a keyword, of the argument
+ * with that number, or of the next one. NULL: there is none. */
+static const Obj *field_value(const Call *c, const char *name, size_t n, int *next) {
+    size_t digits = strspn(name, "0123456789");
+    if (!n) return *next < c->nargs ? &c->arg[(*next)++] : NULL;
+    if (digits >= n) {
+        char *end;
+        long i = strtol(name, &end, 10);
+        return i < c->nargs ? &c->arg[i] : NULL;
+    }
+    for (int i = 0; i < c->nkeywords; i++)
+        if (strlen(c->keyword[i].name) == n && memcmp(c->keyword[i].name, name, n) == 0)
+            return &c->keyword_value[i];
+    return NULL;
+}
+
+/* "{a} {0} {} {{".format(…), without specifications; poison for what is none of these. */
+Obj format_string(Lower *l, Obj self, const Call *c) {
+    Buf b = buf_new(&l->s->arena);
+    int next = 0;
+    for (const char *s = self.text.at; *s && b.len <= STRING_LIMIT;) {
+        size_t n = strcspn(s, "{}");
+        buf_write(&b, s, n);
+        s += n;
+        if (!*s) break;
+        if (s[1] == *s) {
+            buf_putc(&b, *s);
+            s += 2;
+            continue;
+        }
+        n = strcspn(s + 1, "{}");
+        const Obj *value = *s == '{' && s[n + 1] == '}' ? field_value(c, s + 1, n, &next) : NULL;
+        if (!value || obj_is_poison(*value)) return poison();
+        put_obj(l, &b, *value, false);
+        s += n + 2;
+    }
+    return checked(l, obj_string(l, b.data ? b.data : ""), c->span);
+}
+
 /* ---- JSON ---- */
 
 static void json_string(Buf *b, const char *s, size_t n) {
