@@ -39,7 +39,7 @@ ok 'matmul' "$at/matmul" --device=cpu examples/matmul.tl 48 32 16
 
 ok 'jit' sh -c "'$at/jit' --device=cpu | grep -x 'f(3, 4) = 5'"
 ok 'jit, another expression' sh -c "'$at/jit' --device=cpu 'tl.maximum(x, y) - 1' | grep -x 'f(7, 4) = 6'"
-ok 'jit, a mistake' fails 1 "unknown name 'z'" "$at/jit" --device=cpu 'x + z'
+ok 'jit, a mistake' fails 1 "name 'z' is not defined" "$at/jit" --device=cpu 'x + z'
 ok 'jit, and its place' sh -c "'$at/jit' --device=cpu 'x + z' 2>&1 | grep -x '        ^'"
 
 ok 'transformer' "$at/transformer" --device=cpu 20 64 1 48

@@ -286,8 +286,8 @@ bool check_dims(Lower *l, const Args *a, int i, const Dims *dims) {
     for (int k = 0; k < dims->n; k++) {
         int64_t d = dims->at[k];
         if (d < 1 || (d & (d - 1))) {
-            fail(l, a->where[i], "%s: dimension %d is %lld, which is not a power of two", fn, k,
-                 (long long)d);
+            fail(l, a->where[i], "Shape element %d must be a power of 2", k);
+            note(l, (Span){0}, "it is %lld, in a call of %s", (long long)d, fn);
             return false;
         }
         while (d > 1 && log2 <= TILE_MAX_LOG2) d >>= 1, log2++;

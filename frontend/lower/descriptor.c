@@ -159,7 +159,7 @@ Obj bi_make_descriptor(Lower *l, const Args *a, int64_t data) {
     if (!aligned_strides(l, a, block.rank, type_elem_bytes(elem))) return poison();
     if (type_dim(block, last) * type_elem_bytes(elem) < LEAST_BYTES)
         return fail(l, a->where[3],
-                    "the last dimension of a descriptor's block must have at least %d bytes, "
+                    "Descriptor block shape must have at least %d bytes in the last dimension, "
                     "not %lld",
                     LEAST_BYTES, (long long)(type_dim(block, last) * type_elem_bytes(elem)));
     bool nan = strcmp(padding, "nan") == 0;

@@ -47,8 +47,9 @@ static bool dot_operands_fit(Lower *l, const Args *a, Value *x, Value *y) {
         fail(l, a->span, "tl.dot: %s times %s: the inner sizes %lld and %lld differ", user(l, s),
              user(l, t), (long long)type_dim(s, r - 1), (long long)type_dim(t, r - 2));
     else if (type_dim(s, r - 1) < dot_types[row].min_k)
-        fail(l, a->span, "tl.dot: the inner size of %s is %lld and must be at least %d", user(l, s),
-             (long long)type_dim(s, r - 1), dot_types[row].min_k);
+        fail(l, a->span,
+             "tl.dot: Input shapes should have M >= 1, N >= 1 and K >= %d, and %s has K = %lld",
+             dot_types[row].min_k, user(l, s), (long long)type_dim(s, r - 1));
     else if (type_log2_numel(s) - s.log2[r - 1] + t.log2[r - 1] > TILE_MAX_LOG2)
         fail(l, a->span, "tl.dot: %s times %s has more than %d elements", user(l, s), user(l, t),
              1 << TILE_MAX_LOG2);
@@ -84,8 +85,7 @@ static bool imprecise_fits(Lower *l, const Args *a, Type x) {
     if (!arg_int(l, a, 5, &most)) return false;
     if (!is_fp8(x) || most <= k) return true;
     fail(l, a->where[5],
-         "tl.dot: max_num_imprecise_acc is %lld and must not be above the inner size %lld",
-         (long long)most, (long long)k);
+         "max_num_imprecise_acc (%lld) must be <= K (%lld)", (long long)most, (long long)k);
     return false;
 }
 

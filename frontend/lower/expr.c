@@ -157,7 +157,7 @@ Obj index_value(Lower *l, Value *v, Obj index, Span span) {
     for (int i = 0; i < n; i++) {
         bool is_new = at[i].kind == OBJ_NONE;
         if (!is_new && !is_full_slice(at[i])) {
-            fail(l, span, "elements of %s cannot be picked with [ ]",
+            fail(l, span, "unsupported tensor index: elements of %s cannot be picked with [ ]",
                  type_user_text(&l->s->arena, v->type));
             note(l, (Span){0},
                  v->type.depth

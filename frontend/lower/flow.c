@@ -165,9 +165,9 @@ static void merge_binding(Lower *l, Merge *m, Binding *a, Binding *b, Span where
     if (merge_objects(l, m, &a->obj, &b->obj)) return;
     m->value[0].n = m->value[1].n = n;
     a->undefined = arena_printf(&l->s->arena,
-                                "it is %s in one branch of the 'if' in line %u and %s in the "
-                                "other",
-                                obj_what(l, was[0]), where.line, obj_what(l, was[1]));
+                                "Mismatched type for %s: it is %s in one branch of the 'if' in "
+                                "line %u and %s in the other",
+                                a->name, obj_what(l, was[0]), where.line, obj_what(l, was[1]));
     a->obj = b->obj = poison();
 }
 
@@ -384,7 +384,8 @@ Obj lower_ternary(Lower *l, const Expr *e, Obj c) {
     l->frame->scope = before;
     bool bad = obj_is_poison(side[0]) || obj_is_poison(side[1]);
     if (!bad && !merge_objects(l, &m, &side[0], &side[1])) {
-        fail(l, e->span, "the two sides of this conditional expression differ: %s and %s",
+        fail(l, e->span,
+             "Ternary expression with dynamic condition has inconsistent types %s and %s",
              obj_what(l, was[0]), obj_what(l, was[1]));
         bad = true;
     }

@@ -14,7 +14,9 @@ static const char *user(Lower *l, Type t) {
 Obj bi_program(Lower *l, const Args *a, int64_t data) {
     int64_t axis;
     if (!arg_int(l, a, 0, &axis)) return poison();
-    if (axis < 0 || axis > 2) return arg_error(l, a, 0, "0, 1 or 2");
+    if (axis < 0 || axis > 2)
+        return fail(l, a->where[0], "%s axis must be 0, 1, or 2 but got %lld", a->row->name,
+                    (long long)axis);
     Type t = type_scalar(EL_I32);
     Op *op = ir_op(&l->b, (OpCode)data, NULL, 0, &t, 1, 0);
     ir_set_attr(l->s, op, AT_AXIS, axis);
@@ -79,7 +81,7 @@ Value *pointer_arg(Lower *l, const Args *a) {
 
 bool may_write(Lower *l, const Args *a, Type p) {
     if (!p.constant) return true;
-    fail(l, a->where[0], "%s cannot store to a constant pointer, %s", builtin_text(l, a->row),
+    fail(l, a->where[0], "%s: Cannot store to a constant pointer, %s", builtin_text(l, a->row),
          user(l, type_element(p)));
     note(l, (Span){0},
          "its parameter is tl.const, or *k… in the signature: without that it is written");

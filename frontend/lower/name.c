@@ -243,7 +243,7 @@ Obj global_object(Lower *l, int index, Span span) {
                   o.kind == OBJ_BUILTIN || o.kind == OBJ_DTYPE || o.kind == OBJ_MODULE ||
                   o.kind == OBJ_SOURCE || o.constant;
     if (inside_kernel && !usable) {
-        fail(l, span, "a kernel cannot read the global variable '%s'", g->name);
+        fail(l, span, "Cannot access global variable '%s' in a kernel", g->name);
         note(l, g->span, "to make it a constant, write %s = tl.constexpr(%s)", g->name,
              obj_what(l, o));
         return poison();
@@ -283,7 +283,7 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     const char **python;
     int n = builtin_names(l, 'P', &python);
     for (int i = 0; i < n; i++) vec_push(a, &names, python[i]);
-    fail(l, span, "unknown name '%s'", name);
+    fail(l, span, "name '%s' is not defined", name);
     if (advise(l, ADVICE_NAME, name)) return poison();
     Type ignored;
     if (find_builtin('L', name) || dtype_name(name, &ignored))

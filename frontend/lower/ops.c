@@ -72,7 +72,7 @@ Value *number_value(Lower *l, Obj number, Type t, Span span) {
         return ir_const_float(&l->b, t, obj_double(positive_zero(l, number, span)));
     if (number.kind == OBJ_FLOAT) { /* toward zero, as a cast would */
         if (!(fabs(number.f) < 9.2e18)) {
-            fail(l, span, "%s does not fit %s", obj_text(l, number), user(l, type_element(t)));
+            fail(l, span, "%s is out of range for type %s", obj_text(l, number), user(l, type_element(t)));
             return NULL;
         }
         number = type_is_bool(t) ? obj_bool(number.f != 0) : obj_int((int64_t)number.f);
@@ -148,7 +148,8 @@ bool promote(Lower *l, Elem a, bool a_number, Elem b, bool b_number, bool div, c
         return false;
     }
     if (div && (elem_info[a].class_ == ELEM_I) != (elem_info[b].class_ == ELEM_I)) {
-        fail(l, span, "'%s' cannot mix signed and unsigned: %s and %s", what, ta, tb);
+        fail(l, span, "Cannot use '%s' with %s and %s because they have different signedness", what,
+             ta, tb);
         note(l, (Span){0}, "convert one of them with .to()");
         return false;
     }
@@ -246,7 +247,10 @@ bool is_operand(Obj o) {
 }
 
 bool wrong_operands(Lower *l, const char *what, Obj x, Obj y, Span span) {
-    fail(l, span, "'%s' cannot be applied to %s and %s", what, obj_what(l, x), obj_what(l, y));
+    fail(l, span,
+         is_operand(x) && is_operand(y) ? "'%s': invalid operands of type %s and %s"
+                                        : "'%s' cannot be applied to %s and %s",
+         what, obj_what(l, x), obj_what(l, y));
     return false;
 }
 

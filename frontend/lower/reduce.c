@@ -10,7 +10,7 @@ bool arg_axis(Lower *l, const Args *a, int i, Type t, int *out) {
     if (!arg_int(l, a, i, &axis)) return false;
     int64_t at = axis < 0 ? axis + t.rank : axis;
     if (at < 0 || at >= t.rank) {
-        fail(l, a->where[i], "%s: axis %lld does not fit %s", builtin_text(l, a->row),
+        fail(l, a->where[i], "%s: invalid axis %lld for %s", builtin_text(l, a->row),
              (long long)axis, type_user_text(&l->s->arena, t));
         return false;
     }

@@ -21,11 +21,11 @@ Obj bi_arange(Lower *l, const Args *a, int64_t data) {
                     (long long)end, (long long)start);
     int64_t n = end - start;
     if (n & (n - 1)) {
-        fail(l, a->span, "tl.arange: the range has %lld elements, which is not a power of two",
-             (long long)n);
+        fail(l, a->span, "arange's range must be a power of 2");
         int64_t up = 1;
         while (up < n) up *= 2;
-        note(l, (Span){0}, "take %lld and mask off what is too much", (long long)up);
+        note(l, (Span){0}, "it has %lld elements: take %lld and mask off what is too much",
+             (long long)n, (long long)up);
         return poison();
     }
     if (n > (int64_t)1 << TILE_MAX_LOG2)
@@ -109,6 +109,20 @@ Obj bi_broadcast_to(Lower *l, const Args *a, int64_t data) {
     return obj_value(broadcast_value(l, v, t, a->span));
 }
 
+/* The i-th axis lies outside the result, or another one names the same dimension. */
+static Obj bad_axis(Lower *l, const Args *a, const Dims *axes, int i, Type t) {
+    int rank = t.rank + axes->n;
+    const char *fn = builtin_text(l, a->row);
+    if (axes->at[i] < -rank || axes->at[i] >= rank)
+        return fail(l, a->where[1], "%s: invalid axis %lld for %s, expected %d to %d", fn,
+                    (long long)axes->at[i], user(l, t), -rank, rank - 1);
+    Buf b = buf_new(&l->s->arena);
+    for (int k = 0; k < axes->n; k++)
+        buf_printf(&b, "%s%lld", k ? ", " : "",
+                   (long long)(axes->at[k] < 0 ? axes->at[k] + rank : axes->at[k]));
+    return fail(l, a->where[1], "%s: duplicate axes, normalized axes = [%s]", fn, b.data);
+}
+
 Obj bi_expand_dims(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Value *v = arg_value(l, a, 0);
@@ -121,8 +135,7 @@ Obj bi_expand_dims(Lower *l, const Args *a, int64_t data) {
     for (int i = 0; i < axes.n; i++) {
         int64_t at = axes.at[i] < 0 ? axes.at[i] + rank : axes.at[i];
         if (at < 0 || at >= rank || is_new >> at & 1)
-            return fail(l, a->where[1], "%s: axis %lld does not fit %s", builtin_text(l, a->row),
-                        (long long)axes.at[i], user(l, v->type));
+            return bad_axis(l, a, &axes, i, v->type);
         is_new |= 1u << at;
     }
     Obj index[TILE_MAX_RANK], none[3] = {obj_none(), obj_none(), obj_none()};

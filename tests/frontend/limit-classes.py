@@ -6,7 +6,7 @@ import triton.language as tl
 
 @triton.aggregate
 class Itself:
-    a: tl.constexpr = Itself(1)  # error: unknown name 'Itself'
+    a: tl.constexpr = Itself(1)  # error: name 'Itself' is not defined
 
 
 @triton.aggregate

@@ -86,7 +86,7 @@ def kernel(p: "*fp32"):
 # %d/broken.py:28:5: note: it is defined here: put @triton.jit above it
 #     def python_alone(x):
 #         ^~~~~~~~~~~~
-# %s:32:17: error: a kernel cannot read the global variable 'PLAIN'
+# %s:32:17: error: Cannot access global variable 'PLAIN' in a kernel
 #         tl.store(p, PLAIN)
 #                     ^~~~~
 # %d/broken.py:9:1: note: to make it a constant, write PLAIN = tl.constexpr(4)
@@ -98,10 +98,10 @@ def kernel(p: "*fp32"):
 # %d/broken.py:10:1: note: it is assigned here; -D UNKNOWN=VALUE gives it one
 #     UNKNOWN = tl.constexpr(undefined_function())
 #     ^~~~~~~
-# %d/broken.py:10:24: note: unknown name 'undefined_function'
+# %d/broken.py:10:24: note: name 'undefined_function' is not defined
 #     UNKNOWN = tl.constexpr(undefined_function())
 #                            ^~~~~~~~~~~~~~~~~~
-# %s:34:17: error: unknown name '_HIDDEN'
+# %s:34:17: error: name '_HIDDEN' is not defined
 #         tl.store(p, _HIDDEN)
 #                     ^~~~~~~
 # %s:35:17: error: module 'refused.round_a' has no 'nowhere'
