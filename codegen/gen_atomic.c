@@ -29,10 +29,17 @@ static char letter_of(int bits) {
     return bits == 64 ? 'l' : bits == 32 ? 'r' : 'h';
 }
 
+/* "atom.global.gpu.acq_rel.", and of what compares and swaps "atom.global.acq_rel.gpu.": the order
+ * of Triton's code, which its users look for. */
+static void put_kind(Buf *b, const char *instruction, const Atomic *a, bool swaps) {
+    buf_printf(b, "%s.global.%s.%s.", instruction, swaps ? a->sem : a->scope,
+               swaps ? a->scope : a->sem);
+}
+
 /* One instruction: `name` as in add.u32, on up to two words, where mask (NULL: always) holds; the
- * old word, or what `keep` (NULL: anything) is where the mask does not hold. `red` reads nothing,
- * so that nothing can be acquired by it (PTX's memory model). What nobody wants does not go to `_`,
- * either: for bf16, ptxas 13.0 crashes on that. */
+ * old word, or what `keep` (NULL: anything) is where the mask does not hold. Where nobody wants the
+ * old word, ptxas makes a reduction of it by itself. It does not go to `_`: for bf16, ptxas 13.0
+ * crashes on that. */
 static LLVMValueRef emit(Gen *g, const Atomic *a, const char *name, LLVMValueRef address,
                          const LLVMValueRef *word, int words, LLVMValueRef mask,
                          LLVMValueRef keep) {
@@ -40,16 +47,11 @@ static LLVMValueRef emit(Gen *g, const Atomic *a, const char *name, LLVMValueRef
     LLVMValueRef args[5];
     LLVMTypeRef t = int_type(g, a->bits);
     char letter = letter_of(a->bits);
-    bool red = a->red && words == 1 && name[0] != 'e'; /* exchanges are no reductions */
-    int n = 0, at = red ? 0 : 1, predicate = at + 1 + words;
+    int n = 0, at = 1, predicate = at + 1 + words;
     if (mask) buf_printf(&text, "@$%d ", predicate);
-    buf_printf(&text, "%s.%s.%s.global.%s ", red ? "red" : "atom", a->sem, a->scope, name);
-    if (!red) {
-        buf_puts(&text, "$0, ");
-        buf_printf(&constraints, "=%c,", letter);
-    }
-    buf_printf(&text, "[$%d]", at);
-    buf_puts(&constraints, "l");
+    put_kind(&text, "atom", a, words == 2);
+    buf_printf(&text, "%s $0, [$%d]", name, at);
+    buf_printf(&constraints, "=%c,l", letter);
     args[n++] = address;
     for (int i = 0; i < words; i++) {
         buf_printf(&text, ", $%d", at + 1 + i);
@@ -66,8 +68,7 @@ static LLVMValueRef emit(Gen *g, const Atomic *a, const char *name, LLVMValueRef
         }
     }
     buf_puts(&constraints, ",~{memory}");
-    return gen_asm(g, text.data, constraints.data, red ? LLVMVoidTypeInContext(g->c) : t, args, n,
-                   ASM_ORDERED);
+    return gen_asm(g, text.data, constraints.data, t, args, n, ASM_ORDERED);
 }
 
 /* "{$2, $3}", or "$2". */
@@ -89,8 +90,8 @@ static void combine_vector(Gen *g, const Atomic *a, LLVMValueRef address, const 
     gen_pack(g, a->type, elem, 1 << a->vec, 32, word);
     if (mask) buf_printf(&text, "@$%d ", at + 1 + words);
     int64_t rmw = ir_attr_int(a->op, AT_RMW, RMW_ADD);
-    buf_printf(&text, "%s.%s.%s.global.%s", a->red ? "red" : "atom", a->sem, a->scope,
-               attr_words(AT_RMW)[rmw]);
+    put_kind(&text, a->red ? "red" : "atom", a, false);
+    buf_puts(&text, attr_words(AT_RMW)[rmw]);
     if (a->bits == 16) buf_puts(&text, ".noftz");
     if (words > 1) buf_printf(&text, ".v%d", words);
     buf_puts(&text, a->bits == 32 ? ".f32 " : a->type.elem == EL_F16 ? ".f16x2 " : ".bf16x2 ");
@@ -125,7 +126,7 @@ static LLVMValueRef swap_until(Gen *g, const Atomic *a, const char *step, LLVMVa
                      "{\n.reg .pred again;\n.reg .b16 seen, next, zero;\n.reg .b32 wide, term;\n"
                      "mov.b16 zero, 0;\nmov.b16 $0, zero;\n@!$3 bra done;\n"
                      "ld.relaxed.%s.global.b16 $0, [$1];\nloop:\n%s"
-                     "atom.relaxed.%s.global.cas.b16 seen, [$1], $0, next;\n"
+                     "atom.global.relaxed.%s.cas.b16 seen, [$1], $0, next;\n"
                      "setp.ne.s16 again, seen, $0;\nmov.b16 $0, seen;\n@again bra loop;\ndone:\n}",
                      a->scope, step, a->scope);
     LLVMValueRef args[] = {address, word, mask ? mask : LLVMConstInt(g->i1, 1, 0)};

@@ -84,8 +84,8 @@ static bool imprecise_fits(Lower *l, const Args *a, Type x) {
     if (a->at[5].kind == OBJ_NONE) return true;
     if (!arg_int(l, a, 5, &most)) return false;
     if (!is_fp8(x) || most <= k) return true;
-    fail(l, a->where[5],
-         "max_num_imprecise_acc (%lld) must be <= K (%lld)", (long long)most, (long long)k);
+    fail(l, a->where[5], "max_num_imprecise_acc (%lld) must be <= K (%lld)", (long long)most,
+         (long long)k);
     return false;
 }
 

@@ -72,7 +72,8 @@ Value *number_value(Lower *l, Obj number, Type t, Span span) {
         return ir_const_float(&l->b, t, obj_double(positive_zero(l, number, span)));
     if (number.kind == OBJ_FLOAT) { /* toward zero, as a cast would */
         if (!(fabs(number.f) < 9.2e18)) {
-            fail(l, span, "%s is out of range for type %s", obj_text(l, number), user(l, type_element(t)));
+            fail(l, span, "%s is out of range for type %s", obj_text(l, number),
+                 user(l, type_element(t)));
             return NULL;
         }
         number = type_is_bool(t) ? obj_bool(number.f != 0) : obj_int((int64_t)number.f);

@@ -134,8 +134,7 @@ Obj bi_expand_dims(Lower *l, const Args *a, int64_t data) {
         return fail(l, a->span, "a tile has at most %d dimensions", TILE_MAX_RANK);
     for (int i = 0; i < axes.n; i++) {
         int64_t at = axes.at[i] < 0 ? axes.at[i] + rank : axes.at[i];
-        if (at < 0 || at >= rank || is_new >> at & 1)
-            return bad_axis(l, a, &axes, i, v->type);
+        if (at < 0 || at >= rank || is_new >> at & 1) return bad_axis(l, a, &axes, i, v->type);
         is_new |= 1u << at;
     }
     Obj index[TILE_MAX_RANK], none[3] = {obj_none(), obj_none(), obj_none()};
