@@ -285,11 +285,10 @@ static bool drops_result(Lower *l, Obj callee, const Call *c) {
     if (callee.kind == OBJ_FUNC && (why = find_decorator(callee.func, "must_use_result")))
         name = callee.func->name;
     if (!c->unused || !name) return false;
-    fail(l, c->span, "the result of %s is not being used", name);
-    if (why && why->kind == EXPR_CALL && why->nitems && why->item[0]->kind == EXPR_STRING)
-        note(l, why->span, "%s", why->item[0]->string);
-    else
-        note(l, (Span){0}, "it has no effect but its result: assign that to a variable");
+    bool words = why && why->kind == EXPR_CALL && why->nitems && why->item[0]->kind == EXPR_STRING;
+    fail(l, c->span, "The result of %s is not being used.%s%s", name, words ? " " : "",
+         words ? why->item[0]->string : "");
+    if (!words) note(l, (Span){0}, "it has no effect but its result: assign that to a variable");
     return true;
 }
 
