@@ -17,8 +17,7 @@ static const char *last_name(const Expr *e) {
 }
 
 ClassKind class_kind(const AstClass *ast) {
-    for (int i = 0; i < ast->ndecorators; i++)
-        if (strcmp(last_name(ast->decorator[i]), "aggregate") == 0) return CLASS_AGGREGATE;
+    if (ast->is_aggregate) return CLASS_AGGREGATE;
     for (int i = 0; i < ast->nbases; i++)
         if (strcmp(last_name(ast->base[i]), "NamedTuple") == 0) return CLASS_NAMED_TUPLE;
     return CLASS_PLAIN;

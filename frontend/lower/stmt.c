@@ -176,7 +176,8 @@ static void lower_return(Lower *l, const Stmt *stmt) {
     Frame *f = l->frame;
     Obj o = stmt->value ? lower_expr(l, stmt->value) : obj_none();
     if (f->loops != f->unrolled) {
-        fail(l, stmt->span, "Cannot have `return` statements inside `while` or `for` statements");
+        fail(l, stmt->span,
+             "Cannot have `return` statements inside `while` or `for` statements in triton");
         note(l, (Span){0}, "leave the loop with 'break' and return behind it");
         return;
     }

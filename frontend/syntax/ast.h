@@ -228,6 +228,7 @@ typedef struct AstClass {
     int nbases;
     Expr **decorator; /* outermost first */
     int ndecorators;
+    bool is_aggregate; /* one of them says so */
     AstField *field;
     int nfields;
     AstFunc **func;

@@ -16,13 +16,17 @@ typedef struct ClassBody {
     VEC(AstField) fields;
     VEC(AstFunc *) funcs;
     int end; /* index behind the class */
-    bool is_aggregate;
 } ClassBody;
 
 /* tokens[from..to) as an expression, or NULL. */
 static Expr *expression(Parser *p, int from, int to) {
     bool parsed = parser_unit(p, TOK_START_ASSIGNMENT, from, from, to);
     return parsed && p->stmt && p->stmt->kind == STMT_EXPR ? p->stmt->value : NULL;
+}
+
+/* triton.aggregate, which was tl.core._aggregate first */
+static bool is_aggregate(const char *name) {
+    return strcmp(name, "aggregate") == 0 || strcmp(name, "_aggregate") == 0;
 }
 
 /* The lines @… from `from` up to `to`; true when one of them is `aggregate`. */
@@ -33,7 +37,7 @@ static bool read_decorators(Parser *p, AstClass *made, int from, int to) {
         Expr *e = expression(p, at + 1, token_line_end(p->token, at, to));
         if (!e) continue;
         bool named = e->kind == EXPR_NAME || e->kind == EXPR_ATTRIBUTE;
-        aggregate = aggregate || (named && strcmp(e->name, "aggregate") == 0);
+        aggregate = aggregate || (named && is_aggregate(e->name));
         vec_push(&p->s->arena, &all, e);
     }
     made->decorator = all.at;
@@ -86,7 +90,7 @@ static int read_statement(ClassBody *b, int at) {
     while (at < b->end && token[at].kind == TOK_AT) at = token_line_end(token, at, b->end) + 1;
     int behind = token_skip_block(token, token_line_end(token, at, b->end) + 1, b->end);
     if (at < b->end && (from < at || token[at].kind == TOK_DEF)) {
-        AstFunc *f = b->is_aggregate ? parser_function(b->p, from, at, behind) : NULL;
+        AstFunc *f = b->made->is_aggregate ? parser_function(b->p, from, at, behind) : NULL;
         if (f) {
             f->in_class = true;
             vec_push(&b->p->s->arena, &b->funcs, f);
@@ -113,7 +117,7 @@ AstClass *parser_class(Parser *p, int from, int at, int behind) {
     bool read = read_header(p, b.made, at + 1, colon);
     bool whole = read && (aggregate || b.made->nbases); /* of others the name is enough */
     int next = colon + 1;
-    b.is_aggregate = aggregate;
+    b.made->is_aggregate = aggregate;
     if (whole && next < behind && token[next].kind == TOK_NEWLINE) {
         next += 1 + (next + 1 < behind && token[next + 1].kind == TOK_INDENT);
         while (next < behind && token[next].kind != TOK_DEDENT) next = read_statement(&b, next);
