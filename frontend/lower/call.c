@@ -282,8 +282,10 @@ static bool drops_result(Lower *l, Obj callee, const Call *c) {
     const char *name = NULL;
     if (callee.kind == OBJ_BUILTIN && strchr(callee.builtin.row->where, 'U'))
         name = builtin_text(l, callee.builtin.row);
-    if (callee.kind == OBJ_FUNC && (why = find_decorator(callee.func, "must_use_result")))
-        name = callee.func->name;
+    const AstFunc *func = callee.kind == OBJ_FUNC     ? callee.func
+                          : callee.kind == OBJ_METHOD ? callee.method.func
+                                                      : NULL;
+    if (func && (why = find_decorator(func, "must_use_result"))) name = func->name;
     if (!c->unused || !name) return false;
     bool words = why && why->kind == EXPR_CALL && why->nitems && why->item[0]->kind == EXPR_STRING;
     fail(l, c->span, "The result of %s is not being used.%s%s", name, words ? " " : "",

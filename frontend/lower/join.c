@@ -86,7 +86,7 @@ Obj bi_histogram(Lower *l, const Args *a, int64_t data) {
         differs(l, CHANGE_HISTOGRAM, a->span, "tl.histogram of %s is an error and was none",
                 user(l, type_element(x->type)));
         if (changed(l, CHANGE_HISTOGRAM))
-            return fail(l, a->where[0], "tl.histogram counts integers of 32 bits, not %s",
+            return fail(l, a->where[0], "histogram only supports 32-bit integer input, not %s",
                         user(l, x->type));
     }
     if (t.rank != 1) return arg_error(l, a, 1, "one number");

@@ -235,7 +235,7 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
     case STMT_BREAK:
     case STMT_CONTINUE: lower_jump(l, stmt); break;
     case STMT_DEF:
-        fail(l, stmt->span, "a function inside a kernel is not supported");
+        fail(l, stmt->span, "a nested function in a kernel is not supported");
         note(l, (Span){0}, "define it at top level, with @triton.jit above it");
         break;
     case STMT_TRY:
