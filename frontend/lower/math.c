@@ -17,7 +17,8 @@ static bool is_wide_float(Type t) {
 }
 
 static Obj needs_wide_float(Lower *l, const Args *a, Type t, const char *takes) {
-    fail(l, a->span, "%s takes %s, not %s", builtin_text(l, a->row), takes, user(l, t));
+    fail(l, a->span, "%s: Expected dtype %s but got %s", builtin_text(l, a->row), takes,
+         user(l, t));
     note(l, (Span){0}, "convert it with .to(tl.float32)");
     return poison();
 }
