@@ -620,8 +620,8 @@ tile_status tile_jit_create(tile_context *ctx, const tile_compile_options *optio
 /* tile_launch of the variant for these arguments, which are those of the parameters that are not
  * constexprs, part by part. As in Triton, a variant is made for the arguments' types, for which
  * addresses and integers are multiples of 16 or else of 8, and for which integers are 1, unless the
- * kernel says do_not_specialize; for the values that its heuristics ask for; and for which strides are below
- * 16, where the order of a tile's elements depends on it. From 64 variants on multiples
+ * kernel says do_not_specialize; for the values that its heuristics ask for; and for which strides
+ * are below 16, where the order of a tile's elements depends on it. From 64 variants on multiples
  * of 8 make no more of them. A pointer's type is that of tile_typed_pointer, else the one in the
  * signature or the annotation. The first launch that needs a variant compiles it, others that need
  * it at the same time wait, and later ones find it without a lock. TILE_COMPILE_ERROR: tile_error

@@ -215,8 +215,7 @@ static ParamSize size_at_launch(Lower *l, const AstParam *p, const char *path, T
     const AstFunc *f = l->params->f;
     Text fact;
     if (!l->options->sizes || l->options->no_promises || !type_is_int(t) || type_is_bool(t) ||
-        jit_lists(l, f, "do_not_specialize", (int)(p - f->param)) ||
-        !find_fact(l, path, 0, &fact))
+        jit_lists(l, f, "do_not_specialize", (int)(p - f->param)) || !find_fact(l, path, 0, &fact))
         return SIZE_UNKNOWN;
     Obj o = parse_value(l, fact.at, fact.n);
     if (o.kind == OBJ_FLOAT) return SIZE_LARGE; /* so is an integer read that no int64 holds */
