@@ -124,13 +124,22 @@ static Obj parse_tuple(Lower *l, Text t) {
     return checked(l, obj_tuple(l, all.at, all.n), (Span){0});
 }
 
-/* "@relu": what the file has under this name. */
+/* "@relu", "@tl.math.tanh": what the file has under this name. */
 static Obj parse_name(Lower *l, Text t) {
     Obj o = poison();
-    const char *name = intern(&l->s->names, t.at + 1, t.n - 1);
+    Text rest = {t.at + 1, t.n - 1};
+    const char *dot = memchr(rest.at, '.', rest.n);
+    size_t n = dot ? (size_t)(dot - rest.at) : rest.n;
+    const char *name = intern(&l->s->names, rest.at, n);
     if (!enter(l, (Span){0})) return poison();
     if (!lookup_top(l, name, (Span){0}, &o))
         fail(l, (Span){0}, "@%s: the file has nothing of this name", name);
+    while (n < rest.n && !obj_is_poison(o)) {
+        rest = (Text){rest.at + n + 1, rest.n - n - 1};
+        dot = memchr(rest.at, '.', rest.n);
+        n = dot ? (size_t)(dot - rest.at) : rest.n;
+        o = attribute(l, o, intern(&l->s->names, rest.at, n), (Span){0});
+    }
     leave(l);
     return o;
 }
