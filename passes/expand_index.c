@@ -8,13 +8,7 @@
 #include "ir/effects.h"
 #include "passes/cost.h"
 #include "passes/expand_pipeline.h"
-
-static const Op *loop_around(const Op *op) {
-    const Op *parent = op->block->parent;
-    while (parent && parent->code != OP_FOR && parent->code != OP_WHILE)
-        parent = parent->block->parent;
-    return parent;
-}
+#include "passes/walk.h"
 
 /* Registers of 32 bits that a thread holds of what op makes; a tile spread along a dimension holds
  * what it was spread from. */

@@ -19,13 +19,6 @@ static int64_t bytes_held(const Value *v) {
     return (int64_t)type_elem_bytes(v->type) << v->layout->bits[IN_REG];
 }
 
-static Op *loop_around(const Op *op) {
-    Op *parent = op->block->parent;
-    while (parent && parent->code != OP_FOR && parent->code != OP_WHILE)
-        parent = parent->block->parent;
-    return parent;
-}
-
 static Occupancy choose(const Func *f) {
     if (f->maxnreg || roles_of(f)) return OCCUPANCY_LOADS;
     int64_t most = 0, turn = 0, loaded = 0; /* of a tile, of a turn of a loop */

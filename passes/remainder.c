@@ -7,6 +7,7 @@
  * Axis analysis knows less of the guard than of the remainder, so this comes after all that asks.
  */
 #include "passes/pass.h"
+#include "passes/walk.h"
 
 typedef struct Range { /* elements are base + lo … base + hi, modulo the type's size */
     Value *base;       /* i64; NULL: 0 */
@@ -55,12 +56,6 @@ static bool range_of(Builder *b, const Value *v, int depth, Range *r) {
     }
 }
 
-static bool in_loop(const Op *op) {
-    for (const Op *owner = op->block->parent; owner; owner = owner->block->parent)
-        if (owner->code == OP_FOR || owner->code == OP_WHILE) return true;
-    return false;
-}
-
 /* This pass made the branch that op is in. */
 static bool is_guarded(const Op *op) {
     const Op *choice = op->block->parent, *yield = NULL;
@@ -92,7 +87,7 @@ static void guard(Op *op, void *ctx_) {
     Type t = result->type;
     int64_t known;
     Range r;
-    if (!type_is_tile(t) || !type_is_int(t) || type_elem_bits(t) != 32 || in_loop(op) ||
+    if (!type_is_tile(t) || !type_is_int(t) || type_elem_bits(t) != 32 || loop_around(op) ||
         type_is_tile(by->type) || ir_int_constant(by, &known) || has_quotient(op) ||
         !range_of(NULL, x, 0, &r))
         return;

@@ -33,4 +33,12 @@ static inline Op *op_next(const Op *op) {
     return inside ? inside : op_after(op);
 }
 
+/* The innermost loop that op is in; NULL: it is in none. */
+static inline Op *loop_around(const Op *op) {
+    Op *parent = op->block->parent;
+    while (parent && parent->code != OP_FOR && parent->code != OP_WHILE)
+        parent = parent->block->parent;
+    return parent;
+}
+
 #endif
