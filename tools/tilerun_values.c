@@ -175,8 +175,8 @@ static bool parse_scalar(RunValue *v, const char *text) {
 /* "tensordesc<[64, 64]>:" before a buffer; *text is moved behind it. */
 static bool parse_block(RunValue *v, const char **text, RunError *e) {
     static const char word[] = "tensordesc<";
-    const char *from = *text + sizeof word - 1, *end = strchr(from, '>');
     if (strncmp(*text, word, sizeof word - 1) != 0) return true;
+    const char *from = *text + sizeof word - 1, *end = strchr(from, '>');
     if (!end || end[1] != ':' || *from != '[')
         return refuse(e, "a descriptor is written tensordesc<[64, 64]>:zeros:fp16[256, 128]");
     v->block = copy(from, (size_t)(end - from));

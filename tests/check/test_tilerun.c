@@ -513,7 +513,7 @@ static const struct {
     {0, "rule.tl --device=cpu x=zeros:i32[1] n=33 s=7:i64 w=0 --grid=1",
      "even False odd 7 none False"},
     {1, SCALE "by=2.5 stride=1 step=1", "'step'"},
-    {1, SCALE "by=2.5 stride=1 -DBLOCK=9", "not a power of two"},
+    {1, SCALE "by=2.5 stride=1 -DBLOCK=9", "must be a power of 2"},
     {1, SCALE "by=2.5 stride=1 --kernel=scales", "scales"},
     {2, SCALE "by=2.5 stride=1 --target=sm_12", "sm_12"},
     {5, SCALE "by=2.5 stride=2", "scale.tl:8:9: error: "},

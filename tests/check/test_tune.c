@@ -158,7 +158,7 @@ static const struct {
      "argument 3 (n) of kernel 'grow': the kernel takes i64, not i32", TILE_OK, TILE_BAD_LAUNCH},
     {"a grid of unknown names", NULL, NULL, "cdiv(m, B)", NULL, "unknown name 'm'", TILE_OK,
      TILE_BAD_LAUNCH},
-    {"nothing compiles", NULL, "B=7,9", NULL, NULL, "power of two", TILE_OK, TILE_COMPILE_ERROR},
+    {"nothing compiles", NULL, "B=7,9", NULL, NULL, "power of 2", TILE_OK, TILE_COMPILE_ERROR},
     {"everything fails", NULL, "B=128", "cdiv(n, B) + 0 * cdiv(n, B) - 5 * n", NULL, "comes to",
      TILE_OK, TILE_BAD_LAUNCH},
 };
