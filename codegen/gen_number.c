@@ -296,7 +296,10 @@ static LLVMValueRef math_f32(Gen *g, int64_t f, LLVMValueRef x) {
     case MATH_EXP: /* as Triton: its error grows with |x| */
         x = LLVMBuildFMul(g->b, x, LLVMConstReal(g->f32, 1.44269504), "");
         return asm_f32(g, "ex2.approx.f32 $0, $1;", &x, 1);
-    case MATH_EXP2: return asm_f32(g, "ex2.approx.ftz.f32 $0, $1;", &x, 1);
+    case MATH_EXP2:
+        return asm_f32(
+            g, g->f->no_reflect_ftz ? "ex2.approx.f32 $0, $1;" : "ex2.approx.ftz.f32 $0, $1;", &x,
+            1);
     case MATH_SQRT: return asm_f32(g, "sqrt.approx.f32 $0, $1;", &x, 1);
     case MATH_SQRT_RN: return asm_f32(g, "sqrt.rn.f32 $0, $1;", &x, 1);
     case MATH_RSQRT: return asm_f32(g, "rsqrt.approx.f32 $0, $1;", &x, 1);
