@@ -440,6 +440,8 @@ void pass_layout(PassCtx *ctx) {
     a.remat_depth = arena_alloc(&ctx->s->arena, a.n);
     a.for_dots = arena_alloc(&ctx->s->arena, a.n);
     a.version = arena_array(&ctx->s->arena, a.n, sizeof *a.version);
+    a.spread = arena_array(&ctx->s->arena, a.n, sizeof *a.spread);
+    a.spread_known = arena_alloc(&ctx->s->arena, a.n);
     ir_walk(f->body, note_rematerialisable, &a);
     layout_make_classes(&a);
     mark_dot_inputs(f->body, a.for_dots);

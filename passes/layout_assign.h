@@ -35,6 +35,8 @@ typedef struct Assign {
     uint8_t *remat_depth; /* by id: 0: not rematerialisable, else 1 + depth of the expression */
     uint8_t *for_dots;    /* by id: dots take it, through arithmetic or as it is */
     Version **version;
+    const Op **spread; /* by id: what spreads the value, once that was looked for */
+    bool *spread_known;
 } Assign;
 
 /* layout_class.c: puts every tile into a class, and notes what memory and dots want of it. */

@@ -83,29 +83,32 @@ static void unify_op(Op *op, void *ctx) {
 }
 
 /* The broadcast that v goes to, through changes of shape and arithmetic; NULL: to another use, too,
- * or to none. */
-static const Op *spread_by(const Value *v, int depth) {
+ * or to none. Ways that meet again are looked at once. */
+static const Op *spread_by(Assign *a, const Value *v, int depth) {
     const Op *found = NULL;
     if (depth > COST_MOST_REMAT_DEPTH) return NULL;
+    if (a->spread_known[v->id]) return a->spread[v->id];
+    a->spread_known[v->id] = true;
     for (const Use *u = v->uses; u; u = u->next) {
         const Op *by = u->op;
         if (by->code != OP_BROADCAST) {
             bool moves_on = by->code == OP_RESHAPE || (op_traits(by) & TRAIT_E);
-            by = moves_on && !ir_effects(by) ? spread_by(by->result[0], depth + 1) : NULL;
+            by = moves_on && !ir_effects(by) ? spread_by(a, by->result[0], depth + 1) : NULL;
         }
         if (!by) return NULL;
         found = by;
     }
+    a->spread[v->id] = found;
     return found;
 }
 
 /* A vector of which each thread would load one element or less, to hand it on to others, is loaded
  * by all that need it: the cache has it, and shared memory costs a barrier. NULL: this is none. */
-static const Op *load_is_repeated(const Assign *a, const Op *op) {
+static const Op *load_is_repeated(Assign *a, const Op *op) {
     const Value *v = op->result[0];
     int threads = LANE_BITS + log2_of(warps_of_value(a->f, v));
     bool vector = type_log2_numel(v->type) <= threads && !ir_attr_int(op, AT_VOLATILE, 0);
-    return vector ? spread_by(v, 0) : NULL;
+    return vector ? spread_by(a, v, 0) : NULL;
 }
 
 static void note_store(Assign *a, const Op *store) {
