@@ -6,6 +6,7 @@
 #include "passes/schedule_plan.h"
 #include "ir/analysis/alias.h"
 #include "ir/effects.h"
+#include "passes/walk.h"
 
 #include <string.h>
 
@@ -162,6 +163,10 @@ static void consider(Plan *p, Op *load, bool all) {
         not_pipelined(p, load, "it is volatile");
     else if (c.plain && c.store && 1 << r->layout->bits[IN_REG] > COST_MOST_HELD_ELEMENTS)
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once, and too often");
+    else if (c.plain && c.store && loop_around(p->loop))
+        not_pipelined(p, load,
+                      "its lanes copy less than 4 bytes at once, and each turn of the loop around "
+                      "this one would begin with loads of its own");
     else if (c.plain && !c.store)
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once");
     else if (!prefetch_is_safe(p, load))
