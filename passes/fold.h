@@ -10,11 +10,18 @@
 
 typedef struct FoldRules FoldRules; /* fold.def, parsed */
 
+typedef struct FoldRange { /* of an integer's elements: lo … hi */
+    bool known;
+    int64_t lo, hi;
+} FoldRange;
+
 typedef struct Fold {
     Session *s;
     Func *f;
     Builder b; /* in front of the op being looked at, with its span */
     const FoldRules *rules;
+    FoldRange *range; /* by value id, as far as they were asked for */
+    uint32_t nranges;
 } Fold;
 
 /* Uses of op's one result become uses of `with`, which has its type; op is erased. */
@@ -26,8 +33,10 @@ bool fold_constant(const Value *v, int64_t *bits);
 
 const FoldRules *fold_parse_rules(Session *s); /* NULL after an error: a row is malformed */
 bool fold_by_rules(Fold *fold, Op *op);
-bool fold_shape(Fold *fold, Op *op);   /* shape ops, and elementwise ops on their results */
-bool fold_cast(Fold *fold, Op *op);    /* CAST, BITCAST */
-bool fold_control(Fold *fold, Op *op); /* if, for, while */
+bool fold_shape(Fold *fold, Op *op); /* shape ops, and elementwise ops on their results */
+bool fold_cast(Fold *fold, Op *op);  /* CAST, BITCAST */
+bool fold_has_range(Type t);
+bool fold_comparison(Fold *fold, Op *op); /* CMP of integers */
+bool fold_control(Fold *fold, Op *op);    /* if, for, while */
 
 #endif
