@@ -13,6 +13,7 @@
 #include "passes/cost.h"
 #include "passes/layout_assign.h"
 #include "passes/layout_buffers.h"
+#include "passes/walk.h"
 
 #include <string.h>
 
@@ -92,15 +93,35 @@ static bool is_repeated(const Value *v) {
     return op && op->code == OP_BROADCAST;
 }
 
+/* Is v made of one tile that costs less to convert: one of fewer bytes, or one that a loop around v
+ * does not change? What else it is made of costs nothing. */
+static bool is_cheaper_before(const Assign *a, const Value *v) {
+    const Op *op = v->def;
+    const Value *x = NULL;
+    if (!op || !(op_traits(op) & TRAIT_E) || ir_effects(op) || op->nregions || op->nresults != 1 ||
+        op->code == OP_MATH || op->code == OP_MATH2)
+        return false;
+    for (int i = 0; i < op->noperands; i++) {
+        const Value *o = unconverted(a, op->operand[i].value);
+        bool made_here = o->id >= a->n; /* of indices and constants */
+        if (!type_is_tile(o->type) || made_here || a->remat_depth[o->id]) continue;
+        if (x && x != o) return false;
+        x = o;
+    }
+    const Op *loop = loop_around(op);
+    return x &&
+           (type_bytes(x->type) < type_bytes(v->type) || (loop && ir_defined_outside(x, loop)));
+}
+
 /* v held as l: itself, rematerialised, or converted where it is defined. */
 static Value *materialise_in_layout(Assign *a, Value *v, const Layout *l) {
     if (!type_is_tile(v->type)) return v;
     if (v->layout == l) return v;
-    if (v->id >= a->n) return v; /* made here already in the layout that was asked for */
+    if (v->id >= a->n) return rematerialise(a, v, l); /* made here, of indices and constants */
     for (Version *x = a->version[v->id]; x; x = x->next)
         if (x->layout == l) return x->value;
     Value *made;
-    if (a->remat_depth[v->id] || is_repeated(v)) {
+    if (a->remat_depth[v->id] || is_repeated(v) || is_cheaper_before(a, v)) {
         made = rematerialise(a, v, l);
     } else {
         Builder b = {a->s, a->f, v->def ? v->def->block : v->block,
@@ -139,6 +160,15 @@ static const Layout *copied_layout(Assign *a, const Op *load, const Layout *l) {
     return free && choose_copied(a->ctx, &a->axis, load, l, &own) ? intern_layout(a->s, own) : NULL;
 }
 
+/* Each element of an atomic is one thread's. Where threads hold copies of several, as a reduction
+ * leaves them, each does fewer of them in a layout of its own. */
+static const Layout *owners_layout(Assign *a, const Op *atomic, const Layout *l) {
+    const Value *p = atomic->operand[0].value;
+    Layout own =
+        choose_access_layout(p->type, choose_access(&a->axis, atomic), warps_of_value(a->f, p));
+    return l->bits[IN_REG] > own.bits[IN_REG] ? intern_layout(a->s, own) : l;
+}
+
 /* ---- one op at a time ---- */
 
 static void visit_block(Assign *a, Block *b);
@@ -162,6 +192,7 @@ static void visit_elementwise(Assign *a, Op *op) {
         l = class_layout(a, any, hint);
         const Layout *copied = op->code == OP_LOAD ? copied_layout(a, op, l) : NULL;
         if (copied) l = copied;
+        if (op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS) l = owners_layout(a, op, l);
     }
     for (int i = 0; i < op->noperands; i++) materialise_operand(a, op, i, l);
     for (int i = 0; i < op->nresults; i++) op->result[i]->layout = l;

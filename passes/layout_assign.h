@@ -20,7 +20,8 @@ typedef struct Class { /* of values that share a layout; at the root's id */
     int rank;             /* of the anchor that decided: 0 none, 1 memory, 2 dot */
     Access access;        /* memory anchors so far: the widest, as bounded by the others */
     int bytes;            /* element bytes of the widest-traffic access, to choose among dims */
-    Access stored;        /* the widest store of what is in the class */
+    bool is_stored;       /* any of it, and */
+    Access stored;        /* the widest store of it */
     Op *reduce;           /* the first whose result is in the class */
     const Op *repeat; /* what spreads the loads of the class, which are no more than it; or NULL */
 } Class;

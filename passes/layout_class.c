@@ -116,6 +116,8 @@ static void note_store(Assign *a, const Op *store) {
     if (!type_is_tile(v->type) || a->remat_depth[v->id]) return;
     Class *c = &a->class_[find(a, v->id)];
     Access x = choose_access(&a->axis, store);
+    if (!c->is_stored) c->stored = x;
+    c->is_stored = true;
     if (x.vec > c->stored.vec) c->stored = x;
 }
 
@@ -185,11 +187,14 @@ const Layout *class_layout(Assign *a, const Value *v, const Layout *otherwise) {
                 a->s, choose_access_layout(v->type, wish_of(c), warps_of_value(a->f, v)));
         else if (c->reduce)
             c->layout = reduced_layout(a, c->reduce);
+        else if (otherwise)
+            c->layout = otherwise;
+        else if (c->is_stored)
+            c->layout = intern_layout(
+                a->s, choose_access_layout(v->type, c->stored, warps_of_value(a->f, v)));
         else
             c->layout =
-                otherwise
-                    ? otherwise
-                    : intern_layout(a->s, choose_default_layout(v->type, warps_of_value(a->f, v)));
+                intern_layout(a->s, choose_default_layout(v->type, warps_of_value(a->f, v)));
     }
     return c->layout;
 }
