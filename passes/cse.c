@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* cse.c: the pass `cse`: an operation that was already done is not done again.
  *
- * Two ops are the same when code, operands, attributes, result type and layout are; a commutative
- * op's operands in either order. Only ops without effect are merged: two loads may have a write
- * between them. The earlier op stays, with its span.
- * What was seen in a block holds for all that follows in it, regions included, and for nothing
- * outside it: the table is a stack of scopes, taken down as blocks are left. */
+ * Two ops are the same when code, operands, attributes, result types and layouts are, and what is
+ * in their regions; a commutative op's operands in either order. Only ops without effect are
+ * merged: two loads may have a write between them. The earlier op stays, with its span. What was
+ * seen in a block holds for all that follows in it, regions included, and for nothing outside it:
+ * the table is a stack of scopes, taken down as blocks are left. */
 #include "ir/effects.h"
 #include "passes/pass.h"
 #include "passes/walk.h"
@@ -23,6 +23,8 @@ typedef struct Cse {
     Seen **bucket;
     uint32_t mask;    /* number of buckets - 1 */
     VEC(Seen *) seen; /* all that is in the table, oldest first */
+    const Value **twin;
+    uint32_t values;
 } Cse;
 
 static uint64_t mix(uint64_t h, uint64_t v) {
@@ -69,10 +71,46 @@ static bool same_attrs(const Op *a, const Op *b) {
     return true;
 }
 
-static bool same(const Op *a, const Op *b) {
-    return a->code == b->code && same_operands(a, b) && same_attrs(a, b) &&
-           type_equal(a->result[0]->type, b->result[0]->type) &&
-           a->result[0]->layout == b->result[0]->layout;
+static bool same_results(const Op *a, const Op *b) {
+    if (a->nresults != b->nresults) return false;
+    for (int i = 0; i < a->nresults; i++)
+        if (!type_equal(a->result[i]->type, b->result[i]->type) ||
+            a->result[i]->layout != b->result[i]->layout)
+            return false;
+    return true;
+}
+
+/* What y is in the region of one op, x is in that of another; twin: by y's id. */
+static bool same_regions(const Op *x, const Op *y, const Value **twin) {
+    if (x->nregions != y->nregions) return false;
+    for (int r = 0; r < x->nregions; r++) {
+        const Block *a = x->region[r], *b = y->region[r];
+        if (a->nargs != b->nargs) return false;
+        for (int i = 0; i < b->nargs; i++) twin[b->args[i]->id] = a->args[i];
+        const Op *p = a->first, *q = b->first;
+        for (; p && q; p = p->next, q = q->next) {
+            if (p->code != q->code || p->noperands != q->noperands || !same_attrs(p, q) ||
+                !same_results(p, q))
+                return false;
+            for (int i = 0; i < q->noperands; i++) {
+                const Value *v = q->operand[i].value;
+                if (p->operand[i].value != (twin[v->id] ? twin[v->id] : v)) return false;
+            }
+            if (!same_regions(p, q, twin)) return false;
+            for (int i = 0; i < q->nresults; i++) twin[q->result[i]->id] = p->result[i];
+        }
+        if (p || q) return false;
+    }
+    return true;
+}
+
+static bool same(Cse *cse, const Op *a, const Op *b) {
+    if (a->code != b->code || !same_operands(a, b) || !same_attrs(a, b) || !same_results(a, b))
+        return false;
+    if (!a->nregions) return true;
+    if (!cse->twin) cse->twin = arena_array(&cse->s->arena, cse->values, sizeof *cse->twin);
+    memset(cse->twin, 0, cse->values * sizeof *cse->twin);
+    return same_regions(a, b, cse->twin);
 }
 
 static void leave_scope(Cse *cse, int from) {
@@ -86,10 +124,12 @@ static void leave_scope(Cse *cse, int from) {
 static bool merge(Cse *cse, Op *op) {
     uint32_t at = (uint32_t)hash(op) & cse->mask;
     for (Seen *x = cse->bucket[at]; x; x = x->below) {
-        if (!same(x->op, op)) continue;
-        Value *kept = x->op->result[0];
-        if (!kept->name) kept->name = op->result[0]->name;
-        ir_replace_uses(op->result[0], kept);
+        if (!same(cse, x->op, op)) continue;
+        for (int i = 0; i < op->nresults; i++) {
+            Value *kept = x->op->result[i];
+            if (!kept->name) kept->name = op->result[i]->name;
+            ir_replace_uses(op->result[i], kept);
+        }
         ir_erase(op);
         return true;
     }
@@ -100,8 +140,16 @@ static bool merge(Cse *cse, Op *op) {
     return false;
 }
 
+/* The op that is looked at now, all of it: what has regions, after the last of them. */
+static Op *is_done(Op *op) {
+    Op *parent = op->block->parent;
+    if (!(op_traits(op) & TRAIT_T)) return op->nregions ? NULL : op;
+    bool last = parent && op->block == parent->region[parent->nregions - 1];
+    return last && !op_is_control_flow(parent) ? parent : NULL;
+}
+
 void pass_cse(PassCtx *ctx) {
-    Cse cse = {.s = ctx->s};
+    Cse cse = {.s = ctx->s, .values = ctx->f->nvalues};
     uint32_t buckets = 64;
     while (buckets < ctx->f->nvalues && buckets < UINT32_MAX / 2) buckets *= 2;
     cse.bucket = arena_array(&ctx->s->arena, buckets, sizeof *cse.bucket);
@@ -112,10 +160,9 @@ void pass_cse(PassCtx *ctx) {
     for (Op *op = ctx->f->body->first; op; op = next) {
         next = op_next(op);
         bool enters = next && next == next->block->first;
-        if (op_traits(op) & TRAIT_T)
-            leave_scope(&cse, scope.at[--scope.n]);
-        else if (ir_is_pure(op) && !op->nregions && op->nresults == 1 && merge(&cse, op))
-            ctx->changed = true;
+        if (op_traits(op) & TRAIT_T) leave_scope(&cse, scope.at[--scope.n]);
+        Op *done = is_done(op);
+        if (done && ir_is_pure(done) && done->nresults && merge(&cse, done)) ctx->changed = true;
         if (enters) vec_push(&ctx->s->arena, &scope, cse.seen.n);
     }
 }
