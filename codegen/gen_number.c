@@ -303,6 +303,7 @@ static LLVMValueRef math_f32(Gen *g, int64_t f, LLVMValueRef x) {
     case MATH_SQRT: return asm_f32(g, "sqrt.approx.f32 $0, $1;", &x, 1);
     case MATH_SQRT_RN: return asm_f32(g, "sqrt.rn.f32 $0, $1;", &x, 1);
     case MATH_RSQRT: return asm_f32(g, "rsqrt.approx.f32 $0, $1;", &x, 1);
+    case MATH_RCP: return asm_f32(g, "rcp.approx.ftz.f32 $0, $1;", &x, 1);
     default: return NULL;
     }
 }

@@ -14,8 +14,9 @@ static const struct Native {
     bool f32, f64;
 } natives[] = {
     {MATH_EXP, true, false},    {MATH_EXP2, true, false},  {MATH_SQRT, true, true},
-    {MATH_SQRT_RN, true, true}, {MATH_RSQRT, true, false}, {MATH_FLOOR, true, true},
-    {MATH_CEIL, true, true},    {MATH_TRUNC, true, true},  {MATH_RINT, true, true},
+    {MATH_SQRT_RN, true, true}, {MATH_RSQRT, true, false}, {MATH_RCP, true, false},
+    {MATH_FLOOR, true, true},   {MATH_CEIL, true, true},   {MATH_TRUNC, true, true},
+    {MATH_RINT, true, true},
 };
 enum { NATIVES = sizeof natives / sizeof natives[0] };
 

@@ -11,7 +11,8 @@
  * the functions with an instruction (math_is_native); mul(x, y), a product that is not contracted
  * with a sum, as fma(x, y, -0.0). Any other is a function of the table, for the type of the first
  * operand, whose ops come in place of the call. repeat(n, f, a, …; x, …) is a loop of n times
- * a, … = f(a, …, x, …). */
+ * a, … = f(a, …, x, …); branch(c, f, g; x, …) is f(x, …) where c holds and g(x, …) where it does
+ * not, for each element by itself; g is right for all. */
 #include "passes/math.h"
 
 #include <ctype.h>
@@ -222,11 +223,91 @@ static Term repeat(Expander *e) {
     return term(e->result[0]);
 }
 
+/* The name of a function of the table, for elem. */
+static const MathFn *function_named(Expander *e, Elem elem) {
+    skip(e);
+    const char *name = e->at;
+    size_t n = name_length(name);
+    e->at += n;
+    return math_find(elem, name, n);
+}
+
+/* One arm: what fn makes of the scalars v, handed on by the region. */
+static bool arm(Expander *e, Block *region, const MathFn *fn, Value *const *v, int n) {
+    Builder b = {e->b->s, e->b->f, region, NULL, e->b->span};
+    Expander inner = {.b = &b, .fn = fn, .shape = v[0]->type, .depth = e->depth + 1};
+    if (!run(&inner, v, n)) return false;
+    ir_op(&b, OP_YIELD, inner.result, inner.nresults, NULL, 0, 0);
+    e->nresults = inner.nresults;
+    memcpy(e->result, inner.result, sizeof e->result);
+    return true;
+}
+
+static Op *map_over(Expander *e, Value *const *v, int n, const Type *results, int nresults) {
+    Op *map = ir_op(e->b, OP_MAP, v, n, results, nresults, 1);
+    for (int i = 0; i < n; i++)
+        ir_block_arg(e->b->s, e->b->f, map->region[0], type_element(v[i]->type), NULL);
+    return map;
+}
+
+/* v[0]: the condition, v[1] … v[n]: tiles of one shape. The types of results are known when the
+ * arms are made, so the regions move from an op without results to one with them, twice. */
+static bool branch_of_tiles(Expander *e, const MathFn *const *fn, Value *const *v, int n) {
+    Type types[2][MAX_RETURNS];
+    Op *map = map_over(e, v, n + 1, NULL, 0);
+    Value **arg = map->region[0]->args;
+    Builder b = {e->b->s, e->b->f, map->region[0], NULL, e->b->span};
+    Op *test = ir_op(&b, OP_IF, arg, 1, NULL, 0, 2);
+    for (int i = 0; i < 2; i++)
+        if (!arm(e, test->region[i], fn[i], arg + 1, n)) return false;
+    int results = e->nresults;
+    for (int i = 0; i < results; i++) {
+        types[0][i] = e->result[i]->type;
+        types[1][i] = shaped(e, (Elem)e->result[i]->type.elem);
+    }
+    Op *made = map_over(e, v, n + 1, types[1], results);
+    Builder in = {e->b->s, e->b->f, made->region[0], NULL, e->b->span};
+    Op *chosen = ir_op(&in, OP_IF, made->region[0]->args, 1, types[0], results, 2);
+    Value **to = arena_array(&e->b->s->arena, e->b->f->nvalues, sizeof *to);
+    for (int i = 0; i <= n; i++) to[arg[i]->id] = made->region[0]->args[i];
+    for (int i = 0; i < 2; i++)
+        ir_clone_region(&in, test->region[i], chosen->region[i], to, e->b->f->nvalues);
+    ir_op(&in, OP_YIELD, chosen->result, results, NULL, 0, 0);
+    ir_erase(map);
+    memcpy(e->result, made->result, (size_t)results * sizeof(Value *));
+    return true;
+}
+
+/* branch( has been read. */
+static Term branch(Expander *e) {
+    Term c = expression(e, 0), x[MAX_ARGS];
+    Value *v[1 + MAX_ARGS] = {c.v};
+    const MathFn *fn[2];
+    for (int i = 0; i < 2; i++) {
+        if (e->failed || !accept(e, ",")) return none(e);
+        fn[i] = function_named(e, (Elem)e->shape.elem);
+    }
+    int n = accept(e, ";") ? list(e, x, MAX_ARGS) : 0;
+    if (!c.v || !n || !fn[0] || !fn[1] || !settle(e, x, n, v + 1) || !accept(e, ")") ||
+        e->depth == MAX_NESTING)
+        return none(e);
+    if (!e->shape.rank) {
+        Expander inner = {.b = e->b, .fn = fn[1], .shape = e->shape, .depth = e->depth + 1};
+        if (!run(&inner, v + 1, n)) return none(e);
+        e->nresults = inner.nresults;
+        memcpy(e->result, inner.result, sizeof e->result);
+    } else if (!branch_of_tiles(e, fn, v, n)) {
+        return none(e);
+    }
+    return term(e->result[0]);
+}
+
 static Term call(Expander *e, const char *name, size_t n) {
     Term x[MAX_ARGS];
     Elem elem;
     Value *v = NULL;
     if (is_word(name, n, "repeat")) return repeat(e);
+    if (is_word(name, n, "branch")) return branch(e);
     int nx = list(e, x, MAX_ARGS);
     if (!nx || !accept(e, ")")) return none(e);
     e->nresults = 1;

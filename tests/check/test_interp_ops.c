@@ -280,6 +280,10 @@ static double exp10_of(double x) {
     return pow(10, x);
 }
 
+static double rcp_of(double x) {
+    return 1 / x;
+}
+
 START_TEST(math_functions) {
     static const struct {
         const char *name;
@@ -291,7 +295,7 @@ START_TEST(math_functions) {
                {"tanh", tanh},   {"asinh", asinh},  {"acosh", acosh},    {"atanh", atanh},
                {"sqrt", sqrt},   {"sqrt_rn", sqrt}, {"rsqrt", rsqrt_of}, {"cbrt", cbrt},
                {"floor", floor}, {"ceil", ceil},    {"trunc", trunc},    {"rint", rint},
-               {"round", round}, {"erf", erf},      {"erfc", erfc}};
+               {"round", round}, {"erf", erf},      {"erfc", erfc},      {"rcp", rcp_of}};
     ck_assert_int_eq(MATHS, sizeof fns / sizeof *fns);
     for (int k = 0; k < MATHS; k++)
         for (int e = EL_F8E4M3; e <= EL_F64; e++) {

@@ -109,8 +109,8 @@ FITS = {
     # asin x = x + x^3 p(x^2), x <= .57; atan x = x + x^3 p(x^2), x <= 1
     'asin_f32': (hi(lambda z: (m.asin(m.sqrt(z)) - m.sqrt(z)) / m.sqrt(z)**3), hi(lambda z: m.sqrt(z)**3 / m.asin(m.sqrt(z))), mpf(0), mpf('.326'), 6, 'f'),
     'atan_f32': (hi(lambda z: (m.atan(m.sqrt(z)) - m.sqrt(z)) / m.sqrt(z)**3), hi(lambda z: m.sqrt(z)**3 / m.atan(m.sqrt(z))), mpf(0), mpf(1), 9, 'f'),
-    # tanh x = x + x^3 p(x^2), sinh the same, x <= 1
-    'tanh_f32': (hi(lambda z: (m.tanh(m.sqrt(z)) - m.sqrt(z)) / m.sqrt(z)**3), hi(lambda z: m.sqrt(z)**3 / m.tanh(m.sqrt(z))), mpf(0), mpf(1), 7, 'f'),
+    # tanh x = x + x^3 p(x^2), x <= .58, sinh the same, x <= 1
+    'tanh_f32': (hi(lambda z: (m.tanh(m.sqrt(z)) - m.sqrt(z)) / m.sqrt(z)**3), hi(lambda z: m.sqrt(z)**3 / m.tanh(m.sqrt(z))), mpf(0), mpf('.337'), 4, 'f'),
     'sinh_f32': (hi(lambda z: (m.sinh(m.sqrt(z)) - m.sqrt(z)) / m.sqrt(z)**3), hi(lambda z: m.sqrt(z)**3 / m.sinh(m.sqrt(z))), mpf(0), mpf(1), 4, 'f'),
     # erf x = x + x p(x^2), x <= 1; log2 erfc x = p(x), 1 <= x <= 4
     'erf_f32': (hi(lambda z: (m.erf(m.sqrt(z)) / m.sqrt(z) - 1)), hi(lambda z: m.sqrt(z) / m.erf(m.sqrt(z))), mpf(0), mpf(1), 7, 'f'),
