@@ -46,6 +46,10 @@ static void add_attribute(Gen *g, LLVMValueRef call, const char *name, uint64_t 
                              LLVMCreateEnumAttribute(g->c, kind, value));
 }
 
+void gen_convergent(Gen *g, LLVMValueRef call) {
+    add_attribute(g, call, "convergent", 0);
+}
+
 LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMTypeRef ret,
                      LLVMValueRef *args, int nargs, unsigned flags) {
     LLVMTypeRef *types = arena_array(&g->s->arena, (size_t)nargs, sizeof *types);
@@ -56,7 +60,7 @@ LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMType
     LLVMValueRef call = LLVMBuildCall2(g->b, t, f, args, (unsigned)nargs, "");
     add_attribute(g, call, "nounwind", 0);
     if (flags & ASM_PURE) add_attribute(g, call, "memory", 0); /* touches none */
-    if (flags & ASM_CONVERGENT) add_attribute(g, call, "convergent", 0);
+    if (flags & ASM_CONVERGENT) gen_convergent(g, call);
     return call;
 }
 

@@ -90,6 +90,8 @@ enum GenAsm {
     ASM_PURE = 1,      /* a function of its operands: may be merged and dropped */
     ASM_CONVERGENT = 2 /* all threads of a warp must execute it together */
 };
+/* All threads of a warp must execute the call together. */
+void gen_convergent(Gen *g, LLVMValueRef call);
 /* x as it is, behind an optimisation barrier, if it is an integer or float of 16, 32 or 64 bits. */
 LLVMValueRef gen_opaque(Gen *g, LLVMValueRef x);
 LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMTypeRef ret,
