@@ -143,10 +143,14 @@ static void not_pipelined(Plan *p, const Op *load, const char *why) {
     diag(&p->s->diags, DIAG_PERF, load->span, "this load is not pipelined: %s", why);
 }
 
-static void consider(Plan *p, Op *load, bool all) {
-    if (load->code != OP_LOAD || !load->result[0]->layout) return;
+static bool is_wanted(const Plan *p, const Op *load, bool all) {
+    if (load->code != OP_LOAD || !load->result[0]->layout) return false;
     const Value *r = load->result[0];
-    if (!p->for_dots[r->id] && !(all && p->worked_on[r->id])) return;
+    return p->for_dots[r->id] || (all && p->worked_on[r->id]);
+}
+
+static Copy copy_of(const Plan *p, Op *load) {
+    const Value *r = load->result[0];
     Copy c = {.load = load, .store = store_for_dots(load), .type = r->type};
     c.type = type_in_space(r->type, SPACE_SHARED);
     if (c.store) {
@@ -159,14 +163,30 @@ static void consider(Plan *p, Op *load, bool all) {
     }
     bool other = load->noperands == 3 && !plan_is_zero(load->operand[2].value);
     c.plain = copy_bytes(p, load, c.layout) < COST_LEAST_COPY_BYTES || (other && c.store);
+    return c;
+}
+
+/* Would its elements wait in too many registers? */
+static bool is_held_too_long(const Copy *c) {
+    return c->plain && c->store &&
+           1 << c->load->result[0]->layout->bits[IN_REG] > COST_MOST_HELD_ELEMENTS;
+}
+
+static void consider(Plan *p, Op *load, bool all) {
+    if (!is_wanted(p, load, all)) return;
+    Copy c = copy_of(p, load);
     if (ir_attr_int(load, AT_VOLATILE, 0))
         not_pipelined(p, load, "it is volatile");
-    else if (c.plain && c.store && 1 << r->layout->bits[IN_REG] > COST_MOST_HELD_ELEMENTS)
+    else if (is_held_too_long(&c))
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once, and too often");
     else if (c.plain && c.store && loop_around(p->loop))
         not_pipelined(p, load,
                       "its lanes copy less than 4 bytes at once, and each turn of the loop around "
                       "this one would begin with loads of its own");
+    else if (c.plain && c.store && p->waits)
+        not_pipelined(p, load,
+                      "its lanes copy less than 4 bytes at once, and the loop waits for another "
+                      "load in any case");
     else if (c.plain && !c.store)
         not_pipelined(p, load, "its lanes copy less than 4 bytes at once");
     else if (!prefetch_is_safe(p, load))
@@ -183,5 +203,11 @@ void plan_copies(Plan *p, bool all) {
     ir_walk(p->loop->region[0], note_written, p);
     mark_for_dots(p);
     mark_worked_on(p);
-    for (Op *op = p->loop->region[0]->first; op; op = op->next) consider(p, op, all);
+    Op *first = p->loop->region[0]->first;
+    for (Op *op = first; op; op = op->next)
+        if (is_wanted(p, op, all)) {
+            Copy c = copy_of(p, op);
+            p->waits |= is_held_too_long(&c);
+        }
+    for (Op *op = first; op; op = op->next) consider(p, op, all);
 }

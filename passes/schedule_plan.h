@@ -27,6 +27,7 @@ typedef struct Plan {
     LoopChoice choice;
     Op *first_mma; /* the last dot that needs nothing the body worked out; NULL: none does */
     Op *last_mma;  /* the last dot that is in flight at the end of an iteration, or first_mma */
+    bool waits;    /* the loop has a load that stays where it is, for the dots of its turn */
     bool refused;  /* a load, with a note that says why */
     bool sums;     /* dots that only add to what goes round are in flight at the end */
     VEC(Copy) copies;
