@@ -6,7 +6,8 @@
  * registers. A straight-line program issues its loads once, so company hides its latency; a loop
  * goes on loading, and unrolled it hides its own, the more so as its programs are few and long.
  * Kernels with dots keep one program's registers: their tiles are chosen for that, and their copies
- * are asynchronous. What only a launch knows, the number of programs, is no part of this. */
+ * are asynchronous. Where a loop has none, each turn waits for its own loads, beside other programs
+ * (cost.def). What only a launch knows, the number of programs, is no part of this. */
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
@@ -23,8 +24,10 @@ static Occupancy choose(const Func *f) {
     if (f->maxnreg || roles_of(f)) return OCCUPANCY_LOADS;
     int64_t most = 0, turn = 0, loaded = 0; /* of a tile, of a turn of a loop */
     const Op *loop = NULL;
+    bool dots = false, copies = false;
     for (const Op *op = f->body->first; op; op = op_next(op)) {
-        if (op->code == OP_DOT) return OCCUPANCY_LOADS;
+        dots |= op->code == OP_DOT;
+        copies |= op->code == OP_ASYNC_COPY;
         for (int i = 0; i < op->nresults; i++) {
             int64_t bytes = bytes_held(op->result[i]);
             if (bytes > most) most = bytes;
@@ -36,6 +39,7 @@ static Occupancy choose(const Func *f) {
         loop = around;
         if (loaded > turn) turn = loaded;
     }
+    if (dots) return copies || !turn ? OCCUPANCY_LOADS : OCCUPANCY_PROGRAMS;
     bool many = f->num_warps >= COST_MANY_WARPS;
     if (many && most > 4 * COST_MOST_SHARED_WORDS) return OCCUPANCY_LOADS;
     return !turn || (many && turn <= COST_FEW_LOOP_BYTES) ? OCCUPANCY_PROGRAMS : OCCUPANCY_LOADS;
