@@ -5,6 +5,7 @@
  * initial value plus a term for itself, the same for all elements, and when what comes round is not
  * that plus scalars, the walk is made again without the belief. */
 #include "ir/analysis/affine.h"
+#include "ir/analysis/alias.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -345,6 +346,40 @@ static bool is_param(const Value *v) {
     return v && !v->def && !v->block->parent;
 }
 
+enum { MOST_ORIGINS = 16, MOST_CHOICES = 64 };
+
+typedef struct Origins { /* what an address may have begun as */
+    const Value *at[MOST_ORIGINS];
+    int n, choices;
+    bool unknown;
+} Origins;
+
+/* Through selects and branches, whose results are either of two. */
+static void add_origins(Origins *o, const Value *v) {
+    for (const Value *from = v; from; from = alias_step(v)) v = from;
+    const Op *op = v->def;
+    bool select = op && op->code == OP_SELECT, branch = op && op->code == OP_IF;
+    if (o->unknown || (!select && !branch && !is_param(v)) || o->choices == MOST_CHOICES ||
+        o->n == MOST_ORIGINS) {
+        o->unknown = true;
+    } else if (is_param(v)) {
+        o->at[o->n++] = v;
+    } else {
+        o->choices++;
+        for (int i = 0; i < 2; i++)
+            add_origins(o, select ? op->operand[1 + i].value
+                                  : op->region[i]->last->operand[v->index].value);
+    }
+}
+
 bool affine_bases_meet(const Value *a, const Value *b) {
-    return a == b || !is_param(a) || !is_param(b);
+    Origins x = {0}, y = {0};
+    if (!a || !b || a == b) return true;
+    add_origins(&x, a);
+    add_origins(&y, b);
+    if (x.unknown || y.unknown) return true;
+    for (int i = 0; i < x.n; i++)
+        for (int k = 0; k < y.n; k++)
+            if (x.at[i] == y.at[k]) return true;
+    return false;
 }

@@ -39,7 +39,7 @@ const Affine *affine_of(const AffineTable *t, const Value *v); /* NULL: no integ
 /* What one iteration of its loop adds to an argument, when that is a constant. */
 bool affine_step(const AffineTable *t, const Value *arg, int64_t *step);
 /* May pointers with these bases be equal? Two parameters are taken to point to different memory, as
- * in Triton. */
+ * in Triton, and what selects and branches choose among, too. */
 bool affine_bases_meet(const Value *a, const Value *b);
 /* No two elements of a tile of this shape have the same value. */
 bool affine_is_injective(const Affine *a, Type shape);

@@ -15,6 +15,20 @@ static const Value *loop_origin(const Op *loop, int i) {
     return v ? begin : NULL;
 }
 
+/* What a load gets from a buffer that is written once, by a store before it in its block, as where
+ * a layout is converted: so the steps cannot go in circles. NULL: not so. */
+static const Value *stored_for(const Op *load) {
+    const Op *store = NULL, *before = load->prev;
+    for (const Use *u = load->operand[0].value->uses; u; u = u->next) {
+        if (u->op->code == OP_SHARED_LOAD) continue;
+        if (store || u->op->code != OP_SHARED_STORE) return NULL;
+        store = u->op;
+    }
+    if (!store || store->block != load->block) return NULL;
+    while (before && before != store) before = before->prev;
+    return before ? store->operand[0].value : NULL;
+}
+
 const Value *alias_step(const Value *v) {
     const Op *op = v->def ? v->def : v->block->parent;
     switch (op ? op->code : OPS) {
@@ -30,6 +44,7 @@ const Value *alias_step(const Value *v) {
     case OP_TRANS:
     case OP_CONVERT:
     case OP_HINT: return op->operand[0].value;
+    case OP_SHARED_LOAD: return stored_for(op);
     default: return NULL;
     }
 }

@@ -6,8 +6,9 @@
 #include "ir/ir.h"
 
 /* What v is made from by one step that stays in the memory it points into: an offset added, another
- * shape or layout, what a loop begins with when its iterations stay there too. NULL: v comes from
- * elsewhere. Repeated, it ends at the underlying object or where none is known. */
+ * shape or layout (through shared memory, too), what a loop begins with when its iterations stay
+ * there too. NULL: v comes from elsewhere. Repeated, it ends at the underlying object or where none
+ * is known. */
 const Value *alias_step(const Value *v);
 /* The parameter that v points into; NULL: not known. Two parameters are taken to point to different
  * memory, as in Triton. */
