@@ -155,6 +155,16 @@ void ir_erase(Op *op) {
     unlink_op(op);
 }
 
+void ir_swap_regions(Op *a, Op *b) {
+    for (int r = 0; r < a->nregions; r++) {
+        Block *was = a->region[r];
+        a->region[r] = b->region[r];
+        b->region[r] = was;
+        a->region[r]->parent = a;
+        was->parent = b;
+    }
+}
+
 bool ir_inside(const Op *op, const Op *ancestor) {
     for (const Block *b = op->block; b && b->parent; b = b->parent->block)
         if (b->parent == ancestor) return true;
@@ -337,35 +347,74 @@ void ir_set_dims(Session *s, Op *op, AttrId id, const int *dims, int n) {
     for (int i = 0; i < n; i++) a->dims[i] = (uint8_t)dims[i];
 }
 
-static Value *mapped(Value *v, Value **map, uint32_t n) {
-    return v->id < n && map[v->id] ? map[v->id] : v;
+/* What has been copied, by the ids of a region: what it is made of may be few of many values. */
+typedef struct Copies {
+    Value **at;
+    uint32_t first, n;
+} Copies;
+
+static Value *copied(Value *v, const Copies *c) {
+    uint32_t at = v->id - c->first; /* an id below the first is beyond the last, too */
+    return at < c->n && c->at[at] ? c->at[at] : v;
 }
 
-static void note_copy(Value *from, Value *to, Value **map, uint32_t n) {
+static void note_copy(Value *from, Value *to, const Copies *c) {
+    uint32_t at = from->id - c->first;
     copy_looks(to, from);
-    if (from->id < n) map[from->id] = to;
+    if (at < c->n) c->at[at] = to;
 }
 
-void ir_clone_region(Builder *b, const Block *from, Block *to, Value **map, uint32_t n) {
+static void widen(Value *const *v, int n, uint32_t *first, uint32_t *end) {
+    for (int i = 0; i < n; i++) {
+        if (v[i]->id < *first) *first = v[i]->id;
+        if (v[i]->id >= *end) *end = v[i]->id + 1;
+    }
+}
+
+static void ids_of_region(const Block *b, uint32_t *first, uint32_t *end) {
+    widen(b->args, b->nargs, first, end);
+    for (const Op *x = b->first; x; x = x->next) {
+        widen(x->result, x->nresults, first, end);
+        for (int r = 0; r < x->nregions; r++) ids_of_region(x->region[r], first, end);
+    }
+}
+
+static Op *clone_op(Builder *b, const Op *op, const Copies *c);
+
+static void clone_region(Builder *b, const Block *from, Block *to, const Copies *outer) {
     Builder inner = *b;
+    Copies c = *outer;
     inner.block = to;
     inner.before = NULL;
-    if (!map) map = arena_array(&b->s->arena, n = b->f->nvalues, sizeof *map);
+    if (!c.at) {
+        uint32_t end = 0;
+        c.first = UINT32_MAX;
+        ids_of_region(from, &c.first, &end);
+        c.n = end > c.first ? end - c.first : 0;
+        c.at = arena_array(&b->s->arena, c.n, sizeof *c.at);
+    }
     for (int i = 0; i < from->nargs; i++)
-        note_copy(from->args[i], ir_block_arg(b->s, b->f, to, from->args[i]->type, NULL), map, n);
-    for (const Op *x = from->first; x; x = x->next) ir_clone(&inner, x, map, n);
+        note_copy(from->args[i], ir_block_arg(b->s, b->f, to, from->args[i]->type, NULL), &c);
+    for (const Op *x = from->first; x; x = x->next) clone_op(&inner, x, &c);
 }
 
-Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t n) {
+static Op *clone_op(Builder *b, const Op *op, const Copies *c) {
     Arena *a = &b->s->arena;
     Value **operands = arena_array(a, (size_t)op->noperands, sizeof(Value *));
-    for (int i = 0; i < op->noperands; i++) operands[i] = mapped(op->operand[i].value, map, n);
+    for (int i = 0; i < op->noperands; i++) operands[i] = copied(op->operand[i].value, c);
     Span span = b->span;
     b->span = op->span;
     Op *copy = ir_op_like(b, op, operands, op->noperands, NULL);
-    for (int r = 0; r < op->nregions; r++)
-        ir_clone_region(b, op->region[r], copy->region[r], map, n);
-    for (int i = 0; i < op->nresults; i++) note_copy(op->result[i], copy->result[i], map, n);
+    for (int r = 0; r < op->nregions; r++) clone_region(b, op->region[r], copy->region[r], c);
+    for (int i = 0; i < op->nresults; i++) note_copy(op->result[i], copy->result[i], c);
     b->span = span;
     return copy;
+}
+
+Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t n) {
+    return clone_op(b, op, &(Copies){map, 0, map ? n : 0});
+}
+
+void ir_clone_region(Builder *b, const Block *from, Block *to) {
+    clone_region(b, from, to, &(Copies){0});
 }

@@ -265,7 +265,8 @@ void ir_set_operand(Op *op, int i, Value *v);
 void ir_replace_uses(Value *old, Value *with); /* every use of old becomes a use of with */
 void ir_erase(Op *op); /* unlinks op and its regions; results must be unused */
 void ir_move_before(Op *op, Op *where);
-void ir_append(Block *b, Op *op); /* op must be unlinked or is moved */
+void ir_swap_regions(Op *a, Op *b); /* of two ops with as many; neither copies anything */
+void ir_append(Block *b, Op *op);   /* op must be unlinked or is moved */
 bool ir_has_uses(const Value *v);
 bool ir_inside(const Op *op, const Op *ancestor); /* op lies in a region of ancestor */
 /* v is there before the op is done, or after it: it is neither made in a region of op nor an
@@ -280,8 +281,8 @@ void ir_each_flow(const Op *op, FlowFn *fn, void *ctx);
 /* A copy of op (regions included) at the builder's place; map[id of value] gives replacements for
  * operands and is extended with the copies' results. map has map_size entries, NULL: itself. */
 Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t map_size);
-/* The same of a region's arguments and ops, into one that is empty; map may be NULL. */
-void ir_clone_region(Builder *b, const Block *from, Block *to, Value **map, uint32_t map_size);
+/* The same of a region's arguments and ops, into one that is empty. */
+void ir_clone_region(Builder *b, const Block *from, Block *to);
 static inline Value *ir_operand(const Op *op, int i) {
     return i < op->noperands ? op->operand[i].value : NULL;
 }

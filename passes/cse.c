@@ -36,6 +36,27 @@ static bool commutes(const Op *op) {
     return (op_traits(op) & TRAIT_C) && op->noperands == 2;
 }
 
+static uint64_t hash_of_attrs(const Op *op) {
+    uint64_t attrs = 0; /* in any order */
+    for (int i = 0; i < op->nattrs; i++)
+        attrs += mix((uint64_t)op->attr[i].id, (uint64_t)op->attr[i].i);
+    return attrs;
+}
+
+/* Of what is in regions: ops, attributes, and what each operand is the result of, but not which. */
+static uint64_t hash_of_regions(const Op *op, uint64_t h) {
+    for (int r = 0; r < op->nregions; r++)
+        for (const Op *x = op->region[r]->first; x; x = x->next) {
+            h = mix(mix(h, (uint64_t)x->code), hash_of_attrs(x));
+            for (int i = 0; i < x->noperands; i++) {
+                const Op *def = x->operand[i].value->def;
+                h = mix(h, def ? (uint64_t)def->code + 1 : 0);
+            }
+            h = hash_of_regions(x, h);
+        }
+    return h;
+}
+
 static uint64_t hash(const Op *op) {
     uint64_t h = mix(17, (uint64_t)op->code);
     uint64_t x = op->noperands == 2 ? op->operand[0].value->id : 0;
@@ -44,11 +65,9 @@ static uint64_t hash(const Op *op) {
         h = mix(mix(h, y), x);
     else
         for (int i = 0; i < op->noperands; i++) h = mix(h, op->operand[i].value->id);
-    uint64_t attrs = 0; /* in any order */
-    for (int i = 0; i < op->nattrs; i++)
-        attrs += mix((uint64_t)op->attr[i].id, (uint64_t)op->attr[i].i);
     Type t = op->result[0]->type;
-    return mix(mix(h, attrs), (uint64_t)t.elem * 64 + t.rank);
+    h = mix(mix(h, hash_of_attrs(op)), (uint64_t)t.elem * 64 + t.rank);
+    return hash_of_regions(op, h);
 }
 
 static bool same_operands(const Op *a, const Op *b) {
@@ -80,7 +99,9 @@ static bool same_results(const Op *a, const Op *b) {
     return true;
 }
 
-/* What y is in the region of one op, x is in that of another; twin: by y's id. */
+/* What y is in the region of one op, x is in that of another; twin: by y's id. What an earlier
+ * comparison left there is of values that are not seen from here, or is overwritten before it is
+ * read. */
 static bool same_regions(const Op *x, const Op *y, const Value **twin) {
     if (x->nregions != y->nregions) return false;
     for (int r = 0; r < x->nregions; r++) {
@@ -109,7 +130,6 @@ static bool same(Cse *cse, const Op *a, const Op *b) {
         return false;
     if (!a->nregions) return true;
     if (!cse->twin) cse->twin = arena_array(&cse->s->arena, cse->values, sizeof *cse->twin);
-    memset(cse->twin, 0, cse->values * sizeof *cse->twin);
     return same_regions(a, b, cse->twin);
 }
 

@@ -266,13 +266,11 @@ static bool branch_of_tiles(Expander *e, const MathFn *const *fn, Value *const *
         types[1][i] = shaped(e, (Elem)e->result[i]->type.elem);
     }
     Op *made = map_over(e, v, n + 1, types[1], results);
-    Builder in = {e->b->s, e->b->f, made->region[0], NULL, e->b->span};
-    Op *chosen = ir_op(&in, OP_IF, made->region[0]->args, 1, types[0], results, 2);
-    Value **to = arena_array(&e->b->s->arena, e->b->f->nvalues, sizeof *to);
-    for (int i = 0; i <= n; i++) to[arg[i]->id] = made->region[0]->args[i];
-    for (int i = 0; i < 2; i++)
-        ir_clone_region(&in, test->region[i], chosen->region[i], to, e->b->f->nvalues);
-    ir_op(&in, OP_YIELD, chosen->result, results, NULL, 0, 0);
+    Op *chosen = ir_op(&b, OP_IF, arg, 1, types[0], results, 2);
+    ir_swap_regions(chosen, test);
+    ir_erase(test);
+    ir_op(&b, OP_YIELD, chosen->result, results, NULL, 0, 0);
+    ir_swap_regions(made, map);
     ir_erase(map);
     memcpy(e->result, made->result, (size_t)results * sizeof(Value *));
     return true;

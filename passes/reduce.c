@@ -66,7 +66,7 @@ static Op *reduce_along(Split *s, Value **x, int axis) {
     const Layout *kept = intern_layout(s->ctx->s, l);
     for (int i = 0; i < n; i++)
         if (types[i].rank) r->result[i]->layout = kept;
-    ir_clone_region(&s->b, op->region[0], r->region[0], NULL, 0);
+    ir_clone_region(&s->b, op->region[0], r->region[0]);
     return r;
 }
 

@@ -92,7 +92,7 @@ static Tiles scan_middle(Scan *s, Tiles x, unsigned give, Tiles *totals) {
     if (s->reverse) ir_set_attr(s->ctx->s, op, AT_REVERSE, 1);
     if (give & GIVE_BEFORE) ir_set_attr(s->ctx->s, op, AT_EXCLUSIVE, 1);
     if (give & GIVE_TOTALS) ir_set_attr(s->ctx->s, op, AT_TOTALS, 1);
-    ir_clone_region(&s->b, s->op->region[0], op->region[0], NULL, 0);
+    ir_clone_region(&s->b, s->op->region[0], op->region[0]);
     Tiles y = new_tiles(s, x.outer, x.len, x.inner, x.layout);
     for (int i = 0; i < n; i++) y.at[i] = made(op->result[i], x.layout);
     if (!(give & GIVE_TOTALS)) return y;
@@ -119,7 +119,7 @@ static Tiles combined(Scan *s, Tiles before, Tiles after) {
     }
     Op *op = ir_op(&s->b, OP_SCAN, pair, n, types, n, 1);
     ir_set_attr(s->ctx->s, op, AT_AXIS, types[0].rank - 1);
-    ir_clone_region(&s->b, s->op->region[0], op->region[0], NULL, 0);
+    ir_clone_region(&s->b, s->op->region[0], op->region[0]);
     Tiles y = new_tiles(s, before.outer, before.len, before.inner, before.layout);
     for (int i = 0; i < n; i++) {
         made(op->result[i], l);

@@ -208,7 +208,7 @@ static Value *cut_op(Strip *s, const Op *op, int dim) {
         int64_t start = ir_attr_int(op, AT_START, 0);
         ir_set_attr(s->ctx->s, copy, AT_END, start + type_numel(type[0]));
     }
-    if (op->nregions) ir_clone_region(&s->b, op->region[0], copy->region[0], NULL, 0);
+    if (op->nregions) ir_clone_region(&s->b, op->region[0], copy->region[0]);
     Value *r = op->nresults ? copy->result[0] : NULL;
     if (op->code == OP_ARANGE) {
         Value *size = ir_const_int(&s->b, type_scalar(EL_I32), type_numel(type[0]));
@@ -265,7 +265,7 @@ static Op *reduce_like(Strip *s, Value **x, int axis) {
     for (int i = 0; i < root->noperands; i++) types[i] = type_without_dim(x[i]->type, axis);
     Op *r = ir_op(&s->b, OP_REDUCE, x, root->noperands, types, root->noperands, 1);
     ir_set_attr(s->ctx->s, r, AT_AXIS, axis);
-    ir_clone_region(&s->b, root->region[0], r->region[0], NULL, 0);
+    ir_clone_region(&s->b, root->region[0], r->region[0]);
     return r;
 }
 

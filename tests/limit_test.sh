@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tests/limit_test.sh TILEC: the worst case of each limit (tests/{frontend,codegen}/limit-*.tl) ends in
 # its error within 2 seconds; what is large and within all limits (tests/codegen/large-*.tl) is PTX
-# within 1 second. Each within 1 GiB. Seconds are the processor's, so that it does not matter what else
+# within 1 second, and so are two that are written here. Each within 1 GiB. Seconds are the processor's, so that it does not matter what else
 # runs here. Ends with `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/.."
@@ -31,4 +31,29 @@ ends() {
 for file in tests/frontend/limit-*.tl; do ends "$file" 1 2000 tir; done
 for file in tests/codegen/limit-*.tl; do ends "$file" 1 2000 ptx; done
 for file in tests/codegen/large-*.tl; do ends "$file" 0 1000 ptx; done
+
+# Thousands of ops with regions, each in time and memory of its own size: maps of the same tiles, which `cse` tells
+# apart, and sines, which are maps behind `math`.
+{
+    printf '%s\n' '# RUN: tilec --passes=cse,dce %s' 'import triton' 'import triton.language as tl'
+    for ((i = 0; i < 2000; i++)); do
+        printf '@triton.jit\ndef f%d(a, n):\n    if a > 0:\n        a = a * n + %d\n    return a\n' $i $i
+    done
+    printf '%s\n' '@triton.jit' 'def maps(p: "*i32"):' '    x = tl.load(p + tl.arange(0, 32))' '    s = x'
+    for ((i = 0; i < 2000; i++)); do echo "    s += tl.map_elementwise(f$i, x, x)"; done
+    echo '    tl.store(p + tl.arange(0, 32), s)'
+} >"$work/maps.tl"
+cat >"$work/sines.tl" <<'.'
+# RUN: tilec --passes=math,cse,dce %s
+import triton
+import triton.language as tl
+@triton.jit
+def sines(p: "*fp32"):
+    x = tl.load(p + tl.arange(0, 32))
+    s = x
+    for i in tl.static_range(1500):
+        s += tl.sin(x + i)
+    tl.store(p + tl.arange(0, 32), s)
+.
+for file in "$work"/maps.tl "$work"/sines.tl; do ends "$file" 0 1000 tir; done
 finish && [ "$passed" -gt 0 ]

@@ -150,7 +150,7 @@ static bool map_tiles(Lower *l, Obj fn, Map *m) {
         for (int i = 0; i < m->nout; i++)
             types[i] = type_with_shape(m->out[i]->type, m->in[0]->type);
         Op *map = ir_op(&l->b, OP_MAP, m->in, m->nin, types, m->nout, 1);
-        ir_clone_region(&l->b, inner, map->region[0], NULL, 0);
+        ir_swap_regions(map, scratch);
         for (int i = 0; i < m->nout; i++) m->out[i] = map->result[i];
     }
     ir_erase(scratch);
