@@ -125,7 +125,7 @@ static bool can_cut(Strip *s, const Op *op, int dim) {
         int d = operand_dim(op, dim);
         return d >= 0 && need_operands(s, op, d);
     }
-    case OP_MAP: return op->nresults == 1 && need_operands(s, op, dim);
+    case OP_MAP: return need_operands(s, op, dim);
     default: return op_is_pure_elementwise(op) && op->nresults == 1 && need_operands(s, op, dim);
     }
 }
@@ -193,7 +193,7 @@ static Value *cut(const Strip *s, Value *v, int dim) {
     return x ? x->value : v;
 }
 
-/* A slice of op; its result, if it has one. */
+/* A slice of op; its first result, if it has one. */
 static Value *cut_op(Strip *s, const Op *op, int dim) {
     Arena *a = &s->ctx->s->arena;
     Value **operand = arena_array(a, (size_t)op->noperands + 1, sizeof *operand);
@@ -219,14 +219,27 @@ static Value *cut_op(Strip *s, const Op *op, int dim) {
     return r;
 }
 
-/* The slices of that number, computed there. */
+/* The slice of a value, of the slice of the first result of the same op. */
+static Value *result_beside(const Value *of, Value *first) {
+    const Op *op = of->def;
+    int i = 0;
+    while (op->result[i] != of) i++;
+    return i ? first->def->result[i] : first;
+}
+
+/* The slices of that number, computed there: those of one op's results together. */
 static void cut_all(Strip *s, Block *block, Op *before, Value *index) {
     s->b.block = block;
     s->b.before = before;
     s->index = index;
+    const Slice *made = NULL;
+    Value *first = NULL;
     for (int i = 0; i < s->slices.n; i++) {
         Slice *x = &s->slices.at[i];
-        x->value = cut_op(s, x->of->def, x->dim);
+        if (!made || made->of->def != x->of->def || made->dim != x->dim)
+            first = cut_op(s, x->of->def, x->dim);
+        made = x;
+        x->value = result_beside(x->of, first);
     }
 }
 
