@@ -42,10 +42,17 @@ static void note_rematerialisable(Op *op, void *ctx) {
 
 static Value *materialise_in_layout(Assign *a, Value *v, const Layout *l);
 
-static void add_version(Assign *a, const Value *of, const Layout *l, Value *v) {
+static void add_version(Assign *a, Value *of, const Layout *l, Value *v) {
     Version *x = arena_alloc(&a->s->arena, sizeof *x);
     *x = (Version){a->version[of->id], l, v};
     a->version[of->id] = x;
+    while (a->n + (uint32_t)a->original.n < v->id) vec_push(&a->s->arena, &a->original, NULL);
+    vec_push(&a->s->arena, &a->original, of);
+}
+
+/* What v is a version of. */
+static Value *original_of(const Assign *a, Value *v) {
+    return v->id >= a->n ? a->original.at[v->id - a->n] : v;
 }
 
 const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout *l) {
@@ -67,17 +74,11 @@ const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout *l) {
     }
 }
 
-/* An operand as it was before its op was visited. */
-static Value *unconverted(const Assign *a, Value *v) {
-    return v->id >= a->n && v->def->code == OP_CONVERT ? v->def->operand[0].value : v;
-}
-
 static Value *rematerialise(Assign *a, Value *v, const Layout *l) {
     Op *op = v->def;
     Value **operands = arena_array(&a->s->arena, (size_t)op->noperands, sizeof *operands);
     for (int i = 0; i < op->noperands; i++)
-        operands[i] = materialise_in_layout(a, unconverted(a, op->operand[i].value),
-                                            operand_layout(a, op, i, l));
+        operands[i] = materialise_in_layout(a, op->operand[i].value, operand_layout(a, op, i, l));
     Builder b = {a->s, a->f, op->block, op->next, op->span};
     Op *copy = ir_op_like(&b, op, operands, op->noperands, NULL);
     copy->result[0]->layout = l;
@@ -102,9 +103,9 @@ static bool is_cheaper_before(const Assign *a, const Value *v) {
         op->code == OP_MATH || op->code == OP_MATH2)
         return false;
     for (int i = 0; i < op->noperands; i++) {
-        const Value *o = unconverted(a, op->operand[i].value);
-        bool made_here = o->id >= a->n; /* of indices and constants */
-        if (!type_is_tile(o->type) || made_here || a->remat_depth[o->id]) continue;
+        if (!type_is_tile(op->operand[i].value->type)) continue;
+        const Value *o = original_of(a, op->operand[i].value);
+        if (a->remat_depth[o->id]) continue;
         if (x && x != o) return false;
         x = o;
     }
@@ -117,7 +118,8 @@ static bool is_cheaper_before(const Assign *a, const Value *v) {
 static Value *materialise_in_layout(Assign *a, Value *v, const Layout *l) {
     if (!type_is_tile(v->type)) return v;
     if (v->layout == l) return v;
-    if (v->id >= a->n) return rematerialise(a, v, l); /* made here, of indices and constants */
+    v = original_of(a, v);
+    if (v->layout == l) return v;
     for (Version *x = a->version[v->id]; x; x = x->next)
         if (x->layout == l) return x->value;
     Value *made;

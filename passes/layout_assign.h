@@ -36,7 +36,8 @@ typedef struct Assign {
     uint8_t *remat_depth; /* by id: 0: not rematerialisable, else 1 + depth of the expression */
     uint8_t *for_dots;    /* by id: dots take it, through arithmetic or as it is */
     Version **version;
-    const Op **spread; /* by id: what spreads the value, once that was looked for */
+    VEC(Value *) original; /* by id less n: of what version that one is; NULL: of none */
+    const Op **spread;     /* by id: what spreads the value, once that was looked for */
     bool *spread_known;
 } Assign;
 
