@@ -38,6 +38,14 @@ static void note_rematerialisable(Op *op, void *ctx) {
     a->remat_depth[op->result[0]->id] = (uint8_t)depth;
 }
 
+static void note_repeated(Op *op, void *ctx) {
+    Assign *a = ctx;
+    if (op->code != OP_BROADCAST && op->code != OP_RESHAPE && op->code != OP_TRANS) return;
+    uint8_t before = a->repeat_depth[op->operand[0].value->id];
+    if (before < COST_MOST_REMAT_DEPTH && (before || op->code == OP_BROADCAST))
+        a->repeat_depth[op->result[0]->id] = (uint8_t)(before + 1);
+}
+
 /* ---- values in a layout ---- */
 
 static Value *materialise_in_layout(Assign *a, Value *v, const Layout *l);
@@ -52,7 +60,9 @@ static void add_version(Assign *a, Value *of, const Layout *l, Value *v) {
 
 /* What v is a version of. */
 static Value *original_of(const Assign *a, Value *v) {
-    return v->id >= a->n ? a->original.at[v->id - a->n] : v;
+    uint32_t at = v->id - a->n;
+    bool version = v->id >= a->n && at < (uint32_t)a->original.n && a->original.at[at];
+    return version ? a->original.at[at] : v;
 }
 
 const Layout *operand_layout(Assign *a, const Op *op, int i, const Layout *l) {
@@ -88,10 +98,9 @@ static Value *rematerialise(Assign *a, Value *v, const Layout *l) {
 
 /* A broadcast, seen through changes of shape. What is repeated is converted before it is: made
  * again, the rest costs nothing. */
-static bool is_repeated(const Value *v) {
-    const Op *op = v->def;
-    while (op && (op->code == OP_RESHAPE || op->code == OP_TRANS)) op = op->operand[0].value->def;
-    return op && op->code == OP_BROADCAST;
+static bool is_repeated(const Assign *a, Value *v) {
+    const Value *of = original_of(a, v);
+    return of->id < a->n && a->repeat_depth[of->id];
 }
 
 /* Is v made of one tile that costs less to convert: one of fewer bytes, or one that a loop around v
@@ -123,7 +132,7 @@ static Value *materialise_in_layout(Assign *a, Value *v, const Layout *l) {
     for (Version *x = a->version[v->id]; x; x = x->next)
         if (x->layout == l) return x->value;
     Value *made;
-    if (a->remat_depth[v->id] || is_repeated(v) || is_cheaper_before(a, v)) {
+    if (a->remat_depth[v->id] || is_repeated(a, v) || is_cheaper_before(a, v)) {
         made = rematerialise(a, v, l);
     } else {
         Builder b = {a->s, a->f, v->def ? v->def->block : v->block,
@@ -436,7 +445,7 @@ static void sweep(Assign *a, Block *b) {
         prev = op->prev;
         for (int r = op->nregions - 1; r >= 0; r--) sweep(a, op->region[r]);
         if (op->nresults != 1 || ir_has_uses(op->result[0])) continue;
-        if (is_rematerialisable(a, op->result[0]) || is_repeated(op->result[0]) ||
+        if (is_rematerialisable(a, op->result[0]) || is_repeated(a, op->result[0]) ||
             op->code == OP_CONVERT)
             ir_erase(op);
     }
@@ -475,7 +484,9 @@ void pass_layout(PassCtx *ctx) {
     a.version = arena_array(&ctx->s->arena, a.n, sizeof *a.version);
     a.spread = arena_array(&ctx->s->arena, a.n, sizeof *a.spread);
     a.spread_known = arena_alloc(&ctx->s->arena, a.n);
+    a.repeat_depth = arena_alloc(&ctx->s->arena, a.n);
     ir_walk(f->body, note_rematerialisable, &a);
+    ir_walk(f->body, note_repeated, &a);
     layout_make_classes(&a);
     mark_dot_inputs(f->body, a.for_dots);
     visit_block(&a, f->body);

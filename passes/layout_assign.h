@@ -33,8 +33,9 @@ typedef struct Assign {
     AxisTable axis;
     uint32_t n; /* values with ids below this were there before */
     Class *class_;
-    uint8_t *remat_depth; /* by id: 0: not rematerialisable, else 1 + depth of the expression */
-    uint8_t *for_dots;    /* by id: dots take it, through arithmetic or as it is */
+    uint8_t *remat_depth;  /* by id: 0: not rematerialisable, else 1 + depth of the expression */
+    uint8_t *repeat_depth; /* by id: 0: no broadcast, else 1 + changes of shape behind it */
+    uint8_t *for_dots;     /* by id: dots take it, through arithmetic or as it is */
     Version **version;
     VEC(Value *) original; /* by id less n: of what version that one is; NULL: of none */
     const Op **spread;     /* by id: what spreads the value, once that was looked for */

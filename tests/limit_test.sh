@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tests/limit_test.sh TILEC: the worst case of each limit (tests/{frontend,codegen}/limit-*.tl) ends in
 # its error within 2 seconds; what is large and within all limits (tests/codegen/large-*.tl) is PTX
-# within 1 second, and so are two that are written here. Each within 1 GiB. Seconds are the processor's, so that it does not matter what else
+# within 1 second, and so are three that are written here. Each within 1 GiB. Seconds are the processor's, so that it does not matter what else
 # runs here. Ends with `N passed, N failed`.
 set -u
 cd "$(dirname "$0")/.."
@@ -55,5 +55,20 @@ def sines(p: "*fp32"):
         s += tl.sin(x + i)
     tl.store(p + tl.arange(0, 32), s)
 .
-for file in "$work"/maps.tl "$work"/sines.tl; do ends "$file" 0 1000 tir; done
+# Ten thousand changes of the shape of what is repeated: `layout` asks of each whether it is.
+cat >"$work/turns.tl" <<'.'
+# RUN: tilec --passes=fold,cse,dce,layout %s
+import triton
+import triton.language as tl
+@triton.jit
+def turns(p: "*i32", q: "*i32"):
+    i = tl.arange(0, 64)
+    j = tl.arange(0, 16)
+    w = tl.broadcast_to(tl.load(p + tl.load(q + i))[:, None], (64, 16))
+    for n in tl.static_range(100):
+        for m in tl.static_range(100):
+            w = tl.trans(tl.reshape(w, (16, 64)))
+    tl.store(p + j[None, :] * 64 + i[:, None], w)
+.
+for file in "$work"/maps.tl "$work"/sines.tl "$work"/turns.tl; do ends "$file" 0 1000 tir; done
 finish && [ "$passed" -gt 0 ]
