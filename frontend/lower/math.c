@@ -38,14 +38,28 @@ Obj bi_math(Lower *l, const Args *a, int64_t data) {
     return obj_value(math(l, (MathFunc)data, x));
 }
 
+static Value *with_elem(Lower *l, Value *v, Elem elem) {
+    return ir_given(&l->b, OP_CAST, v, type_with_elem(v->type, elem));
+}
+
+/* fp32 has not all integers of 32 bits, and whether an exponent is odd decides the sign. */
+static bool is_exact_power(Obj x, Obj y) {
+    if (x.kind != OBJ_VALUE || y.kind != OBJ_VALUE) return false;
+    Type base = x.value->type, power = y.value->type;
+    return !base.depth && base.elem == EL_F32 && !power.depth && type_is_int(power) &&
+           type_elem_bits(power) >= 32;
+}
+
 Obj bi_math2(Lower *l, const Args *a, int64_t data) {
+    Obj in[2] = {a->at[0], a->at[1]};
     Value *x, *y;
-    if (!unify_typed(l, a->at[0], a->at[1], builtin_text(l, a->row), a->span, &x, &y))
-        return poison();
+    bool exact = data == MATH2_POW && is_exact_power(in[0], in[1]);
+    for (int i = 0; exact && i < 2; i++) in[i] = obj_value(with_elem(l, in[i].value, EL_F64));
+    if (!unify_typed(l, in[0], in[1], builtin_text(l, a->row), a->span, &x, &y)) return poison();
     if (!is_wide_float(x->type)) return needs_wide_float(l, a, x->type, "fp32 or fp64");
     Value *r = ir_binary(&l->b, OP_MATH2, x, y);
     ir_set_attr(l->s, r->def, AT_FUNC2, data);
-    return obj_value(r);
+    return obj_value(exact ? with_elem(l, r, EL_F32) : r);
 }
 
 /* libdevice's add_rd and the like; data: the arithmetic, the direction, and what it is that they
