@@ -70,12 +70,10 @@ static const char *const left_out[] = {
     "-disable-partial-libcall-inlining", /* no code calls a libm, */
     "-disable-mergeicmps",               /* or compares memory */
     "-disable-ssc",                      /* registers are not allocated, nor stack slots */
-    /* Loop strength reduction counts values, not registers, and gives each comparison with an index
-     * one of its own: GRPO's backward has 39 registers with it, 30 without, as Triton's has, and is
-     * 9 % faster; batch norm's, over 1,024 elements a thread, spilled 5,572 bytes. What it leaves
-     * of a loop's own index is no index to ptxas, which then does not unroll. Over 545 public
-     * kernels: 1.2 % of instructions, 8 % of spilled bytes, 4 % of the time to compile. */
-    "-disable-lsr",
+    /* Loop strength reduction keeps what it found where that is better by its own count, which
+     * knows no end of registers: batch norm's backward over 1,024 elements a thread spilled 5,572
+     * bytes, and without it 20. Left out altogether it is missed in recurrent kernels. */
+    "-lsr-drop-solution",
 #if LLVM_VERSION_MAJOR >= 22
     /* Straight-line strength reduction took 40 % of the back end for flash_attention. Over the
      * kernels of scripts/replay it saves 1.2 % of the instructions and 0.8 % of the registers, and
