@@ -24,9 +24,10 @@ static Occupancy choose(const Func *f) {
     if (f->maxnreg || roles_of(f)) return OCCUPANCY_LOADS;
     int64_t most = 0, turn = 0, loaded = 0; /* of a tile, of a turn of a loop */
     const Op *loop = NULL;
-    bool dots = false, copies = false;
+    bool dots = false, waits = false, copies = false;
     for (const Op *op = f->body->first; op; op = op_next(op)) {
         dots |= op->code == OP_DOT;
+        waits |= op->code == OP_DOT && loop && loop_around(op) == loop; /* which has loads */
         copies |= op->code == OP_ASYNC_COPY;
         for (int i = 0; i < op->nresults; i++) {
             int64_t bytes = bytes_held(op->result[i]);
@@ -39,7 +40,7 @@ static Occupancy choose(const Func *f) {
         loop = around;
         if (loaded > turn) turn = loaded;
     }
-    if (dots) return copies || !turn ? OCCUPANCY_LOADS : OCCUPANCY_PROGRAMS;
+    if (dots) return waits && !copies ? OCCUPANCY_PROGRAMS : OCCUPANCY_LOADS;
     bool many = f->num_warps >= COST_MANY_WARPS;
     if (many && most > 4 * COST_MOST_SHARED_WORDS) return OCCUPANCY_LOADS;
     return !turn || (many && turn <= COST_FEW_LOOP_BYTES) ? OCCUPANCY_PROGRAMS : OCCUPANCY_LOADS;
