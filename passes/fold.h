@@ -33,9 +33,8 @@ bool fold_constant(const Value *v, int64_t *bits);
 
 const FoldRules *fold_parse_rules(Session *s); /* NULL after an error: a row is malformed */
 bool fold_by_rules(Fold *fold, Op *op);
-bool fold_shape(Fold *fold, Op *op); /* shape ops, and elementwise ops on their results */
-bool fold_cast(Fold *fold, Op *op);  /* CAST, BITCAST */
-bool fold_has_range(Type t);
+bool fold_shape(Fold *fold, Op *op);      /* shape ops, and elementwise ops on their results */
+bool fold_cast(Fold *fold, Op *op);       /* CAST, BITCAST */
 bool fold_comparison(Fold *fold, Op *op); /* CMP of integers */
 bool fold_control(Fold *fold, Op *op);    /* if, for, while */
 

@@ -11,6 +11,10 @@ enum { MOST_DEPTH = 64 }; /* of expressions: deeper ones are not looked into */
 
 static const FoldRange anything = {.known = true, .lo = INT64_MIN, .hi = INT64_MAX};
 
+static bool has_range(Type t) {
+    return type_is_int(t) && !type_is_bool(t) && !t.depth && t.space == SPACE_REGISTER;
+}
+
 /* All that a number of the type can be. */
 static FoldRange range_of_type(Type t) {
     int bits = type_elem_bits(t);
@@ -106,10 +110,10 @@ static FoldRange of_op(Fold *fold, const Op *op, int depth) {
     if (op->code == OP_PROGRAM_ID) return (FoldRange){true, 0, INT32_MAX - 1};
     if (op->code == OP_NUM_PROGRAMS) return (FoldRange){true, 1, INT32_MAX};
     int first = op->code == OP_SELECT;
-    if (op->noperands <= first || !fold_has_range(op->operand[first].value->type)) return x;
+    if (op->noperands <= first || !has_range(op->operand[first].value->type)) return x;
     x = range_of(fold, op->operand[first].value, depth);
     if (op->noperands > first + 1) {
-        if (!fold_has_range(op->operand[first + 1].value->type)) return (FoldRange){0};
+        if (!has_range(op->operand[first + 1].value->type)) return (FoldRange){0};
         y = range_of(fold, op->operand[first + 1].value, depth);
     }
     switch (op->code) {
@@ -125,10 +129,6 @@ static FoldRange of_op(Fold *fold, const Op *op, int depth) {
                    ? of_two(op->code, x, y)
                    : (FoldRange){0};
     }
-}
-
-bool fold_has_range(Type t) {
-    return type_is_int(t) && !type_is_bool(t) && !t.depth && t.space == SPACE_REGISTER;
 }
 
 static void grow(Fold *fold, uint32_t n) {
@@ -167,7 +167,7 @@ static int decided(Pred pred, FoldRange x, FoldRange y) {
 }
 
 bool fold_comparison(Fold *fold, Op *op) {
-    if (op->code != OP_CMP || !fold_has_range(op->operand[0].value->type)) return false;
+    if (op->code != OP_CMP || !has_range(op->operand[0].value->type)) return false;
     Type t = op->operand[0].value->type;
     FoldRange x = range_of(fold, op->operand[0].value, 0);
     FoldRange y = range_of(fold, op->operand[1].value, 0);

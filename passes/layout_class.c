@@ -116,9 +116,8 @@ static void note_store(Assign *a, const Op *store) {
     if (!type_is_tile(v->type) || a->remat_depth[v->id]) return;
     Class *c = &a->class_[find(a, v->id)];
     Access x = choose_access(&a->axis, store);
-    if (!c->is_stored) c->stored = x;
+    if (!c->is_stored || x.vec > c->stored.vec) c->stored = x;
     c->is_stored = true;
-    if (x.vec > c->stored.vec) c->stored = x;
 }
 
 /* Loads that come element by element have no wish but that lanes follow the dimension; a store of

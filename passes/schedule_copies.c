@@ -172,9 +172,8 @@ static bool is_held_too_long(const Copy *c) {
            1 << c->load->result[0]->layout->bits[IN_REG] > COST_MOST_HELD_ELEMENTS;
 }
 
-static void consider(Plan *p, Op *load, bool all) {
-    if (!is_wanted(p, load, all)) return;
-    Copy c = copy_of(p, load);
+static void consider(Plan *p, Copy c) {
+    Op *load = c.load;
     if (ir_attr_int(load, AT_VOLATILE, 0))
         not_pipelined(p, load, "it is volatile");
     else if (is_held_too_long(&c))
@@ -203,11 +202,9 @@ void plan_copies(Plan *p, bool all) {
     ir_walk(p->loop->region[0], note_written, p);
     mark_for_dots(p);
     mark_worked_on(p);
-    Op *first = p->loop->region[0]->first;
-    for (Op *op = first; op; op = op->next)
-        if (is_wanted(p, op, all)) {
-            Copy c = copy_of(p, op);
-            p->waits |= is_held_too_long(&c);
-        }
-    for (Op *op = first; op; op = op->next) consider(p, op, all);
+    VEC(Copy) wanted = {0};
+    for (Op *op = p->loop->region[0]->first; op; op = op->next)
+        if (is_wanted(p, op, all)) vec_push(&p->s->arena, &wanted, copy_of(p, op));
+    for (int i = 0; i < wanted.n; i++) p->waits |= is_held_too_long(&wanted.at[i]);
+    for (int i = 0; i < wanted.n; i++) consider(p, wanted.at[i]);
 }
