@@ -105,9 +105,6 @@ static void mma_call(Gen *g, const MmaInfo *m, bool saturate, const LLVMValueRef
     int n = 0, at = 0;
     for (int i = 0; i < ra; i++) args[n++] = a[i];
     for (int i = 0; i < m->rb; i++) args[n++] = b[i];
-    for (int i = 0; own == INTRINSIC_MMA_F16 && i < n; i++)
-        args[i] =
-            LLVMBuildBitCast(g->b, args[i], LLVMVectorType(LLVMHalfTypeInContext(g->c), 2), "");
     for (int i = 0; i < rc; i++) args[n++] = acc[i];
     if (own < NINTRINSICS) {
         LLVMValueRef v = gen_intrinsic(g, own, NULL, 0, args, n);
@@ -161,13 +158,21 @@ typedef struct Tiles { /* a warp's share of a product: mt x nt instructions, ks 
     bool saturate;
 } Tiles;
 
+/* A fragment, in the types that the instruction has for it: each register serves many of them. */
+static void load_operand(Gen *g, const MmaInfo *m, const Tiles *w, Fragments *f, uint32_t batch,
+                         uint32_t side, int k, LLVMValueRef *reg) {
+    load_fragment(g, f, batch, side, (uint32_t)(k * m->k), reg);
+    if (mma_intrinsic(m, w->saturate) != INTRINSIC_MMA_F16) return;
+    LLVMTypeRef pair = LLVMVectorType(g->f16, 2);
+    for (int i = 0; i < f->regs; i++) reg[i] = LLVMBuildBitCast(g->b, reg[i], pair, "");
+}
+
 static void load_step(Gen *g, const MmaInfo *m, Tiles *w, Fragments *fa, Fragments *fb,
                       uint32_t batch, int k) {
-    uint32_t at = (uint32_t)(k * m->k);
     for (int i = 0; i < w->mt; i++)
-        load_fragment(g, fa, batch, (uint32_t)i * 16, at, &w->a[k & 1][i * m->ra]);
+        load_operand(g, m, w, fa, batch, (uint32_t)i * 16, k, &w->a[k & 1][i * m->ra]);
     for (int j = 0; j < w->nt; j += 2)
-        load_fragment(g, fb, batch, (uint32_t)j * 8, at, &w->b[k & 1][j * m->rb]);
+        load_operand(g, m, w, fb, batch, (uint32_t)j * 8, k, &w->b[k & 1][j * m->rb]);
 }
 
 /* Fragments of one step of K are read while the step before is multiplied. */

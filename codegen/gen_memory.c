@@ -43,6 +43,19 @@ static LLVMValueRef unpack_byte(Gen *g, LLVMValueRef word, int i) {
     return LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, word, by, ""), g->i8, "");
 }
 
+/* The vector that these are the elements of, in order, as gen_unpack took it apart; NULL: none is. */
+static LLVMValueRef vector_of(const LLVMValueRef *elem, int n, LLVMTypeRef type) {
+    LLVMValueRef v = NULL;
+    for (int i = 0; i < n; i++) {
+        if (!LLVMIsAExtractElementInst(elem[i])) return NULL;
+        LLVMValueRef from = LLVMGetOperand(elem[i], 0), at = LLVMGetOperand(elem[i], 1);
+        if (v ? from != v : LLVMTypeOf(from) != type) return NULL;
+        if (!LLVMIsAConstantInt(at) || LLVMConstIntGetZExtValue(at) != (unsigned)i) return NULL;
+        v = from;
+    }
+    return v;
+}
+
 void gen_pack(Gen *g, Type t, const LLVMValueRef *elem, int n, int bits, LLVMValueRef *word) {
     int size = type_elem_bytes(t) * 8, per = bits / size;
     for (int w = 0; w * per < n; w++) {
@@ -54,11 +67,18 @@ void gen_pack(Gen *g, Type t, const LLVMValueRef *elem, int n, int bits, LLVMVal
             word[w] = pack_bytes(g, as_memory(g, t, elem[w * 2]), as_memory(g, t, elem[w * 2 + 1]));
             continue;
         }
-        LLVMValueRef v = LLVMGetPoison(LLVMVectorType(memory_type(g, t), (unsigned)per));
-        for (int i = 0; i < per; i++)
-            v = LLVMBuildInsertElement(g->b, v, as_memory(g, t, elem[w * per + i]),
-                                       gen_i32(g, (uint32_t)i), "");
-        word[w] = LLVMBuildBitCast(g->b, v, int_type(g, bits), "");
+        LLVMTypeRef vector = LLVMVectorType(memory_type(g, t), (unsigned)per);
+        LLVMTypeRef type = int_type(g, bits);
+        LLVMValueRef v = vector_of(&elem[w * per], per, vector);
+        if (v && LLVMIsABitCastInst(v) && LLVMTypeOf(LLVMGetOperand(v, 0)) == type) {
+            word[w] = LLVMGetOperand(v, 0);
+            continue;
+        }
+        for (int i = v ? per : 0; i < per; i++)
+            v = LLVMBuildInsertElement(g->b, v ? v : LLVMGetPoison(vector),
+                                       as_memory(g, t, elem[w * per + i]), gen_i32(g, (uint32_t)i),
+                                       "");
+        word[w] = LLVMBuildBitCast(g->b, v, type, "");
     }
 }
 
