@@ -52,6 +52,7 @@ LLVMValueRef gen_intrinsic(Gen *g, Intrinsic which, LLVMTypeRef *overload, int n
                            LLVMValueRef *args, int nargs) {
     unsigned id = g->intrinsic[which];
     if (nargs > intrinsics[which].most) nargs = intrinsics[which].most;
+    if (!LLVMIntrinsicIsOverloaded(id)) noverload = 0;
     LLVMValueRef f = LLVMGetIntrinsicDeclaration(g->mod, id, overload, (size_t)noverload);
     LLVMTypeRef t = LLVMIntrinsicGetType(g->c, id, overload, (size_t)noverload);
     return LLVMBuildCall2(g->b, t, f, args, (unsigned)nargs, "");

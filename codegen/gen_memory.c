@@ -43,7 +43,8 @@ static LLVMValueRef unpack_byte(Gen *g, LLVMValueRef word, int i) {
     return LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, word, by, ""), g->i8, "");
 }
 
-/* The vector that these are the elements of, in order, as gen_unpack took it apart; NULL: none is. */
+/* The vector that these are the elements of, in order, as gen_unpack took it apart; NULL: none is.
+ */
 static LLVMValueRef vector_of(const LLVMValueRef *elem, int n, LLVMTypeRef type) {
     LLVMValueRef v = NULL;
     for (int i = 0; i < n; i++) {

@@ -295,15 +295,13 @@ static LLVMValueRef math_f32(Gen *g, int64_t f, LLVMValueRef x) {
     switch (f) {
     case MATH_EXP: /* as Triton: its error grows with |x| */
         x = LLVMBuildFMul(g->b, x, LLVMConstReal(g->f32, 1.44269504), "");
-        return asm_f32(g, "ex2.approx.f32 $0, $1;", &x, 1);
+        return float_intrinsic(g, INTRINSIC_EX2, &x, 1);
     case MATH_EXP2:
-        return asm_f32(
-            g, g->f->no_reflect_ftz ? "ex2.approx.f32 $0, $1;" : "ex2.approx.ftz.f32 $0, $1;", &x,
-            1);
-    case MATH_SQRT: return asm_f32(g, "sqrt.approx.f32 $0, $1;", &x, 1);
-    case MATH_SQRT_RN: return asm_f32(g, "sqrt.rn.f32 $0, $1;", &x, 1);
-    case MATH_RSQRT: return asm_f32(g, "rsqrt.approx.f32 $0, $1;", &x, 1);
-    case MATH_RCP: return asm_f32(g, "rcp.approx.ftz.f32 $0, $1;", &x, 1);
+        return float_intrinsic(g, g->f->no_reflect_ftz ? INTRINSIC_EX2 : INTRINSIC_EX2_FTZ, &x, 1);
+    case MATH_SQRT: return float_intrinsic(g, INTRINSIC_SQRT_APPROX, &x, 1);
+    case MATH_SQRT_RN: return float_intrinsic(g, INTRINSIC_SQRT_RN, &x, 1);
+    case MATH_RSQRT: return float_intrinsic(g, INTRINSIC_RSQRT_APPROX, &x, 1);
+    case MATH_RCP: return float_intrinsic(g, INTRINSIC_RCP_APPROX_FTZ, &x, 1);
     default: return NULL;
     }
 }

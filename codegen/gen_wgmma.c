@@ -173,13 +173,33 @@ static LLVMValueRef *a_registers(Gen *g, const Op *op, Tile *x) {
     return r;
 }
 
-/* A constant in a register that no other value shares. LLVM 22 makes one zero and copies it where
- * an instruction needs it: behind the fence, for which ptxas puts another (C7519), and between two
- * of them, for which it waits for the first. */
-static LLVMValueRef own_register(Gen *g, LLVMValueRef x) {
-    bool is_float = LLVMTypeOf(x) == g->f32;
-    return gen_asm(g, is_float ? "mov.f32 $0, $1;" : "mov.b32 $0, $1;", is_float ? "=f,f" : "=r,r",
-                   LLVMTypeOf(x), &x, 1, ASM_ORDERED);
+/* Constants in registers that no other value shares. LLVM 22 makes one zero and copies it where an
+ * instruction needs it: behind the fence, for which ptxas puts another (C7519), and between two of
+ * them, for which it waits for the first. One block of PTX for all that are equal: LLVM takes as
+ * long for a block of one register. */
+static void own_registers(Gen *g, LLVMValueRef *x, int n) {
+    bool is_float = n && LLVMTypeOf(x[0]) == g->f32;
+    LLVMTypeRef *fields = arena_array(&g->s->arena, (size_t)n, sizeof *fields);
+    for (int i = 0; i < n; i++) {
+        LLVMValueRef constant = x[i];
+        if (!LLVMIsConstant(constant)) continue;
+        Buf text = buf_new(&g->s->arena), constraints = buf_new(&g->s->arena);
+        int equal = 0;
+        for (int j = i; j < n; j++)
+            if (x[j] == constant) fields[equal++] = LLVMTypeOf(constant);
+        for (int j = 0; j < equal; j++) {
+            buf_printf(&text, "mov.%s $%d, $%d;\n", is_float ? "f32" : "b32", j, equal);
+            buf_puts(&constraints, is_float ? "=&f," : "=&r,");
+        }
+        buf_putc(&constraints, is_float ? 'f' : 'r');
+        LLVMTypeRef ret = LLVMStructTypeInContext(g->c, fields, (unsigned)equal, 0);
+        LLVMValueRef all = gen_asm(g, text.data, constraints.data, equal == 1 ? fields[0] : ret,
+                                   &constant, 1, ASM_ORDERED);
+        unsigned at = 0;
+        for (int j = i; j < n; j++)
+            if (x[j] == constant)
+                x[j] = equal == 1 ? all : LLVMBuildExtractValue(g->b, all, at++, "");
+    }
 }
 
 bool gen_dot_wgmma(Gen *g, const Op *op) {
@@ -205,8 +225,7 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
     int steps = (int)type_dim(ta, 1) / w->k;
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
     memcpy(d.at, c.at, (size_t)d.n * sizeof *d.at);
-    for (int i = 0; i < d.n; i++)
-        if (LLVMIsConstant(d.at[i])) d.at[i] = own_register(g, d.at[i]);
+    own_registers(g, d.at, d.n);
     ordered_asm(g, "wgmma.fence.sync.aligned;");
     for (int i = 0; i < tiles; i++)
         for (int k = 0; k < steps; k++) {
