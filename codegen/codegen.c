@@ -9,7 +9,6 @@
 #include <llvm-c/Analysis.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/Target.h>
-#include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -65,7 +64,7 @@ static bool make_machine(Session *s, Llvm *l, const CodegenOptions *o) {
     }
     snprintf(features, sizeof features, "+%s", gen_ptx_feature(o->target));
     l->machine = LLVMCreateTargetMachine(target, triple, gen_processor(o->target), features,
-                                         o->level ? LLVMCodeGenLevelDefault : LLVMCodeGenLevelNone,
+                                         o->level ? gen_level() : LLVMCodeGenLevelNone,
                                          LLVMRelocDefault, LLVMCodeModelDefault);
     if (!l->machine) {
         diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM cannot make code for %s", o->target->name);
@@ -161,11 +160,15 @@ static void set_types(Gen *g) {
 /* The passes that pay on code that is SSA already and has no calls; default<O3> takes several times
  * as long for the same PTX. What a branch in a loop alone needs is not made before the loop, where
  * it would be held all the while. */
-static const char pipeline[] =
+static const char simplify[] =
     "function(early-cse<memssa>,instcombine<no-verify-fixpoint>,simplifycfg,"
     "loop-mssa(licm<no-allowspeculation>),early-cse,instcombine<no-verify-fixpoint>,div-rem-pairs)";
 
-static bool optimise(Session *s, Llvm *l, const CodegenOptions *o) {
+/* Those of the back end, which would run EarlyCSE once more (gen_level): behind the repairs. */
+static const char lower[] =
+    "function(separate-const-offset-from-gep,early-cse,loop(loop-reduce),early-cse)";
+
+static bool run(Session *s, Llvm *l, const CodegenOptions *o, const char *pipeline) {
     if (!o->level) return true;
     LLVMPassBuilderOptionsRef options = LLVMCreatePassBuilderOptions();
     LLVMErrorRef e = LLVMRunPasses(l->mod, pipeline, l->machine, options);
@@ -234,7 +237,7 @@ static bool generate(Session *s, Llvm *l, const Module *m, const CodegenOptions 
     }
     gen_debug_end(&g);
     if (!LLVMGetFirstUse(g.shared)) LLVMDeleteGlobal(g.shared);
-    if (s->diags.errors != errors || !verify(s, l) || !optimise(s, l, o)) return false;
+    if (s->diags.errors != errors || !verify(s, l) || !run(s, l, o, simplify)) return false;
     gen_avoid_ptxas_bugs(&g);
     gen_avoid_llvm_bugs(&g);
     if (llvm) {
@@ -242,7 +245,7 @@ static bool generate(Session *s, Llvm *l, const Module *m, const CodegenOptions 
         buf_puts(llvm, text);
         LLVMDisposeMessage(text);
     }
-    return !ptx || emit(s, l, o->target, ptx);
+    return !ptx || (run(s, l, o, lower) && emit(s, l, o->target, ptx));
 }
 
 bool codegen_module(Session *s, const Module *m, const CodegenOptions *o, Buf *llvm, Buf *ptx) {

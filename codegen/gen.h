@@ -8,6 +8,7 @@
 
 #include <llvm-c/Core.h>
 #include <llvm-c/DebugInfo.h>
+#include <llvm-c/TargetMachine.h>
 
 #include "codegen/codegen.h"
 #include "ir/mma.h"
@@ -78,6 +79,7 @@ void gen_make_kernel(Gen *g, uint32_t threads);
 void gen_map_param(Gen *g, unsigned i);
 /* Once, before anything is compiled: LLVM's back end leaves out what costs more than it gives. */
 void gen_leave_passes_out(void);
+LLVMCodeGenOptLevel gen_level(void); /* of a back end that optimises */
 /* Looks all intrinsics up; an error where LLVM has not all of them. */
 bool gen_find_intrinsics(Gen *g);
 /* The one that v calls; NINTRINSICS: none of these. */

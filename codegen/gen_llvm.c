@@ -71,6 +71,7 @@ static const char *const left_out[] = {
     "-disable-partial-libcall-inlining", /* no code calls a libm, */
     "-disable-mergeicmps",               /* or compares memory */
     "-disable-ssc",                      /* registers are not allocated, nor stack slots */
+    "-disable-lsr",                      /* codegen.c runs it, before its last EarlyCSE */
     /* Loop strength reduction keeps what it found where that is better by its own count, which
      * knows no end of registers: batch norm's backward over 1,024 elements a thread spilled 5,572
      * bytes, and without it 20. Left out altogether it is missed in recurrent kernels. */
@@ -79,13 +80,21 @@ static const char *const left_out[] = {
     /* Straight-line strength reduction took 40 % of the back end for flash_attention. Over the
      * kernels of scripts/replay it saves 1.2 % of the instructions and 0.8 % of the registers, and
      * attention is as fast without. Nary reassociation saves nothing, and does not always end
-     * (llvm_bugs.c). LLVM 19 has no such option. */
-    "-opt-disable=slsr,nary-reassociate,canon-freeze",
+     * (llvm_bugs.c). For gvn see gen_level. LLVM 19 has no such option. */
+    "-opt-disable=slsr,nary-reassociate,canon-freeze,gvn",
 #endif
 };
 
 void gen_leave_passes_out(void) {
     LLVMParseCommandLineOptions(sizeof left_out / sizeof *left_out, left_out, NULL);
+}
+
+/* The back end runs EarlyCSE three times, a tenth of the time of a long kernel, or, where it is
+ * told to optimise most, GVN, which differs in name: so it can be left out without ours. Nothing
+ * else in the NVPTX back end asks for the level. Of scripts/replay's 1,555 kernels 28 have other
+ * PTX. */
+LLVMCodeGenOptLevel gen_level(void) {
+    return LLVM_VERSION_MAJOR >= 22 ? LLVMCodeGenLevelAggressive : LLVMCodeGenLevelDefault;
 }
 
 /* ---- parameters ---- */
