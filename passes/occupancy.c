@@ -6,8 +6,9 @@
  * registers. A straight-line program issues its loads once, so company hides its latency; a loop
  * goes on loading, and unrolled it hides its own, the more so as its programs are few and long.
  * Kernels with dots keep one program's registers: their tiles are chosen for that, and their copies
- * are asynchronous. Where a loop has none, each turn waits for its own loads, beside other programs
- * (cost.def). What only a launch knows, the number of programs, is no part of this. */
+ * are asynchronous. Where a loop has none, each turn waits for its own loads, beside other
+ * programs, if warps are so few that they fit; and so do the barriers of few warps (cost.def). What
+ * only a launch knows, the number of programs, is no part of this. */
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
@@ -40,7 +41,9 @@ static Occupancy choose(const Func *f) {
         loop = around;
         if (loaded > turn) turn = loaded;
     }
-    if (dots) return waits && !copies ? OCCUPANCY_PROGRAMS : OCCUPANCY_LOADS;
+    waits &= !copies && f->num_warps <= COST_WAITING_WARPS;
+    if (dots)
+        return waits || f->num_warps <= COST_FEW_DOT_WARPS ? OCCUPANCY_PROGRAMS : OCCUPANCY_LOADS;
     bool many = f->num_warps >= COST_MANY_WARPS;
     if (many && most > 4 * COST_MOST_SHARED_WORDS) return OCCUPANCY_LOADS;
     return !turn || (many && turn <= COST_FEW_LOOP_BYTES) ? OCCUPANCY_PROGRAMS : OCCUPANCY_LOADS;
