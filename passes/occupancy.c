@@ -7,8 +7,9 @@
  * goes on loading, and unrolled it hides its own, the more so as its programs are few and long.
  * Kernels with dots keep one program's registers: their tiles are chosen for that, and their copies
  * are asynchronous. Where a loop has none, each turn waits for its own loads, beside other
- * programs, if warps are so few that they fit; and so do the barriers of few warps (cost.def). What
- * only a launch knows, the number of programs, is no part of this. */
+ * programs, if warps are so few that they fit; and so do the barriers of few warps (cost.def). A
+ * turn that fills all registers is left to itself. What only a launch knows, the number of
+ * programs, is no part of this. */
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
@@ -21,9 +22,17 @@ static int64_t bytes_held(const Value *v) {
     return (int64_t)type_elem_bytes(v->type) << v->layout->bits[IN_REG];
 }
 
+/* Registers of a thread for what it has of v, computed in 32 bits. */
+static int64_t words_held(const Value *v) {
+    int64_t bytes = bytes_held(v), words = bytes ? (int64_t)1 << v->layout->bits[IN_REG] : 0;
+    return bytes / 4 > words ? bytes / 4 : words;
+}
+
 static Occupancy choose(const Func *f) {
     if (f->maxnreg || roles_of(f)) return OCCUPANCY_LOADS;
     int64_t most = 0, turn = 0, loaded = 0; /* of a tile, of a turn of a loop */
+    int64_t moved = 0;                      /* registers that a turn loads and stores */
+    bool full = false;                      /* they leave none for the next turn's loads */
     const Op *loop = NULL;
     bool dots = false, waits = false, copies = false;
     for (const Op *op = f->body->first; op; op = op_next(op)) {
@@ -35,10 +44,13 @@ static Occupancy choose(const Func *f) {
             if (bytes > most) most = bytes;
         }
         bool loads = op->code == OP_LOAD && bytes_held(op->result[0]);
-        const Op *around = loads ? loop_around(op) : NULL;
-        if (!around) continue;
-        loaded = bytes_held(op->result[0]) + (around == loop ? loaded : 0);
+        const Op *around = loads || op->code == OP_STORE ? loop_around(op) : NULL;
+        if (!around || (!loads && around != loop)) continue;
+        if (around != loop) loaded = moved = 0;
         loop = around;
+        if (loads) loaded += bytes_held(op->result[0]);
+        moved += words_held(loads ? op->result[0] : op->operand[1].value);
+        full |= moved > COST_TURN_WORDS;
         if (loaded > turn) turn = loaded;
     }
     waits &= !copies && f->num_warps <= COST_WAITING_WARPS;
@@ -46,7 +58,8 @@ static Occupancy choose(const Func *f) {
         return waits || f->num_warps <= COST_FEW_DOT_WARPS ? OCCUPANCY_PROGRAMS : OCCUPANCY_LOADS;
     bool many = f->num_warps >= COST_MANY_WARPS;
     if (many && most > 4 * COST_MOST_SHARED_WORDS) return OCCUPANCY_LOADS;
-    return !turn || (many && turn <= COST_FEW_LOOP_BYTES) ? OCCUPANCY_PROGRAMS : OCCUPANCY_LOADS;
+    return !turn || full || (many && turn <= COST_FEW_LOOP_BYTES) ? OCCUPANCY_PROGRAMS
+                                                                  : OCCUPANCY_LOADS;
 }
 
 void pass_occupancy(PassCtx *ctx) {
