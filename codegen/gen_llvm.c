@@ -91,8 +91,7 @@ void gen_leave_passes_out(void) {
 
 /* The back end runs EarlyCSE three times, a tenth of the time of a long kernel, or, where it is
  * told to optimise most, GVN, which differs in name: so it can be left out without ours. Nothing
- * else in the NVPTX back end asks for the level. Of scripts/replay's 1,555 kernels 28 have other
- * PTX. */
+ * else in the NVPTX back end asks for the level. */
 LLVMCodeGenOptLevel gen_level(void) {
     return LLVM_VERSION_MAJOR >= 22 ? LLVMCodeGenLevelAggressive : LLVMCodeGenLevelDefault;
 }
