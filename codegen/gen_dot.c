@@ -159,10 +159,10 @@ typedef struct Tiles { /* a warp's share of a product: mt x nt instructions, ks 
 } Tiles;
 
 /* A fragment, in the types that the instruction has for it: each register serves many of them. */
-static void load_operand(Gen *g, const MmaInfo *m, const Tiles *w, Fragments *f, uint32_t batch,
-                         uint32_t side, int k, LLVMValueRef *reg) {
-    load_fragment(g, f, batch, side, (uint32_t)(k * m->k), reg);
-    if (mma_intrinsic(m, w->saturate) != INTRINSIC_MMA_F16) return;
+static void load_operand(Gen *g, const Tiles *w, Fragments *f, uint32_t batch, int side, int k,
+                         LLVMValueRef *reg) {
+    load_fragment(g, f, batch, (uint32_t)side, (uint32_t)(k * f->m->k), reg);
+    if (mma_intrinsic(f->m, w->saturate) != INTRINSIC_MMA_F16) return;
     LLVMTypeRef pair = LLVMVectorType(g->f16, 2);
     for (int i = 0; i < f->regs; i++) reg[i] = LLVMBuildBitCast(g->b, reg[i], pair, "");
 }
@@ -170,9 +170,9 @@ static void load_operand(Gen *g, const MmaInfo *m, const Tiles *w, Fragments *f,
 static void load_step(Gen *g, const MmaInfo *m, Tiles *w, Fragments *fa, Fragments *fb,
                       uint32_t batch, int k) {
     for (int i = 0; i < w->mt; i++)
-        load_operand(g, m, w, fa, batch, (uint32_t)i * 16, k, &w->a[k & 1][i * m->ra]);
+        load_operand(g, w, fa, batch, i * 16, k, &w->a[k & 1][i * m->ra]);
     for (int j = 0; j < w->nt; j += 2)
-        load_operand(g, m, w, fb, batch, (uint32_t)j * 8, k, &w->b[k & 1][j * m->rb]);
+        load_operand(g, w, fb, batch, j * 8, k, &w->b[k & 1][j * m->rb]);
 }
 
 /* Fragments of one step of K are read while the step before is multiplied. */

@@ -57,6 +57,13 @@ static LLVMValueRef vector_of(const LLVMValueRef *elem, int n, LLVMTypeRef type)
     return v;
 }
 
+static LLVMValueRef join(Gen *g, Type t, const LLVMValueRef *elem, int n, LLVMTypeRef vector) {
+    LLVMValueRef v = LLVMGetPoison(vector);
+    for (int i = 0; i < n; i++)
+        v = LLVMBuildInsertElement(g->b, v, as_memory(g, t, elem[i]), gen_i32(g, (uint32_t)i), "");
+    return v;
+}
+
 void gen_pack(Gen *g, Type t, const LLVMValueRef *elem, int n, int bits, LLVMValueRef *word) {
     int size = type_elem_bytes(t) * 8, per = bits / size;
     for (int w = 0; w * per < n; w++) {
@@ -71,15 +78,9 @@ void gen_pack(Gen *g, Type t, const LLVMValueRef *elem, int n, int bits, LLVMVal
         LLVMTypeRef vector = LLVMVectorType(memory_type(g, t), (unsigned)per);
         LLVMTypeRef type = int_type(g, bits);
         LLVMValueRef v = vector_of(&elem[w * per], per, vector);
-        if (v && LLVMIsABitCastInst(v) && LLVMTypeOf(LLVMGetOperand(v, 0)) == type) {
-            word[w] = LLVMGetOperand(v, 0);
-            continue;
-        }
-        for (int i = v ? per : 0; i < per; i++)
-            v = LLVMBuildInsertElement(g->b, v ? v : LLVMGetPoison(vector),
-                                       as_memory(g, t, elem[w * per + i]), gen_i32(g, (uint32_t)i),
-                                       "");
-        word[w] = LLVMBuildBitCast(g->b, v, type, "");
+        bool whole = v && LLVMIsABitCastInst(v) && LLVMTypeOf(LLVMGetOperand(v, 0)) == type;
+        if (!v) v = join(g, t, &elem[w * per], per, vector);
+        word[w] = whole ? LLVMGetOperand(v, 0) : LLVMBuildBitCast(g->b, v, type, "");
     }
 }
 

@@ -107,6 +107,17 @@ static LLVMTypeRef result_type(Gen *g, const WgmmaInfo *w) {
     return w->c == EL_F32 ? g->f32 : g->i32;
 }
 
+/* A block of PTX whose n results are of type t. */
+static void asm_results(Gen *g, const char *text, const char *constraints, LLVMTypeRef t,
+                        LLVMValueRef *args, int nargs, unsigned flags, LLVMValueRef *out, int n) {
+    LLVMTypeRef *fields = arena_array(&g->s->arena, (size_t)n, sizeof *fields);
+    for (int i = 0; i < n; i++) fields[i] = t;
+    LLVMTypeRef ret = n == 1 ? t : LLVMStructTypeInContext(g->c, fields, (unsigned)n, 0);
+    LLVMValueRef v = gen_asm(g, text, constraints, ret, args, nargs, flags);
+    for (int i = 0; i < n; i++)
+        out[i] = n == 1 ? v : LLVMBuildExtractValue(g->b, v, (unsigned)i, "");
+}
+
 /* acc[0..n) += A * B, one instruction. A is a descriptor (na 1), or registers. */
 static void wgmma_call(Gen *g, const WgmmaInfo *w, bool saturate, int cols, const Operand *a,
                        const Operand *b, const LLVMValueRef *ra, int na, LLVMValueRef db,
@@ -116,14 +127,12 @@ static void wgmma_call(Gen *g, const WgmmaInfo *w, bool saturate, int cols, cons
     Arena *arena = &g->s->arena;
     Buf text = buf_new(arena), constraints = buf_new(arena);
     LLVMValueRef *args = arena_array(arena, (size_t)(n + na) + 1, sizeof *args);
-    LLVMTypeRef *fields = arena_array(arena, (size_t)n, sizeof *fields);
     buf_printf(&text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s%s {", cols, w->k,
                saturate ? "satfinite." : "", w->text);
     for (int i = 0; i < n; i++) {
         buf_printf(&text, i ? ", $%d" : "$%d", i);
         buf_printf(&constraints, i ? ",=%c" : "=%c", letter);
         args[na + 1 + i] = acc[i];
-        fields[i] = result_type(g, w);
     }
     buf_puts(&text, na > 1 ? "}, {" : "}, ");
     for (int i = 0; i < na; i++) {
@@ -139,28 +148,21 @@ static void wgmma_call(Gen *g, const WgmmaInfo *w, bool saturate, int cols, cons
     buf_puts(&constraints, ",l");
     args[na] = db;
     for (int i = 0; i < n; i++) buf_printf(&constraints, ",%d", i);
-    LLVMTypeRef ret = LLVMStructTypeInContext(g->c, fields, (unsigned)n, 0);
-    LLVMValueRef v = gen_asm(g, text.data, constraints.data, ret, args, n + na + 1, ASM_CONVERGENT);
-    for (int i = 0; i < n; i++) acc[i] = LLVMBuildExtractValue(g->b, v, (unsigned)i, "");
+    asm_results(g, text.data, constraints.data, result_type(g, w), args, n + na + 1, ASM_CONVERGENT,
+                acc, n);
 }
 
 /* The accumulators pass through the wait, so that nothing that reads them can move above it. */
 static void wait_call(Gen *g, Elem elem, int pending, LLVMValueRef *acc, int n) {
     Arena *arena = &g->s->arena;
     Buf text = buf_new(arena), constraints = buf_new(arena);
-    LLVMTypeRef *fields = arena_array(arena, (size_t)n, sizeof *fields);
-    LLVMTypeRef t = elem == EL_F32 ? g->f32 : g->i32;
     buf_printf(&text, "wgmma.wait_group.sync.aligned %d;", pending);
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i++)
         buf_printf(&constraints, i ? ",=%c" : "=%c", elem == EL_F32 ? 'f' : 'r');
-        fields[i] = t;
-    }
     for (int i = 0; i < n; i++) buf_printf(&constraints, ",%d", i);
     buf_puts(&constraints, ",~{memory}");
-    LLVMTypeRef ret = n == 1 ? t : LLVMStructTypeInContext(g->c, fields, (unsigned)n, 0);
-    LLVMValueRef v = gen_asm(g, text.data, constraints.data, ret, acc, n, ASM_CONVERGENT);
-    for (int i = 0; i < n; i++)
-        acc[i] = n == 1 ? v : LLVMBuildExtractValue(g->b, v, (unsigned)i, "");
+    asm_results(g, text.data, constraints.data, elem == EL_F32 ? g->f32 : g->i32, acc, n,
+                ASM_CONVERGENT, acc, n);
 }
 
 enum { A_REGISTERS = 4 }; /* 16 rows by 16 elements of 2 bytes, over 32 lanes */
@@ -175,30 +177,25 @@ static LLVMValueRef *a_registers(Gen *g, const Op *op, Tile *x) {
 
 /* Constants in registers that no other value shares. LLVM 22 makes one zero and copies it where an
  * instruction needs it: behind the fence, for which ptxas puts another (C7519), and between two of
- * them, for which it waits for the first. One block of PTX for all that are equal: LLVM takes as
+ * them, for which it waits for the first. All that are equal in one block of PTX: LLVM takes as
  * long for a block of one register. */
-static void own_registers(Gen *g, LLVMValueRef *x, int n) {
-    bool is_float = n && LLVMTypeOf(x[0]) == g->f32;
-    LLVMTypeRef *fields = arena_array(&g->s->arena, (size_t)n, sizeof *fields);
+static void own_registers(Gen *g, Elem elem, LLVMValueRef *x, int n) {
+    LLVMValueRef *own = arena_array(&g->s->arena, (size_t)n, sizeof *own);
     for (int i = 0; i < n; i++) {
         LLVMValueRef constant = x[i];
         if (!LLVMIsConstant(constant)) continue;
         Buf text = buf_new(&g->s->arena), constraints = buf_new(&g->s->arena);
-        int equal = 0;
-        for (int j = i; j < n; j++)
-            if (x[j] == constant) fields[equal++] = LLVMTypeOf(constant);
-        for (int j = 0; j < equal; j++) {
-            buf_printf(&text, "mov.%s $%d, $%d;\n", is_float ? "f32" : "b32", j, equal);
-            buf_puts(&constraints, is_float ? "=&f," : "=&r,");
+        int m = 0, at = 0;
+        for (int j = i; j < n; j++) m += x[j] == constant;
+        for (int j = 0; j < m; j++) {
+            buf_printf(&text, "mov.%s $%d, $%d;\n", elem == EL_F32 ? "f32" : "b32", j, m);
+            buf_puts(&constraints, elem == EL_F32 ? "=&f," : "=&r,");
         }
-        buf_putc(&constraints, is_float ? 'f' : 'r');
-        LLVMTypeRef ret = LLVMStructTypeInContext(g->c, fields, (unsigned)equal, 0);
-        LLVMValueRef all = gen_asm(g, text.data, constraints.data, equal == 1 ? fields[0] : ret,
-                                   &constant, 1, ASM_ORDERED);
-        unsigned at = 0;
+        buf_putc(&constraints, elem == EL_F32 ? 'f' : 'r');
+        asm_results(g, text.data, constraints.data, LLVMTypeOf(constant), &constant, 1, ASM_ORDERED,
+                    own, m);
         for (int j = i; j < n; j++)
-            if (x[j] == constant)
-                x[j] = equal == 1 ? all : LLVMBuildExtractValue(g->b, all, at++, "");
+            if (x[j] == constant) x[j] = own[at++];
     }
 }
 
@@ -225,7 +222,7 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
     int steps = (int)type_dim(ta, 1) / w->k;
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
     memcpy(d.at, c.at, (size_t)d.n * sizeof *d.at);
-    own_registers(g, d.at, d.n);
+    own_registers(g, w->c, d.at, d.n);
     ordered_asm(g, "wgmma.fence.sync.aligned;");
     for (int i = 0; i < tiles; i++)
         for (int k = 0; k < steps; k++) {
