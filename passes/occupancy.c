@@ -3,13 +3,15 @@
  *
  * The latency of global memory is hidden by bytes in flight: those of the programs that a
  * multiprocessor holds, times the loads that each issues before it needs the first. Both cost
- * registers. A straight-line program issues its loads once, so company hides its latency; a loop
- * goes on loading, and unrolled it hides its own, the more so as its programs are few and long.
+ * registers. A loop goes on loading, and unrolled it hides its own latency, the more so as its
+ * programs are few and long. A straight-line program issues its loads once, so company hides its
+ * latency, unless it is so small that nearly as many fit when it has all of its loads in flight.
  * Kernels with dots keep one program's registers: their tiles are chosen for that, and their copies
  * are asynchronous. Where a loop has none, each turn waits for its own loads, beside other
  * programs, if warps are so few that they fit; and so do the barriers of few warps (cost.def). A
  * turn that fills all registers is left to itself. What only a launch knows, the number of
- * programs, is no part of this. */
+ * programs, is no part of this.
+ */
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
@@ -22,13 +24,45 @@ static int64_t bytes_held(const Value *v) {
     return (int64_t)type_elem_bytes(v->type) << v->layout->bits[IN_REG];
 }
 
-/* Registers of a thread for what it has of v, computed in 32 bits. */
-static int64_t words_held(const Value *v) {
-    int64_t bytes = bytes_held(v), words = bytes ? (int64_t)1 << v->layout->bits[IN_REG] : 0;
-    return bytes / 4 > words ? bytes / 4 : words;
+/* Elements that a thread has of v. */
+static int64_t elems_held(const Value *v) {
+    return bytes_held(v) ? (int64_t)1 << v->layout->bits[IN_REG] : 0;
 }
 
-static Occupancy choose(const Func *f) {
+/* Registers of a thread for what it has of v, computed in 32 bits. */
+static int64_t words_held(const Value *v) {
+    int64_t words = bytes_held(v) / 4, elems = elems_held(v);
+    return words > elems ? words : elems;
+}
+
+/* Whether f is straight-line, its loads are independent, and it is small enough to have them all in
+ * flight beside nearly as many other programs. */
+static bool is_small(Session *s, const Func *f) {
+    if (f->num_warps >= COST_MANY_WARPS) return false;
+    bool *loaded = arena_array(&s->arena, f->nvalues, sizeof *loaded); /* made of a load's result */
+    bool small = true;
+    int64_t most = 0, loads = 0, issued = 0; /* elements of a tile, loads, their instructions */
+    for (const Op *op = f->body->first; small && op; op = op->next) {
+        bool is_load = op->code == OP_LOAD, from_load = is_load;
+        for (int i = 0; i < op->noperands; i++) {
+            bool is_made = loaded[op->operand[i].value->id];
+            small &= !is_made || !is_load; /* no load waits for another */
+            from_load |= is_made;
+        }
+        small &= !op->nregions;
+        loads += is_load;
+        if (is_load) issued += elems_held(op->result[0]) / ir_attr_int(op, AT_VECTOR, 1);
+        for (int i = 0; i < op->nresults; i++) {
+            loaded[op->result[i]->id] = from_load;
+            int64_t elems = elems_held(op->result[i]);
+            if (elems > most) most = elems;
+        }
+    }
+    int64_t fits = loads >= COST_MANY_LOADS ? COST_MANY_SMALL_ELEMS : COST_SMALL_ELEMS;
+    return small && loads > 1 && most <= fits && issued <= COST_SMALL_ISSUED;
+}
+
+static Occupancy choose(Session *s, const Func *f) {
     if (f->maxnreg || roles_of(f)) return OCCUPANCY_LOADS;
     int64_t most = 0, turn = 0, loaded = 0; /* of a tile, of a turn of a loop */
     int64_t moved = 0;                      /* registers that a turn loads and stores */
@@ -58,12 +92,13 @@ static Occupancy choose(const Func *f) {
         return waits || f->num_warps <= COST_FEW_DOT_WARPS ? OCCUPANCY_PROGRAMS : OCCUPANCY_LOADS;
     bool many = f->num_warps >= COST_MANY_WARPS;
     if (many && most > 4 * COST_MOST_SHARED_WORDS) return OCCUPANCY_LOADS;
+    if (is_small(s, f)) return OCCUPANCY_LOADS;
     return !turn || full || (many && turn <= COST_FEW_LOOP_BYTES) ? OCCUPANCY_PROGRAMS
                                                                   : OCCUPANCY_LOADS;
 }
 
 void pass_occupancy(PassCtx *ctx) {
     if (ctx->f->occupancy) return; /* it was said */
-    ctx->f->occupancy = (int)choose(ctx->f);
+    ctx->f->occupancy = (int)choose(ctx->s, ctx->f);
     ctx->changed = true;
 }
