@@ -22,6 +22,7 @@ import kernels
 
 FLUSH_BYTES = 256 << 20
 SLEEP_CYCLES = 60_000  # some 35 µs: longer than it takes to queue a launch
+RESTED_CYCLES = 2_000_000  # some 1.2 ms: behind a pause the host, too, is slow to queue its first
 
 
 @dataclass(frozen=True)
@@ -53,11 +54,11 @@ class Clock:
         self.torch = torch
         self.scratch = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
 
-    def _once(self, run):
+    def _once(self, run, spin):
         event = self.torch.cuda.Event
         start, end = event(enable_timing=True), event(enable_timing=True)
         self.scratch.zero_()
-        self.torch.cuda._sleep(SLEEP_CYCLES)
+        self.torch.cuda._sleep(spin)
         start.record()
         run()
         end.record()
@@ -73,7 +74,7 @@ class Clock:
                 if pause:
                     self.torch.cuda.synchronize()
                     time.sleep(pause)
-                events[k].append(self._once(contestants[k].run))
+                events[k].append(self._once(contestants[k].run, RESTED_CYCLES if pause else SLEEP_CYCLES))
         self.torch.cuda.synchronize()
         for c, pairs in zip(contestants, events):
             c.ms = statistics.median(s.elapsed_time(e) for s, e in pairs)
