@@ -10,8 +10,7 @@
  * are asynchronous. Where a loop has none, each turn waits for its own loads, beside other
  * programs, if warps are so few that they fit; and so do the barriers of few warps (cost.def). A
  * turn that fills all registers is left to itself. What only a launch knows, the number of
- * programs, is no part of this.
- */
+ * programs, is no part of this. */
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
@@ -41,7 +40,7 @@ static bool is_small(Session *s, const Func *f) {
     if (f->num_warps >= COST_MANY_WARPS) return false;
     bool *loaded = arena_array(&s->arena, f->nvalues, sizeof *loaded); /* made of a load's result */
     bool small = true;
-    int64_t most = 0, loads = 0, issued = 0; /* elements of a tile, loads, their instructions */
+    int64_t most = 0, loads = 0, issued = 0; /* elements of a tile, tiles loaded, by instructions */
     for (const Op *op = f->body->first; small && op; op = op->next) {
         bool is_load = op->code == OP_LOAD, from_load = is_load;
         for (int i = 0; i < op->noperands; i++) {
@@ -50,12 +49,12 @@ static bool is_small(Session *s, const Func *f) {
             from_load |= is_made;
         }
         small &= !op->nregions;
-        loads += is_load;
-        if (is_load) issued += elems_held(op->result[0]) / ir_attr_int(op, AT_VECTOR, 1);
         for (int i = 0; i < op->nresults; i++) {
-            loaded[op->result[i]->id] = from_load;
             int64_t elems = elems_held(op->result[i]);
+            loaded[op->result[i]->id] = from_load;
             if (elems > most) most = elems;
+            loads += is_load && elems;
+            if (is_load) issued += elems / ir_attr_int(op, AT_VECTOR, 1);
         }
     }
     int64_t fits = loads >= COST_MANY_LOADS ? COST_MANY_SMALL_ELEMS : COST_SMALL_ELEMS;
