@@ -11,7 +11,7 @@ tilerun=$(realpath "$1") device=${2:-cpu}
 targets=("${@:3}")
 . tests/lib.sh
 
-M=200 N=176 K=336
+M=200 N=336 K=400
 # reference M N K: inputs, and what the product of them is by examples/matmul.tl
 reference() {
     M=$1 N=$2 K=$3
@@ -20,17 +20,19 @@ reference() {
         stride_cm="$N" stride_cn=1 --save=a_ptr="$work/a.npy" --save=b_ptr="$work/b.npy" \
         --save=c_ptr="$work/c.npy"
 }
-# product FILE [OPTION…]: runs it on these inputs
+# product FILE [OPTION…]: runs it on these inputs; programs that stay are few, so that each takes several tiles
 product() {
+    local few=()
+    ! grep -q '%programs' "$1" || few=(programs=3)
     "$tilerun" --device="$device" "$@" a=@"$work/a.npy" b=@"$work/b.npy" "c=zeros:fp16[$M,$N]" M="$M" N="$N" \
-        K="$K" lda="$K" ldb="$N" ldc="$N" --expect=c="$work/c.npy:0"
+        K="$K" lda="$K" ldb="$N" ldc="$N" "${few[@]}" --expect=c="$work/c.npy:0"
 }
-shapes=('128 128 64' '1 16 1040' '513 272 208' '64 16 16' '200 176 336')
+shapes=('128 128 64' '1 16 1040' '513 272 208' '64 16 16' '200 336 400')
 [ "$device" = cpu ] || shapes+=('1024 1024 1024' '2048 4096 512' '4096 4096 4096')
 for shape in "${shapes[@]}"; do
     # shellcheck disable=SC2086 # a shape is words
     ok "inputs of $shape" reference $shape
-    for file in examples/matmul_{roles,desc,roles_cp}.tir; do
+    for file in examples/matmul_{roles,desc,persistent,roles_cp}.tir; do
         for target in "${targets[@]:-native}"; do
             case $file:$target in *_cp.tir:* | *:sm_9* | *:native) ;; *) continue ;; esac # others have no TMA
             ok "$file $shape $target" product $file --target="$target"
@@ -49,7 +51,7 @@ if [ "$device" != cpu ]; then
 fi
 
 passes=$(sed -n 's/^PASS(\([a-z_0-9]*\),.*/\1/p' passes/passes.def | paste -sd,)
-for code in matmul_roles:sm_90a matmul_desc:sm_90a matmul_roles_cp:sm_90a matmul_roles_cp:sm_80; do
+for code in matmul_roles:sm_90a matmul_desc:sm_90a matmul_persistent:sm_90a matmul_roles_cp:sm_90a matmul_roles_cp:sm_80; do
     ok "$code, passes" "$(dirname "$tilerun")/tilec" "examples/${code%:*}.tir" --target="${code#*:}" \
         --passes="$passes" --emit=tir -Wno-perf -o "$work/after.tir"
     ok "$code after all passes" product "$work/after.tir"
@@ -77,8 +79,10 @@ mistake() {
         fail "$2: nothing changed"
         return
     fi
+    local few=()
+    [ "$1" != matmul_persistent ] || few=(programs=1)
     timeout 60 "$tilerun" --device=cpu "$work/wrong.tir" a=@"$work/a.npy" b=@"$work/b.npy" "c=zeros:fp16[$M,$N]" \
-        M=$M N=$N K=$K lda=$K ldb=$N ldc=$N >"$work/log" 2>&1
+        M=$M N=$N K=$K lda=$K ldb=$N ldc=$N "${few[@]}" >"$work/log" 2>&1
     [ $? -eq 5 ] || fail "$2: is not found" "$work/log"
     at=$(sed -nE 's/^[^:]*:([0-9]+):[0-9]+: error: .*/\1/p' "$work/log" | head -1)
     line=$(sed -n "${at:-0}p" "$work/wrong.tir" 2>/dev/null)
@@ -88,7 +92,15 @@ mistake() {
         fail "$2: at line ${at:-?} ($line)" "$work/log"
     fi
 }
-tma=matmul_roles cp=matmul_roles_cp desc=matmul_desc
+tma=matmul_roles cp=matmul_roles_cp desc=matmul_desc stay=matmul_persistent
+mistake $stay 'a consumer begins each tile at stage 0' 's/%zeros, %s\.t, %phase\.t /%zeros, %0, %0 /' \
+    'deadlock' consumer 'mbar_wait %filled'
+mistake $stay 'a tile overwrites the one that is being stored' '/async_wait %out\.t read=1/d' \
+    'overwritten while a copy out of it may read it' consumer 'shared_store %h'
+mistake $stay 'one thread waits for the store, and others go on' '/async_wait %out\.t read=1/{n;d}' \
+    'overwritten since read without one' consumer 'shared_store %h'
+mistake $stay 'the last store is not waited for' '/async_wait %out\.end/d' \
+    'ends while the copy engine still copies out of its shared memory' '' return
 mistake $desc 'a copy is not waited for' '/async_wait %both/d' 'read before the copy to it has landed' '' '= dot '
 mistake $desc 'a slice is filled while it is read' '/barrier stage/d' 'overwritten since read without one' '' \
     async_desc_load
