@@ -19,16 +19,19 @@ typedef struct PassCtx {
     bool warn_triton;     /* say where Triton would need more of the source */
 } PassCtx;
 
+enum { PASS_NAMED = 2 };
 typedef struct PassInfo {
     const char *name;
     void (*run)(PassCtx *ctx);
     const char *doc;
-    int level; /* runs from -O this on: 0 always (needed for code generation), 1 optimisation */
+    int level; /* runs from -O this on: 0 always (needed for code generation), 1 optimisation,
+                  PASS_NAMED: only where it is named */
 } PassInfo;
 extern const PassInfo pass_table[];
 extern const int pass_count;
 
 #define PASS(name, level, doc) void pass_##name(PassCtx *ctx);
+#define NAMED_PASS(name, doc) PASS(name, PASS_NAMED, doc)
 #include "passes/passes.def"
 #undef PASS
 

@@ -11,6 +11,7 @@
 
 const PassInfo pass_table[] = {
 #define PASS(name, level, doc) {#name, pass_##name, doc, level},
+#define NAMED_PASS(name, doc) PASS(name, PASS_NAMED, doc)
 #include "passes/passes.def"
 #undef PASS
 };

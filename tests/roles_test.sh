@@ -50,6 +50,21 @@ if [ "$device" != cpu ]; then
     exit
 fi
 
+# Unchanged sources, their loads by pointers made blocks of descriptors, and again after all passes.
+raise=swizzle_grid,lower_desc,fold,cse,dce,licm,combine,raise_desc
+for file in matmul matmul_naive matmul_swizzle; do
+    ok "$file, raised" "$(dirname "$tilerun")/tilec" examples/$file.tl --target=sm_90a --passes=$raise,cse,licm,dce \
+        --emit=tir -o "$work/raised.tir"
+    ok "$file is raised" [ "$(grep -c ' = desc_load ' "$work/raised.tir")" = 2 ]
+    for shape in '1 16 1040' '513 272 208' '64 16 16' '200 336 400'; do
+        # shellcheck disable=SC2086 # a shape is words
+        ok "inputs of $shape" reference $shape
+        ok "$file, raised, $shape" "$tilerun" --device=cpu "$work/raised.tir" a_ptr=@"$work/a.npy" b_ptr=@"$work/b.npy" \
+            "c_ptr=zeros:fp16[$M,$N]" M=$M N=$N K=$K stride_am=$K stride_ak=1 stride_bk=$N stride_bn=1 stride_cm=$N \
+            stride_cn=1 --expect=c_ptr="$work/c.npy:0"
+    done
+done
+
 passes=$(sed -n 's/^PASS(\([a-z_0-9]*\),.*/\1/p' passes/passes.def | paste -sd,)
 for code in matmul_roles:sm_90a matmul_desc:sm_90a matmul_persistent:sm_90a matmul_roles_cp:sm_90a matmul_roles_cp:sm_80; do
     ok "$code, passes" "$(dirname "$tilerun")/tilec" "examples/${code%:*}.tir" --target="${code#*:}" \

@@ -135,7 +135,7 @@ if command -v clang-format-14 >/dev/null; then # another version lays out otherw
 fi
 
 # A pass is one row and one function.
-rows=$(sed -n 's/^PASS(\([a-z_0-9]*\),.*/\1/p' passes/passes.def)
+rows=$(sed -nE 's/^(NAMED_)?PASS\(([a-z_0-9]*),.*/\2/p' passes/passes.def)
 for p in $rows; do
     grep -lqE "^void pass_$p\(" passes/*.c || echo "pass_$p is not defined in passes/"
 done | holds 'passes.def'

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* block.c: a tile of pointers and a mask -> the block of a tensor that they are (see block.h).
+ *
+ * Every tile is brought into the form uniform + sum of number * factor over its dimensions, all of
+ * them polynomials of scalars. What a loop carries is its initial value and, times the number of
+ * the iteration, what an iteration adds. The factors of an address are strides; what is uniform is
+ * shared out: a term that a stride divides, the one with most symbols first, is that stride times
+ * part of the index. */
+#include "ir/analysis/block.h"
+
+#include <string.h>
+
+enum { MOST_DEPTH = 96, MOST_VISITS = 2048 }; /* visits: of one access, sums may share parts */
+
+typedef struct Form {
+    const Value *base; /* of pointers: a parameter */
+    Poly uniform, along[TILE_MAX_RANK];
+    bool wraps[TILE_MAX_RANK]; /* the number, and `first` before it, are taken modulo `modulus` */
+    Poly first[TILE_MAX_RANK], modulus[TILE_MAX_RANK];
+    bool unknown;
+} Form;
+
+typedef struct Self { /* loop arguments whose steps are being worked out */
+    const Value *arg;
+    const struct Self *outer;
+} Self;
+
+typedef struct Walk {
+    Session *s;
+    const Self *self;
+    int depth, visits;
+} Walk;
+
+static Form *new_form(const Walk *w) {
+    return arena_alloc(&w->s->arena, sizeof(Form));
+}
+
+static const Form *unknown(const Walk *w) {
+    Form *f = new_form(w);
+    f->unknown = true;
+    return f;
+}
+
+static const Form *of_poly(const Walk *w, Poly p) {
+    Form *f = new_form(w);
+    f->uniform = p;
+    f->unknown = p.unknown;
+    return f;
+}
+
+/* A scalar that is nothing else; tiles have no symbols. */
+static const Form *of_value(const Walk *w, const Value *v) {
+    bool number = !v->type.rank && !v->type.depth && type_is_int(v->type);
+    if (number) return of_poly(w, poly_symbol(v));
+    if (v->type.rank || !v->type.depth || v->def || v->block->parent) return unknown(w);
+    Form *f = new_form(w);
+    f->base = v;
+    return f;
+}
+
+static bool is_uniform(const Form *f) {
+    for (int d = 0; d < TILE_MAX_RANK; d++)
+        if (!poly_is_zero(&f->along[d]) || f->wraps[d]) return false;
+    return !f->base && !f->unknown;
+}
+
+/* x + y * factor; bases and what wraps come from one of them alone. */
+static const Form *sum_of(const Walk *w, const Form *x, const Form *y, int64_t factor) {
+    if (x->unknown || y->unknown || (y->base && (x->base || factor != 1))) return unknown(w);
+    Form *f = new_form(w);
+    *f = *x;
+    if (y->base) f->base = y->base;
+    f->uniform = poly_add(&x->uniform, &y->uniform, factor);
+    f->unknown = f->uniform.unknown;
+    for (int d = 0; d < TILE_MAX_RANK; d++) {
+        f->along[d] = poly_add(&x->along[d], &y->along[d], factor);
+        f->unknown |= f->along[d].unknown || (x->wraps[d] && y->wraps[d]);
+        if (!y->wraps[d]) continue;
+        f->wraps[d] = true;
+        f->first[d] = y->first[d];
+        f->modulus[d] = y->modulus[d];
+    }
+    return f;
+}
+
+static const Form *product_of(const Walk *w, const Form *x, const Form *y) {
+    if (!is_uniform(y)) {
+        const Form *other = x;
+        x = y;
+        y = other;
+    }
+    if (x->unknown || x->base || !is_uniform(y)) return unknown(w);
+    Form *f = new_form(w);
+    *f = *x;
+    f->uniform = poly_mul(&x->uniform, &y->uniform);
+    f->unknown = f->uniform.unknown;
+    for (int d = 0; d < TILE_MAX_RANK; d++) {
+        f->along[d] = poly_mul(&x->along[d], &y->uniform);
+        f->unknown |= f->along[d].unknown;
+    }
+    return f;
+}
+
+/* x modulo y, of a number that goes along one dimension by ones. */
+static const Form *remainder_of(const Walk *w, const Form *x, const Form *y) {
+    int along = -1;
+    int64_t by;
+    if (x->unknown || x->base || !is_uniform(y)) return unknown(w);
+    for (int d = 0; d < TILE_MAX_RANK; d++) {
+        if (x->wraps[d]) return unknown(w);
+        if (poly_is_zero(&x->along[d])) continue;
+        if (along >= 0 || !poly_is_constant(&x->along[d], &by) || by != 1) return unknown(w);
+        along = d;
+    }
+    if (along < 0) return unknown(w);
+    Form *f = new_form(w);
+    *f = *x;
+    f->wraps[along] = true;
+    f->first[along] = x->uniform;
+    f->modulus[along] = y->uniform;
+    return f;
+}
+
+/* Where the operand's dimension d is in the result of an op that moves tiles; -1: it is taken
+ * apart. A dimension of 1 is nowhere. */
+static int moved_dim(const Op *op, int d) {
+    Type from = op->operand[0].value->type, to = op->result[0]->type;
+    if (op->code == OP_BROADCAST) return d;
+    if (op->code == OP_TRANS) {
+        const Attr *order = ir_attr(op, AT_ORDER);
+        for (int i = 0; i < to.rank; i++)
+            if (order->dims[i] == d) return i;
+        return -1;
+    }
+    int i = 0, k = 0;
+    for (;; i++, k++) { /* a reshape that only adds or drops dimensions of size 1 */
+        while (i < from.rank && !from.log2[i]) i++;
+        while (k < to.rank && !to.log2[k]) k++;
+        if (i == from.rank || k == to.rank || from.log2[i] != to.log2[k]) return -1;
+        if (i == d) return k;
+    }
+}
+
+static const Form *moved(const Walk *w, const Op *op, const Form *x) {
+    if (x->unknown) return x;
+    Form *f = new_form(w);
+    f->base = x->base;
+    f->uniform = x->uniform;
+    Type from = op->operand[0].value->type;
+    for (int d = 0; d < from.rank; d++) {
+        if (!from.log2[d]) continue; /* its number is 0 */
+        if (poly_is_zero(&x->along[d]) && !x->wraps[d]) continue;
+        int to = moved_dim(op, d);
+        if (to < 0) return unknown(w);
+        f->along[to] = x->along[d];
+        f->wraps[to] = x->wraps[d];
+        f->first[to] = x->first[d];
+        f->modulus[to] = x->modulus[d];
+    }
+    return f;
+}
+
+static const Form *form_of(Walk *w, const Value *v);
+
+/* Nothing of it is made in the loop. */
+static bool is_invariant(const Poly *p, const Op *loop) {
+    for (int i = 0; i < p->n; i++)
+        for (int k = 0; k < p->term[i].nsymbols; k++)
+            if (!ir_defined_outside(p->term[i].symbol[k], loop)) return false;
+    return !p->unknown;
+}
+
+/* What a `for` carries, or its index: what it begins with and what each iteration adds. */
+static const Form *of_argument(Walk *w, const Value *arg) {
+    const Op *loop = arg->block->parent;
+    const Value *iv = arg->block->args[0];
+    for (const Self *s = w->self; s; s = s->outer)
+        if (s->arg == arg) return of_poly(w, poly_symbol(arg));
+    const Form *init = form_of(w, loop->operand[arg == iv ? 0 : 2 + arg->index].value), *step;
+    if (arg == iv) {
+        step = form_of(w, loop->operand[2].value);
+    } else {
+        Self self = {arg, w->self};
+        Poly was = poly_symbol(arg);
+        w->self = &self;
+        Form *next = new_form(w);
+        *next = *form_of(w, arg->block->last->operand[arg->index - 1].value);
+        w->self = self.outer;
+        if (next->unknown) return of_value(w, arg);
+        next->uniform = poly_add(&next->uniform, &was, -1);
+        step = next;
+    }
+    if (init->unknown || !is_uniform(step) || !is_invariant(&step->uniform, loop))
+        return of_value(w, arg);
+    Poly number = poly_symbol(iv);
+    return sum_of(w, init, of_poly(w, poly_mul(&step->uniform, &number)), 1);
+}
+
+static bool keeps_number(const Op *op) { /* a cast to an integer that holds all of the other's */
+    Type from = op->operand[0].value->type, to = op->result[0]->type;
+    return !from.depth && !to.depth && type_is_int(from) && type_is_int(to) &&
+           type_elem_bits(to) >= type_elem_bits(from);
+}
+
+static const Form *of_op(Walk *w, const Op *op) {
+    const Value *v = op->result[0];
+    int64_t by;
+    if (op->code == OP_CONST)
+        return type_is_int(v->type) ? of_poly(w, poly_constant(ir_attr_int(op, AT_VALUE, 0)))
+                                    : unknown(w);
+    if (op->code == OP_ARANGE) {
+        Form *f = new_form(w);
+        f->uniform = poly_constant(ir_attr_int(op, AT_START, 0));
+        f->along[0] = poly_constant(1);
+        return f;
+    }
+    const Value *x = ir_operand(op, 0), *y = ir_operand(op, 1);
+    const Form *a;
+    switch (op->code) {
+    case OP_SPLAT:
+    case OP_HINT: return form_of(w, x);
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_TRANS: return moved(w, op, form_of(w, x));
+    case OP_ADD: return sum_of(w, form_of(w, x), form_of(w, y), 1);
+    case OP_SUB: return sum_of(w, form_of(w, x), form_of(w, y), -1);
+    case OP_NEG: return sum_of(w, of_poly(w, poly_constant(0)), form_of(w, x), -1);
+    case OP_MUL: return product_of(w, form_of(w, x), form_of(w, y));
+    case OP_SHL:
+        if (!ir_int_constant(y, &by) || by < 0 || by > 31) return of_value(w, v);
+        return product_of(w, form_of(w, x), of_poly(w, poly_constant((int64_t)1 << by)));
+    case OP_REM: return v->type.rank ? remainder_of(w, form_of(w, x), form_of(w, y)) : unknown(w);
+    case OP_CAST: return keeps_number(op) ? form_of(w, x) : of_value(w, v);
+    case OP_ADDPTR:
+        a = form_of(w, y);
+        by =
+            ir_attr_int(op, AT_BYTES, 0) ? 1 : type_elem_bytes(type_element(type_pointee(x->type)));
+        return sum_of(w, form_of(w, x), product_of(w, a, of_poly(w, poly_constant(by))), 1);
+    default: return of_value(w, v);
+    }
+}
+
+static const Form *form_of(Walk *w, const Value *v) {
+    if (w->depth == MOST_DEPTH || w->visits == MOST_VISITS) return unknown(w);
+    w->depth++;
+    w->visits++;
+    const Op *loop = v->def ? NULL : v->block->parent;
+    const Form *f = v->def && v->def->nresults == 1 && !v->def->nregions ? of_op(w, v->def)
+                    : loop && loop->code == OP_FOR                       ? of_argument(w, v)
+                                                                         : of_value(w, v);
+    /* A scalar always is itself. */
+    if (f->unknown && !v->type.rank) f = of_value(w, v);
+    w->depth--;
+    return f;
+}
+
+/* ---- masks ---- */
+
+/* x < y + more, element by element: number < limit, along one dimension. */
+static bool bound_of(Walk *w, const Value *x, const Value *y, int64_t more, BlockBound *out) {
+    const Form *f = sum_of(w, form_of(w, x), form_of(w, y), -1);
+    int64_t by;
+    out->dim = -1;
+    for (int d = 0; d < TILE_MAX_RANK && !f->unknown; d++) {
+        if (f->wraps[d]) return false;
+        if (poly_is_zero(&f->along[d])) continue;
+        if (out->dim >= 0 || !poly_is_constant(&f->along[d], &by) || by != 1) return false;
+        out->dim = d;
+    }
+    if (f->unknown || f->base || out->dim < 0) return false;
+    Poly zero = poly_constant(more);
+    out->limit = poly_add(&zero, &f->uniform, -1);
+    return !out->limit.unknown;
+}
+
+static int compared(Walk *w, const Op *op, BlockBound *out) {
+    const Value *x = op->operand[0].value, *y = op->operand[1].value;
+    if (!type_is_int(x->type) || x->type.depth) return -1;
+    switch (ir_attr_int(op, AT_PRED, 0)) {
+    case PRED_LT: return bound_of(w, x, y, 0, out) ? 1 : -1;
+    case PRED_LE: return bound_of(w, x, y, 1, out) ? 1 : -1;
+    case PRED_GT: return bound_of(w, y, x, 0, out) ? 1 : -1;
+    case PRED_GE: return bound_of(w, y, x, 1, out) ? 1 : -1;
+    default: return -1;
+    }
+}
+
+static int bounds(Walk *w, const Value *mask, BlockBound *out, int room) {
+    const Op *op = mask->def;
+    int64_t is;
+    int n;
+    if (!op || w->depth == MOST_DEPTH || !room) return -1;
+    if (ir_int_constant(mask, &is)) return is ? 0 : -1;
+    w->depth++;
+    switch (op->code) {
+    case OP_AND:
+        n = bounds(w, op->operand[0].value, out, room);
+        if (n >= 0) {
+            int more = bounds(w, op->operand[1].value, out + n, room - n);
+            n = more < 0 ? -1 : n + more;
+        }
+        break;
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+        n = bounds(w, op->operand[0].value, out, room);
+        for (int i = 0; i < n; i++)
+            if ((out[i].dim = moved_dim(op, out[i].dim)) < 0) n = -1;
+        break;
+    case OP_CMP: n = compared(w, op, out); break;
+    default: n = -1;
+    }
+    w->depth--;
+    return n;
+}
+
+int block_bounds(Session *s, const Value *mask, BlockBound *out) {
+    Walk w = {.s = s};
+    return bounds(&w, mask, out, BLOCK_MOST_BOUNDS);
+}
+
+/* ---- the block ---- */
+
+/* The dimension whose stride divides the term: the one of most symbols, then of the largest number.
+ */
+static int owner_of(const BlockAccess *b, const PolyTerm *t, PolyTerm *quotient) {
+    int best = -1;
+    for (int d = 0; d < b->rank; d++) {
+        const PolyTerm *by = &b->dim[d].stride.term[0], *than;
+        PolyTerm q;
+        if (!b->dim[d].stride.n || !poly_divides(by, t, &q)) continue;
+        than = best < 0 ? NULL : &b->dim[best].stride.term[0];
+        if (than && (than->nsymbols > by->nsymbols ||
+                     (than->nsymbols == by->nsymbols && than->factor >= by->factor)))
+            continue;
+        best = d;
+        *quotient = q;
+    }
+    return best;
+}
+
+static const char *bound(BlockAccess *b, const BlockBound *by) {
+    BlockDim *d = &b->dim[by->dim];
+    Poly size = poly_add(&d->first, &by->limit, 1);
+    if (size.unknown) return "its mask is too large a sum";
+    if (d->wraps || (d->bounded && !poly_equal(&d->size, &size)))
+        return "its mask bounds one dimension in two ways";
+    d->bounded = true;
+    d->size = size;
+    return NULL;
+}
+
+const char *block_of(Session *s, const Op *access, BlockAccess *out) {
+    Walk w = {.s = s};
+    const Value *p = access->operand[0].value;
+    const Value *mask = ir_operand(access, access->code == OP_LOAD ? 1 : 2);
+    const Form *f = form_of(&w, p);
+    BlockBound at[BLOCK_MOST_BOUNDS];
+    if (f->unknown || !f->base)
+        return "its addresses are no sum of a parameter and indices times strides";
+    *out = (BlockAccess){.base = f->base, .rank = p->type.rank};
+    for (int d = 0; d < out->rank; d++) {
+        if (f->along[d].n > 1) return "a stride is a sum";
+        if (p->type.log2[d] && !f->along[d].n) return "it reads elements more than once";
+        out->dim[d].stride = f->along[d];
+        out->dim[d].wraps = f->wraps[d];
+        if (f->wraps[d]) out->dim[d].size = f->modulus[d];
+    }
+    for (int i = 0; i < f->uniform.n; i++) {
+        PolyTerm q;
+        int d = owner_of(out, &f->uniform.term[i], &q);
+        if (d < 0) return "its addresses have a part that no stride divides";
+        /* The begin of a batch, in 64 bits maybe, of a tensor of more than 2^31 elements. */
+        if (q.nsymbols > 1) return "part of an index is a product, which may not fit 32 bits";
+        poly_push(&out->dim[d].first, &q);
+    }
+    for (int d = 0; d < out->rank; d++)
+        if (out->dim[d].wraps && !poly_equal(&out->dim[d].first, &f->first[d]))
+            return "an index is a sum of a remainder and more";
+    int n = mask ? block_bounds(s, mask, at) : 0;
+    if (n < 0) return "its mask is no conjunction of bounds of indices";
+    for (int i = 0; i < n; i++) {
+        const char *why = bound(out, &at[i]);
+        if (why) return why;
+    }
+    return NULL;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* block.h: block analysis: a tile of pointers under a mask as a block of a tensor.
+ *
+ * An access is one when its address is base + sum of index * stride over its dimensions, where
+ * index is first + 0, 1, 2 …, and its mask says of some dimensions that index < size, and no
+ * more. That is what a descriptor says (ir/desc.h). */
+#ifndef TILE_IR_ANALYSIS_BLOCK_H
+#define TILE_IR_ANALYSIS_BLOCK_H
+
+#include "ir/analysis/poly.h"
+
+typedef struct BlockDim {
+    Poly stride; /* bytes: one term */
+    Poly first;  /* the index of the tile's first element; of loops around it by iteration */
+    bool bounded;
+    Poly size; /* if bounded */
+    /* The index is taken modulo the size, which is no bound then: beyond it lie other elements
+     * than a descriptor's. */
+    bool wraps;
+} BlockDim;
+
+typedef struct BlockAccess {
+    const Value *base; /* a parameter */
+    int rank;
+    BlockDim dim[TILE_MAX_RANK];
+} BlockAccess;
+
+/* The load's or store's block. NULL, or why it is none: the end of a sentence about the access. */
+const char *block_of(Session *s, const Op *access, BlockAccess *out);
+
+/* A conjunct of a mask: of the dimension's elements those are there whose number is below. */
+typedef struct BlockBound {
+    int dim;
+    Poly limit;
+} BlockBound;
+enum { BLOCK_MOST_BOUNDS = 8 };
+/* What the mask is the conjunction of, how many; -1: of something else, too. */
+int block_bounds(Session *s, const Value *mask, BlockBound *out);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* poly.c: sums and products of scalars -> one form for each polynomial (see poly.h). */
+#include "ir/analysis/poly.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const int64_t MOST = (int64_t)1 << 50; /* of a factor: a product of two stays in 128 bits */
+
+Poly poly_unknown(void) {
+    return (Poly){.unknown = true};
+}
+
+static int compare_symbols(const PolyTerm *a, const PolyTerm *b) {
+    if (a->nsymbols != b->nsymbols) return a->nsymbols < b->nsymbols ? -1 : 1;
+    for (int i = 0; i < a->nsymbols; i++)
+        if (a->symbol[i] != b->symbol[i]) return a->symbol[i]->id < b->symbol[i]->id ? -1 : 1;
+    return 0;
+}
+
+void poly_push(Poly *x, const PolyTerm *t) {
+    int i = 0;
+    if (x->unknown || !t->factor) return;
+    while (i < x->n && compare_symbols(&x->term[i], t) < 0) i++;
+    if (i < x->n && compare_symbols(&x->term[i], t) == 0) {
+        x->term[i].factor += t->factor;
+        if (!x->term[i].factor) {
+            memmove(&x->term[i], &x->term[i + 1], (size_t)(x->n - i - 1) * sizeof *t);
+            x->n--;
+        } else if (llabs(x->term[i].factor) > MOST) {
+            *x = poly_unknown();
+        }
+        return;
+    }
+    if (x->n == POLY_MOST_TERMS || llabs(t->factor) > MOST) {
+        *x = poly_unknown();
+        return;
+    }
+    memmove(&x->term[i + 1], &x->term[i], (size_t)(x->n - i) * sizeof *t);
+    x->term[i] = *t;
+    x->n++;
+}
+
+Poly poly_constant(int64_t v) {
+    Poly x = {0};
+    poly_push(&x, &(PolyTerm){.factor = v});
+    return x;
+}
+
+Poly poly_symbol(const Value *v) {
+    Poly x = {0};
+    poly_push(&x, &(PolyTerm){.factor = 1, .symbol = {v}, .nsymbols = 1});
+    return x;
+}
+
+/* a times b; false: it is too large. */
+static bool multiply(const PolyTerm *a, const PolyTerm *b, PolyTerm *out) {
+    PolyTerm t = {0};
+    int i = 0, k = 0;
+    if (a->nsymbols + b->nsymbols > POLY_MOST_FACTORS ||
+        __builtin_mul_overflow(a->factor, b->factor, &t.factor))
+        return false;
+    while (i < a->nsymbols || k < b->nsymbols) {
+        bool first = k == b->nsymbols || (i < a->nsymbols && a->symbol[i]->id <= b->symbol[k]->id);
+        t.symbol[t.nsymbols++] = first ? a->symbol[i++] : b->symbol[k++];
+    }
+    *out = t;
+    return true;
+}
+
+Poly poly_add(const Poly *x, const Poly *y, int64_t factor) {
+    Poly z = *x;
+    PolyTerm by = {.factor = factor}, t;
+    if (y->unknown) return poly_unknown();
+    for (int i = 0; i < y->n && !z.unknown; i++) {
+        if (!multiply(&y->term[i], &by, &t)) return poly_unknown();
+        poly_push(&z, &t);
+    }
+    return z;
+}
+
+Poly poly_mul(const Poly *x, const Poly *y) {
+    Poly z = {.unknown = x->unknown || y->unknown};
+    PolyTerm t;
+    for (int i = 0; i < x->n; i++)
+        for (int k = 0; k < y->n && !z.unknown; k++) {
+            if (!multiply(&x->term[i], &y->term[k], &t)) return poly_unknown();
+            poly_push(&z, &t);
+        }
+    return z;
+}
+
+bool poly_equal(const Poly *x, const Poly *y) {
+    Poly z = poly_add(x, y, -1);
+    return !z.unknown && z.n == 0;
+}
+
+bool poly_is_zero(const Poly *x) {
+    return !x->unknown && x->n == 0;
+}
+
+bool poly_is_constant(const Poly *x, int64_t *out) {
+    if (x->unknown || x->n > 1 || (x->n == 1 && x->term[0].nsymbols)) return false;
+    *out = x->n ? x->term[0].factor : 0;
+    return true;
+}
+
+bool poly_divides(const PolyTerm *by, const PolyTerm *t, PolyTerm *out) {
+    PolyTerm q = {.factor = t->factor / by->factor};
+    int k = 0;
+    if (t->factor % by->factor) return false;
+    for (int i = 0; i < t->nsymbols; i++)
+        if (k < by->nsymbols && by->symbol[k] == t->symbol[i])
+            k++;
+        else
+            q.symbol[q.nsymbols++] = t->symbol[i];
+    if (k < by->nsymbols) return false;
+    *out = q;
+    return true;
+}
+
+static int64_t promised(const Func *f, const Value *v) {
+    for (int i = 0; i < f->nparams; i++)
+        if (f->param[i].value == v && f->param[i].divisible > 1) return f->param[i].divisible;
+    return 1;
+}
+
+int64_t poly_divisor(const Func *f, const Poly *x) {
+    enum { ENOUGH = 1 << 20 }; /* nobody asks for more */
+    int64_t all = 0;
+    for (int i = 0; i < x->n; i++) {
+        int64_t d = llabs(x->term[i].factor), rest;
+        for (int k = 0; k < x->term[i].nsymbols && d < ENOUGH; k++)
+            d *= promised(f, x->term[i].symbol[k]);
+        for (; d; d = rest) { /* Euclid: all = gcd(all, d) */
+            rest = all % d;
+            all = d;
+        }
+    }
+    return all ? all : ENOUGH;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* poly.h: polynomials: sums of products of scalars, as which addresses are compared.
+ *
+ * A symbol is a scalar of the function that is no sum or product of others. The index of a loop, as
+ * a symbol, stands for the number of the iteration, from 0. Numbers are taken not to overflow. */
+#ifndef TILE_IR_ANALYSIS_POLY_H
+#define TILE_IR_ANALYSIS_POLY_H
+
+#include "ir/ir.h"
+
+enum { POLY_MOST_TERMS = 8, POLY_MOST_FACTORS = 4 };
+
+typedef struct PolyTerm {
+    int64_t factor; /* not 0 */
+    const Value *symbol[POLY_MOST_FACTORS];
+    int nsymbols; /* sorted by number, maybe one twice */
+} PolyTerm;
+
+typedef struct Poly {
+    PolyTerm term[POLY_MOST_TERMS]; /* no two with the same symbols */
+    int n;
+    bool unknown; /* too large, or of something that is no number */
+} Poly;
+
+Poly poly_constant(int64_t v);
+Poly poly_symbol(const Value *v);
+Poly poly_unknown(void);
+Poly poly_add(const Poly *x, const Poly *y, int64_t factor); /* x + y * factor */
+Poly poly_mul(const Poly *x, const Poly *y);
+bool poly_equal(const Poly *x, const Poly *y);
+bool poly_is_zero(const Poly *x);
+bool poly_is_constant(const Poly *x, int64_t *out);
+/* Term t is by times *out, without a remainder. */
+bool poly_divides(const PolyTerm *by, const PolyTerm *t, PolyTerm *out);
+void poly_push(Poly *x, const PolyTerm *t); /* x += t */
+/* What all terms are multiples of: of symbols that are parameters, what is promised of them. */
+int64_t poly_divisor(const Func *f, const Poly *x);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* raise_desc.c: loads of a loop that dots read, by pointers and masks -> blocks that descriptors
+ * name: what lower_desc takes apart, put together again.
+ *
+ * A load is a block's (ir/analysis/block.h) if, besides, the copy engine could bring it: one
+ * dimension lies element behind element, and there the block begins at a multiple of 16 bytes; what
+ * the mask leaves out is 0; sizes and strides are known when it is launched.
+ *
+ * A mask bounds an index from above. An engine's block has nothing in front of the tensor either,
+ * where a pointer goes on into whatever lies there. So the tensor begins ORIGIN elements earlier in
+ * each dimension, and indices count from there: memory that no index names is never looked at.
+ *
+ * An index that is taken modulo the tensor's size (rows beyond the last wrap around, are computed
+ * and not stored) is read as zeros there. That is the same where nothing but these rows' own
+ * results comes of it, and all of those meet stores whose masks leave them out. */
+#include "ir/analysis/block.h"
+#include "ir/desc.h"
+#include "ir/effects.h"
+#include "passes/pass.h"
+
+enum { ORIGIN = 1 << 24, UNBOUNDED = INT32_MAX - ORIGIN };
+
+typedef struct Raise {
+    PassCtx *ctx;
+    const Op *load;
+    BlockAccess block;
+    int inner;     /* the dimension whose elements lie one behind the other */
+    uint8_t *seen; /* by value id: a bit for each dimension, where what wraps goes */
+} Raise;
+
+/* ---- what wraps ---- */
+
+static bool ends_in_stores(Raise *r, const Value *v, int dim, int wrapped);
+
+/* The store leaves out elements of dimension dim from the size on. */
+static bool leaves_out(const Raise *r, const Op *store, int dim, int wrapped) {
+    BlockBound at[BLOCK_MOST_BOUNDS];
+    const BlockDim *d = &r->block.dim[wrapped];
+    const Value *mask = ir_operand(store, 2);
+    int n = mask ? block_bounds(r->ctx->s, mask, at) : -1;
+    for (int i = 0; i < n; i++) {
+        Poly end = poly_add(&d->first, &at[i].limit, 1);
+        if (at[i].dim == dim && poly_equal(&end, &d->size)) return true;
+    }
+    return false;
+}
+
+/* Which rows wrap is the same in every iteration. */
+static bool wraps_alike(const Raise *r, int wrapped, const Op *loop) {
+    const Poly *first = &r->block.dim[wrapped].first;
+    for (int i = 0; i < first->n; i++)
+        for (int k = 0; k < first->term[i].nsymbols; k++)
+            if (!ir_defined_outside(first->term[i].symbol[k], loop)) return false;
+    return true;
+}
+
+/* What the op, which takes v as operand i, makes of the rows of its dimension dim. */
+static bool goes_to_stores(Raise *r, const Op *op, int i, int dim, int wrapped) {
+    bool computes = (op_traits(op) & TRAIT_E) && !op_info[op->code].effects;
+    switch (op->code) {
+    case OP_STORE: return i == 1 && leaves_out(r, op, dim, wrapped);
+    case OP_DOT: /* of rows of one operand come rows, of columns of the other columns */
+        return (i == 2 || i == dim) && ends_in_stores(r, op->result[0], dim, wrapped);
+    case OP_FOR:
+        return i > 2 && ends_in_stores(r, op->result[i - 3], dim, wrapped) &&
+               ends_in_stores(r, op->region[0]->args[i - 2], dim, wrapped);
+    case OP_YIELD: {
+        const Op *around = op->block->parent;
+        if (around->code != OP_FOR && around->code != OP_IF) return false;
+        if (!ends_in_stores(r, around->result[i], dim, wrapped)) return false;
+        return around->code == OP_IF ||
+               (wraps_alike(r, wrapped, around) &&
+                ends_in_stores(r, around->region[0]->args[1 + i], dim, wrapped));
+    }
+    default: return computes && ends_in_stores(r, op->result[0], dim, wrapped);
+    }
+}
+
+/* The wrapped rows, along dim of v, go nowhere but into stores that leave them out. */
+static bool ends_in_stores(Raise *r, const Value *v, int dim, int wrapped) {
+    if (r->seen[v->id] >> dim & 1) return true;
+    r->seen[v->id] |= (uint8_t)(1 << dim);
+    for (const Use *u = v->uses; u; u = u->next)
+        if (!goes_to_stores(r, u->op, (int)(u - u->op->operand), dim, wrapped)) return false;
+    return true;
+}
+
+/* ---- is it one? ---- */
+
+/* Only of parameters: a launch can work it out. */
+static bool is_known_at_launch(const Poly *p) {
+    for (int i = 0; i < p->n; i++)
+        for (int k = 0; k < p->term[i].nsymbols; k++)
+            if (p->term[i].symbol[k]->def || p->term[i].symbol[k]->block->parent) return false;
+    return !p->unknown;
+}
+
+/* A load of a loop, none of whose values is looked at by anything but dots. */
+static bool is_wanted(const Op *op) {
+    const Op *loop = op->block->parent;
+    if (op->code != OP_LOAD || op->result[0]->type.rank != 2 || !op->result[0]->uses) return false;
+    if (!loop || loop->code != OP_FOR || ir_attr_int(op, AT_VOLATILE, 0)) return false;
+    for (const Use *u = op->result[0]->uses; u; u = u->next)
+        if (u->op->code != OP_DOT) return false;
+    return true;
+}
+
+static bool fills_zeros(const Op *load) {
+    const Value *other = ir_operand(load, 2);
+    return !other || (op_is(ir_repeated(other), OP_CONST) &&
+                      ir_attr_int(ir_repeated(other)->def, AT_VALUE, 1) == 0);
+}
+
+/* NULL, or why the copy engine cannot bring it. */
+static const char *refuse(Raise *r) {
+    Type t = r->load->result[0]->type;
+    int64_t elem = type_elem_bytes(t), by;
+    const char *why = block_of(r->ctx->s, r->load, &r->block);
+    if (why) return why;
+    if (!fills_zeros(r->load)) return "what its mask leaves out is not 0";
+    r->inner = -1;
+    for (int d = 0; d < t.rank; d++) {
+        const BlockDim *at = &r->block.dim[d];
+        if (poly_is_constant(&at->stride, &by) && by == elem && r->inner < 0) r->inner = d;
+        if (at->stride.n && at->stride.term[0].factor % elem)
+            return "a stride is part of an element";
+        if (!is_known_at_launch(&at->stride)) return "a stride is not known at launch";
+        if ((at->bounded || at->wraps) && !is_known_at_launch(&at->size))
+            return "a bound is not known at launch";
+    }
+    if (r->inner < 0) return "no dimension is known to be contiguous";
+    if (poly_divisor(r->ctx->f, &r->block.dim[r->inner].first) * elem % DESC_ALIGN)
+        return "its rows are not known to begin at multiples of 16 bytes";
+    if (type_dim(t, r->inner) * elem < DESC_ALIGN || type_dim(t, !r->inner) > DESC_BOX_MAX)
+        return "its rows are too short or too many";
+    for (int d = 0; d < t.rank; d++)
+        if (r->block.dim[d].wraps && !ends_in_stores(r, r->load->result[0], d, d))
+            return "elements that wrap around are used for more than stores that leave them out";
+    return NULL;
+}
+
+/* ---- the descriptor ---- */
+
+/* The number of the loop's iteration, times *factor of which it takes what it can. */
+static Value *iteration_number(Builder *b, const Op *loop, int64_t *factor) {
+    int64_t step;
+    Value *from = ir_binary(b, OP_SUB, loop->region[0]->args[0], loop->operand[0].value);
+    if (!ir_int_constant(loop->operand[2].value, &step) || !step || *factor % step)
+        return ir_binary(b, OP_DIV, from, loop->operand[2].value);
+    *factor /= step;
+    return from;
+}
+
+static Value *emit_term(Builder *b, const PolyTerm *t, int64_t factor, Type type) {
+    Value *product = NULL;
+    for (int i = 0; i < t->nsymbols; i++) {
+        Value *v = (Value *)t->symbol[i]; /* the function's own: analyses only look at it */
+        const Op *loop = v->def ? NULL : v->block->parent;
+        if (loop && loop->code == OP_FOR && v == loop->region[0]->args[0])
+            v = iteration_number(b, loop, &factor);
+        if (!type_equal(v->type, type)) v = ir_given(b, OP_CAST, v, type);
+        product = product ? ir_binary(b, OP_MUL, product, v) : v;
+    }
+    Value *by = ir_const_int(b, type, factor);
+    return !product ? by : factor == 1 ? product : ir_binary(b, OP_MUL, product, by);
+}
+
+/* p / elem + more. */
+static Value *emit(Builder *b, const Poly *p, int64_t elem, int64_t more, Type type) {
+    Value *sum = NULL;
+    for (int i = 0; i < p->n; i++) {
+        Value *v = emit_term(b, &p->term[i], p->term[i].factor / elem, type);
+        sum = sum ? ir_binary(b, OP_ADD, sum, v) : v;
+    }
+    if (sum && !more) return sum;
+    Value *last = ir_const_int(b, type, more);
+    return sum ? ir_binary(b, OP_ADD, sum, last) : last;
+}
+
+static Value *emit_desc(Raise *r, Builder *b, Type t, const int *order) {
+    Type i64 = type_scalar(EL_I64);
+    int64_t elem = type_elem_bytes(t);
+    Value *in[1 + 2 * TILE_MAX_RANK], *back = NULL;
+    for (int d = 0; d < t.rank; d++) {
+        const BlockDim *at = &r->block.dim[order[d]];
+        bool ends = at->bounded || at->wraps;
+        Value *size = ends ? emit(b, &at->size, 1, ORIGIN, i64)
+                           : ir_const_int(b, i64, UNBOUNDED + (int64_t)ORIGIN);
+        Value *stride = emit(b, &at->stride, elem, 0, i64);
+        in[1 + d] = size;
+        in[1 + t.rank + d] = stride;
+        back = back ? ir_binary(b, OP_ADD, back, stride) : stride;
+    }
+    back = ir_binary(b, OP_MUL, back, ir_const_int(b, i64, -(int64_t)ORIGIN));
+    in[0] = ir_binary(b, OP_ADDPTR, (Value *)r->block.base, back);
+    Type desc = type_in_space(t, SPACE_DESC);
+    return ir_op(b, OP_MAKE_DESC, in, 1 + 2 * t.rank, &desc, 1, 0)->result[0];
+}
+
+/* The descriptor's dimensions: the contiguous one last. */
+static void raise_load(Raise *r, Op *load) {
+    Session *s = r->ctx->s;
+    Func *f = r->ctx->f;
+    Type t = load->result[0]->type, i32 = type_scalar(EL_I32);
+    int order[] = {!r->inner, r->inner};
+    Type block = t;
+    for (int d = 0; d < t.rank; d++) block.log2[d] = t.log2[order[d]];
+    Builder at = {s, f, load->block, load, load->span};
+    Builder start = {s, f, f->body, f->body->first, load->span};
+    Value *in[3];
+    for (int d = 0; d < t.rank; d++)
+        in[1 + d] = emit(&at, &r->block.dim[order[d]].first, 1, ORIGIN, i32);
+    in[0] = emit_desc(r, &start, block, order);
+    Op *op = ir_op(&at, OP_DESC_LOAD, in, 3, &block, 1, 0);
+    for (int i = 0; i < load->nattrs; i++)
+        if (load->attr[i].id == AT_CACHE || load->attr[i].id == AT_EVICT)
+            ir_set_attr(s, op, load->attr[i].id, load->attr[i].i);
+    Value *v = op->result[0];
+    if (r->inner != t.rank - 1) {
+        Op *trans = ir_op(&at, OP_TRANS, &v, 1, &t, 1, 0);
+        ir_set_dims(s, trans, AT_ORDER, order, t.rank);
+        v = trans->result[0];
+    }
+    v->name = load->result[0]->name;
+    ir_replace_uses(load->result[0], v);
+    ir_erase(load);
+    r->ctx->changed = true;
+}
+
+static void visit(Op *op, void *ctx_) {
+    PassCtx *ctx = ctx_;
+    if (!is_wanted(op)) return;
+    Raise r = {.ctx = ctx, .load = op};
+    r.seen = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
+    const char *why = refuse(&r);
+    if (why)
+        diag(&ctx->s->diags, DIAG_PERF, op->span, "this load is no block of a descriptor: %s", why);
+    else
+        raise_load(&r, op);
+}
+
+void pass_raise_desc(PassCtx *ctx) {
+    ir_walk(ctx->f->body, visit, ctx);
+    if (ctx->changed) pass_dce(ctx); /* pointers and masks that only the loads used */
+}
