@@ -39,6 +39,46 @@ for shape in "${shapes[@]}"; do
         done
     done
 done
+# Unchanged sources: their loads by pointers made blocks of descriptors, then copied by a warp of its own.
+tilec=$(dirname "$tilerun")/tilec raise=swizzle_grid,lower_desc,fold,cse,dce,licm,combine,raise_desc,cse,licm,dce
+# made NAME KERNEL PASSES… [OPTION…]: writes the kernel after these passes as $work/NAME.tir
+made() {
+    local name=$1 source=$2 passes=$3
+    ok "$name" "$tilec" "$source" --target=sm_90a --emit=tir --passes="$passes" -o "$work/$name.tir" -Wno-perf "${@:4}"
+}
+# source_run NAME: the product by it
+source_run() {
+    "$tilerun" --device="$device" "$work/$1.tir" a_ptr=@"$work/a.npy" b_ptr=@"$work/b.npy" "c_ptr=zeros:fp16[$M,$N]" \
+        M="$M" N="$N" K="$K" stride_am="$K" stride_ak=1 stride_bk="$N" stride_bn=1 stride_cm="$N" stride_cn=1 \
+        --expect=c_ptr="$work/c.npy:0"
+}
+if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
+    for file in matmul matmul_naive matmul_swizzle; do
+        made $file.raised examples/$file.tl $raise
+        made $file.roles examples/$file.tl $raise,warp_specialize
+        ok "$file is raised" [ "$(grep -c ' = desc_load ' "$work/$file.raised.tir")" = 2 ]
+        ok "$file has roles" grep -q 'warps roles="consumer producer"' "$work/$file.roles.tir"
+    done
+    made large.roles examples/matmul.tl $raise,warp_specialize -D BM=128 -D BN=256 -D BK=64 --num-warps=8
+    for shape in "${shapes[@]}"; do
+        # shellcheck disable=SC2086 # a shape is words
+        ok "inputs of $shape" reference $shape
+        for name in matmul{,_naive,_swizzle}.{raised,roles} large.roles; do
+            ok "$name $shape" source_run $name
+        done
+    done
+    attend=tests/passes/warp-specialize.tl
+    made attend $attend swizzle_grid,fold,cse,dce,licm,combine --kernel=attend
+    made attend.roles $attend $raise,warp_specialize --kernel=attend
+    for size in '64 64' '200 336' '16 1040'; do
+        read -r m n <<<"$size"
+        inputs=("q=randn:fp16[$m,64]" "kt=randn:fp16[64,$n]" "v=randn:fp16[$n,64]" "o=zeros:fp16[$m,64]" M="$m" N="$n")
+        ok "attend $size" "$tilerun" --device="$device" "$work/attend.tir" --grid=$(((m + 63) / 64)) "${inputs[@]}" \
+            --save=o="$work/o.npy"
+        ok "attend.roles $size" "$tilerun" --device="$device" "$work/attend.roles.tir" --grid=$(((m + 63) / 64)) \
+            "${inputs[@]}" --expect=o="$work/o.npy:0"
+    done
+fi
 if [ "$device" != cpu ]; then
     for run in 'desc-boxes n=1' 'await-phases n=5 odd=0' 'await-phases n=5 odd=1' 'barrier-fence n=4' 'desc-stores n=5'; do # asserts hold, too
         read -r file args <<<"$run"
@@ -50,34 +90,19 @@ if [ "$device" != cpu ]; then
     exit
 fi
 
-# Unchanged sources, their loads by pointers made blocks of descriptors, and again after all passes.
-raise=swizzle_grid,lower_desc,fold,cse,dce,licm,combine,raise_desc
-for file in matmul matmul_naive matmul_swizzle; do
-    ok "$file, raised" "$(dirname "$tilerun")/tilec" examples/$file.tl --target=sm_90a --passes=$raise,cse,licm,dce \
-        --emit=tir -o "$work/raised.tir"
-    ok "$file is raised" [ "$(grep -c ' = desc_load ' "$work/raised.tir")" = 2 ]
-    for shape in '1 16 1040' '513 272 208' '64 16 16' '200 336 400'; do
-        # shellcheck disable=SC2086 # a shape is words
-        ok "inputs of $shape" reference $shape
-        ok "$file, raised, $shape" "$tilerun" --device=cpu "$work/raised.tir" a_ptr=@"$work/a.npy" b_ptr=@"$work/b.npy" \
-            "c_ptr=zeros:fp16[$M,$N]" M=$M N=$N K=$K stride_am=$K stride_ak=1 stride_bk=$N stride_bn=1 stride_cm=$N \
-            stride_cn=1 --expect=c_ptr="$work/c.npy:0"
-    done
-done
-
 passes=$(sed -n 's/^PASS(\([a-z_0-9]*\),.*/\1/p' passes/passes.def | paste -sd,)
 for code in matmul_roles:sm_90a matmul_desc:sm_90a matmul_persistent:sm_90a matmul_roles_cp:sm_90a matmul_roles_cp:sm_80; do
-    ok "$code, passes" "$(dirname "$tilerun")/tilec" "examples/${code%:*}.tir" --target="${code#*:}" \
+    ok "$code, passes" "$tilec" "examples/${code%:*}.tir" --target="${code#*:}" \
         --passes="$passes" --emit=tir -Wno-perf -o "$work/after.tir"
     ok "$code after all passes" product "$work/after.tir"
 done
 
 # A whole kernel as one role of two: its loop is pipelined there, by that role's warps and barriers.
-"$(dirname "$tilerun")/tilec" examples/matmul.tl --passes= --emit=tir -o "$work/whole.tir"
+"$tilec" examples/matmul.tl --passes= --emit=tir -o "$work/whole.tir"
 awk '/^kernel/ { print; print "  warps roles=\"idle works\" num_warps=[4,4] {\n    yield\n  } {"; next }
     /^  return/ { print "    yield\n  }" } { print }' "$work/whole.tir" | sed '/^\/\//d' >"$work/role.tir"
 for target in sm_80 sm_90a; do
-    ok "a kernel in a role, passes, $target" "$(dirname "$tilerun")/tilec" "$work/role.tir" --target=$target \
+    ok "a kernel in a role, passes, $target" "$tilec" "$work/role.tir" --target=$target \
         --passes="$passes" --emit=tir -Wno-perf -o "$work/role.$target.tir"
     ok "a kernel in a role, $target" "$tilerun" --device=cpu "$work/role.$target.tir" a_ptr=@"$work/a.npy" \
         b_ptr=@"$work/b.npy" "c_ptr=zeros:fp16[$M,$N]" M=$M N=$N K=$K stride_am=$K stride_ak=1 stride_bk=$N \

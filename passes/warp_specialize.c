@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* warp_specialize.c: a program whose loops load blocks by descriptors for dots -> two roles: one
+ * warp that starts the copies, and the warps there were, which do all else.
+ *
+ *     for k: a = desc_load A, m, k; b = desc_load B, k, n; acc = dot a, b, acc
+ * becomes, of S stages with two mbarriers each,
+ *     producer: for k: wait empty[s]; expect full[s]; start both copies to stage s of their buffers
+ *     consumer: for k: wait full[s]; acc = dot as[s], bs[s], acc; wait for it; arrive at empty[s]
+ * where s goes round the stages, and the parity of the barriers' phases turns with each round;
+ * both go on through the loops around. The blocks that one dot takes are a group, with stages of
+ * their own: k and v of attention are waited for apart.
+ *
+ * The producer is a copy of the program of which only the loops and what the copies' indices are
+ * made of stay: these have to be scalars that no memory is read for. */
+#include "ir/desc.h"
+#include "ir/effects.h"
+#include "ir/target.h"
+#include "passes/pass.h"
+
+enum { MOST_GROUPS = 4, LEAST_STAGES = 2, TMA_ALIGN = 1024 };
+
+typedef struct Group {
+    Op *dot;
+    int64_t bytes; /* of a stage */
+    Value *buffer[2], *full, *empty;
+} Group;
+
+typedef struct Specialize {
+    PassCtx *ctx;
+    Session *s;
+    Func *f;
+    Group group[MOST_GROUPS];
+    int n, stages;
+    bool refused;  /* maybe with a note that says why */
+    uint8_t *seen; /* by value id: of what indices are made of */
+} Specialize;
+
+static Type i32(void) {
+    return type_scalar(EL_I32);
+}
+
+static Op *loaded(const Op *dot, int i) {
+    Op *op = dot->operand[i].value->def;
+    return op && op->code == OP_DESC_LOAD ? op : NULL;
+}
+
+/* ---- is it to be? ---- */
+
+/* The producer can work v out by itself. */
+static bool is_scalar_work(Specialize *x, const Value *v) {
+    if (v->type.rank) return false;
+    if (x->seen[v->id]) return true;
+    x->seen[v->id] = 1;
+    const Op *op = v->def, *loop = v->def ? v->def : v->block->parent;
+    if (op && op->code != OP_FOR) {
+        if (op->nregions || op_info[op->code].effects) return false;
+        for (int i = 0; i < op->noperands; i++)
+            if (!is_scalar_work(x, op->operand[i].value)) return false;
+        return true;
+    }
+    if (!loop) return true; /* a parameter */
+    if (loop->code != OP_FOR) return false;
+    for (int i = 0; i < 3; i++)
+        if (!is_scalar_work(x, loop->operand[i].value)) return false;
+    int carried = op ? v->index : v->index - 1;
+    return carried < 0 || (is_scalar_work(x, loop->operand[3 + carried].value) &&
+                           is_scalar_work(x, loop->region[0]->last->operand[carried].value));
+}
+
+static const char *refuse_load(Specialize *x, const Op *load) {
+    Layout l;
+    Type t = load->operand[0].value->type;
+    if (load->result[0]->uses->next) return "more than a dot reads what it loads";
+    if (!desc_layout(t, &l)) return "the copy engine moves no such block";
+    if (ir_attr(load->operand[0].value->def, AT_PADDING)) return "its block is padded with NaN";
+    for (int i = 1; i < load->noperands; i++)
+        if (!is_scalar_work(x, load->operand[i].value))
+            return "its index is not made of scalars alone, without reading memory";
+    for (const Op *at = load->block->parent; at; at = at->block->parent) {
+        if (at->code != OP_FOR) return "it is not in `for` loops alone";
+        for (int i = 0; i < 3; i++)
+            if (!is_scalar_work(x, at->operand[i].value))
+                return "a loop's bounds are not made of scalars alone, without reading memory";
+    }
+    return NULL;
+}
+
+static void find_group(Op *op, void *ctx) {
+    Specialize *x = ctx;
+    if (op->code == OP_WARPS) x->refused = true;
+    if (op->code != OP_DOT || x->refused) return;
+    Group g = {.dot = op};
+    for (int i = 0; i < 2; i++) {
+        const Op *load = loaded(op, i);
+        if (!load) continue;
+        const char *why = load->block == op->block ? refuse_load(x, load) : "its dot is elsewhere";
+        if (why) {
+            diag(&x->s->diags, DIAG_PERF, load->span, "no warp of its own brings this block: %s",
+                 why);
+            x->refused = true;
+            return;
+        }
+        int64_t bytes = type_bytes(load->result[0]->type);
+        g.bytes += (bytes + TMA_ALIGN - 1) / TMA_ALIGN * TMA_ALIGN;
+    }
+    if (!g.bytes || !op->block->parent) return;
+    if (x->n == MOST_GROUPS) {
+        diag(&x->s->diags, DIAG_PERF, op->span,
+             "no warp of its own brings blocks: more than %d dots take them", MOST_GROUPS);
+        x->refused = true;
+    }
+    if (!x->refused) x->group[x->n++] = g;
+}
+
+static bool has_room(Specialize *x) {
+    enum { REST = 64 << 10 }; /* bytes: the largest tile that goes through shared memory besides */
+    int64_t all = 0;
+    for (int i = 0; i < x->n; i++) all += x->group[i].bytes;
+    int64_t most = (x->ctx->target->max_shared - REST) / all;
+    x->stages = most < x->f->num_stages ? (int)most : x->f->num_stages;
+    if (x->stages >= LEAST_STAGES) {
+        if (x->stages < x->f->num_stages)
+            diag(&x->s->diags, DIAG_PERF, x->group[0].dot->block->parent->span,
+                 "a stage of this loop takes %lld bytes of shared memory: %d stages instead of %d",
+                 (long long)all, x->stages, x->f->num_stages);
+        return true;
+    }
+    if (x->f->num_stages >= LEAST_STAGES)
+        diag(&x->s->diags, DIAG_PERF, x->group[0].dot->block->parent->span,
+             "no warp of its own brings blocks: two stages of %lld bytes, and %d for what else "
+             "goes through shared memory, are more than %s has",
+             (long long)all, REST, x->ctx->target->name);
+    return false;
+}
+
+/* ---- what both share ---- */
+
+static Value *alloc(const Specialize *x, Builder *b, Type t) {
+    (void)x;
+    return ir_op(b, OP_BUFFER_ALLOC, NULL, 0, &t, 1, 0)->result[0];
+}
+
+static Value *barriers(const Specialize *x, Builder *b, int count) {
+    Value *v = alloc(x, b, type_barrier(x->stages));
+    ir_set_attr(x->s, ir_op(b, OP_MBAR_INIT, &v, 1, NULL, 0, 0), AT_COUNT, count);
+    return v;
+}
+
+static void make_buffers(Specialize *x, Builder *b) {
+    for (int k = 0; k < x->n; k++) {
+        Group *g = &x->group[k];
+        for (int i = 0; i < 2; i++) {
+            const Op *load = loaded(g->dot, i);
+            if (!load) continue;
+            Type t = type_in_space(load->result[0]->type, SPACE_SHARED);
+            t.slices = (uint16_t)x->stages;
+            g->buffer[i] = alloc(x, b, t);
+        }
+        g->full = barriers(x, b, 1);
+        g->empty = barriers(x, b, x->f->num_warps);
+    }
+    ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+}
+
+static Value *slice(Builder *b, Value *of, Value *number) {
+    Value *in[] = {of, number};
+    Type t = of->type;
+    t.slices = 0;
+    return ir_op(b, OP_BUFFER_SLICE, in, 2, &t, 1, 0)->result[0];
+}
+
+typedef struct Turn { /* where a group is: the stage, and the parity of its phase */
+    Value *stage, *phase;
+} Turn;
+
+static Turn next_turn(const Specialize *x, Builder *b, Turn t) {
+    Value *up = ir_binary(b, OP_ADD, t.stage, ir_const_int(b, i32(), 1));
+    Value *over = ir_cmp(b, PRED_EQ, up, ir_const_int(b, i32(), x->stages));
+    Value *flip = ir_binary(b, OP_XOR, t.phase, ir_const_int(b, i32(), 1));
+    Value *from = ir_op1(b, OP_SELECT, (Value *[]){over, ir_const_int(b, i32(), 0), up}, 3);
+    return (Turn){from, ir_op1(b, OP_SELECT, (Value *[]){over, flip, t.phase}, 3)};
+}
+
+/* ---- the roles ---- */
+
+static void wait_phase(Builder *b, Value *barrier, Value *phase) {
+    Value *in[] = {barrier, phase};
+    ir_op(b, OP_MBAR_WAIT, in, 2, NULL, 0, 0);
+}
+
+/* The dot reads its stage, which is free again when it is done. */
+static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
+    Builder b = {x->s, x->f, dot->block, dot, dot->span};
+    wait_phase(&b, slice(&b, g->full, t.stage), t.phase);
+    for (int i = 0; i < 2; i++) {
+        Op *load = g->buffer[i] ? loaded(dot, i) : NULL;
+        if (!load) continue;
+        ir_set_operand(dot, i, slice(&b, g->buffer[i], t.stage));
+        ir_erase(load);
+    }
+    b.before = dot->next;
+    Value *sum = dot->result[0];
+    Op *wait = ir_op(&b, OP_DOT_WAIT, &sum, 1, &sum->type, 1, 0);
+    ir_set_attr(x->s, dot, AT_ASYNC, 1);
+    ir_replace_uses(sum, wait->result[0]);
+    ir_set_operand(wait, 0, sum);
+    Value *free = slice(&b, g->empty, t.stage);
+    ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
+    return next_turn(x, &b, t);
+}
+
+/* The copies start in place of the dot, and nothing is added. */
+static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
+    Builder b = {x->s, x->f, dot->block, dot, dot->span};
+    wait_phase(&b, slice(&b, g->empty, t.stage), t.phase);
+    Value *full = slice(&b, g->full, t.stage);
+    int64_t bytes = 0;
+    Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        const Op *load = g->buffer[i] ? loaded(dot, i) : NULL;
+        if (!load) continue;
+        Value *in[3 + DESC_MAX_RANK];
+        in[0] = load->operand[0].value;
+        in[1] = slice(&b, g->buffer[i], t.stage);
+        in[2] = full;
+        for (int k = 1; k < load->noperands; k++) in[2 + k] = load->operand[k].value;
+        b.span = load->span;
+        ir_op(&b, OP_MBAR_DESC_LOAD, in, 2 + load->noperands, NULL, 0, 0);
+        bytes += type_bytes(load->result[0]->type);
+    }
+    ir_set_attr(x->s, expect, AT_BYTES, bytes);
+    ir_replace_uses(dot->result[0], dot->operand[2].value);
+    t = next_turn(x, &b, t);
+    ir_erase(dot);
+    return t;
+}
+
+typedef Turn RoleFn(Specialize *x, const Group *g, Op *dot, Turn t);
+
+static const Op *find_marked(const Op *op, int mark) {
+    if (op->code == OP_DOT && ir_attr_int(op, AT_ROLE, 0) == mark) return op;
+    for (int r = 0; r < op->nregions; r++)
+        for (const Op *in = op->region[r]->first; in; in = in->next) {
+            const Op *found = find_marked(in, mark);
+            if (found) return found;
+        }
+    return NULL;
+}
+
+static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, RoleFn *fn);
+
+/* The loop carries the turn, too. */
+static Turn thread_loop(Specialize *x, int k, Op *loop, Turn t, RoleFn *fn) {
+    int n = loop->nresults;
+    Builder b = {x->s, x->f, loop->block, loop, loop->span};
+    Value **v = arena_array(&x->s->arena, (size_t)n + 2, sizeof *v);
+    for (int i = 0; i < n; i++) v[i] = loop->operand[3 + i].value;
+    v[n] = t.stage;
+    v[n + 1] = t.phase;
+    Op *to = ir_for(&b, loop->operand[0].value, loop->operand[1].value, loop->operand[2].value, v,
+                    n + 2);
+    Block *was = loop->region[0], *body = to->region[0];
+    for (int i = 0; i <= n; i++) {
+        body->args[i]->name = was->args[i]->name;
+        ir_replace_uses(was->args[i], body->args[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        to->result[i]->name = loop->result[i]->name;
+        ir_replace_uses(loop->result[i], to->result[i]);
+    }
+    while (was->first) ir_append(body, was->first);
+    t = thread_turns(x, k, body, (Turn){body->args[1 + n], body->args[2 + n]}, fn);
+    Op *yield = body->last;
+    for (int i = 0; i < n; i++) v[i] = yield->operand[i].value;
+    v[n] = t.stage;
+    v[n + 1] = t.phase;
+    b = (Builder){x->s, x->f, body, yield, yield->span};
+    ir_op(&b, OP_YIELD, v, n + 2, NULL, 0, 0);
+    ir_erase(yield);
+    ir_erase(loop);
+    return (Turn){to->result[n], to->result[n + 1]};
+}
+
+/* Finds group k's dot in the block and does the role's part there; the turn behind it. */
+static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, RoleFn *fn) {
+    for (Op *op = b->first, *next; op; op = next) {
+        next = op->next;
+        if (op->code == OP_DOT && ir_attr_int(op, AT_ROLE, 0) == k + 1) {
+            ir_drop_attr(op, AT_ROLE);
+            return fn(x, &x->group[k], op, t);
+        }
+        if (find_marked(op, k + 1)) return thread_loop(x, k, op, t, fn);
+    }
+    return t;
+}
+
+static void make_role(Specialize *x, Block *b, int phase, RoleFn *fn) {
+    for (int k = 0; k < x->n; k++) {
+        Builder at = {x->s, x->f, b, b->first, b->first->span};
+        Turn t = {ir_const_int(&at, i32(), 0), ir_const_int(&at, i32(), phase)};
+        thread_turns(x, k, b, t, fn);
+    }
+}
+
+/* What is seen from outside is the consumer's to do. */
+static void drop_effects(Op *op, void *ctx) {
+    (void)ctx;
+    bool own = op->code == OP_MBAR_WAIT || op->code == OP_MBAR_EXPECT ||
+               op->code == OP_MBAR_DESC_LOAD || op_is_control_flow(op) || op_traits(op) & TRAIT_T;
+    if (own || !op_info[op->code].effects) return;
+    for (int i = 0; i < op->nresults; i++)
+        if (ir_has_uses(op->result[i])) return;
+    ir_erase(op);
+}
+
+static void split(Specialize *x) {
+    Func *f = x->f;
+    Op *from = f->body->first, *end = f->body->last;
+    for (Op *op = from; op; op = op->next)
+        if (op->code == OP_MAKE_DESC) from = op->next;
+    Builder b = {x->s, f, f->body, from, end->span};
+    for (int k = 0; k < x->n; k++) ir_set_attr(x->s, x->group[k].dot, AT_ROLE, k + 1);
+    make_buffers(x, &b);
+    b.before = end;
+    Op *roles = ir_op(&b, OP_WARPS, NULL, 0, NULL, 0, 2);
+    const int warps[] = {f->num_warps, 1};
+    ir_set_text(x->s, roles, AT_ROLES, "consumer producer");
+    ir_set_dims(x->s, roles, AT_NUM_WARPS, warps, 2);
+    while (from != roles) {
+        Op *next = from->next;
+        ir_append(roles->region[0], from);
+        from = next;
+    }
+    Builder in = {x->s, f, roles->region[0], NULL, end->span};
+    ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
+    ir_clone_region(&in, roles->region[0], roles->region[1]);
+    make_role(x, roles->region[0], 0, consume);
+    make_role(x, roles->region[1], 1, produce);
+    ir_walk(roles->region[1], drop_effects, x);
+}
+
+void pass_warp_specialize(PassCtx *ctx) {
+    Specialize x = {.ctx = ctx, .s = ctx->s, .f = ctx->f};
+    x.seen = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
+    if (!ctx->target->tma) return;
+    ir_walk(ctx->f->body, find_group, &x);
+    if (x.refused || !x.n || !has_room(&x)) return;
+    split(&x);
+    pass_dce(ctx);
+    ctx->changed = true;
+}
