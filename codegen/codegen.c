@@ -101,7 +101,7 @@ const char *codegen_entry_name(Session *s, const char *name) {
 static void gen_func(Gen *g) {
     const Func *f = g->f;
     Arena *a = &g->s->arena;
-    int all = f->nparams + gen_count_descs(f);
+    int all = f->nparams + gen_count_maps(f);
     LLVMTypeRef *types = arena_array(a, (size_t)all, sizeof *types);
     for (int i = 0; i < f->nparams; i++) types[i] = param_type(g, f->param[i].type);
     for (int i = f->nparams; i < all; i++) types[i] = LLVMPointerTypeInContext(g->c, 0);
@@ -110,7 +110,7 @@ static void gen_func(Gen *g) {
     int warps = warps_of_program(f);
     gen_make_kernel(g, (uint32_t)warps * 32);
     for (int i = f->nparams; i < all; i++) gen_map_param(g, (unsigned)i);
-    g->ndescs = 0;
+    g->nmaps = 0;
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->c, g->func, "entry");
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "body");
     LLVMPositionBuilderAtEnd(g->entry, entry);

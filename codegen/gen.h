@@ -47,7 +47,7 @@ typedef struct Gen {
     LanePart *parts;
     Tile *tile;                      /* by value id */
     int *run;                        /* by value id: its number in a run of ops (gen_run.c), or 0 */
-    int ndescs;                      /* translated so far */
+    int nmaps;                       /* translated so far */
     unsigned intrinsic[NINTRINSICS]; /* LLVM's numbers */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;
     int64_t instructions, most; /* made so far; and for one op, */
@@ -129,7 +129,7 @@ LLVMValueRef gen_shuffle_xor(Gen *g, LLVMValueRef x, uint32_t by);
 /* x as lane number `lane` has it. */
 LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane);
 /* gen_roles.c. Of MAKE_DESC's in order: the parameters behind those of the source. */
-int gen_count_descs(const Func *f);
+int gen_count_maps(const Func *f);
 
 /* ---- groups of ops ---- */
 /* An error: there is no code for op. Its results are there, and mean nothing. */

@@ -153,22 +153,26 @@ void gen_async_arrive(Gen *g, const Op *op) {
 /* ---- blocks by descriptors ---- */
 
 static void count_desc(Op *op, void *n) {
-    *(int *)n += op->code == OP_MAKE_DESC;
+    if (op->code == OP_MAKE_DESC) *(int *)n += 1 + desc_has_front(op);
 }
 
-int gen_count_descs(const Func *f) {
+int gen_count_maps(const Func *f) {
     int n = 0;
     ir_walk(f->body, count_desc, &n);
     return n;
 }
 
-/* The tensor map is a parameter of its own, which the launch makes (compiler/manifest.c). */
+/* A tensor map is a parameter of its own, which the launch makes (compiler/manifest.c): a second
+ * one where the tensor goes on in front of its first index. */
 void gen_make_desc(Gen *g, const Op *op) {
     DescBox box;
     const Value *d = op->result[0];
     const char *wrong = d->layout ? desc_boxes(d->type, d->layout, &box) : NULL;
     if (wrong) gen_error(g, op, "this descriptor's block %s", wrong);
-    gen_new_tile(g, d).at[0] = LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->ndescs++));
+    Tile maps = {.at = arena_array(&g->s->arena, 2, sizeof *maps.at), .n = 1 + desc_has_front(op)};
+    for (int i = 0; i < maps.n; i++)
+        maps.at[i] = LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->nmaps++));
+    g->tile[d->id] = maps;
 }
 
 /* Where a block's boxes are: in shared memory, and its coordinates, the innermost first. Operands:
@@ -179,7 +183,22 @@ typedef struct BoxCopy {
     int rank, nargs;
     LLVMValueRef arg[4 + DESC_MAX_RANK];
     char coordinates[32], constraints[64];
+    LLVMValueRef front; /* what is added to indices; NULL: nothing */
 } BoxCopy;
+
+/* Of a tensor that goes on in front: below 0 indices count from its other map's first. That one is
+ * not taken for all, since of a box beyond the tensor the engine looks at the map's first address,
+ * which may be nobody's. */
+static void choose_map(Gen *g, BoxCopy *c, const Tile *maps) {
+    int first = desc_first_index(c->op);
+    LLVMValueRef any = gen_i32(g, 0);
+    if (maps->n < 2) return;
+    for (int i = 0; i < c->rank; i++)
+        any = LLVMBuildOr(g->b, any, gen_scalar(g, c->op->operand[first + i].value), "");
+    LLVMValueRef below = LLVMBuildICmp(g->b, LLVMIntSLT, any, gen_i32(g, 0), "");
+    c->arg[2] = LLVMBuildSelect(g->b, below, maps->at[1], maps->at[0], "");
+    c->front = LLVMBuildSelect(g->b, below, gen_i32(g, DESC_FRONT), gen_i32(g, 0), "");
+}
 
 /* more: a fourth operand besides, or NULL. False: it cannot be, which was said where the
  * descriptor was made. */
@@ -190,8 +209,10 @@ static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef more, BoxCopy *c) 
         desc_boxes(desc->type, desc->layout, &c->box))
         return false;
     c->arg[0] = is_first_thread(g);
-    c->arg[2] = gen_scalar(g, desc);
+    Tile maps = gen_tile(g, desc);
+    c->arg[2] = maps.at[0];
     c->arg[3] = more;
+    choose_map(g, c, &maps);
     int n = 0, nc = snprintf(c->constraints, sizeof c->constraints, "b,r,l%s", more ? ",r" : "");
     for (int i = 0; i < c->rank; i++) {
         n += snprintf(c->coordinates + n, sizeof c->coordinates - (size_t)n, "%s$%d", i ? ", " : "",
@@ -212,6 +233,7 @@ static void copy_boxes(Gen *g, BoxCopy *c, const char *text) {
         c->arg[1] = LLVMBuildAdd(g->b, at, gen_i32(g, (uint32_t)(k * bytes)), "");
         for (int i = 0; i < c->rank; i++) {
             LLVMValueRef index = gen_scalar(g, c->op->operand[first + c->rank - 1 - i].value);
+            if (c->front) index = LLVMBuildAdd(g->b, index, c->front, "");
             uint32_t by = i == 0 ? (uint32_t)k << c->box.log2[c->rank - 1] : 0;
             c->arg[c->nargs + i] = LLVMBuildAdd(g->b, index, gen_i32(g, by), "");
         }

@@ -139,13 +139,15 @@ static bool put_expression(const Value *v, int depth, Buf *out) {
     return true;
 }
 
-/* Operands from `first` on, as many as the descriptor has dimensions. */
-static bool put_sizes(const Op *desc, const char *key, int first, Buf *out) {
+/* Operands from `first` on, as many as the descriptor has dimensions, each with more added. */
+static bool put_sizes(const Op *desc, const char *key, int first, int more, Buf *out) {
     int n = desc->result[0]->type.rank;
     buf_printf(out, ", \"%s\": [", key);
     for (int i = 0; i < n; i++) {
         Buf text = buf_new(out->arena);
+        if (more) buf_putc(&text, '(');
         if (!put_expression(desc->operand[first + i].value, 0, &text)) return false;
+        if (more) buf_printf(&text, " + %d)", more);
         if (i) buf_puts(out, ", ");
         put_string(out, text.data);
     }
@@ -153,9 +155,11 @@ static bool put_sizes(const Op *desc, const char *key, int first, Buf *out) {
     return true;
 }
 
-/* The pointer as a parameter and, behind it, elements. */
-static bool put_base(const Value *v, Buf *out) {
+/* The pointer as a parameter and, behind it, elements: less so many in each dimension. */
+static bool put_base(const Op *desc, int less, Buf *out) {
+    const Value *v = desc->operand[0].value;
     Buf offset = buf_new(out->arena);
+    if (less) buf_putc(&offset, '(');
     if (op_is(v, OP_ADDPTR) && !ir_attr_int(v->def, AT_BYTES, 0)) {
         if (!put_expression(v->def->operand[1].value, 0, &offset)) return false;
         v = v->def->operand[0].value;
@@ -163,6 +167,11 @@ static bool put_base(const Value *v, Buf *out) {
         buf_putc(&offset, '0');
     }
     if (v->def || v->block->parent || !v->name) return false;
+    for (int i = 0; less && i < desc->result[0]->type.rank; i++) {
+        buf_printf(&offset, " - %d * ", less);
+        if (!put_expression(desc_stride(desc, i), 0, &offset)) return false;
+    }
+    if (less) buf_putc(&offset, ')');
     buf_puts(out, "\"base\": ");
     put_string(out, v->name);
     buf_puts(out, ", \"offset\": ");
@@ -176,9 +185,8 @@ typedef struct Hidden {
     int n;
 } Hidden;
 
-static void put_desc(Op *op, void *ctx) {
-    Hidden *h = ctx;
-    if (op->code != OP_MAKE_DESC) return;
+/* Of a tensor that begins so many elements earlier in each dimension. */
+static void put_map(Hidden *h, const Op *op, int front) {
     Type t = op->result[0]->type;
     const Layout *l = op->result[0]->layout;
     DescBox box;
@@ -186,10 +194,10 @@ static void put_desc(Op *op, void *ctx) {
     if (!l || desc_boxes(t, l, &box)) return;
     buf_puts(h->out, h->n++ ? ",\n    " : "\n    ");
     buf_puts(h->out, "{\"kind\": \"tensor_map\", ");
-    if (!put_base(op->operand[0].value, h->out) ||
+    if (!put_base(op, front, h->out) ||
         (buf_printf(h->out, ", \"type\": \"%s\"", elem_signature_name((Elem)t.elem)),
-         !put_sizes(op, "sizes", 1, h->out)) ||
-        !put_sizes(op, "strides", 1 + t.rank, h->out)) {
+         !put_sizes(op, "sizes", 1, front, h->out)) ||
+        !put_sizes(op, "strides", 1 + t.rank, 0, h->out)) {
         diag(&h->s->diags, DIAG_ERROR, op->span,
              "a launch cannot make this descriptor: its address must be a parameter and an offset, "
              "sizes and strides sums and products of parameters");
@@ -198,6 +206,13 @@ static void put_desc(Op *op, void *ctx) {
     buf_puts(h->out, ", \"box\": [");
     for (int i = 0; i < t.rank; i++) buf_printf(h->out, "%s%d", i ? ", " : "", 1 << box.log2[i]);
     buf_printf(h->out, "], \"swizzle\": %d}", box.swizzle);
+}
+
+static void put_desc(Op *op, void *ctx) {
+    Hidden *h = ctx;
+    if (op->code != OP_MAKE_DESC) return;
+    put_map(h, op, 0);
+    if (desc_has_front(op)) put_map(h, op, DESC_FRONT);
 }
 
 static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {

@@ -15,6 +15,10 @@ Value *desc_stride(const Op *desc, int dim) {
     return desc->operand[1 + desc->result[0]->type.rank + dim].value;
 }
 
+bool desc_has_front(const Op *desc) {
+    return ir_attr_int(desc, AT_FRONT, 0) != 0;
+}
+
 int desc_first_index(const Op *access) {
     return access->noperands - access->operand[0].value->type.rank;
 }
@@ -69,10 +73,10 @@ static Value *positions(Builder *b, Value *index, int64_t n) {
     return ir_binary(b, OP_ADD, spread(b, index, t), wide);
 }
 
-static Value *within(Builder *b, Value *index, Value *size) {
-    Value *low = ir_cmp(b, PRED_GE, index, ir_const_int(b, index->type, 0));
+static Value *within(Builder *b, Value *index, Value *size, bool front) {
+    Value *low = front ? NULL : ir_cmp(b, PRED_GE, index, ir_const_int(b, index->type, 0));
     Value *high = ir_cmp(b, PRED_LT, index, spread(b, size, index->type));
-    return ir_binary(b, OP_AND, low, high);
+    return low ? ir_binary(b, OP_AND, low, high) : high;
 }
 
 static Type both_shapes(Type x, Type y) {
@@ -96,7 +100,8 @@ void desc_pointers(Builder *b, const Op *desc, Value *const *index, uint32_t che
         Value *base = spread(b, *p, shape);
         *p = ir_binary(b, OP_ADDPTR, base, spread(b, step, shape));
         if (!(checked >> i & 1)) continue;
-        Value *here = along(b, within(b, at, as_i64(b, desc_size(desc, i))), block, i);
+        Value *size = as_i64(b, desc_size(desc, i));
+        Value *here = along(b, within(b, at, size, desc_has_front(desc)), block, i);
         if (*mask) {
             shape = both_shapes((*mask)->type, here->type);
             *mask = spread(b, *mask, shape);

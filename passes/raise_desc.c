@@ -6,9 +6,8 @@
  * dimension lies element behind element, and there the block begins at a multiple of 16 bytes; what
  * the mask leaves out is 0; sizes and strides are known when it is launched.
  *
- * A mask bounds an index from above. An engine's block has nothing in front of the tensor either,
- * where a pointer goes on into whatever lies there. So the tensor begins ORIGIN elements earlier in
- * each dimension, and indices count from there: memory that no index names is never looked at.
+ * A mask bounds an index from above. In front of a tensor a pointer goes on into whatever lies
+ * there, and so do these descriptors, by `front`.
  *
  * An index that is taken modulo the tensor's size (rows beyond the last wrap around, are computed
  * and not stored) is read as zeros there. That is the same where nothing but these rows' own
@@ -18,7 +17,7 @@
 #include "ir/effects.h"
 #include "passes/pass.h"
 
-enum { ORIGIN = 1 << 24, UNBOUNDED = INT32_MAX - ORIGIN };
+enum { UNBOUNDED = INT32_MAX - DESC_FRONT };
 
 typedef struct Raise {
     PassCtx *ctx;
@@ -165,36 +164,31 @@ static Value *emit_term(Builder *b, const PolyTerm *t, int64_t factor, Type type
     return !product ? by : factor == 1 ? product : ir_binary(b, OP_MUL, product, by);
 }
 
-/* p / elem + more. */
-static Value *emit(Builder *b, const Poly *p, int64_t elem, int64_t more, Type type) {
+/* p / elem. */
+static Value *emit(Builder *b, const Poly *p, int64_t elem, Type type) {
     Value *sum = NULL;
     for (int i = 0; i < p->n; i++) {
         Value *v = emit_term(b, &p->term[i], p->term[i].factor / elem, type);
         sum = sum ? ir_binary(b, OP_ADD, sum, v) : v;
     }
-    if (sum && !more) return sum;
-    Value *last = ir_const_int(b, type, more);
-    return sum ? ir_binary(b, OP_ADD, sum, last) : last;
+    return sum ? sum : ir_const_int(b, type, 0);
 }
 
 static Value *emit_desc(Raise *r, Builder *b, Type t, const int *order) {
     Type i64 = type_scalar(EL_I64);
     int64_t elem = type_elem_bytes(t);
-    Value *in[1 + 2 * TILE_MAX_RANK], *back = NULL;
+    Value *in[1 + 2 * TILE_MAX_RANK];
     for (int d = 0; d < t.rank; d++) {
         const BlockDim *at = &r->block.dim[order[d]];
         bool ends = at->bounded || at->wraps;
-        Value *size = ends ? emit(b, &at->size, 1, ORIGIN, i64)
-                           : ir_const_int(b, i64, UNBOUNDED + (int64_t)ORIGIN);
-        Value *stride = emit(b, &at->stride, elem, 0, i64);
-        in[1 + d] = size;
-        in[1 + t.rank + d] = stride;
-        back = back ? ir_binary(b, OP_ADD, back, stride) : stride;
+        in[1 + d] = ends ? emit(b, &at->size, 1, i64) : ir_const_int(b, i64, UNBOUNDED);
+        in[1 + t.rank + d] = emit(b, &at->stride, elem, i64);
     }
-    back = ir_binary(b, OP_MUL, back, ir_const_int(b, i64, -(int64_t)ORIGIN));
-    in[0] = ir_binary(b, OP_ADDPTR, (Value *)r->block.base, back);
+    in[0] = (Value *)r->block.base;
     Type desc = type_in_space(t, SPACE_DESC);
-    return ir_op(b, OP_MAKE_DESC, in, 1 + 2 * t.rank, &desc, 1, 0)->result[0];
+    Op *op = ir_op(b, OP_MAKE_DESC, in, 1 + 2 * t.rank, &desc, 1, 0);
+    ir_set_attr(b->s, op, AT_FRONT, 1);
+    return op->result[0];
 }
 
 /* The descriptor's dimensions: the contiguous one last. */
@@ -208,8 +202,7 @@ static void raise_load(Raise *r, Op *load) {
     Builder at = {s, f, load->block, load, load->span};
     Builder start = {s, f, f->body, f->body->first, load->span};
     Value *in[3];
-    for (int d = 0; d < t.rank; d++)
-        in[1 + d] = emit(&at, &r->block.dim[order[d]].first, 1, ORIGIN, i32);
+    for (int d = 0; d < t.rank; d++) in[1 + d] = emit(&at, &r->block.dim[order[d]].first, 1, i32);
     in[0] = emit_desc(r, &start, block, order);
     Op *op = ir_op(&at, OP_DESC_LOAD, in, 3, &block, 1, 0);
     for (int i = 0; i < load->nattrs; i++)

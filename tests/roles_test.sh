@@ -80,7 +80,7 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     done
 fi
 if [ "$device" != cpu ]; then
-    for run in 'desc-boxes n=1' 'await-phases n=5 odd=0' 'await-phases n=5 odd=1' 'barrier-fence n=4' 'desc-stores n=5'; do # asserts hold, too
+    for run in 'desc-boxes n=1' 'await-phases n=5 odd=0' 'await-phases n=5 odd=1' 'barrier-fence n=4' 'desc-stores n=5' 'desc-front n=1'; do # asserts hold, too
         read -r file args <<<"$run"
         # shellcheck disable=SC2086 # arguments are words
         [[ " ${targets[*]}" != *' sm_9'* ]] ||

@@ -65,6 +65,7 @@ void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lane
     const DescValue *d = desc_of(p, st);
     Type t = ir_operand(st->op, 0)->type;
     int rows = ir_operand(st->op, first)->type.rank; /* a tile of their numbers */
+    int64_t least = desc_has_front(ir_operand(st->op, 0)->def) ? INT64_MIN : 0;
     for (int64_t e = 0; e < lanes; e++) {
         int below = 0;
         address[e] = d->base;
@@ -75,7 +76,7 @@ void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lane
             const Tile *x = &p->tile[st->src[first + i]];
             uint64_t at = (uint64_t)number_at(x, (Elem)index->type.elem, i || !rows ? 0 : in_block);
             if (i || !rows) at += (uint64_t)in_block;
-            if (checked >> i & 1) active[e] &= (int64_t)at >= 0 && (int64_t)at < d->size[i];
+            if (checked >> i & 1) active[e] &= (int64_t)at >= least && (int64_t)at < d->size[i];
             address[e] += at * (uint64_t)d->stride[i];
         }
     }
