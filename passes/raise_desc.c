@@ -124,6 +124,8 @@ static const char *refuse(Raise *r) {
         if (at->stride.n && at->stride.term[0].factor % elem)
             return "a stride is part of an element";
         if (!is_known_at_launch(&at->stride)) return "a stride is not known at launch";
+        if (r->block.wide && !at->bounded && !at->wraps && !poly_is_constant(&at->first, &by))
+            return "an index that is worked out in 64 bits has no bound";
         if ((at->bounded || at->wraps) && !is_known_at_launch(&at->size))
             return "a bound is not known at launch";
     }
@@ -174,6 +176,17 @@ static Value *emit(Builder *b, const Poly *p, int64_t elem, Type type) {
     return sum ? sum : ir_const_int(b, type, 0);
 }
 
+/* The index of the block's first element: in 64 bits it may be beyond those of 32, and then is
+ * beyond the tensor. */
+static Value *emit_index(Builder *b, const Poly *first, bool wide) {
+    Type i32 = type_scalar(EL_I32), i64 = type_scalar(EL_I64);
+    if (!wide) return emit(b, first, 1, i32);
+    Value *at = emit(b, first, 1, i64);
+    at = ir_binary(b, OP_MAX, at, ir_const_int(b, i64, INT32_MIN));
+    at = ir_binary(b, OP_MIN, at, ir_const_int(b, i64, UNBOUNDED));
+    return ir_given(b, OP_CAST, at, i32);
+}
+
 static Value *emit_desc(Raise *r, Builder *b, Type t, const int *order) {
     Type i64 = type_scalar(EL_I64);
     int64_t elem = type_elem_bytes(t);
@@ -195,14 +208,15 @@ static Value *emit_desc(Raise *r, Builder *b, Type t, const int *order) {
 static void raise_load(Raise *r, Op *load) {
     Session *s = r->ctx->s;
     Func *f = r->ctx->f;
-    Type t = load->result[0]->type, i32 = type_scalar(EL_I32);
+    Type t = load->result[0]->type;
     int order[] = {!r->inner, r->inner};
     Type block = t;
     for (int d = 0; d < t.rank; d++) block.log2[d] = t.log2[order[d]];
     Builder at = {s, f, load->block, load, load->span};
     Builder start = {s, f, f->body, f->body->first, load->span};
     Value *in[3];
-    for (int d = 0; d < t.rank; d++) in[1 + d] = emit(&at, &r->block.dim[order[d]].first, 1, i32);
+    for (int d = 0; d < t.rank; d++)
+        in[1 + d] = emit_index(&at, &r->block.dim[order[d]].first, r->block.wide);
     in[0] = emit_desc(r, &start, block, order);
     Op *op = ir_op(&at, OP_DESC_LOAD, in, 3, &block, 1, 0);
     for (int i = 0; i < load->nattrs; i++)

@@ -54,8 +54,8 @@ tile_status rt_make_map(const CudaApi *api, tile_kernel *k, int i, const InterpA
         size[d] = (uint64_t)v[from];
         box[d] = m->box[from];
         step[d] = 1;
-        if (v[from] < 1 || v[from] > INT64_C(1) << 32)
-            return refuse(k, i, "each size must be from 1 to 2^32");
+        if (v[from] < 1 || v[from] > INT32_MAX) /* indices are of 32 bits */
+            return refuse(k, i, "each size must be from 1 to 2^31 - 1");
         if (d == 0 ? by != 1 : by < 1 || by >> MOST_STRIDE_LOG2 || by * bytes % DESC_ALIGN)
             return refuse(k, i, "strides must be multiples of 16 bytes, the last 1");
         if (d) stride[d - 1] = (uint64_t)(by * bytes);

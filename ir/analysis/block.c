@@ -17,7 +17,7 @@ typedef struct Form {
     Poly uniform, along[TILE_MAX_RANK];
     bool wraps[TILE_MAX_RANK]; /* the number, and `first` before it, are taken modulo `modulus` */
     Poly first[TILE_MAX_RANK], modulus[TILE_MAX_RANK];
-    bool unknown;
+    bool unknown, wide; /* wide: worked out in 64 bits */
 } Form;
 
 typedef struct Self { /* loop arguments whose steps are being worked out */
@@ -69,6 +69,7 @@ static const Form *sum_of(const Walk *w, const Form *x, const Form *y, int64_t f
     if (x->unknown || y->unknown || (y->base && (x->base || factor != 1))) return unknown(w);
     Form *f = new_form(w);
     *f = *x;
+    f->wide |= y->wide;
     if (y->base) f->base = y->base;
     f->uniform = poly_add(&x->uniform, &y->uniform, factor);
     f->unknown = f->uniform.unknown;
@@ -92,6 +93,7 @@ static const Form *product_of(const Walk *w, const Form *x, const Form *y) {
     if (x->unknown || x->base || !is_uniform(y)) return unknown(w);
     Form *f = new_form(w);
     *f = *x;
+    f->wide |= y->wide;
     f->uniform = poly_mul(&x->uniform, &y->uniform);
     f->unknown = f->uniform.unknown;
     for (int d = 0; d < TILE_MAX_RANK; d++) {
@@ -146,6 +148,7 @@ static const Form *moved(const Walk *w, const Op *op, const Form *x) {
     Form *f = new_form(w);
     f->base = x->base;
     f->uniform = x->uniform;
+    f->wide = x->wide;
     Type from = op->operand[0].value->type;
     for (int d = 0; d < from.rank; d++) {
         if (!from.log2[d]) continue; /* its number is 0 */
@@ -193,7 +196,7 @@ static const Form *of_argument(Walk *w, const Value *arg) {
     if (init->unknown || !is_uniform(step) || !is_invariant(&step->uniform, loop))
         return of_value(w, arg);
     Poly number = poly_symbol(iv);
-    return sum_of(w, init, of_poly(w, poly_mul(&step->uniform, &number)), 1);
+    return sum_of(w, init, product_of(w, step, of_poly(w, number)), 1);
 }
 
 static bool keeps_number(const Op *op) { /* a cast to an integer that holds all of the other's */
@@ -250,6 +253,12 @@ static const Form *form_of(Walk *w, const Value *v) {
                                                                          : of_value(w, v);
     /* A scalar always is itself. */
     if (f->unknown && !v->type.rank) f = of_value(w, v);
+    if (!v->type.depth && type_elem_bits(v->type) > 32 && !f->wide) {
+        Form *wide = new_form(w);
+        *wide = *f;
+        wide->wide = true;
+        f = wide;
+    }
     w->depth--;
     return f;
 }
@@ -357,7 +366,7 @@ const char *block_of(Session *s, const Op *access, BlockAccess *out) {
     BlockBound at[BLOCK_MOST_BOUNDS];
     if (f->unknown || !f->base)
         return "its addresses are no sum of a parameter and indices times strides";
-    *out = (BlockAccess){.base = f->base, .rank = p->type.rank};
+    *out = (BlockAccess){.base = f->base, .rank = p->type.rank, .wide = f->wide};
     for (int d = 0; d < out->rank; d++) {
         if (f->along[d].n > 1) return "a stride is a sum";
         if (p->type.log2[d] && !f->along[d].n) return "it reads elements more than once";

@@ -23,6 +23,7 @@ typedef struct BlockAccess {
     const Value *base; /* a parameter */
     int rank;
     BlockDim dim[TILE_MAX_RANK];
+    bool wide; /* some of it is worked out in 64 bits: an index may not fit 32 */
 } BlockAccess;
 
 /* The load's or store's block. NULL, or why it is none: the end of a sentence about the access. */

@@ -292,8 +292,8 @@ START_TEST(tensor_maps) {
     } cases[] = {
         {4096, 100, 72, 1, NULL},
         {4104, 100, 72, 1, "its address must be a multiple of 16 bytes"},
-        {4096, 0, 72, 1, "each size must be from 1 to 2^32"},
-        {4096, -5, 72, 1, "each size must be from 1 to 2^32"},
+        {4096, 0, 72, 1, "each size must be from 1 to 2^31 - 1"},
+        {4096, -5, 72, 1, "each size must be from 1 to 2^31 - 1"},
         {4096, 100, 68, 1, "strides must be multiples of 16 bytes"},
         {4096, 100, 0, 1, "strides must be multiples of 16 bytes"},
         {4096, 100, (int64_t)1 << 41, 1, "strides must be multiples of 16 bytes"},
