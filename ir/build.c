@@ -203,6 +203,11 @@ bool ir_int_constant(const Value *v, int64_t *out) {
     return true;
 }
 
+bool ir_is_zero(const Value *v) {
+    v = ir_repeated(v);
+    return op_is(v, OP_CONST) && ir_attr_int(v->def, AT_VALUE, 1) == 0;
+}
+
 /* ---- constructors ---- */
 
 Op *ir_op(Builder *b, OpCode code, Value *const *operands, int noperands, const Type *results,
@@ -265,6 +270,37 @@ Op *ir_for(Builder *b, Value *lo, Value *hi, Value *step, Value *const *init, in
         copy_looks(loop->result[i], init[i]);
     }
     return loop;
+}
+
+Op *ir_for_more(Session *s, Func *f, Op *loop, Value *const *more, int n) {
+    int had = loop->nresults;
+    Builder b = {s, f, loop->block, loop, loop->span};
+    Value **in = arena_array(&s->arena, (size_t)(had + n), sizeof *in);
+    for (int i = 0; i < had; i++) in[i] = loop->operand[3 + i].value;
+    memcpy(in + had, more, (size_t)n * sizeof *in);
+    Op *op = ir_for(&b, loop->operand[0].value, loop->operand[1].value, loop->operand[2].value, in,
+                    had + n);
+    for (int i = 0; i < loop->nattrs; i++)
+        if (attr_info[loop->attr[i].id].kind == ATTR_INT)
+            ir_set_attr(s, op, loop->attr[i].id, loop->attr[i].i);
+    Block *was = loop->region[0], *body = op->region[0];
+    for (int i = 0; i <= had; i++) {
+        copy_looks(body->args[i], was->args[i]);
+        ir_replace_uses(was->args[i], body->args[i]);
+    }
+    for (int i = 0; i < had; i++) copy_looks(op->result[i], loop->result[i]);
+    while (was->first) ir_append(body, was->first);
+    return op;
+}
+
+void ir_yield_more(Session *s, Func *f, Op *yield, Value *const *more, int n) {
+    int had = yield->noperands;
+    Builder b = {s, f, yield->block, yield, yield->span};
+    Value **out = arena_array(&s->arena, (size_t)(had + n), sizeof *out);
+    for (int i = 0; i < had; i++) out[i] = yield->operand[i].value;
+    memcpy(out + had, more, (size_t)n * sizeof *out);
+    ir_op(&b, OP_YIELD, out, had + n, NULL, 0, 0);
+    ir_erase(yield);
 }
 
 Value *ir_op1(Builder *b, OpCode code, Value *const *operands, int noperands) {

@@ -243,6 +243,11 @@ Op *ir_op_like(Builder *b, const Op *op, Value *const *operands, int noperands,
 /* for i from lo while below hi by step, with n values carried. Its body, which is empty, has the
  * arguments (i, carried…); these and the results have types, layouts and names of init. */
 Op *ir_for(Builder *b, Value *lo, Value *hi, Value *step, Value *const *init, int n);
+/* The same loop, before it, that carries n values more: it has its attributes and its body, whose
+ * end is to be extended. The old one is left empty, its results used as they were. */
+Op *ir_for_more(Session *s, Func *f, Op *loop, Value *const *more, int n);
+/* The end of a region hands these on, too. */
+void ir_yield_more(Session *s, Func *f, Op *yield, Value *const *more, int n);
 /* One result; its type by the op's result rule (not for GIVEN and MANY). */
 Value *ir_op1(Builder *b, OpCode code, Value *const *operands, int noperands);
 Value *ir_unary(Builder *b, OpCode code, Value *x);
@@ -306,6 +311,8 @@ static inline bool op_is_control_flow(const Op *op) {
 }
 /* What v only repeats or holds otherwise: a scalar, a constant, or a tile that is made of more. */
 Value *ir_repeated(const Value *v);
+/* A constant of 0 bits, in every element. */
+bool ir_is_zero(const Value *v);
 /* Value of a CONST of integer type, through splat and broadcast. */
 bool ir_int_constant(const Value *v, int64_t *out);
 

@@ -274,15 +274,6 @@ static More more_of(Phases *p, Op *op, Value *const *tokens, int n) {
 
 static Value *lower_block(Phases *p, Block *b, Value *phases);
 
-/* The end of a region hands these on, too. */
-static void extend_yield(Op *yield, Builder *b, Value *const *more, int n) {
-    Value **out = arena_array(&b->s->arena, (size_t)(yield->noperands + n), sizeof *out);
-    for (int i = 0; i < yield->noperands; i++) out[i] = yield->operand[i].value;
-    memcpy(out + yield->noperands, more, (size_t)n * sizeof *out);
-    ir_op(b, OP_YIELD, out, yield->noperands + n, NULL, 0, 0);
-    ir_erase(yield);
-}
-
 /* What the region ends with for each. */
 static void hand_on(Phases *p, const Op *op, const More *m, Block *body, Value *phases) {
     Op *yield = body->last;
@@ -292,7 +283,7 @@ static void hand_on(Phases *p, const Op *op, const More *m, Block *body, Value *
         while (m->of[i] && op->result[at] != m->of[i]) at++;
         m->in[i] = m->of[i] ? slot_of(p, &b, yield->operand[at].value) : phases;
     }
-    extend_yield(yield, &b, m->in, m->n);
+    ir_yield_more(p->ctx->s, p->ctx->f, yield, m->in, m->n);
 }
 
 /* The results of an op that was made anew stand for those of the old one, the rest for what goes
@@ -318,25 +309,15 @@ static Value *lower_for(Phases *p, Op *loop, Value *phases) {
     }
     int n = loop->nresults;
     Builder b = {p->ctx->s, p->ctx->f, loop->block, loop, loop->span};
-    Value **in = arena_array(p->a, (size_t)(n + m.n), sizeof *in);
-    for (int i = 0; i < n; i++) in[i] = loop->operand[3 + i].value;
-    for (int k = 0; k < m.n; k++) in[n + k] = m.of[k] ? slot_of(p, &b, in[m.of[k]->index]) : phases;
-    Op *op = ir_for(&b, loop->operand[0].value, loop->operand[1].value, loop->operand[2].value, in,
-                    n + m.n);
-    for (int i = 0; i < loop->nattrs; i++)
-        if (attr_info[loop->attr[i].id].kind == ATTR_INT)
-            ir_set_attr(p->ctx->s, op, loop->attr[i].id, loop->attr[i].i);
+    for (int k = 0; k < m.n; k++)
+        m.in[k] = m.of[k] ? slot_of(p, &b, loop->operand[3 + m.of[k]->index].value) : phases;
+    Op *op = ir_for_more(p->ctx->s, p->ctx->f, loop, m.in, m.n);
     Block *was = loop->region[0], *body = op->region[0];
-    for (int i = 0; i <= n; i++) {
-        Value *v = body->args[i], *old = was->args[i];
-        v->layout = old->layout;
-        v->name = old->name;
-        if (type_is_token(v->type)) join(p, v, token_of(p, old)->kind);
-        ir_replace_uses(old, v);
-    }
+    for (int i = 0; i <= n; i++)
+        if (type_is_token(body->args[i]->type))
+            join(p, body->args[i], token_of(p, was->args[i])->kind);
     for (int k = 0; k < m.n; k++)
         if (m.of[k]) token_of(p, body->args[1 + m.of[k]->index])->slot = body->args[1 + n + k];
-    while (was->first) ir_append(body, was->first);
     Value *end = lower_block(p, body, m.of[0] ? phases : body->args[1 + n]);
     hand_on(p, loop, &m, body, end);
     phases = take_results(p, loop, op, &m, phases);

@@ -25,6 +25,7 @@ typedef struct Raise {
     BlockAccess block;
     int inner;     /* the dimension whose elements lie one behind the other */
     uint8_t *seen; /* by value id: a bit for each dimension, where what wraps goes */
+    int depth;
 } Raise;
 
 /* ---- what wraps ---- */
@@ -44,18 +45,8 @@ static bool leaves_out(const Raise *r, const Op *store, int dim, int wrapped) {
     return false;
 }
 
-/* Which rows wrap is the same in every iteration. */
-static bool wraps_alike(const Raise *r, int wrapped, const Op *loop) {
-    const Poly *first = &r->block.dim[wrapped].first;
-    for (int i = 0; i < first->n; i++)
-        for (int k = 0; k < first->term[i].nsymbols; k++)
-            if (!ir_defined_outside(first->term[i].symbol[k], loop)) return false;
-    return true;
-}
-
 /* What the op, which takes v as operand i, makes of the rows of its dimension dim. */
 static bool goes_to_stores(Raise *r, const Op *op, int i, int dim, int wrapped) {
-    bool computes = (op_traits(op) & TRAIT_E) && !op_info[op->code].effects;
     switch (op->code) {
     case OP_STORE: return i == 1 && leaves_out(r, op, dim, wrapped);
     case OP_DOT: /* of rows of one operand come rows, of columns of the other columns */
@@ -68,31 +59,29 @@ static bool goes_to_stores(Raise *r, const Op *op, int i, int dim, int wrapped) 
         if (around->code != OP_FOR && around->code != OP_IF) return false;
         if (!ends_in_stores(r, around->result[i], dim, wrapped)) return false;
         return around->code == OP_IF ||
-               (wraps_alike(r, wrapped, around) &&
+               (/* which rows wrap is the same in each iteration */
+                poly_is_invariant(&r->block.dim[wrapped].first, around) &&
                 ends_in_stores(r, around->region[0]->args[1 + i], dim, wrapped));
     }
-    default: return computes && ends_in_stores(r, op->result[0], dim, wrapped);
+    default: return op_is_pure_elementwise(op) && ends_in_stores(r, op->result[0], dim, wrapped);
     }
 }
 
 /* The wrapped rows, along dim of v, go nowhere but into stores that leave them out. */
 static bool ends_in_stores(Raise *r, const Value *v, int dim, int wrapped) {
+    enum { MOST_DEPTH = 200 };
+    bool ends = true;
     if (r->seen[v->id] >> dim & 1) return true;
+    if (r->depth == MOST_DEPTH) return false;
     r->seen[v->id] |= (uint8_t)(1 << dim);
-    for (const Use *u = v->uses; u; u = u->next)
-        if (!goes_to_stores(r, u->op, (int)(u - u->op->operand), dim, wrapped)) return false;
-    return true;
+    r->depth++;
+    for (const Use *u = v->uses; ends && u; u = u->next)
+        ends = goes_to_stores(r, u->op, (int)(u - u->op->operand), dim, wrapped);
+    r->depth--;
+    return ends;
 }
 
 /* ---- is it one? ---- */
-
-/* Only of parameters: a launch can work it out. */
-static bool is_known_at_launch(const Poly *p) {
-    for (int i = 0; i < p->n; i++)
-        for (int k = 0; k < p->term[i].nsymbols; k++)
-            if (p->term[i].symbol[k]->def || p->term[i].symbol[k]->block->parent) return false;
-    return !p->unknown;
-}
 
 /* A load of a loop, none of whose values is looked at by anything but dots. */
 static bool is_wanted(const Op *op) {
@@ -104,29 +93,24 @@ static bool is_wanted(const Op *op) {
     return true;
 }
 
-static bool fills_zeros(const Op *load) {
-    const Value *other = ir_operand(load, 2);
-    return !other || (op_is(ir_repeated(other), OP_CONST) &&
-                      ir_attr_int(ir_repeated(other)->def, AT_VALUE, 1) == 0);
-}
-
 /* NULL, or why the copy engine cannot bring it. */
 static const char *refuse(Raise *r) {
     Type t = r->load->result[0]->type;
     int64_t elem = type_elem_bytes(t), by;
     const char *why = block_of(r->ctx->s, r->load, &r->block);
     if (why) return why;
-    if (!fills_zeros(r->load)) return "what its mask leaves out is not 0";
+    const Value *other = ir_operand(r->load, 2);
+    if (other && !ir_is_zero(other)) return "what its mask leaves out is not 0";
     r->inner = -1;
     for (int d = 0; d < t.rank; d++) {
         const BlockDim *at = &r->block.dim[d];
         if (poly_is_constant(&at->stride, &by) && by == elem && r->inner < 0) r->inner = d;
         if (at->stride.n && at->stride.term[0].factor % elem)
             return "a stride is part of an element";
-        if (!is_known_at_launch(&at->stride)) return "a stride is not known at launch";
+        if (!poly_is_invariant(&at->stride, NULL)) return "a stride is not known at launch";
         if (r->block.wide && !at->bounded && !at->wraps && !poly_is_constant(&at->first, &by))
             return "an index that is worked out in 64 bits has no bound";
-        if ((at->bounded || at->wraps) && !is_known_at_launch(&at->size))
+        if ((at->bounded || at->wraps) && !poly_is_invariant(&at->size, NULL))
             return "a bound is not known at launch";
     }
     if (r->inner < 0) return "no dimension is known to be contiguous";

@@ -148,7 +148,7 @@ static void replace_load(Plan *p, Builder *b, const Copy *c) {
         Value *x = ir_given(b, OP_SHARED_LOAD, c->buffer, r->type);
         x->layout = r->layout;
         x->name = r->name;
-        if (c->load->noperands == 3 && !plan_is_zero(c->load->operand[2].value)) {
+        if (c->load->noperands == 3 && !ir_is_zero(c->load->operand[2].value)) {
             /* The copy filled in zeros; the mask is worked out where the load was. */
             Builder there = {p->s, p->f, c->load->block, c->load, c->load->span};
             Value *s[] = {c->load->operand[1].value, x, c->load->operand[2].value};

@@ -10,11 +10,6 @@
 
 #include <string.h>
 
-bool plan_is_zero(const Value *v) {
-    v = ir_repeated(v);
-    return op_is(v, OP_CONST) && ir_attr_int(v->def, AT_VALUE, 1) == 0;
-}
-
 /* Bytes that one lane copies at once: contiguous in memory, under one mask, and in the buffer. */
 static int copy_bytes(const Plan *p, const Op *load, const Layout *shared) {
     const Value *r = load->result[0];
@@ -32,22 +27,18 @@ static bool read_by_dots_only(const Value *buffer, const Op *store) {
     return true;
 }
 
-/* May a load of the body run iterations early, past the stores of earlier ones? */
+/* May a load of the body run iterations early, past what earlier ones do? */
 static bool prefetch_is_safe(const Plan *p, const Op *load) {
-    if (p->acquires) return false;
-    const Value *from = alias_underlying_object(load->operand[0].value);
-    for (int i = 0; i < p->written.n; i++)
-        if (!from || !p->written.at[i] || p->written.at[i] == from) return false;
+    for (int i = 0; i < p->effects.n; i++)
+        if (!alias_may_pass(load, p->effects.at[i])) return false;
     return true;
 }
 
-static void note_written(Op *op, void *ctx) {
+static void note_effects(Op *op, void *ctx) {
     Plan *p = ctx;
     p->acquires |= op_acquires(op);
-    if (!(ir_effects(op) & EFFECT_WRITES_GLOBAL)) return;
-    /* An atomic may be how programs wait for each other: nothing runs past it. */
-    const Value *into = op->code == OP_STORE ? alias_underlying_object(op->operand[0].value) : NULL;
-    vec_push(&p->s->arena, &p->written, into);
+    if (op_acquires(op) || ir_effects(op) & EFFECT_WRITES_GLOBAL)
+        vec_push(&p->s->arena, &p->effects, op);
 }
 
 /* Marks what the prefetch slice needs that runs ahead to know where and whether the load reads: ops
@@ -126,7 +117,7 @@ static void mark_for_dots(Plan *p) {
  * it there, too; but not where a mask gives it elements that no copy fills in. */
 static Op *store_for_dots(const Op *load) {
     const Value *r = load->result[0];
-    bool filled = load->noperands == 3 && !plan_is_zero(load->operand[2].value);
+    bool filled = load->noperands == 3 && !ir_is_zero(load->operand[2].value);
     if (!r->uses || (r->uses->next && filled)) return NULL;
     for (const Use *u = r->uses; u; u = u->next) {
         if (u->op->code != OP_SHARED_STORE || u->op->block != load->block) continue;
@@ -161,7 +152,7 @@ static Copy copy_of(const Plan *p, Op *load) {
         const Layout *to = converted ? r->uses->op->result[0]->layout : r->layout;
         c.layout = intern_layout(p->s, choose_move_shared(r->type, r->layout, to));
     }
-    bool other = load->noperands == 3 && !plan_is_zero(load->operand[2].value);
+    bool other = load->noperands == 3 && !ir_is_zero(load->operand[2].value);
     c.plain = copy_bytes(p, load, c.layout) < COST_LEAST_COPY_BYTES || (other && c.store);
     return c;
 }
@@ -199,7 +190,7 @@ static void consider(Plan *p, Copy c) {
 }
 
 void plan_copies(Plan *p, bool all) {
-    ir_walk(p->loop->region[0], note_written, p);
+    ir_walk(p->loop->region[0], note_effects, p);
     mark_for_dots(p);
     mark_worked_on(p);
     VEC(Copy) wanted = {0};

@@ -31,8 +31,8 @@ typedef struct Plan {
     bool refused;  /* a load, with a note that says why */
     bool sums;     /* dots that only add to what goes round are in flight at the end */
     VEC(Copy) copies;
-    bool acquires;              /* the loop may come to see what others write */
-    VEC(const Value *) written; /* what the loop's stores point into; NULL: unknown */
+    bool acquires;           /* the loop may come to see what others write */
+    VEC(const Op *) effects; /* ops of the loop that reads may not pass */
     uint8_t *slice;     /* by value id: of the prefetch slice: addresses and masks are made of it */
     uint8_t *for_dots;  /* by value id: a dot's operand is made of it */
     uint8_t *worked_on; /* by value id: not only addresses and masks of loads */
@@ -56,7 +56,6 @@ typedef struct Plan {
  * with notes about the others, and in p->slice and p->carried what their addresses are made of.
  * all: also those that no dot is made of. */
 void plan_copies(Plan *p, bool all);
-bool plan_is_zero(const Value *v);
 
 /* schedule_dots.c */
 /* Which dots are in flight while the body goes on. */

@@ -11,17 +11,21 @@
  * their own: k and v of attention are waited for apart.
  *
  * The producer is a copy of the program of which only the loops and what the copies' indices are
- * made of stay: these have to be scalars that no memory is read for. */
+ * made of stay: these have to be scalars that no memory is read for. It runs ahead of the rest: so
+ * nothing that is done before a load may write what it reads, or wait for those who do. */
+#include "ir/analysis/alias.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
 #include "ir/target.h"
+#include "passes/cost.h"
 #include "passes/pass.h"
 
-enum { MOST_GROUPS = 4, LEAST_STAGES = 2, TMA_ALIGN = 1024 };
+enum { MOST_GROUPS = 4, LEAST_STAGES = 2, MOST_DEPTH = 200 };
 
 typedef struct Group {
     Op *dot;
     int64_t bytes; /* of a stage */
+    int stages;
     Value *buffer[2], *full, *empty;
 } Group;
 
@@ -30,9 +34,10 @@ typedef struct Specialize {
     Session *s;
     Func *f;
     Group group[MOST_GROUPS];
-    int n, stages;
+    int n;
     bool refused;  /* maybe with a note that says why */
     uint8_t *seen; /* by value id: of what indices are made of */
+    int depth;
 } Specialize;
 
 static Type i32(void) {
@@ -40,31 +45,57 @@ static Type i32(void) {
 }
 
 static Op *loaded(const Op *dot, int i) {
-    Op *op = dot->operand[i].value->def;
-    return op && op->code == OP_DESC_LOAD ? op : NULL;
+    const Value *v = dot->operand[i].value;
+    return op_is(v, OP_DESC_LOAD) ? v->def : NULL;
 }
 
 /* ---- is it to be? ---- */
 
+static bool is_scalar_work(Specialize *x, const Value *v);
+
+static bool are_scalar_work(Specialize *x, const Op *op, int n) {
+    for (int i = 0; i < n; i++)
+        if (!is_scalar_work(x, op->operand[i].value)) return false;
+    return true;
+}
+
+/* A loop's index, what it carries or its result. */
+static bool is_counted(Specialize *x, const Value *v, const Op *loop) {
+    int carried = v->def ? v->index : v->index - 1;
+    return loop->code == OP_FOR && are_scalar_work(x, loop, 3) &&
+           (carried < 0 || (is_scalar_work(x, loop->operand[3 + carried].value) &&
+                            is_scalar_work(x, loop->region[0]->last->operand[carried].value)));
+}
+
 /* The producer can work v out by itself. */
 static bool is_scalar_work(Specialize *x, const Value *v) {
-    if (v->type.rank) return false;
+    const Op *op = v->def, *around = op && !op->nregions ? NULL : op ? op : v->block->parent;
+    if (v->type.rank || x->depth == MOST_DEPTH) return false;
     if (x->seen[v->id]) return true;
     x->seen[v->id] = 1;
-    const Op *op = v->def, *loop = v->def ? v->def : v->block->parent;
-    if (op && op->code != OP_FOR) {
-        if (op->nregions || op_info[op->code].effects) return false;
-        for (int i = 0; i < op->noperands; i++)
-            if (!is_scalar_work(x, op->operand[i].value)) return false;
-        return true;
-    }
-    if (!loop) return true; /* a parameter */
-    if (loop->code != OP_FOR) return false;
-    for (int i = 0; i < 3; i++)
-        if (!is_scalar_work(x, loop->operand[i].value)) return false;
-    int carried = op ? v->index : v->index - 1;
-    return carried < 0 || (is_scalar_work(x, loop->operand[3 + carried].value) &&
-                           is_scalar_work(x, loop->region[0]->last->operand[carried].value));
+    x->depth++;
+    bool is = around ? is_counted(x, v, around)
+                     : !op || (!ir_effects(op) && are_scalar_work(x, op, op->noperands));
+    x->depth--;
+    return is;
+}
+
+/* The op that holds `op`, or is it, of the function's body itself. */
+static const Op *outermost(const Op *op) {
+    while (op->block->parent) op = op->block->parent;
+    return op;
+}
+
+typedef struct Ahead { /* what the load is done ahead of */
+    const Op *load, *blocker;
+    bool behind; /* the walk is past the outermost loop that holds the load */
+} Ahead;
+
+static void look_for_blocker(Op *op, void *ctx) {
+    Ahead *a = ctx;
+    const Op *last = outermost(a->load);
+    a->behind |= op == last->next;
+    if (!a->behind && !a->blocker && !alias_may_pass(a->load, op)) a->blocker = op;
 }
 
 static const char *refuse_load(Specialize *x, const Op *load) {
@@ -78,71 +109,87 @@ static const char *refuse_load(Specialize *x, const Op *load) {
             return "its index is not made of scalars alone, without reading memory";
     for (const Op *at = load->block->parent; at; at = at->block->parent) {
         if (at->code != OP_FOR) return "it is not in `for` loops alone";
-        for (int i = 0; i < 3; i++)
-            if (!is_scalar_work(x, at->operand[i].value))
-                return "a loop's bounds are not made of scalars alone, without reading memory";
+        if (!are_scalar_work(x, at, 3))
+            return "a loop's bounds are not made of scalars alone, without reading memory";
     }
-    return NULL;
+    Ahead a = {.load = load};
+    ir_walk(x->f->body, look_for_blocker, &a);
+    return a.blocker
+               ? "the program before it, or a loop around it, writes memory that it may read, "
+                 "or waits for others"
+               : NULL;
+}
+
+static void refuse(Specialize *x, const Op *op, const char *why) {
+    diag(&x->s->diags, DIAG_PERF, op->span, "no warp of its own brings this block: %s", why);
+    x->refused = true;
 }
 
 static void find_group(Op *op, void *ctx) {
     Specialize *x = ctx;
-    if (op->code == OP_WARPS) x->refused = true;
+    if (op->code == OP_WARPS || op->code == OP_BUFFER_ALLOC) x->refused = true; /* it has its own */
     if (op->code != OP_DOT || x->refused) return;
     Group g = {.dot = op};
     for (int i = 0; i < 2; i++) {
-        const Op *load = loaded(op, i);
-        if (!load) continue;
-        const char *why = load->block == op->block ? refuse_load(x, load) : "its dot is elsewhere";
+        const Op *load = loaded(op, i), *made = op->operand[i].value->def;
+        const char *why = NULL;
+        if (load)
+            why = load->block == op->block ? refuse_load(x, load) : "its dot is elsewhere";
+        else if (made && made->code == OP_TRANS && op_is(made->operand[0].value, OP_DESC_LOAD))
+            why = "its rows lie across those of the dot's";
         if (why) {
-            diag(&x->s->diags, DIAG_PERF, load->span, "no warp of its own brings this block: %s",
-                 why);
-            x->refused = true;
+            refuse(x, load ? load : made, why);
             return;
         }
-        int64_t bytes = type_bytes(load->result[0]->type);
-        g.bytes += (bytes + TMA_ALIGN - 1) / TMA_ALIGN * TMA_ALIGN;
+        if (load)
+            g.bytes += (type_bytes(load->result[0]->type) + COST_STAGE_ALIGN - 1) /
+                       COST_STAGE_ALIGN * COST_STAGE_ALIGN;
     }
-    if (!g.bytes || !op->block->parent) return;
+    if (!g.bytes) return;
+    g.stages = (int)ir_attr_int(op->block->parent, AT_NUM_STAGES, x->f->num_stages);
     if (x->n == MOST_GROUPS) {
         diag(&x->s->diags, DIAG_PERF, op->span,
              "no warp of its own brings blocks: more than %d dots take them", MOST_GROUPS);
         x->refused = true;
+        return;
     }
-    if (!x->refused) x->group[x->n++] = g;
+    x->group[x->n++] = g;
 }
 
+/* As many stages as were asked for, or as fit. */
 static bool has_room(Specialize *x) {
-    enum { REST = 64 << 10 }; /* bytes: the largest tile that goes through shared memory besides */
-    int64_t all = 0;
-    for (int i = 0; i < x->n; i++) all += x->group[i].bytes;
-    int64_t most = (x->ctx->target->max_shared - REST) / all;
-    x->stages = most < x->f->num_stages ? (int)most : x->f->num_stages;
-    if (x->stages >= LEAST_STAGES) {
-        if (x->stages < x->f->num_stages)
-            diag(&x->s->diags, DIAG_PERF, x->group[0].dot->block->parent->span,
-                 "a stage of this loop takes %lld bytes of shared memory: %d stages instead of %d",
-                 (long long)all, x->stages, x->f->num_stages);
-        return true;
+    const Op *loop = x->group[0].dot->block->parent;
+    int64_t all = 0, room = x->ctx->target->max_shared - COST_ROLES_REST;
+    int asked = 0;
+    for (int i = 0; i < x->n; i++) {
+        all += x->group[i].bytes;
+        if (x->group[i].stages > asked) asked = x->group[i].stages;
+        if (x->group[i].stages < LEAST_STAGES) return false; /* it was asked not to be ahead */
     }
-    if (x->f->num_stages >= LEAST_STAGES)
-        diag(&x->s->diags, DIAG_PERF, x->group[0].dot->block->parent->span,
+    int most = (int)(room / all);
+    if (most < LEAST_STAGES)
+        diag(&x->s->diags, DIAG_PERF, loop->span,
              "no warp of its own brings blocks: two stages of %lld bytes, and %d for what else "
              "goes through shared memory, are more than %s has",
-             (long long)all, REST, x->ctx->target->name);
-    return false;
+             (long long)all, COST_ROLES_REST, x->ctx->target->name);
+    else if (most < asked)
+        diag(&x->s->diags, DIAG_PERF, loop->span,
+             "a stage of this loop takes %lld bytes of shared memory: %d stages instead of %d",
+             (long long)all, most, asked);
+    for (int i = 0; i < x->n; i++)
+        if (x->group[i].stages > most) x->group[i].stages = most;
+    return most >= LEAST_STAGES;
 }
 
 /* ---- what both share ---- */
 
-static Value *alloc(const Specialize *x, Builder *b, Type t) {
-    (void)x;
+static Value *alloc(Builder *b, Type t) {
     return ir_op(b, OP_BUFFER_ALLOC, NULL, 0, &t, 1, 0)->result[0];
 }
 
-static Value *barriers(const Specialize *x, Builder *b, int count) {
-    Value *v = alloc(x, b, type_barrier(x->stages));
-    ir_set_attr(x->s, ir_op(b, OP_MBAR_INIT, &v, 1, NULL, 0, 0), AT_COUNT, count);
+static Value *barriers(Builder *b, int n, int count) {
+    Value *v = alloc(b, type_barrier(n));
+    ir_set_attr(b->s, ir_op(b, OP_MBAR_INIT, &v, 1, NULL, 0, 0), AT_COUNT, count);
     return v;
 }
 
@@ -153,11 +200,11 @@ static void make_buffers(Specialize *x, Builder *b) {
             const Op *load = loaded(g->dot, i);
             if (!load) continue;
             Type t = type_in_space(load->result[0]->type, SPACE_SHARED);
-            t.slices = (uint16_t)x->stages;
-            g->buffer[i] = alloc(x, b, t);
+            t.slices = (uint16_t)g->stages;
+            g->buffer[i] = alloc(b, t);
         }
-        g->full = barriers(x, b, 1);
-        g->empty = barriers(x, b, x->f->num_warps);
+        g->full = barriers(b, g->stages, 1);
+        g->empty = barriers(b, g->stages, x->f->num_warps);
     }
     ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
 }
@@ -173,9 +220,9 @@ typedef struct Turn { /* where a group is: the stage, and the parity of its phas
     Value *stage, *phase;
 } Turn;
 
-static Turn next_turn(const Specialize *x, Builder *b, Turn t) {
+static Turn next_turn(Builder *b, Turn t, int stages) {
     Value *up = ir_binary(b, OP_ADD, t.stage, ir_const_int(b, i32(), 1));
-    Value *over = ir_cmp(b, PRED_EQ, up, ir_const_int(b, i32(), x->stages));
+    Value *over = ir_cmp(b, PRED_EQ, up, ir_const_int(b, i32(), stages));
     Value *flip = ir_binary(b, OP_XOR, t.phase, ir_const_int(b, i32(), 1));
     Value *from = ir_op1(b, OP_SELECT, (Value *[]){over, ir_const_int(b, i32(), 0), up}, 3);
     return (Turn){from, ir_op1(b, OP_SELECT, (Value *[]){over, flip, t.phase}, 3)};
@@ -206,7 +253,7 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     ir_set_operand(wait, 0, sum);
     Value *free = slice(&b, g->empty, t.stage);
     ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
-    return next_turn(x, &b, t);
+    return next_turn(&b, t, g->stages);
 }
 
 /* The copies start in place of the dot, and nothing is added. */
@@ -230,7 +277,7 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     }
     ir_set_attr(x->s, expect, AT_BYTES, bytes);
     ir_replace_uses(dot->result[0], dot->operand[2].value);
-    t = next_turn(x, &b, t);
+    t = next_turn(&b, t, g->stages);
     ir_erase(dot);
     return t;
 }
@@ -252,32 +299,12 @@ static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, RoleFn *fn);
 /* The loop carries the turn, too. */
 static Turn thread_loop(Specialize *x, int k, Op *loop, Turn t, RoleFn *fn) {
     int n = loop->nresults;
-    Builder b = {x->s, x->f, loop->block, loop, loop->span};
-    Value **v = arena_array(&x->s->arena, (size_t)n + 2, sizeof *v);
-    for (int i = 0; i < n; i++) v[i] = loop->operand[3 + i].value;
-    v[n] = t.stage;
-    v[n + 1] = t.phase;
-    Op *to = ir_for(&b, loop->operand[0].value, loop->operand[1].value, loop->operand[2].value, v,
-                    n + 2);
-    Block *was = loop->region[0], *body = to->region[0];
-    for (int i = 0; i <= n; i++) {
-        body->args[i]->name = was->args[i]->name;
-        ir_replace_uses(was->args[i], body->args[i]);
-    }
-    for (int i = 0; i < n; i++) {
-        to->result[i]->name = loop->result[i]->name;
-        ir_replace_uses(loop->result[i], to->result[i]);
-    }
-    while (was->first) ir_append(body, was->first);
-    t = thread_turns(x, k, body, (Turn){body->args[1 + n], body->args[2 + n]}, fn);
-    Op *yield = body->last;
-    for (int i = 0; i < n; i++) v[i] = yield->operand[i].value;
-    v[n] = t.stage;
-    v[n + 1] = t.phase;
-    b = (Builder){x->s, x->f, body, yield, yield->span};
-    ir_op(&b, OP_YIELD, v, n + 2, NULL, 0, 0);
-    ir_erase(yield);
+    Op *to = ir_for_more(x->s, x->f, loop, (Value *[]){t.stage, t.phase}, 2);
+    Block *body = to->region[0];
+    for (int i = 0; i < n; i++) ir_replace_uses(loop->result[i], to->result[i]);
     ir_erase(loop);
+    t = thread_turns(x, k, body, (Turn){body->args[1 + n], body->args[2 + n]}, fn);
+    ir_yield_more(x->s, x->f, body->last, (Value *[]){t.stage, t.phase}, 2);
     return (Turn){to->result[n], to->result[n + 1]};
 }
 
@@ -302,15 +329,21 @@ static void make_role(Specialize *x, Block *b, int phase, RoleFn *fn) {
     }
 }
 
-/* What is seen from outside is the consumer's to do. */
-static void drop_effects(Op *op, void *ctx) {
-    (void)ctx;
-    bool own = op->code == OP_MBAR_WAIT || op->code == OP_MBAR_EXPECT ||
-               op->code == OP_MBAR_DESC_LOAD || op_is_control_flow(op) || op_traits(op) & TRAIT_T;
-    if (own || !op_info[op->code].effects) return;
+/* The op's results are those of no op any more: what they were for is the consumer's. */
+static void drop(Op *op, Specialize *x) {
+    Builder b = {x->s, x->f, op->block, op, op->span};
     for (int i = 0; i < op->nresults; i++)
-        if (ir_has_uses(op->result[i])) return;
+        if (ir_has_uses(op->result[i]))
+            ir_replace_uses(op->result[i], ir_const_int(&b, op->result[i]->type, 0));
     ir_erase(op);
+}
+
+/* What is seen from outside, what threads do for each other, and loops that may not end are the
+ * consumer's to do. */
+static void drop_effects(Op *op, void *ctx) {
+    bool own = op->code == OP_MBAR_WAIT || op->code == OP_MBAR_EXPECT ||
+               op->code == OP_MBAR_DESC_LOAD || op_traits(op) & TRAIT_T;
+    if (!own && ir_effects(op)) drop(op, ctx);
 }
 
 static void split(Specialize *x) {

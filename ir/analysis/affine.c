@@ -146,7 +146,7 @@ static bool moved(const Op *op, const Affine *x, Draft *d) {
     return true;
 }
 
-static bool keeps_number(const Op *op) { /* a cast to an integer that holds all of the other's */
+bool affine_keeps_number(const Op *op) {
     Type from = op->operand[0].value->type, to = op->result[0]->type;
     return !from.depth && !to.depth && has_form(from) && has_form(to) &&
            type_elem_bits(to) >= type_elem_bits(from);
@@ -183,7 +183,7 @@ static bool form_of(const Analysis *a, const Op *op, Draft *d) {
         return constant_of(y, &by) && add_form(d, x, by);
     case OP_SHL:
         return constant_of(y, &by) && by >= 0 && by < 32 && add_form(d, x, (int64_t)1 << by);
-    case OP_CAST: return keeps_number(op) && add_form(d, x, 1);
+    case OP_CAST: return affine_keeps_number(op) && add_form(d, x, 1);
     case OP_ADDPTR:
         by = ir_attr_int(op, AT_BYTES, 0)
                  ? 1

@@ -41,6 +41,8 @@ bool affine_step(const AffineTable *t, const Value *arg, int64_t *step);
 /* May pointers with these bases be equal? Two parameters are taken to point to different memory, as
  * in Triton, and what selects and branches choose among, too. */
 bool affine_bases_meet(const Value *a, const Value *b);
+/* Of a cast: from an integer to one that holds all of its numbers. */
+bool affine_keeps_number(const Op *cast);
 /* No two elements of a tile of this shape have the same value. */
 bool affine_is_injective(const Affine *a, Type shape);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* alias.c: a pointer -> the object that it points into (see alias.h). */
 #include "ir/analysis/alias.h"
+#include "ir/effects.h"
 
 /* What carried value i of a loop begins with, if each iteration hands on what is made from its own
  * argument: pointers that change places point into either's object. */
@@ -52,4 +53,14 @@ const Value *alias_step(const Value *v) {
 const Value *alias_underlying_object(const Value *v) {
     for (const Value *from = v; from; from = alias_step(v)) v = from;
     return !v->def && !v->block->parent ? v : NULL;
+}
+
+bool alias_may_pass(const Op *read, const Op *op) {
+    if (op_acquires(op)) return false;
+    if (!(ir_effects(op) & EFFECT_WRITES_GLOBAL)) return true;
+    const Value *from = alias_underlying_object(read->operand[0].value);
+    const Value *into = op->code == OP_STORE || op->code == OP_DESC_STORE
+                            ? alias_underlying_object(op->operand[0].value)
+                            : NULL;
+    return from && into && from != into;
 }

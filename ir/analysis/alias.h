@@ -13,5 +13,9 @@ const Value *alias_step(const Value *v);
 /* The parameter that v points into; NULL: not known. Two parameters are taken to point to different
  * memory, as in Triton. */
 const Value *alias_underlying_object(const Value *v);
+/* May what `read` reads of global memory be read before op is done, which stands before it? Not
+ * where op may write there, nor where others may have written before it: an atomic may be how
+ * programs wait for each other. */
+bool alias_may_pass(const Op *read, const Op *op);
 
 #endif

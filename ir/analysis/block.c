@@ -7,6 +7,7 @@
  * shared out: a term that a stride divides, the one with most symbols first, is that stride times
  * part of the index. */
 #include "ir/analysis/block.h"
+#include "ir/analysis/affine.h"
 
 #include <string.h>
 
@@ -165,14 +166,6 @@ static const Form *moved(const Walk *w, const Op *op, const Form *x) {
 
 static const Form *form_of(Walk *w, const Value *v);
 
-/* Nothing of it is made in the loop. */
-static bool is_invariant(const Poly *p, const Op *loop) {
-    for (int i = 0; i < p->n; i++)
-        for (int k = 0; k < p->term[i].nsymbols; k++)
-            if (!ir_defined_outside(p->term[i].symbol[k], loop)) return false;
-    return !p->unknown;
-}
-
 /* What a `for` carries, or its index: what it begins with and what each iteration adds. */
 static const Form *of_argument(Walk *w, const Value *arg) {
     const Op *loop = arg->block->parent;
@@ -193,16 +186,10 @@ static const Form *of_argument(Walk *w, const Value *arg) {
         next->uniform = poly_add(&next->uniform, &was, -1);
         step = next;
     }
-    if (init->unknown || !is_uniform(step) || !is_invariant(&step->uniform, loop))
+    if (init->unknown || !is_uniform(step) || !poly_is_invariant(&step->uniform, loop))
         return of_value(w, arg);
     Poly number = poly_symbol(iv);
     return sum_of(w, init, product_of(w, step, of_poly(w, number)), 1);
-}
-
-static bool keeps_number(const Op *op) { /* a cast to an integer that holds all of the other's */
-    Type from = op->operand[0].value->type, to = op->result[0]->type;
-    return !from.depth && !to.depth && type_is_int(from) && type_is_int(to) &&
-           type_elem_bits(to) >= type_elem_bits(from);
 }
 
 static const Form *of_op(Walk *w, const Op *op) {
@@ -233,7 +220,7 @@ static const Form *of_op(Walk *w, const Op *op) {
         if (!ir_int_constant(y, &by) || by < 0 || by > 31) return of_value(w, v);
         return product_of(w, form_of(w, x), of_poly(w, poly_constant((int64_t)1 << by)));
     case OP_REM: return v->type.rank ? remainder_of(w, form_of(w, x), form_of(w, y)) : unknown(w);
-    case OP_CAST: return keeps_number(op) ? form_of(w, x) : of_value(w, v);
+    case OP_CAST: return affine_keeps_number(op) ? form_of(w, x) : of_value(w, v);
     case OP_ADDPTR:
         a = form_of(w, y);
         by =

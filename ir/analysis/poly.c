@@ -105,6 +105,15 @@ bool poly_is_constant(const Poly *x, int64_t *out) {
     return true;
 }
 
+bool poly_is_invariant(const Poly *x, const Op *op) {
+    for (int i = 0; i < x->n; i++)
+        for (int k = 0; k < x->term[i].nsymbols; k++) {
+            const Value *v = x->term[i].symbol[k];
+            if (op ? !ir_defined_outside(v, op) : v->def || v->block->parent) return false;
+        }
+    return !x->unknown;
+}
+
 bool poly_divides(const PolyTerm *by, const PolyTerm *t, PolyTerm *out) {
     PolyTerm q = {.factor = t->factor / by->factor};
     int k = 0;

@@ -30,6 +30,8 @@ Poly poly_mul(const Poly *x, const Poly *y);
 bool poly_equal(const Poly *x, const Poly *y);
 bool poly_is_zero(const Poly *x);
 bool poly_is_constant(const Poly *x, int64_t *out);
+/* No symbol of it is made in a region of op, or an argument of one; op NULL: all are parameters. */
+bool poly_is_invariant(const Poly *x, const Op *op);
 /* Term t is by times *out, without a remainder. */
 bool poly_divides(const PolyTerm *by, const PolyTerm *t, PolyTerm *out);
 void poly_push(Poly *x, const PolyTerm *t); /* x += t */
