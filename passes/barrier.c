@@ -12,6 +12,9 @@
  * are its own. Which accesses to global memory need one is for global_order.c to say; where they
  * lie in a loop and what they meet before it, the barrier is put before the loop.
  *
+ * A role tells the copy engine's by an arrival that it has read a slice. What its threads read
+ * themselves, not by units of their own, needs a fence before that.
+ *
  * A thread that waits for the copy engine must not be two phases behind: what it writes counts as
  * read, so that before it writes there again all threads have come. */
 #include "ir/desc.h"
@@ -39,6 +42,7 @@ typedef struct Pending { /* what happened since the last barrier, or goes on */
     int n, cap;
     GlobalAccesses global;
     bool engine; /* some copies are by descriptors */
+    bool loaded; /* threads read slices since the last fence or barrier */
 } Pending;
 
 /* Slices of buffers that lie between each other: one loop fills them. */
@@ -68,6 +72,7 @@ static bool clashes(const Pending *p, Interval x, bool engine) {
 
 static void merge(PassCtx *ctx, Pending *into, const Pending *from) {
     for (int i = 0; i < from->n; i++) note(ctx, into, from->at[i]);
+    into->loaded |= from->loaded;
 }
 
 static Pending copy_of(PassCtx *ctx, const GlobalOrder *order, const Pending *p) {
@@ -87,6 +92,7 @@ static void forget(Pending *p) {
         p->at[kept++] = x;
     }
     p->n = kept;
+    p->loaded = false;
     global_forget(&p->global);
 }
 
@@ -95,6 +101,7 @@ static void forget(Pending *p) {
 static void fence(Pending *p) {
     for (int i = 0; i < p->n; i++)
         if (p->at[i].in_flight != BY_COPY) p->at[i].unfenced = p->at[i].met = false;
+    p->loaded = false;
 }
 
 /* All of these have been waited for by this thread: others' may still be in flight. */
@@ -131,14 +138,18 @@ static void reopen(Pending *p, const Op *alloc) {
 
 static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pending *p);
 
+static void fence_before(PassCtx *ctx, Op *before, Pending *p) {
+    Builder build = {ctx->s, ctx->f, before->block, before, before->span};
+    ir_op(&build, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
+    fence(p);
+    ctx->changed = true;
+}
+
 static void put_barrier(PassCtx *ctx, Op *before, Pending *p) {
     Builder build = {ctx->s, ctx->f, before->block, before, before->span};
     bool late = false;
     for (int i = 0; i < p->n; i++) late |= p->at[i].unfenced;
-    if (late && desc_moves_buffer(before)) {
-        ir_op(&build, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
-        fence(p);
-    }
+    if (late && desc_moves_buffer(before)) fence_before(ctx, before, p);
     ir_op(&build, OP_BARRIER, NULL, 0, NULL, 0, 0);
     forget(p);
     ctx->changed = true;
@@ -213,6 +224,12 @@ static bool shared_access(const Op *op, int i, Interval *x) {
     return true;
 }
 
+/* Others' operands of a dot than those of warpgroups are loaded by threads, too. */
+static bool reads_by_threads(const Op *op) {
+    return op->code == OP_SHARED_LOAD || op->code == OP_SHARED_GATHER ||
+           (op->code == OP_DOT && !ir_attr(op, AT_WGMMA));
+}
+
 /* The accesses to global memory that op makes; true: it needs a barrier before it. */
 static bool meets_global(PassCtx *ctx, const GlobalOrder *order, const Op *op, Pending *p) {
     GlobalAccess x;
@@ -231,6 +248,7 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) forget(p);
         if (op->code == OP_ASYNC_FENCE) fence(p);
+        if (op->code == OP_MBAR_ARRIVE && p->loaded) fence_before(ctx, op, p);
         wait_for(op, p);
         if (op->code == OP_ASYNC_WAIT && ir_attr(op, AT_STORES) && !ir_attr_int(op, AT_READ, 0))
             global_stored(order, &p->global);
@@ -244,6 +262,7 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
             if (shared_access(op, i, &x)) {
                 x.written &= op->code != OP_MBAR_DESC_LOAD;
                 x.unfenced = p->engine && x.written;
+                p->loaded |= p->engine && x.slices && reads_by_threads(op);
                 note(ctx, p, x);
             }
         note_global(order, op, p);

@@ -141,6 +141,8 @@ mistake $stay 'one thread waits for the store, and others go on' '/async_wait %o
     'overwritten since read without one' consumer 'shared_store %h'
 mistake $stay 'the last store is not waited for' '/async_wait %out\.end/d' \
     'ends while the copy engine still copies out of its shared memory' '' return
+mistake $tma 'threads read a stage, and arrive before they have' 's/ async=1//' \
+    'missing async_fence: threads read it' producer 'mbar_desc_load'
 mistake $desc 'a copy is not waited for' '/async_wait %both/d' 'read before the copy to it has landed' '' '= dot '
 mistake $desc 'a slice is filled while it is read' '/barrier stage/d' 'overwritten since read without one' '' \
     async_desc_load

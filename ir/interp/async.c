@@ -467,6 +467,7 @@ bool step_async_fence(Run *r, Program *p, const Step *st) {
     int n = clock_components(r);
     for (int i = 0; i < n; i++)
         if (s->knows[n + i] < s->knows[i]) s->knows[n + i] = s->knows[i];
+    s->settled = s->now;
     s->knows[n + p->current] = s->now++;
     return true;
 }

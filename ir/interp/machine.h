@@ -115,6 +115,7 @@ typedef struct SharedMemory {
     uint16_t *writer;  /* who wrote last, a component of clocks, … */
     uint32_t *written; /* … and when; 0: nobody did */
     uint32_t **read;   /* by strand: when it last read it; 0: never */
+    uint32_t **loaded; /* the same of its threads, not of units that read on their own */
 } SharedMemory;
 
 typedef struct AsyncCopy AsyncCopy; /* async.c */
@@ -136,7 +137,9 @@ typedef struct Strand {
     const Step *blocked;  /* the wait that it cannot pass */
     bool released;        /* from the named barrier that it is blocked at */
     uint32_t *knows, now; /* a clock: what all its threads know to be done; its own time */
-    AsyncCopy *copies;    /* in flight, oldest first */
+    uint32_t settled; /* what threads read of shared memory until then, they have, as a barrier or a
+                         fence has it: an arrival alone lets the copy engine come before */
+    AsyncCopy *copies; /* in flight, oldest first */
     uint64_t copies_started;
     uint64_t copy_groups, dot_groups, stores; /* committed so far */
     ProgramState state;                       /* why it does not go on */

@@ -19,7 +19,11 @@ SharedMemory shared_new(Arena *a, size_t bytes, int strands) {
     m.writer = arena_array(a, bytes, sizeof *m.writer);
     m.written = arena_array(a, bytes, sizeof *m.written);
     m.read = arena_array(a, (size_t)strands, sizeof *m.read);
-    for (int i = 0; i < strands; i++) m.read[i] = arena_array(a, bytes, sizeof **m.read);
+    m.loaded = arena_array(a, (size_t)strands, sizeof *m.loaded);
+    for (int i = 0; i < strands; i++) {
+        m.read[i] = arena_array(a, bytes, sizeof **m.read);
+        m.loaded[i] = arena_array(a, bytes, sizeof **m.loaded);
+    }
     return m;
 }
 
@@ -29,7 +33,10 @@ void shared_clear(const Run *r, Program *p) {
     memset(m->owner, 0, n * sizeof *m->owner);
     memset(m->coming, 0, n * sizeof *m->coming);
     memset(m->written, 0, n * sizeof *m->written);
-    for (int i = 0; i < r->nstrands; i++) memset(m->read[i], 0, n * sizeof **m->read);
+    for (int i = 0; i < r->nstrands; i++) {
+        memset(m->read[i], 0, n * sizeof **m->read);
+        memset(m->loaded[i], 0, n * sizeof **m->loaded);
+    }
 }
 
 /* ---- who knows of whom ---- */
@@ -99,6 +106,18 @@ static bool check_fenced(Run *r, const Program *p, const Step *st, int64_t at) {
         r, p, st, "missing async_fence: threads wrote it, and no fence lets this see that", at);
 }
 
+/* Bytes that the copy engine is to write: the loads of threads that have arrived since may not have
+ * got there yet. */
+static bool check_settled(Run *r, const Program *p, const Step *st, int64_t at) {
+    for (int s = 0; s < r->nstrands; s++)
+        if (p->shared.loaded[s][at] > p->strand[s].settled)
+            return report_shared(r, p, st,
+                                 "missing async_fence: threads read it, and neither a fence nor a "
+                                 "barrier lets this come behind",
+                                 at);
+    return true;
+}
+
 /* Warpgroups' products read shared memory on their own, others' operands are loaded by threads; and
  * the copy engine does. */
 static bool reads_on_its_own(const Op *op) {
@@ -135,6 +154,7 @@ static bool touch(Run *r, Program *p, const Step *st, const SharedBuffer *b, int
         if (check && on_its_own && !check_fenced(r, p, st, i)) return false;
         if (!store) {
             m->read[p->current][i] = now;
+            if (!on_its_own) m->loaded[p->current][i] = now;
             continue;
         }
         m->written[i] = now;
@@ -160,7 +180,7 @@ bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t byte
                                   i);
         if (p->shared.coming[i] || write_unknown(p, i))
             return report_shared(r, p, st, "overwritten before it was read", i);
-        if (engine && !check_fenced(r, p, st, i)) return false;
+        if (engine && (!check_fenced(r, p, st, i) || !check_settled(r, p, st, i))) return false;
         p->shared.coming[i] = (uint16_t)(p->current + 1);
     }
     return true;

@@ -188,6 +188,7 @@ bool step_barrier(Run *r, Program *p, const Step *st) {
     Strand *s = strand_of(p);
     int id = barrier_id(st->op), warps = barrier_warps(f, st->op);
     NamedBarrier *n = &p->named[id];
+    s->settled = s->now;
     if (s->released) {
         s->released = false;
         return true;
