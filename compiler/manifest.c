@@ -215,11 +215,60 @@ static void put_desc(Op *op, void *ctx) {
     if (desc_has_front(op)) put_map(h, op, DESC_FRONT);
 }
 
-static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
-    buf_puts(out, "  {\"name\": ");
+static void put_texts(Buf *out, const char *key, const char *const *text, size_t most) {
+    buf_printf(out, "\"%s\": [", key);
+    for (size_t i = 0; i < most && text[i]; i++) {
+        if (i) buf_puts(out, ", ");
+        put_string(out, text[i]);
+    }
+    buf_puts(out, "]");
+}
+
+/* What the entries of a kernel differ in. */
+static void put_numbers_of_entry(const Func *f, Buf *out) {
+    put_numbers(f, out);
+    buf_puts(out, "\"cluster\": [1, 1, 1],\n   ");
+}
+
+static void put_hidden(Session *s, const Func *f, Buf *out) {
+    Hidden h = {.s = s, .out = out};
+    buf_puts(out, "\"hidden\": [");
+    ir_walk(f->body, put_desc, &h);
+    for (int i = 0; i < f->persistent; i++)
+        buf_printf(out, "%s{\"kind\": \"grid\", \"axis\": %d}", h.n++ ? ",\n    " : "\n    ", i);
+    buf_puts(out, "]");
+}
+
+/* The entry that stands for f's in launches that keep its conditions. */
+static void put_further(Session *s, const Func *f, const char *entry, Buf *out) {
+    buf_puts(out, "   {\"name\": ");
     put_string(out, f->name);
     buf_puts(out, ", \"entry\": ");
     put_string(out, entry);
+    buf_puts(out, ", ");
+    put_texts(out, "conditions", f->conditions, sizeof f->conditions / sizeof *f->conditions);
+    buf_puts(out, ",\n   ");
+    put_numbers_of_entry(f, out);
+    put_hidden(s, f, out);
+    buf_putc(out, '}');
+}
+
+/* Those of f that stand behind it in the module. */
+static void put_entries(Session *s, const Func *f, const char *const *entry, Buf *out) {
+    int n = 0;
+    const Func *e = f;
+    for (int i = 1; (e = e->next) && e->entry_of && strcmp(e->entry_of, f->name) == 0; i++) {
+        buf_puts(out, n++ ? ",\n" : ",\n   \"entries\": [\n");
+        put_further(s, e, entry ? entry[i] : e->name, out);
+    }
+    if (n) buf_putc(out, ']');
+}
+
+static bool put_kernel(Session *s, const Func *f, const char *const *entry, Buf *out) {
+    buf_puts(out, "  {\"name\": ");
+    put_string(out, f->name);
+    buf_puts(out, ", \"entry\": ");
+    put_string(out, entry ? *entry : f->name);
     buf_puts(out, ", \"params\": [");
     for (int i = 0; i < f->nparams; i++) {
         buf_puts(out, i ? ",\n" : "\n");
@@ -232,21 +281,15 @@ static bool put_kernel(Session *s, const Func *f, const char *entry, Buf *out) {
     }
     buf_puts(out, "},\n   ");
     if (!put_arguments(s, f, out)) return false;
-    put_numbers(f, out);
-    buf_puts(out, "\"cluster\": [1, 1, 1],\n   ");
-    buf_puts(out, "\"grid\": [");
-    for (int i = 0; i < 3 && f->grid[i]; i++) {
-        if (i) buf_puts(out, ", ");
-        put_string(out, f->grid[i]);
-    }
-    buf_puts(out, "], ");
+    int errors = s->diags.errors;
+    put_numbers_of_entry(f, out);
+    put_texts(out, "grid", f->grid, sizeof f->grid / sizeof *f->grid);
+    buf_puts(out, ", ");
     put_work(out, "flops", f->flops);
     put_work(out, "bytes", f->bytes);
-    Hidden h = {.s = s, .out = out};
-    int errors = s->diags.errors;
-    buf_puts(out, "\"hidden\": [");
-    ir_walk(f->body, put_desc, &h);
-    buf_puts(out, "]}");
+    put_hidden(s, f, out);
+    put_entries(s, f, entry, out);
+    buf_putc(out, '}');
     return s->diags.errors == errors;
 }
 
@@ -255,10 +298,19 @@ bool manifest_write(const Module *m, const char *target, const char *const *entr
         out, "{\"manifest\": %d, \"tilec\": \"" TILE_VERSION "\", \"target\": ", MANIFEST_VERSION);
     put_string(out, target);
     buf_puts(out, ", \"kernels\": [");
-    int i = 0;
+    int i = 0, n = 0;
+    const Func *own = NULL; /* of which further entries may follow */
     for (const Func *f = m->funcs; f; f = f->next, i++) {
-        buf_puts(out, i == 0 ? "\n" : ",\n");
-        if (!put_kernel(m->session, f, entry ? entry[i] : f->name, out)) return false;
+        if (f->entry_of && own && strcmp(f->entry_of, own->name) == 0) continue;
+        if (f->entry_of) {
+            diag(&m->session->diags, DIAG_ERROR, f->span,
+                 "'%s' is an entry of kernel '%s', behind which it does not stand", f->name,
+                 f->entry_of);
+            return false;
+        }
+        own = f;
+        buf_puts(out, n++ ? ",\n" : "\n");
+        if (!put_kernel(m->session, f, entry ? entry + i : NULL, out)) return false;
     }
     buf_puts(out, "]}\n");
     return true;

@@ -187,14 +187,17 @@ static tile_status interpret(const InterpLaunch *launch, char **message) {
     return st;
 }
 
-static tile_status cpu_launch(tile_kernel *k, const tile_grid *grid, InterpArg *arg, void *stream) {
+static tile_status cpu_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
+                              void *stream) {
     (void)stream;
     tile_context *ctx = k->module->ctx;
+    const tile_grid *grid = &asked->programs;
     InterpLaunch launch = {
         .module = k->module->ir,
         .func = k->func,
         .arg = arg,
         .grid = {grid->x, grid->y, grid->z},
+        .work = {asked->work.x, asked->work.y, asked->work.z},
         .single_cta = grid->x == 1 && grid->y == 1 && grid->z == 1,
     };
     InterpBuffer *buffer = take_context(ctx, k, arg, &launch);

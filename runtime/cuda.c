@@ -137,7 +137,7 @@ static tile_status check_launch(tile_context *ctx, const tile_kernel *k) {
 
 static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
     const CudaDevice *d = ctx->cuda;
-    if (k->nhidden > k->nmaps)
+    if (k->nhidden > k->nmaps + k->naxes || k->naxes < k->persistent)
         return rt_fail(ctx, TILE_BAD_MODULE,
                        "kernel '%s' has hidden parameters, which this version of the runtime "
                        "cannot make",
@@ -227,7 +227,13 @@ static tile_status cuda_load(tile_module *m, const char *text) {
         st = refuse_ptx(ctx, r, text, log ? log : "");
     }
     free(log);
-    for (int i = 0; !st && i < m->nkernels; i++) st = load_kernel(ctx, m->cu, &m->kernel[i]);
+    for (int i = 0; !st && i < m->nkernels; i++) {
+        tile_kernel *k = &m->kernel[i];
+        st = load_kernel(ctx, m->cu, k);
+        if (!k->of || st != TILE_BAD_MODULE) continue;
+        k->unusable = true;
+        st = TILE_OK;
+    }
     CuContext old;
     d->api.ctx_pop(&old);
     return st;
@@ -279,29 +285,46 @@ static tile_status launch_failed(tile_kernel *k, CuResult r) {
     return sort_of_mistake(cuda_fail(k->module->ctx, r, what), TILE_BAD_LAUNCH);
 }
 
+static tile_status make_maps(tile_kernel *k, const InterpArg *arg, bool stands_in, TensorMap *map,
+                             CuResult *r) {
+    char text[200];
+    for (int i = 0; i < k->nmaps && !*r; i++) {
+        int driver = CU_SUCCESS;
+        const KernelMap *m = &k->map[i];
+        const char *why =
+            rt_make_map(&k->module->ctx->cuda->api, k, i, arg, &map[i], text, sizeof text, &driver);
+        *r = (CuResult)driver;
+        if (why && stands_in) return TILE_BAD_LAUNCH;
+        if (why)
+            return rt_fail(k->module->ctx, TILE_BAD_LAUNCH,
+                           "kernel '%s': no descriptor of '%s' with the sizes and strides %s: %s",
+                           k->name, k->param[m->base].name, m->text, why);
+    }
+    return TILE_OK;
+}
+
 /* A parameter takes the low bytes of its InterpArg, which the machine has first; a float's are made
  * here. Pushing and popping the context is left out where it is current already. */
-static tile_status cuda_launch(tile_kernel *k, const tile_grid *grid, InterpArg *arg,
+static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
                                void *stream) {
     tile_context *ctx = k->module->ctx;
     const CudaDevice *d = ctx->cuda;
-    void *param[RT_MAX_PARAMS + RT_MAX_MAPS];
+    const tile_grid *grid = &asked->programs;
+    uint32_t work[] = {asked->work.x, asked->work.y, asked->work.z};
+    void *param[RT_MAX_PARAMS + RT_MAX_MAPS + 3];
     TensorMap map[RT_MAX_MAPS];
-    for (int i = 0; i < k->nparams; i++) {
-        if (k->param[i].check == ARG_FLOAT) arg[i].p = elem_from_double(k->param[i].elem, arg[i].f);
-        param[i] = &arg[i];
-    }
     CuContext current = NULL;
     bool push = d->api.ctx_current(&current) != CU_SUCCESS || current != d->context;
     CuResult r = push ? enter(ctx) : CU_SUCCESS;
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
-    tile_status st = TILE_OK;
-    for (int i = 0; i < k->nmaps && !st && !r; i++) {
-        int driver = CU_SUCCESS;
-        st = rt_make_map(&d->api, k, i, arg, &map[i], &driver);
-        r = (CuResult)driver;
-        param[k->nparams + i] = &map[i];
+    tile_status st = make_maps(k, arg, asked->stands_in, map, &r);
+    for (int i = 0; i < k->nparams; i++) {
+        if (k->param[i].check == ARG_FLOAT && !st && !r)
+            arg[i].p = elem_from_double(k->param[i].elem, arg[i].f);
+        param[i] = &arg[i];
     }
+    for (int i = 0; i < k->nmaps; i++) param[k->nparams + i] = &map[i];
+    for (int i = 0; i < k->naxes; i++) param[k->nparams + k->nmaps + i] = &work[i];
     if (!st && !r)
         r = k->plain
                 ? d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32,

@@ -197,6 +197,13 @@ void launch_prepare(Session *s, tile_kernel *k) {
         m->code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
         m->nops = nops;
     }
+    if (k->conditions) {
+        int nops = expr_compile_conditions(k->conditions, strlen(k->conditions), look_up, k, op,
+                                           EXPR_MAX_OPS, &e);
+        k->unusable |= nops < 0;
+        if (nops > 0) k->condition_code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
+        k->condition_ops = nops > 0 ? nops : 0;
+    }
     if (!k->grid) return;
     int n = expr_compile(k->grid, strlen(k->grid), look_up, k, op, EXPR_MAX_OPS, 3, &e);
     if (n <= 0) return;
@@ -276,24 +283,82 @@ static tile_status check_special(const tile_kernel *k, const tile_grid *grid) {
     return TILE_OK;
 }
 
+/* How many programs share out the places of the grid. False: they are too many, or along axes that
+ * the programs do not know of. */
+static bool share_out(const tile_kernel *k, LaunchGrid *g) {
+    enum { MOST_PLACES = 1 << 30, AT_ONCE_ON_CPU = 3 };
+    const tile_context *ctx = k->module->ctx;
+    uint64_t all = (uint64_t)g->work.x * g->work.y * g->work.z; /* below 2^63: checked before */
+    uint64_t at_once = (uint64_t)ctx->multiprocessors * (uint64_t)(k->resident ? k->resident : 1);
+    g->programs = g->work;
+    if (!k->persistent) return true;
+    if ((k->persistent < 2 && g->work.y > 1) || (k->persistent < 3 && g->work.z > 1)) return false;
+    if (all > MOST_PLACES) return false;
+    if (ctx->is_cpu) at_once = AT_ONCE_ON_CPU;
+    g->programs = (tile_grid){(uint32_t)(all < at_once ? all : at_once), 1, 1};
+    return true;
+}
+
+/* A launch of k may be one of this further entry of it, and had better be: programs that stay for
+ * one place alone start later for nothing (H200: products of 256 to 1024, 0.88 to 0.91). */
+static bool stands_in(const tile_kernel *e, const InterpArg *arg, LaunchGrid *g) {
+    ExprVerdict verdict;
+    ExprError ignored;
+    if (e->unusable || e->module->ctx->is_cpu || !share_out(e, g)) return false;
+    if (e->persistent && (uint64_t)g->work.x * g->work.y * g->work.z <= g->programs.x) return false;
+    return (!e->condition_ops || (expr_test(e->condition_code, e->condition_ops, rt_value_of_slot,
+                                            arg, &verdict, &ignored) &&
+                                  verdict.holds));
+}
+
+/* By the first further entry that takes it; TILE_BAD_LAUNCH: there is none. */
+static tile_status launch_further(tile_kernel *k, LaunchGrid *g, InterpArg *arg, void *stream) {
+    tile_status st = TILE_BAD_LAUNCH;
+    for (int i = 1; st == TILE_BAD_LAUNCH && i <= k->nfurther; i++) {
+        g->stands_in = stands_in(k + i, arg, g);
+        if (g->stands_in) st = k->module->ctx->ops->launch(k + i, g, arg, stream);
+    }
+    g->stands_in = false;
+    return st;
+}
+
+/* By the entry itself. */
+static tile_status launch_own(tile_kernel *k, LaunchGrid *g, InterpArg *arg, void *stream) {
+    tile_context *ctx = k->module->ctx;
+    tile_status st = k->plain ? TILE_OK : check_special(k, &g->work);
+    if (st) return st;
+    if (k->unusable)
+        return rt_fail(ctx, TILE_BAD_LAUNCH,
+                       "'%s', an entry of kernel '%s', is for other GPUs or another runtime than "
+                       "this",
+                       k->name, k->of->name);
+    if (!share_out(k, g))
+        return rt_fail(ctx, TILE_BAD_LAUNCH,
+                       "a grid of %u x %u x %u programs: those of kernel '%s' share out at most "
+                       "2^30 places, along %d axes",
+                       g->work.x, g->work.y, g->work.z, k->name, k->persistent);
+    return ctx->ops->launch(k, g, arg, stream);
+}
+
 tile_status tile_launch(tile_kernel *k, const tile_grid *grid, const tile_arg *args, int nargs,
                         void *stream) {
     if (!k) return TILE_INVALID;
     tile_context *ctx = k->module->ctx;
     InterpArg arg[RT_MAX_PARAMS];
-    tile_grid own;
+    LaunchGrid own = {0};
     tile_status st = rt_enter(ctx);
     if (!st) st = take_args(k, args, nargs, arg);
     if (!st && grid)
-        own = *grid;
+        own.work = *grid;
     else if (!st)
-        st = eval_grid(k, NULL, arg, &own);
+        st = eval_grid(k, NULL, arg, &own.work);
     if (st) return st;
-    if (own.x > INT32_MAX || own.y > UINT16_MAX || own.z > UINT16_MAX)
+    const tile_grid *g = &own.work;
+    if (g->x > INT32_MAX || g->y > UINT16_MAX || g->z > UINT16_MAX)
         return rt_fail(ctx, TILE_BAD_LAUNCH,
                        "a grid of %u x %u x %u programs: the limits are 2147483647, 65535, 65535",
-                       own.x, own.y, own.z);
-    if (own.x == 0 || own.y == 0 || own.z == 0) return TILE_OK;
-    if (!k->plain && (st = check_special(k, &own))) return st;
-    return ctx->ops->launch(k, &own, arg, stream);
+                       g->x, g->y, g->z);
+    if (g->x == 0 || g->y == 0 || g->z == 0) return TILE_OK;
+    st = launch_further(k, &own, arg, stream);
+    return st == TILE_BAD_LAUNCH ? launch_own(k, &own, arg, stream) : st;
 }

@@ -18,7 +18,8 @@ enum {
     MAX_STAGES = 1000,
     MAX_CLUSTER = 16,
     MAX_CONSTEXPRS = 4096,
-    MAX_SHARED = 1 << 24
+    MAX_SHARED = 1 << 24,
+    MAX_ENTRIES = 16 /* of a kernel, beside its own */
 };
 
 /* ---- reading with checks ---- */
@@ -170,11 +171,17 @@ static void read_hidden(Reader *r, const json_t *o, tile_kernel *k) {
     const json_t *hidden = read_array(r, o, "hidden", RT_MAX_PARAMS);
     k->nhidden = (int)json_array_size(hidden);
     k->map = arena_array(&r->s->arena, RT_MAX_MAPS, sizeof *k->map);
-    for (int i = 0; i < k->nhidden && i < RT_MAX_MAPS && !r->error; i++) {
+    for (int i = 0; i < k->nhidden && k->nmaps < RT_MAX_MAPS && !r->error; i++) {
         const json_t *x = json_array_get(hidden, (size_t)i);
         const char *kind = json_string_value(json_object_get(x, "kind"));
-        if (!kind || strcmp(kind, "tensor_map") != 0) return;
-        read_map(r, x, k, &k->map[k->nmaps++]);
+        if (kind && strcmp(kind, "grid") == 0 && k->naxes < 3) {
+            read_int(r, x, "axis", k->naxes, k->naxes);
+            k->naxes++;
+        } else if (kind && strcmp(kind, "tensor_map") == 0 && !k->naxes) {
+            read_map(r, x, k, &k->map[k->nmaps++]);
+        } else {
+            return;
+        }
     }
 }
 
@@ -190,30 +197,60 @@ static void read_cluster(Reader *r, const json_t *o, tile_kernel *k) {
     if (size < 1 || size > MAX_CLUSTER) bad(r, "cluster", "a list of sizes, 16 programs at most");
 }
 
+/* What the entries of a kernel differ in. */
+static void read_entry(Reader *r, const json_t *o, tile_kernel *k) {
+    k->entry = read_text(r, o, "entry");
+    k->num_warps = (int)read_int(r, o, "num_warps", 1, MAX_WARPS);
+    k->num_stages = (int)read_int(r, o, "num_stages", 0, MAX_STAGES);
+    k->shared = read_int(r, o, "shared", 0, MAX_SHARED);
+    if (json_object_get(o, "shared_single_cta"))
+        k->shared_single_cta = read_int(r, o, "shared_single_cta", k->shared, MAX_SHARED);
+    if (json_object_get(o, "persistent")) k->persistent = (int)read_int(r, o, "persistent", 1, 3);
+    read_cluster(r, o, k);
+    if (json_object_get(o, "hidden")) read_hidden(r, o, k);
+}
+
 static void read_kernel(Reader *r, const json_t *o, tile_kernel *k) {
     Arena *a = &r->s->arena;
     k->name = read_text(r, o, "name");
     r->where = arena_printf(a, "kernel '%.200s'", k->name);
-    k->entry = read_text(r, o, "entry");
     const json_t *params = read_array(r, o, "params", RT_MAX_PARAMS);
     k->nparams = (int)json_array_size(params);
     k->param = arena_array(a, (size_t)k->nparams, sizeof *k->param);
     for (int i = 0; i < k->nparams && !r->error; i++)
         read_param(r, json_array_get(params, (size_t)i), &k->param[i]);
     read_constexprs(r, o, k);
-    k->num_warps = (int)read_int(r, o, "num_warps", 1, MAX_WARPS);
-    k->num_stages = (int)read_int(r, o, "num_stages", 0, MAX_STAGES);
-    k->shared = read_int(r, o, "shared", 0, MAX_SHARED);
-    if (json_object_get(o, "shared_single_cta"))
-        k->shared_single_cta = read_int(r, o, "shared_single_cta", k->shared, MAX_SHARED);
-    read_cluster(r, o, k);
     const json_t *cooperative = json_object_get(o, "cooperative");
     if (cooperative && !json_is_boolean(cooperative)) bad(r, "cooperative", "true or false");
     k->cooperative = json_is_true(cooperative);
     read_grid(r, o, k);
     if (json_object_get(o, "flops")) k->flops = read_text(r, o, "flops");
     if (json_object_get(o, "bytes")) k->bytes = read_text(r, o, "bytes");
-    if (json_object_get(o, "hidden")) read_hidden(r, o, k);
+    read_entry(r, o, k);
+}
+
+/* Kernel k's, behind it: what is not said anew is k's. */
+static void read_further(Reader *r, const json_t *list, tile_kernel *k) {
+    for (size_t i = 0; i < json_array_size(list) && !r->error; i++) {
+        const json_t *o = json_array_get(list, i);
+        tile_kernel *e = k + ++k->nfurther;
+        *e = (tile_kernel){.of = k,
+                           .name = read_text(r, o, "name"),
+                           .param = k->param,
+                           .nparams = k->nparams,
+                           .constexpr_ = k->constexpr_,
+                           .nconstexprs = k->nconstexprs,
+                           .grid = k->grid,
+                           .flops = k->flops,
+                           .bytes = k->bytes};
+        Buf text = buf_new(&r->s->arena);
+        if (json_object_get(o, "conditions"))
+            read_expressions(r, o, "conditions", json_array_size(json_object_get(o, "conditions")),
+                             &text);
+        if (text.len) e->conditions = text.data;
+        r->where = arena_printf(&r->s->arena, "kernel '%.200s'", e->name);
+        read_entry(r, o, e);
+    }
 }
 
 const char *manifest_kernels(Session *s, const json_t *root, tile_kernel **kernel, int *n,
@@ -228,14 +265,22 @@ const char *manifest_kernels(Session *s, const json_t *root, tile_kernel **kerne
     *target = read_text(&r, root, "target");
     const json_t *kernels = read_array(&r, root, "kernels", RT_MAX_KERNELS);
     if (kernels && json_array_size(kernels) == 0) bad(&r, "kernels", "a list of one or more");
-    size_t count = json_array_size(kernels);
-    *kernel = arena_array(&s->arena, count, sizeof **kernel);
-    for (size_t i = 0; i < count && !r.error; i++) {
+    size_t count = json_array_size(kernels), all = count;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *k = json_array_get(kernels, i);
+        if (json_object_get(k, "entries"))
+            all += json_array_size(read_array(&r, k, "entries", MAX_ENTRIES));
+    }
+    *kernel = arena_array(&s->arena, all, sizeof **kernel);
+    tile_kernel *next = *kernel;
+    for (size_t i = 0; i < count && !r.error; i++, next += 1 + next->nfurther) {
+        const json_t *k = json_array_get(kernels, i);
         r.where = arena_printf(&s->arena, "kernel %zu", i);
-        read_kernel(&r, json_array_get(kernels, i), &(*kernel)[i]);
+        read_kernel(&r, k, next);
+        if (!r.error) read_further(&r, json_object_get(k, "entries"), next);
     }
     if (r.error) return r.error;
-    *n = (int)count;
+    *n = (int)all;
     return NULL;
 }
 
@@ -289,6 +334,9 @@ const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, in
         k->num_stages = f->num_stages;
         k->shared = f->shared_bytes > 0 ? f->shared_bytes : 0;
         k->shared_single_cta = f->shared_single_cta;
+        k->persistent = f->persistent;
+        for (tile_kernel *of = *kernel; f->entry_of && of < k && !k->of; of++)
+            if (strcmp(of->name, f->entry_of) == 0) k->of = of;
         for (int i = 0; i < 3; i++) k->cluster[i] = 1;
         k->nparams = f->nparams;
         k->param = arena_array(a, (size_t)f->nparams, sizeof *k->param);

@@ -6,6 +6,8 @@
 #include "runtime/cuda_api.h"
 #include "runtime/runtime.h"
 
+#include <stdio.h>
+
 enum { MOST_STRIDE_LOG2 = 40 };
 
 /* CUtensorMapDataType of an element; the copy engine has no other use for its kind. */
@@ -30,24 +32,20 @@ static int swizzle_mode(int bytes) {
     return bytes == 32 ? 1 : bytes == 64 ? 2 : bytes == 128 ? 3 : 0;
 }
 
-static tile_status refuse(tile_kernel *k, int i, const char *why) {
-    const KernelMap *m = &k->map[i];
-    return rt_fail(k->module->ctx, TILE_BAD_LAUNCH,
-                   "kernel '%s': no descriptor of '%s' with the sizes and strides %s: %s", k->name,
-                   k->param[m->base].name, m->text, why);
-}
-
-tile_status rt_make_map(const CudaApi *api, tile_kernel *k, int i, const InterpArg *arg,
-                        TensorMap *out, int *driver) {
+const char *rt_make_map(const CudaApi *api, const tile_kernel *k, int i, const InterpArg *arg,
+                        TensorMap *out, char *buffer, size_t room, int *driver) {
     const KernelMap *m = &k->map[i];
     int64_t v[2 * RT_MAP_RANK + 1], bytes = elem_info[m->elem].bytes;
     ExprError e;
-    if (!m->code) return refuse(k, i, "they cannot be worked out");
-    if (expr_run(m->code, m->nops, rt_value_of_slot, arg, v, &e) < 0) return refuse(k, i, e.text);
+    if (!m->code) return "they cannot be worked out";
+    if (expr_run(m->code, m->nops, rt_value_of_slot, arg, v, &e) < 0) {
+        snprintf(buffer, room, "%s", e.text);
+        return buffer;
+    }
     uint64_t base = arg[m->base].p + (uint64_t)(v[2 * m->rank] * bytes);
     uint64_t size[RT_MAP_RANK], stride[RT_MAP_RANK];
     uint32_t box[RT_MAP_RANK], step[RT_MAP_RANK];
-    if (base % DESC_ALIGN) return refuse(k, i, "its address must be a multiple of 16 bytes");
+    if (base % DESC_ALIGN) return "its address must be a multiple of 16 bytes";
     for (int d = 0; d < m->rank; d++) { /* the driver has the innermost first */
         int from = m->rank - 1 - d;
         int64_t by = v[m->rank + from];
@@ -55,14 +53,14 @@ tile_status rt_make_map(const CudaApi *api, tile_kernel *k, int i, const InterpA
         box[d] = m->box[from];
         step[d] = 1;
         if (v[from] < 1 || v[from] > INT32_MAX) /* indices are of 32 bits */
-            return refuse(k, i, "each size must be from 1 to 2^31 - 1");
+            return "each size must be from 1 to 2^31 - 1";
         if (d == 0 ? by != 1 : by < 1 || by >> MOST_STRIDE_LOG2 || by * bytes % DESC_ALIGN)
-            return refuse(k, i, "strides must be multiples of 16 bytes, the last 1");
+            return "strides must be multiples of 16 bytes, the last 1";
         if (d) stride[d - 1] = (uint64_t)(by * bytes);
     }
     CuResult r = api->tensor_map(out->bytes, data_type(m->elem), (uint32_t)m->rank, base, size,
                                  stride, box, step, 0, swizzle_mode(m->swizzle), 2, 0);
-    if (r == CU_ERROR_INVALID_VALUE) return refuse(k, i, "the driver refuses it");
+    if (r == CU_ERROR_INVALID_VALUE) return "the driver refuses it";
     *driver = (int)r;
-    return TILE_OK;
+    return NULL;
 }

@@ -205,8 +205,10 @@ tile_status tile_kernel_get(tile_module *m, const char *name, tile_kernel **out)
     *out = NULL;
     tile_status st = rt_enter(m->ctx);
     if (st) return st;
+    int own = 0; /* kernels of the source */
+    for (int i = 0; i < m->nkernels; i++) own += !m->kernel[i].of;
     for (int i = 0; i < m->nkernels; i++)
-        if (name ? strcmp(m->kernel[i].name, name) == 0 : m->nkernels == 1) {
+        if (name ? strcmp(m->kernel[i].name, name) == 0 : own == 1 && !m->kernel[i].of) {
             *out = &m->kernel[i];
             return TILE_OK;
         }

@@ -46,6 +46,12 @@ typedef struct Freed {
 } Freed;
 enum { RT_FREED = 64 }; /* so many are remembered */
 
+typedef struct LaunchGrid {
+    tile_grid programs; /* what is launched */
+    tile_grid work;     /* what was asked for: more, of a persistent kernel */
+    bool stands_in;     /* for another entry: that there are no maps is no failure to tell of */
+} LaunchGrid;
+
 typedef struct DeviceOps {
     tile_status (*alloc)(tile_context *ctx, size_t bytes, Buffer *out);
     tile_status (*release)(tile_context *ctx, Buffer *b);
@@ -58,7 +64,7 @@ typedef struct DeviceOps {
     tile_status (*load)(tile_module *m, const char *text);
     void (*unload)(tile_module *m);
     /* arg is the callee's to change. */
-    tile_status (*launch)(tile_kernel *k, const tile_grid *grid, InterpArg *arg, void *stream);
+    tile_status (*launch)(tile_kernel *k, const LaunchGrid *grid, InterpArg *arg, void *stream);
     tile_status (*synchronize)(tile_context *ctx);
     tile_status (*synchronize_stream)(tile_context *ctx, void *stream);
     tile_status (*event_record)(tile_event *e, void *stream);
@@ -168,8 +174,18 @@ struct tile_kernel {
     int64_t shared;
     int64_t shared_single_cta; /* where no two programs share a multiprocessor; 0: the same */
     KernelMap *map;
-    int nmaps, nhidden; /* hidden parameters, and those of them that can be made */
-    const Func *func;   /* CPU */
+    /* Hidden parameters, of them those that can be made: the maps, then the grid's axes. */
+    int nhidden, nmaps, naxes;
+    int persistent; /* axes of the grid that its programs share out; 0: a program for each place */
+    /* A further entry of another kernel, for launches of that one that keep its conditions
+     * (expressions joined by ", ", or NULL), and can have its maps. */
+    tile_kernel *of;
+    const char *conditions;
+    ExprOp *condition_code; /* the same as code */
+    int condition_ops;
+    bool unusable;    /* a further entry that this device does not take */
+    int nfurther;     /* of this one: they stand behind it in the module's list */
+    const Func *func; /* CPU */
     struct CuFunctionRec *function;
     int registers;
     size_t spill_bytes;
@@ -221,10 +237,11 @@ static inline unsigned rt_cluster_size(const tile_kernel *k) {
     return k->cluster[0] * k->cluster[1] * k->cluster[2];
 }
 struct CudaApi;
-/* maps.c: map i of k, for a launch with these arguments. *driver: what went wrong in the driver,
- * whatever the arguments are. */
-tile_status rt_make_map(const struct CudaApi *api, tile_kernel *k, int i, const InterpArg *arg,
-                        TensorMap *out, int *driver);
+/* maps.c: map i of k, for a launch with these arguments. NULL, or why there is none, in the buffer
+ * or for good. *driver: what went wrong in the driver, whatever the arguments are. */
+const char *rt_make_map(const struct CudaApi *api, const tile_kernel *k, int i,
+                        const InterpArg *arg, TensorMap *out, char *buffer, size_t size,
+                        int *driver);
 /* Of expressions over a launch's arguments: the value of a parameter, by its number. */
 static inline int64_t rt_value_of_slot(const void *args, int64_t number) {
     return ((const InterpArg *)args)[number].i;

@@ -61,6 +61,7 @@ typedef struct InterpLaunch {
     InterpBuffer *buffer; /* nbuffers, and behind them nfreed that are gone: for messages */
     int nbuffers, nfreed;
     uint32_t grid[3];
+    uint32_t work[3];   /* what WORK_SIZE is; 0: the grid */
     bool single_cta;    /* with the shared memory of a program that has an SM to itself */
     unsigned checks;    /* CHECK_ bits */
     uint64_t max_steps; /* per program; 0: no limit */

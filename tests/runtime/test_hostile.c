@@ -316,6 +316,93 @@ START_TEST(tensor_maps) {
 }
 END_TEST
 
+/* A kernel with a further entry of programs that stay: which of the two a launch is. */
+#define MAP                                                                                        \
+    "{\"kind\": \"tensor_map\", \"base\": \"p\", \"offset\": \"0\", \"type\": \"fp16\", "          \
+    "\"sizes\": "                                                                                  \
+    "[\"n\", \"64\"], \"strides\": [\"64\", \"1\"], \"box\": [8, 64], \"swizzle\": 128}, "
+#define FURTHER(conditions, hidden)                                                                \
+    PLAIN ", \"grid\": [\"n\"], \"entries\": [{\"name\": \"k__p\", \"entry\": \"k__p\", "          \
+          "\"conditions\": [" conditions "], \"num_warps\": 9, \"num_stages\": 3, "                \
+          "\"shared\": 100000, \"persistent\": 1, \"hidden\": [" hidden                            \
+          "{\"kind\": \"grid\", \"axis\": 0}]}]"
+static const char two_params[] =
+    "{\"name\": \"p\", \"type\": \"*fp16\"}, {\"name\": \"n\", \"type\": \"i32\"}";
+static const char two_entries[] =
+    ".param .u64 a,\n.param .u32 b\n)\n{\n ret;\n}\n.visible .entry k__p(\n"
+    ".param .u64 a,\n.param .u32 b,\n.param .u64 c,\n.param .u32 d";
+
+START_TEST(entries) {
+    ck_assert_int_eq(load(FURTHER("\"n != 1001\", \"n % 2 == 0\"", MAP), two_params, two_entries),
+                     TILE_OK);
+    static const struct {
+        uint64_t p;
+        int32_t n;
+        uint32_t x, y, launched; /* the grid; 0: the expression's */
+        bool further;
+    } cases[] = {
+        {4096, 1000, 0, 0, 264, true},
+        {4096, 1000, 265, 1, 264, true},
+        {4096, 1000, 264, 1, 264, false}, /* one place each */
+        {4104, 1000, 0, 0, 1000, false},  /* no map */
+        {4096, 1001, 0, 0, 1001, false},  /* a condition */
+        {4096, 999, 0, 0, 999, false},
+        {4096, 1000, 500, 2, 500, false}, /* an axis more */
+        {4096, 1000, (1u << 30) + 1, 1, (1u << 30) + 1, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tile_arg args[] = {tile_pointer(cases[i].p), tile_i32(cases[i].n)};
+        tile_grid grid = {cases[i].x, cases[i].y, 1};
+        ck_assert_int_eq(tile_launch(kernel, cases[i].x ? &grid : NULL, args, 2, NULL), TILE_OK);
+        FakeLaunch l = fake->last();
+        unsigned threads = cases[i].further ? 288 : 128;
+        ck_assert_msg(l.grid[0] == cases[i].launched && l.block[0] == threads,
+                      "launch %zu: %u programs of %u", i, l.grid[0], l.block[0]);
+        uint64_t asked = cases[i].x ? cases[i].x : (uint64_t)cases[i].n;
+        ck_assert_int_eq(l.nparams, cases[i].further ? 4 : 2);
+        ck_assert(!cases[i].further || (l.param[2] == 4096 && l.param[3] == asked));
+    }
+}
+END_TEST
+
+/* By its own name a further entry is a kernel like any, whatever for; with its own messages. */
+START_TEST(entries_by_name) {
+    tile_kernel *further;
+    tile_grid grid = {7, 1, 1}, plane = {7, 2, 1};
+    tile_arg good[] = {tile_pointer(4096), tile_i32(7)}, odd[] = {tile_pointer(4104), tile_i32(7)};
+    ck_assert_int_eq(load(FURTHER("\"n == 1\"", MAP), two_params, two_entries), TILE_OK);
+    ck_assert_int_eq(tile_kernel_get(module, "k__p", &further), TILE_OK);
+    ck_assert_int_eq(tile_launch(further, &grid, good, 2, NULL), TILE_OK);
+    ck_assert(fake->last().grid[0] == 7 && fake->last().block[0] == 288);
+    fails(tile_launch(further, &grid, odd, 2, NULL), TILE_BAD_LAUNCH, "a multiple of 16 bytes");
+    fails(tile_launch(further, &plane, good, 2, NULL), TILE_BAD_LAUNCH,
+          "share out at most 2^30 places, along 1 axes");
+    /* What this runtime or this GPU cannot do is left to the kernel's own entry. */
+    static const char *const beyond[] = {FURTHER("\"n <\"", MAP), FURTHER("\"m == 1\"", MAP),
+                                         FURTHER("", "{\"kind\": \"of the future\"}, ")};
+    good[1] = tile_i32(1000);
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+        ck_assert_int_eq(load(beyond[i], two_params, two_entries), TILE_OK);
+        ck_assert_int_eq(tile_launch(kernel, NULL, good, 2, NULL), TILE_OK);
+        ck_assert_int_eq(fake->last().block[0], 128);
+        ck_assert_int_eq(tile_kernel_get(module, "k__p", &further), TILE_OK);
+        fails(tile_launch(further, NULL, good, 2, NULL), TILE_BAD_LAUNCH,
+              "'k__p', an entry of kernel 'k', is for other GPUs or another runtime than this");
+    }
+    static const char *const damaged[][2] = {
+        {PLAIN ", \"entries\": 1", "'entries'"},
+        {PLAIN ", \"entries\": [{}]", "'name'"},
+        {PLAIN ", \"entries\": [{\"name\": \"e\"}]", "'entry'"},
+        {PLAIN ", \"entries\": [{\"name\": \"e\", \"entry\": \"e\"}]", "'num_warps'"},
+        {PLAIN ", \"entries\": [{\"name\": \"e\", \"conditions\": 1}]", "'conditions'"},
+        {PLAIN ", \"entries\": [{\"name\": \"e\", \"conditions\": [1]}]", "'conditions'"},
+        {FURTHER("", "{\"kind\": \"grid\", \"axis\": 1}, "), "'axis'"},
+    };
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
+        fails(load(damaged[i][0], two_params, two_entries), TILE_BAD_MODULE, damaged[i][1]);
+}
+END_TEST
+
 /* ---- modules ---- */
 
 START_TEST(modules) {
@@ -578,6 +665,8 @@ int main(void) {
     tcase_add_test(t, alone_on_multiprocessors);
     tcase_add_test(t, special_launches);
     tcase_add_test(t, tensor_maps);
+    tcase_add_test(t, entries);
+    tcase_add_test(t, entries_by_name);
     tcase_add_test(t, modules);
     tcase_add_test(t, errors);
     tcase_add_test(t, devices);
