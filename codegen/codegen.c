@@ -101,15 +101,16 @@ const char *codegen_entry_name(Session *s, const char *name) {
 static void gen_func(Gen *g) {
     const Func *f = g->f;
     Arena *a = &g->s->arena;
-    int all = f->nparams + gen_count_maps(f);
+    int maps = f->nparams + gen_count_maps(f), all = maps + f->persistent;
     LLVMTypeRef *types = arena_array(a, (size_t)all, sizeof *types);
     for (int i = 0; i < f->nparams; i++) types[i] = param_type(g, f->param[i].type);
-    for (int i = f->nparams; i < all; i++) types[i] = LLVMPointerTypeInContext(g->c, 0);
+    for (int i = f->nparams; i < all; i++)
+        types[i] = i < maps ? LLVMPointerTypeInContext(g->c, 0) : g->i32;
     LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->c), types, (unsigned)all, 0);
     g->func = LLVMAddFunction(g->mod, codegen_entry_name(g->s, f->name), t);
     int warps = warps_of_program(f);
     gen_make_kernel(g, (uint32_t)warps * 32);
-    for (int i = f->nparams; i < all; i++) gen_map_param(g, (unsigned)i);
+    for (int i = f->nparams; i < maps; i++) gen_map_param(g, (unsigned)i);
     g->nmaps = 0;
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->c, g->func, "entry");
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "body");

@@ -116,6 +116,13 @@ static void gen_program(Gen *g, const Op *op) {
     out.at[0] = gen_intrinsic(g, x + (Intrinsic)ir_attr_int(op, AT_AXIS, 0), NULL, 0, NULL, 0);
 }
 
+/* The last parameters (compiler/manifest.c). */
+static void gen_work_size(Gen *g, const Op *op) {
+    unsigned n = LLVMCountParams(g->func), axis = (unsigned)ir_attr_int(op, AT_AXIS, 0);
+    gen_new_tile(g, op->result[0]).at[0] =
+        LLVMGetParam(g->func, n - (unsigned)g->f->persistent + axis);
+}
+
 /* What a program has is what it was launched with; its buffers are allocated by now. */
 static void gen_single_cta(Gen *g, const Op *op) {
     int64_t bytes = g->f->shared_single_cta;
@@ -202,6 +209,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_ARANGE] = gen_arange,
     [OP_PROGRAM_ID] = gen_program,
     [OP_NUM_PROGRAMS] = gen_program,
+    [OP_WORK_SIZE] = gen_work_size,
     [OP_SINGLE_CTA] = gen_single_cta,
     [OP_SPLAT] = gen_splat,
     [OP_BROADCAST] = gen_shape,

@@ -473,6 +473,8 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     check_operands(v, op);
     check_attrs(v, op);
     check_schedule(v, op);
+    if (op->code == OP_WORK_SIZE && ir_attr_int(op, AT_AXIS, 0) >= v->f->persistent)
+        bad(v, op, "the kernel is not persistent along this axis");
     if (v->error) return;
     check_traits(v, op);
     check_results(v, op);

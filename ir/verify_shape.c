@@ -76,6 +76,7 @@ static void check_made(Shape *v, const Op *op) {
     }
     case OP_PROGRAM_ID:
     case OP_NUM_PROGRAMS:
+    case OP_WORK_SIZE:
         if (!type_equal(r, type_scalar(EL_I32))) bad(v, "the result must be i32");
         if ((uint64_t)ir_attr_int(op, AT_AXIS, 0) > 2) bad(v, "axis must be 0, 1 or 2");
         break;

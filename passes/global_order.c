@@ -118,7 +118,7 @@ static Range range_of_form(const GlobalOrder *o, const Affine *a, int depth) {
 static Range range_of(const GlobalOrder *o, const Value *v, int depth) {
     Range r = {INT64_MIN, INT64_MAX};
     if (op_is(v, OP_PROGRAM_ID)) r.least = 0;
-    if (op_is(v, OP_NUM_PROGRAMS)) r.least = 1;
+    if (op_is(v, OP_NUM_PROGRAMS) || op_is(v, OP_WORK_SIZE)) r.least = 1;
     bool number = !v->type.depth && !v->type.rank; /* else it is by how much a tile has moved */
     if (number && type_is_int(v->type) && !type_is_signed(v->type)) r.least = 0;
     const Op *loop = v->def ? NULL : v->block->parent;

@@ -80,9 +80,9 @@ static bool is_scalar_work(Specialize *x, const Value *v) {
     return is;
 }
 
-/* The op that holds `op`, or is it, of the function's body itself. */
+/* The op that holds `op`, or is it, of what a program does for one place of the grid. */
 static const Op *outermost(const Op *op) {
-    while (op->block->parent) op = op->block->parent;
+    for (const Op *at; (at = op->block->parent) && !ir_attr_int(at, AT_PARALLEL, 0);) op = at;
     return op;
 }
 

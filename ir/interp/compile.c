@@ -307,6 +307,7 @@ static StepFn *const step_fns[OPS] = {
     [OP_ARANGE] = step_arange,
     [OP_PROGRAM_ID] = step_program_id,
     [OP_NUM_PROGRAMS] = step_program_id,
+    [OP_WORK_SIZE] = step_program_id,
     [OP_SINGLE_CTA] = step_single_cta,
     [OP_SPLAT] = step_splat,
     [OP_BROADCAST] = step_strided,

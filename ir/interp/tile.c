@@ -59,12 +59,16 @@ bool step_arange(Run *r, Program *p, const Step *st) {
     return true;
 }
 
-/* PROGRAM_ID and NUM_PROGRAMS */
+/* PROGRAM_ID, NUM_PROGRAMS and WORK_SIZE */
 bool step_program_id(Run *r, Program *p, const Step *st) {
     int64_t axis = ir_attr_int(st->op, AT_AXIS, 0);
     bool id = st->op->code == OP_PROGRAM_ID;
+    const InterpLaunch *l = r->launch;
+    const uint32_t *of = id                                           ? p->id
+                         : st->op->code == OP_WORK_SIZE && l->work[0] ? l->work
+                                                                      : l->grid;
     Tile *d = &p->tile[st->dst[0]];
-    uint32_t v = axis < 0 || axis > 2 ? (id ? 0 : 1) : id ? p->id[axis] : r->launch->grid[axis];
+    uint32_t v = axis < 0 || axis > 2 ? !id : of[axis];
     put_bits(d->data, stored_bytes(st->op->result[0]->type), v);
     d->tainted = false;
     return true;
