@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* raise_desc.c: loads of a loop that dots read, by pointers and masks -> blocks that descriptors
- * name: what lower_desc takes apart, put together again.
+/* raise_desc.c: loads of a loop that dots read, and the stores of a kernel that has such, by
+ * pointers and masks -> blocks that descriptors name: what lower_desc takes apart, put together
+ * again.
  *
- * A load is a block's (ir/analysis/block.h) if, besides, the copy engine could bring it: one
+ * An access is a block's (ir/analysis/block.h) if, besides, the copy engine could make it: one
  * dimension lies element behind element, and there the block begins at a multiple of 16 bytes; what
- * the mask leaves out is 0; sizes and strides are known when it is launched.
+ * a load's mask leaves out is 0; sizes and strides are known when it is launched.
  *
  * A mask bounds an index from above. In front of a tensor a pointer goes on into whatever lies
  * there, and so do these descriptors, by `front`.
@@ -21,7 +22,7 @@ enum { UNBOUNDED = INT32_MAX - DESC_FRONT };
 
 typedef struct Raise {
     PassCtx *ctx;
-    const Op *load;
+    const Op *access; /* a load or a store */
     BlockAccess block;
     int inner;     /* the dimension whose elements lie one behind the other */
     uint8_t *seen; /* by value id: a bit for each dimension, where what wraps goes */
@@ -93,13 +94,18 @@ static bool is_wanted(const Op *op) {
     return true;
 }
 
-/* NULL, or why the copy engine cannot bring it. */
+static Type tile_of(const Op *access) {
+    return access->code == OP_LOAD ? access->result[0]->type : access->operand[1].value->type;
+}
+
+/* NULL, or why the copy engine cannot make it. */
 static const char *refuse(Raise *r) {
-    Type t = r->load->result[0]->type;
+    Type t = tile_of(r->access);
+    bool load = r->access->code == OP_LOAD;
     int64_t elem = type_elem_bytes(t), by;
-    const char *why = block_of(r->ctx->s, r->load, &r->block);
+    const char *why = block_of(r->ctx->s, r->access, &r->block);
     if (why) return why;
-    const Value *other = ir_operand(r->load, 2);
+    const Value *other = load ? ir_operand(r->access, 2) : NULL;
     if (other && !ir_is_zero(other)) return "what its mask leaves out is not 0";
     r->inner = -1;
     for (int d = 0; d < t.rank; d++) {
@@ -114,12 +120,13 @@ static const char *refuse(Raise *r) {
             return "a bound is not known at launch";
     }
     if (r->inner < 0) return "no dimension is known to be contiguous";
+    if (!load && r->inner != t.rank - 1) return "its last dimension is not the contiguous one";
     if (poly_divisor(r->ctx->f, &r->block.dim[r->inner].first) * elem % DESC_ALIGN)
         return "its rows are not known to begin at multiples of 16 bytes";
     if (type_dim(t, r->inner) * elem < DESC_ALIGN || type_dim(t, !r->inner) > DESC_BOX_MAX)
         return "its rows are too short or too many";
     for (int d = 0; d < t.rank; d++)
-        if (r->block.dim[d].wraps && !ends_in_stores(r, r->load->result[0], d, d))
+        if (r->block.dim[d].wraps && !(load && ends_in_stores(r, r->access->result[0], d, d)))
             return "elements that wrap around are used for more than stores that leave them out";
     return NULL;
 }
@@ -188,6 +195,12 @@ static Value *emit_desc(Raise *r, Builder *b, Type t, const int *order) {
     return op->result[0];
 }
 
+static void copy_attrs(Session *s, const Op *from, Op *to) {
+    for (int i = 0; i < from->nattrs; i++)
+        if (from->attr[i].id == AT_CACHE || from->attr[i].id == AT_EVICT)
+            ir_set_attr(s, to, from->attr[i].id, from->attr[i].i);
+}
+
 /* The descriptor's dimensions: the contiguous one last. */
 static void raise_load(Raise *r, Op *load) {
     Session *s = r->ctx->s;
@@ -203,9 +216,7 @@ static void raise_load(Raise *r, Op *load) {
         in[1 + d] = emit_index(&at, &r->block.dim[order[d]].first, r->block.wide);
     in[0] = emit_desc(r, &start, block, order);
     Op *op = ir_op(&at, OP_DESC_LOAD, in, 3, &block, 1, 0);
-    for (int i = 0; i < load->nattrs; i++)
-        if (load->attr[i].id == AT_CACHE || load->attr[i].id == AT_EVICT)
-            ir_set_attr(s, op, load->attr[i].id, load->attr[i].i);
+    copy_attrs(s, load, op);
     Value *v = op->result[0];
     if (r->inner != t.rank - 1) {
         Op *trans = ir_op(&at, OP_TRANS, &v, 1, &t, 1, 0);
@@ -218,19 +229,40 @@ static void raise_load(Raise *r, Op *load) {
     r->ctx->changed = true;
 }
 
-static void visit(Op *op, void *ctx_) {
-    PassCtx *ctx = ctx_;
-    if (!is_wanted(op)) return;
-    Raise r = {.ctx = ctx, .load = op};
+static void raise_store(Raise *r, Op *store) {
+    static const int order[] = {0, 1};
+    Session *s = r->ctx->s;
+    Func *f = r->ctx->f;
+    Builder at = {s, f, store->block, store, store->span};
+    Builder start = {s, f, f->body, f->body->first, store->span};
+    Value *in[4] = {emit_desc(r, &start, tile_of(store), order), store->operand[1].value};
+    for (int d = 0; d < 2; d++) in[2 + d] = emit_index(&at, &r->block.dim[d].first, r->block.wide);
+    copy_attrs(s, store, ir_op(&at, OP_DESC_STORE, in, 4, NULL, 0, 0));
+    ir_erase(store);
+}
+
+static void raise(PassCtx *ctx, Op *op, void (*fn)(Raise *r, Op *op)) {
+    Raise r = {.ctx = ctx, .access = op};
     r.seen = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
     const char *why = refuse(&r);
     if (why)
-        diag(&ctx->s->diags, DIAG_PERF, op->span, "this load is no block of a descriptor: %s", why);
+        diag(&ctx->s->diags, DIAG_PERF, op->span, "this %s is no block of a descriptor: %s",
+             op_info[op->code].text, why);
     else
-        raise_load(&r, op);
+        fn(&r, op);
+}
+
+static void visit_load(Op *op, void *ctx) {
+    if (is_wanted(op)) raise(ctx, op, raise_load);
+}
+
+static void visit_store(Op *op, void *ctx) {
+    if (op->code == OP_STORE && tile_of(op).rank == 2) raise(ctx, op, raise_store);
 }
 
 void pass_raise_desc(PassCtx *ctx) {
-    ir_walk(ctx->f->body, visit, ctx);
-    if (ctx->changed) pass_dce(ctx); /* pointers and masks that only the loads used */
+    ir_walk(ctx->f->body, visit_load, ctx);
+    if (!ctx->changed) return;
+    ir_walk(ctx->f->body, visit_store, ctx);
+    pass_dce(ctx); /* pointers and masks that only these used */
 }

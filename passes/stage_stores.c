@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* stage_stores.c: a program's stores of blocks -> through a buffer in shared memory, from which the
+ * copy engine stores while the program goes on.
+ *
+ *     for t…: desc_store C, c, m, n
+ * becomes
+ *     for t…, last: wait until `last` has been read; buffer = c; last = async_desc_store C, buffer,
+ * m, n wait until `last` has been read
+ *
+ * so a program that stays computes its next block meanwhile. Others see the block when the grid is
+ * done, the program itself never knows: nothing else may touch what it points into. */
+#include "ir/analysis/alias.h"
+#include "ir/desc.h"
+#include "ir/effects.h"
+#include "ir/roles.h"
+#include "ir/target.h"
+#include "passes/cost.h"
+#include "passes/pass.h"
+
+typedef struct Stage {
+    PassCtx *ctx;
+    VEC(Op *) stores;
+    Op *store;
+    bool alone; /* nothing else touches its tensor, or tells others what has been stored */
+    int64_t bytes;
+} Stage;
+
+static void look_around(Op *op, void *ctx) {
+    Stage *x = ctx;
+    const Value *into = alias_underlying_object(x->store->operand[0].value);
+    const Value *at = op->noperands ? alias_underlying_object(op->operand[0].value) : NULL;
+    bool global = ir_effects(op) & EFFECT_GLOBAL || op_is_async_store(op);
+    if (op == x->store || op->code == OP_MBAR_DESC_LOAD) global = at == into && op != x->store;
+    if (op_is_atomic(op) || op->code == OP_INLINE_ASM || op->code == OP_GRID_LAUNCH ||
+        (global && op != x->store && (!at || at == into)))
+        x->alone = false;
+}
+
+/* The loop over places of the grid, which store in no order; NULL: the store is done once. False:
+ * it is neither. */
+static bool find_loop(const Op *store, Op **loop) {
+    Op *around = store->block->parent;
+    *loop = around && ir_attr_int(around, AT_PARALLEL, 0) ? around : NULL;
+    if (*loop) around = around->block->parent;
+    return !around || (around->code == OP_WARPS && !around->block->parent);
+}
+
+static bool is_wanted(Stage *x, Op **loop) {
+    Layout l;
+    const Op *op = x->store;
+    if (op->code != OP_DESC_STORE || op->operand[desc_first_index(op)].value->type.rank ||
+        !desc_layout(op->operand[0].value->type, &l) || !find_loop(op, loop))
+        return false;
+    int64_t bytes = type_bytes(op->operand[1].value->type);
+    if (x->bytes + bytes > COST_ROLES_REST) return false;
+    x->alone = alias_underlying_object(op->operand[0].value) != NULL;
+    ir_walk(x->ctx->f->body, look_around, x);
+    if (x->alone) x->bytes += bytes;
+    return x->alone;
+}
+
+static Value *none(Builder *b) {
+    Type t = type_token();
+    return ir_op(b, OP_TOKEN_DONE, NULL, 0, &t, 1, 0)->result[0];
+}
+
+static void wait_read(Builder *b, Value *token) {
+    Op *wait = ir_op(b, OP_ASYNC_WAIT, &token, 1, NULL, 0, 0);
+    ir_set_attr(b->s, wait, AT_READ, 1);
+}
+
+/* In place of the store; the copy's token. */
+static Value *start(Stage *x, Value *buffer, Value *last) {
+    Op *op = x->store;
+    Builder b = {x->ctx->s, x->ctx->f, op->block, op, op->span};
+    Type token = type_token();
+    Value *put[] = {op->operand[1].value, buffer}, *in[2 + DESC_MAX_RANK];
+    if (last) {
+        wait_read(&b, last);
+        ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    }
+    ir_op(&b, OP_SHARED_STORE, put, 2, NULL, 0, 0);
+    ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
+    ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    in[0] = op->operand[0].value;
+    in[1] = buffer;
+    for (int i = 2; i < op->noperands; i++) in[i] = op->operand[i].value;
+    Value *done = ir_op(&b, OP_ASYNC_DESC_STORE, in, op->noperands, &token, 1, 0)->result[0];
+    ir_erase(op);
+    return done;
+}
+
+static void stage(Stage *x, Op *loop) {
+    Session *s = x->ctx->s;
+    Func *f = x->ctx->f;
+    Op *op = x->store;
+    Builder top = {s, f, f->body, f->body->first, op->span};
+    Type t = type_in_space(op->operand[1].value->type, SPACE_SHARED);
+    Value *buffer = ir_op(&top, OP_BUFFER_ALLOC, NULL, 0, &t, 1, 0)->result[0];
+    Builder end = {s, f, op->block, op->block->last, op->span};
+    Value *last;
+    if (loop) {
+        Builder before = {s, f, loop->block, loop, op->span};
+        Value *begin = none(&before);
+        int n = loop->nresults;
+        Op *to = ir_for_more(s, f, loop, &begin, 1);
+        for (int i = 0; i < n; i++) ir_replace_uses(loop->result[i], to->result[i]);
+        ir_erase(loop);
+        Block *body = to->region[0];
+        last = start(x, buffer, body->args[1 + n]);
+        ir_yield_more(s, f, body->last, &last, 1);
+        last = to->result[n];
+        end.block = to->block;
+        end.before = to->next;
+    } else {
+        last = start(x, buffer, NULL);
+    }
+    wait_read(&end, last);
+    x->ctx->changed = true;
+}
+
+static void collect(Op *op, void *ctx) {
+    Stage *x = ctx;
+    if (op->code == OP_DESC_STORE) vec_push(&x->ctx->s->arena, &x->stores, op);
+}
+
+void pass_stage_stores(PassCtx *ctx) {
+    Stage x = {.ctx = ctx};
+    if (!ctx->target->tma || !roles_of(ctx->f)) return;
+    ir_walk(ctx->f->body, collect, &x);
+    for (int i = 0; i < x.stores.n; i++) {
+        Op *loop;
+        x.store = x.stores.at[i];
+        if (is_wanted(&x, &loop)) stage(&x, loop);
+    }
+}
