@@ -33,6 +33,7 @@ class Family:
     source: str = ""        # for tilec and Triton, where it is not the problem that says
     group: int = 8          # GROUP_M; 0: the source has no such constexpr
     flags: tuple = ()       # more options of tilec
+    entry: str = "auto"     # of ours: as bind_tilec takes it
 
 
 @dataclass
@@ -220,10 +221,10 @@ class Session:
             print(f"{case} {family.name} {config}: {said}")
         return [Contestant(family.name, config, run, work, case)] if run and not said else []
 
-    def tilec_run(self, job, values):
-        """Launches our kernel; None when it was not compiled."""
+    def tilec_run(self, job, values, which="auto"):
+        """Launches our kernel; None when it was not compiled, or has no such entry."""
         built = self.compiler.built[job]
-        return None if built.error else kernels.bind_tilec(self.torch, self.driver, built, values)
+        return None if built.error else kernels.bind_tilec(self.torch, self.driver, built, values, which)
 
     def triton_run(self, job, values, grid):
         return None if job in self.triton_failed else self.triton.bind(job, values, grid)

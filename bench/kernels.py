@@ -8,6 +8,7 @@ import ctypes
 import hashlib
 import importlib.util
 import json
+import math
 import os
 import re
 import shutil
@@ -17,6 +18,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import entries
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -167,18 +170,24 @@ class Driver:
             self.lib.cuGetErrorString(code, ctypes.byref(text))
             raise RuntimeError(f"{what}: {(text.value or b'error').decode()} ({code})")
 
-    def function(self, built):
-        if built.job not in self.functions:
+    def function(self, built, entry):
+        key = built.job, entry["entry"]
+        if key not in self.functions:
             module, function = ctypes.c_void_p(), ctypes.c_void_p()
-            entry = built.manifest["entry"]
-            self.check(self.lib.cuModuleLoadData(ctypes.byref(module), built.code), "load " + entry)
-            self.check(self.lib.cuModuleGetFunction(ctypes.byref(function), module, entry.encode()),
-                       "find " + entry)
-            most = built.manifest.get("shared_single_cta", built.manifest["shared"])
+            self.check(self.lib.cuModuleLoadData(ctypes.byref(module), built.code), "load " + key[1])
+            self.check(self.lib.cuModuleGetFunction(ctypes.byref(function), module, key[1].encode()),
+                       "find " + key[1])
+            most = entry.get("shared_single_cta", entry["shared"])
             self.check(self.lib.cuFuncSetAttribute(function, self.MAX_DYNAMIC_SHARED, ctypes.c_int(most)),
                        "shared memory")
-            self.functions[built.job] = function
-        return self.functions[built.job]
+            self.functions[key] = function
+        return self.functions[key]
+
+    def resident(self, function, entry):
+        n = ctypes.c_int()
+        self.check(self.lib.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+            ctypes.byref(n), function, entry["num_warps"] * 32, ctypes.c_size_t(entry["shared"])), "occupancy")
+        return n.value
 
 
 INTEGERS = {"i1": ctypes.c_int8, "i8": ctypes.c_int8, "u8": ctypes.c_uint8, "i16": ctypes.c_int16,
@@ -186,39 +195,40 @@ INTEGERS = {"i1": ctypes.c_int8, "i8": ctypes.c_int8, "u8": ctypes.c_uint8, "i16
             "i64": ctypes.c_int64, "u64": ctypes.c_uint64, "fp32": ctypes.c_float, "fp64": ctypes.c_double}
 
 
-def grid_of(manifest, values):
-    """The grid expressions of the manifest for these arguments."""
-    names = {p["name"]: v for p, v in zip(manifest["params"], values)}
-    names.update(manifest["constexprs"], cdiv=lambda x, y: -(-x // y), min=min, max=max)
-    sizes = [int(eval(e, {"__builtins__": {}}, names)) for e in manifest["grid"]]
-    return tuple(sizes + [1] * (3 - len(sizes)))
-
-
-def bind_tilec(torch, driver, built, values):
-    """A function that launches our kernel once, on torch's current stream. Promises of the signature
-    are checked here, once."""
+def bind_tilec(torch, driver, built, values, which="auto"):
+    """A function that launches our kernel once, on torch's current stream: by the first entry that
+    takes these arguments; which: 'own': by the source's, 'further': by another. None: none does.
+    Promises of the signature are checked here, once."""
     m = built.manifest
-    if m["hidden"] or len(values) != len(m["params"]):
-        raise ValueError(f"{m['name']} takes {len(m['params'])} arguments and {m['hidden']}")
+    if len(values) != len(m["params"]):
+        raise ValueError(f"{m['name']} takes {len(m['params'])} arguments")
     holders = []
     for p, v in zip(m["params"], values):
         number = v.data_ptr() if hasattr(v, "data_ptr") else v
         if "divisible" in p and number % p["divisible"] or number != p.get("equals", number):
             raise ValueError(f"{m['name']}: {p['name']} = {number} breaks its promise")
         holders.append((ctypes.c_void_p if p["type"].startswith("*") else INTEGERS[p["type"]])(number))
-    pointers = (ctypes.c_void_p * len(holders))(*[ctypes.addressof(h) for h in holders])
-    grid = grid_of(m, values)
-    function, launch = driver.function(built), driver.lib.cuLaunchKernel
-    threads, shared = m["num_warps"] * 32, m["shared"]
+    asked = entries.grid_of(m, values)
     alone = torch.cuda.get_device_properties(0).multi_processor_count
+    for entry in (m.get("entries", []) if which != "own" else []) + ([m] if which != "further" else []):
+        hidden = entries.hidden_of(driver.lib, m, entry, values, asked)
+        function = driver.function(built, entry)
+        grid = hidden and entries.programs_of(entry, asked, alone, driver.resident(function, entry))
+        if grid and (which != "auto" or entry.get("min_places", 1) == 1 or grid[0] < math.prod(asked)):
+            break
+    else:
+        return None
+    pointers = [ctypes.addressof(h) for h in holders] + hidden[0]
+    pointers = (ctypes.c_void_p * len(pointers))(*pointers)
+    launch, threads, shared = driver.lib.cuLaunchKernel, entry["num_warps"] * 32, entry["shared"]
     if grid[0] * grid[1] * grid[2] <= alone:
-        shared = m.get("shared_single_cta", shared)
+        shared = entry.get("shared_single_cta", shared)
 
-    def run(keep=(holders, values)):  # the arguments live as long as the function
+    def run(keep=(holders, hidden, values)):  # the arguments live as long as the function
         code = launch(function, *grid, threads, 1, 1, shared,
                       torch.cuda.current_stream().cuda_stream, pointers, None)
         if code:
-            driver.check(code, "launch " + m["name"])
+            driver.check(code, "launch " + entry["entry"])
     return run
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """matmul.py: matrix products by our code, by Triton's of the same source and config list, and by
-cuBLAS: python3 bench/matmul.py [--types=fp16,…] [--mode=squares|awkward|tails|majors|grid-order].
+cuBLAS: python3 bench/matmul.py [--types=fp16,…] [--mode=squares|awkward|long|eights|tails|majors|grid-order].
 
 Each problem gets a quick pass over all configs, then a careful contest of the best few. Prints a
 table for each type and regime with the ratios that count, and writes matmul-MODE.csv and .png."""
@@ -17,6 +17,11 @@ SQUARES = {"fp16": [256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 1
            "fp8": [1024, 2048, 4096, 8192], "int8": [1024, 2048, 4096, 8192]}
 SQUARES["bf16"] = SQUARES["fp16"]
 NAMED = [(1536, 1792, 32000), (1536, 1792, 6016)]
+# One dimension short, or a layer's of a language model; then tiles that no row or column is a multiple of.
+LONG = [(8192, 8192, 512), (4096, 4096, 512), (5120, 13824, 5120), (128, 28672, 8192)]
+EIGHTS = [(1000, 1000, 1000), (1048, 1048, 1048), (2008, 2008, 2008), (4104, 4104, 4104), (3000, 5000, 1000),
+          (8200, 1032, 4104), (1032, 8200, 4104), (4096, 4096, 1000), (4096, 1000, 4096), (1000, 4096, 4096),
+          (5000, 5000, 5000), (720, 9000, 2600)]
 NAIVE = "examples/matmul_naive.tl"
 
 
@@ -32,6 +37,14 @@ def awkward(opts, kind):
     numbers = random.Random(20261120)
     shapes = [tuple(256 * numbers.randint(1, 32) for _ in range(3)) for _ in range(24)]
     return [[Problem("%dx%dx%d" % s, kind, *s)] for s in NAMED + shapes]
+
+
+def long(opts, kind):
+    return [[Problem("%dx%dx%d" % s, kind, *s)] for s in LONG]
+
+
+def eights(opts, kind):
+    return [[Problem("%dx%dx%d" % s, kind, *s)] for s in EIGHTS]
 
 
 def tails(opts, kind):
@@ -60,8 +73,10 @@ def grid_order(opts, kind):
 ORDERS = [Family("grouped"), Family("naive", source=NAIVE, group=0)] + [
     Family(f"naive G={g}", source=NAIVE, group=0, flags=(f"--swizzle-grid={g}",)) for g in (4, 8, 16)] + [CUBLAS]
 PEERS = [CUBLAS, TRITON, OURS]
+EACH = [CUBLAS, TRITON, Family("own", entry="own"), Family("ours", entry="further")]
 # mode: problems in groups, who takes part, the column the last ratio is to
 MODES = {"squares": (squares, PEERS, "ours"), "awkward": (awkward, PEERS, "ours"),
+         "long": (long, PEERS, "ours"), "eights": (eights, PEERS, "ours"),
          "tails": (tails, PEERS, "ours"), "majors": (majors, PEERS, "ours"),
          "grid-order": (grid_order, ORDERS, "grouped")}
 
@@ -119,6 +134,7 @@ def main():
     p.add_argument("--sizes", default="", help="instead of the mode's own: 1024,4096")
     p.add_argument("--configs", default="all", help="their numbers in matmul_configs.txt, from 0: 0,1,4")
     p.add_argument("--keep", type=int, default=2, help="how many configs of each go into the contest")
+    p.add_argument("--entries", action="store_true", help="the source's entry beside the further one, not the chosen")
     for mode in MODES:
         p.add_argument("--" + mode, dest="mode", action="store_const", const=mode, help=f"--mode={mode}")
     opts = p.parse_args()
@@ -126,6 +142,8 @@ def main():
     if opts.no_triton:
         families = [f for f in families if f.engine != "triton"]
     configs, kinds = pick_configs(opts.configs), opts.types.split(",")
+    if opts.entries:
+        families = EACH
     session = contest.Session(opts)
     groups = {kind: make(opts, kind) for kind in kinds}
     flat = [p for kind in kinds for g in groups[kind] for p in g]

@@ -179,7 +179,7 @@ def contestants_of(session, data, families, configs):
             return data.cublas()
         job = job_of(family, p, config, session.opts)
         if family.engine == "tilec":
-            return session.tilec_run(job, data.values())
+            return session.tilec_run(job, data.values(), family.entry)
         return session.triton_run(job, data.values(), triton_grid(p, job))
     for f in families:
         if f.engine == "triton" and not session.triton:
