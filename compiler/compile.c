@@ -246,6 +246,7 @@ static bool select_kernel(Job *j) {
     for (Func *f = j->m->funcs; f; f = f->next) {
         if (strcmp(f->name, want)) continue;
         f->next = NULL;
+        f->entry_of = NULL; /* by itself it is a kernel like any */
         j->m->funcs = f;
         return true;
     }

@@ -454,3 +454,28 @@ Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t n) {
 void ir_clone_region(Builder *b, const Block *from, Block *to) {
     clone_region(b, from, to, &(Copies){0});
 }
+
+Func *ir_clone_func(Module *m, Func *f, const char *name) {
+    Session *s = m->session;
+    Func *to = arena_alloc(&s->arena, sizeof *to);
+    *to = *f;
+    to->name = name;
+    to->roles = NULL;
+    to->nvalues = 0;
+    to->body = ir_block(s, NULL);
+    to->param = arena_copy(&s->arena, f->param, (size_t)f->nparams * sizeof *f->param);
+    Copies c = {arena_array(&s->arena, f->nvalues, sizeof *c.at), 0, f->nvalues};
+    for (int i = 0; i < f->nparams; i++) {
+        Value *from = f->param[i].value;
+        if (!from) continue;
+        Value *v = new_value(s, to, from->type, from->name);
+        v->block = to->body;
+        v->index = i;
+        to->param[i].value = v;
+        note_copy(from, v, &c);
+    }
+    Builder b = {s, to, to->body, NULL, f->span};
+    for (const Op *x = f->body->first; x; x = x->next) clone_op(&b, x, &c);
+    f->next = to;
+    return to;
+}

@@ -286,6 +286,8 @@ void ir_each_flow(const Op *op, FlowFn *fn, void *ctx);
 /* A copy of op (regions included) at the builder's place; map[id of value] gives replacements for
  * operands and is extended with the copies' results. map has map_size entries, NULL: itself. */
 Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t map_size);
+/* A copy of the kernel, behind it in the module. */
+Func *ir_clone_func(Module *m, Func *f, const char *name);
 /* The same of a region's arguments and ops, into one that is empty. */
 void ir_clone_region(Builder *b, const Block *from, Block *to);
 static inline Value *ir_operand(const Op *op, int i) {

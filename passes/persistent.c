@@ -89,7 +89,7 @@ void pass_persistent(PassCtx *ctx) {
     if (w.why) {
         diag(&ctx->s->diags, DIAG_PERF, w.why_not->span,
              "the programs of kernel '%s' do not stay for more than one place of the grid: %s",
-             f->name, w.why);
+             f->entry_of ? f->entry_of : f->name, w.why);
         return;
     }
     Op *first = f->body->first, *end = f->body->last;

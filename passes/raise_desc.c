@@ -217,6 +217,9 @@ static void raise_load(Raise *r, Op *load) {
     in[0] = emit_desc(r, &start, block, order);
     Op *op = ir_op(&at, OP_DESC_LOAD, in, 3, &block, 1, 0);
     copy_attrs(s, load, op);
+    /* By pointers that are not known to be aligned it takes far more instructions. */
+    bool aligned = poly_divisor(f, &r->block.dim[!r->inner].stride) % DESC_ALIGN == 0;
+    if (f->entry_of && !aligned) f->min_places = 1;
     Value *v = op->result[0];
     if (r->inner != t.rank - 1) {
         Op *trans = ir_op(&at, OP_TRANS, &v, 1, &t, 1, 0);

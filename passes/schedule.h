@@ -71,6 +71,9 @@ Value *schedule_in_flight(const Schedule *t, const ScheduleRow *user, const Use 
 static inline bool op_is_async_dot(const Op *op) {
     return op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0);
 }
+/* The number of the value that the dot's loop carries as its sum, which nobody looks at within the
+ * loop; -1: it does more. */
+int dot_chained(const Op *dot);
 /* Nothing is broken by it; else false, after a diagnostic that says which op needs which. */
 bool schedule_check(PassCtx *ctx, const Schedule *t);
 

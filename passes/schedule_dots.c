@@ -38,6 +38,11 @@ static bool is_chained(const Op *dot, int carried) {
     return acc == dot->block->args[1 + carried] && !acc->uses->next;
 }
 
+int dot_chained(const Op *dot) {
+    int i = dot->block->parent && dot->block->parent->code == OP_FOR ? carried_result(dot) : -1;
+    return i >= 0 && is_chained(dot, i) ? i : -1;
+}
+
 /* Finds the leading dots: sets p->first_mma to the last of them. */
 static void find_leading(Plan *p) {
     const Block *body = p->loop->region[0];

@@ -156,23 +156,47 @@ static void find_group(Op *op, void *ctx) {
     x->group[x->n++] = g;
 }
 
+typedef struct Stored { /* what goes through shared memory besides */
+    int64_t bytes;
+    bool unknown;
+} Stored;
+
+static void add_stored(Op *op, void *ctx) {
+    Stored *s = ctx;
+    if (op->code == OP_DESC_STORE) s->bytes += type_bytes(op->operand[1].value->type);
+    s->unknown |= op->code == OP_STORE;
+}
+
+/* Stages of so many bytes that fit, where as many warps as are to be on a multiprocessor are; or
+ * where one program is, if that would be too few. */
+static int stages_that_fit(const Specialize *x, int64_t bytes) {
+    const Target *sm = x->ctx->target;
+    Stored s = {0};
+    ir_walk(x->f->body, add_stored, &s);
+    if (s.unknown || s.bytes > COST_ROLES_REST) s.bytes = COST_ROLES_REST;
+    int64_t programs = (COST_ROLES_CONSUMERS + x->f->num_warps - 1) / x->f->num_warps;
+    int64_t share = (sm->max_shared + sm->reserved_shared) / programs - sm->reserved_shared;
+    int64_t most = (share - s.bytes - COST_STAGE_ALIGN) / bytes;
+    return (int)(most < LEAST_STAGES ? (sm->max_shared - COST_ROLES_REST) / bytes : most);
+}
+
 /* As many stages as were asked for, or as fit. */
 static bool has_room(Specialize *x) {
     const Op *loop = x->group[0].dot->block->parent;
-    int64_t all = 0, room = x->ctx->target->max_shared - COST_ROLES_REST;
+    int64_t all = 0;
     int asked = 0;
     for (int i = 0; i < x->n; i++) {
         all += x->group[i].bytes;
         if (x->group[i].stages > asked) asked = x->group[i].stages;
         if (x->group[i].stages < LEAST_STAGES) return false; /* it was asked not to be ahead */
     }
-    int most = (int)(room / all);
+    int most = stages_that_fit(x, all);
     if (most < LEAST_STAGES)
         diag(&x->s->diags, DIAG_PERF, loop->span,
              "no warp of its own brings blocks: two stages of %lld bytes, and %d for what else "
              "goes through shared memory, are more than %s has",
              (long long)all, COST_ROLES_REST, x->ctx->target->name);
-    else if (most < asked)
+    else if (most < asked && !x->f->entry_of)
         diag(&x->s->diags, DIAG_PERF, loop->span,
              "a stage of this loop takes %lld bytes of shared memory: %d stages instead of %d",
              (long long)all, most, asked);

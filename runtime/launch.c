@@ -300,12 +300,14 @@ static bool share_out(const tile_kernel *k, LaunchGrid *g) {
 }
 
 /* A launch of k may be one of this further entry of it, and had better be: programs that stay for
- * one place alone start later for nothing (H200: products of 256 to 1024, 0.88 to 0.91). */
+ * one place alone start later, for nothing where the others' loads are as wide (H200: products of
+ * 256 to 1024, 0.88 to 0.91). */
 static bool stands_in(const tile_kernel *e, const InterpArg *arg, LaunchGrid *g) {
     ExprVerdict verdict;
     ExprError ignored;
     if (e->unusable || e->module->ctx->is_cpu || !share_out(e, g)) return false;
-    if (e->persistent && (uint64_t)g->work.x * g->work.y * g->work.z <= g->programs.x) return false;
+    uint64_t places = (uint64_t)g->work.x * g->work.y * g->work.z;
+    if (e->persistent && e->min_places > 1 && places <= g->programs.x) return false;
     return (!e->condition_ops || (expr_test(e->condition_code, e->condition_ops, rt_value_of_slot,
                                             arg, &verdict, &ignored) &&
                                   verdict.holds));

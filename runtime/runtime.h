@@ -176,6 +176,7 @@ struct tile_kernel {
     KernelMap *map;
     /* Hidden parameters, of them those that can be made: the maps, then the grid's axes. */
     int nhidden, nmaps, naxes;
+    int min_places; /* of a further entry: that a program has where it is worth it; 1: always */
     int persistent; /* axes of the grid that its programs share out; 0: a program for each place */
     /* A further entry of another kernel, for launches of that one that keep its conditions
      * (expressions joined by ", ", or NULL), and can have its maps. */

@@ -46,9 +46,9 @@ made() {
     local name=$1 source=$2 passes=$3
     ok "$name" "$tilec" "$source" --target=sm_90a --emit=tir --passes="$passes" -o "$work/$name.tir" -Wno-perf "${@:4}"
 }
-# source_run NAME: the product by it
+# source_run NAME [OPTION…]: the product by it
 source_run() {
-    "$tilerun" --device="$device" "$work/$1.tir" a_ptr=@"$work/a.npy" b_ptr=@"$work/b.npy" "c_ptr=zeros:fp16[$M,$N]" \
+    "$tilerun" --device="$device" "$work/$1.tir" "${@:2}" a_ptr=@"$work/a.npy" b_ptr=@"$work/b.npy" "c_ptr=zeros:fp16[$M,$N]" \
         M="$M" N="$N" K="$K" stride_am="$K" stride_ak=1 stride_bk="$N" stride_bn=1 stride_cm="$N" stride_cn=1 \
         --expect=c_ptr="$work/c.npy:0"
 }
@@ -60,11 +60,22 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
         ok "$file has roles" grep -q 'warps roles="consumer producer"' "$work/$file.roles.tir"
     done
     made large.roles examples/matmul.tl $raise,warp_specialize -D BM=128 -D BN=256 -D BK=64 --num-warps=8
+    # Further entries: programs that stay, each for several places of these grids on the CPU.
+    entry=swizzle_grid,lower_desc,fold,cse,dce,licm,combine,entries large=(-D BM=128 -D BN=256 -D BK=64 --num-warps=8)
+    for file in matmul matmul_naive matmul_swizzle; do
+        made $file.entry examples/$file.tl $entry
+        ok "$file has a further entry" grep -q "entry_of=\"$file\"" "$work/$file.entry.tir"
+    done
+    made matmul.large.entry examples/matmul.tl $entry "${large[@]}"
+    made matmul.two.entry examples/matmul.tl $entry -D BM=32 -D BN=32 -D BK=32 --num-warps=2
     for shape in "${shapes[@]}"; do
         # shellcheck disable=SC2086 # a shape is words
         ok "inputs of $shape" reference $shape
         for name in matmul{,_naive,_swizzle}.{raised,roles} large.roles; do
             ok "$name $shape" source_run $name
+        done
+        for name in matmul{,_naive,_swizzle,.large,.two}.entry; do
+            ok "$name $shape" source_run $name --kernel="${name%%.*}__persistent"
         done
     done
     attend=tests/passes/warp-specialize.tl

@@ -324,7 +324,7 @@ END_TEST
 #define FURTHER(conditions, hidden)                                                                \
     PLAIN ", \"grid\": [\"n\"], \"entries\": [{\"name\": \"k__p\", \"entry\": \"k__p\", "          \
           "\"conditions\": [" conditions "], \"num_warps\": 9, \"num_stages\": 3, "                \
-          "\"shared\": 100000, \"persistent\": 1, \"hidden\": [" hidden                            \
+          "\"shared\": 100000, \"persistent\": 1, \"min_places\": 2, \"hidden\": [" hidden         \
           "{\"kind\": \"grid\", \"axis\": 0}]}]"
 static const char two_params[] =
     "{\"name\": \"p\", \"type\": \"*fp16\"}, {\"name\": \"n\", \"type\": \"i32\"}";

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* entries.c: a kernel whose dots add up what pointers and masks name -> it, and a further entry in
+ * which the copy engine brings that: by a warp of its own, in programs that stay, whose stores go
+ * on under their next products.
+ *
+ * The kernel's own entry is what its source says: any launcher can launch it. The further one takes
+ * parameters that the launch makes, and is for launches whose tensors the copy engine takes: who
+ * launches chooses (docs/abi.md). */
+#include "ir/desc.h"
+#include "ir/roles.h"
+#include "ir/target.h"
+#include "passes/cost.h"
+#include "passes/pass.h"
+#include "passes/schedule.h"
+
+#include <string.h>
+
+typedef struct Dots {
+    int sums,
+        others; /* those whose loop has other work with the result has the warps busy without */
+} Dots;
+
+static void count(Op *op, void *ctx) {
+    Dots *d = ctx;
+    if (op->code != OP_DOT) return;
+    if (dot_chained(op) >= 0)
+        d->sums++;
+    else
+        d->others++;
+}
+
+static bool is_taken(const Module *m, const char *name) {
+    const Func *f = m->funcs;
+    while (f && strcmp(f->name, name)) f = f->next;
+    return f;
+}
+
+static bool is_wanted(const PassCtx *ctx) {
+    const Func *f = ctx->f;
+    Dots d = {0};
+    if (!ctx->target->tma || f->single_entry || f->entry_of || f->persistent || roles_of(f))
+        return false;
+    ir_walk(f->body, count, &d);
+    return d.sums && !d.others;
+}
+
+/* A load of the dots' loop that is left to the warps would have nobody to pipeline it. */
+static void look_for_load(Op *op, void *found) {
+    if (op->code != OP_DOT) return;
+    for (const Op *x = op->block->first; x; x = x->next) *(bool *)found |= x->code == OP_LOAD;
+}
+
+static bool is_made(const Func *f) {
+    bool left = false;
+    ir_walk(f->body, look_for_load, &left);
+    return f->persistent && roles_of(f) && !left;
+}
+
+void pass_entries(PassCtx *ctx) {
+    static void (*const pass[])(PassCtx *) = {
+        pass_cse,          pass_persistent, pass_licm, pass_dce, pass_warp_specialize,
+        pass_stage_stores, pass_lower_desc, pass_fold, pass_cse, pass_licm,
+        pass_dce,
+    };
+    Func *f = ctx->f;
+    const char *name = arena_printf(&ctx->s->arena, "%s__persistent", f->name);
+    if (!is_wanted(ctx) || is_taken(ctx->module, name)) return;
+    PassCtx own = *ctx;
+    own.f = ir_clone_func(ctx->module, f, name);
+    own.f->entry_of = f->name;
+    own.f->min_places = 2;
+    pass_raise_desc(&own);
+    for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++) pass[i](&own);
+    ctx->changed = is_made(own.f);
+    if (!ctx->changed) f->next = own.f->next;
+}
+
+/* ---- what came of it ---- */
+
+static void look_at_box(Op *op, void *wrong) {
+    DescBox box;
+    const Value *d = op->code == OP_MAKE_DESC ? op->result[0] : NULL;
+    if (d && d->layout && !*(const char **)wrong)
+        *(const char **)wrong = desc_boxes(d->type, d->layout, &box);
+}
+
+static void look_for_threads(Op *op, void *found) {
+    *(bool *)found |= op->code == OP_DOT && !ir_attr(op, AT_WGMMA);
+}
+
+/* Why the kernel's own entry is the better one, whatever the launch; NULL: it is not. */
+static const char *refuse(const PassCtx *ctx) {
+    const Func *f = ctx->f;
+    const Target *sm = ctx->target;
+    const char *wrong = NULL;
+    bool by_threads = false;
+    int64_t programs =
+        (sm->max_shared + sm->reserved_shared) / (f->shared_bytes + sm->reserved_shared);
+    if (f->shared_bytes > sm->max_shared) return "it needs more shared memory than there is";
+    if (programs * f->num_warps < COST_ROLES_CONSUMERS)
+        return "it has too few warps on a multiprocessor to fill each other's waits";
+    ir_walk(f->body, look_for_threads, &by_threads);
+    if (by_threads) return "its dots are not made of wgmma, which reads what the engine brought";
+    ir_walk(f->body, look_at_box, &wrong);
+    return wrong ? arena_printf(&ctx->s->arena, "a block %s", wrong) : NULL;
+}
+
+void pass_drop_entries(PassCtx *ctx) {
+    Func *f = ctx->f, *before = ctx->module->funcs;
+    const char *why = f->entry_of ? refuse(ctx) : NULL;
+    if (!why || before == f) return;
+    while (before->next != f) before = before->next;
+    before->next = f->next;
+    ctx->changed = true;
+    diag(&ctx->s->diags, DIAG_PERF, f->span,
+         "kernel '%s' has no further entry whose blocks the copy engine brings: %s", f->entry_of,
+         why);
+}
