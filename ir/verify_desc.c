@@ -38,6 +38,20 @@ static const char *verify_access(Session *s, const Op *op, int first, Type value
     return ir_cache_error(s, op, op->code == OP_DESC_LOAD);
 }
 
+/* The buffer has the block's shape, its dimensions in the op's order. */
+static bool is_of_block(const Op *op, Type m, Type d) {
+    const Attr *order = ir_attr(op, AT_ORDER);
+    Type want = d;
+    uint32_t seen = 0;
+    if (order && order->ndims != d.rank) return false;
+    for (int i = 0; order && i < d.rank; i++) {
+        if (order->dims[i] >= d.rank) return false;
+        want.log2[i] = d.log2[order->dims[i]];
+        seen |= (uint32_t)1 << order->dims[i];
+    }
+    return (!order || seen == ((uint32_t)1 << d.rank) - 1) && type_same_shape(m, want);
+}
+
 /* A block that the copy engine moves, between global memory and a buffer of its shape. */
 static const char *verify_async(const Op *op, int first) {
     Type d = type_of(op, 0), m = type_of(op, 1);
@@ -48,7 +62,7 @@ static const char *verify_async(const Op *op, int first) {
         return "the descriptor's last stride must be 1";
     if (ir_attr(desc, AT_PADDING)) return "the descriptor is to be padded with zeros";
     if (m.space != SPACE_SHARED || m.slices || m.elem != d.elem || m.depth ||
-        !type_same_shape(m, d))
+        !is_of_block(op, m, d))
         return "the buffer must be of the descriptor's block";
     if (op->noperands != first + d.rank) return "takes an index for each dimension";
     for (int i = first; i < op->noperands; i++)

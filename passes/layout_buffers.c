@@ -25,7 +25,10 @@ typedef struct Writer {
 static void look_for_writer(const Op *op, int i, void *ctx) {
     Writer *w = ctx;
     (void)i;
+    const Attr *order = ir_attr(op, AT_ORDER);
     if (op->code == OP_ASYNC_COPY) w->dim = axis_fastest_dim(w->axis, op->operand[0].value);
+    for (int d = 0; op->code == OP_MBAR_DESC_LOAD && order && d < order->ndims; d++)
+        if (order->dims[d] == order->ndims - 1) w->dim = d;
 }
 
 void layout_buffer_of_dot(PassCtx *ctx, const AxisTable *axis, const Op *dot, int i) {
@@ -83,6 +86,13 @@ static void settle_desc(Op *op, void *ctx_) {
     if (!desc_moves_buffer(op)) return;
     Value *desc = op->operand[0].value;
     const Layout *l = op->operand[1].value->layout;
+    const Attr *order = ir_attr(op, AT_ORDER);
+    uint8_t back[TILE_MAX_RANK];
+    for (int d = 0; order && d < order->ndims; d++) back[order->dims[d]] = (uint8_t)d;
+    if (order) {
+        Type t = type_in_space(op->operand[1].value->type, SPACE_REGISTER);
+        l = intern_layout(((PassCtx *)ctx_)->s, layout_transposed(l, t, back));
+    }
     if (!desc->layout) desc->layout = l;
     if (desc->layout == l) return;
     diag(&ctx->s->diags, DIAG_ERROR, op->span,

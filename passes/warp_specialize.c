@@ -44,8 +44,11 @@ static Type i32(void) {
     return type_scalar(EL_I32);
 }
 
-static Op *loaded(const Op *dot, int i) {
+/* The load of the dot's operand, maybe the other way round: by *trans, else NULL. */
+static Op *loaded(const Op *dot, int i, Op **trans) {
     const Value *v = dot->operand[i].value;
+    *trans = op_is(v, OP_TRANS) ? v->def : NULL;
+    if (*trans) v = (*trans)->operand[0].value;
     return op_is(v, OP_DESC_LOAD) ? v->def : NULL;
 }
 
@@ -131,19 +134,18 @@ static void find_group(Op *op, void *ctx) {
     if (op->code != OP_DOT || x->refused) return;
     Group g = {.dot = op};
     for (int i = 0; i < 2; i++) {
-        const Op *load = loaded(op, i), *made = op->operand[i].value->def;
+        Op *trans, *load = loaded(op, i, &trans);
         const char *why = NULL;
-        if (load)
-            why = load->block == op->block ? refuse_load(x, load) : "its dot is elsewhere";
-        else if (made && made->code == OP_TRANS && op_is(made->operand[0].value, OP_DESC_LOAD))
-            why = "its rows lie across those of the dot's";
+        if (!load) continue;
+        why = load->block == op->block ? refuse_load(x, load) : "its dot is elsewhere";
+        if (trans && (trans->block != op->block || trans->result[0]->uses->next))
+            why = "more than a dot reads what it loads";
         if (why) {
-            refuse(x, load ? load : made, why);
+            refuse(x, load, why);
             return;
         }
-        if (load)
-            g.bytes += (type_bytes(load->result[0]->type) + COST_STAGE_ALIGN - 1) /
-                       COST_STAGE_ALIGN * COST_STAGE_ALIGN;
+        g.bytes += (type_bytes(load->result[0]->type) + COST_STAGE_ALIGN - 1) / COST_STAGE_ALIGN *
+                   COST_STAGE_ALIGN;
     }
     if (!g.bytes) return;
     g.stages = (int)ir_attr_int(op->block->parent, AT_NUM_STAGES, x->f->num_stages);
@@ -221,9 +223,9 @@ static void make_buffers(Specialize *x, Builder *b) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
         for (int i = 0; i < 2; i++) {
-            const Op *load = loaded(g->dot, i);
-            if (!load) continue;
-            Type t = type_in_space(load->result[0]->type, SPACE_SHARED);
+            Op *trans;
+            if (!loaded(g->dot, i, &trans)) continue;
+            Type t = type_in_space(g->dot->operand[i].value->type, SPACE_SHARED);
             t.slices = (uint16_t)g->stages;
             g->buffer[i] = alloc(b, t);
         }
@@ -264,9 +266,10 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     Builder b = {x->s, x->f, dot->block, dot, dot->span};
     wait_phase(&b, slice(&b, g->full, t.stage), t.phase);
     for (int i = 0; i < 2; i++) {
-        Op *load = g->buffer[i] ? loaded(dot, i) : NULL;
+        Op *trans, *load = g->buffer[i] ? loaded(dot, i, &trans) : NULL;
         if (!load) continue;
         ir_set_operand(dot, i, slice(&b, g->buffer[i], t.stage));
+        if (trans) ir_erase(trans);
         ir_erase(load);
     }
     b.before = dot->next;
@@ -288,7 +291,7 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     int64_t bytes = 0;
     Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
     for (int i = 0; i < 2; i++) {
-        const Op *load = g->buffer[i] ? loaded(dot, i) : NULL;
+        Op *trans, *load = g->buffer[i] ? loaded(dot, i, &trans) : NULL;
         if (!load) continue;
         Value *in[3 + DESC_MAX_RANK];
         in[0] = load->operand[0].value;
@@ -296,7 +299,11 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
         in[2] = full;
         for (int k = 1; k < load->noperands; k++) in[2 + k] = load->operand[k].value;
         b.span = load->span;
-        ir_op(&b, OP_MBAR_DESC_LOAD, in, 2 + load->noperands, NULL, 0, 0);
+        Op *copy = ir_op(&b, OP_MBAR_DESC_LOAD, in, 2 + load->noperands, NULL, 0, 0);
+        const Attr *order = trans ? ir_attr(trans, AT_ORDER) : NULL;
+        int dims[TILE_MAX_RANK];
+        for (int k = 0; order && k < order->ndims; k++) dims[k] = order->dims[k];
+        if (order) ir_set_dims(x->s, copy, AT_ORDER, dims, order->ndims);
         bytes += type_bytes(load->result[0]->type);
     }
     ir_set_attr(x->s, expect, AT_BYTES, bytes);

@@ -78,6 +78,36 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
             ok "$name $shape" source_run $name --kernel="${name%%.*}__persistent"
         done
     done
+    # Factors that lie the other way round: blocks come as they lie, into buffers of the dot's shape.
+    declare -A lies=([n]='M K K 1' [t]='K M 1 M') lies_b=([n]='K N N 1' [t]='N K 1 K')
+    stride() { [ "$1" = 1 ] && echo i32:1 || echo i32; }
+    # form_run FORM TYPE M N K OPTION…: the product of factors that lie so
+    form_run() {
+        local M=$3 N=$4 K=$5
+        read -r -a a <<<"${lies[${1:0:1}]}"
+        read -r -a b <<<"${lies_b[${1:1:1}]}"
+        "$tilerun" --device="$device" "${@:6}" "a_ptr=randint(-4,5):$2[${a[0]},${a[1]}]" \
+            "b_ptr=randint(-4,5):$2[${b[0]},${b[1]}]" "c_ptr=zeros:fp32[M,N]" M="$M" N="$N" K="$K" \
+            stride_am=$((a[2])) stride_ak=$((a[3])) stride_bk=$((b[2])) stride_bn=$((b[3])) stride_cm="$N" stride_cn=1
+    }
+    for form in nt tn tt; do
+        read -r -a a <<<"${lies[${form:0:1}]}"
+        read -r -a b <<<"${lies_b[${form:1:1}]}"
+        for type in fp16 fp32 fp8e4nv; do
+            [[ $type = fp16 || $form = nt ]] || continue # wgmma reads these along K alone
+            made $form.$type bench/matmul_types.tl "$entry" -D BM=64 -D BN=64 -D BK=64 -D GROUP_M=8 -D ACC=tl.float32 \
+                -D PRECISION=tf32 -D ALIGN=1 -s "*$type:16,*$type:16,*fp32:16,i32,i32,i32,$(stride "${a[2]}"),$(stride "${a[3]}"),$(stride "${b[2]}"),$(stride "${b[3]}"),i32,i32:1"
+            ok "$form $type goes the other way round" grep -q 'mbar_desc_load.* order=\[1,0\]' "$work/$form.$type.tir"
+            for shape in '192 128 128' '200 336 400' '16 16 1040'; do
+                # shellcheck disable=SC2086 # a shape is words
+                ok "$form $type $shape, plain" form_run $form $type $shape "$work/$form.$type.tir" \
+                    --kernel=matmul_types --save=c_ptr="$work/form.npy"
+                # shellcheck disable=SC2086
+                ok "$form $type $shape" form_run $form $type $shape "$work/$form.$type.tir" \
+                    --kernel=matmul_types__persistent --expect=c_ptr="$work/form.npy:0"
+            done
+        done
+    done
     attend=tests/passes/warp-specialize.tl
     made attend $attend swizzle_grid,fold,cse,dce,licm,combine --kernel=attend
     made attend.roles $attend $raise,warp_specialize --kernel=attend
