@@ -34,17 +34,17 @@ for n in 192 64; do
     count $? "as lowered, $n" "$work/log"
     cp "$work/c.npy" "$work/want$n.npy"
 done
-"$bin/tilec" --target=sm_90a --num-stages=5 --emit=layout examples/matmul.tl -o "$work/once.tir"
+"$bin/tilec" --single-entry --target=sm_90a --num-stages=5 --emit=layout examples/matmul.tl -o "$work/once.tir"
 [ "$(sed -n '/= for/,/yield/p' "$work/once.tir" | grep -c barrier)" = 2 ]
 count $? 'one barrier in each of two loops' "$work/once.tir"
-"$bin/tilec" --target=sm_90a -D BM=128 -D BN=256 --num-warps=8 --num-stages=3 --emit=layout \
+"$bin/tilec" --single-entry --target=sm_90a -D BM=128 -D BN=256 --num-warps=8 --num-stages=3 --emit=layout \
     examples/matmul.tl -o "$work/slack.tir"
 grep -q '<4 x ' "$work/slack.tir" && grep -q 'async_wait .* pending=1' "$work/slack.tir" &&
     [ "$(sed -n '/= for/,/yield/p' "$work/slack.tir" | grep -c barrier)" = 1 ]
 count $? 'a slack slice' "$work/slack.tir"
 for target in sm_80 sm_90a once slack; do
     [ -s "$work/$target.tir" ] ||
-        "$bin/tilec" --target=$target --emit=layout examples/matmul.tl -o "$work/$target.tir"
+        "$bin/tilec" --single-entry --target=$target --emit=layout examples/matmul.tl -o "$work/$target.tir"
     for n in 192 64; do
         matmul "$work/$target.tir" $n && cmp -s "$work/c.npy" "$work/want$n.npy"
         count $? "$target: pipelined, $n: the same result" "$work/log"
