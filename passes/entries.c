@@ -84,6 +84,11 @@ static void look_at_box(Op *op, void *wrong) {
         *(const char **)wrong = desc_boxes(d->type, d->layout, &box);
 }
 
+static void add_stages(Op *op, void *bytes) {
+    Type t = op->code == OP_BUFFER_ALLOC ? op->result[0]->type : type_token();
+    if (t.space == SPACE_SHARED) *(int64_t *)bytes += t.slices * type_bytes(t);
+}
+
 static void look_for_threads(Op *op, void *found) {
     *(bool *)found |= op->code == OP_DOT && !ir_attr(op, AT_WGMMA);
 }
@@ -99,6 +104,10 @@ static const char *refuse(const PassCtx *ctx) {
     if (f->shared_bytes > sm->max_shared) return "it needs more shared memory than there is";
     if (programs * f->num_warps < COST_ROLES_CONSUMERS)
         return "it has too few warps on a multiprocessor to fill each other's waits";
+    int64_t stages = 0;
+    ir_walk(f->body, add_stages, &stages);
+    if (programs * stages < COST_ROLES_IN_FLIGHT)
+        return "its stages are too few beside what is stored through shared memory";
     ir_walk(f->body, look_for_threads, &by_threads);
     if (by_threads) return "its dots are not made of wgmma, which reads what the engine brought";
     ir_walk(f->body, look_at_box, &wrong);
