@@ -202,8 +202,11 @@ static void visit_regions(PassCtx *ctx, const GlobalOrder *order, Op *op, Pendin
         return;
     }
     /* A loop: its body may run after itself, or not at all. */
-    for (int before = -1, global = -1; before != p->n || global != p->global.n;) {
+    bool loaded = !p->loaded;
+    for (int before = -1, global = -1;
+         before != p->n || global != p->global.n || loaded != p->loaded;) {
         before = p->n;
+        loaded = p->loaded;
         global = p->global.n;
         Pending end = copy_of(ctx, order, p);
         for (int r = 0; r < op->nregions; r++) visit_block(ctx, order, op->region[r], &end);

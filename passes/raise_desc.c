@@ -98,6 +98,17 @@ static Type tile_of(const Op *access) {
     return access->code == OP_LOAD ? access->result[0]->type : access->operand[1].value->type;
 }
 
+/* A term that may take the index beyond 32 bits where no mask says that it does not: pointers may
+ * walk further than integers. */
+static bool goes_far(const Poly *first) {
+    enum { FAR = 1 << 15 };
+    for (int i = 0; i < first->n; i++)
+        if (first->term[i].nsymbols &&
+            (first->term[i].factor > FAR || first->term[i].factor < -FAR))
+            return true;
+    return false;
+}
+
 /* NULL, or why the copy engine cannot make it. */
 static const char *refuse(Raise *r) {
     Type t = tile_of(r->access);
@@ -116,6 +127,8 @@ static const char *refuse(Raise *r) {
         if (!poly_is_invariant(&at->stride, NULL)) return "a stride is not known at launch";
         if (r->block.wide && !at->bounded && !at->wraps && !poly_is_constant(&at->first, &by))
             return "an index that is worked out in 64 bits has no bound";
+        if (!at->bounded && !at->wraps && goes_far(&at->first))
+            return "an index without a bound goes in steps of more than 2^15";
         if ((at->bounded || at->wraps) && !poly_is_invariant(&at->size, NULL))
             return "a bound is not known at launch";
     }

@@ -16,6 +16,7 @@
 #include "ir/analysis/alias.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
+#include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
@@ -408,6 +409,8 @@ void pass_warp_specialize(PassCtx *ctx) {
     x.seen = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
     if (!ctx->target->tma) return;
     ir_walk(ctx->f->body, find_group, &x);
+    if (x.n && !x.refused && ctx->f->num_warps >= MAX_WARPS)
+        refuse(&x, x.group[0].dot, "a program has 32 warps at most, and all are asked for");
     if (x.refused || !x.n || !has_room(&x)) return;
     split(&x);
     pass_dce(ctx);

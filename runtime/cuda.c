@@ -312,6 +312,7 @@ static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpAr
     const tile_grid *grid = &asked->programs;
     uint32_t work[] = {asked->work.x, asked->work.y, asked->work.z};
     void *param[RT_MAX_PARAMS + RT_MAX_MAPS + 3];
+    uint64_t floats[RT_MAX_PARAMS];
     TensorMap map[RT_MAX_MAPS];
     CuContext current = NULL;
     bool push = d->api.ctx_current(&current) != CU_SUCCESS || current != d->context;
@@ -319,9 +320,9 @@ static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpAr
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
     tile_status st = make_maps(k, arg, asked->stands_in, map, &r);
     for (int i = 0; i < k->nparams; i++) {
-        if (k->param[i].check == ARG_FLOAT && !st && !r)
-            arg[i].p = elem_from_double(k->param[i].elem, arg[i].f);
-        param[i] = &arg[i];
+        bool number = k->param[i].check == ARG_FLOAT;
+        if (number) floats[i] = elem_from_double(k->param[i].elem, arg[i].f);
+        param[i] = number ? (void *)&floats[i] : (void *)&arg[i];
     }
     for (int i = 0; i < k->nmaps; i++) param[k->nparams + i] = &map[i];
     for (int i = 0; i < k->naxes; i++) param[k->nparams + k->nmaps + i] = &work[i];

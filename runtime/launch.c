@@ -191,6 +191,7 @@ void launch_prepare(Session *s, tile_kernel *k) {
     ExprError e;
     for (int i = 0; i < k->nmaps; i++) {
         KernelMap *m = &k->map[i];
+        m->made = rt_made_maps(&s->arena);
         int nops = expr_compile(m->text, strlen(m->text), look_up, k, op, EXPR_MAX_OPS,
                                 2 * m->rank + 1, &e);
         if (nops <= 0) continue;
@@ -335,10 +336,12 @@ static tile_status launch_own(tile_kernel *k, LaunchGrid *g, InterpArg *arg, voi
                        "this",
                        k->name, k->of->name);
     if (!share_out(k, g))
-        return rt_fail(ctx, TILE_BAD_LAUNCH,
-                       "a grid of %u x %u x %u programs: those of kernel '%s' share out at most "
-                       "2^30 places, along %d axes",
-                       g->work.x, g->work.y, g->work.z, k->name, k->persistent);
+        return rt_fail(
+            ctx, TILE_BAD_LAUNCH,
+            "a grid of %u x %u x %u programs: those of '%s' share out %d ax%s of a grid, and "
+            "2^30 places at most",
+            g->work.x, g->work.y, g->work.z, k->name, k->persistent,
+            k->persistent > 1 ? "es" : "is");
     return ctx->ops->launch(k, g, arg, stream);
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* maps.c: what a kernel's manifest says of its tensor maps, and a launch's arguments -> the maps:
  * the 128 bytes by which the copy engine knows a tensor in memory (CUDA driver API, "Tensor Map
- * Object Management"). */
+ * Object Management"). Those of the last tensors are kept: encoding one takes longer than finding
+ * it. */
 #include "ir/desc.h"
 #include "runtime/cuda_api.h"
 #include "runtime/runtime.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { MOST_STRIDE_LOG2 = 40 };
 
@@ -32,6 +34,46 @@ static int swizzle_mode(int bytes) {
     return bytes == 32 ? 1 : bytes == 64 ? 2 : bytes == 128 ? 3 : 0;
 }
 
+/* ---- maps that were made before ---- */
+
+enum { KEY_WORDS = 1 + 2 * RT_MAP_RANK, KEPT = 16 };
+
+typedef struct MadeMap {
+    uint64_t key[KEY_WORDS]; /* address, sizes, strides; address 0: none */
+    uint8_t bytes[sizeof(TensorMap)];
+} MadeMap;
+
+struct MadeMaps {
+    atomic_flag busy; /* a launch that finds it so makes its map itself */
+    MadeMap map[KEPT];
+    int next;
+};
+
+MadeMaps *rt_made_maps(Arena *a) {
+    MadeMaps *made = arena_alloc(a, sizeof *made);
+    atomic_flag_clear(&made->busy);
+    return made;
+}
+
+/* Copies the map that the key is of out of what is kept, or puts it there, in the oldest one's
+ * place. False: it is not there. */
+static bool exchange(MadeMaps *made, const uint64_t *key, TensorMap *map, bool keep) {
+    if (!made || atomic_flag_test_and_set_explicit(&made->busy, memory_order_acquire)) return false;
+    int at = keep ? made->next : 0;
+    while (!keep && at < KEPT && memcmp(made->map[at].key, key, sizeof made->map[at].key)) at++;
+    if (keep) {
+        memcpy(made->map[at].key, key, sizeof made->map[at].key);
+        memcpy(made->map[at].bytes, map->bytes, sizeof map->bytes);
+        made->next = (at + 1) % KEPT;
+    } else if (at < KEPT) {
+        memcpy(map->bytes, made->map[at].bytes, sizeof map->bytes);
+    }
+    atomic_flag_clear_explicit(&made->busy, memory_order_release);
+    return at < KEPT;
+}
+
+/* ---- making one ---- */
+
 const char *rt_make_map(const CudaApi *api, const tile_kernel *k, int i, const InterpArg *arg,
                         TensorMap *out, char *buffer, size_t room, int *driver) {
     const KernelMap *m = &k->map[i];
@@ -43,7 +85,7 @@ const char *rt_make_map(const CudaApi *api, const tile_kernel *k, int i, const I
         return buffer;
     }
     uint64_t base = arg[m->base].p + (uint64_t)(v[2 * m->rank] * bytes);
-    uint64_t size[RT_MAP_RANK], stride[RT_MAP_RANK];
+    uint64_t key[KEY_WORDS] = {base}, *size = key + 1, *stride = size + RT_MAP_RANK;
     uint32_t box[RT_MAP_RANK], step[RT_MAP_RANK];
     if (base % DESC_ALIGN) return "its address must be a multiple of 16 bytes";
     for (int d = 0; d < m->rank; d++) { /* the driver has the innermost first */
@@ -58,9 +100,11 @@ const char *rt_make_map(const CudaApi *api, const tile_kernel *k, int i, const I
             return "strides must be multiples of 16 bytes, the last 1";
         if (d) stride[d - 1] = (uint64_t)(by * bytes);
     }
+    if (exchange(m->made, key, out, false)) return NULL;
     CuResult r = api->tensor_map(out->bytes, data_type(m->elem), (uint32_t)m->rank, base, size,
                                  stride, box, step, 0, swizzle_mode(m->swizzle), 2, 0);
     if (r == CU_ERROR_INVALID_VALUE) return "the driver refuses it";
     *driver = (int)r;
+    if (!r) exchange(m->made, key, out, true);
     return NULL;
 }

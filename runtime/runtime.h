@@ -141,6 +141,8 @@ typedef struct KernelConstexpr {
     int64_t value;
 } KernelConstexpr;
 
+typedef struct MadeMaps MadeMaps; /* maps.c: the last ones that were made of it */
+
 /* A hidden parameter: the map of a tensor that arguments describe (maps.c). */
 typedef struct KernelMap {
     int base; /* the parameter that points to it */
@@ -150,6 +152,7 @@ typedef struct KernelMap {
     const char *text; /* sizes, strides and offset in elements: expressions, joined by ", " */
     ExprOp *code;     /* the same as code; NULL: they cannot be read */
     int nops;
+    MadeMaps *made; /* that launches share */
 } KernelMap;
 
 typedef struct TensorMap { /* as the hardware reads it */
@@ -247,6 +250,8 @@ const char *rt_make_map(const struct CudaApi *api, const tile_kernel *k, int i,
 static inline int64_t rt_value_of_slot(const void *args, int64_t number) {
     return ((const InterpArg *)args)[number].i;
 }
+/* Where maps of one tensor are kept, in the arena. */
+MadeMaps *rt_made_maps(Arena *a);
 /* launch.c: works out, in the session's arena, what launches of k will use. */
 void launch_prepare(Session *s, tile_kernel *k);
 

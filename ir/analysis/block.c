@@ -166,6 +166,24 @@ static const Form *moved(const Walk *w, const Op *op, const Form *x) {
 
 static const Form *form_of(Walk *w, const Value *v);
 
+/* Below 0 its numbers go on at the top, which sums and comparisons of polynomials know nothing of.
+ */
+static bool is_unsigned(Type t) {
+    return !t.depth && elem_info[t.elem].class_ == ELEM_U;
+}
+
+static bool op_is_arithmetic(const Op *op) {
+    return op->code == OP_ADD || op->code == OP_SUB || op->code == OP_NEG || op->code == OP_MUL ||
+           op->code == OP_SHL || op->code == OP_REM;
+}
+
+static bool keeps_number(const Op *cast) {
+    bool from = is_unsigned(cast->operand[0].value->type), to = is_unsigned(cast->result[0]->type);
+    bool wider =
+        type_elem_bits(cast->result[0]->type) > type_elem_bits(cast->operand[0].value->type);
+    return affine_keeps_number(cast) && (from == to || (from && wider));
+}
+
 /* What a `for` carries, or its index: what it begins with and what each iteration adds. */
 static const Form *of_argument(Walk *w, const Value *arg) {
     const Op *loop = arg->block->parent;
@@ -195,6 +213,7 @@ static const Form *of_argument(Walk *w, const Value *arg) {
 static const Form *of_op(Walk *w, const Op *op) {
     const Value *v = op->result[0];
     int64_t by;
+    if (is_unsigned(v->type) && op_is_arithmetic(op)) return of_value(w, v);
     if (op->code == OP_CONST)
         return type_is_int(v->type) ? of_poly(w, poly_constant(ir_attr_int(op, AT_VALUE, 0)))
                                     : unknown(w);
@@ -220,7 +239,7 @@ static const Form *of_op(Walk *w, const Op *op) {
         if (!ir_int_constant(y, &by) || by < 0 || by > 31) return of_value(w, v);
         return product_of(w, form_of(w, x), of_poly(w, poly_constant((int64_t)1 << by)));
     case OP_REM: return v->type.rank ? remainder_of(w, form_of(w, x), form_of(w, y)) : unknown(w);
-    case OP_CAST: return affine_keeps_number(op) ? form_of(w, x) : of_value(w, v);
+    case OP_CAST: return keeps_number(op) ? form_of(w, x) : of_value(w, v);
     case OP_ADDPTR:
         a = form_of(w, y);
         by =
@@ -240,7 +259,8 @@ static const Form *form_of(Walk *w, const Value *v) {
                                                                          : of_value(w, v);
     /* A scalar always is itself. */
     if (f->unknown && !v->type.rank) f = of_value(w, v);
-    if (!v->type.depth && type_elem_bits(v->type) > 32 && !f->wide) {
+    bool beyond = type_elem_bits(v->type) > 32 - is_unsigned(v->type);
+    if (!v->type.depth && beyond && !f->wide) {
         Form *wide = new_form(w);
         *wide = *f;
         wide->wide = true;
@@ -271,7 +291,7 @@ static bool bound_of(Walk *w, const Value *x, const Value *y, int64_t more, Bloc
 
 static int compared(Walk *w, const Op *op, BlockBound *out) {
     const Value *x = op->operand[0].value, *y = op->operand[1].value;
-    if (!type_is_int(x->type) || x->type.depth) return -1;
+    if (!type_is_int(x->type) || x->type.depth || is_unsigned(x->type)) return -1;
     switch (ir_attr_int(op, AT_PRED, 0)) {
     case PRED_LT: return bound_of(w, x, y, 0, out) ? 1 : -1;
     case PRED_LE: return bound_of(w, x, y, 1, out) ? 1 : -1;

@@ -311,6 +311,19 @@ START_TEST(tensor_maps) {
     }
     FakeLaunch l = fake->last();
     ck_assert(l.block[0] == 288 && l.nparams == 5 && l.param[4] == 4096); /* the map's first word */
+    /* A map is made once; each tensor has its own. */
+    long calls[5];
+    for (int i = 0; i < 5; i++) {
+        tile_arg args[] = {tile_pointer(8192u << (i == 2)), tile_i32(i < 4 ? 100 : 101),
+                           tile_i64(72), tile_i32(1)};
+        long before = fake->calls();
+        ck_assert_int_eq(tile_launch(kernel, NULL, args, 4, NULL), TILE_OK);
+        calls[i] = fake->calls() - before;
+        ck_assert_uint_eq(fake->last().param[4], 8192u << (i == 2));
+    }
+    ck_assert(calls[1] == calls[0] - 1 && calls[2] == calls[0]);
+    ck_assert_int_eq(calls[3], calls[1]);
+    ck_assert_int_eq(calls[4], calls[0]);
     fails(load(PLAIN ", \"hidden\": [{\"kind\": \"of the future\"}]", "", ""), TILE_BAD_MODULE,
           "hidden parameters, which this version of the runtime cannot make");
 }
@@ -376,7 +389,7 @@ START_TEST(entries_by_name) {
     ck_assert(fake->last().grid[0] == 7 && fake->last().block[0] == 288);
     fails(tile_launch(further, &grid, odd, 2, NULL), TILE_BAD_LAUNCH, "a multiple of 16 bytes");
     fails(tile_launch(further, &plane, good, 2, NULL), TILE_BAD_LAUNCH,
-          "share out at most 2^30 places, along 1 axes");
+          "share out 1 axis of a grid, and 2^30 places at most");
     /* What this runtime or this GPU cannot do is left to the kernel's own entry. */
     static const char *const beyond[] = {FURTHER("\"n <\"", MAP), FURTHER("\"m == 1\"", MAP),
                                          FURTHER("", "{\"kind\": \"of the future\"}, ")};
