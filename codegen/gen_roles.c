@@ -132,16 +132,22 @@ void gen_mbar_arrive(Gen *g, const Op *op) {
             args, 2);
 }
 
+/* With assertions a wait that nobody ends traps: each try gives up by itself after some time. */
 void gen_mbar_wait(Gen *g, const Op *op) {
+    enum { MOST_TRIES = 1 << 22 };
     LLVMValueRef parity =
         LLVMBuildAnd(g->b, gen_scalar(g, op->operand[1].value), gen_i32(g, 1), "");
-    LLVMValueRef args[] = {address_of(g, op->operand[0].value), parity};
-    char text[200];
-    snprintf(text, sizeof text,
-             "{\n\t.reg .pred p;\nwait_${:uid}:\n\tmbarrier.%s.parity.shared%s.b64 p, [$0], $1;\n\t"
-             "@!p bra wait_${:uid};\n\t}",
-             g->o->target->tma ? "try_wait" : "test_wait", g->o->target->tma ? "::cta" : "");
-    ordered(g, text, "r,r,~{memory}", args, 2);
+    LLVMValueRef args[] = {address_of(g, op->operand[0].value), parity, gen_i32(g, MOST_TRIES)};
+    char text[400];
+    bool bounded = g->f->debug;
+    snprintf(
+        text, sizeof text,
+        "{\n\t.reg .pred p%s\nwait_${:uid}:\n\tmbarrier.%s.parity.shared%s.b64 p, [$0], $1;\n\t"
+        "%s@!p bra wait_${:uid};\n\t}",
+        bounded ? ", q;\n\t.reg .b32 n;\n\tmov.b32 n, 0;" : ";",
+        g->o->target->tma ? "try_wait" : "test_wait", g->o->target->tma ? "::cta" : "",
+        bounded ? "add.u32 n, n, 1;\n\tsetp.gt.u32 q, n, $2;\n\t@q trap;\n\t" : "");
+    ordered(g, text, bounded ? "r,r,n,~{memory}" : "r,r,~{memory}", args, bounded ? 3 : 2);
 }
 
 void gen_async_arrive(Gen *g, const Op *op) {
