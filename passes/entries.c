@@ -16,8 +16,7 @@
 #include <string.h>
 
 typedef struct Dots {
-    int sums,
-        others; /* those whose loop has other work with the result has the warps busy without */
+    int sums, others; /* what a loop does with others' results keeps its warps busy as it is */
 } Dots;
 
 static void count(Op *op, void *ctx) {

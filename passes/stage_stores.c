@@ -4,8 +4,8 @@
  *
  *     for t…: desc_store C, c, m, n
  * becomes
- *     for t…, last: wait until `last` has been read; buffer = c; last = async_desc_store C, buffer,
- * m, n wait until `last` has been read
+ *     for t…, last: await read of last; buffer = c; last = async_desc_store C, buffer, m, n
+ *     await read of last
  *
  * so a program that stays computes its next block meanwhile. Others see the block when the grid is
  * done, the program itself never knows: nothing else may touch what it points into. */
