@@ -293,6 +293,13 @@ Op *ir_for_more(Session *s, Func *f, Op *loop, Value *const *more, int n) {
     return op;
 }
 
+Op *ir_for_widen(Session *s, Func *f, Op *loop, Value *const *more, int n) {
+    Op *to = ir_for_more(s, f, loop, more, n);
+    for (int i = 0; i < loop->nresults; i++) ir_replace_uses(loop->result[i], to->result[i]);
+    ir_erase(loop);
+    return to;
+}
+
 void ir_yield_more(Session *s, Func *f, Op *yield, Value *const *more, int n) {
     int had = yield->noperands;
     Builder b = {s, f, yield->block, yield, yield->span};
@@ -375,6 +382,11 @@ void ir_drop_attr(Op *op, AttrId id) {
 
 void ir_set_text(Session *s, Op *op, AttrId id, const char *text) {
     attr_slot(s, op, id)->text = text;
+}
+
+void ir_copy_attr(Session *s, const Op *from, Op *to, AttrId id) {
+    const Attr *a = ir_attr(from, id);
+    if (a) *attr_slot(s, to, id) = *a;
 }
 
 void ir_set_dims(Session *s, Op *op, AttrId id, const int *dims, int n) {

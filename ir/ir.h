@@ -246,6 +246,8 @@ Op *ir_for(Builder *b, Value *lo, Value *hi, Value *step, Value *const *init, in
 /* The same loop, before it, that carries n values more: it has its attributes and its body, whose
  * end is to be extended. The old one is left empty, its results used as they were. */
 Op *ir_for_more(Session *s, Func *f, Op *loop, Value *const *more, int n);
+/* The same, in its place: what used the old one's results uses the new one's. */
+Op *ir_for_widen(Session *s, Func *f, Op *loop, Value *const *more, int n);
 /* The end of a region hands these on, too. */
 void ir_yield_more(Session *s, Func *f, Op *yield, Value *const *more, int n);
 /* One result; its type by the op's result rule (not for GIVEN and MANY). */
@@ -261,7 +263,8 @@ Value *ir_cmp(Builder *b, Pred p, Value *x, Value *y);
 void ir_set_attr(Session *s, Op *op, AttrId id, int64_t v);
 void ir_set_text(Session *s, Op *op, AttrId id, const char *text); /* kept by pointer */
 void ir_set_dims(Session *s, Op *op, AttrId id, const int *dims, int n);
-const Attr *ir_attr(const Op *op, AttrId id); /* NULL when absent */
+void ir_copy_attr(Session *s, const Op *from, Op *to, AttrId id); /* if from has it */
+const Attr *ir_attr(const Op *op, AttrId id);                     /* NULL when absent */
 int64_t ir_attr_int(const Op *op, AttrId id, int64_t absent);
 void ir_drop_attr(Op *op, AttrId id); /* if it is there */
 

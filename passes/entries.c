@@ -6,6 +6,7 @@
  * The kernel's own entry is what its source says: any launcher can launch it. The further one takes
  * parameters that the launch makes, and is for launches whose tensors the copy engine takes: who
  * launches chooses (docs/abi.md). */
+#include "ir/analysis/axis.h"
 #include "ir/desc.h"
 #include "ir/roles.h"
 #include "ir/target.h"
@@ -55,6 +56,32 @@ static bool is_made(const Func *f) {
     return f->persistent && roles_of(f) && !left;
 }
 
+typedef struct Wide {
+    AxisTable axis;
+    bool all;
+} Wide;
+
+/* Rows that are known to begin at multiples of 16 bytes. */
+static void look_at_rows(Op *op, void *ctx) {
+    Wide *w = ctx;
+    if (op->code != OP_DESC_LOAD) return;
+    const Op *desc = op->operand[0].value->def;
+    Type t = desc->result[0]->type;
+    for (int d = 0; d + 1 < t.rank; d++) {
+        const AxisInfo *stride = axis_of(&w->axis, desc_stride(desc, d));
+        int64_t known = stride ? stride->divisibility[0] : 1;
+        w->all &= known * type_elem_bytes(t) % DESC_ALIGN == 0;
+    }
+}
+
+/* By pointers, too, the loads would be as wide as they can be: the entry is worth it for what it
+ * does between places alone. */
+static bool has_wide_loads(const PassCtx *ctx) {
+    Wide w = {axis_analyse(ctx->s, ctx->f), true};
+    ir_walk(ctx->f->body, look_at_rows, &w);
+    return w.all;
+}
+
 void pass_entries(PassCtx *ctx) {
     static void (*const pass[])(PassCtx *) = {
         pass_cse,          pass_persistent, pass_licm, pass_dce, pass_warp_specialize,
@@ -67,8 +94,8 @@ void pass_entries(PassCtx *ctx) {
     PassCtx own = *ctx;
     own.f = ir_clone_func(ctx->module, f, name);
     own.f->entry_of = f->name;
-    own.f->min_places = 2;
     pass_raise_desc(&own);
+    own.f->min_places = has_wide_loads(&own) ? 2 : 1;
     for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++) pass[i](&own);
     ctx->changed = is_made(own.f);
     if (!ctx->changed) f->next = own.f->next;
@@ -98,8 +125,7 @@ static const char *refuse(const PassCtx *ctx) {
     const Target *sm = ctx->target;
     const char *wrong = NULL;
     bool by_threads = false;
-    int64_t programs =
-        (sm->max_shared + sm->reserved_shared) / (f->shared_bytes + sm->reserved_shared);
+    int64_t programs = cost_programs_of(sm, f->shared_bytes);
     if (f->shared_bytes > sm->max_shared) return "it needs more shared memory than there is";
     if (programs * f->num_warps < COST_ROLES_CONSUMERS)
         return "it has too few warps on a multiprocessor to fill each other's waits";

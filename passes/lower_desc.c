@@ -7,11 +7,6 @@
 #include "ir/desc.h"
 #include "passes/pass.h"
 
-static void copy_attr(PassCtx *ctx, const Op *from, Op *to, AttrId id) {
-    const Attr *a = ir_attr(from, id);
-    if (a) ir_set_attr(ctx->s, to, id, a->i);
-}
-
 static void lower(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
     bool load = op->code == OP_DESC_LOAD, reduce = op->code == OP_DESC_REDUCE;
@@ -31,10 +26,10 @@ static void lower(Op *op, void *ctx_) {
                   : reduce ? OP_ATOMIC
                            : OP_STORE,
                   operand, n, &t, load || reduce, 0);
-    copy_attr(ctx, op, r, AT_CACHE);
-    copy_attr(ctx, op, r, AT_EVICT);
-    copy_attr(ctx, op, r, AT_VOLATILE);
-    copy_attr(ctx, op, r, AT_RMW);
+    ir_copy_attr(ctx->s, op, r, AT_CACHE);
+    ir_copy_attr(ctx->s, op, r, AT_EVICT);
+    ir_copy_attr(ctx->s, op, r, AT_VOLATILE);
+    ir_copy_attr(ctx->s, op, r, AT_RMW);
     if (reduce) ir_set_attr(ctx->s, r, AT_SEM, SEM_RELAXED);
     if (load) {
         r->result[0]->name = op->result[0]->name;

@@ -209,9 +209,8 @@ static Value *emit_desc(Raise *r, Builder *b, Type t, const int *order) {
 }
 
 static void copy_attrs(Session *s, const Op *from, Op *to) {
-    for (int i = 0; i < from->nattrs; i++)
-        if (from->attr[i].id == AT_CACHE || from->attr[i].id == AT_EVICT)
-            ir_set_attr(s, to, from->attr[i].id, from->attr[i].i);
+    ir_copy_attr(s, from, to, AT_CACHE);
+    ir_copy_attr(s, from, to, AT_EVICT);
 }
 
 /* The descriptor's dimensions: the contiguous one last. */
@@ -230,9 +229,6 @@ static void raise_load(Raise *r, Op *load) {
     in[0] = emit_desc(r, &start, block, order);
     Op *op = ir_op(&at, OP_DESC_LOAD, in, 3, &block, 1, 0);
     copy_attrs(s, load, op);
-    /* By pointers that are not known to be aligned it takes far more instructions. */
-    bool aligned = poly_divisor(f, &r->block.dim[!r->inner].stride) % DESC_ALIGN == 0;
-    if (f->entry_of && !aligned) f->min_places = 1;
     Value *v = op->result[0];
     if (r->inner != t.rank - 1) {
         Op *trans = ir_op(&at, OP_TRANS, &v, 1, &t, 1, 0);

@@ -27,13 +27,10 @@ typedef struct Stage {
 
 static void look_around(Op *op, void *ctx) {
     Stage *x = ctx;
-    const Value *into = alias_underlying_object(x->store->operand[0].value);
-    const Value *at = op->noperands ? alias_underlying_object(op->operand[0].value) : NULL;
-    bool global = ir_effects(op) & EFFECT_GLOBAL || op_is_async_store(op);
-    if (op == x->store || op->code == OP_MBAR_DESC_LOAD) global = at == into && op != x->store;
-    if (op_is_atomic(op) || op->code == OP_INLINE_ASM || op->code == OP_GRID_LAUNCH ||
-        (global && op != x->store && (!at || at == into)))
-        x->alone = false;
+    bool tells = op_is_atomic(op) || op->code == OP_INLINE_ASM || op->code == OP_GRID_LAUNCH;
+    if (op == x->store || (!tells && !(ir_effects(op) & EFFECT_GLOBAL))) return;
+    const Value *at = tells ? NULL : alias_underlying_object(op->operand[0].value);
+    if (!at || at == alias_underlying_object(x->store->operand[0].value)) x->alone = false;
 }
 
 /* The loop over places of the grid, which store in no order; NULL: the store is done once. False:
@@ -103,9 +100,7 @@ static void stage(Stage *x, Op *loop) {
         Builder before = {s, f, loop->block, loop, op->span};
         Value *begin = none(&before);
         int n = loop->nresults;
-        Op *to = ir_for_more(s, f, loop, &begin, 1);
-        for (int i = 0; i < n; i++) ir_replace_uses(loop->result[i], to->result[i]);
-        ir_erase(loop);
+        Op *to = ir_for_widen(s, f, loop, &begin, 1);
         Block *body = to->region[0];
         last = start(x, buffer, body->args[1 + n]);
         ir_yield_more(s, f, body->last, &last, 1);

@@ -178,8 +178,7 @@ static int stages_that_fit(const Specialize *x, int64_t bytes) {
     ir_walk(x->f->body, add_stored, &s);
     if (s.unknown || s.bytes > COST_ROLES_REST) s.bytes = COST_ROLES_REST;
     int64_t programs = (COST_ROLES_CONSUMERS + x->f->num_warps - 1) / x->f->num_warps;
-    int64_t share = (sm->max_shared + sm->reserved_shared) / programs - sm->reserved_shared;
-    int64_t most = (share - s.bytes - COST_STAGE_ALIGN) / bytes;
+    int64_t most = (cost_share_of(sm, programs) - s.bytes - COST_STAGE_ALIGN) / bytes;
     return (int)(most < LEAST_STAGES ? (sm->max_shared - COST_ROLES_REST) / bytes : most);
 }
 
@@ -301,10 +300,7 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
         for (int k = 1; k < load->noperands; k++) in[2 + k] = load->operand[k].value;
         b.span = load->span;
         Op *copy = ir_op(&b, OP_MBAR_DESC_LOAD, in, 2 + load->noperands, NULL, 0, 0);
-        const Attr *order = trans ? ir_attr(trans, AT_ORDER) : NULL;
-        int dims[TILE_MAX_RANK];
-        for (int k = 0; order && k < order->ndims; k++) dims[k] = order->dims[k];
-        if (order) ir_set_dims(x->s, copy, AT_ORDER, dims, order->ndims);
+        if (trans) ir_copy_attr(x->s, trans, copy, AT_ORDER);
         bytes += type_bytes(load->result[0]->type);
     }
     ir_set_attr(x->s, expect, AT_BYTES, bytes);
@@ -331,10 +327,8 @@ static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, RoleFn *fn);
 /* The loop carries the turn, too. */
 static Turn thread_loop(Specialize *x, int k, Op *loop, Turn t, RoleFn *fn) {
     int n = loop->nresults;
-    Op *to = ir_for_more(x->s, x->f, loop, (Value *[]){t.stage, t.phase}, 2);
+    Op *to = ir_for_widen(x->s, x->f, loop, (Value *[]){t.stage, t.phase}, 2);
     Block *body = to->region[0];
-    for (int i = 0; i < n; i++) ir_replace_uses(loop->result[i], to->result[i]);
-    ir_erase(loop);
     t = thread_turns(x, k, body, (Turn){body->args[1 + n], body->args[2 + n]}, fn);
     ir_yield_more(x->s, x->f, body->last, (Value *[]){t.stage, t.phase}, 2);
     return (Turn){to->result[n], to->result[n + 1]};

@@ -300,18 +300,23 @@ static bool share_out(const tile_kernel *k, LaunchGrid *g) {
     return true;
 }
 
+/* The arguments keep the entry's conditions. */
+static bool keeps_conditions(const tile_kernel *e, const InterpArg *arg) {
+    ExprVerdict verdict;
+    ExprError ignored;
+    return !e->condition_ops || (expr_test(e->condition_code, e->condition_ops, rt_value_of_slot,
+                                           arg, &verdict, &ignored) &&
+                                 verdict.holds);
+}
+
 /* A launch of k may be one of this further entry of it, and had better be: programs that stay for
  * one place alone start later, for nothing where the others' loads are as wide (H200: products of
  * 256 to 1024, 0.88 to 0.91). */
 static bool stands_in(const tile_kernel *e, const InterpArg *arg, LaunchGrid *g) {
-    ExprVerdict verdict;
-    ExprError ignored;
     if (e->unusable || e->module->ctx->is_cpu || !share_out(e, g)) return false;
     uint64_t places = (uint64_t)g->work.x * g->work.y * g->work.z;
     if (e->persistent && e->min_places > 1 && places <= g->programs.x) return false;
-    return (!e->condition_ops || (expr_test(e->condition_code, e->condition_ops, rt_value_of_slot,
-                                            arg, &verdict, &ignored) &&
-                                  verdict.holds));
+    return keeps_conditions(e, arg);
 }
 
 /* By the first further entry that takes it; TILE_BAD_LAUNCH: there is none. */
@@ -335,6 +340,10 @@ static tile_status launch_own(tile_kernel *k, LaunchGrid *g, InterpArg *arg, voi
                        "'%s', an entry of kernel '%s', is for other GPUs or another runtime than "
                        "this",
                        k->name, k->of->name);
+    if (!keeps_conditions(k, arg))
+        return rt_fail(ctx, TILE_BAD_LAUNCH,
+                       "'%s', an entry of kernel '%s', is for launches where %s", k->name,
+                       k->of->name, k->conditions);
     if (!share_out(k, g))
         return rt_fail(
             ctx, TILE_BAD_LAUNCH,

@@ -378,18 +378,22 @@ START_TEST(entries) {
 }
 END_TEST
 
-/* By its own name a further entry is a kernel like any, whatever for; with its own messages. */
+/* By its own name a further entry is launched however many places there are; with its own
+ * messages. */
 START_TEST(entries_by_name) {
     tile_kernel *further;
     tile_grid grid = {7, 1, 1}, plane = {7, 2, 1};
     tile_arg good[] = {tile_pointer(4096), tile_i32(7)}, odd[] = {tile_pointer(4104), tile_i32(7)};
-    ck_assert_int_eq(load(FURTHER("\"n == 1\"", MAP), two_params, two_entries), TILE_OK);
+    ck_assert_int_eq(load(FURTHER("\"n != 8\"", MAP), two_params, two_entries), TILE_OK);
     ck_assert_int_eq(tile_kernel_get(module, "k__p", &further), TILE_OK);
     ck_assert_int_eq(tile_launch(further, &grid, good, 2, NULL), TILE_OK);
     ck_assert(fake->last().grid[0] == 7 && fake->last().block[0] == 288);
     fails(tile_launch(further, &grid, odd, 2, NULL), TILE_BAD_LAUNCH, "a multiple of 16 bytes");
     fails(tile_launch(further, &plane, good, 2, NULL), TILE_BAD_LAUNCH,
           "share out 1 axis of a grid, and 2^30 places at most");
+    good[1] = tile_i32(8);
+    fails(tile_launch(further, &grid, good, 2, NULL), TILE_BAD_LAUNCH,
+          "'k__p', an entry of kernel 'k', is for launches where n != 8");
     /* What this runtime or this GPU cannot do is left to the kernel's own entry. */
     static const char *const beyond[] = {FURTHER("\"n <\"", MAP), FURTHER("\"m == 1\"", MAP),
                                          FURTHER("", "{\"kind\": \"of the future\"}, ")};
