@@ -12,8 +12,8 @@
 #include <string.h>
 
 const OptionInfo option_info[OPTIONS] = {
-#define KERNEL_OPTION(home, name, attribute, least, most, absent, traits, ...)                     \
-    [OPTION_##name] = {#name, {least, most, ((traits)&OPTION_POWERS) != 0}, absent, traits},
+#define KERNEL_OPTION(home, name, attribute, least, most, absent, traits, long_name, arg, help)    \
+    [OPTION_##name] = {#name, {least, most, ((traits)&OPTION_POWERS) != 0}, absent, traits, arg},
 #include "ir/options.def"
 };
 
@@ -57,6 +57,22 @@ KernelOption option_find_opposite(const char *name, size_t len) {
     return OPTIONS;
 }
 
+static bool has_words(const OptionInfo *o) {
+    return o->arg && strchr(o->arg, '|');
+}
+
+int option_word(KernelOption which, const char *word, size_t len) {
+    const OptionInfo *o = &option_info[which];
+    int v = (int)o->rule.least;
+    if (!has_words(o)) return 0;
+    for (const char *w = o->arg;; v++) {
+        size_t n = strcspn(w, "|");
+        if (n == len && memcmp(w, word, n) == 0) return v;
+        if (!w[n]) return 0;
+        w += n + 1;
+    }
+}
+
 bool option_check(KernelOption which, int64_t v, char why[OPTION_WHY]) {
     char must[RULE_TEXT];
     const OptionInfo *o = &option_info[which];
@@ -89,13 +105,16 @@ static bool read_one(const char *item, size_t len, OptionValues *values, char wh
     if (flag < OPTIONS) which = flag;
     if (which == OPTIONS) return unknown(item, name, why);
     const char *digits = equals + 1;
+    values->at[which] = option_word(which, digits, (size_t)(item + len - digits));
+    if (values->at[which]) return true;
     char *end;
     errno = 0;
     long v = strtol(digits, &end, 10); /* which takes " +4", too */
     bool number = isdigit((unsigned char)digits[*digits == '-']) && end == item + len;
     if (!number || errno) {
         size_t n = (size_t)(item + len - digits);
-        snprintf(why, OPTION_WHY, "%.*s takes a whole number, not '%.*s'", (int)name, item,
+        snprintf(why, OPTION_WHY, "%.*s takes %s, not '%.*s'", (int)name, item,
+                 has_words(&option_info[which]) ? option_info[which].arg : "a whole number",
                  (int)(n < 60 ? n : 60), digits);
         return false;
     }

@@ -30,6 +30,7 @@ typedef struct OptionInfo {
     NumberRule rule;
     int absent;      /* what a kernel has that nobody gives it; 0: none */
     unsigned traits; /* OptionTraits */
+    const char *arg; /* of a command line; A|B: the words for its numbers; NULL: a flag */
 } OptionInfo;
 extern const OptionInfo option_info[OPTIONS];
 
@@ -40,6 +41,8 @@ typedef struct OptionValues {
 
 /* OPTIONS when there is none of this name. */
 KernelOption option_find(const char *name, size_t len);
+/* The number that a word of the option stands for; 0: it has no such word. */
+int option_word(KernelOption which, const char *word, size_t len);
 /* The same by a name that says the opposite (enable_fp_fusion): 0 stands for 1, and else for 0. */
 KernelOption option_find_opposite(const char *name, size_t len);
 extern const char *const option_opposite[OPTIONS]; /* that name of each, or NULL */

@@ -90,10 +90,16 @@ bool compile_options_add(char **options, const char *item, size_t len) {
 static bool take_kernel_option(tile_compile_options *o, char **options, int row, const char *value,
                                char why[OPTION_WHY]) {
     const OptionInfo *info = &option_info[kernel_rows[row].option];
-    const char *digits = kernel_rows[row].arg ? value : "1";
+    const char *arg = kernel_rows[row].arg, *digits = arg ? value : "1";
+    bool words = arg && strchr(arg, '|');
     char item[64];
-    long v;
-    if (option_number(digits, (long)info->rule.least, 1000000, &v)) {
+    long v = words ? option_word(kernel_rows[row].option, digits, strlen(digits)) : 0;
+    if (words && !v) {
+        snprintf(why, OPTION_WHY, "--%s is %s, not '%.60s'", kernel_rows[row].long_name, arg,
+                 digits);
+        return false;
+    }
+    if (!words && option_number(digits, (long)info->rule.least, 1000000, &v)) {
         snprintf(why, OPTION_WHY, "--%s takes a whole number from %ld on, not '%.60s'",
                  kernel_rows[row].long_name, (long)info->rule.least, digits);
         return false;
