@@ -300,6 +300,23 @@ Op *ir_for_widen(Session *s, Func *f, Op *loop, Value *const *more, int n) {
     return to;
 }
 
+Op *ir_if_widen(Session *s, Func *f, Op *branch, const Type *more, int n) {
+    int had = branch->nresults;
+    Builder b = {s, f, branch->block, branch, branch->span};
+    Type *types = arena_array(&s->arena, (size_t)(had + n), sizeof *types);
+    for (int i = 0; i < had; i++) types[i] = branch->result[i]->type;
+    memcpy(types + had, more, (size_t)n * sizeof *types);
+    Value *condition = branch->operand[0].value;
+    Op *to = ir_op(&b, OP_IF, &condition, 1, types, had + n, 2);
+    ir_swap_regions(to, branch);
+    for (int i = 0; i < had; i++) {
+        copy_looks(to->result[i], branch->result[i]);
+        ir_replace_uses(branch->result[i], to->result[i]);
+    }
+    ir_erase(branch);
+    return to;
+}
+
 void ir_yield_more(Session *s, Func *f, Op *yield, Value *const *more, int n) {
     int had = yield->noperands;
     Builder b = {s, f, yield->block, yield, yield->span};

@@ -111,6 +111,13 @@ typedef enum CacheMod {
 } CacheMod;
 typedef enum Evict { EVICT_NONE, EVICT_FIRST, EVICT_LAST } Evict;
 typedef enum Padding { PADDING_ZERO, PADDING_NAN } Padding;
+typedef enum StreamKShare {
+    STREAM_K_PLACES,
+    STREAM_K_FIRST,
+    STREAM_K_SHARE,
+    STREAM_K_SHARES
+} StreamKShare;
+enum { MOST_CLOCKS = 1 << 30 }; /* that a STREAM_K says of an iteration, or a part */
 
 typedef struct Op Op;
 typedef struct Block Block;
@@ -248,6 +255,9 @@ Op *ir_for(Builder *b, Value *lo, Value *hi, Value *step, Value *const *init, in
 Op *ir_for_more(Session *s, Func *f, Op *loop, Value *const *more, int n);
 /* The same, in its place: what used the old one's results uses the new one's. */
 Op *ir_for_widen(Session *s, Func *f, Op *loop, Value *const *more, int n);
+/* The same branch, in its place, with n results more, of these types: its regions' ends are to be
+ * extended. What used the old one's results uses the new one's. */
+Op *ir_if_widen(Session *s, Func *f, Op *branch, const Type *more, int n);
 /* The end of a region hands these on, too. */
 void ir_yield_more(Session *s, Func *f, Op *yield, Value *const *more, int n);
 /* One result; its type by the op's result rule (not for GIVEN and MANY). */

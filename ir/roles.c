@@ -55,7 +55,9 @@ int role_of_block(const Block *b) {
 
 int warps_of_program(const Func *f) {
     const Op *warps = roles_of(f);
-    return warps ? role_first_warp(warps, warps->nregions) : f->num_warps;
+    int n = warps ? role_first_warp(warps, warps->nregions) : f->num_warps;
+    bool groups = warps && ir_attr(warps, AT_REGISTERS);
+    return groups ? (n + WARPGROUP - 1) / WARPGROUP * WARPGROUP : n;
 }
 
 int warps_of_block(const Func *f, const Block *b) {
@@ -73,16 +75,21 @@ int barrier_warps(const Func *f, const Op *barrier) {
 
 /* ---- rules ---- */
 
+bool role_shares_group(const Op *warps, int r) {
+    return role_first_warp(warps, r) % WARPGROUP || role_warps(warps, r) % WARPGROUP;
+}
+
 static const char *verify_registers(Session *s, const Op *op, int r) {
-    enum { WARPGROUP = 4, LEAST = 24, MOST = 240, STEP = 8 }; /* setmaxnreg */
-    int n = role_registers(op, r);
+    int n = role_registers(op, r), last = op->nregions - 1;
     if (!n) return NULL;
-    if (n < LEAST || n > MOST || n % STEP)
-        return arena_printf(&s->arena, "%d to %d registers in steps of %d, not %d", LEAST, MOST,
-                            STEP, n);
-    if (role_first_warp(op, r) % WARPGROUP || role_warps(op, r) % WARPGROUP)
+    if (n < ROLE_REGISTERS_LEAST || n > ROLE_REGISTERS_MOST || n % ROLE_REGISTERS_STEP)
+        return arena_printf(&s->arena, "%d to %d registers in steps of %d, not %d",
+                            ROLE_REGISTERS_LEAST, ROLE_REGISTERS_MOST, ROLE_REGISTERS_STEP, n);
+    if (!role_shares_group(op, r)) return NULL;
+    int group = role_first_warp(op, r) / WARPGROUP, end = role_first_warp(op, last + 1) - 1;
+    if (end / WARPGROUP != group || role_registers(op, last) != n)
         return "registers are for whole warpgroups: a role of 4 warps or a multiple, that begins "
-               "at such a multiple";
+               "at such a multiple, or all roles of the last group";
     return NULL;
 }
 

@@ -9,6 +9,12 @@
 #include "ir/ir.h"
 
 enum { MAX_WARPS = 32, NAMED_BARRIERS = 16 }; /* of a program; barrier 0 is that of all threads */
+enum { /* of a thread of a role (setmaxnreg): all of a warpgroup have the same */
+       WARPGROUP = 4,
+       ROLE_REGISTERS_LEAST = 24,
+       ROLE_REGISTERS_MOST = 240,
+       ROLE_REGISTERS_STEP = 8
+};
 
 /* The function's `warps`; NULL: all its warps do the same. */
 const Op *roles_of(const Func *f);
@@ -20,7 +26,10 @@ const char *role_name(Arena *a, const Op *warps, int r);
 int role_registers(const Op *warps, int r);
 /* The role whose region holds b; -1: none, all warps run it. */
 int role_of_block(const Block *b);
-/* The warps that run b, and those of the program: threads of a launch by 32. */
+/* Role r has a warpgroup together with others, or with warps that do nothing. */
+bool role_shares_group(const Op *warps, int r);
+/* The warps that run b, and those of the program: threads of a launch by 32. Where roles say how
+ * many registers they have, there are warps that do nothing up to a whole warpgroup. */
 int warps_of_block(const Func *f, const Block *b);
 static inline int warps_of_value(const Func *f, const Value *v) {
     return warps_of_block(f, v->def ? v->def->block : v->block);

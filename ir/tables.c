@@ -57,6 +57,7 @@ static const char *const scope_words[] = {"gpu", "cta", "sys", NULL};
 static const char *const cache_words[] = {"none", "ca", "cg", "cs", "cv", "wb", "wt", NULL};
 static const char *const evict_words[] = {"none", "first", "last", NULL};
 static const char *const padding_words[] = {"zero", "nan", NULL};
+static const char *const share_words[] = {"places", "first", "share", NULL};
 static const char *const precision_words[] = {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6", NULL};
 
 static const char *const mma_words[] = {
@@ -76,7 +77,7 @@ static const char *const *const words_of[ATTRS] = {
     [AT_EVICT] = evict_words, [AT_PRECISION] = precision_words, [AT_MMA] = mma_words,
     [AT_WGMMA] = wgmma_words, [AT_FUNC2] = func2_words,         [AT_RMW] = rmw_words,
     [AT_SEM] = sem_words,     [AT_SCOPE] = scope_words,         [AT_PADDING] = padding_words,
-    [AT_ARITH] = arith_words, [AT_DIRECTION] = direction_words,
+    [AT_SHARE] = share_words, [AT_ARITH] = arith_words,         [AT_DIRECTION] = direction_words,
 };
 
 const AttrInfo attr_info[ATTRS] = {

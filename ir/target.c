@@ -56,6 +56,10 @@ bool target_runs(const Target *t, int sm) {
     return t->only_here ? t->sm == sm : t->sm <= sm;
 }
 
+int64_t target_programs(const Target *t, int64_t shared_bytes) {
+    return (t->max_shared + t->reserved_shared) / (shared_bytes + t->reserved_shared);
+}
+
 const Target *target_best(int sm) {
     const Target *best = NULL;
     for (int i = 0; i < target_count; i++)

@@ -23,6 +23,7 @@ typedef struct Target {
     int64_t max_shared;      /* bytes of shared memory one program may have */
     int64_t reserved_shared; /* bytes that each program takes besides of its multiprocessor's */
     int64_t registers;       /* of 32 bits, that the programs of a multiprocessor share */
+    int64_t matrix_bytes;    /* of a multiprocessor in a clock: M * N * bytes of K of a dot */
     bool only_here;          /* its code runs on no later GPUs: the `a` of sm_90a */
     bool async_copy;         /* copies from global to shared memory behind the program's back */
     bool atomic_bf16;        /* adds a bf16 to memory; else by comparing and swapping */
@@ -49,6 +50,8 @@ const Target *target_find(const char *name);
 bool target_runs(const Target *t, int sm);
 /* The target whose code is best for GPUs of this compute capability; NULL when there is none. */
 const Target *target_best(int sm);
+/* Programs of so many bytes of shared memory that a multiprocessor has room for. */
+int64_t target_programs(const Target *t, int64_t shared_bytes);
 /* Why there is no such target, and which would do: a sentence. */
 void target_explain(const char *name, Buf *out);
 

@@ -17,6 +17,7 @@ typedef struct Verifier {
     const Func *f;
     uint8_t *visible; /* by value id: defined before this point, in a block that encloses it */
     bool laid_out;    /* some tile has a layout: then all must */
+    int workspaces;
     const char *error;
     Span where;
 } Verifier;
@@ -279,6 +280,43 @@ static void check_dot(Verifier *v, const Op *op) {
         bad(v, op, "2^%lld times 2^%lld warps cannot share it", (long long)wm, (long long)wn);
 }
 
+/* A run of a tile's elements, out of a buffer that has room for it. */
+static void check_fragment_add(Verifier *v, const Op *op) {
+    int64_t n = ir_attr_int(op, AT_CHUNKS, 0), i = ir_attr_int(op, AT_CHUNK, -1);
+    Type t = arg_type(op, 0), b = arg_type(op, 1);
+    const Layout *l = op->operand[0].value->layout;
+    if (!t.rank || n < 1 || (n & (n - 1)) || i < 0 || i >= n || n > type_numel(t))
+        bad(v, op, "one of a power of two of runs of a tile");
+    else if (b.space != SPACE_SHARED ||
+             type_bytes(type_in_space(b, SPACE_REGISTER)) < type_bytes(t) / n)
+        bad(v, op, "the buffer is smaller than a run");
+    else if (l && n > (int64_t)1 << l->bits[IN_REG])
+        bad(v, op, "threads hold fewer elements than there are runs");
+    if (op->result[0]->layout != l) bad(v, op, "the result is held as operand 0 is");
+}
+
+static void check_fragment_copy(Verifier *v, const Op *op) {
+    enum { UNIT = 16 };
+    int64_t n = ir_attr_int(op, AT_BYTES, 0);
+    Type b = arg_type(op, 1);
+    if (type_is_tile(arg_type(op, 0))) bad(v, op, "copies from one address");
+    if (b.space != SPACE_SHARED || n < UNIT || n % UNIT ||
+        n > type_bytes(type_in_space(b, SPACE_REGISTER)))
+        bad(v, op, "a multiple of 16 bytes, for which the buffer has room");
+}
+
+/* Tiles in memory as threads hold them. */
+static void check_fragment(Verifier *v, const Op *op) {
+    enum { UNIT = 16 };
+    Type t = arg_type(op, 1);
+    if (type_is_tile(arg_type(op, 0))) bad(v, op, "lies at one address");
+    if (!t.rank || type_bytes(t) % UNIT)
+        bad(v, op, "of a tile of a multiple of 16 bytes, not %s", type_text(&v->s->arena, t));
+    for (int i = 0; i < op->nresults; i++)
+        if (op->result[i]->layout != op->operand[1].value->layout)
+            bad(v, op, "the result is held as operand 1 is");
+}
+
 static const Op *terminator(const Op *op, int region) {
     return op->region[region]->last;
 }
@@ -493,6 +531,10 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (ir_attr_int(op, AT_OWNER, 0)) check_owner(v, op);
     if (op->code == OP_DOT) check_dot(v, op);
     if (op_is_atomic(op)) check_atomic(v, op);
+    if (op->code == OP_FRAGMENT_STORE || op->code == OP_FRAGMENT_LOAD) check_fragment(v, op);
+    if (op->code == OP_FRAGMENT_ADD) check_fragment_add(v, op);
+    if (op->code == OP_MBAR_FRAGMENT_LOAD) check_fragment_copy(v, op);
+    if (op->code == OP_WORKSPACE && v->workspaces++) bad(v, op, "a kernel has one");
     if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);
     const char *wrong = v->error ? NULL : roles_verify(v->s, v->f, op);
     if (!wrong) wrong = desc_verify(v->s, op);

@@ -62,6 +62,12 @@ static void check_histogram(Shape *v, const Op *op, const Value *counts, int fir
     if (shared) check_row_major(v, counts);
 }
 
+static void check_workspace(Shape *v, int64_t bytes) {
+    enum { MOST = 1 << 24, UNIT = 16 };
+    if (bytes < UNIT || bytes > MOST || bytes % UNIT)
+        bad(v, "a program has 16 to %d bytes, a multiple of 16", MOST);
+}
+
 /* What is made of no tile. */
 static void check_made(Shape *v, const Op *op) {
     Type r = op->result[0]->type;
@@ -79,6 +85,21 @@ static void check_made(Shape *v, const Op *op) {
     case OP_WORK_SIZE:
         if (!type_equal(r, type_scalar(EL_I32))) bad(v, "the result must be i32");
         if ((uint64_t)ir_attr_int(op, AT_AXIS, 0) > 2) bad(v, "axis must be 0, 1 or 2");
+        break;
+    case OP_STREAM_K:
+        if (!type_equal(r, type_scalar(EL_I32))) bad(v, "the result must be i32");
+        for (AttrId id = AT_ITERATION_CLOCKS; id <= AT_MEET_CLOCKS; id++) {
+            int64_t clocks = ir_attr_int(op, id, 0);
+            if (clocks < 0 || clocks > MOST_CLOCKS) bad(v, "clocks are 0 to 2^30");
+        }
+        break;
+    case OP_WORKSPACE:
+        if (!type_equal(r, type_pointer_to(type_scalar(EL_I64))))
+            bad(v, "the result must be ptr<i64>");
+        check_workspace(v, ir_attr_int(op, AT_BYTES, 0));
+        break;
+    case OP_LAUNCH_MARK:
+        if (!type_equal(r, type_scalar(EL_I64))) bad(v, "the result must be i64");
         break;
     case OP_SINGLE_CTA:
         if (!type_equal(r, type_scalar(EL_I1))) bad(v, "the result must be i1");

@@ -2,10 +2,6 @@
 /* cost.c: facts of a loop and of the GPU -> the form of its pipeline (see cost.def, schedule.c). */
 #include "passes/cost.h"
 
-int64_t cost_programs_of(const Target *sm, int64_t bytes) {
-    return (sm->max_shared + sm->reserved_shared) / (bytes + sm->reserved_shared);
-}
-
 int64_t cost_share_of(const Target *sm, int64_t programs) {
     return (sm->max_shared + sm->reserved_shared) / programs - sm->reserved_shared;
 }
@@ -15,7 +11,7 @@ int64_t cost_programs(const LoopCost *c, int slices) {
     int64_t registers = (int64_t)COST_OTHER_REGISTERS * c->threads + c->carried / 4;
     int64_t bytes = c->others + slices * c->iteration;
     int64_t by_registers = sm->registers / registers;
-    int64_t by_memory = cost_programs_of(sm, bytes);
+    int64_t by_memory = target_programs(sm, bytes);
     return by_registers < by_memory ? by_registers : by_memory;
 }
 

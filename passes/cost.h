@@ -31,8 +31,7 @@ typedef struct LoopChoice {
                         that dots are done which read what is overwritten next */
 } LoopChoice;
 
-/* How many programs of so many bytes of shared memory an SM holds, and what each of so many has. */
-int64_t cost_programs_of(const Target *sm, int64_t bytes);
+/* The shared memory that each of so many programs on an SM has. */
 int64_t cost_share_of(const Target *sm, int64_t programs);
 /* How many programs an SM holds at a time. */
 int64_t cost_programs(const LoopCost *c, int slices);

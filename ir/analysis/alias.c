@@ -52,7 +52,13 @@ const Value *alias_step(const Value *v) {
 
 const Value *alias_underlying_object(const Value *v) {
     for (const Value *from = v; from; from = alias_step(v)) v = from;
-    return !v->def && !v->block->parent ? v : NULL;
+    bool param = !v->def && !v->block->parent;
+    return param || op_is(v, OP_WORKSPACE) ? v : NULL;
+}
+
+bool alias_is_of_workspace(const Op *op) {
+    const Value *at = op->noperands ? alias_underlying_object(op->operand[0].value) : NULL;
+    return at && op_is(at, OP_WORKSPACE);
 }
 
 bool alias_may_pass(const Op *read, const Op *op) {

@@ -10,9 +10,11 @@
  * there too. NULL: v comes from elsewhere. Repeated, it ends at the underlying object or where none
  * is known. */
 const Value *alias_step(const Value *v);
-/* The parameter that v points into; NULL: not known. Two parameters are taken to point to different
- * memory, as in Triton. */
+/* The parameter, or workspace, that v points into; NULL: not known. Two parameters are taken to
+ * point to different memory, as in Triton. */
 const Value *alias_underlying_object(const Value *v);
+/* How the programs of a launch hand each other parts of sums, and nothing else. */
+bool alias_is_of_workspace(const Op *op);
 /* May what `read` reads of global memory be read before op is done, which stands before it? Not
  * where op may write there, nor where others may have written before it: an atomic may be how
  * programs wait for each other. */

@@ -253,6 +253,7 @@ static const struct {
     [OP_PROGRAM_ID] = {rule_each, SIGN_ALWAYS},
     [OP_NUM_PROGRAMS] = {rule_each, SIGN_ALWAYS},
     [OP_WORK_SIZE] = {rule_each, SIGN_ALWAYS},
+    [OP_STREAM_K] = {rule_each, SIGN_ALWAYS},
     [OP_ADD] = {rule_add, SIGN_ALL},
     [OP_SUB] = {rule_sub, SIGN_UNKNOWN},
     [OP_MUL] = {rule_mul, SIGN_ALL},
