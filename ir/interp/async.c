@@ -20,7 +20,7 @@ struct AsyncCopy { /* in flight, or free for the next */
     int strand;       /* who started it, */
     int64_t arrivals; /* at a barrier: no copy, but who arrives behind those before it, */
     uint32_t *clock;  /* knowing this */
-    int64_t lanes, room, room_bytes;
+    int64_t lanes, bytes, room, room_bytes;
     uint64_t *address;
     uint8_t *active, *source; /* source: what was to be copied when it was started */
 };
@@ -98,6 +98,7 @@ static AsyncCopy *begin_copy(Run *r, Program *p, const Access *a, const SharedBu
     c->strand = p->current;
     c->arrivals = 0;
     c->lanes = a->lanes;
+    c->bytes = a->lanes * (int64_t)a->size;
     return c;
 }
 
@@ -214,6 +215,10 @@ static bool land(Run *r, Program *p, const AsyncCopy *c, int writer, uint32_t ti
         for (int64_t e = i; e < i + n; e++) {
             int64_t to = c->base + (b->offset_of ? b->offset_of[e] : e) * (int64_t)a.size;
             memcpy(p->shared.data + to, at + (size_t)(e - i) * a.size, a.size);
+            const uint8_t *written =
+                from->written ? from->written + first + (size_t)(e - i) * a.size : NULL;
+            if (written && memchr(written, 0, a.size))
+                memset(p->shared.owner + to, 0, a.size * sizeof *p->shared.owner);
         }
     }
 }
@@ -349,6 +354,7 @@ bool step_async_arrive(Run *r, Program *p, const Step *st) {
     int barrier = mbarrier_number(r, p, st, st->detail, 0);
     if (barrier < 0) return false;
     AsyncCopy *c = new_copy(r, 0, 0);
+    c->bytes = 0;
     c->st = st;
     c->strand = p->current;
     c->number = strand_of(p)->copies_started;
@@ -362,7 +368,7 @@ bool async_land_at(Run *r, Program *p, const Step *st, int barrier) {
     Mbarrier *m = &p->mbarrier[barrier];
     AsyncCopy *c = m->copies;
     int writer = clock_of_mbarrier(r, barrier, !c->arrivals);
-    int64_t arrivals = c->arrivals, bytes = c->to ? c->to->bytes : 0;
+    int64_t arrivals = c->arrivals, bytes = c->bytes;
     m->copies = c->next;
     bool ok = arrivals
                   ? land_before(r, p, c->strand, c->number, writer, m->phase + 1) &&
@@ -415,6 +421,31 @@ bool step_mbar_desc_load(Run *r, Program *p, const Step *st) {
     const DescPlan *plan = st->detail;
     int barrier = mbarrier_number(r, p, st, plan->barrier, 2);
     return barrier >= 0 && start_desc_copy(r, p, st, plan->buffer, &p->mbarrier[barrier].copies);
+}
+
+/* Bytes of memory, as elements of the buffer one behind the other. */
+bool step_mbar_fragment_load(Run *r, Program *p, const Step *st) {
+    const DescPlan *plan = st->detail;
+    const SharedBuffer *to = plan->buffer;
+    const Tile *from = &p->tile[st->src[0]];
+    size_t size = stored_bytes(type_in_space(ir_operand(st->op, 1)->type, SPACE_REGISTER));
+    uint64_t at = (uint64_t)first_lane(from, EL_U64);
+    int64_t bytes = ir_attr_int(st->op, AT_BYTES, 0), lanes = bytes / (int64_t)size;
+    int barrier = mbarrier_number(r, p, st, plan->barrier, 2);
+    if (barrier < 0) return false;
+    Type pointer = ir_operand(st->op, 0)->type;
+    if (from->tainted && from->taint[0])
+        return report_taint(r, p, st, USED_ADDRESS, from->taint[0], pointer, 0);
+    if (at % DESC_ALIGN && run_checks(r, CHECK_ALIGN)) return report_align(r, p, st, at, 0);
+    Access a = {.st = st, .lanes = lanes, .size = size};
+    AsyncCopy *c = begin_copy(r, p, &a, to, shared_base(p, st, to, 1));
+    for (int64_t i = 0; i < lanes; i++) c->address[i] = at + (uint64_t)i * size;
+    memset(c->active, 1, (size_t)lanes);
+    c->group = NO_GROUP;
+    append(&p->mbarrier[barrier].copies, c);
+    Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
+    a = access_of_copy(r, p, c, &address, &mask);
+    return note_source(&a, c) && shared_claim(r, p, st, c->base, bytes);
 }
 
 /* ---- dots, and copies to memory ---- */

@@ -154,7 +154,10 @@ static bool poll_lane(const Access *a, const AtomicPlan *plan, const InterpBuffe
     *seen = memcmp(at, a->value->data + (size_t)i * a->size, a->size) == 0;
     if (*seen && plan->acquire) races_acquire(a, buffer, offset);
     if (!races_access(a, buffer, offset, a->size, RACE_ATOMIC)) return false;
-    return is_written(a, &c) ? check_value(a, a->value, i) : unwritten(a, i, USED_COMPARED);
+    /* Nothing that lies in a workspace before the launch is its mark. */
+    bool compares = (uint64_t)(uintptr_t)b->base == a->r->launch->workspace;
+    return compares || is_written(a, &c) ? check_value(a, a->value, i)
+                                         : unwritten(a, i, USED_COMPARED);
 }
 
 /* What the first element says holds for all; a program's time passes when nothing else can happen

@@ -308,6 +308,13 @@ static StepFn *const step_fns[OPS] = {
     [OP_PROGRAM_ID] = step_program_id,
     [OP_NUM_PROGRAMS] = step_program_id,
     [OP_WORK_SIZE] = step_program_id,
+    [OP_STREAM_K] = step_launch_value,
+    [OP_WORKSPACE] = step_launch_value,
+    [OP_LAUNCH_MARK] = step_launch_value,
+    [OP_FRAGMENT_STORE] = step_fragment_store,
+    [OP_FRAGMENT_LOAD] = step_fragment_load,
+    [OP_FRAGMENT_ADD] = step_fragment_add,
+    [OP_MBAR_FRAGMENT_LOAD] = step_mbar_fragment_load,
     [OP_SINGLE_CTA] = step_single_cta,
     [OP_SPLAT] = step_splat,
     [OP_BROADCAST] = step_strided,
@@ -497,7 +504,7 @@ static void note_access(Compiler *c, const Op *op, Step *st) {
     Run *r = c->r;
     st->param = c->param_of[ir_operand(op, 0)->id];
     st->access = r->naccesses++;
-    if (op->code != OP_STORE && op->code != OP_DESC_STORE) return;
+    if (op->code != OP_STORE && op->code != OP_DESC_STORE && op->code != OP_FRAGMENT_STORE) return;
     if (st->param >= 0)
         r->param_stored[st->param] = true;
     else
@@ -505,9 +512,15 @@ static void note_access(Compiler *c, const Op *op, Step *st) {
 }
 
 static const char *plan_of_desc(Compiler *c, const Op *op, const void **detail) {
-    if (!op->noperands || ir_operand(op, 0)->type.space != SPACE_DESC) return NULL;
+    bool fragment = op->code == OP_MBAR_FRAGMENT_LOAD;
+    if (!op->noperands || (ir_operand(op, 0)->type.space != SPACE_DESC && !fragment)) return NULL;
     DescPlan *plan = arena_alloc(c->a, sizeof *plan);
     *detail = plan;
+    if (fragment) {
+        plan->buffer = c->shared[ir_operand(op, 1)->id];
+        plan->barrier = c->shared[ir_operand(op, 2)->id];
+        return NULL;
+    }
     if (desc_moves_buffer(op)) plan->buffer = c->shared[ir_operand(op, 1)->id];
     if (op->code == OP_MBAR_DESC_LOAD) plan->barrier = c->shared[ir_operand(op, 2)->id];
     bool fills = desc_moves_buffer(op) && !op_is_async_store(op); /* it lands later */

@@ -176,7 +176,7 @@ bool step_desc_reduce(Run *r, Program *p, const Step *st) {
 bool desc_store_block(Run *r, Program *p, const Step *st, const DescPlan *plan) {
     Access a;
     size_t size = stored_bytes(ir_operand(st->op, 0)->type);
-    return shared_take(r, p, st, plan->buffer, size, plan->tile->value.data) &&
+    return shared_take(r, p, st, plan->buffer, size, plan->buffer->lanes, plan->tile->value.data) &&
            access_of_desc(r, p, st, plan->tile, &a) &&
            (ir_attr(st->op, AT_RMW) ? access_atomic(&a, &plan->tile->atomic)
                                     : access_store(&a, a.value));

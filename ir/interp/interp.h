@@ -61,7 +61,10 @@ typedef struct InterpLaunch {
     InterpBuffer *buffer; /* nbuffers, and behind them nfreed that are gone: for messages */
     int nbuffers, nfreed;
     uint32_t grid[3];
-    uint32_t work[3];   /* what WORK_SIZE is; 0: the grid */
+    uint32_t work[3];                   /* what WORK_SIZE is; 0: the grid */
+    uint32_t stream_k[STREAM_K_SHARES]; /* what STREAM_K is */
+    uint64_t workspace; /* address of a buffer, not written; 0: the launch needs none */
+    uint64_t mark;      /* no two launches on one workspace have the same */
     bool single_cta;    /* with the shared memory of a program that has an SM to itself */
     unsigned checks;    /* CHECK_ bits */
     uint64_t max_steps; /* per program; 0: no limit */

@@ -263,6 +263,8 @@ typedef struct DescPlan { /* of a copy by a descriptor */
     DescTile *tile; /* where it is moved at once */
 } DescPlan;
 
+typedef struct FragmentPlan FragmentPlan; /* fragment.c */
+
 typedef struct GatherView { /* result and operand seen as [outer, len, inner] */
     int64_t len, from_len, inner;
 } GatherView;
@@ -410,6 +412,10 @@ StepFn step_reduce_start, step_reduce_take, step_reduce_keep;
 StepFn step_map_start, step_map_take, step_map_keep;
 StepFn step_scan_start, step_scan_take, step_scan_keep, step_scan_finish;
 StepFn step_load, step_store, step_atomic, step_atomic_cas, step_atomic_load, step_atomic_poll;
+StepFn step_fragment_store, step_fragment_load, step_fragment_add, step_launch_value;
+StepFn step_mbar_fragment_load;
+const void *fragment_plan(Arena *a, const Op *op);
+const void *fragment_add_plan(Arena *a, const Op *op, const SharedBuffer *buffer);
 StepFn step_join, step_split, step_gather, step_histogram, step_hint;
 GatherView gather_view(const Op *op);
 /* Which element lane i of a gather takes, by its index. False after an error. */
@@ -447,9 +453,9 @@ bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t byte
 /* Bytes from `at` on are there: written by a component of clocks at that time. */
 void shared_landed(Program *p, const SharedBuffer *b, int64_t at, int64_t bytes, int writer,
                    uint32_t time);
-/* What operand 1, the buffer, holds, in row-major order, for a unit that reads it on its own. */
+/* So many elements that operand 1, the buffer, holds, in row-major order. */
 bool shared_take(Run *r, Program *p, const Step *st, const SharedBuffer *b, size_t size,
-                 uint8_t *to);
+                 int64_t lanes, uint8_t *to);
 void shared_read_by(Program *p, int64_t from, int64_t bytes); /* the strand, now */
 
 /* strand.c: who knows what of whom, and who goes on. */

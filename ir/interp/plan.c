@@ -86,6 +86,9 @@ const char *interp_plan(Run *r, const Op *op, const void **detail) {
     case OP_ATOMIC_LOAD:
     case OP_ATOMIC_STORE:
     case OP_ATOMIC_POLL: return plan_atomic(a, op, detail);
+    case OP_FRAGMENT_STORE:
+    case OP_FRAGMENT_LOAD: *detail = fragment_plan(a, op); break;
+    case OP_FRAGMENT_ADD: *detail = fragment_add_plan(a, op, *detail); break;
     case OP_DOT: return plan_dot(a, op, detail);
     default: break;
     }

@@ -262,9 +262,9 @@ bool step_shared_gather(Run *r, Program *p, const Step *st) {
 }
 
 bool shared_take(Run *r, Program *p, const Step *st, const SharedBuffer *b, size_t size,
-                 uint8_t *to) {
+                 int64_t lanes, uint8_t *to) {
     int64_t base = shared_base(p, st, b, 1);
-    for (int64_t i = 0; i < b->lanes; i++) {
+    for (int64_t i = 0; i < lanes; i++) {
         int64_t at = element_at(b, base, i, size);
         if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;
         if (!p->shared.owner[at] && run_checks(r, CHECK_UNINIT))
