@@ -98,14 +98,33 @@ const char *codegen_entry_name(Session *s, const char *name) {
     return b.data;
 }
 
+static void look_for_split(Op *op, void *found) {
+    *(bool *)found |=
+        op->code == OP_STREAM_K || op->code == OP_WORKSPACE || op->code == OP_LAUNCH_MARK;
+}
+
+/* The types of all parameters; *n becomes their number. */
+static LLVMTypeRef *param_types(Gen *g, int *n) {
+    const Func *f = g->f;
+    GenHidden *h = &g->hidden;
+    *h = (GenHidden){.maps = gen_count_maps(f), .axes = f->persistent};
+    ir_walk(f->body, look_for_split, &h->split);
+    int maps = f->nparams + h->maps, axes = maps + h->axes;
+    *n = axes + (h->split ? GEN_SPLIT : 0);
+    LLVMTypeRef *types = arena_array(&g->s->arena, (size_t)*n, sizeof *types);
+    for (int i = 0; i < f->nparams; i++) types[i] = param_type(g, f->param[i].type);
+    for (int i = f->nparams; i < axes; i++)
+        types[i] = i < maps ? LLVMPointerTypeInContext(g->c, 0) : g->i32;
+    for (int i = axes; i < *n; i++) types[i] = i == axes ? g->ptr : i == axes + 1 ? g->i64 : g->i32;
+    return types;
+}
+
 static void gen_func(Gen *g) {
     const Func *f = g->f;
     Arena *a = &g->s->arena;
-    int maps = f->nparams + gen_count_maps(f), all = maps + f->persistent;
-    LLVMTypeRef *types = arena_array(a, (size_t)all, sizeof *types);
-    for (int i = 0; i < f->nparams; i++) types[i] = param_type(g, f->param[i].type);
-    for (int i = f->nparams; i < all; i++)
-        types[i] = i < maps ? LLVMPointerTypeInContext(g->c, 0) : g->i32;
+    int all;
+    LLVMTypeRef *types = param_types(g, &all);
+    int maps = f->nparams + g->hidden.maps;
     LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->c), types, (unsigned)all, 0);
     g->func = LLVMAddFunction(g->mod, codegen_entry_name(g->s, f->name), t);
     int warps = warps_of_program(f);

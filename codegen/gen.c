@@ -118,9 +118,18 @@ static void gen_program(Gen *g, const Op *op) {
 
 /* The last parameters (compiler/manifest.c). */
 static void gen_work_size(Gen *g, const Op *op) {
-    unsigned n = LLVMCountParams(g->func), axis = (unsigned)ir_attr_int(op, AT_AXIS, 0);
-    gen_new_tile(g, op->result[0]).at[0] =
-        LLVMGetParam(g->func, n - (unsigned)g->f->persistent + axis);
+    unsigned axis = (unsigned)ir_attr_int(op, AT_AXIS, 0);
+    unsigned first = (unsigned)(g->f->nparams + g->hidden.maps);
+    gen_new_tile(g, op->result[0]).at[0] = LLVMGetParam(g->func, first + axis);
+}
+
+/* WORKSPACE, LAUNCH_MARK and STREAM_K */
+static void gen_launch_value(Gen *g, const Op *op) {
+    unsigned which = op->code == OP_WORKSPACE     ? 0
+                     : op->code == OP_LAUNCH_MARK ? 1
+                                                  : 2 + (unsigned)ir_attr_int(op, AT_SHARE, 0);
+    unsigned first = (unsigned)(g->f->nparams + g->hidden.maps + g->hidden.axes);
+    gen_new_tile(g, op->result[0]).at[0] = LLVMGetParam(g->func, first + which);
 }
 
 /* What a program has is what it was launched with; its buffers are allocated by now. */
@@ -210,6 +219,11 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_PROGRAM_ID] = gen_program,
     [OP_NUM_PROGRAMS] = gen_program,
     [OP_WORK_SIZE] = gen_work_size,
+    [OP_STREAM_K] = gen_launch_value,
+    [OP_WORKSPACE] = gen_launch_value,
+    [OP_LAUNCH_MARK] = gen_launch_value,
+    [OP_FRAGMENT_ADD] = gen_fragment_add,
+    [OP_MBAR_FRAGMENT_LOAD] = gen_mbar_fragment_load,
     [OP_SINGLE_CTA] = gen_single_cta,
     [OP_SPLAT] = gen_splat,
     [OP_BROADCAST] = gen_shape,
@@ -281,6 +295,8 @@ GenRange gen_range_of(const Op *op) {
     case OP_MATH: return gen_math;
     case OP_LOAD: return gen_load;
     case OP_STORE: return gen_store;
+    case OP_FRAGMENT_STORE: return gen_fragment_store;
+    case OP_FRAGMENT_LOAD: return gen_fragment_load;
     default: return !handler[op->code] && op_is_pure_elementwise(op) ? gen_elementwise : NULL;
     }
 }

@@ -32,6 +32,11 @@ typedef enum Intrinsic {
     NINTRINSICS
 } Intrinsic;
 
+typedef struct GenHidden { /* how many parameters a launch makes itself, in this order */
+    int maps, axes;
+    bool split; /* workspace, mark, the shares of STREAM_K */
+} GenHidden;
+
 typedef struct Gen {
     Session *s;
     const Module *m;
@@ -48,6 +53,7 @@ typedef struct Gen {
     Tile *tile;                      /* by value id */
     int *run;                        /* by value id: its number in a run of ops (gen_run.c), or 0 */
     int nmaps;                       /* translated so far */
+    GenHidden hidden;                /* parameters behind the source's */
     unsigned intrinsic[NINTRINSICS]; /* LLVM's numbers */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;
     int64_t instructions, most; /* made so far; and for one op, */
@@ -75,6 +81,9 @@ void gen_replace(LLVMValueRef v, LLVMValueRef with); /* v is gone then */
  * nothing, but the threads of one that cannot have all of them: told of fewer, it may spill to fit
  * more programs. */
 void gen_make_kernel(Gen *g, uint32_t threads);
+/* Programs of so many threads that a multiprocessor is to have registers for: one with roles had
+ * its stages chosen for so many. */
+uint32_t gen_programs(const Gen *g, uint32_t threads);
 /* Parameter number i is 128 bytes that the kernel reads where they are: a tensor map. */
 void gen_map_param(Gen *g, unsigned i);
 /* Once, before anything is compiled: LLVM's back end leaves out what costs more than it gives. */
@@ -130,6 +139,9 @@ LLVMValueRef gen_shuffle_xor(Gen *g, LLVMValueRef x, uint32_t by);
 LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane);
 /* gen_roles.c. Of MAKE_DESC's in order: the parameters behind those of the source. */
 int gen_count_maps(const Func *f);
+enum {
+    GEN_SPLIT = 2 + STREAM_K_SHARES
+}; /* so many parameters has a kernel whose programs share out iterations */
 
 /* ---- groups of ops ---- */
 /* An error: there is no code for op. Its results are there, and mean nothing. */
@@ -139,6 +151,10 @@ void gen_cast(Gen *g, const Op *op, int from, int n);
 void gen_math(Gen *g, const Op *op, int from, int n);
 void gen_load(Gen *g, const Op *op, int from, int n);
 void gen_store(Gen *g, const Op *op, int from, int n);
+void gen_fragment_store(Gen *g, const Op *op, int from, int n);
+void gen_fragment_load(Gen *g, const Op *op, int from, int n);
+void gen_fragment_add(Gen *g, const Op *op);
+void gen_mbar_fragment_load(Gen *g, const Op *op);
 void gen_shared_store(Gen *g, const Op *op);
 void gen_shared_load(Gen *g, const Op *op);
 void gen_dot(Gen *g, const Op *op);

@@ -340,9 +340,9 @@ static LLVMValueRef poll_one(Gen *g, const OneStep *a, LLVMValueRef address, LLV
                            end};
     buf_printf(&text,
                "{\n.reg .pred same, early;\n.reg .b%d seen;\n.reg .b64 now;\n"
-               "mov.pred same, 0;\n@!$3 bra done;\nagain:\nld.relaxed.%s.global.b%d seen, [$1];\n"
+               "mov.pred same, 0;\n@!$3 bra done;\nagain:\nld.%s.%s.global.b%d seen, [$1];\n"
                "setp.eq.b%d same, seen, $2;\n",
-               a->bits, a->scope, a->bits, a->bits);
+               a->bits, a->sem, a->scope, a->bits, a->bits);
     if (end)
         buf_puts(&text, "@same bra done;\nmov.u64 now, %globaltimer;\nsub.u64 now, now, $4;\n"
                         "setp.lt.u64 early, now, $5;\n@early bra again;\n");
@@ -366,12 +366,12 @@ static LLVMValueRef one_step(Gen *g, const OneStep *a, LLVMValueRef address, int
 }
 
 /* A release lies before the first store, an acquire behind the last load: one instruction has its
- * order itself, several and those of a poll have it from a fence. */
+ * order itself, several have it from a fence, for which all threads wait. */
 void gen_atomic_access(Gen *g, const Op *op) {
     const Value *pointers = op->operand[0].value, *masks = ir_access_mask(op);
     int64_t sem = ir_attr_int(op, AT_SEM, SEM_ACQ_REL);
     bool poll = op->code == OP_ATOMIC_POLL, ordered = sem != SEM_RELAXED;
-    bool fenced = ordered && (poll || elements_of(pointers) > 1);
+    bool fenced = ordered && elements_of(pointers) > 1;
     OneStep a = {.op = op, .type = type_element(type_pointee(pointers->type))};
     a.bits = type_elem_bytes(a.type) * 8;
     a.sem = sem_text[fenced ? SEM_RELAXED : sem];

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "codegen/gen.h"
+#include "ir/roles.h"
 
 /* ---- intrinsics ---- */
 
@@ -148,6 +149,15 @@ static bool is_large(const Gen *g, uint32_t threads) {
     return threads * NAMES > g->o->target->registers;
 }
 
+uint32_t gen_programs(const Gen *g, uint32_t threads) {
+    enum { ENOUGH_REGISTERS = 128 }; /* a sum of 64x64 in 4 warps with 64 spills 136 bytes */
+    int64_t n = 1, fit = g->o->target->registers / threads / ENOUGH_REGISTERS;
+    if (roles_of(g->f) && g->f->shared_bytes > 0)
+        n = target_programs(g->o->target, g->f->shared_bytes);
+    if (n > fit) n = fit;
+    return n < 1 ? 1 : (uint32_t)n;
+}
+
 #if LLVM_VERSION_MAJOR >= 22
 
 enum { PTX_KERNEL = 71 }; /* a calling convention (llvm/IR/CallingConv.h) */
@@ -170,7 +180,8 @@ void gen_make_kernel(Gen *g, uint32_t threads) {
     LLVMSetFunctionCallConv(g->func, PTX_KERNEL);
     if (g->f->occupancy != OCCUPANCY_PROGRAMS || is_large(g, threads))
         set_attribute(g, "nvvm.maxntid", size);
-    if (g->f->occupancy != OCCUPANCY_PROGRAMS) set_attribute(g, "nvvm.minctasm", "1");
+    snprintf(size, sizeof size, "%" PRIu32, gen_programs(g, threads));
+    if (g->f->occupancy != OCCUPANCY_PROGRAMS) set_attribute(g, "nvvm.minctasm", size);
     if (!g->f->maxnreg) return;
     snprintf(size, sizeof size, "%d", g->f->maxnreg);
     set_attribute(g, "nvvm.maxnreg", size);
@@ -201,7 +212,7 @@ void gen_make_kernel(Gen *g, uint32_t threads) {
     annotate(g, "kernel", 1);
     if (g->f->occupancy != OCCUPANCY_PROGRAMS || is_large(g, threads))
         annotate(g, "maxntidx", threads);
-    if (g->f->occupancy != OCCUPANCY_PROGRAMS) annotate(g, "minctasm", 1);
+    if (g->f->occupancy != OCCUPANCY_PROGRAMS) annotate(g, "minctasm", gen_programs(g, threads));
     if (g->f->maxnreg) annotate(g, "maxnreg", (uint32_t)g->f->maxnreg);
 }
 

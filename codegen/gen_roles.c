@@ -33,11 +33,10 @@ static bool lacks(Gen *g, const Op *op, bool has) {
 /* ---- roles ---- */
 
 static void set_registers(Gen *g, int registers) {
-    enum { STEP = 8, MOST = 248 }; /* setmaxnreg */
     char text[64];
-    int threads = warps_of_program(g->f) * 32;
-    int has = (int)g->o->target->registers / threads / STEP * STEP;
-    if (has > MOST) has = MOST;
+    int threads =
+        warps_of_program(g->f) * 32 * (int)gen_programs(g, (uint32_t)warps_of_program(g->f) * 32);
+    int has = (int)g->o->target->registers / threads / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
     if (!registers || registers == has) return;
     snprintf(text, sizeof text, "setmaxnreg.%s.sync.aligned.u32 %d;",
              registers < has ? "dec" : "inc", registers);
@@ -57,7 +56,7 @@ static void gen_role(Gen *g, const Op *op, int r, LLVMValueRef warp, LLVMBasicBl
     /* What the role's warps and lanes make of their numbers goes to its head. */
     LLVMPositionBuilderAtEnd(g->entry, head);
     LLVMPositionBuilderAtEnd(g->b, head);
-    set_registers(g, role_registers(op, r));
+    if (!role_shares_group(op, r)) set_registers(g, role_registers(op, r));
     g->parts = NULL;
     g->tid = LLVMBuildSub(g->entry, tid, gen_i32(g, first * 32), "");
     g->warp = LLVMBuildAnd(g->entry, from, gen_i32(g, n - 1), "warp");
@@ -78,6 +77,9 @@ void gen_warps(Gen *g, const Op *op) {
     warp = gen_shuffle_from(g, warp, gen_i32(g, 0)); /* ptxas knows then: the same for all lanes */
     for (int r = 0; r < op->nregions; r++) {
         if (role_registers(op, r) && lacks(g, op, g->o->target->wgmma)) return;
+        /* The last warpgroup is left: all its warps give registers back, by one instruction. */
+        bool group = role_shares_group(op, r) && role_first_warp(op, r) % WARPGROUP == 0;
+        if (group) set_registers(g, role_registers(op, r));
         gen_role(g, op, r, warp, after);
     }
     LLVMBuildBr(g->b, after);
@@ -189,22 +191,9 @@ typedef struct BoxCopy {
     int rank, nargs;
     LLVMValueRef arg[4 + DESC_MAX_RANK];
     char coordinates[32], constraints[64];
+    Tile maps;          /* the tensor's, and where it goes on in front the one that begins there */
     LLVMValueRef front; /* what is added to indices; NULL: nothing */
 } BoxCopy;
-
-/* Of a tensor that goes on in front: below 0 indices count from its other map's first. That one is
- * not taken for all, since of a box beyond the tensor the engine looks at the map's first address,
- * which may be nobody's. */
-static void choose_map(Gen *g, BoxCopy *c, const Tile *maps) {
-    int first = desc_first_index(c->op);
-    LLVMValueRef any = gen_i32(g, 0);
-    if (maps->n < 2) return;
-    for (int i = 0; i < c->rank; i++)
-        any = LLVMBuildOr(g->b, any, gen_scalar(g, c->op->operand[first + i].value), "");
-    LLVMValueRef below = LLVMBuildICmp(g->b, LLVMIntSLT, any, gen_i32(g, 0), "");
-    c->arg[2] = LLVMBuildSelect(g->b, below, maps->at[1], maps->at[0], "");
-    c->front = LLVMBuildSelect(g->b, below, gen_i32(g, DESC_FRONT), gen_i32(g, 0), "");
-}
 
 /* more: a fourth operand besides, or NULL. False: it cannot be, which was said where the
  * descriptor was made. */
@@ -215,10 +204,9 @@ static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef more, BoxCopy *c) 
         desc_boxes(desc->type, desc->layout, &c->box))
         return false;
     c->arg[0] = is_first_thread(g);
-    Tile maps = gen_tile(g, desc);
-    c->arg[2] = maps.at[0];
+    c->maps = gen_tile(g, desc);
+    c->arg[2] = c->maps.at[0];
     c->arg[3] = more;
-    choose_map(g, c, &maps);
     int n = 0, nc = snprintf(c->constraints, sizeof c->constraints, "b,r,l%s", more ? ",r" : "");
     for (int i = 0; i < c->rank; i++) {
         n += snprintf(c->coordinates + n, sizeof c->coordinates - (size_t)n, "%s$%d", i ? ", " : "",
@@ -247,15 +235,63 @@ static void copy_boxes(Gen *g, BoxCopy *c, const char *text) {
     }
 }
 
+/* By the map of a tensor that goes on in front where an index is below 0: indices count from its
+ * first then. That one is not taken for all, since of a box beyond the tensor the engine looks at
+ * the map's first address, which may be nobody's. A branch, since ptxas keeps two addresses that
+ * are chosen between in registers. */
+static void copy_by_maps(Gen *g, BoxCopy *c, const char *text) {
+    int first = desc_first_index(c->op);
+    LLVMValueRef any = gen_i32(g, 0);
+    if (c->maps.n < 2) {
+        copy_boxes(g, c, text);
+        return;
+    }
+    for (int i = 0; i < c->rank; i++)
+        any = LLVMBuildOr(g->b, any, gen_scalar(g, c->op->operand[first + i].value), "");
+    LLVMBasicBlockRef block[3];
+    for (int i = 0; i < 3; i++)
+        block[i] = LLVMAppendBasicBlockInContext(g->c, g->func, i < 2 ? "copy" : "copied");
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, any, gen_i32(g, 0), ""), block[1],
+                    block[0]);
+    for (int i = 0; i < 2; i++) {
+        LLVMPositionBuilderAtEnd(g->b, block[i]);
+        c->arg[2] = c->maps.at[i];
+        c->front = i ? gen_i32(g, DESC_FRONT) : NULL;
+        copy_boxes(g, c, text);
+        LLVMBuildBr(g->b, block[2]);
+    }
+    LLVMPositionBuilderAtEnd(g->b, block[2]);
+}
+
+/* Of one warp the lane is elected: told that it is thread 0, ptxas goes round a loop over lanes. */
+#define ELECTED "{\n\t.reg .pred one;\n\telect.sync _|one, -1;\n\t@one"
+
 void gen_mbar_desc_load(Gen *g, const Op *op) {
     BoxCopy c;
-    char text[256];
+    char text[320];
+    bool elect = warps_of_block(g->f, op->block) == 1;
     if (!begin_box_copy(g, op, address_of(g, op->operand[2].value), &c)) return;
     snprintf(text, sizeof text,
-             "@$0 cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes "
-             "[$1], [$2, {%s}], [$3];",
-             c.rank, c.coordinates);
-    copy_boxes(g, &c, text);
+             "%s cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes "
+             "[$1], [$2, {%s}], [$3];%s",
+             elect ? ELECTED : "@$0", c.rank, c.coordinates, elect ? "\n\t}" : "");
+    copy_by_maps(g, &c, text);
+}
+
+/* One thread is told apart as for blocks. */
+void gen_mbar_fragment_load(Gen *g, const Op *op) {
+    bool elect = warps_of_block(g->f, op->block) == 1;
+    if (lacks(g, op, g->o->target->tma)) return;
+    LLVMValueRef args[] = {is_first_thread(g), address_of(g, op->operand[1].value),
+                           gen_scalar(g, op->operand[0].value),
+                           gen_i32(g, (uint32_t)ir_attr_int(op, AT_BYTES, 0)),
+                           address_of(g, op->operand[2].value)};
+    char text[240];
+    snprintf(text, sizeof text,
+             "%s cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [$1], [$2], $3, "
+             "[$4];%s",
+             elect ? ELECTED : "@$0", elect ? "\n\t}" : "");
+    ordered(g, text, "b,r,l,n,r,~{memory}", args, 5);
 }
 
 /* The block's copies are a group. */
@@ -273,6 +309,6 @@ void gen_async_desc_store(Gen *g, const Op *op) {
              "@$0 cp%s.async.bulk.tensor.%dd.global.shared::cta%s%s.tile.bulk_group [$2, {%s}], "
              "[$1];",
              reduce ? ".reduce" : "", c.rank, reduce ? "." : "", how, c.coordinates);
-    copy_boxes(g, &c, text);
+    copy_by_maps(g, &c, text);
     ordered(g, "@$0 cp.async.bulk.commit_group;", "b,~{memory}", c.arg, 1);
 }

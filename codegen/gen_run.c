@@ -9,7 +9,8 @@
  * its addresses need, and no more: what is computed of earlier loads waits, so that loads follow
  * each other and what came out of them is kept as it came; but not for many loads, which would all
  * be kept. Ops in between that need nothing of the run, such as the row that a broadcast repeats,
- * are done before it. Accesses of memory keep their order. */
+ * are done before it. Parts of sums are loaded where they are added: what a warp waits for there
+ * others do. Accesses of memory keep their order, but for such loads behind loads. */
 #include "codegen/gen.h"
 #include "ir/effects.h"
 
@@ -126,13 +127,18 @@ static bool may_be_early(const Run *run, const Op *op) {
     }
 }
 
+/* It waits for those that need it. */
+static bool may_wait(const Op *op) {
+    return op->code == OP_FRAGMENT_LOAD || ir_is_pure(op);
+}
+
 /* The run that begins with op; what follows it is returned. */
 static const Op *gen_run(Run *run, const Op *op) {
     for (; op; op = op->next) {
         bool fits = gen_range_of(op) && registers_of(op) == run->registers;
         if (op->code == OP_LOAD) {
             gen_load_between(run, op, fits);
-        } else if (fits && ir_is_pure(op)) {
+        } else if (fits && may_wait(op)) {
             add(run, op);
         } else if (fits && needs(run, op)) {
             add(run, op);
@@ -150,7 +156,7 @@ static const Op *gen_run(Run *run, const Op *op) {
 
 void gen_block(Gen *g, const Block *b) {
     for (const Op *op = b->first; op;) {
-        bool starts = gen_range_of(op) && (ir_is_pure(op) || op->code == OP_LOAD);
+        bool starts = gen_range_of(op) && (may_wait(op) || op->code == OP_LOAD);
         Run run = {.g = g, .registers = starts ? registers_of(op) : 0};
         if (run.registers >= LEAST_REGISTERS) {
             op = gen_run(&run, op);
