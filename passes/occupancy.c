@@ -96,7 +96,40 @@ static Occupancy choose(Session *s, const Func *f) {
                                                                   : OCCUPANCY_LOADS;
 }
 
+/* Registers that a thread has where so many warps of so many programs share a multiprocessor. */
+static int64_t share_of(const Target *sm, int64_t programs, int64_t warps) {
+    enum { LANES = 32 };
+    int64_t n = sm->registers / (programs * warps * LANES);
+    return n / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
+}
+
+/* Whole warpgroups first, then roles of few warps, such as one that starts copies: these give
+ * registers that they do not need to the others, with warps that do nothing, since a warpgroup
+ * gives them together. */
+static void share_registers(PassCtx *ctx) {
+    Func *f = ctx->f;
+    const Target *sm = ctx->target;
+    const Op *roles = roles_of(f);
+    int registers[NAMED_BARRIERS], few = 0;
+    if (!roles || !sm->wgmma || f->maxnreg || ir_attr(roles, AT_REGISTERS)) return;
+    while (few < roles->nregions && !role_shares_group(roles, few)) few++;
+    int64_t many = role_first_warp(roles, few), all = role_first_warp(roles, roles->nregions);
+    int64_t warps = many + WARPGROUP, programs = target_programs(sm, f->shared_bytes);
+    if (!many || all == many || all > warps || warps > MAX_WARPS) return;
+    if (programs * warps > COST_MOST_WARPS) programs = COST_MOST_WARPS / warps;
+    int64_t own = share_of(sm, programs, warps);
+    int64_t more = (own * warps - COST_ROLES_FEW_REGISTERS * WARPGROUP) / many;
+    more = more / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
+    if (more > ROLE_REGISTERS_MOST) more = ROLE_REGISTERS_MOST;
+    if (own < COST_ROLES_LEAST_REGISTERS || more <= share_of(sm, programs, all)) return;
+    for (int r = 0; r < roles->nregions; r++)
+        registers[r] = r < few ? (int)more : COST_ROLES_FEW_REGISTERS;
+    ir_set_dims(ctx->s, f->roles, AT_REGISTERS, registers, roles->nregions);
+    ctx->changed = true;
+}
+
 void pass_occupancy(PassCtx *ctx) {
+    share_registers(ctx);
     if (ctx->f->occupancy) return; /* it was said */
     ctx->f->occupancy = (int)choose(ctx->s, ctx->f);
     ctx->changed = true;
