@@ -7,8 +7,9 @@
  *     for t…, last: await read of last; buffer = c; last = async_desc_store C, buffer, m, n
  *     await read of last
  *
- * so a program that stays computes its next block meanwhile. Others see the block when the grid is
- * done, the program itself never knows: nothing else may touch what it points into. */
+ * so a program that stays computes its next block meanwhile; a store in a branch of the loop's body
+ * starts a copy or hands on the token it found. Others see the block when the grid is done, the
+ * program itself never knows: nothing else may touch what it points into. */
 #include "ir/analysis/alias.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
@@ -29,24 +30,32 @@ static void look_around(Op *op, void *ctx) {
     Stage *x = ctx;
     bool tells = op_is_atomic(op) || op->code == OP_INLINE_ASM || op->code == OP_GRID_LAUNCH;
     if (op == x->store || (!tells && !(ir_effects(op) & EFFECT_GLOBAL))) return;
+    if (alias_is_of_workspace(op)) return;
     const Value *at = tells ? NULL : alias_underlying_object(op->operand[0].value);
     if (!at || at == alias_underlying_object(x->store->operand[0].value)) x->alone = false;
 }
 
-/* The loop over places of the grid, which store in no order; NULL: the store is done once. False:
- * it is neither. */
-static bool find_loop(const Op *store, Op **loop) {
+typedef struct Around {
+    Op *branch; /* of the loop's body, in which the store is; NULL: it is in none */
+    Op *loop;   /* over places of the grid, which store in no order; NULL: the store is done once */
+} Around;
+
+/* False: it is elsewhere. */
+static bool find_around(const Op *store, Around *out) {
     Op *around = store->block->parent;
-    *loop = around && ir_attr_int(around, AT_PARALLEL, 0) ? around : NULL;
-    if (*loop) around = around->block->parent;
+    out->branch = around && around->code == OP_IF ? around : NULL;
+    if (out->branch) around = around->block->parent;
+    out->loop = around && ir_attr_int(around, AT_PARALLEL, 0) ? around : NULL;
+    if (out->branch && !out->loop) return false;
+    if (out->loop) around = around->block->parent;
     return !around || (around->code == OP_WARPS && !around->block->parent);
 }
 
-static bool is_wanted(Stage *x, Op **loop) {
+static bool is_wanted(Stage *x, Around *around) {
     Layout l;
     const Op *op = x->store;
     if (op->code != OP_DESC_STORE || op->operand[desc_first_index(op)].value->type.rank ||
-        !desc_layout(op->operand[0].value->type, &l) || !find_loop(op, loop))
+        !desc_layout(op->operand[0].value->type, &l) || !find_around(op, around))
         return false;
     int64_t bytes = type_bytes(op->operand[1].value->type);
     if (x->bytes + bytes > COST_ROLES_REST) return false;
@@ -87,10 +96,23 @@ static Value *start(Stage *x, Value *buffer, Value *last) {
     return done;
 }
 
-static void stage(Stage *x, Op *loop) {
+/* The same in a branch: the token that goes on behind it, of the store or of the turn before. */
+static Value *start_in_branch(Stage *x, Op *branch, Value *buffer, Value *last) {
     Session *s = x->ctx->s;
     Func *f = x->ctx->f;
-    Op *op = x->store;
+    Type token = type_token();
+    int n = branch->nresults, r = x->store->block == branch->region[1];
+    Value *started = start(x, buffer, last);
+    Op *to = ir_if_widen(s, f, branch, &token, 1);
+    ir_yield_more(s, f, to->region[r]->last, &started, 1);
+    ir_yield_more(s, f, to->region[!r]->last, &last, 1);
+    return to->result[n];
+}
+
+static void stage(Stage *x, const Around *around) {
+    Session *s = x->ctx->s;
+    Func *f = x->ctx->f;
+    Op *op = x->store, *loop = around->loop;
     Builder top = {s, f, f->body, f->body->first, op->span};
     Type t = type_in_space(op->operand[1].value->type, SPACE_SHARED);
     Value *buffer = ir_op(&top, OP_BUFFER_ALLOC, NULL, 0, &t, 1, 0)->result[0];
@@ -102,7 +124,9 @@ static void stage(Stage *x, Op *loop) {
         int n = loop->nresults;
         Op *to = ir_for_widen(s, f, loop, &begin, 1);
         Block *body = to->region[0];
-        last = start(x, buffer, body->args[1 + n]);
+        last = body->args[1 + n];
+        last = around->branch ? start_in_branch(x, around->branch, buffer, last)
+                              : start(x, buffer, last);
         ir_yield_more(s, f, body->last, &last, 1);
         last = to->result[n];
         end.block = to->block;
@@ -124,8 +148,8 @@ void pass_stage_stores(PassCtx *ctx) {
     if (!ctx->target->tma || !roles_of(ctx->f)) return;
     ir_walk(ctx->f->body, collect, &x);
     for (int i = 0; i < x.stores.n; i++) {
-        Op *loop;
+        Around around;
         x.store = x.stores.at[i];
-        if (is_wanted(&x, &loop)) stage(&x, loop);
+        if (is_wanted(&x, &around)) stage(&x, &around);
     }
 }
