@@ -198,7 +198,8 @@ static void note_access(Allocation *p, int slot, const Op *op, int i) {
     Slot *s = &p->slots.at[slot];
     unsigned effects = ir_operand_effects(op, i);
     bool reads = effects & EFFECT_READS_SHARED;
-    bool fills = op->code == OP_ASYNC_COPY || op->code == OP_MBAR_DESC_LOAD;
+    bool fills = op->code == OP_ASYNC_COPY || op->code == OP_MBAR_DESC_LOAD ||
+                 op->code == OP_MBAR_FRAGMENT_LOAD;
     bool slices = s->alloc->result[0]->type.slices > 0;
     s->read |= reads;
     s->filled |= fills;

@@ -230,7 +230,7 @@ static bool shared_access(const Op *op, int i, Interval *x) {
 /* Others' operands of a dot than those of warpgroups are loaded by threads, too. */
 static bool reads_by_threads(const Op *op) {
     return op->code == OP_SHARED_LOAD || op->code == OP_SHARED_GATHER ||
-           (op->code == OP_DOT && !ir_attr(op, AT_WGMMA));
+           op->code == OP_FRAGMENT_ADD || (op->code == OP_DOT && !ir_attr(op, AT_WGMMA));
 }
 
 /* The accesses to global memory that op makes; true: it needs a barrier before it. */
@@ -263,7 +263,7 @@ static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pendin
         if (clash) put_barrier(ctx, op, p);
         for (int i = 0; i < op->noperands; i++)
             if (shared_access(op, i, &x)) {
-                x.written &= op->code != OP_MBAR_DESC_LOAD;
+                x.written &= op->code != OP_MBAR_DESC_LOAD && op->code != OP_MBAR_FRAGMENT_LOAD;
                 x.unfenced = p->engine && x.written;
                 p->loaded |= p->engine && x.slices && reads_by_threads(op);
                 note(ctx, p, x);

@@ -84,9 +84,11 @@ static bool has_wide_loads(const PassCtx *ctx) {
 
 void pass_entries(PassCtx *ctx) {
     static void (*const pass[])(PassCtx *) = {
-        pass_cse,          pass_persistent, pass_licm, pass_dce, pass_warp_specialize,
-        pass_stage_stores, pass_lower_desc, pass_fold, pass_cse, pass_licm,
-        pass_dce,
+        pass_cse,          pass_persistent, pass_licm,
+        pass_dce,          pass_stream_k,   pass_cse,
+        pass_licm,         pass_dce,        pass_warp_specialize,
+        pass_stage_stores, pass_lower_desc, pass_fold,
+        pass_cse,          pass_licm,       pass_dce,
     };
     Func *f = ctx->f;
     const char *name = arena_printf(&ctx->s->arena, "%s__persistent", f->name);
@@ -119,13 +121,29 @@ static void look_for_threads(Op *op, void *found) {
     *(bool *)found |= op->code == OP_DOT && !ir_attr(op, AT_WGMMA);
 }
 
+typedef struct Parts {                         /* of sums, in the workspace */
+    const Layout *layout[LAYOUT_MAX_BITS + 1]; /* by the size of the tile */
+    bool wrong; /* some are held in several ways, or an element by several threads */
+} Parts;
+
+static void look_at_part(Op *op, void *ctx) {
+    Parts *p = ctx;
+    bool adds = op->code == OP_FRAGMENT_ADD;
+    if (op->code != OP_FRAGMENT_STORE && op->code != OP_FRAGMENT_LOAD && !adds) return;
+    const Layout *l = op->operand[!adds].value->layout;
+    for (int in = IN_REG; in <= IN_WARP; in++)
+        p->wrong |= layout_broadcast_bits(l, (LayoutIn)in) != 0;
+    p->wrong |= p->layout[l->out] && p->layout[l->out] != l;
+    p->layout[l->out] = l;
+}
+
 /* Why the kernel's own entry is the better one, whatever the launch; NULL: it is not. */
 static const char *refuse(const PassCtx *ctx) {
     const Func *f = ctx->f;
     const Target *sm = ctx->target;
     const char *wrong = NULL;
     bool by_threads = false;
-    int64_t programs = cost_programs_of(sm, f->shared_bytes);
+    int64_t programs = target_programs(sm, f->shared_bytes);
     if (f->shared_bytes > sm->max_shared) return "it needs more shared memory than there is";
     if (programs * f->num_warps < COST_ROLES_CONSUMERS)
         return "it has too few warps on a multiprocessor to fill each other's waits";
@@ -135,6 +153,9 @@ static const char *refuse(const PassCtx *ctx) {
         return "its stages are too few beside what is stored through shared memory";
     ir_walk(f->body, look_for_threads, &by_threads);
     if (by_threads) return "its dots are not made of wgmma, which reads what the engine brought";
+    Parts parts = {0};
+    ir_walk(f->body, look_at_part, &parts);
+    if (parts.wrong) return "parts of its sums are not held in one way";
     ir_walk(f->body, look_at_box, &wrong);
     return wrong ? arena_printf(&ctx->s->arena, "a block %s", wrong) : NULL;
 }

@@ -267,6 +267,15 @@ static void visit_copy(Assign *a, Op *op) {
     if (op->noperands > 3) materialise_operand(a, op, 3, l);
 }
 
+/* A part is loaded as what it is added to is held, and was stored so, if all of them are held alike
+ * (entries.c). */
+static void visit_fragment(Assign *a, Op *op) {
+    int like = op->code == OP_FRAGMENT_LOAD;
+    const Layout *l = own_layout(a, op->operand[like].value);
+    materialise_operand(a, op, like, l);
+    op->result[0]->layout = l;
+}
+
 /* Each tile as it is. */
 static void visit_print(Assign *a, Op *op) {
     for (int i = 0; i < op->noperands; i++)
@@ -427,6 +436,8 @@ static void visit_block(Assign *a, Block *b) {
             visit_print(a, op);
         else if (op->code == OP_DOT_WAIT)
             op->result[0]->layout = op->operand[0].value->layout;
+        else if (op->code == OP_FRAGMENT_LOAD || op->code == OP_FRAGMENT_ADD)
+            visit_fragment(a, op);
         else if (op->code == OP_ASYNC_COPY)
             visit_copy(a, op);
         else if (op->code == OP_SHARED_LOAD)

@@ -68,6 +68,8 @@ static void unify_op(Op *op, void *ctx) {
     }
     if (op->code == OP_GATHER) unify(a, op->operand[1].value, op->result[0]);
     if (op->code == OP_DOT_WAIT) unify(a, op->operand[0].value, op->result[0]);
+    if (op->code == OP_FRAGMENT_ADD) unify(a, op->operand[0].value, op->result[0]);
+    if (op->code == OP_FRAGMENT_LOAD) unify(a, op->operand[1].value, op->result[0]);
     if (op->code == OP_ASYNC_COPY && op->noperands > 3)
         unify(a, op->operand[3].value, op->operand[0].value);
     if (!(op_traits(op) & TRAIT_E)) return;

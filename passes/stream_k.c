@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* stream_k.c: programs that take whole places of the grid, the last of which leave some programs
+ * idle -> programs that share out the loops of sums of as many places as are too many for whole
+ * rounds (after Stream-K: Osama, Merrill, Cecka, Garland, Owens 2023).
+ *
+ *     for t = places…: A; s = for k = 0 to S: s + …; B
+ * becomes, of each program's items,
+ *     for i: A; s = for k = k0 to k1: s + …
+ *         if it is a part: store s; tell who waits
+ *         else: for the parts of this place: wait until it is there; s = s + part
+ *               B
+ *
+ * The launch says how (runtime/share.c). Of the first `places` places of the grid the iterations
+ * from `first` on are numbered through, and programs begin with a `share` of them each, the
+ * helpers, until there are none left, before they take whole places as all do. The last programs
+ * end with one of these places, its first iterations, to which they add the parts in the order of
+ * their iterations: the same launch gives the same bits. Nobody waits but at its end, and for
+ * programs of lower numbers, which the GPU starts before it. A part lies in the workspace as
+ * threads hold it.
+ *
+ * Programs that are at the same time at the same iteration read the same rows and columns, of
+ * which a GPU's caches ask memory once: shares that each begin elsewhere, as Stream-K's, are half
+ * as fast. So shares are few sizes, and helpers begin together. */
+#include "ir/effects.h"
+#include "ir/expression.h"
+#include "passes/cost.h"
+#include "passes/pass.h"
+
+enum { MOST_SUMS = 4, FLAG_BYTES = 128 };
+
+typedef struct StreamK {
+    PassCtx *ctx;
+    Session *s;
+    Func *f;
+    Op *places, *loop; /* over the grid; of sums */
+    Value *program;
+    int64_t step;
+    int64_t at[MOST_SUMS]; /* where each sum's part begins; behind the last, the flag */
+    int64_t flag;
+} StreamK;
+
+static Type i32(void) {
+    return type_scalar(EL_I32);
+}
+
+static Type i64(void) {
+    return type_scalar(EL_I64);
+}
+
+/* ---- is it to be? ---- */
+
+static const char not_known[] =
+    "how many iterations it has is not known at launch, or not the same for each place";
+
+/* The op through which the value, if it is a sum, goes on; NULL: it is none. */
+static Op *added_to(const Value *v) {
+    const Use *u = v->uses;
+    if (!u || u->next) return NULL;
+    int which = (int)(u - u->op->operand);
+    switch (u->op->code) {
+    case OP_DOT: return which == 2 && !ir_attr_int(u->op, AT_SATURATE, 0) ? u->op : NULL;
+    case OP_FMA: return which == 2 ? u->op : NULL;
+    case OP_ADD: return u->op;
+    default: return NULL;
+    }
+}
+
+/* Each iteration adds something to what the loop carries there, whatever it is by now, dots among
+ * it. */
+static bool is_sum(const Op *loop, int carried) {
+    const Block *body = loop->region[0];
+    const Value *v = body->args[1 + carried];
+    bool dots = false;
+    if (!v->type.rank) return false;
+    while (!v->uses || v->uses->next || v->uses->op != body->last) {
+        const Op *op = added_to(v);
+        if (!op || op->block != body) return false;
+        dots |= op->code == OP_DOT;
+        v = op->result[0];
+    }
+    return dots && v == body->last->operand[carried].value;
+}
+
+static void count_dots(Op *op, void *n) {
+    *(int *)n += op->code == OP_DOT;
+}
+
+static int dots_in(Op *op) {
+    int n = op->code == OP_DOT;
+    for (int r = 0; r < op->nregions; r++) ir_walk(op->region[r], count_dots, &n);
+    return n;
+}
+
+static void look_for_writes(Op *op, void *found) {
+    *(bool *)found |= (ir_effects(op) & ~(unsigned)EFFECT_READS) != 0;
+}
+
+static bool only_reads(Op *op) {
+    bool more = ir_effects(op) & ~(unsigned)EFFECT_READS;
+    for (int r = 0; r < op->nregions; r++) ir_walk(op->region[r], look_for_writes, &more);
+    return !more;
+}
+
+/* The one loop of the body that has dots; NULL: there is none, or *why something is in its way. */
+static Op *find_loop(const StreamK *x, const char **why) {
+    Op *found = NULL;
+    for (Op *op = x->places->region[0]->first; op; op = op->next) {
+        if (!found && !only_reads(op)) *why = "what comes before it is seen by others";
+        if (!dots_in(op)) continue;
+        if (op->code != OP_FOR || found) *why = "there are dots elsewhere, too";
+        found = op;
+    }
+    return found;
+}
+
+static const char *refuse(StreamK *x) {
+    const char *why = NULL;
+    Op *loop = x->loop = find_loop(x, &why);
+    if (!loop || why) return why ? why : "it has no loop of dots";
+    for (int i = 0; i < 3; i++)
+        if (!ir_defined_outside(loop->operand[i].value, x->places)) return not_known;
+    if (!ir_int_constant(loop->operand[2].value, &x->step) || x->step < 1 ||
+        loop->operand[0].value->type.elem != EL_I32)
+        return "its loop does not count upwards in steps of one number";
+    if (loop->nresults > MOST_SUMS) return "it has more than four sums";
+    for (int i = 0; i < loop->nresults; i++) {
+        if (!is_sum(loop, i)) return "its loop carries more than sums of dots";
+        Type t = loop->result[i]->type;
+        if (type_bytes(t) % FLAG_BYTES) return "a sum is too small";
+        x->at[i] = x->flag;
+        x->flag += type_bytes(t);
+    }
+    return NULL;
+}
+
+/* ---- numbers ---- */
+
+static Value *number(Builder *b, int64_t v) {
+    return ir_const_int(b, i32(), v);
+}
+
+static Value *choose(Builder *b, Value *condition, Value *yes, Value *no) {
+    return ir_op1(b, OP_SELECT, (Value *[]){condition, yes, no}, 3);
+}
+
+static Value *add(Builder *b, Value *x, Value *y) {
+    return ir_binary(b, OP_ADD, x, y);
+}
+
+static Value *sub(Builder *b, Value *x, Value *y) {
+    return ir_binary(b, OP_SUB, x, y);
+}
+
+static Value *mul(Builder *b, Value *x, Value *y) {
+    return ir_binary(b, OP_MUL, x, y);
+}
+
+static Value *quotient(Builder *b, Value *x, Value *y) {
+    return ir_binary(b, OP_DIV, x, y);
+}
+
+typedef struct Share {             /* what a program does, worked out before its items */
+    Value *n, *S;                  /* iterations of a place; 1 at least */
+    Value *places, *first, *share; /* as the launch says */
+    Value *parts; /* of so many places, below 0: items count from there, through 0, from where on */
+    Value *items; /* its own places are, up to here */
+    Value *last;  /* the place that it ends with; below 0: none */
+    Value *workspace, *mark;
+} Share;
+
+static Value *launch_value(Builder *b, OpCode code, Type t) {
+    return ir_op(b, code, NULL, 0, &t, 1, 0)->result[0];
+}
+
+/* How often the loop of sums runs; below 1: not at all. */
+static Value *iterations(const StreamK *x, Builder *b) {
+    Value *lo = x->loop->operand[0].value, *hi = x->loop->operand[1].value;
+    int64_t first;
+    Value *n = ir_int_constant(lo, &first) && !first ? hi : sub(b, hi, lo);
+    if (x->step > 1) n = quotient(b, add(b, n, number(b, x->step - 1)), number(b, x->step));
+    return n;
+}
+
+/* A launch has to know it, too. */
+static bool is_known_at_launch(StreamK *x, Value *n) {
+    Buf ignored = buf_new(&x->s->arena);
+    return ir_expression(n, WITH_QUOTIENTS, &ignored);
+}
+
+static Value *at_least_one(Builder *b, Value *v) {
+    return ir_binary(b, OP_MAX, v, number(b, 1));
+}
+
+static void count_clocks(Op *op, void *clocks) {
+    if (op->code != OP_DOT) return;
+    Type a = op->operand[0].value->type, d = op->result[0]->type;
+    *(double *)clocks += (double)type_bytes(a) * (double)((int64_t)1 << d.log2[d.rank - 1]);
+}
+
+/* What a launch weighs (runtime/share.c). */
+static void say_clocks(const StreamK *x, Op *op) {
+    double bytes = 0;
+    ir_walk(x->loop->region[0], count_clocks, &bytes);
+    int64_t clocks[] = {(int64_t)(bytes / (double)x->ctx->target->matrix_bytes) + 1,
+                        COST_ITERATION_CLOCKS, COST_PART_CLOCKS + x->flag / COST_PART_CLOCK_BYTES,
+                        COST_MEET_CLOCKS};
+    for (int i = 0; i < 4; i++)
+        ir_set_attr(x->s, op, AT_ITERATION_CLOCKS + i,
+                    clocks[i] < MOST_CLOCKS ? clocks[i] : MOST_CLOCKS);
+}
+
+static Value *given(const StreamK *x, const Share *h, Builder *b, StreamKShare which) {
+    Value *n = h->n;
+    Op *op = ir_op(b, OP_STREAM_K, &n, 1, (Type[]){i32()}, 1, 0);
+    ir_set_attr(x->s, op, AT_SHARE, which);
+    if (which == STREAM_K_PLACES) say_clocks(x, op);
+    return op->result[0];
+}
+
+/* v as something that nobody knows: what is made of it is made where it is needed, and not kept in
+ * registers through a loop that has none to spare. */
+static Value *anew(Builder *b, Value *v) {
+    Value *w = ir_unary(b, OP_HINT, v);
+    ir_set_attr(b->s, w->def, AT_OPAQUE, 1);
+    return w;
+}
+
+typedef struct Cut {                /* what is cut off */
+    Value *first, *rest, *all;      /* iterations of a place; behind the first; of all places */
+    Value *share;                   /* of a helper */
+    Value *from, *to, *place, *end; /* of this program; the places that they are of */
+} Cut;
+
+static Cut cut_anew(const StreamK *x, const Share *h, Builder *b) {
+    Cut c = {.first = anew(b, h->first), .share = anew(b, h->share)};
+    c.rest = at_least_one(b, sub(b, h->S, c.first));
+    c.all = mul(b, h->places, c.rest);
+    c.from = mul(b, x->program, c.share);
+    c.to = ir_binary(b, OP_MIN, add(b, c.from, c.share), c.all);
+    c.place = quotient(b, c.from, c.rest);
+    c.end = quotient(b, add(b, c.to, sub(b, c.rest, number(b, 1))), c.rest);
+    return c;
+}
+
+static void share_out(const StreamK *x, Builder *b, Share *h) {
+    Value *programs = x->places->operand[2].value, *all = x->places->operand[1].value;
+    Value *one = number(b, 1), *zero = number(b, 0);
+    h->S = at_least_one(b, h->n);
+    /* Of a loop that does not run nothing is shared out. */
+    Value *runs = ir_cmp(b, PRED_GT, h->n, zero);
+    h->places = choose(b, runs, given(x, h, b, STREAM_K_PLACES), zero);
+    h->first = given(x, h, b, STREAM_K_FIRST);
+    h->share = given(x, h, b, STREAM_K_SHARE);
+    Cut c = cut_anew(x, h, b);
+    h->parts = choose(b, ir_cmp(b, PRED_LT, c.from, c.to), sub(b, c.place, c.end), zero);
+    Value *whole = sub(b, sub(b, all, h->places), x->program);
+    whole = quotient(b, add(b, whole, sub(b, programs, one)), programs);
+    h->last = sub(b, x->program, sub(b, programs, h->places));
+    Value *ends = choose(b, ir_cmp(b, PRED_GE, h->last, zero), one, zero);
+    h->items = add(b, whole, ends);
+}
+
+/* ---- items ---- */
+
+typedef struct Item {
+    Value *place, *k0, *k1; /* iterations of it, of S */
+    Value *part;            /* int1: it is one of another program's place */
+    Value *ends;            /* int1: it is the place of which others have parts */
+} Item;
+
+/* Place and iterations of a part. */
+static void place_of_part(const StreamK *x, const Share *h, Builder *b, Value *i, Value **out) {
+    Cut c = cut_anew(x, h, b);
+    out[0] = add(b, c.end, i);
+    Value *before = mul(b, out[0], c.rest);
+    Value *k0 = ir_binary(b, OP_MAX, sub(b, c.from, before), number(b, 0));
+    Value *k1 = ir_binary(b, OP_MIN, sub(b, c.to, before), c.rest);
+    out[1] = add(b, c.first, k0);
+    out[2] = add(b, c.first, k1);
+}
+
+static Item item_of(const StreamK *x, const Share *h, Builder *b, Value *i) {
+    Value *zero = number(b, 0), *part = ir_cmp(b, PRED_LT, i, zero), *out[3];
+    Value *ends = ir_binary(b, OP_AND, ir_cmp(b, PRED_GE, h->last, zero),
+                            ir_cmp(b, PRED_EQ, add(b, i, number(b, 1)), h->items));
+    Op *branch = ir_op(b, OP_IF, &part, 1, (Type[]){i32(), i32(), i32()}, 3, 2);
+    Builder then = {x->s, x->f, branch->region[0], NULL, b->span};
+    Builder other = {x->s, x->f, branch->region[1], NULL, b->span};
+    place_of_part(x, h, &then, i, out);
+    ir_op(&then, OP_YIELD, out, 3, NULL, 0, 0);
+    Value *whole = mul(&other, i, x->places->operand[2].value);
+    whole = add(&other, add(&other, h->places, x->program), whole);
+    out[0] = choose(&other, ends, h->last, whole);
+    out[1] = zero;
+    out[2] = choose(&other, ends, h->first, h->S);
+    ir_op(&other, OP_YIELD, out, 3, NULL, 0, 0);
+    return (Item){branch->result[0], branch->result[1], branch->result[2], part, ends};
+}
+
+/* The loop's index where iteration number n begins. */
+static Value *index_at(const StreamK *x, Builder *b, Value *n) {
+    int64_t first;
+    Value *lo = x->loop->operand[0].value, *by = n;
+    if (x->step > 1) by = mul(b, n, number(b, x->step));
+    return ir_int_constant(lo, &first) && !first ? by : add(b, lo, by);
+}
+
+/* The loop goes over the item's iterations alone, and a part begins with 0. */
+static void cut_loop(const StreamK *x, const Share *h, const Item *item) {
+    Op *loop = x->loop;
+    Builder at = {x->s, x->f, loop->block, loop, loop->span}, *b = &at;
+    Value *end = index_at(x, b, item->k1), *hi = loop->operand[1].value;
+    Value *from = index_at(x, b, item->k0);
+    end = choose(b, ir_cmp(b, PRED_LT, item->k1, h->S), end, hi);
+    for (int i = 0; i < loop->nresults; i++) {
+        Value *begin = loop->operand[3 + i].value;
+        if (ir_is_zero(begin)) continue;
+        Value *part = ir_given(b, OP_SPLAT, item->part, type_with_elem(begin->type, EL_I1));
+        Value *zero = ir_const_int(b, begin->type, 0);
+        ir_set_operand(loop, 3 + i, choose(b, part, zero, begin));
+    }
+    ir_set_operand(loop, 0, from);
+    ir_set_operand(loop, 1, end);
+}
+
+/* ---- parts ---- */
+
+/* The part of a helper in a place, from byte `at` on: going on along all iterations, with each part
+ * one of the two goes up by one. */
+static Value *part_at(const StreamK *x, const Share *h, Builder *b, Value *helper, Value *place,
+                      int64_t at) {
+    enum { UNIT = 8 };
+    Value *n = ir_given(b, OP_CAST, add(b, helper, place), i64());
+    Value *by = mul(b, n, ir_const_int(b, i64(), (x->flag + FLAG_BYTES) / UNIT));
+    if (at) by = add(b, by, ir_const_int(b, i64(), at / UNIT));
+    return ir_binary(b, OP_ADDPTR, h->workspace, by);
+}
+
+static void tell(Builder *b, Value *flag, Value *mark, Sem sem) {
+    Op *op = ir_op(b, OP_ATOMIC_STORE, (Value *[]){flag, mark}, 2, NULL, 0, 0);
+    ir_set_attr(b->s, op, AT_SEM, sem);
+}
+
+static void hand_on(const StreamK *x, const Share *h, Builder *b, const Item *item) {
+    Value *program = x->program;
+    for (int i = 0; i < x->loop->nresults; i++) {
+        Value *to = part_at(x, h, b, program, item->place, x->at[i]);
+        ir_op(b, OP_FRAGMENT_STORE, (Value *[]){to, x->loop->result[i]}, 2, NULL, 0, 0);
+    }
+    tell(b, part_at(x, h, b, program, item->place, x->flag), h->mark, SEM_RELEASE);
+}
+
+/* The helpers that have parts of the place that a program ends with. */
+static void find_helpers(const StreamK *x, const Share *h, Builder *b, Value **from, Value **to) {
+    Cut c = cut_anew(x, h, b);
+    Value *before = mul(b, h->last, c.rest), *one = number(b, 1);
+    Value *share = at_least_one(b, c.share);
+    *from = quotient(b, before, share);
+    *to = add(b, quotient(b, sub(b, add(b, before, c.rest), one), share), one);
+}
+
+/* Adds the parts of the place that the program ends with, each when it is there; the sums. The flag
+ * is cleared: a launch may be made again on the same workspace with the same mark. */
+static void add_parts(const StreamK *x, const Share *h, Builder *b, const Item *item, Value **sum) {
+    int n = x->loop->nresults;
+    Type type[MOST_SUMS];
+    for (int i = 0; i < n; i++) type[i] = x->loop->result[i]->type;
+    Value *ends = item->ends, *from, *to;
+    Op *branch = ir_op(b, OP_IF, &ends, 1, type, n, 2);
+    Builder then = {x->s, x->f, branch->region[0], NULL, b->span};
+    Builder other = {x->s, x->f, branch->region[1], NULL, b->span};
+    find_helpers(x, h, &then, &from, &to);
+    Op *loop = ir_for(&then, from, to, number(&then, 1), x->loop->result, n);
+    Block *body = loop->region[0];
+    Builder in = {x->s, x->f, body, NULL, b->span};
+    Value *helper = body->args[0], *out[MOST_SUMS];
+    Value *flag = part_at(x, h, &in, helper, item->place, x->flag);
+    Op *poll = ir_op(&in, OP_ATOMIC_POLL, (Value *[]){flag, h->mark}, 2,
+                     (Type[]){type_scalar(EL_I1)}, 1, 0);
+    ir_set_attr(x->s, poll, AT_SEM, SEM_ACQUIRE);
+    tell(&in, flag, ir_const_int(&in, i64(), 0), SEM_RELAXED);
+    for (int i = 0; i < n; i++) {
+        Value *of[] = {part_at(x, h, &in, helper, item->place, x->at[i]), body->args[1 + i]};
+        out[i] = add(&in, body->args[1 + i], ir_op1(&in, OP_FRAGMENT_LOAD, of, 2));
+    }
+    ir_op(&in, OP_YIELD, out, n, NULL, 0, 0);
+    ir_op(&then, OP_YIELD, loop->result, n, NULL, 0, 0);
+    ir_op(&other, OP_YIELD, x->loop->result, n, NULL, 0, 0);
+    for (int i = 0; i < n; i++) sum[i] = branch->result[i];
+}
+
+/* What follows the loop is done once for each place, with the sum of all its parts. */
+static void meet(const StreamK *x, const Share *h, const Item *item) {
+    Op *loop = x->loop, *rest = loop->next, *yield = loop->block->last;
+    Builder b = {x->s, x->f, loop->block, rest, loop->span};
+    Value *part = item->part, *sum[MOST_SUMS], *stand_in[MOST_SUMS];
+    int n = loop->nresults;
+    Op *branch = ir_op(&b, OP_IF, &part, 1, NULL, 0, 2);
+    Builder then = {x->s, x->f, branch->region[0], NULL, loop->span};
+    Builder other = {x->s, x->f, branch->region[1], NULL, loop->span};
+    /* What used the loop's results uses the sums, which are made of these. */
+    for (int i = 0; i < n; i++) {
+        stand_in[i] = ir_const_int(&b, loop->result[i]->type, 0);
+        ir_replace_uses(loop->result[i], stand_in[i]);
+    }
+    hand_on(x, h, &then, item);
+    add_parts(x, h, &other, item, sum);
+    for (int i = 0; i < n; i++) {
+        ir_replace_uses(stand_in[i], sum[i]);
+        ir_erase(stand_in[i]->def);
+    }
+    for (Op *op = rest, *next; op != yield; op = next) {
+        next = op->next;
+        ir_append(branch->region[1], op);
+    }
+    ir_op(&then, OP_YIELD, NULL, 0, NULL, 0, 0);
+    ir_op(&other, OP_YIELD, NULL, 0, NULL, 0, 0);
+}
+
+/* NULL, or why not. */
+static const char *split(StreamK *x) {
+    Func *f = x->f;
+    Op *places = x->places;
+    Share h = {0};
+    Builder b = {x->s, f, places->block, places, places->span};
+    x->program = places->operand[0].value;
+    h.n = iterations(x, &b);
+    if (!is_known_at_launch(x, h.n)) return not_known;
+    Builder top = {x->s, f, f->body, f->body->first, places->span};
+    h.mark = launch_value(&top, OP_LAUNCH_MARK, i64());
+    h.workspace = launch_value(&top, OP_WORKSPACE, type_pointer_to(i64()));
+    ir_set_attr(x->s, h.workspace->def, AT_BYTES, x->flag + FLAG_BYTES);
+    share_out(x, &b, &h);
+    Op *items = ir_for(&b, h.parts, h.items, number(&b, 1), NULL, 0);
+    ir_set_attr(x->s, items, AT_PARALLEL, 1);
+    Block *body = items->region[0], *was = places->region[0];
+    Builder in = {x->s, f, body, NULL, places->span};
+    Item item = item_of(x, &h, &in, body->args[0]);
+    item.place->name = was->args[0]->name;
+    ir_replace_uses(was->args[0], item.place);
+    cut_loop(x, &h, &item);
+    while (was->first) ir_append(body, was->first);
+    ir_erase(places);
+    meet(x, &h, &item);
+    x->ctx->changed = true;
+    return NULL;
+}
+
+static void find_places(Op *op, void *ctx) {
+    StreamK *x = ctx;
+    if (op->block == x->f->body && ir_attr_int(op, AT_PARALLEL, 0)) x->places = op;
+}
+
+void pass_stream_k(PassCtx *ctx) {
+    enum { AUTO = 1 };
+    StreamK x = {.ctx = ctx, .s = ctx->s, .f = ctx->f};
+    if (ctx->f->stream_k != AUTO || !ctx->f->persistent) return;
+    ir_walk(ctx->f->body, find_places, &x);
+    if (!x.places) return;
+    const char *why = refuse(&x);
+    if (!why) why = split(&x);
+    if (!why) return;
+    diag(&ctx->s->diags, DIAG_PERF, x.loop ? x.loop->span : ctx->f->span,
+         "programs do not share out the iterations of kernel '%s': %s",
+         ctx->f->entry_of ? ctx->f->entry_of : ctx->f->name, why);
+}
