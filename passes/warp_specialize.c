@@ -24,8 +24,8 @@
 enum { MOST_GROUPS = 4, LEAST_STAGES = 2, MOST_DEPTH = 200 };
 
 typedef struct Group {
-    Op *dot;
-    int64_t bytes; /* of a stage */
+    Op *dot, *part; /* the latter, of its sum, that others have made, comes the same way; or NULL */
+    int64_t bytes;  /* of a stage */
     int stages;
     Value *buffer[2], *full, *empty;
 } Group;
@@ -36,8 +36,9 @@ typedef struct Specialize {
     Func *f;
     Group group[MOST_GROUPS];
     int n;
-    bool refused;  /* maybe with a note that says why */
-    uint8_t *seen; /* by value id: of what indices are made of */
+    bool refused;   /* maybe with a note that says why */
+    VEC(Op *) kept; /* effects that are the producer's to have */
+    uint8_t *seen;  /* by value id: of what indices are made of */
     int depth;
 } Specialize;
 
@@ -57,15 +58,29 @@ static Op *loaded(const Op *dot, int i, Op **trans) {
 
 static bool is_scalar_work(Specialize *x, const Value *v);
 
+/* It does more than give a value, be it one of its own. */
+static bool is_seen(const Op *op) {
+    return ir_effects(op) & ~(unsigned)EFFECT_UNIQUE;
+}
+
 static bool are_scalar_work(Specialize *x, const Op *op, int n) {
     for (int i = 0; i < n; i++)
         if (!is_scalar_work(x, op->operand[i].value)) return false;
     return true;
 }
 
+/* A branch's result, by either way. */
+static bool is_either(Specialize *x, const Value *v) {
+    const Op *branch = v->def;
+    return are_scalar_work(x, branch, 1) &&
+           is_scalar_work(x, branch->region[0]->last->operand[v->index].value) &&
+           is_scalar_work(x, branch->region[1]->last->operand[v->index].value);
+}
+
 /* A loop's index, what it carries or its result. */
 static bool is_counted(Specialize *x, const Value *v, const Op *loop) {
     int carried = v->def ? v->index : v->index - 1;
+    if (v->def && loop->code == OP_IF) return is_either(x, v);
     return loop->code == OP_FOR && are_scalar_work(x, loop, 3) &&
            (carried < 0 || (is_scalar_work(x, loop->operand[3 + carried].value) &&
                             is_scalar_work(x, loop->region[0]->last->operand[carried].value)));
@@ -79,7 +94,7 @@ static bool is_scalar_work(Specialize *x, const Value *v) {
     x->seen[v->id] = 1;
     x->depth++;
     bool is = around ? is_counted(x, v, around)
-                     : !op || (!ir_effects(op) && are_scalar_work(x, op, op->noperands));
+                     : !op || (!is_seen(op) && are_scalar_work(x, op, op->noperands));
     x->depth--;
     return is;
 }
@@ -157,6 +172,35 @@ static void find_group(Op *op, void *ctx) {
         return;
     }
     x->group[x->n++] = g;
+}
+
+/* The sum of a dot, by a loop's result; NULL: it is none. */
+static const Op *dot_of_sum(const Value *v) {
+    const Op *loop = v->def;
+    if (!loop || loop->code != OP_FOR) return NULL;
+    for (v = loop->region[0]->last->operand[v->index].value; v->def; v = v->def->operand[0].value) {
+        if (v->def->code == OP_DOT) return v->def;
+        if (v->def->code != OP_ADD) return NULL;
+    }
+    return NULL;
+}
+
+/* What the dots of a group add to goes on with parts that are loaded. */
+static void find_part(Op *op, void *ctx) {
+    Specialize *x = ctx;
+    if (op->code != OP_FRAGMENT_LOAD || x->refused) return;
+    const Value *sum = op->operand[1].value, *part = op->result[0];
+    const Op *loop = sum->def ? NULL : sum->block->parent;
+    const Op *dot = loop && loop->code == OP_FOR && sum->index
+                        ? dot_of_sum(loop->operand[2 + sum->index].value)
+                        : NULL;
+    bool added = part->uses && !part->uses->next && part->uses->op->code == OP_ADD;
+    for (int k = 0; k < x->n && dot && added; k++)
+        if (x->group[k].dot == dot && !x->group[k].part) {
+            x->group[k].part = op;
+            return;
+        }
+    refuse(x, op, "it is a part of another sum than a dot's");
 }
 
 typedef struct Stored { /* what goes through shared memory besides */
@@ -310,10 +354,84 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     return t;
 }
 
+/* ---- parts of sums ---- */
+
+/* The buffer whose slices parts come in, and in how many chunks one does. */
+static Value *buffer_of_part(const Group *g, const Op *part, int *chunks) {
+    Value *b = g->buffer[0];
+    if (!b || (g->buffer[1] && type_bytes(g->buffer[1]->type) > type_bytes(b->type)))
+        b = g->buffer[1];
+    Type t = b->type;
+    t.slices = 0;
+    int64_t room = type_bytes(t), all = type_bytes(part->result[0]->type);
+    *chunks = all > room ? (int)(all / room) : 1;
+    return b;
+}
+
+/* The sum with the part, as its chunks come. That the part is there is the producer's to know. */
+static Turn consume_part(Specialize *x, const Group *g, Op *part, Turn t) {
+    Op *add = part->result[0]->uses->op;
+    Builder b = {x->s, x->f, part->block, part, part->span};
+    Value *sum = part->operand[1].value;
+    int chunks;
+    Value *buffer = buffer_of_part(g, part, &chunks);
+    for (int i = 0; i < chunks; i++) {
+        wait_phase(&b, slice(&b, g->full, t.stage), t.phase);
+        sum = ir_binary(&b, OP_FRAGMENT_ADD, sum, slice(&b, buffer, t.stage));
+        ir_set_attr(x->s, sum->def, AT_CHUNK, i);
+        ir_set_attr(x->s, sum->def, AT_CHUNKS, chunks);
+        /* Threads read it, and a copy is the next to write it. */
+        ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
+        Value *free = slice(&b, g->empty, t.stage);
+        ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
+        t = next_turn(&b, t, g->stages);
+    }
+    ir_replace_uses(add->result[0], sum);
+    ir_erase(add);
+    for (Op *op = part->block->first, *next; op; op = next) {
+        next = op->next;
+        if (op_is_atomic(op) && alias_is_of_workspace(op)) ir_erase(op);
+    }
+    ir_erase(part);
+    return t;
+}
+
+/* Its chunks are brought, once it is there. */
+static Turn produce_part(Specialize *x, const Group *g, Op *part, Turn t) {
+    Builder b = {x->s, x->f, part->block, part, part->span};
+    int chunks;
+    Value *buffer = buffer_of_part(g, part, &chunks), *from = part->operand[0].value;
+    int64_t bytes = type_bytes(part->result[0]->type) / chunks;
+    ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
+    for (int i = 0; i < chunks; i++) {
+        wait_phase(&b, slice(&b, g->empty, t.stage), t.phase);
+        Value *full = slice(&b, g->full, t.stage);
+        ir_set_attr(x->s, ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0), AT_BYTES, bytes);
+        Value *by[] = {from, ir_const_int(&b, type_scalar(EL_I64), i * bytes)}, *at = from;
+        if (i) {
+            at = ir_op1(&b, OP_ADDPTR, by, 2);
+            ir_set_attr(x->s, at->def, AT_BYTES, 1);
+        }
+        Value *in[] = {at, slice(&b, buffer, t.stage), full};
+        ir_set_attr(x->s, ir_op(&b, OP_MBAR_FRAGMENT_LOAD, in, 3, NULL, 0, 0), AT_BYTES, bytes);
+        t = next_turn(&b, t, g->stages);
+    }
+    for (Op *op = part->block->first; op; op = op->next)
+        if (op->code == OP_ASYNC_FENCE || (op_is_atomic(op) && alias_is_of_workspace(op)))
+            vec_push(&x->s->arena, &x->kept, op);
+    ir_replace_uses(part->result[0], part->operand[1].value);
+    ir_erase(part);
+    return t;
+}
+
 typedef Turn RoleFn(Specialize *x, const Group *g, Op *dot, Turn t);
 
+typedef struct Role {
+    RoleFn *dot, *part; /* what it does instead of these */
+} Role;
+
 static const Op *find_marked(const Op *op, int mark) {
-    if (op->code == OP_DOT && ir_attr_int(op, AT_ROLE, 0) == mark) return op;
+    if (ir_attr_int(op, AT_ROLE, 0) == mark) return op;
     for (int r = 0; r < op->nregions; r++)
         for (const Op *in = op->region[r]->first; in; in = in->next) {
             const Op *found = find_marked(in, mark);
@@ -322,36 +440,54 @@ static const Op *find_marked(const Op *op, int mark) {
     return NULL;
 }
 
-static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, RoleFn *fn);
+static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, const Role *role);
 
 /* The loop carries the turn, too. */
-static Turn thread_loop(Specialize *x, int k, Op *loop, Turn t, RoleFn *fn) {
+static Turn thread_loop(Specialize *x, int k, Op *loop, Turn t, const Role *role) {
     int n = loop->nresults;
     Op *to = ir_for_widen(x->s, x->f, loop, (Value *[]){t.stage, t.phase}, 2);
     Block *body = to->region[0];
-    t = thread_turns(x, k, body, (Turn){body->args[1 + n], body->args[2 + n]}, fn);
+    t = thread_turns(x, k, body, (Turn){body->args[1 + n], body->args[2 + n]}, role);
     ir_yield_more(x->s, x->f, body->last, (Value *[]){t.stage, t.phase}, 2);
     return (Turn){to->result[n], to->result[n + 1]};
 }
 
-/* Finds group k's dot in the block and does the role's part there; the turn behind it. */
-static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, RoleFn *fn) {
+/* Either way it goes on from there. */
+static Turn thread_branch(Specialize *x, int k, Op *branch, Turn t, const Role *role) {
+    const Type types[] = {i32(), i32()};
+    int n = branch->nresults;
+    Op *to = ir_if_widen(x->s, x->f, branch, types, 2);
+    for (int r = 0; r < 2; r++) {
+        Turn end = thread_turns(x, k, to->region[r], t, role);
+        ir_yield_more(x->s, x->f, to->region[r]->last, (Value *[]){end.stage, end.phase}, 2);
+    }
+    return (Turn){to->result[n], to->result[n + 1]};
+}
+
+/* Finds what is group k's in the block and does the role's part there; the turn behind it. */
+static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, const Role *role) {
     for (Op *op = b->first, *next; op; op = next) {
         next = op->next;
-        if (op->code == OP_DOT && ir_attr_int(op, AT_ROLE, 0) == k + 1) {
+        if (!find_marked(op, k + 1)) continue;
+        if (op->code == OP_FOR) {
+            t = thread_loop(x, k, op, t, role);
+        } else if (op->code == OP_IF) {
+            t = thread_branch(x, k, op, t, role);
+        } else {
+            bool dot = op->code == OP_DOT;
             ir_drop_attr(op, AT_ROLE);
-            return fn(x, &x->group[k], op, t);
+            t = (dot ? role->dot : role->part)(x, &x->group[k], op, t);
+            if (!dot) return t; /* a block has one, and what followed may have gone with it */
         }
-        if (find_marked(op, k + 1)) return thread_loop(x, k, op, t, fn);
     }
     return t;
 }
 
-static void make_role(Specialize *x, Block *b, int phase, RoleFn *fn) {
+static void make_role(Specialize *x, Block *b, int phase, const Role *role) {
     for (int k = 0; k < x->n; k++) {
         Builder at = {x->s, x->f, b, b->first, b->first->span};
         Turn t = {ir_const_int(&at, i32(), 0), ir_const_int(&at, i32(), phase)};
-        thread_turns(x, k, b, t, fn);
+        thread_turns(x, k, b, t, role);
     }
 }
 
@@ -367,9 +503,12 @@ static void drop(Op *op, Specialize *x) {
 /* What is seen from outside, what threads do for each other, and loops that may not end are the
  * consumer's to do. */
 static void drop_effects(Op *op, void *ctx) {
+    Specialize *x = ctx;
     bool own = op->code == OP_MBAR_WAIT || op->code == OP_MBAR_EXPECT ||
-               op->code == OP_MBAR_DESC_LOAD || op_traits(op) & TRAIT_T;
-    if (!own && ir_effects(op)) drop(op, ctx);
+               op->code == OP_MBAR_DESC_LOAD || op->code == OP_MBAR_FRAGMENT_LOAD ||
+               op_traits(op) & TRAIT_T;
+    for (int i = 0; i < x->kept.n && !own; i++) own = x->kept.at[i] == op;
+    if (!own && is_seen(op)) drop(op, x);
 }
 
 static void split(Specialize *x) {
@@ -378,7 +517,10 @@ static void split(Specialize *x) {
     for (Op *op = from; op; op = op->next)
         if (op->code == OP_MAKE_DESC) from = op->next;
     Builder b = {x->s, f, f->body, from, end->span};
-    for (int k = 0; k < x->n; k++) ir_set_attr(x->s, x->group[k].dot, AT_ROLE, k + 1);
+    for (int k = 0; k < x->n; k++) {
+        ir_set_attr(x->s, x->group[k].dot, AT_ROLE, k + 1);
+        if (x->group[k].part) ir_set_attr(x->s, x->group[k].part, AT_ROLE, k + 1);
+    }
     make_buffers(x, &b);
     b.before = end;
     Op *roles = ir_op(&b, OP_WARPS, NULL, 0, NULL, 0, 2);
@@ -393,8 +535,8 @@ static void split(Specialize *x) {
     Builder in = {x->s, f, roles->region[0], NULL, end->span};
     ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
     ir_clone_region(&in, roles->region[0], roles->region[1]);
-    make_role(x, roles->region[0], 0, consume);
-    make_role(x, roles->region[1], 1, produce);
+    make_role(x, roles->region[0], 0, &(Role){consume, consume_part});
+    make_role(x, roles->region[1], 1, &(Role){produce, produce_part});
     ir_walk(roles->region[1], drop_effects, x);
 }
 
@@ -403,6 +545,7 @@ void pass_warp_specialize(PassCtx *ctx) {
     x.seen = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
     if (!ctx->target->tma) return;
     ir_walk(ctx->f->body, find_group, &x);
+    ir_walk(ctx->f->body, find_part, &x);
     if (x.n && !x.refused && ctx->f->num_warps >= MAX_WARPS)
         refuse(&x, x.group[0].dot, "a program has 32 warps at most, and all are asked for");
     if (x.refused || !x.n || !has_room(&x)) return;

@@ -68,6 +68,20 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     done
     made matmul.large.entry examples/matmul.tl $entry "${large[@]}"
     made matmul.two.entry examples/matmul.tl $entry -D BM=32 -D BN=32 -D BK=32 --num-warps=2
+    # The same, whose programs share out iterations; a GPU does where it pays.
+    made matmul.split.entry examples/matmul.tl $entry --stream-k=auto
+    made matmul_naive.split.entry examples/matmul_naive.tl $entry --stream-k=auto
+    made matmul.large_split.entry examples/matmul.tl $entry --stream-k=auto "${large[@]}"
+    ok "programs share out iterations" grep -q "= stream_k " "$work/matmul.split.entry.tir"
+    split_shapes=("${shapes[@]}" '64 64 1040' '320 128 96')
+    [ "$device" = cpu ] && split_shapes+=('16 16 0') || split_shapes+=('200 336 4000' '128 128 8192' '513 272 20800' '1536 1536 1536' '3072 3072 1024')
+    for shape in "${split_shapes[@]}"; do
+        # shellcheck disable=SC2086 # a shape is words
+        ok "inputs of $shape" reference $shape
+        for name in matmul.{split,large_split}.entry matmul_naive.split.entry; do
+            ok "$name $shape" source_run $name --kernel="${name%%.*}__persistent"
+        done
+    done
     for shape in "${shapes[@]}"; do
         # shellcheck disable=SC2086 # a shape is words
         ok "inputs of $shape" reference $shape
@@ -173,6 +187,28 @@ mistake() {
         fail "$2: at line ${at:-?} ($line)" "$work/log"
     fi
 }
+# split_mistake NAME SED MESSAGE: the same of programs that hand each other parts of sums
+split_mistake() {
+    sed -Ez "$2" "$work/matmul.split.entry.tir" >"$work/wrong.tir"
+    if cmp -s "$work/matmul.split.entry.tir" "$work/wrong.tir"; then
+        fail "$1: nothing changed"
+    elif timeout 60 "$tilerun" --device=cpu "$work/wrong.tir" --kernel=matmul__persistent "a_ptr=randint(1,2):fp16[64,1040]" \
+        "b_ptr=randint(1,2):fp16[1040,64]" "c_ptr=zeros:fp16[64,64]" M=64 N=64 K=1040 stride_am=1040 stride_ak=1 stride_bk=64 \
+        stride_bn=1 stride_cm=64 stride_cn=1 >"$work/log" 2>&1; then
+        fail "$1: is not found"
+    elif grep -qF "error: $3" "$work/log"; then
+        pass
+    else
+        fail "$1: says something else" "$work/log"
+    fi
+}
+line='[^\n]*\n'
+split_mistake 'a part is not waited for' "s/[^\n]*= atomic_poll $line//" "race: role 'consumer' of program (2, 0, 0) reads 'workspace'"
+split_mistake 'a part is not told of' "s/[^\n]*atomic_store [^\n]*sem=release$line//" "deadlock: role 'producer'"
+split_mistake 'a part is told of in no order' 's/(atomic_store [^\n]*)sem=release/\1sem=relaxed/' 'race: '
+split_mistake 'a part is not stored' "s/[^\n]*fragment_store $line//" 'uninitialised: nobody has written what is copied'
+split_mistake 'a part is added before it is there' "s/[^\n]*mbar_wait $line($line[^\n]*fragment_add)/\1/" \
+    'read before the copy to it has landed'
 tma=matmul_roles cp=matmul_roles_cp desc=matmul_desc stay=matmul_persistent
 mistake $stay 'a consumer begins each tile at stage 0' 's/%zeros, %s\.t, %phase\.t /%zeros, %0, %0 /' \
     'deadlock' consumer 'mbar_wait %filled'
