@@ -18,6 +18,7 @@ typedef struct CuModuleRec *CuModule;
 typedef struct CuFunctionRec *CuFunction;
 typedef struct CuStreamRec *CuStream;
 typedef struct CuEventRec *CuEvent;
+typedef struct CuMemPoolRec *CuMemPool;
 
 /* One attribute of a launch, and a launch with attributes. */
 typedef struct CuLaunchAttribute {
@@ -35,6 +36,12 @@ typedef struct CuLaunchConfig {
     CuLaunchAttribute *attribute;
     unsigned nattributes;
 } CuLaunchConfig;
+
+/* Where a pool's memory is, and nothing else: the rest is 0. */
+typedef struct CuMemPoolProps {
+    int kind, handles, place, device; /* CU_MEM_PINNED, 0, CU_MEM_DEVICE */
+    char room[72];
+} CuMemPoolProps;
 
 enum {
     CU_SUCCESS = 0,
@@ -60,6 +67,10 @@ enum {
 
     CU_LAUNCH_COOPERATIVE = 2,
     CU_LAUNCH_CLUSTER = 4,
+
+    CU_MEM_PINNED = 1,
+    CU_MEM_DEVICE = 1,
+    CU_POOL_KEEPS = 4, /* bytes that it does not give back when nobody has them */
 
     CU_JIT_ERROR_LOG_BUFFER = 5,
     CU_JIT_ERROR_LOG_BYTES = 6

@@ -4,14 +4,19 @@
 
 #include <stdlib.h>
 
-/* jansson says of a string that it could not allocate that it is no string. So a text that it
- * refuses is read again, and is to blame only where there is memory to be had. */
+/* jansson says of a string that it could not allocate that it is no string, and leaves out the
+ * characters that a longer one had no room for. So each text is read twice: it is to blame only
+ * where there is memory to be had, and is what it is read as both times. */
 json_t *json_of_text(const char *text, size_t len, size_t flags, json_error_t *e, bool *starved) {
-    json_t *root = NULL;
-    for (int i = 0; i < 2 && !root; i++)
-        root = json_loadb(text, len, JSON_REJECT_DUPLICATES | flags, e);
+    json_t *first = json_loadb(text, len, JSON_REJECT_DUPLICATES | flags, e);
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES | flags, e);
+    bool differ = first && root && !json_equal(first, root);
     void *probe = root ? NULL : malloc(len + 1);
-    *starved = !root && (!probe || json_error_code(e) == json_error_out_of_memory);
+    *starved =
+        differ || (!root && (first || !probe || json_error_code(e) == json_error_out_of_memory));
     free(probe);
-    return root;
+    json_decref(first);
+    if (!*starved) return root;
+    json_decref(root);
+    return NULL;
 }

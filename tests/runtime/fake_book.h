@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum Kind { CONTEXT, MODULE, FUNCTION, MEMORY, STREAM, EVENT } Kind;
+typedef enum Kind { CONTEXT, MODULE, FUNCTION, MEMORY, POOL, STREAM, EVENT } Kind;
 
 typedef struct Object {
     struct Object *next;

@@ -247,6 +247,43 @@ CuResult fake_mem_free(CuPtr ptr) {
     return r ? r : mine ? CU_SUCCESS : INVALID_VALUE;
 }
 
+static bool is_stream(CuStream stream) {
+    return (uintptr_t)stream <= 2 || book_knows(stream, STREAM);
+}
+
+CuResult fake_pool_create(CuMemPool *pool, const CuMemPoolProps *props) {
+    BEGIN_HERE();
+    if (props->kind != CU_MEM_PINNED || props->place != CU_MEM_DEVICE || props->device < 0 ||
+        props->device >= DEVICES)
+        return INVALID_VALUE;
+    Object *o = book_add(POOL, NULL);
+    *pool = (CuMemPool)o;
+    return o ? CU_SUCCESS : CU_ERROR_OUT_OF_MEMORY;
+}
+
+CuResult fake_pool_set_attribute(CuMemPool pool, int attribute, void *value) {
+    BEGIN_HERE();
+    (void)value;
+    return attribute == CU_POOL_KEEPS && book_knows(pool, POOL) ? CU_SUCCESS : INVALID_VALUE;
+}
+
+CuResult fake_pool_destroy(CuMemPool pool) {
+    CuResult r = book_begin(__func__);
+    if (depth == 0) return INVALID_CONTEXT;
+    bool mine = book_take(pool, POOL);
+    return r ? r : mine ? CU_SUCCESS : INVALID_HANDLE;
+}
+
+CuResult fake_pool_alloc(CuPtr *ptr, size_t bytes, CuMemPool pool, CuStream stream) {
+    if (!book_knows(pool, POOL) || !is_stream(stream)) return INVALID_HANDLE;
+    return fake_mem_alloc(ptr, bytes);
+}
+
+CuResult fake_pool_free(CuPtr ptr, CuStream stream) {
+    if (!is_stream(stream)) return INVALID_HANDLE;
+    return fake_mem_free(ptr);
+}
+
 CuResult fake_copy_in(CuPtr to, const void *from, size_t bytes) {
     BEGIN_HERE();
     if (!book_inside(to, bytes)) return INVALID_VALUE;
@@ -262,10 +299,6 @@ CuResult fake_copy_out(void *to, CuPtr from, size_t bytes) {
 }
 
 /* 1 and 2 are the driver's two default streams. */
-static bool is_stream(CuStream stream) {
-    return (uintptr_t)stream <= 2 || book_knows(stream, STREAM);
-}
-
 CuResult fake_copy_within(CuPtr to, CuPtr from, size_t bytes, CuStream stream) {
     BEGIN_HERE();
     if (!is_stream(stream)) return INVALID_HANDLE;

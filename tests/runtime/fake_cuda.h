@@ -25,11 +25,11 @@ typedef struct FakeCuda {
     void (*let_fail)(long n, int code, bool on);
     long (*calls)(void);
     const char *(*failed)(
-        void);                /* the entry point of the first call that was made to fail, or NULL */
-    long (*live)(void);       /* contexts, modules, allocations, streams, events not given back */
-    void (*forget)(void);     /* frees all of those */
-    int (*depth)(void);       /* contexts that this thread has pushed */
-    FakeLaunch (*last)(void); /* the last launch */
+        void);          /* the entry point of the first call that was made to fail, or NULL */
+    long (*live)(void); /* contexts, modules, allocations, pools, streams, events not given back */
+    void (*forget)(void);                               /* frees all of those */
+    int (*depth)(void);                                 /* contexts that this thread has pushed */
+    FakeLaunch (*last)(void);                           /* the last launch */
     void (*device)(int major, int minor, int clusters); /* what the GPU says it is */
 } FakeCuda;
 
