@@ -8,6 +8,7 @@
 #include "compiler/manifest.h"
 
 #include "ir/desc.h"
+#include "ir/expression.h"
 #include "ir/func_attrs.h"
 #include "ir/roles.h"
 
@@ -107,38 +108,6 @@ static void put_numbers(const Func *f, Buf *out) {
 
 /* ---- hidden parameters ---- */
 
-/* The integer as an expression over parameters. False: it is made of more. */
-static bool put_expression(const Value *v, int depth, Buf *out) {
-    enum { MOST_DEPTH = 16 };
-    int64_t number;
-    const Op *op = v->def;
-    if (depth > MOST_DEPTH) return false;
-    if (ir_int_constant(v, &number)) {
-        buf_printf(out, number < 0 ? "(0 - %lld)" : "%lld",
-                   (long long)(number < 0 ? -number : number));
-        return number > INT32_MIN;
-    }
-    if (!op) {
-        if (v->block->parent || !v->name || strchr(v->name, ',')) return false;
-        buf_puts(out, v->name);
-        return true;
-    }
-    const char *sign = op->code == OP_ADD   ? "+"
-                       : op->code == OP_SUB ? "-"
-                       : op->code == OP_MUL ? "*"
-                                            : NULL;
-    if (op->code == OP_CAST && type_is_int(op->operand[0].value->type) &&
-        type_elem_bytes(v->type) >= type_elem_bytes(op->operand[0].value->type))
-        return put_expression(op->operand[0].value, depth + 1, out);
-    if (!sign) return false;
-    buf_putc(out, '(');
-    if (!put_expression(op->operand[0].value, depth + 1, out)) return false;
-    buf_printf(out, " %s ", sign);
-    if (!put_expression(op->operand[1].value, depth + 1, out)) return false;
-    buf_putc(out, ')');
-    return true;
-}
-
 /* Operands from `first` on, as many as the descriptor has dimensions, each with more added. */
 static bool put_sizes(const Op *desc, const char *key, int first, int more, Buf *out) {
     int n = desc->result[0]->type.rank;
@@ -146,7 +115,7 @@ static bool put_sizes(const Op *desc, const char *key, int first, int more, Buf 
     for (int i = 0; i < n; i++) {
         Buf text = buf_new(out->arena);
         if (more) buf_putc(&text, '(');
-        if (!put_expression(desc->operand[first + i].value, 0, &text)) return false;
+        if (!ir_expression(desc->operand[first + i].value, WITHOUT_QUOTIENTS, &text)) return false;
         if (more) buf_printf(&text, " + %d)", more);
         if (i) buf_puts(out, ", ");
         put_string(out, text.data);
@@ -161,7 +130,7 @@ static bool put_base(const Op *desc, int less, Buf *out) {
     Buf offset = buf_new(out->arena);
     if (less) buf_putc(&offset, '(');
     if (op_is(v, OP_ADDPTR) && !ir_attr_int(v->def, AT_BYTES, 0)) {
-        if (!put_expression(v->def->operand[1].value, 0, &offset)) return false;
+        if (!ir_expression(v->def->operand[1].value, WITHOUT_QUOTIENTS, &offset)) return false;
         v = v->def->operand[0].value;
     } else {
         buf_putc(&offset, '0');
@@ -169,7 +138,7 @@ static bool put_base(const Op *desc, int less, Buf *out) {
     if (v->def || v->block->parent || !v->name) return false;
     for (int i = 0; less && i < desc->result[0]->type.rank; i++) {
         buf_printf(&offset, " - %d * ", less);
-        if (!put_expression(desc_stride(desc, i), 0, &offset)) return false;
+        if (!ir_expression(desc_stride(desc, i), WITHOUT_QUOTIENTS, &offset)) return false;
     }
     if (less) buf_putc(&offset, ')');
     buf_puts(out, "\"base\": ");
@@ -215,6 +184,41 @@ static void put_desc(Op *op, void *ctx) {
     if (desc_has_front(op)) put_map(h, op, DESC_FRONT);
 }
 
+/* What programs share out iterations by; these come together. */
+typedef struct Split {
+    const Op *workspace, *places; /* the latter: any STREAM_K, best the one with clocks */
+} Split;
+
+static void find_split(Op *op, void *ctx) {
+    Split *s = ctx;
+    if (op->code == OP_WORKSPACE) s->workspace = op;
+    if (op->code == OP_STREAM_K && (!s->places || ir_attr(op, AT_ITERATION_CLOCKS))) s->places = op;
+}
+
+static void put_split(Hidden *h, const Func *f) {
+    Split x = {0};
+    Buf text = buf_new(h->out->arena);
+    ir_walk(f->body, find_split, &x);
+    if (!x.workspace && !x.places) return;
+    if (!x.workspace || !x.places ||
+        !ir_expression(x.places->operand[0].value, WITH_QUOTIENTS, &text)) {
+        diag(&h->s->diags, DIAG_ERROR, x.places ? x.places->span : f->span,
+             "a launch cannot make a workspace: iterations must be sums, products and quotients of "
+             "parameters");
+        return;
+    }
+    buf_printf(h->out,
+               "%s{\"kind\": \"workspace\", \"bytes\": %lld},\n    {\"kind\": \"mark\"},\n    "
+               "{\"kind\": \"stream_k\", \"iterations\": ",
+               h->n++ ? ",\n    " : "\n    ", (long long)ir_attr_int(x.workspace, AT_BYTES, 0));
+    put_string(h->out, text.data);
+    for (AttrId id = AT_ITERATION_CLOCKS; id <= AT_MEET_CLOCKS; id++)
+        buf_printf(h->out, ", \"%s\": %lld", attr_info[id].text,
+                   (long long)ir_attr_int(x.places, id, 0));
+    buf_puts(h->out, "}");
+    h->n += 1 + STREAM_K_SHARES;
+}
+
 static void put_texts(Buf *out, const char *key, const char *const *text, size_t most) {
     buf_printf(out, "\"%s\": [", key);
     for (size_t i = 0; i < most && text[i]; i++) {
@@ -236,6 +240,7 @@ static void put_hidden(Session *s, const Func *f, Buf *out) {
     ir_walk(f->body, put_desc, &h);
     for (int i = 0; i < f->persistent; i++)
         buf_printf(out, "%s{\"kind\": \"grid\", \"axis\": %d}", h.n++ ? ",\n    " : "\n    ", i);
+    put_split(&h, f);
     buf_puts(out, "]");
 }
 

@@ -134,10 +134,27 @@ static void cpu_unload(tile_module *m) {
 
 /* ---- launching ---- */
 
+/* What a launch's programs hand each other parts of sums in; NULL in ->start: they do not. It holds
+ * anything but its mark. */
+static tile_status make_workspace(tile_kernel *k, const LaunchGrid *asked, InterpLaunch *launch,
+                                  Buffer *out) {
+    enum { ANYTHING = 0xA5 };
+    if (!asked->stream_k[STREAM_K_PLACES]) return TILE_OK;
+    size_t bytes = (size_t)k->split.bytes * asked->programs.x;
+    tile_status st = cpu_alloc(k->module->ctx, bytes, out);
+    if (st) return st;
+    memset(host(out->start), ANYTHING, bytes);
+    memcpy(launch->stream_k, asked->stream_k, sizeof launch->stream_k);
+    launch->workspace = out->start;
+    launch->mark = 1;
+    return TILE_OK;
+}
+
 /* Into the launch, what the context knows: what to check, whom to tell, and buffers as the
- * interpreter takes them, each named after the first parameter that points into it. */
+ * interpreter takes them, each named after the first parameter that points into it; then the
+ * workspace, if there is one. */
 static InterpBuffer *take_context(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
-                                  InterpLaunch *launch) {
+                                  const Buffer *workspace, InterpLaunch *launch) {
     pthread_mutex_lock(&ctx->lock);
     launch->checks = ctx->checks;
     launch->print = ctx->print;
@@ -145,7 +162,7 @@ static InterpBuffer *take_context(tile_context *ctx, const tile_kernel *k, const
     launch->progress = ctx->progress;
     launch->progress_user = ctx->progress_user;
     launch->nbuffers = (int)ctx->nbuffers;
-    InterpBuffer *buffer = calloc(ctx->nbuffers + RT_FREED, sizeof *buffer);
+    InterpBuffer *buffer = calloc(ctx->nbuffers + 1 + RT_FREED, sizeof *buffer);
     for (size_t i = 0; buffer && i < ctx->nbuffers; i++) {
         const Buffer *b = &ctx->buffer[i];
         buffer[i] =
@@ -155,8 +172,13 @@ static InterpBuffer *take_context(tile_context *ctx, const tile_kernel *k, const
                 arg[p].p - b->start <= b->bytes)
                 buffer[i].name = k->param[p].name;
     }
+    if (buffer && workspace->start)
+        buffer[launch->nbuffers++] = (InterpBuffer){.name = "workspace",
+                                                    .base = host(workspace->start),
+                                                    .bytes = workspace->bytes,
+                                                    .written = workspace->written};
     for (int i = 0; buffer && i < RT_FREED; i++)
-        buffer[ctx->nbuffers + (size_t)i] =
+        buffer[launch->nbuffers + i] =
             (InterpBuffer){.base = host(ctx->freed[i].start), .bytes = ctx->freed[i].bytes};
     launch->nfreed = RT_FREED;
     pthread_mutex_unlock(&ctx->lock);
@@ -200,10 +222,13 @@ static tile_status cpu_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg
         .work = {asked->work.x, asked->work.y, asked->work.z},
         .single_cta = grid->x == 1 && grid->y == 1 && grid->z == 1,
     };
-    InterpBuffer *buffer = take_context(ctx, k, arg, &launch);
-    if (!buffer) return rt_fail(ctx, TILE_NO_MEMORY, "no memory to launch '%s'", k->name);
+    Buffer workspace = {0};
+    tile_status st = make_workspace(k, asked, &launch, &workspace);
+    if (st) return st;
+    InterpBuffer *buffer = take_context(ctx, k, arg, &workspace, &launch);
     char *message = NULL;
-    tile_status st = interpret(&launch, &message);
+    st = buffer ? interpret(&launch, &message) : TILE_NO_MEMORY;
+    cpu_release(ctx, &workspace);
     if (st == TILE_NO_MEMORY)
         rt_fail(ctx, st, "kernel '%s' ran out of memory", k->name);
     else if (st)

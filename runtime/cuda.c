@@ -7,6 +7,7 @@
 #include "ir/target.h"
 #include "runtime/cuda_api.h"
 #include "runtime/runtime.h"
+#include "runtime/workspace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,7 @@ struct CudaDevice {
     CuContext context;
     bool retained;                             /* the primary context, which we give back */
     int sm, max_shared, clusters, cooperative; /* the last two: it can launch such kernels */
+    Workspaces workspaces;
 };
 
 /* ---- errors ---- */
@@ -135,9 +137,19 @@ static tile_status check_launch(tile_context *ctx, const tile_kernel *k) {
     return TILE_OK;
 }
 
+/* For the first kernel whose launches may need them. */
+static void open_workspaces(tile_context *ctx) {
+    CudaDevice *d = ctx->cuda;
+    pthread_mutex_lock(&ctx->lock);
+    if (!d->workspaces.pool) workspaces_open(&d->workspaces, &d->api, d->device);
+    atomic_store(&ctx->splits, d->workspaces.pool != NULL);
+    pthread_mutex_unlock(&ctx->lock);
+}
+
 static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
     const CudaDevice *d = ctx->cuda;
-    if (k->nhidden > k->nmaps + k->naxes || k->naxes < k->persistent)
+    if (k->nhidden > k->nmaps + k->naxes + k->nsplit || k->naxes < k->persistent ||
+        (k->nsplit && k->nsplit < RT_SPLIT))
         return rt_fail(ctx, TILE_BAD_MODULE,
                        "kernel '%s' has hidden parameters, which this version of the runtime "
                        "cannot make",
@@ -173,6 +185,7 @@ static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
         r = d->api.occupancy(&k->resident, k->function, k->num_warps * 32, (size_t)k->shared);
     if (r) return sort_of_mistake(cuda_fail(ctx, r, "cannot prepare the kernel"), TILE_BAD_MODULE);
     k->spill_bytes = local > 0 ? (size_t)local : 0;
+    if (k->nsplit) open_workspaces(ctx);
     if (k->num_warps * 32 > threads)
         return rt_fail(ctx, TILE_BAD_MODULE,
                        "kernel '%s' wants %d threads a program, and with its %d registers a thread "
@@ -303,6 +316,31 @@ static tile_status make_maps(tile_kernel *k, const InterpArg *arg, bool stands_i
     return TILE_OK;
 }
 
+/* The hidden parameters behind the maps, in param from *n on. What a split launch hands parts of
+ * sums in is taken; *workspace 0: nothing was. */
+typedef struct HiddenArgs {
+    uint32_t work[3], stream_k[STREAM_K_SHARES];
+    uint64_t mark;
+    CuPtr workspace;
+} HiddenArgs;
+
+static CuResult put_hidden(tile_kernel *k, const LaunchGrid *asked, void *stream, HiddenArgs *h,
+                           void **param) {
+    CudaDevice *d = k->module->ctx->cuda;
+    CuResult r = CU_SUCCESS;
+    *h = (HiddenArgs){.work = {asked->work.x, asked->work.y, asked->work.z}};
+    memcpy(h->stream_k, asked->stream_k, sizeof h->stream_k);
+    for (int i = 0; i < k->naxes; i++) *param++ = &h->work[i];
+    if (!k->nsplit) return r;
+    if (h->stream_k[STREAM_K_PLACES])
+        r = workspace_take(&d->workspaces, &d->api, (size_t)k->split.bytes * asked->programs.x,
+                           stream, &h->workspace, &h->mark);
+    *param++ = &h->workspace;
+    *param++ = &h->mark;
+    for (int i = 0; i < STREAM_K_SHARES; i++) *param++ = &h->stream_k[i];
+    return r;
+}
+
 /* A parameter takes the low bytes of its InterpArg, which the machine has first; a float's are made
  * here. Pushing and popping the context is left out where it is current already. */
 static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
@@ -310,8 +348,8 @@ static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpAr
     tile_context *ctx = k->module->ctx;
     const CudaDevice *d = ctx->cuda;
     const tile_grid *grid = &asked->programs;
-    uint32_t work[] = {asked->work.x, asked->work.y, asked->work.z};
-    void *param[RT_MAX_PARAMS + RT_MAX_MAPS + 3];
+    HiddenArgs hidden = {0};
+    void *param[RT_MAX_PARAMS + RT_MAX_MAPS + 3 + RT_SPLIT];
     uint64_t floats[RT_MAX_PARAMS];
     TensorMap map[RT_MAX_MAPS];
     CuContext current = NULL;
@@ -325,12 +363,21 @@ static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpAr
         param[i] = number ? (void *)&floats[i] : (void *)&arg[i];
     }
     for (int i = 0; i < k->nmaps; i++) param[k->nparams + i] = &map[i];
-    for (int i = 0; i < k->naxes; i++) param[k->nparams + k->nmaps + i] = &work[i];
+    CuResult taken =
+        st || r ? CU_SUCCESS : put_hidden(k, asked, stream, &hidden, param + k->nparams + k->nmaps);
+    if (taken && asked->stands_in)
+        st = TILE_BAD_LAUNCH; /* the kernel's own entry needs no workspace */
+    else if (taken)
+        r = taken;
     if (!st && !r)
         r = k->plain
                 ? d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32,
                                 1, 1, shared_bytes(k, grid), stream, param, NULL)
                 : launch_special(&d->api, k, grid, param, stream);
+    if (hidden.workspace) {
+        CuResult back = workspace_give_back(&d->api, hidden.workspace, stream);
+        if (!r) r = back;
+    }
     if (push) d->api.ctx_pop(&current);
     return r ? launch_failed(k, r) : st;
 }
@@ -405,6 +452,11 @@ static void cuda_event_close(tile_event *e) {
 
 static void cuda_close(tile_context *ctx) {
     CudaDevice *d = ctx->cuda;
+    if (d->workspaces.pool && !enter(ctx)) {
+        CuContext old;
+        workspaces_close(&d->workspaces, &d->api);
+        d->api.ctx_pop(&old);
+    }
     if (d->retained) d->api.primary_release(d->device);
     cuda_api_close(&d->api);
 }

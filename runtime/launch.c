@@ -198,6 +198,13 @@ void launch_prepare(Session *s, tile_kernel *k) {
         m->code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
         m->nops = nops;
     }
+    const char *iterations = k->split.iterations;
+    if (iterations) {
+        int nops =
+            expr_compile(iterations, strlen(iterations), look_up, k, op, EXPR_MAX_OPS, 1, &e);
+        if (nops > 0) k->split.code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
+        k->split.nops = nops > 0 ? nops : 0;
+    }
     if (k->conditions) {
         int nops = expr_compile_conditions(k->conditions, strlen(k->conditions), look_up, k, op,
                                            EXPR_MAX_OPS, &e);
@@ -284,22 +291,6 @@ static tile_status check_special(const tile_kernel *k, const tile_grid *grid) {
     return TILE_OK;
 }
 
-/* How many programs share out the places of the grid. False: they are too many, or along axes that
- * the programs do not know of. */
-static bool share_out(const tile_kernel *k, LaunchGrid *g) {
-    enum { MOST_PLACES = 1 << 30, AT_ONCE_ON_CPU = 3 };
-    const tile_context *ctx = k->module->ctx;
-    uint64_t all = (uint64_t)g->work.x * g->work.y * g->work.z; /* below 2^63: checked before */
-    uint64_t at_once = (uint64_t)ctx->multiprocessors * (uint64_t)(k->resident ? k->resident : 1);
-    g->programs = g->work;
-    if (!k->persistent) return true;
-    if ((k->persistent < 2 && g->work.y > 1) || (k->persistent < 3 && g->work.z > 1)) return false;
-    if (all > MOST_PLACES) return false;
-    if (ctx->is_cpu) at_once = AT_ONCE_ON_CPU;
-    g->programs = (tile_grid){(uint32_t)(all < at_once ? all : at_once), 1, 1};
-    return true;
-}
-
 /* The arguments keep the entry's conditions. */
 static bool keeps_conditions(const tile_kernel *e, const InterpArg *arg) {
     ExprVerdict verdict;
@@ -313,9 +304,10 @@ static bool keeps_conditions(const tile_kernel *e, const InterpArg *arg) {
  * one place alone start later, for nothing where the others' loads are as wide (H200: products of
  * 256 to 1024, 0.88 to 0.91). */
 static bool stands_in(const tile_kernel *e, const InterpArg *arg, LaunchGrid *g) {
-    if (e->unusable || e->module->ctx->is_cpu || !share_out(e, g)) return false;
+    if (e->unusable || e->module->ctx->is_cpu || !rt_share_out(e, arg, g)) return false;
     uint64_t places = (uint64_t)g->work.x * g->work.y * g->work.z;
-    if (e->persistent && e->min_places > 1 && places <= g->programs.x) return false;
+    bool one_each = e->persistent && places <= g->programs.x && !g->stream_k[STREAM_K_PLACES];
+    if (e->min_places > 1 && one_each) return false;
     return keeps_conditions(e, arg);
 }
 
@@ -344,7 +336,7 @@ static tile_status launch_own(tile_kernel *k, LaunchGrid *g, InterpArg *arg, voi
         return rt_fail(ctx, TILE_BAD_LAUNCH,
                        "'%s', an entry of kernel '%s', is for launches where %s", k->name,
                        k->of->name, k->conditions);
-    if (!share_out(k, g))
+    if (!rt_share_out(k, arg, g))
         return rt_fail(
             ctx, TILE_BAD_LAUNCH,
             "a grid of %u x %u x %u programs: those of '%s' share out %d ax%s of a grid, and "

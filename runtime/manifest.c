@@ -5,6 +5,7 @@
  * added, so unknown ones are skipped). It may come from anywhere, so every field's type and range
  * is checked, and a mistake comes back as one sentence that names the field. */
 #include "base/text.h"
+#include "ir/expression.h"
 #include "ir/roles.h"
 #include "runtime/runtime.h"
 
@@ -166,18 +167,37 @@ static void read_map(Reader *r, const json_t *o, tile_kernel *k, KernelMap *m) {
     m->swizzle = (int)read_int(r, o, "swizzle", 0, MOST_SWIZZLE);
 }
 
+/* The next of the parameters of kernels whose programs share out iterations: stream_k is three.
+ * False: it is none. */
+static bool read_split(Reader *r, const json_t *o, const char *kind, tile_kernel *k) {
+    static const char *const kinds[] = {"workspace", "mark", "stream_k"};
+    enum { MOST_BYTES = 1 << 24 };
+    if (k->nsplit > 2 || strcmp(kind, kinds[k->nsplit]) != 0) return false;
+    if (k->nsplit == 0) k->split.bytes = read_int(r, o, "bytes", 16, MOST_BYTES);
+    k->nsplit++;
+    if (k->nsplit < 3) return true;
+    k->split.iterations = read_text(r, o, "iterations");
+    for (int i = 0; i < SPLIT_CLOCKS; i++)
+        k->split.clocks[i] =
+            read_int(r, o, attr_info[AT_ITERATION_CLOCKS + i].text, 0, MOST_CLOCKS);
+    k->nsplit = RT_SPLIT;
+    k->nhidden += STREAM_K_SHARES - 1;
+    return true;
+}
+
 /* What is made for the kernel, up to the first kind that is not known. */
 static void read_hidden(Reader *r, const json_t *o, tile_kernel *k) {
     const json_t *hidden = read_array(r, o, "hidden", RT_MAX_PARAMS);
-    k->nhidden = (int)json_array_size(hidden);
+    int n = k->nhidden = (int)json_array_size(hidden);
     k->map = arena_array(&r->s->arena, RT_MAX_MAPS, sizeof *k->map);
-    for (int i = 0; i < k->nhidden && k->nmaps < RT_MAX_MAPS && !r->error; i++) {
+    for (int i = 0; i < n && k->nmaps < RT_MAX_MAPS && !r->error; i++) {
         const json_t *x = json_array_get(hidden, (size_t)i);
         const char *kind = json_string_value(json_object_get(x, "kind"));
-        if (kind && strcmp(kind, "grid") == 0 && k->naxes < 3) {
+        if (kind && read_split(r, x, kind, k)) continue;
+        if (kind && strcmp(kind, "grid") == 0 && k->naxes < 3 && !k->nsplit) {
             read_int(r, x, "axis", k->naxes, k->naxes);
             k->naxes++;
-        } else if (kind && strcmp(kind, "tensor_map") == 0 && !k->naxes) {
+        } else if (kind && strcmp(kind, "tensor_map") == 0 && !k->naxes && !k->nsplit) {
             read_map(r, x, k, &k->map[k->nmaps++]);
         } else {
             return;
@@ -318,6 +338,23 @@ static void constexpr_of_ir(const ConstexprInfo *from, KernelConstexpr *c) {
     c->value = c->is_int ? value : 0;
 }
 
+/* Of a kernel on the CPU, too, iterations are an expression. It shares out what it can, whatever
+ * that costs: it is there to find mistakes. */
+typedef struct Split {
+    Arena *arena;
+    KernelSplit *to;
+} Split;
+
+static void look_for_split(Op *op, void *ctx) {
+    Split *s = ctx;
+    Buf text = buf_new(s->arena);
+    if (op->code == OP_WORKSPACE) s->to->bytes = ir_attr_int(op, AT_BYTES, 0);
+    if (op->code == OP_STREAM_K && !s->to->iterations &&
+        ir_expression(op->operand[0].value, WITH_QUOTIENTS, &text))
+        s->to->iterations = text.data;
+    s->to->clocks[ITERATION_CLOCKS] = MOST_CLOCKS;
+}
+
 const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, int *n) {
     Arena *a = &s->arena;
     int count = 0;
@@ -336,6 +373,7 @@ const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, in
         k->shared = f->shared_bytes > 0 ? f->shared_bytes : 0;
         k->shared_single_cta = f->shared_single_cta;
         k->persistent = f->persistent;
+        ir_walk(f->body, look_for_split, &(Split){a, &k->split});
         for (tile_kernel *of = *kernel; f->entry_of && of < k && !k->of; of++)
             if (strcmp(of->name, f->entry_of) == 0) k->of = of;
         for (int i = 0; i < 3; i++) k->cluster[i] = 1;

@@ -50,6 +50,8 @@ typedef struct LaunchGrid {
     tile_grid programs; /* what is launched */
     tile_grid work;     /* what was asked for: more, of a persistent kernel */
     bool stands_in;     /* for another entry: that there are no maps is no failure to tell of */
+    uint32_t stream_k[STREAM_K_SHARES]; /* places 0: programs take whole ones; else they need a
+                                           workspace */
 } LaunchGrid;
 
 typedef struct DeviceOps {
@@ -95,6 +97,8 @@ struct tile_context {
     const char *target;
     int multiprocessors; /* GPU */
     int ordinal;         /* GPU number */
+    /* There is memory for launches whose programs hand each other parts of sums. */
+    atomic_bool splits;
     CudaDevice *cuda;
     atomic_bool concurrent; /* no launch takes a whole multiprocessor's shared memory */
     pthread_mutex_t lock;   /* guards what follows */
@@ -155,6 +159,16 @@ typedef struct KernelMap {
     MadeMaps *made; /* that launches share */
 } KernelMap;
 
+enum { ITERATION_CLOCKS, LEAST_CLOCKS, PART_CLOCKS, MEET_CLOCKS, SPLIT_CLOCKS }; /* see attrs.def */
+/* Hidden parameters: a workspace, a mark, and how programs share out loops (share.c). */
+typedef struct KernelSplit {
+    int64_t bytes; /* of a program in the workspace; 0: the kernel has no such parameters */
+    const char *iterations; /* of a place: an expression */
+    ExprOp *code;           /* the same as code; NULL: it cannot be read */
+    int nops;
+    int64_t clocks[SPLIT_CLOCKS];
+} KernelSplit;
+
 typedef struct TensorMap { /* as the hardware reads it */
     _Alignas(64) uint8_t bytes[128];
 } TensorMap;
@@ -177,8 +191,10 @@ struct tile_kernel {
     int64_t shared;
     int64_t shared_single_cta; /* where no two programs share a multiprocessor; 0: the same */
     KernelMap *map;
-    /* Hidden parameters, of them those that can be made: the maps, then the grid's axes. */
-    int nhidden, nmaps, naxes;
+    /* Hidden parameters, of them those that can be made: the maps, then the grid's axes, then the
+     * split's. */
+    int nhidden, nmaps, naxes, nsplit;
+    KernelSplit split;
     int min_places; /* of a further entry: that a program has where it is worth it; 1: always */
     int persistent; /* axes of the grid that its programs share out; 0: a program for each place */
     /* A further entry of another kernel, for launches of that one that keep its conditions
@@ -240,6 +256,10 @@ void rt_give_back(tile_context *ctx, tile_ptr key);
 static inline unsigned rt_cluster_size(const tile_kernel *k) {
     return k->cluster[0] * k->cluster[1] * k->cluster[2];
 }
+enum { RT_SPLIT = 2 + STREAM_K_SHARES }; /* so many parameters has a KernelSplit */
+/* share.c: how many programs share out the places of the grid, and how. False: they are too many,
+ * or along axes that the programs do not know of. */
+bool rt_share_out(const tile_kernel *k, const InterpArg *arg, LaunchGrid *g);
 struct CudaApi;
 /* maps.c: map i of k, for a launch with these arguments. NULL, or why there is none, in the buffer
  * or for good. *driver: what went wrong in the driver, whatever the arguments are. */

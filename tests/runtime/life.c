@@ -32,7 +32,7 @@ static const char tir[] =
     "  return\n"
     "}\n";
 
-/* The same as a driver sees it, and a kernel that asks for special launches. */
+/* The same as a driver sees it, and kernels that ask for special launches. */
 static const char ptx[] =
     "// tilec manifest begin\n"
     "// {\"manifest\": 1, \"target\": \"sm_80\", \"kernels\": [\n"
@@ -49,7 +49,14 @@ static const char ptx[] =
     "//   \"num_warps\": 9, \"num_stages\": 3, \"shared\": 0, \"grid\": [\"1\"], \"hidden\": [\n"
     "//    {\"kind\": \"tensor_map\", \"base\": \"x\", \"offset\": \"0\", \"type\": \"fp32\",\n"
     "//     \"sizes\": [\"n // 8\", \"8\"], \"strides\": [\"8\", \"1\"], \"box\": [8, 8],\n"
-    "//     \"swizzle\": 32}]}]}\n"
+    "//     \"swizzle\": 32}]},\n"
+    "//  {\"name\": \"sums\", \"entry\": \"sums\", \"params\": [{\"name\": \"n\", \"type\": "
+    "\"i32\"}],\n"
+    "//   \"num_warps\": 5, \"num_stages\": 3, \"shared\": 100000, \"grid\": [\"300\"],\n"
+    "//   \"persistent\": 1, \"hidden\": [{\"kind\": \"grid\", \"axis\": 0},\n"
+    "//     {\"kind\": \"workspace\", \"bytes\": 4096}, {\"kind\": \"mark\"},\n"
+    "//     {\"kind\": \"stream_k\", \"iterations\": \"n\", \"iteration_clocks\": 1000,\n"
+    "//      \"least_clocks\": 0, \"part_clocks\": 0, \"meet_clocks\": 0}]}]}\n"
     "// tilec manifest end\n"
     ".version 7.8\n.target sm_80\n.address_size 64\n"
     ".visible .entry copy(\n .param .u64 copy_0,\n .param .u64 copy_1,\n .param .u32 copy_2,\n"
@@ -57,7 +64,9 @@ static const char ptx[] =
     ".visible .entry special(\n)\n{\n ret;\n}\n"
     ".visible .entry mapped(\n .param .u64 mapped_0,\n .param .u32 mapped_1,\n .param .u64 "
     "mapped_2\n)\n{\n"
-    " ret;\n}\n"; /* mapped_2: of the fake, which looks at the map's first bytes */
+    " ret;\n}\n" /* mapped_2: of the fake, which looks at the map's first bytes */
+    ".visible .entry sums(\n .param .u32 p_0,\n .param .u32 p_1,\n .param .u64 p_2,\n"
+    " .param .u64 p_3,\n .param .u32 p_4,\n .param .u32 p_5,\n .param .u32 p_6\n)\n{\n ret;\n}\n";
 
 const char *life_module(bool cpu) {
     return cpu ? tir : ptx;
@@ -135,12 +144,15 @@ static void work(Program *p, Life *l, bool cpu, const char *file) {
     TRY(tile_kernel_grid(p->kernel, "n // 8, 1", args, 4, &grid));
     TRY(tile_launch(p->kernel, &grid, args, 4, NULL));
     if (!cpu) {
-        tile_kernel *special, *mapped;
+        tile_kernel *special, *mapped, *sums;
         TRY(tile_kernel_get(p->module, "special", &special));
         TRY(tile_launch(special, NULL, NULL, 0, NULL));
         TRY(tile_kernel_get(p->module, "mapped", &mapped));
         tile_arg mapped_args[] = {tile_pointer(p->x), tile_i32(N)};
         TRY(tile_launch(mapped, NULL, mapped_args, 2, NULL));
+        TRY(tile_kernel_get(p->module, "sums", &sums));
+        tile_arg iterations = tile_i32(N);
+        TRY(tile_launch(sums, NULL, &iterations, 1, NULL));
     }
     TRY(tile_event_record(p->ctx, NULL, &p->end));
     int done = 0;
