@@ -99,6 +99,15 @@ for target in sm_80 sm_90a; do
 done
 step 60 "the same bits in every config" bash tests/same_test.sh bin cuda 1024
 step 60 "runtime on the driver" bin/tile-runtime-gpu
+# split OPTION…: launches that share out iterations, on streams and in a graph
+split() {
+    bin/tilec -Wno-perf --target=sm_90a "$@" --stream-k=auto examples/matmul.tl -o "$work/split.ptx" &&
+        bin/tilec -Wno-perf --target=sm_90a "$@" --single-entry examples/matmul.tl -o "$work/plain.ptx" &&
+        bin/tile-split-gpu "$work/split.ptx" "$work/plain.ptx"
+}
+export -f split
+step 60 "parts of sums" bash -c split
+step 60 "parts of sums, large tiles" bash -c 'split -D BM=128 -D BN=256 -D BK=64 --num-warps=8'
 step 300 "functions of floats" bin/tile-ulp --device=cuda --inputs=16777216 --threads=16
 step 60 "kernels of a header" bin/tile-artefact cuda
 for device in cpu cuda; do

@@ -420,6 +420,122 @@ START_TEST(entries_by_name) {
 }
 END_TEST
 
+/* A further entry whose programs share out the loops of n places, of k iterations each. */
+#define SPLIT(hidden)                                                                              \
+    PLAIN ", \"grid\": [\"n\"], \"entries\": [{\"name\": \"k__p\", \"entry\": \"k__p\", "          \
+          "\"conditions\": [], \"num_warps\": 9, \"num_stages\": 3, \"shared\": 100000, "          \
+          "\"persistent\": 1, \"min_places\": 2, \"hidden\": ["                                    \
+          "{\"kind\": \"grid\", \"axis\": 0}, " hidden "]}]"
+#define WORKSPACE(bytes) "{\"kind\": \"workspace\", \"bytes\": " bytes "}"
+#define MARK ", {\"kind\": \"mark\"}"
+#define SHARES(iterations, clocks)                                                                 \
+    ", {\"kind\": \"stream_k\", \"iterations\": \"" iterations "\", \"iteration_clocks\": " clocks \
+    ", \"least_clocks\": 280, \"part_clocks\": 2000, \"meet_clocks\": 7000}"
+static const char split_params[] =
+    "{\"name\": \"n\", \"type\": \"i32\"}, {\"name\": \"k\", \"type\": \"i32\"}";
+static const char split_entries[] =
+    ".param .u32 a,\n.param .u32 b\n)\n{\n ret;\n}\n.visible .entry k__p(\n.param .u32 a,\n"
+    ".param .u32 b,\n.param .u32 c,\n.param .u64 d,\n.param .u64 e,\n.param .u32 f,\n"
+    ".param .u32 g,\n.param .u32 h";
+
+/* Of 264 programs at once: what is launched, and for how many places and iterations. Where
+ * iterations are shared out the launch has a workspace, a mark that is no other's, and leaves
+ * nothing. */
+START_TEST(split_launches) {
+    static const struct {
+        int32_t n, k;
+        unsigned programs; /* of the further entry; 0: it is the other */
+        uint64_t places, first, share;
+    } cases[] = {
+        {300, 64, 264, 36, 4, 10},
+        {264, 64, 0, 0, 0, 0},
+        {300, 1, 264, 0, 0, 0},
+        {300, 3, 264, 0, 0, 0},
+        {300, 0, 264, 0, 0, 0},
+        {300, -7, 264, 0, 0, 0},
+        {100, 64, 125, 100, 55, 36},
+        {100, 6, 0, 0, 0, 0},
+        {20, 100000, 260, 20, 7696, 7692},
+        {500, 64, 264, 0, 0, 0},
+        {529, 300, 264, 1, 0, 25},
+        {40, 4000000, 0, 0, 0, 0}, /* more than numbers of 32 bits count */
+    };
+    ck_assert_int_eq(
+        load(SPLIT(WORKSPACE("16384") MARK SHARES("k", "1000")), split_params, split_entries),
+        TILE_OK);
+    uint64_t mark = 0;
+    long live = fake->live();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tile_arg args[] = {tile_i32(cases[i].n), tile_i32(cases[i].k)};
+        ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+        FakeLaunch l = fake->last();
+        unsigned programs = cases[i].programs ? cases[i].programs : (unsigned)cases[i].n;
+        ck_assert_msg(l.grid[0] == programs && l.block[0] == (cases[i].programs ? 288 : 128),
+                      "launch %zu: %u programs of %u", i, l.grid[0], l.block[0]);
+        ck_assert_int_eq(fake->live(), live);
+        if (!cases[i].programs) continue;
+        ck_assert_msg(l.param[5] == cases[i].places && l.param[6] == cases[i].first &&
+                          l.param[7] == cases[i].share,
+                      "launch %zu: %d places behind %d in shares of %d", i, (int)l.param[5],
+                      (int)l.param[6], (int)l.param[7]);
+        ck_assert(!l.param[3] == !cases[i].places);
+        if (cases[i].places) ck_assert(l.param[4] && l.param[4] != mark);
+        if (cases[i].places) mark = l.param[4];
+    }
+    /* Of a workspace for which there is no memory, and any other call that fails. */
+    tile_arg args[] = {tile_i32(300), tile_i32(64)};
+    long before = fake->calls();
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+    long n = fake->calls() - before;
+    for (long i = 1; i <= n; i++) {
+        fake->let_fail(i, 2, false);
+        tile_status st = tile_launch(kernel, NULL, args, 2, NULL);
+        const char *failed = fake->failed();
+        bool own = !st && fake->last().block[0] == 128;
+        ck_assert_msg(st || own || !strcmp(failed, "fake_ctx_current") ||
+                          !strcmp(failed, "fake_ctx_pop"),
+                      "%s", failed);
+        ck_assert_int_eq(own, !strcmp(failed, "fake_mem_alloc"));
+        ck_assert_int_eq(fake->live(), live);
+    }
+    fake->let_fail(0, 0, false);
+}
+END_TEST
+
+START_TEST(damaged_splits) {
+    static const char *const damaged[][2] = {
+        {SPLIT(WORKSPACE("8") MARK SHARES("k", "1000")), "'bytes'"},
+        {SPLIT(WORKSPACE("1e9") MARK SHARES("k", "1000")), "'bytes'"},
+        {SPLIT(WORKSPACE("20000000") MARK SHARES("k", "1000")), "'bytes'"},
+        {SPLIT(WORKSPACE("16384") MARK SHARES("k", "-1")), "'iteration_clocks'"},
+        {SPLIT(WORKSPACE("16384") MARK SHARES("k", "\"1\"")), "'iteration_clocks'"},
+        {SPLIT(WORKSPACE("16384") MARK ", {\"kind\": \"stream_k\"}"), "'iterations'"},
+    };
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
+        fails(load(damaged[i][0], split_params, split_entries), TILE_BAD_MODULE, damaged[i][1]);
+    /* Parameters that do not come together are left to the kernel's own entry; iterations that are
+     * no expression are none that are shared out. */
+    static const struct {
+        const char *facts;
+        unsigned threads;
+    } beyond[] = {
+        {SPLIT(WORKSPACE("16384")), 128},
+        {SPLIT(WORKSPACE("16384") MARK), 128},
+        {SPLIT("{\"kind\": \"mark\"}" SHARES("k", "1000")), 128},
+        {SPLIT(WORKSPACE("16384") MARK SHARES("k +", "1000")), 288},
+        {SPLIT(WORKSPACE("16384") MARK SHARES("q", "1000")), 288},
+        {SPLIT(WORKSPACE("16384") MARK SHARES("n // (k - 64)", "1000")), 288},
+    };
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+        tile_arg args[] = {tile_i32(300), tile_i32(64)};
+        ck_assert_int_eq(load(beyond[i].facts, split_params, split_entries), TILE_OK);
+        ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+        ck_assert_uint_eq(fake->last().block[0], beyond[i].threads);
+        ck_assert(beyond[i].threads == 128 || !fake->last().param[5]);
+    }
+}
+END_TEST
+
 /* ---- modules ---- */
 
 START_TEST(modules) {
@@ -684,6 +800,8 @@ int main(void) {
     tcase_add_test(t, tensor_maps);
     tcase_add_test(t, entries);
     tcase_add_test(t, entries_by_name);
+    tcase_add_test(t, split_launches);
+    tcase_add_test(t, damaged_splits);
     tcase_add_test(t, modules);
     tcase_add_test(t, errors);
     tcase_add_test(t, devices);
