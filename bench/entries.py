@@ -43,9 +43,9 @@ def tensor_map(lib, names, h):
     return None if code else (at, room)
 
 
-def hidden_of(lib, kernel, entry, values, grid):
+def hidden_of(torch, lib, kernel, entry, values, grid, shares):
     """Addresses of the entry's hidden parameters, and what keeps them alive; None: it is not for
-    these arguments."""
+    these arguments. The workspace is for launches one after the other."""
     names, out, keep = names_of(kernel, values), [], []
     for c in entry.get("conditions", []):
         if not eval(c, {"__builtins__": {}}, names):
@@ -55,6 +55,20 @@ def hidden_of(lib, kernel, entry, values, grid):
             keep.append(ctypes.c_uint32(grid[h["axis"]]))
             out.append(ctypes.addressof(keep[-1]))
             continue
+        if h["kind"] == "workspace":
+            keep.append(torch.zeros(h["bytes"] * shares.programs[0] if shares.places else 1,
+                                    dtype=torch.uint8, device="cuda"))
+            numbers = [ctypes.c_uint64(keep[-1].data_ptr())]
+        elif h["kind"] == "mark":
+            numbers = [ctypes.c_uint64(1)]
+        elif h["kind"] == "stream_k":
+            numbers = [ctypes.c_uint32(n) for n in (shares.places, shares.first, shares.share)]
+        else:
+            numbers = []
+        keep += numbers
+        out += [ctypes.addressof(n) for n in numbers]
+        if numbers:
+            continue
         made = tensor_map(lib, names, h)
         if not made:
             return None
@@ -63,12 +77,67 @@ def hidden_of(lib, kernel, entry, values, grid):
     return out, keep
 
 
-def programs_of(entry, grid, multiprocessors, resident):
-    """The grid that is launched for what was asked for; None: it is not for this one."""
+class Shares:
+    """What is launched for what was asked for: a grid; of how many places the iterations behind the
+    first are cut off, and how many of these a helper has."""
+    def __init__(self, programs, places=0, first=0, share=0):
+        self.programs, self.places, self.first, self.share = programs, places, first, share
+
+
+def iteration_of(problem, programs):
+    each, least = problem["split"]["iteration_clocks"], problem["split"]["least_clocks"]
+    return max(-(-programs // problem["multiprocessors"]) * each, least)
+
+
+def way_of(problem, helpers_each, places_each, cut_off):
+    """Cycles, places' first iterations, a helper's, and the helpers."""
+    cut, split = problem["cut"], problem["split"]
+    part, first, share = split["part_clocks"], problem["iterations"] - cut_off, cut_off * places_each // helpers_each
+    helpers = (cut * helpers_each + places_each - 1) // places_each
+    each = iteration_of(problem, cut + helpers)
+    written, own = share * each + part * places_each, first * each + part * helpers_each
+    met = own if problem["rounds"] else written + split["meet_clocks"] + part * helpers_each
+    return max(own, met, written), first, share, helpers
+
+
+def best_way(problem):
+    cut, spare, iterations = problem["cut"], problem["spare"], problem["iterations"]
+    best = (iterations * iteration_of(problem, cut) - 2000, 0, 0, 0)
+    tries = [(k, 1) for k in range(1, min(16, spare // cut) + 1)] + [(1, k) for k in range(2, 5)]
+    for helpers_each, places_each in tries:
+        low, high = 1, iterations // helpers_each
+        if (cut * helpers_each + places_each - 1) // places_each > spare or high < low:
+            continue
+        while low < high:
+            mid = (low + high) // 2
+            if (way_of(problem, helpers_each, places_each, mid * helpers_each)[0] <=
+                    way_of(problem, helpers_each, places_each, (mid + 1) * helpers_each)[0]):
+                high = mid
+            else:
+                low = mid + 1
+        way = way_of(problem, helpers_each, places_each, low * helpers_each)
+        if way[0] < best[0]:
+            best = way
+    return best
+
+
+def shares_of(kernel, entry, values, grid, multiprocessors, resident):
+    """As runtime/share.c has it. None: the entry is not for this grid."""
     axes = entry.get("persistent", 0)
     if not axes:
-        return grid
+        return Shares(grid)
     places = grid[0] * grid[1] * grid[2]
     if any(n > 1 for n in grid[axes:]) or places > 1 << 30:
         return None
-    return min(places, multiprocessors * max(resident, 1)), 1, 1
+    at_once = multiprocessors * max(resident, 1)
+    split = [h for h in entry["hidden"] if h["kind"] == "stream_k"]
+    cut, rounds = places % at_once, places // at_once
+    if split and cut:
+        iterations = worth(split[0]["iterations"], names_of(kernel, values))
+        if iterations > 1:
+            _, first, share, helpers = best_way({
+                "split": split[0], "multiprocessors": multiprocessors, "cut": cut, "spare": at_once - cut,
+                "rounds": rounds, "iterations": iterations})
+            if share:
+                return Shares((at_once if rounds else cut + helpers, 1, 1), cut, first, share)
+    return Shares((min(places, at_once), 1, 1))

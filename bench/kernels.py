@@ -211,10 +211,13 @@ def bind_tilec(torch, driver, built, values, which="auto"):
     asked = entries.grid_of(m, values)
     alone = torch.cuda.get_device_properties(0).multi_processor_count
     for entry in (m.get("entries", []) if which != "own" else []) + ([m] if which != "further" else []):
-        hidden = entries.hidden_of(driver.lib, m, entry, values, asked)
         function = driver.function(built, entry)
-        grid = hidden and entries.programs_of(entry, asked, alone, driver.resident(function, entry))
-        if grid and (which != "auto" or entry.get("min_places", 1) == 1 or grid[0] < math.prod(asked)):
+        shares = entries.shares_of(m, entry, values, asked, alone, driver.resident(function, entry))
+        hidden = shares and entries.hidden_of(torch, driver.lib, m, entry, values, asked, shares)
+        if not hidden:
+            continue
+        grid = shares.programs
+        if which != "auto" or entry.get("min_places", 1) == 1 or shares.places or grid[0] < math.prod(asked):
             break
     else:
         return None
@@ -229,6 +232,7 @@ def bind_tilec(torch, driver, built, values, which="auto"):
                       torch.cuda.current_stream().cuda_stream, pointers, None)
         if code:
             driver.check(code, "launch " + entry["entry"])
+    run.shares = shares
     return run
 
 
