@@ -1,19 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* buffer.c: BUFFER_ALLOC -> its slices and bytes (see buffer.h). */
 #include "ir/buffer.h"
+#include "ir/desc.h"
+#include "ir/layout.h"
 
 int buffer_slices(const Op *alloc) {
     int slices = alloc->result[0]->type.slices;
     return slices ? slices : 1;
 }
 
+/* One past the greatest offset of an element below `live` of each dimension: what is highest in the
+ * offset is settled first. */
+static int64_t live_elements(const Op *alloc, const Layout *l) {
+    Type t = type_in_space(alloc->result[0]->type, SPACE_REGISTER);
+    int64_t end = type_numel(t);
+    /* A dimension that alone has the offset's high bits, in order, ends the buffer where it ends.
+     */
+    for (int d = 0; d < t.rank; d++) {
+        int64_t live = desc_live(alloc, t, d);
+        int bits = l->bits[IN_OFFSET], shift = type_dim_shift(t, d), run = 0;
+        while (run < t.log2[d] &&
+               l->basis[IN_OFFSET][bits - 1 - run] == (uint32_t)1 << (shift + t.log2[d] - 1 - run))
+            run++;
+        int64_t unit = (int64_t)1 << (t.log2[d] - run);
+        int64_t ends = (live + unit - 1) / unit * (type_numel(t) >> run);
+        if (run && ends < end) end = ends;
+    }
+    return end;
+}
+
+int64_t buffer_slice_bytes(const Op *alloc) {
+    enum { SWIZZLE = 1024 }; /* repeats after so many bytes at most */
+    Type t = alloc->result[0]->type;
+    const Layout *l = alloc->result[0]->layout;
+    int64_t bytes = type_bytes(t);
+    if (!l || !ir_attr(alloc, AT_LIVE)) return bytes;
+    int64_t live = live_elements(alloc, l) * type_elem_bytes(t);
+    live = (live + SWIZZLE - 1) / SWIZZLE * SWIZZLE;
+    return live < bytes ? live : bytes;
+}
+
 int64_t buffer_stride(const Op *alloc) {
-    return ir_attr_int(alloc, AT_STRIDE, type_bytes(alloc->result[0]->type));
+    return ir_attr_int(alloc, AT_STRIDE, buffer_slice_bytes(alloc));
 }
 
 int64_t buffer_bytes(const Op *alloc) {
-    int64_t one = type_bytes(alloc->result[0]->type);
-    return (buffer_slices(alloc) - 1) * buffer_stride(alloc) + one;
+    return (buffer_slices(alloc) - 1) * buffer_stride(alloc) + buffer_slice_bytes(alloc);
 }
 
 /* What v is one step nearer to its buffer: what a loop begins with, or a branch ends with. */

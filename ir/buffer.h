@@ -9,6 +9,8 @@
  * the next. */
 int buffer_slices(const Op *alloc);
 int64_t buffer_stride(const Op *alloc);
+/* Of one slice: up to the last element that matters, where it is known how they lie. */
+int64_t buffer_slice_bytes(const Op *alloc);
 /* From the begin of the first slice to the end of the last. */
 int64_t buffer_bytes(const Op *alloc);
 /* The BUFFER_ALLOC that a buffer, or a slice of one, comes from, through loops and branches, too;

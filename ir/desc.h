@@ -11,9 +11,10 @@
 #include "ir/ir.h"
 
 typedef struct DescBox {
-    int swizzle;                 /* bytes of a row that is swizzled: 32, 64, 128; 0: none */
-    int boxes;                   /* of a block, along the last dimension */
-    uint8_t log2[TILE_MAX_RANK]; /* elements along each dimension */
+    int swizzle;            /* bytes of a row that is swizzled: 32, 64, 128; 0: none */
+    int boxes;              /* of a block, along the last dimension */
+    int dim[TILE_MAX_RANK]; /* elements along each dimension */
+    int64_t bytes;          /* from one box in the buffer to the next */
 } DescBox;
 
 enum { DESC_MAX_RANK = 5, DESC_BOX_MAX = 256, DESC_ALIGN = 16 };
@@ -21,11 +22,18 @@ enum { DESC_MAX_RANK = 5, DESC_BOX_MAX = 256, DESC_ALIGN = 16 };
  * by a second map, of a tensor that begins so much earlier. */
 enum { DESC_FRONT = 1 << 24 };
 
-/* How a buffer lies for a block's boxes: swizzled, if they can be. False: no boxes make the block.
- */
-bool desc_layout(Type t, Layout *out);
-/* The boxes of a block of this type in a buffer that lies so. NULL, or why there are none. */
-const char *desc_boxes(Type t, const Layout *l, DescBox *out);
+/* How many elements along a dimension matter of what is of this type, by LIVE of the op. */
+int64_t desc_live(const Op *op, Type t, int dim);
+bool desc_is_live(const Op *op, Type t, int64_t element);
+/* The first so many of a block's elements along each dimension alone matter; in the op's LIVE. */
+void desc_set_live(Session *s, Op *op, Type t, const int64_t *live);
+/* Of a MAKE_DESC: bytes that a block's copy brings. */
+int64_t desc_live_bytes(const Op *desc);
+/* How a buffer lies for the boxes of a block of a MAKE_DESC: swizzled, if they can be. False: no
+ * boxes make the block. */
+bool desc_layout(const Op *desc, Layout *out);
+/* The boxes of its block in a buffer that lies so. NULL, or why there are none. */
+const char *desc_boxes(const Op *desc, const Layout *l, DescBox *out);
 
 /* What a MAKE_DESC says of a dimension. */
 Value *desc_size(const Op *desc, int dim);

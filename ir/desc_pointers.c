@@ -61,16 +61,21 @@ static Value *along(Builder *b, Value *v, Type block, int dim) {
     return type_equal(t, v->type) ? v : ir_given(b, OP_RESHAPE, v, t);
 }
 
-/* The index + 0, 1, 2 … in int64; rows have their numbers. */
-static Value *positions(Builder *b, Value *index, int64_t n) {
-    index = as_i64(b, index);
-    if (index->type.rank) return index;
+/* 0, 1, 2 … in int64. */
+static Value *numbers(Builder *b, int64_t n) {
     Type t = type_tile(EL_I32, 1, &n);
     Op *range = ir_op(b, OP_ARANGE, NULL, 0, &t, 1, 0);
     ir_set_attr(b->s, range, AT_START, 0);
     ir_set_attr(b->s, range, AT_END, n);
-    Value *wide = ir_given(b, OP_CAST, range->result[0], type_with_elem(t, EL_I64));
-    return ir_binary(b, OP_ADD, spread(b, index, t), wide);
+    return ir_given(b, OP_CAST, range->result[0], type_with_elem(t, EL_I64));
+}
+
+/* The index + 0, 1, 2 … in int64; rows have their numbers. */
+static Value *positions(Builder *b, Value *index, int64_t n) {
+    index = as_i64(b, index);
+    if (index->type.rank) return index;
+    Value *number = numbers(b, n);
+    return ir_binary(b, OP_ADD, spread(b, index, number->type), number);
 }
 
 static Value *within(Builder *b, Value *index, Value *size, bool front) {
@@ -86,6 +91,17 @@ static Type both_shapes(Type x, Type y) {
     return x;
 }
 
+/* Those that are there by both; *mask NULL: all. */
+static void and_mask(Builder *b, Value **mask, Value *here) {
+    if (!*mask) {
+        *mask = here;
+        return;
+    }
+    Type shape = both_shapes((*mask)->type, here->type);
+    Value *also = spread(b, *mask, shape);
+    *mask = ir_binary(b, OP_AND, also, spread(b, here, shape));
+}
+
 void desc_pointers(Builder *b, const Op *desc, Value *const *index, uint32_t checked, Value **p,
                    Value **mask) {
     Type block = desc_tile(desc->result[0]->type, index);
@@ -99,15 +115,15 @@ void desc_pointers(Builder *b, const Op *desc, Value *const *index, uint32_t che
         Type shape = both_shapes((*p)->type, step->type);
         Value *base = spread(b, *p, shape);
         *p = ir_binary(b, OP_ADDPTR, base, spread(b, step, shape));
+        int64_t all = type_dim(block, i), live = desc_live(desc, block, i);
+        if (live < all) {
+            Value *number = numbers(b, all);
+            Value *is = ir_cmp(b, PRED_LT, number, ir_const_int(b, number->type, live));
+            and_mask(b, mask, along(b, is, block, i));
+        }
         if (!(checked >> i & 1)) continue;
         Value *size = as_i64(b, desc_size(desc, i));
-        Value *here = along(b, within(b, at, size, desc_has_front(desc)), block, i);
-        if (*mask) {
-            shape = both_shapes((*mask)->type, here->type);
-            *mask = spread(b, *mask, shape);
-            here = spread(b, here, shape);
-        }
-        *mask = *mask ? ir_binary(b, OP_AND, *mask, here) : here;
+        and_mask(b, mask, along(b, within(b, at, size, desc_has_front(desc)), block, i));
     }
     if (*mask) *mask = spread(b, *mask, block);
 }

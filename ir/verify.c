@@ -187,6 +187,15 @@ static void check_token(Verifier *v, const Op *op) {
 }
 
 /* Asynchronous copies, dots and waits for them. */
+static void check_columns(Verifier *v, const Op *op) {
+    enum { UNIT = 8 };
+    Type t = op->result[0]->type;
+    int64_t n = ir_attr_int(op, AT_COLUMNS, UNIT);
+    if (!ir_attr(op, AT_COLUMNS)) return;
+    if (t.rank != 2 || n < UNIT || n % UNIT || n >= type_dim(t, 1))
+        bad(v, op, "some of a dot's columns, a multiple of 8, not %lld", (long long)n);
+}
+
 static void check_async(Verifier *v, const Op *op) {
     enum { MOST_DOTS = 7 }; /* of wgmma */
     const Value *x = op->noperands ? op->operand[0].value : NULL;
@@ -203,6 +212,7 @@ static void check_async(Verifier *v, const Op *op) {
             bad(v, op, "whether it copies is a scalar, not %s",
                 type_text(&v->s->arena, arg_type(op, 2)));
         break;
+    case OP_DOT: check_columns(v, op); break;
     case OP_DOT_WAIT: check_count(v, op, AT_PENDING, MOST_DOTS); break;
     case OP_ASYNC_WAIT:
         check_count(v, op, AT_PENDING, TYPE_MAX_SLICES);

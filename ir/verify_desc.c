@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* verify_desc.c: the rules of descriptors and of what is done by them (see desc.h). */
+#include "ir/buffer.h"
 #include "ir/desc.h"
 
 static Type type_of(const Op *op, int i) {
     return op->operand[i].value->type;
+}
+
+/* Of a block, a buffer or a tile of this type. */
+static const char *verify_live(const Op *op, Type t) {
+    const Attr *live = ir_attr(op, AT_LIVE);
+    if (live && live->ndims != t.rank)
+        return "live says of each dimension how many elements matter";
+    for (int d = 0; live && d < t.rank; d++)
+        if (live->dims[d] >= type_dim(t, d)) return "live says how many matter, where not all do";
+    return NULL;
 }
 
 static const char *verify_make_desc(const Op *op) {
@@ -17,7 +28,7 @@ static const char *verify_make_desc(const Op *op) {
         return "a tensor that goes on in front is not padded there";
     if (ir_attr_int(op, AT_PADDING, PADDING_ZERO) == PADDING_NAN && !type_is_float(type_element(d)))
         return "only floats are padded with NaN";
-    return NULL;
+    return verify_live(op, d);
 }
 
 /* Indices are operands `first` on. A tile as index 0 numbers rows, of which the block has one. */
@@ -52,6 +63,17 @@ static bool is_of_block(const Op *op, Type m, Type d) {
     return (!order || seen == ((uint32_t)1 << d.rank) - 1) && type_same_shape(m, want);
 }
 
+/* The buffer has room for what comes, or was filled with what goes. */
+static bool has_live(const Op *op, Type d) {
+    const Op *alloc = buffer_alloc(op->operand[1].value), *desc = op->operand[0].value->def;
+    const Attr *order = ir_attr(op, AT_ORDER);
+    for (int i = 0; alloc && i < d.rank; i++) {
+        int64_t room = desc_live(alloc, alloc->result[0]->type, i);
+        if (room < desc_live(desc, d, order ? order->dims[i] : i)) return false;
+    }
+    return true;
+}
+
 /* A block that the copy engine moves, between global memory and a buffer of its shape. */
 static const char *verify_async(const Op *op, int first) {
     Type d = type_of(op, 0), m = type_of(op, 1);
@@ -64,6 +86,7 @@ static const char *verify_async(const Op *op, int first) {
     if (m.space != SPACE_SHARED || m.slices || m.elem != d.elem || m.depth ||
         !is_of_block(op, m, d))
         return "the buffer must be of the descriptor's block";
+    if (!has_live(op, d)) return "more of the descriptor's block matters than of the buffer";
     if (op->noperands != first + d.rank) return "takes an index for each dimension";
     for (int i = first; i < op->noperands; i++)
         if (type_of(op, i).elem != EL_I32) return "indices are i32";
@@ -93,6 +116,8 @@ const char *desc_verify(Session *s, const Op *op) {
         return "operand 0 must be made by a make_desc";
     switch (op->code) {
     case OP_MAKE_DESC: return verify_make_desc(op);
+    case OP_BUFFER_ALLOC: return verify_live(op, op->result[0]->type);
+    case OP_SHARED_STORE: return verify_live(op, type_of(op, 0));
     case OP_DESC_LOAD: return verify_access(s, op, 1, op->result[0]->type);
     case OP_DESC_STORE:
     case OP_DESC_REDUCE: return verify_access(s, op, 2, type_of(op, 1));

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* verify_shape.c: an op whose result's type is written with it -> whether it can have that type. */
+#include "ir/buffer.h"
 #include "ir/ir.h"
 
 typedef struct Shape {
@@ -23,7 +24,7 @@ static Type arg_type(const Op *op, int i) {
 static void check_buffer(Shape *v, const Op *op) {
     enum { MOST_BYTES = 1 << 24 };
     Type t = op->result[0]->type;
-    int64_t bytes = type_bytes(t);
+    int64_t bytes = type_is_buffer(t) ? buffer_slice_bytes(op) : 0;
     int64_t stride = ir_attr_int(op, AT_STRIDE, bytes), wanted = ir_attr_int(op, AT_SLICES, 1);
     if (!type_is_buffer(t)) bad(v, "the result must be a buffer");
     if (wanted < 1 || wanted > TYPE_MAX_SLICES || (t.slices && ir_attr(op, AT_SLICES)))

@@ -22,6 +22,7 @@ struct AsyncCopy { /* in flight, or free for the next */
     uint32_t *clock;  /* knowing this */
     int64_t lanes, bytes, room, room_bytes;
     uint64_t *address;
+    bool linear;              /* lanes go one behind the other, and are not the buffer's elements */
     uint8_t *active, *source; /* source: what was to be copied when it was started */
 };
 
@@ -99,6 +100,7 @@ static AsyncCopy *begin_copy(Run *r, Program *p, const Access *a, const SharedBu
     c->arrivals = 0;
     c->lanes = a->lanes;
     c->bytes = a->lanes * (int64_t)a->size;
+    c->linear = false;
     return c;
 }
 
@@ -188,13 +190,19 @@ static Access access_of_copy(Run *r, Program *p, const AsyncCopy *c, const Tile 
     };
 }
 
+static int64_t offset_of(const AsyncCopy *c, int64_t lane) {
+    return c->to->offset_of && !c->linear ? c->to->offset_of[lane] : lane;
+}
+
 /* Its bytes come: written by that component of clocks at that time. */
 static bool land(Run *r, Program *p, const AsyncCopy *c, int writer, uint32_t time) {
     const SharedBuffer *b = c->to;
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
     Access a = access_of_copy(r, p, c, &address, &mask);
+    memset(p->shared.coming + c->base, 0, (size_t)b->bytes * sizeof *p->shared.coming);
     for (int64_t e = 0; e < c->lanes; e++) { /* what no lane brings is zero */
-        int64_t to = c->base + (b->offset_of ? b->offset_of[e] : e) * (int64_t)a.size;
+        if (!c->linear && !shared_has(b, e)) continue;
+        int64_t to = c->base + offset_of(c, e) * (int64_t)a.size;
         shared_landed(p, b, to, (int64_t)a.size, writer, time);
     }
     const InterpBuffer *from = NULL;
@@ -213,7 +221,7 @@ static bool land(Run *r, Program *p, const AsyncCopy *c, int writer, uint32_t ti
                           RACE_READ))
             return false;
         for (int64_t e = i; e < i + n; e++) {
-            int64_t to = c->base + (b->offset_of ? b->offset_of[e] : e) * (int64_t)a.size;
+            int64_t to = c->base + offset_of(c, e) * (int64_t)a.size;
             memcpy(p->shared.data + to, at + (size_t)(e - i) * a.size, a.size);
             const uint8_t *written =
                 from->written ? from->written + first + (size_t)(e - i) * a.size : NULL;
@@ -400,6 +408,7 @@ static bool start_desc_copy(Run *r, Program *p, const Step *st, const SharedBuff
     Access a = {.st = st, .lanes = to->lanes, .size = stored_bytes(ir_operand(st->op, 0)->type)};
     AsyncCopy *c = begin_copy(r, p, &a, to, shared_base(p, st, to, 1));
     desc_block(p, st, UINT32_MAX, c->lanes, c->address, c->active);
+    c->bytes = desc_live_bytes(ir_operand(st->op, 0)->def);
     c->group = NO_GROUP;
     append(list, c);
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
@@ -441,6 +450,7 @@ bool step_mbar_fragment_load(Run *r, Program *p, const Step *st) {
     AsyncCopy *c = begin_copy(r, p, &a, to, shared_base(p, st, to, 1));
     for (int64_t i = 0; i < lanes; i++) c->address[i] = at + (uint64_t)i * size;
     memset(c->active, 1, (size_t)lanes);
+    c->linear = true;
     c->group = NO_GROUP;
     append(&p->mbarrier[barrier].copies, c);
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* buffers.c: a function's buffers -> where they lie in a program's shared memory. */
 #include "ir/buffer.h"
+#include "ir/desc.h"
 #include "ir/interp/machine.h"
 
 #include <string.h>
@@ -44,6 +45,12 @@ static void name_slices(Buffers *c, Value *const *v, int n) {
     }
 }
 
+uint8_t *live_elements(Arena *a, const Op *op, Type t) {
+    uint8_t *live = arena_alloc(a, (size_t)type_numel(t));
+    for (int64_t e = 0; e < type_numel(t); e++) live[e] = desc_is_live(op, t, e);
+    return live;
+}
+
 static void lay_out_buffer(Op *op, void *ctx) {
     Buffers *c = ctx;
     Run *r = c->r;
@@ -59,7 +66,10 @@ static void lay_out_buffer(Op *op, void *ctx) {
     SharedBuffer *b = arena_alloc(&c->r->s->arena, sizeof *b);
     *b = (SharedBuffer){.op = op, .lanes = type_numel(t), .number = (uint16_t)++r->nshared};
     b->slices = buffer_slices(op);
-    b->bytes = b->lanes * (int64_t)stored_bytes(t);
+    b->bytes =
+        t.space == SPACE_SHARED ? buffer_slice_bytes(op) : b->lanes * (int64_t)stored_bytes(t);
+    if (ir_attr(op, AT_LIVE))
+        b->live = live_elements(&r->s->arena, op, type_in_space(t, SPACE_REGISTER));
     b->stride = ir_attr_int(op, AT_STRIDE, b->bytes);
     b->mbarrier = r->nmbarriers;
     if (t.space == SPACE_BARRIER) r->nmbarriers += (int)b->slices;

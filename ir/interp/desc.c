@@ -66,7 +66,9 @@ void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lane
     Type t = ir_operand(st->op, 0)->type;
     int rows = ir_operand(st->op, first)->type.rank; /* a tile of their numbers */
     const Attr *order = ir_attr(st->op, AT_ORDER);   /* elements are counted in the buffer's */
-    int64_t least = desc_has_front(ir_operand(st->op, 0)->def) ? INT64_MIN : 0;
+    const Op *desc = ir_operand(st->op, 0)->def;
+    bool all = !ir_attr(desc, AT_LIVE);
+    int64_t least = desc_has_front(desc) ? INT64_MIN : 0;
     for (int64_t e = 0; e < lanes; e++) {
         int below = 0;
         address[e] = d->base;
@@ -78,6 +80,7 @@ void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lane
             const Tile *x = &p->tile[st->src[first + i]];
             uint64_t at = (uint64_t)number_at(x, (Elem)index->type.elem, i || !rows ? 0 : in_block);
             if (i || !rows) at += (uint64_t)in_block;
+            if (!all) active[e] &= in_block < desc_live(desc, t, i);
             if (checked >> i & 1) active[e] &= (int64_t)at >= least && (int64_t)at < d->size[i];
             address[e] += at * (uint64_t)d->stride[i];
         }
@@ -89,6 +92,7 @@ void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lane
 struct DescTile {
     Tile address, mask, value, old;
     uint16_t *taint;
+    uint8_t *live; /* of a copy to memory */
     uint32_t checked;
     Type pointers;
     AtomicPlan atomic;
@@ -109,8 +113,11 @@ const char *desc_plan(Arena *a, const Op *op, DescTile **plan) {
     d->checked = desc_checked_dims(op);
     *plan = d;
     Elem elem = stored_elem(type_pointee(d->pointers));
-    if (op_is_async_store(op))
-        d->value.data = arena_alloc(a, (size_t)type_bytes(ir_operand(op, 1)->type));
+    if (op_is_async_store(op)) {
+        Type t = type_in_space(ir_operand(op, 1)->type, SPACE_REGISTER);
+        d->value.data = arena_alloc(a, (size_t)type_bytes(t));
+        d->live = live_elements(a, ir_operand(op, 0)->def, t);
+    }
     if (!ir_attr(op, AT_RMW)) return NULL;
     d->old.data = arena_alloc(a, (size_t)lanes * stored_bytes(type_pointee(d->pointers)));
     return atomic_plan(op, elem, SEM_RELAXED, &d->atomic);
@@ -176,7 +183,8 @@ bool step_desc_reduce(Run *r, Program *p, const Step *st) {
 bool desc_store_block(Run *r, Program *p, const Step *st, const DescPlan *plan) {
     Access a;
     size_t size = stored_bytes(ir_operand(st->op, 0)->type);
-    return shared_take(r, p, st, plan->buffer, size, plan->buffer->lanes, plan->tile->value.data) &&
+    return shared_take(r, p, st, plan->buffer, size, plan->buffer->lanes, plan->tile->live,
+                       plan->tile->value.data) &&
            access_of_desc(r, p, st, plan->tile, &a) &&
            (ir_attr(st->op, AT_RMW) ? access_atomic(&a, &plan->tile->atomic)
                                     : access_store(&a, a.value));

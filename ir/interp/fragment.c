@@ -85,7 +85,7 @@ bool step_fragment_add(Run *r, Program *p, const Step *st) {
     size_t size = stored_bytes(ir_operand(st->op, 0)->type);
     int64_t lanes = x->lanes * (int64_t)size / (int64_t)x->size;
     Tile *d = &p->tile[st->dst[0]];
-    if (!step_copy(r, p, st) || !shared_take(r, p, st, x->buffer, x->size, lanes, x->part))
+    if (!step_copy(r, p, st) || !shared_take(r, p, st, x->buffer, x->size, lanes, NULL, x->part))
         return false;
     uint8_t *to = d->data + (size_t)x->from * size;
     const void *const src[] = {to, x->part};

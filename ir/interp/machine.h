@@ -96,8 +96,12 @@ typedef struct SharedBuffer { /* a BUFFER_ALLOC */
     int64_t stride;       /* bytes from one slice to the next */
     int mbarrier;         /* the number of its first, where it holds barriers */
     uint32_t *offset_of;  /* offset, in elements, of each element; NULL: in row-major order */
+    uint8_t *live;        /* of each element: it is there; NULL: all are */
     uint16_t number;      /* from 1 */
 } SharedBuffer;
+static inline bool shared_has(const SharedBuffer *b, int64_t element) {
+    return !b->live || b->live[element];
+}
 
 typedef enum ProgramState {
     PROGRAM_RUNS,
@@ -453,9 +457,12 @@ bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t byte
 /* Bytes from `at` on are there: written by a component of clocks at that time. */
 void shared_landed(Program *p, const SharedBuffer *b, int64_t at, int64_t bytes, int writer,
                    uint32_t time);
-/* So many elements that operand 1, the buffer, holds, in row-major order. */
+/* So many elements that operand 1, the buffer, holds, in row-major order: those that are marked;
+ * NULL: what lies one behind the other from its begin. */
 bool shared_take(Run *r, Program *p, const Step *st, const SharedBuffer *b, size_t size,
-                 int64_t lanes, uint8_t *to);
+                 int64_t lanes, const uint8_t *marked, uint8_t *to);
+/* A byte for each element of a tile of type t: it is one that matters by the op's LIVE. */
+uint8_t *live_elements(Arena *a, const Op *op, Type t);
 void shared_read_by(Program *p, int64_t from, int64_t bytes); /* the strand, now */
 
 /* strand.c: who knows what of whom, and who goes on. */

@@ -8,6 +8,7 @@
  * An access is sound when its strand knows of these: a barrier lets the threads of a strand know of
  * each other, an mbarrier those who wait at it of those who arrived. Elements whose value must not
  * matter pass through: their bytes are as if nobody had written them. */
+#include "ir/desc.h"
 #include "ir/interp/machine.h"
 
 #include <string.h>
@@ -207,10 +208,13 @@ static int64_t element_at(const SharedBuffer *b, int64_t base, int64_t e, size_t
 bool step_shared_store(Run *r, Program *p, const Step *st) {
     const SharedBuffer *b = st->detail;
     const Tile *x = &p->tile[st->src[0]];
-    size_t size = stored_bytes(ir_operand(st->op, 0)->type);
+    Type t = ir_operand(st->op, 0)->type;
+    size_t size = stored_bytes(t);
     int64_t base = shared_base(p, st, b, 1);
+    bool all = !ir_attr(st->op, AT_LIVE);
     for (int64_t i = 0; i < b->lanes; i++) {
         int64_t at = element_at(b, base, i, size);
+        if (!shared_has(b, i) || (!all && !desc_is_live(st->op, t, i))) continue;
         if (!touch(r, p, st, b, at, (int64_t)size, true)) return false;
         memcpy(p->shared.data + at, x->data + (size_t)i * size, size);
         if (x->tainted && x->taint[i] >= ORIGIN_UNINIT)
@@ -226,9 +230,10 @@ static bool load_element(Run *r, Program *p, const Step *st, int64_t base, int64
     Tile *d = &p->tile[st->dst[0]];
     size_t size = (size_t)elem_info[st->lane.result].bytes;
     int64_t at = element_at(b, base, e, size);
-    if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;
-    memcpy(d->data + (size_t)i * size, p->shared.data + at, size);
-    if (!p->shared.owner[at] && run_checks(r, CHECK_UNINIT))
+    bool there = shared_has(b, e);
+    if (there && !touch(r, p, st, b, at, (int64_t)size, false)) return false;
+    if (there) memcpy(d->data + (size_t)i * size, p->shared.data + at, size);
+    if ((!there || !p->shared.owner[at]) && run_checks(r, CHECK_UNINIT))
         origin = run_origin(r, st->op, ORIGIN_UNWRITTEN);
     if (!origin && !d->tainted) return true;
     uint16_t *taint = slot_taint(r, p, st->dst[0]);
@@ -262,10 +267,11 @@ bool step_shared_gather(Run *r, Program *p, const Step *st) {
 }
 
 bool shared_take(Run *r, Program *p, const Step *st, const SharedBuffer *b, size_t size,
-                 int64_t lanes, uint8_t *to) {
+                 int64_t lanes, const uint8_t *marked, uint8_t *to) {
     int64_t base = shared_base(p, st, b, 1);
     for (int64_t i = 0; i < lanes; i++) {
-        int64_t at = element_at(b, base, i, size);
+        int64_t at = marked ? element_at(b, base, i, size) : base + i * (int64_t)size;
+        if (marked && !marked[i]) continue;
         if (!touch(r, p, st, b, at, (int64_t)size, false)) return false;
         if (!p->shared.owner[at] && run_checks(r, CHECK_UNINIT))
             return report_shared(r, p, st, "uninitialised: nobody has written what is copied", at);

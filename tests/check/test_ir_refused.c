@@ -223,6 +223,18 @@ static const Refused bodies[] = {
      "bytes=32\n"
      "mbar_fragment_load %w, %b, %m bytes=32",
      "for which the buffer has room"},
+    {"%b: shared<i32[4]> = buffer_alloc live=[4]", "where not all do"},
+    {"%b: shared<i32[4]> = buffer_alloc live=[1,1]", "of each dimension"},
+    {"%1: i32 = const value=1\n%d: desc<f32[8]> = make_desc %p, %n, %1 live=[6]\n%m: "
+     "shared<f32[8]> = "
+     "buffer_alloc live=[4]\n%b: barrier = buffer_alloc\nmbar_desc_load %d, %m, %b, %n",
+     "more of the descriptor's block matters"},
+    {"%x: f16[16,16] = splat %h\n%y: f32[16,16] = const value=0\n%z: f32[16,16] = dot %x, %x, %y "
+     "columns=12",
+     "a multiple of 8, not 12"},
+    {"%x: f16[16,16] = splat %h\n%y: f32[16,16] = const value=0\n%z: f32[16,16] = dot %x, %x, %y "
+     "columns=16",
+     "some of a dot's columns"},
     {"barrier id=16 warps=4", "0 to 15"},
     {"barrier id=1 warps=5", "5 warps of the program's 4"},
     {"barrier id=1", "id and warps go together"},
