@@ -152,17 +152,24 @@ static void wgmma_call(Gen *g, const WgmmaInfo *w, bool saturate, int cols, cons
                 acc, n);
 }
 
-/* The accumulators pass through the wait, so that nothing that reads them can move above it. */
-static void wait_call(Gen *g, Elem elem, int pending, LLVMValueRef *acc, int n) {
+/* The accumulators pass through the wait, so that nothing that reads them can move above it: of
+ * each `all` columns `cols`. */
+static void wait_call(Gen *g, Elem elem, int pending, LLVMValueRef *acc, int n, int all, int cols) {
     Arena *arena = &g->s->arena;
     Buf text = buf_new(arena), constraints = buf_new(arena);
-    buf_printf(&text, "wgmma.wait_group.sync.aligned %d;", pending);
+    LLVMValueRef *live = arena_array(arena, (size_t)n, sizeof *live);
+    int m = 0;
     for (int i = 0; i < n; i++)
+        if (i % (all / 2) < cols / 2) live[m++] = acc[i];
+    buf_printf(&text, "wgmma.wait_group.sync.aligned %d;", pending);
+    for (int i = 0; i < m; i++)
         buf_printf(&constraints, i ? ",=%c" : "=%c", elem == EL_F32 ? 'f' : 'r');
-    for (int i = 0; i < n; i++) buf_printf(&constraints, ",%d", i);
+    for (int i = 0; i < m; i++) buf_printf(&constraints, ",%d", i);
     buf_puts(&constraints, ",~{memory}");
-    asm_results(g, text.data, constraints.data, elem == EL_F32 ? g->f32 : g->i32, acc, n,
-                ASM_CONVERGENT, acc, n);
+    asm_results(g, text.data, constraints.data, elem == EL_F32 ? g->f32 : g->i32, live, m,
+                ASM_CONVERGENT, live, m);
+    for (int i = n; i-- > 0;)
+        if (i % (all / 2) < cols / 2) acc[i] = live[--m];
 }
 
 enum { A_REGISTERS = 4 }; /* 16 rows by 16 elements of 2 bytes, over 32 lanes */
@@ -199,6 +206,11 @@ static void own_registers(Gen *g, Elem elem, LLVMValueRef *x, int n) {
     }
 }
 
+/* That one instruction computes: warps that share rows compute all. */
+static int columns_of_dot(const Op *op, int all) {
+    return ir_attr_int(op, AT_WARPS_N, 0) ? all : (int)ir_attr_int(op, AT_COLUMNS, all);
+}
+
 bool gen_dot_wgmma(Gen *g, const Op *op) {
     const WgmmaInfo *w = wgmma_row((int)ir_attr_int(op, AT_WGMMA, 0));
     Type ta = op->operand[0].value->type, tc = op->result[0]->type;
@@ -218,11 +230,14 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
             return false;
         ra = a_registers(g, op, &x);
     }
-    int tiles = 1 << above(tc.log2[0], 6 + gm), cols = 1 << (tc.log2[1] - gn), n = cols / 2;
+    int tiles = 1 << above(tc.log2[0], 6 + gm), all = 1 << (tc.log2[1] - gn);
+    int cols = columns_of_dot(op, all);
     int steps = (int)type_dim(ta, 1) / w->k;
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
     memcpy(d.at, c.at, (size_t)d.n * sizeof *d.at);
-    own_registers(g, w->c, d.at, d.n);
+    if (cols == all) own_registers(g, w->c, d.at, d.n);
+    for (int i = 0; i < tiles && cols < all; i++)
+        own_registers(g, w->c, &d.at[i * all / 2], cols / 2);
     ordered_asm(g, "wgmma.fence.sync.aligned;");
     for (int i = 0; i < tiles; i++)
         for (int k = 0; k < steps; k++) {
@@ -230,17 +245,35 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
             if (!ra) da = descriptor(g, &a, (uint32_t)i * 64, (uint32_t)(k * w->k));
             wgmma_call(g, w, ir_attr_int(op, AT_SATURATE, 0), cols, &a, &b,
                        ra ? &ra[(i * steps + k) * A_REGISTERS] : &da, ra ? A_REGISTERS : 1, db,
-                       &d.at[i * n]);
+                       &d.at[i * all / 2]);
         }
     ordered_asm(g, "wgmma.commit_group.sync.aligned;");
-    if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, w->c, 0, d.at, d.n);
+    if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, w->c, 0, d.at, d.n, all, cols);
     return true;
+}
+
+/* That are computed of the sum of dots that v is, maybe by a loop's turns; else all. */
+static int columns_of(const Value *v, int all) {
+    enum { MOST_STEPS = 16 };
+    for (int i = 0; i < MOST_STEPS; i++) {
+        const Op *op = v->def ? v->def : v->block->parent;
+        if (op && op->code == OP_DOT) return columns_of_dot(op, all);
+        if (op && op->code == OP_DOT_WAIT)
+            v = op->operand[0].value;
+        else if (op && (op->code == OP_FOR || (op->code == OP_IF && v->def)) &&
+                 (v->def || v->index > 0))
+            v = op->region[0]->last->operand[v->def ? v->index : v->index - 1].value;
+        else
+            return all;
+    }
+    return all;
 }
 
 void gen_dot_wait(Gen *g, const Op *op) {
     Tile x = gen_tile(g, op->operand[0].value), out = gen_new_tile(g, op->result[0]);
     memcpy(out.at, x.at, (size_t)out.n * sizeof *out.at);
     if (!g->o->target->wgmma) return; /* its dots are done at once */
-    wait_call(g, (Elem)op->result[0]->type.elem, (int)ir_attr_int(op, AT_PENDING, 0), out.at,
-              out.n);
+    Type t = op->result[0]->type;
+    int all = (int)type_dim(t, 1), cols = columns_of(op->result[0], all);
+    wait_call(g, (Elem)t.elem, (int)ir_attr_int(op, AT_PENDING, 0), out.at, out.n, all, cols);
 }

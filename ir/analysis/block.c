@@ -357,6 +357,11 @@ static int owner_of(const BlockAccess *b, const PolyTerm *t, PolyTerm *quotient)
 static const char *bound(BlockAccess *b, const BlockBound *by) {
     BlockDim *d = &b->dim[by->dim];
     Poly size = poly_add(&d->first, &by->limit, 1);
+    int64_t live;
+    if (poly_is_constant(&by->limit, &live) && live > 0 && live < INT32_MAX) {
+        d->live = d->live && d->live < live ? d->live : live;
+        return NULL;
+    }
     if (size.unknown) return "its mask is too large a sum";
     if (d->wraps || (d->bounded && !poly_equal(&d->size, &size)))
         return "its mask bounds one dimension in two ways";

@@ -2,8 +2,9 @@
 /* block.h: block analysis: a tile of pointers under a mask as a block of a tensor.
  *
  * An access is one when its address is base + sum of index * stride over its dimensions, where
- * index is first + 0, 1, 2 …, and its mask says of some dimensions that index < size, and no
- * more. That is what a descriptor says (ir/desc.h). */
+ * index is first + 0, 1, 2 …, and its mask says of some dimensions that index < size, or that of
+ * the tile's elements a constant number is there, and no more. That is what a descriptor says
+ * (ir/desc.h). */
 #ifndef TILE_IR_ANALYSIS_BLOCK_H
 #define TILE_IR_ANALYSIS_BLOCK_H
 
@@ -13,7 +14,8 @@ typedef struct BlockDim {
     Poly stride; /* bytes: one term */
     Poly first;  /* the index of the tile's first element; of loops around it by iteration */
     bool bounded;
-    Poly size; /* if bounded */
+    Poly size;    /* if bounded */
+    int64_t live; /* the mask has the first so many of the tile's elements alone; 0: all */
     /* The index is taken modulo the size, which is no bound then: beyond it lie other elements
      * than a descriptor's. */
     bool wraps;
