@@ -175,12 +175,14 @@ int gen_count_maps(const Func *f) {
 void gen_make_desc(Gen *g, const Op *op) {
     DescBox box;
     const Value *d = op->result[0];
-    const char *wrong = d->layout ? desc_boxes(d->type, d->layout, &box) : NULL;
+    const char *wrong = d->layout ? desc_boxes(op, d->layout, &box) : NULL;
     if (wrong) gen_error(g, op, "this descriptor's block %s", wrong);
     Tile maps = {.at = arena_array(&g->s->arena, 2, sizeof *maps.at), .n = 1 + desc_has_front(op)};
     for (int i = 0; i < maps.n; i++)
         maps.at[i] = LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->nmaps++));
     g->tile[d->id] = maps;
+    LLVMValueRef args[] = {is_first_thread(g), maps.at[0]};
+    if (g->o->target->tma) ordered(g, "@$0 prefetch.tensormap [$1];", "b,l", args, 2);
 }
 
 /* Where a block's boxes are: in shared memory, and its coordinates, the innermost first. Operands:
@@ -201,7 +203,7 @@ static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef more, BoxCopy *c) 
     const Value *desc = op->operand[0].value;
     *c = (BoxCopy){.op = op, .rank = desc->type.rank, .nargs = more ? 4 : 3};
     if (lacks(g, op, g->o->target->tma) || !desc->layout ||
-        desc_boxes(desc->type, desc->layout, &c->box))
+        desc_boxes(desc->def, desc->layout, &c->box))
         return false;
     c->arg[0] = is_first_thread(g);
     c->maps = gen_tile(g, desc);
@@ -221,14 +223,12 @@ static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef more, BoxCopy *c) 
 static void copy_boxes(Gen *g, BoxCopy *c, const char *text) {
     int first = desc_first_index(c->op);
     LLVMValueRef at = address_of(g, c->op->operand[1].value);
-    Type t = type_in_space(c->op->operand[0].value->type, SPACE_REGISTER);
-    int64_t bytes = type_bytes(t) / c->box.boxes;
     for (int k = 0; k < c->box.boxes; k++) {
-        c->arg[1] = LLVMBuildAdd(g->b, at, gen_i32(g, (uint32_t)(k * bytes)), "");
+        c->arg[1] = LLVMBuildAdd(g->b, at, gen_i32(g, (uint32_t)(k * c->box.bytes)), "");
         for (int i = 0; i < c->rank; i++) {
             LLVMValueRef index = gen_scalar(g, c->op->operand[first + c->rank - 1 - i].value);
             if (c->front) index = LLVMBuildAdd(g->b, index, c->front, "");
-            uint32_t by = i == 0 ? (uint32_t)k << c->box.log2[c->rank - 1] : 0;
+            uint32_t by = i == 0 ? (uint32_t)(k * c->box.dim[c->rank - 1]) : 0;
             c->arg[c->nargs + i] = LLVMBuildAdd(g->b, index, gen_i32(g, by), "");
         }
         ordered(g, text, c->constraints, c->arg, c->nargs + c->rank);

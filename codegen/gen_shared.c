@@ -7,6 +7,7 @@
  * bits that the lane's share may flip, which need a XOR (few different ones, kept in a cache), and
  * the rest, which is a constant offset of the instruction. */
 #include "codegen/gen.h"
+#include "ir/desc.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -168,9 +169,27 @@ static bool matrix_view(Gen *g, const Value *x, const Value *buffer, SharedView 
     return gen_shared_view(g, buffer, &at, view);
 }
 
+/* None of the elements of these registers is to be stored, in whatever thread. */
+static bool is_left_out(const Op *op, int first, int n) {
+    const Value *x = op->operand[0].value;
+    const Layout *l = x->layout;
+    uint32_t threads = 0;
+    if (!l || !ir_attr(op, AT_LIVE)) return false;
+    for (int in = IN_LANE; in <= IN_WARP; in++)
+        for (int k = 0; k < l->bits[in]; k++) threads |= l->basis[in][k];
+    for (int i = first; i < first + n; i++) {
+        uint32_t at = 0;
+        for (int k = 0; k < l->bits[IN_REG]; k++)
+            if (i >> k & 1) at ^= l->basis[IN_REG][k];
+        if (desc_is_live(op, x->type, at & ~threads)) return false;
+    }
+    return true;
+}
+
 static void store_matrices(Gen *g, const Op *op, Tile in, SharedView *v) {
     const Value *x = op->operand[0].value;
     for (int i = 0; i < in.n; i += 1 << BY_MATRIX) {
+        if (is_left_out(op, i, 1 << BY_MATRIX)) continue;
         uint32_t hw[IN_DIMS] = {(uint32_t)i}, add;
         uint32_t offset = hw_index_part(conversion_map_apply(&v->map, hw), IN_OFFSET);
         LLVMValueRef args[1 + (1 << MATRIX_FOUR)], pointer = base_pointer(g, v, offset, &add);
@@ -203,6 +222,7 @@ void gen_shared_store(Gen *g, const Op *op) {
     LLVMValueRef first = ir_attr_int(op, AT_OWNER, 0) ? gen_owner(g, x) : NULL;
     for (int i = 0; i < in.n; i += 1 << a.vec) {
         if ((uint32_t)i & broadcast) continue;
+        if (is_left_out(op, i, 1 << a.vec)) continue;
         uint32_t hw[IN_DIMS] = {(uint32_t)i};
         uint32_t offset = hw_index_part(conversion_map_apply(&v.map, hw), IN_OFFSET);
         LLVMValueRef word[16], all;

@@ -160,7 +160,7 @@ static void put_map(Hidden *h, const Op *op, int front) {
     const Layout *l = op->result[0]->layout;
     DescBox box;
     /* Without a layout it is not a GPU's; code generation has said what no box is. */
-    if (!l || desc_boxes(t, l, &box)) return;
+    if (!l || desc_boxes(op, l, &box)) return;
     buf_puts(h->out, h->n++ ? ",\n    " : "\n    ");
     buf_puts(h->out, "{\"kind\": \"tensor_map\", ");
     if (!put_base(op, front, h->out) ||
@@ -173,7 +173,7 @@ static void put_map(Hidden *h, const Op *op, int front) {
         return;
     }
     buf_puts(h->out, ", \"box\": [");
-    for (int i = 0; i < t.rank; i++) buf_printf(h->out, "%s%d", i ? ", " : "", 1 << box.log2[i]);
+    for (int i = 0; i < t.rank; i++) buf_printf(h->out, "%s%d", i ? ", " : "", box.dim[i]);
     buf_printf(h->out, "], \"swizzle\": %d}", box.swizzle);
 }
 

@@ -111,18 +111,18 @@ static void add_slices(Allocation *p, Op *alloc) {
     vec_push(&p->ctx->s->arena, &p->members, ((Member){alloc, p->slots.n - 1, 0}));
 }
 
-/* Sizes are powers of two, so each slice lies at a multiple of its own. */
+/* Larger slices first: sizes are powers of two, or multiples of what swizzles repeat after. */
 static void lay_out_stage(Allocation *p, int slot) {
     Slot *s = &p->slots.at[slot];
     int64_t stride = 0;
     int n = 0;
     for (int i = 0; i < p->members.n; i++) {
         Member *m = &p->members.at[i];
-        int64_t bytes = type_bytes(m->alloc->result[0]->type);
+        int64_t bytes = buffer_slice_bytes(m->alloc);
         if (m->slot != slot) continue;
         for (int k = 0; k < p->members.n; k++) {
             const Member *o = &p->members.at[k];
-            int64_t other = type_bytes(o->alloc->result[0]->type);
+            int64_t other = buffer_slice_bytes(o->alloc);
             if (o->slot == slot && (other > bytes || (other == bytes && k < i))) m->offset += other;
         }
         stride += bytes;

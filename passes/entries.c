@@ -7,6 +7,7 @@
  * parameters that the launch makes, and is for launches whose tensors the copy engine takes: who
  * launches chooses (docs/abi.md). */
 #include "ir/analysis/axis.h"
+#include "ir/buffer.h"
 #include "ir/desc.h"
 #include "ir/roles.h"
 #include "ir/target.h"
@@ -109,16 +110,19 @@ static void look_at_box(Op *op, void *wrong) {
     DescBox box;
     const Value *d = op->code == OP_MAKE_DESC ? op->result[0] : NULL;
     if (d && d->layout && !*(const char **)wrong)
-        *(const char **)wrong = desc_boxes(d->type, d->layout, &box);
+        *(const char **)wrong = desc_boxes(op, d->layout, &box);
 }
 
 static void add_stages(Op *op, void *bytes) {
     Type t = op->code == OP_BUFFER_ALLOC ? op->result[0]->type : type_token();
-    if (t.space == SPACE_SHARED) *(int64_t *)bytes += t.slices * type_bytes(t);
+    if (t.space == SPACE_SHARED) *(int64_t *)bytes += t.slices * buffer_slice_bytes(op);
 }
 
+/* Some of a dot's columns are one instruction's to leave out. */
 static void look_for_threads(Op *op, void *found) {
-    *(bool *)found |= op->code == OP_DOT && !ir_attr(op, AT_WGMMA);
+    *(bool *)found |=
+        op->code == OP_DOT &&
+        (!ir_attr(op, AT_WGMMA) || (ir_attr(op, AT_COLUMNS) && ir_attr_int(op, AT_WARPS_N, 0)));
 }
 
 typedef struct Parts {                         /* of sums, in the workspace */

@@ -48,7 +48,7 @@ void layout_buffer_of_dot(PassCtx *ctx, const AxisTable *axis, const Op *dot, in
 
 typedef struct Users {
     const Value *tile; /* one that is stored or loaded; NULL: none is */
-    bool by_desc;      /* blocks come by a descriptor */
+    const Op *by_desc; /* blocks come, or go, by a descriptor: an op that moves one; or NULL */
 } Users;
 
 static void look_for_tile(const Op *op, int i, void *ctx) {
@@ -56,7 +56,7 @@ static void look_for_tile(const Op *op, int i, void *ctx) {
     if (op->code == OP_SHARED_STORE && i == 1) u->tile = op->operand[0].value;
     if (op->code == OP_SHARED_LOAD) u->tile = op->result[0];
     if (op->code == OP_ASYNC_COPY && !u->tile) u->tile = op->operand[0].value;
-    if (desc_moves_buffer(op)) u->by_desc = true;
+    if (desc_moves_buffer(op)) u->by_desc = op;
 }
 
 /* What an index reaches lies in row-major order; what the copy engine writes, as its boxes do. */
@@ -70,7 +70,8 @@ static void settle_buffer(Op *op, void *ctx_) {
     each_use(op, look_for_tile, &users);
     const Value *tile = users.tile;
     Layout l = layout_row_major(t);
-    bool boxes = users.by_desc && desc_layout(t, &l); /* else code generation says why not */
+    /* Else code generation says why not. */
+    bool boxes = users.by_desc && desc_layout(users.by_desc->operand[0].value->def, &l);
     if (!boxes && tile && tile->layout && !users.by_desc)
         l = choose_move_shared(t, tile->layout, tile->layout);
     buffer->layout = intern_layout(ctx->s, l);

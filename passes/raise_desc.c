@@ -14,6 +14,7 @@
  * and not stored) is read as zeros there. That is the same where nothing but these rows' own
  * results comes of it, and all of those meet stores whose masks leave them out. */
 #include "ir/analysis/block.h"
+#include "ir/analysis/demand.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
 #include "passes/pass.h"
@@ -109,12 +110,35 @@ static bool goes_far(const Poly *first) {
     return false;
 }
 
+/* Elements that the mask of a load leaves out need not come where nobody stores what is made of
+ * them; a store leaves them out. Where the mask says no more the tensor may end there. */
+static const char *settle_live(Raise *r, Type t) {
+    bool load = r->access->code == OP_LOAD;
+    for (int d = 0; d < t.rank; d++) {
+        BlockDim *at = &r->block.dim[d];
+        int64_t live = at->live < type_dim(t, d) ? at->live : 0, first;
+        at->live = live;
+        if (!live) continue;
+        bool ends = !at->bounded && !at->wraps && poly_is_constant(&at->first, &first);
+        bool free = live <= UINT8_MAX &&
+                    (!load || demand_of(r->ctx->s, r->ctx->f, r->access->result[0], d) <= live);
+        if (!free || (!load && ends)) at->live = 0;
+        if (free && !ends) continue;
+        if (at->bounded || at->wraps) return "its mask bounds one dimension in two ways";
+        Poly limit = poly_constant(live);
+        at->size = poly_add(&at->first, &limit, 1);
+        at->bounded = true;
+    }
+    return NULL;
+}
+
 /* NULL, or why the copy engine cannot make it. */
 static const char *refuse(Raise *r) {
     Type t = tile_of(r->access);
     bool load = r->access->code == OP_LOAD;
     int64_t elem = type_elem_bytes(t), by;
     const char *why = block_of(r->ctx->s, r->access, &r->block);
+    if (!why) why = settle_live(r, t);
     if (why) return why;
     const Value *other = load ? ir_operand(r->access, 2) : NULL;
     if (other && !ir_is_zero(other)) return "what its mask leaves out is not 0";
@@ -191,6 +215,21 @@ static Value *emit_index(Builder *b, const Poly *first, bool wide) {
     return ir_given(b, OP_CAST, at, i32);
 }
 
+/* Of a load whole rows of a box come, where the tensor's end keeps them within it: for instructions
+ * that read boxes of 128 bytes. */
+static void set_live(Raise *r, Op *desc, const int *order) {
+    enum { ROW = 128 };
+    Type t = desc->result[0]->type;
+    int64_t live[2], row = ROW / type_elem_bytes(t);
+    for (int d = 0; d < 2; d++) {
+        const BlockDim *at = &r->block.dim[order[d]];
+        live[d] = at->live ? at->live : type_dim(t, d);
+        if (d == 1 && r->access->code == OP_LOAD && at->live && (at->bounded || at->wraps))
+            live[d] = (live[d] + row - 1) / row * row;
+    }
+    desc_set_live(r->ctx->s, desc, t, live);
+}
+
 static Value *emit_desc(Raise *r, Builder *b, Type t, const int *order) {
     Type i64 = type_scalar(EL_I64);
     int64_t elem = type_elem_bytes(t);
@@ -205,6 +244,7 @@ static Value *emit_desc(Raise *r, Builder *b, Type t, const int *order) {
     Type desc = type_in_space(t, SPACE_DESC);
     Op *op = ir_op(b, OP_MAKE_DESC, in, 1 + 2 * t.rank, &desc, 1, 0);
     ir_set_attr(b->s, op, AT_FRONT, 1);
+    set_live(r, op, order);
     return op->result[0];
 }
 

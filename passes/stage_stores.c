@@ -55,7 +55,7 @@ static bool is_wanted(Stage *x, Around *around) {
     Layout l;
     const Op *op = x->store;
     if (op->code != OP_DESC_STORE || op->operand[desc_first_index(op)].value->type.rank ||
-        !desc_layout(op->operand[0].value->type, &l) || !find_around(op, around))
+        !desc_layout(op->operand[0].value->def, &l) || !find_around(op, around))
         return false;
     int64_t bytes = type_bytes(op->operand[1].value->type);
     if (x->bytes + bytes > COST_ROLES_REST) return false;
@@ -85,7 +85,8 @@ static Value *start(Stage *x, Value *buffer, Value *last) {
         wait_read(&b, last);
         ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
     }
-    ir_op(&b, OP_SHARED_STORE, put, 2, NULL, 0, 0);
+    Op *store = ir_op(&b, OP_SHARED_STORE, put, 2, NULL, 0, 0);
+    ir_copy_attr(x->ctx->s, op->operand[0].value->def, store, AT_LIVE);
     ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
     ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
     in[0] = op->operand[0].value;

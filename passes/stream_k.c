@@ -194,7 +194,8 @@ static Value *at_least_one(Builder *b, Value *v) {
 static void count_clocks(Op *op, void *clocks) {
     if (op->code != OP_DOT) return;
     Type a = op->operand[0].value->type, d = op->result[0]->type;
-    *(double *)clocks += (double)type_bytes(a) * (double)((int64_t)1 << d.log2[d.rank - 1]);
+    int64_t columns = ir_attr_int(op, AT_COLUMNS, type_dim(d, d.rank - 1));
+    *(double *)clocks += (double)type_bytes(a) * (double)columns;
 }
 
 /* What a launch weighs (runtime/share.c). */
@@ -341,11 +342,30 @@ static void tell(Builder *b, Value *flag, Value *mark, Sem sem) {
     ir_set_attr(b->s, op, AT_SEM, sem);
 }
 
+/* The sum, 0 in columns that its dots leave out: nobody is to wonder what these are. */
+static Value *whole_sum(const StreamK *x, Builder *b, int i) {
+    Value *sum = x->loop->result[i];
+    const Value *v = x->loop->region[0]->last->operand[i].value;
+    while (v->def && v->def->code == OP_ADD) v = v->def->operand[0].value;
+    int64_t all = type_dim(sum->type, sum->type.rank - 1), n = all;
+    if (op_is(v, OP_DOT)) n = ir_attr_int(v->def, AT_COLUMNS, all);
+    if (n == all) return sum;
+    Type line = type_tile(EL_I32, 1, &all), row = type_with_shape(line, sum->type);
+    Op *range = ir_op(b, OP_ARANGE, NULL, 0, &line, 1, 0);
+    ir_set_attr(b->s, range, AT_START, 0);
+    ir_set_attr(b->s, range, AT_END, all);
+    Value *there = ir_cmp(b, PRED_LT, range->result[0], ir_const_int(b, line, n));
+    for (int d = 0; d + 1 < row.rank; d++) row.log2[d] = 0;
+    there = ir_given(b, OP_RESHAPE, there, type_with_elem(row, EL_I1));
+    there = ir_given(b, OP_BROADCAST, there, type_with_elem(sum->type, EL_I1));
+    return choose(b, there, sum, ir_const_int(b, sum->type, 0));
+}
+
 static void hand_on(const StreamK *x, const Share *h, Builder *b, const Item *item) {
     Value *program = x->program;
     for (int i = 0; i < x->loop->nresults; i++) {
         Value *to = part_at(x, h, b, program, item->place, x->at[i]);
-        ir_op(b, OP_FRAGMENT_STORE, (Value *[]){to, x->loop->result[i]}, 2, NULL, 0, 0);
+        ir_op(b, OP_FRAGMENT_STORE, (Value *[]){to, whole_sum(x, b, i)}, 2, NULL, 0, 0);
     }
     tell(b, part_at(x, h, b, program, item->place, x->flag), h->mark, SEM_RELEASE);
 }

@@ -119,9 +119,8 @@ static void look_for_blocker(Op *op, void *ctx) {
 
 static const char *refuse_load(Specialize *x, const Op *load) {
     Layout l;
-    Type t = load->operand[0].value->type;
     if (load->result[0]->uses->next) return "more than a dot reads what it loads";
-    if (!desc_layout(t, &l)) return "the copy engine moves no such block";
+    if (!desc_layout(load->operand[0].value->def, &l)) return "the copy engine moves no such block";
     if (ir_attr(load->operand[0].value->def, AT_PADDING)) return "its block is padded with NaN";
     for (int i = 1; i < load->noperands; i++)
         if (!is_scalar_work(x, load->operand[i].value))
@@ -160,8 +159,8 @@ static void find_group(Op *op, void *ctx) {
             refuse(x, load, why);
             return;
         }
-        g.bytes += (type_bytes(load->result[0]->type) + COST_STAGE_ALIGN - 1) / COST_STAGE_ALIGN *
-                   COST_STAGE_ALIGN;
+        g.bytes += (desc_live_bytes(load->operand[0].value->def) + COST_STAGE_ALIGN - 1) /
+                   COST_STAGE_ALIGN * COST_STAGE_ALIGN;
     }
     if (!g.bytes) return;
     g.stages = (int)ir_attr_int(op->block->parent, AT_NUM_STAGES, x->f->num_stages);
@@ -267,11 +266,16 @@ static void make_buffers(Specialize *x, Builder *b) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
         for (int i = 0; i < 2; i++) {
-            Op *trans;
-            if (!loaded(g->dot, i, &trans)) continue;
+            Op *trans, *load = loaded(g->dot, i, &trans);
+            if (!load) continue;
+            const Op *desc = load->operand[0].value->def;
             Type t = type_in_space(g->dot->operand[i].value->type, SPACE_SHARED);
+            int64_t live[2];
+            for (int d = 0; d < 2; d++)
+                live[d] = desc_live(desc, desc->result[0]->type, trans ? !d : d);
             t.slices = (uint16_t)g->stages;
             g->buffer[i] = alloc(b, t);
+            desc_set_live(x->s, g->buffer[i]->def, t, live);
         }
         g->full = barriers(b, g->stages, 1);
         g->empty = barriers(b, g->stages, x->f->num_warps);
@@ -345,7 +349,7 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
         b.span = load->span;
         Op *copy = ir_op(&b, OP_MBAR_DESC_LOAD, in, 2 + load->noperands, NULL, 0, 0);
         if (trans) ir_copy_attr(x->s, trans, copy, AT_ORDER);
-        bytes += type_bytes(load->result[0]->type);
+        bytes += desc_live_bytes(load->operand[0].value->def);
     }
     ir_set_attr(x->s, expect, AT_BYTES, bytes);
     ir_replace_uses(dot->result[0], dot->operand[2].value);
@@ -363,7 +367,9 @@ static Value *buffer_of_part(const Group *g, const Op *part, int *chunks) {
         b = g->buffer[1];
     Type t = b->type;
     t.slices = 0;
-    int64_t room = type_bytes(t), all = type_bytes(part->result[0]->type);
+    int64_t live = type_elem_bytes(t), room = 1, all = type_bytes(part->result[0]->type);
+    for (int d = 0; d < t.rank; d++) live *= desc_live(b->def, t, d);
+    while (room <= live / 2) room *= 2;
     *chunks = all > room ? (int)(all / room) : 1;
     return b;
 }

@@ -61,13 +61,20 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     done
     made large.roles examples/matmul.tl $raise,warp_specialize -D BM=128 -D BN=256 -D BK=64 --num-warps=8
     # Further entries: programs that stay, each for several places of these grids on the CPU.
-    entry=swizzle_grid,lower_desc,fold,cse,dce,licm,combine,entries large=(-D BM=128 -D BN=256 -D BK=64 --num-warps=8)
+    entry=swizzle_grid,lower_desc,fold,cse,dce,licm,combine,narrow,entries large=(-D BM=128 -D BN=256 -D BK=64 --num-warps=8)
     for file in matmul matmul_naive matmul_swizzle; do
         made $file.entry examples/$file.tl $entry
         ok "$file has a further entry" grep -q "entry_of=\"$file\"" "$work/$file.entry.tir"
     done
     made matmul.large.entry examples/matmul.tl $entry "${large[@]}"
     made matmul.two.entry examples/matmul.tl $entry -D BM=32 -D BN=32 -D BK=32 --num-warps=2
+    # Columns that are no power of two: of boxes that end with them, and of boxes that go on.
+    made matmul.short.entry examples/matmul.tl $entry -D BN=48
+    made matmul.wide.entry examples/matmul.tl $entry "${large[@]}" -D BN=176
+    made matmul_naive.short.entry examples/matmul_naive.tl $entry -D BN=80
+    made matmul.rows.entry examples/matmul.tl $entry -D BM=64 -D BN=144 -D BK=64 --num-warps=8 # which share rows
+    ok "columns are left out" grep -q 'dot .* columns=176' "$work/matmul.wide.entry.tir"
+    made matmul.short_split.entry examples/matmul.tl $entry --stream-k=auto "${large[@]}" -D BN=192
     # The same, whose programs share out iterations; a GPU does where it pays.
     made matmul.split.entry examples/matmul.tl $entry --stream-k=auto
     made matmul_naive.split.entry examples/matmul_naive.tl $entry --stream-k=auto
@@ -78,7 +85,7 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     for shape in "${split_shapes[@]}"; do
         # shellcheck disable=SC2086 # a shape is words
         ok "inputs of $shape" reference $shape
-        for name in matmul.{split,large_split}.entry matmul_naive.split.entry; do
+        for name in matmul.{split,large_split,short_split}.entry matmul_naive.split.entry; do
             ok "$name $shape" source_run $name --kernel="${name%%.*}__persistent"
         done
     done
@@ -88,7 +95,8 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
         for name in matmul{,_naive,_swizzle}.{raised,roles} large.roles; do
             ok "$name $shape" source_run $name
         done
-        for name in matmul{,_naive,_swizzle,.large,.two}.entry; do
+        ok "matmul.rows.entry $shape" source_run matmul.rows.entry --kernel=matmul
+        for name in matmul{,_naive,_swizzle,.large,.two,.short,.wide,_naive.short}.entry; do
             ok "$name $shape" source_run $name --kernel="${name%%.*}__persistent"
         done
     done
@@ -107,17 +115,20 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     for form in nt tn tt; do
         read -r -a a <<<"${lies[${form:0:1}]}"
         read -r -a b <<<"${lies_b[${form:1:1}]}"
-        for type in fp16 fp32 fp8e4nv; do
-            [[ $type = fp16 || $form = nt ]] || continue # wgmma reads these along K alone
-            made $form.$type bench/matmul_types.tl "$entry" -D BM=64 -D BN=64 -D BK=64 -D GROUP_M=8 -D ACC=tl.float32 \
+        for type in fp16 fp32 fp8e4nv fp16.48 fp8e4nv.80; do
+            [[ $type = fp16* || $form = nt ]] || continue # wgmma reads these along K alone
+            columns=64
+            [[ $type != *.* ]] || columns=${type#*.}
+            type=${type%.*}
+            made $form.$type bench/matmul_types.tl "$entry" -D BM=64 -D BN=$columns -D BK=64 -D GROUP_M=8 -D ACC=tl.float32 \
                 -D PRECISION=tf32 -D ALIGN=1 -s "*$type:16,*$type:16,*fp32:16,i32,i32,i32,$(stride "${a[2]}"),$(stride "${a[3]}"),$(stride "${b[2]}"),$(stride "${b[3]}"),i32,i32:1"
             ok "$form $type goes the other way round" grep -q 'mbar_desc_load.* order=\[1,0\]' "$work/$form.$type.tir"
             for shape in '192 128 128' '200 336 400' '16 16 1040'; do
                 # shellcheck disable=SC2086 # a shape is words
-                ok "$form $type $shape, plain" form_run $form $type $shape "$work/$form.$type.tir" \
+                ok "$form $type $columns $shape, plain" form_run $form $type $shape "$work/$form.$type.tir" \
                     --kernel=matmul_types --save=c_ptr="$work/form.npy"
                 # shellcheck disable=SC2086
-                ok "$form $type $shape" form_run $form $type $shape "$work/$form.$type.tir" \
+                ok "$form $type $columns $shape" form_run $form $type $shape "$work/$form.$type.tir" \
                     --kernel=matmul_types__persistent --expect=c_ptr="$work/form.npy:0"
             done
         done
