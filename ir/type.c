@@ -18,8 +18,30 @@ Type type_scalar(Elem e) {
 
 Type type_tile(Elem e, int rank, const int64_t *dims) {
     Type t = {.elem = (uint8_t)e, .rank = (uint8_t)rank};
-    for (int i = 0; i < rank; i++)
+    for (int i = 0; i < rank; i++) {
         while (((int64_t)1 << t.log2[i]) < dims[i]) t.log2[i]++;
+        int64_t missing = type_dim(t, i) - dims[i];
+        t.log2[i] |= (uint8_t)(missing * DIM_SIXTEENTHS / type_dim(t, i) << DIM_MISSING);
+    }
+    return t;
+}
+
+bool type_fits_dim(int64_t n) {
+    enum { UNIT = 8 };
+    int64_t up = 1;
+    while (up < n && up <= (int64_t)1 << TILE_MAX_LOG2) up *= 2;
+    return n > 0 && (n == up || (n % UNIT == 0 && n > UNIT && up % DIM_SIXTEENTHS == 0 &&
+                                 n % (up / DIM_SIXTEENTHS) == 0));
+}
+
+bool type_is_short(Type t) {
+    for (int i = 0; i < t.rank; i++)
+        if (t.log2[i] >> DIM_MISSING) return true;
+    return false;
+}
+
+Type type_padded(Type t) {
+    for (int i = 0; i < t.rank; i++) t.log2[i] &= DIM_LOG2;
     return t;
 }
 
@@ -68,7 +90,7 @@ bool type_equal(Type a, Type b) {
 
 int type_log2_numel(Type t) {
     int n = 0;
-    for (int i = 0; i < t.rank; i++) n += t.log2[i];
+    for (int i = 0; i < t.rank; i++) n += t.log2[i] & DIM_LOG2;
     return n;
 }
 
@@ -117,7 +139,7 @@ void type_print(Buf *b, Type t) {
     for (int i = 0; i < t.depth; i++) buf_putc(b, '>');
     if (t.rank) {
         for (int i = 0; i < t.rank; i++)
-            buf_printf(b, "%s%lld", i ? "," : "[", (long long)type_dim(t, i));
+            buf_printf(b, "%s%lld", i ? "," : "[", (long long)type_size(t, i));
         buf_putc(b, ']');
     }
     if (t.space) buf_putc(b, '>');
@@ -136,7 +158,7 @@ char *type_user_text(Arena *a, Type t) {
     buf_puts(&b, elem_info[t.elem].triton);
     if (t.rank) {
         for (int i = 0; i < t.rank; i++)
-            buf_printf(&b, "%s%lld", i ? ", " : "[", (long long)type_dim(t, i));
+            buf_printf(&b, "%s%lld", i ? ", " : "[", (long long)type_size(t, i));
         buf_putc(&b, ']');
     }
     return b.data;

@@ -75,21 +75,25 @@ typedef struct Type {
     uint8_t depth; /* levels of pointer: 0 a plain element, 1 ptr<f16>, 2 ptr<ptr<f16>> */
     uint8_t space; /* Space; but in registers, a buffer of this tile */
     uint8_t rank;
-    uint16_t slices;             /* of a buffer of several; 0: it is one */
-    uint8_t constant;            /* of a pointer, 1: the front end lets nobody write through it. It
-                                  * makes no other type, and text does not have it */
-    uint8_t unused;              /* 0: the bytes are compared */
-    uint8_t log2[TILE_MAX_RANK]; /* log2 of each dimension, outermost first; 0 beyond rank */
+    uint16_t slices;  /* of a buffer of several; 0: it is one */
+    uint8_t constant; /* of a pointer, 1: the front end lets nobody write through it. It
+                       * makes no other type, and text does not have it */
+    uint8_t unused;   /* 0: the bytes are compared */
+    /* log2 of each dimension, outermost first; 0 beyond rank. While the front end makes a kernel,
+     * in the high bits: how many sixteenths are missing (DIM_MISSING). */
+    uint8_t log2[TILE_MAX_RANK];
 } Type;
+enum { DIM_LOG2 = 31, DIM_MISSING = 5, DIM_SIXTEENTHS = 16 };
 
 Type type_scalar(Elem e);
-Type type_tile(Elem e, int rank, const int64_t *dims); /* dims: powers of two, checked by caller */
-Type type_pointer_to(Type t);                          /* same shape, one pointer level more */
-Type type_pointee(Type t);                             /* same shape, one level less; needs depth */
-Type type_with_elem(Type t, Elem e);                   /* same shape, plain element e */
-Type type_with_shape(Type t, Type shape_of);           /* element of t, shape of the other */
-Type type_element(Type t);                             /* t as a scalar */
-Type type_without_dim(Type t, int dim);                /* t without a dimension */
+Type type_tile(Elem e, int rank,
+               const int64_t *dims);         /* dims: see type_fits_dim, checked by caller */
+Type type_pointer_to(Type t);                /* same shape, one pointer level more */
+Type type_pointee(Type t);                   /* same shape, one level less; needs depth */
+Type type_with_elem(Type t, Elem e);         /* same shape, plain element e */
+Type type_with_shape(Type t, Type shape_of); /* element of t, shape of the other */
+Type type_element(Type t);                   /* t as a scalar */
+Type type_without_dim(Type t, int dim);      /* t without a dimension */
 Type type_in_space(Type t, Space space); /* a buffer for one tile of t; in registers: that tile */
 static inline bool type_is_buffer(Type t) {
     return t.space == SPACE_SHARED || t.space == SPACE_TENSOR || t.space == SPACE_BARRIER;
@@ -108,8 +112,17 @@ static inline bool type_is_tile(Type t) {
     return t.rank > 0;
 }
 static inline int64_t type_dim(Type t, int i) {
-    return (int64_t)1 << t.log2[i];
+    return (int64_t)1 << (t.log2[i] & DIM_LOG2);
 }
+/* Of a tile that the front end makes: of 192 elements, which become 256. */
+static inline int64_t type_size(Type t, int i) {
+    return type_dim(t, i) - type_dim(t, i) / DIM_SIXTEENTHS * (t.log2[i] >> DIM_MISSING);
+}
+bool type_is_short(Type t); /* in some dimension */
+Type type_padded(Type t);   /* to powers of two */
+/* A tile may have so many elements along a dimension: a power of two, or in the front end a
+ * multiple of 8 and of a sixteenth of the next one, which is not below half of it. */
+bool type_fits_dim(int64_t n);
 int type_log2_numel(Type t);
 int64_t type_numel(Type t);  /* of a buffer: of one slice, as in what follows */
 int type_elem_bits(Type t);  /* 64 for pointers; 1 for int1 */

@@ -131,7 +131,7 @@ is 'the right result' python3 -c 'import struct; assert struct.unpack("<16i", op
 ok 'a known result outvotes' odd --space='W=2,1,4;B=16,16'
 is 'and the newcomer fails' grep -q '"W=1,B=16", "failed": "wrong result' odd.json
 fails 'all fail' 5 'every config failed' "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=1 --tune --space='W=5;B=16'
-fails 'none compiles' 1 'a power of 2' "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=1 --tune --space='W=0;B=24'
+fails 'none compiles' 1 'a power of 2' "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=1 --tune --space='W=0;B=25'
 fails 'a launch that does not fit' 5 'unknown name' "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=q --tune --tuning=none.json --space='W=0'
 is 'leaves no record' test ! -e none.json
 fails 'no list, no space' 2 'has no list of configs' "$tilerun" odd.tl --device=cpu p=zeros:i32[16] n=16 --grid=1 --tune

@@ -285,12 +285,12 @@ bool check_dims(Lower *l, const Args *a, int i, const Dims *dims) {
     }
     for (int k = 0; k < dims->n; k++) {
         int64_t d = dims->at[k];
-        if (d < 1 || (d & (d - 1))) {
+        if (!type_fits_dim(d)) {
             fail(l, a->where[i], "Shape element %d must be a power of 2", k);
             note(l, (Span){0}, "it is %lld, in a call of %s", (long long)d, fn);
             return false;
         }
-        while (d > 1 && log2 <= TILE_MAX_LOG2) d >>= 1, log2++;
+        while (d > 1 && log2 <= TILE_MAX_LOG2) d = (d + 1) / 2, log2++;
     }
     if (log2 > TILE_MAX_LOG2) {
         fail(l, a->where[i], "%s: a tile has at most %d elements", fn, 1 << TILE_MAX_LOG2);

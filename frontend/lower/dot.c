@@ -45,12 +45,13 @@ static bool dot_operands_fit(Lower *l, const Args *a, Value *x, Value *y) {
         fail(l, a->span, "tl.dot: %s times %s: the batches differ", user(l, s), user(l, t));
     else if (s.log2[r - 1] != t.log2[r - 2])
         fail(l, a->span, "tl.dot: %s times %s: the inner sizes %lld and %lld differ", user(l, s),
-             user(l, t), (long long)type_dim(s, r - 1), (long long)type_dim(t, r - 2));
+             user(l, t), (long long)type_size(s, r - 1), (long long)type_size(t, r - 2));
     else if (type_dim(s, r - 1) < dot_types[row].min_k)
         fail(l, a->span,
              "tl.dot: Input shapes should have M >= 1, N >= 1 and K >= %d, and %s has K = %lld",
              dot_types[row].min_k, user(l, s), (long long)type_dim(s, r - 1));
-    else if (type_log2_numel(s) - s.log2[r - 1] + t.log2[r - 1] > TILE_MAX_LOG2)
+    else if (type_log2_numel(s) - (s.log2[r - 1] & DIM_LOG2) + (t.log2[r - 1] & DIM_LOG2) >
+             TILE_MAX_LOG2)
         fail(l, a->span, "tl.dot: %s times %s has more than %d elements", user(l, s), user(l, t),
              1 << TILE_MAX_LOG2);
     else
@@ -80,7 +81,7 @@ static bool dot_precision(Lower *l, const Args *a, int64_t *out) {
 /* How many products of fp8 the matrix instruction may sum by itself before fp32 takes over: advice
  * that is not followed, but not more than there are. */
 static bool imprecise_fits(Lower *l, const Args *a, Type x) {
-    int64_t most, k = type_dim(x, x.rank - 1);
+    int64_t most, k = type_size(x, x.rank - 1);
     if (a->at[5].kind == OBJ_NONE) return true;
     if (!arg_int(l, a, 5, &most)) return false;
     if (!is_fp8(x) || most <= k) return true;

@@ -224,6 +224,7 @@ typedef enum Feature {
 #define FEATURE(name, ...) FEATURE_##name,
 #include "frontend/newer.def"
 } Feature;
+void beyond_triton(Lower *l, Span span, const char *what); /* -Wtriton: no version has it */
 void newer(Lower *l, Feature which, Span span); /* -Wtriton: if the text's version lacks it */
 int version_said(const AstFile *file);          /* 0: by no line of it */
 /* An error if a line says another than there is, or two say two. */
@@ -564,6 +565,10 @@ bool arg_shape(Lower *l, const Args *a, int i, Type elem, Type *out);
 Obj arg_error(Lower *l, const Args *a, int i, const char *expected);
 /* A builtin that Triton has and tilec has not, which is an error that says why; else false. */
 bool is_refused(Lower *l, Obj o, Span span);
+
+/* ---- pad.c ---- */
+/* Tiles of sizes that are no powers of two made of some that are. */
+void pad_tiles(Lower *l, Func *f);
 
 /* ---- reduce.c ---- */
 Value *only_element(Lower *l, Value *x, Span span); /* of a tile of one element: a scalar */

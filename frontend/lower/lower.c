@@ -391,6 +391,7 @@ static bool lower_kernel(Lower *l, const AstFunc *f) {
     l->b.span = f->span;
     l->b.block = out->body;
     ir_op(&l->b, OP_RETURN, NULL, 0, NULL, 0, 0);
+    if (!l->failed && !l->abandoned) pad_tiles(l, out);
     if (!l->failed && !l->abandoned) foresee_fusion(l, out);
     l->frame = NULL;
     return !l->failed && !l->abandoned;

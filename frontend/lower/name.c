@@ -319,7 +319,7 @@ Obj lookup_name(Lower *l, const char *name, Span span) {
 
 static Obj shape_tuple(Lower *l, Type t) {
     Obj dims[TILE_MAX_RANK];
-    for (int i = 0; i < t.rank; i++) dims[i] = obj_int(type_dim(t, i));
+    for (int i = 0; i < t.rank; i++) dims[i] = obj_int(type_size(t, i));
     return obj_tuple(l, dims, t.rank);
 }
 
@@ -337,11 +337,17 @@ static Obj method(Lower *l, Obj self, char letter, const char *name, Span span) 
     return poison();
 }
 
+static int64_t numel(Type t) {
+    int64_t n = 1;
+    for (int i = 0; i < t.rank; i++) n *= type_size(t, i);
+    return n;
+}
+
 static Obj value_attribute(Lower *l, Obj o, const char *name, Span span) {
     Type t = obj_type(o);
     if (strcmp(name, "shape") == 0) return shape_tuple(l, t);
     if (strcmp(name, "dtype") == 0) return obj_dtype(l, type_element(t));
-    if (strcmp(name, "numel") == 0) return obj_int(type_numel(t));
+    if (strcmp(name, "numel") == 0) return obj_int(numel(t));
     if (strcmp(name, "T") == 0) {
         Obj self = method(l, o, 'M', "trans", span);
         return obj_is_poison(self) ? self : call_object(l, self, NULL, 0, span);

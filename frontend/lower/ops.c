@@ -189,7 +189,8 @@ bool broadcast_pair(Lower *l, Value **x, Value **y, Span span) {
         int da = ia < 0 ? 0 : a.log2[ia], db = ib < 0 ? 0 : b.log2[ib];
         if (da != db && da && db) {
             fail(l, span, "shapes %s and %s do not broadcast: dimension %d is %lld against %lld",
-                 user(l, a), user(l, b), i, (long long)type_dim(a, ia), (long long)type_dim(b, ib));
+                 user(l, a), user(l, b), i, (long long)type_size(a, ia),
+                 (long long)type_size(b, ib));
             return false;
         }
         shape.log2[i] = (uint8_t)(da > db ? da : db);

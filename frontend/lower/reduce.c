@@ -150,7 +150,7 @@ Obj bi_sum(Lower *l, const Args *a, int64_t data) {
 
 /* The indices along the axis, or of the whole tile in row-major order, in the shape of x. */
 static Value *index_tile(Lower *l, Type x, bool all, int axis) {
-    int64_t n = all ? type_numel(x) : type_dim(x, axis);
+    int64_t n = all ? type_numel(x) : type_size(x, axis);
     Type line = type_tile(EL_I32, 1, &n), shape = x;
     Op *range = ir_op(&l->b, OP_ARANGE, NULL, 0, &line, 1, 0);
     ir_set_attr(l->s, range, AT_START, 0);

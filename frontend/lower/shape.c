@@ -20,7 +20,7 @@ Obj bi_arange(Lower *l, const Args *a, int64_t data) {
         return fail(l, a->span, "tl.arange: the end, %lld, must be greater than the start, %lld",
                     (long long)end, (long long)start);
     int64_t n = end - start;
-    if (n & (n - 1)) {
+    if (!type_fits_dim(n)) {
         fail(l, a->span, "arange's range must be a power of 2");
         int64_t up = 1;
         while (up < n) up *= 2;
@@ -34,6 +34,7 @@ Obj bi_arange(Lower *l, const Args *a, int64_t data) {
     Op *op = ir_op(&l->b, OP_ARANGE, NULL, 0, &t, 1, 0);
     ir_set_attr(l->s, op, AT_START, start);
     ir_set_attr(l->s, op, AT_END, end);
+    if (type_is_short(t)) beyond_triton(l, a->span, "sizes that are no powers of two");
     return obj_value(op->result[0]);
 }
 

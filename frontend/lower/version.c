@@ -135,6 +135,10 @@ static void lacks(Lower *l, int since, Span span, const char *what) {
                       version % 100, what, since / 100, since % 100));
 }
 
+void beyond_triton(Lower *l, Span span, const char *what) {
+    if (watches(l)) warn(l, span, arena_printf(&l->s->arena, "no version of Triton has %s", what));
+}
+
 void newer(Lower *l, Feature which, Span span) {
     static const struct {
         int since;

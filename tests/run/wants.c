@@ -8,6 +8,7 @@
 #include "tests/run/wants.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ALL_INTS "i8 i16 i32 i64 u8 u16 u32 u64"
@@ -212,26 +213,23 @@ static void want_promotion(Slot *v) {
 /* ---- matrices ---- */
 
 static void want_dot(Slot *v) {
-    enum { M = 32, N = 32, K = 64 };
-    size_t k = (size_t)v[3].value;
+    size_t k = (size_t)v[3].value, m = v[0].n / k, n = v[1].n / k, size = m * n;
     tile_type t = v[0].type;
-    static const size_t size = M * N;
-    double c[M][N];
-    for (size_t i = 0; i < M; i++)
-        for (size_t j = 0; j < N; j++) {
-            c[i][j] = 0;
-            for (size_t p = 0; p < k && p < K; p++)
-                c[i][j] += value_get(t, v[0].data, i * k + p) * value_get(t, v[1].data, p * N + j);
-        }
-    for (size_t i = 0; i < M; i++)
-        for (size_t j = 0; j < N; j++) {
-            double column = 0;
-            for (size_t p = 0; p < M; p++) column += value_round(t, c[p][j]);
-            value_set(TILE_FP32, v[2].data, i * N + j, c[i][j]);
-            value_set(TILE_FP32, v[2].data, size + i * N + j, 2 * c[i][j] + 1);
-            value_set(TILE_FP32, v[2].data, 2 * size + i * N + j, c[i][j]);
-            value_set(TILE_FP32, v[2].data, 3 * size + i * N + j, column);
-        }
+    double *c = malloc(size * sizeof *c);
+    for (size_t i = 0; c && i < size; i++) {
+        c[i] = 0;
+        for (size_t p = 0; p < k; p++)
+            c[i] += value_get(t, v[0].data, i / n * k + p) * value_get(t, v[1].data, p * n + i % n);
+    }
+    for (size_t i = 0; c && i < size; i++) {
+        double column = 0;
+        for (size_t p = 0; p < m; p++) column += value_round(t, c[p * n + i % n]);
+        value_set(TILE_FP32, v[2].data, i, c[i]);
+        value_set(TILE_FP32, v[2].data, size + i, 2 * c[i] + 1);
+        value_set(TILE_FP32, v[2].data, 2 * size + i, c[i]);
+        if (v[2].n > 3 * size) value_set(TILE_FP32, v[2].data, 3 * size + i, column);
+    }
+    free(c);
 }
 
 static void want_reduce(Slot *v) {

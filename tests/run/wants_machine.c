@@ -157,8 +157,9 @@ void want_advance(Slot *v) {
 
 /* The same columns of b by row after row of blocks of a. */
 void want_again(Slot *v) {
-    enum { M = 64, N = 64, K = 32, ALL = 256 };
+    enum { M = 64, K = 32, ALL = 256 };
     tile_type type = v[0].type;
+    size_t N = v[2].n / M;
     size_t times = (size_t)v[3].value, n = (size_t)v[4].value * K;
     for (size_t row = 0; row < M; row++)
         for (size_t col = 0; col < N; col++) {
