@@ -7,33 +7,24 @@
  *     for t…, last: await read of last; buffer = c; last = async_desc_store C, buffer, m, n
  *     await read of last
  *
- * so a program that stays computes its next block meanwhile; a store in a branch of the loop's body
- * starts a copy or hands on the token it found. Others see the block when the grid is done, the
- * program itself never knows: nothing else may touch what it points into. */
+ * so a program that stays computes its next block meanwhile: those of few warps do, of many a warp
+ * of its own stores (warp_stores.c). A store in a branch of the loop's body starts a copy or hands
+ * on the token it found. Others see the block when the grid is done, the program itself never
+ * knows: nothing else may touch what it points into. */
 #include "ir/analysis/alias.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
-#include "passes/pass.h"
+#include "passes/warp_specialize.h"
 
 typedef struct Stage {
     PassCtx *ctx;
     VEC(Op *) stores;
     Op *store;
-    bool alone; /* nothing else touches its tensor, or tells others what has been stored */
     int64_t bytes;
 } Stage;
-
-static void look_around(Op *op, void *ctx) {
-    Stage *x = ctx;
-    bool tells = op_is_atomic(op) || op->code == OP_INLINE_ASM || op->code == OP_GRID_LAUNCH;
-    if (op == x->store || (!tells && !(ir_effects(op) & EFFECT_GLOBAL))) return;
-    if (alias_is_of_workspace(op)) return;
-    const Value *at = tells ? NULL : alias_underlying_object(op->operand[0].value);
-    if (!at || at == alias_underlying_object(x->store->operand[0].value)) x->alone = false;
-}
 
 typedef struct Around {
     Op *branch; /* of the loop's body, in which the store is; NULL: it is in none */
@@ -58,11 +49,9 @@ static bool is_wanted(Stage *x, Around *around) {
         !desc_layout(op->operand[0].value->def, &l) || !find_around(op, around))
         return false;
     int64_t bytes = type_bytes(op->operand[1].value->type);
-    if (x->bytes + bytes > COST_ROLES_REST) return false;
-    x->alone = alias_underlying_object(op->operand[0].value) != NULL;
-    ir_walk(x->ctx->f->body, look_around, x);
-    if (x->alone) x->bytes += bytes;
-    return x->alone;
+    if (x->bytes + bytes > COST_ROLES_REST || !store_is_alone(x->ctx->f, op)) return false;
+    x->bytes += bytes;
+    return true;
 }
 
 static Value *none(Builder *b) {
@@ -144,9 +133,12 @@ static void collect(Op *op, void *ctx) {
     if (op->code == OP_DESC_STORE) vec_push(&x->ctx->s->arena, &x->stores, op);
 }
 
+/* Where a role stores, what it left is for threads to store. */
 void pass_stage_stores(PassCtx *ctx) {
+    enum { CONSUMER_AND_PRODUCER = 2 };
     Stage x = {.ctx = ctx};
-    if (!ctx->target->tma || !roles_of(ctx->f)) return;
+    const Op *roles = roles_of(ctx->f);
+    if (!ctx->target->tma || !roles || roles->nregions > CONSUMER_AND_PRODUCER) return;
     ir_walk(ctx->f->body, collect, &x);
     for (int i = 0; i < x.stores.n; i++) {
         Around around;

@@ -19,28 +19,9 @@
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
-#include "passes/pass.h"
+#include "passes/warp_specialize.h"
 
-enum { MOST_GROUPS = 4, LEAST_STAGES = 2, MOST_DEPTH = 200 };
-
-typedef struct Group {
-    Op *dot, *part; /* the latter, of its sum, that others have made, comes the same way; or NULL */
-    int64_t bytes;  /* of a stage */
-    int stages;
-    Value *buffer[2], *full, *empty;
-} Group;
-
-typedef struct Specialize {
-    PassCtx *ctx;
-    Session *s;
-    Func *f;
-    Group group[MOST_GROUPS];
-    int n;
-    bool refused;   /* maybe with a note that says why */
-    VEC(Op *) kept; /* effects that are the producer's to have */
-    uint8_t *seen;  /* by value id: of what indices are made of */
-    int depth;
-} Specialize;
+enum { LEAST_STAGES = 2, MOST_DEPTH = 200 };
 
 static Type i32(void) {
     return type_scalar(EL_I32);
@@ -55,8 +36,6 @@ static Op *loaded(const Op *dot, int i, Op **trans) {
 }
 
 /* ---- is it to be? ---- */
-
-static bool is_scalar_work(Specialize *x, const Value *v);
 
 /* It does more than give a value, be it one of its own. */
 static bool is_seen(const Op *op) {
@@ -86,8 +65,7 @@ static bool is_counted(Specialize *x, const Value *v, const Op *loop) {
                             is_scalar_work(x, loop->region[0]->last->operand[carried].value)));
 }
 
-/* The producer can work v out by itself. */
-static bool is_scalar_work(Specialize *x, const Value *v) {
+bool is_scalar_work(Specialize *x, const Value *v) {
     const Op *op = v->def, *around = op && !op->nregions ? NULL : op ? op : v->block->parent;
     if (v->type.rank || x->depth == MOST_DEPTH) return false;
     if (x->seen[v->id]) return true;
@@ -252,12 +230,12 @@ static bool has_room(Specialize *x) {
 
 /* ---- what both share ---- */
 
-static Value *alloc(Builder *b, Type t) {
+Value *shared_buffer(Builder *b, Type t) {
     return ir_op(b, OP_BUFFER_ALLOC, NULL, 0, &t, 1, 0)->result[0];
 }
 
-static Value *barriers(Builder *b, int n, int count) {
-    Value *v = alloc(b, type_barrier(n));
+Value *shared_barriers(Builder *b, int n, int count) {
+    Value *v = shared_buffer(b, type_barrier(n));
     ir_set_attr(b->s, ir_op(b, OP_MBAR_INIT, &v, 1, NULL, 0, 0), AT_COUNT, count);
     return v;
 }
@@ -274,27 +252,24 @@ static void make_buffers(Specialize *x, Builder *b) {
             for (int d = 0; d < 2; d++)
                 live[d] = desc_live(desc, desc->result[0]->type, trans ? !d : d);
             t.slices = (uint16_t)g->stages;
-            g->buffer[i] = alloc(b, t);
+            g->buffer[i] = shared_buffer(b, t);
             desc_set_live(x->s, g->buffer[i]->def, t, live);
         }
-        g->full = barriers(b, g->stages, 1);
-        g->empty = barriers(b, g->stages, x->f->num_warps);
+        g->full = shared_barriers(b, g->stages, 1);
+        g->empty = shared_barriers(b, g->stages, x->f->num_warps);
     }
+    make_store_buffers(x, b);
     ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
 }
 
-static Value *slice(Builder *b, Value *of, Value *number) {
+Value *stage_slice(Builder *b, Value *of, Value *number) {
     Value *in[] = {of, number};
     Type t = of->type;
     t.slices = 0;
     return ir_op(b, OP_BUFFER_SLICE, in, 2, &t, 1, 0)->result[0];
 }
 
-typedef struct Turn { /* where a group is: the stage, and the parity of its phase */
-    Value *stage, *phase;
-} Turn;
-
-static Turn next_turn(Builder *b, Turn t, int stages) {
+Turn next_turn(Builder *b, Turn t, int stages) {
     Value *up = ir_binary(b, OP_ADD, t.stage, ir_const_int(b, i32(), 1));
     Value *over = ir_cmp(b, PRED_EQ, up, ir_const_int(b, i32(), stages));
     Value *flip = ir_binary(b, OP_XOR, t.phase, ir_const_int(b, i32(), 1));
@@ -304,7 +279,7 @@ static Turn next_turn(Builder *b, Turn t, int stages) {
 
 /* ---- the roles ---- */
 
-static void wait_phase(Builder *b, Value *barrier, Value *phase) {
+void wait_phase(Builder *b, Value *barrier, Value *phase) {
     Value *in[] = {barrier, phase};
     ir_op(b, OP_MBAR_WAIT, in, 2, NULL, 0, 0);
 }
@@ -312,11 +287,11 @@ static void wait_phase(Builder *b, Value *barrier, Value *phase) {
 /* The dot reads its stage, which is free again when it is done. */
 static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     Builder b = {x->s, x->f, dot->block, dot, dot->span};
-    wait_phase(&b, slice(&b, g->full, t.stage), t.phase);
+    wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
     for (int i = 0; i < 2; i++) {
         Op *trans, *load = g->buffer[i] ? loaded(dot, i, &trans) : NULL;
         if (!load) continue;
-        ir_set_operand(dot, i, slice(&b, g->buffer[i], t.stage));
+        ir_set_operand(dot, i, stage_slice(&b, g->buffer[i], t.stage));
         if (trans) ir_erase(trans);
         ir_erase(load);
     }
@@ -326,7 +301,7 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     ir_set_attr(x->s, dot, AT_ASYNC, 1);
     ir_replace_uses(sum, wait->result[0]);
     ir_set_operand(wait, 0, sum);
-    Value *free = slice(&b, g->empty, t.stage);
+    Value *free = stage_slice(&b, g->empty, t.stage);
     ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
     return next_turn(&b, t, g->stages);
 }
@@ -334,8 +309,8 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
 /* The copies start in place of the dot, and nothing is added. */
 static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     Builder b = {x->s, x->f, dot->block, dot, dot->span};
-    wait_phase(&b, slice(&b, g->empty, t.stage), t.phase);
-    Value *full = slice(&b, g->full, t.stage);
+    wait_phase(&b, stage_slice(&b, g->empty, t.stage), t.phase);
+    Value *full = stage_slice(&b, g->full, t.stage);
     int64_t bytes = 0;
     Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
     for (int i = 0; i < 2; i++) {
@@ -343,7 +318,7 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
         if (!load) continue;
         Value *in[3 + DESC_MAX_RANK];
         in[0] = load->operand[0].value;
-        in[1] = slice(&b, g->buffer[i], t.stage);
+        in[1] = stage_slice(&b, g->buffer[i], t.stage);
         in[2] = full;
         for (int k = 1; k < load->noperands; k++) in[2 + k] = load->operand[k].value;
         b.span = load->span;
@@ -382,13 +357,13 @@ static Turn consume_part(Specialize *x, const Group *g, Op *part, Turn t) {
     int chunks;
     Value *buffer = buffer_of_part(g, part, &chunks);
     for (int i = 0; i < chunks; i++) {
-        wait_phase(&b, slice(&b, g->full, t.stage), t.phase);
-        sum = ir_binary(&b, OP_FRAGMENT_ADD, sum, slice(&b, buffer, t.stage));
+        wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
+        sum = ir_binary(&b, OP_FRAGMENT_ADD, sum, stage_slice(&b, buffer, t.stage));
         ir_set_attr(x->s, sum->def, AT_CHUNK, i);
         ir_set_attr(x->s, sum->def, AT_CHUNKS, chunks);
         /* Threads read it, and a copy is the next to write it. */
         ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
-        Value *free = slice(&b, g->empty, t.stage);
+        Value *free = stage_slice(&b, g->empty, t.stage);
         ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
         t = next_turn(&b, t, g->stages);
     }
@@ -410,15 +385,15 @@ static Turn produce_part(Specialize *x, const Group *g, Op *part, Turn t) {
     int64_t bytes = type_bytes(part->result[0]->type) / chunks;
     ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
     for (int i = 0; i < chunks; i++) {
-        wait_phase(&b, slice(&b, g->empty, t.stage), t.phase);
-        Value *full = slice(&b, g->full, t.stage);
+        wait_phase(&b, stage_slice(&b, g->empty, t.stage), t.phase);
+        Value *full = stage_slice(&b, g->full, t.stage);
         ir_set_attr(x->s, ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0), AT_BYTES, bytes);
         Value *by[] = {from, ir_const_int(&b, type_scalar(EL_I64), i * bytes)}, *at = from;
         if (i) {
             at = ir_op1(&b, OP_ADDPTR, by, 2);
             ir_set_attr(x->s, at->def, AT_BYTES, 1);
         }
-        Value *in[] = {at, slice(&b, buffer, t.stage), full};
+        Value *in[] = {at, stage_slice(&b, buffer, t.stage), full};
         ir_set_attr(x->s, ir_op(&b, OP_MBAR_FRAGMENT_LOAD, in, 3, NULL, 0, 0), AT_BYTES, bytes);
         t = next_turn(&b, t, g->stages);
     }
@@ -431,9 +406,12 @@ static Turn produce_part(Specialize *x, const Group *g, Op *part, Turn t) {
 }
 
 typedef Turn RoleFn(Specialize *x, const Group *g, Op *dot, Turn t);
+typedef Turn StoreFn(Specialize *x, const Store *st, Op *op, Turn t);
 
-typedef struct Role {
-    RoleFn *dot, *part; /* what it does instead of these */
+typedef struct Role { /* what it does instead of these; NULL: that is no business of its */
+    RoleFn *dot, *part;
+    StoreFn *store;
+    int phase, store_phase; /* of the barriers that it waits for first */
 } Role;
 
 static const Op *find_marked(const Op *op, int mark) {
@@ -480,18 +458,23 @@ static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, const Role *rol
         } else if (op->code == OP_IF) {
             t = thread_branch(x, k, op, t, role);
         } else {
-            bool dot = op->code == OP_DOT;
+            bool part = op->code == OP_FRAGMENT_LOAD;
             ir_drop_attr(op, AT_ROLE);
-            t = (dot ? role->dot : role->part)(x, &x->group[k], op, t);
-            if (!dot) return t; /* a block has one, and what followed may have gone with it */
+            t = k >= x->n ? role->store(x, &x->store[k - x->n], op, t)
+                          : (part ? role->part : role->dot)(x, &x->group[k], op, t);
+            if (part) return t; /* a block has one, and what followed may have gone with it */
         }
     }
     return t;
 }
 
-static void make_role(Specialize *x, Block *b, int phase, const Role *role) {
-    for (int k = 0; k < x->n; k++) {
+/* Marks are the numbers of groups, then of stores, from 1. */
+static void make_role(Specialize *x, Block *b, const Role *role) {
+    for (int k = 0; k < x->n + x->nstores; k++) {
+        bool store = k >= x->n;
+        if (store ? !role->store : !role->dot) continue;
         Builder at = {x->s, x->f, b, b->first, b->first->span};
+        int phase = store ? role->store_phase : role->phase;
         Turn t = {ir_const_int(&at, i32(), 0), ir_const_int(&at, i32(), phase)};
         thread_turns(x, k, b, t, role);
     }
@@ -512,7 +495,8 @@ static void drop_effects(Op *op, void *ctx) {
     Specialize *x = ctx;
     bool own = op->code == OP_MBAR_WAIT || op->code == OP_MBAR_EXPECT ||
                op->code == OP_MBAR_DESC_LOAD || op->code == OP_MBAR_FRAGMENT_LOAD ||
-               op_traits(op) & TRAIT_T;
+               op->code == OP_MBAR_ARRIVE || op->code == OP_ASYNC_DESC_STORE ||
+               op->code == OP_ASYNC_WAIT || op_traits(op) & TRAIT_T;
     for (int i = 0; i < x->kept.n && !own; i++) own = x->kept.at[i] == op;
     if (!own && is_seen(op)) drop(op, x);
 }
@@ -527,12 +511,14 @@ static void split(Specialize *x) {
         ir_set_attr(x->s, x->group[k].dot, AT_ROLE, k + 1);
         if (x->group[k].part) ir_set_attr(x->s, x->group[k].part, AT_ROLE, k + 1);
     }
+    for (int k = 0; k < x->nstores; k++) ir_set_attr(x->s, x->store[k].op, AT_ROLE, x->n + k + 1);
     make_buffers(x, &b);
     b.before = end;
-    Op *roles = ir_op(&b, OP_WARPS, NULL, 0, NULL, 0, 2);
-    const int warps[] = {f->num_warps, 1};
-    ir_set_text(x->s, roles, AT_ROLES, "consumer producer");
-    ir_set_dims(x->s, roles, AT_NUM_WARPS, warps, 2);
+    int n = 2 + (x->nstores > 0);
+    Op *roles = ir_op(&b, OP_WARPS, NULL, 0, NULL, 0, n);
+    const int warps[] = {f->num_warps, 1, 1};
+    ir_set_text(x->s, roles, AT_ROLES, n > 2 ? "consumer producer storer" : "consumer producer");
+    ir_set_dims(x->s, roles, AT_NUM_WARPS, warps, n);
     while (from != roles) {
         Op *next = from->next;
         ir_append(roles->region[0], from);
@@ -540,10 +526,14 @@ static void split(Specialize *x) {
     }
     Builder in = {x->s, f, roles->region[0], NULL, end->span};
     ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
-    ir_clone_region(&in, roles->region[0], roles->region[1]);
-    make_role(x, roles->region[0], 0, &(Role){consume, consume_part});
-    make_role(x, roles->region[1], 1, &(Role){produce, produce_part});
+    for (int r = 1; r < n; r++) ir_clone_region(&in, roles->region[0], roles->region[r]);
+    make_role(x, roles->region[0], &(Role){consume, consume_part, put_store, 0, 1});
+    make_role(x, roles->region[1], &(Role){produce, produce_part, NULL, 1, 0});
     ir_walk(roles->region[1], drop_effects, x);
+    if (n == 2) return;
+    x->kept.n = 0;
+    make_role(x, roles->region[2], &(Role){NULL, NULL, send_store, 0, 0});
+    ir_walk(roles->region[2], drop_effects, x);
 }
 
 void pass_warp_specialize(PassCtx *ctx) {
@@ -554,6 +544,7 @@ void pass_warp_specialize(PassCtx *ctx) {
     ir_walk(ctx->f->body, find_part, &x);
     if (x.n && !x.refused && ctx->f->num_warps >= MAX_WARPS)
         refuse(&x, x.group[0].dot, "a program has 32 warps at most, and all are asked for");
+    find_stores(&x);
     if (x.refused || !x.n || !has_room(&x)) return;
     split(&x);
     pass_dce(ctx);

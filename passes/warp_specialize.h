@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* warp_specialize.h: what warp_specialize.c and warp_stores.c share: the groups of blocks that
+ * come, the blocks that go, and the turn of their stages. */
+#ifndef TILE_PASSES_WARP_SPECIALIZE_H
+#define TILE_PASSES_WARP_SPECIALIZE_H
+
+#include "passes/pass.h"
+
+enum { MOST_GROUPS = 4, MOST_STORES = 4, STORE_STAGES = 1 };
+
+typedef struct Group {
+    Op *dot, *part; /* the latter, of its sum, that others have made, comes the same way; or NULL */
+    int64_t bytes;  /* of a stage */
+    int stages;
+    Value *buffer[2], *full, *empty;
+} Group;
+
+typedef struct Store { /* of a block, by a warp of its own */
+    Op *op;
+    Value *buffer, *full, *empty;
+} Store;
+
+typedef struct Specialize {
+    PassCtx *ctx;
+    Session *s;
+    Func *f;
+    Group group[MOST_GROUPS];
+    Store store[MOST_STORES];
+    int n, nstores;
+    int64_t stored; /* bytes of what the stores' buffers hold */
+    bool refused;   /* maybe with a note that says why */
+    VEC(Op *) kept; /* effects that are the producer's to have */
+    uint8_t *seen;  /* by value id: of what indices are made of */
+    int depth;
+} Specialize;
+
+typedef struct Turn { /* where a group is: the stage, and the parity of its phase */
+    Value *stage, *phase;
+} Turn;
+
+Turn next_turn(Builder *b, Turn t, int stages);
+void wait_phase(Builder *b, Value *barrier, Value *phase);
+Value *shared_buffer(Builder *b, Type t);
+Value *stage_slice(Builder *b, Value *of, Value *number);
+Value *shared_barriers(Builder *b, int n, int count);
+/* A role's own program can work v out by itself: of scalars that no memory is read for. */
+bool is_scalar_work(Specialize *x, const Value *v);
+
+/* ---- warp_stores.c ---- */
+/* Nothing else touches the store's tensor, or tells others what has been stored. */
+bool store_is_alone(const Func *f, const Op *store);
+/* The stores that may go on under what comes next, in x->store. */
+void find_stores(Specialize *x);
+void make_store_buffers(Specialize *x, Builder *b);
+/* In place of the store: the tile goes to the buffer, or the buffer's copy is started. */
+Turn put_store(Specialize *x, const Store *st, Op *op, Turn t);
+Turn send_store(Specialize *x, const Store *st, Op *op, Turn t);
+
+#endif
