@@ -44,6 +44,9 @@ bool desc_has_front(const Op *desc);
  * whether it is the copy engine's, to or from a buffer. */
 int desc_first_index(const Op *access);
 bool desc_moves_buffer(const Op *access);
+/* Which of the block's dimensions each of the buffer's is, by the op's ORDER; before these the
+ * block's that the buffer lacks, of one element. False: it is no such order. */
+bool desc_order(const Op *access, uint8_t order[TILE_MAX_RANK]);
 /* The tile that an access at these indices moves: the block, or as many rows as index 0 numbers. */
 Type desc_tile(Type desc, Value *const *index);
 /* A bit for each dimension along which the block may leave the tensor. */

@@ -28,6 +28,25 @@ bool desc_moves_buffer(const Op *access) {
            type_is_buffer(access->operand[1].value->type);
 }
 
+bool desc_order(const Op *access, uint8_t order[TILE_MAX_RANK]) {
+    const Attr *of = ir_attr(access, AT_ORDER);
+    Type block = access->operand[0].value->type;
+    int given = of ? of->ndims : block.rank, n = 0;
+    uint32_t seen = 0;
+    for (int i = 0; i < given; i++) {
+        int d = of ? of->dims[i] : i;
+        if (d >= block.rank || seen >> d & 1) return false;
+        seen |= (uint32_t)1 << d;
+    }
+    for (int d = 0; d < block.rank; d++)
+        if (!(seen >> d & 1)) {
+            if (block.log2[d]) return false;
+            order[n++] = (uint8_t)d;
+        }
+    for (int i = 0; i < given; i++) order[n++] = (uint8_t)(of ? of->dims[i] : i);
+    return true;
+}
+
 Type desc_tile(Type desc, Value *const *index) {
     Type t = type_in_space(desc, SPACE_REGISTER);
     if (index[0]->type.rank) t.log2[0] = index[0]->type.log2[0];

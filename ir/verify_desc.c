@@ -51,26 +51,22 @@ static const char *verify_access(Session *s, const Op *op, int first, Type value
 
 /* The buffer has the block's shape, its dimensions in the op's order. */
 static bool is_of_block(const Op *op, Type m, Type d) {
-    const Attr *order = ir_attr(op, AT_ORDER);
-    Type want = d;
-    uint32_t seen = 0;
-    if (order && order->ndims != d.rank) return false;
-    for (int i = 0; order && i < d.rank; i++) {
-        if (order->dims[i] >= d.rank) return false;
-        want.log2[i] = d.log2[order->dims[i]];
-        seen |= (uint32_t)1 << order->dims[i];
-    }
-    return (!order || seen == ((uint32_t)1 << d.rank) - 1) && type_same_shape(m, want);
+    const Attr *given = ir_attr(op, AT_ORDER);
+    uint8_t order[TILE_MAX_RANK];
+    if (m.rank != (given ? given->ndims : d.rank) || !desc_order(op, order)) return false;
+    for (int i = 0; i < m.rank; i++)
+        if (m.log2[i] != d.log2[order[d.rank - m.rank + i]]) return false;
+    return true;
 }
 
 /* The buffer has room for what comes, or was filled with what goes. */
 static bool has_live(const Op *op, Type d) {
     const Op *alloc = buffer_alloc(op->operand[1].value), *desc = op->operand[0].value->def;
-    const Attr *order = ir_attr(op, AT_ORDER);
-    for (int i = 0; alloc && i < d.rank; i++) {
-        int64_t room = desc_live(alloc, alloc->result[0]->type, i);
-        if (room < desc_live(desc, d, order ? order->dims[i] : i)) return false;
-    }
+    uint8_t order[TILE_MAX_RANK];
+    if (!alloc || !desc_order(op, order)) return true;
+    Type m = alloc->result[0]->type;
+    for (int i = 0; i < m.rank; i++)
+        if (desc_live(alloc, m, i) < desc_live(desc, d, order[d.rank - m.rank + i])) return false;
     return true;
 }
 

@@ -25,10 +25,12 @@ typedef struct Writer {
 static void look_for_writer(const Op *op, int i, void *ctx) {
     Writer *w = ctx;
     (void)i;
-    const Attr *order = ir_attr(op, AT_ORDER);
+    uint8_t order[TILE_MAX_RANK];
     if (op->code == OP_ASYNC_COPY) w->dim = axis_fastest_dim(w->axis, op->operand[0].value);
-    for (int d = 0; op->code == OP_MBAR_DESC_LOAD && order && d < order->ndims; d++)
-        if (order->dims[d] == order->ndims - 1) w->dim = d;
+    if (op->code != OP_MBAR_DESC_LOAD || !desc_order(op, order)) return;
+    int rank = op->operand[0].value->type.rank, lacks = rank - op->operand[1].value->type.rank;
+    for (int d = lacks; d < rank; d++)
+        if (order[d] == rank - 1) w->dim = d - lacks;
 }
 
 void layout_buffer_of_dot(PassCtx *ctx, const AxisTable *axis, const Op *dot, int i) {
@@ -87,12 +89,14 @@ static void settle_desc(Op *op, void *ctx_) {
     if (!desc_moves_buffer(op)) return;
     Value *desc = op->operand[0].value;
     const Layout *l = op->operand[1].value->layout;
-    const Attr *order = ir_attr(op, AT_ORDER);
-    uint8_t back[TILE_MAX_RANK];
-    for (int d = 0; order && d < order->ndims; d++) back[order->dims[d]] = (uint8_t)d;
-    if (order) {
-        Type t = type_in_space(op->operand[1].value->type, SPACE_REGISTER);
-        l = intern_layout(((PassCtx *)ctx_)->s, layout_transposed(l, t, back));
+    uint8_t order[TILE_MAX_RANK], back[TILE_MAX_RANK];
+    if (ir_attr(op, AT_ORDER) && desc_order(op, order)) {
+        Type block = type_in_space(desc->type, SPACE_REGISTER), t = block;
+        for (int d = 0; d < t.rank; d++) {
+            t.log2[d] = block.log2[order[d]];
+            back[order[d]] = (uint8_t)d;
+        }
+        l = intern_layout(ctx->s, layout_transposed(l, t, back));
     }
     if (!desc->layout) desc->layout = l;
     if (desc->layout == l) return;

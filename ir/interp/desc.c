@@ -65,16 +65,17 @@ void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lane
     const DescValue *d = desc_of(p, st);
     Type t = ir_operand(st->op, 0)->type;
     int rows = ir_operand(st->op, first)->type.rank; /* a tile of their numbers */
-    const Attr *order = ir_attr(st->op, AT_ORDER);   /* elements are counted in the buffer's */
+    uint8_t order[TILE_MAX_RANK];                    /* elements are counted in the buffer's */
     const Op *desc = ir_operand(st->op, 0)->def;
     bool all = !ir_attr(desc, AT_LIVE);
     int64_t least = desc_has_front(desc) ? INT64_MIN : 0;
+    desc_order(st->op, order);
     for (int64_t e = 0; e < lanes; e++) {
         int below = 0;
         address[e] = d->base;
         active[e] = 1;
         for (int dim = t.rank - 1, i; dim >= 0; dim--, below += t.log2[i]) {
-            i = order ? order->dims[dim] : dim;
+            i = order[dim];
             int64_t in_block = (e >> below) & (dim ? type_dim(t, i) - 1 : INT64_MAX);
             const Value *index = ir_operand(st->op, first + i);
             const Tile *x = &p->tile[st->src[first + i]];

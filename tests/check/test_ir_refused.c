@@ -247,6 +247,18 @@ static const Refused bodies[] = {
     {"%d: desc<f32[4]> = make_desc %p, %n, %n\n%m: shared<f32[4]> = buffer_alloc\n%b: barrier = "
      "buffer_alloc\nmbar_desc_load %d, %m, %b, %n",
      "the descriptor's last stride must be 1"},
+    {"%1: i32 = const value=1\n%d: desc<f32[2,4]> = make_desc %p, %n, %n, %n, %1\n%m: "
+     "shared<f32[4]> = buffer_alloc\n%b: barrier = buffer_alloc\nmbar_desc_load %d, %m, %b, %n, %n "
+     "order=[1]",
+     "of the descriptor's block"},
+    {"%1: i32 = const value=1\n%d: desc<f32[2,4]> = make_desc %p, %n, %n, %n, %1\n%m: "
+     "shared<f32[4]> = buffer_alloc\n%b: barrier = buffer_alloc\nmbar_desc_load %d, %m, %b, %n, %n "
+     "order=[1,1]",
+     "of the descriptor's block"},
+    {"%1: i32 = const value=1\n%d: desc<f32[2,4]> = make_desc %p, %n, %n, %n, %1\n%m: "
+     "shared<f32[4]> = buffer_alloc\n%b: barrier = buffer_alloc\nmbar_desc_load %d, %m, %b, %n, %n "
+     "order=[7]",
+     "of the descriptor's block"},
     {"%1: i32 = const value=1\n%d: desc<f32[4]> = make_desc %p, %n, %1 padding=nan\n%m: "
      "shared<f32[4]> = buffer_alloc\n%b: barrier = buffer_alloc\nmbar_desc_load %d, %m, %b, %n",
      "padded with zeros"},
