@@ -102,12 +102,15 @@ static Type tile_of(const Op *access) {
 /* A term that may take the index beyond 32 bits where no mask says that it does not: pointers may
  * walk further than integers. */
 static bool goes_far(const Poly *first) {
-    enum { FAR = 1 << 15 };
     for (int i = 0; i < first->n; i++)
         if (first->term[i].nsymbols &&
-            (first->term[i].factor > FAR || first->term[i].factor < -FAR))
+            (first->term[i].factor > BLOCK_FAR || first->term[i].factor < -BLOCK_FAR))
             return true;
     return false;
+}
+
+static bool has_parts_of_elements(const BlockDim *at, int64_t elem) {
+    return at->stride.n && at->stride.term[0].factor % elem;
 }
 
 /* Elements that the mask of a load leaves out need not come where nobody stores what is made of
@@ -146,16 +149,18 @@ static const char *refuse(Raise *r) {
     for (int d = 0; d < t.rank; d++) {
         const BlockDim *at = &r->block.dim[d];
         if (poly_is_constant(&at->stride, &by) && by == elem && r->inner < 0) r->inner = d;
-        if (at->stride.n && at->stride.term[0].factor % elem)
-            return "a stride is part of an element";
+        if (has_parts_of_elements(at, elem)) return "a stride is part of an element";
         if (!poly_is_invariant(&at->stride, NULL)) return "a stride is not known at launch";
-        if (r->block.wide && !at->bounded && !at->wraps && !poly_is_constant(&at->first, &by))
+        if (at->wide && !at->bounded && !at->wraps && !poly_is_constant(&at->first, &by))
             return "an index that is worked out in 64 bits has no bound";
         if (!at->bounded && !at->wraps && goes_far(&at->first))
             return "an index without a bound goes in steps of more than 2^15";
         if ((at->bounded || at->wraps) && !poly_is_invariant(&at->size, NULL))
             return "a bound is not known at launch";
     }
+    for (int d = 0; d < r->block.nleading; d++)
+        if (has_parts_of_elements(&r->block.leading[d], elem))
+            return "a stride is part of an element";
     if (r->inner < 0) return "no dimension is known to be contiguous";
     if (!load && r->inner != t.rank - 1) return "its last dimension is not the contiguous one";
     if (poly_divisor(r->ctx->f, &r->block.dim[r->inner].first) * elem % DESC_ALIGN)
@@ -215,37 +220,64 @@ static Value *emit_index(Builder *b, const Poly *first, bool wide) {
     return ir_given(b, OP_CAST, at, i32);
 }
 
-/* Of a load whole rows of a box come, where the tensor's end keeps them within it: for instructions
- * that read boxes of 128 bytes. */
-static void set_live(Raise *r, Op *desc, const int *order) {
-    enum { ROW = 128 };
-    Type t = desc->result[0]->type;
-    int64_t live[2], row = ROW / type_elem_bytes(t);
-    for (int d = 0; d < 2; d++) {
-        const BlockDim *at = &r->block.dim[order[d]];
-        live[d] = at->live ? at->live : type_dim(t, d);
-        if (d == 1 && r->access->code == OP_LOAD && at->live && (at->bounded || at->wraps))
-            live[d] = (live[d] + row - 1) / row * row;
+typedef struct Made { /* the descriptor: leading dimensions, then the tile's, in some order */
+    const BlockDim *dim[DESC_MAX_RANK];
+    Type block;
+    bool turned; /* the tile's own two are the other way round: the contiguous one is last */
+} Made;
+
+static Made begin(const Raise *r, Type t) {
+    int n = r->block.nleading;
+    Made m = {.block = t, .turned = r->inner != t.rank - 1};
+    m.block.rank = (uint8_t)(n + t.rank);
+    for (int d = 0; d < n; d++) {
+        m.dim[d] = &r->block.leading[d];
+        m.block.log2[d] = 0;
     }
-    desc_set_live(r->ctx->s, desc, t, live);
+    for (int d = 0; d < t.rank; d++) {
+        int of = m.turned ? !d : d;
+        m.dim[n + d] = &r->block.dim[of];
+        m.block.log2[n + d] = t.log2[of];
+    }
+    return m;
 }
 
-static Value *emit_desc(Raise *r, Builder *b, Type t, const int *order) {
-    Type i64 = type_scalar(EL_I64);
-    int64_t elem = type_elem_bytes(t);
-    Value *in[1 + 2 * TILE_MAX_RANK];
-    for (int d = 0; d < t.rank; d++) {
-        const BlockDim *at = &r->block.dim[order[d]];
+/* Of a load whole rows of a box come, where the tensor's end keeps them within it: for instructions
+ * that read boxes of 128 bytes. */
+static void set_live(Raise *r, Op *desc, const Made *m) {
+    enum { ROW = 128 };
+    int64_t live[DESC_MAX_RANK], row = ROW / type_elem_bytes(m->block);
+    int last = m->block.rank - 1;
+    for (int d = 0; d <= last; d++) {
+        const BlockDim *at = m->dim[d];
+        live[d] = at->live ? at->live : type_dim(m->block, d);
+        if (d == last && r->access->code == OP_LOAD && at->live && (at->bounded || at->wraps))
+            live[d] = (live[d] + row - 1) / row * row;
+    }
+    desc_set_live(r->ctx->s, desc, m->block, live);
+}
+
+static Value *emit_desc(Raise *r, Builder *b, const Made *m) {
+    Type i64 = type_scalar(EL_I64), desc = type_in_space(m->block, SPACE_DESC);
+    int64_t elem = type_elem_bytes(m->block);
+    int rank = m->block.rank;
+    Value *in[1 + 2 * DESC_MAX_RANK];
+    for (int d = 0; d < rank; d++) {
+        const BlockDim *at = m->dim[d];
         bool ends = at->bounded || at->wraps;
         in[1 + d] = ends ? emit(b, &at->size, 1, i64) : ir_const_int(b, i64, UNBOUNDED);
-        in[1 + t.rank + d] = emit(b, &at->stride, elem, i64);
+        in[1 + rank + d] = emit(b, &at->stride, elem, i64);
     }
     in[0] = (Value *)r->block.base;
-    Type desc = type_in_space(t, SPACE_DESC);
-    Op *op = ir_op(b, OP_MAKE_DESC, in, 1 + 2 * t.rank, &desc, 1, 0);
+    Op *op = ir_op(b, OP_MAKE_DESC, in, 1 + 2 * rank, &desc, 1, 0);
     ir_set_attr(b->s, op, AT_FRONT, 1);
-    set_live(r, op, order);
+    set_live(r, op, m);
     return op->result[0];
+}
+
+static void emit_indices(Builder *b, const Made *m, Value **in) {
+    for (int d = 0; d < m->block.rank; d++)
+        in[d] = emit_index(b, &m->dim[d]->first, m->dim[d]->wide);
 }
 
 static void copy_attrs(Session *s, const Op *from, Op *to) {
@@ -258,19 +290,20 @@ static void raise_load(Raise *r, Op *load) {
     Session *s = r->ctx->s;
     Func *f = r->ctx->f;
     Type t = load->result[0]->type;
-    int order[] = {!r->inner, r->inner};
-    Type block = t;
-    for (int d = 0; d < t.rank; d++) block.log2[d] = t.log2[order[d]];
+    Made m = begin(r, t);
     Builder at = {s, f, load->block, load, load->span};
     Builder start = {s, f, f->body, f->body->first, load->span};
-    Value *in[3];
-    for (int d = 0; d < t.rank; d++)
-        in[1 + d] = emit_index(&at, &r->block.dim[order[d]].first, r->block.wide);
-    in[0] = emit_desc(r, &start, block, order);
-    Op *op = ir_op(&at, OP_DESC_LOAD, in, 3, &block, 1, 0);
+    Value *in[1 + DESC_MAX_RANK];
+    emit_indices(&at, &m, in + 1);
+    in[0] = emit_desc(r, &start, &m);
+    Op *op = ir_op(&at, OP_DESC_LOAD, in, 1 + m.block.rank, &m.block, 1, 0);
     copy_attrs(s, load, op);
     Value *v = op->result[0];
-    if (r->inner != t.rank - 1) {
+    Type own = t;
+    for (int d = 0; d < t.rank; d++) own.log2[d] = t.log2[m.turned ? !d : d];
+    if (m.block.rank > t.rank) v = ir_given(&at, OP_RESHAPE, v, own);
+    if (m.turned) {
+        static const int order[] = {1, 0};
         Op *trans = ir_op(&at, OP_TRANS, &v, 1, &t, 1, 0);
         ir_set_dims(s, trans, AT_ORDER, order, t.rank);
         v = trans->result[0];
@@ -282,14 +315,15 @@ static void raise_load(Raise *r, Op *load) {
 }
 
 static void raise_store(Raise *r, Op *store) {
-    static const int order[] = {0, 1};
     Session *s = r->ctx->s;
     Func *f = r->ctx->f;
+    Made m = begin(r, tile_of(store));
     Builder at = {s, f, store->block, store, store->span};
     Builder start = {s, f, f->body, f->body->first, store->span};
-    Value *in[4] = {emit_desc(r, &start, tile_of(store), order), store->operand[1].value};
-    for (int d = 0; d < 2; d++) in[2 + d] = emit_index(&at, &r->block.dim[d].first, r->block.wide);
-    copy_attrs(s, store, ir_op(&at, OP_DESC_STORE, in, 4, NULL, 0, 0));
+    Value *in[2 + DESC_MAX_RANK] = {emit_desc(r, &start, &m), store->operand[1].value};
+    if (r->block.nleading) in[1] = ir_given(&at, OP_RESHAPE, in[1], m.block);
+    emit_indices(&at, &m, in + 2);
+    copy_attrs(s, store, ir_op(&at, OP_DESC_STORE, in, 2 + m.block.rank, NULL, 0, 0));
     ir_erase(store);
 }
 

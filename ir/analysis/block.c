@@ -5,9 +5,10 @@
  * them polynomials of scalars. What a loop carries is its initial value and, times the number of
  * the iteration, what an iteration adds. The factors of an address are strides; what is uniform is
  * shared out: a term that a stride divides, the one with most symbols first, is that stride times
- * part of the index. */
+ * part of the index; others are a stride and an index of their own. */
 #include "ir/analysis/block.h"
 #include "ir/analysis/affine.h"
+#include "ir/desc.h"
 
 #include <string.h>
 
@@ -18,7 +19,8 @@ typedef struct Form {
     Poly uniform, along[TILE_MAX_RANK];
     bool wraps[TILE_MAX_RANK]; /* the number, and `first` before it, are taken modulo `modulus` */
     Poly first[TILE_MAX_RANK], modulus[TILE_MAX_RANK];
-    bool unknown, wide; /* wide: worked out in 64 bits */
+    Poly wide; /* of terms of `uniform` that are worked out in 64 bits */
+    bool unknown;
 } Form;
 
 typedef struct Self { /* loop arguments whose steps are being worked out */
@@ -70,7 +72,7 @@ static const Form *sum_of(const Walk *w, const Form *x, const Form *y, int64_t f
     if (x->unknown || y->unknown || (y->base && (x->base || factor != 1))) return unknown(w);
     Form *f = new_form(w);
     *f = *x;
-    f->wide |= y->wide;
+    f->wide = poly_add(&x->wide, &y->wide, factor);
     if (y->base) f->base = y->base;
     f->uniform = poly_add(&x->uniform, &y->uniform, factor);
     f->unknown = f->uniform.unknown;
@@ -94,7 +96,8 @@ static const Form *product_of(const Walk *w, const Form *x, const Form *y) {
     if (x->unknown || x->base || !is_uniform(y)) return unknown(w);
     Form *f = new_form(w);
     *f = *x;
-    f->wide |= y->wide;
+    Poly by_x = poly_mul(&x->wide, &y->uniform), by_y = poly_mul(&x->uniform, &y->wide);
+    f->wide = poly_add(&by_x, &by_y, 1);
     f->uniform = poly_mul(&x->uniform, &y->uniform);
     f->unknown = f->uniform.unknown;
     for (int d = 0; d < TILE_MAX_RANK; d++) {
@@ -249,6 +252,24 @@ static const Form *of_op(Walk *w, const Op *op) {
     }
 }
 
+static bool is_wide(const Value *v) {
+    return !v->type.depth && type_elem_bits(v->type) > 32 - is_unsigned(v->type);
+}
+
+/* Its number is the operand's. */
+static bool passes_on(const Value *v) {
+    if (!v->def) return false;
+    switch (v->def->code) {
+    case OP_CAST: return keeps_number(v->def);
+    case OP_SPLAT:
+    case OP_HINT:
+    case OP_BROADCAST:
+    case OP_RESHAPE:
+    case OP_TRANS: return true;
+    default: return false;
+    }
+}
+
 static const Form *form_of(Walk *w, const Value *v) {
     if (w->depth == MOST_DEPTH || w->visits == MOST_VISITS) return unknown(w);
     w->depth++;
@@ -259,11 +280,10 @@ static const Form *form_of(Walk *w, const Value *v) {
                                                                          : of_value(w, v);
     /* A scalar always is itself. */
     if (f->unknown && !v->type.rank) f = of_value(w, v);
-    bool beyond = type_elem_bits(v->type) > 32 - is_unsigned(v->type);
-    if (!v->type.depth && beyond && !f->wide) {
+    if (is_wide(v) && !passes_on(v) && !f->unknown) {
         Form *wide = new_form(w);
         *wide = *f;
-        wide->wide = true;
+        wide->wide = f->uniform;
         f = wide;
     }
     w->depth--;
@@ -336,6 +356,36 @@ int block_bounds(Session *s, const Value *mask, BlockBound *out) {
 
 /* ---- the block ---- */
 
+static bool has_term(const Poly *x, const PolyTerm *t) {
+    bool has = x->unknown;
+    for (int i = 0; i < x->n; i++) {
+        const PolyTerm *of = &x->term[i];
+        has |= of->nsymbols == t->nsymbols &&
+               !memcmp(of->symbol, t->symbol, (size_t)t->nsymbols * sizeof(Value *));
+    }
+    return has;
+}
+
+typedef struct Split { /* what an address is shared out by */
+    BlockAccess *b;
+    const Form *f;
+    BlockBound at[BLOCK_MOST_BOUNDS];
+    int nbounds; /* of the mask */
+} Split;
+
+/* Whether what the mask, or a remainder, says of dimension d's index speaks of the term. */
+static bool is_spoken_of(const Split *x, int d, const PolyTerm *t) {
+    int64_t number;
+    bool bounded = false;
+    for (int i = 0; i < x->nbounds; i++) {
+        if (x->at[i].dim != d || poly_is_constant(&x->at[i].limit, &number)) continue;
+        if (has_term(&x->at[i].limit, t)) return true;
+        bounded = true;
+    }
+    if (x->b->dim[d].wraps) return has_term(&x->f->first[d], t);
+    return !bounded && !(t->nsymbols && (t->factor > BLOCK_FAR || t->factor < -BLOCK_FAR));
+}
+
 /* The dimension whose stride divides the term: the one of most symbols, then of the largest number.
  */
 static int owner_of(const BlockAccess *b, const PolyTerm *t, PolyTerm *quotient) {
@@ -352,6 +402,43 @@ static int owner_of(const BlockAccess *b, const PolyTerm *t, PolyTerm *quotient)
         *quotient = q;
     }
     return best;
+}
+
+/* A term that is a number known at launch times a scalar of 32 bits: a stride and an index. */
+static bool lead(BlockAccess *b, const PolyTerm *t) {
+    PolyTerm by = {.factor = t->factor < 0 ? -t->factor : t->factor};
+    PolyTerm index = {.factor = t->factor < 0 ? -1 : 1};
+    Poly stride = {0};
+    for (int i = 0; i < t->nsymbols; i++) {
+        const Value *v = t->symbol[i];
+        bool varies = v->def || v->block->parent;
+        PolyTerm *of = varies ? &index : &by;
+        of->symbol[of->nsymbols++] = v;
+        if (varies && is_wide(v)) return false;
+    }
+    if (index.nsymbols != 1 || (!by.nsymbols && by.factor % DESC_ALIGN)) return false;
+    poly_push(&stride, &by);
+    int d = 0;
+    while (d < b->nleading && !poly_equal(&b->leading[d].stride, &stride)) d++;
+    if (d == BLOCK_MOST_LEADING) return false;
+    if (d == b->nleading) b->leading[b->nleading++] = (BlockDim){.stride = stride};
+    poly_push(&b->leading[d].first, &index);
+    return true;
+}
+
+static const char *share_out(Split *x) {
+    for (int i = 0; i < x->f->uniform.n; i++) {
+        PolyTerm q;
+        const PolyTerm *t = &x->f->uniform.term[i];
+        int d = owner_of(x->b, t, &q);
+        bool fits = d >= 0 && q.nsymbols <= 1;
+        if (!(fits && is_spoken_of(x, d, &q)) && lead(x->b, t)) continue;
+        if (d < 0) return "its addresses have a part that no stride divides";
+        if (!fits) return "part of an index is a product, which may not fit 32 bits";
+        poly_push(&x->b->dim[d].first, &q);
+        x->b->dim[d].wide |= q.nsymbols && has_term(&x->f->wide, t);
+    }
+    return NULL;
 }
 
 static const char *bound(BlockAccess *b, const BlockBound *by) {
@@ -375,10 +462,9 @@ const char *block_of(Session *s, const Op *access, BlockAccess *out) {
     const Value *p = access->operand[0].value;
     const Value *mask = ir_operand(access, access->code == OP_LOAD ? 1 : 2);
     const Form *f = form_of(&w, p);
-    BlockBound at[BLOCK_MOST_BOUNDS];
     if (f->unknown || !f->base)
         return "its addresses are no sum of a parameter and indices times strides";
-    *out = (BlockAccess){.base = f->base, .rank = p->type.rank, .wide = f->wide};
+    *out = (BlockAccess){.base = f->base, .rank = p->type.rank};
     for (int d = 0; d < out->rank; d++) {
         if (f->along[d].n > 1) return "a stride is a sum";
         if (p->type.log2[d] && !f->along[d].n) return "it reads elements more than once";
@@ -386,22 +472,14 @@ const char *block_of(Session *s, const Op *access, BlockAccess *out) {
         out->dim[d].wraps = f->wraps[d];
         if (f->wraps[d]) out->dim[d].size = f->modulus[d];
     }
-    for (int i = 0; i < f->uniform.n; i++) {
-        PolyTerm q;
-        int d = owner_of(out, &f->uniform.term[i], &q);
-        if (d < 0) return "its addresses have a part that no stride divides";
-        /* The begin of a batch, in 64 bits maybe, of a tensor of more than 2^31 elements. */
-        if (q.nsymbols > 1) return "part of an index is a product, which may not fit 32 bits";
-        poly_push(&out->dim[d].first, &q);
-    }
+    Split x = {.b = out, .f = f};
+    x.nbounds = mask ? block_bounds(s, mask, x.at) : 0;
+    const char *why = share_out(&x);
+    if (why) return why;
     for (int d = 0; d < out->rank; d++)
         if (out->dim[d].wraps && !poly_equal(&out->dim[d].first, &f->first[d]))
             return "an index is a sum of a remainder and more";
-    int n = mask ? block_bounds(s, mask, at) : 0;
-    if (n < 0) return "its mask is no conjunction of bounds of indices";
-    for (int i = 0; i < n; i++) {
-        const char *why = bound(out, &at[i]);
-        if (why) return why;
-    }
-    return NULL;
+    if (x.nbounds < 0) return "its mask is no conjunction of bounds of indices";
+    for (int i = 0; i < x.nbounds && !why; i++) why = bound(out, &x.at[i]);
+    return why;
 }

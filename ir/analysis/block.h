@@ -4,7 +4,10 @@
  * An access is one when its address is base + sum of index * stride over its dimensions, where
  * index is first + 0, 1, 2 …, and its mask says of some dimensions that index < size, or that of
  * the tile's elements a constant number is there, and no more. That is what a descriptor says
- * (ir/desc.h). */
+ * (ir/desc.h).
+ *
+ * Heads and batches, head * stride in the address, are dimensions of the tensor, too, along which
+ * the tile has one element: `leading` ones, in front of its own. */
 #ifndef TILE_IR_ANALYSIS_BLOCK_H
 #define TILE_IR_ANALYSIS_BLOCK_H
 
@@ -19,13 +22,17 @@ typedef struct BlockDim {
     /* The index is taken modulo the size, which is no bound then: beyond it lie other elements
      * than a descriptor's. */
     bool wraps;
+    bool wide; /* some of the index is worked out in 64 bits: it may not fit 32 */
 } BlockDim;
+
+/* A dimension without a bound is stepped along by so many at most: pointers may walk further than
+ * integers do. */
+enum { BLOCK_MOST_LEADING = 3, BLOCK_FAR = 1 << 15 };
 
 typedef struct BlockAccess {
     const Value *base; /* a parameter */
-    int rank;
-    BlockDim dim[TILE_MAX_RANK];
-    bool wide; /* some of it is worked out in 64 bits: an index may not fit 32 */
+    int rank, nleading;
+    BlockDim dim[TILE_MAX_RANK], leading[BLOCK_MOST_LEADING];
 } BlockAccess;
 
 /* The load's or store's block. NULL, or why it is none: the end of a sentence about the access. */
