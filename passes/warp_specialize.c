@@ -8,224 +8,20 @@
  *     consumer: for k: wait full[s]; acc = dot as[s], bs[s], acc; wait for it; arrive at empty[s]
  * where s goes round the stages, and the parity of the barriers' phases turns with each round;
  * both go on through the loops around. The blocks that one dot takes are a group, with stages of
- * their own: k and v of attention are waited for apart.
+ * their own: k and v of attention are waited for apart. Dots of several loops that take like blocks
+ * are one group: the first of one loop come while the dots of another still add.
  *
  * The producer is a copy of the program of which only the loops and what the copies' indices are
- * made of stay: these have to be scalars that no memory is read for. It runs ahead of the rest: so
- * nothing that is done before a load may write what it reads, or wait for those who do. */
+ * made of stay. */
 #include "ir/analysis/alias.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
 #include "ir/roles.h"
 #include "ir/target.h"
-#include "passes/cost.h"
 #include "passes/warp_specialize.h"
-
-enum { LEAST_STAGES = 2, MOST_DEPTH = 200 };
 
 static Type i32(void) {
     return type_scalar(EL_I32);
-}
-
-/* The load of the dot's operand, maybe the other way round: by *trans, else NULL. */
-static Op *loaded(const Op *dot, int i, Op **trans) {
-    const Value *v = dot->operand[i].value;
-    *trans = op_is(v, OP_TRANS) ? v->def : NULL;
-    if (*trans) v = (*trans)->operand[0].value;
-    return op_is(v, OP_DESC_LOAD) ? v->def : NULL;
-}
-
-/* ---- is it to be? ---- */
-
-/* It does more than give a value, be it one of its own. */
-static bool is_seen(const Op *op) {
-    return ir_effects(op) & ~(unsigned)EFFECT_UNIQUE;
-}
-
-static bool are_scalar_work(Specialize *x, const Op *op, int n) {
-    for (int i = 0; i < n; i++)
-        if (!is_scalar_work(x, op->operand[i].value)) return false;
-    return true;
-}
-
-/* A branch's result, by either way. */
-static bool is_either(Specialize *x, const Value *v) {
-    const Op *branch = v->def;
-    return are_scalar_work(x, branch, 1) &&
-           is_scalar_work(x, branch->region[0]->last->operand[v->index].value) &&
-           is_scalar_work(x, branch->region[1]->last->operand[v->index].value);
-}
-
-/* A loop's index, what it carries or its result. */
-static bool is_counted(Specialize *x, const Value *v, const Op *loop) {
-    int carried = v->def ? v->index : v->index - 1;
-    if (v->def && loop->code == OP_IF) return is_either(x, v);
-    return loop->code == OP_FOR && are_scalar_work(x, loop, 3) &&
-           (carried < 0 || (is_scalar_work(x, loop->operand[3 + carried].value) &&
-                            is_scalar_work(x, loop->region[0]->last->operand[carried].value)));
-}
-
-bool is_scalar_work(Specialize *x, const Value *v) {
-    const Op *op = v->def, *around = op && !op->nregions ? NULL : op ? op : v->block->parent;
-    if (v->type.rank || x->depth == MOST_DEPTH) return false;
-    if (x->seen[v->id]) return true;
-    x->seen[v->id] = 1;
-    x->depth++;
-    bool is = around ? is_counted(x, v, around)
-                     : !op || (!is_seen(op) && are_scalar_work(x, op, op->noperands));
-    x->depth--;
-    return is;
-}
-
-/* The op that holds `op`, or is it, of what a program does for one place of the grid. */
-static const Op *outermost(const Op *op) {
-    for (const Op *at; (at = op->block->parent) && !ir_attr_int(at, AT_PARALLEL, 0);) op = at;
-    return op;
-}
-
-typedef struct Ahead { /* what the load is done ahead of */
-    const Op *load, *blocker;
-    bool behind; /* the walk is past the outermost loop that holds the load */
-} Ahead;
-
-static void look_for_blocker(Op *op, void *ctx) {
-    Ahead *a = ctx;
-    const Op *last = outermost(a->load);
-    a->behind |= op == last->next;
-    if (!a->behind && !a->blocker && !alias_may_pass(a->load, op)) a->blocker = op;
-}
-
-static const char *refuse_load(Specialize *x, const Op *load) {
-    Layout l;
-    if (load->result[0]->uses->next) return "more than a dot reads what it loads";
-    if (!desc_layout(load->operand[0].value->def, &l)) return "the copy engine moves no such block";
-    if (ir_attr(load->operand[0].value->def, AT_PADDING)) return "its block is padded with NaN";
-    for (int i = 1; i < load->noperands; i++)
-        if (!is_scalar_work(x, load->operand[i].value))
-            return "its index is not made of scalars alone, without reading memory";
-    for (const Op *at = load->block->parent; at; at = at->block->parent) {
-        if (at->code != OP_FOR) return "it is not in `for` loops alone";
-        if (!are_scalar_work(x, at, 3))
-            return "a loop's bounds are not made of scalars alone, without reading memory";
-    }
-    Ahead a = {.load = load};
-    ir_walk(x->f->body, look_for_blocker, &a);
-    return a.blocker
-               ? "the program before it, or a loop around it, writes memory that it may read, "
-                 "or waits for others"
-               : NULL;
-}
-
-static void refuse(Specialize *x, const Op *op, const char *why) {
-    diag(&x->s->diags, DIAG_PERF, op->span, "no warp of its own brings this block: %s", why);
-    x->refused = true;
-}
-
-static void find_group(Op *op, void *ctx) {
-    Specialize *x = ctx;
-    if (op->code == OP_WARPS || op->code == OP_BUFFER_ALLOC) x->refused = true; /* it has its own */
-    if (op->code != OP_DOT || x->refused) return;
-    Group g = {.dot = op};
-    for (int i = 0; i < 2; i++) {
-        Op *trans, *load = loaded(op, i, &trans);
-        const char *why = NULL;
-        if (!load) continue;
-        why = load->block == op->block ? refuse_load(x, load) : "its dot is elsewhere";
-        if (trans && (trans->block != op->block || trans->result[0]->uses->next))
-            why = "more than a dot reads what it loads";
-        if (why) {
-            refuse(x, load, why);
-            return;
-        }
-        g.bytes += (desc_live_bytes(load->operand[0].value->def) + COST_STAGE_ALIGN - 1) /
-                   COST_STAGE_ALIGN * COST_STAGE_ALIGN;
-    }
-    if (!g.bytes) return;
-    g.stages = (int)ir_attr_int(op->block->parent, AT_NUM_STAGES, x->f->num_stages);
-    if (x->n == MOST_GROUPS) {
-        diag(&x->s->diags, DIAG_PERF, op->span,
-             "no warp of its own brings blocks: more than %d dots take them", MOST_GROUPS);
-        x->refused = true;
-        return;
-    }
-    x->group[x->n++] = g;
-}
-
-/* The sum of a dot, by a loop's result; NULL: it is none. */
-static const Op *dot_of_sum(const Value *v) {
-    const Op *loop = v->def;
-    if (!loop || loop->code != OP_FOR) return NULL;
-    for (v = loop->region[0]->last->operand[v->index].value; v->def; v = v->def->operand[0].value) {
-        if (v->def->code == OP_DOT) return v->def;
-        if (v->def->code != OP_ADD) return NULL;
-    }
-    return NULL;
-}
-
-/* What the dots of a group add to goes on with parts that are loaded. */
-static void find_part(Op *op, void *ctx) {
-    Specialize *x = ctx;
-    if (op->code != OP_FRAGMENT_LOAD || x->refused) return;
-    const Value *sum = op->operand[1].value, *part = op->result[0];
-    const Op *loop = sum->def ? NULL : sum->block->parent;
-    const Op *dot = loop && loop->code == OP_FOR && sum->index
-                        ? dot_of_sum(loop->operand[2 + sum->index].value)
-                        : NULL;
-    bool added = part->uses && !part->uses->next && part->uses->op->code == OP_ADD;
-    for (int k = 0; k < x->n && dot && added; k++)
-        if (x->group[k].dot == dot && !x->group[k].part) {
-            x->group[k].part = op;
-            return;
-        }
-    refuse(x, op, "it is a part of another sum than a dot's");
-}
-
-typedef struct Stored { /* what goes through shared memory besides */
-    int64_t bytes;
-    bool unknown;
-} Stored;
-
-static void add_stored(Op *op, void *ctx) {
-    Stored *s = ctx;
-    if (op->code == OP_DESC_STORE) s->bytes += type_bytes(op->operand[1].value->type);
-    s->unknown |= op->code == OP_STORE;
-}
-
-/* Stages of so many bytes that fit, where as many warps as are to be on a multiprocessor are; or
- * where one program is, if that would be too few. */
-static int stages_that_fit(const Specialize *x, int64_t bytes) {
-    const Target *sm = x->ctx->target;
-    Stored s = {0};
-    ir_walk(x->f->body, add_stored, &s);
-    if (s.unknown || s.bytes > COST_ROLES_REST) s.bytes = COST_ROLES_REST;
-    int64_t programs = (COST_ROLES_CONSUMERS + x->f->num_warps - 1) / x->f->num_warps;
-    int64_t most = (cost_share_of(sm, programs) - s.bytes - COST_STAGE_ALIGN) / bytes;
-    return (int)(most < LEAST_STAGES ? (sm->max_shared - COST_ROLES_REST) / bytes : most);
-}
-
-/* As many stages as were asked for, or as fit. */
-static bool has_room(Specialize *x) {
-    const Op *loop = x->group[0].dot->block->parent;
-    int64_t all = 0;
-    int asked = 0;
-    for (int i = 0; i < x->n; i++) {
-        all += x->group[i].bytes;
-        if (x->group[i].stages > asked) asked = x->group[i].stages;
-        if (x->group[i].stages < LEAST_STAGES) return false; /* it was asked not to be ahead */
-    }
-    int most = stages_that_fit(x, all);
-    if (most < LEAST_STAGES)
-        diag(&x->s->diags, DIAG_PERF, loop->span,
-             "no warp of its own brings blocks: two stages of %lld bytes, and %d for what else "
-             "goes through shared memory, are more than %s has",
-             (long long)all, COST_ROLES_REST, x->ctx->target->name);
-    else if (most < asked && !x->f->entry_of)
-        diag(&x->s->diags, DIAG_PERF, loop->span,
-             "a stage of this loop takes %lld bytes of shared memory: %d stages instead of %d",
-             (long long)all, most, asked);
-    for (int i = 0; i < x->n; i++)
-        if (x->group[i].stages > most) x->group[i].stages = most;
-    return most >= LEAST_STAGES;
 }
 
 /* ---- what both share ---- */
@@ -244,13 +40,13 @@ static void make_buffers(Specialize *x, Builder *b) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
         for (int i = 0; i < 2; i++) {
-            Op *trans, *load = loaded(g->dot, i, &trans);
-            if (!load) continue;
-            const Op *desc = load->operand[0].value->def;
-            Type t = type_in_space(g->dot->operand[i].value->type, SPACE_SHARED);
+            Loaded from;
+            if (!loaded(g->dot[0], i, &from)) continue;
+            const Op *desc = from.load->operand[0].value->def;
+            Type t = type_in_space(g->dot[0]->operand[i].value->type, SPACE_SHARED);
             int64_t live[2];
             for (int d = 0; d < 2; d++)
-                live[d] = desc_live(desc, desc->result[0]->type, trans ? !d : d);
+                live[d] = desc_live(desc, desc->result[0]->type, from.order[d]);
             t.slices = (uint16_t)g->stages;
             g->buffer[i] = shared_buffer(b, t);
             desc_set_live(x->s, g->buffer[i]->def, t, live);
@@ -289,11 +85,11 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     Builder b = {x->s, x->f, dot->block, dot, dot->span};
     wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
     for (int i = 0; i < 2; i++) {
-        Op *trans, *load = g->buffer[i] ? loaded(dot, i, &trans) : NULL;
-        if (!load) continue;
+        Loaded from;
+        if (!g->buffer[i] || !loaded(dot, i, &from)) continue;
         ir_set_operand(dot, i, stage_slice(&b, g->buffer[i], t.stage));
-        if (trans) ir_erase(trans);
-        ir_erase(load);
+        for (int k = 0; k < from.nvia; k++) ir_erase(from.via[k]);
+        ir_erase(from.load);
     }
     b.before = dot->next;
     Value *sum = dot->result[0];
@@ -314,8 +110,9 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     int64_t bytes = 0;
     Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
     for (int i = 0; i < 2; i++) {
-        Op *trans, *load = g->buffer[i] ? loaded(dot, i, &trans) : NULL;
-        if (!load) continue;
+        Loaded from;
+        if (!g->buffer[i] || !loaded(dot, i, &from)) continue;
+        const Op *load = from.load;
         Value *in[3 + DESC_MAX_RANK];
         in[0] = load->operand[0].value;
         in[1] = stage_slice(&b, g->buffer[i], t.stage);
@@ -323,7 +120,7 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
         for (int k = 1; k < load->noperands; k++) in[2 + k] = load->operand[k].value;
         b.span = load->span;
         Op *copy = ir_op(&b, OP_MBAR_DESC_LOAD, in, 2 + load->noperands, NULL, 0, 0);
-        if (trans) ir_copy_attr(x->s, trans, copy, AT_ORDER);
+        if (!from.as_it_is) ir_set_dims(x->s, copy, AT_ORDER, from.order, 2);
         bytes += desc_live_bytes(load->operand[0].value->def);
     }
     ir_set_attr(x->s, expect, AT_BYTES, bytes);
@@ -508,7 +305,8 @@ static void split(Specialize *x) {
         if (op->code == OP_MAKE_DESC) from = op->next;
     Builder b = {x->s, f, f->body, from, end->span};
     for (int k = 0; k < x->n; k++) {
-        ir_set_attr(x->s, x->group[k].dot, AT_ROLE, k + 1);
+        for (int i = 0; i < x->group[k].ndots; i++)
+            ir_set_attr(x->s, x->group[k].dot[i], AT_ROLE, k + 1);
         if (x->group[k].part) ir_set_attr(x->s, x->group[k].part, AT_ROLE, k + 1);
     }
     for (int k = 0; k < x->nstores; k++) ir_set_attr(x->s, x->store[k].op, AT_ROLE, x->n + k + 1);
@@ -540,10 +338,7 @@ void pass_warp_specialize(PassCtx *ctx) {
     Specialize x = {.ctx = ctx, .s = ctx->s, .f = ctx->f};
     x.seen = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
     if (!ctx->target->tma) return;
-    ir_walk(ctx->f->body, find_group, &x);
-    ir_walk(ctx->f->body, find_part, &x);
-    if (x.n && !x.refused && ctx->f->num_warps >= MAX_WARPS)
-        refuse(&x, x.group[0].dot, "a program has 32 warps at most, and all are asked for");
+    find_groups(&x);
     find_stores(&x);
     if (x.refused || !x.n || !has_room(&x)) return;
     split(&x);

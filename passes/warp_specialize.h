@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* warp_specialize.h: what warp_specialize.c and warp_stores.c share: the groups of blocks that
- * come, the blocks that go, and the turn of their stages. */
+/* warp_specialize.h: what warp_specialize.c, warp_groups.c and warp_stores.c share: the groups of
+ * blocks that come, the blocks that go, and the turn of their stages. */
 #ifndef TILE_PASSES_WARP_SPECIALIZE_H
 #define TILE_PASSES_WARP_SPECIALIZE_H
 
 #include "passes/pass.h"
 
-enum { MOST_GROUPS = 4, MOST_STORES = 4, STORE_STAGES = 1 };
+enum { MOST_GROUPS = 4, MOST_DOTS = 4, MOST_STORES = 4, STORE_STAGES = 1 };
 
 typedef struct Group {
-    Op *dot, *part; /* the latter, of its sum, that others have made, comes the same way; or NULL */
-    int64_t bytes;  /* of a stage */
+    Op *dot[MOST_DOTS]; /* of different loops, which take like blocks */
+    int ndots;
+    Op *part;      /* of its sum, that others have made, comes the same way; or NULL */
+    int64_t bytes; /* of a stage */
     int stages;
     Value *buffer[2], *full, *empty;
 } Group;
@@ -43,8 +45,26 @@ void wait_phase(Builder *b, Value *barrier, Value *phase);
 Value *shared_buffer(Builder *b, Type t);
 Value *stage_slice(Builder *b, Value *of, Value *number);
 Value *shared_barriers(Builder *b, int n, int count);
+
+/* ---- warp_groups.c ---- */
+enum { MOST_VIA = 4 };
+typedef struct Loaded { /* a dot's operand, by a load and ops that move whole dimensions */
+    Op *load, *via[MOST_VIA];
+    int nvia;
+    int order[TILE_MAX_RANK]; /* which of the block's dimensions the operand's are */
+    bool as_it_is;            /* these are all, in their order */
+} Loaded;
+
+/* The groups, in x->group; x->refused: there are to be none. */
+void find_groups(Specialize *x);
+/* Gives them as many stages as were asked for, or as fit; false: these are too few. */
+bool has_room(Specialize *x);
+/* False: no load is the dot's operand i. */
+bool loaded(const Op *dot, int i, Loaded *out);
 /* A role's own program can work v out by itself: of scalars that no memory is read for. */
 bool is_scalar_work(Specialize *x, const Value *v);
+/* The op does more than give a value, be it one of its own. */
+bool is_seen(const Op *op);
 
 /* ---- warp_stores.c ---- */
 /* Nothing else touches the store's tensor, or tells others what has been stored. */

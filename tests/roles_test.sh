@@ -144,6 +144,35 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
         ok "attend.roles $size" "$tilerun" --device="$device" "$work/attend.roles.tir" --grid=$(((m + 63) / 64)) \
             "${inputs[@]}" --expect=o="$work/o.npy:0"
     done
+    # Batches and heads: what comes, and goes, has their number as an index.
+    made batches.entry tests/passes/leading.tl $entry
+    for size in '64 64 64' '200 336 80' '16 16 1040'; do
+        read -r m n k <<<"$size"
+        inputs=("a=randint(-4,5):fp16[3,$m,$k]" "b=randint(-4,5):fp16[3,$k,$n]" "c=zeros:fp16[3,$m,$n]" M="$m" N="$n" K="$k"
+            --grid=$(((m + 63) / 64 * ((n + 31) / 32))),3)
+        ok "batches $size, plain" "$tilerun" --device="$device" "$work/batches.entry.tir" --kernel=batches "${inputs[@]}" \
+            --save=c="$work/c3.npy"
+        ok "batches $size" "$tilerun" --device="$device" "$work/batches.entry.tir" --kernel=batches__persistent \
+            "${inputs[@]}" --expect=c="$work/c3.npy:0"
+    done
+    flash=examples/flash_attention.tl
+    for causal in False True; do
+        made flash.$causal $flash swizzle_grid,fold,cse,dce,licm,combine -D CAUSAL=$causal -D BM=128 --num-warps=8
+        made flash.$causal.roles $flash $raise,persistent,licm,dce,warp_specialize,stage_stores,lower_desc,fold,cse,licm,dce \
+            -D CAUSAL=$causal -D BM=128 --num-warps=8
+        ok 'both loops of attention take the same stages' [ "$(grep -c '3 x f16' "$work/flash.$causal.roles.tir")" = 2 ]
+        for size in '256 256' '200 336' '300 20'; do
+            read -r m n <<<"$size"
+            [ $causal = False ] || n=$m
+            inputs=("q_ptr=randn:fp16[2,$m,64]" "k_ptr=randn:fp16[2,$n,64]" "v_ptr=randn:fp16[2,$n,64]" heads=2 M="$m" N="$n"
+                scale=0.125 q_head=$((m * 64)) q_row=64 k_head=$((n * 64)) k_row=64 v_head=$((n * 64)) v_row=64
+                out_head=$((m * 64)) out_row=64 "out_ptr=zeros:fp16[2,$m,64]" "lse_ptr=zeros:fp32[2,$m]")
+            ok "flash, causal $causal, $size, plain" "$tilerun" --device="$device" "$work/flash.$causal.tir" "${inputs[@]}" \
+                --save=out_ptr="$work/o.npy" --save=lse_ptr="$work/l.npy"
+            ok "flash, causal $causal, $size" "$tilerun" --device="$device" "$work/flash.$causal.roles.tir" "${inputs[@]}" \
+                --expect=out_ptr="$work/o.npy:0" --expect=lse_ptr="$work/l.npy:0"
+        done
+    done
 fi
 if [ "$device" != cpu ]; then
     for run in 'desc-boxes n=1' 'await-phases n=5 odd=0' 'await-phases n=5 odd=1' 'barrier-fence n=4' 'desc-stores n=5' 'desc-front n=1'; do # asserts hold, too

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* warp_groups.c: a program -> the groups of blocks that a warp of its own can bring its dots, and
+ * of how many stages; or a note that says why there are none (see warp_specialize.h).
+ *
+ * That warp runs ahead of the rest. So the indices have to be scalars that no memory is read for,
+ * and nothing that is done before a load may write what it reads, or wait for those who do. */
+#include "ir/analysis/alias.h"
+#include "ir/desc.h"
+#include "ir/effects.h"
+#include "ir/roles.h"
+#include "ir/target.h"
+#include "passes/cost.h"
+#include "passes/warp_specialize.h"
+
+#include <string.h>
+
+enum { LEAST_STAGES = 2, MOST_DEPTH = 200 };
+
+/* Which of its operand's dimensions the result's are; false: it takes some apart. */
+static bool moves_dims(const Op *op, int *from) {
+    Type t = op->operand[0].value->type, to = op->result[0]->type;
+    const Attr *order = op->code == OP_TRANS ? ir_attr(op, AT_ORDER) : NULL;
+    int k = 0;
+    for (int d = 0; order && d < to.rank; d++) from[d] = order->dims[d];
+    if (order) return true;
+    for (int d = 0; d < t.rank; d++) { /* a reshape that leaves out dimensions of one element */
+        if (k < to.rank && t.log2[d] == to.log2[k])
+            from[k++] = d;
+        else if (t.log2[d])
+            return false;
+    }
+    return k == to.rank;
+}
+
+bool loaded(const Op *dot, int i, Loaded *out) {
+    const Value *v = dot->operand[i].value;
+    int from[TILE_MAX_RANK];
+    *out = (Loaded){0};
+    for (int d = 0; d < v->type.rank; d++) out->order[d] = d;
+    while ((op_is(v, OP_TRANS) || op_is(v, OP_RESHAPE)) && out->nvia < MOST_VIA &&
+           moves_dims(v->def, from)) {
+        for (int d = 0; d < 2; d++) out->order[d] = from[out->order[d]];
+        out->via[out->nvia++] = v->def;
+        v = v->def->operand[0].value;
+    }
+    if (!op_is(v, OP_DESC_LOAD) || dot->operand[i].value->type.rank != 2) return false;
+    out->load = v->def;
+    out->as_it_is = v->type.rank == 2 && out->order[0] == 0;
+    return true;
+}
+
+bool is_seen(const Op *op) {
+    return ir_effects(op) & ~(unsigned)EFFECT_UNIQUE;
+}
+
+static bool are_scalar_work(Specialize *x, const Op *op, int n) {
+    for (int i = 0; i < n; i++)
+        if (!is_scalar_work(x, op->operand[i].value)) return false;
+    return true;
+}
+
+/* A branch's result, by either way. */
+static bool is_either(Specialize *x, const Value *v) {
+    const Op *branch = v->def;
+    return are_scalar_work(x, branch, 1) &&
+           is_scalar_work(x, branch->region[0]->last->operand[v->index].value) &&
+           is_scalar_work(x, branch->region[1]->last->operand[v->index].value);
+}
+
+/* A loop's index, what it carries or its result. */
+static bool is_counted(Specialize *x, const Value *v, const Op *loop) {
+    int carried = v->def ? v->index : v->index - 1;
+    if (v->def && loop->code == OP_IF) return is_either(x, v);
+    return loop->code == OP_FOR && are_scalar_work(x, loop, 3) &&
+           (carried < 0 || (is_scalar_work(x, loop->operand[3 + carried].value) &&
+                            is_scalar_work(x, loop->region[0]->last->operand[carried].value)));
+}
+
+bool is_scalar_work(Specialize *x, const Value *v) {
+    const Op *op = v->def, *around = op && !op->nregions ? NULL : op ? op : v->block->parent;
+    if (v->type.rank || x->depth == MOST_DEPTH) return false;
+    if (x->seen[v->id]) return true;
+    x->seen[v->id] = 1;
+    x->depth++;
+    bool is = around ? is_counted(x, v, around)
+                     : !op || (!is_seen(op) && are_scalar_work(x, op, op->noperands));
+    x->depth--;
+    return is;
+}
+
+/* The op that holds `op`, or is it, of what a program does for one place of the grid. */
+static const Op *outermost(const Op *op) {
+    for (const Op *at; (at = op->block->parent) && !ir_attr_int(at, AT_PARALLEL, 0);) op = at;
+    return op;
+}
+
+typedef struct Ahead { /* what the load is done ahead of */
+    const Op *load, *blocker;
+    bool behind; /* the walk is past the outermost loop that holds the load */
+} Ahead;
+
+static void look_for_blocker(Op *op, void *ctx) {
+    Ahead *a = ctx;
+    const Op *last = outermost(a->load);
+    a->behind |= op == last->next;
+    if (!a->behind && !a->blocker && !alias_may_pass(a->load, op)) a->blocker = op;
+}
+
+static const char *refuse_load(Specialize *x, const Op *load) {
+    Layout l;
+    if (load->result[0]->uses->next) return "more than a dot reads what it loads";
+    if (!desc_layout(load->operand[0].value->def, &l)) return "the copy engine moves no such block";
+    if (ir_attr(load->operand[0].value->def, AT_PADDING)) return "its block is padded with NaN";
+    for (int i = 1; i < load->noperands; i++)
+        if (!is_scalar_work(x, load->operand[i].value))
+            return "its index is not made of scalars alone, without reading memory";
+    for (const Op *at = load->block->parent; at; at = at->block->parent) {
+        if (at->code != OP_FOR) return "it is not in `for` loops alone";
+        if (!are_scalar_work(x, at, 3))
+            return "a loop's bounds are not made of scalars alone, without reading memory";
+    }
+    Ahead a = {.load = load};
+    ir_walk(x->f->body, look_for_blocker, &a);
+    return a.blocker
+               ? "the program before it, or a loop around it, writes memory that it may read, "
+                 "or waits for others"
+               : NULL;
+}
+
+static void refuse(Specialize *x, const Op *op, const char *why) {
+    diag(&x->s->diags, DIAG_PERF, op->span, "no warp of its own brings this block: %s", why);
+    x->refused = true;
+}
+
+static bool same_number(const Op *a, const Op *b, AttrId id) {
+    return ir_attr_int(a, id, 0) == ir_attr_int(b, id, 0);
+}
+
+/* Their blocks are of one shape, and lie in a buffer in one way. */
+static bool take_alike(const Op *a, const Op *b) {
+    if (a->block == b->block || !same_number(a, b, AT_PRECISION) || !same_number(a, b, AT_COLUMNS))
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (!type_equal(a->operand[i].value->type, b->operand[i].value->type)) return false;
+    for (int i = 0; i < 2; i++) {
+        Loaded x, y;
+        bool first = loaded(a, i, &x), second = loaded(b, i, &y);
+        if (first != second) return false;
+        if (!first) continue;
+        const Op *from = x.load->operand[0].value->def, *to = y.load->operand[0].value->def;
+        Type block = from->result[0]->type;
+        if (!type_equal(block, to->result[0]->type) || memcmp(x.order, y.order, sizeof x.order))
+            return false;
+        for (int d = 0; d < block.rank; d++)
+            if (desc_live(from, block, d) != desc_live(to, block, d)) return false;
+    }
+    return true;
+}
+
+static Group *group_of_such(Specialize *x, const Op *dot, int stages) {
+    for (int k = 0; k < x->n; k++) {
+        Group *g = &x->group[k];
+        bool alike = g->stages == stages && g->ndots < MOST_DOTS;
+        for (int i = 0; i < g->ndots && alike; i++) alike = take_alike(g->dot[i], dot);
+        if (alike) return g;
+    }
+    return NULL;
+}
+
+static void find_group(Op *op, void *ctx) {
+    Specialize *x = ctx;
+    if (op->code == OP_WARPS || op->code == OP_BUFFER_ALLOC) x->refused = true; /* it has its own */
+    if (op->code != OP_DOT || x->refused) return;
+    Group g = {.dot = {op}, .ndots = 1};
+    for (int i = 0; i < 2; i++) {
+        Loaded from;
+        const char *why = NULL;
+        if (!loaded(op, i, &from)) continue;
+        why = from.load->block == op->block ? refuse_load(x, from.load) : "its dot is elsewhere";
+        for (int k = 0; k < from.nvia; k++)
+            if (from.via[k]->block != op->block || from.via[k]->result[0]->uses->next)
+                why = "more than a dot reads what it loads";
+        if (why) {
+            refuse(x, from.load, why);
+            return;
+        }
+        g.bytes += (desc_live_bytes(from.load->operand[0].value->def) + COST_STAGE_ALIGN - 1) /
+                   COST_STAGE_ALIGN * COST_STAGE_ALIGN;
+    }
+    if (!g.bytes) return;
+    g.stages = (int)ir_attr_int(op->block->parent, AT_NUM_STAGES, x->f->num_stages);
+    Group *like = group_of_such(x, op, g.stages);
+    if (like) {
+        like->dot[like->ndots++] = op;
+        return;
+    }
+    if (x->n == MOST_GROUPS) {
+        diag(&x->s->diags, DIAG_PERF, op->span,
+             "no warp of its own brings blocks: more than %d dots take them", MOST_GROUPS);
+        x->refused = true;
+        return;
+    }
+    x->group[x->n++] = g;
+}
+
+/* The sum of a dot, by a loop's result; NULL: it is none. */
+static const Op *dot_of_sum(const Value *v) {
+    const Op *loop = v->def;
+    if (!loop || loop->code != OP_FOR) return NULL;
+    for (v = loop->region[0]->last->operand[v->index].value; v->def; v = v->def->operand[0].value) {
+        if (v->def->code == OP_DOT) return v->def;
+        if (v->def->code != OP_ADD) return NULL;
+    }
+    return NULL;
+}
+
+/* What the dots of a group add to goes on with parts that are loaded. */
+static void find_part(Op *op, void *ctx) {
+    Specialize *x = ctx;
+    if (op->code != OP_FRAGMENT_LOAD || x->refused) return;
+    const Value *sum = op->operand[1].value, *part = op->result[0];
+    const Op *loop = sum->def ? NULL : sum->block->parent;
+    const Op *dot = loop && loop->code == OP_FOR && sum->index
+                        ? dot_of_sum(loop->operand[2 + sum->index].value)
+                        : NULL;
+    bool added = part->uses && !part->uses->next && part->uses->op->code == OP_ADD;
+    for (int k = 0; k < x->n && dot && added; k++)
+        if (x->group[k].dot[0] == dot && x->group[k].ndots == 1 && !x->group[k].part) {
+            x->group[k].part = op;
+            return;
+        }
+    refuse(x, op, "it is a part of another sum than a dot's");
+}
+
+typedef struct Stored { /* what goes through shared memory besides */
+    int64_t bytes;
+    bool unknown;
+} Stored;
+
+static void add_stored(Op *op, void *ctx) {
+    Stored *s = ctx;
+    if (op->code == OP_DESC_STORE) s->bytes += type_bytes(op->operand[1].value->type);
+    s->unknown |= op->code == OP_STORE;
+}
+
+/* Stages of so many bytes that fit, where as many warps as are to be on a multiprocessor are; or
+ * where one program is, if that would be too few. */
+static int stages_that_fit(const Specialize *x, int64_t bytes) {
+    const Target *sm = x->ctx->target;
+    Stored s = {0};
+    ir_walk(x->f->body, add_stored, &s);
+    if (s.unknown || s.bytes > COST_ROLES_REST) s.bytes = COST_ROLES_REST;
+    int64_t programs = (COST_ROLES_CONSUMERS + x->f->num_warps - 1) / x->f->num_warps;
+    int64_t most = (cost_share_of(sm, programs) - s.bytes - COST_STAGE_ALIGN) / bytes;
+    return (int)(most < LEAST_STAGES ? (sm->max_shared - COST_ROLES_REST) / bytes : most);
+}
+
+bool has_room(Specialize *x) {
+    const Op *loop = x->group[0].dot[0]->block->parent;
+    int64_t all = 0;
+    int asked = 0;
+    for (int i = 0; i < x->n; i++) {
+        all += x->group[i].bytes;
+        if (x->group[i].stages > asked) asked = x->group[i].stages;
+        if (x->group[i].stages < LEAST_STAGES) return false; /* it was asked not to be ahead */
+    }
+    int most = stages_that_fit(x, all);
+    if (most < LEAST_STAGES)
+        diag(&x->s->diags, DIAG_PERF, loop->span,
+             "no warp of its own brings blocks: two stages of %lld bytes, and %d for what else "
+             "goes through shared memory, are more than %s has",
+             (long long)all, COST_ROLES_REST, x->ctx->target->name);
+    else if (most < asked && !x->f->entry_of)
+        diag(&x->s->diags, DIAG_PERF, loop->span,
+             "a stage of this loop takes %lld bytes of shared memory: %d stages instead of %d",
+             (long long)all, most, asked);
+    for (int i = 0; i < x->n; i++)
+        if (x->group[i].stages > most) x->group[i].stages = most;
+    return most >= LEAST_STAGES;
+}
+
+void find_groups(Specialize *x) {
+    ir_walk(x->f->body, find_group, x);
+    ir_walk(x->f->body, find_part, x);
+    if (x->n && !x->refused && x->f->num_warps >= MAX_WARPS)
+        refuse(x, x->group[0].dot[0], "a program has 32 warps at most, and all are asked for");
+}
