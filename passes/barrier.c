@@ -10,7 +10,8 @@
  * there, however many barriers came since. Loops are gone through until the state at their end adds
  * nothing to the state at their start. Conservative within a thread: it may not know that the bytes
  * are its own. Which accesses to global memory need one is for global_order.c to say; where they
- * lie in a loop and what they meet before it, the barrier is put before the loop.
+ * lie in a loop and what they meet before it, the barrier is put before the loop. So is one for
+ * shared memory where that leaves fewer in the loop, which is tried out.
  *
  * A role tells the copy engine's by an arrival that it has read a slice. What its threads read
  * themselves, not by units of their own, needs a fence before that.
@@ -45,6 +46,13 @@ typedef struct Pending { /* what happened since the last barrier, or goes on */
     bool loaded; /* threads read slices since the last fence or barrier */
 } Pending;
 
+typedef struct Walk {
+    PassCtx *ctx;
+    const GlobalOrder *order;
+    bool trial; /* nothing is put, only counted */
+    int puts;
+} Walk;
+
 /* Slices of buffers that lie between each other: one loop fills them. */
 static bool same_stages(const Op *a, const Op *b) {
     int64_t apart = a && b ? ir_attr_int(a, AT_OFFSET, 0) - ir_attr_int(b, AT_OFFSET, 0) : 0;
@@ -75,10 +83,10 @@ static void merge(PassCtx *ctx, Pending *into, const Pending *from) {
     into->loaded |= from->loaded;
 }
 
-static Pending copy_of(PassCtx *ctx, const GlobalOrder *order, const Pending *p) {
+static Pending copy_of(const Walk *w, const Pending *p) {
     Pending c = {.engine = p->engine};
-    merge(ctx, &c, p);
-    global_merge(order, &c.global, &p->global);
+    merge(w->ctx, &c, p);
+    global_merge(w->order, &c.global, &p->global);
     return c;
 }
 
@@ -136,29 +144,35 @@ static void reopen(Pending *p, const Op *alloc) {
         if (same_stages(p->at[i].slices, alloc)) p->at[i].slices = NULL;
 }
 
-static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pending *p);
+static void visit_block(Walk *w, Block *b, Pending *p);
 
-static void fence_before(PassCtx *ctx, Op *before, Pending *p) {
+static void put(Walk *w, OpCode code, Op *before) {
+    PassCtx *ctx = w->ctx;
     Builder build = {ctx->s, ctx->f, before->block, before, before->span};
-    ir_op(&build, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
-    fence(p);
+    if (w->trial) return;
+    ir_op(&build, code, NULL, 0, NULL, 0, 0);
     ctx->changed = true;
 }
 
-static void put_barrier(PassCtx *ctx, Op *before, Pending *p) {
-    Builder build = {ctx->s, ctx->f, before->block, before, before->span};
+static void fence_before(Walk *w, Op *before, Pending *p) {
+    put(w, OP_ASYNC_FENCE, before);
+    fence(p);
+}
+
+static void put_barrier(Walk *w, Op *before, Pending *p) {
     bool late = false;
     for (int i = 0; i < p->n; i++) late |= p->at[i].unfenced;
-    if (late && desc_moves_buffer(before)) fence_before(ctx, before, p);
-    ir_op(&build, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    if (late && desc_moves_buffer(before)) fence_before(w, before, p);
+    put(w, OP_BARRIER, before);
+    w->puts++;
     forget(p);
-    ctx->changed = true;
 }
 
 /* What x needs a barrier for, for who has to say so in Triton. */
-static void say_for_triton(PassCtx *ctx, const GlobalAccess *before, const GlobalAccess *x) {
+static void say_for_triton(const Walk *w, const GlobalAccess *before, const GlobalAccess *x) {
     static const char *const does[2][2] = {{"loads", "loaded"}, {"stores", "stored"}};
-    if (!ctx->warn_triton || !before->op) return;
+    PassCtx *ctx = w->ctx;
+    if (!ctx->warn_triton || !before->op || w->trial) return;
     diag(
         &ctx->s->diags, DIAG_WARNING, x->op->span,
         "Triton needs a tl.debug_barrier() before this, which %s what other threads of the program "
@@ -169,50 +183,66 @@ static void say_for_triton(PassCtx *ctx, const GlobalAccess *before, const Globa
 }
 
 /* Some access in the loop meets one before it: the barrier goes before the loop. */
-static void order_before_loop(PassCtx *ctx, const GlobalOrder *order, Op *loop, Pending *p) {
+static void order_before_loop(Walk *w, Op *loop, Pending *p) {
+    const GlobalOrder *order = w->order;
     const Op *end = op_after(loop);
     for (const Op *op = loop; op != end && p->global.n; op = op_next(op)) {
         GlobalAccess x;
         const GlobalAccess *before =
             global_access(order, op, &x) ? global_conflict(order, &p->global, &x) : NULL;
         if (!before) continue;
-        say_for_triton(ctx, before, &x);
-        put_barrier(ctx, loop, p);
+        say_for_triton(w, before, &x);
+        put_barrier(w, loop, p);
         return;
     }
 }
 
-static void visit_regions(PassCtx *ctx, const GlobalOrder *order, Op *op, Pending *p) {
-    if (op->code == OP_WARPS) { /* each by itself: between roles it is for mbarriers to order */
-        Pending before = copy_of(ctx, order, p);
-        for (int r = 0; r < op->nregions; r++) {
-            Pending role = copy_of(ctx, order, &before);
-            visit_block(ctx, order, op->region[r], &role);
-            merge(ctx, p, &role);
-            global_merge(order, &p->global, &role.global);
-        }
-        return;
-    }
-    if (op->code == OP_IF) {
-        Pending other = copy_of(ctx, order, p);
-        visit_block(ctx, order, op->region[0], p);
-        visit_block(ctx, order, op->region[1], &other);
-        merge(ctx, p, &other);
-        global_merge(order, &p->global, &other.global);
-        return;
-    }
-    /* A loop: its body may run after itself, or not at all. */
+/* A loop's body may run after itself, or not at all. */
+static void visit_loop(Walk *w, Op *op, Pending *p) {
     bool loaded = !p->loaded;
     for (int before = -1, global = -1;
          before != p->n || global != p->global.n || loaded != p->loaded;) {
         before = p->n;
         loaded = p->loaded;
         global = p->global.n;
-        Pending end = copy_of(ctx, order, p);
-        for (int r = 0; r < op->nregions; r++) visit_block(ctx, order, op->region[r], &end);
-        merge(ctx, p, &end);
-        global_carry(order, &p->global, &end.global, op);
+        Pending end = copy_of(w, p);
+        for (int r = 0; r < op->nregions; r++) visit_block(w, op->region[r], &end);
+        merge(w->ctx, p, &end);
+        global_carry(w->order, &p->global, &end.global, op);
     }
+}
+
+/* How many barriers the loop gets, behind one or not. */
+static int barriers_in(const Walk *w, Op *loop, const Pending *p, bool behind) {
+    Walk trial = {w->ctx, w->order, true, 0};
+    Pending at = copy_of(w, p);
+    if (behind) forget(&at);
+    visit_loop(&trial, loop, &at);
+    return trial.puts;
+}
+
+static void visit_regions(Walk *w, Op *op, Pending *p) {
+    if (op->code == OP_WARPS) { /* each by itself: between roles it is for mbarriers to order */
+        Pending before = copy_of(w, p);
+        for (int r = 0; r < op->nregions; r++) {
+            Pending role = copy_of(w, &before);
+            visit_block(w, op->region[r], &role);
+            merge(w->ctx, p, &role);
+            global_merge(w->order, &p->global, &role.global);
+        }
+        return;
+    }
+    if (op->code == OP_IF) {
+        Pending other = copy_of(w, p);
+        visit_block(w, op->region[0], p);
+        visit_block(w, op->region[1], &other);
+        merge(w->ctx, p, &other);
+        global_merge(w->order, &p->global, &other.global);
+        return;
+    }
+    if (!w->trial && p->n && barriers_in(w, op, p, true) < barriers_in(w, op, p, false))
+        put_barrier(w, op, p);
+    visit_loop(w, op, p);
 }
 
 /* What op does to the buffer that operand i is; false: it reads and writes none. */
@@ -234,11 +264,11 @@ static bool reads_by_threads(const Op *op) {
 }
 
 /* The accesses to global memory that op makes; true: it needs a barrier before it. */
-static bool meets_global(PassCtx *ctx, const GlobalOrder *order, const Op *op, Pending *p) {
+static bool meets_global(const Walk *w, const Op *op, Pending *p) {
     GlobalAccess x;
-    if (!global_access(order, op, &x)) return false;
-    const GlobalAccess *before = global_conflict(order, &p->global, &x);
-    if (before) say_for_triton(ctx, before, &x);
+    if (!global_access(w->order, op, &x)) return false;
+    const GlobalAccess *before = global_conflict(w->order, &p->global, &x);
+    if (before) say_for_triton(w, before, &x);
     return before;
 }
 
@@ -247,30 +277,31 @@ static void note_global(const GlobalOrder *order, const Op *op, Pending *p) {
     if (global_access(order, op, &x)) global_note(order, &p->global, x);
 }
 
-static void visit_block(PassCtx *ctx, const GlobalOrder *order, Block *b, Pending *p) {
+static void visit_block(Walk *w, Block *b, Pending *p) {
+    const GlobalOrder *order = w->order;
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) forget(p);
         if (op->code == OP_ASYNC_FENCE) fence(p);
-        if (op->code == OP_MBAR_ARRIVE && p->loaded) fence_before(ctx, op, p);
+        if (op->code == OP_MBAR_ARRIVE && p->loaded) fence_before(w, op, p);
         wait_for(op, p);
         if (op->code == OP_ASYNC_WAIT && ir_attr(op, AT_STORES) && !ir_attr_int(op, AT_READ, 0))
             global_stored(order, &p->global);
         if (op->code == OP_BUFFER_ALLOC && op->result[0]->type.slices) reopen(p, op);
-        bool clash = meets_global(ctx, order, op, p), engine = desc_moves_buffer(op);
+        bool clash = meets_global(w, op, p), engine = desc_moves_buffer(op);
         Interval x;
         for (int i = 0; i < op->noperands; i++)
             clash |= shared_access(op, i, &x) && clashes(p, x, engine);
-        if (clash) put_barrier(ctx, op, p);
+        if (clash) put_barrier(w, op, p);
         for (int i = 0; i < op->noperands; i++)
             if (shared_access(op, i, &x)) {
                 x.written &= op->code != OP_MBAR_DESC_LOAD && op->code != OP_MBAR_FRAGMENT_LOAD;
                 x.unfenced = p->engine && x.written;
                 p->loaded |= p->engine && x.slices && reads_by_threads(op);
-                note(ctx, p, x);
+                note(w->ctx, p, x);
             }
         note_global(order, op, p);
-        if (op->code == OP_FOR || op->code == OP_WHILE) order_before_loop(ctx, order, op, p);
-        if (op->nregions) visit_regions(ctx, order, op, p);
+        if (op->code == OP_FOR || op->code == OP_WHILE) order_before_loop(w, op, p);
+        if (op->nregions) visit_regions(w, op, p);
     }
 }
 
@@ -282,5 +313,6 @@ void pass_barrier(PassCtx *ctx) {
     Pending p = {0};
     ir_walk(ctx->f->body, look_for_engine, &p.engine);
     GlobalOrder order = global_order(ctx);
-    visit_block(ctx, &order, ctx->f->body, &p);
+    Walk w = {.ctx = ctx, .order = &order};
+    visit_block(&w, ctx->f->body, &p);
 }
