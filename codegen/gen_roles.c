@@ -193,8 +193,8 @@ typedef struct BoxCopy {
     int rank, nargs;
     LLVMValueRef arg[4 + DESC_MAX_RANK];
     char coordinates[32], constraints[64];
-    Tile maps;          /* the tensor's, and where it goes on in front the one that begins there */
-    LLVMValueRef front; /* what is added to indices; NULL: nothing */
+    Tile maps;  /* the tensor's, and where it goes on in front the one that begins there */
+    bool front; /* by the latter */
 } BoxCopy;
 
 /* more: a fourth operand besides, or NULL. False: it cannot be, which was said where the
@@ -226,9 +226,11 @@ static void copy_boxes(Gen *g, BoxCopy *c, const char *text) {
     for (int k = 0; k < c->box.boxes; k++) {
         c->arg[1] = LLVMBuildAdd(g->b, at, gen_i32(g, (uint32_t)(k * c->box.bytes)), "");
         for (int i = 0; i < c->rank; i++) {
-            LLVMValueRef index = gen_scalar(g, c->op->operand[first + c->rank - 1 - i].value);
-            if (c->front) index = LLVMBuildAdd(g->b, index, c->front, "");
-            uint32_t by = i == 0 ? (uint32_t)(k * c->box.dim[c->rank - 1]) : 0;
+            int d = c->rank - 1 - i;
+            LLVMValueRef index = gen_scalar(g, c->op->operand[first + d].value);
+            if (c->front && desc_goes_on(c->op->operand[0].value->def, d))
+                index = LLVMBuildAdd(g->b, index, gen_i32(g, DESC_FRONT), "");
+            uint32_t by = i == 0 ? (uint32_t)(k * c->box.dim[d]) : 0;
             c->arg[c->nargs + i] = LLVMBuildAdd(g->b, index, gen_i32(g, by), "");
         }
         ordered(g, text, c->constraints, c->arg, c->nargs + c->rank);
@@ -247,7 +249,8 @@ static void copy_by_maps(Gen *g, BoxCopy *c, const char *text) {
         return;
     }
     for (int i = 0; i < c->rank; i++)
-        any = LLVMBuildOr(g->b, any, gen_scalar(g, c->op->operand[first + i].value), "");
+        if (desc_goes_on(c->op->operand[0].value->def, i))
+            any = LLVMBuildOr(g->b, any, gen_scalar(g, c->op->operand[first + i].value), "");
     LLVMBasicBlockRef block[3];
     for (int i = 0; i < 3; i++)
         block[i] = LLVMAppendBasicBlockInContext(g->c, g->func, i < 2 ? "copy" : "copied");
@@ -256,7 +259,7 @@ static void copy_by_maps(Gen *g, BoxCopy *c, const char *text) {
     for (int i = 0; i < 2; i++) {
         LLVMPositionBuilderAtEnd(g->b, block[i]);
         c->arg[2] = c->maps.at[i];
-        c->front = i ? gen_i32(g, DESC_FRONT) : NULL;
+        c->front = i > 0;
         copy_boxes(g, c, text);
         LLVMBuildBr(g->b, block[2]);
     }

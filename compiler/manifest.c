@@ -108,15 +108,17 @@ static void put_numbers(const Func *f, Buf *out) {
 
 /* ---- hidden parameters ---- */
 
-/* Operands from `first` on, as many as the descriptor has dimensions, each with more added. */
-static bool put_sizes(const Op *desc, const char *key, int first, int more, Buf *out) {
+/* Operands from `first` on, as many as the descriptor has dimensions; with front those that go on
+ * there are larger. */
+static bool put_sizes(const Op *desc, const char *key, int first, bool front, Buf *out) {
     int n = desc->result[0]->type.rank;
     buf_printf(out, ", \"%s\": [", key);
     for (int i = 0; i < n; i++) {
         Buf text = buf_new(out->arena);
+        bool more = front && desc_goes_on(desc, i);
         if (more) buf_putc(&text, '(');
         if (!ir_expression(desc->operand[first + i].value, WITHOUT_QUOTIENTS, &text)) return false;
-        if (more) buf_printf(&text, " + %d)", more);
+        if (more) buf_printf(&text, " + %d)", DESC_FRONT);
         if (i) buf_puts(out, ", ");
         put_string(out, text.data);
     }
@@ -124,11 +126,11 @@ static bool put_sizes(const Op *desc, const char *key, int first, int more, Buf 
     return true;
 }
 
-/* The pointer as a parameter and, behind it, elements: less so many in each dimension. */
-static bool put_base(const Op *desc, int less, Buf *out) {
+/* The pointer as a parameter and, behind it, elements: with front less what lies there. */
+static bool put_base(const Op *desc, bool front, Buf *out) {
     const Value *v = desc->operand[0].value;
     Buf offset = buf_new(out->arena);
-    if (less) buf_putc(&offset, '(');
+    if (front) buf_putc(&offset, '(');
     if (op_is(v, OP_ADDPTR) && !ir_attr_int(v->def, AT_BYTES, 0)) {
         if (!ir_expression(v->def->operand[1].value, WITHOUT_QUOTIENTS, &offset)) return false;
         v = v->def->operand[0].value;
@@ -136,11 +138,12 @@ static bool put_base(const Op *desc, int less, Buf *out) {
         buf_putc(&offset, '0');
     }
     if (v->def || v->block->parent || !v->name) return false;
-    for (int i = 0; less && i < desc->result[0]->type.rank; i++) {
-        buf_printf(&offset, " - %d * ", less);
+    for (int i = 0; front && i < desc->result[0]->type.rank; i++) {
+        if (!desc_goes_on(desc, i)) continue;
+        buf_printf(&offset, " - %d * ", DESC_FRONT);
         if (!ir_expression(desc_stride(desc, i), WITHOUT_QUOTIENTS, &offset)) return false;
     }
-    if (less) buf_putc(&offset, ')');
+    if (front) buf_putc(&offset, ')');
     buf_puts(out, "\"base\": ");
     put_string(out, v->name);
     buf_puts(out, ", \"offset\": ");
@@ -154,8 +157,8 @@ typedef struct Hidden {
     int n;
 } Hidden;
 
-/* Of a tensor that begins so many elements earlier in each dimension. */
-static void put_map(Hidden *h, const Op *op, int front) {
+/* With front of a tensor that begins earlier. */
+static void put_map(Hidden *h, const Op *op, bool front) {
     Type t = op->result[0]->type;
     const Layout *l = op->result[0]->layout;
     DescBox box;
@@ -166,7 +169,7 @@ static void put_map(Hidden *h, const Op *op, int front) {
     if (!put_base(op, front, h->out) ||
         (buf_printf(h->out, ", \"type\": \"%s\"", elem_signature_name((Elem)t.elem)),
          !put_sizes(op, "sizes", 1, front, h->out)) ||
-        !put_sizes(op, "strides", 1 + t.rank, 0, h->out)) {
+        !put_sizes(op, "strides", 1 + t.rank, false, h->out)) {
         diag(&h->s->diags, DIAG_ERROR, op->span,
              "a launch cannot make this descriptor: its address must be a parameter and an offset, "
              "sizes and strides sums and products of parameters");
@@ -180,8 +183,8 @@ static void put_map(Hidden *h, const Op *op, int front) {
 static void put_desc(Op *op, void *ctx) {
     Hidden *h = ctx;
     if (op->code != OP_MAKE_DESC) return;
-    put_map(h, op, 0);
-    if (desc_has_front(op)) put_map(h, op, DESC_FRONT);
+    put_map(h, op, false);
+    if (desc_has_front(op)) put_map(h, op, true);
 }
 
 /* What programs share out iterations by; these come together. */

@@ -18,7 +18,7 @@ typedef struct DescBox {
 } DescBox;
 
 enum { DESC_MAX_RANK = 5, DESC_BOX_MAX = 256, DESC_ALIGN = 16 };
-/* Elements in each dimension that the copy engine knows of in front of a tensor that goes on there:
+/* Elements that the copy engine knows of in front of a tensor that goes on there along a dimension:
  * by a second map, of a tensor that begins so much earlier. */
 enum { DESC_FRONT = 1 << 24 };
 
@@ -38,8 +38,10 @@ const char *desc_boxes(const Op *desc, const Layout *l, DescBox *out);
 /* What a MAKE_DESC says of a dimension. */
 Value *desc_size(const Op *desc, int dim);
 Value *desc_stride(const Op *desc, int dim);
-/* Indices below 0 are of its tensor, too: what lies there in memory. */
+/* Indices below 0 are of its tensor, too, along some dimension, or this: what lies there in memory.
+ */
 bool desc_has_front(const Op *desc);
+bool desc_goes_on(const Op *desc, int dim);
 /* Of an access by a descriptor: the operand that its indices begin with, which are its last; and
  * whether it is the copy engine's, to or from a buffer. */
 int desc_first_index(const Op *access);

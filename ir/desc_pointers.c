@@ -19,6 +19,10 @@ bool desc_has_front(const Op *desc) {
     return ir_attr_int(desc, AT_FRONT, 0) != 0;
 }
 
+bool desc_goes_on(const Op *desc, int dim) {
+    return ir_attr_int(desc, AT_FRONT, 0) >> dim & 1;
+}
+
 int desc_first_index(const Op *access) {
     return access->noperands - access->operand[0].value->type.rank;
 }
@@ -142,7 +146,7 @@ void desc_pointers(Builder *b, const Op *desc, Value *const *index, uint32_t che
         }
         if (!(checked >> i & 1)) continue;
         Value *size = as_i64(b, desc_size(desc, i));
-        and_mask(b, mask, along(b, within(b, at, size, desc_has_front(desc)), block, i));
+        and_mask(b, mask, along(b, within(b, at, size, desc_goes_on(desc, i)), block, i));
     }
     if (*mask) *mask = spread(b, *mask, block);
 }

@@ -24,6 +24,7 @@ static const char *verify_make_desc(const Op *op) {
     if (p.rank || !p.depth || !type_equal(type_pointee(p), type_element(d)))
         return "operand 0 must be a pointer to the descriptor's elements";
     if (op->noperands != 1 + 2 * d.rank) return "takes a size and a stride for each dimension";
+    if (ir_attr_int(op, AT_FRONT, 0) >> d.rank) return "front is a bit for each dimension";
     if (desc_has_front(op) && ir_attr(op, AT_PADDING))
         return "a tensor that goes on in front is not padded there";
     if (ir_attr_int(op, AT_PADDING, PADDING_ZERO) == PADDING_NAN && !type_is_float(type_element(d)))

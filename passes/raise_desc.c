@@ -270,7 +270,9 @@ static Value *emit_desc(Raise *r, Builder *b, const Made *m) {
     }
     in[0] = (Value *)r->block.base;
     Op *op = ir_op(b, OP_MAKE_DESC, in, 1 + 2 * rank, &desc, 1, 0);
-    ir_set_attr(b->s, op, AT_FRONT, 1);
+    int64_t front = 0;
+    for (int d = 0; d < rank; d++) front |= (int64_t)!poly_is_natural(&m->dim[d]->first) << d;
+    if (front) ir_set_attr(b->s, op, AT_FRONT, front);
     set_live(r, op, m);
     return op->result[0];
 }

@@ -128,6 +128,38 @@ bool poly_divides(const PolyTerm *by, const PolyTerm *t, PolyTerm *out) {
     return true;
 }
 
+static bool is_natural(const Value *v, int depth) {
+    enum { MOST_DEPTH = 16 };
+    const Op *op = v->def, *loop = op ? NULL : v->block->parent;
+    int64_t by;
+    if (ir_int_constant(v, &by)) return by >= 0;
+    if (!op) return loop && loop->code == OP_FOR && v == loop->region[0]->args[0]; /* see poly.h */
+    if (depth == MOST_DEPTH) return false;
+    const Value *x = ir_operand(op, 0), *y = ir_operand(op, 1);
+    switch (op->code) {
+    case OP_PROGRAM_ID:
+    case OP_NUM_PROGRAMS:
+    case OP_WORK_SIZE: return true;
+    case OP_CAST:
+        return type_is_int(x->type) && type_is_signed(x->type) &&
+               type_elem_bits(x->type) <= type_elem_bits(v->type) && is_natural(x, depth + 1);
+    case OP_DIV:
+    case OP_REM: return is_natural(x, depth + 1) && ir_int_constant(y, &by) && by > 0;
+    case OP_MIN: return is_natural(x, depth + 1) && is_natural(y, depth + 1);
+    case OP_MAX: return is_natural(x, depth + 1) || is_natural(y, depth + 1);
+    default: return false;
+    }
+}
+
+bool poly_is_natural(const Poly *x) {
+    for (int i = 0; i < x->n; i++) {
+        if (x->term[i].factor < 0) return false;
+        for (int k = 0; k < x->term[i].nsymbols; k++)
+            if (!is_natural(x->term[i].symbol[k], 0)) return false;
+    }
+    return !x->unknown;
+}
+
 static int64_t promised(const Func *f, const Value *v) {
     for (int i = 0; i < f->nparams; i++)
         if (f->param[i].value == v && f->param[i].divisible > 1) return f->param[i].divisible;

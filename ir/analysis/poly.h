@@ -35,6 +35,10 @@ bool poly_is_invariant(const Poly *x, const Op *op);
 /* Term t is by times *out, without a remainder. */
 bool poly_divides(const PolyTerm *by, const PolyTerm *t, PolyTerm *out);
 void poly_push(Poly *x, const PolyTerm *t); /* x += t */
+/* It is known to be 0 or more: a sum of products of program ids, numbers of iterations and the
+ * like.
+ */
+bool poly_is_natural(const Poly *x);
 /* What all terms are multiples of: of symbols that are parameters, what is promised of them. */
 int64_t poly_divisor(const Func *f, const Poly *x);
 

@@ -68,7 +68,6 @@ void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lane
     uint8_t order[TILE_MAX_RANK];                    /* elements are counted in the buffer's */
     const Op *desc = ir_operand(st->op, 0)->def;
     bool all = !ir_attr(desc, AT_LIVE);
-    int64_t least = desc_has_front(desc) ? INT64_MIN : 0;
     desc_order(st->op, order);
     for (int64_t e = 0; e < lanes; e++) {
         int below = 0;
@@ -82,7 +81,9 @@ void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lane
             uint64_t at = (uint64_t)number_at(x, (Elem)index->type.elem, i || !rows ? 0 : in_block);
             if (i || !rows) at += (uint64_t)in_block;
             if (!all) active[e] &= in_block < desc_live(desc, t, i);
-            if (checked >> i & 1) active[e] &= (int64_t)at >= least && (int64_t)at < d->size[i];
+            if (checked >> i & 1)
+                active[e] &=
+                    (int64_t)at < d->size[i] && ((int64_t)at >= 0 || desc_goes_on(desc, i));
             address[e] += at * (uint64_t)d->stride[i];
         }
     }

@@ -224,6 +224,8 @@ static const Refused bodies[] = {
      "mbar_fragment_load %w, %b, %m bytes=32",
      "for which the buffer has room"},
     {"%b: shared<i32[4]> = buffer_alloc live=[4]", "where not all do"},
+    {"%1: i32 = const value=1\n%d: desc<f32[8]> = make_desc %p, %n, %1 front=2",
+     "front is a bit for each dimension"},
     {"%b: shared<i32[4]> = buffer_alloc live=[1,1]", "of each dimension"},
     {"%1: i32 = const value=1\n%d: desc<f32[8]> = make_desc %p, %n, %1 live=[6]\n%m: "
      "shared<f32[8]> = "
