@@ -19,11 +19,38 @@
 
 typedef struct Dots {
     int sums, others; /* what a loop does with others' results keeps its warps busy as it is */
+    const Op *asked;  /* a loop that is to have a warp of its own for its blocks */
+    bool uneven;      /* loops around some go round as often as the program's number says */
 } Dots;
 
+/* What the number of a program says, or the size of the grid. */
+static bool is_of_program(const Value *v, uint8_t *seen, int depth) {
+    enum { MOST_DEPTH = 200 };
+    const Op *op = v->def;
+    if (!op || v->type.rank || seen[v->id] || depth == MOST_DEPTH) return depth == MOST_DEPTH;
+    seen[v->id] = 1;
+    if (op->code == OP_PROGRAM_ID) return true;
+    bool is = false;
+    for (int i = 0; i < op->noperands; i++)
+        is |= is_of_program(op->operand[i].value, seen, depth + 1);
+    return is;
+}
+
+typedef struct Count {
+    const PassCtx *ctx;
+    Dots d;
+} Count;
+
 static void count(Op *op, void *ctx) {
-    Dots *d = ctx;
+    Count *c = ctx;
+    Dots *d = &c->d;
+    if (ir_attr_int(op, AT_WARP_SPECIALIZE, 0) && !d->asked) d->asked = op;
     if (op->code != OP_DOT) return;
+    for (const Op *at = op->block->parent; at; at = at->block->parent)
+        for (int i = 0; at->code == OP_FOR && i < 3; i++) {
+            uint8_t *seen = arena_alloc(&c->ctx->s->arena, c->ctx->f->nvalues);
+            d->uneven |= is_of_program(at->operand[i].value, seen, 0);
+        }
     if (dot_chained(op) >= 0)
         d->sums++;
     else
@@ -36,13 +63,29 @@ static bool is_taken(const Module *m, const char *name) {
     return f;
 }
 
-static bool is_wanted(const PassCtx *ctx) {
+static Dots count_dots(const PassCtx *ctx) {
+    Count c = {.ctx = ctx};
+    ir_walk(ctx->f->body, count, &c);
+    c.d.uneven &= c.d.others > 0; /* of sums the parts of K are alike, wherever they begin */
+    return c.d;
+}
+
+/* Why there is to be none: of a loop that asks for a warp of its own. */
+static const char *why_not(const PassCtx *ctx, const Dots *d) {
     const Func *f = ctx->f;
-    Dots d = {0};
-    if (!ctx->target->tma || f->single_entry || f->entry_of || f->persistent || roles_of(f))
-        return false;
-    ir_walk(f->body, count, &d);
-    return d.sums && !d.others;
+    if (!ctx->target->tma)
+        return arena_printf(&ctx->s->arena, "%s has no copy engine for it to start",
+                            ctx->target->name);
+    if (f->single_entry) return "the source's entry is to be the only one";
+    if (roles_of(f)) return "the kernel says what its warps do";
+    return d->sums + d->others ? NULL : "no dot takes blocks that it would bring";
+}
+
+static bool is_wanted(const PassCtx *ctx, const Dots *d) {
+    const Func *f = ctx->f;
+    bool worth =
+        (d->sums && !d->others) || d->asked || (d->others && f->num_warps >= COST_FEEDING_WARPS);
+    return !why_not(ctx, d) && !f->entry_of && !f->persistent && worth;
 }
 
 /* A load of the dots' loop that is left to the warps would have nobody to pipeline it. */
@@ -51,10 +94,15 @@ static void look_for_load(Op *op, void *found) {
     for (const Op *x = op->block->first; x; x = x->next) *(bool *)found |= x->code == OP_LOAD;
 }
 
-static bool is_made(const Func *f) {
+static bool is_made(const Func *f, bool uneven) {
     bool left = false;
     ir_walk(f->body, look_for_load, &left);
-    return f->persistent && roles_of(f) && !left;
+    return (f->persistent || uneven) && roles_of(f) && !left;
+}
+
+static void say_refused(const PassCtx *ctx, const Op *loop, const char *why) {
+    diag(&ctx->s->diags, DIAG_PERF, loop->span,
+         "no warp of its own brings this loop's blocks, as warp_specialize asks: %s", why);
 }
 
 typedef struct Wide {
@@ -98,6 +146,8 @@ static int min_places(const PassCtx *ctx) {
     return has_wide_loads(ctx) && !(narrow && fills) ? 2 : 1;
 }
 
+/* Places that take unequal time are left to the hardware, which starts a program where one ends:
+ * programs that stay would take them in turn. */
 void pass_entries(PassCtx *ctx) {
     static void (*const pass[])(PassCtx *) = {
         pass_cse,          pass_persistent, pass_licm,
@@ -107,16 +157,23 @@ void pass_entries(PassCtx *ctx) {
         pass_cse,          pass_licm,       pass_dce,
     };
     Func *f = ctx->f;
-    const char *name = arena_printf(&ctx->s->arena, "%s__persistent", f->name);
-    if (!is_wanted(ctx) || is_taken(ctx->module, name)) return;
+    const Dots d = count_dots(ctx);
+    const char *why = d.asked ? why_not(ctx, &d) : NULL;
+    const char *name = arena_printf(&ctx->s->arena, "%s__%s", f->name,
+                                    d.uneven ? "warp_specialized" : "persistent");
+    if (why && !f->entry_of) say_refused(ctx, d.asked, why);
+    if (!is_wanted(ctx, &d) || is_taken(ctx->module, name)) return;
     PassCtx own = *ctx;
     own.f = ir_clone_func(ctx->module, f, name);
     own.f->entry_of = f->name;
     pass_raise_desc(&own);
-    own.f->min_places = min_places(&own);
-    for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++) pass[i](&own);
-    ctx->changed = is_made(own.f);
-    if (!ctx->changed) f->next = own.f->next;
+    own.f->min_places = d.asked || d.uneven ? 1 : min_places(&own);
+    for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++)
+        if (!d.uneven || pass[i] != pass_persistent) pass[i](&own);
+    ctx->changed = is_made(own.f, d.uneven);
+    if (ctx->changed) return;
+    if (d.asked) say_refused(ctx, d.asked, "its loads, or the rest of the kernel, do not let it");
+    f->next = own.f->next;
 }
 
 /* ---- what came of it ---- */
@@ -164,11 +221,12 @@ static const char *refuse(const PassCtx *ctx) {
     bool by_threads = false;
     int64_t programs = target_programs(sm, f->shared_bytes);
     if (f->shared_bytes > sm->max_shared) return "it needs more shared memory than there is";
-    if (programs * f->num_warps < COST_ROLES_CONSUMERS)
+    Dots d = count_dots(ctx);
+    if (programs * f->num_warps < COST_ROLES_CONSUMERS && !d.asked)
         return "it has too few warps on a multiprocessor to fill each other's waits";
     int64_t stages = 0;
     ir_walk(f->body, add_stages, &stages);
-    if (programs * stages < COST_ROLES_IN_FLIGHT)
+    if (programs * stages < COST_ROLES_IN_FLIGHT && !d.asked)
         return "its stages are too few beside what is stored through shared memory";
     ir_walk(f->body, look_for_threads, &by_threads);
     if (by_threads) return "its dots are not made of wgmma, which reads what the engine brought";

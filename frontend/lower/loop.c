@@ -305,6 +305,7 @@ static void for_at_run_time(Lower *l, const Stmt *stmt, const Range *range) {
         Op *op = finish_for(l, draft, bound, &now, &init);
         if (range && range->num_stages >= 0)
             ir_set_attr(l->s, op, AT_NUM_STAGES, range->num_stages);
+        if (range && range->warp_specialize) ir_set_attr(l->s, op, AT_WARP_SPECIALIZE, 1);
         result = op->result;
     } else {
         result = finish_with_break(l, draft, bound, &now, &init, stop)->result + 1;

@@ -153,6 +153,7 @@ Obj bi_range(Lower *l, const Args *a, int64_t data) {
         if (n < 0 || n > STAGES_LIMIT) return arg_error(l, a, 3, "between 0 and 16");
         r->num_stages = (int)n;
     }
+    if (data == 1 && !arg_bool(l, a, 7, &r->warp_specialize)) return poison();
     Obj o = {.kind = OBJ_RANGE};
     o.range = r;
     return o;

@@ -111,6 +111,7 @@ struct Range {
     Obj start, stop, step;
     bool is_static;
     int num_stages; /* -1: not given */
+    bool warp_specialize;
 };
 
 #endif
