@@ -73,6 +73,7 @@ def grid_order(opts, kind):
 ORDERS = [Family("grouped"), Family("naive", source=NAIVE, group=0)] + [
     Family(f"naive G={g}", source=NAIVE, group=0, flags=(f"--swizzle-grid={g}",)) for g in (4, 8, 16)] + [CUBLAS]
 PEERS = [CUBLAS, TRITON, OURS]
+SPLIT = Family("stream-k", flags=("--stream-k=auto",))
 EACH = [CUBLAS, TRITON, Family("own", entry="own"), Family("ours", entry="further")]
 # mode: problems in groups, who takes part, the column the last ratio is to
 MODES = {"squares": (squares, PEERS, "ours"), "awkward": (awkward, PEERS, "ours"),
@@ -132,7 +133,9 @@ def main():
     p.add_argument("--mode", default="squares", choices=MODES)
     p.add_argument("--types", default="fp16", help="of " + ",".join(TYPES))
     p.add_argument("--sizes", default="", help="instead of the mode's own: 1024,4096")
-    p.add_argument("--configs", default="all", help="their numbers in matmul_configs.txt, from 0: 0,1,4")
+    p.add_argument("--configs", default="all", help="their numbers in matmul_configs.txt, from 0: 0,1,4; more: "
+                   "those of matmul_columns.txt, too")
+    p.add_argument("--stream-k", action="store_true", help="ours with --stream-k=auto beside ours")
     p.add_argument("--keep", type=int, default=2, help="how many configs of each go into the contest")
     p.add_argument("--entries", action="store_true", help="the source's entry beside the further one, not the chosen")
     for mode in MODES:
@@ -144,6 +147,8 @@ def main():
     configs, kinds = pick_configs(opts.configs), opts.types.split(",")
     if opts.entries:
         families = EACH
+    if opts.stream_k:
+        families = families + [SPLIT]
     session = contest.Session(opts)
     groups = {kind: make(opts, kind) for kind in kinds}
     flat = [p for kind in kinds for g in groups[kind] for p in g]

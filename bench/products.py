@@ -7,9 +7,15 @@ from pathlib import Path
 from contest import Family, poison, wrong
 from kernels import Job, signature
 
-CONFIGS = [tuple(map(int, line.split()))  # BLOCK M, N, K, warps, stages
-           for line in Path(__file__).with_name("matmul_configs.txt").read_text().splitlines()
-           if not line.startswith("#")]
+
+
+def read_configs(name):
+    """BLOCK M, N, K, warps, stages of each."""
+    return [tuple(map(int, line.split())) for line in Path(__file__).with_name(name).read_text().splitlines()
+            if not line.startswith("#")]
+
+
+CONFIGS, COLUMNS = read_configs("matmul_configs.txt"), read_configs("matmul_columns.txt")
 
 
 @dataclass(frozen=True)
@@ -92,8 +98,13 @@ def config_text(config):
 
 
 def pick_configs(text):
-    """--configs: all, or their numbers from 0: 0,1,4."""
-    return CONFIGS if text == "all" else [CONFIGS[int(i)] for i in text.split(",")]
+    """--configs: all, their numbers from 0: 0,1,4, or more: all and those that Triton does not take."""
+    every = CONFIGS + COLUMNS
+    return every if text == "more" else CONFIGS if text == "all" else [every[int(i)] for i in text.split(",")]
+
+
+def taken_by(family, configs):
+    return [c for c in configs if family.engine == "tilec" or c not in COLUMNS]
 
 
 def make_matrix(torch, t, rows, cols, strides):
@@ -166,7 +177,7 @@ def compile_all(session, problems, families, configs):
         t = TYPES[p.type]
         kinds = [getattr(session.torch, k) for k in (t.torch_in, t.torch_in, t.torch_out)]
         work += [(job_of(f, p, c, session.opts), (*kinds, *p.sizes()))
-                 for f in families if f.engine == "triton" for c in configs]
+                 for f in families if f.engine == "triton" for c in taken_by(f, configs)]
     session.warm_triton(work)
 
 
@@ -184,7 +195,7 @@ def contestants_of(session, data, families, configs):
     for f in families:
         if f.engine == "triton" and not session.triton:
             continue
-        for c in [None] if f.engine == "cublas" else configs:
+        for c in [None] if f.engine == "cublas" else taken_by(f, configs):
             out += session.enter(p.label, f, config_text(c) if c else "", p.flops,
                                  lambda: maker(f, c), data.check)
     return out
