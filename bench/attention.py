@@ -1,32 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""attention.py: flash attention forward, head dimension 128, 16 heads, fp16: examples/flash_attention.tl
-by tilec and by Triton, PyTorch's FlashAttention-2 and cuDNN's. Writes attention.csv and .png."""
+"""attention.py: flash attention forward, 16 heads of 128 or --head, fp16: examples/flash_attention.tl by
+tilec and by Triton, PyTorch's FlashAttention-2 and cuDNN's. Writes attention.csv and .png."""
 import math
 
 import contest
 from contest import Family, best_of, finalists, poison, wrong
 from kernels import Job, signature
 
-HEADS, D = 16, 128
+HEADS = 16
 # BLOCK M, N, warps, stages
 CONFIGS = [(128, 128, 8, 3), (128, 128, 8, 2), (128, 64, 8, 3), (128, 64, 8, 4), (128, 64, 4, 3), (128, 32, 4, 4),
            (64, 128, 4, 3), (64, 64, 4, 3), (64, 64, 4, 4)]
 SOURCE = "examples/flash_attention.tl"
 OURS, TRITON = Family("ours"), Family("Triton", "triton")
+EACH = [Family("own", entry="own"), Family("ours", entry="further")]
 FA2, CUDNN = Family("FA-2", "FLASH_ATTENTION"), Family("cuDNN", "CUDNN_ATTENTION")
 # Half a unit of fp16 in the probabilities and in the result, and what they add up to.
 BOUND = 4e-3
 
 
-def numbers(s):
+def numbers(s, d):
     """The arguments behind the pointers."""
-    return (HEADS, s, s, 1 / math.sqrt(D)) + (s * D, D) * 4
+    return (HEADS, s, s, 1 / math.sqrt(d)) + (s * d, d) * 4
 
 
 def job_of(s, causal, config, opts, flags=()):
     bm, bn, warps, stages = config
-    types = signature(("fp16", "fp16", "fp16", "fp16", "fp32") + numbers(s))
-    defines = (("D", D), ("CAUSAL", causal), ("BM", bm), ("BN", bn))
+    types = signature(("fp16", "fp16", "fp16", "fp16", "fp32") + numbers(s, opts.head))
+    defines = (("D", opts.head), ("CAUSAL", causal), ("BM", bm), ("BN", bn))
     return Job(SOURCE, types, defines, warps, stages, opts.target, flags)
 
 
@@ -41,7 +42,7 @@ def expected_of(torch, q, k, v, causal):
     for h in range(q.shape[0]):
         keys, values = k[h].double().t(), v[h].double()
         for r in range(0, s, step):
-            scores = q[h, r:r + step].double() @ keys / math.sqrt(D)
+            scores = q[h, r:r + step].double() @ keys / math.sqrt(q.shape[2])
             if causal:
                 rows = torch.arange(r, min(r + step, s), device="cuda")[:, None]
                 scores.masked_fill_(torch.arange(s, device="cuda")[None, :] > rows, -math.inf)
@@ -60,16 +61,16 @@ def library(torch, backend, q, k, v, causal):
 
 
 def contestants_of(session, s, causal, families, configs):
-    torch = session.torch
-    q, k, v = (torch.randn((HEADS, s, D), dtype=torch.float16, device="cuda") for _ in range(3))
-    out = torch.empty((HEADS, s, D), dtype=torch.float16, device="cuda")
+    torch, d = session.torch, session.opts.head
+    q, k, v = (torch.randn((HEADS, s, d), dtype=torch.float16, device="cuda") for _ in range(3))
+    out = torch.empty((HEADS, s, d), dtype=torch.float16, device="cuda")
     lse = torch.empty((HEADS, s), dtype=torch.float32, device="cuda")
-    values, expected = (q, k, v, out, lse) + numbers(s), expected_of(torch, q, k, v, causal)
-    work = 4.0 * HEADS * s * s * D * (0.5 if causal else 1)
+    values, expected = (q, k, v, out, lse) + numbers(s, d), expected_of(torch, q, k, v, causal)
+    work = 4.0 * HEADS * s * s * d * (0.5 if causal else 1)
 
     def maker(family, config):
         if family.engine == "tilec":
-            return session.tilec_run(job_of(s, causal, config, session.opts, session.flags), values)
+            return session.tilec_run(job_of(s, causal, config, session.opts, session.flags), values, family.entry)
         if family.engine == "triton":
             return session.triton_run(job_of(s, causal, config, session.opts), values, (-(-s // config[0]), HEADS))
         return library(torch, family.engine, q, k, v, causal)
@@ -91,9 +92,11 @@ def contestants_of(session, s, causal, families, configs):
 def main():
     p = contest.options(__doc__)
     p.add_argument("--sizes", default="1024,4096,16384", help="lengths of the sequence")
+    p.add_argument("--head", type=int, default=128, help="its dimension: 64, 128")
+    p.add_argument("--entries", action="store_true", help="the source's entry beside the further one, not the chosen")
     p.add_argument("--keep", type=int, default=2, help="how many configs of each go into the contest")
     opts = p.parse_args()
-    families = [f for f in (FA2, CUDNN, TRITON, OURS) if not (opts.no_triton and f.engine == "triton")]
+    families = [f for f in [FA2, CUDNN, TRITON] + (EACH if opts.entries else [OURS]) if not (opts.no_triton and f.engine == "triton")]
     session = contest.Session(opts)
     cases = [(int(s), causal) for causal in (False, True) for s in opts.sizes.split(",")]
     ours = [job_of(s, causal, c, opts, session.flags) for s, causal in cases for c in CONFIGS]
@@ -102,7 +105,7 @@ def main():
         session.finish()
     session.build(ours)
     half, single = session.torch.float16, session.torch.float32
-    session.warm_triton([(job_of(s, causal, c, opts), (half,) * 4 + (single,) + numbers(s))
+    session.warm_triton([(job_of(s, causal, c, opts), (half,) * 4 + (single,) + numbers(s, opts.head))
                          for s, causal in cases for c in CONFIGS])
     rows, tables, lines = [], {}, {}
     for s, causal in cases:
@@ -126,7 +129,7 @@ def main():
                                  ms=f"{c.ms:.5f}", tflops=f"{c.rate:.2f}", target=opts.target))
                 lines.setdefault(f"{name}{', causal' if causal else ''}, {regime}", []).append((s, c.rate))
     contest.write_csv(opts.out / "attention.csv", rows)
-    contest.plot(opts.out / "attention.png", lines, "sequence", "TFLOPS", "attention forward, head 128, fp16")
+    contest.plot(opts.out / "attention.png", lines, "sequence", "TFLOPS", f"attention forward, head {opts.head}, fp16")
     for regime, text in tables.items():
         print(f"\nTFLOPS, {opts.target}, {regime}; ratios: ours to theirs")
         print(f"{'':<14}" + "".join(f"{f.name:>9}" for f in families) +
