@@ -310,6 +310,16 @@ static void visit_shape(Assign *a, Op *op) {
     if (!a->remat_depth[op->result[0]->id]) class_layout(a, op->result[0], op->result[0]->layout);
 }
 
+static bool is_loop_or_branch(const Op *op, const Value *v) {
+    return (op->code == OP_FOR || op->code == OP_IF) && ir_defined_outside(v, op);
+}
+
+static bool is_dot_operand_beside(const Value *v, const Op *branch) {
+    for (const Use *u = v->uses; u; u = u->next)
+        if (u->op->code == OP_DOT && !ir_inside(u->op, branch)) return true;
+    return false;
+}
+
 static Value *shared_copy(Assign *a, Op *dot, int i) {
     Value *v = dot->operand[i].value;
     if (type_is_buffer(v->type)) {
@@ -319,12 +329,16 @@ static Value *shared_copy(Assign *a, Op *dot, int i) {
     v = materialise_in_layout(a, v, own_layout(a, v));
     Type t = type_in_space(v->type, SPACE_SHARED);
     Layout l = choose_operand_shared(dot, i, v->layout);
-    /* What a loop does not change is copied before it, once. */
-    Op *at = dot;
-    while (at->block->parent && at->block->parent->code == OP_FOR &&
-           ir_defined_outside(v, at->block->parent))
-        at = at->block->parent;
-    Value *there = copy_for_dot_before(v, at->block, &l);
+    /* What a loop does not change is copied before it, once; and before a branch, if others read it
+     * beside that. */
+    Op *at = dot, *around = dot->block->parent;
+    Value *there = copy_for_dot_before(v, dot->block, &l);
+    for (bool up = true; !there && around && is_loop_or_branch(around, v);) {
+        up &= around->code == OP_FOR || is_dot_operand_beside(v, around);
+        there = copy_for_dot_before(v, around->block, &l);
+        if (up) at = around;
+        around = around->block->parent;
+    }
     if (there) return there;
     Builder b = {a->s, a->f, at->block, at, dot->span};
     Value *buffer = ir_op(&b, OP_BUFFER_ALLOC, NULL, 0, &t, 1, 0)->result[0];
