@@ -115,8 +115,8 @@ static const char *refuse_load(Specialize *x, const Op *load) {
         if (!is_scalar_work(x, load->operand[i].value))
             return "its index is not made of scalars alone, without reading memory";
     for (const Op *at = load->block->parent; at; at = at->block->parent) {
-        if (at->code != OP_FOR) return "it is not in `for` loops alone";
-        if (!are_scalar_work(x, at, 3))
+        if (at->code != OP_FOR && at->code != OP_IF) return "it is not in `for` loops alone";
+        if (!are_scalar_work(x, at, at->code == OP_FOR ? 3 : 1))
             return "a loop's bounds are not made of scalars alone, without reading memory";
     }
     Ahead a = {.load = load};
@@ -167,6 +167,14 @@ static Group *group_of_such(Specialize *x, const Op *dot, int stages) {
     return NULL;
 }
 
+/* Of its loop, or of the one beside it that goes on with it. */
+static int stages_asked(const Specialize *x, const Op *dot) {
+    const Op *loop = dot->block->parent;
+    for (const Op *at = dot->block->first; at && (!loop || loop->code != OP_FOR); at = at->next)
+        if (at->code == OP_FOR) loop = at;
+    return (int)(loop ? ir_attr_int(loop, AT_NUM_STAGES, x->f->num_stages) : x->f->num_stages);
+}
+
 static void find_group(Op *op, void *ctx) {
     Specialize *x = ctx;
     if (op->code == OP_WARPS || op->code == OP_BUFFER_ALLOC) x->refused = true; /* it has its own */
@@ -188,7 +196,7 @@ static void find_group(Op *op, void *ctx) {
                    COST_STAGE_ALIGN * COST_STAGE_ALIGN;
     }
     if (!g.bytes) return;
-    g.stages = (int)ir_attr_int(op->block->parent, AT_NUM_STAGES, x->f->num_stages);
+    g.stages = stages_asked(x, op);
     Group *like = group_of_such(x, op, g.stages);
     if (like) {
         like->dot[like->ndots++] = op;

@@ -36,6 +36,21 @@ Value *shared_barriers(Builder *b, int n, int count) {
     return v;
 }
 
+/* The op of the block before which the dot has to be done: that needs its sum, be it for what it
+ * holds; or makes what is in the next turn in the place of its operand 0, which it may read from
+ * registers. */
+static Op *first_need(const Op *dot) {
+    const Block *b = dot->block;
+    const Value *a = dot->operand[0].value, *sum = dot->result[0];
+    bool carried = !a->def && a->block == b && a->index && b->parent && b->parent->code == OP_FOR;
+    const Op *makes = carried ? b->last->operand[a->index - 1].value->def : NULL;
+    Op *op = dot->next;
+    for (; op != b->last && op != makes; op = op->next)
+        for (const Use *u = sum->uses; u; u = u->next)
+            if (u->op == op || ir_inside(u->op, op)) return op;
+    return op;
+}
+
 static void make_buffers(Specialize *x, Builder *b) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
@@ -80,7 +95,27 @@ void wait_phase(Builder *b, Value *barrier, Value *phase) {
     ir_op(b, OP_MBAR_WAIT, in, 2, NULL, 0, 0);
 }
 
-/* The dot reads its stage, which is free again when it is done. */
+/* The program goes on with other work than dots while it is done: what it waits for to begin it
+ * waits for once more before its end. That is there, but begins a basic block: ptxas waits for a
+ * dot as early as it can, which in attention was before the softmax. */
+static bool goes_on_beside(const Op *dot, const Op *need) {
+    bool works = false;
+    for (const Op *op = dot->next; op != need; op = op->next) {
+        if (op->code == OP_DOT) return false;
+        works |= type_is_tile(op->nresults ? op->result[0]->type : i32());
+    }
+    return works;
+}
+
+/* Before the builder's place; what used the sum uses what was waited for. */
+static void wait_for_dot(Builder *b, Value *sum) {
+    Op *wait = ir_op(b, OP_DOT_WAIT, &sum, 1, &sum->type, 1, 0);
+    ir_replace_uses(sum, wait->result[0]);
+    ir_set_operand(wait, 0, sum);
+}
+
+/* The dot reads its stage, which is free again when it is done: waited for where its sum is needed,
+ * so that another dot may go on beside it. */
 static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     Builder b = {x->s, x->f, dot->block, dot, dot->span};
     wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
@@ -91,12 +126,10 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
         for (int k = 0; k < from.nvia; k++) ir_erase(from.via[k]);
         ir_erase(from.load);
     }
-    b.before = dot->next;
-    Value *sum = dot->result[0];
-    Op *wait = ir_op(&b, OP_DOT_WAIT, &sum, 1, &sum->type, 1, 0);
     ir_set_attr(x->s, dot, AT_ASYNC, 1);
-    ir_replace_uses(sum, wait->result[0]);
-    ir_set_operand(wait, 0, sum);
+    b.before = first_need(dot);
+    if (goes_on_beside(dot, b.before)) wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
+    wait_for_dot(&b, dot->result[0]);
     Value *free = stage_slice(&b, g->empty, t.stage);
     ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
     return next_turn(&b, t, g->stages);
