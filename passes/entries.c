@@ -150,11 +150,11 @@ static int min_places(const PassCtx *ctx) {
  * programs that stay would take them in turn. */
 void pass_entries(PassCtx *ctx) {
     static void (*const pass[])(PassCtx *) = {
-        pass_cse,          pass_persistent, pass_licm,
-        pass_dce,          pass_stream_k,   pass_cse,
-        pass_licm,         pass_dce,        pass_warp_specialize,
-        pass_stage_stores, pass_lower_desc, pass_fold,
-        pass_cse,          pass_licm,       pass_dce,
+        pass_cse,          pass_persistent, pass_licm, pass_dce,
+        pass_stream_k,     pass_cse,        pass_licm, pass_dce,
+        pass_overlap,      pass_cse,        pass_dce,  pass_warp_specialize,
+        pass_stage_stores, pass_lower_desc, pass_fold, pass_cse,
+        pass_licm,         pass_dce,
     };
     Func *f = ctx->f;
     const Dots d = count_dots(ctx);

@@ -158,7 +158,7 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     flash=examples/flash_attention.tl
     for causal in False True; do
         made flash.$causal $flash swizzle_grid,fold,cse,dce,licm,combine -D CAUSAL=$causal -D BM=128 --num-warps=8
-        made flash.$causal.roles $flash $raise,persistent,licm,dce,warp_specialize,stage_stores,lower_desc,fold,cse,licm,dce \
+        made flash.$causal.roles $flash $raise,persistent,licm,dce,overlap,cse,dce,warp_specialize,stage_stores,lower_desc,fold,cse,licm,dce \
             -D CAUSAL=$causal -D BM=128 --num-warps=8
         ok 'both loops of attention take the same stages' [ "$(grep -c '3 x f16' "$work/flash.$causal.roles.tir")" = 2 ]
         for size in '256 256' '200 336' '300 20'; do
