@@ -42,7 +42,7 @@ static bool leaves_out(const Raise *r, const Op *store, int dim, int wrapped) {
     int n = mask ? block_bounds(r->ctx->s, mask, at) : -1;
     for (int i = 0; i < n; i++) {
         Poly end = poly_add(&d->first, &at[i].limit, 1);
-        if (at[i].dim == dim && poly_equal(&end, &d->size)) return true;
+        if (at[i].dim == dim && !at[i].from && poly_equal(&end, &d->size)) return true;
     }
     return false;
 }
@@ -85,14 +85,20 @@ static bool ends_in_stores(Raise *r, const Value *v, int dim, int wrapped) {
 
 /* ---- is it one? ---- */
 
+/* By themselves or the other way round. */
+static bool are_dots(const Use *u) {
+    for (; u; u = u->next)
+        if (u->op->code != OP_DOT && (u->op->code != OP_TRANS || !are_dots(u->op->result[0]->uses)))
+            return false;
+    return true;
+}
+
 /* A load of a loop, none of whose values is looked at by anything but dots. */
 static bool is_wanted(const Op *op) {
     const Op *loop = op->block->parent;
     if (op->code != OP_LOAD || op->result[0]->type.rank != 2 || !op->result[0]->uses) return false;
     if (!loop || loop->code != OP_FOR || ir_attr_int(op, AT_VOLATILE, 0)) return false;
-    for (const Use *u = op->result[0]->uses; u; u = u->next)
-        if (u->op->code != OP_DOT) return false;
-    return true;
+    return are_dots(op->result[0]->uses);
 }
 
 static Type tile_of(const Op *access) {
@@ -271,7 +277,8 @@ static Value *emit_desc(Raise *r, Builder *b, const Made *m) {
     in[0] = (Value *)r->block.base;
     Op *op = ir_op(b, OP_MAKE_DESC, in, 1 + 2 * rank, &desc, 1, 0);
     int64_t front = 0;
-    for (int d = 0; d < rank; d++) front |= (int64_t)!poly_is_natural(&m->dim[d]->first) << d;
+    for (int d = 0; d < rank; d++)
+        front |= (int64_t) !(m->dim[d]->starts || poly_is_natural(&m->dim[d]->first)) << d;
     if (front) ir_set_attr(b->s, op, AT_FRONT, front);
     set_live(r, op, m);
     return op->result[0];

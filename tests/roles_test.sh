@@ -155,6 +155,29 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
         ok "batches $size" "$tilerun" --device="$device" "$work/batches.entry.tir" --kernel=batches__persistent \
             "${inputs[@]}" --expect=c="$work/c3.npy:0"
     done
+    # Blocks by descriptors, made in the kernel or its arguments.
+    made described.entry tests/passes/described.tl $entry
+    described_run() { # KERNEL OPTION…
+        "$tilerun" --device="$device" "$work/described.entry.tir" --kernel="$1" "${inputs[@]}" --grid="$grid" "${@:2}"
+    }
+    for size in '64 64 64' '200 336 80' '16 16 1040'; do
+        read -r m n k <<<"$size"
+        grid=$(((m + 63) / 64 * ((n + 63) / 64)))
+        inputs=("a_ptr=randint(-4,5):fp16[$m,$k]" "b_ptr=randint(-4,5):fp16[$k,$n]" "c_ptr=zeros:fp16[$m,$n]" M="$m" N="$n" K="$k")
+        ok "tensors $size, plain" described_run tensors --save=a_ptr="$work/a4.npy" --save=b_ptr="$work/b4.npy" \
+            --save=c_ptr="$work/c4.npy"
+        ok "tensors $size" described_run tensors__persistent --expect=c_ptr="$work/c4.npy:0"
+        inputs=(a.base=@"$work/a4.npy" b.base=@"$work/b4.npy" "c.base=zeros:fp16[$m,$n]" N="$n" K="$k"
+            a.shape.0="$m" a.shape.1="$k" a.strides.0="$k" b.shape.0="$k" b.shape.1="$n" b.strides.0="$n"
+            c.shape.0="$m" c.shape.1="$n" c.strides.0="$n" a.strides.1=1 b.strides.1=1 c.strides.1=1)
+        ok "arguments $size" described_run arguments__persistent --expect=c.base="$work/c4.npy:0"
+        ok "arguments $size, plain" described_run arguments --expect=c.base="$work/c4.npy:0"
+    done
+    inputs=("q_ptr=randn:fp16[384,64]" "k_ptr=randn:fp16[384,64]" "v_ptr=randn:fp16[384,64]" "o_ptr=zeros:fp16[384,64]"
+        H=2 N=192 scale=0.125)
+    grid=3,2
+    ok "attend by descriptors, plain" described_run attend --save=o_ptr="$work/o.npy"
+    ok "attend by descriptors" described_run attend__persistent --expect=o_ptr="$work/o.npy:0"
     flash=examples/flash_attention.tl
     for causal in False True; do
         made flash.$causal $flash swizzle_grid,fold,cse,dce,licm,combine -D CAUSAL=$causal -D BM=128 --num-warps=8

@@ -96,8 +96,9 @@ static const Form *product_of(const Walk *w, const Form *x, const Form *y) {
     if (x->unknown || x->base || !is_uniform(y)) return unknown(w);
     Form *f = new_form(w);
     *f = *x;
+    /* What numbers of a tile are multiplied by is a stride, however wide. */
     Poly by_x = poly_mul(&x->wide, &y->uniform), by_y = poly_mul(&x->uniform, &y->wide);
-    f->wide = poly_add(&by_x, &by_y, 1);
+    f->wide = is_uniform(x) ? poly_add(&by_x, &by_y, 1) : by_x;
     f->uniform = poly_mul(&x->uniform, &y->uniform);
     f->unknown = f->uniform.unknown;
     for (int d = 0; d < TILE_MAX_RANK; d++) {
@@ -213,6 +214,33 @@ static const Form *of_argument(Walk *w, const Value *arg) {
     return sum_of(w, init, product_of(w, step, of_poly(w, number)), 1);
 }
 
+static bool is_wide(const Value *v) {
+    return !v->type.depth && type_elem_bits(v->type) > 32 - is_unsigned(v->type);
+}
+
+/* All of f is worked out in 64 bits. */
+static const Form *all_wide(const Walk *w, const Form *f) {
+    Form *wide = new_form(w);
+    *wide = *f;
+    wide->wide = f->uniform;
+    return wide;
+}
+
+/* v as such a sum: of an index and the numbers of a tile's elements it is what the index was. */
+static const Form *computed_sum(const Walk *w, const Value *v, const Form *x, const Form *y,
+                                int64_t factor) {
+    const Form *f = sum_of(w, x, y, factor);
+    bool one = poly_is_zero(&x->uniform) || poly_is_zero(&y->uniform);
+    return f->unknown || one || !is_wide(v) ? f : all_wide(w, f);
+}
+
+/* v as such a product: of numbers of a tile it is they times a stride, and no index. */
+static const Form *computed_product(const Walk *w, const Value *v, const Form *x, const Form *y) {
+    const Form *f = product_of(w, x, y);
+    bool number = is_uniform(x) && is_uniform(y);
+    return f->unknown || !number || !is_wide(v) ? f : all_wide(w, f);
+}
+
 static const Form *of_op(Walk *w, const Op *op) {
     const Value *v = op->result[0];
     int64_t by;
@@ -234,13 +262,13 @@ static const Form *of_op(Walk *w, const Op *op) {
     case OP_BROADCAST:
     case OP_RESHAPE:
     case OP_TRANS: return moved(w, op, form_of(w, x));
-    case OP_ADD: return sum_of(w, form_of(w, x), form_of(w, y), 1);
-    case OP_SUB: return sum_of(w, form_of(w, x), form_of(w, y), -1);
+    case OP_ADD: return computed_sum(w, v, form_of(w, x), form_of(w, y), 1);
+    case OP_SUB: return computed_sum(w, v, form_of(w, x), form_of(w, y), -1);
     case OP_NEG: return sum_of(w, of_poly(w, poly_constant(0)), form_of(w, x), -1);
-    case OP_MUL: return product_of(w, form_of(w, x), form_of(w, y));
+    case OP_MUL: return computed_product(w, v, form_of(w, x), form_of(w, y));
     case OP_SHL:
         if (!ir_int_constant(y, &by) || by < 0 || by > 31) return of_value(w, v);
-        return product_of(w, form_of(w, x), of_poly(w, poly_constant((int64_t)1 << by)));
+        return computed_product(w, v, form_of(w, x), of_poly(w, poly_constant((int64_t)1 << by)));
     case OP_REM: return v->type.rank ? remainder_of(w, form_of(w, x), form_of(w, y)) : unknown(w);
     case OP_CAST: return keeps_number(op) ? form_of(w, x) : of_value(w, v);
     case OP_ADDPTR:
@@ -252,10 +280,6 @@ static const Form *of_op(Walk *w, const Op *op) {
     }
 }
 
-static bool is_wide(const Value *v) {
-    return !v->type.depth && type_elem_bits(v->type) > 32 - is_unsigned(v->type);
-}
-
 /* Its number is the operand's. */
 static bool passes_on(const Value *v) {
     if (!v->def) return false;
@@ -265,7 +289,11 @@ static bool passes_on(const Value *v) {
     case OP_HINT:
     case OP_BROADCAST:
     case OP_RESHAPE:
-    case OP_TRANS: return true;
+    case OP_TRANS:
+    case OP_ADD: /* what these make of it computed_sum and computed_product say */
+    case OP_SUB:
+    case OP_MUL:
+    case OP_SHL: return true;
     default: return false;
     }
 }
@@ -280,32 +308,38 @@ static const Form *form_of(Walk *w, const Value *v) {
                                                                          : of_value(w, v);
     /* A scalar always is itself. */
     if (f->unknown && !v->type.rank) f = of_value(w, v);
-    if (is_wide(v) && !passes_on(v) && !f->unknown) {
-        Form *wide = new_form(w);
-        *wide = *f;
-        wide->wide = f->uniform;
-        f = wide;
-    }
+    if (is_wide(v) && !passes_on(v) && !f->unknown) f = all_wide(w, f);
     w->depth--;
     return f;
 }
 
 /* ---- masks ---- */
 
-/* x < y + more, element by element: number < limit, along one dimension. */
-static bool bound_of(Walk *w, const Value *x, const Value *y, int64_t more, BlockBound *out) {
+/* Where x - y goes along one dimension, by ones, from *first on; -1: it does not. */
+static int dim_of_difference(Walk *w, const Value *x, const Value *y, Poly *first) {
     const Form *f = sum_of(w, form_of(w, x), form_of(w, y), -1);
     int64_t by;
-    out->dim = -1;
+    int dim = -1;
     for (int d = 0; d < TILE_MAX_RANK && !f->unknown; d++) {
-        if (f->wraps[d]) return false;
+        if (f->wraps[d]) return -1;
         if (poly_is_zero(&f->along[d])) continue;
-        if (out->dim >= 0 || !poly_is_constant(&f->along[d], &by) || by != 1) return false;
-        out->dim = d;
+        if (dim >= 0 || !poly_is_constant(&f->along[d], &by) || by != 1) return -1;
+        dim = d;
     }
-    if (f->unknown || f->base || out->dim < 0) return false;
-    Poly zero = poly_constant(more);
-    out->limit = poly_add(&zero, &f->uniform, -1);
+    *first = f->uniform;
+    return f->unknown || f->base ? -1 : dim;
+}
+
+/* x < y + more, element by element: number < limit, or number >= limit, along one dimension. */
+static bool bound_of(Walk *w, const Value *x, const Value *y, int64_t more, BlockBound *out) {
+    Poly first, limit = poly_constant(more);
+    *out = (BlockBound){.dim = dim_of_difference(w, x, y, &first)};
+    if (out->dim < 0) {
+        *out = (BlockBound){.dim = dim_of_difference(w, y, x, &first), .from = true};
+        limit = poly_constant(1 - more);
+    }
+    if (out->dim < 0) return false;
+    out->limit = poly_add(&limit, &first, -1);
     return !out->limit.unknown;
 }
 
@@ -373,17 +407,20 @@ typedef struct Split { /* what an address is shared out by */
     int nbounds; /* of the mask */
 } Split;
 
-/* Whether what the mask, or a remainder, says of dimension d's index speaks of the term. */
-static bool is_spoken_of(const Split *x, int d, const PolyTerm *t) {
+/* Whether what the mask, or a remainder, says of dimension d's index speaks of the term; where
+ * nothing is said of the index it is open. */
+typedef enum Said { NOT_OF_IT, OPEN, OF_IT } Said;
+static Said what_is_said(const Split *x, int d, const PolyTerm *t) {
     int64_t number;
     bool bounded = false;
     for (int i = 0; i < x->nbounds; i++) {
         if (x->at[i].dim != d || poly_is_constant(&x->at[i].limit, &number)) continue;
-        if (has_term(&x->at[i].limit, t)) return true;
+        if (has_term(&x->at[i].limit, t)) return OF_IT;
         bounded = true;
     }
-    if (x->b->dim[d].wraps) return has_term(&x->f->first[d], t);
-    return !bounded && !(t->nsymbols && (t->factor > BLOCK_FAR || t->factor < -BLOCK_FAR));
+    if (x->b->dim[d].wraps) return has_term(&x->f->first[d], t) ? OF_IT : NOT_OF_IT;
+    bool far = t->nsymbols && (t->factor > BLOCK_FAR || t->factor < -BLOCK_FAR);
+    return bounded || far ? NOT_OF_IT : OPEN;
 }
 
 /* The dimension whose stride divides the term: the one of most symbols, then of the largest number.
@@ -431,20 +468,26 @@ static const char *share_out(Split *x) {
         PolyTerm q;
         const PolyTerm *t = &x->f->uniform.term[i];
         int d = owner_of(x->b, t, &q);
-        bool fits = d >= 0 && q.nsymbols <= 1;
-        if (!(fits && is_spoken_of(x, d, &q)) && lead(x->b, t)) continue;
+        bool wide = has_term(&x->f->wide, t);
+        Said said = d >= 0 ? what_is_said(x, d, &q) : NOT_OF_IT;
+        bool fits = d >= 0 && (q.nsymbols <= 1 || (!wide && said == OF_IT));
+        if (!(fits && said) && lead(x->b, t)) continue;
         if (d < 0) return "its addresses have a part that no stride divides";
         if (!fits) return "part of an index is a product, which may not fit 32 bits";
         poly_push(&x->b->dim[d].first, &q);
-        x->b->dim[d].wide |= q.nsymbols && has_term(&x->f->wide, t);
+        x->b->dim[d].wide |= q.nsymbols && wide;
     }
     return NULL;
 }
 
 static const char *bound(BlockAccess *b, const BlockBound *by) {
     BlockDim *d = &b->dim[by->dim];
-    Poly size = poly_add(&d->first, &by->limit, 1);
+    Poly size = poly_add(&d->first, &by->limit, 1); /* the index at the limit */
     int64_t live;
+    if (by->from) {
+        d->starts = poly_is_zero(&size) && !d->wraps;
+        return d->starts ? NULL : "its mask bounds an index from below, and not by 0";
+    }
     if (poly_is_constant(&by->limit, &live) && live > 0 && live < INT32_MAX) {
         d->live = d->live && d->live < live ? d->live : live;
         return NULL;

@@ -2,9 +2,9 @@
 /* block.h: block analysis: a tile of pointers under a mask as a block of a tensor.
  *
  * An access is one when its address is base + sum of index * stride over its dimensions, where
- * index is first + 0, 1, 2 …, and its mask says of some dimensions that index < size, or that of
- * the tile's elements a constant number is there, and no more. That is what a descriptor says
- * (ir/desc.h).
+ * index is first + 0, 1, 2 …, and its mask says of some dimensions that index < size or index >= 0,
+ * or that of the tile's elements a constant number is there, and no more. That is what a descriptor
+ * says (ir/desc.h).
  *
  * Heads and batches, head * stride in the address, are dimensions of the tensor, too, along which
  * the tile has one element: `leading` ones, in front of its own. */
@@ -16,9 +16,9 @@
 typedef struct BlockDim {
     Poly stride; /* bytes: one term */
     Poly first;  /* the index of the tile's first element; of loops around it by iteration */
-    bool bounded;
-    Poly size;    /* if bounded */
-    int64_t live; /* the mask has the first so many of the tile's elements alone; 0: all */
+    bool bounded, starts; /* starts: the mask leaves out what is below 0 */
+    Poly size;            /* if bounded */
+    int64_t live;         /* the mask has the first so many of the tile's elements alone; 0: all */
     /* The index is taken modulo the size, which is no bound then: beyond it lie other elements
      * than a descriptor's. */
     bool wraps;
@@ -42,6 +42,7 @@ const char *block_of(Session *s, const Op *access, BlockAccess *out);
 typedef struct BlockBound {
     int dim;
     Poly limit;
+    bool from; /* no: that or more */
 } BlockBound;
 enum { BLOCK_MOST_BOUNDS = 8 };
 /* What the mask is the conjunction of, how many; -1: of something else, too. */

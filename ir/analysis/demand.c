@@ -30,7 +30,8 @@ static int64_t of_store(Walk *w, const Op *store, int dim, int64_t all) {
     int n = mask ? block_bounds(w->s, mask, at) : -1;
     for (int i = 0; i < n; i++) {
         int64_t live;
-        if (at[i].dim == dim && poly_is_constant(&at[i].limit, &live) && live >= 0 && live < all)
+        if (at[i].dim == dim && !at[i].from && poly_is_constant(&at[i].limit, &live) && live >= 0 &&
+            live < all)
             all = live;
     }
     return all;
