@@ -90,6 +90,8 @@ test("mutated kernels at length"           asan    full,fuzz    300  -     ${BIN
 test("random integers"                     release quick,fuzz    16  -     ${BIN}/tile-integers --expressions=12800 --jobs=2)
 test("random integers at length"           release full,fuzz    350  -     ${BIN}/tile-integers --seed=1000 --expressions=192000 --jobs=2)
 test("random pipelines"                    release quick,fuzz    20  -     python3 tests/fuzz/pipelines.py ${BIN})
+test("random blocks"                       release quick,fuzz    8  -     python3 tests/fuzz/blocks.py ${BIN})
+test("random blocks at length"             release full,fuzz    90  -     python3 tests/fuzz/blocks.py ${BIN} 1000-4000)
 test("random pipelines at length"          release full,fuzz    400  -     python3 tests/fuzz/pipelines.py ${BIN} 1000-1700)
 
 # ---- PTX ----
