@@ -169,7 +169,7 @@ class Session:
     def __init__(self, opts):
         self.opts, self.started, self.failures = opts, time.monotonic(), []
         self.torch = self.driver = self.clock = self.triton = None
-        self.triton_failed = {}
+        self.triton_failed, self.quick = {}, []
         opts.out.mkdir(parents=True, exist_ok=True)
         self.flags = tuple(opts.flags.split())
         arch = "sm_90"
@@ -283,8 +283,9 @@ def print_built(session, jobs, may_spill=False):
 
 
 def finalists(session, contestants, keep):
-    """The fastest of each family and case after a quick pass."""
+    """The fastest of each family and case after a quick pass, whose figures session.quick keeps."""
     session.clock.quick(contestants)
+    session.quick += [dict(case=c.case, family=c.family, config=c.config, ms=f"{c.ms:.5f}") for c in contestants]
     groups = {}
     for c in contestants:
         groups.setdefault((c.case, c.family), []).append(c)

@@ -3,7 +3,8 @@
 cuBLAS: python3 bench/matmul.py [--types=fp16,…] [--mode=squares|awkward|long|eights|tails|majors|grid-order].
 
 Each problem gets a quick pass over all configs, then a careful contest of the best few. Prints a
-table for each type and regime with the ratios that count, and writes matmul-MODE.csv and .png."""
+table for each type and regime with the ratios that count, and writes matmul-MODE.csv and .png; and
+matmul-MODE-quick.csv, the quick figures of every config."""
 import random
 import sys
 
@@ -171,6 +172,7 @@ def main():
                  config=c.config, ms=f"{c.ms:.5f}", tflops=f"{c.rate:.2f}")
             for (kind, regime), cases in results.items() for _, case, found in cases for c in found.values()]
     contest.write_csv(opts.out / f"matmul-{opts.mode}.csv", rows)
+    contest.write_csv(opts.out / f"matmul-{opts.mode}-quick.csv", session.quick)
     for (kind, regime), cases in results.items():
         if opts.mode in ("squares", "grid-order"):
             for f in families:
