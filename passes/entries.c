@@ -88,9 +88,12 @@ static bool is_wanted(const PassCtx *ctx, const Dots *d) {
     return !why_not(ctx, d) && !f->entry_of && !f->persistent && worth;
 }
 
-/* A load of the dots' loop that is left to the warps would have nobody to pipeline it. */
+/* A load of the dots' loop that is left to the warps would have nobody to pipeline it. A dot of the
+ * first turn alone may stand beside such a loop. */
 static void look_for_load(Op *op, void *found) {
-    if (op->code != OP_DOT) return;
+    const Op *loop = op->block->parent;
+    if (op->code != OP_DOT || !loop || loop->code != OP_FOR || ir_attr_int(loop, AT_PARALLEL, 0))
+        return;
     for (const Op *x = op->block->first; x; x = x->next) *(bool *)found |= x->code == OP_LOAD;
 }
 

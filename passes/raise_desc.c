@@ -85,18 +85,19 @@ static bool ends_in_stores(Raise *r, const Value *v, int dim, int wrapped) {
 
 /* ---- is it one? ---- */
 
-/* By themselves or the other way round. */
+/* By themselves, the other way round or without dimensions of one element. */
 static bool are_dots(const Use *u) {
-    for (; u; u = u->next)
-        if (u->op->code != OP_DOT && (u->op->code != OP_TRANS || !are_dots(u->op->result[0]->uses)))
-            return false;
+    for (; u; u = u->next) {
+        bool moves = u->op->code == OP_TRANS || u->op->code == OP_RESHAPE;
+        if (u->op->code != OP_DOT && (!moves || !are_dots(u->op->result[0]->uses))) return false;
+    }
     return true;
 }
 
 /* A load of a loop, none of whose values is looked at by anything but dots. */
 static bool is_wanted(const Op *op) {
     const Op *loop = op->block->parent;
-    if (op->code != OP_LOAD || op->result[0]->type.rank != 2 || !op->result[0]->uses) return false;
+    if (op->code != OP_LOAD || op->result[0]->type.rank < 2 || !op->result[0]->uses) return false;
     if (!loop || loop->code != OP_FOR || ir_attr_int(op, AT_VOLATILE, 0)) return false;
     return are_dots(op->result[0]->uses);
 }
@@ -347,12 +348,47 @@ static void raise(PassCtx *ctx, Op *op, void (*fn)(Raise *r, Op *op)) {
         fn(&r, op);
 }
 
+/* A tile's type without dimensions of one element, if it has two others. */
+static bool is_flat(Type t, Type *flat) {
+    int n = 0;
+    *flat = t;
+    for (int d = 0; d < t.rank; d++)
+        if (t.log2[d]) flat->log2[n++] = t.log2[d];
+    flat->rank = 2;
+    return n == 2 && t.rank > 2;
+}
+
+/* The same access, of a tile without dimensions of one element. */
+static Op *flattened(PassCtx *ctx, Op *op, Type flat) {
+    Builder b = {ctx->s, ctx->f, op->block, op, op->span};
+    Value *in[3], *result = NULL;
+    for (int i = 0; i < op->noperands; i++) {
+        Type t = op->operand[i].value->type, to = t;
+        to.rank = flat.rank;
+        for (int d = 0; d < flat.rank; d++) to.log2[d] = flat.log2[d];
+        in[i] = t.rank ? ir_given(&b, OP_RESHAPE, op->operand[i].value, to) : op->operand[i].value;
+    }
+    Op *made = ir_op_like(&b, op, in, op->noperands, op->nresults ? &flat : NULL);
+    if (op->nresults) {
+        result = ir_given(&b, OP_RESHAPE, made->result[0], op->result[0]->type);
+        ir_replace_uses(op->result[0], result);
+    }
+    ir_erase(op);
+    return made;
+}
+
 static void visit_load(Op *op, void *ctx) {
-    if (is_wanted(op)) raise(ctx, op, raise_load);
+    Type flat;
+    if (!is_wanted(op)) return;
+    if (is_flat(op->result[0]->type, &flat)) op = flattened(ctx, op, flat);
+    if (op->result[0]->type.rank == 2) raise(ctx, op, raise_load);
 }
 
 static void visit_store(Op *op, void *ctx) {
-    if (op->code == OP_STORE && tile_of(op).rank == 2) raise(ctx, op, raise_store);
+    Type flat;
+    if (op->code != OP_STORE) return;
+    if (is_flat(tile_of(op), &flat)) op = flattened(ctx, op, flat);
+    if (tile_of(op).rank == 2) raise(ctx, op, raise_store);
 }
 
 void pass_raise_desc(PassCtx *ctx) {

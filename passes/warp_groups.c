@@ -16,20 +16,21 @@
 
 enum { LEAST_STAGES = 2, MOST_DEPTH = 200 };
 
-/* Which of its operand's dimensions the result's are; false: it takes some apart. */
+/* Which of its operand's dimensions the result's are; those of one element are none, and may be
+ * added and left out. False: it takes some apart. */
 static bool moves_dims(const Op *op, int *from) {
     Type t = op->operand[0].value->type, to = op->result[0]->type;
     const Attr *order = op->code == OP_TRANS ? ir_attr(op, AT_ORDER) : NULL;
-    int k = 0;
-    for (int d = 0; order && d < to.rank; d++) from[d] = order->dims[d];
-    if (order) return true;
-    for (int d = 0; d < t.rank; d++) { /* a reshape that leaves out dimensions of one element */
-        if (k < to.rank && t.log2[d] == to.log2[k])
-            from[k++] = d;
-        else if (t.log2[d])
-            return false;
+    int d = 0;
+    for (int k = 0; k < to.rank; k++) {
+        if (order) d = order->dims[k];
+        from[k] = 0;
+        if (!to.log2[k]) continue;
+        while (!order && d < t.rank && !t.log2[d]) d++;
+        if (d == t.rank || t.log2[d] != to.log2[k]) return false;
+        from[k] = d++;
     }
-    return k == to.rank;
+    return order || d == t.rank || type_numel(t) == type_numel(to);
 }
 
 bool loaded(const Op *dot, int i, Loaded *out) {

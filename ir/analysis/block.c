@@ -315,30 +315,32 @@ static const Form *form_of(Walk *w, const Value *v) {
 
 /* ---- masks ---- */
 
-/* Where x - y goes along one dimension, by ones, from *first on; -1: it does not. */
+enum { WHOLE = -1, NOWHERE = -2 };
+
+/* The dimension along which x - y goes, by ones, from *first on; WHOLE: it is *first everywhere. */
 static int dim_of_difference(Walk *w, const Value *x, const Value *y, Poly *first) {
     const Form *f = sum_of(w, form_of(w, x), form_of(w, y), -1);
     int64_t by;
-    int dim = -1;
-    for (int d = 0; d < TILE_MAX_RANK && !f->unknown; d++) {
-        if (f->wraps[d]) return -1;
-        if (poly_is_zero(&f->along[d])) continue;
-        if (dim >= 0 || !poly_is_constant(&f->along[d], &by) || by != 1) return -1;
+    int dim = WHOLE;
+    for (int d = 0; d < x->type.rank && !f->unknown; d++) {
+        if (f->wraps[d]) return NOWHERE;
+        if (poly_is_zero(&f->along[d]) || !x->type.log2[d]) continue;
+        if (dim >= 0 || !poly_is_constant(&f->along[d], &by) || by != 1) return NOWHERE;
         dim = d;
     }
     *first = f->uniform;
-    return f->unknown || f->base ? -1 : dim;
+    return f->unknown || f->base ? NOWHERE : dim;
 }
 
 /* x < y + more, element by element: number < limit, or number >= limit, along one dimension. */
 static bool bound_of(Walk *w, const Value *x, const Value *y, int64_t more, BlockBound *out) {
     Poly first, limit = poly_constant(more);
     *out = (BlockBound){.dim = dim_of_difference(w, x, y, &first)};
-    if (out->dim < 0) {
+    if (out->dim == NOWHERE) {
         *out = (BlockBound){.dim = dim_of_difference(w, y, x, &first), .from = true};
         limit = poly_constant(1 - more);
     }
-    if (out->dim < 0) return false;
+    if (out->dim == NOWHERE) return false;
     out->limit = poly_add(&limit, &first, -1);
     return !out->limit.unknown;
 }
@@ -370,11 +372,12 @@ static int bounds(Walk *w, const Value *mask, BlockBound *out, int room) {
             n = more < 0 ? -1 : n + more;
         }
         break;
+    case OP_SPLAT: n = bounds(w, op->operand[0].value, out, room); break;
     case OP_BROADCAST:
     case OP_RESHAPE:
         n = bounds(w, op->operand[0].value, out, room);
         for (int i = 0; i < n; i++)
-            if ((out[i].dim = moved_dim(op, out[i].dim)) < 0) n = -1;
+            if (out[i].dim >= 0 && (out[i].dim = moved_dim(op, out[i].dim)) < 0) n = -1;
         break;
     case OP_CMP: n = compared(w, op, out); break;
     default: n = -1;
@@ -480,7 +483,29 @@ static const char *share_out(Split *x) {
     return NULL;
 }
 
+/* Of the whole tile: it bounds the leading dimension whose index it speaks of. */
+static const char *bound_leading(BlockAccess *b, const BlockBound *by) {
+    Poly least = poly_constant(-1);
+    least = poly_add(&least, &by->limit, 1); /* the tile is there if this is 0 or more */
+    for (int k = 0; k < b->nleading; k++) {
+        BlockDim *d = &b->leading[k];
+        Poly size = poly_add(&d->first, &by->limit, 1);
+        if (poly_equal(&least, &d->first)) {
+            d->starts = true;
+            return NULL;
+        }
+        if (!poly_is_invariant(&size, NULL) || !has_term(&by->limit, &d->first.term[0])) continue;
+        if (d->bounded && !poly_equal(&d->size, &size))
+            return "its mask bounds one dimension in two ways";
+        d->bounded = true;
+        d->size = size;
+        return NULL;
+    }
+    return "its mask is no conjunction of bounds of indices";
+}
+
 static const char *bound(BlockAccess *b, const BlockBound *by) {
+    if (by->dim == WHOLE) return bound_leading(b, by);
     BlockDim *d = &b->dim[by->dim];
     Poly size = poly_add(&d->first, &by->limit, 1); /* the index at the limit */
     int64_t live;

@@ -38,7 +38,8 @@ typedef struct BlockAccess {
 /* The load's or store's block. NULL, or why it is none: the end of a sentence about the access. */
 const char *block_of(Session *s, const Op *access, BlockAccess *out);
 
-/* A conjunct of a mask: of the dimension's elements those are there whose number is below. */
+/* A conjunct of a mask: of the dimension's elements those are there whose number is below; of dim
+ * -1 all or none, as if they had number 0. */
 typedef struct BlockBound {
     int dim;
     Poly limit;
