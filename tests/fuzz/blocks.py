@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""blocks.py BIN [SEED | FROM-TO]…: random kernels whose loads and stores are blocks of tensors, by the numbers of their seeds.
+"""blocks.py BIN [--device=cuda] [SEED | FROM-TO]…: random kernels whose loads and stores are blocks of tensors, by the numbers of their seeds.
 
 Addresses are sums of bases, heads, rows and columns in many forms, in 32 and in 64 bits, by pointers that walk or by
 descriptors; masks bound indices from above, from below or not at all. Each is run on the CPU device as it is written, and as
 the passes leave it that make of it blocks of descriptors, programs that stay and roles of warps, with checks of races and
-deadlocks: what it stores must be the same, bit for bit. Numbers are whole and small, so that no sum is rounded.
+deadlocks: what it stores must be the same, bit for bit. Numbers are whole and small, so that no sum is rounded. On a GPU
+the source itself is launched, by whatever entry takes its arguments.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and failed."""
 import os
 import random
@@ -38,7 +39,9 @@ class Kernel:
     def __init__(self, seed):
         self.random = random.Random(seed)
         pick = self.random.choice
-        self.bm, self.bk, self.d = pick([16, 32, 64]), pick([16, 32]), pick([16, 32, 64])
+        self.warps = pick([1, 4, 4, 4, 8, 8])
+        self.bm = pick([16, 32] + [64] * 4 if self.warps < 8 else [64, 128, 128])  # 64 rows for four warps: wgmma
+        self.bk, self.d = pick([16, 32]), pick([16, 32, 64])
         # sizes of the tensors: heads, rows, columns; strides are multiples of 8
         self.m, self.n, self.k = pick([5, 40, 64, 96]), pick([24, 33, 64]), pick([1, 24, 64, 70])
         self.wide = pick(["i32", "i64"])
@@ -133,7 +136,8 @@ class Kernel:
 
     def loop(self, steps):
         i = self.let("0")
-        self.emit(f"for {i} in tl.range({self.pick('0', '0', steps)}, {self.pick('K', 'K', str(steps * 3))}, {steps}):")
+        self.emit(f"for {i} in tl.range({self.pick('0', '0', steps)}, {self.pick('K', 'K', str(steps * 3))}, {steps}, "
+                  "warp_specialize=True):")
         self.depth += 1
         return i
 
@@ -142,9 +146,9 @@ class Kernel:
         r, c = self.let(f"{first} + rb"), self.let(f"{column} + rd")
         mask = f"mask=({r} < M)[:, None] & ({c} < {size})[None, :]"
         if column != "0" and self.maybe(.5):
-            self.emit(f"tl.store(o + {self.number('head')} * 24576 + {r}[:, None] * 128 + {c}[None, :], {value}, {mask})")
+            self.emit(f"tl.store(o + {self.number('head')} * 49152 + {r}[:, None] * 128 + {c}[None, :], {value}, {mask})")
         else:
-            self.emit(f"tl.store(o + head * 24576 + {self.number('tile')} * 12288 + {r}[:, None] * 64 + rd[None, :], {value}, {mask})")
+            self.emit(f"tl.store(o + head * 49152 + {self.number('tile')} * 24576 + {r}[:, None] * 64 + rd[None, :], {value}, {mask})")
 
     def product(self):
         self.walking = []
@@ -189,7 +193,7 @@ class Kernel:
 
     def arguments(self):
         inputs = [f"{p}=randint(-3,4):fp16[{ROOM}]" for p in "abc"]
-        return inputs + [f"o=zeros:fp32[{1 << 16}]", f"M={self.m}", f"N={self.n}", f"K={self.k}", "H=2", "sa=80", "sb=72",
+        return inputs + [f"o=zeros:fp32[{1 << 17}]", f"M={self.m}", f"N={self.n}", f"K={self.k}", "H=2", "sa=80", "sb=72",
                          "sh=4096", "sz=8192"]
 
 
@@ -199,16 +203,16 @@ def tell(command):
     return done.stdout + done.stderr or f"exit code {done.returncode}" if done.returncode else ""
 
 
-def try_seed(bin_, work, seed):
+def try_seed(bin_, device, work, seed):
     """(passed, failed, raised): texts of what failed."""
     kernel, folder = Kernel(seed), work / str(seed)
     folder.mkdir()
     source, out = folder / "k.tl", folder / "o.npy"
     source.write_text(kernel.text())
     files = {name: folder / f"{name}.tir" for name in ("plain", "blocks")}
-    warps = random.Random(seed).choice([1, 4, 8])
     for name, passes in (("plain", BEFORE), ("blocks", f"{BEFORE},{AFTER}")):
-        command = [bin_ / "tilec", source, "--emit=tir", "--target=sm_90a", f"--passes={passes}", f"--num-warps={warps}",
+        command = [bin_ / "tilec", source, "--emit=tir", "--target=sm_90a", f"--passes={passes}",
+                   f"--num-warps={kernel.warps}",
                    "-Wno-perf", "-o", files[name]]
         said = tell(command)
         if said:
@@ -220,7 +224,10 @@ def try_seed(bin_, work, seed):
     if said:  # it reads outside its inputs, say
         shutil.rmtree(folder)
         return 0, [(seed, first, said)], False
-    second = [*run, files["blocks"], *kernel.arguments(), f"--expect=o={out}:0"]
+    second = [*run, files["blocks"]]
+    if device == "cuda":
+        second = [bin_ / "tilerun", "--device=cuda", "--target=sm_90a", f"--num-warps={kernel.warps}", source]
+    second += [*kernel.arguments(), f"--expect=o={out}:0"]
     said = tell(second)
     if said:
         return 0, [(seed, second, said)], True
@@ -230,12 +237,13 @@ def try_seed(bin_, work, seed):
 
 def main():
     bin_, work = Path(sys.argv[1]).resolve(), Path(tempfile.mkdtemp(prefix="blocks-"))
-    seeds = []
-    for part in sys.argv[2:] or USUAL:
+    seeds, more = [], sys.argv[2:]
+    device = more.pop(0).split("=")[1] if more and more[0].startswith("--device=") else "cpu"
+    for part in more or USUAL:
         low, _, high = part.partition("-")
         seeds += range(int(low), int(high or low) + 1)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        results = list(pool.map(lambda s: try_seed(bin_, work, s), seeds))
+        results = list(pool.map(lambda s: try_seed(bin_, device, work, s), seeds))
     failed = [f for r in results for f in r[1]]
     for seed, command, said in failed:
         print(f"seed {seed}: {' '.join(map(str, command))}\n{said}")
