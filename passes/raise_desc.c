@@ -94,12 +94,25 @@ static bool are_dots(const Use *u) {
     return true;
 }
 
-/* A load of a loop, none of whose values is looked at by anything but dots. */
+/* These stand in a loop, and a load that is not their turn's stands before it. */
+static bool are_in_loops(const Use *u, const Block *b) {
+    for (; u; u = u->next) {
+        const Op *at = u->op->code == OP_DOT ? u->op->block->parent : NULL;
+        bool loop = false;
+        for (; at && at->block != b; at = at->block->parent) loop |= at->code == OP_FOR;
+        loop |= at && at->code == OP_FOR;
+        if (u->op->code == OP_DOT ? !loop : !are_in_loops(u->op->result[0]->uses, b)) return false;
+    }
+    return true;
+}
+
+/* A load of a loop, or before one, none of whose values is looked at by anything but dots. */
 static bool is_wanted(const Op *op) {
     const Op *loop = op->block->parent;
     if (op->code != OP_LOAD || op->result[0]->type.rank < 2 || !op->result[0]->uses) return false;
-    if (!loop || loop->code != OP_FOR || ir_attr_int(op, AT_VOLATILE, 0)) return false;
-    return are_dots(op->result[0]->uses);
+    bool in_loop = loop && loop->code == OP_FOR;
+    if (ir_attr_int(op, AT_VOLATILE, 0) || !are_dots(op->result[0]->uses)) return false;
+    return in_loop || are_in_loops(op->result[0]->uses, op->block);
 }
 
 static Type tile_of(const Op *access) {

@@ -109,7 +109,6 @@ static void look_for_blocker(Op *op, void *ctx) {
 
 static const char *refuse_load(Specialize *x, const Op *load) {
     Layout l;
-    if (load->result[0]->uses->next) return "more than a dot reads what it loads";
     if (!desc_layout(load->operand[0].value->def, &l)) return "the copy engine moves no such block";
     if (ir_attr(load->operand[0].value->def, AT_PADDING)) return "its block is padded with NaN";
     for (int i = 1; i < load->noperands; i++)
@@ -158,6 +157,18 @@ static bool take_alike(const Op *a, const Op *b) {
     return true;
 }
 
+static bool take_alike_one(const Op *a, const Op *b, int i) {
+    return same_number(a, b, AT_PRECISION) && same_number(a, b, AT_COLUMNS) &&
+           type_equal(a->result[0]->type, b->result[0]->type) &&
+           type_equal(a->operand[!i].value->type, b->operand[!i].value->type);
+}
+
+static bool is_before(const Op *a, const Op *b) {
+    for (const Op *op = a->next; op; op = op->next)
+        if (op == b) return true;
+    return false;
+}
+
 static Group *group_of_such(Specialize *x, const Op *dot, int stages) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
@@ -180,15 +191,16 @@ static void find_group(Op *op, void *ctx) {
     Specialize *x = ctx;
     if (op->code == OP_WARPS || op->code == OP_BUFFER_ALLOC) x->refused = true; /* it has its own */
     if (op->code != OP_DOT || x->refused) return;
+    static const char *const more = "more than a dot reads what it loads";
     Group g = {.dot = {op}, .ndots = 1};
     for (int i = 0; i < 2; i++) {
         Loaded from;
         const char *why = NULL;
         if (!loaded(op, i, &from)) continue;
-        why = from.load->block == op->block ? refuse_load(x, from.load) : "its dot is elsewhere";
+        if (from.load->block != op->block) continue; /* find_held */
+        why = from.load->result[0]->uses->next ? more : refuse_load(x, from.load);
         for (int k = 0; k < from.nvia; k++)
-            if (from.via[k]->block != op->block || from.via[k]->result[0]->uses->next)
-                why = "more than a dot reads what it loads";
+            if (from.via[k]->block != op->block || from.via[k]->result[0]->uses->next) why = more;
         if (why) {
             refuse(x, from.load, why);
             return;
@@ -210,6 +222,43 @@ static void find_group(Op *op, void *ctx) {
         return;
     }
     x->group[x->n++] = g;
+}
+
+/* The op of the block that op is, or that holds it; NULL: none does. */
+static Op *op_of_block(Op *op, const Block *b) {
+    while (op && op->block != b) op = op->block->parent;
+    return op;
+}
+
+Value *held_operand(const Op *load, int *i, Op **first, Op **last) {
+    Value *v = load->result[0];
+    int from[TILE_MAX_RANK];
+    while (v->uses && !v->uses->next && v->uses->op->block == load->block &&
+           (v->uses->op->code == OP_TRANS || v->uses->op->code == OP_RESHAPE) &&
+           moves_dims(v->uses->op, from))
+        v = v->uses->op->result[0];
+    *i = v->uses ? (int)(v->uses - v->uses->op->operand) : 2;
+    *first = *last = NULL;
+    for (const Use *u = v->uses; u; u = u->next) {
+        Op *in = op_of_block(u->op, load->block);
+        if (u->op->code != OP_DOT || *i > 1 || u != &u->op->operand[*i] || !in || in == u->op ||
+            !take_alike_one(u->op, v->uses->op, *i))
+            return NULL;
+        *first = !*first || is_before(in, *first) ? in : *first;
+        *last = !*last || is_before(*last, in) ? in : *last;
+    }
+    return *first ? v : NULL;
+}
+
+/* A load before loops whose dots take its block in each turn. */
+static void find_held(Op *op, void *ctx) {
+    Specialize *x = ctx;
+    Op *first, *last;
+    int i;
+    bool some = op->code == OP_DESC_LOAD && x->n && x->n < MOST_GROUPS && !x->refused;
+    const Value *v = some ? held_operand(op, &i, &first, &last) : NULL;
+    if (!v || v->type.rank != 2 || refuse_load(x, op)) return;
+    x->group[x->n++] = (Group){.held = op, .stages = 1};
 }
 
 /* The sum of a dot, by a loop's result; NULL: it is none. */
@@ -269,6 +318,7 @@ bool has_room(Specialize *x) {
     int64_t all = 0;
     int asked = 0;
     for (int i = 0; i < x->n; i++) {
+        if (x->group[i].held) continue; /* it takes what a copy by threads would */
         all += x->group[i].bytes;
         if (x->group[i].stages > asked) asked = x->group[i].stages;
         if (x->group[i].stages < LEAST_STAGES) return false; /* it was asked not to be ahead */
@@ -291,6 +341,7 @@ bool has_room(Specialize *x) {
 void find_groups(Specialize *x) {
     ir_walk(x->f->body, find_group, x);
     ir_walk(x->f->body, find_part, x);
+    ir_walk(x->f->body, find_held, x);
     if (x->n && !x->refused && x->f->num_warps >= MAX_WARPS)
         refuse(x, x->group[0].dot[0], "a program has 32 warps at most, and all are asked for");
 }

@@ -9,7 +9,8 @@
  * where s goes round the stages, and the parity of the barriers' phases turns with each round;
  * both go on through the loops around. The blocks that one dot takes are a group, with stages of
  * their own: k and v of attention are waited for apart. Dots of several loops that take like blocks
- * are one group: the first of one loop come while the dots of another still add.
+ * are one group: the first of one loop come while the dots of another still add. What dots take in
+ * each turn of loops behind its load, as q, comes once, and is held until they are done.
  *
  * The producer is a copy of the program of which only the loops and what the copies' indices are
  * made of stay. */
@@ -51,20 +52,32 @@ static Op *first_need(const Op *dot) {
     return op;
 }
 
+static bool is_beside(const Loaded *from, const Op *dot) {
+    return from->load->block == dot->block;
+}
+
+static void make_buffer(Specialize *x, Builder *b, Group *g, int i, Type t, const Loaded *from) {
+    const Op *desc = from->load->operand[0].value->def;
+    int64_t live[2];
+    t = type_in_space(t, SPACE_SHARED);
+    for (int d = 0; d < 2; d++) live[d] = desc_live(desc, desc->result[0]->type, from->order[d]);
+    t.slices = (uint16_t)g->stages;
+    g->buffer[i] = shared_buffer(b, t);
+    desc_set_live(x->s, g->buffer[i]->def, t, live);
+}
+
 static void make_buffers(Specialize *x, Builder *b) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
+        Op *first = g->dot[0], *last;
+        int only = -1;
+        if (g->held) first = held_operand(g->held, &only, &first, &last)->uses->op;
         for (int i = 0; i < 2; i++) {
             Loaded from;
-            if (!loaded(g->dot[0], i, &from)) continue;
-            const Op *desc = from.load->operand[0].value->def;
-            Type t = type_in_space(g->dot[0]->operand[i].value->type, SPACE_SHARED);
-            int64_t live[2];
-            for (int d = 0; d < 2; d++)
-                live[d] = desc_live(desc, desc->result[0]->type, from.order[d]);
-            t.slices = (uint16_t)g->stages;
-            g->buffer[i] = shared_buffer(b, t);
-            desc_set_live(x->s, g->buffer[i]->def, t, live);
+            bool own = loaded(first, i, &from) && (g->held ? i == only : is_beside(&from, first));
+            if (!own) continue;
+            make_buffer(x, b, g, i, first->operand[i].value->type, &from);
+            g->from = from;
         }
         g->full = shared_barriers(b, g->stages, 1);
         g->empty = shared_barriers(b, g->stages, x->f->num_warps);
@@ -135,6 +148,36 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     return next_turn(&b, t, g->stages);
 }
 
+/* The dots read the block that is held, which is free again behind the last of them. */
+static Turn consume_held(Specialize *x, const Group *g, Op *load, Turn t) {
+    Op *first, *last;
+    int i;
+    const Value *v = held_operand(load, &i, &first, &last);
+    Builder b = {x->s, x->f, load->block, first, load->span};
+    wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
+    Value *held = stage_slice(&b, g->buffer[i], t.stage);
+    while (v->uses) ir_set_operand(v->uses->op, i, held);
+    b.before = last->next;
+    Value *free = stage_slice(&b, g->empty, t.stage);
+    ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
+    return next_turn(&b, t, g->stages);
+}
+
+/* The copy of the block to its buffer's stage; how many bytes it brings. */
+static int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *buffer, Value *full,
+                          Turn t) {
+    const Op *load = from->load;
+    Value *in[3 + DESC_MAX_RANK];
+    in[0] = load->operand[0].value;
+    in[1] = stage_slice(b, buffer, t.stage);
+    in[2] = full;
+    for (int k = 1; k < load->noperands; k++) in[2 + k] = load->operand[k].value;
+    b->span = load->span;
+    Op *copy = ir_op(b, OP_MBAR_DESC_LOAD, in, 2 + load->noperands, NULL, 0, 0);
+    if (!from->as_it_is) ir_set_dims(x->s, copy, AT_ORDER, from->order, 2);
+    return desc_live_bytes(load->operand[0].value->def);
+}
+
 /* The copies start in place of the dot, and nothing is added. */
 static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     Builder b = {x->s, x->f, dot->block, dot, dot->span};
@@ -144,23 +187,27 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
     for (int i = 0; i < 2; i++) {
         Loaded from;
-        if (!g->buffer[i] || !loaded(dot, i, &from)) continue;
-        const Op *load = from.load;
-        Value *in[3 + DESC_MAX_RANK];
-        in[0] = load->operand[0].value;
-        in[1] = stage_slice(&b, g->buffer[i], t.stage);
-        in[2] = full;
-        for (int k = 1; k < load->noperands; k++) in[2 + k] = load->operand[k].value;
-        b.span = load->span;
-        Op *copy = ir_op(&b, OP_MBAR_DESC_LOAD, in, 2 + load->noperands, NULL, 0, 0);
-        if (!from.as_it_is) ir_set_dims(x->s, copy, AT_ORDER, from.order, 2);
-        bytes += desc_live_bytes(load->operand[0].value->def);
+        if (g->buffer[i] && loaded(dot, i, &from))
+            bytes += start_copy(x, &b, &from, g->buffer[i], full, t);
     }
     ir_set_attr(x->s, expect, AT_BYTES, bytes);
     ir_replace_uses(dot->result[0], dot->operand[2].value);
     t = next_turn(&b, t, g->stages);
     ir_erase(dot);
     return t;
+}
+
+/* What is held comes once. The dots may be gone: they took it as the consumer's do. */
+static Turn produce_held(Specialize *x, const Group *g, Op *load, Turn t) {
+    Builder b = {x->s, x->f, load->block, load, load->span};
+    wait_phase(&b, stage_slice(&b, g->empty, t.stage), t.phase);
+    Value *full = stage_slice(&b, g->full, t.stage);
+    Loaded from = g->from;
+    from.load = load;
+    Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
+    Value *buffer = g->buffer[0] ? g->buffer[0] : g->buffer[1];
+    ir_set_attr(x->s, expect, AT_BYTES, start_copy(x, &b, &from, buffer, full, t));
+    return next_turn(&b, t, g->stages);
 }
 
 /* ---- parts of sums ---- */
@@ -239,7 +286,7 @@ typedef Turn RoleFn(Specialize *x, const Group *g, Op *dot, Turn t);
 typedef Turn StoreFn(Specialize *x, const Store *st, Op *op, Turn t);
 
 typedef struct Role { /* what it does instead of these; NULL: that is no business of its */
-    RoleFn *dot, *part;
+    RoleFn *dot, *part, *held;
     StoreFn *store;
     int phase, store_phase; /* of the barriers that it waits for first */
 } Role;
@@ -290,8 +337,8 @@ static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, const Role *rol
         } else {
             bool part = op->code == OP_FRAGMENT_LOAD;
             ir_drop_attr(op, AT_ROLE);
-            t = k >= x->n ? role->store(x, &x->store[k - x->n], op, t)
-                          : (part ? role->part : role->dot)(x, &x->group[k], op, t);
+            RoleFn *fn = part ? role->part : op->code == OP_DESC_LOAD ? role->held : role->dot;
+            t = k >= x->n ? role->store(x, &x->store[k - x->n], op, t) : fn(x, &x->group[k], op, t);
             if (part) return t; /* a block has one, and what followed may have gone with it */
         }
     }
@@ -341,6 +388,7 @@ static void split(Specialize *x) {
         for (int i = 0; i < x->group[k].ndots; i++)
             ir_set_attr(x->s, x->group[k].dot[i], AT_ROLE, k + 1);
         if (x->group[k].part) ir_set_attr(x->s, x->group[k].part, AT_ROLE, k + 1);
+        if (x->group[k].held) ir_set_attr(x->s, x->group[k].held, AT_ROLE, k + 1);
     }
     for (int k = 0; k < x->nstores; k++) ir_set_attr(x->s, x->store[k].op, AT_ROLE, x->n + k + 1);
     make_buffers(x, &b);
@@ -358,12 +406,12 @@ static void split(Specialize *x) {
     Builder in = {x->s, f, roles->region[0], NULL, end->span};
     ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
     for (int r = 1; r < n; r++) ir_clone_region(&in, roles->region[0], roles->region[r]);
-    make_role(x, roles->region[0], &(Role){consume, consume_part, put_store, 0, 1});
-    make_role(x, roles->region[1], &(Role){produce, produce_part, NULL, 1, 0});
+    make_role(x, roles->region[0], &(Role){consume, consume_part, consume_held, put_store, 0, 1});
+    make_role(x, roles->region[1], &(Role){produce, produce_part, produce_held, NULL, 1, 0});
     ir_walk(roles->region[1], drop_effects, x);
     if (n == 2) return;
     x->kept.n = 0;
-    make_role(x, roles->region[2], &(Role){NULL, NULL, send_store, 0, 0});
+    make_role(x, roles->region[2], &(Role){NULL, NULL, NULL, send_store, 0, 0});
     ir_walk(roles->region[2], drop_effects, x);
 }
 

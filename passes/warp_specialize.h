@@ -8,13 +8,23 @@
 
 enum { MOST_GROUPS = 4, MOST_DOTS = 4, MOST_STORES = 4, STORE_STAGES = 1 };
 
+enum { MOST_VIA = 4 };
+typedef struct Loaded { /* a dot's operand, by a load and ops that move whole dimensions */
+    Op *load, *via[MOST_VIA];
+    int nvia;
+    int order[TILE_MAX_RANK]; /* which of the block's dimensions the operand's are */
+    bool as_it_is;            /* these are all, in their order */
+} Loaded;
+
 typedef struct Group {
     Op *dot[MOST_DOTS]; /* of different loops, which take like blocks */
     int ndots;
     Op *part;      /* of its sum, that others have made, comes the same way; or NULL */
+    Op *held;      /* or a load before the dots' loops, of a block that these hold on to; no dots */
     int64_t bytes; /* of a stage */
     int stages;
     Value *buffer[2], *full, *empty;
+    Loaded from; /* of the last of these */
 } Group;
 
 typedef struct Store { /* of a block, by a warp of its own */
@@ -47,20 +57,15 @@ Value *stage_slice(Builder *b, Value *of, Value *number);
 Value *shared_barriers(Builder *b, int n, int count);
 
 /* ---- warp_groups.c ---- */
-enum { MOST_VIA = 4 };
-typedef struct Loaded { /* a dot's operand, by a load and ops that move whole dimensions */
-    Op *load, *via[MOST_VIA];
-    int nvia;
-    int order[TILE_MAX_RANK]; /* which of the block's dimensions the operand's are */
-    bool as_it_is;            /* these are all, in their order */
-} Loaded;
-
 /* The groups, in x->group; x->refused: there are to be none. */
 void find_groups(Specialize *x);
 /* Gives them as many stages as were asked for, or as fit; false: these are too few. */
 bool has_room(Specialize *x);
 /* False: no load is the dot's operand i. */
 bool loaded(const Op *dot, int i, Loaded *out);
+/* What the dots beside the load take of it, as operand *i of each; NULL: it is for others, too. The
+ * first and the last op of the load's block that hold any of them. */
+Value *held_operand(const Op *load, int *i, Op **first, Op **last);
 /* A role's own program can work v out by itself: of scalars that no memory is read for. */
 bool is_scalar_work(Specialize *x, const Value *v);
 /* The op does more than give a value, be it one of its own. */
