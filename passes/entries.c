@@ -150,7 +150,7 @@ static int min_places(const PassCtx *ctx) {
 }
 
 /* Places that take unequal time are left to the hardware, which starts a program where one ends:
- * programs that stay would take them in turn. */
+ * programs that stay would take them in turn. The longest come first. */
 void pass_entries(PassCtx *ctx) {
     static void (*const pass[])(PassCtx *) = {
         pass_cse,          pass_persistent, pass_licm, pass_dce,
@@ -172,7 +172,7 @@ void pass_entries(PassCtx *ctx) {
     pass_raise_desc(&own);
     own.f->min_places = d.asked || d.uneven ? 1 : min_places(&own);
     for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++)
-        if (!d.uneven || pass[i] != pass_persistent) pass[i](&own);
+        (d.uneven && pass[i] == pass_persistent ? pass_longest_first : pass[i])(&own);
     ctx->changed = is_made(own.f, d.uneven);
     if (ctx->changed) return;
     if (d.asked) say_refused(ctx, d.asked, "its loads, or the rest of the kernel, do not let it");

@@ -14,7 +14,7 @@
  * It is a permutation of the grid, so every kernel whose programs do not wait for one another stays
  * right, and the launch does not change. The arithmetic is unsigned, in 32 bits; a grid that has
  * more programs than that keeps the hardware's order. */
-#include "passes/pass.h"
+#include "passes/grid_order.h"
 #include "passes/walk.h"
 
 typedef VEC(Op *) Ops;
@@ -39,27 +39,29 @@ static Value *index_of(Builder *b, Value *v) {
     return ir_binary(b, OP_AND, ir_given(b, OP_BITCAST, v, i32), ir_const_int(b, i32, INT32_MAX));
 }
 
-/* Row and column of this program, where groups have up to `size` rows. */
-static void regroup(Builder *b, int size, Value *place[2]) {
-    Value *row = unsigned_given(b, OP_PROGRAM_ID, 0), *col = unsigned_given(b, OP_PROGRAM_ID, 1);
-    Value *rows = unsigned_given(b, OP_NUM_PROGRAMS, 0);
-    Value *cols = unsigned_given(b, OP_NUM_PROGRAMS, 1);
-    Value *high = ir_binary(b, OP_UMULHI, rows, cols);
+void grid_in_groups(Builder *b, int rows_axis, int size, Value *place[2]) {
+    Value *my[2], *all[2];
+    for (int i = 0; i < 2; i++) my[i] = unsigned_given(b, OP_PROGRAM_ID, i);
+    for (int i = 0; i < 2; i++) all[i] = unsigned_given(b, OP_NUM_PROGRAMS, i);
+    Value *rows = all[rows_axis], *cols = all[!rows_axis];
+    Value *high = ir_binary(b, OP_UMULHI, all[0], all[1]);
     Value *fits = ir_cmp(b, PRED_EQ, high, number(b, 0));
     /* One that does not fit is many grids of one column. */
-    Value *my_col = select(b, fits, col, number(b, 0));
+    Value *my_slow = select(b, fits, my[1], number(b, 0));
     Value *my_cols = select(b, fits, cols, number(b, 1));
     Value *most = ir_binary(b, OP_MIN, rows, number(b, size));
     Value *in_group = ir_binary(b, OP_MUL, most, my_cols);
-    Value *n = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, my_col, rows), row);
+    Value *n = ir_binary(b, OP_ADD, ir_binary(b, OP_MUL, my_slow, all[0]), my[0]);
     Value *group = ir_binary(b, OP_DIV, n, in_group);
     Value *rest = ir_binary(b, OP_SUB, n, ir_binary(b, OP_MUL, group, in_group));
     Value *first = ir_binary(b, OP_MUL, group, most);
     Value *height = ir_binary(b, OP_MIN, ir_binary(b, OP_SUB, rows, first), most);
     Value *new_col = ir_binary(b, OP_DIV, rest, height);
     Value *down = ir_binary(b, OP_SUB, rest, ir_binary(b, OP_MUL, new_col, height));
-    place[0] = index_of(b, ir_binary(b, OP_ADD, first, down));
-    place[1] = index_of(b, select(b, fits, new_col, col));
+    Value *row = ir_binary(b, OP_ADD, first, down);
+    if (rows_axis) row = select(b, fits, row, my[1]);
+    place[rows_axis] = index_of(b, row);
+    place[!rows_axis] = index_of(b, select(b, fits, new_col, my[!rows_axis]));
 }
 
 void pass_swizzle_grid(PassCtx *ctx) {
@@ -81,7 +83,7 @@ void pass_swizzle_grid(PassCtx *ctx) {
     if (!asks[0].n && !asks[1].n) return;
     Builder b = {ctx->s, f, f->body, f->body->first, f->span};
     Value *place[2];
-    regroup(&b, rows, place);
+    grid_in_groups(&b, 0, rows, place);
     for (int axis = 0; axis < 2; axis++)
         for (int i = 0; i < asks[axis].n; i++) {
             Op *op = asks[axis].at[i];
