@@ -34,6 +34,7 @@ class Family:
     group: int = 8          # GROUP_M; 0: the source has no such constexpr
     flags: tuple = ()       # more options of tilec
     entry: str = "auto"     # of ours: as bind_tilec takes it
+    defines: tuple = ()     # more constexprs, of a source of its own
 
 
 @dataclass

@@ -242,6 +242,10 @@ class TritonKernels:
     def __init__(self, folder):
         self.folder = folder
         self.modules = {}
+        import torch
+        import triton
+        if hasattr(triton, "set_allocator"):  # descriptors are made in memory that launches ask for
+            triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
 
     def function(self, job):
         if job.source not in self.modules:

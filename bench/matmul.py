@@ -74,6 +74,10 @@ def grid_order(opts, kind):
 ORDERS = [Family("grouped"), Family("naive", source=NAIVE, group=0)] + [
     Family(f"naive G={g}", source=NAIVE, group=0, flags=(f"--swizzle-grid={g}",)) for g in (4, 8, 16)] + [CUBLAS]
 PEERS = [CUBLAS, TRITON, OURS]
+TMA = "bench/matmul_tma.tl"  # of 132 multiprocessors
+DESCRIPTORS = [Family("Triton TMA", "triton", TMA, defines=(("STAY", 132), ("SPECIAL", False))),
+               Family("Triton WS", "triton", TMA, defines=(("STAY", 132), ("SPECIAL", True))),
+               Family("ours TMA", source=TMA, defines=(("STAY", 0), ("SPECIAL", False)))]
 SPLIT = Family("stream-k", flags=("--stream-k=auto",))
 EACH = [CUBLAS, TRITON, Family("own", entry="own"), Family("ours", entry="further")]
 # mode: problems in groups, who takes part, the column the last ratio is to
@@ -137,6 +141,8 @@ def main():
     p.add_argument("--configs", default="all", help="their numbers in matmul_configs.txt, from 0: 0,1,4; more: "
                    "those of matmul_columns.txt, too")
     p.add_argument("--stream-k", action="store_true", help="ours with --stream-k=auto beside ours")
+    p.add_argument("--tma", action="store_true", help="beside these what descriptors (TMA) are written for: Triton's "
+                   "persistent code, with and without warp_specialize, and ours of the same source")
     p.add_argument("--keep", type=int, default=2, help="how many configs of each go into the contest")
     p.add_argument("--entries", action="store_true", help="the source's entry beside the further one, not the chosen")
     for mode in MODES:
@@ -148,6 +154,8 @@ def main():
     configs, kinds = pick_configs(opts.configs), opts.types.split(",")
     if opts.entries:
         families = EACH
+    if opts.tma:
+        families = families + [f for f in DESCRIPTORS if not (opts.no_triton and f.engine == "triton")]
     if opts.stream_k:
         families = families + [SPLIT]
     session = contest.Session(opts)

@@ -84,6 +84,7 @@ def job_of(family, problem, config, opts):
     defines = [("BM", bm), ("BN", bn), ("BK", bk * 2 // t.bytes)]
     if family.group:
         defines.append(("GROUP_M", family.group))
+    defines += family.defines
     if source == "bench/matmul_types.tl":
         defines += [("ACC", t.acc), ("PRECISION", t.precision), ("ALIGN", aligned)]
     flags = family.flags + tuple(opts.flags.split()) if family.engine == "tilec" else ()
@@ -163,6 +164,8 @@ class Data:
 def triton_grid(problem, job):
     size = dict(job.defines)
     tiles = -(-problem.m // size["BM"]), -(-problem.n // size["BN"])
+    if size.get("STAY"):
+        return (min(size["STAY"], tiles[0] * tiles[1]),)
     return (tiles[0] * tiles[1],) if "GROUP_M" in size else tiles
 
 
