@@ -147,6 +147,10 @@ static void anchor_op(Op *op, void *ctx) {
             Class *c = &a->class_[find(a, op->result[i]->id)];
             if (type_is_tile(op->result[i]->type) && !c->reduce) c->reduce = op;
         }
+    if (op->code == OP_SHARED_LOAD) { /* in whatever layout it is needed */
+        Class *c = &a->class_[find(a, op->result[0]->id)];
+        if (!c->rank && !c->repeat) c->repeat = spread_by(a, op->result[0], 0);
+    }
     if (op->code != OP_LOAD && op->code != OP_ASYNC_COPY) return;
     const Value *held = op->code == OP_LOAD ? op->result[0] : op->operand[0].value;
     if (!type_is_tile(held->type)) return;
@@ -180,7 +184,7 @@ const Layout *class_layout(Assign *a, const Value *v, const Layout *otherwise) {
     const Class *wide = repeat ? layout_class_of(a, repeat->result[0]) : NULL;
     if (!c->layout && wide && (wide->layout || wide->rank || wide->reduce)) {
         const Layout *l = operand_layout(a, repeat, 0, class_layout(a, repeat->result[0], NULL));
-        if (1 << l->bits[IN_REG] <= COST_MOST_REPEATED) c->layout = l;
+        if (!c->rank || 1 << l->bits[IN_REG] <= COST_MOST_REPEATED) c->layout = l; /* 0: shared */
     }
     if (!c->layout) {
         if (c->rank == 1)
