@@ -106,12 +106,21 @@ static bool are_in_loops(const Use *u, const Block *b) {
     return true;
 }
 
-/* A load of a loop, or before one, none of whose values is looked at by anything but dots. */
+static bool has_dot(const Block *b) {
+    for (const Op *op = b->first; op; op = op->next)
+        if (op->code == OP_DOT) return true;
+    return false;
+}
+
+/* A load of a loop, or before one, none of whose values is looked at by anything but dots; or any
+ * of a loop that asks for a warp of its own. */
 static bool is_wanted(const Op *op) {
     const Op *loop = op->block->parent;
-    if (op->code != OP_LOAD || op->result[0]->type.rank < 2 || !op->result[0]->uses) return false;
+    if (op->code != OP_LOAD || !op->result[0]->type.rank || !op->result[0]->uses) return false;
     bool in_loop = loop && loop->code == OP_FOR;
-    if (ir_attr_int(op, AT_VOLATILE, 0) || !are_dots(op->result[0]->uses)) return false;
+    if (ir_attr_int(op, AT_VOLATILE, 0)) return false;
+    if (in_loop && ir_attr_int(loop, AT_WARP_SPECIALIZE, 0)) return has_dot(op->block);
+    if (!are_dots(op->result[0]->uses)) return false;
     return in_loop || are_in_loops(op->result[0]->uses, op->block);
 }
 
@@ -394,7 +403,7 @@ static void visit_load(Op *op, void *ctx) {
     Type flat;
     if (!is_wanted(op)) return;
     if (is_flat(op->result[0]->type, &flat)) op = flattened(ctx, op, flat);
-    if (op->result[0]->type.rank == 2) raise(ctx, op, raise_load);
+    if (op->result[0]->type.rank <= 2) raise(ctx, op, raise_load);
 }
 
 static void visit_store(Op *op, void *ctx) {

@@ -172,7 +172,7 @@ static bool is_before(const Op *a, const Op *b) {
 static Group *group_of_such(Specialize *x, const Op *dot, int stages) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
-        bool alike = g->stages == stages && g->ndots < MOST_DOTS;
+        bool alike = g->stages == stages && g->ndots && g->ndots < MOST_DOTS;
         for (int i = 0; i < g->ndots && alike; i++) alike = take_alike(g->dot[i], dot);
         if (alike) return g;
     }
@@ -185,6 +185,56 @@ static int stages_asked(const Specialize *x, const Op *dot) {
     for (const Op *at = dot->block->first; at && (!loop || loop->code != OP_FOR); at = at->next)
         if (at->code == OP_FOR) loop = at;
     return (int)(loop ? ir_attr_int(loop, AT_NUM_STAGES, x->f->num_stages) : x->f->num_stages);
+}
+
+static bool is_asked(const Op *loop) {
+    return loop && loop->code == OP_FOR && ir_attr_int(loop, AT_WARP_SPECIALIZE, 0);
+}
+
+/* A block that several dots take in one turn, each maybe the other way round, comes for each of
+ * them, where the loop asks for it: one buffer lies in one way. */
+static void separate(Op *dot, void *ctx) {
+    Specialize *x = ctx;
+    if (dot->code != OP_DOT || !is_asked(dot->block->parent)) return;
+    Builder b = {x->s, x->f, dot->block, dot, dot->span};
+    for (int i = 0; i < 2; i++) {
+        Loaded from;
+        if (!loaded(dot, i, &from) || from.load->block != dot->block) continue;
+        bool several = from.load->result[0]->uses->next;
+        for (int k = 0; k < from.nvia; k++) several |= from.via[k]->result[0]->uses->next != NULL;
+        if (!several) continue;
+        Value *v = ir_clone(&b, from.load, NULL, 0)->result[0];
+        for (int k = from.nvia - 1; k >= 0; k--) {
+            Op *via = ir_clone(&b, from.via[k], NULL, 0);
+            ir_set_operand(via, 0, v);
+            v = via->result[0];
+        }
+        ir_set_operand(dot, i, v);
+        for (int k = 0; k < from.nvia && !ir_has_uses(from.via[k]->result[0]); k++)
+            ir_erase(from.via[k]);
+        if (!ir_has_uses(from.load->result[0])) ir_erase(from.load);
+    }
+}
+
+static int64_t stage_bytes(const Op *load) {
+    return (desc_live_bytes(load->operand[0].value->def) + COST_STAGE_ALIGN - 1) /
+           COST_STAGE_ALIGN * COST_STAGE_ALIGN;
+}
+
+static bool feeds_dot(const Value *v) {
+    for (const Use *u = v->uses; u; u = u->next) {
+        bool moves = u->op->code == OP_TRANS || u->op->code == OP_RESHAPE;
+        if (u->op->code == OP_DOT || (moves && feeds_dot(u->op->result[0]))) return true;
+    }
+    return false;
+}
+
+/* A load of a loop that asks for it, of what threads read: rows of numbers, say. */
+static void find_read(Op *op, void *ctx) {
+    Specialize *x = ctx;
+    if (op->code != OP_DESC_LOAD || !x->n || x->refused || !is_asked(op->block->parent)) return;
+    if (feeds_dot(op->result[0]) || x->n == MOST_GROUPS || refuse_load(x, op)) return;
+    x->group[x->n++] = (Group){.read = op, .stages = x->group[0].stages, .bytes = stage_bytes(op)};
 }
 
 static void find_group(Op *op, void *ctx) {
@@ -205,8 +255,7 @@ static void find_group(Op *op, void *ctx) {
             refuse(x, from.load, why);
             return;
         }
-        g.bytes += (desc_live_bytes(from.load->operand[0].value->def) + COST_STAGE_ALIGN - 1) /
-                   COST_STAGE_ALIGN * COST_STAGE_ALIGN;
+        g.bytes += stage_bytes(from.load);
     }
     if (!g.bytes) return;
     g.stages = stages_asked(x, op);
@@ -339,8 +388,10 @@ bool has_room(Specialize *x) {
 }
 
 void find_groups(Specialize *x) {
+    ir_walk(x->f->body, separate, x);
     ir_walk(x->f->body, find_group, x);
     ir_walk(x->f->body, find_part, x);
+    ir_walk(x->f->body, find_read, x);
     ir_walk(x->f->body, find_held, x);
     if (x->n && !x->refused && x->f->num_warps >= MAX_WARPS)
         refuse(x, x->group[0].dot[0], "a program has 32 warps at most, and all are asked for");

@@ -10,7 +10,8 @@
  * both go on through the loops around. The blocks that one dot takes are a group, with stages of
  * their own: k and v of attention are waited for apart. Dots of several loops that take like blocks
  * are one group: the first of one loop come while the dots of another still add. What dots take in
- * each turn of loops behind its load, as q, comes once, and is held until they are done.
+ * each turn of loops behind its load, as q, comes once, and is held until they are done. Where a
+ * loop asks for it what threads read comes so, too, and what several dots take comes for each.
  *
  * The producer is a copy of the program of which only the loops and what the copies' indices are
  * made of stay. */
@@ -66,13 +67,25 @@ static void make_buffer(Specialize *x, Builder *b, Group *g, int i, Type t, cons
     desc_set_live(x->s, g->buffer[i]->def, t, live);
 }
 
+static void make_read_buffer(Specialize *x, Builder *b, Group *g) {
+    const Op *desc = g->read->operand[0].value->def;
+    Type t = type_in_space(g->read->result[0]->type, SPACE_SHARED);
+    int64_t live[TILE_MAX_RANK];
+    for (int d = 0; d < t.rank; d++) live[d] = desc_live(desc, desc->result[0]->type, d);
+    g->from = (Loaded){.load = g->read, .as_it_is = true};
+    t.slices = (uint16_t)g->stages;
+    g->buffer[0] = shared_buffer(b, t);
+    desc_set_live(x->s, g->buffer[0]->def, t, live);
+}
+
 static void make_buffers(Specialize *x, Builder *b) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
         Op *first = g->dot[0], *last;
         int only = -1;
+        if (g->read) make_read_buffer(x, b, g);
         if (g->held) first = held_operand(g->held, &only, &first, &last)->uses->op;
-        for (int i = 0; i < 2; i++) {
+        for (int i = 0; i < 2 && first; i++) {
             Loaded from;
             bool own = loaded(first, i, &from) && (g->held ? i == only : is_beside(&from, first));
             if (!own) continue;
@@ -148,10 +161,26 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     return next_turn(&b, t, g->stages);
 }
 
+/* Threads read the block: its stage is free as soon as they have. */
+static Turn consume_read(Specialize *x, const Group *g, Op *load, Turn t) {
+    Builder b = {x->s, x->f, load->block, load, load->span};
+    wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
+    Value *from = stage_slice(&b, g->buffer[0], t.stage), *v = load->result[0];
+    Value *there = ir_op(&b, OP_SHARED_LOAD, &from, 1, &v->type, 1, 0)->result[0];
+    there->name = v->name;
+    ir_replace_uses(v, there);
+    /* Threads read it, and a copy is the next to write it. */
+    ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
+    Value *free = stage_slice(&b, g->empty, t.stage);
+    ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
+    return next_turn(&b, t, g->stages);
+}
+
 /* The dots read the block that is held, which is free again behind the last of them. */
 static Turn consume_held(Specialize *x, const Group *g, Op *load, Turn t) {
     Op *first, *last;
     int i;
+    if (g->read) return consume_read(x, g, load, t);
     const Value *v = held_operand(load, &i, &first, &last);
     Builder b = {x->s, x->f, load->block, first, load->span};
     wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
@@ -197,7 +226,7 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     return t;
 }
 
-/* What is held comes once. The dots may be gone: they took it as the consumer's do. */
+/* What is held comes once, what threads read each turn. */
 static Turn produce_held(Specialize *x, const Group *g, Op *load, Turn t) {
     Builder b = {x->s, x->f, load->block, load, load->span};
     wait_phase(&b, stage_slice(&b, g->empty, t.stage), t.phase);
@@ -389,6 +418,7 @@ static void split(Specialize *x) {
             ir_set_attr(x->s, x->group[k].dot[i], AT_ROLE, k + 1);
         if (x->group[k].part) ir_set_attr(x->s, x->group[k].part, AT_ROLE, k + 1);
         if (x->group[k].held) ir_set_attr(x->s, x->group[k].held, AT_ROLE, k + 1);
+        if (x->group[k].read) ir_set_attr(x->s, x->group[k].read, AT_ROLE, k + 1);
     }
     for (int k = 0; k < x->nstores; k++) ir_set_attr(x->s, x->store[k].op, AT_ROLE, x->n + k + 1);
     make_buffers(x, &b);

@@ -6,7 +6,7 @@
 
 #include "passes/pass.h"
 
-enum { MOST_GROUPS = 4, MOST_DOTS = 4, MOST_STORES = 4, STORE_STAGES = 1 };
+enum { MOST_GROUPS = 8, MOST_DOTS = 4, MOST_STORES = 4, STORE_STAGES = 1 };
 
 enum { MOST_VIA = 4 };
 typedef struct Loaded { /* a dot's operand, by a load and ops that move whole dimensions */
@@ -21,6 +21,7 @@ typedef struct Group {
     int ndots;
     Op *part;      /* of its sum, that others have made, comes the same way; or NULL */
     Op *held;      /* or a load before the dots' loops, of a block that these hold on to; no dots */
+    Op *read;      /* or one in such a loop, of a block that threads read; no dots */
     int64_t bytes; /* of a stage */
     int stages;
     Value *buffer[2], *full, *empty;

@@ -178,6 +178,32 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     grid=3,2
     ok "attend by descriptors, plain" described_run attend --save=o_ptr="$work/o.npy"
     ok "attend by descriptors" described_run attend__persistent --expect=o_ptr="$work/o.npy:0"
+    # Attention backward, whose loops ask: blocks that two dots take, one of them the other way round, and numbers of
+    # rows that threads read.
+    exact=0
+    [ "$device" = cpu ] || exact=2e-3 # where products and sums become one instruction is ptxas' business
+    for part in kv q; do
+        sed 's/ in range(\(.*\)):/ in tl.range(\1, warp_specialize=True):/' bench/kernels/attention_backward_$part.tl >"$work/$part.tl"
+        outs=(dq)
+        [ $part = q ] || outs=(dk dv)
+        for causal in False True; do
+            made backward.$part "$work/$part.tl" ${raise%%,raise_desc*},entries -D CAUSAL=$causal --num-stages=2
+            entry_of=$(grep -o "attention_backward_${part}__[a-z_]*" "$work/backward.$part.tir" | head -1)
+            for n in 64 160; do
+                inputs=({q,k,v,do}"_ptr=randn:fp16[2,$n,64]" {lse,delta}"_ptr=rand:fp32[2,$n]" heads=2 N="$n" scale=0.125)
+                saved=() expected=()
+                for o in "${outs[@]}"; do
+                    inputs+=("${o}_ptr=zeros:fp16[2,$n,64]")
+                    saved+=(--save="${o}_ptr=$work/$o.npy")
+                    expected+=(--expect="${o}_ptr=$work/$o.npy:$exact")
+                done
+                ok "backward, $part, causal $causal, $n, plain" "$tilerun" --device="$device" "$work/backward.$part.tir" \
+                    --kernel=attention_backward_$part "${inputs[@]}" "${saved[@]}"
+                ok "backward, $part, causal $causal, $n" "$tilerun" --device="$device" "$work/backward.$part.tir" \
+                    --kernel="$entry_of" "${inputs[@]}" "${expected[@]}"
+            done
+        done
+    done
     flash=examples/flash_attention.tl
     for causal in False True; do
         made flash.$causal $flash swizzle_grid,fold,cse,dce,licm,combine -D CAUSAL=$causal -D BM=128 --num-warps=8
