@@ -344,13 +344,14 @@ void pass_allocate(PassCtx *ctx) {
     /* Where the rest needs as much at another time it is always there. */
     ctx->f->shared_single_cta = single && single < total ? total : single;
     if (ctx->f->shared_single_cta > ctx->target->max_shared) ctx->f->shared_single_cta = 0;
-    if (total > ctx->target->max_shared)
+    bool dropped = total > ctx->target->max_shared && ctx->f->entry_of; /* entries.c says so */
+    if (total > ctx->target->max_shared && !dropped)
         diag(
             &ctx->s->diags, DIAG_PERF, ctx->f->span,
             "kernel '%s' needs %lld bytes of shared memory; %s has %lld per program, so loading it "
             "there will be refused. Smaller blocks would need less",
             ctx->f->name, (long long)total, ctx->target->name, (long long)ctx->target->max_shared);
-    else
+    else if (!dropped)
         note_smaller(ctx, total);
     ctx->changed = true;
 }
