@@ -197,6 +197,9 @@ static const char *refuse(Raise *r) {
     if (type_dim(t, r->inner) * elem < DESC_ALIGN || type_dim(t, !r->inner) > DESC_BOX_MAX)
         return "its rows are too short or too many";
     for (int d = 0; d < t.rank; d++)
+        if (r->block.dim[d].wraps && !poly_is_natural_of_sizes(&r->block.dim[d].first))
+            return "an index that is taken modulo a size may be negative";
+    for (int d = 0; d < t.rank; d++)
         if (r->block.dim[d].wraps && !(load && ends_in_stores(r, r->access->result[0], d, d)))
             return "elements that wrap around are used for more than stores that leave them out";
     return NULL;

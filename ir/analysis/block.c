@@ -53,6 +53,9 @@ static const Form *of_poly(const Walk *w, Poly p) {
 
 /* A scalar that is nothing else; tiles have no symbols. */
 static const Form *of_value(const Walk *w, const Value *v) {
+    /* As a symbol a loop's index would be the number of the iteration. */
+    const Op *loop = v->def ? NULL : v->block->parent;
+    if (loop && loop->code == OP_FOR && v == v->block->args[0]) return unknown(w);
     bool number = !v->type.rank && !v->type.depth && type_is_int(v->type);
     if (number) return of_poly(w, poly_symbol(v));
     if (v->type.rank || !v->type.depth || v->def || v->block->parent) return unknown(w);
@@ -416,6 +419,8 @@ typedef enum Said { NOT_OF_IT, OPEN, OF_IT } Said;
 static Said what_is_said(const Split *x, int d, const PolyTerm *t) {
     int64_t number;
     bool bounded = false;
+    for (int i = 0; i < x->nbounds; i++) /* of a leading dimension's index */
+        if (x->at[i].dim == WHOLE && t->nsymbols && has_term(&x->at[i].limit, t)) return NOT_OF_IT;
     for (int i = 0; i < x->nbounds; i++) {
         if (x->at[i].dim != d || poly_is_constant(&x->at[i].limit, &number)) continue;
         if (has_term(&x->at[i].limit, t)) return OF_IT;

@@ -128,36 +128,56 @@ bool poly_divides(const PolyTerm *by, const PolyTerm *t, PolyTerm *out) {
     return true;
 }
 
-static bool is_natural(const Value *v, int depth) {
+/* As a term of a polynomial, at depth 0, a loop's index is the number of the iteration. sizes:
+ * parameters are taken to be 0 or more, and divisors. */
+static bool is_natural(const Value *v, bool sizes, int depth) {
     enum { MOST_DEPTH = 16 };
     const Op *op = v->def, *loop = op ? NULL : v->block->parent;
     int64_t by;
     if (ir_int_constant(v, &by)) return by >= 0;
-    if (!op) return loop && loop->code == OP_FOR && v == loop->region[0]->args[0]; /* see poly.h */
     if (depth == MOST_DEPTH) return false;
+    if (!op && !loop) return sizes;
+    if (!op) {
+        bool index = loop->code == OP_FOR && v == loop->region[0]->args[0];
+        return index && (!depth || (ir_int_constant(loop->operand[2].value, &by) && by > 0 &&
+                                    is_natural(loop->operand[0].value, sizes, depth + 1)));
+    }
     const Value *x = ir_operand(op, 0), *y = ir_operand(op, 1);
+    bool first = x && !x->type.rank && is_natural(x, sizes, depth + 1);
+    bool second = y && !y->type.rank && is_natural(y, sizes, depth + 1);
     switch (op->code) {
     case OP_PROGRAM_ID:
     case OP_NUM_PROGRAMS:
     case OP_WORK_SIZE: return true;
     case OP_CAST:
-        return type_is_int(x->type) && type_is_signed(x->type) &&
-               type_elem_bits(x->type) <= type_elem_bits(v->type) && is_natural(x, depth + 1);
-    case OP_DIV:
-    case OP_REM: return is_natural(x, depth + 1) && ir_int_constant(y, &by) && by > 0;
-    case OP_MIN: return is_natural(x, depth + 1) && is_natural(y, depth + 1);
-    case OP_MAX: return is_natural(x, depth + 1) || is_natural(y, depth + 1);
+        return first && type_is_int(x->type) && type_is_signed(x->type) &&
+               type_elem_bits(x->type) <= type_elem_bits(v->type);
+    case OP_REM: return first; /* as C has it */
+    case OP_DIV: return first && (sizes || (ir_int_constant(y, &by) && by > 0));
+    case OP_ADD:
+    case OP_MUL: return sizes && first && second;
+    case OP_AND: return first || second;
+    case OP_MIN: return first && second;
+    case OP_MAX: return first || second;
     default: return false;
     }
 }
 
-bool poly_is_natural(const Poly *x) {
+static bool are_natural(const Poly *x, bool sizes) {
     for (int i = 0; i < x->n; i++) {
         if (x->term[i].factor < 0) return false;
         for (int k = 0; k < x->term[i].nsymbols; k++)
-            if (!is_natural(x->term[i].symbol[k], 0)) return false;
+            if (!is_natural(x->term[i].symbol[k], sizes, 0)) return false;
     }
     return !x->unknown;
+}
+
+bool poly_is_natural(const Poly *x) {
+    return are_natural(x, false);
+}
+
+bool poly_is_natural_of_sizes(const Poly *x) {
+    return are_natural(x, true);
 }
 
 static int64_t promised(const Func *f, const Value *v) {

@@ -39,6 +39,8 @@ void poly_push(Poly *x, const PolyTerm *t); /* x += t */
  * like.
  */
 bool poly_is_natural(const Poly *x);
+/* The same where parameters are: sizes and strides. */
+bool poly_is_natural_of_sizes(const Poly *x);
 /* What all terms are multiples of: of symbols that are parameters, what is promised of them. */
 int64_t poly_divisor(const Func *f, const Poly *x);
 
