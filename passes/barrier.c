@@ -212,6 +212,17 @@ static void visit_loop(Walk *w, Op *op, Pending *p) {
     }
 }
 
+/* Of few loops: each of those around is gone through several times, and this one each time. */
+static bool is_innermost(const Op *loop) {
+    enum { MOST_AROUND = 5 };
+    int around = 0;
+    for (const Op *at = loop->block->parent; at; at = at->block->parent)
+        around += at->code == OP_FOR || at->code == OP_WHILE;
+    for (const Op *op = op_next(loop), *end = op_after(loop); op != end; op = op_next(op))
+        if (op->code == OP_FOR || op->code == OP_WHILE) return false;
+    return around <= MOST_AROUND;
+}
+
 /* How many barriers the loop gets, behind one or not. */
 static int barriers_in(const Walk *w, Op *loop, const Pending *p, bool behind) {
     Walk trial = {w->ctx, w->order, true, 0};
@@ -240,7 +251,8 @@ static void visit_regions(Walk *w, Op *op, Pending *p) {
         global_merge(w->order, &p->global, &other.global);
         return;
     }
-    if (!w->trial && p->n && barriers_in(w, op, p, true) < barriers_in(w, op, p, false))
+    if (!w->trial && p->n && is_innermost(op) &&
+        barriers_in(w, op, p, true) < barriers_in(w, op, p, false))
         put_barrier(w, op, p);
     visit_loop(w, op, p);
 }

@@ -96,9 +96,11 @@ static Occupancy choose(Session *s, const Func *f) {
                                                                   : OCCUPANCY_LOADS;
 }
 
-/* Registers that a thread has where so many warps of so many programs share a multiprocessor. */
+/* Registers that a thread has where so many warps of so many programs share a multiprocessor; none
+ * fits: of one. */
 static int64_t share_of(const Target *sm, int64_t programs, int64_t warps) {
     enum { LANES = 32 };
+    if (programs < 1) programs = 1;
     int64_t n = sm->registers / (programs * warps * LANES);
     return n / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
 }

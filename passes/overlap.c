@@ -115,7 +115,9 @@ static void find_crossing(Overlap *x) {
 static bool fits(const Overlap *x) {
     int64_t bytes = type_bytes(x->first->result[0]->type) + type_bytes(x->second->result[0]->type) +
                     type_bytes(x->second->operand[0].value->type);
-    return bytes <= (int64_t)x->f->num_warps * 32 * 4 * COST_OVERLAP_REGISTERS;
+    bool alone = x->f->num_warps >= COST_ROLES_CONSUMERS;
+    int64_t most = alone ? COST_OVERLAP_REGISTERS : COST_OVERLAP_FEW_REGISTERS;
+    return bytes <= (int64_t)x->f->num_warps * 32 * 4 * most;
 }
 
 /* The sum goes through nothing but what is done later. */
@@ -175,10 +177,22 @@ static Value **carried(Overlap *x, Value *const *map, Value *sum, int n) {
     return out;
 }
 
+/* Where the loop begins, or so far before the last number of its type that a step more is there:
+ * nothing is below that. */
+static Value *before_overflow(Builder *b, const Op *loop) {
+    Value *from = loop->operand[0].value;
+    int64_t step = 0, known;
+    int bits = type_elem_bits(from->type) - type_is_signed(from->type);
+    int64_t last = bits > 62 ? INT64_MAX : ((int64_t)1 << bits) - 1;
+    ir_int_constant(loop->operand[2].value, &step);
+    if (ir_int_constant(from, &known) && known <= last - step) return from;
+    return ir_binary(b, OP_MIN, from, ir_const_int(b, from->type, last - step));
+}
+
 static Op *emit_loop(Overlap *x, Builder *b, Value **init, int n) {
     const Op *loop = x->loop;
     Value *step = loop->operand[2].value;
-    Value *from = ir_binary(b, OP_ADD, loop->operand[0].value, step);
+    Value *from = ir_binary(b, OP_ADD, before_overflow(b, loop), step);
     Op *to = ir_for(b, from, loop->operand[1].value, step, init, n + x->crossing.n);
     ir_copy_attr(x->s, loop, to, AT_NUM_STAGES);
     ir_copy_attr(x->s, loop, to, AT_WARP_SPECIALIZE);

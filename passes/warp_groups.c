@@ -77,15 +77,18 @@ static bool is_counted(Specialize *x, const Value *v, const Op *loop) {
                             is_scalar_work(x, loop->region[0]->last->operand[carried].value)));
 }
 
+/* What is looked at is taken to be so meanwhile, as a loop may carry it: where it comes out that it
+ * is not, nothing of the answer is kept. */
 bool is_scalar_work(Specialize *x, const Value *v) {
     const Op *op = v->def, *around = op && !op->nregions ? NULL : op ? op : v->block->parent;
-    if (v->type.rank || x->depth == MOST_DEPTH) return false;
+    if (v->type.rank || x->depth == MOST_DEPTH || v->id >= x->nseen) return false;
     if (x->seen[v->id]) return true;
     x->seen[v->id] = 1;
     x->depth++;
     bool is = around ? is_counted(x, v, around)
                      : !op || (!is_seen(op) && are_scalar_work(x, op, op->noperands));
     x->depth--;
+    if (!is && !x->depth) memset(x->seen, 0, x->nseen);
     return is;
 }
 
@@ -96,18 +99,19 @@ static const Op *outermost(const Op *op) {
 }
 
 typedef struct Ahead { /* what the load is done ahead of */
-    const Op *load, *blocker;
-    bool behind; /* the walk is past the outermost loop that holds the load */
+    const Op *load, *use, *blocker;
+    bool behind; /* the walk is past the outermost loop that holds its use */
 } Ahead;
 
 static void look_for_blocker(Op *op, void *ctx) {
     Ahead *a = ctx;
-    const Op *last = outermost(a->load);
+    const Op *last = outermost(a->use);
     a->behind |= op == last->next;
     if (!a->behind && !a->blocker && !alias_may_pass(a->load, op)) a->blocker = op;
 }
 
-static const char *refuse_load(Specialize *x, const Op *load) {
+/* use: the first op that waits for it. */
+static const char *refuse_load(Specialize *x, const Op *load, const Op *use) {
     Layout l;
     if (!desc_layout(load->operand[0].value->def, &l)) return "the copy engine moves no such block";
     if (ir_attr(load->operand[0].value->def, AT_PADDING)) return "its block is padded with NaN";
@@ -119,7 +123,7 @@ static const char *refuse_load(Specialize *x, const Op *load) {
         if (!are_scalar_work(x, at, at->code == OP_FOR ? 3 : 1))
             return "a loop's bounds are not made of scalars alone, without reading memory";
     }
-    Ahead a = {.load = load};
+    Ahead a = {.load = load, .use = use};
     ir_walk(x->f->body, look_for_blocker, &a);
     return a.blocker
                ? "the program before it, or a loop around it, writes memory that it may read, "
@@ -130,6 +134,10 @@ static const char *refuse_load(Specialize *x, const Op *load) {
 static void refuse(Specialize *x, const Op *op, const char *why) {
     diag(&x->s->diags, DIAG_PERF, op->span, "no warp of its own brings this block: %s", why);
     x->refused = true;
+}
+
+bool loaded_beside(const Op *dot, int i, Loaded *out) {
+    return loaded(dot, i, out) && out->load->block == dot->block;
 }
 
 static bool same_number(const Op *a, const Op *b, AttrId id) {
@@ -144,7 +152,7 @@ static bool take_alike(const Op *a, const Op *b) {
         if (!type_equal(a->operand[i].value->type, b->operand[i].value->type)) return false;
     for (int i = 0; i < 2; i++) {
         Loaded x, y;
-        bool first = loaded(a, i, &x), second = loaded(b, i, &y);
+        bool first = loaded_beside(a, i, &x), second = loaded_beside(b, i, &y);
         if (first != second) return false;
         if (!first) continue;
         const Op *from = x.load->operand[0].value->def, *to = y.load->operand[0].value->def;
@@ -199,7 +207,7 @@ static void separate(Op *dot, void *ctx) {
     Builder b = {x->s, x->f, dot->block, dot, dot->span};
     for (int i = 0; i < 2; i++) {
         Loaded from;
-        if (!loaded(dot, i, &from) || from.load->block != dot->block) continue;
+        if (!loaded_beside(dot, i, &from)) continue;
         bool several = from.load->result[0]->uses->next;
         for (int k = 0; k < from.nvia; k++) several |= from.via[k]->result[0]->uses->next != NULL;
         if (!several) continue;
@@ -233,7 +241,7 @@ static bool feeds_dot(const Value *v) {
 static void find_read(Op *op, void *ctx) {
     Specialize *x = ctx;
     if (op->code != OP_DESC_LOAD || !x->n || x->refused || !is_asked(op->block->parent)) return;
-    if (feeds_dot(op->result[0]) || x->n == MOST_GROUPS || refuse_load(x, op)) return;
+    if (feeds_dot(op->result[0]) || x->n == MOST_GROUPS || refuse_load(x, op, op)) return;
     x->group[x->n++] = (Group){.read = op, .stages = x->group[0].stages, .bytes = stage_bytes(op)};
 }
 
@@ -246,9 +254,8 @@ static void find_group(Op *op, void *ctx) {
     for (int i = 0; i < 2; i++) {
         Loaded from;
         const char *why = NULL;
-        if (!loaded(op, i, &from)) continue;
-        if (from.load->block != op->block) continue; /* find_held */
-        why = from.load->result[0]->uses->next ? more : refuse_load(x, from.load);
+        if (!loaded_beside(op, i, &from)) continue; /* others: find_held */
+        why = from.load->result[0]->uses->next ? more : refuse_load(x, from.load, op);
         for (int k = 0; k < from.nvia; k++)
             if (from.via[k]->block != op->block || from.via[k]->result[0]->uses->next) why = more;
         if (why) {
@@ -279,7 +286,7 @@ static Op *op_of_block(Op *op, const Block *b) {
     return op;
 }
 
-Value *held_operand(const Op *load, int *i, Op **first, Op **last) {
+Value *held_operand(const Op *load, bool alike, int *i, Op **first, Op **last) {
     Value *v = load->result[0];
     int from[TILE_MAX_RANK];
     while (v->uses && !v->uses->next && v->uses->op->block == load->block &&
@@ -291,7 +298,7 @@ Value *held_operand(const Op *load, int *i, Op **first, Op **last) {
     for (const Use *u = v->uses; u; u = u->next) {
         Op *in = op_of_block(u->op, load->block);
         if (u->op->code != OP_DOT || *i > 1 || u != &u->op->operand[*i] || !in || in == u->op ||
-            !take_alike_one(u->op, v->uses->op, *i))
+            (alike && !take_alike_one(u->op, v->uses->op, *i)))
             return NULL;
         *first = !*first || is_before(in, *first) ? in : *first;
         *last = !*last || is_before(*last, in) ? in : *last;
@@ -305,8 +312,8 @@ static void find_held(Op *op, void *ctx) {
     Op *first, *last;
     int i;
     bool some = op->code == OP_DESC_LOAD && x->n && x->n < MOST_GROUPS && !x->refused;
-    const Value *v = some ? held_operand(op, &i, &first, &last) : NULL;
-    if (!v || v->type.rank != 2 || refuse_load(x, op)) return;
+    const Value *v = some ? held_operand(op, true, &i, &first, &last) : NULL;
+    if (!v || v->type.rank != 2 || refuse_load(x, op, first)) return;
     x->group[x->n++] = (Group){.held = op, .stages = 1};
 }
 

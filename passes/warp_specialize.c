@@ -53,10 +53,6 @@ static Op *first_need(const Op *dot) {
     return op;
 }
 
-static bool is_beside(const Loaded *from, const Op *dot) {
-    return from->load->block == dot->block;
-}
-
 static void make_buffer(Specialize *x, Builder *b, Group *g, int i, Type t, const Loaded *from) {
     const Op *desc = from->load->operand[0].value->def;
     int64_t live[2];
@@ -84,10 +80,11 @@ static void make_buffers(Specialize *x, Builder *b) {
         Op *first = g->dot[0], *last;
         int only = -1;
         if (g->read) make_read_buffer(x, b, g);
-        if (g->held) first = held_operand(g->held, &only, &first, &last)->uses->op;
+        if (g->held) first = held_operand(g->held, false, &only, &first, &last)->uses->op;
         for (int i = 0; i < 2 && first; i++) {
             Loaded from;
-            bool own = loaded(first, i, &from) && (g->held ? i == only : is_beside(&from, first));
+            bool own =
+                g->held ? i == only && loaded(first, i, &from) : loaded_beside(first, i, &from);
             if (!own) continue;
             make_buffer(x, b, g, i, first->operand[i].value->type, &from);
             g->from = from;
@@ -147,7 +144,7 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
     for (int i = 0; i < 2; i++) {
         Loaded from;
-        if (!g->buffer[i] || !loaded(dot, i, &from)) continue;
+        if (!g->buffer[i] || !loaded_beside(dot, i, &from)) continue;
         ir_set_operand(dot, i, stage_slice(&b, g->buffer[i], t.stage));
         for (int k = 0; k < from.nvia; k++) ir_erase(from.via[k]);
         ir_erase(from.load);
@@ -181,12 +178,17 @@ static Turn consume_held(Specialize *x, const Group *g, Op *load, Turn t) {
     Op *first, *last;
     int i;
     if (g->read) return consume_read(x, g, load, t);
-    const Value *v = held_operand(load, &i, &first, &last);
+    const Value *v = held_operand(load, false, &i, &first, &last);
+    bool by_threads = false;
     Builder b = {x->s, x->f, load->block, first, load->span};
     wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
     Value *held = stage_slice(&b, g->buffer[i], t.stage);
-    while (v->uses) ir_set_operand(v->uses->op, i, held);
+    while (v->uses) {
+        by_threads |= !ir_attr_int(v->uses->op, AT_ASYNC, 0);
+        ir_set_operand(v->uses->op, i, held);
+    }
     b.before = last->next;
+    if (by_threads) ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
     Value *free = stage_slice(&b, g->empty, t.stage);
     ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
     return next_turn(&b, t, g->stages);
@@ -216,7 +218,7 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
     for (int i = 0; i < 2; i++) {
         Loaded from;
-        if (g->buffer[i] && loaded(dot, i, &from))
+        if (g->buffer[i] && loaded_beside(dot, i, &from))
             bytes += start_copy(x, &b, &from, g->buffer[i], full, t);
     }
     ir_set_attr(x->s, expect, AT_BYTES, bytes);
@@ -447,7 +449,8 @@ static void split(Specialize *x) {
 
 void pass_warp_specialize(PassCtx *ctx) {
     Specialize x = {.ctx = ctx, .s = ctx->s, .f = ctx->f};
-    x.seen = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
+    x.nseen = ctx->f->nvalues;
+    x.seen = arena_alloc(&ctx->s->arena, x.nseen);
     if (!ctx->target->tma) return;
     find_groups(&x);
     find_stores(&x);

@@ -44,6 +44,7 @@ typedef struct Specialize {
     bool refused;   /* maybe with a note that says why */
     VEC(Op *) kept; /* effects that are the producer's to have */
     uint8_t *seen;  /* by value id: of what indices are made of */
+    uint32_t nseen;
     int depth;
 } Specialize;
 
@@ -64,9 +65,12 @@ void find_groups(Specialize *x);
 bool has_room(Specialize *x);
 /* False: no load is the dot's operand i. */
 bool loaded(const Op *dot, int i, Loaded *out);
-/* What the dots beside the load take of it, as operand *i of each; NULL: it is for others, too. The
- * first and the last op of the load's block that hold any of them. */
-Value *held_operand(const Op *load, int *i, Op **first, Op **last);
+/* The same of a load of the dot's own turn, beside it. */
+bool loaded_beside(const Op *dot, int i, Loaded *out);
+/* What dots in ops beside the load take of it, as operand *i of each; NULL: it is for others, too,
+ * or, if they are to be alike, for other such dots. The first and the last op of the load's block
+ * that hold any of them. */
+Value *held_operand(const Op *load, bool alike, int *i, Op **first, Op **last);
 /* A role's own program can work v out by itself: of scalars that no memory is read for. */
 bool is_scalar_work(Specialize *x, const Value *v);
 /* The op does more than give a value, be it one of its own. */

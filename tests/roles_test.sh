@@ -178,6 +178,19 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     grid=3,2
     ok "attend by descriptors, plain" described_run attend --save=o_ptr="$work/o.npy"
     ok "attend by descriptors" described_run attend__persistent --expect=o_ptr="$work/o.npy:0"
+    made again.plain tests/passes/roles-again.tl ${raise%%,raise_desc*} --num-warps=8
+    made again.roles tests/passes/roles-again.tl $raise,persistent,licm,dce,overlap,cse,dce,warp_specialize,stage_stores,lower_desc,fold,cse,licm,dce \
+        --num-warps=8
+    for run in 'natural 128 1' 'terms 256 0' 'wraps 64 5' 'wraps 64 50' 'twice_held 128 1' 'stored 128 1' 'store_between 128 1' \
+        'beside 128 1' 'mixed 128 1' 'last 0 2147483584'; do
+        read -r name k m <<<"$run"
+        inputs=("a=randint(-3,4):fp16[65536]" "b=randint(-3,4):fp16[65536]" "t=randint(2,3):i32[4]" o=zeros:fp32[65536]
+            p=zeros:fp32[65536] K="$k" M="$m" --grid=1 --kernel="$name")
+        ok "again: $run, plain" "$tilerun" --device="$device" "$work/again.plain.tir" "${inputs[@]}" --save=o="$work/o.npy" \
+            --save=p="$work/p.npy"
+        ok "again: $run" "$tilerun" --device="$device" "$work/again.roles.tir" "${inputs[@]}" --expect=o="$work/o.npy:0" \
+            --expect=p="$work/p.npy:0"
+    done
     # Attention backward, whose loops ask: blocks that two dots take, one of them the other way round, and numbers of
     # rows that threads read.
     exact=0
