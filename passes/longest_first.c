@@ -97,12 +97,15 @@ static void take_place(Op *op, void *ctx) {
     ir_erase(op);
 }
 
-/* Programs that wait for each other count on some order, and so may those that say who they are. */
-static void look_for_order(Op *op, void *found) {
-    unsigned e = ir_effects(op);
-    *(bool *)found |= (e & (EFFECT_OUTPUT | EFFECT_ENDLESS)) || op_acquires(op) ||
-                      op_is_atomic(op) || op->code == OP_INLINE_ASM || op->code == OP_GRID_LAUNCH ||
-                      op->code == OP_ASSERT;
+typedef struct Ordered {
+    const Func *f;
+    bool is;
+} Ordered;
+
+/* Atomics, too: who counts up may be told what to do by the number. */
+static void look_for_order(Op *op, void *ctx) {
+    Ordered *o = ctx;
+    o->is |= op_is_atomic(op) || grid_why_ordered(o->f, op);
 }
 
 void pass_longest_first(PassCtx *ctx) {
@@ -110,10 +113,10 @@ void pass_longest_first(PassCtx *ctx) {
     Func *f = ctx->f;
     Order order = {.nvalues = f->nvalues};
     Builder b = {ctx->s, f, f->body, f->body->first, f->span};
-    bool ordered = false;
+    Ordered ordered = {.f = f};
     ir_walk(f->body, look_for_order, &ordered);
     ir_walk(f->body, judge, &w);
-    for (int k = 0; k < AXES && !ordered; k++) {
+    for (int k = 0; k < AXES && !ordered.is; k++) {
         if (!w.grows[k] || w.falls[k]) continue;
         if (k == 0 && w.asked[1]) grid_in_groups(&b, 1, COST_LONGEST_FIRST_ROWS, order.place);
         Value *from = k ? NULL : order.place[0];

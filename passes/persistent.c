@@ -8,7 +8,7 @@
  * what one place loads may be loaded before what another stores is stored. That holds where no
  * program waits for another and none tells who it is by other means than its place. */
 #include "ir/effects.h"
-#include "passes/pass.h"
+#include "passes/grid_order.h"
 
 #include <string.h>
 
@@ -21,9 +21,21 @@ typedef struct Walk {
     Value *place[3];
 } Walk;
 
+const char *grid_why_ordered(const Func *f, const Op *op) {
+    unsigned e = ir_effects(op);
+    if (op->code == OP_INLINE_ASM)
+        return e || strstr(ir_attr(op, AT_TEXT)->text, "cta")
+                   ? "inline assembly may ask which program this is"
+                   : NULL;
+    if (op->code == OP_ASSERT) return f->debug ? "an assertion names the program" : NULL;
+    bool meets = e & (EFFECT_OUTPUT | EFFECT_ENDLESS) || op_acquires(op);
+    return meets || op->code == OP_GRID_LAUNCH
+               ? "it may wait for another program, or is seen from outside"
+               : NULL;
+}
+
 static void judge(Op *op, void *ctx) {
     Walk *w = ctx;
-    unsigned e = ir_effects(op);
     const char *why = NULL;
     if (op->code == OP_PROGRAM_ID || op->code == OP_NUM_PROGRAMS) {
         int axis = (int)ir_attr_int(op, AT_AXIS, 0);
@@ -32,14 +44,8 @@ static void judge(Op *op, void *ctx) {
         why = "it says already how its warps or programs share work";
     } else if (op->code == OP_RETURN) {
         if (op != w->ctx->f->body->last) why = "it returns before its end";
-    } else if (op->code == OP_INLINE_ASM) {
-        if (e || strstr(ir_attr(op, AT_TEXT)->text, "cta"))
-            why = "inline assembly may ask which program this is";
-    } else if (op->code == OP_ASSERT) {
-        if (w->ctx->f->debug) why = "an assertion names the program";
-    } else if (e & (EFFECT_OUTPUT | EFFECT_ENDLESS) || op_acquires(op) ||
-               op->code == OP_GRID_LAUNCH) {
-        why = "it may wait for another program, or is seen from outside";
+    } else {
+        why = grid_why_ordered(w->ctx->f, op);
     }
     if (!why || w->why) return;
     w->why = why;

@@ -144,12 +144,17 @@ static bool same_number(const Op *a, const Op *b, AttrId id) {
     return ir_attr_int(a, id, 0) == ir_attr_int(b, id, 0);
 }
 
+/* One instruction makes both, which wants their operands in one layout. */
+static bool are_alike(const Op *a, const Op *b) {
+    bool same = same_number(a, b, AT_PRECISION) && same_number(a, b, AT_COLUMNS);
+    for (int i = 0; i < 3; i++)
+        same &= type_equal(a->operand[i].value->type, b->operand[i].value->type);
+    return same;
+}
+
 /* Their blocks are of one shape, and lie in a buffer in one way. */
 static bool take_alike(const Op *a, const Op *b) {
-    if (a->block == b->block || !same_number(a, b, AT_PRECISION) || !same_number(a, b, AT_COLUMNS))
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (!type_equal(a->operand[i].value->type, b->operand[i].value->type)) return false;
+    if (a->block == b->block || !are_alike(a, b)) return false;
     for (int i = 0; i < 2; i++) {
         Loaded x, y;
         bool first = loaded_beside(a, i, &x), second = loaded_beside(b, i, &y);
@@ -163,12 +168,6 @@ static bool take_alike(const Op *a, const Op *b) {
             if (desc_live(from, block, d) != desc_live(to, block, d)) return false;
     }
     return true;
-}
-
-static bool take_alike_one(const Op *a, const Op *b, int i) {
-    return same_number(a, b, AT_PRECISION) && same_number(a, b, AT_COLUMNS) &&
-           type_equal(a->result[0]->type, b->result[0]->type) &&
-           type_equal(a->operand[!i].value->type, b->operand[!i].value->type);
 }
 
 static bool is_before(const Op *a, const Op *b) {
@@ -298,7 +297,7 @@ Value *held_operand(const Op *load, bool alike, int *i, Op **first, Op **last) {
     for (const Use *u = v->uses; u; u = u->next) {
         Op *in = op_of_block(u->op, load->block);
         if (u->op->code != OP_DOT || *i > 1 || u != &u->op->operand[*i] || !in || in == u->op ||
-            (alike && !take_alike_one(u->op, v->uses->op, *i)))
+            (alike && !are_alike(u->op, v->uses->op)))
             return NULL;
         *first = !*first || is_before(in, *first) ? in : *first;
         *last = !*last || is_before(*last, in) ? in : *last;

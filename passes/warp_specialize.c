@@ -53,42 +53,45 @@ static Op *first_need(const Op *dot) {
     return op;
 }
 
-static void make_buffer(Specialize *x, Builder *b, Group *g, int i, Type t, const Loaded *from) {
-    const Op *desc = from->load->operand[0].value->def;
-    int64_t live[2];
+/* Of stages of type t, operand i's of the group, as `from` brings them. */
+static void make_buffer(Specialize *x, Builder *b, Group *g, int i, Type t, Loaded from) {
+    const Op *desc = from.load->operand[0].value->def;
+    int64_t live[TILE_MAX_RANK];
     t = type_in_space(t, SPACE_SHARED);
-    for (int d = 0; d < 2; d++) live[d] = desc_live(desc, desc->result[0]->type, from->order[d]);
+    for (int d = 0; d < t.rank; d++)
+        live[d] = desc_live(desc, desc->result[0]->type, from.order[d]);
     t.slices = (uint16_t)g->stages;
     g->buffer[i] = shared_buffer(b, t);
+    g->from = from;
     desc_set_live(x->s, g->buffer[i]->def, t, live);
 }
 
+static void make_dot_buffers(Specialize *x, Builder *b, Group *g) {
+    Loaded from;
+    for (int i = 0; i < 2; i++)
+        if (loaded_beside(g->dot[0], i, &from))
+            make_buffer(x, b, g, i, g->dot[0]->operand[i].value->type, from);
+}
+
+static void make_held_buffer(Specialize *x, Builder *b, Group *g) {
+    Op *first, *last;
+    Loaded from;
+    int i;
+    Value *v = held_operand(g->held, false, &i, &first, &last);
+    if (loaded(v->uses->op, i, &from)) make_buffer(x, b, g, i, v->type, from);
+}
+
 static void make_read_buffer(Specialize *x, Builder *b, Group *g) {
-    const Op *desc = g->read->operand[0].value->def;
-    Type t = type_in_space(g->read->result[0]->type, SPACE_SHARED);
-    int64_t live[TILE_MAX_RANK];
-    for (int d = 0; d < t.rank; d++) live[d] = desc_live(desc, desc->result[0]->type, d);
-    g->from = (Loaded){.load = g->read, .as_it_is = true};
-    t.slices = (uint16_t)g->stages;
-    g->buffer[0] = shared_buffer(b, t);
-    desc_set_live(x->s, g->buffer[0]->def, t, live);
+    Loaded from = {.load = g->read, .as_it_is = true};
+    Type t = g->read->result[0]->type;
+    for (int d = 0; d < t.rank; d++) from.order[d] = d;
+    make_buffer(x, b, g, 0, t, from);
 }
 
 static void make_buffers(Specialize *x, Builder *b) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
-        Op *first = g->dot[0], *last;
-        int only = -1;
-        if (g->read) make_read_buffer(x, b, g);
-        if (g->held) first = held_operand(g->held, false, &only, &first, &last)->uses->op;
-        for (int i = 0; i < 2 && first; i++) {
-            Loaded from;
-            bool own =
-                g->held ? i == only && loaded(first, i, &from) : loaded_beside(first, i, &from);
-            if (!own) continue;
-            make_buffer(x, b, g, i, first->operand[i].value->type, &from);
-            g->from = from;
-        }
+        (g->held ? make_held_buffer : g->read ? make_read_buffer : make_dot_buffers)(x, b, g);
         g->full = shared_barriers(b, g->stages, 1);
         g->empty = shared_barriers(b, g->stages, x->f->num_warps);
     }
@@ -113,9 +116,14 @@ Turn next_turn(Builder *b, Turn t, int stages) {
 
 /* ---- the roles ---- */
 
-void wait_phase(Builder *b, Value *barrier, Value *phase) {
-    Value *in[] = {barrier, phase};
+void wait_stage(Builder *b, Value *barriers, Turn t) {
+    Value *in[] = {stage_slice(b, barriers, t.stage), t.phase};
     ir_op(b, OP_MBAR_WAIT, in, 2, NULL, 0, 0);
+}
+
+void arrive_at_stage(Builder *b, Value *barriers, Turn t) {
+    Value *of = stage_slice(b, barriers, t.stage);
+    ir_op(b, OP_MBAR_ARRIVE, &of, 1, NULL, 0, 0);
 }
 
 /* The program goes on with other work than dots while it is done: what it waits for to begin it
@@ -141,7 +149,7 @@ static void wait_for_dot(Builder *b, Value *sum) {
  * so that another dot may go on beside it. */
 static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     Builder b = {x->s, x->f, dot->block, dot, dot->span};
-    wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
+    wait_stage(&b, g->full, t);
     for (int i = 0; i < 2; i++) {
         Loaded from;
         if (!g->buffer[i] || !loaded_beside(dot, i, &from)) continue;
@@ -151,25 +159,23 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     }
     ir_set_attr(x->s, dot, AT_ASYNC, 1);
     b.before = first_need(dot);
-    if (goes_on_beside(dot, b.before)) wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
+    if (goes_on_beside(dot, b.before)) wait_stage(&b, g->full, t);
     wait_for_dot(&b, dot->result[0]);
-    Value *free = stage_slice(&b, g->empty, t.stage);
-    ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
+    arrive_at_stage(&b, g->empty, t);
     return next_turn(&b, t, g->stages);
 }
 
 /* Threads read the block: its stage is free as soon as they have. */
 static Turn consume_read(Specialize *x, const Group *g, Op *load, Turn t) {
     Builder b = {x->s, x->f, load->block, load, load->span};
-    wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
+    wait_stage(&b, g->full, t);
     Value *from = stage_slice(&b, g->buffer[0], t.stage), *v = load->result[0];
     Value *there = ir_op(&b, OP_SHARED_LOAD, &from, 1, &v->type, 1, 0)->result[0];
     there->name = v->name;
     ir_replace_uses(v, there);
     /* Threads read it, and a copy is the next to write it. */
     ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
-    Value *free = stage_slice(&b, g->empty, t.stage);
-    ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
+    arrive_at_stage(&b, g->empty, t);
     return next_turn(&b, t, g->stages);
 }
 
@@ -177,11 +183,10 @@ static Turn consume_read(Specialize *x, const Group *g, Op *load, Turn t) {
 static Turn consume_held(Specialize *x, const Group *g, Op *load, Turn t) {
     Op *first, *last;
     int i;
-    if (g->read) return consume_read(x, g, load, t);
     const Value *v = held_operand(load, false, &i, &first, &last);
     bool by_threads = false;
     Builder b = {x->s, x->f, load->block, first, load->span};
-    wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
+    wait_stage(&b, g->full, t);
     Value *held = stage_slice(&b, g->buffer[i], t.stage);
     while (v->uses) {
         by_threads |= !ir_attr_int(v->uses->op, AT_ASYNC, 0);
@@ -189,9 +194,12 @@ static Turn consume_held(Specialize *x, const Group *g, Op *load, Turn t) {
     }
     b.before = last->next;
     if (by_threads) ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
-    Value *free = stage_slice(&b, g->empty, t.stage);
-    ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
+    arrive_at_stage(&b, g->empty, t);
     return next_turn(&b, t, g->stages);
+}
+
+static Turn consume_load(Specialize *x, const Group *g, Op *load, Turn t) {
+    return (g->read ? consume_read : consume_held)(x, g, load, t);
 }
 
 /* The copy of the block to its buffer's stage; how many bytes it brings. */
@@ -212,7 +220,7 @@ static int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *
 /* The copies start in place of the dot, and nothing is added. */
 static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     Builder b = {x->s, x->f, dot->block, dot, dot->span};
-    wait_phase(&b, stage_slice(&b, g->empty, t.stage), t.phase);
+    wait_stage(&b, g->empty, t);
     Value *full = stage_slice(&b, g->full, t.stage);
     int64_t bytes = 0;
     Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
@@ -229,9 +237,9 @@ static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
 }
 
 /* What is held comes once, what threads read each turn. */
-static Turn produce_held(Specialize *x, const Group *g, Op *load, Turn t) {
+static Turn produce_load(Specialize *x, const Group *g, Op *load, Turn t) {
     Builder b = {x->s, x->f, load->block, load, load->span};
-    wait_phase(&b, stage_slice(&b, g->empty, t.stage), t.phase);
+    wait_stage(&b, g->empty, t);
     Value *full = stage_slice(&b, g->full, t.stage);
     Loaded from = g->from;
     from.load = load;
@@ -265,14 +273,13 @@ static Turn consume_part(Specialize *x, const Group *g, Op *part, Turn t) {
     int chunks;
     Value *buffer = buffer_of_part(g, part, &chunks);
     for (int i = 0; i < chunks; i++) {
-        wait_phase(&b, stage_slice(&b, g->full, t.stage), t.phase);
+        wait_stage(&b, g->full, t);
         sum = ir_binary(&b, OP_FRAGMENT_ADD, sum, stage_slice(&b, buffer, t.stage));
         ir_set_attr(x->s, sum->def, AT_CHUNK, i);
         ir_set_attr(x->s, sum->def, AT_CHUNKS, chunks);
         /* Threads read it, and a copy is the next to write it. */
         ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
-        Value *free = stage_slice(&b, g->empty, t.stage);
-        ir_op(&b, OP_MBAR_ARRIVE, &free, 1, NULL, 0, 0);
+        arrive_at_stage(&b, g->empty, t);
         t = next_turn(&b, t, g->stages);
     }
     ir_replace_uses(add->result[0], sum);
@@ -293,7 +300,7 @@ static Turn produce_part(Specialize *x, const Group *g, Op *part, Turn t) {
     int64_t bytes = type_bytes(part->result[0]->type) / chunks;
     ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
     for (int i = 0; i < chunks; i++) {
-        wait_phase(&b, stage_slice(&b, g->empty, t.stage), t.phase);
+        wait_stage(&b, g->empty, t);
         Value *full = stage_slice(&b, g->full, t.stage);
         ir_set_attr(x->s, ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0), AT_BYTES, bytes);
         Value *by[] = {from, ir_const_int(&b, type_scalar(EL_I64), i * bytes)}, *at = from;
@@ -317,7 +324,7 @@ typedef Turn RoleFn(Specialize *x, const Group *g, Op *dot, Turn t);
 typedef Turn StoreFn(Specialize *x, const Store *st, Op *op, Turn t);
 
 typedef struct Role { /* what it does instead of these; NULL: that is no business of its */
-    RoleFn *dot, *part, *held;
+    RoleFn *dot, *part, *load;
     StoreFn *store;
     int phase, store_phase; /* of the barriers that it waits for first */
 } Role;
@@ -368,7 +375,7 @@ static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, const Role *rol
         } else {
             bool part = op->code == OP_FRAGMENT_LOAD;
             ir_drop_attr(op, AT_ROLE);
-            RoleFn *fn = part ? role->part : op->code == OP_DESC_LOAD ? role->held : role->dot;
+            RoleFn *fn = part ? role->part : op->code == OP_DESC_LOAD ? role->load : role->dot;
             t = k >= x->n ? role->store(x, &x->store[k - x->n], op, t) : fn(x, &x->group[k], op, t);
             if (part) return t; /* a block has one, and what followed may have gone with it */
         }
@@ -438,8 +445,8 @@ static void split(Specialize *x) {
     Builder in = {x->s, f, roles->region[0], NULL, end->span};
     ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
     for (int r = 1; r < n; r++) ir_clone_region(&in, roles->region[0], roles->region[r]);
-    make_role(x, roles->region[0], &(Role){consume, consume_part, consume_held, put_store, 0, 1});
-    make_role(x, roles->region[1], &(Role){produce, produce_part, produce_held, NULL, 1, 0});
+    make_role(x, roles->region[0], &(Role){consume, consume_part, consume_load, put_store, 0, 1});
+    make_role(x, roles->region[1], &(Role){produce, produce_part, produce_load, NULL, 1, 0});
     ir_walk(roles->region[1], drop_effects, x);
     if (n == 2) return;
     x->kept.n = 0;

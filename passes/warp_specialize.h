@@ -53,7 +53,8 @@ typedef struct Turn { /* where a group is: the stage, and the parity of its phas
 } Turn;
 
 Turn next_turn(Builder *b, Turn t, int stages);
-void wait_phase(Builder *b, Value *barrier, Value *phase);
+void wait_stage(Builder *b, Value *barriers, Turn t);
+void arrive_at_stage(Builder *b, Value *barriers, Turn t);
 Value *shared_buffer(Builder *b, Type t);
 Value *stage_slice(Builder *b, Value *of, Value *number);
 Value *shared_barriers(Builder *b, int n, int count);

@@ -90,12 +90,11 @@ void make_store_buffers(Specialize *x, Builder *b) {
 Turn put_store(Specialize *x, const Store *st, Op *op, Turn t) {
     Builder b = {x->s, x->f, op->block, op, op->span};
     Value *put[] = {op->operand[1].value, stage_slice(&b, st->buffer, t.stage)};
-    Value *full = stage_slice(&b, st->full, t.stage);
-    wait_phase(&b, stage_slice(&b, st->empty, t.stage), t.phase);
+    wait_stage(&b, st->empty, t);
     Op *store = ir_op(&b, OP_SHARED_STORE, put, 2, NULL, 0, 0);
     ir_copy_attr(x->s, op->operand[0].value->def, store, AT_LIVE);
     ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
-    ir_op(&b, OP_MBAR_ARRIVE, &full, 1, NULL, 0, 0);
+    arrive_at_stage(&b, st->full, t);
     t = next_turn(&b, t, STORE_STAGES);
     ir_erase(op);
     return t;
@@ -103,15 +102,15 @@ Turn put_store(Specialize *x, const Store *st, Op *op, Turn t) {
 
 Turn send_store(Specialize *x, const Store *st, Op *op, Turn t) {
     Builder b = {x->s, x->f, op->block, op, op->span};
-    Value *in[2 + DESC_MAX_RANK], *empty = stage_slice(&b, st->empty, t.stage);
+    Value *in[2 + DESC_MAX_RANK];
     Type token = type_token();
-    wait_phase(&b, stage_slice(&b, st->full, t.stage), t.phase);
+    wait_stage(&b, st->full, t);
     in[0] = op->operand[0].value;
     in[1] = stage_slice(&b, st->buffer, t.stage);
     for (int i = 2; i < op->noperands; i++) in[i] = op->operand[i].value;
     Value *sent = ir_op(&b, OP_ASYNC_DESC_STORE, in, op->noperands, &token, 1, 0)->result[0];
     ir_set_attr(x->s, ir_op(&b, OP_ASYNC_WAIT, &sent, 1, NULL, 0, 0), AT_READ, 1);
-    ir_op(&b, OP_MBAR_ARRIVE, &empty, 1, NULL, 0, 0);
+    arrive_at_stage(&b, st->empty, t);
     t = next_turn(&b, t, STORE_STAGES);
     ir_erase(op);
     return t;

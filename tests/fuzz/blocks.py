@@ -8,13 +8,13 @@ deadlocks: what it stores must be the same, bit for bit. Numbers are whole and s
 the source itself is launched, by whatever entry takes its arguments.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and failed."""
 import os
-import random
 import shutil
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+from source import Source, tell
 
 BEFORE = "swizzle_grid,lower_desc,fold,cse,dce,licm,combine,narrow"
 AFTER = ("raise_desc,cse,persistent,licm,dce,overlap,cse,dce,warp_specialize,stage_stores,lower_desc,fold,cse,licm,dce")
@@ -35,9 +35,9 @@ def k(a: "*fp16:16", b: "*fp16:16", c: "*fp16:16", o: "*fp32:16", M: "i32", N: "
 """
 
 
-class Kernel:
+class Kernel(Source):
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         pick = self.random.choice
         self.warps = pick([1, 4, 4, 4, 8, 8])
         self.bm = pick([16, 32] + [64] * 4 if self.warps < 8 else [64, 128, 128])  # 64 rows for four warps: wgmma
@@ -45,23 +45,8 @@ class Kernel:
         # sizes of the tensors: heads, rows, columns; strides are multiples of 8
         self.m, self.n, self.k = pick([5, 40, 64, 96]), pick([24, 33, 64]), pick([1, 24, 64, 70])
         self.wide = pick(["i32", "i64"])
-        self.lines, self.depth, self.names = [], 1, 0
         self.chain = self.maybe(.35)
         self.attend() if self.chain else self.product()
-
-    def maybe(self, share):
-        return self.random.random() < share
-
-    def pick(self, *of):
-        return self.random.choice(of)
-
-    def emit(self, line):
-        self.lines.append("    " * self.depth + line)
-
-    def let(self, value):
-        self.names += 1
-        self.emit(f"v{self.names} = {value}")
-        return f"v{self.names}"
 
     def number(self, text):
         """It, maybe in 64 bits."""
@@ -195,12 +180,6 @@ class Kernel:
         inputs = [f"{p}=randint(-3,4):fp16[{ROOM}]" for p in "abc"]
         return inputs + [f"o=zeros:fp32[{1 << 17}]", f"M={self.m}", f"N={self.n}", f"K={self.k}", "H=2", "sa=80", "sb=72",
                          "sh=4096", "sz=8192"]
-
-
-def tell(command):
-    """What it said when it failed, else nothing."""
-    done = subprocess.run(command, capture_output=True, text=True)
-    return done.stdout + done.stderr or f"exit code {done.returncode}" if done.returncode else ""
 
 
 def try_seed(bin_, device, work, seed):

@@ -16,6 +16,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from source import Source, tell
+
 # of Triton's name: its own here, bytes, the type that products are added up in
 TYPES = {"float16": ("fp16", 2, "float32"), "bfloat16": ("bf16", 2, "float32"), "float8e5": ("fp8e5", 1, "float32"),
          "int8": ("i8", 1, "int32"), "float32": ("fp32", 4, "float32")}
@@ -32,11 +34,11 @@ def k({params}, sums_ptr: "*fp32:16", rows_ptr: "*i32:16", out_ptr: "*fp32:16", 
 """
 
 
-class Kernel:
+class Kernel(Source):
     """One kernel: its text, and how many elements a program stores."""
 
     def __init__(self, seed):
-        self.random = random.Random(seed)
+        super().__init__(seed)
         pick = self.random.choice
         self.type = pick(["float16"] * 5 + ["bfloat16", "float8e5", "int8", "float32"])
         self.name, self.bytes, self.sum = TYPES[self.type]
@@ -44,19 +46,8 @@ class Kernel:
         # Large sums leave room for one program on a multiprocessor, and pipelines take another form.
         self.m, self.n = pick([(64, 64), (128, 64), (64, 128)] + [(128, 256), (256, 128)] * (self.warps == 8))
         self.k = pick([32, 64]) * (2 if self.bytes == 1 else 1)
-        self.lines, self.depth, self.names, self.stored = [], 1, 0, 0
+        self.stored = 0
         self.kernel()
-
-    def maybe(self, share):
-        return self.random.random() < share
-
-    def emit(self, line):
-        self.lines.append("    " * self.depth + line)
-
-    def let(self, value):
-        self.names += 1
-        self.emit(f"v{self.names} = {value}")
-        return f"v{self.names}"
 
     def load(self, rows, cols, at=None, along_rows=False):
         """A tile of an input, of iteration `at` where that is given."""
@@ -173,12 +164,6 @@ class Kernel:
         return [f"{p}_ptr=randint(-4,4):{self.name}[{ROOM}]" for p in INPUTS] + [
             f"sums_ptr=randint(-4,4):fp32[{ROOM}]", "rows_ptr=randint(0,60):i32[4096]",
             f"out_ptr=zeros:fp32[{self.stored * programs}]", f"n={n}", "m=2", f"g={programs}"]
-
-
-def tell(command):
-    """What it said when it failed, else nothing."""
-    done = subprocess.run(command, capture_output=True, text=True)
-    return done.stdout + done.stderr or f"exit code {done.returncode}" if done.returncode else ""
 
 
 def reschedule(text, rng):
