@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """attention.py: flash attention forward, 16 heads of 128 or --head, fp16: examples/flash_attention.tl by
-tilec and by Triton, PyTorch's FlashAttention-2 and cuDNN's. Writes attention.csv and .png."""
+tilec and by Triton, PyTorch's FlashAttention-2 and cuDNN's. Writes attention.csv and .png;
+and attention-quick.csv, the quick figures of every config."""
 import math
 
 import contest
@@ -129,6 +130,7 @@ def main():
                                  ms=f"{c.ms:.5f}", tflops=f"{c.rate:.2f}", target=opts.target))
                 lines.setdefault(f"{name}{', causal' if causal else ''}, {regime}", []).append((s, c.rate))
     contest.write_csv(opts.out / "attention.csv", rows)
+    contest.write_csv(opts.out / "attention-quick.csv", session.quick)
     contest.plot(opts.out / "attention.png", lines, "sequence", "TFLOPS", f"attention forward, head {opts.head}, fp16")
     for regime, text in tables.items():
         print(f"\nTFLOPS, {opts.target}, {regime}; ratios: ours to theirs")

@@ -32,7 +32,7 @@ def tensor_map(lib, names, h):
     strides = [worth(e, names) * size for e in h["strides"]][::-1]
     n = len(sizes)
     if base % 16 or strides[0] != size or any(s % 16 or s <= 0 for s in strides[1:]) or not all(
-            1 <= s < 2**31 for s in sizes):
+            1 <= s < 2**31 for s in sizes) or (h.get("stored") and sizes[0] * size % 16):
         return None
     room = ctypes.create_string_buffer(192)
     at = ctypes.addressof(room) + -ctypes.addressof(room) % 64

@@ -237,25 +237,36 @@ static void copy_boxes(Gen *g, BoxCopy *c, const char *text) {
     }
 }
 
-/* By the map of a tensor that goes on in front where an index is below 0: indices count from its
- * first then. That one is not taken for all, since of a box beyond the tensor the engine looks at
- * the map's first address, which may be nobody's. A branch, since ptxas keeps two addresses that
- * are chosen between in registers. */
-static void copy_by_maps(Gen *g, BoxCopy *c, const char *text) {
+/* Whether a block begins in front of its tensor's first index and nowhere beyond its last. */
+static LLVMValueRef is_in_front(Gen *g, const BoxCopy *c) {
+    const Op *desc = c->op->operand[0].value->def;
     int first = desc_first_index(c->op);
-    LLVMValueRef any = gen_i32(g, 0);
+    LLVMValueRef any = gen_i32(g, 0), all = NULL;
+    for (int i = 0; i < c->rank; i++) {
+        LLVMValueRef index = gen_scalar(g, c->op->operand[first + i].value);
+        LLVMValueRef size = LLVMBuildIntCast2(g->b, gen_scalar(g, desc_size(desc, i)),
+                                              LLVMTypeOf(index), true, ""); /* below 2^31 */
+        LLVMValueRef within = LLVMBuildICmp(g->b, LLVMIntSLT, index, size, "");
+        all = all ? LLVMBuildAnd(g->b, all, within, "") : within;
+        if (desc_goes_on(desc, i)) any = LLVMBuildOr(g->b, any, index, "");
+    }
+    any = LLVMBuildICmp(g->b, LLVMIntSLT, any, gen_i32(g, 0), "");
+    return LLVMBuildAnd(g->b, any, all, "");
+}
+
+/* By the map of a tensor that goes on in front where a block begins there: indices count from its
+ * first then. That one is not taken for all, nor for a block that lies wholly beyond the tensor
+ * along another dimension: of such a box the engine looks at the map's first address, which may be
+ * nobody's. A branch, since ptxas keeps two addresses that are chosen between in registers. */
+static void copy_by_maps(Gen *g, BoxCopy *c, const char *text) {
     if (c->maps.n < 2) {
         copy_boxes(g, c, text);
         return;
     }
-    for (int i = 0; i < c->rank; i++)
-        if (desc_goes_on(c->op->operand[0].value->def, i))
-            any = LLVMBuildOr(g->b, any, gen_scalar(g, c->op->operand[first + i].value), "");
     LLVMBasicBlockRef block[3];
     for (int i = 0; i < 3; i++)
         block[i] = LLVMAppendBasicBlockInContext(g->c, g->func, i < 2 ? "copy" : "copied");
-    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntSLT, any, gen_i32(g, 0), ""), block[1],
-                    block[0]);
+    LLVMBuildCondBr(g->b, is_in_front(g, c), block[1], block[0]);
     for (int i = 0; i < 2; i++) {
         LLVMPositionBuilderAtEnd(g->b, block[i]);
         c->arg[2] = c->maps.at[i];

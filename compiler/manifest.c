@@ -177,7 +177,8 @@ static void put_map(Hidden *h, const Op *op, bool front) {
     }
     buf_puts(h->out, ", \"box\": [");
     for (int i = 0; i < t.rank; i++) buf_printf(h->out, "%s%d", i ? ", " : "", box.dim[i]);
-    buf_printf(h->out, "], \"swizzle\": %d}", box.swizzle);
+    buf_printf(h->out, "], \"swizzle\": %d%s}", box.swizzle,
+               desc_is_stored(op) ? ", \"stored\": true" : "");
 }
 
 static void put_desc(Op *op, void *ctx) {

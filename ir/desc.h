@@ -42,6 +42,11 @@ Value *desc_stride(const Op *desc, int dim);
  */
 bool desc_has_front(const Op *desc);
 bool desc_goes_on(const Op *desc, int dim);
+/* The copy engine stores by this descriptor. Of a row it stores whole 16 bytes, beyond the tensor's
+ * last column, too (seen on an H100: 3 elements of fp32 beyond the 33rd); what it loads there is 0.
+ */
+bool desc_is_stored(const Op *desc);
+#define DESC_STORED_ROWS "rows that are stored must be a multiple of 16 bytes long"
 /* Of an access by a descriptor: the operand that its indices begin with, which are its last; and
  * whether it is the copy engine's, to or from a buffer. */
 int desc_first_index(const Op *access);

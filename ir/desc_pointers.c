@@ -23,6 +23,12 @@ bool desc_goes_on(const Op *desc, int dim) {
     return ir_attr_int(desc, AT_FRONT, 0) >> dim & 1;
 }
 
+bool desc_is_stored(const Op *desc) {
+    for (const Use *u = desc->result[0]->uses; u; u = u->next)
+        if (u->op->code == OP_ASYNC_DESC_STORE || u->op->code == OP_ASYNC_DESC_REDUCE) return true;
+    return false;
+}
+
 int desc_first_index(const Op *access) {
     return access->noperands - access->operand[0].value->type.rank;
 }

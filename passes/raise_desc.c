@@ -19,7 +19,7 @@
 #include "ir/effects.h"
 #include "passes/pass.h"
 
-enum { UNBOUNDED = INT32_MAX - DESC_FRONT };
+enum { UNBOUNDED = INT32_MAX - DESC_FRONT - 15 }; /* a multiple of 16: rows may be stored */
 
 typedef struct Raise {
     PassCtx *ctx;

@@ -165,6 +165,7 @@ static void read_map(Reader *r, const json_t *o, tile_kernel *k, KernelMap *m) {
     buf_printf(&text, ", %s", read_text(r, o, "offset"));
     m->text = text.data;
     m->swizzle = (int)read_int(r, o, "swizzle", 0, MOST_SWIZZLE);
+    m->stored = json_is_true(json_object_get(o, "stored"));
 }
 
 /* The next of the parameters of kernels whose programs share out iterations: stream_k is three.

@@ -100,6 +100,7 @@ const char *rt_make_map(const CudaApi *api, const tile_kernel *k, int i, const I
             return "strides must be multiples of 16 bytes, the last 1";
         if (d) stride[d - 1] = (uint64_t)(by * bytes);
     }
+    if (m->stored && size[0] * (uint64_t)bytes % DESC_ALIGN) return DESC_STORED_ROWS;
     if (exchange(m->made, key, out, false)) return NULL;
     CuResult r = api->tensor_map(out->bytes, data_type(m->elem), (uint32_t)m->rank, base, size,
                                  stride, box, step, 0, swizzle_mode(m->swizzle), 2, 0);

@@ -152,6 +152,7 @@ typedef struct KernelMap {
     int base; /* the parameter that points to it */
     Elem elem;
     int rank, swizzle;
+    bool stored;               /* the kernel stores by it */
     uint32_t box[RT_MAP_RANK]; /* elements, outermost first */
     const char *text; /* sizes, strides and offset in elements: expressions, joined by ", " */
     ExprOp *code;     /* the same as code; NULL: they cannot be read */

@@ -45,6 +45,8 @@ bool desc_fits_engine(Run *r, const Program *p, const Step *st, const DescValue 
         if (i + 1 < rank && (d->stride[i] % DESC_ALIGN || d->stride[i] <= 0))
             wrong = "its strides must be multiples of 16 bytes";
     }
+    int64_t row = d->size[rank - 1] * d->stride[rank - 1];
+    if (op_is_async_store(st->op) && row % DESC_ALIGN) wrong = DESC_STORED_ROWS;
     if (!wrong || !run_checks(r, CHECK_ALIGN)) return true;
     const Op *made = ir_operand(st->op, 0)->def;
     diag(&r->s->diags, DIAG_ERROR, made->span,

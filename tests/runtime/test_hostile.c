@@ -334,6 +334,11 @@ END_TEST
     "{\"kind\": \"tensor_map\", \"base\": \"p\", \"offset\": \"0\", \"type\": \"fp16\", "          \
     "\"sizes\": "                                                                                  \
     "[\"n\", \"64\"], \"strides\": [\"64\", \"1\"], \"box\": [8, 64], \"swizzle\": 128}, "
+#define STORED_MAP                                                                                 \
+    "{\"kind\": \"tensor_map\", \"base\": \"p\", \"offset\": \"0\", \"type\": \"fp16\", "          \
+    "\"sizes\": [\"8\", \"n\"], \"strides\": [\"2048\", \"1\"], \"box\": [8, 64], \"swizzle\": "   \
+    "128, "                                                                                        \
+    "\"stored\": true}, "
 #define FURTHER(conditions, hidden)                                                                \
     PLAIN ", \"grid\": [\"n\"], \"entries\": [{\"name\": \"k__p\", \"entry\": \"k__p\", "          \
           "\"conditions\": [" conditions "], \"num_warps\": 9, \"num_stages\": 3, "                \
@@ -374,6 +379,13 @@ START_TEST(entries) {
         uint64_t asked = cases[i].x ? cases[i].x : (uint64_t)cases[i].n;
         ck_assert_int_eq(l.nparams, cases[i].further ? 4 : 2);
         ck_assert(!cases[i].further || (l.param[2] == 4096 && l.param[3] == asked));
+    }
+    /* What is stored by has rows of whole 16 bytes. */
+    ck_assert_int_eq(load(FURTHER("", STORED_MAP), two_params, two_entries), TILE_OK);
+    for (int n = 1000; n <= 1008; n += 4) {
+        tile_arg args[] = {tile_pointer(4096), tile_i32(n)};
+        ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+        ck_assert_int_eq(fake->last().nparams, n % 8 ? 2 : 4);
     }
 }
 END_TEST
