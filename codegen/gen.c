@@ -246,6 +246,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_SHARED_COUNT] = gen_shared_count,
     [OP_BARRIER] = gen_barrier,
     [OP_BUFFER_SLICE] = gen_buffer_slice,
+    [OP_BUFFER_TRANS] = gen_nothing,
     [OP_ASYNC_COPY] = gen_async_copy,
     [OP_TOKEN_DONE] = gen_nothing,
     [OP_ASYNC_COMMIT] = gen_async_commit,

@@ -7,12 +7,14 @@
  * bits that the lane's share may flip, which need a XOR (few different ones, kept in a cache), and
  * the rest, which is a constant offset of the instruction. */
 #include "codegen/gen.h"
+#include "ir/buffer.h"
 #include "ir/desc.h"
 
 #include <stdio.h>
 #include <string.h>
 
 LLVMValueRef gen_buffer_pointer(Gen *g, const Value *buffer) {
+    buffer = buffer_untransposed(buffer);
     if (op_is(buffer, OP_BUFFER_SLICE))
         return LLVMBuildIntToPtr(g->b, gen_scalar(g, buffer), g->ptr_shared, "");
     LLVMValueRef offset = gen_i32(g, (uint32_t)ir_attr_int(buffer->def, AT_OFFSET, 0));
@@ -36,6 +38,7 @@ bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *
             layout_push(&l, (LayoutIn)in,
                         hw_index_part(view->map.col[in][k], IN_OFFSET) << view->elem_log2);
     view->lane = gen_lane_part(g, &l, &view->mask);
+    buffer = buffer_untransposed(buffer);
     view->moves = op_is(buffer, OP_BUFFER_SLICE);
     if (view->moves) {
         view->buffer = gen_scalar(g, buffer);

@@ -72,7 +72,8 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
     }
     /* Addresses are multiples of 16 below 2^18, so a slice's is the buffer's plus so many 16ths.
      * All but that sum is worked out once. */
-    const Op *slice = op_is(buffer, OP_BUFFER_SLICE) ? buffer->def : NULL;
+    const Value *of = buffer_untransposed(buffer);
+    const Op *slice = op_is(of, OP_BUFFER_SLICE) ? of->def : NULL;
     const Op *alloc = buffer_alloc(buffer);
     int64_t offset = ir_attr_int(alloc, AT_OFFSET, 0);
     uint64_t fields = descriptor_fields(o->k_major, span, (int64_t)1 << (t.log2[slow] + span));

@@ -54,7 +54,8 @@ static const Value *nearer(const Value *v) {
     int i = v->index;
     if (!op) return NULL;
     switch (op->code) {
-    case OP_BUFFER_SLICE: return op->operand[0].value;
+    case OP_BUFFER_SLICE:
+    case OP_BUFFER_TRANS: return op->operand[0].value;
     case OP_FOR:
         if (!v->def) i--;
         return i < 0 ? NULL : op->operand[3 + i].value;
@@ -64,6 +65,11 @@ static const Value *nearer(const Value *v) {
         return op->region[0]->last->operand[1 + i].value;
     default: return NULL;
     }
+}
+
+const Value *buffer_untransposed(const Value *v) {
+    while (op_is(v, OP_BUFFER_TRANS)) v = v->def->operand[0].value;
+    return v;
 }
 
 const Op *buffer_alloc(const Value *v) {

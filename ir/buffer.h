@@ -16,5 +16,7 @@ int64_t buffer_bytes(const Op *alloc);
 /* The BUFFER_ALLOC that a buffer, or a slice of one, comes from, through loops and branches, too;
  * NULL: from none. */
 const Op *buffer_alloc(const Value *v);
+/* What a view of a buffer, or of a slice, with its dimensions permuted is of; or v itself. */
+const Value *buffer_untransposed(const Value *v);
 
 #endif

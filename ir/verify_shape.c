@@ -143,7 +143,8 @@ static void check_shape_op(Shape *v, const Op *op) {
         if (!same_elem || type_log2_numel(x) != type_log2_numel(r))
             bad(v, "keeps element type and number of elements");
         break;
-    case OP_TRANS: {
+    case OP_TRANS:
+    case OP_BUFFER_TRANS: {
         const Attr *order = ir_attr(op, AT_ORDER);
         unsigned seen = 0;
         if (!same_elem || x.rank != r.rank || !order || order->ndims != x.rank) {

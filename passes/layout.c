@@ -320,33 +320,62 @@ static bool is_dot_operand_beside(const Value *v, const Op *branch) {
     return false;
 }
 
-static Value *shared_copy(Assign *a, Op *dot, int i) {
-    Value *v = dot->operand[i].value;
-    if (type_is_buffer(v->type)) {
-        layout_buffer_of_dot(a->ctx, &a->axis, dot, i);
-        return v;
-    }
-    v = materialise_in_layout(a, v, own_layout(a, v));
+/* A buffer that holds v so, for the dot. */
+static Value *copy_for_dot(Assign *a, Value *v, const Layout *l, Op *dot) {
     Type t = type_in_space(v->type, SPACE_SHARED);
-    Layout l = choose_operand_shared(dot, i, v->layout);
     /* What a loop does not change is copied before it, once; and before a branch, if others read it
      * beside that. */
     Op *at = dot, *around = dot->block->parent;
-    Value *there = copy_for_dot_before(v, dot->block, &l);
+    Value *there = copy_for_dot_before(v, dot->block, l);
     for (bool up = true; !there && around && is_loop_or_branch(around, v);) {
         up &= around->code == OP_FOR || is_dot_operand_beside(v, around);
-        there = copy_for_dot_before(v, around->block, &l);
+        there = copy_for_dot_before(v, around->block, l);
         if (up) at = around;
         around = around->block->parent;
     }
     if (there) return there;
     Builder b = {a->s, a->f, at->block, at, dot->span};
     Value *buffer = ir_op(&b, OP_BUFFER_ALLOC, NULL, 0, &t, 1, 0)->result[0];
-    buffer->layout = intern_layout(a->s, l);
+    buffer->layout = intern_layout(a->s, *l);
     buffer->name = v->name;
     ir_binary(&b, OP_SHARED_STORE, v, buffer);
     if (ir_attr(dot, AT_WGMMA)) ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
     return buffer;
+}
+
+static const uint8_t transposed[TILE_MAX_RANK] = {1, 0};
+
+/* Of a tile w transposed the buffer holds w, and the dot sees it transposed: a copy from memory can
+ * go there, and another dot take it as it is. NULL: no copy can. */
+static Value *transposed_copy(Assign *a, Value *w, Op *dot, int i) {
+    Type t = dot->operand[i].value->type;
+    w = materialise_in_layout(a, w, own_layout(a, w));
+    Layout held = layout_transposed(w->layout, w->type, transposed);
+    Layout l = choose_operand_shared(dot, i, &held);
+    Layout there = layout_transposed(&l, t, transposed);
+    int run = type_elem_bytes(t) << layout_shared_vector_bits(w->layout, &there);
+    if (op_is(w, OP_LOAD) && run < COST_LEAST_COPY_BYTES) return NULL;
+    Value *buffer = copy_for_dot(a, w, &there, dot);
+    Builder b = {a->s, a->f, dot->block, dot, dot->span};
+    t = type_in_space(t, SPACE_SHARED);
+    Op *view = ir_op(&b, OP_BUFFER_TRANS, &buffer, 1, &t, 1, 0);
+    ir_set_dims(a->s, view, AT_ORDER, (const int[]){1, 0}, 2);
+    view->result[0]->layout = intern_layout(a->s, l);
+    return view->result[0];
+}
+
+static Value *shared_copy(Assign *a, Op *dot, int i) {
+    Value *v = dot->operand[i].value;
+    Value *w = op_is(v, OP_TRANS) && v->type.rank == 2 ? v->def->operand[0].value : NULL;
+    if (type_is_buffer(v->type)) {
+        layout_buffer_of_dot(a->ctx, &a->axis, dot, i);
+        return v;
+    }
+    Value *there = w ? transposed_copy(a, w, dot, i) : NULL;
+    if (there) return there;
+    v = materialise_in_layout(a, v, own_layout(a, v));
+    Layout l = choose_operand_shared(dot, i, v->layout);
+    return copy_for_dot(a, v, &l, dot);
 }
 
 /* The result of another dot, or what was made of it, may be held as wgmma takes its operand A. */

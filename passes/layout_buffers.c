@@ -5,16 +5,15 @@
 #include "ir/buffer.h"
 #include "ir/desc.h"
 
+#include <string.h>
+
 /* Calls fn for each op that uses the buffer or a slice of it, and the operand. */
 static void each_use(const Op *alloc, void (*fn)(const Op *op, int i, void *ctx), void *ctx) {
-    for (const Use *u = alloc->result[0]->uses; u; u = u->next) {
-        if (u->op->code != OP_BUFFER_SLICE) {
+    for (const Use *u = alloc->result[0]->uses; u; u = u->next)
+        if (u->op->code == OP_BUFFER_SLICE || u->op->code == OP_BUFFER_TRANS)
+            each_use(u->op, fn, ctx);
+        else
             fn(u->op, (int)(u - u->op->operand), ctx);
-            continue;
-        }
-        for (const Use *v = u->op->result[0]->uses; v; v = v->next)
-            fn(v->op, (int)(v - v->op->operand), ctx);
-    }
 }
 
 typedef struct Writer {
@@ -33,13 +32,27 @@ static void look_for_writer(const Op *op, int i, void *ctx) {
         if (order[d] == rank - 1) w->dim = d - lacks;
 }
 
+/* Which of the view's dimensions each of the buffer's, or the slice's, is. */
+static void dims_in_view(const Value *view, uint8_t *of) {
+    for (int d = 0; d < view->type.rank; d++) of[d] = (uint8_t)d;
+    for (const Value *v = view; op_is(v, OP_BUFFER_TRANS); v = v->def->operand[0].value) {
+        uint8_t before[TILE_MAX_RANK];
+        memcpy(before, of, sizeof before);
+        for (int d = 0; d < v->type.rank; d++) of[ir_attr(v->def, AT_ORDER)->dims[d]] = before[d];
+    }
+}
+
 void layout_buffer_of_dot(PassCtx *ctx, const AxisTable *axis, const Op *dot, int i) {
-    const Op *alloc = buffer_alloc(dot->operand[i].value);
-    Type t = type_in_space(dot->operand[i].value->type, SPACE_REGISTER);
+    const Value *view = dot->operand[i].value;
+    const Op *alloc = buffer_alloc(view);
+    Type t = type_in_space(view->type, SPACE_REGISTER);
     Writer w = {axis, t.rank - 1};
+    uint8_t in_view[TILE_MAX_RANK];
+    dims_in_view(view, in_view);
     each_use(alloc, look_for_writer, &w);
-    Layout from = choose_access_layout(t, (Access){w.dim, 3}, 1);
-    const Layout *l = intern_layout(ctx->s, choose_operand_shared(dot, i, &from));
+    Layout from = choose_access_layout(t, (Access){in_view[w.dim], 3}, 1);
+    Layout read = choose_operand_shared(dot, i, &from);
+    const Layout *l = intern_layout(ctx->s, layout_transposed(&read, t, in_view));
     Value *buffer = alloc->result[0];
     if (!buffer->layout) buffer->layout = l;
     if (buffer->layout == l) return;
@@ -79,9 +92,15 @@ static void settle_buffer(Op *op, void *ctx_) {
     buffer->layout = intern_layout(ctx->s, l);
 }
 
-static void settle_slice(Op *op, void *ctx) {
-    (void)ctx;
-    if (op->code == OP_BUFFER_SLICE) op->result[0]->layout = op->operand[0].value->layout;
+static void settle_view(Op *op, void *ctx_) {
+    PassCtx *ctx = ctx_;
+    if (op->code != OP_BUFFER_SLICE && op->code != OP_BUFFER_TRANS) return;
+    const Value *of = op->operand[0].value;
+    op->result[0]->layout = of->layout;
+    if (op->code == OP_BUFFER_TRANS && of->layout)
+        op->result[0]->layout = intern_layout(
+            ctx->s, layout_transposed(of->layout, type_in_space(of->type, SPACE_REGISTER),
+                                      ir_attr(op, AT_ORDER)->dims));
 }
 
 static void settle_desc(Op *op, void *ctx_) {
@@ -107,6 +126,6 @@ static void settle_desc(Op *op, void *ctx_) {
 
 void layout_settle_buffers(PassCtx *ctx) {
     ir_walk(ctx->f->body, settle_buffer, ctx);
-    ir_walk(ctx->f->body, settle_slice, NULL);
+    ir_walk(ctx->f->body, settle_view, ctx);
     ir_walk(ctx->f->body, settle_desc, ctx);
 }

@@ -126,15 +126,25 @@ static void emit_prefetch(Plan *p, Builder *b, Value *always) {
     p->landed = ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
 }
 
-/* Who wants the load's value in another layout reads the buffer so. */
-static void read_as_converted(Builder *b, const Copy *c) {
-    for (const Use *u = c->load->result[0]->uses, *next; u; u = next) {
+/* Who wants the load's value, v or in another shape, in another layout reads the buffer so, where
+ * it is wanted: until then it takes no registers. A reshape changes no element's number, by which
+ * layouts go. */
+static void read_as_converted(const Plan *p, const Copy *c, const Value *v) {
+    for (const Use *u = v->uses, *next; u; u = next) {
         Op *convert = u->op;
         next = u->next;
-        if (convert->code != OP_CONVERT || convert->block != c->load->block) continue;
-        Value *to = convert->result[0], *x = ir_given(b, OP_SHARED_LOAD, c->buffer, to->type);
+        if (convert->block != c->load->block) continue;
+        if (convert->code == OP_RESHAPE) read_as_converted(p, c, convert->result[0]);
+        if (convert->code != OP_CONVERT) continue;
+        Builder b = {p->s, p->f, convert->block, convert, c->load->span};
+        Value *to = convert->result[0];
+        Value *x = ir_given(&b, OP_SHARED_LOAD, c->buffer, c->load->result[0]->type);
         x->layout = to->layout;
         x->name = to->name;
+        if (!type_equal(x->type, to->type)) {
+            x = ir_given(&b, OP_RESHAPE, x, to->type);
+            x->layout = to->layout;
+        }
         ir_replace_uses(to, x);
         ir_erase(convert);
     }
@@ -155,7 +165,7 @@ static void replace_load(Plan *p, Builder *b, const Copy *c) {
             x = ir_op1(&there, OP_SELECT, s, 3);
             x->layout = r->layout;
         } else {
-            read_as_converted(b, c);
+            read_as_converted(p, c, r);
         }
         ir_replace_uses(r, x);
     }

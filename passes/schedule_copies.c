@@ -22,8 +22,10 @@ static int copy_bytes(const Plan *p, const Op *load, const Layout *shared) {
 }
 
 static bool read_by_dots_only(const Value *buffer, const Op *store) {
-    for (const Use *u = buffer->uses; u; u = u->next)
-        if (u->op != store && u->op->code != OP_DOT) return false;
+    for (const Use *u = buffer->uses; u; u = u->next) {
+        bool view = u->op->code == OP_BUFFER_TRANS && read_by_dots_only(u->op->result[0], store);
+        if (u->op != store && u->op->code != OP_DOT && !view) return false;
+    }
     return true;
 }
 

@@ -6,6 +6,7 @@
  * in the next iteration's turn, behind its leading dots. Where the body goes on with their results,
  * these are waited for where they are used, and the wait of a later dot whose result only goes
  * round the loop is deferred (attention), to where the next iteration uses that. */
+#include "ir/buffer.h"
 #include "ir/target.h"
 #include "passes/schedule_plan.h"
 
@@ -14,7 +15,7 @@
 static bool may_be_in_flight(const Plan *p, const Op *dot) {
     if (!ir_attr(dot, AT_WGMMA)) return false;
     for (int i = 0; i < 2; i++) {
-        const Value *v = dot->operand[i].value;
+        const Value *v = buffer_untransposed(dot->operand[i].value);
         bool safe = !type_is_buffer(v->type) || ir_defined_outside(v, p->loop);
         for (int k = 0; k < p->copies.n; k++) safe |= p->copies.at[k].buffer == v;
         if (!safe) return false;

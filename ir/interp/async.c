@@ -50,6 +50,17 @@ bool step_buffer_slice(Run *r, Program *p, const Step *st) {
     return true;
 }
 
+/* Of a slice the number. */
+bool step_buffer_trans(Run *r, Program *p, const Step *st) {
+    const SharedBuffer *b = st->detail;
+    (void)r;
+    if (b->slices < 2) return true;
+    int32_t n = (int32_t)first_lane(&p->tile[st->src[0]], EL_I32);
+    memcpy(p->tile[st->dst[0]].data, &n, sizeof n);
+    p->tile[st->dst[0]].tainted = false;
+    return true;
+}
+
 static AsyncCopy *new_copy(Run *r, int64_t lanes, int64_t bytes) {
     for (AsyncCopy **at = &r->free_copies; *at; at = &(*at)->next)
         if ((*at)->room >= lanes && (*at)->room_bytes >= bytes) {

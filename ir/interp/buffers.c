@@ -45,6 +45,28 @@ static void name_slices(Buffers *c, Value *const *v, int n) {
     }
 }
 
+/* The same bytes, whose elements are numbered otherwise. */
+static void view_transposed(Buffers *c, const Op *op) {
+    const SharedBuffer *of = c->of[op->operand[0].value->id];
+    Type t = type_in_space(op->operand[0].value->type, SPACE_REGISTER);
+    Type to = type_in_space(op->result[0]->type, SPACE_REGISTER);
+    const uint8_t *order = ir_attr(op, AT_ORDER)->dims;
+    Arena *a = &c->r->s->arena;
+    if (!of) return;
+    SharedBuffer *b = arena_copy(a, of, sizeof *of);
+    b->offset_of = arena_array(a, (size_t)b->lanes, sizeof *b->offset_of);
+    if (of->live) b->live = arena_alloc(a, (size_t)b->lanes);
+    for (uint32_t e = 0; e < b->lanes; e++) {
+        uint32_t from = 0;
+        for (int i = 0; i < to.rank; i++)
+            from |= (e >> type_dim_shift(to, i) & ((uint32_t)type_dim(to, i) - 1))
+                    << type_dim_shift(t, order[i]);
+        b->offset_of[e] = of->offset_of ? of->offset_of[from] : from;
+        if (of->live) b->live[e] = of->live[from];
+    }
+    c->of[op->result[0]->id] = b;
+}
+
 uint8_t *live_elements(Arena *a, const Op *op, Type t) {
     uint8_t *live = arena_alloc(a, (size_t)type_numel(t));
     for (int64_t e = 0; e < type_numel(t); e++) live[e] = desc_is_live(op, t, e);
@@ -54,7 +76,10 @@ uint8_t *live_elements(Arena *a, const Op *op, Type t) {
 static void lay_out_buffer(Op *op, void *ctx) {
     Buffers *c = ctx;
     Run *r = c->r;
-    if (op->code != OP_BUFFER_ALLOC) name_slices(c, op->result, op->nresults);
+    if (op->code == OP_BUFFER_TRANS)
+        view_transposed(c, op);
+    else if (op->code != OP_BUFFER_ALLOC)
+        name_slices(c, op->result, op->nresults);
     for (int i = 0; i < op->nregions; i++)
         name_slices(c, op->region[i]->args, op->region[i]->nargs);
     if (op->code != OP_BUFFER_ALLOC || c->failed) return;

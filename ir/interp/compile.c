@@ -344,6 +344,7 @@ static StepFn *const step_fns[OPS] = {
     [OP_SHARED_COUNT] = step_shared_count,
     [OP_BARRIER] = step_barrier,
     [OP_BUFFER_SLICE] = step_buffer_slice,
+    [OP_BUFFER_TRANS] = step_buffer_trans,
     [OP_ASYNC_COPY] = step_async_copy,
     [OP_TOKEN_DONE] = step_token_done,
     [OP_ASYNC_COMMIT] = step_async_commit,
