@@ -151,6 +151,7 @@ static bool is_large(const Gen *g, uint32_t threads) {
 
 uint32_t gen_programs(const Gen *g, uint32_t threads) {
     enum { ENOUGH_REGISTERS = 128 }; /* a sum of 64x64 in 4 warps with 64 spills 136 bytes */
+    if (g->f->min_programs) return (uint32_t)g->f->min_programs;
     int64_t n = 1, fit = g->o->target->registers / threads / ENOUGH_REGISTERS;
     if (roles_of(g->f) && g->f->shared_bytes > 0)
         n = target_programs(g->o->target, g->f->shared_bytes);

@@ -164,7 +164,7 @@ static bool is_rematerialisable(const Assign *a, const Value *v) {
 static const Layout *copied_layout(Assign *a, const Op *load, const Layout *l) {
     const Value *r = load->result[0];
     Layout own;
-    bool free = a->for_dots[r->id] && layout_class_of(a, r)->rank == 2;
+    bool free = a->for_dots[r->id];
     for (int i = 0; i < load->noperands && free; i++)
         free = !type_is_tile(load->operand[i].value->type) ||
                is_rematerialisable(a, load->operand[i].value);

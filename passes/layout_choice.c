@@ -202,9 +202,9 @@ void mark_dot_inputs(const Block *b, uint8_t *marks) {
     }
 }
 
-/* A load that works where a dot's results lie is a few bytes of a row here and there. What the pass
- * schedule will copy through shared memory anyway is copied as memory likes it, and read from there
- * as it is wanted. */
+/* A load that works where a dot's results lie is a few bytes of a row here and there, and of a row
+ * that all share the same in many threads. What the pass schedule will copy through shared memory
+ * anyway is copied as memory likes it, and read from there as it is wanted. */
 bool choose_copied(const PassCtx *ctx, const AxisTable *axis, const Op *load, const Layout *l,
                    Layout *own) {
     const Op *loop = load->block->parent;
@@ -214,7 +214,8 @@ bool choose_copied(const PassCtx *ctx, const AxisTable *axis, const Op *load, co
         return false;
     Access x = choose_access(axis, load);
     *own = choose_access_layout(r->type, x, warps_of_value(ctx->f, r));
-    return layout_vector_bits(own, r->type, x.dim) > layout_vector_bits(l, r->type, x.dim);
+    return own->bits[IN_REG] < l->bits[IN_REG] ||
+           layout_vector_bits(own, r->type, x.dim) > layout_vector_bits(l, r->type, x.dim);
 }
 
 Value *copy_for_dot_before(const Value *v, const Block *block, const Layout *l) {

@@ -105,6 +105,109 @@ static int64_t share_of(const Target *sm, int64_t programs, int64_t warps) {
     return n / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
 }
 
+/* ---- dots that feed others ---- */
+
+/* What a value is of, that repeats it or has it in another shape, which takes no registers. */
+static const Value *repeated(const Value *v) {
+    while (op_is(v, OP_BROADCAST) || op_is(v, OP_RESHAPE) || op_is(v, OP_SPLAT))
+        v = v->def->operand[0].value;
+    return v;
+}
+
+/* Registers of a thread for a tile of floats. Masks and addresses are made where they are used. */
+static int64_t words_of(const Value *v) {
+    if (!type_is_float(v->type) || op_is(v, OP_CONST)) return 0;
+    return (bytes_held(v) + 3) / 4;
+}
+
+typedef struct Live {
+    uint8_t *is;
+    int64_t words, before, most; /* before: of the turn before */
+} Live;
+
+static void set_live(Live *l, const Value *v, bool is) {
+    if (l->is[v->id] == is) return;
+    l->is[v->id] = is;
+    l->words += is ? words_of(v) : -words_of(v);
+}
+
+static void use_all(Live *l, const Op *op) {
+    for (int i = 0; i < op->noperands; i++) {
+        const Value *v = op->operand[i].value;
+        const Op *loop = v->def ? NULL : v->block->parent;
+        set_live(l, repeated(v), true);
+        /* Until then the dot reads its first operand: of the turn before another than this one's.
+         */
+        bool ends = op->code == OP_DOT_WAIT, next = ends && loop && loop->code == OP_FOR;
+        if (next && v->index) v = loop->region[0]->last->operand[v->index - 1].value;
+        if (!op_is(v, OP_DOT) || (!ends && op->code != OP_YIELD)) continue;
+        if (next)
+            l->before += words_of(v->def->operand[0].value);
+        else
+            set_live(l, v->def->operand[0].value, true);
+    }
+}
+
+/* Behind op, which ends the block, the values of l are live; at most at once, in l->most. What is
+ * used of outside stays live, as the loop comes back to it. */
+static void walk_live(Live *l, const Block *b) {
+    for (const Op *op = b->last; op; op = op->prev) {
+        bool repeats = op->nresults == 1 && repeated(op->result[0]) != op->result[0];
+        for (int i = 0; i < op->nresults && !repeats; i++) set_live(l, op->result[i], false);
+        if (!repeats) use_all(l, op);
+        for (int r = 0; r < op->nregions; r++) walk_live(l, op->region[r]);
+        if (l->words + l->before > l->most) l->most = l->words + l->before;
+    }
+    l->before = 0;
+    for (int i = 0; i < b->nargs; i++) set_live(l, b->args[i], false);
+}
+
+/* The dot's result, once it is waited for, is for more than to be added to. */
+static bool feeds_others(const Value *v) {
+    for (const Use *u = v->uses; u; u = u->next) {
+        bool adds = u->op->code == OP_DOT && u == &u->op->operand[2];
+        if (u->op->code == OP_DOT_WAIT ? feeds_others(u->op->result[u - u->op->operand])
+                                       : !adds && u->op->code != OP_YIELD)
+            return true;
+    }
+    return false;
+}
+
+typedef struct Feeding {
+    Session *s;
+    const Func *f;
+    int64_t words; /* that a turn of such a loop has at once, the most of these */
+} Feeding;
+
+static void look_at_loop(Op *op, void *ctx) {
+    Feeding *x = ctx;
+    bool feeds = false;
+    if (op->code != OP_FOR) return;
+    for (const Op *at = op->region[0]->first; at; at = at->next)
+        feeds |= at->code == OP_DOT && ir_attr(at, AT_WGMMA) && feeds_others(at->result[0]);
+    if (!feeds) return;
+    Live l = {.is = arena_alloc(&x->s->arena, x->f->nvalues)};
+    /* Twice: what is used of outside is live from the loop's end, too. */
+    for (int k = 0; k < 2; k++) walk_live(&l, op->region[0]);
+    if (l.most > x->words) x->words = l.most;
+}
+
+/* What goes on between a turn's dots is hidden by other warps: so many programs as they, their
+ * registers and shared memory allow. */
+static int programs_of_feeding(const PassCtx *ctx) {
+    const Func *f = ctx->f;
+    Feeding x = {.s = ctx->s, .f = f};
+    ir_walk(f->body, look_at_loop, &x);
+    if (!x.words || f->maxnreg || roles_of(f) || f->num_warps > COST_FEEDING_MOST_WARPS) return 0;
+    int64_t n = COST_FEEDING_MOST_WARPS / f->num_warps;
+    int64_t fit = target_programs(ctx->target, f->shared_bytes);
+    if (n > fit) n = fit;
+    while (n > 1 && share_of(ctx->target, n, f->num_warps) < x.words + COST_FEEDING_REGISTERS) n--;
+    return n > 1 ? (int)n : 0;
+}
+
+/* ---- roles ---- */
+
 /* Whole warpgroups first, then roles of few warps, such as one that starts copies: these give
  * registers that they do not need to the others, with warps that do nothing, since a warpgroup
  * gives them together. */
@@ -134,5 +237,6 @@ void pass_occupancy(PassCtx *ctx) {
     share_registers(ctx);
     if (ctx->f->occupancy) return; /* it was said */
     ctx->f->occupancy = (int)choose(ctx->s, ctx->f);
+    if (ctx->f->occupancy == OCCUPANCY_LOADS) ctx->f->min_programs = programs_of_feeding(ctx);
     ctx->changed = true;
 }
