@@ -122,7 +122,7 @@ static int64_t words_of(const Value *v) {
 
 typedef struct Live {
     uint8_t *is;
-    int64_t words, before, most; /* before: of the turn before */
+    int64_t words, most;
 } Live;
 
 static void set_live(Live *l, const Value *v, bool is) {
@@ -131,34 +131,46 @@ static void set_live(Live *l, const Value *v, bool is) {
     l->words += is ? words_of(v) : -words_of(v);
 }
 
+/* Until it is waited for, maybe in the next turn, a dot reads its first operand. */
 static void use_all(Live *l, const Op *op) {
     for (int i = 0; i < op->noperands; i++) {
         const Value *v = op->operand[i].value;
-        const Op *loop = v->def ? NULL : v->block->parent;
+        bool reads = op->code == OP_DOT_WAIT || op->code == OP_YIELD;
         set_live(l, repeated(v), true);
-        /* Until then the dot reads its first operand: of the turn before another than this one's.
-         */
-        bool ends = op->code == OP_DOT_WAIT, next = ends && loop && loop->code == OP_FOR;
-        if (next && v->index) v = loop->region[0]->last->operand[v->index - 1].value;
-        if (!op_is(v, OP_DOT) || (!ends && op->code != OP_YIELD)) continue;
-        if (next)
-            l->before += words_of(v->def->operand[0].value);
-        else
-            set_live(l, v->def->operand[0].value, true);
+        if (reads && op_is(v, OP_DOT)) set_live(l, v->def->operand[0].value, true);
     }
+}
+
+/* What the dots of the turn before still read where a turn begins. */
+static int64_t words_before(const Block *b) {
+    int64_t words = 0;
+    for (int i = 0; i < b->last->noperands; i++) {
+        const Value *v = b->last->operand[i].value;
+        if (op_is(v, OP_DOT)) words += words_of(v->def->operand[0].value);
+    }
+    return words;
+}
+
+/* The first op that waits for all dots; NULL: none does. */
+static const Op *first_wait(const Block *b) {
+    for (const Op *op = b->first; op; op = op->next)
+        if (op->code == OP_DOT_WAIT && !ir_attr_int(op, AT_PENDING, 0)) return op;
+    return NULL;
 }
 
 /* Behind op, which ends the block, the values of l are live; at most at once, in l->most. What is
  * used of outside stays live, as the loop comes back to it. */
 static void walk_live(Live *l, const Block *b) {
+    const Op *first = first_wait(b);
+    int64_t before = 0;
     for (const Op *op = b->last; op; op = op->prev) {
         bool repeats = op->nresults == 1 && repeated(op->result[0]) != op->result[0];
+        if (op == first) before = words_before(b);
         for (int i = 0; i < op->nresults && !repeats; i++) set_live(l, op->result[i], false);
         if (!repeats) use_all(l, op);
         for (int r = 0; r < op->nregions; r++) walk_live(l, op->region[r]);
-        if (l->words + l->before > l->most) l->most = l->words + l->before;
+        if (l->words + before > l->most) l->most = l->words + before;
     }
-    l->before = 0;
     for (int i = 0; i < b->nargs; i++) set_live(l, b->args[i], false);
 }
 
