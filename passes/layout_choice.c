@@ -214,8 +214,10 @@ bool choose_copied(const PassCtx *ctx, const AxisTable *axis, const Op *load, co
         return false;
     Access x = choose_access(axis, load);
     *own = choose_access_layout(r->type, x, warps_of_value(ctx->f, r));
-    return own->bits[IN_REG] < l->bits[IN_REG] ||
-           layout_vector_bits(own, r->type, x.dim) > layout_vector_bits(l, r->type, x.dim);
+    int run = layout_vector_bits(own, r->type, x.dim);
+    bool copies = type_elem_bytes(r->type) << run >= COST_LEAST_COPY_BYTES;
+    return (copies && own->bits[IN_REG] < l->bits[IN_REG]) ||
+           run > layout_vector_bits(l, r->type, x.dim);
 }
 
 Value *copy_for_dot_before(const Value *v, const Block *block, const Layout *l) {
