@@ -14,6 +14,7 @@
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
+#include "passes/schedule.h"
 #include "passes/walk.h"
 
 /* Bytes that a thread has of v; of addresses none, which are made of few registers where they are
@@ -137,7 +138,7 @@ static void use_all(Live *l, const Op *op) {
         const Value *v = op->operand[i].value;
         bool reads = op->code == OP_DOT_WAIT || op->code == OP_YIELD;
         set_live(l, repeated(v), true);
-        if (reads && op_is(v, OP_DOT)) set_live(l, v->def->operand[0].value, true);
+        if (reads && v->def && op_is_async_dot(v->def)) set_live(l, v->def->operand[0].value, true);
     }
 }
 
@@ -146,7 +147,7 @@ static int64_t words_before(const Block *b) {
     int64_t words = 0;
     for (int i = 0; i < b->last->noperands; i++) {
         const Value *v = b->last->operand[i].value;
-        if (op_is(v, OP_DOT)) words += words_of(v->def->operand[0].value);
+        if (v->def && op_is_async_dot(v->def)) words += words_of(v->def->operand[0].value);
     }
     return words;
 }
@@ -158,11 +159,11 @@ static const Op *first_wait(const Block *b) {
     return NULL;
 }
 
-/* Behind op, which ends the block, the values of l are live; at most at once, in l->most. What is
- * used of outside stays live, as the loop comes back to it. */
+/* Those of l are live behind the block; what is live at most at once, in l->most. What is used of
+ * outside stays live, as the loop comes back to it. */
 static void walk_live(Live *l, const Block *b) {
     const Op *first = first_wait(b);
-    int64_t before = 0;
+    int64_t before = first ? 0 : words_before(b);
     for (const Op *op = b->last; op; op = op->prev) {
         bool repeats = op->nresults == 1 && repeated(op->result[0]) != op->result[0];
         if (op == first) before = words_before(b);

@@ -131,13 +131,13 @@ static void emit_prefetch(Plan *p, Builder *b, Value *always) {
  * layouts go. */
 static void read_as_converted(const Plan *p, const Copy *c, const Value *v) {
     for (const Use *u = v->uses, *next; u; u = next) {
-        Op *convert = u->op;
+        Op *op = u->op;
         next = u->next;
-        if (convert->block != c->load->block) continue;
-        if (convert->code == OP_RESHAPE) read_as_converted(p, c, convert->result[0]);
-        if (convert->code != OP_CONVERT) continue;
-        Builder b = {p->s, p->f, convert->block, convert, c->load->span};
-        Value *to = convert->result[0];
+        if (op->block != c->load->block) continue;
+        if (op->code == OP_RESHAPE) read_as_converted(p, c, op->result[0]);
+        if (op->code != OP_CONVERT) continue;
+        Builder b = {p->s, p->f, op->block, op, c->load->span};
+        Value *to = op->result[0];
         Value *x = ir_given(&b, OP_SHARED_LOAD, c->buffer, c->load->result[0]->type);
         x->layout = to->layout;
         x->name = to->name;
@@ -146,7 +146,7 @@ static void read_as_converted(const Plan *p, const Copy *c, const Value *v) {
             x->layout = to->layout;
         }
         ir_replace_uses(to, x);
-        ir_erase(convert);
+        ir_erase(op);
     }
 }
 

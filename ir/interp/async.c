@@ -40,25 +40,25 @@ bool step_single_cta(Run *r, Program *p, const Step *st) {
     return true;
 }
 
-bool step_buffer_slice(Run *r, Program *p, const Step *st) {
-    const SharedBuffer *b = st->detail;
-    int32_t n = (int32_t)first_lane(&p->tile[st->src[1]], EL_I32);
-    if (n < 0 || n >= b->slices)
-        return report_shared(r, p, st, "no such slice of the buffer", b->at);
+/* Which slice the step's result is. */
+static bool give_number(Program *p, const Step *st, int32_t n) {
     memcpy(p->tile[st->dst[0]].data, &n, sizeof n);
     p->tile[st->dst[0]].tainted = false;
     return true;
 }
 
-/* Of a slice the number. */
+bool step_buffer_slice(Run *r, Program *p, const Step *st) {
+    const SharedBuffer *b = st->detail;
+    int32_t n = (int32_t)first_lane(&p->tile[st->src[1]], EL_I32);
+    if (n < 0 || n >= b->slices)
+        return report_shared(r, p, st, "no such slice of the buffer", b->at);
+    return give_number(p, st, n);
+}
+
 bool step_buffer_trans(Run *r, Program *p, const Step *st) {
     const SharedBuffer *b = st->detail;
     (void)r;
-    if (b->slices < 2) return true;
-    int32_t n = (int32_t)first_lane(&p->tile[st->src[0]], EL_I32);
-    memcpy(p->tile[st->dst[0]].data, &n, sizeof n);
-    p->tile[st->dst[0]].tainted = false;
-    return true;
+    return b->slices < 2 || give_number(p, st, (int32_t)first_lane(&p->tile[st->src[0]], EL_I32));
 }
 
 static AsyncCopy *new_copy(Run *r, int64_t lanes, int64_t bytes) {

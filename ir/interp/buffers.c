@@ -47,23 +47,20 @@ static void name_slices(Buffers *c, Value *const *v, int n) {
 
 /* The same bytes, whose elements are numbered otherwise. */
 static void view_transposed(Buffers *c, const Op *op) {
-    const SharedBuffer *of = c->of[op->operand[0].value->id];
-    Type t = type_in_space(op->operand[0].value->type, SPACE_REGISTER);
-    Type to = type_in_space(op->result[0]->type, SPACE_REGISTER);
-    const uint8_t *order = ir_attr(op, AT_ORDER)->dims;
     Arena *a = &c->r->s->arena;
+    const SharedBuffer *of = c->of[op->operand[0].value->id];
+    const Strides *from = plan_strided(a, op);
     if (!of) return;
     SharedBuffer *b = arena_copy(a, of, sizeof *of);
-    b->offset_of = arena_array(a, (size_t)b->lanes, sizeof *b->offset_of);
-    if (of->live) b->live = arena_alloc(a, (size_t)b->lanes);
-    for (uint32_t e = 0; e < b->lanes; e++) {
-        uint32_t from = 0;
-        for (int i = 0; i < to.rank; i++)
-            from |= (e >> type_dim_shift(to, i) & ((uint32_t)type_dim(to, i) - 1))
-                    << type_dim_shift(t, order[i]);
-        b->offset_of[e] = of->offset_of ? of->offset_of[from] : from;
-        if (of->live) b->live[e] = of->live[from];
+    uint32_t *offset_of = of->offset_of;
+    if (!offset_of) {
+        offset_of = arena_array(a, (size_t)of->lanes, sizeof *offset_of);
+        for (uint32_t e = 0; e < of->lanes; e++) offset_of[e] = e;
     }
+    b->offset_of = arena_array(a, (size_t)b->lanes, sizeof *b->offset_of);
+    strided_copy(from, b->offset_of, offset_of, sizeof *offset_of);
+    if (of->live) b->live = arena_alloc(a, (size_t)b->lanes);
+    if (of->live) strided_copy(from, b->live, of->live, sizeof *of->live);
     c->of[op->result[0]->id] = b;
 }
 

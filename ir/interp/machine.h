@@ -229,12 +229,15 @@ struct Run {
     uint32_t place_round;
 };
 
-/* What BROADCAST and TRANS read: result element (i0, i1, …) is operand element sum of i * stride.
- */
+/* What BROADCAST, TRANS and BUFFER_TRANS read: result element (i0, i1, …) is operand element sum of
+ * i * stride. */
 typedef struct Strides {
     int rank;
     int64_t dim[TILE_MAX_RANK], stride[TILE_MAX_RANK];
 } Strides;
+/* Of such an op; and its result, of elements of `size` bytes. */
+const Strides *plan_strided(Arena *a, const Op *op);
+void strided_copy(const Strides *s, void *dst, const void *src, size_t size);
 
 /* How a product of fp32 is made of products of shorter numbers. */
 typedef struct DotSplit {

@@ -3,7 +3,7 @@
  * the sizes along an axis, the arithmetic of a matrix product or of an atomic. */
 #include "ir/interp/machine.h"
 
-static const void *plan_strided(Arena *a, const Op *op) {
+const Strides *plan_strided(Arena *a, const Op *op) {
     Type x = ir_operand(op, 0)->type, r = op->result[0]->type;
     const Attr *order = ir_attr(op, AT_ORDER);
     Strides *s = arena_alloc(a, sizeof *s);

@@ -199,7 +199,7 @@ static void strided_row(void *dst, const void *src, size_t size, int64_t n, int6
 }
 
 /* Walks the outer dimensions as an odometer; the innermost is one row. */
-static void strided_copy(const Strides *s, void *dst, const void *src, size_t size) {
+void strided_copy(const Strides *s, void *dst, const void *src, size_t size) {
     int64_t at[TILE_MAX_RANK] = {0}, from = 0;
     int last = s->rank - 1;
     for (char *d = dst;; d += (size_t)s->dim[last] * size) {
