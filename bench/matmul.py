@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """matmul.py: matrix products by our code, by Triton's of the same source and config list, and by
-cuBLAS: python3 bench/matmul.py [--types=fp16,…] [--mode=squares|awkward|long|eights|tails|majors|grid-order].
+cuBLAS: python3 bench/matmul.py [--types=fp16,…]
+[--mode=squares|awkward|long|eights|skinny|tails|majors|grid-order].
 
 Each problem gets a quick pass over all configs, then a careful contest of the best few. Prints a
 table for each type and regime with the ratios that count, and writes matmul-MODE.csv and .png; and
@@ -19,6 +20,8 @@ SQUARES = {"fp16": [256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 1
 SQUARES["bf16"] = SQUARES["fp16"]
 NAMED = [(1536, 1792, 32000), (1536, 1792, 6016)]
 # One dimension short, or a layer's of a language model; then tiles that no row or column is a multiple of.
+# A decoder's: few rows, or few of both behind a long sum.
+SKINNY = [(16, 8192, 8192), (64, 8192, 8192), (128, 8192, 8192), (512, 512, 16384)]
 LONG = [(8192, 8192, 512), (4096, 4096, 512), (5120, 13824, 5120), (128, 28672, 8192)]
 EIGHTS = [(1000, 1000, 1000), (1048, 1048, 1048), (2008, 2008, 2008), (4104, 4104, 4104), (3000, 5000, 1000),
           (8200, 1032, 4104), (1032, 8200, 4104), (4096, 4096, 1000), (4096, 1000, 4096), (1000, 4096, 4096),
@@ -42,6 +45,10 @@ def awkward(opts, kind):
 
 def long(opts, kind):
     return [[Problem("%dx%dx%d" % s, kind, *s)] for s in LONG]
+
+
+def skinny(opts, kind):
+    return [[Problem("%dx%dx%d" % s, kind, *s)] for s in SKINNY]
 
 
 def eights(opts, kind):
@@ -83,6 +90,7 @@ EACH = [CUBLAS, TRITON, Family("own", entry="own"), Family("ours", entry="furthe
 # mode: problems in groups, who takes part, the column the last ratio is to
 MODES = {"squares": (squares, PEERS, "ours"), "awkward": (awkward, PEERS, "ours"),
          "long": (long, PEERS, "ours"), "eights": (eights, PEERS, "ours"),
+         "skinny": (skinny, PEERS, "ours"),
          "tails": (tails, PEERS, "ours"), "majors": (majors, PEERS, "ours"),
          "grid-order": (grid_order, ORDERS, "grouped")}
 
