@@ -373,7 +373,16 @@ static Value *shared_copy(Assign *a, Op *dot, int i) {
     }
     Value *there = w ? transposed_copy(a, w, dot, i) : NULL;
     if (there) return there;
-    v = materialise_in_layout(a, v, own_layout(a, v));
+    Layout read, write;
+    bool transposes =
+        op_is(v, OP_LOAD) && will_be_copied(a->ctx, v->def) &&
+        choose_transposing(dot, i, own_layout(a, v), warps_of_value(a->f, v), &read, &write);
+    v = materialise_in_layout(a, v, transposes ? intern_layout(a->s, read) : own_layout(a, v));
+    if (transposes) {
+        Builder b = {a->s, a->f, v->def->block, v->def->next, dot->span};
+        v = ir_unary(&b, OP_CONVERT, v);
+        v->layout = intern_layout(a->s, write);
+    }
     Layout l = choose_operand_shared(dot, i, v->layout);
     return copy_for_dot(a, v, &l, dot);
 }

@@ -167,6 +167,53 @@ Layout choose_operand_shared(const Op *dot, int operand, const Layout *from) {
     return operand_shared(dot, t, fast);
 }
 
+/* Bits of two dimensions that lanes, then warps and registers take in turn. */
+typedef struct Square {
+    Type t;
+    int dim[2], at[2]; /* along K first; the next bit of each */
+} Square;
+
+static void give_bit(Layout *read, Layout *write, LayoutIn in, Square *q, int which) {
+    if (q->at[which] == q->t.log2[q->dim[which]]) which = 1 - which;
+    int bit = q->at[which]++;
+    layout_push_dim(read, in, q->t, q->dim[which], bit, 1);
+    layout_push_dim(write, in, q->t, q->dim[which], bit, 1);
+}
+
+bool choose_transposing(const Op *dot, int operand, const Layout *from, int num_warps, Layout *read,
+                        Layout *write) {
+    enum { WORD = 2, VECTOR = 4 }; /* log2 bytes: of memory's rows, and of the instruction's */
+    const Attr *wgmma = ir_attr(dot, AT_WGMMA);
+    Type t = type_in_space(ir_operand(dot, operand)->type, SPACE_REGISTER);
+    int elem = log2_of(type_elem_bytes(t)), k_dim = operand == 0 ? 1 : 0, other = 1 - k_dim;
+    if (!wgmma || wgmma_row((int)wgmma->i)->majors || elem > WORD ||
+        layout_vector_bits(from, t, k_dim) >= layout_vector_bits(from, t, other))
+        return false;
+    int word = WORD - elem, vector = VECTOR - elem, warps = log2_of(num_warps);
+    if (t.log2[other] < word || t.log2[k_dim] < vector ||
+        type_log2_numel(t) < word + vector + LANE_BITS + warps)
+        return false;
+    Layout comes = operand_shared(dot, t, other), goes = operand_shared(dot, t, k_dim);
+    int best = INT32_MAX;
+    for (unsigned lanes = 0; lanes < 1u << LANE_BITS; lanes++) {
+        Square q = {t, {k_dim, other}, {vector, word}};
+        Layout r = layout_new(t), w = r;
+        layout_push_dim(&r, IN_REG, t, other, 0, word);
+        layout_push_dim(&r, IN_REG, t, k_dim, 0, vector);
+        layout_push_dim(&w, IN_REG, t, k_dim, 0, vector);
+        layout_push_dim(&w, IN_REG, t, other, 0, word);
+        for (int i = 0; i < LANE_BITS; i++) give_bit(&r, &w, IN_LANE, &q, lanes >> i & 1);
+        for (int i = 0; i < warps; i++) give_bit(&r, &w, IN_WARP, &q, 1);
+        while (q.at[0] < t.log2[k_dim] || q.at[1] < t.log2[other]) give_bit(&r, &w, IN_REG, &q, 1);
+        int cost = side_cost(&r, &comes, elem) + side_cost(&w, &goes, elem);
+        if (cost >= best) continue;
+        best = cost;
+        *read = r;
+        *write = w;
+    }
+    return true;
+}
+
 Layout choose_move_shared(Type t, const Layout *from, const Layout *to) {
     int order[TILE_MAX_RANK], elem_log2 = log2_of(type_elem_bytes(t));
     int best = INT32_MAX;
@@ -202,16 +249,19 @@ void mark_dot_inputs(const Block *b, uint8_t *marks) {
     }
 }
 
+bool will_be_copied(const PassCtx *ctx, const Op *load) {
+    const Op *loop = load->block->parent;
+    return ctx->target->async_copy && loop && loop->code == OP_FOR &&
+           ir_attr_int(loop, AT_NUM_STAGES, ctx->f->num_stages) > 1;
+}
+
 /* A load that works where a dot's results lie is a few bytes of a row here and there, and of a row
  * that all share the same in many threads. What the pass schedule will copy through shared memory
  * anyway is copied as memory likes it, and read from there as it is wanted. */
 bool choose_copied(const PassCtx *ctx, const AxisTable *axis, const Op *load, const Layout *l,
                    Layout *own) {
-    const Op *loop = load->block->parent;
     const Value *r = load->result[0];
-    if (!ctx->target->async_copy || !loop || loop->code != OP_FOR ||
-        ir_attr_int(loop, AT_NUM_STAGES, ctx->f->num_stages) < 2)
-        return false;
+    if (!will_be_copied(ctx, load)) return false;
     Access x = choose_access(axis, load);
     *own = choose_access_layout(r->type, x, warps_of_value(ctx->f, r));
     int run = layout_vector_bits(own, r->type, x.dim);

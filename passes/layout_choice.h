@@ -34,12 +34,21 @@ typedef struct DotChoice {
 DotChoice choose_dot(const Op *dot, int num_warps, const Target *target);
 /* A dot's operand (0 or 1) in shared memory, when its tile comes in registers held as `from`. */
 Layout choose_operand_shared(const Op *dot, int operand, const Layout *from);
+/* An operand that memory has along the other dimension than the instruction takes, in registers:
+ * held as `read` when it comes from there, in words of that dimension, and as `write`, the same
+ * elements of each thread in another order, when it goes on, in vectors along K. The lanes are
+ * those with the least bank conflicts on both sides. False: the dot takes it as it is, or it is too
+ * small. */
+bool choose_transposing(const Op *dot, int operand, const Layout *from, int num_warps, Layout *read,
+                        Layout *write);
 /* Shared memory for moving a tile from one layout to another: least bank conflicts on both sides.
  */
 Layout choose_move_shared(Type t, const Layout *from, const Layout *to);
 
 /* Marks the values, by id, that dots in b take, through arithmetic or as they are. */
 void mark_dot_inputs(const Block *b, uint8_t *marks);
+/* The pass schedule will copy the load, which dots take, through shared memory, if it can. */
+bool will_be_copied(const PassCtx *ctx, const Op *load);
 /* The layout in which a load that dots take is copied ahead; false: it will not be, or gains
  * nothing by another than l, in which its users work. */
 bool choose_copied(const PassCtx *ctx, const AxisTable *axis, const Op *load, const Layout *l,

@@ -41,6 +41,11 @@
  * iterations' dots, and one in which L2 is slow is made up for in the next; in the other forms the
  * tensor cores stand still for each.
  *
+ * What the turn makes for its dots, and stores, has two slices where they fit: it is stored while
+ * the dots of the turn before read the other one. The first barrier of a turn tells that these of
+ * two turns before are done, another that what was stored is there: wait for copies; barrier; store
+ * b; barrier; start acc = a b + acc; wait for the dot before; ...
+ *
  * Which form, and how many slices, is the cost model's choice (cost.c). A loop that has a schedule
  * keeps it. */
 #include "ir/buffer.h"
@@ -209,6 +214,7 @@ static Op *with_copies(Plan *p) {
     ir_erase(yield);
     Op *end = ir_op(&in_body, OP_YIELD, out, at, NULL, 0, 0);
     if (p->first_mma) plan_dot_waits(p, body, out);
+    if (p->first_mma) plan_stored_barriers(p, body);
     for (int i = 0; i < n; i++) {
         ir_set_operand(end, i, out[i]);
         ir_replace_uses(old->result[i], loop->result[i]);
@@ -438,6 +444,37 @@ static void refuse_loop(PassCtx *ctx, const Op *loop, const char *why) {
     diag(&ctx->s->diags, DIAG_PERF, loop->span, "this loop is not pipelined: %s", why);
 }
 
+/* A second slice of what a turn stores for its dots is worth a stage, but not one of few. */
+static void leave_single(Plan *p, const LoopCost *c, int slices) {
+    int64_t more = 0;
+    int least = slices < COST_LEAST_BESIDE_STORED ? slices : COST_LEAST_BESIDE_STORED;
+    for (int i = 0; i < p->stored.n; i++) more += type_bytes(p->stored.at[i]->type);
+    if (c->others + more + c->iteration * least > c->target->max_shared) p->stored.n = 0;
+}
+
+static bool dots_are_in_flight(const Value *buffer) {
+    for (const Use *u = buffer->uses; u; u = u->next) {
+        bool view = u->op->code == OP_BUFFER_TRANS;
+        if ((view && !dots_are_in_flight(u->op->result[0])) ||
+            (u->op->code == OP_DOT && !op_is_async_dot(u->op)))
+            return false;
+    }
+    return true;
+}
+
+/* Those whose dots are in flight: others are done before the turn is. */
+static int give_two_slices(Plan *p, LoopCost *c, int slices) {
+    int n = 0;
+    for (int i = 0; i < p->stored.n; i++)
+        if (dots_are_in_flight(p->stored.at[i])) p->stored.at[n++] = p->stored.at[i];
+    p->stored.n = n;
+    for (int i = 0; i < n; i++) {
+        ir_set_attr(p->s, p->stored.at[i]->def, AT_SLICES, 2);
+        c->others += type_bytes(p->stored.at[i]->type);
+    }
+    return n ? slices_that_fit(p, c, slices) : slices;
+}
+
 static void schedule_loop(PassCtx *ctx, Op *loop, int slices, bool all) {
     Arena *a = &ctx->s->arena;
     Plan p = {.ctx = ctx, .s = ctx->s, .f = ctx->f, .loop = loop};
@@ -455,7 +492,10 @@ static void schedule_loop(PassCtx *ctx, Op *loop, int slices, bool all) {
     LoopCost cost = cost_of(&p);
     slices = p.copies.n ? slices_that_fit(&p, &cost, slices) : 0;
     if (!slices) return;
+    plan_stored(&p);
+    leave_single(&p, &cost, slices);
     plan_dots(&p, &cost);
+    slices = give_two_slices(&p, &cost, slices);
     p.choice = cost_choose(&cost, slices);
     p.loop = with_copies(&p);
     write_table(&p, p.loop);

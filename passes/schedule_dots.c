@@ -10,6 +10,62 @@
 #include "ir/target.h"
 #include "passes/schedule_plan.h"
 
+/* The one store that fills the buffer, in the body; NULL: something else writes it. */
+static Op *only_store(const Plan *p, const Value *buffer) {
+    Op *store = NULL;
+    for (const Use *u = buffer->uses; u; u = u->next) {
+        bool writes = u->op->code != OP_DOT && u->op->code != OP_BUFFER_TRANS;
+        if (!writes) continue;
+        if (store || u->op->code != OP_SHARED_STORE) return NULL;
+        store = u->op;
+    }
+    return store && store->block == p->loop->region[0] ? store : NULL;
+}
+
+static bool is_copied(const Plan *p, const Op *load) {
+    for (int i = 0; i < p->copies.n; i++)
+        if (p->copies.at[i].load == load) return true;
+    return false;
+}
+
+/* What a turn loads without a copy waits in registers: beside a dot in flight that would be too many.
+ */
+void plan_stored(Plan *p) {
+    const Block *body = p->loop->region[0];
+    uint8_t *late = arena_alloc(&p->s->arena, p->size); /* by id: made of a dot of the body */
+    for (const Op *op = body->first; op != body->last; op = op->next) {
+        bool is_late = op->code == OP_DOT || op->nregions;
+        is_late |= op->code == OP_LOAD && !is_copied(p, op);
+        for (int i = 0; i < op->noperands; i++) is_late |= late[op->operand[i].value->id];
+        for (int i = 0; i < op->nresults; i++) late[op->result[i]->id] = is_late;
+    }
+    for (int i = 0; i < p->loop->nresults; i++) /* an accumulator, and what is worked out of it */
+        if (late[body->last->operand[i].value->id]) late[body->args[1 + i]->id] = 1;
+    for (Op *op = body->first; op != body->last; op = op->next) {
+        if (op->code != OP_BUFFER_ALLOC || ir_attr(op, AT_SLICES)) continue;
+        const Op *store = only_store(p, op->result[0]);
+        bool made = store && !late[store->operand[0].value->id];
+        for (int i = 0; i < p->copies.n; i++) made &= p->copies.at[i].buffer != op->result[0];
+        if (made) vec_push(&p->s->arena, &p->stored, op->result[0]);
+    }
+}
+
+void plan_stored_barriers(Plan *p, Block *body) {
+    bool told = true; /* of all that is stored up to here */
+    for (Op *op = body->first; op != body->last; op = op->next) {
+        bool takes = false;
+        for (int i = 0; i < p->stored.n; i++) {
+            told &= op->code != OP_SHARED_STORE || op->operand[1].value != p->stored.at[i];
+            for (int k = 0; op_is_async_dot(op) && k < 2; k++)
+                takes |= buffer_untransposed(op->operand[k].value) == p->stored.at[i];
+        }
+        if (!takes || told) continue;
+        Builder b = {p->s, p->f, body, op, op->span};
+        ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+        told = true;
+    }
+}
+
 /* Nothing overwrites what the dot reads from shared memory before its iteration, or the next one's
  * wait for it, is over: slices of the pipeline's buffers, and what no iteration writes. */
 static bool may_be_in_flight(const Plan *p, const Op *dot) {
@@ -18,6 +74,7 @@ static bool may_be_in_flight(const Plan *p, const Op *dot) {
         const Value *v = buffer_untransposed(dot->operand[i].value);
         bool safe = !type_is_buffer(v->type) || ir_defined_outside(v, p->loop);
         for (int k = 0; k < p->copies.n; k++) safe |= p->copies.at[k].buffer == v;
+        for (int k = 0; k < p->stored.n; k++) safe |= p->stored.at[k] == v;
         if (!safe) return false;
     }
     return true;

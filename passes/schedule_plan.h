@@ -31,6 +31,8 @@ typedef struct Plan {
     bool refused;  /* a load, with a note that says why */
     bool sums;     /* dots that only add to what goes round are in flight at the end */
     VEC(Copy) copies;
+    VEC(Value *)
+    stored; /* buffers of the body that it stores a dot's operand in, before any dot's result */
     bool acquires;           /* the loop may come to see what others write */
     VEC(const Op *) effects; /* ops of the loop that reads may not pass */
     uint8_t *slice;     /* by value id: of the prefetch slice: addresses and masks are made of it */
@@ -58,8 +60,13 @@ typedef struct Plan {
 void plan_copies(Plan *p, bool all);
 
 /* schedule_dots.c */
+/* Finds in p->stored the buffers that could have two slices, so that their dots may be in flight.
+ */
+void plan_stored(Plan *p);
 /* Which dots are in flight while the body goes on. */
 void plan_dots(Plan *p, LoopCost *cost);
+/* Barriers between what is stored for dots in flight and these. */
+void plan_stored_barriers(Plan *p, Block *body);
 /* Puts the waits for them into the body, whose end carries out[i] on. */
 void plan_dot_waits(Plan *p, Block *body, Value **out);
 
