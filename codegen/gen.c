@@ -247,6 +247,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_BARRIER] = gen_barrier,
     [OP_BUFFER_SLICE] = gen_buffer_slice,
     [OP_BUFFER_TRANS] = gen_nothing,
+    [OP_BUFFER_REINTERPRET] = gen_nothing,
     [OP_ASYNC_COPY] = gen_async_copy,
     [OP_TOKEN_DONE] = gen_nothing,
     [OP_ASYNC_COMMIT] = gen_async_commit,

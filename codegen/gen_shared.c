@@ -14,7 +14,7 @@
 #include <string.h>
 
 LLVMValueRef gen_buffer_pointer(Gen *g, const Value *buffer) {
-    buffer = buffer_untransposed(buffer);
+    buffer = buffer_of_view(buffer);
     if (op_is(buffer, OP_BUFFER_SLICE))
         return LLVMBuildIntToPtr(g->b, gen_scalar(g, buffer), g->ptr_shared, "");
     LLVMValueRef offset = gen_i32(g, (uint32_t)ir_attr_int(buffer->def, AT_OFFSET, 0));
@@ -38,7 +38,7 @@ bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *
             layout_push(&l, (LayoutIn)in,
                         hw_index_part(view->map.col[in][k], IN_OFFSET) << view->elem_log2);
     view->lane = gen_lane_part(g, &l, &view->mask);
-    buffer = buffer_untransposed(buffer);
+    buffer = buffer_of_view(buffer);
     view->moves = op_is(buffer, OP_BUFFER_SLICE);
     if (view->moves) {
         view->buffer = gen_scalar(g, buffer);

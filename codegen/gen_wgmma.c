@@ -72,7 +72,7 @@ static bool operand_of(Gen *g, const Op *op, int which, Operand *o) {
     }
     /* Addresses are multiples of 16 below 2^18, so a slice's is the buffer's plus so many 16ths.
      * All but that sum is worked out once. */
-    const Value *of = buffer_untransposed(buffer);
+    const Value *of = buffer_of_view(buffer);
     const Op *slice = op_is(of, OP_BUFFER_SLICE) ? of->def : NULL;
     const Op *alloc = buffer_alloc(buffer);
     int64_t offset = ir_attr_int(alloc, AT_OFFSET, 0);

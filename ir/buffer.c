@@ -55,6 +55,7 @@ static const Value *nearer(const Value *v) {
     if (!op) return NULL;
     switch (op->code) {
     case OP_BUFFER_SLICE:
+    case OP_BUFFER_REINTERPRET:
     case OP_BUFFER_TRANS: return op->operand[0].value;
     case OP_FOR:
         if (!v->def) i--;
@@ -67,8 +68,12 @@ static const Value *nearer(const Value *v) {
     }
 }
 
-const Value *buffer_untransposed(const Value *v) {
-    while (op_is(v, OP_BUFFER_TRANS)) v = v->def->operand[0].value;
+bool buffer_is_view(const Op *op) {
+    return op->code == OP_BUFFER_TRANS || op->code == OP_BUFFER_REINTERPRET;
+}
+
+const Value *buffer_of_view(const Value *v) {
+    while (v->def && buffer_is_view(v->def)) v = v->def->operand[0].value;
     return v;
 }
 

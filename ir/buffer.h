@@ -16,7 +16,10 @@ int64_t buffer_bytes(const Op *alloc);
 /* The BUFFER_ALLOC that a buffer, or a slice of one, comes from, through loops and branches, too;
  * NULL: from none. */
 const Op *buffer_alloc(const Value *v);
-/* What a view of a buffer, or of a slice, with its dimensions permuted is of; or v itself. */
-const Value *buffer_untransposed(const Value *v);
+/* The op names the bytes of a buffer, or of a slice, with dimensions permuted or in another layout.
+ */
+bool buffer_is_view(const Op *op);
+/* What a view is of, through views of views; or v itself. */
+const Value *buffer_of_view(const Value *v);
 
 #endif

@@ -423,8 +423,8 @@ static void check_slices(Verifier *v, const Op *op, Value *const *x, Value *cons
         const Op *from = buffer_alloc(x[i]);
         if (!from || from != buffer_alloc(y[i]) || !from->result[0]->type.slices)
             bad(v, op, "value %d is not always a slice of the same buffer of several", i);
-        if (op_is(x[i], OP_BUFFER_TRANS) || op_is(y[i], OP_BUFFER_TRANS))
-            bad(v, op, "value %d is a slice with permuted dimensions: hand on the slice", i);
+        if (buffer_of_view(x[i]) != x[i] || buffer_of_view(y[i]) != y[i])
+            bad(v, op, "value %d is a view of a slice: hand on the slice", i);
     }
 }
 

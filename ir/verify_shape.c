@@ -159,6 +159,9 @@ static void check_shape_op(Shape *v, const Op *op) {
         }
         break;
     }
+    case OP_BUFFER_REINTERPRET:
+        if (!type_equal(x, r) || x.slices) bad(v, "keeps the type, of a buffer or of one slice");
+        break;
     case OP_CAST:
         if (!type_same_shape(x, r)) bad(v, "keeps the shape");
         if ((x.depth && !r.depth && r.elem != EL_I64 && r.elem != EL_U64) ||

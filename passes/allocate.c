@@ -163,6 +163,7 @@ static void find_waits(Allocation *p, const Value *v, int slot) {
         switch (op->code) {
         case OP_ASYNC_COMMIT:
         case OP_BUFFER_SLICE:
+        case OP_BUFFER_REINTERPRET:
         case OP_BUFFER_TRANS: find_waits(p, op->result[0], slot); break;
         case OP_YIELD:
         case OP_CONDITION: ir_each_flow(op->block->parent, follow, &f); break;
@@ -251,7 +252,7 @@ static void number_block(Allocation *p, Block *b) {
             /* What addresses are made of on the way to the first copy would need barriers there. */
             if (op->result[0]->type.slices) use_buffer(p, op->result[0], start, start);
         }
-        if (op->code == OP_BUFFER_SLICE || op->code == OP_BUFFER_TRANS)
+        if (op->code == OP_BUFFER_SLICE || buffer_is_view(op))
             /* a use of it is a use of its buffer */
             p->number[op->result[0]->id] = p->number[op->operand[0].value->id];
         for (int i = 0; i < op->noperands; i++)

@@ -10,7 +10,7 @@
 /* Calls fn for each op that uses the buffer or a slice of it, and the operand. */
 static void each_use(const Op *alloc, void (*fn)(const Op *op, int i, void *ctx), void *ctx) {
     for (const Use *u = alloc->result[0]->uses; u; u = u->next)
-        if (u->op->code == OP_BUFFER_SLICE || u->op->code == OP_BUFFER_TRANS)
+        if (u->op->code == OP_BUFFER_SLICE || buffer_is_view(u->op))
             each_use(u->op, fn, ctx);
         else
             fn(u->op, (int)(u - u->op->operand), ctx);
@@ -92,11 +92,31 @@ static void settle_buffer(Op *op, void *ctx_) {
     buffer->layout = intern_layout(ctx->s, l);
 }
 
+static void look_for_engine(const Op *op, int i, void *found) {
+    bool views =
+        i == 1 && desc_moves_buffer(op) && op_is(op->operand[1].value, OP_BUFFER_REINTERPRET);
+    if (views) *(const Op **)found = op;
+}
+
+/* As the copy engine writes the block that it brings to such a view of the buffer. */
+static const Layout *engine_layout(PassCtx *ctx, const Op *view) {
+    const Op *copy = NULL;
+    uint8_t order[TILE_MAX_RANK];
+    Layout l;
+    each_use(buffer_alloc(view->result[0]), look_for_engine, &copy);
+    const Value *desc = copy ? copy->operand[0].value : NULL;
+    if (!copy || !desc_layout(desc->def, &l)) return view->operand[0].value->layout;
+    if (ir_attr(copy, AT_ORDER) && desc_order(copy, order))
+        l = layout_transposed(&l, type_in_space(desc->type, SPACE_REGISTER), order);
+    return intern_layout(ctx->s, l);
+}
+
 static void settle_view(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
-    if (op->code != OP_BUFFER_SLICE && op->code != OP_BUFFER_TRANS) return;
+    if (op->code != OP_BUFFER_SLICE && !buffer_is_view(op)) return;
     const Value *of = op->operand[0].value;
     op->result[0]->layout = of->layout;
+    if (op->code == OP_BUFFER_REINTERPRET) op->result[0]->layout = engine_layout(ctx, op);
     if (op->code == OP_BUFFER_TRANS && of->layout)
         op->result[0]->layout = intern_layout(
             ctx->s, layout_transposed(of->layout, type_in_space(of->type, SPACE_REGISTER),

@@ -259,7 +259,7 @@ static void check_buffer(Check *c, const ScheduleRow *alloc) {
                           (ir_operand_effects(write->op, o) & EFFECT_WRITES_SHARED);
             if (!writes) break;
             for (int o = 0; o < read->op->noperands; o++)
-                reads |= buffer_untransposed(read->op->operand[o].value) == buffer &&
+                reads |= buffer_of_view(read->op->operand[o].value) == buffer &&
                          (ir_operand_effects(read->op, o) & EFFECT_READS_SHARED);
             if (reads && slices) check_pair(c, write, read, slices);
             if (reads && !slices && read != write) check_single(c, write, read);

@@ -14,7 +14,7 @@
 static Op *only_store(const Plan *p, const Value *buffer) {
     Op *store = NULL;
     for (const Use *u = buffer->uses; u; u = u->next) {
-        bool writes = u->op->code != OP_DOT && u->op->code != OP_BUFFER_TRANS;
+        bool writes = u->op->code != OP_DOT && !buffer_is_view(u->op);
         if (!writes) continue;
         if (store || u->op->code != OP_SHARED_STORE) return NULL;
         store = u->op;
@@ -28,11 +28,12 @@ static bool is_copied(const Plan *p, const Op *load) {
     return false;
 }
 
-/* What a turn loads without a copy waits in registers: beside a dot in flight that would be too many.
- */
+/* What a turn loads without a copy waits in registers: beside a dot in flight that would be too
+ * many. */
 void plan_stored(Plan *p) {
     const Block *body = p->loop->region[0];
-    uint8_t *late = arena_alloc(&p->s->arena, p->size); /* by id: made of a dot of the body */
+    uint8_t *late =
+        arena_alloc(&p->s->arena, p->size); /* by id: made of a dot, or such a load, of the body */
     for (const Op *op = body->first; op != body->last; op = op->next) {
         bool is_late = op->code == OP_DOT || op->nregions;
         is_late |= op->code == OP_LOAD && !is_copied(p, op);
@@ -57,7 +58,7 @@ void plan_stored_barriers(Plan *p, Block *body) {
         for (int i = 0; i < p->stored.n; i++) {
             told &= op->code != OP_SHARED_STORE || op->operand[1].value != p->stored.at[i];
             for (int k = 0; op_is_async_dot(op) && k < 2; k++)
-                takes |= buffer_untransposed(op->operand[k].value) == p->stored.at[i];
+                takes |= buffer_of_view(op->operand[k].value) == p->stored.at[i];
         }
         if (!takes || told) continue;
         Builder b = {p->s, p->f, body, op, op->span};
@@ -71,7 +72,7 @@ void plan_stored_barriers(Plan *p, Block *body) {
 static bool may_be_in_flight(const Plan *p, const Op *dot) {
     if (!ir_attr(dot, AT_WGMMA)) return false;
     for (int i = 0; i < 2; i++) {
-        const Value *v = buffer_untransposed(dot->operand[i].value);
+        const Value *v = buffer_of_view(dot->operand[i].value);
         bool safe = !type_is_buffer(v->type) || ir_defined_outside(v, p->loop);
         for (int k = 0; k < p->copies.n; k++) safe |= p->copies.at[k].buffer == v;
         for (int k = 0; k < p->stored.n; k++) safe |= p->stored.at[k] == v;

@@ -55,7 +55,7 @@ bool step_buffer_slice(Run *r, Program *p, const Step *st) {
     return give_number(p, st, n);
 }
 
-bool step_buffer_trans(Run *r, Program *p, const Step *st) {
+bool step_buffer_view(Run *r, Program *p, const Step *st) {
     const SharedBuffer *b = st->detail;
     (void)r;
     return b->slices < 2 || give_number(p, st, (int32_t)first_lane(&p->tile[st->src[0]], EL_I32));

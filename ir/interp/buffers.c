@@ -64,6 +64,16 @@ static void view_transposed(Buffers *c, const Op *op) {
     c->of[op->result[0]->id] = b;
 }
 
+/* The same bytes, in the layout of the view. */
+static void view_reinterpreted(Buffers *c, const Op *op) {
+    const SharedBuffer *of = c->of[op->operand[0].value->id];
+    if (!of) return;
+    SharedBuffer *b = arena_copy(&c->r->s->arena, of, sizeof *of);
+    b->offset_of = NULL;
+    if (!map_elements(c, op, b)) fail(c, op, "the view's layout does not hold each element once");
+    c->of[op->result[0]->id] = b;
+}
+
 uint8_t *live_elements(Arena *a, const Op *op, Type t) {
     uint8_t *live = arena_alloc(a, (size_t)type_numel(t));
     for (int64_t e = 0; e < type_numel(t); e++) live[e] = desc_is_live(op, t, e);
@@ -75,6 +85,8 @@ static void lay_out_buffer(Op *op, void *ctx) {
     Run *r = c->r;
     if (op->code == OP_BUFFER_TRANS)
         view_transposed(c, op);
+    else if (op->code == OP_BUFFER_REINTERPRET)
+        view_reinterpreted(c, op);
     else if (op->code != OP_BUFFER_ALLOC)
         name_slices(c, op->result, op->nresults);
     for (int i = 0; i < op->nregions; i++)

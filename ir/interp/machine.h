@@ -436,7 +436,7 @@ StepFn step_print, step_assert, step_inline_asm;
 StepFn step_shared_store, step_shared_load, step_shared_gather, step_shared_count;
 StepFn step_nothing, step_copy, step_jump, step_branch, step_for_start, step_for_test,
     step_for_next, step_return;
-StepFn step_single_cta, step_buffer_slice, step_buffer_trans, step_async_copy, step_token_done,
+StepFn step_single_cta, step_buffer_slice, step_buffer_view, step_async_copy, step_token_done,
     step_async_commit, step_async_wait, step_async_fence, step_async_arrive;
 StepFn step_async_dot, step_dot_wait;
 StepFn step_make_desc, step_desc_load, step_desc_store, step_desc_reduce;

@@ -303,11 +303,15 @@ static const Refused bodies[] = {
     {"%a: shared<2 x f32[4,4]> = buffer_alloc\n%x: shared<f32[4,4]> = buffer_slice %a, %n\n%y: "
      "shared<f32[4,4]> = buffer_trans %x order=[1,0]\n%z: shared<f32[4,4]> = if %c {\n  yield "
      "%x\n} {\n  yield %y\n}",
-     "a slice with permuted dimensions: hand on the slice"},
+     "a view of a slice: hand on the slice"},
     {"%a: shared<f32[4,8]> = buffer_alloc\n%y: shared<f32[4,8]> = buffer_trans %a order=[1,0]",
      "no permutation that gives this shape"},
     {"%a: shared<2 x f32[4,4]> = buffer_alloc\n%y: shared<f32[4,4]> = buffer_trans %a order=[1,0]",
      "buffer of 2 slices"},
+    {"%a: shared<2 x f32[4]> = buffer_alloc\n%y: shared<f32[4]> = buffer_reinterpret %a",
+     "keeps the type, of a buffer or of one slice"},
+    {"%a: shared<f32[4]> = buffer_alloc\n%y: shared<f32[8]> = buffer_reinterpret %a",
+     "keeps the type, of a buffer or of one slice"},
     {"%a: barrier<2> = buffer_alloc\n%x: barrier = buffer_slice %a, %n\n%y: barrier = select %c, "
      "%x, %x",
      "choose the number of a slice"},
