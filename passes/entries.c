@@ -200,6 +200,20 @@ static void look_for_threads(Op *op, void *found) {
         (!ir_attr(op, AT_WGMMA) || (ir_attr(op, AT_COLUMNS) && ir_attr_int(op, AT_WARPS_N, 0)));
 }
 
+typedef struct Widest {
+    int64_t columns; /* of a dot's instruction */
+    bool transposes; /* some blocks are transposed by warps of their own */
+} Widest;
+
+static void look_for_widest(Op *op, void *ctx) {
+    Widest *w = ctx;
+    w->transposes |= op->code == OP_BUFFER_REINTERPRET;
+    if (op->code != OP_DOT) return;
+    Type t = op->result[0]->type;
+    int64_t columns = (int64_t)1 << (t.log2[t.rank - 1] - ir_attr_int(op, AT_WARPS_N, 0));
+    if (columns > w->columns) w->columns = columns;
+}
+
 typedef struct Parts {                         /* of sums, in the workspace */
     const Layout *layout[LAYOUT_MAX_BITS + 1]; /* by the size of the tile */
     bool wrong; /* some are held in several ways, or an element by several threads */
@@ -233,6 +247,10 @@ static const char *refuse(const PassCtx *ctx) {
         return "its stages are too few beside what is stored through shared memory";
     ir_walk(f->body, look_for_threads, &by_threads);
     if (by_threads) return "its dots are not made of wgmma, which reads what the engine brought";
+    Widest widest = {0};
+    ir_walk(f->body, look_for_widest, &widest);
+    if (widest.transposes && widest.columns > COST_ROLES_FEW_COLUMNS)
+        return "warps that transpose blocks leave too few registers for its dots";
     Parts parts = {0};
     ir_walk(f->body, look_at_part, &parts);
     if (parts.wrong) return "parts of its sums are not held in one way";

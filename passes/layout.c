@@ -7,6 +7,7 @@
  * layout that the op works in. The one idea: a tile made of nothing but indices and constants has
  * no layout of its own, and is rematerialised in whatever layout a use needs; only other tiles are
  * converted. */
+#include "ir/buffer.h"
 #include "ir/effects.h"
 #include "ir/roles.h"
 #include "ir/target.h"
@@ -180,6 +181,15 @@ static const Layout *owners_layout(Assign *a, const Op *atomic, const Layout *l)
     return l->bits[IN_REG] > own.bits[IN_REG] ? intern_layout(a->s, own) : l;
 }
 
+/* Beside stages that stay, there is no room for a large tile to go through. */
+static bool is_stored_as_held(Assign *a, Value *v, Access x) {
+    if (is_rematerialisable(a, v)) return false;
+    const Layout *l = own_layout(a, v);
+    bool large = a->f->entry_of && type_bytes(v->type) > COST_ROLES_REST;
+    return store_layout_is_good(l, v->type, x) ||
+           (large && store_layout_fills_sectors(l, v->type, x));
+}
+
 /* ---- one op at a time ---- */
 
 static void visit_block(Assign *a, Block *b);
@@ -194,9 +204,7 @@ static void visit_elementwise(Assign *a, Op *op) {
     if (op->code == OP_STORE) {
         Value *v = op->operand[1].value;
         Access x = choose_access(&a->axis, op);
-        bool keep_it =
-            !is_rematerialisable(a, v) && store_layout_is_good(own_layout(a, v), v->type, x);
-        l = keep_it
+        l = is_stored_as_held(a, v, x)
                 ? own_layout(a, v)
                 : intern_layout(a->s, choose_access_layout(v->type, x, warps_of_value(a->f, v)));
     } else {
@@ -364,6 +372,14 @@ static Value *transposed_copy(Assign *a, Value *w, Op *dot, int i) {
     return view->result[0];
 }
 
+/* v in another layout, where it is made. */
+static Value *converted(Assign *a, Value *v, const Layout *l) {
+    Builder b = {a->s, a->f, v->def->block, v->def->next, v->def->span};
+    v = ir_unary(&b, OP_CONVERT, v);
+    v->layout = intern_layout(a->s, *l);
+    return v;
+}
+
 static Value *shared_copy(Assign *a, Op *dot, int i) {
     Value *v = dot->operand[i].value;
     Value *w = op_is(v, OP_TRANS) && v->type.rank == 2 ? v->def->operand[0].value : NULL;
@@ -373,18 +389,37 @@ static Value *shared_copy(Assign *a, Op *dot, int i) {
     }
     Value *there = w ? transposed_copy(a, w, dot, i) : NULL;
     if (there) return there;
+    const Layout *own = own_layout(a, v);
+    bool copied = op_is(v, OP_LOAD) && will_be_copied(a->ctx, v->def);
     Layout read, write;
-    bool transposes =
-        op_is(v, OP_LOAD) && will_be_copied(a->ctx, v->def) &&
-        choose_transposing(dot, i, own_layout(a, v), warps_of_value(a->f, v), &read, &write);
-    v = materialise_in_layout(a, v, transposes ? intern_layout(a->s, read) : own_layout(a, v));
-    if (transposes) {
-        Builder b = {a->s, a->f, v->def->block, v->def->next, dot->span};
-        v = ir_unary(&b, OP_CONVERT, v);
-        v->layout = intern_layout(a->s, write);
+    if (copied && dot_transposes(dot, i, own) &&
+        choose_transposing(v->type, i == 0 ? 1 : 0, warps_of_value(a->f, v), &read, &write)) {
+        v = materialise_in_layout(a, v, intern_layout(a->s, read));
+        v = converted(a, v, &write);
+    } else {
+        v = materialise_in_layout(a, v, own);
     }
     Layout l = choose_operand_shared(dot, i, v->layout);
     return copy_for_dot(a, v, &l, dot);
+}
+
+/* What a view of the buffer as the copy engine writes it gave goes back to where it was. */
+static bool stores_again(const Op *op) {
+    const Value *v = op->code == OP_SHARED_STORE ? op->operand[0].value : NULL;
+    return v && op_is(v, OP_SHARED_LOAD) && !v->uses->next &&
+           op_is(v->def->operand[0].value, OP_BUFFER_REINTERPRET);
+}
+
+/* A block that the copy engine brought, on its way to a dot that takes it along K alone. */
+static void visit_transposed(Assign *a, Op *store) {
+    Value *v = store->operand[0].value;
+    const Layout *goes = buffer_alloc(store->operand[1].value)->result[0]->layout;
+    Layout read, write;
+    if (!goes) return;
+    int k_dim = goes->basis[IN_OFFSET][0] == 1u << type_dim_shift(v->type, 0) ? 0 : 1;
+    if (!choose_transposing(v->type, k_dim, warps_of_value(a->f, v), &read, &write)) return;
+    v->layout = intern_layout(a->s, read);
+    ir_set_operand(store, 0, converted(a, v, &write));
 }
 
 /* The result of another dot, or what was made of it, may be held as wgmma takes its operand A. */
@@ -484,6 +519,8 @@ static void visit_block(Assign *a, Block *b) {
             visit_join(a, op);
         else if (op->code == OP_GATHER || op->code == OP_HISTOGRAM)
             visit_exchange(a, op);
+        else if (stores_again(op))
+            visit_transposed(a, op);
         else if (op->code == OP_PRINT || op->code == OP_ASSERT || op->code == OP_SHARED_STORE)
             visit_print(a, op);
         else if (op->code == OP_DOT_WAIT)

@@ -35,17 +35,30 @@ Layout choose_default_layout(Type t, int num_warps) {
     return choose_access_layout(t, (Access){t.rank - 1, 2}, num_warps);
 }
 
-bool store_layout_is_good(const Layout *l, Type t, Access a) {
-    int bytes = type_elem_bytes(t), shift = type_dim_shift(t, a.dim);
-    int have = layout_vector_bits(l, t, a.dim);
-    int vec = have < a.vec ? have : a.vec;
-    /* How far neighbouring lanes go on where one lane's vector ends. */
-    int run = vec;
+/* log2 of the elements that follow each other in a lane's vector, then in lanes side by side. */
+static int run_of_lanes(const Layout *l, Type t, int dim, int vec) {
+    int shift = type_dim_shift(t, dim), run = vec;
     for (int k = 0; k < l->bits[IN_LANE] && l->basis[IN_LANE][k] == (uint32_t)1 << (shift + run);
          k++)
         run++;
+    return run;
+}
+
+static int vector_of(const Layout *l, Type t, Access a) {
+    int have = layout_vector_bits(l, t, a.dim);
+    return have < a.vec ? have : a.vec;
+}
+
+bool store_layout_is_good(const Layout *l, Type t, Access a) {
+    int bytes = type_elem_bytes(t), vec = vector_of(l, t, a), run = run_of_lanes(l, t, a.dim, vec);
     bool whole_lines = bytes << run >= 128, widest = vec == a.vec;
     return whole_lines || (widest && (bytes << vec >= 16 || run >= t.log2[a.dim]));
+}
+
+bool store_layout_fills_sectors(const Layout *l, Type t, Access a) {
+    enum { SECTOR = 32, LEAST = 8 }; /* bytes: of L2's lines, and of an access */
+    int bytes = type_elem_bytes(t), vec = vector_of(l, t, a);
+    return bytes << vec >= LEAST && bytes << run_of_lanes(l, t, a.dim, vec) >= SECTOR;
 }
 
 /* Warpgroups: four warps with 64 rows each, M split first. NULL, or why the dot does not suit them.
@@ -167,51 +180,90 @@ Layout choose_operand_shared(const Op *dot, int operand, const Layout *from) {
     return operand_shared(dot, t, fast);
 }
 
-/* Bits of two dimensions that lanes, then warps and registers take in turn. */
+/* A tile's bits of two dimensions, as threads come to hold them. */
 typedef struct Square {
-    Type t;
-    int dim[2], at[2]; /* along K first; the next bit of each */
+    Layout read, write;
+    uint32_t along[2],
+        left[2]; /* bases of the dimensions' bits 0, along K first; bits nobody holds */
 } Square;
 
-static void give_bit(Layout *read, Layout *write, LayoutIn in, Square *q, int which) {
-    if (q->at[which] == q->t.log2[q->dim[which]]) which = 1 - which;
-    int bit = q->at[which]++;
-    layout_push_dim(read, in, q->t, q->dim[which], bit, 1);
-    layout_push_dim(write, in, q->t, q->dim[which], bit, 1);
+static void hold(Square *q, LayoutIn in, uint32_t basis) {
+    layout_push(&q->read, in, basis);
+    layout_push(&q->write, in, basis);
 }
 
-bool choose_transposing(const Op *dot, int operand, const Layout *from, int num_warps, Layout *read,
-                        Layout *write) {
-    enum { WORD = 2, VECTOR = 4 }; /* log2 bytes: of memory's rows, and of the instruction's */
-    const Attr *wgmma = ir_attr(dot, AT_WGMMA);
-    Type t = type_in_space(ir_operand(dot, operand)->type, SPACE_REGISTER);
-    int elem = log2_of(type_elem_bytes(t)), k_dim = operand == 0 ? 1 : 0, other = 1 - k_dim;
-    if (!wgmma || wgmma_row((int)wgmma->i)->majors || elem > WORD ||
-        layout_vector_bits(from, t, k_dim) >= layout_vector_bits(from, t, other))
-        return false;
-    int word = WORD - elem, vector = VECTOR - elem, warps = log2_of(num_warps);
-    if (t.log2[other] < word || t.log2[k_dim] < vector ||
-        type_log2_numel(t) < word + vector + LANE_BITS + warps)
-        return false;
-    Layout comes = operand_shared(dot, t, other), goes = operand_shared(dot, t, k_dim);
-    int best = INT32_MAX;
-    for (unsigned lanes = 0; lanes < 1u << LANE_BITS; lanes++) {
-        Square q = {t, {k_dim, other}, {vector, word}};
-        Layout r = layout_new(t), w = r;
-        layout_push_dim(&r, IN_REG, t, other, 0, word);
-        layout_push_dim(&r, IN_REG, t, k_dim, 0, vector);
-        layout_push_dim(&w, IN_REG, t, k_dim, 0, vector);
-        layout_push_dim(&w, IN_REG, t, other, 0, word);
-        for (int i = 0; i < LANE_BITS; i++) give_bit(&r, &w, IN_LANE, &q, lanes >> i & 1);
-        for (int i = 0; i < warps; i++) give_bit(&r, &w, IN_WARP, &q, 1);
-        while (q.at[0] < t.log2[k_dim] || q.at[1] < t.log2[other]) give_bit(&r, &w, IN_REG, &q, 1);
-        int cost = side_cost(&r, &comes, elem) + side_cost(&w, &goes, elem);
-        if (cost >= best) continue;
-        best = cost;
-        *read = r;
-        *write = w;
+/* The basis of the dimension's lowest bit from `from` on that nobody holds; 0: none is left. */
+static uint32_t lowest_left(const Square *q, int which, uint32_t from) {
+    uint32_t left = q->left[which] & ~(from - 1);
+    return q->along[which] * (left & (0 - left));
+}
+
+static void take(Square *q, LayoutIn in, int which) {
+    uint32_t basis = lowest_left(q, which, 1);
+    if (!basis) basis = lowest_left(q, which = 1 - which, 1);
+    q->left[which] &= q->left[which] - 1;
+    hold(q, in, basis);
+}
+
+/* Lanes by a way each: the next bit along K, of the other dimension, or both, of which the former
+ * is somebody else's, too: where one dimension alone tells banks apart when the tile is read, and
+ * the other when it is written. */
+static bool give_lanes(Square *q, int ways) {
+    enum { ALONG_K, OTHER, BOTH, WAYS };
+    uint32_t mixed = 1;
+    for (int i = 0; i < LANE_BITS; i++, ways /= WAYS) {
+        int way = ways % WAYS;
+        uint32_t k = lowest_left(q, 0, mixed);
+        if (!lowest_left(q, way != ALONG_K, 1) || (way == BOTH && !k)) return false;
+        if (way == BOTH) {
+            hold(q, IN_LANE, lowest_left(q, 1, 1) | k);
+            q->left[1] &= q->left[1] - 1;
+            mixed = k / q->along[0] << 1;
+        } else {
+            take(q, IN_LANE, way);
+        }
     }
     return true;
+}
+
+/* Has memory, or what was read of it as `from`, elements along the other dimension? */
+bool dot_transposes(const Op *dot, int operand, const Layout *from) {
+    const Attr *wgmma = ir_attr(dot, AT_WGMMA);
+    Type t = type_in_space(ir_operand(dot, operand)->type, SPACE_REGISTER);
+    int k_dim = operand == 0 ? 1 : 0;
+    return wgmma && !wgmma_row((int)wgmma->i)->majors &&
+           layout_vector_bits(from, t, k_dim) < layout_vector_bits(from, t, 1 - k_dim);
+}
+
+bool choose_transposing(Type t, int k_dim, int num_warps, Layout *read, Layout *write) {
+    enum { WORD = 2, VECTOR = 4 }; /* log2 bytes: of memory's rows, and of the instruction's */
+    int elem = log2_of(type_elem_bytes(t)), other = 1 - k_dim;
+    int word = WORD - elem, vector = VECTOR - elem, warps = log2_of(num_warps);
+    int spare = type_log2_numel(t) - word - LANE_BITS - warps;
+    if (vector > spare) vector = spare; /* of a small tile */
+    if (word < 0 || vector < word || t.log2[other] < word || t.log2[k_dim] < vector) return false;
+    Layout comes = layout_wgmma_shared(t, other, elem), goes = layout_wgmma_shared(t, k_dim, elem);
+    int best = INT32_MAX;
+    for (int ways = 0; ways < 243; ways++) { /* three for each lane bit */
+        Square q = {.read = layout_new(t), .write = layout_new(t)};
+        q.along[0] = 1u << type_dim_shift(t, k_dim);
+        q.along[1] = 1u << type_dim_shift(t, other);
+        q.left[0] = (1u << t.log2[k_dim]) - (1u << vector);
+        q.left[1] = (1u << t.log2[other]) - (1u << word);
+        layout_push_dim(&q.read, IN_REG, t, other, 0, word);
+        layout_push_dim(&q.read, IN_REG, t, k_dim, 0, vector);
+        layout_push_dim(&q.write, IN_REG, t, k_dim, 0, vector);
+        layout_push_dim(&q.write, IN_REG, t, other, 0, word);
+        if (!give_lanes(&q, ways)) continue;
+        for (int i = 0; i < warps; i++) take(&q, IN_WARP, 1);
+        while (q.left[0] | q.left[1]) take(&q, IN_REG, 1);
+        int cost = side_cost(&q.read, &comes, elem) + side_cost(&q.write, &goes, elem);
+        if (cost >= best) continue;
+        best = cost;
+        *read = q.read;
+        *write = q.write;
+    }
+    return best < INT32_MAX;
 }
 
 Layout choose_move_shared(Type t, const Layout *from, const Layout *to) {

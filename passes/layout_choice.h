@@ -24,6 +24,9 @@ Layout choose_default_layout(Type t, int num_warps);
 /* Is a store of a tile held as l about as good as one held as its access asks? */
 bool store_layout_is_good(const Layout *l, Type t, Access a);
 
+/* At least, does it write whole sectors, by 8 bytes a lane or more? */
+bool store_layout_fills_sectors(const Layout *l, Type t, Access a);
+
 typedef struct DotChoice {
     const WgmmaInfo *wgmma; /* NULL: not on warpgroups */
     const MmaInfo *mma;     /* NULL: multiply-add on the ordinary units */
@@ -34,13 +37,14 @@ typedef struct DotChoice {
 DotChoice choose_dot(const Op *dot, int num_warps, const Target *target);
 /* A dot's operand (0 or 1) in shared memory, when its tile comes in registers held as `from`. */
 Layout choose_operand_shared(const Op *dot, int operand, const Layout *from);
-/* An operand that memory has along the other dimension than the instruction takes, in registers:
- * held as `read` when it comes from there, in words of that dimension, and as `write`, the same
- * elements of each thread in another order, when it goes on, in vectors along K. The lanes are
- * those with the least bank conflicts on both sides. False: the dot takes it as it is, or it is too
- * small. */
-bool choose_transposing(const Op *dot, int operand, const Layout *from, int num_warps, Layout *read,
-                        Layout *write);
+/* The dot's instruction takes the operand along K alone, and `from` holds it along the other
+ * dimension. */
+bool dot_transposes(const Op *dot, int operand, const Layout *from);
+/* Such an operand in registers: held as `read` when it comes, in words of the other dimension, and
+ * as `write`, the same elements of each thread in another order, when it goes on, in vectors along
+ * K. The lanes are those with the least bank conflicts on both sides. False: it is too small for
+ * that. */
+bool choose_transposing(Type t, int k_dim, int num_warps, Layout *read, Layout *write);
 /* Shared memory for moving a tile from one layout to another: least bank conflicts on both sides.
  */
 Layout choose_move_shared(Type t, const Layout *from, const Layout *to);

@@ -221,9 +221,37 @@ static int programs_of_feeding(const PassCtx *ctx) {
 
 /* ---- roles ---- */
 
-/* Whole warpgroups first, then roles of few warps, such as one that starts copies: these give
- * registers that they do not need to the others, with warps that do nothing, since a warpgroup
- * gives them together. */
+typedef struct RoleWork { /* of one role */
+    const Block *block;
+    int64_t words, most; /* that a thread has of tiles read in one block, and the most of these */
+    int64_t columns;     /* of a dot's instruction, the most; 0: it has no dots */
+} RoleWork;
+
+static void look_at_role(Op *op, void *ctx) {
+    RoleWork *w = ctx;
+    if (op->code == OP_DOT) {
+        Type t = op->result[0]->type;
+        int64_t columns = (int64_t)1 << (t.log2[t.rank - 1] - ir_attr_int(op, AT_WARPS_N, 0));
+        if (columns > w->columns) w->columns = columns;
+    }
+    if (op->code != OP_SHARED_LOAD) return;
+    if (op->block != w->block) w->words = 0;
+    w->block = op->block;
+    w->words += (bytes_held(op->result[0]) + 3) / 4;
+    if (w->words > w->most) w->most = w->words;
+}
+
+static int64_t rounded_up(int64_t n, int64_t to) {
+    return (n + to - 1) / to * to;
+}
+
+static int64_t what_is_left(int64_t registers, int64_t warps) {
+    return registers / warps / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
+}
+
+/* Whole warpgroups first, then roles of few warps, such as one that starts copies: these, and who
+ * has no dots, give registers that they do not need to the others, with warps that do nothing,
+ * since a warpgroup gives them together. */
 static void share_registers(PassCtx *ctx) {
     Func *f = ctx->f;
     const Target *sm = ctx->target;
@@ -231,17 +259,33 @@ static void share_registers(PassCtx *ctx) {
     int registers[NAMED_BARRIERS], few = 0;
     if (!roles || !sm->wgmma || f->maxnreg || ir_attr(roles, AT_REGISTERS)) return;
     while (few < roles->nregions && !role_shares_group(roles, few)) few++;
-    int64_t many = role_first_warp(roles, few), all = role_first_warp(roles, roles->nregions);
-    int64_t warps = many + WARPGROUP, programs = target_programs(sm, f->shared_bytes);
-    if (!many || all == many || all > warps || warps > MAX_WARPS) return;
+    int64_t groups = role_first_warp(roles, few), all = role_first_warp(roles, roles->nregions);
+    int64_t warps = groups + WARPGROUP, programs = target_programs(sm, f->shared_bytes);
+    int64_t many = 0, given = COST_ROLES_FEW_REGISTERS * WARPGROUP, columns = 0;
+    if (!groups || all == groups || all > warps || warps > MAX_WARPS) return;
+    for (int r = 0; r < roles->nregions; r++) {
+        RoleWork w = {0};
+        ir_walk(roles->region[r], look_at_role, &w);
+        int64_t own = rounded_up(w.most + COST_ROLES_BESIDE_TILES, ROLE_REGISTERS_STEP);
+        bool shares = r >= few, dots = w.columns || !r;
+        registers[r] = shares ? COST_ROLES_FEW_REGISTERS : dots ? 0 : (int)own;
+        if (!shares && dots) many += role_warps(roles, r);
+        if (!shares && !dots) given += own * role_warps(roles, r);
+        if (w.columns > columns) columns = w.columns;
+    }
     if (programs * warps > COST_MOST_WARPS) programs = COST_MOST_WARPS / warps;
-    int64_t own = share_of(sm, programs, warps);
-    int64_t more = (own * warps - COST_ROLES_FEW_REGISTERS * WARPGROUP) / many;
-    more = more / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
+    bool helped = many < groups && columns <= COST_ROLES_FEW_COLUMNS;
+    int64_t own = share_of(sm, programs, warps), more = what_is_left(own * warps - given, many);
+    /* Who has others to help has a multiprocessor to itself, rather than too few registers. */
+    for (; helped && programs > 1 && more < COST_ROLES_LEAST_REGISTERS; programs--) {
+        own = share_of(sm, programs - 1, warps);
+        more = what_is_left(own * warps - given, many);
+    }
+    int64_t least = helped ? 0 : COST_ROLES_LEAST_REGISTERS;
     if (more > ROLE_REGISTERS_MOST) more = ROLE_REGISTERS_MOST;
-    if (own < COST_ROLES_LEAST_REGISTERS || more <= share_of(sm, programs, all)) return;
-    for (int r = 0; r < roles->nregions; r++)
-        registers[r] = r < few ? (int)more : COST_ROLES_FEW_REGISTERS;
+    if (own < least || more <= share_of(sm, programs, all)) return;
+    for (int r = 0; r < few; r++)
+        if (!registers[r]) registers[r] = (int)more;
     ir_set_dims(ctx->s, f->roles, AT_REGISTERS, registers, roles->nregions);
     ctx->changed = true;
 }

@@ -262,9 +262,11 @@ static void find_group(Op *op, void *ctx) {
             return;
         }
         g.bytes += stage_bytes(from.load);
+        if (is_transposed(x, op, i, &from)) g.transposed |= 1u << i;
     }
     if (!g.bytes) return;
     g.stages = stages_asked(x, op);
+    if (g.transposed && g.stages >= LEAST_STAGES) g.stages++; /* the one that is being transposed */
     Group *like = group_of_such(x, op, g.stages);
     if (like) {
         like->dot[like->ndots++] = op;
@@ -352,7 +354,9 @@ typedef struct Stored { /* what goes through shared memory besides */
 
 static void add_stored(Op *op, void *ctx) {
     Stored *s = ctx;
-    if (op->code == OP_DESC_STORE) s->bytes += type_bytes(op->operand[1].value->type);
+    Type t = op->code == OP_DESC_STORE ? op->operand[1].value->type : type_token();
+    bool as_held = type_bytes(t) > COST_ROLES_REST && type_elem_bytes(t) >= 4; /* layout.c */
+    if (op->code == OP_DESC_STORE && !as_held) s->bytes += type_bytes(t);
     s->unknown |= op->code == OP_STORE;
 }
 

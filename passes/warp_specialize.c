@@ -13,6 +13,9 @@
  * each turn of loops behind its load, as q, comes once, and is held until they are done. Where a
  * loop asks for it what threads read comes so, too, and what several dots take comes for each.
  *
+ * Blocks that the dot's instruction takes otherwise are transposed in their stage
+ * (warp_transpose.c).
+ *
  * The producer is a copy of the program of which only the loops and what the copies' indices are
  * made of stay. */
 #include "ir/analysis/alias.h"
@@ -21,10 +24,6 @@
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/warp_specialize.h"
-
-static Type i32(void) {
-    return type_scalar(EL_I32);
-}
 
 /* ---- what both share ---- */
 
@@ -92,7 +91,8 @@ static void make_buffers(Specialize *x, Builder *b) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
         (g->held ? make_held_buffer : g->read ? make_read_buffer : make_dot_buffers)(x, b, g);
-        g->full = shared_barriers(b, g->stages, 1);
+        g->full = shared_barriers(b, g->stages, 1 + (g->transposed ? TRANSPOSERS : 0));
+        if (g->transposed) g->raw = shared_barriers(b, g->stages, 1);
         g->empty = shared_barriers(b, g->stages, x->f->num_warps);
     }
     make_store_buffers(x, b);
@@ -107,10 +107,10 @@ Value *stage_slice(Builder *b, Value *of, Value *number) {
 }
 
 Turn next_turn(Builder *b, Turn t, int stages) {
-    Value *up = ir_binary(b, OP_ADD, t.stage, ir_const_int(b, i32(), 1));
-    Value *over = ir_cmp(b, PRED_EQ, up, ir_const_int(b, i32(), stages));
-    Value *flip = ir_binary(b, OP_XOR, t.phase, ir_const_int(b, i32(), 1));
-    Value *from = ir_op1(b, OP_SELECT, (Value *[]){over, ir_const_int(b, i32(), 0), up}, 3);
+    Value *up = ir_binary(b, OP_ADD, t.stage, ir_const_int(b, index_type(), 1));
+    Value *over = ir_cmp(b, PRED_EQ, up, ir_const_int(b, index_type(), stages));
+    Value *flip = ir_binary(b, OP_XOR, t.phase, ir_const_int(b, index_type(), 1));
+    Value *from = ir_op1(b, OP_SELECT, (Value *[]){over, ir_const_int(b, index_type(), 0), up}, 3);
     return (Turn){from, ir_op1(b, OP_SELECT, (Value *[]){over, flip, t.phase}, 3)};
 }
 
@@ -133,7 +133,7 @@ static bool goes_on_beside(const Op *dot, const Op *need) {
     bool works = false;
     for (const Op *op = dot->next; op != need; op = op->next) {
         if (op->code == OP_DOT) return false;
-        works |= type_is_tile(op->nresults ? op->result[0]->type : i32());
+        works |= type_is_tile(op->nresults ? op->result[0]->type : index_type());
     }
     return works;
 }
@@ -203,12 +203,11 @@ static Turn consume_load(Specialize *x, const Group *g, Op *load, Turn t) {
 }
 
 /* The copy of the block to its buffer's stage; how many bytes it brings. */
-static int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *buffer, Value *full,
-                          Turn t) {
+static int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *to, Value *full) {
     const Op *load = from->load;
     Value *in[3 + DESC_MAX_RANK];
     in[0] = load->operand[0].value;
-    in[1] = stage_slice(b, buffer, t.stage);
+    in[1] = to;
     in[2] = full;
     for (int k = 1; k < load->noperands; k++) in[2 + k] = load->operand[k].value;
     b->span = load->span;
@@ -217,19 +216,27 @@ static int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *
     return desc_live_bytes(load->operand[0].value->def);
 }
 
+/* Starts the copies of the blocks that are transposed, or of the others. */
+static void bring(Specialize *x, Builder *b, const Group *g, const Op *dot, Turn t, bool raw) {
+    Value *full = stage_slice(b, raw ? g->raw : g->full, t.stage);
+    int64_t bytes = 0;
+    Op *expect = ir_op(b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
+    for (int i = 0; i < 2; i++) {
+        Loaded from;
+        if (!g->buffer[i] || !loaded_beside(dot, i, &from) || (g->transposed >> i & 1) != raw)
+            continue;
+        Value *to = raw ? raw_stage(b, g->buffer[i], t) : stage_slice(b, g->buffer[i], t.stage);
+        bytes += start_copy(x, b, &from, to, full);
+    }
+    ir_set_attr(x->s, expect, AT_BYTES, bytes);
+}
+
 /* The copies start in place of the dot, and nothing is added. */
 static Turn produce(Specialize *x, const Group *g, Op *dot, Turn t) {
     Builder b = {x->s, x->f, dot->block, dot, dot->span};
     wait_stage(&b, g->empty, t);
-    Value *full = stage_slice(&b, g->full, t.stage);
-    int64_t bytes = 0;
-    Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
-    for (int i = 0; i < 2; i++) {
-        Loaded from;
-        if (g->buffer[i] && loaded_beside(dot, i, &from))
-            bytes += start_copy(x, &b, &from, g->buffer[i], full, t);
-    }
-    ir_set_attr(x->s, expect, AT_BYTES, bytes);
+    if (g->transposed) bring(x, &b, g, dot, t, true);
+    bring(x, &b, g, dot, t, false);
     ir_replace_uses(dot->result[0], dot->operand[2].value);
     t = next_turn(&b, t, g->stages);
     ir_erase(dot);
@@ -245,14 +252,14 @@ static Turn produce_load(Specialize *x, const Group *g, Op *load, Turn t) {
     from.load = load;
     Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
     Value *buffer = g->buffer[0] ? g->buffer[0] : g->buffer[1];
-    ir_set_attr(x->s, expect, AT_BYTES, start_copy(x, &b, &from, buffer, full, t));
+    Value *to = stage_slice(&b, buffer, t.stage);
+    ir_set_attr(x->s, expect, AT_BYTES, start_copy(x, &b, &from, to, full));
     return next_turn(&b, t, g->stages);
 }
 
 /* ---- parts of sums ---- */
 
-/* The buffer whose slices parts come in, and in how many chunks one does. */
-static Value *buffer_of_part(const Group *g, const Op *part, int *chunks) {
+Value *buffer_of_part(const Group *g, const Op *part, int *chunks) {
     Value *b = g->buffer[0];
     if (!b || (g->buffer[1] && type_bytes(g->buffer[1]->type) > type_bytes(b->type)))
         b = g->buffer[1];
@@ -324,6 +331,8 @@ typedef Turn RoleFn(Specialize *x, const Group *g, Op *dot, Turn t);
 typedef Turn StoreFn(Specialize *x, const Store *st, Op *op, Turn t);
 
 typedef struct Role { /* what it does instead of these; NULL: that is no business of its */
+    const char *name;
+    int warps;
     RoleFn *dot, *part, *load;
     StoreFn *store;
     int phase, store_phase; /* of the barriers that it waits for first */
@@ -353,7 +362,7 @@ static Turn thread_loop(Specialize *x, int k, Op *loop, Turn t, const Role *role
 
 /* Either way it goes on from there. */
 static Turn thread_branch(Specialize *x, int k, Op *branch, Turn t, const Role *role) {
-    const Type types[] = {i32(), i32()};
+    const Type types[] = {index_type(), index_type()};
     int n = branch->nresults;
     Op *to = ir_if_widen(x->s, x->f, branch, types, 2);
     for (int r = 0; r < 2; r++) {
@@ -376,6 +385,7 @@ static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, const Role *rol
             bool part = op->code == OP_FRAGMENT_LOAD;
             ir_drop_attr(op, AT_ROLE);
             RoleFn *fn = part ? role->part : op->code == OP_DESC_LOAD ? role->load : role->dot;
+            if (k < x->n && !fn) continue;
             t = k >= x->n ? role->store(x, &x->store[k - x->n], op, t) : fn(x, &x->group[k], op, t);
             if (part) return t; /* a block has one, and what followed may have gone with it */
         }
@@ -390,7 +400,7 @@ static void make_role(Specialize *x, Block *b, const Role *role) {
         if (store ? !role->store : !role->dot) continue;
         Builder at = {x->s, x->f, b, b->first, b->first->span};
         int phase = store ? role->store_phase : role->phase;
-        Turn t = {ir_const_int(&at, i32(), 0), ir_const_int(&at, i32(), phase)};
+        Turn t = {ir_const_int(&at, index_type(), 0), ir_const_int(&at, index_type(), phase)};
         thread_turns(x, k, b, t, role);
     }
 }
@@ -432,10 +442,29 @@ static void split(Specialize *x) {
     for (int k = 0; k < x->nstores; k++) ir_set_attr(x->s, x->store[k].op, AT_ROLE, x->n + k + 1);
     make_buffers(x, &b);
     b.before = end;
-    int n = 2 + (x->nstores > 0);
+    bool transposes = false;
+    for (int k = 0; k < x->n; k++) transposes |= x->group[k].transposed != 0;
+    /* Whole warpgroups first. */
+    const Role role[] = {
+        {"consumer", f->num_warps, consume, consume_part, consume_load, put_store, 0, 1},
+        {"transposer", TRANSPOSERS, transpose_blocks, leave_part, NULL, NULL, 0, 0},
+        {"producer", 1, produce, produce_part, produce_load, NULL, 1, 0},
+        {"storer", 1, NULL, NULL, NULL, send_store, 0, 0}};
+    const bool there[] = {true, transposes, true, x->nstores > 0};
+    if (transposes && f->entry_of)
+        f->min_places = 1; /* the kernel's own warps transpose in turns */
+    enum { ROLES = sizeof role / sizeof *role };
+    int n = 0, warps[ROLES];
+    const char *names = "";
+    const Role *of[ROLES];
+    for (int i = 0; i < ROLES; i++) {
+        if (!there[i]) continue;
+        names = arena_printf(&x->s->arena, "%s%s%s", names, n ? " " : "", role[i].name);
+        warps[n] = role[i].warps;
+        of[n++] = &role[i];
+    }
     Op *roles = ir_op(&b, OP_WARPS, NULL, 0, NULL, 0, n);
-    const int warps[] = {f->num_warps, 1, 1};
-    ir_set_text(x->s, roles, AT_ROLES, n > 2 ? "consumer producer storer" : "consumer producer");
+    ir_set_text(x->s, roles, AT_ROLES, names);
     ir_set_dims(x->s, roles, AT_NUM_WARPS, warps, n);
     while (from != roles) {
         Op *next = from->next;
@@ -445,13 +474,11 @@ static void split(Specialize *x) {
     Builder in = {x->s, f, roles->region[0], NULL, end->span};
     ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
     for (int r = 1; r < n; r++) ir_clone_region(&in, roles->region[0], roles->region[r]);
-    make_role(x, roles->region[0], &(Role){consume, consume_part, consume_load, put_store, 0, 1});
-    make_role(x, roles->region[1], &(Role){produce, produce_part, produce_load, NULL, 1, 0});
-    ir_walk(roles->region[1], drop_effects, x);
-    if (n == 2) return;
-    x->kept.n = 0;
-    make_role(x, roles->region[2], &(Role){NULL, NULL, NULL, send_store, 0, 0});
-    ir_walk(roles->region[2], drop_effects, x);
+    for (int r = 0; r < n; r++) {
+        x->kept.n = 0;
+        make_role(x, roles->region[r], of[r]);
+        if (r) ir_walk(roles->region[r], drop_effects, x);
+    }
 }
 
 void pass_warp_specialize(PassCtx *ctx) {

@@ -6,6 +6,7 @@
 
 #include "passes/pass.h"
 
+enum { TRANSPOSERS = 4 }; /* warps that transpose blocks: a warpgroup, with registers of its own */
 enum { MOST_GROUPS = 8, MOST_DOTS = 4, MOST_STORES = 4, STORE_STAGES = 1 };
 
 enum { MOST_VIA = 4 };
@@ -19,12 +20,14 @@ typedef struct Loaded { /* a dot's operand, by a load and ops that move whole di
 typedef struct Group {
     Op *dot[MOST_DOTS]; /* of different loops, which take like blocks */
     int ndots;
-    Op *part;      /* of its sum, that others have made, comes the same way; or NULL */
-    Op *held;      /* or a load before the dots' loops, of a block that these hold on to; no dots */
-    Op *read;      /* or one in such a loop, of a block that threads read; no dots */
-    int64_t bytes; /* of a stage */
+    Op *part; /* of its sum, that others have made, comes the same way; or NULL */
+    Op *held; /* or a load before the dots' loops, of a block that these hold on to; no dots */
+    Op *read; /* or one in such a loop, of a block that threads read; no dots */
+    unsigned transposed; /* operands, a bit each, that others transpose in their stage first */
+    int64_t bytes;       /* of a stage */
     int stages;
     Value *buffer[2], *full, *empty;
+    Value *raw;  /* barriers: what is to be transposed has come; NULL: nothing is */
     Loaded from; /* of the last of these */
 } Group;
 
@@ -52,6 +55,12 @@ typedef struct Turn { /* where a group is: the stage, and the parity of its phas
     Value *stage, *phase;
 } Turn;
 
+/* Of the numbers of stages, and of phases. */
+static inline Type index_type(void) {
+    return type_scalar(EL_I32);
+}
+/* The buffer whose slices parts come in, and in how many chunks one does. */
+Value *buffer_of_part(const Group *g, const Op *part, int *chunks);
 Turn next_turn(Builder *b, Turn t, int stages);
 void wait_stage(Builder *b, Value *barriers, Turn t);
 void arrive_at_stage(Builder *b, Value *barriers, Turn t);
@@ -76,6 +85,17 @@ Value *held_operand(const Op *load, bool alike, int *i, Op **first, Op **last);
 bool is_scalar_work(Specialize *x, const Value *v);
 /* The op does more than give a value, be it one of its own. */
 bool is_seen(const Op *op);
+
+/* ---- warp_transpose.c ---- */
+/* The dot's instruction takes operand i along K, the block has another dimension last, and who
+ * consumes has registers enough beside those who transpose. */
+bool is_transposed(const Specialize *x, const Op *dot, int i, const Loaded *from);
+/* The stage's buffer as the copy engine writes it. */
+Value *raw_stage(Builder *b, Value *of, Turn t);
+/* In place of the dot: its blocks are transposed, and nothing is added. */
+Turn transpose_blocks(Specialize *x, const Group *g, Op *dot, Turn t);
+/* The stages that a part of a sum comes in are full without those who transpose blocks there. */
+Turn leave_part(Specialize *x, const Group *g, Op *part, Turn t);
 
 /* ---- warp_stores.c ---- */
 /* Nothing else touches the store's tensor, or tells others what has been stored. */

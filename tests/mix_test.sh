@@ -56,4 +56,10 @@ for source in examples/*.tl; do check "$(basename "$source" .tl)" "$(basename "$
 check copy-wide copy -s 'src=*fp32:16,dst=*fp32:16,n=i32:16'
 check rgb2grey-wide rgb2grey -s 'rgb_ptr=*u8:16,grey_ptr=*u8:16,h=i32,w=i32:16'
 check matmul-large matmul -D BM=128 -D BN=128 -D BK=64 --num-warps=8 -D ACTIVATION=leaky_relu
+# Factors of 8 bits, the second across K: transposed on its way, 256x128 by a role of its own.
+for tile in '64 64' '256 128'; do
+    read -r rows columns <<<"$tile"
+    check "matmul-fp8-$rows" matmul -s 'a_ptr=*fp8e4nv:16,b_ptr=*fp8e4nv:16,c_ptr=*fp16:16' -D BM="$rows" -D BN="$columns" -D BK=128 \
+        --num-warps=$((columns / 16))
+done
 finish

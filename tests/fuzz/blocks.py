@@ -8,6 +8,7 @@ deadlocks: what it stores must be the same, bit for bit. Numbers are whole and s
 the source itself is launched, by whatever entry takes its arguments.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and failed."""
 import os
+import random
 import shutil
 import sys
 import tempfile
@@ -28,8 +29,8 @@ import triton.language as tl
 
 # tile: grid = 2, 3, 2
 @triton.jit
-def k(a: "*fp16:16", b: "*fp16:16", c: "*fp16:16", o: "*fp32:16", M: "i32", N: "i32{n16}", K: "i32{k16}", H: "i32",
-      sa: "i32:8", sb: "{wide}:8", sh: "i32:8", sz: "i64:8"):
+def k(a: "*{element}:16", b: "*{element}:16", c: "*{element}:16", o: "*fp32:16", M: "i32", N: "i32{n16}", K: "i32{k16}", H: "i32",
+      sa: "i32:{aligned}", sb: "{wide}:{aligned}", sh: "i32:8", sz: "i64:8"):
     tile, row, head = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     d = tl.arange(0, {D})
     rb, rk, rd = tl.arange(0, {BM}), tl.arange(0, {BK}), tl.arange(0, {D})
@@ -47,7 +48,19 @@ class Kernel(Source):
         self.m, self.n, self.k = pick([5, 40, 64, 96]), pick([24, 33, 36, 64]), pick([1, 24, 64, 70])
         self.wide = pick(["i32", "i64"])
         self.chain = self.maybe(.35)
+        self.element, self.aligned = "fp16", 8
+        others = random.Random(f"{seed} elements")  # of their own, so that the rest of a seed is what it was
+        if others.random() < .4:
+            self.other_elements(others)
         self.attend() if self.chain else self.product()
+
+    def other_elements(self, draw):
+        """Of 8 and 32 bits, which the instruction takes along K alone, by warps enough for others to transpose."""
+        self.element = draw.choice(["fp8e4nv", "fp32"])
+        self.warps = draw.choice([4, 8, 8])
+        self.bm, self.bk = draw.choice([64, 128]) if self.warps < 8 else 128, draw.choice([32, 64])
+        self.d, self.aligned = draw.choice([32, 64]), 16
+        self.chain = draw.random() < .7
 
     def number(self, text):
         """It, maybe in 64 bits."""
@@ -165,8 +178,9 @@ class Kernel(Source):
         p = self.let(f"tl.minimum(tl.maximum({s}, -2.0), 2.0)")
         self.emit(f"{top} = tl.maximum({top}, tl.max({p}, axis=1))")
         v = self.tile(value, self.along(i, "rk", "K"), ("rd", []), "sa")
+        cast = {"fp16": "tl.float16", "fp32": "tl.float32", "fp8e4nv": "tl.float8e4nv"}[self.element]
         scale = self.pick("", f" * tl.where({top} > 1, -1.0, 1.0)[:, None]")
-        self.emit(f"{acc} = tl.dot({p}.to(tl.float16), {v}, {acc}{scale})")
+        self.emit(f"{acc} = tl.dot({p}.to({cast}), {v}, {acc}{scale})")
         for walk in self.walking:
             self.emit(walk)
         self.depth -= 1
@@ -174,12 +188,12 @@ class Kernel(Source):
 
     def text(self):
         head = HEAD.format(n16=":16" if self.n % 16 == 0 else "", k16=":16" if self.k % 16 == 0 else "", wide=self.wide,
-                           D=self.d, BM=self.bm, BK=self.bk)
+                           D=self.d, BM=self.bm, BK=self.bk, element=self.element, aligned=self.aligned)
         return head + "\n".join(self.lines) + "\n"
 
     def arguments(self):
-        inputs = [f"{p}=randint(-3,4):fp16[{ROOM}]" for p in "abc"]
-        return inputs + [f"o=zeros:fp32[{1 << 17}]", f"M={self.m}", f"N={self.n}", f"K={self.k}", "H=2", "sa=80", "sb=72",
+        inputs = [f"{p}=randint(-3,4):{self.element}[{ROOM}]" for p in "abc"]
+        return inputs + [f"o=zeros:fp32[{1 << 17}]", f"M={self.m}", f"N={self.n}", f"K={self.k}", "H=2", "sa=80", f"sb={72 if self.aligned == 8 else 80}",
                          "sh=4096", "sz=8192"]
 
 

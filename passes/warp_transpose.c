@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* warp_transpose.c: blocks that lie otherwise than a dot's instruction takes them -> a role of four
+ * warps that transpose them in their stage.
+ *
+ *     producer: for k: wait empty[s]; start copies: b to bs[s] and raw[s], a to as[s] and full[s]
+ *     transposer: for k: wait raw[s]; x = bs[s] as the engine wrote it; barrier; bs[s] = x; fence;
+ *                        arrive at full[s]
+ *     consumer: for k: wait full[s]; acc = dot as[s], bs[s], acc; wait for it; arrive at empty[s]
+ *
+ * So a stage is one buffer in two layouts, and costs no more than where nothing is transposed: all
+ * of a block is in the transposers' registers before any of it is stored. They work on one stage
+ * while the dot of another goes on, which only needs a stage more. */
+#include "ir/desc.h"
+#include "passes/cost.h"
+#include "passes/layout_choice.h"
+#include "passes/warp_specialize.h"
+
+static bool is_whole(const Op *load) {
+    const Op *desc = load->operand[0].value->def;
+    Type block = desc->result[0]->type;
+    for (int d = 0; d < block.rank; d++)
+        if (desc_live(desc, block, d) < (int64_t)1 << block.log2[d]) return false;
+    return true;
+}
+
+bool is_transposed(const Specialize *x, const Op *dot, int i, const Loaded *from) {
+    DotChoice d = choose_dot(dot, x->f->num_warps, x->ctx->target);
+    Type block = from->load->operand[0].value->type, sum = dot->result[0]->type;
+    return d.wgmma && !d.wgmma->majors && from->order[i == 0 ? 1 : 0] != block.rank - 1 &&
+           is_whole(from->load) && x->f->num_warps >= COST_TRANSPOSED_WARPS &&
+           1 << (sum.log2[1] - d.wn) <= COST_ROLES_FEW_COLUMNS;
+}
+
+Value *raw_stage(Builder *b, Value *of, Turn t) {
+    Value *slice = stage_slice(b, of, t.stage);
+    return ir_op(b, OP_BUFFER_REINTERPRET, &slice, 1, &slice->type, 1, 0)->result[0];
+}
+
+static void keep(Specialize *x, Op *op) {
+    vec_push(&x->s->arena, &x->kept, op);
+}
+
+Turn transpose_blocks(Specialize *x, const Group *g, Op *dot, Turn t) {
+    Builder b = {x->s, x->f, dot->block, dot, dot->span};
+    Value *read[2] = {NULL, NULL};
+    if (g->transposed) wait_stage(&b, g->raw, t);
+    for (int i = 0; i < 2; i++) {
+        if (!(g->transposed >> i & 1)) continue;
+        Value *raw = raw_stage(&b, g->buffer[i], t);
+        read[i] = ir_given(&b, OP_SHARED_LOAD, raw, type_in_space(raw->type, SPACE_REGISTER));
+        keep(x, read[i]->def);
+    }
+    if (g->transposed) keep(x, ir_op(&b, OP_BARRIER, NULL, 0, NULL, 0, 0));
+    for (int i = 0; i < 2; i++) {
+        if (!read[i]) continue;
+        ir_binary(&b, OP_SHARED_STORE, read[i], stage_slice(&b, g->buffer[i], t.stage));
+        keep(x, dot->prev);
+    }
+    if (g->transposed) {
+        keep(x, ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0));
+        arrive_at_stage(&b, g->full, t);
+        t = next_turn(&b, t, g->stages);
+    }
+    ir_replace_uses(dot->result[0], dot->operand[2].value);
+    ir_erase(dot);
+    return t;
+}
+
+Turn leave_part(Specialize *x, const Group *g, Op *part, Turn t) {
+    Builder b = {x->s, x->f, part->block, part, part->span};
+    int chunks = 0;
+    if (g->transposed) buffer_of_part(g, part, &chunks);
+    for (int i = 0; i < chunks; i++) {
+        Value *before = ir_binary(&b, OP_XOR, t.phase, ir_const_int(&b, index_type(), 1));
+        wait_stage(&b, g->empty, (Turn){t.stage, before});
+        arrive_at_stage(&b, g->full, t);
+        t = next_turn(&b, t, g->stages);
+    }
+    ir_replace_uses(part->result[0], part->operand[1].value);
+    ir_erase(part);
+    return t;
+}
