@@ -154,14 +154,25 @@ class Compiler:
         out.serial = bool(re.search(r"\bC75\d\d\b", said))
 
 
+class LaunchAttribute(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_int), ("unused", ctypes.c_int), ("value", ctypes.c_int * 16)]
+
+
+class LaunchConfig(ctypes.Structure):
+    _fields_ = [("grid", ctypes.c_uint * 3), ("block", ctypes.c_uint * 3), ("shared", ctypes.c_uint),
+                ("stream", ctypes.c_void_p), ("attributes", ctypes.c_void_p), ("count", ctypes.c_uint)]
+
+
+EARLY = LaunchAttribute(id=6, value=(1,))  # programmatic stream serialization
+
+
 class Driver:
     """The few calls of the CUDA driver that load and launch what tilec made."""
     MAX_DYNAMIC_SHARED = 8
 
     def __init__(self):
         self.lib = ctypes.CDLL("libcuda.so.1")
-        self.lib.cuLaunchKernel.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [
-            ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p]
+        self.lib.cuLaunchKernelEx.argtypes = [ctypes.c_void_p] * 4
         self.functions = {}
 
     def check(self, code, what):
@@ -223,13 +234,17 @@ def bind_tilec(torch, driver, built, values, which="auto"):
         return None
     pointers = [ctypes.addressof(h) for h in holders] + hidden[0]
     pointers = (ctypes.c_void_p * len(pointers))(*pointers)
-    launch, threads, shared = driver.lib.cuLaunchKernel, entry["num_warps"] * 32, entry["shared"]
+    threads, shared = entry["num_warps"] * 32, entry["shared"]
     if grid[0] * grid[1] * grid[2] <= alone:
         shared = entry.get("shared_single_cta", shared)
 
+    early = entry.get("dependent_launch", 0) and math.prod(grid) < alone and not any(
+        h["kind"] == "workspace" for h in entry["hidden"])  # as runtime/cuda.c has it
+    config = LaunchConfig(grid, (threads, 1, 1), shared, None, ctypes.addressof(EARLY), int(early))
+
     def run(keep=(holders, hidden, values)):  # the arguments live as long as the function
-        code = launch(function, *grid, threads, 1, 1, shared,
-                      torch.cuda.current_stream().cuda_stream, pointers, None)
+        config.stream = torch.cuda.current_stream().cuda_stream
+        code = driver.lib.cuLaunchKernelEx(ctypes.byref(config), function, pointers, None)
         if code:
             driver.check(code, "launch " + entry["entry"])
     run.shares = shares

@@ -25,7 +25,7 @@ typedef struct CuLaunchAttribute {
     int id; /* CU_LAUNCH_ */
     int unused;
     union {
-        int cooperative;
+        int cooperative, early;
         unsigned cluster[3];
         char room[64];
     } value;
@@ -67,6 +67,7 @@ enum {
 
     CU_LAUNCH_COOPERATIVE = 2,
     CU_LAUNCH_CLUSTER = 4,
+    CU_LAUNCH_EARLY = 6, /* programmatic stream serialization */
 
     CU_MEM_PINNED = 1,
     CU_MEM_DEVICE = 1,

@@ -227,6 +227,8 @@ static void read_entry(Reader *r, const json_t *o, tile_kernel *k) {
     if (json_object_get(o, "shared_single_cta"))
         k->shared_single_cta = read_int(r, o, "shared_single_cta", k->shared, MAX_SHARED);
     if (json_object_get(o, "persistent")) k->persistent = (int)read_int(r, o, "persistent", 1, 3);
+    if (json_object_get(o, "dependent_launch"))
+        k->dependent_launch = read_int(r, o, "dependent_launch", 1, 1) == 1;
     if (json_object_get(o, "min_places")) k->min_places = (int)read_int(r, o, "min_places", 1, 2);
     read_cluster(r, o, k);
     if (json_object_get(o, "hidden")) read_hidden(r, o, k);

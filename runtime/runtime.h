@@ -189,6 +189,8 @@ struct tile_kernel {
     uint32_t cluster[3]; /* {1, 1, 1}: none */
     bool cooperative;    /* all programs run at once */
     bool plain;          /* neither of the two */
+    bool
+        dependent_launch; /* it waits for the grids before it, and may start before they are done */
     int64_t shared;
     int64_t shared_single_cta; /* where no two programs share a multiprocessor; 0: the same */
     KernelMap *map;

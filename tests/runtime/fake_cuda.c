@@ -475,6 +475,8 @@ CuResult fake_launch_ex(const CuLaunchConfig *config, CuFunction function, void 
         const CuLaunchAttribute *a = &config->attribute[i];
         if (a->id == CU_LAUNCH_COOPERATIVE)
             l.cooperative = a->value.cooperative != 0;
+        else if (a->id == CU_LAUNCH_EARLY)
+            l.early = a->value.early != 0;
         else if (a->id == CU_LAUNCH_CLUSTER)
             memcpy(l.cluster, a->value.cluster, sizeof l.cluster);
         else

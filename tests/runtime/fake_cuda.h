@@ -13,7 +13,7 @@
 typedef struct FakeLaunch {
     unsigned grid[3], block[3], shared;
     unsigned cluster[3]; /* 0: not asked for */
-    bool cooperative;
+    bool cooperative, early;
     void *stream;
     int nparams;
     uint64_t param[32];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gpu_runtime.c: the runtime on a real driver: launches in clusters and all at once, facts,
+/* gpu_runtime.c: the runtime on a real driver: launches in clusters, all at once and early, facts,
  * streams, events, a CUcontext of the caller's, tensors, what the driver says of bad PTX, and a
  * kernel that faults, last, for nothing works after it. Kernels are PTX written here, small enough
  * to check by eye. Exit code 77 without a GPU. */
@@ -7,6 +7,7 @@
 #include "tile_dlpack.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,14 @@ static const char body_meet[] = " atom.global.add.u32 %r2, [%rd2], 1;\n"
                                 " setp.lt.u32 %p1, %r2, %r3;\n"
                                 " @%p1 bra again;\n";
 static const char body_count[] = " ld.global.u32 %r2, [%rd1];\n add.u32 %r2, %r2, 1;\n";
+/* One more than what its neighbour made in the launch before, which it waits for; some take their
+ * time. */
+static const char body_early[] = " griddepcontrol.wait;\n griddepcontrol.launch_dependents;\n"
+                                 " mov.u32 %r4, %nctaid.x;\n add.u32 %r3, %r1, 1;\n"
+                                 " rem.u32 %r3, %r3, %r4;\n mad.wide.u32 %rd2, %r3, 4, %rd2;\n"
+                                 " ld.volatile.global.u32 %r2, [%rd2];\n add.u32 %r2, %r2, 1;\n"
+                                 " and.b32 %r3, %r1, 7;\n setp.eq.u32 %p1, %r3, 3;\n"
+                                 " @%p1 nanosleep.u32 1500;\n";
 static const char body_fault[] = " mov.u64 %rd1, 8;\n mov.u32 %r2, 1;\n";
 
 /* One kernel: k(out, counter), out[program] = %r2, by the first thread. */
@@ -102,6 +111,77 @@ static void cooperative(const char *target) {
     CHECK(tile_copy_to_host(ctx, got, out + 4 * (tile_ptr)(all - 2), 8) == TILE_OK);
     CHECK(got[0] == all && got[1] == all);
     CHECK(start(k, all + 1, NULL) == TILE_BAD_LAUNCH);
+    tile_module_unload(m);
+}
+
+typedef struct Graph { /* of the driver's calls: what records a stream's launches, and repeats them
+                        */
+    int (*create)(void **, unsigned), (*begin)(void *, int), (*end)(void *, void **);
+    int (*instantiate)(void **, void *, unsigned long long), (*launch)(void *, void *);
+    int (*synchronize)(void *), (*destroy)(void *), (*push)(void *), (*pop)(void **);
+} Graph;
+
+static bool open_graph(Graph *g) {
+    const struct {
+        const char *name;
+        void *to;
+    } entry[] = {
+        {"cuStreamCreate", &g->create},      {"cuStreamBeginCapture_v2", &g->begin},
+        {"cuStreamEndCapture", &g->end},     {"cuGraphInstantiateWithFlags", &g->instantiate},
+        {"cuGraphLaunch", &g->launch},       {"cuStreamSynchronize", &g->synchronize},
+        {"cuStreamDestroy_v2", &g->destroy}, {"cuCtxPushCurrent_v2", &g->push},
+        {"cuCtxPopCurrent_v2", &g->pop}};
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
+        void *symbol = library ? dlsym(library, entry[i].name) : NULL;
+        if (!symbol) return false;
+        memcpy(entry[i].to, &symbol, sizeof symbol);
+    }
+    return true;
+}
+
+enum { EARLY_PROGRAMS = 64 };
+
+static void step(tile_kernel *k, int n, void *stream) {
+    tile_grid grid = {EARLY_PROGRAMS, 1, 1};
+    for (int i = 0; i < n; i++) {
+        tile_arg args[] = {tile_pointer(i % 2 ? counter : out),
+                           tile_pointer(i % 2 ? out : counter)};
+        if (tile_launch(k, &grid, args, 2, stream)) CHECK(!"an early launch");
+    }
+}
+
+/* After n launches, an even number, that began with i at i of `counter`. */
+static void check_steps(uint32_t n) {
+    uint32_t got[EARLY_PROGRAMS], wrong = 0;
+    CHECK(tile_copy_to_host(ctx, got, counter, sizeof got) == TILE_OK);
+    for (uint32_t i = 0; i < EARLY_PROGRAMS; i++) wrong += got[i] != (i + n) % EARLY_PROGRAMS + n;
+    CHECK(wrong == 0);
+}
+
+/* Kernels that start while the one before them ends: each reads what the one before wrote
+ * elsewhere, and writes what the one before read; in a stream, and repeated by a graph. */
+static void early(const char *target) {
+    enum { STEPS = 4000, REPEATS = 3 };
+    tile_module *m;
+    tile_kernel *k;
+    uint32_t first[EARLY_PROGRAMS];
+    void *stream = NULL, *graph = NULL, *exec = NULL, *cu = tile_context_cuda(ctx);
+    Graph g;
+    if (strcmp(target, "sm_90a") != 0) return; /* no GPU before has them */
+    for (uint32_t i = 0; i < EARLY_PROGRAMS; i++) first[i] = i;
+    CHECK(load(target, "\"dependent_launch\": 1,", body_early, &m, &k) == TILE_OK);
+    CHECK(tile_copy_to_device(ctx, counter, first, sizeof first) == TILE_OK);
+    step(k, STEPS, NULL);
+    check_steps(STEPS);
+    CHECK(cu && open_graph(&g) && g.push(cu) == 0 && g.create(&stream, 1) == 0 &&
+          g.begin(stream, 2) == 0);
+    step(k, STEPS, stream);
+    CHECK(g.end(stream, &graph) == 0 && g.instantiate(&exec, graph, 0) == 0);
+    for (int i = 0; i < REPEATS; i++) CHECK(g.launch(exec, stream) == 0);
+    CHECK(g.synchronize(stream) == 0);
+    check_steps((1 + REPEATS) * STEPS);
+    CHECK(g.destroy(stream) == 0 && g.pop(&cu) == 0);
     tile_module_unload(m);
 }
 
@@ -197,6 +277,7 @@ int main(void) {
     CHECK(tile_alloc(ctx, 256, &counter) == TILE_OK);
     clusters(target);
     cooperative(target);
+    early(target);
     callers_own(target);
     tensors();
     refused(target);

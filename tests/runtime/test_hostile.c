@@ -238,6 +238,36 @@ START_TEST(alone_on_multiprocessors) {
 }
 END_TEST
 
+/* A kernel that waits for the grids before it, of programs that leave multiprocessors free. */
+START_TEST(early_launches) {
+    static const struct {
+        tile_grid grid;
+        bool early;
+    } cases[] = {{{1, 1, 1}, true},
+                 {{131, 1, 1}, true},
+                 {{132, 1, 1}, false},
+                 {{12, 11, 1}, false},
+                 {{65536, 65535, 65535}, false}};
+    ck_assert_int_eq(load(PLAIN ", \"dependent_launch\": 1", "", ""), TILE_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_int_eq(tile_launch(kernel, &cases[i].grid, NULL, 0, NULL), TILE_OK);
+        FakeLaunch l = fake->last();
+        ck_assert_msg(l.early == cases[i].early, "grid %zu", i);
+        ck_assert(l.grid[0] == cases[i].grid.x && l.block[0] == 128);
+    }
+    /* One of another compiler's, that may not wait. */
+    ck_assert_int_eq(load(PLAIN, "", ""), TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, &cases[0].grid, NULL, 0, NULL), TILE_OK);
+    ck_assert(!fake->last().early);
+    /* One all of whose programs run at once is launched so, and not early. */
+    ck_assert_int_eq(load(PLAIN ", \"dependent_launch\": 1, \"cooperative\": true", "", ""),
+                     TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, &cases[0].grid, NULL, 0, NULL), TILE_OK);
+    ck_assert(!fake->last().early && fake->last().cooperative);
+    fails(load(PLAIN ", \"dependent_launch\": 2", "", ""), TILE_BAD_MODULE, "'dependent_launch'");
+}
+END_TEST
+
 START_TEST(special_launches) {
     ck_assert_int_eq(load("\"num_warps\": 8, \"shared\": 100000, \"cluster\": [2, 2], "
                           "\"cooperative\": true",
@@ -809,6 +839,7 @@ int main(void) {
     tcase_add_test(t, grids);
     tcase_add_test(t, alone_on_multiprocessors);
     tcase_add_test(t, special_launches);
+    tcase_add_test(t, early_launches);
     tcase_add_test(t, tensor_maps);
     tcase_add_test(t, entries);
     tcase_add_test(t, entries_by_name);
