@@ -15,7 +15,7 @@ from contest import Family, best_of, wrong
 from kernels import Job, signature
 
 OURS, TRITON = Family("ours"), Family("Triton", "triton")
-TORCH = {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "i64": "int64"}
+TORCH = {"fp16": "float16", "i8": "int8", "bf16": "bfloat16", "fp32": "float32", "i64": "int64"}
 
 
 @dataclass(frozen=True)
@@ -121,6 +121,10 @@ def attention_of(torch, q, k, v, do, lse, delta, scale, causal):
         ds = p * (do[h] @ v[h].t() - delta[h][:, None])
         dq[h], dk[h], dv[h] = ds @ k[h] * scale, ds.t() @ q[h] * scale, p.t() @ do[h]
     return dict(dq_ptr=dq, dk_ptr=dk, dv_ptr=dv)
+
+
+def layer_w8_of(torch, x, w, scale):
+    return dict(y_ptr=x @ (w * scale))
 
 
 def jsd_of(torch, x, y, beta=0.5):
@@ -280,6 +284,17 @@ def row_cases():
                (rows,), layer_norm_of, 2 * rows * cols * b16, warps=16)
 
 
+def weight_cases():
+    n, k = 4096, 4096
+    for m, bm, bn, warps, stages in ((4096, 128, 128, 8, 3), (4096, 128, 128, 4, 3), (4096, 128, 256, 8, 3),
+                                     (64, 64, 128, 4, 4), (16, 16, 128, 4, 4)):
+        yield Case("matmul_w8", f"8-bit weights, {m} rows, {bm}x{bn}, {warps} warps",
+                   dict(x_ptr=Tensor("fp16", (m, k), normal()), w_ptr=Tensor("i8", (k, n), below(100)),
+                        scale_ptr=Tensor("fp32", (n,), uniform(0.001, 0.01)), y_ptr=Tensor("fp16", (m, n)), M=m, N=n, K=k),
+                   (-(-m // bm) * -(-n // bn),), layer_w8_of, 2.0 * m * n * k, warps=warps, stages=stages,
+                   defines=(("BM", bm), ("BN", bn), ("BK", 64), ("GROUP_M", 8)))
+
+
 def index_cases():
     a, b, c = 64, 512, 1024
     numel, moved = a * b * c, a * b * c * (8 + 4 + 4)
@@ -333,7 +348,7 @@ def attention_cases(heads=16, n=4096, d=128):
 
 
 def all_cases(only):
-    cases = [conv_case(), *row_cases(), *delta_cases(), *index_cases()]
+    cases = [conv_case(), *row_cases(), *weight_cases(), *delta_cases(), *index_cases()]
     if only and only in "attention_backward_kv attention_backward_q":  # asked for: they take long
         cases += [*attention_cases(), *attention_cases(d=64)]
     return [c for c in cases if only in c.kernel]

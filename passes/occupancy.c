@@ -11,6 +11,7 @@
  * programs, if warps are so few that they fit; and so do the barriers of few warps (cost.def). A
  * turn that fills all registers is left to itself. What only a launch knows, the number of
  * programs, is no part of this. */
+#include "ir/buffer.h"
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
@@ -132,9 +133,11 @@ static void set_live(Live *l, const Value *v, bool is) {
     l->words += is ? words_of(v) : -words_of(v);
 }
 
-/* Until it is waited for, maybe in the next turn, a dot reads its first operand. */
+/* Until it is waited for, maybe in the next turn, a dot reads its first operand. What a wait is for
+ * besides its first operand is that sum before, in the same registers. */
 static void use_all(Live *l, const Op *op) {
-    for (int i = 0; i < op->noperands; i++) {
+    int n = op->code == OP_DOT_WAIT ? 1 : op->noperands;
+    for (int i = 0; i < n; i++) {
         const Value *v = op->operand[i].value;
         bool reads = op->code == OP_DOT_WAIT || op->code == OP_YIELD;
         set_live(l, repeated(v), true);
@@ -186,6 +189,17 @@ static bool feeds_others(const Value *v) {
     return false;
 }
 
+/* A turn stores an operand of the dot, one of two slices: what it worked out of copies, or has read
+ * of them in another order. */
+static bool takes_stored(const Op *dot) {
+    for (int i = 0; i < 2; i++) {
+        const Value *v = buffer_of_view(dot->operand[i].value);
+        for (const Use *u = op_is(v, OP_BUFFER_SLICE) ? v->uses : NULL; u; u = u->next)
+            if (u->op->code == OP_SHARED_STORE && u->op->block == dot->block) return true;
+    }
+    return false;
+}
+
 typedef struct Feeding {
     Session *s;
     const Func *f;
@@ -197,7 +211,8 @@ static void look_at_loop(Op *op, void *ctx) {
     bool feeds = false;
     if (op->code != OP_FOR) return;
     for (const Op *at = op->region[0]->first; at; at = at->next)
-        feeds |= at->code == OP_DOT && ir_attr(at, AT_WGMMA) && feeds_others(at->result[0]);
+        feeds |= at->code == OP_DOT && ir_attr(at, AT_WGMMA) &&
+                 (feeds_others(at->result[0]) || takes_stored(at));
     if (!feeds) return;
     Live l = {.is = arena_alloc(&x->s->arena, x->f->nvalues)};
     /* Twice: what is used of outside is live from the loop's end, too. */
