@@ -43,6 +43,11 @@ const WgmmaInfo *wgmma_row(int row) {
     return &wgmma_table[row];
 }
 
+int64_t wgmma_columns(const Op *dot) {
+    Type t = dot->result[0]->type;
+    return (int64_t)1 << (t.log2[t.rank - 1] - ir_attr_int(dot, AT_WARPS_N, 0));
+}
+
 int wgmma_index(const WgmmaInfo *w) {
     return (int)(w - wgmma_table);
 }

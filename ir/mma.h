@@ -3,7 +3,7 @@
 #ifndef TILE_IR_MMA_H
 #define TILE_IR_MMA_H
 
-#include "ir/type.h"
+#include "ir/ir.h"
 
 typedef struct MmaInfo {
     int sm;           /* first that has it */
@@ -24,6 +24,8 @@ typedef struct WgmmaInfo {
 const WgmmaInfo *wgmma_find(Elem a, Elem b, Elem c);
 const WgmmaInfo *wgmma_row(int row);
 int wgmma_index(const WgmmaInfo *w);
+/* Columns of the instructions that a dot on warpgroups is made of, whose warps are shared out. */
+int64_t wgmma_columns(const Op *dot);
 
 /* The instruction for these elements on this generation, NULL when there is none. */
 const MmaInfo *mma_find(Elem a, Elem b, Elem c, int sm);

@@ -9,6 +9,7 @@
 #include "ir/analysis/axis.h"
 #include "ir/buffer.h"
 #include "ir/desc.h"
+#include "ir/mma.h"
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
@@ -208,10 +209,7 @@ typedef struct Widest {
 static void look_for_widest(Op *op, void *ctx) {
     Widest *w = ctx;
     w->transposes |= op->code == OP_BUFFER_REINTERPRET;
-    if (op->code != OP_DOT) return;
-    Type t = op->result[0]->type;
-    int64_t columns = (int64_t)1 << (t.log2[t.rank - 1] - ir_attr_int(op, AT_WARPS_N, 0));
-    if (columns > w->columns) w->columns = columns;
+    if (op->code == OP_DOT && wgmma_columns(op) > w->columns) w->columns = wgmma_columns(op);
 }
 
 typedef struct Parts {                         /* of sums, in the workspace */

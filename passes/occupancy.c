@@ -12,6 +12,7 @@
  * turn that fills all registers is left to itself. What only a launch knows, the number of
  * programs, is no part of this. */
 #include "ir/buffer.h"
+#include "ir/mma.h"
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
@@ -244,11 +245,7 @@ typedef struct RoleWork { /* of one role */
 
 static void look_at_role(Op *op, void *ctx) {
     RoleWork *w = ctx;
-    if (op->code == OP_DOT) {
-        Type t = op->result[0]->type;
-        int64_t columns = (int64_t)1 << (t.log2[t.rank - 1] - ir_attr_int(op, AT_WARPS_N, 0));
-        if (columns > w->columns) w->columns = columns;
-    }
+    if (op->code == OP_DOT && wgmma_columns(op) > w->columns) w->columns = wgmma_columns(op);
     if (op->code != OP_SHARED_LOAD) return;
     if (op->block != w->block) w->words = 0;
     w->block = op->block;

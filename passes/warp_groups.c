@@ -257,12 +257,14 @@ static void find_group(Op *op, void *ctx) {
         why = from.load->result[0]->uses->next ? more : refuse_load(x, from.load, op);
         for (int k = 0; k < from.nvia; k++)
             if (from.via[k]->block != op->block || from.via[k]->result[0]->uses->next) why = more;
+        bool across = lies_across(x, op, i, &from);
+        if (across && !why) why = refuse_transposing(x, op, &from);
+        if (across) g.transposed |= 1u << i;
         if (why) {
             refuse(x, from.load, why);
             return;
         }
         g.bytes += stage_bytes(from.load);
-        if (is_transposed(x, op, i, &from)) g.transposed |= 1u << i;
     }
     if (!g.bytes) return;
     g.stages = stages_asked(x, op);

@@ -87,9 +87,11 @@ bool is_scalar_work(Specialize *x, const Value *v);
 bool is_seen(const Op *op);
 
 /* ---- warp_transpose.c ---- */
-/* The dot's instruction takes operand i along K, the block has another dimension last, and who
- * consumes has registers enough beside those who transpose. */
-bool is_transposed(const Specialize *x, const Op *dot, int i, const Loaded *from);
+/* The dot's instruction takes operand i along K alone, and the block has another dimension last. */
+bool lies_across(const Specialize *x, const Op *dot, int i, const Loaded *from);
+/* Why nobody transposes such a block; NULL: who consumes has registers enough beside those who do.
+ */
+const char *refuse_transposing(const Specialize *x, const Op *dot, const Loaded *from);
 /* The stage's buffer as the copy engine writes it. */
 Value *raw_stage(Builder *b, Value *of, Turn t);
 /* In place of the dot: its blocks are transposed, and nothing is added. */

@@ -23,12 +23,24 @@ static bool is_whole(const Op *load) {
     return true;
 }
 
-bool is_transposed(const Specialize *x, const Op *dot, int i, const Loaded *from) {
+bool lies_across(const Specialize *x, const Op *dot, int i, const Loaded *from) {
     DotChoice d = choose_dot(dot, x->f->num_warps, x->ctx->target);
-    Type block = from->load->operand[0].value->type, sum = dot->result[0]->type;
-    return d.wgmma && !d.wgmma->majors && from->order[i == 0 ? 1 : 0] != block.rank - 1 &&
-           is_whole(from->load) && x->f->num_warps >= COST_TRANSPOSED_WARPS &&
-           1 << (sum.log2[1] - d.wn) <= COST_ROLES_FEW_COLUMNS;
+    Type block = from->load->operand[0].value->type;
+    return d.wgmma && !d.wgmma->majors && from->order[i == 0 ? 1 : 0] != block.rank - 1;
+}
+
+const char *refuse_transposing(const Specialize *x, const Op *dot, const Loaded *from) {
+    DotChoice d = choose_dot(dot, x->f->num_warps, x->ctx->target);
+    if (!is_whole(from->load))
+        return "its dot takes it along K, and others transpose whole blocks only";
+    if (x->f->num_warps < COST_TRANSPOSED_WARPS ||
+        1 << (dot->result[0]->type.log2[1] - d.wn) > COST_ROLES_FEW_COLUMNS)
+        return arena_printf(
+            &x->s->arena,
+            "its dot takes it along K, and others transpose it where %d warps or "
+            "more compute, by instructions of up to %d columns: of 256x128 in 8 warps",
+            COST_TRANSPOSED_WARPS, COST_ROLES_FEW_COLUMNS);
+    return NULL;
 }
 
 Value *raw_stage(Builder *b, Value *of, Turn t) {

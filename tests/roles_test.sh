@@ -124,8 +124,11 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
             columns=64
             [[ $type != *.* ]] || columns=${type#*.}
             type=${type%.*}
-            made $form.$type bench/matmul_types.tl "$entry" --num-warps=$warps -D BM=$rows -D BN=$columns -D BK=64 -D GROUP_M=8 -D ACC=tl.float32 \
-                -D PRECISION=tf32 -D ALIGN=1 -s "*$type:16,*$type:16,*fp32:16,i32,i32,i32,$(stride "${a[2]}"),$(stride "${a[3]}"),$(stride "${b[2]}"),$(stride "${b[3]}"),i32,i32:1"
+            options=(--num-warps=$warps -D BM=$rows -D BN=$columns -D BK=64 -D GROUP_M=8 -D ACC=tl.float32 -D PRECISION=tf32 -D ALIGN=1
+                -s "*$type:16,*$type:16,*fp32:16,i32,i32,i32,$(stride "${a[2]}"),$(stride "${a[3]}"),$(stride "${b[2]}"),$(stride "${b[3]}"),i32,i32:1")
+            made $form.$type bench/matmul_types.tl "$entry" "${options[@]}"
+            # Those who transpose say of parts of sums, too, that they are there.
+            [[ $lies_so != buffer_reinterpret ]] || made $form.$type.split bench/matmul_types.tl "$entry" "${options[@]}" --stream-k=auto
             ok "$form $type goes the other way round" grep -q "$lies_so" "$work/$form.$type.tir"
             for shape in '192 128 128' '208 336 400' '16 16 1040'; do
                 # shellcheck disable=SC2086 # a shape is words
@@ -133,6 +136,10 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
                     --kernel=matmul_types --save=c_ptr="$work/form.npy"
                 # shellcheck disable=SC2086
                 ok "$form $type $columns $shape" form_run $form $type $shape "$work/$form.$type.tir" \
+                    --kernel=matmul_types__persistent --expect=c_ptr="$work/form.npy:0"
+                [[ $lies_so = buffer_reinterpret ]] || continue
+                # shellcheck disable=SC2086
+                ok "$form $type $columns $shape, shared out" form_run $form $type $shape "$work/$form.$type.split.tir" \
                     --kernel=matmul_types__persistent --expect=c_ptr="$work/form.npy:0"
             done
         done
