@@ -13,6 +13,7 @@
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
+#include "passes/live_words.h"
 #include "passes/pass.h"
 #include "passes/schedule.h"
 
@@ -204,12 +205,25 @@ static void look_for_threads(Op *op, void *found) {
 typedef struct Widest {
     int64_t columns; /* of a dot's instruction */
     bool transposes; /* some blocks are transposed by warps of their own */
+    bool large;      /* a tile is stored as it is held, for want of room (layout.c) */
 } Widest;
 
 static void look_for_widest(Op *op, void *ctx) {
     Widest *w = ctx;
     w->transposes |= op->code == OP_BUFFER_REINTERPRET;
+    w->large |= op->code == OP_STORE && type_bytes(op->operand[1].value->type) > COST_ROLES_REST;
     if (op->code == OP_DOT && wgmma_columns(op) > w->columns) w->columns = wgmma_columns(op);
+}
+
+/* The consumers' tiles fit the registers that they will have (occupancy.c). */
+static bool consumers_have_room(const PassCtx *ctx) {
+    const Op *roles = roles_of(ctx->f);
+    int64_t warps = role_warps(roles, 0), lanes = 32, given = COST_ROLES_FEW_REGISTERS * WARPGROUP;
+    for (int r = 1; r < roles->nregions; r++)
+        if (!role_shares_group(roles, r))
+            given += (32 + COST_ROLES_BESIDE_TILES) * (int64_t)role_warps(roles, r);
+    int64_t left = (ctx->target->registers / lanes - given) / warps;
+    return live_words(ctx->s, ctx->f, roles->region[0]) + COST_FEEDING_REGISTERS <= left;
 }
 
 typedef struct Parts {                         /* of sums, in the workspace */
@@ -249,6 +263,8 @@ static const char *refuse(const PassCtx *ctx) {
     ir_walk(f->body, look_for_widest, &widest);
     if (widest.transposes && widest.columns > COST_ROLES_FEW_COLUMNS)
         return "warps that transpose blocks leave too few registers for its dots";
+    if (roles_of(f) && (widest.transposes || widest.large) && !consumers_have_room(ctx))
+        return "its sums and what it works on beside them take more registers than its roles leave";
     Parts parts = {0};
     ir_walk(f->body, look_at_part, &parts);
     if (parts.wrong) return "parts of its sums are not held in one way";

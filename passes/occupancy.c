@@ -15,16 +15,10 @@
 #include "ir/mma.h"
 #include "ir/roles.h"
 #include "passes/cost.h"
+#include "passes/live_words.h"
 #include "passes/pass.h"
 #include "passes/schedule.h"
 #include "passes/walk.h"
-
-/* Bytes that a thread has of v; of addresses none, which are made of few registers where they are
- * used. */
-static int64_t bytes_held(const Value *v) {
-    if (!v->type.rank || v->type.depth || !v->layout || type_is_buffer(v->type)) return 0;
-    return (int64_t)type_elem_bytes(v->type) << v->layout->bits[IN_REG];
-}
 
 /* Elements that a thread has of v. */
 static int64_t elems_held(const Value *v) {
@@ -110,75 +104,6 @@ static int64_t share_of(const Target *sm, int64_t programs, int64_t warps) {
 
 /* ---- dots that feed others ---- */
 
-/* What a value is of, that repeats it or has it in another shape, which takes no registers. */
-static const Value *repeated(const Value *v) {
-    while (op_is(v, OP_BROADCAST) || op_is(v, OP_RESHAPE) || op_is(v, OP_SPLAT))
-        v = v->def->operand[0].value;
-    return v;
-}
-
-/* Registers of a thread for a tile of floats. Masks and addresses are made where they are used. */
-static int64_t words_of(const Value *v) {
-    if (!type_is_float(v->type) || op_is(v, OP_CONST)) return 0;
-    return (bytes_held(v) + 3) / 4;
-}
-
-typedef struct Live {
-    uint8_t *is;
-    int64_t words, most;
-} Live;
-
-static void set_live(Live *l, const Value *v, bool is) {
-    if (l->is[v->id] == is) return;
-    l->is[v->id] = is;
-    l->words += is ? words_of(v) : -words_of(v);
-}
-
-/* Until it is waited for, maybe in the next turn, a dot reads its first operand. What a wait is for
- * besides its first operand is that sum before, in the same registers. */
-static void use_all(Live *l, const Op *op) {
-    int n = op->code == OP_DOT_WAIT ? 1 : op->noperands;
-    for (int i = 0; i < n; i++) {
-        const Value *v = op->operand[i].value;
-        bool reads = op->code == OP_DOT_WAIT || op->code == OP_YIELD;
-        set_live(l, repeated(v), true);
-        if (reads && v->def && op_is_async_dot(v->def)) set_live(l, v->def->operand[0].value, true);
-    }
-}
-
-/* What the dots of the turn before still read where a turn begins. */
-static int64_t words_before(const Block *b) {
-    int64_t words = 0;
-    for (int i = 0; i < b->last->noperands; i++) {
-        const Value *v = b->last->operand[i].value;
-        if (v->def && op_is_async_dot(v->def)) words += words_of(v->def->operand[0].value);
-    }
-    return words;
-}
-
-/* The first op that waits for all dots; NULL: none does. */
-static const Op *first_wait(const Block *b) {
-    for (const Op *op = b->first; op; op = op->next)
-        if (op->code == OP_DOT_WAIT && !ir_attr_int(op, AT_PENDING, 0)) return op;
-    return NULL;
-}
-
-/* Those of l are live behind the block; what is live at most at once, in l->most. What is used of
- * outside stays live, as the loop comes back to it. */
-static void walk_live(Live *l, const Block *b) {
-    const Op *first = first_wait(b);
-    int64_t before = first ? 0 : words_before(b);
-    for (const Op *op = b->last; op; op = op->prev) {
-        bool repeats = op->nresults == 1 && repeated(op->result[0]) != op->result[0];
-        if (op == first) before = words_before(b);
-        for (int i = 0; i < op->nresults && !repeats; i++) set_live(l, op->result[i], false);
-        if (!repeats) use_all(l, op);
-        for (int r = 0; r < op->nregions; r++) walk_live(l, op->region[r]);
-        if (l->words + before > l->most) l->most = l->words + before;
-    }
-    for (int i = 0; i < b->nargs; i++) set_live(l, b->args[i], false);
-}
-
 /* The dot's result, once it is waited for, is for more than to be added to. */
 static bool feeds_others(const Value *v) {
     for (const Use *u = v->uses; u; u = u->next) {
@@ -209,16 +134,15 @@ typedef struct Feeding {
 
 static void look_at_loop(Op *op, void *ctx) {
     Feeding *x = ctx;
-    bool feeds = false;
+    bool feeds = false, inner = false; /* a loop around it has addresses and sums of its own */
     if (op->code != OP_FOR) return;
+    for (const Op *at = op->block->parent; at; at = at->block->parent) inner |= at->code == OP_FOR;
     for (const Op *at = op->region[0]->first; at; at = at->next)
         feeds |= at->code == OP_DOT && ir_attr(at, AT_WGMMA) &&
-                 (feeds_others(at->result[0]) || takes_stored(at));
+                 (feeds_others(at->result[0]) || (!inner && takes_stored(at)));
     if (!feeds) return;
-    Live l = {.is = arena_alloc(&x->s->arena, x->f->nvalues)};
-    /* Twice: what is used of outside is live from the loop's end, too. */
-    for (int k = 0; k < 2; k++) walk_live(&l, op->region[0]);
-    if (l.most > x->words) x->words = l.most;
+    int64_t words = live_words(x->s, x->f, op->region[0]);
+    if (words > x->words) x->words = words;
 }
 
 /* What goes on between a turn's dots is hidden by other warps: so many programs as they, their

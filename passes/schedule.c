@@ -452,27 +452,12 @@ static void leave_single(Plan *p, const LoopCost *c, int slices) {
     if (c->others + more + c->iteration * least > c->target->max_shared) p->stored.n = 0;
 }
 
-static bool dots_are_in_flight(const Value *buffer) {
-    for (const Use *u = buffer->uses; u; u = u->next) {
-        bool view = u->op->code == OP_BUFFER_TRANS;
-        if ((view && !dots_are_in_flight(u->op->result[0])) ||
-            (u->op->code == OP_DOT && !op_is_async_dot(u->op)))
-            return false;
-    }
-    return true;
-}
-
-/* Those whose dots are in flight: others are done before the turn is. */
 static int give_two_slices(Plan *p, LoopCost *c, int slices) {
-    int n = 0;
-    for (int i = 0; i < p->stored.n; i++)
-        if (dots_are_in_flight(p->stored.at[i])) p->stored.at[n++] = p->stored.at[i];
-    p->stored.n = n;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < p->stored.n; i++) {
         ir_set_attr(p->s, p->stored.at[i]->def, AT_SLICES, 2);
         c->others += type_bytes(p->stored.at[i]->type);
     }
-    return n ? slices_that_fit(p, c, slices) : slices;
+    return p->stored.n ? slices_that_fit(p, c, slices) : slices;
 }
 
 static void schedule_loop(PassCtx *ctx, Op *loop, int slices, bool all) {

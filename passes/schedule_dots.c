@@ -10,6 +10,8 @@
 #include "ir/target.h"
 #include "passes/schedule_plan.h"
 
+#include <string.h>
+
 /* The one store that fills the buffer, in the body; NULL: something else writes it. */
 static Op *only_store(const Plan *p, const Value *buffer) {
     Op *store = NULL;
@@ -120,21 +122,27 @@ static void find_leading(Plan *p) {
     }
 }
 
-void plan_dots(Plan *p, LoopCost *cost) {
+static void start_only(Plan *p, Op *dot) {
+    if (ir_attr(dot, AT_ASYNC)) return;
+    ir_set_attr(p->s, dot, AT_ASYNC, 1);
+    vec_push(&p->s->arena, &p->started, dot);
+}
+
+static void plan_with_stored(Plan *p, LoopCost *cost) {
     const Block *body = p->loop->region[0];
     find_leading(p);
     if (!p->first_mma) return;
     bool leads = true;
     for (Op *op = body->first; op != body->last; op = op->next) {
         if (op->code != OP_DOT) continue;
-        if (leads) ir_set_attr(p->s, op, AT_ASYNC, 1);
+        if (leads) start_only(p, op);
         int i = may_be_in_flight(p, op) ? carried_result(op) : -1;
         if (i >= 0 && leads && is_chained(op, i)) {
             p->deferred[i] = 1;
             p->sums = true;
         }
         if (i >= 0 && !leads && !p->sums) {
-            ir_set_attr(p->s, op, AT_ASYNC, 1);
+            start_only(p, op);
             p->deferred[i] = 1;
             p->last_mma = op;
         }
@@ -144,6 +152,42 @@ void plan_dots(Plan *p, LoopCost *cost) {
     cost->in_flight = cost->results_later || p->sums;
     if (!p->last_mma) p->last_mma = p->first_mma;
     for (int i = 0; i < p->copies.n; i++) cost->in_flight &= !p->copies.at[i].plain;
+}
+
+static bool dots_are_in_flight(const Value *buffer) {
+    for (const Use *u = buffer->uses; u; u = u->next) {
+        bool view = u->op->code == OP_BUFFER_TRANS;
+        if ((view && !dots_are_in_flight(u->op->result[0])) ||
+            (u->op->code == OP_DOT && !op_is_async_dot(u->op)))
+            return false;
+    }
+    return true;
+}
+
+/* Leaves out what some dot reads that is done before the turn is; true: there was any. */
+static bool drop_read_at_once(Plan *p) {
+    int n = 0, had = p->stored.n;
+    for (int i = 0; i < had; i++)
+        if (dots_are_in_flight(p->stored.at[i])) p->stored.at[n++] = p->stored.at[i];
+    p->stored.n = n;
+    return n < had;
+}
+
+static void forget_dots(Plan *p, LoopCost *cost) {
+    for (int i = 0; i < p->started.n; i++) ir_drop_attr(p->started.at[i], AT_ASYNC);
+    memset(p->deferred, 0, (size_t)p->loop->nresults);
+    p->started.n = 0;
+    p->first_mma = p->last_mma = NULL;
+    p->sums = cost->results_later = cost->in_flight = false;
+}
+
+/* A dot is in flight for what it reads has two slices, and that has them where all its dots are. */
+void plan_dots(Plan *p, LoopCost *cost) {
+    plan_with_stored(p, cost);
+    while (drop_read_at_once(p)) {
+        forget_dots(p, cost);
+        plan_with_stored(p, cost);
+    }
 }
 
 static Value *wait_for(Plan *p, Op *before, Value *v, Value *const *others, int n) {

@@ -47,6 +47,7 @@ typedef struct Plan {
     OpList start;    /* copies */
     OpList store;    /* of what plain loads loaded */
     OpList land;     /* the wait for an iteration's copies */
+    OpList started;  /* dots, which are in flight from where they stand */
     OpList late; /* the waits for deferred dots: each before an op of `before`, or, where that is
                     NULL, behind the last of these dots */
     OpList before;

@@ -29,17 +29,37 @@ bool lies_across(const Specialize *x, const Op *dot, int i, const Loaded *from) 
     return d.wgmma && !d.wgmma->majors && from->order[i == 0 ? 1 : 0] != block.rank - 1;
 }
 
+/* All blocks of the load's descriptor, which the engine writes in one way, go to dots beside them,
+ * as operands that lie across. */
+static bool is_for_such_alone(const Specialize *x, const Op *load) {
+    for (const Use *u = load->operand[0].value->uses; u; u = u->next) {
+        const Value *v = u->op->nresults ? u->op->result[0] : NULL;
+        while (v && v->uses && !v->uses->next &&
+               (v->uses->op->code == OP_TRANS || v->uses->op->code == OP_RESHAPE))
+            v = v->uses->op->result[0];
+        const Use *at =
+            u->op->code == OP_DESC_LOAD && v && v->uses && !v->uses->next ? v->uses : NULL;
+        int i = at ? (int)(at - at->op->operand) : 2;
+        Loaded from;
+        if (i > 1 || at->op->code != OP_DOT || !loaded_beside(at->op, i, &from) ||
+            !lies_across(x, at->op, i, &from))
+            return false;
+    }
+    return true;
+}
+
 const char *refuse_transposing(const Specialize *x, const Op *dot, const Loaded *from) {
     DotChoice d = choose_dot(dot, x->f->num_warps, x->ctx->target);
     if (!is_whole(from->load))
         return "its dot takes it along K, and others transpose whole blocks only";
-    if (x->f->num_warps < COST_TRANSPOSED_WARPS ||
+    if (!is_for_such_alone(x, from->load))
+        return "its dot takes it along K, and others take blocks of the same tensor as they lie";
+    if (x->f->num_warps != COST_TRANSPOSED_WARPS ||
         1 << (dot->result[0]->type.log2[1] - d.wn) > COST_ROLES_FEW_COLUMNS)
-        return arena_printf(
-            &x->s->arena,
-            "its dot takes it along K, and others transpose it where %d warps or "
-            "more compute, by instructions of up to %d columns: of 256x128 in 8 warps",
-            COST_TRANSPOSED_WARPS, COST_ROLES_FEW_COLUMNS);
+        return arena_printf(&x->s->arena,
+                            "its dot takes it along K, and others transpose it where %d warps "
+                            "compute, by instructions of up to %d columns: 256x128 is such a tile",
+                            COST_TRANSPOSED_WARPS, COST_ROLES_FEW_COLUMNS);
     return NULL;
 }
 
