@@ -19,9 +19,9 @@ SQUARES = {"fp16": [256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 1
            "fp8": [1024, 2048, 4096, 8192], "int8": [1024, 2048, 4096, 8192]}
 SQUARES["bf16"] = SQUARES["fp16"]
 NAMED = [(1536, 1792, 32000), (1536, 1792, 6016)]
-# One dimension short, or a layer's of a language model; then tiles that no row or column is a multiple of.
 # A decoder's: few rows, or few of both behind a long sum.
 SKINNY = [(16, 8192, 8192), (64, 8192, 8192), (128, 8192, 8192), (512, 512, 16384)]
+# One dimension short, or a layer's of a language model; then tiles that no row or column is a multiple of.
 LONG = [(8192, 8192, 512), (4096, 4096, 512), (5120, 13824, 5120), (128, 28672, 8192)]
 EIGHTS = [(1000, 1000, 1000), (1048, 1048, 1048), (2008, 2008, 2008), (4104, 4104, 4104), (3000, 5000, 1000),
           (8200, 1032, 4104), (1032, 8200, 4104), (4096, 4096, 1000), (4096, 1000, 4096), (1000, 4096, 4096),

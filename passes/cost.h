@@ -5,6 +5,7 @@
 #define TILE_PASSES_COST_H
 
 #include "ir/target.h"
+#include "ir/type.h"
 
 enum Cost {
 #define COST(name, number, why) COST_##name = (number),
@@ -35,6 +36,11 @@ typedef struct LoopChoice {
 int64_t cost_share_of(const Target *sm, int64_t programs);
 /* How many programs an SM holds at a time. */
 int64_t cost_programs(const LoopCost *c, int slices);
+/* Beside stages that stay there is no room for a tile of t to go through shared memory on its way
+ * out, and results of 32 bits fill whole sectors as dots hold them. */
+static inline bool cost_is_stored_as_held(Type t) {
+    return type_bytes(t) > COST_ROLES_REST && type_elem_bytes(t) >= 4;
+}
 /* slices: as many as were asked for, and fit. */
 LoopChoice cost_choose(const LoopCost *c, int slices);
 

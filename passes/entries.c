@@ -9,12 +9,12 @@
 #include "ir/analysis/axis.h"
 #include "ir/buffer.h"
 #include "ir/desc.h"
-#include "ir/mma.h"
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
 #include "passes/live_words.h"
 #include "passes/pass.h"
+#include "passes/role_registers.h"
 #include "passes/schedule.h"
 
 #include <string.h>
@@ -151,6 +151,16 @@ static int min_places(const PassCtx *ctx) {
     return has_wide_loads(ctx) && !(narrow && fills) ? 2 : 1;
 }
 
+static void look_for_view(Op *op, void *found) {
+    *(bool *)found |= op->code == OP_BUFFER_REINTERPRET;
+}
+
+static bool transposes(const Func *f) {
+    bool found = false;
+    ir_walk(f->body, look_for_view, &found);
+    return found;
+}
+
 /* Places that take unequal time are left to the hardware, which starts a program where one ends:
  * programs that stay would take them in turn. The longest come first. */
 void pass_entries(PassCtx *ctx) {
@@ -175,6 +185,7 @@ void pass_entries(PassCtx *ctx) {
     own.f->min_places = d.asked || d.uneven ? 1 : min_places(&own);
     for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++)
         (d.uneven && pass[i] == pass_persistent ? pass_longest_first : pass[i])(&own);
+    if (transposes(own.f)) own.f->min_places = 1; /* else the kernel's own warps do that in turns */
     ctx->changed = is_made(own.f, d.uneven);
     if (ctx->changed) return;
     if (d.asked) say_refused(ctx, d.asked, "its loads, or the rest of the kernel, do not let it");
@@ -202,28 +213,20 @@ static void look_for_threads(Op *op, void *found) {
         (!ir_attr(op, AT_WGMMA) || (ir_attr(op, AT_COLUMNS) && ir_attr_int(op, AT_WARPS_N, 0)));
 }
 
-typedef struct Widest {
-    int64_t columns; /* of a dot's instruction */
-    bool transposes; /* some blocks are transposed by warps of their own */
-    bool large;      /* a tile is stored as it is held, for want of room (layout.c) */
-} Widest;
-
-static void look_for_widest(Op *op, void *ctx) {
-    Widest *w = ctx;
-    w->transposes |= op->code == OP_BUFFER_REINTERPRET;
-    w->large |= op->code == OP_STORE && type_bytes(op->operand[1].value->type) > COST_ROLES_REST;
-    if (op->code == OP_DOT && wgmma_columns(op) > w->columns) w->columns = wgmma_columns(op);
+static void look_for_large(Op *op, void *found) {
+    *(bool *)found |= op->code == OP_STORE && cost_is_stored_as_held(op->operand[1].value->type);
 }
 
-/* The consumers' tiles fit the registers that they will have (occupancy.c). */
-static bool consumers_have_room(const PassCtx *ctx) {
-    const Op *roles = roles_of(ctx->f);
-    int64_t warps = role_warps(roles, 0), lanes = 32, given = COST_ROLES_FEW_REGISTERS * WARPGROUP;
-    for (int r = 1; r < roles->nregions; r++)
-        if (!role_shares_group(roles, r))
-            given += (32 + COST_ROLES_BESIDE_TILES) * (int64_t)role_warps(roles, r);
-    int64_t left = (ctx->target->registers / lanes - given) / warps;
-    return live_words(ctx->s, ctx->f, roles->region[0]) + COST_FEEDING_REGISTERS <= left;
+/* Roles that have to give each other registers cannot, or who consumes has more tiles than what it
+ * is given is for. */
+static bool lacks_registers(const PassCtx *ctx) {
+    bool helped = transposes(ctx->f), large = false;
+    ir_walk(ctx->f->body, look_for_large, &large);
+    if (!roles_of(ctx->f) || (!helped && !large)) return false;
+    RoleRegisters r = role_registers_left(ctx);
+    int64_t wants =
+        live_words(ctx->s, ctx->f, roles_of(ctx->f)->region[0]) + COST_FEEDING_REGISTERS;
+    return (helped && !r.given) || wants > r.of[0];
 }
 
 typedef struct Parts {                         /* of sums, in the workspace */
@@ -259,11 +262,7 @@ static const char *refuse(const PassCtx *ctx) {
         return "its stages are too few beside what is stored through shared memory";
     ir_walk(f->body, look_for_threads, &by_threads);
     if (by_threads) return "its dots are not made of wgmma, which reads what the engine brought";
-    Widest widest = {0};
-    ir_walk(f->body, look_for_widest, &widest);
-    if (widest.transposes && widest.columns > COST_ROLES_FEW_COLUMNS)
-        return "warps that transpose blocks leave too few registers for its dots";
-    if (roles_of(f) && (widest.transposes || widest.large) && !consumers_have_room(ctx))
+    if (lacks_registers(ctx))
         return "its sums and what it works on beside them take more registers than its roles leave";
     Parts parts = {0};
     ir_walk(f->body, look_at_part, &parts);

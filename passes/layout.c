@@ -181,11 +181,10 @@ static const Layout *owners_layout(Assign *a, const Op *atomic, const Layout *l)
     return l->bits[IN_REG] > own.bits[IN_REG] ? intern_layout(a->s, own) : l;
 }
 
-/* Beside stages that stay, there is no room for a large tile to go through. */
 static bool is_stored_as_held(Assign *a, Value *v, Access x) {
     if (is_rematerialisable(a, v)) return false;
     const Layout *l = own_layout(a, v);
-    bool large = a->f->entry_of && type_bytes(v->type) > COST_ROLES_REST;
+    bool large = a->f->entry_of && cost_is_stored_as_held(v->type);
     return store_layout_is_good(l, v->type, x) ||
            (large && store_layout_fills_sectors(l, v->type, x));
 }

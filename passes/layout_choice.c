@@ -183,8 +183,8 @@ Layout choose_operand_shared(const Op *dot, int operand, const Layout *from) {
 /* A tile's bits of two dimensions, as threads come to hold them. */
 typedef struct Square {
     Layout read, write;
-    uint32_t along[2],
-        left[2]; /* bases of the dimensions' bits 0, along K first; bits nobody holds */
+    uint32_t along[2]; /* bases of the dimensions' bits 0, along K first */
+    uint32_t left[2];  /* their bits that nobody holds yet */
 } Square;
 
 static void hold(Square *q, LayoutIn in, uint32_t basis) {
@@ -226,7 +226,6 @@ static bool give_lanes(Square *q, int ways) {
     return true;
 }
 
-/* Has memory, or what was read of it as `from`, elements along the other dimension? */
 bool dot_transposes(const Op *dot, int operand, const Layout *from) {
     const Attr *wgmma = ir_attr(dot, AT_WGMMA);
     Type t = type_in_space(ir_operand(dot, operand)->type, SPACE_REGISTER);

@@ -12,11 +12,11 @@
  * turn that fills all registers is left to itself. What only a launch knows, the number of
  * programs, is no part of this. */
 #include "ir/buffer.h"
-#include "ir/mma.h"
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/live_words.h"
 #include "passes/pass.h"
+#include "passes/role_registers.h"
 #include "passes/schedule.h"
 #include "passes/walk.h"
 
@@ -93,15 +93,6 @@ static Occupancy choose(Session *s, const Func *f) {
                                                                   : OCCUPANCY_LOADS;
 }
 
-/* Registers that a thread has where so many warps of so many programs share a multiprocessor; none
- * fits: of one. */
-static int64_t share_of(const Target *sm, int64_t programs, int64_t warps) {
-    enum { LANES = 32 };
-    if (programs < 1) programs = 1;
-    int64_t n = sm->registers / (programs * warps * LANES);
-    return n / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
-}
-
 /* ---- dots that feed others ---- */
 
 /* The dot's result, once it is waited for, is for more than to be added to. */
@@ -155,74 +146,22 @@ static int programs_of_feeding(const PassCtx *ctx) {
     int64_t n = COST_FEEDING_MOST_WARPS / f->num_warps;
     int64_t fit = target_programs(ctx->target, f->shared_bytes);
     if (n > fit) n = fit;
-    while (n > 1 && share_of(ctx->target, n, f->num_warps) < x.words + COST_FEEDING_REGISTERS) n--;
+    while (n > 1 &&
+           registers_shared(ctx->target, n, f->num_warps) < x.words + COST_FEEDING_REGISTERS)
+        n--;
     return n > 1 ? (int)n : 0;
 }
 
 /* ---- roles ---- */
 
-typedef struct RoleWork { /* of one role */
-    const Block *block;
-    int64_t words, most; /* that a thread has of tiles read in one block, and the most of these */
-    int64_t columns;     /* of a dot's instruction, the most; 0: it has no dots */
-} RoleWork;
-
-static void look_at_role(Op *op, void *ctx) {
-    RoleWork *w = ctx;
-    if (op->code == OP_DOT && wgmma_columns(op) > w->columns) w->columns = wgmma_columns(op);
-    if (op->code != OP_SHARED_LOAD) return;
-    if (op->block != w->block) w->words = 0;
-    w->block = op->block;
-    w->words += (bytes_held(op->result[0]) + 3) / 4;
-    if (w->words > w->most) w->most = w->words;
-}
-
-static int64_t rounded_up(int64_t n, int64_t to) {
-    return (n + to - 1) / to * to;
-}
-
-static int64_t what_is_left(int64_t registers, int64_t warps) {
-    return registers / warps / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
-}
-
-/* Whole warpgroups first, then roles of few warps, such as one that starts copies: these, and who
- * has no dots, give registers that they do not need to the others, with warps that do nothing,
- * since a warpgroup gives them together. */
+/* A warpgroup gives registers together, so where roles say how many they have there are warps that
+ * do nothing, up to a whole one. */
 static void share_registers(PassCtx *ctx) {
     Func *f = ctx->f;
-    const Target *sm = ctx->target;
-    const Op *roles = roles_of(f);
-    int registers[NAMED_BARRIERS], few = 0;
-    if (!roles || !sm->wgmma || f->maxnreg || ir_attr(roles, AT_REGISTERS)) return;
-    while (few < roles->nregions && !role_shares_group(roles, few)) few++;
-    int64_t groups = role_first_warp(roles, few), all = role_first_warp(roles, roles->nregions);
-    int64_t warps = groups + WARPGROUP, programs = target_programs(sm, f->shared_bytes);
-    int64_t many = 0, given = COST_ROLES_FEW_REGISTERS * WARPGROUP, columns = 0;
-    if (!groups || all == groups || all > warps || warps > MAX_WARPS) return;
-    for (int r = 0; r < roles->nregions; r++) {
-        RoleWork w = {0};
-        ir_walk(roles->region[r], look_at_role, &w);
-        int64_t own = rounded_up(w.most + COST_ROLES_BESIDE_TILES, ROLE_REGISTERS_STEP);
-        bool shares = r >= few, dots = w.columns || !r;
-        registers[r] = shares ? COST_ROLES_FEW_REGISTERS : dots ? 0 : (int)own;
-        if (!shares && dots) many += role_warps(roles, r);
-        if (!shares && !dots) given += own * role_warps(roles, r);
-        if (w.columns > columns) columns = w.columns;
-    }
-    if (programs * warps > COST_MOST_WARPS) programs = COST_MOST_WARPS / warps;
-    bool helped = many < groups && columns <= COST_ROLES_FEW_COLUMNS;
-    int64_t own = share_of(sm, programs, warps), more = what_is_left(own * warps - given, many);
-    /* Who has others to help has a multiprocessor to itself, rather than too few registers. */
-    for (; helped && programs > 1 && more < COST_ROLES_LEAST_REGISTERS; programs--) {
-        own = share_of(sm, programs - 1, warps);
-        more = what_is_left(own * warps - given, many);
-    }
-    int64_t least = helped ? 0 : COST_ROLES_LEAST_REGISTERS;
-    if (more > ROLE_REGISTERS_MOST) more = ROLE_REGISTERS_MOST;
-    if (own < least || more <= share_of(sm, programs, all)) return;
-    for (int r = 0; r < few; r++)
-        if (!registers[r]) registers[r] = (int)more;
-    ir_set_dims(ctx->s, f->roles, AT_REGISTERS, registers, roles->nregions);
+    if (!roles_of(f) || ir_attr(roles_of(f), AT_REGISTERS)) return;
+    RoleRegisters r = role_registers_left(ctx);
+    if (!r.given) return;
+    ir_set_dims(ctx->s, f->roles, AT_REGISTERS, r.of, roles_of(f)->nregions);
     ctx->changed = true;
 }
 

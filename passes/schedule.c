@@ -43,8 +43,9 @@
  *
  * What the turn makes for its dots, and stores, has two slices where they fit: it is stored while
  * the dots of the turn before read the other one. The first barrier of a turn tells that these of
- * two turns before are done, another that what was stored is there: wait for copies; barrier; store
- * b; barrier; start acc = a b + acc; wait for the dot before; ...
+ * two turns before are done, another that what was stored is there:
+ *     wait for copies; barrier; store b; barrier; start acc = a b + acc;
+ *         wait for the dot before; copies
  *
  * Which form, and how many slices, is the cost model's choice (cost.c). A loop that has a schedule
  * keeps it. */

@@ -34,8 +34,7 @@ static bool is_copied(const Plan *p, const Op *load) {
  * many. */
 void plan_stored(Plan *p) {
     const Block *body = p->loop->region[0];
-    uint8_t *late =
-        arena_alloc(&p->s->arena, p->size); /* by id: made of a dot, or such a load, of the body */
+    uint8_t *late = arena_alloc(&p->s->arena, p->size); /* by id: made of a dot, or such a load */
     for (const Op *op = body->first; op != body->last; op = op->next) {
         bool is_late = op->code == OP_DOT || op->nregions;
         is_late |= op->code == OP_LOAD && !is_copied(p, op);

@@ -31,8 +31,7 @@ typedef struct Plan {
     bool refused;  /* a load, with a note that says why */
     bool sums;     /* dots that only add to what goes round are in flight at the end */
     VEC(Copy) copies;
-    VEC(Value *)
-    stored; /* buffers of the body that it stores a dot's operand in, before any dot's result */
+    VEC(Value *) stored;     /* buffers of the body: a dot's operand, made before any dot is done */
     bool acquires;           /* the loop may come to see what others write */
     VEC(const Op *) effects; /* ops of the loop that reads may not pass */
     uint8_t *slice;     /* by value id: of the prefetch slice: addresses and masks are made of it */

@@ -356,9 +356,8 @@ typedef struct Stored { /* what goes through shared memory besides */
 
 static void add_stored(Op *op, void *ctx) {
     Stored *s = ctx;
-    Type t = op->code == OP_DESC_STORE ? op->operand[1].value->type : type_token();
-    bool as_held = type_bytes(t) > COST_ROLES_REST && type_elem_bytes(t) >= 4; /* layout.c */
-    if (op->code == OP_DESC_STORE && !as_held) s->bytes += type_bytes(t);
+    if (op->code == OP_DESC_STORE && !cost_is_stored_as_held(op->operand[1].value->type))
+        s->bytes += type_bytes(op->operand[1].value->type);
     s->unknown |= op->code == OP_STORE;
 }
 

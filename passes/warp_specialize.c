@@ -451,8 +451,6 @@ static void split(Specialize *x) {
         {"producer", 1, produce, produce_part, produce_load, NULL, 1, 0},
         {"storer", 1, NULL, NULL, NULL, send_store, 0, 0}};
     const bool there[] = {true, transposes, true, x->nstores > 0};
-    if (transposes && f->entry_of)
-        f->min_places = 1; /* the kernel's own warps transpose in turns */
     enum { ROLES = sizeof role / sizeof *role };
     int n = 0, warps[ROLES];
     const char *names = "";

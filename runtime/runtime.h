@@ -186,11 +186,10 @@ struct tile_kernel {
     int grid_ops;
     const char *flops, *bytes; /* expressions for what a launch does; NULL: not stated */
     int num_warps, num_stages;
-    uint32_t cluster[3]; /* {1, 1, 1}: none */
-    bool cooperative;    /* all programs run at once */
-    bool plain;          /* neither of the two */
-    bool
-        dependent_launch; /* it waits for the grids before it, and may start before they are done */
+    uint32_t cluster[3];   /* {1, 1, 1}: none */
+    bool cooperative;      /* all programs run at once */
+    bool plain;            /* neither of the two */
+    bool dependent_launch; /* it waits for the grids before it: it may start before they end */
     int64_t shared;
     int64_t shared_single_cta; /* where no two programs share a multiprocessor; 0: the same */
     KernelMap *map;
