@@ -144,6 +144,13 @@ static void gen_single_cta(Gen *g, const Op *op) {
     gen_new_tile(g, op->result[0]).at[0] = yes;
 }
 
+/* CLUSTER_RANK and CLUSTER_SIZE */
+static void gen_cluster(Gen *g, const Op *op) {
+    const char *text = op->code == OP_CLUSTER_RANK ? "mov.u32 $0, %cluster_ctarank;"
+                                                   : "mov.u32 $0, %cluster_nctarank;";
+    gen_new_tile(g, op->result[0]).at[0] = gen_asm(g, text, "=r", g->i32, NULL, 0, ASM_PURE);
+}
+
 static void gen_splat(Gen *g, const Op *op) {
     LLVMValueRef v = gen_scalar(g, op->operand[0].value);
     Tile out = gen_new_tile(g, op->result[0]);
@@ -225,6 +232,8 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_FRAGMENT_ADD] = gen_fragment_add,
     [OP_MBAR_FRAGMENT_LOAD] = gen_mbar_fragment_load,
     [OP_SINGLE_CTA] = gen_single_cta,
+    [OP_CLUSTER_RANK] = gen_cluster,
+    [OP_CLUSTER_SIZE] = gen_cluster,
     [OP_SPLAT] = gen_splat,
     [OP_BROADCAST] = gen_shape,
     [OP_RESHAPE] = gen_shape,
@@ -245,6 +254,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_SHARED_GATHER] = gen_shared_gather,
     [OP_SHARED_COUNT] = gen_shared_count,
     [OP_BARRIER] = gen_barrier,
+    [OP_CLUSTER_BARRIER] = gen_cluster_barrier,
     [OP_BUFFER_SLICE] = gen_buffer_slice,
     [OP_BUFFER_TRANS] = gen_nothing,
     [OP_BUFFER_REINTERPRET] = gen_nothing,

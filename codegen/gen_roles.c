@@ -98,6 +98,14 @@ void gen_barrier(Gen *g, const Op *op) {
         gen_intrinsic(g, INTRINSIC_BARRIER_COUNT, NULL, 0, args, 2);
 }
 
+/* Relaxed: with release ptxas has all that was ever written to memory seen by all first. What the
+ * others are to see are barriers, which mbar_init makes seen, and that this program reads and
+ * writes nothing of theirs any more. */
+void gen_cluster_barrier(Gen *g, const Op *op) {
+    if (lacks(g, op, g->o->target->tma)) return;
+    ordered(g, "barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait;", "~{memory}", NULL, 0);
+}
+
 /* ---- barriers that count ---- */
 
 void gen_mbar_init(Gen *g, const Op *op) {
@@ -124,14 +132,25 @@ void gen_mbar_expect(Gen *g, const Op *op) {
             args, 3);
 }
 
-/* A warp's threads first wait for each other, then the first arrives for them. */
+/* A warp's threads first wait for each other, then the first arrives for them. What programs of a
+ * cluster have in shared memory lies at the same place in each. */
 void gen_mbar_arrive(Gen *g, const Op *op) {
     LLVMValueRef all = LLVMConstInt(g->i32, UINT32_MAX, 0);
     LLVMValueRef args[] = {LLVMBuildICmp(g->b, LLVMIntEQ, g->lane, gen_i32(g, 0), ""),
                            address_of(g, op->operand[0].value)};
-    gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all, 1);
-    ordered(g, "{\n\t.reg .b64 s;\n\t@$0 mbarrier.arrive.shared.b64 s, [$1];\n\t}", "b,r,~{memory}",
-            args, 2);
+    LLVMValueRef rank = op->noperands > 1 ? gen_scalar(g, op->operand[1].value) : NULL;
+    if (rank && lacks(g, op, g->o->target->tma)) return;
+    if (!op->prev || op->prev->code != OP_MBAR_ARRIVE) /* else they have */
+        gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all, 1);
+    if (rank) {
+        LLVMValueRef there[] = {args[1], rank};
+        args[1] = gen_asm(g, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", g->i32, there, 2,
+                          ASM_PURE);
+    }
+    ordered(g,
+            rank ? "@$0 mbarrier.arrive.shared::cluster.b64 _, [$1];"
+                 : "{\n\t.reg .b64 s;\n\t@$0 mbarrier.arrive.shared.b64 s, [$1];\n\t}",
+            "b,r,~{memory}", args, 2);
 }
 
 /* With assertions a wait that nobody ends traps: each try gives up by itself after some time. */
@@ -280,15 +299,19 @@ static void copy_by_maps(Gen *g, BoxCopy *c, const char *text) {
 /* Of one warp the lane is elected: told that it is thread 0, ptxas goes round a loop over lanes. */
 #define ELECTED "{\n\t.reg .pred one;\n\telect.sync _|one, -1;\n\t@one"
 
+#define CLUSTER_MASK "3" /* of ranks: CLUSTER_PROGRAMS bits */
+
 void gen_mbar_desc_load(Gen *g, const Op *op) {
     BoxCopy c;
     char text[320];
     bool elect = warps_of_block(g->f, op->block) == 1;
     if (!begin_box_copy(g, op, address_of(g, op->operand[2].value), &c)) return;
+    bool all = ir_attr_int(op, AT_MULTICAST, 0);
     snprintf(text, sizeof text,
-             "%s cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes "
-             "[$1], [$2, {%s}], [$3];%s",
-             elect ? ELECTED : "@$0", c.rank, c.coordinates, elect ? "\n\t}" : "");
+             "%s cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes%s "
+             "[$1], [$2, {%s}], [$3]%s;%s",
+             elect ? ELECTED : "@$0", c.rank, all ? ".multicast::cluster" : "", c.coordinates,
+             all ? ", " CLUSTER_MASK : "", elect ? "\n\t}" : "");
     copy_by_maps(g, &c, text);
 }
 

@@ -138,6 +138,8 @@ const char *roles_verify(Session *s, const Func *f, const Op *op) {
     switch (op->code) {
     case OP_WARPS: return verify_warps(s, f, op);
     case OP_BARRIER: return verify_barrier(s, f, op);
+    case OP_CLUSTER_BARRIER:
+        return role_of_block(op->block) < 0 ? NULL : "all threads come there: outside roles";
     case OP_MBAR_INIT:
         if (count < 1 || count > MOST_ARRIVALS)
             return arena_printf(&s->arena, "1 to %d arrivals", MOST_ARRIVALS);
@@ -145,6 +147,10 @@ const char *roles_verify(Session *s, const Func *f, const Op *op) {
     case OP_MBAR_EXPECT:
         if (bytes < 0 || bytes > MOST_ARRIVALS)
             return arena_printf(&s->arena, "0 to %d bytes", MOST_ARRIVALS);
+        return NULL;
+    case OP_MBAR_ARRIVE:
+        if (op->noperands > 1 && !type_equal(op->operand[1].value->type, type_scalar(EL_I32)))
+            return "the rank is an i32";
         return NULL;
     case OP_MBAR_WAIT:
         if (!type_equal(op->operand[1].value->type, type_scalar(EL_I32)))

@@ -9,6 +9,7 @@
 #include "ir/ir.h"
 
 enum { MAX_WARPS = 32, NAMED_BARRIERS = 16 }; /* of a program; barrier 0 is that of all threads */
+enum { CLUSTER_PROGRAMS = 2 }; /* that share what they load, where a launch forms clusters */
 enum { /* of a thread of a role (setmaxnreg): all of a warpgroup have the same */
        WARPGROUP = 4,
        ROLE_REGISTERS_LEAST = 24,

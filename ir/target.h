@@ -27,7 +27,8 @@ typedef struct Target {
     bool only_here;          /* its code runs on no later GPUs: the `a` of sm_90a */
     bool async_copy;         /* copies from global to shared memory behind the program's back */
     bool atomic_bf16;        /* adds a bf16 to memory; else by comparing and swapping */
-    bool atomic_vectors;   /* adds several floats by one instruction (red.v2, .v4, pairs of bf16) */
+    bool atomic_vectors; /* adds several floats by one instruction (red.v2, .v4, pairs of bf16) */
+    bool multicast; /* one copy brings a block to all programs of a cluster, as fast as to one */
     bool dependent_launch; /* a grid may start before the one that it depends on has ended */
     bool fp8_cvt;          /* converts fp8 in hardware */
     bool stmatrix;         /* stores of matrix fragments to shared memory */

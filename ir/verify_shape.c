@@ -87,6 +87,10 @@ static void check_made(Shape *v, const Op *op) {
         if (!type_equal(r, type_scalar(EL_I32))) bad(v, "the result must be i32");
         if ((uint64_t)ir_attr_int(op, AT_AXIS, 0) > 2) bad(v, "axis must be 0, 1 or 2");
         break;
+    case OP_CLUSTER_RANK:
+    case OP_CLUSTER_SIZE:
+        if (!type_equal(r, type_scalar(EL_I32))) bad(v, "the result must be i32");
+        break;
     case OP_STREAM_K:
         if (!type_equal(r, type_scalar(EL_I32))) bad(v, "the result must be i32");
         for (AttrId id = AT_ITERATION_CLOCKS; id <= AT_MEET_CLOCKS; id++) {

@@ -137,7 +137,7 @@ static bool start_copy(Run *r, Program *p, const Step *st) {
     else
         memset(c->active, 1, (size_t)a.lanes);
     append(&strand_of(p)->copies, c);
-    return note_source(&a, c) && shared_claim(r, p, st, c->base, b->bytes);
+    return note_source(&a, c) && shared_claim(r, p, st, p, c->base, b->bytes);
 }
 
 /* A token is the number of its group, from 1; 0: of what is done. Copies to memory count apart, and
@@ -309,7 +309,8 @@ static bool land_awaited(Run *r, Program *p, const Step *st, AsyncCopy **at, uin
             at = &c->next;
             continue;
         }
-        bool ok = land(r, p, c, p->current, is_engines(c) ? 0 : strand_of(p)->now);
+        bool ok =
+            land(r, p, c, clock_of_strand(p, p->current), is_engines(c) ? 0 : strand_of(p)->now);
         if (is_engines(c)) shared_read_by(p, c->base, c->to->bytes);
         *at = async_copy_free(r, c);
         if (!ok) return false;
@@ -370,7 +371,7 @@ bool step_async_wait(Run *r, Program *p, const Step *st) {
 /* ---- at barriers ---- */
 
 bool step_async_arrive(Run *r, Program *p, const Step *st) {
-    int barrier = mbarrier_number(r, p, st, st->detail, 0);
+    int barrier = mbarrier_number(r, p, st, p, st->detail, 0);
     if (barrier < 0) return false;
     AsyncCopy *c = new_copy(r, 0, 0);
     c->bytes = 0;
@@ -386,7 +387,7 @@ bool step_async_arrive(Run *r, Program *p, const Step *st) {
 bool async_land_at(Run *r, Program *p, const Step *st, int barrier) {
     Mbarrier *m = &p->mbarrier[barrier];
     AsyncCopy *c = m->copies;
-    int writer = clock_of_mbarrier(r, barrier, !c->arrivals);
+    int writer = clock_of_mbarrier(r, p, barrier, !c->arrivals);
     int64_t arrivals = c->arrivals, bytes = c->bytes;
     m->copies = c->next;
     bool ok = arrivals
@@ -412,8 +413,9 @@ static bool engine_takes(Run *r, const Program *p, const Step *st) {
     return false;
 }
 
-/* The copy engine starts on the block, which lands with those of the list. */
-static bool start_desc_copy(Run *r, Program *p, const Step *st, const SharedBuffer *to,
+/* The copy engine starts on the block, which lands in the program's shared memory with those of the
+ * list. */
+static bool start_desc_copy(Run *r, Program *p, const Step *st, Program *of, const SharedBuffer *to,
                             AsyncCopy **list) {
     if (!engine_takes(r, p, st)) return false;
     Access a = {.st = st, .lanes = to->lanes, .size = stored_bytes(ir_operand(st->op, 0)->type)};
@@ -424,7 +426,7 @@ static bool start_desc_copy(Run *r, Program *p, const Step *st, const SharedBuff
     append(list, c);
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
     a = access_of_copy(r, p, c, &address, &mask);
-    return note_source(&a, c) && shared_claim(r, p, st, c->base, to->bytes);
+    return note_source(&a, c) && shared_claim(r, p, st, of, c->base, to->bytes);
 }
 
 bool step_async_desc_load(Run *r, Program *p, const Step *st) {
@@ -432,15 +434,23 @@ bool step_async_desc_load(Run *r, Program *p, const Step *st) {
     const DescPlan *plan = st->detail;
     give_token(p, st, COPY_TOKEN | s->copies_started);
     if (first_lane(&p->tile[st->src[2]], EL_I1))
-        return start_desc_copy(r, p, st, plan->buffer, &s->copies);
+        return start_desc_copy(r, p, st, p, plan->buffer, &s->copies);
     s->copies_started++; /* the next has another token */
     return true;
 }
 
 bool step_mbar_desc_load(Run *r, Program *p, const Step *st) {
     const DescPlan *plan = st->detail;
-    int barrier = mbarrier_number(r, p, st, plan->barrier, 2);
-    return barrier >= 0 && start_desc_copy(r, p, st, plan->buffer, &p->mbarrier[barrier].copies);
+    bool all = ir_attr_int(st->op, AT_MULTICAST, 0);
+    for (int rank = 0; rank < (all ? r->cluster : 1); rank++) {
+        Program *of = all ? cluster_program(r, p, st, rank) : p;
+        int barrier = of ? mbarrier_number(r, p, st, of, plan->barrier, 2) : -1;
+        if (barrier < 0 ||
+            !start_desc_copy(r, p, st, of, plan->buffer, &of->mbarrier[barrier].copies))
+            return false;
+        if (of != p) r->changes++;
+    }
+    return true;
 }
 
 /* Bytes of memory, as elements of the buffer one behind the other. */
@@ -451,7 +461,7 @@ bool step_mbar_fragment_load(Run *r, Program *p, const Step *st) {
     size_t size = stored_bytes(type_in_space(ir_operand(st->op, 1)->type, SPACE_REGISTER));
     uint64_t at = (uint64_t)first_lane(from, EL_U64);
     int64_t bytes = ir_attr_int(st->op, AT_BYTES, 0), lanes = bytes / (int64_t)size;
-    int barrier = mbarrier_number(r, p, st, plan->barrier, 2);
+    int barrier = mbarrier_number(r, p, st, p, plan->barrier, 2);
     if (barrier < 0) return false;
     Type pointer = ir_operand(st->op, 0)->type;
     if (from->tainted && from->taint[0])
@@ -466,7 +476,7 @@ bool step_mbar_fragment_load(Run *r, Program *p, const Step *st) {
     append(&p->mbarrier[barrier].copies, c);
     Tile address = {.data = (uint8_t *)c->address}, mask = {.data = c->active};
     a = access_of_copy(r, p, c, &address, &mask);
-    return note_source(&a, c) && shared_claim(r, p, st, c->base, bytes);
+    return note_source(&a, c) && shared_claim(r, p, st, p, c->base, bytes);
 }
 
 /* ---- dots, and copies to memory ---- */
@@ -493,6 +503,9 @@ bool async_all_awaited(Run *r, const Program *p, const Step *st) {
         for (const AsyncCopy *c = p->strand[i].copies; c; c = c->next)
             if (c->st->op->code == OP_ASYNC_DESC_LOAD) left = "into";
     }
+    for (int i = 0; i < r->nmbarriers && run_checks(r, CHECK_RACES); i++)
+        for (const AsyncCopy *c = p->mbarrier[i].copies; c; c = c->next)
+            if (!c->arrivals) left = "into";
     if (!left) return true;
     diag(&r->s->diags, DIAG_ERROR, st->op->span,
          "%s ends while the copy engine still copies %s its shared memory: nothing waits for that",
@@ -520,6 +533,6 @@ bool step_async_fence(Run *r, Program *p, const Step *st) {
     for (int i = 0; i < n; i++)
         if (s->knows[n + i] < s->knows[i]) s->knows[n + i] = s->knows[i];
     s->settled = s->now;
-    s->knows[n + p->current] = s->now++;
+    s->knows[n + clock_of_strand(p, p->current)] = s->now++;
     return true;
 }

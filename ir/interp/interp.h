@@ -65,6 +65,7 @@ typedef struct InterpLaunch {
     uint32_t stream_k[STREAM_K_SHARES]; /* what STREAM_K is */
     uint64_t workspace; /* address of a buffer, not written; 0: the launch needs none */
     uint64_t mark;      /* no two launches on one workspace have the same */
+    uint32_t cluster;   /* programs along x that are one; 0: each is alone */
     bool single_cta;    /* with the shared memory of a program that has an SM to itself */
     unsigned checks;    /* CHECK_ bits */
     uint64_t max_steps; /* per program; 0: no limit */

@@ -13,6 +13,9 @@
 
 #include "ir/interp/interp.h"
 #include "ir/number.h"
+#include "ir/roles.h"
+
+enum { INTERP_CLUSTER = CLUSTER_PROGRAMS }; /* the most that it runs together */
 
 typedef struct Run Run;
 typedef struct Program Program;
@@ -132,9 +135,10 @@ typedef struct BusyBytes { /* of shared memory, that an asynchronous dot or stor
 
 /* A role's way through the program, or, number 0, that of all threads outside roles (strand.c).
  *
- * Clocks say what happened before. They have a component for each strand and two for each mbarrier,
- * of bulk copies and of others that land there (CLOCK_…); and all these once more: of what fences
- * have made visible to units that read shared memory on their own. */
+ * Clocks say what happened before. For each program of a cluster they have a component for each
+ * strand and two for each mbarrier, of bulk copies and of others that land there (CLOCK_…); and all
+ * these once more: of what fences have made visible to units that read shared memory on their own.
+ */
 typedef struct Strand {
     int at; /* its next step, while another is going on */
     bool live;
@@ -194,10 +198,13 @@ struct Program {
     Counter *counter;
     int64_t width; /* lanes of the steps of a combining region */
     SharedMemory shared;
-    Strand *strand;      /* by role, from 1; 0: all threads */
-    int current, idle;   /* the one that goes on; how many in a row could not */
-    Mbarrier *mbarrier;  /* by number */
-    NamedBarrier *named; /* by id */
+    Strand *strand;                   /* by role, from 1; 0: all threads */
+    int current, idle;                /* the one that goes on; how many in a row could not */
+    Mbarrier *mbarrier;               /* by number */
+    NamedBarrier *named;              /* by id */
+    Program *cluster[INTERP_CLUSTER]; /* by rank, itself among them (cluster.c) */
+    int rank, first_clock;            /* its rank; the first component of clocks that is its own */
+    unsigned met; /* rank 0: which have come to the barrier of all, a bit each */
 };
 
 struct Run {
@@ -219,6 +226,7 @@ struct Run {
     bool *param_stored;   /* by parameter: a plain STORE goes there */
     bool stores_anywhere; /* some STORE's parameter is not known */
     uint64_t changes;     /* of memory, by anybody */
+    int cluster;          /* programs of one */
     uint64_t ended;       /* programs */
     uint64_t now;         /* nanoseconds: time passes only when no program can go on */
     size_t program_bytes;
@@ -454,9 +462,9 @@ bool async_all_awaited(Run *r, const Program *p, const Step *st);
 /* shared.c */
 SharedMemory shared_new(Arena *a, size_t bytes, int strands);
 void shared_clear(const Run *r, Program *p);
-/* Nothing may be in the way when an asynchronous copy's bytes come, which may be at once; from now
- * on they are coming. */
-bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t bytes);
+/* Nothing may be in the way when the bytes come of an asynchronous copy that p starts, to its own
+ * shared memory or another's of its cluster, which may be at once; from now on they are coming. */
+bool shared_claim(Run *r, Program *p, const Step *st, Program *to, int64_t from, int64_t bytes);
 /* Bytes from `at` on are there: written by a component of clocks at that time. */
 void shared_landed(Program *p, const SharedBuffer *b, int64_t at, int64_t bytes, int writer,
                    uint32_t time);
@@ -473,14 +481,21 @@ StepFn step_barrier, step_roles, step_role_end;
 static inline Strand *strand_of(Program *p) {
     return &p->strand[p->current];
 }
+/* of: a component of clocks. */
 static inline bool strand_knows(const Program *p, int of, uint32_t time) {
     return p->strand[p->current].knows[of] >= time;
 }
-static inline int clock_of_mbarrier(const Run *r, int barrier, bool bulk) {
-    return r->nstrands + 2 * barrier + bulk;
+static inline int clock_of_strand(const Program *p, int strand) {
+    return p->first_clock + strand;
+}
+static inline int clock_of_mbarrier(const Run *r, const Program *p, int barrier, bool bulk) {
+    return p->first_clock + r->nstrands + 2 * barrier + bulk;
+}
+static inline int clock_of_program(const Run *r) { /* how many components it has */
+    return r->nstrands + 2 * r->nmbarriers;
 }
 static inline int clock_components(const Run *r) {
-    return r->nstrands + 2 * r->nmbarriers;
+    return r->cluster * clock_of_program(r);
 }
 void clock_max(uint32_t *into, const uint32_t *from, const Run *r);
 /* What a strand's threads pass on when all of them have come here; then its time goes on. */
@@ -493,6 +508,8 @@ void strand_block(Program *p, const Step *st);
 /* Another strand goes on. False: none can; the state says whether the program may be set aside, or
  * there is a diagnostic. */
 bool strand_switch(Run *r, Program *p);
+/* What each of its strands waits for, the first as an error. */
+bool strands_report(Run *r, Program *p, bool first);
 const char *strand_name(Run *r, int strand); /* its role's; NULL: none */
 
 /* mbarrier.c */
@@ -500,10 +517,18 @@ StepFn step_mbar_init, step_mbar_expect, step_mbar_arrive, step_mbar_wait;
 bool mbarrier_bytes(Run *r, Program *p, const Step *st, int barrier, int64_t bytes);
 bool mbarrier_arrive(Run *r, Program *p, const Step *st, int barrier, int64_t n,
                      const uint32_t *clock);
-/* The barrier that operand i names; -1 after a diagnostic: it is not one that may be used yet. */
-int mbarrier_number(Run *r, Program *p, const Step *st, const SharedBuffer *b, int i);
+/* The barrier that operand i names, of `of`, p or another of its cluster; -1 after a diagnostic: it
+ * is not one that may be used yet. */
+int mbarrier_number(Run *r, Program *p, const Step *st, const Program *of, const SharedBuffer *b,
+                    int i);
 const char *mbarrier_text(Run *r, const Program *p, const Step *st); /* what a wait waits for */
 StepFn step_while_next;                                              /* sched.c */
+
+/* cluster.c: programs that reach into each other's shared memory. */
+StepFn step_cluster_value, step_cluster_barrier;
+void cluster_join(const Run *r, Program *const *programs);
+/* The program of p's cluster that has this rank; NULL after a report: there is none any more. */
+Program *cluster_program(Run *r, Program *p, const Step *st, int64_t rank);
 
 /* report.c: each adds one error and returns false. */
 typedef enum TaintUse {

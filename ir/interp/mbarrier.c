@@ -8,17 +8,18 @@
 
 #include <string.h>
 
-int mbarrier_number(Run *r, Program *p, const Step *st, const SharedBuffer *b, int i) {
+int mbarrier_number(Run *r, Program *p, const Step *st, const Program *of, const SharedBuffer *b,
+                    int i) {
     int slice = 0;
     if (b->slices > 1) slice = (int)first_lane(&p->tile[st->src[i]], EL_I32);
-    const Mbarrier *m = &p->mbarrier[b->mbarrier + slice];
+    const Mbarrier *m = &of->mbarrier[b->mbarrier + slice];
     int64_t at = b->at + slice * b->stride;
     const char *wrong = NULL;
     if (!m->count)
         wrong = "this barrier is used before mbar_init";
     else if (!strand_knows(p, m->made_by, m->made))
         wrong = "no barrier lets all threads know of this barrier's mbar_init";
-    else if (p->shared.owner[at] != b->number)
+    else if (of->shared.owner[at] != b->number)
         wrong = "overlapping buffers: another was written over this barrier";
     if (!wrong) return b->mbarrier + slice;
     report_shared(r, p, st, wrong, at);
@@ -40,7 +41,7 @@ bool step_mbar_init(Run *r, Program *p, const Step *st) {
         m->count = m->pending = ir_attr_int(st->op, AT_COUNT, 1);
         m->bytes = 0;
         m->phase = 0;
-        m->made_by = p->current;
+        m->made_by = clock_of_strand(p, p->current);
         m->made = strand_of(p)->now;
         for (int64_t at = b->at + i * b->stride, k = 0; k < b->bytes; k++)
             p->shared.owner[at + k] = b->number;
@@ -51,7 +52,7 @@ bool step_mbar_init(Run *r, Program *p, const Step *st) {
 /* Everything that the phase waits for has come. */
 static bool end_phase(Run *r, Program *p, const Step *st, int barrier) {
     Mbarrier *m = &p->mbarrier[barrier];
-    int n = clock_components(r), bulk = clock_of_mbarrier(r, barrier, true);
+    int n = clock_components(r), bulk = clock_of_mbarrier(r, p, barrier, true);
     if (m->pending) return true;
     if (m->bytes < 0) {
         diag(&r->s->diags, DIAG_ERROR, st->op->span,
@@ -89,22 +90,31 @@ bool mbarrier_arrive(Run *r, Program *p, const Step *st, int barrier, int64_t n,
 }
 
 bool step_mbar_expect(Run *r, Program *p, const Step *st) {
-    int barrier = mbarrier_number(r, p, st, st->detail, 0);
+    int barrier = mbarrier_number(r, p, st, p, st->detail, 0);
     if (barrier < 0) return false;
     p->mbarrier[barrier].bytes += ir_attr_int(st->op, AT_BYTES, 0);
     return mbarrier_arrive(r, p, st, barrier, 1, strand_of(p)->knows); /* of one thread */
 }
 
 bool step_mbar_arrive(Run *r, Program *p, const Step *st) {
-    int barrier = mbarrier_number(r, p, st, st->detail, 0);
+    Program *of = p;
+    if (st->op->noperands > 1) {
+        const Tile *rank = &p->tile[st->src[1]];
+        if (rank->tainted && rank->taint[0] >= ORIGIN_UNINIT)
+            return report_taint(r, p, st, USED_ADDRESS, rank->taint[0], type_scalar(EL_I32), 0);
+        of = cluster_program(r, p, st, first_lane(rank, EL_I32));
+        if (!of) return false;
+    }
+    int barrier = mbarrier_number(r, p, st, of, st->detail, 0);
     if (barrier < 0) return false;
-    uint32_t *clock = p->mbarrier[barrier].arrived;
+    uint32_t *clock = of->mbarrier[barrier].arrived;
     strand_release(r, p, clock);
-    return mbarrier_arrive(r, p, st, barrier, strand_warps(r, p), clock);
+    if (of != p) r->changes++;
+    return mbarrier_arrive(r, of, st, barrier, strand_warps(r, p), clock);
 }
 
 bool step_mbar_wait(Run *r, Program *p, const Step *st) {
-    int barrier = mbarrier_number(r, p, st, st->detail, 0);
+    int barrier = mbarrier_number(r, p, st, p, st->detail, 0);
     if (barrier < 0) return false;
     const Tile *phase = &p->tile[st->src[1]];
     if (phase->tainted && phase->taint[0] >= ORIGIN_UNINIT)
@@ -122,6 +132,7 @@ bool step_mbar_wait(Run *r, Program *p, const Step *st) {
 
 const char *mbarrier_text(Run *r, const Program *p, const Step *st) {
     Arena *a = &r->s->arena;
+    if (st->op->code == OP_CLUSTER_BARRIER) return "the other programs of its cluster";
     if (st->op->code != OP_MBAR_WAIT) {
         const NamedBarrier *n = &p->named[barrier_id(st->op)];
         return arena_printf(a, "barrier %d, where %d of %d warps have come", barrier_id(st->op),

@@ -85,21 +85,30 @@ typedef struct Schedule {
     VEC(Program *) spare;
 } Schedule;
 
+/* A program, or all of a cluster, which follow each other along x. */
 static bool start_next(Schedule *s) {
     Run *r = s->r;
     const uint32_t *grid = r->launch->grid;
-    Program *p = s->spare.n ? s->spare.at[--s->spare.n] : program_new(r);
-    program_start(r, p, s->next[0], s->next[1], s->next[2]);
-    for (int i = 0; i < 3; i++) {
-        if (++s->next[i] < grid[i]) break;
-        s->next[i] = 0;
-        s->all_started = i == 2;
+    Program *started[INTERP_CLUSTER];
+    for (int n = 0; n < r->cluster; n++) {
+        Program *p = s->spare.n ? s->spare.at[--s->spare.n] : program_new(r);
+        started[n] = p;
+        program_start(r, p, s->next[0], s->next[1], s->next[2]);
+        for (int i = 0; i < 3; i++) {
+            if (++s->next[i] < grid[i]) break;
+            s->next[i] = 0;
+            s->all_started = i == 2;
+        }
     }
-    if (!resume(r, p)) return false;
-    if (p->state == PROGRAM_DONE)
-        vec_push(&r->s->arena, &s->spare, p);
-    else
-        vec_push(&r->s->arena, &s->waiting, p);
+    cluster_join(r, started);
+    for (int n = 0; n < r->cluster; n++) {
+        Program *p = started[n];
+        if (!resume(r, p)) return false;
+        if (p->state == PROGRAM_DONE)
+            vec_push(&r->s->arena, &s->spare, p);
+        else
+            vec_push(&r->s->arena, &s->waiting, p);
+    }
     return true;
 }
 
@@ -138,6 +147,15 @@ static bool room_for_more(const Schedule *s) {
            (!s->waiting.n || bytes <= (uint64_t)INTERP_WAITING_MB << 20);
 }
 
+/* What those wait for whose roles all do; else all wait for memory to change. */
+static bool report_stuck(Schedule *s, bool more) {
+    Run *r = s->r;
+    int before = r->s->diags.errors;
+    for (int i = 0; r->cluster > 1 && i < s->waiting.n && i < r->cluster; i++)
+        strands_report(r, s->waiting.at[i], r->s->diags.errors == before);
+    return r->s->diags.errors == before && report_deadlock(r, s->waiting.at, s->waiting.n, more);
+}
+
 bool interp_schedule(Run *r) {
     const uint32_t *grid = r->launch->grid;
     Schedule s = {.r = r, .all_started = !grid[0] || !grid[1] || !grid[2]};
@@ -154,7 +172,7 @@ bool interp_schedule(Run *r) {
         } else if (stuck && (only_waits || idle > IDLE_ROUNDS)) {
             idle = 0;
             if (pass_time(&s)) continue;
-            return report_deadlock(r, s.waiting.at, s.waiting.n, more);
+            return report_stuck(&s, more);
         }
     }
     return true;

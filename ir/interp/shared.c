@@ -42,40 +42,45 @@ void shared_clear(const Run *r, Program *p) {
 
 /* ---- who knows of whom ---- */
 
-/* The last write is one that not all of the strand's threads know of. */
-static bool write_unknown(const Program *p, int64_t at) {
-    const SharedMemory *m = &p->shared;
+/* The last write there, in that program's memory, is one that not all of p's strand know of. */
+static bool write_unknown(const Program *p, const Program *of, int64_t at) {
+    const SharedMemory *m = &of->shared;
     return m->written[at] && !strand_knows(p, m->writer[at], m->written[at]);
 }
 
-/* A strand that may still read there, for all that this one knows; -1: none. */
-static int reader_unknown(const Run *r, const Program *p, int64_t at) {
+/* A strand of that program that may still read there, for all that p's knows; -1: none. */
+static int reader_unknown(const Run *r, const Program *p, const Program *of, int64_t at) {
     for (int i = 0; i < r->nstrands; i++)
-        if (!strand_knows(p, i, p->shared.read[i][at])) return i;
+        if (!strand_knows(p, clock_of_strand(of, i), of->shared.read[i][at])) return i;
     return -1;
 }
 
-/* "race: role 'a' DID it, and nothing puts that before this", or of the strand's own threads. */
+/* "race: role 'a' DID it, and nothing puts that before this", or of the strand's own threads. who:
+ * a component of clocks. */
 static bool report_unknown(Run *r, const Program *p, const Step *st, int who, const char *own,
                            const char *did, int64_t at) {
-    const char *what = own;
-    int barrier = (who - r->nstrands) / 2;
-    if (who >= r->nstrands)
-        what = arena_printf(
-            &r->s->arena,
-            "a copy brought it, which came to barrier '%s': nothing here waits for that",
-            p->mbarrier[barrier].name);
-    else if (who != p->current)
-        what = arena_printf(&r->s->arena, "race: %s %s it, and nothing puts that before this",
-                            strand_name(r, who), did);
+    Arena *a = &r->s->arena;
+    const char *what = own, *where = "";
+    const Program *of = p->cluster[who / clock_of_program(r)];
+    int strand = who % clock_of_program(r), barrier = (strand - r->nstrands) / 2;
+    if (of != p)
+        where = arena_printf(a, " of program (%u, %u, %u)", of->id[0], of->id[1], of->id[2]);
+    if (strand >= r->nstrands)
+        what = arena_printf(a,
+                            "a copy brought it, which came to barrier '%s'%s: nothing here waits "
+                            "for that",
+                            of->mbarrier[barrier].name, where);
+    else if (of != p || strand != p->current)
+        what = arena_printf(a, "race: %s%s %s it, and nothing puts that before this",
+                            strand_name(r, strand), where, did);
     return report_shared(r, p, st, what, at);
 }
 
 static bool check_byte(Run *r, Program *p, const Step *st, const SharedBuffer *b, int64_t at,
                        bool store) {
     const SharedMemory *m = &p->shared;
-    bool unknown = write_unknown(p, at);
-    int writer = m->writer[at], reader = store ? reader_unknown(r, p, at) : -1;
+    bool unknown = write_unknown(p, p, at);
+    int writer = m->writer[at], reader = store ? reader_unknown(r, p, p, at) : -1;
     if (m->coming[at])
         return report_shared(r, p, st,
                              store ? "overwritten while a copy to it is in flight"
@@ -85,9 +90,10 @@ static bool check_byte(Run *r, Program *p, const Step *st, const SharedBuffer *b
         return report_unknown(r, p, st, writer, "missing barrier: read since written without one",
                               "wrote", at);
     if (reader >= 0)
-        return report_unknown(r, p, st, reader,
+        return report_unknown(r, p, st, clock_of_strand(p, reader),
                               "missing barrier: overwritten since read without one", "reads", at);
-    if (store && unknown && (writer != p->current || (m->owner[at] && m->owner[at] != b->number)))
+    if (store && unknown &&
+        (writer != clock_of_strand(p, p->current) || (m->owner[at] && m->owner[at] != b->number)))
         return report_unknown(r, p, st, writer, "missing barrier: written twice without one",
                               "wrote", at);
     if (!store && m->owner[at] && m->owner[at] != b->number)
@@ -98,8 +104,8 @@ static bool check_byte(Run *r, Program *p, const Step *st, const SharedBuffer *b
 
 /* Bytes that a unit reads or writes on its own: what threads wrote there needs a fence to be seen,
  * and not to come later. */
-static bool check_fenced(Run *r, const Program *p, const Step *st, int64_t at) {
-    const SharedMemory *m = &p->shared;
+static bool check_fenced(Run *r, const Program *p, const Step *st, const Program *of, int64_t at) {
+    const SharedMemory *m = &of->shared;
     int writer = m->writer[at];
     if (!m->written[at] || strand_knows(p, clock_components(r) + writer, m->written[at]))
         return true;
@@ -109,9 +115,9 @@ static bool check_fenced(Run *r, const Program *p, const Step *st, int64_t at) {
 
 /* Bytes that the copy engine is to write: the loads of threads that have arrived since may not have
  * got there yet. */
-static bool check_settled(Run *r, const Program *p, const Step *st, int64_t at) {
+static bool check_settled(Run *r, const Program *p, const Step *st, const Program *of, int64_t at) {
     for (int s = 0; s < r->nstrands; s++)
-        if (p->shared.loaded[s][at] > p->strand[s].settled)
+        if (of->shared.loaded[s][at] > of->strand[s].settled)
             return report_shared(r, p, st,
                                  "missing async_fence: threads read it, and neither a fence nor a "
                                  "barrier lets this come behind",
@@ -127,12 +133,13 @@ static bool reads_on_its_own(const Op *op) {
 }
 
 /* No dot or copy that is in flight may read there. */
-static bool check_idle(Run *r, const Program *p, const Step *st, int64_t from, int64_t to) {
+static bool check_idle(Run *r, const Program *p, const Step *st, const Program *of, int64_t from,
+                       int64_t to) {
     for (int s = 0; s < r->nstrands; s++)
-        for (int i = 0; i < p->strand[s].nbusy; i++) {
-            const BusyBytes *x = &p->strand[s].busy[i];
+        for (int i = 0; i < of->strand[s].nbusy; i++) {
+            const BusyBytes *x = &of->strand[s].busy[i];
             if (x->from >= to || from >= x->to) continue;
-            return report_unknown(r, p, st, s,
+            return report_unknown(r, p, st, clock_of_strand(of, s),
                                   x->store ? "overwritten while a copy out of it may read it"
                                            : "overwritten while a dot may read it",
                                   x->store ? "has a copy in flight that reads"
@@ -149,17 +156,17 @@ static bool touch(Run *r, Program *p, const Step *st, const SharedBuffer *b, int
     bool check = run_checks(r, CHECK_RACES), on_its_own = reads_on_its_own(st->op);
     SharedMemory *m = &p->shared;
     uint32_t now = strand_of(p)->now;
-    if (store && check && !check_idle(r, p, st, at, at + n)) return false;
+    if (store && check && !check_idle(r, p, st, p, at, at + n)) return false;
     for (int64_t i = at; i < at + n; i++) {
         if (check && !check_byte(r, p, st, b, i, store)) return false;
-        if (check && on_its_own && !check_fenced(r, p, st, i)) return false;
+        if (check && on_its_own && !check_fenced(r, p, st, p, i)) return false;
         if (!store) {
             m->read[p->current][i] = now;
             if (!on_its_own) m->loaded[p->current][i] = now;
             continue;
         }
         m->written[i] = now;
-        m->writer[i] = (uint16_t)p->current;
+        m->writer[i] = (uint16_t)clock_of_strand(p, p->current);
         m->owner[i] = b->number;
     }
     return true;
@@ -169,20 +176,21 @@ void shared_read_by(Program *p, int64_t from, int64_t bytes) {
     for (int64_t i = from; i < from + bytes; i++) p->shared.read[p->current][i] = strand_of(p)->now;
 }
 
-bool shared_claim(Run *r, Program *p, const Step *st, int64_t from, int64_t bytes) {
+bool shared_claim(Run *r, Program *p, const Step *st, Program *to, int64_t from, int64_t bytes) {
     if (!run_checks(r, CHECK_RACES)) return true;
     bool engine = st->op->code != OP_ASYNC_COPY;
-    if (!check_idle(r, p, st, from, from + bytes)) return false;
+    if (!check_idle(r, p, st, to, from, from + bytes)) return false;
     for (int64_t i = from; i < from + bytes; i++) {
-        int reader = reader_unknown(r, p, i);
+        int reader = reader_unknown(r, p, to, i);
         if (reader >= 0)
-            return report_unknown(r, p, st, reader,
+            return report_unknown(r, p, st, clock_of_strand(to, reader),
                                   "missing barrier: overwritten since read without one", "reads",
                                   i);
-        if (p->shared.coming[i] || write_unknown(p, i))
+        if (to->shared.coming[i] || write_unknown(p, to, i))
             return report_shared(r, p, st, "overwritten before it was read", i);
-        if (engine && (!check_fenced(r, p, st, i) || !check_settled(r, p, st, i))) return false;
-        p->shared.coming[i] = (uint16_t)(p->current + 1);
+        if (engine && (!check_fenced(r, p, st, to, i) || !check_settled(r, p, st, to, i)))
+            return false;
+        to->shared.coming[i] = (uint16_t)(p->current + 1);
     }
     return true;
 }
@@ -292,7 +300,7 @@ bool step_shared_count(Run *r, Program *p, const Step *st) {
             return false;
         p->shared.read[p->current][at] = strand_of(p)->now;
         p->shared.written[at] = strand_of(p)->now;
-        p->shared.writer[at] = (uint16_t)p->current;
+        p->shared.writer[at] = (uint16_t)clock_of_strand(p, p->current);
     }
     for (int64_t i = 0, bin; i < n; i++) {
         uint32_t count;

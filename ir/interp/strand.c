@@ -62,7 +62,7 @@ void strands_start(Run *r, Program *p) {
 
 void strand_release(const Run *r, Program *p, uint32_t *into) {
     Strand *s = strand_of(p);
-    s->knows[p->current] = s->now++;
+    s->knows[clock_of_strand(p, p->current)] = s->now++;
     clock_max(into, s->knows, r);
 }
 
@@ -81,9 +81,8 @@ static void go_on_with(Program *p, int strand) {
     p->state = PROGRAM_RUNS;
 }
 
-static bool report_stuck(Run *r, Program *p) {
+bool strands_report(Run *r, Program *p, bool first) {
     int was = p->current;
-    bool first = true;
     for (int i = 0; i < r->nstrands; i++) {
         const Step *st = p->strand[i].blocked;
         if (!p->strand[i].live || !st) continue;
@@ -109,7 +108,11 @@ bool strand_switch(Run *r, Program *p) {
     int next = p->current;
     do next = (next + 1) % r->nstrands;
     while (live && !p->strand[next].live);
-    if (++p->idle > live && !waits && !yields) return report_stuck(r, p);
+    if (++p->idle > live && !waits && !yields) {
+        if (r->cluster < 2) return strands_report(r, p, true);
+        p->seen_changes = r->changes; /* another of its cluster may do what they wait for */
+        waits = true;
+    }
     bool aside = p->idle > live || live == 1;
     go_on_with(p, next);
     if (!aside || (!waits && !yields)) return true;
@@ -173,7 +176,7 @@ static void meet(const Run *r, Program *p, NamedBarrier *n) {
     for (int i = 0; i < r->nstrands; i++) {
         Strand *s = &p->strand[i];
         if (!(n->arrived >> i & 1)) continue;
-        s->knows[i] = s->now++;
+        s->knows[clock_of_strand(p, i)] = s->now++;
         s->released = i != was;
     }
     for (int i = 0; i < r->nstrands; i++)

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* cluster.c: programs of a cluster: each knows the others, arrives at their barriers and has blocks
+ * brought to their shared memory.
+ *
+ * They go on in turns, as other programs do: one that waits for another is set aside until
+ * something has changed. Their clocks have components for all of them, so that what one does in
+ * another's shared memory is checked as what it does in its own. */
+#include "ir/interp/machine.h"
+
+#include <string.h>
+
+void cluster_join(const Run *r, Program *const *programs) {
+    for (int i = 0; i < r->cluster; i++) {
+        Program *p = programs[i];
+        for (int k = 0; k < r->cluster; k++) p->cluster[k] = programs[k];
+        p->rank = i;
+        p->first_clock = i * clock_of_program(r);
+        p->met = 0;
+    }
+}
+
+Program *cluster_program(Run *r, Program *p, const Step *st, int64_t rank) {
+    const char *wrong = NULL;
+    if (rank < 0 || rank >= r->cluster)
+        wrong = arena_printf(&r->s->arena, "its cluster has %d", r->cluster);
+    else if (p->cluster[rank]->cluster[p->rank] != p || p->cluster[rank]->state == PROGRAM_DONE)
+        wrong = "that has ended"; /* and may be another by now */
+    if (!wrong) return p->cluster[rank];
+    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+         "program %lld of the cluster is asked for, in %s: %s", (long long)rank,
+         report_program(r, p), wrong);
+    return NULL;
+}
+
+/* CLUSTER_RANK and CLUSTER_SIZE */
+bool step_cluster_value(Run *r, Program *p, const Step *st) {
+    int32_t v = st->op->code == OP_CLUSTER_RANK ? p->rank : r->cluster;
+    Tile *d = &p->tile[st->dst[0]];
+    memcpy(d->data, &v, sizeof v);
+    d->tainted = false;
+    return true;
+}
+
+/* Each knows what all of them knew. */
+static void meet(Run *r, Program *p) {
+    for (int i = 0; i < r->cluster; i++) {
+        Program *x = p->cluster[i];
+        Strand *s = strand_of(x);
+        s->knows[clock_of_strand(x, x->current)] = s->now++;
+        s->released = x != p;
+    }
+    for (int i = 0; i < r->cluster; i++)
+        for (int k = 0; k < r->cluster; k++)
+            clock_max(strand_of(p->cluster[i])->knows, strand_of(p->cluster[k])->knows, r);
+    p->cluster[0]->met = 0;
+    r->changes++;
+}
+
+bool step_cluster_barrier(Run *r, Program *p, const Step *st) {
+    Strand *s = strand_of(p);
+    unsigned *met = &p->cluster[0]->met;
+    s->settled = s->now;
+    if (s->released) {
+        s->released = false;
+        return true;
+    }
+    *met |= 1u << p->rank;
+    if (*met == (1u << r->cluster) - 1)
+        meet(r, p);
+    else
+        strand_block(p, st);
+    return true;
+}
