@@ -235,6 +235,11 @@ static void put_texts(Buf *out, const char *key, const char *const *text, size_t
 /* What the entries of a kernel differ in. */
 static void put_numbers_of_entry(const Func *f, Buf *out) {
     put_numbers(f, out);
+    if (f->cluster_when) {
+        buf_puts(out, "\"cluster_when\": ");
+        put_string(out, f->cluster_when);
+        buf_puts(out, ", ");
+    }
     buf_puts(out, "\"cluster\": [1, 1, 1],\n   ");
 }
 

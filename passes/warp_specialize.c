@@ -93,10 +93,10 @@ static void make_buffers(Specialize *x, Builder *b) {
         (g->held ? make_held_buffer : g->read ? make_read_buffer : make_dot_buffers)(x, b, g);
         g->full = shared_barriers(b, g->stages, 1 + (g->transposed ? TRANSPOSERS : 0));
         if (g->transposed) g->raw = shared_barriers(b, g->stages, 1);
-        g->empty = shared_barriers(b, g->stages, x->f->num_warps);
+        g->empty = shared_barriers(b, g->stages, arrivals_at_stage(x, g));
     }
     make_store_buffers(x, b);
-    ir_op(b, OP_BARRIER, NULL, 0, NULL, 0, 0);
+    ir_op(b, x->f->max_cluster ? OP_CLUSTER_BARRIER : OP_BARRIER, NULL, 0, NULL, 0, 0);
 }
 
 Value *stage_slice(Builder *b, Value *of, Value *number) {
@@ -162,6 +162,7 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     if (goes_on_beside(dot, b.before)) wait_stage(&b, g->full, t);
     wait_for_dot(&b, dot->result[0]);
     arrive_at_stage(&b, g->empty, t);
+    arrive_at_neighbours_stage(x, &b, g, t);
     return next_turn(&b, t, g->stages);
 }
 
@@ -202,8 +203,8 @@ static Turn consume_load(Specialize *x, const Group *g, Op *load, Turn t) {
     return (g->read ? consume_read : consume_held)(x, g, load, t);
 }
 
-/* The copy of the block to its buffer's stage; how many bytes it brings. */
-static int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *to, Value *full) {
+int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *to, Value *full,
+                   bool multicast) {
     const Op *load = from->load;
     Value *in[3 + DESC_MAX_RANK];
     in[0] = load->operand[0].value;
@@ -213,6 +214,7 @@ static int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *
     b->span = load->span;
     Op *copy = ir_op(b, OP_MBAR_DESC_LOAD, in, 2 + load->noperands, NULL, 0, 0);
     if (!from->as_it_is) ir_set_dims(x->s, copy, AT_ORDER, from->order, 2);
+    if (multicast) ir_set_attr(x->s, copy, AT_MULTICAST, 1);
     return desc_live_bytes(load->operand[0].value->def);
 }
 
@@ -226,7 +228,7 @@ static void bring(Specialize *x, Builder *b, const Group *g, const Op *dot, Turn
         if (!g->buffer[i] || !loaded_beside(dot, i, &from) || (g->transposed >> i & 1) != raw)
             continue;
         Value *to = raw ? raw_stage(b, g->buffer[i], t) : stage_slice(b, g->buffer[i], t.stage);
-        bytes += start_copy(x, b, &from, to, full);
+        bytes += start_shared_copy(x, b, g, &from, to, full, t);
     }
     ir_set_attr(x->s, expect, AT_BYTES, bytes);
 }
@@ -253,7 +255,7 @@ static Turn produce_load(Specialize *x, const Group *g, Op *load, Turn t) {
     Op *expect = ir_op(&b, OP_MBAR_EXPECT, &full, 1, NULL, 0, 0);
     Value *buffer = g->buffer[0] ? g->buffer[0] : g->buffer[1];
     Value *to = stage_slice(&b, buffer, t.stage);
-    ir_set_attr(x->s, expect, AT_BYTES, start_copy(x, &b, &from, to, full));
+    ir_set_attr(x->s, expect, AT_BYTES, start_copy(x, &b, &from, to, full, false));
     return next_turn(&b, t, g->stages);
 }
 
@@ -395,6 +397,7 @@ static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, const Role *rol
 
 /* Marks are the numbers of groups, then of stores, from 1. */
 static void make_role(Specialize *x, Block *b, const Role *role) {
+    meet_neighbour(x, b);
     for (int k = 0; k < x->n + x->nstores; k++) {
         bool store = k >= x->n;
         if (store ? !role->store : !role->dot) continue;
@@ -464,6 +467,8 @@ static void split(Specialize *x) {
     Op *roles = ir_op(&b, OP_WARPS, NULL, 0, NULL, 0, n);
     ir_set_text(x->s, roles, AT_ROLES, names);
     ir_set_dims(x->s, roles, AT_NUM_WARPS, warps, n);
+    /* Until here the neighbour may write to this program's shared memory. */
+    if (f->max_cluster) ir_op(&b, OP_CLUSTER_BARRIER, NULL, 0, NULL, 0, 0);
     while (from != roles) {
         Op *next = from->next;
         ir_append(roles->region[0], from);
@@ -486,6 +491,7 @@ void pass_warp_specialize(PassCtx *ctx) {
     if (!ctx->target->tma) return;
     find_groups(&x);
     find_stores(&x);
+    if (!x.refused) find_neighbours(&x);
     if (x.refused || !x.n || !has_room(&x)) return;
     split(&x);
     pass_dce(ctx);

@@ -36,6 +36,14 @@ typedef struct Store { /* of a block, by a warp of its own */
     Value *buffer, *full, *empty;
 } Store;
 
+/* What a role knows of the program beside its own in the cluster, in its loop over places. */
+typedef struct Neighbour {
+    Value *is_there; /* it has a place beside this one; NULL: none of this is known */
+    Value *rank;     /* the program's own in the cluster */
+    Value *place;    /* the neighbour's where it is there, else the program's own; */
+    Value *other;    /* its rank, the same */
+} Neighbour;
+
 typedef struct Specialize {
     PassCtx *ctx;
     Session *s;
@@ -49,6 +57,7 @@ typedef struct Specialize {
     uint8_t *seen;  /* by value id: of what indices are made of */
     uint32_t nseen;
     int depth;
+    Neighbour beside; /* of the role that is being made */
 } Specialize;
 
 typedef struct Turn { /* where a group is: the stage, and the parity of its phase */
@@ -85,6 +94,24 @@ Value *held_operand(const Op *load, bool alike, int *i, Op **first, Op **last);
 bool is_scalar_work(Specialize *x, const Value *v);
 /* The op does more than give a value, be it one of its own. */
 bool is_seen(const Op *op);
+
+/* ---- warp_specialize.c ---- */
+/* The copy of the block to its buffer's stage, maybe the neighbour's, too; how many bytes it
+ * brings. */
+int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *to, Value *full,
+                   bool multicast);
+
+/* ---- warp_multicast.c ---- */
+/* Whether launches may run two programs as a cluster, and which: the function says so then. */
+void find_neighbours(Specialize *x);
+/* What the role has to know of it, at the begin of its loop over places. */
+void meet_neighbour(Specialize *x, Block *role);
+/* Arrivals at an empty barrier of such a group's stage in each turn. */
+int arrivals_at_stage(const Specialize *x, const Group *g);
+void arrive_at_neighbours_stage(Specialize *x, Builder *b, const Group *g, Turn t);
+/* A dot's block, by this program or its neighbour if both take it. */
+int64_t start_shared_copy(Specialize *x, Builder *b, const Group *g, const Loaded *from, Value *to,
+                          Value *full, Turn t);
 
 /* ---- warp_transpose.c ---- */
 /* The dot's instruction takes operand i along K alone, and the block has another dimension last. */

@@ -322,6 +322,32 @@ split_mistake 'a part is told of in no order' 's/(atomic_store [^\n]*)sem=releas
 split_mistake 'a part is not stored' "s/[^\n]*fragment_store $line//" 'uninitialised: nobody has written what is copied'
 split_mistake 'a part is added before it is there' "s/[^\n]*mbar_wait $line($line[^\n]*fragment_add)/\1/" \
     'read before the copy to it has landed'
+# cluster_mistake NAME SED MESSAGE: the same of programs that bring each other blocks
+cluster_mistake() {
+    sed -Ez "$2" "$work/matmul.entry.tir" >"$work/wrong.tir"
+    if cmp -s "$work/matmul.entry.tir" "$work/wrong.tir"; then
+        fail "$1: nothing changed"
+    elif timeout 60 "$tilerun" --device=cpu "$work/wrong.tir" --kernel=matmul__persistent "a_ptr=randint(1,2):fp16[512,208]" \
+        "b_ptr=randint(1,2):fp16[208,272]" "c_ptr=zeros:fp16[512,272]" M=512 N=272 K=208 stride_am=208 stride_ak=1 \
+        stride_bk=272 stride_bn=1 stride_cm=272 stride_cn=1 >"$work/log" 2>&1; then
+        fail "$1: is not found"
+    elif grep -qF "error: $3" "$work/log"; then
+        pass
+    else
+        fail "$1: says something else" "$work/log"
+    fi
+}
+cluster_mistake 'the neighbour is not told' "s/    mbar_arrive %[0-9]+, %[0-9]+ $line//" "deadlock: role 'consumer' of program (0, 0, 0)"
+cluster_mistake 'a program is told what its neighbour is to be' 's/(mbar_arrive %[0-9]+), %[0-9]+ /\1 /' \
+    "race: role 'consumer' of program (1, 0, 0) reads it, and nothing puts that before this"
+cluster_mistake 'a program ends while its neighbour tells it' "s/  cluster_barrier $line(  return)/\1/" \
+    "program 0 of the cluster is asked for, in role 'consumer' of program (1, 0, 0): that has ended"
+cluster_mistake 'a program begins before its neighbour does' 's/cluster_barrier/barrier/' 'this barrier is used before mbar_init'
+cluster_mistake 'both bring a block' \
+    "s/(if %[0-9]+ [^\n]*\{\n *)if %[0-9]+ [^\n]*\{\n( *mbar_desc_load $line) *yield$line *\} \{\n *yield$line *\}\n/\1\2/g" \
+    'overwritten before it was read'
+cluster_mistake 'nobody brings a block' "s/[^\n]*mbar_desc_load $line( *yield$line *\} \{\n *yield)/\1/g" 'deadlock: '
+cluster_mistake "a barrier counts one program's warps" 's/count=8/count=4/' 'deadlock: '
 tma=matmul_roles cp=matmul_roles_cp desc=matmul_desc stay=matmul_persistent
 mistake $stay 'a consumer begins each tile at stage 0' 's/%zeros, %s\.t, %phase\.t /%zeros, %0, %0 /' \
     'deadlock' consumer 'mbar_wait %filled'

@@ -156,28 +156,35 @@ typedef struct Stages { /* of a loop of tile IR */
 
 typedef VEC(Stages) StagesList;
 
-/* Collects the loops that copy ahead, each with the buffers of several slices that it fills. */
+typedef VEC(const Op *) Allocs;
+
+/* The buffers of several slices that a turn copies to, maybe in one of two ways. */
+static void add_copies(Session *s, const Block *b, Stages *found, Allocs *buffers) {
+    for (const Op *x = b->first; x; x = x->next) {
+        int64_t number; /* the same in each turn: a copy before an inner loop */
+        bool copies = op_is_async_copy(x) || x->code == OP_MBAR_DESC_LOAD, counted = false;
+        for (int i = 0; x->code == OP_IF && i < x->nregions; i++)
+            add_copies(s, x->region[i], found, buffers);
+        if (!copies || !op_is(x->operand[1].value, OP_BUFFER_SLICE)) continue;
+        const Op *slice = x->operand[1].value->def, *alloc = slice->operand[0].value->def;
+        if (ir_int_constant(slice->operand[1].value, &number)) continue;
+        for (int i = 0; i < buffers->n; i++) counted |= buffers->at[i] == alloc;
+        if (counted || !alloc) continue;
+        vec_push(&s->arena, buffers, alloc);
+        Type t = alloc->result[0]->type;
+        found->slices = t.slices;
+        found->bytes += type_bytes(t);
+    }
+}
+
+/* Collects the loops that copy ahead. */
 static void find_stages(Session *s, const Block *b, StagesList *list) {
     for (const Op *op = b->first; op; op = op->next) {
         for (int i = 0; i < op->nregions; i++) find_stages(s, op->region[i], list);
         if (op->code != OP_FOR && op->code != OP_WHILE) continue;
         Stages found = {.line = source_line_number(&s->source, op->span.line)};
-        VEC(const Op *) buffers = {0};
-        const Block *body = op->region[op->nregions - 1];
-        for (const Op *x = body->first; x; x = x->next) {
-            int64_t number; /* the same in each turn: a copy before an inner loop */
-            bool copies = op_is_async_copy(x) || x->code == OP_MBAR_DESC_LOAD;
-            if (!copies || !op_is(x->operand[1].value, OP_BUFFER_SLICE)) continue;
-            const Op *slice = x->operand[1].value->def, *alloc = slice->operand[0].value->def;
-            if (ir_int_constant(slice->operand[1].value, &number)) continue;
-            bool counted = false;
-            for (int i = 0; i < buffers.n; i++) counted |= buffers.at[i] == alloc;
-            if (counted || !alloc) continue;
-            vec_push(&s->arena, &buffers, alloc);
-            Type t = alloc->result[0]->type;
-            found.slices = t.slices;
-            found.bytes += type_bytes(t);
-        }
+        Allocs buffers = {0};
+        add_copies(s, op->region[op->nregions - 1], &found, &buffers);
         if (found.slices) vec_push(&s->arena, list, found);
     }
 }

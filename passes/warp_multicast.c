@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* warp_multicast.c: blocks that two programs take in the same turn -> one copy, to both of them.
+ *
+ *     producer: for k: wait empty[s]; expect full[s]; start both copies
+ *     consumer: for k: wait full[s]; acc = dot as[s], bs[s], acc; wait for it; arrive at empty[s]
+ * becomes, where a launch runs programs 2i and 2i + 1 as a cluster,
+ *     producer: for k: wait empty[s]; expect full[s]; start a's copy;
+ *               if the neighbour takes b's block, too: each other turn start its copy to both
+ *               else start b's copy
+ *     consumer: … arrive at empty[s], here and at the neighbour's
+ *
+ * An empty barrier counts the warps of both programs: a stage is free when both have left it, so
+ * nobody has to know what is shared when. They go the same number of turns for a place of the grid,
+ * and the one of even rank has a place as long as the other has. In a place that the neighbour has
+ * none beside, and where there is no cluster, a warp arrives twice at its own.
+ *
+ * What a program's neighbour takes is worked out as the program works out its own: from the place
+ * beside its own. */
+#include "ir/analysis/axis.h"
+#include "ir/desc.h"
+#include "ir/effects.h"
+#include "ir/expression.h"
+#include "ir/roles.h"
+#include "ir/target.h"
+#include "passes/cost.h"
+#include "passes/warp_specialize.h"
+
+#include <string.h>
+
+/* ---- what differs from place to place ---- */
+
+typedef struct Differing {
+    uint8_t *is; /* by value id */
+    bool more;
+} Differing;
+
+static void differ(Differing *d, const Value *v) {
+    d->more |= !d->is[v->id];
+    d->is[v->id] = 1;
+}
+
+static void hand_on(Value *from, Value *to, void *ctx) {
+    Differing *d = ctx;
+    if (d->is[from->id]) differ(d, to);
+}
+
+/* Bounds and conditions make all that they rule over differ. */
+static void spread(Op *op, void *ctx) {
+    Differing *d = ctx;
+    int ruling = op->code == OP_FOR ? 3 : op->code == OP_IF ? 1 : op->noperands;
+    bool any = op->code == OP_PROGRAM_ID || op->code == OP_CLUSTER_RANK;
+    for (int i = 0; i < ruling; i++) any |= d->is[op->operand[i].value->id];
+    for (int i = 0; any && i < op->nresults; i++) differ(d, op->result[i]);
+    for (int r = 0; any && r < op->nregions; r++)
+        for (int i = 0; i < op->region[r]->nargs; i++) differ(d, op->region[r]->args[i]);
+    ir_each_flow(op, hand_on, d);
+}
+
+/* The loop over places, and by value id what is not the same in all of them. */
+static uint8_t *what_differs(Session *s, const Func *f, const Op *places) {
+    Differing d = {.is = arena_alloc(&s->arena, f->nvalues)};
+    differ(&d, places->region[0]->args[0]);
+    while (d.more) {
+        d.more = false;
+        ir_walk(places->region[0], spread, &d);
+    }
+    return d.is;
+}
+
+static Op *loop_over_places(Block *b) {
+    for (Op *op = b->first; op; op = op->next)
+        if (op->code == OP_FOR && ir_attr_int(op, AT_PARALLEL, 0)) return op;
+    return NULL;
+}
+
+/* ---- is it to be? ---- */
+
+typedef struct Judge {
+    Specialize *x;
+    const Op *places;
+    const uint8_t *differs;
+    AxisTable axis;
+    Buf when;
+    bool never;
+} Judge;
+
+/* All programs do it as often in each place. */
+static bool is_as_often(const Judge *j, const Op *op) {
+    const Op *at = op->block->parent;
+    for (; at && at != j->places; at = at->block->parent) {
+        if (at->code != OP_FOR && at->code != OP_IF) return false;
+        for (int i = 0; i < (at->code == OP_FOR ? 3 : 1); i++)
+            if (j->differs[at->operand[i].value->id]) return false;
+    }
+    return at;
+}
+
+/* Adds what is not 0 where rows begin within a line of memory. A launch works that out. */
+static void add_rows(Judge *j, const Op *load) {
+    const Op *desc = load->operand[0].value->def;
+    Type t = desc->result[0]->type;
+    int bytes = type_elem_bytes(t);
+    for (int d = 0; d + 1 < t.rank; d++) {
+        const Value *stride = desc_stride(desc, d);
+        const AxisInfo *known = axis_of(&j->axis, stride);
+        Buf text = buf_new(&j->x->s->arena);
+        if (known && known->divisibility[0] * bytes % COST_LINE_BYTES == 0) continue;
+        if (!ir_expression(stride, WITH_QUOTIENTS, &text)) {
+            j->never = true;
+            return;
+        }
+        buf_printf(&j->when, "%s%s * %d %% %d", j->when.len ? " + " : "", text.data, bytes,
+                   COST_LINE_BYTES);
+    }
+}
+
+void find_neighbours(Specialize *x) {
+    Func *f = x->f;
+    Judge j = {.x = x, .places = loop_over_places(f->body), .when = buf_new(&x->s->arena)};
+    if (!f->entry_of || !f->persistent || !j.places || !x->ctx->target->multicast) return;
+    j.differs = what_differs(x->s, f, j.places);
+    j.axis = axis_analyse(x->s, f);
+    for (int k = 0; k < x->n; k++) {
+        const Group *g = &x->group[k];
+        if (g->part) return; /* what a program adds up is not what its neighbour does */
+        for (int n = 0; n < g->ndots; n++) {
+            if (!is_as_often(&j, g->dot[n])) return;
+            for (int i = 0; i < 2; i++) {
+                Loaded from;
+                if (loaded_beside(g->dot[n], i, &from)) add_rows(&j, from.load);
+            }
+        }
+    }
+    if (j.never || !j.when.len) return;
+    f->max_cluster = CLUSTER_PROGRAMS;
+    f->cluster_when = j.when.data;
+}
+
+/* ---- in a role ---- */
+
+void meet_neighbour(Specialize *x, Block *role) {
+    x->beside = (Neighbour){0};
+    Op *places = x->f->max_cluster ? loop_over_places(role) : NULL;
+    if (!places) return;
+    Block *body = places->region[0];
+    Builder b = {x->s, x->f, body, body->first, places->span};
+    Type i32 = index_type();
+    Value *one = ir_const_int(&b, i32, 1), *place = body->args[0];
+    Value *rank = ir_op(&b, OP_CLUSTER_RANK, NULL, 0, &i32, 1, 0)->result[0];
+    Value *size = ir_op(&b, OP_CLUSTER_SIZE, NULL, 0, &i32, 1, 0)->result[0];
+    Value *next = ir_binary(&b, OP_XOR, place, one);
+    Neighbour *n = &x->beside;
+    n->rank = rank;
+    n->is_there = ir_binary(&b, OP_AND, ir_cmp(&b, PRED_LT, next, places->operand[1].value),
+                            ir_cmp(&b, PRED_GT, size, one));
+    /* Of places beyond the grid nothing is worked out: a quotient there might be none. */
+    Value *by_place[] = {n->is_there, next, place};
+    Value *by_rank[] = {n->is_there, ir_binary(&b, OP_XOR, rank, one), rank};
+    n->place = ir_op1(&b, OP_SELECT, by_place, 3);
+    n->other = ir_op1(&b, OP_SELECT, by_rank, 3);
+}
+
+int arrivals_at_stage(const Specialize *x, const Group *g) {
+    return x->f->num_warps * (g->ndots && x->f->max_cluster ? CLUSTER_PROGRAMS : 1);
+}
+
+void arrive_at_neighbours_stage(Specialize *x, Builder *b, const Group *g, Turn t) {
+    if (!x->beside.other) return;
+    Value *in[] = {stage_slice(b, g->empty, t.stage), x->beside.other};
+    ir_op(b, OP_MBAR_ARRIVE, in, 2, NULL, 0, 0);
+}
+
+typedef struct Its {        /* what the neighbour has */
+    const uint8_t *differs; /* by value id: it may be another than this program's */
+    Value **at;             /* by value id; NULL: not worked out yet */
+    uint32_t known;         /* ids below are */
+} Its;
+
+/* v as the neighbour has it, which is made behind v; NULL: that is not known here. */
+static Value *neighbours(Specialize *x, const Its *n, Value *v, int depth) {
+    enum { MOST_DEPTH = 100, MOST_OPERANDS = 3 };
+    Op *op = v->def;
+    if (v->id >= n->known) return NULL;
+    if (!n->differs[v->id]) return v;
+    if (n->at[v->id]) return n->at[v->id];
+    if (!op || op->nregions || op->nresults != 1 || op->noperands > MOST_OPERANDS ||
+        !ir_is_pure(op) || !op->noperands || depth == MOST_DEPTH)
+        return NULL;
+    Value *in[MOST_OPERANDS];
+    for (int i = 0; i < op->noperands; i++)
+        if (!(in[i] = neighbours(x, n, op->operand[i].value, depth + 1))) return NULL;
+    Builder b = {x->s, x->f, op->block, op->next, op->span};
+    return n->at[v->id] = ir_op_like(&b, op, in, op->noperands, NULL)->result[0];
+}
+
+/* Whether the neighbour takes this block, too, in this turn; NULL: that is not known, or never. */
+static Value *is_neighbours_too(Specialize *x, Builder *b, const Op *load) {
+    const Op *places = load->block->parent;
+    while (!ir_attr_int(places, AT_PARALLEL, 0)) places = places->block->parent;
+    Its n = {what_differs(x->s, x->f, places), NULL, x->f->nvalues};
+    n.at = arena_array(&x->s->arena, n.known, sizeof *n.at);
+    n.at[places->region[0]->args[0]->id] = x->beside.place;
+    Value *same = x->beside.is_there;
+    for (int i = 1; i < load->noperands; i++) {
+        Value *own = load->operand[i].value, *its = neighbours(x, &n, own, 0);
+        if (!its) return NULL;
+        if (its != own) same = ir_binary(b, OP_AND, same, ir_cmp(b, PRED_EQ, own, its));
+    }
+    return same;
+}
+
+/* The two bring it in turns: this is one of the program's own. */
+static Value *is_own_turn(Specialize *x, Builder *b, const Group *g, Turn t) {
+    Value *turn = g->stages % 2 ? ir_binary(b, OP_XOR, t.stage, t.phase) : t.stage;
+    Value *odd = ir_binary(b, OP_XOR, turn, x->beside.rank),
+          *one = ir_const_int(b, index_type(), 1);
+    return ir_cmp(b, PRED_EQ, ir_binary(b, OP_AND, odd, one), ir_const_int(b, index_type(), 0));
+}
+
+static Builder begin_arm(Op *branch, int r, Builder *b) {
+    return (Builder){b->s, b->f, branch->region[r], NULL, b->span};
+}
+
+static void end_arm(Builder *in) {
+    ir_op(in, OP_YIELD, NULL, 0, NULL, 0, 0);
+}
+
+int64_t start_shared_copy(Specialize *x, Builder *b, const Group *g, const Loaded *from, Value *to,
+                          Value *full, Turn t) {
+    Value *both = x->beside.other ? is_neighbours_too(x, b, from->load) : NULL;
+    if (!both) return start_copy(x, b, from, to, full, false);
+    Value *own = is_own_turn(x, b, g, t);
+    Op *branch = ir_op(b, OP_IF, &both, 1, NULL, 0, 2);
+    Builder shared = begin_arm(branch, 0, b), alone = begin_arm(branch, 1, b);
+    Op *inner = ir_op(&shared, OP_IF, &own, 1, NULL, 0, 2);
+    Builder in = begin_arm(inner, 0, b), out = begin_arm(inner, 1, b);
+    start_copy(x, &in, from, to, full, true);
+    int64_t bytes = start_copy(x, &alone, from, to, full, false);
+    end_arm(&in);
+    end_arm(&out);
+    end_arm(&shared);
+    end_arm(&alone);
+    return bytes;
+}
