@@ -79,9 +79,10 @@ def hidden_of(torch, lib, kernel, entry, values, grid, shares):
 
 class Shares:
     """What is launched for what was asked for: a grid; of how many places the iterations behind the
-    first are cut off, and how many of these a helper has."""
-    def __init__(self, programs, places=0, first=0, share=0):
+    first are cut off, and how many of these a helper has; how many programs are a cluster."""
+    def __init__(self, programs, places=0, first=0, share=0, cluster=1):
         self.programs, self.places, self.first, self.share = programs, places, first, share
+        self.cluster = cluster
 
 
 def iteration_of(problem, programs):
@@ -121,8 +122,9 @@ def best_way(problem):
     return best
 
 
-def shares_of(kernel, entry, values, grid, multiprocessors, resident):
-    """As runtime/share.c has it. None: the entry is not for this grid."""
+def shares_of(kernel, entry, values, grid, multiprocessors, resident, clusters="auto"):
+    """As runtime/share.c has it; clusters: 'never', or 'always' where there may be some. None: the
+    entry is not for this grid."""
     axes = entry.get("persistent", 0)
     if not axes:
         return Shares(grid)
@@ -140,4 +142,8 @@ def shares_of(kernel, entry, values, grid, multiprocessors, resident):
                 "rounds": rounds, "iterations": iterations})
             if share:
                 return Shares((at_once if rounds else cut + helpers, 1, 1), cut, first, share)
-    return Shares((min(places, at_once), 1, 1))
+    wanted = clusters == "always" or (clusters == "auto" and worth(entry.get("cluster_when", "0"), names_of(
+        kernel, values)))
+    cluster = entry.get("max_cluster", 1) if wanted and places > 1 else 1
+    at_once -= at_once % cluster
+    return Shares((min(places + -places % cluster, at_once), 1, 1), cluster=cluster)

@@ -208,7 +208,8 @@ INTEGERS = {"i1": ctypes.c_int8, "i8": ctypes.c_int8, "u8": ctypes.c_uint8, "i16
 
 def bind_tilec(torch, driver, built, values, which="auto"):
     """A function that launches our kernel once, on torch's current stream: by the first entry that
-    takes these arguments; which: 'own': by the source's, 'further': by another. None: none does.
+    takes these arguments; which: 'own': by the source's, 'further': by another, 'alone': by that and in
+    no clusters, 'clusters': by that in clusters. None: none does.
     Promises of the signature are checked here, once."""
     m = built.manifest
     if len(values) != len(m["params"]):
@@ -221,9 +222,10 @@ def bind_tilec(torch, driver, built, values, which="auto"):
         holders.append((ctypes.c_void_p if p["type"].startswith("*") else INTEGERS[p["type"]])(number))
     asked = entries.grid_of(m, values)
     alone = torch.cuda.get_device_properties(0).multi_processor_count
-    for entry in (m.get("entries", []) if which != "own" else []) + ([m] if which != "further" else []):
+    for entry in (m.get("entries", []) if which != "own" else []) + ([m] if which in ("auto", "own") else []):
         function = driver.function(built, entry)
-        shares = entries.shares_of(m, entry, values, asked, alone, driver.resident(function, entry))
+        shares = entries.shares_of(m, entry, values, asked, alone, driver.resident(function, entry),
+                                   {"alone": "never", "clusters": "always"}.get(which, "auto"))
         hidden = shares and entries.hidden_of(torch, driver.lib, m, entry, values, asked, shares)
         if not hidden:
             continue
@@ -240,9 +242,13 @@ def bind_tilec(torch, driver, built, values, which="auto"):
 
     early = entry.get("dependent_launch", 0) and math.prod(grid) < alone and not any(
         h["kind"] == "workspace" for h in entry["hidden"])  # as runtime/cuda.c has it
-    config = LaunchConfig(grid, (threads, 1, 1), shared, None, ctypes.addressof(EARLY), int(early))
+    attributes = [EARLY] * bool(early)
+    if shares.cluster > 1:
+        attributes.append(LaunchAttribute(id=4, value=(shares.cluster, 1, 1)))
+    listed = (LaunchAttribute * 2)(*attributes)
+    config = LaunchConfig(grid, (threads, 1, 1), shared, None, ctypes.addressof(listed), len(attributes))
 
-    def run(keep=(holders, hidden, values)):  # the arguments live as long as the function
+    def run(keep=(holders, hidden, values, listed)):  # the arguments live as long as the function
         config.stream = torch.cuda.current_stream().cuda_stream
         code = driver.lib.cuLaunchKernelEx(ctypes.byref(config), function, pointers, None)
         if code:

@@ -87,6 +87,7 @@ DESCRIPTORS = [Family("Triton TMA", "triton", TMA, defines=(("STAY", 132), ("SPE
                Family("ours TMA", source=TMA, defines=(("STAY", 0), ("SPECIAL", False)))]
 SPLIT = Family("stream-k", flags=("--stream-k=auto",))
 EACH = [CUBLAS, TRITON, Family("own", entry="own"), Family("ours", entry="further")]
+TOGETHER = [CUBLAS, Family("alone", entry="alone"), Family("clusters", entry="clusters"), OURS]
 # mode: problems in groups, who takes part, the column the last ratio is to
 MODES = {"squares": (squares, PEERS, "ours"), "awkward": (awkward, PEERS, "ours"),
          "long": (long, PEERS, "ours"), "eights": (eights, PEERS, "ours"),
@@ -153,6 +154,7 @@ def main():
                    "persistent code, with and without warp_specialize, and ours of the same source")
     p.add_argument("--keep", type=int, default=2, help="how many configs of each go into the contest")
     p.add_argument("--entries", action="store_true", help="the source's entry beside the further one, not the chosen")
+    p.add_argument("--clusters", action="store_true", help="the further entry in clusters beside not, and as chosen")
     for mode in MODES:
         p.add_argument("--" + mode, dest="mode", action="store_const", const=mode, help=f"--mode={mode}")
     opts = p.parse_args()
@@ -162,6 +164,8 @@ def main():
     configs, kinds = pick_configs(opts.configs), opts.types.split(",")
     if opts.entries:
         families = EACH
+    if opts.clusters:
+        families = TOGETHER
     if opts.tma:
         families = families + [f for f in DESCRIPTORS if not (opts.no_triton and f.engine == "triton")]
     if opts.stream_k:

@@ -220,6 +220,7 @@ static tile_status cpu_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg
         .arg = arg,
         .grid = {grid->x, grid->y, grid->z},
         .work = {asked->work.x, asked->work.y, asked->work.z},
+        .cluster = asked->cluster,
         .single_cta = grid->x == 1 && grid->y == 1 && grid->z == 1,
     };
     Buffer workspace = {0};

@@ -16,8 +16,7 @@
 enum {
     JIT_LOG_BYTES = 8192,
     STATIC_SHARED_LIMIT = 48 * 1024,
-    PORTABLE_CLUSTER = 8, /* what every GPU with clusters takes */
-    EARLY_DRIVER = 12030  /* CUDA 12.3 */
+    EARLY_DRIVER = 12030 /* CUDA 12.3 */
 };
 
 struct CudaDevice {
@@ -164,6 +163,7 @@ static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
             k->name);
     tile_status st = check_launch(ctx, k);
     if (st) return st;
+    if (!d->clusters || !d->api.launch_ex) k->max_cluster = 0;
     if (k->shared > d->max_shared)
         return rt_fail(ctx, TILE_BAD_MODULE,
                        "kernel '%s' needs %lld bytes of shared memory, and a program may have %d "
@@ -288,9 +288,11 @@ static bool starts_early(const tile_kernel *k, const tile_grid *grid) {
            plane * grid->z < most;
 }
 
-/* The kernel says that it runs in clusters, or all at once; or it starts early. */
-static CuResult launch_special(const CudaApi *api, const tile_kernel *k, const tile_grid *grid,
+/* The kernel says that it runs in clusters, or all at once; or this launch is of clusters, or
+ * starts early. */
+static CuResult launch_special(const CudaApi *api, const tile_kernel *k, const LaunchGrid *asked,
                                void **param, void *stream) {
+    const tile_grid *grid = &asked->programs;
     CuLaunchAttribute attribute[3];
     CuLaunchConfig config = {.grid = {grid->x, grid->y, grid->z},
                              .block = {(unsigned)k->num_warps * 32, 1, 1},
@@ -304,7 +306,10 @@ static CuResult launch_special(const CudaApi *api, const tile_kernel *k, const t
     if (k->cooperative)
         attribute[config.nattributes++] =
             (CuLaunchAttribute){.id = CU_LAUNCH_COOPERATIVE, .value.cooperative = 1};
-    if (k->plain)
+    if (asked->cluster > 1)
+        attribute[config.nattributes++] =
+            (CuLaunchAttribute){.id = CU_LAUNCH_CLUSTER, .value.cluster = {asked->cluster, 1, 1}};
+    if (k->plain && starts_early(k, grid))
         attribute[config.nattributes++] =
             (CuLaunchAttribute){.id = CU_LAUNCH_EARLY, .value.early = 1};
     return api->launch_ex(&config, k->function, param, NULL);
@@ -388,10 +393,10 @@ static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpAr
     else if (taken)
         r = taken;
     if (!st && !r)
-        r = k->plain && !starts_early(k, grid)
+        r = k->plain && asked->cluster < 2 && !starts_early(k, grid)
                 ? d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32,
                                 1, 1, shared_bytes(k, grid), stream, param, NULL)
-                : launch_special(&d->api, k, grid, param, stream);
+                : launch_special(&d->api, k, asked, param, stream);
     if (hidden.workspace) {
         CuResult back = workspace_give_back(&d->api, hidden.workspace, stream);
         if (!r) r = back;

@@ -198,6 +198,12 @@ void launch_prepare(Session *s, tile_kernel *k) {
         m->code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
         m->nops = nops;
     }
+    if (k->cluster_when && k->max_cluster) {
+        int nops = expr_compile(k->cluster_when, strlen(k->cluster_when), look_up, k, op,
+                                EXPR_MAX_OPS, 1, &e);
+        if (nops > 0) k->cluster_code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
+        k->cluster_ops = nops > 0 ? nops : 0;
+    }
     const char *iterations = k->split.iterations;
     if (iterations) {
         int nops =

@@ -230,6 +230,9 @@ static void read_entry(Reader *r, const json_t *o, tile_kernel *k) {
     if (json_object_get(o, "dependent_launch"))
         k->dependent_launch = read_int(r, o, "dependent_launch", 1, 1) == 1;
     if (json_object_get(o, "min_places")) k->min_places = (int)read_int(r, o, "min_places", 1, 2);
+    if (json_object_get(o, "max_cluster"))
+        k->max_cluster = (int)read_int(r, o, "max_cluster", 2, PORTABLE_CLUSTER);
+    if (json_object_get(o, "cluster_when")) k->cluster_when = read_text(r, o, "cluster_when");
     read_cluster(r, o, k);
     if (json_object_get(o, "hidden")) read_hidden(r, o, k);
 }
@@ -376,6 +379,8 @@ const char *module_kernels(Session *s, const Module *m, tile_kernel **kernel, in
         k->shared = f->shared_bytes > 0 ? f->shared_bytes : 0;
         k->shared_single_cta = f->shared_single_cta;
         k->persistent = f->persistent;
+        k->max_cluster = f->max_cluster;
+        k->cluster_when = f->cluster_when;
         ir_walk(f->body, look_for_split, &(Split){a, &k->split});
         for (tile_kernel *of = *kernel; f->entry_of && of < k && !k->of; of++)
             if (strcmp(of->name, f->entry_of) == 0) k->of = of;

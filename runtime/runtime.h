@@ -20,6 +20,7 @@
 enum {
     RT_MAX_MAPS = 16,
     RT_MAP_RANK = DESC_MAX_RANK,
+    PORTABLE_CLUSTER = 8, /* programs, that every GPU with clusters takes */
     RT_MAX_PARAMS = TILE_MAX_PARAMS,
     RT_MAX_KERNELS = 4096
 };
@@ -49,6 +50,7 @@ enum { RT_FREED = 64 }; /* so many are remembered */
 typedef struct LaunchGrid {
     tile_grid programs; /* what is launched */
     tile_grid work;     /* what was asked for: more, of a persistent kernel */
+    uint32_t cluster;   /* programs along x, which divides theirs; 1: there are none */
     bool stands_in;     /* for another entry: that there are no maps is no failure to tell of */
     uint32_t stream_k[STREAM_K_SHARES]; /* places 0: programs take whole ones; else they need a
                                            workspace */
@@ -197,7 +199,11 @@ struct tile_kernel {
      * split's. */
     int nhidden, nmaps, naxes, nsplit;
     KernelSplit split;
-    int min_places; /* of a further entry: that a program has where it is worth it; 1: always */
+    int min_places;  /* of a further entry: that a program has where it is worth it; 1: always */
+    int max_cluster; /* programs that a launch may run as a cluster; 0: there are none for it */
+    const char *cluster_when; /* an expression: not 0 where that is faster */
+    ExprOp *cluster_code;     /* the same as code; NULL: it cannot be read */
+    int cluster_ops;
     int persistent; /* axes of the grid that its programs share out; 0: a program for each place */
     /* A further entry of another kernel, for launches of that one that keep its conditions
      * (expressions joined by ", ", or NULL), and can have its maps. */

@@ -104,6 +104,16 @@ static void share_iterations(const tile_kernel *k, const InterpArg *arg, int64_t
     g->stream_k[STREAM_K_SHARE] = (uint32_t)way.share;
 }
 
+/* The launch is faster in clusters, as many programs each. */
+static bool wants_clusters(const tile_kernel *k, const InterpArg *arg) {
+    int64_t wanted;
+    ExprError ignored;
+    return k->max_cluster && k->plain && !k->split.bytes && k->cluster_code &&
+           expr_run(k->cluster_code, k->cluster_ops, rt_value_of_slot, arg, &wanted, &ignored) ==
+               1 &&
+           wanted != 0;
+}
+
 bool rt_share_out(const tile_kernel *k, const InterpArg *arg, LaunchGrid *g) {
     const tile_context *ctx = k->module->ctx;
     uint64_t all = (uint64_t)g->work.x * g->work.y * g->work.z; /* below 2^63: checked before */
@@ -111,11 +121,17 @@ bool rt_share_out(const tile_kernel *k, const InterpArg *arg, LaunchGrid *g) {
     uint64_t at_once = multiprocessors * (uint64_t)(k->resident ? k->resident : 1);
     bool splits = ctx->is_cpu || atomic_load_explicit(&ctx->splits, memory_order_relaxed);
     g->programs = g->work;
+    g->cluster = 1;
     for (int i = 0; i < STREAM_K_SHARES; i++) g->stream_k[i] = 0;
     if (!k->persistent) return true;
     if ((k->persistent < 2 && g->work.y > 1) || (k->persistent < 3 && g->work.z > 1)) return false;
     if (all > MOST_PLACES) return false;
-    g->programs = (tile_grid){(uint32_t)(all < at_once ? all : at_once), 1, 1};
+    if (all > 1 && wants_clusters(k, arg) && at_once >= (uint64_t)k->max_cluster)
+        g->cluster = (uint32_t)k->max_cluster;
+    at_once = ctx->is_cpu ? at_once + g->cluster - 1 : at_once;
+    at_once -= at_once % g->cluster;
+    uint64_t n = all < at_once ? all + (g->cluster - all % g->cluster) % g->cluster : at_once;
+    g->programs = (tile_grid){(uint32_t)n, 1, 1};
     if (k->split.bytes && splits)
         share_iterations(k, arg, (int64_t)all, (int64_t)multiprocessors, g);
     return true;

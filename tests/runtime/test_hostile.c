@@ -420,6 +420,66 @@ START_TEST(entries) {
 }
 END_TEST
 
+/* Programs that stay, which a launch may run in clusters of two. */
+#define IN_CLUSTERS(more)                                                                          \
+    PLAIN ", \"grid\": [\"n\"], \"entries\": [{\"name\": \"k__p\", \"entry\": \"k__p\", "          \
+          "\"conditions\": [], \"num_warps\": 9, \"num_stages\": 3, \"shared\": 100000, "          \
+          "\"persistent\": 1, \"min_places\": 1, \"dependent_launch\": 1" more                     \
+          ", \"hidden\": [" MAP "{\"kind\": \"grid\", \"axis\": 0}]}]"
+
+/* Its grid and cluster for n places. */
+static void launched(int n, unsigned programs, unsigned cluster, bool early) {
+    tile_arg args[] = {tile_pointer(4096), tile_i32(n)};
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+    FakeLaunch l = fake->last();
+    ck_assert_msg(l.grid[0] == programs && l.cluster[0] == cluster && l.early == early,
+                  "%d places: %u programs, clusters of %u", n, l.grid[0], l.cluster[0]);
+    ck_assert(l.nparams == 4 && l.param[3] == (uint64_t)n);
+}
+
+START_TEST(clusters) {
+    static const char asked[] = IN_CLUSTERS(", \"max_cluster\": 2, \"cluster_when\": \"n % 10\"");
+    ck_assert_int_eq(load(asked, two_params, two_entries), TILE_OK);
+    launched(1000, 264, 0, false);
+    launched(1001, 264, 2, false);
+    launched(263, 264, 2, false);
+    launched(7, 8, 2, true);
+    launched(10, 10, 0, true);
+    launched(1, 1, 0, true); /* nobody to share with */
+    ck_assert_int_eq(load(IN_CLUSTERS(", \"max_cluster\": 2"), two_params, two_entries), TILE_OK);
+    launched(7, 7, 0, true);
+    static const char *const unknown[] = {
+        IN_CLUSTERS(", \"max_cluster\": 2, \"cluster_when\": \"n %\""),
+        IN_CLUSTERS(", \"max_cluster\": 2, \"cluster_when\": \"n, n\""),
+        IN_CLUSTERS(", \"max_cluster\": 2, \"cluster_when\": \"n % (n - n)\""),
+        IN_CLUSTERS(", \"max_cluster\": 2, \"cluster_when\": \"n % 10\", \"cluster\": [1, 2]"),
+    };
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(load(unknown[i], two_params, two_entries), TILE_OK);
+        launched(7, 7, 0, true);
+    }
+    /* Those of a shape that the kernel needs are another thing. */
+    ck_assert_int_eq(load(unknown[3], two_params, two_entries), TILE_OK);
+    tile_arg args[] = {tile_pointer(4096), tile_i32(7)};
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+    ck_assert(fake->last().cluster[0] == 1 && fake->last().cluster[1] == 2);
+    static const char *const damaged[][2] = {
+        {IN_CLUSTERS(", \"max_cluster\": 1"), "'max_cluster'"},
+        {IN_CLUSTERS(", \"max_cluster\": 9"), "'max_cluster'"},
+        {IN_CLUSTERS(", \"max_cluster\": 2, \"cluster_when\": 1"), "'cluster_when'"}};
+    for (size_t i = 0; i < sizeof damaged / sizeof *damaged; i++)
+        fails(load(damaged[i][0], two_params, two_entries), TILE_BAD_MODULE, damaged[i][1]);
+    /* A GPU that has none takes the programs as they are. */
+    tile_context_destroy(ctx);
+    fake->device(9, 0, 0);
+    ck_assert_int_eq(tile_context_create("cuda:1", &ctx), TILE_OK);
+    module = NULL;
+    ck_assert_int_eq(load(asked, two_params, two_entries), TILE_OK);
+    launched(1001, 264, 0, false);
+    fake->device(9, 0, 1);
+}
+END_TEST
+
 /* By its own name a further entry is launched however many places there are; with its own
  * messages. */
 START_TEST(entries_by_name) {
@@ -842,6 +902,7 @@ int main(void) {
     tcase_add_test(t, early_launches);
     tcase_add_test(t, tensor_maps);
     tcase_add_test(t, entries);
+    tcase_add_test(t, clusters);
     tcase_add_test(t, entries_by_name);
     tcase_add_test(t, split_launches);
     tcase_add_test(t, damaged_splits);
