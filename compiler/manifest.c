@@ -235,9 +235,13 @@ static void put_texts(Buf *out, const char *key, const char *const *text, size_t
 /* What the entries of a kernel differ in. */
 static void put_numbers_of_entry(const Func *f, Buf *out) {
     put_numbers(f, out);
-    if (f->cluster_when) {
-        buf_puts(out, "\"cluster_when\": ");
-        put_string(out, f->cluster_when);
+    const char *const text[][2] = {{"cluster_when", f->cluster_when},
+                                   {"cost_turns", f->cost_turns},
+                                   {"cost_lines", f->cost_lines}};
+    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
+        if (!text[i][1]) continue;
+        buf_printf(out, "\"%s\": ", text[i][0]);
+        put_string(out, text[i][1]);
         buf_puts(out, ", ");
     }
     buf_puts(out, "\"cluster\": [1, 1, 1],\n   ");

@@ -12,6 +12,7 @@
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
+#include "passes/forecast.h"
 #include "passes/live_words.h"
 #include "passes/pass.h"
 #include "passes/role_registers.h"
@@ -182,6 +183,8 @@ void pass_entries(PassCtx *ctx) {
     own.f = ir_clone_func(ctx->module, f, name);
     own.f->entry_of = f->name;
     pass_raise_desc(&own);
+    pass_forecast(&own);
+    f->cost_lines = forecast_lines(&own); /* which are not seen in pointers */
     own.f->min_places = d.asked || d.uneven ? 1 : min_places(&own);
     for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++)
         (d.uneven && pass[i] == pass_persistent ? pass_longest_first : pass[i])(&own);

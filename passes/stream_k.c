@@ -24,6 +24,7 @@
 #include "ir/effects.h"
 #include "ir/expression.h"
 #include "passes/cost.h"
+#include "passes/forecast.h"
 #include "passes/pass.h"
 
 enum { MOST_SUMS = 4, FLAG_BYTES = 128 };
@@ -191,20 +192,10 @@ static Value *at_least_one(Builder *b, Value *v) {
     return ir_binary(b, OP_MAX, v, number(b, 1));
 }
 
-static void count_clocks(Op *op, void *clocks) {
-    if (op->code != OP_DOT) return;
-    Type a = op->operand[0].value->type, d = op->result[0]->type;
-    int64_t columns = ir_attr_int(op, AT_COLUMNS, type_dim(d, d.rank - 1));
-    *(double *)clocks += (double)type_bytes(a) * (double)columns;
-}
-
 /* What a launch weighs (runtime/share.c). */
 static void say_clocks(const StreamK *x, Op *op) {
-    double bytes = 0;
-    ir_walk(x->loop->region[0], count_clocks, &bytes);
-    int64_t clocks[] = {(int64_t)(bytes / (double)x->ctx->target->matrix_bytes) + 1,
-                        COST_ITERATION_CLOCKS, COST_PART_CLOCKS + x->flag / COST_PART_CLOCK_BYTES,
-                        COST_MEET_CLOCKS};
+    int64_t clocks[] = {(int64_t)dots_clocks(x->ctx, x->loop->region[0]) + 1, COST_ITERATION_CLOCKS,
+                        COST_PART_CLOCKS + x->flag / COST_PART_CLOCK_BYTES, COST_MEET_CLOCKS};
     for (int i = 0; i < 4; i++)
         ir_set_attr(x->s, op, AT_ITERATION_CLOCKS + i,
                     clocks[i] < MOST_CLOCKS ? clocks[i] : MOST_CLOCKS);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* forecast.h: what a loop of dots takes, for those who weigh one way against another. */
+#ifndef TILE_PASSES_FORECAST_H
+#define TILE_PASSES_FORECAST_H
+
+#include "passes/pass.h"
+
+/* Clocks of a multiprocessor that the dots of the block take, if all else is there in time. */
+double dots_clocks(const PassCtx *ctx, Block *b);
+/* cost_lines of a kernel whose loads are by descriptors, launched in no clusters. */
+const char *forecast_lines(PassCtx *ctx);
+
+#endif
