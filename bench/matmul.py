@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """matmul.py: matrix products by our code, by Triton's of the same source and config list, and by
 cuBLAS: python3 bench/matmul.py [--types=fp16,…]
-[--mode=squares|awkward|long|eights|skinny|tails|majors|grid-order].
+[--mode=squares|awkward|long|eights|skinny|spread|tails|majors|grid-order].
 
 Each problem gets a quick pass over all configs, then a careful contest of the best few. Prints a
 table for each type and regime with the ratios that count, and writes matmul-MODE.csv and .png; and
 matmul-MODE-quick.csv, the quick figures of every config."""
+import math
 import random
 import sys
 
@@ -55,6 +56,17 @@ def eights(opts, kind):
     return [[Problem("%dx%dx%d" % s, kind, *s)] for s in EIGHTS]
 
 
+def spread(opts, kind):
+    """Shapes of all sizes up to 140 GFLOP, as users have them: few are round."""
+    numbers, shapes = random.Random(20261125), []
+    while len(shapes) < 120:
+        units = [numbers.choice((8, 64, 64, 128, 256)) for _ in range(3)]
+        shape = tuple(max(u, round(2 ** numbers.uniform(6, 13.3) / u) * u) for u in units)
+        if 2**18 <= math.prod(shape) <= 2**36 and shape not in shapes:
+            shapes.append(shape)
+    return [[Problem("%dx%dx%d" % s, kind, *s)] for s in shapes]
+
+
 def tails(opts, kind):
     """The exact shape first: the others are compared with it in one contest."""
     groups = []
@@ -91,7 +103,7 @@ TOGETHER = [CUBLAS, Family("alone", entry="alone"), Family("clusters", entry="cl
 # mode: problems in groups, who takes part, the column the last ratio is to
 MODES = {"squares": (squares, PEERS, "ours"), "awkward": (awkward, PEERS, "ours"),
          "long": (long, PEERS, "ours"), "eights": (eights, PEERS, "ours"),
-         "skinny": (skinny, PEERS, "ours"),
+         "skinny": (skinny, PEERS, "ours"), "spread": (spread, [OURS], "ours"),
          "tails": (tails, PEERS, "ours"), "majors": (majors, PEERS, "ours"),
          "grid-order": (grid_order, ORDERS, "grouped")}
 

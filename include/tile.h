@@ -688,6 +688,15 @@ tile_status tile_tune(tile_context *ctx, const tile_tune_options *options, tile_
 tile_status tile_tune_find(const tile_compile_options *options, const tile_tuning *tuning,
                            const char *device, tile_tuned *out);
 
+/* The config of a kernel's list that a model of the GPU takes for the fastest, for a launch with
+ * the integers that options->values name: "BM=64,BN=64,num_warps=8", for options->config_text.
+ * Nothing is run. multiprocessors: of the GPU; 0: as many as the largest of options->target has.
+ * TILE_NOT_FOUND: there is no model of such a kernel, or something in its grid or its loop is not
+ * among the values; TILE_INVALID: as for tile_tune_find, or it does not fit `size`. message: why.
+ */
+tile_status tile_forecast(const tile_compile_options *options, int multiprocessors, char *config,
+                          size_t size, char *message, size_t message_size);
+
 #ifdef __cplusplus
 }
 #endif

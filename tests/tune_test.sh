@@ -186,6 +186,31 @@ sed -n 's/^\(BM=[^:]*\): .* runs)$/\1/p' log | sort >now
 is 'with the others' same "$(comm -12 had now | wc -l) $(cat had now | sort -u | wc -l)" '0 16'
 is 'to the end' same "$(measured killed.json)" 16
 
+# ---- by forecast: nothing is measured ----
+ok 'tilec takes the forecast config' "$tilec" mm.tl --target=sm_90a --config=auto --for=M=8192,N=8192,K=8192 -o auto.ptx -Wno-perf
+is 'which is a large tile' grep -q '^tilec: mm.tl: config BM=128,BN=128,BK=[0-9]*,.*, by forecast$' log
+ok 'for a small product' "$tilec" mm.tl --target=sm_90a --config=auto --for=M=128,N=128,K=4096 -o auto.ptx -Wno-perf
+is 'a smaller one' grep -q ' config BM=[0-9]*,BN=\(64\|32\),' log
+ok 'a run takes it, too' mm 128 --config=auto
+is 'and says which' grep -q '^tilerun: config BM=.*, by forecast$' log
+fails 'a size is missing' 1 "error: mm.tl: --config=auto: .*'K'.*--for=NAME=VALUE" "$tilec" mm.tl --config=auto --for=M=128,N=128 -o x.ptx
+fails 'no list' 1 'the kernel has no list of configs' "$tilec" "$tree/examples/copy.tl" --config=auto -o x.ptx
+cat >plain.tl <<'INNER'
+import triton
+import triton.language as tl
+# tile: grid = cdiv(n, B)
+@triton.autotune(configs=[triton.Config({"B": 64}), triton.Config({"B": 128})], key=["n"])
+@triton.jit
+def plain(p: "*fp32", n: "i32", B: tl.constexpr):
+    i = tl.program_id(0) * B + tl.arange(0, B)
+    tl.store(p + i, i.to(tl.float32), mask=i < n)
+INNER
+fails 'no model' 1 'not one loop of sums' "$tilec" plain.tl --config=auto --for=n=64 -o x.ptx
+fails 'not beside --tuning' 2 'and so does --tuning' "$tilec" mm.tl --config=auto --tuning=t.json -o x.ptx
+fails 'of no header' 2 'those of its --variants' "$tilec" mm.tl --config=auto --emit=header -o x.h
+fails 'not beside --tune' 2 'and so do --tune' "$tilerun" mm.tl --device=cpu --config=auto --tune
+fails 'of no PTX' 2 'need a source' "$tilerun" auto.ptx --config=auto
+
 # ---- many processes on one file, some killed ----
 tune_some() { # each tunes its own size until it gets to the end
     local n=$((16 + 16 * $1))

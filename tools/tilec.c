@@ -118,6 +118,8 @@ static const struct PassRow {
 #undef PASS
 };
 
+enum { CONFIG_TEXT = 1000, MESSAGE_TEXT = 700 };
+
 typedef struct Input {
     const char *path;
     char *text;
@@ -130,6 +132,7 @@ typedef struct Input {
     char *rule_path; /* of -MD; NULL: no rule is written */
     char *rule;
     FileDraft rule_draft;
+    char config[CONFIG_TEXT]; /* of --config=auto */
 } Input;
 
 typedef struct Command {
@@ -145,7 +148,7 @@ typedef struct Command {
     const char *output; /* -o */
     ArtefactOptions artefact;
     const struct Kind *kind; /* NULL: not chosen yet */
-    bool native;
+    bool native, forecast;   /* forecast: --config=auto */
     char native_target[32];
     int worst; /* exit code so far */
 } Command;
@@ -231,8 +234,9 @@ static bool is_define(const char *s, bool dots) {
 static int config_option(Command *c, const char *text) {
     long v = 0;
     c->o.config_text = strchr(text, '=') ? text : NULL;
-    if (!c->o.config_text && option_number(text, 0, 1000000, &v))
-        return usage("--config takes a whole number from 0 on, not '", text, "'");
+    c->forecast = strcmp(text, "auto") == 0;
+    if (!c->o.config_text && !c->forecast && option_number(text, 0, 1000000, &v))
+        return usage("--config takes a whole number from 0 on, a config or auto, not '", text, "'");
     c->o.config = (int)v;
     return EXIT_DONE;
 }
@@ -389,7 +393,7 @@ static int read_command(Command *c, int argc, char **argv) {
         if (code) return code;
     }
     if (c->ninputs == 0) return usage("no input file", "", "");
-    if (c->artefact.tuning_file && (c->o.config || c->o.config_text))
+    if (c->artefact.tuning_file && (c->o.config || c->o.config_text || c->forecast))
         return usage("--config chooses a config, and so does --tuning", "", "");
     for (int i = 0, piped = 0; i < c->ninputs; i++) {
         const char *path = c->input[i].path;
@@ -470,6 +474,18 @@ static bool open_tuning(Command *c) {
     return false;
 }
 
+/* Into o, the config that the model chooses. */
+static bool forecast_config(Command *c, Input *in, tile_compile_options *o) {
+    char message[MESSAGE_TEXT] = "";
+    tile_status st = tile_forecast(o, 0, in->config, sizeof in->config, message, sizeof message);
+    o->config_text = in->config;
+    if (!st) fprintf(stderr, "tilec: %s: config %s, by forecast\n", o->file_name, in->config);
+    if (!st) return true;
+    fprintf(stderr, "tilec: error: %s: --config=auto: %s\n", o->file_name, message);
+    complain(c, EXIT_SOURCE, NULL);
+    return false;
+}
+
 static void compile_input(Command *c, Input *in) {
     FileError error;
     size_t len = 0;
@@ -486,9 +502,15 @@ static void compile_input(Command *c, Input *in) {
     o.file_name = piped ? "<stdin>" : in->path;
     o.input_is_tir = piped ? looks_like_tir(in->text) : ends_in(in->path, ".tir");
     if (c->kind->artefact == HEADER) {
+        if (c->forecast) {
+            complain(c, EXIT_USAGE,
+                     "a header's configs are those of its --variants, not --config=auto");
+            return;
+        }
         make_artefact(c, in, &o);
         return;
     }
+    if (c->forecast && !forecast_config(c, in, &o)) return;
     tile_status st = c->artefact.tuning
                          ? tuned_config(c->artefact.tuning, c->artefact.tuning_file, &o)
                          : TILE_OK;

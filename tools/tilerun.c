@@ -94,8 +94,8 @@ static int read_file(Run *r) {
               : has_suffix(o->file, ".tir") ? FILE_TIR
                                             : FILE_SOURCE;
     const tile_compile_options *c = &o->compile;
-    bool compiles =
-        c->ndefines || c->options || c->config || c->config_text || o->tune || o->tuning;
+    bool compiles = c->ndefines || c->options || c->config || c->config_text || o->forecast ||
+                    o->tune || o->tuning;
     if (r->kind != FILE_SOURCE && compiles)
         return complain(EXIT_USAGE, "-D, --config"
 #define KERNEL_OPTION(home, name, attribute, least, most, absent, traits, long_name, ...)          \
@@ -159,7 +159,7 @@ static int compile(Run *r) {
     for (int i = 0; code < 0 && source && i < r->o.nvalues; i++)
         if ((fact[nfacts] = value_fact(&r->o.value[i]))) nfacts++;
     if (code < 0) fill_options(r, source ? signature : NULL, fact, nfacts, &options);
-    if (code < 0 && (r->o.tune || r->o.tuning)) {
+    if (code < 0 && (r->o.tune || r->o.tuning || r->o.forecast)) {
         code = tune_config(r, &options);
         options.config_text = r->o.compile.config_text;
     }

@@ -49,7 +49,7 @@ const char *duration_text(double ms, char text[DURATION_TEXT]);
 /* Finds the values of the kernel's parameters among those of the command line. */
 int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, tile_arg *arg);
 
-/* Chooses the config by measuring or from a tuning file, for what `compile` says. */
+/* Chooses the config by measuring, from a tuning file or by forecast, for what `compile` says. */
 int tune_config(Run *r, const tile_compile_options *compile);
 
 /* Starts the report of --json. */

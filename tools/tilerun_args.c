@@ -182,9 +182,11 @@ static int read_color(const char *text, int *out) {
     return *out < 0 ? usage("--color is auto, always or never, not", text) : -1;
 }
 
-static int read_config(tile_compile_options *o, const char *text) {
+static int read_config(RunOptions *run, const char *text) {
+    tile_compile_options *o = &run->compile;
     o->config_text = strchr(text, '=') ? text : NULL;
-    return o->config_text ? -1 : read_number("--config", text, 0, &o->config);
+    run->forecast = strcmp(text, "auto") == 0;
+    return o->config_text || run->forecast ? -1 : read_number("--config", text, 0, &o->config);
 }
 
 static int read_positional(RunOptions *o, const char *text) {
@@ -211,7 +213,7 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_GRID: o->grid = value; return -1;
     case OPT_include: o->include[o->compile.ninclude++] = value; return -1;
     case OPT_defines: o->define[o->compile.ndefines++] = value; return -1;
-    case OPT_config: return read_config(&o->compile, value);
+    case OPT_config: return read_config(o, value);
     case OPT_target:
         o->compile.target = strcmp(value, "native") == 0 ? NULL
                             : tile_target_name(value)    ? tile_target_name(value)
@@ -311,7 +313,7 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
     if (exit_code >= 0) return exit_code;
     if (!o->file) return usage("which file? (see tilerun --help)", NULL);
     if (o->space && !o->tune) return usage("--space is for --tune", NULL);
-    bool chosen = o->compile.config || o->compile.config_text;
+    bool chosen = o->compile.config || o->compile.config_text || o->forecast;
     if (chosen && (o->tune || o->tuning))
         return usage("--config chooses a config, and so do --tune and --tuning", NULL);
     return match_buffers(o);

@@ -159,8 +159,22 @@ static int look_up(Run *r, const tile_tuning *tuning, const tile_compile_options
     return keep_config(r, found.config);
 }
 
+static int forecast(Run *r, const tile_compile_options *compile) {
+    char message[MESSAGE] = "", config[MESSAGE];
+    tile_compile_options o = *compile;
+    if (r->on_cpu) o.target = NULL; /* as good as any other: it is for finding mistakes */
+    tile_status st = tile_forecast(&o, 0, config, sizeof config, message, sizeof message);
+    if (st) {
+        fprintf(stderr, "tilerun: --config=auto: %s\n", message);
+        return st == TILE_NOT_FOUND ? EXIT_RUN : exit_code(st);
+    }
+    fprintf(stderr, "tilerun: config %s, by forecast\n", config);
+    return keep_config(r, config);
+}
+
 int tune_config(Run *r, const tile_compile_options *compile) {
     tile_tuning *tuning;
+    if (r->o.forecast) return forecast(r, compile);
     tile_status st = tile_tuning_open(r->o.tuning, &tuning);
     int code = -1;
     if (st) {

@@ -81,8 +81,7 @@ static void hash_modules(TunePlan *p, const tile_compiled *c) {
     name_source(p);
 }
 
-static tile_compile_options quiet(const tile_compile_options *o, tile_emit emit,
-                                  const char *config) {
+tile_compile_options plan_quiet(const tile_compile_options *o, tile_emit emit, const char *config) {
     tile_compile_options q = *o;
     q.emit = emit;
     q.config = 0;
@@ -98,7 +97,7 @@ tile_status plan_read(TunePlan *p, const tile_compile_options *o) {
     p->o = o;
     if (!o->source || o->input_is_tir)
         return fail(p, TILE_INVALID, "tuning needs the source: this is compiled already");
-    tile_compile_options q = quiet(o, TILE_EMIT_CONFIGS, NULL);
+    tile_compile_options q = plan_quiet(o, TILE_EMIT_CONFIGS, NULL);
     tile_compiled *c;
     tile_status st = tile_compile(&q, &c);
     if (!c) return no_memory(p);
@@ -250,7 +249,7 @@ tile_status plan_params(TunePlan *p) {
     int n = plan_configs(p);
     tile_status st = TILE_OK;
     for (int i = 0; i == 0 || i < n; i++) { /* without a list: as the source stands */
-        tile_compile_options q = quiet(p->o, TILE_EMIT_TIR, n ? plan_config(p, i) : NULL);
+        tile_compile_options q = plan_quiet(p->o, TILE_EMIT_TIR, n ? plan_config(p, i) : NULL);
         tile_compiled *c;
         q.kernel = plan_name(p);
         st = tile_compile(&q, &c);

@@ -3,6 +3,7 @@
  *
  *   plan.c     a source -> the configs to try, the kernel's parameters, the name of the bucket
  *   measure.c  a loaded kernel -> its result held against the others', and its time
+ *   forecast.c a config's manifest and a launch's arguments -> clocks, by a model of the GPU
  *   tune.c          tile_tune: compiles them all on many threads, checks, times, keeps records */
 #ifndef TILE_COMPILER_TUNE_H
 #define TILE_COMPILER_TUNE_H
@@ -29,6 +30,9 @@ typedef struct TunePlan {
 
 /* Reads which kernel it is, and its list. TILE_INVALID when there are several kernels. */
 tile_status plan_read(TunePlan *p, const tile_compile_options *o);
+/* The options for something that is asked without telling the user, in that config (NULL: as the
+ * source stands). */
+tile_compile_options plan_quiet(const tile_compile_options *o, tile_emit emit, const char *config);
 /* "BM=64,128;num_warps=4,8" -> every combination. */
 tile_status plan_space(TunePlan *p, const char *space);
 /* Finds the parameters by lowering the kernel in the first config that can be. */

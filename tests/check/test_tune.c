@@ -210,6 +210,71 @@ START_TEST(nothing_given) {
 }
 END_TEST
 
+/* ---- by forecast ---- */
+
+static const char sums_text[] =
+    "import triton\n"
+    "import triton.language as tl\n"
+    "configs = [triton.Config({'B': b}, num_warps=w) for b, w in [(64, 4), (512, 8), (128, 8)]]\n"
+    "\n"
+    "# tile: grid = cdiv(M, B), cdiv(N, B)\n"
+    "@triton.autotune(configs=configs, key=['K'])\n"
+    "@triton.jit\n"
+    "def sums(a: '*fp16:16', b: '*fp16:16', c: '*fp16:16', M: 'i32:16', N: 'i32:16', K: 'i32:16',\n"
+    "         B: tl.constexpr):\n"
+    "    m = tl.program_id(0) * B + tl.arange(0, B)\n"
+    "    n = tl.program_id(1) * B + tl.arange(0, B)\n"
+    "    k = tl.arange(0, 64)\n"
+    "    acc = tl.zeros((B, B), dtype=tl.float32)\n"
+    "    for i in range(0, K, 64):\n"
+    "        x = tl.load(a + m[:, None] * K + (i + k)[None, :], mask=(m < M)[:, None], other=0.0)\n"
+    "        y = tl.load(b + (i + k)[:, None] * N + n[None, :], mask=(n < N)[None, :], other=0.0)\n"
+    "        acc = tl.dot(x, y, acc)\n"
+    "    tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16),\n"
+    "             mask=(m < M)[:, None] & (n < N)[None, :])\n";
+
+static const struct {
+    const char *source, *target;
+    const char *values[3];
+    int multiprocessors;
+    tile_status answer;
+    const char *text; /* the config, or what the message has */
+} forecasts[] = {
+    /* Few programs: small tiles, of which the GPU takes more at once. Many: large ones. One that
+     * needs more shared memory than there is is none. */
+    {sums_text, "sm_90a", {"M=512", "N=512", "K=2048"}, 0, TILE_OK, "B=64,num_warps=4"},
+    {sums_text, "sm_90a", {"M=8192", "N=8192", "K=8192"}, 0, TILE_OK, "B=128,num_warps=8"},
+    {sums_text, "H100", {"M=8192", "N=8192", "K=8192"}, 0, TILE_OK, "B=128,num_warps=8"},
+    /* 16 tiles of 128x128 fill a GPU of 8 multiprocessors as well as 64 of 64x64 do. */
+    {sums_text, "sm_90a", {"M=512", "N=512", "K=2048"}, 8, TILE_OK, "B=128,num_warps=8"},
+    {sums_text, "sm_90a", {"M=512", "N=512", "K="}, 0, TILE_NOT_FOUND, "K"},
+    {sums_text, "sm_90a", {"M=512", "N=512", "M=512"}, 0, TILE_NOT_FOUND, "--for=NAME=VALUE"},
+    {sums_text, "sm_90a", {"M=512", "N=512", "K=99999999999999999999"}, 0, TILE_NOT_FOUND, "K"},
+    {sums_text, "sm_1", {"M=512", "N=512", "K=2048"}, 0, TILE_INVALID, ""},
+    {sums_text, "sm_90a", {"M=512", "N=512", "K=2048"}, -1, TILE_INVALID, ""},
+    {kernel_text, "sm_90a", {"n=512", "by=1", "n=512"}, 0, TILE_NOT_FOUND, "states no grid"},
+    {NULL, "sm_90a", {"M=512", "N=512", "K=2048"}, 0, TILE_INVALID, "needs the source"},
+};
+
+START_TEST(a_config_is_forecast) {
+    char config[100] = "", message[300] = "";
+    tile_compile_options o = {.source = forecasts[_i].source,
+                              .source_len = forecasts[_i].source ? strlen(forecasts[_i].source) : 0,
+                              .target = forecasts[_i].target,
+                              .values = forecasts[_i].values,
+                              .nvalues = 3};
+    if (o.source == kernel_text) o.signature = "p=*i32:16,q=None,n=i32,by=i32";
+    tile_status st = tile_forecast(&o, forecasts[_i].multiprocessors, config, sizeof config,
+                                   message, sizeof message);
+    ck_assert_msg(st == forecasts[_i].answer, "%d: %s %s", (int)st, config, message);
+    ck_assert_msg(strstr(st ? message : config, forecasts[_i].text) != NULL, "%s%s", config,
+                  message);
+    ck_assert(tile_forecast(&o, 0, config, 0, NULL, 0) == TILE_INVALID);
+    ck_assert(tile_forecast(NULL, 0, config, sizeof config, NULL, 0) == TILE_INVALID);
+    if (!st) ck_assert(tile_forecast(&o, 0, config, 4, NULL, 0) == TILE_INVALID);
+}
+END_TEST
+
 /* ---- memory that runs out in what makes and reads JSON ---- */
 
 static _Atomic long left;
@@ -256,6 +321,7 @@ int main(void) {
     tcase_add_test(t, every_config_is_measured);
     tcase_add_loop_test(t, mistakes_are_told, 0, (int)(sizeof mistakes / sizeof *mistakes));
     tcase_add_test(t, nothing_given);
+    tcase_add_loop_test(t, a_config_is_forecast, 0, (int)(sizeof forecasts / sizeof *forecasts));
     tcase_add_test(t, json_without_memory);
     return run_suite(s, t);
 }
