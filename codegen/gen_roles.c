@@ -132,23 +132,34 @@ void gen_mbar_expect(Gen *g, const Op *op) {
             args, 3);
 }
 
-/* A warp's threads first wait for each other, then the first arrives for them. What programs of a
- * cluster have in shared memory lies at the same place in each. */
+/* In lane i the rank i; behind the last any. */
+static LLVMValueRef rank_of_lane(Gen *g, const Op *op) {
+    LLVMValueRef rank = gen_scalar(g, op->operand[op->noperands - 1].value);
+    for (int i = op->noperands - 3; i >= 0; i--) {
+        LLVMValueRef mine = LLVMBuildICmp(g->b, LLVMIntULE, g->lane, gen_i32(g, (uint32_t)i), "");
+        rank = LLVMBuildSelect(g->b, mine, gen_scalar(g, op->operand[1 + i].value), rank, "");
+    }
+    return rank;
+}
+
+/* A warp's threads first wait for each other, then the first arrives for them, or as many as there
+ * are programs to tell. What programs of a cluster have in shared memory lies at the same place in
+ * each. */
 void gen_mbar_arrive(Gen *g, const Op *op) {
     LLVMValueRef all = LLVMConstInt(g->i32, UINT32_MAX, 0);
-    LLVMValueRef args[] = {LLVMBuildICmp(g->b, LLVMIntEQ, g->lane, gen_i32(g, 0), ""),
+    int told = op->noperands - 1;
+    LLVMValueRef first = gen_i32(g, (uint32_t)(told ? told : 1));
+    LLVMValueRef args[] = {LLVMBuildICmp(g->b, LLVMIntULT, g->lane, first, ""),
                            address_of(g, op->operand[0].value)};
-    LLVMValueRef rank = op->noperands > 1 ? gen_scalar(g, op->operand[1].value) : NULL;
-    if (rank && lacks(g, op, g->o->target->tma)) return;
-    if (!op->prev || op->prev->code != OP_MBAR_ARRIVE) /* else they have */
-        gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all, 1);
-    if (rank) {
-        LLVMValueRef there[] = {args[1], rank};
+    if (told && lacks(g, op, g->o->target->tma)) return;
+    gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all, 1);
+    if (told) {
+        LLVMValueRef there[] = {args[1], rank_of_lane(g, op)};
         args[1] = gen_asm(g, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", g->i32, there, 2,
                           ASM_PURE);
     }
     ordered(g,
-            rank ? "@$0 mbarrier.arrive.shared::cluster.b64 _, [$1];"
+            told ? "@$0 mbarrier.arrive.shared::cluster.b64 _, [$1];"
                  : "{\n\t.reg .b64 s;\n\t@$0 mbarrier.arrive.shared.b64 s, [$1];\n\t}",
             "b,r,~{memory}", args, 2);
 }
@@ -299,19 +310,22 @@ static void copy_by_maps(Gen *g, BoxCopy *c, const char *text) {
 /* Of one warp the lane is elected: told that it is thread 0, ptxas goes round a loop over lanes. */
 #define ELECTED "{\n\t.reg .pred one;\n\telect.sync _|one, -1;\n\t@one"
 
-#define CLUSTER_MASK "3" /* of ranks: CLUSTER_PROGRAMS bits */
+/* A bit for each rank of the cluster. */
+#define TO_ALL                                                                                     \
+    "{\n\t.reg .b32 n;\n\t.reg .b16 m;\n\tmov.u32 n, %cluster_nctarank;\n\tshl.b32 n, 1, n;\n\t"   \
+    "sub.u32 n, n, 1;\n\tcvt.u16.u32 m, n;\n\t"
 
 void gen_mbar_desc_load(Gen *g, const Op *op) {
     BoxCopy c;
-    char text[320];
+    char text[500];
     bool elect = warps_of_block(g->f, op->block) == 1;
     if (!begin_box_copy(g, op, address_of(g, op->operand[2].value), &c)) return;
     bool all = ir_attr_int(op, AT_MULTICAST, 0);
     snprintf(text, sizeof text,
-             "%s cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes%s "
-             "[$1], [$2, {%s}], [$3]%s;%s",
-             elect ? ELECTED : "@$0", c.rank, all ? ".multicast::cluster" : "", c.coordinates,
-             all ? ", " CLUSTER_MASK : "", elect ? "\n\t}" : "");
+             "%s%s cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes%s "
+             "[$1], [$2, {%s}], [$3]%s;%s%s",
+             all ? TO_ALL : "", elect ? ELECTED : "@$0", c.rank, all ? ".multicast::cluster" : "",
+             c.coordinates, all ? ", m" : "", elect ? "\n\t}" : "", all ? "\n\t}" : "");
     copy_by_maps(g, &c, text);
 }
 

@@ -149,8 +149,10 @@ const char *roles_verify(Session *s, const Func *f, const Op *op) {
             return arena_printf(&s->arena, "0 to %d bytes", MOST_ARRIVALS);
         return NULL;
     case OP_MBAR_ARRIVE:
-        if (op->noperands > 1 && !type_equal(op->operand[1].value->type, type_scalar(EL_I32)))
-            return "the rank is an i32";
+        for (int i = 1; i < op->noperands; i++)
+            if (!type_equal(op->operand[i].value->type, type_scalar(EL_I32)))
+                return "ranks are i32";
+        if (op->noperands - 1 > CLUSTER_PROGRAMS) return "more programs than a cluster has";
         return NULL;
     case OP_MBAR_WAIT:
         if (!type_equal(op->operand[1].value->type, type_scalar(EL_I32)))

@@ -31,6 +31,7 @@
 
 typedef struct Differing {
     uint8_t *is; /* by value id */
+    const Op *places;
     bool more;
 } Differing;
 
@@ -47,8 +48,12 @@ static void hand_on(Value *from, Value *to, void *ctx) {
 /* Bounds and conditions make all that they rule over differ. */
 static void spread(Op *op, void *ctx) {
     Differing *d = ctx;
-    int ruling = op->code == OP_FOR ? 3 : op->code == OP_IF ? 1 : op->noperands;
-    bool any = op->code == OP_PROGRAM_ID || op->code == OP_CLUSTER_RANK;
+    int ruling = op == d->places      ? 0
+                 : op->code == OP_FOR ? 3
+                 : op->code == OP_IF  ? 1
+                                      : op->noperands;
+    bool any = op->code == OP_PROGRAM_ID || op->code == OP_CLUSTER_RANK ||
+               op->code == OP_INLINE_ASM; /* it may ask which multiprocessor this is */
     for (int i = 0; i < ruling; i++) any |= d->is[op->operand[i].value->id];
     for (int i = 0; any && i < op->nresults; i++) differ(d, op->result[i]);
     for (int r = 0; any && r < op->nregions; r++)
@@ -58,11 +63,11 @@ static void spread(Op *op, void *ctx) {
 
 /* The loop over places, and by value id what is not the same in all of them. */
 static uint8_t *what_differs(Session *s, const Func *f, const Op *places) {
-    Differing d = {.is = arena_alloc(&s->arena, f->nvalues)};
+    Differing d = {.is = arena_alloc(&s->arena, f->nvalues), .places = places};
     differ(&d, places->region[0]->args[0]);
     while (d.more) {
         d.more = false;
-        ir_walk(places->region[0], spread, &d);
+        ir_walk(f->body, spread, &d);
     }
     return d.is;
 }
@@ -138,36 +143,39 @@ void find_neighbours(Specialize *x) {
 
 /* ---- in a role ---- */
 
-void meet_neighbour(Specialize *x, Block *role) {
-    x->beside = (Neighbour){0};
+void meet_neighbours(Specialize *x, Block *role) {
+    x->beside = (Neighbours){0};
     Op *places = x->f->max_cluster ? loop_over_places(role) : NULL;
     if (!places) return;
     Block *body = places->region[0];
     Builder b = {x->s, x->f, body, body->first, places->span};
     Type i32 = index_type();
     Value *one = ir_const_int(&b, i32, 1), *place = body->args[0];
-    Value *rank = ir_op(&b, OP_CLUSTER_RANK, NULL, 0, &i32, 1, 0)->result[0];
-    Value *size = ir_op(&b, OP_CLUSTER_SIZE, NULL, 0, &i32, 1, 0)->result[0];
-    Value *next = ir_binary(&b, OP_XOR, place, one);
-    Neighbour *n = &x->beside;
-    n->rank = rank;
-    n->is_there = ir_binary(&b, OP_AND, ir_cmp(&b, PRED_LT, next, places->operand[1].value),
-                            ir_cmp(&b, PRED_GT, size, one));
-    /* Of places beyond the grid nothing is worked out: a quotient there might be none. */
-    Value *by_place[] = {n->is_there, next, place};
-    Value *by_rank[] = {n->is_there, ir_binary(&b, OP_XOR, rank, one), rank};
-    n->place = ir_op1(&b, OP_SELECT, by_place, 3);
-    n->other = ir_op1(&b, OP_SELECT, by_rank, 3);
+    Neighbours *n = &x->beside;
+    n->rank = ir_op(&b, OP_CLUSTER_RANK, NULL, 0, &i32, 1, 0)->result[0];
+    n->size = ir_op(&b, OP_CLUSTER_SIZE, NULL, 0, &i32, 1, 0)->result[0];
+    Value *first = ir_binary(&b, OP_SUB, place, n->rank);
+    Value *last = ir_binary(&b, OP_ADD, first, ir_binary(&b, OP_SUB, n->size, one));
+    n->all_there = ir_binary(&b, OP_AND, ir_cmp(&b, PRED_LT, last, places->operand[1].value),
+                             ir_cmp(&b, PRED_GT, n->size, one));
+    for (int i = 0; i < CLUSTER_PROGRAMS; i++) {
+        Value *number = ir_const_int(&b, i32, i), *its = ir_binary(&b, OP_ADD, first, number);
+        Value *is_there = ir_binary(&b, OP_AND, ir_cmp(&b, PRED_LT, number, n->size),
+                                    ir_cmp(&b, PRED_LT, its, places->operand[1].value));
+        /* Of places beyond the grid nothing is worked out: a quotient there might be none. */
+        n->place[i] = ir_op1(&b, OP_SELECT, (Value *[]){is_there, its, place}, 3);
+        n->told[i] = ir_op1(&b, OP_SELECT, (Value *[]){is_there, number, n->rank}, 3);
+    }
 }
 
 int arrivals_at_stage(const Specialize *x, const Group *g) {
     return x->f->num_warps * (g->ndots && x->f->max_cluster ? CLUSTER_PROGRAMS : 1);
 }
 
-void arrive_at_neighbours_stage(Specialize *x, Builder *b, const Group *g, Turn t) {
-    if (!x->beside.other) return;
-    Value *in[] = {stage_slice(b, g->empty, t.stage), x->beside.other};
-    ir_op(b, OP_MBAR_ARRIVE, in, 2, NULL, 0, 0);
+void leave_stage(Specialize *x, Builder *b, const Group *g, Turn t) {
+    Value *in[1 + CLUSTER_PROGRAMS] = {stage_slice(b, g->empty, t.stage)};
+    for (int i = 0; i < CLUSTER_PROGRAMS; i++) in[1 + i] = x->beside.told[i];
+    ir_op(b, OP_MBAR_ARRIVE, in, x->beside.rank ? 1 + CLUSTER_PROGRAMS : 1, NULL, 0, 0);
 }
 
 typedef struct Its {        /* what the neighbour has */
@@ -193,28 +201,42 @@ static Value *neighbours(Specialize *x, const Its *n, Value *v, int depth) {
     return n->at[v->id] = ir_op_like(&b, op, in, op->noperands, NULL)->result[0];
 }
 
-/* Whether the neighbour takes this block, too, in this turn; NULL: that is not known, or never. */
-static Value *is_neighbours_too(Specialize *x, Builder *b, const Op *load) {
-    const Op *places = load->block->parent;
-    while (!ir_attr_int(places, AT_PARALLEL, 0)) places = places->block->parent;
-    Its n = {what_differs(x->s, x->f, places), NULL, x->f->nvalues};
-    n.at = arena_array(&x->s->arena, n.known, sizeof *n.at);
-    n.at[places->region[0]->args[0]->id] = x->beside.place;
-    Value *same = x->beside.is_there;
+/* Whether that neighbour takes this block, too; NULL: that is not known. */
+static Value *takes_too(Specialize *x, Builder *b, const Op *load, const Its *n) {
+    Value *same = NULL;
     for (int i = 1; i < load->noperands; i++) {
-        Value *own = load->operand[i].value, *its = neighbours(x, &n, own, 0);
+        Value *own = load->operand[i].value, *its = neighbours(x, n, own, 0);
         if (!its) return NULL;
-        if (its != own) same = ir_binary(b, OP_AND, same, ir_cmp(b, PRED_EQ, own, its));
+        Value *equal = ir_cmp(b, PRED_EQ, own, its);
+        same = !same ? equal : its == own ? same : ir_binary(b, OP_AND, same, equal);
     }
     return same;
 }
 
-/* The two bring it in turns: this is one of the program's own. */
+/* Whether all of the cluster take this block in this turn; NULL: that is not known. */
+static Value *all_take(Specialize *x, Builder *b, const Op *load) {
+    const Op *places = load->block->parent;
+    while (!ir_attr_int(places, AT_PARALLEL, 0)) places = places->block->parent;
+    Its n = {what_differs(x->s, x->f, places), NULL, x->f->nvalues};
+    Value *all = x->beside.all_there;
+    for (int i = 0; i < CLUSTER_PROGRAMS; i++) {
+        n.at = arena_array(&x->s->arena, n.known, sizeof *n.at);
+        n.at[places->region[0]->args[0]->id] = x->beside.place[i];
+        Value *same = takes_too(x, b, load, &n);
+        if (!same) return NULL;
+        all = ir_binary(b, OP_AND, all, same);
+    }
+    return all;
+}
+
+/* They bring it in turns, by the number of the turn among those of two rounds of the stages: this
+ * is one of the program's own. */
 static Value *is_own_turn(Specialize *x, Builder *b, const Group *g, Turn t) {
-    Value *turn = g->stages % 2 ? ir_binary(b, OP_XOR, t.stage, t.phase) : t.stage;
-    Value *odd = ir_binary(b, OP_XOR, turn, x->beside.rank),
-          *one = ir_const_int(b, index_type(), 1);
-    return ir_cmp(b, PRED_EQ, ir_binary(b, OP_AND, odd, one), ir_const_int(b, index_type(), 0));
+    Type i32 = index_type();
+    Value *round = ir_binary(b, OP_MUL, t.phase, ir_const_int(b, i32, g->stages));
+    Value *turn = ir_binary(b, OP_ADD, t.stage, round), *one = ir_const_int(b, i32, 1);
+    Value *of = ir_binary(b, OP_AND, turn, ir_binary(b, OP_SUB, x->beside.size, one));
+    return ir_cmp(b, PRED_EQ, of, x->beside.rank);
 }
 
 static Builder begin_arm(Op *branch, int r, Builder *b) {
@@ -227,10 +249,10 @@ static void end_arm(Builder *in) {
 
 int64_t start_shared_copy(Specialize *x, Builder *b, const Group *g, const Loaded *from, Value *to,
                           Value *full, Turn t) {
-    Value *both = x->beside.other ? is_neighbours_too(x, b, from->load) : NULL;
-    if (!both) return start_copy(x, b, from, to, full, false);
+    Value *all = x->beside.rank ? all_take(x, b, from->load) : NULL;
+    if (!all) return start_copy(x, b, from, to, full, false);
     Value *own = is_own_turn(x, b, g, t);
-    Op *branch = ir_op(b, OP_IF, &both, 1, NULL, 0, 2);
+    Op *branch = ir_op(b, OP_IF, &all, 1, NULL, 0, 2);
     Builder shared = begin_arm(branch, 0, b), alone = begin_arm(branch, 1, b);
     Op *inner = ir_op(&shared, OP_IF, &own, 1, NULL, 0, 2);
     Builder in = begin_arm(inner, 0, b), out = begin_arm(inner, 1, b);

@@ -161,8 +161,7 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     b.before = first_need(dot);
     if (goes_on_beside(dot, b.before)) wait_stage(&b, g->full, t);
     wait_for_dot(&b, dot->result[0]);
-    arrive_at_stage(&b, g->empty, t);
-    arrive_at_neighbours_stage(x, &b, g, t);
+    leave_stage(x, &b, g, t);
     return next_turn(&b, t, g->stages);
 }
 
@@ -397,7 +396,7 @@ static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, const Role *rol
 
 /* Marks are the numbers of groups, then of stores, from 1. */
 static void make_role(Specialize *x, Block *b, const Role *role) {
-    meet_neighbour(x, b);
+    meet_neighbours(x, b);
     for (int k = 0; k < x->n + x->nstores; k++) {
         bool store = k >= x->n;
         if (store ? !role->store : !role->dot) continue;

@@ -4,6 +4,7 @@
 #ifndef TILE_PASSES_WARP_SPECIALIZE_H
 #define TILE_PASSES_WARP_SPECIALIZE_H
 
+#include "ir/roles.h"
 #include "passes/pass.h"
 
 enum { TRANSPOSERS = 4 }; /* warps that transpose blocks: a warpgroup, with registers of its own */
@@ -36,13 +37,13 @@ typedef struct Store { /* of a block, by a warp of its own */
     Value *buffer, *full, *empty;
 } Store;
 
-/* What a role knows of the program beside its own in the cluster, in its loop over places. */
-typedef struct Neighbour {
-    Value *is_there; /* it has a place beside this one; NULL: none of this is known */
-    Value *rank;     /* the program's own in the cluster */
-    Value *place;    /* the neighbour's where it is there, else the program's own; */
-    Value *other;    /* its rank, the same */
-} Neighbour;
+/* What a role knows of the programs beside its own in the cluster, in its loop over places. */
+typedef struct Neighbours {
+    Value *rank, *size;             /* its own among them; NULL: none of this is known */
+    Value *all_there;               /* each has a place beside this one, and there are some */
+    Value *place[CLUSTER_PROGRAMS]; /* by rank: its place; where it has none, the program's own */
+    Value *told[CLUSTER_PROGRAMS];  /* by rank: that, where it has one, else the program's own */
+} Neighbours;
 
 typedef struct Specialize {
     PassCtx *ctx;
@@ -57,7 +58,7 @@ typedef struct Specialize {
     uint8_t *seen;  /* by value id: of what indices are made of */
     uint32_t nseen;
     int depth;
-    Neighbour beside; /* of the role that is being made */
+    Neighbours beside; /* of the role that is being made */
 } Specialize;
 
 typedef struct Turn { /* where a group is: the stage, and the parity of its phase */
@@ -104,12 +105,13 @@ int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *to, Val
 /* ---- warp_multicast.c ---- */
 /* Whether launches may run two programs as a cluster, and which: the function says so then. */
 void find_neighbours(Specialize *x);
-/* What the role has to know of it, at the begin of its loop over places. */
-void meet_neighbour(Specialize *x, Block *role);
+/* What the role has to know of them, at the begin of its loop over places. */
+void meet_neighbours(Specialize *x, Block *role);
 /* Arrivals at an empty barrier of such a group's stage in each turn. */
 int arrivals_at_stage(const Specialize *x, const Group *g);
-void arrive_at_neighbours_stage(Specialize *x, Builder *b, const Group *g, Turn t);
-/* A dot's block, by this program or its neighbour if both take it. */
+/* The stage is free for all that write to it. */
+void leave_stage(Specialize *x, Builder *b, const Group *g, Turn t);
+/* A dot's block, by one program of the cluster for all if they take it. */
 int64_t start_shared_copy(Specialize *x, Builder *b, const Group *g, const Loaded *from, Value *to,
                           Value *full, Turn t);
 

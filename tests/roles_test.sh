@@ -337,9 +337,11 @@ cluster_mistake() {
         fail "$1: says something else" "$work/log"
     fi
 }
-cluster_mistake 'the neighbour is not told' "s/    mbar_arrive %[0-9]+, %[0-9]+ $line//" "deadlock: role 'consumer' of program (0, 0, 0)"
-cluster_mistake 'a program is told what its neighbour is to be' 's/(mbar_arrive %[0-9]+), %[0-9]+ /\1 /' \
+cluster_mistake 'the neighbour is not told' 's/(mbar_arrive %[0-9]+), %[0-9]+, %[0-9]+ /\1 /' "deadlock: role 'consumer' of program (0, 0, 0)"
+cluster_mistake 'a program is told what its neighbour is to be' \
+    's/(%[0-9]+)(: i32 = cluster_rank [^}]*mbar_arrive %[0-9]+), %[0-9]+, %[0-9]+ /\1\2, \1, \1 /' \
     "race: role 'consumer' of program (1, 0, 0) reads it, and nothing puts that before this"
+cluster_mistake 'one is told for both' 's/(mbar_arrive %[0-9]+, )(%[0-9]+), %[0-9]+ /\1\2, \2 /' 'deadlock: '
 cluster_mistake 'a program ends while its neighbour tells it' "s/  cluster_barrier $line(  return)/\1/" \
     "program 0 of the cluster is asked for, in role 'consumer' of program (1, 0, 0): that has ended"
 cluster_mistake 'a program begins before its neighbour does' 's/cluster_barrier/barrier/' 'this barrier is used before mbar_init'

@@ -96,21 +96,26 @@ bool step_mbar_expect(Run *r, Program *p, const Step *st) {
     return mbarrier_arrive(r, p, st, barrier, 1, strand_of(p)->knows); /* of one thread */
 }
 
-bool step_mbar_arrive(Run *r, Program *p, const Step *st) {
-    Program *of = p;
-    if (st->op->noperands > 1) {
-        const Tile *rank = &p->tile[st->src[1]];
-        if (rank->tainted && rank->taint[0] >= ORIGIN_UNINIT)
-            return report_taint(r, p, st, USED_ADDRESS, rank->taint[0], type_scalar(EL_I32), 0);
-        of = cluster_program(r, p, st, first_lane(rank, EL_I32));
-        if (!of) return false;
-    }
+/* At the barrier of that program, p itself or another of its cluster. */
+static bool arrive_there(Run *r, Program *p, const Step *st, Program *of) {
     int barrier = mbarrier_number(r, p, st, of, st->detail, 0);
     if (barrier < 0) return false;
     uint32_t *clock = of->mbarrier[barrier].arrived;
     strand_release(r, p, clock);
     if (of != p) r->changes++;
     return mbarrier_arrive(r, of, st, barrier, strand_warps(r, p), clock);
+}
+
+bool step_mbar_arrive(Run *r, Program *p, const Step *st) {
+    if (st->op->noperands < 2) return arrive_there(r, p, st, p);
+    for (int i = 1; i < st->op->noperands; i++) {
+        const Tile *rank = &p->tile[st->src[i]];
+        if (rank->tainted && rank->taint[0] >= ORIGIN_UNINIT)
+            return report_taint(r, p, st, USED_ADDRESS, rank->taint[0], type_scalar(EL_I32), 0);
+        Program *of = cluster_program(r, p, st, first_lane(rank, EL_I32));
+        if (!of || !arrive_there(r, p, st, of)) return false;
+    }
+    return true;
 }
 
 bool step_mbar_wait(Run *r, Program *p, const Step *st) {
