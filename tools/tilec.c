@@ -477,7 +477,8 @@ static bool open_tuning(Command *c) {
 /* Into o, the config that the model chooses. */
 static bool forecast_config(Command *c, Input *in, tile_compile_options *o) {
     char message[MESSAGE_TEXT] = "";
-    tile_status st = tile_forecast(o, 0, in->config, sizeof in->config, message, sizeof message);
+    tile_status st =
+        tile_tune_forecast(o, 0, in->config, sizeof in->config, message, sizeof message);
     o->config_text = in->config;
     if (!st) fprintf(stderr, "tilec: %s: config %s, by forecast\n", o->file_name, in->config);
     if (!st) return true;

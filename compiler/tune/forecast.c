@@ -272,8 +272,8 @@ static tile_status best_config(TunePlan *plan, Launch *l, const char **config) {
     return *config ? TILE_OK : last;
 }
 
-tile_status tile_forecast(const tile_compile_options *options, int multiprocessors, char *config,
-                          size_t size, char *message, size_t message_size) {
+tile_status tile_tune_forecast(const tile_compile_options *options, int multiprocessors,
+                               char *config, size_t size, char *message, size_t message_size) {
     if (!options || !config || !size || multiprocessors < 0) return TILE_INVALID;
     TunePlan plan = {.o = options};
     const char *found;

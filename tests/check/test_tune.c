@@ -264,14 +264,14 @@ START_TEST(a_config_is_forecast) {
                               .values = forecasts[_i].values,
                               .nvalues = 3};
     if (o.source == kernel_text) o.signature = "p=*i32:16,q=None,n=i32,by=i32";
-    tile_status st = tile_forecast(&o, forecasts[_i].multiprocessors, config, sizeof config,
-                                   message, sizeof message);
+    tile_status st = tile_tune_forecast(&o, forecasts[_i].multiprocessors, config, sizeof config,
+                                        message, sizeof message);
     ck_assert_msg(st == forecasts[_i].answer, "%d: %s %s", (int)st, config, message);
     ck_assert_msg(strstr(st ? message : config, forecasts[_i].text) != NULL, "%s%s", config,
                   message);
-    ck_assert(tile_forecast(&o, 0, config, 0, NULL, 0) == TILE_INVALID);
-    ck_assert(tile_forecast(NULL, 0, config, sizeof config, NULL, 0) == TILE_INVALID);
-    if (!st) ck_assert(tile_forecast(&o, 0, config, 4, NULL, 0) == TILE_INVALID);
+    ck_assert(tile_tune_forecast(&o, 0, config, 0, NULL, 0) == TILE_INVALID);
+    ck_assert(tile_tune_forecast(NULL, 0, config, sizeof config, NULL, 0) == TILE_INVALID);
+    if (!st) ck_assert(tile_tune_forecast(&o, 0, config, 4, NULL, 0) == TILE_INVALID);
 }
 END_TEST
 
