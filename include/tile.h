@@ -667,6 +667,8 @@ typedef struct tile_tune_options {
     void *user;
     int again;        /* measure also what has a record */
     int threads;      /* that compile; 0: one for each core */
+    int most;         /* configs are measured: those that a model takes for the fastest; 0: all.
+                       * TILE_NOT_FOUND as of tile_tune_forecast, where there is no model */
     double budget_ms; /* for timing one config; 0: 100 */
     double tolerance; /* results may differ by this * (|value| + root mean square of all); 0: 4
                        * roundings of floats narrower than fp32, 256 of fp32 and fp64 */

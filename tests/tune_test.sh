@@ -193,6 +193,16 @@ ok 'for a small product' "$tilec" mm.tl --target=sm_90a --config=auto --for=M=12
 is 'a smaller one' grep -q ' config BM=[0-9]*,BN=\(64\|32\),' log
 ok 'a run takes it, too' mm 128 --config=auto
 is 'and says which' grep -q '^tilerun: config BM=.*, by forecast$' log
+ok 'of the best by forecast' mm 64 --tune --most=2 --tuning=most.json
+is 'two are measured' same "$(measured most.json)" 2
+ok 'those that have a record are not again' mm 64 --tune --most=3 --tuning=most.json
+is 'one more is' same "$(measured most.json)" 3
+ok 'more than there are' mm 16 --tune --most=100 --tuning=most100.json
+is 'are all' same "$(measured most100.json)" "$(grep -c 'triton.Config' mm.tl)"
+ok 'of a space, too' mm 64 --tune --most=1 --tuning=most1.json --space='BM=16,32;BN=16,32;BK=16;GROUP_M=8'
+is 'one of its' same "$(measured most1.json)" 1
+fails 'a number' 2 'takes a number from 1 on' "$tilerun" mm.tl --tune --most=0
+fails 'for --tune' 2 'is for --tune' "$tilerun" mm.tl --most=2
 fails 'a size is missing' 1 "error: mm.tl: --config=auto: .*'K'.*--for=NAME=VALUE" "$tilec" mm.tl --config=auto --for=M=128,N=128 -o x.ptx
 fails 'no list' 1 'the kernel has no list of configs' "$tilec" "$tree/examples/copy.tl" --config=auto -o x.ptx
 cat >plain.tl <<'INNER'
@@ -205,6 +215,7 @@ def plain(p: "*fp32", n: "i32", B: tl.constexpr):
     i = tl.program_id(0) * B + tl.arange(0, B)
     tl.store(p + i, i.to(tl.float32), mask=i < n)
 INNER
+fails 'no model, none the most' 5 'not one loop of sums' "$tilerun" plain.tl --device=cpu --tune --most=1 p=zeros:fp32[64] n=64
 fails 'no model' 1 'not one loop of sums' "$tilec" plain.tl --config=auto --for=n=64 -o x.ptx
 fails 'not beside --tuning' 2 'and so does --tuning' "$tilec" mm.tl --config=auto --tuning=t.json -o x.ptx
 fails 'of no header' 2 'those of its --variants' "$tilec" mm.tl --config=auto --emit=header -o x.h

@@ -15,6 +15,7 @@ typedef enum OptionId {
     OPT_SAVE,
     OPT_TUNE,
     OPT_SPACE,
+    OPT_MOST,
     OPT_TUNING,
     OPT_RETUNE,
     OPT_EXPECT,
@@ -55,6 +56,9 @@ static const OptionRow rows[] = {
      OPT_TUNE},
     {"space", 0, "LISTS", "measure all combinations instead: 'BM=64,128;BN=64,128;num_warps=4,8'",
      OPT_SPACE},
+    {"most", 0, "N",
+     "of those that --tune would measure the N that a model of the GPU takes for the fastest",
+     OPT_MOST},
     {"tuning", 0, "FILE",
      "where --tune keeps what it measured (JSON, shared by many runs, taken up again\n"
      "after an interruption); without --tune: run the fastest config it has",
@@ -223,6 +227,7 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_SAVE: o->save[o->nsaves++] = (Save){.text = value}; return -1;
     case OPT_TUNE: o->tune = true; return -1;
     case OPT_SPACE: o->space = value; return -1;
+    case OPT_MOST: return read_number("--most", value, 1, &o->most);
     case OPT_TUNING: o->tuning = value; return -1;
     case OPT_RETUNE: o->tune = o->retune = true; return -1;
     case OPT_EXPECT: o->expect[o->nexpects++] = (Expect){.text = value}; return -1;
@@ -313,6 +318,7 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
     if (exit_code >= 0) return exit_code;
     if (!o->file) return usage("which file? (see tilerun --help)", NULL);
     if (o->space && !o->tune) return usage("--space is for --tune", NULL);
+    if (o->most && !o->tune) return usage("--most is for --tune", NULL);
     bool chosen = o->compile.config || o->compile.config_text || o->forecast;
     if (chosen && (o->tune || o->tuning))
         return usage("--config chooses a config, and so do --tune and --tuning", NULL);

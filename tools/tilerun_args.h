@@ -24,6 +24,7 @@ typedef struct Expect {
 typedef struct RunOptions {
     const char *file, *device, *grid, *space, *tuning;
     bool forecast;                /* --config=auto */
+    int most;                     /* --most; 0: all */
     tile_compile_options compile; /* as far as the command line says */
     char *options;                /* those of kernels, for compile.options */
     const char **define;          /* compile.defines */

@@ -117,6 +117,7 @@ static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *comp
         .progress = on_progress,
         .user = r,
         .again = r->o.retune,
+        .most = r->o.most,
         .message = message,
         .message_size = sizeof message,
     };

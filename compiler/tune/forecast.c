@@ -251,44 +251,50 @@ static tile_status clocks_of_config(const TunePlan *plan, Launch *l, const char 
     return st;
 }
 
-static tile_status best_config(TunePlan *plan, Launch *l, const char **config) {
-    double best = INFINITY;
-    int n = plan_configs(plan);
+tile_status forecast_clocks(TunePlan *plan, const tile_compile_options *values, int multiprocessors,
+                            double *clocks) {
+    const char *name = plan->o->target;
+    const Target *target = name && strcmp(name, "cpu") ? target_find(name) : target_default();
+    Launch l = {.o = values, .target = target, .why = plan->why};
+    int n = plan_configs(plan), told = 0;
     tile_status last = TILE_OK;
-    *config = NULL;
-    if (!n) {
-        snprintf(plan->why, TUNE_TEXT, "the kernel has no list of configs");
-        return TILE_NOT_FOUND;
+    if (!n || !target) {
+        snprintf(plan->why, TUNE_TEXT,
+                 n ? "there is no GPU '%s' to have a model of"
+                   : "the kernel has no list of configs",
+                 name);
+        return n ? TILE_INVALID : TILE_NOT_FOUND;
     }
+    l.multiprocessors = multiprocessors ? multiprocessors : target->multiprocessors;
     for (int i = 0; i < n; i++) {
-        double clocks = INFINITY;
-        tile_status st = clocks_of_config(plan, l, plan_config(plan, i), &clocks);
+        clocks[i] = INFINITY;
+        tile_status st = clocks_of_config(plan, &l, plan_config(plan, i), &clocks[i]);
         if (st == TILE_NO_MEMORY || st == TILE_NOT_FOUND) return st;
+        told += !st;
         if (st) last = st;
-        if (st || clocks >= best) continue;
-        best = clocks;
-        *config = plan_config(plan, i);
     }
-    return *config ? TILE_OK : last;
+    return told ? TILE_OK : last;
+}
+
+static tile_status best_config(TunePlan *plan, int multiprocessors, const char **config) {
+    int n = plan_configs(plan), best = 0;
+    double *clocks = calloc((size_t)n + 1, sizeof *clocks);
+    tile_status st =
+        clocks ? forecast_clocks(plan, plan->o, multiprocessors, clocks) : TILE_NO_MEMORY;
+    for (int i = 1; !st && i < n; i++)
+        if (clocks[i] < clocks[best]) best = i;
+    *config = st ? NULL : plan_config(plan, best);
+    free(clocks);
+    return st;
 }
 
 tile_status tile_tune_forecast(const tile_compile_options *options, int multiprocessors,
                                char *config, size_t size, char *message, size_t message_size) {
     if (!options || !config || !size || multiprocessors < 0) return TILE_INVALID;
     TunePlan plan = {.o = options};
-    const char *found;
+    const char *found = NULL;
     tile_status st = plan_read(&plan, options);
-    const char *name = options->target;
-    const Target *target = name ? target_find(name) : target_default();
-    Launch l = {.o = options, .target = target, .why = plan.why};
-    if (!st && !target) {
-        snprintf(plan.why, TUNE_TEXT, "there is no GPU '%s' to have a model of", name);
-        st = TILE_INVALID;
-    }
-    if (!st) {
-        l.multiprocessors = multiprocessors ? multiprocessors : target->multiprocessors;
-        st = best_config(&plan, &l, &found);
-    }
+    if (!st) st = best_config(&plan, multiprocessors, &found);
     if (!st && strlen(found) >= size) st = TILE_INVALID;
     if (!st) memcpy(config, found, strlen(found) + 1);
     if (st && message && message_size)

@@ -380,6 +380,58 @@ static const char *text_of_arg(void *user, const char *name, int param) {
     return x->text;
 }
 
+/* ---- the configs ---- */
+
+/* "M=4096" for each argument that is a number, in one piece of memory; NULL: there is none. */
+static char *make_facts(const Tuner *t, const char **fact, int *n) {
+    enum { ROOM = 200 };
+    char *all = calloc((size_t)t->nargs + 1, ROOM);
+    ArgText text = {.t = t};
+    for (int i = 0; all && i < t->nargs; i++) {
+        const char *name =
+            json_string_value(json_object_get(json_array_get(t->plan.params, (size_t)i), "name"));
+        const char *value = text_of_arg(&text, name, i);
+        char *at = all + (size_t)i * ROOM;
+        if (name && value && snprintf(at, ROOM, "%s=%s", name, value) < ROOM) fact[(*n)++] = at;
+    }
+    return all;
+}
+
+typedef struct Ranked {
+    double clocks;
+    int config;
+} Ranked;
+
+static int by_clocks(const void *a, const void *b) {
+    const Ranked *x = a, *y = b;
+    if (x->clocks != y->clocks) return x->clocks < y->clocks ? -1 : 1;
+    return x->config - y->config;
+}
+
+/* Leaves those that the model takes for the fastest, in the list's order of them. */
+static tile_status keep_most(Tuner *t) {
+    size_t n = (size_t)t->n;
+    const char **fact = calloc((size_t)t->nargs + 1, sizeof *fact);
+    double *clocks = calloc(n, sizeof *clocks);
+    Ranked *rank = calloc(n, sizeof *rank);
+    tile_compile_options o = *t->o->compile;
+    o.values = fact;
+    o.nvalues = 0;
+    char *all = fact ? make_facts(t, fact, &o.nvalues) : NULL;
+    tile_status st =
+        all && clocks && rank ? forecast_clocks(&t->plan, &o, 0, clocks) : TILE_NO_MEMORY;
+    for (int i = 0; !st && i < t->n; i++) rank[i] = (Ranked){clocks[i], i};
+    if (!st) qsort(rank, n, sizeof *rank, by_clocks);
+    for (int i = 0; !st && i < t->o->most; i++)
+        t->candidate[i].config = plan_config(&t->plan, rank[i].config);
+    if (!st) t->n = t->o->most;
+    free(fact);
+    free(all);
+    free(clocks);
+    free(rank);
+    return st ? told(t, st, t->plan.why) : TILE_OK;
+}
+
 /* ---- the whole ---- */
 
 /* Which configs have a record already; the fastest of them joins in for its result. */
@@ -429,6 +481,8 @@ static tile_status prepare(Tuner *t) {
     t->order = calloc((size_t)t->n + 1, sizeof(Candidate *));
     if (!t->key || !t->candidate || !t->order) return told(t, TILE_NO_MEMORY, "out of memory");
     for (int i = 0; i < t->n; i++) t->candidate[i].config = plan_config(&t->plan, i);
+    if (t->o->most > 0 && t->o->most < t->n) st = keep_most(t);
+    if (st) return st;
     skip_known(t);
     bool known = t->norder && t->order[0]->reference;
     t->total = 2 * t->norder - known;
