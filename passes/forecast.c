@@ -196,7 +196,7 @@ const char *forecast_lines(PassCtx *ctx) {
     return look(&x, &turns) ? all_lines(&x, false) : NULL;
 }
 
-void pass_forecast(PassCtx *ctx) {
+void forecast(PassCtx *ctx) {
     Func *f = ctx->f;
     Forecast x = forecast_of(ctx);
     Buf turns = buf_new(&ctx->s->arena);
@@ -212,4 +212,9 @@ void pass_forecast(PassCtx *ctx) {
     f->cost_stored = (int64_t)((double)x.stored * (double)x.sums / (double)x.elements);
     f->cost_sums = x.sums / threads;
     f->cost_lines = all_lines(&x, f->entry_of != NULL);
+}
+
+/* Of tile IR that has them already they stay: its entries may be made. */
+void pass_forecast(PassCtx *ctx) {
+    if (!ctx->f->cost_turns && !ctx->f->entry_of) forecast(ctx);
 }

@@ -7,6 +7,8 @@
 
 /* Clocks of a multiprocessor that the dots of the block take, if all else is there in time. */
 double dots_clocks(const PassCtx *ctx, Block *b);
+/* The numbers of ctx->f, whatever it has. */
+void forecast(PassCtx *ctx);
 /* cost_lines of a kernel whose loads are by descriptors, launched in no clusters. */
 const char *forecast_lines(PassCtx *ctx);
 

@@ -55,6 +55,7 @@ static void spread(Op *op, void *ctx) {
     bool any = op->code == OP_PROGRAM_ID || op->code == OP_CLUSTER_RANK ||
                op->code == OP_INLINE_ASM; /* it may ask which multiprocessor this is */
     for (int i = 0; i < ruling; i++) any |= d->is[op->operand[i].value->id];
+    if (op->code == OP_WHILE) any |= d->is[op->region[0]->last->operand[0].value->id];
     for (int i = 0; any && i < op->nresults; i++) differ(d, op->result[i]);
     for (int r = 0; any && r < op->nregions; r++)
         for (int i = 0; i < op->region[r]->nargs; i++) differ(d, op->region[r]->args[i]);
@@ -78,6 +79,15 @@ static Op *loop_over_places(Block *b) {
     return NULL;
 }
 
+enum { MOST_DEPTH = 100, MOST_OPERANDS = 3 };
+
+/* What it is for a neighbour is worked out by the same op. Not what inline assembly asks of this
+ * program's multiprocessor. */
+static bool is_worked_out(const Op *op) {
+    return op && !op->nregions && op->nresults == 1 && op->noperands &&
+           op->noperands <= MOST_OPERANDS && ir_is_pure(op) && op->code != OP_INLINE_ASM;
+}
+
 /* ---- is it to be? ---- */
 
 typedef struct Judge {
@@ -86,7 +96,7 @@ typedef struct Judge {
     const uint8_t *differs;
     AxisTable axis;
     Buf when;
-    bool never;
+    bool never, some; /* some block may be shared */
 } Judge;
 
 /* All programs do it as often in each place. */
@@ -98,6 +108,22 @@ static bool is_as_often(const Judge *j, const Op *op) {
             if (j->differs[at->operand[i].value->id]) return false;
     }
     return at;
+}
+
+/* A neighbour's v can be worked out. */
+static bool is_known(const Judge *j, const Value *v, int depth) {
+    const Value *place = j->places->region[0]->args[0];
+    if (v == place || !j->differs[v->id]) return true;
+    if (depth == MOST_DEPTH || !is_worked_out(v->def)) return false;
+    for (int i = 0; i < v->def->noperands; i++)
+        if (!is_known(j, v->def->operand[i].value, depth + 1)) return false;
+    return true;
+}
+
+static bool may_be_shared(const Judge *j, const Op *load) {
+    for (int i = 1; i < load->noperands; i++)
+        if (!is_known(j, load->operand[i].value, 0)) return false;
+    return true;
 }
 
 /* Adds what is not 0 where rows begin within a line of memory. A launch works that out. */
@@ -114,8 +140,10 @@ static void add_rows(Judge *j, const Op *load) {
             j->never = true;
             return;
         }
-        buf_printf(&j->when, "%s%s * %d %% %d", j->when.len ? " + " : "", text.data, bytes,
-                   COST_LINE_BYTES);
+        const char *term =
+            arena_printf(&j->x->s->arena, "%s * %d %% %d", text.data, bytes, COST_LINE_BYTES);
+        if (j->when.len && strstr(j->when.data, term)) continue;
+        buf_printf(&j->when, "%s%s", j->when.len ? " + " : "", term);
     }
 }
 
@@ -132,11 +160,13 @@ void find_neighbours(Specialize *x) {
             if (!is_as_often(&j, g->dot[n])) return;
             for (int i = 0; i < 2; i++) {
                 Loaded from;
-                if (loaded_beside(g->dot[n], i, &from)) add_rows(&j, from.load);
+                if (!loaded_beside(g->dot[n], i, &from)) continue;
+                add_rows(&j, from.load);
+                j.some |= may_be_shared(&j, from.load);
             }
         }
     }
-    if (j.never || !j.when.len) return;
+    if (j.never || !j.some || !j.when.len) return;
     f->max_cluster = CLUSTER_PROGRAMS;
     f->cluster_when = j.when.data;
 }
@@ -186,14 +216,11 @@ typedef struct Its {        /* what the neighbour has */
 
 /* v as the neighbour has it, which is made behind v; NULL: that is not known here. */
 static Value *neighbours(Specialize *x, const Its *n, Value *v, int depth) {
-    enum { MOST_DEPTH = 100, MOST_OPERANDS = 3 };
     Op *op = v->def;
     if (v->id >= n->known) return NULL;
     if (!n->differs[v->id]) return v;
     if (n->at[v->id]) return n->at[v->id];
-    if (!op || op->nregions || op->nresults != 1 || op->noperands > MOST_OPERANDS ||
-        !ir_is_pure(op) || !op->noperands || depth == MOST_DEPTH)
-        return NULL;
+    if (!is_worked_out(op) || depth == MOST_DEPTH) return NULL;
     Value *in[MOST_OPERANDS];
     for (int i = 0; i < op->noperands; i++)
         if (!(in[i] = neighbours(x, n, op->operand[i].value, depth + 1))) return NULL;
