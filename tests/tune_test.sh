@@ -204,6 +204,10 @@ is 'one of its' same "$(measured most1.json)" 1
 fails 'a number' 2 'takes a number from 1 on' "$tilerun" mm.tl --tune --most=0
 fails 'for --tune' 2 'is for --tune' "$tilerun" mm.tl --most=2
 fails 'a size is missing' 1 "error: mm.tl: --config=auto: .*'K'.*--for=NAME=VALUE" "$tilec" mm.tl --config=auto --for=M=128,N=128 -o x.ptx
+ok 'what -D states stays' "$tilec" mm.tl --target=sm_90a --config=auto --for=M=512,N=512 --for=K=512 -D BM=64 -o auto.ptx -Wno-perf
+is 'and that is said' grep -q 'by forecast; what -D and options state stays as it is' log
+printf '%s\n' 'import triton' '@triton.jit' 'def f(x: "*fp32"):' '    y = (' >bad.tl
+fails 'a mistake in the source' 1 '^bad.tl:[0-9]*:[0-9]*: error:' "$tilec" bad.tl --config=auto --for=M=1 -o x.ptx
 fails 'no list' 1 'the kernel has no list of configs' "$tilec" "$tree/examples/copy.tl" --config=auto -o x.ptx
 cat >plain.tl <<'INNER'
 import triton

@@ -141,7 +141,8 @@ typedef struct Command {
     bool make;
     const char *make_file; /* -MF */
     char *options;         /* those of kernels, for o.options */
-    char *facts;           /* of --for, cut into: */
+    char *all_facts;       /* of all --for */
+    char *facts;           /* the same, cut into: */
     const char *fact[MAX_FACTS];
     Input *input;
     int ninputs;
@@ -243,12 +244,20 @@ static int config_option(Command *c, const char *text) {
 
 /* "M=4096,N=4096" -> the options' values. */
 static int for_option(Command *c, const char *text) {
+    char *all = NULL;
+    size_t room = strlen(text) + (c->all_facts ? strlen(c->all_facts) : 0) + 2;
+    if ((all = malloc(room)))
+        snprintf(all, room, "%s%s%s", c->all_facts ? c->all_facts : "", c->all_facts ? "," : "",
+                 text);
+    free(c->all_facts);
     free(c->facts);
-    c->facts = strdup(text);
+    c->all_facts = all;
+    c->facts = all ? strdup(all) : NULL;
+    if (!c->facts) return usage("out of memory", "", "");
     c->o.nvalues = 0;
     char *rest = c->facts, *word;
     while (rest && (word = strtok_r(rest, ",", &rest))) {
-        if (!is_define(word, false))
+        if (!is_define(word, true))
             return usage("--for takes NAME=VALUE,NAME=VALUE…, not '", text, "'");
         if (c->o.nvalues == MAX_FACTS) return usage("--for has too many values", "", "");
         c->fact[c->o.nvalues++] = word;
@@ -479,9 +488,14 @@ static bool forecast_config(Command *c, Input *in, tile_compile_options *o) {
     char message[MESSAGE_TEXT] = "";
     tile_status st =
         tile_tune_forecast(o, 0, in->config, sizeof in->config, message, sizeof message);
-    o->config_text = in->config;
-    if (!st) fprintf(stderr, "tilec: %s: config %s, by forecast\n", o->file_name, in->config);
-    if (!st) return true;
+    bool more = o->ndefines || o->options || o->num_warps || o->num_stages;
+    if (!st) {
+        o->config_text = in->config;
+        fprintf(stderr, "tilec: %s: config %s, by forecast%s\n", o->file_name, in->config,
+                more ? "; what -D and options state stays as it is" : "");
+        return true;
+    }
+    if (st == TILE_COMPILE_ERROR) return true; /* that is better told by the compilation */
     fprintf(stderr, "tilec: error: %s: --config=auto: %s\n", o->file_name, message);
     complain(c, EXIT_SOURCE, NULL);
     return false;
@@ -605,6 +619,7 @@ int main(int argc, char **argv) {
         free(in->text);
     }
     tile_tuning_close(c.artefact.tuning);
+    free(c.all_facts);
     free(c.facts);
     free(c.options);
     free(c.input);

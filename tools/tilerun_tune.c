@@ -165,6 +165,7 @@ static int forecast(Run *r, const tile_compile_options *compile) {
     tile_compile_options o = *compile;
     if (r->on_cpu) o.target = NULL; /* as good as any other: it is for finding mistakes */
     tile_status st = tile_tune_forecast(&o, 0, config, sizeof config, message, sizeof message);
+    if (st == TILE_COMPILE_ERROR) return -1; /* that is better told by the compilation */
     if (st) {
         fprintf(stderr, "tilerun: --config=auto: %s\n", message);
         return st == TILE_NOT_FOUND ? EXIT_RUN : exit_code(st);

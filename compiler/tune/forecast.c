@@ -13,6 +13,7 @@
 #include "compiler/tune/tune.h"
 
 #include "base/expr.h"
+#include "ir/ir.h"
 #include "ir/target.h"
 #include "passes/cost.h"
 
@@ -37,32 +38,45 @@ static bool is_name(const char *text, const char *name, size_t len) {
     return text && strlen(text) == len && memcmp(text, name, len) == 0;
 }
 
-/* An argument that is given or promised, or a constexpr. */
-static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value) {
-    const Launch *l = ctx;
+/* What the parameter takes. */
+static bool fits(const json_t *param, int64_t v) {
+    const char *type = json_string_value(json_object_get(param, "type"));
+    Elem elem;
+    return !type || !elem_from_name(type, strlen(type), &elem) || elem_info[elem].bits == 64 ||
+           elem_wrap(elem, v) == v;
+}
+
+static const json_t *param_named(const Launch *l, const char *name, size_t len) {
     size_t i;
     json_t *p;
+    json_array_foreach(
+        json_object_get(l->kernel, "params"), i,
+        p) if (is_name(json_string_value(json_object_get(p, "name")), name, len)) return p;
+    return NULL;
+}
+
+/* A constexpr, which no launch gives, or an argument that is given or promised. */
+static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value) {
+    const Launch *l = ctx;
+    const char *key;
+    json_t *v;
+    json_object_foreach(json_object_get(l->kernel, "constexprs"), key, v) {
+        if (!is_name(key, name, len)) continue;
+        *value = json_integer_value(v);
+        return json_is_integer(v) ? EXPR_KNOWN : EXPR_NOT_INTEGER;
+    }
+    const json_t *p = param_named(l, name, len), *equals = json_object_get(p, "equals");
     for (int k = 0; k < l->o->nvalues; k++) {
         const char *text = l->o->values[k], *end = strchr(text, '=');
         char *stop;
         if (!end || (size_t)(end - text) != len || memcmp(text, name, len) != 0) continue;
         errno = 0;
         *value = strtoll(end + 1, &stop, 10);
-        return stop != end + 1 && !*stop && !errno ? EXPR_KNOWN : EXPR_NOT_INTEGER;
+        bool is = stop != end + 1 && !*stop && !errno && fits(p, *value);
+        return is ? EXPR_KNOWN : EXPR_NOT_INTEGER;
     }
-    json_array_foreach(json_object_get(l->kernel, "params"), i, p) {
-        const json_t *equals = json_object_get(p, "equals");
-        if (!equals || !is_name(json_string_value(json_object_get(p, "name")), name, len)) continue;
-        *value = json_integer_value(equals);
-        return EXPR_KNOWN;
-    }
-    const char *key;
-    json_object_foreach(json_object_get(l->kernel, "constexprs"), key, p) {
-        if (!is_name(key, name, len)) continue;
-        *value = json_integer_value(p);
-        return json_is_integer(p) ? EXPR_KNOWN : EXPR_NOT_INTEGER;
-    }
-    return EXPR_UNKNOWN;
+    *value = json_integer_value(equals);
+    return equals ? EXPR_KNOWN : EXPR_UNKNOWN;
 }
 
 /* False: text is NULL, or something in it is not known; *e says what. */
@@ -172,11 +186,18 @@ static bool has_maps(const Launch *l, const json_t *o) {
             int64_t v;
             if (d + 1 < json_array_size(strides) &&
                 worth(l, json_string_value(stride), &v, &ignored) &&
-                v * elem_info[elem].bytes % ALIGN)
+                v % ALIGN * elem_info[elem].bytes % ALIGN)
                 return false;
         }
     }
     return true;
+}
+
+static tile_status not_known(Launch *l, const ExprError *e) {
+    bool missing = strstr(e->text, "unknown name") != NULL;
+    snprintf(l->why, TUNE_TEXT, "%s%s", e->text,
+             missing ? ": say which sizes launches have (--for=NAME=VALUE,…)" : "");
+    return TILE_NOT_FOUND;
 }
 
 /* By the entry that the launch would take. TILE_NOT_FOUND: it cannot be told, *why says why. */
@@ -198,14 +219,16 @@ static tile_status clocks_of(Launch *l, double *clocks) {
     }
     l->places = 1;
     json_array_foreach(grid, i, size) {
-        if (!worth(l, json_string_value(size), &n, &e)) break;
+        if (!worth(l, json_string_value(size), &n, &e)) return not_known(l, &e);
+        if (n < 1) {
+            snprintf(l->why, TUNE_TEXT, "with these sizes the grid, %s, is %lld",
+                     json_string_value(size), (long long)n);
+            return TILE_NOT_FOUND;
+        }
         l->places *= (double)n;
     }
-    if (i < json_array_size(grid) || !worth(l, text_of(l->kernel, "cost_turns"), &turns, &e)) {
-        snprintf(l->why, TUNE_TEXT, "%s: say which sizes launches have (--for=NAME=VALUE,…)",
-                 e.text);
-        return TILE_NOT_FOUND;
-    }
+    if (!worth(l, text_of(l->kernel, "cost_turns"), &turns, &e)) return not_known(l, &e);
+    if (turns < 0) turns = 0; /* a loop that does not go round */
     json_array_foreach(entries, i, o) {
         Entry further = entry_of(l, o);
         bool one_each = l->places <= (double)l->multiprocessors * further.resident;
@@ -290,12 +313,15 @@ static tile_status best_config(TunePlan *plan, int multiprocessors, const char *
 
 tile_status tile_tune_forecast(const tile_compile_options *options, int multiprocessors,
                                char *config, size_t size, char *message, size_t message_size) {
-    if (!options || !config || !size || multiprocessors < 0) return TILE_INVALID;
     TunePlan plan = {.o = options};
     const char *found = NULL;
-    tile_status st = plan_read(&plan, options);
+    bool sound = options && config && size && multiprocessors >= 0;
+    tile_status st = sound ? plan_read(&plan, options) : TILE_INVALID;
     if (!st) st = best_config(&plan, multiprocessors, &found);
-    if (!st && strlen(found) >= size) st = TILE_INVALID;
+    if (!st && strlen(found) >= size) {
+        snprintf(plan.why, TUNE_TEXT, "there is no room for '%s'", found);
+        st = TILE_INVALID;
+    }
     if (!st) memcpy(config, found, strlen(found) + 1);
     if (st && message && message_size)
         tune_line(*plan.why ? plan.why : tile_status_text(st), message, message_size);
