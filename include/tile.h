@@ -696,8 +696,9 @@ tile_status tile_tune_find(const tile_compile_options *options, const tile_tunin
  * TILE_NOT_FOUND: there is no model of such a kernel, or something in its grid or its loop is not
  * among the values; TILE_INVALID: as for tile_tune_find, or it does not fit `size`. message: why.
  */
-tile_status tile_tune_forecast(const tile_compile_options *options, int multiprocessors,
-                               char *config, size_t size, char *message, size_t message_size);
+tile_status tile_tune_forecast(const tile_compile_options *options, const char *grid,
+                               int multiprocessors, char *config, size_t size, char *message,
+                               size_t message_size);
 
 #ifdef __cplusplus
 }

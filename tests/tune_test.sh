@@ -201,6 +201,8 @@ ok 'more than there are' mm 16 --tune --most=100 --tuning=most100.json
 is 'are all' same "$(measured most100.json)" "$(grep -c 'triton.Config' mm.tl)"
 ok 'of a space, too' mm 64 --tune --most=1 --tuning=most1.json --space='BM=16,32;BN=16,32;BK=16;GROUP_M=8'
 is 'one of its' same "$(measured most1.json)" 1
+ok 'by the grid that is given' "$tilerun" mm.tl --device=cpu --check=none --config=auto '--grid=cdiv(M, BM) * cdiv(N, BN)' "${words[@]:3}"
+fails 'and no other' 5 'the grid, 0, is 0' "$tilerun" mm.tl --device=cpu --config=auto --grid=0 "${words[@]:3}"
 fails 'a number' 2 'takes a number from 1 on' "$tilerun" mm.tl --tune --most=0
 fails 'for --tune' 2 'is for --tune' "$tilerun" mm.tl --most=2
 fails 'a size is missing' 1 "error: mm.tl: --config=auto: .*'K'.*--for=NAME=VALUE" "$tilec" mm.tl --config=auto --for=M=128,N=128 -o x.ptx

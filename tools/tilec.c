@@ -487,7 +487,7 @@ static bool open_tuning(Command *c) {
 static bool forecast_config(Command *c, Input *in, tile_compile_options *o) {
     char message[MESSAGE_TEXT] = "";
     tile_status st =
-        tile_tune_forecast(o, 0, in->config, sizeof in->config, message, sizeof message);
+        tile_tune_forecast(o, NULL, 0, in->config, sizeof in->config, message, sizeof message);
     bool more = o->ndefines || o->options || o->num_warps || o->num_stages;
     if (!st) {
         o->config_text = in->config;

@@ -164,7 +164,8 @@ static int forecast(Run *r, const tile_compile_options *compile) {
     char message[MESSAGE] = "", config[MESSAGE];
     tile_compile_options o = *compile;
     if (r->on_cpu) o.target = NULL; /* as good as any other: it is for finding mistakes */
-    tile_status st = tile_tune_forecast(&o, 0, config, sizeof config, message, sizeof message);
+    tile_status st =
+        tile_tune_forecast(&o, r->o.grid, 0, config, sizeof config, message, sizeof message);
     if (st == TILE_COMPILE_ERROR) return -1; /* that is better told by the compilation */
     if (st) {
         fprintf(stderr, "tilerun: --config=auto: %s\n", message);

@@ -25,6 +25,7 @@
 
 typedef struct Launch { /* of one config */
     const tile_compile_options *o;
+    const char *grid; /* the caller's; NULL: the kernel's */
     const Target *target;
     int multiprocessors;
     const json_t *kernel; /* of its manifest */
@@ -200,33 +201,51 @@ static tile_status not_known(Launch *l, const ExprError *e) {
     return TILE_NOT_FOUND;
 }
 
+/* The product of expressions for the grid's axes. */
+static tile_status count_axes(Launch *l, const char *text) {
+    int64_t size[3];
+    ExprError e = {.text = ""};
+    int n = expr_eval_list(text, strlen(text), look_up, l, size, 3, &e);
+    if (n < 0) return not_known(l, &e);
+    for (int i = 0; i < n; i++) {
+        if (size[i] < 1) {
+            snprintf(l->why, TUNE_TEXT, "with these sizes the grid, %s, is %lld", text,
+                     (long long)size[i]);
+            return TILE_NOT_FOUND;
+        }
+        l->places *= (double)size[i];
+    }
+    return TILE_OK;
+}
+
+/* By the caller's grid, else the one that the kernel states. */
+static tile_status count_places(Launch *l) {
+    const json_t *grid = json_object_get(l->kernel, "grid");
+    tile_status st = TILE_OK;
+    l->places = 1;
+    if (l->grid) return count_axes(l, l->grid);
+    for (size_t i = 0; !st && i < json_array_size(grid); i++)
+        st = count_axes(l, json_string_value(json_array_get(grid, i)));
+    if (json_array_size(grid)) return st;
+    snprintf(l->why, TUNE_TEXT, "the kernel states no grid (`# tile: grid = …` above it)");
+    return TILE_NOT_FOUND;
+}
+
 /* By the entry that the launch would take. TILE_NOT_FOUND: it cannot be told, *why says why. */
 static tile_status clocks_of(Launch *l, double *clocks) {
     const json_t *entries = json_object_get(l->kernel, "entries"), *chosen = l->kernel;
-    json_t *grid = json_object_get(l->kernel, "grid"), *size, *o;
+    json_t *o;
     size_t i;
-    int64_t n, turns;
+    int64_t turns;
     ExprError e = {.text = ""};
-    if (!json_array_size(grid)) {
-        snprintf(l->why, TUNE_TEXT, "the kernel states no grid (`# tile: grid = …` above it)");
-        return TILE_NOT_FOUND;
-    }
     if (!json_object_get(l->kernel, "cost_turns")) {
         snprintf(l->why, TUNE_TEXT,
                  "its places of the grid are not one loop of sums of dots each, which is all that "
                  "there is a model of: measure them (tilerun --tune)");
         return TILE_NOT_FOUND;
     }
-    l->places = 1;
-    json_array_foreach(grid, i, size) {
-        if (!worth(l, json_string_value(size), &n, &e)) return not_known(l, &e);
-        if (n < 1) {
-            snprintf(l->why, TUNE_TEXT, "with these sizes the grid, %s, is %lld",
-                     json_string_value(size), (long long)n);
-            return TILE_NOT_FOUND;
-        }
-        l->places *= (double)n;
-    }
+    tile_status st = count_places(l);
+    if (st) return st;
     if (!worth(l, text_of(l->kernel, "cost_turns"), &turns, &e)) return not_known(l, &e);
     if (turns < 0) turns = 0; /* a loop that does not go round */
     json_array_foreach(entries, i, o) {
@@ -274,11 +293,11 @@ static tile_status clocks_of_config(const TunePlan *plan, Launch *l, const char 
     return st;
 }
 
-tile_status forecast_clocks(TunePlan *plan, const tile_compile_options *values, int multiprocessors,
-                            double *clocks) {
+tile_status forecast_clocks(TunePlan *plan, const tile_compile_options *values, const char *grid,
+                            int multiprocessors, double *clocks) {
     const char *name = plan->o->target;
     const Target *target = name && strcmp(name, "cpu") ? target_find(name) : target_default();
-    Launch l = {.o = values, .target = target, .why = plan->why};
+    Launch l = {.o = values, .grid = grid, .target = target, .why = plan->why};
     int n = plan_configs(plan), told = 0;
     tile_status last = TILE_OK;
     if (!n || !target) {
@@ -299,11 +318,12 @@ tile_status forecast_clocks(TunePlan *plan, const tile_compile_options *values, 
     return told ? TILE_OK : last;
 }
 
-static tile_status best_config(TunePlan *plan, int multiprocessors, const char **config) {
+static tile_status best_config(TunePlan *plan, const char *grid, int multiprocessors,
+                               const char **config) {
     int n = plan_configs(plan), best = 0;
     double *clocks = calloc((size_t)n + 1, sizeof *clocks);
     tile_status st =
-        clocks ? forecast_clocks(plan, plan->o, multiprocessors, clocks) : TILE_NO_MEMORY;
+        clocks ? forecast_clocks(plan, plan->o, grid, multiprocessors, clocks) : TILE_NO_MEMORY;
     for (int i = 1; !st && i < n; i++)
         if (clocks[i] < clocks[best]) best = i;
     *config = st ? NULL : plan_config(plan, best);
@@ -311,13 +331,14 @@ static tile_status best_config(TunePlan *plan, int multiprocessors, const char *
     return st;
 }
 
-tile_status tile_tune_forecast(const tile_compile_options *options, int multiprocessors,
-                               char *config, size_t size, char *message, size_t message_size) {
+tile_status tile_tune_forecast(const tile_compile_options *options, const char *grid,
+                               int multiprocessors, char *config, size_t size, char *message,
+                               size_t message_size) {
     TunePlan plan = {.o = options};
     const char *found = NULL;
     bool sound = options && config && size && multiprocessors >= 0;
     tile_status st = sound ? plan_read(&plan, options) : TILE_INVALID;
-    if (!st) st = best_config(&plan, multiprocessors, &found);
+    if (!st) st = best_config(&plan, grid, multiprocessors, &found);
     if (!st && strlen(found) >= size) {
         snprintf(plan.why, TUNE_TEXT, "there is no room for '%s'", found);
         st = TILE_INVALID;

@@ -418,8 +418,8 @@ static tile_status keep_most(Tuner *t) {
     o.values = fact;
     o.nvalues = 0;
     char *all = fact ? make_facts(t, fact, &o.nvalues) : NULL;
-    tile_status st =
-        all && clocks && rank ? forecast_clocks(&t->plan, &o, 0, clocks) : TILE_NO_MEMORY;
+    tile_status st = all && clocks && rank ? forecast_clocks(&t->plan, &o, t->o->grid, 0, clocks)
+                                           : TILE_NO_MEMORY;
     for (int i = 0; !st && i < t->n; i++) rank[i] = (Ranked){clocks[i], i};
     if (!st) qsort(rank, n, sizeof *rank, by_clocks);
     for (int i = 0; !st && i < t->o->most; i++)

@@ -45,10 +45,11 @@ const char *plan_name(const TunePlan *p);
 char *plan_key(const TunePlan *p, const char *(*value)(void *ctx, const char *name, int param),
                void *ctx);
 void plan_free(TunePlan *p);
-/* Of each config the clocks that a launch with these values takes by the model; INFINITY: it cannot
- * be compiled. TILE_NOT_FOUND: there is no model, p->why says why. */
-tile_status forecast_clocks(TunePlan *p, const tile_compile_options *values, int multiprocessors,
-                            double *clocks);
+/* Of each config the clocks that a launch with these values, on this grid (NULL: the source's),
+ * takes by the model; INFINITY: it cannot be compiled. TILE_NOT_FOUND: there is no model, p->why
+ * says why. */
+tile_status forecast_clocks(TunePlan *p, const tile_compile_options *values, const char *grid,
+                            int multiprocessors, double *clocks);
 /* The first error among the diagnostics, without its place. */
 void tune_reason(const tile_compiled *c, char *text, size_t size);
 /* The first line of text, as far as it is UTF-8 and fits. */

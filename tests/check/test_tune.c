@@ -256,7 +256,7 @@ static const struct {
     {sums_text, "sm_90a", {"M=512", "N=512", "K=0"}, 0, TILE_OK, "B="},
     {sums_text, "sm_1", {"M=512", "N=512", "K=2048"}, 0, TILE_INVALID, ""},
     {sums_text, "sm_90a", {"M=512", "N=512", "K=2048"}, -1, TILE_INVALID, ""},
-    {kernel_text, "sm_90a", {"n=512", "by=1", "n=512"}, 0, TILE_NOT_FOUND, "states no grid"},
+    {kernel_text, "sm_90a", {"n=512", "by=1", "n=512"}, 0, TILE_NOT_FOUND, "not one loop of sums"},
     {NULL, "sm_90a", {"M=512", "N=512", "K=2048"}, 0, TILE_INVALID, "needs the source"},
 };
 
@@ -268,14 +268,42 @@ START_TEST(a_config_is_forecast) {
                               .values = forecasts[_i].values,
                               .nvalues = 3};
     if (o.source == kernel_text) o.signature = "p=*i32:16,q=None,n=i32,by=i32";
-    tile_status st = tile_tune_forecast(&o, forecasts[_i].multiprocessors, config, sizeof config,
-                                        message, sizeof message);
+    tile_status st = tile_tune_forecast(&o, NULL, forecasts[_i].multiprocessors, config,
+                                        sizeof config, message, sizeof message);
     ck_assert_msg(st == forecasts[_i].answer, "%d: %s %s", (int)st, config, message);
     ck_assert_msg(strstr(st ? message : config, forecasts[_i].text) != NULL, "%s%s", config,
                   message);
-    ck_assert(tile_tune_forecast(&o, 0, config, 0, NULL, 0) == TILE_INVALID);
-    ck_assert(tile_tune_forecast(NULL, 0, config, sizeof config, NULL, 0) == TILE_INVALID);
-    if (!st) ck_assert(tile_tune_forecast(&o, 0, config, 4, NULL, 0) == TILE_INVALID);
+    ck_assert(tile_tune_forecast(&o, NULL, 0, config, 0, NULL, 0) == TILE_INVALID);
+    ck_assert(tile_tune_forecast(NULL, NULL, 0, config, sizeof config, NULL, 0) == TILE_INVALID);
+    if (!st) ck_assert(tile_tune_forecast(&o, NULL, 0, config, 4, NULL, 0) == TILE_INVALID);
+}
+END_TEST
+
+/* 64 tiles of whatever size: the smaller are done sooner. */
+START_TEST(a_grid_is_given) {
+    static const struct {
+        const char *grid;
+        tile_status answer;
+        const char *text;
+    } cases[] = {{NULL, TILE_OK, "B=128"},
+                 {"64", TILE_OK, "B=64"},
+                 {"1, M - M", TILE_NOT_FOUND, "the grid, 1, M - M, is 0"},
+                 {"1 +", TILE_NOT_FOUND, ""},
+                 {"", TILE_NOT_FOUND, ""},
+                 {"M, N, K, 1", TILE_NOT_FOUND, ""}};
+    const char *const values[] = {"M=8192", "N=8192", "K=8192"};
+    tile_compile_options o = {.source = sums_text,
+                              .source_len = sizeof sums_text - 1,
+                              .target = "sm_90a",
+                              .values = values,
+                              .nvalues = 3};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char config[100] = "", message[300] = "";
+        tile_status st = tile_tune_forecast(&o, cases[i].grid, 0, config, sizeof config, message,
+                                            sizeof message);
+        ck_assert_msg(st == cases[i].answer && strstr(st ? message : config, cases[i].text),
+                      "%zu: %d, %s%s", i, (int)st, config, message);
+    }
 }
 END_TEST
 
@@ -326,6 +354,7 @@ int main(void) {
     tcase_add_loop_test(t, mistakes_are_told, 0, (int)(sizeof mistakes / sizeof *mistakes));
     tcase_add_test(t, nothing_given);
     tcase_add_loop_test(t, a_config_is_forecast, 0, (int)(sizeof forecasts / sizeof *forecasts));
+    tcase_add_test(t, a_grid_is_given);
     tcase_add_test(t, json_without_memory);
     return run_suite(s, t);
 }
