@@ -14,7 +14,7 @@ from pathlib import Path
 
 import kernels
 from contest import geomean
-from products import Problem, config_text, job_of, pick_configs
+from products import OURS, Problem, config_text, job_of, pick_configs
 
 NEAR = 1.05
 
@@ -42,7 +42,7 @@ def with_list(source, folder, configs):
 
 def choose(tilec, problem, folder, configs, opts):
     """The config that the model chooses, as text; and what went wrong, if it does not."""
-    job = job_of(FAMILY, problem, configs[0], opts)
+    job = job_of(OURS, problem, configs[0], opts)
     args = dict(zip(("M", "N", "K", "stride_am", "stride_ak", "stride_bk", "stride_bn", "stride_cm", "stride_cn"),
                     problem.sizes()))
     command = [tilec, str(folder / Path(job.source).name), f"--target={job.target}", "--config=auto", "--emit=manifest",
@@ -58,13 +58,7 @@ def choose(tilec, problem, folder, configs, opts):
     return config_text(tuple(int(values[x]) for x in ("BM", "BN", "BK", "num_warps", "num_stages"))), ""
 
 
-FAMILY = None
-
-
 def main():
-    global FAMILY
-    from products import OURS
-    FAMILY = OURS
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("csv", nargs="+", help="matmul-MODE-quick.csv of matmul.py")
     p.add_argument("--tilec")

@@ -144,17 +144,6 @@ static void gen_single_cta(Gen *g, const Op *op) {
     gen_new_tile(g, op->result[0]).at[0] = yes;
 }
 
-/* CLUSTER_RANK and CLUSTER_SIZE */
-static void gen_cluster(Gen *g, const Op *op) {
-    if (!g->o->target->tma) {
-        gen_error(g, op, "%s has no '%s'", g->o->target->name, op_info[op->code].text);
-        return;
-    }
-    const char *text = op->code == OP_CLUSTER_RANK ? "mov.u32 $0, %cluster_ctarank;"
-                                                   : "mov.u32 $0, %cluster_nctarank;";
-    gen_new_tile(g, op->result[0]).at[0] = gen_asm(g, text, "=r", g->i32, NULL, 0, ASM_PURE);
-}
-
 static void gen_splat(Gen *g, const Op *op) {
     LLVMValueRef v = gen_scalar(g, op->operand[0].value);
     Tile out = gen_new_tile(g, op->result[0]);

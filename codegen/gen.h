@@ -180,6 +180,7 @@ bool gen_dot_wgmma(Gen *g, const Op *op);
 void gen_dot_wait(Gen *g, const Op *op);
 void gen_warps(Gen *g, const Op *op);
 void gen_barrier(Gen *g, const Op *op);
+void gen_cluster(Gen *g, const Op *op);
 void gen_cluster_barrier(Gen *g, const Op *op);
 void gen_mbar_init(Gen *g, const Op *op);
 void gen_mbar_expect(Gen *g, const Op *op);

@@ -98,6 +98,14 @@ void gen_barrier(Gen *g, const Op *op) {
         gen_intrinsic(g, INTRINSIC_BARRIER_COUNT, NULL, 0, args, 2);
 }
 
+/* CLUSTER_RANK and CLUSTER_SIZE */
+void gen_cluster(Gen *g, const Op *op) {
+    if (lacks(g, op, g->o->target->tma)) return;
+    const char *text = op->code == OP_CLUSTER_RANK ? "mov.u32 $0, %cluster_ctarank;"
+                                                   : "mov.u32 $0, %cluster_nctarank;";
+    gen_new_tile(g, op->result[0]).at[0] = gen_asm(g, text, "=r", g->i32, NULL, 0, ASM_PURE);
+}
+
 /* Relaxed: with release ptxas has all that was ever written to memory seen by all first. What the
  * others are to see are barriers, which mbar_init makes seen, and that this program reads and
  * writes nothing of theirs any more. */

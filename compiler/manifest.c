@@ -232,18 +232,21 @@ static void put_texts(Buf *out, const char *key, const char *const *text, size_t
     buf_puts(out, "]");
 }
 
+static void put_expressions(const Func *f, Buf *out) {
+    for (int i = 0; i < func_attrs; i++) {
+        const FuncAttr *a = &func_attr[i];
+        const char *text = a->kind == FUNC_ATTR_TEXT && a->manifest ? func_text(f, a, 0) : NULL;
+        if (!text) continue;
+        buf_printf(out, "\"%s\": ", a->manifest);
+        put_string(out, text);
+        buf_puts(out, ", ");
+    }
+}
+
 /* What the entries of a kernel differ in. */
 static void put_numbers_of_entry(const Func *f, Buf *out) {
     put_numbers(f, out);
-    const char *const text[][2] = {{"cluster_when", f->cluster_when},
-                                   {"cost_turns", f->cost_turns},
-                                   {"cost_lines", f->cost_lines}};
-    for (size_t i = 0; i < sizeof text / sizeof *text; i++) {
-        if (!text[i][1]) continue;
-        buf_printf(out, "\"%s\": ", text[i][0]);
-        put_string(out, text[i][1]);
-        buf_puts(out, ", ");
-    }
+    put_expressions(f, out);
     buf_puts(out, "\"cluster\": [1, 1, 1],\n   ");
 }
 

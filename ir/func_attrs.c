@@ -13,7 +13,12 @@ const FuncAttr func_attr[] = {
      .manifest = in_manifest,                                                                      \
      .rule = {low, high, powers_},                                                                 \
      .absent = otherwise},
-#define FUNC_TEXT(field, word, doc) FUNC_TEXTS(field, word, 1, doc)
+#define FUNC_TEXT(field, word, in_manifest, doc)                                                   \
+    {.kind = FUNC_ATTR_TEXT,                                                                       \
+     .text = word,                                                                                 \
+     .offset = offsetof(Func, field),                                                              \
+     .manifest = in_manifest,                                                                      \
+     .most = 1},
 #define FUNC_TEXTS(field, word, times, doc)                                                        \
     {.kind = FUNC_ATTR_TEXT, .text = word, .offset = offsetof(Func, field), .most = times},
 #define FUNC_NAMED_JSON(field, number, word, doc)                                                  \

@@ -7,6 +7,7 @@
  * parameters that the launch makes, and is for launches whose tensors the copy engine takes: who
  * launches chooses (docs/abi.md). */
 #include "ir/analysis/axis.h"
+#include "ir/analysis/divergence.h"
 #include "ir/buffer.h"
 #include "ir/desc.h"
 #include "ir/roles.h"
@@ -26,21 +27,8 @@ typedef struct Dots {
     bool uneven;      /* loops around some go round as often as the program's number says */
 } Dots;
 
-/* What the number of a program says, or the size of the grid. */
-static bool is_of_program(const Value *v, uint8_t *seen, int depth) {
-    enum { MOST_DEPTH = 200 };
-    const Op *op = v->def;
-    if (!op || v->type.rank || seen[v->id] || depth == MOST_DEPTH) return depth == MOST_DEPTH;
-    seen[v->id] = 1;
-    if (op->code == OP_PROGRAM_ID) return true;
-    bool is = false;
-    for (int i = 0; i < op->noperands; i++)
-        is |= is_of_program(op->operand[i].value, seen, depth + 1);
-    return is;
-}
-
 typedef struct Count {
-    const PassCtx *ctx;
+    const uint8_t *divergent;
     Dots d;
 } Count;
 
@@ -50,10 +38,8 @@ static void count(Op *op, void *ctx) {
     if (ir_attr_int(op, AT_WARP_SPECIALIZE, 0) && !d->asked) d->asked = op;
     if (op->code != OP_DOT) return;
     for (const Op *at = op->block->parent; at; at = at->block->parent)
-        for (int i = 0; at->code == OP_FOR && i < 3; i++) {
-            uint8_t *seen = arena_alloc(&c->ctx->s->arena, c->ctx->f->nvalues);
-            d->uneven |= is_of_program(at->operand[i].value, seen, 0);
-        }
+        for (int i = 0; at->code == OP_FOR && i < 3; i++)
+            d->uneven |= c->divergent[at->operand[i].value->id] != 0;
     if (dot_chained(op) >= 0)
         d->sums++;
     else
@@ -67,7 +53,7 @@ static bool is_taken(const Module *m, const char *name) {
 }
 
 static Dots count_dots(const PassCtx *ctx) {
-    Count c = {.ctx = ctx};
+    Count c = {.divergent = divergence_analyse(ctx->s, ctx->f, NULL)};
     ir_walk(ctx->f->body, count, &c);
     c.d.uneven &= c.d.others > 0; /* of sums the parts of K are alike, wherever they begin */
     return c.d;

@@ -12,18 +12,12 @@
  * no sum. A kernel of another form has no such numbers, and no forecast. */
 #include "passes/forecast.h"
 
-#include "ir/analysis/axis.h"
 #include "ir/desc.h"
 #include "ir/expression.h"
 #include "ir/target.h"
 #include "passes/cost.h"
 #include "passes/layout_choice.h"
 #include "passes/schedule.h"
-
-typedef struct Clocks {
-    const PassCtx *ctx;
-    double bytes, clocks;
-} Clocks;
 
 static int64_t dot_columns(const Op *dot) {
     Type d = dot->result[0]->type;
@@ -99,26 +93,20 @@ static int64_t brought(const Op *load) {
                : all;
 }
 
-/* 1 where rows begin within a line, of a descriptor's block. */
-static bool put_within(const Op *load, Buf *out) {
-    const Op *desc = load->operand[0].value->def;
-    Type t = desc->result[0]->type;
-    buf_puts(out, "min(");
-    if (t.rank < 2 || !ir_expression(desc_stride(desc, t.rank - 2), WITH_QUOTIENTS, out))
-        return false;
-    buf_printf(out, " * %d %% %d, 1)", type_elem_bytes(t), COST_LINE_BYTES);
+bool put_bytes_into_line(const Op *desc, int d, Buf *out) {
+    if (!ir_expression(desc_stride(desc, d), WITH_QUOTIENTS, out)) return false;
+    buf_printf(out, " * %d %% %d", type_elem_bytes(desc->result[0]->type), COST_LINE_BYTES);
     return true;
 }
 
-/* A dot takes it as its second factor: the one that neighbours share, where they go along M. */
-static bool is_second_factor(const Value *v) {
-    for (const Use *u = v->uses; u; u = u->next) {
-        bool moves = u->op->code == OP_TRANS || u->op->code == OP_RESHAPE;
-        if (u->op->code == OP_DOT ? u == &u->op->operand[1]
-                                  : moves && is_second_factor(u->op->result[0]))
-            return true;
-    }
-    return false;
+/* 1 where rows begin within a line, of a descriptor's block. */
+static bool put_within(const Op *load, Buf *out) {
+    const Op *desc = load->operand[0].value->def;
+    int rank = desc->result[0]->type.rank;
+    buf_puts(out, "min(");
+    if (rank < 2 || !put_bytes_into_line(desc, rank - 2, out)) return false;
+    buf_puts(out, ", 1)");
+    return true;
 }
 
 static void add_load(Op *op, void *ctx) {
@@ -131,7 +119,8 @@ static void add_load(Op *op, void *ctx) {
         return;
     }
     Buf within = buf_new(&x->ctx->s->arena);
-    bool shared = x->ctx->target->multicast && is_second_factor(op->result[0]);
+    /* The second factor is what neighbours share, where they go along M. */
+    bool shared = x->ctx->target->multicast && feeds_dot(op->result[0], 1);
     x->lines_known &= put_within(op, &within);
     buf_printf(&x->within, "%s%s", x->within.len ? " + " : "", within.data);
     buf_printf(shared ? &x->shared : &x->lines, "%s%lld * (%d + %d * %s) // %d",

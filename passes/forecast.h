@@ -7,6 +7,9 @@
 
 /* Clocks of a multiprocessor that the dots of the block take, if all else is there in time. */
 double dots_clocks(const PassCtx *ctx, Block *b);
+/* How far into a line of memory rows begin along dimension d, in bytes: an expression of a launch's
+ * arguments. False: it is none, and what was written is of no use. */
+bool put_bytes_into_line(const Op *desc, int d, Buf *out);
 /* The numbers of ctx->f, whatever it has. */
 void forecast(PassCtx *ctx);
 /* cost_lines of a kernel whose loads are by descriptors, launched in no clusters. */

@@ -74,6 +74,8 @@ static inline bool op_is_async_dot(const Op *op) {
 /* The number of the value that the dot's loop carries as its sum, which nobody looks at within the
  * loop; -1: it does more. */
 int dot_chained(const Op *dot);
+/* Some dot takes v, maybe with its dimensions moved, as operand i; -1: as any. */
+bool feeds_dot(const Value *v, int i);
 /* Nothing is broken by it; else false, after a diagnostic that says which op needs which. */
 bool schedule_check(PassCtx *ctx, const Schedule *t);
 

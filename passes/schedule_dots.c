@@ -98,6 +98,15 @@ static bool is_chained(const Op *dot, int carried) {
     return acc == dot->block->args[1 + carried] && !acc->uses->next;
 }
 
+bool feeds_dot(const Value *v, int i) {
+    for (const Use *u = v->uses; u; u = u->next) {
+        bool moves = u->op->code == OP_TRANS || u->op->code == OP_RESHAPE;
+        bool takes = u->op->code == OP_DOT && (i < 0 || u == &u->op->operand[i]);
+        if (takes || (moves && feeds_dot(u->op->result[0], i))) return true;
+    }
+    return false;
+}
+
 int dot_chained(const Op *dot) {
     int i = dot->block->parent && dot->block->parent->code == OP_FOR ? carried_result(dot) : -1;
     return i >= 0 && is_chained(dot, i) ? i : -1;

@@ -10,6 +10,7 @@
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
+#include "passes/schedule.h"
 #include "passes/warp_specialize.h"
 
 #include <string.h>
@@ -228,19 +229,11 @@ static int64_t stage_bytes(const Op *load) {
            COST_STAGE_ALIGN * COST_STAGE_ALIGN;
 }
 
-static bool feeds_dot(const Value *v) {
-    for (const Use *u = v->uses; u; u = u->next) {
-        bool moves = u->op->code == OP_TRANS || u->op->code == OP_RESHAPE;
-        if (u->op->code == OP_DOT || (moves && feeds_dot(u->op->result[0]))) return true;
-    }
-    return false;
-}
-
 /* A load of a loop that asks for it, of what threads read: rows of numbers, say. */
 static void find_read(Op *op, void *ctx) {
     Specialize *x = ctx;
     if (op->code != OP_DESC_LOAD || !x->n || x->refused || !is_asked(op->block->parent)) return;
-    if (feeds_dot(op->result[0]) || x->n == MOST_GROUPS || refuse_load(x, op, op)) return;
+    if (feeds_dot(op->result[0], -1) || x->n == MOST_GROUPS || refuse_load(x, op, op)) return;
     x->group[x->n++] = (Group){.read = op, .stages = x->group[0].stages, .bytes = stage_bytes(op)};
 }
 

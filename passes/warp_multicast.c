@@ -17,61 +17,16 @@
  * What a program's neighbour takes is worked out as the program works out its own: from the place
  * beside its own. */
 #include "ir/analysis/axis.h"
+#include "ir/analysis/divergence.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
-#include "ir/expression.h"
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
+#include "passes/forecast.h"
 #include "passes/warp_specialize.h"
 
 #include <string.h>
-
-/* ---- what differs from place to place ---- */
-
-typedef struct Differing {
-    uint8_t *is; /* by value id */
-    const Op *places;
-    bool more;
-} Differing;
-
-static void differ(Differing *d, const Value *v) {
-    d->more |= !d->is[v->id];
-    d->is[v->id] = 1;
-}
-
-static void hand_on(Value *from, Value *to, void *ctx) {
-    Differing *d = ctx;
-    if (d->is[from->id]) differ(d, to);
-}
-
-/* Bounds and conditions make all that they rule over differ. */
-static void spread(Op *op, void *ctx) {
-    Differing *d = ctx;
-    int ruling = op == d->places      ? 0
-                 : op->code == OP_FOR ? 3
-                 : op->code == OP_IF  ? 1
-                                      : op->noperands;
-    bool any = op->code == OP_PROGRAM_ID || op->code == OP_CLUSTER_RANK ||
-               op->code == OP_INLINE_ASM; /* it may ask which multiprocessor this is */
-    for (int i = 0; i < ruling; i++) any |= d->is[op->operand[i].value->id];
-    if (op->code == OP_WHILE) any |= d->is[op->region[0]->last->operand[0].value->id];
-    for (int i = 0; any && i < op->nresults; i++) differ(d, op->result[i]);
-    for (int r = 0; any && r < op->nregions; r++)
-        for (int i = 0; i < op->region[r]->nargs; i++) differ(d, op->region[r]->args[i]);
-    ir_each_flow(op, hand_on, d);
-}
-
-/* The loop over places, and by value id what is not the same in all of them. */
-static uint8_t *what_differs(Session *s, const Func *f, const Op *places) {
-    Differing d = {.is = arena_alloc(&s->arena, f->nvalues), .places = places};
-    differ(&d, places->region[0]->args[0]);
-    while (d.more) {
-        d.more = false;
-        ir_walk(f->body, spread, &d);
-    }
-    return d.is;
-}
 
 static Op *loop_over_places(Block *b) {
     for (Op *op = b->first; op; op = op->next)
@@ -134,16 +89,14 @@ static void add_rows(Judge *j, const Op *load) {
     for (int d = 0; d + 1 < t.rank; d++) {
         const Value *stride = desc_stride(desc, d);
         const AxisInfo *known = axis_of(&j->axis, stride);
-        Buf text = buf_new(&j->x->s->arena);
+        Buf term = buf_new(&j->x->s->arena);
         if (known && known->divisibility[0] * bytes % COST_LINE_BYTES == 0) continue;
-        if (!ir_expression(stride, WITH_QUOTIENTS, &text)) {
+        if (!put_bytes_into_line(desc, d, &term)) {
             j->never = true;
             return;
         }
-        const char *term =
-            arena_printf(&j->x->s->arena, "%s * %d %% %d", text.data, bytes, COST_LINE_BYTES);
-        if (j->when.len && strstr(j->when.data, term)) continue;
-        buf_printf(&j->when, "%s%s", j->when.len ? " + " : "", term);
+        if (j->when.len && strstr(j->when.data, term.data)) continue;
+        buf_printf(&j->when, "%s%s", j->when.len ? " + " : "", term.data);
     }
 }
 
@@ -151,7 +104,7 @@ void find_neighbours(Specialize *x) {
     Func *f = x->f;
     Judge j = {.x = x, .places = loop_over_places(f->body), .when = buf_new(&x->s->arena)};
     if (!f->entry_of || !f->persistent || !j.places || !x->ctx->target->multicast) return;
-    j.differs = what_differs(x->s, f, j.places);
+    j.differs = divergence_analyse(x->s, f, j.places);
     j.axis = axis_analyse(x->s, f);
     for (int k = 0; k < x->n; k++) {
         const Group *g = &x->group[k];
@@ -244,7 +197,7 @@ static Value *takes_too(Specialize *x, Builder *b, const Op *load, const Its *n)
 static Value *all_take(Specialize *x, Builder *b, const Op *load) {
     const Op *places = load->block->parent;
     while (!ir_attr_int(places, AT_PARALLEL, 0)) places = places->block->parent;
-    Its n = {what_differs(x->s, x->f, places), NULL, x->f->nvalues};
+    Its n = {divergence_analyse(x->s, x->f, places), NULL, x->f->nvalues};
     Value *all = x->beside.all_there;
     for (int i = 0; i < CLUSTER_PROGRAMS; i++) {
         n.at = arena_array(&x->s->arena, n.known, sizeof *n.at);

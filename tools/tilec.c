@@ -141,8 +141,7 @@ typedef struct Command {
     bool make;
     const char *make_file; /* -MF */
     char *options;         /* those of kernels, for o.options */
-    char *all_facts;       /* of all --for */
-    char *facts;           /* the same, cut into: */
+    char *facts;           /* of all --for, cut into: */
     const char *fact[MAX_FACTS];
     Input *input;
     int ninputs;
@@ -243,22 +242,22 @@ static int config_option(Command *c, const char *text) {
 }
 
 /* "M=4096,N=4096" -> the options' values. */
+/* Behind those of another --for. */
 static int for_option(Command *c, const char *text) {
-    char *all = NULL;
-    size_t room = strlen(text) + (c->all_facts ? strlen(c->all_facts) : 0) + 2;
-    if ((all = malloc(room)))
-        snprintf(all, room, "%s%s%s", c->all_facts ? c->all_facts : "", c->all_facts ? "," : "",
-                 text);
-    free(c->all_facts);
-    free(c->facts);
-    c->all_facts = all;
-    c->facts = all ? strdup(all) : NULL;
-    if (!c->facts) return usage("out of memory", "", "");
-    c->o.nvalues = 0;
+    size_t had = c->facts ? strlen(c->facts) : 0;
+    char *all = realloc(c->facts, had + strlen(text) + 2);
+    if (!all) return usage("out of memory", "", "");
+    c->facts = all;
+    snprintf(all + had, strlen(text) + 2, "%s%s", had ? "," : "", text);
+    return EXIT_DONE;
+}
+
+/* Cuts what --for says into words. */
+static int read_facts(Command *c) {
     char *rest = c->facts, *word;
     while (rest && (word = strtok_r(rest, ",", &rest))) {
         if (!is_define(word, true))
-            return usage("--for takes NAME=VALUE,NAME=VALUE…, not '", text, "'");
+            return usage("--for takes NAME=VALUE,NAME=VALUE…, not '", word, "'");
         if (c->o.nvalues == MAX_FACTS) return usage("--for has too many values", "", "");
         c->fact[c->o.nvalues++] = word;
     }
@@ -401,6 +400,8 @@ static int read_command(Command *c, int argc, char **argv) {
             code = take_option(c, id, p.value);
         if (code) return code;
     }
+    int code = read_facts(c);
+    if (code) return code;
     if (c->ninputs == 0) return usage("no input file", "", "");
     if (c->artefact.tuning_file && (c->o.config || c->o.config_text || c->forecast))
         return usage("--config chooses a config, and so does --tuning", "", "");
@@ -619,7 +620,6 @@ int main(int argc, char **argv) {
         free(in->text);
     }
     tile_tuning_close(c.artefact.tuning);
-    free(c.all_facts);
     free(c.facts);
     free(c.options);
     free(c.input);

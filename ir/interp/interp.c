@@ -214,10 +214,10 @@ bool interp_run(Session *s, const InterpLaunch *launch) {
         return false;
     }
     Run r = {.s = s, .launch = launch, .cluster = launch->cluster ? (int)launch->cluster : 1};
-    if (launch->cluster > INTERP_CLUSTER || launch->grid[0] % (uint32_t)r.cluster) {
+    if (launch->cluster > CLUSTER_PROGRAMS || launch->grid[0] % (uint32_t)r.cluster) {
         diag(&s->diags, DIAG_ERROR, where,
              "clusters have 1 to %d programs on the CPU, and divide the grid's along x",
-             INTERP_CLUSTER);
+             CLUSTER_PROGRAMS);
         return false;
     }
     if (!interp_compile(&r)) return false;

@@ -15,8 +15,6 @@
 #include "ir/number.h"
 #include "ir/roles.h"
 
-enum { INTERP_CLUSTER = CLUSTER_PROGRAMS }; /* the most that it runs together */
-
 typedef struct Run Run;
 typedef struct Program Program;
 typedef struct Step Step;
@@ -198,13 +196,13 @@ struct Program {
     Counter *counter;
     int64_t width; /* lanes of the steps of a combining region */
     SharedMemory shared;
-    Strand *strand;                   /* by role, from 1; 0: all threads */
-    int current, idle;                /* the one that goes on; how many in a row could not */
-    Mbarrier *mbarrier;               /* by number */
-    NamedBarrier *named;              /* by id */
-    Program *cluster[INTERP_CLUSTER]; /* by rank, itself among them (cluster.c) */
-    int rank, first_clock;            /* its rank; the first component of clocks that is its own */
-    unsigned met; /* rank 0: which have come to the barrier of all, a bit each */
+    Strand *strand;                     /* by role, from 1; 0: all threads */
+    int current, idle;                  /* the one that goes on; how many in a row could not */
+    Mbarrier *mbarrier;                 /* by number */
+    NamedBarrier *named;                /* by id */
+    Program *cluster[CLUSTER_PROGRAMS]; /* by rank, itself among them (cluster.c) */
+    int rank, first_clock; /* its rank; the first component of clocks that is its own */
+    unsigned met;          /* rank 0: which have come to the barrier of all, a bit each */
 };
 
 struct Run {

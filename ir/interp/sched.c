@@ -89,7 +89,7 @@ typedef struct Schedule {
 static bool start_next(Schedule *s) {
     Run *r = s->r;
     const uint32_t *grid = r->launch->grid;
-    Program *started[INTERP_CLUSTER];
+    Program *started[CLUSTER_PROGRAMS];
     for (int n = 0; n < r->cluster; n++) {
         Program *p = s->spare.n ? s->spare.at[--s->spare.n] : program_new(r);
         started[n] = p;

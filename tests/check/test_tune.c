@@ -233,41 +233,41 @@ static const char sums_text[] =
     "    tl.store(c + m[:, None] * N + n[None, :], acc.to(tl.float16),\n"
     "             mask=(m < M)[:, None] & (n < N)[None, :])\n";
 
+#define SIZES(m, n, k)                                                                             \
+    { "M=" m, "N=" n, "K=" k }
 static const struct {
-    const char *source, *target;
     const char *values[3];
-    int multiprocessors;
     tile_status answer;
     const char *text; /* the config, or what the message has */
+    int multiprocessors;
 } forecasts[] = {
     /* Few programs: small tiles, of which the GPU takes more at once. Many: large ones. One that
      * needs more shared memory than there is is none. */
-    {sums_text, "sm_90a", {"M=512", "N=512", "K=2048"}, 0, TILE_OK, "B=64,num_warps=4"},
-    {sums_text, "sm_90a", {"M=8192", "N=8192", "K=8192"}, 0, TILE_OK, "B=128,num_warps=8"},
-    {sums_text, "H100", {"M=8192", "N=8192", "K=8192"}, 0, TILE_OK, "B=128,num_warps=8"},
+    {SIZES("512", "512", "2048"), TILE_OK, "B=64,num_warps=4", 0},
+    {SIZES("8192", "8192", "8192"), TILE_OK, "B=128,num_warps=8", 0},
     /* 16 tiles of 128x128 fill a GPU of 8 multiprocessors as well as 64 of 64x64 do. */
-    {sums_text, "sm_90a", {"M=512", "N=512", "K=2048"}, 8, TILE_OK, "B=128,num_warps=8"},
-    {sums_text, "sm_90a", {"M=512", "N=512", "K="}, 0, TILE_NOT_FOUND, "K"},
-    {sums_text, "sm_90a", {"M=512", "N=512", "M=512"}, 0, TILE_NOT_FOUND, "--for=NAME=VALUE"},
-    {sums_text, "sm_90a", {"M=512", "N=512", "K=99999999999999999999"}, 0, TILE_NOT_FOUND, "K"},
-    {sums_text, "sm_90a", {"M=0", "N=512", "K=2048"}, 0, TILE_NOT_FOUND, "cdiv(M, B), is 0"},
-    {sums_text, "sm_90a", {"M=-64", "N=-64", "K=2048"}, 0, TILE_NOT_FOUND, "is -1"},
-    {sums_text, "sm_90a", {"M=512", "N=512", "K=2147483648"}, 0, TILE_NOT_FOUND, "'K' is not"},
-    {sums_text, "sm_90a", {"M=512", "N=512", "K=0"}, 0, TILE_OK, "B="},
-    {sums_text, "sm_1", {"M=512", "N=512", "K=2048"}, 0, TILE_INVALID, ""},
-    {sums_text, "sm_90a", {"M=512", "N=512", "K=2048"}, -1, TILE_INVALID, ""},
-    {kernel_text, "sm_90a", {"n=512", "by=1", "n=512"}, 0, TILE_NOT_FOUND, "not one loop of sums"},
-    {NULL, "sm_90a", {"M=512", "N=512", "K=2048"}, 0, TILE_INVALID, "needs the source"},
+    {SIZES("512", "512", "2048"), TILE_OK, "B=128,num_warps=8", 8},
+    {SIZES("512", "512", ""), TILE_NOT_FOUND, "K", 0},
+    {{"M=512", "N=512", "M=512"}, TILE_NOT_FOUND, "--for=NAME=VALUE", 0},
+    {SIZES("512", "512", "99999999999999999999"), TILE_NOT_FOUND, "K", 0},
+    {SIZES("0", "512", "2048"), TILE_NOT_FOUND, "cdiv(M, B), is 0", 0},
+    {SIZES("-64", "-64", "2048"), TILE_NOT_FOUND, "is -1", 0},
+    {SIZES("512", "512", "2147483648"), TILE_NOT_FOUND, "'K' is not", 0},
+    {SIZES("512", "512", "0"), TILE_OK, "B=", 0},
+    {SIZES("512", "512", "2048"), TILE_INVALID, "", -1},
 };
+
+static tile_compile_options sums_options(const char *const *values) {
+    return (tile_compile_options){.source = sums_text,
+                                  .source_len = sizeof sums_text - 1,
+                                  .target = "sm_90a",
+                                  .values = values,
+                                  .nvalues = 3};
+}
 
 START_TEST(a_config_is_forecast) {
     char config[100] = "", message[300] = "";
-    tile_compile_options o = {.source = forecasts[_i].source,
-                              .source_len = forecasts[_i].source ? strlen(forecasts[_i].source) : 0,
-                              .target = forecasts[_i].target,
-                              .values = forecasts[_i].values,
-                              .nvalues = 3};
-    if (o.source == kernel_text) o.signature = "p=*i32:16,q=None,n=i32,by=i32";
+    tile_compile_options o = sums_options(forecasts[_i].values);
     tile_status st = tile_tune_forecast(&o, NULL, forecasts[_i].multiprocessors, config,
                                         sizeof config, message, sizeof message);
     ck_assert_msg(st == forecasts[_i].answer, "%d: %s %s", (int)st, config, message);
@@ -276,6 +276,31 @@ START_TEST(a_config_is_forecast) {
     ck_assert(tile_tune_forecast(&o, NULL, 0, config, 0, NULL, 0) == TILE_INVALID);
     ck_assert(tile_tune_forecast(NULL, NULL, 0, config, sizeof config, NULL, 0) == TILE_INVALID);
     if (!st) ck_assert(tile_tune_forecast(&o, NULL, 0, config, 4, NULL, 0) == TILE_INVALID);
+}
+END_TEST
+
+START_TEST(what_has_no_forecast) {
+    const char *const values[] = SIZES("512", "512", "2048"), *const by[] = {"n=512", "by=1",
+                                                                             "n=1"};
+    tile_compile_options gpu = sums_options(values), none = gpu, other = compile_options();
+    gpu.target = "sm_1";
+    none.source = NULL;
+    other.values = by;
+    other.nvalues = 3;
+    const struct {
+        const tile_compile_options *o;
+        tile_status answer;
+        const char *text;
+    } cases[] = {{&gpu, TILE_INVALID, ""},
+                 {&none, TILE_INVALID, "needs the source"},
+                 {&other, TILE_NOT_FOUND, "not one loop of sums"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char config[100] = "", message[300] = "";
+        tile_status st =
+            tile_tune_forecast(cases[i].o, NULL, 0, config, sizeof config, message, sizeof message);
+        ck_assert_msg(st == cases[i].answer && strstr(message, cases[i].text), "%zu: %d, %s", i,
+                      (int)st, message);
+    }
 }
 END_TEST
 
@@ -292,11 +317,7 @@ START_TEST(a_grid_is_given) {
                  {"", TILE_NOT_FOUND, ""},
                  {"M, N, K, 1", TILE_NOT_FOUND, ""}};
     const char *const values[] = {"M=8192", "N=8192", "K=8192"};
-    tile_compile_options o = {.source = sums_text,
-                              .source_len = sizeof sums_text - 1,
-                              .target = "sm_90a",
-                              .values = values,
-                              .nvalues = 3};
+    tile_compile_options o = sums_options(values);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char config[100] = "", message[300] = "";
         tile_status st = tile_tune_forecast(&o, cases[i].grid, 0, config, sizeof config, message,
@@ -354,6 +375,7 @@ int main(void) {
     tcase_add_loop_test(t, mistakes_are_told, 0, (int)(sizeof mistakes / sizeof *mistakes));
     tcase_add_test(t, nothing_given);
     tcase_add_loop_test(t, a_config_is_forecast, 0, (int)(sizeof forecasts / sizeof *forecasts));
+    tcase_add_test(t, what_has_no_forecast);
     tcase_add_test(t, a_grid_is_given);
     tcase_add_test(t, json_without_memory);
     return run_suite(s, t);
