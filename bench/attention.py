@@ -5,6 +5,7 @@ and attention-quick.csv, the quick figures of every config."""
 import math
 
 import contest
+import newer
 from contest import Family, best_of, finalists, poison, wrong
 from kernels import Job, signature
 
@@ -72,8 +73,9 @@ def contestants_of(session, s, causal, families, configs):
     def maker(family, config):
         if family.engine == "tilec":
             return session.tilec_run(job_of(s, causal, config, session.opts, session.flags), values, family.entry)
-        if family.engine == "triton":
-            return session.triton_run(job_of(s, causal, config, session.opts), values, (-(-s // config[0]), HEADS))
+        if family.engine in ("triton", "newer"):
+            run = session.triton_run if family.engine == "triton" else session.newer_run
+            return run(job_of(s, causal, config, session.opts), values, (-(-s // config[0]), HEADS))
         return library(torch, family.engine, q, k, v, causal)
 
     def check(run):
@@ -85,7 +87,7 @@ def contestants_of(session, s, causal, families, configs):
     for f in families:
         if f.engine == "triton" and not session.triton:
             continue
-        for c in configs if f.engine in ("tilec", "triton") else [None]:
+        for c in configs if f.engine in ("tilec", "triton", "newer") else [None]:
             entered += session.enter(case, f, config_text(c) if c else "", work, lambda: maker(f, c), check)
     return case, entered
 
@@ -95,12 +97,16 @@ def main():
     p.add_argument("--sizes", default="1024,4096,16384", help="lengths of the sequence")
     p.add_argument("--head", type=int, default=128, help="its dimension: 64, 128")
     p.add_argument("--entries", action="store_true", help="the source's entry beside the further one, not the chosen")
+    newer.option(p)
     p.add_argument("--keep", type=int, default=2, help="how many configs of each go into the contest")
     opts = p.parse_args()
     families = [f for f in [FA2, CUDNN, TRITON] + (EACH if opts.entries else [OURS]) if not (opts.no_triton and f.engine == "triton")]
     session = contest.Session(opts)
+    if session.newer:
+        families.insert(2, Family("Triton " + session.newer.name, "newer"))
     cases = [(int(s), causal) for causal in (False, True) for s in opts.sizes.split(",")]
     ours = [job_of(s, causal, c, opts, session.flags) for s, causal in cases for c in CONFIGS]
+    session.show_newer([job_of(s, causal, c, opts) for s, causal in cases for c in CONFIGS])
     if opts.dry_run:
         contest.print_built(session, ours)
         session.finish()
@@ -118,10 +124,10 @@ def main():
         for regime in opts.regimes.split(",") if last else []:
             session.clock.careful(last, regime, opts.quick)
             best = {name: c for (_, name), c in best_of(last).items()}
-            cells = [f"{best[f.name].rate:9.1f}" if f.name in best else f"{'-':>9}" for f in families]
+            cells = [f"{best[f.name].rate:11.1f}" if f.name in best else f"{'-':>11}" for f in families]
             for other in [f.name for f in families if f.name != "ours"]:
                 both = other in best and "ours" in best
-                cells.append(f"{best['ours'].rate / best[other].rate:9.3f}" if both else f"{'-':>9}")
+                cells.append(f"{best['ours'].rate / best[other].rate:12.3f}" if both else f"{'-':>12}")
             tables.setdefault(regime, []).append(
                 f"{case:<14}" + "".join(cells) + "  " + "  ".join(f"{n}: {c.config}" for n, c in best.items() if c.config))
             session.note(f"{regime} {tables[regime][-1]}")
@@ -134,8 +140,8 @@ def main():
     contest.plot(opts.out / "attention.png", lines, "sequence", "TFLOPS", f"attention forward, head {opts.head}, fp16")
     for regime, text in tables.items():
         print(f"\nTFLOPS, {opts.target}, {regime}; ratios: ours to theirs")
-        print(f"{'':<14}" + "".join(f"{f.name:>9}" for f in families) +
-              "".join(f"{'/' + f.name:>9}" for f in families if f.name != "ours"))
+        print(f"{'':<14}" + "".join(f"{f.name:>11}" for f in families) +
+              "".join(f"{'/' + f.name:>12}" for f in families if f.name != "ours"))
         print(*text, sep="\n")
     session.finish()
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Callable
 
 import kernels
+import newer
 
 FLUSH_BYTES = 256 << 20
 SLEEP_CYCLES = 60_000  # some 35 µs: longer than it takes to queue a launch
@@ -29,12 +30,15 @@ RESTED_CYCLES = 2_000_000  # some 1.2 ms: behind a pause the host, too, is slow 
 class Family:
     """Who: a column of the table."""
     name: str
-    engine: str = "tilec"   # or triton, or a library
+    engine: str = "tilec"   # or triton, newer (kernels that another Triton made), or a library
     source: str = ""        # for tilec and Triton, where it is not the problem that says
     group: int = 8          # GROUP_M; 0: the source has no such constexpr
     flags: tuple = ()       # more options of tilec
     entry: str = "auto"     # of ours: as bind_tilec takes it
     defines: tuple = ()     # more constexprs, of a source of its own
+    rows: bool = False      # only for 16-bit factors, row by row
+    warps: int = 99         # at most: Triton specialises the warps of kernels of 4 only, and adds others
+    note: str = ""          # behind the config, where families share a name
 
 
 @dataclass
@@ -184,6 +188,8 @@ class Session:
             self.clock = Clock(torch)
             self.driver = kernels.Driver()
         self.compiler = kernels.Compiler(kernels.find_tilec(opts.tilec), arch, opts.jobs)
+        folder = getattr(opts, "newer", None)
+        self.newer = newer.Index(folder, kernels.ROOT) if folder else None
         if self.torch and not opts.no_triton:
             try:
                 import triton
@@ -238,6 +244,14 @@ class Session:
         for job, error in list(self.triton_failed.items())[:5]:
             print(f"Triton: {describe(job)}: {error}")
         self.note(f"Triton: {len(dict(work))} kernels compiled")
+
+    def newer_run(self, job, values, grid):
+        return None if self.newer.missing(job) else self.newer.bind(self.torch, self.driver, job, values, grid)
+
+    def show_newer(self, jobs):
+        """Who of them is there; who is not, and why. Without a GPU: what each takes, too."""
+        if self.newer:
+            print(*self.newer.report(jobs, self.opts.dry_run), sep="\n", flush=True)
 
     def over(self):
         return time.monotonic() - self.started > self.opts.budget_seconds

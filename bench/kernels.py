@@ -257,26 +257,31 @@ def bind_tilec(torch, driver, built, values, which="auto"):
     return run
 
 
+def load_jit(folder, job):
+    """The jit function of a job; Triton reads sources again from files, and wants names in .py."""
+    path = folder / (Path(job.source).stem + "_triton.py")
+    shutil.copyfile(ROOT / job.source, path)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return getattr(module, job.kernel or Path(job.source).stem)
+
+
 class TritonKernels:
     """The same sources under Triton's jit."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.modules = {}
+        self.functions = {}
         import torch
         import triton
         if hasattr(triton, "set_allocator"):  # descriptors are made in memory that launches ask for
             triton.set_allocator(lambda size, align, stream: torch.empty(size, dtype=torch.int8, device="cuda"))
 
     def function(self, job):
-        if job.source not in self.modules:
-            path = self.folder / (Path(job.source).stem + "_triton.py")
-            shutil.copyfile(ROOT / job.source, path)
-            spec = importlib.util.spec_from_file_location(path.stem, path)
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-            self.modules[job.source] = module
-        return getattr(self.modules[job.source], job.kernel or Path(job.source).stem)
+        if (job.source, job.kernel) not in self.functions:
+            self.functions[job.source, job.kernel] = load_jit(self.folder, job)
+        return self.functions[job.source, job.kernel]
 
     @staticmethod
     def constants(job):

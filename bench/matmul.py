@@ -11,9 +11,10 @@ import random
 import sys
 
 import contest
+import newer
 from contest import Family, best_of, finalists
 from products import (CUBLAS, OURS, TRITON, TYPES, Data, Problem, compile_all, contestants_of, jobs_of,
-                      pick_configs)
+                      newer_jobs, pick_configs)
 
 SQUARES = {"fp16": [256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384],
            "tf32": [512, 1024, 2048, 4096, 8192], "fp32": [512, 1024, 2048, 4096],
@@ -93,13 +94,25 @@ def grid_order(opts, kind):
 ORDERS = [Family("grouped"), Family("naive", source=NAIVE, group=0)] + [
     Family(f"naive G={g}", source=NAIVE, group=0, flags=(f"--swizzle-grid={g}",)) for g in (4, 8, 16)] + [CUBLAS]
 PEERS = [CUBLAS, TRITON, OURS]
-TMA = "bench/matmul_tma.tl"  # of 132 multiprocessors
-DESCRIPTORS = [Family("Triton TMA", "triton", TMA, defines=(("STAY", 132), ("SPECIAL", False))),
-               Family("Triton WS", "triton", TMA, defines=(("STAY", 132), ("SPECIAL", True))),
-               Family("ours TMA", source=TMA, defines=(("STAY", 0), ("SPECIAL", False)))]
+TMA, MAPS = "bench/matmul_tma.tl", "bench/matmul_maps.py"  # of 132 multiprocessors
+DESCRIPTORS = [Family("Triton TMA", "triton", TMA, defines=(("STAY", 132), ("SPECIAL", False)), rows=True),
+               Family("Triton WS", "triton", TMA, defines=(("STAY", 132), ("SPECIAL", True)), rows=True),
+               Family("ours TMA", source=TMA, defines=(("STAY", 0), ("SPECIAL", False)), rows=True)]
 SPLIT = Family("stream-k", flags=("--stream-k=auto",))
 EACH = [CUBLAS, TRITON, Family("own", entry="own"), Family("ours", entry="further")]
 TOGETHER = [CUBLAS, Family("alone", entry="alone"), Family("clusters", entry="clusters"), OURS]
+
+
+def newer_families(name):
+    """What newer_triton.py compiles: the pointers' source; descriptors made in the kernel and by the
+    host; and warps of their own for the copies."""
+    stay, plain, special = ("STAY", 132), ("SPECIAL", False), ("SPECIAL", True)
+    return [Family("Triton " + name, "newer"),
+            Family(name + " TMA", "newer", TMA, defines=(stay, plain), rows=True),
+            Family(name + " TMA", "newer", MAPS, defines=(stay, ("FLAT", True)), rows=True, note=" maps"),
+            Family(name + " WS", "newer", TMA, defines=(stay, special), rows=True, warps=4)]
+
+
 # mode: problems in groups, who takes part, the column the last ratio is to
 MODES = {"squares": (squares, PEERS, "ours"), "awkward": (awkward, PEERS, "ours"),
          "long": (long, PEERS, "ours"), "eights": (eights, PEERS, "ours"),
@@ -111,13 +124,14 @@ MODES = {"squares": (squares, PEERS, "ours"), "awkward": (awkward, PEERS, "ours"
 def table(title, rows, families, base, against_first):
     """rows: [(group, case, {family: contestant})]. Ratios of `base` to each other family, and to the
     first case of its group where the cases belong together."""
-    others = [f.name for f in families if f.name != base]
+    names = list(dict.fromkeys(f.name for f in families))
+    others = [n for n in names if n != base]
     print(f"\n{title}")
-    head = [f"{n:>12}" for n in [f.name for f in families]] + [f"{'/' + n:>12}" for n in others]
+    head = [f"{n:>12}" for n in names] + [f"{'/' + n:>12}" for n in others]
     print(f"{'TFLOPS':<22}" + "".join(head) + ("  /first" if against_first else "") + f"  best of {base}")
     ratios, first = {n: [] for n in others}, {}
     for group, case, found in rows:
-        cells = [f"{found[f.name].rate:12.1f}" if f.name in found else f"{'-':>12}" for f in families]
+        cells = [f"{found[n].rate:12.1f}" if n in found else f"{'-':>12}" for n in names]
         for n in others:
             r = found[base].rate / found[n].rate if base in found and n in found else 0
             ratios[n].append(r)
@@ -127,7 +141,7 @@ def table(title, rows, families, base, against_first):
         if against_first:
             cells.append(f"{ours.rate / first[group].rate:8.3f}" if ours and first[group] else f"{'-':>8}")
         print(f"{case:<22}" + "".join(cells) + (f"  {ours.config}" if ours else ""))
-    print(f"{'geometric mean':<22}" + " " * 12 * len(families) +
+    print(f"{'geometric mean':<22}" + " " * 12 * len(names) +
           "".join(f"{contest.geomean(ratios[n]):12.3f}" for n in others))
 
 
@@ -164,6 +178,7 @@ def main():
     p.add_argument("--stream-k", action="store_true", help="ours with --stream-k=auto beside ours")
     p.add_argument("--tma", action="store_true", help="beside these what descriptors (TMA) are written for: Triton's "
                    "persistent code, with and without warp_specialize, and ours of the same source")
+    newer.option(p)
     p.add_argument("--keep", type=int, default=2, help="how many configs of each go into the contest")
     p.add_argument("--entries", action="store_true", help="the source's entry beside the further one, not the chosen")
     p.add_argument("--clusters", action="store_true", help="the further entry in clusters beside not, and as chosen")
@@ -183,10 +198,13 @@ def main():
     if opts.stream_k:
         families = families + [SPLIT]
     session = contest.Session(opts)
+    if session.newer:
+        families = families + newer_families(session.newer.name)
     groups = {kind: make(opts, kind) for kind in kinds}
     flat = [p for kind in kinds for g in groups[kind] for p in g]
     if opts.dry_run:
         contest.print_built(session, jobs_of(flat, families, configs, opts))
+        session.show_newer(newer_jobs(flat, families, configs, opts))
         for kind in kinds:
             table(f"{kind}, {opts.mode}, {opts.target}, nothing timed",
                   [(g[0], p.label, {}) for g in groups[kind] for p in g], families, base, opts.mode in ("tails", "majors"))
@@ -207,10 +225,10 @@ def main():
     contest.write_csv(opts.out / f"matmul-{opts.mode}-quick.csv", session.quick)
     for (kind, regime), cases in results.items():
         if opts.mode in ("squares", "grid-order"):
-            for f in families:
-                points = [(float(case.split()[0]), found[f.name].rate) for _, case, found in cases
-                          if f.name in found and " " not in case]
-                lines.append((f"{f.name}, {kind}, {regime}", points))
+            for name in dict.fromkeys(f.name for f in families):
+                points = [(float(case.split()[0]), found[name].rate) for _, case, found in cases
+                          if name in found and " " not in case]
+                lines.append((f"{name}, {kind}, {regime}", points))
         table(f"{kind}, {opts.mode}, {opts.target}, {regime}", cases, families, base,
               opts.mode in ("tails", "majors"))
     if lines:

@@ -105,7 +105,14 @@ def pick_configs(text):
 
 
 def taken_by(family, configs):
-    return [c for c in configs if family.engine == "tilec" or c not in COLUMNS]
+    """Those of the configs that a family takes, with no more warps than it takes."""
+    fewer = [(bm, bn, bk, min(warps, family.warps), stages) for bm, bn, bk, warps, stages in configs
+             if family.engine == "tilec" or (bm, bn, bk, warps, stages) not in COLUMNS]
+    return list(dict.fromkeys(fewer))
+
+
+def takes(family, problem):
+    return not family.rows or (TYPES[problem.type].bytes == 2 and problem.a == problem.b == "n")
 
 
 def make_matrix(torch, t, rows, cols, strides):
@@ -170,17 +177,24 @@ def triton_grid(problem, job):
 
 
 def jobs_of(problems, families, configs, opts):
-    return [job_of(f, p, c, opts) for p in problems for f in families if f.engine == "tilec" for c in configs]
+    return [job_of(f, p, c, opts) for p in problems for f in families if f.engine == "tilec" and takes(f, p)
+            for c in configs]
+
+
+def newer_jobs(problems, families, configs, opts):
+    return [job_of(f, p, c, opts) for p in problems for f in families if f.engine == "newer" and takes(f, p)
+            for c in taken_by(f, configs)]
 
 
 def compile_all(session, problems, families, configs):
     session.build(jobs_of(problems, families, configs, session.opts))
+    session.show_newer(newer_jobs(problems, families, configs, session.opts))
     work = []
     for p in problems if session.triton else []:
         t = TYPES[p.type]
         kinds = [getattr(session.torch, k) for k in (t.torch_in, t.torch_in, t.torch_out)]
         work += [(job_of(f, p, c, session.opts), (*kinds, *p.sizes()))
-                 for f in families if f.engine == "triton" for c in taken_by(f, configs)]
+                 for f in families if f.engine == "triton" and takes(f, p) for c in taken_by(f, configs)]
     session.warm_triton(work)
 
 
@@ -194,11 +208,13 @@ def contestants_of(session, data, families, configs):
         job = job_of(family, p, config, session.opts)
         if family.engine == "tilec":
             return session.tilec_run(job, data.values(), family.entry)
+        if family.engine == "newer":
+            return session.newer_run(job, data.values(), triton_grid(p, job))
         return session.triton_run(job, data.values(), triton_grid(p, job))
     for f in families:
-        if f.engine == "triton" and not session.triton:
+        if (f.engine == "triton" and not session.triton) or not takes(f, p):
             continue
         for c in [None] if f.engine == "cublas" else taken_by(f, configs):
-            out += session.enter(p.label, f, config_text(c) if c else "", p.flops,
+            out += session.enter(p.label, f, (config_text(c) if c else "") + f.note, p.flops,
                                  lambda: maker(f, c), data.check)
     return out
