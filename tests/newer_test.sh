@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # newer_test.sh: what the benches make of kernels of a newer Triton, without one and without a GPU: an index
-# is read, what is not there has its reason, a launch passes what the index says. Usage: newer_test.sh
+# is read, what is not there has its reason, a launch passes what the index says, and what ptxas wrote into
+# a kernel is found. Usage: newer_test.sh
 set -u
 tree=$(realpath "$(dirname "$0")/..")
 . "$tree/tests/lib.sh"
@@ -79,5 +80,33 @@ Path("k.tl").write_text("another kernel")
 assert "changed" in newer.Index(".", Path(".")).missing(job(1))
 INNER
 ok 'an index and a launch' python3 index.py
+
+cat >elf.py <<'INNER'
+import struct
+import newer, newer_triton
+
+def fact(what, data): return struct.pack("<BBH", 4, what, len(data)) + data
+def param(n, at, size): return fact(0x17, struct.pack("<IHHI", 0, n, at, size << 18 | 0x1f000))
+own = (param(1, 176, 4) + param(0, 48, 128) + struct.pack("<BBH", 3, 0x1b, 255) +
+       fact(0x10, struct.pack("<III", 256, 1, 1)) + struct.pack("<BBH", 3, 0x19, 180) + fact(0x0a, struct.pack("<IHH", 14, 0x210, 180)))
+common = fact(0x2f, struct.pack("<II", 10, 208)) + fact(0x11, struct.pack("<II", 10, 16))
+names = b"\0.nv.info.k\0.nv.info\0.shstrtab\0"
+parts = [(1, own), (12, common), (21, names)]
+body, heads = b"", [bytes(64)]
+for name, data in parts:
+    heads.append(struct.pack("<IIQQQQ", name, 1, 0, 0, 64 + len(body), len(data)) + bytes(24))
+    body += data
+head = bytes(40) + struct.pack("<Q", 64 + len(body)) + bytes(10) + struct.pack("<HHH", 64, 4, 3)
+cubin = head + body + b"".join(heads)
+seen = newer_triton.inspect(cubin, "k")
+assert seen == dict(params=[(48, 128), (176, 4)], bytes=180, base=0x210, threads=(256, 1, 1), registers=208,
+                    stack=16), seen
+good = [dict(type="map"), dict(type="i32")]
+assert newer_triton.differs(good, 256, seen) == ""
+assert "threads" in newer_triton.differs(good, 128, seen)
+assert "parameters" in newer_triton.differs(good[:1], 256, seen)
+assert "parameters" in newer_triton.differs([dict(type="map"), dict(type="i64")], 256, seen)
+INNER
+ok 'what ptxas wrote' python3 elf.py
 
 finish
