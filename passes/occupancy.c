@@ -98,9 +98,9 @@ static Occupancy choose(Session *s, const Func *f) {
 /* The dot's result, once it is waited for, is for more than to be added to. */
 static bool feeds_others(const Value *v) {
     for (const Use *u = v->uses; u; u = u->next) {
+        bool waits = u->op->code == OP_DOT_WAIT, handed_on = waits && u == u->op->operand;
         bool adds = u->op->code == OP_DOT && u == &u->op->operand[2];
-        if (u->op->code == OP_DOT_WAIT ? feeds_others(u->op->result[u - u->op->operand])
-                                       : !adds && u->op->code != OP_YIELD)
+        if (handed_on ? feeds_others(u->op->result[0]) : !waits && !adds && u->op->code != OP_YIELD)
             return true;
     }
     return false;
