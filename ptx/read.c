@@ -10,23 +10,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Label {
-    PtxWord name;
-    int scope, inst; /* the instruction that it stands before */
-} Label;
-
 typedef struct Reader {
     Arena *a;
     const char *at, *end;
     PtxKernel *k;
-    VEC(Label) labels;
-    VEC(int) outer; /* by number of the braces: those around them */
     uint32_t line;
 } Reader;
 
 bool ptx_begins(PtxWord w, const char *word) {
     int n = (int)strlen(word);
     return w.len >= n && memcmp(w.text, word, (size_t)n) == 0 && (w.len == n || w.text[n] == '.');
+}
+
+bool ptx_is(PtxWord w, const char *word) {
+    return w.len == (int)strlen(word) && memcmp(w.text, word, (size_t)w.len) == 0;
 }
 
 /* ---- statements ---- */
@@ -63,12 +60,7 @@ static PtxWord read_rest(Reader *r) {
     return (PtxWord){start, (int)(stop - start)};
 }
 
-static void read_directive(Reader *r) {
-    PtxWord word = read_word(r);
-    if (!ptx_begins(word, ".loc")) {
-        skip_to(r, ';');
-        return;
-    }
+static void read_line(Reader *r) {
     const char *p = r->at;
     skip_to(r, '\n');
     uint32_t number[2] = {0, 0}; /* file and line */
@@ -80,42 +72,85 @@ static void read_directive(Reader *r) {
     if (number[1]) r->line = number[1];
 }
 
+static PtxWord until_here(PtxWord begin, PtxWord rest) {
+    return (PtxWord){begin.text, (int)(rest.text + rest.len - begin.text)};
+}
+
+static bool declares(PtxWord w) {
+    return ptx_is(w, ".reg") || ptx_is(w, ".shared") || ptx_is(w, ".local") ||
+           ptx_is(w, ".param") || ptx_is(w, ".global") || ptx_is(w, ".const");
+}
+
+static void read_directive(Reader *r, int scope) {
+    PtxWord word = read_word(r);
+    if (ptx_is(word, ".loc")) {
+        read_line(r);
+    } else {
+        PtxDeclaration d = {until_here(word, read_rest(r)), scope};
+        if (declares(word)) vec_push(r->a, &r->k->declarations, d);
+    }
+}
+
+static void read_label(Reader *r, PtxWord name, int scope) {
+    PtxLabel l = {name, {NULL, 0}, scope, r->k->insts.n};
+    r->at++;
+    skip_space(r);
+    if (r->at < r->end && *r->at == '.') {
+        const char *before = r->at;
+        if (ptx_is(read_word(r), ".branchtargets"))
+            l.targets = read_rest(r);
+        else
+            r->at = before;
+    }
+    vec_push(r->a, &r->k->labels, l);
+}
+
 /* What is between the braces of a kernel, from behind the first to behind the last. */
 static void read_body(Reader *r) {
     int scope = 0;
-    vec_push(r->a, &r->outer, -1);
+    vec_push(r->a, &r->k->outer, -1);
     while (scope >= 0) {
         skip_space(r);
         if (r->at == r->end) return;
         char c = *r->at;
         if (c == '{') {
-            vec_push(r->a, &r->outer, scope);
-            scope = r->outer.n - 1;
+            vec_push(r->a, &r->k->outer, scope);
+            scope = r->k->outer.n - 1;
             r->at++;
         } else if (c == '}') {
-            scope = r->outer.at[scope];
+            scope = r->k->outer.at[scope];
             r->at++;
         } else if (c == ';' || c == ',' || c == '(') {
             r->at++;
         } else if (c == '.') {
-            read_directive(r);
+            read_directive(r, scope);
         } else {
-            PtxInst i = {.line = r->line, .scope = scope, .loop = -1, .guarded = c == '@'};
-            if (i.guarded) {
-                read_word(r);
+            PtxInst i = {.line = r->line, .scope = scope, .loop = -1};
+            if (c == '@') {
+                r->at++;
+                i.guard = read_word(r);
                 skip_space(r);
             }
             i.op = read_word(r);
             if (r->at < r->end && *r->at == ':') {
-                r->at++;
-                Label l = {i.op, scope, r->k->insts.n};
-                vec_push(r->a, &r->labels, l);
+                read_label(r, i.op, scope);
                 continue;
             }
             i.args = read_rest(r);
             vec_push(r->a, &r->k->insts, i);
         }
     }
+}
+
+int ptx_find_label(const PtxKernel *k, int scope, PtxWord name) {
+    for (; scope >= 0; scope = k->outer.at[scope])
+        for (int i = 0; i < k->labels.n; i++) {
+            const PtxLabel *l = &k->labels.at[i];
+            if (l->scope == scope && l->name.len == name.len &&
+                memcmp(l->name.text, name.text, (size_t)name.len) == 0)
+                return i;
+        }
+    return -1;
 }
 
 /* ---- the flow graph ---- */
@@ -143,21 +178,15 @@ static bool ends_here(const PtxInst *i) {
 
 /* Where a jump goes: the instruction, or -1. */
 static int target_of(const Reader *r, const PtxInst *jump) {
-    for (int scope = jump->scope; scope >= 0; scope = r->outer.at[scope])
-        for (int i = 0; i < r->labels.n; i++) {
-            const Label *l = &r->labels.at[i];
-            if (l->scope == scope && l->name.len == jump->args.len &&
-                memcmp(l->name.text, jump->args.text, (size_t)l->name.len) == 0)
-                return l->inst;
-        }
-    return -1;
+    int label = ptx_find_label(r->k, jump->scope, jump->args);
+    return label < 0 ? -1 : r->k->labels.at[label].inst;
 }
 
 static void make_blocks(const Reader *r, Graph *g) {
     int n = g->k->insts.n;
     uint8_t *leads = arena_alloc(g->a, (size_t)n + 1);
     int *block_of = arena_array(g->a, (size_t)n + 1, sizeof *block_of);
-    for (int i = 0; i < r->labels.n; i++) leads[r->labels.at[i].inst] = 1;
+    for (int i = 0; i < g->k->labels.n; i++) leads[g->k->labels.at[i].inst] = 1;
     for (int i = 0; i < n; i++) {
         const PtxInst *x = &g->k->insts.at[i];
         if (is_jump(x) || ends_here(x)) leads[i + 1] = 1;
@@ -173,7 +202,7 @@ static void make_blocks(const Reader *r, Graph *g) {
     for (int b = 0; b < g->blocks.n; b++) {
         Block *x = &g->blocks.at[b];
         const PtxInst *last = &g->k->insts.at[x->end - 1];
-        bool leaves = (is_jump(last) || ends_here(last)) && !last->guarded;
+        bool leaves = (is_jump(last) || ends_here(last)) && !last->guard.len;
         if (!leaves && b + 1 < g->blocks.n) x->next[0] = b + 1;
         int to = is_jump(last) ? target_of(r, last) : -1;
         if (to >= 0 && to < n) x->next[1] = block_of[to];
@@ -299,23 +328,51 @@ static void find_loops(const Reader *r) {
     for (int i = 0; i < g.nordered; i++) find_loop(&g, g.by_order[i], bodies);
 }
 
-PtxKernels ptx_read(Arena *a, const char *text, size_t len) {
-    PtxKernels kernels = {0};
+/* What is between the parentheses: declarations with commas between them. */
+static void read_params(Reader *r) {
+    skip_space(r);
+    if (r->at == r->end || *r->at != '(') return;
+    while (r->at < r->end && *r->at != ')') {
+        r->at++;
+        skip_space(r);
+        const char *begin = r->at;
+        while (r->at < r->end && *r->at != ',' && *r->at != ')') r->at++;
+        const char *stop = r->at;
+        while (stop > begin && isspace((unsigned char)stop[-1])) stop--;
+        PtxDeclaration d = {{begin, (int)(stop - begin)}, -1};
+        if (d.text.len) vec_push(r->a, &r->k->params, d);
+    }
+    if (r->at < r->end) r->at++;
+}
+
+static void read_kernel(Reader *r, PtxFile *file) {
+    PtxKernel k = {.name = {NULL, 0}};
+    skip_space(r);
+    k.name = read_word(r);
+    *r = (Reader){.a = r->a, .at = r->at, .end = r->end, .k = &k};
+    read_params(r);
+    skip_to(r, '{');
+    read_body(r);
+    find_loops(r);
+    vec_push(r->a, &file->kernels, k);
+}
+
+PtxFile ptx_read(Arena *a, const char *text, size_t len) {
+    PtxFile file = {0};
     Reader r = {.a = a, .at = text, .end = text + len};
     while (r.at < r.end) {
         skip_space(&r);
         PtxWord word = read_word(&r);
         if (!word.len && r.at < r.end) r.at++;
-        if (!ptx_begins(word, ".entry")) continue;
-        PtxKernel k = {.name = {NULL, 0}};
-        skip_space(&r);
-        k.name = read_word(&r);
-        skip_to(&r, ')');
-        skip_to(&r, '{');
-        r = (Reader){.a = a, .at = r.at, .end = r.end, .k = &k};
-        read_body(&r);
-        find_loops(&r);
-        vec_push(a, &kernels, k);
+        if (ptx_is(word, ".entry")) {
+            read_kernel(&r, &file);
+        } else if (ptx_is(word, ".target")) {
+            skip_space(&r);
+            file.target = read_word(&r);
+        } else if (ptx_is(word, ".shared") || ptx_is(word, ".global") || ptx_is(word, ".const")) {
+            PtxDeclaration d = {until_here(word, read_rest(&r)), -1};
+            vec_push(a, &file.declarations, d);
+        }
     }
-    return kernels;
+    return file;
 }

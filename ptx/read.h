@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* read.h: the text of PTX -> its kernels' instructions, and the loops they lie in. */
+/* read.h: the text of PTX -> its kernels' declarations and instructions, and the loops they lie in.
+ */
 #ifndef TILE_PTX_READ_H
 #define TILE_PTX_READ_H
 
@@ -11,9 +12,9 @@ typedef struct PtxWord { /* a piece of the PTX's text */
 } PtxWord;
 
 typedef struct PtxInst {
+    PtxWord guard; /* %p1 or !%p1: runs where that says so; empty: always */
     PtxWord op;    /* cp.async.cg.shared.global */
     PtxWord args;  /* what follows, up to the semicolon */
-    bool guarded;  /* runs where a predicate says so */
     uint32_t line; /* of the source; 0: not known */
     int scope;     /* number of the braces that it stands in */
     int loop;      /* the innermost one that it is in; -1: none */
@@ -24,17 +25,41 @@ typedef struct PtxLoop {
     int parent;    /* the loop around it, or -1; loops come in the order of their heads */
 } PtxLoop;
 
+typedef struct PtxLabel {
+    PtxWord name;
+    PtxWord targets; /* of a .branchtargets: the labels; empty: it is a place */
+    int scope, inst; /* the instruction that it stands before */
+} PtxLabel;
+
+/* .reg .b32 %r<8>; .shared .align 16 .b8 x[64]; .param .u32 n: as text, which says itself what it
+ * is. */
+typedef struct PtxDeclaration {
+    PtxWord text; /* from the directive up to the semicolon, comma or parenthesis */
+    int scope;    /* of braces; -1: outside a kernel */
+} PtxDeclaration;
+
 typedef struct PtxKernel {
     PtxWord name;
     VEC(PtxInst) insts;
     VEC(PtxLoop) loops;
+    VEC(PtxLabel) labels;
+    VEC(PtxDeclaration) params;       /* its own */
+    VEC(PtxDeclaration) declarations; /* in its body */
+    VEC(int) outer;                   /* by number of the braces: those around them; -1: none */
 } PtxKernel;
 
-typedef VEC(PtxKernel) PtxKernels;
+typedef struct PtxFile {
+    VEC(PtxKernel) kernels;           /* in their order */
+    VEC(PtxDeclaration) declarations; /* outside them */
+    PtxWord target;                   /* sm_90a */
+} PtxFile;
 
-/* The kernels of PTX that LLVM has written, in its order. */
-PtxKernels ptx_read(Arena *a, const char *text, size_t len);
+/* What PTX holds; of anything else that is text, something. */
+PtxFile ptx_read(Arena *a, const char *text, size_t len);
 /* Is `word` the beginning of w, up to a dot or all of it? */
 bool ptx_begins(PtxWord w, const char *word);
+bool ptx_is(PtxWord w, const char *word);
+/* The label's number in k->labels that a name means in these braces; -1: there is none. */
+int ptx_find_label(const PtxKernel *k, int scope, PtxWord name);
 
 #endif

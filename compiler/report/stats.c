@@ -96,7 +96,7 @@ static const char *group_of(const PtxInst *x, Buf *name) {
         }
         if (rows[i].detail == WIDTH) buf_printf(name, ".%d", access_bytes(x->op));
         if (rows[i].detail == COPIED) buf_printf(name, ".%d", copied_bytes(x->args));
-        if (rows[i].detail == WIDTH && x->guarded) buf_puts(name, " masked");
+        if (rows[i].detail == WIDTH && x->guard.len) buf_puts(name, " masked");
         return rows[i].group;
     }
     bool real = is_float(x->op), divides = ptx_begins(x->op, "div") || ptx_begins(x->op, "rem");
@@ -206,15 +206,15 @@ static void print_loop(const PtxLoop *loop, int number, StagesList *list, Buf *o
 
 void stats_write(const Module *m, const char *const *entry, const Buf *ptx, Buf *out) {
     Session *s = m->session;
-    PtxKernels kernels = ptx_read(&s->arena, ptx->data, ptx->len);
+    PtxFile file = ptx_read(&s->arena, ptx->data, ptx->len);
     int n = 0;
     for (const Func *f = m->funcs; f; f = f->next, n++) {
         const PtxKernel *k = NULL;
-        for (int i = 0; i < kernels.n; i++) {
-            PtxWord name = kernels.at[i].name;
+        for (int i = 0; i < file.kernels.n; i++) {
+            PtxWord name = file.kernels.at[i].name;
             if (strlen(entry[n]) == (size_t)name.len &&
                 !memcmp(entry[n], name.text, (size_t)name.len))
-                k = &kernels.at[i];
+                k = &file.kernels.at[i];
         }
         if (!k) continue;
         StagesList list = {0};
