@@ -34,13 +34,14 @@ may_include ir base
 may_include ir/analysis base ir
 may_include ir/interp base ir
 may_include ptx base
+may_include ptx/machine base ir ptx
 may_include frontend base ir
 may_include frontend/syntax base frontend
 may_include frontend/host base frontend/syntax
 may_include frontend/lower base ir frontend frontend/syntax frontend/host
 may_include passes base ir ir/analysis ir/interp
 may_include codegen base ir ir/analysis
-may_include runtime base ir ir/interp include
+may_include runtime base ir ir/interp ptx/machine include
 phases='frontend frontend/syntax frontend/host frontend/lower passes codegen'
 may_include compiler base ir $phases compiler/report compiler/jit compiler/tune
 may_include compiler/report base ir ptx compiler

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* warp.h: the state of a launch, shared by the files of ptx/machine/: blocks, their warps, and what
+ * instructions are made of.
+ *
+ * The lanes of a warp that are at one place go on together; of several places the lowest is done
+ * first, so that those that went apart meet again behind a branch. */
+#ifndef TILE_PTX_WARP_H
+#define TILE_PTX_WARP_H
+
+#include "base/session.h"
+#include "ptx/machine/machine.h"
+
+enum {
+    WARP = 32,
+    TRAIT_LEAST = 15,  /* so many operands at least */
+    TRAIT_MOVES = 16,  /* does its own account of what is known */
+    TRAIT_NOTHING = 32 /* its first operand is none that it writes */
+};
+
+#define ALL_LANES UINT32_MAX
+#define EACH_LANE(mask, l)                                                                         \
+    for (int l = 0; l < WARP; l++)                                                                 \
+        if ((mask) >> l & 1)
+
+/* Windows of the generic addresses of memory that is not global. */
+#define WINDOW_SHARED (UINT64_C(1) << 61)
+#define WINDOW_LOCAL (UINT64_C(2) << 61)
+#define WINDOW_PARAM (UINT64_C(3) << 61)
+#define WINDOW_MASK (UINT64_C(3) << 61)
+enum { RANK_SHIFT = 24 }; /* a shared::cluster address: rank + 1 above, 0: this block's own */
+
+typedef struct Machine Machine;
+typedef struct Cta Cta;
+typedef struct Warp Warp;
+
+typedef struct Memory {    /* shared, or a lane's local */
+    uint8_t *data, *known; /* a byte each: was it written? */
+    uint64_t bytes;
+} Memory;
+
+struct Warp {
+    Cta *cta;
+    int number; /* in its block */
+    uint64_t (*reg)[WARP];
+    uint32_t *known;        /* by register: lanes that have all of it */
+    uint64_t (*bits)[WARP]; /* of those that have not: the bits that they do */
+    bool *summing;          /* by register: a product on its way adds to it */
+    int pc[WARP];           /* of lanes that are in no group that goes on now */
+    uint32_t alive, blocked;
+    uint64_t blocked_at; /* m->changes when they were */
+    uint32_t tid[WARP][3];
+    Memory *local; /* by lane; NULL: none */
+    struct AsyncState *async;
+    const PtxCode *polled; /* the last access that might be a poll, what it found, and when */
+    uint64_t found, polled_at;
+    int polls; /* how often it has found the same, with nothing done meanwhile */
+};
+
+typedef enum CtaState { CTA_RUNS, CTA_DONE } CtaState;
+
+struct Cta {
+    Machine *m;
+    uint32_t id[3], in_cluster[3];
+    int rank; /* in its cluster */
+    Cta **cluster;
+    Warp *warp;
+    int nwarps;
+    uint32_t nthreads;
+    CtaState state;
+    Memory shared;
+    uint64_t shared_bytes;
+    struct Barriers *barriers;
+    struct Pending *pending; /* copies that have not landed */
+    struct SharedRaces *races;
+};
+
+struct Machine {
+    Session *s;
+    const PtxLaunch *launch;
+    const PtxProgram *program;
+    Arena *arena; /* of the launch */
+    uint32_t cluster_shape[3];
+    int cluster;       /* blocks of one */
+    uint64_t time;     /* instructions so far */
+    uint64_t changes;  /* of anything that another of its cluster may wait for */
+    uint64_t progress; /* of what another cluster may: global memory, blocks that have ended */
+    Memory param;
+    struct Product *product; /* of matrices; made when one is needed */
+};
+
+/* ---- operands ---- */
+
+/* What the operand is in all lanes: a register's own, or made in *room. */
+const uint64_t *lanes_of(const Warp *w, const PtxOperand *o, uint64_t *room);
+uint64_t lane_of(const Warp *w, const PtxOperand *o, int lane);
+/* Lanes in which all of it is known. */
+uint32_t known_of(const Warp *w, const PtxOperand *o);
+static inline const PtxOperand *element_of(const Warp *w, const PtxOperand *o, int i) {
+    return &w->cta->m->program->operands[o->first + i];
+}
+
+/* Of the lanes of the mask, those that have the register now. */
+static inline void set_known(Warp *w, int reg, uint32_t mask, uint32_t known) {
+    uint32_t without = mask & ~known;
+    w->known[reg] = (w->known[reg] & ~mask) | (known & mask);
+    for (; without; without &= without - 1) w->bits[reg][__builtin_ctz(without)] = 0;
+}
+/* The bits of it that are known in a lane. */
+uint64_t bits_known(const Warp *w, const PtxOperand *o, int lane);
+/* Of so many, those that are. */
+static inline void set_bits_known(Warp *w, int reg, int lane, uint64_t known, unsigned bits) {
+    uint64_t all = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+    uint32_t on = UINT32_C(1) << lane;
+    w->known[reg] = (known & all) == all ? w->known[reg] | on : w->known[reg] & ~on;
+    w->bits[reg][lane] = known;
+}
+
+/* Says what went wrong, where, and who it was: a lane of the warp. OUTCOME_FAIL. */
+PtxOutcome machine_fail(Warp *w, const PtxCode *c, int lane, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* ---- memory ---- */
+
+/* Who accesses: a warp's threads, or what they have started. */
+typedef enum Agent {
+    AGENT_THREADS,
+    AGENT_COPY, /* cp.async */
+    AGENT_BULK, /* the copy engine, for groups */
+    AGENT_MMA,  /* wgmma */
+    AGENT_INIT, /* its threads, where they make memory a barrier */
+    AGENTS
+} Agent;
+
+/* What is known: of each agent of the cluster, up to when; and what of that the copy engine and the
+ * tensor cores see. */
+typedef struct Knowledge {
+    uint32_t *of, *seen;
+} Knowledge;
+
+typedef enum AccessKind { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC } AccessKind;
+
+typedef struct Access { /* a request of a warp: of each lane, so many bytes */
+    AccessKind kind;
+    Agent agent;
+    bool barrier; /* of an mbarrier, which is for everyone to use */
+    PtxSpace space;
+    uint32_t bytes, align;
+    uint32_t mask;
+    bool orders; /* it is no plain access: atomic or ordered */
+    uint64_t address[WARP];
+    /* What is written, where that is known: the bytes, or else from where in global memory they
+     * come; 0: zeros. Two who write the same are in nobody's way. */
+    bool has_origin;
+    const uint8_t *value[WARP];
+    uint64_t source[WARP];
+    uint8_t *data[WARP], *known[WARP]; /* where that is; known NULL: all is */
+} Access;
+
+/* The addresses of the lanes: operand o of the instruction. False after a diagnostic. */
+bool access_addresses(Warp *w, const PtxCode *c, const PtxOperand *o, Access *a);
+/* Checks them and finds where they are. Lanes whose access is left out go from the mask. */
+bool access_find(Warp *w, const PtxCode *c, Access *a);
+/* Counts what the request has changed. */
+static inline void access_changed(Warp *w, const Access *a, int lane) {
+    w->cta->m->changes++;
+    if (!(a->address[lane] & WINDOW_MASK) && (a->space == IN_GENERIC || a->space == IN_GLOBAL))
+        w->cta->m->progress++;
+}
+/* It has found this: again, with nothing done meanwhile, and somebody else is to go on. */
+void warp_polls(Warp *w, const PtxCode *c, uint64_t found);
+/* The space that the instruction says. */
+PtxSpace space_of(const PtxCode *c);
+
+/* ---- warps that wait ---- */
+
+/* Are all that the mask names, of those alive, here? If not, those that are wait. */
+bool warp_is_whole(Warp *w, const PtxCode *c, uint32_t mask, uint32_t members);
+
+#endif
