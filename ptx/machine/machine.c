@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* machine.c: a launch -> its blocks, run one cluster after the other, the warps of each in turns.
+ *
+ * A warp goes on until it waits, ends or has had its turn. When all of a cluster wait, the oldest
+ * copy on its way lands, and no sooner. A cluster in which nothing moves is set aside, and the next
+ * one begins: what it waits for may be of another. When none is left that could, they wait for
+ * ever, which is said with the places. */
+#include "ptx/machine/async.h"
+#include "ptx/machine/exec.h"
+
+#include <string.h>
+
+enum {
+    TURN = 4096,      /* instructions */
+    MOST_LIVE = 4096, /* clusters set aside */
+    IDLE_ROUNDS = 64, /* of all clusters, in which nothing is done */
+    SOME_POLLS = 8
+};
+
+typedef struct Cluster {
+    Cta **cta;
+    bool done;
+    uint64_t progress; /* when it was set aside */
+} Cluster;
+
+typedef struct Launcher {
+    Machine m;
+    VEC(Cluster *) live;
+    VEC(Cluster *) spare;
+    uint64_t next, all; /* clusters */
+    uint64_t ended;     /* blocks */
+} Launcher;
+
+/* ---- making blocks ---- */
+
+static Memory make_memory(Arena *a, uint64_t bytes) {
+    return (Memory){.data = arena_alloc(a, (size_t)bytes + 1),
+                    .known = arena_alloc(a, (size_t)bytes + 1),
+                    .bytes = bytes};
+}
+
+static Cta *make_cta(Machine *m) {
+    Arena *a = m->arena;
+    const PtxLaunch *l = m->launch;
+    Cta *cta = arena_alloc(a, sizeof *cta);
+    cta->m = m;
+    cta->nthreads = l->block[0] * l->block[1] * l->block[2];
+    cta->nwarps = (int)((cta->nthreads + WARP - 1) / WARP);
+    cta->warp = arena_array(a, (size_t)cta->nwarps, sizeof *cta->warp);
+    cta->shared_bytes = m->program->static_shared + l->dynamic_shared;
+    cta->shared = make_memory(a, cta->shared_bytes);
+    for (int i = 0; i < cta->nwarps; i++) {
+        Warp *w = &cta->warp[i];
+        w->cta = cta;
+        w->number = i;
+        w->reg = arena_array(a, (size_t)m->program->nregisters + 1, sizeof *w->reg);
+        w->known = arena_array(a, (size_t)m->program->nregisters + 1, sizeof *w->known);
+        w->bits = arena_array(a, (size_t)m->program->nregisters + 1, sizeof *w->bits);
+        w->summing = arena_array(a, (size_t)m->program->nregisters + 1, sizeof *w->summing);
+        for (uint32_t lane = 0; lane < WARP; lane++) {
+            uint32_t t = (uint32_t)i * WARP + lane;
+            w->tid[lane][0] = t % l->block[0];
+            w->tid[lane][1] = t / l->block[0] % l->block[1];
+            w->tid[lane][2] = t / l->block[0] / l->block[1];
+        }
+        if (!m->program->local_bytes) continue;
+        w->local = arena_array(a, WARP, sizeof *w->local);
+        for (int lane = 0; lane < WARP; lane++)
+            w->local[lane] = make_memory(a, m->program->local_bytes);
+    }
+    return cta;
+}
+
+static void begin_cta(Cta *cta) {
+    const PtxProgram *p = cta->m->program;
+    memset(cta->shared.known, 0, (size_t)cta->shared.bytes);
+    for (int i = 0; i < cta->nwarps; i++) {
+        Warp *w = &cta->warp[i];
+        uint32_t threads = cta->nthreads - (uint32_t)i * WARP;
+        memset(w->known, 0, sizeof *w->known * (size_t)p->nregisters);
+        memset(w->bits, 0, sizeof *w->bits * (size_t)p->nregisters);
+        memset(w->pc, 0, sizeof w->pc);
+        w->alive = threads < WARP ? (UINT32_C(1) << threads) - 1 : ALL_LANES;
+        w->blocked = 0;
+        w->polls = 0;
+        for (int lane = 0; w->local && lane < WARP; lane++)
+            memset(w->local[lane].known, 0, (size_t)p->local_bytes);
+    }
+    cta->state = CTA_RUNS;
+    async_begin(cta);
+}
+
+static Cluster *make_cluster(Launcher *x) {
+    Machine *m = &x->m;
+    Cluster *c = arena_alloc(m->arena, sizeof *c);
+    c->cta = arena_array(m->arena, (size_t)m->cluster, sizeof(Cta *));
+    for (int i = 0; i < m->cluster; i++) {
+        c->cta[i] = make_cta(m);
+        c->cta[i]->cluster = c->cta;
+    }
+    return c;
+}
+
+/* Cluster number n of the grid, x first, as blocks are. */
+static Cluster *begin_cluster(Launcher *x, uint64_t n) {
+    Machine *m = &x->m;
+    Cluster *c = x->spare.n ? x->spare.at[--x->spare.n] : make_cluster(x);
+    uint64_t at[3];
+    for (int d = 0; d < 3; d++) {
+        uint64_t size = m->launch->grid[d] / m->cluster_shape[d];
+        at[d] = n % size * m->cluster_shape[d];
+        n /= size;
+    }
+    c->done = false;
+    for (int i = 0; i < m->cluster; i++) {
+        Cta *cta = c->cta[i];
+        uint32_t rank = (uint32_t)i;
+        cta->rank = i;
+        for (int d = 0; d < 3; d++) {
+            cta->in_cluster[d] = rank % m->cluster_shape[d];
+            rank /= m->cluster_shape[d];
+            cta->id[d] = (uint32_t)at[d] + cta->in_cluster[d];
+        }
+        begin_cta(cta);
+    }
+    return c;
+}
+
+/* ---- a warp ---- */
+
+typedef struct Group { /* lanes at one place */
+    int pc, limit;     /* the lowest place of others that could go on */
+    uint32_t mask;
+} Group;
+
+static bool pick(Warp *w, Group *g) {
+    uint32_t ready = w->alive & ~w->blocked;
+    if (!ready) return false;
+    *g = (Group){.pc = INT32_MAX, .limit = INT32_MAX};
+    EACH_LANE(ready, l) if (w->pc[l] < g->pc) g->pc = w->pc[l];
+    EACH_LANE(w->alive, l) {
+        if (w->pc[l] == g->pc)
+            g->mask |= UINT32_C(1) << l;
+        else if ((ready >> l & 1) && w->pc[l] < g->limit)
+            g->limit = w->pc[l];
+    }
+    w->blocked &= ~g->mask;
+    return true;
+}
+
+static void put_back(Warp *w, const Group *g) {
+    EACH_LANE(g->mask & w->alive, l) w->pc[l] = g->pc;
+}
+
+/* Lanes of the group in which the guard holds. False after a diagnostic. */
+static bool guarded(Warp *w, const PtxCode *c, uint32_t group, uint32_t *mask) {
+    *mask = group;
+    if (c->guard < 0) return true;
+    uint32_t on = 0, unknown = group & ~w->known[c->guard];
+    if (unknown && (w->cta->m->launch->checks & PTX_CHECK_UNINIT)) {
+        machine_fail(w, c, __builtin_ctz(unknown),
+                     "%s, which decides whether this is done, is not known",
+                     w->cta->m->program->register_name[c->guard]);
+        return false;
+    }
+    const uint64_t *p = w->reg[c->guard];
+    EACH_LANE(group, l) on |= (uint32_t)((p[l] & 1) != c->guard_not) << l;
+    *mask = on;
+    return true;
+}
+
+/* What its first operand is known of is known of the others. */
+static void mark_known(Warp *w, const PtxCode *c, uint32_t mask) {
+    uint32_t known = mask;
+    for (int i = 1; i < c->noperands; i++) known &= known_of(w, &c->operand[i]);
+    const PtxOperand *to = &c->operand[0];
+    if (to->kind == OPERAND_REGISTER) set_known(w, to->reg, mask, known);
+    if (to->second >= 0) set_known(w, to->second, mask, known);
+}
+
+/* False after a diagnostic. */
+static bool run_warp(Warp *w) {
+    Machine *m = w->cta->m;
+    const PtxCode *code = m->program->code;
+    Group g;
+    if (w->blocked && w->blocked_at != m->changes) w->blocked = 0;
+    if (!pick(w, &g)) return true;
+    for (int left = TURN; left > 0; left--) {
+        if (g.pc >= m->program->ncode) { /* behind the last one a kernel returns */
+            w->alive &= ~g.mask;
+            m->changes++;
+            if (!pick(w, &g)) return true;
+        }
+        const PtxCode *c = &code[g.pc];
+        uint32_t mask;
+        m->time++;
+        if (!guarded(w, c, g.mask, &mask)) return false;
+        PtxOutcome o = OUTCOME_NEXT;
+        if (mask) o = c->exec(w, c, mask);
+        if (o == OUTCOME_FAIL) return false;
+        if (mask && o == OUTCOME_NEXT && !(c->traits & (TRAIT_MOVES | TRAIT_NOTHING)))
+            mark_known(w, c, mask);
+        if (o == OUTCOME_NEXT && ++g.pc < g.limit) continue;
+        if (o == OUTCOME_JUMPED) {
+            EACH_LANE(g.mask & ~mask, l) w->pc[l] = g.pc + 1;
+        } else {
+            put_back(w, &g);
+        }
+        if (o == OUTCOME_WAIT) {
+            w->blocked |= g.mask;
+            w->blocked_at = m->changes;
+        }
+        if (!pick(w, &g)) return true;
+    }
+    put_back(w, &g);
+    return true;
+}
+
+void warp_polls(Warp *w, const PtxCode *c, uint64_t found) {
+    const Machine *m = w->cta->m;
+    bool same = w->polled == c && w->found == found && w->polled_at == m->progress;
+    w->polls = same ? w->polls + 1 : 0;
+    w->polled = c;
+    w->found = found;
+    w->polled_at = m->progress;
+}
+
+bool warp_is_whole(Warp *w, const PtxCode *c, uint32_t mask, uint32_t members) {
+    (void)c;
+    return (members & w->alive & ~mask) == 0;
+}
+
+/* ---- a cluster ---- */
+
+static bool all_blocked(const Cluster *c, const Machine *m) {
+    for (int i = 0; i < m->cluster; i++)
+        for (int k = 0; k < c->cta[i]->nwarps; k++) {
+            const Warp *w = &c->cta[i]->warp[k];
+            if (w->alive && ((w->alive & ~w->blocked) || w->blocked_at != m->changes)) return false;
+        }
+    return true;
+}
+
+static bool has_ended(Cluster *c, const Machine *m) {
+    for (int i = 0; i < m->cluster; i++)
+        for (int k = 0; k < c->cta[i]->nwarps; k++)
+            if (c->cta[i]->warp[k].alive) return false;
+    return true;
+}
+
+/* One of its warps asks again and again for what only another cluster can do. */
+static bool polls(const Cluster *c, const Machine *m) {
+    for (int i = 0; i < m->cluster; i++)
+        for (int k = 0; k < c->cta[i]->nwarps; k++) {
+            const Warp *w = &c->cta[i]->warp[k];
+            if (w->alive && w->polls > SOME_POLLS && w->polled_at == m->progress) return true;
+        }
+    return false;
+}
+
+static bool land_one(const Cluster *c, const Machine *m, bool *landed) {
+    *landed = false;
+    for (int i = 0; i < m->cluster && !*landed; i++)
+        if (!async_land(c->cta[i], landed)) return false;
+    return true;
+}
+
+/* Until it has ended, or nothing moves. False after a diagnostic. */
+static bool run_cluster(Launcher *x, Cluster *c) {
+    Machine *m = &x->m;
+    for (;;) {
+        uint64_t before = m->changes;
+        for (int i = 0; i < m->cluster; i++)
+            for (int k = 0; k < c->cta[i]->nwarps; k++)
+                if (c->cta[i]->warp[k].alive && !run_warp(&c->cta[i]->warp[k])) return false;
+        c->done = has_ended(c, m);
+        if (c->done) break;
+        if (polls(c, m)) return true;
+        bool landed = false;
+        if (m->changes == before && all_blocked(c, m)) {
+            if (!land_one(c, m, &landed)) return false;
+            if (!landed) return true;
+            m->changes++;
+        }
+    }
+    /* What is still on its way has to have been waited for. */
+    for (int i = 0; i < m->cluster; i++)
+        if (!async_end(c->cta[i])) return false;
+    m->progress++;
+    return true;
+}
+
+/* ---- the grid ---- */
+
+static PtxOutcome say_deadlock(Launcher *x) {
+    enum { MOST = 4 };
+    int said = 0;
+    for (int n = 0; n < x->live.n; n++)
+        for (int i = 0; i < x->m.cluster; i++)
+            for (int k = 0; k < x->live.at[n]->cta[i]->nwarps && said < MOST; k++) {
+                Warp *w = &x->live.at[n]->cta[i]->warp[k];
+                if (!w->alive) continue;
+                int lane = __builtin_ctz(w->alive);
+                machine_fail(w, &x->m.program->code[w->pc[lane]], lane, "%s",
+                             said++ ? "so does this one" : "deadlock: it waits here for ever");
+            }
+    return OUTCOME_FAIL;
+}
+
+static bool run_grid(Launcher *x) {
+    Machine *m = &x->m;
+    int idle = 0;
+    for (int turn = 0; x->next < x->all || x->live.n;) {
+        bool fresh = x->next < x->all && (!x->live.n || turn >= x->live.n) && x->live.n < MOST_LIVE;
+        if (fresh) vec_push(m->arena, &x->live, begin_cluster(x, x->next++));
+        if (turn >= x->live.n) turn = fresh ? x->live.n - 1 : 0;
+        Cluster *c = x->live.at[turn];
+        uint64_t before = m->progress;
+        if (!run_cluster(x, c)) return false;
+        c->progress = m->progress;
+        idle = m->progress != before || fresh ? 0 : idle + 1;
+        if (c->done) {
+            vec_push(m->arena, &x->spare, c);
+            for (int i = turn; i + 1 < x->live.n; i++) x->live.at[i] = x->live.at[i + 1];
+            x->live.n--;
+            x->ended += (uint64_t)m->cluster;
+            if (m->launch->progress)
+                m->launch->progress(m->launch->progress_user, x->ended,
+                                    x->all * (uint64_t)m->cluster);
+            turn = 0; /* those set aside may go on */
+            if (x->live.n && x->live.at[0]->progress == m->progress) turn = x->live.n;
+        } else {
+            turn++;
+        }
+        if (idle > IDLE_ROUNDS * (x->live.n + 1)) {
+            say_deadlock(x);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool refuse(Session *s, const char *why) {
+    diag(&s->diags, DIAG_ERROR, (Span){0}, "the PTX machine: %s", why);
+    return false;
+}
+
+bool ptx_run(Session *s, const PtxLaunch *l) {
+    Launcher *x = arena_alloc(&s->arena, sizeof *x);
+    const PtxProgram *p = l->program;
+    x->m = (Machine){.s = s, .launch = l, .program = p, .arena = &s->arena, .cluster = 1};
+    x->all = 1;
+    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+    if (!threads || threads > 1024) return refuse(s, "a block has 1 to 1024 threads");
+    for (int d = 0; d < 3; d++) {
+        uint32_t n = l->cluster[d] ? l->cluster[d] : 1;
+        if (l->grid[d] % n) return refuse(s, "a grid is a multiple of its clusters");
+        x->m.cluster_shape[d] = n;
+        x->m.cluster *= (int)n;
+        x->all *= l->grid[d] / n;
+    }
+    x->m.param = make_memory(&s->arena, p->param_bytes);
+    memset(x->m.param.known, 1, (size_t)p->param_bytes);
+    for (int i = 0; i < p->nparams; i++)
+        memcpy(x->m.param.data + p->variables.at[i].address, l->param[i],
+               (size_t)p->variables.at[i].bytes);
+    return run_grid(x);
+}
+
+static void report_place(const Warp *w, const PtxCode *c, int lane, Buf *out) {
+    const PtxInst *i = c->inst;
+    buf_printf(out, "PTX line %u (", ptx_line(w->cta->m->program, c));
+    if (i->line) buf_printf(out, "source line %u, ", i->line);
+    buf_printf(out, "thread %u of block (%u, %u, %u)), %.*s: ",
+               (uint32_t)w->number * WARP + (uint32_t)lane, w->cta->id[0], w->cta->id[1],
+               w->cta->id[2], i->op.len, i->op.text);
+}
+
+PtxOutcome machine_fail(Warp *w, const PtxCode *c, int lane, const char *fmt, ...) {
+    Session *s = w->cta->m->s;
+    Buf text = buf_new(&s->arena);
+    va_list ap;
+    report_place(w, c, lane, &text);
+    va_start(ap, fmt);
+    buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    diag(&s->diags, DIAG_ERROR, (Span){0}, "%s", text.data);
+    return OUTCOME_FAIL;
+}
