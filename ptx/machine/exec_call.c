@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* exec_call.c: the one function there is to call: vprintf, with its format and a block of arguments
+ * in the caller's memory, each at a multiple of its size. */
+#include "ptx/machine/lanes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_FORMAT = 4096 };
+
+/* So many bytes at the address, which lane l reads. */
+static bool read_at(Warp *w, const PtxCode *c, int l, uint64_t address, void *to, uint32_t bytes) {
+    Access a = {.kind = ACCESS_READ,
+                .space = IN_GENERIC,
+                .bytes = bytes,
+                .align = 1,
+                .mask = UINT32_C(1) << l};
+    a.address[l] = address;
+    if (!access_find(w, c, &a)) return false;
+    if (a.mask) memcpy(to, a.data[l], bytes);
+    return true;
+}
+
+static bool read_text(Warp *w, const PtxCode *c, int l, uint64_t address, char *text) {
+    for (int i = 0; i < MOST_FORMAT; i++) {
+        if (!read_at(w, c, l, address + (uint64_t)i, &text[i], 1)) return false;
+        if (!text[i]) return true;
+    }
+    machine_fail(w, c, l, "a text of more than %d bytes", MOST_FORMAT);
+    return false;
+}
+
+/* One conversion, %…x: its argument out of the block, and what it prints. */
+static bool print_one(Warp *w, const PtxCode *c, int l, const char *spec, int n, uint64_t block,
+                      uint64_t *at, Buf *out) {
+    char form[40], text[MOST_FORMAT];
+    if (n >= (int)sizeof form) return false;
+    memcpy(form, spec, (size_t)n);
+    form[n] = '\0';
+    bool is_float = strchr("aAeEfFgG", form[n - 1]) != NULL;
+    bool wide = is_float || strchr(form, 'l') || strchr("sp", form[n - 1]);
+    uint32_t bytes = wide ? 8 : 4;
+    uint64_t v = 0;
+    double d;
+    *at = (*at + bytes - 1) / bytes * bytes;
+    if (!read_at(w, c, l, block + *at, &v, bytes)) return false;
+    *at += bytes;
+    if (form[n - 1] == 's') {
+        if (!read_text(w, c, l, v, text)) return false;
+        buf_puts(out, text);
+        return true;
+    }
+    char with[48]; /* what the caller says of a length is known here */
+    int k = 0;
+    for (int i = 0; i < n - 1; i++)
+        if (!strchr("hlLzjt", form[i])) with[k++] = form[i];
+    if (!is_float) {
+        memcpy(with + k, "ll", 2);
+        k += 2;
+    }
+    with[k++] = form[n - 1] == 'p' ? 'x' : form[n - 1];
+    with[k] = '\0';
+    memcpy(&d, &v, sizeof d);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+    if (is_float)
+        buf_printf(out, with, d);
+    else if (strchr("di", form[n - 1]))
+        buf_printf(out, with, wide ? (long long)v : (long long)(int32_t)v);
+    else
+        buf_printf(out, with, (unsigned long long)v);
+#pragma GCC diagnostic pop
+    return true;
+}
+
+static bool print(Warp *w, const PtxCode *c, int l, uint64_t format, uint64_t block) {
+    Machine *m = w->cta->m;
+    char text[MOST_FORMAT];
+    Buf out = buf_new(&m->s->arena);
+    uint64_t at = 0;
+    if (!read_text(w, c, l, format, text)) return false;
+    for (const char *p = text; *p; p++) {
+        if (*p != '%') {
+            buf_putc(&out, *p);
+        } else if (p[1] == '%') {
+            buf_putc(&out, *p++);
+        } else {
+            int n = 1;
+            while (p[n] && !strchr("aAeEfFgGdiouxXcsp", p[n])) n++;
+            if (!p[n] || !print_one(w, c, l, p, n + 1, block, &at, &out)) return false;
+            p += n;
+        }
+    }
+    if (m->launch->print) m->launch->print(m->launch->print_user, out.data, out.len);
+    return true;
+}
+
+PtxOutcome exec_call(Warp *w, const PtxCode *c, uint32_t mask) {
+    const PtxOperand *result = &c->operand[0], *name = &c->operand[1], *given = &c->operand[2];
+    if (!ptx_is(name->word, "vprintf") || result->kind != OPERAND_VECTOR ||
+        given->kind != OPERAND_VECTOR || given->n != 2)
+        return machine_fail(w, c, __builtin_ctz(mask), "there is no function '%.*s' to call",
+                            name->word.len, name->word.text);
+    EACH_LANE(mask, l) {
+        uint64_t v[2];
+        int32_t one = 1;
+        for (int i = 0; i < 2; i++)
+            if (!read_at(w, c, l, WINDOW_LOCAL | (uint64_t)element_of(w, given, i)->value, &v[i],
+                         8))
+                return OUTCOME_FAIL;
+        if (!print(w, c, l, v[0], v[1])) return OUTCOME_FAIL;
+        if (result->n) {
+            Memory *m = &w->local[l];
+            memcpy(m->data + element_of(w, result, 0)->value, &one, sizeof one);
+            memset(m->known + element_of(w, result, 0)->value, 1, sizeof one);
+        }
+    }
+    return OUTCOME_NEXT;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* exec_int.c: arithmetic of integers and bits (PTX ISA, "Integer Arithmetic Instructions", "Logic
+ * and Shift Instructions"). */
+#include "ptx/machine/lanes.h"
+
+enum { BYTE = 8 };
+
+/* ---- the four operations ---- */
+
+#define ADDITIVE(name, operator, op)                                                               \
+    PtxOutcome name(Warp *w, const PtxCode *c, uint32_t mask) {                                    \
+        Lanes v;                                                                                   \
+        if (is_float(c)) return float_lanes(w, c, mask, op);                                       \
+        if (c->field[FIELD_SATURATE]) return not_known(w, c, mask);                                \
+        take_lanes(&v, w, c);                                                                      \
+        switch (ptx_type[c->type[0]].bits) {                                                       \
+        case 16: EACH_LANE(mask, l) v.d[l] = (uint16_t)(v.a[l] operator v.b[l]); break;            \
+        case 32: EACH_LANE(mask, l) v.d[l] = (uint32_t)(v.a[l] operator v.b[l]); break;            \
+        default: EACH_LANE(mask, l) v.d[l] = v.a[l] operator v.b[l];                               \
+        }                                                                                          \
+        return OUTCOME_NEXT;                                                                       \
+    }
+ADDITIVE(exec_add, +, FLOAT_ADD)
+ADDITIVE(exec_sub, -, FLOAT_SUB)
+
+static bool is_signed(const PtxCode *c) {
+    return ptx_type[c->type[0]].class == 'S';
+}
+
+/* The part of x * y that the instruction names, + z. */
+static uint64_t multiply(const PtxCode *c, uint64_t x, uint64_t y, uint64_t z) {
+    unsigned bits = ptx_type[c->type[0]].bits;
+    bool s = is_signed(c);
+    int64_t a = extend(x, bits, s), b = extend(y, bits, s);
+    __int128 product =
+        s ? (__int128)a * b : (__int128)((unsigned __int128)(uint64_t)a * (uint64_t)b);
+    switch (c->field[FIELD_PART]) {
+    case WORD_PART_HI: return low_bits((uint64_t)(product >> bits) + z, bits);
+    case WORD_PART_WIDE: return low_bits((uint64_t)product + z, 2 * bits);
+    default: return low_bits((uint64_t)product + z, bits);
+    }
+}
+
+PtxOutcome exec_mul(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    if (is_float(c)) return float_lanes(w, c, mask, FLOAT_MUL);
+    take_lanes(&v, w, c);
+    EACH_LANE(mask, l) v.d[l] = multiply(c, v.a[l], v.b[l], 0);
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_mad(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    if (is_float(c)) return float_lanes(w, c, mask, FLOAT_FMA);
+    if (c->field[FIELD_SATURATE]) return not_known(w, c, mask);
+    take_lanes(&v, w, c);
+    EACH_LANE(mask, l) v.d[l] = multiply(c, v.a[l], v.b[l], v.c[l]);
+    return OUTCOME_NEXT;
+}
+
+/* A quotient by 0 is all ones on the hardware, a remainder the dividend; the ISA leaves both open.
+ */
+static void divide(int64_t x, int64_t y, bool is_signed, uint64_t *quotient, uint64_t *rest) {
+    uint64_t ux = (uint64_t)x, uy = (uint64_t)y;
+    *quotient = !y ? UINT64_MAX : !is_signed ? ux / uy : y == -1 ? 0 - ux : (uint64_t)(x / y);
+    *rest = !y ? ux : !is_signed ? ux % uy : y == -1 ? 0 : (uint64_t)(x % y);
+}
+
+static void divide_lanes(Warp *w, const PtxCode *c, uint32_t mask, bool rest) {
+    Lanes v;
+    take_lanes(&v, w, c);
+    unsigned bits = ptx_type[c->type[0]].bits;
+    bool s = is_signed(c);
+    EACH_LANE(mask, l) {
+        uint64_t both[2];
+        divide(extend(v.a[l], bits, s), extend(v.b[l], bits, s), s, &both[0], &both[1]);
+        v.d[l] = low_bits(both[rest], bits);
+    }
+}
+
+PtxOutcome exec_div(Warp *w, const PtxCode *c, uint32_t mask) {
+    if (is_float(c)) return float_lanes(w, c, mask, FLOAT_DIV);
+    divide_lanes(w, c, mask, false);
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_rem(Warp *w, const PtxCode *c, uint32_t mask) {
+    divide_lanes(w, c, mask, true);
+    return OUTCOME_NEXT;
+}
+
+/* ---- the larger, the smaller, without a sign ---- */
+
+static void choose_lanes(Warp *w, const PtxCode *c, uint32_t mask, bool larger) {
+    Lanes v;
+    take_lanes(&v, w, c);
+    unsigned bits = ptx_type[c->type[0]].bits;
+    bool s = is_signed(c);
+    EACH_LANE(mask, l) {
+        int64_t x = extend(v.a[l], bits, s), y = extend(v.b[l], bits, s);
+        bool less = s ? x < y : (uint64_t)x < (uint64_t)y;
+        v.d[l] = low_bits((uint64_t)(less == larger ? y : x), bits);
+    }
+}
+
+PtxOutcome exec_min(Warp *w, const PtxCode *c, uint32_t mask) {
+    if (is_float(c)) return float_lanes(w, c, mask, FLOAT_MIN);
+    choose_lanes(w, c, mask, false);
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_max(Warp *w, const PtxCode *c, uint32_t mask) {
+    if (is_float(c)) return float_lanes(w, c, mask, FLOAT_MAX);
+    choose_lanes(w, c, mask, true);
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_abs(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    if (is_float(c)) return float_lanes(w, c, mask, FLOAT_ABS);
+    take_lanes(&v, w, c);
+    unsigned bits = ptx_type[c->type[0]].bits;
+    EACH_LANE(mask, l) {
+        int64_t x = extend(v.a[l], bits, true);
+        v.d[l] = low_bits(x < 0 ? 0 - (uint64_t)x : (uint64_t)x, bits);
+    }
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_neg(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    if (is_float(c)) return float_lanes(w, c, mask, FLOAT_NEG);
+    take_lanes(&v, w, c);
+    EACH_LANE(mask, l) v.d[l] = low_bits(0 - v.a[l], ptx_type[c->type[0]].bits);
+    return OUTCOME_NEXT;
+}
+
+/* ---- bits ---- */
+
+static uint64_t shift_right(const PtxCode *c, uint64_t x, uint32_t by, unsigned bits) {
+    int64_t v = extend(x, bits, is_signed(c));
+    if (is_signed(c)) return (uint64_t)(v >> (by < 63 ? by : 63));
+    return by >= bits ? 0 : (uint64_t)v >> by;
+}
+
+static uint64_t reversed(uint64_t x, unsigned bits) {
+    uint64_t r = 0;
+    for (unsigned i = 0; i < bits; i++) r |= (x >> i & 1) << (bits - 1 - i);
+    return r;
+}
+
+/* So many bits from a position on; of a signed one the last there is goes on. */
+static uint64_t field_of(const PtxCode *c, uint64_t x, uint64_t from, uint64_t n, unsigned bits) {
+    if (!n) return 0;
+    uint64_t top = from + n - 1 < bits - 1 ? from + n - 1 : bits - 1;
+    uint64_t sign = is_signed(c) ? x >> top & 1 : 0, r = 0;
+    for (unsigned i = 0; i < bits; i++)
+        r |= (i < n && from + i < bits ? x >> (from + i) & 1 : sign) << i;
+    return r;
+}
+
+/* Each of four bytes is one of eight, or its sign. */
+static uint64_t permuted(uint32_t x, uint32_t y, uint32_t selector) {
+    uint64_t from = (uint64_t)y << 32 | x, r = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        uint32_t s = selector >> (4 * i) & 15;
+        uint64_t byte = from >> (BYTE * (s & 7)) & 255;
+        if (s & 8) byte = byte & 128 ? 255 : 0;
+        r |= byte << (BYTE * i);
+    }
+    return r;
+}
+
+#define BITWISE(name, EXPRESSION)                                                                  \
+    PtxOutcome name(Warp *w, const PtxCode *c, uint32_t mask) {                                    \
+        Lanes v;                                                                                   \
+        take_lanes(&v, w, c);                                                                      \
+        unsigned bits = ptx_type[c->type[0]].bits;                                                 \
+        EACH_LANE(mask, l) {                                                                       \
+            uint64_t x = v.a[l], y = v.b[l], z = v.c[l];                                           \
+            (void)y, (void)z;                                                                      \
+            v.d[l] = low_bits(EXPRESSION, bits);                                                   \
+        }                                                                                          \
+        return OUTCOME_NEXT;                                                                       \
+    }
+BITWISE(exec_and, x &y)
+BITWISE(exec_or, x | y)
+BITWISE(exec_xor, x ^ y)
+BITWISE(exec_not, ~x)
+BITWISE(exec_cnot, low_bits(x, bits) == 0)
+/* Shifts by more than the width leave nothing, or the sign. */
+BITWISE(exec_shl, (uint32_t)y >= bits ? 0 : x << (uint32_t)y)
+BITWISE(exec_shr, shift_right(c, x, (uint32_t)y, bits))
+BITWISE(exec_popc, (uint64_t)__builtin_popcountll(low_bits(x, bits)))
+BITWISE(exec_clz,
+        low_bits(x, bits) ? (uint64_t)__builtin_clzll(low_bits(x, bits)) - (64 - bits) : bits)
+BITWISE(exec_brev, reversed(x, bits))
+BITWISE(exec_bfe, field_of(c, x, y & 255, z & 255, bits))
+BITWISE(exec_prmt, permuted((uint32_t)x, (uint32_t)y, (uint32_t)z))
+
+PtxOutcome exec_bfi(Warp *w, const PtxCode *c, uint32_t mask) {
+    uint64_t room[4][WARP];
+    const uint64_t *x[4];
+    unsigned bits = ptx_type[c->type[0]].bits;
+    for (int i = 0; i < 4; i++) x[i] = lanes_of(w, &c->operand[1 + i], room[i]);
+    EACH_LANE(mask, l) {
+        uint64_t from = x[2][l] & 255, n = x[3][l] & 255, r = low_bits(x[1][l], bits);
+        for (uint64_t i = 0; i < n && from + i < bits; i++)
+            r = (r & ~(UINT64_C(1) << (from + i))) | (x[0][l] >> i & 1) << (from + i);
+        w->reg[c->operand[0].reg][l] = r;
+    }
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_bfind(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    take_lanes(&v, w, c);
+    unsigned bits = ptx_type[c->type[0]].bits;
+    EACH_LANE(mask, l) {
+        int64_t x = extend(v.a[l], bits, is_signed(c));
+        uint64_t of = low_bits((uint64_t)(is_signed(c) && x < 0 ? ~x : x), bits);
+        v.d[l] = of ? 63 - (uint32_t)__builtin_clzll(of) : UINT32_MAX;
+    }
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_lop3(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    if (c->field[FIELD_OP]) return not_known(w, c, mask);
+    take_lanes(&v, w, c);
+    uint64_t table = (uint64_t)c->operand[4].value;
+    EACH_LANE(mask, l) {
+        uint64_t r = 0;
+        for (unsigned i = 0; i < 32; i++) {
+            uint64_t at = (v.a[l] >> i & 1) << 2 | (v.b[l] >> i & 1) << 1 | (v.c[l] >> i & 1);
+            r |= (table >> at & 1) << i;
+        }
+        v.d[l] = r;
+    }
+    return OUTCOME_NEXT;
+}
+
+/* shf.l, shf.r: two words shifted as one, which the first two operands are, low and high. */
+PtxOutcome exec_shf(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    take_lanes(&v, w, c);
+    bool left = ptx_begins((PtxWord){c->inst->op.text + 4, c->inst->op.len - 4}, "l");
+    bool wraps = c->field[FIELD_MODE] == WORD_MODE_WRAP;
+    EACH_LANE(mask, l) {
+        uint64_t both = v.b[l] << 32 | (uint32_t)v.a[l];
+        uint32_t n = (uint32_t)v.c[l];
+        n = wraps ? n & 31 : n < 32 ? n : 32;
+        v.d[l] = (uint32_t)(left ? both << n >> 32 : both >> n);
+    }
+    return OUTCOME_NEXT;
+}
