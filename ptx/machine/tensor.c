@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* tensor.c: the copy engine: blocks of tensors between global and shared memory, by maps (PTX ISA,
+ * "cp.async.bulk.tensor", "Tensors"; CUDA driver API, "Tensor Map Object Management").
+ *
+ * A block to shared memory lands when nobody can go on without; one to global memory is read when a
+ * thread waits for that, and written when it waits for all, or its block has ended. */
+#include "ptx/machine/async.h"
+#include "ptx/machine/lanes.h"
+#include "ptx/machine/race.h"
+
+#include <string.h>
+
+enum { MOST_RANK = 5, MAP_BYTES = 128, UNIT = 16, INVALID = 1, MARK = 0x7074786D };
+
+typedef struct Map { /* as this machine has it: what is in the 128 bytes is the hardware's own */
+    uint32_t mark;
+    uint8_t rank, bytes, swizzle, fill; /* bytes of an element; bits of a row, as a logarithm - 4 */
+    uint64_t address, size[MOST_RANK];
+    uint64_t stride[MOST_RANK]; /* bytes; of the innermost one element */
+    uint16_t box[MOST_RANK];
+} Map;
+
+int ptx_encode_map(void *map, int type, uint32_t rank, uint64_t address, const uint64_t *sizes,
+                   const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
+                   int interleave, int swizzle, int l2_promotion, int fill) {
+    /* uint8, uint16, uint32, int32, uint64, int64, float16, float32, float64, bfloat16 */
+    static const uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+    enum { MOST_SWIZZLE = 3, MOST_BOX = 256 };
+    Map m = {.mark = MARK, .rank = (uint8_t)rank, .address = address};
+    (void)l2_promotion;
+    _Static_assert(sizeof m <= MAP_BYTES, "a map is of 128 bytes");
+    if (rank < 1 || rank > MOST_RANK || type < 0 || type >= (int)sizeof bytes || interleave ||
+        swizzle < 0 || swizzle > MOST_SWIZZLE || address % UNIT)
+        return INVALID;
+    m.bytes = bytes[type];
+    m.swizzle = (uint8_t)swizzle;
+    m.fill = (uint8_t)fill;
+    for (uint32_t d = 0; d < rank; d++) {
+        m.size[d] = sizes[d];
+        m.box[d] = (uint16_t)box[d];
+        m.stride[d] = d ? strides[d - 1] : m.bytes;
+        if (!sizes[d] || sizes[d] > UINT64_C(1) << 32 || !box[d] || box[d] > MOST_BOX ||
+            element_strides[d] != 1 || (d && (strides[d - 1] % UNIT || strides[d - 1] >> 40)))
+            return INVALID;
+    }
+    uint32_t row = m.box[0] * m.bytes;
+    if (row % UNIT || (swizzle && row > (uint32_t)UNIT << swizzle)) return INVALID;
+    memset(map, 0, MAP_BYTES);
+    memcpy(map, &m, sizeof m);
+    return 0;
+}
+
+/* ---- what an instruction asks for ---- */
+
+typedef struct Block {     /* of a tensor, and where it is in shared memory */
+    Map map;               /* rank 0: so many bytes from the map's address on */
+    uint32_t plain;        /* those bytes */
+    int64_t at[MOST_RANK]; /* coordinates */
+    uint64_t shared;
+    uint64_t barrier;   /* shared address; of loads */
+    uint32_t ranks;     /* bits: blocks of the cluster that get it; of loads */
+    uint32_t phase[16]; /* of each one's barrier */
+    uint8_t *copy;      /* what has been read, of stores */
+} Block;
+
+static uint32_t block_bytes(const Block *b) {
+    const Map *m = &b->map;
+    uint32_t n = m->rank ? m->bytes : b->plain;
+    for (int d = 0; d < m->rank; d++) n *= m->box[d];
+    return n;
+}
+
+/* Rows of so many bytes lie in units of 16 whose number is changed by that of the row. */
+static uint64_t swizzled(const Map *m, uint64_t at) {
+    uint64_t mask = (UINT64_C(1) << m->swizzle) - 1;
+    return at ^ (at >> 7 & mask) << 4;
+}
+
+static bool read_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, Block *b) {
+    Access a = {.kind = ACCESS_READ,
+                .space = IN_GENERIC,
+                .bytes = MAP_BYTES,
+                .align = 64,
+                .mask = UINT32_C(1) << lane};
+    if (!access_addresses(w, c, o, &a)) return false;
+    if (o->space == IN_PARAM && o->reg < 0) a.address[lane] |= WINDOW_PARAM;
+    if (!access_find(w, c, &a)) return false;
+    memcpy(&b->map, a.data[lane], sizeof b->map);
+    static const uint16_t dims[] = {[WORD_DIM_ONE] = 1,
+                                    [WORD_DIM_TWO] = 2,
+                                    [WORD_DIM_THREE] = 3,
+                                    [WORD_DIM_FOUR] = 4,
+                                    [WORD_DIM_FIVE] = 5};
+    uint16_t rank = dims[c->field[FIELD_DIM]];
+    if (b->map.mark != MARK || b->map.rank != rank || o->n != rank) {
+        machine_fail(w, c, lane, "this is no map of a tensor of rank %d", rank);
+        return false;
+    }
+    for (int d = 0; d < rank; d++) {
+        const PtxOperand *e = element_of(w, o, d);
+        if (!(known_of(w, e) >> lane & 1)) {
+            machine_fail(w, c, lane, "%.*s, a coordinate, is not known", e->word.len, e->word.text);
+            return false;
+        }
+        b->at[d] = (int32_t)lane_of(w, e, lane);
+    }
+    return true;
+}
+
+static bool check_shared(Warp *w, const PtxCode *c, int lane, const Block *b) {
+    uint64_t in = b->shared & ((UINT64_C(1) << RANK_SHIFT) - 1);
+    const Memory *m = &w->cta->shared;
+    unsigned align = b->map.rank ? 128 : UNIT;
+    if (in % align) {
+        machine_fail(w, c, lane, "misaligned: a block at 0x%llx, which must be a multiple of %u",
+                     (unsigned long long)in, align);
+        return false;
+    }
+    if (in >= PTX_SHARED_BASE && in - PTX_SHARED_BASE + block_bytes(b) <= m->bytes) return true;
+    machine_fail(w, c, lane,
+                 "out of bounds: a block of %u bytes at byte %lld of shared memory, which has %llu",
+                 block_bytes(b), (long long)in - PTX_SHARED_BASE, (unsigned long long)m->bytes);
+    return false;
+}
+
+/* Element n of the block: its offset in shared memory, and where it is in global memory; NULL: it
+ * is outside the tensor. */
+static uint64_t element_at(const Block *b, uint32_t n, uint64_t *address) {
+    uint64_t in = b->shared & ((UINT64_C(1) << RANK_SHIFT) - 1);
+    uint64_t offset = swizzled(&b->map, in + (uint64_t)n * b->map.bytes);
+    *address = b->map.address + (b->map.rank ? 0 : n);
+    for (int d = 0; d < b->map.rank; d++) {
+        int64_t at = b->at[d] + (int64_t)(n % b->map.box[d]);
+        n /= b->map.box[d];
+        if (at < 0 || (uint64_t)at >= b->map.size[d]) *address = 0;
+        if (*address) *address += (uint64_t)at * b->map.stride[d];
+    }
+    return offset - PTX_SHARED_BASE;
+}
+
+static bool find_element(Warp *w, const PtxCode *c, int lane, AccessKind kind, uint64_t address,
+                         uint32_t bytes, Access *a) {
+    *a = (Access){
+        .kind = kind, .space = IN_GLOBAL, .bytes = bytes, .align = 1, .mask = UINT32_C(1) << lane};
+    a->address[lane] = address;
+    return access_find(w, c, a);
+}
+
+/* ---- to shared memory ---- */
+
+static bool land_load(Cta *cta, Arrival *x) {
+    Block *b = x->detail;
+    uint32_t each = b->map.bytes, n = block_bytes(b) / each;
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t address, at = element_at(b, i, &address);
+        uint8_t zero[8] = {0};
+        const uint8_t *from = zero, *known = NULL;
+        Access a = {0};
+        if (address) {
+            if (!find_element(x->warp, x->code, x->lane, ACCESS_READ, address, each, &a))
+                return false;
+            if (a.mask) {
+                from = a.data[x->lane];
+                known = a.known[x->lane];
+            }
+        }
+        for (int r = 0; r < cta->m->cluster; r++) {
+            if (!(b->ranks >> r & 1)) continue;
+            Memory *to = &cta->cluster[r]->shared;
+            memcpy(to->data + at, from, each);
+            if (known)
+                memcpy(to->known + at, known, each);
+            else
+                memset(to->known + at, 1, each);
+        }
+    }
+    uint64_t barrier = b->barrier & ((UINT64_C(1) << RANK_SHIFT) - 1);
+    for (int r = 0; r < cta->m->cluster; r++)
+        if ((b->ranks >> r & 1) && !mbarrier_complete(x->warp, x->code, x->lane, cta->cluster[r],
+                                                      barrier, block_bytes(b), b->phase[r]))
+            return false;
+    return true;
+}
+
+/* An address of shared::cluster: the block's rank, and the address in it. */
+static uint32_t rank_of(const Warp *w, uint64_t address) {
+    uint64_t rank = address >> RANK_SHIFT & UINT8_MAX;
+    return rank ? (uint32_t)rank - 1 : (uint32_t)w->cta->rank;
+}
+
+/* From so many bytes of global memory on. */
+static bool read_plain(Warp *w, const PtxCode *c, int lane, const PtxOperand *from,
+                       const PtxOperand *bytes, Block *b) {
+    b->map = (Map){.bytes = 1, .address = lane_of(w, from, lane)};
+    b->plain = (uint32_t)lane_of(w, bytes, lane);
+    if (b->plain && b->plain % UNIT == 0 && b->map.address % UNIT == 0) return true;
+    machine_fail(w, c, lane, "misaligned: %u bytes at 0x%llx, which must be multiples of 16",
+                 b->plain, (unsigned long long)b->map.address);
+    return false;
+}
+
+/* [to], [map, {…}], [barrier] {, ranks}; or [to], [from], bytes, [barrier] {, ranks} */
+static bool start_load(Warp *w, const PtxCode *c, int lane) {
+    bool plain = !c->field[FIELD_DIM];
+    Block b = {.shared = (uint32_t)lane_of(w, &c->operand[0], lane),
+               .barrier = (uint32_t)lane_of(w, &c->operand[2 + plain], lane)};
+    uint32_t rank = rank_of(w, b.shared);
+    if (!(plain ? read_plain(w, c, lane, &c->operand[1], &c->operand[2], &b)
+                : read_map(w, c, lane, &c->operand[1], &b)) ||
+        !check_shared(w, c, lane, &b))
+        return false;
+    b.ranks = c->field[FIELD_MULTICAST] ? (uint16_t)lane_of(w, &c->operand[3 + plain], lane)
+                                        : UINT32_C(1) << rank;
+    if (!b.ranks || b.ranks >> w->cta->m->cluster) {
+        machine_fail(w, c, lane, "0x%x names blocks that the cluster has not", b.ranks);
+        return false;
+    }
+    uint64_t at = (b.shared & ((UINT64_C(1) << RANK_SHIFT) - 1)) - PTX_SHARED_BASE;
+    uint64_t barrier = b.barrier & ((UINT64_C(1) << RANK_SHIFT) - 1);
+    for (int r = 0; r < w->cta->m->cluster; r++) {
+        Cta *to = w->cta->cluster[r];
+        if (!(b.ranks >> r & 1)) continue;
+        if (!mbarrier_coming(w, c, lane, to, barrier, at, block_bytes(&b), &b.phase[r]))
+            return false;
+        memset(to->shared.known + at, 0, block_bytes(&b));
+    }
+    Arrival x = {.warp = w, .code = c, .lane = lane, .land = land_load};
+    x.detail = arena_copy(w->cta->m->arena, &b, sizeof b);
+    async_send(w->cta, x);
+    return true;
+}
+
+/* ---- to global memory ---- */
+
+static bool read_store(Warp *w, Async *a) {
+    Block *b = a->detail;
+    const Memory *from = &w->cta->shared;
+    uint32_t each = b->map.bytes, n = block_bytes(b) / each;
+    int lane = __builtin_ctz(a->mask);
+    b->copy = arena_alloc(w->cta->m->arena, (size_t)n * each);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t address, at = element_at(b, i, &address);
+        if (!address) continue;
+        if (memchr(from->known + at, 0, each) && (w->cta->m->launch->checks & PTX_CHECK_UNINIT)) {
+            machine_fail(w, a->code, lane,
+                         "byte %llu of shared memory, which is stored, is not known",
+                         (unsigned long long)at);
+            return false;
+        }
+        memcpy(b->copy + (size_t)i * each, from->data + at, each);
+    }
+    return true;
+}
+
+static bool land_store(Warp *w, Async *a, uint32_t mask) {
+    const Block *b = a->detail;
+    uint32_t each = b->map.bytes, n = block_bytes(b) / each;
+    int lane = __builtin_ctz(mask);
+    for (uint32_t i = 0; i < n; i++) {
+        uint64_t address;
+        Access to;
+        element_at(b, i, &address);
+        if (!address) continue;
+        if (!find_element(w, a->code, lane, ACCESS_WRITE, address, each, &to)) return false;
+        if (!to.mask) continue;
+        access_changed(w, &to, lane);
+        memcpy(to.data[lane], b->copy + (size_t)i * each, each);
+        if (to.known[lane]) memset(to.known[lane], 1, each);
+    }
+    return true;
+}
+
+/* [map, {…}], [from]; or [to], [from], bytes */
+static bool start_store(Warp *w, const PtxCode *c, int lane) {
+    Block b = {.shared = (uint32_t)lane_of(w, &c->operand[1], lane)};
+    if (!(c->field[FIELD_DIM] ? read_map(w, c, lane, &c->operand[0], &b)
+                              : read_plain(w, c, lane, &c->operand[0], &c->operand[2], &b)) ||
+        !check_shared(w, c, lane, &b))
+        return false;
+    uint64_t at = (b.shared & ((UINT64_C(1) << RANK_SHIFT) - 1)) - PTX_SHARED_BASE;
+    if (!race_read(w, c, lane, at, block_bytes(&b), AGENT_BULK)) return false;
+    Async *a = async_start(w, c, GROUP_BULK, UINT32_C(1) << lane, land_store, sizeof b);
+    a->read = read_store;
+    memcpy(a->detail, &b, sizeof b);
+    return true;
+}
+
+/* cp.async.bulk, cp.async.bulk.tensor */
+PtxOutcome exec_bulk(Warp *w, const PtxCode *c, uint32_t mask) {
+    bool stores = c->field[FIELD_COMPLETES] == WORD_COMPLETES_GROUP;
+    int least = (stores ? 2 : 3) + !c->field[FIELD_DIM] + (c->field[FIELD_MULTICAST] != 0);
+    if (!c->field[FIELD_COMPLETES]) return not_known(w, c, mask);
+    if (stores != (c->field[FIELD_SPACE] == WORD_SPACE_GLOBAL) || c->noperands < least)
+        return not_known(w, c, mask);
+    for (int i = 0; i < c->noperands; i++) {
+        uint32_t unknown = mask & ~known_of(w, &c->operand[i]);
+        if (unknown)
+            return machine_fail(w, c, __builtin_ctz(unknown), "%.*s is not known",
+                                c->operand[i].word.len, c->operand[i].word.text);
+    }
+    EACH_LANE(mask, l)
+    if (!(stores ? start_store : start_load)(w, c, l)) return OUTCOME_FAIL;
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_bulk_commit(Warp *w, const PtxCode *c, uint32_t mask) {
+    (void)c;
+    async_commit(w, GROUP_BULK, mask);
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_bulk_wait(Warp *w, const PtxCode *c, uint32_t mask) {
+    bool ok =
+        async_wait(w, GROUP_BULK, mask, (uint32_t)c->operand[0].value, c->field[FIELD_READ] != 0);
+    return ok ? OUTCOME_NEXT : OUTCOME_FAIL;
+}
