@@ -92,8 +92,9 @@ const char *tile_version(void);
 
 /* ---- contexts ---- */
 
-/* Opens a device: "cuda" or "cuda:N" (GPU number N), "cpu", or "auto" (the first GPU, else the CPU;
- * tile_error then says why not a GPU). NULL means "auto". A GPU is used through its primary
+/* Opens a device: "cuda" or "cuda:N" (GPU number N), "cpu", "ptx" (PTX run on the CPU; "ptx:sm_80":
+ * as that target), or "auto" (the first GPU, else the CPU; tile_error then says why not a GPU). NULL
+ * means "auto". A GPU is used through its primary
  * context, which CUDA's runtime API and other libraries in the process share. On failure *out is
  * still set, to a context that serves only tile_error and tile_context_destroy; it is NULL only
  * after TILE_NO_MEMORY. TILE_NO_DEVICE, TILE_INVALID. */

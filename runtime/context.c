@@ -129,6 +129,8 @@ tile_status tile_context_create(const char *device, tile_context **out) {
     if (!ctx) return TILE_NO_MEMORY;
     if (!device) device = "auto";
     if (strcmp(device, "cpu") == 0) return cpu_open(ctx);
+    if (strcmp(device, "ptx") == 0) return ptx_open(ctx, NULL);
+    if (strncmp(device, "ptx:", 4) == 0) return ptx_open(ctx, device + 4);
     if (strcmp(device, "cuda") == 0) return cuda_open(ctx, 0, NULL);
     if (strcmp(device, "auto") == 0) {
         tile_status st = cuda_open(ctx, 0, NULL);
@@ -140,7 +142,8 @@ tile_status tile_context_create(const char *device, tile_context **out) {
         if (n > 0 && n <= 4 && !digits[n])
             return cuda_open(ctx, (int)strtol(digits, NULL, 10), NULL);
     }
-    return rt_fail(ctx, TILE_INVALID, "unknown device '%.100s': use auto, cpu, cuda or cuda:N",
+    return rt_fail(ctx, TILE_INVALID,
+                   "unknown device '%.100s': use auto, cpu, ptx, ptx:TARGET, cuda or cuda:N",
                    device);
 }
 
@@ -356,7 +359,7 @@ tile_status tile_wrap(tile_context *ctx, void *host, size_t bytes, tile_ptr *out
     if (st) return st;
     if (!out || !host) return rt_fail(ctx, TILE_INVALID, "tile_wrap: NULL");
     *out = 0;
-    if (!ctx->is_cpu)
+    if (!ctx->on_host)
         return rt_fail(ctx, TILE_INVALID,
                        "tile_wrap: a GPU cannot use the caller's memory; "
                        "use tile_alloc and tile_copy_to_device");

@@ -150,18 +150,10 @@ static tile_status make_workspace(tile_kernel *k, const LaunchGrid *asked, Inter
     return TILE_OK;
 }
 
-/* Into the launch, what the context knows: what to check, whom to tell, and buffers as the
- * interpreter takes them, each named after the first parameter that points into it; then the
- * workspace, if there is one. */
-static InterpBuffer *take_context(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
-                                  const Buffer *workspace, InterpLaunch *launch) {
+InterpBuffer *host_buffers(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
+                           const Buffer *workspace, int *n) {
     pthread_mutex_lock(&ctx->lock);
-    launch->checks = ctx->checks;
-    launch->print = ctx->print;
-    launch->print_user = ctx->print_user;
-    launch->progress = ctx->progress;
-    launch->progress_user = ctx->progress_user;
-    launch->nbuffers = (int)ctx->nbuffers;
+    *n = (int)ctx->nbuffers;
     InterpBuffer *buffer = calloc(ctx->nbuffers + 1 + RT_FREED, sizeof *buffer);
     for (size_t i = 0; buffer && i < ctx->nbuffers; i++) {
         const Buffer *b = &ctx->buffer[i];
@@ -173,17 +165,26 @@ static InterpBuffer *take_context(tile_context *ctx, const tile_kernel *k, const
                 buffer[i].name = k->param[p].name;
     }
     if (buffer && workspace->start)
-        buffer[launch->nbuffers++] = (InterpBuffer){.name = "workspace",
-                                                    .base = host(workspace->start),
-                                                    .bytes = workspace->bytes,
-                                                    .written = workspace->written};
+        buffer[(*n)++] = (InterpBuffer){.name = "workspace",
+                                        .base = host(workspace->start),
+                                        .bytes = workspace->bytes,
+                                        .written = workspace->written};
     for (int i = 0; buffer && i < RT_FREED; i++)
-        buffer[launch->nbuffers + i] =
+        buffer[*n + i] =
             (InterpBuffer){.base = host(ctx->freed[i].start), .bytes = ctx->freed[i].bytes};
-    launch->nfreed = RT_FREED;
     pthread_mutex_unlock(&ctx->lock);
-    launch->buffer = buffer;
     return buffer;
+}
+
+/* Into the launch, what the context knows: what to check, whom to tell. */
+static void take_context(tile_context *ctx, InterpLaunch *launch) {
+    pthread_mutex_lock(&ctx->lock);
+    launch->checks = ctx->checks;
+    launch->print = ctx->print;
+    launch->print_user = ctx->print_user;
+    launch->progress = ctx->progress;
+    launch->progress_user = ctx->progress_user;
+    pthread_mutex_unlock(&ctx->lock);
 }
 
 /* Runs it with a session of its own. *message is malloc'ed text, NULL when there is none. */
@@ -226,7 +227,10 @@ static tile_status cpu_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg
     Buffer workspace = {0};
     tile_status st = make_workspace(k, asked, &launch, &workspace);
     if (st) return st;
-    InterpBuffer *buffer = take_context(ctx, k, arg, &workspace, &launch);
+    InterpBuffer *buffer = host_buffers(ctx, k, arg, &workspace, &launch.nbuffers);
+    launch.buffer = buffer;
+    launch.nfreed = RT_FREED;
+    take_context(ctx, &launch);
     char *message = NULL;
     st = buffer ? interpret(&launch, &message) : TILE_NO_MEMORY;
     cpu_release(ctx, &workspace);
@@ -287,30 +291,31 @@ static void cpu_close(tile_context *ctx) {
     (void)ctx;
 }
 
+const DeviceOps host_ops = {
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .copy_in = cpu_copy_in,
+    .copy_out = cpu_copy_out,
+    .copy_within = cpu_copy_within,
+    .fill = cpu_fill,
+    .load = cpu_load,
+    .unload = cpu_unload,
+    .launch = cpu_launch,
+    .synchronize = cpu_synchronize,
+    .synchronize_stream = cpu_synchronize_stream,
+    .event_record = cpu_event_record,
+    .event_order = cpu_event_order,
+    .event_wait = cpu_event_wait,
+    .event_done = cpu_event_done,
+    .event_elapsed = cpu_event_elapsed,
+    .event_close = cpu_event_close,
+    .close = cpu_close,
+};
+
 tile_status cpu_open(tile_context *ctx) {
-    static const DeviceOps ops = {
-        .alloc = cpu_alloc,
-        .release = cpu_release,
-        .copy_in = cpu_copy_in,
-        .copy_out = cpu_copy_out,
-        .copy_within = cpu_copy_within,
-        .fill = cpu_fill,
-        .load = cpu_load,
-        .unload = cpu_unload,
-        .launch = cpu_launch,
-        .synchronize = cpu_synchronize,
-        .synchronize_stream = cpu_synchronize_stream,
-        .event_record = cpu_event_record,
-        .event_order = cpu_event_order,
-        .event_wait = cpu_event_wait,
-        .event_done = cpu_event_done,
-        .event_elapsed = cpu_event_elapsed,
-        .event_close = cpu_event_close,
-        .close = cpu_close,
-    };
     snprintf(ctx->name, sizeof ctx->name, "CPU (interpreter)");
     ctx->target = "cpu";
-    ctx->is_cpu = true;
-    ctx->ops = &ops;
+    ctx->is_cpu = ctx->on_host = true;
+    ctx->ops = &host_ops;
     return TILE_OK;
 }

@@ -321,73 +321,28 @@ static tile_status launch_failed(tile_kernel *k, CuResult r) {
     return sort_of_mistake(cuda_fail(k->module->ctx, r, what), TILE_BAD_LAUNCH);
 }
 
-static tile_status make_maps(tile_kernel *k, const InterpArg *arg, bool stands_in, TensorMap *map,
-                             CuResult *r) {
-    char text[200];
-    for (int i = 0; i < k->nmaps && !*r; i++) {
-        int driver = CU_SUCCESS;
-        const KernelMap *m = &k->map[i];
-        const char *why =
-            rt_make_map(&k->module->ctx->cuda->api, k, i, arg, &map[i], text, sizeof text, &driver);
-        *r = (CuResult)driver;
-        if (why && stands_in) return TILE_BAD_LAUNCH;
-        if (why)
-            return rt_fail(k->module->ctx, TILE_BAD_LAUNCH,
-                           "kernel '%s': no descriptor of '%s' with the sizes and strides %s: %s",
-                           k->name, k->param[m->base].name, m->text, why);
-    }
-    return TILE_OK;
-}
-
-/* The hidden parameters behind the maps, in param from *n on. What a split launch hands parts of
- * sums in is taken; *workspace 0: nothing was. */
-typedef struct HiddenArgs {
-    uint32_t work[3], stream_k[STREAM_K_SHARES];
-    uint64_t mark;
-    CuPtr workspace;
-} HiddenArgs;
-
-static CuResult put_hidden(tile_kernel *k, const LaunchGrid *asked, void *stream, HiddenArgs *h,
-                           void **param) {
+/* What a split launch hands parts of sums in is taken; the workspace stays 0 where nothing is. */
+static CuResult take_workspace(tile_kernel *k, const LaunchGrid *asked, void *stream,
+                               LaunchArgs *a) {
     CudaDevice *d = k->module->ctx->cuda;
-    CuResult r = CU_SUCCESS;
-    *h = (HiddenArgs){.work = {asked->work.x, asked->work.y, asked->work.z}};
-    memcpy(h->stream_k, asked->stream_k, sizeof h->stream_k);
-    for (int i = 0; i < k->naxes; i++) *param++ = &h->work[i];
-    if (!k->nsplit) return r;
-    if (h->stream_k[STREAM_K_PLACES])
-        r = workspace_take(&d->workspaces, &d->api, (size_t)k->split.bytes * asked->programs.x,
-                           stream, &h->workspace, &h->mark);
-    *param++ = &h->workspace;
-    *param++ = &h->mark;
-    for (int i = 0; i < STREAM_K_SHARES; i++) *param++ = &h->stream_k[i];
-    return r;
+    if (!k->nsplit || !asked->stream_k[STREAM_K_PLACES]) return CU_SUCCESS;
+    return workspace_take(&d->workspaces, &d->api, (size_t)k->split.bytes * asked->programs.x,
+                          stream, &a->workspace, &a->mark);
 }
 
-/* A parameter takes the low bytes of its InterpArg, which the machine has first; a float's are made
- * here. Pushing and popping the context is left out where it is current already. */
+/* Pushing and popping the context is left out where it is current already. */
 static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
                                void *stream) {
     tile_context *ctx = k->module->ctx;
     const CudaDevice *d = ctx->cuda;
     const tile_grid *grid = &asked->programs;
-    HiddenArgs hidden = {0};
-    void *param[RT_MAX_PARAMS + RT_MAX_MAPS + 3 + RT_SPLIT];
-    uint64_t floats[RT_MAX_PARAMS];
-    TensorMap map[RT_MAX_MAPS];
+    LaunchArgs a;
     CuContext current = NULL;
     bool push = d->api.ctx_current(&current) != CU_SUCCESS || current != d->context;
     CuResult r = push ? enter(ctx) : CU_SUCCESS;
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
-    tile_status st = make_maps(k, arg, asked->stands_in, map, &r);
-    for (int i = 0; i < k->nparams; i++) {
-        bool number = k->param[i].check == ARG_FLOAT;
-        if (number) floats[i] = elem_from_double(k->param[i].elem, arg[i].f);
-        param[i] = number ? (void *)&floats[i] : (void *)&arg[i];
-    }
-    for (int i = 0; i < k->nmaps; i++) param[k->nparams + i] = &map[i];
-    CuResult taken =
-        st || r ? CU_SUCCESS : put_hidden(k, asked, stream, &hidden, param + k->nparams + k->nmaps);
+    tile_status st = rt_arguments(d->api.tensor_map, k, asked, arg, &a, &r);
+    CuResult taken = st || r ? CU_SUCCESS : take_workspace(k, asked, stream, &a);
     if (taken && asked->stands_in)
         st = TILE_BAD_LAUNCH; /* the kernel's own entry needs no workspace */
     else if (taken)
@@ -395,10 +350,10 @@ static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpAr
     if (!st && !r)
         r = k->plain && asked->cluster < 2 && !starts_early(k, grid)
                 ? d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32,
-                                1, 1, shared_bytes(k, grid), stream, param, NULL)
-                : launch_special(&d->api, k, asked, param, stream);
-    if (hidden.workspace) {
-        CuResult back = workspace_give_back(&d->api, hidden.workspace, stream);
+                                1, 1, shared_bytes(k, grid), stream, a.param, NULL)
+                : launch_special(&d->api, k, asked, a.param, stream);
+    if (a.workspace) {
+        CuResult back = workspace_give_back(&d->api, a.workspace, stream);
         if (!r) r = back;
     }
     if (push) d->api.ctx_pop(&current);

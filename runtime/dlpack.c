@@ -98,9 +98,9 @@ static tile_status refuse(tile_context *ctx, const char *what) {
 }
 
 static tile_status check_device(tile_context *ctx, DLDevice d) {
-    bool here = ctx->is_cpu ? d.device_type == kDLCPU || d.device_type == kDLCUDAHost
-                            : (d.device_type == kDLCUDA && d.device_id == ctx->ordinal) ||
-                                  d.device_type == kDLCUDAManaged;
+    bool here = ctx->on_host ? d.device_type == kDLCPU || d.device_type == kDLCUDAHost
+                             : (d.device_type == kDLCUDA && d.device_id == ctx->ordinal) ||
+                                   d.device_type == kDLCUDAManaged;
     if (here) return TILE_OK;
     return rt_fail(
         ctx, TILE_INVALID,
@@ -183,7 +183,7 @@ static tile_status take_tensor(tile_context *ctx, const DLTensor *t, Import *in)
                        "tile_tensor_import: address 0x%" PRIx64
                        " is not a multiple of an element's %d bytes",
                        out->data, (int)size);
-    if (!ctx->is_cpu || e.low == e.high) return TILE_OK;
+    if (!ctx->on_host || e.low == e.high) return TILE_OK;
     return rt_borrow(ctx, out->data + (uint64_t)e.low, (size_t)(e.high - e.low), &in->borrowed);
 }
 
@@ -302,13 +302,13 @@ static tile_status describe_tensor(tile_context *ctx, const tile_tensor *t, Expo
     bool empty = extent.low == extent.high;
     Buffer b;
     if (!empty &&
-        (!t->data || (ctx->is_cpu && !rt_find_buffer(ctx, t->data + (uint64_t)extent.low,
-                                                     (size_t)(extent.high - extent.low), &b))))
+        (!t->data || (ctx->on_host && !rt_find_buffer(ctx, t->data + (uint64_t)extent.low,
+                                                      (size_t)(extent.high - extent.low), &b))))
         return rt_fail(ctx, TILE_INVALID,
                        "tile_tensor_export: the tensor does not lie in memory of this device");
     *out = (DLTensor){
         .data = empty ? NULL : (void *)(uintptr_t)t->data,
-        .device = {ctx->is_cpu ? kDLCPU : kDLCUDA, ctx->is_cpu ? 0 : (int32_t)ctx->ordinal},
+        .device = {ctx->on_host ? kDLCPU : kDLCUDA, ctx->on_host ? 0 : (int32_t)ctx->ordinal},
         .ndim = t->ndim,
         .dtype = {types[type].code, types[type].bits, 1},
         .shape = shape,

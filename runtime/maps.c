@@ -74,7 +74,7 @@ static bool exchange(MadeMaps *made, const uint64_t *key, TensorMap *map, bool k
 
 /* ---- making one ---- */
 
-const char *rt_make_map(const CudaApi *api, const tile_kernel *k, int i, const InterpArg *arg,
+const char *rt_make_map(EncodeMap *encode, const tile_kernel *k, int i, const InterpArg *arg,
                         TensorMap *out, char *buffer, size_t room, int *driver) {
     const KernelMap *m = &k->map[i];
     int64_t v[2 * RT_MAP_RANK + 1], bytes = elem_info[m->elem].bytes;
@@ -102,8 +102,8 @@ const char *rt_make_map(const CudaApi *api, const tile_kernel *k, int i, const I
     }
     if (m->stored && size[0] * (uint64_t)bytes % DESC_ALIGN) return DESC_STORED_ROWS;
     if (exchange(m->made, key, out, false)) return NULL;
-    CuResult r = api->tensor_map(out->bytes, data_type(m->elem), (uint32_t)m->rank, base, size,
-                                 stride, box, step, 0, swizzle_mode(m->swizzle), 2, 0);
+    CuResult r = encode(out->bytes, data_type(m->elem), (uint32_t)m->rank, base, size, stride, box,
+                        step, 0, swizzle_mode(m->swizzle), 2, 0);
     if (r == CU_ERROR_INVALID_VALUE) return "the driver refuses it";
     *driver = (int)r;
     if (!r) exchange(m->made, key, out, true);

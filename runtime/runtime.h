@@ -11,6 +11,7 @@
 #include "base/expr.h"
 #include "ir/desc.h"
 #include "ir/interp/interp.h"
+#include "ptx/machine/machine.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -89,8 +90,10 @@ typedef struct ErrorText {
 } ErrorText;
 
 struct tile_context {
+    DeviceOps own_ops;    /* what ops points to, of a device that is made of another's */
     const DeviceOps *ops; /* NULL: never opened, serves tile_error only */
-    bool is_cpu;
+    bool is_cpu;          /* runs tile IR */
+    bool on_host;         /* its memory is this process's */
     pid_t pid;
     /* A page that the system empties in a forked child, so that asking whose context this is costs
      * no system call; NULL where it cannot: pid is compared. */
@@ -211,9 +214,10 @@ struct tile_kernel {
     const char *conditions;
     ExprOp *condition_code; /* the same as code */
     int condition_ops;
-    bool unusable;    /* a further entry that this device does not take */
-    int nfurther;     /* of this one: they stand behind it in the module's list */
-    const Func *func; /* CPU */
+    bool unusable;             /* a further entry that this device does not take */
+    int nfurther;              /* of this one: they stand behind it in the module's list */
+    const Func *func;          /* CPU */
+    const PtxProgram *program; /* of the PTX machine */
     struct CuFunctionRec *function;
     int registers;
     size_t spill_bytes;
@@ -225,8 +229,9 @@ struct tile_module {
     Session session; /* holds all text of the kernels, and the tile IR */
     tile_kernel *kernel;
     int nkernels;
-    const char *target; /* of the manifest */
-    Module *ir;         /* CPU */
+    const char *target;   /* of the manifest */
+    Module *ir;           /* CPU */
+    const PtxModule *ptx; /* of the PTX machine */
     struct CuModuleRec *cu;
 };
 
@@ -268,12 +273,26 @@ enum { RT_SPLIT = 2 + STREAM_K_SHARES }; /* so many parameters has a KernelSplit
 /* share.c: how many programs share out the places of the grid, and how. False: they are too many,
  * or along axes that the programs do not know of. */
 bool rt_share_out(const tile_kernel *k, const InterpArg *arg, LaunchGrid *g);
-struct CudaApi;
+/* cuTensorMapEncodeTiled: the 128 bytes of a map, as the device reads them. */
+typedef int EncodeMap(void *map, int type, uint32_t rank, uint64_t address, const uint64_t *sizes,
+                      const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
+                      int interleave, int swizzle, int l2_promotion, int fill);
 /* maps.c: map i of k, for a launch with these arguments. NULL, or why there is none, in the buffer
  * or for good. *driver: what went wrong in the driver, whatever the arguments are. */
-const char *rt_make_map(const struct CudaApi *api, const tile_kernel *k, int i,
-                        const InterpArg *arg, TensorMap *out, char *buffer, size_t size,
-                        int *driver);
+const char *rt_make_map(EncodeMap *encode, const tile_kernel *k, int i, const InterpArg *arg,
+                        TensorMap *out, char *buffer, size_t size, int *driver);
+/* The parameters of a kernel's PTX in a launch: where each is. A parameter takes the low bytes of
+ * its InterpArg, which the machine has first; a float's are made here. */
+typedef struct LaunchArgs {
+    void *param[RT_MAX_PARAMS + RT_MAX_MAPS + 3 + RT_SPLIT];
+    uint64_t floats[RT_MAX_PARAMS];
+    TensorMap map[RT_MAX_MAPS];
+    uint32_t work[3], stream_k[STREAM_K_SHARES];
+    uint64_t workspace, mark; /* the caller's to fill in; 0 */
+} LaunchArgs;
+/* arguments.c: arg lives as long as *out is used. *driver: as of rt_make_map. */
+tile_status rt_arguments(EncodeMap *encode, tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
+                         LaunchArgs *out, int *driver);
 /* Of expressions over a launch's arguments: the value of a parameter, by its number. */
 static inline int64_t rt_value_of_slot(const void *args, int64_t number) {
     return ((const InterpArg *)args)[number].i;
@@ -286,6 +305,13 @@ void launch_prepare(Session *s, tile_kernel *k);
 /* cpu.c and cuda.c: turn a fresh context into one on this device. cu_context NULL: the primary
  * context of GPU number `ordinal`. */
 tile_status cpu_open(tile_context *ctx);
+tile_status ptx_open(tile_context *ctx, const char *target);
+/* cpu.c: the CPU device's, of which another on the host has all but modules and launches. */
+extern const DeviceOps host_ops;
+/* The context's buffers and, behind them, those that are gone, each named after the first parameter
+ * that points into it; the workspace, too, if there is one. malloc'ed; NULL: no memory. */
+InterpBuffer *host_buffers(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
+                           const Buffer *workspace, int *n);
 tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context);
 void *cuda_context_of(const tile_context *ctx); /* the CUcontext; NULL on the CPU */
 

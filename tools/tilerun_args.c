@@ -31,7 +31,8 @@ typedef enum OptionId {
 static const OptionRow rows[] = {
     {NULL, 0, NULL, "Where it runs:", 0},
     {"device", 0, "DEVICE",
-     "auto (default: the first GPU, else the CPU; says which), cpu, cuda or cuda:N", OPT_DEVICE},
+     "auto (default: the first GPU, else the CPU; says which), cpu, ptx, cuda or cuda:N",
+     OPT_DEVICE},
     {"grid", 0, "EXPR[,EXPR[,EXPR]]",
      "how many programs, from the arguments and constexprs: 'cdiv(M,BM)*cdiv(N,BN)';\n"
      "default: the kernel's own `# tile: grid`",

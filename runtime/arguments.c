@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* arguments.c: a launch's arguments -> the parameters of the kernel's PTX: the source's own, and
+ * behind them the hidden ones: tensor maps, the grid's axes, how programs share out loops. */
+#include "runtime/runtime.h"
+
+#include <string.h>
+
+static tile_status make_maps(EncodeMap *encode, tile_kernel *k, const InterpArg *arg,
+                             bool stands_in, TensorMap *map, int *driver) {
+    char text[200];
+    for (int i = 0; i < k->nmaps && !*driver; i++) {
+        const KernelMap *m = &k->map[i];
+        const char *why = rt_make_map(encode, k, i, arg, &map[i], text, sizeof text, driver);
+        if (why && stands_in) return TILE_BAD_LAUNCH;
+        if (why)
+            return rt_fail(k->module->ctx, TILE_BAD_LAUNCH,
+                           "kernel '%s': no descriptor of '%s' with the sizes and strides %s: %s",
+                           k->name, k->param[m->base].name, m->text, why);
+    }
+    return TILE_OK;
+}
+
+tile_status rt_arguments(EncodeMap *encode, tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
+                         LaunchArgs *out, int *driver) {
+    void **param = out->param;
+    out->workspace = out->mark = 0;
+    tile_status st = make_maps(encode, k, arg, asked->stands_in, out->map, driver);
+    for (int i = 0; i < k->nparams; i++) {
+        bool number = k->param[i].check == ARG_FLOAT;
+        if (number) out->floats[i] = elem_from_double(k->param[i].elem, arg[i].f);
+        *param++ = number ? (void *)&out->floats[i] : (void *)&arg[i];
+    }
+    for (int i = 0; i < k->nmaps; i++) *param++ = &out->map[i];
+    memcpy(out->work, (uint32_t[]){asked->work.x, asked->work.y, asked->work.z}, sizeof out->work);
+    for (int i = 0; i < k->naxes; i++) *param++ = &out->work[i];
+    if (!k->nsplit) return st;
+    memcpy(out->stream_k, asked->stream_k, sizeof out->stream_k);
+    *param++ = &out->workspace;
+    *param++ = &out->mark;
+    for (int i = 0; i < STREAM_K_SHARES; i++) *param++ = &out->stream_k[i];
+    return st;
+}
