@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""blocks.py BIN [--device=cuda] [SEED | FROM-TO]…: random kernels whose loads and stores are blocks of tensors, by the numbers of their seeds.
+"""blocks.py BIN [--device=cuda|ptx] [SEED | FROM-TO]…: random kernels whose loads and stores are blocks of tensors, by the numbers of their seeds.
 
 Addresses are sums of bases, heads, rows and columns in many forms, in 32 and in 64 bits, by pointers that walk or by
 descriptors; masks bound indices from above, from below or not at all. Each is run on the CPU device as it is written, and as
 the passes leave it that make of it blocks of descriptors, programs that stay and roles of warps, with checks of races and
-deadlocks: what it stores must be the same, bit for bit. Numbers are whole and small, so that no sum is rounded. On a GPU
-the source itself is launched, by whatever entry takes its arguments.
+deadlocks: what it stores must be the same, bit for bit. Numbers are whole and small, so that no sum is rounded. On a GPU,
+or the PTX machine, the source itself is launched, by whatever entry takes its arguments.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and failed."""
 import os
 import random
@@ -219,8 +219,8 @@ def try_seed(bin_, device, work, seed):
         shutil.rmtree(folder)
         return 0, [(seed, first, said)], False
     second = [*run, files["blocks"]]
-    if device == "cuda":
-        second = [bin_ / "tilerun", "--device=cuda", "--target=sm_90a", f"--num-warps={kernel.warps}", source]
+    if device != "cpu":
+        second = [bin_ / "tilerun", f"--device={device}", "--target=sm_90a", f"--num-warps={kernel.warps}", source]
     second += [*kernel.arguments(), f"--expect=o={out}:0"]
     said = tell(second)
     refused = kernel.n * 4 % 16 and REFUSED in said  # a launch takes the entry of the source then
