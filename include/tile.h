@@ -93,11 +93,11 @@ const char *tile_version(void);
 /* ---- contexts ---- */
 
 /* Opens a device: "cuda" or "cuda:N" (GPU number N), "cpu", "ptx" (PTX run on the CPU; "ptx:sm_80":
- * as that target), or "auto" (the first GPU, else the CPU; tile_error then says why not a GPU). NULL
- * means "auto". A GPU is used through its primary
- * context, which CUDA's runtime API and other libraries in the process share. On failure *out is
- * still set, to a context that serves only tile_error and tile_context_destroy; it is NULL only
- * after TILE_NO_MEMORY. TILE_NO_DEVICE, TILE_INVALID. */
+ * as that target), or "auto" (the first GPU, else the CPU; tile_error then says why not a GPU).
+ * NULL means "auto". A GPU is used through its primary context, which CUDA's runtime API and other
+ * libraries in the process share. On failure *out is still set, to a context that serves only
+ * tile_error and tile_context_destroy; it is NULL only after TILE_NO_MEMORY. TILE_NO_DEVICE,
+ * TILE_INVALID. */
 tile_status tile_context_create(const char *device, tile_context **out);
 /* The same on a CUcontext of the caller's, which must outlive the result. */
 tile_status tile_context_from_cuda(void *cu_context, tile_context **out);
@@ -148,6 +148,24 @@ tile_status tile_context_set_print(tile_context *ctx, tile_print_fn print, void 
  * nothing while a kernel runs. */
 typedef void (*tile_progress_fn)(void *user, uint64_t ended, uint64_t programs);
 tile_status tile_context_set_progress(tile_context *ctx, tile_progress_fn progress, void *user);
+/* What an instruction of a kernel has taken in a launch on the PTX machine: counted, not measured.
+ * Requests are warps' accesses. */
+typedef struct tile_count {
+    const char *entry; /* the kernel's name in the PTX */
+    const char *text;  /* the instruction, up to its semicolon: length bytes */
+    size_t length;
+    uint32_t ptx_line;     /* in the PTX that was loaded, from 1 */
+    uint32_t line;         /* in the source; 0: not known */
+    uint64_t warps, lanes; /* that did it */
+    uint64_t global_requests, sectors,
+        global_bytes; /* sectors: 32 bytes each, touched by requests */
+    uint64_t shared_requests, wavefronts, least_wavefronts; /* the last: without bank conflicts */
+} tile_count;
+/* Who is told after a launch on the PTX machine of each instruction that it did, in the PTX's
+ * order. It is called during tile_launch, and must not use ctx; texts are good as long as the
+ * module is. NULL, as in a new context: nobody. Other devices tell nothing. */
+typedef void (*tile_count_fn)(void *user, const tile_count *count);
+tile_status tile_context_set_counts(tile_context *ctx, tile_count_fn counts, void *user);
 /* 1: launches of several streams, or of other processes, run side by side on the GPU, so none may
  * take a multiprocessor's shared memory for itself (shared_bytes_single_cta of tile_kernel_info).
  * 0, as in a new context: a launch of few programs does, and pipelines its loops deeper. The CPU

@@ -223,6 +223,16 @@ tile_status tile_context_set_progress(tile_context *ctx, tile_progress_fn progre
     return TILE_OK;
 }
 
+tile_status tile_context_set_counts(tile_context *ctx, tile_count_fn counts, void *user) {
+    tile_status st = rt_enter(ctx);
+    if (st) return st;
+    pthread_mutex_lock(&ctx->lock);
+    ctx->counts = counts;
+    ctx->counts_user = user;
+    pthread_mutex_unlock(&ctx->lock);
+    return TILE_OK;
+}
+
 /* ---- the register of buffers ---- */
 
 /* How many buffers start at or before p; the last of them is the one that may hold p. */

@@ -100,6 +100,29 @@ static PtxBuffer *take_buffers(tile_kernel *k, const InterpArg *arg, const Buffe
     return to;
 }
 
+static void tell_counts(const PtxProgram *p, const PtxCount *count, tile_count_fn fn, void *user) {
+    for (int i = 0; i < p->ncode; i++) {
+        const PtxCount *c = &count[i];
+        const PtxInst *inst = p->code[i].inst;
+        const char *end =
+            inst->args.len ? inst->args.text + inst->args.len : inst->op.text + inst->op.len;
+        if (!c->warps) continue;
+        fn(user, &(tile_count){.entry = p->name,
+                               .text = inst->op.text,
+                               .length = (size_t)(end - inst->op.text),
+                               .ptx_line = ptx_line(p, &p->code[i]),
+                               .line = inst->line,
+                               .warps = c->warps,
+                               .lanes = c->lanes,
+                               .global_requests = c->global,
+                               .sectors = c->sectors,
+                               .global_bytes = c->global_bytes,
+                               .shared_requests = c->shared,
+                               .wavefronts = c->wavefronts,
+                               .least_wavefronts = c->least_wavefronts});
+    }
+}
+
 static tile_status ptx_device_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
                                      void *stream) {
     (void)stream;
@@ -128,7 +151,16 @@ static tile_status ptx_device_launch(tile_kernel *k, const LaunchGrid *asked, In
                         .dynamic_shared = (uint32_t)(single ? k->shared_single_cta : k->shared)};
     launch.buffer = take_buffers(k, arg, &workspace, &launch.nbuffers);
     take_context(ctx, &launch);
-    st = launch.buffer ? run(ctx, &launch) : rt_fail(ctx, TILE_NO_MEMORY, "no memory for a launch");
+    pthread_mutex_lock(&ctx->lock);
+    tile_count_fn counts = ctx->counts;
+    void *user = ctx->counts_user;
+    pthread_mutex_unlock(&ctx->lock);
+    if (counts) launch.count = calloc((size_t)k->program->ncode + 1, sizeof *launch.count);
+    st = launch.buffer && (launch.count || !counts)
+             ? run(ctx, &launch)
+             : rt_fail(ctx, TILE_NO_MEMORY, "no memory for a launch");
+    if (!st && counts) tell_counts(k->program, launch.count, counts, user);
+    free(launch.count);
     host_ops.release(ctx, &workspace);
     free(launch.buffer);
     return st;

@@ -118,6 +118,8 @@ struct tile_context {
     void *print_user;
     tile_progress_fn progress; /* NULL: nobody asks */
     void *progress_user;
+    tile_count_fn counts; /* NULL: nobody asks */
+    void *counts_user;
 };
 
 /* How a launch looks at an argument first (see launch.c). */

@@ -108,6 +108,7 @@ split() {
 }
 export -f split
 step 60 "parts of sums" bash -c split
+step 300 "what accesses take" python3 tests/counters.py bin "$out"
 step 60 "parts of sums, large tiles" bash -c 'split -D BM=128 -D BN=256 -D BK=64 --num-warps=8'
 step 300 "functions of floats" bin/tile-ulp --device=cuda --inputs=16777216 --threads=16
 step 60 "kernels of a header" bin/tile-artefact cuda

@@ -34,6 +34,7 @@ MUTATIONS = [
     ("a wait for matrix instructions", "sm_90a", OWN, r"wgmma\.wait_group\.sync\.aligned 0;", "", None,
      "not known|waited|race"),
     ("a fence before matrix instructions read", "sm_90a", OWN, r"fence\.proxy\.async\.shared::cta;", "", None, "fence"),
+    ("a fence before registers are added to", "sm_90a", FURTHER, r"wgmma\.fence\.sync\.aligned;", "", None, "wgmma.fence"),
     ("the phase that is waited for", "sm_90a", FURTHER, r"(mbarrier\.try_wait\S+ p, \[%r\d+\]), (%r\d+);", r"\1, 1;", 0,
      "deadlock|race|not known"),
     ("an arrival at an empty stage", "sm_90a", FURTHER, r"@%p\d+ mbarrier\.arrive\.shared::cluster[^;]*;", "", None, "deadlock"),

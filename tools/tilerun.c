@@ -65,6 +65,7 @@ static int open_device(Run *r) {
     tile_status st = tile_context_create(r->o.device, &r->ctx);
     if (st) return failed(r, st);
     r->on_cpu = strcmp(tile_context_target(r->ctx), "cpu") == 0;
+    r->on_machine = strncmp(r->o.device, "ptx", strlen("ptx")) == 0;
     if (strcmp(r->o.device, "auto") == 0) {
         if (r->on_cpu)
             fprintf(stderr, "tilerun: device: %s; %s\n", tile_context_device_name(r->ctx),
@@ -73,7 +74,9 @@ static int open_device(Run *r) {
             fprintf(stderr, "tilerun: device: %s (%s)\n", tile_context_device_name(r->ctx),
                     tile_context_target(r->ctx));
     }
-    if (r->o.checks_given && !r->on_cpu)
+    if (r->o.counts && !r->on_machine)
+        return complain(EXIT_USAGE, "--counts is for the PTX machine: --device=ptx");
+    if (r->o.checks_given && !r->on_cpu && !r->on_machine)
         fprintf(stderr, "tilerun: --check has no effect on a GPU\n");
     tile_status checks = tile_context_set_checks(r->ctx, r->o.checks);
     st = checks ? checks : tile_context_set_print(r->ctx, print_text, r);
@@ -137,8 +140,8 @@ static void fill_options(const Run *r, const char *signature, char **fact, int n
     out->nvalues = nfacts;
     if (!out->target && !r->on_cpu) out->target = tile_context_target(r->ctx);
     out->emit = r->on_cpu ? TILE_EMIT_TIR : TILE_EMIT_PTX;
-    out->line_info = r->on_cpu; /* so that a failed check shows its line */
-    out->no_perf_notes = r->on_cpu;
+    /* So that a failed check shows its line. */
+    out->line_info = out->no_perf_notes = r->on_cpu || r->on_machine;
 }
 
 /* Source or tile IR -> what the device takes, in r->compiled. */
@@ -312,7 +315,9 @@ int main(int argc, char **argv) {
     if (code < 0) code = load(&r);
     if (code < 0) code = make_buffers(&r);
     if (code < 0) code = make_args(&r);
+    if (code < 0) code = report_counts(&r);
     if (code < 0) code = launch(&r, &grid);
+    if (code < 0) code = report_counted(&r);
     if (code < 0) code = report_launch(&r, &grid);
     if (code < 0) code = save(&r);
     int wrong = code < 0 ? report_expected(&r) : -1; /* which is worth timing all the same */

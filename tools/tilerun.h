@@ -21,7 +21,7 @@ typedef enum FileKind { FILE_SOURCE, FILE_TIR, FILE_PTX } FileKind;
 typedef struct Run {
     RunOptions o;
     tile_context *ctx;
-    bool on_cpu;
+    bool on_cpu, on_machine; /* which runs PTX on the CPU */
     FileKind kind;
     char *text; /* of the file */
     size_t len;
@@ -55,6 +55,9 @@ int tune_config(Run *r, const tile_compile_options *compile);
 /* Starts the report of --json. */
 int report_begin(Run *r);
 int report_launch(Run *r, const tile_grid *grid);
+/* --counts: of the next launch. */
+int report_counts(Run *r);
+int report_counted(Run *r);
 /* --bench: runs the kernel many times. */
 int report_bench(Run *r, const tile_grid *grid);
 /* --expect: every comparison is reported; exit code 5 when one is beyond its tolerance. */

@@ -20,6 +20,7 @@ typedef enum OptionId {
     OPT_RETUNE,
     OPT_EXPECT,
     OPT_BENCH,
+    OPT_COUNTS,
     OPT_JSON,
     OPT_SEED,
     OPT_COLOR,
@@ -38,7 +39,7 @@ static const OptionRow rows[] = {
      "default: the kernel's own `# tile: grid`",
      OPT_GRID},
     {"check", 0, "LIST",
-     "what the CPU device watches for: all (default), none, or some of\n"
+     "what the CPU device and the PTX machine watch for: all (default), none, or some of\n"
      "bounds, align, overflow, uninit, races, undefined",
      OPT_CHECK},
     {NULL, 0, NULL, "How it is compiled:", 0},
@@ -77,6 +78,10 @@ static const OptionRow rows[] = {
      "time, and the rates that `# tile: flops = …` and `# tile: bytes = …` above the kernel\n"
      "give",
      OPT_BENCH},
+    {"counts", 0, NULL,
+     "on the PTX machine: of each access of memory how often it is done, the sectors that it\n"
+     "touches and the wavefronts that it takes",
+     OPT_COUNTS},
     {"json", 0, NULL, "print what is known of the run, its times and comparisons as JSON",
      OPT_JSON},
     {"seed", 0, "N", "for random buffers; the default is 0", OPT_SEED},
@@ -233,6 +238,7 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_RETUNE: o->tune = o->retune = true; return -1;
     case OPT_EXPECT: o->expect[o->nexpects++] = (Expect){.text = value}; return -1;
     case OPT_BENCH: o->bench = true; return -1;
+    case OPT_COUNTS: o->counts = true; return -1;
     case OPT_JSON: o->json = true; return -1;
     case OPT_SEED: return read_seed(value, &o->seed);
     case OPT_COLOR: return read_color(value, &o->compile.color);

@@ -36,7 +36,7 @@ typedef struct RunOptions {
     Expect *expect;
     int nexpects;
     unsigned checks;
-    bool checks_given, bench, json, tune, retune;
+    bool checks_given, bench, json, counts, tune, retune;
     uint64_t seed;
 } RunOptions;
 

@@ -43,6 +43,60 @@ int report_launch(Run *r, const tile_grid *grid) {
                   (json_int_t)k->shared_bytes)));
 }
 
+/* ---- what accesses take ---- */
+
+static double per(uint64_t n, uint64_t of) {
+    return of ? (double)n / (double)of : 0;
+}
+
+static void print_count(const tile_count *c) {
+    enum { SECTOR = 32, SHOWN = 70 };
+    char global[48] = "", shared[48] = "";
+    if (c->global_requests)
+        snprintf(global, sizeof global, "%.2f of %.2f", per(c->sectors, c->global_requests),
+                 per(c->global_bytes, c->global_requests * SECTOR));
+    if (c->shared_requests)
+        snprintf(shared, sizeof shared, "%.2f of %.2f", per(c->wavefronts, c->shared_requests),
+                 per(c->least_wavefronts, c->shared_requests));
+    int n = c->length > SHOWN ? SHOWN : (int)c->length;
+    printf("%8u %6u %10llu %14s %14s  ", c->ptx_line, c->line, (unsigned long long)c->warps, global,
+           shared);
+    for (int i = 0; i < n; i++) putchar(c->text[i] < ' ' ? ' ' : c->text[i]);
+    putchar('\n');
+}
+
+/* JSON keeps what is no access, too. */
+static void on_count(void *user, const tile_count *c) {
+    Run *r = user;
+    if (!r->report) {
+        if (c->global_requests || c->shared_requests) print_count(c);
+        return;
+    }
+    json_array_append_new(
+        json_object_get(r->report, "counts"),
+        json_pack("{s:s, s:s%, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "entry",
+                  c->entry, "text", c->text, c->length, "ptx_line", (json_int_t)c->ptx_line, "line",
+                  (json_int_t)c->line, "warps", (json_int_t)c->warps, "lanes", (json_int_t)c->lanes,
+                  "global_requests", (json_int_t)c->global_requests, "sectors",
+                  (json_int_t)c->sectors, "global_bytes", (json_int_t)c->global_bytes,
+                  "shared_requests", (json_int_t)c->shared_requests, "wavefronts",
+                  (json_int_t)c->wavefronts, "least_wavefronts", (json_int_t)c->least_wavefronts));
+}
+
+int report_counts(Run *r) {
+    if (!r->o.counts) return -1;
+    if (r->report && json_object_set_new(r->report, "counts", json_array()))
+        return complain(EXIT_RUN, "out of memory");
+    if (!r->report)
+        puts("     PTX source      warps sectors/request wavefronts/req  instruction\n"
+             "    line   line                      (needed)  (no conflict)");
+    return failed(r, tile_context_set_counts(r->ctx, on_count, r));
+}
+
+int report_counted(Run *r) {
+    return r->o.counts ? failed(r, tile_context_set_counts(r->ctx, NULL, NULL)) : -1;
+}
+
 int report_end(Run *r) {
     if (!r->report) return -1;
     char *text = json_dumps(r->report, JSON_INDENT(2) | JSON_REAL_PRECISION(9));

@@ -217,6 +217,8 @@ PtxOutcome exec_cp_async(Warp *w, const PtxCode *c, uint32_t mask) {
     to.has_origin = true;
     EACH_LANE(from.mask, l) to.source[l] = from.address[l];
     if (!access_find(w, c, &to)) return OUTCOME_FAIL;
+    access_count(w, c, &from);
+    access_count(w, c, &to);
     CopyDetail *d = async_start(w, c, GROUP_COPY, mask, land_copy, sizeof *d)->detail;
     d->bytes = bytes;
     EACH_LANE(mask, l) {

@@ -71,6 +71,7 @@ static PtxOutcome atomic(Warp *w, const PtxCode *c, uint32_t mask, const PtxOper
     if (op != WORD_OP_CAS) other = from;
     if (!access_addresses(w, c, &c->operand[first], &a) || !access_find(w, c, &a))
         return OUTCOME_FAIL;
+    access_count(w, c, &a);
     for (int i = 0; i < c->vector; i++) {
         bool vector = from->kind == OPERAND_VECTOR;
         const PtxOperand *e = vector ? element_of(w, from, i) : from;

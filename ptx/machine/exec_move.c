@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-enum { MOST_STORED = 32 };
-
 /* ---- registers ---- */
 
 static void move_whole(Warp *w, const PtxOperand *to, const PtxOperand *from, unsigned bits,
@@ -99,6 +97,7 @@ PtxOutcome exec_ld(Warp *w, const PtxCode *c, uint32_t mask) {
     PtxTypeInfo t = ptx_type[c->type[0]];
     uint32_t each = t.bits / 8u;
     if (!access_addresses(w, c, &c->operand[1], &a) || !access_find(w, c, &a)) return OUTCOME_FAIL;
+    access_count(w, c, &a);
     for (int i = 0; i < c->vector; i++) {
         const PtxOperand *e = part(w, to, i);
         if (e->kind != OPERAND_REGISTER) continue;
@@ -134,8 +133,8 @@ PtxOutcome exec_st(Warp *w, const PtxCode *c, uint32_t mask) {
     const PtxOperand *from = &c->operand[1];
     Access a = access_of(c, ACCESS_WRITE, mask);
     uint32_t each = ptx_type[c->type[0]].bits / 8u;
-    uint8_t value[WARP][MOST_STORED];
-    if (a.bytes > MOST_STORED) return machine_fail(w, c, __builtin_ctz(mask), "it stores too much");
+    uint8_t value[WARP][MOST_ACCESS];
+    if (a.bytes > MOST_ACCESS) return machine_fail(w, c, __builtin_ctz(mask), "it stores too much");
     a.has_origin = true;
     for (int i = 0; i < c->vector; i++) EACH_LANE(mask, l) {
             uint64_t v = lane_of(w, part(w, from, i), l);
@@ -143,6 +142,7 @@ PtxOutcome exec_st(Warp *w, const PtxCode *c, uint32_t mask) {
             a.value[l] = value[l];
         }
     if (!access_addresses(w, c, &c->operand[0], &a) || !access_find(w, c, &a)) return OUTCOME_FAIL;
+    access_count(w, c, &a);
     for (int i = 0; i < c->vector; i++) {
         const PtxOperand *e = part(w, from, i);
         uint32_t known = known_of(w, e);

@@ -56,6 +56,7 @@ static Cta *make_cta(Machine *m) {
         w->reg = arena_array(a, (size_t)m->program->nregisters + 1, sizeof *w->reg);
         w->known = arena_array(a, (size_t)m->program->nregisters + 1, sizeof *w->known);
         w->bits = arena_array(a, (size_t)m->program->nregisters + 1, sizeof *w->bits);
+        w->written = arena_array(a, (size_t)m->program->nregisters + 1, sizeof *w->written);
         w->summing = arena_array(a, (size_t)m->program->nregisters + 1, sizeof *w->summing);
         for (uint32_t lane = 0; lane < WARP; lane++) {
             uint32_t t = (uint32_t)i * WARP + lane;
@@ -78,6 +79,9 @@ static void begin_cta(Cta *cta) {
         Warp *w = &cta->warp[i];
         uint32_t threads = cta->nthreads - (uint32_t)i * WARP;
         memset(w->known, 0, sizeof *w->known * (size_t)p->nregisters);
+        memset(w->summing, 0, sizeof *w->summing * (size_t)p->nregisters);
+        memset(w->written, 0, sizeof *w->written * (size_t)p->nregisters);
+        w->fenced = 0;
         memset(w->bits, 0, sizeof *w->bits * (size_t)p->nregisters);
         memset(w->pc, 0, sizeof w->pc);
         w->alive = threads < WARP ? (UINT32_C(1) << threads) - 1 : ALL_LANES;
@@ -197,6 +201,10 @@ static bool run_warp(Warp *w) {
         if (!guarded(w, c, g.mask, &mask)) return false;
         PtxOutcome o = OUTCOME_NEXT;
         if (mask) o = c->exec(w, c, mask);
+        if (m->launch->count && mask && o != OUTCOME_WAIT) {
+            m->launch->count[g.pc].warps++;
+            m->launch->count[g.pc].lanes += (uint64_t)__builtin_popcount(mask);
+        }
         if (o == OUTCOME_FAIL) return false;
         if (mask && o == OUTCOME_NEXT && !(c->traits & (TRAIT_MOVES | TRAIT_NOTHING)))
             mark_known(w, c, mask);

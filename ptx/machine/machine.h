@@ -7,6 +7,7 @@
 #ifndef TILE_PTX_MACHINE_H
 #define TILE_PTX_MACHINE_H
 
+#include "ptx/machine/count.h"
 #include "ptx/machine/program.h"
 
 enum PtxCheck { /* bits */
@@ -30,6 +31,7 @@ typedef struct PtxLaunch {
     PtxBuffer *buffer;                      /* not overlapping */
     int nbuffers;
     unsigned checks;
+    PtxCount *count; /* of each of the program's instructions, added to; NULL: nobody asks */
     void (*print)(void *user, const char *text, size_t len); /* vprintf; NULL: dropped */
     void *print_user;
     void (*progress)(void *user, uint64_t ended, uint64_t programs); /* NULL: nobody asks */

@@ -47,6 +47,7 @@ PtxOutcome exec_ldmatrix(Warp *w, const PtxCode *c, uint32_t mask) {
     if (c->field[FIELD_SHAPE] != WORD_SHAPE_M8N8 || c->type[0] != PT_B16)
         return not_known(w, c, mask);
     if (!find_rows(w, c, &c->operand[1], ACCESS_READ, NULL, mask, &a)) return OUTCOME_FAIL;
+    access_count(w, c, &a);
     for (int i = 0; i < matrices(c); i++) {
         const PtxOperand *to = register_of(w, &c->operand[0], i);
         uint32_t known = 0;
@@ -89,6 +90,7 @@ PtxOutcome exec_stmatrix(Warp *w, const PtxCode *c, uint32_t mask) {
         }
     }
     if (!find_rows(w, c, &c->operand[0], ACCESS_WRITE, value, mask, &a)) return OUTCOME_FAIL;
+    access_count(w, c, &a);
     EACH_LANE(a.mask, l) {
         memcpy(a.data[l], value[l], sizeof value[l]);
         memcpy(a.known[l], known[l], sizeof known[l]);
@@ -417,7 +419,32 @@ static bool land_wgmma(Warp *w, Async *a, uint32_t mask) {
         memset(p->sum, 0, sizeof p->sum);
     multiply(p);
     give_sum(p, w, &o[0], ALL_LANES);
+    /* Of its own sums the next product needs no fence. */
+    for (int i = 0; i < o[0].n; i++) {
+        int reg = element_of(w, &o[0], i)->reg;
+        w->written[reg] = 0;
+        w->summing[reg] = false;
+    }
     return true;
+}
+
+/* What other instructions have written to its registers it sees behind a wgmma.fence. */
+static bool is_fenced(Warp *w, const PtxCode *c, const PtxOperand *o) {
+    for (int i = 0; i < o->n; i++) {
+        const PtxOperand *e = element_of(w, o, i);
+        if (e->kind != OPERAND_REGISTER || !w->written[e->reg] || w->written[e->reg] < w->fenced)
+            continue;
+        machine_fail(w, c, 0, "%.*s was written behind the last wgmma.fence", e->word.len,
+                     e->word.text);
+        return false;
+    }
+    return true;
+}
+
+PtxOutcome exec_wgmma_fence(Warp *w, const PtxCode *c, uint32_t mask) {
+    (void)c, (void)mask;
+    w->fenced = w->cta->m->time;
+    return OUTCOME_NEXT;
 }
 
 static bool is_set(const Warp *w, const PtxOperand *o) {
@@ -461,6 +488,8 @@ PtxOutcome exec_wgmma(Warp *w, const PtxCode *c, uint32_t mask) {
         }
     }
     unsigned bytes = bits_of(a) / 8;
+    if ((g.adds && !is_fenced(w, c, &o[0])) || (!in_shared && !is_fenced(w, c, &o[1])))
+        return OUTCOME_FAIL;
     if ((in_shared && !reads_factor(w, c, &g.a, w->number % QUAD * MOST_M, MOST_M, bytes)) ||
         !reads_factor(w, c, &g.b, 0, c->n, bytes))
         return OUTCOME_FAIL;
@@ -469,6 +498,7 @@ PtxOutcome exec_wgmma(Warp *w, const PtxCode *c, uint32_t mask) {
     for (int i = 0; i < o[0].n; i++) {
         int reg = element_of(w, &o[0], i)->reg;
         set_known(w, reg, ALL_LANES, 0);
+        w->written[reg] = 0;
         w->summing[reg] = true;
     }
     return OUTCOME_NEXT;

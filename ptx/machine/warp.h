@@ -12,6 +12,7 @@
 
 enum {
     WARP = 32,
+    MOST_ACCESS = 32,  /* bytes of a lane */
     TRAIT_LEAST = 15,  /* so many operands at least */
     TRAIT_MOVES = 16,  /* does its own account of what is known */
     TRAIT_NOTHING = 32 /* its first operand is none that it writes */
@@ -45,7 +46,9 @@ struct Warp {
     uint32_t *known;        /* by register: lanes that have all of it */
     uint64_t (*bits)[WARP]; /* of those that have not: the bits that they do */
     bool *summing;          /* by register: a product on its way adds to it */
-    int pc[WARP];           /* of lanes that are in no group that goes on now */
+    uint64_t *written,
+        fenced;   /* by register: m->time when an instruction wrote it; of wgmma.fence */
+    int pc[WARP]; /* of lanes that are in no group that goes on now */
     uint32_t alive, blocked;
     uint64_t blocked_at; /* m->changes when they were */
     uint32_t tid[WARP][3];
@@ -102,6 +105,7 @@ static inline const PtxOperand *element_of(const Warp *w, const PtxOperand *o, i
 /* Of the lanes of the mask, those that have the register now. */
 static inline void set_known(Warp *w, int reg, uint32_t mask, uint32_t known) {
     uint32_t without = mask & ~known;
+    w->written[reg] = w->cta->m->time;
     w->known[reg] = (w->known[reg] & ~mask) | (known & mask);
     for (; without; without &= without - 1) w->bits[reg][__builtin_ctz(without)] = 0;
 }
@@ -111,6 +115,7 @@ uint64_t bits_known(const Warp *w, const PtxOperand *o, int lane);
 static inline void set_bits_known(Warp *w, int reg, int lane, uint64_t known, unsigned bits) {
     uint64_t all = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
     uint32_t on = UINT32_C(1) << lane;
+    w->written[reg] = w->cta->m->time;
     w->known[reg] = (known & all) == all ? w->known[reg] | on : w->known[reg] & ~on;
     w->bits[reg][lane] = known;
 }
@@ -168,6 +173,8 @@ static inline void access_changed(Warp *w, const Access *a, int lane) {
 }
 /* It has found this: again, with nothing done meanwhile, and somebody else is to go on. */
 void warp_polls(Warp *w, const PtxCode *c, uint64_t found);
+/* Counts what the request takes (count.c). */
+void access_count(const Warp *w, const PtxCode *c, const Access *a);
 /* The space that the instruction says. */
 PtxSpace space_of(const PtxCode *c);
 
