@@ -183,27 +183,27 @@ static LLVMValueRef *a_registers(Gen *g, const Op *op, Tile *x) {
     return r;
 }
 
-/* Constants in registers that no other value shares. LLVM 22 makes one zero and copies it where an
- * instruction needs it: behind the fence, for which ptxas puts another (C7519), and between two of
- * them, for which it waits for the first. All that are equal in one block of PTX: LLVM takes as
- * long for a block of one register. */
+/* Constants, and values that there are several of, in registers that no other value shares. LLVM 22
+ * has one register for them and copies it where an instruction needs it: behind the fence, for
+ * which ptxas puts another (C7519), and between two of them, for which it waits for the first. All
+ * that are equal in one block of PTX: LLVM takes as long for a block of one register. */
 static void own_registers(Gen *g, Elem elem, LLVMValueRef *x, int n) {
     LLVMValueRef *own = arena_array(&g->s->arena, (size_t)n, sizeof *own);
     for (int i = 0; i < n; i++) {
-        LLVMValueRef constant = x[i];
-        if (!LLVMIsConstant(constant)) continue;
+        LLVMValueRef same = x[i];
         Buf text = buf_new(&g->s->arena), constraints = buf_new(&g->s->arena);
         int m = 0, at = 0;
-        for (int j = i; j < n; j++) m += x[j] == constant;
+        for (int j = i; j < n; j++) m += x[j] == same;
+        if (m == 1 && !LLVMIsConstant(same)) continue;
         for (int j = 0; j < m; j++) {
             buf_printf(&text, "mov.%s $%d, $%d;\n", elem == EL_F32 ? "f32" : "b32", j, m);
             buf_puts(&constraints, elem == EL_F32 ? "=&f," : "=&r,");
         }
         buf_putc(&constraints, elem == EL_F32 ? 'f' : 'r');
-        asm_results(g, text.data, constraints.data, LLVMTypeOf(constant), &constant, 1, ASM_ORDERED,
-                    own, m);
+        asm_results(g, text.data, constraints.data, LLVMTypeOf(same), &same, 1, ASM_ORDERED, own,
+                    m);
         for (int j = i; j < n; j++)
-            if (x[j] == constant) x[j] = own[at++];
+            if (x[j] == same) x[j] = own[at++];
     }
 }
 

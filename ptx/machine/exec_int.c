@@ -99,7 +99,9 @@ static void choose_lanes(Warp *w, const PtxCode *c, uint32_t mask, bool larger) 
     EACH_LANE(mask, l) {
         int64_t x = extend(v.a[l], bits, s), y = extend(v.b[l], bits, s);
         bool less = s ? x < y : (uint64_t)x < (uint64_t)y;
-        v.d[l] = low_bits((uint64_t)(less == larger ? y : x), bits);
+        int64_t r = less == larger ? y : x;
+        if (c->field[FIELD_RELU] && r < 0) r = 0;
+        v.d[l] = low_bits((uint64_t)r, bits);
     }
 }
 

@@ -4,7 +4,8 @@
 Each is compiled with all passes, for sm_80 and for sm_90a, and run as tile IR on the CPU device, where copies land
 as late as they may and a missing barrier or wait is an error; what it stores must be what the kernel stores
 as it is written, bit for bit. Numbers are whole and small, so that no sum is rounded. So must what it stores with
-another schedule: with copies further ahead, and with some rows changed at random, unless that is refused.
+another schedule: with copies further ahead, and with some rows changed at random, unless that is refused; and what
+its PTX stores on the PTX machine.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and kernels failed."""
 import os
 import random
@@ -208,8 +209,8 @@ def try_seed(programs, passes, work, seed):
     counts = random.Random(seed)
     for n, grid in ((0, 1), (1, 1), (counts.choice([2, 3]), 1), (counts.choice([4, 5, 6]), counts.choice([1, 2]))):
         stored = []
-        for source in sources:
-            command = [programs / "tilerun", source, "--device=cpu", f"--seed={seed}", *kernel.arguments(n, grid),
+        for source, device in [(source, "cpu") for source in sources] + [(sources[0], f"ptx:{t}") for t in ("sm_80", "sm_90a")]:
+            command = [programs / "tilerun", source, f"--device={device}", f"--seed={seed}", *kernel.arguments(n, grid),
                        f"--save=out_ptr={stem}.npy", *(options if source.endswith(".tl") else [])]
             said = tell(command)
             if not said:
@@ -217,7 +218,7 @@ def try_seed(programs, passes, work, seed):
                 said = "" if stored[-1] == stored[0] else "another result than as written"
             if said:
                 return passed, f"{said}\n    " + " ".join(map(str, command))
-        passed += len(sources) - 1
+        passed += len(stored) - 1
     return passed, ""
 
 
