@@ -177,12 +177,12 @@ static bool ends_here(const PtxInst *i) {
 }
 
 /* Where a jump goes: the instruction, or -1. */
-static int target_of(const Reader *r, const PtxInst *jump) {
-    int label = ptx_find_label(r->k, jump->scope, jump->args);
-    return label < 0 ? -1 : r->k->labels.at[label].inst;
+static int target_of(const PtxKernel *k, const PtxInst *jump) {
+    int label = ptx_find_label(k, jump->scope, jump->args);
+    return label < 0 ? -1 : k->labels.at[label].inst;
 }
 
-static void make_blocks(const Reader *r, Graph *g) {
+static void make_blocks(Graph *g) {
     int n = g->k->insts.n;
     uint8_t *leads = arena_alloc(g->a, (size_t)n + 1);
     int *block_of = arena_array(g->a, (size_t)n + 1, sizeof *block_of);
@@ -204,7 +204,7 @@ static void make_blocks(const Reader *r, Graph *g) {
         const PtxInst *last = &g->k->insts.at[x->end - 1];
         bool leaves = (is_jump(last) || ends_here(last)) && !last->guard.len;
         if (!leaves && b + 1 < g->blocks.n) x->next[0] = b + 1;
-        int to = is_jump(last) ? target_of(r, last) : -1;
+        int to = is_jump(last) ? target_of(g->k, last) : -1;
         if (to >= 0 && to < n) x->next[1] = block_of[to];
     }
 }
@@ -289,25 +289,36 @@ static void mark_body(const Graph *g, uint8_t *body, int from) {
 
 enum { IN_BODY = 1, IS_HEAD = 2 };
 
-/* The loop with this head, if there is one. Heads come in order, and the head of an inner loop
+/* The blocks that some way leads back to from what they dominate. Most are none, and a body is as
+ * large as all of them. */
+static uint8_t *find_heads(const Graph *g) {
+    uint8_t *is_head = arena_alloc(g->a, (size_t)g->blocks.n);
+    for (int i = 0; i < g->nordered; i++) {
+        int b = g->by_order[i];
+        for (int e = 0; e < 2; e++) {
+            int to = g->blocks.at[b].next[e];
+            if (to >= 0 && dominates(g, to, b)) is_head[to] = 1;
+        }
+    }
+    return is_head;
+}
+
+/* The loop with this head. Heads come in order, and the head of an inner loop
  * behind that of an outer one: what is marked last is innermost. */
 static void find_loop(Graph *g, int head, uint8_t **bodies) {
-    uint8_t *body = arena_alloc(g->a, (size_t)g->blocks.n);
     PtxLoop loop = {0, -1};
-    bool found = false;
+    uint8_t *body = arena_alloc(g->a, (size_t)g->blocks.n);
     body[head] = IS_HEAD;
     for (int i = 0; i < g->nordered; i++) {
         int b = g->by_order[i];
         const Block *x = &g->blocks.at[b];
         if ((x->next[0] != head && x->next[1] != head) || !dominates(g, head, b)) continue;
-        found = true;
         /* Where the way back is none, the head's test is what the loop's own line is about. */
         const PtxInst *last = &g->k->insts.at[x->end - 1];
         if (!is_jump(last)) last = &g->k->insts.at[g->blocks.at[head].end - 1];
         if (!loop.line) loop.line = last->line;
         if (b != head) mark_body(g, body, b);
     }
-    if (!found) return;
     int number = g->k->loops.n;
     for (int i = number - 1; i >= 0 && loop.parent < 0; i--)
         if (bodies[i][head]) loop.parent = i;
@@ -318,14 +329,16 @@ static void find_loop(Graph *g, int head, uint8_t **bodies) {
             g->k->insts.at[i].loop = number;
 }
 
-static void find_loops(const Reader *r) {
-    Graph g = {.a = r->a, .k = r->k};
-    if (!r->k->insts.n) return;
-    make_blocks(r, &g);
+void ptx_find_loops(Arena *a, PtxKernel *k) {
+    Graph g = {.a = a, .k = k};
+    if (!k->insts.n) return;
+    make_blocks(&g);
     order_blocks(&g);
     find_dominators(&g);
     uint8_t **bodies = arena_array(g.a, (size_t)g.blocks.n, sizeof *bodies);
-    for (int i = 0; i < g.nordered; i++) find_loop(&g, g.by_order[i], bodies);
+    const uint8_t *is_head = find_heads(&g);
+    for (int i = 0; i < g.nordered; i++)
+        if (is_head[g.by_order[i]]) find_loop(&g, g.by_order[i], bodies);
 }
 
 /* What is between the parentheses: declarations with commas between them. */
@@ -353,7 +366,6 @@ static void read_kernel(Reader *r, PtxFile *file) {
     read_params(r);
     skip_to(r, '{');
     read_body(r);
-    find_loops(r);
     vec_push(r->a, &file->kernels, k);
 }
 

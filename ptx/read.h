@@ -17,7 +17,7 @@ typedef struct PtxInst {
     PtxWord args;  /* what follows, up to the semicolon */
     uint32_t line; /* of the source; 0: not known */
     int scope;     /* number of the braces that it stands in */
-    int loop;      /* the innermost one that it is in; -1: none */
+    int loop;      /* the innermost one that it is in; -1: none, or not looked for */
 } PtxInst;
 
 typedef struct PtxLoop {
@@ -41,7 +41,7 @@ typedef struct PtxDeclaration {
 typedef struct PtxKernel {
     PtxWord name;
     VEC(PtxInst) insts;
-    VEC(PtxLoop) loops;
+    VEC(PtxLoop) loops; /* once they have been looked for */
     VEC(PtxLabel) labels;
     VEC(PtxDeclaration) params;       /* its own */
     VEC(PtxDeclaration) declarations; /* in its body */
@@ -56,6 +56,8 @@ typedef struct PtxFile {
 
 /* What PTX holds; of anything else that is text, something. */
 PtxFile ptx_read(Arena *a, const char *text, size_t len);
+/* Fills k->loops, and the loop of each instruction. */
+void ptx_find_loops(Arena *a, PtxKernel *k);
 /* Is `word` the beginning of w, up to a dot or all of it? */
 bool ptx_begins(PtxWord w, const char *word);
 bool ptx_is(PtxWord w, const char *word);

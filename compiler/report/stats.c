@@ -207,6 +207,7 @@ static void print_loop(const PtxLoop *loop, int number, StagesList *list, Buf *o
 void stats_write(const Module *m, const char *const *entry, const Buf *ptx, Buf *out) {
     Session *s = m->session;
     PtxFile file = ptx_read(&s->arena, ptx->data, ptx->len);
+    for (int i = 0; i < file.kernels.n; i++) ptx_find_loops(&s->arena, &file.kernels.at[i]);
     int n = 0;
     for (const Func *f = m->funcs; f; f = f->next, n++) {
         const PtxKernel *k = NULL;
