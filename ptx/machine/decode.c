@@ -3,9 +3,12 @@
  * its words, types and operands; registers numbered, variables laid out.
  *
  * What the machine does not know is an error with the line, before anything runs. */
+#include "ir/target.h"
+#include "ptx/machine/check.h"
 #include "ptx/machine/exec.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +38,12 @@ static const Word words[] = {
 typedef struct Row {
     const char *name;
     PtxExec *exec;
+    const char *types, *operands;
     uint16_t traits;
 } Row;
 
 static const Row rows[] = {
-#define INST(name, exec, traits) {name, exec, traits},
+#define INST(name, exec, types, operands, traits) {name, exec, types, operands, traits},
 #include "ptx/machine/insts.def"
 #undef INST
 };
@@ -68,24 +72,48 @@ typedef struct Decoder {
     bool failed;
 } Decoder;
 
-enum { MOST_BYTES = 1 << 30, MOST_REGISTERS = 1 << 16, MOST_ERRORS = 20 };
+enum {
+    MOST_TEXT = 1 << 28,
+    MOST_BYTES = 1 << 30,
+    MOST_PARAM = 32764,       /* PTX ISA, "Kernel Function Parameter Attributes" */
+    MOST_SHARED = 227 * 1024, /* of a target that is not known */
+    MOST_LOCAL = 1 << 19,     /* CUDA C++ Programming Guide, "Technical Specifications" */
+    MOST_REGISTERS = 1 << 16,
+    MOST_NAMES = 1 << 12,
+    MOST_DEPTH = 64,
+    MOST_INSTS = 1 << 20,
+    MOST_LABELS = 1 << 16,
+    MOST_ERRORS = 20
+};
 
-uint32_t ptx_line(const PtxProgram *p, const PtxCode *c) {
+static uint32_t line_of(const char *text, const char *place) {
     uint32_t n = 1;
-    for (const char *at = p->text; at < c->inst->op.text; at++) n += *at == '\n';
+    for (; text < place; text++) n += *text == '\n';
     return n;
 }
 
+uint32_t ptx_line(const PtxProgram *p, const PtxCode *c) {
+    return line_of(p->text, c->inst->op.text);
+}
+
+/* So much of a word is shown. */
+static int shown(int len) {
+    enum { MOST = 80 };
+    return len > MOST ? MOST : len;
+}
+
 static void fail(Decoder *d, const char *what, PtxWord word) {
-    PtxCode at = {.inst = d->inst};
+    const PtxInst *inst = d->inst;
     d->failed = true;
     if (d->s->diags.errors >= MOST_ERRORS) return;
-    if (d->inst)
-        diag(&d->s->diags, DIAG_ERROR, (Span){0}, "PTX line %u: %s '%.*s' in '%.*s %.*s'",
-             ptx_line(d->p, &at), what, word.len, word.text, d->inst->op.len, d->inst->op.text,
-             d->inst->args.len > 80 ? 80 : d->inst->args.len, d->inst->args.text);
+    uint32_t line = line_of(d->m->text, inst ? inst->op.text : word.text);
+    if (inst)
+        diag(&d->s->diags, DIAG_ERROR, (Span){0}, "PTX line %u: %s '%.*s' in '%.*s %.*s'", line,
+             what, shown(word.len), word.text, shown(inst->op.len), inst->op.text,
+             shown(inst->args.len), inst->args.text);
     else
-        diag(&d->s->diags, DIAG_ERROR, (Span){0}, "%s '%.*s'", what, word.len, word.text);
+        diag(&d->s->diags, DIAG_ERROR, (Span){0}, "PTX line %u: %s '%.*s'", line, what,
+             shown(word.len), word.text);
 }
 
 static bool same(PtxWord a, PtxWord b) {
@@ -135,11 +163,14 @@ static bool parse_number(PtxWord w, int64_t *out) {
     bool negative = *at == '-';
     if (negative) at++;
     if (!isdigit((unsigned char)*at)) return false;
-    if (at[0] == '0' && strchr("fFdD", at[1]) && at[1]) {
+    if (at[0] == '0' && at[1] && strchr("fFdD", at[1])) {
+        size_t digits = at[1] == 'f' || at[1] == 'F' ? 8 : 16;
         *out = (int64_t)strtoull(at + 2, &end, 16);
-        return !*end && !negative;
+        return !*end && !negative && strlen(at + 2) == digits && isxdigit((unsigned char)at[2]);
     }
     bool binary = at[0] == '0' && (at[1] == 'b' || at[1] == 'B');
+    if (binary && !isdigit((unsigned char)at[2])) return false;
+    errno = 0;
     uint64_t v = binary ? strtoull(at + 2, &end, 2) : strtoull(at, &end, 0);
     if (*end == '.') { /* 1.5: a double */
         double x = strtod(text, &end);
@@ -147,6 +178,7 @@ static bool parse_number(PtxWord w, int64_t *out) {
         return !*end;
     }
     if (*end == 'U') end++;
+    if (errno == ERANGE) return false;
     *out = (int64_t)(negative ? 0 - v : v);
     return !*end;
 }
@@ -168,6 +200,14 @@ typedef struct Declared {
     bool many;     /* it has <n> or [n] */
 } Declared;
 
+/* Text between brackets of this kind, without them. */
+static bool take_brackets(PtxWord *w, char open) {
+    char close = open == '<' ? '>' : open == '[' ? ']' : open == '{' ? '}' : ')';
+    if (w->len < 2 || w->text[0] != open || w->text[w->len - 1] != close) return false;
+    *w = trim((PtxWord){w->text + 1, w->len - 2});
+    return true;
+}
+
 static PtxSpace space_named(PtxWord w) {
     return ptx_is(w, ".shared")   ? IN_SHARED
            : ptx_is(w, ".local")  ? IN_LOCAL
@@ -187,12 +227,12 @@ static bool read_declarator(PtxWord w, Declared *d) {
     while (n < name.len && name.text[n] != '<' && name.text[n] != '[') n++;
     d->name = trim((PtxWord){name.text, n});
     if (n == name.len) return d->name.len > 0;
-    PtxWord inside = {name.text + n + 1, name.len - n - 2};
+    PtxWord inside = {name.text + n, name.len - n};
     d->many = true;
     d->count = 0;
-    inside = trim(inside);
+    if (!d->name.len || !take_brackets(&inside, name.text[n])) return false;
     return !inside.len ||
-           (parse_number(inside, &d->count) && d->count >= 0 && d->count <= MOST_BYTES);
+           (parse_number(inside, &d->count) && d->count > 0 && d->count <= MOST_BYTES);
 }
 
 /* The directives of a declaration; *rest: the declarators. */
@@ -201,7 +241,7 @@ static bool read_directives(PtxWord text, Declared *d, PtxWord *rest) {
     *rest = trim(text);
     bool first = true;
     while (rest->len && rest->text[0] == '.') {
-        PtxWord w = next_token(rest);
+        PtxWord w = next_token(rest), behind_dot = {w.text + 1, w.len - 1};
         int64_t n;
         if (first) {
             d->space = space_named(w);
@@ -210,12 +250,19 @@ static bool read_directives(PtxWord text, Declared *d, PtxWord *rest) {
                 return false;
             d->align = d->align ? d->align : (uint32_t)n;
             if (d->type) d->align = 0; /* of what it points to */
-        } else if (!d->type) {
-            d->type = find_type((PtxWord){w.text + 1, w.len - 1});
+        } else if (!d->type && find_type(behind_dot)) {
+            d->type = find_type(behind_dot);
+        } else if (!d->type || (!ptx_is(w, ".ptr") && !space_named(w))) {
+            return false;
         }
         first = false;
     }
     return d->type != PT_NONE;
+}
+
+static bool is_register_type(PtxType t) {
+    unsigned bits = ptx_type[t].bits;
+    return bits == 1 || bits == 16 || bits == 32 || bits == 64;
 }
 
 static void declare_registers(Decoder *d, PtxDeclaration decl) {
@@ -227,8 +274,12 @@ static void declare_registers(Decoder *d, PtxDeclaration decl) {
     }
     while (rest.len && !d->failed) {
         PtxWord one = next_piece(&rest, ',');
-        if (!read_declarator(one, &r) || r.count + d->p->nregisters > MOST_REGISTERS) {
+        if (!read_declarator(one, &r) || r.init.len || !r.count || !is_register_type(r.type)) {
             fail(d, "a declaration that is not understood:", decl.text);
+            return;
+        }
+        if (r.count + d->p->nregisters > MOST_REGISTERS || d->registers.n == MOST_NAMES) {
+            fail(d, "a kernel has 65536 registers at most, of 4096 names:", decl.text);
             return;
         }
         Register reg = {r.name, r.many ? (int)r.count : 0, decl.scope, d->p->nregisters, r.type};
@@ -242,11 +293,16 @@ static uint64_t round_up(uint64_t n, uint64_t to) {
 }
 
 /* Each kind of memory has its own end, from which the next variable goes on. */
-static void declare_variable(Decoder *d, PtxDeclaration decl, int scope, uint64_t *end) {
+static void declare_variable(Decoder *d, PtxDeclaration decl, int scope, uint64_t *end,
+                             uint32_t most) {
     Declared r;
     PtxWord rest;
-    if (!read_directives(decl.text, &r, &rest) || !read_declarator(rest, &r)) {
+    if (!read_directives(decl.text, &r, &rest) || !read_declarator(rest, &r) || r.type == PT_PRED) {
         fail(d, "a declaration that is not understood:", decl.text);
+        return;
+    }
+    if (d->p->variables.n == MOST_NAMES) {
+        fail(d, "a kernel has 4096 variables at most:", decl.text);
         return;
     }
     uint64_t size = ptx_type[r.type].bits / 8u;
@@ -258,15 +314,21 @@ static void declare_variable(Decoder *d, PtxDeclaration decl, int scope, uint64_
     *end = round_up(*end, v.align);
     v.address = *end;
     *end += v.bytes;
-    if (*end > MOST_BYTES) fail(d, "too much memory:", decl.text);
+    if (*end > most) fail(d, arena_printf(&d->s->arena, "more than %u bytes:", most), decl.text);
     vec_push(&d->s->arena, &d->p->variables, v);
 }
 
 static void declare(Decoder *d) {
     PtxProgram *p = d->p;
+    char target[32];
+    PtxWord named = d->m->file.target;
+    snprintf(target, sizeof target, "%.*s", named.len, named.len ? named.text : "");
+    const Target *t = target_find(target);
+    p->most_shared = t ? (uint32_t)t->max_shared : MOST_SHARED;
     uint64_t shared = PTX_SHARED_BASE, local = 0;
+    uint32_t most = PTX_SHARED_BASE + p->most_shared;
     for (int i = 0; i < d->k->params.n; i++)
-        declare_variable(d, d->k->params.at[i], -2, &p->param_bytes);
+        declare_variable(d, d->k->params.at[i], -2, &p->param_bytes, MOST_PARAM);
     p->nparams = p->variables.n;
     for (int i = 0; i < d->k->declarations.n; i++) {
         PtxDeclaration decl = d->k->declarations.at[i];
@@ -275,7 +337,8 @@ static void declare(Decoder *d) {
         if (space == IN_GENERIC)
             declare_registers(d, decl);
         else /* parameters of calls are memory of a thread's own, too */
-            declare_variable(d, decl, decl.scope, space == IN_SHARED ? &shared : &local);
+            declare_variable(d, decl, decl.scope, space == IN_SHARED ? &shared : &local,
+                             space == IN_SHARED ? most : MOST_LOCAL);
     }
     PtxVariable *dynamic = NULL;
     for (int i = 0; i < d->m->file.declarations.n; i++) {
@@ -284,16 +347,20 @@ static void declare(Decoder *d) {
         PtxWord rest = decl.text;
         PtxSpace space = space_named(next_token(&rest));
         uint64_t ignored = 0;
-        declare_variable(d, decl, -1, space == IN_SHARED ? &shared : &ignored);
+        declare_variable(d, decl, -1, space == IN_SHARED ? &shared : &ignored,
+                         space == IN_SHARED ? most : MOST_BYTES);
         if (d->failed) return;
         PtxVariable *v = &p->variables.at[at];
-        if (space == IN_SHARED && !v->bytes) dynamic = v;
+        if (space == IN_SHARED && !v->bytes && (!dynamic || v->align > dynamic->align)) dynamic = v;
         if (space == IN_GLOBAL || space == IN_CONST)
             v->address = (uint64_t)(uintptr_t)d->m->global[i].base;
     }
     if (dynamic) { /* behind all others */
         shared = round_up(shared, dynamic->align);
-        dynamic->address = shared;
+        for (int i = 0; i < p->variables.n; i++) {
+            PtxVariable *v = &p->variables.at[i];
+            if (v->space == IN_SHARED && !v->bytes) v->address = shared;
+        }
     }
     p->static_shared = shared - PTX_SHARED_BASE;
     p->local_bytes = local;
@@ -302,6 +369,7 @@ static void declare(Decoder *d) {
 /* Memory for the file's own variables, with what they begin as. */
 static bool make_globals(Decoder *d) {
     PtxModule *m = d->m;
+    uint64_t all = 0;
     m->nglobals = m->file.declarations.n;
     m->global = arena_array(&d->s->arena, (size_t)m->nglobals + 1, sizeof *m->global);
     for (int i = 0; i < m->nglobals; i++) {
@@ -315,6 +383,11 @@ static bool make_globals(Decoder *d) {
         if (r.space != IN_GLOBAL && r.space != IN_CONST) continue;
         size_t size = ptx_type[r.type].bits / 8u, align = r.align > 16 ? r.align : 16;
         size_t bytes = size * (size_t)r.count;
+        if (!size || size > sizeof(int64_t) || (all += bytes) > MOST_BYTES) {
+            fail(d, "a variable too large, or of a type that memory has not:",
+                 m->file.declarations.at[i].text);
+            return false;
+        }
         uint8_t *base = arena_alloc(&d->s->arena, bytes + align);
         base += (align - (uintptr_t)base % align) % align;
         m->global[i] =
@@ -322,7 +395,7 @@ static bool make_globals(Decoder *d) {
                         .base = base,
                         .bytes = bytes};
         PtxWord list = r.init;
-        if (list.len >= 2 && list.text[0] == '{') list = (PtxWord){list.text + 1, list.len - 2};
+        take_brackets(&list, '{');
         for (size_t at = 0; list.len && at < bytes; at += size) {
             int64_t v;
             PtxWord one = next_piece(&list, ',');
@@ -338,18 +411,28 @@ static bool make_globals(Decoder *d) {
 
 /* ---- operands ---- */
 
+/* %r12 is the one of %r<20> with that number. */
+static bool is_numbered(const Register *r, PtxWord name, int *number) {
+    int digits = name.len - r->name.len;
+    if (!r->count || digits < 1 || digits > 5) return false;
+    if (!same(r->name, (PtxWord){name.text, r->name.len})) return false;
+    const char *at = name.text + r->name.len;
+    *number = 0;
+    for (int i = 0; i < digits; i++) {
+        if (!isdigit((unsigned char)at[i])) return false;
+        *number = *number * 10 + (at[i] - '0');
+    }
+    return *number < r->count && (digits == 1 || at[0] != '0');
+}
+
 static int find_register(const Decoder *d, PtxWord name) {
-    int digits = 0;
-    while (digits < name.len && isdigit((unsigned char)name.text[name.len - 1 - digits])) digits++;
-    PtxWord prefix = {name.text, name.len - digits};
-    long number = digits && digits < 9 ? strtol(prefix.text + prefix.len, NULL, 10) : 0;
+    int number;
     for (int scope = d->inst->scope; scope >= 0; scope = d->k->outer.at[scope])
         for (int i = 0; i < d->registers.n; i++) {
             const Register *r = &d->registers.at[i];
             if (r->scope != scope) continue;
             if (!r->count && same(r->name, name)) return r->first;
-            if (r->count && digits && same(r->name, prefix) && number < r->count)
-                return r->first + (int)number;
+            if (is_numbered(r, name, &number)) return r->first + number;
         }
     return -1;
 }
@@ -400,7 +483,8 @@ static bool read_plain(Decoder *d, PtxWord w, PtxOperand *o) {
     int label = ptx_find_label(d->k, d->inst->scope, w);
     if (label < 0) return false;
     o->kind = OPERAND_LABEL;
-    o->reg = d->k->labels.at[label].targets.len ? label : d->k->labels.at[label].inst;
+    o->n = d->k->labels.at[label].targets.len != 0;
+    o->reg = o->n ? label : d->k->labels.at[label].inst;
     return true;
 }
 
@@ -410,22 +494,27 @@ static PtxOperand read_operand(Decoder *d, PtxWord w);
 static void read_elements(Decoder *d, PtxWord list, PtxOperand *o) {
     enum { MOST = 255 };
     o->first = d->operands.n;
-    while (list.len && o->n < MOST) {
-        PtxOperand element = read_operand(d, next_piece(&list, ','));
+    while (list.len && o->n < MOST && !d->failed) {
+        PtxWord one = next_piece(&list, ',');
+        if (one.len && strchr("[({", one.text[0])) {
+            fail(d, "a vector in a vector:", one);
+            return;
+        }
+        PtxOperand element = read_operand(d, one);
         vec_push(&d->s->arena, &d->operands, element);
         o->n++;
     }
-    if (list.len) fail(d, "a vector of more than 255 elements:", list);
+    if (list.len && !d->failed) fail(d, "a vector of more than 255 elements:", list);
 }
 
 /* [%rd1 + 16], [x], [%rd1, {%r1, %r2}] */
 static void read_address(Decoder *d, PtxWord inside, PtxOperand *o) {
     PtxWord place = next_piece(&inside, ','), rest = place;
     PtxWord base = next_piece(&rest, '+');
-    PtxOperand in = {.reg = -1};
+    PtxOperand in = {.reg = -1, .second = -1};
     int64_t by = 0;
     if (!read_plain(d, base, &in) || (rest.len && !parse_number(trim(rest), &by)) ||
-        in.kind == OPERAND_SPECIAL) {
+        in.kind == OPERAND_SPECIAL || in.kind == OPERAND_LABEL) {
         fail(d, "an address that is not understood:", place);
         return;
     }
@@ -434,16 +523,18 @@ static void read_address(Decoder *d, PtxWord inside, PtxOperand *o) {
     o->value = (int64_t)((uint64_t)in.value + (uint64_t)by);
     inside = trim(inside);
     if (!inside.len) return;
-    if (inside.text[0] == '{') inside = (PtxWord){inside.text + 1, inside.len - 2};
-    read_elements(d, inside, o);
+    if (take_brackets(&inside, '{'))
+        read_elements(d, inside, o);
+    else
+        fail(d, "an address that is not understood:", place);
 }
 
 static PtxOperand read_operand(Decoder *d, PtxWord w) {
     PtxOperand o = {.reg = -1, .second = -1, .word = w};
-    PtxWord inside = {w.text + 1, w.len - 2};
-    if (w.len >= 2 && w.text[0] == '[') {
+    PtxWord inside = w;
+    if (take_brackets(&inside, '[')) {
         read_address(d, inside, &o);
-    } else if (w.len >= 2 && (w.text[0] == '{' || w.text[0] == '(')) {
+    } else if (take_brackets(&inside, '{') || take_brackets(&inside, '(')) {
         o.kind = OPERAND_VECTOR;
         read_elements(d, inside, &o);
     } else if (ptx_is(w, "_")) {
@@ -534,6 +625,7 @@ static void read_word(Decoder *d, PtxWord w, PtxCode *c) {
 static PtxCode decode(Decoder *d, const PtxInst *inst) {
     PtxCode c = {.inst = inst, .guard = -1, .vector = 1};
     d->inst = inst;
+    d->failed = false;
     int taken;
     const Row *row = find_row(inst->op, &taken);
     if (!row) {
@@ -555,18 +647,21 @@ static PtxCode decode(Decoder *d, const PtxInst *inst) {
         c.guard_not = g.text[0] == '!';
         if (c.guard_not) g.text++, g.len--;
         c.guard = find_register(d, g);
-        if (c.guard < 0) fail(d, "no such register:", g);
+        if (c.guard < 0 || d->p->register_type[c.guard] != PT_PRED)
+            fail(d, "no predicate:", inst->guard);
     }
     PtxWord args = inst->args;
     PtxOperand operand[PTX_MOST_OPERANDS + 1];
     int n = 0;
-    while (args.len && n <= PTX_MOST_OPERANDS)
+    while (args.len && n <= PTX_MOST_OPERANDS && !d->failed)
         operand[n++] = read_operand(d, next_piece(&args, ','));
-    if (n > PTX_MOST_OPERANDS) fail(d, "too many operands:", inst->args);
+    if (n > PTX_MOST_OPERANDS && !d->failed) fail(d, "too many operands:", inst->args);
     c.operand = arena_copy(&d->s->arena, operand, sizeof *operand * (size_t)(n ? n : 1));
     c.noperands = n;
-    if (!d->failed && (c.traits & TRAIT_LEAST) > (unsigned)n)
-        fail(d, "too few operands:", inst->args);
+    if (d->failed) return c;
+    PtxWord word;
+    const char *why = ptx_check(d->p, d->operands.at, &c, row->types, row->operands, &word);
+    if (why) fail(d, why, word);
     return c;
 }
 
@@ -585,21 +680,40 @@ static void name_registers(Decoder *d) {
     }
 }
 
+/* Names are looked up brace by brace, and places by number. */
+static bool is_small(Decoder *d) {
+    const PtxKernel *k = d->k;
+    int *depth = arena_array(&d->s->arena, (size_t)k->outer.n + 1, sizeof *depth);
+    for (int i = 0; i < k->outer.n; i++) {
+        depth[i] = k->outer.at[i] < 0 ? 1 : depth[k->outer.at[i]] + 1;
+        if (depth[i] > MOST_DEPTH) fail(d, "more than 64 braces in each other:", k->name);
+        if (d->failed) return false;
+    }
+    if (k->insts.n > MOST_INSTS) fail(d, "more than a million instructions:", k->name);
+    if (k->labels.n > MOST_LABELS) fail(d, "more than 65536 labels:", k->name);
+    return !d->failed;
+}
+
 static bool decode_kernel(Decoder *d, const PtxKernel *k, PtxProgram *p) {
     *d = (Decoder){.s = d->s, .m = d->m, .p = p, .k = k};
     *p = (PtxProgram){.text = d->m->text, .kernel = k, .ncode = k->insts.n};
     p->name = arena_strndup(&d->s->arena, k->name.text, (size_t)k->name.len);
     declare(d);
+    name_registers(d);
+    if (d->failed || !is_small(d)) return false;
     p->code = arena_array(&d->s->arena, (size_t)p->ncode + 1, sizeof *p->code);
     for (int i = 0; i < p->ncode && d->s->diags.errors < MOST_ERRORS; i++)
         p->code[i] = decode(d, &k->insts.at[i]);
     p->operands = d->operands.at;
-    name_registers(d);
     return !d->s->diags.errors;
 }
 
 PtxModule *ptx_load(Session *s, const char *text, size_t len) {
     PtxModule *m = arena_alloc(&s->arena, sizeof *m);
+    if (len > MOST_TEXT) {
+        diag(&s->diags, DIAG_ERROR, (Span){0}, "the PTX is of more than %d bytes", MOST_TEXT);
+        return NULL;
+    }
     *m = (PtxModule){.s = s, .text = text, .file = ptx_read(&s->arena, text, len)};
     Decoder d = {.s = s, .m = m};
     if (!make_globals(&d)) return NULL;

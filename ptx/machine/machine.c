@@ -87,6 +87,8 @@ static void begin_cta(Cta *cta) {
         w->alive = threads < WARP ? (UINT32_C(1) << threads) - 1 : ALL_LANES;
         w->blocked = 0;
         w->polls = 0;
+        w->spinning = 0;
+        w->turn_at = UINT64_MAX;
         for (int lane = 0; w->local && lane < WARP; lane++)
             memset(w->local[lane].known, 0, (size_t)p->local_bytes);
     }
@@ -182,22 +184,63 @@ static void mark_known(Warp *w, const PtxCode *c, uint32_t mask) {
     if (to->second >= 0) set_known(w, to->second, mask, known);
 }
 
+/* Places and registers, as a number. */
+static uint64_t state_of(const Warp *w) {
+    enum { SHIFT = 29 };
+    const uint64_t by = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t h = w->alive ^ (uint64_t)w->blocked << WARP;
+    int n = w->cta->m->program->nregisters;
+    for (int l = 0; l < WARP; l++) h = (h ^ h >> SHIFT ^ (uint64_t)w->pc[l]) * by;
+    for (int i = 0; i < n; i++) {
+        h = (h ^ h >> SHIFT ^ w->known[i]) * by;
+        for (int l = 0; l < WARP; l++) h = (h ^ h >> SHIFT ^ w->reg[i][l]) * by;
+    }
+    return h;
+}
+
+/* A turn has ended. Lanes that come to a state again with nothing changed meanwhile go round until
+ * somebody else changes something: they wait. The state is compared with that of the last turn
+ * whose number is a power of two, so that loops of any length are found (Brent). */
+static void find_loop(Warp *w, const Group *g) {
+    const Machine *m = w->cta->m;
+    if (w->turn_at != m->changes) {
+        w->turn_at = m->changes;
+        w->turns = 0;
+        return;
+    }
+    uint64_t now = state_of(w);
+    if (w->turns && w->state == now) {
+        w->blocked |= g->mask;
+        w->spinning |= g->mask;
+        w->blocked_at = m->changes;
+        w->turns = 0;
+        return;
+    }
+    if (!(w->turns & (w->turns - 1))) w->state = now;
+    w->turns++;
+}
+
 /* False after a diagnostic. */
 static bool run_warp(Warp *w) {
     Machine *m = w->cta->m;
     const PtxCode *code = m->program->code;
     Group g;
-    if (w->blocked && w->blocked_at != m->changes) w->blocked = 0;
+    if (w->blocked && w->blocked_at != m->changes) w->blocked = w->spinning = 0;
     if (!pick(w, &g)) return true;
     for (int left = TURN; left > 0; left--) {
         if (g.pc >= m->program->ncode) { /* behind the last one a kernel returns */
             w->alive &= ~g.mask;
             m->changes++;
             if (!pick(w, &g)) return true;
+            continue;
         }
         const PtxCode *c = &code[g.pc];
         uint32_t mask;
-        m->time++;
+        if (m->time++ >= m->max_steps) {
+            machine_fail(w, c, __builtin_ctz(g.mask), "more than %llu instructions, the limit",
+                         (unsigned long long)m->max_steps);
+            return false;
+        }
         if (!guarded(w, c, g.mask, &mask)) return false;
         PtxOutcome o = OUTCOME_NEXT;
         if (mask) o = c->exec(w, c, mask);
@@ -221,6 +264,7 @@ static bool run_warp(Warp *w) {
         if (!pick(w, &g)) return true;
     }
     put_back(w, &g);
+    find_loop(w, &g);
     return true;
 }
 
@@ -308,9 +352,13 @@ static PtxOutcome say_deadlock(Launcher *x) {
             for (int k = 0; k < x->live.at[n]->cta[i]->nwarps && said < MOST; k++) {
                 Warp *w = &x->live.at[n]->cta[i]->warp[k];
                 if (!w->alive) continue;
-                int lane = __builtin_ctz(w->alive);
+                int lane = __builtin_ctz(w->spinning ? w->spinning : w->alive);
+                const char *first = w->spinning
+                                        ? "deadlock: it goes round here for ever, and nothing "
+                                          "changes"
+                                        : "deadlock: it waits here for ever";
                 machine_fail(w, &x->m.program->code[w->pc[lane]], lane, "%s",
-                             said++ ? "so does this one" : "deadlock: it waits here for ever");
+                             said++ ? "so does this one" : first);
             }
     return OUTCOME_FAIL;
 }
@@ -353,16 +401,39 @@ static bool refuse(Session *s, const char *why) {
     return false;
 }
 
+/* What is wrong with the launch; NULL: nothing. */
+static const char *check_launch(Session *s, const PtxLaunch *l) {
+    enum { MOST_THREADS = 1024, MOST_CLUSTER = 16 };
+    static const uint32_t most[] = {INT32_MAX, UINT16_MAX, UINT16_MAX};
+    uint64_t threads = 1, cluster = 1;
+    for (int d = 0; d < 3; d++) {
+        uint32_t n = l->cluster[d] ? l->cluster[d] : 1;
+        if (l->block[d] > MOST_THREADS || !l->block[d]) threads = UINT32_MAX;
+        if (l->grid[d] > most[d]) return "a grid has less than 2^31, 2^16 and 2^16 blocks";
+        if (n > MOST_CLUSTER) return "a cluster has 16 blocks at most";
+        if (l->grid[d] % n) return "a grid is a multiple of its clusters";
+        threads *= l->block[d];
+        cluster *= n;
+    }
+    if (threads > MOST_THREADS) return "a block has 1 to 1024 threads";
+    if (cluster > MOST_CLUSTER) return "a cluster has 16 blocks at most";
+    uint64_t shared = l->program->static_shared + l->dynamic_shared;
+    if (shared > l->program->most_shared)
+        return arena_printf(&s->arena, "%llu bytes of shared memory, of which the target has %u",
+                            (unsigned long long)shared, l->program->most_shared);
+    return NULL;
+}
+
 bool ptx_run(Session *s, const PtxLaunch *l) {
     Launcher *x = arena_alloc(&s->arena, sizeof *x);
     const PtxProgram *p = l->program;
     x->m = (Machine){.s = s, .launch = l, .program = p, .arena = &s->arena, .cluster = 1};
     x->all = 1;
-    uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
-    if (!threads || threads > 1024) return refuse(s, "a block has 1 to 1024 threads");
+    x->m.max_steps = l->max_steps ? l->max_steps : UINT64_MAX;
+    const char *why = check_launch(s, l);
+    if (why) return refuse(s, why);
     for (int d = 0; d < 3; d++) {
         uint32_t n = l->cluster[d] ? l->cluster[d] : 1;
-        if (l->grid[d] % n) return refuse(s, "a grid is a multiple of its clusters");
         x->m.cluster_shape[d] = n;
         x->m.cluster *= (int)n;
         x->all *= l->grid[d] / n;

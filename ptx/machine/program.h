@@ -122,10 +122,13 @@ typedef struct PtxProgram {
     VEC(PtxVariable) variables;
     int nparams;                                      /* of the variables, the first */
     uint64_t param_bytes, local_bytes, static_shared; /* without the dynamic one */
+    uint32_t most_shared;                             /* that the file's target has */
     PtxVariable *global; /* in the file's order; they live as long as the module */
 } PtxProgram;
 
-enum { PTX_SHARED_BASE = 1024 }; /* where shared memory begins: 0 is no address of anything */
+enum {
+    PTX_SHARED_BASE = 1024 /* where shared memory begins: 0 is no address of anything */
+};
 
 typedef struct PtxBuffer { /* of global memory; its addresses are this process's */
     const char *name;      /* NULL: unnamed */

@@ -13,7 +13,6 @@
 enum {
     WARP = 32,
     MOST_ACCESS = 32,  /* bytes of a lane */
-    TRAIT_LEAST = 15,  /* so many operands at least */
     TRAIT_MOVES = 16,  /* does its own account of what is known */
     TRAIT_NOTHING = 32 /* its first operand is none that it writes */
 };
@@ -57,6 +56,8 @@ struct Warp {
     const PtxCode *polled; /* the last access that might be a poll, what it found, and when */
     uint64_t found, polled_at;
     int polls; /* how often it has found the same, with nothing done meanwhile */
+    uint64_t state, turn_at, turns; /* what it was in at the end of a turn (machine.c) */
+    uint32_t spinning;              /* lanes that are blocked as they go round in a loop */
 };
 
 typedef enum CtaState { CTA_RUNS, CTA_DONE } CtaState;
@@ -83,8 +84,9 @@ struct Machine {
     const PtxProgram *program;
     Arena *arena; /* of the launch */
     uint32_t cluster_shape[3];
-    int cluster;       /* blocks of one */
-    uint64_t time;     /* instructions so far */
+    int cluster;   /* blocks of one */
+    uint64_t time; /* instructions so far */
+    uint64_t max_steps;
     uint64_t changes;  /* of anything that another of its cluster may wait for */
     uint64_t progress; /* of what another cluster may: global memory, blocks that have ended */
     Memory param;
@@ -163,6 +165,9 @@ typedef struct Access { /* a request of a warp: of each lane, so many bytes */
 
 /* The addresses of the lanes: operand o of the instruction. False after a diagnostic. */
 bool access_addresses(Warp *w, const PtxCode *c, const PtxOperand *o, Access *a);
+/* All of them lie in shared memory, whose bytes are there and known or not. False after a
+ * diagnostic. */
+bool access_shared(Warp *w, const PtxCode *c, const Access *a);
 /* Checks them and finds where they are. Lanes whose access is left out go from the mask. */
 bool access_find(Warp *w, const PtxCode *c, Access *a);
 /* Counts what the request has changed. */
