@@ -35,15 +35,24 @@ static const Word words[] = {
 #undef FIELD
 };
 
+static const char *const fields[] = {
+#define FIELD(id) #id,
+#define WORD(name, field, value)
+#include "ptx/machine/words.def"
+#undef WORD
+#undef FIELD
+};
+
 typedef struct Row {
     const char *name;
     PtxExec *exec;
-    const char *types, *operands;
+    const char *types, *operands, *words;
     uint16_t traits;
 } Row;
 
 static const Row rows[] = {
-#define INST(name, exec, types, operands, traits) {name, exec, types, operands, traits},
+#define INST(name, exec, types, operands, words, traits)                                           \
+    {name, exec, types, operands, words, traits},
 #include "ptx/machine/insts.def"
 #undef INST
 };
@@ -598,7 +607,15 @@ static const Word *find_word(PtxWord w) {
     return NULL;
 }
 
-static void read_word(Decoder *d, PtxWord w, PtxCode *c) {
+/* Is the field one that the row's words may set? */
+static bool has_field(const Row *row, int field) {
+    size_t n = strlen(fields[field]);
+    for (const char *p = row->words; (p = strstr(p, fields[field])); p += n)
+        if ((p == row->words || p[-1] == ' ') && (p[n] == ' ' || !p[n])) return true;
+    return false;
+}
+
+static void read_word(Decoder *d, const Row *row, PtxWord w, PtxCode *c) {
     PtxType t = find_type(w);
     if (t) {
         if (c->ntypes == PTX_MOST_TYPES)
@@ -619,6 +636,10 @@ static void read_word(Decoder *d, PtxWord w, PtxCode *c) {
     }
     int field = word->field;
     if (c->field[field] && (field == FIELD_SPACE || field == FIELD_LAYOUT)) field++;
+    if (!has_field(row, field)) {
+        fail(d, "the machine does not know, of this instruction, the word", w);
+        return;
+    }
     c->field[field] = word->value;
 }
 
@@ -639,7 +660,7 @@ static PtxCode decode(Decoder *d, const PtxInst *inst) {
         rest.text++, rest.len--; /* the dot */
         int n = 0;
         while (n < rest.len && rest.text[n] != '.') n++;
-        read_word(d, (PtxWord){rest.text, n}, &c);
+        read_word(d, row, (PtxWord){rest.text, n}, &c);
         rest.text += n, rest.len -= n;
     }
     if (inst->guard.len) {

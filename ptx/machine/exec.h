@@ -5,7 +5,7 @@
 
 #include "ptx/machine/warp.h"
 
-#define INST(name, exec, types, operands, traits) PtxExec exec;
+#define INST(name, exec, types, operands, words, traits) PtxExec exec;
 #include "ptx/machine/insts.def"
 #undef INST
 
