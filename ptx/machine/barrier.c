@@ -245,7 +245,7 @@ static bool find_barrier(Warp *w, const PtxCode *c, const PtxOperand *o, int lan
                   .align = 8,
                   .mask = UINT32_C(1) << lane,
                   .orders = true};
-    return access_addresses(w, c, o, a) && access_find(w, c, a);
+    return access_addresses(w, c, o, a) && access_shared(w, c, a) && access_find(w, c, a);
 }
 
 static bool load_barrier(Warp *w, const PtxCode *c, int lane, const Access *a, Mbarrier *b) {
@@ -417,7 +417,13 @@ PtxOutcome exec_mbarrier_try(Warp *w, const PtxCode *c, uint32_t mask) {
 
 bool mbarrier_coming(Warp *w, const PtxCode *c, int lane, Cta *cta, uint64_t barrier, uint64_t at,
                      uint32_t bytes, uint32_t *phase) {
-    Known *k = known_of_barrier(w, c, lane, cta, barrier - PTX_SHARED_BASE);
+    uint64_t in = barrier - PTX_SHARED_BASE;
+    if (in >= cta->shared.bytes || cta->shared.bytes - in < 8 || in % 8) {
+        machine_fail(w, c, lane, "there is no barrier at byte %lld of shared memory",
+                     (long long)in);
+        return false;
+    }
+    Known *k = known_of_barrier(w, c, lane, cta, in);
     if (!k) return false;
     *phase = k->phase + 1;
     return race_coming(w, c, lane, cta, at, bytes, (int)(k - cta->barriers->known), *phase);
@@ -427,11 +433,7 @@ bool mbarrier_complete(Warp *w, const PtxCode *c, int lane, Cta *cta, uint64_t a
                        uint32_t phase) {
     Access a = {0};
     Mbarrier b;
-    at -= PTX_SHARED_BASE;
-    if (at + 8 > cta->shared.bytes) {
-        machine_fail(w, c, lane, "a barrier outside shared memory");
-        return false;
-    }
+    at -= PTX_SHARED_BASE; /* mbarrier_coming has looked */
     a.data[lane] = cta->shared.data + at;
     a.known[lane] = cta->shared.known + at;
     Known *k = known_of_barrier(w, c, lane, cta, at);

@@ -167,6 +167,7 @@ static const char *check_values(Checker *x, const PtxOperand *o, const Form *f) 
         if ((n > 1 && !is_vector) || (is_vector && o->n != n)) return "a vector of another length:";
         if (is_vector) return check_elements(x, o, f, t);
     }
+    if (f->some && o->kind == OPERAND_SINK) return "there has to be something:";
     return check_value(x, o, f, t);
 }
 

@@ -67,7 +67,12 @@ static PtxOutcome atomic(Warp *w, const PtxCode *c, uint32_t mask, const PtxOper
                 .orders = true};
     const PtxOperand *from = &c->operand[first + 1], *other = &c->operand[first + 2];
     unsigned op = c->field[FIELD_OP];
-    if (!op || c->noperands < first + 2 + (op == WORD_OP_CAS)) return not_known(w, c, mask);
+    bool number = op == WORD_OP_ADD || op == WORD_OP_MIN || op == WORD_OP_MAX;
+    bool pair = t == PT_F16X2 || t == PT_BF16X2;
+    if (!op || c->noperands < first + 2 + (op == WORD_OP_CAS) || bytes > 16 ||
+        (is_float(c) && !number && (pair || (op != WORD_OP_EXCH && op != WORD_OP_CAS))) ||
+        (c->vector > 1 && op == WORD_OP_CAS))
+        return not_known(w, c, mask);
     if (op != WORD_OP_CAS) other = from;
     if (!access_addresses(w, c, &c->operand[first], &a) || !access_find(w, c, &a))
         return OUTCOME_FAIL;

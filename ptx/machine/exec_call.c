@@ -17,8 +17,27 @@ static bool read_at(Warp *w, const PtxCode *c, int l, uint64_t address, void *to
                 .mask = UINT32_C(1) << l};
     a.address[l] = address;
     if (!access_find(w, c, &a)) return false;
+    memset(to, 0, bytes);
     if (a.mask) memcpy(to, a.data[l], bytes);
     return true;
+}
+
+/* The length of a conversion, flags, width, precision and length before its letter; 0: none that
+ * is known: no %n, no * and no widths of more than three digits. */
+static int conversion(const char *p) {
+    enum { DIGITS = 3 };
+    int n = 1;
+    n += (int)strspn(p + n, "-+ #0");
+    for (int part = 0; part < 2; part++) {
+        if (part && p[n] != '.') break;
+        n += part;
+        int digits = (int)strspn(p + n, "0123456789");
+        if (digits > DIGITS) return 0;
+        n += digits;
+    }
+    int length = (int)strspn(p + n, "hljzt");
+    n += length;
+    return length <= 2 && p[n] && strchr("aAeEfFgGdiouxXcsp", p[n]) ? n + 1 : 0;
 }
 
 static bool read_text(Warp *w, const PtxCode *c, int l, uint64_t address, char *text) {
@@ -34,7 +53,6 @@ static bool read_text(Warp *w, const PtxCode *c, int l, uint64_t address, char *
 static bool print_one(Warp *w, const PtxCode *c, int l, const char *spec, int n, uint64_t block,
                       uint64_t *at, Buf *out) {
     char form[40], text[MOST_FORMAT];
-    if (n >= (int)sizeof form) return false;
     memcpy(form, spec, (size_t)n);
     form[n] = '\0';
     bool is_float = strchr("aAeEfFgG", form[n - 1]) != NULL;
@@ -54,7 +72,7 @@ static bool print_one(Warp *w, const PtxCode *c, int l, const char *spec, int n,
     int k = 0;
     for (int i = 0; i < n - 1; i++)
         if (!strchr("hlLzjt", form[i])) with[k++] = form[i];
-    if (!is_float) {
+    if (!is_float && form[n - 1] != 'c') {
         memcpy(with + k, "ll", 2);
         k += 2;
     }
@@ -65,6 +83,8 @@ static bool print_one(Warp *w, const PtxCode *c, int l, const char *spec, int n,
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
     if (is_float)
         buf_printf(out, with, d);
+    else if (form[n - 1] == 'c')
+        buf_printf(out, with, (int)(uint8_t)v);
     else if (strchr("di", form[n - 1]))
         buf_printf(out, with, wide ? (long long)v : (long long)(int32_t)v);
     else
@@ -85,35 +105,46 @@ static bool print(Warp *w, const PtxCode *c, int l, uint64_t format, uint64_t bl
         } else if (p[1] == '%') {
             buf_putc(&out, *p++);
         } else {
-            int n = 1;
-            while (p[n] && !strchr("aAeEfFgGdiouxXcsp", p[n])) n++;
-            if (!p[n] || !print_one(w, c, l, p, n + 1, block, &at, &out)) return false;
-            p += n;
+            int n = conversion(p);
+            if (!n) {
+                machine_fail(w, c, l, "it prints '%.20s', which the machine does not know", p);
+                return false;
+            }
+            if (!print_one(w, c, l, p, n, block, &at, &out)) return false;
+            p += n - 1;
         }
     }
     if (m->launch->print) m->launch->print(m->launch->print_user, out.data, out.len);
     return true;
 }
 
+static bool give_result(Warp *w, const PtxCode *c, int l, const PtxOperand *to) {
+    const int32_t one = 1;
+    Access a = {.kind = ACCESS_WRITE,
+                .space = IN_LOCAL,
+                .bytes = sizeof one,
+                .align = 1,
+                .mask = UINT32_C(1) << l};
+    a.address[l] = (uint64_t)to->value;
+    if (!access_find(w, c, &a)) return false;
+    memcpy(a.data[l], &one, sizeof one);
+    memset(a.known[l], 1, sizeof one);
+    return true;
+}
+
 PtxOutcome exec_call(Warp *w, const PtxCode *c, uint32_t mask) {
     const PtxOperand *result = &c->operand[0], *name = &c->operand[1], *given = &c->operand[2];
-    if (!ptx_is(name->word, "vprintf") || result->kind != OPERAND_VECTOR ||
-        given->kind != OPERAND_VECTOR || given->n != 2)
+    if (!ptx_is(name->word, "vprintf") || given->n != 2)
         return machine_fail(w, c, __builtin_ctz(mask), "there is no function '%.*s' to call",
                             name->word.len, name->word.text);
     EACH_LANE(mask, l) {
         uint64_t v[2];
-        int32_t one = 1;
         for (int i = 0; i < 2; i++)
             if (!read_at(w, c, l, WINDOW_LOCAL | (uint64_t)element_of(w, given, i)->value, &v[i],
                          8))
                 return OUTCOME_FAIL;
         if (!print(w, c, l, v[0], v[1])) return OUTCOME_FAIL;
-        if (result->n) {
-            Memory *m = &w->local[l];
-            memcpy(m->data + element_of(w, result, 0)->value, &one, sizeof one);
-            memset(m->known + element_of(w, result, 0)->value, 1, sizeof one);
-        }
+        if (result->n && !give_result(w, c, l, element_of(w, result, 0))) return OUTCOME_FAIL;
     }
     return OUTCOME_NEXT;
 }

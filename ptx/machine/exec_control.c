@@ -64,7 +64,8 @@ PtxOutcome exec_shfl(Warp *w, const PtxCode *c, uint32_t mask) {
         case WORD_MODE_UP: from = l - b, inside = from >= most; break;
         case WORD_MODE_DOWN: from = l + b, inside = from <= most; break;
         case WORD_MODE_BFLY: from = l ^ b, inside = from <= most; break;
-        default: from = least | (b & ~segment), inside = from <= most;
+        case WORD_MODE_IDX: from = least | (b & ~segment), inside = from <= most; break;
+        default: return not_known(w, c, mask);
         }
         if (!inside) from = l;
         if (!(mask >> from & 1))
@@ -87,7 +88,11 @@ PtxOutcome exec_vote(Warp *w, const PtxCode *c, uint32_t mask) {
     PtxOutcome o;
     if (!members_of(w, c, mask, &c->operand[2], &members, &o)) return o;
     EACH_LANE(mask, l) yes |= (uint32_t)(lane_of(w, &c->operand[1], l) & 1) << l;
-    bool uniform = c->field[FIELD_UNIFORM] != 0;
+    bool uniform = c->field[FIELD_UNIFORM] != 0, ballot = c->type[0] != PT_PRED;
+    unsigned mode = c->field[FIELD_MODE];
+    if (uniform ? mode != 0 : mode != WORD_MODE_ALL && mode != WORD_MODE_ANY && !ballot)
+        return not_known(w, c, mask);
+    if (ballot != (mode == WORD_MODE_BALLOT)) return not_known(w, c, mask);
     uint64_t r = uniform                                 ? yes == mask || !yes
                  : c->field[FIELD_MODE] == WORD_MODE_ALL ? yes == mask
                  : c->field[FIELD_MODE] == WORD_MODE_ANY ? yes != 0

@@ -240,7 +240,9 @@ PtxOutcome exec_setp(Warp *w, const PtxCode *c, uint32_t mask) {
     Lanes v;
     bool set = ptx_begins(c->inst->op, "set"), ftz = c->field[FIELD_FTZ] == WORD_FTZ_YES;
     PtxType t = (PtxType)c->type[set], to = set ? (PtxType)c->type[0] : PT_PRED;
-    if (t == PT_F16X2 || t == PT_BF16X2 || !t) return not_known(w, c, mask);
+    bool combines = c->field[FIELD_OP] != 0;
+    if (t == PT_F16X2 || t == PT_BF16X2 || !comparison(c) || combines != (c->noperands > 3))
+        return not_known(w, c, mask);
     take_lanes(&v, w, c);
     uint64_t *second = c->operand[0].second < 0 ? NULL : w->reg[c->operand[0].second];
     EACH_LANE(mask, l) {

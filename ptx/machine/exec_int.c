@@ -41,9 +41,16 @@ static uint64_t multiply(const PtxCode *c, uint64_t x, uint64_t y, uint64_t z) {
     }
 }
 
+/* .lo, .hi or .wide; there is nothing twice as wide as 64 bits. */
+static bool has_part(const PtxCode *c) {
+    unsigned part = c->field[FIELD_PART];
+    return part && (part != WORD_PART_WIDE || ptx_type[c->type[0]].bits < 64);
+}
+
 PtxOutcome exec_mul(Warp *w, const PtxCode *c, uint32_t mask) {
     Lanes v;
     if (is_float(c)) return float_lanes(w, c, mask, FLOAT_MUL);
+    if (!has_part(c)) return not_known(w, c, mask);
     take_lanes(&v, w, c);
     EACH_LANE(mask, l) v.d[l] = multiply(c, v.a[l], v.b[l], 0);
     return OUTCOME_NEXT;
@@ -52,7 +59,7 @@ PtxOutcome exec_mul(Warp *w, const PtxCode *c, uint32_t mask) {
 PtxOutcome exec_mad(Warp *w, const PtxCode *c, uint32_t mask) {
     Lanes v;
     if (is_float(c)) return float_lanes(w, c, mask, FLOAT_FMA);
-    if (c->field[FIELD_SATURATE]) return not_known(w, c, mask);
+    if (c->field[FIELD_SATURATE] || !has_part(c)) return not_known(w, c, mask);
     take_lanes(&v, w, c);
     EACH_LANE(mask, l) v.d[l] = multiply(c, v.a[l], v.b[l], v.c[l]);
     return OUTCOME_NEXT;

@@ -96,6 +96,7 @@ PtxOutcome exec_ld(Warp *w, const PtxCode *c, uint32_t mask) {
     Access a = access_of(c, ACCESS_READ, mask);
     PtxTypeInfo t = ptx_type[c->type[0]];
     uint32_t each = t.bits / 8u;
+    if (a.bytes > MOST_ACCESS) return machine_fail(w, c, __builtin_ctz(mask), "it loads too much");
     if (!access_addresses(w, c, &c->operand[1], &a) || !access_find(w, c, &a)) return OUTCOME_FAIL;
     access_count(w, c, &a);
     for (int i = 0; i < c->vector; i++) {

@@ -38,7 +38,7 @@ static bool find_rows(Warp *w, const PtxCode *c, const PtxOperand *o, AccessKind
     a->has_origin = value != NULL;
     for (int l = 0; value && l < WARP; l++) a->value[l] = value[l];
     a->mask = n == 4 ? ALL_LANES : (UINT32_C(1) << (n * ROWS)) - 1;
-    return access_addresses(w, c, o, a) && access_find(w, c, a);
+    return access_addresses(w, c, o, a) && access_shared(w, c, a) && access_find(w, c, a);
 }
 
 PtxOutcome exec_ldmatrix(Warp *w, const PtxCode *c, uint32_t mask) {
@@ -269,18 +269,54 @@ static bool is_whole(int rows, int columns, PtxType t, const PtxOperand *o) {
     return registers_of(o) * WARP * wide == rows * columns * (int)bits_of(t);
 }
 
+#define T(id) (UINT64_C(1) << PT_##id)
+#define K(k) (UINT64_C(1) << (k))
+
+typedef struct Form { /* products that there are: both factors are of a set of types */
+    uint64_t factors, sums, k;
+    uint8_t m;
+} Form;
+
+/* PTX ISA, "mma", "wgmma.mma_async": shapes by type. */
+static const Form forms[] = {
+    {T(F16), T(F16) | T(F32), K(8) | K(16), 16},
+    {T(BF16), T(F32), K(8) | K(16), 16},
+    {T(TF32), T(F32), K(4) | K(8), 16},
+    {T(E4M3) | T(E5M2), T(F16) | T(F32), K(16) | K(32), 16},
+    {T(S8) | T(U8), T(S32), K(16) | K(32), 16},
+    {T(S8) | T(U8), T(S32), K(16), 8},
+    {T(F64), T(F64), K(4) | K(8) | K(16), 16},
+    {T(F64), T(F64), K(4), 8},
+    {T(F16), T(F16) | T(F32), K(16), 64},
+    {T(BF16), T(F32), K(16), 64},
+    {T(TF32), T(F32), K(8), 64},
+    {T(E4M3) | T(E5M2), T(F16) | T(F32), K(32), 64},
+    {T(S8) | T(U8), T(S32), K(32), 64},
+};
+
+static bool has_form(const PtxCode *c) {
+    uint64_t d = UINT64_C(1) << c->type[0];
+    uint64_t factors = UINT64_C(1) << c->type[1] | UINT64_C(1) << c->type[2];
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if ((forms[i].sums & d) && !(factors & ~forms[i].factors) && forms[i].m == c->m &&
+            c->k < 64 && (forms[i].k >> c->k & 1))
+            return true;
+    return false;
+}
+
+static bool is_whole_sum(int rows, int columns, PtxType t, const PtxOperand *o) {
+    return registers_of(o) * WARP * (t == PT_F16 ? 2 : 1) == rows * columns;
+}
+
 PtxOutcome exec_mma(Warp *w, const PtxCode *c, uint32_t mask) {
     const PtxOperand *o = c->operand;
     if (mask != ALL_LANES)
         return machine_fail(w, c, __builtin_ctz(mask), "not all threads of the warp are here");
-    if (c->ntypes != 4 || c->noperands != 4 || (c->m != 8 && c->m != 16) || c->n != 8 || c->k < 4 ||
-        c->k > MOST_K || c->field[FIELD_OP])
+    if (!has_form(c) || c->m == 64 || c->n != 8 || c->type[3] != c->type[0] || c->field[FIELD_OP])
         return not_known(w, c, mask);
     Product *p = new_product(w, c);
-    bool f16 = p->d == PT_F16;
     if (!is_whole(c->m, c->k, p->a, &o[1]) || !is_whole(c->k, c->n, p->b, &o[2]) ||
-        registers_of(&o[0]) * WARP * (f16 ? 2 : 1) != c->m * c->n ||
-        (!p->is_float && bits_of(p->a) != 8))
+        !is_whole_sum(c->m, c->n, p->d, &o[0]) || !is_whole_sum(c->m, c->n, p->d, &o[3]))
         return not_known(w, c, mask);
     uint32_t known = known_of(w, &o[1]) & known_of(w, &o[2]) & known_of(w, &o[3]);
     take_a(p, w, &o[1]);
@@ -456,12 +492,10 @@ PtxOutcome exec_wgmma(Warp *w, const PtxCode *c, uint32_t mask) {
     const PtxOperand *o = c->operand;
     if (mask != ALL_LANES)
         return machine_fail(w, c, __builtin_ctz(mask), "not all threads of the warp are here");
-    PtxType d = (PtxType)c->type[0], a = (PtxType)c->type[1], b = (PtxType)c->type[2];
-    int per = d == PT_F16 ? 2 : 1;
+    PtxType d = (PtxType)c->type[0], a = (PtxType)c->type[1];
     bool in_shared = o[1].kind != OPERAND_VECTOR;
-    if (c->ntypes != 3 || c->noperands < 4 || c->m != 64 || c->n > MOST_N || c->n % 8 ||
-        c->k * (int)bits_of(a) != 256 || bits_of(a) != bits_of(b) || o[0].kind != OPERAND_VECTOR ||
-        o[0].n * per * WARP != MOST_M * c->n || (!in_shared && !is_whole(MOST_M, c->k, a, &o[1])))
+    if (!has_form(c) || c->m != 64 || c->n < 8 || c->n > MOST_N || c->n % 8 ||
+        !is_whole_sum(MOST_M, c->n, d, &o[0]) || (!in_shared && !is_whole(MOST_M, c->k, a, &o[1])))
         return not_known(w, c, mask);
     uint32_t known =
         known_of(w, &o[3]) & known_of(w, &o[2]) & (in_shared ? known_of(w, &o[1]) : ALL_LANES);

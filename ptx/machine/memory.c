@@ -123,6 +123,17 @@ static bool find_lane(Warp *w, const PtxCode *c, Access *a, int l) {
     }
 }
 
+bool access_shared(Warp *w, const PtxCode *c, const Access *a) {
+    if (a->space == IN_SHARED || a->space == IN_SHARED_CLUSTER) return true;
+    EACH_LANE(a->mask, l) {
+        if (a->space == IN_GENERIC && (a->address[l] & WINDOW_MASK) == WINDOW_SHARED) continue;
+        machine_fail(w, c, l, "0x%llx is no address of shared memory",
+                     (unsigned long long)a->address[l]);
+        return false;
+    }
+    return true;
+}
+
 bool access_find(Warp *w, const PtxCode *c, Access *a) {
     EACH_LANE(a->mask, l) {
         if (checks(w, PTX_CHECK_ALIGN) && a->address[l] & (a->align - 1)) {

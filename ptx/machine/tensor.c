@@ -10,7 +10,15 @@
 
 #include <string.h>
 
-enum { MOST_RANK = 5, MAP_BYTES = 128, UNIT = 16, INVALID = 1, MARK = 0x7074786D };
+enum {
+    MOST_SWIZZLE = 3,
+    MOST_BOX = 256,
+    MOST_RANK = 5,
+    MAP_BYTES = 128,
+    UNIT = 16,
+    INVALID = 1,
+    MARK = 0x7074786D
+};
 
 typedef struct Map { /* as this machine has it: what is in the 128 bytes is the hardware's own */
     uint32_t mark;
@@ -25,7 +33,6 @@ int ptx_encode_map(void *map, int type, uint32_t rank, uint64_t address, const u
                    int interleave, int swizzle, int l2_promotion, int fill) {
     /* uint8, uint16, uint32, int32, uint64, int64, float16, float32, float64, bfloat16 */
     static const uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-    enum { MOST_SWIZZLE = 3, MOST_BOX = 256 };
     Map m = {.mark = MARK, .rank = (uint8_t)rank, .address = address};
     (void)l2_promotion;
     _Static_assert(sizeof m <= MAP_BYTES, "a map is of 128 bytes");
@@ -63,17 +70,32 @@ typedef struct Block {     /* of a tensor, and where it is in shared memory */
     uint8_t *copy;      /* what has been read, of stores */
 } Block;
 
-static uint32_t block_bytes(const Block *b) {
+static uint64_t whole_bytes(const Block *b) {
     const Map *m = &b->map;
-    uint32_t n = m->rank ? m->bytes : b->plain;
+    uint64_t n = m->rank ? m->bytes : b->plain;
     for (int d = 0; d < m->rank; d++) n *= m->box[d];
     return n;
+}
+
+/* Once check_shared has found that it fits. */
+static uint32_t block_bytes(const Block *b) {
+    return (uint32_t)whole_bytes(b);
 }
 
 /* Rows of so many bytes lie in units of 16 whose number is changed by that of the row. */
 static uint64_t swizzled(const Map *m, uint64_t at) {
     uint64_t mask = (UINT64_C(1) << m->swizzle) - 1;
     return at ^ (at >> 7 & mask) << 4;
+}
+
+/* A kernel may write what it likes where a map is. */
+static bool is_sound(const Map *m) {
+    if (m->mark != MARK || !m->rank || m->rank > MOST_RANK || m->swizzle > MOST_SWIZZLE ||
+        !m->bytes || m->bytes > sizeof(uint64_t))
+        return false;
+    for (int d = 0; d < m->rank; d++)
+        if (!m->box[d] || m->box[d] > MOST_BOX) return false;
+    return true;
 }
 
 static bool read_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, Block *b) {
@@ -85,14 +107,14 @@ static bool read_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, B
     if (!access_addresses(w, c, o, &a)) return false;
     if (o->space == IN_PARAM && o->reg < 0) a.address[lane] |= WINDOW_PARAM;
     if (!access_find(w, c, &a)) return false;
-    memcpy(&b->map, a.data[lane], sizeof b->map);
+    if (a.mask) memcpy(&b->map, a.data[lane], sizeof b->map);
     static const uint16_t dims[] = {[WORD_DIM_ONE] = 1,
                                     [WORD_DIM_TWO] = 2,
                                     [WORD_DIM_THREE] = 3,
                                     [WORD_DIM_FOUR] = 4,
                                     [WORD_DIM_FIVE] = 5};
     uint16_t rank = dims[c->field[FIELD_DIM]];
-    if (b->map.mark != MARK || b->map.rank != rank || o->n != rank) {
+    if (!is_sound(&b->map) || b->map.rank != rank || o->n != rank) {
         machine_fail(w, c, lane, "this is no map of a tensor of rank %d", rank);
         return false;
     }
@@ -116,10 +138,13 @@ static bool check_shared(Warp *w, const PtxCode *c, int lane, const Block *b) {
                      (unsigned long long)in, align);
         return false;
     }
-    if (in >= PTX_SHARED_BASE && in - PTX_SHARED_BASE + block_bytes(b) <= m->bytes) return true;
+    uint64_t bytes = whole_bytes(b), rows = b->map.swizzle ? (bytes + 127) / 128 * 128 : bytes;
+    if (in >= PTX_SHARED_BASE && in - PTX_SHARED_BASE + rows <= m->bytes) return true;
     machine_fail(w, c, lane,
-                 "out of bounds: a block of %u bytes at byte %lld of shared memory, which has %llu",
-                 block_bytes(b), (long long)in - PTX_SHARED_BASE, (unsigned long long)m->bytes);
+                 "out of bounds: a block of %llu bytes at byte %lld of shared memory, which has "
+                 "%llu",
+                 (unsigned long long)bytes, (long long)in - PTX_SHARED_BASE,
+                 (unsigned long long)m->bytes);
     return false;
 }
 
@@ -210,7 +235,8 @@ static bool start_load(Warp *w, const PtxCode *c, int lane) {
         !check_shared(w, c, lane, &b))
         return false;
     b.ranks = c->field[FIELD_MULTICAST] ? (uint16_t)lane_of(w, &c->operand[3 + plain], lane)
-                                        : UINT32_C(1) << rank;
+              : rank < 32               ? UINT32_C(1) << rank
+                                        : 0;
     if (!b.ranks || b.ranks >> w->cta->m->cluster) {
         machine_fail(w, c, lane, "0x%x names blocks that the cluster has not", b.ranks);
         return false;
@@ -288,8 +314,10 @@ static bool start_store(Warp *w, const PtxCode *c, int lane) {
 /* cp.async.bulk, cp.async.bulk.tensor */
 PtxOutcome exec_bulk(Warp *w, const PtxCode *c, uint32_t mask) {
     bool stores = c->field[FIELD_COMPLETES] == WORD_COMPLETES_GROUP;
-    int least = (stores ? 2 : 3) + !c->field[FIELD_DIM] + (c->field[FIELD_MULTICAST] != 0);
-    if (!c->field[FIELD_COMPLETES]) return not_known(w, c, mask);
+    bool tensor = ptx_begins(c->inst->op, "cp.async.bulk.tensor");
+    int least = (stores ? 2 : 3) + !tensor + (c->field[FIELD_MULTICAST] != 0);
+    if (!c->field[FIELD_COMPLETES] || tensor != (c->field[FIELD_DIM] != 0))
+        return not_known(w, c, mask);
     if (stores != (c->field[FIELD_SPACE] == WORD_SPACE_GLOBAL) || c->noperands < least)
         return not_known(w, c, mask);
     for (int i = 0; i < c->noperands; i++) {

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* test_ptx_refused.c: PTX that the machine refuses, and what it says: operands and types that an
+ * instruction has not, declarations, limits, what goes wrong while it runs. */
+#include "tests/check/ptx_fixture.h"
+#include "tests/run_suite.h"
+
+typedef struct Refused {
+    const char *body, *said; /* NULL: nothing is wrong */
+} Refused;
+
+/* All of a table are tried, and those that are not as it says shown. */
+static int say(PtxTest *t, const char *body, const char *want) {
+    const char *said = run_body(t, body);
+    bool ok = want ? said && strstr(said, want) : !said;
+    if (!ok)
+        fprintf(stderr, "%.200s: said '%s', not '%s'\n", body, said ? said : "nothing",
+                want ? want : "nothing");
+    ptx_test_end(t);
+    return !ok;
+}
+
+static void say_all(const Refused *r, size_t n) {
+    static PtxTest t;
+    int wrong = 0;
+    memset(&t, 0, sizeof t);
+    for (size_t i = 0; i < n; i++) wrong += say(&t, r[i].body, r[i].said);
+    ck_assert_int_eq(wrong, 0);
+}
+#define SAY_ALL(rows) say_all(rows, sizeof(rows) / sizeof *(rows))
+
+START_TEST(operands_are_those_of_the_row) {
+    static const Refused rows[] = {
+        {"add.u32 %r1, %r9, 1;", NULL},
+        {"add.u32 %r1, %r9;", "PTX line 10: too few operands:"},
+        {"add.u32 %r1, %r9, 1, 2;", "too many operands: '2'"},
+        {"add.u32 %r1, %r9, %rd9;", "wider than the type: '%rd9'"},
+        {"add.u64 %rd1, %rd9, %r9;", "narrower than the type: '%r9'"},
+        {"add.u32 1, %r9, %r9;", "no register: '1'"},
+        {"add.u32 _, %r9, %r9;", "there has to be something: '_'"},
+        {"add.u32 %r1, [%rd9], %r9;", "no value: '[%rd9]'"},
+        {"add.u32 %r1, {%r9, %r9}, %r9;", "a vector where one value belongs"},
+        {"add.u32 %r1, !%r9, %r9;", "only predicates are negated"},
+        {"add.u32 %r1|%p1, %r9, %r9;", "a pair where one value belongs"},
+        {"add.u32 %f1, %r9, %r9;", "another type: '%f1'"},
+        {"add.f32 %f1, %r9, %r9;", NULL}, /* bits go with everything */
+        {"add.u32 %r1, %p1, %r9;", "a predicate where none belongs: '%p1'"},
+        {"add.u32 %r1, %r9, L;\nL:", "no value: 'L'"},
+        {"add.u32 %tid.x, %r9, %r9;", "no register: '%tid.x'"},
+        {"add.u8 %h1, %h1, %h1;", "no such type of 'add.u8'"},
+        {"add %r1, %r9, %r9;", "too few types"},
+        {"add.u32.u32 %r1, %r9, %r9;", "too many types"},
+        {"add.u32.u32.u32.u32.u32 %r1, %r9, %r9;", "too many types"},
+        {"add.b128 %r1, %r9, %r9;", "no such type"},
+        {"mul.u32 %r1, %r9, 2;", "does not know this form"},
+        {"mul.wide.u64 %rd1, %rd9, 2;", "narrower than the type"},
+        {"mul.wide.u32 %r1, %r9, 2;", "narrower than the type"},
+        {"and.pred %r1, %p1, %p2;", "no predicate: '%r1'"},
+        {"setp.eq.u32 %r1, %r9, 0;", "no predicate: '%r1'"},
+        {"setp.eq.u32 %p1|%r1, %r9, 0;", "no predicate: '%p1|%r1'"},
+        {"setp.u32 %p1, %r9, 0;", "does not know this form"},
+        {"setp.eq.u32 %p1, %r9, 0, %p2;", "does not know this form"},
+        {"selp.b32 %r1, %r9, %r9, %r9;", "no predicate: '%r9'"},
+        {"@%r9 bra L;\nL:", "no predicate: '%r9'"},
+        {"@%q bra L;\nL:", "no predicate: '%q'"},
+        {"@! bra L;\nL:", "no predicate: '!'"},
+        {"bra %r9;", "no label to go to"},
+        {"bra 3;", "no label to go to"},
+        {"bra nowhere;", "not understood: 'nowhere'"},
+        {"T: .branchtargets L;\nL: bra T;", "no label to go to: 'T'"},
+        {"T: .branchtargets L;\nbrx.idx 1, T;\nL:", "no entry 1"},
+        {"T: .branchtargets ,;\nbrx.idx 0, T;\nL:", "no entry 0"},
+        {"brx.idx 0, L;\nL:", "no table of labels: 'L'"},
+        {"bfe.u32 %r1, %r9, %rd9, 1;", "wider than the type: '%rd9'"},
+        {"mov.b64 {%r1, %r2, %r3}, %rd9;", "a vector of another length"},
+        {"mov.b64 {%r1, %h2}, %rd9;", "narrower than the type: '%h2'"},
+        {"mov.b64 _, %rd9;", "there has to be something: '_'"},
+        {"mov.b64 {_, %r1}, %rd9;", NULL},
+        {"mov.b64 {}, %rd9;", "a vector of another length"},
+        {"mov.b32 {%h1, {%h2, %h3}}, %r9;", "a vector in a vector"},
+        {"mov.b32 {%h1, %h2|%p1}, %r9;", "a pair where one value belongs"},
+        {"ld.global.v2.u32 %r1, [%rd9];", "a vector of another length"},
+        {"ld.global.u32 {%r1, %r2}, [%rd9];", "a vector of another length"},
+        {"ld.global.v4.u32 {%r1, %r2}, [%rd9];", "a vector of another length"},
+        {"ld.global.v2.u32 {%r1, 5}, [%rd9];", "no register: '5'"},
+        {"ld.global.v2.u32 {%r1, _}, [%rd9];", NULL},
+        {"ld.global.b128 %rd1, [%rd9];", "no such type"},
+        {"ld.global.v4.b64 {%rd1,%rd2,%rd3,%rd4}, [%rd9];", NULL},
+        {"ld.global.v8.b64 {%rd1,%rd2,%rd3,%rd4,%rd1,%rd2,%rd3,%rd4}, [%rd9];", "too much"},
+        {"st.global.v2.u32 [%rd9], {%r9, [%rd9]};", "a vector in a vector"},
+        {"st.global.u32 %rd9, %r9;", "no address: '%rd9'"},
+        {"ld.global.u32 %r1, [%f1];", "holds no address"},
+        {"ld.global.u32 %r1, [%h1];", "holds no address"},
+        {"ld.global.u32 %r1, [%tid.x];", "an address that is not understood"},
+        {"ld.global.u32 %r1, [L];\nL:", "an address that is not understood"},
+        {"ld.global.u32 %r1, [%rd9, {%r9}];", "another number of coordinates"},
+        {"ld.global.u32 %r1, [%rd9 + %r9];", "an address that is not understood"},
+        {"ld.global.u32 %r1, [%rd9, ;", "not understood"},
+        {"ld.global.u32 %r1, [;", "not understood: '['"},
+        {"ld.global.u32 %r1, [];", "an address that is not understood"},
+        {"atom.global.add.u32 %r1, [%rd9];", "too few operands"},
+        {"atom.global.cas.b32 %r1, [%rd9], 1;", "does not know this form"},
+        {"atom.global.add.noftz.v2.f16 %h1, [%rd9], {%h1, %h2};", "a vector of another length"},
+        {"atom.global.and.f32 %f1, [%rd9], %f2;", "does not know this form"},
+        {"shfl.sync.b32 %r1, %r9, 0, 31, -1;", "does not know this form"},
+        {"vote.sync.any.b32 %r1, %p1, -1;", "does not know this form"},
+        {"vote.sync.ballot.b32 %r1, %r9, -1;", "no predicate: '%r9'"},
+        {"cp.async.wait_group %r9;", "no number: '%r9'"},
+        {"cp.async.ca.shared.global [sm], [%rd9], %r9;", "no number"},
+        {"lop3.b32 %r1, %r9, %r9, %r9, %r9;", "no number"},
+        {"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2}, [sm];", "another length"},
+        {"ldmatrix.sync.aligned.m8n8.x2.shared.b16 %r1, [sm];", "another length"},
+        {"ldmatrix.sync.aligned.m8n8.x1.global.b16 %r1, [%rd9];", "no address of shared memory"},
+        {"mbarrier.init.shared.b64 %r9, 1;", "no address: '%r9'"},
+        {"mbarrier.init.global.b64 [%rd9], 1;", "no address of shared memory"},
+        {"mbarrier.init.b64 [%rd9], 1;", "no address of shared memory"},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 %f1, {%r1,%r2,%r3,%r4}, {%r1,%r2}, "
+         "{%f1,%f2,%f3,%f4};",
+         "no vector: '%f1'"},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
+         "{%r1,%r2}, {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8};",
+         "does not know this form"},
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%f1,%f2,%f3,%f4}, "
+         "{%r1,%r2,%r3,%r4}, {%r1,%r2}, {%f1,%f2,%f3,%f4};",
+         "does not know this form"},
+        {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,1}, %rd9, %rd9, %p1, 1, "
+         "1, 0, 0;",
+         "no register: '1'"},
+        {"call (%r1), vprintf, (%r1, %r2);", "no list of variables"},
+        {"call vprintf;", "no list of variables"},
+        {"frobnicate.u32 %r1;", "does not know the instruction 'frobnicate.u32'"},
+        {"add.quick.u32 %r1, %r9, 1;", "does not know the word 'quick'"},
+        {"add..u32 %r1, %r9, 1;", "does not know the word ''"},
+        {"mov.u32 %r1, 99999999999999999999999;", "not understood: '99999999999999999999999'"},
+        {"mov.u32 %r1, 18446744073709551615;", NULL},
+        {"mov.u32 %r1, 18446744073709551616;", "not understood"},
+        {"mov.u32 %r1, 0x;", "not understood"},
+        {"mov.f32 %f1, 0f3F80000;", "not understood"},
+        {"mov.u32 %r1, 09;", "not understood"},
+        {"mov.u32 %r1, %r99;", "not understood: '%r99'"},
+        {"mov.u32 %r1, %r01;", "not understood: '%r01'"},
+        {"mov.u32 %r1, %r;", "not understood: '%r'"},
+    };
+    SAY_ALL(rows);
+}
+END_TEST
+
+START_TEST(declarations_are_checked) {
+    static const Refused rows[] = {
+        {".reg .b32 %x;", NULL},
+        {".reg .b32 %x<0>;", "not understood"},
+        {".reg .b32 %x<;", "not understood"},
+        {".reg .b32 %x<5;", "not understood"},
+        {".reg .b32 <5>;", "not understood"},
+        {".reg .b32 %x<-1>;", "not understood"},
+        {".reg .b32 %x<65537>;", "65536 registers at most"},
+        {".reg .b32 %x<4294967297>;", "not understood"},
+        {".reg .b8 %x;", "not understood"},
+        {".reg .b128 %x;", "not understood"},
+        {".reg .v4 .b32 %x;", "not understood"},
+        {".reg %x;", "not understood"},
+        {".shared .align 0 .b8 x[4];", "not understood"},
+        {".shared .align 3 .b8 x[4];", "not understood"},
+        {".shared .align 8192 .b8 x[4];", "not understood"},
+        {".shared .b8 x[;", "not understood"},
+        {".shared .b8 x[4;", "not understood"},
+        {".shared .b8 x[4][4];", "not understood"},
+        {".shared .pred x;", "not understood"},
+        {".shared .b8 x[300000];", "more than 233472 bytes"},
+        {".shared .b64 x[1073741824];", "more than 233472 bytes"},
+        {".local .b8 x[600000];", "more than 524288 bytes"},
+    };
+    SAY_ALL(rows);
+    static PtxTest t;
+    memset(&t, 0, sizeof t);
+    int wrong = 0;
+    static const Refused outside[] = {
+        {".global .b32 x[2] = {1, 2};", NULL},
+        {".global .b128 x = 5;", "a variable too large"},
+        {".global .pred x;", "a variable too large"},
+        {".global .b64 x[1073741824];", "a variable too large"},
+        {".global .b32 x[2] = {1, y};", "PTX line 4: an initial value that is not understood: 'y'"},
+        {".global .b32 x[;", "not understood"},
+        {".shared .align 16 .b8 x[300000];", "more than"},
+        {".extern .shared .align 16 .b8 x[];", NULL},
+    };
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        t.outside = outside[i].body;
+        wrong += say(&t, "", outside[i].said);
+    }
+    ck_assert_int_eq(wrong, 0);
+}
+END_TEST
+
+/* before, so often what is in the middle, behind. */
+static char *repeated(const char *before, const char *middle, int n, const char *behind) {
+    size_t one = strlen(middle), size = strlen(before) + one * (size_t)n + strlen(behind) + 1;
+    char *text = malloc(size), *at = text;
+    ck_assert(text != NULL);
+    at += sprintf(at, "%s", before);
+    for (int i = 0; i < n; i++, at += one) memcpy(at, middle, one);
+    strcpy(at, behind);
+    return text;
+}
+
+START_TEST(sizes_have_limits) {
+    static const struct {
+        const char *before, *middle;
+        int n;
+        const char *behind, *said;
+    } rows[] = {
+        {"", "{", 62, "", NULL},
+        {"", "{", 200, "", "more than 64 braces in each other: 'k'"},
+        {"", "{", 1000000, "", "more than 64 braces"},
+        {"mov.b64 ", "{", 1000000, "", ""},
+        {"mov.b64 {", "%r1,", 300, "%r1}, %rd9;", "more than 255 elements"},
+        {"add.u32 ", "%r1,", 200000, "%r1;", "too many operands"},
+        {"add", ".u32", 100000, " %r1;", "too many types"},
+        {"", ".reg .b32 %y;", 5000, "", "of 4096 names"},
+        {"", ".shared .b8 y;", 5000, "", "4096 variables at most"},
+        {"", "x:", 70000, "", "more than 65536 labels"},
+        {"", "ret;", 1100000, "", "more than a million instructions"},
+        {"T: .branchtargets ", "L,", 100000, "L;\nbrx.idx 100000, T;\nL:", NULL},
+        {"mov.u32 %", "r", 1000000, ", 1;", "not understood: '%rrrr"},
+        {"ld.global.u32 %r1, ", "[", 100000, "", "not understood"},
+        {"mov.u32 %r1, ", "-", 100000, ";", "not understood"},
+        {"", "foo;", 100, "", "does not know the instruction 'foo'"},
+    };
+    static PtxTest t;
+    int wrong = 0;
+    memset(&t, 0, sizeof t);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char *body = repeated(rows[i].before, rows[i].middle, rows[i].n, rows[i].behind);
+        wrong += say(&t, body, rows[i].said);
+        free(body);
+    }
+    /* Each block is a place to come to; what is known of them is not as large as their square. */
+    char *body = repeated("setp.eq.u32 %p1, %r9, 99;\n", "@%p1 bra L;\n", 60000, "L:");
+    wrong += say(&t, body, NULL);
+    free(body);
+    ck_assert_int_eq(wrong, 0);
+}
+END_TEST
+
+START_TEST(launches_have_limits) {
+    static const struct {
+        uint32_t threads, grid, cluster, shared;
+        const char *target, *said;
+    } rows[] = {
+        {1024, 1, 0, 0, NULL, NULL},
+        {1025, 1, 0, 0, NULL, "1 to 1024 threads"},
+        {UINT32_MAX, 1, 0, 0, NULL, "1 to 1024 threads"},
+        {32, 16, 16, 0, NULL, NULL},
+        {32, 17, 17, 0, NULL, "16 blocks at most"},
+        {32, 4, 3, 0, NULL, "a multiple of its clusters"},
+        {32, UINT32_MAX, 0, 0, NULL, "less than 2^31"},
+        {32, 1, 0, 200000, NULL, NULL},
+        {32, 1, 0, 200000, "sm_80", "208192 bytes of shared memory, of which the target has"},
+        {32, 1, 0, UINT32_MAX, NULL, "of which the target has 232448"},
+    };
+    static PtxTest t;
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        memset(&t, 0, sizeof t);
+        t.threads = rows[i].threads;
+        t.grid = rows[i].grid;
+        t.cluster = rows[i].cluster;
+        t.dynamic_shared = rows[i].shared;
+        t.target = rows[i].target;
+        wrong += say(&t, "", rows[i].said);
+    }
+    ck_assert_int_eq(wrong, 0);
+}
+END_TEST
+
+START_TEST(loops_that_change_nothing_are_found) {
+    static const Refused rows[] = {
+        {"L: bra L;", "(thread 0 of block (0, 0, 0)), bra: deadlock: it goes round here for ever"},
+        {"L: add.u32 %r1, %r9, 1;\nadd.u32 %r2, %r9, 2;\nbra L;", "goes round here for ever"},
+        {"L: xor.b32 %r9, %r9, 1;\nnot.b32 %r9, %r9;\nbra L;", "goes round here for ever"},
+        {"L: ld.global.volatile.u32 %r1, [%rd9];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;",
+         "goes round here for ever"},
+        {"L: ld.global.u32 %r1, [%rd9];\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;",
+         "goes round here for ever"},
+        {"mov.u32 %r1, 0;\nL: add.u32 %r1, %r1, 1;\nbra L;", "more than 200000 instructions"},
+        {"L: st.global.u32 [%rd8], %r1;\nmov.u32 %r1, %clock;\nbra L;", "not known"},
+        /* One half of the warp waits for the other. */
+        {"setp.lt.u32 %p1, %r9, 16;\n@%p1 bra L;\nbra W;\n"
+         "L: ld.global.volatile.u32 %r1, [%rd9+512];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra L;\nret;\n"
+         "W: mov.u32 %r2, 1;\nst.global.volatile.u32 [%rd9+512], %r2;",
+         NULL},
+    };
+    SAY_ALL(rows);
+    static PtxTest t; /* one warp for another; a loop that takes long is none that never ends */
+    memset(&t, 0, sizeof t);
+    t.threads = 64;
+    t.checks = PTX_CHECK_ALL & ~(unsigned)PTX_CHECK_RACES;
+    int wrong = say(
+        &t,
+        "mov.u32 %r1, 0;\nst.shared.volatile.u32 [sm], %r1;\nbar.sync 0;\n"
+        "setp.ge.u32 %p1, %r9, 32;\n@%p1 bra W;\n"
+        "L: ld.shared.volatile.u32 %r1, [sm];\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra L;\nret;\n"
+        "W: mov.u32 %r2, 0;\nS: add.u32 %r2, %r2, 1;\nsetp.lt.u32 %p3, %r2, 20000;\n@%p3 bra S;\n"
+        "st.shared.volatile.u32 [sm], %r2;",
+        NULL);
+    ck_assert_int_eq(wrong, 0);
+}
+END_TEST
+
+START_TEST(prints_only_what_it_knows) {
+    static const struct {
+        const char *format, *said, *printed;
+    } rows[] = {
+        {"%d", NULL, "7"},
+        {"%5.3dx", NULL, "  007x"},
+        {"%c%%", NULL, "\a%"},
+        {"%lld", NULL, "7"},
+        {"%n", "it prints '%n'", NULL},
+        {"%n d", "it prints '%n d'", NULL},
+        {"%*d", "it prints '%*d'", NULL},
+        {"%999999d", "it prints '%999999d'", NULL},
+        {"%.999999d", "it prints '%.999999d'", NULL},
+        {"%", "it prints '%'", NULL},
+        {"%1$d", "it prints '%1$d'", NULL},
+        {"%s", "out of bounds", NULL},
+        {"%lld %lld %lld %lld", "out of bounds", NULL},
+    };
+    static PtxTest t;
+    memset(&t, 0, sizeof t);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char outside[400], *at = outside;
+        at += sprintf(at, ".global .b8 format[32] = {");
+        for (const char *p = rows[i].format; *p; p++) at += sprintf(at, "%d,", *p);
+        sprintf(at, "0};");
+        t.outside = outside;
+        const char *said = run_body(
+            &t, "setp.eq.u32 %p1, %r9, 0; @!%p1 bra E; .local .align 8 .b8 args[8];\n"
+                "mov.b64 %rd1, 7; st.local.b64 [args], %rd1; mov.u64 %rd2, args;\n"
+                "cvta.local.u64 %rd2, %rd2; mov.u64 %rd3, format; cvta.global.u64 %rd3, %rd3;\n"
+                "{ .param .b64 a; .param .b64 b; .param .b32 c; st.param.b64 [a], %rd3;\n"
+                "st.param.b64 [b], %rd2; call (c), vprintf, (a, b); ld.param.b32 %r1, [c]; }\nE:");
+        if (!rows[i].said) {
+            ck_assert_msg(!said, "%s: %s", rows[i].format, said ? said : "");
+            ck_assert_str_eq(t.printed, rows[i].printed);
+        } else {
+            ck_assert_msg(said && strstr(said, rows[i].said), "%s: %s", rows[i].format,
+                          said ? said : "nothing");
+        }
+        ptx_test_end(&t);
+    }
+}
+END_TEST
+
+START_TEST(what_a_kernel_does_is_checked) {
+    static const Refused rows[] = {
+        {"trap;", "it stops here"},
+        {"ld.global.u32 %r1, [%rd9+8192];",
+         "out of bounds: it reads 4 bytes at byte 8192 of 'out'"},
+        {"ld.global.u32 %r1, [%rd9+-4];", "out of bounds"},
+        {"ld.global.u32 %r1, [16];", "which lie in no buffer"},
+        {"ld.global.u32 %r1, [%rd9+2];", "misaligned"},
+        {"ld.global.v4.u32 {%r1,%r2,%r3,%r4}, [%rd9+8];", "misaligned"},
+        {"ld.shared.u32 %r1, [sm+8192];", "out of bounds"},
+        {"ld.shared.u32 %r1, [0];", "out of bounds"},
+        {"ld.shared::cluster.u32 %r1, [0xFF000400];", "no address of shared memory"},
+        {"ld.param.u32 %r1, [out+8];", "out of bounds"},
+        {"ld.local.u32 %r1, [0];", "out of bounds"},
+        {"ld.global.u32 %r1, [%rd1];", "%rd1, an address, is not known"},
+        {"st.global.u32 [%rd8], %r1;", "%r1, which is stored, is not known"},
+        {"@%p1 mov.u32 %r1, 1;", "%p1, which decides whether this is done, is not known"},
+        {"bar.sync 16;", "there is no barrier 16"},
+        {"bar.sync 0, 33;", "33 threads are not whole warps"},
+        {"bar.sync 0, 64;", "deadlock: it waits here for ever"},
+        {"setp.eq.u32 %p1, %r9, 0; @%p1 bar.sync 0;", "not all threads of the warp are here"},
+        {"shfl.sync.idx.b32 %r1, %r9, 0, 31, 1;", "the mask 0x1"},
+        {"mbarrier.arrive.shared.b64 _, [sm];", "this is no barrier"},
+        {"mbarrier.init.shared.b64 [sm], 0;", "a barrier for 0 arrivals"},
+        {"mbarrier.init.shared.b64 [sm], 1048576;", "a barrier for 1048576 arrivals"},
+        {"mbarrier.init.shared.b64 [sm], 1;\nmbarrier.arrive.shared.b64 _, [sm], 2;",
+         "more arrive than the 1"},
+        {"mbarrier.init.shared.b64 [sm+4], 1;", "misaligned"},
+        {"mapa.shared::cluster.u32 %r1, %r9, 1;", "the cluster has no block 1"},
+        {"cp.async.ca.shared.global [sm], [%rd9], 5;", "does not know this form"},
+        {"cp.async.ca.shared.global [sm], [%rd9], 4, 5;", "it reads 5 of 4 bytes"},
+        {"cp.async.ca.shared.global [sm], [%rd9], 4;", "nobody has waited for this"},
+        {"cp.async.bulk.tensor.shared::cluster.global.tile.mbarrier::complete_tx::bytes [sm], "
+         "[%rd9], [sm];",
+         "does not know this form"},
+        {"cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [sm], "
+         "[%rd9, {1, 1}], [sm];",
+         "no map of a tensor"},
+        {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [0xFE000400], [%rd9], "
+         "16, [sm];",
+         "names blocks that the cluster has not"},
+        {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm], [%rd9], 16, "
+         "[1020];",
+         "there is no barrier at byte -4"},
+        {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm], [%rd9], 16, "
+         "[sm+8188];",
+         "there is no barrier at byte 8188"},
+        {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm], [%rd9], 15, "
+         "[sm];",
+         "misaligned"},
+        {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [sm], [%rd9], "
+         "4294967280, [sm];",
+         "out of bounds"},
+    };
+    SAY_ALL(rows);
+}
+END_TEST
+
+/* Whatever is left out, or stands where it does not belong. */
+START_TEST(pieces_of_files_are_no_harm) {
+    static const char *const texts[] = {"",
+                                        ".entry",
+                                        ".entry k",
+                                        ".entry k(",
+                                        ".entry k(.param",
+                                        ".entry k(.param .u64 x){",
+                                        ".entry k(){@",
+                                        ".entry k(){@%p",
+                                        ".entry k(){a:",
+                                        ".entry k(){a:.branchtargets",
+                                        ".entry k(){add",
+                                        ".entry k(){::",
+                                        ".entry k(){add:::",
+                                        ".entry k(){//",
+                                        ".entry k(){.loc 99999999999999999999 1",
+                                        ".target",
+                                        ".global",
+                                        ".global .b32",
+                                        ".global .b32 x = {",
+                                        "\xff\xfe\x80{}();"};
+    for (volatile size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        static Session s;
+        if (setjmp(s.bail)) ck_abort_msg("out of memory");
+        session_init(&s);
+        const PtxModule *m = ptx_load(&s, texts[i], strlen(texts[i]));
+        ck_assert_msg(m || s.diags.errors, "%s: neither a module nor an error", texts[i]);
+        session_free(&s);
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("ptx_refused");
+    TCase *c = tcase_create("ptx_refused");
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, operands_are_those_of_the_row);
+    tcase_add_test(c, declarations_are_checked);
+    tcase_add_test(c, sizes_have_limits);
+    tcase_add_test(c, launches_have_limits);
+    tcase_add_test(c, loops_that_change_nothing_are_found);
+    tcase_add_test(c, prints_only_what_it_knows);
+    tcase_add_test(c, what_a_kernel_does_is_checked);
+    tcase_add_test(c, pieces_of_files_are_no_harm);
+    return run_suite(s, c);
+}
