@@ -127,6 +127,8 @@ START_TEST(operands_are_those_of_the_row) {
          "no register: '1'"},
         {"call (%r1), vprintf, (%r1, %r2);", "no list of variables"},
         {"call vprintf;", "no list of variables"},
+        {"bfind.shiftamt.u32 %r1, 1;", "does not know the word 'shiftamt'"},
+        {"add.sat.s32 %r1, %r9, 1;", "does not know this form"},
         {"frobnicate.u32 %r1;", "does not know the instruction 'frobnicate.u32'"},
         {"add.quick.u32 %r1, %r9, 1;", "does not know the word 'quick'"},
         {"add..u32 %r1, %r9, 1;", "does not know the word ''"},

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* test_ptx.c: what instructions of PTX give on the PTX machine, against what the PTX ISA says: the
+ * edges of each family. */
+#include "tests/check/ptx_fixture.h"
+#include "tests/run_suite.h"
+
+typedef struct Gives { /* %rd1 at the end, of a lane */
+    const char *body;
+    int lane;
+    uint64_t value;
+} Gives;
+
+static int give(PtxTest *t, const Gives *g) {
+    char body[2000];
+    snprintf(body, sizeof body, "%s\nst.global.b64 [%%rd8], %%rd1;", g->body);
+    const char *said = run_body(t, body);
+    bool ok = !said && t->out[g->lane] == g->value;
+    if (!ok)
+        fprintf(stderr, "%s: lane %d has 0x%llx, not 0x%llx%s%s\n", g->body, g->lane,
+                (unsigned long long)t->out[g->lane], (unsigned long long)g->value, said ? ": " : "",
+                said ? said : "");
+    ptx_test_end(t);
+    return !ok;
+}
+
+static void give_all(const Gives *g, size_t n) {
+    static PtxTest t;
+    int wrong = 0;
+    memset(&t, 0, sizeof t);
+    for (size_t i = 0; i < n; i++) wrong += give(&t, &g[i]);
+    ck_assert_int_eq(wrong, 0);
+}
+#define GIVE_ALL(rows) give_all(rows, sizeof(rows) / sizeof *(rows))
+
+/* An instruction of 32 bits whose result is %r1; of 16, %h1; of a predicate, %p1. */
+#define W(text) text " cvt.u64.u32 %rd1, %r1;"
+#define H(text) text " cvt.u64.u16 %rd1, %h1;"
+#define P(text) text " selp.b64 %rd1, 1, 0, %p1;"
+#define F(text) text " mov.b32 %r1, %f1; cvt.u64.u32 %rd1, %r1;"
+
+START_TEST(integers) {
+    static const Gives rows[] = {
+        {W("mul.hi.s32 %r1, -2, 3;"), 0, 0xFFFFFFFF},
+        {W("mul.hi.u32 %r1, 0xFFFFFFFE, 3;"), 0, 2},
+        {"mul.wide.s32 %rd1, -2, 3;", 0, (uint64_t)-6},
+        {"mul.wide.u32 %rd1, 0xFFFFFFFE, 3;", 0, 0x2FFFFFFFA},
+        {"mul.hi.u64 %rd1, -1, -1;", 0, (uint64_t)-2},
+        {"mul.hi.s64 %rd1, -1, 1;", 0, (uint64_t)-1},
+        {"mad.wide.s32 %rd1, -2, 3, 7;", 0, 1},
+        {W("mad.lo.s32 %r1, -2, 3, 7;"), 0, 1},
+        {W("div.s32 %r1, -7, 2;"), 0, (uint32_t)-3},
+        {W("rem.s32 %r1, -7, 2;"), 0, (uint32_t)-1},
+        {W("div.s32 %r1, 0x80000000, -1;"), 0, 0x80000000},
+        {W("min.s32 %r1, -1, 1;"), 0, 0xFFFFFFFF},
+        {W("min.u32 %r1, -1, 1;"), 0, 1},
+        {W("abs.s32 %r1, 0x80000000;"), 0, 0x80000000},
+        {W("shl.b32 %r1, 1, 32;"), 0, 0},
+        {W("shl.b32 %r1, 1, 0x101;"), 0, 0},
+        {W("shr.u32 %r1, -1, 32;"), 0, 0},
+        {W("shr.s32 %r1, 0x80000000, 64;"), 0, 0xFFFFFFFF},
+        {"shl.b64 %rd1, 1, 64;", 0, 0},
+        {"shr.s64 %rd1, -2, 200;", 0, (uint64_t)-1},
+        {W("bfe.u32 %r1, 0xABCD1234, 8, 8;"), 0, 0x12},
+        {W("bfe.s32 %r1, 0x00008000, 8, 8;"), 0, 0xFFFFFF80},
+        {W("bfe.u32 %r1, -1, 0, 0;"), 0, 0},
+        {W("bfe.s32 %r1, 0x80000000, 28, 8;"), 0, 0xFFFFFFF8},
+        {W("bfe.s32 %r1, 0x80000000, 40, 8;"), 0, 0xFFFFFFFF},
+        {W("bfe.u32 %r1, -1, 40, 8;"), 0, 0},
+        {"bfe.u64 %rd1, -1, 32, 40;", 0, 0xFFFFFFFF},
+        {W("bfi.b32 %r1, 0xF, 0, 4, 4;"), 0, 0xF0},
+        {W("bfi.b32 %r1, -1, 0, 28, 8;"), 0, 0xF0000000},
+        {W("bfi.b32 %r1, -1, 5, 32, 8;"), 0, 5},
+        {W("bfi.b32 %r1, -1, 5, 0, 0;"), 0, 5},
+        {W("bfind.u32 %r1, 0x10;"), 0, 4},
+        {W("bfind.u32 %r1, 0;"), 0, 0xFFFFFFFF},
+        {W("bfind.s32 %r1, -1;"), 0, 0xFFFFFFFF},
+        {W("bfind.s32 %r1, 0xFFFFFF00;"), 0, 7},
+        {W("clz.b32 %r1, 0;"), 0, 32},
+        {W("clz.b64 %r1, 1;"), 0, 63},
+        {W("popc.b64 %r1, -1;"), 0, 64},
+        {W("brev.b32 %r1, 1;"), 0, 0x80000000},
+        {W("prmt.b32 %r1, 0x33221100, 0x77665544, 0x7531;"), 0, 0x77553311},
+        {W("prmt.b32 %r1, 0x80, 0x7F, 0x00C8;"), 0, 0x000000FF | 0x80800000},
+        {W("shf.l.wrap.b32 %r1, 0x80000001, 0x1, 33;"), 0, 3},
+        {W("shf.l.clamp.b32 %r1, 0x80000001, 0x1, 33;"), 0, 0x80000001},
+        {W("shf.r.wrap.b32 %r1, 0x80000000, 0x1, 31;"), 0, 3},
+        {W("shf.r.clamp.b32 %r1, 5, 7, 99;"), 0, 7},
+        {W("lop3.b32 %r1, 0xF0, 0xCC, 0xAA, 0x80;"), 0, 0x80},
+        {W("lop3.b32 %r1, 0xF0, 0xCC, 0xAA, 0x96;"), 0, 0xF0 ^ 0xCC ^ 0xAA},
+        {W("cnot.b32 %r1, 0;"), 0, 1},
+        {H("add.u16 %h1, 0xFFFF, 2;"), 0, 1},
+    };
+    GIVE_ALL(rows);
+}
+END_TEST
+
+START_TEST(conversions) {
+    static const Gives rows[] = {
+        {W("cvt.s32.s8 %r1, 0x80;"), 0, 0xFFFFFF80},
+        {W("cvt.sat.s8.s32 %r1, 300;"), 0, 127},
+        {W("cvt.sat.u8.s32 %r1, -5;"), 0, 0},
+        {W("cvt.sat.s8.s32 %r1, -300;"), 0, 0xFFFFFF80},
+        {W("cvt.rzi.s32.f32 %r1, 0fC0200000;"), 0, (uint32_t)-2},
+        {W("cvt.rni.s32.f32 %r1, 0f40200000;"), 0, 2},
+        {W("cvt.rmi.s32.f32 %r1, 0fC0200000;"), 0, (uint32_t)-3},
+        {W("cvt.rpi.s32.f32 %r1, 0fC0200000;"), 0, (uint32_t)-2},
+        {W("cvt.rzi.s32.f32 %r1, 0f7F800000;"), 0, 0x7FFFFFFF},
+        {W("cvt.rzi.u32.f32 %r1, 0fBF800000;"), 0, 0},
+        {W("cvt.rzi.s32.f32 %r1, 0f7FC00000;"), 0, 0},
+        {"cvt.rzi.s64.f32 %rd1, 0f7FC00000;", 0, UINT64_C(1) << 63},
+        {F("cvt.rn.f32.s32 %f1, 16777217;"), 0, 0x4B800000},
+        {F("cvt.rp.f32.s32 %f1, 16777217;"), 0, 0x4B800001},
+        {F("cvt.rz.f32.u32 %f1, 0xFFFFFFFF;"), 0, 0x4F7FFFFF},
+        {H("cvt.rn.f16.f32 %h1, 0f477FF000;"), 0, 0x7C00}, /* 65520: a tie goes beyond */
+        {H("cvt.rz.f16.f32 %h1, 0f477FF000;"), 0, 0x7BFF},
+        {H("cvt.rn.f16.f32 %h1, 0f33000000;"), 0, 0}, /* half of the least */
+        {H("cvt.rn.f16.f32 %h1, 0f33000001;"), 0, 1},
+        {H("cvt.rn.bf16.f32 %h1, 0f3F808000;"), 0, 0x3F80},
+        {H("cvt.rn.bf16.f32 %h1, 0f3F818000;"), 0, 0x3F82},
+        {W("cvt.rna.tf32.f32 %r1, 0f3F801000;"), 0, 0x3F802000},
+        {W("cvt.rn.f16x2.f32 %r1, 0f3F800000, 0f40000000;"), 0, 0x3C004000},
+        {H("cvt.rn.satfinite.e4m3x2.f32 %h1, 0f44000000, 0f3F800000;"), 0, 0x7E38},
+        {H("cvt.rn.satfinite.e5m2x2.f32 %h1, 0f7F800000, 0f3F800000;"), 0, 0x7B3C},
+        {F("cvt.sat.f32.f32 %f1, 0f7FC00000;"), 0, 0},
+        {F("cvt.sat.f32.f32 %f1, 0f40000000;"), 0, 0x3F800000},
+        {F("cvt.rni.f32.f32 %f1, 0fBF000000;"), 0, 0x80000000},
+        {F("cvt.f32.f16 %f1, 0x0001;"), 0, 0x33800000},
+    };
+    GIVE_ALL(rows);
+}
+END_TEST
+
+START_TEST(floats) {
+    static const Gives rows[] = {
+        {F("min.f32 %f1, 0f7FC00000, 0f3F800000;"), 0, 0x3F800000},
+        {F("max.f32 %f1, 0f3F800000, 0fFFC00000;"), 0, 0x3F800000},
+        {F("min.NaN.f32 %f1, 0f7FC00000, 0f3F800000;"), 0, 0x7FFFFFFF},
+        {F("min.f32 %f1, 0f7FC00001, 0f7FC00000;"), 0, 0x7FFFFFFF},
+        {F("min.f32 %f1, 0f00000000, 0f80000000;"), 0, 0x80000000},
+        {F("max.f32 %f1, 0f80000000, 0f00000000;"), 0, 0},
+        {F("add.rn.f32 %f1, 0f7F800000, 0fFF800000;"), 0, 0x7FFFFFFF},
+        {F("add.rz.f32 %f1, 0f3F800000, 0f33FFFFFF;"), 0, 0x3F800000},
+        {F("add.rp.f32 %f1, 0f3F800000, 0f00000001;"), 0, 0x3F800001},
+        {F("add.ftz.f32 %f1, 0f00000001, 0f00000001;"), 0, 0},
+        {F("fma.rn.f32 %f1, 0f3F800001, 0f3F800001, 0fBF800002;"), 0, 0x28800000},
+        {F("mul.sat.f32 %f1, 0f40000000, 0f40000000;"), 0, 0x3F800000},
+        {F("neg.f32 %f1, 0f00000000;"), 0, 0x80000000},
+        {F("abs.f32 %f1, 0f80000000;"), 0, 0},
+        {F("copysign.f32 %f1, 0f80000000, 0f3F800000;"), 0, 0xBF800000},
+        {F("ex2.approx.f32 %f1, 0fFF800000;"), 0, 0},
+        {F("lg2.approx.f32 %f1, 0f00000000;"), 0, 0xFF800000},
+        {F("sqrt.rn.f32 %f1, 0fBF800000;"), 0, 0x7FFFFFFF},
+        {F("rcp.rn.f32 %f1, 0f80000000;"), 0, 0xFF800000},
+        {H("add.f16 %h1, 0x7BFF, 0x4C00;"), 0, 0x7C00},
+        {H("fma.rn.relu.f16 %h1, 0xBC00, 0x3C00, 0x0000;"), 0, 0},
+        {W("add.f16x2 %r1, 0x3C003C00, 0x40003C00;"), 0, 0x42004000},
+        {P("setp.lt.f32 %p1, 0f7FC00000, 0f00000000;"), 0, 0},
+        {P("setp.ltu.f32 %p1, 0f7FC00000, 0f00000000;"), 0, 1},
+        {P("setp.ne.f32 %p1, 0f7FC00000, 0f00000000;"), 0, 0},
+        {P("setp.neu.f32 %p1, 0f7FC00000, 0f7FC00000;"), 0, 1},
+        {P("setp.num.f32 %p1, 0f7FC00000, 0f00000000;"), 0, 0},
+        {P("setp.nan.f32 %p1, 0f7FC00000, 0f00000000;"), 0, 1},
+        {P("setp.eq.f32 %p1, 0f80000000, 0f00000000;"), 0, 1},
+        {P("setp.hi.u32 %p1, -1, 0;"), 0, 1},
+        {P("setp.lo.u32 %p1, -1, 0;"), 0, 0},
+        {P("setp.gt.s32 %p1|%p2, -1, 0; mov.pred %p1, %p2;"), 0, 1},
+        {P("setp.eq.u32 %p2, 1, 1; setp.eq.and.u32 %p1, 1, 1, !%p2;"), 0, 0},
+        {W("set.eq.u32.f32 %r1, 0f3F800000, 0f3F800000;"), 0, 0xFFFFFFFF},
+        {F("set.eq.f32.f32 %f1, 0f3F800000, 0f3F800000;"), 0, 0x3F800000},
+    };
+    GIVE_ALL(rows);
+}
+END_TEST
+
+START_TEST(lanes_of_a_warp) {
+    static const Gives rows[] = {
+        {W("shfl.sync.up.b32 %r1, %r9, 1, 0, -1;"), 0, 0},
+        {W("shfl.sync.up.b32 %r1, %r9, 3, 0, -1;"), 5, 2},
+        {W("shfl.sync.up.b32 %r1, %r9, 1, 0x1800, -1;"), 8, 8}, /* segments of 8 */
+        {W("shfl.sync.up.b32 %r1, %r9, 1, 0x1800, -1;"), 9, 8},
+        {W("shfl.sync.down.b32 %r1, %r9, 1, 31, -1;"), 31, 31},
+        {W("shfl.sync.down.b32 %r1, %r9, 1, 0x181F, -1;"), 7, 7},
+        {W("shfl.sync.bfly.b32 %r1, %r9, 16, 31, -1;"), 3, 19},
+        {W("shfl.sync.idx.b32 %r1, %r9, 2, 0x181F, -1;"), 13, 10},
+        {W("shfl.sync.idx.b32 %r1, %r9, 40, 31, -1;"), 0, 8},
+        {P("shfl.sync.down.b32 %r1|%p1, %r9, 1, 31, -1;"), 31, 0},
+        {P("shfl.sync.down.b32 %r1|%p1, %r9, 1, 31, -1;"), 30, 1},
+        {W("setp.lt.u32 %p1, %r9, 3; vote.sync.ballot.b32 %r1, %p1, -1;"), 9, 7},
+        {P("setp.lt.u32 %p2, %r9, 3; vote.sync.all.pred %p1, %p2, -1;"), 0, 0},
+        {P("setp.lt.u32 %p2, %r9, 3; vote.sync.any.pred %p1, %p2, -1;"), 9, 1},
+        {P("setp.lt.u32 %p2, %r9, 3; vote.sync.uni.pred %p1, !%p2, -1;"), 0, 0},
+        {W("redux.sync.add.s32 %r1, %r9, -1;"), 7, 496},
+        {W("redux.sync.max.s32 %r1, %r9, -1;"), 7, 31},
+        {W("and.b32 %r2, %r9, 1; match.any.sync.b32 %r1, %r2, -1;"), 1, 0xAAAAAAAA},
+        {W("match.all.sync.b32 %r1|%p1, 5, -1;"), 1, 0xFFFFFFFF},
+        {P("match.all.sync.b32 %r1|%p1, %r9, -1;"), 1, 0},
+        {P("elect.sync _|%p1, -1;"), 0, 1},
+        {P("elect.sync %r1|%p1, -1;"), 1, 0},
+        {W("activemask.b32 %r1;"), 0, 0xFFFFFFFF},
+    };
+    GIVE_ALL(rows);
+}
+END_TEST
+
+#define AT "mov.u32 %r2, sm; mad.lo.u32 %r2, %r9, 16, %r2;" /* a lane's 16 bytes */
+
+START_TEST(memory) {
+    static const Gives rows[] = {
+        {"ld.global.u64 %rd2, [%rd8]; atom.global.add.u64 %rd1, [%rd9], 1;", 5, 5},
+        {W("atom.global.cas.b32 %r1, [%rd8+4096], 0, 7; ld.global.u32 %r1, [%rd8+4096];"), 3, 7},
+        {W("atom.global.inc.u32 %r1, [%rd9+4096], 2;"), 4, 1},
+        {W("atom.global.dec.u32 %r1, [%rd9+4096], 2;"), 1, 2},
+        {W("atom.global.min.s32 %r1, [%rd8+4096], -1; ld.global.u32 %r1, [%rd8+4096];"), 0,
+         0xFFFFFFFF},
+        {W("atom.global.max.u32 %r1, [%rd8+4096], -1; ld.global.u32 %r1, [%rd8+4096];"), 0,
+         0xFFFFFFFF},
+        {W("atom.global.exch.b32 _, [%rd8+4096], 9; ld.global.u32 %r1, [%rd8+4096];"), 0, 9},
+        {W("red.global.add.f32 [%rd8+4096], 0f3F800000; ld.global.b32 %r1, [%rd8+4096];"), 0,
+         0x3F800000},
+        {W(AT "st.shared.v4.b32 [%r2], {1, 2, 3, %r9}; ld.shared.v2.b32 {_, %r1}, [%r2+8];"), 6, 6},
+        {W(AT "st.shared.b32 [%r2], 0x8081; ld.shared.s8 %r1, [%r2];"), 6, 0xFFFFFF81},
+        {W(AT "st.shared.b32 [%r2], 0x8081; ld.shared.s16 %r1, [%r2];"), 6, 0xFFFF8081},
+        {W(AT "st.shared.b32 [%r2], 0x8081; ld.shared.u8 %r1, [%r2+1];"), 6, 0x80},
+        {"mov.b64 %rd2, 0x1122334455667788; mov.b64 {%h1,%h2,%h3,%h4}, %rd2; mov.b64 %rd1, "
+         "{%h4,%h3,%h2,%h1};",
+         0, 0x7788556633441122},
+        {"mov.u64 %rd2, sm; cvta.shared.u64 %rd2, %rd2; cvta.to.shared.u64 %rd3, %rd2; mov.u64 "
+         "%rd1, sm; sub.u64 %rd1, %rd1, %rd3;",
+         0, 0},
+        /* cp.async: what is not read is 0; whether it is ignored is a predicate, too */
+        {W(AT "cp.async.ca.shared.global [%r2], [%rd9], 8, 4; cp.async.wait_all; ld.shared.b32 "
+              "%r1, [%r2+4];"),
+         0, 0},
+        {W(AT "setp.eq.u32 %p1, 0, 0; cp.async.ca.shared.global [%r2], [%rd9], 4, %p1; "
+              "cp.async.wait_all; ld.shared.b32 %r1, [%r2];"),
+         0, 0},
+        /* bar with a count, mbarriers: a phase ends with its arrivals and its bytes */
+        {W("bar.sync 1, 32; mov.u32 %r1, 3;"), 0, 3},
+        {P("setp.eq.u32 %p3, %r9, 0; @%p3 mbarrier.init.shared.b64 [sm], 32; bar.sync 0; "
+           "mbarrier.arrive.shared.b64 %rd2, [sm]; bar.sync 0; mbarrier.test_wait.shared.b64 %p1, "
+           "[sm], %rd2;"),
+         4, 1},
+        {P("setp.eq.u32 %p3, %r9, 0; @%p3 mbarrier.init.shared.b64 [sm], 33; bar.sync 0; "
+           "mbarrier.arrive.shared.b64 %rd2, [sm]; bar.sync 0; mbarrier.test_wait.shared.b64 %p1, "
+           "[sm], %rd2;"),
+         4, 0},
+        {P("setp.eq.u32 %p3, %r9, 0; @%p3 mbarrier.init.shared.b64 [sm], 1; @%p3 "
+           "mbarrier.arrive.expect_tx.shared.b64 _, [sm], 16; bar.sync 0; "
+           "mbarrier.test_wait.parity.shared.b64 %p1, [sm], 0;"),
+         4, 0},
+        {P("setp.eq.u32 %p3, %r9, 0; @%p3 mbarrier.init.shared.b64 [sm], 1; @%p3 "
+           "mbarrier.arrive.shared.b64 _, [sm]; bar.sync 0; mbarrier.test_wait.parity.shared.b64 "
+           "%p1, [sm], 1;"),
+         4, 0},
+        {P("setp.eq.u32 %p3, %r9, 0; @%p3 mbarrier.init.shared.b64 [sm], 1; @%p3 "
+           "mbarrier.arrive.shared.b64 _, [sm]; bar.sync 0; mbarrier.test_wait.parity.shared.b64 "
+           "%p1, [sm], 0;"),
+         4, 1},
+        /* matrices: row r of lane r's address holds 16 r + 0, 1, …, as halves */
+        {W(AT "shl.b32 %r3, %r9, 4; mad.lo.u32 %r3, %r3, 0x10001, 0x10000; st.shared.v4.b32 [%r2], "
+              "{%r3, %r3, %r3, %r3}; bar.sync 0; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, "
+              "[%r2];"),
+         5, 0x110010},
+        {W(AT "shl.b32 %r3, %r9, 4; mad.lo.u32 %r3, %r3, 0x10001, 0x10000; st.shared.v4.b32 [%r2], "
+              "{%r3, %r3, %r3, %r3}; bar.sync 0; "
+              "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r1}, [%r2];"),
+         5, 0x310021},
+        {W("shl.b32 %r3, %r9, 16; or.b32 %r3, %r3, %r9; "
+           "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r3;"),
+         5, 0x000C0008},
+        {W(AT "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], {%r9}; bar.sync 0; "
+              "ld.shared.b32 %r1, [sm+20];"),
+         1, 5},
+    };
+    GIVE_ALL(rows);
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("ptx");
+    TCase *c = tcase_create("ptx");
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, integers);
+    tcase_add_test(c, conversions);
+    tcase_add_test(c, floats);
+    tcase_add_test(c, lanes_of_a_warp);
+    tcase_add_test(c, memory);
+    return run_suite(s, c);
+}
