@@ -4,16 +4,18 @@
  * then the rules of the language, a kernel each (rules.c).
  *
  *   tile-conformance [--device=cpu|cuda[:N]] [--target=native|sm_80|…] [--root=FOLDER]
- *                    [--only=TEXT] [--rule=NAME] [--ptx=FOLDER] [--passes=all|LIST] [--list]
+ *                    [--only=TEXT] [--rule=NAME] [--ptx=FOLDER] [--code=FOLDER]
+ *                    [--passes=all|LIST] [--list]
  *
  * Rows over the same inputs become one kernel of up to 24 statements, each checked for its dtype by
  * a static_assert and stored through a pointer of that dtype. A kernel that does not compile is cut
  * up into its rows, so that the others still count. Rows that must be refused are compiled one by
  * one. --only takes the rows whose `x,y,expr` contain TEXT and no rules; --rule takes the rules
  * whose file name contains NAME and no rows; --ptx runs nothing and writes the PTX of all kernels
- * into FOLDER; --passes lets the CPU device run what these passes of the compiler (`all`: the whole
- * pipeline for --target) make of the tile IR; --list names every row that fails, not just the
- * first 50. Ends with `N passed, N failed`; exit code 5 when a row failed, 77 when there is no
+ * into FOLDER; --code compiles nothing and runs the PTX of rules that lies in FOLDER
+ * (tests/run/corpus.h); --passes lets the CPU device run what these passes of the compiler (`all`:
+ * the whole pipeline for --target) make of the tile IR; --list names every row that fails, not just
+ * the first 50. Ends with `N passed, N failed`; exit code 5 when a row failed, 77 when there is no
  * device. */
 #include "tests/conformance/rows.h"
 #include "tests/conformance/rules.h"
@@ -40,7 +42,7 @@ typedef struct Suite {
     Rows rows;
     tile_context *ctx;
     bool on_cpu, list;
-    const char *target, *only, *rule, *ptx_folder, *passes;
+    const char *target, *only, *rule, *ptx_folder, *passes, *code;
     Job *job;
     int njobs, next_job;
     pthread_mutex_t lock;
@@ -357,7 +359,8 @@ static bool run_rules(Suite *s, const char *root) {
                    .target = s->target,
                    .only = s->rule,
                    .ptx_folder = s->ptx_folder,
-                   .passes = s->passes};
+                   .passes = s->passes,
+                   .code = s->code};
     if (!rules_run(&run)) return false;
     printf("%-44s %5d passed %5d failed\n", "the rules", run.passed, run.failed);
     s->passed += run.passed;
@@ -389,7 +392,7 @@ static int run(Suite *s, const char *root, const char *device) {
         return st == TILE_NO_DEVICE ? 77 : 5;
     }
     printf("%s, code for %s\n", tile_context_device_name(s->ctx), s->target);
-    if (!s->rule) run_rows(s);
+    if (!s->rule && !s->code) run_rows(s);
     if (!s->only && !run_rules(s, root)) return 2;
     printf("%d passed, %d failed\n", s->passed, s->failed);
     return s->failed || !s->passed ? 5 : 0;
@@ -411,6 +414,8 @@ int main(int argc, char **argv) {
             s.rule = v;
         else if ((v = option(argv[i], "--ptx=")))
             s.ptx_folder = v;
+        else if ((v = option(argv[i], "--code=")))
+            s.code = v;
         else if ((v = option(argv[i], "--passes=")))
             s.passes = strcmp(v, "all") ? v : all_passes + 1;
         else if (strcmp(argv[i], "--list") == 0)

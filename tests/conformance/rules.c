@@ -341,6 +341,16 @@ static void write_ptx(RuleRun *run, Rule *r, const tile_compile_options *o, cons
         fail(run, r, "%s/%s.ptx cannot be written", run->ptx_folder, name);
 }
 
+/* Of somebody else: what there is none of has not been asked for. */
+static void run_code(RuleRun *run, Rule *r) {
+    size_t size;
+    read_args(r);
+    char *code = corpus_code(run->code, r->what, &size);
+    if (code) launch(run, r, code, size);
+    free(code);
+    free_args(r);
+}
+
 static void run_once(RuleRun *run, Rule *r) {
     size_t size;
     Options options;
@@ -371,7 +381,7 @@ static void run_type(RuleRun *run, Rule *r, const char *types) {
         r->warps = (int)n;
         snprintf(r->what, sizeof r->what, "%s%s%.*s, %ld warp%s", r->file, types ? ", T = " : "",
                  types ? (int)strcspn(types, " \n") : 0, types ? types : "", n, n > 1 ? "s" : "");
-        run_once(run, r);
+        (run->code ? run_code : run_once)(run, r);
         if (warps && next >= warps + len) return;
     }
 }

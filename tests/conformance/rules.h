@@ -13,6 +13,7 @@ typedef struct RuleRun {
     const char *root, *target;
     const char *only;       /* NULL, or a part of the file's name */
     const char *passes;     /* on the CPU device: what runs over the tile IR first */
+    const char *code;       /* not NULL: what runs lies in this folder (tests/run/corpus.h) */
     const char *ptx_folder; /* not NULL: nothing runs, the PTX is written here */
     int passed, failed, files;
 } RuleRun;

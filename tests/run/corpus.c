@@ -3,12 +3,17 @@
 #include "tests/run/corpus.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static FILE *create(const char *folder, const char *name, const char *suffix) {
+static FILE *open_file(const char *folder, const char *name, const char *suffix, const char *mode) {
     char path[4096];
     int n = snprintf(path, sizeof path, "%s/%s.%s", folder, name, suffix);
-    return n > 0 && n < (int)sizeof path ? fopen(path, "wb") : NULL;
+    return n > 0 && n < (int)sizeof path ? fopen(path, mode) : NULL;
+}
+
+static FILE *create(const char *folder, const char *name, const char *suffix) {
+    return open_file(folder, name, suffix, "wb");
 }
 
 static bool write_arguments(FILE *f, const char *title, const tile_compile_options *o) {
@@ -36,4 +41,23 @@ bool corpus_write(const char *folder, const char *name, const char *title,
     ok = ok && f && write_arguments(f, title, o);
     if (f && fclose(f)) ok = false;
     return ok;
+}
+
+static uint64_t hash_of(const char *text) {
+    uint64_t h = UINT64_C(0xCBF29CE484222325);
+    for (; *text; text++) h = (h ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
+    return h;
+}
+
+char *corpus_code(const char *folder, const char *title, size_t *size) {
+    char name[20];
+    snprintf(name, sizeof name, "%016llx", (unsigned long long)hash_of(title));
+    FILE *f = open_file(folder, name, "ptx", "rb");
+    if (!f) return NULL;
+    long end = fseek(f, 0, SEEK_END) ? -1 : ftell(f);
+    char *text = end < 0 || fseek(f, 0, SEEK_SET) ? NULL : malloc((size_t)end + 1);
+    *size = text ? fread(text, 1, (size_t)end, f) : 0;
+    if (text) text[*size] = '\0';
+    fclose(f);
+    return text;
 }

@@ -3,14 +3,17 @@
  * compared with references in plain C.
  *
  *   tile-kernels [--device=cpu|cuda[:N]] [--target=native|sm_80|…] [--size=tiny|small|full]
- *                [--kernel=NAME] [--root=FOLDER] [--diff] [--ptx=FOLDER] [--passes=all|LIST]
+ *                [--kernel=NAME] [--root=FOLDER] [--diff] [--ptx=FOLDER] [--code=FOLDER]
+ * [--passes=all|LIST]
  *
  * NAME is a group (copy, matmul, features, …), one feature kernel (tests/run/NAME.tl) or one of the
  * examples that examples.c lists. --root is the folder with examples/ and tests/run/, by default
  * the working directory.
  * --diff runs the feature kernels on the CPU device and on the device named and compares all
  * buffers. --ptx runs nothing: it compiles the feature kernels and the examples for --target and
- * writes their PTX into FOLDER. --passes lets the CPU device run what these passes of the compiler
+ * writes their PTX into FOLDER. --code compiles nothing: it runs the PTX that lies in FOLDER
+ * (corpus.h), and ends with a line for each kernel. --passes lets the CPU device run what these
+ * passes of the compiler
  * (`all`: the whole pipeline for --target) make of the tile IR. Ends with `N passed, N failed`;
  * exit code 5 when a case failed, 77 when there is no device. */
 #include "tests/run/suite.h"
@@ -39,7 +42,7 @@ static int usage(const char *what) {
     fprintf(stderr,
             "tile-kernels: %s\nusage: tile-kernels [--device=cpu|cuda[:N]] "
             "[--target=native|sm_80|...] [--size=tiny|small|full] [--kernel=NAME] "
-            "[--root=FOLDER] [--diff] [--ptx=FOLDER] [--passes=all|LIST]\n",
+            "[--root=FOLDER] [--diff] [--ptx=FOLDER] [--code=FOLDER] [--passes=all|LIST]\n",
             what);
     return 2;
 }
@@ -57,7 +60,8 @@ static int no_device(const Suite *s, const char *device, tile_status st) {
 }
 
 static bool wanted(const Suite *s, const struct Group *g) {
-    if (s->ptx_folder && g->run != run_features && g->run != run_examples) return false;
+    if ((s->ptx_folder || s->code) && g->run != run_features && g->run != run_examples)
+        return false;
     if (!s->only || strcmp(s->only, g->name) == 0) return true;
     return (g->run == run_features && feature_exists(s->only)) ||
            (g->run == run_examples && example_exists(s->only));
@@ -116,6 +120,8 @@ int main(int argc, char **argv) {
             s.size = SIZE_FULL;
         else if ((v = option(argv[i], "--ptx=")))
             s.ptx_folder = v;
+        else if ((v = option(argv[i], "--code=")))
+            s.code = v;
         else if ((v = option(argv[i], "--passes=")))
             s.passes = strcmp(v, "all") ? v : all_passes + 1;
         else if (strcmp(argv[i], "--diff") == 0)
@@ -134,6 +140,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < NGROUPS && !want_diff; i++)
         if (wanted(&s, &groups[i])) groups[i].run(&s);
     if (s.ptx_folder) variants_report(&s);
+    if (s.code) variants_list(&s);
     printf("%d passed, %d failed\n", s.passed, s.failed);
     close_device(&s);
     return code ? code : s.failed || !s.passed ? 5 : 0;

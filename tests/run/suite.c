@@ -22,7 +22,8 @@ struct Variant {
     char *entry; /* the kernel's name; NULL: the only one */
     int config, num_warps;
     bool compiled;
-    char *error; /* NULL when it can be launched */
+    int launched, wrong; /* times; cases that failed then */
+    char *error;         /* NULL when it can be launched */
     tile_module *module;
     tile_kernel *kernel;
 };
@@ -34,6 +35,7 @@ void suite_case(Suite *s, bool ok, const char *format, ...) {
         s->group_passed++;
         return;
     }
+    if (s->last) s->last->wrong++;
     /* A broken kernel fails everywhere: the first few say enough. */
     if (s->group_failed++ < 10) {
         va_list ap;
@@ -281,16 +283,24 @@ static tile_compiled *translate(const Suite *s, const Variant *v, char *error) {
 }
 
 static void compile(const Suite *s, Variant *v) {
-    char error[TEXT] = "";
+    char error[TEXT] = "", *code = NULL;
     size_t size;
-    tile_compiled *compiled = translate(s, v, error);
-    const char *text = tile_compiled_text(compiled, TILE_PART_OUTPUT, &size);
-    if (compiled && !s->ptx_folder) {
+    tile_compiled *compiled = NULL;
+    const char *text;
+    if (s->code) {
+        text = code = corpus_code(s->code, v->key, &size);
+        if (!code) snprintf(error, sizeof error, "no code for it");
+    } else {
+        compiled = translate(s, v, error);
+        text = compiled ? tile_compiled_text(compiled, TILE_PART_OUTPUT, &size) : NULL;
+    }
+    if (text && !s->ptx_folder) {
         tile_status st = tile_module_load(s->ctx, text, size, &v->module);
         if (!st) st = tile_kernel_get(v->module, NULL, &v->kernel);
         if (st) snprintf(error, sizeof error, "%s: %s", tile_status_text(st), tile_error(s->ctx));
     }
     tile_compiled_free(compiled);
+    free(code);
     if (error[0]) v->error = copy_text(error);
     v->compiled = true;
 }
@@ -335,6 +345,12 @@ void variants_report(Suite *s) {
     suite_group(s, "compiled for %s", s->target);
 }
 
+void variants_list(const Suite *s) {
+    for (const Variant *v = s->variants; v; v = v->next)
+        printf("variant %s: %d launched, %d wrong%s%s\n", v->key, v->launched, v->wrong,
+               v->error ? ", refused: " : "", v->error ? v->error : "");
+}
+
 void variants_free(Suite *s) {
     for (Variant *v = s->variants, *next; v; v = next) {
         next = v->next;
@@ -356,7 +372,9 @@ bool kernel_run(Suite *s, const Source *source, const tile_grid *grid, const Arg
     tile_arg value[64];
     if (!v->compiled) compile(s, v);
     *why = v->error;
+    s->last = v;
     if (v->error) return false;
+    v->launched++;
     for (int i = 0; i < nargs; i++) value[i] = args[i].value;
     tile_status st = tile_launch(v->kernel, grid, value, nargs, NULL);
     if (!st) st = tile_synchronize(s->ctx);

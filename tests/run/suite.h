@@ -21,10 +21,11 @@ typedef struct Suite {
     tile_context *ctx;
     bool on_cpu;
     const char *target;
-    const char *ptx_folder; /* not NULL: nothing runs; the PTX of every variant is written here */
-    const char *passes;     /* on the CPU device: what runs over the tile IR first */
-    int threads;            /* for compiling */
-    Variant *variants;
+    const char *ptx_folder;   /* not NULL: nothing runs; the PTX of every variant is written here */
+    const char *passes;       /* on the CPU device: what runs over the tile IR first */
+    const char *code;         /* not NULL: what runs lies in this folder (corpus.h) */
+    int threads;              /* for compiling */
+    Variant *variants, *last; /* the last one that was launched */
     int passed, failed;
     int group_passed, group_failed;
     unsigned char *scratch; /* of suite_scratch */
@@ -91,6 +92,8 @@ void variant_expect(Suite *s, const Source *source, const Arg *args, int nargs);
 void variants_compile(Suite *s);
 /* One case for each variant: it could be compiled. */
 void variants_report(Suite *s);
+/* A line for each variant: how often it was launched, how many cases failed then. */
+void variants_list(const Suite *s);
 void variants_free(Suite *s);
 /* Launches and waits; grid NULL: the kernel's own. False, with text for a message in *why (valid
  * until the next call), when something failed. */
