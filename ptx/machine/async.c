@@ -194,7 +194,8 @@ PtxOutcome exec_cp_async(Warp *w, const PtxCode *c, uint32_t mask) {
                  .mask = mask};
     Access from = {
         .kind = ACCESS_READ, .space = IN_GLOBAL, .bytes = bytes, .align = bytes, .mask = mask};
-    const PtxOperand *size = c->noperands > 3 ? &c->operand[3] : &c->operand[2];
+    const PtxOperand *size =
+        c->noperands - (c->field[FIELD_HINT] != 0) > 3 ? &c->operand[3] : &c->operand[2];
     if (bytes != 4 && bytes != 8 && bytes != 16) return not_known(w, c, mask);
     if (!access_addresses(w, c, &c->operand[0], &to)) return OUTCOME_FAIL;
     if (!access_addresses(w, c, &c->operand[1], &from)) return OUTCOME_FAIL;

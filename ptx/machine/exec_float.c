@@ -134,6 +134,16 @@ static uint64_t compute_pair(const PtxCode *c, Elem e, FloatOp op, const uint64_
     return compute_small(c, e, op, in, nan) | compute_small(c, e, op, high, nan) << 16;
 }
 
+/* rcp and rsqrt.approx.ftz.f64: of the upper half of the bits alone, and nothing but that. */
+static uint64_t approximate_f64(FloatOp op, uint64_t v) {
+    uint64_t upper = UINT64_MAX << 32;
+    double x = as_f64(v & upper);
+    if (fpclassify(x) == FP_SUBNORMAL) x = copysign(0, x);
+    x = compute_f64(op, x, x, x, false);
+    if (fpclassify(x) == FP_SUBNORMAL) x = copysign(0, x);
+    return of_f64(x) & upper;
+}
+
 PtxOutcome float_lanes(Warp *w, const PtxCode *c, uint32_t mask, FloatOp op) {
     Lanes v;
     take_lanes(&v, w, c);
@@ -153,7 +163,9 @@ PtxOutcome float_lanes(Warp *w, const PtxCode *c, uint32_t mask, FloatOp op) {
             v.d[l] = of_f32(limit(c, compute_f32(op, x[0], x[1], x[2], nan)));
             break;
         case PT_F64:
-            if (op == FLOAT_NEG || op == FLOAT_ABS)
+            if (c->field[FIELD_APPROX] == WORD_APPROX_APPROX)
+                v.d[l] = approximate_f64(op, in[0]);
+            else if (op == FLOAT_NEG || op == FLOAT_ABS)
                 v.d[l] = op == FLOAT_NEG ? in[0] ^ UINT64_C(1) << 63 : in[0] & UINT64_MAX >> 1;
             else
                 v.d[l] = of_f64(compute_f64(op, as_f64(in[0]), as_f64(in[1]), as_f64(in[2]), nan));
@@ -185,6 +197,24 @@ FLOAT_ONLY(exec_tanh, FLOAT_TANH)
 FLOAT_ONLY(exec_copysign, FLOAT_COPYSIGN)
 
 /* ---- comparisons ---- */
+
+PtxOutcome exec_testp(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    take_lanes(&v, w, c);
+    EACH_LANE(mask, l) {
+        int kind = c->type[0] == PT_F32 ? fpclassify(as_f32(v.a[l])) : fpclassify(as_f64(v.a[l]));
+        switch (c->field[FIELD_TEST]) {
+        case WORD_TEST_FINITE: v.d[l] = kind != FP_NAN && kind != FP_INFINITE; break;
+        case WORD_TEST_INFINITE: v.d[l] = kind == FP_INFINITE; break;
+        case WORD_TEST_NUMBER: v.d[l] = kind != FP_NAN; break;
+        case WORD_TEST_NAN: v.d[l] = kind == FP_NAN; break;
+        case WORD_TEST_NORMAL: v.d[l] = kind == FP_NORMAL || kind == FP_ZERO; break;
+        case WORD_TEST_SUBNORMAL: v.d[l] = kind == FP_SUBNORMAL; break;
+        default: return not_known(w, c, mask);
+        }
+    }
+    return OUTCOME_NEXT;
+}
 
 typedef struct Compared {
     bool less, equal, unordered;

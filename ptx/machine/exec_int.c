@@ -5,6 +5,39 @@
 
 enum { BYTE = 8 };
 
+static bool is_signed(const PtxCode *c) {
+    return ptx_type[c->type[0]].class == 'S';
+}
+
+/* ---- carries ---- */
+
+/* x + y, or x - y, with what is carried into it; .cc keeps what is carried out. */
+static uint64_t carried(Warp *w, const PtxCode *c, int l, uint64_t x, uint64_t y, bool in,
+                        bool subtracts) {
+    unsigned bits = ptx_type[c->type[0]].bits;
+    unsigned __int128 a = low_bits(x, bits), b = low_bits(y, bits), r;
+    b += in ? w->carry >> l & 1 : 0;
+    r = subtracts ? a - b : a + b;
+    if (c->field[FIELD_CARRY])
+        w->carry = (w->carry & ~(UINT32_C(1) << l)) | (uint32_t)(r >> bits & 1) << l;
+    return low_bits((uint64_t)r, bits);
+}
+
+static PtxOutcome carry_lanes(Warp *w, const PtxCode *c, uint32_t mask, bool in, bool subtracts) {
+    Lanes v;
+    take_lanes(&v, w, c);
+    EACH_LANE(mask, l) v.d[l] = carried(w, c, l, v.a[l], v.b[l], in, subtracts);
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_addc(Warp *w, const PtxCode *c, uint32_t mask) {
+    return carry_lanes(w, c, mask, true, false);
+}
+
+PtxOutcome exec_subc(Warp *w, const PtxCode *c, uint32_t mask) {
+    return carry_lanes(w, c, mask, true, true);
+}
+
 /* ---- the four operations ---- */
 
 #define ADDITIVE(name, operator, op)                                                               \
@@ -12,6 +45,7 @@ enum { BYTE = 8 };
         Lanes v;                                                                                   \
         if (is_float(c)) return float_lanes(w, c, mask, op);                                       \
         if (c->field[FIELD_SATURATE]) return not_known(w, c, mask);                                \
+        if (c->field[FIELD_CARRY]) return carry_lanes(w, c, mask, false, op == FLOAT_SUB);         \
         take_lanes(&v, w, c);                                                                      \
         switch (ptx_type[c->type[0]].bits) {                                                       \
         case 16: EACH_LANE(mask, l) v.d[l] = (uint16_t)(v.a[l] operator v.b[l]); break;            \
@@ -22,10 +56,6 @@ enum { BYTE = 8 };
     }
 ADDITIVE(exec_add, +, FLOAT_ADD)
 ADDITIVE(exec_sub, -, FLOAT_SUB)
-
-static bool is_signed(const PtxCode *c) {
-    return ptx_type[c->type[0]].class == 'S';
-}
 
 /* The part of x * y that the instruction names, + z. */
 static uint64_t multiply(const PtxCode *c, uint64_t x, uint64_t y, uint64_t z) {
@@ -61,8 +91,66 @@ PtxOutcome exec_mad(Warp *w, const PtxCode *c, uint32_t mask) {
     if (is_float(c)) return float_lanes(w, c, mask, FLOAT_FMA);
     if (c->field[FIELD_SATURATE] || !has_part(c)) return not_known(w, c, mask);
     take_lanes(&v, w, c);
-    EACH_LANE(mask, l) v.d[l] = multiply(c, v.a[l], v.b[l], v.c[l]);
+    bool carries = c->field[FIELD_CARRY] != 0;
+    EACH_LANE(mask, l)
+    v.d[l] = carries ? carried(w, c, l, multiply(c, v.a[l], v.b[l], 0), v.c[l], false, false)
+                     : multiply(c, v.a[l], v.b[l], v.c[l]);
     return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_madc(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    take_lanes(&v, w, c);
+    EACH_LANE(mask, l)
+    v.d[l] = carried(w, c, l, multiply(c, v.a[l], v.b[l], 0), v.c[l], true, false);
+    return OUTCOME_NEXT;
+}
+
+/* The low or the high 32 of the 48 bits of a product of 24 bits each, + z. */
+static uint64_t multiply_24(const PtxCode *c, uint64_t x, uint64_t y, uint64_t z) {
+    enum { FACTOR = 24, HIGH = 16 };
+    bool s = is_signed(c);
+    uint64_t product = (uint64_t)extend(x, FACTOR, s) * (uint64_t)extend(y, FACTOR, s);
+    return (uint32_t)((c->field[FIELD_PART] == WORD_PART_HI ? product >> HIGH : product) + z);
+}
+
+PtxOutcome exec_mul24(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    take_lanes(&v, w, c);
+    EACH_LANE(mask, l) v.d[l] = multiply_24(c, v.a[l], v.b[l], 0);
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_mad24(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    if (c->field[FIELD_SATURATE]) return not_known(w, c, mask);
+    take_lanes(&v, w, c);
+    EACH_LANE(mask, l) v.d[l] = multiply_24(c, v.a[l], v.b[l], v.c[l]);
+    return OUTCOME_NEXT;
+}
+
+/* Products of n parts of two words, the first of x `wide` bits each, + z. */
+static PtxOutcome dot_lanes(Warp *w, const PtxCode *c, uint32_t mask, unsigned n) {
+    Lanes v;
+    take_lanes(&v, w, c);
+    bool sx = is_signed(c), sy = ptx_type[c->type[1]].class == 'S';
+    unsigned wide = 32 / n, from = n == 2 && c->field[FIELD_PART] == WORD_PART_HI ? 2 * BYTE : 0;
+    EACH_LANE(mask, l) {
+        uint64_t r = v.c[l];
+        for (unsigned i = 0; i < n; i++)
+            r += (uint64_t)extend(v.a[l] >> (wide * i), wide, sx) *
+                 (uint64_t)extend(v.b[l] >> (from + BYTE * i), BYTE, sy);
+        v.d[l] = (uint32_t)r;
+    }
+    return OUTCOME_NEXT;
+}
+
+PtxOutcome exec_dp4a(Warp *w, const PtxCode *c, uint32_t mask) {
+    return dot_lanes(w, c, mask, 4);
+}
+
+PtxOutcome exec_dp2a(Warp *w, const PtxCode *c, uint32_t mask) {
+    return dot_lanes(w, c, mask, 2);
 }
 
 /* A quotient by 0 is all ones on the hardware, a remainder the dividend; the ISA leaves both open.
@@ -132,6 +220,21 @@ PtxOutcome exec_abs(Warp *w, const PtxCode *c, uint32_t mask) {
     EACH_LANE(mask, l) {
         int64_t x = extend(v.a[l], bits, true);
         v.d[l] = low_bits(x < 0 ? 0 - (uint64_t)x : (uint64_t)x, bits);
+    }
+    return OUTCOME_NEXT;
+}
+
+/* The distance of two, + a third. */
+PtxOutcome exec_sad(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    take_lanes(&v, w, c);
+    unsigned bits = ptx_type[c->type[0]].bits;
+    bool s = is_signed(c);
+    EACH_LANE(mask, l) {
+        int64_t x = extend(v.a[l], bits, s), y = extend(v.b[l], bits, s);
+        bool less = s ? x < y : (uint64_t)x < (uint64_t)y;
+        uint64_t apart = less ? (uint64_t)y - (uint64_t)x : (uint64_t)x - (uint64_t)y;
+        v.d[l] = low_bits(apart + v.c[l], bits);
     }
     return OUTCOME_NEXT;
 }
@@ -228,7 +331,8 @@ PtxOutcome exec_bfind(Warp *w, const PtxCode *c, uint32_t mask) {
     EACH_LANE(mask, l) {
         int64_t x = extend(v.a[l], bits, is_signed(c));
         uint64_t of = low_bits((uint64_t)(is_signed(c) && x < 0 ? ~x : x), bits);
-        v.d[l] = of ? 63 - (uint32_t)__builtin_clzll(of) : UINT32_MAX;
+        uint32_t at = of ? 63 - (uint32_t)__builtin_clzll(of) : UINT32_MAX;
+        v.d[l] = of && c->field[FIELD_SHIFT] ? bits - 1 - at : at;
     }
     return OUTCOME_NEXT;
 }
@@ -262,4 +366,78 @@ PtxOutcome exec_shf(Warp *w, const PtxCode *c, uint32_t mask) {
         v.d[l] = (uint32_t)(left ? both << n >> 32 : both >> n);
     }
     return OUTCOME_NEXT;
+}
+
+/* ---- what is known ---- */
+
+/* The results of bitwise instructions for the eight values of three bits; 0: it is none. */
+static unsigned truth_table(const PtxCode *c) {
+    return c->exec == exec_and    ? 0xC0
+           : c->exec == exec_or   ? 0xFC
+           : c->exec == exec_xor  ? 0x3C
+           : c->exec == exec_not  ? 0x0F
+           : c->exec == exec_lop3 ? (unsigned)c->operand[4].value & 255
+                                  : 0;
+}
+
+/* Is the result the same for every value of the bits that are not known? */
+static uint64_t bitwise_known(unsigned table, const uint64_t *value, const uint64_t *have) {
+    uint64_t known = 0;
+    for (unsigned bit = 0; bit < 64; bit++) {
+        unsigned open = 0, at = 0, seen = 0;
+        for (unsigned i = 0; i < 3; i++) {
+            at = at << 1 | (unsigned)(value[i] >> bit & 1);
+            open = open << 1 | (unsigned)(~have[i] >> bit & 1);
+        }
+        for (unsigned k = 0; k < 8; k++)
+            if (!((k ^ at) & ~open & 7)) seen |= 1u << (table >> k & 1);
+        known |= (uint64_t)(seen != 3) << bit;
+    }
+    return known;
+}
+
+/* Of x shifted: what comes in is a zero, or what the top bit is. */
+static uint64_t shifted_known(const PtxCode *c, uint64_t have, uint64_t by) {
+    unsigned bits = ptx_type[c->type[0]].bits;
+    if (by >= bits) return c->exec == exec_shr && is_signed(c) ? 0 : UINT64_MAX;
+    if (c->exec == exec_shl) return have << by | ((UINT64_C(1) << by) - 1);
+    uint64_t top = is_signed(c) ? low_bits(have, bits) >> (bits - 1) : 1;
+    return low_bits(have, bits) >> by | (top ? ~low_bits(UINT64_MAX, bits - (unsigned)by) : 0);
+}
+
+/* Do the low bits of the result come from none but the low bits of the operands? */
+static bool is_of_low_bits(const PtxCode *c) {
+    if (is_float(c) || c->field[FIELD_SATURATE]) return false;
+    bool product = c->exec == exec_mul || c->exec == exec_mad;
+    return c->exec == exec_add || c->exec == exec_sub ||
+           (product && c->field[FIELD_PART] != WORD_PART_HI) ||
+           (c->exec == exec_cvt && ptx_type[c->type[1]].class != 'F');
+}
+
+uint64_t result_known(const Warp *w, const PtxCode *c, int lane) {
+    enum { HALF = 0xFFFF };
+    uint64_t value[3] = {0}, have[3] = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    bool overwritten = false; /* the result may lie where an operand was, whose value is gone */
+    for (int i = 0; i < 3 && i + 1 < c->noperands; i++) {
+        const PtxOperand *o = &c->operand[i + 1];
+        value[i] = lane_of(w, o, lane);
+        have[i] = bits_known(w, o, lane);
+        overwritten |= o->kind == OPERAND_REGISTER && o->reg == c->operand[0].reg;
+    }
+    uint64_t all = have[0] & have[1] & have[2];
+    unsigned table = truth_table(c);
+    if (table) return overwritten ? all : bitwise_known(table, value, have);
+    if (c->exec == exec_prmt)
+        return overwritten || (uint32_t)~have[2]
+                   ? 0
+                   : permuted((uint32_t)have[0], (uint32_t)have[1], (uint32_t)value[2]);
+    if (c->exec == exec_shl || c->exec == exec_shr)
+        return (uint32_t)~have[1] ? 0 : shifted_known(c, have[0], (uint32_t)value[1]);
+    if (c->ntypes == 1 && (c->type[0] == PT_F16X2 || c->type[0] == PT_BF16X2))
+        return ((all & HALF) == HALF ? (uint64_t)HALF : 0) |
+               ((all >> 16 & HALF) == HALF ? (uint64_t)HALF << 16 : 0);
+    if (!is_of_low_bits(c)) return 0;
+    if (c->exec == exec_cvt && !low_bits(~all, ptx_type[c->type[1]].bits)) return UINT64_MAX;
+    /* Up to the first that is not: a carry goes no further down. */
+    return all & ~(all + 1);
 }

@@ -11,8 +11,12 @@ static void move_whole(Warp *w, const PtxOperand *to, const PtxOperand *from, un
     uint64_t room[WARP];
     const uint64_t *v = lanes_of(w, from, room);
     uint64_t *d = w->reg[to->reg];
+    uint32_t known = known_of(w, from);
+    uint64_t have[WARP];
+    EACH_LANE(mask & ~known, l) have[l] = bits_known(w, from, l);
     EACH_LANE(mask, l) d[l] = low_bits(v[l], bits);
-    set_known(w, to->reg, mask, known_of(w, from));
+    set_known(w, to->reg, mask, known);
+    EACH_LANE(mask & ~known, l) set_bits_known(w, to->reg, l, have[l], bits);
 }
 
 /* mov.b64 %rd, {%r1, %r2} and back. */
@@ -120,8 +124,11 @@ PtxOutcome exec_ld(Warp *w, const PtxCode *c, uint32_t mask) {
 }
 
 /* Nobody may find in global memory what is not known. */
-static bool check_stored(Warp *w, const PtxCode *c, const Access *a, const PtxOperand *e) {
-    uint32_t unknown = a->mask & ~known_of(w, e);
+static bool check_stored(Warp *w, const PtxCode *c, const Access *a, PtxType type,
+                         const PtxOperand *e) {
+    uint32_t unknown = a->mask & ~known_of(w, e), bits = ptx_type[type].bits;
+    EACH_LANE(unknown, l) /* of a wide register it may be the part that is stored */
+    if (!low_bits(~bits_known(w, e, l), bits)) unknown &= ~(UINT32_C(1) << l);
     bool global = a->space == IN_GLOBAL || (a->space == IN_GENERIC && unknown &&
                                             !(a->address[__builtin_ctz(unknown)] & WINDOW_MASK));
     if (!unknown || !global || !(w->cta->m->launch->checks & PTX_CHECK_UNINIT)) return true;
@@ -147,13 +154,18 @@ PtxOutcome exec_st(Warp *w, const PtxCode *c, uint32_t mask) {
     for (int i = 0; i < c->vector; i++) {
         const PtxOperand *e = part(w, from, i);
         uint32_t known = known_of(w, e);
-        if (!check_stored(w, c, &a, e)) return OUTCOME_FAIL;
+        if (!check_stored(w, c, &a, (PtxType)c->type[0], e)) return OUTCOME_FAIL;
         EACH_LANE(a.mask, l) {
             const uint8_t *v = value[l] + each * (uint32_t)i;
             uint8_t *at = a.data[l] + each * (uint32_t)i;
             if (memcmp(at, v, each)) access_changed(w, &a, l);
             memcpy(at, v, each);
-            if (a.known[l]) memset(a.known[l] + each * (uint32_t)i, known >> l & 1, each);
+            if (a.known[l]) {
+                uint8_t *mark = a.known[l] + each * (uint32_t)i;
+                uint64_t have = known >> l & 1 ? UINT64_MAX : bits_known(w, e, l);
+                for (uint32_t b = 0; b < each; b++)
+                    mark[b] = (have >> (8 * (b & 7)) & UINT8_MAX) == UINT8_MAX;
+            }
         }
     }
     return OUTCOME_NEXT;
@@ -175,6 +187,30 @@ PtxOutcome exec_cvta(Warp *w, const PtxCode *c, uint32_t mask) {
     bool to = c->field[FIELD_TO] != 0;
     EACH_LANE(mask, l)
     w->reg[c->operand[0].reg][l] = to ? v[l] & ~window : v[l] | window;
+    return OUTCOME_NEXT;
+}
+
+/* Does a generic address lie in the space's window? */
+PtxOutcome exec_isspacep(Warp *w, const PtxCode *c, uint32_t mask) {
+    uint64_t room[WARP];
+    const uint64_t *v = lanes_of(w, &c->operand[1], room);
+    PtxSpace space = space_of(c);
+    EACH_LANE(mask, l) {
+        uint64_t window = v[l] & WINDOW_MASK;
+        bool own = !((v[l] & ~WINDOW_MASK) >> RANK_SHIFT); /* not another block's */
+        bool is = space == IN_GLOBAL           ? !window
+                  : space == IN_SHARED         ? window == WINDOW_SHARED && own
+                  : space == IN_SHARED_CLUSTER ? window == WINDOW_SHARED
+                  : space == IN_LOCAL          ? window == WINDOW_LOCAL
+                                               : space == IN_PARAM && window == WINDOW_PARAM;
+        w->reg[c->operand[0].reg][l] = is;
+    }
+    return OUTCOME_NEXT;
+}
+
+/* What caches are asked to do, 64 bits that mean nothing here. */
+PtxOutcome exec_policy(Warp *w, const PtxCode *c, uint32_t mask) {
+    EACH_LANE(mask, l) w->reg[c->operand[0].reg][l] = 0;
     return OUTCOME_NEXT;
 }
 

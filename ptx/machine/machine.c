@@ -180,7 +180,13 @@ static void mark_known(Warp *w, const PtxCode *c, uint32_t mask) {
     uint32_t known = mask;
     for (int i = 1; i < c->noperands; i++) known &= known_of(w, &c->operand[i]);
     const PtxOperand *to = &c->operand[0];
-    if (to->kind == OPERAND_REGISTER) set_known(w, to->reg, mask, known);
+    if (to->kind == OPERAND_REGISTER) {
+        uint64_t have[WARP]; /* before it is one of the operands itself */
+        EACH_LANE(mask & ~known, l) have[l] = result_known(w, c, l);
+        set_known(w, to->reg, mask, known);
+        EACH_LANE(mask & ~known, l)
+        set_bits_known(w, to->reg, l, have[l], ptx_type[c->type[0]].bits);
+    }
     if (to->second >= 0) set_known(w, to->second, mask, known);
 }
 

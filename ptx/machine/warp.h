@@ -49,6 +49,7 @@ struct Warp {
         fenced;   /* by register: m->time when an instruction wrote it; of wgmma.fence */
     int pc[WARP]; /* of lanes that are in no group that goes on now */
     uint32_t alive, blocked;
+    uint32_t carry;      /* CC.CF, by lane */
     uint64_t blocked_at; /* m->changes when they were */
     uint32_t tid[WARP][3];
     Memory *local; /* by lane; NULL: none */
@@ -113,6 +114,8 @@ static inline void set_known(Warp *w, int reg, uint32_t mask, uint32_t known) {
 }
 /* The bits of it that are known in a lane. */
 uint64_t bits_known(const Warp *w, const PtxOperand *o, int lane);
+/* The bits that are known of an instruction's result, where not all of its operands are. */
+uint64_t result_known(const Warp *w, const PtxCode *c, int lane);
 /* Of so many, those that are. */
 static inline void set_bits_known(Warp *w, int reg, int lane, uint64_t known, unsigned bits) {
     uint64_t all = bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
