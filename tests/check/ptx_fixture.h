@@ -39,7 +39,7 @@ static inline char *kernel_text(const PtxTest *t, const char *body) {
         ".reg .b64 %%rd<16>; .reg .f64 %%fd<40>; .shared .align 1024 .b8 sm[8192];\n"
         "ld.param.u64 %%rd9, [out]; mov.u32 %%r9, %%tid.x; mad.wide.u32 %%rd8, %%r9, 8, %%rd9;\n"
         "%s\nret;\n}\n";
-    size_t size = sizeof frame + strlen(body) + 1000;
+    size_t size = sizeof frame + strlen(body) + (t->outside ? strlen(t->outside) : 0) + 100;
     char *text = malloc(size);
     ck_assert(text != NULL);
     snprintf(text, size, frame, t->target ? t->target : "sm_90a", t->outside ? t->outside : "",

@@ -276,6 +276,90 @@ START_TEST(memory) {
 }
 END_TEST
 
+/* Row r of a and column c of b are small numbers that differ: of elements e to a register, held by
+ * lane l as the PTX ISA's figures for m16n8 have them. */
+static uint64_t bits_of_small(const char *type, int v) {
+    static const uint16_t half[] = {0, 0x3C00, 0x4000, 0x4200};
+    static const uint16_t brain[] = {0, 0x3F80, 0x4000, 0x4040};
+    static const uint8_t e4m3[] = {0, 0x38, 0x40, 0x44}, e5m2[] = {0, 0x3C, 0x40, 0x42};
+    static const uint32_t single[] = {0, 0x3F800000, 0x40000000, 0x40400000};
+    return !strcmp(type, "f16")    ? half[v]
+           : !strcmp(type, "bf16") ? brain[v]
+           : !strcmp(type, "tf32") ? single[v]
+           : !strcmp(type, "e4m3") ? e4m3[v]
+           : !strcmp(type, "e5m2") ? e5m2[v]
+                                   : (uint64_t)v;
+}
+
+static int a_at(int row, int k) {
+    return (row * 5 + k * 3) % 4;
+}
+
+static int b_at(int k, int column) {
+    return (k * 7 + column * 2 + k / 5) % 4;
+}
+
+/* As a lane's registers in `out`: 4 of a, 2 of b; d comes behind them. */
+static int multiplies(const char *type, const char *sum, int k) {
+    static PtxTest t;
+    static uint32_t in[32 * 8];
+    int per = !strcmp(type, "tf32") ? 1 : strstr(type, "16") ? 2 : 4, bits = 32 / per, wrong = 0;
+    int na = 16 * k / per / 32, nb = 8 * k / per / 32;
+    char body[3000], outside[9000], *at = outside;
+    for (int l = 0; l < 32; l++) {
+        for (int r = 0; r < 6; r++) in[l * 8 + r] = 0;
+        for (int i = 0; i < na * per; i++) {
+            int r = i / per, row = l / 4 + (r & 1 ? 8 : 0);
+            int kk = (l % 4) * per + i % per + (r >= 2 ? 4 * per : 0);
+            in[l * 8 + r] |= (uint32_t)bits_of_small(type, a_at(row, kk)) << (bits * (i % per));
+        }
+        for (int i = 0; i < nb * per; i++) {
+            int r = i / per, kk = (l % 4) * per + i % per + (r ? 4 * per : 0);
+            in[l * 8 + 4 + r] |= (uint32_t)bits_of_small(type, b_at(kk, l / 4))
+                                 << (bits * (i % per));
+        }
+    }
+    memset(&t, 0, sizeof t);
+    at += sprintf(at, ".global .align 16 .b32 in[256] = {");
+    for (int i = 0; i < 256; i++) at += sprintf(at, "%s%u", i ? "," : "", in[i]);
+    sprintf(at, "};");
+    t.outside = outside;
+    snprintf(body, sizeof body,
+             "mov.u64 %%rd1, in; mad.wide.u32 %%rd1, %%r9, 32, %%rd1;\n"
+             "ld.global.v4.b32 {%%r10,%%r11,%%r12,%%r13}, [%%rd1];\n"
+             "ld.global.v2.b32 {%%r14,%%r15}, [%%rd1+16]; mov.b32 %%r0, 0;\n"
+             "mma.sync.aligned.m16n8k%d.row.col.%s.%s.%s.%s {%%r1,%%r2,%%r3,%%r4}, {%s}, {%s}, "
+             "{%%r0,%%r0,%%r0,%%r0};\n"
+             "mad.wide.u32 %%rd2, %%r9, 16, %%rd9; st.global.v4.b32 [%%rd2], "
+             "{%%r1,%%r2,%%r3,%%r4};",
+             k, sum, type, type, sum, na == 4 ? "%r10,%r11,%r12,%r13" : "%r10,%r11",
+             nb == 2 ? "%r14,%r15" : "%r14");
+    const char *said = run_body(&t, body);
+    for (int l = 0; l < 32 && !said; l++)
+        for (int i = 0; i < 4; i++) {
+            int row = l / 4 + (i >= 2 ? 8 : 0), column = l % 4 * 2 + i % 2, want = 0;
+            for (int n = 0; n < k; n++) want += a_at(row, n) * b_at(n, column);
+            int32_t has = ((int32_t *)t.out)[l * 4 + i];
+            float f;
+            memcpy(&f, &has, sizeof f);
+            wrong += !strcmp(sum, "f32") ? f != (float)want : has != want;
+        }
+    if (said || wrong) fprintf(stderr, "%s k%d: %d wrong %s\n", type, k, wrong, said ? said : "");
+    ptx_test_end(&t);
+    return said || wrong;
+}
+
+START_TEST(products_of_every_type) {
+    int wrong = multiplies("f16", "f32", 8) + multiplies("f16", "f32", 16) +
+                multiplies("bf16", "f32", 8) + multiplies("bf16", "f32", 16) +
+                multiplies("tf32", "f32", 4) + multiplies("tf32", "f32", 8) +
+                multiplies("e4m3", "f32", 32) + multiplies("e5m2", "f32", 32) +
+                multiplies("s8", "s32", 16) + multiplies("s8", "s32", 32) +
+                multiplies("u8", "s32", 16) + multiplies("u8", "s32", 32);
+    ck_assert_int_eq(wrong, 0);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("ptx");
     TCase *c = tcase_create("ptx");
@@ -285,5 +369,6 @@ int main(void) {
     tcase_add_test(c, floats);
     tcase_add_test(c, lanes_of_a_warp);
     tcase_add_test(c, memory);
+    tcase_add_test(c, products_of_every_type);
     return run_suite(s, c);
 }
