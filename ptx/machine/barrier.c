@@ -14,7 +14,9 @@ enum { NAMED = 16, CLUSTER_BARRIER = NAMED };
 typedef struct Barrier {
     uint32_t arrived, expected; /* threads; expected 0: all of the block */
     uint64_t phase;
-    Knowledge pending, done; /* of who has arrived now, and before */
+    uint32_t holds, counted;   /* of bar.red: of those arrived now, in how many threads it holds */
+    uint32_t was, was_counted; /* of those before */
+    Knowledge pending, done;   /* of who has arrived now, and before */
 } Barrier;
 
 typedef struct Known { /* what an mbarrier knows */
@@ -37,7 +39,7 @@ static void begin_barrier(Cta *cta, Barrier *b) {
     }
     race_forget(cta, &b->pending);
     race_forget(cta, &b->done);
-    b->arrived = b->expected = 0;
+    b->arrived = b->expected = b->holds = b->counted = 0;
     b->phase = 0;
 }
 
@@ -59,18 +61,20 @@ static uint32_t threads_alive(const Cta *cta) {
 
 static void open_barrier(Cta *cta, Barrier *b) {
     b->phase++;
-    b->arrived = b->expected = 0;
+    b->was = b->holds;
+    b->was_counted = b->counted;
+    b->arrived = b->expected = b->holds = b->counted = 0;
     race_join(cta, &b->done, &b->pending);
     race_forget(cta, &b->pending);
     cta->m->changes++;
 }
 
-/* Which one, and of how many threads. */
-static Barrier *named(Warp *w, const PtxCode *c, uint32_t mask, uint32_t *number,
+/* Which one, operand `at`, and of how many threads, if that is said before operand `end`. */
+static Barrier *named(Warp *w, const PtxCode *c, uint32_t mask, int at, int end, uint32_t *number,
                       uint32_t *threads) {
     int lane = __builtin_ctz(mask);
-    *number = (uint32_t)lane_of(w, &c->operand[0], lane);
-    *threads = c->noperands > 1 ? (uint32_t)lane_of(w, &c->operand[1], lane) : 0;
+    *number = (uint32_t)lane_of(w, &c->operand[at], lane);
+    *threads = at + 1 < end ? (uint32_t)lane_of(w, &c->operand[at + 1], lane) : 0;
     if (*number >= NAMED)
         machine_fail(w, c, lane, "there is no barrier %u", *number);
     else if (*threads % WARP)
@@ -104,14 +108,15 @@ static bool is_full(const Warp *w, const Barrier *b) {
     return b->arrived && b->arrived >= (b->expected ? b->expected : threads_alive(w->cta));
 }
 
-PtxOutcome exec_bar_sync(Warp *w, const PtxCode *c, uint32_t mask) {
-    uint32_t number, threads;
-    Barrier *b = named(w, c, mask, &number, &threads);
-    if (!b) return OUTCOME_FAIL;
+/* Until all are here, of whom `holds` count; when they are, the next instruction. */
+static PtxOutcome wait_for_all(Warp *w, const PtxCode *c, uint32_t mask, Barrier *b,
+                               uint32_t number, uint32_t threads, uint32_t holds) {
     uint64_t *waits = &w->async->waits_for[number];
     if (!*waits) {
         if (!arrive(w, c, mask, b, threads)) return OUTCOME_FAIL;
         *waits = b->phase + 1;
+        b->holds += (uint32_t)__builtin_popcount(holds);
+        b->counted += (uint32_t)__builtin_popcount(mask);
     }
     if (*waits == b->phase + 1 && is_full(w, b)) open_barrier(w->cta, b);
     if (*waits == b->phase + 1) return OUTCOME_WAIT;
@@ -120,9 +125,31 @@ PtxOutcome exec_bar_sync(Warp *w, const PtxCode *c, uint32_t mask) {
     return OUTCOME_NEXT;
 }
 
+PtxOutcome exec_bar_sync(Warp *w, const PtxCode *c, uint32_t mask) {
+    uint32_t number, threads;
+    Barrier *b = named(w, c, mask, 0, c->noperands, &number, &threads);
+    return b ? wait_for_all(w, c, mask, b, number, threads, 0) : OUTCOME_FAIL;
+}
+
+/* In how many threads the last operand holds: that number, or whether it does in all, or in any. */
+PtxOutcome exec_bar_red(Warp *w, const PtxCode *c, uint32_t mask) {
+    uint32_t number, threads, holds = 0;
+    const PtxOperand *last = &c->operand[c->noperands - 1];
+    Barrier *b = named(w, c, mask, 1, c->noperands - 1, &number, &threads);
+    if (!b) return OUTCOME_FAIL;
+    EACH_LANE(mask, l) holds |= (uint32_t)(lane_of(w, last, l) & 1) << l;
+    PtxOutcome o = wait_for_all(w, c, mask, b, number, threads, holds);
+    if (o != OUTCOME_NEXT) return o;
+    uint64_t r = c->field[FIELD_OP] == WORD_OP_POPC  ? b->was
+                 : c->field[FIELD_OP] == WORD_OP_AND ? b->was == b->was_counted
+                                                     : b->was != 0;
+    EACH_LANE(mask, l) w->reg[c->operand[0].reg][l] = r;
+    return OUTCOME_NEXT;
+}
+
 PtxOutcome exec_bar_arrive(Warp *w, const PtxCode *c, uint32_t mask) {
     uint32_t number, threads;
-    Barrier *b = named(w, c, mask, &number, &threads);
+    Barrier *b = named(w, c, mask, 0, c->noperands, &number, &threads);
     if (!b || !arrive(w, c, mask, b, threads)) return OUTCOME_FAIL;
     if (is_full(w, b)) open_barrier(w->cta, b);
     return OUTCOME_NEXT;
