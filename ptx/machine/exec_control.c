@@ -17,7 +17,7 @@ static bool members_of(Warp *w, const PtxCode *c, uint32_t mask, const PtxOperan
             w, c, l, "the mask 0x%x is not that of all its lanes, or it is not in it", *members);
         return false;
     }
-    return warp_is_whole(w, c, mask, *members);
+    return !(*members & w->alive & ~mask);
 }
 
 PtxOutcome exec_activemask(Warp *w, const PtxCode *c, uint32_t mask) {

@@ -92,7 +92,6 @@ static void begin_cta(Cta *cta) {
         for (int lane = 0; w->local && lane < WARP; lane++)
             memset(w->local[lane].known, 0, (size_t)p->local_bytes);
     }
-    cta->state = CTA_RUNS;
     async_begin(cta);
 }
 
@@ -281,11 +280,6 @@ void warp_polls(Warp *w, const PtxCode *c, uint64_t found) {
     w->polled = c;
     w->found = found;
     w->polled_at = m->progress;
-}
-
-bool warp_is_whole(Warp *w, const PtxCode *c, uint32_t mask, uint32_t members) {
-    (void)c;
-    return (members & w->alive & ~mask) == 0;
 }
 
 /* ---- a cluster ---- */

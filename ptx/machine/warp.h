@@ -61,8 +61,6 @@ struct Warp {
     uint32_t spinning;              /* lanes that are blocked as they go round in a loop */
 };
 
-typedef enum CtaState { CTA_RUNS, CTA_DONE } CtaState;
-
 struct Cta {
     Machine *m;
     uint32_t id[3], in_cluster[3];
@@ -71,7 +69,6 @@ struct Cta {
     Warp *warp;
     int nwarps;
     uint32_t nthreads;
-    CtaState state;
     Memory shared;
     uint64_t shared_bytes;
     struct Barriers *barriers;
@@ -185,10 +182,5 @@ void warp_polls(Warp *w, const PtxCode *c, uint64_t found);
 void access_count(const Warp *w, const PtxCode *c, const Access *a);
 /* The space that the instruction says. */
 PtxSpace space_of(const PtxCode *c);
-
-/* ---- warps that wait ---- */
-
-/* Are all that the mask names, of those alive, here? If not, those that are wait. */
-bool warp_is_whole(Warp *w, const PtxCode *c, uint32_t mask, uint32_t members);
 
 #endif
