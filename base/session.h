@@ -15,6 +15,7 @@ typedef struct Session {
     Source source;
     struct Owned *owned;         /* what session_own() gave room for */
     struct LayoutTable *layouts; /* ir/layout_intern.c; NULL: none yet */
+    int step;                    /* what goes on, in the numbers of who does it: ops note it */
     jmp_buf bail;                /* set by the entry function: `if (setjmp(s->bail)) …` */
     bool out_of_memory;          /* true when control came to `bail` through the arena */
 } Session;

@@ -6,10 +6,14 @@
 #include "ir/ir.h"
 #include "ir/target.h"
 
+/* What the line directives of the PTX count: nothing, then there are none; lines of the sources
+ * (-g); or those of the tile IR (Op.listed). The code is the same. */
+typedef enum CodegenLines { LINES_NONE, LINES_SOURCE, LINES_IR } CodegenLines;
+
 typedef struct CodegenOptions {
     const Target *target;
-    int level;            /* 0 or 1 */
-    bool line_info;       /* -g */
+    int level; /* 0 or 1 */
+    CodegenLines lines;
     bool debug;           /* device_assert is checked */
     const Source *source; /* for line info and assertions: the names of files */
 } CodegenOptions;

@@ -309,7 +309,7 @@ GenRange gen_range_of(const Op *op) {
 void gen_op(Gen *g, const Op *op) {
     GenRange range = gen_range_of(op);
     SizeMark mark;
-    gen_debug_at(g, op->span);
+    gen_debug_at(g, op);
     gen_size_begin(g, op, &mark);
     if (range) {
         if (op->nresults) gen_new_tile(g, op->result[0]);

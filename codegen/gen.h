@@ -262,7 +262,7 @@ void gen_size_is(Gen *g, const Op *op, int64_t n);
 /* ---- line info (gen_debug.c) ---- */
 void gen_debug_begin(Gen *g);
 void gen_debug_func(Gen *g);
-void gen_debug_at(Gen *g, Span span);
+void gen_debug_at(Gen *g, const Op *op);
 void gen_debug_end(Gen *g);
 
 #endif

@@ -96,7 +96,7 @@ void gen_for(Gen *g, const Op *op) {
                      before);
     gen_block(g, body);
     const Op *yield = body->last;
-    gen_debug_at(g, op->span); /* counting and jumping back belong to the loop's own line */
+    gen_debug_at(g, op); /* counting and jumping back belong to the loop's own line */
     LLVMValueRef after = LLVMBuildAdd(g->b, iv.at[0], step, "");
     LLVMValueRef again = below ? LLVMBuildICmp(g->b, LLVMIntULT, after, hi, "")
                                : goes_on(g, op, by_ones ? after : iv.at[0], bound, step);
@@ -142,7 +142,7 @@ void gen_while(Gen *g, const Op *op) {
         add_incoming(make_phis(g, test->args[i]), gen_tile(g, op->operand[i].value), before);
     gen_block(g, test);
     const Op *cond = test->last;
-    gen_debug_at(g, op->span);
+    gen_debug_at(g, op);
     LLVMBuildCondBr(g->b, gen_scalar(g, cond->operand[0].value), loop, done);
     /* The condition's values dominate both the body and what follows. */
     for (int i = 0; i < body->nargs; i++) {
@@ -154,7 +154,7 @@ void gen_while(Gen *g, const Op *op) {
     LLVMBasicBlockRef end = here(g);
     for (int i = 0; i < test->nargs; i++)
         add_incoming(gen_tile(g, test->args[i]), gen_tile(g, body->last->operand[i].value), end);
-    gen_debug_at(g, op->span);
+    gen_debug_at(g, op);
     forbid_unrolling(g, LLVMBuildBr(g->b, head));
     LLVMPositionBuilderAtEnd(g->b, done);
 }

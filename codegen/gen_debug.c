@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* gen_debug.c: spans -> LLVM line tables (-g), so that PTX and profilers name the source's lines.
- */
+/* gen_debug.c: ops -> LLVM line tables, so that PTX and profilers name the source's lines (-g), and
+ * reports know which op an instruction is of. */
 #include "codegen/gen.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ static LLVMMetadataRef scope_of(Gen *g, const Source *source) {
 }
 
 void gen_debug_begin(Gen *g) {
-    if (!g->o->line_info) return;
+    if (!g->o->lines) return;
     /* LLVM's C API does not name the kind that clang calls directives only (.loc and .file without
      * DWARF): the others write `.target …, debug`, and ptxas then optimises less. */
     const LLVMDWARFEmissionKind directives_only = (LLVMDWARFEmissionKind)3;
@@ -36,9 +36,21 @@ void gen_debug_begin(Gen *g) {
                       LLVMValueAsMetadata(version));
 }
 
+static void set_line(Gen *g, unsigned line, unsigned column, LLVMMetadataRef scope) {
+    LLVMMetadataRef place = LLVMDIBuilderCreateDebugLocation(g->c, line, column, scope, NULL);
+    LLVMSetCurrentDebugLocation2(g->b, place);
+}
+
+static void set_place(Gen *g, Span span) {
+    if (!span.line) return;
+    const Source *source = source_at(g->o->source, span.line);
+    set_line(g, source_line_number(g->o->source, span.line), span.col, scope_of(g, source));
+}
+
 void gen_debug_func(Gen *g) {
     if (!g->di) return;
-    unsigned line = g->f->span.line ? g->f->span.line : 1;
+    unsigned line = g->o->lines == LINES_IR ? g->f->listed : g->f->span.line;
+    if (!line) line = 1;
     LLVMMetadataRef type =
         LLVMDIBuilderCreateSubroutineType(g->di, g->di_file, NULL, 0, LLVMDIFlagZero);
     g->di_func =
@@ -46,16 +58,19 @@ void gen_debug_func(Gen *g) {
                                     g->di_file, line, type, 0, 1, line, LLVMDIFlagZero, 1);
     LLVMSetSubprogram(g->func, g->di_func);
     g->di_source = NULL;
-    gen_debug_at(g, (Span){line, 1, 2});
+    if (g->o->lines == LINES_IR)
+        set_line(g, line, 1, g->di_func);
+    else
+        set_place(g, (Span){line, 1, 2});
     LLVMSetCurrentDebugLocation2(g->entry, LLVMGetCurrentDebugLocation2(g->b));
 }
 
-void gen_debug_at(Gen *g, Span span) {
-    if (!g->di_func || !span.line) return;
-    const Source *source = source_at(g->o->source, span.line);
-    unsigned line = source_line_number(g->o->source, span.line);
-    LLVMSetCurrentDebugLocation2(
-        g->b, LLVMDIBuilderCreateDebugLocation(g->c, line, span.col, scope_of(g, source), NULL));
+void gen_debug_at(Gen *g, const Op *op) {
+    if (!g->di_func) return;
+    if (g->o->lines == LINES_IR)
+        set_line(g, op->listed, 1, g->di_func);
+    else
+        set_place(g, op->span);
 }
 
 void gen_debug_end(Gen *g) {

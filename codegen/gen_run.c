@@ -63,7 +63,7 @@ static void gen_ops(Gen *g, const Ops *ops, int registers) {
     for (int i = 0; i < registers; i += step)
         for (int k = 0; k < ops->n; k++) {
             const Op *op = ops->at[k];
-            gen_debug_at(g, op->span);
+            gen_debug_at(g, op);
             gen_size_mark(g, &mark);
             gen_range_of(op)(g, op, i, step);
             made[k] += gen_size_made(g, &mark);

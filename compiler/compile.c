@@ -353,7 +353,7 @@ static bool generate(Job *j) {
         return manifest_write(j->m, j->target->name, entries, &j->output);
     CodegenOptions c = {.target = j->target,
                         .level = o->no_optimize ? 0 : 1,
-                        .line_info = o->line_info || o->stats,
+                        .lines = o->line_info || o->stats ? LINES_SOURCE : LINES_NONE,
                         .debug = o->debug,
                         .source = &j->s.source};
     Buf ptx = buf_new(&j->s.arena);

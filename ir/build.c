@@ -217,6 +217,7 @@ Op *ir_op(Builder *b, OpCode code, Value *const *operands, int noperands, const 
     op->code = code;
     if (code == OP_WARPS) b->f->roles = op;
     op->span = b->span;
+    op->made_in = b->s->step;
     op->noperands = noperands;
     op->operand = arena_array(a, (size_t)noperands, sizeof(Use));
     for (int i = 0; i < noperands; i++) {

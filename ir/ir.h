@@ -158,6 +158,8 @@ struct Block {
 struct Op {
     OpCode code;
     Span span;
+    uint32_t listed; /* its line in what ir_print_listing printed last; 0: in nothing */
+    int made_in;     /* the session's step then: 0 lowering or parsing, else a pass, from 1 */
     Op *prev, *next;
     Block *block; /* NULL once erased */
     Use *operand; /* noperands of them, each with .op == this */
@@ -215,6 +217,7 @@ typedef struct Func {
     int count;
 #include "ir/func_attrs.def"
     Block *body;
+    uint32_t listed;  /* as Op.listed */
     Op *roles;        /* the last WARPS that was made; see roles_of */
     uint32_t nvalues; /* ids below this are in use */
 } Func;
@@ -334,6 +337,8 @@ bool ir_int_constant(const Value *v, int64_t *out);
 /* ---- text ---- */
 void ir_print(const Module *m, Buf *out); /* the whole module; ir_parse reads it back */
 void ir_print_func(Session *s, const Func *f, Buf *out);
+/* The module without places, for people, into a buffer that is empty: each op is told its line. */
+void ir_print_listing(Module *m, Buf *out);
 /* Reads tile IR. NULL after diagnostics. Keeps `source` lines if the text carries them. */
 Module *ir_parse(Session *s, const char *text, size_t len);
 /* NULL when sound; else one sentence, in the session's arena, with the op's span in *where. */

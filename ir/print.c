@@ -19,6 +19,8 @@ typedef struct Printer {
     int unnamed;
     VEC(const Layout *) layouts;
     bool spans;
+    uint32_t line; /* of what is at counted in *out; 0: lines are not counted */
+    size_t counted;
 } Printer;
 
 static bool plain_name(const char *s) {
@@ -120,10 +122,16 @@ static void print_attr(Buf *out, const Op *op, const Attr *a) {
     }
 }
 
-static void print_block(Printer *p, const Block *b, int depth);
+static void print_block(Printer *p, Block *b, int depth);
 
-static void print_op(Printer *p, const Op *op, int depth) {
+static uint32_t line_here(Printer *p) {
+    for (; p->counted < p->out->len; p->counted++) p->line += p->out->data[p->counted] == '\n';
+    return p->line;
+}
+
+static void print_op(Printer *p, Op *op, int depth) {
     Buf *out = p->out;
+    if (p->line) op->listed = line_here(p);
     buf_printf(out, "%*s", 2 * depth, "");
     for (int i = 0; i < op->nresults; i++) {
         if (i) buf_puts(out, ", ");
@@ -139,7 +147,7 @@ static void print_op(Printer *p, const Op *op, int depth) {
     print_span(p, op->span);
     for (int r = 0; r < op->nregions; r++) {
         buf_puts(out, " {");
-        const Block *b = op->region[r];
+        Block *b = op->region[r];
         if (b->nargs) {
             buf_puts(out, " (");
             for (int i = 0; i < b->nargs; i++) {
@@ -155,8 +163,8 @@ static void print_op(Printer *p, const Op *op, int depth) {
     buf_putc(out, '\n');
 }
 
-static void print_block(Printer *p, const Block *b, int depth) {
-    for (const Op *op = b->first; op; op = op->next) print_op(p, op, depth);
+static void print_block(Printer *p, Block *b, int depth) {
+    for (Op *op = b->first; op; op = op->next) print_op(p, op, depth);
 }
 
 static void collect_layouts(Printer *p, const Block *b) {
@@ -234,8 +242,9 @@ static void print_header(Printer *p, const Func *f) {
     buf_puts(out, " {\n");
 }
 
-static void print_func(Session *s, const Func *f, bool spans, Buf *out) {
-    Printer p = {.s = s, .out = out, .f = f, .taken = {.arena = &s->arena}, .spans = spans};
+static void print_func(Session *s, const Func *f, bool spans, uint32_t line, Buf *out) {
+    Printer p = {
+        .s = s, .out = out, .f = f, .taken = {.arena = &s->arena}, .spans = spans, .line = line};
     p.name = arena_array(&s->arena, f->nvalues, sizeof *p.name);
     print_header(&p, f);
     collect_layouts(&p, f->body);
@@ -248,7 +257,18 @@ static void print_func(Session *s, const Func *f, bool spans, Buf *out) {
 }
 
 void ir_print_func(Session *s, const Func *f, Buf *out) {
-    print_func(s, f, true, out);
+    print_func(s, f, true, 0, out);
+}
+
+void ir_print_listing(Module *m, Buf *out) {
+    uint32_t line = 1;
+    size_t counted = 0;
+    for (Func *f = m->funcs; f; f = f->next) {
+        if (f != m->funcs) buf_putc(out, '\n');
+        for (; counted < out->len; counted++) line += out->data[counted] == '\n';
+        f->listed = line;
+        print_func(m->session, f, false, 1, out);
+    }
 }
 
 static void print_source(const Source *src, Buf *out) {
@@ -270,7 +290,7 @@ static void print_source(const Source *src, Buf *out) {
 void ir_print(const Module *m, Buf *out) {
     for (const Func *f = m->funcs; f; f = f->next) {
         if (f != m->funcs) buf_putc(out, '\n');
-        print_func(m->session, f, !m->own_source, out);
+        print_func(m->session, f, !m->own_source, 0, out);
     }
     if (m->own_source) return;
     for (const Source *src = &m->source; src && src->text; src = src->next) print_source(src, out);

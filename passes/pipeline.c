@@ -93,6 +93,7 @@ bool passes_run(Session *s, Module *m, PassOptions *o) {
         const PassInfo *p = list.at[i];
         int errors = s->diags.errors;
         double start = now_ms();
+        s->step = (int)(p - pass_table) + 1;
         for (Func *f = m->funcs; f; f = f->next) {
             PassCtx ctx = {
                 .s = s, .module = m, .f = f, .target = o->target, .warn_triton = o->warn_triton};
