@@ -4,7 +4,8 @@
 #include "passes/schedule.h"
 
 int64_t bytes_held(const Value *v) {
-    if (!v->type.rank || v->type.depth || !v->layout || type_is_buffer(v->type)) return 0;
+    Type t = v->type;
+    if (!t.rank || t.depth || !v->layout || t.space != SPACE_REGISTER) return 0;
     return (int64_t)type_elem_bytes(v->type) << v->layout->bits[IN_REG];
 }
 
