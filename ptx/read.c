@@ -26,6 +26,13 @@ bool ptx_is(PtxWord w, const char *word) {
     return w.len == (int)strlen(word) && memcmp(w.text, word, (size_t)w.len) == 0;
 }
 
+bool ptx_has_word(PtxWord w, const char *word) {
+    for (const char *p = w.text, *end = p + w.len; p < end; p++)
+        if ((p == w.text || p[-1] == '.') && ptx_begins((PtxWord){p, (int)(end - p)}, word))
+            return true;
+    return false;
+}
+
 /* ---- statements ---- */
 
 static void skip_to(Reader *r, char c) {

@@ -61,6 +61,8 @@ void ptx_find_loops(Arena *a, PtxKernel *k);
 /* Is `word` the beginning of w, up to a dot or all of it? */
 bool ptx_begins(PtxWord w, const char *word);
 bool ptx_is(PtxWord w, const char *word);
+/* Is it one of w's words, between dots, or some that follow each other? */
+bool ptx_has_word(PtxWord w, const char *word);
 /* The label's number in k->labels that a name means in these braces; -1: there is none. */
 int ptx_find_label(const PtxKernel *k, int scope, PtxWord name);
 

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* explain.h: what stands behind one instruction of PTX. */
+#ifndef TILE_COMPILER_REPORT_EXPLAIN_H
+#define TILE_COMPILER_REPORT_EXPLAIN_H
+
+#include "base/text.h"
+#include "ptx/read.h"
+
+/* What an instruction does: a sentence; NULL: no row of explain.def fits. */
+const char *explain_instruction(PtxWord op);
+/* Of a line of PTX with lines `//~`, which count, too. False: no instruction begins there. */
+bool explain_line(const char *ptx, size_t len, uint32_t line, Buf *out);
+
+#endif
