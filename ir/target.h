@@ -24,7 +24,9 @@ typedef struct Target {
     int64_t reserved_shared; /* bytes that each program takes besides of its multiprocessor's */
     int64_t registers;       /* of 32 bits, that the programs of a multiprocessor share */
     int64_t matrix_bytes;    /* of a multiprocessor in a clock: M * N * bytes of K of a dot */
-    int multiprocessors;     /* of the largest GPU of this kind */
+    int threads, programs;   /* that a multiprocessor holds at most */
+    int multiprocessors;     /* of the largest GPU of this kind; */
+    int mhz, memory_gbs;     /* its highest clock, and what its memory moves in a second */
     bool only_here;          /* its code runs on no later GPUs: the `a` of sm_90a */
     bool async_copy;         /* copies from global to shared memory behind the program's back */
     bool atomic_bf16;        /* adds a bf16 to memory; else by comparing and swapping */

@@ -110,15 +110,32 @@ void listing_annotate(const Source *first, const Buf *ptx, Buf *out) {
 
 /* ---- without ---- */
 
-void listing_strip(const Buf *ptx, Buf *out) {
+static bool is_line_info(const char *at, size_t len) {
     static const char *const words[] = {"\t.loc\t",       "\t.file\t",    "\t.section\t.debug",
                                         "$L__func_begin", "$L__func_end", "$L__tmp"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (opens_with(at, len, words[i])) return true;
+    return false;
+}
+
+void listing_strip(const Buf *ptx, Buf *out) {
     size_t n = ptx->len, rest;
     for (const char *at = ptx->data; n; at += n - rest, n = rest) {
         size_t len = line_length(at, n, &rest);
-        bool drop = false;
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-            drop |= opens_with(at, len, words[i]);
-        if (!drop) buf_write(out, at, n - rest);
+        if (!is_line_info(at, len)) buf_write(out, at, n - rest);
+    }
+}
+
+void listing_lines(const Buf *ptx, Arena *a, ListingLines *lines) {
+    size_t n = ptx->len, rest;
+    uint32_t line = 0;
+    for (const char *at = ptx->data; n; at += n - rest, n = rest) {
+        size_t len = line_length(at, n, &rest);
+        unsigned long file;
+        bool info = is_line_info(at, len);
+        if (opens_with(at, len, "\t.loc\t")) line = read_loc(at, len, &file);
+        if (opens_with(at, len, "}")) line = 0;
+        bool code = len && at[0] == '\t' && at[1] != '.';
+        if (!info) vec_push(a, lines, code ? line : 0);
     }
 }

@@ -10,5 +10,9 @@
 void listing_annotate(const Source *first, const Buf *ptx, Buf *out);
 /* The PTX as it is without line info: no directives, no labels that only these use. */
 void listing_strip(const Buf *ptx, Buf *out);
+typedef VEC(uint32_t) ListingLines;
+/* Of each line of that, appended: the line that the last directive before it in its kernel says; 0:
+ * none, or one that says it is of several. */
+void listing_lines(const Buf *ptx, Arena *a, ListingLines *lines);
 
 #endif
