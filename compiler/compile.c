@@ -15,10 +15,12 @@
 #include "codegen/codegen.h"
 #include "compiler/compile.h"
 #include "compiler/report/drawing.h"
+#include "compiler/report/explain.h"
 #include "compiler/fields.h"
 #include "compiler/report/listing.h"
 #include "compiler/manifest.h"
 #include "compiler/reading.h"
+#include "compiler/report/report.h"
 #include "compiler/report/stats.h"
 #include "frontend/syntax/ast.h"
 #include "frontend/lower/lower.h"
@@ -41,6 +43,7 @@ struct tile_compiled {
     tile_diagnostic *diagnostic; /* their texts and the file's name are in `words` */
     int ndiagnostics;
     char *words;
+    struct Job *job; /* what its report is written from; or NULL */
 };
 
 typedef struct Phase {
@@ -58,6 +61,7 @@ typedef struct Job {
     Module *m;
     tile_status status;
     Buf output, dump, stats;
+    Report report; /* where it is asked for; with it the job lasts as long as its result */
     Reading reading;
     PassTiming *timing;
     int ntimings;
@@ -142,7 +146,13 @@ static bool check_options(Job *j) {
     if (o->triton && !triton_find(o->triton))
         invalid(j, "the version of Triton is " TRITON_LIST ", not '%s'", o->triton);
     if (o->stats && o->emit != TILE_EMIT_PTX) invalid(j, "stats are of PTX%s", "");
+    if ((o->report || o->annotate) && o->emit != TILE_EMIT_PTX)
+        invalid(j, "%s is of PTX", o->report ? "a report" : "annotate");
+    if ((o->report || o->annotate) && (o->stats || o->line_info))
+        invalid(j, "%s says what stats and line_info do: they do not go together",
+                o->report ? "a report" : "annotate");
     check_passes(j, o->passes, NULL);
+    check_passes(j, o->without, NULL);
     check_passes(j, o->dump_after, "all");
     if (o->config < 0) invalid(j, "configs are counted from 0%s", "");
     return j->status == TILE_OK;
@@ -319,6 +329,7 @@ static bool run_passes(Job *j) {
     }
     j->timing = arena_array(&j->s.arena, npasses, sizeof *j->timing);
     PassOptions p = {.passes = o->passes,
+                     .without = o->without,
                      .dump_after = o->dump_after,
                      .stop_before = o->emit == TILE_EMIT_LAYOUT ? "shared" : NULL,
                      .level = o->no_optimize ? 0 : 1,
@@ -351,24 +362,37 @@ static bool generate(Job *j) {
     const char **entries = entry_names(j);
     if (o->emit == TILE_EMIT_MANIFEST)
         return manifest_write(j->m, j->target->name, entries, &j->output);
+    bool report = o->report || o->annotate;
     CodegenOptions c = {.target = j->target,
                         .level = o->no_optimize ? 0 : 1,
-                        .lines = o->line_info || o->stats ? LINES_SOURCE : LINES_NONE,
+                        .lines = report                     ? LINES_IR
+                                 : o->line_info || o->stats ? LINES_SOURCE
+                                                            : LINES_NONE,
                         .debug = o->debug,
                         .source = &j->s.source};
     Buf ptx = buf_new(&j->s.arena);
+    j->report = (Report){.s = &j->s, .m = j->m, .target = j->target};
+    j->report.listing = buf_new(&j->s.arena);
+    if (report) ir_print_listing(j->m, &j->report.listing);
     phase_begin(j, "codegen");
     bool ok = codegen_module(&j->s, j->m, &c, llvm ? &j->output : NULL, llvm ? NULL : &ptx);
     phase_end(j);
     if (!ok || j->s.diags.errors) return false;
     if (llvm) return true;
     if (!manifest_write_comment(j->m, j->target->name, entries, &j->output)) return false;
-    if (o->line_info)
+    if (report)
+        report_make(&j->report, entries, &ptx, &j->output);
+    else if (o->line_info)
         listing_annotate(&j->s.source, &ptx, &j->output);
     else if (o->stats)
         listing_strip(&ptx, &j->output);
     else
         buf_write(&j->output, ptx.data, ptx.len);
+    if (o->annotate) {
+        Buf plain = j->output;
+        j->output = buf_new(&j->s.arena);
+        report_annotate(&j->report, &plain, &j->output);
+    }
     if (o->stats) stats_write(j->m, entries, &ptx, &j->stats);
     for (size_t i = 0; i < j->output.len; i++) {
         if ((unsigned char)j->output.data[i] < 0x80) continue;
@@ -548,6 +572,11 @@ tile_status compile_noting(const tile_compile_options *options, uint8_t *value_a
         *out = NULL;
         status = TILE_NO_MEMORY;
     }
+    if (*out && status == TILE_OK && j->o->report) {
+        (*out)->job = j;
+        j->o = &no_options; /* the caller's are the caller's */
+        return status;
+    }
     session_free(&j->s);
     free(j);
     return status;
@@ -612,6 +641,93 @@ const char *tile_compiled_text(const tile_compiled *c, tile_part part, size_t *s
     return has ? c->part[part].text : "";
 }
 
+/* ---- reports ---- */
+
+typedef struct Asked { /* of a report, or of two; or of PTX */
+    const Report *a, *b;
+    tile_report_format format;
+    bool all;
+    const char *ptx;
+    size_t len;
+    uint32_t line;
+} Asked;
+
+/* What is written of reports, for the caller to free. Its memory is that of a session of its own:
+ * two threads may ask at once. */
+static tile_status write_report(const Asked *asked, void (*write)(const Asked *asked, Buf *out),
+                                char **text, size_t *len) {
+    Session *s = calloc(1, sizeof *s);
+    tile_status volatile st = TILE_NO_MEMORY;
+    if (!s) return st;
+    session_init(s);
+    if (!setjmp(s->bail)) {
+        Buf out = buf_new(&s->arena);
+        write(asked, &out);
+        *text = malloc(out.len + 1);
+        if (*text) {
+            memcpy(*text, out.data, out.len + 1);
+            if (len) *len = out.len;
+            st = TILE_OK;
+        }
+    }
+    session_free(s);
+    free(s);
+    return st;
+}
+
+static bool is_format(tile_report_format format) {
+    return format == TILE_REPORT_TEXT || format == TILE_REPORT_JSON;
+}
+
+static void write_one(const Asked *x, Buf *out) {
+    if (x->format == TILE_REPORT_JSON)
+        report_write_json(x->a, out);
+    else
+        report_write_text(x->a, out);
+}
+
+tile_status tile_report_write(const tile_compiled *c, tile_report_format format, char **text,
+                              size_t *len) {
+    if (text) *text = NULL;
+    if (!text || !c || !c->job || !is_format(format)) return TILE_INVALID;
+    Asked x = {.a = &c->job->report, .format = format};
+    return write_report(&x, write_one, text, len);
+}
+
+static void write_both(const Asked *x, Buf *out) {
+    if (x->format == TILE_REPORT_JSON)
+        report_compare_json(x->a, x->b, out);
+    else
+        report_compare_text(x->a, x->b, x->all, out);
+}
+
+tile_status tile_report_compare(const tile_compiled *a, const tile_compiled *b,
+                                tile_report_format format, int all, char **text, size_t *len) {
+    if (text) *text = NULL;
+    if (!text || !a || !a->job || !b || !b->job || !is_format(format)) return TILE_INVALID;
+    Asked x = {.a = &a->job->report, .b = &b->job->report, .format = format, .all = all != 0};
+    return write_report(&x, write_both, text, len);
+}
+
+static void write_line(const Asked *x, Buf *out) {
+    explain_line(x->ptx, x->len, x->line, out);
+}
+
+tile_status tile_report_explain(const char *ptx, size_t ptx_len, uint32_t line, char **text,
+                                size_t *len) {
+    if (text) *text = NULL;
+    if (!text || !ptx) return TILE_INVALID;
+    Asked x = {.ptx = ptx, .len = ptx_len, .line = line};
+    size_t n;
+    tile_status st = write_report(&x, write_line, text, &n);
+    if (st) return st;
+    if (len) *len = n;
+    if (n) return TILE_OK;
+    free(*text);
+    *text = NULL;
+    return TILE_NOT_FOUND;
+}
+
 const char *compiled_looked(const tile_compiled *c, size_t *size) {
     return tile_compiled_text(c, (tile_part)PART_LOOKED, size);
 }
@@ -625,6 +741,8 @@ void tile_compiled_free(tile_compiled *c) {
     if (!c) return;
     free(c->diagnostic);
     free(c->words);
+    if (c->job) session_free(&c->job->s);
+    free(c->job);
     for (int i = 0; i < PARTS; i++) free(c->part[i].text);
     free(c);
 }

@@ -543,17 +543,23 @@ typedef struct tile_compile_options {
                          */
     const char *target; /* "sm_80" (when NULL), "sm_90a", …, or a GPU: see tile_target_name */
     tile_emit emit;
-    int no_optimize;    /* -O0: only the passes that code generation needs */
-    int line_info;      /* -g: source lines in the PTX, as directives and as comments (the code
-                         * is the same); the source itself in tile IR, so that a failed check
-                         * can show the line */
-    int debug;          /* device_assert is checked on GPUs, too; the CPU device always does; and
-                         * + - * of integers below 64 bits may not wrap */
-    const char *passes; /* comma-separated names instead of the pipeline */
+    int no_optimize;     /* -O0: only the passes that code generation needs */
+    int line_info;       /* -g: source lines in the PTX, as directives and as comments (the code
+                          * is the same); the source itself in tile IR, so that a failed check
+                          * can show the line */
+    int debug;           /* device_assert is checked on GPUs, too; the CPU device always does; and
+                          * + - * of integers below 64 bits may not wrap */
+    const char *passes;  /* comma-separated names instead of the pipeline */
+    const char *without; /* comma-separated names of passes that the pipeline goes without; of
+                          * those that code generation needs none may be */
     const char *dump_after; /* a pass's name or "all": keeps the tile IR after it */
     int verify_each;        /* check the tile IR after every pass */
     int time;               /* keep how long each phase took */
     int stats;              /* keep what the PTX is made of; of no other kind of output */
+    int report;             /* keep what tile_report_write and the like write; of PTX alone */
+    int annotate;           /* above each run of instructions of the PTX, lines that begin with
+                             * `//~`: the source, the operation of tile IR and its pass. Without
+                             * them it is the PTX byte for byte */
     int color;              /* diagnostics with terminal colours */
     int warnings_are_errors;
     int no_warnings;   /* leave out warnings */
@@ -601,6 +607,31 @@ typedef enum tile_part {
 /* The text, NUL-terminated (the NUL is not in *size), "" when there is none. size may be NULL.
  * Lives as long as the result. */
 const char *tile_compiled_text(const tile_compiled *compiled, tile_part part, size_t *size);
+
+/* ---- reports (libtile_compiler) ---- */
+
+typedef enum tile_report_format {
+    TILE_REPORT_TEXT = 0, /* for people: a fact a line, and why it is so */
+    TILE_REPORT_JSON      /* docs/report.md says what is in it */
+} tile_report_format;
+
+/* What the compiler made of each kernel: of a result of tile_compile with options.report. *text is
+ * malloc'ed, NUL-terminated (the NUL is not in *len, which may be NULL): free it. TILE_INVALID: no
+ * report was kept. */
+tile_status tile_report_write(const tile_compiled *compiled, tile_report_format format, char **text,
+                              size_t *len);
+
+/* Two of these beside each other: the facts that differ, what they are in both, and why; `all`: the
+ * others, too (of text). In JSON a list of {"fact", "a", "b", "a_why", "b_why"}, without what one
+ * of them lacks. */
+tile_status tile_report_compare(const tile_compiled *a, const tile_compiled *b,
+                                tile_report_format format, int all, char **text, size_t *len);
+
+/* What the instruction in a line of PTX does and is of: the operation of tile IR, the pass that
+ * made it, the line of the source. ptx: as options.annotate has it; its lines `//~` count, too.
+ * TILE_NOT_FOUND: no instruction begins in that line. */
+tile_status tile_report_explain(const char *ptx, size_t ptx_len, uint32_t line, char **text,
+                                size_t *len);
 
 typedef enum tile_severity {
     TILE_SEVERITY_ERROR = 0,

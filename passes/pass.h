@@ -41,7 +41,8 @@ typedef struct PassTiming {
 } PassTiming;
 
 typedef struct PassOptions {
-    const char *passes; /* comma-separated names to run instead of the pipeline; NULL: pipeline */
+    const char *passes;  /* comma-separated names to run instead of the pipeline; NULL: pipeline */
+    const char *without; /* of the pipeline, passes to leave out, by name; NULL: none */
     const char *dump_after;  /* a pass name or "all"; NULL: none */
     const char *stop_before; /* leave out this pass and the rest (for --emit=layout and the like) */
     int level;               /* 0 or 1 */

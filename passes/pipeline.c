@@ -64,6 +64,31 @@ static bool choose_passes(Session *s, const PassOptions *o, PassList *list) {
     return true;
 }
 
+/* Is p's name one of the list's? */
+static bool is_named(const char *list, const PassInfo *p) {
+    size_t n = strlen(p->name);
+    for (const char *at = list; at && *at; at += strcspn(at, ","), at += *at == ',')
+        if (strcspn(at, ",") == n && memcmp(at, p->name, n) == 0) return true;
+    return false;
+}
+
+/* False after a diagnostic: code generation needs one of them. */
+static bool leave_out(Session *s, const char *without, PassList *list) {
+    int kept = 0;
+    for (int i = 0; i < list->n; i++) {
+        const PassInfo *p = list->at[i];
+        if (!is_named(without, p)) {
+            list->at[kept++] = p;
+        } else if (p->level == 0) {
+            diag(&s->diags, DIAG_ERROR, (Span){0},
+                 "pass '%s' cannot be left out: code generation needs what it makes", p->name);
+            return false;
+        }
+    }
+    list->n = kept;
+    return true;
+}
+
 static double now_ms(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -88,7 +113,7 @@ static void dump(const Module *m, const PassOptions *o, const PassInfo *p) {
 bool passes_run(Session *s, Module *m, PassOptions *o) {
     PassList list = {0};
     o->ntimings = 0;
-    if (!choose_passes(s, o, &list)) return false;
+    if (!choose_passes(s, o, &list) || !leave_out(s, o->without, &list)) return false;
     for (int i = 0; i < list.n; i++) {
         const PassInfo *p = list.at[i];
         int errors = s->diags.errors;

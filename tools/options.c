@@ -39,7 +39,12 @@ const char *option_dashes(const OptionRow *row) {
     return row->long_name && row->long_name[0] == '-' ? "" : "--";
 }
 
+bool option_is_optional(const OptionRow *row) {
+    return row->arg && row->arg[0] == '[';
+}
+
 const char *option_equals(const OptionRow *row) {
+    if (option_is_optional(row)) return "";
     return row->long_name && row->long_name[0] != '-' ? "=" : " ";
 }
 
@@ -60,6 +65,7 @@ static int take(OptionParser *p, const OptionRow *row, const char *attached) {
         p->value = attached;
         return row->id;
     }
+    if (option_is_optional(row)) return row->id;
     if (p->next >= p->argc) {
         char after[128];
         snprintf(after, sizeof after, " needs a value (%s)", row->arg);

@@ -9,13 +9,15 @@
 #ifndef TILE_TOOLS_OPTIONS_H
 #define TILE_TOOLS_OPTIONS_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* A row without long and short name is a heading of the help text. */
 typedef struct OptionRow {
     const char *long_name; /* without two dashes, or with the one it has; NULL: only a short one */
     char short_name;       /* 0: only a long one */
-    const char *arg;       /* how help calls the value; NULL: a flag */
+    const char *arg;       /* how help calls the value; NULL: a flag; [=KIND]: it may be left out,
+                            * and is attached where it is not */
     const char *help;      /* a sentence; '\n' starts another line, lined up under the first */
     int id;                /* what option_next returns; greater than 0 */
 } OptionRow;
@@ -40,7 +42,8 @@ int option_next(OptionParser *p);
 void option_print_help(FILE *out, const OptionRow *row, int nrows);
 /* What stands before the long name: "--" or "". */
 const char *option_dashes(const OptionRow *row);
-/* And before its value: "=" or " ". */
+bool option_is_optional(const OptionRow *row);
+/* And before its value: "=" or " ", or nothing where `arg` has it. */
 const char *option_equals(const OptionRow *row);
 /* A whole decimal number in [least, most], the only text there is. 0 on success, else -1. */
 int option_number(const char *text, long least, long most, long *out);

@@ -11,6 +11,7 @@
 #include "tools/tilec_artefact.h"
 #include "tools/tilec_deps.h"
 #include "tools/tilec_ptxas.h"
+#include "tools/tilec_report.h"
 #include "tools/tilec_tuned.h"
 
 #include <ctype.h>
@@ -34,6 +35,9 @@ typedef enum OptionId {
     OPT_TUNING,
     OPT_WARNING,
     OPT_COLOR,
+    OPT_REPORT,
+    OPT_COMPARE,
+    OPT_EXPLAIN,
     OPT_MANUAL,
     OPT_HELP,
     OPT_VERSION
@@ -70,6 +74,20 @@ static const OptionRow rows[] = {
     {long_name, 0, arg, help, OPT_##name},
 #include "ir/options.def"
     {NULL, 0, NULL, "Looking inside:", 0},
+    {"report", 0, "[=KIND]",
+     "instead of code, what was made of each kernel and why, as text (default) or json:\n"
+     "layouts, accesses, pipelines, dots, shared memory, instructions of each loop, occupancy;\n"
+     "to standard output, if there is no -o",
+     OPT_REPORT},
+    {"compare", 0, "[=all]",
+     "instead of code, where two reports differ, and why: of A and B in `--compare A B`, with\n"
+     "the same options; or of what stands before it and the same with what follows it,\n"
+     "another file or options: `matmul.tl --compare --num-stages=4`; =all: what is the same, too",
+     OPT_COMPARE},
+    {"explain-ptx", 0, "FILE:LINE",
+     "instead of code, what an instruction of PTX does and which operation, pass and line of\n"
+     "the source it is of: of a file written with --annotate, or of the input with its options",
+     OPT_EXPLAIN},
 #undef ROW_BOTH
 #undef ROW_TILEC
 #undef ROW_LOOK
@@ -110,6 +128,8 @@ static const struct Kind {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+static const char *const report_suffix[] = {".report.txt", ".report.json"};
+
 static const struct PassRow {
     const char *name, *doc;
 } pass_rows[] = {
@@ -148,7 +168,14 @@ typedef struct Command {
     const char *output; /* -o */
     ArtefactOptions artefact;
     const struct Kind *kind; /* NULL: not chosen yet */
-    bool native, forecast;   /* forecast: --config=auto */
+    bool report;             /* instead of code: */
+    tile_report_format report_format;
+    bool compare, compare_all; /* instead of code; what stood before it: */
+    tile_compile_options before;
+    char *options_before;
+    int inputs_before;
+    const char *explain;   /* FILE:LINE */
+    bool native, forecast; /* forecast: --config=auto */
     char native_target[32];
     int worst; /* exit code so far */
 } Command;
@@ -183,6 +210,7 @@ static int print_manual(const char *view) {
     const OptionWords words[] = {
         {OPT_EMIT, emit},
         {OPT_passes, all_passes + 3},
+        {OPT_without, all_passes + 3},
         {OPT_dump_after, all_passes},
 #define OPTION(kind, name, traits, programs, letter, long_name, arg, words, ...)                   \
     {OPT_##name, words},
@@ -264,8 +292,38 @@ static int read_facts(Command *c) {
     return EXIT_DONE;
 }
 
+static int report_option(Command *c, const char *kind) {
+    static const char *const words[] = {"text", "json"};
+    c->report = true;
+    c->o.report = 1;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!kind || strcmp(kind, words[i]) == 0) {
+            c->report_format = (tile_report_format)i;
+            return EXIT_DONE;
+        }
+    return usage("--report is text or json, not '", kind, "'");
+}
+
+/* What follows is of B alone. */
+static int compare_option(Command *c, const char *what) {
+    if (c->compare) return usage("--compare is there twice", "", "");
+    if (what && strcmp(what, "all"))
+        return usage("--compare is --compare or --compare=all", "", "");
+    c->compare = true;
+    c->compare_all = what != NULL;
+    c->before = c->o;
+    c->inputs_before = c->ninputs;
+    c->options_before = c->options ? strdup(c->options) : NULL;
+    if (c->options && !c->options_before) return usage("out of memory", "", "");
+    c->before.options = c->options_before;
+    return EXIT_DONE;
+}
+
 static int take_option(Command *c, int id, const char *v) {
     switch (id) {
+    case OPT_COMPARE: return compare_option(c, v);
+    case OPT_EXPLAIN: c->explain = v; break;
+    case OPT_REPORT: return report_option(c, v);
     case OPT_OUTPUT: c->output = v; break;
     case OPT_EMIT:
         c->kind = kind_named(v);
@@ -356,6 +414,9 @@ static int plan_rule(Command *c, Input *in) {
 /* Decides where each output goes, and refuses what would destroy something. */
 static int plan_outputs(Command *c) {
     if (c->output && c->ninputs > 1) return usage("-o takes one input; there are several", "", "");
+    if (c->report && c->kind) return usage("--report is instead of what --emit names", "", "");
+    if (c->report) c->kind = &kinds[0];
+    if (c->report && !c->output && c->ninputs == 1) c->output = "-";
     if (!c->kind) c->kind = c->output ? kind_of_output(c->output) : &kinds[0];
     if (!c->kind)
         return usage("what to write into '", c->output, "'? Its suffix does not say: use --emit");
@@ -370,7 +431,8 @@ static int plan_outputs(Command *c) {
         Input *in = &c->input[i];
         bool piped = strcmp(in->path, "-") == 0;
         const char *fixed = c->output ? c->output : piped ? "-" : NULL;
-        in->output = fixed ? strdup(fixed) : default_output(in->path, c->kind->suffix);
+        const char *suffix = c->report ? report_suffix[c->report_format] : c->kind->suffix;
+        in->output = fixed ? strdup(fixed) : default_output(in->path, suffix);
         if (!in->output) {
             complain(c, EXIT_SOURCE, "out of memory");
             return EXIT_SOURCE;
@@ -402,6 +464,7 @@ static int read_command(Command *c, int argc, char **argv) {
     }
     int code = read_facts(c);
     if (code) return code;
+    if (c->ninputs == 0 && c->explain) return EXIT_DONE;
     if (c->ninputs == 0) return usage("no input file", "", "");
     if (c->artefact.tuning_file && (c->o.config || c->o.config_text || c->forecast))
         return usage("--config chooses a config, and so does --tuning", "", "");
@@ -412,6 +475,7 @@ static int read_command(Command *c, int argc, char **argv) {
             return usage("the name of an input ends in .tl, .py or .tir, not '", path, "'");
         if (standard && piped++) return usage("standard input is named twice", "", "");
     }
+    if (c->compare || c->explain) return EXIT_DONE;
     return plan_outputs(c);
 }
 
@@ -545,6 +609,11 @@ static void compile_input(Command *c, Input *in) {
         ptxas_report(ptx, len, stderr);
     }
     complain(c, exit_code_of(st), NULL);
+    if (c->report && st == TILE_OK)
+        complain(c,
+                 exit_code_of(tile_report_write(in->compiled, c->report_format, &in->artefact,
+                                                &in->artefact_len)),
+                 NULL);
     if (c->kind->artefact == CUBIN && st == TILE_OK) make_artefact(c, in, &o);
 }
 
@@ -579,6 +648,47 @@ static void write_outputs(Command *c) {
     }
 }
 
+static int print_and_free(Command *c, tile_status st, char *text, size_t len) {
+    FileError error;
+    FileDraft draft = {0};
+    complain(c, exit_code_of(st), NULL);
+    bool ok = true;
+    if (!st && c->output && strcmp(c->output, "-"))
+        ok = file_draft(&draft, c->output, text, len, &error) && file_commit(&draft, &error);
+    else if (!st)
+        ok = write_standard_output(text, len, &error);
+    if (!ok) complain(c, EXIT_FILES, error.text);
+    free(text);
+    return c->worst;
+}
+
+static int compare(Command *c) {
+    char *text;
+    size_t len = 0;
+    int before = c->inputs_before, after = c->ninputs - before;
+    bool both = before == 0; /* the options are of A and B */
+    if (!(both ? after == 2 : before == 1 && after <= 1))
+        return usage("--compare takes two files: A B behind it, or one before it and, for another "
+                     "file, one behind it",
+                     "", "");
+    const char *path[2] = {c->input[0].path, c->input[c->ninputs - 1].path};
+    tile_compile_options option[2] = {both ? c->o : c->before, c->o};
+    option[0].values = option[1].values = c->o.values;
+    option[0].nvalues = option[1].nvalues;
+    tile_status st =
+        report_compare_files(option, path, c->report_format, c->compare_all, &text, &len);
+    return print_and_free(c, st, text, len);
+}
+
+static int explain(Command *c) {
+    char *text;
+    size_t len = 0;
+    if (c->ninputs > 1) return usage("--explain-ptx takes one source, or none", "", "");
+    const char *path = c->ninputs ? c->input[0].path : NULL;
+    tile_status st = report_explain_place(c->explain, &c->o, path, &text, &len);
+    return print_and_free(c, st, text, len);
+}
+
 static int run(Command *c, int argc, char **argv) {
     OptionParser p = option_parser(rows, ROWS, argc, argv);
     for (int id; (id = option_next(&p)) != OPTION_END && id != OPTION_ERROR;) {
@@ -589,6 +699,8 @@ static int run(Command *c, int argc, char **argv) {
     int code = read_command(c, argc, argv);
     if (code) return code;
     if (c->native && !find_native(c)) return c->worst;
+    if (c->explain) return explain(c);
+    if (c->compare) return compare(c);
     if (c->artefact.tuning_file && !open_tuning(c)) return c->worst;
     for (int i = 0; i < c->ninputs; i++) compile_input(c, &c->input[i]);
     write_outputs(c);
@@ -622,6 +734,7 @@ int main(int argc, char **argv) {
     tile_tuning_close(c.artefact.tuning);
     free(c.facts);
     free(c.options);
+    free(c.options_before);
     free(c.input);
     free(c.include);
     free(c.defines);

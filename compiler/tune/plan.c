@@ -87,7 +87,7 @@ tile_compile_options plan_quiet(const tile_compile_options *o, tile_emit emit, c
     q.config = 0;
     q.config_text = config;
     q.no_warnings = q.no_perf_notes = 1;
-    q.color = q.time = q.stats = q.warnings_are_errors = 0;
+    q.color = q.time = q.stats = q.report = q.annotate = q.warnings_are_errors = 0;
     q.passes = q.dump_after = NULL;
     if (q.target && strcmp(q.target, "cpu") == 0) q.target = NULL; /* as records call it */
     return q;

@@ -172,7 +172,7 @@ static void compile(Tuner *t, Candidate *c) {
     q.emit = on_cpu ? TILE_EMIT_TIR : TILE_EMIT_PTX;
     q.target = on_cpu ? NULL : t->target;
     q.no_warnings = q.no_perf_notes = 1;
-    q.color = q.time = q.stats = q.warnings_are_errors = 0;
+    q.color = q.time = q.stats = q.report = q.annotate = q.warnings_are_errors = 0;
     q.passes = q.dump_after = NULL;
     tile_compiled *out;
     c->status = tile_compile(&q, &out);

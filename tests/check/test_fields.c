@@ -61,10 +61,11 @@ static const char not_in_jit[] = " values color options ";
 static const char not_in_tuning[] =
     " file_name kernel signature ignore_annotations values config config_text target emit "
     "line_info "
-    "passes dump_after verify_each time stats color warnings_are_errors no_warnings no_perf_notes "
+    "passes without dump_after verify_each time stats report annotate color warnings_are_errors "
+    "no_warnings no_perf_notes "
     "annotations_hold warn_triton options include ";
 static const char not_for_jit[] =
-    " input_is_tir values emit line_info passes dump_after time stats ";
+    " input_is_tir values emit line_info passes without dump_after time stats report annotate ";
 
 START_TEST(every_field_is_in_the_keys) {
     ck_assert_int_gt(field_count, 25);
