@@ -429,6 +429,30 @@ static bool reads_factor(Warp *w, const PtxCode *c, const Descriptor *d, int fir
     return true;
 }
 
+/* Core matrices, of 8 rows of 16 bytes, are what it is read by. */
+static void count_factor(PtxCount *count, const PtxCode *c, const Descriptor *d, int rows,
+                         unsigned bytes) {
+    int each = COUNT_UNIT / (int)bytes;
+    int across = d->along_k ? rows : c->k, along = d->along_k ? c->k : rows;
+    for (int i = 0; i < across; i += ROWS)
+        for (int j = 0; j < along; j += each) {
+            uint64_t unit[ROWS];
+            for (int r = 0; r < ROWS; r++)
+                unit[r] = d->along_k ? element_address(d, i + r, j, bytes)
+                                     : element_address(d, j, i + r, bytes);
+            count_units(count, unit, ROWS);
+        }
+}
+
+/* The four warps' request is one: all of b, and of a the rows of all. */
+static void count_wgmma(const Warp *w, const PtxCode *c, const Wgmma *g, unsigned bytes) {
+    PtxCount *count = count_of(w, c);
+    if (!count || w->number % QUAD) return;
+    if (g->a_is_shared) count_factor(count, c, &g->a, QUAD * MOST_M, bytes);
+    count_factor(count, c, &g->b, c->n, bytes);
+    count->shared++;
+}
+
 static bool land_wgmma(Warp *w, Async *a, uint32_t mask) {
     const Wgmma *g = a->detail;
     const PtxCode *c = a->code;
@@ -527,6 +551,7 @@ PtxOutcome exec_wgmma(Warp *w, const PtxCode *c, uint32_t mask) {
     if ((in_shared && !reads_factor(w, c, &g.a, w->number % QUAD * MOST_M, MOST_M, bytes)) ||
         !reads_factor(w, c, &g.b, 0, c->n, bytes))
         return OUTCOME_FAIL;
+    count_wgmma(w, c, &g, bytes);
     Async *s = async_start(w, c, GROUP_MMA, mask, land_wgmma, sizeof g);
     memcpy(s->detail, &g, sizeof g);
     for (int i = 0; i < o[0].n; i++) {

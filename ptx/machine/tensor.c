@@ -171,6 +171,47 @@ static bool find_element(Warp *w, const PtxCode *c, int lane, AccessKind kind, u
     return access_find(w, c, a);
 }
 
+/* ---- what it takes ---- */
+
+/* The innermost row that begins with element n: what of it lies in the tensor; no bytes: nothing.
+ */
+static CountRange row_of(const Block *b, uint32_t n) {
+    uint64_t begin = 0, end = 0;
+    if (!b->map.rank) return (CountRange){b->map.address, b->plain};
+    for (uint32_t i = n; i < n + b->map.box[0]; i++) {
+        uint64_t address;
+        element_at(b, i, &address);
+        if (!address) continue;
+        if (!end) begin = address;
+        end = address + b->map.bytes;
+    }
+    return (CountRange){begin, end - begin};
+}
+
+/* The engine moves 128 bytes of a block at a time, where the swizzle has put them. */
+static void count_block(const Warp *w, const PtxCode *c, const Block *b, int copies) {
+    PtxCount *count = count_of(w, c);
+    if (!count) return;
+    uint32_t bytes = block_bytes(b), rows = 1;
+    for (int d = 1; d < b->map.rank; d++) rows *= b->map.box[d];
+    CountRange *range = arena_array(w->cta->m->arena, rows, sizeof *range);
+    int n = 0;
+    for (uint32_t i = 0; i < rows; i++) {
+        range[n] = row_of(b, i * b->map.box[0]);
+        n += range[n].bytes != 0;
+    }
+    count_ranges(count, range, n);
+    for (uint32_t from = 0; from < bytes; from += COUNT_UNITS * COUNT_UNIT) {
+        uint64_t unit[COUNT_UNITS], ignored;
+        int units = 0;
+        for (; units < COUNT_UNITS && from + (uint32_t)units * COUNT_UNIT < bytes; units++)
+            unit[units] =
+                element_at(b, (from + (uint32_t)units * COUNT_UNIT) / b->map.bytes, &ignored);
+        for (int i = 0; i < copies; i++) count_units(count, unit, units);
+    }
+    count->shared += (uint64_t)copies;
+}
+
 /* ---- to shared memory ---- */
 
 static bool land_load(Cta *cta, Arrival *x) {
@@ -250,6 +291,7 @@ static bool start_load(Warp *w, const PtxCode *c, int lane) {
             return false;
         memset(to->shared.known + at, 0, block_bytes(&b));
     }
+    count_block(w, c, &b, __builtin_popcount(b.ranks));
     Arrival x = {.warp = w, .code = c, .lane = lane, .land = land_load};
     x.detail = arena_copy(w->cta->m->arena, &b, sizeof b);
     async_send(w->cta, x);
@@ -305,6 +347,7 @@ static bool start_store(Warp *w, const PtxCode *c, int lane) {
         return false;
     uint64_t at = (b.shared & ((UINT64_C(1) << RANK_SHIFT) - 1)) - PTX_SHARED_BASE;
     if (!race_read(w, c, lane, at, block_bytes(&b), AGENT_BULK)) return false;
+    count_block(w, c, &b, 1);
     Async *a = async_start(w, c, GROUP_BULK, UINT32_C(1) << lane, land_store, sizeof b);
     a->read = read_store;
     memcpy(a->detail, &b, sizeof b);

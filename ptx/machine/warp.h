@@ -180,6 +180,16 @@ static inline void access_changed(Warp *w, const Access *a, int lane) {
 void warp_polls(Warp *w, const PtxCode *c, uint64_t found);
 /* Counts what the request takes (count.c). */
 void access_count(const Warp *w, const PtxCode *c, const Access *a);
+/* Where it is counted what the instruction takes; NULL: nobody asks. */
+PtxCount *count_of(const Warp *w, const PtxCode *c);
+/* Of units of 16 bytes of shared memory that are moved at once, up to 8: the wavefronts. */
+enum { COUNT_UNIT = 16, COUNT_UNITS = 8 };
+void count_units(PtxCount *c, const uint64_t *address, int n);
+/* A request for such pieces of global memory, which are put in order. */
+typedef struct CountRange {
+    uint64_t begin, bytes;
+} CountRange;
+void count_ranges(PtxCount *c, CountRange *r, int n);
 /* The space that the instruction says. */
 PtxSpace space_of(const PtxCode *c);
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PLACES = 1024, STEPS = 200000 };
+enum { PLACES = 1024, STEPS = 200000, COUNTED = 64 };
 
 typedef struct PtxTest {
     Session s;
@@ -21,7 +21,8 @@ typedef struct PtxTest {
     uint32_t threads, grid, cluster, dynamic_shared;
     uint64_t max_steps;
     unsigned checks;
-    void *map; /* of 128 bytes; a second parameter where it is not NULL */
+    void *map;       /* of 128 bytes; a second parameter where it is not NULL */
+    PtxCount *count; /* of COUNTED instructions; NULL: nobody asks */
 } PtxTest;
 
 static inline void keep_printed(void *user, const char *text, size_t len) {
@@ -60,6 +61,7 @@ static inline const char *run_text(PtxTest *t, const char *text) {
         const void *param[] = {&base, t->map};
         PtxBuffer buffer[4] = {{.name = "out", .base = (uint8_t *)t->out, .bytes = sizeof t->out}};
         int n = 1;
+        ck_assert(!t->count || m->program[0].ncode <= COUNTED);
         for (int i = 0; i < m->nglobals && n < 4; i++)
             if (m->global[i].base) buffer[n++] = m->global[i];
         PtxLaunch launch = {.program = &m->program[0],
@@ -71,6 +73,7 @@ static inline const char *run_text(PtxTest *t, const char *text) {
                             .buffer = buffer,
                             .nbuffers = n,
                             .checks = t->checks ? t->checks : PTX_CHECK_ALL,
+                            .count = t->count,
                             .max_steps = t->max_steps ? t->max_steps : STEPS,
                             .print = keep_printed,
                             .print_user = t};
