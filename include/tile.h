@@ -160,6 +160,10 @@ typedef struct tile_count {
     uint64_t global_requests, sectors,
         global_bytes; /* sectors: 32 bytes each, touched by requests */
     uint64_t shared_requests, wavefronts, least_wavefronts; /* the last: without bank conflicts */
+    /* The innermost loop that it is in, in the order of their heads from 0, as `tilec --stats` has
+     * them, and the loop around that; -1: none. */
+    int loop, loop_around;
+    uint32_t loop_line; /* in the source; 0: not known */
 } tile_count;
 /* Who is told after a launch on the PTX machine of each instruction that it did, in the PTX's
  * order. It is called during tile_launch, and must not use ctx; texts are good as long as the

@@ -100,10 +100,28 @@ static PtxBuffer *take_buffers(tile_kernel *k, const InterpArg *arg, const Buffe
     return to;
 }
 
-static void tell_counts(const PtxProgram *p, const PtxCount *count, tile_count_fn fn, void *user) {
+/* The loops are looked for in a copy: the module's is for everyone. */
+static PtxKernel kernel_with_loops(Arena *a, const PtxKernel *from) {
+    PtxKernel k = *from;
+    if (!k.insts.n) return k;
+    k.insts.at = arena_copy(a, k.insts.at, sizeof *k.insts.at * (size_t)k.insts.n);
+    ptx_find_loops(a, &k);
+    return k;
+}
+
+static tile_status tell_counts(tile_context *ctx, const PtxProgram *p, const PtxCount *count,
+                               tile_count_fn fn, void *user) {
+    Session s;
+    if (setjmp(s.bail)) {
+        session_free(&s);
+        return rt_fail(ctx, TILE_NO_MEMORY, "no memory for the loops of a kernel");
+    }
+    session_init(&s);
+    PtxKernel k = kernel_with_loops(&s.arena, p->kernel);
     for (int i = 0; i < p->ncode; i++) {
         const PtxCount *c = &count[i];
-        const PtxInst *inst = p->code[i].inst;
+        const PtxInst *inst = &k.insts.at[i];
+        const PtxLoop *loop = inst->loop < 0 ? NULL : &k.loops.at[inst->loop];
         const char *end =
             inst->args.len ? inst->args.text + inst->args.len : inst->op.text + inst->op.len;
         if (!c->warps) continue;
@@ -119,8 +137,13 @@ static void tell_counts(const PtxProgram *p, const PtxCount *count, tile_count_f
                                .global_bytes = c->global_bytes,
                                .shared_requests = c->shared,
                                .wavefronts = c->wavefronts,
-                               .least_wavefronts = c->least_wavefronts});
+                               .least_wavefronts = c->least_wavefronts,
+                               .loop = inst->loop,
+                               .loop_around = loop ? loop->parent : -1,
+                               .loop_line = loop ? loop->line : 0});
     }
+    session_free(&s);
+    return TILE_OK;
 }
 
 static tile_status ptx_device_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
@@ -159,7 +182,7 @@ static tile_status ptx_device_launch(tile_kernel *k, const LaunchGrid *asked, In
     st = launch.buffer && (launch.count || !counts)
              ? run(ctx, &launch)
              : rt_fail(ctx, TILE_NO_MEMORY, "no memory for a launch");
-    if (!st && counts) tell_counts(k->program, launch.count, counts, user);
+    if (!st && counts) st = tell_counts(ctx, k->program, launch.count, counts, user);
     free(launch.count);
     host_ops.release(ctx, &workspace);
     free(launch.buffer);

@@ -60,4 +60,18 @@ done
 "$bin/tilerun" "$work/strided.tl" --device=cpu --counts "${arguments[@]}" >"$work/said" 2>&1
 says '--counts on another device' 'for the PTX machine' cat "$work/said"
 says 'every instruction' '"text": "ret"' "$bin/tilerun" "$work/hand.ptx" --device=ptx --counts --json "${arguments[@]}" --grid=1
+"$bin/tilec" -Wno-perf --kernel matmul_naive examples/matmul_naive.tl --target=sm_80 -o "$work/loop.ptx" &&
+    "$bin/tilerun" "$work/loop.ptx" --device=ptx:sm_80 --counts --json {a,b}_ptr=randn:fp16[64,64] c_ptr=empty:fp16[64,64] \
+        M=64 N=64 K=64 stride_{am,bk,cm}=64 stride_{ak,bn,cn}=1 >"$work/loop.json" 2>&1
+# Its products are in the one loop, its copies before it, too; what is in none has no line of one.
+says 'the loop of each instruction' 'as it has to be' python3 - "$work/loop.json" <<'EOF'
+import json
+import sys
+counts = json.load(open(sys.argv[1]))["counts"]
+mma = {(c["loop"], c["loop_around"]) for c in counts if c["text"].startswith("mma.sync")}
+copies = {c["loop"] for c in counts if c["text"].startswith("cp.async.c")}
+lines = all((c["loop"] < 0) <= (c["loop_line"] == 0 and c["loop_around"] == -1) for c in counts)
+often = {c["warps"] for c in counts if c["text"].startswith("ret")} == {4}
+print("as it has to be" if (mma, copies, lines, often) == ({(0, -1)}, {0, -1}, True, True) else (mma, copies, lines, often))
+EOF
 finish
