@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* live.h: a kernel -> how many registers hold something that is still to be read, before each of
+ * its instructions. */
+#ifndef TILE_PTX_LIVE_H
+#define TILE_PTX_LIVE_H
+
+#include "ptx/read.h"
+
+typedef struct PtxLive {
+    int at_most, where; /* the most of alive, and the first instruction that has it; -1: none */
+    int *alive;         /* by instruction, before it: registers of 32 bits; one of 64 is two of */
+    int *preds;         /* them, one of 16 is one; predicates are apart */
+} PtxLive;
+
+/* A register is alive where something may have been written to it that may still be read: a guarded
+ * write leaves what was there. */
+PtxLive ptx_live(Arena *a, const PtxKernel *k);
+
+#endif
