@@ -182,7 +182,52 @@ static bool adds_up(const PtxInst *i) {
     return !ptx_is(adds, "0");
 }
 
+typedef struct Going { /* a product whose factor is registers */
+    int inst, group;
+} Going;
+
+typedef struct Groups {
+    VEC(Going) going;
+    int committed;
+} Groups;
+
+static void add_factor(Live *l, int inst) {
+    const PtxInst *i = &l->k->insts.at[inst];
+    PtxWord args = i->args;
+    next_operand(&args);
+    add_registers(l, i->scope, next_operand(&args));
+}
+
+/* What has been read then of factors in registers. */
+static void wait_for_groups(Live *l, Groups *g, const PtxInst *wait) {
+    const char *at = wait->args.text;
+    int left = take_number(&at, at + wait->args.len), kept = 0;
+    for (int i = 0; i < g->going.n; i++) {
+        Going one = g->going.at[i];
+        if (one.group < g->committed - left)
+            add_factor(l, one.inst);
+        else
+            g->going.at[kept++] = one;
+    }
+    g->going.n = kept;
+}
+
+static void follow_groups(Live *l, Groups *g, int inst) {
+    const PtxInst *i = &l->k->insts.at[inst];
+    if (is_product(i->op)) {
+        PtxWord args = i->args;
+        next_operand(&args);
+        Going one = {inst, g->committed};
+        if (next_operand(&args).text[0] == '{') vec_push(l->a, &g->going, one);
+    } else if (ptx_begins(i->op, "wgmma.commit_group")) {
+        g->committed++;
+    } else if (ptx_begins(i->op, "wgmma.wait_group")) {
+        wait_for_groups(l, g, i);
+    }
+}
+
 static void read_insts(Live *l) {
+    Groups groups = {0};
     l->used = arena_array(l->a, (size_t)l->k->insts.n, sizeof *l->used);
     for (int n = 0; n < l->k->insts.n; n++) {
         const PtxInst *i = &l->k->insts.at[n];
@@ -193,6 +238,7 @@ static void read_insts(Live *l) {
         if (!u.nwritten || (is_product(i->op) && adds_up(i))) add_registers(l, i->scope, first);
         add_registers(l, i->scope, args);
         add_registers(l, i->scope, i->guard);
+        follow_groups(l, &groups, n);
         u.nread = l->list.n - u.first - u.nwritten;
         l->used[n] = u;
     }

@@ -13,7 +13,8 @@ typedef struct PtxLive {
 } PtxLive;
 
 /* A register is alive where something may have been written to it that may still be read: a guarded
- * write leaves what was there. */
+ * write leaves what was there. A factor of wgmma in registers is read until the wait_group that
+ * its product ends before, where that stands behind it in the text. */
 PtxLive ptx_live(Arena *a, const PtxKernel *k);
 
 #endif

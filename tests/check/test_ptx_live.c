@@ -151,6 +151,100 @@ START_TEST(vectors_and_braces) {
 }
 END_TEST
 
+#define FACTORS "mov.b64 %rd1, 0;\nmov.b64 {%r1, %r2}, %rd1;\nmov.b64 {%r3, %r4}, %rd1;\n"
+#define SUMS "{%r5, %r6, %r7, %r8}"
+#define WGMMA(a, adds)                                                                             \
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 " SUMS ", " a ", %rd1, " adds               \
+    ", 1, 1, 0;\nwgmma.commit_group.sync.aligned;\n"
+#define WAIT(n) "wgmma.wait_group.sync.aligned " n ";\n"
+
+START_TEST(products_that_go_on) {
+    static const Alive rows[] = {
+        /* The factor is read until the wait. */
+        {FACTORS WGMMA("{%r1, %r2, %r3, %r4}", "0") WAIT("0") "st.shared.v4.b32 [0], " SUMS ";",
+         "0 2 4 6 8 8 4", NULL},
+        {FACTORS WGMMA("%rd1", "0") WAIT("0") "st.shared.v4.b32 [0], " SUMS ";", "0 2 2 2 4 4 4",
+         NULL},
+        {FACTORS WGMMA("{%r1, %r2, %r3, %r4}", "0") WAIT("1")
+             WAIT("0") "st.shared.v4.b32 [0], " SUMS ";",
+         "0 2 4 6 8 8 8 4", NULL},
+        {FACTORS WGMMA("{%r1, %r2, %r3, %r4}", "0") WGMMA("%rd1", "1")
+             WAIT("1") "st.shared.v4.b32 [0], " SUMS ";",
+         "0 2 4 6 10 10 8 8 4", NULL},
+        /* Sums are read, too, where the product adds to them, if there are any. */
+        {"ld.shared.v4.b32 " SUMS ", [0];\nmov.b64 %rd1, 0;\n" WGMMA("%rd1", "1")
+             WAIT("0") "st.shared.v4.b32 [0], " SUMS ";",
+         "0 4 6 4 4 4", NULL},
+        {"ld.shared.v4.b32 " SUMS ", [0];\nmov.b64 %rd1, 0;\n" WGMMA("%rd1", "0")
+             WAIT("0") "st.shared.v4.b32 [0], " SUMS ";",
+         "0 0 2 4 4 4", NULL},
+        {"mov.b64 %rd1, 0;\n" WGMMA("%rd1", "1") WAIT("0") "st.shared.v4.b32 [0], " SUMS ";",
+         "0 2 4 4 4", NULL},
+    };
+    CHECK_ALL(rows);
+}
+END_TEST
+
+/* Which operand an instruction writes says insts.def, too. */
+START_TEST(every_instruction_writes_what_it_does) {
+    static const struct {
+        const char *name, *operands;
+    } insts[] = {
+#define INST(name, exec, types, operands, words, traits) {name, operands},
+#include "ptx/machine/insts.def"
+#undef INST
+    };
+    static Session s;
+    static int seen;
+    seen = 0;
+    ck_assert(!setjmp(s.bail));
+    session_init(&s);
+    for (size_t i = 0; i < sizeof insts / sizeof *insts; i++) {
+        char body[200];
+        int n;
+        bool is_written = insts[i].operands[0] == 'd';
+        if ((!is_written && insts[i].operands[0] != 's') || strstr(insts[i].name, "wgmma"))
+            continue;
+        snprintf(body, sizeof body, "mov.b32 %%r1, 1;\n%s %%r1;\nst.shared.b32 [0], %%r1;",
+                 insts[i].name);
+        PtxLive l = live_of(&s, body, &n);
+        ck_assert_int_eq(n, 3);
+        ck_assert_msg(l.alive[1] == !is_written, "%s: %d alive before it", insts[i].name,
+                      l.alive[1]);
+        seen++;
+    }
+    ck_assert_int_ge(seen, 80);
+    session_free(&s);
+}
+END_TEST
+
+/* 2,000 loops in a row, of ten instructions each, with a sum that lives through all. */
+START_TEST(large_kernels) {
+    enum { LOOPS = 2000, MOST = 320 };
+    Session s;
+    ck_assert(!setjmp(s.bail));
+    session_init(&s);
+    char *body = arena_alloc(&s.arena, (size_t)LOOPS * MOST + 100), *at = body;
+    at += sprintf(at, ".reg .b32 %%x<%d>;\nmov.b32 %%r1, 0;\n", LOOPS * 10);
+    for (int i = 0; i < LOOPS; i++) {
+        int x = i * 10;
+        at += sprintf(at, "mov.b32 %%x%d, 0;\nL%d:\nadd.s32 %%x%d, %%x%d, 1;\n", x, i, x, x);
+        for (int k = 1; k < 6; k++)
+            at += sprintf(at, "add.s32 %%x%d, %%x%d, 1;\n", x + k, x + k - 1);
+        at +=
+            sprintf(at, "add.s32 %%r1, %%r1, %%x%d;\nsetp.lt.s32 %%p1, %%x%d, 9;\n@%%p1 bra L%d;\n",
+                    x + 5, x, i);
+    }
+    sprintf(at, "st.shared.b32 [0], %%r1;");
+    int n;
+    PtxLive l = live_of(&s, body, &n);
+    ck_assert_int_eq(n, LOOPS * 10 + 2);
+    ck_assert_int_eq(l.at_most, 3);
+    ck_assert_int_eq(l.alive[n - 1], 1);
+    session_free(&s);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("ptx_live");
     TCase *c = tcase_create("ptx_live");
@@ -159,5 +253,8 @@ int main(void) {
     tcase_add_test(c, loops_and_branches);
     tcase_add_test(c, guarded_writes);
     tcase_add_test(c, vectors_and_braces);
+    tcase_add_test(c, products_that_go_on);
+    tcase_add_test(c, every_instruction_writes_what_it_does);
+    tcase_add_test(c, large_kernels);
     return run_suite(s, c);
 }
