@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ir/analysis/sectors.h"
 #include "passes/access.h"
 #include "passes/cost.h"
 
@@ -49,8 +50,6 @@ static const char *narrow_parameters(Accesses *all, const Op *op, int width) {
 
 /* ---- sectors ---- */
 
-enum { SECTOR = 32 }; /* bytes, that memory gives at once */
-
 static const AffineTable *affine_table(Accesses *all) {
     if (!all->affine) {
         all->affine = arena_alloc(&all->ctx->s->arena, sizeof *all->affine);
@@ -59,43 +58,14 @@ static const AffineTable *affine_table(Accesses *all) {
     return all->affine;
 }
 
-typedef struct Spread {  /* of what the lanes of a warp ask for at once */
-    int sectors, filled; /* that they touch; that their bytes would fill */
-    int64_t apart;       /* bytes between neighbouring elements, the least of all dimensions */
-} Spread;
-
-static int64_t lane_offset(const Affine *a, const Layout *l, Type t, int lane) {
-    uint32_t hw[IN_DIMS] = {0};
-    hw[IN_LANE] = (uint32_t)lane;
-    int64_t index = layout_apply(l, hw), offset = 0;
-    for (int d = 0; d < t.rank; d++)
-        offset += (index >> type_dim_shift(t, d) & (type_dim(t, d) - 1)) * a->stride[d];
-    return offset;
-}
-
-/* False when the addresses are not known so well. */
-static bool spread_of(Accesses *all, const Op *op, const Layout *l, Type t, int bytes,
-                      Spread *out) {
-    const Value *ptr = op->operand[0].value;
-    const Affine *a = affine_of(affine_table(all), ptr);
-    int64_t seen[1 << LANE_BITS], sector[1 << LANE_BITS];
-    int nseen = 0, nsectors = 0;
-    *out = (Spread){.apart = INT64_MAX};
-    if (!a || !a->strided) return false;
-    for (int d = 0; d < t.rank; d++)
-        if (t.log2[d] && a->stride[d] && llabs(a->stride[d]) < out->apart)
-            out->apart = llabs(a->stride[d]);
-    for (int lane = 0; lane < 1 << LANE_BITS; lane++) {
-        int64_t at = lane_offset(a, l, ptr->type, lane), in = (at - (at & (SECTOR - 1))) / SECTOR;
-        int i = 0, k = 0;
-        while (i < nseen && seen[i] != at) i++;
-        while (k < nsectors && sector[k] != in) k++;
-        if (i == nseen) seen[nseen++] = at;
-        if (k == nsectors) sector[nsectors++] = in;
+/* Bytes between neighbouring elements, the least of all dimensions; 0: that is not known. */
+static int64_t apart(const Affine *a, Type t) {
+    int64_t least = 0;
+    for (int d = 0; a && a->strided && d < t.rank; d++) {
+        int64_t by = llabs(a->stride[d]);
+        if (t.log2[d] && by && (!least || by < least)) least = by;
     }
-    out->sectors = nsectors;
-    out->filled = (nseen * bytes + SECTOR - 1) / SECTOR;
-    return true;
+    return least;
 }
 
 /* ---- what to say ---- */
@@ -138,7 +108,6 @@ static const char *why_narrow(Accesses *all, const Op *op, int width) {
 
 void note_access(Accesses *all, const Op *op, const Layout *l, Type t, int possible) {
     int width = (int)ir_attr_int(op, AT_VECTOR, 1), size = type_elem_bytes(t), bytes = width * size;
-    Spread spread;
     if (width >= possible || all->ctx->s->diags.no_perfs) return; /* the reason takes analyses */
     if (bytes < COST_WIDE_ACCESS_BYTES) {
         const char *why = narrow_parameters(all, op, width);
@@ -152,13 +121,16 @@ void note_access(Accesses *all, const Op *op, const Layout *l, Type t, int possi
             return;
         }
     }
-    if (spread_of(all, op, l, t, bytes, &spread) &&
-        spread.sectors >= COST_SPREAD_SECTORS * spread.filled) {
-        diag(
-            &all->ctx->s->diags, DIAG_PERF, op->span,
-            "this %s asks for %d sectors of %d bytes where a warp's elements fill %d: neighbouring "
-            "elements lie %lld bytes apart",
-            access_name(op), spread.sectors, SECTOR, spread.filled, (long long)spread.apart);
+    const Value *ptr = op->operand[0].value;
+    int64_t between = apart(affine_of(affine_table(all), ptr), t);
+    Sectors touched = between ? sectors_of(&all->axis, affine_table(all), ptr, l, width)
+                              : (Sectors){.known = false};
+    if (touched.known && touched.touched >= COST_SPREAD_SECTORS * touched.least) {
+        diag(&all->ctx->s->diags, DIAG_PERF, op->span,
+             "this %s asks for %lld sectors of %d bytes where a warp's elements fill %lld: "
+             "neighbouring elements lie %lld bytes apart",
+             access_name(op), (long long)(touched.touched / touched.requests), SECTOR,
+             (long long)(touched.least / touched.requests), (long long)between);
         return;
     }
     if (bytes >= COST_WIDE_ACCESS_BYTES) return;

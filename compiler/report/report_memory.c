@@ -5,6 +5,7 @@
 #include "compiler/report/report.h"
 #include "ir/analysis/affine.h"
 #include "ir/analysis/alias.h"
+#include "ir/analysis/sectors.h"
 #include "ir/buffer.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
@@ -15,8 +16,6 @@
 #include <string.h>
 
 /* ---- global memory ---- */
-
-enum { SECTOR = 32, WARP_LANES = 1 << LANE_BITS };
 
 typedef struct Memory {
     Report *r;
@@ -42,114 +41,6 @@ static bool access_of(const Op *op, const Value **pointer, const Value **tile) {
     }
 }
 
-/* Where an element lies, up to what is the same for all of them: runs of neighbours in memory, and
- * the byte in it. Two runs are taken to have no sector in common. */
-typedef struct Place {
-    int64_t run, byte;
-} Place;
-
-typedef struct Spread {
-    bool known;
-    int64_t sectors, bytes; /* of all requests of a warp: touched, where runs begin at a sector; and
-                             * asked for, each once */
-    int64_t most;           /* sectors touched where they begin as they may */
-    int requests;
-} Spread;
-
-typedef struct Rule { /* how elements become places */
-    Type t;
-    const Affine *affine; /* of one stride for each dimension; or NULL: */
-    const AxisInfo *axis;
-    int fast, size;
-} Rule;
-
-static Place place_of(const Rule *x, uint32_t element) {
-    Place p = {0, 0};
-    for (int d = 0; d < x->t.rank; d++) {
-        int64_t i = element >> type_dim_shift(x->t, d) & (type_dim(x->t, d) - 1);
-        if (x->affine) {
-            p.byte += i * x->affine->stride[d];
-        } else if (d == x->fast) {
-            int64_t c = x->axis->contiguity[d], same = x->axis->constancy[d];
-            p.run = (p.run << x->t.log2[d]) | (c > 1 ? i / c : i / same);
-            p.byte = c > 1 ? i % c * x->size : 0;
-        } else {
-            p.run = (p.run << x->t.log2[d]) | i / x->axis->constancy[d];
-        }
-    }
-    return p;
-}
-
-static int64_t floor_sector(int64_t byte) {
-    return (byte - (byte & (SECTOR - 1))) / SECTOR;
-}
-
-/* Sectors that the places of one run touch, all of them moved on by so many bytes. */
-static int sectors_of(const Place *seen, int n, int64_t run, int64_t by, int bytes) {
-    int64_t touched[WARP_LANES * 2];
-    int sectors = 0;
-    for (int k = 0; k < n; k++) {
-        int64_t begin = seen[k].byte + by;
-        if (seen[k].run != run) continue;
-        for (int64_t s = floor_sector(begin); s <= floor_sector(begin + bytes - 1); s++) {
-            int i = 0;
-            while (i < sectors && touched[i] != s) i++;
-            if (i == sectors) touched[sectors++] = s;
-        }
-    }
-    return sectors;
-}
-
-/* Adds a request, of runs that begin at multiples of so many bytes. */
-static void add_request(const Rule *x, const Layout *l, uint32_t reg, int vector, int64_t multiple,
-                        Spread *out) {
-    Place seen[WARP_LANES];
-    int n = 0, bytes = vector * x->size;
-    for (uint32_t lane = 0; lane < WARP_LANES; lane++) {
-        uint32_t hw[IN_DIMS] = {[IN_REG] = reg, [IN_LANE] = lane};
-        Place p = place_of(x, layout_apply(l, hw));
-        bool had = false;
-        for (int i = 0; i < n; i++) had |= seen[i].run == p.run && seen[i].byte == p.byte;
-        if (!had) seen[n++] = p;
-    }
-    for (int i = 0; i < n; i++) {
-        bool had = false;
-        for (int k = 0; k < i; k++) had |= seen[k].run == seen[i].run;
-        if (had) continue;
-        int most = 0, aligned = sectors_of(seen, n, seen[i].run, 0, bytes);
-        for (int64_t by = 0; by < SECTOR; by += multiple) {
-            int sectors = sectors_of(seen, n, seen[i].run, by, bytes);
-            if (sectors > most) most = sectors;
-        }
-        out->sectors += aligned;
-        out->most += most;
-    }
-    out->requests++;
-    out->bytes += (int64_t)n * bytes;
-}
-
-/* Of the first warp's requests, each of `vector` elements a lane. */
-static Spread spread_of(Memory *m, const Value *pointer, const Layout *l, int vector) {
-    Rule x = {.t = pointer->type, .size = type_elem_bytes(type_pointee(pointer->type))};
-    Spread out = {0};
-    const Affine *affine = affine_of(&m->affine, pointer);
-    x.fast = axis_fastest_dim(&m->axis, pointer);
-    x.axis = axis_of(&m->axis, pointer);
-    if (affine && affine->strided) x.affine = affine;
-    if (!x.affine) {
-        if (!x.axis || x.fast >= x.t.rank) return out;
-        bool runs = x.axis->contiguity[x.fast] > 1;
-        for (int d = 0; d < x.t.rank; d++) runs |= x.axis->constancy[d] > 1;
-        if (!runs) return out;
-    }
-    int64_t divisible = x.axis && x.fast < x.t.rank ? x.axis->divisibility[x.fast] : 1;
-    if (divisible < x.size) divisible = x.size; /* an element lies at a multiple of its size */
-    out.known = true;
-    for (uint32_t reg = 0; reg < (uint32_t)1 << l->bits[IN_REG]; reg += (uint32_t)vector)
-        add_request(&x, l, reg, vector, divisible, &out);
-    return out;
-}
-
 static const char *of_what(const Memory *m, const Value *pointer) {
     const Value *v = alias_underlying_object(pointer);
     for (int i = 0; v && i < m->k->f->nparams; i++)
@@ -169,17 +60,17 @@ static void put_where(Memory *m, const Op *op, Fact *f) {
 
 static void put_sectors(Memory *m, const Value *pointer, const Layout *l, int vector, Fact *f) {
     Arena *a = &m->r->s->arena;
-    Spread s = spread_of(m, pointer, l, vector);
+    Sectors s = sectors_of(&m->axis, &m->affine, pointer, l, vector);
     if (!s.known) {
         fact_text(a, f, "sectors_per_request", "not known");
         fact_why(a, f->last, "the addresses are data, or strides of which nothing is promised");
         return;
     }
-    double least = (double)((s.bytes + SECTOR - 1) / SECTOR) / s.requests;
-    Fact *x = fact_real(a, f, "sectors_per_request", (double)s.sectors / s.requests);
+    double least = (double)s.least / s.requests;
+    Fact *x = fact_real(a, f, "sectors_per_request", (double)s.touched / s.requests);
     fact_why(a, x, "its bytes would fill %.4g%s", least,
-             s.most > s.sectors ? "; where its rows begin at a sector, which is not promised" : "");
-    if (s.most > s.sectors) fact_real(a, f, "sectors_at_most", (double)s.most / s.requests);
+             s.most > s.touched ? "; where its rows begin at a sector, which is not promised" : "");
+    if (s.most > s.touched) fact_real(a, f, "sectors_at_most", (double)s.most / s.requests);
 }
 
 static void put_pointer_access(Memory *m, const Op *op, const Value *pointer, const Value *tile) {
