@@ -145,6 +145,7 @@ static bool check_options(Job *j) {
     if (!fields_options(o, &j->option, why)) invalid(j, "%s", why);
     if (o->triton && !triton_find(o->triton))
         invalid(j, "the version of Triton is " TRITON_LIST ", not '%s'", o->triton);
+    if (o->stats < 0 || o->stats > 2) invalid(j, "stats are 0, 1 or 2%s", "");
     if (o->stats && o->emit != TILE_EMIT_PTX) invalid(j, "stats are of PTX%s", "");
     if ((o->report || o->annotate) && o->emit != TILE_EMIT_PTX)
         invalid(j, "%s is of PTX", o->report ? "a report" : "annotate");
@@ -372,6 +373,7 @@ static bool generate(Job *j) {
                         .source = &j->s.source};
     Buf ptx = buf_new(&j->s.arena);
     j->report = (Report){.s = &j->s, .m = j->m, .target = j->target};
+    if (o->report) j->report.assembler = o->assembler;
     j->report.listing = buf_new(&j->s.arena);
     if (report) ir_print_listing(j->m, &j->report.listing);
     phase_begin(j, "codegen");
@@ -393,7 +395,7 @@ static bool generate(Job *j) {
         j->output = buf_new(&j->s.arena);
         report_annotate(&j->report, &plain, &j->output);
     }
-    if (o->stats) stats_write(j->m, entries, &ptx, &j->stats);
+    if (o->stats) stats_write(j->m, entries, &ptx, o->stats == 2, &j->stats);
     for (size_t i = 0; i < j->output.len; i++) {
         if ((unsigned char)j->output.data[i] < 0x80) continue;
         diag(&j->s.diags, DIAG_ERROR, (Span){0}, "bug in tilec: a byte of the PTX is not ASCII");

@@ -518,6 +518,22 @@ typedef struct tile_reader {
 /* Reads regular files of the file system. */
 const tile_reader *tile_file_reader(void);
 
+/* What the machine code of a kernel takes of a thread. */
+typedef struct tile_assembled {
+    const char *entry; /* its name in the PTX: given */
+    int found;         /* 0: nothing is said of it */
+    int registers;
+    int stack_bytes, spilled_bytes, read_back_bytes; /* written to memory, read from there */
+} tile_assembled;
+
+/* How PTX becomes machine code, for reports alone: the compiler starts no program itself. */
+typedef struct tile_assembler {
+    /* Fills in what it knows of the n kernels, and in `version` who says it ("ptxas 13.0"). */
+    void (*assemble)(void *user, const char *ptx, size_t len, tile_assembled *kernels, int n,
+                     char version[32]);
+    void *user;
+} tile_assembler;
+
 /* How to compile. Fill with zeros first: zero and NULL are the defaults. */
 typedef struct tile_compile_options {
     const char *source; /* the text of a .tl or .py file (or of a .tir, see input_is_tir) */
@@ -547,23 +563,18 @@ typedef struct tile_compile_options {
                          */
     const char *target; /* "sm_80" (when NULL), "sm_90a", …, or a GPU: see tile_target_name */
     tile_emit emit;
-    int no_optimize;     /* -O0: only the passes that code generation needs */
-    int line_info;       /* -g: source lines in the PTX, as directives and as comments (the code
-                          * is the same); the source itself in tile IR, so that a failed check
-                          * can show the line */
-    int debug;           /* device_assert is checked on GPUs, too; the CPU device always does; and
-                          * + - * of integers below 64 bits may not wrap */
-    const char *passes;  /* comma-separated names instead of the pipeline */
-    const char *without; /* comma-separated names of passes that the pipeline goes without; of
-                          * those that code generation needs none may be */
+    int no_optimize;    /* -O0: only the passes that code generation needs */
+    int line_info;      /* -g: source lines in the PTX, as directives and as comments (the code
+                         * is the same); the source itself in tile IR, so that a failed check
+                         * can show the line */
+    int debug;          /* device_assert is checked on GPUs, too; the CPU device always does; and
+                         * + - * of integers below 64 bits may not wrap */
+    const char *passes; /* comma-separated names instead of the pipeline */
     const char *dump_after; /* a pass's name or "all": keeps the tile IR after it */
     int verify_each;        /* check the tile IR after every pass */
     int time;               /* keep how long each phase took */
-    int stats;              /* keep what the PTX is made of; of no other kind of output */
-    int report;             /* keep what tile_report_write and the like write; of PTX alone */
-    int annotate;           /* above each run of instructions of the PTX, lines that begin with
-                             * `//~`: the source, the operation of tile IR and its pass. Without
-                             * them it is the PTX byte for byte */
+    int stats;              /* keep what the PTX is made of, 1 as text, 2 as JSON; of no other kind
+                             * of output */
     int color;              /* diagnostics with terminal colours */
     int warnings_are_errors;
     int no_warnings;   /* leave out warnings */
@@ -583,10 +594,18 @@ typedef struct tile_compile_options {
     int ninclude;
     const tile_reader *reader; /* NULL: nothing is read, and importing a module but Triton's is an
                                 * error once its name is used. Must outlive a tile_jit */
-    const char *triton; /* "3.6", "3.7", "3.8" or "3.9": the version of Triton that the source is
-                         * written for, where they differ on what it means. It wins over a line
-                         * `# tile: triton = 3.6` in the source; NULL: as that says, else the
-                         * newest. Tile IR has no version */
+    const char *triton;  /* "3.6", "3.7", "3.8" or "3.9": the version of Triton that the source is
+                          * written for, where they differ on what it means. It wins over a line
+                          * `# tile: triton = 3.6` in the source; NULL: as that says, else the
+                          * newest. Tile IR has no version */
+    const char *without; /* comma-separated names of passes that the pipeline goes without; of those
+                          * that code generation needs none may be */
+    int report;          /* keep what tile_report_write and the like write; of PTX alone */
+    int annotate;        /* above each run of instructions of the PTX, lines that begin with `//~`:
+                          * the source, the operation of tile IR and its pass. Without them it is
+                          * the PTX byte for byte */
+    const tile_assembler *assembler; /* for a report: registers and spills. NULL: it says how many
+                                      * registers hold something, which may be fewer or more */
 } tile_compile_options;
 
 /* The target for a name: "sm_90a" for itself, "H100", "hopper" and "NVIDIA H100 80GB HBM3". NULL

@@ -241,6 +241,9 @@ def main():
                                        arguments, work)
         check("few accesses were counted", seen > 250, seen)
         check("few loops were counted", loops > 30, loops)
+        p = subprocess.run([bin_ / "tilec", ROOT / "examples/matmul.tl", "--stats=json", "-o", work / "x.ptx"], capture_output=True)
+        stats = json.loads(p.stderr.decode().split("\n", 1)[0] if not p.stderr.startswith(b"{") else p.stderr)["kernels"][0]
+        check("--stats=json", stats["loops"][0]["by_kind"]["matrix"]["mma"] == 16 and stats["loops"][0]["stages"] == 3, stats)
         changes_change(bin_)
         by_hand(bin_)
         explains(bin_, work)

@@ -120,7 +120,7 @@ bool compile_option_take(tile_compile_options *o, char **options, int id, const 
         char *field = (char *)o + r->offset;
         int number = 1;
         if (r->id != id) continue;
-        if (r->kind == KIND_WORD && !take_word(r, value, &number, why)) return false;
+        if (r->kind == KIND_WORD && value && !take_word(r, value, &number, why)) return false;
         if (r->kind == KIND_TEXT)
             memcpy(field, &value, sizeof value);
         else

@@ -577,6 +577,7 @@ static void compile_input(Command *c, Input *in) {
     tile_compile_options o = c->o;
     deps_begin(&in->deps);
     o.reader = &in->deps.reader;
+    o.assembler = ptxas_assembler();
     o.source = in->text;
     o.source_len = len;
     o.file_name = piped ? "<stdin>" : in->path;
@@ -604,7 +605,7 @@ static void compile_input(Command *c, Input *in) {
                                TILE_PART_STATS};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
         fputs(tile_compiled_text(in->compiled, shown[i], NULL), stderr);
-    if (o.stats && st == TILE_OK) {
+    if (o.stats == 1 && st == TILE_OK) {
         const char *ptx = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
         ptxas_report(ptx, len, stderr);
     }

@@ -37,31 +37,35 @@ static bool run(char *const *argv, FILE *in, FILE *out, bool *failed) {
     return !WIFEXITED(status) || WEXITSTATUS(status) != 127; /* 127: it was not there after all */
 }
 
-/* "13.0" of "…, release 13.0, V13.0.88" */
-static void print_version(FILE *text, FILE *out) {
+/* "ptxas 13.0" of "…, release 13.0, V13.0.88" */
+static void read_version(FILE *text, char version[32]) {
     char line[LINE];
     while (fgets(line, sizeof line, text)) {
         const char *at = strstr(line, "release ");
         if (!at) continue;
         at += strlen("release ");
-        fprintf(out, "ptxas %.*s\n", (int)strcspn(at, ",\n"), at);
+        snprintf(version, 32, "ptxas %.*s", (int)strcspn(at, ",\n"), at);
     }
 }
 
-static void print_kernels(FILE *text, FILE *out) {
+/* What the assembler says of each kernel; what it warns of goes to `warnings`, if not NULL. */
+static void read_kernels(FILE *text, tile_assembled *kernels, int n, FILE *warnings) {
     char line[LINE], kernel[LINE] = "";
-    int stack = 0, stores = 0, loads = 0, registers;
+    tile_assembled now = {0};
     while (fgets(line, sizeof line, text)) {
         const char *used = strstr(line, "Used ");
-        if (strstr(line, "error") || strstr(line, "arning") || strstr(line, "(C7"))
-            fputs(line, out);
+        if (warnings && (strstr(line, "error") || strstr(line, "arning") || strstr(line, "(C7")))
+            fputs(line, warnings);
         sscanf(line, " ptxas info : Compiling entry function '%999[^']'", kernel);
-        sscanf(line, " %d bytes stack frame, %d bytes spill stores, %d bytes spill loads", &stack,
-               &stores, &loads);
-        if (used && sscanf(used, "Used %d registers", &registers) == 1)
-            fprintf(out,
-                    "ptxas %s: %d registers, %d bytes of stack, %d bytes spilled, %d read back\n",
-                    kernel, registers, stack, stores, loads);
+        sscanf(line, " %d bytes stack frame, %d bytes spill stores, %d bytes spill loads",
+               &now.stack_bytes, &now.spilled_bytes, &now.read_back_bytes);
+        if (!used || sscanf(used, "Used %d registers", &now.registers) != 1) continue;
+        for (int i = 0; i < n; i++) {
+            if (strcmp(kernels[i].entry, kernel)) continue;
+            now.entry = kernels[i].entry;
+            now.found = 1;
+            kernels[i] = now;
+        }
     }
 }
 
@@ -74,22 +78,67 @@ static bool find_target(const char *ptx, char *arch, size_t size) {
     return true;
 }
 
-void ptxas_report(const char *ptx, size_t len, FILE *out) {
-    char arch[40], name[] = "ptxas", version[] = "--version", verbose[] = "-v", to[] = "-o";
+bool ptxas_numbers(const char *ptx, size_t len, tile_assembled *kernels, int n, char version[32],
+                   FILE *warnings) {
+    char arch[40], name[] = "ptxas", about_it[] = "--version", verbose[] = "-v", to[] = "-o";
     char nowhere[] = "/dev/null", standard_input[] = "-";
-    char *ask[] = {name, version, NULL};
+    char *ask[] = {name, about_it, NULL};
     char *assemble[] = {name, verbose, arch, to, nowhere, standard_input, NULL};
     FILE *in = tmpfile(), *about = tmpfile(), *report = tmpfile();
     bool failed; /* what it prints says why */
-    if (in && about && report && find_target(ptx, arch, sizeof arch) &&
-        fwrite(ptx, 1, len, in) == len && !fflush(in) && !fseek(in, 0, SEEK_SET) &&
-        run(ask, in, about, &failed) && run(assemble, in, report, &failed)) {
-        print_version(about, out);
-        print_kernels(report, out);
+    bool ran = in && about && report && find_target(ptx, arch, sizeof arch) &&
+               fwrite(ptx, 1, len, in) == len && !fflush(in) && !fseek(in, 0, SEEK_SET) &&
+               run(ask, in, about, &failed) && run(assemble, in, report, &failed);
+    version[0] = '\0';
+    if (ran) {
+        read_version(about, version);
+        read_kernels(report, kernels, n, warnings);
     }
     if (in) fclose(in);
     if (about) fclose(about);
     if (report) fclose(report);
+    return ran;
+}
+
+static void fill_in(void *user, const char *ptx, size_t len, tile_assembled *kernels, int n,
+                    char version[32]) {
+    (void)user;
+    ptxas_numbers(ptx, len, kernels, n, version, NULL);
+}
+
+const tile_assembler *ptxas_assembler(void) {
+    static const tile_assembler assembler = {fill_in, NULL};
+    return &assembler;
+}
+
+/* The name behind `.entry ` at *at, malloc'ed, and *at behind it; NULL: there is none. */
+static char *next_entry(const char **at) {
+    const char *entry = strstr(*at, ".entry ");
+    if (!entry) return NULL;
+    entry += strlen(".entry ");
+    size_t n = strcspn(entry, "( \t\n");
+    *at = entry + n;
+    return strndup(entry, n);
+}
+
+void ptxas_report(const char *ptx, size_t len, FILE *out) {
+    enum { MOST = 256 };
+    tile_assembled kernel[MOST] = {0};
+    char *name[MOST], version[32];
+    const char *at = ptx;
+    int n = 0;
+    while (n < MOST && (name[n] = next_entry(&at))) kernel[n].entry = name[n], n++;
+    if (ptxas_numbers(ptx, len, kernel, n, version, out)) {
+        fprintf(out, "%s\n", version);
+        for (int i = 0; i < n; i++)
+            if (kernel[i].found)
+                fprintf(out,
+                        "ptxas %s: %d registers, %d bytes of stack, %d bytes spilled, %d read "
+                        "back\n",
+                        kernel[i].entry, kernel[i].registers, kernel[i].stack_bytes,
+                        kernel[i].spilled_bytes, kernel[i].read_back_bytes);
+    }
+    for (int i = 0; i < n; i++) free(name[i]);
 }
 
 /* ---- machine code ---- */

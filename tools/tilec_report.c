@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "tools/tilec_deps.h"
+#include "tools/tilec_ptxas.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -51,6 +52,7 @@ tile_status report_compare_files(const tile_compile_options option[2], const cha
     for (int i = 0; i < 2 && !st; i++) {
         tile_compile_options o = option[i];
         o.report = 1;
+        o.assembler = ptxas_assembler();
         o.no_perf_notes = 0; /* they are reasons */
         st = compile_file(path[i], o, &side[i]);
     }

@@ -8,7 +8,7 @@
 #include "ir/roles.h"
 #include "passes/live_words.h"
 #include "passes/pass.h"
-#include "tile.h"
+#include "ptx/live.h"
 
 #include <string.h>
 
@@ -168,6 +168,8 @@ static void find_tile(Op *op, void *user) {
 
 /* ---- registers, occupancy ---- */
 
+enum { MOST_LIVE_INSTS = 50000 }; /* of a kernel whose registers are followed */
+
 typedef struct Held {
     Report *r;
     const Func *f;
@@ -182,7 +184,27 @@ static void look_at_loop(Op *op, void *user) {
     if (words > h->most) h->most = words, h->at = op;
 }
 
-static void put_registers(Report *r, ReportKernel *k) {
+/* Registers that somebody will still read, of a thread, at the place of the PTX where they are the
+ * most. */
+static void put_alive(Report *r, const ReportKernel *k, Fact *in) {
+    Arena *a = &r->s->arena;
+    if (k->ptx->insts.n > MOST_LIVE_INSTS) {
+        fact_text(a, in, "alive_at_most", "not looked for");
+        fact_why(a, in->last, "more than %d instructions", MOST_LIVE_INSTS);
+        return;
+    }
+    PtxLive live = ptx_live(a, k->ptx);
+    if (live.where < 0) return;
+    uint32_t line = k->ptx->insts.at[live.where].line;
+    const Op *op = line < (uint32_t)r->op.n ? r->op.at[line] : NULL;
+    Fact *f = fact_number(a, in, "alive_at_most", live.at_most);
+    f->line = line;
+    fact_why(a, f, "of a thread, before an instruction of %s%s%s",
+             op ? op_info[op->code].text : "the kernel's begin", op ? " in " : "",
+             op ? report_line(r, op->span) : "");
+}
+
+static void put_registers(Report *r, ReportKernel *k, const char *assembler) {
     Arena *a = &r->s->arena;
     Fact *in = fact_group(a, k->facts, "registers");
     Held h = {.r = r, .f = k->f};
@@ -190,6 +212,19 @@ static void put_registers(Report *r, ReportKernel *k) {
     if (h.at)
         fact_why(a, fact_number(a, in, "for_tiles", h.most),
                  "of a thread, that the loop at %s holds at once", report_line(r, h.at->span));
+    put_alive(r, k, in);
+    if (!k->code.found) return;
+    fact_why(a, fact_number(a, in, "registers", k->code.registers), "of a thread, by %s",
+             assembler);
+    fact_number(a, in, "spilled_bytes", k->code.spilled_bytes);
+    fact_number(a, in, "stack_bytes", k->code.stack_bytes);
+}
+
+/* The GPU hands registers out to warps, so many of each thread at a time. */
+static int64_t programs_of_registers(const Target *t, int registers, int warps) {
+    enum { UNIT = 8 };
+    int64_t each = (registers + UNIT - 1) / UNIT * UNIT;
+    return t->registers / (each * 32 * warps);
 }
 
 static void put_occupancy(Report *r, ReportKernel *k) {
@@ -198,18 +233,33 @@ static void put_occupancy(Report *r, ReportKernel *k) {
     Fact *in = fact_group(a, k->facts, "occupancy");
     int64_t bytes = k->f->shared_bytes > 0 ? k->f->shared_bytes : 0;
     int warps = warps_of_program(k->f);
-    int64_t by_shared = target_programs(t, bytes), by_threads = t->threads / (32 * warps);
-    int64_t most = t->programs < by_threads ? t->programs : by_threads;
-    bool shared = by_shared < most;
-    if (shared) most = by_shared;
+    const struct {
+        const char *name;
+        int64_t programs;
+        const char *why;
+    } limit[] = {
+        {"by_threads", t->threads / (32 * warps),
+         arena_printf(a, "%d threads each, of %d", 32 * warps, t->threads)},
+        {"by_programs", t->programs, "of any kind"},
+        {"by_shared_memory", target_programs(t, bytes),
+         arena_printf(a, "%lld bytes each, and %lld besides", (long long)bytes,
+                      (long long)t->reserved_shared)},
+        {"by_registers",
+         k->code.found ? programs_of_registers(t, k->code.registers, warps) : INT64_MAX,
+         arena_printf(a, "%d of each thread, of %lld", k->code.registers, (long long)t->registers)},
+    };
+    enum { LIMITS = sizeof limit / sizeof *limit };
+    int least = 0;
+    for (int i = 1; i < LIMITS; i++)
+        if (limit[i].programs < limit[least].programs) least = i;
+    int64_t most = limit[least].programs;
     Fact *f = fact_number(a, in, "programs_per_multiprocessor", most);
-    if (shared)
-        fact_why(a, f, "%lld bytes of shared memory each, and %lld besides", (long long)bytes,
-                 (long long)t->reserved_shared);
-    else
-        fact_why(a, f, "%d threads each, of %d; at most %d programs", 32 * warps, t->threads,
-                 t->programs);
-    if (most)
+    fact_why(a, f, "%s: %s", limit[least].name, limit[least].why);
+    fact_number(a, in, "warps_per_multiprocessor", most * warps);
+    for (int i = 0; i < LIMITS; i++)
+        if (limit[i].programs != INT64_MAX)
+            fact_why(a, fact_number(a, in, limit[i].name, limit[i].programs), "%s", limit[i].why);
+    if (!k->code.found && most)
         fact_why(
             a, fact_number(a, in, "registers_for_that", t->registers / (most * warps * 32) / 8 * 8),
             "of a thread: with more there are fewer programs");
@@ -245,7 +295,7 @@ static void put_roofline(Report *r, ReportKernel *k) {
              "less from memory");
 }
 
-static void put_kernel(Report *r, ReportKernel *k, Fact *list) {
+static void put_kernel(Report *r, ReportKernel *k, const char *assembler, Fact *list) {
     Arena *a = &r->s->arena;
     const Func *f = k->f;
     Fact *in = k->facts = fact_item(a, list, "kernel %s", k->entry);
@@ -259,7 +309,7 @@ static void put_kernel(Report *r, ReportKernel *k, Fact *list) {
     report_shared_memory(r, k);
     Tiles tiles = {.r = r, .list = fact_list(a, in, "tiles")};
     ir_walk(f->body, find_tile, &tiles);
-    put_registers(r, k);
+    put_registers(r, k, assembler);
     put_occupancy(r, k);
     put_roofline(r, k);
     Mix mix = mix_of_loop(r->s, k->ptx, -1);
@@ -282,6 +332,16 @@ static void put_notes(Report *r) {
             fact_item(a, list, "%s: %s", report_line(r, d->span), d->text);
 }
 
+/* What it says of each kernel of the PTX. */
+static void ask_assembler(Report *r, const Buf *ptx, char version[32]) {
+    int n = r->kernels.n;
+    tile_assembled *code = arena_array(&r->s->arena, (size_t)n, sizeof *code);
+    for (int i = 0; i < n; i++) code[i].entry = r->kernels.at[i].entry;
+    if (!r->assembler || !n) return;
+    r->assembler->assemble(r->assembler->user, ptx->data, ptx->len, code, n, version);
+    for (int i = 0; i < n; i++) r->kernels.at[i].code = code[i];
+}
+
 void report_make(Report *r, const char *const *entry, const Buf *lined, Buf *out) {
     Arena *a = &r->s->arena;
     PtxFile *file = arena_alloc(a, sizeof *file);
@@ -300,12 +360,16 @@ void report_make(Report *r, const char *const *entry, const Buf *lined, Buf *out
     int n = 0;
     for (const Func *f = r->m->funcs; f; f = f->next, n++) {
         ReportKernel k = {.f = f, .entry = entry[n]};
-        for (int i = 0; i < file->kernels.n; i++)
-            if (ptx_is(file->kernels.at[i].name, entry[n])) k.ptx = &file->kernels.at[i];
-        if (!k.ptx) continue;
-        ptx_find_loops(a, &file->kernels.at[k.ptx - file->kernels.at]);
-        put_kernel(r, &k, list);
-        vec_push(a, &r->kernels, k);
+        for (int i = 0; i < file->kernels.n && !k.ptx; i++) {
+            if (!ptx_is(file->kernels.at[i].name, entry[n])) continue;
+            ptx_find_loops(a, &file->kernels.at[i]);
+            k.ptx = &file->kernels.at[i];
+        }
+        if (k.ptx) vec_push(a, &r->kernels, k);
     }
+    char version[32] = "";
+    ask_assembler(r, out, version);
+    for (int i = 0; i < r->kernels.n; i++)
+        put_kernel(r, &r->kernels.at[i], arena_strdup(a, version), list);
     put_notes(r);
 }

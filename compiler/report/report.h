@@ -13,11 +13,13 @@
 #include "ir/ir.h"
 #include "ir/target.h"
 #include "ptx/read.h"
+#include "tile.h"
 
 typedef struct ReportKernel {
     const Func *f;
     const PtxKernel *ptx; /* with its loops */
     const char *entry;
+    tile_assembled code; /* of the machine, where it is known */
     Fact *facts;
 } ReportKernel;
 
@@ -27,15 +29,14 @@ typedef struct Report {
     const Target *target;
     Buf listing;       /* the tile IR, whose lines ops and PTX name */
     VEC(Op *) op;      /* by line of the listing, which count from 1; NULL: no op begins there */
-    const char *ptx;   /* what the compilation gives out, with the manifest */
     ListingLines line; /* for each line of it: the line of the listing that it is of; 0: of none */
+    const tile_assembler *assembler; /* or NULL */
     VEC(ReportKernel) kernels;
     Fact *root;
 } Report;
 
 /* `lined`: the PTX with directives that count lines of r->listing. Fills in all but s, m, target,
- * listing; *out gets the PTX without the directives, behind what is there, of which it is the rest.
- */
+ * listing, assembler; *out gets the PTX without the directives, behind what is there. */
 void report_make(Report *r, const char *const *entry, const Buf *lined, Buf *out);
 void report_write_text(const Report *r, Buf *out);
 void report_write_json(const Report *r, Buf *out);

@@ -68,25 +68,52 @@ static void print_counts(Session *s, const PtxKernel *k, int loop, Buf *out) {
         buf_printf(out, "    %-9s %-24s %6d\n", mix_group(&mix.at[i]), mix.at[i].name, mix.at[i].n);
 }
 
+/* That of the loop which nobody has been told of yet; NULL: it has none. */
+static const Stages *next_stages(const PtxLoop *loop, StagesList *list) {
+    for (int i = 0; i < list->n; i++) {
+        Stages *st = &list->at[i];
+        if (st->told || st->line != loop->line) continue;
+        st->told = true;
+        return st;
+    }
+    return NULL;
+}
+
 static void print_loop(const PtxLoop *loop, int number, StagesList *list, Buf *out) {
     if (loop->line)
         buf_printf(out, "  loop at line %u", loop->line);
     else
         buf_printf(out, "  loop %d", number + 1);
-    for (int i = 0; i < list->n; i++) {
-        Stages *st = &list->at[i];
-        if (st->told || st->line != loop->line) continue;
-        buf_printf(out, ": %d stages of %lld bytes", st->slices, (long long)st->bytes);
-        st->told = true;
-        break;
-    }
+    const Stages *st = next_stages(loop, list);
+    if (st) buf_printf(out, ": %d stages of %lld bytes", st->slices, (long long)st->bytes);
     buf_putc(out, '\n');
 }
 
-void stats_write(const Module *m, const char *const *entry, const Buf *ptx, Buf *out) {
+/* The same numbers as facts. */
+static void put_kernel(Session *s, const PtxKernel *k, Fact *in, StagesList *list) {
+    Mix mix = mix_of_loop(s, k, -1);
+    mix_facts(s, &mix, fact_group(&s->arena, in, "instructions"));
+    Fact *loops = fact_list(&s->arena, in, "loops");
+    for (int i = 0; i < k->loops.n; i++) {
+        const PtxLoop *loop = &k->loops.at[i];
+        const Stages *st = next_stages(loop, list);
+        Fact *f = fact_item(&s->arena, loops, "loop %d", i + 1);
+        if (loop->line) fact_number(&s->arena, f, "line", loop->line);
+        if (st) {
+            fact_number(&s->arena, f, "stages", st->slices);
+            fact_number(&s->arena, f, "stage_bytes", st->bytes);
+        }
+        mix = mix_of_loop(s, k, i);
+        mix_facts(s, &mix, fact_group(&s->arena, f, "by_kind"));
+    }
+}
+
+void stats_write(const Module *m, const char *const *entry, const Buf *ptx, bool json, Buf *out) {
     Session *s = m->session;
     PtxFile file = ptx_read(&s->arena, ptx->data, ptx->len);
     for (int i = 0; i < file.kernels.n; i++) ptx_find_loops(&s->arena, &file.kernels.at[i]);
+    Fact *root = fact_group(&s->arena, NULL, NULL),
+         *kernels = fact_list(&s->arena, root, "kernels");
     int n = 0;
     for (const Func *f = m->funcs; f; f = f->next, n++) {
         const PtxKernel *k = NULL;
@@ -100,6 +127,13 @@ void stats_write(const Module *m, const char *const *entry, const Buf *ptx, Buf 
         StagesList list = {0};
         find_stages(s, f->body, &list);
         int warps = warps_of_program(f);
+        if (json) {
+            Fact *in = fact_item(&s->arena, kernels, "%s", entry[n]);
+            fact_number(&s->arena, in, "warps", warps);
+            fact_number(&s->arena, in, "shared_bytes", f->shared_bytes > 0 ? f->shared_bytes : 0);
+            put_kernel(s, k, in, &list);
+            continue;
+        }
         buf_printf(out, "kernel %s: %d warp%s, %lld bytes of shared memory\n", entry[n], warps,
                    warps == 1 ? "" : "s", (long long)(f->shared_bytes > 0 ? f->shared_bytes : 0));
         buf_puts(out, "  all of it\n");
@@ -109,4 +143,7 @@ void stats_write(const Module *m, const char *const *entry, const Buf *ptx, Buf 
             print_counts(s, k, i, out);
         }
     }
+    if (!json) return;
+    facts_write_json(root, out);
+    buf_putc(out, '\n');
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* sectors.h: how many sectors of global memory, of 32 bytes, the requests of a warp touch: for notes
- * and reports, from one place. */
+/* sectors.h: how many sectors of global memory, of 32 bytes, the requests of a warp touch: for
+ * notes and reports, from one place. */
 #ifndef TILE_IR_ANALYSIS_SECTORS_H
 #define TILE_IR_ANALYSIS_SECTORS_H
 
@@ -17,8 +17,8 @@ typedef struct Sectors { /* of all requests of a warp, each without what a mask 
     int requests;
 } Sectors;
 
-/* Of the first warp's access of the elements that l says, `vector` of each lane at once, through the
- * tile `pointer`. */
+/* Of the first warp's access of the elements that l says, `vector` of each lane at once, through
+ * the tile `pointer`. */
 Sectors sectors_of(const AxisTable *axis, const AffineTable *affine, const Value *pointer,
                    const Layout *l, int vector);
 
