@@ -86,3 +86,13 @@ int64_t live_words(Session *s, const Func *f, const Block *b) {
     for (int k = 0; k < 2; k++) walk_live(&l, b);
     return l.most;
 }
+
+int64_t sum_words(const Block *b) {
+    int64_t words = 0;
+    for (const Op *op = b->first; op; op = op->next) {
+        if (op->code == OP_DOT) words += (bytes_held(op->result[0]) + 3) / 4;
+        for (int i = 0; op->code == OP_IF && i < op->nregions; i++)
+            words += sum_words(op->region[i]);
+    }
+    return words;
+}

@@ -12,4 +12,7 @@ int64_t bytes_held(const Value *v);
  * has at once, the most of these; with what it uses of outside. */
 int64_t live_words(Session *s, const Func *f, const Block *b);
 
+/* Registers of a thread for the sums of the dots in b, without loops inside it. */
+int64_t sum_words(const Block *b);
+
 #endif

@@ -152,6 +152,29 @@ static int programs_of_feeding(const PassCtx *ctx) {
     return n > 1 ? (int)n : 0;
 }
 
+/* ---- sums ---- */
+
+static void look_for_wgmma(Op *op, void *found) {
+    *(bool *)found |= op->code == OP_DOT && ir_attr(op, AT_WGMMA);
+}
+
+enum { MOST_REGISTERS = 255 }; /* of a thread */
+
+static void note_sums(Op *op, void *user) {
+    const PassCtx *ctx = user;
+    bool wgmma = false;
+    if (op->code != OP_FOR && op->code != OP_WHILE) return;
+    Block *body = op->region[op->nregions - 1];
+    int64_t words = sum_words(body);
+    ir_walk(body, look_for_wgmma, &wgmma);
+    if (words < (wgmma ? COST_MANY_SUMS_WGMMA : COST_MANY_SUMS_LANES) || words > MOST_REGISTERS)
+        return; /* of what cannot fit code generation speaks */
+    diag(&ctx->s->diags, DIAG_PERF, op->span,
+         "the sums of this loop take %lld registers of a thread, which has %d%s: more warps would "
+         "share them",
+         (long long)words, MOST_REGISTERS, wgmma ? "" : ", for operands, too");
+}
+
 /* ---- roles ---- */
 
 /* A warpgroup gives registers together, so where roles say how many they have there are warps that
@@ -167,6 +190,7 @@ static void share_registers(PassCtx *ctx) {
 
 void pass_occupancy(PassCtx *ctx) {
     share_registers(ctx);
+    if (!ctx->f->entry_of) ir_walk(ctx->f->body, note_sums, ctx);
     if (ctx->f->occupancy) return; /* it was said */
     ctx->f->occupancy = (int)choose(ctx->s, ctx->f);
     if (ctx->f->occupancy == OCCUPANCY_LOADS) ctx->f->min_programs = programs_of_feeding(ctx);

@@ -8,6 +8,7 @@
 #include "ir/fragment.h"
 #include "ir/mma.h"
 #include "ir/roles.h"
+#include "passes/live_words.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,6 @@ typedef struct Body { /* of a loop, without the loops inside it */
     int64_t copied;   /* bytes that copies bring into shared memory */
     int64_t flops, matrix_flops;
     int64_t loaded, stored; /* bytes of global memory, by other ways */
-    int64_t accumulators;   /* registers of a thread for the results of dots */
     int dots, waits, depth; /* depth: groups of copies that go on behind a wait, the fewest */
     int dots_pending;
     bool waits_mbarrier;
@@ -43,13 +43,10 @@ static int64_t dot_flops(const Op *dot) {
 }
 
 static void look_at_dot(Report *r, Body *b, const Op *op) {
-    const Layout *l = op->result[0]->layout;
     for (int i = 0; i < 2; i++) add_buffer(r, b, op->operand[i].value);
     b->dots++;
     b->flops += dot_flops(op);
     if (ir_attr(op, AT_MMA) || ir_attr(op, AT_WGMMA)) b->matrix_flops += dot_flops(op);
-    if (l)
-        b->accumulators += ((int64_t)type_elem_bytes(op->result[0]->type) << l->bits[IN_REG]) / 4;
     vec_push(&r->s->arena, &b->dot, op);
 }
 
@@ -341,9 +338,12 @@ static void put_loop(Report *r, ReportKernel *k, const Op *loop, Fact *list) {
         return;
     }
     put_pipeline(r, k, loop, &b, f);
-    if (b.accumulators) {
-        Fact *x = fact_number(a, f, "accumulator_registers", b.accumulators);
-        fact_why(a, x, "of a thread");
+    int64_t sums = sum_words(loop->region[loop->nregions - 1]);
+    if (sums) {
+        const char *why = report_note(r, loop->span, "the sums of this loop");
+        if (!why) why = report_note(r, loop->span, "what this loop carries");
+        fact_why(a, fact_number(a, f, "accumulator_registers", sums), "%s",
+                 why ? why : "of a thread");
     }
     if (b.dots_pending) fact_number(a, f, "dots_in_flight", b.dots_pending);
     Fact *dots = fact_list(a, f, "dots");
