@@ -651,8 +651,8 @@ tile_status tile_report_compare(const tile_compiled *a, const tile_compiled *b,
                                 tile_report_format format, int all, char **text, size_t *len);
 
 /* What the instruction in a line of PTX does and is of: the operation of tile IR, the pass that
- * made it, the line of the source. ptx: as options.annotate has it; its lines `//~` count, too.
- * TILE_NOT_FOUND: no instruction begins in that line. */
+ * made it, the line of the source. ptx: as options.annotate has it; its lines `//~` count, too. Of
+ * a line without an instruction: the next one. TILE_NOT_FOUND: there is none in that kernel. */
 tile_status tile_report_explain(const char *ptx, size_t ptx_len, uint32_t line, char **text,
                                 size_t *len);
 

@@ -44,7 +44,7 @@ may_include codegen base ir ir/analysis
 may_include runtime base ir ir/interp ptx/machine include
 phases='frontend frontend/syntax frontend/host frontend/lower passes codegen'
 may_include compiler base ir $phases compiler/report compiler/jit compiler/tune
-may_include compiler/report base ir ptx compiler
+may_include compiler/report base ir ir/analysis passes ptx compiler
 may_include compiler/jit base ir $phases compiler
 may_include compiler/tune base ir $phases compiler compiler/jit
 may_include tools base ir include # and the table of passes, for --help

@@ -83,8 +83,10 @@ static void put_operation(Line l, Buf *out) {
 
 bool explain_line(const char *ptx, size_t len, uint32_t line, Buf *out) {
     Line at = {0}, source = {0}, op = {0};
+    PtxWord guard, word;
     const char *p = ptx, *end = ptx + len;
-    for (uint32_t n = 1; p < end && n <= line; n++) {
+    bool found = false;
+    for (uint32_t n = 1; p < end && !found; n++) {
         const char *stop = memchr(p, '\n', (size_t)(end - p));
         at = (Line){p, (size_t)((stop ? stop : end) - p)};
         if (begins(at, "//~   IR "))
@@ -93,14 +95,12 @@ bool explain_line(const char *ptx, size_t len, uint32_t line, Buf *out) {
             source = at, op = (Line){0};
         else if (begins(at, "}"))
             source = op = (Line){0};
+        if (n >= line && begins(at, "}")) return false;
         p = stop ? stop + 1 : end;
-        if (n == line) break;
-        at.text = NULL;
+        at = trimmed(at);
+        found = n >= line && !begins(at, "//") && read_instruction(at, &guard, &word);
     }
-    PtxWord guard, word;
-    if (!at.text) return false;
-    at = trimmed(at);
-    if (begins(at, "//") || !read_instruction(at, &guard, &word)) return false;
+    if (!found || !line) return false;
     put(out, "line", at.text, at.len);
     const char *does = explain_instruction(word);
     if (!does) does = "nothing is known here of what it does: see the PTX ISA";

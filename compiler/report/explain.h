@@ -8,7 +8,8 @@
 
 /* What an instruction does: a sentence; NULL: no row of explain.def fits. */
 const char *explain_instruction(PtxWord op);
-/* Of a line of PTX with lines `//~`, which count, too. False: no instruction begins there. */
+/* Of the first instruction from a line on, of PTX with lines `//~`, which count, too. False: there
+ * is none in that kernel. */
 bool explain_line(const char *ptx, size_t len, uint32_t line, Buf *out);
 
 #endif

@@ -89,13 +89,14 @@ static void put_source(const Report *r, Span span, Buf *out) {
 }
 
 static void put_op(const Report *r, const char *const *start, uint32_t line, Buf *out) {
+    if (line >= (uint32_t)r->op.n || !r->op.at[line]) { /* the line that names the kernel */
+        buf_printf(out, "//~   IR %u: what the kernel begins with\n", line);
+        return;
+    }
     size_t len = (size_t)(start[line + 1] - start[line]);
     if (len && start[line][len - 1] == '\n') len--;
     size_t skip = spaces_at(start[line], len);
-    const Op *op = line < (uint32_t)r->op.n ? r->op.at[line] : NULL;
-    buf_printf(out, "//~   IR %u", line);
-    if (op) buf_printf(out, ", %s", report_pass(op));
-    buf_puts(out, ": ");
+    buf_printf(out, "//~   IR %u, %s: ", line, report_pass(r->op.at[line]));
     put_ascii(start[line] + skip, len - skip, out);
     buf_putc(out, '\n');
 }

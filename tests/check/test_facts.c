@@ -120,12 +120,12 @@ static const struct {
     uint32_t line;
     const char *words[4]; /* none: there is no instruction */
 } asked[] = {
-    {1, {NULL}},
-    {2, {NULL}},
+    {1, {"a + b", NULL}},
+    {2, {"a + b", NULL}},
     {3, {"a + b", "%x: i32 = add %y, %1", "a.tl:3: x = y + 1", "made by    fold"}},
     {4, {"stores to global", "%p1 does not hold", "tile IR    12", NULL}},
     {5, {"copies a register", NULL}},
-    {6, {NULL}},
+    {6, {"nothing is known", NULL}},
     {7, {"nothing is known", NULL}},
     {8, {NULL}},
     {9, {"ends the kernel", "no operation alone", NULL}},
