@@ -18,6 +18,7 @@ typedef struct Set {
 static const Set sets[] = {
     {'i', BOTH(16) | BOTH(32) | BOTH(64)},
     {'I', BOTH(32) | BOTH(64)},
+    {'2', T(U16X2) | T(S16X2)},
     {'b', T(B16) | T(B32) | T(B64)},
     {'B', T(B32) | T(B64)},
     {'f', T(F16) | T(F16X2) | T(BF16) | T(BF16X2) | T(F32) | T(F64)},

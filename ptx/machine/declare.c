@@ -94,7 +94,7 @@ bool word_number(PtxWord w, int64_t *out) {
     text[w.len] = '\0';
     bool negative = *at == '-';
     if (negative) at++;
-    if (!isdigit((unsigned char)*at)) return false;
+    if (!isdigit((unsigned char)at[*at == '.'])) return false;
     if (at[0] == '0' && at[1] && strchr("fFdD", at[1])) {
         size_t digits = at[1] == 'f' || at[1] == 'F' ? 8 : 16;
         *out = (int64_t)strtoull(at + 2, &end, 16);
@@ -104,7 +104,7 @@ bool word_number(PtxWord w, int64_t *out) {
     if (binary && !isdigit((unsigned char)at[2])) return false;
     errno = 0;
     uint64_t v = binary ? strtoull(at + 2, &end, 2) : strtoull(at, &end, 0);
-    if (*end == '.') { /* 1.5: a double */
+    if (*end && strchr(".eE", *end)) { /* 1.5: a double */
         double x = strtod(text, &end);
         memcpy(out, &x, sizeof x);
         return !*end;

@@ -7,6 +7,7 @@
 #include "ptx/machine/check.h"
 #include "ptx/machine/decode.h"
 #include "ptx/machine/exec.h"
+#include "ptx/machine/floats.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -282,6 +283,33 @@ static void read_word(Decoder *d, const Row *row, PtxWord w, PtxCode *c) {
     c->field[field] = word->value;
 }
 
+/* How a number is written: 'f' 0f3F800000, 'd' as a double, 1.5 or 0d…; 0: whole. */
+static char fraction_of(const PtxOperand *o) {
+    PtxWord w = o->word;
+    if (o->kind != OPERAND_NUMBER || !w.len) return 0;
+    if (w.text[0] == '-') w.text++, w.len--;
+    if (w.len > 1 && w.text[0] == '0' && isalpha((unsigned char)w.text[1]) && w.text[1] != 'e' &&
+        w.text[1] != 'E') {
+        char form = (char)tolower((unsigned char)w.text[1]);
+        return form == 'f' || form == 'd' ? form : 0;
+    }
+    for (int i = 0; i < w.len; i++)
+        if (strchr(".eE", w.text[i])) return 'd';
+    return 0;
+}
+
+/* A fraction becomes what the type that it is read as has: the last one. */
+static void settle_fraction(Decoder *d, const PtxCode *c, PtxOperand *o) {
+    char form = fraction_of(o);
+    PtxType t = c->ntypes ? (PtxType)c->type[c->ntypes - 1] : PT_NONE;
+    if (form == 'd' && t == PT_F32)
+        o->value = (int64_t)of_f32((float)as_f64((uint64_t)o->value));
+    else if (form == 'f' && t == PT_F64)
+        o->value = (int64_t)of_f64((double)as_f32((uint64_t)o->value));
+    else if (form == 'd' && t && ptx_type[t].bits < 64)
+        decode_fail(d, "a double where none belongs:", o->word);
+}
+
 static PtxCode decode(Decoder *d, const PtxInst *inst) {
     PtxCode c = {.inst = inst, .guard = -1, .vector = 1};
     d->inst = inst;
@@ -316,6 +344,11 @@ static PtxCode decode(Decoder *d, const PtxInst *inst) {
     while (args.len && n <= PTX_MOST_OPERANDS && !d->failed)
         operand[n++] = read_operand(d, word_piece(&args, ','));
     if (n > PTX_MOST_OPERANDS && !d->failed) decode_fail(d, "too many operands:", inst->args);
+    for (int i = 0; i < n && !d->failed; i++) {
+        settle_fraction(d, &c, &operand[i]);
+        for (int k = 0; operand[i].kind == OPERAND_VECTOR && k < operand[i].n && !d->failed; k++)
+            settle_fraction(d, &c, &d->operands.at[operand[i].first + k]);
+    }
     c.operand = arena_copy(&d->s->arena, operand, sizeof *operand * (size_t)(n ? n : 1));
     c.noperands = n;
     if (d->failed) return c;

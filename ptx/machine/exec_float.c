@@ -265,13 +265,15 @@ static bool combined(unsigned op, bool x, bool y) {
     return op == WORD_OP_AND ? x && y : op == WORD_OP_OR ? x || y : op == WORD_OP_XOR ? x != y : x;
 }
 
-/* setp, and set, whose result is of the first type. A third operand is combined with it. */
+/* setp, and set, whose result is of the first type. A third operand is combined with it. The second
+ * result is the opposite, and of a pair of numbers what their upper halves give. */
 PtxOutcome exec_setp(Warp *w, const PtxCode *c, uint32_t mask) {
     Lanes v;
     bool set = ptx_begins(c->inst->op, "set"), ftz = c->field[FIELD_FTZ] == WORD_FTZ_YES;
     PtxType t = (PtxType)c->type[set], to = set ? (PtxType)c->type[0] : PT_PRED;
     bool combines = c->field[FIELD_OP] != 0;
-    if (t == PT_F16X2 || t == PT_BF16X2 || !comparison(c) || combines != (c->noperands > 3))
+    bool pair = t == PT_F16X2 || t == PT_BF16X2;
+    if ((pair && set) || !comparison(c) || combines != (c->noperands > 3))
         return not_known(w, c, mask);
     take_lanes(&v, w, c);
     uint64_t *second = c->operand[0].second < 0 ? NULL : w->reg[c->operand[0].second];
@@ -289,7 +291,8 @@ PtxOutcome exec_setp(Warp *w, const PtxCode *c, uint32_t mask) {
             yes = ptx_type[to].bits == 32 ? UINT32_MAX : UINT64_MAX;
         bool r = c->noperands > 3 ? combined(c->field[FIELD_OP], is, other) : is;
         v.d[l] = r ? yes : 0;
-        if (second) second[l] = c->noperands > 3 ? combined(c->field[FIELD_OP], !is, other) : !is;
+        is = pair ? holds(comparison(c), compare(t, x >> 16, y >> 16)) : !is;
+        if (second) second[l] = combines ? combined(c->field[FIELD_OP], is, other) : is;
     }
     return OUTCOME_NEXT;
 }

@@ -40,11 +40,42 @@ PtxOutcome exec_subc(Warp *w, const PtxCode *c, uint32_t mask) {
 
 /* ---- the four operations ---- */
 
+static bool is_pair(const PtxCode *c) {
+    return c->type[0] == PT_U16X2 || c->type[0] == PT_S16X2;
+}
+
+static uint64_t pair_of(uint64_t low, uint64_t high) {
+    enum { HALF = 16 };
+    return (uint16_t)low | (uint32_t)(uint16_t)high << HALF;
+}
+
+/* There is no such subtraction. */
+static PtxOutcome add_pairs(Warp *w, const PtxCode *c, uint32_t mask) {
+    Lanes v;
+    if (c->field[FIELD_CARRY]) return not_known(w, c, mask);
+    take_lanes(&v, w, c);
+    EACH_LANE(mask, l) v.d[l] = pair_of(v.a[l] + v.b[l], (v.a[l] >> 16) + (v.b[l] >> 16));
+    return OUTCOME_NEXT;
+}
+
+/* Of s32 alone: what lies beyond is its least or its most. */
+static PtxOutcome saturate_lanes(Warp *w, const PtxCode *c, uint32_t mask, bool subtracts) {
+    Lanes v;
+    if (c->type[0] != PT_S32 || c->field[FIELD_CARRY]) return not_known(w, c, mask);
+    take_lanes(&v, w, c);
+    EACH_LANE(mask, l) {
+        int64_t x = (int32_t)v.a[l], y = (int32_t)v.b[l], r = subtracts ? x - y : x + y;
+        v.d[l] = (uint32_t)(r < INT32_MIN ? INT32_MIN : r > INT32_MAX ? INT32_MAX : r);
+    }
+    return OUTCOME_NEXT;
+}
+
 #define ADDITIVE(name, operator, op)                                                               \
     PtxOutcome name(Warp *w, const PtxCode *c, uint32_t mask) {                                    \
         Lanes v;                                                                                   \
         if (is_float(c)) return float_lanes(w, c, mask, op);                                       \
-        if (c->field[FIELD_SATURATE]) return not_known(w, c, mask);                                \
+        if (c->field[FIELD_SATURATE]) return saturate_lanes(w, c, mask, op == FLOAT_SUB);          \
+        if (is_pair(c)) return add_pairs(w, c, mask);                                              \
         if (c->field[FIELD_CARRY]) return carry_lanes(w, c, mask, false, op == FLOAT_SUB);         \
         take_lanes(&v, w, c);                                                                      \
         switch (ptx_type[c->type[0]].bits) {                                                       \
@@ -186,30 +217,37 @@ PtxOutcome exec_rem(Warp *w, const PtxCode *c, uint32_t mask) {
 
 /* ---- the larger, the smaller, without a sign ---- */
 
-static void choose_lanes(Warp *w, const PtxCode *c, uint32_t mask, bool larger) {
-    Lanes v;
-    take_lanes(&v, w, c);
-    unsigned bits = ptx_type[c->type[0]].bits;
+static uint64_t chosen(const PtxCode *c, uint64_t a, uint64_t b, unsigned bits, bool larger) {
     bool s = is_signed(c);
+    int64_t x = extend(a, bits, s), y = extend(b, bits, s);
+    bool less = s ? x < y : (uint64_t)x < (uint64_t)y;
+    int64_t r = less == larger ? y : x;
+    return c->field[FIELD_RELU] && r < 0 ? 0 : low_bits((uint64_t)r, bits);
+}
+
+/* .relu is of s32 and s16x2 alone. */
+static PtxOutcome choose_lanes(Warp *w, const PtxCode *c, uint32_t mask, bool larger) {
+    Lanes v;
+    if (c->field[FIELD_RELU] && c->type[0] != PT_S32 && c->type[0] != PT_S16X2)
+        return not_known(w, c, mask);
+    take_lanes(&v, w, c);
+    unsigned bits = is_pair(c) ? 16 : ptx_type[c->type[0]].bits;
     EACH_LANE(mask, l) {
-        int64_t x = extend(v.a[l], bits, s), y = extend(v.b[l], bits, s);
-        bool less = s ? x < y : (uint64_t)x < (uint64_t)y;
-        int64_t r = less == larger ? y : x;
-        if (c->field[FIELD_RELU] && r < 0) r = 0;
-        v.d[l] = low_bits((uint64_t)r, bits);
+        uint64_t r = chosen(c, v.a[l], v.b[l], bits, larger);
+        v.d[l] =
+            is_pair(c) ? pair_of(r, chosen(c, v.a[l] >> bits, v.b[l] >> bits, bits, larger)) : r;
     }
+    return OUTCOME_NEXT;
 }
 
 PtxOutcome exec_min(Warp *w, const PtxCode *c, uint32_t mask) {
     if (is_float(c)) return float_lanes(w, c, mask, FLOAT_MIN);
-    choose_lanes(w, c, mask, false);
-    return OUTCOME_NEXT;
+    return choose_lanes(w, c, mask, false);
 }
 
 PtxOutcome exec_max(Warp *w, const PtxCode *c, uint32_t mask) {
     if (is_float(c)) return float_lanes(w, c, mask, FLOAT_MAX);
-    choose_lanes(w, c, mask, true);
-    return OUTCOME_NEXT;
+    return choose_lanes(w, c, mask, true);
 }
 
 PtxOutcome exec_abs(Warp *w, const PtxCode *c, uint32_t mask) {
@@ -271,8 +309,18 @@ static uint64_t field_of(const PtxCode *c, uint64_t x, uint64_t from, uint64_t n
     return r;
 }
 
-/* Each of four bytes is one of eight, or its sign. */
-static uint64_t permuted(uint32_t x, uint32_t y, uint32_t selector) {
+/* Each of four bytes is one of eight, or its sign. In a mode the selector is one of the mode's
+ * four. */
+static uint64_t permuted(const PtxCode *c, uint32_t x, uint32_t y, uint32_t selector) {
+    static const uint16_t of_mode[][4] = {
+        [WORD_PERMUTE_F4E - WORD_PERMUTE_F4E] = {0x3210, 0x4321, 0x5432, 0x6543},
+        [WORD_PERMUTE_B4E - WORD_PERMUTE_F4E] = {0x5670, 0x6701, 0x7012, 0x0123},
+        [WORD_PERMUTE_RC8 - WORD_PERMUTE_F4E] = {0x0000, 0x1111, 0x2222, 0x3333},
+        [WORD_PERMUTE_ECL - WORD_PERMUTE_F4E] = {0x3210, 0x3211, 0x3222, 0x3333},
+        [WORD_PERMUTE_ECR - WORD_PERMUTE_F4E] = {0x0000, 0x1110, 0x2210, 0x3210},
+        [WORD_PERMUTE_RC16 - WORD_PERMUTE_F4E] = {0x1010, 0x3232, 0x1010, 0x3232}};
+    unsigned mode = c->field[FIELD_PERMUTE];
+    if (mode) selector = of_mode[mode - WORD_PERMUTE_F4E][selector & 3];
     uint64_t from = (uint64_t)y << 32 | x, r = 0;
     for (unsigned i = 0; i < 4; i++) {
         uint32_t s = selector >> (4 * i) & 15;
@@ -308,7 +356,7 @@ BITWISE(exec_clz,
         low_bits(x, bits) ? (uint64_t)__builtin_clzll(low_bits(x, bits)) - (64 - bits) : bits)
 BITWISE(exec_brev, reversed(x, bits))
 BITWISE(exec_bfe, field_of(c, x, y & 255, z & 255, bits))
-BITWISE(exec_prmt, permuted((uint32_t)x, (uint32_t)y, (uint32_t)z))
+BITWISE(exec_prmt, permuted(c, (uint32_t)x, (uint32_t)y, (uint32_t)z))
 
 PtxOutcome exec_bfi(Warp *w, const PtxCode *c, uint32_t mask) {
     uint64_t room[4][WARP];
@@ -430,7 +478,7 @@ uint64_t result_known(const Warp *w, const PtxCode *c, int lane) {
     if (c->exec == exec_prmt)
         return overwritten || (uint32_t)~have[2]
                    ? 0
-                   : permuted((uint32_t)have[0], (uint32_t)have[1], (uint32_t)value[2]);
+                   : permuted(c, (uint32_t)have[0], (uint32_t)have[1], (uint32_t)value[2]);
     if (c->exec == exec_shl || c->exec == exec_shr)
         return (uint32_t)~have[1] ? 0 : shifted_known(c, have[0], (uint32_t)value[1]);
     if (c->ntypes == 1 && (c->type[0] == PT_F16X2 || c->type[0] == PT_BF16X2))
