@@ -26,6 +26,7 @@ static const Set sets[] = {
     {'8', T(B8) | BOTH(8)},
     {'p', T(PRED)},
     {'w', T(B32) | BOTH(32)},
+    {'W', T(B32)},
     {'q', T(B64)},
     {'c', /* what is converted */
      BOTH(8) | BOTH(16) | BOTH(32) | BOTH(64) | T(F16) | T(F16X2) | T(BF16) | T(BF16X2) | T(TF32) |

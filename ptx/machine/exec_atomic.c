@@ -39,8 +39,24 @@ static uint64_t updated(PtxType t, unsigned op, uint64_t x, uint64_t y, uint64_t
     }
 }
 
-/* One element; what was there. */
-static uint64_t update(PtxType t, unsigned op, uint8_t *at, uint64_t y, uint64_t z, bool *changed) {
+/* PTX ISA, "cp.reduce.async.bulk": what each operation is of; s64 is summed as u64 is. */
+bool atomic_reduces(PtxType t, unsigned op) {
+    PtxTypeInfo info = ptx_type[t];
+    bool whole = info.class != 'F' && info.bits >= 32;
+    switch (op) {
+    case WORD_OP_ADD: return whole || info.class == 'F';
+    case WORD_OP_MIN:
+    case WORD_OP_MAX: return whole || t == PT_F16 || t == PT_BF16;
+    case WORD_OP_INC:
+    case WORD_OP_DEC: return t == PT_U32;
+    case WORD_OP_AND:
+    case WORD_OP_OR:
+    case WORD_OP_XOR: return whole;
+    default: return false;
+    }
+}
+
+uint64_t atomic_update(PtxType t, unsigned op, uint8_t *at, uint64_t y, uint64_t z, bool *changed) {
     PtxTypeInfo info = ptx_type[t];
     bool pair = t == PT_F16X2 || t == PT_BF16X2;
     uint64_t x = 0, r;
@@ -90,8 +106,8 @@ static PtxOutcome atomic(Warp *w, const PtxCode *c, uint32_t mask, const PtxOper
             if (known && memchr(known, 0, each) && (w->cta->m->launch->checks & PTX_CHECK_UNINIT))
                 return machine_fail(w, c, l, "nobody has written what it updates");
             bool changed;
-            uint64_t was = update(t, op, a.data[l] + each * (uint32_t)i, lane_of(w, e, l),
-                                  lane_of(w, other, l), &changed);
+            uint64_t was = atomic_update(t, op, a.data[l] + each * (uint32_t)i, lane_of(w, e, l),
+                                         lane_of(w, other, l), &changed);
             if (changed)
                 access_changed(w, &a, l);
             else

@@ -1,68 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* tensor.c: the copy engine: blocks of tensors between global and shared memory, by maps (PTX ISA,
- * "cp.async.bulk.tensor", "Tensors"; CUDA driver API, "Tensor Map Object Management").
+/* tensor.c: the copy engine: blocks of tensors between global and shared memory, by maps (map.h;
+ * PTX ISA, "cp.async.bulk.tensor", "Tensors").
  *
  * A block to shared memory lands when nobody can go on without; one to global memory is read when a
  * thread waits for that, and written when it waits for all, or its block has ended. */
 #include "ptx/machine/async.h"
 #include "ptx/machine/lanes.h"
+#include "ptx/machine/map.h"
 #include "ptx/machine/race.h"
 
 #include <string.h>
 
-enum {
-    MOST_SWIZZLE = 3,
-    MOST_BOX = 256,
-    MOST_RANK = 5,
-    MAP_BYTES = 128,
-    UNIT = 16,
-    INVALID = 1,
-    MARK = 0x7074786D
-};
-
-typedef struct Map { /* as this machine has it: what is in the 128 bytes is the hardware's own */
-    uint32_t mark;
-    uint8_t rank, bytes, swizzle, fill; /* bytes of an element; bits of a row, as a logarithm - 4 */
-    uint64_t address, size[MOST_RANK];
-    uint64_t stride[MOST_RANK]; /* bytes; of the innermost one element */
-    uint16_t box[MOST_RANK];
-} Map;
-
-int ptx_encode_map(void *map, int type, uint32_t rank, uint64_t address, const uint64_t *sizes,
-                   const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
-                   int interleave, int swizzle, int l2_promotion, int fill) {
-    /* uint8, uint16, uint32, int32, uint64, int64, float16, float32, float64, bfloat16 */
-    static const uint8_t bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-    Map m = {.mark = MARK, .rank = (uint8_t)rank, .address = address};
-    (void)l2_promotion;
-    _Static_assert(sizeof m <= MAP_BYTES, "a map is of 128 bytes");
-    if (rank < 1 || rank > MOST_RANK || type < 0 || type >= (int)sizeof bytes || interleave ||
-        swizzle < 0 || swizzle > MOST_SWIZZLE || address % UNIT)
-        return INVALID;
-    m.bytes = bytes[type];
-    m.swizzle = (uint8_t)swizzle;
-    m.fill = (uint8_t)fill;
-    for (uint32_t d = 0; d < rank; d++) {
-        m.size[d] = sizes[d];
-        m.box[d] = (uint16_t)box[d];
-        m.stride[d] = d ? strides[d - 1] : m.bytes;
-        if (!sizes[d] || sizes[d] > UINT64_C(1) << 32 || !box[d] || box[d] > MOST_BOX ||
-            element_strides[d] != 1 || (d && (strides[d - 1] % UNIT || strides[d - 1] >> 40)))
-            return INVALID;
-    }
-    uint32_t row = m.box[0] * m.bytes;
-    if (row % UNIT || (swizzle && row > (uint32_t)UNIT << swizzle)) return INVALID;
-    memset(map, 0, MAP_BYTES);
-    memcpy(map, &m, sizeof m);
-    return 0;
-}
-
 /* ---- what an instruction asks for ---- */
 
-typedef struct Block {     /* of a tensor, and where it is in shared memory */
-    Map map;               /* rank 0: so many bytes from the map's address on */
-    uint32_t plain;        /* those bytes */
-    int64_t at[MOST_RANK]; /* coordinates */
+typedef struct Block {    /* of a tensor, and where it is in shared memory */
+    Map map;              /* rank 0: so many bytes from the map's address on */
+    uint32_t plain;       /* those bytes */
+    uint32_t each;        /* bytes of an element */
+    int64_t at[MAP_RANK]; /* coordinates */
     uint64_t shared;
     uint64_t barrier;   /* shared address; of loads */
     uint32_t ranks;     /* bits: blocks of the cluster that get it; of loads */
@@ -72,7 +27,7 @@ typedef struct Block {     /* of a tensor, and where it is in shared memory */
 
 static uint64_t whole_bytes(const Block *b) {
     const Map *m = &b->map;
-    uint64_t n = m->rank ? m->bytes : b->plain;
+    uint64_t n = m->rank ? b->each : b->plain;
     for (int d = 0; d < m->rank; d++) n *= m->box[d];
     return n;
 }
@@ -86,16 +41,6 @@ static uint32_t block_bytes(const Block *b) {
 static uint64_t swizzled(const Map *m, uint64_t at) {
     uint64_t mask = (UINT64_C(1) << m->swizzle) - 1;
     return at ^ (at >> 7 & mask) << 4;
-}
-
-/* A kernel may write what it likes where a map is. */
-static bool is_sound(const Map *m) {
-    if (m->mark != MARK || !m->rank || m->rank > MOST_RANK || m->swizzle > MOST_SWIZZLE ||
-        !m->bytes || m->bytes > sizeof(uint64_t))
-        return false;
-    for (int d = 0; d < m->rank; d++)
-        if (!m->box[d] || m->box[d] > MOST_BOX) return false;
-    return true;
 }
 
 static bool read_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, Block *b) {
@@ -114,10 +59,16 @@ static bool read_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, B
                                     [WORD_DIM_FOUR] = 4,
                                     [WORD_DIM_FIVE] = 5};
     uint16_t rank = dims[c->field[FIELD_DIM]];
-    if (!is_sound(&b->map) || b->map.rank != rank || o->n != rank) {
+    const char *why = map_fault(&b->map);
+    if (why) {
+        machine_fail(w, c, lane, "this is %s", why);
+        return false;
+    }
+    if (b->map.rank != rank || o->n != rank) {
         machine_fail(w, c, lane, "this is no map of a tensor of rank %d", rank);
         return false;
     }
+    b->each = map_element_bytes(&b->map);
     for (int d = 0; d < rank; d++) {
         const PtxOperand *e = element_of(w, o, d);
         if (!(known_of(w, e) >> lane & 1)) {
@@ -132,7 +83,7 @@ static bool read_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, B
 static bool check_shared(Warp *w, const PtxCode *c, int lane, const Block *b) {
     uint64_t in = b->shared & ((UINT64_C(1) << RANK_SHIFT) - 1);
     const Memory *m = &w->cta->shared;
-    unsigned align = b->map.rank ? 128 : UNIT;
+    unsigned align = b->map.rank ? 128 : MAP_UNIT;
     if (in % align) {
         machine_fail(w, c, lane, "misaligned: a block at 0x%llx, which must be a multiple of %u",
                      (unsigned long long)in, align);
@@ -152,13 +103,13 @@ static bool check_shared(Warp *w, const PtxCode *c, int lane, const Block *b) {
  * is outside the tensor. */
 static uint64_t element_at(const Block *b, uint32_t n, uint64_t *address) {
     uint64_t in = b->shared & ((UINT64_C(1) << RANK_SHIFT) - 1);
-    uint64_t offset = swizzled(&b->map, in + (uint64_t)n * b->map.bytes);
+    uint64_t offset = swizzled(&b->map, in + (uint64_t)n * b->each);
     *address = b->map.address + (b->map.rank ? 0 : n);
     for (int d = 0; d < b->map.rank; d++) {
         int64_t at = b->at[d] + (int64_t)(n % b->map.box[d]);
         n /= b->map.box[d];
         if (at < 0 || (uint64_t)at >= b->map.size[d]) *address = 0;
-        if (*address) *address += (uint64_t)at * b->map.stride[d];
+        if (*address) *address += (uint64_t)at * (d ? b->map.stride[d] : b->each);
     }
     return offset - PTX_SHARED_BASE;
 }
@@ -216,11 +167,12 @@ static void count_block(const Warp *w, const PtxCode *c, const Block *b, int cop
 
 static bool land_load(Cta *cta, Arrival *x) {
     Block *b = x->detail;
-    uint32_t each = b->map.bytes, n = block_bytes(b) / each;
+    /* What an H100 fills with: the ISA says no more than that it is NaN. */
+    static const uint16_t outside[][4] = {{0}, [MAP_FILL_NAN] = {0x7FF7, 0x7FF7, 0x7FF7, 0x7FF7}};
+    uint32_t each = b->each, n = block_bytes(b) / each;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t address, at = element_at(b, i, &address);
-        uint8_t zero[8] = {0};
-        const uint8_t *from = zero, *known = NULL;
+        const uint8_t *from = (const uint8_t *)outside[b->map.fill], *known = NULL;
         Access a = {0};
         if (address) {
             if (!find_element(x->warp, x->code, x->lane, ACCESS_READ, address, each, &a))
@@ -257,9 +209,10 @@ static uint32_t rank_of(const Warp *w, uint64_t address) {
 /* From so many bytes of global memory on. */
 static bool read_plain(Warp *w, const PtxCode *c, int lane, const PtxOperand *from,
                        const PtxOperand *bytes, Block *b) {
-    b->map = (Map){.bytes = 1, .address = lane_of(w, from, lane)};
+    b->map = (Map){.type = PT_U8, .address = lane_of(w, from, lane)};
+    b->each = 1;
     b->plain = (uint32_t)lane_of(w, bytes, lane);
-    if (b->plain && b->plain % UNIT == 0 && b->map.address % UNIT == 0) return true;
+    if (b->plain && b->plain % MAP_UNIT == 0 && b->map.address % MAP_UNIT == 0) return true;
     machine_fail(w, c, lane, "misaligned: %u bytes at 0x%llx, which must be multiples of 16",
                  b->plain, (unsigned long long)b->map.address);
     return false;
@@ -303,7 +256,7 @@ static bool start_load(Warp *w, const PtxCode *c, int lane) {
 static bool read_store(Warp *w, Async *a) {
     Block *b = a->detail;
     const Memory *from = &w->cta->shared;
-    uint32_t each = b->map.bytes, n = block_bytes(b) / each;
+    uint32_t each = b->each, n = block_bytes(b) / each;
     int lane = __builtin_ctz(a->mask);
     b->copy = arena_alloc(w->cta->m->arena, (size_t)n * each);
     for (uint32_t i = 0; i < n; i++) {
@@ -320,20 +273,42 @@ static bool read_store(Warp *w, Async *a) {
     return true;
 }
 
+/* What is stored, or what the operation makes of it and of what is there. False after a
+ * diagnostic. */
+static bool store_element(Warp *w, const PtxCode *c, int lane, const Block *b, const Access *to,
+                          const uint8_t *from) {
+    uint8_t *known = to->known[lane];
+    unsigned op = c->field[FIELD_OP];
+    uint64_t y = 0;
+    bool changed = true;
+    if (op && known && memchr(known, 0, b->each) &&
+        (w->cta->m->launch->checks & PTX_CHECK_UNINIT)) {
+        machine_fail(w, c, lane, "nobody has written what it updates");
+        return false;
+    }
+    memcpy(&y, from, b->each);
+    if (op)
+        atomic_update((PtxType)b->map.type, op, to->data[lane], y, 0, &changed);
+    else
+        memcpy(to->data[lane], from, b->each);
+    if (known) memset(known, 1, b->each);
+    if (changed) access_changed(w, to, lane);
+    return true;
+}
+
 static bool land_store(Warp *w, Async *a, uint32_t mask) {
     const Block *b = a->detail;
-    uint32_t each = b->map.bytes, n = block_bytes(b) / each;
+    uint32_t each = b->each, n = block_bytes(b) / each;
     int lane = __builtin_ctz(mask);
+    AccessKind kind = a->code->field[FIELD_OP] ? ACCESS_ATOMIC : ACCESS_WRITE;
     for (uint32_t i = 0; i < n; i++) {
         uint64_t address;
         Access to;
         element_at(b, i, &address);
         if (!address) continue;
-        if (!find_element(w, a->code, lane, ACCESS_WRITE, address, each, &to)) return false;
-        if (!to.mask) continue;
-        access_changed(w, &to, lane);
-        memcpy(to.data[lane], b->copy + (size_t)i * each, each);
-        if (to.known[lane]) memset(to.known[lane], 1, each);
+        if (!find_element(w, a->code, lane, kind, address, each, &to)) return false;
+        const uint8_t *from = b->copy + (size_t)i * each;
+        if (to.mask && !store_element(w, a->code, lane, b, &to, from)) return false;
     }
     return true;
 }
@@ -345,6 +320,12 @@ static bool start_store(Warp *w, const PtxCode *c, int lane) {
                               : read_plain(w, c, lane, &c->operand[0], &c->operand[2], &b)) ||
         !check_shared(w, c, lane, &b))
         return false;
+    unsigned op = c->field[FIELD_OP];
+    if (op && !atomic_reduces((PtxType)b.map.type, op)) {
+        machine_fail(w, c, lane, "the machine knows no such operation of a map of %s",
+                     ptx_type[b.map.type].name);
+        return false;
+    }
     uint64_t at = (b.shared & ((UINT64_C(1) << RANK_SHIFT) - 1)) - PTX_SHARED_BASE;
     if (!race_read(w, c, lane, at, block_bytes(&b), AGENT_BULK)) return false;
     count_block(w, c, &b, 1);
@@ -352,6 +333,21 @@ static bool start_store(Warp *w, const PtxCode *c, int lane) {
     a->read = read_store;
     memcpy(a->detail, &b, sizeof b);
     return true;
+}
+
+typedef bool StartCopy(Warp *w, const PtxCode *c, int lane);
+
+/* Of each lane, where all that it says is known. */
+static PtxOutcome start_copies(Warp *w, const PtxCode *c, uint32_t mask, StartCopy *start) {
+    for (int i = 0; i < c->noperands; i++) {
+        uint32_t unknown = mask & ~known_of(w, &c->operand[i]);
+        if (unknown)
+            return machine_fail(w, c, __builtin_ctz(unknown), "%.*s is not known",
+                                c->operand[i].word.len, c->operand[i].word.text);
+    }
+    EACH_LANE(mask, l)
+    if (!start(w, c, l)) return OUTCOME_FAIL;
+    return OUTCOME_NEXT;
 }
 
 /* cp.async.bulk, cp.async.bulk.tensor */
@@ -363,15 +359,16 @@ PtxOutcome exec_bulk(Warp *w, const PtxCode *c, uint32_t mask) {
         return not_known(w, c, mask);
     if (stores != (c->field[FIELD_SPACE] == WORD_SPACE_GLOBAL) || c->noperands < least)
         return not_known(w, c, mask);
-    for (int i = 0; i < c->noperands; i++) {
-        uint32_t unknown = mask & ~known_of(w, &c->operand[i]);
-        if (unknown)
-            return machine_fail(w, c, __builtin_ctz(unknown), "%.*s is not known",
-                                c->operand[i].word.len, c->operand[i].word.text);
-    }
-    EACH_LANE(mask, l)
-    if (!(stores ? start_store : start_load)(w, c, l)) return OUTCOME_FAIL;
-    return OUTCOME_NEXT;
+    return start_copies(w, c, mask, stores ? start_store : start_load);
+}
+
+/* cp.reduce.async.bulk.tensor */
+PtxOutcome exec_bulk_reduce(Warp *w, const PtxCode *c, uint32_t mask) {
+    if (!c->field[FIELD_OP] || !c->field[FIELD_DIM] ||
+        c->field[FIELD_COMPLETES] != WORD_COMPLETES_GROUP ||
+        c->field[FIELD_SPACE] != WORD_SPACE_GLOBAL)
+        return not_known(w, c, mask);
+    return start_copies(w, c, mask, start_store);
 }
 
 PtxOutcome exec_bulk_commit(Warp *w, const PtxCode *c, uint32_t mask) {

@@ -190,6 +190,10 @@ typedef struct CountRange {
     uint64_t begin, bytes;
 } CountRange;
 void count_ranges(PtxCount *c, CountRange *r, int n);
+/* One element becomes what the operation makes of it and y, and z of a cas; what was there. */
+uint64_t atomic_update(PtxType t, unsigned op, uint8_t *at, uint64_t y, uint64_t z, bool *changed);
+/* Does a copy of such elements know the operation? */
+bool atomic_reduces(PtxType t, unsigned op);
 /* The space that the instruction says. */
 PtxSpace space_of(const PtxCode *c);
 

@@ -28,6 +28,8 @@ static void say_all(const Refused *r, size_t n) {
 }
 #define SAY_ALL(rows) say_all(rows, sizeof(rows) / sizeof *(rows))
 
+#define REPLACE "tensormap.replace.tile."
+
 START_TEST(operands_are_those_of_the_row) {
     static const Refused rows[] = {
         {"add.u32 %r1, %r9, 1;", NULL},
@@ -142,6 +144,20 @@ START_TEST(operands_are_those_of_the_row) {
          "no register: '1'"},
         {"call (%r1), vprintf, (%r1, %r2);", "no list of variables"},
         {"call vprintf;", "no list of variables"},
+        {REPLACE "box_dim.shared::cta.b1024.b32 [sm], %r9, 4;", "no number: '%r9'"},
+        {REPLACE "box_dim.shared::cta.b1024.b32 [sm], 4;", "too few operands"},
+        {REPLACE "rank.shared::cta.b1024.b32 [sm], 0, 1;", "too many operands: '1'"},
+        {REPLACE "rank.shared::cta.b1024.b64 [sm], 1;", "no such type"},
+        {REPLACE "elemtype.shared::cta.b1024.u32 [sm], 1;", "no such type"},
+        {REPLACE "elemtype.shared::cta.b1024.b32 [sm], %r9;", "no number: '%r9'"},
+        {REPLACE "global_address.shared::cta.b1024.b64 [sm], %r9;", "narrower than the type"},
+        {REPLACE "swizzle_atomicity.shared::cta.b1024.b32 [sm], 0;",
+         "does not know the instruction"},
+        {"tensormap.replace.im2col.rank.b1024.b32 [%rd9], 1;", "does not know the instruction"},
+        {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+         "[%rd9], [sm];",
+         "too few operands"},
+        {"fence.acquire.async::generic.cluster;", "does not know the word 'async::generic'"},
         {"bfind.carefully.u32 %r1, 1;", "does not know the word 'carefully'"},
         {"bfind.sat.u32 %r1, 1;", "does not know, of this instruction, the word 'sat'"},
         {"frobnicate.u32 %r1;", "does not know the instruction 'frobnicate.u32'"},
@@ -425,6 +441,74 @@ START_TEST(what_a_kernel_does_is_checked) {
 }
 END_TEST
 
+/* 128 bytes of zeros in shared memory; a map in `out` of 8 words behind it, by thread 0, which
+ * alone goes on; a load and a reduction by it. */
+#define ZEROS                                                                                      \
+    "mov.u32 %r3, sm; mad.lo.u32 %r2, %r9, 4, %r3; st.shared.b32 [%r2], 0; bar.warp.sync -1;\n"
+#define PUBLISH                                                                                    \
+    "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "      \
+    "[%rd9], [sm], 128;\n"
+#define MAP                                                                                        \
+    "setp.ne.u32 %p1, %r9, 0; @%p1 ret; add.u64 %rd1, %rd9, 1024;\n" REPLACE                       \
+    "global_address.b1024.b64 [%rd9], %rd1;\n" REPLACE "rank.b1024.b32 [%rd9], 0;\n" REPLACE       \
+    "box_dim.b1024.b32 [%rd9], 0, 4;\n" REPLACE "global_dim.b1024.b32 [%rd9], 0, 8;\n" REPLACE     \
+    "elemtype.b1024.b32 [%rd9], 2;\n"
+#define USE(word)                                                                                  \
+    "mbarrier.init.shared.b64 [sm+1024], 1;\n"                                                     \
+    "mbarrier.arrive.expect_tx.shared.b64 _, [sm+1024], 16;\n"                                     \
+    "cp.async.bulk.tensor.1d.shared::cluster.global." word                                         \
+    ".mbarrier::complete_tx::bytes [sm], [%rd9, {0}], [sm+1024];\n"                                \
+    "W: mbarrier.try_wait.parity.shared.b64 %p2, [sm+1024], 0; @!%p2 bra W;"
+#define REDUCE(word)                                                                               \
+    "st.shared.v4.b32 [sm], {1, 2, 3, 4}; fence.proxy.async;\n"                                    \
+    "cp.reduce.async.bulk.tensor.1d.global.shared::cta." word ".bulk_group [%rd9, {0}], [sm];\n"   \
+    "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+
+START_TEST(maps_are_checked) {
+    static const Refused rows[] = {
+        {REPLACE "rank.shared::cta.b1024.b32 [sm], 1;", "[sm], a map of a tensor, is not known"},
+        {ZEROS REPLACE "rank.shared::cta.b1024.b32 [sm], %r1;", "%r1 is not known"},
+        {ZEROS REPLACE "rank.shared::cta.b1024.b32 [sm], 5;", "no maps with 5 there"},
+        {ZEROS REPLACE "rank.shared::cta.b32 [sm], 1;", "does not know this form"},
+        {ZEROS REPLACE "box_dim.shared::cta.b1024.b32 [sm], 5, 1;", "no maps with 1 there"},
+        {ZEROS REPLACE "box_dim.shared::cta.b1024.b32 [sm], -1, 1;", "no maps with 1 there"},
+        {ZEROS REPLACE "box_dim.shared::cta.b1024.b32 [sm], 0, 257;", "no maps with 257 there"},
+        {ZEROS REPLACE "global_stride.shared::cta.b1024.b64 [sm], 4, 16;", "no maps with 16 there"},
+        {ZEROS REPLACE "element_stride.shared::cta.b1024.b32 [sm], 0, 2;", "no maps with 2 there"},
+        {ZEROS REPLACE "elemtype.shared::cta.b1024.b32 [sm], 13;", "no maps with 13 there"},
+        {ZEROS REPLACE "interleave_layout.shared::cta.b1024.b32 [sm], 1;", "no maps with 1 there"},
+        {ZEROS REPLACE "swizzle_mode.shared::cta.b1024.b32 [sm], 4;", "no maps with 4 there"},
+        {ZEROS REPLACE "fill_mode.shared::cta.b1024.b32 [sm], 2;", "no maps with 2 there"},
+        {ZEROS "st.shared.b32 [%r2], %r9; bar.warp.sync -1;" REPLACE
+               "rank.shared::cta.b1024.b32 [sm], 1;",
+         "this is no map of a tensor"},
+        {REPLACE "rank.shared::cta.b1024.b32 [sm+64], 1;", "misaligned"},
+        {REPLACE "rank.shared::cta.b1024.b32 [sm+8192], 1;", "out of bounds"},
+        {REPLACE "rank.b1024.b32 [0], 1;", "which lie in no buffer"},
+        {ZEROS "@%p1 " PUBLISH, "not known"},
+        {ZEROS "setp.eq.u32 %p1, %r9, 0; @%p1 " PUBLISH, "not all threads of the warp are here"},
+        {PUBLISH, "[sm], a map of a tensor, is not known"},
+        {ZEROS "cvt.u64.u32 %rd1, %r9; mad.lo.u64 %rd9, %rd1, 128, %rd9;" PUBLISH,
+         "its addresses are not those of all lanes"},
+        {MAP "" USE("tile"), NULL},
+        {MAP REPLACE "fill_mode.b1024.b32 [%rd9], 1;" USE("tile"), "fills integers with NaN"},
+        {MAP REPLACE "rank.b1024.b32 [%rd9], 1;" USE("tile"), "a size other than 1 to 2^32"},
+        {MAP REPLACE "rank.b1024.b32 [%rd9], 1;" REPLACE
+                     "global_dim.b1024.b32 [%rd9], 1, 4;" USE("tile"),
+         "whose box is not of 1 to 256 elements"},
+        {MAP REPLACE "box_dim.b1024.b32 [%rd9], 0, 3;" USE("tile"), "as wide as no row"},
+        {MAP REPLACE "global_address.b1024.b64 [%rd9], 8;" USE("tile"), "no multiple of 16"},
+        {MAP REPLACE "global_address.b1024.b64 [%rd9], 16;" USE("tile"), "which lie in no buffer"},
+        {MAP REDUCE("add"), NULL},
+        {MAP REPLACE "elemtype.b1024.b32 [%rd9], 3;" REDUCE("inc"),
+         "no such operation of a map of s32"},
+        {MAP REDUCE("cas"), "no such operation of a map of u32"},
+        {MAP REDUCE("tile"), "does not know this form"},
+    };
+    SAY_ALL(rows);
+}
+END_TEST
+
 /* Whatever is left out, or stands where it does not belong. */
 START_TEST(pieces_of_files_are_no_harm) {
     static const char *const texts[] = {"",
@@ -469,6 +553,7 @@ int main(void) {
     tcase_add_test(c, loops_that_change_nothing_are_found);
     tcase_add_test(c, prints_only_what_it_knows);
     tcase_add_test(c, what_a_kernel_does_is_checked);
+    tcase_add_test(c, maps_are_checked);
     tcase_add_test(c, pieces_of_files_are_no_harm);
     return run_suite(s, c);
 }
