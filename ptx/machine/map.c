@@ -110,7 +110,8 @@ static bool find_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, b
     return false;
 }
 
-/* tensormap.replace.tile.PART [map], {dimension,} value. A map of zeros may become one. */
+/* tensormap.replace.tile.PART [map], {dimension,} value. Of zeros it becomes
+ * one whose parts have the number 0: of rank 1, of u8. */
 static PtxOutcome replace(Warp *w, const PtxCode *c, uint32_t mask, MapPart part) {
     static const uint8_t zeros[MAP_BYTES];
     const PtxOperand *value = &c->operand[c->noperands - 1];
@@ -125,7 +126,7 @@ static PtxOutcome replace(Warp *w, const PtxCode *c, uint32_t mask, MapPart part
         if (!(known_of(w, value) >> l & 1))
             return machine_fail(w, c, l, "%.*s is not known", value->word.len, value->word.text);
         memcpy(&m, a.data[l], sizeof m);
-        if (!memcmp(a.data[l], zeros, MAP_BYTES)) m.mark = MARK;
+        if (!memcmp(a.data[l], zeros, MAP_BYTES)) m = (Map){.mark = MARK, .rank = 1, .type = PT_U8};
         if (m.mark != MARK) return machine_fail(w, c, l, "this is no map of a tensor");
         if (!put_part(&m, part, dimension, v))
             return machine_fail(w, c, l, "the machine knows no maps with %llu there",

@@ -399,6 +399,10 @@ START_TEST(what_a_kernel_does_is_checked) {
         {"ld.local.u32 %r1, [0];", "out of bounds"},
         {"ld.global.u32 %r1, [%rd1];", "%rd1, an address, is not known"},
         {"st.global.u32 [%rd8], %r1;", "%r1, which is stored, is not known"},
+        {"cvt.rn.f16x2.f32 %r1, %f1, 0f00000000; mov.b32 {_, %h1}, %r1; st.global.b16 [%rd8], %h1;",
+         "%h1, which is stored, is not known"},
+        {"cvt.rn.satfinite.e4m3x2.f32 %h1, 0f00000000, %f1; st.global.b8 [%rd8], %h1;",
+         "%h1, which is stored, is not known"},
         {"@%p1 mov.u32 %r1, 1;", "%p1, which decides whether this is done, is not known"},
         {"bar.sync 16;", "there is no barrier 16"},
         {"bar.sync 0, 33;", "33 threads are not whole warps"},
@@ -450,9 +454,8 @@ END_TEST
     "[%rd9], [sm], 128;\n"
 #define MAP                                                                                        \
     "setp.ne.u32 %p1, %r9, 0; @%p1 ret; add.u64 %rd1, %rd9, 1024;\n" REPLACE                       \
-    "global_address.b1024.b64 [%rd9], %rd1;\n" REPLACE "rank.b1024.b32 [%rd9], 0;\n" REPLACE       \
-    "box_dim.b1024.b32 [%rd9], 0, 4;\n" REPLACE "global_dim.b1024.b32 [%rd9], 0, 8;\n" REPLACE     \
-    "elemtype.b1024.b32 [%rd9], 2;\n"
+    "global_address.b1024.b64 [%rd9], %rd1;\n" REPLACE "box_dim.b1024.b32 [%rd9], 0, 4;\n" REPLACE \
+    "global_dim.b1024.b32 [%rd9], 0, 8;\n" REPLACE "elemtype.b1024.b32 [%rd9], 2;\n"
 #define USE(word)                                                                                  \
     "mbarrier.init.shared.b64 [sm+1024], 1;\n"                                                     \
     "mbarrier.arrive.expect_tx.shared.b64 _, [sm+1024], 16;\n"                                     \
