@@ -462,6 +462,20 @@ static bool is_of_low_bits(const PtxCode *c) {
            (c->exec == exec_cvt && ptx_type[c->type[1]].class != 'F');
 }
 
+static bool is_pair_of_floats(PtxType t) {
+    return t == PT_F16X2 || t == PT_BF16X2 || t == PT_E4M3X2 || t == PT_E5M2X2;
+}
+
+/* A pair is converted of two numbers, the first for its upper half, or half by half of another. */
+static uint64_t halves_known(const PtxCode *c, const uint64_t *have) {
+    unsigned to = ptx_type[c->type[0]].bits / 2u, from = ptx_type[c->type[1]].bits;
+    bool two = c->noperands > 2;
+    if (!two) from /= 2;
+    bool high = !low_bits(~(two ? have[0] : have[0] >> from), from);
+    bool low = !low_bits(~have[two], from);
+    return low_bits(low ? UINT64_MAX : 0, to) | (high ? UINT64_MAX << to : 0);
+}
+
 uint64_t result_known(const Warp *w, const PtxCode *c, int lane) {
     enum { HALF = 0xFFFF };
     uint64_t value[3] = {0}, have[3] = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
@@ -484,6 +498,7 @@ uint64_t result_known(const Warp *w, const PtxCode *c, int lane) {
     if (c->ntypes == 1 && (c->type[0] == PT_F16X2 || c->type[0] == PT_BF16X2))
         return ((all & HALF) == HALF ? (uint64_t)HALF : 0) |
                ((all >> 16 & HALF) == HALF ? (uint64_t)HALF << 16 : 0);
+    if (c->exec == exec_cvt && is_pair_of_floats((PtxType)c->type[0])) return halves_known(c, have);
     if (!is_of_low_bits(c)) return 0;
     if (c->exec == exec_cvt && !low_bits(~all, ptx_type[c->type[1]].bits)) return UINT64_MAX;
     /* Up to the first that is not: a carry goes no further down. */
