@@ -134,7 +134,8 @@ static uint64_t compute_pair(const PtxCode *c, Elem e, FloatOp op, const uint64_
     return compute_small(c, e, op, in, nan) | compute_small(c, e, op, high, nan) << 16;
 }
 
-/* rcp and rsqrt.approx.ftz.f64: of the upper half of the bits alone, and nothing but that. */
+/* rcp and rsqrt.approx.ftz.f64: of the upper half of the bits alone, and nothing but that. Without
+ * .ftz rsqrt is as precise as a program makes it. */
 static uint64_t approximate_f64(FloatOp op, uint64_t v) {
     uint64_t upper = UINT64_MAX << 32;
     double x = as_f64(v & upper);
@@ -163,7 +164,7 @@ PtxOutcome float_lanes(Warp *w, const PtxCode *c, uint32_t mask, FloatOp op) {
             v.d[l] = of_f32(limit(c, compute_f32(op, x[0], x[1], x[2], nan)));
             break;
         case PT_F64:
-            if (c->field[FIELD_APPROX] == WORD_APPROX_APPROX)
+            if (c->field[FIELD_APPROX] == WORD_APPROX_APPROX && ftz)
                 v.d[l] = approximate_f64(op, in[0]);
             else if (op == FLOAT_NEG || op == FLOAT_ABS)
                 v.d[l] = op == FLOAT_NEG ? in[0] ^ UINT64_C(1) << 63 : in[0] & UINT64_MAX >> 1;

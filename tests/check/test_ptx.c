@@ -175,6 +175,11 @@ START_TEST(floats) {
         {F("lg2.approx.f32 %f1, 0f00000000;"), 0, 0xFF800000},
         {F("sqrt.rn.f32 %f1, 0fBF800000;"), 0, 0x7FFFFFFF},
         {F("rcp.rn.f32 %f1, 0f80000000;"), 0, 0xFF800000},
+        /* 4 (1 + 2^-40), of which .ftz takes the upper half alone */
+        {"rsqrt.approx.ftz.f64 %fd1, 0d4010000000001000; mov.b64 %rd1, %fd1;", 0,
+         0x3FE0000000000000},
+        {"rsqrt.approx.f64 %fd1, 0d4010000000001000; mov.b64 %rd1, %fd1;", 0, 0x3FDFFFFFFFFFF000},
+        {"rsqrt.approx.f64 %fd1, 0d0000000000000001; mov.b64 %rd1, %fd1;", 0, 0x6180000000000000},
         {H("add.f16 %h1, 0x7BFF, 0x4C00;"), 0, 0x7C00},
         {H("fma.rn.relu.f16 %h1, 0xBC00, 0x3C00, 0x0000;"), 0, 0},
         {W("add.f16x2 %r1, 0x3C003C00, 0x40003C00;"), 0, 0x42004000},
