@@ -131,7 +131,7 @@ static void read_body(Reader *r) {
         } else if (c == '.') {
             read_directive(r, scope);
         } else {
-            PtxInst i = {.line = r->line, .scope = scope, .loop = -1};
+            PtxInst i = {.line = r->line, .scope = scope, .loop = -1, .back = -1};
             if (c == '@') {
                 r->at++;
                 i.guard = read_word(r);
@@ -189,6 +189,23 @@ static void read_kernel(Reader *r, PtxFile *file) {
     vec_push(r->a, &file->kernels, k);
 }
 
+/* .func (results) name (params) { }, or ; where its body stands elsewhere. */
+static void read_function(Reader *r, PtxFile *file) {
+    PtxKernel k = {.name = {NULL, 0}};
+    *r = (Reader){.a = r->a, .at = r->at, .end = r->end, .k = &k};
+    read_params(r);
+    k.nresults = k.params.n;
+    skip_space(r);
+    k.name = read_word(r);
+    read_params(r);
+    for (skip_space(r); r->at < r->end && *r->at != '{' && *r->at != ';'; skip_space(r)) r->at++;
+    bool has_body = r->at < r->end && *r->at == '{';
+    if (r->at < r->end) r->at++;
+    if (!has_body) return;
+    read_body(r);
+    vec_push(r->a, &file->functions, k);
+}
+
 PtxFile ptx_read(Arena *a, const char *text, size_t len) {
     PtxFile file = {0};
     Reader r = {.a = a, .at = text, .end = text + len};
@@ -198,6 +215,8 @@ PtxFile ptx_read(Arena *a, const char *text, size_t len) {
         if (!word.len && r.at < r.end) r.at++;
         if (ptx_is(word, ".entry")) {
             read_kernel(&r, &file);
+        } else if (ptx_is(word, ".func")) {
+            read_function(&r, &file);
         } else if (ptx_is(word, ".target")) {
             skip_space(&r);
             file.target = read_word(&r);

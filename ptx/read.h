@@ -18,6 +18,8 @@ typedef struct PtxInst {
     uint32_t line; /* of the source; 0: not known */
     int scope;     /* number of the braces that it stands in */
     int loop;      /* the innermost one that it is in; -1: none, or not looked for */
+    int back;      /* of a call whose function stands behind it, and of the ret in that: the
+                    * instruction behind the call; -1: of others */
 } PtxInst;
 
 typedef struct PtxLoop {
@@ -44,12 +46,14 @@ typedef struct PtxKernel {
     VEC(PtxLoop) loops; /* once they have been looked for */
     VEC(PtxLabel) labels;
     VEC(PtxDeclaration) params;       /* its own */
+    int nresults;                     /* of those, the first, of a function */
     VEC(PtxDeclaration) declarations; /* in its body */
     VEC(int) outer;                   /* by number of the braces: those around them; -1: none */
 } PtxKernel;
 
 typedef struct PtxFile {
     VEC(PtxKernel) kernels;           /* in their order */
+    VEC(PtxKernel) functions;         /* those with a body */
     VEC(PtxDeclaration) declarations; /* outside them */
     PtxWord target;                   /* sm_90a */
 } PtxFile;

@@ -201,8 +201,8 @@ static const char *check_address(Checker *x, const PtxOperand *o, bool coordinat
 }
 
 /* (retval0) and (param0, param1) of a call. */
-static const char *check_variables(const Checker *x, const PtxOperand *o, int most) {
-    if (o->kind != OPERAND_VECTOR || o->n > most) return "no list of variables:";
+static const char *check_variables(const Checker *x, const PtxOperand *o) {
+    if (o->kind != OPERAND_VECTOR) return "no list of variables:";
     for (int i = 0; i < o->n; i++) {
         const PtxOperand *e = &x->elements[o->first + i];
         if (e->kind != OPERAND_SYMBOL || e->space != IN_LOCAL) return "no list of variables:";
@@ -221,7 +221,8 @@ static const char *check_operand(Checker *x, const PtxOperand *o, const Form *f)
     case 'm': return check_address(x, o, true);
     case 'l': return o->kind == OPERAND_LABEL && !o->n ? NULL : "no label to go to:";
     case 't': return o->kind == OPERAND_LABEL && o->n ? NULL : "no table of labels:";
-    case 'c': return check_variables(x, o, f->type - '0');
+    case 'f': return o->kind == OPERAND_VECTOR ? "no function:" : NULL;
+    case 'c': return check_variables(x, o);
     default: return NULL;
     }
 }

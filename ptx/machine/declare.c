@@ -251,6 +251,36 @@ static void declare_variable(Decoder *d, PtxDeclaration decl, int scope, uint64_
     vec_push(&d->s->arena, &d->p->variables, v);
 }
 
+const PtxVariable *variable_named(const Decoder *d, int scope, PtxWord name) {
+    for (; scope >= -2; scope = scope < 0 ? scope - 1 : d->k->outer.at[scope])
+        for (int i = 0; i < d->p->variables.n; i++) {
+            const PtxVariable *v = &d->p->variables.at[i];
+            if (v->scope == scope && word_same(v->name, name)) return v;
+        }
+    return NULL;
+}
+
+/* Another name for the caller's variable, in the function's braces. */
+static void declare_binding(Decoder *d, const Binding *b) {
+    Declared r;
+    PtxWord rest;
+    const PtxVariable *v = variable_named(d, b->caller, b->actual);
+    if (!read_directives(b->formal.text, &r, &rest) || !read_declarator(rest, &r) ||
+        r.space != IN_PARAM) {
+        decode_fail(d, "a declaration that is not understood:", b->formal.text);
+    } else if (!v || v->scope < 0 || v->space != IN_PARAM ||
+               v->bytes != ptx_type[r.type].bits / 8u * (uint64_t)r.count) {
+        decode_fail(d, "not what the function takes:", b->actual);
+    } else if (d->p->variables.n == MOST_NAMES) {
+        decode_fail(d, "a kernel has 4096 variables at most:", b->formal.text);
+    } else {
+        PtxVariable alias = *v;
+        alias.name = r.name;
+        alias.scope = b->formal.scope;
+        vec_push(&d->s->arena, &d->p->variables, alias);
+    }
+}
+
 void declare_all(Decoder *d) {
     PtxProgram *p = d->p;
     char target[32];
@@ -273,6 +303,7 @@ void declare_all(Decoder *d) {
             declare_variable(d, decl, decl.scope, space == IN_SHARED ? &shared : &local,
                              space == IN_SHARED ? most : MOST_LOCAL);
     }
+    for (int i = 0; i < d->bindings.n && !d->failed; i++) declare_binding(d, &d->bindings.at[i]);
     PtxVariable *dynamic = NULL;
     for (int i = 0; i < d->m->file.declarations.n; i++) {
         PtxDeclaration decl = d->m->file.declarations.at[i];

@@ -86,16 +86,6 @@ static int find_register(const Decoder *d, PtxWord name) {
     return -1;
 }
 
-static const PtxVariable *find_variable(const Decoder *d, PtxWord name) {
-    for (int scope = d->inst->scope; scope >= -2;
-         scope = scope < 0 ? scope - 1 : d->k->outer.at[scope])
-        for (int i = 0; i < d->p->variables.n; i++) {
-            const PtxVariable *v = &d->p->variables.at[i];
-            if (v->scope == scope && word_same(v->name, name)) return v;
-        }
-    return NULL;
-}
-
 static bool find_special(PtxWord name, PtxOperand *o) {
     for (size_t i = 0; i < sizeof specials / sizeof *specials; i++)
         if (ptx_is(name, specials[i])) {
@@ -122,7 +112,7 @@ static bool read_plain(Decoder *d, PtxWord w, PtxOperand *o) {
         o->value = WARP;
         return true;
     }
-    const PtxVariable *v = find_variable(d, w);
+    const PtxVariable *v = variable_named(d, d->inst->scope, w);
     if (v) {
         o->kind = OPERAND_SYMBOL;
         o->value = (int64_t)v->address;
@@ -354,7 +344,9 @@ static PtxCode decode(Decoder *d, const PtxInst *inst) {
     if (d->failed) return c;
     PtxWord word;
     const char *why = ptx_check(d->p, d->operands.at, &c, row->types, row->operands, &word);
+    if (!why && c.exec == exec_call && inst->back < 0) why = call_fault(&c, &word);
     if (why) decode_fail(d, why, word);
+    if (c.exec == exec_call && inst->back >= 0) c.guard_not = !c.guard_not;
     return c;
 }
 
@@ -374,6 +366,8 @@ static bool is_small(Decoder *d) {
 
 static bool decode_kernel(Decoder *d, const PtxKernel *k, PtxProgram *p) {
     *d = (Decoder){.s = d->s, .m = d->m, .p = p, .k = k};
+    k = d->k = inline_calls(d, k);
+    if (!k) return false;
     *p = (PtxProgram){.text = d->m->text, .kernel = k, .ncode = k->insts.n};
     p->name = arena_strndup(&d->s->arena, k->name.text, (size_t)k->name.len);
     declare_all(d);

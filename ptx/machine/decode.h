@@ -13,6 +13,12 @@ typedef struct Register { /* %p<8>: eight of them, or one with this name */
     PtxType type;
 } Register;
 
+typedef struct Binding { /* a parameter of a function is what its caller gives */
+    PtxDeclaration formal;
+    PtxWord actual;
+    int caller; /* braces of the call */
+} Binding;
+
 typedef struct Decoder {
     Session *s;
     PtxModule *m;
@@ -21,6 +27,7 @@ typedef struct Decoder {
     const PtxInst *inst;
     VEC(Register) registers;
     VEC(PtxOperand) operands;
+    VEC(Binding) bindings;
     bool failed;
 } Decoder;
 
@@ -50,6 +57,10 @@ PtxType word_type(PtxWord w);
 /* Text between brackets of this kind, without them. */
 bool word_brackets(PtxWord *w, char open);
 void declare_all(Decoder *d);
+/* What the name means in these braces; NULL: nothing. */
+const PtxVariable *variable_named(const Decoder *d, int scope, PtxWord name);
+/* The kernel with the file's functions behind their calls. NULL after a diagnostic. */
+const PtxKernel *inline_calls(Decoder *d, const PtxKernel *k);
 /* Memory for the file's own variables, with what they begin as. */
 bool declare_globals(Decoder *d);
 void name_registers(Decoder *d);

@@ -9,4 +9,7 @@
 #include "ptx/machine/insts.def"
 #undef INST
 
+/* What is wrong with a call of none of the file's functions, and where; NULL: nothing. */
+const char *call_fault(const PtxCode *c, PtxWord *word);
+
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* exec_call.c: the one function there is to call: vprintf, with its format and a block of arguments
- * in the caller's memory, each at a multiple of its size. */
+/* exec_call.c: calls: of the file's own functions, which stand behind them, and of the two that
+ * every CUDA program has. vprintf takes a format and a block of arguments in the caller's memory,
+ * each at a multiple of its size; __assertfail a text, a file, a line, a function and the size of a
+ * character. */
 #include "ptx/machine/lanes.h"
 
 #include <stdio.h>
@@ -132,19 +134,65 @@ static bool give_result(Warp *w, const PtxCode *c, int l, const PtxOperand *to) 
     return true;
 }
 
+typedef struct Outside {
+    const char *name;
+    int results, takes;
+} Outside;
+
+static const Outside outside[] = {{"vprintf", 1, 2}, {"__assertfail", 0, 5}};
+
+static const PtxOperand *function_of(const PtxCode *c) {
+    return &c->operand[c->operand[0].kind == OPERAND_VECTOR];
+}
+
+const char *call_fault(const PtxCode *c, PtxWord *word) {
+    const PtxOperand *name = function_of(c), *end = c->operand + c->noperands;
+    int results = name > c->operand ? c->operand->n : 0, takes = name + 1 < end ? name[1].n : 0;
+    *word = name->word;
+    for (size_t i = 0; i < sizeof outside / sizeof *outside; i++) {
+        const Outside *f = &outside[i];
+        if (!ptx_is(name->word, f->name)) continue;
+        return takes == f->takes && results <= f->results ? NULL : "not what the function takes:";
+    }
+    return "there is no function";
+}
+
+/* What lane l gives for so many parameters. */
+static bool read_given(Warp *w, const PtxCode *c, int l, uint64_t *v, int n) {
+    const PtxOperand *given = function_of(c) + 1;
+    for (int i = 0; i < n; i++) {
+        uint64_t at = WINDOW_LOCAL | (uint64_t)element_of(w, given, i)->value;
+        if (!read_at(w, c, l, at, &v[i], sizeof *v)) return false;
+    }
+    return true;
+}
+
+static PtxOutcome fail_assertion(Warp *w, const PtxCode *c, int l) {
+    enum { TEXT, FILE_NAME, LINE, GIVEN };
+    char text[MOST_FORMAT], file[MOST_FORMAT];
+    uint64_t v[GIVEN] = {0};
+    const PtxOperand *line = element_of(w, function_of(c) + 1, LINE);
+    if (!read_given(w, c, l, v, LINE) || !read_text(w, c, l, v[TEXT], text) ||
+        !read_text(w, c, l, v[FILE_NAME], file) ||
+        !read_at(w, c, l, WINDOW_LOCAL | (uint64_t)line->value, &v[LINE], sizeof(uint32_t)))
+        return OUTCOME_FAIL;
+    return machine_fail(w, c, l, "assertion failed: %.200s, line %u of %.200s", text,
+                        (uint32_t)v[LINE], file);
+}
+
+/* Of one whose function stands behind it the condition is the opposite: who does not call jumps. */
 PtxOutcome exec_call(Warp *w, const PtxCode *c, uint32_t mask) {
-    const PtxOperand *result = &c->operand[0], *name = &c->operand[1], *given = &c->operand[2];
-    if (!ptx_is(name->word, "vprintf") || given->n != 2)
-        return machine_fail(w, c, __builtin_ctz(mask), "there is no function '%.*s' to call",
-                            name->word.len, name->word.text);
+    if (c->inst->back >= 0 && c->guard < 0) return OUTCOME_NEXT;
+    if (c->inst->back >= 0) {
+        EACH_LANE(mask, l) w->pc[l] = c->inst->back;
+        return OUTCOME_JUMPED;
+    }
+    if (!ptx_is(function_of(c)->word, "vprintf")) return fail_assertion(w, c, __builtin_ctz(mask));
     EACH_LANE(mask, l) {
         uint64_t v[2];
-        for (int i = 0; i < 2; i++)
-            if (!read_at(w, c, l, WINDOW_LOCAL | (uint64_t)element_of(w, given, i)->value, &v[i],
-                         8))
-                return OUTCOME_FAIL;
-        if (!print(w, c, l, v[0], v[1])) return OUTCOME_FAIL;
-        if (result->n && !give_result(w, c, l, element_of(w, result, 0))) return OUTCOME_FAIL;
+        if (!read_given(w, c, l, v, 2) || !print(w, c, l, v[0], v[1])) return OUTCOME_FAIL;
+        bool gives = c->operand[0].kind == OPERAND_VECTOR && c->operand[0].n;
+        if (gives && !give_result(w, c, l, element_of(w, &c->operand[0], 0))) return OUTCOME_FAIL;
     }
     return OUTCOME_NEXT;
 }

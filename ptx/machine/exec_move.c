@@ -221,8 +221,12 @@ PtxOutcome exec_bra(Warp *w, const PtxCode *c, uint32_t mask) {
     return OUTCOME_JUMPED;
 }
 
+/* Of a function back to behind its call. */
 PtxOutcome exec_ret(Warp *w, const PtxCode *c, uint32_t mask) {
-    (void)c;
+    if (c->inst->back >= 0) {
+        EACH_LANE(mask, l) w->pc[l] = c->inst->back;
+        return OUTCOME_JUMPED;
+    }
     w->alive &= ~mask;
     w->cta->m->changes++;
     return OUTCOME_JUMPED;

@@ -142,8 +142,8 @@ START_TEST(operands_are_those_of_the_row) {
         {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,1}, %rd9, %rd9, %p1, 1, "
          "1, 0, 0;",
          "no register: '1'"},
-        {"call (%r1), vprintf, (%r1, %r2);", "no list of variables"},
-        {"call vprintf;", "no list of variables"},
+        {"call (%r1), vprintf, (%r1, %r2);", "no function"},
+        {"call vprintf;", "not what the function takes: 'vprintf'"},
         {REPLACE "box_dim.shared::cta.b1024.b32 [sm], %r9, 4;", "no number: '%r9'"},
         {REPLACE "box_dim.shared::cta.b1024.b32 [sm], 4;", "too few operands"},
         {REPLACE "rank.shared::cta.b1024.b32 [sm], 0, 1;", "too many operands: '1'"},
@@ -445,6 +445,73 @@ START_TEST(what_a_kernel_does_is_checked) {
 }
 END_TEST
 
+#define GIVE "{ .param .b32 a; .param .b64 b; .param .b32 c; st.param.b32 [a], %r9; "
+#define FUNCTION(takes, body) ".func (.param .b32 r) f(" takes ") {" body "}"
+
+START_TEST(calls_are_checked) {
+    static const struct {
+        const char *outside, *body, *said;
+    } rows[] = {
+        {FUNCTION(".param .b32 x", "st.param.b32 [r], 1;"), GIVE "call (c), f, (a); }", NULL},
+        {FUNCTION(".param .b32 x", "st.param.b32 [r], 1;"),
+         GIVE "ld.param.b32 %r1, [c]; st.global.b32 [%rd8], %r1; call (c), f, (a); }",
+         "%r1, which is stored, is not known"},
+        {FUNCTION(".param .b32 x", "trap;"), GIVE "call (c), f, (a); }", "it stops here"},
+        {FUNCTION(".param .b32 x", "exit;"), GIVE "call (c), f, (a); trap; }", NULL},
+        {FUNCTION(".param .b32 x", ""), GIVE "call (c), g, (a); }", "there is no function 'g'"},
+        {".func (.param .b32 r) f(.param .b32 x);", GIVE "call (c), f, (a); }",
+         "there is no function 'f'"},
+        {FUNCTION(".param .b32 x", ""), GIVE "call (c), f, (b); }",
+         "not what the function takes: 'b'"},
+        {FUNCTION(".param .b32 x", ""), GIVE "call (b), f, (a); }",
+         "not what the function takes: 'b'"},
+        {FUNCTION(".param .b32 x", ""), GIVE "call (c), f, (out); }",
+         "not what the function takes: 'out'"},
+        {FUNCTION(".param .b32 x", ""), GIVE "call (c), f, (z); }",
+         "not what the function takes: 'z'"},
+        {FUNCTION(".param .b32 x", ""), GIVE "call (c), f; }", "the function takes more than 'f'"},
+        {FUNCTION(".param .b32 x", ""), GIVE "call f, (a); }", "the function takes more than 'f'"},
+        {FUNCTION(".param .b32 x", ""), GIVE "call (c), f, (a, b); }",
+         "the function does not take 'b'"},
+        {FUNCTION(".reg .b32 x", ""), GIVE "call (c), f, (a); }",
+         "a declaration that is not understood: '.reg .b32 x'"},
+        {FUNCTION(".param .b32 x", ""), "call (%r1), f, (%r2);",
+         "not what the function takes: '%r1'"},
+        {FUNCTION(".param .b32 x", "add.u32 %r1, %r9, 1;"), GIVE "call (c), f, (a); }",
+         "not understood: '%r1'"},
+        {FUNCTION(".param .b32 x", "bra L;"),
+         GIVE "call (c), f, (a); }\nL:", "not understood: 'L'"},
+        {FUNCTION(".param .b32 x", "call (r), f, (x);"), GIVE "call (c), f, (a); }",
+         "calls more than 32 deep: 'f'"},
+        {".func f() { call g; call g; } .func g() { call h; call h; } .func h() { call i; call i; }"
+         ".func i() { ret; }",
+         "call f;", NULL},
+        {".func f() { call g; call g; call g; call g; } .func g() { call f; }", "call f;",
+         "calls more than 32 deep"},
+        {FUNCTION("", "") FUNCTION("", ""), "", NULL},
+        {".extern .func __assertfail(.param .b64 p, .param .b64 q);", "call __assertfail;",
+         "not what the function takes: '__assertfail'"},
+        {"", "call %r9;", "there is no function '%r9'"},
+        {"", "call (c), (c), (c);", "no function: '(c)'"},
+        {".global .b8 x[5] = {120, 60, 49, 46, 0};",
+         "{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 e;"
+         "mov.u64 %rd1, x; cvta.global.u64 %rd1, %rd1; st.param.b64 [a], %rd1;"
+         "st.param.b64 [b], %rd1; st.param.b32 [c], 12; st.param.b64 [d], %rd1; st.param.b64 [e], "
+         "1;"
+         "call.uni __assertfail, (a, b, c, d, e); }",
+         "assertion failed: x<1., line 12 of x<1."},
+    };
+    static PtxTest t;
+    int wrong = 0;
+    memset(&t, 0, sizeof t);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        t.outside = rows[i].outside;
+        wrong += say(&t, rows[i].body, rows[i].said);
+    }
+    ck_assert_int_eq(wrong, 0);
+}
+END_TEST
+
 /* 128 bytes of zeros in shared memory; a map in `out` of 8 words behind it, by thread 0, which
  * alone goes on; a load and a reduction by it. */
 #define ZEROS                                                                                      \
@@ -530,6 +597,13 @@ START_TEST(pieces_of_files_are_no_harm) {
                                         ".entry k(){//",
                                         ".entry k(){.loc 99999999999999999999 1",
                                         ".target",
+                                        ".func",
+                                        ".func (",
+                                        ".func (.param .b32 r) f(",
+                                        ".func f() // {",
+                                        ".func f(){",
+                                        ".func f(){ret",
+                                        ".func f(){call f;} .entry k(){call f;",
                                         ".global",
                                         ".global .b32",
                                         ".global .b32 x = {",
@@ -556,6 +630,7 @@ int main(void) {
     tcase_add_test(c, loops_that_change_nothing_are_found);
     tcase_add_test(c, prints_only_what_it_knows);
     tcase_add_test(c, what_a_kernel_does_is_checked);
+    tcase_add_test(c, calls_are_checked);
     tcase_add_test(c, maps_are_checked);
     tcase_add_test(c, pieces_of_files_are_no_harm);
     return run_suite(s, c);
