@@ -3,7 +3,8 @@
  *
  *   fuzz_ptx [--seconds=N] [--seed=S] [--alarm=N] [--one=S] [FILE.ptx…]
  *
- * The corpus is what tilec emits for some kernels, or the files. An input is one of them with a few
+ * The corpus is what tilec emits for some kernels and what it does not (tests/machine/), or the
+ * files. An input is one of them with a few
  * bytes, words, numbers or lines changed. It must be refused with messages that name a line, or
  * run, up to so many instructions, in a small grid: in the buffers it has, or to a message. A
  * sanitizer build finds the rest, and an alarm what takes N seconds of the processor. An input that
@@ -117,6 +118,15 @@ static void add_kernels(Fuzz *f) {
             add_text(f, ptx, n);
         }
         tile_compiled_free(c);
+        free(text);
+    }
+    static const char *const written[] = {"calls", "maps", "words"};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        char path[REPORT_BYTES];
+        size_t n;
+        snprintf(path, sizeof path, "%s/tests/machine/%s.ptx", TILE_SOURCE_DIR, written[i]);
+        char *text = read_file(path, &n);
+        if (text) add_text(f, text, n);
         free(text);
     }
 }
