@@ -18,6 +18,7 @@ typedef struct Block {    /* of a tensor, and where it is in shared memory */
     uint32_t plain;       /* those bytes */
     uint32_t each;        /* bytes of an element */
     int64_t at[MAP_RANK]; /* coordinates */
+    uint64_t columns;     /* of a row, those that are copied */
     uint64_t shared;
     uint64_t barrier;   /* shared address; of loads */
     uint32_t ranks;     /* bits: blocks of the cluster that get it; of loads */
@@ -69,6 +70,7 @@ static bool read_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, B
         return false;
     }
     b->each = map_element_bytes(&b->map);
+    b->columns = b->map.size[0];
     for (int d = 0; d < rank; d++) {
         const PtxOperand *e = element_of(w, o, d);
         if (!(known_of(w, e) >> lane & 1)) {
@@ -108,7 +110,7 @@ static uint64_t element_at(const Block *b, uint32_t n, uint64_t *address) {
     for (int d = 0; d < b->map.rank; d++) {
         int64_t at = b->at[d] + (int64_t)(n % b->map.box[d]);
         n /= b->map.box[d];
-        if (at < 0 || (uint64_t)at >= b->map.size[d]) *address = 0;
+        if (at < 0 || (uint64_t)at >= (d ? b->map.size[d] : b->columns)) *address = 0;
         if (*address) *address += (uint64_t)at * (d ? b->map.stride[d] : b->each);
     }
     return offset - PTX_SHARED_BASE;
@@ -313,12 +315,33 @@ static bool land_store(Warp *w, Async *a, uint32_t mask) {
     return true;
 }
 
+/* As an H100 has it: what is stored begins inside the tensor, at a unit of 16 bytes, and the last
+ * unit of a row is written to its end. */
+static bool store_whole_units(Warp *w, const PtxCode *c, int lane, Block *b) {
+    for (int d = 0; d < b->map.rank; d++)
+        if (b->at[d] < 0) {
+            machine_fail(w, c, lane,
+                         "it stores from coordinate %lld on, and must not begin below 0",
+                         (long long)b->at[d]);
+            return false;
+        }
+    if (b->at[0] * (int64_t)b->each % MAP_UNIT) {
+        machine_fail(w, c, lane,
+                     "misaligned: it stores from byte %lld of a row on, which must be a "
+                     "multiple of 16",
+                     (long long)b->at[0] * (int64_t)b->each);
+        return false;
+    }
+    b->columns = (b->columns * b->each + MAP_UNIT - 1) / MAP_UNIT * MAP_UNIT / b->each;
+    return true;
+}
+
 /* [map, {…}], [from]; or [to], [from], bytes */
 static bool start_store(Warp *w, const PtxCode *c, int lane) {
     Block b = {.shared = (uint32_t)lane_of(w, &c->operand[1], lane)};
     if (!(c->field[FIELD_DIM] ? read_map(w, c, lane, &c->operand[0], &b)
                               : read_plain(w, c, lane, &c->operand[0], &c->operand[2], &b)) ||
-        !check_shared(w, c, lane, &b))
+        !check_shared(w, c, lane, &b) || !store_whole_units(w, c, lane, &b))
         return false;
     unsigned op = c->field[FIELD_OP];
     if (op && !atomic_reduces((PtxType)b.map.type, op)) {

@@ -533,6 +533,10 @@ END_TEST
     "st.shared.v4.b32 [sm], {1, 2, 3, 4}; fence.proxy.async;\n"                                    \
     "cp.reduce.async.bulk.tensor.1d.global.shared::cta." word ".bulk_group [%rd9, {0}], [sm];\n"   \
     "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
+#define STORE(at)                                                                                  \
+    "st.shared.v4.b32 [sm], {1, 2, 3, 4}; fence.proxy.async;\n"                                    \
+    "cp.async.bulk.tensor.1d.global.shared::cta.tile.bulk_group [%rd9, {" at "}], [sm];\n"         \
+    "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;"
 
 START_TEST(maps_are_checked) {
     static const Refused rows[] = {
@@ -572,6 +576,10 @@ START_TEST(maps_are_checked) {
         {MAP REDUCE("add"), NULL},
         {MAP REPLACE "elemtype.b1024.b32 [%rd9], 3;" REDUCE("inc"),
          "no such operation of a map of s32"},
+        {MAP STORE("-4"), "it stores from coordinate -4 on, and must not begin below 0"},
+        {MAP STORE("2"), "misaligned: it stores from byte 8 of a row on"},
+        {MAP STORE("4"), NULL},
+        {MAP STORE("8"), NULL},
         {MAP REDUCE("cas"), "no such operation of a map of u32"},
         {MAP REDUCE("tile"), "does not know this form"},
     };
