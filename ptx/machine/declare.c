@@ -194,7 +194,7 @@ static bool read_directives(PtxWord text, Declared *d, PtxWord *rest) {
 
 static bool is_register_type(PtxType t) {
     unsigned bits = ptx_type[t].bits;
-    return bits == 1 || bits == 16 || bits == 32 || bits == 64;
+    return bits == 1 || bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
 static void declare_registers(Decoder *d, PtxDeclaration decl) {

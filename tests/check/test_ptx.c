@@ -145,6 +145,10 @@ START_TEST(conversions) {
         {F("cvt.rni.f32.f32 %f1, 0fBF000000;"), 0, 0x80000000},
         {F("cvt.f32.f16 %f1, 0x0001;"), 0, 0x33800000},
         /* Half of a pair is known where what it is made of is. */
+        {F(".reg .s8 %s<4>; mov.b32 {%s0, %s1, %s2, %s3}, 0x0480FF02; cvt.rn.f32.s8 %f1, %s2;"), 0,
+         0xC3000000},
+        {F(".reg .u8 %s<4>; mov.b32 {%s0, %s1, %s2, %s3}, 0x0480FF02; cvt.rn.f32.u8 %f1, %s2;"), 0,
+         0x43000000},
         {H("cvt.rn.f16x2.f32 %r1, %f39, 0f3F800000; mov.b32 {%h1, _}, %r1;"), 0, 0x3C00},
         {H("cvt.rn.satfinite.e4m3x2.f32 %h2, %f39, 0f3F800000; cvt.rn.f16x2.e4m3x2 %r1, %h2;"
            "mov.b32 {%h1, _}, %r1;"),
