@@ -136,7 +136,7 @@ static CountRange row_of(const Block *b, uint32_t n) {
         element_at(b, i, &address);
         if (!address) continue;
         if (!end) begin = address;
-        end = address + b->map.bytes;
+        end = address + b->each;
     }
     return (CountRange){begin, end - begin};
 }
@@ -159,7 +159,7 @@ static void count_block(const Warp *w, const PtxCode *c, const Block *b, int cop
         int units = 0;
         for (; units < COUNT_UNITS && from + (uint32_t)units * COUNT_UNIT < bytes; units++)
             unit[units] =
-                element_at(b, (from + (uint32_t)units * COUNT_UNIT) / b->map.bytes, &ignored);
+                element_at(b, (from + (uint32_t)units * COUNT_UNIT) / b->each, &ignored);
         for (int i = 0; i < copies; i++) count_units(count, unit, units);
     }
     count->shared += (uint64_t)copies;
