@@ -3,6 +3,7 @@
 #include "compiler/report/report.h"
 #include "compiler/report/listing.h"
 #include "compiler/report/mix.h"
+#include "ir/analysis/alias.h"
 #include "ir/func_attrs.h"
 #include "ir/options.h"
 #include "ir/roles.h"
@@ -36,12 +37,34 @@ const char *report_pass(const Op *op) {
                                                         : "lowering";
 }
 
-/* Of what has no name, what it is made for: the line. */
-const char *report_value(const Report *r, const Value *v) {
+/* What the copy engine moves to or from it: the parameter. */
+static const char *moved_by_engine(const Report *r, const Func *f, const Value *buffer) {
+    for (const Use *u = buffer->uses; u; u = u->next) {
+        const Op *op = u->op;
+        const char *inner = NULL;
+        if (op->nresults && type_is_buffer(op->result[0]->type))
+            inner = moved_by_engine(r, f, op->result[0]);
+        if (inner) return inner;
+        bool moves = op->code == OP_MBAR_DESC_LOAD || op->code == OP_ASYNC_DESC_LOAD ||
+                     op_is_async_store(op);
+        if (!moves || !op_is(op->operand[0].value, OP_MAKE_DESC)) continue;
+        const Value *v = alias_underlying_object(op->operand[0].value->def->operand[0].value);
+        for (int i = 0; v && i < f->nparams; i++)
+            if (f->param[i].value == v)
+                return arena_printf(&r->s->arena, "block of %s", f->param[i].name);
+    }
+    return NULL;
+}
+
+const char *report_buffer(const Report *r, const Func *f, const Op *alloc) {
+    const Value *v = alloc->result[0];
     if (v->name && v->name[0]) return v->name;
-    const char *what = type_is_buffer(v->type) ? "buffer" : "value";
-    if (v->type.space == SPACE_BARRIER) what = "mbarriers";
-    return v->def ? arena_printf(&r->s->arena, "%s of IR line %u", what, v->def->listed) : what;
+    if (v->type.space == SPACE_BARRIER) return "mbarriers";
+    const char *moved = moved_by_engine(r, f, v);
+    if (moved) return moved;
+    Type tile = type_in_space(v->type, SPACE_REGISTER);
+    tile.slices = 0;
+    return arena_printf(&r->s->arena, "buffer of %s", type_text(&r->s->arena, tile));
 }
 
 int report_ptx_loop(const ReportKernel *k, const Op *loop) {

@@ -60,8 +60,9 @@ void report_shared_memory(Report *r, ReportKernel *k);
 
 /* "line 43", or "no line". */
 const char *report_line(const Report *r, Span span);
-/* The name of a value, or of what it stands for in the source. */
-const char *report_value(const Report *r, const Value *v);
+/* A buffer as the source calls what it holds; else by what the copy engine brings, or what it is.
+ */
+const char *report_buffer(const Report *r, const Func *f, const Op *alloc);
 /* The loop's number in the kernel's PTX; -1: none jumps back for that op. */
 int report_ptx_loop(const ReportKernel *k, const Op *loop);
 /* The `perf:` note on the op's place whose text begins so; NULL: there is none. */

@@ -107,7 +107,7 @@ static void put_pipeline(Report *r, const ReportKernel *k, const Op *loop, const
         if (buffer_slices(alloc) > slices) slices = buffer_slices(alloc);
         Type tile = type_in_space(t, SPACE_REGISTER);
         tile.slices = 0;
-        buf_printf(&parts, "%s%s %s = %lld", i ? " + " : "", report_value(r, alloc->result[0]),
+        buf_printf(&parts, "%s%s %s = %lld", i ? " + " : "", report_buffer(r, k->f, alloc),
                    type_text(a, tile), (long long)one);
     }
     Fact *f = fact_number(a, in, "stages", slices);

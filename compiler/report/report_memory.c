@@ -160,16 +160,6 @@ static uint32_t last_line(const Block *b) {
     return line;
 }
 
-/* As the source calls what it holds; else what it is. */
-static const char *buffer_name(const Report *r, const Op *alloc) {
-    const Value *v = alloc->result[0];
-    if (v->name && v->name[0]) return v->name;
-    if (v->type.space == SPACE_BARRIER) return "mbarriers";
-    Type tile = type_in_space(v->type, SPACE_REGISTER);
-    tile.slices = 0;
-    return arena_printf(&r->s->arena, "buffer of %s", type_text(&r->s->arena, tile));
-}
-
 typedef struct Uses { /* of a buffer: the lines of the ops that name it */
     uint32_t first, last;
 } Uses;
@@ -199,7 +189,7 @@ static void put_buffer(Memory *m, const Op *alloc) {
     int slices = buffer_slices(alloc);
     Uses uses = {0, 0};
     add_uses(v, alloc, &uses);
-    Fact *f = fact_item(a, m->list, "%s", buffer_name(m->r, alloc));
+    Fact *f = fact_item(a, m->list, "%s", report_buffer(m->r, m->k->f, alloc));
     f->line = alloc->listed;
     f->at = report_line(m->r, alloc->span);
     if (slices > 1) fact_number(a, f, "slots", slices);
@@ -224,7 +214,8 @@ static void put_conflict(Memory *m, const Op *op, const char *what, const Value 
     int size = type_elem_bytes(buffer->type), ways;
     if (!lanes || !buffer->layout) return;
     ways = 1 << layout_bank_conflict(lanes, buffer->layout, size, vector);
-    Fact *f = fact_item(a, m->list, "%s %s", what, alloc ? buffer_name(m->r, alloc) : "a buffer");
+    Fact *f = fact_item(a, m->list, "%s %s", what,
+                        alloc ? report_buffer(m->r, m->k->f, alloc) : "a buffer");
     put_where(m, op, f);
     fact_number(a, f, "bytes_per_lane", (int64_t)size << vector);
     Fact *w = fact_number(a, f, "ways", ways);

@@ -158,8 +158,7 @@ static void count_block(const Warp *w, const PtxCode *c, const Block *b, int cop
         uint64_t unit[COUNT_UNITS], ignored;
         int units = 0;
         for (; units < COUNT_UNITS && from + (uint32_t)units * COUNT_UNIT < bytes; units++)
-            unit[units] =
-                element_at(b, (from + (uint32_t)units * COUNT_UNIT) / b->each, &ignored);
+            unit[units] = element_at(b, (from + (uint32_t)units * COUNT_UNIT) / b->each, &ignored);
         for (int i = 0; i < copies; i++) count_units(count, unit, units);
     }
     count->shared += (uint64_t)copies;
