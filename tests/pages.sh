@@ -115,7 +115,7 @@ block() {
     sh\ ) ok "$at" shell_works "$folder" "$text" ;;
     text\ output) ok "$at" fits "$work/printed" "$text" ;;
     text*) ;;
-    console) ;; # tests/pages_test.sh
+    console\ ) ;; # tests/pages_test.sh
     *) ok "$at: a block of no known kind: '$kind $*'" false ;;
     esac
 }
