@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from counters import CASES  # noqa: E402
+from counters import CASES, PRODUCT  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTED = {  # a fact of a loop: the instructions that it counts
@@ -166,6 +166,18 @@ CHANGES = [  # options that change a kernel -> facts of its first loop, or of it
 ]
 
 
+SECTIONS = [  # options -> what of the kernel has to change with them
+    ("num_warps=8", lambda k: (k["threads"], [t["layout"] for t in k["tiles"]], k["occupancy"]["by_threads"])),
+    ("num_stages=6", lambda k: (k["shared_memory"]["bytes"], k["occupancy"]["by_shared_memory"])),
+    ("BM=128", lambda k: (k["roofline"]["flops_per_byte"], k["registers"]["for_tiles"], k["registers"]["alive_at_most"],
+                          k["occupancy"]["programs_per_multiprocessor"])),
+    ("signature=K=:,stride_am=:", lambda k: next(a["bytes_per_lane"] for a in k["global_memory"] if "a_ptr" in a["title"])),
+    ("signature=stride_bn=:", lambda k: [a["sectors_per_request"] for a in k["global_memory"] if "b_ptr" in a["title"]]),
+    ("BK=64", lambda k: ([b["slot_bytes"] for b in k["shared_memory"]["buffers"]], k["instructions"]["matrix"])),
+    ("ACC=fp16", lambda k: k["loops"][0]["dots"][0]["operands"]),
+]
+
+
 def options_of(text):
     return [x for o in text.split() for x in ([f"--{o.replace('num_', 'num-')}"] if o[0].islower() else ["-D", o])]
 
@@ -177,6 +189,17 @@ def changes_change(bin_):
         loop = report(bin_, file, "--single-entry", *options_of(change))["kernels"][0]["loops"][0]
         for fact in facts.split():
             check(f"{change} does not change {fact}", loop.get(fact) != base.get(fact), base.get(fact))
+
+
+def sections_change(bin_):
+    file = ROOT / "examples/matmul.tl"
+    base = report(bin_, file, "--single-entry")
+    for change, of in SECTIONS:
+        now = report(bin_, file, "--single-entry", *options_of(change))
+        for i, (a, b) in enumerate(zip(*(x if isinstance(x, tuple) else (x,) for x in (of(base["kernels"][0]), of(now["kernels"][0]))))):
+            check(f"{change} does not change part {i} of what it should", a != b, a)
+        if "signature" in change:
+            check(f"{change}: no note", len(now["notes"]) > len(base["notes"]), now["notes"])
 
 
 def by_hand(bin_):
@@ -200,6 +223,40 @@ def by_hand(bin_):
     for fact in ("grid", "comparisons", "instructions", "stages", "wait_depth", "copies", "slots_bytes"):
         check(f"by hand: no row {fact}", fact in rows)
         check(f"by hand: no cause for {fact}", fact == "grid" or rows.get(fact, {}).get("a_why"))
+
+
+def plants(bin_, work):
+    """A buffer without its swizzle: the report says so, and the PTX machine counts it."""
+    tir = subprocess.run([bin_ / "tilec", ROOT / "examples/matmul.tl", "--single-entry", "--dump-after=dependent_launch", "-o",
+                          work / "x.ptx"], capture_output=True, text=True).stderr
+    tir = tir[tir.index("kernel @"):]
+    for swizzled in True, False:
+        if not swizzled:
+            tir = re.sub(r"72,144,(256|288)", lambda m: "64,128,256", tir)
+        (work / "k.tir").write_text(tir)
+        every = ["--passes=dependent_launch", "--target=sm_80"]
+        accesses = report(bin_, work / "k.tir", *every)["kernels"][0]["shared_memory"]
+        ways = {a["title"]: a["ways"] for a in accesses["accesses"]}
+        check(f"swizzled: {swizzled}: ways", (ways["ldmatrix of a"], ways["ldmatrix of b"]) == ((1, 1) if swizzled else (4, 8)), ways)
+        check(f"swizzled: {swizzled}", {b["swizzled"] for b in accesses["buffers"]} == {"yes" if swizzled else "no"}, accesses["buffers"])
+        _, noted = annotated_is_plain(bin_, "planted", work / "k.tir", every, work)
+        (work / "noted.ptx").write_text(noted)
+        said = json.loads(run(bin_ / "tilerun", "--device=ptx:sm_80", work / "noted.ptx", "--counts", "--json", *PRODUCT))["counts"]
+        for c in said:
+            if c["text"].startswith("ldmatrix"):
+                lowest = 1 if swizzled else 4
+                check("planted: ldmatrix", c["wavefronts"] >= lowest * c["least_wavefronts"] and (
+                    not swizzled or c["wavefronts"] == c["least_wavefronts"]), c)
+
+
+def measured(bin_):
+    """Two launches beside each other, on the PTX machine and, without facts, on the CPU device."""
+    file = ROOT / "examples/matmul.tl"
+    for device, more in ("ptx:sm_80", ["--num-stages=4"]), ("cpu", [ROOT / "examples/matmul_naive.tl"]):
+        said = json.loads(run(bin_ / "tilerun", file, f"--device={device}", "--json", *PRODUCT, "--compare", *more))
+        check(f"tilerun --compare on {device}", said["a"]["bench"]["median_us"] > 0 and said["b"]["bench"]["median_us"] > 0)
+        rows = {r["fact"].split("/")[-1] for r in said["compare"] or ()}
+        check(f"tilerun --compare on {device}: facts", "wait_depth" in rows if device != "cpu" else said["compare"] is None, rows)
 
 
 def explains(bin_, work):
@@ -245,8 +302,11 @@ def main():
         stats = json.loads(p.stderr.decode().split("\n", 1)[0] if not p.stderr.startswith(b"{") else p.stderr)["kernels"][0]
         check("--stats=json", stats["loops"][0]["by_kind"]["matrix"]["mma"] == 16 and stats["loops"][0]["stages"] == 3, stats)
         changes_change(bin_)
+        sections_change(bin_)
         by_hand(bin_)
         explains(bin_, work)
+        plants(bin_, work)
+        measured(bin_)
         check("a report of a file with mistakes", "error" in run(bin_ / "tilec", "--report", "--emit=tir", ROOT / "examples/copy.tl", fails=True))
     print(f"{loops} loops and {seen} accesses of launches counted; {check.passed} passed, {check.failed} failed")
     return check.failed != 0

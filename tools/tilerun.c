@@ -142,13 +142,18 @@ static void fill_options(const Run *r, const char *signature, char **fact, int n
     out->emit = r->on_cpu ? TILE_EMIT_TIR : TILE_EMIT_PTX;
     /* So that a failed check shows its line. */
     out->line_info = out->no_perf_notes = r->on_cpu || r->on_machine;
+    if (r->compared && !r->on_cpu) {
+        out->line_info = out->no_perf_notes = 0; /* notes are reasons */
+        out->report = 1;
+    }
 }
 
 /* Source or tile IR -> what the device takes, in r->compiled. */
 static int compile_with(Run *r, const tile_compile_options *options) {
     tile_status st = tile_compile(options, &r->compiled);
     if (!r->compiled) return complain(EXIT_RUN, "out of memory");
-    fputs(tile_compiled_text(r->compiled, TILE_PART_DIAGNOSTICS, NULL), stderr);
+    if (!r->compared || st)
+        fputs(tile_compiled_text(r->compiled, TILE_PART_DIAGNOSTICS, NULL), stderr);
     return st ? exit_code(st) : -1;
 }
 
@@ -302,36 +307,71 @@ static int save(Run *r) {
     return -1;
 }
 
-int main(int argc, char **argv) {
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write(), to be cleaned up after */
+/* Everything up to the launch's own report; what there is to expect is known then. */
+static int prepare(Run *r, tile_grid *grid) {
+    int code = read_file(r);
+    if (code < 0) code = open_device(r);
+    if (code < 0) code = read_buffers(r);
+    if (code < 0) code = report_begin(r);
+    if (code < 0 && r->o.tune) code = make_buffers(r); /* tuning launches */
+    if (code < 0) code = load(r);
+    if (code < 0) code = make_buffers(r);
+    if (code < 0) code = make_args(r);
+    if (code < 0) code = report_counts(r);
+    if (code < 0) code = launch(r, grid);
+    if (code < 0) code = report_counted(r);
+    if (code < 0) code = report_launch(r, grid);
+    return code < 0 ? save(r) : code;
+}
+
+static void end(Run *r) {
+    json_decref(r->report);
+    tile_module_unload(r->module);
+    tile_context_destroy(r->ctx);
+    tile_compiled_free(r->compiled);
+    free(r->text);
+    free(r->arg);
+    free(r->tuned);
+    run_options_free(&r->o);
+}
+
+static int run_one(int argc, char **argv) {
     Run r = {.ctx = NULL};
     tile_grid grid = {1, 1, 1};
     int code = run_options_read(&r.o, argc, argv);
-    if (code < 0) code = read_file(&r);
-    if (code < 0) code = open_device(&r);
-    if (code < 0) code = read_buffers(&r);
-    if (code < 0) code = report_begin(&r);
-    if (code < 0 && r.o.tune) code = make_buffers(&r); /* tuning launches */
-    if (code < 0) code = load(&r);
-    if (code < 0) code = make_buffers(&r);
-    if (code < 0) code = make_args(&r);
-    if (code < 0) code = report_counts(&r);
-    if (code < 0) code = launch(&r, &grid);
-    if (code < 0) code = report_counted(&r);
-    if (code < 0) code = report_launch(&r, &grid);
-    if (code < 0) code = save(&r);
+    if (code < 0) code = prepare(&r, &grid);
     int wrong = code < 0 ? report_expected(&r) : -1; /* which is worth timing all the same */
     if (code < 0 && (wrong < 0 || wrong == EXIT_RUN) && r.o.bench) code = report_bench(&r, &grid);
     if (code < 0) code = report_end(&r);
     if (code < 0) code = wrong;
-    json_decref(r.report);
-    tile_module_unload(r.module);
-    tile_context_destroy(r.ctx);
-    tile_compiled_free(r.compiled);
-    free(r.text);
-    free(r.arg);
-    free(r.tuned);
-    run_options_free(&r.o);
+    end(&r);
+    return code;
+}
+
+/* Both are launched before either is timed, so that neither finds the GPU colder. */
+static int run_two(const Pair *pair) {
+    Run side[2] = {{.ctx = NULL}, {.ctx = NULL}};
+    tile_grid grid[2] = {{1, 1, 1}, {1, 1, 1}};
+    int code = -1;
+    bool json = false;
+    for (int i = 0; code < 0 && i < 2; i++) {
+        code = run_options_read(&side[i].o, pair->argc[i], pair->argv[i]);
+        json = side[i].o.json;
+        side[i].o.json = side[i].compared = true;
+        if (code < 0) code = prepare(&side[i], &grid[i]);
+    }
+    for (int i = 0; code < 0 && i < 2; i++) code = report_bench(&side[i], &grid[i]);
+    if (code < 0) code = report_both(&side[0], &side[1], json, pair->all);
+    for (int i = 0; i < 2; i++) end(&side[i]);
+    return code;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write(), to be cleaned up after */
+    Pair pair;
+    int two = pair_read(&pair, argc, argv), code = two;
+    if (two < 0) code = pair.two ? run_two(&pair) : run_one(argc, argv);
+    pair_free(&pair);
     if (fflush(stdout)) code = complain(EXIT_FILES, "cannot write to standard output");
     return code < 0 ? EXIT_DONE : code;
 }

@@ -4,6 +4,7 @@
  *   tilerun.c         the steps: device, file, compile, buffers, launch, save
  *   tilerun_tune.c    which config is the fastest: measured now, or known from a file
  *   tilerun_report.c  what is said about the launch: times, rates, comparisons, as text or JSON
+ *   tilerun_compare.c  two runs beside each other
  *   tilerun_duration.c  a time as text
  *   tilerun_progress.c  what is shown of one that takes long
  *
@@ -22,6 +23,7 @@ typedef struct Run {
     RunOptions o;
     tile_context *ctx;
     bool on_cpu, on_machine; /* which runs PTX on the CPU */
+    bool compared;           /* beside another */
     FileKind kind;
     char *text; /* of the file */
     size_t len;
@@ -64,5 +66,18 @@ int report_bench(Run *r, const tile_grid *grid);
 int report_expected(Run *r);
 /* Prints the report. */
 int report_end(Run *r);
+
+/* --compare: the words of two command lines. */
+typedef struct Pair {
+    bool two, all;
+    int argc[2];
+    char **argv[2];
+} Pair;
+/* What stands before --compare is both sides', what follows the second's alone: a file right behind
+ * it is instead of the first's. */
+int pair_read(Pair *pair, int argc, char **argv);
+void pair_free(Pair *pair);
+/* Times and rates of both, and what differs in what the compiler made of them. */
+int report_both(const Run *a, const Run *b, bool json, bool all);
 
 #endif

@@ -20,6 +20,7 @@ typedef enum OptionId {
     OPT_RETUNE,
     OPT_EXPECT,
     OPT_BENCH,
+    OPT_COMPARE,
     OPT_COUNTS,
     OPT_JSON,
     OPT_SEED,
@@ -78,6 +79,11 @@ static const OptionRow rows[] = {
      "time, and the rates that `# tile: flops = …` and `# tile: bytes = …` above the kernel\n"
      "give",
      OPT_BENCH},
+    {"compare", 0, "[=all]",
+     "run and time two: what stands before it, and the same with what follows it, options, or\n"
+     "first another file: times, rates, and where what the compiler made of them differs, and\n"
+     "why; =all: what is the same, too",
+     OPT_COMPARE},
     {"counts", 0, NULL,
      "on the PTX machine: of each access of memory how often it is done, the sectors that it\n"
      "touches and the wavefronts that it takes",
@@ -238,6 +244,8 @@ static int read_option(RunOptions *o, int id, const char *value) {
     case OPT_RETUNE: o->tune = o->retune = true; return -1;
     case OPT_EXPECT: o->expect[o->nexpects++] = (Expect){.text = value}; return -1;
     case OPT_BENCH: o->bench = true; return -1;
+    case OPT_COMPARE:
+        return usage("--compare is there twice, or with another value than all", NULL);
     case OPT_COUNTS: o->counts = true; return -1;
     case OPT_JSON: o->json = true; return -1;
     case OPT_SEED: return read_seed(value, &o->seed);
