@@ -4,7 +4,7 @@
  *
  *   tile-kernels [--device=cpu|cuda[:N]] [--target=native|sm_80|…] [--size=tiny|small|full]
  *                [--kernel=NAME] [--root=FOLDER] [--diff] [--ptx=FOLDER] [--code=FOLDER]
- * [--passes=all|LIST]
+ *                [--passes=all|LIST] [--bits=FILE] [--same-bits=FILE]
  *
  * NAME is a group (copy, matmul, features, …), one feature kernel (tests/run/NAME.tl) or one of the
  * examples that examples.c lists. --root is the folder with examples/ and tests/run/, by default
@@ -14,8 +14,11 @@
  * writes their PTX into FOLDER. --code compiles nothing: it runs the PTX that lies in FOLDER
  * (corpus.h), and ends with a line for each kernel. --passes lets the CPU device run what these
  * passes of the compiler
- * (`all`: the whole pipeline for --target) make of the tile IR. Ends with `N passed, N failed`;
- * exit code 5 when a case failed, 77 when there is no device. */
+ * (`all`: the whole pipeline for --target) make of the tile IR. --bits writes a line for each
+ * launch, with a hash of what it left in its buffers; --same-bits holds launches against such a
+ * file (bits.h): cases that it lacks, and its lines without a case, are counted, and on a GPU they
+ * are failures. Ends with `N passed, N failed`; exit code 5 when a case failed, 77 when there is no
+ * device. */
 #include "tests/run/suite.h"
 
 #include <stdlib.h>
@@ -42,7 +45,8 @@ static int usage(const char *what) {
     fprintf(stderr,
             "tile-kernels: %s\nusage: tile-kernels [--device=cpu|cuda[:N]] "
             "[--target=native|sm_80|...] [--size=tiny|small|full] [--kernel=NAME] "
-            "[--root=FOLDER] [--diff] [--ptx=FOLDER] [--code=FOLDER] [--passes=all|LIST]\n",
+            "[--root=FOLDER] [--diff] [--ptx=FOLDER] [--code=FOLDER] [--passes=all|LIST] "
+            "[--bits=FILE] [--same-bits=FILE]\n",
             what);
     return 2;
 }
@@ -101,6 +105,7 @@ int main(int argc, char **argv) {
     const char *device = "cpu", *v;
     bool want_diff = false;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    Bits bits = {0};
     Suite s = {.root = ".", .size = SIZE_SMALL, .target = "native"};
     s.threads = cores < 1 ? 1 : cores > 32 ? 32 : (int)cores;
     for (int i = 1; i < argc; i++) {
@@ -122,6 +127,10 @@ int main(int argc, char **argv) {
             s.ptx_folder = v;
         else if ((v = option(argv[i], "--code=")))
             s.code = v;
+        else if ((v = option(argv[i], "--bits=")))
+            bits.write = v;
+        else if ((v = option(argv[i], "--same-bits=")))
+            bits.same = v;
         else if ((v = option(argv[i], "--passes=")))
             s.passes = strcmp(v, "all") ? v : all_passes + 1;
         else if (strcmp(argv[i], "--diff") == 0)
@@ -129,6 +138,8 @@ int main(int argc, char **argv) {
         else
             return usage(argv[i]);
     }
+    if (bits_wanted(&bits) && (want_diff || s.ptx_folder || s.code))
+        return usage("bits are of the launches of one device, of its own code");
     int ngroups = 0;
     for (int i = 0; i < NGROUPS; i++) ngroups += wanted(&s, &groups[i]);
     if (!ngroups) return usage("there are no such kernels");
@@ -136,11 +147,19 @@ int main(int argc, char **argv) {
     tile_status st = open_device(&s, device);
     if (st) return no_device(&s, device, st);
     printf("%s, code for %s\n", tile_context_device_name(s.ctx), s.target);
+    bits.target = s.target;
+    if (bits_wanted(&bits)) s.bits = &bits;
+    if (!bits_open(&bits, "tile-kernels")) {
+        close_device(&s);
+        return 2;
+    }
     int code = want_diff ? diff(&s) : 0;
     for (int i = 0; i < NGROUPS && !want_diff; i++)
         if (wanted(&s, &groups[i])) groups[i].run(&s);
     if (s.ptx_folder) variants_report(&s);
     if (s.code) variants_list(&s);
+    bool whole = strncmp(device, "cuda", 4) == 0 && !s.only;
+    s.failed += bits_close(&bits, "tile-kernels", whole);
     printf("%d passed, %d failed\n", s.passed, s.failed);
     close_device(&s);
     return code ? code : s.failed || !s.passed ? 5 : 0;

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GUARD = 512, MAX_DEFINES = 16, TEXT = 4096 };
+enum { GUARD = 512, MAX_DEFINES = 16, TEXT = 4096, TITLE = 400 };
 
 struct Variant {
     Variant *next;
@@ -23,6 +23,7 @@ struct Variant {
     int config, num_warps;
     bool compiled;
     int launched, wrong; /* times; cases that failed then */
+    uint32_t inexact;    /* of its instructions (bits.h) */
     char *error;         /* NULL when it can be launched */
     tile_module *module;
     tile_kernel *kernel;
@@ -154,15 +155,15 @@ void array_expect(Suite *s, const Array *a, const void *want, const char *format
 /* ---- arguments ---- */
 
 Arg give_array(const Array *a) {
-    return (Arg){a->type, true, tile_pointer(a->ptr)};
+    return (Arg){a->type, true, tile_pointer(a->ptr), a};
 }
 
 Arg give_int(tile_type type, int64_t v) {
-    return (Arg){type, false, tile_int(type, v)};
+    return (Arg){type, false, tile_int(type, v), NULL};
 }
 
 Arg give_float(tile_type type, double v) {
-    return (Arg){type, false, tile_float(type, v)};
+    return (Arg){type, false, tile_float(type, v), NULL};
 }
 
 /* "*fp16:16, i32, i32:1", positional. */
@@ -299,6 +300,7 @@ static void compile(const Suite *s, Variant *v) {
         if (!st) st = tile_kernel_get(v->module, NULL, &v->kernel);
         if (st) snprintf(error, sizeof error, "%s: %s", tile_status_text(st), tile_error(s->ctx));
     }
+    if (text && s->bits && !s->on_cpu) v->inexact = bits_inexact(text);
     tile_compiled_free(compiled);
     free(code);
     if (error[0]) v->error = copy_text(error);
@@ -366,6 +368,47 @@ void variants_free(Suite *s) {
     s->variants = NULL;
 }
 
+/* "run/scan fp32 fp32[2560], 7; H=16 W=32; unspecialised": the source, the sizes of the buffers and
+ * the numbers. What has no place in it tells two cases by their order (bits.h). */
+static void title_of(const Source *source, const Arg *args, int nargs, char *text, size_t size) {
+    const char *file = source->file, *comma = "";
+    if (strncmp(file, "tests/", 6) == 0) file += 6;
+    size_t n = (size_t)snprintf(text, size, "%.*s%s%s ", (int)strcspn(file, "."), file,
+                                source->kernel ? ":" : "", source->kernel ? source->kernel : "");
+    for (int i = 0; i < nargs && n < size; i++, comma = ", ") {
+        const Arg *a = &args[i];
+        const char *type = type_name(a->type);
+        int add = a->is_pointer
+                      ? snprintf(text + n, size - n, "%s%s[%zu]", comma, type, a->array->n)
+                  : type_is_float(a->type)
+                      ? snprintf(text + n, size - n, "%s%.9g", comma, a->value.value.f)
+                      : snprintf(text + n, size - n, "%s%lld", comma, (long long)a->value.value.i);
+        n += add > 0 ? (size_t)add : 0;
+    }
+    bool defines = source->defines && *source->defines;
+    char config[24] = "", warps[24] = "";
+    if (source->config) snprintf(config, sizeof config, "; config %d", source->config);
+    if (source->num_warps) snprintf(warps, sizeof warps, "; %d warps", source->num_warps);
+    if (n < size)
+        snprintf(text + n, size - n, "%s%s%s%s%s", defines ? "; " : "",
+                 defines ? source->defines : "", source->unspecialised ? "; unspecialised" : "",
+                 config, warps);
+}
+
+static void hold_bits(Suite *s, const Source *source, const Arg *args, int nargs) {
+    char title[TITLE], why[BITS_WHY];
+    uint64_t hash = BITS_START;
+    title_of(source, args, nargs, title, sizeof title);
+    for (int i = 0; i < nargs; i++) {
+        if (!args[i].is_pointer) continue;
+        const void *got = array_read(s, args[i].array, title);
+        if (!got) return;
+        hash = bits_hash(hash, got, args[i].array->bytes);
+    }
+    BitsVerdict verdict = bits_case(s->bits, title, hash, s->last->inexact, why);
+    if (verdict != BITS_OPEN) suite_case(s, verdict == BITS_SAME, "%s", why);
+}
+
 bool kernel_run(Suite *s, const Source *source, const tile_grid *grid, const Arg *args, int nargs,
                 const char **why) {
     Variant *v = variant_find(s, source, args, nargs);
@@ -379,5 +422,6 @@ bool kernel_run(Suite *s, const Source *source, const tile_grid *grid, const Arg
     tile_status st = tile_launch(v->kernel, grid, value, nargs, NULL);
     if (!st) st = tile_synchronize(s->ctx);
     *why = st ? tile_error(s->ctx) : NULL;
+    if (!st && s->bits) hold_bits(s, source, args, nargs);
     return !st;
 }

@@ -6,6 +6,7 @@
 #ifndef TILE_TESTS_SUITE_H
 #define TILE_TESTS_SUITE_H
 
+#include "tests/run/bits.h"
 #include "tests/run/values.h"
 
 #include <stdio.h>
@@ -24,6 +25,7 @@ typedef struct Suite {
     const char *ptx_folder;   /* not NULL: nothing runs; the PTX of every variant is written here */
     const char *passes;       /* on the CPU device: what runs over the tile IR first */
     const char *code;         /* not NULL: what runs lies in this folder (corpus.h) */
+    Bits *bits;               /* not NULL: what launches leave is kept or compared */
     int threads;              /* for compiling */
     Variant *variants, *last; /* the last one that was launched */
     int passed, failed;
@@ -72,6 +74,7 @@ typedef struct Arg {
     tile_type type; /* of a pointer, what it points to */
     bool is_pointer;
     tile_arg value;
+    const Array *array; /* of a pointer; lives as long as the launch */
 } Arg;
 Arg give_array(const Array *a);
 Arg give_int(tile_type type, int64_t v);
@@ -96,7 +99,8 @@ void variants_report(Suite *s);
 void variants_list(const Suite *s);
 void variants_free(Suite *s);
 /* Launches and waits; grid NULL: the kernel's own. False, with text for a message in *why (valid
- * until the next call), when something failed. */
+ * until the next call), when something failed. That the buffers have the bits of a file is a case
+ * of its own. */
 bool kernel_run(Suite *s, const Source *source, const tile_grid *grid, const Arg *args, int nargs,
                 const char **why);
 
