@@ -5,7 +5,7 @@
  *
  *   tile-conformance [--device=cpu|cuda[:N]] [--target=native|sm_80|…] [--root=FOLDER]
  *                    [--only=TEXT] [--rule=NAME] [--ptx=FOLDER] [--code=FOLDER]
- *                    [--passes=all|LIST] [--list]
+ *                    [--passes=all|LIST] [--list] [--bits=FILE] [--same-bits=FILE]
  *
  * Rows over the same inputs become one kernel of up to 24 statements, each checked for its dtype by
  * a static_assert and stored through a pointer of that dtype. A kernel that does not compile is cut
@@ -15,10 +15,13 @@
  * into FOLDER; --code compiles nothing and runs the PTX of rules that lies in FOLDER
  * (tests/run/corpus.h); --passes lets the CPU device run what these passes of the compiler (`all`:
  * the whole pipeline for --target) make of the tile IR; --list names every row that fails, not just
- * the first 50. Ends with `N passed, N failed`; exit code 5 when a row failed, 77 when there is no
- * device. */
+ * the first 50. --bits writes a hash of each row's results and of each rule's buffers, --same-bits
+ * holds them against such a file (tests/run/bits.h): cases that it lacks, and its lines without a
+ * case, are counted, and on a GPU they are failures. Ends with `N passed, N failed`; exit code 5
+ * when a row failed, 77 when there is no device. */
 #include "tests/conformance/rows.h"
 #include "tests/conformance/rules.h"
+#include "tests/run/bits.h"
 #include "tests/run/corpus.h"
 
 #include <pthread.h>
@@ -47,6 +50,7 @@ typedef struct Suite {
     int njobs, next_job;
     pthread_mutex_t lock;
     tile_ptr inputs, outputs;
+    Bits bits;
     int passed, failed, files;
 } Suite;
 
@@ -219,9 +223,35 @@ static unsigned char *run_job(Suite *s, const Job *j, char *why, size_t why_size
     return NULL;
 }
 
+/* Of the row alone, not of those that share its kernel. */
+static uint32_t inexact_of(const Suite *s, const Row *r) {
+    Job one = {.row = {r}, .nrows = 1};
+    compile_job(s, &one);
+    uint32_t inexact =
+        one.status ? 0 : bits_inexact(tile_compiled_text(one.compiled, TILE_PART_OUTPUT, NULL));
+    tile_compiled_free(one.compiled);
+    return inexact;
+}
+
+static void hold_bits(Suite *s, const Row *r, const unsigned char *got, uint32_t inexact) {
+    char title[MESSAGE], why[BITS_WHY];
+    snprintf(title, sizeof title, "%s, %s: %s", type_name(r->x), type_name(r->y), r->expr);
+    uint64_t hash = bits_hash(BITS_START, got, r->n * type_size(r->result));
+    if (inexact && s->bits.write) inexact = inexact_of(s, r);
+    BitsVerdict verdict = bits_case(&s->bits, title, hash, inexact, why);
+    if (verdict == BITS_DIFFER)
+        fail_row(s, r, "%s", why);
+    else
+        s->passed += verdict == BITS_SAME;
+}
+
 static void judge_job(Suite *s, const Job *j, const unsigned char *got) {
     char text[MESSAGE];
+    bool bits = bits_wanted(&s->bits);
+    const char *code = tile_compiled_text(j->compiled, TILE_PART_OUTPUT, NULL);
+    uint32_t inexact = bits && !s->on_cpu ? bits_inexact(code) : 0;
     for (int i = 0; i < j->nrows; i++) {
+        if (bits) hold_bits(s, j->row[i], got, inexact);
         if (row_agrees(&s->rows, j->row[i], got, text, sizeof text))
             s->passed++;
         else
@@ -360,6 +390,7 @@ static bool run_rules(Suite *s, const char *root) {
                    .only = s->rule,
                    .ptx_folder = s->ptx_folder,
                    .passes = s->passes,
+                   .bits = bits_wanted(&s->bits) ? &s->bits : NULL,
                    .code = s->code};
     if (!rules_run(&run)) return false;
     printf("%-44s %5d passed %5d failed\n", "the rules", run.passed, run.failed);
@@ -392,8 +423,12 @@ static int run(Suite *s, const char *root, const char *device) {
         return st == TILE_NO_DEVICE ? 77 : 5;
     }
     printf("%s, code for %s\n", tile_context_device_name(s->ctx), s->target);
+    s->bits.target = s->target;
+    if (!bits_open(&s->bits, "tile-conformance")) return 2;
     if (!s->rule && !s->code) run_rows(s);
     if (!s->only && !run_rules(s, root)) return 2;
+    bool whole = strncmp(device, "cuda", 4) == 0 && !s->rule && !s->only;
+    s->failed += bits_close(&s->bits, "tile-conformance", whole);
     printf("%d passed, %d failed\n", s->passed, s->failed);
     return s->failed || !s->passed ? 5 : 0;
 }
@@ -416,6 +451,10 @@ int main(int argc, char **argv) {
             s.ptx_folder = v;
         else if ((v = option(argv[i], "--code=")))
             s.code = v;
+        else if ((v = option(argv[i], "--bits=")))
+            s.bits.write = v;
+        else if ((v = option(argv[i], "--same-bits=")))
+            s.bits.same = v;
         else if ((v = option(argv[i], "--passes=")))
             s.passes = strcmp(v, "all") ? v : all_passes + 1;
         else if (strcmp(argv[i], "--list") == 0)
@@ -424,6 +463,10 @@ int main(int argc, char **argv) {
             fprintf(stderr, "tile-conformance: unknown argument %s\n", argv[i]);
             return 2;
         }
+    }
+    if (bits_wanted(&s.bits) && (s.ptx_folder || s.code)) {
+        fprintf(stderr, "tile-conformance: bits are of launches of its own code\n");
+        return 2;
     }
     int code = run(&s, root, device);
     if (s.outputs) tile_free(s.ctx, s.outputs);

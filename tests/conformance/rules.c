@@ -294,6 +294,32 @@ static void judge(RuleRun *run, Rule *r) {
     free(got);
 }
 
+/* All buffers, without the elements that may be anything. */
+static void hold_bits(RuleRun *run, Rule *r, const char *code) {
+    char title[200], why[BITS_WHY];
+    uint64_t hash = BITS_START;
+    unsigned char *got = need(malloc(MAX_VALUES * 8));
+    tile_status st = TILE_OK;
+    for (int k = 0; k < r->nargs && !st; k++) {
+        const Arg *a = &r->arg[k];
+        if (a->kind >= ARG_SCALAR) continue;
+        size_t size = type_size(a->type);
+        st = tile_copy_to_host(run->ctx, got, a->ptr, a->n * size);
+        for (size_t i = 0; i < a->n && !st; i++)
+            if (a->how[i] != '?') hash = bits_hash(hash, got + i * size, size);
+    }
+    free(got);
+    snprintf(title, sizeof title, "rule %s", r->what);
+    uint32_t inexact = run->on_cpu ? 0 : bits_inexact(code);
+    BitsVerdict verdict = st ? BITS_OPEN : bits_case(run->bits, title, hash, inexact, why);
+    if (st)
+        fail(run, r, "%s", tile_error(run->ctx));
+    else if (verdict == BITS_DIFFER)
+        fail(run, r, "%s", why);
+    else
+        run->passed += verdict == BITS_SAME;
+}
+
 static tile_status launch(RuleRun *run, Rule *r, const char *code, size_t size) {
     tile_module *module = NULL;
     tile_kernel *kernel = NULL;
@@ -313,6 +339,7 @@ static tile_status launch(RuleRun *run, Rule *r, const char *code, size_t size) 
     }
     if (!st) st = tile_launch(kernel, &r->grid, arg, r->nargs, NULL);
     if (!st) st = tile_synchronize(run->ctx);
+    if (!st && run->bits) hold_bits(run, r, code);
     size_t len = 0;
     const char *refusal = run->on_cpu ? directive(r, "on cpu", &len) : NULL;
     char text[200];

@@ -5,6 +5,8 @@
 
 #include "tile.h"
 
+#include "tests/run/bits.h"
+
 #include <stdbool.h>
 
 typedef struct RuleRun {
@@ -15,6 +17,7 @@ typedef struct RuleRun {
     const char *passes;     /* on the CPU device: what runs over the tile IR first */
     const char *code;       /* not NULL: what runs lies in this folder (tests/run/corpus.h) */
     const char *ptx_folder; /* not NULL: nothing runs, the PTX is written here */
+    Bits *bits;             /* not NULL: what launches leave is kept or compared */
     int passed, failed, files;
 } RuleRun;
 
