@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""record_bits.py BIN OUT [--device=cuda|ptx] [--size=tiny]: what a GPU's launches leave in their buffers, as the files of
+"""record_bits.py BIN OUT [--device=cuda|ptx]: what a GPU's launches leave in their buffers, as the files of
 tests/bits that scripts/test holds the PTX machine against.
 
 For both targets, tile-kernels, tile-conformance and blocks.py run twice on the GPU and once on the PTX machine. A case
@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 TARGETS = ["sm_80", "sm_90a"]
+SEEDS = "1-40"  # of cmake/tests.cmake's row
 SHOWN = 20
 HEAD = """# Made by tests/record_bits.py: what {of} left in their buffers on: {where}.
 # Hash, targets, case; ~: the PTX machine, or a second run, leaves other bits, for the sake of these instructions.
@@ -24,7 +25,8 @@ HEAD = """# Made by tests/record_bits.py: what {of} left in their buffers on: {w
 def programs(bin_):
     """Name, command, targets."""
     return [("kernels", [bin_ / "tile-kernels", "--size=tiny"], TARGETS),
-            ("conformance", [bin_ / "tile-conformance"], TARGETS)]
+            ("conformance", [bin_ / "tile-conformance"], TARGETS),
+            ("blocks", [sys.executable, Path(__file__).parent / "fuzz/blocks.py", bin_, SEEDS], ["sm_90a"])]
 
 
 class Run:
@@ -35,7 +37,7 @@ class Run:
         command = [*command, f"--device={on}", f"--target={target}", f"--bits={file}"]
         self.done = subprocess.run(command, capture_output=True, text=True)
         self.name, self.target, self.command, self.case = name, target, " ".join(map(str, command)), {}
-        self.where = self.done.stdout.split(",")[0]
+        self.where = self.done.stdout.split(", code for ")[0]
         if file.exists():
             for line in file.read_text().splitlines():
                 hash_, _, title, *inexact = line.split("\t")
@@ -89,6 +91,7 @@ def main():
             return pool.submit(Run, name, command, target, on, Path(work) / f"{name}-{target}-{which}")
         begun = [(name, {t: [begin(name, command, t, i) for i in range(3)] for t in targets})
                  for name, command, targets in programs(bin_)]
+        where = ""
         for name, by_target in begun:
             lines = {}
             for target, futures in by_target.items():
@@ -96,6 +99,7 @@ def main():
                 if runs[0].done.returncode == 77:
                     print(f"no device: {runs[0].done.stderr.strip()}")
                     sys.exit(77)
+                where = where or runs[0].where
                 lines[target], more = judge(runs)
                 errors += more
                 passed += len(lines[target])
@@ -103,7 +107,7 @@ def main():
                 print(f"{name}, {target}: {len(lines[target])} cases, {sum(open_.values())} open (~)")
                 for inexact, n in open_.most_common():
                     print(f"  {n:5} {inexact}")
-            print(f"{write(out / f'{name}.tsv', f'launches of {name}', runs[0].where, lines)} lines in {out / f'{name}.tsv'}")
+            print(f"{write(out / f'{name}.tsv', f'launches of {name}', where, lines)} lines in {out / f'{name}.tsv'}")
     print(*errors[:SHOWN], sep="\n")
     if len(errors) > SHOWN:
         print(f"and {len(errors) - SHOWN} more")

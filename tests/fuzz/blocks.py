@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""blocks.py BIN [--device=cuda|ptx] [SEED | FROM-TO]…: random kernels whose loads and stores are blocks of tensors, by the numbers of their seeds.
+"""blocks.py BIN [--device=cuda|ptx] [--bits=FILE] [--same-bits=FILE] [SEED | FROM-TO]…: random kernels whose loads and stores are blocks of tensors, by the numbers of their seeds.
 
 Addresses are sums of bases, heads, rows and columns in many forms, in 32 and in 64 bits, by pointers that walk or by
 descriptors; masks bound indices from above, from below or not at all. Each is run on the CPU device as it is written, and as
 the passes leave it that make of it blocks of descriptors, programs that stay and roles of warps, with checks of races and
 deadlocks: what it stores must be the same, bit for bit. Numbers are whole and small, so that no sum is rounded. On a GPU,
-or the PTX machine, the source itself is launched, by whatever entry takes its arguments.
+or the PTX machine, the source itself is launched, by whatever entry takes its arguments. --bits writes a hash of what each stores;
+--same-bits holds that against such a file (tests/run/bits.h): kernels that it does not have are counted, and on a GPU they are failures.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and failed."""
+import hashlib
 import os
 import random
 import shutil
@@ -197,7 +199,32 @@ class Kernel(Source):
                          "sh=4096", "sz=8192"]
 
 
-def try_seed(bin_, device, work, seed):
+def digest(data, size):
+    return hashlib.blake2b(data, digest_size=size).hexdigest()
+
+
+class Bits:
+    """Hashes of what kernels store, by titles, in which the kernel itself is another hash: one that is written otherwise is another."""
+
+    def __init__(self, same):
+        self.known, self.run = {}, {}
+        for line in Path(same).read_text().splitlines() if same else ():
+            if not line.startswith("#"):
+                hash_, _, title = line.split("\t")[:3]
+                self.known[title] = hash_
+
+    def case(self, kernel, seed, stored):
+        """What is wrong, if something is."""
+        title = f"seed {seed} {digest((kernel.text() + ' '.join(kernel.arguments())).encode(), 4)}"
+        found = self.run[title] = digest(stored.read_bytes(), 8)
+        known = self.known.get(title, "~")
+        return "" if known in ("~", found) else f"other bits than in the file: {found}, not {known}"
+
+    def write(self, path):
+        Path(path).write_text("".join(f"{hash_}\tsm_90a\t{title}\n" for title, hash_ in sorted(self.run.items())))
+
+
+def try_seed(bin_, device, work, bits, seed):
     """(passed, failed, raised): texts of what failed."""
     kernel, folder = Kernel(seed), work / str(seed)
     folder.mkdir()
@@ -222,9 +249,13 @@ def try_seed(bin_, device, work, seed):
     if device != "cpu":
         second = [bin_ / "tilerun", f"--device={device}", "--target=sm_90a", f"--num-warps={kernel.warps}", source]
     second += [*kernel.arguments(), f"--expect=o={out}:0"]
-    said = tell(second)
+    got = folder / "got.npy"
+    said = tell([*second, f"--save=o={got}"] if bits else second)
     refused = kernel.n * 4 % 16 and REFUSED in said  # a launch takes the entry of the source then
     if said and not (refused and device == "cpu"):
+        return 0, [(seed, second, said)], True
+    said = bits.case(kernel, seed, got) if bits and not said else ""
+    if said:
         return 0, [(seed, second, said)], True
     shutil.rmtree(folder)
     return 1, [], "make_desc" in text
@@ -232,13 +263,15 @@ def try_seed(bin_, device, work, seed):
 
 def main():
     bin_, work = Path(sys.argv[1]).resolve(), Path(tempfile.mkdtemp(prefix="blocks-"))
-    seeds, more = [], sys.argv[2:]
-    device = more.pop(0).split("=")[1] if more and more[0].startswith("--device=") else "cpu"
-    for part in more or USUAL:
+    seeds = []
+    option = dict(word[2:].split("=", 1) for word in sys.argv[2:] if word.startswith("--"))
+    device, same = option.get("device", "cpu"), option.get("same-bits")
+    bits = Bits(same) if same or "bits" in option else None
+    for part in [word for word in sys.argv[2:] if not word.startswith("--")] or USUAL:
         low, _, high = part.partition("-")
         seeds += range(int(low), int(high or low) + 1)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        results = list(pool.map(lambda s: try_seed(bin_, device, work, s), seeds))
+        results = list(pool.map(lambda s: try_seed(bin_, device, work, bits, s), seeds))
     failed = [f for r in results for f in r[1]]
     for seed, command, said in failed:
         print(f"seed {seed}: {' '.join(map(str, command))}\n{said}")
@@ -247,10 +280,16 @@ def main():
     few = len(seeds) > 20 and raised < LEAST_RAISED * len(seeds)
     if few:
         print("these are too few to show anything")
+    missing = sum(title not in bits.known for title in bits.run) if same else 0
+    if same:
+        print(f"bits of {same}: {len(bits.run) - missing} compared; kernels that it does not have: {missing}")
+    if "bits" in option:
+        bits.write(option["bits"])
     if not failed:
         shutil.rmtree(work)
-    print(f"{sum(r[0] for r in results)} passed, {len(failed) + few} failed")
-    sys.exit(bool(failed or few))
+    wrong = len(failed) + few + missing * device.startswith("cuda")
+    print(f"{sum(r[0] for r in results)} passed, {wrong} failed")
+    sys.exit(wrong > 0)
 
 
 if __name__ == "__main__":

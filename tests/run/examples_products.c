@@ -239,13 +239,18 @@ static void grouped_case(Example *x, tile_type t, const size_t (*dim)[3], int co
         p[g].b = example_in(x, t, k * n, FILL_SMALL);
         c[g] = example_out(x, t, m * n);
         for (int i = 0; i < 3; i++) {
-            address[i][g] = (double)x->buffer[c[g] - 2 + i].array.ptr;
+            Array *matrix = &x->buffer[c[g] - 2 + i].array;
+            address[i][g] = (double)matrix->ptr;
+            if (g) x->buffer[c[g - 1] - 2 + i].array.next = matrix;
             sizes[3 * g + i] = (double)dim[g][i];
             strides[3 * g + i] = (double)(i == 0 ? k : n);
         }
     }
     x->nargs = 0; /* the matrices are not parameters; their addresses lie in buffers */
-    for (int i = 0; i < 3; i++) example_values(x, TILE_I64, groups, address[i]);
+    for (int i = 0; i < 3; i++) {
+        example_values(x, TILE_I64, groups, address[i]);
+        x->buffer[x->nbuffers - 1].array.leads_to = &x->buffer[c[0] - 2 + i].array;
+    }
     example_values(x, TILE_I32, 3 * groups, sizes);
     example_values(x, TILE_I32, 3 * groups, strides);
     example_int(x, count);

@@ -52,6 +52,8 @@ typedef struct Array {
     tile_ptr base, ptr; /* of the allocation, of element 0 */
     size_t before, total, capacity;
     unsigned char poison; /* what the guard zones hold */
+    /* Of a buffer of addresses: the first buffer it leads to; of that one: the next. */
+    const struct Array *leads_to, *next;
 } Array;
 
 /* These return false after counting a failed case. An Array starts as {0}; array_make may be called
