@@ -33,6 +33,8 @@ typedef struct Rows {
 bool rows_read(Rows *rows, const char *folder, char *why, size_t why_size);
 void rows_free(Rows *rows);
 
+/* Whether the language says nothing about element i: a quotient by 0, say. */
+bool row_leaves_open(const Rows *rows, const Row *r, size_t i);
 /* Whether `got` is what the row says. Otherwise text says which element is wrong. */
 bool row_agrees(const Rows *rows, const Row *r, const void *got, char *text, size_t size);
 
