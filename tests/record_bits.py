@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""record_bits.py BIN OUT [--device=cuda|ptx]: what a GPU's launches leave in their buffers, as the files of
+"""record_bits.py BIN OUT [--device=cuda|ptx] [--only=PROGRAM]: what a GPU's launches leave in their buffers, as the files of
 tests/bits that scripts/test holds the PTX machine against.
 
 For both targets, tile-kernels, tile-conformance and blocks.py run twice on the GPU and once on the PTX machine. A case
@@ -80,9 +80,12 @@ def write(path, of, where, by_target):
 
 
 def main():
-    bin_, out, device = Path(sys.argv[1]).resolve(), Path(sys.argv[2]), "cuda"
+    bin_, out, device, only = Path(sys.argv[1]).resolve(), Path(sys.argv[2]), "cuda", ""
     for option in sys.argv[3:]:
-        device = option.removeprefix("--device=")
+        if option.startswith("--only="):
+            only = option.removeprefix("--only=")
+        else:
+            device = option.removeprefix("--device=")
     out.mkdir(parents=True, exist_ok=True)
     passed, errors = 0, []
     with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor() as machines, ThreadPoolExecutor(1) as gpu:
@@ -90,7 +93,7 @@ def main():
             pool, on = (machines, "ptx") if which == 2 else (gpu, device)
             return pool.submit(Run, name, command, target, on, Path(work) / f"{name}-{target}-{which}")
         begun = [(name, {t: [begin(name, command, t, i) for i in range(3)] for t in targets})
-                 for name, command, targets in programs(bin_)]
+                 for name, command, targets in programs(bin_) if only in ("", name)]
         where = ""
         for name, by_target in begun:
             lines = {}

@@ -86,9 +86,32 @@ static uint64_t tf32_of(uint64_t v) {
     return bits >> DROPPED << DROPPED;
 }
 
+/* Bits of a fraction; 0: of no type whose NaNs keep theirs. */
+static int fraction_bits(PtxType t) {
+    return t == PT_F64 ? 52 : t == PT_F32 ? 23 : t == PT_F16 ? 10 : t == PT_BF16 ? 7 : 0;
+}
+
+/* To and from f64 a NaN stays what it is, but quiet: its sign, and of its fraction the first bits
+ * (seen on an H100: f32 and f16, and f64 to both). Elsewhere there is one NaN. */
+static bool keeps_nan(const Cvt *x, uint64_t v) {
+    bool wide = (x->from == PT_F64) != (x->to == PT_F64);
+    return wide && fraction_bits(x->from) && fraction_bits(x->to) && !x->c->field[FIELD_SATURATE] &&
+           isnan(float_value(x->from, v));
+}
+
+static uint64_t nan_of_nan(const Cvt *x, uint64_t v) {
+    int from = fraction_bits(x->from), to = fraction_bits(x->to);
+    int bits = ptx_type[x->from].bits, result = ptx_type[x->to].bits;
+    uint64_t fraction = v << (64 - from) | UINT64_C(1) << 63;
+    uint64_t sign = v >> (bits - 1) & 1,
+             exponent = low_bits(UINT64_MAX, (unsigned)(result - 1 - to));
+    return sign << (result - 1) | exponent << to | fraction >> (64 - to);
+}
+
 static uint64_t float_of_float(const Cvt *x, uint64_t v) {
     const PtxCode *c = x->c;
     if (x->to == PT_TF32) return tf32_of(v);
+    if (keeps_nan(x, v)) return nan_of_nan(x, v);
     double d = integral(c, float_value(x->from, v));
     bool flushes = c->field[FIELD_FTZ] == WORD_FTZ_YES;
     if (flushes && x->from == PT_F32) d = (double)flushed((float)d);

@@ -180,6 +180,14 @@ START_TEST(floats) {
         {F("sqrt.rn.f32 %f1, 0fBF800000;"), 0, 0x7FFFFFFF},
         {F("rcp.rn.f32 %f1, 0f80000000;"), 0, 0xFF800000},
         /* 4 (1 + 2^-40), of which .ftz takes the upper half alone */
+        /* NaNs, as an H100 converts them. */
+        {"cvt.f64.f32 %fd1, 0f7F800001; mov.b64 %rd1, %fd1;", 0, 0x7FF8000020000000},
+        {"cvt.f64.f32 %fd1, 0fFFFFFFFF; mov.b64 %rd1, %fd1;", 0, 0xFFFFFFFFE0000000},
+        {"mov.b16 %h1, 0x7E12; cvt.f64.f16 %fd1, %h1; mov.b64 %rd1, %fd1;", 0, 0x7FF8480000000000},
+        {F("cvt.rn.f32.f64 %f1, 0d7FF8123456789ABC;"), 0, 0x7FC091A2},
+        {F("cvt.rn.f32.f64 %f1, 0dFFF0000000000001;"), 0, 0xFFC00000},
+        {H("cvt.rn.f16.f64 %h1, 0d7FF8123456789ABC;"), 0, 0x7E04},
+        {F("cvt.rn.f32.f64 %f1, 0d7FF0000000000000;"), 0, 0x7F800000},
         {"rsqrt.approx.ftz.f64 %fd1, 0d4010000000001000; mov.b64 %rd1, %fd1;", 0,
          0x3FE0000000000000},
         {"rsqrt.approx.f64 %fd1, 0d4010000000001000; mov.b64 %rd1, %fd1;", 0, 0x3FDFFFFFFFFFF000},

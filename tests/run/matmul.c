@@ -93,7 +93,7 @@ static Source case_source(const Suite *s, const Case *c) {
                     .unspecialised = c->unspecialised};
 }
 
-static void case_args(const Case *c, const Array *a, const Array *b, const Array *d, Arg *args) {
+static void case_args(const Case *c, Array *a, Array *b, Array *d, Arg *args) {
     size_t number[] = {c->m,
                        c->n,
                        c->k,

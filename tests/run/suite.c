@@ -154,7 +154,7 @@ void array_expect(Suite *s, const Array *a, const void *want, const char *format
 
 /* ---- arguments ---- */
 
-Arg give_array(const Array *a) {
+Arg give_array(Array *a) {
     return (Arg){a->type, true, tile_pointer(a->ptr), a};
 }
 
@@ -407,10 +407,15 @@ static bool hash_array(Suite *s, const Array *a, const char *title, uint64_t *ha
 static void hold_bits(Suite *s, const Source *source, const Arg *args, int nargs) {
     char title[TITLE], why[BITS_WHY];
     uint64_t hash = BITS_START;
+    uint32_t inexact = s->last->inexact;
     title_of(source, args, nargs, title, sizeof title);
+    for (int i = 0; i < nargs; i++) /* what it reads may be another launch's */
+        if (args[i].is_pointer) inexact |= args[i].array->inexact;
+    for (int i = 0; i < nargs; i++)
+        if (args[i].is_pointer) args[i].array->inexact = inexact;
     for (int i = 0; i < nargs; i++)
         if (args[i].is_pointer && !hash_array(s, args[i].array, title, &hash)) return;
-    BitsVerdict verdict = bits_case(s->bits, title, hash, s->last->inexact, why);
+    BitsVerdict verdict = bits_case(s->bits, title, hash, inexact, why);
     if (verdict != BITS_OPEN) suite_case(s, verdict == BITS_SAME, "%s", why);
 }
 

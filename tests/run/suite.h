@@ -54,6 +54,7 @@ typedef struct Array {
     unsigned char poison; /* what the guard zones hold */
     /* Of a buffer of addresses: the first buffer it leads to; of that one: the next. */
     const struct Array *leads_to, *next;
+    uint32_t inexact; /* rows of inexact.def that launches had which may have written it */
 } Array;
 
 /* These return false after counting a failed case. An Array starts as {0}; array_make may be called
@@ -76,9 +77,9 @@ typedef struct Arg {
     tile_type type; /* of a pointer, what it points to */
     bool is_pointer;
     tile_arg value;
-    const Array *array; /* of a pointer; lives as long as the launch */
+    Array *array; /* of a pointer; lives as long as the launch */
 } Arg;
-Arg give_array(const Array *a);
+Arg give_array(Array *a);
 Arg give_int(tile_type type, int64_t v);
 Arg give_float(tile_type type, double v);
 
