@@ -94,7 +94,7 @@ static int fraction_bits(PtxType t) {
 /* To and from f64 a NaN stays what it is, but quiet: its sign, and of its fraction the first bits
  * (seen on an H100: f32 and f16, and f64 to both). Elsewhere there is one NaN. */
 static bool keeps_nan(const Cvt *x, uint64_t v) {
-    bool wide = (x->from == PT_F64) != (x->to == PT_F64);
+    bool wide = x->from == PT_F64 || x->to == PT_F64;
     return wide && fraction_bits(x->from) && fraction_bits(x->to) && !x->c->field[FIELD_SATURATE] &&
            isnan(float_value(x->from, v));
 }

@@ -87,6 +87,16 @@ static double compute_f64(FloatOp op, double ax, double ay, double az, bool nan)
     return r;
 }
 
+/* The NaN that comes of doubles, as an H100 has it: the last of the operands that are one, made
+ * quiet; of quotients the first. Where none is, it is negative. */
+static uint64_t nan_f64(FloatOp op, const uint64_t in[3]) {
+    const uint64_t quiet = UINT64_C(1) << 51;
+    int n = op == FLOAT_FMA ? 3 : op <= FLOAT_MAX ? 2 : 1, found = -1;
+    for (int i = 0; i < n; i++)
+        if (isnan(as_f64(in[i])) && (found < 0 || op != FLOAT_DIV)) found = i;
+    return found < 0 ? UINT64_C(0xFFF8000000000000) : in[found] | quiet;
+}
+
 static float compute_f32(FloatOp op, float ax, float ay, float az, bool nan) {
     volatile float x = ax, y = ay, z = az, r;
     switch (op) {
@@ -168,8 +178,10 @@ PtxOutcome float_lanes(Warp *w, const PtxCode *c, uint32_t mask, FloatOp op) {
                 v.d[l] = approximate_f64(op, in[0]);
             else if (op == FLOAT_NEG || op == FLOAT_ABS)
                 v.d[l] = op == FLOAT_NEG ? in[0] ^ UINT64_C(1) << 63 : in[0] & UINT64_MAX >> 1;
-            else
-                v.d[l] = of_f64(compute_f64(op, as_f64(in[0]), as_f64(in[1]), as_f64(in[2]), nan));
+            else {
+                double r = compute_f64(op, as_f64(in[0]), as_f64(in[1]), as_f64(in[2]), nan);
+                v.d[l] = isnan(r) ? nan_f64(op, in) : of_f64(r);
+            }
             break;
         case PT_F16: v.d[l] = compute_small(c, EL_F16, op, in, nan); break;
         case PT_BF16: v.d[l] = compute_small(c, EL_BF16, op, in, nan); break;

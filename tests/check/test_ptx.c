@@ -180,7 +180,21 @@ START_TEST(floats) {
         {F("sqrt.rn.f32 %f1, 0fBF800000;"), 0, 0x7FFFFFFF},
         {F("rcp.rn.f32 %f1, 0f80000000;"), 0, 0xFF800000},
         /* 4 (1 + 2^-40), of which .ftz takes the upper half alone */
-        /* NaNs, as an H100 converts them. */
+        /* NaNs, as an H100 makes them. */
+        {"add.rn.f64 %fd1, 0d7FF8111111111111, 0dFFF8222222222222; mov.b64 %rd1, %fd1;", 0,
+         0xFFF8222222222222},
+        {"add.rn.f64 %fd1, 0d7FF0333333333333, 0d3FF0000000000000; mov.b64 %rd1, %fd1;", 0,
+         0x7FF8333333333333},
+        {"mul.rn.f64 %fd1, 0d0000000000000000, 0d7FF0000000000000; mov.b64 %rd1, %fd1;", 0,
+         0xFFF8000000000000},
+        {"div.rn.f64 %fd1, 0d7FF8111111111111, 0dFFF8222222222222; mov.b64 %rd1, %fd1;", 0,
+         0x7FF8111111111111},
+        {"fma.rn.f64 %fd1, 0d7FF8111111111111, 0d3FF0000000000000, 0dFFF8222222222222;"
+         " mov.b64 %rd1, %fd1;",
+         0, 0xFFF8222222222222},
+        {"max.f64 %fd1, 0d7FF0333333333333, 0d7FF8111111111111; mov.b64 %rd1, %fd1;", 0,
+         0x7FF8111111111111},
+        {"cvt.rmi.f64.f64 %fd1, 0d7FF0333333333333; mov.b64 %rd1, %fd1;", 0, 0x7FF8333333333333},
         {"cvt.f64.f32 %fd1, 0f7F800001; mov.b64 %rd1, %fd1;", 0, 0x7FF8000020000000},
         {"cvt.f64.f32 %fd1, 0fFFFFFFFF; mov.b64 %rd1, %fd1;", 0, 0xFFFFFFFFE0000000},
         {"mov.b16 %h1, 0x7E12; cvt.f64.f16 %fd1, %h1; mov.b64 %rd1, %fd1;", 0, 0x7FF8480000000000},
