@@ -321,22 +321,40 @@ bool expr_eval(const char *text, size_t len, ExprLookup lookup, void *ctx, int64
 /* Of a comparison, the outcomes that satisfy it; of NEAR there is none that does not. */
 enum { BELOW = 1, EQUAL = 2, ABOVE = 4, NEAR = 8 };
 
+static const struct {
+    const char *sign;
+    int outcomes;
+} signs[] = {{"<=", BELOW | EQUAL}, {">=", EQUAL | ABOVE}, {"==", EQUAL}, {"!=", BELOW | ABOVE},
+             {"<", BELOW},          {">", ABOVE},          {"~", NEAR}};
+enum { SIGNS = sizeof signs / sizeof *signs };
+
 /* One of the signs, as outcomes; 0: none of them. */
 static int comparison(Reader *r) {
-    static const struct {
-        const char *sign;
-        int outcomes;
-    } row[] = {{"<=", BELOW | EQUAL}, {">=", EQUAL | ABOVE}, {"==", EQUAL}, {"!=", BELOW | ABOVE},
-               {"<", BELOW},          {">", ABOVE},          {"~", NEAR}};
     peek(r);
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-        size_t n = strlen(row[i].sign);
-        if (r->len - r->at < n || memcmp(r->text + r->at, row[i].sign, n)) continue;
+    for (size_t i = 0; i < SIGNS; i++) {
+        size_t n = strlen(signs[i].sign);
+        if (r->len - r->at < n || memcmp(r->text + r->at, signs[i].sign, n)) continue;
         r->at += n;
-        return row[i].outcomes;
+        return signs[i].outcomes;
     }
     fail(r, r->at, "expected a comparison: < <= > >= == != or ~");
     return 0;
+}
+
+ExprStep expr_step(const ExprOp *op, const char **name) {
+    static const char *const names[] = {
+        [OP_NEG] = "neg", [OP_ADD] = "add",   [OP_SUB] = "sub",
+        [OP_MUL] = "mul", [OP_DIV] = "div",   [OP_FLOOR_DIV] = "floordiv",
+        [OP_MOD] = "mod", [OP_CDIV] = "cdiv", [OP_MIN] = "min",
+        [OP_MAX] = "max", [OP_END] = ""};
+    *name = op->kind <= OP_END ? names[op->kind] : NULL;
+    for (size_t i = 0; op->kind == OP_END && i < SIGNS; i++)
+        if (op->value == signs[i].outcomes) *name = signs[i].sign;
+    return op->kind == OP_CONST  ? EXPR_PUSH
+           : op->kind == OP_SLOT ? EXPR_PUSH_SLOT
+           : op->kind == OP_NEG  ? EXPR_UNARY
+           : op->kind == OP_END  ? EXPR_ENDS
+                                 : EXPR_BINARY;
 }
 
 int expr_compile_conditions(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,

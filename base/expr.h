@@ -45,6 +45,17 @@ int expr_compile(const char *text, size_t len, ExprLookup lookup, void *ctx, Exp
 int expr_run(const ExprOp *op, int nops, int64_t (*slot)(const void *ctx, int64_t number),
              const void *ctx, int64_t *out, ExprError *err);
 
+/* What a step does, for who writes the code down in another language. */
+typedef enum ExprStep {
+    EXPR_PUSH, /* a constant */
+    EXPR_PUSH_SLOT,
+    EXPR_UNARY, /* the operator has a name: "neg" */
+    EXPR_BINARY,
+    EXPR_ENDS /* of an expression; of a condition's right side the name is the sign: "<=", else ""
+               */
+} ExprStep;
+ExprStep expr_step(const ExprOp *op, const char **name);
+
 /* Evaluates the expressions in text, separated by commas, into out[0..max). Their number, or -1
  * with *err filled. */
 int expr_eval_list(const char *text, size_t len, ExprLookup lookup, void *ctx, int64_t *out,

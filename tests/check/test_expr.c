@@ -198,6 +198,27 @@ START_TEST(distances) {
 }
 END_TEST
 
+/* Another language's writer sees each step. */
+START_TEST(steps) {
+    static const char text[] = "cdiv(M, 4) * -2 <= 7 // 3, M ~ 5";
+    static const char want[] = "# # cdiv # neg mul . # # floordiv <= # . # ~ ";
+    ExprOp op[64];
+    ExprError e;
+    char got[200] = "";
+    int n = expr_compile_conditions(text, strlen(text), look_up, NULL, op, 64, &e);
+    ck_assert_int_gt(n, 0);
+    for (int i = 0; i < n; i++) {
+        const char *name;
+        ExprStep step = expr_step(&op[i], &name);
+        strcat(got, step == EXPR_PUSH || step == EXPR_PUSH_SLOT ? "#"
+                    : step == EXPR_ENDS && !*name               ? "."
+                                                                : name);
+        strcat(got, " ");
+    }
+    ck_assert_str_eq(got, want);
+}
+END_TEST
+
 START_TEST(deep) {
     static const char *const opening[] = {"(", "-", "min(1,"};
     enum { N = 200000 };
@@ -231,6 +252,7 @@ int main(void) {
     tcase_add_test(t, conditions);
     tcase_add_test(t, distances);
     tcase_add_test(t, kept_code);
+    tcase_add_test(t, steps);
     tcase_add_test(t, deep);
     return run_suite(s, t);
 }
