@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-enum { BYTES_A_LINE = 24 };
-
 /* ---- the text ---- */
 
 static void put_head(Writer *w) {
@@ -28,16 +26,7 @@ static void put_head(Writer *w) {
             " *     tile_bundle_destroy(kernels);\n *\n"
             " * It needs libtile_runtime alone. A pointer of 0 stands for None.",
             tile_version(), w->prefix);
-    if (h->nvariants > 1) {
-        fprintf(w->out, " A launch takes the first variant whose\n"
-                        " * promises and conditions its arguments keep:\n");
-        for (int i = 0; i < h->nvariants; i++) {
-            const char *label = h->label[i] + strspn(h->label[i], " \t\n");
-            fprintf(w->out, " *   %d: ", i);
-            c_comment(w->out, *label ? label : "as the source has it");
-            if (i + 1 < h->nvariants) fputc('\n', w->out);
-        }
-    }
+    writer_variants(w);
     fprintf(w->out,
             " */\n#ifndef TILE_KERNELS_%s_H\n#define TILE_KERNELS_%s_H\n\n"
             "#include \"tile.h\"\n\n#include <stddef.h>\n#include <stdint.h>\n",
@@ -49,10 +38,9 @@ static void put_images(Writer *w) {
     for (int i = 0; i < h->nimages; i++) {
         const HeaderImage *m = &h->image[i];
         if (writer_first(h, i) < i) continue;
-        fprintf(w->out, "\nstatic const unsigned char %s_image_%d[%zu] = {", w->prefix, i, m->size);
-        for (size_t k = 0; k < m->size; k++)
-            fprintf(w->out, "%s%u,", k % BYTES_A_LINE ? "" : "\n", (unsigned char)m->data[k]);
-        fprintf(w->out, "\n};\n");
+        char name[C_NAME + 32];
+        snprintf(name, sizeof name, "%s_image_%d", w->prefix, i);
+        writer_bytes(w, name, m->data, m->size);
     }
     fprintf(w->out,
             "\n/* Gives the kernels to the device of ctx. tile_bundle_destroy takes them back. */\n"
@@ -61,10 +49,10 @@ static void put_images(Writer *w) {
             w->prefix, h->nimages);
     for (int i = 0; i < h->nimages; i++) {
         fprintf(w->out, "        {");
-        c_string(w->out, h->image[i].target);
+        c_string(w->out, h->image[i].target, strlen(h->image[i].target));
         fprintf(w->out, ", %d, ", h->image[i].variant);
         if (h->image[i].when)
-            c_string(w->out, h->image[i].when);
+            c_string(w->out, h->image[i].when, strlen(h->image[i].when));
         else
             fprintf(w->out, "NULL");
         int bytes = writer_first(h, i);
@@ -114,30 +102,14 @@ static void put_function(Writer *w, const json_t *kernel, bool own_grid) {
     fprintf(w->out, "void *stream_) {\n");
     put_arguments(w, name, params);
     fprintf(w->out, "    return tile_bundle_launch(kernels_, ");
-    c_string(w->out, name);
+    c_string(w->out, name, strlen(name));
     fprintf(w->out, ", %s, %s, %zu, stream_);\n}\n", own_grid ? "NULL" : "&grid_",
             n ? "args_" : "NULL", n);
 }
 
 static void put_kernel(Writer *w, const json_t *kernel) {
-    const char *name = json_text(kernel, "name");
-    const json_t *params = json_object_get(kernel, "params"),
-                 *grid = json_object_get(kernel, "grid");
-    fprintf(w->out, "\n/* ");
-    c_comment(w->out, name);
-    fputc('(', w->out);
-    for (size_t i = 0; i < json_array_size(params); i++) {
-        fprintf(w->out, "%s", i ? ", " : "");
-        c_comment(w->out, json_text(json_array_get(params, i), "name"));
-        fprintf(w->out, ": ");
-        c_comment(w->out, writer_type(w, name, i));
-    }
-    fprintf(w->out, ")");
-    for (size_t i = 0; i < json_array_size(grid); i++) {
-        fprintf(w->out, i ? ", " : "; its grid: ");
-        c_comment(w->out, json_string_value(json_array_get(grid, i)));
-    }
-    fprintf(w->out, " */\n");
+    const json_t *grid = json_object_get(kernel, "grid");
+    writer_signature(w, kernel);
     if (json_array_size(grid)) put_function(w, kernel, true);
     put_function(w, kernel, false);
 }

@@ -6,12 +6,13 @@
  * must take the same arguments; here that is checked. */
 #include "tools/tilec_kernels.h"
 
-#include "base/expr.h"
 #include "base/file.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { BYTES_A_LINE = 24 };
 
 /* ---- manifests ---- */
 
@@ -107,6 +108,38 @@ static bool check_kernel(Writer *w, const json_t *kernel) {
     return true;
 }
 
+static ExprName name_of_size(const json_t *kernel, const char *name, size_t len, int64_t *value) {
+    static const char suffix[] = ".itemsize";
+    const size_t n = sizeof suffix - 1;
+    json_t *param;
+    size_t i;
+    if (len <= n || memcmp(name + len - n, suffix, n)) return EXPR_UNKNOWN;
+    json_array_foreach(json_object_get(kernel, "params"), i, param) {
+        const char *known = json_text(param, "name"), *type = json_text(param, "type");
+        if (*type != '*' || strlen(known) != len - n || memcmp(known, name, len - n)) continue;
+        const CType *of = c_type(type + 1);
+        *value = is_none(param) ? 0 : of ? of->bytes : type[1] == '*' ? 8 : 1;
+        return EXPR_KNOWN;
+    }
+    return EXPR_UNKNOWN;
+}
+
+ExprName writer_name(void *ctx, const char *name, size_t len, int64_t *value) {
+    const json_t *kernel = ctx;
+    json_t *param;
+    size_t i;
+    json_array_foreach(json_object_get(kernel, "params"), i, param) {
+        const char *known = json_text(param, "name"), *type = json_text(param, "type");
+        if (strlen(known) != len || memcmp(known, name, len)) continue;
+        *value = (int64_t)i;
+        return strchr("iu", *type) ? EXPR_SLOT : EXPR_NOT_INTEGER;
+    }
+    const json_t *constant = json_object_getn(json_object_get(kernel, "constexprs"), name, len);
+    if (!constant) return name_of_size(kernel, name, len, value);
+    *value = json_is_true(constant) ? 1 : json_integer_value(constant);
+    return json_is_integer(constant) || json_is_boolean(constant) ? EXPR_KNOWN : EXPR_NOT_INTEGER;
+}
+
 typedef struct Condition {
     const json_t *kernel;
     bool strange; /* it has a name that the kernel has not, or no number of this name */
@@ -115,17 +148,9 @@ typedef struct Condition {
 /* Any number will do: only the names are checked. */
 static ExprName name_of_kernel(void *ctx, const char *name, size_t len, int64_t *value) {
     Condition *c = ctx;
-    json_t *param;
-    size_t i;
+    ExprName known = writer_name((void *)(uintptr_t)c->kernel, name, len, value);
+    if (known != EXPR_SLOT && known != EXPR_KNOWN) c->strange = true;
     *value = 1;
-    json_array_foreach(json_object_get(c->kernel, "params"), i, param) {
-        const char *known = json_text(param, "name"), *type = json_text(param, "type");
-        if (strlen(known) == len && memcmp(known, name, len) == 0 && strchr("iu", *type))
-            return EXPR_KNOWN;
-    }
-    const json_t *constexprs = json_object_get(c->kernel, "constexprs");
-    if (json_is_integer(json_object_getn(constexprs, name, len))) return EXPR_KNOWN;
-    c->strange = true;
     return EXPR_KNOWN;
 }
 
@@ -237,12 +262,14 @@ static bool check_parameter_names(Writer *w, const json_t *kernel) {
 }
 
 /* As a string of C: bytes beyond ASCII in octal, which ends after three digits. */
-void c_string(FILE *out, const char *s) {
+void c_string(FILE *out, const char *s, size_t n) {
     fputc('"', out);
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
         if (c == '"' || c == '\\')
             fprintf(out, "\\%c", c);
+        else if (c == '\n' || c == '\t')
+            fputs(c == '\n' ? "\\n" : "\\t", out);
         else if (c == '?' || c < 0x20 || c >= 0x7F) /* no trigraphs */
             fprintf(out, "\\%03o", c);
         else
@@ -265,21 +292,21 @@ void c_comment(FILE *out, const char *s) {
 /* ---- types ---- */
 
 static const CType c_types[] = {
-    {"i1", "int", "tile_int", "TILE_I1", "0 != "},
-    {"i8", "int8_t", "tile_int", "TILE_I8", ""},
-    {"i16", "int16_t", "tile_int", "TILE_I16", ""},
-    {"i32", "int32_t", "tile_int", "TILE_I32", ""},
-    {"i64", "int64_t", "tile_int", "TILE_I64", ""},
-    {"u8", "uint8_t", "tile_int", "TILE_U8", ""},
-    {"u16", "uint16_t", "tile_int", "TILE_U16", ""},
-    {"u32", "uint32_t", "tile_int", "TILE_U32", ""},
-    {"u64", "uint64_t", "tile_int", "TILE_U64", "(int64_t)"},
-    {"fp8e4nv", "float", "tile_float", "TILE_FP8E4NV", "(double)"},
-    {"fp8e5", "float", "tile_float", "TILE_FP8E5", "(double)"},
-    {"fp16", "float", "tile_float", "TILE_FP16", "(double)"},
-    {"bf16", "float", "tile_float", "TILE_BF16", "(double)"},
-    {"fp32", "float", "tile_float", "TILE_FP32", "(double)"},
-    {"fp64", "double", "tile_float", "TILE_FP64", ""},
+    {"i1", "int", "tile_int", "TILE_I1", "0 != ", 1, 0, "void"},
+    {"i8", "int8_t", "tile_int", "TILE_I8", "", 1, 0, "int8_t"},
+    {"i16", "int16_t", "tile_int", "TILE_I16", "", 2, 1, "int16_t"},
+    {"i32", "int32_t", "tile_int", "TILE_I32", "", 4, 3, "int32_t"},
+    {"i64", "int64_t", "tile_int", "TILE_I64", "", 8, 5, "int64_t"},
+    {"u8", "uint8_t", "tile_int", "TILE_U8", "", 1, 0, "uint8_t"},
+    {"u16", "uint16_t", "tile_int", "TILE_U16", "", 2, 1, "uint16_t"},
+    {"u32", "uint32_t", "tile_int", "TILE_U32", "", 4, 2, "uint32_t"},
+    {"u64", "uint64_t", "tile_int", "TILE_U64", "(int64_t)", 8, 4, "uint64_t"},
+    {"fp8e4nv", "float", "tile_float", "TILE_FP8E4NV", "(double)", 1, 0, "void"},
+    {"fp8e5", "float", "tile_float", "TILE_FP8E5", "(double)", 1, 0, "void"},
+    {"fp16", "float", "tile_float", "TILE_FP16", "(double)", 2, 6, "void"},
+    {"bf16", "float", "tile_float", "TILE_BF16", "(double)", 2, 9, "void"},
+    {"fp32", "float", "tile_float", "TILE_FP32", "(double)", 4, 7, "float"},
+    {"fp64", "double", "tile_float", "TILE_FP64", "", 8, 8, "double"},
 };
 
 /* NULL: a pointer. */
@@ -294,6 +321,48 @@ int writer_first(const Header *h, int image) {
     int i = 0;
     while (h->image[i].data != h->image[image].data) i++;
     return i;
+}
+
+void writer_variants(const Writer *w) {
+    const Header *h = w->h;
+    if (h->nvariants > 1) {
+        fprintf(w->out, " A launch takes the first variant whose\n"
+                        " * promises and conditions its arguments keep:\n");
+        for (int i = 0; i < h->nvariants; i++) {
+            const char *label = h->label[i] + strspn(h->label[i], " \t\n");
+            fprintf(w->out, " *   %d: ", i);
+            c_comment(w->out, *label ? label : "as the source has it");
+            if (i + 1 < h->nvariants) fputc('\n', w->out);
+        }
+    }
+}
+
+void writer_signature(const Writer *w, const json_t *kernel) {
+    const char *name = json_text(kernel, "name");
+    const json_t *params = json_object_get(kernel, "params"),
+                 *grid = json_object_get(kernel, "grid");
+    fprintf(w->out, "\n/* ");
+    c_comment(w->out, name);
+    fputc('(', w->out);
+    for (size_t i = 0; i < json_array_size(params); i++) {
+        fprintf(w->out, "%s", i ? ", " : "");
+        c_comment(w->out, json_text(json_array_get(params, i), "name"));
+        fprintf(w->out, ": ");
+        c_comment(w->out, writer_type(w, name, i));
+    }
+    fprintf(w->out, ")");
+    for (size_t i = 0; i < json_array_size(grid); i++) {
+        fprintf(w->out, i ? ", " : "; its grid: ");
+        c_comment(w->out, json_string_value(json_array_get(grid, i)));
+    }
+    fprintf(w->out, " */\n");
+}
+
+void writer_bytes(const Writer *w, const char *name, const char *data, size_t size) {
+    fprintf(w->out, "\nstatic const unsigned char %s[%zu] = {", name, size);
+    for (size_t k = 0; k < size; k++)
+        fprintf(w->out, "%s%u,", k % BYTES_A_LINE ? "" : "\n", (unsigned char)data[k]);
+    fprintf(w->out, "\n};\n");
 }
 
 /* ---- the whole ---- */
