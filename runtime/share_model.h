@@ -10,7 +10,7 @@ enum {
 };
 
 typedef struct Problem {
-    const int64_t *clocks; /* by ITERATION_CLOCKS… */
+    const int64_t *clocks; /* by ITERATION_CLOCKS and so on */
     int64_t multiprocessors;
     int64_t cut, spare, rounds; /* places; programs without one; whole rounds besides */
     int64_t iterations;
