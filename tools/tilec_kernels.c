@@ -197,11 +197,13 @@ static bool ends_in(const char *s, const char *end) {
     return n >= k && strcmp(s + n - k, end) == 0;
 }
 
-/* What tile.h and the headers that it includes are full of: the launch function needs tile_pointer
- * and int32_t for itself, and INT32_MAX is a macro. */
+/* What tile.h and the headers that it or a launcher includes are full of: the launch function needs
+ * tile_pointer and int32_t for itself, and INT32_MAX is a macro. */
 static bool in_headers(const char *s) {
-    return strncmp(s, "tile_", 5) == 0 || strncmp(s, "TILE_", 5) == 0 || ends_in(s, "_t") ||
-           ends_in(s, "_MAX") || ends_in(s, "_MIN");
+    static const char *const begin[] = {"tile_", "TILE_", "RTLD_", "EXIT_", "FORMAT_"};
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+        if (strncmp(s, begin[i], strlen(begin[i])) == 0) return true;
+    return ends_in(s, "_t") || ends_in(s, "_MAX") || ends_in(s, "_MIN");
 }
 
 /* A parameter's name in C and C++: what is a keyword of either or a name of headers, or ends in an
