@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* tilec_artefact.c: one source -> every variant for every device, then into one header; PTX ->
- * cubin.
+/* tilec_artefact.c: one source -> every variant for every device, then into one header, or a
+ * launcher; PTX -> cubin.
  *
  *   variants (--variants, then the general one) x (targets -> .ptx or .cubin; cpu -> .tir) ->
  * header
@@ -14,6 +14,7 @@
 #include "ir/target.h"
 #include "tools/compile_options.h"
 #include "tools/tilec_header.h"
+#include "tools/tilec_launcher.h"
 #include "tools/tilec_ptxas.h"
 #include "tools/tilec_tuned.h"
 
@@ -33,6 +34,7 @@ typedef struct Images {
 
 typedef struct Work {
     const ArtefactOptions *a;
+    const char *default_embed;
     int embed;
     char target[VARIANT_TARGETS][TARGET];
     int ntargets;
@@ -57,7 +59,7 @@ static tile_status read_embed(Work *w) {
         const char *name;
         int bit;
     } row[] = {{"ptx", EMBED_PTX}, {"cubin", EMBED_CUBIN}, {"tir", EMBED_TIR}};
-    const char *s = w->a->embed ? w->a->embed : "ptx,tir";
+    const char *s = w->a->embed ? w->a->embed : w->default_embed;
     for (size_t n; *s; s += n + (s[n] == ',')) {
         int bit = 0;
         n = strcspn(s, ",");
@@ -248,7 +250,7 @@ static tile_status read_variants(Work *w) {
     return ok ? TILE_OK : complain(TILE_INVALID, "--variants: ", w->variants.error);
 }
 
-static tile_status make(Work *w, char **text, size_t *len) {
+static tile_status make(Work *w, Header *h) {
     tile_status st = read_embed(w);
     if (!st) st = read_targets(w);
     if (!st) st = read_variants(w);
@@ -257,27 +259,49 @@ static tile_status make(Work *w, char **text, size_t *len) {
     if (st) return st;
     const HeaderImage *last = &w->images.at[w->images.n - 1];
     const char *name = w->a->compile.file_name;
-    char error[600];
-    Header h = {.source = name && *name != '<' ? name : "kernels",
-                .label = w->label,
-                .nvariants = last->variant + 1,
-                .image = w->images.at,
-                .nimages = w->images.n};
-    *text = header_text(&h, len, error, sizeof error);
-    return *text ? TILE_OK : complain(TILE_COMPILE_ERROR, "", error);
+    *h = (Header){.source = name && *name != '<' ? name : "kernels",
+                  .label = w->label,
+                  .nvariants = last->variant + 1,
+                  .image = w->images.at,
+                  .nimages = w->images.n};
+    return TILE_OK;
+}
+
+static void free_work(Work *w) {
+    for (int i = 0; i < w->images.n; i++) free(w->images.text[i]);
+    free(w->images.text);
+    free(w->images.of);
+    free(w->images.at);
+    free(w->label);
+    variants_free(&w->variants);
+    variants_free(&w->general);
 }
 
 tile_status artefact_header(const ArtefactOptions *a, char **text, size_t *len) {
-    Work w = {.a = a};
+    Work w = {.a = a, .default_embed = "ptx,tir"};
+    Header h;
+    char error[600];
     *text = NULL;
-    tile_status st = make(&w, text, len);
-    for (int i = 0; i < w.images.n; i++) free(w.images.text[i]);
-    free(w.images.text);
-    free(w.images.of);
-    free(w.images.at);
-    free(w.label);
-    variants_free(&w.variants);
-    variants_free(&w.general);
+    tile_status st = make(&w, &h);
+    if (!st && !(*text = header_text(&h, len, error, sizeof error)))
+        st = complain(TILE_COMPILE_ERROR, "", error);
+    free_work(&w);
+    return st;
+}
+
+tile_status artefact_launcher(const ArtefactOptions *a, const char *name, Artefact *out) {
+    Work w = {.a = a, .default_embed = "ptx"};
+    Header h;
+    char error[600];
+    tile_status st = make(&w, &h);
+    if (!st && w.embed & EMBED_TIR)
+        st = complain(TILE_INVALID, "a launcher is for GPUs: its --embed is of ptx and cubin", "");
+    if (!st) {
+        out->text = launcher_text(&h, name, &out->len, error, sizeof error);
+        out->header = launcher_header(&h, &out->header_len, error, sizeof error);
+        if (!out->text || !out->header) st = complain(TILE_COMPILE_ERROR, "", error);
+    }
+    free_work(&w);
     return st;
 }
 
