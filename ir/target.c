@@ -34,7 +34,7 @@ const char target_help[] =
     "one of"
 #include "ir/target.def"
     "\n(default: the first, whose code runs on every later GPU), or a GPU's name: "
-    "'RTX 4090';\nnative: the GPU of this machine; of a header also several: "
+    "'RTX 4090';\nnative: the GPU of this machine; of a header or launcher also several: "
     "sm_80,sm_90a";
 #undef TARGET
 

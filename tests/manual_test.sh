@@ -44,7 +44,7 @@ for program in tilec tilerun; do
     ok "$program --color=" completes $program 'always auto never' $program --color =
     ok "$program --kernel=" completes $program '' $program --kernel = x
 done
-ok 'kinds of output' completes tilec 'layout llvm' tilec --emit = l
+ok 'kinds of output' completes tilec 'launcher layout llvm' tilec --emit = l
 ok 'passes' completes tilec 'schedule' tilec --passes = sched
 ok 'a pass or all' completes tilec 'all allocate' tilec --dump-after = al
 ok 'a level behind its letter' completes tilec '0 1' tilec -O ''

@@ -7,9 +7,9 @@
 #include "base/file.h"
 #include "tile.h"
 #include "tools/compile_options.h"
-#include "tools/manual.h"
 #include "tools/tilec_artefact.h"
 #include "tools/tilec_deps.h"
+#include "tools/tilec_options.h"
 #include "tools/tilec_ptxas.h"
 #include "tools/tilec_report.h"
 #include "tools/tilec_tuned.h"
@@ -25,118 +25,7 @@
 enum ExitCode { EXIT_DONE, EXIT_SOURCE, EXIT_USAGE, EXIT_FILES, EXIT_BUG };
 enum { INPUT_LIMIT_MB = 8, MAX_FACTS = 64 };
 
-typedef enum OptionId {
-    OPT_OUTPUT = 1,
-    OPT_EMIT,
-    OPT_VARIANTS,
-    OPT_MAKE,
-    OPT_MAKE_FILE,
-    OPT_EMBED,
-    OPT_TUNING,
-    OPT_WARNING,
-    OPT_COLOR,
-    OPT_REPORT,
-    OPT_COMPARE,
-    OPT_EXPLAIN,
-    OPT_MANUAL,
-    OPT_HELP,
-    OPT_VERSION
-} OptionId;
-
-static const OptionRow rows[] = {
-    {NULL, 0, NULL, "Output:", 0},
-    {NULL, 'o', "FILE", "where to write; the suffix chooses the kind; - is standard output",
-     OPT_OUTPUT},
-    {"-MD", 0, NULL, "write which files were read, as a rule for make, beside the output: OUTPUT.d",
-     OPT_MAKE},
-    {"-MF", 0, "FILE", "-MD, into this file", OPT_MAKE_FILE},
-    {"emit", 0, "KIND",
-     "ast, tir, layout, llvm, ptx, cubin, header, manifest or configs; wins over the suffix.\n"
-     "A cubin needs ptxas; a header has everything that a C or C++ program needs",
-     OPT_EMIT},
-    {"variants", 0, "LIST",
-     "of a header: 'M=:16,M >= 1024,config=3; num_warps=8': signature entries, config,\n"
-     "options of kernels and conditions on arguments, or tuned: one for each\n"
-     "size in the --tuning file. A launch takes the first that fits, of those with sizes the\n"
-     "nearest; one without promises is added behind them. Or @FILE, one on a line",
-     OPT_VARIANTS},
-    {"embed", 0, "LIST", "what a header carries, of ptx, cubin and tir; default: ptx,tir",
-     OPT_EMBED},
-    {NULL, 0, NULL, "What to compile:", 0},
-    {"tuning", 0, "FILE", "the fastest config that `tilerun --tune --tuning=FILE` found",
-     OPT_TUNING},
-#define ROW_BOTH(...) {__VA_ARGS__},
-#define ROW_TILEC(...) {__VA_ARGS__},
-#define ROW_LOOK(...)
-#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, help, tilerun_help)    \
-    ROW_##programs(long_name, letter, arg, help, OPT_##name)
-#define KERNEL_OPTION(home, name, attribute, least, most, absent, traits, long_name, arg, help)    \
-    {long_name, 0, arg, help, OPT_##name},
-#include "ir/options.def"
-    {NULL, 0, NULL, "Looking inside:", 0},
-    {"report", 0, "[=KIND]",
-     "instead of code, what was made of each kernel and why, as text (default) or json:\n"
-     "layouts, accesses, pipelines, dots, shared memory, instructions of each loop, occupancy;\n"
-     "to standard output, if there is no -o",
-     OPT_REPORT},
-    {"compare", 0, "[=all]",
-     "instead of code, where two reports differ, and why: of A and B in `--compare A B`, with\n"
-     "the same options; or of what stands before it and the same with what follows it,\n"
-     "another file or options: `matmul.tl --compare --num-stages=4`; =all: what is the same, too",
-     OPT_COMPARE},
-    {"explain-ptx", 0, "FILE:LINE",
-     "instead of code, what an instruction of PTX does and which operation, pass and line of\n"
-     "the source it is of: of a file written with --annotate, or of the input with its options",
-     OPT_EXPLAIN},
-#undef ROW_BOTH
-#undef ROW_TILEC
-#undef ROW_LOOK
-#define ROW_BOTH(...)
-#define ROW_TILEC(...)
-#define ROW_LOOK(...) {__VA_ARGS__},
-#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, help, tilerun_help)    \
-    ROW_##programs(long_name, letter, arg, help, OPT_##name)
-#include "ir/options.def"
-    {NULL, 0, NULL, "Messages:", 0},
-    {NULL, 'W', "WHAT",
-     "error: warnings are errors; no-perf, no-warnings: leave them out;\n"
-     "triton: warn where versions of Triton differ on what the source means, or lack what it\n"
-     "has, and where Triton would need a tl.debug_barrier",
-     OPT_WARNING},
-    {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
-    {"manual", 0, "VIEW", "print the manual page (man), or how a shell completes (bash, zsh)",
-     OPT_MANUAL},
-    {"help", 'h', NULL, "print this", OPT_HELP},
-    {"version", 0, NULL, "print the version", OPT_VERSION},
-};
-enum { ROWS = sizeof rows / sizeof *rows };
-
-static const struct Kind {
-    const char *name, *suffix;
-    tile_emit emit;
-    enum { PLAIN, CUBIN, HEADER } artefact; /* what is made of the compiler's output */
-} kinds[] = {
-    {"ptx", ".ptx", TILE_EMIT_PTX, PLAIN},
-    {"cubin", ".cubin", TILE_EMIT_PTX, CUBIN},
-    {"header", ".h", TILE_EMIT_PTX, HEADER},
-    {"llvm", ".ll", TILE_EMIT_LLVM, PLAIN},
-    {"layout", ".layout.tir", TILE_EMIT_LAYOUT, PLAIN},
-    {"tir", ".tir", TILE_EMIT_TIR, PLAIN},
-    {"ast", ".ast", TILE_EMIT_AST, PLAIN},
-    {"manifest", ".json", TILE_EMIT_MANIFEST, PLAIN},
-    {"configs", ".configs.json", TILE_EMIT_CONFIGS, PLAIN},
-};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
 static const char *const report_suffix[] = {".report.txt", ".report.json"};
-
-static const struct PassRow {
-    const char *name, *doc;
-} pass_rows[] = {
-#define PASS(name, level, doc) {#name, doc},
-#include "passes/passes.def"
-#undef PASS
-};
 
 enum { CONFIG_TEXT = 1000, MESSAGE_TEXT = 700 };
 
@@ -147,7 +36,9 @@ typedef struct Input {
     tile_compiled *compiled;
     char *artefact; /* a header or cubin made of it; NULL: the compiler's output itself */
     size_t artefact_len;
-    FileDraft draft;
+    char *header_path, *header; /* of a launcher; its C file is the artefact */
+    size_t header_len;
+    FileDraft draft, header_draft;
     Deps deps;
     char *rule_path; /* of -MD; NULL: no rule is written */
     char *rule;
@@ -167,8 +58,8 @@ typedef struct Command {
     int ninputs;
     const char *output; /* -o */
     ArtefactOptions artefact;
-    const struct Kind *kind; /* NULL: not chosen yet */
-    bool report;             /* instead of code: */
+    const Kind *kind; /* NULL: not chosen yet */
+    bool report;      /* instead of code: */
     tile_report_format report_format;
     bool compare, compare_all; /* instead of code; what stood before it: */
     tile_compile_options before;
@@ -188,60 +79,6 @@ static void complain(Command *c, int code, const char *text) {
 static int usage(const char *before, const char *text, const char *after) {
     fprintf(stderr, "tilec: error: %s%s%s\nTry 'tilec --help'.\n", before, text, after);
     return EXIT_USAGE;
-}
-
-static void print_more(FILE *out) {
-    fputs("Passes, in the pipeline's order:\n", out);
-    for (size_t i = 0; i < sizeof pass_rows / sizeof *pass_rows; i++)
-        fprintf(out, "  %-22s  %s\n", pass_rows[i].name, pass_rows[i].doc);
-    fputs("\nExit codes: 0 done; 1 the source cannot be compiled as asked; 2 the command line is\n"
-          "wrong; 3 a file cannot be read or written; 4 a bug in tilec.\n",
-          out);
-}
-
-/* How the program describes itself; `view` as manual_print has them. */
-static int print_manual(const char *view) {
-    char emit[160] = "", all_passes[2048] = "all";
-    for (size_t i = 0, n = 0; i < KINDS && n < sizeof emit; i++)
-        n += (size_t)snprintf(emit + n, sizeof emit - n, "%s%s", i ? " " : "", kinds[i].name);
-    for (size_t i = 0, n = 3; i < sizeof pass_rows / sizeof *pass_rows && n < sizeof all_passes;
-         i++)
-        n += (size_t)snprintf(all_passes + n, sizeof all_passes - n, " %s", pass_rows[i].name);
-    const OptionWords words[] = {
-        {OPT_EMIT, emit},
-        {OPT_passes, all_passes + 3},
-        {OPT_without, all_passes + 3},
-        {OPT_dump_after, all_passes},
-#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, ...)                   \
-    {OPT_##name, words},
-#include "ir/options.def"
-        {OPT_WARNING, "error no-perf no-warnings triton"},
-        {OPT_COLOR, "auto always never"},
-        {OPT_MANUAL, "man bash zsh"},
-    };
-    const Manual manual = {
-        .name = "tilec",
-        .summary = "compiles Triton-language kernels ahead of time",
-        .synopsis = "[options] FILE…",
-        .about = "FILE is a .tl, .py or .tir file, or - for standard input. Without -o the output "
-                 "goes to\n"
-                 "the working directory under the input's name: matmul.tl becomes matmul.ptx.\n",
-        .row = rows,
-        .nrows = ROWS,
-        .words = words,
-        .nwords = sizeof words / sizeof *words,
-        .more = print_more,
-        .suffixes = "tl py tir",
-        .see_also = "tilerun",
-    };
-    if (manual_print(stdout, &manual, view)) return EXIT_DONE;
-    return usage("--manual is man, bash or zsh, not '", view, "'");
-}
-
-static const struct Kind *kind_named(const char *name) {
-    for (int i = 0; i < KINDS; i++)
-        if (strcmp(kinds[i].name, name) == 0) return &kinds[i];
-    return NULL;
 }
 
 static bool ends_in(const char *s, const char *suffix) {
@@ -326,10 +163,11 @@ static int take_option(Command *c, int id, const char *v) {
     case OPT_REPORT: return report_option(c, v);
     case OPT_OUTPUT: c->output = v; break;
     case OPT_EMIT:
-        c->kind = kind_named(v);
+        c->kind = tilec_kind(v);
         if (!c->kind)
             return usage(
-                "--emit is ast, tir, layout, llvm, ptx, cubin, header, manifest or configs, not '",
+                "--emit is ast, tir, layout, llvm, ptx, cubin, header, launcher, manifest or "
+                "configs, not '",
                 v, "'");
         break;
     case OPT_MAKE: c->make = true; break;
@@ -376,11 +214,11 @@ static int take_option(Command *c, int id, const char *v) {
 }
 
 /* What an output by this name holds; NULL when the name does not tell. */
-static const struct Kind *kind_of_output(const char *path) {
-    for (int i = 0; i < KINDS; i++)
-        if (ends_in(path, kinds[i].suffix)) return &kinds[i];
+static const Kind *kind_of_output(const char *path) {
+    for (int i = 0; i < tilec_nkinds; i++)
+        if (ends_in(path, tilec_kinds[i].suffix)) return &tilec_kinds[i];
     bool named = strchr(file_base_name(path), '.') != NULL;
-    return named ? NULL : &kinds[0]; /* -, /dev/null and the like */
+    return named ? NULL : &tilec_kinds[0]; /* -, /dev/null and the like */
 }
 
 static char *default_output(const char *input, const char *suffix) {
@@ -411,21 +249,40 @@ static int plan_rule(Command *c, Input *in) {
     return EXIT_DONE;
 }
 
+static bool has_variants(const Kind *kind) {
+    return kind->artefact == HEADER || kind->artefact == LAUNCHER;
+}
+
+/* matmul.c -> matmul.h */
+static int plan_header(Command *c, Input *in) {
+    if (c->kind->artefact != LAUNCHER) return EXIT_DONE;
+    if (!ends_in(in->output, ".c"))
+        return usage("a launcher is two files: name the one that ends in .c with -o, not '",
+                     in->output, "'");
+    in->header_path = strdup(in->output);
+    if (!in->header_path) return usage("out of memory", "", "");
+    in->header_path[strlen(in->header_path) - 1] = 'h';
+    return EXIT_DONE;
+}
+
 /* Decides where each output goes, and refuses what would destroy something. */
 static int plan_outputs(Command *c) {
     if (c->output && c->ninputs > 1) return usage("-o takes one input; there are several", "", "");
     if (c->report && c->kind) return usage("--report is instead of what --emit names", "", "");
-    if (c->report) c->kind = &kinds[0];
+    if (c->report) c->kind = &tilec_kinds[0];
     if (c->report && !c->output && c->ninputs == 1) c->output = "-";
-    if (!c->kind) c->kind = c->output ? kind_of_output(c->output) : &kinds[0];
+    if (!c->kind) c->kind = c->output ? kind_of_output(c->output) : &tilec_kinds[0];
     if (!c->kind)
         return usage("what to write into '", c->output, "'? Its suffix does not say: use --emit");
     c->o.emit = c->kind->emit;
-    if (c->kind->artefact != HEADER && (c->artefact.variants || c->artefact.embed))
-        return usage(c->artefact.variants ? "--variants" : "--embed", " is for --emit=header", "");
-    if (c->kind->artefact != HEADER && c->o.target && strchr(c->o.target, ','))
-        return usage("several targets are for --emit=header, not '", c->o.target, "'");
-    if (c->kind->artefact == HEADER && (c->o.stats || c->o.dump_after || c->o.time))
+    bool many = has_variants(c->kind);
+    if (!many && (c->artefact.variants || c->artefact.embed))
+        return usage(c->artefact.variants ? "--variants" : "--embed",
+                     " is for --emit=header and --emit=launcher", "");
+    if (!many && c->o.target && strchr(c->o.target, ','))
+        return usage("several targets are for --emit=header and --emit=launcher, not '",
+                     c->o.target, "'");
+    if (many && (c->o.stats || c->o.dump_after || c->o.time))
         return usage("--stats, --dump-after and --time are of one output, not of a header", "", "");
     for (int i = 0; i < c->ninputs; i++) {
         Input *in = &c->input[i];
@@ -442,6 +299,7 @@ static int plan_outputs(Command *c) {
                 return usage("the output would replace the input '", c->input[k].path,
                              "': name another with -o");
         int code = plan_rule(c, in);
+        if (!code) code = plan_header(c, in);
         if (code) return code;
         for (int k = 0; k < i; k++)
             if (strcmp(in->output, c->input[k].output) == 0)
@@ -451,7 +309,7 @@ static int plan_outputs(Command *c) {
 }
 
 static int read_command(Command *c, int argc, char **argv) {
-    OptionParser p = option_parser(rows, ROWS, argc, argv);
+    OptionParser p = option_parser(tilec_rows, tilec_nrows, argc, argv);
     c->o.color = option_color("auto");
     for (int id; (id = option_next(&p)) != OPTION_END;) {
         int code = EXIT_DONE;
@@ -513,14 +371,21 @@ static int exit_code_of(tile_status st) {
     }
 }
 
-/* A header or a cubin; what there is to say has been printed. */
+/* A header, a launcher or a cubin; what there is to say has been printed. */
 static void make_artefact(Command *c, Input *in, const tile_compile_options *o) {
     tile_status st;
+    ArtefactOptions a = c->artefact;
+    a.compile = *o;
+    a.targets = o->target;
     if (c->kind->artefact == HEADER) {
-        ArtefactOptions a = c->artefact;
-        a.compile = *o;
-        a.targets = o->target;
         st = artefact_header(&a, &in->artefact, &in->artefact_len);
+    } else if (c->kind->artefact == LAUNCHER) {
+        Artefact made = {0};
+        st = artefact_launcher(&a, file_base_name(in->header_path), &made);
+        in->artefact = made.text;
+        in->artefact_len = made.len;
+        in->header = made.header;
+        in->header_len = made.header_len;
     } else {
         size_t len;
         const char *ptx = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
@@ -582,7 +447,7 @@ static void compile_input(Command *c, Input *in) {
     o.source_len = len;
     o.file_name = piped ? "<stdin>" : in->path;
     o.input_is_tir = piped ? looks_like_tir(in->text) : ends_in(in->path, ".tir");
-    if (c->kind->artefact == HEADER) {
+    if (has_variants(c->kind)) {
         if (c->forecast) {
             complain(c, EXIT_USAGE,
                      "a header's configs are those of its --variants, not --config=auto");
@@ -630,6 +495,9 @@ static void write_outputs(Command *c) {
         const char *text = output_of(in, &len);
         if (strcmp(in->output, "-") && !file_draft(&in->draft, in->output, text, len, &error))
             complain(c, EXIT_FILES, error.text);
+        if (in->header_path && !c->worst &&
+            !file_draft(&in->header_draft, in->header_path, in->header, in->header_len, &error))
+            complain(c, EXIT_FILES, error.text);
         if (!in->rule_path || c->worst) continue;
         in->rule = deps_rule(&in->deps, in->output, in->path);
         if (!in->rule)
@@ -643,6 +511,7 @@ static void write_outputs(Command *c) {
         const char *text = output_of(in, &len);
         bool ok = strcmp(in->output, "-") ? file_commit(&in->draft, &error)
                                           : write_standard_output(text, len, &error);
+        if (ok && in->header_path) ok = file_commit(&in->header_draft, &error);
         if (!ok) complain(c, EXIT_FILES, error.text);
         if (ok && in->rule_path && !file_commit(&in->rule_draft, &error))
             complain(c, EXIT_FILES, error.text);
@@ -691,10 +560,11 @@ static int explain(Command *c) {
 }
 
 static int run(Command *c, int argc, char **argv) {
-    OptionParser p = option_parser(rows, ROWS, argc, argv);
+    OptionParser p = option_parser(tilec_rows, tilec_nrows, argc, argv);
     for (int id; (id = option_next(&p)) != OPTION_END && id != OPTION_ERROR;) {
-        if (id == OPT_HELP) return print_manual("help");
-        if (id == OPT_MANUAL) return print_manual(p.value);
+        if (id == OPT_HELP) return tilec_manual("help") ? EXIT_DONE : EXIT_BUG;
+        if (id == OPT_MANUAL && tilec_manual(p.value)) return EXIT_DONE;
+        if (id == OPT_MANUAL) return usage("--manual is man, bash or zsh, not '", p.value, "'");
         if (id == OPT_VERSION) return printf("tilec %s\n", tile_version()) < 0 ? EXIT_FILES : 0;
     }
     int code = read_command(c, argc, argv);
@@ -724,6 +594,9 @@ int main(int argc, char **argv) {
         Input *in = &c.input[i];
         if (in->draft.path) file_discard(&in->draft);
         if (in->rule_draft.path) file_discard(&in->rule_draft);
+        if (in->header_draft.path) file_discard(&in->header_draft);
+        free(in->header_path);
+        free(in->header);
         free(in->rule_path);
         free(in->rule);
         deps_free(&in->deps);

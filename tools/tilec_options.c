@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* tilec_options.c: the options of tilec, the kinds of its output and what it says of itself. */
+#include "tools/tilec_options.h"
+
+#include "tools/compile_options.h"
+#include "tools/manual.h"
+
+#include <string.h>
+
+const OptionRow tilec_rows[] = {
+    {NULL, 0, NULL, "Output:", 0},
+    {NULL, 'o', "FILE", "where to write; the suffix chooses the kind; - is standard output",
+     OPT_OUTPUT},
+    {"-MD", 0, NULL, "write which files were read, as a rule for make, beside the output: OUTPUT.d",
+     OPT_MAKE},
+    {"-MF", 0, "FILE", "-MD, into this file", OPT_MAKE_FILE},
+    {"emit", 0, "KIND",
+     "ast, tir, layout, llvm, ptx, cubin, header, launcher, manifest or configs; wins over the\n"
+     "suffix. A cubin needs ptxas; a header has everything that a C or C++ program needs\n"
+     "beside the runtime; a launcher is NAME.c and NAME.h, which need the CUDA driver alone",
+     OPT_EMIT},
+    {"variants", 0, "LIST",
+     "of a header or launcher: 'M=:16,M >= 1024,config=3; num_warps=8': signature entries, "
+     "config,\n"
+     "options of kernels and conditions on arguments, or tuned: one for each\n"
+     "size in the --tuning file. A launch takes the first that fits, of those with sizes the\n"
+     "nearest; one without promises is added behind them. Or @FILE, one on a line",
+     OPT_VARIANTS},
+    {"embed", 0, "LIST",
+     "what a header carries, of ptx, cubin and tir; default: ptx,tir. Of a launcher ptx and\n"
+     "cubin; default: ptx",
+     OPT_EMBED},
+    {NULL, 0, NULL, "What to compile:", 0},
+    {"tuning", 0, "FILE", "the fastest config that `tilerun --tune --tuning=FILE` found",
+     OPT_TUNING},
+#define ROW_BOTH(...) {__VA_ARGS__},
+#define ROW_TILEC(...) {__VA_ARGS__},
+#define ROW_LOOK(...)
+#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, help, tilerun_help)    \
+    ROW_##programs(long_name, letter, arg, help, OPT_##name)
+#define KERNEL_OPTION(home, name, attribute, least, most, absent, traits, long_name, arg, help)    \
+    {long_name, 0, arg, help, OPT_##name},
+#include "ir/options.def"
+    {NULL, 0, NULL, "Looking inside:", 0},
+    {"report", 0, "[=KIND]",
+     "instead of code, what was made of each kernel and why, as text (default) or json:\n"
+     "layouts, accesses, pipelines, dots, shared memory, instructions of each loop, occupancy;\n"
+     "to standard output, if there is no -o",
+     OPT_REPORT},
+    {"compare", 0, "[=all]",
+     "instead of code, where two reports differ, and why: of A and B in `--compare A B`, with\n"
+     "the same options; or of what stands before it and the same with what follows it,\n"
+     "another file or options: `matmul.tl --compare --num-stages=4`; =all: what is the same, too",
+     OPT_COMPARE},
+    {"explain-ptx", 0, "FILE:LINE",
+     "instead of code, what an instruction of PTX does and which operation, pass and line of\n"
+     "the source it is of: of a file written with --annotate, or of the input with its options",
+     OPT_EXPLAIN},
+#undef ROW_BOTH
+#undef ROW_TILEC
+#undef ROW_LOOK
+#define ROW_BOTH(...)
+#define ROW_TILEC(...)
+#define ROW_LOOK(...) {__VA_ARGS__},
+#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, help, tilerun_help)    \
+    ROW_##programs(long_name, letter, arg, help, OPT_##name)
+#include "ir/options.def"
+    {NULL, 0, NULL, "Messages:", 0},
+    {NULL, 'W', "WHAT",
+     "error: warnings are errors; no-perf, no-warnings: leave them out;\n"
+     "triton: warn where versions of Triton differ on what the source means, or lack what it\n"
+     "has, and where Triton would need a tl.debug_barrier",
+     OPT_WARNING},
+    {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
+    {"manual", 0, "VIEW", "print the manual page (man), or how a shell completes (bash, zsh)",
+     OPT_MANUAL},
+    {"help", 'h', NULL, "print this", OPT_HELP},
+    {"version", 0, NULL, "print the version", OPT_VERSION},
+};
+const int tilec_nrows = sizeof tilec_rows / sizeof *tilec_rows;
+
+const Kind tilec_kinds[] = {
+    {"ptx", ".ptx", TILE_EMIT_PTX, PLAIN},
+    {"cubin", ".cubin", TILE_EMIT_PTX, CUBIN},
+    {"header", ".h", TILE_EMIT_PTX, HEADER},
+    {"launcher", ".c", TILE_EMIT_PTX, LAUNCHER},
+    {"llvm", ".ll", TILE_EMIT_LLVM, PLAIN},
+    {"layout", ".layout.tir", TILE_EMIT_LAYOUT, PLAIN},
+    {"tir", ".tir", TILE_EMIT_TIR, PLAIN},
+    {"ast", ".ast", TILE_EMIT_AST, PLAIN},
+    {"manifest", ".json", TILE_EMIT_MANIFEST, PLAIN},
+    {"configs", ".configs.json", TILE_EMIT_CONFIGS, PLAIN},
+};
+const int tilec_nkinds = sizeof tilec_kinds / sizeof *tilec_kinds;
+
+static const struct PassRow {
+    const char *name, *doc;
+} pass_rows[] = {
+#define PASS(name, level, doc) {#name, doc},
+#include "passes/passes.def"
+#undef PASS
+};
+
+const Kind *tilec_kind(const char *name) {
+    for (int i = 0; i < tilec_nkinds; i++)
+        if (strcmp(tilec_kinds[i].name, name) == 0) return &tilec_kinds[i];
+    return NULL;
+}
+
+static void print_more(FILE *out) {
+    fputs("Passes, in the pipeline's order:\n", out);
+    for (size_t i = 0; i < sizeof pass_rows / sizeof *pass_rows; i++)
+        fprintf(out, "  %-22s  %s\n", pass_rows[i].name, pass_rows[i].doc);
+    fputs("\nExit codes: 0 done; 1 the source cannot be compiled as asked; 2 the command line is\n"
+          "wrong; 3 a file cannot be read or written; 4 a bug in tilec.\n",
+          out);
+}
+
+bool tilec_manual(const char *view) {
+    char emit[160] = "", all_passes[2048] = "all";
+    for (size_t i = 0, n = 0; i < (size_t)tilec_nkinds && n < sizeof emit; i++)
+        n += (size_t)snprintf(emit + n, sizeof emit - n, "%s%s", i ? " " : "", tilec_kinds[i].name);
+    for (size_t i = 0, n = 3; i < sizeof pass_rows / sizeof *pass_rows && n < sizeof all_passes;
+         i++)
+        n += (size_t)snprintf(all_passes + n, sizeof all_passes - n, " %s", pass_rows[i].name);
+    const OptionWords words[] = {
+        {OPT_EMIT, emit},
+        {OPT_passes, all_passes + 3},
+        {OPT_without, all_passes + 3},
+        {OPT_dump_after, all_passes},
+#define OPTION(kind, name, traits, programs, letter, long_name, arg, words, ...)                   \
+    {OPT_##name, words},
+#include "ir/options.def"
+        {OPT_WARNING, "error no-perf no-warnings triton"},
+        {OPT_COLOR, "auto always never"},
+        {OPT_MANUAL, "man bash zsh"},
+    };
+    const Manual manual = {
+        .name = "tilec",
+        .summary = "compiles Triton-language kernels ahead of time",
+        .synopsis = "[options] FILE…",
+        .about = "FILE is a .tl, .py or .tir file, or - for standard input. Without -o the output "
+                 "goes to\n"
+                 "the working directory under the input's name: matmul.tl becomes matmul.ptx.\n",
+        .row = tilec_rows,
+        .nrows = tilec_nrows,
+        .words = words,
+        .nwords = sizeof words / sizeof *words,
+        .more = print_more,
+        .suffixes = "tl py tir",
+        .see_also = "tilerun",
+    };
+    return manual_print(stdout, &manual, view);
+}
