@@ -7,6 +7,7 @@
  * even in comments, accepts it. */
 #include "compiler/manifest.h"
 
+#include "ir/analysis/alias.h"
 #include "ir/desc.h"
 #include "ir/expression.h"
 #include "ir/func_attrs.h"
@@ -48,7 +49,7 @@ static void put_string(Buf *out, const char *s) {
     buf_putc(out, '"');
 }
 
-static void put_param(Buf *out, const Param *p) {
+static void put_param(Buf *out, const Func *f, const Param *p) {
     buf_puts(out, "   {\"name\": ");
     put_string(out, p->name);
     buf_puts(out, ", \"type\": \"");
@@ -57,6 +58,8 @@ static void put_param(Buf *out, const Param *p) {
     if (p->divisible > 1) buf_printf(out, ", \"divisible\": %d", p->divisible);
     if (p->is_one) buf_puts(out, ", \"equals\": 1");
     if (p->is_none) buf_puts(out, ", \"none\": true");
+    if (p->type.depth == 1 && p->value && alias_only_reads(f, p->value))
+        buf_puts(out, ", \"read_only\": true");
     buf_putc(out, '}');
 }
 
@@ -293,7 +296,7 @@ static bool put_kernel(Session *s, const Func *f, const char *const *entry, Buf 
     buf_puts(out, ", \"params\": [");
     for (int i = 0; i < f->nparams; i++) {
         buf_puts(out, i ? ",\n" : "\n");
-        put_param(out, &f->param[i]);
+        put_param(out, f, &f->param[i]);
     }
     buf_puts(out, "],\n   \"constexprs\": {");
     for (int i = 0; i < f->nconstexprs; i++) {

@@ -56,6 +56,30 @@ const Value *alias_underlying_object(const Value *v) {
     return param || op_is(v, OP_WORKSPACE) ? v : NULL;
 }
 
+typedef struct Writes {
+    const Value *into;
+    bool found;
+} Writes;
+
+static void find_write(Op *op, void *ctx) {
+    Writes *w = ctx;
+    if (!(ir_effects(op) & EFFECT_WRITES_GLOBAL)) return;
+    bool of_operand = false;
+    for (int i = 0; i < op->noperands; i++) {
+        if (!(ir_operand_effects(op, i) & EFFECT_WRITES_GLOBAL)) continue;
+        const Value *object = alias_underlying_object(op->operand[i].value);
+        w->found |= !object || object == w->into;
+        of_operand = true;
+    }
+    w->found |= !of_operand;
+}
+
+bool alias_only_reads(const Func *f, const Value *p) {
+    Writes w = {.into = p};
+    ir_walk(f->body, find_write, &w);
+    return !w.found;
+}
+
 bool alias_is_of_workspace(const Op *op) {
     const Value *at = op->noperands ? alias_underlying_object(op->operand[0].value) : NULL;
     return at && op_is(at, OP_WORKSPACE);

@@ -13,6 +13,9 @@ const Value *alias_step(const Value *v);
 /* The parameter, or workspace, that v points into; NULL: not known. Two parameters are taken to
  * point to different memory, as in Triton. */
 const Value *alias_underlying_object(const Value *v);
+/* Whether f only reads the memory that its parameter p points into, if it looks there at all. Where
+ * it is not known what some operation writes, it reads nothing only. */
+bool alias_only_reads(const Func *f, const Value *p);
 /* How the programs of a launch hand each other parts of sums, and nothing else. */
 bool alias_is_of_workspace(const Op *op);
 /* May what `read` reads of global memory be read before op is done, which stands before it? Not
