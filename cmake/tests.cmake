@@ -128,6 +128,7 @@ test("manuals"                             every   quick,cli      1  -     tests
 test("examples"                            every   quick,cli      1  -     tests/examples_test.sh ${AT})
 test("tuning"                              every   quick,cli      5  -     tests/tune_test.sh ${BIN})
 test("artefacts"                           every   quick,cli      5  -     tests/artefact_test.sh ${AT})
+test("launchers"                           every   quick,cli     12  -     tests/launcher_test.sh ${AT})
 test("editors"                             release quick,cli      1  -     tests/editors_test.sh ${BIN}/tilec)
 test("runner"                              every   quick,tests    1  -     tests/runner_test.sh ${BIN}/tile-test)
 test("scripts/test"                        release quick,tests    4  -     tests/count_test.sh)
