@@ -112,6 +112,7 @@ step 300 "what accesses take" python3 tests/counters.py bin "$out"
 step 60 "parts of sums, large tiles" bash -c 'split -D BM=128 -D BN=256 -D BK=64 --num-warps=8'
 step 300 "functions of floats" bin/tile-ulp --device=cuda --inputs=16777216 --threads=16
 step 60 "kernels of a header" bin/tile-artefact cuda
+step 60 "kernels of launchers" bin/tile-launcher
 for device in cpu cuda; do
     step 60 "installed package, $device" bash -c "installed $device"
 done
