@@ -383,7 +383,7 @@ static bool generate(Job *j) {
     if (llvm) return true;
     if (!manifest_write_comment(j->m, j->target->name, entries, &j->output)) return false;
     if (report)
-        report_make(&j->report, entries, &ptx, &j->output);
+        report_make(&j->report, entries, &ptx, &j->output), j->report.ptx = j->output.data;
     else if (o->line_info)
         listing_annotate(&j->s.source, &ptx, &j->output);
     else if (o->stats)
@@ -678,14 +678,13 @@ static tile_status write_report(const Asked *asked, void (*write)(const Asked *a
 }
 
 static bool is_format(tile_report_format format) {
-    return format == TILE_REPORT_TEXT || format == TILE_REPORT_JSON;
+    return format >= TILE_REPORT_TEXT && format <= TILE_REPORT_HTML;
 }
 
 static void write_one(const Asked *x, Buf *out) {
-    if (x->format == TILE_REPORT_JSON)
-        report_write_json(x->a, out);
-    else
-        report_write_text(x->a, out);
+    static void (*const write[])(const Report *r, Buf *out) = {report_write_text, report_write_json,
+                                                               report_write_html};
+    write[x->format](x->a, out);
 }
 
 tile_status tile_report_write(const tile_compiled *c, tile_report_format format, char **text,
@@ -706,7 +705,8 @@ static void write_both(const Asked *x, Buf *out) {
 tile_status tile_report_compare(const tile_compiled *a, const tile_compiled *b,
                                 tile_report_format format, int all, char **text, size_t *len) {
     if (text) *text = NULL;
-    if (!text || !a || !a->job || !b || !b->job || !is_format(format)) return TILE_INVALID;
+    if (!text || !a || !a->job || !b || !b->job || format > TILE_REPORT_JSON || !is_format(format))
+        return TILE_INVALID;
     Asked x = {.a = &a->job->report, .b = &b->job->report, .format = format, .all = all != 0};
     return write_report(&x, write_both, text, len);
 }

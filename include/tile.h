@@ -635,7 +635,8 @@ const char *tile_compiled_text(const tile_compiled *compiled, tile_part part, si
 
 typedef enum tile_report_format {
     TILE_REPORT_TEXT = 0, /* for people: a fact a line, and why it is so */
-    TILE_REPORT_JSON      /* docs/report.md says what is in it */
+    TILE_REPORT_JSON,     /* docs/report.md says what is in it */
+    TILE_REPORT_HTML      /* one page for a browser, which needs nothing else */
 } tile_report_format;
 
 /* What the compiler made of each kernel: of a result of tile_compile with options.report. *text is
@@ -645,8 +646,8 @@ tile_status tile_report_write(const tile_compiled *compiled, tile_report_format 
                               size_t *len);
 
 /* Two of these beside each other: the facts that differ, what they are in both, and why; `all`: the
- * others, too (of text). In JSON a list of {"fact", "a", "b", "a_why", "b_why"}, without what one
- * of them lacks. */
+ * others, too (of text). Not as a page. In JSON a list of {"fact", "a", "b", "a_why", "b_why"},
+ * without what one of them lacks. */
 tile_status tile_report_compare(const tile_compiled *a, const tile_compiled *b,
                                 tile_report_format format, int all, char **text, size_t *len);
 

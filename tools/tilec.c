@@ -25,7 +25,7 @@
 enum ExitCode { EXIT_DONE, EXIT_SOURCE, EXIT_USAGE, EXIT_FILES, EXIT_BUG };
 enum { INPUT_LIMIT_MB = 8, MAX_FACTS = 64 };
 
-static const char *const report_suffix[] = {".report.txt", ".report.json"};
+static const char *const report_suffix[] = {".report.txt", ".report.json", ".html"};
 
 enum { CONFIG_TEXT = 1000, MESSAGE_TEXT = 700 };
 
@@ -130,7 +130,7 @@ static int read_facts(Command *c) {
 }
 
 static int report_option(Command *c, const char *kind) {
-    static const char *const words[] = {"text", "json"};
+    static const char *const words[] = {"text", "json", "html"};
     c->report = true;
     c->o.report = 1;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
@@ -138,7 +138,7 @@ static int report_option(Command *c, const char *kind) {
             c->report_format = (tile_report_format)i;
             return EXIT_DONE;
         }
-    return usage("--report is text or json, not '", kind, "'");
+    return usage("--report is text, json or html, not '", kind, "'");
 }
 
 /* What follows is of B alone. */
@@ -270,7 +270,8 @@ static int plan_outputs(Command *c) {
     if (c->output && c->ninputs > 1) return usage("-o takes one input; there are several", "", "");
     if (c->report && c->kind) return usage("--report is instead of what --emit names", "", "");
     if (c->report) c->kind = &tilec_kinds[0];
-    if (c->report && !c->output && c->ninputs == 1) c->output = "-";
+    bool page = c->report_format == TILE_REPORT_HTML;
+    if (c->report && !page && !c->output && c->ninputs == 1) c->output = "-";
     if (!c->kind) c->kind = c->output ? kind_of_output(c->output) : &tilec_kinds[0];
     if (!c->kind)
         return usage("what to write into '", c->output, "'? Its suffix does not say: use --emit");
@@ -541,6 +542,8 @@ static int compare(Command *c) {
         return usage("--compare takes two files: A B behind it, or one before it and, for another "
                      "file, one behind it",
                      "", "");
+    if (c->report_format == TILE_REPORT_HTML)
+        return usage("--compare is text or json, not html", "", "");
     const char *path[2] = {c->input[0].path, c->input[c->ninputs - 1].path};
     tile_compile_options option[2] = {both ? c->o : c->before, c->o};
     option[0].values = option[1].values = c->o.values;

@@ -43,9 +43,9 @@ const OptionRow tilec_rows[] = {
 #include "ir/options.def"
     {NULL, 0, NULL, "Looking inside:", 0},
     {"report", 0, "[=KIND]",
-     "instead of code, what was made of each kernel and why, as text (default) or json:\n"
+     "instead of code, what was made of each kernel and why, as text (default), json or html:\n"
      "layouts, accesses, pipelines, dots, shared memory, instructions of each loop, occupancy;\n"
-     "to standard output, if there is no -o",
+     "text and json to standard output, if there is no -o, html as a page into INPUT.html",
      OPT_REPORT},
     {"compare", 0, "[=all]",
      "instead of code, where two reports differ, and why: of A and B in `--compare A B`, with\n"

@@ -368,6 +368,8 @@ static void ask_assembler(Report *r, const Buf *ptx, char version[32]) {
 void report_make(Report *r, const char *const *entry, const Buf *lined, Buf *out) {
     Arena *a = &r->s->arena;
     PtxFile *file = arena_alloc(a, sizeof *file);
+    Source *source = &r->s->source; /* whose text is the caller's, and may go before the report */
+    if (source->text) source->text = arena_strndup(a, source->text, source->len);
     for (const Func *f = r->m->funcs; f; f = f->next) ir_walk(f->body, note_op, r);
     for (size_t i = 0; i < out->len; i++)
         if (out->data[i] == '\n') vec_push(a, &r->line, 0);

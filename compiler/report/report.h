@@ -29,6 +29,7 @@ typedef struct Report {
     const Target *target;
     Buf listing;       /* the tile IR, whose lines ops and PTX name */
     VEC(Op *) op;      /* by line of the listing, which count from 1; NULL: no op begins there */
+    const char *ptx;   /* what the compilation gives out, with the manifest */
     ListingLines line; /* for each line of it: the line of the listing that it is of; 0: of none */
     const tile_assembler *assembler; /* or NULL */
     VEC(ReportKernel) kernels;
@@ -40,6 +41,8 @@ typedef struct Report {
 void report_make(Report *r, const char *const *entry, const Buf *lined, Buf *out);
 void report_write_text(const Report *r, Buf *out);
 void report_write_json(const Report *r, Buf *out);
+/* page.c: as one page for a browser, which needs nothing else. */
+void report_write_html(const Report *r, Buf *out);
 /* Two reports beside each other: what is not the same, and why; in JSON a list. */
 void report_compare_text(const Report *a, const Report *b, bool all, Buf *out);
 void report_compare_json(const Report *a, const Report *b, Buf *out);

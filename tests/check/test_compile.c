@@ -491,6 +491,32 @@ START_TEST(threads_compile_at_once) {
 }
 END_TEST
 
+/* A report needs none of what was given to tile_compile. */
+START_TEST(reports_stand_alone) {
+    char *own = strdup(source), *text;
+    size_t len;
+    tile_compile_options o = from(own, TILE_EMIT_PTX);
+    o.report = 1;
+    tile_compiled *c = compiled(&o);
+    memset(own, '!', strlen(own));
+    free(own);
+    ck_assert_int_eq(tile_report_write(c, TILE_REPORT_HTML, &text, &len), TILE_OK);
+    ck_assert_uint_eq(len, strlen(text));
+    ck_assert_ptr_nonnull(strstr(text, "def twice(x_ptr: &#39;*fp32:16&#39;"));
+    ck_assert_ptr_nonnull(strstr(text, ".visible .entry twice"));
+    free(text);
+    ck_assert_int_eq(tile_report_write(c, (tile_report_format)3, &text, &len), TILE_INVALID);
+    ck_assert_ptr_null(text);
+    ck_assert_int_eq(tile_report_compare(c, c, TILE_REPORT_HTML, 0, &text, &len), TILE_INVALID);
+    ck_assert_ptr_null(text);
+    tile_compiled_free(c);
+    o = from(source, TILE_EMIT_PTX);
+    c = compiled(&o);
+    ck_assert_int_eq(tile_report_write(c, TILE_REPORT_HTML, &text, &len), TILE_INVALID);
+    tile_compiled_free(c);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("compile");
     TCase *t = tcase_create("compile");
@@ -512,5 +538,6 @@ int main(void) {
     tcase_add_test(t, damaged_sources);
     tcase_add_test(t, damaged_tile_ir);
     tcase_add_test(t, threads_compile_at_once);
+    tcase_add_test(t, reports_stand_alone);
     return run_suite(s, t);
 }

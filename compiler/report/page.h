@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* page.h: what the parts of a report's page share.
+ *
+ * The page is made of facts, the listing, the sources and the PTX; what a drawing needs besides is
+ * asked of tile IR. Two threads may write pages of one report at once: nothing here changes it, and
+ * memory is that of the output's arena. */
+#ifndef TILE_COMPILER_REPORT_PAGE_H
+#define TILE_COMPILER_REPORT_PAGE_H
+
+#include "compiler/report/report.h"
+
+typedef struct Page {
+    const Report *r;
+    const ReportKernel *k; /* the kernel whose facts are written now */
+    Buf *out;
+} Page;
+
+/* Text between tags, or in an attribute's quotes. What is no character, or changes how those around
+ * it are shown, is written out. */
+void page_text(const char *text, size_t len, Buf *out);
+void page_string(const char *text, Buf *out);
+
+#endif
