@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""page.py BIN: `tilec --report=html`. Every page is whole: its texts, links and data are those of the other outputs,
+it asks for nothing outside itself, and nothing in a source becomes a tag."""
+import collections
+import html
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from html.parser import HTMLParser
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+from report import check, ir_lines, run  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+VOID = {"meta"}
+MOST_BYTES = 2 << 20
+
+
+class Page(HTMLParser):
+    """What a browser makes of it: tags that are closed in order, ids, links, the texts of panes."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.ids, self.tags, self.links, self.wrong = [], [], collections.Counter(), [], []
+        self.text, self.lines, self.raw, self.now = collections.defaultdict(str), {}, {}, None
+        self.feed(text)
+        self.close()
+        if self.open:
+            self.wrong.append(f"not closed: {self.open}")
+
+    def handle_starttag(self, tag, attributes):
+        a = dict(attributes)
+        self.tags[tag] += 1
+        if "id" in a:
+            self.ids.append(a["id"])
+        self.links += [(name, a[name]) for name in ("href", "src", "xlink:href", "action", "data", "srcset", "poster") if name in a]
+        self.wrong += [f"{tag} has {name}" for name in a if name.startswith("on")]
+        if tag == "div" and re.fullmatch(r"[sip]\d+", a.get("id", "")):
+            self.now = a["id"]
+            self.lines[self.now] = {**a, "text": ""}
+        if tag == "script":
+            self.raw[a.get("id", "script")] = ""
+        if tag not in VOID:
+            self.open.append((tag, a.get("id")))
+
+    def handle_startendtag(self, tag, attributes):
+        self.tags[tag] += 1
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open[-1][0] != tag:
+            self.wrong.append(f"</{tag}> after {self.open[-1:]}")
+        else:
+            self.open.pop()
+        if tag == "div":
+            self.now = None
+
+    def handle_data(self, data):
+        if self.now:
+            self.text[self.now[0]] += data
+            self.lines[self.now]["text"] += data
+        elif self.open and self.open[-1][0] == "script":
+            self.raw[self.open[-1][1] or "script"] += data
+        elif self.open and self.open[-1][0] == "style":
+            self.raw["style"] = self.raw.get("style", "") + data
+
+
+def page_of(bin_, file, *options):
+    text = run(bin_ / "tilec", file, "-Wno-perf", "--report=html", "-o", "-", *options)
+    return text, Page(text)
+
+
+def has_all(bin_, name, file, options, work):
+    """Texts, links and data are those of the other outputs."""
+    text, page = page_of(bin_, file, *options)
+    said = run(bin_ / "tilec", file, "-Wno-perf", "--report=json", *options)
+    run(bin_ / "tilec", file, "-Wno-perf", *options, "-o", work / "plain.ptx")
+    run(bin_ / "tilec", file, "-Wno-perf", "--annotate", *options, "-o", work / "noted.ptx")
+    plain, noted = (work / "plain.ptx").read_text(), (work / "noted.ptx").read_text()
+    check(f"{name}: tags", not page.wrong, page.wrong[:3])
+    check(f"{name}: {len(text)} bytes", len(text.encode()) < MOST_BYTES)
+    check(f"{name}: an id is there twice", len(page.ids) == len(set(page.ids)))
+    ids = set(page.ids)
+    for kind, link in page.links:
+        check(f"{name}: {kind}={link}", kind == "href" and link[:1] == "#" and link[1:] in ids)
+    check(f"{name}: data are not --report=json", page.raw["report"] == said)
+    check(f"{name}: PTX is not the plain one", page.text["p"] == plain)
+    check(f"{name}: the source", page.text["s"] == Path(file).read_text())
+    of = [int(page.lines[f"p{i + 1}"].get("data-i", 0)) for i in range(plain.count("\n"))]
+    noted_of = [x for x, line in zip(ir_lines(noted), noted.splitlines()) if not line.startswith("//~")]
+    check(f"{name}: lines of PTX are of others than --annotate says", all(not a or a == b for a, b in zip(of, noted_of)))
+    check(f"{name}: no line of PTX is of one of the tile IR", sum(map(bool, of)) > 5)
+    for line in page.lines.values():
+        for key, kind in (("data-i", "i"), ("data-s", "s")):
+            if key in line:
+                check(f"{name}: {line['id']} is of {kind}{line[key]}", kind + line[key] in ids)
+    return len(text)
+
+
+HOSTILE = '''# </script><script>alert(1)</script> <!-- ]]> & "quoted" 'é' \u202e \u2028 </style></div></title> https://example.org/
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def k_é(x: "*fp32", n: "i32", É_1: tl.constexpr = 1, TEXT: tl.constexpr = "</script><b onclick='x()'>&amp;"):
+    é = tl.program_id(0) * 64 + tl.arange(0, 64)  # <img src=x onerror=alert(2)>
+    tl.store(x + é, tl.load(x + é) + 1.0)
+'''
+
+
+def escapes(bin_, work):
+    plain = re.sub(r"#.*", "#", HOSTILE).replace("é", "e").replace("É", "E")
+    plain = re.sub(r'= "</script>.*"', '= "text"', plain)
+    (work / "plain.tl").write_text(plain)
+    _, benign = page_of(bin_, work / "plain.tl")
+    for name in ("<img src=x onerror=alert(1)>\"'&é.tl", "<script>alert(3).tl", "a\x01\x1b[31m\u202e.tl"):
+        file = work / name
+        file.write_text(HOSTILE)
+        text, page = page_of(bin_, file)
+        check(f"hostile: {name!r}: tags", not page.wrong and page.tags == benign.tags, page.wrong, page.tags - benign.tags)
+        check(f"hostile: {name!r}: a link", all(link.startswith("#") for _, link in page.links))
+        said = json.loads(page.raw["report"])
+        check(f"hostile: {name!r}: its name", said["file"] == name and html.escape(re.sub(r"[\x01\x1b\u202e]", "", name.split("[")[0]))
+              .replace("&#x27;", "&#39;") in text.replace("\\x01", "").replace("\\x1b", ""))
+        check(f"hostile: {name!r}: the source", page.text["s"] == HOSTILE.replace("\u202e", "\\u202e").replace("\u2028", "\\u2028"))
+        check(f"hostile: {name!r}: a name of the source", "<th>É_1</th>" in text)
+        check(f"hostile: {name!r}: a control character", not re.search(r"[\x00-\x08\x0b-\x1f\x7f\u202e\u2028]", text.replace(page.raw["report"], "")))
+
+
+def command_line(bin_, work):
+    file = ROOT / "examples/copy.tl"
+    p = subprocess.run([bin_.resolve() / "tilec", file, "--report=html"], cwd=work, capture_output=True, text=True, timeout=60)
+    check("--report=html", p.returncode == 0 and p.stdout == "" and (work / "copy.html").read_text().startswith("<!DOCTYPE html>"))
+    check("--report=xml", "text, json or html" in run(bin_ / "tilec", file, "--report=xml", fails=True))
+    check("--compare --report=html", "not html" in run(bin_ / "tilec", "--compare", file, file, "--report=html", fails=True))
+    text, page = page_of(bin_, ROOT / "examples/matmul_roles_cp.tir", "--target=sm_80")
+    check("a page of tile IR", not page.wrong and "kernel" in text)
+    (work / "helper.py").write_text("import triton, triton.language as tl\n\n\n@triton.jit\ndef twice(x):\n    return x * 3.0 + 1.0\n")
+    (work / "uses.py").write_text("import triton, triton.language as tl\nfrom helper import twice\n\n\n@triton.jit\n"
+                                  "def k(x: '*fp32'):\n    i = tl.arange(0, 64)\n    tl.store(x + i, twice(tl.load(x + i)))\n")
+    text, page = page_of(bin_, work / "uses.py")
+    both = (work / "uses.py").read_text() + (work / "helper.py").read_text()
+    line = next(x["id"][1:] for x in page.lines.values() if "* 3.0" in x["text"])
+    check("a page of two files", not page.wrong and page.text["s"] == both and "helper.py</h3>" in text)
+    check("a line of the second file", any(x.get("data-s") == line for x in page.lines.values()))
+    piped = subprocess.run([bin_ / "tilec", "-", "--report=html"], input=file.read_text(), capture_output=True, text=True, timeout=60)
+    check("a page of standard input", piped.stdout.startswith("<!DOCTYPE html>"))
+
+
+def main():
+    bin_ = Path(sys.argv[1])
+    largest = 0
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        for file in sorted((ROOT / "examples").glob("*.tl")):
+            for target in "sm_80", "sm_90a":
+                size = has_all(bin_, f"{file.name} {target}", file, [f"--target={target}"], work)
+                largest = max(largest, size)
+        escapes(bin_, work)
+        command_line(bin_, work)
+    print(f"pages of up to {largest} bytes; {check.passed} passed, {check.failed} failed")
+    return check.failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
