@@ -85,6 +85,8 @@ def has_all(bin_, name, file, options, work):
     ids = set(page.ids)
     for kind, link in page.links:
         check(f"{name}: {kind}={link}", kind == "href" and link[:1] == "#" and link[1:] in ids)
+    code = page.raw["script"] + page.raw["style"]
+    check(f"{name}: asks for something outside", not re.search(r"https?:|url\(|@import|fetch|XMLHttp|import\(|innerHTML", code))
     check(f"{name}: data are not --report=json", page.raw["report"] == said)
     check(f"{name}: PTX is not the plain one", page.text["p"] == plain)
     check(f"{name}: the source", page.text["s"] == Path(file).read_text())

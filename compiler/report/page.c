@@ -9,6 +9,9 @@
 
 #include <string.h>
 
+extern const char page_css[], page_js[];
+extern const size_t page_css_size, page_js_size;
+
 /* ---- text ---- */
 
 /* Code points that turn the direction of what follows, or cannot be seen. */
@@ -336,8 +339,9 @@ void report_write_html(const Report *r, Buf *out) {
                   "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; "
                   "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>");
     page_string(fact_named(r->root, "file")->text, out);
-    buf_printf(out, " for %s</title>", r->target->name);
-    buf_puts(out, "</head>\n<body>\n");
+    buf_printf(out, " for %s</title>\n<style>\n", r->target->name);
+    buf_write(out, page_css, page_css_size);
+    buf_puts(out, "</style></head>\n<body>\n");
     put_heading(&p);
     buf_puts(out, "<main>\n");
     put_panes(&p);
@@ -348,5 +352,7 @@ void report_write_html(const Report *r, Buf *out) {
     put_notes(&p);
     buf_puts(out, "</main>\n<script type=\"application/json\" id=report>");
     report_write_json(r, out);
+    buf_puts(out, "</script>\n<script>\n");
+    buf_write(out, page_js, page_js_size);
     buf_puts(out, "</script></body></html>\n");
 }
