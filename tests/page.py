@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """page.py BIN: `tilec --report=html`. Every page is whole: its texts, links and data are those of the other outputs,
-it asks for nothing outside itself, and nothing in a source becomes a tag."""
+it asks for nothing outside itself, and nothing in a source becomes a tag. Drawings of layouts are held against the
+facts."""
 import collections
 import html
 import json
@@ -98,7 +99,40 @@ def has_all(bin_, name, file, options, work):
         for key, kind in (("data-i", "i"), ("data-s", "s")):
             if key in line:
                 check(f"{name}: {line['id']} is of {kind}{line[key]}", kind + line[key] in ids)
-    return len(text)
+    tiles = draws_tiles(name, text)
+    return len(text), tiles
+
+
+def cells(path, size):
+    """The elements, as (row, column), that a drawing's path covers."""
+    for x, y, w in re.findall(r"M(\d+) (\d+)h(\d+)v\d+h-\d+z", path):
+        for i in range(int(w) // size):
+            yield int(y) // size, int(x) // size + i
+
+
+def draws_tiles(name, text):
+    """Each drawing of a layout, against the bases beside it: of the lanes that hold an element the first is shown."""
+    drawings = 0
+    for article in re.findall(r"<article>(?:(?!<article>).)*?<figure id=L.*?</article>", text, re.S):
+        shape = [int(x) for x in re.search(r"\[([\d,]+)\]</h4>", article)[1].split(",")]
+        bases = {part: [int(x) for x in numbers.split(",")] for part, numbers in
+                 re.findall(r"(\w+)=\[([\d,]+)\]", re.search(r"<th>layout</th><td>(.*?)</td>", article)[1])}
+        columns = min(shape[-1], 32)
+        rows = min((shape[0] // columns) if len(shape) == 1 else shape[-2], 32)
+        space = [(0, 0, 0, 0)]  # warp, lane, register, element
+        for index, part in enumerate(("warp", "lane", "reg")):
+            for bit, basis in enumerate(bases.get(part, [])):
+                space += [(*(h | (i == index) << bit for i, h in enumerate(at[:3])), at[3] ^ basis) for at in space]
+        owner = {}
+        for _, lane, _, e in sorted(space):
+            at = (e // columns, e % columns) if len(shape) == 1 else (e // shape[-1], e % shape[-1])
+            if at[0] < rows and at[1] < columns:
+                owner.setdefault(at, lane)
+        shown = {at: int(lane) for lane, path in re.findall(r'class=lane style="--lane:(\d+)" d="(.*?)"', article)
+                 for at in cells(path, 10)}
+        check(f"{name}: a drawing of {shape} is not its layout", shown == owner)
+        drawings += 1
+    return drawings
 
 
 HOSTILE = '''# </script><script>alert(1)</script> <!-- ]]> & "quoted" 'é' \u202e \u2028 </style></div></title> https://example.org/
@@ -154,16 +188,17 @@ def command_line(bin_, work):
 
 def main():
     bin_ = Path(sys.argv[1])
-    largest = 0
+    largest, drawings = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         for file in sorted((ROOT / "examples").glob("*.tl")):
             for target in "sm_80", "sm_90a":
-                size = has_all(bin_, f"{file.name} {target}", file, [f"--target={target}"], work)
-                largest = max(largest, size)
+                size, tiles = has_all(bin_, f"{file.name} {target}", file, [f"--target={target}"], work)
+                largest, drawings = max(largest, size), drawings + tiles
+        check("few layouts are drawn", drawings > 60, drawings)
         escapes(bin_, work)
         command_line(bin_, work)
-    print(f"pages of up to {largest} bytes; {check.passed} passed, {check.failed} failed")
+    print(f"pages of up to {largest} bytes, {drawings} layouts; {check.passed} passed, {check.failed} failed")
     return check.failed != 0
 
 

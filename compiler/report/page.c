@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* page.c: a report -> one page of HTML that needs nothing else: source, tile IR and PTX beside each
- * other, then the facts.
+ * other, then the facts, with drawings where a picture says more.
  *
  * A line of the n-th source line has the id sN, of tile IR iN, of PTX pN; data-s and data-i name
  * the line that it is of. page.js lets these find each other; without it the page can be read as
@@ -240,7 +240,7 @@ static void put_counts(Page *p, const Fact *group) {
 
 static void put_facts(Page *p, const Fact *in, int depth);
 
-static void put_item(Page *p, const Fact *f, int depth) {
+static void put_item(Page *p, const Fact *list, const Fact *f, int depth) {
     buf_printf(p->out, "<article><h%d>", depth);
     page_string(f->text, p->out);
     buf_printf(p->out, "</h%d>", depth);
@@ -250,6 +250,7 @@ static void put_item(Page *p, const Fact *f, int depth) {
         buf_puts(p->out, "</p>");
     }
     buf_putc(p->out, '\n');
+    if (is_named(list, "tiles")) page_tile(p, f);
     put_facts(p, f, depth + 1);
     buf_puts(p->out, "</article>\n");
 }
@@ -264,7 +265,7 @@ static void put_inner(Page *p, const Fact *f, int depth) {
     buf_printf(p->out, "</h%d>\n", depth);
     if (f->kind == FACT_LIST) {
         buf_puts(p->out, "<div class=cards>\n");
-        for (const Fact *x = f->first; x; x = x->next) put_item(p, x, depth + 1);
+        for (const Fact *x = f->first; x; x = x->next) put_item(p, f, x, depth + 1);
         buf_puts(p->out, "</div>\n");
     } else {
         put_facts(p, f, depth + 1);

@@ -9,15 +9,25 @@
 
 #include "compiler/report/report.h"
 
+typedef struct PageTile { /* a layout that is drawn already */
+    const Layout *layout;
+    Type type;
+} PageTile;
+
 typedef struct Page {
     const Report *r;
     const ReportKernel *k; /* the kernel whose facts are written now */
     Buf *out;
+    VEC(PageTile) tiles; /* the n-th of them has the id Ln */
 } Page;
 
 /* Text between tags, or in an attribute's quotes. What is no character, or changes how those around
  * it are shown, is written out. */
 void page_text(const char *text, size_t len, Buf *out);
 void page_string(const char *text, Buf *out);
+
+/* ---- drawings; of those that have nothing to show nothing is written ---- */
+/* page_tiles.c: the first corner of a tile, coloured by the lanes that hold it. */
+void page_tile(Page *p, const Fact *tile);
 
 #endif

@@ -177,16 +177,22 @@ static void put_tile(Tiles *x, const Op *op, const Value *v, const char *what) {
     fact_text(a, f, "layout", "%s", bases.data);
 }
 
-static void find_tile(Op *op, void *user) {
+const Value *report_tile(const Op *op, const char **what) {
     switch (op->code) {
-    case OP_DOT: put_tile(user, op, op->result[0], "sum"); break;
-    case OP_LOAD: put_tile(user, op, op->result[0], "load"); break;
-    case OP_STORE: put_tile(user, op, op->operand[1].value, "store"); break;
-    case OP_ASYNC_COPY: put_tile(user, op, op->operand[0].value, "copy"); break;
-    case OP_REDUCE: put_tile(user, op, op->operand[0].value, "reduction"); break;
-    case OP_SHARED_LOAD: put_tile(user, op, op->result[0], "read of shared memory"); break;
-    default: break;
+    case OP_DOT: *what = "sum"; return op->result[0];
+    case OP_LOAD: *what = "load"; return op->result[0];
+    case OP_STORE: *what = "store"; return op->operand[1].value;
+    case OP_ASYNC_COPY: *what = "copy"; return op->operand[0].value;
+    case OP_REDUCE: *what = "reduction"; return op->operand[0].value;
+    case OP_SHARED_LOAD: *what = "read of shared memory"; return op->result[0];
+    default: return NULL;
     }
+}
+
+static void find_tile(Op *op, void *user) {
+    const char *what;
+    const Value *v = report_tile(op, &what);
+    if (v) put_tile(user, op, v, what);
 }
 
 /* ---- registers, occupancy ---- */

@@ -63,6 +63,8 @@ void report_shared_memory(Report *r, ReportKernel *k);
 
 /* "line 43", or "no line". */
 const char *report_line(const Report *r, Span span);
+/* The tile that an op is listed for, and what it is to the op; NULL: for none. */
+const Value *report_tile(const Op *op, const char **what);
 /* A buffer as the source calls what it holds; else by what the copy engine brings, or what it is.
  */
 const char *report_buffer(const Report *r, const Func *f, const Op *alloc);
