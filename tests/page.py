@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """page.py BIN: `tilec --report=html`. Every page is whole: its texts, links and data are those of the other outputs,
-it asks for nothing outside itself, and nothing in a source becomes a tag. Drawings of layouts are held against the
-facts."""
+it asks for nothing outside itself, and nothing in a source becomes a tag. Drawings of layouts and slots are held
+against the facts."""
 import collections
 import html
 import json
@@ -100,6 +100,7 @@ def has_all(bin_, name, file, options, work):
             if key in line:
                 check(f"{name}: {line['id']} is of {kind}{line[key]}", kind + line[key] in ids)
     tiles = draws_tiles(name, text)
+    draws_slots(name, text, json.loads(said))
     return len(text), tiles
 
 
@@ -133,6 +134,15 @@ def draws_tiles(name, text):
         check(f"{name}: a drawing of {shape} is not its layout", shown == owner)
         drawings += 1
     return drawings
+
+
+def draws_slots(name, text, said):
+    """A rectangle for each slot of each buffer."""
+    maps = re.findall(r'<svg class="chart map".*?</svg>', text, re.S)
+    buffers = [k["shared_memory"]["buffers"] for k in said["kernels"] if k["shared_memory"]["buffers"]]
+    check(f"{name}: {len(maps)} maps of shared memory", len(maps) == len(buffers), len(buffers))
+    for drawing, of in zip(maps, buffers):
+        check(f"{name}: slots", drawing.count("<rect") == sum(b.get("slots", 1) for b in of if b["first_ir_line"]))
 
 
 HOSTILE = '''# </script><script>alert(1)</script> <!-- ]]> & "quoted" 'é' \u202e \u2028 </style></div></title> https://example.org/

@@ -263,6 +263,9 @@ static void put_inner(Page *p, const Fact *f, int depth) {
     buf_printf(p->out, "<section><h%d>", depth);
     put_words(f->name, p->out);
     buf_printf(p->out, "</h%d>\n", depth);
+    if (is_named(f, "shared_memory")) page_shared_map(p, f);
+    if (is_named(f, "occupancy")) page_occupancy(p);
+    if (is_named(f, "roofline")) page_roofline(p, f);
     if (f->kind == FACT_LIST) {
         buf_puts(p->out, "<div class=cards>\n");
         for (const Fact *x = f->first; x; x = x->next) put_item(p, f, x, depth + 1);

@@ -29,5 +29,9 @@ void page_string(const char *text, Buf *out);
 /* ---- drawings; of those that have nothing to show nothing is written ---- */
 /* page_tiles.c: the first corner of a tile, coloured by the lanes that hold it. */
 void page_tile(Page *p, const Fact *tile);
+/* page_charts.c: buffers over the lines in which they are in use. */
+void page_shared_map(Page *p, const Fact *shared);
+void page_occupancy(Page *p);
+void page_roofline(Page *p, const Fact *roofline);
 
 #endif
