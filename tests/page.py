@@ -145,6 +145,17 @@ def draws_slots(name, text, said):
         check(f"{name}: slots", drawing.count("<rect") == sum(b.get("slots", 1) for b in of if b["first_ir_line"]))
 
 
+def draws_pipelines(bin_):
+    for stages in 2, 3, 5:
+        text, _ = page_of(bin_, ROOT / "examples/matmul.tl", "--single-entry", "--target=sm_80", f"--num-stages={stages}")
+        drawing = re.search(r'<svg class="chart pipeline".*?</figure>', text, re.S)[0]
+        check(f"a pipeline of {stages} stages", f"the {stages} slots" in drawing and f"iteration i + {stages - 1}." in drawing)
+        numbers = [int(x) for x in re.findall(r">(\d+)</text>", drawing)]
+        check(f"its copies of {stages} stages", all(numbers.count(i) >= 4 - (i < stages - 1) for i in range(4)), numbers)
+    text, _ = page_of(bin_, ROOT / "examples/matmul.tl", "--target=sm_90a")
+    check("roles are rows", ">producer</text>" in text and ">consumer</text>" in text)
+
+
 HOSTILE = '''# </script><script>alert(1)</script> <!-- ]]> & "quoted" 'é' \u202e \u2028 </style></div></title> https://example.org/
 import triton
 import triton.language as tl
@@ -206,6 +217,7 @@ def main():
                 size, tiles = has_all(bin_, f"{file.name} {target}", file, [f"--target={target}"], work)
                 largest, drawings = max(largest, size), drawings + tiles
         check("few layouts are drawn", drawings > 60, drawings)
+        draws_pipelines(bin_)
         escapes(bin_, work)
         command_line(bin_, work)
     print(f"pages of up to {largest} bytes, {drawings} layouts; {check.passed} passed, {check.failed} failed")

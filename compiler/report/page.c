@@ -250,6 +250,7 @@ static void put_item(Page *p, const Fact *list, const Fact *f, int depth) {
         buf_puts(p->out, "</p>");
     }
     buf_putc(p->out, '\n');
+    if (is_named(list, "loops")) page_pipeline(p, f);
     if (is_named(list, "tiles")) page_tile(p, f);
     put_facts(p, f, depth + 1);
     buf_puts(p->out, "</article>\n");

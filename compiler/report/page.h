@@ -33,5 +33,7 @@ void page_tile(Page *p, const Fact *tile);
 void page_shared_map(Page *p, const Fact *shared);
 void page_occupancy(Page *p);
 void page_roofline(Page *p, const Fact *roofline);
+/* page_pipeline.c: what a loop's iterations bring, wait for and use at the same time. */
+void page_pipeline(Page *p, const Fact *loop);
 
 #endif
