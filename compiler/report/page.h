@@ -35,5 +35,15 @@ void page_occupancy(Page *p);
 void page_roofline(Page *p, const Fact *roofline);
 /* page_pipeline.c: what a loop's iterations bring, wait for and use at the same time. */
 void page_pipeline(Page *p, const Fact *loop);
+typedef struct PagePlaces { /* what the programs of a grid write */
+    const Op *store;
+    int64_t programs, rows, columns;
+    int64_t wave;      /* programs that run at once */
+    int64_t *at;       /* of each program: its block, row by row */
+    const char *sizes; /* "M = 3072, N = 3072": with what the grid was computed */
+    const char *why;   /* not NULL: there is nothing to draw, and why */
+} PagePlaces;
+/* page_places.c: computes them, for sizes that it chooses. */
+void page_places(Page *p, PagePlaces *out);
 
 #endif
