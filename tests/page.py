@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """page.py BIN: `tilec --report=html`. Every page is whole: its texts, links and data are those of the other outputs,
-it asks for nothing outside itself, and nothing in a source becomes a tag. Drawings of layouts and slots are held
-against the facts."""
+it asks for nothing outside itself, and nothing in a source becomes a tag. Drawings of layouts, of slots and of the order of
+programs are held against the facts, and a formula of matmul."""
 import collections
 import html
 import json
@@ -145,6 +145,28 @@ def draws_slots(name, text, said):
         check(f"{name}: slots", drawing.count("<rect") == sum(b.get("slots", 1) for b in of if b["first_ir_line"]))
 
 
+def draws_order(bin_):
+    """matmul's programs, by its own formula; the wave by its rows and columns."""
+    for target, group in (("sm_80", 8), ("sm_90a", 8), ("sm_80", 3)):
+        text, _ = page_of(bin_, ROOT / "examples/matmul.tl", f"--target={target}", "--single-entry", "-D", f"GROUP_M={group}")
+        m, n = map(int, re.search(r"for M = (\d+), N = (\d+)", text).groups())
+        rows, columns = m // 64, n // 64
+
+        def block(pid):
+            first = pid // (group * columns) * group
+            size = min(rows - first, group)
+            return first + pid % (group * columns) % size, pid % (group * columns) // size
+
+        drawing = re.search(r'<svg class="chart order".*?</figure>', text, re.S)[0]
+        paths = re.findall(r'class=block style="--part:\d+" d="(.*?)"><title>programs (\d+) to (\d+)<', drawing)
+        size = int(re.search(r"h(\d+)v", paths[0][0])[1])
+        for path, a, b in paths:
+            check(f"order of programs {a} to {b}", list(cells(path, size)) == [block(i) for i in range(int(a), int(b) + 1)])
+        check("programs that are not drawn", int(paths[-1][2]) + 1 == rows * columns)
+        wave, across, down = (int(re.search(p, drawing)[1]) for p in (r"the (\d+) programs", r"and (\d+) columns", r"in (\d+) rows"))
+        check("rows and columns of a wave", (down, across) == tuple(len({block(i)[k] for i in range(wave)}) for k in (0, 1)))
+
+
 def draws_pipelines(bin_):
     for stages in 2, 3, 5:
         text, _ = page_of(bin_, ROOT / "examples/matmul.tl", "--single-entry", "--target=sm_80", f"--num-stages={stages}")
@@ -217,6 +239,7 @@ def main():
                 size, tiles = has_all(bin_, f"{file.name} {target}", file, [f"--target={target}"], work)
                 largest, drawings = max(largest, size), drawings + tiles
         check("few layouts are drawn", drawings > 60, drawings)
+        draws_order(bin_)
         draws_pipelines(bin_)
         escapes(bin_, work)
         command_line(bin_, work)

@@ -301,6 +301,7 @@ static void put_kernel(Page *p, int number) {
     put_link(p, p->k->f->listed, NULL);
     buf_puts(p->out, "</p>\n");
     put_facts(p, f, 3);
+    page_order(p);
     buf_puts(p->out, "</section>\n");
 }
 

@@ -45,5 +45,7 @@ typedef struct PagePlaces { /* what the programs of a grid write */
 } PagePlaces;
 /* page_places.c: computes them, for sizes that it chooses. */
 void page_places(Page *p, PagePlaces *out);
+/* page_order.c: which blocks of its output a grid's programs write, by their numbers. */
+void page_order(Page *p);
 
 #endif
