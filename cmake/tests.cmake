@@ -83,6 +83,7 @@ test("bits of launches"                    release quick,kernels  3  -     tests
 test("what accesses take"                  every   quick,kernels  1  -     tests/counts_test.sh ${BIN})
 test("reports"                            release quick,kernels  12 -     python3 tests/report.py ${BIN})
 test("pages of reports"                   release quick,kernels  12 -     python3 tests/page.py ${BIN})
+test("pages of reports in a browser"      release full,kernels   50 -     python3 tests/page.py ${BIN} --browser)
 test("bank conflicts of the examples"      release quick,kernels 12  -     python3 tests/conflicts.py ${BIN})
 test("outputs on pages"                   release quick,docs   3  -     tests/pages_test.sh ${BIN})
 test("mistakes in PTX"                     every   quick,kernels  2  -     python3 tests/mutations.py ${BIN})

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""page.py BIN: `tilec --report=html`. Every page is whole: its texts, links and data are those of the other outputs,
+"""page.py BIN [--browser]: `tilec --report=html`. Every page is whole: its texts, links and data are those of the other outputs,
 it asks for nothing outside itself, and nothing in a source becomes a tag. Drawings of layouts, of slots and of the order of
-programs are held against the facts, and a formula of matmul."""
+programs are held against the facts, and a formula of matmul. --browser: chromium opens some of them, 380 and 1600 px wide,
+light and dark, and presses keys; 77 where there is none."""
 import collections
 import html
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -231,6 +233,9 @@ def command_line(bin_, work):
 
 def main():
     bin_ = Path(sys.argv[1])
+    if "--browser" in sys.argv:
+        import browser
+        return browser.main(bin_)
     largest, drawings = 0, 0
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
