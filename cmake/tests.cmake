@@ -76,8 +76,10 @@ test("kernels by descriptors"              every   quick,kernels  9  -     ${KER
 test("conformance"                         every   quick,kernels  1  -     ${BIN}/tile-conformance)
 test("conformance after all passes"        every   quick,kernels  1  -     ${BIN}/tile-conformance --passes=all)
 foreach(target sm_80 sm_90a)
-    test("kernels on the PTX machine, ${target}" release quick,kernels 9 - ${KERNELS} --size=tiny --device=ptx:${target})
-    test("conformance on the PTX machine, ${target}" release quick,kernels 13 - ${BIN}/tile-conformance --device=ptx:${target})
+    test("kernels on the PTX machine, ${target}" release quick,kernels 9 - ${KERNELS} --size=tiny --device=ptx:${target}
+        --same-bits=tests/bits/kernels.tsv)
+    test("conformance on the PTX machine, ${target}" release quick,kernels 13 - ${BIN}/tile-conformance --device=ptx:${target}
+        --same-bits=tests/bits/conformance.tsv)
 endforeach()
 test("bits of launches"                    release quick,kernels  3  -     tests/bits_test.sh ${BIN})
 test("what accesses take"                  every   quick,kernels  1  -     tests/counts_test.sh ${BIN})
@@ -109,7 +111,8 @@ foreach(target sm_80 sm_90a)
 endforeach()
 test("random pipelines"                    release quick,fuzz    20  -     python3 tests/fuzz/pipelines.py ${BIN})
 test("random blocks"                       release quick,fuzz    8  -     python3 tests/fuzz/blocks.py ${BIN})
-test("random blocks on the PTX machine"    release quick,fuzz     8  -     python3 tests/fuzz/blocks.py ${BIN} --device=ptx 1-100)
+test("random blocks on the PTX machine"    release quick,fuzz     8  -     python3 tests/fuzz/blocks.py ${BIN} --device=ptx
+    --same-bits=tests/bits/blocks.tsv 1-100) # as many as tests/record_bits.py runs
 test("random blocks at length"             release full,fuzz    90  -     python3 tests/fuzz/blocks.py ${BIN} 1000-4000)
 test("random pipelines at length"          release full,fuzz    400  -     python3 tests/fuzz/pipelines.py ${BIN} 1000-1700)
 

@@ -91,13 +91,16 @@ k=bin/tile-kernels
 step 60 "kernels, CPU device" $k --device=cpu --size=small
 for target in sm_80 sm_90a; do
     step 240 "kernels, code for $target" $k --device=cuda --target=$target --size=full
-    step 240 "conformance, $target" bin/tile-conformance --device=cuda --target=$target
+    step 120 "kernels' bits, $target" $k --device=cuda --target=$target --size=tiny --same-bits=tests/bits/kernels.tsv
+    step 240 "conformance, $target" bin/tile-conformance --device=cuda --target=$target \
+        --same-bits=tests/bits/conformance.tsv
     step 240 "roles, $target" tests/roles_test.sh bin/tilerun cuda $target
     step 120 "CPU and GPU agree, $target" $k --device=cuda --target=$target --diff
     step 120 "random integers, $target" bin/tile-integers --device=cuda --target=$target \
         --seconds="${INTEGERS:-20}" --jobs="$(nproc)"
 done
 step 120 "random blocks" python3 tests/fuzz/blocks.py bin --device=cuda
+step 120 "random blocks' bits" python3 tests/fuzz/blocks.py bin --device=cuda --same-bits=tests/bits/blocks.tsv 1-100
 step 60 "the same bits in every config" bash tests/same_test.sh bin cuda 1024
 step 60 "runtime on the driver" bin/tile-runtime-gpu
 # split OPTION…: launches that share out iterations, on streams and in a graph
