@@ -59,7 +59,8 @@ fails 2 '--swizzle-grid takes a whole number from 1 on' "$tilerun" --swizzle-gri
 works sh -c "'$tilec' --help | grep -qe --swizzle-grid=G"
 works sh -c "'$tilerun' --help | grep -qe --swizzle-grid=G"
 fails 2 'stats are of PTX' "$tilec" --stats --emit=tir good.tl
-fails 2 '--stats takes no value' "$tilec" --stats=json good.tl
+fails 2 "--stats is none or text or json, not 'xml'" "$tilec" --stats=xml good.tl
+fails 2 '--time takes no value' "$tilec" --time=json good.tl
 # Statistics go where messages go, with or without a ptxas; one that refuses the code is quoted.
 mkdir none fake
 printf '#!/bin/sh\n[ "$1" = --version ] && echo "release 1.2, V1.2.3" || echo "ptxas fatal : no such GPU (error)"\nexit 1\n' >fake/ptxas
