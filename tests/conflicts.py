@@ -13,14 +13,6 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 from counters import CASES, PRODUCT  # noqa: E402
 
-SQUARE = ["a_ptr=randn:fp16[128,128]", "b_ptr=randn:fp16[128,128]", "c_ptr=empty:{}[128,128]", "M=128", "N=128", "K=128",
-          *(f"stride_{s}={1 if s in ('ak', 'bn', 'cn') else 128}" for s in ("am", "ak", "bk", "bn", "cm", "cn"))]
-
-
-def square(c):
-    return [a.format(c) for a in SQUARE]
-
-
 def attention(d):
     rows = {"q": 150, "k": 140, "v": 140, "out": 150}
     return [*(f"{x}_ptr={'empty' if x == 'out' else 'randn'}:fp16[2,{n},{d}]" for x, n in rows.items()), "lse_ptr=empty:fp32[2,150]",
@@ -39,10 +31,6 @@ MORE = [  # in the form of counters.py: what it leaves out of shared memory's us
     *(("flash_attention", "flash_attention", options(o), attention(d)) for o, d in (
         ("-D BM=128 --num-warps=8", 64), ("-D BM=128 -D BN=128 --num-warps=8 -D CAUSAL=True", 64),
         ("-D D=128 -D BM=128 --num-warps=8", 128), ("-D D=32", 32))),
-    ("matmul_autotuned", "matmul_autotuned", [], PRODUCT),
-    ("matmul_swizzle", "matmul_swizzle", [], PRODUCT),
-    ("streamk", "full_tiles", [], [*square("fp32"), "first_tile=0"]),
-    ("streamk", "first_wave", [], [*square("fp32"), "locks_ptr=zeros:int32[4]", "programs=3", "iters=5", "extra=1"]),
 ]
 KINDS = ("cp.async.bulk.tensor", "cp.async.c", "wgmma.mma_async", "ldmatrix", "stmatrix", "ld.shared", "st.shared")
 

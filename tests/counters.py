@@ -16,6 +16,8 @@ from pathlib import Path
 
 PRODUCT = ["a_ptr=randn:fp16[M,K]", "b_ptr=randn:fp16[K,N]", "c_ptr=empty:fp16[M,N]", "M=200", "N=208", "K=176", "stride_am=176",
            "stride_ak=1", "stride_bk=208", "stride_bn=1", "stride_cm=208", "stride_cn=1"]
+SQUARE = ["a_ptr=randn:fp16[128,128]", "b_ptr=randn:fp16[128,128]", "c_ptr=empty:fp32[128,128]", "M=128", "N=128", "K=128",
+          *(f"stride_{s}={1 if s in ('ak', 'bn', 'cn') else 128}" for s in ("am", "ak", "bk", "bn", "cm", "cn"))]
 ROWS = ["rows=37", "cols=1008"]
 CASES = [  # source, kernel, options of tilec, arguments
     ("copy", "copy", [], ["src=randn:fp32[n]", "dst=empty:fp32[n]", "n=5001"]),
@@ -48,6 +50,25 @@ CASES = [  # source, kernel, options of tilec, arguments
     ("matmul_int4", "matmul_int4", [], ["a_ptr=randn:fp16[M,K]", "b_ptr=randint(-100,100):int32[44,N]", "scales_ptr=randn:fp16[4,N]",
                                         "c_ptr=empty:fp16[M,N]", "M=100", "N=208", "K=352", "stride_am=352", "stride_bk=208",
                                         "stride_s=208", "stride_cm=208"]),
+    ("matmul_autotuned", "matmul_autotuned", [], PRODUCT),
+    ("matmul_swizzle", "matmul_swizzle", [], PRODUCT),
+    ("streamk", "full_tiles", [], [*SQUARE, "first_tile=0"]),
+    ("streamk", "first_wave", [], [*SQUARE, "locks_ptr=zeros:int32[4]", "programs=3", "iters=5", "extra=1"]),
+    ("rgb2grey_dims", "rgb2grey_dims", [], ["rgb_ptr=randint(0,256):uint8[61,1500,3]", "grey_ptr=empty:uint8[61,1500]", "h=61", "w=1500"]),
+    ("swizzle2d_demo", "swizzle2d_demo", [], ["in_ptr=arange:int32[20]", "out_ptr=empty:int32[20]"]),
+    ("filter", "edges", [], ["in_ptr=randint(0,256):uint8[2,61,701]", "out_ptr=empty:uint8[2,61,701]", "h=61", "w=701", "planes=2"]),
+    ("swiglu", "swiglu_backward", [], [*(f"{x}_ptr={'empty' if x[0] == 'd' and x != 'dout' else 'randn'}:fp16[n]"
+                                         for x in ("dout", "gate", "up", "dgate", "dup")), "n=9999"]),
+    ("cross_entropy", "cross_entropy_backward", [], ["logits_ptr=randn:fp32[19,4016]", "labels_ptr=randint(0,4000):int64[19]",
+                                                     "dloss_ptr=randn:fp32[19]", "lse_ptr=full(9):fp32[19]",
+                                                     "dlogits_ptr=empty:fp32[19,4016]", "rows=19", "classes=4001", "stride=4016"]),
+    ("layer_norm", "layer_norm_backward", [], ["dy_ptr=randn:fp32[rows,1024]", "x_ptr=randn:fp32[rows,1024]", "weight_ptr=randn:fp32[1024]",
+                                               "mean_ptr=zeros:fp32[rows]", "rstd_ptr=full(1):fp32[rows]", "dx_ptr=empty:fp32[rows,1024]",
+                                               "dweight_ptr=empty:fp32[64,1024]", "dbias_ptr=empty:fp32[64,1024]",
+                                               "lock_ptr=zeros:int32[128]", *ROWS, "stride=1024"]),
+    ("layer_norm", "layer_norm_backward_sum", [], ["dweight_ptr=randn:fp32[64,1008]", "dbias_ptr=randn:fp32[64,1008]",
+                                                   "final_dweight_ptr=empty:fp32[1008]", "final_dbias_ptr=empty:fp32[1008]", "groups=64",
+                                                   "cols=1008"]),
 ]
 # Kinds of instructions: how the PTX's begin, and the machine code's; what of them is counted by both.
 KINDS = {"global loads": ("ld.global", "LDG", "sectors"), "global stores": ("st.global", "STG", "sectors"),
