@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-from counters import CASES, PRODUCT  # noqa: E402
+from counters import CASES, PRODUCT, SQUARE  # noqa: E402
 
 def attention(d):
     rows = {"q": 150, "k": 140, "v": 140, "out": 150}
@@ -31,6 +31,8 @@ MORE = [  # in the form of counters.py: what it leaves out of shared memory's us
     *(("flash_attention", "flash_attention", options(o), attention(d)) for o, d in (
         ("-D BM=128 --num-warps=8", 64), ("-D BM=128 -D BN=128 --num-warps=8 -D CAUSAL=True", 64),
         ("-D D=128 -D BM=128 --num-warps=8", 128), ("-D D=32", 32))),
+    # Its programs wait for each other: how often they ask is another time's on a GPU.
+    ("streamk", "first_wave", [], [*SQUARE, "locks_ptr=zeros:int32[4]", "programs=3", "iters=5", "extra=1"]),
 ]
 KINDS = ("cp.async.bulk.tensor", "cp.async.c", "wgmma.mma_async", "ldmatrix", "stmatrix", "ld.shared", "st.shared")
 

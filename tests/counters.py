@@ -53,7 +53,6 @@ CASES = [  # source, kernel, options of tilec, arguments
     ("matmul_autotuned", "matmul_autotuned", [], PRODUCT),
     ("matmul_swizzle", "matmul_swizzle", [], PRODUCT),
     ("streamk", "full_tiles", [], [*SQUARE, "first_tile=0"]),
-    ("streamk", "first_wave", [], [*SQUARE, "locks_ptr=zeros:int32[4]", "programs=3", "iters=5", "extra=1"]),
     ("rgb2grey_dims", "rgb2grey_dims", [], ["rgb_ptr=randint(0,256):uint8[61,1500,3]", "grey_ptr=empty:uint8[61,1500]", "h=61", "w=1500"]),
     ("swizzle2d_demo", "swizzle2d_demo", [], ["in_ptr=arange:int32[20]", "out_ptr=empty:int32[20]"]),
     ("filter", "edges", [], ["in_ptr=randint(0,256):uint8[2,61,701]", "out_ptr=empty:uint8[2,61,701]", "h=61", "w=701", "planes=2"]),
