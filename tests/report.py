@@ -215,7 +215,7 @@ def by_hand(bin_):
         v = {k: int(x) for k, x in (w.split("=") for w in words)}
         bytes_ = 2 * (v["BM"] * v["BK"] + v["BK"] * v["BN"])
         wants = {"stages": v["num_stages"], "wait_depth": v["num_stages"] - 2, "stage_bytes": bytes_, "copies": bytes_ / 16 / 128,
-                 "slots_bytes": bytes_ * v["num_stages"], "num_stages": v["num_stages"], "BM": str(v["BM"]), "BN": str(v["BN"]),
+                 "slots_bytes": bytes_ * v["num_stages"], "num_stages": v["num_stages"], "BM": v["BM"], "BN": v["BN"],
                  "flops": 2 * v["BM"] * v["BN"] * v["BK"], "all_bytes": bytes_ * v["num_stages"]}
         for fact, value in wants.items():
             check(f"by hand: {fact} of {side} is not {value}", fact not in rows and value == (wants | {"flops": 262144})[fact] or
@@ -307,6 +307,8 @@ def main():
         explains(bin_, work)
         plants(bin_, work)
         measured(bin_)
+        check("two that are the same", "Nothing differs." in run(bin_ / "tilec", "--compare", *[ROOT / "examples/copy.tl"] * 2))
+        check("--report with --annotate", "instead of PTX" in run(bin_ / "tilec", "--report", "--annotate", ROOT / "examples/copy.tl", fails=True))
         check("a report of a file with mistakes", "error" in run(bin_ / "tilec", "--report", "--emit=tir", ROOT / "examples/copy.tl", fails=True))
     print(f"{loops} loops and {seen} accesses of launches counted; {check.passed} passed, {check.failed} failed")
     return check.failed != 0

@@ -269,6 +269,8 @@ static int plan_header(Command *c, Input *in) {
 static int plan_outputs(Command *c) {
     if (c->output && c->ninputs > 1) return usage("-o takes one input; there are several", "", "");
     if (c->report && c->kind) return usage("--report is instead of what --emit names", "", "");
+    if (c->report && c->o.annotate)
+        return usage("--report is instead of PTX, which --annotate is of", "", "");
     if (c->report) c->kind = &tilec_kinds[0];
     bool page = c->report_format == TILE_REPORT_HTML;
     if (c->report && !page && !c->output && c->ninputs == 1) c->output = "-";
@@ -465,12 +467,14 @@ static void compile_input(Command *c, Input *in) {
         complain(c, exit_code_of(st), NULL);
         return;
     }
+    if (c->report) o.no_perf_notes = 0; /* they are reasons */
     st = tile_compile(&o, &in->compiled);
     if (st == TILE_NO_MEMORY) complain(c, EXIT_SOURCE, "the compilation needs too much memory");
     const tile_part shown[] = {TILE_PART_DUMP, TILE_PART_DIAGNOSTICS, TILE_PART_TIMES,
                                TILE_PART_STATS};
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        fputs(tile_compiled_text(in->compiled, shown[i], NULL), stderr);
+        if (shown[i] != TILE_PART_DIAGNOSTICS || !c->report || report_has_news(in->compiled))
+            fputs(tile_compiled_text(in->compiled, shown[i], NULL), stderr);
     if (o.stats == 1 && st == TILE_OK) {
         const char *ptx = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
         ptxas_report(ptx, len, stderr);

@@ -24,6 +24,13 @@ static tile_status complain(tile_status st, const char *text) {
     return st;
 }
 
+bool report_has_news(const tile_compiled *c) {
+    const tile_diagnostic *d;
+    for (int i = tile_compiled_diagnostics(c, &d); i > 0; i--, d++)
+        if (d->severity == TILE_SEVERITY_ERROR || d->severity == TILE_SEVERITY_WARNING) return true;
+    return false;
+}
+
 static tile_status compile_file(const char *path, tile_compile_options o, tile_compiled **out) {
     FileError error;
     char *text;
@@ -38,7 +45,7 @@ static tile_status compile_file(const char *path, tile_compile_options o, tile_c
     o.input_is_tir = ends_in(path, ".tir");
     tile_status st = tile_compile(&o, out);
     if (st == TILE_NO_MEMORY) complain(st, "the compilation needs too much memory");
-    fputs(tile_compiled_text(*out, TILE_PART_DIAGNOSTICS, NULL), stderr);
+    if (report_has_news(*out)) fputs(tile_compiled_text(*out, TILE_PART_DIAGNOSTICS, NULL), stderr);
     deps_free(&deps);
     free(text);
     return st;

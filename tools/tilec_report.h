@@ -18,4 +18,7 @@ tile_status report_compare_files(const tile_compile_options option[2], const cha
 tile_status report_explain_place(const char *place, const tile_compile_options *option,
                                  const char *path, char **text, size_t *len);
 
+/* It says more than `perf:` notes, which a report has. */
+bool report_has_news(const tile_compiled *c);
+
 #endif

@@ -11,6 +11,8 @@
 #include "passes/pass.h"
 #include "ptx/live.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- what the parts ask ---- */
@@ -89,11 +91,25 @@ const Op *report_loop_around(const Op *op) {
 
 /* ---- a kernel ---- */
 
+/* Of JSON: a whole number as one, a text without its quotes, all else as it is. */
+static void put_json(Arena *a, Fact *in, const char *name, const char *json) {
+    char *end;
+    size_t n = strlen(json);
+    errno = 0;
+    long long v = strtoll(json, &end, 10);
+    if (end != json && !*end && !errno)
+        fact_number(a, in, name, v);
+    else if (n > 2 && json[0] == '"' && !strchr(json, '\\'))
+        fact_text(a, in, name, "%.*s", (int)(n - 2), json + 1);
+    else
+        fact_text(a, in, name, "%s", json);
+}
+
 static void put_asked(Report *r, const Func *f, Fact *in) {
     Arena *a = &r->s->arena;
     Fact *config = fact_group(a, in, "config");
     for (int i = 0; i < f->nconstexprs; i++)
-        fact_text(a, config, f->constexpr_[i].name, "%s", f->constexpr_[i].json);
+        put_json(a, config, f->constexpr_[i].name, f->constexpr_[i].json);
     Fact *options = fact_group(a, in, "options");
     for (int i = 0; i < OPTIONS; i++) {
         int v = func_option(f, (KernelOption)i);

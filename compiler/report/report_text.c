@@ -33,7 +33,12 @@ static const char *heading(Arena *a, const Report *r) {
 void report_compare_text(const Report *a, const Report *b, bool all, Buf *out) {
     buf_printf(out, "A: %s\n", heading(out->arena, a));
     buf_printf(out, "B: %s\n\n", heading(out->arena, b));
+    size_t before = out->len;
     facts_compare_text(a->root, b->root, all, out);
+    if (!memchr(out->data + before, '\n', out->len - before - 1)) {
+        out->len = before; /* of the table the heading alone */
+        buf_puts(out, "Nothing differs.\n");
+    }
 }
 
 void report_compare_json(const Report *a, const Report *b, Buf *out) {
