@@ -23,10 +23,12 @@ typedef struct Llvm {
     LLVMBuilderRef b, entry;
     LLVMTargetMachineRef machine;
     LLVMMemoryBufferRef text;
+    LLVMDIBuilderRef di;
 } Llvm;
 
 static void dispose(Llvm *l) {
     if (l->text) LLVMDisposeMemoryBuffer(l->text);
+    if (l->di) LLVMDisposeDIBuilder(l->di);
     if (l->b) LLVMDisposeBuilder(l->b);
     if (l->entry) LLVMDisposeBuilder(l->entry);
     if (l->mod) LLVMDisposeModule(l->mod);
@@ -251,11 +253,13 @@ static bool generate(Session *s, Llvm *l, const Module *m, const CodegenOptions 
     if (!gen_find_intrinsics(&g)) return false;
     set_types(&g);
     gen_debug_begin(&g);
+    l->di = g.di;
     for (const Func *f = m->funcs; f; f = f->next) {
         g.f = f;
         gen_func(&g);
     }
     gen_debug_end(&g);
+    l->di = NULL;
     if (!LLVMGetFirstUse(g.shared)) LLVMDeleteGlobal(g.shared);
     if (s->diags.errors != errors || !verify(s, l) || !run(s, l, o, simplify)) return false;
     gen_avoid_ptxas_bugs(&g);

@@ -83,7 +83,7 @@ static void put_operation(Line l, Buf *out) {
 
 bool explain_line(const char *ptx, size_t len, uint32_t line, Buf *out) {
     Line at = {0}, source = {0}, op = {0};
-    PtxWord guard, word;
+    PtxWord guard = {NULL, 0}, word = {NULL, 0};
     const char *p = ptx, *end = ptx + len;
     bool found = false;
     for (uint32_t n = 1; p < end && !found; n++) {
