@@ -164,6 +164,8 @@ typedef struct tile_count {
      * them, and the loop around that; -1: none. */
     int loop, loop_around;
     uint32_t loop_line; /* in the source; 0: not known */
+    int registers; /* of 32 bits, of a thread, that hold something still to be read before it; -1:
+                    * nobody looked, in a kernel of more than 50,000 instructions */
 } tile_count;
 /* Who is told after a launch on the PTX machine of each instruction that it did, in the PTX's
  * order. It is called during tile_launch, and must not use ctx; texts are good as long as the

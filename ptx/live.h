@@ -6,6 +6,8 @@
 
 #include "ptx/read.h"
 
+enum { PTX_LIVE_MOST = 50000 }; /* instructions: what it takes grows with their registers */
+
 typedef struct PtxLive {
     int at_most, where; /* the most of alive, and the first instruction that has it; -1: none */
     int *alive;         /* by instruction, before it: registers of 32 bits; one of 64 is two of */

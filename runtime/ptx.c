@@ -2,6 +2,7 @@
 /* ptx.c: the device `ptx`: PTX run on the CPU, thread by thread (ptx/machine/), launched as a GPU's
  * would be: with further entries, tensor maps, clusters. Memory is the CPU device's. */
 #include "ir/target.h"
+#include "ptx/live.h"
 #include "runtime/runtime.h"
 
 #include <stdio.h>
@@ -118,6 +119,8 @@ static tile_status tell_counts(tile_context *ctx, const PtxProgram *p, const Ptx
     }
     session_init(&s);
     PtxKernel k = kernel_with_loops(&s.arena, p->kernel);
+    bool few = k.insts.n <= PTX_LIVE_MOST;
+    PtxLive live = few ? ptx_live(&s.arena, &k) : (PtxLive){.alive = NULL};
     for (int i = 0; i < p->ncode; i++) {
         const PtxCount *c = &count[i];
         const PtxInst *inst = &k.insts.at[i];
@@ -140,7 +143,8 @@ static tile_status tell_counts(tile_context *ctx, const PtxProgram *p, const Ptx
                                .least_wavefronts = c->least_wavefronts,
                                .loop = inst->loop,
                                .loop_around = loop ? loop->parent : -1,
-                               .loop_line = loop ? loop->line : 0});
+                               .loop_line = loop ? loop->line : 0,
+                               .registers = live.alive ? live.alive[i] : -1});
     }
     session_free(&s);
     return TILE_OK;

@@ -74,4 +74,11 @@ lines = all((c["loop"] < 0) <= (c["loop_line"] == 0 and c["loop_around"] == -1) 
 often = {c["warps"] for c in counts if c["text"].startswith("ret")} == {4}
 print("as it has to be" if (mma, copies, lines, often) == ({(0, -1)}, {0, -1}, True, True) else (mma, copies, lines, often))
 EOF
+"$bin/tilerun" "$work/hand.ptx" --device=ptx --counts --json "${arguments[@]}" --grid=1 >"$work/said" 2>&1
+# %r1, %r2 and the two of %rd1, then %r1 to %r3, at the end nothing.
+says "registers alive" "4 3 0" python3 -c "
+import json, sys
+said = {c['text'].split()[0]: c['registers'] for c in json.load(open(sys.argv[1]))['counts']}
+print(said['cvt.u32.u64'], said['add.s32'], said['ret'])
+" "$work/said"
 finish

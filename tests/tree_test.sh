@@ -41,7 +41,7 @@ may_include frontend/host base frontend/syntax
 may_include frontend/lower base ir frontend frontend/syntax frontend/host
 may_include passes base ir ir/analysis ir/interp
 may_include codegen base ir ir/analysis
-may_include runtime base ir ir/interp ptx/machine include
+may_include runtime base ir ir/interp ptx ptx/machine include
 phases='frontend frontend/syntax frontend/host frontend/lower passes codegen'
 may_include compiler base ir ir/analysis $phases compiler/report compiler/jit compiler/tune
 may_include compiler/report base ir ir/analysis passes ptx compiler

@@ -74,15 +74,15 @@ static void on_count(void *user, const tile_count *c) {
     }
     json_array_append_new(
         json_object_get(r->report, "counts"),
-        json_pack("{s:s, s:s%, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:I}",
-                  "entry", c->entry, "text", c->text, c->length, "ptx_line",
-                  (json_int_t)c->ptx_line, "line", (json_int_t)c->line, "warps",
-                  (json_int_t)c->warps, "lanes", (json_int_t)c->lanes, "global_requests",
-                  (json_int_t)c->global_requests, "sectors", (json_int_t)c->sectors, "global_bytes",
-                  (json_int_t)c->global_bytes, "shared_requests", (json_int_t)c->shared_requests,
-                  "wavefronts", (json_int_t)c->wavefronts, "least_wavefronts",
-                  (json_int_t)c->least_wavefronts, "loop", c->loop, "loop_around", c->loop_around,
-                  "loop_line", (json_int_t)c->loop_line));
+        json_pack(
+            "{s:s, s:s%, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:i, s:i, s:I, s:i}",
+            "entry", c->entry, "text", c->text, c->length, "ptx_line", (json_int_t)c->ptx_line,
+            "line", (json_int_t)c->line, "warps", (json_int_t)c->warps, "lanes",
+            (json_int_t)c->lanes, "global_requests", (json_int_t)c->global_requests, "sectors",
+            (json_int_t)c->sectors, "global_bytes", (json_int_t)c->global_bytes, "shared_requests",
+            (json_int_t)c->shared_requests, "wavefronts", (json_int_t)c->wavefronts,
+            "least_wavefronts", (json_int_t)c->least_wavefronts, "loop", c->loop, "loop_around",
+            c->loop_around, "loop_line", (json_int_t)c->loop_line, "registers", c->registers));
 }
 
 int report_counts(Run *r) {

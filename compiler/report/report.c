@@ -213,8 +213,6 @@ static void find_tile(Op *op, void *user) {
 
 /* ---- registers, occupancy ---- */
 
-enum { MOST_LIVE_INSTS = 50000 }; /* of a kernel whose registers are followed */
-
 typedef struct Held {
     Report *r;
     const Func *f;
@@ -233,9 +231,9 @@ static void look_at_loop(Op *op, void *user) {
  * most. */
 static void put_alive(Report *r, const ReportKernel *k, Fact *in) {
     Arena *a = &r->s->arena;
-    if (k->ptx->insts.n > MOST_LIVE_INSTS) {
+    if (k->ptx->insts.n > PTX_LIVE_MOST) {
         fact_text(a, in, "alive_at_most", "not looked for");
-        fact_why(a, in->last, "more than %d instructions", MOST_LIVE_INSTS);
+        fact_why(a, in->last, "more than %d instructions", PTX_LIVE_MOST);
         return;
     }
     PtxLive live = ptx_live(a, k->ptx);
