@@ -53,6 +53,9 @@ CASES = [  # source, kernel, options of tilec, arguments
     ("matmul_autotuned", "matmul_autotuned", [], PRODUCT),
     ("matmul_swizzle", "matmul_swizzle", [], PRODUCT),
     ("streamk", "full_tiles", [], [*SQUARE, "first_tile=0"]),
+    ("grouped_gemm", "grouped_gemm", ["-D", "PROGRAMS=4"], [
+        *(f"{x}_ptrs_ptr=pointers({fill}:fp16[64,64],{fill}:fp16[64,64])" for x, fill in (("a", "randn"), ("b", "randn"), ("c", "empty"))),
+        "sizes_ptr=full(64):int32[6]", "strides_ptr=full(64):int32[6]", "groups=2"]),
     ("rgb2grey_dims", "rgb2grey_dims", [], ["rgb_ptr=randint(0,256):uint8[61,1500,3]", "grey_ptr=empty:uint8[61,1500]", "h=61", "w=1500"]),
     ("swizzle2d_demo", "swizzle2d_demo", [], ["in_ptr=arange:int32[20]", "out_ptr=empty:int32[20]"]),
     ("filter", "edges", [], ["in_ptr=randint(0,256):uint8[2,61,701]", "out_ptr=empty:uint8[2,61,701]", "h=61", "w=701", "planes=2"]),

@@ -19,6 +19,7 @@ COUNTED = {  # a fact of a loop: the instructions that it counts
     "barriers": r"(bar|barrier)\.(sync|cta)", "comparisons": r"setp\.", "tma_loads": r"cp\.async\.bulk\.tensor.*mbarrier",
     "tma_stores": r"cp\.async\.bulk\.tensor.*bulk_group", "mbarrier_waits": r"mbarrier\.try_wait",
 }
+SAME = {"ret"}  # one instruction ends every kernel
 SKIPPED = re.compile(r"\s*(//.*|\.(reg|loc|pragma|shared)\b.*|[{}()]?\s*)$")
 
 
@@ -83,6 +84,18 @@ def innermost(body):
 
     return [[t for _, t in body[a:b + 1]] for a, b in spans
             if not leaves(a, b) and not any(a <= c and d <= b and (a, b) != (c, d) for c, d in spans)]
+
+
+def collect(value, name, found):
+    """Of each fact, by its name, the values that it has in some report."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            collect(inner, key, found)
+    elif isinstance(value, list):
+        for inner in value:
+            collect(inner, name, found)
+    else:
+        found[name].add(value)
 
 
 def counts_of(texts):
@@ -284,11 +297,16 @@ def main():
     bin_, seen = Path(sys.argv[1]), 0
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        loops = 0
+        loops, seen_of = 0, []
         for file in sorted((ROOT / "examples").glob("*.tl")):
             for target in "sm_80", "sm_90a":
                 plain, _ = annotated_is_plain(bin_, f"{file.name} {target}", file, [f"--target={target}"], work)
-                loops += loops_agree(f"{file.name} {target}", report(bin_, file, f"--target={target}"), plain)
+                said = report(bin_, file, f"--target={target}")
+                loops += loops_agree(f"{file.name} {target}", said, plain)
+                for kernel in said["kernels"]:
+                    one = collections.defaultdict(set)
+                    collect(kernel, "", one)
+                    seen_of.append(one)
         for source, kernel, options, arguments in CASES:
             for target in "sm_80", "sm_90a":
                 file = ROOT / f"examples/{source}.tl"
@@ -298,6 +316,13 @@ def main():
                                        arguments, work)
         check("few accesses were counted", seen > 250, seen)
         check("few loops were counted", loops > 30, loops)
+        for options in "BM=128 BN=256 target=sm_89", "num_warps=8 num_stages=5":  # spills; fewer programs; other options
+            seen_of.append(collections.defaultdict(set))
+            collect(report(bin_, ROOT / "examples/matmul.tl", *options_of(options))["kernels"][0], "", seen_of[-1])
+        names = {n for n in set().union(*seen_of) if not n.endswith("_why")}
+        same = {name for name in names if len({frozenset(one.get(name, ())) for one in seen_of}) == 1} - SAME
+        check("facts that are the same of every kernel", not same, same)
+        check("few facts", len(names) > 100, len(names))
         p = subprocess.run([bin_ / "tilec", ROOT / "examples/matmul.tl", "--stats=json", "-o", work / "x.ptx"], capture_output=True)
         stats = json.loads(p.stderr.decode().split("\n", 1)[0] if not p.stderr.startswith(b"{") else p.stderr)["kernels"][0]
         check("--stats=json", stats["loops"][0]["by_kind"]["matrix"]["mma"] == 16 and stats["loops"][0]["stages"] == 3, stats)

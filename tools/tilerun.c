@@ -215,6 +215,9 @@ static int make_buffers(Run *r) {
         if (!value_is_buffer(v) || v->ptr) continue;
         int code = v->kind == VALUE_FILL ? make_value(r, i) : -1;
         if (code >= 0) return code;
+        RunError error;
+        if (v->fill == FILL_POINTERS && !value_point(v, &error))
+            return complain(EXIT_RUN, error.text);
         tile_status st = tile_alloc(r->ctx, v->array.bytes, &v->ptr);
         if (!st && v->data) st = tile_copy_to_device(r->ctx, v->ptr, v->data, v->array.bytes);
         if (!st && v->fill == FILL_ZEROS && !v->data)
@@ -255,7 +258,7 @@ int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, ti
         }
     }
     for (int i = 0; code < 0 && i < o->nvalues; i++)
-        if (!used[i]) {
+        if (!used[i] && !o->value[i].pointed) {
             fprintf(stderr, "tilerun: kernel '%s' has no parameter %s\n", info->name,
                     o->value[i].name);
             code = EXIT_USAGE;

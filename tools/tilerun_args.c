@@ -136,6 +136,8 @@ static int print_manual(const char *view) {
             "  zeros:fp16[1024,N]            a buffer; sizes may use the other arguments\n"
             "  empty:T[…]  full(V):T[…]  arange:T[…]  arange(START):T[…]\n"
             "  rand:T[…]  rand(LO,HI):T[…]  randint(LO,HI):T[…]  randn:T[…]  randn(SCALE):T[…]\n"
+            "  pointers(rand:T[…], zeros:T[…]) a buffer of the addresses of buffers, NAME.0, "
+            "NAME.1 …\n"
             "  (5, zeros:fp16[N], None)      a tuple; its parts are called NAME.0, NAME.1 …\n"
             "  tensordesc<[64, 64]>:rand:T[…] a descriptor of a buffer, in blocks of this size\n"
             "  T is i1 i8 … i64 u8 … u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5\n",

@@ -256,6 +256,47 @@ static bool parse_parts(Tuple *t, const char *name, const char *s, size_t n, Run
     return true;
 }
 
+/* pointers(BUFFER, …): the buffers, and behind them one of their addresses. */
+static bool parse_pointers(Tuple *t, const char *name, const char *s, size_t n, RunError *e) {
+    int first = t->n;
+    char part[300], parts[24];
+    for (int i = 0; n; i++) {
+        size_t len = part_length(s, n);
+        int put = snprintf(part, sizeof part, "%s.%d", name, i);
+        if (put < 0 || (size_t)put >= sizeof part) return refuse(e, "the name is too long");
+        if (!parse_parts(t, part, s, len, e)) return false;
+        if (t->n != first + i + 1 || !value_is_buffer(&t->v[t->n - 1]) || t->v[t->n - 1].block)
+            return refuse(e, "pointers are of buffers, as in pointers(zeros:fp16[64], ones.npy)");
+        t->v[t->n - 1].pointed = true;
+        s += len, n -= len;
+        if (n) s++, n--;
+        while (n && *s == ' ') s++, n--;
+    }
+    if (t->n == t->most) return refuse(e, "too many parts");
+    RunValue *v = &t->v[t->n++];
+    *v = (RunValue){.name = copy(name, strlen(name)), .text = copy(name, strlen(name))};
+    snprintf(parts, sizeof parts, "%d", t->n - 1 - first);
+    v->kind = VALUE_FILL;
+    v->fill = FILL_POINTERS;
+    v->parts = t->n - 1 - first;
+    v->elem = EL_I64;
+    v->typed = true;
+    v->shape = copy(parts, strlen(parts));
+    if (!v->parts) return refuse(e, "pointers need a buffer to lead to");
+    return (v->name && v->text && v->shape) || refuse(e, "out of memory");
+}
+
+bool value_point(RunValue *v, RunError *e) {
+    free(v->data);
+    v->data = calloc((size_t)v->parts, sizeof(int64_t));
+    if (!v->data) return refuse(e, "%s: out of memory", v->name);
+    for (int i = 0; i < v->parts; i++) {
+        int64_t address = (int64_t)(v - v->parts + i)->ptr;
+        memcpy(v->data + (size_t)i * sizeof address, &address, sizeof address);
+    }
+    return true;
+}
+
 bool value_parse(const char *text, RunValue *v, int most, int *n, RunError *e) {
     *e = (RunError){0};
     *n = 0;
@@ -272,7 +313,12 @@ bool value_parse(const char *text, RunValue *v, int most, int *n, RunError *e) {
     if (!copied) return refuse(e, "out of memory");
     RunError why = {0};
     Tuple t = {.v = v, .most = most};
-    bool ok = parse_parts(&t, copied, eq + 1, strlen(eq + 1), &why);
+    static const char pointers[] = "pointers(";
+    const char *value = eq + 1;
+    size_t size = strlen(value), head = sizeof pointers - 1;
+    bool of_pointers = strncmp(value, pointers, head) == 0 && value[size - 1] == ')';
+    bool ok = of_pointers ? parse_pointers(&t, copied, value + head, size - head - 1, &why)
+                          : parse_parts(&t, copied, value, size, &why);
     *n = t.n;
     if (!ok) refuse(e, "%s: %s", t.n ? v[t.n - 1].name : copied, why.text);
     free(copied);
@@ -376,7 +422,9 @@ bool value_make(RunValue *value, int nvalues, int which, const char *const *defi
     if (v->kind == VALUE_FILE) return make_from_file(v, e);
     Scope scope = {value, nvalues, defines, ndefines};
     if (!make_shape(v, &scope, e)) return false;
-    if (v->fill == FILL_EMPTY || v->fill == FILL_ZEROS || v->array.bytes == 0) return true;
+    if (v->fill == FILL_EMPTY || v->fill == FILL_ZEROS || v->fill == FILL_POINTERS ||
+        v->array.bytes == 0)
+        return true;
     v->data = malloc(v->array.bytes);
     if (!v->data) return refuse(e, "%s: no memory for %zu bytes", v->name, v->array.bytes);
     v->array.data = v->data;
@@ -404,6 +452,7 @@ bool value_signature(const RunValue *v, char *text, size_t size, size_t *n) {
     const char *comma = *n ? "," : "", *promise = "";
     const char *type = elem_signature_name(v->elem);
     int put;
+    if (v->pointed) return true;
     if (v->kind == VALUE_NONE) {
         put = snprintf(text + *n, size - *n, "%s%s=None", comma, v->name);
     } else if (v->block) {

@@ -10,8 +10,9 @@
  *   arange:…  arange(start):…          start, start + 1, …
  *   full(v):…                          v everywhere
  *   (5, zeros:fp16[N], None)           a tuple: its parts are values of their own, NAME.0, NAME.1 …
- *   tensordesc<[64, 64]>:zeros:…       a descriptor of a buffer, with this block; or <[64, 64],
- * nan>
+ *   pointers(zeros:…, randn:…)          a buffer of the addresses of buffers, which are NAME.0,
+ * NAME.1 … tensordesc<[64, 64]>:zeros:…       a descriptor of a buffer, with this block; or <[64,
+ * 64], nan>
  *
  * Values are parsed first and filled later, for sizes may name arguments that come after. */
 #ifndef TILE_TOOLS_TILERUN_VALUES_H
@@ -29,7 +30,8 @@ typedef enum Fill {
     FILL_RANDINT,
     FILL_ARANGE,
     FILL_FULL,
-    FILLS
+    FILLS,
+    FILL_POINTERS = FILLS /* the values before it, `parts` of them */
 } Fill;
 
 typedef enum ValueKind { VALUE_NUMBER, VALUE_NONE, VALUE_FILE, VALUE_FILL } ValueKind;
@@ -51,6 +53,8 @@ typedef struct RunValue {
     Fill fill;
     Number arg[2];
     int nargs;
+    int parts;      /* of FILL_POINTERS */
+    bool pointed;   /* no argument: a FILL_POINTERS leads to it */
     char *file;     /* VALUE_FILE: the path, then the text of the file */
     char *shape;    /* VALUE_FILL: between the brackets */
     char *block;    /* of a descriptor: between < and >; or NULL */
@@ -77,6 +81,8 @@ static inline bool value_is_buffer(const RunValue *v) {
  * the integers among the `defines` ("NAME=VALUE"). Equal seeds give equal numbers. */
 bool value_make(RunValue *value, int nvalues, int which, const char *const *defines, int ndefines,
                 uint64_t seed, RunError *error);
+/* The addresses that `pointers`, which comes behind its parts, holds: these are on the device. */
+bool value_point(RunValue *pointers, RunError *error);
 void value_free(RunValue *v);
 /* Appends "name=*fp16:16", as Triton's JIT would specialise this value, to text[*n..size). */
 bool value_signature(const RunValue *v, char *text, size_t size, size_t *n);
