@@ -285,6 +285,8 @@ def explains(bin_, work):
             said = run(bin_ / "tilec", "--explain-ptx", f"{work / file}:{at}", *more)
             for words in (f"matmul.tl:{dot}", "= dot %", "multipl", "made by"):
                 check(f"explain-ptx of {file}: no '{words}'", words in said, said)
+    named, drawn = set(re.findall(r"@L\d+", noted)), re.findall(r"^//~   layout (@L\d+) ", noted, re.M)
+    check("layouts that annotated PTX names and does not say", named <= set(drawn) and len(drawn) > 5, named - set(drawn))
     wrong = run(bin_ / "tilec", "--explain-ptx", f"{work / 'plain.ptx'}:9", matmul, fails=True)
     check("explain-ptx with other options", "is not what" in wrong, wrong)
     check("explain-ptx without a source", "no lines //~" in run(bin_ / "tilec", "--explain-ptx", f"{work / 'plain.ptx'}:9", fails=True))

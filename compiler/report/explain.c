@@ -91,7 +91,7 @@ bool explain_line(const char *ptx, size_t len, uint32_t line, Buf *out) {
         at = (Line){p, (size_t)((stop ? stop : end) - p)};
         if (begins(at, "//~   IR "))
             op = at;
-        else if (begins(at, "//~ "))
+        else if (begins(at, "//~ ") && at.len > 4 && at.text[4] != ' ')
             source = at, op = (Line){0};
         else if (begins(at, "}"))
             source = op = (Line){0};

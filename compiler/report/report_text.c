@@ -93,8 +93,19 @@ static void put_source(const Report *r, Span span, Buf *out) {
     buf_putc(out, '\n');
 }
 
+/* Those of the kernel, which its operations name, from that line on. */
+static void put_layouts(const char *const *start, uint32_t line, Buf *out) {
+    static const char begin[] = "  layout @";
+    for (; *start[line] && strncmp(start[line], begin, sizeof begin - 1) == 0; line++) {
+        buf_puts(out, "//~ ");
+        put_ascii(start[line], (size_t)(start[line + 1] - start[line] - 1), out);
+        buf_putc(out, '\n');
+    }
+}
+
 static void put_op(const Report *r, const char *const *start, uint32_t line, Buf *out) {
     if (line >= (uint32_t)r->op.n || !r->op.at[line]) { /* the line that names the kernel */
+        put_layouts(start, line + 1, out);
         buf_printf(out, "//~   IR %u: what the kernel begins with\n", line);
         return;
     }
