@@ -128,6 +128,7 @@ test("replay"                              release ptx           12  build tests
 
 # ---- programs ----
 test("command line"                        every   quick,cli      1  -     tests/cli_test.sh ${BIN})
+test("messages"                            every   quick,cli      2  -     tests/messages_test.sh ${BIN})
 test("modules"                             every   quick,cli      6  -     tests/modules_test.sh ${BIN})
 test("manuals"                             every   quick,cli      1  -     tests/manual_test.sh ${BIN})
 test("examples"                            every   quick,cli      1  -     tests/examples_test.sh ${AT})

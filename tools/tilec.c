@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "tile.h"
 #include "tools/compile_options.h"
+#include "tools/messages.h"
 #include "tools/tilec_artefact.h"
 #include "tools/tilec_deps.h"
 #include "tools/tilec_options.h"
@@ -47,6 +48,7 @@ typedef struct Input {
 } Input;
 
 typedef struct Command {
+    Messages messages;
     tile_compile_options o;
     const char **defines, **include;
     bool make;
@@ -72,12 +74,13 @@ typedef struct Command {
 } Command;
 
 static void complain(Command *c, int code, const char *text) {
-    if (text) fprintf(stderr, "tilec: error: %s\n", text);
+    if (text) message(&c->messages, TILE_SEVERITY_ERROR, "%s", text);
     if (code > c->worst) c->worst = code;
 }
 
-static int usage(const char *before, const char *text, const char *after) {
-    fprintf(stderr, "tilec: error: %s%s%s\nTry 'tilec --help'.\n", before, text, after);
+static int usage(const Command *c, const char *before, const char *text, const char *after) {
+    message(&c->messages, TILE_SEVERITY_ERROR, "%s%s%s", before, text, after);
+    if (!c->messages.json) fputs("Try 'tilec --help'.\n", stderr);
     return EXIT_USAGE;
 }
 
@@ -101,7 +104,8 @@ static int config_option(Command *c, const char *text) {
     c->o.config_text = strchr(text, '=') ? text : NULL;
     c->forecast = strcmp(text, "auto") == 0;
     if (!c->o.config_text && !c->forecast && option_number(text, 0, 1000000, &v))
-        return usage("--config takes a whole number from 0 on, a config or auto, not '", text, "'");
+        return usage(c, "--config takes a whole number from 0 on, a config or auto, not '", text,
+                     "'");
     c->o.config = (int)v;
     return EXIT_DONE;
 }
@@ -111,7 +115,7 @@ static int config_option(Command *c, const char *text) {
 static int for_option(Command *c, const char *text) {
     size_t had = c->facts ? strlen(c->facts) : 0;
     char *all = realloc(c->facts, had + strlen(text) + 2);
-    if (!all) return usage("out of memory", "", "");
+    if (!all) return usage(c, "out of memory", "", "");
     c->facts = all;
     snprintf(all + had, strlen(text) + 2, "%s%s", had ? "," : "", text);
     return EXIT_DONE;
@@ -122,8 +126,8 @@ static int read_facts(Command *c) {
     char *rest = c->facts, *word;
     while (rest && (word = strtok_r(rest, ",", &rest))) {
         if (!is_define(word, true))
-            return usage("--for takes NAME=VALUE,NAME=VALUE…, not '", word, "'");
-        if (c->o.nvalues == MAX_FACTS) return usage("--for has too many values", "", "");
+            return usage(c, "--for takes NAME=VALUE,NAME=VALUE…, not '", word, "'");
+        if (c->o.nvalues == MAX_FACTS) return usage(c, "--for has too many values", "", "");
         c->fact[c->o.nvalues++] = word;
     }
     return EXIT_DONE;
@@ -138,20 +142,20 @@ static int report_option(Command *c, const char *kind) {
             c->report_format = (tile_report_format)i;
             return EXIT_DONE;
         }
-    return usage("--report is text, json or html, not '", kind, "'");
+    return usage(c, "--report is text, json or html, not '", kind, "'");
 }
 
 /* What follows is of B alone. */
 static int compare_option(Command *c, const char *what) {
-    if (c->compare) return usage("--compare is there twice", "", "");
+    if (c->compare) return usage(c, "--compare is there twice", "", "");
     if (what && strcmp(what, "all"))
-        return usage("--compare is --compare or --compare=all", "", "");
+        return usage(c, "--compare is --compare or --compare=all", "", "");
     c->compare = true;
     c->compare_all = what != NULL;
     c->before = c->o;
     c->inputs_before = c->ninputs;
     c->options_before = c->options ? strdup(c->options) : NULL;
-    if (c->options && !c->options_before) return usage("out of memory", "", "");
+    if (c->options && !c->options_before) return usage(c, "out of memory", "", "");
     c->before.options = c->options_before;
     return EXIT_DONE;
 }
@@ -166,6 +170,7 @@ static int take_option(Command *c, int id, const char *v) {
         c->kind = tilec_kind(v);
         if (!c->kind)
             return usage(
+                c,
                 "--emit is ast, tir, layout, llvm, ptx, cubin, header, launcher, manifest or "
                 "configs, not '",
                 v, "'");
@@ -177,7 +182,7 @@ static int take_option(Command *c, int id, const char *v) {
     case OPT_EMBED: c->artefact.embed = v; break;
     case OPT_TUNING: c->artefact.tuning_file = v; break;
     case OPT_defines:
-        if (!is_define(v, true)) return usage("-D takes NAME=VALUE, not '", v, "'");
+        if (!is_define(v, true)) return usage(c, "-D takes NAME=VALUE, not '", v, "'");
         c->defines[c->o.ndefines++] = v;
         break;
     case OPT_config: return config_option(c, v);
@@ -196,18 +201,23 @@ static int take_option(Command *c, int id, const char *v) {
         else if (strcmp(v, "triton") == 0)
             c->o.warn_triton = 1;
         else
-            return usage("-W is -Werror, -Wtriton, -Wno-perf or -Wno-warnings, not -W", v, "");
+            return usage(c, "-W is -Werror, -Wtriton, -Wno-perf or -Wno-warnings, not -W", v, "");
+        break;
+    case OPT_DIAGNOSTICS:
+        if (!messages_form(&c->messages, v))
+            return usage(c, "--diagnostics is text or json, not '", v, "'");
         break;
     case OPT_COLOR:
         c->o.color = option_color(v);
-        if (c->o.color < 0) return usage("--color is auto, always or never, not ", v, "");
+        if (c->o.color < 0) return usage(c, "--color is auto, always or never, not ", v, "");
         break;
     case OPT_MANUAL:
     case OPT_HELP:
     case OPT_VERSION: break; /* handled where options are read: they end the program */
     default: {
         char why[OPTION_WHY];
-        return compile_option_take(&c->o, &c->options, id, v, why) ? EXIT_DONE : usage(why, "", "");
+        return compile_option_take(&c->o, &c->options, id, v, why) ? EXIT_DONE
+                                                                   : usage(c, why, "", "");
     }
     }
     return EXIT_DONE;
@@ -233,9 +243,9 @@ static char *default_output(const char *input, const char *suffix) {
 static int plan_rule(Command *c, Input *in) {
     if (!c->make && !c->make_file) return EXIT_DONE;
     if (c->make_file && c->ninputs > 1)
-        return usage("-MF takes one input; there are several: use -MD", "", "");
+        return usage(c, "-MF takes one input; there are several: use -MD", "", "");
     if (!c->make_file && strcmp(in->output, "-") == 0)
-        return usage("-MD writes beside the output, which is a stream: use -MF FILE", "", "");
+        return usage(c, "-MD writes beside the output, which is a stream: use -MF FILE", "", "");
     const char *base = file_base_name(in->output), *dot = strrchr(base, '.');
     size_t n = dot ? (size_t)(dot - in->output) : strlen(in->output);
     in->rule_path = c->make_file ? strdup(c->make_file) : malloc(n + 3);
@@ -245,7 +255,7 @@ static int plan_rule(Command *c, Input *in) {
     }
     if (!c->make_file) snprintf(in->rule_path, n + 3, "%.*s.d", (int)n, in->output);
     if (strcmp(in->rule_path, in->output) == 0 || file_same(in->rule_path, in->path))
-        return usage("the rule would replace '", in->rule_path, "': name another with -MF");
+        return usage(c, "the rule would replace '", in->rule_path, "': name another with -MF");
     return EXIT_DONE;
 }
 
@@ -257,36 +267,39 @@ static bool has_variants(const Kind *kind) {
 static int plan_header(Command *c, Input *in) {
     if (c->kind->artefact != LAUNCHER) return EXIT_DONE;
     if (!ends_in(in->output, ".c"))
-        return usage("a launcher is two files: name the one that ends in .c with -o, not '",
+        return usage(c, "a launcher is two files: name the one that ends in .c with -o, not '",
                      in->output, "'");
     in->header_path = strdup(in->output);
-    if (!in->header_path) return usage("out of memory", "", "");
+    if (!in->header_path) return usage(c, "out of memory", "", "");
     in->header_path[strlen(in->header_path) - 1] = 'h';
     return EXIT_DONE;
 }
 
 /* Decides where each output goes, and refuses what would destroy something. */
 static int plan_outputs(Command *c) {
-    if (c->output && c->ninputs > 1) return usage("-o takes one input; there are several", "", "");
-    if (c->report && c->kind) return usage("--report is instead of what --emit names", "", "");
+    if (c->output && c->ninputs > 1)
+        return usage(c, "-o takes one input; there are several", "", "");
+    if (c->report && c->kind) return usage(c, "--report is instead of what --emit names", "", "");
     if (c->report && c->o.annotate)
-        return usage("--report is instead of PTX, which --annotate is of", "", "");
+        return usage(c, "--report is instead of PTX, which --annotate is of", "", "");
     if (c->report) c->kind = &tilec_kinds[0];
     bool page = c->report_format == TILE_REPORT_HTML;
     if (c->report && !page && !c->output && c->ninputs == 1) c->output = "-";
     if (!c->kind) c->kind = c->output ? kind_of_output(c->output) : &tilec_kinds[0];
     if (!c->kind)
-        return usage("what to write into '", c->output, "'? Its suffix does not say: use --emit");
+        return usage(c, "what to write into '", c->output,
+                     "'? Its suffix does not say: use --emit");
     c->o.emit = c->kind->emit;
     bool many = has_variants(c->kind);
     if (!many && (c->artefact.variants || c->artefact.embed))
-        return usage(c->artefact.variants ? "--variants" : "--embed",
+        return usage(c, c->artefact.variants ? "--variants" : "--embed",
                      " is for --emit=header and --emit=launcher", "");
     if (!many && c->o.target && strchr(c->o.target, ','))
-        return usage("several targets are for --emit=header and --emit=launcher, not '",
+        return usage(c, "several targets are for --emit=header and --emit=launcher, not '",
                      c->o.target, "'");
     if (many && (c->o.stats || c->o.dump_after || c->o.time))
-        return usage("--stats, --dump-after and --time are of one output, not of a header", "", "");
+        return usage(c, "--stats, --dump-after and --time are of one output, not of a header", "",
+                     "");
     for (int i = 0; i < c->ninputs; i++) {
         Input *in = &c->input[i];
         bool piped = strcmp(in->path, "-") == 0;
@@ -299,14 +312,14 @@ static int plan_outputs(Command *c) {
         }
         for (int k = 0; k < c->ninputs; k++)
             if (file_same(in->output, c->input[k].path) && file_regular(in->output))
-                return usage("the output would replace the input '", c->input[k].path,
+                return usage(c, "the output would replace the input '", c->input[k].path,
                              "': name another with -o");
         int code = plan_rule(c, in);
         if (!code) code = plan_header(c, in);
         if (code) return code;
         for (int k = 0; k < i; k++)
             if (strcmp(in->output, c->input[k].output) == 0)
-                return usage("two inputs would both be written to '", in->output, "'");
+                return usage(c, "two inputs would both be written to '", in->output, "'");
     }
     return EXIT_DONE;
 }
@@ -316,7 +329,7 @@ static int read_command(Command *c, int argc, char **argv) {
     c->o.color = option_color("auto");
     for (int id; (id = option_next(&p)) != OPTION_END;) {
         int code = EXIT_DONE;
-        if (id == OPTION_ERROR) return usage(p.error, "", "");
+        if (id == OPTION_ERROR) return usage(c, p.error, "", "");
         if (id == OPTION_POSITIONAL)
             c->input[c->ninputs++].path = p.value;
         else
@@ -326,15 +339,15 @@ static int read_command(Command *c, int argc, char **argv) {
     int code = read_facts(c);
     if (code) return code;
     if (c->ninputs == 0 && c->explain) return EXIT_DONE;
-    if (c->ninputs == 0) return usage("no input file", "", "");
+    if (c->ninputs == 0) return usage(c, "no input file", "", "");
     if (c->artefact.tuning_file && (c->o.config || c->o.config_text || c->forecast))
-        return usage("--config chooses a config, and so does --tuning", "", "");
+        return usage(c, "--config chooses a config, and so does --tuning", "", "");
     for (int i = 0, piped = 0; i < c->ninputs; i++) {
         const char *path = c->input[i].path;
         bool standard = strcmp(path, "-") == 0;
         if (!standard && !ends_in(path, ".tl") && !ends_in(path, ".py") && !ends_in(path, ".tir"))
-            return usage("the name of an input ends in .tl, .py or .tir, not '", path, "'");
-        if (standard && piped++) return usage("standard input is named twice", "", "");
+            return usage(c, "the name of an input ends in .tl, .py or .tir, not '", path, "'");
+        if (standard && piped++) return usage(c, "standard input is named twice", "", "");
     }
     if (c->compare || c->explain) return EXIT_DONE;
     return plan_outputs(c);
@@ -349,7 +362,7 @@ static bool find_native(Command *c) {
     if (st == TILE_OK)
         snprintf(c->native_target, sizeof c->native_target, "%s", tile_context_target(ctx));
     else
-        fprintf(stderr, "tilec: error: --target=native: %s: %s\n", tile_status_text(st),
+        message(&c->messages, TILE_SEVERITY_ERROR, "--target=native: %s: %s", tile_status_text(st),
                 ctx ? tile_error(ctx) : "");
     tile_context_destroy(ctx);
     c->o.target = c->native_target;
@@ -378,6 +391,7 @@ static int exit_code_of(tile_status st) {
 static void make_artefact(Command *c, Input *in, const tile_compile_options *o) {
     tile_status st;
     ArtefactOptions a = c->artefact;
+    a.messages = &c->messages;
     a.compile = *o;
     a.targets = o->target;
     if (c->kind->artefact == HEADER) {
@@ -392,7 +406,7 @@ static void make_artefact(Command *c, Input *in, const tile_compile_options *o) 
     } else {
         size_t len;
         const char *ptx = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
-        st = artefact_cubin(ptx, len, &in->artefact, &in->artefact_len);
+        st = artefact_cubin(&c->messages, ptx, len, &in->artefact, &in->artefact_len);
     }
     complain(c, exit_code_of(st), NULL);
 }
@@ -406,7 +420,7 @@ static const char *output_of(const Input *in, size_t *len) {
 /* A file that is not there is one without records to who measures; here it is a mistake. */
 static bool open_tuning(Command *c) {
     if (access(c->artefact.tuning_file, F_OK)) {
-        fprintf(stderr, "tilec: error: cannot read '%s': %s\n", c->artefact.tuning_file,
+        message(&c->messages, TILE_SEVERITY_ERROR, "cannot read '%s': %s", c->artefact.tuning_file,
                 strerror(errno));
         complain(c, EXIT_FILES, NULL);
         return false;
@@ -418,18 +432,17 @@ static bool open_tuning(Command *c) {
 
 /* Into o, the config that the model chooses. */
 static bool forecast_config(Command *c, Input *in, tile_compile_options *o) {
-    char message[MESSAGE_TEXT] = "";
-    tile_status st =
-        tile_tune_forecast(o, NULL, 0, in->config, sizeof in->config, message, sizeof message);
+    char why[MESSAGE_TEXT] = "";
+    tile_status st = tile_tune_forecast(o, NULL, 0, in->config, sizeof in->config, why, sizeof why);
     bool more = o->ndefines || o->options || o->num_warps || o->num_stages;
     if (!st) {
         o->config_text = in->config;
-        fprintf(stderr, "tilec: %s: config %s, by forecast%s\n", o->file_name, in->config,
-                more ? "; what -D and options state stays as it is" : "");
+        message(&c->messages, TILE_SEVERITY_NOTE, "%s: config %s, by forecast%s", o->file_name,
+                in->config, more ? "; what -D and options state stays as it is" : "");
         return true;
     }
     if (st == TILE_COMPILE_ERROR) return true; /* that is better told by the compilation */
-    fprintf(stderr, "tilec: error: %s: --config=auto: %s\n", o->file_name, message);
+    message(&c->messages, TILE_SEVERITY_ERROR, "%s: --config=auto: %s", o->file_name, why);
     complain(c, EXIT_SOURCE, NULL);
     return false;
 }
@@ -460,9 +473,9 @@ static void compile_input(Command *c, Input *in) {
         return;
     }
     if (c->forecast && !forecast_config(c, in, &o)) return;
-    tile_status st = c->artefact.tuning
-                         ? tuned_config(c->artefact.tuning, c->artefact.tuning_file, &o)
-                         : TILE_OK;
+    tile_status st = c->artefact.tuning ? tuned_config(&c->messages, c->artefact.tuning,
+                                                       c->artefact.tuning_file, &o)
+                                        : TILE_OK;
     if (st) {
         complain(c, exit_code_of(st), NULL);
         return;
@@ -470,11 +483,10 @@ static void compile_input(Command *c, Input *in) {
     if (c->report) o.no_perf_notes = 0; /* they are reasons */
     st = tile_compile(&o, &in->compiled);
     if (st == TILE_NO_MEMORY) complain(c, EXIT_SOURCE, "the compilation needs too much memory");
-    const tile_part shown[] = {TILE_PART_DUMP, TILE_PART_DIAGNOSTICS, TILE_PART_TIMES,
-                               TILE_PART_STATS};
-    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++)
-        if (shown[i] != TILE_PART_DIAGNOSTICS || !c->report || report_has_news(in->compiled))
-            fputs(tile_compiled_text(in->compiled, shown[i], NULL), stderr);
+    fputs(tile_compiled_text(in->compiled, TILE_PART_DUMP, NULL), stderr);
+    if (!c->report || report_has_news(in->compiled)) messages_compiled(&c->messages, in->compiled);
+    fputs(tile_compiled_text(in->compiled, TILE_PART_TIMES, NULL), stderr);
+    fputs(tile_compiled_text(in->compiled, TILE_PART_STATS, NULL), stderr);
     if (o.stats == 1 && st == TILE_OK) {
         const char *ptx = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
         ptxas_report(ptx, len, stderr);
@@ -543,26 +555,27 @@ static int compare(Command *c) {
     int before = c->inputs_before, after = c->ninputs - before;
     bool both = before == 0; /* the options are of A and B */
     if (!(both ? after == 2 : before == 1 && after <= 1))
-        return usage("--compare takes two files: A B behind it, or one before it and, for another "
+        return usage(c,
+                     "--compare takes two files: A B behind it, or one before it and, for another "
                      "file, one behind it",
                      "", "");
     if (c->report_format == TILE_REPORT_HTML)
-        return usage("--compare is text or json, not html", "", "");
+        return usage(c, "--compare is text or json, not html", "", "");
     const char *path[2] = {c->input[0].path, c->input[c->ninputs - 1].path};
     tile_compile_options option[2] = {both ? c->o : c->before, c->o};
     option[0].values = option[1].values = c->o.values;
     option[0].nvalues = option[1].nvalues;
-    tile_status st =
-        report_compare_files(option, path, c->report_format, c->compare_all, &text, &len);
+    tile_status st = report_compare_files(&c->messages, option, path, c->report_format,
+                                          c->compare_all, &text, &len);
     return print_and_free(c, st, text, len);
 }
 
 static int explain(Command *c) {
     char *text;
     size_t len = 0;
-    if (c->ninputs > 1) return usage("--explain-ptx takes one source, or none", "", "");
+    if (c->ninputs > 1) return usage(c, "--explain-ptx takes one source, or none", "", "");
     const char *path = c->ninputs ? c->input[0].path : NULL;
-    tile_status st = report_explain_place(c->explain, &c->o, path, &text, &len);
+    tile_status st = report_explain_place(&c->messages, c->explain, &c->o, path, &text, &len);
     return print_and_free(c, st, text, len);
 }
 
@@ -571,7 +584,7 @@ static int run(Command *c, int argc, char **argv) {
     for (int id; (id = option_next(&p)) != OPTION_END && id != OPTION_ERROR;) {
         if (id == OPT_HELP) return tilec_manual("help") ? EXIT_DONE : EXIT_BUG;
         if (id == OPT_MANUAL && tilec_manual(p.value)) return EXIT_DONE;
-        if (id == OPT_MANUAL) return usage("--manual is man, bash or zsh, not '", p.value, "'");
+        if (id == OPT_MANUAL) return usage(c, "--manual is man, bash or zsh, not '", p.value, "'");
         if (id == OPT_VERSION) return printf("tilec %s\n", tile_version()) < 0 ? EXIT_FILES : 0;
     }
     int code = read_command(c, argc, argv);
@@ -587,7 +600,8 @@ static int run(Command *c, int argc, char **argv) {
 
 int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write(), to be cleaned up after */
-    Command c = {.defines = calloc((size_t)argc + 1, sizeof *c.defines),
+    Command c = {.messages = {"tilec", "error: ", messages_json(argc, argv)},
+                 .defines = calloc((size_t)argc + 1, sizeof *c.defines),
                  .include = calloc((size_t)argc + 1, sizeof *c.include),
                  .input = calloc((size_t)argc + 1, sizeof *c.input)};
     int code = EXIT_SOURCE;
@@ -620,7 +634,7 @@ int main(int argc, char **argv) {
     free(c.include);
     free(c.defines);
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "tilec: error: cannot write standard output\n");
+        message(&c.messages, TILE_SEVERITY_ERROR, "cannot write standard output");
         if (code == EXIT_DONE) code = EXIT_FILES;
     }
     return code;

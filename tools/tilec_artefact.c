@@ -43,13 +43,13 @@ typedef struct Work {
     Images images;
 } Work;
 
-static tile_status complain(tile_status st, const char *what, const char *text) {
-    fprintf(stderr, "tilec: error: %s%s\n", what, text);
+static tile_status complain(const Messages *m, tile_status st, const char *what, const char *text) {
+    message(m, TILE_SEVERITY_ERROR, "%s%s", what, text);
     return st;
 }
 
-static tile_status no_memory(void) {
-    return complain(TILE_NO_MEMORY, "out of memory", "");
+static tile_status no_memory(const Messages *m) {
+    return complain(m, TILE_NO_MEMORY, "out of memory", "");
 }
 
 /* ---- what was asked for ---- */
@@ -65,10 +65,12 @@ static tile_status read_embed(Work *w) {
         n = strcspn(s, ",");
         for (size_t i = 0; i < sizeof row / sizeof *row; i++)
             if (strlen(row[i].name) == n && memcmp(s, row[i].name, n) == 0) bit = row[i].bit;
-        if (!bit) return complain(TILE_INVALID, "--embed is of ptx, cubin and tir, not ", s);
+        if (!bit)
+            return complain(w->a->messages, TILE_INVALID, "--embed is of ptx, cubin and tir, not ",
+                            s);
         w->embed |= bit;
     }
-    return w->embed ? TILE_OK : complain(TILE_INVALID, "--embed names nothing", "");
+    return w->embed ? TILE_OK : complain(w->a->messages, TILE_INVALID, "--embed names nothing", "");
 }
 
 static tile_status read_targets(Work *w) {
@@ -76,7 +78,7 @@ static tile_status read_targets(Work *w) {
     for (size_t n; *s; s += n + (s[n] == ',')) {
         n = strcspn(s, ",");
         if (w->ntargets == VARIANT_TARGETS || n >= TARGET)
-            return complain(TILE_INVALID, "--target: too many, or too long: ", s);
+            return complain(w->a->messages, TILE_INVALID, "--target: too many, or too long: ", s);
         char *target = w->target[w->ntargets];
         snprintf(target, TARGET, "%.*s", (int)n, s);
         const char *known = tile_target_name(target);
@@ -85,7 +87,8 @@ static tile_status read_targets(Work *w) {
         while (strcmp(w->target[had], target)) had++;
         w->ntargets += had == w->ntargets; /* named twice, it is made once */
     }
-    return w->ntargets ? TILE_OK : complain(TILE_INVALID, "--target names nothing", "");
+    return w->ntargets ? TILE_OK
+                       : complain(w->a->messages, TILE_INVALID, "--target names nothing", "");
 }
 
 /* ---- images ---- */
@@ -104,7 +107,7 @@ static tile_status add_image(Work *w, int variant, const tile_compile_options *o
         if (of) m->of = of;
         if (!at || !texts || !of) {
             free(text);
-            return no_memory();
+            return no_memory(w->a->messages);
         }
         m->cap = cap;
     }
@@ -140,13 +143,13 @@ static tile_status compile(const Work *w, tile_compile_options o, tile_emit emit
     o.target = target;
     if (!first) o.no_warnings = o.no_perf_notes = 1;
     tile_status st = tile_compile(&o, &c);
-    if (!c) return no_memory();
-    fputs(tile_compiled_text(c, TILE_PART_DIAGNOSTICS, NULL), stderr);
+    if (!c) return no_memory(w->a->messages);
+    messages_compiled(w->a->messages, c);
     const char *output = tile_compiled_text(c, TILE_PART_OUTPUT, len);
     *text = st ? NULL : malloc(*len + 1);
     if (*text) memcpy(*text, output, *len + 1);
     tile_compiled_free(c);
-    return st || *text ? st : no_memory();
+    return st || *text ? st : no_memory(w->a->messages);
 }
 
 /* The images of a variant for one GPU. */
@@ -159,7 +162,7 @@ static tile_status add_gpu(Work *w, int variant, const tile_compile_options *o,
     st = compile(w, *o, TILE_EMIT_PTX, target, &text, &len);
     if (st) return st;
     if (w->embed & EMBED_CUBIN) {
-        st = artefact_cubin(text, len, &code, &size);
+        st = artefact_cubin(w->a->messages, text, len, &code, &size);
         if (!st) st = add_image(w, variant, o, target, code, code, size);
     }
     if (!st && w->embed & EMBED_PTX) return add_image(w, variant, o, target, text, text, len);
@@ -186,7 +189,8 @@ static tile_status add_variant(Work *w, int number, const Variant *v,
 static tile_status tune(Work *w, Variants *v, const tile_compile_options *base, int quiet) {
     const char *target[VARIANT_TARGETS];
     for (int i = 0; i < w->ntargets; i++) target[i] = w->target[i];
-    TunedRequest r = {.base = base,
+    TunedRequest r = {.messages = w->a->messages,
+                      .base = base,
                       .tuning = w->a->tuning,
                       .file = w->a->tuning_file,
                       .target = target,
@@ -200,7 +204,7 @@ static tile_status add_general(Work *w) {
     tile_compile_options general = w->a->compile;
     general.no_promises = 1;
     if (!variants_read(&w->general, NULL, &general))
-        return complain(TILE_NO_MEMORY, "", w->general.error);
+        return complain(w->a->messages, TILE_NO_MEMORY, "", w->general.error);
     tile_status st = tune(w, &w->general, &general, 1);
     w->label[w->variants.n] = "without promises";
     return st ? st : add_variant(w, w->variants.n, &w->general.at[0], &general);
@@ -210,7 +214,7 @@ static tile_status add_variants(Work *w) {
     const Variants *v = &w->variants;
     tile_status st = TILE_OK;
     w->label = calloc((size_t)v->n + 1, sizeof *w->label);
-    if (!w->label) return no_memory();
+    if (!w->label) return no_memory(w->a->messages);
     for (int i = 0; !st && i < v->n; i++) {
         w->label[i] = v->at[i].text;
         st = add_variant(w, i, &v->at[i], &w->a->compile);
@@ -222,13 +226,13 @@ static tile_status add_variants(Work *w) {
 }
 
 /* --variants=@FILE: a variant on a line, comments from # on. Malloc'ed; NULL after complaining. */
-static char *read_variants_file(const char *path) {
+static char *read_variants_file(const Messages *m, const char *path) {
     enum { LIMIT = 1 << 20 };
     FileError error;
     char *text;
     size_t len;
     if (!file_read(path, LIMIT, &text, &len, &error)) {
-        complain(TILE_IO, "", error.text);
+        complain(m, TILE_IO, "", error.text);
         return NULL;
     }
     bool comment = false;
@@ -244,10 +248,11 @@ static char *read_variants_file(const char *path) {
 static tile_status read_variants(Work *w) {
     const char *list = w->a->variants;
     char *file = NULL;
-    if (list && *list == '@' && !(file = read_variants_file(list + 1))) return TILE_IO;
+    if (list && *list == '@' && !(file = read_variants_file(w->a->messages, list + 1)))
+        return TILE_IO;
     int ok = variants_read(&w->variants, file ? file : list, &w->a->compile);
     free(file);
-    return ok ? TILE_OK : complain(TILE_INVALID, "--variants: ", w->variants.error);
+    return ok ? TILE_OK : complain(w->a->messages, TILE_INVALID, "--variants: ", w->variants.error);
 }
 
 static tile_status make(Work *w, Header *h) {
@@ -284,7 +289,7 @@ tile_status artefact_header(const ArtefactOptions *a, char **text, size_t *len) 
     *text = NULL;
     tile_status st = make(&w, &h);
     if (!st && !(*text = header_text(&h, len, error, sizeof error)))
-        st = complain(TILE_COMPILE_ERROR, "", error);
+        st = complain(a->messages, TILE_COMPILE_ERROR, "", error);
     free_work(&w);
     return st;
 }
@@ -295,11 +300,12 @@ tile_status artefact_launcher(const ArtefactOptions *a, const char *name, Artefa
     char error[600];
     tile_status st = make(&w, &h);
     if (!st && w.embed & EMBED_TIR)
-        st = complain(TILE_INVALID, "a launcher is for GPUs: its --embed is of ptx and cubin", "");
+        st = complain(a->messages, TILE_INVALID,
+                      "a launcher is for GPUs: its --embed is of ptx and cubin", "");
     if (!st) {
         out->text = launcher_text(&h, name, &out->len, error, sizeof error);
         out->header = launcher_header(&h, &out->header_len, error, sizeof error);
-        if (!out->text || !out->header) st = complain(TILE_COMPILE_ERROR, "", error);
+        if (!out->text || !out->header) st = complain(a->messages, TILE_COMPILE_ERROR, "", error);
     }
     free_work(&w);
     return st;
@@ -314,16 +320,17 @@ static size_t manifest_length(const char *ptx) {
     return at ? (size_t)(at - ptx) + sizeof end - 1 : 0;
 }
 
-tile_status artefact_cubin(const char *ptx, size_t ptx_len, char **text, size_t *len) {
+tile_status artefact_cubin(const Messages *m, const char *ptx, size_t ptx_len, char **text,
+                           size_t *len) {
     PtxasError error;
     size_t n, tail = manifest_length(ptx);
     char *code = ptxas_assemble(ptx, ptx_len, &n, &error);
     *text = NULL;
-    if (!code) return complain(error.io ? TILE_IO : TILE_NOT_FOUND, "", error.text);
+    if (!code) return complain(m, error.io ? TILE_IO : TILE_NOT_FOUND, "", error.text);
     char *grown = realloc(code, n + tail + 2);
     if (!grown) {
         free(code);
-        return no_memory();
+        return no_memory(m);
     }
     grown[n] = '\n';
     memcpy(grown + n + 1, ptx, tail);

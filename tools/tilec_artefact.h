@@ -4,9 +4,10 @@
 #ifndef TILE_TOOLS_TILEC_ARTEFACT_H
 #define TILE_TOOLS_TILEC_ARTEFACT_H
 
-#include "tile.h"
+#include "tools/messages.h"
 
 typedef struct ArtefactOptions {
+    const Messages *messages;
     tile_compile_options compile; /* of one input; emit is chosen here */
     const char *variants;         /* --variants, or NULL */
     tile_tuning *tuning;          /* --tuning, or NULL */
@@ -26,6 +27,7 @@ tile_status artefact_launcher(const ArtefactOptions *a, const char *name, Artefa
 /* Both print what there is to say on stderr and give the text in *text, malloc'ed, *len bytes. */
 tile_status artefact_header(const ArtefactOptions *a, char **text, size_t *len);
 /* The PTX in the compilation's output -> a cubin with the manifest behind it. */
-tile_status artefact_cubin(const char *ptx, size_t ptx_len, char **text, size_t *len);
+tile_status artefact_cubin(const Messages *m, const char *ptx, size_t ptx_len, char **text,
+                           size_t *len);
 
 #endif

@@ -71,6 +71,7 @@ const OptionRow tilec_rows[] = {
      "triton: warn where versions of Triton differ on what the source means, or lack what it\n"
      "has, and where Triton would need a tl.debug_barrier",
      OPT_WARNING},
+    {"diagnostics", 0, "FORM", "text (default), or json: an object a line", OPT_DIAGNOSTICS},
     {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
     {"manual", 0, "VIEW", "print the manual page (man), or how a shell completes (bash, zsh)",
      OPT_MANUAL},
@@ -132,6 +133,7 @@ bool tilec_manual(const char *view) {
     {OPT_##name, words},
 #include "ir/options.def"
         {OPT_WARNING, "error no-perf no-warnings triton"},
+        {OPT_DIAGNOSTICS, "text json"},
         {OPT_COLOR, "auto always never"},
         {OPT_MANUAL, "man bash zsh"},
     };

@@ -16,6 +16,7 @@ typedef enum OptionId {
     OPT_TUNING,
     OPT_WARNING,
     OPT_COLOR,
+    OPT_DIAGNOSTICS,
     OPT_REPORT,
     OPT_COMPARE,
     OPT_EXPLAIN,

@@ -19,8 +19,8 @@ static bool ends_in(const char *s, const char *suffix) {
     return n > k && strcmp(s + n - k, suffix) == 0;
 }
 
-static tile_status complain(tile_status st, const char *text) {
-    fprintf(stderr, "tilec: error: %s\n", text);
+static tile_status complain(const Messages *m, tile_status st, const char *text) {
+    message(m, TILE_SEVERITY_ERROR, "%s", text);
     return st;
 }
 
@@ -31,28 +31,30 @@ bool report_has_news(const tile_compiled *c) {
     return false;
 }
 
-static tile_status compile_file(const char *path, tile_compile_options o, tile_compiled **out) {
+static tile_status compile_file(const Messages *m, const char *path, tile_compile_options o,
+                                tile_compiled **out) {
     FileError error;
     char *text;
     Deps deps = {.n = 0};
     *out = NULL;
     if (!file_read(path, (size_t)INPUT_LIMIT_MB << 20, &text, &o.source_len, &error))
-        return complain(error.too_large ? TILE_COMPILE_ERROR : TILE_IO, error.text);
+        return complain(m, error.too_large ? TILE_COMPILE_ERROR : TILE_IO, error.text);
     deps_begin(&deps);
     o.reader = &deps.reader;
     o.source = text;
     o.file_name = path;
     o.input_is_tir = ends_in(path, ".tir");
     tile_status st = tile_compile(&o, out);
-    if (st == TILE_NO_MEMORY) complain(st, "the compilation needs too much memory");
-    if (report_has_news(*out)) fputs(tile_compiled_text(*out, TILE_PART_DIAGNOSTICS, NULL), stderr);
+    if (st == TILE_NO_MEMORY) complain(m, st, "the compilation needs too much memory");
+    if (report_has_news(*out)) messages_compiled(m, *out);
     deps_free(&deps);
     free(text);
     return st;
 }
 
-tile_status report_compare_files(const tile_compile_options option[2], const char *const path[2],
-                                 tile_report_format format, bool all, char **text, size_t *len) {
+tile_status report_compare_files(const Messages *m, const tile_compile_options option[2],
+                                 const char *const path[2], tile_report_format format, bool all,
+                                 char **text, size_t *len) {
     tile_compiled *side[2] = {NULL, NULL};
     tile_status st = TILE_OK;
     *text = NULL;
@@ -61,7 +63,7 @@ tile_status report_compare_files(const tile_compile_options option[2], const cha
         o.report = 1;
         o.assembler = ptxas_assembler();
         o.no_perf_notes = 0; /* they are reasons */
-        st = compile_file(path[i], o, &side[i]);
+        st = compile_file(m, path[i], o, &side[i]);
     }
     if (!st) st = tile_report_compare(side[0], side[1], format, all, text, len);
     for (int i = 0; i < 2; i++) tile_compiled_free(side[i]);
@@ -103,32 +105,33 @@ static uint32_t line_with_notes(const char *plain, const char *noted, uint32_t l
     return found;
 }
 
-static tile_status explain_with_source(const char *file, char *ptx, uint32_t *line,
-                                       const tile_compile_options *option, const char *path,
-                                       char **noted) {
+static tile_status explain_with_source(const Messages *m, const char *file, char *ptx,
+                                       uint32_t *line, const tile_compile_options *option,
+                                       const char *path, char **noted) {
     tile_compiled *c;
     tile_compile_options o = *option;
-    char message[PATH_TEXT + 200];
+    char why[PATH_TEXT + 200];
     uint32_t differs;
     o.annotate = 1;
     o.report = 0;
-    tile_status st = compile_file(path, o, &c);
+    tile_status st = compile_file(m, path, o, &c);
     *noted = st ? NULL : strdup(tile_compiled_text(c, TILE_PART_OUTPUT, NULL));
     tile_compiled_free(c);
     if (st) return st;
-    if (!*noted) return complain(TILE_NO_MEMORY, "out of memory");
+    if (!*noted) return complain(m, TILE_NO_MEMORY, "out of memory");
     *line = line_with_notes(ptx, *noted, *line, &differs);
     if (!differs) return TILE_OK;
-    snprintf(message, sizeof message,
+    snprintf(why, sizeof why,
              "'%s' is not what '%s' becomes with these options: it differs from line %u on", file,
              path, differs);
-    return complain(TILE_COMPILE_ERROR, message);
+    return complain(m, TILE_COMPILE_ERROR, why);
 }
 
-tile_status report_explain_place(const char *place, const tile_compile_options *option,
-                                 const char *path, char **text, size_t *len) {
+tile_status report_explain_place(const Messages *m, const char *place,
+                                 const tile_compile_options *option, const char *path, char **text,
+                                 size_t *len) {
     const char *colon = strrchr(place, ':');
-    char file[PATH_TEXT], message[PATH_TEXT + 200];
+    char file[PATH_TEXT], why[PATH_TEXT + 200];
     unsigned long asked =
         colon && isdigit((unsigned char)colon[1]) ? strtoul(colon + 1, NULL, 10) : 0;
     FileError error;
@@ -136,28 +139,27 @@ tile_status report_explain_place(const char *place, const tile_compile_options *
     char *ptx, *noted = NULL;
     *text = NULL;
     if (!asked || asked > UINT32_MAX || (size_t)(colon - place) >= sizeof file)
-        return complain(TILE_INVALID, "--explain-ptx takes FILE.ptx:LINE");
+        return complain(m, TILE_INVALID, "--explain-ptx takes FILE.ptx:LINE");
     snprintf(file, sizeof file, "%.*s", (int)(colon - place), place);
     if (!file_read(file, (size_t)PTX_LIMIT_MB << 20, &ptx, &size, &error))
-        return complain(error.too_large ? TILE_COMPILE_ERROR : TILE_IO, error.text);
+        return complain(m, error.too_large ? TILE_COMPILE_ERROR : TILE_IO, error.text);
     uint32_t line = (uint32_t)asked;
     tile_status st = TILE_OK;
     if (has_notes(ptx)) {
         noted = ptx;
     } else if (path) {
-        st = explain_with_source(file, ptx, &line, option, path, &noted);
+        st = explain_with_source(m, file, ptx, &line, option, path, &noted);
     } else {
-        snprintf(message, sizeof message,
+        snprintf(why, sizeof why,
                  "'%s' has no lines //~: name the source that it is of, too, with the options that "
                  "it was compiled with, or write it with --annotate",
                  file);
-        st = complain(TILE_INVALID, message);
+        st = complain(m, TILE_INVALID, why);
     }
     if (!st) st = tile_report_explain(noted, strlen(noted), line, text, len);
     if (st == TILE_NOT_FOUND) {
-        snprintf(message, sizeof message, "there is no instruction in line %lu of '%s'", asked,
-                 file);
-        complain(st, message);
+        snprintf(why, sizeof why, "there is no instruction in line %lu of '%s'", asked, file);
+        complain(m, st, why);
     }
     if (noted != ptx) free(noted);
     free(ptx);

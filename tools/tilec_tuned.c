@@ -30,8 +30,8 @@ typedef struct Known {
     int nkeys;
 } Known;
 
-static tile_status complain(tile_status st, const char *what, const char *text) {
-    fprintf(stderr, "tilec: error: %s%s\n", what, text);
+static tile_status complain(const Messages *m, tile_status st, const char *what, const char *text) {
+    message(m, TILE_SEVERITY_ERROR, "%s%s", what, text);
     return st;
 }
 
@@ -49,14 +49,16 @@ static bool same(const char *a, const char *b) {
 static void tell(const TunedRequest *r, const char *target, const tile_tuned *found) {
     if (r->quiet) return;
     if (!found) {
-        fprintf(stderr, "tilec: %s: %s: nothing was tuned there, the config is the options'\n",
-                r->base->file_name, target);
+        message(r->messages, TILE_SEVERITY_NOTE,
+                "%s: %s: nothing was tuned there, the config is the options'", r->base->file_name,
+                target);
         return;
     }
     const char *key = *found->key ? found->key : "all sizes";
     bool one = r->ntargets + r->cpu == 1;
-    fprintf(stderr, "tilec: %s: %s%sconfig %s, tuned on %s for %s\n", r->base->file_name,
-            one ? "" : target, one ? "" : ": ", found->config, found->device, key);
+    message(r->messages, TILE_SEVERITY_NOTE, "%s: %s%sconfig %s, tuned on %s for %s",
+            r->base->file_name, one ? "" : target, one ? "" : ": ", found->config, found->device,
+            key);
 }
 
 /* ---- which records ---- */
@@ -70,8 +72,8 @@ static tile_status find_kernel(Known *k) {
         o.target = target_name(r, i);
         tile_status st = tile_tune_find(&o, r->tuning, NULL, &k->on[i]);
         if (st == TILE_INVALID)
-            return complain(st, "--tuning is for one kernel of a source: choose it with --kernel",
-                            "");
+            return complain(k->r->messages, st,
+                            "--tuning is for one kernel of a source: choose it with --kernel", "");
         if (st != TILE_OK && st != TILE_NOT_FOUND) return st;
         k->has[i] = st == TILE_OK;
         any = any || k->has[i];
@@ -79,11 +81,13 @@ static tile_status find_kernel(Known *k) {
     for (int i = 0; i < r->ntargets && any; i++)
         if (!k->has[i]) tell(r, r->target[i], NULL);
     if (any) return TILE_OK;
-    fprintf(stderr, "tilec: error: %s: '%s' has no config for this kernel with these types on",
-            r->base->file_name, r->file);
-    for (int i = 0; i < TARGETS; i++)
-        if (target_name(r, i)) fprintf(stderr, " %s", target_name(r, i));
-    fputc('\n', stderr);
+    char names[TARGETS * 64] = "";
+    for (int i = 0, n = 0; i < TARGETS; i++)
+        if (target_name(r, i))
+            n += snprintf(names + n, sizeof names - (size_t)n, " %.62s", target_name(r, i));
+    message(r->messages, TILE_SEVERITY_ERROR,
+            "%s: '%s' has no config for this kernel with these types on%s", r->base->file_name,
+            r->file, names);
     return TILE_NOT_FOUND;
 }
 
@@ -97,7 +101,7 @@ static tile_status add_key(Known *k, const char *key) {
     for (int i = 0; i < k->nkeys; i++)
         if (same(k->key[i], key)) return TILE_OK;
     if (k->nkeys == MAX_VARIANTS)
-        return complain(TILE_INVALID,
+        return complain(k->r->messages, TILE_INVALID,
                         "more sizes were tuned than a header can have variants: ", k->r->file);
     k->key[k->nkeys++] = key;
     return TILE_OK;
@@ -153,11 +157,10 @@ static void take_configs(const Known *k, const char *key, Variant *out) {
 static tile_status add_tuned(const Known *k, const char *key, Variants *to) {
     char when[CONDITIONS], *text = NULL;
     if (!conditions_of(key, when)) {
-        fprintf(
-            stderr,
-            "tilec: error: '%s': a launch cannot be compared with the key '%.200s', which is no "
-            "list of NAME=INTEGER\n",
-            k->r->file, key);
+        message(k->r->messages, TILE_SEVERITY_ERROR,
+                "'%s': a launch cannot be compared with the key '%.200s', which is no "
+                "list of NAME=INTEGER",
+                k->r->file, key);
         return TILE_INVALID;
     }
     size_t len = strlen(k->v->text) + strlen(key) + 4;
@@ -167,7 +170,8 @@ static tile_status add_tuned(const Known *k, const char *key, Variants *to) {
     take_configs(k, key, &v);
     tile_status st = TILE_OK;
     if (!text || !variants_add(to, &v, when, text))
-        st = complain(TILE_INVALID, "--variants: ", text ? to->error : "out of memory");
+        st = complain(k->r->messages, TILE_INVALID,
+                      "--variants: ", text ? to->error : "out of memory");
     free(text);
     return st;
 }
@@ -176,15 +180,17 @@ static tile_status resolve(const TunedRequest *r, const Variant *v, Variants *to
     Known k = {.r = r, .v = v};
     Variant own = *v;
     if (v->tuned && v->config >= 0)
-        return complain(TILE_INVALID, "--variants: config chooses, and so does tuned: ", v->text);
+        return complain(r->messages, TILE_INVALID,
+                        "--variants: config chooses, and so does tuned: ", v->text);
     tile_status st = v->config >= 0 ? TILE_OK : find_kernel(&k);
     if (st == TILE_COMPILE_ERROR) st = TILE_OK; /* better told by the compilation that follows */
     if (!st && v->tuned) st = find_keys(&k);
     for (int i = 0; !st && v->tuned && i < k.nkeys; i++) st = add_tuned(&k, k.key[i], to);
     if (st || k.nkeys) return st;
     take_configs(&k, NULL, &own);
-    return variants_add(to, &own, "", v->text) ? TILE_OK
-                                               : complain(TILE_INVALID, "--variants: ", to->error);
+    return variants_add(to, &own, "", v->text)
+               ? TILE_OK
+               : complain(r->messages, TILE_INVALID, "--variants: ", to->error);
 }
 
 tile_status tuned_variants(const TunedRequest *r, Variants *v) {
@@ -192,7 +198,8 @@ tile_status tuned_variants(const TunedRequest *r, Variants *v) {
     tile_status st = TILE_OK;
     for (int i = 0; i < v->n && !r->tuning; i++)
         if (v->at[i].tuned)
-            return complain(TILE_INVALID, "--variants: 'tuned' is for --tuning=FILE", "");
+            return complain(r->messages, TILE_INVALID, "--variants: 'tuned' is for --tuning=FILE",
+                            "");
     if (!r->tuning) return TILE_OK;
     for (int i = 0; i < v->n && !st; i++) st = resolve(r, &v->at[i], &out);
     variants_free(v);
@@ -200,13 +207,15 @@ tile_status tuned_variants(const TunedRequest *r, Variants *v) {
     return st;
 }
 
-tile_status tuned_config(const tile_tuning *tuning, const char *file, tile_compile_options *o) {
+tile_status tuned_config(const Messages *m, const tile_tuning *tuning, const char *file,
+                         tile_compile_options *o) {
     const char *target = o->target ? o->target : target_default()->name;
-    TunedRequest r = {.base = o, .tuning = tuning, .file = file, .target = &target, .ntargets = 1};
+    TunedRequest r = {
+        .messages = m, .base = o, .tuning = tuning, .file = file, .target = &target, .ntargets = 1};
     Variants v;
     if (!variants_read(&v, NULL, o)) {
         variants_free(&v);
-        return complain(TILE_NO_MEMORY, v.error, "");
+        return complain(m, TILE_NO_MEMORY, v.error, "");
     }
     tile_status st = tuned_variants(&r, &v);
     if (!st) o->config_text = v.at[0].config_for[0];

@@ -3,9 +3,11 @@
 #ifndef TILE_TOOLS_TILEC_TUNED_H
 #define TILE_TOOLS_TILEC_TUNED_H
 
+#include "tools/messages.h"
 #include "tools/tilec_variants.h"
 
 typedef struct TunedRequest {
+    const Messages *messages;
     const tile_compile_options *base;
     const tile_tuning *tuning; /* NULL: no --tuning */
     const char *file;          /* its name, for messages */
@@ -21,6 +23,7 @@ typedef struct TunedRequest {
 tile_status tuned_variants(const TunedRequest *r, Variants *v);
 /* Sets the config of one compilation, which stays as it is when there is something wrong with the
  * source: that is better told by the compilation. */
-tile_status tuned_config(const tile_tuning *tuning, const char *file, tile_compile_options *o);
+tile_status tuned_config(const Messages *m, const tile_tuning *tuning, const char *file,
+                         tile_compile_options *o);
 
 #endif

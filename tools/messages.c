@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* messages.c: diagnostics -> sentences or lines of JSON on standard error (see messages.h). */
+#include "tools/messages.h"
+
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char option[] = "--diagnostics";
+
+bool messages_json(int argc, char *const *argv) {
+    const char *form = NULL;
+    size_t n = sizeof option - 1;
+    for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+        if (strncmp(argv[i], option, n)) continue;
+        if (argv[i][n] == '=') form = argv[i] + n + 1;
+        if (!argv[i][n] && i + 1 < argc) form = argv[i + 1];
+    }
+    return form && strcmp(form, "json") == 0;
+}
+
+bool messages_form(Messages *m, const char *form) {
+    m->json = strcmp(form, "json") == 0;
+    return m->json || strcmp(form, "text") == 0;
+}
+
+/* Names of files may be any bytes; JSON is UTF-8, and a terminal acts on control characters. */
+static void put_text(FILE *out, const char *s) {
+    size_t n = strlen(s), whole = utf8_valid_prefix(s, n);
+    fputc('"', out);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (i == whole) {
+            fputs("\\ufffd", out);
+            whole = i + 1 + utf8_valid_prefix(s + i + 1, n - i - 1);
+        } else if (c == '\n') {
+            fputs("\\n", out);
+        } else if (c == '"' || c == '\\') {
+            fprintf(out, "\\%c", c);
+        } else if (c == 0xC2 && (unsigned char)s[i + 1] < 0xA0) {
+            fprintf(out, "\\u%04x", (unsigned char)s[++i]);
+        } else if (c < 32 || c == 127) {
+            fprintf(out, "\\u%04x", c);
+        } else {
+            fputc(c, out);
+        }
+    }
+    fputc('"', out);
+}
+
+static void put_one(FILE *out, const tile_diagnostic *d) {
+    static const char *const word[] = {"error", "warning", "perf", "note"};
+    fprintf(out, "{\"severity\": \"%s\", \"text\": ", word[d->severity]);
+    put_text(out, d->text);
+    if (!d->file) return;
+    fputs(", \"file\": ", out);
+    put_text(out, d->file);
+    fprintf(out, ", \"line\": %u, \"column\": %u, \"end_column\": %u", d->line, d->column,
+            d->end_column);
+}
+
+void messages_write(FILE *out, const tile_diagnostic *d) {
+    put_one(out, d);
+    fputs(", \"notes\": [", out);
+    for (int i = 1; i <= d->notes; i++) {
+        if (i > 1) fputs(", ", out);
+        put_one(out, &d[i]);
+        fputc('}', out);
+    }
+    fputs("]}\n", out);
+}
+
+/* All of a line in one write, so that no other process's words come between. */
+static void say(const tile_diagnostic *d) {
+    char *line = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&line, &len);
+    if (!out) return;
+    messages_write(out, d);
+    if (fclose(out) == 0) fwrite(line, 1, len, stderr);
+    free(line);
+}
+
+void message(const Messages *m, tile_severity severity, const char *format, ...) {
+    va_list ap, again;
+    va_start(ap, format);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *text = n < 0 ? NULL : malloc((size_t)n + 1);
+    if (text) vsnprintf(text, (size_t)n + 1, format, ap);
+    va_end(ap);
+    tile_diagnostic d = {.severity = severity, .text = text ? text : "out of memory"};
+    if (m->json)
+        say(&d);
+    else
+        fprintf(stderr, "%s: %s%s\n", m->program, severity == TILE_SEVERITY_ERROR ? m->error : "",
+                d.text);
+    free(text);
+}
+
+void messages_compiled(const Messages *m, const tile_compiled *compiled) {
+    if (!m->json) {
+        fputs(tile_compiled_text(compiled, TILE_PART_DIAGNOSTICS, NULL), stderr);
+        return;
+    }
+    const tile_diagnostic *d;
+    int n = tile_compiled_diagnostics(compiled, &d);
+    for (int i = 0; i < n; i += 1 + d[i].notes) say(&d[i]);
+}
