@@ -70,6 +70,21 @@ says 1 'd["file"] == "z\ufffd\u009f.tl"' sh -c "cp bad.tl \"\$1\"; '$tilec' $jso
 printf 'x = "\377"\n' >latin.tl
 says 1 'd["line"] == 1 and d["column"] == 6' "$tilec" $json latin.tl
 
+# tilerun says the same where it compiles, and what is wrong with the run.
+tilerun=$bin/tilerun
+run="--device=cpu x_ptr=zeros:fp32[8] y_ptr=zeros:fp32[8] out_ptr=empty:fp32[8]"
+cp "$tree/examples/vector_add.tl" add.tl
+says 1 'd["line"] == 7 and d["file"] == "bad.tl"' "$tilerun" $json bad.tl --device=cpu p=zeros:fp32[8] n=8
+says 2 'd["text"] == "which file? (see tilerun --help)"' "$tilerun" $json
+says 2 'd["text"].startswith("unknown option --devise")' "$tilerun" --devise=cpu add.tl $json
+says 1 '"n=VALUE" in d["notes"][0]["text"]' "$tilerun" $json add.tl $run
+says 1 'd["text"] == "signature: no kernel has a parameter \x27m\x27"' "$tilerun" $json add.tl $run n=8 m=1
+says 3 'd["text"].startswith("cannot read")' "$tilerun" $json no.tl
+says 3 'd["text"].startswith("cannot read")' "$tilerun" $json add.tl $run n=8 --tuning=no.json
+says 5 '"add.tl:" in d["text"]' "$tilerun" $json add.tl --device=cpu {x,y}_ptr=zeros:fp32[8] out_ptr=zeros:fp32[4] n=8
+"$tilerun" $json add.tl $run n=8 >out 2>said
+ok 'nothing to say' test ! -s said
+
 # Mistakes of the command line, wherever in it the form stands.
 says 2 'd["text"].startswith("unknown option --emitt; did you mean")' "$tilec" --emitt=ptx bad.tl $json
 says 2 'd["text"].startswith("unknown option --emitt; did you mean")' "$tilec" --emitt=ptx --diagnostics json bad.tl

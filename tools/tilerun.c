@@ -31,18 +31,21 @@ int exit_code(tile_status st) {
     }
 }
 
-int complain(int code, const char *text) {
-    fprintf(stderr, "tilerun: %s\n", text);
+int complain(const Messages *m, int code, const char *text) {
+    message(m, TILE_SEVERITY_ERROR, "%s", text);
     return code;
 }
 
 int failed(const Run *r, tile_status st) {
     if (st == TILE_OK) return -1;
+    const Messages *m = &r->o.messages;
     /* A check's message begins with the place in the kernel's source, as the compiler's do. */
-    if (st == TILE_CHECK_FAILED)
-        fprintf(stderr, "%s\n", tile_error(r->ctx));
+    if (st != TILE_CHECK_FAILED)
+        message(m, TILE_SEVERITY_ERROR, "%s: %s", tile_status_text(st), tile_error(r->ctx));
+    else if (m->json)
+        message(m, TILE_SEVERITY_ERROR, "%s", tile_error(r->ctx));
     else
-        fprintf(stderr, "tilerun: %s: %s\n", tile_status_text(st), tile_error(r->ctx));
+        fprintf(stderr, "%s\n", tile_error(r->ctx));
     return exit_code(st);
 }
 
@@ -68,16 +71,17 @@ static int open_device(Run *r) {
     r->on_machine = strncmp(r->o.device, "ptx", strlen("ptx")) == 0;
     if (strcmp(r->o.device, "auto") == 0) {
         if (r->on_cpu)
-            fprintf(stderr, "tilerun: device: %s; %s\n", tile_context_device_name(r->ctx),
-                    tile_error(r->ctx));
+            message(&r->o.messages, TILE_SEVERITY_NOTE, "device: %s; %s",
+                    tile_context_device_name(r->ctx), tile_error(r->ctx));
         else
-            fprintf(stderr, "tilerun: device: %s (%s)\n", tile_context_device_name(r->ctx),
-                    tile_context_target(r->ctx));
+            message(&r->o.messages, TILE_SEVERITY_NOTE, "device: %s (%s)",
+                    tile_context_device_name(r->ctx), tile_context_target(r->ctx));
     }
     if (r->o.counts && !r->on_machine)
-        return complain(EXIT_USAGE, "--counts is for the PTX machine: --device=ptx");
+        return complain(&r->o.messages, EXIT_USAGE,
+                        "--counts is for the PTX machine: --device=ptx");
     if (r->o.checks_given && !r->on_cpu && !r->on_machine)
-        fprintf(stderr, "tilerun: --check has no effect on a GPU\n");
+        message(&r->o.messages, TILE_SEVERITY_NOTE, "--check has no effect on a GPU");
     tile_status checks = tile_context_set_checks(r->ctx, r->o.checks);
     st = checks ? checks : tile_context_set_print(r->ctx, print_text, r);
     progress_open(&r->progress);
@@ -100,16 +104,18 @@ static int read_file(Run *r) {
     bool compiles = c->ndefines || c->options || c->config || c->config_text || o->forecast ||
                     o->tune || o->tuning;
     if (r->kind != FILE_SOURCE && compiles)
-        return complain(EXIT_USAGE, "-D, --config"
+        return complain(&r->o.messages, EXIT_USAGE,
+                        "-D, --config"
 #define KERNEL_OPTION(home, name, attribute, least, most, absent, traits, long_name, ...)          \
     ", --" long_name
 #include "ir/options.def"
-                                    " and tuning need a source; this file is compiled already");
+                        " and tuning need a source; this file is compiled already");
     if (r->kind == FILE_PTX && c->debug)
-        return complain(EXIT_USAGE, "--debug is for what is compiled here; this is PTX already");
+        return complain(&r->o.messages, EXIT_USAGE,
+                        "--debug is for what is compiled here; this is PTX already");
     FileError error;
     if (file_read(o->file, (size_t)INPUT_LIMIT_MB << 20, &r->text, &r->len, &error)) return -1;
-    return complain(EXIT_FILES, error.text);
+    return complain(&r->o.messages, EXIT_FILES, error.text);
 }
 
 /* "a=*fp16:16,n=i32" from the values, malloc'ed. */
@@ -151,9 +157,8 @@ static void fill_options(const Run *r, const char *signature, char **fact, int n
 /* Source or tile IR -> what the device takes, in r->compiled. */
 static int compile_with(Run *r, const tile_compile_options *options) {
     tile_status st = tile_compile(options, &r->compiled);
-    if (!r->compiled) return complain(EXIT_RUN, "out of memory");
-    if (!r->compared || st)
-        fputs(tile_compiled_text(r->compiled, TILE_PART_DIAGNOSTICS, NULL), stderr);
+    if (!r->compiled) return complain(&r->o.messages, EXIT_RUN, "out of memory");
+    if (!r->compared || st) messages_compiled(&r->o.messages, r->compiled);
     return st ? exit_code(st) : -1;
 }
 
@@ -163,7 +168,7 @@ static int compile(Run *r) {
     char **fact = calloc((size_t)r->o.nvalues + 1, sizeof *fact);
     tile_compile_options options;
     int nfacts = 0, code = -1;
-    if (!signature || !fact) code = complain(EXIT_RUN, "out of memory");
+    if (!signature || !fact) code = complain(&r->o.messages, EXIT_RUN, "out of memory");
     for (int i = 0; code < 0 && source && i < r->o.nvalues; i++)
         if ((fact[nfacts] = value_fact(&r->o.value[i]))) nfacts++;
     if (code < 0) fill_options(r, source ? signature : NULL, fact, nfacts, &options);
@@ -197,7 +202,7 @@ static int make_value(Run *r, int i) {
     RunError error;
     if (value_make(o->value, o->nvalues, i, o->define, o->compile.ndefines, o->seed, &error))
         return -1;
-    return complain(error.io ? EXIT_FILES : EXIT_USAGE, error.text);
+    return complain(&r->o.messages, error.io ? EXIT_FILES : EXIT_USAGE, error.text);
 }
 
 /* Before the kernel is compiled: a file says which type its elements have. */
@@ -233,7 +238,7 @@ static int make_buffers(Run *r) {
 int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, tile_arg *arg) {
     const RunOptions *o = &r->o;
     bool *used = calloc((size_t)o->nvalues + 1, sizeof *used);
-    int code = used ? -1 : complain(EXIT_RUN, "out of memory");
+    int code = used ? -1 : complain(&r->o.messages, EXIT_RUN, "out of memory");
     for (int i = 0; code < 0 && i < info->num_params; i++) {
         tile_kernel_param p;
         RunError error;
@@ -243,15 +248,15 @@ int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, ti
         if (which < o->nvalues) {
             used[which] = true;
             if (!value_arg(&o->value[which], &p, &arg[i], &error))
-                code = complain(EXIT_USAGE, error.text);
+                code = complain(&r->o.messages, EXIT_USAGE, error.text);
         } else if (p.none) {
             arg[i] = tile_none();
         } else if (p.has_equals) {
             arg[i] = tile_int(p.type, p.equals);
         } else {
-            fprintf(stderr,
-                    "tilerun: the argument for parameter %s (%s) of kernel '%s' is missing: add "
-                    "%s=%s\n",
+            message(&o->messages, TILE_SEVERITY_ERROR,
+                    "the argument for parameter %s (%s) of kernel '%s' is missing: add "
+                    "%s=%s",
                     p.name, p.type_text, info->name, p.name,
                     p.type == TILE_POINTER ? "zeros:TYPE[SIZE], or another buffer" : "VALUE");
             code = EXIT_USAGE;
@@ -259,8 +264,8 @@ int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, ti
     }
     for (int i = 0; code < 0 && i < o->nvalues; i++)
         if (!used[i] && !o->value[i].pointed) {
-            fprintf(stderr, "tilerun: kernel '%s' has no parameter %s\n", info->name,
-                    o->value[i].name);
+            message(&o->messages, TILE_SEVERITY_ERROR, "kernel '%s' has no parameter %s",
+                    info->name, o->value[i].name);
             code = EXIT_USAGE;
         }
     free(used);
@@ -269,7 +274,7 @@ int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, ti
 
 static int make_args(Run *r) {
     r->arg = calloc((size_t)r->info.num_params + 1, sizeof *r->arg);
-    if (!r->arg) return complain(EXIT_RUN, "out of memory");
+    if (!r->arg) return complain(&r->o.messages, EXIT_RUN, "out of memory");
     return run_bind(r, r->kernel, &r->info, r->arg);
 }
 
@@ -289,7 +294,7 @@ static int save(Run *r) {
         const Save *s = &r->o.save[i];
         RunValue *v = &r->o.value[s->value];
         char *data = malloc(v->array.bytes + 1);
-        if (!data) return complain(EXIT_RUN, "out of memory");
+        if (!data) return complain(&r->o.messages, EXIT_RUN, "out of memory");
         tile_status st = tile_copy_to_host(r->ctx, data, v->ptr, v->array.bytes);
         NpyArray a = v->array;
         a.data = data;
@@ -300,9 +305,9 @@ static int save(Run *r) {
         if (st)
             code = failed(r, st);
         else if (!text)
-            code = complain(EXIT_RUN, "out of memory");
+            code = complain(&r->o.messages, EXIT_RUN, "out of memory");
         else if (!file_write(s->file, text, len, &error))
-            code = complain(EXIT_FILES, error.text);
+            code = complain(&r->o.messages, EXIT_FILES, error.text);
         free(text);
         free(data);
         if (code >= 0) return code;
@@ -338,10 +343,10 @@ static void end(Run *r) {
     run_options_free(&r->o);
 }
 
-static int run_one(int argc, char **argv) {
+static int run_one(const Messages *m, int argc, char **argv) {
     Run r = {.ctx = NULL};
     tile_grid grid = {1, 1, 1};
-    int code = run_options_read(&r.o, argc, argv);
+    int code = run_options_read(&r.o, m, argc, argv);
     if (code < 0) code = prepare(&r, &grid);
     int wrong = code < 0 ? report_expected(&r) : -1; /* which is worth timing all the same */
     if (code < 0 && (wrong < 0 || wrong == EXIT_RUN) && r.o.bench) code = report_bench(&r, &grid);
@@ -352,13 +357,13 @@ static int run_one(int argc, char **argv) {
 }
 
 /* Both are launched before either is timed, so that neither finds the GPU colder. */
-static int run_two(const Pair *pair) {
+static int run_two(const Messages *m, const Pair *pair) {
     Run side[2] = {{.ctx = NULL}, {.ctx = NULL}};
     tile_grid grid[2] = {{1, 1, 1}, {1, 1, 1}};
     int code = -1;
     bool json = false;
     for (int i = 0; code < 0 && i < 2; i++) {
-        code = run_options_read(&side[i].o, pair->argc[i], pair->argv[i]);
+        code = run_options_read(&side[i].o, m, pair->argc[i], pair->argv[i]);
         json = side[i].o.json;
         side[i].o.json = side[i].compared = true;
         if (code < 0) code = prepare(&side[i], &grid[i]);
@@ -371,10 +376,11 @@ static int run_two(const Pair *pair) {
 
 int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write(), to be cleaned up after */
+    Messages m = {"tilerun", "", messages_json(argc, argv)};
     Pair pair;
-    int two = pair_read(&pair, argc, argv), code = two;
-    if (two < 0) code = pair.two ? run_two(&pair) : run_one(argc, argv);
+    int two = pair_read(&m, &pair, argc, argv), code = two;
+    if (two < 0) code = pair.two ? run_two(&m, &pair) : run_one(&m, argc, argv);
     pair_free(&pair);
-    if (fflush(stdout)) code = complain(EXIT_FILES, "cannot write to standard output");
+    if (fflush(stdout)) code = complain(&m, EXIT_FILES, "cannot write to standard output");
     return code < 0 ? EXIT_DONE : code;
 }

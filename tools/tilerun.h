@@ -37,8 +37,8 @@ typedef struct Run {
     struct json_t *report; /* what --json prints at the end; NULL without it */
 } Run;
 
-/* Prints "tilerun: text" and returns the code. */
-int complain(int code, const char *text);
+/* Says "tilerun: text" and returns the code. */
+int complain(const Messages *m, int code, const char *text);
 /* A failed call on the context: prints its sentence. -1 when st is TILE_OK. */
 int failed(const Run *r, tile_status st);
 
@@ -75,7 +75,7 @@ typedef struct Pair {
 } Pair;
 /* What stands before --compare is both sides', what follows the second's alone: a file right behind
  * it is instead of the first's. */
-int pair_read(Pair *pair, int argc, char **argv);
+int pair_read(const Messages *m, Pair *pair, int argc, char **argv);
 void pair_free(Pair *pair);
 /* Times and rates of both, and what differs in what the compiler made of them. */
 int report_both(const Run *a, const Run *b, bool json, bool all);

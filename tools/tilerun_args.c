@@ -25,6 +25,7 @@ typedef enum OptionId {
     OPT_JSON,
     OPT_SEED,
     OPT_COLOR,
+    OPT_DIAGNOSTICS,
     OPT_MANUAL,
     OPT_HELP,
     OPT_VERSION
@@ -91,6 +92,8 @@ static const OptionRow rows[] = {
     {"json", 0, NULL, "print what is known of the run, its times and comparisons as JSON",
      OPT_JSON},
     {"seed", 0, "N", "for random buffers; the default is 0", OPT_SEED},
+    {"diagnostics", 0, "FORM", "messages as text (default), or json: an object a line",
+     OPT_DIAGNOSTICS},
     {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
     {"manual", 0, "VIEW", "print the manual page (man), or how a shell completes (bash, zsh)",
      OPT_MANUAL},
@@ -106,17 +109,18 @@ static void print_more(FILE *out) {
           out);
 }
 
-static int usage(const char *text, const char *detail) {
-    fprintf(stderr, "tilerun: %s%s%s%s\n", text, detail ? " '" : "", detail ? detail : "",
-            detail ? "'" : "");
+static int usage(const RunOptions *o, const char *text, const char *detail) {
+    message(&o->messages, TILE_SEVERITY_ERROR, "%s%s%s%s", text, detail ? " '" : "",
+            detail ? detail : "", detail ? "'" : "");
     return EXIT_USAGE;
 }
 
 /* How the program describes itself; `view` as manual_print has them. */
-static int print_manual(const char *view) {
+static int print_manual(const RunOptions *o, const char *view) {
     static const OptionWords words[] = {
         {OPT_DEVICE, "auto cpu cuda"},
         {OPT_CHECK, "all none bounds align overflow uninit races undefined"},
+        {OPT_DIAGNOSTICS, "text json"},
         {OPT_COLOR, "auto always never"},
         {OPT_MANUAL, "man bash zsh"},
 #define OPTION(kind, name, traits, programs, letter, long_name, arg, words, ...)                   \
@@ -149,10 +153,10 @@ static int print_manual(const char *view) {
         .suffixes = "tl py tir ptx",
         .see_also = "tilec",
     };
-    return manual_print(stdout, &manual, view) ? EXIT_DONE : usage("--manual has no", view);
+    return manual_print(stdout, &manual, view) ? EXIT_DONE : usage(o, "--manual has no", view);
 }
 
-static int read_checks(const char *text, unsigned *checks) {
+static int read_checks(const RunOptions *o, const char *text, unsigned *checks) {
     static const struct {
         const char *name;
         unsigned bits;
@@ -163,48 +167,50 @@ static int read_checks(const char *text, unsigned *checks) {
         {"races", TILE_CHECK_RACES},       {"undefined", TILE_CHECK_UNDEFINED},
     };
     *checks = 0;
-    if (!*text) return usage("--check names nothing; to watch for nothing, say none", NULL);
+    if (!*text) return usage(o, "--check names nothing; to watch for nothing, say none", NULL);
     while (*text) {
         size_t n = strcspn(text, ","), i = 0, count = sizeof names / sizeof *names;
         while (i < count && (strlen(names[i].name) != n || memcmp(names[i].name, text, n) != 0))
             i++;
-        if (i == count) return usage("--check has no", text);
+        if (i == count) return usage(o, "--check has no", text);
         *checks |= names[i].bits;
         text += n + (text[n] == ',');
     }
     return -1;
 }
 
-static int read_number(const char *option, const char *text, long least, int *out) {
+static int read_number(const RunOptions *o, const char *option, const char *text, long least,
+                       int *out) {
     long v;
     if (option_number(text, least, 1000000, &v)) {
-        fprintf(stderr, "tilerun: %s takes a number from %ld on, not '%s'\n", option, least, text);
+        message(&o->messages, TILE_SEVERITY_ERROR, "%s takes a number from %ld on, not '%s'",
+                option, least, text);
         return EXIT_USAGE;
     }
     *out = (int)v;
     return -1;
 }
 
-static int read_seed(const char *text, uint64_t *out) {
+static int read_seed(const RunOptions *o, const char *text, uint64_t *out) {
     char *end;
     errno = 0;
     unsigned long long v = strtoull(text, &end, 0);
     if (errno || end == text || *end || *text == '-')
-        return usage("--seed takes a number, not", text);
+        return usage(o, "--seed takes a number, not", text);
     *out = v;
     return -1;
 }
 
-static int read_color(const char *text, int *out) {
-    *out = option_color(text);
-    return *out < 0 ? usage("--color is auto, always or never, not", text) : -1;
+static int read_color(RunOptions *o, const char *text) {
+    o->compile.color = option_color(text);
+    return o->compile.color < 0 ? usage(o, "--color is auto, always or never, not", text) : -1;
 }
 
-static int read_config(RunOptions *run, const char *text) {
-    tile_compile_options *o = &run->compile;
-    o->config_text = strchr(text, '=') ? text : NULL;
-    run->forecast = strcmp(text, "auto") == 0;
-    return o->config_text || run->forecast ? -1 : read_number("--config", text, 0, &o->config);
+static int read_config(RunOptions *o, const char *text) {
+    tile_compile_options *c = &o->compile;
+    c->config_text = strchr(text, '=') ? text : NULL;
+    o->forecast = strcmp(text, "auto") == 0;
+    return c->config_text || o->forecast ? -1 : read_number(o, "--config", text, 0, &c->config);
 }
 
 static int read_positional(RunOptions *o, const char *text) {
@@ -217,10 +223,11 @@ static int read_positional(RunOptions *o, const char *text) {
     int n, before = o->nvalues;
     bool ok = value_parse(text, v, value_count(text), &n, &error);
     o->nvalues += n;
-    if (!ok) return usage(error.text, NULL);
+    if (!ok) return usage(o, error.text, NULL);
     for (int i = 0; i < before; i++)
         for (int k = 0; k < n; k++)
-            if (strcmp(o->value[i].name, v[k].name) == 0) return usage("given twice:", v[k].name);
+            if (strcmp(o->value[i].name, v[k].name) == 0)
+                return usage(o, "given twice:", v[k].name);
     return -1;
 }
 
@@ -237,26 +244,30 @@ static int read_option(RunOptions *o, int id, const char *value) {
                             : tile_target_name(value)    ? tile_target_name(value)
                                                          : value;
         return -1;
-    case OPT_CHECK: o->checks_given = true; return read_checks(value, &o->checks);
+    case OPT_CHECK: o->checks_given = true; return read_checks(o, value, &o->checks);
     case OPT_SAVE: o->save[o->nsaves++] = (Save){.text = value}; return -1;
     case OPT_TUNE: o->tune = true; return -1;
     case OPT_SPACE: o->space = value; return -1;
-    case OPT_MOST: return read_number("--most", value, 1, &o->most);
+    case OPT_MOST: return read_number(o, "--most", value, 1, &o->most);
     case OPT_TUNING: o->tuning = value; return -1;
     case OPT_RETUNE: o->tune = o->retune = true; return -1;
     case OPT_EXPECT: o->expect[o->nexpects++] = (Expect){.text = value}; return -1;
     case OPT_BENCH: o->bench = true; return -1;
     case OPT_COMPARE:
-        return usage("--compare is there twice, or with another value than all", NULL);
+        return usage(o, "--compare is there twice, or with another value than all", NULL);
     case OPT_COUNTS: o->counts = true; return -1;
     case OPT_JSON: o->json = true; return -1;
-    case OPT_SEED: return read_seed(value, &o->seed);
-    case OPT_COLOR: return read_color(value, &o->compile.color);
-    case OPT_MANUAL: return print_manual(value);
-    case OPT_HELP: return print_manual("help");
+    case OPT_SEED: return read_seed(o, value, &o->seed);
+    case OPT_DIAGNOSTICS:
+        return messages_form(&o->messages, value)
+                   ? -1
+                   : usage(o, "--diagnostics is text or json, not", value);
+    case OPT_COLOR: return read_color(o, value);
+    case OPT_MANUAL: return print_manual(o, value);
+    case OPT_HELP: return print_manual(o, "help");
     case OPT_VERSION: printf("tilerun %s\n", tile_version()); return EXIT_DONE;
     }
-    return compile_option_take(&o->compile, &o->options, id, value, why) ? -1 : usage(why, NULL);
+    return compile_option_take(&o->compile, &o->options, id, value, why) ? -1 : usage(o, why, NULL);
 }
 
 /* The buffer that NAME=… names, and what is behind the sign. */
@@ -265,7 +276,7 @@ static int match_buffer(const RunOptions *o, const char *option, const char *tex
     char why[80];
     const char *eq = strchr(text, '=');
     snprintf(why, sizeof why, "%s takes NAME=FILE.npy, not", option);
-    if (!eq || !eq[1]) return usage(why, text);
+    if (!eq || !eq[1]) return usage(o, why, text);
     *file = eq + 1;
     snprintf(why, sizeof why, "%s names no buffer of this command line:", option);
     for (*value = 0; *value < o->nvalues; ++*value) {
@@ -273,19 +284,20 @@ static int match_buffer(const RunOptions *o, const char *option, const char *tex
         if (strlen(name) == (size_t)(eq - text) && memcmp(name, text, strlen(name)) == 0) break;
     }
     bool found = *value < o->nvalues && value_is_buffer(&o->value[*value]);
-    return found ? -1 : usage(why, text);
+    return found ? -1 : usage(o, why, text);
 }
 
 /* FILE.npy:TOLERANCE; the last colon of a path that no number follows is part of the path. */
-static int split_tolerance(Expect *e, const char *text) {
+static int split_tolerance(const RunOptions *o, Expect *e, const char *text) {
     const char *colon = strrchr(text, ':');
     char *end = NULL;
     if (colon && colon[1]) e->tolerance = strtod(colon + 1, &end);
     e->given = end && !*end;
-    if (e->given && !(e->tolerance >= 0)) return usage("a tolerance is 0 or more, not", colon + 1);
+    if (e->given && !(e->tolerance >= 0))
+        return usage(o, "a tolerance is 0 or more, not", colon + 1);
     e->file = e->given ? strndup(text, (size_t)(colon - text)) : strdup(text);
     if (e->file) return -1;
-    fprintf(stderr, "tilerun: out of memory\n");
+    message(&o->messages, TILE_SEVERITY_ERROR, "out of memory");
     return EXIT_RUN;
 }
 
@@ -299,13 +311,13 @@ static int match_buffers(RunOptions *o) {
         Expect *e = &o->expect[i];
         const char *file;
         code = match_buffer(o, "--expect", e->text, &e->value, &file);
-        if (code < 0) code = split_tolerance(e, file);
+        if (code < 0) code = split_tolerance(o, e, file);
     }
     return code;
 }
 
-int run_options_read(RunOptions *o, int argc, char **argv) {
-    *o = (RunOptions){.device = "auto", .checks = TILE_CHECK_ALL};
+int run_options_read(RunOptions *o, const Messages *m, int argc, char **argv) {
+    *o = (RunOptions){.messages = *m, .device = "auto", .checks = TILE_CHECK_ALL};
     o->compile.color = option_color("auto");
     size_t most = (size_t)argc + 1; /* of anything */
     o->define = calloc(most, sizeof *o->define);
@@ -319,26 +331,26 @@ int run_options_read(RunOptions *o, int argc, char **argv) {
     o->save = calloc(most, sizeof *o->save);
     o->expect = calloc(most, sizeof *o->expect);
     if (!o->define || !o->include || !o->value || !o->save || !o->expect) {
-        fprintf(stderr, "tilerun: out of memory\n");
+        message(&o->messages, TILE_SEVERITY_ERROR, "out of memory");
         return EXIT_RUN;
     }
     OptionParser p = option_parser(rows, ROWS, argc, argv);
     int exit_code = -1;
     for (int id; exit_code < 0 && (id = option_next(&p)) != OPTION_END;) {
         if (id == OPTION_ERROR)
-            exit_code = usage(p.error, NULL);
+            exit_code = usage(o, p.error, NULL);
         else if (id == OPTION_POSITIONAL)
             exit_code = read_positional(o, p.value);
         else
             exit_code = read_option(o, id, p.value);
     }
     if (exit_code >= 0) return exit_code;
-    if (!o->file) return usage("which file? (see tilerun --help)", NULL);
-    if (o->space && !o->tune) return usage("--space is for --tune", NULL);
-    if (o->most && !o->tune) return usage("--most is for --tune", NULL);
+    if (!o->file) return usage(o, "which file? (see tilerun --help)", NULL);
+    if (o->space && !o->tune) return usage(o, "--space is for --tune", NULL);
+    if (o->most && !o->tune) return usage(o, "--most is for --tune", NULL);
     bool chosen = o->compile.config || o->compile.config_text || o->forecast;
     if (chosen && (o->tune || o->tuning))
-        return usage("--config chooses a config, and so do --tune and --tuning", NULL);
+        return usage(o, "--config chooses a config, and so do --tune and --tuning", NULL);
     return match_buffers(o);
 }
 

@@ -3,6 +3,7 @@
 #ifndef TILE_TOOLS_TILERUN_ARGS_H
 #define TILE_TOOLS_TILERUN_ARGS_H
 
+#include "tools/messages.h"
 #include "tools/tilerun_values.h"
 
 enum ExitCode { EXIT_DONE, EXIT_SOURCE, EXIT_USAGE, EXIT_FILES, EXIT_BUG, EXIT_RUN };
@@ -22,6 +23,7 @@ typedef struct Expect {
 } Expect;
 
 typedef struct RunOptions {
+    Messages messages;
     const char *file, *device, *grid, *space, *tuning;
     bool forecast;                /* --config=auto */
     int most;                     /* --most; 0: all */
@@ -42,7 +44,7 @@ typedef struct RunOptions {
 
 /* Reads the command line. Returns -1 to go on, else the exit code, after printing help or what is
  * wrong. */
-int run_options_read(RunOptions *o, int argc, char **argv);
+int run_options_read(RunOptions *o, const Messages *m, int argc, char **argv);
 void run_options_free(RunOptions *o);
 
 #endif

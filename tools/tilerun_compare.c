@@ -30,7 +30,7 @@ static int copy_words(char **to, char **from, int n, char *file) {
     return n;
 }
 
-int pair_read(Pair *pair, int argc, char **argv) {
+int pair_read(const Messages *m, Pair *pair, int argc, char **argv) {
     *pair = (Pair){.two = false};
     int at = 1;
     while (at < argc && strcmp(argv[at], compare) && strcmp(argv[at], compare_all)) at++;
@@ -39,7 +39,7 @@ int pair_read(Pair *pair, int argc, char **argv) {
     pair->all = strcmp(argv[at], compare_all) == 0;
     for (int i = 0; i < 2; i++)
         if (!(pair->argv[i] = calloc((size_t)argc + 1, sizeof *pair->argv[i])))
-            return complain(EXIT_RUN, "out of memory");
+            return complain(m, EXIT_RUN, "out of memory");
     bool other = at + 1 < argc && is_file(argv[at + 1]);
     pair->argc[0] = copy_words(pair->argv[0], argv, at, NULL);
     pair->argc[1] = copy_words(pair->argv[1], argv, at, other ? argv[at + 1] : NULL);
@@ -93,7 +93,7 @@ static int print_json(const Run *a, const Run *b, const char *differs) {
     json_t *both = json_pack("{s:O, s:O, s:o}", "a", a->report, "b", b->report, "compare", list);
     char *text = both ? json_dumps(both, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(both);
-    if (!text) return complain(EXIT_RUN, "out of memory");
+    if (!text) return complain(&a->o.messages, EXIT_RUN, "out of memory");
     puts(text);
     free(text);
     return -1;

@@ -22,25 +22,26 @@ static json_t *real(double v) {
 int report_begin(Run *r) {
     if (!r->o.json) return -1;
     r->report = json_object();
-    return r->report ? -1 : complain(EXIT_RUN, "out of memory");
+    return r->report ? -1 : complain(&r->o.messages, EXIT_RUN, "out of memory");
 }
 
 /* An object that lacks something for want of memory must not look whole. */
-static int added(int result) {
-    return result ? complain(EXIT_RUN, "out of memory") : -1;
+static int added(const Run *r, int result) {
+    return result ? complain(&r->o.messages, EXIT_RUN, "out of memory") : -1;
 }
 
 int report_launch(Run *r, const tile_grid *grid) {
     if (!r->report) return -1;
     const tile_kernel_info *k = &r->info;
-    return added(json_object_update_new(
-        r->report,
-        json_pack("{s:s, s:s, s:s, s:[I,I,I], s:i, s:i, s:i, s:I, s:I}", "kernel", k->name,
-                  "device", tile_context_device_name(r->ctx), "target", tile_context_target(r->ctx),
-                  "grid", (json_int_t)grid->x, (json_int_t)grid->y, (json_int_t)grid->z,
-                  "num_warps", k->num_warps, "num_stages", k->num_stages, "registers", k->registers,
-                  "spill_bytes", (json_int_t)k->spill_bytes, "shared_bytes",
-                  (json_int_t)k->shared_bytes)));
+    return added(
+        r, json_object_update_new(
+               r->report,
+               json_pack("{s:s, s:s, s:s, s:[I,I,I], s:i, s:i, s:i, s:I, s:I}", "kernel", k->name,
+                         "device", tile_context_device_name(r->ctx), "target",
+                         tile_context_target(r->ctx), "grid", (json_int_t)grid->x,
+                         (json_int_t)grid->y, (json_int_t)grid->z, "num_warps", k->num_warps,
+                         "num_stages", k->num_stages, "registers", k->registers, "spill_bytes",
+                         (json_int_t)k->spill_bytes, "shared_bytes", (json_int_t)k->shared_bytes)));
 }
 
 /* ---- what accesses take ---- */
@@ -88,7 +89,7 @@ static void on_count(void *user, const tile_count *c) {
 int report_counts(Run *r) {
     if (!r->o.counts) return -1;
     if (r->report && json_object_set_new(r->report, "counts", json_array()))
-        return complain(EXIT_RUN, "out of memory");
+        return complain(&r->o.messages, EXIT_RUN, "out of memory");
     if (!r->report)
         puts("     PTX source      warps sectors/request wavefronts/req  instruction\n"
              "    line   line                      (needed)  (no conflict)");
@@ -102,7 +103,7 @@ int report_counted(Run *r) {
 int report_end(Run *r) {
     if (!r->report) return -1;
     char *text = json_dumps(r->report, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-    if (!text) return complain(EXIT_RUN, "out of memory");
+    if (!text) return complain(&r->o.messages, EXIT_RUN, "out of memory");
     puts(text);
     free(text);
     return -1;
@@ -164,7 +165,7 @@ int report_bench(Run *r, const tile_grid *grid) {
                               ms[0] * 1e3, "most_us", ms[n - 1] * 1e3);
         if (r->info.bytes) json_object_set_new(o, "gb_per_s", real(gb));
         if (r->info.flops) json_object_set_new(o, "tflops", real(tera));
-        return added(json_object_set_new(r->report, "bench", o));
+        return added(r, json_object_set_new(r->report, "bench", o));
     }
     char middle[DURATION_TEXT], low[DURATION_TEXT], high[DURATION_TEXT];
     duration_text(median, middle);
@@ -221,7 +222,7 @@ static int judge(Run *r, const Expect *e, const NpyArray *shape, const Array *go
                       real(d.max_abs), "max_abs_at", abs_at, "max_rel", real(d.max_rel),
                       "max_rel_at", rel_at, "max_ulp", real(d.max_ulp), "max_ulp_at", ulp_at);
         if (o && d.beyond) json_object_set_new(o, "first_beyond", json_string(first));
-        int code = added(json_array_append_new(list, o));
+        int code = added(r, json_array_append_new(list, o));
         if (code >= 0) return code;
     } else {
         bool equal = !d.beyond && !(d.max_abs > 0);
@@ -235,9 +236,9 @@ static int judge(Run *r, const Expect *e, const NpyArray *shape, const Array *go
                    tolerance, e->file, d.max_abs, abs_at, d.max_rel, rel_at, d.max_ulp, ulp_at);
     }
     if (!d.beyond) return -1;
-    fprintf(stderr,
-            "tilerun: %s: %zu of %zu elements are beyond the tolerance %.3g; the first at %s is "
-            "%.9g, expected %.9g\n",
+    message(&r->o.messages, TILE_SEVERITY_ERROR,
+            "%s: %zu of %zu elements are beyond the tolerance %.3g; the first at %s is "
+            "%.9g, expected %.9g",
             name, d.beyond, got->count, tolerance, first, compare_element(got, d.first),
             compare_element(want, d.first));
     return EXIT_RUN;
@@ -249,7 +250,7 @@ static int expect_one(Run *r, const Expect *e) {
     size_t len;
     FileError error;
     NpyArray a;
-    if (!data) return complain(EXIT_RUN, "out of memory");
+    if (!data) return complain(&r->o.messages, EXIT_RUN, "out of memory");
     int code = failed(r, tile_copy_to_host(r->ctx, data, v->ptr, v->array.bytes));
     if (code >= 0) {
         free(data);
@@ -257,13 +258,14 @@ static int expect_one(Run *r, const Expect *e) {
     }
     if (!file_read_as(e->file, NPY_BEGINS, (size_t)EXPECT_LIMIT_GB << 30, &text, &len, &error)) {
         free(data);
-        return complain(EXIT_FILES, error.text);
+        return complain(&r->o.messages, EXIT_FILES, error.text);
     }
     if (!npy_parse(text, len, &a, &error)) {
-        fprintf(stderr, "tilerun: %s: %s\n", e->file, error.text);
+        message(&r->o.messages, TILE_SEVERITY_ERROR, "%s: %s", e->file, error.text);
         code = EXIT_FILES;
     } else if (!same_shape(&a, &v->array)) {
-        fprintf(stderr, "tilerun: %s: its shape is not that of %s\n", e->file, v->name);
+        message(&r->o.messages, TILE_SEVERITY_ERROR, "%s: its shape is not that of %s", e->file,
+                v->name);
         code = EXIT_USAGE;
     } else {
         size_t count = v->array.bytes / (size_t)elem_info[v->elem].bytes;

@@ -13,9 +13,13 @@
 
 enum { MESSAGE = 600 };
 
-static void print_record(const tile_tuned *r) {
+static void print_record(const Messages *m, const tile_tuned *r) {
     char median[DURATION_TEXT], low[DURATION_TEXT], high[DURATION_TEXT];
-    if (r->failure)
+    if (m->json && r->failure)
+        message(m, TILE_SEVERITY_NOTE, "%s: %s", r->config, r->failure);
+    else if (m->json)
+        message(m, TILE_SEVERITY_NOTE, "%s: %s", r->config, duration_text(r->median_ms, median));
+    else if (r->failure)
         fprintf(stderr, "%s: %s\n", r->config, r->failure);
     else
         fprintf(stderr, "%s: %s (%s to %s, %d run%s)\n", r->config,
@@ -27,7 +31,7 @@ static void on_progress(void *user, const tile_tune_progress *p) {
     Run *r = user;
     if (p->record) {
         progress_clear(&r->progress);
-        print_record(p->record);
+        print_record(&r->o.messages, p->record);
     }
     progress_tune(&r->progress, p);
 }
@@ -65,12 +69,15 @@ static int report_tuned(Run *r, const tile_tuning *tuning, const tile_tuned *bes
             continue;
         all++;
         bad += t.failure != NULL;
-        if (list && json_array_append_new(list, json_of(&t))) return complain(EXIT_RUN, "memory");
+        if (list && json_array_append_new(list, json_of(&t)))
+            return complain(&r->o.messages, EXIT_RUN, "memory");
     }
     if (r->report) {
         json_t *o = json_pack("{s:s, s:s, s:f, s:o}", "key", best->key, "best", best->config,
                               "seconds", seconds, "configs", list);
-        return json_object_set_new(r->report, "tune", o) ? complain(EXIT_RUN, "out of memory") : -1;
+        return json_object_set_new(r->report, "tune", o)
+                   ? complain(&r->o.messages, EXIT_RUN, "out of memory")
+                   : -1;
     }
     printf("%s: best of %d config%s", best->kernel, all, all == 1 ? "" : "s");
     if (bad) printf(" (%d failed)", bad);
@@ -87,7 +94,7 @@ static int keep_config(Run *r, const char *config) {
     free(r->tuned);
     r->tuned = strdup(config); /* the tuning's own text goes away with it */
     r->o.compile.config_text = r->tuned;
-    return r->tuned ? -1 : complain(EXIT_RUN, "out of memory");
+    return r->tuned ? -1 : complain(&r->o.messages, EXIT_RUN, "out of memory");
 }
 
 /* Can a record be kept there? Said before the first is measured. */
@@ -102,11 +109,12 @@ static bool can_keep(const char *path) {
 }
 
 static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *compile) {
-    char message[MESSAGE] = "";
+    char why[MESSAGE] = "";
     double seconds = 0;
     tile_tuned best;
     if (r->o.tuning && !can_keep(r->o.tuning)) {
-        fprintf(stderr, "tilerun: cannot write '%s': %s\n", r->o.tuning, strerror(errno));
+        message(&r->o.messages, TILE_SEVERITY_ERROR, "cannot write '%s': %s", r->o.tuning,
+                strerror(errno));
         return exit_code(TILE_IO);
     }
     tile_tune_options o = {
@@ -118,17 +126,18 @@ static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *comp
         .user = r,
         .again = r->o.retune,
         .most = r->o.most,
-        .message = message,
-        .message_size = sizeof message,
+        .message = why,
+        .message_size = sizeof why,
     };
     progress_start(&r->progress, "tuning");
     seconds = run_seconds();
     tile_status st = tile_tune(r->ctx, &o, tuning, &best);
     seconds = run_seconds() - seconds;
     progress_stop(&r->progress);
-    if (st == TILE_INVALID && !*message) return EXIT_USAGE; /* binding has said why */
+    if (st == TILE_INVALID && !*why) return EXIT_USAGE; /* binding has said why */
     if (st) {
-        fprintf(stderr, "tilerun: tuning: %s\n", *message ? message : tile_status_text(st));
+        message(&r->o.messages, TILE_SEVERITY_ERROR, "tuning: %s",
+                *why ? why : tile_status_text(st));
         return st == TILE_NOT_FOUND ? EXIT_RUN : exit_code(st);
     }
     int code = report_tuned(r, tuning, &best, seconds);
@@ -137,7 +146,8 @@ static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *comp
 
 static int look_up(Run *r, const tile_tuning *tuning, const tile_compile_options *compile) {
     if (access(r->o.tuning, F_OK)) {
-        fprintf(stderr, "tilerun: cannot read '%s': %s\n", r->o.tuning, strerror(errno));
+        message(&r->o.messages, TILE_SEVERITY_ERROR, "cannot read '%s': %s", r->o.tuning,
+                strerror(errno));
         return EXIT_FILES;
     }
     tile_tuned found;
@@ -145,33 +155,33 @@ static int look_up(Run *r, const tile_tuning *tuning, const tile_compile_options
     if (r->on_cpu) o.target = "cpu";
     tile_status st = tile_tune_find(&o, tuning, tile_context_device_name(r->ctx), &found);
     if (st == TILE_NOT_FOUND) {
-        fprintf(stderr,
-                "tilerun: %s has no config for this kernel, these types and this device: measure "
-                "with --tune\n",
+        message(&r->o.messages, TILE_SEVERITY_ERROR,
+                "%s has no config for this kernel, these types and this device: measure "
+                "with --tune",
                 r->o.tuning);
         return EXIT_RUN;
     }
     if (st == TILE_INVALID)
-        return complain(EXIT_USAGE, "--tuning is for one kernel: choose it with --kernel");
+        return complain(&r->o.messages, EXIT_USAGE,
+                        "--tuning is for one kernel: choose it with --kernel");
     /* What is wrong with the source is better told by the compilation that follows. */
     if (st) return -1;
-    fprintf(stderr, "tilerun: config %s, tuned for %s\n", found.config,
+    message(&r->o.messages, TILE_SEVERITY_NOTE, "config %s, tuned for %s", found.config,
             *found.key ? found.key : "all sizes");
     return keep_config(r, found.config);
 }
 
 static int forecast(Run *r, const tile_compile_options *compile) {
-    char message[MESSAGE] = "", config[MESSAGE];
+    char why[MESSAGE] = "", config[MESSAGE];
     tile_compile_options o = *compile;
     if (r->on_cpu) o.target = NULL; /* as good as any other: it is for finding mistakes */
-    tile_status st =
-        tile_tune_forecast(&o, r->o.grid, 0, config, sizeof config, message, sizeof message);
+    tile_status st = tile_tune_forecast(&o, r->o.grid, 0, config, sizeof config, why, sizeof why);
     if (st == TILE_COMPILE_ERROR) return -1; /* that is better told by the compilation */
     if (st) {
-        fprintf(stderr, "tilerun: --config=auto: %s\n", message);
+        message(&r->o.messages, TILE_SEVERITY_ERROR, "--config=auto: %s", why);
         return st == TILE_NOT_FOUND ? EXIT_RUN : exit_code(st);
     }
-    fprintf(stderr, "tilerun: config %s, by forecast\n", config);
+    message(&r->o.messages, TILE_SEVERITY_NOTE, "config %s, by forecast", config);
     return keep_config(r, config);
 }
 
@@ -181,7 +191,7 @@ int tune_config(Run *r, const tile_compile_options *compile) {
     tile_status st = tile_tuning_open(r->o.tuning, &tuning);
     int code = -1;
     if (st) {
-        fprintf(stderr, "tilerun: %s\n", tile_tuning_error(tuning));
+        message(&r->o.messages, TILE_SEVERITY_ERROR, "%s", tile_tuning_error(tuning));
         code = exit_code(st);
     } else if (r->o.tune) {
         code = measure(r, tuning, compile);
