@@ -114,6 +114,21 @@ works "$tilec" --help
 works "$tilec" --version
 works "$tilec" -o - -- good.tl
 
+# ---- words from files ----
+echo "--emit=tir -o 'a b.tir'" >words
+works sh -c "'$tilec' @words good.tl && test -s 'a b.tir' && rm 'a b.tir'"
+works sh -c "cp good.tl @good.tl && '$tilec' -o - -- @good.tl && '$tilec' -o - ./@good.tl && rm @good.tl"
+works sh -c "echo M=1 >list && '$tilec' --emit=header --variants @list good.tl -o - >separate; '$tilec' --emit=header --variants=@list good.tl -o - | cmp - separate; rm list separate"
+fails 3 "tilec: error: cannot read 'nowhere': No such file" "$tilec" @nowhere good.tl
+fails 3 "tilerun: cannot read 'nowhere': No such file" "$tilerun" @nowhere good.tl
+fails 3 '^[{]"severity": "error", "text": "cannot read' "$tilec" @nowhere --diagnostics=json
+echo '--emitt=x' >words
+fails 2 'did you mean --emit' "$tilec" @words good.tl
+echo 'other.tl --device=cpu x_ptr=zeros:fp32[8] y_ptr=zeros:fp32[8] --save out_ptr=out.npy' >words
+works sh -c "'$tilerun' @words out_ptr=empty:fp32[8] n=8 && '$tilerun' @words out_ptr=@out.npy n=8 && rm out.npy"
+fails 2 '16 files name each other' sh -c "echo @words >>words; exec '$tilec' @words"
+rm words
+
 # ---- files ----
 fails 3 "cannot read 'missing.tl': No such file" "$tilec" missing.tl
 # What is shown of a line sends a terminal nothing but characters, and the caret stays below its own.

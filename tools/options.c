@@ -103,6 +103,17 @@ int option_next(OptionParser *p) {
     return fail(p, "unknown option ", a, strlen(a), "");
 }
 
+bool option_wants_value(const OptionRow *row, int nrows, const char *word) {
+    for (int i = 0; i < nrows && word[0] == '-'; i++) {
+        const char *name = row[i].long_name, *dashes = option_dashes(&row[i]);
+        size_t n = strlen(dashes);
+        bool is_long = name && strncmp(word, dashes, n) == 0 && strcmp(word + n, name) == 0;
+        bool is_short = row[i].short_name && word[1] == row[i].short_name && !word[2];
+        if (is_long || is_short) return row[i].arg && !option_is_optional(&row[i]);
+    }
+    return false;
+}
+
 static void print_wrapped(FILE *out, int column, const char *text) {
     if (column >= HELP_COLUMN) {
         fputc('\n', out);

@@ -38,6 +38,8 @@ OptionParser option_parser(const OptionRow *row, int nrows, int argc, char *cons
 /* The next option's id with p->value set (NULL for a flag), or OPTION_POSITIONAL with p->value,
  * OPTION_END, or OPTION_ERROR with p->error. */
 int option_next(OptionParser *p);
+/* Whether the word is an option whose value is the next word. */
+bool option_wants_value(const OptionRow *row, int nrows, const char *word);
 /* Prints the rows as help text, in the table's order. */
 void option_print_help(FILE *out, const OptionRow *row, int nrows);
 /* What stands before the long name: "--" or "". */

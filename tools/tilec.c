@@ -8,6 +8,7 @@
 #include "tile.h"
 #include "tools/compile_options.h"
 #include "tools/messages.h"
+#include "tools/response.h"
 #include "tools/tilec_artefact.h"
 #include "tools/tilec_deps.h"
 #include "tools/tilec_options.h"
@@ -598,8 +599,7 @@ static int run(Command *c, int argc, char **argv) {
     return c->worst;
 }
 
-int main(int argc, char **argv) {
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write(), to be cleaned up after */
+static int tilec(int argc, char **argv) {
     Command c = {.messages = {"tilec", "error: ", messages_json(argc, argv)},
                  .defines = calloc((size_t)argc + 1, sizeof *c.defines),
                  .include = calloc((size_t)argc + 1, sizeof *c.include),
@@ -637,5 +637,21 @@ int main(int argc, char **argv) {
         message(&c.messages, TILE_SEVERITY_ERROR, "cannot write standard output");
         if (code == EXIT_DONE) code = EXIT_FILES;
     }
+    return code;
+}
+
+int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write(), to be cleaned up after */
+    Words w;
+    bool expanded = words_expand(&w, tilec_rows, tilec_nrows, argc, argv);
+    int code = w.unread ? EXIT_FILES : EXIT_USAGE;
+    if (expanded) {
+        code = tilec(w.argc, w.argv);
+    } else {
+        Messages m = {"tilec",
+                      "error: ", messages_json(argc, argv) || messages_json(w.argc, w.argv)};
+        message(&m, TILE_SEVERITY_ERROR, "%s", w.error);
+    }
+    words_free(&w);
     return code;
 }

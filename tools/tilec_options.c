@@ -141,9 +141,11 @@ bool tilec_manual(const char *view) {
         .name = "tilec",
         .summary = "compiles Triton-language kernels ahead of time",
         .synopsis = "[options] FILE…",
-        .about = "FILE is a .tl, .py or .tir file, or - for standard input. Without -o the output "
-                 "goes to\n"
-                 "the working directory under the input's name: matmul.tl becomes matmul.ptx.\n",
+        .about =
+            "FILE is a .tl, .py or .tir file, or - for standard input. Without -o the output "
+            "goes to\n"
+            "the working directory under the input's name: matmul.tl becomes matmul.ptx. A word "
+            "@WORDS\nbecomes the words of that file.\n",
         .row = tilec_rows,
         .nrows = tilec_nrows,
         .words = words,

@@ -374,13 +374,22 @@ static int run_two(const Messages *m, const Pair *pair) {
     return code;
 }
 
+static int tilerun(const Messages *m, int argc, char **argv) {
+    Pair pair;
+    int two = pair_read(m, &pair, argc, argv), code = two;
+    if (two < 0) code = pair.two ? run_two(m, &pair) : run_one(m, argc, argv);
+    pair_free(&pair);
+    return code;
+}
+
 int main(int argc, char **argv) {
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of write(), to be cleaned up after */
-    Messages m = {"tilerun", "", messages_json(argc, argv)};
-    Pair pair;
-    int two = pair_read(&m, &pair, argc, argv), code = two;
-    if (two < 0) code = pair.two ? run_two(&m, &pair) : run_one(&m, argc, argv);
-    pair_free(&pair);
+    Words w;
+    bool expanded = run_words(&w, argc, argv);
+    Messages m = {"tilerun", "", messages_json(argc, argv) || messages_json(w.argc, w.argv)};
+    int code = expanded ? tilerun(&m, w.argc, w.argv)
+                        : complain(&m, w.unread ? EXIT_FILES : EXIT_USAGE, w.error);
+    words_free(&w);
     if (fflush(stdout)) code = complain(&m, EXIT_FILES, "cannot write to standard output");
     return code < 0 ? EXIT_DONE : code;
 }

@@ -132,7 +132,8 @@ static int print_manual(const RunOptions *o, const char *view) {
         .summary = "runs a kernel from the command line",
         .synopsis = "FILE [options] NAME=VALUE…",
         .about =
-            "FILE is a .tl or .py source, a .tir, or a .ptx made by tilec.\n\n"
+            "FILE is a .tl or .py source, a .tir, or a .ptx made by tilec. A word @WORDS becomes "
+            "the\nwords of that file.\n\n"
             "Values of the kernel's parameters:\n"
             "  5, 5:i64, 0.5, True, None     a number, of this type if one is given; None\n"
             "  @in.npy, @in.npy:bf16         a file; its bytes taken as another type of their "
@@ -314,6 +315,10 @@ static int match_buffers(RunOptions *o) {
         if (code < 0) code = split_tolerance(o, e, file);
     }
     return code;
+}
+
+bool run_words(Words *w, int argc, char **argv) {
+    return words_expand(w, rows, ROWS, argc, argv);
 }
 
 int run_options_read(RunOptions *o, const Messages *m, int argc, char **argv) {

@@ -4,6 +4,7 @@
 #define TILE_TOOLS_TILERUN_ARGS_H
 
 #include "tools/messages.h"
+#include "tools/response.h"
 #include "tools/tilerun_values.h"
 
 enum ExitCode { EXIT_DONE, EXIT_SOURCE, EXIT_USAGE, EXIT_FILES, EXIT_BUG, EXIT_RUN };
@@ -42,6 +43,8 @@ typedef struct RunOptions {
     uint64_t seed;
 } RunOptions;
 
+/* The words @FILE of the command line become those of the files. */
+bool run_words(Words *w, int argc, char **argv);
 /* Reads the command line. Returns -1 to go on, else the exit code, after printing help or what is
  * wrong. */
 int run_options_read(RunOptions *o, const Messages *m, int argc, char **argv);
