@@ -3,6 +3,7 @@
 #include "compiler/fields.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The table has the struct's fields, all of them and in their order. */
@@ -120,6 +121,56 @@ void fields_key(const tile_compile_options *o, unsigned without,
     }
     fields_options(o, &values, why);
     for (int i = 0; i < OPTIONS; i++) put_number(&k, values.at[i]);
+}
+
+typedef struct KeyReader {
+    const char *at, *end; /* at NULL: that was no key */
+    void (*see)(void *ctx, const char *name, const char *value, size_t n);
+    void *ctx;
+} KeyReader;
+
+/* The digits of "12\n"; *v: what they are. */
+static const char *take_digits(KeyReader *r, int *v) {
+    const char *from = r->at, *stop = from ? memchr(from, '\n', (size_t)(r->end - from)) : NULL;
+    char digits[16] = "", *after = digits;
+    if (stop && stop > from && stop - from < (int)sizeof digits) {
+        memcpy(digits, from, (size_t)(stop - from));
+        *v = (int)strtol(digits, &after, 10);
+    }
+    r->at = after > digits && !*after ? stop + 1 : NULL;
+    return from;
+}
+
+static void take_number(KeyReader *r, const char *name) {
+    int v = 0;
+    const char *digits = take_digits(r, &v);
+    if (r->at && v) r->see(r->ctx, name, digits, (size_t)(r->at - 1 - digits));
+}
+
+static void take_text(KeyReader *r, const char *name) {
+    int n = 0;
+    take_digits(r, &n);
+    if (r->at && (n < -1 || n > r->end - r->at)) r->at = NULL;
+    if (!r->at || n < 0) return;
+    r->see(r->ctx, name, r->at, (size_t)n);
+    r->at += n;
+}
+
+const char *fields_read_key(const char *text, size_t len, unsigned without,
+                            void (*see)(void *ctx, const char *name, const char *value, size_t n),
+                            void *ctx) {
+    KeyReader r = {text, text + len, see, ctx};
+    for (int i = 0; i < field_count && r.at; i++) {
+        const Field *f = &field_table[i];
+        int n = 0;
+        if (f->traits & without) continue;
+        if (f->kind == FIELD_TEXT) take_text(&r, f->name);
+        if (f->kind == FIELD_NUMBER) take_number(&r, f->name);
+        if (f->kind == FIELD_LIST) take_digits(&r, &n);
+        for (; n > 0 && r.at; n--) take_text(&r, f->name);
+    }
+    for (int i = 0; i < OPTIONS && r.at; i++) take_number(&r, option_info[i].name);
+    return r.at;
 }
 
 const char *fields_given(const tile_compile_options *o, unsigned trait) {

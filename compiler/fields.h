@@ -28,6 +28,11 @@ bool fields_options(const tile_compile_options *o, OptionValues *values, char wh
  * differs where one does. The source is not among them. */
 void fields_key(const tile_compile_options *o, unsigned without,
                 void (*put)(void *ctx, const char *text, size_t len), void *ctx);
+/* Reads what fields_key put: gives `see` each option that is given, by its name, and each text of a
+ * list by the list's. The text behind it; NULL: that is no such text. */
+const char *fields_read_key(const char *text, size_t len, unsigned without,
+                            void (*see)(void *ctx, const char *name, const char *value, size_t n),
+                            void *ctx);
 /* The first option with this trait that is not 0; NULL: none is. */
 const char *fields_given(const tile_compile_options *o, unsigned trait);
 /* Texts and lists into the arena, in place; the source stays. */

@@ -718,6 +718,29 @@ void tile_jit_counts(const tile_jit *jit, int *variants, int *from_disk);
 /* Wait for its kernels first. NULL is allowed. */
 void tile_jit_destroy(tile_jit *jit);
 
+/* A variant on disk. Its texts are "" where it is not usable. */
+typedef struct tile_jit_cached {
+    const char *id; /* names it: hexadecimal digits */
+    const char *kernel, *target, *signature, *file;
+    const char *options; /* the other ones, "BM=64 num_warps=8" */
+    uint64_t bytes;
+    int64_t made, used; /* seconds since 1970; made 0: the file system does not say */
+    int pinned;         /* it stays when room is made */
+    int usable;         /* 0: another version of the compiler made it, or it is damaged */
+} tile_jit_cached;
+
+/* What a cache holds, the variant that was used last first. Other processes may use the cache
+ * meanwhile. The folder as in tile_jit_create; TILE_NOT_FOUND: there is none, or it is one that is
+ * not used. */
+tile_status tile_jit_cache_list(const char *cache_folder,
+                                void (*see)(void *user, const tile_jit_cached *entry), void *user);
+/* Keeps the variant whose id begins so from being removed to make room, or (0) no longer does.
+ * TILE_NOT_FOUND: there is none; TILE_INVALID: there are several. */
+tile_status tile_jit_cache_pin(const char *cache_folder, const char *id, int pinned);
+/* Removes what is not pinned, and with `all` everything. How many that were, and their size; both
+ * may be NULL. */
+tile_status tile_jit_cache_clear(const char *cache_folder, int all, int *removed, uint64_t *bytes);
+
 /* ---- tuning (libtile_compiler) ---- */
 
 typedef struct tile_tune_progress {

@@ -22,10 +22,31 @@ typedef struct CacheText {
  * written by another user, whose code this process would run. *limit: its size in bytes,
  * $TILEC_CACHE_MB or 512 MB. */
 char *cache_open(const char *wanted, uint64_t *limit);
+/* The same folder where it is there already; it is not made. */
+char *cache_find(const char *wanted);
 /* The text that was put under this key, malloc'ed and NUL-terminated; NULL when there is none. */
 char *cache_get(const char *folder, CacheText key, size_t *len);
 /* Keeps a copy, then removes the entries that were not used for longest while all of them together
- * are larger than `limit`. */
+ * are larger than `limit`, but none that is pinned. */
 void cache_put(const char *folder, CacheText key, CacheText text, uint64_t limit);
+
+/* ---- for those who look after it; processes may use it meanwhile ---- */
+
+enum { CACHE_ID = 64 };
+typedef struct CacheEntry {
+    const char *id; /* the key's hash, in hexadecimal */
+    CacheText key;  /* data NULL: the entry is torn, or none of ours */
+    uint64_t bytes;
+    int64_t made, used; /* seconds since 1970; made 0: the file system does not say */
+    bool pinned;
+} CacheEntry;
+
+/* Shows all entries, the one that was used last first; that is no use of them. */
+bool cache_each(const char *folder, void (*see)(void *user, const CacheEntry *entry), void *user);
+/* Pins the entry whose id begins so, or no longer. How many begin so: nothing was done where that
+ * is not 1. -1: the system refuses. */
+int cache_pin(const char *folder, const char *id, bool pinned);
+/* Removes all entries that are not pinned; with `all` those, too. False: some could not be. */
+bool cache_clear(const char *folder, bool all, int *removed, uint64_t *bytes);
 
 #endif
