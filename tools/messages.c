@@ -27,7 +27,7 @@ bool messages_form(Messages *m, const char *form) {
 }
 
 /* Names of files may be any bytes; JSON is UTF-8, and a terminal acts on control characters. */
-static void put_text(FILE *out, const char *s) {
+void messages_put_text(FILE *out, const char *s) {
     size_t n = strlen(s), whole = utf8_valid_prefix(s, n);
     fputc('"', out);
     for (size_t i = 0; i < n; i++) {
@@ -53,10 +53,10 @@ static void put_text(FILE *out, const char *s) {
 static void put_one(FILE *out, const tile_diagnostic *d) {
     static const char *const word[] = {"error", "warning", "perf", "note"};
     fprintf(out, "{\"severity\": \"%s\", \"text\": ", word[d->severity]);
-    put_text(out, d->text);
+    messages_put_text(out, d->text);
     if (!d->file) return;
     fputs(", \"file\": ", out);
-    put_text(out, d->file);
+    messages_put_text(out, d->file);
     fprintf(out, ", \"line\": %u, \"column\": %u, \"end_column\": %u", d->line, d->column,
             d->end_column);
 }

@@ -30,5 +30,7 @@ void message(const Messages *m, tile_severity severity, const char *format, ...)
 void messages_compiled(const Messages *m, const tile_compiled *compiled);
 /* The diagnostic and its notes as one line of JSON, with its newline. */
 void messages_write(FILE *out, const tile_diagnostic *diagnostic);
+/* Any text as JSON has it, between quotes; all of it is UTF-8 that a terminal shows. */
+void messages_put_text(FILE *out, const char *text);
 
 #endif

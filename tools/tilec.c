@@ -10,6 +10,7 @@
 #include "tools/messages.h"
 #include "tools/response.h"
 #include "tools/tilec_artefact.h"
+#include "tools/tilec_cache.h"
 #include "tools/tilec_deps.h"
 #include "tools/tilec_options.h"
 #include "tools/tilec_ptxas.h"
@@ -212,6 +213,7 @@ static int take_option(Command *c, int id, const char *v) {
         c->o.color = option_color(v);
         if (c->o.color < 0) return usage(c, "--color is auto, always or never, not ", v, "");
         break;
+    case OPT_CACHE:
     case OPT_MANUAL:
     case OPT_HELP:
     case OPT_VERSION: break; /* handled where options are read: they end the program */
@@ -580,12 +582,18 @@ static int explain(Command *c) {
     return print_and_free(c, st, text, len);
 }
 
+/* An id that is not there is a mistake of the command line. */
+static int cache_exit(tile_status st) {
+    return st == TILE_NOT_FOUND ? EXIT_USAGE : exit_code_of(st);
+}
+
 static int run(Command *c, int argc, char **argv) {
     OptionParser p = option_parser(tilec_rows, tilec_nrows, argc, argv);
     for (int id; (id = option_next(&p)) != OPTION_END && id != OPTION_ERROR;) {
         if (id == OPT_HELP) return tilec_manual("help") ? EXIT_DONE : EXIT_BUG;
         if (id == OPT_MANUAL && tilec_manual(p.value)) return EXIT_DONE;
         if (id == OPT_MANUAL) return usage(c, "--manual is man, bash or zsh, not '", p.value, "'");
+        if (id == OPT_CACHE) return cache_exit(cache_command(&c->messages, p.value));
         if (id == OPT_VERSION) return printf("tilec %s\n", tile_version()) < 0 ? EXIT_FILES : 0;
     }
     int code = read_command(c, argc, argv);

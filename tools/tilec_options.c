@@ -56,6 +56,11 @@ const OptionRow tilec_rows[] = {
      "instead of code, what an instruction of PTX does and which operation, pass and line of\n"
      "the source it is of: of a file written with --annotate, or of the input with its options",
      OPT_EXPLAIN},
+    {"cache", 0, "[=WHAT]",
+     "instead of compiling, what programs that compile when they launch keep on disk: list\n"
+     "(default), json; pin:ID, so that one stays when room is made, unpin:ID; clear, of all that\n"
+     "is not pinned, or clear:all. An id may be cut short",
+     OPT_CACHE},
 #undef ROW_BOTH
 #undef ROW_TILEC
 #undef ROW_LOOK
@@ -133,6 +138,7 @@ bool tilec_manual(const char *view) {
     {OPT_##name, words},
 #include "ir/options.def"
         {OPT_WARNING, "error no-perf no-warnings triton"},
+        {OPT_CACHE, "list json pin: unpin: clear clear:all"},
         {OPT_DIAGNOSTICS, "text json"},
         {OPT_COLOR, "auto always never"},
         {OPT_MANUAL, "man bash zsh"},

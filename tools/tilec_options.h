@@ -20,6 +20,7 @@ typedef enum OptionId {
     OPT_REPORT,
     OPT_COMPARE,
     OPT_EXPLAIN,
+    OPT_CACHE,
     OPT_MANUAL,
     OPT_HELP,
     OPT_VERSION
