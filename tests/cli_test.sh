@@ -207,6 +207,22 @@ works sh -c "umask 027; '$tilec' good.tl -o masked.ptx; [ \"\$(stat -c %a masked
 works "$tilec" good.tl -o /dev/null
 works sh -c "'$tilec' good.tl -o - | cmp - good.ptx"
 
+# ---- bundles: all that a compilation takes, in one file ----
+bundle() {
+    printf 'tilec bundle 1\nversion 0 5\n\n0.0.9\ntext 9 7\nfile_name\ngood.tl\nsource 0 %d\n\n' "$(wc -c <good.tl)"
+    cat good.tl
+    printf '\nmessage 0 4\n\nboom\n'
+}
+bundle >good.bundle
+works sh -c "'$tilec' --reproduce good.bundle -o - | cmp - good.ptx"
+works sh -c "'$tilec' --reproduce good.bundle 2>&1 | grep -q '^tilec: good.bundle: of version 0.0.9; this is '"
+works sh -c "'$tilec' --reproduce good.bundle --dump-after=all 2>&1 | grep -q 'kernel @'"
+fails 3 "cannot read 'no.bundle': No such file" "$tilec" --reproduce no.bundle
+fails 2 "'good.tl' is no bundle of tilec" "$tilec" --reproduce good.tl
+fails 2 "--reproduce takes no other file" "$tilec" --reproduce good.bundle good.tl
+head -c -20 good.bundle >cut.bundle
+fails 2 "'cut.bundle' is not whole" "$tilec" --reproduce cut.bundle
+
 # ---- tilerun ----
 fails 2 'unknown option' "$tilerun" --no-such-option good.tl
 # A file that never ends is known by its beginning.

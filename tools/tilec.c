@@ -6,6 +6,7 @@
  * What it does beyond files and options is tile_compile's. */
 #include "base/file.h"
 #include "tile.h"
+#include "tools/bundle.h"
 #include "tools/compile_options.h"
 #include "tools/messages.h"
 #include "tools/response.h"
@@ -70,6 +71,7 @@ typedef struct Command {
     char *options_before;
     int inputs_before;
     const char *explain;   /* FILE:LINE */
+    const char *reproduce; /* a bundle */
     bool native, forecast; /* forecast: --config=auto */
     char native_target[32];
     int worst; /* exit code so far */
@@ -166,6 +168,7 @@ static int take_option(Command *c, int id, const char *v) {
     switch (id) {
     case OPT_COMPARE: return compare_option(c, v);
     case OPT_EXPLAIN: c->explain = v; break;
+    case OPT_REPRODUCE: c->reproduce = v; break;
     case OPT_REPORT: return report_option(c, v);
     case OPT_OUTPUT: c->output = v; break;
     case OPT_EMIT:
@@ -341,7 +344,8 @@ static int read_command(Command *c, int argc, char **argv) {
     }
     int code = read_facts(c);
     if (code) return code;
-    if (c->ninputs == 0 && c->explain) return EXIT_DONE;
+    if (c->ninputs && c->reproduce) return usage(c, "--reproduce takes no other file", "", "");
+    if (c->ninputs == 0 && (c->explain || c->reproduce)) return EXIT_DONE;
     if (c->ninputs == 0) return usage(c, "no input file", "", "");
     if (c->artefact.tuning_file && (c->o.config || c->o.config_text || c->forecast))
         return usage(c, "--config chooses a config, and so does --tuning", "", "");
@@ -450,6 +454,13 @@ static bool forecast_config(Command *c, Input *in, tile_compile_options *o) {
     return false;
 }
 
+static void show(const Command *c, const tile_compiled *compiled) {
+    fputs(tile_compiled_text(compiled, TILE_PART_DUMP, NULL), stderr);
+    if (!c->report || report_has_news(compiled)) messages_compiled(&c->messages, compiled);
+    fputs(tile_compiled_text(compiled, TILE_PART_TIMES, NULL), stderr);
+    fputs(tile_compiled_text(compiled, TILE_PART_STATS, NULL), stderr);
+}
+
 static void compile_input(Command *c, Input *in) {
     FileError error;
     size_t len = 0;
@@ -486,10 +497,7 @@ static void compile_input(Command *c, Input *in) {
     if (c->report) o.no_perf_notes = 0; /* they are reasons */
     st = tile_compile(&o, &in->compiled);
     if (st == TILE_NO_MEMORY) complain(c, EXIT_SOURCE, "the compilation needs too much memory");
-    fputs(tile_compiled_text(in->compiled, TILE_PART_DUMP, NULL), stderr);
-    if (!c->report || report_has_news(in->compiled)) messages_compiled(&c->messages, in->compiled);
-    fputs(tile_compiled_text(in->compiled, TILE_PART_TIMES, NULL), stderr);
-    fputs(tile_compiled_text(in->compiled, TILE_PART_STATS, NULL), stderr);
+    show(c, in->compiled);
     if (o.stats == 1 && st == TILE_OK) {
         const char *ptx = tile_compiled_text(in->compiled, TILE_PART_OUTPUT, &len);
         ptxas_report(ptx, len, stderr);
@@ -582,6 +590,38 @@ static int explain(Command *c) {
     return print_and_free(c, st, text, len);
 }
 
+/* What the bundle says, and no more, is read. */
+static int reproduce(Command *c) {
+    Bundle b;
+    char why[BUNDLE_WHY], *text = NULL;
+    size_t len = 0;
+    tile_status st = bundle_read(&b, c->reproduce, why);
+    if (st) {
+        complain(c, exit_code_of(st), why);
+        bundle_free(&b);
+        return c->worst;
+    }
+    tile_compile_options *o = &b.options;
+    tile_compiled *compiled;
+    message(&c->messages, TILE_SEVERITY_NOTE, "%s: of version %s; this is %s", c->reproduce,
+            b.version, tile_version());
+    o->color = c->o.color;
+    if (c->o.dump_after) o->dump_after = c->o.dump_after;
+    if (c->o.verify_each) o->verify_each = 1;
+    if (c->o.time) o->time = 1;
+    st = tile_compile(o, &compiled);
+    if (st == TILE_NO_MEMORY) complain(c, EXIT_SOURCE, "the compilation needs too much memory");
+    show(c, compiled);
+    const char *output = tile_compiled_text(compiled, TILE_PART_OUTPUT, &len);
+    if (!st && c->output && !(text = malloc(len + 1))) st = TILE_NO_MEMORY;
+    if (text) memcpy(text, output, len + 1);
+    tile_compiled_free(compiled);
+    bundle_free(&b);
+    if (text) return print_and_free(c, st, text, len);
+    complain(c, exit_code_of(st), NULL);
+    return c->worst;
+}
+
 /* An id that is not there is a mistake of the command line. */
 static int cache_exit(tile_status st) {
     return st == TILE_NOT_FOUND ? EXIT_USAGE : exit_code_of(st);
@@ -600,6 +640,7 @@ static int run(Command *c, int argc, char **argv) {
     if (code) return code;
     if (c->native && !find_native(c)) return c->worst;
     if (c->explain) return explain(c);
+    if (c->reproduce) return reproduce(c);
     if (c->compare) return compare(c);
     if (c->artefact.tuning_file && !open_tuning(c)) return c->worst;
     for (int i = 0; i < c->ninputs; i++) compile_input(c, &c->input[i]);

@@ -61,6 +61,10 @@ const OptionRow tilec_rows[] = {
      "(default), json; pin:ID, so that one stays when room is made, unpin:ID; clear, of all that\n"
      "is not pinned, or clear:all. An id may be cut short",
      OPT_CACHE},
+    {"reproduce", 0, "BUNDLE",
+     "instead of a file, compile what a bundle has; takes --dump-after, --verify and --time,\n"
+     "and writes its output where -o says",
+     OPT_REPRODUCE},
 #undef ROW_BOTH
 #undef ROW_TILEC
 #undef ROW_LOOK

@@ -21,6 +21,7 @@ typedef enum OptionId {
     OPT_COMPARE,
     OPT_EXPLAIN,
     OPT_CACHE,
+    OPT_REPRODUCE,
     OPT_MANUAL,
     OPT_HELP,
     OPT_VERSION

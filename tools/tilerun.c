@@ -222,7 +222,7 @@ static int make_buffers(Run *r) {
         if (code >= 0) return code;
         RunError error;
         if (v->fill == FILL_POINTERS && !value_point(v, &error))
-            return complain(EXIT_RUN, error.text);
+            return complain(&r->o.messages, EXIT_RUN, error.text);
         tile_status st = tile_alloc(r->ctx, v->array.bytes, &v->ptr);
         if (!st && v->data) st = tile_copy_to_device(r->ctx, v->ptr, v->data, v->array.bytes);
         if (!st && v->fill == FILL_ZEROS && !v->data)
