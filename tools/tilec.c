@@ -8,6 +8,7 @@
 #include "tile.h"
 #include "tools/bundle.h"
 #include "tools/compile_options.h"
+#include "tools/crash.h"
 #include "tools/messages.h"
 #include "tools/response.h"
 #include "tools/tilec_artefact.h"
@@ -495,7 +496,7 @@ static void compile_input(Command *c, Input *in) {
         return;
     }
     if (c->report) o.no_perf_notes = 0; /* they are reasons */
-    st = tile_compile(&o, &in->compiled);
+    st = crash_compile(&c->messages, &o, &in->compiled);
     if (st == TILE_NO_MEMORY) complain(c, EXIT_SOURCE, "the compilation needs too much memory");
     show(c, in->compiled);
     if (o.stats == 1 && st == TILE_OK) {
@@ -590,7 +591,7 @@ static int explain(Command *c) {
     return print_and_free(c, st, text, len);
 }
 
-/* What the bundle says, and no more, is read. */
+/* Not by crash_compile: one bundle is enough. */
 static int reproduce(Command *c) {
     Bundle b;
     char why[BUNDLE_WHY], *text = NULL;

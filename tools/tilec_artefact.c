@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "ir/target.h"
 #include "tools/compile_options.h"
+#include "tools/crash.h"
 #include "tools/tilec_header.h"
 #include "tools/tilec_launcher.h"
 #include "tools/tilec_ptxas.h"
@@ -142,7 +143,7 @@ static tile_status compile(const Work *w, tile_compile_options o, tile_emit emit
     o.emit = emit;
     o.target = target;
     if (!first) o.no_warnings = o.no_perf_notes = 1;
-    tile_status st = tile_compile(&o, &c);
+    tile_status st = crash_compile(w->a->messages, &o, &c);
     if (!c) return no_memory(w->a->messages);
     messages_compiled(w->a->messages, c);
     const char *output = tile_compiled_text(c, TILE_PART_OUTPUT, len);

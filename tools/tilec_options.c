@@ -62,8 +62,9 @@ const OptionRow tilec_rows[] = {
      "is not pinned, or clear:all. An id may be cut short",
      OPT_CACHE},
     {"reproduce", 0, "BUNDLE",
-     "instead of a file, compile what a bundle has; takes --dump-after, --verify and --time,\n"
-     "and writes its output where -o says",
+     "instead of a file, compile what a bug in tilec left behind: tilec-crash-….bundle, in the\n"
+     "working directory or in $TILEC_CRASH_DIR; takes --dump-after, --verify and --time, and\n"
+     "writes its output where -o says",
      OPT_REPRODUCE},
 #undef ROW_BOTH
 #undef ROW_TILEC

@@ -4,6 +4,7 @@
 #include "tools/tilec_report.h"
 
 #include "base/file.h"
+#include "tools/crash.h"
 #include "tools/tilec_deps.h"
 #include "tools/tilec_ptxas.h"
 
@@ -44,7 +45,7 @@ static tile_status compile_file(const Messages *m, const char *path, tile_compil
     o.source = text;
     o.file_name = path;
     o.input_is_tir = ends_in(path, ".tir");
-    tile_status st = tile_compile(&o, out);
+    tile_status st = crash_compile(m, &o, out);
     if (st == TILE_NO_MEMORY) complain(m, st, "the compilation needs too much memory");
     if (report_has_news(*out)) messages_compiled(m, *out);
     deps_free(&deps);

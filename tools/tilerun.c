@@ -8,6 +8,7 @@
  * what it takes. All of this is the public API; the program only reads, prints and decides the exit
  * code. */
 #include "base/file.h"
+#include "tools/crash.h"
 #include "tools/tilerun.h"
 
 #include <jansson.h>
@@ -156,7 +157,7 @@ static void fill_options(const Run *r, const char *signature, char **fact, int n
 
 /* Source or tile IR -> what the device takes, in r->compiled. */
 static int compile_with(Run *r, const tile_compile_options *options) {
-    tile_status st = tile_compile(options, &r->compiled);
+    tile_status st = crash_compile(&r->o.messages, options, &r->compiled);
     if (!r->compiled) return complain(&r->o.messages, EXIT_RUN, "out of memory");
     if (!r->compared || st) messages_compiled(&r->o.messages, r->compiled);
     return st ? exit_code(st) : -1;
