@@ -203,6 +203,61 @@ START_TEST(nothing_else_does) {
 }
 END_TEST
 
+/* All of it or nothing: no folder, and no room. */
+START_TEST(what_cannot_be_written_is_not_there) {
+    char said[4000];
+    setenv("TILEC_CRASH_DIR", "/nowhere", 1);
+    int status = crashes(SEGV, false, said);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+    ck_assert_msg(strstr(said, "could not be written") != NULL, "%s", said);
+    setenv("TILEC_CRASH_DIR", modules, 1);
+    struct rlimit old, small = {200, 200};
+    getrlimit(RLIMIT_FSIZE, &old);
+    small.rlim_max = old.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &small);
+    status = crashes(INTERNAL, false, said);
+    setrlimit(RLIMIT_FSIZE, &old);
+    ck_assert_int_eq(WEXITSTATUS(status), 100 + TILE_INTERNAL);
+    ck_assert_int_eq(files(modules), 1); /* part.py */
+    ck_assert_int_eq(files(folder), 0);
+    status = crashes(SEGV, false, said); /* and where it says */
+    ck_assert_int_eq(files(folder), 0);
+    ck_assert_int_eq(files(modules), 2);
+}
+END_TEST
+
+/* Cut anywhere, or with any byte changed, it is refused or read: no more than that. */
+START_TEST(damaged_bundles) {
+    char said[4000], why[BUNDLE_WHY], *text;
+    size_t len;
+    FileError e;
+    crashes(SEGV, false, said);
+    ck_assert_int_eq(files(folder), 1);
+    ck_assert(file_read(bundle, 1 << 20, &text, &len, &e));
+    for (size_t n = 0; n < len; n++) {
+        Bundle b;
+        put(folder, "cut", text, n);
+        ck_assert_int_eq(bundle_read(&b, "cut", why), TILE_INVALID);
+        bundle_free(&b);
+        char was = text[n];
+        for (int k = 0; k < 3; k++) {
+            text[n] = "9\n-"[k];
+            put(folder, "changed", text, len);
+            bundle_read(&b, "changed", why);
+            bundle_free(&b);
+        }
+        text[n] = was;
+    }
+    free(text);
+    put(folder, "other", "import", 6);
+    ck_assert_int_eq(tilec("--reproduce other 2>&1", said, sizeof said), 2);
+    ck_assert_str_eq(said, "tilec: error: 'other' is no bundle of tilec\n");
+    ck_assert_int_eq(tilec("--reproduce none 2>&1", said, sizeof said), 3);
+    ck_assert_int_eq(tilec("--reproduce other k.tl 2>&1", said, sizeof said), 2);
+}
+END_TEST
+
 int main(void) {
     TCase *t = tcase_create("crash");
     tcase_add_checked_fixture(t, setup, teardown);
@@ -210,5 +265,7 @@ int main(void) {
     tcase_add_loop_test(t, signals_leave_a_bundle, SEGV, DEEP + 1);
     tcase_add_test(t, internal_errors_leave_a_bundle);
     tcase_add_test(t, nothing_else_does);
+    tcase_add_test(t, what_cannot_be_written_is_not_there);
+    tcase_add_test(t, damaged_bundles);
     return run_suite(suite_create("crash"), t);
 }
