@@ -139,6 +139,11 @@ test("editors"                             release quick,cli      1  -     tests
 test("runner"                              every   quick,tests    1  -     tests/runner_test.sh ${BIN}/tile-test)
 test("scripts/test"                        release quick,tests    4  -     tests/count_test.sh)
 
+# ---- Python ----
+if(PYTHON_INCLUDE)
+    test("Python"                          release quick,python   4  -     ${PYTHON3} tests/python/run.py ${AT}/python)
+endif()
+
 # ---- the runtime ----
 test("a driver that fails"                 every   quick,runtime  2  -     tests/runtime/fake_test.sh ${AT})
 test("the driver's ABI"                    release quick,runtime  1  -     tests/runtime/cuda_h_test.sh)

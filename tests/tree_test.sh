@@ -48,12 +48,13 @@ may_include compiler/report base ir ir/analysis passes ptx compiler
 may_include compiler/jit base ir $phases compiler
 may_include compiler/tune base ir $phases compiler compiler/jit
 may_include tools base ir include # and the table of passes, for --help
+may_include python include
 may_include examples
 find base ir ptx frontend passes codegen runtime compiler tools -mindepth 0 -type d | while read -r f; do
     case " $folders " in *" $f "*) ;; *) echo "$f" ;; esac
 done | holds 'folders without a line that says what they may include'
 grep -nE '"(include/)?tile\.h"' $(sources base ir ptx frontend passes codegen) /dev/null | holds 'tile.h below the libraries'
-grep -ln 'llvm-c/' $(sources base ir ptx frontend passes compiler runtime tools examples) /dev/null |
+grep -ln 'llvm-c/' $(sources base ir ptx frontend passes compiler runtime tools python examples) /dev/null |
     holds 'LLVM outside codegen'
 grep -nE 'include *[<"]cuda' $(sources .) /dev/null | grep -v '"runtime/cuda' | holds 'cuda.h'
 # What a GPU has is a column of target.def; which code it runs, and since when there is an mma, are questions of order.
@@ -79,7 +80,7 @@ for o in $(objects $libraries) ; do
         sed "s|^|${o##*/} has |"
 done | grep -v 'has target_once$' | holds 'mutable globals'
 
-for f in $(sources $libraries tools include) $(find tests examples -name '*.[ch]'); do
+for f in $(sources $libraries tools python include) $(find tests examples -name '*.[ch]'); do
     case "$f" in
     *.l | *.y) head -5 "$f" ;;
     *) sed -n 2p "$f" ;;
@@ -114,7 +115,7 @@ for line in 'Apache License' 'Version 2.0, January 2004' 'END OF TERMS AND CONDI
     '---- LLVM Exceptions to the Apache 2.0 License ----'; do
     grep -qF -- "$line" LICENSE || echo "LICENSE lacks: $line"
 done | holds 'the licence and its exception'
-for f in $(sources $libraries tools); do
+for f in $(sources $libraries tools python) python/tilec/*.py; do
     n=$(wc -l < "$f")
     [ "$n" -le 750 ] || echo "$f has $n lines"
 done | holds 'file sizes'

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* module.h: what the files of the extension module share: its state, its types, its exceptions. */
+#ifndef TILE_PYTHON_MODULE_H
+#define TILE_PYTHON_MODULE_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030A0000 /* Python 3.10: one library serves it and all later ones */
+#include <Python.h>
+
+#include "tile.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+typedef struct State {
+    PyObject *error, *compilation, *launch, *check, *device; /* exceptions */
+    PyTypeObject *context;
+} State;
+
+/* An object of type Context. Launches on the host's memory take turns: what one lets its kernel
+ * touch must be forgotten before another says the same. */
+typedef struct Context {
+    PyObject_HEAD tile_context *ctx;
+    pthread_mutex_t lock;
+    bool on_host;  /* kernels use the host's memory */
+    char *printed; /* what kernels printed in this launch; under the lock */
+    size_t printed_len;
+} Context;
+
+/* The state of the module that an object's type is of. */
+State *state_of(PyObject *self);
+
+/* Sets the exception that suits the status; NULL, so that callers can return it. */
+PyObject *raise_status(State *state, tile_status status, const char *text);
+/* The same with what the context says of this thread's last failure. */
+PyObject *raise_from(State *state, const tile_context *ctx, tile_status status);
+
+/* Memory of an object of one of the types, and back. */
+void *new_object(PyTypeObject *type);
+void free_object(PyObject *self);
+
+/* A tuple or list of texts as an array that lives as long as it; PyMem_Free frees it. False: an
+ * exception is set. */
+bool texts_of(PyObject *list, const char *what, const char ***out, int *n);
+
+extern PyType_Spec context_spec;
+
+#endif
