@@ -104,6 +104,8 @@ static PyObject *version(PyObject *module, PyObject *unused) {
 }
 
 static PyMethodDef methods[] = {
+    {"compile", (PyCFunction)(void (*)(void))compile, METH_VARARGS | METH_KEYWORDS,
+     PyDoc_STR("What tile_compile makes of a source.")},
     {"address", address, METH_O, PyDoc_STR("(address, bytes, read-only) of a memoryview.")},
     {"version", version, METH_NOARGS, PyDoc_STR("The version of the libraries.")},
     {NULL, NULL, 0, NULL},
@@ -133,7 +135,9 @@ static int start(PyObject *module) {
                         "The CPU device caught a mistake in the kernel.", s->launch, &s->check) &&
               add_error(module, "tilec.DeviceError",
                         "There is no such device, or its driver failed.", s->error, &s->device) &&
-              add_type(module, &context_spec, &s->context);
+              add_type(module, &context_spec, &s->context) &&
+              add_type(module, &jit_spec, &s->jit) &&
+              add_type(module, &compiled_spec, &s->compiled);
     return ok ? 0 : -1;
 }
 
@@ -146,6 +150,8 @@ static int visit_state(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(s->check);
     Py_VISIT(s->device);
     Py_VISIT(s->context);
+    Py_VISIT(s->jit);
+    Py_VISIT(s->compiled);
     return 0;
 }
 
@@ -158,6 +164,8 @@ static int clear_state(PyObject *module) {
     Py_CLEAR(s->check);
     Py_CLEAR(s->device);
     Py_CLEAR(s->context);
+    Py_CLEAR(s->jit);
+    Py_CLEAR(s->compiled);
     return 0;
 }
 

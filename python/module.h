@@ -14,7 +14,7 @@
 
 typedef struct State {
     PyObject *error, *compilation, *launch, *check, *device; /* exceptions */
-    PyTypeObject *context;
+    PyTypeObject *context, *jit, *compiled;
 } State;
 
 /* An object of type Context. Launches on the host's memory take turns: what one lets its kernel
@@ -26,6 +26,11 @@ typedef struct Context {
     char *printed; /* what kernels printed in this launch; under the lock */
     size_t printed_len;
 } Context;
+
+typedef struct Jit {
+    PyObject_HEAD Context *context;
+    tile_jit *jit;
+} Jit;
 
 /* The state of the module that an object's type is of. */
 State *state_of(PyObject *self);
@@ -43,6 +48,7 @@ void free_object(PyObject *self);
  * exception is set. */
 bool texts_of(PyObject *list, const char *what, const char ***out, int *n);
 
-extern PyType_Spec context_spec;
+extern PyType_Spec context_spec, jit_spec, compiled_spec;
+PyObject *compile(PyObject *module, PyObject *args, PyObject *kwargs);
 
 #endif

@@ -36,6 +36,42 @@ class Extension(unittest.TestCase):
     def test_version(self):
         self.assertRegex(_tilec.version(), r"^[0-9]+[.][0-9]+[.][0-9]+$")
 
+    def test_jits(self):
+        context = _tilec.Context("cpu")
+        source = "import triton, triton.language as tl\n@triton.jit\ndef f(x): tl.store(x, 1)\n"
+        jit = _tilec.Jit(context, source, "f.py", "f", None, (), None, "")
+        memory = (0, 14, 0, 0, 2)
+        for args in (
+            (), (1, 2, 3), (None, (), -1), (None, [], 0), ((1,), ((1, 2, 3, 4),), 0), ((1,), (object(),), 0),
+            ((1,), ((1, 99, 0, 0, 2),), 0), ((1,), ((1, 14, 5, 4, 2),), 0), ((1,), ((-1, 14, 0, 4, 2),), 0),
+            ((1,), ((0, 14, 0, 0, 0),), 0), ((1,), (memory, memory), 0), ((1,), (memory,), 0), ((1,), (1.5,), 0),
+            ((1,), (None,), 1 << 70), ((1,), ((0, 14, 1 << 64, 0, 2),), 0), ("x", (memory,), 0),
+        ):  # fmt: skip
+            with self.assertRaises((TypeError, ValueError, OverflowError, _tilec.Error)):
+                jit.launch(*args)
+        for args in (
+            (), (1,), (context, 1, 2, 3, 4, 5, 6, 7), (context, "a\0b", "f", "f", None, (), None, ""),
+            (None, source, "f", "f", None, (), None, ""), (context, source, "f", "f", None, ("a\0",), None, ""),
+            (context, source, "f", "g", None, (), None, ""), (context, source, "f", "f", "?", (3,), None, ""),
+            (context, source, "f", "f", None, (), "num_warps=x", ""),
+        ):  # fmt: skip
+            with self.assertRaises((TypeError, ValueError, _tilec.Error)):
+                _tilec.Jit(*args)
+
+    def test_compile(self):
+        source = "import triton, triton.language as tl\n@triton.jit\ndef f(x): tl.store(x, 1)\n"
+        made = _tilec.compile(source, "f.py", "f", "*fp32", (), None, "sm_90a", 0, 0, True)
+        self.assertIn(".visible .entry f", made.text(0))
+        self.assertIn("f", made.report(0))
+        with self.assertRaises(_tilec.CompilationError):
+            _tilec.compile(source, "f.py", "f", None, (), None, None, 0, 0, False)
+        self.refuses(
+            lambda: _tilec.Compiled(), lambda: _tilec.compile(1), lambda: made.text(99), lambda: made.report(-1),
+            lambda: _tilec.compile(source, "f.py", "f", "*fp32", (), None, None, 77, 0, False),
+            lambda: _tilec.compile(source, "f.py", "f", "*fp32", (), None, "sm_1", 0, 0, False),
+            lambda: _tilec.compile(source, "f.py", "f", "*fp32", (), None, "cpu", 0, 0, False),
+        )  # fmt: skip
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* launch.c: a grid and arguments -> tile_jit_launch. A pointer comes as a tuple of five integers:
+ *
+ *   address, tile_type of the elements, first byte, one past the last, POINTER_ bits
+ *
+ * A device that uses the host's memory is told of just these bytes, for this launch. Arguments may
+ * overlap, so what overlaps becomes one buffer. Memory that may not be written is given as a copy,
+ * and a kernel that changed the copy is an error: a store there would end the process. */
+#include "python/module.h"
+
+#include <stdlib.h>
+
+enum { POINTER_READ_ONLY = 1, POINTER_ON_HOST = 2, ARGUMENTS_AT_MOST = 4096 };
+
+typedef struct Range {
+    uint64_t start, end;
+    bool read_only;
+    int arg;
+} Range;
+
+typedef struct Launch {
+    tile_arg *args;
+    Range *range; /* of the pointers, by where they start */
+    int nargs, nranges;
+    tile_grid grid;
+    bool has_grid;
+    void *stream;
+} Launch;
+
+static bool integer_of(PyObject *value, tile_arg *out) {
+    int overflow = 0;
+    long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (v == -1 && PyErr_Occurred()) return false;
+    if (overflow) {
+        unsigned long long u = PyLong_AsUnsignedLongLong(value);
+        if (PyErr_Occurred()) return false;
+        *out = tile_int(TILE_U64, (int64_t)u);
+    } else {
+        *out = tile_int(v >= INT32_MIN && v <= INT32_MAX ? TILE_I32 : TILE_I64, v);
+    }
+    return true;
+}
+
+static bool pointer_of(PyObject *tuple, int i, Launch *l, bool on_host) {
+    unsigned long long field[5];
+    for (Py_ssize_t k = 0; k < 5; k++) {
+        PyObject *item = PyTuple_GetItem(tuple, k);
+        if (!item) return false;
+        field[k] = PyLong_AsUnsignedLongLong(item);
+        if (PyErr_Occurred()) return false;
+    }
+    if (field[1] > TILE_FP64 || field[3] < field[2]) {
+        PyErr_Format(PyExc_ValueError, "argument %d: no pointer", i);
+        return false;
+    }
+    l->args[i] = tile_typed_pointer((tile_type)field[1], field[0]);
+    if (!on_host == !(field[4] & POINTER_ON_HOST)) {
+        if (on_host && field[3] > field[2])
+            l->range[l->nranges++] = (Range){field[2], field[3], field[4] & POINTER_READ_ONLY, i};
+        return true;
+    }
+    PyErr_Format(PyExc_ValueError, "argument %d lies in memory of %s, the kernel runs on %s", i,
+                 on_host ? "a GPU" : "the host", on_host ? "the CPU" : "a GPU");
+    return false;
+}
+
+static bool read_args(PyObject *tuple, Launch *l, bool on_host) {
+    Py_ssize_t n = PyTuple_Size(tuple);
+    if (n < 0 || n > ARGUMENTS_AT_MOST) {
+        PyErr_SetString(PyExc_ValueError, "too many arguments");
+        return false;
+    }
+    l->args = PyMem_Malloc(((size_t)n + 1) * sizeof *l->args);
+    l->range = PyMem_Malloc(((size_t)n + 1) * sizeof *l->range);
+    if (!l->args || !l->range) {
+        PyErr_NoMemory();
+        return false;
+    }
+    l->nargs = (int)n;
+    for (int i = 0; i < l->nargs; i++) {
+        PyObject *value = PyTuple_GetItem(tuple, i);
+        if (!value) return false;
+        if (value == Py_None)
+            l->args[i] = tile_none();
+        else if (PyBool_Check(value))
+            l->args[i] = tile_int(TILE_I1, value == Py_True);
+        else if (PyFloat_Check(value))
+            l->args[i] = tile_float(TILE_FP32, PyFloat_AsDouble(value));
+        else if (PyLong_Check(value)) {
+            if (!integer_of(value, &l->args[i])) return false;
+        } else if (PyTuple_Check(value) && PyTuple_Size(value) == 5) {
+            if (!pointer_of(value, i, l, on_host)) return false;
+        } else {
+            PyErr_Format(PyExc_TypeError, "argument %d cannot be passed to a kernel", i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_grid(PyObject *grid, Launch *l) {
+    l->has_grid = grid != Py_None;
+    if (!l->has_grid) return true;
+    Py_ssize_t n = PyTuple_Check(grid) ? PyTuple_Size(grid) : -1;
+    if (n < 1 || n > 3) {
+        PyErr_SetString(PyExc_TypeError, "a grid is a tuple of one to three integers");
+        return false;
+    }
+    uint32_t axis[3] = {1, 1, 1};
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PyTuple_GetItem(grid, i);
+        if (!item) return false;
+        long long v = PyLong_AsLongLong(item);
+        if (v == -1 && PyErr_Occurred()) return false;
+        if (v < 0 || v > INT32_MAX) {
+            PyErr_Format(PyExc_ValueError, "axis %d of the grid is not between 0 and 2147483647",
+                         (int)i);
+            return false;
+        }
+        axis[i] = (uint32_t)v;
+    }
+    l->grid = (tile_grid){axis[0], axis[1], axis[2]};
+    return true;
+}
+
+/* ---- the host's memory; without the interpreter's lock from here on ---- */
+
+typedef struct Copy {
+    unsigned char *memory, *bytes; /* malloc'ed; the copy in it, as aligned as what it is of */
+    const unsigned char *of;
+    size_t len;
+} Copy;
+
+static int by_start(const void *a, const void *b) {
+    const Range *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+/* A copy for the pointers of ranges `first` to `last`, which all are read-only. */
+static bool copy_for(Launch *l, int first, int last, uint64_t end, Copy *c) {
+    enum { ALIGNED = 256 };
+    uint64_t start = l->range[first].start;
+    c->len = (size_t)(end - start);
+    c->memory = malloc(c->len + 2 * ALIGNED);
+    if (!c->memory) return false;
+    uintptr_t base = ((uintptr_t)c->memory + ALIGNED - 1) / ALIGNED * ALIGNED;
+    c->bytes = c->memory + (base - (uintptr_t)c->memory) + start % ALIGNED;
+    c->of = (const unsigned char *)(uintptr_t)start;
+    memcpy(c->bytes, c->of, c->len);
+    for (int i = first; i < last; i++) {
+        tile_arg *a = &l->args[l->range[i].arg];
+        a->value.p += (uint64_t)(uintptr_t)c->bytes - start;
+    }
+    return true;
+}
+
+/* Takes the pointers that overlap with range i; the next range that does not, and where they end.
+ */
+static int overlapping(const Launch *l, int i, uint64_t *end, bool *read_only) {
+    *end = l->range[i].end;
+    *read_only = l->range[i].read_only;
+    for (i++; i < l->nranges && l->range[i].start < *end; i++) {
+        if (l->range[i].end > *end) *end = l->range[i].end;
+        *read_only = *read_only && l->range[i].read_only;
+    }
+    return i;
+}
+
+static tile_status start(const Jit *jit, Launch *l) {
+    return tile_jit_launch(jit->jit, l->has_grid ? &l->grid : NULL, l->args, l->nargs, l->stream);
+}
+
+static tile_status start_on_host(const Jit *jit, Launch *l) {
+    tile_context *ctx = jit->context->ctx;
+    tile_status st = TILE_OK;
+    Copy *copy = calloc((size_t)l->nranges + 1, sizeof *copy);
+    tile_ptr *known = calloc((size_t)l->nranges + 1, sizeof *known);
+    int ncopies = 0, nknown = 0;
+    if (!copy || !known) st = tile_context_fail(ctx, TILE_NO_MEMORY, "no memory for a launch");
+    qsort(l->range, (size_t)l->nranges, sizeof *l->range, by_start);
+    for (int i = 0, next; !st && i < l->nranges; i = next) {
+        uint64_t end;
+        bool read_only;
+        next = overlapping(l, i, &end, &read_only);
+        void *memory = (void *)(uintptr_t)l->range[i].start;
+        size_t len = (size_t)(end - l->range[i].start);
+        if (read_only && copy_for(l, i, next, end, &copy[ncopies]))
+            memory = copy[ncopies++].bytes;
+        else if (read_only)
+            st = tile_context_fail(ctx, TILE_NO_MEMORY, "no memory to copy what is read-only");
+        if (!st) st = tile_wrap(ctx, memory, len, &known[nknown]);
+        if (!st) nknown++;
+    }
+    if (!st) st = start(jit, l);
+    for (int i = 0; i < nknown; i++) { /* a failure is what was said first */
+        tile_status freed = tile_free(ctx, known[i]);
+        if (!st) st = freed;
+    }
+    for (int i = 0; i < ncopies; i++) {
+        if (!st && memcmp(copy[i].bytes, copy[i].of, copy[i].len) != 0)
+            st = tile_context_fail(ctx, TILE_BAD_LAUNCH,
+                                   "the kernel writes to an argument that is read-only");
+        free(copy[i].memory);
+    }
+    free(copy);
+    free(known);
+    return st;
+}
+
+/* What the kernel printed goes where Python's print would write it. */
+static bool show(char *printed) {
+    PyObject *out = printed ? PySys_GetObject("stdout") : NULL; /* borrowed */
+    bool ok = true;
+    if (out && out != Py_None) {
+        PyObject *text = PyUnicode_DecodeUTF8(printed, (Py_ssize_t)strlen(printed), "replace");
+        Py_INCREF(out);
+        ok = text && PyFile_WriteObject(text, out, Py_PRINT_RAW) == 0;
+        Py_DECREF(out);
+        Py_XDECREF(text);
+    }
+    free(printed);
+    return ok;
+}
+
+static PyObject *launch(PyObject *object, PyObject *args) {
+    Jit *self = (Jit *)object;
+    PyObject *grid, *list, *stream;
+    if (!PyArg_ParseTuple(args, "OO!O!:launch", &grid, &PyTuple_Type, &list, &PyLong_Type, &stream))
+        return NULL;
+    Launch l = {0};
+    Context *context = self->context;
+    PyObject *result = NULL;
+    l.stream = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(stream);
+    if (!PyErr_Occurred() && read_grid(grid, &l) && read_args(list, &l, context->on_host)) {
+        tile_status st;
+        char *printed = NULL;
+        Py_BEGIN_ALLOW_THREADS if (context->on_host) {
+            pthread_mutex_lock(&context->lock);
+            st = start_on_host(self, &l);
+            printed = context->printed;
+            context->printed = NULL;
+            context->printed_len = 0;
+            pthread_mutex_unlock(&context->lock);
+        }
+        else {
+            st = start(self, &l);
+        }
+        Py_END_ALLOW_THREADS bool shown = show(printed);
+        if (shown && st) raise_from(state_of(object), context->ctx, st);
+        if (shown && !st) result = Py_NewRef(Py_None);
+    }
+    PyMem_Free(l.args);
+    PyMem_Free(l.range);
+    return result;
+}
+
+/* ---- the type ---- */
+
+static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"context", "source",  "file",   "kernel", "signature",
+                            "defines", "options", "folder", NULL};
+    PyObject *context, *defines;
+    const char *source, *file, *kernel, *signature, *options, *folder;
+    Py_ssize_t len;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os#sszOzz:Jit", names, &context, &source, &len,
+                                     &file, &kernel, &signature, &defines, &options, &folder))
+        return NULL;
+    State *state = PyType_GetModuleState(type);
+    if (!PyObject_TypeCheck(context, state->context)) {
+        PyErr_SetString(PyExc_TypeError, "context: a Context is wanted");
+        return NULL;
+    }
+    tile_compile_options o = {0};
+    const char **texts;
+    if (!texts_of(defines, "defines", &texts, &o.ndefines)) return NULL;
+    Jit *self = new_object(type);
+    if (self) {
+        self->context = (Context *)Py_NewRef(context);
+        o.source = source;
+        o.source_len = (size_t)len;
+        o.file_name = file;
+        o.kernel = kernel;
+        o.signature = signature;
+        o.ignore_annotations = 1;
+        o.defines = texts;
+        o.options = options;
+        tile_context *ctx = self->context->ctx;
+        tile_status st;
+        Py_BEGIN_ALLOW_THREADS st = tile_jit_create(ctx, &o, folder, &self->jit);
+        Py_END_ALLOW_THREADS if (st) {
+            raise_from(state, ctx, st);
+            Py_DECREF(self);
+            self = NULL;
+        }
+    }
+    PyMem_Free(texts);
+    return (PyObject *)self;
+}
+
+static void jit_dealloc(PyObject *object) {
+    Jit *self = (Jit *)object;
+    tile_jit_destroy(self->jit);
+    Py_XDECREF(self->context);
+    free_object(object);
+}
+
+static PyObject *counts(PyObject *object, PyObject *unused) {
+    int variants, from_disk;
+    (void)unused;
+    tile_jit_counts(((Jit *)object)->jit, &variants, &from_disk);
+    return Py_BuildValue("(ii)", variants, from_disk);
+}
+
+static PyMethodDef methods[] = {
+    {"launch", launch, METH_VARARGS, PyDoc_STR("launch(grid, args, stream)")},
+    {"counts", counts, METH_NOARGS, PyDoc_STR("Variants in memory, and how many were on disk.")},
+    {NULL, NULL, 0, NULL},
+};
+static PyType_Slot slots[] = {
+    {Py_tp_new, (void *)jit_new},
+    {Py_tp_dealloc, (void *)jit_dealloc},
+    {Py_tp_methods, methods},
+    {0, NULL},
+};
+PyType_Spec jit_spec = {
+    .name = "tilec._tilec.Jit",
+    .basicsize = sizeof(Jit),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};
