@@ -1,0 +1,410 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""_source.py: live Python functions -> the one text that the compiler reads.
+
+The text has the kernel, the functions that it calls, found as Python would find them (closure, then the
+module's globals, then attributes of modules), and what else they use: a global becomes a tl.constexpr. The
+kernel and functions of its file stand in their own lines, functions of other files behind them, so a place in
+the text is a place in a file. A name that means two things in two modules is called otherwise in the text.
+"""
+import ast
+import builtins
+import inspect
+import os
+import re
+import sys
+import types
+
+from . import language
+from ._tilec import CompilationError
+
+TL = "_tilec_language"
+_missing = object()
+
+
+def read_source(fn):
+    """Its file, the lines of its definition with decorators, and the number of the first of these."""
+    try:
+        lines, first = inspect.getsourcelines(fn)
+        return inspect.getsourcefile(fn) or "<source>", lines, max(first, 1)
+    except (OSError, TypeError) as e:
+        raise CompilationError(f"the source of {fn.__qualname__} is not to be found: {e}") from None
+
+
+def number_text(value):
+    if value != value:
+        return 'float("nan")'
+    if value in (float("inf"), float("-inf")):
+        return "1e999" if value > 0 else "-1e999"
+    return repr(value)
+
+
+def constant_text(value):
+    """A value as the source of a kernel writes it; None where that cannot be."""
+    if isinstance(value, language.constexpr) or _is_triton(value, "constexpr"):
+        return constant_text(value.value)
+    if value is None or isinstance(value, bool):
+        return repr(value)
+    if isinstance(value, int):
+        return repr(int(value))
+    if isinstance(value, float):
+        return number_text(float(value))
+    if isinstance(value, str):
+        if '"' in value or "\\" in value or not value.isprintable():
+            return None
+        return f'"{value}"'
+    if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
+        parts = [constant_text(v) for v in value]
+        if None in parts:
+            return None
+        return "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+    return None
+
+
+def _is_triton(value, name):
+    return type(value).__name__ == name and type(value).__module__.startswith("triton.")
+
+
+def triton_name(value):
+    """The path below `triton.language` of a name of tilec.language or of Triton's own; None: it is neither."""
+    if isinstance(value, language.Name):
+        return value.path
+    for owner in (value, type(value)):
+        if str(getattr(owner, "__module__", "")).startswith("triton.language"):
+            for name, other in vars(sys.modules["triton.language"]).items():
+                if other is value:
+                    return name
+    return None
+
+
+def module_name(module):
+    """What the compiler calls a module that it knows; None: it is one of the user's."""
+    name = module.__name__
+    if name == "tilec" or name.startswith("tilec.language"):
+        return "triton" + name[len("tilec"):]
+    if name == "math" or name == "triton" or name.startswith("triton."):
+        return name
+    return None
+
+
+def function_of(value):
+    """The Python function of a jit function, ours or Triton's; None: it is none."""
+    from ._jit import JITFunction
+
+    while not isinstance(value, JITFunction):
+        if isinstance(value, types.FunctionType):
+            return None
+        inner = getattr(value, "fn", None)
+        if inner is None:
+            return None
+        if isinstance(inner, types.FunctionType):
+            return inner if type(value).__module__.startswith("triton.") else None
+        value = inner
+    return value.fn
+
+
+class _Function:
+    """One function, read and parsed."""
+
+    def __init__(self, fn, source):
+        self.fn = fn
+        self.file, lines, self.first = source
+        self.indent = len(lines[0]) - len(lines[0].lstrip())
+        pad = lines[0][: self.indent]
+        self.lines = [
+            (line[self.indent:] if line.startswith(pad) else line).rstrip("\n") for line in lines
+        ]
+        try:
+            tree = ast.parse("\n".join(self.lines))
+        except SyntaxError as e:
+            raise CompilationError(f"{self.file}:{self.first + (e.lineno or 1) - 1}: error: {e.msg}") from None
+        self.node = tree.body[0]
+        if not isinstance(self.node, ast.FunctionDef):
+            raise CompilationError(f"{self.file}:{self.first}: error: only functions made by def can be compiled")
+        self.edits = []  # (line, from, to, text), lines from 0, columns in bytes
+
+    def edit(self, node, text):
+        """Other text instead of a node's; one over several lines is put into the first of them."""
+        first, last = node.lineno - 1, node.end_lineno - 1
+        for i in range(first, last + 1):
+            start = node.col_offset if i == first else 0
+            end = node.end_col_offset if i == last else len(self.lines[i].encode())
+            self.edits.append((i, start, end, text if i == first else ""))
+
+    def text(self, decorator):
+        """The lines, with the decorator in the line above `def`; one line more where there is none."""
+        lines = [line.encode() for line in self.lines]
+        for i, start, end, text in sorted(self.edits, reverse=True):
+            lines[i] = lines[i][:start] + text.encode() + lines[i][end:]
+        at = self.node.lineno - 1
+        body = [line.decode() for line in lines[at:]]
+        return self.first + at - 1, [decorator] + body
+
+    def complain(self, node, what):
+        line = self.lines[node.lineno - 1]
+        column = len(line.encode()[: node.col_offset].decode())
+        raise CompilationError(
+            f"{self.file}:{self.first + node.lineno - 1}:{self.indent + node.col_offset + 1}: error: {what}\n"
+            f"    {line}\n    {' ' * column}^"
+        )
+
+
+def _nested_locals(code):
+    names = set()
+    for inner in code.co_consts:
+        if isinstance(inner, types.CodeType):
+            names |= set(inner.co_varnames) | set(inner.co_cellvars) | _nested_locals(inner)
+    return names
+
+
+class Unit:
+    """The text for a kernel, and the live values that it was made of."""
+
+    def __init__(self, kernel, others=()):
+        self.uses = []  # (namespace or cell, name, value): what must be the same for the text to be right
+        self.names = {}  # in the text -> what it means
+        self.tail = [f"import triton, triton.language as {TL}"]
+        self.functions = {}  # of Python -> name in the text
+        self.work = []
+        self.names["triton"] = ("module", "triton")
+        self.names[TL] = ("module", "triton.language")
+        self.kernel = self._function(kernel)
+        self.other = {fn: self._function(fn) for fn in others}
+        read = []
+        while self.work:
+            read.append(self.work.pop(0))
+            self._resolve(read[-1])
+        self._lay_out(read)
+
+    def stale(self):
+        for where, name, value in self.uses:
+            if name is None:
+                if where.cell_contents is not value:
+                    return True
+            elif where.get(name, _missing) is not value:
+                return True
+        return False
+
+    # ---- names ----
+
+    def _take(self, wanted, meaning):
+        """A name of the text for it: the wanted one, unless it means something else already."""
+        name, n = wanted, 2
+        while self.names.setdefault(name, meaning) != meaning:
+            name, n = f"{wanted}_{n}", n + 1
+        return name
+
+    def _function(self, fn):
+        if fn not in self.functions:
+            if len(self.functions) > 1000:
+                raise CompilationError(f"{self.kernel} calls more than 1000 functions")
+            jit = getattr(fn, "__tilec__", None)
+            self.functions[fn] = self._take(fn.__name__, ("function", id(fn)))
+            self.work.append(_Function(fn, jit.source if jit else read_source(fn)))
+        return self.functions[fn]
+
+    def _value(self, value, wanted):
+        """The name for a live value; None: a kernel cannot use it."""
+        if isinstance(value, types.ModuleType):
+            module = module_name(value)
+            if module is None:
+                return None
+            name = self._take(wanted, ("module", module))
+            self._say(name, f"import {module} as {name}")
+            return name
+        fn = function_of(value)
+        if fn is not None:
+            return self._function(fn)
+        path = triton_name(value)
+        if path is not None:
+            name = self._take(wanted, ("triton", path))
+            module, _, last = path.rpartition(".")
+            self._say(name, f"from triton.language{'.' + module if module else ''} import {last} as {name}")
+            return name
+        text = constant_text(value)
+        if text is None:
+            return None
+        name = self._take(wanted, ("constant", text))
+        self._say(name, f"{name} = {TL}.constexpr({text})")
+        return name
+
+    def _say(self, name, line):
+        if line not in self.tail and not (name == "triton" and line == "import triton as triton"):
+            self.tail.append(line)
+
+    # ---- what a function uses ----
+
+    def _look_up(self, fn, name):
+        free = fn.__code__.co_freevars
+        if name in free:
+            cell = fn.__closure__[free.index(name)]
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                return _missing
+            self.uses.append((cell, None, value))
+            return value
+        value = fn.__globals__.get(name, _missing)
+        if value is _missing and hasattr(builtins, name):
+            return _missing
+        self.uses.append((fn.__globals__, name, value))
+        return value
+
+    def _resolve(self, f):
+        code = f.fn.__code__
+        outer = set(code.co_varnames) | set(code.co_cellvars)
+        inner = _nested_locals(code) - outer
+        arguments = f.node.args
+        self._defaults(f, arguments)
+        for arg in arguments.posonlyargs + arguments.args + arguments.kwonlyargs:
+            if arg.annotation is not None:
+                self._annotation(f, arg)
+        if f.node.returns is not None:
+            self._blank_annotation(f, f.node.returns, b"->")
+        name = self.functions[f.fn]
+        if name != f.node.name:
+            self._rename_def(f, name)
+        chains, roots = [], []
+        for child in f.node.body:
+            self._collect(child, chains, roots)
+        for node, root, path in chains:
+            if root.id not in outer:
+                self._reference(f, node, root, path, root.id in inner)
+
+    def _collect(self, node, chains, roots):
+        """Names and chains of attributes that begin with one; not the inner ones of a chain."""
+        path, at = [], node
+        while isinstance(at, ast.Attribute):
+            path.append(at)
+            at = at.value
+        if isinstance(at, ast.Name):
+            if isinstance(at.ctx, ast.Load):
+                chains.append((node, at, path[::-1]))
+            return
+        for child in ast.iter_child_nodes(node):
+            self._collect(child, chains, roots)
+
+    def _reference(self, f, node, root, path, in_inner):
+        value = self._look_up(f.fn, root.id)
+        if value is _missing:
+            return  # the compiler says so, or it is Python's own
+        if in_inner:
+            f.complain(root, f"'{root.id}' is a global here and a variable of an inner scope: call one otherwise")
+        wanted, span = root.id, root
+        for attribute in path:
+            known = isinstance(value, types.ModuleType) and module_name(value)
+            if known or self._can_be_used(value):
+                break
+            if not isinstance(value, types.ModuleType):
+                f.complain(span, f"'{wanted}' is a {type(value).__name__}, which a kernel cannot use")
+            namespace, value = value, getattr(value, attribute.attr, _missing)
+            if value is _missing:
+                f.complain(attribute, f"module {namespace.__name__} has no '{attribute.attr}'")
+            self.uses.append((vars(namespace), attribute.attr, vars(namespace).get(attribute.attr, _missing)))
+            wanted, span = f"{wanted}_{attribute.attr}", attribute
+        if any(value is getattr(builtins, n, _missing) for n in (root.id,)):
+            return
+        name = self._value(value, wanted)
+        if name is None:
+            what = "module" if isinstance(value, types.ModuleType) else type(value).__name__
+            f.complain(span, f"'{ast.unparse(span)}' is a {what}, which a kernel cannot use: "
+                             "numbers, texts, None, tuples of these, tl.constexpr, and @tilec.jit functions it can")
+        if span is not root or name != root.id:
+            f.edit(span, name)
+
+    def _can_be_used(self, value):
+        return constant_text(value) is not None or function_of(value) is not None or triton_name(value) is not None
+
+    def _defaults(self, f, arguments):
+        """Defaults were worked out when Python met the function: their values count, not their text."""
+        nodes = list(arguments.defaults) + [d for d in arguments.kw_defaults if d is not None]
+        values = list(f.fn.__defaults__ or ())
+        by_name = f.fn.__kwdefaults__ or {}
+        values += [by_name[a.arg] for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is not None]
+        for node, value in zip(nodes, values):
+            if isinstance(node, ast.Constant):
+                continue
+            text = constant_text(value)
+            if text is None:
+                name = self._value(value, "default")
+                if name is None:
+                    f.complain(node, f"a default that is a {type(value).__name__} is nothing that a kernel can use")
+                text = name
+            f.edit(node, text)
+
+    def _annotation(self, f, arg):
+        """Only tl.constexpr and tl.const say something here; what else there is, is left out."""
+        annotation = arg.annotation
+        kind = annotation_of(f.fn, arg.arg)
+        if kind is None:
+            self._blank_annotation(f, annotation, b":")
+        else:
+            f.edit(annotation, f"{TL}.{kind}")
+
+    def _blank_annotation(self, f, node, mark):
+        line, column = node.lineno - 1, node.col_offset
+        at = f.lines[line].encode().rfind(mark, 0, column)
+        while at < 0 and line > 0:
+            line -= 1
+            at = f.lines[line].encode().rfind(mark)
+        f.edits.append((line, at, at + len(mark), " " * len(mark)))
+        for i in range(node.lineno - 1, node.end_lineno):
+            start = node.col_offset if i == node.lineno - 1 else 0
+            end = node.end_col_offset if i == node.end_lineno - 1 else len(f.lines[i].encode())
+            f.edits.append((i, start, end, " " * (end - start)))
+
+    def _rename_def(self, f, name):
+        line = f.lines[f.node.lineno - 1].encode()
+        at = re.compile(rb"def\s+").search(line, f.node.col_offset).end()
+        f.edits.append((f.node.lineno - 1, at, at + len(f.node.name.encode()), name))
+
+    # ---- the text ----
+
+    def _lay_out(self, read):
+        self.file = read[0].file
+        lines, places = [], {}  # places: line of the text -> (file, line, indent)
+        own = sorted((f for f in read if f.file == self.file), key=lambda f: f.first)
+        for f in own + [f for f in read if f.file != self.file]:
+            first, text = f.text(self._decorator(f))
+            if f.file != self.file or first <= len(lines):
+                lines.append("")
+                at = len(lines) + 1
+            else:
+                at = max(first, 1)
+                lines += [""] * (at - 1 - len(lines))
+            for i, line in enumerate(text):
+                places[at + i] = (f.file, first + i, f.indent)
+                lines.append(line)
+        self.text = "\n".join(lines + self.tail) + "\n"
+        self.places = places
+
+    def _decorator(self, f):
+        jit = getattr(f.fn, "__tilec__", None)
+        said = "".join(f"{k}={v!r}, " for k, v in (jit.promises if jit else {}).items())
+        return f"@triton.jit({said[:-2]})" if said else "@triton.jit"
+
+    def place(self, text):
+        """A message about the text as one about the files."""
+
+        def put(match):
+            file, line, indent = self.places.get(int(match[1]), (self.file, int(match[1]), 0))
+            column = f":{int(match[2]) + indent}" if match[2] else ""
+            return f"{file}:{line}{column}"
+
+        # What fails while it runs names the file without its folder.
+        folder, base = os.path.split(self.file)
+        pattern = r"(?<![\w/.-])(?:" + re.escape(os.path.join(folder, "")) + ")?" + re.escape(base)
+        return re.sub(pattern + r":(\d+)(?::(\d+))?", put, text)
+
+
+def annotation_of(fn, name):
+    """'constexpr', 'const' or None, of a parameter."""
+    a = fn.__annotations__.get(name)
+    if a is language.constexpr or (isinstance(a, type) and a.__name__ == "constexpr"):
+        return "constexpr"
+    if a is language.const or (isinstance(a, type) and a.__name__ == "const"):
+        return "const"
+    if isinstance(a, str):
+        last = a.replace(" ", "").rpartition(".")[2]
+        if last in ("constexpr", "const"):
+            return last
+    return None
