@@ -1,7 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tilec: kernels in Triton's language, compiled and run without LLVM, CUDA's toolkit or a C compiler."""
+"""tilec: kernels in Triton's language, compiled and run without LLVM, CUDA's toolkit or a C compiler.
+
+    import tilec, tilec.language as tl
+
+    @tilec.jit
+    def add(x, y, out, n, BLOCK: tl.constexpr):
+        i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+    add[(tilec.cdiv(n, 1024),)](x, y, out, n, BLOCK=1024)
+"""
 from . import _tilec, language
+from ._device import set_checks, synchronize
+from ._jit import JITFunction, jit
 from ._tilec import CheckError, CompilationError, DeviceError, Error, LaunchError
 
 __version__ = _tilec.version()
-__all__ = ["CheckError", "CompilationError", "DeviceError", "Error", "LaunchError", "language"]
+__all__ = [
+    "CheckError", "CompilationError", "DeviceError", "Error", "JITFunction", "LaunchError", "cdiv", "jit",
+    "language", "next_power_of_2", "set_checks", "synchronize",
+]  # fmt: skip
+
+
+def cdiv(x, y):
+    """x / y, rounded up."""
+    return (x + y - 1) // y
+
+
+def next_power_of_2(n):
+    """The smallest power of two that is not below n."""
+    return 1 << max(n - 1, 0).bit_length() if n > 0 else 0

@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""_jit.py: a decorated function and a launch of it -> the text (_source.py), the constants, the leaves of its
+arguments (_args.py) -> a _tilec.Jit, which compiles and launches. One is kept for each set of constants."""
+import types
+
+from . import _args, _device, _tilec, language
+from ._source import Unit, annotation_of, constant_text, read_source, function_of, triton_name
+
+_plain = (int, bool, float, type(None))
+# options.def of the compiler says what they mean; the last two are names of Triton's for their opposite
+_options = {
+    "num_warps", "num_stages", "swizzle_grid", "maxnreg", "no_fp_fusion", "saturate_int8", "no_reflect_ftz",
+    "single_entry", "stream_k", "enable_fp_fusion", "num_ctas",
+}  # fmt: skip
+_NOTHING = object()
+
+
+def jit(fn=None, *, device=None, do_not_specialize=None, do_not_specialize_on_alignment=None, **ignored):
+    """Makes a kernel, or a function for kernels, of a Python function in Triton's language."""
+    for name in ignored:
+        if name not in ("version", "repr", "launch_metadata", "debug", "noinline"):
+            raise TypeError(f"jit() has no option '{name}'")
+    if ignored.get("debug"):
+        raise TypeError("jit(): debug is no option of tilec's; the CPU device checks device_assert always")
+    promises = {}
+    for name, value in (("do_not_specialize", do_not_specialize),
+                        ("do_not_specialize_on_alignment", do_not_specialize_on_alignment)):  # fmt: skip
+        if value:
+            promises[name] = list(value)
+
+    def make(f):
+        if isinstance(f, JITFunction):
+            raise TypeError(f"{f.__name__} is a jit function already")
+        inner = function_of(f)  # one of Triton's own
+        return JITFunction(inner or f, device, promises)
+
+    return make if fn is None else make(fn)
+
+
+def options_text(options):
+    """num_warps=4 and the like as tile_compile_options.options."""
+    parts = []
+    for name, value in options.items():
+        if name not in _options:
+            raise TypeError(f"there is no parameter and no option '{name}'")
+        if value is None:
+            continue
+        if name == "enable_fp_fusion":
+            if value:
+                continue
+            name, value = "no_fp_fusion", 1
+        if name == "num_ctas":
+            if value != 1:
+                raise ValueError("num_ctas: only 1")
+            continue
+        if isinstance(value, str) and name == "stream_k":
+            parts.append(f"{name}={'auto' if value == 'auto' else 'off'}")
+            continue
+        if not isinstance(value, int):
+            value = getattr(value, "__index__", lambda: None)()
+        if value is None:
+            raise TypeError(f"{name} is a whole number")
+        if value is False:
+            continue
+        parts.append(f"{name}={int(value)}")
+    return ",".join(sorted(parts)) or None
+
+
+
+
+class JITFunction:
+    """A kernel: `kernel[grid](x, y, n, BLOCK=1024, num_warps=4)`; or a function that kernels call."""
+
+    def __init__(self, fn, device=None, promises=None):
+        if not isinstance(fn, types.FunctionType):
+            raise TypeError(f"jit: a function is wanted, not a {type(fn).__name__}")
+        code = fn.__code__
+        self.fn, self.device, self.promises = fn, device, promises or {}
+        self.__name__, self.__qualname__, self.__doc__ = fn.__name__, fn.__qualname__, fn.__doc__
+        self.__module__ = fn.__module__
+        self.source = read_source(fn)
+        count = code.co_argcount + code.co_kwonlyargcount
+        self.arg_names = list(code.co_varnames[:count])
+        self.has_rest = bool(code.co_flags & 12)  # *args, **kwargs
+        self.npositional = code.co_argcount
+        self.index = {name: i for i, name in enumerate(self.arg_names)}
+        self.is_constexpr = [annotation_of(fn, name) == "constexpr" for name in self.arg_names]
+        self.default = [_NOTHING] * count
+        values = fn.__defaults__ or ()
+        for i, value in enumerate(values):
+            self.default[code.co_argcount - len(values) + i] = value
+        for name, value in (fn.__kwdefaults__ or {}).items():
+            self.default[self.index[name]] = value
+        self._units, self._made = {}, {}
+        fn.__tilec__ = self
+
+    def __repr__(self):
+        return f"<tilec.jit {self.__module__}.{self.__qualname__}>"
+
+    def __call__(self, *args, **kwargs):
+        raise RuntimeError(f"{self.__name__} is a kernel's function: launch it as {self.__name__}[grid](…), "
+                           "or call it in a kernel")
+
+    def __getitem__(self, grid):
+        return _Launcher(self, grid)
+
+    def run(self, *args, grid, **kwargs):
+        return self._launch(grid, args, kwargs)
+
+    # ---- arguments ----
+
+    def bind(self, args, kwargs):
+        """The value of each parameter, and the options that are left."""
+        n, total = len(args), len(self.arg_names)
+        if self.has_rest:
+            raise TypeError(f"{self.__name__}: a kernel has no *args and **kwargs")
+        if n > self.npositional:
+            raise TypeError(f"{self.__name__} takes {self.npositional} arguments by position, {n} were given")
+        bound = list(args)
+        if n < total or kwargs:
+            kwargs = dict(kwargs)
+            for i in range(n, total):
+                value = kwargs.pop(self.arg_names[i], _NOTHING)
+                if value is _NOTHING:
+                    value = self.default[i]
+                    if value is _NOTHING:
+                        raise TypeError(f"{self.__name__}: argument '{self.arg_names[i]}' is missing")
+                bound.append(value)
+            for name in kwargs:
+                if name in self.index:
+                    raise TypeError(f"{self.__name__}: argument '{name}' is given twice")
+        return bound, kwargs
+
+    def _leaf(self, value, what, leaves, keep, where):
+        """Adds the leaves of an argument; its type where it has parts."""
+        if type(value) in _plain:
+            leaves.append(value)
+            return "None" if value is None else "bool" if isinstance(value, bool) else None
+        if isinstance(value, tuple) and not hasattr(value, "_fields"):
+            return "(" + ", ".join(self._part(v, what, leaves, keep, where) for v in value) + \
+                ("," if len(value) == 1 else "") + ")"  # fmt: skip
+        number = _args.scalar(value)
+        if number is None and isinstance(value, (int, float)):
+            number = int(value) if isinstance(value, int) else float(value)
+        if number is not None:
+            leaves.append(number)
+            return None
+        if isinstance(value, tuple):
+            raise TypeError(f"{what}: a named tuple cannot be passed to a kernel yet: give a plain one")
+        leaf, device = _args.pointer(value, what, keep)
+        leaves.append(leaf)
+        where.add(device)
+        return None
+
+    def _part(self, value, what, leaves, keep, where):
+        text = self._leaf(value, what, leaves, keep, where)
+        if text == "None":
+            return text
+        if text == "bool":
+            return "i1"
+        if text is not None:
+            return text
+        leaf = leaves[-1]
+        if isinstance(leaf, tuple):
+            return "*" + _args.type_names[leaf[1]]
+        if isinstance(leaf, float):
+            return "fp32"
+        return "i32" if -(2**31) <= leaf < 2**31 else "i64" if leaf < 2**63 else "u64"
+
+    # ---- what is compiled ----
+
+    def unit(self, others):
+        unit = self._units.get(others)
+        if unit is None or unit.stale():
+            unit = self._units[others] = Unit(self.fn, others)
+            self._made = {k: v for k, v in self._made.items() if v[0] in self._units.values()}
+        return unit
+
+    def constant(self, name, value, unit):
+        """NAME=VALUE for a constexpr."""
+        if isinstance(value, language.constexpr):
+            value = value.value
+        fn = function_of(value)
+        if fn is not None:
+            return f"{name}=@{unit.other[fn]}"
+        path = triton_name(value)
+        if path is not None:
+            return f"{name}={path}" if isinstance(value, language.dtype) else f"{name}=@tl.{path}"
+        text = constant_text(value)
+        if text is None and hasattr(type(value), "__index__"):
+            text = repr(value.__index__())
+        if isinstance(value, float) and value != value:
+            text = "nan"
+        elif text is not None and "float(" in text and not isinstance(value, str):
+            text = None  # a NaN in a tuple
+        if text is None:
+            raise TypeError(f"{self.__name__}: {name} is a tl.constexpr, which a {type(value).__name__} cannot be")
+        return f"{name}={text}"
+
+    def functions_among(self, values):
+        return tuple(f for f in map(function_of, values) if f is not None) if values else ()
+
+    def explain(self, unit, error):
+        error.args = (unit.place(str(error)),)
+        return error
+
+    # ---- launching ----
+
+    def _launch(self, grid, args, kwargs):
+        bound, options = self.bind(args, kwargs)
+        device, stream = self.device, None
+        if options:
+            device = options.pop("device", device)
+            stream = options.pop("stream", None)
+        leaves, keep, where, parts, constants, others = [], [], set(), (), [], ()
+        for i, value in enumerate(bound):
+            if self.is_constexpr[i]:
+                kind = type(value)
+                if kind is int or kind is bool or kind is str or value is None:
+                    constants.append((kind, value))
+                else:
+                    fn = function_of(value)
+                    if fn is not None:
+                        others += (fn,)
+                    constants.append(fn or triton_name(value) or (kind, self.constant(self.arg_names[i], value, None)))
+                continue
+            if type(value) in _plain:
+                leaves.append(value)
+                continue
+            text = self._leaf(value, f"{self.__name__}: {self.arg_names[i]}", leaves, keep, where)
+            if text is not None and text[0] == "(":
+                parts += ((i, text),)
+        unit = self.unit(others)
+        said = options_text(options) if options else None
+        if device is None:
+            device = self._device_of(where)
+        context = _device.context(device)
+        key = (context, tuple(constants), said, parts)
+        made = self._made.get(key)
+        if made is None or made[0] is not unit:
+            made = self._make(unit, context, bound, said, parts)
+            self._made[key] = made
+        if not (type(grid) is tuple):
+            if callable(grid):
+                meta = dict(zip(self.arg_names, bound))
+                meta.update(options)
+                grid = grid(meta)
+            grid = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+        if stream is None:
+            stream = 0 if context.on_host else _device.current_stream(next(iter(where), 0) or 0)
+        try:
+            made[1].launch(grid, tuple(leaves), stream)
+        except _tilec.Error as e:
+            raise self.explain(unit, e)
+
+    def _device_of(self, where):
+        if not where:
+            return "auto"
+        if len(where) > 1:
+            raise ValueError(f"{self.__name__}: its arguments are on several devices")
+        (index,) = where
+        return "cpu" if index is None else f"cuda:{index}"
+
+    def _make(self, unit, context, bound, said, parts):
+        defines = tuple(
+            self.constant(name, bound[i], unit)
+            for i, name in enumerate(self.arg_names) if self.is_constexpr[i]
+        )  # fmt: skip
+        signature = ", ".join(f"{self.arg_names[i]}={text}" for i, text in parts) or None
+        try:
+            return unit, _tilec.Jit(context, unit.text, unit.file, unit.kernel, signature, defines, said, None)
+        except _tilec.Error as e:
+            raise self.explain(unit, e)
+
+
+class _Launcher:
+    __slots__ = ("kernel", "grid")
+
+    def __init__(self, kernel, grid):
+        self.kernel, self.grid = kernel, grid
+
+    def __call__(self, *args, **kwargs):
+        return self.kernel._launch(self.grid, args, kwargs)
