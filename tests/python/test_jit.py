@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""test_jit.py: functions, what they use, arguments and grids of launches on the CPU device."""
+import gc
+import io
+import math
+import os
+import sys
+import threading
+import unittest
+from array import array
+from contextlib import redirect_stdout
+
+import helpers
+import tilec
+import tilec.language as tl
+
+FACTOR = 3  # and 7 in helpers
+NAME = "double"
+NUMBERS = (2, 4)
+HALF = 0.5
+TYPE = tl.float32
+BOX = [1]
+load = tl.load
+
+
+def floats(n):
+    return array("f", range(n))
+
+
+@tilec.jit
+def add(x, y, out, n, BLOCK: tl.constexpr = 16):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i, mask=i < n) + tl.load(y + i, mask=i < n), mask=i < n)
+
+
+@tilec.jit
+def twice(v):
+    return v * 2
+
+
+@tilec.jit
+def uses(out, f: tl.constexpr = None):
+    tl.store(out, helpers.scale(1.0))
+    tl.store(out + 1, twice(1.0) * FACTOR)
+    if NAME == "double":
+        tl.store(out + 2, NUMBERS[1] * HALF)
+    tl.store(out + 3, load(out + 1).to(TYPE) + math.pi)
+    tl.store(out + 4, helpers.FACTOR)
+    if f is not None:
+        tl.store(out + 5, f(4.0))
+
+
+class Functions(unittest.TestCase):
+    def test_names_of_two_modules(self):
+        out = floats(6)
+        uses[1](out, twice)
+        self.assertEqual(list(out[:3]) + list(out[4:]), [107, 6, 2, 7, 8])
+        self.assertAlmostEqual(out[3], 6 + math.pi, places=5)
+        uses[1](out, f=tl.math.exp2)
+        self.assertEqual(out[5], 16)
+
+    def test_globals_change(self):
+        global FACTOR
+        out = floats(6)
+        before = FACTOR
+        try:
+            FACTOR = 11
+            uses[1](out)
+            helpers.FACTOR, kept = 2, helpers.FACTOR
+            self.assertEqual(out[1], 22)
+            uses[1](out)
+            self.assertEqual([out[0], out[4]], [102, 2])
+            helpers.FACTOR = kept
+        finally:
+            FACTOR = before
+        uses[1](out)
+        self.assertEqual([out[0], out[1], out[4]], [107, 6, 7])
+
+    def test_closures(self):
+        def make(k, inner):
+            @tilec.jit
+            def f(out):
+                tl.store(out, inner(k))
+
+            return f
+
+        out = floats(1)
+        for k in (1.0, 2, True):
+            make(k, twice)[1](out)
+            self.assertEqual(out[0], 2 * k)
+        make(5, make(3, twice)).fn  # one that returns nothing is refused when compiled
+        with self.assertRaises(tilec.CompilationError):
+            make(5, 6)[1](out)
+
+    def test_defaults_are_those_of_python(self):
+        size = 4
+
+        @tilec.jit
+        def helper(v, by=size):
+            return v * by
+
+        @tilec.jit
+        def f(out, n: int = size, *, B: tl.constexpr = size) -> None:
+            tl.store(out, helper(n) + B)
+
+        size = 100
+        out = floats(1)
+        f[1](out)
+        self.assertEqual(out[0], 20)
+
+    def test_what_cannot_be_used(self):
+        @tilec.jit
+        def f(out):
+            tl.store(out, BOX.count)
+
+        @tilec.jit
+        def g(out):
+            tl.store(out, helpers.TABLE)
+
+        @tilec.jit
+        def h(out):
+            tl.store(out, helpers.nothing)
+
+        for kernel, words in ((f, "'BOX_count'|'count'|CompilationError|count"), (g, "dict"), (h, "no 'nothing'")):
+            with self.assertRaisesRegex(tilec.CompilationError, words):
+                kernel[1](floats(1))
+        with self.assertRaisesRegex(RuntimeError, "launch it"):
+            add(1)
+        with self.assertRaisesRegex(RuntimeError, "in kernels only"):
+            tl.load(1)
+        with self.assertRaises(TypeError):
+            tilec.jit(3)
+        with self.assertRaises(tilec.CompilationError):
+            scope = {"tilec": tilec}
+            exec("def f(x): pass\nf = tilec.jit(f)", scope)
+
+    def test_places_of_mistakes(self):
+        @tilec.jit
+        def f(out):
+            tl.store(out, nowhere)  # noqa: F821
+
+        line = f.source[2] + 2
+        with self.assertRaises(tilec.CompilationError) as e:
+            f[1](floats(1))
+        first, source, caret = str(e.exception).split("\n")[:3]
+        self.assertEqual(first, f"{__file__}:{line}:27: error: name 'nowhere' is not defined")
+        self.assertEqual(source[caret.index("^"):][:7], "nowhere")
+
+        @tilec.jit
+        def g(out):
+            tl.store(out, helpers.wrong(1))
+
+        with self.assertRaises(tilec.CompilationError) as e:
+            g[1](floats(1))
+        self.assertIn(f"helpers.py:{helpers.wrong.source[2] + 2}:16: error", str(e.exception))
+
+        @tilec.jit
+        def beyond(out):
+            tl.store(out + tl.arange(0, 16), 1)
+
+        with self.assertRaisesRegex(tilec.CheckError, f"{beyond.source[2] + 2}:13: error|out of bounds"):
+            beyond[1](floats(3))
+
+
+class Arguments(unittest.TestCase):
+    def test_by_position_and_name(self):
+        out = floats(100)
+        x = floats(100)
+        add[(7,)](x, x, out, 100)
+        self.assertEqual(list(out), [2 * v for v in x])
+        add[4](x, out=out, y=out, n=100, BLOCK=32, num_warps=2)
+        self.assertEqual(out[99], 297)
+        for args, kwargs, words in (
+            ((x, x, out), {}, "'n' is missing"),
+            ((x, x, out, 1, 2, 3), {}, "by position"),
+            ((x, x, out, 1), {"x": x}, "given twice"),
+            ((x, x, out, 1), {"nothing": 1}, "'nothing'"),
+            ((x, x, object(), 1), {}, "out: an object of type object"),
+            ((x, x, "text", 1), {}, "type str"),
+            ((x, x, out, 1), {"BLOCK": object()}, "BLOCK is a tl.constexpr"),
+            ((x, x, out, 1), {"num_warps": "many"}, "whole number"),
+        ):
+            with self.assertRaisesRegex(TypeError, words):
+                add[1](*args, **kwargs)
+        with self.assertRaises(tilec.Error):
+            add[1](x, x, out, 1, num_warps=3)
+        with self.assertRaises(OverflowError):
+            add[1](x, x, out, 1 << 64)
+
+    def test_scalars(self):
+        @tilec.jit
+        def f(out, i, b, v, none, K: tl.constexpr):
+            if none is None:
+                tl.store(out, i)
+            tl.store(out + 1, b)
+            tl.store(out + 2, v * K)
+
+        out = array("d", [0] * 3)
+        for i in (1, 16, -5, 2**40, -(2**63), 2**63):
+            f[1](out, i, i > 0, 0.25, None, 2.5)
+            self.assertEqual(list(out), [float(i), float(i > 0), 0.625])
+        for k, value in ((True, 0.25), (2, 0.5), (tl.constexpr(3), 0.75), (float("inf"), math.inf), (-0.5, -0.125)):
+            f[1](out, 0, False, 0.25, None, k)
+            self.assertEqual(out[2], value)
+
+    def test_types(self):
+        @tilec.jit
+        def double(x, n, B: tl.constexpr = 8):
+            i = tl.arange(0, B)
+            tl.store(x + i, tl.load(x + i, mask=i < n) * 2, mask=i < n)
+
+        for code in "bBhHiIlLqQfd":
+            x = array(code, [1, 2, 3, 4, 5])
+            double[1](x, 5)
+            self.assertEqual(list(x), [2, 4, 6, 8, 10])
+        data = bytearray(b"\1\2\3\4")
+        double[1](data, 2)
+        self.assertEqual(data, b"\2\4\3\4")
+        double[1](memoryview(data)[1:], 2)
+        self.assertEqual(data, b"\2\x08\6\4")
+        with self.assertRaisesRegex(TypeError, "gaps"):
+            double[1](memoryview(data)[::2], 2)
+        with self.assertRaisesRegex(TypeError, "format 'c'"):
+            double[1](memoryview(data).cast("c"), 2)
+
+    def test_tuples(self):
+        @tilec.jit
+        def f(out, t):
+            tl.store(out, tl.load(t[0]) + t[1][0] * t[1][1])
+            if t[2] is None:
+                tl.store(out + 1, t[3])
+
+        out = floats(2)
+        f[1](out, (array("f", [5]), (2, 1.5), None, True))
+        self.assertEqual(list(out), [8, 1])
+        f[1](out, (array("i", [5]), (2, 3), 1, True))
+        self.assertEqual(list(out), [11, 1])
+
+    def test_memory_that_overlaps_or_is_read_only(self):
+        x = bytearray(64)
+        v = memoryview(x).cast("f")
+        v[0], v[8] = 1, 2
+        add[1](v[:12], v[8:], v[4:], 4)
+        self.assertEqual(list(v[4:8]), [3, 0, 0, 0])
+        fixed = memoryview(bytes(v)).cast("f")
+        add[1](fixed, fixed, v, 16)
+        self.assertEqual(v[4], 6)
+        with self.assertRaisesRegex(tilec.LaunchError, "read-only"):
+            add[1](v, v, fixed, 16)
+        empty = array("f")
+        add[1](empty, empty, empty, 0)
+
+    def test_grids(self):
+        @tilec.jit
+        def f(out, n, B: tl.constexpr = 2):
+            if tl.program_id(2) == 0:
+                tl.store(out + tl.program_id(0) + 2 * tl.program_id(1), tl.num_programs(2))
+
+        out = array("i", [0] * 4)
+        f[2, 2, 3](out, 1)
+        self.assertEqual(list(out), [3] * 4)
+        f[lambda meta: (meta["B"], tilec.cdiv(meta["n"], 2))](out, 3)
+        self.assertEqual(list(out), [1] * 4)
+        f[[2, 2]](out, 3)
+        f[0](out, 1)
+        for grid in ((), (1, 1, 1, 1), (-1,), (1 << 40,), "x", None, (1.5,), (1, 1 << 20)):
+            with self.assertRaises((TypeError, ValueError, tilec.Error, OverflowError)):
+                f[grid](out, 3)
+
+    def test_devices(self):
+        x = floats(20)
+        for device in ("cpu", "ptx", "ptx:sm_90a"):
+            out = floats(20)
+            add[2](x, x, out, 20, device=device)
+            self.assertEqual(out[19], 38)
+        with self.assertRaises(tilec.Error):
+            add[2](x, x, out, 20, device="nothing")
+
+        @tilec.jit(device="cpu", do_not_specialize=["n"])
+        def shout(n):
+            tl.device_print("n is", n)
+
+        text = io.StringIO()
+        with redirect_stdout(text):
+            shout[1](42)
+        self.assertRegex(text.getvalue(), "n is.*42\n")
+
+
+class Robust(unittest.TestCase):
+    def test_references(self):
+        x, out = floats(64), floats(64)
+        add[4](x, x, out, 64)
+        counts = [sys.getrefcount(o) for o in (x, out, add, None)][:3]
+        for _ in range(100):
+            add[4](x, x, out, 64)
+            with self.assertRaises(TypeError):
+                add[4](x, x, object(), 64)
+        gc.collect()
+        self.assertEqual(counts, [sys.getrefcount(o) for o in (x, out, add)])
+        x.append(1)  # nobody holds its memory
+
+    def test_threads(self):
+        wrong = []
+        x = floats(64)
+
+        def work(k):
+            out = floats(64)
+            for n in range(20):
+                add[4](x, x, out, 64, BLOCK=16 << (n + k) % 3)
+                if out[63] != 126:
+                    wrong.append(k)
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork")
+    def test_fork(self):
+        x, out = floats(16), floats(16)
+        add[1](x, x, out, 16)
+        child = os.fork()
+        if child == 0:
+            add[1](x, x, out, 16)
+            os._exit(0 if out[15] == 30 else 1)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
