@@ -28,6 +28,7 @@ target_link_libraries(python_module PRIVATE tile_compiler)
 target_link_options(python_module PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/python/module.map
                     -Wl,--exclude-libs,ALL)
 set_target_properties(python_module PROPERTIES PREFIX "" OUTPUT_NAME _tilec SUFFIX .abi3.so
+                      BUILD_RPATH "$ORIGIN" # in a wheel libjansson lies beside it
                       LIBRARY_OUTPUT_DIRECTORY ${PYTHON_PACKAGE} LINK_DEPENDS ${PROJECT_SOURCE_DIR}/python/module.map)
 file(GLOB python_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python python/tilec/*)
 foreach(file ${python_files})
