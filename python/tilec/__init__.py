@@ -11,14 +11,17 @@
     add[(tilec.cdiv(n, 1024),)](x, y, out, n, BLOCK=1024)
 """
 from . import _tilec, language
+from ._compile import Compiled, compile
 from ._device import set_checks, synchronize
 from ._jit import JITFunction, jit
 from ._tilec import CheckError, CompilationError, DeviceError, Error, LaunchError
+from ._tune import Autotuner, Config, Heuristics, autotune, heuristics
 
 __version__ = _tilec.version()
 __all__ = [
-    "CheckError", "CompilationError", "DeviceError", "Error", "JITFunction", "LaunchError", "cdiv", "jit",
-    "language", "next_power_of_2", "set_checks", "synchronize",
+    "Autotuner", "CheckError", "Compiled", "CompilationError", "Config", "DeviceError", "Error", "Heuristics",
+    "JITFunction", "LaunchError", "autotune", "cdiv", "compile", "heuristics", "jit", "language",
+    "next_power_of_2", "set_checks", "synchronize",
 ]  # fmt: skip
 
 
