@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-enum { POINTER_READ_ONLY = 1, POINTER_ON_HOST = 2, ARGUMENTS_AT_MOST = 4096 };
+enum { ARGUMENTS_AT_MOST = 4096 };
 
 typedef struct Range {
     uint64_t start, end;

@@ -107,6 +107,7 @@ static PyMethodDef methods[] = {
     {"compile", (PyCFunction)(void (*)(void))compile, METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("What tile_compile makes of a source.")},
     {"address", address, METH_O, PyDoc_STR("(address, bytes, read-only) of a memoryview.")},
+    {"dlpack", dlpack, METH_O, PyDoc_STR("A pointer, and the GPU's number, of a capsule.")},
     {"version", version, METH_NOARGS, PyDoc_STR("The version of the libraries.")},
     {NULL, NULL, 0, NULL},
 };

@@ -48,7 +48,11 @@ void free_object(PyObject *self);
  * exception is set. */
 bool texts_of(PyObject *list, const char *what, const char ***out, int *n);
 
+/* Of a pointer among a launch's arguments; _args.py has them, too. */
+enum { POINTER_READ_ONLY = 1, POINTER_ON_HOST = 2 };
+
 extern PyType_Spec context_spec, jit_spec, compiled_spec;
 PyObject *compile(PyObject *module, PyObject *args, PyObject *kwargs);
+PyObject *dlpack(PyObject *module, PyObject *capsule);
 
 #endif

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """_args.py: an argument that is no number -> where its elements are, as _tilec's launch takes it:
 (address, type, first byte, one past the last, bits), and the GPU's number; None: the host's memory."""
-from . import _tilec
+from . import _device, _tilec
 
 READ_ONLY, ON_HOST = 1, 2
 
@@ -47,7 +47,10 @@ def _span(address, shape, strides, size):
 
 def _from_interface(interface, what, name, bits):
     typestr, (address, read_only) = interface["typestr"], interface["data"]
-    size = int(typestr[2:])
+    digits = typestr[2:]
+    if not digits.isdigit():
+        raise TypeError(f"{what}: a kernel has no elements of type '{typestr}'")
+    size = int(digits)
     if typestr[0] == ">" and size > 1:
         raise TypeError(f"{what}: its bytes are in the other order")
     kind = _type(name, what) if name else _type_of(typestr[1], size, what)
@@ -97,6 +100,17 @@ def _from_buffer(view, what):
     return (address, kind, address, address + length, ON_HOST | (READ_ONLY if read_only else 0)), None
 
 
+def _capsule(value):
+    kind, index = value.__dlpack_device__()
+    given = {}
+    if int(kind) == 2:  # CUDA: the owner lets the stream of the launch wait; 1 is the default one
+        given["stream"] = _device.current_stream(int(index)) or 1
+    try:
+        return value.__dlpack__(max_version=(1, 0), **given)
+    except TypeError:  # from before DLPack 1
+        return value.__dlpack__(**given)
+
+
 def pointer(value, what, keep):
     """Where the elements of `value` are; `keep` takes what must live until the launch is over."""
     if hasattr(value, "data_ptr") and hasattr(value, "element_size"):
@@ -108,7 +122,7 @@ def pointer(value, what, keep):
     if interface is not None:
         return _from_interface(interface, what, _dtype_name(value), ON_HOST), None
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        capsule = value.__dlpack__()
+        capsule = _capsule(value)
         keep.append(capsule)
         return _tilec.dlpack(capsule)
     try:

@@ -12,6 +12,9 @@ def main(folder):
         print("python: the package was not built: there was no Python.h")
         return 77
     sys.path[:0] = [os.path.abspath(folder), os.path.dirname(os.path.abspath(__file__))]
+    driver = os.path.join(os.path.dirname(os.path.abspath(folder)), "tests", "fake")
+    if os.path.isdir(driver):
+        os.environ["TILE_FAKE_CUDA"] = driver
     sys.dont_write_bytecode = True
     with tempfile.TemporaryDirectory() as cache:
         os.environ["TILEC_CACHE"] = cache
