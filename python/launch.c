@@ -12,21 +12,6 @@
 
 enum { ARGUMENTS_AT_MOST = 4096 };
 
-typedef struct Range {
-    uint64_t start, end;
-    bool read_only;
-    int arg;
-} Range;
-
-typedef struct Launch {
-    tile_arg *args;
-    Range *range; /* of the pointers, by where they start */
-    int nargs, nranges;
-    tile_grid grid;
-    bool has_grid;
-    void *stream;
-} Launch;
-
 static bool integer_of(PyObject *value, tile_arg *out) {
     int overflow = 0;
     long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
@@ -41,14 +26,7 @@ static bool integer_of(PyObject *value, tile_arg *out) {
     return true;
 }
 
-static bool pointer_of(PyObject *tuple, int i, Launch *l, bool on_host) {
-    unsigned long long field[5];
-    for (Py_ssize_t k = 0; k < 5; k++) {
-        PyObject *item = PyTuple_GetItem(tuple, k);
-        if (!item) return false;
-        field[k] = PyLong_AsUnsignedLongLong(item);
-        if (PyErr_Occurred()) return false;
-    }
+bool launch_pointer(Launch *l, int i, const uint64_t field[5], bool on_host) {
     if (field[1] > TILE_FP64 || field[3] < field[2]) {
         PyErr_Format(PyExc_ValueError, "argument %d: no pointer", i);
         return false;
@@ -64,41 +42,64 @@ static bool pointer_of(PyObject *tuple, int i, Launch *l, bool on_host) {
     return false;
 }
 
-static bool read_args(PyObject *tuple, Launch *l, bool on_host) {
-    Py_ssize_t n = PyTuple_Size(tuple);
+static bool pointer_of(PyObject *tuple, int i, Launch *l, bool on_host) {
+    uint64_t field[5];
+    for (Py_ssize_t k = 0; k < 5; k++) {
+        PyObject *item = PyTuple_GetItem(tuple, k);
+        if (!item) return false;
+        field[k] = PyLong_AsUnsignedLongLong(item);
+        if (PyErr_Occurred()) return false;
+    }
+    return launch_pointer(l, i, field, on_host);
+}
+
+bool launch_leaf(Launch *l, int i, PyObject *value, bool on_host) {
+    if (value == Py_None)
+        l->args[i] = tile_none();
+    else if (PyBool_Check(value))
+        l->args[i] = tile_int(TILE_I1, value == Py_True);
+    else if (PyFloat_Check(value))
+        l->args[i] = tile_float(TILE_FP32, PyFloat_AsDouble(value));
+    else if (PyLong_Check(value))
+        return integer_of(value, &l->args[i]);
+    else if (PyTuple_Check(value) && PyTuple_Size(value) == 5)
+        return pointer_of(value, i, l, on_host);
+    else {
+        PyErr_Format(PyExc_TypeError, "argument %d cannot be passed to a kernel", i);
+        return false;
+    }
+    return true;
+}
+
+bool launch_init(Launch *l, Py_ssize_t n) {
+    *l = (Launch){0};
     if (n < 0 || n > ARGUMENTS_AT_MOST) {
         PyErr_SetString(PyExc_ValueError, "too many arguments");
         return false;
     }
     l->args = PyMem_Malloc(((size_t)n + 1) * sizeof *l->args);
     l->range = PyMem_Malloc(((size_t)n + 1) * sizeof *l->range);
-    if (!l->args || !l->range) {
-        PyErr_NoMemory();
-        return false;
-    }
     l->nargs = (int)n;
+    if (l->args && l->range) return true;
+    PyErr_NoMemory();
+    return false;
+}
+
+void launch_free(Launch *l) {
+    PyMem_Free(l->args);
+    PyMem_Free(l->range);
+}
+
+static bool read_args(PyObject *tuple, Launch *l, bool on_host) {
+    if (!launch_init(l, PyTuple_Size(tuple))) return false;
     for (int i = 0; i < l->nargs; i++) {
         PyObject *value = PyTuple_GetItem(tuple, i);
-        if (!value) return false;
-        if (value == Py_None)
-            l->args[i] = tile_none();
-        else if (PyBool_Check(value))
-            l->args[i] = tile_int(TILE_I1, value == Py_True);
-        else if (PyFloat_Check(value))
-            l->args[i] = tile_float(TILE_FP32, PyFloat_AsDouble(value));
-        else if (PyLong_Check(value)) {
-            if (!integer_of(value, &l->args[i])) return false;
-        } else if (PyTuple_Check(value) && PyTuple_Size(value) == 5) {
-            if (!pointer_of(value, i, l, on_host)) return false;
-        } else {
-            PyErr_Format(PyExc_TypeError, "argument %d cannot be passed to a kernel", i);
-            return false;
-        }
+        if (!value || !launch_leaf(l, i, value, on_host)) return false;
     }
     return true;
 }
 
-static bool read_grid(PyObject *grid, Launch *l) {
+bool launch_grid(PyObject *grid, Launch *l) {
     l->has_grid = grid != Py_None;
     if (!l->has_grid) return true;
     Py_ssize_t n = PyTuple_Check(grid) ? PyTuple_Size(grid) : -1;
@@ -222,35 +223,39 @@ static bool show(char *printed) {
     return ok;
 }
 
+PyObject *launch_run(Jit *jit, Launch *l) {
+    Context *context = jit->context;
+    tile_status st;
+    char *printed = NULL;
+    Py_BEGIN_ALLOW_THREADS if (context->on_host) {
+        pthread_mutex_lock(&context->lock);
+        st = start_on_host(jit, l);
+        printed = context->printed;
+        context->printed = NULL;
+        context->printed_len = 0;
+        pthread_mutex_unlock(&context->lock);
+    }
+    else {
+        st = start(jit, l);
+    }
+    Py_END_ALLOW_THREADS if (!show(printed)) return NULL;
+    if (st) return raise_from(state_of((PyObject *)jit), context->ctx, st);
+    return Py_NewRef(Py_None);
+}
+
 static PyObject *launch(PyObject *object, PyObject *args) {
     Jit *self = (Jit *)object;
-    PyObject *grid, *list, *stream;
+    PyObject *grid, *list, *stream, *result = NULL;
     if (!PyArg_ParseTuple(args, "OO!O!:launch", &grid, &PyTuple_Type, &list, &PyLong_Type, &stream))
         return NULL;
-    Launch l = {0};
-    Context *context = self->context;
-    PyObject *result = NULL;
-    l.stream = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(stream);
-    if (!PyErr_Occurred() && read_grid(grid, &l) && read_args(list, &l, context->on_host)) {
-        tile_status st;
-        char *printed = NULL;
-        Py_BEGIN_ALLOW_THREADS if (context->on_host) {
-            pthread_mutex_lock(&context->lock);
-            st = start_on_host(self, &l);
-            printed = context->printed;
-            context->printed = NULL;
-            context->printed_len = 0;
-            pthread_mutex_unlock(&context->lock);
-        }
-        else {
-            st = start(self, &l);
-        }
-        Py_END_ALLOW_THREADS bool shown = show(printed);
-        if (shown && st) raise_from(state_of(object), context->ctx, st);
-        if (shown && !st) result = Py_NewRef(Py_None);
+    void *handle = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(stream);
+    if (PyErr_Occurred()) return NULL;
+    Launch l;
+    if (read_args(list, &l, self->context->on_host) && launch_grid(grid, &l)) {
+        l.stream = handle;
+        result = launch_run(self, &l);
     }
-    PyMem_Free(l.args);
-    PyMem_Free(l.range);
+    launch_free(&l);
     return result;
 }
 

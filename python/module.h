@@ -14,7 +14,7 @@
 
 typedef struct State {
     PyObject *error, *compilation, *launch, *check, *device; /* exceptions */
-    PyTypeObject *context, *jit, *compiled;
+    PyTypeObject *context, *jit, *compiled, *plan, *launcher;
 } State;
 
 /* An object of type Context. Launches on the host's memory take turns: what one lets its kernel
@@ -31,6 +31,31 @@ typedef struct Jit {
     PyObject_HEAD Context *context;
     tile_jit *jit;
 } Jit;
+
+typedef struct Range {
+    uint64_t start, end;
+    bool read_only;
+    int arg;
+} Range;
+
+typedef struct Launch {
+    tile_arg *args;
+    Range *range; /* of the pointers, by where they start */
+    int nargs, nranges;
+    tile_grid grid;
+    bool has_grid;
+    void *stream;
+} Launch;
+
+/* launch.c: a launch is begun with room for n arguments, filled, run and freed; freed, too, after
+ * a failure, with an exception set. */
+bool launch_init(Launch *l, Py_ssize_t n);
+void launch_free(Launch *l);
+/* A number, None, or a pointer as a tuple of five; the five of a pointer themselves. */
+bool launch_leaf(Launch *l, int i, PyObject *value, bool on_host);
+bool launch_pointer(Launch *l, int i, const uint64_t field[5], bool on_host);
+bool launch_grid(PyObject *grid, Launch *l);
+PyObject *launch_run(Jit *jit, Launch *l);
 
 /* The state of the module that an object's type is of. */
 State *state_of(PyObject *self);
@@ -51,8 +76,11 @@ bool texts_of(PyObject *list, const char *what, const char ***out, int *n);
 /* Of a pointer among a launch's arguments; _args.py has them, too. */
 enum { POINTER_READ_ONLY = 1, POINTER_ON_HOST = 2 };
 
-extern PyType_Spec context_spec, jit_spec, compiled_spec;
+extern PyType_Spec context_spec, jit_spec, compiled_spec, plan_spec, launcher_spec;
 PyObject *compile(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *dlpack(PyObject *module, PyObject *capsule);
+/* What launch_pointer takes, of an array with NumPy's __array_struct__. False: it is none, or not
+ * as simple; no exception is set. */
+bool array_pointer(PyObject *value, uint64_t field[5]);
 
 #endif
