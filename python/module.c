@@ -125,20 +125,21 @@ static bool add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out) {
 
 static int start(PyObject *module) {
     State *s = PyModule_GetState(module);
-    bool ok = add_error(module, "tilec.Error", "What the compiler or the runtime refuses.", NULL,
-                        &s->error) &&
-              add_error(module, "tilec.CompilationError",
-                        "The kernel cannot be compiled: file, line and a caret under the place.",
-                        s->error, &s->compilation) &&
-              add_error(module, "tilec.LaunchError", "Arguments or grid do not fit the kernel.",
-                        s->error, &s->launch) &&
-              add_error(module, "tilec.CheckError",
-                        "The CPU device caught a mistake in the kernel.", s->launch, &s->check) &&
-              add_error(module, "tilec.DeviceError",
-                        "There is no such device, or its driver failed.", s->error, &s->device) &&
-              add_type(module, &context_spec, &s->context) &&
-              add_type(module, &jit_spec, &s->jit) &&
-              add_type(module, &compiled_spec, &s->compiled);
+    bool ok =
+        add_error(module, "tilec.Error", "What the compiler or the runtime refuses.", NULL,
+                  &s->error) &&
+        add_error(module, "tilec.CompilationError",
+                  "The kernel cannot be compiled: file, line and a caret under the place.",
+                  s->error, &s->compilation) &&
+        add_error(module, "tilec.LaunchError", "Arguments or grid do not fit the kernel.", s->error,
+                  &s->launch) &&
+        add_error(module, "tilec.CheckError", "The CPU device caught a mistake in the kernel.",
+                  s->launch, &s->check) &&
+        add_error(module, "tilec.DeviceError", "There is no such device, or its driver failed.",
+                  s->error, &s->device) &&
+        add_type(module, &context_spec, &s->context) && add_type(module, &jit_spec, &s->jit) &&
+        add_type(module, &compiled_spec, &s->compiled) && add_type(module, &plan_spec, &s->plan) &&
+        add_type(module, &launcher_spec, &s->launcher);
     return ok ? 0 : -1;
 }
 
@@ -153,6 +154,8 @@ static int visit_state(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(s->context);
     Py_VISIT(s->jit);
     Py_VISIT(s->compiled);
+    Py_VISIT(s->plan);
+    Py_VISIT(s->launcher);
     return 0;
 }
 
@@ -167,6 +170,8 @@ static int clear_state(PyObject *module) {
     Py_CLEAR(s->context);
     Py_CLEAR(s->jit);
     Py_CLEAR(s->compiled);
+    Py_CLEAR(s->plan);
+    Py_CLEAR(s->launcher);
     return 0;
 }
 

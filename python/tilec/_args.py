@@ -142,3 +142,10 @@ def scalar(value):
     if not hasattr(value, "shape") and hasattr(type(value), "__index__"):
         return value.__index__()
     return None
+
+
+def array(value, what, keep):
+    """`pointer` of what is no number; numbers take the way through _jit.py."""
+    if scalar(value) is not None:
+        raise TypeError(what)
+    return pointer(value, what, keep)

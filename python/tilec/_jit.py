@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """_jit.py: a decorated function and a launch of it -> the text (_source.py), the constants, the leaves of its
 arguments (_args.py) -> a _tilec.Jit, which compiles and launches. One is kept for each set of constants."""
+import functools
+import os
 import types
 
 from . import _args, _device, _tilec, language
@@ -13,6 +15,7 @@ _options = {
     "single_entry", "stream_k", "enable_fp_fusion", "num_ctas",
 }  # fmt: skip
 _NOTHING = object()
+PLANS = 4  # of a kernel: each call looks through them
 
 
 def jit(fn=None, *, device=None, do_not_specialize=None, do_not_specialize_on_alignment=None, **ignored):
@@ -91,7 +94,7 @@ class JITFunction:
             self.default[code.co_argcount - len(values) + i] = value
         for name, value in (fn.__kwdefaults__ or {}).items():
             self.default[self.index[name]] = value
-        self._units, self._made = {}, {}
+        self._units, self._made, self._plans = {}, {}, ()
         fn.__tilec__ = self
 
     def __repr__(self):
@@ -102,7 +105,7 @@ class JITFunction:
                            "or call it in a kernel")
 
     def __getitem__(self, grid):
-        return _Launcher(self, grid)
+        return _tilec.Launcher(self, grid)
 
     def run(self, *args, grid, **kwargs):
         return self._launch(grid, args, kwargs)
@@ -212,6 +215,7 @@ class JITFunction:
         if options:
             device = options.pop("device", device)
             stream = options.pop("stream", None)
+        given_stream = stream
         leaves, keep, where, parts, constants, others = [], [], set(), (), [], ()
         for i, value in enumerate(bound):
             if self.is_constexpr[i]:
@@ -252,6 +256,25 @@ class JITFunction:
             made[1].launch(grid, tuple(leaves), stream)
         except _tilec.Error as e:
             raise self.explain(unit, e)
+        if not parts and not others and given_stream is None and len(where) < 2:
+            self._plan(made[1], unit, args, kwargs, bound, next(iter(where), None), context)
+
+    def _plan(self, made, unit, args, kwargs, bound, index, context):
+        """Calls like this one need not come here again, while there are few kinds of them."""
+        params = tuple(
+            (name, (bound[i],) if self.is_constexpr[i] else None, bound[i] if name not in kwargs and i >= len(args) else None)
+            for i, name in enumerate(self.arg_names)
+        )  # fmt: skip
+        if any(name is None for _, name, _ in unit.uses):
+            return  # closures are looked into the long way
+        options = tuple((name, value) for name, value in kwargs.items() if name not in self.index)
+        uses = {(id(where), name): (where, name, value) for where, name, value in unit.uses}
+        stream = None if context.on_host else functools.partial(_device.current_stream, index or 0)
+        plan = _tilec.Plan(
+            made, params, options, tuple(uses.values()), _args.array, stream, functools.partial(self.explain, unit),
+            len(args), len(kwargs), -1 if index is None else index, os.getpid(),
+        )  # fmt: skip
+        self._plans = (plan,) + self._plans[:PLANS - 1]
 
     def _device_of(self, where):
         if not where:
@@ -271,13 +294,3 @@ class JITFunction:
             return unit, _tilec.Jit(context, unit.text, unit.file, unit.kernel, signature, defines, said, None)
         except _tilec.Error as e:
             raise self.explain(unit, e)
-
-
-class _Launcher:
-    __slots__ = ("kernel", "grid")
-
-    def __init__(self, kernel, grid):
-        self.kernel, self.grid = kernel, grid
-
-    def __call__(self, *args, **kwargs):
-        return self.kernel._launch(self.grid, args, kwargs)

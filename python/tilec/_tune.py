@@ -3,7 +3,7 @@
 import time
 
 from . import _device, _tilec
-from ._jit import JITFunction, _Launcher
+from ._jit import JITFunction
 
 
 class Config:
@@ -30,6 +30,8 @@ class Config:
 class _Around:
     """What stands around a kernel and launches it with more than it was given."""
 
+    _plans = ()
+
     def __init__(self, fn):
         if not isinstance(fn, (JITFunction, _Around)):
             raise TypeError(f"a @tilec.jit function is wanted below, not a {type(fn).__name__}")
@@ -37,7 +39,7 @@ class _Around:
         self.__name__, self.__doc__, self.__module__ = fn.__name__, fn.__doc__, fn.__module__
 
     def __getitem__(self, grid):
-        return _Launcher(self, grid)
+        return _tilec.Launcher(self, grid)
 
     def __call__(self, *args, **kwargs):
         return self.fn(*args, **kwargs)

@@ -8,7 +8,7 @@ from tilec import _tilec
 class Extension(unittest.TestCase):
     def refuses(self, *calls):
         for call in calls:
-            with self.assertRaises((TypeError, ValueError, OverflowError, _tilec.Error)):
+            with self.assertRaises((TypeError, ValueError, OverflowError, AttributeError, _tilec.Error)):
                 call()
 
     def test_contexts(self):
@@ -57,6 +57,24 @@ class Extension(unittest.TestCase):
         ):  # fmt: skip
             with self.assertRaises((TypeError, ValueError, _tilec.Error)):
                 _tilec.Jit(*args)
+
+    def test_plans(self):
+        class Kernel:
+            _plans = (3, None)
+
+            def _launch(self, grid, args, kwargs):
+                return grid, args, kwargs
+
+        self.assertEqual(_tilec.Launcher(Kernel(), 5)(1, a=2), (5, (1,), {"a": 2}))
+        context = _tilec.Context("cpu")
+        source = "import triton, triton.language as tl\n@triton.jit\ndef f(x): tl.store(x, 1)\n"
+        jit = _tilec.Jit(context, source, "f.py", "f", None, (), None, "")
+        good = [jit, (("x", None, None),), (), (), len, None, len, 1, 0, -1, 0]
+        _tilec.Plan(*good)
+        for place, bad in ((0, None), (1, ()), (1, ((1, None, None),)), (1, (("x", 3, None),)), (1, (("x",),)),
+                           (2, (3,)), (2, (("a", 1),)), (3, ((3, "x", 1),)), (3, (({}, 5, 1),)), (7, -1), (7, 2)):  # fmt: skip
+            self.refuses(lambda: _tilec.Plan(*good[:place], bad, *good[place + 1:]))
+        self.refuses(lambda: _tilec.Launcher(), lambda: _tilec.Launcher(3, 1)(2))
 
     def test_compile(self):
         source = "import triton, triton.language as tl\n@triton.jit\ndef f(x): tl.store(x, 1)\n"

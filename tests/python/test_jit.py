@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import unittest
+import weakref
 from array import array
 from contextlib import redirect_stdout
 
@@ -284,6 +285,59 @@ class Arguments(unittest.TestCase):
         with redirect_stdout(text):
             shout[1](42)
         self.assertRegex(text.getvalue(), "n is.*42\n")
+
+
+class Again(unittest.TestCase):
+    """Launches like one before take a shorter way."""
+
+    def test_constants(self):
+        @tilec.jit
+        def kind(out, K: tl.constexpr, n=2):
+            tl.store(out, K + n)
+
+        out = array("d", [0])
+        for _ in range(3):
+            for k, value in ((1, 3), (True, 3), (2, 4), (1.5, 3.5), (1, 3), (7, 9), (8, 10), (9, 11)):
+                kind[1](out, k)
+                self.assertEqual(out[0], value)
+                kind[1](out, K=k, n=3, num_warps=2)
+                self.assertEqual(out[0], value + 1)
+                kind[lambda meta: 1 if meta["n"] == 5 else 0](out, K=k, n=5)
+                self.assertEqual(out[0], value + 3)
+        self.assertEqual(len(kind._plans), 4)
+        for call in (lambda: kind[1](out, 9, K=9), lambda: kind[1](out), lambda: kind[1](out, 9, m=3),
+                     lambda: kind["x"](out, 9), lambda: kind[1](out, 9, 2, 3)):  # fmt: skip
+            with self.assertRaises(TypeError):
+                call()
+
+    def test_mistakes(self):
+        @tilec.jit
+        def beyond(out, n):
+            tl.store(out + n, 1)
+
+        out = floats(4)
+        beyond[1](out, 3)
+        for _ in range(2):
+            with self.assertRaisesRegex(tilec.CheckError, f"test_jit.py:{beyond.source[2] + 2}:13: error"):
+                beyond[1](out, 4)
+            with self.assertRaisesRegex(ZeroDivisionError, "by zero"):
+                beyond[lambda meta: 1 // 0](out, 3)
+            with self.assertRaises(ValueError):
+                beyond[-1](out, 3)
+
+    def test_kernels_go(self):
+        def make():
+            @tilec.jit
+            def f(out):
+                tl.store(out, 1)
+
+            f[1](floats(1))
+            f[1](floats(1))
+            return weakref.ref(f)
+
+        gone = make()
+        gc.collect()
+        self.assertIsNone(gone())
 
 
 class Robust(unittest.TestCase):
