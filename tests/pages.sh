@@ -3,6 +3,7 @@
 # behind ``` say what a block is:
 #
 #   python [file=NAME]   a kernel: compiled, and kept under that name
+#   python host file=NAME a program in Python: kept, for a `sh` block to run
 #   c, cpp [file=NAME]   a program: checked by the compiler, and kept; without `main` a part of a function,
 #                        whose variables `<!-- given: tile_ptr x; -->` above it declares
 #   cmake, tir file=NAME kept; a .tir is compiled
@@ -97,6 +98,7 @@ block() {
         $checks || return
     fi
     case "$kind $*" in
+    python\ host*) ok "$at is kept" test -n "$name" ;;
     python*) [ -n "$name" ] || { name=block.tl && cp "$text" "$folder/block.tl"; }
         ok "$at" sh -c "cd '$folder' && tilec -Wno-perf -o block.ptx '$name'" ;;
     tir*) ok "$at" sh -c "cd '$folder' && tilec -Wno-perf -o block.ptx '$name'" ;;
