@@ -9,11 +9,6 @@ from . import _args, _device, _tilec, language
 from ._source import Unit, annotation_of, constant_text, read_source, function_of, triton_name
 
 _plain = (int, bool, float, type(None))
-# options.def of the compiler says what they mean; the last two are names of Triton's for their opposite
-_options = {
-    "num_warps", "num_stages", "swizzle_grid", "maxnreg", "no_fp_fusion", "saturate_int8", "no_reflect_ftz",
-    "single_entry", "stream_k", "enable_fp_fusion", "num_ctas",
-}  # fmt: skip
 _NOTHING = object()
 PLANS = 4  # of a kernel: each call looks through them
 
@@ -41,34 +36,26 @@ def jit(fn=None, *, device=None, do_not_specialize=None, do_not_specialize_on_al
 
 
 def options_text(options):
-    """num_warps=4 and the like as tile_compile_options.options."""
+    """num_warps=4 and the like as tile_compile_options.options; the compiler knows which there are."""
     parts = []
     for name, value in options.items():
-        if name not in _options:
+        if name == "enable_fp_fusion":  # Triton's name for the opposite
+            name, value = "no_fp_fusion", not value
+        if not name.isidentifier():
             raise TypeError(f"there is no parameter and no option '{name}'")
-        if value is None:
+        if value is None or value is False:
             continue
-        if name == "enable_fp_fusion":
-            if value:
-                continue
-            name, value = "no_fp_fusion", 1
         if name == "num_ctas":
             if value != 1:
                 raise ValueError("num_ctas: only 1")
             continue
-        if isinstance(value, str) and name == "stream_k":
-            parts.append(f"{name}={'auto' if value == 'auto' else 'off'}")
-            continue
-        if not isinstance(value, int):
-            value = getattr(value, "__index__", lambda: None)()
-        if value is None:
-            raise TypeError(f"{name} is a whole number")
-        if value is False:
-            continue
-        parts.append(f"{name}={int(value)}")
+        if isinstance(value, str) and value.isidentifier():
+            parts.append(f"{name}={value}")
+        elif hasattr(type(value), "__index__"):
+            parts.append(f"{name}={value.__index__()}")
+        else:
+            raise TypeError(f"{name} is no parameter, and as an option it is a whole number")
     return ",".join(sorted(parts)) or None
-
-
 
 
 class JITFunction:

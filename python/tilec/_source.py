@@ -393,7 +393,7 @@ class Unit:
         # What fails while it runs names the file without its folder.
         folder, base = os.path.split(self.file)
         pattern = r"(?<![\w/.-])(?:" + re.escape(os.path.join(folder, "")) + ")?" + re.escape(base)
-        return re.sub(pattern + r":(\d+)(?::(\d+))?", put, text)
+        return re.sub(pattern + r":(\d+)(?::(\d+))?", put, text).rstrip()
 
 
 def annotation_of(fn, name):

@@ -175,16 +175,19 @@ class Arguments(unittest.TestCase):
             ((x, x, out), {}, "'n' is missing"),
             ((x, x, out, 1, 2, 3), {}, "by position"),
             ((x, x, out, 1), {"x": x}, "given twice"),
-            ((x, x, out, 1), {"nothing": 1}, "'nothing'"),
             ((x, x, object(), 1), {}, "out: an object of type object"),
             ((x, x, "text", 1), {}, "type str"),
             ((x, x, out, 1), {"BLOCK": object()}, "BLOCK is a tl.constexpr"),
-            ((x, x, out, 1), {"num_warps": "many"}, "whole number"),
+            ((x, x, out, 1), {"num_warps": 1.5}, "whole number"),
+            ((x, x, out, 1), {"a,b": 1}, "no option 'a,b'"),
         ):
             with self.assertRaisesRegex(TypeError, words):
                 add[1](*args, **kwargs)
-        with self.assertRaises(tilec.Error):
-            add[1](x, x, out, 1, num_warps=3)
+        for options in ({"num_warps": 3}, {"num_warps": "many"}, {"nothing": 1}):
+            with self.assertRaisesRegex(tilec.Error, f"{list(options)[0]}.*[^\n]$"):
+                add[1](x, x, out, 1, **options)
+        for options in ({"maxnreg": 64, "enable_fp_fusion": False}, {"stream_k": "auto", "num_stages": None}):
+            add[1](x, x, out, 1, **options)
         with self.assertRaises(OverflowError):
             add[1](x, x, out, 1 << 64)
 
@@ -305,7 +308,7 @@ class Again(unittest.TestCase):
                 kind[lambda meta: 1 if meta["n"] == 5 else 0](out, K=k, n=5)
                 self.assertEqual(out[0], value + 3)
         self.assertEqual(len(kind._plans), 4)
-        for call in (lambda: kind[1](out, 9, K=9), lambda: kind[1](out), lambda: kind[1](out, 9, m=3),
+        for call in (lambda: kind[1](out, 9, K=9), lambda: kind[1](out), lambda: kind[1](out, 9, m=3.5),
                      lambda: kind["x"](out, 9), lambda: kind[1](out, 9, 2, 3)):  # fmt: skip
             with self.assertRaises(TypeError):
                 call()

@@ -92,7 +92,7 @@ class Compile(unittest.TestCase):
             ((fill, {"y": "i32"}, {"V": 1}), {}, TypeError),
             ((fill, types, {"V": 1, "W": 1}), {}, TypeError),
             ((fill, types, {"V": 1}, "sm_1"), {}, tilec.Error),
-            ((fill, types, {"V": 1}), {"nothing": 1}, TypeError),
+            ((fill, types, {"V": 1}), {"nothing": 1}, tilec.Error),
             ((fill, {"x": "?"}, {"V": 1}), {}, tilec.CompilationError),
             ((len, types), {}, TypeError),
         ):
