@@ -130,6 +130,9 @@ class _Function:
             end = node.end_col_offset if i == last else len(self.lines[i].encode())
             self.edits.append((i, start, end, text if i == first else ""))
 
+    def begins_with(self, node, name):
+        return self.lines[node.lineno - 1].encode()[node.col_offset:].startswith(name.encode())
+
     def text(self, decorator):
         """The lines, with the decorator in the line above `def`; one line more where there is none."""
         lines = [line.encode() for line in self.lines]
@@ -266,9 +269,9 @@ class Unit:
         chains, roots = [], []
         for child in f.node.body:
             self._collect(child, chains, roots)
-        for node, root, path in chains:
+        for root, path in chains:
             if root.id not in outer:
-                self._reference(f, node, root, path, root.id in inner)
+                self._reference(f, root, path, inner, outer | inner)
 
     def _collect(self, node, chains, roots):
         """Names and chains of attributes that begin with one; not the inner ones of a chain."""
@@ -278,16 +281,16 @@ class Unit:
             at = at.value
         if isinstance(at, ast.Name):
             if isinstance(at.ctx, ast.Load):
-                chains.append((node, at, path[::-1]))
+                chains.append((at, path[::-1]))
             return
         for child in ast.iter_child_nodes(node):
             self._collect(child, chains, roots)
 
-    def _reference(self, f, node, root, path, in_inner):
+    def _reference(self, f, root, path, inner, variables):
         value = self._look_up(f.fn, root.id)
         if value is _missing:
             return  # the compiler says so, or it is Python's own
-        if in_inner:
+        if root.id in inner:
             f.complain(root, f"'{root.id}' is a global here and a variable of an inner scope: call one otherwise")
         wanted, span = root.id, root
         for attribute in path:
@@ -308,8 +311,17 @@ class Unit:
             what = "module" if isinstance(value, types.ModuleType) else type(value).__name__
             f.complain(span, f"'{ast.unparse(span)}' is a {what}, which a kernel cannot use: "
                              "numbers, texts, None, tuples of these, tl.constexpr, and @tilec.jit functions it can")
-        if span is not root or name != root.id:
-            f.edit(span, name)
+        if span is root and name == root.id:
+            return
+        n = 2
+        while name in variables:  # which would hide it here
+            alias, n = self._take(f"{wanted}_{n}", ("alias", name)), n + 1
+            if alias not in variables:
+                self._say(alias, f"{alias} = {name}")
+                name = alias
+        if not f.begins_with(span, root.id):  # in an f-string, before Python 3.12
+            f.complain(root, f"'{root.id}' cannot be used here: give what it means a variable, and use that")
+        f.edit(span, name)
 
     def _can_be_used(self, value):
         return constant_text(value) is not None or function_of(value) is not None or triton_name(value) is not None

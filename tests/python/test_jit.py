@@ -60,6 +60,27 @@ class Functions(unittest.TestCase):
         uses[1](out, f=tl.math.exp2)
         self.assertEqual(out[5], 16)
 
+    def test_names_that_variables_hide(self):
+        @tilec.jit
+        def f(out, scale, helpers_FACTOR):
+            scale_2 = helpers.scale(scale)
+            tl.store(out, scale_2 + helpers.FACTOR + helpers_FACTOR)
+
+        out = floats(1)
+        f[1](out, 2, 1000)
+        self.assertEqual(out[0], 2 * 7 + 100 + 7 + 1000)
+
+        @tilec.jit
+        def g(out):
+            tl.static_assert(helpers.FACTOR == 7, f"it is {helpers.FACTOR}")
+            tl.store(out, [helpers.FACTOR for i in range(1)][0])
+
+        try:
+            g[1](out)
+            self.assertEqual(out[0], 7)
+        except tilec.CompilationError as e:  # before Python 3.12
+            self.assertIn("'helpers' cannot be used here", str(e))
+
     def test_globals_change(self):
         global FACTOR
         out = floats(6)
