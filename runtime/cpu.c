@@ -150,6 +150,13 @@ static tile_status make_workspace(tile_kernel *k, const LaunchGrid *asked, Inter
     return TILE_OK;
 }
 
+/* Does the address lie in buffer i, or at its end, where no other begins? */
+static bool lies_in(const tile_context *ctx, size_t i, tile_ptr p) {
+    const Buffer *b = &ctx->buffer[i], *next = i + 1 < ctx->nbuffers ? b + 1 : NULL;
+    if (p < b->start || p - b->start > b->bytes) return false;
+    return p - b->start < b->bytes || !next || next->start != p;
+}
+
 InterpBuffer *host_buffers(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
                            const Buffer *workspace, int *n) {
     pthread_mutex_lock(&ctx->lock);
@@ -160,8 +167,7 @@ InterpBuffer *host_buffers(tile_context *ctx, const tile_kernel *k, const Interp
         buffer[i] =
             (InterpBuffer){.base = host(b->start), .bytes = b->bytes, .written = b->written};
         for (int p = 0; p < k->nparams && !buffer[i].name; p++)
-            if (k->param[p].depth && !k->param[p].none && arg[p].p >= b->start &&
-                arg[p].p - b->start <= b->bytes)
+            if (k->param[p].depth && !k->param[p].none && lies_in(ctx, i, arg[p].p))
                 buffer[i].name = k->param[p].name;
     }
     if (buffer && workspace->start)

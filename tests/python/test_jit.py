@@ -2,6 +2,7 @@
 """test_jit.py: functions, what they use, arguments and grids of launches on the CPU device."""
 import gc
 import io
+import itertools
 import math
 import os
 import sys
@@ -274,6 +275,16 @@ class Arguments(unittest.TestCase):
             add[1](v, v, fixed, 16)
         empty = array("f")
         add[1](empty, empty, empty, 0)
+
+    def test_memory_side_by_side(self):
+        v = memoryview(bytearray(192)).cast("f")
+        for device in ("cpu", "ptx"):
+            for x, y, out in itertools.permutations((v[:16], v[16:32], v[32:])):
+                x[15], y[15], out[15] = 1, 2, 0
+                add[1](x, y, out, 16, device=device)
+                self.assertEqual(out[15], 3)
+                with self.assertRaises(tilec.CheckError):
+                    add[2](x, y, out, 17, device=device)
 
     def test_grids(self):
         @tilec.jit
