@@ -15,7 +15,6 @@
 #include "codegen/codegen.h"
 #include "compiler/compile.h"
 #include "compiler/report/drawing.h"
-#include "compiler/report/explain.h"
 #include "compiler/fields.h"
 #include "compiler/report/listing.h"
 #include "compiler/manifest.h"
@@ -643,91 +642,8 @@ const char *tile_compiled_text(const tile_compiled *c, tile_part part, size_t *s
     return has ? c->part[part].text : "";
 }
 
-/* ---- reports ---- */
-
-typedef struct Asked { /* of a report, or of two; or of PTX */
-    const Report *a, *b;
-    tile_report_format format;
-    bool all;
-    const char *ptx;
-    size_t len;
-    uint32_t line;
-} Asked;
-
-/* What is written of reports, for the caller to free. Its memory is that of a session of its own:
- * two threads may ask at once. */
-static tile_status write_report(const Asked *asked, void (*write)(const Asked *asked, Buf *out),
-                                char **text, size_t *len) {
-    Session *s = calloc(1, sizeof *s);
-    tile_status volatile st = TILE_NO_MEMORY;
-    if (!s) return st;
-    session_init(s);
-    if (!setjmp(s->bail)) {
-        Buf out = buf_new(&s->arena);
-        write(asked, &out);
-        *text = malloc(out.len + 1);
-        if (*text) {
-            memcpy(*text, out.data, out.len + 1);
-            if (len) *len = out.len;
-            st = TILE_OK;
-        }
-    }
-    session_free(s);
-    free(s);
-    return st;
-}
-
-static bool is_format(tile_report_format format) {
-    return format >= TILE_REPORT_TEXT && format <= TILE_REPORT_HTML;
-}
-
-static void write_one(const Asked *x, Buf *out) {
-    static void (*const write[])(const Report *r, Buf *out) = {report_write_text, report_write_json,
-                                                               report_write_html};
-    write[x->format](x->a, out);
-}
-
-tile_status tile_report_write(const tile_compiled *c, tile_report_format format, char **text,
-                              size_t *len) {
-    if (text) *text = NULL;
-    if (!text || !c || !c->job || !is_format(format)) return TILE_INVALID;
-    Asked x = {.a = &c->job->report, .format = format};
-    return write_report(&x, write_one, text, len);
-}
-
-static void write_both(const Asked *x, Buf *out) {
-    if (x->format == TILE_REPORT_JSON)
-        report_compare_json(x->a, x->b, out);
-    else
-        report_compare_text(x->a, x->b, x->all, out);
-}
-
-tile_status tile_report_compare(const tile_compiled *a, const tile_compiled *b,
-                                tile_report_format format, int all, char **text, size_t *len) {
-    if (text) *text = NULL;
-    if (!text || !a || !a->job || !b || !b->job || format > TILE_REPORT_JSON || !is_format(format))
-        return TILE_INVALID;
-    Asked x = {.a = &a->job->report, .b = &b->job->report, .format = format, .all = all != 0};
-    return write_report(&x, write_both, text, len);
-}
-
-static void write_line(const Asked *x, Buf *out) {
-    explain_line(x->ptx, x->len, x->line, out);
-}
-
-tile_status tile_report_explain(const char *ptx, size_t ptx_len, uint32_t line, char **text,
-                                size_t *len) {
-    if (text) *text = NULL;
-    if (!text || !ptx) return TILE_INVALID;
-    Asked x = {.ptx = ptx, .len = ptx_len, .line = line};
-    size_t n;
-    tile_status st = write_report(&x, write_line, text, &n);
-    if (st) return st;
-    if (len) *len = n;
-    if (n) return TILE_OK;
-    free(*text);
-    *text = NULL;
-    return TILE_NOT_FOUND;
+const Report *compiled_report(const tile_compiled *c) {
+    return c && c->job ? &c->job->report : NULL;
 }
 
 const char *compiled_looked(const tile_compiled *c, size_t *size) {

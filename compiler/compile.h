@@ -18,6 +18,9 @@ tile_status compile_noting(const tile_compile_options *options, uint8_t *value_a
 /* What lowering is told; of the options of kernels nothing yet. */
 LowerOptions compile_lower_options(const tile_compile_options *o, const Target *target,
                                    Reading *reading);
+/* The report that it keeps; NULL: none. */
+struct Report;
+const struct Report *compiled_report(const tile_compiled *c);
 /* What it asked its reader, as reading.h lists it. */
 const char *compiled_looked(const tile_compiled *c, size_t *size);
 /* What an earlier compilation of this source said, as a result that has no output. NULL when memory

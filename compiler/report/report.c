@@ -39,6 +39,13 @@ const char *report_pass(const Op *op) {
                                                         : "lowering";
 }
 
+const char *report_param(const Func *f, const Value *pointer) {
+    const Value *v = alias_underlying_object(pointer);
+    for (int i = 0; v && i < f->nparams; i++)
+        if (f->param[i].value == v) return f->param[i].name;
+    return NULL;
+}
+
 /* What the copy engine moves to or from it: the parameter. */
 static const char *moved_by_engine(const Report *r, const Func *f, const Value *buffer) {
     for (const Use *u = buffer->uses; u; u = u->next) {
@@ -50,10 +57,8 @@ static const char *moved_by_engine(const Report *r, const Func *f, const Value *
         bool moves = op->code == OP_MBAR_DESC_LOAD || op->code == OP_ASYNC_DESC_LOAD ||
                      op_is_async_store(op);
         if (!moves || !op_is(op->operand[0].value, OP_MAKE_DESC)) continue;
-        const Value *v = alias_underlying_object(op->operand[0].value->def->operand[0].value);
-        for (int i = 0; v && i < f->nparams; i++)
-            if (f->param[i].value == v)
-                return arena_printf(&r->s->arena, "block of %s", f->param[i].name);
+        const char *name = report_param(f, op->operand[0].value->def->operand[0].value);
+        if (name) return arena_printf(&r->s->arena, "block of %s", name);
     }
     return NULL;
 }

@@ -65,6 +65,8 @@ void report_shared_memory(Report *r, ReportKernel *k);
 const char *report_line(const Report *r, Span span);
 /* The tile that an op is listed for, and what it is to the op; NULL: for none. */
 const Value *report_tile(const Op *op, const char **what);
+/* The name of the parameter that it points into; NULL: of none, or that is not known. */
+const char *report_param(const Func *f, const Value *pointer);
 /* A buffer as the source calls what it holds; else by what the copy engine brings, or what it is.
  */
 const char *report_buffer(const Report *r, const Func *f, const Op *alloc);

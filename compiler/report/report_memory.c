@@ -42,9 +42,9 @@ static bool access_of(const Op *op, const Value **pointer, const Value **tile) {
 }
 
 static const char *of_what(const Memory *m, const Value *pointer) {
+    const char *name = report_param(m->k->f, pointer);
+    if (name) return name;
     const Value *v = alias_underlying_object(pointer);
-    for (int i = 0; v && i < m->k->f->nparams; i++)
-        if (m->k->f->param[i].value == v) return m->k->f->param[i].name;
     return v && op_is(v, OP_WORKSPACE) ? "the workspace" : "memory";
 }
 
@@ -230,12 +230,6 @@ static Layout matrix_rows(const Layout *l) {
     return rows;
 }
 
-static int log2_int(int64_t n) {
-    int k = 0;
-    while ((int64_t)1 << (k + 1) <= n) k++;
-    return k;
-}
-
 static void put_operands(Memory *m, const Op *dot) {
     if (!fragment_in_lanes(dot)) return;
     const Attr *vectors = ir_attr(dot, AT_VECTORS);
@@ -243,7 +237,7 @@ static void put_operands(Memory *m, const Op *dot) {
         const Value *buffer = dot->operand[i].value;
         Layout at = fragment_layout(dot, i);
         bool matrices = ir_attr_int(dot, AT_LDMATRIX, 0) >> i & 1;
-        int row = log2_int(16 / type_elem_bytes(buffer->type));
+        int row = log2_of(16 / type_elem_bytes(buffer->type));
         put_conflict(m, dot, matrices ? "ldmatrix of" : "ld of", buffer, &at,
                      matrices  ? row
                      : vectors ? vectors->dims[i]
@@ -253,7 +247,7 @@ static void put_operands(Memory *m, const Op *dot) {
 
 static void find_access(Op *op, void *user) {
     Memory *m = user;
-    int vector = log2_int(ir_attr_int(op, AT_VECTOR, 1));
+    int vector = log2_of(ir_attr_int(op, AT_VECTOR, 1));
     const Value *x = ir_operand(op, 0), *y = ir_operand(op, 1);
     switch (op->code) {
     case OP_SHARED_LOAD: put_conflict(m, op, "ld of", x, op->result[0]->layout, vector); break;
