@@ -233,7 +233,7 @@ def by_hand(bin_):
         for fact, value in wants.items():
             check(f"by hand: {fact} of {side} is not {value}", fact not in rows and value == (wants | {"flops": 262144})[fact] or
                   fact in rows and rows[fact].get(side) == value, rows.get(fact))
-    for fact in ("grid", "comparisons", "instructions", "stages", "wait_depth", "copies", "slots_bytes"):
+    for fact in ("grid", "comparisons", "instructions", "stages", "wait_depth", "copies", "slots_bytes", "alive_at_most"):
         check(f"by hand: no row {fact}", fact in rows)
         check(f"by hand: no cause for {fact}", fact == "grid" or rows.get(fact, {}).get("a_why"))
 
