@@ -72,22 +72,29 @@ bool launch_leaf(Launch *l, int i, PyObject *value, bool on_host) {
 }
 
 bool launch_init(Launch *l, Py_ssize_t n) {
-    *l = (Launch){0};
+    l->args = l->few_args;
+    l->range = l->few_ranges;
+    l->nranges = 0;
+    l->nargs = (int)n;
+    l->has_grid = false;
+    l->stream = NULL;
+    if (n >= 0 && n <= FEW) return true;
+    l->args = NULL;
+    l->range = NULL;
     if (n < 0 || n > ARGUMENTS_AT_MOST) {
         PyErr_SetString(PyExc_ValueError, "too many arguments");
         return false;
     }
-    l->args = PyMem_Malloc(((size_t)n + 1) * sizeof *l->args);
-    l->range = PyMem_Malloc(((size_t)n + 1) * sizeof *l->range);
-    l->nargs = (int)n;
+    l->args = PyMem_Malloc((size_t)n * sizeof *l->args);
+    l->range = PyMem_Malloc((size_t)n * sizeof *l->range);
     if (l->args && l->range) return true;
     PyErr_NoMemory();
     return false;
 }
 
 void launch_free(Launch *l) {
-    PyMem_Free(l->args);
-    PyMem_Free(l->range);
+    if (l->args != l->few_args) PyMem_Free(l->args);
+    if (l->range != l->few_ranges) PyMem_Free(l->range);
 }
 
 static bool read_args(PyObject *tuple, Launch *l, bool on_host) {
@@ -223,14 +230,14 @@ static bool show(char *printed) {
     return ok;
 }
 
-PyObject *launch_run(Jit *jit, Launch *l) {
+tile_status launch_start(Jit *jit, Launch *l, char **printed) {
     Context *context = jit->context;
     tile_status st;
-    char *printed = NULL;
+    *printed = NULL;
     Py_BEGIN_ALLOW_THREADS if (context->on_host) {
         pthread_mutex_lock(&context->lock);
         st = start_on_host(jit, l);
-        printed = context->printed;
+        *printed = context->printed;
         context->printed = NULL;
         context->printed_len = 0;
         pthread_mutex_unlock(&context->lock);
@@ -238,9 +245,19 @@ PyObject *launch_run(Jit *jit, Launch *l) {
     else {
         st = start(jit, l);
     }
-    Py_END_ALLOW_THREADS if (!show(printed)) return NULL;
-    if (st) return raise_from(state_of((PyObject *)jit), context->ctx, st);
+    Py_END_ALLOW_THREADS return st;
+}
+
+PyObject *launch_end(Jit *jit, tile_status status, char *printed) {
+    if (!show(printed)) return NULL;
+    if (status) return raise_from(state_of((PyObject *)jit), jit->context->ctx, status);
     return Py_NewRef(Py_None);
+}
+
+PyObject *launch_run(Jit *jit, Launch *l) {
+    char *printed;
+    tile_status status = launch_start(jit, l, &printed);
+    return launch_end(jit, status, printed);
 }
 
 static PyObject *launch(PyObject *object, PyObject *args) {

@@ -108,6 +108,10 @@ static PyMethodDef methods[] = {
      PyDoc_STR("What tile_compile makes of a source.")},
     {"address", address, METH_O, PyDoc_STR("(address, bytes, read-only) of a memoryview.")},
     {"dlpack", dlpack, METH_O, PyDoc_STR("A pointer, and the GPU's number, of a capsule.")},
+    {"exchanged", exchanged, METH_O,
+     PyDoc_STR("The same of a tensor whose type has DLPack's exchange functions, else None.")},
+    {"stream_of", stream_of, METH_VARARGS,
+     PyDoc_STR("The stream that the library of a tensor uses now on a GPU; None: it says none.")},
     {"version", version, METH_NOARGS, PyDoc_STR("The version of the libraries.")},
     {NULL, NULL, 0, NULL},
 };
@@ -139,7 +143,10 @@ static int start(PyObject *module) {
                   s->error, &s->device) &&
         add_type(module, &context_spec, &s->context) && add_type(module, &jit_spec, &s->jit) &&
         add_type(module, &compiled_spec, &s->compiled) && add_type(module, &plan_spec, &s->plan) &&
-        add_type(module, &launcher_spec, &s->launcher);
+        add_type(module, &launcher_spec, &s->launcher) &&
+        add_type(module, &launchable_spec, &s->launchable) &&
+        (s->plans = PyUnicode_InternFromString("_plans")) != NULL &&
+        (s->array_struct = PyUnicode_InternFromString("__array_struct__")) != NULL;
     return ok ? 0 : -1;
 }
 
@@ -156,6 +163,8 @@ static int visit_state(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(s->compiled);
     Py_VISIT(s->plan);
     Py_VISIT(s->launcher);
+    Py_VISIT(s->launchable);
+    for (int i = 0; i < KNOWN; i++) Py_VISIT(s->known[i].type);
     return 0;
 }
 
@@ -172,6 +181,10 @@ static int clear_state(PyObject *module) {
     Py_CLEAR(s->compiled);
     Py_CLEAR(s->plan);
     Py_CLEAR(s->launcher);
+    Py_CLEAR(s->launchable);
+    Py_CLEAR(s->plans);
+    Py_CLEAR(s->array_struct);
+    for (int i = 0; i < KNOWN; i++) Py_CLEAR(s->known[i].type);
     return 0;
 }
 

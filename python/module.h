@@ -12,9 +12,22 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+struct Exchange; /* tensor.c: how a library tells where its tensors are */
+
+/* What the type of an argument offers. */
+typedef struct Known {
+    PyTypeObject *type;              /* NULL: the entry is free */
+    const struct Exchange *exchange; /* NULL: not that */
+    bool is_array;                   /* NumPy's __array_struct__, of something that has elements */
+} Known;
+enum { KNOWN = 8 };
+
 typedef struct State {
     PyObject *error, *compilation, *launch, *check, *device; /* exceptions */
-    PyTypeObject *context, *jit, *compiled, *plan, *launcher;
+    PyTypeObject *context, *jit, *compiled, *plan, *launcher, *launchable;
+    PyObject *plans, *array_struct; /* attributes' names */
+    Known known[KNOWN];
+    unsigned oldest; /* of these: it makes room */
 } State;
 
 /* An object of type Context. Launches on the host's memory take turns: what one lets its kernel
@@ -38,9 +51,13 @@ typedef struct Range {
     int arg;
 } Range;
 
+enum { FEW = 24 }; /* a launch of so many arguments needs no memory */
+
 typedef struct Launch {
     tile_arg *args;
     Range *range; /* of the pointers, by where they start */
+    tile_arg few_args[FEW];
+    Range few_ranges[FEW];
     int nargs, nranges;
     tile_grid grid;
     bool has_grid;
@@ -55,7 +72,11 @@ void launch_free(Launch *l);
 bool launch_leaf(Launch *l, int i, PyObject *value, bool on_host);
 bool launch_pointer(Launch *l, int i, const uint64_t field[5], bool on_host);
 bool launch_grid(PyObject *grid, Launch *l);
+/* None; NULL: an exception is set. */
 PyObject *launch_run(Jit *jit, Launch *l);
+/* The same without the exception of a failure, and what the kernel printed in *printed. */
+tile_status launch_start(Jit *jit, Launch *l, char **printed);
+PyObject *launch_end(Jit *jit, tile_status status, char *printed);
 
 /* The state of the module that an object's type is of. */
 State *state_of(PyObject *self);
@@ -76,11 +97,19 @@ bool texts_of(PyObject *list, const char *what, const char ***out, int *n);
 /* Of a pointer among a launch's arguments; _args.py has them, too. */
 enum { POINTER_READ_ONLY = 1, POINTER_ON_HOST = 2 };
 
-extern PyType_Spec context_spec, jit_spec, compiled_spec, plan_spec, launcher_spec;
+extern PyType_Spec context_spec, jit_spec, compiled_spec, plan_spec, launcher_spec, launchable_spec;
 PyObject *compile(PyObject *module, PyObject *args, PyObject *kwargs);
 PyObject *dlpack(PyObject *module, PyObject *capsule);
+PyObject *exchanged(PyObject *module, PyObject *value);
+PyObject *stream_of(PyObject *module, PyObject *args);
 /* What launch_pointer takes, of an array with NumPy's __array_struct__. False: it is none, or not
  * as simple; no exception is set. */
-bool array_pointer(PyObject *value, uint64_t field[5]);
+bool array_pointer(State *state, PyObject *value, uint64_t field[5]);
+/* The same of a tensor whose type has DLPack's exchange functions. 1: it has; 0: its type has none;
+ * -1: an exception is set. *index: the GPU, -1 for the host's memory. */
+int exchange_pointer(State *state, PyObject *value, uint64_t field[5], long *index,
+                     const struct Exchange **exchange);
+/* The stream that the library would use now on that GPU. False: an exception is set. */
+bool exchange_stream(const struct Exchange *exchange, long index, void **stream);
 
 #endif

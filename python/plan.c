@@ -6,8 +6,6 @@
  * long way, which decides and complains. */
 #include "python/module.h"
 
-#include <unistd.h>
-
 typedef struct Plan {
     PyObject_HEAD Jit *jit;
     PyObject *params;  /* (name, None or (constant,), default) each */
@@ -18,8 +16,12 @@ typedef struct Plan {
     PyObject *explain; /* puts the places into an exception's text */
     int npositional, nnamed, nleaves;
     long index; /* of the GPU; -1: the host */
-    pid_t process;
 } Plan;
+
+/* What kernels, and those around them, have in common: kernel[grid] is a Launcher. */
+typedef struct Launchable {
+    PyObject_HEAD State *state;
+} Launchable;
 
 typedef struct Launcher {
     PyObject_HEAD PyObject *kernel, *grid;
@@ -70,20 +72,36 @@ static bool suits(const Plan *p, PyObject *args, PyObject *kwargs) {
         if (!value) value = PyTuple_GetItem(param, 2);
         if (constant != Py_None && !same(value, PyTuple_GetItem(constant, 0))) return false;
     }
-    return found == p->nnamed && getpid() == p->process && globals_are_the_same(p);
+    return found == p->nnamed && globals_are_the_same(p);
 }
 
 /* ---- the launch ---- */
 
+/* What the arguments of a launch have besides their leaves. */
+typedef struct Beside {
+    PyObject *keep; /* a list of what must live until the launch is over, or NULL */
+    const struct Exchange *exchange; /* of a tensor, which knows the current stream */
+} Beside;
+
 /* 1: added; 0: the long way has to decide; -1: an exception is set. */
-static int add_pointer(const Plan *p, Launch *l, int i, PyObject *value, PyObject *keep) {
+static int add_pointer(const Plan *p, Launch *l, int i, PyObject *value, Beside *b) {
     if (PyTuple_Check(value)) return 0; /* an argument with parts */
     uint64_t field[5];
-    if (p->index == -1 && array_pointer(value, field))
+    long at;
+    State *state = state_of((PyObject *)p);
+    int has = exchange_pointer(state, value, field, &at, &b->exchange);
+    if (has > 0 && at == p->index)
         return launch_pointer(l, i, field, p->jit->context->on_host) ? 1 : -1;
-    PyObject *what = PyUnicode_FromString("argument");
+    if (has) {
+        PyErr_Clear(); /* the long way complains with the argument's name */
+        return 0;
+    }
+    if (p->index == -1 && array_pointer(state, value, field))
+        return launch_pointer(l, i, field, p->jit->context->on_host) ? 1 : -1;
+    if (!b->keep) b->keep = PyList_New(0);
+    PyObject *what = b->keep ? PyUnicode_FromString("argument") : NULL;
     PyObject *found =
-        what ? PyObject_CallFunctionObjArgs(p->pointer, value, what, keep, NULL) : NULL;
+        what ? PyObject_CallFunctionObjArgs(p->pointer, value, what, b->keep, NULL) : NULL;
     Py_XDECREF(what);
     if (!found) {
         PyErr_Clear(); /* a number of NumPy, or a mistake */
@@ -104,7 +122,7 @@ static bool is_number(PyObject *value) {
            PyBool_Check(value);
 }
 
-static int add_args(const Plan *p, Launch *l, PyObject *args, PyObject *kwargs, PyObject *keep) {
+static int add_args(const Plan *p, Launch *l, PyObject *args, PyObject *kwargs, Beside *b) {
     int leaf = 0;
     for (Py_ssize_t i = 0, n = PyTuple_Size(p->params); i < n; i++) {
         PyObject *param = PyTuple_GetItem(p->params, i);
@@ -113,7 +131,7 @@ static int add_args(const Plan *p, Launch *l, PyObject *args, PyObject *kwargs, 
         if (!value) value = PyTuple_GetItem(param, 2);
         int added = is_number(value)
                         ? (launch_leaf(l, leaf, value, p->jit->context->on_host) ? 1 : -1)
-                        : add_pointer(p, l, leaf, value, keep);
+                        : add_pointer(p, l, leaf, value, b);
         if (added != 1) return added;
         leaf++;
     }
@@ -159,28 +177,40 @@ static void put_places_in(const Plan *p) {
     PyErr_Restore(type, value, traceback);
 }
 
+/* The stream to launch in. False: an exception is set. */
+static bool choose_stream(const Plan *p, const Beside *b, void **stream) {
+    if (p->stream == Py_None) return true;
+    if (b->exchange) return exchange_stream(b->exchange, p->index, stream);
+    PyObject *number = PyObject_CallNoArgs(p->stream);
+    if (number) *stream = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(number);
+    Py_XDECREF(number);
+    return !PyErr_Occurred();
+}
+
 /* The result, or NULL; *decided: it is one, else the long way is left to try. */
 static PyObject *run(const Plan *p, PyObject *grid, PyObject *args, PyObject *kwargs,
                      bool *decided) {
-    PyObject *result = NULL, *keep = PyList_New(0), *axes = NULL;
+    PyObject *result = NULL, *axes = NULL;
+    Beside b = {NULL, NULL};
     Launch l;
     *decided = true;
-    if (launch_init(&l, p->nleaves) && keep) {
-        int added = add_args(p, &l, args, kwargs, keep);
+    if (launch_init(&l, p->nleaves)) {
+        int added = add_args(p, &l, args, kwargs, &b);
         *decided = added != 0;
         if (added == 1) {
             axes = grid_of(p, grid, args, kwargs);
             *decided = axes || PyErr_Occurred();
         }
-        if (axes && launch_grid(axes, &l)) {
-            PyObject *stream = p->stream == Py_None ? NULL : PyObject_CallNoArgs(p->stream);
-            if (stream) l.stream = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(stream);
-            Py_XDECREF(stream);
-            if (!PyErr_Occurred()) result = launch_run(p->jit, &l);
+        if (axes && launch_grid(axes, &l) && choose_stream(p, &b, &l.stream)) {
+            char *printed;
+            tile_status status = launch_start(p->jit, &l, &printed);
+            /* A child of fork needs a context of its own. */
+            *decided = status != TILE_FORKED;
+            if (*decided) result = launch_end(p->jit, status, printed);
         }
     }
     launch_free(&l);
-    Py_XDECREF(keep);
+    Py_XDECREF(b.keep);
     Py_XDECREF(axes);
     if (!result && *decided) put_places_in(p);
     return result;
@@ -189,7 +219,7 @@ static PyObject *run(const Plan *p, PyObject *grid, PyObject *args, PyObject *kw
 static PyObject *launcher_call(PyObject *object, PyObject *args, PyObject *kwargs) {
     Launcher *self = (Launcher *)object;
     State *state = state_of(object);
-    PyObject *plans = PyObject_GetAttrString(self->kernel, "_plans"), *result = NULL;
+    PyObject *plans = PyObject_GetAttr(self->kernel, state->plans), *result = NULL;
     bool decided = false;
     if (!plans) return NULL;
     for (Py_ssize_t i = 0, n = PyTuple_Check(plans) ? PyTuple_Size(plans) : 0; i < n && !decided;
@@ -224,12 +254,12 @@ static bool all_tuples(PyObject *tuple, Py_ssize_t size, Py_ssize_t name) {
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     State *state = PyType_GetModuleState(type);
     PyObject *jit, *params, *options, *uses, *pointer, *stream, *explain;
-    int npositional, nnamed, process;
+    int npositional, nnamed;
     long index;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!OOOiili:Plan", state->jit, &jit, &PyTuple_Type, &params,
+    if (!PyArg_ParseTuple(args, "O!O!O!O!OOOiil:Plan", state->jit, &jit, &PyTuple_Type, &params,
                           &PyTuple_Type, &options, &PyTuple_Type, &uses, &pointer, &stream,
-                          &explain, &npositional, &nnamed, &index, &process))
+                          &explain, &npositional, &nnamed, &index))
         return NULL;
     bool sound = all_tuples(params, 3, 0) && all_tuples(options, 2, 0) && all_tuples(uses, 3, 1) &&
                  npositional >= 0 && npositional <= PyTuple_Size(params) &&
@@ -259,7 +289,6 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     self->nnamed = nnamed;
     self->nleaves = nleaves;
     self->index = index;
-    self->process = process;
     return (PyObject *)self;
 }
 
@@ -289,14 +318,37 @@ static void plan_dealloc(PyObject *object) {
     free_object(object);
 }
 
-static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *kernel, *grid;
-    (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OO:Launcher", &kernel, &grid)) return NULL;
+static PyObject *new_launcher(PyTypeObject *type, PyObject *kernel, PyObject *grid) {
     Launcher *self = new_object(type);
     if (!self) return NULL;
     self->kernel = Py_NewRef(kernel);
     self->grid = Py_NewRef(grid);
+    return (PyObject *)self;
+}
+
+static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    PyObject *kernel, *grid;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "OO:Launcher", &kernel, &grid)) return NULL;
+    return new_launcher(type, kernel, grid);
+}
+
+/* kernel[grid] */
+static PyObject *subscript(PyObject *kernel, PyObject *grid) {
+    return new_launcher(((Launchable *)kernel)->state->launcher, kernel, grid);
+}
+
+/* The module's state is that of the base type, which is the last to have the slot. */
+static PyObject *launchable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    (void)args;
+    (void)kwargs;
+    PyTypeObject *base = type;
+    for (PyTypeObject *t = type; t && PyType_GetSlot(t, Py_mp_subscript) == (void *)subscript;
+         t = PyType_GetSlot(t, Py_tp_base))
+        base = t;
+    State *state = PyType_GetModuleState(base);
+    Launchable *self = state ? new_object(type) : NULL;
+    if (self) self->state = state;
     return (PyObject *)self;
 }
 
@@ -328,4 +380,12 @@ PyType_Spec launcher_spec = {
     .basicsize = sizeof(Launcher),
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = launcher_slots,
+};
+static PyType_Slot launchable_slots[] = {
+    {Py_tp_new, (void *)launchable_new}, {Py_mp_subscript, (void *)subscript}, {0, NULL}};
+PyType_Spec launchable_spec = {
+    .name = "tilec._tilec.Launchable",
+    .basicsize = sizeof(Launchable),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .slots = launchable_slots,
 };

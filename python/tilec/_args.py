@@ -113,6 +113,12 @@ def _capsule(value):
 
 def pointer(value, what, keep):
     """Where the elements of `value` are; `keep` takes what must live until the launch is over."""
+    try:
+        found = _tilec.exchanged(value)
+    except ValueError as e:
+        raise ValueError(f"{what}: {e}") from None
+    if found is not None:
+        return found
     if hasattr(value, "data_ptr") and hasattr(value, "element_size"):
         return _from_torch(value, what)
     interface = getattr(value, "__cuda_array_interface__", None)

@@ -22,10 +22,15 @@ def opened():
     return [c for (_, pid), c in list(_contexts.items()) if pid == os.getpid()]
 
 
-def current_stream(index):
+def current_stream(index, tensor=None):
+    """Of the GPU, as the tensor's owner says, else PyTorch or CuPy; 0: the default one."""
+    stream = _tilec.stream_of(tensor, index)
+    if stream is not None:
+        return stream
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "cuda"):
-        return int(torch.cuda.current_stream(index).cuda_stream)
+        quick = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
+        return quick(index) if quick else int(torch.cuda.current_stream(index).cuda_stream)
     cupy = sys.modules.get("cupy")
     if cupy is not None:
         return int(cupy.cuda.get_current_stream().ptr)

@@ -2,7 +2,6 @@
 """_jit.py: a decorated function and a launch of it -> the text (_source.py), the constants, the leaves of its
 arguments (_args.py) -> a _tilec.Jit, which compiles and launches. One is kept for each set of constants."""
 import functools
-import os
 import types
 
 from . import _args, _device, _tilec, language
@@ -58,7 +57,7 @@ def options_text(options):
     return ",".join(sorted(parts)) or None
 
 
-class JITFunction:
+class JITFunction(_tilec.Launchable):
     """A kernel: `kernel[grid](x, y, n, BLOCK=1024, num_warps=4)`; or a function that kernels call."""
 
     def __init__(self, fn, device=None, promises=None):
@@ -90,9 +89,6 @@ class JITFunction:
     def __call__(self, *args, **kwargs):
         raise RuntimeError(f"{self.__name__} is a kernel's function: launch it as {self.__name__}[grid](…), "
                            "or call it in a kernel")
-
-    def __getitem__(self, grid):
-        return _tilec.Launcher(self, grid)
 
     def run(self, *args, grid, **kwargs):
         return self._launch(grid, args, kwargs)
@@ -139,7 +135,7 @@ class JITFunction:
             raise TypeError(f"{what}: a named tuple cannot be passed to a kernel yet: give a plain one")
         leaf, device = _args.pointer(value, what, keep)
         leaves.append(leaf)
-        where.add(device)
+        where[device] = value
         return None
 
     def _part(self, value, what, leaves, keep, where):
@@ -203,7 +199,7 @@ class JITFunction:
             device = options.pop("device", device)
             stream = options.pop("stream", None)
         given_stream = stream
-        leaves, keep, where, parts, constants, others = [], [], set(), (), [], ()
+        leaves, keep, where, parts, constants, others = [], [], {}, (), [], ()  # where: device -> a tensor there
         for i, value in enumerate(bound):
             if self.is_constexpr[i]:
                 kind = type(value)
@@ -238,7 +234,8 @@ class JITFunction:
                 grid = grid(meta)
             grid = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
         if stream is None:
-            stream = 0 if context.on_host else _device.current_stream(next(iter(where), 0) or 0)
+            index = next(iter(where), None)
+            stream = 0 if context.on_host else _device.current_stream(index or 0, where.get(index))
         try:
             made[1].launch(grid, tuple(leaves), stream)
         except _tilec.Error as e:
@@ -259,7 +256,7 @@ class JITFunction:
         stream = None if context.on_host else functools.partial(_device.current_stream, index or 0)
         plan = _tilec.Plan(
             made, params, options, tuple(uses.values()), _args.array, stream, functools.partial(self.explain, unit),
-            len(args), len(kwargs), -1 if index is None else index, os.getpid(),
+            len(args), len(kwargs), -1 if index is None else index,
         )  # fmt: skip
         self._plans = (plan,) + self._plans[:PLANS - 1]
 

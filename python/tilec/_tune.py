@@ -27,7 +27,7 @@ class Config:
     __hash__ = None
 
 
-class _Around:
+class _Around(_tilec.Launchable):
     """What stands around a kernel and launches it with more than it was given."""
 
     _plans = ()
@@ -37,9 +37,6 @@ class _Around:
             raise TypeError(f"a @tilec.jit function is wanted below, not a {type(fn).__name__}")
         self.fn, self.arg_names = fn, fn.arg_names
         self.__name__, self.__doc__, self.__module__ = fn.__name__, fn.__doc__, fn.__module__
-
-    def __getitem__(self, grid):
-        return _tilec.Launcher(self, grid)
 
     def __call__(self, *args, **kwargs):
         return self.fn(*args, **kwargs)

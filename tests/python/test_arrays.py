@@ -121,6 +121,86 @@ class DLPack(unittest.TestCase):
             del sys.modules["torch"]
 
 
+DESCRIBE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Tensor))
+STREAM = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+
+
+class Exchange(ctypes.Structure):
+    """DLPackExchangeAPI."""
+
+
+Exchange._fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("older", ctypes.POINTER(Exchange)),
+                     ("allocate", ctypes.c_void_p), ("take", ctypes.c_void_p), ("give", ctypes.c_void_p),
+                     ("describe", DESCRIBE), ("stream", STREAM)]  # fmt: skip
+
+
+def exchange(major=1, older=None, describe=True, stream=True):
+    """A type of tensors that C asks where they are, and which stream is the current one."""
+
+    class Tensors(Owner):
+        asked = streams = 0
+
+    def fill(tensor, out):
+        Tensors.asked += 1
+        out[0] = tensor.managed.tensor
+        return -1 if getattr(tensor, "broken", False) else 0
+
+    def current(kind, index, out):
+        Tensors.streams += 1
+        out[0] = None
+        return -1 if stream == "broken" else 0
+
+    api = Exchange(major, 3, older, None, None, None, DESCRIBE(fill) if describe else DESCRIBE(),
+                   STREAM(current) if stream else STREAM())  # fmt: skip
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    Tensors.__dlpack_c_exchange_api__ = make(ctypes.addressof(api), b"dlpack_exchange_api", None)
+    Tensors.api, Tensors.older = api, older
+    return Tensors
+
+
+class ExchangeFunctions(unittest.TestCase):
+    def test_in(self):
+        kind = exchange()
+        x = array("f", range(8))
+        for _ in range(3):  # the first makes a plan
+            double[1](kind(x, (8,)), 8, 1)
+        self.assertEqual(x[3], 24)
+        self.assertEqual(kind.asked, 3)
+        double[1](kind(x, (2,), (4,), offset=12), 2, 4)
+        self.assertEqual(list(x)[3::4], [48, 112])
+        with self.assertRaises(tilec.CheckError):
+            double[1](kind(x, (4,)), 8, 1)
+
+    def test_which_types(self):
+        x = array("f", range(8))
+        old = exchange()
+        for kind, asked in ((exchange(2), 0), (exchange(2, ctypes.pointer(old.api)), 0), (exchange(describe=False), 0)):
+            double[1](kind(x, (8,)), 8, 1)  # by a capsule, or by the older functions
+            self.assertEqual(kind.asked, asked)
+        self.assertEqual(old.asked, 1)
+        self.assertEqual(x[1], 8)
+        kinds = [exchange() for _ in range(20)]
+        for kind in kinds + kinds:
+            double[1](kind(x, (8,)), 8, 0)
+        self.assertEqual([kind.asked for kind in kinds], [2] * 20)
+
+    def test_what_is_refused(self):
+        kind = exchange()
+        x = array("f", range(8))
+        for bad, text in ((kind(x, (8,), code=5), "no such elements"), (kind(x, (-1,)), "out of memory"),
+                          (kind(x, (8,), device=(10, 0)), "neither in the host's")):  # fmt: skip
+            with self.assertRaisesRegex(ValueError, f"double: x: DLPack: .*{text}"):
+                double[1](bad, 8, 1)
+        double[1](kind(x, (8,)), 8, 1)
+        broken = kind(x, (8,))
+        broken.broken = True
+        with self.assertRaisesRegex(ValueError, "double: x: DLPack: its owner does not say where"):
+            double[1](broken, 8, 1)
+        with self.assertRaisesRegex(ValueError, "memory of a GPU"):
+            double[1](kind(x, (8,), device=(2, 0)), 8, 1, device="cpu")
+
+
 class Fake:
     """What _args.py asks of a tensor of PyTorch, and no more."""
 
@@ -161,6 +241,15 @@ class GPU(unittest.TestCase):
         double[1](tensor, 8, 1)
         double[1](tensor, 8, 1, device="cuda:0", stream=0)
         double[1](Owner(x, (8,), device=(2, 0)), 8, 1)
+        kind, broken = exchange(), exchange(stream="broken")
+        for _ in range(3):
+            double[1](kind(x, (8,), device=(2, 0)), 8, 1)
+            double[1](exchange(stream=False)(x, (8,), device=(2, 0)), 8, 1)
+        double[1](kind(x, (8,), device=(2, 0)), 8, 1, num_warps=1)  # no plan knows this one
+        self.assertEqual(kind.streams, 4)
+        for options in ({}, {"num_warps": 2}):
+            with self.assertRaisesRegex(ValueError, "which stream is the current one"):
+                double[1](broken(x, (8,), device=(2, 0)), 8, 1, **options)
         with self.assertRaisesRegex(tilec.LaunchError, "INVALID_HANDLE"):
             double[1](tensor, 8, 1, stream=77)
         with self.assertRaisesRegex(ValueError, "memory of the host"):
