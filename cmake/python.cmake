@@ -30,7 +30,8 @@ target_link_options(python_module PRIVATE -Wl,--version-script=${PROJECT_SOURCE_
 set_target_properties(python_module PROPERTIES PREFIX "" OUTPUT_NAME _tilec SUFFIX .abi3.so
                       BUILD_RPATH "$ORIGIN" # in a wheel libjansson lies beside it
                       LIBRARY_OUTPUT_DIRECTORY ${PYTHON_PACKAGE} LINK_DEPENDS ${PROJECT_SOURCE_DIR}/python/module.map)
-file(GLOB python_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python python/tilec/*)
+file(GLOB_RECURSE python_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python python/tilec/*.py
+     python/tilec/*.pyi python/tilec/py.typed)
 foreach(file ${python_files})
     add_custom_command(
         OUTPUT ${PROJECT_BINARY_DIR}/python/${file}

@@ -3,6 +3,8 @@
  *
  *   address, tile_type of the elements, first byte, one past the last, POINTER_ bits
  *
+ * and a number whose parameter is annotated with a type as a tuple of tile_type and number.
+ *
  * A device that uses the host's memory is told of just these bytes, for this launch. Arguments may
  * overlap, so what overlaps becomes one buffer. Memory that may not be written is given as a copy,
  * and a kernel that changed the copy is an error: a store there would end the process. */
@@ -24,6 +26,42 @@ static bool integer_of(PyObject *value, tile_arg *out) {
         *out = tile_int(v >= INT32_MIN && v <= INT32_MAX ? TILE_I32 : TILE_I64, v);
     }
     return true;
+}
+
+/* A number as a parameter's annotation wants it. False: it is none of that type; no exception is
+ * set. */
+bool launch_number(Launch *l, int i, PyObject *value, int type) {
+    if (type == TILE_FP16 || type == TILE_BF16 || type == TILE_FP32 || type == TILE_FP64) {
+        if (!PyFloat_Check(value) && !PyLong_Check(value)) return false;
+        double v = PyFloat_AsDouble(value);
+        l->args[i] = tile_float((tile_type)type, v);
+        if (v != -1 || !PyErr_Occurred()) return true;
+        PyErr_Clear(); /* too large */
+        return false;
+    }
+    static const struct {
+        int64_t low;
+        uint64_t high;
+    } range[] = {
+        [TILE_I1] = {0, 1},
+        [TILE_I8] = {INT8_MIN, INT8_MAX},
+        [TILE_I16] = {INT16_MIN, INT16_MAX},
+        [TILE_I32] = {INT32_MIN, INT32_MAX},
+        [TILE_I64] = {INT64_MIN, INT64_MAX},
+        [TILE_U8] = {0, UINT8_MAX},
+        [TILE_U16] = {0, UINT16_MAX},
+        [TILE_U32] = {0, UINT32_MAX},
+        [TILE_U64] = {0, UINT64_MAX},
+    };
+    if (type < TILE_I1 || type > TILE_U64 || !PyLong_Check(value)) return false;
+    int overflow = 0;
+    int64_t v = PyLong_AsLongLongAndOverflow(value, &overflow);
+    uint64_t u = overflow > 0 ? PyLong_AsUnsignedLongLong(value) : (uint64_t)v;
+    bool ok = !PyErr_Occurred() && overflow >= 0 && (overflow > 0 || v >= range[type].low) &&
+              ((!overflow && v < 0) || u <= range[type].high);
+    PyErr_Clear();
+    if (ok) l->args[i] = tile_int((tile_type)type, (int64_t)u);
+    return ok;
 }
 
 bool launch_pointer(Launch *l, int i, const uint64_t field[5], bool on_host) {
@@ -53,6 +91,16 @@ static bool pointer_of(PyObject *tuple, int i, Launch *l, bool on_host) {
     return launch_pointer(l, i, field, on_host);
 }
 
+static bool typed_number(PyObject *tuple, int i, Launch *l) {
+    PyObject *type = PyTuple_GetItem(tuple, 0);
+    if (PyLong_Check(type) &&
+        launch_number(l, i, PyTuple_GetItem(tuple, 1), (int)PyLong_AsLong(type)))
+        return true;
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError, "argument %d is no number of its type", i);
+    return false;
+}
+
 bool launch_leaf(Launch *l, int i, PyObject *value, bool on_host) {
     if (value == Py_None)
         l->args[i] = tile_none();
@@ -64,6 +112,8 @@ bool launch_leaf(Launch *l, int i, PyObject *value, bool on_host) {
         return integer_of(value, &l->args[i]);
     else if (PyTuple_Check(value) && PyTuple_Size(value) == 5)
         return pointer_of(value, i, l, on_host);
+    else if (PyTuple_Check(value) && PyTuple_Size(value) == 2)
+        return typed_number(value, i, l);
     else {
         PyErr_Format(PyExc_TypeError, "argument %d cannot be passed to a kernel", i);
         return false;

@@ -97,6 +97,17 @@ static PyObject *address(PyObject *module, PyObject *view) {
     return Py_BuildValue("(Kni)", (unsigned long long)(uintptr_t)start, len, read_only);
 }
 
+static PyObject *is_number(PyObject *module, PyObject *args) {
+    PyObject *value;
+    int type;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "iO:is_number", &type, &value)) return NULL;
+    Launch l;
+    bool is = launch_init(&l, 1) && launch_number(&l, 0, value, type);
+    launch_free(&l);
+    return PyBool_FromLong(is);
+}
+
 static PyObject *version(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
@@ -112,6 +123,7 @@ static PyMethodDef methods[] = {
      PyDoc_STR("The same of a tensor whose type has DLPack's exchange functions, else None.")},
     {"stream_of", stream_of, METH_VARARGS,
      PyDoc_STR("The stream that the library of a tensor uses now on a GPU; None: it says none.")},
+    {"is_number", is_number, METH_VARARGS, PyDoc_STR("Is it a number of a tile_type?")},
     {"version", version, METH_NOARGS, PyDoc_STR("The version of the libraries.")},
     {NULL, NULL, 0, NULL},
 };

@@ -68,8 +68,10 @@ typedef struct Launch {
  * a failure, with an exception set. */
 bool launch_init(Launch *l, Py_ssize_t n);
 void launch_free(Launch *l);
-/* A number, None, or a pointer as a tuple of five; the five of a pointer themselves. */
+/* A number, None, a number of a type as a tuple of two, or a pointer as one of five; a number of a
+ * type, and the five of a pointer, themselves. */
 bool launch_leaf(Launch *l, int i, PyObject *value, bool on_host);
+bool launch_number(Launch *l, int i, PyObject *value, int type);
 bool launch_pointer(Launch *l, int i, const uint64_t field[5], bool on_host);
 bool launch_grid(PyObject *grid, Launch *l);
 /* None; NULL: an exception is set. */

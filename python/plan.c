@@ -8,7 +8,7 @@
 
 typedef struct Plan {
     PyObject_HEAD Jit *jit;
-    PyObject *params;  /* (name, None or (constant,), default) each */
+    PyObject *params;  /* (name, None or (constant,), default, annotated) each */
     PyObject *options; /* (name, value) each, all by name */
     PyObject *uses;    /* (dict, name, value) each */
     PyObject *pointer; /* _args.array */
@@ -129,10 +129,16 @@ static int add_args(const Plan *p, Launch *l, PyObject *args, PyObject *kwargs, 
         if (PyTuple_GetItem(param, 1) != Py_None) continue;
         PyObject *value = given(p, i, param, args, kwargs);
         if (!value) value = PyTuple_GetItem(param, 2);
-        int added = is_number(value)
-                        ? (launch_leaf(l, leaf, value, p->jit->context->on_host) ? 1 : -1)
-                        : add_pointer(p, l, leaf, value, b);
+        /* tile_type of a number; below 0, of what a pointer points to. */
+        int annotated = (int)PyLong_AsLong(PyTuple_GetItem(param, 3)), added;
+        if (!is_number(value))
+            added = annotated > 0 ? 0 : add_pointer(p, l, leaf, value, b);
+        else if (annotated && value != Py_None)
+            added = launch_number(l, leaf, value, annotated);
+        else
+            added = launch_leaf(l, leaf, value, p->jit->context->on_host) ? 1 : -1;
         if (added != 1) return added;
+        if (annotated < 0 && l->args[leaf].type == TILE_POINTER) l->args[leaf].element = -annotated;
         leaf++;
     }
     return 1;
@@ -261,14 +267,15 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
                           &PyTuple_Type, &options, &PyTuple_Type, &uses, &pointer, &stream,
                           &explain, &npositional, &nnamed, &index))
         return NULL;
-    bool sound = all_tuples(params, 3, 0) && all_tuples(options, 2, 0) && all_tuples(uses, 3, 1) &&
+    bool sound = all_tuples(params, 4, 0) && all_tuples(options, 2, 0) && all_tuples(uses, 3, 1) &&
                  npositional >= 0 && npositional <= PyTuple_Size(params) &&
                  nnamed >= PyTuple_Size(options);
     int nleaves = 0;
     for (Py_ssize_t i = 0; sound && i < PyTuple_Size(params); i++) {
         PyObject *constant = PyTuple_GetItem(PyTuple_GetItem(params, i), 1);
         nleaves += constant == Py_None;
-        sound = constant == Py_None || (PyTuple_Check(constant) && PyTuple_Size(constant) == 1);
+        sound = (constant == Py_None || (PyTuple_Check(constant) && PyTuple_Size(constant) == 1)) &&
+                PyLong_CheckExact(PyTuple_GetItem(PyTuple_GetItem(params, i), 3));
     }
     for (Py_ssize_t i = 0; sound && i < PyTuple_Size(uses); i++)
         sound = PyDict_Check(PyTuple_GetItem(PyTuple_GetItem(uses, i), 0));

@@ -79,7 +79,7 @@ static bool read_kernel(tile_jit *jit, const tile_compile_options *from, Session
     for (int i = 0; i < n; i++)
         jit->param[jit->nparams++] = (JitParam){
             arena_strdup(&jit->arena, param[i].name), param[i].any_value || o->no_promises,
-            param[i].any_alignment, param[i].promised == PROMISE_8};
+            param[i].any_alignment, param[i].promised == PROMISE_8, param[i].typed};
     if (jit->nparams <= JIT_MAX_ARGS) return true;
     diag(&s->diags, DIAG_ERROR, (Span){0}, "kernel '%s' has more than %d parameters", kernel,
          JIT_MAX_ARGS);

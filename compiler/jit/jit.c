@@ -35,6 +35,7 @@ static uint8_t key_of(const JitParam *p, const tile_arg *a, bool fine) {
     uint64_t v = pointer ? a->value.p : (uint64_t)a->value.i;
     Promise promise = promise_kept(v, pointer);
     if (promise != PROMISE_ONE && p->any_alignment) promise = PROMISE_NONE;
+    if (promise == PROMISE_ONE && p->typed) promise = PROMISE_NONE;
     if (promise == PROMISE_8 && !fine && !p->eights) promise = PROMISE_NONE;
     return (uint8_t)(key | (unsigned)promise << KEY_PROMISE_SHIFT);
 }

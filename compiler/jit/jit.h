@@ -24,6 +24,7 @@ typedef struct JitParam {
     const char *name;
     bool any_value, any_alignment; /* do_not_specialize, do_not_specialize_on_alignment */
     bool eights;                   /* its annotation promises multiples of 8 */
+    bool typed;                    /* the signature gives its type: 1 is a number like others */
 } JitParam;
 
 /* What the variant depends on, beyond its key: a value, or whether it is a small number. */

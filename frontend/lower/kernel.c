@@ -375,7 +375,11 @@ typedef VEC(LaunchParam) LaunchParams;
 static void add_launch_params(Lower *l, const Argument *a, LaunchParam like, LaunchParams *out) {
     like.name = a->path;
     like.promised = read_promise(l, promise_of(a->said));
+    Type type;
+    Text given = a->given;
+    like.typed = like.whole && given.n && *given.at != ':' && parse_type(given.at, given.n, &type);
     if (is_passed(a)) vec_push(&l->s->arena, out, like);
+    like.whole = false;
     for (int i = 0; i < a->nparts; i++) add_launch_params(l, &a->part[i], like, out);
 }
 
@@ -387,11 +391,12 @@ bool launch_params(Lower *l, const AstFunc *f, LaunchParam **out, int *n) {
     LaunchParams all = {0};
     for (int i = 0; argument && i < f->nparams; i++)
         if (!annotated_constexpr(&f->param[i]))
-            add_launch_params(l, &argument[i],
-                              (LaunchParam){.any_value = jit_lists(l, f, "do_not_specialize", i),
-                                            .any_alignment = jit_lists(
-                                                l, f, "do_not_specialize_on_alignment", i)},
-                              &all);
+            add_launch_params(
+                l, &argument[i],
+                (LaunchParam){.any_value = jit_lists(l, f, "do_not_specialize", i),
+                              .any_alignment = jit_lists(l, f, "do_not_specialize_on_alignment", i),
+                              .whole = true},
+                &all);
     *out = all.at;
     *n = all.n;
     return argument != NULL;

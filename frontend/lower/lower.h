@@ -44,6 +44,8 @@ typedef struct LaunchParam {
     /* do_not_specialize and do_not_specialize_on_alignment of @triton.jit */
     bool any_value, any_alignment;
     Promise promised; /* by its annotation; PROMISES: by a wrong one */
+    bool whole;       /* a parameter of the source, no part of one */
+    bool typed;       /* whole, and the signature gives its type */
 } LaunchParam;
 
 /* What launches of the kernel that the options name, or of the only one, pass: its parameters that

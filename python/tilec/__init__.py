@@ -12,6 +12,7 @@
 """
 from . import _tilec, language
 from ._compile import Compiled, compile
+from ._descriptor import TensorDescriptor
 from ._device import set_checks, synchronize
 from ._jit import JITFunction, jit
 from ._tilec import CheckError, CompilationError, DeviceError, Error, LaunchError
@@ -20,7 +21,7 @@ from ._tune import Autotuner, Config, Heuristics, autotune, heuristics
 __version__ = _tilec.version()
 __all__ = [
     "Autotuner", "CheckError", "Compiled", "CompilationError", "Config", "DeviceError", "Error", "Heuristics",
-    "JITFunction", "LaunchError", "autotune", "cdiv", "compile", "heuristics", "jit", "language",
+    "JITFunction", "LaunchError", "TensorDescriptor", "autotune", "cdiv", "compile", "heuristics", "jit", "language",
     "next_power_of_2", "set_checks", "synchronize",
 ]  # fmt: skip
 

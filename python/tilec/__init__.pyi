@@ -49,6 +49,17 @@ class Autotuner(_Around):
     best_config: Optional[Config]
     timings: Dict[int, Union[float, Error]]
 
+class TensorDescriptor:
+    base: Any
+    shape: List[int]
+    strides: List[int]
+    block_shape: List[int]
+    padding: str
+    def __init__(self, base: Any, shape: Sequence[int], strides: Sequence[int], block_shape: Sequence[int],
+                 padding: str = "zero") -> None: ...
+    @staticmethod
+    def from_tensor(tensor: Any, block_shape: Sequence[int], padding: str = "zero") -> "TensorDescriptor": ...
+
 class Compiled:
     name: str
     target: Optional[str]

@@ -12,6 +12,8 @@ _types = {  # tile_type
 }  # fmt: skip
 type_names = ["", "i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp8e4nv", "fp8e5", "fp16",
               "bf16", "fp32", "fp64"]  # fmt: skip
+sizes = [0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 1, 1, 2, 2, 4, 8]  # bytes of an element
+names = [""] + list(_types)
 _kinds = {"b": "bool", "i": "int", "u": "uint", "f": "float"}
 _formats = {"?": "b", "b": "i", "h": "i", "i": "i", "l": "i", "q": "i", "n": "i", "B": "u", "H": "u", "I": "u",
             "L": "u", "Q": "u", "N": "u", "e": "f", "f": "f", "d": "f"}  # fmt: skip

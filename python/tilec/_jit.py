@@ -5,7 +5,7 @@ import functools
 import types
 
 from . import _args, _device, _tilec, language
-from ._source import Unit, annotation_of, constant_text, read_source, function_of, triton_name
+from ._source import Unit, annotated_type, annotation_of, constant_text, is_constexpr, read_source, function_of, triton_name
 
 _plain = (int, bool, float, type(None))
 _NOTHING = object()
@@ -74,6 +74,7 @@ class JITFunction(_tilec.Launchable):
         self.npositional = code.co_argcount
         self.index = {name: i for i, name in enumerate(self.arg_names)}
         self.is_constexpr = [annotation_of(fn, name) == "constexpr" for name in self.arg_names]
+        self.annotated = [annotated_type(fn, name) for name in self.arg_names]
         self.default = [_NOTHING] * count
         values = fn.__defaults__ or ()
         for i, value in enumerate(values):
@@ -122,23 +123,50 @@ class JITFunction(_tilec.Launchable):
         if type(value) in _plain:
             leaves.append(value)
             return "None" if value is None else "bool" if isinstance(value, bool) else None
-        if isinstance(value, tuple) and not hasattr(value, "_fields"):
-            return "(" + ", ".join(self._part(v, what, leaves, keep, where) for v in value) + \
-                ("," if len(value) == 1 else "") + ")"  # fmt: skip
+        if isinstance(value, tuple):
+            names = getattr(value, "_fields", None)
+            parts = [self._part(v, what, leaves, keep, where) for v in value]
+            if names:
+                return "(" + ", ".join(f"{n}={p}" for n, p in zip(names, parts)) + ("," if len(parts) == 1 else "") + ")"
+            return "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+        if all(hasattr(value, name) for name in ("base", "shape", "strides", "block_shape")):
+            return self._descriptor(value, what, leaves, keep, where)
         number = _args.scalar(value)
         if number is None and isinstance(value, (int, float)):
             number = int(value) if isinstance(value, int) else float(value)
         if number is not None:
             leaves.append(number)
             return None
-        if isinstance(value, tuple):
-            raise TypeError(f"{what}: a named tuple cannot be passed to a kernel yet: give a plain one")
         leaf, device = _args.pointer(value, what, keep)
         leaves.append(leaf)
         where[device] = value
         return None
 
+    def _descriptor(self, value, what, leaves, keep, where):
+        """Triton's TensorDescriptor, and ours."""
+        base, device = _args.pointer(value.base, what, keep)
+        where[device] = value.base
+        shape, strides = [int(n) for n in value.shape], [int(n) for n in value.strides]
+        padding = getattr(value, "padding", "zero")
+        if padding not in ("zero", "nan"):
+            raise ValueError(f"{what}: the padding of a descriptor is 'zero' or 'nan', not {padding!r}")
+        leaves.append(base)
+        leaves.extend(shape)
+        leaves.extend((5, n) for n in strides)  # int64
+        block = ", ".join(str(int(n)) for n in value.block_shape)
+        return f"tensordesc<{_args.type_names[base[1]]}[{block}]{', nan' if padding == 'nan' else ''}>"
+
     def _part(self, value, what, leaves, keep, where):
+        if is_constexpr(value):
+            text = constant_text(value)
+            if text is None:
+                raise TypeError(f"{what}: a tl.constexpr in a tuple is a number, a text, None or a tuple of these")
+            return text
+        if isinstance(value, str):
+            text = constant_text(value)
+            if text is None:
+                raise TypeError(f"{what}: a text with quotes, backslashes or control characters cannot be passed")
+            return text
         text = self._leaf(value, what, leaves, keep, where)
         if text == "None":
             return text
@@ -153,6 +181,22 @@ class JITFunction(_tilec.Launchable):
             return "fp32"
         return "i32" if -(2**31) <= leaf < 2**31 else "i64" if leaf < 2**63 else "u64"
 
+    def _as_annotated(self, i, leaf):
+        """The leaf of an argument as the annotation of its parameter says."""
+        kind = self.annotated[i]
+        if leaf is None or isinstance(leaf, tuple) != (kind < 0):
+            wrong = leaf is not None
+        elif kind < 0:
+            return (leaf[0], -kind) + leaf[2:]
+        else:
+            wrong = not _tilec.is_number(kind, leaf)
+            leaf = (kind, leaf)
+        if wrong:
+            name = _args.type_names[abs(kind)]
+            wanted = f"a pointer to {name}" if kind < 0 else f"annotated as {name}"
+            raise TypeError(f"{self.__name__}: {self.arg_names[i]} is {wanted}, which the argument is not")
+        return leaf
+
     # ---- what is compiled ----
 
     def unit(self, others):
@@ -164,7 +208,7 @@ class JITFunction(_tilec.Launchable):
 
     def constant(self, name, value, unit):
         """NAME=VALUE for a constexpr."""
-        if isinstance(value, language.constexpr):
+        if is_constexpr(value):
             value = value.value
         fn = function_of(value)
         if fn is not None:
@@ -212,11 +256,13 @@ class JITFunction(_tilec.Launchable):
                     constants.append(fn or triton_name(value) or (kind, self.constant(self.arg_names[i], value, None)))
                 continue
             if type(value) in _plain:
-                leaves.append(value)
+                leaves.append(value if not self.annotated[i] else self._as_annotated(i, value))
                 continue
             text = self._leaf(value, f"{self.__name__}: {self.arg_names[i]}", leaves, keep, where)
-            if text is not None and text[0] == "(":
+            if text is not None and text[0] in "(t":
                 parts += ((i, text),)
+            elif self.annotated[i]:
+                leaves[-1] = self._as_annotated(i, leaves[-1])
         unit = self.unit(others)
         said = options_text(options) if options else None
         if device is None:
@@ -246,7 +292,8 @@ class JITFunction(_tilec.Launchable):
     def _plan(self, made, unit, args, kwargs, bound, index, context):
         """Calls like this one need not come here again, while there are few kinds of them."""
         params = tuple(
-            (name, (bound[i],) if self.is_constexpr[i] else None, bound[i] if name not in kwargs and i >= len(args) else None)
+            (name, (bound[i],) if self.is_constexpr[i] else None, bound[i] if name not in kwargs and i >= len(args) else None,
+             self.annotated[i])
             for i, name in enumerate(self.arg_names)
         )  # fmt: skip
         if any(name is None for _, name, _ in unit.uses):
@@ -273,6 +320,7 @@ class JITFunction(_tilec.Launchable):
             self.constant(name, bound[i], unit)
             for i, name in enumerate(self.arg_names) if self.is_constexpr[i]
         )  # fmt: skip
+        parts += tuple((i, _args.type_names[kind]) for i, kind in enumerate(self.annotated) if kind > 0)
         signature = ", ".join(f"{self.arg_names[i]}={text}" for i, text in parts) or None
         try:
             return unit, _tilec.Jit(context, unit.text, unit.file, unit.kernel, signature, defines, said, None)

@@ -40,7 +40,7 @@ def number_text(value):
 
 def constant_text(value):
     """A value as the source of a kernel writes it; None where that cannot be."""
-    if isinstance(value, language.constexpr) or _is_triton(value, "constexpr"):
+    if is_constexpr(value):
         return constant_text(value.value)
     if value is None or isinstance(value, bool):
         return repr(value)
@@ -60,8 +60,10 @@ def constant_text(value):
     return None
 
 
-def _is_triton(value, name):
-    return type(value).__name__ == name and type(value).__module__.startswith("triton.")
+def is_constexpr(value):
+    """A tl.constexpr, ours or Triton's."""
+    kind = type(value)
+    return isinstance(value, language.constexpr) or kind.__name__ == "constexpr" and kind.__module__.startswith("triton.")
 
 
 def triton_name(value):
@@ -79,6 +81,8 @@ def triton_name(value):
 def module_name(module):
     """What the compiler calls a module that it knows; None: it is one of the user's."""
     name = module.__name__
+    if name == "tilec.triton":
+        return "triton"
     if name == "tilec" or name.startswith("tilec.language"):
         return "triton" + name[len("tilec"):]
     if name == "math" or name == "triton" or name.startswith("triton."):
@@ -408,15 +412,44 @@ class Unit:
         return re.sub(pattern + r":(\d+)(?::(\d+))?", put, text).rstrip()
 
 
+# Triton's names of types, as annotations write them -> tile_type.
+_annotations = {
+    "i1": 1, "u1": 1, "bool": 1, "int1": 1, "uint1": 1, "i8": 2, "int8": 2, "i16": 3, "int16": 3, "i32": 4, "int32": 4,
+    "int": 4, "i64": 5, "int64": 5, "u8": 6, "uint8": 6, "u16": 7, "uint16": 7, "u32": 8, "uint32": 8, "u64": 9,
+    "uint64": 9, "fp16": 12, "float16": 12, "half": 12, "bf16": 13, "bfloat16": 13, "fp32": 14, "float32": 14,
+    "float": 14, "fp64": 15, "float64": 15, "double": 15,
+}  # fmt: skip
+_elements = {**_annotations, "fp8e4nv": 10, "float8e4nv": 10, "float8_e4m3fn": 10, "fp8e5": 11, "float8e5": 11, "float8_e5m2": 11}
+
+
 def annotation_of(fn, name):
     """'constexpr', 'const' or None, of a parameter."""
     a = fn.__annotations__.get(name)
-    if a is language.constexpr or (isinstance(a, type) and a.__name__ == "constexpr"):
-        return "constexpr"
-    if a is language.const or (isinstance(a, type) and a.__name__ == "const"):
-        return "const"
+    if isinstance(a, type):
+        a = a.__name__
     if isinstance(a, str):
         last = a.replace(" ", "").rpartition(".")[2]
         if last in ("constexpr", "const"):
             return last
     return None
+
+
+def annotated_type(fn, name):
+    """The tile_type that a parameter's annotation says, below 0 of what a pointer points to; 0: it says none."""
+    a = fn.__annotations__.get(name)
+    pointers = 0
+    if isinstance(a, str):
+        text = a.strip().removeprefix("const ").replace(" ", "")
+        pointers = text.count("*")
+        text = text.strip("*").removeprefix("k" if text.startswith("*k") else "")
+    elif isinstance(a, type):
+        text = a.__name__
+    else:
+        element = getattr(a, "element_ty", None)
+        if element is not None:
+            a, pointers = element, 1
+        text = getattr(a, "name", None) or (a.path if isinstance(a, language.dtype) else "")
+    text = str(text).rpartition(".")[2].replace("_t", "")
+    if pointers == 1:
+        return -_elements.get(text, 0)
+    return _annotations.get(text, 0) if not pointers else 0

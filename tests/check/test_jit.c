@@ -196,6 +196,22 @@ START_TEST(do_not_specialize_is_heard) {
 }
 END_TEST
 
+START_TEST(a_typed_one_is_a_number) {
+    const char *text = joined(head, "@triton.jit\n"
+                                    "def k(p: '*fp32', n, m):\n"
+                                    "    tl.static_assert(n.dtype == tl.int64)\n"
+                                    "    tl.store(p, 1.0)\n");
+    tile_compile_options o = {.source = text, .source_len = strlen(text), .signature = "n=i64"};
+    ck_assert_int_eq(tile_jit_create(ctx, &o, "", &jit), TILE_OK);
+    for (int i = 0; i < 6; i++) {
+        tile_kernel *k;
+        tile_arg args[] = {tile_pointer(16), tile_i64(i % 3), tile_i32(i / 3 + 2)};
+        ck_assert_msg(tile_jit_kernel(jit, args, 3, &k) == TILE_OK, "%s", tile_error(ctx));
+    }
+    counts(2, 0); /* n=i64 for 1 and 2, n=i64:16 for 0 */
+}
+END_TEST
+
 static const char heuristic[] = "@triton.heuristics({'EVEN': lambda args: args['n'] % 3 == 0})\n"
                                 "@triton.jit\n"
                                 "def k(p: '*i32', n, m, EVEN: tl.constexpr):\n"
@@ -639,6 +655,7 @@ int main(void) {
     tcase_add_test(t, launches);
     tcase_add_test(t, arguments_with_parts);
     tcase_add_test(t, do_not_specialize_is_heard);
+    tcase_add_test(t, a_typed_one_is_a_number);
     tcase_add_test(t, heuristics_see_values);
     tcase_add_test(t, mistakes);
     tcase_add_test(t, variants_are_found_on_disk);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """test_jit.py: functions, what they use, arguments and grids of launches on the CPU device."""
+import collections
 import gc
 import io
 import itertools
@@ -261,6 +262,77 @@ class Arguments(unittest.TestCase):
         self.assertEqual(list(out), [8, 1])
         f[1](out, (array("i", [5]), (2, 3), 1, True))
         self.assertEqual(list(out), [11, 1])
+
+        kinds = collections.namedtuple("kinds", "at count")
+        pair = (kinds(array("f", [7]), 3), tl.constexpr(4), "name")
+
+        @tilec.jit
+        def g(out, t):
+            tl.store(out, tl.load(t[0].at) * t[0].count)
+            if t[1] == 4 and t[2] == "name":
+                tl.store(out + 1, 5)
+
+        g[1](out, pair)
+        self.assertEqual(list(out), [21, 5])
+        g[1](out, (pair[0], 5, "name"))
+        self.assertEqual(list(out), [21, 5])
+        with self.assertRaisesRegex(TypeError, "t: a text with quotes"):
+            g[1](out, (pair[0], 4, 'a"'))
+        with self.assertRaisesRegex(TypeError, "t: a tl.constexpr in a tuple"):
+            g[1](out, (pair[0], tl.constexpr([object()]), ""))
+
+    def test_annotations(self):
+        @tilec.jit
+        def f(out, a: tl.int64, b: int, c: float, d: "u8", e: "tl.float32", p: "*i32"):
+            tl.static_assert(a.dtype == tl.int64 and b.dtype == tl.int32 and c.dtype == tl.float32)
+            tl.static_assert(d.dtype == tl.uint8 and e.dtype == tl.float32 and p.dtype.element_ty == tl.int32)
+            tl.store(out, a * b + d)
+            tl.store(out + 1, (c / 2 + e) * 4)
+            if p is not None:
+                tl.store(out + 2, tl.load(p))
+
+        out = array("q", [0, 0, 0])
+        one = array("f", [1])
+        for _ in range(3):
+            f[1](out, 1 << 31, 2, 3, 255, 0.25, one)
+            self.assertEqual(list(out), [(1 << 32) + 255, 7, 0x3F800000])
+        for place, bad in ((1, 1 << 63), (1, 2.5), (2, 1 << 31), (2, -(1 << 31) - 1), (3, one), (3, 10**400),
+                           (4, 256), (4, -1), (5, "x"), (6, 3)):  # fmt: skip
+            args = [out, 1, 1, 1.0, 1, 1, one]
+            args[place] = bad
+            with self.assertRaisesRegex(TypeError, "abcdep"[place - 1]):
+                f[1](*args)
+        f[1](out, True, -(1 << 31), 1, 0, 0, one)
+        self.assertEqual(out[0], -(1 << 31))
+
+    def test_descriptors(self):
+        @tilec.jit
+        def f(out, d, B: tl.constexpr):
+            rows, columns = tl.arange(0, B), tl.arange(0, 4)
+            tl.store(out + rows[:, None] * 4 + columns[None, :], d.load([tl.program_id(0), 2]))
+            if d.shape[0] == 3:
+                d.store([0, 0], d.load([1, 0]))
+
+        x, out = floats(12), floats(8)
+        for _ in range(2):
+            f[1](out, tilec.TensorDescriptor(x, [3, 4], [4, 1], [2, 4]), 2)
+            self.assertEqual(list(out), [2, 3, 0, 0, 6, 7, 0, 0])
+            x = floats(12)
+        d = tilec.TensorDescriptor(x, [2, 4], [4, 1], [2, 4], padding="nan")
+        f[1](out, d, 2)
+        self.assertEqual([v != v for v in out], [False, False, True, True] * 2)
+        with self.assertRaises(tilec.CompilationError):
+            f[1](out, tilec.TensorDescriptor(x, [3, 4], [4, 1], [4, 4]), 2)
+        half = memoryview(x)[1:]
+        for args in ((x, [3], [4, 1], [2, 4]), (x, [], [], []), (x, [1] * 6, [1] * 6, [1] * 6), (x, [3, 4], [4, 1], [3, 4]),
+                     (x, [0, 4], [4, 1], [2, 4]), (x, [3, 4], [4, 2], [2, 4]), (x, [3, 4], [3, 1], [2, 4]),
+                     (half, [2, 4], [4, 1], [2, 4]), (x, [3, 4], [4, 1], [2, 4], "one"),
+                     (array("i", x.tolist() and [0] * 12), [3, 4], [4, 1], [2, 4], "nan")):  # fmt: skip
+            with self.assertRaisesRegex(ValueError, "TensorDescriptor"):
+                tilec.TensorDescriptor(*args)
+        d.padding = "one"
+        with self.assertRaisesRegex(ValueError, "f: d: the padding"):
+            f[1](out, d, 2)
 
     def test_memory_that_overlaps_or_is_read_only(self):
         x = bytearray(64)
