@@ -72,6 +72,42 @@ static PyObject *synchronize(PyObject *object, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+/* Overwrites what the GPU's cache holds, with more than it could; what is put into the stream next
+ * arrives while that goes on, so that a kernel's time has nothing of the host's in it. */
+static tile_status clear_cache(Context *self, void *stream) {
+    enum { BYTES = 128 << 20 };
+    tile_status st = TILE_OK;
+    if (!self->cleared) st = tile_alloc(self->ctx, 2 * (size_t)BYTES, &self->cleared);
+    return st ? st
+              : tile_copy_on_device(self->ctx, self->cleared, self->cleared + BYTES, BYTES, stream);
+}
+
+static PyObject *timed(PyObject *object, PyObject *args) {
+    Context *self = (Context *)object;
+    PyObject *function, *stream, *result = NULL;
+    int clear;
+    if (!PyArg_ParseTuple(args, "OOp:timed", &function, &stream, &clear)) return NULL;
+    void *handle = (void *)(uintptr_t)PyLong_AsUnsignedLongLong(stream);
+    if (PyErr_Occurred()) return NULL;
+    tile_event *start = NULL, *end = NULL;
+    double milliseconds = 0;
+    tile_status st = TILE_OK;
+    Py_BEGIN_ALLOW_THREADS if (clear && !self->on_host) st = clear_cache(self, handle);
+    if (!st) st = tile_event_record(self->ctx, handle, &start);
+    Py_END_ALLOW_THREADS if (!st) result = PyObject_CallNoArgs(function);
+    if (result) {
+        Py_BEGIN_ALLOW_THREADS st = tile_event_record(self->ctx, handle, &end);
+        if (!st) st = tile_event_elapsed(start, end, &milliseconds);
+        Py_END_ALLOW_THREADS
+    }
+    if (st) raise_from(state_of(object), self->ctx, st);
+    bool ok = result && !st;
+    Py_XDECREF(result);
+    tile_event_destroy(start);
+    tile_event_destroy(end);
+    return ok ? PyFloat_FromDouble(milliseconds) : NULL;
+}
+
 static PyObject *set_checks(PyObject *object, PyObject *args) {
     Context *self = (Context *)object;
     int checks;
@@ -100,6 +136,9 @@ static PyObject *on_host(PyObject *object, void *unused) {
 static PyMethodDef methods[] = {
     {"synchronize", synchronize, METH_VARARGS,
      PyDoc_STR("Waits for the device, or for one stream.")},
+    {"timed", timed, METH_VARARGS,
+     PyDoc_STR("timed(function, stream, clear): milliseconds between events before and behind "
+               "function(); clear: a GPU's cache is overwritten first.")},
     {"set_checks", set_checks, METH_VARARGS, PyDoc_STR("TILE_CHECK_ bits, for the CPU device.")},
     {NULL, NULL, 0, NULL},
 };

@@ -35,8 +35,9 @@ typedef struct State {
 typedef struct Context {
     PyObject_HEAD tile_context *ctx;
     pthread_mutex_t lock;
-    bool on_host;  /* kernels use the host's memory */
-    char *printed; /* what kernels printed in this launch; under the lock */
+    bool on_host;     /* kernels use the host's memory */
+    tile_ptr cleared; /* memory as large as a GPU's cache, or 0 */
+    char *printed;    /* what kernels printed in this launch; under the lock */
     size_t printed_len;
 } Context;
 

@@ -115,7 +115,7 @@ for line in 'Apache License' 'Version 2.0, January 2004' 'END OF TERMS AND CONDI
     '---- LLVM Exceptions to the Apache 2.0 License ----'; do
     grep -qF -- "$line" LICENSE || echo "LICENSE lacks: $line"
 done | holds 'the licence and its exception'
-for f in $(sources $libraries tools python) python/tilec/*.py; do
+for f in $(sources $libraries tools python) $(find python -name "*.py"); do
     n=$(wc -l < "$f")
     [ "$n" -le 750 ] || echo "$f has $n lines"
 done | holds 'file sizes'

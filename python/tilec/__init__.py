@@ -13,24 +13,32 @@
 from . import _tilec, language
 from ._compile import Compiled, compile
 from ._descriptor import TensorDescriptor
+from ._install import Installed, install
 from ._device import set_checks, synchronize
-from ._jit import JITFunction, jit
+from ._jit import JITFunction, constexpr_function, jit
 from ._tilec import CheckError, CompilationError, DeviceError, Error, LaunchError
 from ._tune import Autotuner, Config, Heuristics, autotune, heuristics
 
 __version__ = _tilec.version()
 __all__ = [
-    "Autotuner", "CheckError", "Compiled", "CompilationError", "Config", "DeviceError", "Error", "Heuristics",
-    "JITFunction", "LaunchError", "TensorDescriptor", "autotune", "cdiv", "compile", "heuristics", "jit", "language",
+    "Autotuner", "CheckError", "Compiled", "CompilationError", "Config", "DeviceError", "Error", "Heuristics", "Installed",
+    "JITFunction", "LaunchError", "TensorDescriptor", "autotune", "cdiv", "compile", "constexpr_function", "heuristics", "install", "jit", "language",
     "next_power_of_2", "set_checks", "synchronize",
 ]  # fmt: skip
 
 
+@constexpr_function
 def cdiv(x, y):
     """x / y, rounded up."""
     return (x + y - 1) // y
 
 
+@constexpr_function
 def next_power_of_2(n):
-    """The smallest power of two that is not below n."""
-    return 1 << max(n - 1, 0).bit_length() if n > 0 else 0
+    """The smallest power of two that is not below n; 0 of what is not positive."""
+    if n <= 0:
+        return 0
+    power = 1
+    while power < n:
+        power *= 2
+    return power

@@ -19,6 +19,16 @@ _formats = {"?": "b", "b": "i", "h": "i", "i": "i", "l": "i", "q": "i", "n": "i"
             "L": "u", "Q": "u", "N": "u", "e": "f", "f": "f", "d": "f"}  # fmt: skip
 
 
+def element_of(value):
+    """The tile_type that a dtype of a library or of the language means; None: it is no dtype."""
+    if hasattr(value, "shape") or isinstance(value, (str, bytes)):
+        return None
+    name = str(getattr(value, "name", None) or value)
+    if type(value).__name__.lower() == "dtype" or "dtype" in type(value).__name__.lower() or hasattr(value, "itemsize"):
+        return _types.get(name.rpartition(".")[2])
+    return None
+
+
 def _type(name, what):
     t = _types.get(name)
     if t is None:

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """_compile.py: a function, types and constants -> PTX, tile IR, what is in it and why, without a launch."""
-from . import _tilec
+import json
+import types
+
+from . import _args, _device, _tilec
 from ._jit import JITFunction, _NOTHING, options_text
 from ._source import Unit, function_of
 
@@ -48,6 +51,18 @@ class Compiled:
             raise ValueError(f"report: the formats are {', '.join(_formats)}")
         return self._make(0, report=True).report(_formats[format])
 
+    @property
+    def asm(self):
+        """Triton's names for some of these texts."""
+        return {"ptx": self.ptx, "llir": self.llvm, "ttir": self.tir, "ttgir": self.layout}
+
+    @property
+    def metadata(self):
+        """What Triton's metadata has that kernels of tilec have, too: name, shared, num_warps, num_stages."""
+        kernel = json.loads(self.manifest)["kernels"][0]
+        return types.SimpleNamespace(name=kernel["name"], shared=kernel["shared"], num_warps=kernel["num_warps"],
+                                     num_stages=kernel["num_stages"], num_ctas=1)  # fmt: skip
+
     def __repr__(self):
         return f"<tilec.Compiled {self.name} for {self.target or 'sm_80'}>"
 
@@ -79,3 +94,46 @@ def compile(fn, signature, constexprs=None, target=None, **options):
     made = Compiled(unit, signature, defines, options_text(options), target)
     made.tir  # a mistake shows here and not later
     return made
+
+
+def _type_of(kernel, i, value, keep, where):
+    """The entry of a signature for an argument of a launch."""
+    name = kernel.arg_names[i]
+    what = f"{kernel.__name__}: {name}"
+    element = _args.element_of(value)
+    if element is not None:
+        return f"*{_args.type_names[element]}:16"
+    leaves = []
+    text = kernel._leaf(value, what, leaves, keep, where)
+    if text is not None and text[0] in "(t":
+        return text
+    leaf = leaves[0]
+    if kernel.annotated[i]:
+        leaf = kernel._as_annotated(i, leaf)
+    if leaf is None:
+        return "None"
+    if isinstance(leaf, tuple) and len(leaf) == 2:
+        number, text = leaf[1], _args.type_names[leaf[0]]
+        return text + (":16" if isinstance(number, int) and leaf[0] != 1 and number % 16 == 0 else "")
+    if isinstance(leaf, tuple):
+        return f"*{_args.type_names[leaf[1]]}" + (":16" if leaf[0] % 16 == 0 else "")
+    if isinstance(leaf, bool) or isinstance(leaf, float):
+        return "i1" if isinstance(leaf, bool) else "fp32"
+    text = "i32" if -(2**31) <= leaf < 2**31 else "i64" if leaf < 2**63 else "u64"
+    return text + (":1" if leaf == 1 else ":16" if leaf % 16 == 0 else "")
+
+
+def compile_for(kernel, args, kwargs):
+    """What kernel.warmup returns."""
+    bound, options = kernel.bind(args, kwargs)
+    device = options.pop("device", kernel.device)
+    options.pop("stream", None)
+    keep, where, signature, constants = [], {}, [], {}
+    for i, value in enumerate(bound):
+        if kernel.is_constexpr[i]:
+            constants[kernel.arg_names[i]] = value
+        else:
+            signature.append(f"{kernel.arg_names[i]}={_type_of(kernel, i, value, keep, where)}")
+    context = _device.context(device or kernel._device_of(where))
+    target = context.target if context.target.startswith("sm_") else None
+    return compile(kernel, ", ".join(signature), constants, target, **options)

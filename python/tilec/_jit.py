@@ -34,6 +34,27 @@ def jit(fn=None, *, device=None, do_not_specialize=None, do_not_specialize_on_al
     return make if fn is None else make(fn)
 
 
+class ConstexprFunction:
+    """A function that Python can call, and that kernels call while they are compiled."""
+
+    def __init__(self, fn):
+        if not isinstance(fn, types.FunctionType):
+            raise TypeError(f"constexpr_function: a function is wanted, not a {type(fn).__name__}")
+        self.fn, self.source = fn, read_source(fn)
+        functools.update_wrapper(self, fn)
+
+    def __call__(self, *args, **kwargs):
+        return self.fn(*args, **kwargs)
+
+    def __repr__(self):
+        return f"<tilec.constexpr_function {self.__module__}.{self.__qualname__}>"
+
+
+def constexpr_function(fn):
+    """A function of constants, which kernels call while they are compiled, and Python as usual."""
+    return ConstexprFunction(fn)
+
+
 def options_text(options):
     """num_warps=4 and the like as tile_compile_options.options; the compiler knows which there are."""
     parts = []
@@ -82,6 +103,7 @@ class JITFunction(_tilec.Launchable):
         for name, value in (fn.__kwdefaults__ or {}).items():
             self.default[self.index[name]] = value
         self._units, self._made, self._plans = {}, {}, ()
+        self.last = None  # context and stream of a launch that took the long way
         fn.__tilec__ = self
 
     def __repr__(self):
@@ -93,6 +115,13 @@ class JITFunction(_tilec.Launchable):
 
     def run(self, *args, grid, **kwargs):
         return self._launch(grid, args, kwargs)
+
+    def warmup(self, *args, grid=None, **kwargs):
+        """Compiles for such arguments, without a launch, and returns what tilec.compile does. A dtype instead of a
+        tensor means a pointer to elements of it at a multiple of 16 bytes."""
+        from ._compile import compile_for
+
+        return compile_for(self, args, kwargs)
 
     # ---- arguments ----
 
@@ -282,6 +311,7 @@ class JITFunction(_tilec.Launchable):
         if stream is None:
             index = next(iter(where), None)
             stream = 0 if context.on_host else _device.current_stream(index or 0, where.get(index))
+        self.last = context, stream
         try:
             made[1].launch(grid, tuple(leaves), stream)
         except _tilec.Error as e:

@@ -71,10 +71,13 @@ def triton_name(value):
     if isinstance(value, language.Name):
         return value.path
     for owner in (value, type(value)):
-        if str(getattr(owner, "__module__", "")).startswith("triton.language"):
-            for name, other in vars(sys.modules["triton.language"]).items():
+        home = str(getattr(owner, "__module__", ""))
+        if not home.startswith("triton.language"):
+            continue
+        for module in ("triton.language", home):  # tl.exp is defined in another module than it is known by
+            for name, other in vars(sys.modules[module]).items():
                 if other is value:
-                    return name
+                    return f"{module}.{name}"[len("triton.language."):]
     return None
 
 
@@ -92,9 +95,9 @@ def module_name(module):
 
 def function_of(value):
     """The Python function of a jit function, ours or Triton's; None: it is none."""
-    from ._jit import JITFunction
+    from ._jit import ConstexprFunction, JITFunction
 
-    while not isinstance(value, JITFunction):
+    while not isinstance(value, (JITFunction, ConstexprFunction)):
         if isinstance(value, types.FunctionType):
             return None
         inner = getattr(value, "fn", None)
@@ -104,6 +107,14 @@ def function_of(value):
             return inner if type(value).__module__.startswith("triton.") else None
         value = inner
     return value.fn
+
+
+def is_constexpr_function(value):
+    """One that runs while compiling, ours or Triton's."""
+    from ._jit import ConstexprFunction
+
+    kind = type(value)
+    return isinstance(value, ConstexprFunction) or kind.__name__ == "ConstexprFunction" and kind.__module__.startswith("triton.")
 
 
 class _Function:
@@ -171,6 +182,7 @@ class Unit:
         self.names = {}  # in the text -> what it means
         self.tail = [f"import triton, triton.language as {TL}"]
         self.functions = {}  # of Python -> name in the text
+        self.while_compiling = set()  # of these, the constexpr_functions
         self.work = []
         self.names["triton"] = ("module", "triton")
         self.names[TL] = ("module", "triton.language")
@@ -200,11 +212,13 @@ class Unit:
             name, n = f"{wanted}_{n}", n + 1
         return name
 
-    def _function(self, fn):
+    def _function(self, fn, while_compiling=False):
         if fn not in self.functions:
             if len(self.functions) > 1000:
                 raise CompilationError(f"{self.kernel} calls more than 1000 functions")
             jit = getattr(fn, "__tilec__", None)
+            if while_compiling:
+                self.while_compiling.add(fn)
             self.functions[fn] = self._take(fn.__name__, ("function", id(fn)))
             self.work.append(_Function(fn, jit.source if jit else read_source(fn)))
         return self.functions[fn]
@@ -220,7 +234,7 @@ class Unit:
             return name
         fn = function_of(value)
         if fn is not None:
-            return self._function(fn)
+            return self._function(fn, is_constexpr_function(value))
         path = triton_name(value)
         if path is not None:
             name = self._take(wanted, ("triton", path))
@@ -394,6 +408,8 @@ class Unit:
         self.places = places
 
     def _decorator(self, f):
+        if f.fn in self.while_compiling:
+            return "@triton.constexpr_function"
         jit = getattr(f.fn, "__tilec__", None)
         said = "".join(f"{k}={v!r}, " for k, v in (jit.promises if jit else {}).items())
         return f"@triton.jit({said[:-2]})" if said else "@triton.jit"
