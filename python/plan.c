@@ -6,11 +6,25 @@
  * long way, which decides and complains. */
 #include "python/module.h"
 
+/* What the tuples of a plan hold; borrowed from them. */
+typedef struct Param {
+    PyObject *name;
+    PyObject *constant; /* NULL: none */
+    PyObject *fallback; /* its default */
+    int annotated; /* tile_type of a number; below 0, of what a pointer points to; 0: nothing */
+} Param;
+typedef struct Use {
+    PyObject *dict, *name, *value;
+} Use;
+
 typedef struct Plan {
     PyObject_HEAD Jit *jit;
     PyObject *params;  /* (name, None or (constant,), default, annotated) each */
     PyObject *options; /* (name, value) each, all by name */
     PyObject *uses;    /* (dict, name, value) each */
+    Param *param;      /* the same */
+    Use *use;
+    int nparams, nuses;
     PyObject *pointer; /* _args.array */
     PyObject *stream;  /* None, or a function that gives the current one */
     PyObject *explain; /* puts the places into an exception's text */
@@ -40,20 +54,15 @@ static bool same(PyObject *a, PyObject *b) {
 }
 
 static bool globals_are_the_same(const Plan *p) {
-    for (Py_ssize_t i = 0, n = PyTuple_Size(p->uses); i < n; i++) {
-        PyObject *use = PyTuple_GetItem(p->uses, i);
-        if (PyDict_GetItemWithError(PyTuple_GetItem(use, 0), PyTuple_GetItem(use, 1)) !=
-            PyTuple_GetItem(use, 2))
-            return false;
-    }
+    for (const Use *use = p->use; use < p->use + p->nuses; use++)
+        if (PyDict_GetItemWithError(use->dict, use->name) != use->value) return false;
     return true;
 }
 
 /* The argument for parameter i; NULL: not given, so that its default counts. Borrowed. */
-static PyObject *given(const Plan *p, Py_ssize_t i, PyObject *param, PyObject *args,
-                       PyObject *kwargs) {
+static PyObject *given(const Plan *p, int i, PyObject *args, PyObject *kwargs) {
     if (i < p->npositional) return PyTuple_GetItem(args, i);
-    return kwargs ? PyDict_GetItemWithError(kwargs, PyTuple_GetItem(param, 0)) : NULL;
+    return kwargs ? PyDict_GetItemWithError(kwargs, p->param[i].name) : NULL;
 }
 
 static bool suits(const Plan *p, PyObject *args, PyObject *kwargs) {
@@ -65,12 +74,13 @@ static bool suits(const Plan *p, PyObject *args, PyObject *kwargs) {
         PyObject *value = PyDict_GetItemWithError(kwargs, PyTuple_GetItem(option, 0));
         if (!value || !same(value, PyTuple_GetItem(option, 1))) return false;
     }
-    for (Py_ssize_t i = 0, n = PyTuple_Size(p->params); i < n; i++) {
-        PyObject *param = PyTuple_GetItem(p->params, i), *constant = PyTuple_GetItem(param, 1);
-        PyObject *value = given(p, i, param, args, kwargs);
+    for (int i = 0; i < p->nparams; i++) {
+        const Param *param = &p->param[i];
+        if (i < p->npositional && !param->constant) continue;
+        PyObject *value = given(p, i, args, kwargs);
         if (value && i >= p->npositional) found++;
-        if (!value) value = PyTuple_GetItem(param, 2);
-        if (constant != Py_None && !same(value, PyTuple_GetItem(constant, 0))) return false;
+        if (param->constant && !same(value ? value : param->fallback, param->constant))
+            return false;
     }
     return found == p->nnamed && globals_are_the_same(p);
 }
@@ -123,20 +133,20 @@ static bool is_number(PyObject *value) {
 }
 
 static int add_args(const Plan *p, Launch *l, PyObject *args, PyObject *kwargs, Beside *b) {
+    bool on_host = p->jit->context->on_host;
     int leaf = 0;
-    for (Py_ssize_t i = 0, n = PyTuple_Size(p->params); i < n; i++) {
-        PyObject *param = PyTuple_GetItem(p->params, i);
-        if (PyTuple_GetItem(param, 1) != Py_None) continue;
-        PyObject *value = given(p, i, param, args, kwargs);
-        if (!value) value = PyTuple_GetItem(param, 2);
-        /* tile_type of a number; below 0, of what a pointer points to. */
-        int annotated = (int)PyLong_AsLong(PyTuple_GetItem(param, 3)), added;
+    for (int i = 0; i < p->nparams; i++) {
+        const Param *param = &p->param[i];
+        if (param->constant) continue;
+        PyObject *value = given(p, i, args, kwargs);
+        if (!value) value = param->fallback;
+        int annotated = param->annotated, added;
         if (!is_number(value))
             added = annotated > 0 ? 0 : add_pointer(p, l, leaf, value, b);
         else if (annotated && value != Py_None)
             added = launch_number(l, leaf, value, annotated);
         else
-            added = launch_leaf(l, leaf, value, p->jit->context->on_host) ? 1 : -1;
+            added = launch_leaf(l, leaf, value, on_host) ? 1 : -1;
         if (added != 1) return added;
         if (annotated < 0 && l->args[leaf].type == TILE_POINTER) l->args[leaf].element = -annotated;
         leaf++;
@@ -151,11 +161,9 @@ static PyObject *grid_of(const Plan *p, PyObject *grid, PyObject *args, PyObject
     if (!PyCallable_Check(grid)) return NULL;
     PyObject *meta = kwargs ? PyDict_Copy(kwargs) : PyDict_New(), *result = NULL;
     bool ok = meta != NULL;
-    for (Py_ssize_t i = 0, n = PyTuple_Size(p->params); ok && i < n; i++) {
-        PyObject *param = PyTuple_GetItem(p->params, i);
-        PyObject *value = given(p, i, param, args, kwargs);
-        if (!value) value = PyTuple_GetItem(param, 2);
-        ok = PyDict_SetItem(meta, PyTuple_GetItem(param, 0), value) == 0;
+    for (int i = 0; ok && i < p->nparams; i++) {
+        PyObject *value = given(p, i, args, kwargs);
+        ok = PyDict_SetItem(meta, p->param[i].name, value ? value : p->param[i].fallback) == 0;
     }
     if (ok) result = PyObject_CallFunctionObjArgs(grid, meta, NULL);
     Py_XDECREF(meta);
@@ -285,6 +293,26 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     }
     Plan *self = new_object(type);
     if (!self) return NULL;
+    self->nparams = (int)PyTuple_Size(params);
+    self->nuses = (int)PyTuple_Size(uses);
+    self->param = PyMem_Malloc(((size_t)self->nparams + 1) * sizeof *self->param);
+    self->use = PyMem_Malloc(((size_t)self->nuses + 1) * sizeof *self->use);
+    if (!self->param || !self->use) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    for (int i = 0; i < self->nparams; i++) {
+        PyObject *param = PyTuple_GetItem(params, i), *constant = PyTuple_GetItem(param, 1);
+        self->param[i] = (Param){
+            PyTuple_GetItem(param, 0), constant == Py_None ? NULL : PyTuple_GetItem(constant, 0),
+            PyTuple_GetItem(param, 2), (int)PyLong_AsLong(PyTuple_GetItem(param, 3))};
+    }
+    PyErr_Clear(); /* an annotation that is no int is none */
+    for (int i = 0; i < self->nuses; i++) {
+        PyObject *use = PyTuple_GetItem(uses, i);
+        self->use[i] =
+            (Use){PyTuple_GetItem(use, 0), PyTuple_GetItem(use, 1), PyTuple_GetItem(use, 2)};
+    }
     self->jit = (Jit *)Py_NewRef(jit);
     self->params = Py_NewRef(params);
     self->options = Py_NewRef(options);
@@ -315,6 +343,8 @@ static int plan_traverse(PyObject *object, visitproc visit, void *arg) {
 static void plan_dealloc(PyObject *object) {
     Plan *self = (Plan *)object;
     PyObject_GC_UnTrack(object);
+    PyMem_Free(self->param);
+    PyMem_Free(self->use);
     Py_XDECREF(self->jit);
     Py_XDECREF(self->params);
     Py_XDECREF(self->options);

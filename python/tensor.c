@@ -150,6 +150,7 @@ static bool tensor_pointer(const DLTensor *t, uint64_t field[5], long *index) {
                &behind) ||
         address < (uint64_t)before || address > UINT64_MAX - (uint64_t)behind)
         return refuse("its strides reach out of memory");
+    if (!address && behind) return refuse("its elements are nowhere");
     field[0] = address;
     field[1] = (uint64_t)types[i].type;
     field[2] = address - (uint64_t)before;

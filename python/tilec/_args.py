@@ -123,6 +123,14 @@ def _capsule(value):
         return value.__dlpack__(**given)
 
 
+def is_shape_alone(value):
+    """PyTorch's FakeTensor and the like, and tensors on the device `meta`."""
+    kind = type(value)
+    if not kind.__module__.startswith("torch"):
+        return False
+    return kind.__name__ in ("FakeTensor", "FunctionalTensor") or value.device.type == "meta"
+
+
 def pointer(value, what, keep):
     """Where the elements of `value` are; `keep` takes what must live until the launch is over."""
     try:

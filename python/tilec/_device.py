@@ -27,10 +27,9 @@ def current_stream(index, tensor=None):
     stream = _tilec.stream_of(tensor, index)
     if stream is not None:
         return stream
-    torch = sys.modules.get("torch")
-    if torch is not None and hasattr(torch, "cuda"):
-        quick = getattr(getattr(torch, "_C", None), "_cuda_getCurrentRawStream", None)
-        return quick(index) if quick else int(torch.cuda.current_stream(index).cuda_stream)
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    if cuda is not None and cuda.is_initialized():  # else it has chosen none
+        return int(sys.modules["torch"]._C._cuda_getCurrentRawStream(index))
     cupy = sys.modules.get("cupy")
     if cupy is not None:
         return int(cupy.cuda.get_current_stream().ptr)

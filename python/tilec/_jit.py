@@ -34,6 +34,10 @@ def jit(fn=None, *, device=None, do_not_specialize=None, do_not_specialize_on_al
     return make if fn is None else make(fn)
 
 
+class _ShapesAlone(Exception):
+    """A tensor without elements, as torch.compile has while it follows a program."""
+
+
 class ConstexprFunction:
     """A function that Python can call, and that kernels call while they are compiled."""
 
@@ -166,6 +170,8 @@ class JITFunction(_tilec.Launchable):
         if number is not None:
             leaves.append(number)
             return None
+        if _args.is_shape_alone(value):
+            raise _ShapesAlone
         leaf, device = _args.pointer(value, what, keep)
         leaves.append(leaf)
         where[device] = value
@@ -266,6 +272,12 @@ class JITFunction(_tilec.Launchable):
     # ---- launching ----
 
     def _launch(self, grid, args, kwargs):
+        try:
+            self._launch_long(grid, args, kwargs)
+        except _ShapesAlone:
+            pass  # PyTorch follows what a program would do; there are no elements
+
+    def _launch_long(self, grid, args, kwargs):
         bound, options = self.bind(args, kwargs)
         device, stream = self.device, None
         if options:

@@ -110,8 +110,10 @@ class DLPack(unittest.TestCase):
 
     def test_streams(self):
         torch = types.ModuleType("torch")
-        torch.cuda = types.SimpleNamespace(current_stream=lambda i: types.SimpleNamespace(cuda_stream=77 + i))
+        torch.cuda = types.SimpleNamespace(is_initialized=lambda: True)
+        torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda i: 77 + i)
         cuda = Owner(array("f", range(8)), (8,), device=(2, 3))
+        before = sys.modules.get("torch")
         sys.modules["torch"] = torch
         try:
             with self.assertRaises(ValueError):
@@ -119,6 +121,8 @@ class DLPack(unittest.TestCase):
             self.assertEqual(cuda.stream, 80)
         finally:
             del sys.modules["torch"]
+            if before:
+                sys.modules["torch"] = before
 
 
 DESCRIBE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Tensor))

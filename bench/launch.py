@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""launch.py: what a launch from Python costs the host: tilec.jit with tensors of PyTorch, beside Triton where it is
+installed, and tile_launch from C.
+
+    python3 bench/launch.py [--launch=build/bench/launch] [--rounds=N] [--device=cuda] [--limit=RATIO]
+
+A round starts each contender 200 times and waits in between, so that no queue fills; the figures are medians. The
+kernel does hardly anything and has six arguments, three of them tensors. "Python" is the same call of a C function
+that takes anything and does nothing, which no launch from Python can go without. --limit: exit code 5 where a launch
+takes more than so many times as long as tile_launch and that call together. On the tests' fake driver, which
+takes no time, figures are the host time of ours: LD_LIBRARY_PATH=build/tests/fake, --device=fake."""
+import argparse
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+import tilec
+import tilec.language as tl
+
+BATCH = 200
+
+
+def idle(x, y, z, n, stride, scale, BLOCK: tl.constexpr):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    if n < 0:
+        tl.store(z + i * stride, tl.load(x + i * stride) + tl.load(y + i * stride) * scale)
+
+
+def pretended():
+    """Three tensors on the fake driver's GPU, whose type has DLPack's exchange functions as PyTorch's has."""
+    import ctypes
+
+    fake = ctypes.CDLL("libcuda.so.1")
+    address = lambda name: ctypes.cast(getattr(fake, name), ctypes.c_void_p).value  # noqa: E731
+    pretended.table = (ctypes.c_uint64 * 7)(1 | 3 << 32, 0, 0, 0, 0, address("fake_tensor_describe"), address("fake_tensor_stream"))
+    make = ctypes.pythonapi.PyCapsule_New
+    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+    capsule = make(ctypes.addressof(pretended.table), b"dlpack_exchange_api", None)
+    kind = type("Tensor", (), {"__dlpack_c_exchange_api__": capsule})
+    return kind(), kind(), kind()
+
+
+def contenders(o):
+    if o.device == "fake":
+        x, y, z = pretended()
+        wait = lambda: tilec.synchronize("cuda:0")  # noqa: E731
+    else:
+        import torch
+
+        x, y, z = (torch.zeros(1024, device=o.device) for _ in range(3))
+        wait = torch.cuda.synchronize
+    ours = tilec.jit(idle)
+    one, grid = (1,), lambda meta: (tilec.cdiv(100, meta["BLOCK"]),)
+    launcher = ours[one]
+    known = dict(BLOCK=1024)
+    found = {
+        "Python": lambda: dict.__contains__ and known.get(x, y),
+        "tilec, kernel[(1,)](…)": lambda: ours[one](x, y, z, 1, 1024, 0.5, BLOCK=1024),
+        "tilec, the launcher kept": lambda: launcher(x, y, z, 1, 1024, 0.5, BLOCK=1024),
+        "tilec, grid a function": lambda: ours[grid](x, y, z, 1, 1024, 0.5, BLOCK=1024),
+    }
+    if o.device != "fake":
+        try:
+            import triton
+            import triton.language
+        except ImportError:
+            triton = None
+        if triton:
+            theirs = triton.jit(idle)
+            idle.__globals__["tl"] = triton.language
+            idle.__annotations__["BLOCK"] = triton.language.constexpr
+            found["Triton, kernel[(1,)](…)"] = lambda: theirs[one](x, y, z, 1, 1024, 0.5, BLOCK=1024)
+            found["Triton, grid a function"] = lambda: theirs[grid](x, y, z, 1, 1024, 0.5, BLOCK=1024)
+    return found, wait
+
+
+def measure(found, wait, rounds):
+    ns = {name: [] for name in found}
+    for call in found.values():
+        call()
+    for round_ in range(-5, rounds):
+        for name, call in found.items():
+            begin = time.perf_counter_ns()
+            for _ in range(BATCH):
+                call()
+            took = (time.perf_counter_ns() - begin) / BATCH
+            wait()
+            if round_ >= 0:
+                ns[name].append(took)
+    return {name: statistics.median(v) for name, v in ns.items()}
+
+
+def in_c(o):
+    """Nanoseconds of tile_launch."""
+    said = subprocess.run([o.launch] + ([] if o.device == "fake" else [f"--device={o.device}"]), check=True,
+                          stdout=subprocess.PIPE, text=True).stdout  # fmt: skip
+    return float(re.search(r"^tile_launch, grid given +([0-9.]+)", said, re.M)[1])
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    p.add_argument("--launch", default="build/bench/launch")
+    p.add_argument("--device", default="cuda")
+    p.add_argument("--rounds", type=int, default=200)
+    p.add_argument("--limit", type=float)
+    o = p.parse_args()
+    c = in_c(o)
+    ns = measure(*contenders(o), o.rounds)
+    floor = c + ns["Python"]
+    print(f"{'tile_launch, from C':32} {c:8.0f} ns")
+    for name, value in ns.items():
+        print(f"{name:32} {value:8.0f} ns" + ("" if name == "Python" else f"  {value / floor:5.2f} of C and Python"))
+    if o.limit and ns["tilec, kernel[(1,)](…)"] > o.limit * floor:
+        sys.exit(5)
+
+
+main()
