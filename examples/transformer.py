@@ -358,7 +358,7 @@ def main():
     p.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     on_gpu = p.parse_known_args()[0].device.startswith("cuda")
     p.add_argument("--precision", choices=("ieee", "tf32", "bf16"), default="ieee")
-    for name, gpu, cpu in (("steps", 200, 4), ("layers", 4, 1), ("width", 256, 32), ("heads", 4, 2), ("context", 256, 24),
+    for name, gpu, cpu in (("steps", 100, 4), ("layers", 4, 1), ("width", 256, 32), ("heads", 4, 2), ("context", 256, 24),
                            ("batch", 16, 2)):  # fmt: skip
         p.add_argument(f"--{name}", type=int, default=gpu if on_gpu else cpu)
     p.add_argument("--rate", type=float, default=1e-3)

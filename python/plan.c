@@ -2,9 +2,9 @@
 /* plan.c: kernel[grid](…) like one before it -> its launch, without the way through _jit.py.
  *
  * A plan is made after a launch, from what that found out. It serves calls that have the same
- * constants, options and globals, and arguments on the same device; whatever else comes takes the
- * long way, which decides and complains. */
-#include "python/module.h"
+ * names, constants, options and globals, and arguments on the same device; whatever else comes
+ * takes the long way, which decides and complains. */
+#include "python/plan.h"
 
 /* What the tuples of a plan hold; borrowed from them. */
 typedef struct Param {
@@ -12,34 +12,32 @@ typedef struct Param {
     PyObject *constant; /* NULL: none */
     PyObject *fallback; /* its default */
     int annotated; /* tile_type of a number; below 0, of what a pointer points to; 0: nothing */
+    int at;        /* which value of the call it is; -1: its default */
 } Param;
+typedef struct Option {
+    PyObject *value;
+    int at;
+} Option;
 typedef struct Use {
     PyObject *dict, *name, *value;
 } Use;
 
-typedef struct Plan {
+struct Plan {
     PyObject_HEAD Jit *jit;
-    PyObject *params;  /* (name, None or (constant,), default, annotated) each */
-    PyObject *options; /* (name, value) each, all by name */
-    PyObject *uses;    /* (dict, name, value) each */
-    Param *param;      /* the same */
+    PyObject *params; /* (name, None or (constant,), default, annotated) each */
+    PyObject *names;  /* what the call names, as it does: parameters and options */
+    PyObject *values; /* what these are worth as options; None: a parameter's */
+    PyObject *uses;   /* (dict, name, value) each */
+    Param *param;     /* the same */
+    Option *option;
     Use *use;
-    int nparams, nuses;
+    int nparams, noptions, nuses;
     PyObject *pointer; /* _args.array */
     PyObject *stream;  /* None, or a function that gives the current one */
     PyObject *explain; /* puts the places into an exception's text */
-    int npositional, nnamed, nleaves;
+    int npositional, nleaves;
     long index; /* of the GPU; -1: the host */
-} Plan;
-
-/* What kernels, and those around them, have in common: kernel[grid] is a Launcher. */
-typedef struct Launchable {
-    PyObject_HEAD State *state;
-} Launchable;
-
-typedef struct Launcher {
-    PyObject_HEAD PyObject *kernel, *grid;
-} Launcher;
+};
 
 /* ---- does it suit this call? ---- */
 
@@ -59,30 +57,27 @@ static bool globals_are_the_same(const Plan *p) {
     return true;
 }
 
-/* The argument for parameter i; NULL: not given, so that its default counts. Borrowed. */
-static PyObject *given(const Plan *p, int i, PyObject *args, PyObject *kwargs) {
-    if (i < p->npositional) return PyTuple_GetItem(args, i);
-    return kwargs ? PyDict_GetItemWithError(kwargs, p->param[i].name) : NULL;
+/* Mostly they are the same tuple, of the code that calls. */
+static bool names_are(PyObject *names, PyObject *given) {
+    if (names == given) return true;
+    Py_ssize_t n = PyTuple_Size(names);
+    if (n != (given ? PyTuple_Size(given) : 0)) return false;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!same(PyTuple_GetItem(names, i), PyTuple_GetItem(given, i))) return false;
+    return true;
 }
 
-static bool suits(const Plan *p, PyObject *args, PyObject *kwargs) {
-    if (PyTuple_Size(args) != p->npositional || (kwargs ? PyDict_Size(kwargs) : 0) != p->nnamed)
-        return false;
-    Py_ssize_t noptions = PyTuple_Size(p->options), found = noptions;
-    for (Py_ssize_t i = 0; i < noptions; i++) {
-        PyObject *option = PyTuple_GetItem(p->options, i);
-        PyObject *value = PyDict_GetItemWithError(kwargs, PyTuple_GetItem(option, 0));
-        if (!value || !same(value, PyTuple_GetItem(option, 1))) return false;
-    }
-    for (int i = 0; i < p->nparams; i++) {
-        const Param *param = &p->param[i];
-        if (i < p->npositional && !param->constant) continue;
-        PyObject *value = given(p, i, args, kwargs);
-        if (value && i >= p->npositional) found++;
-        if (param->constant && !same(value ? value : param->fallback, param->constant))
-            return false;
-    }
-    return found == p->nnamed && globals_are_the_same(p);
+static PyObject *value_of(const Param *param, const Call *call) {
+    return param->at < 0 ? param->fallback : call->value[param->at];
+}
+
+bool plan_suits(const Plan *p, const Call *call) {
+    if (call->npositional != p->npositional || !names_are(p->names, call->names)) return false;
+    for (const Option *o = p->option; o < p->option + p->noptions; o++)
+        if (!same(call->value[o->at], o->value)) return false;
+    for (const Param *param = p->param; param < p->param + p->nparams; param++)
+        if (param->constant && !same(value_of(param, call), param->constant)) return false;
+    return globals_are_the_same(p);
 }
 
 /* ---- the launch ---- */
@@ -132,14 +127,12 @@ static bool is_number(PyObject *value) {
            PyBool_Check(value);
 }
 
-static int add_args(const Plan *p, Launch *l, PyObject *args, PyObject *kwargs, Beside *b) {
+static int add_args(const Plan *p, Launch *l, const Call *call, Beside *b) {
     bool on_host = p->jit->context->on_host;
     int leaf = 0;
-    for (int i = 0; i < p->nparams; i++) {
-        const Param *param = &p->param[i];
+    for (const Param *param = p->param; param < p->param + p->nparams; param++) {
         if (param->constant) continue;
-        PyObject *value = given(p, i, args, kwargs);
-        if (!value) value = param->fallback;
+        PyObject *value = value_of(param, call);
         int annotated = param->annotated, added;
         if (!is_number(value))
             added = annotated > 0 ? 0 : add_pointer(p, l, leaf, value, b);
@@ -154,18 +147,28 @@ static int add_args(const Plan *p, Launch *l, PyObject *args, PyObject *kwargs, 
     return 1;
 }
 
-/* A function of the meta-parameters gives the grid; a new reference. */
-static PyObject *grid_of(const Plan *p, PyObject *grid, PyObject *args, PyObject *kwargs) {
+/* What a grid that is a function is given: all parameters and options. */
+static PyObject *meta_of(const Plan *p, const Call *call) {
+    PyObject *meta = PyDict_New();
+    bool ok = meta != NULL;
+    for (int i = 0; ok && i < p->nparams; i++)
+        ok = PyDict_SetItem(meta, p->param[i].name, value_of(&p->param[i], call)) == 0;
+    for (int i = 0; ok && i < p->noptions; i++) {
+        int at = p->option[i].at;
+        ok = PyDict_SetItem(meta, PyTuple_GetItem(p->names, at - p->npositional),
+                            call->value[at]) == 0;
+    }
+    if (!ok) Py_CLEAR(meta);
+    return meta;
+}
+
+/* A tuple; a new reference. NULL without an exception: the long way has to see. */
+static PyObject *grid_of(const Plan *p, PyObject *grid, const Call *call) {
     if (PyTuple_CheckExact(grid)) return Py_NewRef(grid);
     if (PyLong_CheckExact(grid)) return PyTuple_Pack(1, grid);
     if (!PyCallable_Check(grid)) return NULL;
-    PyObject *meta = kwargs ? PyDict_Copy(kwargs) : PyDict_New(), *result = NULL;
-    bool ok = meta != NULL;
-    for (int i = 0; ok && i < p->nparams; i++) {
-        PyObject *value = given(p, i, args, kwargs);
-        ok = PyDict_SetItem(meta, p->param[i].name, value ? value : p->param[i].fallback) == 0;
-    }
-    if (ok) result = PyObject_CallFunctionObjArgs(grid, meta, NULL);
+    PyObject *meta = meta_of(p, call), *result = NULL;
+    if (meta) result = PyObject_CallFunctionObjArgs(grid, meta, NULL);
     Py_XDECREF(meta);
     if (result && PyLong_CheckExact(result)) {
         PyObject *one = PyTuple_Pack(1, result);
@@ -201,18 +204,16 @@ static bool choose_stream(const Plan *p, const Beside *b, void **stream) {
     return !PyErr_Occurred();
 }
 
-/* The result, or NULL; *decided: it is one, else the long way is left to try. */
-static PyObject *run(const Plan *p, PyObject *grid, PyObject *args, PyObject *kwargs,
-                     bool *decided) {
+PyObject *plan_run(const Plan *p, PyObject *grid, const Call *call, bool *decided) {
     PyObject *result = NULL, *axes = NULL;
     Beside b = {NULL, NULL};
     Launch l;
     *decided = true;
     if (launch_init(&l, p->nleaves)) {
-        int added = add_args(p, &l, args, kwargs, &b);
+        int added = add_args(p, &l, call, &b);
         *decided = added != 0;
         if (added == 1) {
-            axes = grid_of(p, grid, args, kwargs);
+            axes = grid_of(p, grid, call);
             *decided = axes || PyErr_Occurred();
         }
         if (axes && launch_grid(axes, &l) && choose_stream(p, &b, &l.stream)) {
@@ -230,29 +231,7 @@ static PyObject *run(const Plan *p, PyObject *grid, PyObject *args, PyObject *kw
     return result;
 }
 
-static PyObject *launcher_call(PyObject *object, PyObject *args, PyObject *kwargs) {
-    Launcher *self = (Launcher *)object;
-    State *state = state_of(object);
-    PyObject *plans = PyObject_GetAttr(self->kernel, state->plans), *result = NULL;
-    bool decided = false;
-    if (!plans) return NULL;
-    for (Py_ssize_t i = 0, n = PyTuple_Check(plans) ? PyTuple_Size(plans) : 0; i < n && !decided;
-         i++) {
-        PyObject *plan = PyTuple_GetItem(plans, i);
-        if (Py_TYPE(plan) == state->plan && suits((Plan *)plan, args, kwargs))
-            result = run((Plan *)plan, self->grid, args, kwargs, &decided);
-    }
-    Py_DECREF(plans);
-    if (decided) return result;
-    PyErr_Clear();
-    PyObject *named = kwargs ? Py_NewRef(kwargs) : PyDict_New();
-    if (named)
-        result = PyObject_CallMethod(self->kernel, "_launch", "OOO", self->grid, args, named);
-    Py_XDECREF(named);
-    return result;
-}
-
-/* ---- the types ---- */
+/* ---- the type ---- */
 
 /* Tuples of `size` with the name in the place `name`. */
 static bool all_tuples(PyObject *tuple, Py_ssize_t size, Py_ssize_t name) {
@@ -265,66 +244,91 @@ static bool all_tuples(PyObject *tuple, Py_ssize_t size, Py_ssize_t name) {
     return true;
 }
 
+static bool is_sound(PyObject *params, PyObject *names, PyObject *values, PyObject *uses,
+                     int npositional) {
+    Py_ssize_t nnames = PyTuple_Size(names);
+    if (!all_tuples(params, 4, 0) || !all_tuples(uses, 3, 1) || PyTuple_Size(values) != nnames ||
+        npositional < 0 || npositional > PyTuple_Size(params) || nnames > 65536)
+        return false;
+    for (Py_ssize_t i = 0; i < nnames; i++)
+        if (!PyUnicode_CheckExact(PyTuple_GetItem(names, i))) return false;
+    for (Py_ssize_t i = 0; i < PyTuple_Size(params); i++) {
+        PyObject *param = PyTuple_GetItem(params, i), *constant = PyTuple_GetItem(param, 1);
+        if (constant != Py_None && !(PyTuple_Check(constant) && PyTuple_Size(constant) == 1))
+            return false;
+        if (!PyLong_CheckExact(PyTuple_GetItem(param, 3))) return false;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_Size(uses); i++)
+        if (!PyDict_Check(PyTuple_GetItem(PyTuple_GetItem(uses, i), 0))) return false;
+    return true;
+}
+
+/* Where the call has the parameter's value. */
+static int place_of(const Plan *p, int i, PyObject *name) {
+    if (i < p->npositional) return i;
+    for (Py_ssize_t k = 0; k < PyTuple_Size(p->names); k++)
+        if (same(PyTuple_GetItem(p->names, k), name)) return p->npositional + (int)k;
+    return -1;
+}
+
+/* From the tuples. False: there is no memory. */
+static bool spread_out(Plan *p) {
+    Py_ssize_t nnames = PyTuple_Size(p->names);
+    p->param = PyMem_Calloc((size_t)PyTuple_Size(p->params) + 1, sizeof *p->param);
+    p->option = PyMem_Calloc((size_t)nnames + 1, sizeof *p->option);
+    p->use = PyMem_Calloc((size_t)PyTuple_Size(p->uses) + 1, sizeof *p->use);
+    if (!p->param || !p->option || !p->use) return false;
+    for (; p->nparams < PyTuple_Size(p->params); p->nparams++) {
+        PyObject *param = PyTuple_GetItem(p->params, p->nparams);
+        PyObject *name = PyTuple_GetItem(param, 0), *constant = PyTuple_GetItem(param, 1);
+        p->param[p->nparams] =
+            (Param){name, constant == Py_None ? NULL : PyTuple_GetItem(constant, 0),
+                    PyTuple_GetItem(param, 2), (int)PyLong_AsLong(PyTuple_GetItem(param, 3)),
+                    place_of(p, p->nparams, name)};
+        p->nleaves += constant == Py_None;
+    }
+    PyErr_Clear(); /* an annotation that is no int is none */
+    for (Py_ssize_t k = 0; k < nnames; k++)
+        if (PyTuple_GetItem(p->values, k) != Py_None)
+            p->option[p->noptions++] =
+                (Option){PyTuple_GetItem(p->values, k), p->npositional + (int)k};
+    for (; p->nuses < PyTuple_Size(p->uses); p->nuses++) {
+        PyObject *use = PyTuple_GetItem(p->uses, p->nuses);
+        p->use[p->nuses] =
+            (Use){PyTuple_GetItem(use, 0), PyTuple_GetItem(use, 1), PyTuple_GetItem(use, 2)};
+    }
+    return true;
+}
+
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     State *state = PyType_GetModuleState(type);
-    PyObject *jit, *params, *options, *uses, *pointer, *stream, *explain;
-    int npositional, nnamed;
+    PyObject *jit, *params, *names, *values, *uses, *pointer, *stream, *explain;
+    int npositional;
     long index;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!OOOiil:Plan", state->jit, &jit, &PyTuple_Type, &params,
-                          &PyTuple_Type, &options, &PyTuple_Type, &uses, &pointer, &stream,
-                          &explain, &npositional, &nnamed, &index))
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!OOOil:Plan", state->jit, &jit, &PyTuple_Type, &params,
+                          &PyTuple_Type, &names, &PyTuple_Type, &values, &PyTuple_Type, &uses,
+                          &pointer, &stream, &explain, &npositional, &index))
         return NULL;
-    bool sound = all_tuples(params, 4, 0) && all_tuples(options, 2, 0) && all_tuples(uses, 3, 1) &&
-                 npositional >= 0 && npositional <= PyTuple_Size(params) &&
-                 nnamed >= PyTuple_Size(options);
-    int nleaves = 0;
-    for (Py_ssize_t i = 0; sound && i < PyTuple_Size(params); i++) {
-        PyObject *constant = PyTuple_GetItem(PyTuple_GetItem(params, i), 1);
-        nleaves += constant == Py_None;
-        sound = (constant == Py_None || (PyTuple_Check(constant) && PyTuple_Size(constant) == 1)) &&
-                PyLong_CheckExact(PyTuple_GetItem(PyTuple_GetItem(params, i), 3));
-    }
-    for (Py_ssize_t i = 0; sound && i < PyTuple_Size(uses); i++)
-        sound = PyDict_Check(PyTuple_GetItem(PyTuple_GetItem(uses, i), 0));
-    if (!sound) {
+    if (!is_sound(params, names, values, uses, npositional)) {
         PyErr_SetString(PyExc_ValueError, "this is no plan");
         return NULL;
     }
     Plan *self = new_object(type);
     if (!self) return NULL;
-    self->nparams = (int)PyTuple_Size(params);
-    self->nuses = (int)PyTuple_Size(uses);
-    self->param = PyMem_Malloc(((size_t)self->nparams + 1) * sizeof *self->param);
-    self->use = PyMem_Malloc(((size_t)self->nuses + 1) * sizeof *self->use);
-    if (!self->param || !self->use) {
-        Py_DECREF(self);
-        return PyErr_NoMemory();
-    }
-    for (int i = 0; i < self->nparams; i++) {
-        PyObject *param = PyTuple_GetItem(params, i), *constant = PyTuple_GetItem(param, 1);
-        self->param[i] = (Param){
-            PyTuple_GetItem(param, 0), constant == Py_None ? NULL : PyTuple_GetItem(constant, 0),
-            PyTuple_GetItem(param, 2), (int)PyLong_AsLong(PyTuple_GetItem(param, 3))};
-    }
-    PyErr_Clear(); /* an annotation that is no int is none */
-    for (int i = 0; i < self->nuses; i++) {
-        PyObject *use = PyTuple_GetItem(uses, i);
-        self->use[i] =
-            (Use){PyTuple_GetItem(use, 0), PyTuple_GetItem(use, 1), PyTuple_GetItem(use, 2)};
-    }
     self->jit = (Jit *)Py_NewRef(jit);
     self->params = Py_NewRef(params);
-    self->options = Py_NewRef(options);
+    self->names = Py_NewRef(names);
+    self->values = Py_NewRef(values);
     self->uses = Py_NewRef(uses);
     self->pointer = Py_NewRef(pointer);
     self->stream = Py_NewRef(stream);
     self->explain = Py_NewRef(explain);
     self->npositional = npositional;
-    self->nnamed = nnamed;
-    self->nleaves = nleaves;
     self->index = index;
-    return (PyObject *)self;
+    if (spread_out(self)) return (PyObject *)self;
+    Py_DECREF(self);
+    return PyErr_NoMemory();
 }
 
 /* A kernel has plans, and they lead to its function and so back to it. */
@@ -332,7 +336,7 @@ static int plan_traverse(PyObject *object, visitproc visit, void *arg) {
     Plan *self = (Plan *)object;
     Py_VISIT(Py_TYPE(object));
     Py_VISIT(self->params);
-    Py_VISIT(self->options);
+    Py_VISIT(self->values);
     Py_VISIT(self->uses);
     Py_VISIT(self->pointer);
     Py_VISIT(self->stream);
@@ -344,10 +348,12 @@ static void plan_dealloc(PyObject *object) {
     Plan *self = (Plan *)object;
     PyObject_GC_UnTrack(object);
     PyMem_Free(self->param);
+    PyMem_Free(self->option);
     PyMem_Free(self->use);
     Py_XDECREF(self->jit);
     Py_XDECREF(self->params);
-    Py_XDECREF(self->options);
+    Py_XDECREF(self->names);
+    Py_XDECREF(self->values);
     Py_XDECREF(self->uses);
     Py_XDECREF(self->pointer);
     Py_XDECREF(self->stream);
@@ -355,48 +361,7 @@ static void plan_dealloc(PyObject *object) {
     free_object(object);
 }
 
-static PyObject *new_launcher(PyTypeObject *type, PyObject *kernel, PyObject *grid) {
-    Launcher *self = new_object(type);
-    if (!self) return NULL;
-    self->kernel = Py_NewRef(kernel);
-    self->grid = Py_NewRef(grid);
-    return (PyObject *)self;
-}
-
-static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    PyObject *kernel, *grid;
-    (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OO:Launcher", &kernel, &grid)) return NULL;
-    return new_launcher(type, kernel, grid);
-}
-
-/* kernel[grid] */
-static PyObject *subscript(PyObject *kernel, PyObject *grid) {
-    return new_launcher(((Launchable *)kernel)->state->launcher, kernel, grid);
-}
-
-/* The module's state is that of the base type, which is the last to have the slot. */
-static PyObject *launchable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-    (void)args;
-    (void)kwargs;
-    PyTypeObject *base = type;
-    for (PyTypeObject *t = type; t && PyType_GetSlot(t, Py_mp_subscript) == (void *)subscript;
-         t = PyType_GetSlot(t, Py_tp_base))
-        base = t;
-    State *state = PyType_GetModuleState(base);
-    Launchable *self = state ? new_object(type) : NULL;
-    if (self) self->state = state;
-    return (PyObject *)self;
-}
-
-static void launcher_dealloc(PyObject *object) {
-    Launcher *self = (Launcher *)object;
-    Py_XDECREF(self->kernel);
-    Py_XDECREF(self->grid);
-    free_object(object);
-}
-
-static PyType_Slot plan_slots[] = {
+static PyType_Slot slots[] = {
     {Py_tp_new, (void *)plan_new},
     {Py_tp_dealloc, (void *)plan_dealloc},
     {Py_tp_traverse, (void *)plan_traverse},
@@ -406,23 +371,5 @@ PyType_Spec plan_spec = {
     .name = "tilec._tilec.Plan",
     .basicsize = sizeof(Plan),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .slots = plan_slots,
-};
-static PyType_Slot launcher_slots[] = {{Py_tp_new, (void *)launcher_new},
-                                       {Py_tp_dealloc, (void *)launcher_dealloc},
-                                       {Py_tp_call, (void *)launcher_call},
-                                       {0, NULL}};
-PyType_Spec launcher_spec = {
-    .name = "tilec._tilec.Launcher",
-    .basicsize = sizeof(Launcher),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = launcher_slots,
-};
-static PyType_Slot launchable_slots[] = {
-    {Py_tp_new, (void *)launchable_new}, {Py_mp_subscript, (void *)subscript}, {0, NULL}};
-PyType_Spec launchable_spec = {
-    .name = "tilec._tilec.Launchable",
-    .basicsize = sizeof(Launchable),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
-    .slots = launchable_slots,
+    .slots = slots,
 };

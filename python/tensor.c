@@ -144,11 +144,13 @@ static bool tensor_pointer(const DLTensor *t, uint64_t field[5], long *index) {
     bool on_host = device == kDLCPU || device == kDLCUDAHost;
     if (!on_host && device != kDLCUDA && device != kDLCUDAManaged)
         return refuse("it is neither in the host's memory nor on a CUDA device");
-    int64_t before, behind;
+    /* Only launches on the host's memory ask which bytes there are. */
+    int64_t before = 0, behind = 1;
     uint64_t address = (uint64_t)(uintptr_t)t->data + t->byte_offset;
-    if (!reach(t->ndim, t->shape, t->strides, t->dtype.bits / 8, t->dtype.bits / 8, &before,
-               &behind) ||
-        address < (uint64_t)before || address > UINT64_MAX - (uint64_t)behind)
+    if ((on_host || !address) && !reach(t->ndim, t->shape, t->strides, t->dtype.bits / 8,
+                                        t->dtype.bits / 8, &before, &behind))
+        return refuse("its strides reach out of memory");
+    if (address < (uint64_t)before || address > UINT64_MAX - (uint64_t)behind)
         return refuse("its strides reach out of memory");
     if (!address && behind) return refuse("its elements are nowhere");
     field[0] = address;

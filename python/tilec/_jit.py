@@ -340,12 +340,14 @@ class JITFunction(_tilec.Launchable):
         )  # fmt: skip
         if any(name is None for _, name, _ in unit.uses):
             return  # closures are looked into the long way
-        options = tuple((name, value) for name, value in kwargs.items() if name not in self.index)
+        values = tuple(None if name in self.index else value for name, value in kwargs.items())
+        if any(value is None and name not in self.index for name, value in kwargs.items()):
+            return  # None marks a parameter
         uses = {(id(where), name): (where, name, value) for where, name, value in unit.uses}
         stream = None if context.on_host else functools.partial(_device.current_stream, index or 0)
         plan = _tilec.Plan(
-            made, params, options, tuple(uses.values()), _args.array, stream, functools.partial(self.explain, unit),
-            len(args), len(kwargs), -1 if index is None else index,
+            made, params, tuple(kwargs), values, tuple(uses.values()), _args.array, stream, functools.partial(self.explain, unit),
+            len(args), -1 if index is None else index,
         )  # fmt: skip
         self._plans = (plan,) + self._plans[:PLANS - 1]
 

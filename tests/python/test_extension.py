@@ -69,10 +69,11 @@ class Extension(unittest.TestCase):
         context = _tilec.Context("cpu")
         source = "import triton, triton.language as tl\n@triton.jit\ndef f(x): tl.store(x, 1)\n"
         jit = _tilec.Jit(context, source, "f.py", "f", None, (), None, "")
-        good = [jit, (("x", None, None, 0),), (), (), len, None, len, 1, 0, -1]
+        good = [jit, (("x", None, None, 0),), (), (), (), len, None, len, 1, -1]
         _tilec.Plan(*good)
         for place, bad in ((0, None), (1, ()), (1, ((1, None, None, 0),)), (1, (("x", 3, None, 0),)), (1, (("x",),)),
-                           (2, (3,)), (2, (("a", 1),)), (3, ((3, "x", 1),)), (3, (({}, 5, 1),)), (7, -1), (7, 2)):  # fmt: skip
+                           (1, (("x", None, None, "0"),)), (2, ("a",)), (2, (3,)), (3, (1,)), (4, ((3, "x", 1),)),
+                           (4, (({}, 5, 1),)), (8, -1), (8, 2)):  # fmt: skip
             self.refuses(lambda: _tilec.Plan(*good[:place], bad, *good[place + 1:]))
         self.refuses(lambda: _tilec.Launcher(), lambda: _tilec.Launcher(3, 1)(2))
 
