@@ -201,6 +201,7 @@ static int usage(void) {
     return 2;
 }
 
+int main(int argc, char **argv); /* of another name in build/bench/launch.so */
 int main(int argc, char **argv) {
     Bench b = {0};
     const char *device = "cuda", *out = NULL, *target = NULL, *v;
