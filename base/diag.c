@@ -100,29 +100,42 @@ static char *printable(Arena *a, char *text) {
     return out.data;
 }
 
-void diag(Diags *d, Severity severity, Span span, const char *fmt, ...) {
-    if (d->muted) return;
-    if (severity == DIAG_WARNING && d->warnings_are_errors) severity = DIAG_ERROR;
-    if (severity != DIAG_NOTE)
-        d->dropping =
-            (severity == DIAG_WARNING && d->no_warnings) || (severity == DIAG_PERF && d->no_perfs);
-    if (d->dropping) return;
-    if (severity == DIAG_ERROR) d->errors++;
-    if (severity == DIAG_WARNING) d->warnings++;
-    if (d->errors > DIAG_MAX_ERRORS) return;
+/* Counts it; false: it is not wanted, or one of too many. */
+static bool admit(Diags *d, Severity *severity, Code code) {
+    if (d->muted) return false;
+    if (*severity == DIAG_WARNING && d->warnings_are_errors) *severity = DIAG_ERROR;
+    if (code) /* the notes on what is dropped are, too */
+        d->dropping = (*severity == DIAG_WARNING && d->no_warnings) ||
+                      (*severity == DIAG_PERF && d->no_perfs);
+    if (d->dropping) return false;
+    if (*severity == DIAG_ERROR) d->errors++;
+    if (*severity == DIAG_WARNING) d->warnings++;
+    return d->errors <= DIAG_MAX_ERRORS;
+}
+
+static void add(Diags *d, Severity severity, Code code, Span span, char *text) {
     Diag *x = arena_alloc(d->arena, sizeof *x);
-    x->severity = severity;
-    x->span = span;
-    va_list ap;
-    va_start(ap, fmt);
-    x->text = printable(d->arena, arena_vprintf(d->arena, fmt, ap));
-    va_end(ap);
+    *x = (Diag){.severity = severity, .code = code, .span = span};
+    x->text = printable(d->arena, text);
     if (severity == DIAG_PERF && said_already(d, x)) return;
     if (d->last)
         d->last->next = x;
     else
         d->first = x;
     d->last = x;
+}
+
+void diag(Diags *d, Code code, Span span, const char *fmt, ...) {
+    Severity severity = code_severity(code);
+    if (!admit(d, &severity, code)) return;
+    va_list ap;
+    va_start(ap, fmt);
+    add(d, severity, code, span, arena_vprintf(d->arena, fmt, ap));
+    va_end(ap);
+}
+
+void diag_again(Diags *d, Severity severity, Code code, Span span, const char *text) {
+    if (admit(d, &severity, code)) add(d, severity, code, span, arena_strdup(d->arena, text));
 }
 
 static const struct {
@@ -212,7 +225,9 @@ void diag_render(const Diags *d, const Source *first, bool color, Buf *out) {
         if (color) buf_printf(out, "%s", severities[x->severity].color);
         buf_printf(out, "%s: ", severities[x->severity].word);
         if (color) buf_puts(out, "\033[0m");
-        buf_printf(out, "%s\n", x->text);
+        buf_printf(out, "%s", x->text);
+        if (x->severity != DIAG_NOTE) buf_printf(out, " [%s]", code_text(x->code));
+        buf_putc(out, '\n');
         if (x->span.line) render_excerpt(src, &at, x->span, color, out);
     }
     if (d->errors > DIAG_MAX_ERRORS)

@@ -5,10 +5,12 @@
  * other, so that a place says by itself which of them it is in.
  *
  * Nothing in the library prints. Errors are collected in a Diags, in order, and whoever called
- * renders them: `file:line:col: error: text`, the source line, a caret span, then the notes. */
+ * renders them: `file:line:col: error: text [E0201]`, the source line, a caret span, then the
+ * notes. */
 #ifndef TILE_BASE_DIAG_H
 #define TILE_BASE_DIAG_H
 
+#include "base/codes.h"
 #include "base/text.h"
 
 /* A stretch of one source line. Lines and columns count from 1; columns are bytes. Lines of the
@@ -40,11 +42,10 @@ const char *source_shown_name(const Source *first, const Source *source);
 /* The lines that are numbered when another source comes behind `last`. */
 uint32_t source_lines_up_to(const Source *last);
 
-typedef enum Severity { DIAG_ERROR, DIAG_WARNING, DIAG_PERF, DIAG_NOTE } Severity;
-
 typedef struct Diag {
     struct Diag *next;
-    Severity severity;
+    Severity severity; /* the code's, or an error's where warnings are errors */
+    Code code;
     Span span; /* a note without a place of its own has line 0 */
     const char *text;
 } Diag;
@@ -61,9 +62,11 @@ typedef struct Diags {
 
 enum { DIAG_MAX_ERRORS = 50 }; /* errors beyond these are counted and not kept */
 
-/* A note belongs to the error, warning or perf line added before it. */
-void diag(Diags *d, Severity severity, Span span, const char *fmt, ...)
+/* CODE_NONE is a note on what was added before it. */
+void diag(Diags *d, Code code, Span span, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+/* What was said in another compilation, once more. */
+void diag_again(Diags *d, Severity severity, Code code, Span span, const char *text);
 /* `first`: the source, with those behind it; NULL: none is known. */
 void diag_render(const Diags *d, const Source *first, bool color, Buf *out);
 

@@ -59,8 +59,7 @@ static bool make_machine(Session *s, Llvm *l, const CodegenOptions *o) {
     LLVMTargetRef target;
     char *message = NULL, features[32];
     if (LLVMGetTargetFromTriple(triple, &target, &message)) {
-        diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM has no NVPTX target: %s",
-             message ? message : "");
+        diag(&s->diags, E_LLVM, (Span){0}, "LLVM has no NVPTX target: %s", message ? message : "");
         LLVMDisposeMessage(message);
         return false;
     }
@@ -69,7 +68,7 @@ static bool make_machine(Session *s, Llvm *l, const CodegenOptions *o) {
                                          o->level ? gen_level() : LLVMCodeGenLevelNone,
                                          LLVMRelocDefault, LLVMCodeModelDefault);
     if (!l->machine) {
-        diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM cannot make code for %s", o->target->name);
+        diag(&s->diags, E_LLVM, (Span){0}, "LLVM cannot make code for %s", o->target->name);
         return false;
     }
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(l->machine);
@@ -197,8 +196,7 @@ static bool run(Session *s, Llvm *l, const CodegenOptions *o, const char *pipeli
     LLVMDisposePassBuilderOptions(options);
     if (!e) return true;
     char *message = LLVMGetErrorMessage(e);
-    diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM's passes failed: %s; this is a bug in tilec",
-         message);
+    diag(&s->diags, E_BUG, (Span){0}, "LLVM's passes failed: %s; this is a bug in tilec", message);
     LLVMDisposeErrorMessage(message);
     return false;
 }
@@ -207,8 +205,8 @@ static bool verify(Session *s, Llvm *l) {
     char *message = NULL;
     bool bad = LLVMVerifyModule(l->mod, LLVMReturnStatusAction, &message);
     if (bad)
-        diag(&s->diags, DIAG_ERROR, (Span){0},
-             "LLVM refuses the code made: %s; this is a bug in tilec", message);
+        diag(&s->diags, E_BUG, (Span){0}, "LLVM refuses the code made: %s; this is a bug in tilec",
+             message);
     LLVMDisposeMessage(message);
     return !bad;
 }
@@ -232,8 +230,7 @@ static bool emit(Session *s, Llvm *l, const Target *t, Buf *ptx) {
     char *message = NULL;
     if (LLVMTargetMachineEmitToMemoryBuffer(l->machine, l->mod, LLVMAssemblyFile, &message,
                                             &l->text)) {
-        diag(&s->diags, DIAG_ERROR, (Span){0}, "LLVM cannot write the PTX: %s",
-             message ? message : "");
+        diag(&s->diags, E_LLVM, (Span){0}, "LLVM cannot write the PTX: %s", message ? message : "");
         LLVMDisposeMessage(message);
         return false;
     }

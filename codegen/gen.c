@@ -85,12 +85,12 @@ LLVMValueRef gen_opaque(Gen *g, LLVMValueRef x) {
                          ASM_PURE | ASM_CONVERGENT); /* convergent: licm leaves it in its loop */
 }
 
-void gen_error(Gen *g, const Op *op, const char *fmt, ...) {
+void gen_error(Gen *g, Code code, const Op *op, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     const char *text = arena_vprintf(&g->s->arena, fmt, ap);
     va_end(ap);
-    diag(&g->s->diags, DIAG_ERROR, op->span, "%s", text);
+    diag(&g->s->diags, code, op->span, "%s", text);
 }
 
 /* ---- simple ops ---- */
@@ -168,7 +168,7 @@ static void gen_shape(Gen *g, const Op *op) {
     Layout at = operand_view(op), from = x->layout ? *x->layout : layout_new(x->type);
     if (gen_move(g, &at, &from, in, &out)) return;
     gen_error(
-        g, op,
+        g, E_BUG, op,
         "a change of layout between warps was left to code generation; this is a bug in tilec");
     for (int i = 0; i < out.n; i++)
         out.at[i] = LLVMGetPoison(gen_elem_type(g, op->result[0]->type));
@@ -194,7 +194,7 @@ static void gen_hint(Gen *g, const Op *op) {
 static void gen_buffer_alloc(Gen *g, const Op *op) {
     Space space = (Space)op->result[0]->type.space;
     if (space == SPACE_TENSOR)
-        gen_error(g, op, "no target of this tilec has %s memory", space_text[space]);
+        gen_error(g, E_GPU_LACKS, op, "no target of this tilec has %s memory", space_text[space]);
 }
 
 static void gen_nothing(Gen *g, const Op *op) {
@@ -203,7 +203,8 @@ static void gen_nothing(Gen *g, const Op *op) {
 }
 
 void gen_not_yet(Gen *g, const Op *op) {
-    gen_error(g, op, "'%s' runs on the CPU device only: code for GPUs is not generated yet",
+    gen_error(g, E_GPU_LACKS, op,
+              "'%s' runs on the CPU device only: code for GPUs is not generated yet",
               op_info[op->code].text);
     for (int i = 0; i < op->nresults; i++) {
         Tile t = gen_new_tile(g, op->result[i]);

@@ -107,7 +107,8 @@ void gen_convergent(Gen *g, LLVMValueRef call);
 LLVMValueRef gen_opaque(Gen *g, LLVMValueRef x);
 LLVMValueRef gen_asm(Gen *g, const char *text, const char *constraints, LLVMTypeRef ret,
                      LLVMValueRef *args, int nargs, unsigned flags);
-void gen_error(Gen *g, const Op *op, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void gen_error(Gen *g, Code code, const Op *op, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 void gen_op(Gen *g, const Op *op);      /* one op, by the table in gen.c */
 void gen_block(Gen *g, const Block *b); /* all ops but the terminator */
 /* What works register by register, and for some of them: those of its result, or of what it stores,

@@ -56,7 +56,7 @@ static bool read_constraints(Gen *g, const Op *op, Template *t) {
             letter = t->letter[letter - '0'];
         if (!one || !strchr("hrlfd", letter) || (output && t->inputs) ||
             t->outputs + t->inputs == MAX_ASM_OPERANDS) {
-            gen_error(g, op,
+            gen_error(g, E_ASM, op,
                       "inline assembly: '%.*s' in the constraints \"%s\" is none of =h =r =l "
                       "=f =d, h r l f d, the number of a result, ~{clobber}",
                       (int)n, end - n, t->constraints);
@@ -74,7 +74,7 @@ static bool read_constraints(Gen *g, const Op *op, Template *t) {
 static bool text_is_sound(Gen *g, const Op *op, const Template *t) {
     for (const char *p = t->text; *p; p++) {
         if ((unsigned char)*p >= 0x80) {
-            gen_error(g, op, "inline assembly takes ASCII characters only");
+            gen_error(g, E_ASM, op, "inline assembly takes ASCII characters only");
             return false;
         }
         if (*p != '$') continue;
@@ -87,7 +87,7 @@ static bool text_is_sound(Gen *g, const Op *op, const Template *t) {
         for (; isdigit((unsigned char)*q) && digits < 4; q++, digits++)
             number = number * 10 + (*q - '0');
         if (!digits || number >= t->outputs + t->inputs || (p[1] == '{' && *q != '}')) {
-            gen_error(g, op, "inline assembly: '%.*s' names none of the %d operands",
+            gen_error(g, E_ASM, op, "inline assembly: '%.*s' names none of the %d operands",
                       (int)(q - p + (*q == '}')), p, t->outputs + t->inputs);
             return false;
         }
@@ -105,7 +105,7 @@ static bool counts_fit(Gen *g, const Op *op, const Template *t) {
     for (int i = 0; i < op->nresults; i++) out += registers_of(op->result[i]->type, t->pack);
     if (in == t->inputs && out == t->outputs) return true;
     gen_error(
-        g, op,
+        g, E_ASM, op,
         "inline assembly: the constraints \"%s\" have %d results and %d inputs, and %d and %d "
         "registers are needed",
         t->constraints, t->outputs, t->inputs, out, in);
@@ -187,7 +187,7 @@ void gen_inline_asm(Gen *g, const Op *op) {
     if (constraints) t.constraints = constraints->text;
     t.pack = (int)ir_attr_int(op, AT_PACK, 1);
     if (t.pack < 1 || t.pack > MAX_ASM_OPERANDS) {
-        gen_error(g, op, "inline assembly: pack is %d and must be from 1 to %d", t.pack,
+        gen_error(g, E_ASM, op, "inline assembly: pack is %d and must be from 1 to %d", t.pack,
                   MAX_ASM_OPERANDS);
         return;
     }

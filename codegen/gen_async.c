@@ -69,7 +69,7 @@ void gen_async_copy(Gen *g, const Op *op) {
     c.bytes = type_elem_bytes(type_pointee(ptr->type)) << c.vec;
     if (c.bytes < 4 || c.bytes > 16 || !ptr->layout ||
         !gen_shared_view(g, buffer, ptr->layout, &c.view)) {
-        gen_error(g, op,
+        gen_error(g, E_BUG, op,
                   "a copy of %d bytes per lane was left to code generation; this is a bug in "
                   "tilec",
                   c.bytes);

@@ -201,7 +201,7 @@ static bool supported(Gen *g, const Op *op, const Atomic *a, const char *name) {
     bool cas = op->code == OP_ATOMIC_CAS;
     if (cas ? a->bits >= 16 : name != NULL) return true;
     const char *what = cas ? "cas" : attr_words(AT_RMW)[ir_attr_int(op, AT_RMW, RMW_ADD)];
-    gen_error(g, op, "there is no atomic '%s' of %s on a GPU", what,
+    gen_error(g, E_GPU_LACKS, op, "there is no atomic '%s' of %s on a GPU", what,
               type_user_text(&g->s->arena, a->type));
     return false;
 }
@@ -282,7 +282,8 @@ void gen_atomic(Gen *g, const Op *op) {
     if (acquire && a.fenced) fence(g, a.scope);
     if (!a.wanted) return;
     if (first && !ir_attr_int(op, AT_OWNER, 0))
-        gen_error(g, op, "the result was left with its owners alone; this is a bug in tilec");
+        gen_error(g, E_BUG, op,
+                  "the result was left with its owners alone; this is a bug in tilec");
     for (int i = 0; i < out.n; i++) gen_unpack(g, a.type, &old[i], a.bits, &out.at[i], 1);
 }
 
@@ -396,5 +397,6 @@ void gen_atomic_access(Gen *g, const Op *op) {
     }
     if (fenced && sem == SEM_ACQUIRE) fence(g, a.scope);
     if (out.n && first && ir_has_uses(op->result[0]) && !ir_attr_int(op, AT_OWNER, 0))
-        gen_error(g, op, "the result was left with its owners alone; this is a bug in tilec");
+        gen_error(g, E_BUG, op,
+                  "the result was left with its owners alone; this is a bug in tilec");
 }

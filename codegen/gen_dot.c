@@ -301,14 +301,14 @@ static bool dot_fma(Gen *g, const Op *op) {
 void gen_dot(Gen *g, const Op *op) {
     const Attr *mma = ir_attr(op, AT_MMA);
     if (ir_attr_int(op, AT_SATURATE, 0) && !mma && !ir_attr(op, AT_WGMMA))
-        gen_error(g, op,
+        gen_error(g, E_SATURATE, op,
                   "no matrix instruction takes this dot, and none else saturates: leave out "
                   "--saturate-int8, or make both sides 16 or more");
     bool done = ir_attr(op, AT_WGMMA) ? gen_dot_wgmma(g, op)
                 : mma                 ? dot_mma(g, op, mma_row((int)mma->i))
                                       : dot_fma(g, op);
     if (done) return;
-    gen_error(g, op, "the dot's operands are not laid out for it; this is a bug in tilec");
+    gen_error(g, E_BUG, op, "the dot's operands are not laid out for it; this is a bug in tilec");
     Tile d = gen_new_tile(g, op->result[0]);
     for (int i = 0; i < d.n; i++) d.at[i] = LLVMGetPoison(gen_elem_type(g, op->result[0]->type));
 }

@@ -22,7 +22,7 @@ static bool begin(Gen *g, const Op *op, const Value *v, LLVMValueRef from, Fragm
     int size = type_elem_bytes(v->type), n = gen_registers(v);
     for (int in = IN_REG; l && in <= IN_WARP; in++)
         if (layout_broadcast_bits(l, (LayoutIn)in)) {
-            gen_error(g, op, "threads hold elements of this tile several times");
+            gen_error(g, E_LAYOUT, op, "threads hold elements of this tile several times");
             return false;
         }
     *x = (Fragment){.t = v->type, .elems = MOST_BYTES / size};

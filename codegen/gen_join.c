@@ -9,7 +9,7 @@
 #include <string.h>
 
 static void poison(Gen *g, const Op *op, Tile t, Type type) {
-    gen_error(g, op, "a tile's layout does not suit '%s'; this is a bug in tilec",
+    gen_error(g, E_BUG, op, "a tile's layout does not suit '%s'; this is a bug in tilec",
               op_info[op->code].text);
     for (int i = 0; i < t.n; i++) t.at[i] = LLVMGetPoison(gen_elem_type(g, type));
 }

@@ -33,7 +33,7 @@ bool gen_find_intrinsics(Gen *g) {
         const char *name = intrinsics[i].name;
         g->intrinsic[i] = LLVMLookupIntrinsicID(name, strlen(name));
         if (g->intrinsic[i]) continue;
-        diag(&g->s->diags, DIAG_ERROR, (Span){0},
+        diag(&g->s->diags, E_LLVM, (Span){0},
              "LLVM %s has no %s, which tilec needs: build it on LLVM 22 or 19",
              codegen_llvm_version(), name);
         return false;

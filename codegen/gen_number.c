@@ -328,7 +328,7 @@ void gen_math(Gen *g, const Op *op, int from, int n) {
         Intrinsic which = math_intrinsic(f);
         if (!v && which < NINTRINSICS) v = float_intrinsic(g, which, &in.at[i], 1);
         if (!v && !i)
-            gen_error(g, op, "%s of %s is not supported yet by the code generator",
+            gen_error(g, E_GPU_LACKS, op, "%s of %s is not supported yet by the code generator",
                       attr_words(AT_FUNC)[f], elem_info[t.elem].triton);
         out.at[i] = v ? v : LLVMGetPoison(gen_elem_type(g, t));
     }

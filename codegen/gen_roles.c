@@ -26,7 +26,8 @@ static LLVMValueRef address_of(Gen *g, const Value *buffer) {
 }
 
 static bool lacks(Gen *g, const Op *op, bool has) {
-    if (!has) gen_error(g, op, "%s has no '%s'", g->o->target->name, op_info[op->code].text);
+    if (!has)
+        gen_error(g, E_GPU_LACKS, op, "%s has no '%s'", g->o->target->name, op_info[op->code].text);
     return !has;
 }
 
@@ -214,7 +215,7 @@ void gen_make_desc(Gen *g, const Op *op) {
     DescBox box;
     const Value *d = op->result[0];
     const char *wrong = d->layout ? desc_boxes(op, d->layout, &box) : NULL;
-    if (wrong) gen_error(g, op, "this descriptor's block %s", wrong);
+    if (wrong) gen_error(g, E_DESCRIPTOR_BLOCK, op, "this descriptor's block %s", wrong);
     Tile maps = {.at = arena_array(&g->s->arena, 2, sizeof *maps.at), .n = 1 + desc_has_front(op)};
     for (int i = 0; i < maps.n; i++)
         maps.at[i] = LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->nmaps++));

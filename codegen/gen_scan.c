@@ -269,7 +269,7 @@ void gen_scan(Gen *g, const Op *op) {
             break;
     }
     if (bit != t.log2[axis] || run.in > IN_LANE)
-        gen_error(g, op, "the tile's layout does not suit a scan; this is a bug in tilec");
+        gen_error(g, E_BUG, op, "the tile's layout does not suit a scan; this is a bug in tilec");
     give_results(g, &s, flip[IN_REG]);
     give_totals(g, &s);
 }

@@ -128,7 +128,8 @@ void gen_shared_load(Gen *g, const Op *op) {
     Layout at = layout_of(r);
     SharedView v;
     if (!gen_shared_view(g, buffer, &at, &v)) {
-        gen_error(g, op, "no way from the buffer to the tile's layout; this is a bug in tilec");
+        gen_error(g, E_BUG, op,
+                  "no way from the buffer to the tile's layout; this is a bug in tilec");
         for (int i = 0; i < out.n; i++) out.at[i] = LLVMGetPoison(gen_elem_type(g, r->type));
         return;
     }
@@ -213,7 +214,8 @@ void gen_shared_store(Gen *g, const Op *op) {
     Layout at = layout_of(x);
     bool matrices = ir_attr_int(op, AT_MATRIX, 0);
     if (!(matrices ? matrix_view(g, x, buffer, &v) : gen_shared_view(g, buffer, &at, &v))) {
-        gen_error(g, op, "no way from the tile's layout to the buffer; this is a bug in tilec");
+        gen_error(g, E_BUG, op,
+                  "no way from the tile's layout to the buffer; this is a bug in tilec");
         return;
     }
     if (matrices) {

@@ -13,7 +13,7 @@
 enum { MOST_REGISTERS = 1024, MOST_CARRIED = 4096, MOST_INSTRUCTIONS = 100000 };
 
 static _Noreturn void too_large(Gen *g, const char *remedy) {
-    diag(&g->s->diags, DIAG_NOTE, (Span){0}, "take %s or more warps than num_warps=%d", remedy,
+    diag(&g->s->diags, CODE_NONE, (Span){0}, "take %s or more warps than num_warps=%d", remedy,
          g->f->num_warps);
     session_bail(g->s);
 }
@@ -31,7 +31,7 @@ static void note_spills(Gen *g, const Op *loop) {
         if (!largest || gen_registers(v) > gen_registers(largest)) largest = v;
     }
     if (bits / 32 <= REGISTERS) return;
-    diag(&g->s->diags, DIAG_PERF, loop->span,
+    diag(&g->s->diags, P_REGISTERS, loop->span,
          "what this loop carries takes %lld registers of each thread (%s: %s), and there are %d: "
          "the others spill to memory in every iteration. More warps than num_warps=%d, or a "
          "smaller tile, would fit",
@@ -46,12 +46,13 @@ void gen_size_begin(Gen *g, const Op *op, SizeMark *mark) {
         int n = v->type.space != SPACE_REGISTER ? 0 : gen_registers(v);
         all += n;
         if (n <= MOST_REGISTERS) continue;
-        gen_error(g, op, "a tile of %s takes %d registers of each thread; at most %d may be had",
+        gen_error(g, E_REGISTER_LIMIT, op,
+                  "a tile of %s takes %d registers of each thread; at most %d may be had",
                   type_text(&g->s->arena, v->type), n, MOST_REGISTERS);
         too_large(g, "a smaller tile");
     }
     if (op_is_control_flow(op) && all > MOST_CARRIED) {
-        gen_error(g, op,
+        gen_error(g, E_REGISTER_LIMIT, op,
                   "the variables that change in here take %d registers of each thread; at most %d "
                   "may be had",
                   all, MOST_CARRIED);
@@ -104,7 +105,7 @@ void gen_size_is(Gen *g, const Op *op, int64_t n) {
         g->largest = owner;
     }
     if (g->instructions <= MOST_INSTRUCTIONS) return;
-    gen_error(g, owner == op ? g->largest : owner,
+    gen_error(g, E_INSTRUCTION_LIMIT, owner == op ? g->largest : owner,
               "the kernel is more than %d instructions, and most of all here", MOST_INSTRUCTIONS);
     too_large(g, "smaller tiles, fewer repetitions by static_range");
 }

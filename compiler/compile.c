@@ -40,6 +40,7 @@ struct tile_compiled {
         size_t len;
     } part[PARTS];
     tile_diagnostic *diagnostic; /* their texts and the file's name are in `words` */
+    Code *code;                  /* of each */
     int ndiagnostics;
     char *words;
     struct Job *job; /* what its report is written from; or NULL */
@@ -89,8 +90,8 @@ static void phase_end(Job *j) {
 }
 
 /* An option's value is wrong: the caller's mistake, not the source's. */
-static void invalid(Job *j, const char *fmt, const char *value) {
-    diag(&j->s.diags, DIAG_ERROR, (Span){0}, fmt, value);
+static void invalid(Job *j, Code code, const char *fmt, const char *value) {
+    diag(&j->s.diags, code, (Span){0}, fmt, value);
     j->status = TILE_INVALID;
 }
 
@@ -106,7 +107,7 @@ static void check_passes(Job *j, const char *list, const char *also) {
         for (int i = 0; i <= pass_count; i++) known |= names[i] && strcmp(names[i], word) == 0;
         const char *near = known ? NULL : nearest_name(word, names, (size_t)pass_count + 1);
         if (near) word = arena_printf(&j->s.arena, "%s'; did you mean '%s", word, near);
-        if (!known) invalid(j, "there is no pass '%s'", word);
+        if (!known) invalid(j, E_PASS, "there is no pass '%s'", word);
         list += n + (list[n] == ',');
     }
 }
@@ -117,7 +118,8 @@ static void check_list(Job *j, const char *const *list, int n, const char *name)
     int i = 0;
     while (list && i < n && list[i]) i++;
     if (n < 0 || i < n) /* one is NULL, or all are */
-        invalid(j, "%s", arena_printf(&j->s.arena, "%s[%d] is missing", name, n < 0 ? n : i));
+        invalid(j, E_OPTION, "%s",
+                arena_printf(&j->s.arena, "%s[%d] is missing", name, n < 0 ? n : i));
 }
 
 const char *tile_target_name(const char *name) {
@@ -128,7 +130,7 @@ const char *tile_target_name(const char *name) {
 static bool check_options(Job *j) {
     const tile_compile_options *o = j->o;
     if (!o->source && (o->source_len || o == &no_options))
-        invalid(j, "there is no source: it is NULL%s", "");
+        invalid(j, E_OPTION, "there is no source: it is NULL%s", "");
     check_list(j, o->defines, o->ndefines, "defines");
     check_list(j, o->values, o->nvalues, "values");
     check_list(j, o->include, o->ninclude, "include");
@@ -137,31 +139,31 @@ static bool check_options(Job *j) {
     if (!j->target) {
         Buf why = buf_new(&j->s.arena);
         target_explain(target, &why);
-        diag(&j->s.diags, DIAG_ERROR, (Span){0}, "%s", why.data);
+        diag(&j->s.diags, E_TARGET, (Span){0}, "%s", why.data);
         j->status = TILE_INVALID;
     }
     char why[OPTION_WHY];
-    if (!fields_options(o, &j->option, why)) invalid(j, "%s", why);
+    if (!fields_options(o, &j->option, why)) invalid(j, E_OPTION, "%s", why);
     if (o->triton && !triton_find(o->triton))
-        invalid(j, "the version of Triton is " TRITON_LIST ", not '%s'", o->triton);
-    if (o->stats < 0 || o->stats > 2) invalid(j, "stats are 0, 1 or 2%s", "");
-    if (o->stats && o->emit != TILE_EMIT_PTX) invalid(j, "stats are of PTX%s", "");
+        invalid(j, E_OPTION, "the version of Triton is " TRITON_LIST ", not '%s'", o->triton);
+    if (o->stats < 0 || o->stats > 2) invalid(j, E_OPTION, "stats are 0, 1 or 2%s", "");
+    if (o->stats && o->emit != TILE_EMIT_PTX) invalid(j, E_OPTION, "stats are of PTX%s", "");
     if ((o->report || o->annotate) && o->emit != TILE_EMIT_PTX)
-        invalid(j, "%s is of PTX", o->report ? "a report" : "annotate");
+        invalid(j, E_OPTION, "%s is of PTX", o->report ? "a report" : "annotate");
     if ((o->report || o->annotate) && (o->stats || o->line_info))
-        invalid(j, "%s says what stats and line_info do: they do not go together",
+        invalid(j, E_OPTION, "%s says what stats and line_info do: they do not go together",
                 o->report ? "a report" : "annotate");
     check_passes(j, o->passes, NULL);
     check_passes(j, o->without, NULL);
     check_passes(j, o->dump_after, "all");
-    if (o->config < 0) invalid(j, "configs are counted from 0%s", "");
+    if (o->config < 0) invalid(j, E_OPTION, "configs are counted from 0%s", "");
     return j->status == TILE_OK;
 }
 
 static bool check_text(Job *j) {
     size_t limit = (size_t)SOURCE_LIMIT_MB << 20, n = j->o->source_len;
     if (n > limit) {
-        diag(&j->s.diags, DIAG_ERROR, (Span){0}, "the source is larger than %d MB, the limit",
+        diag(&j->s.diags, E_SOURCE_LIMIT, (Span){0}, "the source is larger than %d MB, the limit",
              SOURCE_LIMIT_MB);
         return false;
     }
@@ -173,7 +175,7 @@ static bool check_text(Job *j) {
     while (start > 0 && text[start - 1] != '\n') start--;
     size_t col = valid - start + 1;
     if (col > SPAN_TO_LINE_END - 2) col = SPAN_TO_LINE_END - 2;
-    diag(&j->s.diags, DIAG_ERROR, (Span){line, (uint16_t)col, (uint16_t)(col + 1)},
+    diag(&j->s.diags, E_NOT_TEXT, (Span){line, (uint16_t)col, (uint16_t)(col + 1)},
          "the text is not UTF-8: byte 0x%02X", (unsigned char)text[valid]);
     return false;
 }
@@ -207,11 +209,11 @@ static bool read_source(Job *j) {
     const tile_compile_options *o = j->o;
     if (o->input_is_tir) {
         if (o->emit == TILE_EMIT_AST) {
-            invalid(j, "tile IR has no syntax tree%s", "");
+            invalid(j, E_OPTION, "tile IR has no syntax tree%s", "");
             return false;
         }
         if (o->emit == TILE_EMIT_CONFIGS) {
-            invalid(j, "tile IR has no configs to choose from%s", "");
+            invalid(j, E_OPTION, "tile IR has no configs to choose from%s", "");
             return false;
         }
         phase_begin(j, "parse");
@@ -260,7 +262,7 @@ static bool select_kernel(Job *j) {
         j->m->funcs = f;
         return true;
     }
-    diag(&j->s.diags, DIAG_ERROR, (Span){0}, "there is no kernel '%s' in this file", want);
+    diag(&j->s.diags, E_NO_KERNEL, (Span){0}, "there is no kernel '%s' in this file", want);
     return false;
 }
 
@@ -272,11 +274,11 @@ static bool set_options(Job *j) {
             int v = j->option.at[i], is = func_option(f, (KernelOption)i);
             if (!v || v == is) continue;
             if (info->traits & OPTION_LOWERED)
-                diag(&j->s.diags, DIAG_ERROR, f->span,
+                diag(&j->s.diags, E_TIR_OPTION, f->span,
                      "kernel '%s' was lowered with %s=%d, which cannot change: compile its source",
                      f->name, info->name, is);
             else if (i == OPTION_swizzle_grid && f->swizzled)
-                diag(&j->s.diags, DIAG_ERROR, f->span,
+                diag(&j->s.diags, E_TIR_OPTION, f->span,
                      "the grid of kernel '%s' is walked in groups of %d rows already", f->name,
                      f->swizzled);
             else
@@ -291,7 +293,7 @@ static bool agree_on_target(Job *j) {
         if (f->target && !j->o->target && target_find(f->target))
             j->target = target_find(f->target);
         if (f->target && strcmp(f->target, j->target->name)) {
-            diag(&j->s.diags, DIAG_ERROR, (Span){0},
+            diag(&j->s.diags, E_TIR_TARGET, (Span){0},
                  "this tile IR has been through passes for %s: it cannot go on for %s", f->target,
                  j->target->name);
             return false;
@@ -308,9 +310,9 @@ static bool verify_all(Job *j, const char *after) {
         const char *why = ir_verify(&j->s, f, &where);
         if (!why) continue;
         if (j->o->input_is_tir)
-            diag(&j->s.diags, DIAG_ERROR, where, "%s", why);
+            diag(&j->s.diags, E_TIR_UNSOUND, where, "%s", why);
         else
-            diag(&j->s.diags, DIAG_ERROR, where, "bug in tilec: after %s: %s", after, why);
+            diag(&j->s.diags, E_BUG, where, "bug in tilec: after %s: %s", after, why);
         if (!j->o->input_is_tir) j->status = TILE_INTERNAL;
         return false;
     }
@@ -397,7 +399,7 @@ static bool generate(Job *j) {
     if (o->stats) stats_write(j->m, entries, &ptx, o->stats == 2, &j->stats);
     for (size_t i = 0; i < j->output.len; i++) {
         if ((unsigned char)j->output.data[i] < 0x80) continue;
-        diag(&j->s.diags, DIAG_ERROR, (Span){0}, "bug in tilec: a byte of the PTX is not ASCII");
+        diag(&j->s.diags, E_BUG, (Span){0}, "bug in tilec: a byte of the PTX is not ASCII");
         j->status = TILE_INTERNAL;
         return false;
     }
@@ -422,7 +424,7 @@ static bool run(Job *j) {
     case TILE_EMIT_MANIFEST:
     case TILE_EMIT_LLVM:
     case TILE_EMIT_PTX: return generate(j);
-    default: invalid(j, "there is no such kind of output%s", ""); return false;
+    default: invalid(j, E_OPTION, "there is no such kind of output%s", ""); return false;
     }
 }
 
@@ -471,12 +473,14 @@ static bool keep_diagnostics(const Job *j, tile_compiled *c) {
     for (const Diag *x = j->s.diags.first; x; x = x->next, n++) bytes += strlen(x->text) + 1;
     if (!n) return true;
     c->diagnostic = calloc(n, sizeof *c->diagnostic);
+    c->code = calloc(n, sizeof *c->code);
     c->words = malloc(bytes);
-    if (!c->diagnostic || !c->words) return false;
+    if (!c->diagnostic || !c->code || !c->words) return false;
     char *at = c->words;
     for (const Source *f = &j->s.source; f; f = f->next) at = stpcpy(at, f->name) + 1;
     tile_diagnostic *owner = NULL;
     for (const Diag *x = j->s.diags.first; x; x = x->next) {
+        c->code[c->ndiagnostics] = x->code;
         tile_diagnostic *d = &c->diagnostic[c->ndiagnostics++];
         *d = (tile_diagnostic){.severity = (tile_severity)x->severity, .text = at};
         at = stpcpy(at, x->text) + 1;
@@ -488,7 +492,7 @@ static bool keep_diagnostics(const Job *j, tile_compiled *c) {
             d->column = x->span.col;
             d->end_column = end_column(&j->s.source, x->span);
         }
-        if (x->severity != DIAG_NOTE)
+        if (x->code)
             owner = d;
         else if (owner)
             owner->notes++;
@@ -602,24 +606,24 @@ static bool lines_before(Job *j, const char *file, uint32_t *before) {
     return true;
 }
 
-static void say_again(Job *j, const tile_diagnostic *d) {
+static void say_again(Job *j, const tile_diagnostic *d, Code code) {
     Span span = {0};
     uint32_t before;
     if (d->file && d->line && lines_before(j, d->file, &before))
         span = (Span){before + d->line, column(d->column), column(d->end_column)};
-    diag(&j->s.diags, (Severity)d->severity, span, "%s", d->text);
+    diag_again(&j->s.diags, (Severity)d->severity, code, span, d->text);
 }
 
-static bool recall(Job *j, const tile_diagnostic *said, int n) {
+static bool recall(Job *j, const tile_diagnostic *said, const Code *code, int n) {
     if (setjmp(j->s.bail)) return false;
     j->output = j->dump = j->stats = buf_new(&j->s.arena);
     reading_begin(&j->reading, &j->s.arena, NULL);
-    for (int i = 0; i < n; i++) say_again(j, &said[i]);
+    for (int i = 0; i < n; i++) say_again(j, &said[i], code[i]);
     return true;
 }
 
 tile_compiled *compiled_recall(const tile_compile_options *options, const tile_diagnostic *said,
-                               int n) {
+                               const Code *code, int n) {
     tile_compiled *c = calloc(1, sizeof *c);
     Job *j = calloc(1, sizeof *j);
     bool ok = c && j;
@@ -627,7 +631,7 @@ tile_compiled *compiled_recall(const tile_compile_options *options, const tile_d
         j->o = options;
         session_init(&j->s);
         j->s.source = source_of(options);
-        ok = recall(j, said, n) && finish(j, c, false);
+        ok = recall(j, said, code, n) && finish(j, c, false);
         session_free(&j->s);
     }
     free(j);
@@ -655,9 +659,19 @@ int tile_compiled_diagnostics(const tile_compiled *c, const tile_diagnostic **ou
     return c ? c->ndiagnostics : 0;
 }
 
+const Code *compiled_codes(const tile_compiled *c) {
+    return c->code;
+}
+
+const char *tile_compiled_code(const tile_compiled *c, int diagnostic) {
+    bool has = c && diagnostic >= 0 && diagnostic < c->ndiagnostics;
+    return has ? code_text(c->code[diagnostic]) : "";
+}
+
 void tile_compiled_free(tile_compiled *c) {
     if (!c) return;
     free(c->diagnostic);
+    free(c->code);
     free(c->words);
     if (c->job) session_free(&c->job->s);
     free(c->job);

@@ -21,11 +21,13 @@ LowerOptions compile_lower_options(const tile_compile_options *o, const Target *
 /* The report that it keeps; NULL: none. */
 struct Report;
 const struct Report *compiled_report(const tile_compiled *c);
+/* Of each of its diagnostics. */
+const Code *compiled_codes(const tile_compiled *c);
 /* What it asked its reader, as reading.h lists it. */
 const char *compiled_looked(const tile_compiled *c, size_t *size);
 /* What an earlier compilation of this source said, as a result that has no output. NULL when memory
  * runs out. */
 tile_compiled *compiled_recall(const tile_compile_options *options, const tile_diagnostic *said,
-                               int n);
+                               const Code *code, int n);
 
 #endif

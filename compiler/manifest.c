@@ -70,7 +70,7 @@ static bool put_constexpr(Session *s, const Func *f, const ConstexprInfo *c, Buf
     char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
     json_decref(value);
     if (!text) {
-        diag(&s->diags, DIAG_ERROR, f->span, "what is said of '%s' is not JSON", c->name);
+        diag(&s->diags, E_TIR_UNSOUND, f->span, "what is said of '%s' is not JSON", c->name);
         return false;
     }
     put_string(out, c->name);
@@ -173,7 +173,7 @@ static void put_map(Hidden *h, const Op *op, bool front) {
         (buf_printf(h->out, ", \"type\": \"%s\"", elem_signature_name((Elem)t.elem)),
          !put_sizes(op, "sizes", 1, front, h->out)) ||
         !put_sizes(op, "strides", 1 + t.rank, false, h->out)) {
-        diag(&h->s->diags, DIAG_ERROR, op->span,
+        diag(&h->s->diags, E_LAUNCH_FORM, op->span,
              "a launch cannot make this descriptor: its address must be a parameter and an offset, "
              "sizes and strides sums and products of parameters");
         return;
@@ -209,7 +209,7 @@ static void put_split(Hidden *h, const Func *f) {
     if (!x.workspace && !x.places) return;
     if (!x.workspace || !x.places ||
         !ir_expression(x.places->operand[0].value, WITH_QUOTIENTS, &text)) {
-        diag(&h->s->diags, DIAG_ERROR, x.places ? x.places->span : f->span,
+        diag(&h->s->diags, E_LAUNCH_FORM, x.places ? x.places->span : f->span,
              "a launch cannot make a workspace: iterations must be sums, products and quotients of "
              "parameters");
         return;
@@ -327,7 +327,7 @@ bool manifest_write(const Module *m, const char *target, const char *const *entr
     for (const Func *f = m->funcs; f; f = f->next, i++) {
         if (f->entry_of && own && strcmp(f->entry_of, own->name) == 0) continue;
         if (f->entry_of) {
-            diag(&m->session->diags, DIAG_ERROR, f->span,
+            diag(&m->session->diags, E_TIR_UNSOUND, f->span,
                  "'%s' is an entry of kernel '%s', behind which it does not stand", f->name,
                  f->entry_of);
             return false;

@@ -87,6 +87,8 @@ typedef enum tile_status {
 
 /* A few words for a status ("out of memory"). Never NULL. */
 const char *tile_status_text(tile_status status);
+/* Its code, "R0001" of TILE_NO_MEMORY; docs/errors.md has what to do. "" of TILE_OK. */
+const char *tile_status_code(tile_status status);
 /* The version of this library, "0.1.0". */
 const char *tile_version(void);
 
@@ -663,7 +665,7 @@ typedef enum tile_severity {
     TILE_SEVERITY_ERROR = 0,
     TILE_SEVERITY_WARNING,
     TILE_SEVERITY_PERF, /* correct, and slower than it could be: why */
-    TILE_SEVERITY_NOTE  /* belongs to the one before it that is no note */
+    TILE_SEVERITY_NOTE /* belongs to the one before it that is no note; with a code, stands alone */
 } tile_severity;
 
 /* One thing that the compiler has to say. Lines and columns count from 1, columns in bytes. */
@@ -680,6 +682,10 @@ typedef struct tile_diagnostic {
 /* The same diagnostics as data, in the order of the text: their number, and in *diagnostics (which
  * may be NULL) an array of them that lives as long as the result. */
 int tile_compiled_diagnostics(const tile_compiled *compiled, const tile_diagnostic **diagnostics);
+/* The kind of the diagnostic of this number in the array: "E0201" of an error, "W…" of a warning,
+ * "P…" of a perf note, "N…" of a note that stands alone, "" of another note. `tilec
+ * --explain=E0201` and docs/errors.md say what is behind it; a code never gets another meaning. */
+const char *tile_compiled_code(const tile_compiled *compiled, int diagnostic);
 void tile_compiled_free(tile_compiled *compiled);
 
 /* ---- compiling when launched (libtile_compiler) ---- */

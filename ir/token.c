@@ -15,7 +15,7 @@ void token_fail(Parser *p, const char *fmt, ...) {
     va_start(ap, fmt);
     const char *text = arena_vprintf(&p->s->arena, fmt, ap);
     va_end(ap);
-    diag(&p->s->diags, DIAG_ERROR, p->at, "%s", text);
+    diag(&p->s->diags, E_TIR_SYNTAX, p->at, "%s", text);
     p->tok = T_END;
 }
 

@@ -113,7 +113,7 @@ void note_access(Accesses *all, const Op *op, const Layout *l, Type t, int possi
         const char *why = narrow_parameters(all, op, width);
         if (why) {
             diag(
-                &all->ctx->s->diags, DIAG_PERF, op->span,
+                &all->ctx->s->diags, P_NARROW, op->span,
                 "this %s is %d byte%s per lane and could be %d: %s %s not known to be divisible by "
                 "16",
                 access_name(op), bytes, bytes == 1 ? "" : "s", possible * size, why,
@@ -126,7 +126,7 @@ void note_access(Accesses *all, const Op *op, const Layout *l, Type t, int possi
     Sectors touched = between ? sectors_of(&all->axis, affine_table(all), ptr, l, width)
                               : (Sectors){.known = false};
     if (touched.known && touched.touched >= COST_SPREAD_SECTORS * touched.least) {
-        diag(&all->ctx->s->diags, DIAG_PERF, op->span,
+        diag(&all->ctx->s->diags, P_SECTORS, op->span,
              "this %s asks for %lld sectors of %d bytes where a warp's elements fill %lld: "
              "neighbouring elements lie %lld bytes apart",
              access_name(op), (long long)(touched.touched / touched.requests), SECTOR,
@@ -134,7 +134,7 @@ void note_access(Accesses *all, const Op *op, const Layout *l, Type t, int possi
         return;
     }
     if (bytes >= COST_WIDE_ACCESS_BYTES) return;
-    diag(&all->ctx->s->diags, DIAG_PERF, op->span,
+    diag(&all->ctx->s->diags, P_NARROW, op->span,
          "this %s is %d byte%s per lane and could be %d: %s", access_name(op), bytes,
          bytes == 1 ? "" : "s", possible * size, why_narrow(all, op, width));
 }

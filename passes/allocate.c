@@ -312,7 +312,7 @@ static void note_smaller(const PassCtx *ctx, int64_t bytes) {
         if (t->max_shared > most) most = t->max_shared;
     }
     if (names.len)
-        diag(&ctx->s->diags, DIAG_PERF, ctx->f->span,
+        diag(&ctx->s->diags, P_SHARED, ctx->f->span,
              "kernel '%s' needs %lld bytes of shared memory: more than %lld, which some GPUs have "
              "on which code for %s runs otherwise (%s). --target names the GPU; smaller blocks "
              "would "
@@ -350,7 +350,7 @@ void pass_allocate(PassCtx *ctx) {
     bool dropped = total > ctx->target->max_shared && ctx->f->entry_of; /* entries.c says so */
     if (total > ctx->target->max_shared && !dropped)
         diag(
-            &ctx->s->diags, DIAG_PERF, ctx->f->span,
+            &ctx->s->diags, P_SHARED, ctx->f->span,
             "kernel '%s' needs %lld bytes of shared memory; %s has %lld per program, so loading it "
             "there will be refused. Smaller blocks would need less",
             ctx->f->name, (long long)total, ctx->target->name, (long long)ctx->target->max_shared);

@@ -156,7 +156,7 @@ static void visit_select(Ages *a, const Op *op) {
 
 static void visit_commit(Ages *a, Op *op) {
     if (count_for(a, STORES, op, 0, TYPE_MAX_SLICES) < LONG_AGO)
-        diag(&a->ctx->s->diags, DIAG_ERROR, op->span,
+        diag(&a->ctx->s->diags, E_WAIT, op->span,
              "a group is of copies into buffers: wait for those to memory themselves");
     begin_group(a, COPIES, op->result[0]);
 }

@@ -55,7 +55,7 @@ static Type i32(void) {
 }
 
 static void refuse(Phases *p, const Op *op, const char *why) {
-    diag(&p->ctx->s->diags, DIAG_ERROR, op->span, "%s", why);
+    diag(&p->ctx->s->diags, E_WAIT, op->span, "%s", why);
 }
 
 static Token *token_of(Phases *p, const Value *v) {

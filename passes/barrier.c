@@ -174,11 +174,11 @@ static void say_for_triton(const Walk *w, const GlobalAccess *before, const Glob
     PassCtx *ctx = w->ctx;
     if (!ctx->warn_triton || !before->op || w->trial) return;
     diag(
-        &ctx->s->diags, DIAG_WARNING, x->op->span,
+        &ctx->s->diags, W_TRITON_BARRIER, x->op->span,
         "Triton needs a tl.debug_barrier() before this, which %s what other threads of the program "
         "may have %s",
         does[x->kind != GLOBAL_READ][0], does[before->kind != GLOBAL_READ][1]);
-    diag(&ctx->s->diags, DIAG_NOTE, before->op->span, "it was %s here",
+    diag(&ctx->s->diags, CODE_NONE, before->op->span, "it was %s here",
          does[before->kind != GLOBAL_READ][1]);
 }
 

@@ -93,7 +93,7 @@ static bool is_made(const Func *f, bool uneven) {
 }
 
 static void say_refused(const PassCtx *ctx, const Op *loop, const char *why) {
-    diag(&ctx->s->diags, DIAG_PERF, loop->span,
+    diag(&ctx->s->diags, P_ROLES, loop->span,
          "no warp of its own brings this loop's blocks, as warp_specialize asks: %s", why);
 }
 
@@ -267,7 +267,7 @@ void pass_drop_entries(PassCtx *ctx) {
     while (before->next != f) before = before->next;
     before->next = f->next;
     ctx->changed = true;
-    diag(&ctx->s->diags, DIAG_PERF, f->span,
+    diag(&ctx->s->diags, P_ENTRY, f->span,
          "kernel '%s' has no further entry whose blocks the copy engine brings: %s", f->entry_of,
          why);
 }

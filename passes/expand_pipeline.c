@@ -575,7 +575,7 @@ static void visit(Op *loop, void *ctx_) {
     int64_t step;
     if (!loop_is_scheduled(loop)) return;
     if (!ir_int_constant(loop->operand[2].value, &step)) {
-        diag(&ctx->s->diags, DIAG_ERROR, loop->span,
+        diag(&ctx->s->diags, E_SCHEDULE, loop->span,
              "schedule: the loop's step is not known while compiling");
         return;
     }

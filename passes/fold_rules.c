@@ -117,7 +117,7 @@ const FoldRules *fold_parse_rules(Session *s) {
         rule->result = parse_tree(s, &result, true);
         if (!rule->pattern || rule->pattern->kind != NODE_OP || *pattern || !rule->result ||
             *result) {
-            diag(&s->diags, DIAG_ERROR, (Span){0},
+            diag(&s->diags, E_BUG, (Span){0},
                  "fold: the row '%s' is malformed; this is a bug in tilec", row->pattern);
             return NULL;
         }

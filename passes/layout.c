@@ -434,7 +434,7 @@ static void visit_dot(Assign *a, Op *dot) {
     DotChoice own = choose_dot(dot, warps_of_block(a->f, dot->block), a->ctx->target);
     const Layout *l = intern_layout(a->s, own.acc);
     if (own.why)
-        diag(&a->s->diags, DIAG_PERF, dot->span, "this dot is made of %s: %s",
+        diag(&a->s->diags, P_DOT, dot->span, "this dot is made of %s: %s",
              own.mma ? "mma.sync" : "multiply-adds", own.why);
     if (own.wgmma) ir_set_attr(a->s, dot, AT_WGMMA, wgmma_index(own.wgmma));
     if (own.mma) ir_set_attr(a->s, dot, AT_MMA, mma_index(own.mma));
@@ -570,7 +570,7 @@ void pass_layout(PassCtx *ctx) {
     const Op *early = NULL;
     ir_walk(f->body, note_too_early, &early);
     if (early) {
-        diag(&ctx->s->diags, DIAG_ERROR, early->span,
+        diag(&ctx->s->diags, E_LAYOUT, early->span,
              "'%s' is for tiles that have layouts: here they have none yet",
              op_info[early->code].text);
         return;

@@ -56,9 +56,9 @@ void layout_buffer_of_dot(PassCtx *ctx, const AxisTable *axis, const Op *dot, in
     Value *buffer = alloc->result[0];
     if (!buffer->layout) buffer->layout = l;
     if (buffer->layout == l) return;
-    diag(&ctx->s->diags, DIAG_ERROR, dot->span,
+    diag(&ctx->s->diags, E_BUFFER_LAYOUT, dot->span,
          "operand %d of this dot is a buffer that another reads otherwise: give each its own", i);
-    diag(&ctx->s->diags, DIAG_NOTE, alloc->span, "the buffer is made here");
+    diag(&ctx->s->diags, CODE_NONE, alloc->span, "the buffer is made here");
 }
 
 typedef struct Users {
@@ -139,9 +139,9 @@ static void settle_desc(Op *op, void *ctx_) {
     }
     if (!desc->layout) desc->layout = l;
     if (desc->layout == l) return;
-    diag(&ctx->s->diags, DIAG_ERROR, op->span,
+    diag(&ctx->s->diags, E_BUFFER_LAYOUT, op->span,
          "this descriptor's blocks go to buffers that lie otherwise: make one for each");
-    diag(&ctx->s->diags, DIAG_NOTE, desc->def->span, "the descriptor is made here");
+    diag(&ctx->s->diags, CODE_NONE, desc->def->span, "the descriptor is made here");
 }
 
 void layout_settle_buffers(PassCtx *ctx) {

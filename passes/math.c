@@ -63,9 +63,9 @@ static void expand(Op *op, void *ctx_) {
     Elem elem = (Elem)op->result[0]->type.elem;
     const MathFn *fn = math_find(elem, name, strlen(name));
     if (!fn) {
-        diag(&ctx->s->diags, DIAG_ERROR, op->span, "there is no %s of %s for GPUs", name,
+        diag(&ctx->s->diags, E_GPU_LACKS, op->span, "there is no %s of %s for GPUs", name,
              elem_info[elem].triton);
-        diag(&ctx->s->diags, DIAG_NOTE, (Span){0}, "the CPU device has it; fp32 is an alternative");
+        diag(&ctx->s->diags, CODE_NONE, (Span){0}, "the CPU device has it; fp32 is an alternative");
         return;
     }
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};

@@ -48,7 +48,7 @@ typedef struct Expander {
 
 static Term none(Expander *e) {
     if (!e->failed)
-        diag(&e->b->s->diags, DIAG_ERROR, e->b->span,
+        diag(&e->b->s->diags, E_BUG, e->b->span,
              "math: %s is malformed at '%.20s'; this is a bug in tilec", e->fn->name, e->at);
     e->failed = true;
     return (Term){.v = NULL};

@@ -169,7 +169,7 @@ static void note_sums(Op *op, void *user) {
     ir_walk(body, look_for_wgmma, &wgmma);
     if (words < (wgmma ? COST_MANY_SUMS_WGMMA : COST_MANY_SUMS_LANES) || words > MOST_REGISTERS)
         return; /* of what cannot fit code generation speaks */
-    diag(&ctx->s->diags, DIAG_PERF, op->span,
+    diag(&ctx->s->diags, P_REGISTERS, op->span,
          "the sums of this loop take %lld registers of a thread, which has %d%s: more warps would "
          "share them",
          (long long)words, MOST_REGISTERS, wgmma ? "" : ", for operands, too");

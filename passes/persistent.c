@@ -93,7 +93,7 @@ void pass_persistent(PassCtx *ctx) {
     if (f->persistent) return;
     ir_walk(f->body, judge, &w);
     if (w.why) {
-        diag(&ctx->s->diags, DIAG_PERF, w.why_not->span,
+        diag(&ctx->s->diags, P_PERSISTENT, w.why_not->span,
              "the programs of kernel '%s' do not stay for more than one place of the grid: %s",
              f->entry_of ? f->entry_of : f->name, w.why);
         return;

@@ -28,7 +28,7 @@ static const PassInfo *find_pass(Session *s, const char *name, size_t n) {
     }
     const char *word = arena_strndup(&s->arena, name, n);
     const char *near = nearest_name(word, names, (size_t)pass_count);
-    diag(&s->diags, DIAG_ERROR, (Span){0}, "there is no pass '%s'%s%s%s", word,
+    diag(&s->diags, E_PASS, (Span){0}, "there is no pass '%s'%s%s%s", word,
          near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
     return NULL;
 }
@@ -41,7 +41,7 @@ static bool listed_passes(Session *s, const char *text, PassList *list) {
         const PassInfo *p = find_pass(s, text, n);
         if (!p) return false;
         if (list->n == MAX_LIST) {
-            diag(&s->diags, DIAG_ERROR, (Span){0}, "more than %d passes", MAX_LIST);
+            diag(&s->diags, E_PASS, (Span){0}, "more than %d passes", MAX_LIST);
             return false;
         }
         vec_push(&s->arena, list, p);
@@ -80,7 +80,7 @@ static bool leave_out(Session *s, const char *without, PassList *list) {
         if (!is_named(without, p)) {
             list->at[kept++] = p;
         } else if (p->level == 0) {
-            diag(&s->diags, DIAG_ERROR, (Span){0},
+            diag(&s->diags, E_PASS, (Span){0},
                  "pass '%s' cannot be left out: code generation needs what it makes", p->name);
             return false;
         }
@@ -99,7 +99,7 @@ static bool verified(Session *s, const Func *f, const PassInfo *p) {
     Span where = {0};
     const char *wrong = ir_verify(s, f, &where);
     if (!wrong) return true;
-    diag(&s->diags, DIAG_ERROR, where, "after %s: %s; this is a bug in tilec", p->name, wrong);
+    diag(&s->diags, E_BUG, where, "after %s: %s; this is a bug in tilec", p->name, wrong);
     return false;
 }
 

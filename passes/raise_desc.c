@@ -367,7 +367,7 @@ static void raise(PassCtx *ctx, Op *op, void (*fn)(Raise *r, Op *op)) {
     r.seen = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
     const char *why = refuse(&r);
     if (why)
-        diag(&ctx->s->diags, DIAG_PERF, op->span, "this %s is no block of a descriptor: %s",
+        diag(&ctx->s->diags, P_DESCRIPTOR, op->span, "this %s is no block of a descriptor: %s",
              op_info[op->code].text, why);
     else
         fn(&r, op);

@@ -406,7 +406,7 @@ static int slices_that_fit(const Plan *p, const LoopCost *c, int asked) {
     int slices = asked;
     if (c->iteration * slices > most) slices = most < c->iteration ? 0 : (int)(most / c->iteration);
     if (slices < asked)
-        diag(&p->s->diags, DIAG_PERF, p->loop->span,
+        diag(&p->s->diags, P_STAGES, p->loop->span,
              "a stage of this loop takes %lld bytes of shared memory, of which %s has %lld for it: "
              "%d stage%s instead of %d",
              (long long)c->iteration, c->target->name, (long long)(most < 0 ? 0 : most),
@@ -442,7 +442,7 @@ static void look_for_load(Op *op, void *found) {
 
 /* A loop that was to be pipelined, and why it is not: where no load of it has said so. */
 static void refuse_loop(PassCtx *ctx, const Op *loop, const char *why) {
-    diag(&ctx->s->diags, DIAG_PERF, loop->span, "this loop is not pipelined: %s", why);
+    diag(&ctx->s->diags, P_PIPELINE, loop->span, "this loop is not pipelined: %s", why);
 }
 
 /* A second slice of what a turn stores for its dots is worth a stage, but not one of few. */

@@ -28,10 +28,10 @@ static void refuse(Check *c, const ScheduleRow *r, const ScheduleRow *other, con
     Diags *d = &c->ctx->s->diags;
     if (c->failed) return;
     c->failed = true;
-    diag(d, DIAG_ERROR, r->op->span, "schedule: '%s' of stage %d, cluster %d %s", name_of(r),
+    diag(d, E_SCHEDULE, r->op->span, "schedule: '%s' of stage %d, cluster %d %s", name_of(r),
          r->stage, r->cluster, why);
     if (other)
-        diag(d, DIAG_NOTE, other->op->span, "'%s' is of stage %d, cluster %d", name_of(other),
+        diag(d, CODE_NONE, other->op->span, "'%s' is of stage %d, cluster %d", name_of(other),
              other->stage, other->cluster);
 }
 

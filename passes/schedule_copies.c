@@ -133,7 +133,7 @@ static Op *store_for_dots(const Op *load) {
 
 static void not_pipelined(Plan *p, const Op *load, const char *why) {
     p->refused = true;
-    diag(&p->s->diags, DIAG_PERF, load->span, "this load is not pipelined: %s", why);
+    diag(&p->s->diags, P_PIPELINE, load->span, "this load is not pipelined: %s", why);
 }
 
 static bool is_wanted(const Plan *p, const Op *load, bool all) {

@@ -471,7 +471,7 @@ void pass_stream_k(PassCtx *ctx) {
     const char *why = refuse(&x);
     if (!why) why = split(&x);
     if (!why) return;
-    diag(&ctx->s->diags, DIAG_PERF, x.loop ? x.loop->span : ctx->f->span,
+    diag(&ctx->s->diags, P_STREAM_K, x.loop ? x.loop->span : ctx->f->span,
          "programs do not share out the iterations of kernel '%s': %s",
          ctx->f->entry_of ? ctx->f->entry_of : ctx->f->name, why);
 }

@@ -74,7 +74,7 @@ void pass_swizzle_grid(PassCtx *ctx) {
         if (axis < 2) vec_push(&ctx->s->arena, &asks[axis], op);
     }
     if (f->grid[0] ? !f->grid[1] : !asks[1].n) {
-        diag(&ctx->s->diags, DIAG_PERF, f->span, "the grid has one axis: nothing to swizzle");
+        diag(&ctx->s->diags, P_SWIZZLE, f->span, "the grid has one axis: nothing to swizzle");
         return;
     }
     f->swizzled = rows;

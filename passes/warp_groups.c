@@ -133,7 +133,7 @@ static const char *refuse_load(Specialize *x, const Op *load, const Op *use) {
 }
 
 static void refuse(Specialize *x, const Op *op, const char *why) {
-    diag(&x->s->diags, DIAG_PERF, op->span, "no warp of its own brings this block: %s", why);
+    diag(&x->s->diags, P_ROLES, op->span, "no warp of its own brings this block: %s", why);
     x->refused = true;
 }
 
@@ -268,7 +268,7 @@ static void find_group(Op *op, void *ctx) {
         return;
     }
     if (x->n == MOST_GROUPS) {
-        diag(&x->s->diags, DIAG_PERF, op->span,
+        diag(&x->s->diags, P_ROLES, op->span,
              "no warp of its own brings blocks: more than %d dots take them", MOST_GROUPS);
         x->refused = true;
         return;
@@ -378,12 +378,12 @@ bool has_room(Specialize *x) {
     }
     int most = stages_that_fit(x, all);
     if (most < LEAST_STAGES)
-        diag(&x->s->diags, DIAG_PERF, loop->span,
+        diag(&x->s->diags, P_ROLES, loop->span,
              "no warp of its own brings blocks: two stages of %lld bytes, and %d for what else "
              "goes through shared memory, are more than %s has",
              (long long)all, COST_ROLES_REST, x->ctx->target->name);
     else if (most < asked && !x->f->entry_of)
-        diag(&x->s->diags, DIAG_PERF, loop->span,
+        diag(&x->s->diags, P_STAGES, loop->span,
              "a stage of this loop takes %lld bytes of shared memory: %d stages instead of %d",
              (long long)all, most, asked);
     for (int i = 0; i < x->n; i++)

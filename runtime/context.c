@@ -37,6 +37,14 @@ const char *tile_status_text(tile_status status) {
     return i < sizeof text / sizeof *text ? text[i] : "unknown status";
 }
 
+_Static_assert((int)R_INTERNAL - (int)R_NO_MEMORY == (int)TILE_INTERNAL - (int)TILE_NO_MEMORY,
+               "a status has its code");
+
+const char *tile_status_code(tile_status status) {
+    bool known = status > TILE_OK && status <= TILE_INTERNAL;
+    return known ? code_text((Code)((int)R_NO_MEMORY + (int)status - (int)TILE_NO_MEMORY)) : "";
+}
+
 /* ---- errors ---- */
 
 static ErrorText *error_of_thread(tile_context *ctx) {

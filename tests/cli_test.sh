@@ -121,7 +121,7 @@ works sh -c "cp good.tl @good.tl && '$tilec' -o - -- @good.tl && '$tilec' -o - .
 works sh -c "echo M=1 >list && '$tilec' --emit=header --variants @list good.tl -o - >separate; '$tilec' --emit=header --variants=@list good.tl -o - | cmp - separate; rm list separate"
 fails 3 "tilec: error: cannot read 'nowhere': No such file" "$tilec" @nowhere good.tl
 fails 3 "tilerun: cannot read 'nowhere': No such file" "$tilerun" @nowhere good.tl
-fails 3 '^[{]"severity": "error", "text": "cannot read' "$tilec" @nowhere --diagnostics=json
+fails 3 '^[{]"severity": "error", "code": "R0005", "text": "cannot read' "$tilec" @nowhere --diagnostics=json
 echo '--emitt=x' >words
 fails 2 'did you mean --emit' "$tilec" @words good.tl
 echo 'other.tl --device=cpu x_ptr=zeros:fp32[8] y_ptr=zeros:fp32[8] --save out_ptr=out.npy' >words

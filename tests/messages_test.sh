@@ -10,12 +10,16 @@ cd "$work" || exit 1
 tilec=$bin/tilec
 
 cat >check.py <<'PY'
-import json, sys
+import json, re, sys
 place = ["file", "line", "column", "end_column"]
 def check(d, nested):
     keys = list(d)
     if not nested: assert keys.pop() == "notes", keys
+    code = d.get("code", "")
+    if code: keys.remove("code")
     assert keys in (["severity", "text"], ["severity", "text"] + place), keys
+    letter = {"error": "EWCR", "warning": "W", "perf": "P", "note": "N"}[d["severity"]]
+    assert re.fullmatch("[%s][0-9]{4}" % letter, code) if not nested else not code, d
     assert d["severity"] in ("error", "warning", "perf", "note") and d["text"], d
     if "file" in d: assert 1 <= d["line"] and 1 <= d["column"] < d["end_column"], d
     for n in d.get("notes", []):

@@ -123,8 +123,9 @@ static char *line_of(const Messages *m, const char *before, const char *path, co
     FILE *out = text ? open_memstream(&line, &len) : NULL;
     if (text) snprintf(text, PATH + 400, "%s'%s'%s", before, path, after);
     const tile_diagnostic d = {.severity = TILE_SEVERITY_ERROR, .text = text};
-    if (out && m->json) messages_write(out, &d);
-    if (out && !m->json) fprintf(out, "%s: %s%s\n", m->program, m->error, text);
+    if (out && m->json) messages_write(out, code_text(E_BUG), &d);
+    if (out && !m->json)
+        fprintf(out, "%s: %s%s [%s]\n", m->program, m->error, text, code_text(E_BUG));
     if (out) fclose(out);
     free(text);
     return line;

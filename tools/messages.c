@@ -50,9 +50,11 @@ void messages_put_text(FILE *out, const char *s) {
     fputc('"', out);
 }
 
-static void put_one(FILE *out, const tile_diagnostic *d) {
+static void put_one(FILE *out, const char *code, const tile_diagnostic *d) {
     static const char *const word[] = {"error", "warning", "perf", "note"};
-    fprintf(out, "{\"severity\": \"%s\", \"text\": ", word[d->severity]);
+    fprintf(out, "{\"severity\": \"%s\"", word[d->severity]);
+    if (*code) fprintf(out, ", \"code\": \"%s\"", code);
+    fputs(", \"text\": ", out);
     messages_put_text(out, d->text);
     if (!d->file) return;
     fputs(", \"file\": ", out);
@@ -61,29 +63,29 @@ static void put_one(FILE *out, const tile_diagnostic *d) {
             d->end_column);
 }
 
-void messages_write(FILE *out, const tile_diagnostic *d) {
-    put_one(out, d);
+void messages_write(FILE *out, const char *code, const tile_diagnostic *d) {
+    put_one(out, code, d);
     fputs(", \"notes\": [", out);
     for (int i = 1; i <= d->notes; i++) {
         if (i > 1) fputs(", ", out);
-        put_one(out, &d[i]);
+        put_one(out, "", &d[i]);
         fputc('}', out);
     }
     fputs("]}\n", out);
 }
 
 /* All of a line in one write, so that no other process's words come between. */
-static void say(const tile_diagnostic *d) {
+static void say(const char *code, const tile_diagnostic *d) {
     char *line = NULL;
     size_t len = 0;
     FILE *out = open_memstream(&line, &len);
     if (!out) return;
-    messages_write(out, d);
+    messages_write(out, code, d);
     if (fclose(out) == 0) fwrite(line, 1, len, stderr);
     free(line);
 }
 
-void message(const Messages *m, tile_severity severity, const char *format, ...) {
+void message(const Messages *m, Code code, const char *format, ...) {
     va_list ap, again;
     va_start(ap, format);
     va_copy(again, ap);
@@ -92,13 +94,24 @@ void message(const Messages *m, tile_severity severity, const char *format, ...)
     char *text = n < 0 ? NULL : malloc((size_t)n + 1);
     if (text) vsnprintf(text, (size_t)n + 1, format, ap);
     va_end(ap);
-    tile_diagnostic d = {.severity = severity, .text = text ? text : "out of memory"};
+    tile_diagnostic d = {.severity = (tile_severity)code_severity(code),
+                         .text = text ? text : "out of memory"};
+    const char *word = code_text(code);
+    bool error = d.severity == TILE_SEVERITY_ERROR;
     if (m->json)
-        say(&d);
+        say(word, &d);
+    else if (error)
+        fprintf(stderr, "%s: %s%s [%s]\n", m->program, m->error, d.text, word);
     else
-        fprintf(stderr, "%s: %s%s\n", m->program, severity == TILE_SEVERITY_ERROR ? m->error : "",
-                d.text);
+        fprintf(stderr, "%s: %s\n", m->program, d.text);
     free(text);
+}
+
+Code message_code(tile_status status) {
+    if (status == TILE_INVALID) return E_COMMAND_LINE;
+    if (status == TILE_INTERNAL) return E_BUG;
+    const char *text = tile_status_code(status);
+    return code_find(text, strlen(text));
 }
 
 void messages_compiled(const Messages *m, const tile_compiled *compiled) {
@@ -108,5 +121,5 @@ void messages_compiled(const Messages *m, const tile_compiled *compiled) {
     }
     const tile_diagnostic *d;
     int n = tile_compiled_diagnostics(compiled, &d);
-    for (int i = 0; i < n; i += 1 + d[i].notes) say(&d[i]);
+    for (int i = 0; i < n; i += 1 + d[i].notes) say(tile_compiled_code(compiled, i), &d[i]);
 }

@@ -78,13 +78,21 @@ typedef struct Command {
     int worst; /* exit code so far */
 } Command;
 
+/* The kind of mistake that ends with this exit code, where nothing else is known of it. */
+static Code kind_of_exit(int code) {
+    return code == EXIT_USAGE   ? E_COMMAND_LINE
+           : code == EXIT_FILES ? R_IO
+           : code == EXIT_BUG   ? E_BUG
+                                : R_NO_MEMORY;
+}
+
 static void complain(Command *c, int code, const char *text) {
-    if (text) message(&c->messages, TILE_SEVERITY_ERROR, "%s", text);
+    if (text) message(&c->messages, kind_of_exit(code), "%s", text);
     if (code > c->worst) c->worst = code;
 }
 
 static int usage(const Command *c, const char *before, const char *text, const char *after) {
-    message(&c->messages, TILE_SEVERITY_ERROR, "%s%s%s", before, text, after);
+    message(&c->messages, E_COMMAND_LINE, "%s%s%s", before, text, after);
     if (!c->messages.json) fputs("Try 'tilec --help'.\n", stderr);
     return EXIT_USAGE;
 }
@@ -370,7 +378,7 @@ static bool find_native(Command *c) {
     if (st == TILE_OK)
         snprintf(c->native_target, sizeof c->native_target, "%s", tile_context_target(ctx));
     else
-        message(&c->messages, TILE_SEVERITY_ERROR, "--target=native: %s: %s", tile_status_text(st),
+        message(&c->messages, message_code(st), "--target=native: %s: %s", tile_status_text(st),
                 ctx ? tile_error(ctx) : "");
     tile_context_destroy(ctx);
     c->o.target = c->native_target;
@@ -428,7 +436,7 @@ static const char *output_of(const Input *in, size_t *len) {
 /* A file that is not there is one without records to who measures; here it is a mistake. */
 static bool open_tuning(Command *c) {
     if (access(c->artefact.tuning_file, F_OK)) {
-        message(&c->messages, TILE_SEVERITY_ERROR, "cannot read '%s': %s", c->artefact.tuning_file,
+        message(&c->messages, R_IO, "cannot read '%s': %s", c->artefact.tuning_file,
                 strerror(errno));
         complain(c, EXIT_FILES, NULL);
         return false;
@@ -445,12 +453,12 @@ static bool forecast_config(Command *c, Input *in, tile_compile_options *o) {
     bool more = o->ndefines || o->options || o->num_warps || o->num_stages;
     if (!st) {
         o->config_text = in->config;
-        message(&c->messages, TILE_SEVERITY_NOTE, "%s: config %s, by forecast%s", o->file_name,
-                in->config, more ? "; what -D and options state stays as it is" : "");
+        message(&c->messages, N_CONFIG, "%s: config %s, by forecast%s", o->file_name, in->config,
+                more ? "; what -D and options state stays as it is" : "");
         return true;
     }
     if (st == TILE_COMPILE_ERROR) return true; /* that is better told by the compilation */
-    message(&c->messages, TILE_SEVERITY_ERROR, "%s: --config=auto: %s", o->file_name, why);
+    message(&c->messages, E_TUNING, "%s: --config=auto: %s", o->file_name, why);
     complain(c, EXIT_SOURCE, NULL);
     return false;
 }
@@ -466,7 +474,9 @@ static void compile_input(Command *c, Input *in) {
     FileError error;
     size_t len = 0;
     if (!file_read(in->path, (size_t)INPUT_LIMIT_MB << 20, &in->text, &len, &error)) {
-        complain(c, error.too_large ? EXIT_SOURCE : EXIT_FILES, error.text);
+        if (error.too_large) message(&c->messages, E_SOURCE_LIMIT, "%s", error.text);
+        complain(c, error.too_large ? EXIT_SOURCE : EXIT_FILES,
+                 error.too_large ? NULL : error.text);
         return;
     }
     bool piped = strcmp(in->path, "-") == 0;
@@ -604,8 +614,8 @@ static int reproduce(Command *c) {
     }
     tile_compile_options *o = &b.options;
     tile_compiled *compiled;
-    message(&c->messages, TILE_SEVERITY_NOTE, "%s: of version %s; this is %s", c->reproduce,
-            b.version, tile_version());
+    message(&c->messages, N_BUNDLE, "%s: of version %s; this is %s", c->reproduce, b.version,
+            tile_version());
     o->color = c->o.color;
     if (c->o.dump_after) o->dump_after = c->o.dump_after;
     if (c->o.verify_each) o->verify_each = 1;
@@ -684,7 +694,7 @@ static int tilec(int argc, char **argv) {
     free(c.include);
     free(c.defines);
     if (fflush(stdout) || ferror(stdout)) {
-        message(&c.messages, TILE_SEVERITY_ERROR, "cannot write standard output");
+        message(&c.messages, R_IO, "cannot write standard output");
         if (code == EXIT_DONE) code = EXIT_FILES;
     }
     return code;
@@ -700,7 +710,7 @@ int main(int argc, char **argv) {
     } else {
         Messages m = {"tilec",
                       "error: ", messages_json(argc, argv) || messages_json(w.argc, w.argv)};
-        message(&m, TILE_SEVERITY_ERROR, "%s", w.error);
+        message(&m, w.unread ? R_IO : E_COMMAND_LINE, "%s", w.error);
     }
     words_free(&w);
     return code;

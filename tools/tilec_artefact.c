@@ -45,7 +45,7 @@ typedef struct Work {
 } Work;
 
 static tile_status complain(const Messages *m, tile_status st, const char *what, const char *text) {
-    message(m, TILE_SEVERITY_ERROR, "%s%s", what, text);
+    message(m, message_code(st), "%s%s", what, text);
     return st;
 }
 
@@ -327,7 +327,10 @@ tile_status artefact_cubin(const Messages *m, const char *ptx, size_t ptx_len, c
     size_t n, tail = manifest_length(ptx);
     char *code = ptxas_assemble(ptx, ptx_len, &n, &error);
     *text = NULL;
-    if (!code) return complain(m, error.io ? TILE_IO : TILE_NOT_FOUND, "", error.text);
+    if (!code) {
+        message(m, error.io ? R_IO : E_PTXAS, "%s", error.text);
+        return error.io ? TILE_IO : TILE_NOT_FOUND;
+    }
     char *grown = realloc(code, n + tail + 2);
     if (!grown) {
         free(code);

@@ -117,7 +117,7 @@ static bool begins(const char *s, const char *with) {
 static tile_status pin(const Messages *m, const char *id, bool pinned) {
     tile_status st = tile_jit_cache_pin(NULL, id, pinned);
     if (st == TILE_NOT_FOUND || st == TILE_INVALID)
-        message(m, TILE_SEVERITY_ERROR, "--cache: %s begins with '%s'",
+        message(m, E_COMMAND_LINE, "--cache: %s begins with '%s'",
                 st == TILE_INVALID ? "more than one id" : "no id", id);
     return st;
 }
@@ -133,13 +133,13 @@ tile_status cache_command(const Messages *m, const char *what) {
     else if (begins(what, "pin:") || begins(what, "unpin:"))
         st = pin(m, strchr(what, ':') + 1, what[0] == 'p');
     else {
-        message(m, TILE_SEVERITY_ERROR,
+        message(m, E_COMMAND_LINE,
                 "--cache is list, json, pin:ID, unpin:ID, clear or clear:all, not '%s'", what);
         return TILE_INVALID;
     }
     if (st == TILE_IO)
-        message(m, TILE_SEVERITY_ERROR, "--cache: the folder cannot be read, or changed");
+        message(m, R_IO, "--cache: the folder cannot be read, or changed");
     else if (st == TILE_NO_MEMORY)
-        message(m, TILE_SEVERITY_ERROR, "--cache: %s", tile_status_text(st));
+        message(m, R_NO_MEMORY, "--cache: %s", tile_status_text(st));
     return st;
 }

@@ -21,8 +21,13 @@ static bool ends_in(const char *s, const char *suffix) {
 }
 
 static tile_status complain(const Messages *m, tile_status st, const char *text) {
-    message(m, TILE_SEVERITY_ERROR, "%s", text);
+    message(m, message_code(st), "%s", text);
     return st;
+}
+
+static tile_status unread(const Messages *m, const FileError *error) {
+    message(m, error->too_large ? E_SOURCE_LIMIT : R_IO, "%s", error->text);
+    return error->too_large ? TILE_COMPILE_ERROR : TILE_IO;
 }
 
 bool report_has_news(const tile_compiled *c) {
@@ -39,7 +44,7 @@ static tile_status compile_file(const Messages *m, const char *path, tile_compil
     Deps deps = {.n = 0};
     *out = NULL;
     if (!file_read(path, (size_t)INPUT_LIMIT_MB << 20, &text, &o.source_len, &error))
-        return complain(m, error.too_large ? TILE_COMPILE_ERROR : TILE_IO, error.text);
+        return unread(m, &error);
     deps_begin(&deps);
     o.reader = &deps.reader;
     o.source = text;
@@ -142,8 +147,7 @@ tile_status report_explain_place(const Messages *m, const char *place,
     if (!asked || asked > UINT32_MAX || (size_t)(colon - place) >= sizeof file)
         return complain(m, TILE_INVALID, "--explain-ptx takes FILE.ptx:LINE");
     snprintf(file, sizeof file, "%.*s", (int)(colon - place), place);
-    if (!file_read(file, (size_t)PTX_LIMIT_MB << 20, &ptx, &size, &error))
-        return complain(m, error.too_large ? TILE_COMPILE_ERROR : TILE_IO, error.text);
+    if (!file_read(file, (size_t)PTX_LIMIT_MB << 20, &ptx, &size, &error)) return unread(m, &error);
     uint32_t line = (uint32_t)asked;
     tile_status st = TILE_OK;
     if (has_notes(ptx)) {

@@ -31,7 +31,7 @@ typedef struct Known {
 } Known;
 
 static tile_status complain(const Messages *m, tile_status st, const char *what, const char *text) {
-    message(m, TILE_SEVERITY_ERROR, "%s%s", what, text);
+    message(m, message_code(st), "%s%s", what, text);
     return st;
 }
 
@@ -49,16 +49,15 @@ static bool same(const char *a, const char *b) {
 static void tell(const TunedRequest *r, const char *target, const tile_tuned *found) {
     if (r->quiet) return;
     if (!found) {
-        message(r->messages, TILE_SEVERITY_NOTE,
+        message(r->messages, N_CONFIG,
                 "%s: %s: nothing was tuned there, the config is the options'", r->base->file_name,
                 target);
         return;
     }
     const char *key = *found->key ? found->key : "all sizes";
     bool one = r->ntargets + r->cpu == 1;
-    message(r->messages, TILE_SEVERITY_NOTE, "%s: %s%sconfig %s, tuned on %s for %s",
-            r->base->file_name, one ? "" : target, one ? "" : ": ", found->config, found->device,
-            key);
+    message(r->messages, N_CONFIG, "%s: %s%sconfig %s, tuned on %s for %s", r->base->file_name,
+            one ? "" : target, one ? "" : ": ", found->config, found->device, key);
 }
 
 /* ---- which records ---- */
@@ -85,9 +84,8 @@ static tile_status find_kernel(Known *k) {
     for (int i = 0, n = 0; i < TARGETS; i++)
         if (target_name(r, i))
             n += snprintf(names + n, sizeof names - (size_t)n, " %.62s", target_name(r, i));
-    message(r->messages, TILE_SEVERITY_ERROR,
-            "%s: '%s' has no config for this kernel with these types on%s", r->base->file_name,
-            r->file, names);
+    message(r->messages, E_TUNING, "%s: '%s' has no config for this kernel with these types on%s",
+            r->base->file_name, r->file, names);
     return TILE_NOT_FOUND;
 }
 
@@ -157,7 +155,7 @@ static void take_configs(const Known *k, const char *key, Variant *out) {
 static tile_status add_tuned(const Known *k, const char *key, Variants *to) {
     char when[CONDITIONS], *text = NULL;
     if (!conditions_of(key, when)) {
-        message(k->r->messages, TILE_SEVERITY_ERROR,
+        message(k->r->messages, E_TUNING,
                 "'%s': a launch cannot be compared with the key '%.200s', which is no "
                 "list of NAME=INTEGER",
                 k->r->file, key);

@@ -33,8 +33,15 @@ int exit_code(tile_status st) {
 }
 
 int complain(const Messages *m, int code, const char *text) {
-    message(m, TILE_SEVERITY_ERROR, "%s", text);
+    Code kind = code == EXIT_USAGE ? E_COMMAND_LINE : code == EXIT_FILES ? R_IO : R_NO_MEMORY;
+    message(m, kind, "%s", text);
     return code;
+}
+
+/* What a rendered message says of itself, else the status's. */
+static Code told_code(tile_status st, const char *text) {
+    Code code = code_in_text(text);
+    return code ? code : message_code(st);
 }
 
 int failed(const Run *r, tile_status st) {
@@ -42,9 +49,10 @@ int failed(const Run *r, tile_status st) {
     const Messages *m = &r->o.messages;
     /* A check's message begins with the place in the kernel's source, as the compiler's do. */
     if (st != TILE_CHECK_FAILED)
-        message(m, TILE_SEVERITY_ERROR, "%s: %s", tile_status_text(st), tile_error(r->ctx));
+        message(m, told_code(st, tile_error(r->ctx)), "%s: %s", tile_status_text(st),
+                tile_error(r->ctx));
     else if (m->json)
-        message(m, TILE_SEVERITY_ERROR, "%s", tile_error(r->ctx));
+        message(m, told_code(st, tile_error(r->ctx)), "%s", tile_error(r->ctx));
     else
         fprintf(stderr, "%s\n", tile_error(r->ctx));
     return exit_code(st);
@@ -72,17 +80,17 @@ static int open_device(Run *r) {
     r->on_machine = strncmp(r->o.device, "ptx", strlen("ptx")) == 0;
     if (strcmp(r->o.device, "auto") == 0) {
         if (r->on_cpu)
-            message(&r->o.messages, TILE_SEVERITY_NOTE, "device: %s; %s",
-                    tile_context_device_name(r->ctx), tile_error(r->ctx));
+            message(&r->o.messages, N_DEVICE, "device: %s; %s", tile_context_device_name(r->ctx),
+                    tile_error(r->ctx));
         else
-            message(&r->o.messages, TILE_SEVERITY_NOTE, "device: %s (%s)",
-                    tile_context_device_name(r->ctx), tile_context_target(r->ctx));
+            message(&r->o.messages, N_DEVICE, "device: %s (%s)", tile_context_device_name(r->ctx),
+                    tile_context_target(r->ctx));
     }
     if (r->o.counts && !r->on_machine)
         return complain(&r->o.messages, EXIT_USAGE,
                         "--counts is for the PTX machine: --device=ptx");
     if (r->o.checks_given && !r->on_cpu && !r->on_machine)
-        message(&r->o.messages, TILE_SEVERITY_NOTE, "--check has no effect on a GPU");
+        message(&r->o.messages, N_DEVICE, "--check has no effect on a GPU");
     tile_status checks = tile_context_set_checks(r->ctx, r->o.checks);
     st = checks ? checks : tile_context_set_print(r->ctx, print_text, r);
     progress_open(&r->progress);
@@ -255,7 +263,7 @@ int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, ti
         } else if (p.has_equals) {
             arg[i] = tile_int(p.type, p.equals);
         } else {
-            message(&o->messages, TILE_SEVERITY_ERROR,
+            message(&o->messages, E_COMMAND_LINE,
                     "the argument for parameter %s (%s) of kernel '%s' is missing: add "
                     "%s=%s",
                     p.name, p.type_text, info->name, p.name,
@@ -265,8 +273,8 @@ int run_bind(const Run *r, tile_kernel *kernel, const tile_kernel_info *info, ti
     }
     for (int i = 0; code < 0 && i < o->nvalues; i++)
         if (!used[i] && !o->value[i].pointed) {
-            message(&o->messages, TILE_SEVERITY_ERROR, "kernel '%s' has no parameter %s",
-                    info->name, o->value[i].name);
+            message(&o->messages, E_COMMAND_LINE, "kernel '%s' has no parameter %s", info->name,
+                    o->value[i].name);
             code = EXIT_USAGE;
         }
     free(used);

@@ -110,7 +110,7 @@ static void print_more(FILE *out) {
 }
 
 static int usage(const RunOptions *o, const char *text, const char *detail) {
-    message(&o->messages, TILE_SEVERITY_ERROR, "%s%s%s%s", text, detail ? " '" : "",
+    message(&o->messages, E_COMMAND_LINE, "%s%s%s%s", text, detail ? " '" : "",
             detail ? detail : "", detail ? "'" : "");
     return EXIT_USAGE;
 }
@@ -184,8 +184,8 @@ static int read_number(const RunOptions *o, const char *option, const char *text
                        int *out) {
     long v;
     if (option_number(text, least, 1000000, &v)) {
-        message(&o->messages, TILE_SEVERITY_ERROR, "%s takes a number from %ld on, not '%s'",
-                option, least, text);
+        message(&o->messages, E_COMMAND_LINE, "%s takes a number from %ld on, not '%s'", option,
+                least, text);
         return EXIT_USAGE;
     }
     *out = (int)v;
@@ -298,7 +298,7 @@ static int split_tolerance(const RunOptions *o, Expect *e, const char *text) {
         return usage(o, "a tolerance is 0 or more, not", colon + 1);
     e->file = e->given ? strndup(text, (size_t)(colon - text)) : strdup(text);
     if (e->file) return -1;
-    message(&o->messages, TILE_SEVERITY_ERROR, "out of memory");
+    message(&o->messages, R_NO_MEMORY, "out of memory");
     return EXIT_RUN;
 }
 
@@ -336,7 +336,7 @@ int run_options_read(RunOptions *o, const Messages *m, int argc, char **argv) {
     o->save = calloc(most, sizeof *o->save);
     o->expect = calloc(most, sizeof *o->expect);
     if (!o->define || !o->include || !o->value || !o->save || !o->expect) {
-        message(&o->messages, TILE_SEVERITY_ERROR, "out of memory");
+        message(&o->messages, R_NO_MEMORY, "out of memory");
         return EXIT_RUN;
     }
     OptionParser p = option_parser(rows, ROWS, argc, argv);

@@ -236,7 +236,7 @@ static int judge(Run *r, const Expect *e, const NpyArray *shape, const Array *go
                    tolerance, e->file, d.max_abs, abs_at, d.max_rel, rel_at, d.max_ulp, ulp_at);
     }
     if (!d.beyond) return -1;
-    message(&r->o.messages, TILE_SEVERITY_ERROR,
+    message(&r->o.messages, C_DIFFERENT,
             "%s: %zu of %zu elements are beyond the tolerance %.3g; the first at %s is "
             "%.9g, expected %.9g",
             name, d.beyond, got->count, tolerance, first, compare_element(got, d.first),
@@ -261,10 +261,10 @@ static int expect_one(Run *r, const Expect *e) {
         return complain(&r->o.messages, EXIT_FILES, error.text);
     }
     if (!npy_parse(text, len, &a, &error)) {
-        message(&r->o.messages, TILE_SEVERITY_ERROR, "%s: %s", e->file, error.text);
+        message(&r->o.messages, R_IO, "%s: %s", e->file, error.text);
         code = EXIT_FILES;
     } else if (!same_shape(&a, &v->array)) {
-        message(&r->o.messages, TILE_SEVERITY_ERROR, "%s: its shape is not that of %s", e->file,
+        message(&r->o.messages, E_COMMAND_LINE, "%s: its shape is not that of %s", e->file,
                 v->name);
         code = EXIT_USAGE;
     } else {

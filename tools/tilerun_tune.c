@@ -16,9 +16,9 @@ enum { MESSAGE = 600 };
 static void print_record(const Messages *m, const tile_tuned *r) {
     char median[DURATION_TEXT], low[DURATION_TEXT], high[DURATION_TEXT];
     if (m->json && r->failure)
-        message(m, TILE_SEVERITY_NOTE, "%s: %s", r->config, r->failure);
+        message(m, N_CONFIG, "%s: %s", r->config, r->failure);
     else if (m->json)
-        message(m, TILE_SEVERITY_NOTE, "%s: %s", r->config, duration_text(r->median_ms, median));
+        message(m, N_CONFIG, "%s: %s", r->config, duration_text(r->median_ms, median));
     else if (r->failure)
         fprintf(stderr, "%s: %s\n", r->config, r->failure);
     else
@@ -70,7 +70,7 @@ static int report_tuned(Run *r, const tile_tuning *tuning, const tile_tuned *bes
         all++;
         bad += t.failure != NULL;
         if (list && json_array_append_new(list, json_of(&t)))
-            return complain(&r->o.messages, EXIT_RUN, "memory");
+            return complain(&r->o.messages, EXIT_RUN, "out of memory");
     }
     if (r->report) {
         json_t *o = json_pack("{s:s, s:s, s:f, s:o}", "key", best->key, "best", best->config,
@@ -113,8 +113,7 @@ static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *comp
     double seconds = 0;
     tile_tuned best;
     if (r->o.tuning && !can_keep(r->o.tuning)) {
-        message(&r->o.messages, TILE_SEVERITY_ERROR, "cannot write '%s': %s", r->o.tuning,
-                strerror(errno));
+        message(&r->o.messages, R_IO, "cannot write '%s': %s", r->o.tuning, strerror(errno));
         return exit_code(TILE_IO);
     }
     tile_tune_options o = {
@@ -136,7 +135,7 @@ static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *comp
     progress_stop(&r->progress);
     if (st == TILE_INVALID && !*why) return EXIT_USAGE; /* binding has said why */
     if (st) {
-        message(&r->o.messages, TILE_SEVERITY_ERROR, "tuning: %s",
+        message(&r->o.messages, st == TILE_NOT_FOUND ? E_TUNING : message_code(st), "tuning: %s",
                 *why ? why : tile_status_text(st));
         return st == TILE_NOT_FOUND ? EXIT_RUN : exit_code(st);
     }
@@ -146,8 +145,7 @@ static int measure(Run *r, tile_tuning *tuning, const tile_compile_options *comp
 
 static int look_up(Run *r, const tile_tuning *tuning, const tile_compile_options *compile) {
     if (access(r->o.tuning, F_OK)) {
-        message(&r->o.messages, TILE_SEVERITY_ERROR, "cannot read '%s': %s", r->o.tuning,
-                strerror(errno));
+        message(&r->o.messages, R_IO, "cannot read '%s': %s", r->o.tuning, strerror(errno));
         return EXIT_FILES;
     }
     tile_tuned found;
@@ -155,7 +153,7 @@ static int look_up(Run *r, const tile_tuning *tuning, const tile_compile_options
     if (r->on_cpu) o.target = "cpu";
     tile_status st = tile_tune_find(&o, tuning, tile_context_device_name(r->ctx), &found);
     if (st == TILE_NOT_FOUND) {
-        message(&r->o.messages, TILE_SEVERITY_ERROR,
+        message(&r->o.messages, E_TUNING,
                 "%s has no config for this kernel, these types and this device: measure "
                 "with --tune",
                 r->o.tuning);
@@ -166,7 +164,7 @@ static int look_up(Run *r, const tile_tuning *tuning, const tile_compile_options
                         "--tuning is for one kernel: choose it with --kernel");
     /* What is wrong with the source is better told by the compilation that follows. */
     if (st) return -1;
-    message(&r->o.messages, TILE_SEVERITY_NOTE, "config %s, tuned for %s", found.config,
+    message(&r->o.messages, N_CONFIG, "config %s, tuned for %s", found.config,
             *found.key ? found.key : "all sizes");
     return keep_config(r, found.config);
 }
@@ -178,10 +176,10 @@ static int forecast(Run *r, const tile_compile_options *compile) {
     tile_status st = tile_tune_forecast(&o, r->o.grid, 0, config, sizeof config, why, sizeof why);
     if (st == TILE_COMPILE_ERROR) return -1; /* that is better told by the compilation */
     if (st) {
-        message(&r->o.messages, TILE_SEVERITY_ERROR, "--config=auto: %s", why);
+        message(&r->o.messages, E_TUNING, "--config=auto: %s", why);
         return st == TILE_NOT_FOUND ? EXIT_RUN : exit_code(st);
     }
-    message(&r->o.messages, TILE_SEVERITY_NOTE, "config %s, by forecast", config);
+    message(&r->o.messages, N_CONFIG, "config %s, by forecast", config);
     return keep_config(r, config);
 }
 
@@ -191,7 +189,7 @@ int tune_config(Run *r, const tile_compile_options *compile) {
     tile_status st = tile_tuning_open(r->o.tuning, &tuning);
     int code = -1;
     if (st) {
-        message(&r->o.messages, TILE_SEVERITY_ERROR, "%s", tile_tuning_error(tuning));
+        message(&r->o.messages, message_code(st), "%s", tile_tuning_error(tuning));
         code = exit_code(st);
     } else if (r->o.tune) {
         code = measure(r, tuning, compile);

@@ -81,7 +81,7 @@ static bool read_kernel(tile_jit *jit, const tile_compile_options *from, Session
             arena_strdup(&jit->arena, param[i].name), param[i].any_value || o->no_promises,
             param[i].any_alignment, param[i].promised == PROMISE_8, param[i].typed};
     if (jit->nparams <= JIT_MAX_ARGS) return true;
-    diag(&s->diags, DIAG_ERROR, (Span){0}, "kernel '%s' has more than %d parameters", kernel,
+    diag(&s->diags, E_PARAMETER_LIMIT, (Span){0}, "kernel '%s' has more than %d parameters", kernel,
          JIT_MAX_ARGS);
     return false;
 }
@@ -273,16 +273,18 @@ static char *pass_looked(Making *m, char *at, const char *end) {
     return reading_same(m->o.reader, from + 1, n) ? from + 1 + n : NULL;
 }
 
-/* ---- and behind them what the compiler said: "1\n1 7 5 9 20 4 this is not used yetk.tl\n" ---- */
+/* ---- and behind them what the compiler said: "1\n1 W0001 7 5 9 20 4 this is
+ * not used yetk.tl\n"; a note has - for a code ---- */
 
 static void put_said(const tile_compiled *c, Buf *out) {
     const tile_diagnostic *d;
     int n = tile_compiled_diagnostics(c, &d);
+    const Code *code = compiled_codes(c);
     buf_printf(out, "%d\n", n);
-    for (; n > 0; n--, d++)
-        buf_printf(out, "%d %u %u %u %zu %zu %s%s\n", (int)d->severity, d->line, d->column,
-                   d->end_column, strlen(d->text), d->file ? strlen(d->file) : 0, d->text,
-                   d->file ? d->file : "");
+    for (; n > 0; n--, d++, code++)
+        buf_printf(out, "%d %s %u %u %u %zu %zu %s%s\n", (int)d->severity,
+                   *code ? code_text(*code) : "-", d->line, d->column, d->end_column,
+                   strlen(d->text), d->file ? strlen(d->file) : 0, d->text, d->file ? d->file : "");
 }
 
 /* Reads them into v; the text behind them, or NULL. The entry is cut where texts end. */
@@ -292,24 +294,27 @@ static const char *take_said(Making *m, char *at, const char *end) {
         return NULL;
     at += used + 1;
     tile_diagnostic *said = arena_array(&m->arena, (size_t)n + 1, sizeof *said);
+    Code *code = arena_array(&m->arena, (size_t)n + 1, sizeof *code);
     for (int i = 0; i < n; i++) {
         tile_diagnostic *d = &said[i];
         unsigned severity;
+        char word[CODE_TEXT + 1];
         size_t len, file;
         used = 0;
-        if (sscanf(at, "%u %u %u %u %zu %zu%n", &severity, &d->line, &d->column, &d->end_column,
-                   &len, &file, &used) != 6 ||
+        if (sscanf(at, "%u %5s %u %u %u %zu %zu%n", &severity, word, &d->line, &d->column,
+                   &d->end_column, &len, &file, &used) != 7 ||
             severity > TILE_SEVERITY_NOTE || end - at < used + 2 ||
             len > (size_t)(end - at - used - 2) || file > (size_t)(end - at - used - 2) - len)
             return NULL;
         d->severity = (tile_severity)severity;
+        code[i] = code_find(word, strlen(word));
         d->text = arena_strndup(&m->arena, at + used + 1, len);
         at += (size_t)used + 1 + len;
         if (file) d->file = arena_strndup(&m->arena, at, file);
         at += file;
         if (*at++ != '\n') return NULL;
     }
-    if (n && !(m->v->said = compiled_recall(&m->o, said, n))) return NULL;
+    if (n && !(m->v->said = compiled_recall(&m->o, said, code, n))) return NULL;
     return at;
 }
 
@@ -365,7 +370,8 @@ static tile_status compile(Making *m) {
     }
     const tile_diagnostic *said;
     int nsaid = tile_compiled_diagnostics(m->compiled, &said);
-    if (nsaid && !(v->said = compiled_recall(&m->o, said, nsaid))) /* without the module's text */
+    if (nsaid && /* without the module's text */
+        !(v->said = compiled_recall(&m->o, said, compiled_codes(m->compiled), nsaid)))
         return tile_context_fail(jit->ctx, TILE_NO_MEMORY, "no memory to compile the kernel");
     m->text = tile_compiled_text(m->compiled, TILE_PART_OUTPUT, &m->len);
     if (!jit->folder) return TILE_OK;

@@ -86,7 +86,8 @@ static Text leaf_text(Lower *l, Text said, Entry entry) {
 
 static bool make_leaf(Reader *r, const char *path, Text said, Entry entry, Argument *out) {
     if (++r->leaves > TILE_MAX_PARAMS) {
-        fail(r->l, r->param->span, "'%s' has more than %d parts", r->param->name, TILE_MAX_PARAMS);
+        fail(r->l, E_PARAMETER_LIMIT, r->param->span, "'%s' has more than %d parts", r->param->name,
+             TILE_MAX_PARAMS);
         return false;
     }
     *out = (Argument){.path = path,
@@ -115,7 +116,8 @@ static bool read_leaf(Reader *r, const char *path, Text text, Argument *out) {
 /* ---- tuples ---- */
 
 static bool misread(Reader *r, const char *path, Text text, const char *why) {
-    fail(r->l, r->param->span, "'%.*s' is no type for '%s': %s", (int)text.n, text.at, path, why);
+    fail(r->l, E_PARAMETER_TYPE, r->param->span, "'%.*s' is no type for '%s': %s", (int)text.n,
+         text.at, path, why);
     return false;
 }
 
@@ -127,8 +129,8 @@ static const Class *find_named_tuple(Reader *r, const char *path, Text name) {
     bool there = lookup_top(l, word, r->param->span, &o);
     if (there && o.kind == OBJ_CLASS && o.class_->kind == CLASS_NAMED_TUPLE) return o.class_;
     if (!there || !obj_is_poison(o))
-        fail(l, r->param->span, "'%s', the type of '%s', is no NamedTuple of this file", word,
-             path);
+        fail(l, E_PARAMETER_TYPE, r->param->span,
+             "'%s', the type of '%s', is no NamedTuple of this file", word, path);
     return NULL;
 }
 
@@ -210,7 +212,8 @@ static bool gather_tuple(Reader *r, const char *path, Argument *out) {
         for (int k = 0; k < names.n && !known; k++) known = names.at[k] == word;
         if (known) continue;
         if (names.n == TILE_MAX_PARAMS) {
-            fail(l, r->param->span, "'%s' has more than %d parts", path, TILE_MAX_PARAMS);
+            fail(l, E_PARAMETER_LIMIT, r->param->span, "'%s' has more than %d parts", path,
+                 TILE_MAX_PARAMS);
             return false;
         }
         numbers = numbers && isdigit((unsigned char)*word);
@@ -223,8 +226,8 @@ static bool gather_tuple(Reader *r, const char *path, Argument *out) {
         const char *name = numbers ? number_path(r, path, i) : part_path(r, path, names.at[i]);
         if (!read_part(r, name, (Text){"", 0}, &out->part[i])) return false;
         if (out->part[i].kind != ARGUMENT_LEAF || out->part[i].given.n) continue;
-        fail(l, r->param->span, "the signature has %d parts of '%s', and '%s' is none of them",
-             names.n, path, name);
+        fail(l, E_SIGNATURE, r->param->span,
+             "the signature has %d parts of '%s', and '%s' is none of them", names.n, path, name);
         return false;
     }
     return true;
@@ -347,8 +350,8 @@ static bool check_parts(Lower *l, const AstFunc *f, const Entries *entries) {
         const Entry *e = &entries->at[i];
         for (int k = 0; k < f->nparams && !e->taken; k++) {
             if (!name_behind(*e, f->param[k].name).n) continue;
-            fail(l, f->param[k].span, "signature: '%s' has no part '%.*s'", f->param[k].name,
-                 (int)e->name.n, e->name.at);
+            fail(l, E_SIGNATURE, f->param[k].span, "signature: '%s' has no part '%.*s'",
+                 f->param[k].name, (int)e->name.n, e->name.at);
             ok = false;
         }
     }

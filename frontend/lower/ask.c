@@ -83,7 +83,8 @@ Obj bi_getattr(Lower *l, const Args *a, int64_t data) {
 /* tl.tensor is a class to ask for, not to call. */
 Obj bi_class(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    return fail(l, a->name_span, "%s cannot be called in a kernel", builtin_text(l, a->row));
+    return fail(l, E_HOST_ONLY, a->name_span, "%s cannot be called in a kernel",
+                builtin_text(l, a->row));
 }
 
 Obj bi_dtype_named(Lower *l, const Args *a, int64_t data) {

@@ -96,8 +96,8 @@ Obj bi_atomic(Lower *l, const Args *a, int64_t data) {
     if (!p || !fit_write_mask(l, a, 2, p, &mask) || !arg_order(l, a, 3, &order)) return poison();
     Type elem = type_element(type_pointee(p->type));
     if (!takes((Rmw)data, elem))
-        return fail(l, a->where[0], "%s does not support %s", builtin_text(l, a->row),
-                    user(l, elem));
+        return fail(l, E_ATOMIC_TYPE, a->where[0], "%s does not support %s",
+                    builtin_text(l, a->row), user(l, elem));
     Value *v = fit_value(l, a, 1, p->type);
     if (!v) return poison();
     return obj_value(emit_atomic(l, (Rmw)data, p, v, mask, order));
@@ -110,7 +110,7 @@ Obj bi_atomic_cas(Lower *l, const Args *a, int64_t data) {
     if (!p || !may_write(l, a, p->type) || !arg_order(l, a, 3, &order)) return poison();
     Type elem = type_element(type_pointee(p->type));
     if (elem.depth || type_elem_bits(elem) < 16)
-        return fail(l, a->where[0], "%s takes elements of 16, 32 or 64 bits, not %s",
+        return fail(l, E_ATOMIC_TYPE, a->where[0], "%s takes elements of 16, 32 or 64 bits, not %s",
                     builtin_text(l, a->row), user(l, elem));
     Value *expected = fit_value(l, a, 1, p->type);
     Value *v = expected ? fit_value(l, a, 2, p->type) : NULL;
@@ -130,8 +130,8 @@ static bool arg_one_order(Lower *l, const Args *a, int sem_at, Sem ordered, Orde
     if (!arg_text(l, a, sem_at, &text)) return false;
     if (!*text) out->sem = ordered;
     if (out->sem == ordered || out->sem == SEM_RELAXED) return true;
-    fail(l, a->where[sem_at], "%s only supports %s and relaxed semantics, not '%s'", a->row->name,
-         ordered == SEM_ACQUIRE ? "acquire" : "release", text);
+    fail(l, E_ATOMIC_ORDER, a->where[sem_at], "%s only supports %s and relaxed semantics, not '%s'",
+         a->row->name, ordered == SEM_ACQUIRE ? "acquire" : "release", text);
     return false;
 }
 
@@ -147,8 +147,9 @@ static Op *emit_access(Lower *l, OpCode code, Value *const *operand, int n, Type
 static Value *number_pointer(Lower *l, const Args *a, Value *p) {
     Type elem = type_element(type_pointee(p->type));
     if (elem.depth) {
-        fail(l, a->where[0], "%s only supports integer and floating-point elements, not %s",
-             a->row->name, user(l, elem));
+        fail(l, E_ATOMIC_TYPE, a->where[0],
+             "%s only supports integer and floating-point elements, not %s", a->row->name,
+             user(l, elem));
         return NULL;
     }
     return type_is_bool(elem) ? as(l, p, type_pointer_to(type_scalar(EL_I8))) : p;
@@ -188,14 +189,15 @@ static bool arg_timeout(Lower *l, const Args *a, int i, Type p, Value **out) {
     *out = NULL;
     if (o.kind == OBJ_NONE) return true;
     if (o.kind == OBJ_INT && !o.big && o.i < 0) {
-        fail(l, a->where[i], "atomic_poll timeout_ns must be non-negative, not %s", obj_text(l, o));
+        fail(l, E_ARGUMENT_RANGE, a->where[i],
+             "atomic_poll timeout_ns must be non-negative, not %s", obj_text(l, o));
         return false;
     }
     Value *v = arg_value(l, a, i);
     if (!v) return false;
     if (v->type.rank || !type_is_int(v->type)) {
-        fail(l, a->where[i], "atomic_poll timeout_ns must be a scalar integer, not %s",
-             user(l, v->type));
+        fail(l, E_ARGUMENT_KIND, a->where[i],
+             "atomic_poll timeout_ns must be a scalar integer, not %s", user(l, v->type));
         return false;
     }
     v = cast_value(l, v, type_scalar(EL_U64), false, a->span);
@@ -210,7 +212,7 @@ Obj bi_atomic_poll(Lower *l, const Args *a, int64_t data) {
     if (!p || !arg_one_order(l, a, 2, SEM_ACQUIRE, &order)) return poison();
     Type elem = type_element(type_pointee(p->type));
     if (!type_is_int(elem) || type_elem_bits(elem) < 16)
-        return fail(l, a->where[0],
+        return fail(l, E_ATOMIC_TYPE, a->where[0],
                     "atomic_poll only supports integer elements of 16, 32 or 64 bits, not %s",
                     user(l, elem));
     Value *expected = fit_value(l, a, 1, p->type);

@@ -111,14 +111,14 @@ static bool take_keyword(Lower *l, Args *a, const ParamText *p, const Call *c, i
         vec_push(&l->s->arena, &names, p[i].name);
         if (strcmp(p[i].name, key->name) != 0) continue;
         if (a->given[i]) {
-            fail(l, key->span, "%s: '%s' is given twice", fn, key->name);
+            fail(l, E_ARGUMENT_TWICE, key->span, "%s: '%s' is given twice", fn, key->name);
             return false;
         }
         a->at[i] = c->keyword_value[k];
         a->where[i] = key->value->span;
         return a->given[i] = true;
     }
-    fail(l, key->span, "%s has no parameter '%s'", fn, key->name);
+    fail(l, E_ARGUMENT_UNKNOWN, key->span, "%s has no parameter '%s'", fn, key->name);
     suggest(l, key->name, names.at, names.n);
     return false;
 }
@@ -149,8 +149,9 @@ static bool bind_row(Lower *l, Args *a, const ParamText *p, const Obj *self, con
         a->where[next] = c->where[c->nargs - rest];
         a->given[next] = true;
     } else if (rest > 0) {
-        fail(l, c->where[c->nargs - rest], "%s takes at most %d arguments, not %d",
-             builtin_text(l, a->row), a->n - (self != NULL), c->nargs);
+        fail(l, E_ARGUMENT_COUNT, c->where[c->nargs - rest],
+             "%s takes at most %d arguments, not %d", builtin_text(l, a->row),
+             a->n - (self != NULL), c->nargs);
         return false;
     }
     for (int k = 0; k < c->nkeywords; k++)
@@ -158,7 +159,8 @@ static bool bind_row(Lower *l, Args *a, const ParamText *p, const Obj *self, con
     for (int i = 0; i < a->n; i++) {
         if (a->given[i]) continue;
         if (!p[i].default_ && !p[i].star) {
-            fail(l, c->span, "%s needs an argument for '%s'", builtin_text(l, a->row), p[i].name);
+            fail(l, E_ARGUMENT_MISSING, c->span, "%s needs an argument for '%s'",
+                 builtin_text(l, a->row), p[i].name);
             return false;
         }
         a->at[i] = p[i].star ? obj_tuple(l, NULL, 0) : default_object(l, p[i].default_);
@@ -170,7 +172,8 @@ Obj call_builtin(Lower *l, const Builtin *row, const Obj *self, const Call *c) {
     if (is_refused(l, (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}}, c->name_span))
         return poison();
     if (!l->b.f && !strchr(row->where, 'C'))
-        return fail(l, c->name_span, "%s can only be called in a kernel", builtin_text(l, row));
+        return fail(l, E_KERNEL_ONLY, c->name_span, "%s can only be called in a kernel",
+                    builtin_text(l, row));
     ParamText params[PARAMS_MAX];
     Args a = {.row = row, .span = c->span, .name_span = c->name_span};
     a.n = split_params(l, row->params, params);
@@ -195,14 +198,15 @@ const char *arg_name(Lower *l, const Args *a, int i) {
 
 bool is_refused(Lower *l, Obj o, Span span) {
     if (o.kind != OBJ_BUILTIN || o.builtin.row->fn) return false;
-    fail(l, span, "%s is not supported: %s", builtin_text(l, o.builtin.row), o.builtin.row->params);
+    fail(l, E_UNSUPPORTED_BUILTIN, span, "%s is not supported: %s", builtin_text(l, o.builtin.row),
+         o.builtin.row->params);
     return true;
 }
 
 Obj arg_error(Lower *l, const Args *a, int i, const char *expected) {
     if (is_refused(l, a->at[i], a->where[i])) return poison();
-    fail(l, a->where[i], "%s: '%s' must be %s, not %s", builtin_text(l, a->row), arg_name(l, a, i),
-         expected, obj_what(l, a->at[i]));
+    fail(l, E_ARGUMENT_KIND, a->where[i], "%s: '%s' must be %s, not %s", builtin_text(l, a->row),
+         arg_name(l, a, i), expected, obj_what(l, a->at[i]));
     if (a->at[i].kind == OBJ_VALUE && !a->at[i].value->type.rank &&
         strstr(expected, "compile-time"))
         note(l, (Span){0},
@@ -280,20 +284,22 @@ bool check_dims(Lower *l, const Args *a, int i, const Dims *dims) {
     int log2 = 0;
     const char *fn = builtin_text(l, a->row);
     if (dims->n > TILE_MAX_RANK) {
-        fail(l, a->where[i], "%s: a tile has at most %d dimensions", fn, TILE_MAX_RANK);
+        fail(l, E_RANK_LIMIT, a->where[i], "%s: a tile has at most %d dimensions", fn,
+             TILE_MAX_RANK);
         return false;
     }
     for (int k = 0; k < dims->n; k++) {
         int64_t d = dims->at[k];
         if (!type_fits_dim(d)) {
-            fail(l, a->where[i], "Shape element %d must be a power of 2", k);
+            fail(l, E_POWER_OF_TWO, a->where[i], "Shape element %d must be a power of 2", k);
             note(l, (Span){0}, "it is %lld, in a call of %s", (long long)d, fn);
             return false;
         }
         while (d > 1 && log2 <= TILE_MAX_LOG2) d = (d + 1) / 2, log2++;
     }
     if (log2 > TILE_MAX_LOG2) {
-        fail(l, a->where[i], "%s: a tile has at most %d elements", fn, 1 << TILE_MAX_LOG2);
+        fail(l, E_TILE_LIMIT, a->where[i], "%s: a tile has at most %d elements", fn,
+             1 << TILE_MAX_LOG2);
         return false;
     }
     return true;

@@ -16,9 +16,10 @@ static bool spread_keywords(Lower *l, const Keyword *from, Obj dict, Keywords *o
     if (!texts) {
         if (obj_is_poison(dict)) return false;
         if (l->b.f)
-            fail(l, from->span, "'**' is not supported in a call");
+            fail(l, E_STAR_ARGUMENTS, from->span, "'**' is not supported in a call");
         else
-            fail(l, from->span, "'**' needs a dict of names, not %s", obj_what(l, dict));
+            fail(l, E_STAR_ARGUMENTS, from->span, "'**' needs a dict of names, not %s",
+                 obj_what(l, dict));
         return false;
     }
     for (int i = 0; i + 1 < dict.seq.n; i += 2) {
@@ -60,7 +61,7 @@ static bool evaluate_arguments(Lower *l, const Expr *e, Call *c) {
         bool star = item->kind == EXPR_STARRED;
         Obj o = lower_expr(l, star ? item->left : item);
         if (star && o.kind != OBJ_TUPLE && !obj_is_poison(o))
-            o = fail(l, item->span, "'*' needs a tuple, not %s", obj_what(l, o));
+            o = fail(l, E_STAR_ARGUMENTS, item->span, "'*' needs a tuple, not %s", obj_what(l, o));
         ok &= !obj_is_poison(o);
         for (int k = 0; k < (star && o.kind == OBJ_TUPLE ? o.seq.n : 1); k++) {
             vec_push(a, &args, star && o.kind == OBJ_TUPLE ? o.seq.at[k] : o);
@@ -95,8 +96,8 @@ Obj lower_call(Lower *l, const Expr *e) {
     if (!evaluate_arguments(l, e, &c) || obj_is_poison(callee)) return poison();
     if (!known) return call(l, callee, &c);
     if (host_method(l, self, e->left->name, &c, &result)) return result;
-    return fail(l, c.name_span, "%s has no method '%s' with these arguments", obj_what(l, self),
-                e->left->name);
+    return fail(l, E_NO_METHOD, c.name_span, "%s has no method '%s' with these arguments",
+                obj_what(l, self), e->left->name);
 }
 
 Obj call_object(Lower *l, Obj callee, const Obj *args, int nargs, Span span) {
@@ -139,12 +140,12 @@ static bool bind_keywords(Lower *l, const AstFunc *f, const Call *c, Obj *value,
             continue;
         }
         if (p < 0) {
-            fail(l, k->span, "%s() has no parameter '%s'", f->name, k->name);
+            fail(l, E_ARGUMENT_UNKNOWN, k->span, "%s() has no parameter '%s'", f->name, k->name);
             suggest_param(l, f, k->name);
             return false;
         }
         if (given[p]) {
-            fail(l, k->span, "%s() is given '%s' twice", f->name, k->name);
+            fail(l, E_ARGUMENT_TWICE, k->span, "%s() is given '%s' twice", f->name, k->name);
             return false;
         }
         value[p] = c->keyword_value[i];
@@ -168,7 +169,8 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, const Obj *defaul
             taken = c->nargs;
         } else if (p->is_star_star) {
             if (is_jit(f)) {
-                fail(l, p->span, "JIT functions do not support **%s parameters", p->name);
+                fail(l, E_STAR_PARAMETER, p->span, "JIT functions do not support **%s parameters",
+                     p->name);
                 return false;
             }
             value[i] = obj_tuple(l, NULL, 0);
@@ -180,7 +182,8 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, const Obj *defaul
         }
     }
     if (taken < c->nargs) {
-        fail(l, c->where[taken], "%s() takes %d arguments, not %d", f->name, taken, c->nargs);
+        fail(l, E_ARGUMENT_COUNT, c->where[taken], "%s() takes %d arguments, not %d", f->name,
+             taken, c->nargs);
         note(l, f->span, "it is defined here");
         return false;
     }
@@ -188,7 +191,8 @@ bool bind_arguments(Lower *l, const AstFunc *f, const Call *c, const Obj *defaul
     for (int i = 0; i < f->nparams; i++) {
         if (given[i]) continue;
         if (!f->param[i].default_) {
-            fail(l, c->span, "%s() needs an argument for '%s'", f->name, f->param[i].name);
+            fail(l, E_ARGUMENT_MISSING, c->span, "%s() needs an argument for '%s'", f->name,
+                 f->param[i].name);
             note(l, f->param[i].span, "the parameter is here");
             return false;
         }
@@ -212,12 +216,12 @@ static Obj call_outside(Lower *l, const AstFunc *f, const Call *c) {
     if (!bind_arguments(l, f, c, NULL, value)) return poison();
     for (int i = 0; i < f->nparams; i++)
         if (!obj_is_const(value[i]) && value[i].kind != OBJ_INSTANCE) /* its constants are known */
-            return fail(l, c->span, "%s() runs while compiling; '%s' is %s", f->name,
-                        f->param[i].name, obj_what(l, value[i]));
+            return fail(l, E_HOST_FUNCTION, c->span, "%s() runs while compiling; '%s' is %s",
+                        f->name, f->param[i].name, obj_what(l, value[i]));
     Obj o = host_call(l, f, value);
     if (obj_is_poison(o) || obj_is_const(o)) return o;
-    return fail(l, c->span, "%s() runs while compiling and cannot return %s", f->name,
-                obj_what(l, o));
+    return fail(l, E_HOST_FUNCTION, c->span, "%s() runs while compiling and cannot return %s",
+                f->name, obj_what(l, o));
 }
 
 /* A class's plain function, `def f(self)`. */
@@ -230,14 +234,16 @@ static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
     if (runs_outside(l, f)) return call_outside(l, f, c);
     if (!is_jit(f) && f->in_class) return call_method_in_place(l, f, c);
     if (!is_jit(f)) {
-        fail(l, c->name_span, "'%s' is not a jit function and cannot be called in a kernel",
-             f->name);
+        fail(l, E_HOST_ONLY, c->name_span,
+             "'%s' is not a jit function and cannot be called in a kernel", f->name);
         note(l, f->span, "it is defined here: put @triton.jit above it");
         return poison();
     }
-    if (!l->b.f) return fail(l, c->span, "'%s' can only be called in a kernel", f->name);
+    if (!l->b.f)
+        return fail(l, E_KERNEL_ONLY, c->span, "'%s' can only be called in a kernel", f->name);
     if (l->inlined >= INLINE_LIMIT) {
-        abandon(l, c->span, "inlined %d calls deep: is the recursion bounded?", INLINE_LIMIT);
+        abandon(l, E_RECURSION, c->span, "inlined %d calls deep: is the recursion bounded?",
+                INLINE_LIMIT);
         return poison();
     }
     Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
@@ -288,8 +294,8 @@ static bool drops_result(Lower *l, Obj callee, const Call *c) {
     if (func && (why = find_decorator(func, "must_use_result"))) name = func->name;
     if (!c->unused || !name) return false;
     bool words = why && why->kind == EXPR_CALL && why->nitems && why->item[0]->kind == EXPR_STRING;
-    fail(l, c->span, "The result of %s is not being used.%s%s", name, words ? " " : "",
-         words ? why->item[0]->string : "");
+    fail(l, E_UNUSED_RESULT, c->span, "The result of %s is not being used.%s%s", name,
+         words ? " " : "", words ? why->item[0]->string : "");
     if (!words) note(l, (Span){0}, "it has no effect but its result: assign that to a variable");
     return true;
 }
@@ -314,16 +320,18 @@ Obj call(Lower *l, Obj callee, const Call *c) {
         return call_builtin(l, callee.builtin.row, callee.builtin.self, c);
     case OBJ_DTYPE: {
         if (c->nargs != 1 || c->nkeywords)
-            return fail(l, c->span, "%s() converts one value", obj_text(l, callee));
+            return fail(l, E_ARGUMENT_COUNT, c->span, "%s() converts one value",
+                        obj_text(l, callee));
         if (!type_is_known(l, *callee.type, c->name_span)) return poison();
         Value *v = is_outside(l, c->arg[0], c->span) ? NULL : to_value(l, c->arg[0], c->span);
         return v ? obj_value(cast_value(l, v, *callee.type, false, c->span)) : poison();
     }
     case OBJ_MODULE:
     case OBJ_SOURCE:
-        return fail(l, c->name_span, "'%s' is a module and cannot be called",
+        return fail(l, E_NOT_CALLABLE, c->name_span, "'%s' is a module and cannot be called",
                     callee.kind == OBJ_SOURCE ? callee.source->name : callee.path);
     case OBJ_FOREIGN: return is_foreign(l, callee, c->name_span), poison();
-    default: return fail(l, c->name_span, "%s cannot be called", obj_what(l, callee));
+    default:
+        return fail(l, E_NOT_CALLABLE, c->name_span, "%s cannot be called", obj_what(l, callee));
     }
 }

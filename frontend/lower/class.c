@@ -62,7 +62,7 @@ static bool find_order(Lower *l, Class *c, Span span) {
     for (int i = 0; i < ast->nbases && c->kind == CLASS_AGGREGATE; i++) {
         Obj base = where_it_stands(l, ast, ast->base[i]);
         if (base.kind != OBJ_CLASS || base.class_->kind != CLASS_AGGREGATE) {
-            fail(l, ast->base[i]->span,
+            fail(l, E_AGGREGATE_BASE, ast->base[i]->span,
                  "Aggregates can only inherit from other aggregates, but got non-aggregate base: "
                  "%s",
                  base.kind == OBJ_CLASS ? base.class_->name : last_name(ast->base[i]));
@@ -125,7 +125,7 @@ Obj named_tuple_class(Lower *l, const char *name, Obj fields, Span span) {
     *ast = (AstClass){.name = known_name(l, name), .span = span};
     for (int i = 0; i < fields.seq.n; i++) {
         if (fields.seq.at[i].kind != OBJ_STRING)
-            return fail(l, span, "namedtuple() takes the names of fields");
+            return fail(l, E_ARGUMENT_KIND, span, "namedtuple() takes the names of fields");
         add_field(l, &all, (Field){.name = known_name(l, fields.seq.at[i].text.at)});
     }
     const Class **order = arena_array(&l->s->arena, 1, sizeof *order);
@@ -228,7 +228,7 @@ static bool check_field(Lower *l, const Class *c, int i, Obj value, Span span) {
     if (obj_is_poison(class)) return true;
     is = is_instance(l, value, class, &known);
     if (is || !known) return true;
-    fail(l, span, "Expected %s for attribute '%s', got %s",
+    fail(l, E_AGGREGATE_TYPE, span, "Expected %s for attribute '%s', got %s",
          class.kind == OBJ_CLASS ? class.class_->name : obj_text(l, class), f->name,
          obj_what(l, value));
     if (class.kind == OBJ_BUILTIN && strcmp(class.builtin.row->name, "tensor") == 0 &&
@@ -252,12 +252,13 @@ static Obj field_value(Lower *l, const Class *c, const Call *call, int i) {
     while (keyword < call->nkeywords && call->keyword[keyword].name != f->name) keyword++;
     bool named = keyword < call->nkeywords;
     if (i < call->nargs && named)
-        return fail(l, call->keyword[keyword].span, "%s() got multiple values for argument '%s'",
-                    c->name, f->name);
+        return fail(l, E_ARGUMENT_TWICE, call->keyword[keyword].span,
+                    "%s() got multiple values for argument '%s'", c->name, f->name);
     if (i < call->nargs) return call->arg[i];
     if (named) return call->keyword_value[keyword];
     if (f->value) return field_default(l, f);
-    fail(l, call->span, "%s() missing required argument: '%s'", c->name, f->name);
+    fail(l, E_ARGUMENT_MISSING, call->span, "%s() missing required argument: '%s'", c->name,
+         f->name);
     note(l, c->ast->span, "the class is here");
     return poison();
 }
@@ -267,13 +268,13 @@ static Obj make_instance(Lower *l, const Class *c, const Call *call) {
     Names names = {0};
     for (int i = 0; i < c->nfields; i++) vec_push(&l->s->arena, &names, c->field[i].name);
     if (call->nargs > c->nfields)
-        return fail(l, call->where[c->nfields],
+        return fail(l, E_ARGUMENT_COUNT, call->where[c->nfields],
                     "%s() takes %d positional arguments but %d were given", c->name, c->nfields,
                     call->nargs);
     for (int i = 0; i < call->nkeywords; i++)
         if (find_field(c, call->keyword[i].name) < 0) {
-            fail(l, call->keyword[i].span, "%s() got an unexpected keyword argument '%s'", c->name,
-                 call->keyword[i].name);
+            fail(l, E_ARGUMENT_UNKNOWN, call->keyword[i].span,
+                 "%s() got an unexpected keyword argument '%s'", c->name, call->keyword[i].name);
             suggest(l, call->keyword[i].name, names.at, names.n);
             return poison();
         }
@@ -290,11 +291,13 @@ static Obj make_instance(Lower *l, const Class *c, const Call *call) {
 /* Its own __init__ assigns the fields. */
 static Obj run_init(Lower *l, const Class *c, const AstFunc *init, const Call *call) {
     if (is_jit(init)) {
-        fail(l, init->span, "__init__ of an aggregate cannot be a @triton.jit function");
+        fail(l, E_AGGREGATE_INIT, init->span,
+             "__init__ of an aggregate cannot be a @triton.jit function");
         note(l, (Span){0}, "write it without a decorator, or with @triton.constexpr_function");
         return poison();
     }
-    if (!init->nparams) return fail(l, init->span, "__init__ needs a parameter for the instance");
+    if (!init->nparams)
+        return fail(l, E_AGGREGATE_INIT, init->span, "__init__ needs a parameter for the instance");
     Obj *unset = arena_array(&l->s->arena, (size_t)c->nfields + 1, sizeof *unset);
     for (int i = 0; i < c->nfields; i++) unset[i] = (Obj){.kind = OBJ_UNSET};
     Obj *value = arena_array(&l->s->arena, (size_t)init->nparams + 1, sizeof *value);
@@ -312,12 +315,14 @@ static Obj run_init(Lower *l, const Class *c, const AstFunc *init, const Call *c
     Obj made = host_method_call(l, init, value, true);
     if (made.kind == OBJ_POISON) return poison();
     if (class_of(l, made) != c)
-        return fail(l, init->span, "__init__ gives '%s' another value", init->param[0].name);
+        return fail(l, E_AGGREGATE_INIT, init->span, "__init__ gives '%s' another value",
+                    init->param[0].name);
     if (obj_is_poison(made)) return poison();
     for (int i = 0; i < c->nfields; i++)
         if (made.seq.at[i].kind == OBJ_UNSET)
-            return fail(l, call->span, "constructor for %s did not initialize attribute '%s'",
-                        c->name, c->field[i].name);
+            return fail(l, E_AGGREGATE_INIT, call->span,
+                        "constructor for %s did not initialize attribute '%s'", c->name,
+                        c->field[i].name);
     return made;
 }
 
@@ -332,14 +337,15 @@ Obj bi_aggregate_replace(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Obj o = a->at[0], changes = a->at[1];
     if (o.kind != OBJ_INSTANCE)
-        return fail(l, a->where[0], "aggregate_replace() expects an aggregate instance, got %s",
-                    obj_what(l, o));
+        return fail(l, E_ARGUMENT_KIND, a->where[0],
+                    "aggregate_replace() expects an aggregate instance, got %s", obj_what(l, o));
     const Class *c = class_of(l, o);
     Obj copy = copy_structure(l, o);
     for (int i = 0; i + 1 < changes.seq.n; i += 2) {
         const char *name = known_name(l, changes.seq.at[i].text.at);
         int field = find_field(c, name);
-        if (field < 0) return fail(l, a->span, "%s has no field '%s'", c->name, name);
+        if (field < 0)
+            return fail(l, E_NO_ATTRIBUTE, a->span, "%s has no field '%s'", c->name, name);
         copy.seq.at[field] = changes.seq.at[i + 1];
         if (!check_field(l, c, field, changes.seq.at[i + 1], a->span)) return poison();
     }
@@ -361,7 +367,8 @@ bool class_attribute(Lower *l, Obj o, const char *name, Span span, Obj *out) {
     int field = o.kind == OBJ_CLASS ? -1 : find_field(c, name);
     if (field >= 0) {
         *out = o.seq.at[field];
-        if (out->kind == OBJ_UNSET) *out = fail(l, span, "'%s' has no value yet", name);
+        if (out->kind == OBJ_UNSET)
+            *out = fail(l, E_AGGREGATE_INIT, span, "'%s' has no value yet", name);
         return true;
     }
     if (o.kind == OBJ_TUPLE) return false;
@@ -372,7 +379,7 @@ bool class_attribute(Lower *l, Obj o, const char *name, Span span, Obj *out) {
     Names names = {0};
     for (int i = 0; i < c->nfields; i++) vec_push(&l->s->arena, &names, c->field[i].name);
     for (int i = 0; i < c->ast->nfuncs; i++) vec_push(&l->s->arena, &names, c->ast->func[i]->name);
-    *out = fail(l, span, "%s has no attribute '%s'", c->name, name);
+    *out = fail(l, E_NO_ATTRIBUTE, span, "%s has no attribute '%s'", c->name, name);
     suggest(l, name, names.at, names.n);
     return true;
 }
@@ -383,18 +390,18 @@ void assign_field(Lower *l, const Expr *target, Obj value) {
     Binding *b = left->kind == EXPR_NAME ? find_binding(&l->frame->scope, left->name) : NULL;
     const Class *c = b ? class_of(l, b->obj) : NULL;
     if (!c || c->kind != CLASS_AGGREGATE) {
-        fail(l, target->span, "attributes cannot be assigned in a kernel");
+        fail(l, E_ATTRIBUTE_ASSIGNED, target->span, "attributes cannot be assigned in a kernel");
         return;
     }
     if (!constructs) {
-        fail(l, target->span, "cannot assign to field '%s' on immutable aggregate %s", target->name,
-             c->name);
+        fail(l, E_ATTRIBUTE_ASSIGNED, target->span,
+             "cannot assign to field '%s' on immutable aggregate %s", target->name, c->name);
         note(l, (Span){0}, "use tl.aggregate_replace() to construct a modified copy");
         return;
     }
     int field = find_field(c, target->name);
     if (field < 0) {
-        fail(l, target->span, "%s has no attribute '%s'", c->name, target->name);
+        fail(l, E_NO_ATTRIBUTE, target->span, "%s has no attribute '%s'", c->name, target->name);
         return;
     }
     if (!check_field(l, c, field, value, target->span)) value = poison();
@@ -472,13 +479,13 @@ Obj class_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
         const char *name = right ? methods[op].reflected : methods[op].forward;
         if (try_method(l, right ? y : x, name, right ? &x : &y, span, &out)) return out;
     }
-    return fail(l, span, "unsupported operand type(s) for %s: '%s' and '%s'", operator_text[op],
-                type_name(l, x), type_name(l, y));
+    return fail(l, E_OPERANDS, span, "unsupported operand type(s) for %s: '%s' and '%s'",
+                operator_text[op], type_name(l, x), type_name(l, y));
 }
 
 Obj class_unary(Lower *l, Operator op, Obj x, Span span) {
     Obj out;
     if (try_method(l, x, methods[op].forward, NULL, span, &out)) return out;
-    return fail(l, span, "unary operator '%s' is not implemented on type %s", operator_text[op],
-                type_name(l, x));
+    return fail(l, E_OPERANDS, span, "unary operator '%s' is not implemented on type %s",
+                operator_text[op], type_name(l, x));
 }

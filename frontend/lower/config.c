@@ -45,7 +45,8 @@ void check_jit(Lower *l, const AstFunc *f) {
         bool is = !name;
         for (int k = 0; k < KNOWN && !is; k++) is = strcmp(known[k], name) == 0;
         if (is) continue;
-        fail(l, d->keyword[i].value->span, "@triton.jit has no parameter '%s'", name);
+        fail(l, E_ARGUMENT_UNKNOWN, d->keyword[i].value->span, "@triton.jit has no parameter '%s'",
+             name);
         suggest(l, name, known, KNOWN);
     }
 }
@@ -146,7 +147,8 @@ static Obj config_from_text(Lower *l, const AstFunc *f, const char *text) {
         size_t len = strcspn(text, ",");
         const char *equals = memchr(text, '=', len);
         if (!equals || equals == text)
-            return fail(l, f->span, "'%.*s' in a config is not NAME=VALUE", (int)len, text);
+            return fail(l, E_CONFIG_TEXT, f->span, "'%.*s' in a config is not NAME=VALUE", (int)len,
+                        text);
         const char *name = arena_strndup(&l->s->arena, text, (size_t)(equals - text));
         Obj value = parse_value(l, equals + 1, len - (size_t)(equals + 1 - text));
         KernelOption option = option_find(name, strlen(name));
@@ -156,7 +158,7 @@ static Obj config_from_text(Lower *l, const AstFunc *f, const char *text) {
             option = flag;
         }
         if (option < OPTIONS && value.kind != OBJ_INT)
-            return fail(l, f->span, "%s in a config must be an integer", name);
+            return fail(l, E_CONFIG_TEXT, f->span, "%s in a config must be an integer", name);
         if (option < OPTIONS) {
             part[CONFIG_OPTION + (int)option] = value;
         } else {
@@ -215,8 +217,8 @@ void check_autotune(Lower *l, const AstFunc *f) {
             differs(l, CHANGE_AUTOTUNE_NAMES, e->span, "'%s' in %s is no argument of '%s'",
                     name.text.at, lists[i].name, f->name);
             if (!changed(l, CHANGE_AUTOTUNE_NAMES)) continue;
-            fail(l, e->span, "%s names '%s', which is no argument of '%s'", lists[i].name,
-                 name.text.at, f->name);
+            fail(l, E_UNKNOWN_PARAMETER, e->span, "%s names '%s', which is no argument of '%s'",
+                 lists[i].name, name.text.at, f->name);
             suggest_param(l, f, name.text.at);
         }
     }
@@ -243,14 +245,15 @@ bool list_configs(Lower *l, const AstFunc *f, Buf *out) {
     put_key(l, f, out);
     buf_puts(out, "], \"configs\": [");
     if (configs.kind == OBJ_POISON) {
-        fail(l, f->span, "the autotune configs of '%s' are not known while compiling", f->name);
+        fail(l, E_CONFIGS_UNKNOWN, f->span,
+             "the autotune configs of '%s' are not known while compiling", f->name);
         return false;
     }
     for (int i = 0; configs.kind == OBJ_TUPLE && i < configs.seq.n; i++) {
         Buf text = buf_new(&l->s->arena);
         if (!config_text(l, configs.seq.at[i], &text)) {
-            fail(l, f->span, "config %d of '%s' has a value that is no number, name or dtype", i,
-                 f->name);
+            fail(l, E_CONFIG_TEXT, f->span,
+                 "config %d of '%s' has a value that is no number, name or dtype", i, f->name);
             return false;
         }
         buf_puts(out, i ? ",\n   " : "\n   ");
@@ -266,9 +269,10 @@ Obj choose_config(Lower *l, const AstFunc *f) {
     int want = l->options->config;
     if (configs.kind == OBJ_TUPLE && want >= 0 && want < configs.seq.n) return configs.seq.at[want];
     if (configs.kind == OBJ_TUPLE)
-        return fail(l, f->span, "there is no config %d: '%s' has %d", want, f->name, configs.seq.n);
+        return fail(l, E_CONFIG_NUMBER, f->span, "there is no config %d: '%s' has %d", want,
+                    f->name, configs.seq.n);
     if (want > 0)
-        return fail(l, f->span,
+        return fail(l, E_CONFIG_NUMBER, f->span,
                     configs.kind == OBJ_NONE ? "'%s' has no autotune configs"
                                              : "the autotune configs of '%s' are not known "
                                                "while compiling",
@@ -329,10 +333,12 @@ bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out) {
         l->s->diags.muted = muted;
         if (!l->needs && obj_is_const(*out) && out->kind != OBJ_UNKNOWN) return true;
         if (l->needs)
-            *out = fail(l, d->span, "heuristic '%s' needs the value of '%s', known at launch only",
-                        name, l->needs);
+            *out = fail(l, E_HEURISTIC, d->span,
+                        "heuristic '%s' needs the value of '%s', known at launch only", name,
+                        l->needs);
         else if (out->kind == OBJ_UNKNOWN || !obj_is_poison(*out = ask(l, heuristic, d)))
-            *out = fail(l, d->span, "heuristic '%s' gives %s", name, obj_what(l, *out));
+            *out =
+                fail(l, E_HEURISTIC, d->span, "heuristic '%s' gives %s", name, obj_what(l, *out));
         return true;
     }
     return false;
@@ -356,9 +362,9 @@ static void set_option(Lower *l, const AstFunc *f, Obj config, KernelOption whic
     bool off = option_opposite[which] && o.kind == OBJ_INT && !o.i; /* a flag that is not set */
     if (o.kind == OBJ_NONE || off) return;
     if (o.kind != OBJ_INT)
-        fail(l, f->span, "%s must be an integer, not %s", info->name, obj_what(l, o));
+        fail(l, E_OPTION, f->span, "%s must be an integer, not %s", info->name, obj_what(l, o));
     else if (!option_check(which, o.i, why))
-        fail(l, f->span, "%s", why);
+        fail(l, E_OPTION, f->span, "%s", why);
     else
         func_set_option(out, which, (int)o.i);
 }
@@ -377,7 +383,8 @@ static bool check_launch_option(Lower *l, const AstFunc *f, const char *name, Ob
         const char *text = obj_text(l, value);
         if (!rows[i].usual || value.kind == OBJ_NONE || strcmp(text, rows[i].usual) == 0)
             return true;
-        fail(l, f->span, "a config of '%s' has %s=%s, which is not supported", f->name, name, text);
+        fail(l, E_CONFIG_OPTION, f->span, "a config of '%s' has %s=%s, which is not supported",
+             f->name, name, text);
         note(l, (Span){0}, "%s", rows[i].why);
         return true;
     }
@@ -395,7 +402,7 @@ static void check_config(Lower *l, const AstFunc *f, Obj config) {
             option_find(s, strlen(s)) < OPTIONS || option_find_opposite(s, strlen(s)) < OPTIONS;
         if (ours || l->options->config_text || check_launch_option(l, f, s, dict.seq.at[i + 1]))
             continue;
-        diag(&l->s->diags, DIAG_WARNING, f->span,
+        diag(&l->s->diags, W_CONFIG_LOST, f->span,
              "a config of '%s' has '%s', which is no argument and no option: it is left out",
              f->name, s);
     }
@@ -405,10 +412,10 @@ void launch_options(Lower *l, const AstFunc *f, Obj config, Func *out) {
     check_config(l, f, config);
     int64_t ctas = config.kind == OBJ_CONFIG ? config.seq.at[CONFIG_CTAS].i : 1;
     if (ctas > 1) {
-        diag(&l->s->diags, DIAG_WARNING, f->span,
+        diag(&l->s->diags, W_CONFIG_LOST, f->span,
              "the config of '%s' asks for num_ctas=%lld, which is ignored", f->name,
              (long long)ctas);
-        diag(&l->s->diags, DIAG_NOTE, (Span){0},
+        diag(&l->s->diags, CODE_NONE, (Span){0},
              "programs run without clusters here; the results are the same");
     }
     for (int i = 0; i < OPTIONS; i++) set_option(l, f, config, (KernelOption)i, out);

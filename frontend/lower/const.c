@@ -66,9 +66,10 @@ Obj copy_structure(Lower *l, Obj o) {
 
 Obj checked(Lower *l, Obj o, Span span) {
     if (o.kind == OBJ_STRING && o.text.n > STRING_LIMIT)
-        return fail(l, span, "a string of more than %d bytes", STRING_LIMIT);
+        return fail(l, E_SEQUENCE_LIMIT, span, "a string of more than %d bytes", STRING_LIMIT);
     int limit = l->b.f ? TUPLE_LIMIT : HOST_TUPLE_LIMIT;
-    if (o.weight > limit) return fail(l, span, "a tuple of more than %d elements", limit);
+    if (o.weight > limit)
+        return fail(l, E_SEQUENCE_LIMIT, span, "a tuple of more than %d elements", limit);
     return o;
 }
 
@@ -222,7 +223,8 @@ static Wide wide_pow(Wide x, uint64_t e) {
 static Obj narrow(Lower *l, Wide w, Operator op, Span span) {
     bool fits = w.negative ? w.mag <= (uint64_t)INT64_MAX + 1 : true;
     if (w.overflow || !fits)
-        return fail(l, span, "the result of '%s' does not fit 64 bits", operator_text[op]);
+        return fail(l, E_NUMBER_RANGE, span, "the result of '%s' does not fit 64 bits",
+                    operator_text[op]);
     Obj o = obj_int((int64_t)(w.negative ? 0 - w.mag : w.mag));
     o.big = !w.negative && w.mag > INT64_MAX;
     return o;
@@ -231,8 +233,8 @@ static Obj narrow(Lower *l, Wide w, Operator op, Span span) {
 static Obj int_bits(Lower *l, Operator op, Obj x, Obj y, Span span) {
     bool negative = (!x.big && x.i < 0) || (!y.big && y.i < 0);
     if ((x.big || y.big) && negative)
-        return fail(l, span, "'%s' of %s and %s does not fit 64 bits", operator_text[op],
-                    obj_text(l, x), obj_text(l, y));
+        return fail(l, E_NUMBER_RANGE, span, "'%s' of %s and %s does not fit 64 bits",
+                    operator_text[op], obj_text(l, x), obj_text(l, y));
     uint64_t a = (uint64_t)x.i, b = (uint64_t)y.i;
     uint64_t r = op == OPR_AND ? a & b : op == OPR_OR ? a | b : a ^ b;
     if (x.kind == OBJ_BOOL && y.kind == OBJ_BOOL) return obj_bool(r & 1);
@@ -242,7 +244,8 @@ static Obj int_bits(Lower *l, Operator op, Obj x, Obj y, Span span) {
 }
 
 static Obj int_shift(Lower *l, Operator op, Obj x, Obj y, Span span) {
-    if (!y.big && y.i < 0) return fail(l, span, "negative shift count %lld", (long long)y.i);
+    if (!y.big && y.i < 0)
+        return fail(l, E_ARITHMETIC, span, "negative shift count %lld", (long long)y.i);
     bool far = y.big || y.i > 63;
     Wide w = widen(x);
     if (op == OPR_SHL) {
@@ -257,7 +260,7 @@ static Obj int_shift(Lower *l, Operator op, Obj x, Obj y, Span span) {
 static Obj int_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
     Wide a = widen(x), b = widen(y);
     if (!b.mag && (op == OPR_DIV || op == OPR_FLOORDIV || op == OPR_MOD))
-        return fail(l, span, "division by zero");
+        return fail(l, E_ARITHMETIC, span, "division by zero");
     switch (op) {
     case OPR_ADD: return narrow(l, wide_add(a, b), op, span);
     case OPR_SUB: return narrow(l, wide_add(a, wide_negate(b)), op, span);
@@ -266,7 +269,7 @@ static Obj int_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
     case OPR_FLOORDIV: return narrow(l, wide_floordiv(a, b), op, span);
     case OPR_MOD: return narrow(l, wide_mod(a, b), op, span);
     case OPR_POW:
-        if (b.negative && !a.mag) return fail(l, span, "division by zero");
+        if (b.negative && !a.mag) return fail(l, E_ARITHMETIC, span, "division by zero");
         if (b.negative) return obj_float(pow(obj_double(x), obj_double(y)));
         return narrow(l, wide_pow(a, b.mag), op, span);
     case OPR_AND:
@@ -274,13 +277,13 @@ static Obj int_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
     case OPR_XOR: return int_bits(l, op, x, y, span);
     case OPR_SHL:
     case OPR_SHR: return int_shift(l, op, x, y, span);
-    default: return fail(l, span, "'%s' has no meaning here", operator_text[op]);
+    default: return fail(l, E_OPERANDS, span, "'%s' has no meaning here", operator_text[op]);
     }
 }
 
 static Obj float_binary(Lower *l, Operator op, double x, double y, Span span) {
     if (y == 0 && (op == OPR_DIV || op == OPR_FLOORDIV || op == OPR_MOD))
-        return fail(l, span, "division by zero");
+        return fail(l, E_ARITHMETIC, span, "division by zero");
     switch (op) {
     case OPR_ADD: return obj_float(x + y);
     case OPR_SUB: return obj_float(x - y);
@@ -292,7 +295,7 @@ static Obj float_binary(Lower *l, Operator op, double x, double y, Span span) {
         return obj_float(r != 0 && (r < 0) != (y < 0) ? r + y : r);
     }
     case OPR_POW: return obj_float(pow(x, y));
-    default: return fail(l, span, "'%s' takes integers, not float", operator_text[op]);
+    default: return fail(l, E_OPERANDS, span, "'%s' takes integers, not float", operator_text[op]);
     }
 }
 
@@ -309,7 +312,8 @@ Obj const_unary(Lower *l, Operator op, Obj x, Span span) {
         if (op == OPR_INVERT)
             return narrow(l, wide_add(wide_negate(widen(x)), wide(true, 1, false)), OPR_SUB, span);
     }
-    return fail(l, span, "'%s' cannot be applied to %s", operator_text[op], obj_what(l, x));
+    return fail(l, E_OPERANDS, span, "'%s' cannot be applied to %s", operator_text[op],
+                obj_what(l, x));
 }
 
 Obj concat(Lower *l, Obj x, Obj y, Span span) {
@@ -325,7 +329,7 @@ Obj concat(Lower *l, Obj x, Obj y, Span span) {
 static Obj repeat(Lower *l, Obj seq, Obj times, Span span) {
     int64_t n = times.i > 0 && seq.seq.n ? times.i : 0;
     if (times.big || n > TUPLE_LIMIT / seq.weight)
-        return fail(l, span, "a tuple of more than %d elements", TUPLE_LIMIT);
+        return fail(l, E_SEQUENCE_LIMIT, span, "a tuple of more than %d elements", TUPLE_LIMIT);
     int total = (int)n * seq.seq.n;
     Obj *at = arena_array(&l->s->arena, (size_t)total + 1, sizeof *at);
     for (int i = 0; i < total; i++) at[i] = seq.seq.at[i % seq.seq.n];
@@ -346,8 +350,8 @@ Obj const_binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
     if (set_op && x.kind == OBJ_SET && y.kind == OBJ_SET) return set_binary(l, op, x, y);
     if (op == OPR_MUL && x.kind == OBJ_TUPLE && y.kind == OBJ_INT) return repeat(l, x, y, span);
     if (op == OPR_MUL && y.kind == OBJ_TUPLE && x.kind == OBJ_INT) return repeat(l, y, x, span);
-    return fail(l, span, "'%s' cannot be applied to %s and %s", operator_text[op], obj_what(l, x),
-                obj_what(l, y));
+    return fail(l, E_OPERANDS, span, "'%s' cannot be applied to %s and %s", operator_text[op],
+                obj_what(l, x), obj_what(l, y));
 }
 
 static int order(Obj x, Obj y) { /* of two integers */
@@ -429,6 +433,6 @@ Obj const_compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
         if (x.kind == OBJ_STRING && y.kind == OBJ_STRING)
             return obj_bool(holds(op, strcmp(x.text.at, y.text.at), 0));
     }
-    return fail(l, span, "'%s' cannot compare %s and %s", operator_text[op], obj_what(l, x),
-                obj_what(l, y));
+    return fail(l, E_OPERANDS, span, "'%s' cannot compare %s and %s", operator_text[op],
+                obj_what(l, x), obj_what(l, y));
 }

@@ -48,16 +48,17 @@ static bool scalars(Lower *l, const Args *a, int i, int n, Obj *out) {
     Obj o = a->at[i], one = obj_tuple(l, &o, 1);
     if (o.kind != OBJ_TUPLE) o = one;
     if (o.seq.n != n) {
-        fail(l, a->where[i], "%s: '%s' has %d numbers where %d are needed", builtin_text(l, a->row),
-             arg_name(l, a, i), o.seq.n, n);
+        fail(l, E_DESCRIPTOR_SHAPE, a->where[i], "%s: '%s' has %d numbers where %d are needed",
+             builtin_text(l, a->row), arg_name(l, a, i), o.seq.n, n);
         return false;
     }
     *out = obj_tuple(l, o.seq.at, o.seq.n);
     for (int k = 0; k < o.seq.n; k++) {
         Value *v = index_value_of(l, o.seq.at[k], a->where[i]);
         if (!v) {
-            fail(l, a->where[i], "%s: '%s' must be made of scalar integers, not %s",
-                 builtin_text(l, a->row), arg_name(l, a, i), obj_what(l, o.seq.at[k]));
+            fail(l, E_DESCRIPTOR_SHAPE, a->where[i],
+                 "%s: '%s' must be made of scalar integers, not %s", builtin_text(l, a->row),
+                 arg_name(l, a, i), obj_what(l, o.seq.at[k]));
             return false;
         }
         out->seq.at[k] = obj_value(v);
@@ -124,7 +125,8 @@ static bool is_constant(const Value *v, int64_t *out) {
 static bool last_stride_is_one(Lower *l, Obj strides, Span span) {
     int64_t stride;
     if (!is_constant(strides.seq.at[strides.seq.n - 1].value, &stride) || stride == 1) return true;
-    fail(l, span, "the last stride of a tensor descriptor must be 1, not %lld", (long long)stride);
+    fail(l, E_DESCRIPTOR_STRIDES, span,
+         "the last stride of a tensor descriptor must be 1, not %lld", (long long)stride);
     return false;
 }
 
@@ -137,7 +139,7 @@ static bool aligned_strides(Lower *l, const Args *a, int rank, int bytes) {
         differs(l, CHANGE_STRIDES, a->where[2], "a stride of %s * %d bytes is an error",
                 obj_text(l, stride), bytes);
         if (!changed(l, CHANGE_STRIDES)) continue;
-        fail(l, a->where[2],
+        fail(l, E_DESCRIPTOR_STRIDES, a->where[2],
              "the strides of a tensor descriptor must be multiples of %d bytes, not %s * %d",
              ALIGNED, obj_text(l, stride), bytes);
         return false;
@@ -154,11 +156,12 @@ Obj bi_make_descriptor(Lower *l, const Args *a, int64_t data) {
     Type block = *part[BLOCK].type, elem = type_pointee(type_element(block));
     int last = block.rank - 1;
     if (block.rank > DESC_MAX_RANK)
-        return fail(l, a->where[3], "a tensor descriptor has at most %d dimensions", DESC_MAX_RANK);
+        return fail(l, E_DESCRIPTOR_SHAPE, a->where[3],
+                    "a tensor descriptor has at most %d dimensions", DESC_MAX_RANK);
     if (!last_stride_is_one(l, part[STRIDES], a->where[2])) return poison();
     if (!aligned_strides(l, a, block.rank, type_elem_bytes(elem))) return poison();
     if (type_dim(block, last) * type_elem_bytes(elem) < LEAST_BYTES)
-        return fail(l, a->where[3],
+        return fail(l, E_DESCRIPTOR_BLOCK, a->where[3],
                     "Descriptor block shape must have at least %d bytes in the last dimension, "
                     "not %lld",
                     LEAST_BYTES, (long long)(type_dim(block, last) * type_elem_bytes(elem)));
@@ -166,7 +169,8 @@ Obj bi_make_descriptor(Lower *l, const Args *a, int64_t data) {
     if (!nan && *padding && strcmp(padding, "zero") != 0)
         return arg_error(l, a, 4, "'zero' or 'nan'");
     if (nan && !type_is_float(elem))
-        return fail(l, a->where[4], "padding with NaN needs floats, not %s", user(l, elem));
+        return fail(l, E_NAN_PADDING, a->where[4], "padding with NaN needs floats, not %s",
+                    user(l, elem));
     part[PADDING] = obj_string(l, nan ? "nan" : ""); /* text: numbers would become tensors */
     part[OFFSETS] = obj_tuple(l, NULL, 0);
     return obj_tuple(l, part, PARTS);
@@ -178,7 +182,7 @@ static bool passed_numbers(Lower *l, const Argument *a, Obj given, Span span, Ob
     for (int i = 0; i < given.seq.n; i++) {
         Value *v = index_value_of(l, given.seq.at[i], span);
         if (!v) {
-            fail(l, span, "'%s' must be an integer, not %s", a->part[i].path,
+            fail(l, E_DESCRIPTOR_ARGUMENT, span, "'%s' must be an integer, not %s", a->part[i].path,
                  obj_what(l, given.seq.at[i]));
             return false;
         }
@@ -193,8 +197,9 @@ Obj descriptor_argument(Lower *l, const Argument *a, const Obj *given, Span span
     const Argument *strides = &a->part[DESCRIPTOR_STRIDES];
     Type t = base.kind == OBJ_VALUE ? base.value->type : type_scalar(EL_I1);
     if (t.depth != 1 || t.elem != a->block.elem)
-        return fail(l, span, "'%s' must be a *%s, not %s", a->part[DESCRIPTOR_BASE].path,
-                    elem_signature_name((Elem)a->block.elem), obj_what(l, base));
+        return fail(l, E_DESCRIPTOR_ARGUMENT, span, "'%s' must be a *%s, not %s",
+                    a->part[DESCRIPTOR_BASE].path, elem_signature_name((Elem)a->block.elem),
+                    obj_what(l, base));
     if (!passed_numbers(l, &a->part[DESCRIPTOR_SHAPE], given[DESCRIPTOR_SHAPE], span,
                         &part[SHAPE]) ||
         !passed_numbers(l, strides, given[DESCRIPTOR_STRIDES], span, &part[STRIDES]) ||
@@ -203,7 +208,8 @@ Obj descriptor_argument(Lower *l, const Argument *a, const Obj *given, Span span
     int64_t one;
     int last = a->block.rank - 1;
     if (!l->options->no_promises && !is_constant(part[STRIDES].seq.at[last].value, &one))
-        return fail(l, span, "'%s', the last stride of a tensor descriptor, must be 1",
+        return fail(l, E_DESCRIPTOR_STRIDES, span,
+                    "'%s', the last stride of a tensor descriptor, must be 1",
                     strides->part[last].path);
     part[BASE] = base;
     part[OFFSETS] = obj_tuple(l, NULL, 0);
@@ -246,7 +252,7 @@ static bool checked_dims(Lower *l, const Args *a, int i, int rank, uint32_t *out
     for (int k = 0; k < dims.n; k++) {
         int64_t d = dims.at[k] < 0 ? dims.at[k] + rank : dims.at[k];
         if (d < 0 || d >= rank || *out >> d & 1) {
-            fail(l, a->where[i], "%s: dimension %lld does not fit a block of %d dimensions",
+            fail(l, E_AXIS, a->where[i], "%s: dimension %lld does not fit a block of %d dimensions",
                  builtin_text(l, a->row), (long long)dims.at[k], rank);
             return false;
         }
@@ -270,7 +276,8 @@ Op *block_pointer_access(Lower *l, const Args *a, int check_at, bool nan, Value 
 
 bool block_pointer(Lower *l, const Args *a) {
     if (!descriptor_is_tensor(a->at[0])) return true;
-    fail(l, a->where[0], "%s needs a pointer, not a tensor descriptor", builtin_text(l, a->row));
+    fail(l, E_POINTER_NEEDED, a->where[0], "%s needs a pointer, not a tensor descriptor",
+         builtin_text(l, a->row));
     note(l, (Span){0}, "a descriptor has methods: desc.load([i, j]), desc.store([i, j], x)");
     return false;
 }
@@ -334,7 +341,7 @@ Obj bi_descriptor_atomic(Lower *l, const Args *a, int64_t data) {
     if (!whole_block(l, a, &index) || !may_write(l, a, descriptor_block(a->at[0]))) return poison();
     Type elem = type_pointee(type_element(descriptor_block(a->at[0])));
     if (elem.depth || !reduces(rmw, elem)) {
-        fail(l, a->name_span, "a descriptor's %s does not support %s", a->row->name,
+        fail(l, E_ATOMIC_TYPE, a->name_span, "a descriptor's %s does not support %s", a->row->name,
              type_user_text(&l->s->arena, elem));
         return note(l, (Span){0}, "tl.%s of a tile of pointers may", a->row->name), poison();
     }
@@ -354,7 +361,8 @@ static bool rows_access(Lower *l, const Args *a, int rows_at, Obj *index, Type *
     Value *rows = arg_value(l, a, rows_at);
     if (!rows || !scalars(l, a, rows_at + 1, 1, &column)) return false;
     if (block->rank != 2 || block->log2[0]) {
-        fail(l, a->where[0], "%s needs a descriptor with blocks of one row", a->row->name);
+        fail(l, E_DESCRIPTOR_ROWS, a->where[0], "%s needs a descriptor with blocks of one row",
+             a->row->name);
         return false;
     }
     if (rows->type.rank != 1 || !type_is_int(rows->type)) {
@@ -371,8 +379,8 @@ static bool rows_access(Lower *l, const Args *a, int rows_at, Obj *index, Type *
     }
     block->log2[0] = rows->type.log2[0];
     if (type_log2_numel(*block) > TILE_MAX_LOG2) {
-        fail(l, a->where[rows_at], "%s of a tile of %lld elements; the limit is %d", a->row->name,
-             (long long)type_numel(*block), 1 << TILE_MAX_LOG2);
+        fail(l, E_TILE_LIMIT, a->where[rows_at], "%s of a tile of %lld elements; the limit is %d",
+             a->row->name, (long long)type_numel(*block), 1 << TILE_MAX_LOG2);
         return false;
     }
     rows = cast_value(l, rows, type_scalar(EL_I64), false, a->span);
@@ -428,7 +436,7 @@ Obj descriptor_attribute(Lower *l, Obj w, const char *name, Span span) {
         Obj *self = arena_copy(&l->s->arena, &w, sizeof w);
         return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, self}};
     }
-    fail(l, span, "%s has no attribute '%s'", descriptor_text(w), name);
+    fail(l, E_NO_ATTRIBUTE, span, "%s has no attribute '%s'", descriptor_text(w), name);
     const char **names;
     int n = builtin_names(l, letter, &names);
     suggest(l, name, names, n);

@@ -34,26 +34,29 @@ static bool dot_operands_fit(Lower *l, const Args *a, Value *x, Value *y) {
     bool same_batch = s.rank == t.rank && r >= 2 && memcmp(s.log2, t.log2, (size_t)r - 2) == 0;
     bool one_type = type_equal(type_element(s), type_element(t)) || (is_fp8(s) && is_fp8(t));
     if (s.rank != t.rank || r < 2)
-        fail(l, a->span, "tl.dot needs two tiles of 2 or more dimensions, not %s and %s",
-             user(l, s), user(l, t));
-    else if (row < 0)
-        fail(l, a->where[0], "tl.dot does not take %s", user(l, s));
-    else if (!one_type)
-        fail(l, a->span, "tl.dot needs one type on both sides, not %s and %s", user(l, s),
+        fail(l, E_DOT_SHAPE, a->span,
+             "tl.dot needs two tiles of 2 or more dimensions, not %s and %s", user(l, s),
              user(l, t));
+    else if (row < 0)
+        fail(l, E_DOT_TYPE, a->where[0], "tl.dot does not take %s", user(l, s));
+    else if (!one_type)
+        fail(l, E_DOT_TYPE, a->span, "tl.dot needs one type on both sides, not %s and %s",
+             user(l, s), user(l, t));
     else if (!same_batch)
-        fail(l, a->span, "tl.dot: %s times %s: the batches differ", user(l, s), user(l, t));
+        fail(l, E_DOT_SHAPE, a->span, "tl.dot: %s times %s: the batches differ", user(l, s),
+             user(l, t));
     else if (s.log2[r - 1] != t.log2[r - 2])
-        fail(l, a->span, "tl.dot: %s times %s: the inner sizes %lld and %lld differ", user(l, s),
-             user(l, t), (long long)type_size(s, r - 1), (long long)type_size(t, r - 2));
+        fail(l, E_DOT_SHAPE, a->span, "tl.dot: %s times %s: the inner sizes %lld and %lld differ",
+             user(l, s), user(l, t), (long long)type_size(s, r - 1),
+             (long long)type_size(t, r - 2));
     else if (type_dim(s, r - 1) < dot_types[row].min_k)
-        fail(l, a->span,
+        fail(l, E_DOT_SHAPE, a->span,
              "tl.dot: Input shapes should have M >= 1, N >= 1 and K >= %d, and %s has K = %lld",
              dot_types[row].min_k, user(l, s), (long long)type_dim(s, r - 1));
     else if (type_log2_numel(s) - (s.log2[r - 1] & DIM_LOG2) + (t.log2[r - 1] & DIM_LOG2) >
              TILE_MAX_LOG2)
-        fail(l, a->span, "tl.dot: %s times %s has more than %d elements", user(l, s), user(l, t),
-             1 << TILE_MAX_LOG2);
+        fail(l, E_TILE_LIMIT, a->span, "tl.dot: %s times %s has more than %d elements", user(l, s),
+             user(l, t), 1 << TILE_MAX_LOG2);
     else
         return true;
     return false;
@@ -66,7 +69,8 @@ static bool dot_precision(Lower *l, const Args *a, int64_t *out) {
     if (!arg_text(l, a, 3, &text)) return false;
     if (a->at[4].kind != OBJ_NONE) {
         if (*text) {
-            fail(l, a->where[4], "tl.dot: give either 'input_precision' or 'allow_tf32'");
+            fail(l, E_EXCLUSIVE, a->where[4],
+                 "tl.dot: give either 'input_precision' or 'allow_tf32'");
             return false;
         }
         if (!arg_bool(l, a, 4, &allow)) return false;
@@ -85,8 +89,8 @@ static bool imprecise_fits(Lower *l, const Args *a, Type x) {
     if (a->at[5].kind == OBJ_NONE) return true;
     if (!arg_int(l, a, 5, &most)) return false;
     if (!is_fp8(x) || most <= k) return true;
-    fail(l, a->where[5], "max_num_imprecise_acc (%lld) must be <= K (%lld)", (long long)most,
-         (long long)k);
+    fail(l, E_ARGUMENT_RANGE, a->where[5], "max_num_imprecise_acc (%lld) must be <= K (%lld)",
+         (long long)most, (long long)k);
     return false;
 }
 
@@ -137,8 +141,8 @@ Obj bi_dot(Lower *l, const Args *a, int64_t data) {
     out.log2[out.rank - 1] = y->type.log2[out.rank - 1];
     if (!acc) acc = ir_const_int(&l->b, out, 0);
     if (!type_equal(acc->type, out)) {
-        fail(l, a->where[2], "tl.dot: the accumulator is %s and must be %s", user(l, acc->type),
-             user(l, out));
+        fail(l, E_DOT_ACCUMULATOR, a->where[2], "tl.dot: the accumulator is %s and must be %s",
+             user(l, acc->type), user(l, out));
         note(l, (Span){0}, "%s times %s", user(l, x->type), user(l, y->type));
         bool may = acc->type.elem == EL_F16 || acc->type.elem == EL_F32;
         if (may && type_same_shape(acc->type, out) && a->at[6].kind != OBJ_NONE)

@@ -65,15 +65,16 @@ static bool read_operand(Lower *l, const Args *a, Side *s) {
     const struct Format *f = s->format;
     Type t = s->x->type;
     if (t.rank != 2 && t.rank != 3)
-        fail(l, a->where[s->at], "tl.dot_scaled takes tiles of 2 or 3 dimensions, not %s",
-             user(l, t));
+        fail(l, E_DOT_SHAPE, a->where[s->at],
+             "tl.dot_scaled takes tiles of 2 or 3 dimensions, not %s", user(l, t));
     else if (t.depth || (t.elem != f->elem && t.elem != f->bits))
-        fail(l, a->where[s->at], "tl.dot_scaled: %s in format '%s' must be %s%s%s, not %s", s->name,
-             f->name, elem_info[f->elem].triton, f->elem == f->bits ? "" : " or ",
+        fail(l, E_DOT_FORMAT, a->where[s->at],
+             "tl.dot_scaled: %s in format '%s' must be %s%s%s, not %s", s->name, f->name,
+             elem_info[f->elem].triton, f->elem == f->bits ? "" : " or ",
              f->elem == f->bits ? ", two elements to a byte" : elem_info[f->bits].triton,
              user(l, t));
     else if (!s->k_pack && !is_packed(s))
-        fail(l, a->span,
+        fail(l, E_DOT_FORMAT, a->span,
              "tl.dot_scaled: only 'e2m1' is packed, so that %s_k_pack=False means nothing for '%s'",
              s->name, f->name);
     else {
@@ -101,7 +102,7 @@ static bool read_scale(Lower *l, const Args *a, Side *s) {
     if (batch && type_dim(t, t.rank - 2) == n) s->factor = k / type_dim(t, t.rank - 1);
     if (s->factor == 16 || s->factor == 32) return true;
     fail(
-        l, a->where[i],
+        l, E_DOT_SCALE, a->where[i],
         "tl.dot_scaled: %s_scale must have the shape [%s%lld, %lld], or [%s%lld, %lld] for a scale "
         "for each 16, not that of %s",
         s->name, t.rank > 2 ? "…, " : "", (long long)n, (long long)k / 32, t.rank > 2 ? "…, " : "",
@@ -131,14 +132,16 @@ static bool sides_fit(Lower *l, const Args *a, const Side *x, const Side *y) {
     int64_t kx = x->shape.rank ? type_dim(x->shape, k_dim(x)) : 0;
     int64_t ky = y->shape.rank ? type_dim(y->shape, k_dim(y)) : 0;
     if (x->shape.rank != y->shape.rank)
-        fail(l, a->span,
+        fail(l, E_DOT_SHAPE, a->span,
              "tl.dot_scaled: both operands must have 2 or both 3 dimensions, not %s and %s",
              user(l, x->x->type), user(l, y->x->type));
     else if (kx != ky)
-        fail(l, a->span, "tl.dot_scaled: %s times %s: the inner sizes %lld and %lld differ",
+        fail(l, E_DOT_SHAPE, a->span,
+             "tl.dot_scaled: %s times %s: the inner sizes %lld and %lld differ",
              user(l, x->x->type), user(l, y->x->type), (long long)kx, (long long)ky);
     else if (x->scale && y->scale && x->factor != y->factor)
-        fail(l, a->span, "tl.dot_scaled: a scale is for %lld elements of lhs and for %lld of rhs",
+        fail(l, E_DOT_SCALE, a->span,
+             "tl.dot_scaled: a scale is for %lld elements of lhs and for %lld of rhs",
              (long long)x->factor, (long long)y->factor);
     else
         return true;

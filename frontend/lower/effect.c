@@ -18,8 +18,8 @@ Obj bi_hint(Lower *l, const Args *a, int64_t data) {
     if (!x) return poison();
     int n = x->type.rank ? x->type.rank : 1;
     if (values.n != n)
-        return fail(l, a->where[1], "%s: %s has %d dimensions, not %d", builtin_text(l, a->row),
-                    obj_what(l, o), x->type.rank, values.n);
+        return fail(l, E_HINT, a->where[1], "%s: %s has %d dimensions, not %d",
+                    builtin_text(l, a->row), obj_what(l, o), x->type.rank, values.n);
     bool says_any = false;
     for (int i = 0; i < n; i++) {
         if (values.at[i] < 1) return arg_error(l, a, 1, "made of positive numbers");
@@ -58,7 +58,8 @@ Obj bi_assume(Lower *l, const Args *a, int64_t data) {
         return obj_none();
     }
     if (!obj_is_const(o)) return arg_error(l, a, 0, "a condition");
-    return obj_truth(o) ? obj_none() : fail(l, a->where[0], "tl.assume: this is never true");
+    return obj_truth(o) ? obj_none()
+                        : fail(l, E_ASSUME_FALSE, a->where[0], "tl.assume: this is never true");
 }
 
 /* ---- printing and checking ---- */
@@ -84,12 +85,13 @@ Obj bi_device_print(Lower *l, const Args *a, int64_t data) {
     Obj values = a->at[1];
     Value *operand[MOST_VALUES];
     if (values.seq.n > MOST_VALUES)
-        return fail(l, a->span, "%s prints at most %d values", builtin_text(l, a->row),
-                    MOST_VALUES);
+        return fail(l, E_ARGUMENT_LIMIT, a->span, "%s prints at most %d values",
+                    builtin_text(l, a->row), MOST_VALUES);
     for (int i = 0; i < values.seq.n; i++) {
         Obj o = values.seq.at[i];
         if (o.kind != OBJ_VALUE && !obj_is_number(o))
-            return fail(l, a->where[1], "%s prints tensors and numbers behind its prefix, not %s",
+            return fail(l, E_ARGUMENT_KIND, a->where[1],
+                        "%s prints tensors and numbers behind its prefix, not %s",
                         builtin_text(l, a->row), obj_what(l, o));
         operand[i] = to_value(l, o, a->where[1]);
         if (!operand[i]) return poison();
@@ -104,7 +106,9 @@ bool emit_assert(Lower *l, Obj condition, Obj mask, const char *text, Span span)
     if (obj_is_const(condition) && obj_truth(condition)) return true;
     Value *c = to_value(l, condition, span);
     if (!c || (!type_is_int(c->type) && !type_is_float(c->type))) {
-        if (c) fail(l, span, "an assertion takes a condition, not %s", obj_what(l, condition));
+        if (c)
+            fail(l, E_CONDITION, span, "an assertion takes a condition, not %s",
+                 obj_what(l, condition));
         return false;
     }
     c = cast_value(l, c, type_scalar(EL_I1), false, span);
@@ -183,7 +187,8 @@ static bool asm_operands(Lower *l, const Args *a, Value **operand, int *n) {
     if (all.kind != OBJ_TUPLE) all = one;
     *n = all.seq.n;
     if (*n > ASM_VALUES) {
-        fail(l, a->where[2], "%s takes at most %d values", builtin_text(l, a->row), ASM_VALUES);
+        fail(l, E_ARGUMENT_LIMIT, a->where[2], "%s takes at most %d values",
+             builtin_text(l, a->row), ASM_VALUES);
         return false;
     }
     for (int i = 0; i < *n; i++)

@@ -11,7 +11,7 @@ static bool spread(Lower *l, const Expr *e, ObjKind kind, Objs *out) {
     Obj o = lower_expr(l, e->left);
     if (kind == OBJ_TUPLE) o = host_elements(l, o, e->span);
     if (o.kind != kind && !obj_is_poison(o))
-        o = fail(l, e->span, "'**' needs a dict, not %s", obj_what(l, o));
+        o = fail(l, E_STAR_ARGUMENTS, e->span, "'**' needs a dict, not %s", obj_what(l, o));
     if (obj_is_poison(o)) return false;
     for (int i = 0; i < o.seq.n && out->n <= HOST_TUPLE_LIMIT; i++)
         vec_push(&l->s->arena, out, o.seq.at[i]);
@@ -40,7 +40,8 @@ static Obj unique_keys(Lower *l, const Objs *pairs, Span span) {
 static bool in_kernel(Lower *l, const Expr *e) {
     if (!l->b.f) return false;
     bool set = e->kind == EXPR_SET || e->is_set;
-    fail(l, e->span, "a %s is not supported in a kernel", set ? "set" : "dict");
+    fail(l, E_KERNEL_EXPRESSION, e->span, "a %s is not supported in a kernel",
+         set ? "set" : "dict");
     note(l, (Span){0}, "write a name for each value, or a tuple: (x, y)");
     return true;
 }
@@ -67,10 +68,10 @@ static Obj lower_fstring(Lower *l, const Expr *e) {
         Obj o = lower_expr(l, e->item[i]);
         if (obj_is_poison(o)) return poison();
         if (!obj_is_const(o))
-            return fail(l, e->item[i]->span, "an f-string takes compile-time values, not %s",
-                        obj_what(l, o));
+            return fail(l, E_COMPILE_TIME, e->item[i]->span,
+                        "an f-string takes compile-time values, not %s", obj_what(l, o));
         if (e->item[i]->has_format && !l->b.f)
-            return fail(l, e->item[i]->span,
+            return fail(l, E_HOST_STATEMENT, e->item[i]->span,
                         "a format in an f-string, {x:>8}, is not evaluated "
                         "outside kernels");
         buf_puts(&b, e->item[i]->is_repr ? obj_repr(l, o) : obj_text(l, o));
@@ -157,7 +158,8 @@ Obj index_value(Lower *l, Value *v, Obj index, Span span) {
     for (int i = 0; i < n; i++) {
         bool is_new = at[i].kind == OBJ_NONE;
         if (!is_new && !is_full_slice(at[i])) {
-            fail(l, span, "unsupported tensor index: elements of %s cannot be picked with [ ]",
+            fail(l, E_INDEX, span,
+                 "unsupported tensor index: elements of %s cannot be picked with [ ]",
                  type_user_text(&l->s->arena, v->type));
             note(l, (Span){0},
                  v->type.depth
@@ -172,11 +174,13 @@ Obj index_value(Lower *l, Value *v, Obj index, Span span) {
         }
         if (t.rank == TILE_MAX_RANK || (!is_new && kept == v->type.rank) ||
             (i > t.rank && t.rank)) /* of a scalar, Triton adds the first wherever it stands */
-            return fail(l, span, "too many indices for %s", type_user_text(&l->s->arena, v->type));
+            return fail(l, E_INDEX, span, "too many indices for %s",
+                        type_user_text(&l->s->arena, v->type));
         t.log2[t.rank++] = is_new ? 0 : v->type.log2[kept++];
     }
     for (; kept < v->type.rank; kept++) {
-        if (t.rank == TILE_MAX_RANK) return fail(l, span, "more than %d dimensions", TILE_MAX_RANK);
+        if (t.rank == TILE_MAX_RANK)
+            return fail(l, E_RANK_LIMIT, span, "more than %d dimensions", TILE_MAX_RANK);
         t.log2[t.rank++] = v->type.log2[kept];
     }
     if (type_equal(t, v->type)) return obj_value(v);
@@ -196,11 +200,12 @@ static bool slice_picks(Lower *l, Obj slice, int64_t n, Span span, Picks *out) {
     for (int i = 0; i < 3; i++)
         if (slice.seq.at[i].kind != OBJ_NONE &&
             (slice.seq.at[i].kind != OBJ_INT || slice.seq.at[i].big))
-            return fail(l, span, "the bounds of a slice must be compile-time integers"), false;
+            return fail(l, E_SLICE, span, "the bounds of a slice must be compile-time integers"),
+                   false;
     Obj start = slice.seq.at[0], stop = slice.seq.at[1], step = slice.seq.at[2];
     int64_t by = step.kind == OBJ_NONE ? 1 : step.i;
     if (by == 0 || by > TUPLE_LIMIT || by < -TUPLE_LIMIT)
-        return fail(l, span, "a slice cannot have a step of %lld", (long long)by), false;
+        return fail(l, E_SLICE, span, "a slice cannot have a step of %lld", (long long)by), false;
     int64_t low = by > 0 ? 0 : -1, high = by > 0 ? n : n - 1;
     out->from = start.kind == OBJ_NONE ? (by > 0 ? 0 : n - 1) : clip(start.i, n, low, high);
     out->end = stop.kind == OBJ_NONE ? (by > 0 ? n : -1) : clip(stop.i, n, low, high);
@@ -222,13 +227,13 @@ static Obj index_string(Lower *l, Obj o, Obj index, Span span) {
     int64_t n = (int64_t)o.text.n;
     for (int64_t i = 0; i < n; i++)
         if ((unsigned char)o.text.at[i] >= 0x80)
-            return fail(l, span, "only text in ASCII can be indexed");
+            return fail(l, E_INDEX, span, "only text in ASCII can be indexed");
     Picks p;
     if (index.kind == OBJ_INT) {
         p.from = !index.big && index.i < 0 ? index.i + n : index.i;
         if (index.big || p.from < 0 || p.from >= n)
-            return fail(l, span, "index %s is outside a string of %lld", obj_text(l, index),
-                        (long long)n);
+            return fail(l, E_INDEX_RANGE, span, "index %s is outside a string of %lld",
+                        obj_text(l, index), (long long)n);
         p.end = p.from + 1;
         p.by = 1;
     } else if (!slice_picks(l, index, n, span, &p)) {
@@ -256,13 +261,14 @@ static Obj lower_subscript(Lower *l, const Expr *e) {
     if (o.kind == OBJ_TUPLE && index.kind == OBJ_INT) {
         int64_t i = !index.big && index.i < 0 ? index.i + o.seq.n : index.i;
         if (!index.big && i >= 0 && i < o.seq.n) return o.seq.at[i];
-        return fail(l, e->span, "index %s is outside a tuple of %d", obj_text(l, index), o.seq.n);
+        return fail(l, E_INDEX_RANGE, e->span, "index %s is outside a tuple of %d",
+                    obj_text(l, index), o.seq.n);
     }
     if (o.kind == OBJ_FOREIGN && strcmp(o.path, "os.environ") == 0) {
         Obj given;
         if (host_environ(l, index, &given)) return given;
         const char *name = obj_text(l, index);
-        return fail(l, e->span,
+        return fail(l, E_ENVIRONMENT, e->span,
                     "environment variable '%s' has no default here; -D %s=VALUE gives it one", name,
                     name);
     }
@@ -271,13 +277,14 @@ static Obj lower_subscript(Lower *l, const Expr *e) {
     if (o.kind == OBJ_DICT) {
         for (int i = 0; i + 1 < o.seq.n; i += 2)
             if (obj_same(o.seq.at[i], index)) return o.seq.at[i + 1];
-        return fail(l, e->span, "the dict has no key %s", obj_what(l, index));
+        return fail(l, E_INDEX_RANGE, e->span, "the dict has no key %s", obj_what(l, index));
     }
     if (obj_is_number(o)) {
         Value *v = to_value(l, o, e->span);
         return v ? index_value(l, v, index, e->span) : poison();
     }
-    return fail(l, e->span, "%s cannot be indexed with %s", obj_what(l, o), obj_what(l, index));
+    return fail(l, E_INDEX, e->span, "%s cannot be indexed with %s", obj_what(l, o),
+                obj_what(l, index));
 }
 
 /* ---- comprehensions ---- */
@@ -290,7 +297,8 @@ static bool selected(Lower *l, const Expr *e, bool *ok) {
     for (int i = 0; i < e->nitems && *ok; i++) {
         Obj keep = lower_expr(l, e->item[i]);
         if (keep.kind == OBJ_VALUE)
-            keep = fail(l, e->item[i]->span, "this condition must be known while compiling");
+            keep = fail(l, E_COMPILE_TIME, e->item[i]->span,
+                        "this condition must be known while compiling");
         *ok = !obj_is_poison(keep) && !is_foreign(l, keep, e->item[i]->span);
         if (*ok && !obj_truth(keep)) return false;
     }
@@ -371,7 +379,8 @@ static Obj lower_kind(Lower *l, const Expr *e) {
     case EXPR_TRUE: return obj_bool(true);
     case EXPR_FALSE: return obj_bool(false);
     case EXPR_NONE: return obj_none();
-    case EXPR_ELLIPSIS: return fail(l, e->span, "'...' is not supported in a kernel");
+    case EXPR_ELLIPSIS:
+        return fail(l, E_KERNEL_EXPRESSION, e->span, "'...' is not supported in a kernel");
     case EXPR_TUPLE:
     case EXPR_LIST: return lower_items(l, e);
     case EXPR_DICT: return in_kernel(l, e) ? poison() : lower_items(l, e);
@@ -394,7 +403,9 @@ static Obj lower_kind(Lower *l, const Expr *e) {
                          e->op_span.line ? e->op_span : e->span);
     case EXPR_SUBSCRIPT: return lower_subscript(l, e);
     case EXPR_SLICE: return lower_slice(l, e);
-    case EXPR_STARRED: return fail(l, e->span, "'*' is only supported in the arguments of a call");
+    case EXPR_STARRED:
+        return fail(l, E_STAR_ARGUMENTS, e->span,
+                    "'*' is only supported in the arguments of a call");
     case EXPR_LAMBDA: return make_lambda(l, e);
     case EXPR_LISTCOMP: return lower_comprehension(l, e);
     case EXPR_WALRUS:

@@ -237,8 +237,9 @@ static void merge_returns(Lower *l, Op *draft, Merge *m, Value *condition) {
     Obj a = m->arm[0].result, b = m->arm[1].result;
     bool bad = obj_is_poison(a) || obj_is_poison(b);
     if (!bad && !merge_objects(l, m, &a, &b)) {
-        fail(l, m->arm[1].result_span, "Return type mismatch: %s here and %s elsewhere",
-             obj_what(l, m->arm[1].result), obj_what(l, m->arm[0].result));
+        fail(l, E_RETURN_TYPES, m->arm[1].result_span,
+             "Return type mismatch: %s here and %s elsewhere", obj_what(l, m->arm[1].result),
+             obj_what(l, m->arm[0].result));
         note(l, m->arm[0].result_span, "the other return");
         bad = true;
     }
@@ -384,7 +385,7 @@ Obj lower_ternary(Lower *l, const Expr *e, Obj c) {
     l->frame->scope = before;
     bool bad = obj_is_poison(side[0]) || obj_is_poison(side[1]);
     if (!bad && !merge_objects(l, &m, &side[0], &side[1])) {
-        fail(l, e->span,
+        fail(l, E_TERNARY_TYPES, e->span,
              "Ternary expression with dynamic condition has inconsistent types %s and %s",
              obj_what(l, was[0]), obj_what(l, was[1]));
         bad = true;

@@ -58,7 +58,8 @@ typedef struct Run {
 static Obj run_function(Lower *l, const Run *run) {
     const AstFunc *f = run->func;
     if (l->inlined >= INLINE_LIMIT) {
-        abandon(l, f->span, "'%s' calls itself more than %d deep", f->name, INLINE_LIMIT);
+        abandon(l, E_RECURSION, f->span, "'%s' calls itself more than %d deep", f->name,
+                INLINE_LIMIT);
         return poison();
     }
     Outside outside;
@@ -119,7 +120,7 @@ Obj make_closure(Lower *l, const AstFunc *written) {
 /* A lambda is a function of one `return`. */
 Obj make_lambda(Lower *l, const Expr *e) {
     if (l->b.f) {
-        fail(l, e->span, "'lambda' is not supported in a kernel");
+        fail(l, E_KERNEL_EXPRESSION, e->span, "'lambda' is not supported in a kernel");
         note(l, (Span){0}, "write a function with @triton.jit above it");
         return poison();
     }
@@ -156,7 +157,7 @@ static Obj *name_object(Lower *l, const Expr *e) {
 static bool append(Lower *l, Obj *list, Obj x, Span span) {
     int n = list->seq.n;
     if (list->weight + 1 + x.weight > HOST_TUPLE_LIMIT) {
-        fail(l, span, "a list of more than %d elements", HOST_TUPLE_LIMIT);
+        fail(l, E_SEQUENCE_LIMIT, span, "a list of more than %d elements", HOST_TUPLE_LIMIT);
         return false;
     }
     if (!list->grown || (n & (n - 1)) == 0) {
@@ -175,7 +176,7 @@ static bool set_item(Lower *l, const Expr *target, Obj value) {
     Obj key = lower_expr(l, target->right), *object = name_object(l, target->left);
     if (obj_is_poison(key) || obj_is_poison(value)) return false;
     if (!object || (object->kind != OBJ_DICT && object->kind != OBJ_TUPLE)) {
-        fail(l, target->span, "items of this cannot be assigned");
+        fail(l, E_HOST_STATEMENT, target->span, "items of this cannot be assigned");
         return false;
     }
     *object = with_item(l, *object, key, value, target->span);
@@ -228,7 +229,7 @@ static bool run_assign(Lower *l, const Stmt *stmt) {
 static bool run_augmented(Lower *l, const Stmt *stmt) {
     const Expr *target = stmt->target[0];
     if (target->kind != EXPR_NAME && target->kind != EXPR_SUBSCRIPT) {
-        fail(l, stmt->span, "this assignment cannot be run while compiling");
+        fail(l, E_HOST_STATEMENT, stmt->span, "this assignment cannot be run while compiling");
         return false;
     }
     Obj x = lower_expr(l, target), y = lower_expr(l, stmt->value);
@@ -269,7 +270,7 @@ static Flow run_assert(Lower *l, const Stmt *stmt) {
     if (obj_truth(c)) return FLOW_NEXT;
     if (stmt->message) text = lower_expr(l, stmt->message);
     if (!obj_is_poison(text))
-        fail(l, stmt->span, "assertion failed%s%s", *obj_text(l, text) ? ": " : "",
+        fail(l, E_ASSERTION, stmt->span, "assertion failed%s%s", *obj_text(l, text) ? ": " : "",
              obj_text(l, text));
     return FLOW_FAILED;
 }
@@ -311,7 +312,8 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
     case STMT_IF: {
         Obj c = lower_expr(l, stmt->value);
         if (c.kind == OBJ_VALUE)
-            fail(l, stmt->value->span, "this condition must be known while compiling");
+            fail(l, E_COMPILE_TIME, stmt->value->span,
+                 "this condition must be known while compiling");
         if (!obj_is_const(c)) return FLOW_FAILED;
         return run_stmts(l, obj_truth(c) ? stmt->body : stmt->orelse);
     }
@@ -324,7 +326,7 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
     case STMT_CONTINUE: return FLOW_CONTINUE;
     case STMT_ASSERT: return run_assert(l, stmt);
     case STMT_RAISE:
-        fail(l, stmt->span, "this raises %s", raised_text(l, stmt->value));
+        fail(l, E_RAISED, stmt->span, "this raises %s", raised_text(l, stmt->value));
         return FLOW_FAILED;
     case STMT_PASS: return FLOW_NEXT;
     case STMT_DEF: {
@@ -343,7 +345,7 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
     case STMT_TRY: return run_try(l, stmt);
     case STMT_UNSUPPORTED: break;
     }
-    fail(l, stmt->span, "this statement cannot be run while compiling");
+    fail(l, E_HOST_STATEMENT, stmt->span, "this statement cannot be run while compiling");
     return FLOW_FAILED;
 }
 
@@ -368,12 +370,13 @@ Obj host_elements(Lower *l, Obj o, Span span) {
         return obj_tuple(l, key, o.seq.n / 2);
     }
     if (o.kind == OBJ_SET) {
-        fail(l, span, "the order of a set is not known");
+        fail(l, E_HOST_STATEMENT, span, "the order of a set is not known");
         note(l, (Span){0}, "sorted(…) gives it one");
         return poison();
     }
     if (o.kind != OBJ_RANGE)
-        return fail(l, span, "expected a tuple, a list or a range, not %s", obj_what(l, o));
+        return fail(l, E_ARGUMENT_KIND, span, "expected a tuple, a list or a range, not %s",
+                    obj_what(l, o));
     int64_t count;
     if (!range_count(l, o.range, span, &count) || !count_work(l, count, span)) return poison();
     Obj *at = arena_array(&l->s->arena, (size_t)count + 1, sizeof *at);
@@ -396,7 +399,7 @@ static Obj host_product(Lower *l, const Args *a, int64_t data) {
     Obj in, row[16];
     int n = a->at[0].seq.n, at[16] = {0};
     VEC(Obj) out = {0};
-    if (n > 16) return fail(l, a->span, "product of more than 16 sequences");
+    if (n > 16) return fail(l, E_SEQUENCE_LIMIT, a->span, "product of more than 16 sequences");
     if (!sequences(l, a, &in)) return poison();
     for (int i = 0; i < n; i++)
         if (!in.seq.at[i].seq.n) return obj_tuple(l, NULL, 0);
@@ -404,7 +407,8 @@ static Obj host_product(Lower *l, const Args *a, int64_t data) {
         for (int i = 0; i < n; i++) row[i] = in.seq.at[i].seq.at[at[i]];
         vec_push(&l->s->arena, &out, obj_tuple(l, row, n));
         if (out.n > HOST_TUPLE_LIMIT || !count_step(l, a->span))
-            return fail(l, a->span, "a product of more than %d elements", HOST_TUPLE_LIMIT);
+            return fail(l, E_SEQUENCE_LIMIT, a->span, "a product of more than %d elements",
+                        HOST_TUPLE_LIMIT);
         int i = n - 1;
         while (i >= 0 && ++at[i] == in.seq.at[i].seq.n) at[i--] = 0;
         if (i < 0) return checked(l, obj_tuple(l, out.at, out.n), a->span);
@@ -539,7 +543,7 @@ bool host_method(Lower *l, Obj self, const char *name, const Call *c, Obj *out) 
 Obj host_dict(Lower *l, const Call *c) {
     Obj dict = obj_tuple(l, NULL, 0);
     if (c->nargs > 1 || (c->nargs && c->arg[0].kind != OBJ_DICT))
-        return fail(l, c->span, "dict() takes keywords, or one dict");
+        return fail(l, E_ARGUMENT_KIND, c->span, "dict() takes keywords, or one dict");
     if (c->nargs) dict = c->arg[0];
     dict.kind = OBJ_DICT;
     for (int i = 0; i < c->nkeywords; i++) {

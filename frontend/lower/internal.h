@@ -183,7 +183,8 @@ typedef struct Lower {
 /* Reports an error at span and gives the poison object. The same text at the same place (an inlined
  * body, an unrolled loop) is reported once. "called from here" notes follow the error's own notes.
  */
-Obj fail(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+Obj fail(Lower *l, Code code, Span span, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 void note(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 void flush_call_notes(Lower *l);
 Obj poison(void);
@@ -201,7 +202,8 @@ bool count_step(Lower *l, Span span);
 /* Work that statements do not bound: expressions, objects looked through. False at the limit. */
 bool count_work(Lower *l, int64_t units, Span span);
 /* A limit is reached: reports it, also where errors are muted, and ends the lowering. */
-void abandon(Lower *l, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void abandon(Lower *l, Code code, Span span, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 bool is_jit(const AstFunc *f);
 const Expr *find_decorator(const AstFunc *f, const char *name);
 

@@ -19,11 +19,13 @@ Obj bi_join(Lower *l, const Args *a, int64_t data) {
     Value *x = arg_value(l, a, 0), *y = arg_value(l, a, 1);
     if (!x || !y || !broadcast_pair(l, &x, &y, a->span)) return poison();
     if (!type_equal(x->type, y->type))
-        return fail(l, a->span, "tl.join needs one type on both sides, not %s and %s",
-                    user(l, x->type), user(l, y->type));
+        return fail(l, E_MIXED_TYPES, a->span,
+                    "tl.join needs one type on both sides, not %s and %s", user(l, x->type),
+                    user(l, y->type));
     Type t = x->type;
     if (t.rank == TILE_MAX_RANK || type_log2_numel(t) == TILE_MAX_LOG2)
-        return fail(l, a->span, "tl.join: two of %s are too much for a tile", user(l, t));
+        return fail(l, E_TILE_LIMIT, a->span, "tl.join: two of %s are too much for a tile",
+                    user(l, t));
     Value *operand[] = {as_tile(l, x), as_tile(l, y)};
     Type joined = operand[0]->type;
     t.log2[t.rank++] = 1;
@@ -38,7 +40,8 @@ Obj bi_split(Lower *l, const Args *a, int64_t data) {
     if (!x) return poison();
     Type t = x->type;
     if (!t.rank || t.log2[t.rank - 1] != 1)
-        return fail(l, a->where[0], "tl.split needs a last dimension of 2, not %s", user(l, t));
+        return fail(l, E_SPLIT, a->where[0], "tl.split needs a last dimension of 2, not %s",
+                    user(l, t));
     bool to_scalars = t.rank == 1;
     if (to_scalars) {
         t.log2[t.rank++] = 1;
@@ -64,8 +67,9 @@ Obj bi_gather(Lower *l, const Args *a, int64_t data) {
     bool fits = s.rank == t.rank;
     for (int d = 0; fits && d < s.rank; d++) fits = d == axis || s.log2[d] == t.log2[d];
     if (!fits)
-        return fail(l, a->where[1], "tl.gather: %s and the index %s differ in more than axis %d",
-                    user(l, s), user(l, t), axis);
+        return fail(l, E_GATHER, a->where[1],
+                    "tl.gather: %s and the index %s differ in more than axis %d", user(l, s),
+                    user(l, t), axis);
     if (type_is_bool(t)) index = cast_value(l, index, type_scalar(EL_I32), false, a->span);
     Type r = type_with_shape(s, t);
     Value *operand[] = {x, index};
@@ -80,14 +84,14 @@ Obj bi_histogram(Lower *l, const Args *a, int64_t data) {
     Type t;
     if (!x || !arg_shape(l, a, 1, type_scalar(EL_I32), &t)) return poison();
     if (!type_is_int(x->type) || x->type.rank != 1)
-        return fail(l, a->where[0], "tl.histogram counts a 1-D tile of integers, not %s",
-                    user(l, x->type));
+        return fail(l, E_HISTOGRAM, a->where[0],
+                    "tl.histogram counts a 1-D tile of integers, not %s", user(l, x->type));
     if (type_elem_bits(x->type) != 32) {
         differs(l, CHANGE_HISTOGRAM, a->span, "tl.histogram of %s is an error and was none",
                 user(l, type_element(x->type)));
         if (changed(l, CHANGE_HISTOGRAM))
-            return fail(l, a->where[0], "histogram only supports 32-bit integer input, not %s",
-                        user(l, x->type));
+            return fail(l, E_HISTOGRAM, a->where[0],
+                        "histogram only supports 32-bit integer input, not %s", user(l, x->type));
     }
     if (t.rank != 1) return arg_error(l, a, 1, "one number");
     if (a->at[2].kind != OBJ_NONE) {

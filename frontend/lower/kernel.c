@@ -55,7 +55,8 @@ static Promise read_promise(Lower *l, Text text) {
 }
 
 static bool no_type(Lower *l, const AstParam *p, const char *path, Text text) {
-    fail(l, p->span, "'%.*s' is no type for parameter '%s'", (int)text.n, text.at, path);
+    fail(l, E_PARAMETER_TYPE, p->span, "'%.*s' is no type for parameter '%s'", (int)text.n, text.at,
+         path);
     note(l, (Span){0},
          "types are i1 i8 i16 i32 i64 u8 u16 u32 u64 fp16 bf16 fp32 fp64 fp8e4nv fp8e5 fp8e4b15, "
          "pointers *T, with :16 or :8 (divisible by that) or :1 (equal to 1), tuples (i32, *T), "
@@ -73,8 +74,9 @@ static bool check_promise(Lower *l, const AstParam *p, const Argument *a) {
     if (wanted == PROMISE_NONE || kept == PROMISES || promise_covers(kept, wanted)) return true;
     Text fact;
     bool known = find_fact(l, a->path, VALUE_ASKED, &fact);
-    fail(l, p->span, "the annotation of '%s' promises %s, and the argument%s%.*s is not", a->path,
-         promise_info[wanted].doc, known ? " " : "", known ? (int)fact.n : 0, known ? fact.at : "");
+    fail(l, E_PROMISE, p->span, "the annotation of '%s' promises %s, and the argument%s%.*s is not",
+         a->path, promise_info[wanted].doc, known ? " " : "", known ? (int)fact.n : 0,
+         known ? fact.at : "");
     note(l, (Span){0}, "leave out '%.*s' in '%.*s', or pass another value", (int)said.n, said.at,
          (int)a->said.n, a->said.at);
     return false;
@@ -122,7 +124,8 @@ Obj kernel_argument(Lower *l, const char *name, Span span) {
     if (k && config_value(k->config, name, &value)) return value;
     KernelOption option = option_find(name, strlen(name));
     if (k && option < OPTIONS) return launch_option(l, k->f, k->config, option);
-    return fail(l, span, "'%s' has no parameter '%s'", k ? k->f->name : "the kernel", name);
+    return fail(l, E_UNKNOWN_PARAMETER, span, "'%s' has no parameter '%s'",
+                k ? k->f->name : "the kernel", name);
 }
 
 /* ---- parameters ---- */
@@ -164,7 +167,7 @@ static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry e
     }
     bool open = config.kind == OBJ_POISON && may_be_in_configs(l, p->name);
     if (p->default_ && !open) return default_value(l, f, p);
-    fail(l, p->span,
+    fail(l, E_CONSTEXPR_VALUE, p->span,
          p->default_ ? "the value of constexpr '%s' is not known" : "constexpr '%s' has no value",
          p->name);
     note(l, (Span){0}, "give it one with -D %s=VALUE", p->name);
@@ -181,7 +184,8 @@ static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry e
 static Obj constexpr_param(Lower *l, int i) {
     KernelParams *k = l->params;
     const AstParam *p = &k->f->param[i];
-    if (k->state[i] == 1) return fail(l, p->span, "the value of '%s' depends on itself", p->name);
+    if (k->state[i] == 1)
+        return fail(l, E_SELF_DEFINED, p->span, "the value of '%s' depends on itself", p->name);
     if (k->state[i] == 2) return k->value[i];
     k->state[i] = 1;
     k->value[i] = find_constexpr(l, k->f, p, k->entry[i], k->config);
@@ -230,8 +234,8 @@ static void report_untyped_part(Lower *l, const AstParam *p, const Argument *a, 
         vec_push(&l->s->arena, untyped, p);
         return;
     }
-    fail(l, p->span, launched ? "the argument for parameter '%s' is missing" : "'%s' has no type",
-         a->path);
+    fail(l, E_UNTYPED, p->span,
+         launched ? "the argument for parameter '%s' is missing" : "'%s' has no type", a->path);
     note(l, (Span){0},
          launched ? "give it as %s=VALUE: a number, or a buffer such as zeros:fp32[1024]"
                   : "give it one in the signature: %s=i32, or *fp32",
@@ -249,8 +253,9 @@ static bool annotated_const(const AstParam *p) {
 static Obj constant_leaf(Lower *l, const AstParam *p, const Argument *a, Func *out) {
     Obj o = parse_value(l, a->text.at, a->text.n);
     if (o.kind == OBJ_STRING && !strchr("'\"", *a->text.at))
-        return fail(l, p->span, "'%.*s' is neither a type nor a constant for '%s'", (int)a->text.n,
-                    a->text.at, a->path);
+        return fail(l, E_PARAMETER_TYPE, p->span,
+                    "'%.*s' is neither a type nor a constant for '%s'", (int)a->text.n, a->text.at,
+                    a->path);
     if (!obj_is_poison(o)) add_constexpr(l, out, a->path, o);
     return o;
 }
@@ -282,7 +287,8 @@ static Obj runtime_leaf(Lower *l, const AstParam *p, const Argument *a, Func *ou
         param.is_one = false;
     }
     if (param.type.elem == EL_F8E4B15 && !param.type.depth)
-        return fail(l, p->span, "an argument cannot be an fp8e4b15: pass a pointer to it");
+        return fail(l, E_PARAMETER_TYPE, p->span,
+                    "an argument cannot be an fp8e4b15: pass a pointer to it");
     if (param.type.depth && annotated_const(p)) param.type.constant = 1;
     if (!param.is_one) param.size = size_at_launch(l, p, a->path, param.type);
     Value *v = ir_param(l->s, out, &param);
@@ -312,7 +318,8 @@ static Obj runtime_param(Lower *l, const AstParam *p, const Argument *a, Func *o
     Obj o = runtime_argument(l, p, a, out, untyped);
     if (out->nparams <= TILE_MAX_PARAMS) return o;
     out->nparams = TILE_MAX_PARAMS;
-    return fail(l, p->span, "a kernel has at most %d parameters", TILE_MAX_PARAMS);
+    return fail(l, E_PARAMETER_LIMIT, p->span, "a kernel has at most %d parameters",
+                TILE_MAX_PARAMS);
 }
 
 /* A constexpr has one value in each variant: there is nothing that a launch could leave open. */
@@ -320,8 +327,8 @@ static void check_specialized(Lower *l, const AstFunc *f, int i) {
     static const char *const keys[] = {"do_not_specialize", "do_not_specialize_on_alignment"};
     for (int k = 0; k < 2; k++) {
         if (!jit_lists(l, f, keys[k], i)) continue;
-        fail(l, f->param[i].span, "'%s' is a constexpr and listed in %s", f->param[i].name,
-             keys[k]);
+        fail(l, E_CONSTEXPR_LISTED, f->param[i].span, "'%s' is a constexpr and listed in %s",
+             f->param[i].name, keys[k]);
         note(l, (Span){0}, "take tl.constexpr away, or the name from the list");
     }
 }
@@ -346,9 +353,10 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
         Obj o;
         if (p->keyword_only) newer(l, FEATURE_KEYWORD_ONLY, p->span);
         if (p->is_star_star) {
-            o = fail(l, p->span, "JIT functions do not support **%s parameters", p->name);
+            o = fail(l, E_STAR_PARAMETER, p->span, "JIT functions do not support **%s parameters",
+                     p->name);
         } else if (p->is_star) {
-            o = fail(l, p->span, "a kernel takes no '*%s'", p->name);
+            o = fail(l, E_STAR_PARAMETER, p->span, "a kernel takes no '*%s'", p->name);
         } else if (annotated_constexpr(p)) {
             o = constexpr_param(l, i);
             check_specialized(l, f, i);
@@ -356,7 +364,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
         } else {
             o = runtime_param(l, p, &k.argument[i], out, &untyped);
             if (find_define(l, p->name)) {
-                fail(l, p->span, "-D %s: the parameter is not a constexpr", p->name);
+                fail(l, E_DEFINE, p->span, "-D %s: the parameter is not a constexpr", p->name);
                 note(l, (Span){0}, "annotate it with tl.constexpr, or pass its value at launch");
             }
         }
@@ -446,7 +454,7 @@ static void check_name(Lower *l, AstFunc *const *kernels, int n, Text name, cons
         }
     const char *word = arena_strndup(&l->s->arena, name.at, name.n);
     if (strcmp(what, "-D") == 0 && named_in_modules(l, word)) return;
-    fail(l, (Span){0}, "%s: no kernel has a parameter '%s'", what, word);
+    fail(l, E_UNKNOWN_PARAMETER, (Span){0}, "%s: no kernel has a parameter '%s'", what, word);
     suggest(l, word, names.at, names.n);
 }
 
@@ -454,7 +462,7 @@ void check_unknown_names(Lower *l, AstFunc *const *kernels, int n) {
     for (int i = 0; i < l->options->ndefines; i++) {
         const char *d = l->options->define[i], *equals = strchr(d, '=');
         if (!equals)
-            fail(l, (Span){0}, "-D %s: write -D NAME=VALUE", d);
+            fail(l, E_DEFINE, (Span){0}, "-D %s: write -D NAME=VALUE", d);
         else
             check_name(l, kernels, n, text_trim((Text){d, (size_t)(equals - d)}), "-D");
     }
@@ -482,6 +490,7 @@ void check_unknown_names(Lower *l, AstFunc *const *kernels, int n) {
         Entry e = entries.at[i];
         if (e.name.n) check_name(l, kernels, n, e.name, "signature");
         if (e.name.n && !e.text.n)
-            fail(l, (Span){0}, "signature: no type follows '%.*s='", (int)e.name.n, e.name.at);
+            fail(l, E_SIGNATURE, (Span){0}, "signature: no type follows '%.*s='", (int)e.name.n,
+                 e.name.at);
     }
 }

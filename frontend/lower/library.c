@@ -65,7 +65,7 @@ Obj library_call(Lower *l, const char *name, const Obj *args, int nargs, Span sp
         own = library(l, part);
         fn.func = library_function(own, name);
     }
-    if (!fn.func) return fail(l, span, "'%s' is not in the library", name);
+    if (!fn.func) return fail(l, E_BUG, span, "'%s' is not in the library", name);
     Span outer = l->library_call;
     Op *last = l->b.block->last;
     if (!outer.line) {

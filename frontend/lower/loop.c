@@ -78,8 +78,8 @@ static Values carried_now(Lower *l, Loop *loop, Value *const *args) {
         if (!poisoned && !obj_is_poison(in)) {
             const char *becomes = b->undefined ? b->undefined : obj_what(l, out);
             const char *sep = b->undefined ? "has no one type: " : "becomes ";
-            fail(l, b->span, "loop-carried variable '%s' starts as %s and %s%s%s", c->name,
-                 obj_what(l, in), sep, becomes, b->undefined ? "" : " here");
+            fail(l, E_CARRIED, b->span, "loop-carried variable '%s' starts as %s and %s%s%s",
+                 c->name, obj_what(l, in), sep, becomes, b->undefined ? "" : " here");
             note(l, c->span, "it starts here; a variable keeps its type through a loop");
         }
         leaves(l, in, &now);
@@ -92,7 +92,7 @@ static Values carried_now(Lower *l, Loop *loop, Value *const *args) {
 void lower_jump(Lower *l, const Stmt *stmt) {
     bool is_break = stmt->kind == STMT_BREAK;
     if (!l->frame->loops) {
-        fail(l, stmt->span, "'%s' outside a loop", is_break ? "break" : "continue");
+        fail(l, E_BREAK, stmt->span, "'%s' outside a loop", is_break ? "break" : "continue");
         return;
     }
     if (is_break) bind(l, loop_stop, obj_bool(true), stmt->span);
@@ -195,7 +195,8 @@ static Value *bound_value(Lower *l, Obj o, Elem e, Span span) {
 static bool integer_bound(Lower *l, Obj o, Span span, const char *which) {
     if ((o.kind == OBJ_VALUE || obj_is_number(o)) && type_is_int(obj_type(o)) && !obj_type(o).rank)
         return true;
-    fail(l, span, "the %s of a range must be a scalar integer, not %s", which, obj_what(l, o));
+    fail(l, E_RANGE, span, "the %s of a range must be a scalar integer, not %s", which,
+         obj_what(l, o));
     return false;
 }
 
@@ -210,7 +211,7 @@ static bool range_bounds(Lower *l, const Range *r, Span span, Value *out[3]) {
     }
     if (e == EL_I1) e = EL_I32;
     if (r->step.kind == OBJ_INT && r->step.i == 0) {
-        fail(l, span, "the step of a range must not be 0");
+        fail(l, E_RANGE, span, "the step of a range must not be 0");
         return false;
     }
     for (int i = 0; i < 3; i++)
@@ -320,14 +321,15 @@ bool range_count(Lower *l, const Range *r, Span span, int64_t *count) {
     const Obj bound[3] = {r->start, r->stop, r->step};
     for (int i = 0; i < 3; i++) {
         if (bound[i].kind == OBJ_INT && !bound[i].big) continue;
-        fail(l, span, "the bounds of an unrolled range must be compile-time integers, not %s",
+        fail(l, E_COMPILE_TIME, span,
+             "the bounds of an unrolled range must be compile-time integers, not %s",
              obj_what(l, bound[i]));
         note(l, (Span){0}, "a loop over tl.range runs as often as values at run time say");
         return false;
     }
     int64_t a = r->start.i, b = r->stop.i, step = r->step.i;
     if (step == 0) {
-        fail(l, span, "the step of a range must not be 0");
+        fail(l, E_RANGE, span, "the step of a range must not be 0");
         return false;
     }
     bool runs = step > 0 ? a < b : a > b;
@@ -337,8 +339,8 @@ bool range_count(Lower *l, const Range *r, Span span, int64_t *count) {
     uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
     uint64_t n = distance / by + (distance % by != 0);
     if (n > UNROLL_LIMIT) {
-        fail(l, span, "this unrolls %llu iterations; the limit is %d", (unsigned long long)n,
-             UNROLL_LIMIT);
+        fail(l, E_UNROLL_LIMIT, span, "this unrolls %llu iterations; the limit is %d",
+             (unsigned long long)n, UNROLL_LIMIT);
         return false;
     }
     *count = (int64_t)n;
@@ -416,11 +418,11 @@ void lower_for(Lower *l, const Stmt *stmt, const Continuation *then) {
     Obj over = lower_expr(l, stmt->value);
     if (over.kind != OBJ_RANGE && !obj_is_poison(over))
         over =
-            fail(l, stmt->value->span, "'for' runs over range, tl.range or tl.static_range, not %s",
-                 obj_what(l, over));
-    if (stmt->orelse.n) fail(l, stmt->span, "'else' after a loop is not supported");
+            fail(l, E_RANGE, stmt->value->span,
+                 "'for' runs over range, tl.range or tl.static_range, not %s", obj_what(l, over));
+    if (stmt->orelse.n) fail(l, E_LOOP_FORM, stmt->span, "'else' after a loop is not supported");
     if (stmt->target[0]->kind != EXPR_NAME) {
-        fail(l, stmt->target[0]->span, "the index of a loop must be a name");
+        fail(l, E_LOOP_FORM, stmt->target[0]->span, "the index of a loop must be a name");
         return;
     }
     if (over.kind == OBJ_RANGE && over.range->is_static)
@@ -497,7 +499,7 @@ static Value *lower_condition(Lower *l, const Stmt *stmt, bool *endless) {
 }
 
 void lower_while(Lower *l, const Stmt *stmt) {
-    if (stmt->orelse.n) fail(l, stmt->span, "'else' after a loop is not supported");
+    if (stmt->orelse.n) fail(l, E_LOOP_FORM, stmt->span, "'else' after a loop is not supported");
     Names names = assigned_names(l, stmt->body, stmt->value);
     Loop loop = {.span = stmt->span};
     find_carried(l, &loop, &names);
@@ -526,7 +528,7 @@ void lower_while(Lower *l, const Stmt *stmt) {
     Values now = carried_now(l, &loop, body->args), init = loop.init;
     if (never(stop)) {
         if (endless) {
-            fail(l, stmt->value->span, "this condition never becomes false");
+            fail(l, E_ENDLESS, stmt->value->span, "this condition never becomes false");
             note(l, (Span){0},
                  "leave the loop with 'break', or compare with what the body changes");
         }

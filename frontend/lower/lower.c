@@ -23,16 +23,16 @@ void flush_call_notes(Lower *l) {
         bool again =
             f != l->chain && f->caller && memcmp(&f->call, &f->caller->call, sizeof f->call) == 0;
         if (!again && shown++ < DIAG_CALL_NOTES)
-            diag(&l->s->diags, DIAG_NOTE, f->call, "called from here");
+            diag(&l->s->diags, CODE_NONE, f->call, "called from here");
         else
             more++;
     }
-    if (more) diag(&l->s->diags, DIAG_NOTE, (Span){0}, "… through %d more calls", more);
+    if (more) diag(&l->s->diags, CODE_NONE, (Span){0}, "… through %d more calls", more);
     l->chain = NULL;
     for (SourceModule *m = l->chain_module; m && m->importer && !m->import_told; m = m->importer) {
         m->import_told = true;
         if (m->import.line)
-            diag(&l->s->diags, DIAG_NOTE, m->import, "'%s' is imported here", m->name);
+            diag(&l->s->diags, CODE_NONE, m->import, "'%s' is imported here", m->name);
     }
     l->chain_module = NULL;
 }
@@ -54,7 +54,7 @@ bool repeated(Lower *l, Span span, const char *text) {
     return false;
 }
 
-Obj fail(Lower *l, Span span, const char *fmt, ...) {
+Obj fail(Lower *l, Code code, Span span, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     const char *text = arena_vprintf(&l->s->arena, fmt, ap);
@@ -71,7 +71,7 @@ Obj fail(Lower *l, Span span, const char *fmt, ...) {
     flush_call_notes(l);
     l->suppressed = repeated(l, span, text);
     if (l->suppressed) return poison();
-    diag(&l->s->diags, DIAG_ERROR, span, "%s", text);
+    diag(&l->s->diags, code, span, "%s", text);
     l->chain = l->frame;
     l->chain_module = module_at(l, span);
     if (l->s->diags.errors >= DIAG_MAX_ERRORS) l->abandoned = true;
@@ -89,7 +89,7 @@ void note(Lower *l, Span span, const char *fmt, ...) {
     va_start(ap, fmt);
     const char *text = arena_vprintf(&l->s->arena, fmt, ap);
     va_end(ap);
-    diag(&l->s->diags, DIAG_NOTE, span, "%s", text);
+    diag(&l->s->diags, CODE_NONE, span, "%s", text);
 }
 
 void suggest(Lower *l, const char *word, const char *const *names, int n) {
@@ -104,14 +104,14 @@ void suggest_param(Lower *l, const AstFunc *f, const char *word) {
     suggest(l, word, names.at, names.n);
 }
 
-void abandon(Lower *l, Span span, const char *fmt, ...) {
+void abandon(Lower *l, Code code, Span span, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     const char *text = arena_vprintf(&l->s->arena, fmt, ap);
     va_end(ap);
     bool muted = l->s->diags.muted;
     l->s->diags.muted = false;
-    fail(l, span, "%s", text);
+    fail(l, code, span, "%s", text);
     flush_call_notes(l);
     l->s->diags.muted = muted;
     l->abandoned = true;
@@ -120,7 +120,7 @@ void abandon(Lower *l, Span span, const char *fmt, ...) {
 bool count_step(Lower *l, Span span) {
     if (l->abandoned) return false;
     if (++l->steps <= OPS_LIMIT && (!l->b.f || l->b.f->nvalues <= OPS_LIMIT)) return true;
-    abandon(l, span,
+    abandon(l, E_WORK_LIMIT, span,
             l->b.f ? "the kernel is too large: more than %d operations"
                    : "this runs for more than %d steps while compiling",
             OPS_LIMIT);
@@ -138,7 +138,8 @@ bool count_work(Lower *l, int64_t units, Span span) {
 bool enter(Lower *l, Span span) {
     if (l->abandoned) return false;
     if (l->depth >= LOWER_DEPTH_LIMIT) {
-        abandon(l, span, "expressions and calls are nested too deep: more than %d levels",
+        abandon(l, E_NESTING_LIMIT, span,
+                "expressions and calls are nested too deep: more than %d levels",
                 LOWER_DEPTH_LIMIT);
         return false;
     }
@@ -209,10 +210,11 @@ static Funcs named_kernel(Lower *l, const char *name) {
         if (is_jit(f))
             vec_push(&l->s->arena, &found, f);
         else
-            fail(l, f->span, "'%s' is not a kernel: it has no @triton.jit decorator", name);
+            fail(l, E_NO_KERNEL, f->span, "'%s' is not a kernel: it has no @triton.jit decorator",
+                 name);
     }
     if (!found.n && !l->s->diags.errors) {
-        fail(l, (Span){0}, "there is no kernel '%s' in this file", name);
+        fail(l, E_NO_KERNEL, (Span){0}, "there is no kernel '%s' in this file", name);
         suggest(l, name, names.at, names.n);
     }
     return found;
@@ -234,12 +236,13 @@ static Funcs all_kernels(Lower *l) {
             returning = f;
     }
     if (!found.n && !l->s->diags.errors && returning) {
-        fail(l, returning->span, "'%s' returns a value, and a kernel does not", returning->name);
+        fail(l, E_RETURNS_VALUE, returning->span, "'%s' returns a value, and a kernel does not",
+             returning->name);
         note(l, (Span){0},
              "write the result to memory, tl.store(pointer, x), instead of 'return x'");
     }
     if (!found.n && !l->s->diags.errors) {
-        fail(l, (Span){0}, "there is no kernel in this file");
+        fail(l, E_NO_KERNEL, (Span){0}, "there is no kernel in this file");
         note(l, (Span){0},
              jits ? "every jit function is called by another or returns a value; choose "
                     "one with --kernel=NAME"
@@ -286,7 +289,8 @@ static void check_names(Lower *l, const AstFunc *f, const Func *out, const char 
             known_in_grid(f, s, root) && (path == root || !out->nparams || is_part(out, s, path));
         if (n && !isdigit((unsigned char)*s) && !known) {
             const char *word = arena_strndup(&l->s->arena, s, n);
-            fail(l, span, "'%s' in the %s is no parameter of '%s'", word, what, f->name);
+            fail(l, E_UNKNOWN_PARAMETER, span, "'%s' in the %s is no parameter of '%s'", word, what,
+                 f->name);
             suggest_param(l, f, word);
         }
         s += n ? n : 1;
@@ -304,7 +308,8 @@ static void read_grid(Lower *l, const char *text, Span span, Func *out) {
         size_t len = (size_t)(s - start);
         while (len && start[len - 1] == ' ') len--;
         if (n == 3 || !len) {
-            fail(l, span, "a grid is one, two or three expressions with commas between them");
+            fail(l, E_GRID, span,
+                 "a grid is one, two or three expressions with commas between them");
             return;
         }
         out->grid[n++] = arena_strndup(&l->s->arena, start, len);
@@ -320,7 +325,7 @@ static void read_swizzle(Lower *l, const char *text, Span span, Func *out) {
     const char *s = text;
     for (; isdigit((unsigned char)*s) && rows <= rule->most; s++) rows = rows * 10 + *s - '0';
     if (*s || !rule_allows(rule, rows))
-        fail(l, span, "a grid is walked in groups of %lld to %lld rows, not '%s'",
+        fail(l, E_GRID, span, "a grid is walked in groups of %lld to %lld rows, not '%s'",
              (long long)rule->least, (long long)rule->most, text);
     else
         out->swizzle = (int)rows;
@@ -367,7 +372,7 @@ static void read_directives(Lower *l, const AstFunc *f, Func *out) {
         if (k < DIRECTIVES) {
             directive[k].read(l, f->directive[i].text, f->directive[i].span, out);
         } else {
-            fail(l, f->directive[i].span, "'# tile: %s' is not known", key);
+            fail(l, E_DIRECTIVE, f->directive[i].span, "'# tile: %s' is not known", key);
             suggest(l, key, keys, DIRECTIVES);
         }
     }
@@ -421,7 +426,7 @@ const char *lower_launch_params(Session *s, AstFile *file, const LowerOptions *o
     open_file(&l, s, file, options, &top);
     Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
     if (kernels.n > 1) {
-        fail(&l, kernels.at[1]->span, "there are several kernels: name one");
+        fail(&l, E_SEVERAL_KERNELS, kernels.at[1]->span, "there are several kernels: name one");
         note(&l, kernels.at[0]->span, "'%s' is another", kernels.at[0]->name);
     }
     if (s->diags.errors || kernels.n != 1) return NULL;

@@ -68,7 +68,7 @@ static bool call_scalar(Lower *l, Obj fn, Map *m, Block *region) {
     int pack = 1 << m->log2_pack;
     m->tuple = r.kind == OBJ_TUPLE;
     if (r.kind == OBJ_NONE || !all.seq.n || all.seq.n % pack || all.seq.n > MAP_VALUES) {
-        fail(l, m->span, "tl.map_elementwise: the function gives %d values, pack is %d",
+        fail(l, E_MAP, m->span, "tl.map_elementwise: the function gives %d values, pack is %d",
              r.kind == OBJ_NONE ? 0 : all.seq.n, pack);
         return false;
     }
@@ -77,7 +77,8 @@ static bool call_scalar(Lower *l, Obj fn, Map *m, Block *region) {
         if (!(m->out[i] = to_value(l, all.seq.at[i], m->span))) return false;
         Type t = m->out[i]->type, first = m->out[i - i % pack]->type;
         if (!t.rank && type_equal(t, first)) continue;
-        fail(l, m->span, "tl.map_elementwise: the function gives %s%s%s where a scalar is due",
+        fail(l, E_MAP, m->span,
+             "tl.map_elementwise: the function gives %s%s%s where a scalar is due",
              type_user_text(&l->s->arena, t), t.rank ? "" : " besides ",
              t.rank ? "" : type_user_text(&l->s->arena, first));
         return false;
@@ -90,7 +91,7 @@ static bool only_computes(Lower *l, const Block *region) {
     const Op *op = ir_not_scalar_code(region);
     if (!op) return true;
     bool tile = op->nresults && op->result[0]->type.rank;
-    fail(l, op->span,
+    fail(l, E_MAP, op->span,
          "tl.map_elementwise: its function computes with scalars, and does nothing else");
     note(l, (Span){0},
          tile ? "it makes a tile here, by '%s'" : "'%s' is for all elements, outside of it",
@@ -162,11 +163,11 @@ static bool map_inputs(Lower *l, const Args *a, Map *m) {
     Obj all = a->at[1];
     int pack = 1 << m->log2_pack, n = all.seq.n;
     if (!n) {
-        fail(l, a->span, "tl.map_elementwise needs tensors");
+        fail(l, E_MAP, a->span, "tl.map_elementwise needs tensors");
         return false;
     }
     if (n * pack > MAP_VALUES) {
-        fail(l, a->span, "tl.map_elementwise: its function may take %d arguments, not %d",
+        fail(l, E_MAP, a->span, "tl.map_elementwise: its function may take %d arguments, not %d",
              MAP_VALUES, n * pack);
         return false;
     }
@@ -183,7 +184,7 @@ static bool map_inputs(Lower *l, const Args *a, Map *m) {
         return true;
     }
     if (type_log2_numel(m->shape) < m->log2_pack || !m->shape.rank) {
-        fail(l, a->where[2], "tl.map_elementwise: pack=%d of %s", pack,
+        fail(l, E_MAP, a->where[2], "tl.map_elementwise: pack=%d of %s", pack,
              type_user_text(&l->s->arena, m->shape));
         return false;
     }

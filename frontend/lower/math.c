@@ -17,8 +17,8 @@ static bool is_wide_float(Type t) {
 }
 
 static Obj needs_wide_float(Lower *l, const Args *a, Type t, const char *takes) {
-    fail(l, a->span, "%s: Expected dtype %s but got %s", builtin_text(l, a->row), takes,
-         user(l, t));
+    fail(l, E_ELEMENT_TYPE, a->span, "%s: Expected dtype %s but got %s", builtin_text(l, a->row),
+         takes, user(l, t));
     note(l, (Span){0}, "convert it with .to(tl.float32)");
     return poison();
 }
@@ -177,7 +177,7 @@ Obj bi_clamp(Lower *l, const Args *a, int64_t data) {
     if (!arg_int(l, a, 3, &nan) || !unify_numbers(l, a->at, 3, ORDERED, "tl.clamp", a->span, v))
         return poison();
     if (!type_is_float(v[0]->type) && !changed(l, CHANGE_CLAMP))
-        return fail(l, a->span, "tl.clamp takes floats before Triton 3.9, not %s",
+        return fail(l, E_ELEMENT_TYPE, a->span, "tl.clamp takes floats before Triton 3.9, not %s",
                     user(l, v[0]->type));
     /* The order shows in what a NaN becomes: Triton clips to [-c, c] from above first. */
     bool clips = obj_is_number(a->at[1]) && obj_is_number(a->at[2]) && type_is_float(v[0]->type) &&
@@ -198,7 +198,7 @@ Obj bi_elementwise(Lower *l, const Args *a, int64_t data) {
                           : unify_numbers(l, a->at, n, COMPUTED, fn, a->span, v);
     if (!unified) return poison();
     if (!ir_letter_fits(letter, v[0]->type))
-        return fail(l, a->span, "%s takes %s, not %s", fn,
+        return fail(l, E_ELEMENT_TYPE, a->span, "%s takes %s, not %s", fn,
                     letter == 'i'   ? "integers"
                     : letter == 'f' ? "floats"
                                     : "numbers",
@@ -221,11 +221,13 @@ Obj bi_fdiv(Lower *l, const Args *a, int64_t data) {
         return poison();
     }
     if (!type_is_float(v[0]->type))
-        return fail(l, a->span, "%s takes floats, and one integer at most", what);
+        return fail(l, E_ELEMENT_TYPE, a->span, "%s takes floats, and one integer at most", what);
     if (exact && approx)
-        return fail(l, a->span, "%s: 'approx' and 'ieee_rounding' cannot both be True", what);
+        return fail(l, E_EXCLUSIVE, a->span, "%s: 'approx' and 'ieee_rounding' cannot both be True",
+                    what);
     if (approx && v[0]->type.elem != EL_F32)
-        return fail(l, a->span, "%s: approx division requires fp32 operands, not %s", what,
+        return fail(l, E_ELEMENT_TYPE, a->span,
+                    "%s: approx division requires fp32 operands, not %s", what,
                     user(l, v[0]->type));
     for (int i = 0; i < 2; i++)
         if (a->at[i].kind == OBJ_VALUE && !is_wide_float(type_element(a->at[i].value->type)))
@@ -240,8 +242,8 @@ Obj bi_umulhi(Lower *l, const Args *a, int64_t data) {
         bool fits = a->at[i].kind == OBJ_BOOL || !is_operand(a->at[i]);
         Type t = fits ? type_scalar(EL_I32) : obj_type(a->at[i]);
         if (t.depth || !type_is_int(t) || type_elem_bits(t) < 32)
-            return fail(l, a->span, "tl.umulhi takes integers of 32 or 64 bits, not %s",
-                        user(l, t));
+            return fail(l, E_ELEMENT_TYPE, a->span,
+                        "tl.umulhi takes integers of 32 or 64 bits, not %s", user(l, t));
     }
     if (!unify_numbers(l, a->at, 2, COMPUTED, "tl.umulhi", a->span, v)) return poison();
     return obj_value(ir_binary(&l->b, OP_UMULHI, v[0], v[1]));
@@ -263,7 +265,8 @@ Obj bi_softmax(Lower *l, const Args *a, int64_t data) {
     if (a->npositional > 2) {
         differs(l, CHANGE_SOFTMAX, a->where[2], "'keep_dims' is given by name");
         if (changed(l, CHANGE_SOFTMAX))
-            return fail(l, a->where[2], "%s: 'keep_dims' and 'ieee_rounding' are given by name",
+            return fail(l, E_BY_NAME, a->where[2],
+                        "%s: 'keep_dims' and 'ieee_rounding' are given by name",
                         builtin_text(l, a->row));
     }
     Obj args[] = {obj_value(x), a->at[1], obj_bool(keep || changed(l, CHANGE_SOFTMAX)), a->at[3]};
@@ -283,7 +286,8 @@ static bool where_sides(Lower *l, const Args *a, Value **x, Value **y) {
         *y = oy.value;
         return broadcast_pair(l, x, y, a->span);
     }
-    fail(l, a->span, "tl.where: %s and %s have no common type", obj_what(l, ox), obj_what(l, oy));
+    fail(l, E_MIXED_TYPES, a->span, "tl.where: %s and %s have no common type", obj_what(l, ox),
+         obj_what(l, oy));
     return false;
 }
 

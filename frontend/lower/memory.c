@@ -15,7 +15,7 @@ Obj bi_program(Lower *l, const Args *a, int64_t data) {
     int64_t axis;
     if (!arg_int(l, a, 0, &axis)) return poison();
     if (axis < 0 || axis > 2)
-        return fail(l, a->where[0], "%s axis must be 0, 1, or 2 but got %lld", a->row->name,
+        return fail(l, E_AXIS, a->where[0], "%s axis must be 0, 1, or 2 but got %lld", a->row->name,
                     (long long)axis);
     Type t = type_scalar(EL_I32);
     Op *op = ir_op(&l->b, (OpCode)data, NULL, 0, &t, 1, 0);
@@ -72,8 +72,8 @@ static void set_policy(Lower *l, Op *op, CachePolicy p) {
 Value *pointer_arg(Lower *l, const Args *a) {
     Value *p = arg_value(l, a, 0);
     if (p && !p->type.depth) {
-        fail(l, a->where[0], "%s needs a pointer, not %s", builtin_text(l, a->row),
-             user(l, p->type));
+        fail(l, E_POINTER_NEEDED, a->where[0], "%s needs a pointer, not %s",
+             builtin_text(l, a->row), user(l, p->type));
         return NULL;
     }
     return p;
@@ -81,8 +81,8 @@ Value *pointer_arg(Lower *l, const Args *a) {
 
 bool may_write(Lower *l, const Args *a, Type p) {
     if (!p.constant) return true;
-    fail(l, a->where[0], "%s: Cannot store to a constant pointer, %s", builtin_text(l, a->row),
-         user(l, type_element(p)));
+    fail(l, E_CONSTANT_POINTER, a->where[0], "%s: Cannot store to a constant pointer, %s",
+         builtin_text(l, a->row), user(l, type_element(p)));
     note(l, (Span){0},
          "its parameter is tl.const, or *k… in the signature: without that it is written");
     return false;
@@ -91,7 +91,7 @@ bool may_write(Lower *l, const Args *a, Type p) {
 /* Arguments of block pointers, which plain pointers do not take. */
 static bool no_boundary(Lower *l, const Args *a, int i) {
     if (a->at[i].kind == OBJ_NONE || !obj_truth(a->at[i])) return true;
-    fail(l, a->where[i], "%s: '%s' is for block pointers", builtin_text(l, a->row),
+    fail(l, E_BLOCK_POINTER, a->where[i], "%s: '%s' is for block pointers", builtin_text(l, a->row),
          arg_name(l, a, i));
     return false;
 }
@@ -103,14 +103,14 @@ static bool arg_mask(Lower *l, const Args *a, int i, const Value *p, Value **mas
     Value *m = arg_value(l, a, i);
     if (!m) return false;
     if (!type_is_bool(m->type)) {
-        fail(l, a->where[i], "%s: the mask must be int1, not %s", builtin_text(l, a->row),
+        fail(l, E_MASK, a->where[i], "%s: the mask must be int1, not %s", builtin_text(l, a->row),
              user(l, m->type));
         note(l, (Span){0}, "a mask comes from a comparison: mask=offsets < n");
         return false;
     }
     if (!p->type.rank && m->type.rank) {
-        fail(l, a->where[i], "%s: the pointer is a scalar, the mask is %s", builtin_text(l, a->row),
-             user(l, m->type));
+        fail(l, E_MASK, a->where[i], "%s: the pointer is a scalar, the mask is %s",
+             builtin_text(l, a->row), user(l, m->type));
         return false;
     }
     *mask = m;
@@ -128,7 +128,8 @@ bool fit_write_mask(Lower *l, const Args *a, int i, Value *p, Value **mask) {
     if (!*mask) return true;
     if (!broadcast_pair(l, &wide, mask, a->where[i])) return false;
     if (type_same_shape(wide->type, p->type)) return true;
-    fail(l, a->where[0], "%s: the mask is %s: expected pointer argument to have this shape, not %s",
+    fail(l, E_MASK, a->where[0],
+         "%s: the mask is %s: expected pointer argument to have this shape, not %s",
          builtin_text(l, a->row), user(l, (*mask)->type), user(l, p->type));
     return false;
 }
@@ -148,8 +149,8 @@ Value *fit_value(Lower *l, const Args *a, int i, Type p) {
     Value *v = arg_value(l, a, i);
     if (!v) return NULL;
     if (!p.rank && v->type.rank) {
-        fail(l, a->where[i], "%s: the pointer is a scalar, '%s' is %s", builtin_text(l, a->row),
-             arg_name(l, a, i), user(l, v->type));
+        fail(l, E_SCALAR_POINTER, a->where[i], "%s: the pointer is a scalar, '%s' is %s",
+             builtin_text(l, a->row), arg_name(l, a, i), user(l, v->type));
         return NULL;
     }
     Value *x = broadcast_value(l, v, p, a->where[i]);
@@ -159,8 +160,8 @@ Value *fit_value(Lower *l, const Args *a, int i, Type p) {
 /* Block pointers say themselves what may be read. */
 static bool no_mask(Lower *l, const Args *a, int i) {
     if (a->at[i].kind == OBJ_NONE) return true;
-    fail(l, a->where[i], "%s: '%s' is not for block pointers", builtin_text(l, a->row),
-         arg_name(l, a, i));
+    fail(l, E_BLOCK_POINTER, a->where[i], "%s: '%s' is not for block pointers",
+         builtin_text(l, a->row), arg_name(l, a, i));
     note(l, (Span){0}, "name the dimensions to check: boundary_check=(0, 1)");
     return false;
 }
@@ -172,7 +173,8 @@ static bool block_padding(Lower *l, const Args *a, Type value, bool *nan) {
     int64_t padding;
     if (!arg_word(l, a, 4, words, &padding)) return false;
     if (padding == 2 && !type_is_float(value)) {
-        fail(l, a->where[4], "tl.load: padding with NaN needs floats, not %s", user(l, value));
+        fail(l, E_NAN_PADDING, a->where[4], "tl.load: padding with NaN needs floats, not %s",
+             user(l, value));
         return false;
     }
     *nan = padding == 2;
@@ -196,7 +198,7 @@ static bool load_operands(Lower *l, const Args *a, Value **operand) {
     operand[1] = mask;
     if (a->at[2].kind == OBJ_NONE) return true;
     if (!mask) {
-        fail(l, a->where[2], "tl.load: 'other' needs a mask");
+        fail(l, E_OTHER_WITHOUT_MASK, a->where[2], "tl.load: 'other' needs a mask");
         return false;
     }
     return (operand[2] = fit_value(l, a, 2, p->type)) != NULL;
@@ -212,7 +214,7 @@ static bool named_rest(Lower *l, const Args *a, int most) {
     if (a->npositional <= most || obj_is_descriptor(a->at[0])) return true;
     differs(l, CHANGE_POSITIONAL, a->where[most], "'%s' is given by name", arg_name(l, a, most));
     if (!changed(l, CHANGE_POSITIONAL)) return true;
-    fail(l, a->where[most], "%s: '%s' is given by name", builtin_text(l, a->row),
+    fail(l, E_BY_NAME, a->where[most], "%s: '%s' is given by name", builtin_text(l, a->row),
          arg_name(l, a, most));
     return false;
 }

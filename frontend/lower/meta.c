@@ -31,7 +31,8 @@ Obj bi_next_power_of_2(Lower *l, const Args *a, int64_t data) {
     (void)data;
     int64_t n, p = 1;
     if (!arg_int(l, a, 0, &n)) return poison();
-    if (n > (int64_t)1 << 62) return fail(l, a->span, "the result does not fit 64 bits");
+    if (n > (int64_t)1 << 62)
+        return fail(l, E_NUMBER_RANGE, a->span, "the result does not fit 64 bits");
     while (p < n) p *= 2;
     return obj_int(p);
 }
@@ -70,7 +71,7 @@ static bool has_order(Lower *l, const Args *a, Obj all) {
     for (int i = 0; i < all.seq.n; i++) {
         Obj o = all.seq.at[i];
         if (o.kind != OBJ_FLOAT || (!isnan(o.f) && (o.f != 0 || !signbit(o.f)))) continue;
-        fail(l, a->span, "constexpr %s does not support %s", a->row->name,
+        fail(l, E_ARITHMETIC, a->span, "constexpr %s does not support %s", a->row->name,
              isnan(o.f) ? "NaN values" : "negative zero");
         return false;
     }
@@ -84,7 +85,7 @@ Obj bi_python_minmax(Lower *l, const Args *a, int64_t data) {
     if (all.seq.n == 1 && all.seq.at[0].kind == OBJ_TUPLE) all = all.seq.at[0];
     if (all.seq.n == 1 && !l->b.f) all = unordered_elements(l, all.seq.at[0], a->span);
     if (obj_is_poison(all)) return all;
-    if (!all.seq.n) return fail(l, a->span, "%s needs arguments", a->row->name);
+    if (!all.seq.n) return fail(l, E_ARGUMENT_MISSING, a->span, "%s needs arguments", a->row->name);
     if (l->b.f && obj_is_const(all) && !has_order(l, a, all)) return poison();
     Obj best = all.seq.at[0];
     Obj fn = {.kind = OBJ_BUILTIN};
@@ -127,7 +128,8 @@ Obj bi_number(Lower *l, const Args *a, int64_t data) {
         o.kind = OBJ_INT;
         return o;
     }
-    if (!(fabs(o.f) < 9.2e18)) return fail(l, a->span, "%s does not fit 64 bits", obj_text(l, o));
+    if (!(fabs(o.f) < 9.2e18))
+        return fail(l, E_NUMBER_RANGE, a->span, "%s does not fit 64 bits", obj_text(l, o));
     return obj_int((int64_t)o.f);
 }
 
@@ -173,7 +175,7 @@ Obj bi_static_assert(Lower *l, const Args *a, int64_t data) {
     if (!arg_bool(l, a, 0, &holds)) return poison();
     if (holds) return obj_none();
     const char *text = obj_text(l, a->at[1]);
-    return fail(l, a->span, "static assertion failed%s%s", *text ? ": " : "", text);
+    return fail(l, E_ASSERTION, a->span, "static assertion failed%s%s", *text ? ": " : "", text);
 }
 
 Obj bi_static_print(Lower *l, const Args *a, int64_t data) {
@@ -184,7 +186,7 @@ Obj bi_static_print(Lower *l, const Args *a, int64_t data) {
         buf_puts(&b, obj_text(l, a->at[0].seq.at[i]));
     }
     flush_call_notes(l);
-    diag(&l->s->diags, DIAG_NOTE, a->span, "%s", b.data);
+    diag(&l->s->diags, N_PRINT, a->span, "%s", b.data);
     return obj_none();
 }
 

@@ -95,7 +95,7 @@ static SourceModule *open_module(Lower *l, const FoundFile *found, const char *n
     const char *why = NULL;
     const Source *source = search_read(&l->path, found, &why);
     if (!source) {
-        abandon(l, span, "%s", why);
+        abandon(l, E_MODULE_NOT_READ, span, "%s", why);
         return NULL;
     }
     Diags said;
@@ -190,12 +190,14 @@ Obj module_missing(Lower *l, const AstImport *im, Span span) {
     find_import(l, im->module, &found, &above);
     l->lacking = true;
     if (!l->path.reader.read || (relative && l->here == l->first && !l->path.has_first))
-        fail(l, span, "'%s' comes from module '%s', which is not read", im->as, im->module);
-    else if (above)
-        fail(l, span, "'%s' comes from '%s', which is above the root of its package", im->as,
+        fail(l, E_MODULE_NOT_READ, span, "'%s' comes from module '%s', which is not read", im->as,
              im->module);
+    else if (above)
+        fail(l, E_MODULE_NOT_READ, span,
+             "'%s' comes from '%s', which is above the root of its package", im->as, im->module);
     else
-        fail(l, span, "'%s' comes from module '%s', which is not found", im->as, im->module);
+        fail(l, E_MODULE_NOT_FOUND, span, "'%s' comes from module '%s', which is not found", im->as,
+             im->module);
     note(l, im->span,
          "imported here: put the definition of '%s' into this file; a constant may be "
          "given by -D %s=VALUE",
@@ -208,7 +210,7 @@ Obj module_missing(Lower *l, const AstImport *im, Span span) {
 }
 
 Obj folder_missing(Lower *l, const char *path, const char *name, Span span) {
-    fail(l, span, "module '%s' is not found", path);
+    fail(l, E_MODULE_NOT_FOUND, span, "module '%s' is not found", path);
     note(l, (Span){0},
          "it was looked for in %s; -I DIR adds a folder; -D %s.%s=VALUE gives '%s' a value",
          roots_text(l), path, name, name);
@@ -237,7 +239,7 @@ bool report_parse(Lower *l, SourceModule *m) {
 Obj name_missing(Lower *l, SourceModule *m, const char *name, Span span) {
     l->lacking = true;
     if (m->said.first && report_parse(l, m)) return poison(); /* perhaps it is what is missing */
-    fail(l, span, "module '%s' has no '%s'", m->name, name);
+    fail(l, E_NOT_IN_MODULE, span, "module '%s' has no '%s'", m->name, name);
     Names names = {0};
     for (int i = 0; i < m->file->nfuncs; i++)
         vec_push(&l->s->arena, &names, m->file->func[i]->name);

@@ -94,7 +94,7 @@ static bool dtype_name(const char *name, Type *out) {
 
 static Obj unknown_member(Lower *l, int m, const char *name, Span span) {
     l->lacking = true;
-    fail(l, span, "%s has no '%s'", modules[m].shown, name);
+    fail(l, E_NOT_IN_MODULE, span, "%s has no '%s'", modules[m].shown, name);
     if (modules[m].letter == 'L' && advise(l, ADVICE_TL, name)) return poison();
     const char **names;
     int n = builtin_names(l, modules[m].letter, &names);
@@ -104,7 +104,7 @@ static Obj unknown_member(Lower *l, int m, const char *name, Span span) {
 
 bool is_foreign(Lower *l, Obj x, Span span) {
     if (x.kind != OBJ_FOREIGN) return false;
-    fail(l, span, "'%s' comes from a module that is not read", x.path);
+    fail(l, E_MODULE_NOT_READ, span, "'%s' comes from a module that is not read", x.path);
     note(l, (Span){0}, "-D %s=VALUE gives it a value", x.path);
     return true;
 }
@@ -134,7 +134,7 @@ static Obj module_attribute(Lower *l, const char *path, const char *name, Span s
     if (m < 0 && l->path.reader.read && !always_there(path))
         return folder_missing(l, path, name, span);
     if (m < 0) {
-        fail(l, span, "'%s' cannot be used in a kernel", inner);
+        fail(l, E_HOST_ONLY, span, "'%s' cannot be used in a kernel", inner);
         note(l, (Span){0},
              "a kernel can use modules of Triton's, math, and modules with kernels; -D %s=VALUE "
              "gives it a value",
@@ -228,13 +228,14 @@ const Global *global_value(Lower *l, int index) {
 Obj global_object(Lower *l, int index, Span span) {
     const AstGlobal *g = &l->here->file->global[index];
     if (l->here->global[index].state == GLOBAL_BUSY)
-        return fail(l, span, "global '%s' is defined by itself", g->name);
+        return fail(l, E_SELF_DEFINED, span, "global '%s' is defined by itself", g->name);
     bool inside_kernel = l->frame && l->frame->func && !l->any_global;
     const Global *global = global_value(l, index);
     Obj o = global->value;
     if (obj_is_poison(o) || (inside_kernel && o.kind == OBJ_FOREIGN)) {
         if (l->s->diags.muted && !l->silenced.text) l->silenced = global->why;
-        fail(l, span, "the value of global '%s' is not known while compiling", g->name);
+        fail(l, E_GLOBAL_UNKNOWN, span, "the value of global '%s' is not known while compiling",
+             g->name);
         note(l, g->span, "it is assigned here; -D %s=VALUE gives it one", g->name);
         if (global->why.text) note(l, global->why.span, "%s", global->why.text);
         return poison();
@@ -243,7 +244,8 @@ Obj global_object(Lower *l, int index, Span span) {
                   o.kind == OBJ_BUILTIN || o.kind == OBJ_DTYPE || o.kind == OBJ_MODULE ||
                   o.kind == OBJ_SOURCE || o.constant;
     if (inside_kernel && !usable) {
-        fail(l, span, "Cannot access global variable '%s' in a kernel", g->name);
+        fail(l, E_GLOBAL_NOT_CONSTEXPR, span, "Cannot access global variable '%s' in a kernel",
+             g->name);
         note(l, g->span, "to make it a constant, write %s = tl.constexpr(%s)", g->name,
              obj_what(l, o));
         return poison();
@@ -275,7 +277,8 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     for (int i = 0; i < file->nclasses; i++) vec_push(a, &names, file->class_[i]->name);
     for (int i = 0; i < file->nclasses; i++)
         if (file->class_[i]->name == name && class_kind(file->class_[i]) == CLASS_PLAIN) {
-            fail(l, span, "'%s' is a Python class and cannot be used in a kernel", name);
+            fail(l, E_HOST_ONLY, span, "'%s' is a Python class and cannot be used in a kernel",
+                 name);
             note(l, file->class_[i]->span,
                  "it is defined here; kernels use aggregates (@triton.aggregate) and NamedTuples");
             return poison();
@@ -283,7 +286,7 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     const char **python;
     int n = builtin_names(l, 'P', &python);
     for (int i = 0; i < n; i++) vec_push(a, &names, python[i]);
-    fail(l, span, "name '%s' is not defined", name);
+    fail(l, E_UNDEFINED_NAME, span, "name '%s' is not defined", name);
     if (advise(l, ADVICE_NAME, name)) return poison();
     Type ignored;
     if (find_builtin('L', name) || dtype_name(name, &ignored))
@@ -297,7 +300,7 @@ Obj lookup_name(Lower *l, const char *name, Span span) {
     Binding *b = find_binding(&l->frame->scope, name);
     count_work(l, l->frame->scope.n / 64, span);
     if (b && b->undefined) {
-        fail(l, span, "'%s' has no value here: %s", name, b->undefined);
+        fail(l, E_NO_VALUE, span, "'%s' has no value here: %s", name, b->undefined);
         if (b->span.line) note(l, b->span, "'%s' is assigned here", name);
         return poison();
     }
@@ -329,7 +332,7 @@ static Obj method(Lower *l, Obj self, char letter, const char *name, Span span) 
         Obj *copy = arena_copy(&l->s->arena, &self, sizeof self);
         return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, copy}};
     }
-    fail(l, span, "%s has no attribute '%s'", obj_what(l, self), name);
+    fail(l, E_NO_ATTRIBUTE, span, "%s has no attribute '%s'", obj_what(l, self), name);
     if (advise(l, self.kind == OBJ_TUPLE ? ADVICE_LIST : ADVICE_TENSOR, name)) return poison();
     const char **names;
     int n = builtin_names(l, letter, &names);
@@ -360,7 +363,8 @@ static Obj dtype_attribute(Lower *l, Obj o, const char *name, Span span) {
     if (strcmp(name, "element_ty") == 0) {
         if (t.rank) return obj_dtype(l, type_element(t));
         if (t.depth) return obj_dtype(l, type_pointee(t));
-        fail(l, span, "%s is no pointer and has no element_ty", type_user_text(&l->s->arena, t));
+        fail(l, E_NO_ATTRIBUTE, span, "%s is no pointer and has no element_ty",
+             type_user_text(&l->s->arena, t));
         return poison();
     }
     if (strcmp(name, "value") == 0) return o; /* of a constexpr */
@@ -386,7 +390,7 @@ static Obj source_attribute(Lower *l, SourceModule *m, const char *name, Span sp
 
 bool is_outside(Lower *l, Obj x, Span span) {
     if (x.kind != OBJ_VALUE || l->b.f) return false;
-    fail(l, span, "%s cannot be computed with outside a kernel", obj_what(l, x));
+    fail(l, E_KERNEL_ONLY, span, "%s cannot be computed with outside a kernel", obj_what(l, x));
     return true;
 }
 
@@ -404,7 +408,7 @@ Obj attribute(Lower *l, Obj o, const char *name, Span span) {
     case OBJ_DTYPE: return dtype_attribute(l, o, name, span);
     case OBJ_CONFIG:
         if (config_attribute(o, name, &found)) return found;
-        return fail(l, span, "a triton.Config has no attribute '%s' here", name);
+        return fail(l, E_NO_ATTRIBUTE, span, "a triton.Config has no attribute '%s' here", name);
     case OBJ_BOOL:
     case OBJ_INT:
     case OBJ_FLOAT:
@@ -416,7 +420,7 @@ Obj attribute(Lower *l, Obj o, const char *name, Span span) {
     default:
         if (strcmp(name, "value") == 0 && o.kind == OBJ_CONSTEXPR_TYPE) return *o.of;
         if (strcmp(name, "value") == 0 && has_type(o) && obj_is_const(o)) return o;
-        fail(l, span, "%s has no attribute '%s'", obj_what(l, o), name);
+        fail(l, E_NO_ATTRIBUTE, span, "%s has no attribute '%s'", obj_what(l, o), name);
         if (o.kind == OBJ_NONE) note(l, (Span){0}, "test it with 'is not None' first");
         if (o.kind == OBJ_TUPLE) advise(l, ADVICE_LIST, name);
         return poison();

@@ -65,14 +65,14 @@ Obj positive_zero(Lower *l, Obj number, Span span) {
 
 Value *number_value(Lower *l, Obj number, Type t, Span span) {
     if (!l->b.f) {
-        fail(l, span, "this cannot be computed outside a kernel");
+        fail(l, E_KERNEL_ONLY, span, "this cannot be computed outside a kernel");
         return NULL;
     }
     if (type_is_float(t))
         return ir_const_float(&l->b, t, obj_double(positive_zero(l, number, span)));
     if (number.kind == OBJ_FLOAT) { /* toward zero, as a cast would */
         if (!(fabs(number.f) < 9.2e18)) {
-            fail(l, span, "%s is out of range for type %s", obj_text(l, number),
+            fail(l, E_NUMBER_RANGE, span, "%s is out of range for type %s", obj_text(l, number),
                  user(l, type_element(t)));
             return NULL;
         }
@@ -80,7 +80,8 @@ Value *number_value(Lower *l, Obj number, Type t, Span span) {
     }
     if (type_is_bool(t)) number = obj_bool(number.i != 0);
     if (!int_fits(number, (Elem)t.elem)) {
-        fail(l, span, "%s is out of range for %s", obj_text(l, number), user(l, type_element(t)));
+        fail(l, E_NUMBER_RANGE, span, "%s is out of range for %s", obj_text(l, number),
+             user(l, type_element(t)));
         return NULL;
     }
     return ir_const_int(&l->b, t, number.i);
@@ -89,7 +90,8 @@ Value *number_value(Lower *l, Obj number, Type t, Span span) {
 Value *to_value(Lower *l, Obj o, Span span) {
     if (o.kind == OBJ_VALUE) return o.value;
     if (obj_is_number(o)) return number_value(l, o, obj_type(o), span);
-    if (!obj_is_poison(o)) fail(l, span, "expected a tensor or a number, not %s", obj_what(l, o));
+    if (!obj_is_poison(o))
+        fail(l, E_NOT_A_TENSOR, span, "expected a tensor or a number, not %s", obj_what(l, o));
     return NULL;
 }
 
@@ -103,7 +105,8 @@ Obj decay(Lower *l, Obj o, Span span) {
 
 bool type_is_known(Lower *l, Type t, Span span) {
     if (t.elem < ELEMS) return true;
-    fail(l, span, "type %s is not supported in this architecture", elem_info[t.elem].triton);
+    fail(l, E_TYPE_UNSUPPORTED, span, "type %s is not supported in this architecture",
+         elem_info[t.elem].triton);
     note(l, (Span){0}, "the supported fp8 dtypes are fp8e4b15, fp8e4nv and fp8e5");
     return false;
 }
@@ -145,12 +148,13 @@ bool promote(Lower *l, Elem a, bool a_number, Elem b, bool b_number, bool div, c
     if (elem_is_fp8(a) && elem_is_fp8(b)) return *out = a == b ? a : EL_F16, true;
     const char *ta = elem_info[a].triton, *tb = elem_info[b].triton;
     if (elem_is_fp8(a) || elem_is_fp8(b)) {
-        fail(l, span, "'%s' cannot mix %s and %s: convert one with .to()", what, ta, tb);
+        fail(l, E_MIXED_TYPES, span, "'%s' cannot mix %s and %s: convert one with .to()", what, ta,
+             tb);
         return false;
     }
     if (div && (elem_info[a].class_ == ELEM_I) != (elem_info[b].class_ == ELEM_I)) {
-        fail(l, span, "Cannot use '%s' with %s and %s because they have different signedness", what,
-             ta, tb);
+        fail(l, E_MIXED_TYPES, span,
+             "Cannot use '%s' with %s and %s because they have different signedness", what, ta, tb);
         note(l, (Span){0}, "convert one of them with .to()");
         return false;
     }
@@ -174,7 +178,8 @@ Value *broadcast_value(Lower *l, Value *v, Type shape, Span span) {
     for (int i = 0; fits && i < shape.rank; i++)
         fits = padded.log2[i] == shape.log2[i] || padded.log2[i] == 0;
     if (!fits) {
-        fail(l, span, "%s cannot be broadcast to the shape of %s", user(l, v->type), user(l, t));
+        fail(l, E_BROADCAST, span, "%s cannot be broadcast to the shape of %s", user(l, v->type),
+             user(l, t));
         return NULL;
     }
     if (missing > 0) v = ir_given(&l->b, OP_RESHAPE, v, padded);
@@ -188,16 +193,17 @@ bool broadcast_pair(Lower *l, Value **x, Value **y, Span span) {
         int ia = i - (shape.rank - a.rank), ib = i - (shape.rank - b.rank);
         int da = ia < 0 ? 0 : a.log2[ia], db = ib < 0 ? 0 : b.log2[ib];
         if (da != db && da && db) {
-            fail(l, span, "shapes %s and %s do not broadcast: dimension %d is %lld against %lld",
-                 user(l, a), user(l, b), i, (long long)type_size(a, ia),
-                 (long long)type_size(b, ib));
+            fail(l, E_BROADCAST, span,
+                 "shapes %s and %s do not broadcast: dimension %d is %lld against %lld", user(l, a),
+                 user(l, b), i, (long long)type_size(a, ia), (long long)type_size(b, ib));
             return false;
         }
         shape.log2[i] = (uint8_t)(da > db ? da : db);
     }
     if (type_log2_numel(shape) > TILE_MAX_LOG2) {
-        fail(l, span, "shapes %s and %s broadcast to a tile of %lld elements; the limit is %d",
-             user(l, a), user(l, b), (long long)type_numel(shape), 1 << TILE_MAX_LOG2);
+        fail(l, E_TILE_LIMIT, span,
+             "shapes %s and %s broadcast to a tile of %lld elements; the limit is %d", user(l, a),
+             user(l, b), (long long)type_numel(shape), 1 << TILE_MAX_LOG2);
         return false;
     }
     *x = broadcast_value(l, *x, shape, span);
@@ -225,7 +231,7 @@ Value *cast_value(Lower *l, Value *v, Type elem, bool rtz, Span span) {
         if (type_elem_bits(from) != 64) v = ir_given(&l->b, OP_CAST, v, wide);
         return ir_given(&l->b, OP_CAST, v, to);
     }
-    fail(l, span, "%s cannot be converted to %s", user(l, v->type), user(l, elem));
+    fail(l, E_CAST, span, "%s cannot be converted to %s", user(l, v->type), user(l, elem));
     note(l, (Span){0}, "pointers convert to and from 64-bit integers only");
     return NULL;
 }
@@ -234,7 +240,7 @@ Value *bitcast_value(Lower *l, Value *v, Type elem, Span span) {
     Type to = type_with_shape(elem, v->type);
     if (type_equal(to, v->type)) return v;
     if (type_elem_bits(to) != type_elem_bits(v->type)) {
-        fail(l, span, "a bitcast keeps the size: %s has %d bits, %s has %d",
+        fail(l, E_BITCAST, span, "a bitcast keeps the size: %s has %d bits, %s has %d",
              user(l, type_element(v->type)), type_elem_bits(v->type), user(l, elem),
              type_elem_bits(to));
         return NULL;
@@ -249,7 +255,7 @@ bool is_operand(Obj o) {
 }
 
 bool wrong_operands(Lower *l, const char *what, Obj x, Obj y, Span span) {
-    fail(l, span,
+    fail(l, E_OPERANDS, span,
          is_operand(x) && is_operand(y) ? "'%s': invalid operands of type %s and %s"
                                         : "'%s' cannot be applied to %s and %s",
          what, obj_what(l, x), obj_what(l, y));
@@ -258,7 +264,8 @@ bool wrong_operands(Lower *l, const char *what, Obj x, Obj y, Span span) {
 
 Value *add_pointer(Lower *l, Value *p, Value *offset, Span span) {
     if (!type_is_int(offset->type)) {
-        fail(l, span, "a pointer takes an integer offset, not %s", user(l, offset->type));
+        fail(l, E_POINTER_OFFSET, span, "a pointer takes an integer offset, not %s",
+             user(l, offset->type));
         return NULL;
     }
     if (type_is_bool(offset->type))
@@ -336,7 +343,7 @@ Obj binary(Lower *l, Operator op, Obj x, Obj y, Span span) {
     }
     if (is_outside(l, x, span) || is_outside(l, y, span)) return poison();
     if (op == OPR_MATMUL || op == OPR_POW) {
-        fail(l, span, "'%s' is not defined for tensors", operator_text[op]);
+        fail(l, E_OPERANDS, span, "'%s' is not defined for tensors", operator_text[op]);
         note(l, (Span){0},
              op == OPR_MATMUL ? "the matrix product is tl.dot(a, b)"
                               : "write x * x, or tl.exp2(y * tl.log2(x))");
@@ -365,7 +372,7 @@ Obj unary(Lower *l, Operator op, Obj x, Span span) {
     }
     bool flips = op == OPR_NOT ? type_is_bool(t) : op == OPR_INVERT && type_is_int(t);
     if (flips) return obj_value(ir_binary(&l->b, OP_XOR, v, ir_const_int(&l->b, t, -1)));
-    fail(l, span, "'%s' cannot be applied to %s", operator_text[op], user(l, t));
+    fail(l, E_OPERANDS, span, "'%s' cannot be applied to %s", operator_text[op], user(l, t));
     if (op == OPR_NOT) note(l, (Span){0}, "'not' takes int1: compare with 0 instead");
     if (op == OPR_POS) note(l, (Span){0}, "Triton has no unary plus on tensors: leave it out");
     return poison();
@@ -389,7 +396,8 @@ Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
     if (ordering && (is_outside(l, x, span) || is_outside(l, y, span))) return poison();
     if (!ordering || (x.kind != OBJ_VALUE && y.kind != OBJ_VALUE)) {
         if ((op == OPR_IN || op == OPR_NOT_IN) && (!obj_is_const(x) || !obj_is_const(y)))
-            return fail(l, span, "'%s' works on compile-time values only", operator_text[op]);
+            return fail(l, E_COMPILE_TIME, span, "'%s' works on compile-time values only",
+                        operator_text[op]);
         return as_constant(const_compare(l, op, x, y, span), x.constant || y.constant);
     }
     Value *v[2];
@@ -403,7 +411,7 @@ Obj compare(Lower *l, Operator op, Obj x, Obj y, Span span) {
 
 Obj logical(Lower *l, Operator op, Value *x, Value *y, Span span) {
     if (!type_is_bool(x->type) || !type_is_bool(y->type)) {
-        fail(l, span, "'%s' takes int1 on both sides, not %s and %s", operator_text[op],
+        fail(l, E_OPERANDS, span, "'%s' takes int1 on both sides, not %s and %s", operator_text[op],
              user(l, x->type), user(l, y->type));
         note(l, (Span){0}, "compare with 0 first; for bits use '%s'",
              op == OPR_LOGICAL_AND ? "&" : "|");
@@ -416,7 +424,7 @@ Obj logical(Lower *l, Operator op, Value *x, Value *y, Span span) {
 bool is_no_condition(Lower *l, Obj o, Span span) {
     if (is_foreign(l, o, span)) return true;
     if (o.kind != OBJ_INSTANCE) return false;
-    fail(l, span, "%s is no condition", obj_what(l, o));
+    fail(l, E_CONDITION, span, "%s is no condition", obj_what(l, o));
     return true;
 }
 
@@ -426,7 +434,8 @@ Value *condition_value(Lower *l, Obj o, bool one_element, Span span, const char 
         v = only_element(l, v, span);
     if (!v) return NULL;
     if (v->type.rank) {
-        fail(l, span, "the condition of %s is %s and must be a scalar", what, user(l, v->type));
+        fail(l, E_CONDITION, span, "the condition of %s is %s and must be a scalar", what,
+             user(l, v->type));
         note(l, (Span){0}, "to choose element by element, use tl.where(condition, x, y)");
         return NULL;
     }

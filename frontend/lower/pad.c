@@ -179,8 +179,8 @@ static void mask_one(Op *op, void *ctx) {
     Lower *l = ctx;
     const char *what = touches_short(op) ? mask_op(l, op) : NULL;
     if (what)
-        fail(l, op->span, "a tile of a size that is no power of two does not take part in %s",
-             what);
+        fail(l, E_UNPADDED, op->span,
+             "a tile of a size that is no power of two does not take part in %s", what);
 }
 
 static void pad_args(Block *b) {
@@ -194,7 +194,8 @@ static void pad_one(Op *op, void *ctx) {
     if (op->code != OP_ARANGE) return;
     int64_t end = ir_attr_int(op, AT_START, 0) + type_dim(op->result[0]->type, 0);
     if (end > (int64_t)INT32_MAX + 1)
-        fail(l, op->span, "tl.arange: its numbers, up to the next power of two, must fit int32");
+        fail(l, E_ARANGE, op->span,
+             "tl.arange: its numbers, up to the next power of two, must fit int32");
     ir_set_attr(l->s, op, AT_END, end);
 }
 

@@ -130,7 +130,9 @@ static Obj py_map(Lower *l, const Args *a, int64_t data) {
     Obj in[MOST], row[MOST], iterables = a->at[1];
     Objs out = {0};
     int n = iterables.seq.n, shortest = INT32_MAX;
-    if (!n || n > MOST) return fail(l, a->span, "map takes a function and 1 to %d sequences", MOST);
+    if (!n || n > MOST)
+        return fail(l, E_ARGUMENT_KIND, a->span, "map takes a function and 1 to %d sequences",
+                    MOST);
     for (int i = 0; i < n; i++) {
         in[i] = host_elements(l, iterables.seq.at[i], a->span);
         if (obj_is_poison(in[i])) return poison();
@@ -190,7 +192,7 @@ static Obj py_math(Lower *l, const Args *a, int64_t data) {
     double x = obj_double(a->at[0]);
     bool root = data == 's', log = data == '2' || data == '1';
     if ((log && x <= 0) || (root && x < 0))
-        return fail(l, a->span, "math.%s of %s", a->row->name, obj_text(l, a->at[0]));
+        return fail(l, E_ARITHMETIC, a->span, "math.%s of %s", a->row->name, obj_text(l, a->at[0]));
     return obj_float(data == '2'   ? log2(x)
                      : data == '1' ? log10(x)
                      : data == 's' ? sqrt(x)
@@ -206,7 +208,8 @@ static Obj py_log(Lower *l, const Args *a, int64_t data) {
     bool natural = a->at[1].kind == OBJ_NONE;
     if (!natural && !obj_is_number(a->at[1])) return arg_error(l, a, 1, "a number");
     double base = natural ? 1 : log(obj_double(a->at[1]));
-    if (x <= 0 || !(base > 0)) return fail(l, a->span, "math.log of %s", obj_text(l, a->at[0]));
+    if (x <= 0 || !(base > 0))
+        return fail(l, E_ARITHMETIC, a->span, "math.log of %s", obj_text(l, a->at[0]));
     return obj_float(log(x) / base);
 }
 
@@ -216,7 +219,8 @@ static Obj py_integer(Lower *l, const Args *a, int64_t data) {
     if (!obj_is_number(o)) return arg_error(l, a, 0, "a number");
     if (o.kind != OBJ_FLOAT) return const_unary(l, OPR_POS, o, a->span);
     double v = data == 'c' ? ceil(o.f) : data == 'f' ? floor(o.f) : trunc(o.f);
-    if (!(fabs(v) < 9.2e18)) return fail(l, a->span, "%s does not fit 64 bits", obj_text(l, o));
+    if (!(fabs(v) < 9.2e18))
+        return fail(l, E_NUMBER_RANGE, a->span, "%s does not fit 64 bits", obj_text(l, o));
     return obj_int((int64_t)v);
 }
 
@@ -226,9 +230,11 @@ static Obj py_round(Lower *l, const Args *a, int64_t data) {
     Obj o = a->at[0];
     if (!obj_is_number(o)) return arg_error(l, a, 0, "a number");
     if (o.kind != OBJ_FLOAT && a->at[1].kind == OBJ_NONE) return o;
-    if (a->at[1].kind != OBJ_NONE) return fail(l, a->span, "round() takes one number here");
+    if (a->at[1].kind != OBJ_NONE)
+        return fail(l, E_ARGUMENT_COUNT, a->span, "round() takes one number here");
     double v = nearbyint(o.f);
-    if (!(fabs(v) < 9.2e18)) return fail(l, a->span, "%s does not fit 64 bits", obj_text(l, o));
+    if (!(fabs(v) < 9.2e18))
+        return fail(l, E_NUMBER_RANGE, a->span, "%s does not fit 64 bits", obj_text(l, o));
     return obj_int((int64_t)v);
 }
 
@@ -457,7 +463,8 @@ static Obj with_element(Lower *l, Obj list, Obj index, Obj value, Span span) {
     int64_t i = index.kind == OBJ_INT && !index.big ? index.i : INT64_MAX;
     if (i < 0) i += list.seq.n;
     if (i < 0 || i >= list.seq.n)
-        return fail(l, span, "index %s is outside a list of %d", obj_text(l, index), list.seq.n);
+        return fail(l, E_INDEX_RANGE, span, "index %s is outside a list of %d", obj_text(l, index),
+                    list.seq.n);
     Obj copy = obj_tuple(l, list.seq.at, list.seq.n);
     copy.seq.at[i] = value;
     return checked(l, obj_tuple(l, copy.seq.at, copy.seq.n), span);
@@ -472,7 +479,7 @@ Obj with_item(Lower *l, Obj object, Obj key, Obj value, Span span) {
 static Obj updated(Lower *l, Obj dict, const Call *c) {
     Obj more = c->nargs ? c->arg[0] : dict;
     if (c->nargs > 1 || more.kind != OBJ_DICT)
-        return fail(l, c->span, "update() takes keywords, or one dict");
+        return fail(l, E_ARGUMENT_KIND, c->span, "update() takes keywords, or one dict");
     if (!c->nargs) more.seq.n = 0;
     for (int i = 0; i + 1 < more.seq.n && dict.kind == OBJ_DICT; i += 2)
         dict = with_key(l, dict, more.seq.at[i], more.seq.at[i + 1], c->span);

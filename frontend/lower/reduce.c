@@ -10,7 +10,7 @@ bool arg_axis(Lower *l, const Args *a, int i, Type t, int *out) {
     if (!arg_int(l, a, i, &axis)) return false;
     int64_t at = axis < 0 ? axis + t.rank : axis;
     if (at < 0 || at >= t.rank) {
-        fail(l, a->where[i], "%s: invalid axis %lld for %s", builtin_text(l, a->row),
+        fail(l, E_AXIS, a->where[i], "%s: invalid axis %lld for %s", builtin_text(l, a->row),
              (long long)axis, type_user_text(&l->s->arena, t));
         return false;
     }
@@ -58,7 +58,7 @@ static bool combine(Lower *l, const Fold *f, Block *region) {
         for (int i = 0; fits && i < f->n; i++)
             fits = type_equal(out.at[i]->type, region->args[i]->type);
         if (!fits) {
-            fail(l, f->span, "the combining function gives %s instead of %d scalars",
+            fail(l, E_COMBINE, f->span, "the combining function gives %s instead of %d scalars",
                  obj_what(l, r), f->n);
             return false;
         }
@@ -98,7 +98,7 @@ static Obj reduce(Lower *l, const Args *a, Fold *f, int axis_at, int keep_at) {
     bool all = a->at[axis_at].kind == OBJ_NONE;
     if (!arg_bool(l, a, keep_at, &keep)) return poison();
     if (!whole.rank)
-        return fail(l, a->span, "%s needs a tile, not %s", builtin_text(l, a->row),
+        return fail(l, E_NEEDS_TILE, a->span, "%s needs a tile, not %s", builtin_text(l, a->row),
                     type_user_text(&l->s->arena, whole));
     if (!all && !arg_axis(l, a, axis_at, whole, &f->axis)) return poison();
     int64_t numel = type_numel(whole);
@@ -171,7 +171,7 @@ static Obj extreme_with_index(Lower *l, const Args *a, OpCode with, Value *x) {
     int axis = 0;
     if (!arg_bool(l, a, 3, &left)) return poison();
     if (!x->type.rank)
-        return fail(l, a->span, "%s needs a tile, not %s", builtin_text(l, a->row),
+        return fail(l, E_NEEDS_TILE, a->span, "%s needs a tile, not %s", builtin_text(l, a->row),
                     type_user_text(&l->s->arena, x->type));
     if (!all && !arg_axis(l, a, 1, x->type, &axis)) return poison();
     bool is_bf16 = x->type.elem == EL_BF16; /* compared in fp32, which GPUs can */
@@ -220,7 +220,7 @@ Obj bi_item(Lower *l, const Args *a, int64_t data) {
     Value *x = arg_value(l, a, 0);
     if (!x) return poison();
     if (type_log2_numel(x->type))
-        return fail(l, a->where[0], "%s needs a tile of one element, not %s",
+        return fail(l, E_NEEDS_TILE, a->where[0], "%s needs a tile of one element, not %s",
                     builtin_text(l, a->row), type_user_text(&l->s->arena, x->type));
     return obj_value(only_element(l, x, a->span));
 }

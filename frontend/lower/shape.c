@@ -15,13 +15,14 @@ Obj bi_arange(Lower *l, const Args *a, int64_t data) {
     int64_t start, end;
     if (!arg_int(l, a, 0, &start) || !arg_int(l, a, 1, &end)) return poison();
     if (start < INT32_MIN || end > INT32_MAX)
-        return fail(l, a->span, "tl.arange: its numbers must fit int32");
+        return fail(l, E_ARANGE, a->span, "tl.arange: its numbers must fit int32");
     if (end <= start)
-        return fail(l, a->span, "tl.arange: the end, %lld, must be greater than the start, %lld",
+        return fail(l, E_ARANGE, a->span,
+                    "tl.arange: the end, %lld, must be greater than the start, %lld",
                     (long long)end, (long long)start);
     int64_t n = end - start;
     if (!type_fits_dim(n)) {
-        fail(l, a->span, "arange's range must be a power of 2");
+        fail(l, E_POWER_OF_TWO, a->span, "arange's range must be a power of 2");
         int64_t up = 1;
         while (up < n) up *= 2;
         note(l, (Span){0}, "it has %lld elements: take %lld and mask off what is too much",
@@ -29,7 +30,8 @@ Obj bi_arange(Lower *l, const Args *a, int64_t data) {
         return poison();
     }
     if (n > (int64_t)1 << TILE_MAX_LOG2)
-        return fail(l, a->span, "tl.arange: a tile has at most %d elements", 1 << TILE_MAX_LOG2);
+        return fail(l, E_TILE_LIMIT, a->span, "tl.arange: a tile has at most %d elements",
+                    1 << TILE_MAX_LOG2);
     Type t = type_tile(EL_I32, 1, &n);
     Op *op = ir_op(&l->b, OP_ARANGE, NULL, 0, &t, 1, 0);
     ir_set_attr(l->s, op, AT_START, start);
@@ -42,7 +44,8 @@ static Obj filled(Lower *l, Obj value, Type t, Span span) {
     if (obj_is_number(value) && !t.depth) return obj_value(number_value(l, value, t, span));
     Value *v = to_value(l, value, span);
     if (v && v->type.rank)
-        return fail(l, span, "tl.full: the value must be a scalar, not %s", user(l, v->type));
+        return fail(l, E_ARGUMENT_KIND, span, "tl.full: the value must be a scalar, not %s",
+                    user(l, v->type));
     v = v ? cast_value(l, v, type_element(t), false, span) : NULL;
     return v ? obj_value(broadcast_value(l, v, t, span)) : poison();
 }
@@ -105,7 +108,8 @@ Obj bi_broadcast_to(Lower *l, const Args *a, int64_t data) {
     Type t;
     if (!v || !arg_shape(l, a, 1, type_element(v->type), &t)) return poison();
     if (v->type.rank && v->type.rank != t.rank)
-        return fail(l, a->span, "tl.broadcast_to: %s and %s have different numbers of dimensions",
+        return fail(l, E_BROADCAST, a->span,
+                    "tl.broadcast_to: %s and %s have different numbers of dimensions",
                     user(l, v->type), user(l, t));
     return obj_value(broadcast_value(l, v, t, a->span));
 }
@@ -115,13 +119,13 @@ static Obj bad_axis(Lower *l, const Args *a, const Dims *axes, int i, Type t) {
     int rank = t.rank + axes->n;
     const char *fn = builtin_text(l, a->row);
     if (axes->at[i] < -rank || axes->at[i] >= rank)
-        return fail(l, a->where[1], "%s: invalid axis %lld for %s, expected %d to %d", fn,
+        return fail(l, E_AXIS, a->where[1], "%s: invalid axis %lld for %s, expected %d to %d", fn,
                     (long long)axes->at[i], user(l, t), -rank, rank - 1);
     Buf b = buf_new(&l->s->arena);
     for (int k = 0; k < axes->n; k++)
         buf_printf(&b, "%s%lld", k ? ", " : "",
                    (long long)(axes->at[k] < 0 ? axes->at[k] + rank : axes->at[k]));
-    return fail(l, a->where[1], "%s: duplicate axes, normalized axes = [%s]", fn, b.data);
+    return fail(l, E_AXIS, a->where[1], "%s: duplicate axes, normalized axes = [%s]", fn, b.data);
 }
 
 Obj bi_expand_dims(Lower *l, const Args *a, int64_t data) {
@@ -132,7 +136,7 @@ Obj bi_expand_dims(Lower *l, const Args *a, int64_t data) {
     int rank = v->type.rank + axes.n;
     uint32_t is_new = 0;
     if (rank > TILE_MAX_RANK)
-        return fail(l, a->span, "a tile has at most %d dimensions", TILE_MAX_RANK);
+        return fail(l, E_RANK_LIMIT, a->span, "a tile has at most %d dimensions", TILE_MAX_RANK);
     for (int i = 0; i < axes.n; i++) {
         int64_t at = axes.at[i] < 0 ? axes.at[i] + rank : axes.at[i];
         if (at < 0 || at >= rank || is_new >> at & 1) return bad_axis(l, a, &axes, i, v->type);
@@ -151,7 +155,7 @@ Obj bi_squeeze(Lower *l, const Args *a, int64_t data) {
     int axis;
     if (!v || !arg_axis(l, a, 1, v->type, &axis)) return poison();
     if (v->type.log2[axis])
-        return fail(l, a->where[1], "tl.squeeze: dimension %d of %s is not 1", axis,
+        return fail(l, E_RESHAPE, a->where[1], "tl.squeeze: dimension %d of %s is not 1", axis,
                     user(l, v->type));
     return obj_value(ir_given(&l->b, OP_RESHAPE, v, type_without_dim(v->type, axis)));
 }
@@ -167,9 +171,9 @@ Obj bi_reshape(Lower *l, const Args *a, int64_t data) {
     Type t;
     if (!v || !arg_shape(l, a, 1, type_element(v->type), &t)) return poison();
     if (type_log2_numel(t) != type_log2_numel(v->type))
-        return fail(l, a->span, "%s: %s has %lld elements, %s has %lld", builtin_text(l, a->row),
-                    user(l, v->type), (long long)type_numel(v->type), user(l, t),
-                    (long long)type_numel(t));
+        return fail(l, E_RESHAPE, a->span, "%s: %s has %lld elements, %s has %lld",
+                    builtin_text(l, a->row), user(l, v->type), (long long)type_numel(v->type),
+                    user(l, t), (long long)type_numel(t));
     return obj_value(t.rank ? reshaped(l, v, t) : only_element(l, v, a->span));
 }
 
@@ -189,7 +193,8 @@ Obj bi_trans(Lower *l, const Args *a, int64_t data) {
     int rank = v->type.rank, order[TILE_MAX_RANK];
     if (!dims.n && !data) {
         if (rank < 2)
-            return fail(l, a->span, "tl.trans: %s has no two dimensions to swap", user(l, v->type));
+            return fail(l, E_AXIS, a->span, "tl.trans: %s has no two dimensions to swap",
+                        user(l, v->type));
         for (int i = 0; i < rank; i++)
             vec_push(&l->s->arena, &dims, i < rank - 2 ? i : i == rank - 1 ? rank - 2 : rank - 1);
     }
@@ -202,7 +207,7 @@ Obj bi_trans(Lower *l, const Args *a, int64_t data) {
         order[i] = (int)d;
     }
     if (!fits)
-        return fail(l, a->where[1], "%s: the order must name each dimension of %s once",
+        return fail(l, E_AXIS, a->where[1], "%s: the order must name each dimension of %s once",
                     builtin_text(l, a->row), user(l, v->type));
     if (!rank) return obj_value(v);
     Type t = v->type;

@@ -133,7 +133,7 @@ static Obj parse_name(Lower *l, Text t) {
     const char *name = intern(&l->s->names, rest.at, n);
     if (!enter(l, (Span){0})) return poison();
     if (!lookup_top(l, name, (Span){0}, &o))
-        fail(l, (Span){0}, "@%s: the file has nothing of this name", name);
+        fail(l, E_SIGNATURE, (Span){0}, "@%s: the file has nothing of this name", name);
     while (n < rest.n && !obj_is_poison(o)) {
         rest = (Text){rest.at + n + 1, rest.n - n - 1};
         dot = memchr(rest.at, '.', rest.n);
@@ -214,11 +214,11 @@ bool match_signature(Lower *l, const AstFunc *f, const Entries *entries, Entry *
     for (int i = 0; i < f->nparams; i++) runtime += !annotated_constexpr(&f->param[i]);
     for (int i = 0; i < entries->n; i++) positional += !entries->at[i].name.n;
     if (positional && positional != entries->n) {
-        fail(l, f->span, "the signature must name all parameters or none");
+        fail(l, E_SIGNATURE, f->span, "the signature must name all parameters or none");
         return false;
     }
     if (positional && positional != f->nparams && positional != runtime) {
-        fail(l, f->span,
+        fail(l, E_SIGNATURE, f->span,
              "the signature has %d entries; '%s' has %d parameters, %d of them no constexpr",
              positional, f->name, f->nparams, runtime);
         return false;

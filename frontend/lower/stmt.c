@@ -24,13 +24,16 @@ static Obj unpack(Lower *l, const Expr *target, Obj o) {
     if (obj_is_poison(o)) return poison();
     for (int i = 0; i < n && l->b.f; i++)
         if (target->item[i]->kind == EXPR_STARRED)
-            return fail(l, target->item[i]->span, "starred assignment targets are not supported");
+            return fail(l, E_UNPACK, target->item[i]->span,
+                        "starred assignment targets are not supported");
     if (o.kind != OBJ_TUPLE)
-        return fail(l, target->span, "cannot unpack non-iterable value: %s", obj_what(l, o));
-    if (o.seq.n > n) return fail(l, target->span, "too many values to unpack (expected %d)", n);
+        return fail(l, E_UNPACK, target->span, "cannot unpack non-iterable value: %s",
+                    obj_what(l, o));
+    if (o.seq.n > n)
+        return fail(l, E_UNPACK, target->span, "too many values to unpack (expected %d)", n);
     if (o.seq.n < n)
-        return fail(l, target->span, "not enough values to unpack (expected %d, got %d)", n,
-                    o.seq.n);
+        return fail(l, E_UNPACK, target->span, "not enough values to unpack (expected %d, got %d)",
+                    n, o.seq.n);
     return o;
 }
 
@@ -67,11 +70,12 @@ void assign(Lower *l, const Expr *target, Obj o) {
     case EXPR_TUPLE:
     case EXPR_LIST: assign_parts(l, target, o, assign); break;
     case EXPR_SUBSCRIPT:
-        fail(l, target->span, "items cannot be assigned: a tensor is not changed in place");
+        fail(l, E_ITEM_ASSIGNED, target->span,
+             "items cannot be assigned: a tensor is not changed in place");
         note(l, (Span){0}, "write to memory with tl.store, or choose elements with tl.where");
         break;
     case EXPR_ATTRIBUTE: assign_field(l, target, o); break;
-    default: fail(l, target->span, "this cannot be assigned to"); break;
+    default: fail(l, E_ITEM_ASSIGNED, target->span, "this cannot be assigned to"); break;
     }
 }
 
@@ -108,7 +112,8 @@ static void assign_and_decay(Lower *l, const Expr *target, Obj o) {
 static void lower_assign(Lower *l, const Stmt *stmt) {
     Obj o = lower_expr(l, stmt->value);
     if (stmt->ntargets > 1) {
-        fail(l, stmt->span, "only one assignment in a statement: 'a = b = …' is not supported");
+        fail(l, E_KERNEL_STATEMENT, stmt->span,
+             "only one assignment in a statement: 'a = b = …' is not supported");
         o = poison();
     }
     for (int i = 0; i < stmt->ntargets; i++) assign_and_decay(l, stmt->target[i], o);
@@ -137,7 +142,7 @@ static void lower_annotated(Lower *l, const Stmt *stmt) {
     }
     Obj o = stmt->value ? lower_expr(l, stmt->value) : obj_none();
     if (target->kind != EXPR_NAME) {
-        fail(l, target->span, "only a name can be declared tl.constexpr");
+        fail(l, E_CONSTEXPR_CHANGED, target->span, "only a name can be declared tl.constexpr");
         return;
     }
     if (!stmt->value) {
@@ -151,7 +156,8 @@ static void lower_annotated(Lower *l, const Stmt *stmt) {
     const Binding *old = find_binding(&l->frame->scope, target->name);
     bool once = !l->frame->loops; /* each round of an unrolled loop declares its own */
     if (once && old && old->fixed && !obj_same(old->obj, o) && !obj_is_poison(o)) {
-        fail(l, target->span, "'%s' is already defined: a constexpr cannot change", target->name);
+        fail(l, E_CONSTEXPR_CHANGED, target->span,
+             "'%s' is already defined: a constexpr cannot change", target->name);
         note(l, old->span, "it is defined here");
         o = poison();
     }
@@ -176,13 +182,13 @@ static void lower_return(Lower *l, const Stmt *stmt) {
     Frame *f = l->frame;
     Obj o = stmt->value ? lower_expr(l, stmt->value) : obj_none();
     if (f->loops != f->unrolled) {
-        fail(l, stmt->span,
+        fail(l, E_RETURN_IN_LOOP, stmt->span,
              "Cannot have `return` statements inside `while` or `for` statements in triton");
         note(l, (Span){0}, "leave the loop with 'break' and return behind it");
         return;
     }
     if (!f->caller && o.kind != OBJ_NONE && !obj_is_poison(o)) {
-        fail(l, stmt->span, "a kernel returns no value");
+        fail(l, E_RETURNS_VALUE, stmt->span, "a kernel returns no value");
         note(l, (Span){0}, "results are written with tl.store");
     }
     o.returned = obj_is_number(o);
@@ -204,8 +210,8 @@ static void lower_assert(Lower *l, const Stmt *stmt) {
         return;
     }
     if (!obj_is_const(o) || obj_truth(o)) return;
-    fail(l, stmt->span, "assertion failed%s%s", text.kind == OBJ_STRING && text.text.n ? ": " : "",
-         obj_text(l, text));
+    fail(l, E_ASSERTION, stmt->span, "assertion failed%s%s",
+         text.kind == OBJ_STRING && text.text.n ? ": " : "", obj_text(l, text));
 }
 
 static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
@@ -225,22 +231,22 @@ static void lower_stmt(Lower *l, const Stmt *stmt, const Continuation *then) {
     case STMT_ASSERT: lower_assert(l, stmt); break;
     case STMT_PASS: break;
     case STMT_IMPORT:
-        fail(l, stmt->span, "'import' is not supported in a kernel");
+        fail(l, E_KERNEL_STATEMENT, stmt->span, "'import' is not supported in a kernel");
         advise(l, ADVICE_STATEMENT, "import");
         break;
     case STMT_RAISE:
-        fail(l, stmt->span, "'raise' is not supported in a kernel");
+        fail(l, E_KERNEL_STATEMENT, stmt->span, "'raise' is not supported in a kernel");
         advise(l, ADVICE_STATEMENT, "raise");
         break;
     case STMT_BREAK:
     case STMT_CONTINUE: lower_jump(l, stmt); break;
     case STMT_DEF:
-        fail(l, stmt->span, "a nested function in a kernel is not supported");
+        fail(l, E_KERNEL_STATEMENT, stmt->span, "a nested function in a kernel is not supported");
         note(l, (Span){0}, "define it at top level, with @triton.jit above it");
         break;
     case STMT_TRY:
     case STMT_UNSUPPORTED:
-        fail(l, stmt->span, "'%s' is not supported in a kernel", stmt->name);
+        fail(l, E_KERNEL_STATEMENT, stmt->span, "'%s' is not supported in a kernel", stmt->name);
         advise(l, ADVICE_STATEMENT, stmt->name);
         break;
     }

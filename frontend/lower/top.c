@@ -377,7 +377,7 @@ static void say_how_to_settle(Lower *l, const Guard *g, const char *name) {
 
 /* d is defined under a condition that is not known. */
 static Obj undecided(Lower *l, const Definition *d, const char *name, Span span) {
-    fail(l, span, "which '%s' is meant is not known while compiling", name);
+    fail(l, E_GLOBAL_UNKNOWN, span, "which '%s' is meant is not known while compiling", name);
     say_how_to_settle(l, d->guard, name);
     return poison();
 }
@@ -494,7 +494,8 @@ bool lookup_in(Lower *l, SourceModule *m, const char *name, Span span, Obj *out)
     for (const Lookup *x = l->lookup; x; x = x->outer)
         if (x->in == m && x->name == name) return false; /* round in a circle */
     if (l->lookups >= IMPORT_CHAIN_LIMIT) {
-        abandon(l, span, "'%s' is handed on by more than %d modules", name, IMPORT_CHAIN_LIMIT);
+        abandon(l, E_IMPORT_LIMIT, span, "'%s' is handed on by more than %d modules", name,
+                IMPORT_CHAIN_LIMIT);
         *out = poison();
         return true;
     }

@@ -76,7 +76,8 @@ bool float_format_of(Type t, const char *name, Obj *out) {
 Obj bi_dtype_kind(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Type t = *a->at[0].type;
-    if (t.depth || t.rank) return fail(l, a->name_span, "%s has no kind", obj_what(l, a->at[0]));
+    if (t.depth || t.rank)
+        return fail(l, E_ARGUMENT_KIND, a->name_span, "%s has no kind", obj_what(l, a->at[0]));
     return obj_int(type_is_float(t) ? 2 : !type_is_bool(t));
 }
 
@@ -92,7 +93,8 @@ Obj bi_dtype_codegen_name(Lower *l, const Args *a, int64_t data) {
 Obj bi_dtype_limit(Lower *l, const Args *a, int64_t data) {
     Type t = *a->at[0].type;
     if (t.depth || t.rank || !type_is_int(t))
-        return fail(l, a->name_span, "%s is no integer type", obj_what(l, a->at[0]));
+        return fail(l, E_ARGUMENT_KIND, a->name_span, "%s is no integer type",
+                    obj_what(l, a->at[0]));
     int bits = type_elem_bits(t);
     bool is_signed = type_is_signed(t);
     uint64_t most = UINT64_MAX >> (64 - bits + is_signed);

@@ -81,7 +81,7 @@ static bool number_fits(const Unify *u, Obj number, Elem e) {
 static Value *common_number(Lower *l, const Unify *u, Obj o, Elem e, Type shape) {
     if (number_fits(u, o, e))
         return number_value(l, o, type_with_shape(type_scalar(e), shape), u->span);
-    fail(l, u->span, "'%s' of a negative number and %s", u->what,
+    fail(l, E_NUMBER_RANGE, u->span, "'%s' of a negative number and %s", u->what,
          type_user_text(&l->s->arena, type_with_shape(type_scalar(e), shape)));
     return NULL;
 }

@@ -103,8 +103,8 @@ void report_untyped(Lower *l, const AstFunc *f, const AstParam *const *untyped, 
                    guess_type(&g, untyped[i]));
     }
     if (n > NAMED) buf_printf(&names, " and %d more", n - NAMED);
-    fail(l, untyped[0]->span, n == 1 ? "parameter %s has no type" : "parameters %s have no type",
-         names.data);
+    fail(l, E_UNTYPED, untyped[0]->span,
+         n == 1 ? "parameter %s has no type" : "parameters %s have no type", names.data);
     note(l, (Span){0}, "annotate %s, %s: \"%s\", or say -s '%s' with the types that launches pass",
          n == 1 ? "it" : "them", untyped[0]->name, guess_type(&g, untyped[0]), signature.data);
 }

@@ -55,9 +55,10 @@ void check_version(Lower *l, const SourceModule *m) {
         const Directive *d = &m->file->directive[i];
         if (!d->key || !is_file_key(d->key)) continue;
         if (!triton_find(d->text))
-            fail(l, d->span, "the version of Triton is " TRITON_LIST ", not '%s'", d->text);
+            fail(l, E_TRITON_VERSION, d->span, "the version of Triton is " TRITON_LIST ", not '%s'",
+                 d->text);
         else if (strcmp(first->text, d->text)) {
-            fail(l, d->span, "a file is written for one version of Triton");
+            fail(l, E_TRITON_VERSION, d->span, "a file is written for one version of Triton");
             note(l, first->span, "this line says %s", first->text);
         }
     }
@@ -68,7 +69,7 @@ void open_version(Lower *l) {
     for (int i = 0; i < file->ndirectives; i++) {
         const Directive *d = &file->directive[i];
         if (d->key && !d->of_function && !is_file_key(d->key))
-            diag(&l->s->diags, DIAG_WARNING, d->span,
+            diag(&l->s->diags, W_DIRECTIVE_LOST, d->span,
                  "'# tile: %s' stands above no function, and says nothing", d->key);
     }
     check_version(l, l->first);
@@ -83,11 +84,11 @@ bool watches(const Lower *l) {
 }
 
 /* Once at one place, however often the text there is lowered. */
-static void warn(Lower *l, Span span, const char *text) {
+static void warn(Lower *l, Code code, Span span, const char *text) {
     flush_call_notes(l);
     l->suppressed = repeated(l, span, text);
     if (l->suppressed) return;
-    diag(&l->s->diags, DIAG_WARNING, span, "%s", text);
+    diag(&l->s->diags, code, span, "%s", text);
     l->chain = l->frame;
 }
 
@@ -99,7 +100,7 @@ void differs(Lower *l, Change which, Span span, const char *fmt, ...) {
     va_end(ap);
     int since = first_version[which];
     warn(
-        l, span,
+        l, W_TRITON_CHANGED, span,
         arena_printf(&l->s->arena, "Triton %d.%d changed this: %s", since / 100, since % 100, how));
 }
 
@@ -120,23 +121,25 @@ void foresee_fusion(Lower *l, Func *f) {
     if (!watches(l) || f->no_fp_fusion) return;
     ir_walk(f->body, find_fusion, &found);
     if (!found) return;
-    warn(l, found->span,
+    warn(l, W_TRITON_CHANGED, found->span,
          "Triton 3.10 will change this: a product and a sum are rounded one by one, and were one "
          "fma");
-    diag(&l->s->diags, DIAG_NOTE, (Span){0},
+    diag(&l->s->diags, CODE_NONE, (Span){0},
          "enable_fp_fusion=False in a config, or --no-fp-fusion, does so now");
 }
 
 static void lacks(Lower *l, int since, Span span, const char *what) {
     int version = triton_version(l);
     if (version >= since || !watches(l)) return;
-    warn(l, span,
+    warn(l, W_TRITON_LACKS, span,
          arena_printf(&l->s->arena, "Triton %d.%d does not have %s, which %d.%d has", version / 100,
                       version % 100, what, since / 100, since % 100));
 }
 
 void beyond_triton(Lower *l, Span span, const char *what) {
-    if (watches(l)) warn(l, span, arena_printf(&l->s->arena, "no version of Triton has %s", what));
+    if (watches(l))
+        warn(l, W_TRITON_LACKS, span,
+             arena_printf(&l->s->arena, "no version of Triton has %s", what));
 }
 
 void newer(Lower *l, Feature which, Span span) {

@@ -75,7 +75,7 @@ Expr *expr_number(Parser *p, const Token *token) {
     Expr *e = expr_leaf(p, EXPR_INT, token->span);
     uint64_t value;
     const char *problem = literal_int(text, token->length, &value);
-    if (problem) parser_error(p, token->span, "%s", problem);
+    if (problem) parser_error(p, E_NUMBER, token->span, "%s", problem);
     e->integer_is_u64 = value > INT64_MAX;
     memcpy(&e->integer, &value, sizeof value);
     return e;
@@ -89,7 +89,7 @@ Expr *expr_string(Parser *p, const Token *token) {
     if (!is_text) literal_strip(&text, &n);
     const char *problem = literal_string(&p->s->arena, text, n, token->flags & TOKEN_RAW, is_text,
                                          &e->string, &e->string_len);
-    if (problem) parser_error(p, token->span, "%s", problem);
+    if (problem) parser_error(p, E_STRING, token->span, "%s", problem);
     return e;
 }
 
@@ -197,7 +197,8 @@ Expr *expr_items(Parser *p, ExprKind kind, const ExprVec *items, Span span) {
 Expr *expr_testlist(Parser *p, const ExprVec *items, Span span) {
     if (items->n > 1 || items->trailing_comma) return expr_items(p, EXPR_TUPLE, items, span);
     if (items->at[0]->kind == EXPR_STARRED)
-        parser_error(p, items->at[0]->span, "a starred expression needs a tuple around it");
+        parser_error(p, E_STARRED, items->at[0]->span,
+                     "a starred expression needs a tuple around it");
     return items->at[0];
 }
 
@@ -231,7 +232,8 @@ void args_add(Parser *p, ArgVec *args, const Arg *arg) {
         vec_push(&p->s->arena, args, k);
     } else {
         if (args->n > 0 && x->kind != EXPR_STARRED)
-            parser_error(p, x->span, "positional argument follows keyword argument");
+            parser_error(p, E_ARGUMENT_ORDER, x->span,
+                         "positional argument follows keyword argument");
         vec_push(&p->s->arena, &args->positional, x);
     }
     if (args->height < x->height) args->height = x->height;
@@ -370,7 +372,7 @@ void stmt_target(Parser *p, Stmt *s, Expr *target) {
         wrong = "several targets in this form";
         where = target;
     }
-    if (wrong) parser_error(p, where->span, "cannot assign to %s", wrong);
+    if (wrong) parser_error(p, E_ASSIGN_TARGET, where->span, "cannot assign to %s", wrong);
     /* a = b = c = …: the array doubles when the count reaches a power of two */
     int n = s->ntargets;
     if ((n & (n - 1)) == 0) {
@@ -444,23 +446,25 @@ void params_finish(Parser *p, const ParamVec *from, AstParam **param, int *npara
     for (int i = 0; i < from->n; i++) {
         AstParam x = from->at[i];
         if (out.n == PARAM_LIMIT) {
-            parser_error(p, x.span, "too many parameters (limit %d)", PARAM_LIMIT);
+            parser_error(p, E_PARAMETER_LIMIT, x.span, "too many parameters (limit %d)",
+                         PARAM_LIMIT);
             break;
         }
         if (x.is_star) {
-            if (keyword_only) parser_error(p, x.span, "a second '*' among the parameters");
+            if (keyword_only)
+                parser_error(p, E_PARAMETER_LIST, x.span, "a second '*' among the parameters");
             keyword_only = true;
         }
         if (!x.name) continue;
         for (int k = 0; k < out.n; k++)
             if (out.at[k].name == x.name)
-                parser_error(p, x.span, "duplicate parameter '%s'", x.name);
+                parser_error(p, E_PARAMETER_LIST, x.span, "duplicate parameter '%s'", x.name);
         bool plain = !x.is_star && !x.is_star_star;
         if (plain && !keyword_only && had_default && !x.default_)
-            parser_error(p, x.span, "parameter '%s' without a default follows one with a default",
-                         x.name);
+            parser_error(p, E_PARAMETER_LIST, x.span,
+                         "parameter '%s' without a default follows one with a default", x.name);
         if (x.is_star_star && i + 1 < from->n)
-            parser_error(p, x.span, "'**%s' must be the last parameter", x.name);
+            parser_error(p, E_PARAMETER_LIST, x.span, "'**%s' must be the last parameter", x.name);
         had_default = had_default || x.default_;
         x.keyword_only = plain && keyword_only;
         vec_push(&p->s->arena, &out, x);

@@ -82,7 +82,7 @@ void directives_of(Session *s, Directives *all, AstFunc *f, uint32_t offset) {
         if (d->key)
             vec_push(&s->arena, &own, *d);
         else
-            diag(&s->diags, DIAG_WARNING, d->span,
+            diag(&s->diags, W_DIRECTIVE_LOST, d->span,
                  "this comment is ignored: a directive is written '# tile: key = text'");
     }
     f->directive = own.at;

@@ -231,7 +231,7 @@ bad_line:
     error NEWLINE                       { yyerrok; }
   ;
 unexpected_indent:
-    INDENT                              { parser_error(p, @1, "unexpected indent"); }
+    INDENT                              { parser_error(p, E_INDENTATION, @1, "unexpected indent"); }
   ;
 bad_block:
     %empty %prec NO_BLOCK               { $$ = NEW(StmtVec); }

@@ -70,7 +70,7 @@ static Level measure(const Indenter *in, const Token *token) {
 
 /* Nothing after this point can be read sensibly, whoever needs it: this is said at once. */
 static void give_up(Indenter *in, const Token *at) {
-    diag(&in->s->diags, DIAG_ERROR, at->span, "nested too deeply (limit %d)", NESTING_LIMIT);
+    diag(&in->s->diags, E_NESTING_LIMIT, at->span, "nested too deeply (limit %d)", NESTING_LIMIT);
     put(in, at, TOK_ERROR, LEX_OK);
     in->stop = true;
 }

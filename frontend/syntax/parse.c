@@ -483,7 +483,7 @@ static bool check_text(Session *s) {
     size_t limit = (size_t)SOURCE_LIMIT_MB << 20;
     if (src->len > limit) {
         size_t mb = (src->len + (1 << 20) - 1) >> 20;
-        diag(&s->diags, DIAG_ERROR, (Span){0}, "the file has %zu MB; the limit is %d MB", mb,
+        diag(&s->diags, E_SOURCE_LIMIT, (Span){0}, "the file has %zu MB; the limit is %d MB", mb,
              SOURCE_LIMIT_MB);
         return false;
     }
@@ -502,9 +502,9 @@ static bool check_text(Session *s) {
     at.col = (uint16_t)(col < SPAN_TO_LINE_END ? col : SPAN_TO_LINE_END - 1);
     at.end = at.col < SPAN_TO_LINE_END - 1 ? (uint16_t)(at.col + 1) : at.col;
     if (nul)
-        diag(&s->diags, DIAG_ERROR, at, "the file is not text: it holds a NUL byte");
+        diag(&s->diags, E_NOT_TEXT, at, "the file is not text: it holds a NUL byte");
     else
-        diag(&s->diags, DIAG_ERROR, at, "the file is not UTF-8: byte 0x%02x",
+        diag(&s->diags, E_NOT_TEXT, at, "the file is not UTF-8: byte 0x%02x",
              (unsigned char)src->text[bad]);
     return false;
 }

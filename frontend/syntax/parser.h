@@ -100,7 +100,8 @@ typedef struct StackPart {
 /* Moves full stacks of *size entries to larger ones; false, with an error, at the limit. */
 bool parser_grow_stacks(Parser *p, Span at, const StackPart *part, int nparts, ptrdiff_t *size);
 /* Adds an error; the unit has failed. */
-void parser_error(Parser *p, Span span, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void parser_error(Parser *p, Code code, Span span, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 /* The grammar is stuck on the token p->last: says so once a statement, in words for a newcomer
  * (syntax.c). `expected` are token kinds, `name` gives their display names. */
 void syntax_error(Parser *p, int unexpected, Span span, const int *expected, int nexpected,

@@ -13,17 +13,17 @@
 
 enum { SHOWN = 40, LISTED = 4 };
 
-void parser_error(Parser *p, Span span, const char *fmt, ...) {
+void parser_error(Parser *p, Code code, Span span, const char *fmt, ...) {
     p->failed = true;
     va_list ap;
     va_start(ap, fmt);
     const char *text = arena_vprintf(&p->s->arena, fmt, ap);
     va_end(ap);
-    diag(&p->s->diags, DIAG_ERROR, span, "%s", text);
+    diag(&p->s->diags, code, span, "%s", text);
 }
 
 void syntax_too_deep(Parser *p, Span span, const char *what, int limit) {
-    if (!p->said_too_deep) parser_error(p, span, "%s (limit %d)", what, limit);
+    if (!p->said_too_deep) parser_error(p, E_NESTING_LIMIT, span, "%s (limit %d)", what, limit);
     p->said_too_deep = p->failed = true;
 }
 
@@ -62,12 +62,15 @@ static const Token *unclosed_bracket(const Parser *p) {
 }
 
 static void complain_of_bracket(Parser *p, const Token *bracket) {
-    parser_error(p, bracket->span, "'%s' was never closed", token_text(p, bracket));
+    parser_error(p, E_UNCLOSED, bracket->span, "'%s' was never closed", token_text(p, bracket));
 }
 
 void syntax_lex_error(Parser *p, const Token *token) {
-    static const char *const messages[] = {
-#define X(id, text) text,
+    static const struct {
+        Code code;
+        const char *text;
+    } messages[] = {
+#define X(id, code, text) {code, text},
         LEX_ERRORS(X)
 #undef X
     };
@@ -78,12 +81,13 @@ void syntax_lex_error(Parser *p, const Token *token) {
         complain_of_bracket(p, bracket);
         return;
     }
-    const char *before = messages[token->error], *hole = strstr(before, "%s");
+    Code code = messages[token->error].code;
+    const char *before = messages[token->error].text, *hole = strstr(before, "%s");
     if (hole)
-        parser_error(p, token->span, "%.*s%s%s", (int)(hole - before), before, token_text(p, token),
-                     hole + 2);
+        parser_error(p, code, token->span, "%.*s%s%s", (int)(hole - before), before,
+                     token_text(p, token), hole + 2);
     else
-        parser_error(p, token->span, "%s", before);
+        parser_error(p, code, token->span, "%s", before);
 }
 
 void syntax_missing_block(Parser *p, Span newline) {
@@ -95,7 +99,7 @@ void syntax_missing_block(Parser *p, Span newline) {
     Span span = {.line = newline.line,
                  .col = (uint16_t)(first < SPAN_TO_LINE_END - 1 ? first + 1 : 1),
                  .end = newline.col};
-    parser_error(p, span, "expected an indented block after this line");
+    parser_error(p, E_BLOCK, span, "expected an indented block after this line");
 }
 
 /* ---- what kinds of token there are, as far as messages care ---- */
@@ -247,19 +251,20 @@ void syntax_error(Parser *p, int unexpected, Span span, const int *expected, int
     if (bracket) {
         complain_of_bracket(p, bracket);
     } else if (unexpected == TOK_INDENT) {
-        parser_error(p, span, "unexpected indent");
+        parser_error(p, E_INDENTATION, span, "unexpected indent");
     } else if (unexpected == TOK_IF && previous == TOK_ELSE) {
-        parser_error(p, span, "unexpected 'if' behind 'else': write 'elif'");
+        parser_error(p, E_ELSE_IF, span, "unexpected 'if' behind 'else': write 'elif'");
     } else if (unexpected == TOK_ASSIGN && in_header && header != TOK_DEF && header != TOK_FOR) {
-        parser_error(p, span, "unexpected '=': a comparison is written '=='");
+        parser_error(p, E_EQUALS, span, "unexpected '=': a comparison is written '=='");
     } else if (unexpected == TOK_NEWLINE && in_header && contains(expected, nexpected, TOK_COLON)) {
-        parser_error(p, span, "expected ':' at the end of this '%s' line",
+        parser_error(p, E_COLON, span, "expected ':' at the end of this '%s' line",
                      token_text(p, &p->token[p->statement]));
     } else if (is(unexpected, KEYWORD) && contains(expected, nexpected, TOK_NAME) &&
                (previous == TOK_DOT || previous == TOK_DEF ||
                 !contains(expected, nexpected, TOK_LPAREN) ||
                 p->token[p->last + 1].kind == TOK_ASSIGN)) {
-        parser_error(p, span, "'%s' is a keyword and cannot be a name", token_text(p, token));
+        parser_error(p, E_KEYWORD, span, "'%s' is a keyword and cannot be a name",
+                     token_text(p, token));
     } else {
         Buf text = buf_new(&p->s->arena);
         bool itself =
@@ -269,6 +274,6 @@ void syntax_error(Parser *p, int unexpected, Span span, const int *expected, int
         else
             buf_printf(&text, "unexpected %s", name(unexpected));
         list_expected(&text, expected, nexpected, name);
-        parser_error(p, span, "%s", text.data);
+        parser_error(p, E_UNEXPECTED, span, "%s", text.data);
     }
 }

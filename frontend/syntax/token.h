@@ -11,28 +11,28 @@
 
 /* What an error token says. %s is the token's text; LEX_OK: it was said already. */
 #define LEX_ERRORS(X)                                                                              \
-    X(LEX_OK, "")                                                                                  \
-    X(LEX_CHARACTER, "invalid character '%s'")                                                     \
-    X(LEX_BACKSLASH, "a backslash must be the last character of its line")                         \
-    X(LEX_AND, "'&&' is not an operator here: write 'and'")                                        \
-    X(LEX_OR, "'||' is not an operator here: write 'or'")                                          \
-    X(LEX_NOT, "'!' is not an operator here: write 'not'")                                         \
-    X(LEX_NUMBER, "invalid number '%s'")                                                           \
-    X(LEX_LEADING_ZERO, "a number cannot start with 0 (octal is written 0o17): '%s'")              \
-    X(LEX_COMPLEX, "complex numbers are not supported: '%s'")                                      \
-    X(LEX_STRING, "unterminated string")                                                           \
-    X(LEX_TRIPLE_STRING, "unterminated triple-quoted string")                                      \
-    X(LEX_FIELD, "'{' in this f-string was never closed")                                          \
-    X(LEX_FIELD_BRACE, "a single '}' in an f-string: write '}}'")                                  \
-    X(LEX_FSTRING_DEPTH, "f-strings are nested too deeply")                                        \
-    X(LEX_UNMATCHED, "unmatched '%s'")                                                             \
-    X(LEX_NOT_PAREN, "'%s' does not match the open '('")                                           \
-    X(LEX_NOT_BRACKET, "'%s' does not match the open '['")                                         \
-    X(LEX_NOT_BRACE, "'%s' does not match the open '{'")                                           \
-    X(LEX_TABS, "inconsistent use of tabs and spaces in the indentation")                          \
-    X(LEX_DEDENT, "unindent does not match any outer indentation level")
+    X(LEX_OK, CODE_NONE, "")                                                                       \
+    X(LEX_CHARACTER, E_CHARACTER, "invalid character '%s'")                                        \
+    X(LEX_BACKSLASH, E_CHARACTER, "a backslash must be the last character of its line")            \
+    X(LEX_AND, E_OTHER_OPERATOR, "'&&' is not an operator here: write 'and'")                      \
+    X(LEX_OR, E_OTHER_OPERATOR, "'||' is not an operator here: write 'or'")                        \
+    X(LEX_NOT, E_OTHER_OPERATOR, "'!' is not an operator here: write 'not'")                       \
+    X(LEX_NUMBER, E_NUMBER, "invalid number '%s'")                                                 \
+    X(LEX_LEADING_ZERO, E_NUMBER, "a number cannot start with 0 (octal is written 0o17): '%s'")    \
+    X(LEX_COMPLEX, E_NUMBER, "complex numbers are not supported: '%s'")                            \
+    X(LEX_STRING, E_STRING, "unterminated string")                                                 \
+    X(LEX_TRIPLE_STRING, E_STRING, "unterminated triple-quoted string")                            \
+    X(LEX_FIELD, E_FSTRING, "'{' in this f-string was never closed")                               \
+    X(LEX_FIELD_BRACE, E_FSTRING, "a single '}' in an f-string: write '}}'")                       \
+    X(LEX_FSTRING_DEPTH, E_NESTING_LIMIT, "f-strings are nested too deeply")                       \
+    X(LEX_UNMATCHED, E_UNMATCHED, "unmatched '%s'")                                                \
+    X(LEX_NOT_PAREN, E_UNMATCHED, "'%s' does not match the open '('")                              \
+    X(LEX_NOT_BRACKET, E_UNMATCHED, "'%s' does not match the open '['")                            \
+    X(LEX_NOT_BRACE, E_UNMATCHED, "'%s' does not match the open '{'")                              \
+    X(LEX_TABS, E_INDENTATION, "inconsistent use of tabs and spaces in the indentation")           \
+    X(LEX_DEDENT, E_INDENTATION, "unindent does not match any outer indentation level")
 typedef enum LexError {
-#define X(id, text) id,
+#define X(id, code, text) id,
     LEX_ERRORS(X)
 #undef X
 } LexError;

@@ -179,7 +179,7 @@ bool step_token_done(Run *r, Program *p, const Step *st) {
 
 /* A copy reads memory at any time between its start and the wait for it. */
 static bool report_changed(Run *r, const Program *p, const Step *st) {
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+    diag(&r->s->diags, C_WAIT, st->op->span,
          "what this copy reads was written between its start and the wait for it, in %s",
          report_program(r, p));
     return false;
@@ -266,7 +266,7 @@ bool step_async_commit(Run *r, Program *p, const Step *st) {
     Strand *s = strand_of(p);
     for (int i = 0; i < st->nsrc; i++)
         if (group_of_token(p, st, i) & STORE_TOKEN) {
-            diag(&r->s->diags, DIAG_ERROR, st->op->span,
+            diag(&r->s->diags, C_WAIT, st->op->span,
                  "a group is of copies into buffers: wait for those to memory themselves, in %s",
                  report_program(r, p));
             return false;
@@ -353,7 +353,7 @@ static bool groups_done(Run *r, Program *p, const Step *st, bool stores, uint64_
     uint64_t pending = (uint64_t)ir_attr_int(st->op, id, 0);
     *until = groups < pending ? 0 : groups - pending;
     if (awaited <= *until || !run_checks(r, CHECK_RACES)) return true;
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+    diag(&r->s->diags, C_WAIT, st->op->span,
          "this wait lets %d groups of %s go on, the one that it is for among them, in %s",
          (int)pending, stores ? "copies to memory" : "copies", report_program(r, p));
     return false;
@@ -406,7 +406,7 @@ static bool engine_takes(Run *r, const Program *p, const Step *st) {
     if (!desc_scalars_known(r, p, st, first) || !desc_fits_engine(r, p, st, d)) return false;
     int64_t inner = first_lane(&p->tile[st->src[st->nsrc - 1]], EL_I32) * size;
     if (inner % DESC_ALIGN == 0 || !run_checks(r, CHECK_ALIGN)) return true;
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+    diag(&r->s->diags, C_ALIGN, st->op->span,
          "misaligned: the block begins %lld bytes into its row in %s: that must be a multiple "
          "of %d",
          (long long)inner, report_program(r, p), DESC_ALIGN);
@@ -507,7 +507,7 @@ bool async_all_awaited(Run *r, const Program *p, const Step *st) {
         for (const AsyncCopy *c = p->mbarrier[i].copies; c; c = c->next)
             if (!c->arrivals) left = "into";
     if (!left) return true;
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+    diag(&r->s->diags, C_WAIT, st->op->span,
          "%s ends while the copy engine still copies %s its shared memory: nothing waits for that",
          report_program(r, p), left);
     return false;

@@ -15,7 +15,7 @@ typedef struct Buffers {
 } Buffers;
 
 static void fail(Buffers *c, const Op *op, const char *text) {
-    if (!c->failed) diag(&c->r->s->diags, DIAG_ERROR, op->span, "%s", text);
+    if (!c->failed) diag(&c->r->s->diags, E_CPU_LACKS, op->span, "%s", text);
     c->failed = true;
 }
 

@@ -26,7 +26,7 @@ Program *cluster_program(Run *r, Program *p, const Step *st, int64_t rank) {
     else if (p->cluster[rank]->cluster[p->rank] != p || p->cluster[rank]->state == PROGRAM_DONE)
         wrong = "that has ended"; /* and may be another by now */
     if (!wrong) return p->cluster[rank];
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+    diag(&r->s->diags, C_CLUSTER, st->op->span,
          "program %lld of the cluster is asked for, in %s: %s", (long long)rank,
          report_program(r, p), wrong);
     return NULL;

@@ -31,7 +31,7 @@ typedef struct Compiler {
 } Compiler;
 
 static void fail(Compiler *c, const Op *op, const char *text) {
-    if (!c->failed) diag(&c->r->s->diags, DIAG_ERROR, op->span, "%s", text);
+    if (!c->failed) diag(&c->r->s->diags, E_CPU_LACKS, op->span, "%s", text);
     c->failed = true;
 }
 

@@ -49,7 +49,7 @@ bool desc_fits_engine(Run *r, const Program *p, const Step *st, const DescValue 
     if (op_is_async_store(st->op) && row % DESC_ALIGN) wrong = DESC_STORED_ROWS;
     if (!wrong || !run_checks(r, CHECK_ALIGN)) return true;
     const Op *made = ir_operand(st->op, 0)->def;
-    diag(&r->s->diags, DIAG_ERROR, made->span,
+    diag(&r->s->diags, C_DESCRIPTOR, made->span,
          "the copy engine takes no descriptor of this tensor in %s: %s", report_program(r, p),
          wrong);
     return false;

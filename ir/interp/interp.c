@@ -94,7 +94,7 @@ bool step_for_start(Run *r, Program *p, const Step *st) {
             return branch_unknown(r, p, st, USED_BOUND, x->taint[0], type_scalar(EL_I32));
     }
     if (first_lane(&p->tile[st->src[2]], st->lane.elem) == 0) {
-        diag(&r->s->diags, DIAG_ERROR, st->op->span, "the step of this loop is 0 in %s",
+        diag(&r->s->diags, C_STEP, st->op->span, "the step of this loop is 0 in %s",
              report_program(r, p));
         return false;
     }
@@ -210,12 +210,12 @@ bool interp_run(Session *s, const InterpLaunch *launch) {
     Span where = launch->func->span;
     const char *unsound = ir_verify(s, launch->func, &where);
     if (unsound) {
-        diag(&s->diags, DIAG_ERROR, where, "%s", unsound);
+        diag(&s->diags, E_TIR_UNSOUND, where, "%s", unsound);
         return false;
     }
     Run r = {.s = s, .launch = launch, .cluster = launch->cluster ? (int)launch->cluster : 1};
     if (launch->cluster > CLUSTER_PROGRAMS || launch->grid[0] % (uint32_t)r.cluster) {
-        diag(&s->diags, DIAG_ERROR, where,
+        diag(&s->diags, C_CLUSTER, where,
              "clusters have 1 to %d programs on the CPU, and divide the grid's along x",
              CLUSTER_PROGRAMS);
         return false;

@@ -55,7 +55,7 @@ static bool end_phase(Run *r, Program *p, const Step *st, int barrier) {
     int n = clock_components(r), bulk = clock_of_mbarrier(r, p, barrier, true);
     if (m->pending) return true;
     if (m->bytes < 0) {
-        diag(&r->s->diags, DIAG_ERROR, st->op->span,
+        diag(&r->s->diags, C_BARRIER, st->op->span,
              "%lld bytes more came to barrier '%s' than its phase %u expects, in %s",
              (long long)-m->bytes, m->name, (unsigned)m->phase, report_program(r, p));
         return false;
@@ -78,7 +78,7 @@ bool mbarrier_arrive(Run *r, Program *p, const Step *st, int barrier, int64_t n,
                      const uint32_t *clock) {
     Mbarrier *m = &p->mbarrier[barrier];
     if (m->pending < n) {
-        diag(&r->s->diags, DIAG_ERROR, st->op->span,
+        diag(&r->s->diags, C_BARRIER, st->op->span,
              "%lld arrivals at barrier '%s', whose phase %u has only %lld to come of %lld, in %s",
              (long long)n, m->name, (unsigned)m->phase, (long long)m->pending, (long long)m->count,
              report_program(r, p));

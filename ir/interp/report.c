@@ -90,24 +90,24 @@ bool report_bounds(Run *r, const Program *p, const Step *st, uint64_t address, i
     Diags *d = &r->s->diags;
     const InterpBuffer *freed = freed_at(r, address);
     if (freed) {
-        diag(d, DIAG_ERROR, st->op->span,
+        diag(d, C_FREED, st->op->span,
              "use after free: %s in %s: its buffer of %" PRIu64 " bytes was freed",
              access_text(r, st, NULL), where, freed->bytes);
         return false;
     }
     if (st->param >= 0 && r->launch->arg[st->param].p == 0) {
-        diag(d, DIAG_ERROR, st->op->span, "out of bounds: %s in %s: its address is 0", what, where);
+        diag(d, C_BOUNDS, st->op->span, "out of bounds: %s in %s: its address is 0", what, where);
         return false;
     }
     if (!b) {
-        diag(d, DIAG_ERROR, st->op->span, "out of bounds: %s in %s: this launch has no buffers",
-             what, where);
+        diag(d, C_BOUNDS, st->op->span, "out of bounds: %s in %s: this launch has no buffers", what,
+             where);
         return false;
     }
     int64_t size = type_elem_bytes(type_pointee(t));
     int64_t byte = (int64_t)(address - (uint64_t)(uintptr_t)b->base);
     int64_t element = byte >= 0 ? byte / size : -((size - 1 - byte) / size);
-    diag(d, DIAG_ERROR, st->op->span,
+    diag(d, C_BOUNDS, st->op->span,
          "out of bounds: %s at element %" PRId64 " (byte %" PRId64 " of %" PRIu64 ") in %s", what,
          element, byte, b->bytes, where);
     return false;
@@ -117,7 +117,7 @@ bool report_align(Run *r, const Program *p, const Step *st, uint64_t address, in
     const InterpBuffer *b = meant(r, st, address);
     Type t = pointer_type(st), element = type_element(type_pointee(t));
     int64_t byte = b ? (int64_t)(address - (uint64_t)(uintptr_t)b->base) : 0;
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+    diag(&r->s->diags, C_ALIGN, st->op->span,
          "misaligned: %s at byte %" PRId64 " in %s: the address of %s must be a multiple of %d",
          access_text(r, st, b), byte, report_place(r, p, t, lane),
          type_user_text(&r->s->arena, element), type_elem_bytes(element));
@@ -142,33 +142,33 @@ bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16
     Diags *d = &r->s->diags;
     switch (o.kind) {
     case ORIGIN_WRAPPED:
-        diag(d, DIAG_ERROR, st->op->span,
+        diag(d, C_OVERFLOW, st->op->span,
              "%s overflow in an offset: the %s%s wrapped and is part of the "
              "address of this %s "
              "in %s",
              elem_info[stored_elem(o.op->result[0]->type)].triton, op_info[o.op->code].text, line,
              access_text(r, st, NULL), where);
-        diag(d, DIAG_NOTE, o.op->span, "it wrapped here; compute large offsets in int64");
+        diag(d, CODE_NONE, o.op->span, "it wrapped here; compute large offsets in int64");
         break;
     case ORIGIN_MASKED_OFF:
-        diag(d, DIAG_ERROR, st->op->span, "a masked-off lane of the %s%s%s %s, in %s",
+        diag(d, C_MASKED, st->op->span, "a masked-off lane of the %s%s%s %s, in %s",
              access_name(o.op), line, o.op->code == OP_LOAD ? ", which has no `other`," : "",
              uses[use], where);
-        diag(d, DIAG_NOTE, o.op->span, "masked off here: its value is undefined");
+        diag(d, CODE_NONE, o.op->span, "masked off here: its value is undefined");
         break;
     case ORIGIN_UNWRITTEN:
-        diag(d, DIAG_ERROR, st->op->span,
+        diag(d, C_UNINIT, st->op->span,
              "uninitialised memory: an element that nobody wrote, loaded%s, %s, in "
              "%s",
              line, uses[use], where);
-        diag(d, DIAG_NOTE, o.op->span, "loaded here");
+        diag(d, CODE_NONE, o.op->span, "loaded here");
         break;
     case ORIGIN_UNDEFINED: {
         bool shift = o.op->code == OP_SHL || o.op->code == OP_SHR;
         const char *type = elem_info[stored_elem(o.op->result[0]->type)].triton;
-        diag(d, DIAG_ERROR, st->op->span, "undefined: %s %s%s %s, in %s", type,
+        diag(d, C_UNDEFINED, st->op->span, "undefined: %s %s%s %s, in %s", type,
              shift ? "shifted by its width or more" : "divided by 0", line, uses[use], where);
-        diag(d, DIAG_NOTE, o.op->span, shift ? "shifted here" : "divided here");
+        diag(d, CODE_NONE, o.op->span, shift ? "shifted here" : "divided here");
         break;
     }
     }
@@ -176,17 +176,17 @@ bool report_taint(Run *r, const Program *p, const Step *st, TaintUse use, uint16
 }
 
 bool report_bin(Run *r, const Program *p, const Step *st, Type tile, int64_t value, int64_t lane) {
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+    diag(&r->s->diags, C_UNDEFINED, st->op->span,
          "undefined: a value of %" PRId64 " for %" PRId64 " bins in %s", value, st->lanes,
          report_place(r, p, tile, lane));
-    diag(&r->s->diags, DIAG_NOTE, (Span){0},
+    diag(&r->s->diags, CODE_NONE, (Span){0},
          "what is no bin counts nowhere with tl.histogram(x, bins, mask=(x >= 0) & (x < bins))");
     return false;
 }
 
 bool report_shared(Run *r, const Program *p, const Step *st, const char *what, int64_t byte) {
-    diag(&r->s->diags, DIAG_ERROR, st->op->span, "%s: byte %" PRId64 " of shared memory in %s",
-         what, byte, report_program(r, p));
+    diag(&r->s->diags, C_SHARED, st->op->span, "%s: byte %" PRId64 " of shared memory in %s", what,
+         byte, report_program(r, p));
     return false;
 }
 
@@ -209,18 +209,18 @@ bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t
     const char *did = is_only(other, EFFECT_WRITES_GLOBAL)  ? "wrote"
                       : is_only(other, EFFECT_READS_GLOBAL) ? "read"
                                                             : "did an atomic on";
-    diag(&r->s->diags, DIAG_ERROR, a->st->op->span,
+    diag(&r->s->diags, C_RACE, a->st->op->span,
          "race: %s %s %s%s%selement %" PRIu64 ", which %s %s, and nothing puts the two in order",
          report_program(r, a->p), doing[kind], name ? "'" : "", name ? name : "", name ? "' " : "",
          at / a->size, them, did);
-    diag(&r->s->diags, DIAG_NOTE, other->span, "%s %s it here", them, did);
+    diag(&r->s->diags, CODE_NONE, other->span, "%s %s it here", them, did);
     return false;
 }
 
 bool report_twice(const Access *a, int64_t lane, int64_t other) {
     Run *r = a->r;
     const char *name = param_name(r, a->st->param);
-    diag(&r->s->diags, DIAG_ERROR, a->st->op->span,
+    diag(&r->s->diags, C_RACE, a->st->op->span,
          "race: %s writes to the same place%s%s%s as [%" PRId64
          "] does, another value: which one stays is not defined",
          report_place(r, a->p, a->type, lane), name ? " of '" : "", name ? name : "",
@@ -229,7 +229,7 @@ bool report_twice(const Access *a, int64_t lane, int64_t other) {
 }
 
 bool report_endless(Run *r, const Program *p, const Step *st) {
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+    diag(&r->s->diags, C_ENDLESS, st->op->span,
          "endless loop: %s goes round it, and nothing changes", report_program(r, p));
     return false;
 }
@@ -238,19 +238,19 @@ bool report_deadlock(Run *r, Program *const *waiting, int n, bool more) {
     enum { SHOWN = 4 };
     Span where = waiting[0]->last_read->span; /* whoever waits has read */
     if (more)
-        diag(&r->s->diags, DIAG_ERROR, where,
+        diag(&r->s->diags, C_DEADLOCK, where,
              "%d programs wait at once, more than can be set aside, and none can "
              "go on",
              n);
     else if (n == 1)
-        diag(&r->s->diags, DIAG_ERROR, where,
+        diag(&r->s->diags, C_DEADLOCK, where,
              "deadlock: %s waits, and no other program is left that could end it",
              report_program(r, waiting[0]));
     else
-        diag(&r->s->diags, DIAG_ERROR, where, "deadlock: %d programs wait for each other", n);
+        diag(&r->s->diags, C_DEADLOCK, where, "deadlock: %d programs wait for each other", n);
     for (int i = 0; i < n && i < SHOWN; i++)
-        diag(&r->s->diags, DIAG_NOTE, waiting[i]->last_read->span, "%s waits here",
+        diag(&r->s->diags, CODE_NONE, waiting[i]->last_read->span, "%s waits here",
              report_program(r, waiting[i]));
-    if (n > SHOWN) diag(&r->s->diags, DIAG_NOTE, (Span){0}, "and %d more", n - SHOWN);
+    if (n > SHOWN) diag(&r->s->diags, CODE_NONE, (Span){0}, "and %d more", n - SHOWN);
     return false;
 }

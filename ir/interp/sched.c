@@ -59,7 +59,7 @@ static bool resume(Run *r, Program *p) {
     for (p->state = PROGRAM_RUNS; p->state == PROGRAM_RUNS;) {
         const Step *st = &r->steps.at[p->at++];
         if (p->steps++ >= most) {
-            diag(&r->s->diags, DIAG_ERROR, st->op->span, "%s ran %llu steps: an endless loop?",
+            diag(&r->s->diags, C_STEPS, st->op->span, "%s ran %llu steps: an endless loop?",
                  report_program(r, p), (unsigned long long)most);
             return false;
         }

@@ -72,7 +72,7 @@ bool gather_from(Run *r, const Program *p, const Step *st, const GatherView *v, 
     int64_t at = int_at(&p->tile[st->src[1]], stored_elem(t), i);
     *from = (i / v->inner / v->len * v->from_len + at) * v->inner + i % v->inner;
     if (at >= 0 && at < v->from_len) return true;
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+    diag(&r->s->diags, C_GATHER, st->op->span,
          "gather index %" PRId64 " is outside 0…%" PRId64 " in %s", at, v->from_len - 1,
          report_place(r, p, t, i));
     return false;
@@ -147,10 +147,10 @@ static bool broken_promise(Run *r, const Program *p, const Step *st, const Promi
                            int64_t promised, int64_t lane, int64_t value) {
     Type t = ir_operand(st->op, 0)->type;
     if (type_is_pointer(t))
-        diag(&r->s->diags, DIAG_ERROR, st->op->span, "%s(%" PRId64 ") does not hold in %s",
+        diag(&r->s->diags, C_PROMISE, st->op->span, "%s(%" PRId64 ") does not hold in %s",
              which->word, promised, report_place(r, p, t, lane));
     else
-        diag(&r->s->diags, DIAG_ERROR, st->op->span,
+        diag(&r->s->diags, C_PROMISE, st->op->span,
              "%s(%" PRId64 ") does not hold: the element is %" PRId64 " in %s", which->word,
              promised, value, report_place(r, p, t, lane));
     return false;

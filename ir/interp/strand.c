@@ -90,7 +90,7 @@ bool strands_report(Run *r, Program *p, bool first) {
         const Step *st = p->strand[i].blocked;
         if (!p->strand[i].live || !st) continue;
         p->current = i;
-        diag(&r->s->diags, first ? DIAG_ERROR : DIAG_NOTE, st->op->span, "%s%s waits for %s",
+        diag(&r->s->diags, first ? C_DEADLOCK : CODE_NONE, st->op->span, "%s%s waits for %s",
              first ? "deadlock: " : "", report_program(r, p), mbarrier_text(r, p, st));
         first = false;
     }
@@ -201,7 +201,7 @@ bool step_barrier(Run *r, Program *p, const Step *st) {
     }
     if (!(n->arrived >> p->current & 1)) {
         if (n->arrived && n->warps != warps) {
-            diag(&r->s->diags, DIAG_ERROR, st->op->span,
+            diag(&r->s->diags, C_BARRIER, st->op->span,
                  "%d warps are to meet at barrier %d here, and %d where others wait, in %s", warps,
                  id, n->warps, report_program(r, p));
             return false;
@@ -210,7 +210,7 @@ bool step_barrier(Run *r, Program *p, const Step *st) {
         n->arrived |= (uint64_t)1 << p->current;
         n->here += strand_warps(r, p);
         if (n->here > n->warps) {
-            diag(&r->s->diags, DIAG_ERROR, st->op->span,
+            diag(&r->s->diags, C_BARRIER, st->op->span,
                  "%d warps come to barrier %d, which is of %d, in %s", n->here, id, n->warps,
                  report_program(r, p));
             return false;

@@ -112,7 +112,7 @@ bool step_assert(Run *r, Program *p, const Step *st) {
             return report_taint(r, p, st, USED_ASSERTED, x->taint[i], t, i);
         if (x->data[i]) continue;
         bool said = text && text->text && *text->text;
-        diag(&r->s->diags, DIAG_ERROR, st->op->span, "%s%s%s in %s", what, said ? ": " : "",
+        diag(&r->s->diags, C_ASSERT, st->op->span, "%s%s%s in %s", what, said ? ": " : "",
              said ? text->text : "", report_place(r, p, t, i));
         return false;
     }
@@ -120,7 +120,7 @@ bool step_assert(Run *r, Program *p, const Step *st) {
 }
 
 bool step_inline_asm(Run *r, Program *p, const Step *st) {
-    diag(&r->s->diags, DIAG_ERROR, st->op->span,
+    diag(&r->s->diags, E_CPU_LACKS, st->op->span,
          "inline assembly runs on GPUs only, and %s came to some on the CPU", report_program(r, p));
     return false;
 }

@@ -61,7 +61,7 @@ static void trace_op(Trace *t, const Op *op, int depth) {
 
 static void trace_block(Trace *t, const Block *b, int depth) {
     if (depth > INTERP_MAX_DEPTH) {
-        diag(&t->r->s->diags, DIAG_ERROR, b->parent->span, "regions are nested deeper than %d",
+        diag(&t->r->s->diags, E_NESTING_LIMIT, b->parent->span, "regions are nested deeper than %d",
              INTERP_MAX_DEPTH);
         t->failed = true;
         return;

@@ -138,7 +138,7 @@ bool async_end(Cta *cta) {
                 bool bulk = k == GROUP_BULK, ok = bulk && a->was_read;
                 int lane = __builtin_ctz(a->mask);
                 if (!ok) {
-                    machine_fail(w, a->code, lane,
+                    machine_fail(w, a->code, lane, C_WAIT,
                                  "the block has ended, and nobody has waited for this");
                     return false;
                 }
@@ -147,7 +147,7 @@ bool async_end(Cta *cta) {
     }
     if (cta->pending->first < cta->pending->queue.n) {
         const Arrival *a = &cta->pending->queue.at[cta->pending->first];
-        machine_fail(a->warp, a->code, a->lane,
+        machine_fail(a->warp, a->code, a->lane, C_WAIT,
                      "the block has ended, and nobody has waited for this");
         return false;
     }
@@ -203,7 +203,7 @@ PtxOutcome exec_cp_async(Warp *w, const PtxCode *c, uint32_t mask) {
     EACH_LANE(mask, l) {
         read[l] = bytes_read(w, size, l, bytes);
         if (read[l] > bytes)
-            return machine_fail(w, c, l, "it reads %u of %u bytes", read[l], bytes);
+            return machine_fail(w, c, l, C_BOUNDS, "it reads %u of %u bytes", read[l], bytes);
         if (!read[l]) from.mask &= ~(UINT32_C(1) << l); /* it may point anywhere */
     }
     EACH_LANE(from.mask, l) {

@@ -76,11 +76,11 @@ static Barrier *named(Warp *w, const PtxCode *c, uint32_t mask, int at, int end,
     *number = (uint32_t)lane_of(w, &c->operand[at], lane);
     *threads = at + 1 < end ? (uint32_t)lane_of(w, &c->operand[at + 1], lane) : 0;
     if (*number >= NAMED)
-        machine_fail(w, c, lane, "there is no barrier %u", *number);
+        machine_fail(w, c, lane, C_BARRIER, "there is no barrier %u", *number);
     else if (*threads % WARP)
-        machine_fail(w, c, lane, "%u threads are not whole warps", *threads);
+        machine_fail(w, c, lane, C_BARRIER, "%u threads are not whole warps", *threads);
     else if (mask != w->alive)
-        machine_fail(w, c, lane, "not all threads of the warp are here");
+        machine_fail(w, c, lane, C_CONVERGENCE, "not all threads of the warp are here");
     else
         return &w->cta->barriers->named[*number];
     return NULL;
@@ -88,15 +88,15 @@ static Barrier *named(Warp *w, const PtxCode *c, uint32_t mask, int at, int end,
 
 static bool arrive(Warp *w, const PtxCode *c, uint32_t mask, Barrier *b, uint32_t threads) {
     if (b->arrived && b->expected != threads) {
-        machine_fail(w, c, __builtin_ctz(mask), "it is of %u threads, and others wait here for %u",
-                     threads, b->expected);
+        machine_fail(w, c, __builtin_ctz(mask), C_BARRIER,
+                     "it is of %u threads, and others wait here for %u", threads, b->expected);
         return false;
     }
     b->expected = threads;
     b->arrived += WARP;
     if (b->arrived > (threads ? threads : threads_alive(w->cta))) {
-        machine_fail(w, c, __builtin_ctz(mask), "more threads come here than the %u it is of",
-                     threads);
+        machine_fail(w, c, __builtin_ctz(mask), C_BARRIER,
+                     "more threads come here than the %u it is of", threads);
         return false;
     }
     race_release(w, &b->pending);
@@ -169,9 +169,11 @@ PtxOutcome exec_cluster_arrive(Warp *w, const PtxCode *c, uint32_t mask) {
     Barrier *b = &w->cta->cluster[0]->barriers->cluster;
     uint64_t *waits = &w->async->waits_for[CLUSTER_BARRIER];
     if (mask != w->alive)
-        return machine_fail(w, c, __builtin_ctz(mask), "not all threads of the warp are here");
+        return machine_fail(w, c, __builtin_ctz(mask), C_CONVERGENCE,
+                            "not all threads of the warp are here");
     if (*waits)
-        return machine_fail(w, c, __builtin_ctz(mask), "it has arrived before, and not waited");
+        return machine_fail(w, c, __builtin_ctz(mask), C_BARRIER,
+                            "it has arrived before, and not waited");
     *waits = b->phase + 1;
     b->arrived += (uint32_t)__builtin_popcount(mask);
     if (c->field[FIELD_SEM] == WORD_SEM_RELAXED)
@@ -185,7 +187,7 @@ PtxOutcome exec_cluster_arrive(Warp *w, const PtxCode *c, uint32_t mask) {
 PtxOutcome exec_cluster_wait(Warp *w, const PtxCode *c, uint32_t mask) {
     Barrier *b = &w->cta->cluster[0]->barriers->cluster;
     uint64_t *waits = &w->async->waits_for[CLUSTER_BARRIER];
-    if (!*waits) return machine_fail(w, c, __builtin_ctz(mask), "it has not arrived");
+    if (!*waits) return machine_fail(w, c, __builtin_ctz(mask), C_BARRIER, "it has not arrived");
     if (*waits == b->phase + 1 && b->arrived >= cluster_alive(w->cta)) open_barrier(w->cta, b);
     if (*waits == b->phase + 1) return OUTCOME_WAIT;
     *waits = 0;
@@ -239,7 +241,7 @@ static Known *known_of_barrier(Warp *w, const PtxCode *c, int lane, Cta *cta, ui
     for (int i = 0; i < b->nknown; i++)
         if (b->known[i].at == at) return &b->known[i];
     if (b->nknown == RACE_BARRIERS) {
-        machine_fail(w, c, lane, "more than %d barriers in a block", RACE_BARRIERS);
+        machine_fail(w, c, lane, C_BARRIER, "more than %d barriers in a block", RACE_BARRIERS);
         return NULL;
     }
     Known *k = &b->known[b->nknown++];
@@ -280,7 +282,7 @@ static bool load_barrier(Warp *w, const PtxCode *c, int lane, const Access *a, M
     memcpy(&v, a->data[lane], sizeof v);
     *b = unpack(v);
     if (b->valid && !memchr(a->known[lane], 0, sizeof v)) return true;
-    machine_fail(w, c, lane, "this is no barrier: nobody has made it one");
+    machine_fail(w, c, lane, C_BARRIER, "this is no barrier: nobody has made it one");
     return false;
 }
 
@@ -309,7 +311,8 @@ PtxOutcome exec_mbarrier_init(Warp *w, const PtxCode *c, uint32_t mask) {
         Access a;
         uint32_t n = (uint32_t)lane_of(w, &c->operand[1], l);
         Mbarrier b = {.pending = n, .expected = n, .valid = true};
-        if (!n || n >> COUNT_BITS) return machine_fail(w, c, l, "a barrier for %u arrivals", n);
+        if (!n || n >> COUNT_BITS)
+            return machine_fail(w, c, l, C_BARRIER, "a barrier for %u arrivals", n);
         if (!find_barrier(w, c, &c->operand[0], l, true, &a)) return OUTCOME_FAIL;
         Known *k = known_here(w, c, l, &a);
         if (!k) return OUTCOME_FAIL;
@@ -335,7 +338,7 @@ static bool expect_bytes(Warp *w, const PtxCode *c, int lane, Mbarrier *b, int64
         b->bytes = (int32_t)all;
         return true;
     }
-    machine_fail(w, c, lane, "a barrier counts less than 2^20 bytes");
+    machine_fail(w, c, lane, C_BARRIER, "a barrier counts less than 2^20 bytes");
     return false;
 }
 
@@ -344,7 +347,8 @@ static bool count_arrivals(Warp *w, const PtxCode *c, int lane, Mbarrier *b, uin
         b->pending -= n;
         return true;
     }
-    machine_fail(w, c, lane, "more arrive than the %u that the barrier is for", b->expected);
+    machine_fail(w, c, lane, C_BARRIER, "more arrive than the %u that the barrier is for",
+                 b->expected);
     return false;
 }
 
@@ -446,7 +450,7 @@ bool mbarrier_coming(Warp *w, const PtxCode *c, int lane, Cta *cta, uint64_t bar
                      uint32_t bytes, uint32_t *phase) {
     uint64_t in = barrier - PTX_SHARED_BASE;
     if (in >= cta->shared.bytes || cta->shared.bytes - in < 8 || in % 8) {
-        machine_fail(w, c, lane, "there is no barrier at byte %lld of shared memory",
+        machine_fail(w, c, lane, C_BARRIER, "there is no barrier at byte %lld of shared memory",
                      (long long)in);
         return false;
     }
@@ -481,7 +485,8 @@ PtxOutcome exec_mapa(Warp *w, const PtxCode *c, uint32_t mask) {
     EACH_LANE(mask, l) {
         uint64_t in = v.a[l] & ((UINT64_C(1) << RANK_SHIFT) - 1), rank = v.b[l] & UINT32_MAX;
         if (rank >= (uint64_t)w->cta->m->cluster)
-            return machine_fail(w, c, l, "the cluster has no block %llu", (unsigned long long)rank);
+            return machine_fail(w, c, l, C_CLUSTER, "the cluster has no block %llu",
+                                (unsigned long long)rank);
         v.d[l] = window | (rank + 1) << RANK_SHIFT | in;
     }
     return OUTCOME_NEXT;

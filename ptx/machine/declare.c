@@ -40,11 +40,11 @@ void decode_fail(Decoder *d, const char *what, PtxWord word) {
     if (d->s->diags.errors >= MOST_ERRORS) return;
     uint32_t line = line_of(d->m->text, inst ? inst->op.text : word.text);
     if (inst)
-        diag(&d->s->diags, DIAG_ERROR, (Span){0}, "PTX line %u: %s '%.*s' in '%.*s %.*s'", line,
+        diag(&d->s->diags, E_PTX_REFUSED, (Span){0}, "PTX line %u: %s '%.*s' in '%.*s %.*s'", line,
              what, shown(word.len), word.text, shown(inst->op.len), inst->op.text,
              shown(inst->args.len), inst->args.text);
     else
-        diag(&d->s->diags, DIAG_ERROR, (Span){0}, "PTX line %u: %s '%.*s'", line, what,
+        diag(&d->s->diags, E_PTX_REFUSED, (Span){0}, "PTX line %u: %s '%.*s'", line, what,
              shown(word.len), word.text);
 }
 

@@ -383,7 +383,7 @@ static bool decode_kernel(Decoder *d, const PtxKernel *k, PtxProgram *p) {
 PtxModule *ptx_load(Session *s, const char *text, size_t len) {
     PtxModule *m = arena_alloc(&s->arena, sizeof *m);
     if (len > MOST_TEXT) {
-        diag(&s->diags, DIAG_ERROR, (Span){0}, "the PTX is of more than %d bytes", MOST_TEXT);
+        diag(&s->diags, E_PTX_REFUSED, (Span){0}, "the PTX is of more than %d bytes", MOST_TEXT);
         return NULL;
     }
     *m = (PtxModule){.s = s, .text = text, .file = ptx_read(&s->arena, text, len)};

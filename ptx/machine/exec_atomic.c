@@ -99,12 +99,12 @@ static PtxOutcome atomic(Warp *w, const PtxCode *c, uint32_t mask, const PtxOper
         const PtxOperand *d = to && to->kind == OPERAND_VECTOR ? element_of(w, to, i) : to;
         uint32_t unknown = a.mask & ~(known_of(w, e) & known_of(w, other));
         if (unknown && (w->cta->m->launch->checks & PTX_CHECK_UNINIT))
-            return machine_fail(w, c, __builtin_ctz(unknown), "%.*s is not known", e->word.len,
-                                e->word.text);
+            return machine_fail(w, c, __builtin_ctz(unknown), C_UNINIT, "%.*s is not known",
+                                e->word.len, e->word.text);
         EACH_LANE(a.mask, l) {
             uint8_t *known = a.known[l] ? a.known[l] + each * (uint32_t)i : NULL;
             if (known && memchr(known, 0, each) && (w->cta->m->launch->checks & PTX_CHECK_UNINIT))
-                return machine_fail(w, c, l, "nobody has written what it updates");
+                return machine_fail(w, c, l, C_UNINIT, "nobody has written what it updates");
             bool changed;
             uint64_t was = atomic_update(t, op, a.data[l] + each * (uint32_t)i, lane_of(w, e, l),
                                          lane_of(w, other, l), &changed);

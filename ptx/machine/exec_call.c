@@ -47,7 +47,7 @@ static bool read_text(Warp *w, const PtxCode *c, int l, uint64_t address, char *
         if (!read_at(w, c, l, address + (uint64_t)i, &text[i], 1)) return false;
         if (!text[i]) return true;
     }
-    machine_fail(w, c, l, "a text of more than %d bytes", MOST_FORMAT);
+    machine_fail(w, c, l, E_PTX_REFUSED, "a text of more than %d bytes", MOST_FORMAT);
     return false;
 }
 
@@ -109,7 +109,8 @@ static bool print(Warp *w, const PtxCode *c, int l, uint64_t format, uint64_t bl
         } else {
             int n = conversion(p);
             if (!n) {
-                machine_fail(w, c, l, "it prints '%.20s', which the machine does not know", p);
+                machine_fail(w, c, l, E_PTX_REFUSED,
+                             "it prints '%.20s', which the machine does not know", p);
                 return false;
             }
             if (!print_one(w, c, l, p, n, block, &at, &out)) return false;
@@ -176,7 +177,7 @@ static PtxOutcome fail_assertion(Warp *w, const PtxCode *c, int l) {
         !read_text(w, c, l, v[FILE_NAME], file) ||
         !read_at(w, c, l, WINDOW_LOCAL | (uint64_t)line->value, &v[LINE], sizeof(uint32_t)))
         return OUTCOME_FAIL;
-    return machine_fail(w, c, l, "assertion failed: %.200s, line %u of %.200s", text,
+    return machine_fail(w, c, l, C_ASSERT, "assertion failed: %.200s, line %u of %.200s", text,
                         (uint32_t)v[LINE], file);
 }
 

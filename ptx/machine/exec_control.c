@@ -13,8 +13,9 @@ static bool members_of(Warp *w, const PtxCode *c, uint32_t mask, const PtxOperan
     *members = (uint32_t)lane_of(w, o, __builtin_ctz(mask));
     *outcome = OUTCOME_WAIT;
     EACH_LANE(mask, l) if ((uint32_t)lane_of(w, o, l) != *members || !(*members >> l & 1)) {
-        *outcome = machine_fail(
-            w, c, l, "the mask 0x%x is not that of all its lanes, or it is not in it", *members);
+        *outcome = machine_fail(w, c, l, C_CONVERGENCE,
+                                "the mask 0x%x is not that of all its lanes, or it is not in it",
+                                *members);
         return false;
     }
     return !(*members & w->alive & ~mask);
@@ -69,7 +70,8 @@ PtxOutcome exec_shfl(Warp *w, const PtxCode *c, uint32_t mask) {
         }
         if (!inside) from = l;
         if (!(mask >> from & 1))
-            return machine_fail(w, c, l, "it asks lane %d, which does not take part", from);
+            return machine_fail(w, c, l, C_CONVERGENCE, "it asks lane %d, which does not take part",
+                                from);
         out[l] = (uint32_t)v.a[from];
         in_range[l] = inside;
         now |= (known >> from & 1) << l;
@@ -160,7 +162,7 @@ PtxOutcome exec_brx(Warp *w, const PtxCode *c, uint32_t mask) {
     EACH_LANE(mask, l) {
         uint32_t i = (uint32_t)lane_of(w, &c->operand[0], l);
         int to = ptx_find_label(k, c->inst->scope, nth_name(table->targets, i));
-        if (to < 0) return machine_fail(w, c, l, "the table has no entry %u", i);
+        if (to < 0) return machine_fail(w, c, l, C_BOUNDS, "the table has no entry %u", i);
         w->pc[l] = k->labels.at[to].inst;
     }
     return OUTCOME_JUMPED;

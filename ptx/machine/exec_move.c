@@ -100,7 +100,8 @@ PtxOutcome exec_ld(Warp *w, const PtxCode *c, uint32_t mask) {
     Access a = access_of(c, ACCESS_READ, mask);
     PtxTypeInfo t = ptx_type[c->type[0]];
     uint32_t each = t.bits / 8u;
-    if (a.bytes > MOST_ACCESS) return machine_fail(w, c, __builtin_ctz(mask), "it loads too much");
+    if (a.bytes > MOST_ACCESS)
+        return machine_fail(w, c, __builtin_ctz(mask), C_BOUNDS, "it loads too much");
     if (!access_addresses(w, c, &c->operand[1], &a) || !access_find(w, c, &a)) return OUTCOME_FAIL;
     access_count(w, c, &a);
     for (int i = 0; i < c->vector; i++) {
@@ -132,8 +133,8 @@ static bool check_stored(Warp *w, const PtxCode *c, const Access *a, PtxType typ
     bool global = a->space == IN_GLOBAL || (a->space == IN_GENERIC && unknown &&
                                             !(a->address[__builtin_ctz(unknown)] & WINDOW_MASK));
     if (!unknown || !global || !(w->cta->m->launch->checks & PTX_CHECK_UNINIT)) return true;
-    machine_fail(w, c, __builtin_ctz(unknown), "%.*s, which is stored, is not known", e->word.len,
-                 e->word.text);
+    machine_fail(w, c, __builtin_ctz(unknown), C_UNINIT, "%.*s, which is stored, is not known",
+                 e->word.len, e->word.text);
     return false;
 }
 
@@ -142,7 +143,8 @@ PtxOutcome exec_st(Warp *w, const PtxCode *c, uint32_t mask) {
     Access a = access_of(c, ACCESS_WRITE, mask);
     uint32_t each = ptx_type[c->type[0]].bits / 8u;
     uint8_t value[WARP][MOST_ACCESS];
-    if (a.bytes > MOST_ACCESS) return machine_fail(w, c, __builtin_ctz(mask), "it stores too much");
+    if (a.bytes > MOST_ACCESS)
+        return machine_fail(w, c, __builtin_ctz(mask), C_BOUNDS, "it stores too much");
     a.has_origin = true;
     for (int i = 0; i < c->vector; i++) EACH_LANE(mask, l) {
             uint64_t v = lane_of(w, part(w, from, i), l);
@@ -233,5 +235,5 @@ PtxOutcome exec_ret(Warp *w, const PtxCode *c, uint32_t mask) {
 }
 
 PtxOutcome exec_trap(Warp *w, const PtxCode *c, uint32_t mask) {
-    return machine_fail(w, c, __builtin_ctz(mask), "it stops here");
+    return machine_fail(w, c, __builtin_ctz(mask), C_ASSERT, "it stops here");
 }

@@ -41,7 +41,8 @@ static inline bool is_float(const PtxCode *c) {
 
 /* What the instruction cannot mean, as far as the machine knows. */
 static inline PtxOutcome not_known(Warp *w, const PtxCode *c, uint32_t mask) {
-    return machine_fail(w, c, __builtin_ctz(mask), "the machine does not know this form");
+    return machine_fail(w, c, __builtin_ctz(mask), E_PTX_REFUSED,
+                        "the machine does not know this form");
 }
 
 /* The same instructions of floats (exec_float.c). */

@@ -163,7 +163,7 @@ static bool guarded(Warp *w, const PtxCode *c, uint32_t group, uint32_t *mask) {
     if (c->guard < 0) return true;
     uint32_t on = 0, unknown = group & ~w->known[c->guard];
     if (unknown && (w->cta->m->launch->checks & PTX_CHECK_UNINIT)) {
-        machine_fail(w, c, __builtin_ctz(unknown),
+        machine_fail(w, c, __builtin_ctz(unknown), C_UNINIT,
                      "%s, which decides whether this is done, is not known",
                      w->cta->m->program->register_name[c->guard]);
         return false;
@@ -242,7 +242,8 @@ static bool run_warp(Warp *w) {
         const PtxCode *c = &code[g.pc];
         uint32_t mask;
         if (m->time++ >= m->max_steps) {
-            machine_fail(w, c, __builtin_ctz(g.mask), "more than %llu instructions, the limit",
+            machine_fail(w, c, __builtin_ctz(g.mask), C_STEPS,
+                         "more than %llu instructions, the limit",
                          (unsigned long long)m->max_steps);
             return false;
         }
@@ -357,7 +358,7 @@ static PtxOutcome say_deadlock(Launcher *x) {
                                         ? "deadlock: it goes round here for ever, and nothing "
                                           "changes"
                                         : "deadlock: it waits here for ever";
-                machine_fail(w, &x->m.program->code[w->pc[lane]], lane, "%s",
+                machine_fail(w, &x->m.program->code[w->pc[lane]], lane, C_DEADLOCK, "%s",
                              said++ ? "so does this one" : first);
             }
     return OUTCOME_FAIL;
@@ -397,7 +398,7 @@ static bool run_grid(Launcher *x) {
 }
 
 static bool refuse(Session *s, const char *why) {
-    diag(&s->diags, DIAG_ERROR, (Span){0}, "the PTX machine: %s", why);
+    diag(&s->diags, E_PTX_LAUNCH, (Span){0}, "the PTX machine: %s", why);
     return false;
 }
 
@@ -455,7 +456,7 @@ static void report_place(const Warp *w, const PtxCode *c, int lane, Buf *out) {
                w->cta->id[2], i->op.len, i->op.text);
 }
 
-PtxOutcome machine_fail(Warp *w, const PtxCode *c, int lane, const char *fmt, ...) {
+PtxOutcome machine_fail(Warp *w, const PtxCode *c, int lane, Code code, const char *fmt, ...) {
     Session *s = w->cta->m->s;
     Buf text = buf_new(&s->arena);
     va_list ap;
@@ -463,6 +464,6 @@ PtxOutcome machine_fail(Warp *w, const PtxCode *c, int lane, const char *fmt, ..
     va_start(ap, fmt);
     buf_vprintf(&text, fmt, ap);
     va_end(ap);
-    diag(&s->diags, DIAG_ERROR, (Span){0}, "%s", text.data);
+    diag(&s->diags, code, (Span){0}, "%s", text.data);
     return OUTCOME_FAIL;
 }

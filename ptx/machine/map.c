@@ -106,7 +106,8 @@ static bool find_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, b
     if (!access_addresses(w, c, o, a) || !access_find(w, c, a)) return false;
     reads &= (w->cta->m->launch->checks & PTX_CHECK_UNINIT) != 0;
     if (!a->mask || !reads || !a->known[lane] || !memchr(a->known[lane], 0, MAP_BYTES)) return true;
-    machine_fail(w, c, lane, "%.*s, a map of a tensor, is not known", o->word.len, o->word.text);
+    machine_fail(w, c, lane, C_UNINIT, "%.*s, a map of a tensor, is not known", o->word.len,
+                 o->word.text);
     return false;
 }
 
@@ -124,12 +125,14 @@ static PtxOutcome replace(Warp *w, const PtxCode *c, uint32_t mask, MapPart part
         if (!find_map(w, c, l, &c->operand[0], true, &a)) return OUTCOME_FAIL;
         if (!a.mask) continue;
         if (!(known_of(w, value) >> l & 1))
-            return machine_fail(w, c, l, "%.*s is not known", value->word.len, value->word.text);
+            return machine_fail(w, c, l, C_UNINIT, "%.*s is not known", value->word.len,
+                                value->word.text);
         memcpy(&m, a.data[l], sizeof m);
         if (!memcmp(a.data[l], zeros, MAP_BYTES)) m = (Map){.mark = MARK, .rank = 1, .type = PT_U8};
-        if (m.mark != MARK) return machine_fail(w, c, l, "this is no map of a tensor");
+        if (m.mark != MARK)
+            return machine_fail(w, c, l, C_DESCRIPTOR, "this is no map of a tensor");
         if (!put_part(&m, part, dimension, v))
-            return machine_fail(w, c, l, "the machine knows no maps with %llu there",
+            return machine_fail(w, c, l, C_DESCRIPTOR, "the machine knows no maps with %llu there",
                                 (unsigned long long)v);
         memcpy(a.data[l], &m, sizeof m);
         access_changed(w, &a, l);
@@ -161,12 +164,13 @@ PtxOutcome exec_map_copy(Warp *w, const PtxCode *c, uint32_t mask) {
         !c->field[FIELD_PROXY] || c->field[FIELD_SEM] != WORD_SEM_RELEASE ||
         c->field[FIELD_SYNC] != WORD_SYNC_ALIGNED || c->operand[2].value != MAP_BYTES)
         return not_known(w, c, mask);
-    if (mask != w->alive) return machine_fail(w, c, lane, "not all threads of the warp are here");
+    if (mask != w->alive)
+        return machine_fail(w, c, lane, C_CONVERGENCE, "not all threads of the warp are here");
     if (!find_map(w, c, lane, &c->operand[1], true, &from)) return OUTCOME_FAIL;
     if (!find_map(w, c, lane, &c->operand[0], false, &to)) return OUTCOME_FAIL;
     EACH_LANE(mask, l)
     if (to.address[l] != to.address[lane] || from.address[l] != from.address[lane])
-        return machine_fail(w, c, l, "its addresses are not those of all lanes");
+        return machine_fail(w, c, l, C_CONVERGENCE, "its addresses are not those of all lanes");
     if (!from.mask || !to.mask) return OUTCOME_NEXT;
     memcpy(to.data[lane], from.data[lane], MAP_BYTES);
     if (to.known[lane]) memcpy(to.known[lane], from.known[lane], MAP_BYTES);

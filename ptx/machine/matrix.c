@@ -31,7 +31,8 @@ static bool find_rows(Warp *w, const PtxCode *c, const PtxOperand *o, AccessKind
     enum { ROW_BYTES = 16 };
     int n = matrices(c);
     if (mask != ALL_LANES) {
-        machine_fail(w, c, __builtin_ctz(mask), "not all threads of the warp are here");
+        machine_fail(w, c, __builtin_ctz(mask), C_CONVERGENCE,
+                     "not all threads of the warp are here");
         return false;
     }
     *a = (Access){.kind = kind, .space = space_of(c), .bytes = ROW_BYTES, .align = ROW_BYTES};
@@ -102,7 +103,8 @@ PtxOutcome exec_stmatrix(Warp *w, const PtxCode *c, uint32_t mask) {
 PtxOutcome exec_movmatrix(Warp *w, const PtxCode *c, uint32_t mask) {
     uint64_t room[WARP], out[WARP];
     if (mask != ALL_LANES)
-        return machine_fail(w, c, __builtin_ctz(mask), "not all threads of the warp are here");
+        return machine_fail(w, c, __builtin_ctz(mask), C_CONVERGENCE,
+                            "not all threads of the warp are here");
     const uint64_t *v = lanes_of(w, &c->operand[1], room);
     for (int l = 0; l < WARP; l++) {
         out[l] = 0;
@@ -311,7 +313,8 @@ static bool is_whole_sum(int rows, int columns, PtxType t, const PtxOperand *o) 
 PtxOutcome exec_mma(Warp *w, const PtxCode *c, uint32_t mask) {
     const PtxOperand *o = c->operand;
     if (mask != ALL_LANES)
-        return machine_fail(w, c, __builtin_ctz(mask), "not all threads of the warp are here");
+        return machine_fail(w, c, __builtin_ctz(mask), C_CONVERGENCE,
+                            "not all threads of the warp are here");
     if (!has_form(c) || c->m == 64 || c->n != 8 || c->type[3] != c->type[0] || c->field[FIELD_OP])
         return not_known(w, c, mask);
     Product *p = new_product(w, c);
@@ -374,12 +377,14 @@ static bool read_element(Warp *w, const PtxCode *c, uint64_t at, unsigned bytes,
     uint64_t in = at - PTX_SHARED_BASE;
     *v = 0;
     if (at < PTX_SHARED_BASE || in + bytes > m->bytes) {
-        machine_fail(w, c, 0, "out of bounds: it reads byte %lld of shared memory, which has %llu",
+        machine_fail(w, c, 0, C_BOUNDS,
+                     "out of bounds: it reads byte %lld of shared memory, which has %llu",
                      (long long)in, (unsigned long long)m->bytes);
         return false;
     }
     if (memchr(m->known + in, 0, bytes) && (w->cta->m->launch->checks & PTX_CHECK_UNINIT)) {
-        machine_fail(w, c, 0, "byte %llu of shared memory, which it multiplies, is not known",
+        machine_fail(w, c, 0, C_UNINIT,
+                     "byte %llu of shared memory, which it multiplies, is not known",
                      (unsigned long long)in);
         return false;
     }
@@ -419,9 +424,10 @@ static bool reads_factor(Warp *w, const PtxCode *c, const Descriptor *d, int fir
             uint64_t at = d->along_k ? element_address(d, first + i, j, bytes)
                                      : element_address(d, first + j, i, bytes);
             if (at < PTX_SHARED_BASE || at - PTX_SHARED_BASE + UNIT > w->cta->shared.bytes) {
-                machine_fail(
-                    w, c, 0, "out of bounds: it reads byte %lld of shared memory, which has %llu",
-                    (long long)at - PTX_SHARED_BASE, (unsigned long long)w->cta->shared.bytes);
+                machine_fail(w, c, 0, C_BOUNDS,
+                             "out of bounds: it reads byte %lld of shared memory, which has %llu",
+                             (long long)at - PTX_SHARED_BASE,
+                             (unsigned long long)w->cta->shared.bytes);
                 return false;
             }
             if (!race_read(w, c, 0, at - PTX_SHARED_BASE, UNIT, AGENT_MMA)) return false;
@@ -465,7 +471,8 @@ static bool land_wgmma(Warp *w, Async *a, uint32_t mask) {
     } else {
         uint32_t known = known_of(w, &o[1]);
         if (known != ALL_LANES && (w->cta->m->launch->checks & PTX_CHECK_UNINIT)) {
-            machine_fail(w, c, __builtin_ctz(~known), "its factor in registers is not known");
+            machine_fail(w, c, __builtin_ctz(~known), C_UNINIT,
+                         "its factor in registers is not known");
             return false;
         }
         take_a(p, w, &o[1]);
@@ -494,7 +501,7 @@ static bool is_fenced(Warp *w, const PtxCode *c, const PtxOperand *o) {
         const PtxOperand *e = element_of(w, o, i);
         if (e->kind != OPERAND_REGISTER || !w->written[e->reg] || w->written[e->reg] < w->fenced)
             continue;
-        machine_fail(w, c, 0, "%.*s was written behind the last wgmma.fence", e->word.len,
+        machine_fail(w, c, 0, C_WAIT, "%.*s was written behind the last wgmma.fence", e->word.len,
                      e->word.text);
         return false;
     }
@@ -515,7 +522,8 @@ static bool is_set(const Warp *w, const PtxOperand *o) {
 PtxOutcome exec_wgmma(Warp *w, const PtxCode *c, uint32_t mask) {
     const PtxOperand *o = c->operand;
     if (mask != ALL_LANES)
-        return machine_fail(w, c, __builtin_ctz(mask), "not all threads of the warp are here");
+        return machine_fail(w, c, __builtin_ctz(mask), C_CONVERGENCE,
+                            "not all threads of the warp are here");
     PtxType d = (PtxType)c->type[0], a = (PtxType)c->type[1];
     bool in_shared = o[1].kind != OPERAND_VECTOR;
     if (!has_form(c) || c->m != 64 || c->n < 8 || c->n > MOST_N || c->n % 8 ||
@@ -524,7 +532,7 @@ PtxOutcome exec_wgmma(Warp *w, const PtxCode *c, uint32_t mask) {
     uint32_t known =
         known_of(w, &o[3]) & known_of(w, &o[2]) & (in_shared ? known_of(w, &o[1]) : ALL_LANES);
     if (known != ALL_LANES)
-        return machine_fail(w, c, __builtin_ctz(~known),
+        return machine_fail(w, c, __builtin_ctz(~known), C_UNINIT,
                             "a descriptor, or whether it adds, is not known");
     bool float_ = ptx_type[d].class == 'F';
     Wgmma g = {.a_is_shared = in_shared, .adds = is_set(w, &o[3])};
@@ -542,7 +550,8 @@ PtxOutcome exec_wgmma(Warp *w, const PtxCode *c, uint32_t mask) {
         for (int i = 0; i < o[0].n; i++) {
             int reg = element_of(w, &o[0], i)->reg;
             if (w->known[reg] != ALL_LANES && !w->summing[reg])
-                return machine_fail(w, c, __builtin_ctz(~w->known[reg]), "the sum is not known");
+                return machine_fail(w, c, __builtin_ctz(~w->known[reg]), C_UNINIT,
+                                    "the sum is not known");
         }
     }
     unsigned bytes = bits_of(a) / 8;

@@ -19,7 +19,7 @@ PtxSpace space_of(const PtxCode *c) {
 bool access_addresses(Warp *w, const PtxCode *c, const PtxOperand *o, Access *a) {
     uint32_t unknown = a->mask & ~known_of(w, o);
     if (unknown && (w->cta->m->launch->checks & PTX_CHECK_UNINIT)) {
-        machine_fail(w, c, __builtin_ctz(unknown), "%s, an address, is not known",
+        machine_fail(w, c, __builtin_ctz(unknown), C_UNINIT, "%s, an address, is not known",
                      w->cta->m->program->register_name[o->reg]);
         return false;
     }
@@ -68,12 +68,14 @@ static bool find_global(Warp *w, const PtxCode *c, Access *a, int l) {
         return true;
     }
     if (b)
-        machine_fail(w, c, l, "out of bounds: it %s %u bytes at byte %llu of '%s', which has %llu",
-                     verb(a), a->bytes, (unsigned long long)offset, b->name ? b->name : "a buffer",
+        machine_fail(w, c, l, C_BOUNDS,
+                     "out of bounds: it %s %u bytes at byte %llu of '%s', which has %llu", verb(a),
+                     a->bytes, (unsigned long long)offset, b->name ? b->name : "a buffer",
                      (unsigned long long)b->bytes);
     else
-        machine_fail(w, c, l, "out of bounds: it %s %u bytes at 0x%llx, which lie in no buffer",
-                     verb(a), a->bytes, (unsigned long long)at);
+        machine_fail(w, c, l, C_BOUNDS,
+                     "out of bounds: it %s %u bytes at 0x%llx, which lie in no buffer", verb(a),
+                     a->bytes, (unsigned long long)at);
     return false;
 }
 
@@ -84,8 +86,9 @@ static bool find_memory(Warp *w, const PtxCode *c, Access *a, int l, const Memor
         a->known[l] = m->known + at;
         return true;
     }
-    machine_fail(w, c, l, "out of bounds: it %s %u bytes at byte %lld of %s, which has %llu",
-                 verb(a), a->bytes, (long long)at, what, (unsigned long long)m->bytes);
+    machine_fail(w, c, l, C_BOUNDS,
+                 "out of bounds: it %s %u bytes at byte %lld of %s, which has %llu", verb(a),
+                 a->bytes, (long long)at, what, (unsigned long long)m->bytes);
     return false;
 }
 
@@ -93,7 +96,7 @@ static bool find_shared(Warp *w, const PtxCode *c, Access *a, int l, uint64_t at
     uint64_t rank = at >> RANK_SHIFT;
     Cta *cta = w->cta;
     if (rank > (uint64_t)cta->m->cluster) {
-        machine_fail(w, c, l, "out of bounds: 0x%llx is no address of shared memory",
+        machine_fail(w, c, l, C_BOUNDS, "out of bounds: 0x%llx is no address of shared memory",
                      (unsigned long long)at);
         return false;
     }
@@ -127,7 +130,7 @@ bool access_shared(Warp *w, const PtxCode *c, const Access *a) {
     if (a->space == IN_SHARED || a->space == IN_SHARED_CLUSTER) return true;
     EACH_LANE(a->mask, l) {
         if (a->space == IN_GENERIC && (a->address[l] & WINDOW_MASK) == WINDOW_SHARED) continue;
-        machine_fail(w, c, l, "0x%llx is no address of shared memory",
+        machine_fail(w, c, l, C_BOUNDS, "0x%llx is no address of shared memory",
                      (unsigned long long)a->address[l]);
         return false;
     }
@@ -137,7 +140,7 @@ bool access_shared(Warp *w, const PtxCode *c, const Access *a) {
 bool access_find(Warp *w, const PtxCode *c, Access *a) {
     EACH_LANE(a->mask, l) {
         if (checks(w, PTX_CHECK_ALIGN) && a->address[l] & (a->align - 1)) {
-            machine_fail(w, c, l,
+            machine_fail(w, c, l, C_ALIGN,
                          "misaligned: it %s %u bytes at 0x%llx, which must be a multiple of %u",
                          verb(a), a->bytes, (unsigned long long)a->address[l], a->align);
             return false;

@@ -205,7 +205,7 @@ static bool report(Warp *w, const PtxCode *c, int lane, uint64_t at, Agent agent
                    bool wrote) {
     bool not_seen = wrote && (agent == AGENT_BULK || agent == AGENT_MMA) &&
                     is_generic(w->cta, t.agent) && knows(w)->of[t.agent] >= t.time;
-    machine_fail(w, c, lane, "race: byte %llu of shared memory, which %s %s, and %s",
+    machine_fail(w, c, lane, C_RACE, "race: byte %llu of shared memory, which %s %s, and %s",
                  (unsigned long long)at, name_agent(w, t.agent), wrote ? "wrote" : "reads or read",
                  not_seen ? "no fence.proxy.async lets this see that"
                           : "nothing puts that before this");

@@ -62,11 +62,11 @@ static bool read_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, B
     uint16_t rank = dims[c->field[FIELD_DIM]];
     const char *why = map_fault(&b->map);
     if (why) {
-        machine_fail(w, c, lane, "this is %s", why);
+        machine_fail(w, c, lane, C_DESCRIPTOR, "this is %s", why);
         return false;
     }
     if (b->map.rank != rank || o->n != rank) {
-        machine_fail(w, c, lane, "this is no map of a tensor of rank %d", rank);
+        machine_fail(w, c, lane, C_DESCRIPTOR, "this is no map of a tensor of rank %d", rank);
         return false;
     }
     b->each = map_element_bytes(&b->map);
@@ -74,7 +74,8 @@ static bool read_map(Warp *w, const PtxCode *c, int lane, const PtxOperand *o, B
     for (int d = 0; d < rank; d++) {
         const PtxOperand *e = element_of(w, o, d);
         if (!(known_of(w, e) >> lane & 1)) {
-            machine_fail(w, c, lane, "%.*s, a coordinate, is not known", e->word.len, e->word.text);
+            machine_fail(w, c, lane, C_UNINIT, "%.*s, a coordinate, is not known", e->word.len,
+                         e->word.text);
             return false;
         }
         b->at[d] = (int32_t)lane_of(w, e, lane);
@@ -87,13 +88,14 @@ static bool check_shared(Warp *w, const PtxCode *c, int lane, const Block *b) {
     const Memory *m = &w->cta->shared;
     unsigned align = b->map.rank ? 128 : MAP_UNIT;
     if (in % align) {
-        machine_fail(w, c, lane, "misaligned: a block at 0x%llx, which must be a multiple of %u",
+        machine_fail(w, c, lane, C_ALIGN,
+                     "misaligned: a block at 0x%llx, which must be a multiple of %u",
                      (unsigned long long)in, align);
         return false;
     }
     uint64_t bytes = whole_bytes(b), rows = b->map.swizzle ? (bytes + 127) / 128 * 128 : bytes;
     if (in >= PTX_SHARED_BASE && in - PTX_SHARED_BASE + rows <= m->bytes) return true;
-    machine_fail(w, c, lane,
+    machine_fail(w, c, lane, C_BOUNDS,
                  "out of bounds: a block of %llu bytes at byte %lld of shared memory, which has "
                  "%llu",
                  (unsigned long long)bytes, (long long)in - PTX_SHARED_BASE,
@@ -214,8 +216,9 @@ static bool read_plain(Warp *w, const PtxCode *c, int lane, const PtxOperand *fr
     b->each = 1;
     b->plain = (uint32_t)lane_of(w, bytes, lane);
     if (b->plain && b->plain % MAP_UNIT == 0 && b->map.address % MAP_UNIT == 0) return true;
-    machine_fail(w, c, lane, "misaligned: %u bytes at 0x%llx, which must be multiples of 16",
-                 b->plain, (unsigned long long)b->map.address);
+    machine_fail(w, c, lane, C_ALIGN,
+                 "misaligned: %u bytes at 0x%llx, which must be multiples of 16", b->plain,
+                 (unsigned long long)b->map.address);
     return false;
 }
 
@@ -233,7 +236,7 @@ static bool start_load(Warp *w, const PtxCode *c, int lane) {
               : rank < 32               ? UINT32_C(1) << rank
                                         : 0;
     if (!b.ranks || b.ranks >> w->cta->m->cluster) {
-        machine_fail(w, c, lane, "0x%x names blocks that the cluster has not", b.ranks);
+        machine_fail(w, c, lane, C_CLUSTER, "0x%x names blocks that the cluster has not", b.ranks);
         return false;
     }
     uint64_t at = (b.shared & ((UINT64_C(1) << RANK_SHIFT) - 1)) - PTX_SHARED_BASE;
@@ -264,7 +267,7 @@ static bool read_store(Warp *w, Async *a) {
         uint64_t address, at = element_at(b, i, &address);
         if (!address) continue;
         if (memchr(from->known + at, 0, each) && (w->cta->m->launch->checks & PTX_CHECK_UNINIT)) {
-            machine_fail(w, a->code, lane,
+            machine_fail(w, a->code, lane, C_UNINIT,
                          "byte %llu of shared memory, which is stored, is not known",
                          (unsigned long long)at);
             return false;
@@ -284,7 +287,7 @@ static bool store_element(Warp *w, const PtxCode *c, int lane, const Block *b, c
     bool changed = true;
     if (op && known && memchr(known, 0, b->each) &&
         (w->cta->m->launch->checks & PTX_CHECK_UNINIT)) {
-        machine_fail(w, c, lane, "nobody has written what it updates");
+        machine_fail(w, c, lane, C_UNINIT, "nobody has written what it updates");
         return false;
     }
     memcpy(&y, from, b->each);
@@ -319,13 +322,13 @@ static bool land_store(Warp *w, Async *a, uint32_t mask) {
 static bool store_whole_units(Warp *w, const PtxCode *c, int lane, Block *b) {
     for (int d = 0; d < b->map.rank; d++)
         if (b->at[d] < 0) {
-            machine_fail(w, c, lane,
+            machine_fail(w, c, lane, C_DESCRIPTOR,
                          "it stores from coordinate %lld on, and must not begin below 0",
                          (long long)b->at[d]);
             return false;
         }
     if (b->at[0] * (int64_t)b->each % MAP_UNIT) {
-        machine_fail(w, c, lane,
+        machine_fail(w, c, lane, C_ALIGN,
                      "misaligned: it stores from byte %lld of a row on, which must be a "
                      "multiple of 16",
                      (long long)b->at[0] * (int64_t)b->each);
@@ -344,7 +347,7 @@ static bool start_store(Warp *w, const PtxCode *c, int lane) {
         return false;
     unsigned op = c->field[FIELD_OP];
     if (op && !atomic_reduces((PtxType)b.map.type, op)) {
-        machine_fail(w, c, lane, "the machine knows no such operation of a map of %s",
+        machine_fail(w, c, lane, C_DESCRIPTOR, "the machine knows no such operation of a map of %s",
                      ptx_type[b.map.type].name);
         return false;
     }
@@ -364,7 +367,7 @@ static PtxOutcome start_copies(Warp *w, const PtxCode *c, uint32_t mask, StartCo
     for (int i = 0; i < c->noperands; i++) {
         uint32_t unknown = mask & ~known_of(w, &c->operand[i]);
         if (unknown)
-            return machine_fail(w, c, __builtin_ctz(unknown), "%.*s is not known",
+            return machine_fail(w, c, __builtin_ctz(unknown), C_UNINIT, "%.*s is not known",
                                 c->operand[i].word.len, c->operand[i].word.text);
     }
     EACH_LANE(mask, l)

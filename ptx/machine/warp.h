@@ -123,8 +123,8 @@ static inline void set_bits_known(Warp *w, int reg, int lane, uint64_t known, un
 }
 
 /* Says what went wrong, where, and who it was: a lane of the warp. OUTCOME_FAIL. */
-PtxOutcome machine_fail(Warp *w, const PtxCode *c, int lane, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
+PtxOutcome machine_fail(Warp *w, const PtxCode *c, int lane, Code code, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
 
 /* ---- memory ---- */
 

@@ -98,11 +98,18 @@ START_TEST(diagnostics_are_data) {
     ck_assert_uint_eq(d[2].line, 4);
     ck_assert_uint_eq(d[2].column, 17);
     ck_assert_uint_eq(d[2].end_column, 20);
+    static const char *const code[] = {"E1003", "", "E0201"};
     const char *at = diagnostics(c);
     for (int i = 0; i < n; i++) {
         at = strstr(at, d[i].text);
         ck_assert_ptr_nonnull(at);
+        ck_assert_str_eq(tile_compiled_code(c, i), code[i]);
+        ck_assert(!*code[i] ||
+                  strncmp(at + strlen(d[i].text) + 2, code[i], 5) == 0); /* " [E1003" */
     }
+    ck_assert_str_eq(tile_compiled_code(c, -1), "");
+    ck_assert_str_eq(tile_compiled_code(c, n), "");
+    ck_assert_str_eq(tile_compiled_code(NULL, 0), "");
     tile_compiled_free(c);
     o = from(source, TILE_EMIT_TIR);
     c = compiled(&o);

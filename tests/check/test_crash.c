@@ -178,8 +178,10 @@ START_TEST(internal_errors_leave_a_bundle) {
     int status = crashes(INTERNAL, true, said);
     ck_assert_int_eq(WEXITSTATUS(status), 100 + TILE_INTERNAL);
     ck_assert_int_eq(files(folder), 1);
-    ck_assert_msg(strstr(said, "{\"severity\": \"error\", \"text\": \"this is a bug") == said, "%s",
-                  said);
+    ck_assert_msg(
+        strstr(said, "{\"severity\": \"error\", \"code\": \"E0001\", \"text\": \"this is a bug") ==
+            said,
+        "%s", said);
     is_reproduced("");
 }
 END_TEST
@@ -252,7 +254,7 @@ START_TEST(damaged_bundles) {
     free(text);
     put(folder, "other", "import", 6);
     ck_assert_int_eq(tilec("--reproduce other 2>&1", said, sizeof said), 2);
-    ck_assert_str_eq(said, "tilec: error: 'other' is no bundle of tilec\n");
+    ck_assert_str_eq(said, "tilec: error: 'other' is no bundle of tilec [E0002]\n");
     ck_assert_int_eq(tilec("--reproduce none 2>&1", said, sizeof said), 3);
     ck_assert_int_eq(tilec("--reproduce other k.tl 2>&1", said, sizeof said), 2);
 }

@@ -122,7 +122,8 @@ START_TEST(names_elements_before_a_buffer) {
                        "  %v: f32 = load %p @3:1-9\n"
                        "  store %y_ptr, %v\n"
                        "  return\n}\n";
-    expect_error(&f, text, "load of 'x_ptr' at element -3 (byte -12 of 32) in program (0, 0, 0)\n");
+    expect_error(&f, text,
+                 "load of 'x_ptr' at element -3 (byte -12 of 32) in program (0, 0, 0) [C0001]\n");
 }
 END_TEST
 

@@ -192,8 +192,9 @@ START_TEST(hints_of_scalars_and_pointers) {
         give_int(&f, n);
         give_buffer(&f, "y", out, sizeof out, NULL);
         if (n % 8)
-            expect_error(&f, text,
-                         "multiple_of(8) does not hold: the element is 23 in program (0, 0, 0)\n");
+            expect_error(
+                &f, text,
+                "multiple_of(8) does not hold: the element is 23 in program (0, 0, 0) [C0012]\n");
         else
             expect_ok(&f, text);
     }

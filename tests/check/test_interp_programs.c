@@ -115,12 +115,12 @@ START_TEST(a_deadlock_names_where_each_waits) {
     expect_error(
         &f, HAND_OFF("2", "8", "", ""),
         "test:30:9: error: deadlock: program (0, 0, 0) waits, and no other program is left "
-        "that could end it\n");
+        "that could end it [C0010]\n");
     ck_assert_ptr_nonnull(strstr(f.said, "test:30:9: note: program (0, 0, 0) waits here"));
     f = programs(7);
     lock[0] = 1; /* taken for ever */
     expect_error(&f, HEAD TAKE GIVE "  return\n}\n",
-                 "test:9:9: error: deadlock: 7 programs wait for each other\n");
+                 "test:9:9: error: deadlock: 7 programs wait for each other [C0010]\n");
     ck_assert_ptr_nonnull(strstr(f.said, "note: program (3, 0, 0) waits here"));
     ck_assert_ptr_nonnull(strstr(f.said, "note: and 3 more"));
 }
@@ -137,7 +137,7 @@ START_TEST(two_locks_in_different_orders) {
                                                                       "%two", "14")
                           SPIN("atomic_cas %q, %zero, %one", "%zero",
                                "17") "  %g: i32 = atomic %p, %zero rmw=xchg\n  return\n}\n",
-                 "test:17:9: error: deadlock: 2 programs wait for each other\n");
+                 "test:17:9: error: deadlock: 2 programs wait for each other [C0010]\n");
     ck_assert_int_eq(lock[0] + lock[1], 2);
 }
 END_TEST
@@ -185,7 +185,7 @@ START_TEST(writes_to_one_place_race) {
     Fixture f = programs(3);
     expect_error(&f, HEAD "  store %data, %one @7:5-20\n  return\n}\n",
                  "test:7:5: error: race: program (1, 0, 0) writes 'data' element 0, which program "
-                 "(0, 0, 0) wrote, and nothing puts the two in order\n");
+                 "(0, 0, 0) wrote, and nothing puts the two in order [C0008]\n");
     ck_assert_ptr_nonnull(strstr(f.said, "test:7:5: note: program (0, 0, 0) wrote it here"));
     f.grid[0] = 1;
     expect_ok(&f, HEAD "  store %data, %one\n  return\n}\n");

@@ -523,6 +523,7 @@ START_TEST(warnings_are_kept) {
             ck_assert(a[i].line == b[i].line && a[i].column == b[i].column);
             ck_assert_uint_eq(a[i].end_column, b[i].end_column);
             ck_assert_str_eq(a[i].text, b[i].text);
+            ck_assert_str_eq(tile_compiled_code(c, i), tile_compiled_code(once, i));
         }
         ck_assert_ptr_eq(said(args, 2, TILE_OK), c); /* asked again, the same */
         o.signature = NULL;

@@ -196,7 +196,7 @@ START_TEST(mistakes) {
     ck_assert_int_eq(tile_jit_cache_pin(NULL, "xyz", 1), TILE_NOT_FOUND);
     ck_assert_int_eq(tile_jit_cache_pin(NULL, "../", 1), TILE_NOT_FOUND);
     ck_assert_int_eq(tilec("--cache=pin:xyz", out), 2);
-    ck_assert_str_eq(out, "tilec: error: --cache: no id begins with 'xyz'\n");
+    ck_assert_str_eq(out, "tilec: error: --cache: no id begins with 'xyz' [E0002]\n");
     ck_assert_int_eq(tilec("--cache=all", out), 2);
     cache_put(folder, (CacheText){"k", 1}, (CacheText){"t", 1}, 1 << 20);
     for (int i = 0; i < 40; i++) { /* until two begin alike */

@@ -468,8 +468,8 @@ START_TEST(places_say_which_source_they_are_in) {
     ck_assert_ptr_eq(source_at(&p.s.source, 1), &p.s.source);
     ck_assert_uint_eq(source_line_number(&p.s.source, span.line), 1);
     ck_assert_int_eq(p.s.diags.errors, 1);
-    diag(&p.s.diags, DIAG_NOTE, (Span){1, 1, 7}, "read from here");
-    diag(&p.s.diags, DIAG_NOTE, (Span){0}, "without a place");
+    diag(&p.s.diags, CODE_NONE, (Span){1, 1, 7}, "read from here");
+    diag(&p.s.diags, CODE_NONE, (Span){0}, "without a place");
     Buf out = buf_new(&p.s.arena);
     diag_render(&p.s.diags, &p.s.source, false, &out);
     ck_assert_msg(strstr(out.data, "y.tl:3:6: error: "), "%s", out.data);

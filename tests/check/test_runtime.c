@@ -95,6 +95,11 @@ START_TEST(devices) {
     for (int i = TILE_OK; i <= TILE_INTERNAL; i++)
         ck_assert_str_ne(tile_status_text((tile_status)i), "unknown status");
     ck_assert_str_eq(tile_status_text((tile_status)-1), "unknown status");
+    ck_assert_str_eq(tile_status_code(TILE_OK), "");
+    ck_assert_str_eq(tile_status_code(TILE_NO_MEMORY), "R0001");
+    ck_assert_str_eq(tile_status_code(TILE_INTERNAL), "R0012");
+    ck_assert_str_eq(tile_status_code((tile_status)(TILE_INTERNAL + 1)), "");
+    ck_assert_str_eq(tile_status_code((tile_status)-1), "");
 }
 END_TEST
 

@@ -167,7 +167,7 @@ class Functions(unittest.TestCase):
         with self.assertRaises(tilec.CompilationError) as e:
             f[1](floats(1))
         first, source, caret = str(e.exception).split("\n")[:3]
-        self.assertEqual(first, f"{__file__}:{line}:27: error: name 'nowhere' is not defined")
+        self.assertEqual(first, f"{__file__}:{line}:27: error: name 'nowhere' is not defined [E0201]")
         self.assertEqual(source[caret.index("^"):][:7], "nowhere")
 
         @tilec.jit
