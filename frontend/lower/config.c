@@ -336,9 +336,11 @@ bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out) {
             *out = fail(l, E_HEURISTIC, d->span,
                         "heuristic '%s' needs the value of '%s', known at launch only", name,
                         l->needs);
-        else if (out->kind == OBJ_UNKNOWN || !obj_is_poison(*out = ask(l, heuristic, d)))
+        else if (out->kind == OBJ_UNKNOWN || (!muted && !obj_is_poison(*out = ask(l, heuristic, d))))
             *out =
                 fail(l, E_HEURISTIC, d->span, "heuristic '%s' gives %s", name, obj_what(l, *out));
+        else
+            *out = poison();
         return true;
     }
     return false;

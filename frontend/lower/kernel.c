@@ -189,7 +189,8 @@ static Obj constexpr_param(Lower *l, int i) {
     if (k->state[i] == 2) return k->value[i];
     k->state[i] = 1;
     k->value[i] = find_constexpr(l, k->f, p, k->entry[i], k->config);
-    k->state[i] = 2;
+    bool silent = l->s->diags.muted && obj_is_poison(k->value[i]); /* it is yet to be said why */
+    k->state[i] = silent ? 0 : 2;
     return k->value[i];
 }
 
