@@ -210,6 +210,11 @@ static void render_excerpt(const Source *src, Place *at, Span span, bool color, 
     buf_putc(out, '\n');
 }
 
+void diag_sentence(const Diag *x, Buf *out) {
+    buf_puts(out, x->text);
+    if (x->severity != DIAG_NOTE) buf_printf(out, " [%s]", code_text(x->code));
+}
+
 void diag_render(const Diags *d, const Source *first, bool color, Buf *out) {
     Place at = {0};
     for (const Diag *x = d->first; x; x = x->next) {
@@ -225,8 +230,7 @@ void diag_render(const Diags *d, const Source *first, bool color, Buf *out) {
         if (color) buf_printf(out, "%s", severities[x->severity].color);
         buf_printf(out, "%s: ", severities[x->severity].word);
         if (color) buf_puts(out, "\033[0m");
-        buf_printf(out, "%s", x->text);
-        if (x->severity != DIAG_NOTE) buf_printf(out, " [%s]", code_text(x->code));
+        diag_sentence(x, out);
         buf_putc(out, '\n');
         if (x->span.line) render_excerpt(src, &at, x->span, color, out);
     }

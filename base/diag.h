@@ -67,6 +67,8 @@ void diag(Diags *d, Code code, Span span, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 /* What was said in another compilation, once more. */
 void diag_again(Diags *d, Severity severity, Code code, Span span, const char *text);
+/* The text with the code behind it, where it has one to show. */
+void diag_sentence(const Diag *x, Buf *out);
 /* `first`: the source, with those behind it; NULL: none is known. */
 void diag_render(const Diags *d, const Source *first, bool color, Buf *out);
 

@@ -509,10 +509,10 @@ static void parse_func(Parser *p) {
     if (p->failed) return;
     Span where = at;
     const char *bad = ir_verify(p->s, f, &where);
-    if (bad) {
-        p->at = where.line ? where : at;
-        token_fail(p, "kernel @%s: %s", f->name, bad);
-    }
+    if (!bad) return;
+    diag(&p->s->diags, E_TIR_UNSOUND, where.line ? where : at, "kernel @%s: %s", f->name, bad);
+    p->failed = true;
+    p->tok = T_END;
 }
 
 static void parse_source(Parser *p) {

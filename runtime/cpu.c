@@ -199,7 +199,9 @@ static tile_status interpret(const InterpLaunch *launch, char **message) {
     if (setjmp(s.bail)) {
         tile_status st = s.out_of_memory ? TILE_NO_MEMORY : TILE_CHECK_FAILED;
         const Diag *d = s.diags.first;
-        if (!s.out_of_memory && d) *message = strdup(d->text);
+        size_t room = d ? strlen(d->text) + CODE_TEXT + 4 : 0; /* " [C0021]" */
+        if (!s.out_of_memory && d && (*message = malloc(room)))
+            snprintf(*message, room, "%s [%s]", d->text, code_text(d->code));
         session_free(&s);
         return st;
     }

@@ -88,8 +88,9 @@ static tile_status take_kernels(tile_module *m, const char *name, const char *te
     Session *s = &m->session;
     if (setjmp(s->bail)) {
         if (s->out_of_memory) return out_of_memory(m->ctx);
-        return rt_fail(m->ctx, TILE_BAD_MODULE, "%s",
-                       s->diags.first ? s->diags.first->text : "the module is too large");
+        const Diag *d = s->diags.first;
+        return d ? rt_fail(m->ctx, TILE_BAD_MODULE, "%s [%s]", d->text, code_text(d->code))
+                 : rt_fail(m->ctx, TILE_BAD_MODULE, "the module is too large");
     }
     session_init(s);
     tile_status st = TILE_OK;

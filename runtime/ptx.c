@@ -19,14 +19,17 @@ static tile_status fail_left(tile_context *ctx, const Session *s, tile_status st
     const Diag *d = s->diags.first;
     if (s->out_of_memory || !d)
         return rt_fail(ctx, TILE_NO_MEMORY, "the PTX machine ran out of memory");
-    return rt_fail(ctx, st, "%s", d->text);
+    return rt_fail(ctx, st, "%s [%s]", d->text,
+                   code_text(d->code)); /* there is no memory for more */
 }
 
 static tile_status fail_with(tile_context *ctx, Session *s, tile_status st) {
     const Diag *d = s->diags.first;
     Buf text = buf_new(&s->arena);
-    for (; d && text.len < 2000; d = d->next)
-        buf_printf(&text, "%s%s", text.len ? "\n" : "", d->text);
+    for (; d && text.len < 2000; d = d->next) {
+        if (text.len) buf_putc(&text, '\n');
+        diag_sentence(d, &text);
+    }
     return rt_fail(ctx, st, "%s", text.len ? text.data : "a check failed");
 }
 

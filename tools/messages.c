@@ -98,8 +98,11 @@ void message(const Messages *m, Code code, const char *format, ...) {
                          .text = text ? text : "out of memory"};
     const char *word = code_text(code);
     bool error = d.severity == TILE_SEVERITY_ERROR;
+    bool told = code_in_text(d.text) == code; /* a rendered message has it inside */
     if (m->json)
         say(word, &d);
+    else if (error && told)
+        fprintf(stderr, "%s: %s%s\n", m->program, m->error, d.text);
     else if (error)
         fprintf(stderr, "%s: %s%s [%s]\n", m->program, m->error, d.text, word);
     else

@@ -272,7 +272,7 @@ Obj choose_config(Lower *l, const AstFunc *f) {
         return fail(l, E_CONFIG_NUMBER, f->span, "there is no config %d: '%s' has %d", want,
                     f->name, configs.seq.n);
     if (want > 0)
-        return fail(l, E_CONFIG_NUMBER, f->span,
+        return fail(l, configs.kind == OBJ_NONE ? E_CONFIG_NUMBER : E_CONFIGS_UNKNOWN, f->span,
                     configs.kind == OBJ_NONE ? "'%s' has no autotune configs"
                                              : "the autotune configs of '%s' are not known "
                                                "while compiling",
@@ -336,7 +336,8 @@ bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out) {
             *out = fail(l, E_HEURISTIC, d->span,
                         "heuristic '%s' needs the value of '%s', known at launch only", name,
                         l->needs);
-        else if (out->kind == OBJ_UNKNOWN || (!muted && !obj_is_poison(*out = ask(l, heuristic, d))))
+        else if (out->kind == OBJ_UNKNOWN ||
+                 (!muted && !obj_is_poison(*out = ask(l, heuristic, d))))
             *out =
                 fail(l, E_HEURISTIC, d->span, "heuristic '%s' gives %s", name, obj_what(l, *out));
         else

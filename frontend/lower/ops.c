@@ -264,7 +264,7 @@ bool wrong_operands(Lower *l, const char *what, Obj x, Obj y, Span span) {
 
 Value *add_pointer(Lower *l, Value *p, Value *offset, Span span) {
     if (!type_is_int(offset->type)) {
-        fail(l, E_POINTER_OFFSET, span, "a pointer takes an integer offset, not %s",
+        fail(l, E_OPERANDS, span, "a pointer takes an integer offset, not %s",
              user(l, offset->type));
         return NULL;
     }
