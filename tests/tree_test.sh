@@ -48,6 +48,7 @@ may_include compiler/report base ir ir/analysis passes ptx compiler
 may_include compiler/jit base ir $phases compiler
 may_include compiler/tune base ir $phases compiler compiler/jit
 may_include tools base ir include # and the table of passes, for --help
+may_include tools/explain # pages alone
 may_include python include
 may_include examples
 find base ir ptx frontend passes codegen runtime compiler tools -mindepth 0 -type d | while read -r f; do

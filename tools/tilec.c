@@ -14,6 +14,7 @@
 #include "tools/tilec_artefact.h"
 #include "tools/tilec_cache.h"
 #include "tools/tilec_deps.h"
+#include "tools/tilec_explain.h"
 #include "tools/tilec_options.h"
 #include "tools/tilec_ptxas.h"
 #include "tools/tilec_report.h"
@@ -176,7 +177,7 @@ static int compare_option(Command *c, const char *what) {
 static int take_option(Command *c, int id, const char *v) {
     switch (id) {
     case OPT_COMPARE: return compare_option(c, v);
-    case OPT_EXPLAIN: c->explain = v; break;
+    case OPT_EXPLAIN_PTX: c->explain = v; break;
     case OPT_REPRODUCE: c->reproduce = v; break;
     case OPT_REPORT: return report_option(c, v);
     case OPT_OUTPUT: c->output = v; break;
@@ -226,6 +227,7 @@ static int take_option(Command *c, int id, const char *v) {
         if (c->o.color < 0) return usage(c, "--color is auto, always or never, not ", v, "");
         break;
     case OPT_CACHE:
+    case OPT_EXPLAIN:
     case OPT_MANUAL:
     case OPT_HELP:
     case OPT_VERSION: break; /* handled where options are read: they end the program */
@@ -644,6 +646,7 @@ static int run(Command *c, int argc, char **argv) {
         if (id == OPT_HELP) return tilec_manual("help") ? EXIT_DONE : EXIT_BUG;
         if (id == OPT_MANUAL && tilec_manual(p.value)) return EXIT_DONE;
         if (id == OPT_MANUAL) return usage(c, "--manual is man, bash or zsh, not '", p.value, "'");
+        if (id == OPT_EXPLAIN) return exit_code_of(explain_command(&c->messages, p.value));
         if (id == OPT_CACHE) return cache_exit(cache_command(&c->messages, p.value));
         if (id == OPT_VERSION) return printf("tilec %s\n", tile_version()) < 0 ? EXIT_FILES : 0;
     }

@@ -55,7 +55,7 @@ const OptionRow tilec_rows[] = {
     {"explain-ptx", 0, "FILE:LINE",
      "instead of code, what an instruction of PTX does and which operation, pass and line of\n"
      "the source it is of: of a file written with --annotate, or of the input with its options",
-     OPT_EXPLAIN},
+     OPT_EXPLAIN_PTX},
     {"cache", 0, "[=WHAT]",
      "instead of compiling, what programs that compile when they launch keep on disk: list\n"
      "(default), json; pin:ID, so that one stays when room is made, unpin:ID; clear, of all that\n"
@@ -81,6 +81,10 @@ const OptionRow tilec_rows[] = {
      "triton: warn where versions of Triton differ on what the source means, or lack what it\n"
      "has, and where Triton would need a tl.debug_barrier",
      OPT_WARNING},
+    {"explain", 0, "CODE|all",
+     "what is behind the code that a message ends in, with a kernel that is wrong and one that is\n"
+     "right; all: each code with its title",
+     OPT_EXPLAIN},
     {"diagnostics", 0, "FORM", "text (default), or json: an object a line", OPT_DIAGNOSTICS},
     {"color", 0, "WHEN", "auto (default), always or never", OPT_COLOR},
     {"manual", 0, "VIEW", "print the manual page (man), or how a shell completes (bash, zsh)",

@@ -19,6 +19,7 @@ typedef enum OptionId {
     OPT_DIAGNOSTICS,
     OPT_REPORT,
     OPT_COMPARE,
+    OPT_EXPLAIN_PTX,
     OPT_EXPLAIN,
     OPT_CACHE,
     OPT_REPRODUCE,
