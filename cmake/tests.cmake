@@ -127,6 +127,7 @@ test("instruction mix"                     release quick,ptx      3  -     tests
 test("replay"                              release ptx           12  build tests/replay_test.sh ${BIN}/tilec)
 
 # ---- programs ----
+test("explanations of messages"            every   quick,cli      8  -     python3 tests/explain.py ${BIN})
 test("command line"                        every   quick,cli      1  -     tests/cli_test.sh ${BIN})
 test("messages"                            every   quick,cli      2  -     tests/messages_test.sh ${BIN})
 test("modules"                             every   quick,cli      6  -     tests/modules_test.sh ${BIN})
