@@ -7,22 +7,36 @@
 #   tile.h, the CMake package `tile`, tile-runtime.pc, tile-compiler.pc
 #   manual pages and completions, which the programs print themselves; docs/, examples/, editors/
 #   LICENSE, and a copyright file in Debian's format that names what is linked in
+#
+# Four components: runtime, compiler, dev, programs; cmake/cpack.cmake makes packages of them. A package
+# lies where its system looks, whatever CMAKE_INSTALL_LIBDIR is: what the folder of the libraries changes
+# is installed in each of three layouts, of which `cmake --install` takes the first.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(PACKAGE ${PROJECT_BINARY_DIR}/package)
 file(MAKE_DIRECTORY ${PACKAGE})
-set(TILE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/tile)
 set(zsh_default share/zsh/site-functions)
+set(zsh_debian share/zsh/vendor-completions)
 if(EXISTS /etc/debian_version) # zsh looks elsewhere there
-    set(zsh_default share/zsh/vendor-completions)
+    set(zsh_default ${zsh_debian})
 endif()
 set(TILE_ZSH_DIR ${zsh_default} CACHE STRING "Where zsh looks for completions, under the prefix")
+find_program(GZIP gzip) # what a .deb compresses
+# A layout: the suffix of its components, where libraries lie, and where zsh looks.
+set(LIBDIR_prefix ${CMAKE_INSTALL_LIBDIR})
+set(LIBDIR_deb lib/${CMAKE_LIBRARY_ARCHITECTURE}) # lib/x86_64-linux-gnu
+set(LIBDIR_rpm lib64)
+set(ZSH_prefix ${TILE_ZSH_DIR})
+set(ZSH_deb ${zsh_debian})
+set(ZSH_rpm share/zsh/site-functions)
 
 # ---- libraries ----
 tile_shared(tile_runtime_shared tile_runtime ${RUNTIME_PART})
 tile_shared(tile_compiler_shared tile_compiler ${COMPILER_PART})
 target_link_libraries(tile_runtime_shared PRIVATE ${JANSSON} ${CMAKE_DL_LIBS} m pthread)
-target_link_libraries(tile_compiler_shared PUBLIC tile_runtime_shared PRIVATE ${LLVM_LINK} ${JANSSON}
+# What LLVM needs beside libstdc++ is on every machine, and replaced there when it has a bug.
+string(REPLACE "-lz;-lzstd;-Wl,--pop-state" "-Wl,--pop-state;-lz;-lzstd" LLVM_LINK_SHARED "${LLVM_LINK}")
+target_link_libraries(tile_compiler_shared PUBLIC tile_runtime_shared PRIVATE ${LLVM_LINK_SHARED} ${JANSSON}
                       ${CMAKE_DL_LIBS} m pthread)
 target_include_directories(tile_runtime_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(tile_runtime_shared PROPERTIES EXPORT_NAME runtime)
@@ -48,7 +62,6 @@ function(tile_archive name)
         DEPENDS ${SHARED_PART} ${ARGN} ${PROJECT_SOURCE_DIR}/scripts/${name}.map
         COMMAND_EXPAND_LISTS VERBATIM)
     add_custom_target(${name}_archive ALL DEPENDS ${archive})
-    install(FILES ${archive} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 tile_archive(tile_runtime ${RUNTIME_PART})
 tile_archive(tile_compiler ${COMPILER_PART})
@@ -70,17 +83,19 @@ foreach(program tilec tilerun)
                            DEPENDS ${program} VERBATIM)
         list(APPEND manuals ${PACKAGE}/${program}.${view})
     endforeach()
-    install(FILES ${PACKAGE}/${program}.man RENAME ${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
-    install(FILES ${PACKAGE}/${program}.bash RENAME ${program}
+    if(GZIP)
+        add_custom_command(OUTPUT ${PACKAGE}/${program}.man.gz
+                           COMMAND ${GZIP} -9nc ${PACKAGE}/${program}.man > ${PACKAGE}/${program}.man.gz
+                           DEPENDS ${PACKAGE}/${program}.man VERBATIM)
+        list(APPEND manuals ${PACKAGE}/${program}.man.gz)
+    endif()
+    install(FILES ${PACKAGE}/${program}.bash RENAME ${program} COMPONENT programs
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
-    install(FILES ${PACKAGE}/${program}.zsh RENAME _${program} DESTINATION ${TILE_ZSH_DIR})
 endforeach()
 add_custom_target(manuals ALL DEPENDS ${manuals})
 
 # ---- for programs that use the libraries ----
-install(TARGETS tile_runtime_shared tile_compiler_shared tilec_shared tilerun_shared EXPORT tile)
-install(EXPORT tile FILE tileTargets.cmake NAMESPACE tile:: DESTINATION ${TILE_PACKAGE_DIR})
-install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
 
 # What a program that links libtile_compiler.a has to link beside it, where it is not LLVM's own flags.
 set(LLVM_OUTSIDE ${LLVM_LINK})
@@ -88,19 +103,49 @@ if(LLVM_ARCHIVES)
     set(LLVM_OUTSIDE -L${LLVM_LIBDIR} -Wl,--start-group ${LLVM_ARCHIVES} -Wl,--end-group -lstdc++ -lz -lzstd -lm)
 endif()
 string(REPLACE ";" " " LLVM_OUTSIDE_TEXT "${LLVM_OUTSIDE}")
-configure_package_config_file(cmake/tileConfig.cmake.in ${PACKAGE}/tileConfig.cmake
-                              INSTALL_DESTINATION ${TILE_PACKAGE_DIR}
-                              PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${PACKAGE}/tileConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${PACKAGE}/tileConfig.cmake ${PACKAGE}/tileConfigVersion.cmake cmake/tileKernels.cmake
-        DESTINATION ${TILE_PACKAGE_DIR})
-# The way from the folder of the .pc files to the prefix, so that a package may be moved.
-file(RELATIVE_PATH PC_TO_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
-foreach(part runtime compiler)
-    configure_file(cmake/tile-${part}.pc.in ${PACKAGE}/tile-${part}.pc @ONLY)
-    install(FILES ${PACKAGE}/tile-${part}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-endforeach()
-install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+# install_layout(LAYOUT [EXCLUDE_FROM_ALL]): what the folder of the libraries changes
+function(install_layout layout)
+    set(lib ${LIBDIR${layout}})
+    set(out ${PACKAGE}/layout${layout})
+    foreach(part runtime compiler)
+        install(TARGETS tile_${part}_shared EXPORT tile${layout} LIBRARY DESTINATION ${lib}
+                COMPONENT ${part}${layout} NAMELINK_COMPONENT dev${layout} ${ARGN})
+        install(FILES ${PACKAGE}/libtile_${part}.a DESTINATION ${lib} COMPONENT dev${layout} ${ARGN})
+        # The way from the folder of the .pc files to the prefix, so that a package may be moved.
+        file(RELATIVE_PATH PC_TO_PREFIX /prefix/${lib}/pkgconfig /prefix)
+        set(PC_LIBDIR ${lib})
+        configure_file(cmake/tile-${part}.pc.in ${out}/tile-${part}.pc @ONLY)
+        install(FILES ${out}/tile-${part}.pc DESTINATION ${lib}/pkgconfig COMPONENT dev${layout} ${ARGN})
+    endforeach()
+    install(TARGETS tilec_shared tilerun_shared EXPORT tile${layout} RUNTIME COMPONENT programs${layout} ${ARGN})
+    if(NOT layout STREQUAL _prefix) # the loader finds libraries of packages by itself
+        install(CODE "set(at \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+file(RPATH_REMOVE FILE \"\${at}/${CMAKE_INSTALL_BINDIR}/tilec\")
+file(RPATH_REMOVE FILE \"\${at}/${CMAKE_INSTALL_BINDIR}/tilerun\")" COMPONENT programs${layout} EXCLUDE_FROM_ALL)
+        install(CODE "file(RPATH_REMOVE
+    FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${lib}/libtile_compiler.so.${TILE_SOVERSION}\")"
+                COMPONENT compiler${layout} EXCLUDE_FROM_ALL)
+    endif()
+    foreach(program tilec tilerun)
+        set(gz)
+        if(layout STREQUAL _deb)
+            set(gz .gz)
+        endif()
+        install(FILES ${PACKAGE}/${program}.man${gz} RENAME ${program}.1${gz}
+                DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT programs${layout} ${ARGN})
+        install(FILES ${PACKAGE}/${program}.zsh RENAME _${program} DESTINATION ${ZSH${layout}}
+                COMPONENT programs${layout} ${ARGN})
+    endforeach()
+    install(EXPORT tile${layout} FILE tileTargets.cmake NAMESPACE tile:: DESTINATION ${lib}/cmake/tile
+            COMPONENT dev${layout} ${ARGN})
+    configure_package_config_file(cmake/tileConfig.cmake.in ${out}/tileConfig.cmake
+                                  INSTALL_DESTINATION ${lib}/cmake/tile PATH_VARS lib CMAKE_INSTALL_INCLUDEDIR)
+    install(FILES ${out}/tileConfig.cmake ${PACKAGE}/tileConfigVersion.cmake cmake/tileKernels.cmake
+            DESTINATION ${lib}/cmake/tile COMPONENT dev${layout} ${ARGN})
+endfunction()
+
 # Whose work a package holds, and on which terms: cmake/copyright.in, with tilec's own from LICENSE.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS LICENSE CMakeLists.txt)
 file(STRINGS CMakeLists.txt TILE_LICENSE_NAME REGEX "^# SPDX-License-Identifier: " LIMIT_COUNT 1)
@@ -112,27 +157,22 @@ string(REPLACE "\n" "\n " TILE_LICENSE_TEXT " ${TILE_LICENSE_TEXT}")
 string(REGEX REPLACE "\n +\n" "\n .\n" TILE_LICENSE_TEXT "${TILE_LICENSE_TEXT}")
 string(REGEX REPLACE "\n +\n" "\n .\n" TILE_LICENSE_TEXT "${TILE_LICENSE_TEXT}") # of two, the second
 configure_file(cmake/copyright.in ${PACKAGE}/copyright @ONLY)
-install(FILES LICENSE ${PACKAGE}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY examples editors DESTINATION ${CMAKE_INSTALL_DATADIR}/tilec)
+# A .deb names the text that Debian has, and holds the exception.
+string(FIND "${TILE_LICENSE_TEXT}" " ---- LLVM Exceptions" at)
+string(SUBSTRING "${TILE_LICENSE_TEXT}" ${at} -1 TILE_LICENSE_TEXT)
+set(TILE_LICENSE_TEXT " On Debian systems the full text of the Apache License 2.0 can be found in
+ `/usr/share/common-licenses/Apache-2.0'.\n .\n${TILE_LICENSE_TEXT}")
+configure_file(cmake/copyright.in ${PACKAGE}/copyright.deb @ONLY)
+install(DIRECTORY docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT programs)
+install(DIRECTORY examples editors DESTINATION ${CMAKE_INSTALL_DATADIR}/tilec COMPONENT programs)
+install(FILES LICENSE ${PACKAGE}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT licence)
 
-install(CODE "set(TILE_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")")
-install(SCRIPT cmake/ldconfig.cmake)
+install_layout(_prefix)
+if(GZIP AND CMAKE_LIBRARY_ARCHITECTURE)
+    install_layout(_deb EXCLUDE_FROM_ALL)
+endif()
+install_layout(_rpm EXCLUDE_FROM_ALL)
 
-# ---- cpack ----
-set(CPACK_GENERATOR DEB)
-set(CPACK_PACKAGE_NAME tilec)
-set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
-set(CPACK_PACKAGE_CONTACT "the maintainers of tilec")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "compiler and runtime for kernels written in Triton's language")
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
-    "tilec turns kernels written in Triton's language into PTX, ahead of time or from a program, and its
- libraries launch them from C and C++, on a GPU or on the CPU. It needs no Python and no CUDA toolkit.")
-set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-set(CPACK_DEBIAN_PACKAGE_SECTION devel)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
-set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # and with them the call of ldconfig
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "gcc | c-compiler, cmake, pkg-config, libjansson-dev, llvm-${TILE_LLVM_VERSION}-dev")
-set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_STRIP_FILES ON)
-include(CPack)
+install(CODE "set(TILE_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")" COMPONENT loader)
+install(SCRIPT cmake/ldconfig.cmake COMPONENT loader)
+include(cmake/cpack.cmake)

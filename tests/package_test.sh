@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # package_test.sh: what cmake --install and cpack give works outside the tree: a project in C11 and
 # C++17 built by find_package and by pkg-config, moved and run; soname, versioned symbols, nothing
-# shown but tile.h; manuals and completions in place; the licences of all that is linked in; a .deb
-# that holds the same.
+# shown but tile.h; manuals and completions in place; the licences of all that is linked in; .debs that
+# hold the same, are as dpkg and lintian want them, are installed, used and purged; RPMs, where there is rpmbuild.
 # Usage: package_test.sh BUILD-FOLDER (of the release preset)
 set -u
 build=$(realpath "$1")
@@ -27,10 +27,10 @@ works() {
         print of["Files:"] " ::" of["License:"] " ::" of["Copyright:"] }' "$1"
 }
 
-# licences FILE LIB: a copyright file is in Debian's format, names every library that the .pc files of
-# LIB link in, with its licence, and has the text of each licence
+# licences FILE LIB KIND: a copyright file is in Debian's format, names every library that the .pc files of
+# LIB link in, with its licence, and has the text of each licence; that of Apache may be Debian's (KIND is deb)
 licences() {
-    local file=$1 entry library licence
+    local file=$1 kind=$3 entry library licence
     ok 'copyright: the format' sh -c "head -1 '$file' |
         grep -x 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/'"
     ok 'copyright: its paragraphs' awk -v RS= 'NR > 1 && !/^(Files|License): / { print; bad = 1 } END { exit bad }' "$file"
@@ -46,8 +46,18 @@ licences() {
         ok "copyright: the text of $licence" awk -v RS= -v text="License: $licence
  " 'index($0, text) == 1 { found = 1 } END { exit !found }' "$file"
     done <used
-    ok 'copyright: the whole of LICENSE' sh -c "
+    if [ "$kind" = deb ]; then
+        ok 'copyright: Debian has the licence' sh -c "
+            awk -v RS= '/^License: Apache-2.0 with LLVM/ { print; exit }' '$file' |
+            grep -F common-licenses/Apache-2.0 && test -f /usr/share/common-licenses/Apache-2.0"
+        ok 'copyright: the whole of the exception' sh -c "
+            awk -v RS= '/^License: Apache-2.0 with LLVM/ { print; exit }' '$file' | sed 's/^ \.\$//; s/^ //' |
+            sed -n '/^---- LLVM/,\$p' >exception
+            sed -n '/^---- LLVM/,\$p' '$tree/LICENSE' | diff -B exception -"
+    else
+        ok 'copyright: the whole of LICENSE' sh -c "
         awk -v RS= '/^License:/ { print; exit }' '$file' | sed '1d; s/^ \.\$//; s/^ //' | diff -B - '$tree/LICENSE'"
+    fi
     # each -l that is not glibc's
     sed -n 's/^Libs.private: *//p' "$2"/pkgconfig/tile-*.pc | tr ' ' '\n' |
         sed -n 's/^-lLLVM.*/llvm/p; t; s/^-lz$/zlib/p; t; s/^-l//p' | grep -vxE 'dl|m|pthread' | sort -u >linked
@@ -57,9 +67,11 @@ licences() {
     done <linked
 }
 
-# checks PREFIX: everything of a package that lies there
+# checks PREFIX KIND: everything of a package that lies there; KIND is `prefix`, or `deb`, whose libraries
+# lie where Debian's loader looks
 checks() {
-    local at=$1 lib=$1/lib app
+    local at=$1 kind=$2 lib=$1/lib app
+    [ "$kind" = prefix ] || lib=$1/lib/$triplet
     export PKG_CONFIG_PATH=$lib/pkgconfig
     for part in runtime compiler; do
         ok "soname of $part" sh -c "readelf -d $lib/libtile_$part.so | grep -F 'soname: [libtile_$part.so.1]'"
@@ -79,14 +91,14 @@ checks() {
     ok 'the runtime needs no LLVM' sh -c "! ldd $lib/libtile_runtime.so.1 | grep -iE 'llvm|stdc'"
     for program in tilec tilerun; do
         ok "$program" sh -c "$at/bin/$program --version | grep '^$program 0'"
-        ok "manual page of $program" grep -q '^.SH OPTIONS' "$at/share/man/man1/$program.1"
+        ok "manual page of $program" sh -c "zcat -f '$at/share/man/man1/$program'.1* | grep '^.SH OPTIONS'"
         ok "completion of $program" grep -q "^complete -F _$program" \
             "$at/share/bash-completion/completions/$program"
         ok "zsh completion of $program" sh -c "cat $at/share/zsh/*/_$program | grep '^#compdef $program'"
     done
 
-    ok 'LICENSE' cmp "$tree/LICENSE" "$at/share/doc/tilec/LICENSE"
-    licences "$at/share/doc/tilec/copyright" "$lib"
+    [ "$kind" = deb ] || ok 'LICENSE' cmp "$tree/LICENSE" "$at/share/doc/tilec/LICENSE"
+    licences "$at/share/doc/tilec/copyright" "$lib" "$kind"
 
     ok 'the kernel as PTX' "$at/bin/tilec" -Wno-perf source/scale.tl -o scale.ptx
 
@@ -161,25 +173,130 @@ rm -rf staged first
 
 ok 'cmake --install' cmake --install "$build" --prefix "$work/first"
 mv first moved # a package may be anywhere
-checks "$work/moved"
+checks "$work/moved" prefix
 ok 'link with the archives alone' package_pc_static compile_static compiler compile.c gcc -std=c11 -fuse-ld=lld
 ok 'which compiles' sh -c "outside/compile_static source/scale.tl | cmp - scale.ptx"
 
+
+# ---- packages ----
+version=$(sed -n 's/^project(tilec VERSION \([0-9.]*\).*/\1/p' "$tree/CMakeLists.txt")
+kib_of() { # PACKAGE: what its files take, counted as dpkg-gencontrol does
+    dpkg-deb -c "$1" | awk '$6 != "./" { n += $1 ~ /^-/ ? int(($3 + 1023) / 1024) : 1 } END { print n }'
+}
+# deb NAME: what each package has
+deb() {
+    local name=$1 file control
+    file=$(echo deb/"$name"_*.deb)
+    control=$(dpkg-deb -f "$file")
+    ok "$name: version" grep -qx "Version: $version-1" <<<"$control"
+    ok "$name: installed size" test "$(sed -n 's/^Installed-Size: //p' <<<"$control")" = "$(kib_of "$file")"
+    ok "$name: copyright" sh -c "dpkg-deb -c $file | grep -F './usr/share/doc/$name/copyright'"
+    ok "$name: no scripts" sh -c "dpkg-deb --ctrl-tarfile $file | tar -t | sort >script; ! grep -E 'inst|rm' script"
+    ok "$name: unpacks" dpkg-deb -x "$file" unpacked
+}
+# deb_library PART: its soname, the name of its package and what others must depend on have one number
+deb_library() {
+    local name file soname
+    soname=$(readelf -d "unpacked/usr/lib/$triplet/libtile_$1.so.1" | sed -n 's/.*soname: \[\(.*\)\]/\1/p')
+    name=libtile-$1${soname##*.so.}
+    file=$(echo deb/"$name"_*.deb)
+    ok "$name holds $soname" sh -c "dpkg-deb -c '$file' | grep -F './usr/lib/$triplet/$soname '"
+    ok "$name: shlibs" sh -c "dpkg-deb -I '$file' shlibs | grep -x 'libtile_$1 ${soname##*.so.} $name (>= $version-1)'"
+    ok "$name: the loader is told" sh -c "dpkg-deb -I '$file' triggers | grep -x 'activate-noawait ldconfig'"
+    ok "$name: beside other architectures" sh -c "dpkg-deb -f '$file' Multi-Arch | grep -x same"
+}
+# In a namespace whose /usr, /etc and /var are copies on write, so that dpkg itself may install and purge.
+cat >really <<'SH'
+set -eu
+mkdir over && mount -t tmpfs none over || exit 77
+for at in usr etc var; do
+    mkdir -p "over/$at" "over/$at.work"
+    mount -t overlay overlay -o "lowerdir=/$at,upperdir=$PWD/over/$at,workdir=$PWD/over/$at.work" "/$at" || exit 77
+done
+dpkg --purge --force-depends libtile-dev libtile-runtime1 libtile-compiler1 tilec 2>/dev/null || true
+dpkg -i deb/*.deb
+dpkg --audit
+. source/build.sh
+unset PKG_CONFIG_PATH LD_LIBRARY_PATH LDFLAGS
+cd app
+cp -r ../source .
+mkdir outside
+package_header # by the tilec that pkg-config names
+package_pc app runtime app.c gcc -std=c11
+package_pc compile compiler compile.c gcc -std=c11
+cmake -S source -B cmade
+cmake --build cmade
+tilec --version
+for app in outside/app cmade/app_c; do
+    ldd "$app" | grep -F "=> /lib/$1/libtile_runtime.so.1 "
+    "$app" cpu
+done
+outside/compile source/scale.tl | cmp - ../scale.ptx
+cd ..
+dpkg --purge tilec libtile-dev libtile-runtime1 libtile-compiler1
+dpkg -L tilec 2>/dev/null && exit 1
+find /usr /etc /var/lib/dpkg -newer really -name '*tile[-_cr]*' | grep . && exit 1
+! ldconfig -p | grep libtile_
+SH
+
+triplet=
 if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
+    triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH)
     ok 'cpack -G DEB' sh -c "cd '$build' && cpack -G DEB -B '$work/deb'"
-    ok 'the .deb needs two packages' sh -c "dpkg-deb -f deb/*.deb Depends | grep -xE 'libc6 [^,]*, libjansson4 [^,]*'"
-    ok 'the .deb calls ldconfig' sh -c "dpkg-deb -I deb/*.deb postinst | grep ldconfig"
-    ok 'the .deb unpacks' dpkg-deb -x deb/*.deb unpacked
-    ok 'the .deb holds what is installed' sh -c "
-        (cd moved && find . ! -type d | sort) >a; (cd unpacked/usr && find . ! -type d | sort) >b; diff a b"
-    checks "$work/unpacked/usr"
-    if [ "$(id -u)" -eq 0 ]; then
-        # dpkg itself, with a database of its own; what it would call (ldconfig) is not in that root
-        mkdir -p fresh/var/lib/dpkg/{info,updates,triggers} && touch fresh/var/lib/dpkg/{status,available}
-        ok 'dpkg unpacks it' dpkg --root="$work/fresh" --force-depends --unpack deb/*.deb
-        ok 'dpkg knows its files' sh -c "dpkg --root='$work/fresh' -L tilec | grep -x /usr/bin/tilec"
-        ok 'it runs where dpkg put it' fresh/usr/bin/tilec --version
+    rm -rf deb/_CPack_Packages
+    for name in libtile-runtime1 libtile-compiler1 libtile-dev tilec; do deb $name; done
+    ok 'four packages' test "$(echo deb/* | wc -w)" = 4
+    for part in runtime compiler; do deb_library $part; done
+    ok 'the runtime needs two packages' sh -c \
+        "dpkg-deb -f deb/libtile-runtime1_*.deb Depends | grep -xE 'libc6 [^,]*, libjansson4 [^,]*'"
+    ok 'the programs say nothing of where libraries are' sh -c \
+        "! readelf -d unpacked/usr/bin/tilec unpacked/usr/bin/tilerun | grep -E 'R(UN)?PATH'"
+    # paths of what is installed, as a .deb has them
+    here=$(sed -n 's/^CMAKE_INSTALL_LIBDIR:PATH=//p' "$build/CMakeCache.txt")
+    ok 'the .debs hold what is installed' sh -c "
+        (cd moved && find . ! -type d | grep -v '/tilec/LICENSE\$') |
+            sed 's#^\./$here/#./lib/$triplet/#; s#/man1/.*#&.gz#' | sort >a
+        (cd unpacked/usr && find . ! -type d | grep -vE '/changelog.Debian.gz\$|doc/lib.*/copyright\$') | sort >b
+        diff a b"
+    export LD_LIBRARY_PATH=$work/unpacked/usr/lib/$triplet
+    checks "$work/unpacked/usr" deb
+    unset LD_LIBRARY_PATH
+    mkdir app
+    user=-r
+    [ "$(id -u)" -ne 0 ] || user=
+    unshare $user -m bash really "$triplet" >"$work/log" 2>&1
+    rc=$?
+    ! grep -q '^unshare: ' "$work/log" || rc=77 # no namespaces here
+    [ $rc -ne 77 ] || echo "package: nothing was installed for real: $(tail -n 1 "$work/log")"
+        count $rc 'dpkg installs, a program uses and dpkg purges them' "$work/log"
+    if command -v lintian >/dev/null; then
+        ok 'lintian finds no errors' lintian --allow-root --fail-on error deb/*.deb
+    else
+        echo 'package: lintian is not installed, which would check the .debs'
+        skip
     fi
+fi
+
+if command -v rpmbuild >/dev/null; then
+    ok 'cpack -G RPM' sh -c "cd '$build' && cpack -G RPM -B '$work/rpm'"
+    rm -rf rpm/_CPack_Packages
+    for name in libtile-runtime1 libtile-compiler1 libtile-devel tilec; do
+        file=$(echo rpm/$name-[0-9]*.rpm)
+        ok "$name: version" test "$(rpm -qp --qf '%{NAME} %{VERSION}-%{RELEASE}' "$file")" = "$name $version-1"
+        ok "$name: licence" sh -c "rpm -qpl '$file' | grep -x '/usr/share/licenses/$name/LICENSE'"
+    done
+    for part in runtime compiler; do
+        ok "libtile-${part}1 has the library" sh -c \
+            "rpm -qp --provides rpm/libtile-${part}1-*.rpm | grep -F 'libtile_$part.so.1()(64bit)'"
+        ok "libtile-${part}1 lies in lib64" sh -c \
+            "rpm -qpl rpm/libtile-${part}1-*.rpm | grep -x '/usr/lib64/libtile_$part.so.1'"
+        ok "tilec needs it" sh -c "rpm -qp --requires rpm/tilec-*.rpm | grep -F 'libtile_$part.so.1()(64bit)'"
+        ok "libtile-devel names it" sh -c "rpm -qp --requires rpm/libtile-devel-*.rpm | grep -x 'libtile-${part}1 = $version-1'"
+    done
+    ok 'no RPM takes folders of others' sh -c "! rpm -qpl rpm/*.rpm | grep -xE '/usr/(lib64|share)(/(cmake|man|man/man1|zsh))?'"
+else
+    echo 'package: rpmbuild is not installed, which would make the RPMs'
+    skip
 fi
 
 finish
