@@ -167,6 +167,8 @@ test("rows that are added"                 release tree         10  build tests/
 test("source tree"                         release quick,tree    13  -     tests/tree_test.sh ${AT})
 test("documentation"                       release quick,docs     2  build tests/docs_test.sh ${AT})
 test("tutorial"                            release quick,docs     3  build tests/tutorial_test.sh ${AT})
+test("tutorial on a fresh Debian"          release full,docs    120 build tests/fresh_test.sh ${AT})
+test("tutorial from the sources on it"     release full,docs    900 build tests/fresh_test.sh ${AT} sources)
 test("LLVM is found"                       release package       8  -     tests/configure_test.sh ${AT})
 test("package"                             release package       40  build tests/package_test.sh ${AT})
 test("kernels of a newer Triton"           release quick,tests    1  -     tests/newer_test.sh)

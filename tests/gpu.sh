@@ -119,6 +119,7 @@ step 60 "kernels of launchers" bin/tile-launcher
 for device in cpu cuda; do
     step 60 "installed package, $device" bash -c "installed $device"
 done
+step 120 "tutorial" tests/tutorial_test.sh --device=cuda .
 step 60 "compiling when launched" bench/jit launch cuda
 step 60 "example rgb2grey" examples/rgb2grey --device=cuda examples/rgb2grey.tl examples/photo.png \
     "$work/grey.png"

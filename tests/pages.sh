@@ -10,7 +10,8 @@
 #   json                 JSON
 #   sh                   run, until a line fails
 #   sh gpu               the same where there is a GPU
-#   sh root, sh user     the same, with `as` that word, by tests/tutorial_test.sh
+#   sh WORD              root, user, packages, sources: the same where `as` has that word (tests/tutorial_test.sh,
+#                        tests/fresh_test.sh); what packages and sources take is no step of the page
 #   sh exists            names programs that are there (those that would run this test)
 #   sh fails             as sh, but its last line fails
 #   text output          what the block before it printed; … stands for anything
@@ -19,9 +20,11 @@
 # The commands of a page run in one shell, as its reader's do: what a block sets, and where it goes, is so
 # for the next. Files are kept where that shell is.
 has_gpu=false # may be set
-as=           # root or user
+as=           # of root, user, packages, sources
+lacking=      # programs of the page that are not here: blocks with them are passed over
 checks=true   # blocks that are kept are compiled, too
 page_shell=(bash)
+passed_over=false # was the last block of commands?
 
 # Cuts a page into NNN.block files; each line of `list` is: number, line of the page, words behind ```.
 cut_page() {
@@ -81,6 +84,26 @@ shell_run() {
     cat "$work/printed"
     return "${rc:-1}"
 }
+# timed NOTE AT FILE COMMAND…: the command, and a line of `steps`: seconds, place, what was run, note
+timed() {
+    local began=$EPOCHREALTIME rc note=$1 at=$2 text=$3
+    "${@:4}"
+    rc=$?
+    awk -v a="$began" -v b="$EPOCHREALTIME" -v note="$note" -v at="$at" -v text="$(head -n 1 "$text" | cut -c 1-60)" \
+        'BEGIN { printf "%.2f\t%s\t%s\t%s\n", b - a, at, text, note }' >>"$work/steps"
+    return $rc
+}
+# quick_steps SECONDS: a table of what ran and how long it took; each step is a check that it took less.
+quick_steps() {
+    local seconds note at text
+    [ -s "$work/steps" ] || { fail 'no step was timed' && return; }
+    echo "seconds  step"
+    while IFS=$'\t' read -r seconds at text note; do
+        printf '%7s  %s: %s%s\n' "$seconds" "$at" "$text" "${note:+ ($note)}"
+        [ "$note" != 'installation, without limit' ] || continue
+        ok "$at takes less than $1 s" awk -v s="$seconds" -v most="$1" 'BEGIN { print s " s"; exit s >= most }'
+    done <"$work/steps"
+}
 shell_works() { shell_run "$1" "set -eu; . $(printf %q "$2")"; }
 shell_fails() { ! shell_run "$1" "(set -eu; . $(printf %q "$2"))"; }
 
@@ -110,12 +133,28 @@ block() {
             "$([ "$kind" = c ] && echo c || echo c++)" "$text" ;;
     json*) ok "$at" cmake -DFILE="$text" -P "$work/json.cmake" ;;
     cmake*) ok "$at is kept" test -n "$name" ;;
-    sh\ gpu) if $has_gpu; then ok "$at" shell_works "$folder" "$text"; else no_gpu "$at" "$folder" "$text"; fi ;;
-    sh\ root | sh\ user) [ "$as" != "$1" ] || ok "$at" shell_works "$folder" "$text" ;;
+    sh*)
+        passed_over=false
+        if [ -n "$lacking" ] && grep -qE "$(printf '(^|[ (])(%s)( |$)' "$lacking")" "$text"; then
+            passed_over=true
+            echo "$at is passed over: it needs what is not here"
+            skip
+            return
+        fi ;;&
+    sh\ gpu)
+        if ! $has_gpu; then no_gpu "$at" "$folder" "$text"; else
+            ok "$at" timed 'on the GPU' "$at" "$text" shell_works "$folder" "$text"
+        fi ;;
+    sh\ root | sh\ user | sh\ packages | sh\ sources)
+        case " $as " in *" $1 "*)
+            local note=
+            case $1 in packages | sources) note='installation, without limit' ;; esac
+            ok "$at" timed "$note" "$at" "$text" shell_works "$folder" "$text" ;;
+        esac ;;
     sh\ exists) while read -r word _; do ok "$at: $word" test -x "$word"; done <"$text" ;;
-    sh\ fails) ok "$at" shell_fails "$folder" "$text" ;;
-    sh\ ) ok "$at" shell_works "$folder" "$text" ;;
-    text\ output) ok "$at" fits "$work/printed" "$text" ;;
+    sh\ fails) ok "$at" timed '' "$at" "$text" shell_fails "$folder" "$text" ;;
+    sh\ ) ok "$at" timed '' "$at" "$text" shell_works "$folder" "$text" ;;
+    text\ output) $passed_over && skip || ok "$at" fits "$work/printed" "$text" ;;
     text*) ;;
     console\ ) ;; # tests/pages_test.sh
     *) ok "$at: a block of no known kind: '$kind $*'" false ;;

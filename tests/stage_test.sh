@@ -28,6 +28,7 @@ for app in "$work"/moved/package/bin/*; do
 done
 ok 'it has the runtime that was installed' sh -c "
     ldd '$work/moved/package/bin/app_cxx' | grep -F 'package/bin/../lib/libtile_runtime.so.1 ('"
+ok 'the tutorial' "$work/moved/tests/tutorial_test.sh" --device=cpu "$work/moved"
 ok 'data files' "$work/moved/bin/tile-test" --tools="$work/moved/tests/tools" "$work/moved/tests"
 
 finish

@@ -1,15 +1,23 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # tutorial_test.sh: docs/tutorial.md as its reader follows it, word for word, in one shell that has a home
-# and nothing else: installed into a folder of his own and, as root of a namespace of its own, into
-# /usr/local. Needs no GPU. Usage: tutorial_test.sh BUILD-FOLDER (of the release preset) [user|root]
+# and nothing else; each step takes less than 30 s. tests/fresh_test.sh does the same on a fresh Debian.
+# Usage: tutorial_test.sh BUILD-FOLDER [user|root]    installed into a folder of his own and, as root of a
+#                                                     namespace of its own, into /usr/local; needs no GPU
+#        tutorial_test.sh --device=cuda|cpu FOLDER    nothing is installed: FOLDER is what scripts/stage made, on a
+#                                                     machine that has a driver, or none; steps whose tools
+#                                                     (gcc, pkg-config, cmake) are not there are passed over
 set -u
-build=$(realpath "$1")
 tree=$(realpath "$(dirname "$0")/..")
 . "$tree/tests/lib.sh"
 . "$tree/tests/pages.sh"
+device= as=
+case ${1:-} in
+--device=cuda | --device=cpu) device=${1#*=} build=$(realpath "$2") ;;
+--*) echo "tutorial_test.sh: $1 is not --device=cuda or --device=cpu" >&2 && exit 2 ;;
+*) build=$(realpath "$1") as=${2:-user} ;;
+esac
 cd "$tree" || exit 1
-as=${2:-user}
 checks=false
 
 # What an install there would change of this machine is a copy; exit code 77 where that cannot be made.
@@ -25,17 +33,30 @@ fi
 home=$work/home start=$work/sources
 mkdir "$home" "$start"
 ln -s "$build" "$start/build"
-page_shell=(env -i HOME="$home" PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LANG=C.UTF-8 bash)
+if [ -z "$device" ]; then
+    page_shell=(env -i HOME="$home" PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LANG=C.UTF-8 bash)
+else
+    page_shell=(env HOME="$home" PATH="$build/bin:$PATH" PKG_CONFIG_PATH="$build/lib/pkgconfig"
+        CMAKE_PREFIX_PATH="$build" LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" bash)
+    for tool in gcc pkg-config cmake; do
+        command -v $tool >/dev/null || lacking+="|$tool"
+    done
+    # without one of them there are no programs
+    [ -z "$lacking" ] || lacking="${lacking#|}|\\./add|\\./multiply"
+fi
 printf 'kernel @k() num_warps=1 num_stages=1 {\n  return\n}\n' >"$work/probe.tir"
 "$build/bin/tilerun" --device=cuda --grid=1 "$work/probe.tir" >/dev/null 2>&1 && has_gpu=true
 # Where there is none, that is said at once.
 no_gpu() {
     local began=$SECONDS
-    ok "$1 fails without a GPU" shell_fails "$2" "$3"
-    ok "$1 says that there is none" grep -q '^tilerun: no device: ' "$work/printed"
+    ok "$1 fails without a GPU" timed 'no GPU' "$1" "$3" shell_fails "$2" "$3"
+    ok "$1 says that there is none" grep -qE '^(tilerun: )?no device: ' "$work/printed"
     ok "$1 does not take long" test $((SECONDS - began)) -le 5
 }
+[ "$device" != cuda ] || ok 'there is a GPU' $has_gpu
 run_page docs/tutorial.md "$start"
+quick_steps 30
+[ -z "$device" ] || { finish; exit; }
 
 # What starts with nothing set, as the page says.
 bare() { env -i HOME="$home" PATH=/usr/bin:/bin "$@"; }
