@@ -93,6 +93,9 @@ foreach(program tilec tilerun)
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 endforeach()
 add_custom_target(manuals ALL DEPENDS ${manuals})
+add_custom_target(package_files) # what `cmake --install` needs, without tests and examples
+add_dependencies(package_files tile_runtime_shared tile_compiler_shared tile_runtime_archive tile_compiler_archive
+                 tilec_shared tilerun_shared manuals)
 
 # ---- for programs that use the libraries ----
 install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev FILES_MATCHING PATTERN "*.h")
