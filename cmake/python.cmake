@@ -25,10 +25,16 @@ add_library(python_module MODULE ${python_sources})
 target_compile_options(python_module PRIVATE ${STRICT} -fvisibility=hidden)
 target_include_directories(python_module SYSTEM PRIVATE ${PYTHON_INCLUDE})
 target_link_libraries(python_module PRIVATE tile_compiler)
+# jansson inside, where there is its archive; else scripts/wheel takes the library along.
+find_library(JANSSON_ARCHIVE libjansson.a)
+if(JANSSON_ARCHIVE)
+    set_target_properties(python_module PROPERTIES TILE_JANSSON_INSIDE ON)
+endif()
+target_link_options(python_module PRIVATE -Wl,--wrap=stdin,--wrap=arc4random)
 target_link_options(python_module PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/python/module.map
                     -Wl,--exclude-libs,ALL)
 set_target_properties(python_module PROPERTIES PREFIX "" OUTPUT_NAME _tilec SUFFIX .abi3.so
-                      BUILD_RPATH "$ORIGIN" # in a wheel libjansson lies beside it
+                      BUILD_RPATH "$ORIGIN" # in a wheel what it needs lies beside it
                       LIBRARY_OUTPUT_DIRECTORY ${PYTHON_PACKAGE} LINK_DEPENDS ${PROJECT_SOURCE_DIR}/python/module.map)
 file(GLOB_RECURSE python_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/python python/tilec/*.py
      python/tilec/*.pyi python/tilec/py.typed)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# wheel_test.sh: scripts/wheel, twice with the same bytes; pip puts it into bare environments of each Python
+# wheel_test.sh: scripts/wheel, twice with the same bytes; it needs glibc alone, as its name says which (and
+# auditwheel finds nothing else, where it is installed); pip puts it into bare environments of each Python
 # from 3.10 on that is here, where the package's tests pass with nothing else on the path; it is imported in
 # 50 ms. Usage: wheel_test.sh BUILD-FOLDER (of the release preset)
 set -u
@@ -20,6 +21,30 @@ case $wheel in
 */tilec-*-cp310-abi3-manylinux_2_[0-9]*_*.whl) pass ;;
 *) fail "the name of the wheel: $wheel" ;;
 esac
+
+python3 -m zipfile -e "$wheel" "$work/inside"
+find "$work/inside" -name '*.so*' >"$work/libraries"
+ok 'it has a library' test -s "$work/libraries"
+while read -r library; do
+    ok "$(basename "$library") needs glibc alone" sh -c "
+        readelf -d '$library' | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >needs; cat needs; test -s needs &&
+        ! grep -vxE '(libc|libm|libdl|libpthread|ld-linux-[a-z0-9-]+)\.so\.[0-9]+' needs; rc=\$?; rm needs; exit \$rc"
+done <"$work/libraries"
+newest=$(xargs objdump -T <"$work/libraries" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)
+case $wheel in
+*manylinux_2_"${newest#GLIBC_2.}"_*) pass ;;
+*) fail "the name of the wheel says another glibc than $newest: $wheel" ;;
+esac
+# Debian 12 has 2.36, and Ubuntu 22.04 2.35.
+[ "$(getconf GNU_LIBC_VERSION)" != 'glibc 2.36' ] || ok "Ubuntu 22.04 takes it" test "${newest#GLIBC_2.}" -le 35
+if command -v auditwheel >/dev/null; then
+    ok 'auditwheel agrees' sh -c "auditwheel show '$wheel' | tr '\n' ' ' >'$work/audit'; cat '$work/audit'
+        grep -F 'platform tag: \"manylinux_2_${newest#GLIBC_2.}_' '$work/audit' &&
+        ! grep -oE '[a-z0-9_+-]+\.so\.[0-9]+ with' '$work/audit' | grep -vE '^(libc|libm|libdl|libpthread|ld-linux-[a-z0-9-]+)\.'"
+else
+    echo 'wheel: auditwheel is not installed, which would look at it, too'
+    skip
+fi
 
 # run PYTHON FILE…: with an environment that has no compiler and no library of ours
 run() { env -i PATH=/nowhere HOME="$work" TILEC_CACHE="$work/cache" "$@"; }
