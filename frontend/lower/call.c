@@ -93,6 +93,7 @@ Obj lower_call(Lower *l, const Expr *e) {
                  (!l->b.f && (self.kind == OBJ_SET || self.kind == OBJ_INT ||
                               (self.kind == OBJ_TUPLE && !self.seq.of_class)));
     Obj callee = known ? self : attribute(l, self, e->left->name, c.name_span);
+    if (!known) see(l, c.name_span, e->left->name, callee);
     if (!evaluate_arguments(l, e, &c) || obj_is_poison(callee)) return poison();
     if (!known) return call(l, callee, &c);
     if (host_method(l, self, e->left->name, &c, &result)) return result;

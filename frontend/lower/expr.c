@@ -415,11 +415,33 @@ static Obj lower_kind(Lower *l, const Expr *e) {
     return poison();
 }
 
+/* A call's result shows at its callee's name. */
+static void see_expr(Lower *l, const Expr *e, Obj o) {
+    switch (e->kind) {
+    case EXPR_NAME: see(l, e->span, e->name, o); break;
+    case EXPR_ATTRIBUTE:
+        if (e->op_span.line) see(l, e->op_span, e->name, o);
+        break;
+    case EXPR_CALL:
+        if (e->left->kind == EXPR_NAME) see(l, e->left->span, e->left->name, o);
+        if (e->left->kind == EXPR_ATTRIBUTE && e->left->op_span.line)
+            see(l, e->left->op_span, e->left->name, o);
+        break;
+    case EXPR_BINARY:
+    case EXPR_COMPARE:
+    case EXPR_BOOL:
+        if (e->op_span.line) see(l, e->op_span, NULL, o);
+        break;
+    default: break;
+    }
+}
+
 Obj lower_expr(Lower *l, const Expr *e) {
     if (!enter(l, e->span)) return poison();
     Span outer = l->b.span;
     l->b.span = e->span;
     Obj o = lower_kind(l, e);
+    if (l->options->symbols) see_expr(l, e, o);
     l->b.span = outer;
     leave(l);
     /* Whoever gets a tuple or a string may look through all of it. */

@@ -15,6 +15,7 @@
  *   stmt.c     statements; flow.c  if; loop.c  for, while and what they carry
  *   expr.c     expressions; call.c  calls, inlining, binding of arguments
  *   scan.c     questions about syntax alone
+ *   symbols.c  what names stand for, for editors; symbols_walk.c  which names are one
  *   name.c     names and attributes -> objects; modules and globals
  *   untyped.c  parameters without types, and a signature that could be meant
  *   advice.c   what to write instead of a word that means nothing
@@ -35,6 +36,7 @@
 #include "frontend/host/search.h"
 #include "frontend/lower/lower.h"
 #include "frontend/lower/object.h"
+#include "frontend/lower/symbols.h"
 
 enum {
     UNROLL_LIMIT = 4096,      /* iterations of one tl.static_range */
@@ -423,6 +425,8 @@ const Global *global_value(Lower *l, int index); /* evaluated where it stands */
 Obj import_object(Lower *l, const AstImport *im, Span span);
 Obj import_member(Lower *l, const char *path, const char *name, Span span); /* of a known module */
 bool is_known_module(const char *path);
+char module_letter(const char *path); /* of the rows of builtins.def that are its members; 0 */
+void inner_modules(const char *path, MemberFn fn, void *ctx); /* Triton's, directly in it */
 bool always_there(const char *module); /* wherever Triton runs: never searched for */
 /* The error that nothing can be done with a value that is not known; false: x is another one. */
 bool is_foreign(Lower *l, Obj x, Span span);
@@ -433,7 +437,17 @@ Binding *find_binding(Scope *scope, const char *name);
 void bind(Lower *l, const char *name, Obj o, Span span);
 Scope copy_scope(Lower *l, const Scope *scope);
 
+/* ---- symbols.c: does nothing where nobody asks for symbols ---- */
+/* What the name (NULL: an operator) at a place gives. */
+void see(Lower *l, Span span, const char *name, Obj o);
+/* Notes what is taken for granted of a parameter. */
+void assume(Lower *l, const AstParam *p, const char *what, bool is_type);
+
 /* ---- untyped.c ---- */
+/* For symbols, what the parameter could be, of which a launch would tell; NULL and poison: nobody
+ * knows. */
+const char *assumed_type(Lower *l, const AstFunc *f, const AstParam *p);
+Obj assumed_constexpr(Lower *l, const AstFunc *f, const AstParam *p);
 /* An error about parameters of f without types, and types that they could have. */
 void report_untyped(Lower *l, const AstFunc *f, const AstParam *const *untyped, int n);
 

@@ -229,12 +229,13 @@ static Funcs all_kernels(Lower *l) {
         AstFunc *f = l->here->file->func[i];
         if (!is_jit(f) || find_function(l, f->name) != f) continue;
         jits++;
-        if (is_called(&mentions, f)) continue;
+        if (is_called(&mentions, f) || (l->options->symbols && f->broken)) continue;
         if (!returns_value(l, f))
             vec_push(&l->s->arena, &found, f);
         else
             returning = f;
     }
+    if (l->options->symbols) return found; /* helpers alone are no mistake while one writes */
     if (!found.n && !l->s->diags.errors && returning) {
         fail(l, E_RETURNS_VALUE, returning->span, "'%s' returns a value, and a kernel does not",
              returning->name);
@@ -435,19 +436,22 @@ const char *lower_launch_params(Session *s, AstFile *file, const LowerOptions *o
 }
 
 Module *lower_file(Session *s, AstFile *file, const LowerOptions *options) {
-    Lower l;
-    Frame top = {0};
-    open_file(&l, s, file, options, &top);
-    Funcs kernels = options->kernel ? named_kernel(&l, options->kernel) : all_kernels(&l);
-    for (int i = 0; i < kernels.n && !l.abandoned; i++) {
-        bool ok = lower_kernel(&l, kernels.at[i]);
+    Lower *l = arena_alloc(&s->arena, sizeof *l); /* symbols are asked for later */
+    Frame *top = arena_alloc(&s->arena, sizeof *top);
+    open_file(l, s, file, options, top);
+    if (options->symbols) options->symbols->lower = l;
+    Funcs kernels = options->kernel ? named_kernel(l, options->kernel) : all_kernels(l);
+    for (int i = 0; i < kernels.n && !l->abandoned; i++) {
+        bool ok = lower_kernel(l, kernels.at[i]);
         if (ok) continue;
-        const Func *f = l.module->funcs;
+        const Func *f = l->module->funcs;
         while (f->next) f = f->next;
-        remove_func(l.module, f);
+        remove_func(l->module, f);
     }
-    if (kernels.n && !l.abandoned) check_unknown_names(&l, kernels.at, kernels.n);
-    return kernels.n ? l.module : NULL;
+    if (kernels.n && !l->abandoned && !options->symbols)
+        check_unknown_names(l, kernels.at, kernels.n);
+    l->frame = top;
+    return kernels.n ? l->module : NULL;
 }
 
 bool lower_configs(Session *s, AstFile *file, const LowerOptions *options, Buf *out) {

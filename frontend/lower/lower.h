@@ -8,6 +8,8 @@
 #include "ir/ir.h"
 #include "ir/promise.h"
 
+struct SymbolIndex;
+
 /* Of an argument known already, for @triton.heuristics and for the order of elements. */
 enum { VALUE_ASKED = 1, SIZE_ASKED = 2 };
 
@@ -33,6 +35,7 @@ typedef struct LowerOptions {
     int capability;   /* of the target: 90 */
     int triton;       /* a version as ir/triton.h has it; 0: the file's, else the newest */
     bool warn_triton; /* say where versions of Triton differ on what the source means */
+    struct SymbolIndex *symbols; /* filled in, for editors: see symbols.h; or NULL */
 } LowerOptions;
 
 /* Lowers s->source's kernels. NULL or a module with fewer functions after errors (see s->diags). */

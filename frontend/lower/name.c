@@ -52,6 +52,7 @@ void bind(Lower *l, const char *name, Obj o, Span span) {
         b = &l->frame->scope.at[l->frame->scope.n - 1];
     }
     *b = (Binding){.name = name, .obj = o, .span = span};
+    if (name != loop_stop) see(l, span, name, o);
 }
 
 Scope copy_scope(Lower *l, const Scope *scope) {
@@ -73,6 +74,20 @@ static int module_index(const char *path) {
 
 bool is_known_module(const char *path) {
     return module_index(path) >= 0;
+}
+
+char module_letter(const char *path) {
+    int i = module_index(path);
+    return i < 0 ? '\0' : modules[i].letter;
+}
+
+void inner_modules(const char *path, MemberFn fn, void *ctx) {
+    size_t n = strlen(path);
+    for (int i = 0; i < MODULES; i++) {
+        const char *inner = modules[i].path;
+        if (strncmp(inner, path, n) == 0 && inner[n] == '.' && !strchr(inner + n + 1, '.'))
+            fn(ctx, MEMBER_MODULE, inner + n + 1, NULL);
+    }
 }
 
 static Obj module_object(const char *path) {
