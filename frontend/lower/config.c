@@ -332,7 +332,9 @@ bool heuristic_value(Lower *l, const AstFunc *f, const char *name, Obj *out) {
         *out = ask(l, heuristic, d);
         l->s->diags.muted = muted;
         if (!l->needs && obj_is_const(*out) && out->kind != OBJ_UNKNOWN) return true;
-        if (l->needs)
+        if (l->options->symbols)
+            *out = poison(); /* a launch settles it */
+        else if (l->needs)
             *out = fail(l, E_HEURISTIC, d->span,
                         "heuristic '%s' needs the value of '%s', known at launch only", name,
                         l->needs);

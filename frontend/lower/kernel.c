@@ -162,11 +162,13 @@ static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry e
     if (config_value(config, p->name, &o)) return o;
     if (heuristic_value(l, f, p->name, &o)) {
         if (!obj_is_poison(o)) return o;
+        if (l->options->symbols) return assumed_constexpr(l, f, p);
         note(l, p->span, "the value of this constexpr; -D %s=VALUE gives it one", p->name);
         return o;
     }
     bool open = config.kind == OBJ_POISON && may_be_in_configs(l, p->name);
-    if (p->default_ && !open) return default_value(l, f, p);
+    if (p->default_ && (!open || l->options->symbols)) return default_value(l, f, p);
+    if (l->options->symbols) return assumed_constexpr(l, f, p);
     fail(l, E_CONSTEXPR_VALUE, p->span,
          p->default_ ? "the value of constexpr '%s' is not known" : "constexpr '%s' has no value",
          p->name);
@@ -272,7 +274,12 @@ static Obj runtime_leaf(Lower *l, const AstParam *p, const Argument *a, Func *ou
         ir_param(l->s, out, &param);
         return obj_none();
     }
-    if (!text.n || *text.at == ':') {
+    bool open = !text.n || *text.at == ':';
+    if (open && l->options->symbols && a->path == p->name) {
+        const char *type = assumed_type(l, l->params->f, p);
+        if (!type) return poison();
+        text = (Text){type, strlen(type)};
+    } else if (open) {
         report_untyped_part(l, p, a, untyped);
         return poison();
     }

@@ -388,7 +388,7 @@ static Obj definition_object(Lower *l, const Definition *d, Span span) {
     switch (d->kind) {
     case DEFINED_FUNC: {
         const AstFunc *f = l->here->file->func[d->index];
-        if (f->broken && report_parse(l, l->here)) return poison();
+        if (f->broken && (l->options->symbols || report_parse(l, l->here))) return poison();
         return (Obj){.kind = OBJ_FUNC, .func = f};
     }
     case DEFINED_GLOBAL: return global_object(l, d->index, span);

@@ -4,16 +4,33 @@
  *
  * The guess looks at syntax alone: what loads and stores begin their addresses with is a pointer,
  * also by way of other names; a number's type is its annotation's (`int`, `float`) or goes by its
- * name. It is shown, never used. */
+ * name. It is shown, and used for editors alone, which have no launch that would tell: with
+ * constexprs whose values could be so. */
+#include <ctype.h>
 #include <string.h>
 
 #include "frontend/lower/internal.h"
+
+enum { GUESS_CALLS = 3, GUESS_POINTERS = 200, GUESS_WORK = 200000 };
 
 typedef struct Guess {
     Lower *l;
     Names pointers;
     bool grown;
+    int depth; /* of calls that hand an address on */
+    int *work; /* that is left: beyond it a guess is poorer */
 } Guess;
+
+static Guess guess(Lower *l, const AstFunc *f, int depth, int *work);
+
+/* A function of this file, called by its name; NULL: none. */
+static const AstFunc *called_function(const Lower *l, const Expr *call, int *work) {
+    const AstFile *file = l->here->file;
+    *work -= file->nfuncs / 8;
+    for (int i = 0; call->left->kind == EXPR_NAME && i < file->nfuncs; i++)
+        if (file->func[i]->name == call->left->name) return file->func[i];
+    return NULL;
+}
 
 static bool has_name(const Names *names, const char *name) {
     for (int i = 0; i < names->n; i++)
@@ -40,8 +57,20 @@ static bool takes_address(const char *function) {
            strcmp(function, "make_tensor_descriptor") == 0;
 }
 
+/* What the called function takes for addresses. */
+static void look_at_called(Guess *g, const Expr *e) {
+    const AstFunc *f = g->depth < GUESS_CALLS ? called_function(g->l, e, g->work) : NULL;
+    if (!f) return;
+    Guess inner = guess(g->l, f, g->depth + 1, g->work);
+    for (int i = 0; i < e->nitems && i < f->nparams; i++)
+        if (has_name(&inner.pointers, f->param[i].name)) note_pointer(g, e->item[i]);
+    for (int i = 0; i < e->nkeywords; i++)
+        if (has_name(&inner.pointers, e->keyword[i].name)) note_pointer(g, e->keyword[i].value);
+}
+
 static void look_at(Guess *g, const Expr *e) {
-    if (!e) return;
+    if (!e || --*g->work < 0) return;
+    if (e->kind == EXPR_CALL) look_at_called(g, e);
     if (e->kind == EXPR_CALL && e->left->kind == EXPR_ATTRIBUTE && e->nitems &&
         takes_address(e->left->name))
         note_pointer(g, e->item[0]);
@@ -88,14 +117,142 @@ static const char *guess_type(const Guess *g, const AstParam *p) {
     return number_type(p);
 }
 
-void report_untyped(Lower *l, const AstFunc *f, const AstParam *const *untyped, int n) {
-    enum { NAMED = 4 };
-    Arena *a = &l->s->arena;
-    Guess g = {.l = l};
+static Guess guess(Lower *l, const AstFunc *f, int depth, int *work) {
+    Guess g = {.l = l, .depth = depth, .work = work};
     do {
         g.grown = false;
         look_through(&g, f->body);
-    } while (g.grown && g.pointers.n < 200);
+    } while (g.grown && g.pointers.n < GUESS_POINTERS);
+    return g;
+}
+
+/* ---- for editors ---- */
+
+/* Assumes nothing: the kernel goes on without. */
+static bool leaves_open(Lower *l) {
+    if (l->options->symbols->unknown) l->failed = true;
+    return l->options->symbols->unknown;
+}
+
+const char *assumed_type(Lower *l, const AstFunc *f, const AstParam *p) {
+    SymbolIndex *x = l->options->symbols;
+    if (leaves_open(l)) return NULL;
+    if (x->guessed != f) {
+        int work = GUESS_WORK;
+        Guess made = guess(l, f, 0, &work);
+        x->guessed = f;
+        x->pointers.at = made.pointers.at;
+        x->pointers.n = x->pointers.cap = made.pointers.n;
+    }
+    Guess g = {.l = l, .pointers = {x->pointers.at, x->pointers.n, x->pointers.cap}};
+    const char *type = guess_type(&g, p);
+    assume(l, p, type, true);
+    return type;
+}
+
+/* How a constexpr is used says what it could be. */
+typedef struct Uses {
+    Lower *l;
+    const char *name;
+    int depth;          /* of calls that hand it on */
+    int work;           /* that is left */
+    const char *string; /* that it is compared with */
+    bool truth, dtype, called;
+} Uses;
+
+static void look_at_uses(Uses *u, StmtList list);
+
+static bool is_it(const Uses *u, const Expr *e) {
+    return e && e->kind == EXPR_NAME && e->name == u->name;
+}
+
+static void look_at_truth(Uses *u, const Expr *e) {
+    u->truth |= is_it(u, e);
+}
+
+static void hand_on(Uses *u, const AstFunc *f, const char *name) {
+    const char *outer = u->name;
+    if (u->depth == GUESS_CALLS) return;
+    u->depth++;
+    u->name = name;
+    look_at_uses(u, f->body);
+    u->name = outer;
+    u->depth--;
+}
+
+static void look_at_call(Uses *u, const Expr *e) {
+    const AstFunc *f = called_function(u->l, e, &u->work);
+    u->called |= is_it(u, e->left);
+    bool converts = e->left->kind == EXPR_ATTRIBUTE && strcmp(e->left->name, "to") == 0;
+    u->dtype |= converts && e->nitems && is_it(u, e->item[0]);
+    for (int i = 0; f && i < e->nitems && i < f->nparams; i++)
+        if (is_it(u, e->item[i])) hand_on(u, f, f->param[i].name);
+    for (int i = 0; i < e->nkeywords; i++) {
+        const Keyword *k = &e->keyword[i];
+        if (!k->name || !is_it(u, k->value)) continue;
+        u->dtype |= strstr(k->name, "dtype") != NULL;
+        if (f) hand_on(u, f, k->name);
+    }
+}
+
+static void look_at_use(Uses *u, const Expr *e) {
+    if (!e || --u->work < 0) return;
+    if (e->kind == EXPR_CALL) look_at_call(u, e);
+    if (e->kind == EXPR_ATTRIBUTE && is_it(u, e->left)) u->dtype |= strcmp(e->name, "value") != 0;
+    for (int i = 0; e->kind == EXPR_COMPARE && i < e->nitems; i++)
+        if (is_it(u, e->left) && e->item[i]->kind == EXPR_STRING && !u->string)
+            u->string = e->item[i]->string;
+    if (e->kind == EXPR_UNARY && e->op == OPR_NOT) look_at_truth(u, e->left);
+    if (e->kind == EXPR_BOOL) look_at_truth(u, e->left), look_at_truth(u, e->right);
+    if (e->kind == EXPR_TERNARY) look_at_truth(u, e->cond);
+    look_at_use(u, e->left);
+    look_at_use(u, e->right);
+    look_at_use(u, e->cond);
+    for (int i = 0; i < e->nitems; i++) look_at_use(u, e->item[i]);
+    for (int i = 0; i < e->nkeywords; i++) look_at_use(u, e->keyword[i].value);
+}
+
+static void look_at_uses(Uses *u, StmtList list) {
+    for (int i = 0; i < list.n; i++) {
+        const Stmt *s = list.at[i];
+        if (s->kind == STMT_IF || s->kind == STMT_WHILE) look_at_truth(u, s->value);
+        look_at_use(u, s->value);
+        look_at_uses(u, s->body);
+        look_at_uses(u, s->orelse);
+    }
+}
+
+/* A power of two, which sizes of tiles are; of stages, warps and groups fewer. */
+static int64_t likely_size(const char *name) {
+    static const char *const few[] = {"stage", "warp", "group", "num_", "split"};
+    char lower[64];
+    size_t n = 0;
+    for (; name[n] && n + 1 < sizeof lower; n++) lower[n] = (char)tolower((unsigned char)name[n]);
+    lower[n] = '\0';
+    bool block = strstr(lower, "block") || strstr(lower, "size");
+    for (size_t i = 0; i < sizeof few / sizeof *few && !block; i++)
+        if (strstr(lower, few[i])) return 4;
+    return 64;
+}
+
+Obj assumed_constexpr(Lower *l, const AstFunc *f, const AstParam *p) {
+    Uses u = {.l = l, .name = p->name, .work = GUESS_WORK};
+    if (leaves_open(l)) return poison();
+    look_at_uses(&u, f->body);
+    Obj o = u.called   ? poison()
+            : u.string ? obj_string(l, u.string)
+            : u.dtype  ? obj_dtype(l, type_scalar(EL_F32))
+            : u.truth  ? obj_bool(true)
+                       : obj_int(likely_size(p->name));
+    assume(l, p, u.called ? NULL : obj_repr(l, o), false);
+    return o;
+}
+
+void report_untyped(Lower *l, const AstFunc *f, const AstParam *const *untyped, int n) {
+    enum { NAMED = 4 };
+    Arena *a = &l->s->arena;
+    int work = GUESS_WORK;
+    Guess g = guess(l, f, 0, &work);
     Buf names = buf_new(a), signature = buf_new(a);
     for (int i = 0; i < n; i++) {
         if (i < NAMED) buf_printf(&names, "%s'%s'", i ? ", " : "", untyped[i]->name);

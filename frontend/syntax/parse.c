@@ -421,6 +421,7 @@ static void top_simple(TopLevel *top, int at, int stop) {
             parser_unit(p, TOK_START_IMPORT, at, at, next);
             for (int i = 0; i < p->imports.n; i++) {
                 AstImport im = p->imports.at[i];
+                if (!im.module) continue; /* the line does not parse */
                 im.guard = current_guard(top, im.span);
                 im.order = top->order++;
                 vec_push(&p->s->arena, &top->imports, im);
