@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* position.h: places of the compiler, lines and bytes from 1, <-> positions of LSP, lines and
+ * UTF-16 units from 0; paths <-> URIs.
+ *
+ * A line ends in "\n" or "\r\n", as the compiler has it. Positions behind a line's end are its end,
+ * those behind the text are the text's end, and one between the halves of a surrogate pair is
+ * before the character. */
+#ifndef TILE_COMPILER_LSP_POSITION_H
+#define TILE_COMPILER_LSP_POSITION_H
+
+#include "base/diag.h"
+
+#include <jansson.h>
+
+typedef struct Position {
+    size_t line, character;
+} Position;
+
+/* The bytes before a position. */
+size_t position_offset(const char *text, size_t len, Position at);
+/* The byte, from 1, in its line of a position; *line from 1. */
+void position_place(const char *text, size_t len, Position at, uint32_t *line, uint32_t *col);
+/* UTF-16 units of the first n bytes of a line. */
+size_t position_units(const char *line, size_t n);
+/* {"start": …, "end": …} of a span in whichever source of these it lies; its text NULL: bytes. */
+json_t *range_json(const Source *first, Span span);
+json_t *position_json(size_t line, size_t character);
+/* {"uri": …, "range": …} */
+json_t *location_json(const Source *first, Span span);
+
+/* Any bytes as a string of JSON: what is no UTF-8 becomes U+FFFD. */
+json_t *text_json(const char *s, size_t n);
+
+/* "file:///a/b%20c.tl" -> "/a/b c.tl", malloc'ed; NULL: no file of this machine, or no memory. */
+char *uri_path(const char *uri);
+/* "/a/b c.tl" -> its URI, malloc'ed; a relative path is taken from the working directory, and what
+ * is no path, "untitled:1", as it is. NULL: no memory. */
+char *path_uri(const char *path);
+
+#endif
