@@ -204,6 +204,13 @@ LowerOptions compile_lower_options(const tile_compile_options *o, const Target *
                           .warn_triton = o->warn_triton};
 }
 
+OptionValues compile_kernel_options(const tile_compile_options *o) {
+    OptionValues values = {0};
+    char why[OPTION_WHY];
+    fields_options(o, &values, why);
+    return values;
+}
+
 /* From text to tile IR. For the syntax tree, which is no IR, fills j->output and leaves j->m. */
 static bool read_source(Job *j) {
     const tile_compile_options *o = j->o;

@@ -18,6 +18,8 @@ tile_status compile_noting(const tile_compile_options *options, uint8_t *value_a
 /* What lowering is told; of the options of kernels nothing yet. */
 LowerOptions compile_lower_options(const tile_compile_options *o, const Target *target,
                                    Reading *reading);
+/* Those of kernels, of options that were checked. */
+OptionValues compile_kernel_options(const tile_compile_options *o);
 /* The report that it keeps; NULL: none. */
 struct Report;
 const struct Report *compiled_report(const tile_compiled *c);

@@ -44,6 +44,7 @@ may_include codegen base ir ir/analysis
 may_include runtime base ir ir/interp ptx ptx/machine include
 phases='frontend frontend/syntax frontend/host frontend/lower passes codegen'
 may_include compiler base ir ir/analysis $phases compiler/report compiler/jit compiler/tune
+may_include compiler/lsp base ir $phases compiler
 may_include compiler/report base ir ir/analysis passes ptx compiler
 may_include compiler/jit base ir $phases compiler
 may_include compiler/tune base ir $phases compiler compiler/jit
