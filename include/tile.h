@@ -688,6 +688,27 @@ int tile_compiled_diagnostics(const tile_compiled *compiled, const tile_diagnost
 const char *tile_compiled_code(const tile_compiled *compiled, int diagnostic);
 void tile_compiled_free(tile_compiled *compiled);
 
+/* ---- a language server (libtile_compiler) ---- */
+
+/* Where a language server's messages come from and go to. */
+typedef struct tile_stream {
+    /* Up to `room` bytes: their number, which is 0 at the end; -1: there are none now (wait 0), or
+     * reading failed. */
+    ptrdiff_t (*read)(void *user, char *to, size_t room, int wait);
+    /* All of them; else not 0. */
+    int (*write)(void *user, const char *bytes, size_t len);
+    void *user;
+} tile_stream;
+
+/* Serves an editor over a stream in the language server protocol, until it says exit or the stream
+ * ends: docs/editor.md says with what. The options are those that sources are looked at with:
+ * target, defines, signature and include count, and what leaves out warnings. *shut_down, which may
+ * be NULL: it asked to shut down first, as it should. TILE_INVALID: an option's value is wrong, and
+ * *why (which may be NULL, else free it) says which; TILE_IO: what came were no messages, or an
+ * answer could not be written. */
+tile_status tile_language_server(const tile_compile_options *options, const tile_stream *stream,
+                                 int *shut_down, tile_compiled **why);
+
 /* ---- compiling when launched (libtile_compiler) ---- */
 
 /* Keeps a kernel's source, to be compiled for the context's device whenever a launch needs a

@@ -15,6 +15,7 @@
 #include "tools/tilec_cache.h"
 #include "tools/tilec_deps.h"
 #include "tools/tilec_explain.h"
+#include "tools/tilec_lsp.h"
 #include "tools/tilec_options.h"
 #include "tools/tilec_ptxas.h"
 #include "tools/tilec_report.h"
@@ -74,6 +75,7 @@ typedef struct Command {
     int inputs_before;
     const char *explain;   /* FILE:LINE */
     const char *reproduce; /* a bundle */
+    bool lsp;
     bool native, forecast; /* forecast: --config=auto */
     char native_target[32];
     int worst; /* exit code so far */
@@ -179,6 +181,7 @@ static int take_option(Command *c, int id, const char *v) {
     case OPT_COMPARE: return compare_option(c, v);
     case OPT_EXPLAIN_PTX: c->explain = v; break;
     case OPT_REPRODUCE: c->reproduce = v; break;
+    case OPT_LSP: c->lsp = true; break;
     case OPT_REPORT: return report_option(c, v);
     case OPT_OUTPUT: c->output = v; break;
     case OPT_EMIT:
@@ -356,7 +359,8 @@ static int read_command(Command *c, int argc, char **argv) {
     int code = read_facts(c);
     if (code) return code;
     if (c->ninputs && c->reproduce) return usage(c, "--reproduce takes no other file", "", "");
-    if (c->ninputs == 0 && (c->explain || c->reproduce)) return EXIT_DONE;
+    if (c->ninputs && c->lsp) return usage(c, "--lsp takes no file: the editor sends them", "", "");
+    if (c->ninputs == 0 && (c->explain || c->reproduce || c->lsp)) return EXIT_DONE;
     if (c->ninputs == 0) return usage(c, "no input file", "", "");
     if (c->artefact.tuning_file && (c->o.config || c->o.config_text || c->forecast))
         return usage(c, "--config chooses a config, and so does --tuning", "", "");
@@ -635,6 +639,13 @@ static int reproduce(Command *c) {
     return c->worst;
 }
 
+/* As the protocol has it, an exit that was not announced is 1. */
+static int serve_editor(Command *c) {
+    bool orderly;
+    tile_status st = lsp_command(&c->messages, &c->o, &orderly);
+    return st ? exit_code_of(st) : orderly ? EXIT_DONE : EXIT_SOURCE;
+}
+
 /* An id that is not there is a mistake of the command line. */
 static int cache_exit(tile_status st) {
     return st == TILE_NOT_FOUND ? EXIT_USAGE : exit_code_of(st);
@@ -655,6 +666,7 @@ static int run(Command *c, int argc, char **argv) {
     if (c->native && !find_native(c)) return c->worst;
     if (c->explain) return explain(c);
     if (c->reproduce) return reproduce(c);
+    if (c->lsp) return serve_editor(c);
     if (c->compare) return compare(c);
     if (c->artefact.tuning_file && !open_tuning(c)) return c->worst;
     for (int i = 0; i < c->ninputs; i++) compile_input(c, &c->input[i]);

@@ -66,6 +66,11 @@ const OptionRow tilec_rows[] = {
      "working directory or in $TILEC_CRASH_DIR; takes --dump-after, --verify and --time, and\n"
      "writes its output where -o says",
      OPT_REPRODUCE},
+    {"lsp", 0, NULL,
+     "instead of a file, serve an editor on standard input and output in the language server\n"
+     "protocol: diagnostics while one types, types, layouts, definitions, completion; -D, -s, -I,\n"
+     "--target and -W say with what sources are looked at",
+     OPT_LSP},
 #undef ROW_BOTH
 #undef ROW_TILEC
 #undef ROW_LOOK

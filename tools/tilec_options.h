@@ -23,6 +23,7 @@ typedef enum OptionId {
     OPT_EXPLAIN,
     OPT_CACHE,
     OPT_REPRODUCE,
+    OPT_LSP,
     OPT_MANUAL,
     OPT_HELP,
     OPT_VERSION
