@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""lsp.py BIN: `tilec --lsp` as an editor sees it. A client opens every example, types mistakes and takes them back,
-hovers, jumps, completes, renames and closes buffers; what it sends wrongly is answered with the protocol's codes."""
+"""lsp.py BIN [--length=N]: `tilec --lsp` as an editor sees it. A client opens every example, types mistakes and takes them back,
+hovers, jumps, completes, renames and closes buffers; what it sends wrongly is answered with the protocol's codes. Then texts that
+are half typed: N prefixes and N mutations of each file, default 25, with every kind of request in between. With a build without
+sanitizers the times and the memory of a long session are held against limits, too."""
 import json
+import random
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -12,6 +17,7 @@ from lsp_client import Client, ROOT, place, position, uri_of, word_at  # noqa: E
 
 FLASH = ROOT / "examples/flash_attention.tl"
 FORMS = ROOT / "tests/modules/forms"
+LIMIT_MS, LIMIT_GROWTH_KB = 100, 8 << 10
 ERROR, WARNING, INFORMATION, HINT = 1, 2, 3, 4
 passed = failed = 0
 
@@ -344,8 +350,118 @@ def test_completion(c):
     c.close(uri)
 
 
+# ---- texts that are half typed ----
+
+REQUESTS = ["hover", "definition", "references", "documentHighlight", "completion", "signatureHelp", "documentSymbol"]
+
+
+def ask_everything(c, uri, text, offset):
+    for method in REQUESTS:
+        message = c.request("textDocument/" + method, textDocument={"uri": uri}, position=position(text, offset))
+        check(f"{method} in {uri}", "result" in message or message["error"]["code"] == -32803, message)
+
+
+def mutate(dice, text):
+    text = list(text) or [" "]
+    for _ in range(dice.randint(1, 4)):
+        at = dice.randrange(len(text))
+        kind = dice.randrange(4)
+        if kind == 0:
+            text[at] = dice.choice("()[]{}:,.\n \t\"'#@=*é\U0001f600\r\0x0\\")
+        elif kind == 1:
+            del text[at:at + dice.randint(1, 30)]
+        elif kind == 2:
+            text[at:at] = text[at:at + dice.randint(1, 60)]
+        else:
+            text.insert(at, dice.choice(["tl.", "(", "lambda x: ", "for i in ", "def ", "import ", "if x:\n", "@triton.jit\n", "*", ":="]))
+        text = text or [" "]
+    return "".join(text)
+
+
+def test_half_typed(c, length):
+    dice = random.Random(length)
+    files = [*ROOT.glob("examples/*.tl"), *ROOT.glob("examples/*.tir"), *FORMS.glob("*.py"), *(ROOT / "tests/frontend").glob("project-*.py"),
+             *(ROOT / "tests/frontend").glob("class*.tl")]
+    for path in sorted(files):
+        uri, text = uri_of(path), path.read_text()
+        want = c.open(uri, text)
+        for i in range(length):
+            short = text[:dice.randrange(len(text) + 1)]
+            c.change(uri, {"text": short})
+            ask_everything(c, uri, short, len(short))
+            other = mutate(dice, text)
+            c.change(uri, {"text": other})
+            ask_everything(c, uri, other, dice.randrange(len(other) + 1))
+        # Many small edits of ranges come to the same as the text they make.
+        edited = text
+        c.change(uri, {"text": text})
+        for i in range(length):
+            a, b = sorted(dice.randrange(len(edited) + 1) for _ in range(2))
+            b = min(b, a + 9)
+            new = dice.choice(["", "x", "é", "\U0001f600", "\n", "tl."])
+            span = {"start": position(edited, a), "end": position(edited, b)}
+            edited = edited[:a] + new + edited[b:]
+            found = c.change(uri, {"range": span, "text": new})
+        c.close(uri)
+        check(f"edits of {path.name}", c.open(uri, edited) == found)
+        check(f"{path.name} again", c.change(uri, {"text": text}) == want)
+        c.close(uri)
+
+
+# ---- times and memory ----
+
+def test_times(c):
+    uri, text = uri_of(FLASH), FLASH.read_text()
+    diagnostics, hovers = [], []
+    c.open(uri, text)
+    for i in range(20):
+        start = time.monotonic()
+        c.change(uri, {"text": text + "\n" * i})
+        diagnostics.append(time.monotonic() - start)
+        start = time.monotonic()
+        hover(c, uri, text, "scores - new_top")
+        hovers.append(time.monotonic() - start)
+    c.close(uri)
+    for what, times in ("diagnostics", diagnostics), ("hover", hovers):
+        ms = 1000 * statistics.median(times)
+        print(f"{what} on {FLASH.name}: {ms:.1f} ms")
+        check(f"{what} in {LIMIT_MS} ms", ms < LIMIT_MS, ms)
+
+
+def resident_kb(c):
+    status = Path(f"/proc/{c.process.pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0])
+
+
+def test_memory(c):
+    uri, text = uri_of(FLASH), FLASH.read_text()
+    c.open(uri, text)
+
+    def session(n):
+        for i in range(n):
+            c.change(uri, {"text": text + "\n" * (i % 7)})
+            hover(c, uri, text, "scores - new_top")
+            labels(c, uri, text, "tl.dot", into=3)
+
+    session(300)
+    before = resident_kb(c)
+    session(1500)
+    growth = resident_kb(c) - before
+    print(f"1500 changes, hovers and completions: {growth} KB more")
+    check("memory of a long session", growth < LIMIT_GROWTH_KB, growth)
+    # Questions without a change: what they take is given back, too.
+    for i in range(3000):
+        labels(c, uri, text, "tl.dot", into=3)
+    growth = resident_kb(c) - before
+    print(f"3000 more completions: {growth} KB more")
+    check("memory of many questions", growth < 10 * LIMIT_GROWTH_KB, growth)
+    c.close(uri)
+
+
 def main():
     binary = Path(sys.argv[1]).resolve()
+    length = next((int(a.split("=")[1]) for a in sys.argv[2:] if a.startswith("--length=")), 25)
+    sanitized = b"libasan.so" in (binary / "tilec").read_bytes()
     test_protocol(binary)
     c = Client(binary)
     test_diagnostics(c)
@@ -353,6 +469,10 @@ def main():
     test_hover(c)
     test_navigation(c)
     test_completion(c)
+    test_half_typed(c, length)
+    if not sanitized:
+        test_times(c)
+        test_memory(c)
     check("the session ends well", c.end() == 0, c.process.stderr.read().decode()[-3000:])
     print(f"{passed} passed, {failed} failed")
     return failed > 0
