@@ -7,7 +7,9 @@
  * one lane.
  * The one idea: an operation that leaves memory as it was (a compare that fails, a flag set again)
  * does not count as a write, which is how a spin is told from work. A poll that has not seen what
- * it waits for sets its program aside and is done again when memory has changed. */
+ * it waits for sets its program aside and is done again when memory has changed.
+ * Memory that other launches write, too, is changed by the processor's own compare and swap; where
+ * another came first, the lane is done again. */
 #include "ir/interp/machine.h"
 
 #include <string.h>
@@ -17,7 +19,51 @@ typedef struct Cell {
     uint8_t *at;
     const InterpBuffer *b;
     uint64_t old;
+    bool lost; /* another launch has changed it since */
 } Cell;
+
+/* What the interpreter's bytes are when they are read and written as a whole. */
+typedef uint8_t __attribute__((may_alias)) Whole8;
+typedef uint16_t __attribute__((may_alias)) Whole16;
+typedef uint32_t __attribute__((may_alias)) Whole32;
+typedef uint64_t __attribute__((may_alias)) Whole64;
+
+void foreign_read(void *to, const uint8_t *at, size_t size) {
+#define READ(type)                                                                                 \
+    case sizeof(type): {                                                                           \
+        type v = __atomic_load_n((const type *)(const void *)at, __ATOMIC_SEQ_CST);                \
+        memcpy(to, &v, sizeof v);                                                                  \
+        return;                                                                                    \
+    }
+    switch ((uintptr_t)at % size ? 0 : size) {
+        READ(Whole8)
+        READ(Whole16)
+        READ(Whole32)
+        READ(Whole64)
+    default: memcpy(to, at, size);
+    }
+#undef READ
+}
+
+/* False: it was not `old` any more. */
+static bool foreign_swap(uint8_t *at, const void *old, const void *bits, size_t size) {
+#define SWAP(type)                                                                                 \
+    case sizeof(type): {                                                                           \
+        type expected, v;                                                                          \
+        memcpy(&expected, old, sizeof v);                                                          \
+        memcpy(&v, bits, sizeof v);                                                                \
+        return __atomic_compare_exchange_n((type *)(void *)at, &expected, v, false,                \
+                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                    \
+    }
+    switch ((uintptr_t)at % size ? 0 : size) {
+        SWAP(Whole8)
+        SWAP(Whole16)
+        SWAP(Whole32)
+        SWAP(Whole64)
+    default: memcpy(at, bits, size); return true;
+    }
+#undef SWAP
+}
 
 static uint16_t taint_at(const Tile *t, int64_t lane) {
     return t->tainted ? t->taint[lane] : 0;
@@ -38,16 +84,20 @@ static bool unwritten(const Access *a, int64_t i, TaintUse use) {
                         a->type, i);
 }
 
-static void put(const Access *a, const Cell *c, const void *bits) {
-    if (memcmp(c->at, bits, a->size) != 0) {
+static void put(const Access *a, Cell *c, const void *bits) {
+    uint8_t *written = c->b->written ? c->b->written + (c->at - c->b->base) : NULL;
+    c->lost = c->b->foreign && !foreign_swap(c->at, &c->old, bits, a->size);
+    if (c->lost) return;
+    if (memcmp(&c->old, bits, a->size) != 0) {
         a->p->writes++;
         a->r->changes++;
     }
-    memcpy(c->at, bits, a->size);
-    if (c->b->written) memset(c->b->written + (c->at - c->b->base), 1, a->size);
+    if (!c->b->foreign) memcpy(c->at, bits, a->size);
+    /* Others may look at it. */
+    if (written && memchr(written, 0, a->size)) memset(written, 1, a->size);
 }
 
-static bool combine(const Access *a, const AtomicPlan *plan, const Cell *c, int64_t i) {
+static bool combine(const Access *a, const AtomicPlan *plan, Cell *c, int64_t i) {
     const uint8_t *value = a->value->data + (size_t)i * a->size;
     if (!check_value(a, a->value, i)) return false;
     if (plan->exchange) {
@@ -63,7 +113,7 @@ static bool combine(const Access *a, const AtomicPlan *plan, const Cell *c, int6
     return true;
 }
 
-static bool compare_and_swap(const Access *a, const Cell *c, int64_t i) {
+static bool compare_and_swap(const Access *a, Cell *c, int64_t i) {
     const Tile *expected = a->value, *next = &a->p->tile[a->st->src[2]];
     if (!is_written(a, c)) return unwritten(a, i, USED_COMPARED);
     if (!check_value(a, expected, i) || !check_value(a, next, i)) return false;
@@ -78,7 +128,7 @@ static Tile *old_values(const Access *a) {
     return a->st->ndst ? &a->p->tile[a->st->dst[0]] : NULL;
 }
 
-static bool change(const Access *a, const AtomicPlan *plan, const Cell *c, int64_t i) {
+static bool change(const Access *a, const AtomicPlan *plan, Cell *c, int64_t i) {
     switch (a->st->op->code) {
     case OP_ATOMIC_LOAD: return true;
     case OP_ATOMIC_CAS: return compare_and_swap(a, c, i);
@@ -92,13 +142,17 @@ static bool one_lane(const Access *a, const AtomicPlan *plan, const InterpBuffer
     int buffer = (int)(b - a->r->launch->buffer);
     uint64_t offset = (uint64_t)(at - b->base);
     Cell c = {.at = at, .b = b};
-    memcpy(&c.old, at, a->size);
     if (plan->acquire) races_acquire(a, buffer, offset);
     if (!races_access(a, buffer, offset, a->size, RACE_ATOMIC)) return false;
-    bool known = is_written(a, &c);
+    bool known;
+    do {
+        c.lost = false;
+        foreign_read(&c.old, at, a->size);
+        known = is_written(a, &c);
+        if (!change(a, plan, &c, i)) return false;
+    } while (c.lost);
     if (d) memcpy(d->data + (size_t)i * a->size, &c.old, a->size);
     if (d && d->tainted) d->taint[i] = 0;
-    if (!change(a, plan, &c, i)) return false;
     if (!known && d && !a->old) access_mark(a, i, 1, ORIGIN_UNWRITTEN);
     if (plan->release) races_release(a, buffer, offset);
     return true;
@@ -122,6 +176,7 @@ bool access_atomic(const Access *a, const AtomicPlan *plan) {
             access_mark(a, done, i - done, ORIGIN_MASKED_OFF);
         if (n == 0) break;
         done = i + 1;
+        if (b && b->foreign && d) a->p->foreign_reads++;
         if (b && !one_lane(a, plan, b, at, i)) return false;
     }
     if (plan->release) races_released(a);
@@ -151,7 +206,8 @@ static bool poll_lane(const Access *a, const AtomicPlan *plan, const InterpBuffe
     int buffer = (int)(b - a->r->launch->buffer);
     uint64_t offset = (uint64_t)(at - b->base);
     Cell c = {.at = at, .b = b};
-    *seen = memcmp(at, a->value->data + (size_t)i * a->size, a->size) == 0;
+    foreign_read(&c.old, at, a->size);
+    *seen = memcmp(&c.old, a->value->data + (size_t)i * a->size, a->size) == 0;
     if (*seen && plan->acquire) races_acquire(a, buffer, offset);
     if (!races_access(a, buffer, offset, a->size, RACE_ATOMIC)) return false;
     /* Nothing that lies in a workspace before the launch is its mark. */
@@ -176,7 +232,7 @@ bool step_atomic_poll(Run *r, Program *p, const Step *st) {
     Counter *c = &p->counter[st->loop];
     const InterpBuffer *b = NULL;
     uint8_t *at = NULL;
-    bool all = true;
+    bool all = true, foreign = false;
     if (!c->at) {
         c->at = 1;
         c->deadline = deadline_of(r, &a);
@@ -189,6 +245,7 @@ bool step_atomic_poll(Run *r, Program *p, const Step *st) {
     for (int64_t i = 0, n;; i += n) {
         if (!access_next_run(&a, &i, 1, &n, &b, &at)) return false;
         if (n == 0) break;
+        foreign |= b && b->foreign;
         if (!d->data[i] && b && !poll_lane(&a, st->detail, b, at, i, &d->data[i])) return false;
         all &= d->data[i];
     }
@@ -199,6 +256,7 @@ bool step_atomic_poll(Run *r, Program *p, const Step *st) {
     if (p->deadline > c->deadline) p->deadline = c->deadline;
     p->at--;
     p->state = PROGRAM_WAITS;
+    p->foreign = foreign;
     p->seen_changes = r->changes;
     return true;
 }

@@ -40,12 +40,14 @@ typedef struct InterpBuffer {
     uint8_t *base;
     uint64_t bytes;
     uint8_t *written; /* one byte per byte of the buffer, nonzero once written; NULL: all written */
+    bool foreign;     /* other launches, of other threads or processes, may write to it meanwhile */
 } InterpBuffer;
 
 enum {
     INTERP_RACE_MB = 512,      /* what race checks may remember */
     INTERP_MAX_WAITING = 4096, /* programs suspended at once: about what a large GPU holds */
-    INTERP_WAITING_MB = 1024   /* and what their tiles may take */
+    INTERP_WAITING_MB = 1024,  /* and what their tiles may take */
+    INTERP_FOREIGN_MS = 300000 /* how long all wait for others to write, before it is a deadlock */
 };
 
 typedef union InterpArg { /* by the parameter's type; ignored for is_none */
@@ -63,12 +65,13 @@ typedef struct InterpLaunch {
     uint32_t grid[3];
     uint32_t work[3];                   /* what WORK_SIZE is; 0: the grid */
     uint32_t stream_k[STREAM_K_SHARES]; /* what STREAM_K is */
-    uint64_t workspace; /* address of a buffer, not written; 0: the launch needs none */
-    uint64_t mark;      /* no two launches on one workspace have the same */
-    uint32_t cluster;   /* programs along x that are one; 0: each is alone */
-    bool single_cta;    /* with the shared memory of a program that has an SM to itself */
-    unsigned checks;    /* CHECK_ bits */
-    uint64_t max_steps; /* per program; 0: no limit */
+    uint64_t workspace;  /* address of a buffer, not written; 0: the launch needs none */
+    uint64_t mark;       /* no two launches on one workspace have the same */
+    uint32_t cluster;    /* programs along x that are one; 0: each is alone */
+    bool single_cta;     /* with the shared memory of a program that has an SM to itself */
+    unsigned checks;     /* CHECK_ bits */
+    uint64_t max_steps;  /* per program; 0: no limit */
+    uint32_t foreign_ms; /* for INTERP_FOREIGN_MS; 0: that */
     /* Gets what PRINT writes, line by line; NULL: it is dropped. */
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;

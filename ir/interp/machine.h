@@ -85,8 +85,9 @@ typedef struct SlotInfo {
 typedef struct Counter { /* of a for, reduce or scan that is going on */
     int64_t at, len, chunk;
     uint64_t writes, reads, polls; /* a while: the program's when it last went round */
-    bool past;                     /* a for whose next index is beyond its type */
-    uint64_t deadline;             /* a poll's (.at: it has begun); UINT64_MAX: none */
+    uint64_t foreign_reads;
+    bool past;         /* a for whose next index is beyond its type */
+    uint64_t deadline; /* a poll's (.at: it has begun); UINT64_MAX: none */
 } Counter;
 
 typedef struct SharedBuffer { /* a BUFFER_ALLOC */
@@ -185,6 +186,8 @@ struct Program {
     ProgramState state;
     uint64_t writes, reads; /* how often it has changed memory, and looked at it */
     uint64_t polls;         /* … by an atomic or a volatile load */
+    uint64_t foreign_reads; /* … in memory that other launches write to, too */
+    bool foreign;           /* WAITS, YIELDS: it has looked there since it last came by */
     uint64_t seen_changes;  /* WAITS: Run.changes when it began to */
     uint64_t deadline;      /* … when it goes on in any case; UINT64_MAX: never */
     const Step *map;        /* the MAP that is done element by element, at its first step */
@@ -383,6 +386,8 @@ void access_mark(const Access *a, int64_t from, int64_t n, OriginKind kind);
 bool access_load(const Access *a, Tile *d); /* into d, which holds what it gives elsewhere */
 bool access_store(const Access *a, const Tile *value);
 /* atomic.c */
+/* Reads an element that other launches may write meanwhile: as a whole, if it is aligned. */
+void foreign_read(void *to, const uint8_t *at, size_t size);
 bool access_atomic(const Access *a, const AtomicPlan *plan);
 
 /* desc.c */

@@ -140,7 +140,8 @@ bool access_load(const Access *a, Tile *d) {
     uint8_t *at = NULL;
     a->p->last_read = a->st->op;
     a->p->reads++;
-    if (ir_attr(a->st->op, AT_VOLATILE)) a->p->polls++;
+    bool is_volatile = ir_attr(a->st->op, AT_VOLATILE) != NULL;
+    if (is_volatile) a->p->polls++;
     for (int64_t i = 0, n;; i += n) {
         if (!access_next_run(a, &i, a->lanes, &n, &b, &at)) return false;
         if (n == 0) return true;
@@ -148,10 +149,13 @@ bool access_load(const Access *a, Tile *d) {
         size_t bytes = (size_t)n * a->size;
         if (b && !races_access(a, buffer_number(a, b), (uint64_t)(at - b->base), bytes, RACE_READ))
             return false;
-        if (b)
-            memcpy(to, at, bytes);
-        else
+        if (b && b->foreign) a->p->foreign_reads++;
+        if (!b)
             memset(to, 0, bytes);
+        else if (b->foreign && is_volatile)
+            for (size_t k = 0; k < bytes; k += a->size) foreign_read(to + k, at + k, a->size);
+        else
+            memcpy(to, at, bytes);
         for (size_t k = 0; is_bool && k < bytes; k++) to[k] = to[k] != 0;
         if (d->tainted) memset(d->taint + i, 0, (size_t)n * sizeof *d->taint);
         if (!uninit || !b || !b->written) continue;

@@ -249,8 +249,10 @@ bool report_deadlock(Run *r, Program *const *waiting, int n, bool more) {
     else
         diag(&r->s->diags, C_DEADLOCK, where, "deadlock: %d programs wait for each other", n);
     for (int i = 0; i < n && i < SHOWN; i++)
-        diag(&r->s->diags, CODE_NONE, waiting[i]->last_read->span, "%s waits here",
-             report_program(r, waiting[i]));
+        diag(&r->s->diags, CODE_NONE, waiting[i]->last_read->span, "%s waits here%s",
+             report_program(r, waiting[i]),
+             waiting[i]->foreign ? ", for other launches, which have not written for too long"
+                                 : "");
     if (n > SHOWN) diag(&r->s->diags, CODE_NONE, (Span){0}, "and %d more", n - SHOWN);
     return false;
 }

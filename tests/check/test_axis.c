@@ -89,8 +89,9 @@ static void run_seed(uint64_t seed, Tally *tally) {
         args[0].p = (uint64_t)(uintptr_t)out;
         args[1].p = (uint64_t)(uintptr_t)in;
         memset(written, 0, (size_t)g.room * sizeof *out);
-        InterpBuffer buffers[] = {{"out", (uint8_t *)out, (uint64_t)g.room * sizeof *out, written},
-                                  {"in", (uint8_t *)in, sizeof in, NULL}};
+        InterpBuffer buffers[] = {
+            {"out", (uint8_t *)out, (uint64_t)g.room * sizeof *out, written, false},
+            {"in", (uint8_t *)in, sizeof in, NULL, false}};
         InterpLaunch launch = {.module = m,
                                .func = f,
                                .arg = args,

@@ -46,11 +46,11 @@ static float *run_kernel(Session *s, const Module *m, int64_t room, bool single,
     int64_t n = PROGRAMS * room;
     float *out = arena_array(&s->arena, (size_t)n + 1, sizeof *out);
     for (int64_t i = 0; i < n; i++) memcpy(&out[i], &(int){NEVER}, sizeof *out);
-    InterpBuffer buffer[] = {{"a", (uint8_t *)in->f16, sizeof in->f16, NULL},
-                             {"b", (uint8_t *)in->f32, sizeof in->f32, NULL},
-                             {"c", (uint8_t *)in->i32, sizeof in->i32, NULL},
-                             {"d", in->u8, sizeof in->u8, NULL},
-                             {"out", (uint8_t *)out, (size_t)n * sizeof *out, NULL}};
+    InterpBuffer buffer[] = {{"a", (uint8_t *)in->f16, sizeof in->f16, NULL, false},
+                             {"b", (uint8_t *)in->f32, sizeof in->f32, NULL, false},
+                             {"c", (uint8_t *)in->i32, sizeof in->i32, NULL, false},
+                             {"d", in->u8, sizeof in->u8, NULL, false},
+                             {"out", (uint8_t *)out, (size_t)n * sizeof *out, NULL, false}};
     InterpArg args[PARAMS] = {{0}};
     for (int i = 0; i <= PARAM_OUT; i++) args[i].p = (uint64_t)(uintptr_t)buffer[i].base;
     args[PARAM_N].i = 16;
@@ -226,8 +226,8 @@ static char *run_busy(int without, int *barriers) {
     uint16_t a[1024];
     float out[2048];
     for (int i = 0; i < 1024; i++) a[i] = (uint16_t)elem_from_double(EL_F16, i % 5);
-    InterpBuffer buffer[] = {{"a", (uint8_t *)a, sizeof a, NULL},
-                             {"out", (uint8_t *)out, sizeof out, NULL}};
+    InterpBuffer buffer[] = {{"a", (uint8_t *)a, sizeof a, NULL, false},
+                             {"out", (uint8_t *)out, sizeof out, NULL, false}};
     InterpArg args[] = {{.p = (uint64_t)(uintptr_t)a}, {.p = (uint64_t)(uintptr_t)out}};
     InterpLaunch launch = {.module = m,
                            .func = m->funcs,

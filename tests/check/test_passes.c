@@ -50,8 +50,8 @@ static Outcome run_kernel(Session *s, const Module *m, int64_t room, InterpArg *
     random_input(in);
     args[0].p = (uint64_t)(uintptr_t)o.out;
     args[1].p = (uint64_t)(uintptr_t)in;
-    InterpBuffer buffers[] = {{"out", (uint8_t *)o.out, bytes, o.written},
-                              {"in", (uint8_t *)in, sizeof in, NULL}};
+    InterpBuffer buffers[] = {{"out", (uint8_t *)o.out, bytes, o.written, false},
+                              {"in", (uint8_t *)in, sizeof in, NULL, false}};
     InterpLaunch launch = {.module = m,
                            .func = m->funcs,
                            .arg = args,
