@@ -82,7 +82,8 @@ typedef enum tile_status {
     TILE_CHECK_FAILED,  /* the CPU device caught a mistake in the kernel */
     TILE_DEVICE_ERROR,  /* the driver reported an error; later calls may fail too */
     TILE_COMPILE_ERROR, /* the source cannot be compiled as asked */
-    TILE_INTERNAL       /* a bug in this library */
+    TILE_INTERNAL,      /* a bug in this library */
+    TILE_UNSUPPORTED    /* this machine cannot do it: GPUs that do not reach each other's memory */
 } tile_status;
 
 /* A few words for a status ("out of memory"). Never NULL. */
@@ -190,7 +191,8 @@ tile_status tile_alloc(tile_context *ctx, size_t bytes, tile_ptr *out);
  * the caller's; tile_free makes the device forget it. TILE_INVALID on a GPU, or when it overlaps a
  * buffer that the device knows. */
 tile_status tile_wrap(tile_context *ctx, void *host, size_t bytes, tile_ptr *out);
-/* Frees what tile_alloc or tile_wrap gave; wait for kernels that use it first. 0 is allowed. */
+/* Frees what tile_alloc, tile_alloc_shared or tile_wrap gave, and closes what tile_shared_open
+ * gave; wait for kernels that use it first. 0 is allowed. */
 tile_status tile_free(tile_context *ctx, tile_ptr ptr);
 /* Copies between the host and the device, after the work in the default stream, and return when the
  * host memory may be used again. Work in other streams has to be waited for by the caller. The CPU
@@ -202,6 +204,44 @@ tile_status tile_copy_on_device(tile_context *ctx, tile_ptr to, tile_ptr from, s
                                 void *stream);
 /* Sets every byte, after the work in the default stream. */
 tile_status tile_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes);
+
+/* ---- many GPUs ---- */
+
+/* A program has a context for each GPU ("cuda:0", "cuda:1", …) and uses all of them from any
+ * thread; docs/distributed.md is the page on it. The CPU device does the same: each context has
+ * memory of its own, and reaches that of others by the calls below only. */
+
+/* Lets kernels and copies of ctx use all memory of `peer`, now and later, by its addresses; the
+ * other way round takes a second call. Kernels on the CPU device may wait for what another thread's
+ * launch writes there. Already enabled, or the same GPU's primary context: TILE_OK.
+ * TILE_UNSUPPORTED: the GPUs do not reach each other; tile_copy_peer works all the same.
+ * TILE_INVALID: one is a GPU and the other is not, or ctx has TILE_MAX_PEERS already. `peer` may be
+ * destroyed first: its memory is gone then. */
+enum { TILE_MAX_PEERS = 64 };
+tile_status tile_context_enable_peer(tile_context *ctx, tile_context *peer);
+/* Copies from the memory of `source` to that of ctx, in order with the work of `stream`, which is
+ * ctx's. Needs no tile_context_enable_peer: where GPUs do not reach each other the driver goes by
+ * the host. TILE_INVALID: one is a GPU and the other is not. */
+tile_status tile_copy_peer(tile_context *ctx, tile_ptr to, tile_context *source, tile_ptr from,
+                           size_t bytes, void *stream);
+
+/* As tile_alloc, memory that other processes of this host may use while this one has it. */
+tile_status tile_alloc_shared(tile_context *ctx, size_t bytes, tile_ptr *out);
+/* What such memory is known by: to be sent to another process as it is, by a pipe or MPI. */
+typedef struct tile_shared_handle {
+    unsigned char bytes[128];
+} tile_shared_handle;
+/* ptr: what tile_alloc_shared gave. TILE_INVALID: it is anything else. */
+tile_status tile_shared_export(tile_context *ctx, tile_ptr ptr, tile_shared_handle *out);
+/* Opens what another process exported, on the same sort of device, until tile_free; the other one
+ * keeps it until then. `size` is that of the handle as it came, *bytes (may be NULL) that of the
+ * memory. A GPU's context that opens another GPU's memory may use it as after
+ * tile_context_enable_peer. The handle may come from anyone: what is no handle, or says what is not
+ * so, is refused (TILE_INVALID); TILE_NOT_FOUND: the memory is gone, or its process may not be
+ * looked into; TILE_UNSUPPORTED: the GPUs do not reach each other. A process uses its own memory by
+ * its address, and cannot open it. */
+tile_status tile_shared_open(tile_context *ctx, const void *handle, size_t size, tile_ptr *out,
+                             size_t *bytes);
 
 /* ---- modules and kernels ---- */
 
@@ -355,6 +395,12 @@ tile_status tile_kernel_value(tile_kernel *kernel, const char *expression, const
 /* Waits for all work of the context's device. */
 tile_status tile_synchronize(tile_context *ctx);
 
+/* A stream, whose work goes on beside that of all others, the default stream's too. NULL on the CPU
+ * device, which does all work at once. */
+tile_status tile_stream_create(tile_context *ctx, void **out);
+/* Of what tile_stream_create gave, before the context is destroyed; its work still ends. NULL is
+ * allowed. */
+tile_status tile_stream_destroy(tile_context *ctx, void *stream);
 /* Waits for the work of one stream (NULL: the default stream). */
 tile_status tile_synchronize_stream(tile_context *ctx, void *stream);
 

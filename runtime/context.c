@@ -32,6 +32,7 @@ const char *tile_status_text(tile_status status) {
         [TILE_DEVICE_ERROR] = "device error",
         [TILE_COMPILE_ERROR] = "cannot compile",
         [TILE_INTERNAL] = "internal error",
+        [TILE_UNSUPPORTED] = "not supported by this machine",
     };
     size_t i = (size_t)status;
     return i < sizeof text / sizeof *text ? text[i] : "unknown status";
@@ -167,6 +168,7 @@ void tile_context_destroy(tile_context *ctx) {
     if (!ctx) return;
     if (!rt_forked(ctx)) {
         for (size_t i = 0; i < ctx->nbuffers; i++) ctx->ops->release(ctx, &ctx->buffer[i]);
+        peers_close(ctx);
         if (ctx->ops) ctx->ops->close(ctx);
         pthread_mutex_destroy(&ctx->lock);
     }
@@ -355,6 +357,16 @@ void rt_give_back(tile_context *ctx, tile_ptr key) {
     pthread_mutex_unlock(&ctx->lock);
 }
 
+tile_status rt_keep(tile_context *ctx, Buffer *b, tile_ptr *out) {
+    tile_status st = add_buffer(ctx, b);
+    if (st) {
+        ctx->ops->release(ctx, b);
+        return rt_fail(ctx, st, "cannot keep track of another buffer");
+    }
+    *out = b->start;
+    return TILE_OK;
+}
+
 tile_status tile_alloc(tile_context *ctx, size_t bytes, tile_ptr *out) {
     tile_status st = rt_enter(ctx);
     if (st) return st;
@@ -362,14 +374,7 @@ tile_status tile_alloc(tile_context *ctx, size_t bytes, tile_ptr *out) {
     *out = 0;
     Buffer b = {0};
     st = ctx->ops->alloc(ctx, bytes, &b);
-    if (st) return st;
-    st = add_buffer(ctx, &b);
-    if (st) {
-        ctx->ops->release(ctx, &b);
-        return rt_fail(ctx, st, "cannot keep track of another buffer");
-    }
-    *out = b.start;
-    return TILE_OK;
+    return st ? st : rt_keep(ctx, &b, out);
 }
 
 tile_status tile_wrap(tile_context *ctx, void *host, size_t bytes, tile_ptr *out) {
@@ -450,6 +455,19 @@ tile_status tile_synchronize(tile_context *ctx) {
 tile_status tile_synchronize_stream(tile_context *ctx, void *stream) {
     tile_status st = rt_enter(ctx);
     return st ? st : ctx->ops->synchronize_stream(ctx, stream);
+}
+
+tile_status tile_stream_create(tile_context *ctx, void **out) {
+    tile_status st = rt_enter(ctx);
+    if (st) return st;
+    if (!out) return rt_fail(ctx, TILE_INVALID, "tile_stream_create: out is NULL");
+    *out = NULL;
+    return ctx->ops->stream_create(ctx, out);
+}
+
+tile_status tile_stream_destroy(tile_context *ctx, void *stream) {
+    tile_status st = rt_enter(ctx);
+    return st || !stream ? st : ctx->ops->stream_destroy(ctx, stream);
 }
 
 tile_status tile_event_record(tile_context *ctx, void *stream, tile_event **event) {

@@ -20,57 +20,41 @@ static void *host(tile_ptr p) {
 
 /* ---- memory ---- */
 
-/* Reserves `guard` bytes on both sides of `size`, which becomes usable. */
-static void *map_guarded(size_t size, size_t guard, size_t *map_bytes) {
-    if (size > SIZE_MAX / 2 - 2 * guard) return NULL;
-    *map_bytes = size + 2 * guard;
-    char *map =
-        mmap(NULL, *map_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED) return NULL;
-    if (mprotect(map + guard, size, PROT_READ | PROT_WRITE) == 0) return map;
-    munmap(map, *map_bytes);
-    return NULL;
-}
-
 static tile_status cpu_alloc(tile_context *ctx, size_t bytes, Buffer *out) {
-    static const size_t guards[] = {(size_t)1 << 30,
-                                    (size_t)1 << 16}; /* address space may be short */
-    long page = sysconf(_SC_PAGESIZE);
-    size_t unit = page > 0 ? (size_t)page : 4096;
-    void *map = NULL;
-    size_t map_bytes = 0, guard = 0;
-    if (bytes <= SIZE_MAX / 4) {
-        size_t size = bytes ? (bytes + unit - 1) / unit * unit : unit;
-        for (int i = 0; i < 2 && !map; i++) {
-            guard = (guards[i] + unit - 1) / unit * unit;
-            map = map_guarded(size, guard, &map_bytes);
-        }
+    Buffer b = {.bytes = bytes};
+    if (bytes <= SIZE_MAX / 4 && host_map(bytes, -1, 0, &b)) {
+        b.written = calloc(bytes ? bytes : 1, 1);
+        if (!b.written) munmap(b.map, b.map_bytes);
     }
-    uint8_t *written = map ? calloc(bytes ? bytes : 1, 1) : NULL;
-    if (!written) {
-        if (map) munmap(map, map_bytes);
+    if (!b.written)
         return rt_fail(ctx, TILE_NO_MEMORY, "no memory for a buffer of %zu bytes", bytes);
-    }
-    *out = (Buffer){.start = (tile_ptr)(uintptr_t)map + guard,
-                    .bytes = bytes,
-                    .written = written,
-                    .map = map,
-                    .map_bytes = map_bytes};
+    *out = b;
     return TILE_OK;
 }
 
 static tile_status cpu_release(tile_context *ctx, Buffer *b) {
     (void)ctx;
     if (b->map) munmap(b->map, b->map_bytes);
-    free(b->written);
+    if (b->written_bytes)
+        munmap(b->written, b->written_bytes);
+    else
+        free(b->written);
+    if (b->file) close(b->file - 1);
     return TILE_OK;
 }
 
+/* In the memory of `of`, or of its peers. */
+static tile_status find_in(tile_context *ctx, tile_context *of, tile_ptr p, size_t bytes,
+                           Buffer *b) {
+    if (peers_find_buffer(of, p, bytes, b)) return TILE_OK;
+    return rt_fail(ctx, TILE_INVALID, "the %zu bytes at 0x%llx %s%s", bytes, (unsigned long long)p,
+                   rt_was_freed(of, p) ? "lie in a buffer that was freed"
+                                       : "do not lie in one buffer",
+                   of == ctx ? "" : " of the source");
+}
+
 static tile_status find(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *b) {
-    if (rt_find_buffer(ctx, p, bytes, b)) return TILE_OK;
-    return rt_fail(ctx, TILE_INVALID, "the %zu bytes at 0x%llx %s", bytes, (unsigned long long)p,
-                   rt_was_freed(ctx, p) ? "lie in a buffer that was freed"
-                                        : "do not lie in one buffer");
+    return find_in(ctx, ctx, p, bytes, b);
 }
 
 static void mark_written(const Buffer *b, tile_ptr p, size_t bytes) {
@@ -94,11 +78,11 @@ static tile_status cpu_copy_out(tile_context *ctx, void *to, tile_ptr from, size
     return TILE_OK;
 }
 
-static tile_status cpu_copy_within(tile_context *ctx, tile_ptr to, tile_ptr from, size_t bytes,
-                                   void *stream) {
+static tile_status cpu_copy_peer(tile_context *ctx, tile_ptr to, tile_context *source,
+                                 tile_ptr from, size_t bytes, void *stream) {
     (void)stream;
     Buffer a, b;
-    tile_status st = find(ctx, from, bytes, &a);
+    tile_status st = find_in(ctx, source, from, bytes, &a);
     if (!st) st = find(ctx, to, bytes, &b);
     if (st) return st;
     memmove(host(to), host(from), bytes);
@@ -108,6 +92,11 @@ static tile_status cpu_copy_within(tile_context *ctx, tile_ptr to, tile_ptr from
     else
         mark_written(&b, to, bytes);
     return TILE_OK;
+}
+
+static tile_status cpu_copy_within(tile_context *ctx, tile_ptr to, tile_ptr from, size_t bytes,
+                                   void *stream) {
+    return cpu_copy_peer(ctx, to, ctx, from, bytes, stream);
 }
 
 static tile_status cpu_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes) {
@@ -148,38 +137,6 @@ static tile_status make_workspace(tile_kernel *k, const LaunchGrid *asked, Inter
     launch->workspace = out->start;
     launch->mark = 1;
     return TILE_OK;
-}
-
-/* Does the address lie in buffer i, or at its end, where no other begins? */
-static bool lies_in(const tile_context *ctx, size_t i, tile_ptr p) {
-    const Buffer *b = &ctx->buffer[i], *next = i + 1 < ctx->nbuffers ? b + 1 : NULL;
-    if (p < b->start || p - b->start > b->bytes) return false;
-    return p - b->start < b->bytes || !next || next->start != p;
-}
-
-InterpBuffer *host_buffers(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
-                           const Buffer *workspace, int *n) {
-    pthread_mutex_lock(&ctx->lock);
-    *n = (int)ctx->nbuffers;
-    InterpBuffer *buffer = calloc(ctx->nbuffers + 1 + RT_FREED, sizeof *buffer);
-    for (size_t i = 0; buffer && i < ctx->nbuffers; i++) {
-        const Buffer *b = &ctx->buffer[i];
-        buffer[i] =
-            (InterpBuffer){.base = host(b->start), .bytes = b->bytes, .written = b->written};
-        for (int p = 0; p < k->nparams && !buffer[i].name; p++)
-            if (k->param[p].depth && !k->param[p].none && lies_in(ctx, i, arg[p].p))
-                buffer[i].name = k->param[p].name;
-    }
-    if (buffer && workspace->start)
-        buffer[(*n)++] = (InterpBuffer){.name = "workspace",
-                                        .base = host(workspace->start),
-                                        .bytes = workspace->bytes,
-                                        .written = workspace->written};
-    for (int i = 0; buffer && i < RT_FREED; i++)
-        buffer[*n + i] =
-            (InterpBuffer){.base = host(ctx->freed[i].start), .bytes = ctx->freed[i].bytes};
-    pthread_mutex_unlock(&ctx->lock);
-    return buffer;
 }
 
 /* Into the launch, what the context knows: what to check, whom to tell. */
@@ -261,6 +218,16 @@ static tile_status cpu_synchronize_stream(tile_context *ctx, void *stream) {
     return cpu_synchronize(ctx);
 }
 
+static tile_status cpu_stream_create(tile_context *ctx, void **out) {
+    *out = NULL;
+    return cpu_synchronize(ctx);
+}
+
+static tile_status cpu_stream_destroy(tile_context *ctx, void *stream) {
+    (void)stream;
+    return cpu_synchronize(ctx);
+}
+
 /* ---- events: all work is done when a call returns ---- */
 
 static tile_status cpu_event_record(tile_event *e, void *stream) {
@@ -301,6 +268,11 @@ static void cpu_close(tile_context *ctx) {
 
 const DeviceOps host_ops = {
     .alloc = cpu_alloc,
+    .alloc_shared = host_alloc_shared,
+    .share = host_share,
+    .open_shared = host_open_shared,
+    .enable_peer = host_enable_peer,
+    .copy_peer = cpu_copy_peer,
     .release = cpu_release,
     .copy_in = cpu_copy_in,
     .copy_out = cpu_copy_out,
@@ -311,6 +283,8 @@ const DeviceOps host_ops = {
     .launch = cpu_launch,
     .synchronize = cpu_synchronize,
     .synchronize_stream = cpu_synchronize_stream,
+    .stream_create = cpu_stream_create,
+    .stream_destroy = cpu_stream_destroy,
     .event_record = cpu_event_record,
     .event_order = cpu_event_order,
     .event_wait = cpu_event_wait,

@@ -91,9 +91,11 @@ static tile_status cuda_alloc(tile_context *ctx, size_t bytes, Buffer *out) {
 }
 
 static tile_status cuda_release(tile_context *ctx, Buffer *b) {
+    const CudaApi *api = &ctx->cuda->api;
     CuResult r = enter(ctx);
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
-    return leave(ctx, ctx->cuda->api.mem_free(b->start), "cannot free device memory");
+    return b->opened ? leave(ctx, api->ipc_close(b->start), "cannot close shared memory")
+                     : leave(ctx, api->mem_free(b->start), "cannot free device memory");
 }
 
 static tile_status cuda_copy_in(tile_context *ctx, tile_ptr to, const void *from, size_t bytes) {
@@ -119,6 +121,90 @@ static tile_status cuda_fill(tile_context *ctx, tile_ptr to, unsigned char value
     CuResult r = enter(ctx);
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
     return leave(ctx, ctx->cuda->api.fill(to, value, bytes), "fill on the device");
+}
+
+/* ---- many GPUs ---- */
+
+/* A process that opens memory has the whole of what the driver cut it from, other buffers too: this
+ * is as much as the driver cuts from. */
+enum { SHARED_UNIT = 2 << 20 };
+
+static tile_status cuda_alloc_shared(tile_context *ctx, size_t bytes, Buffer *out) {
+    size_t whole = bytes <= SIZE_MAX - SHARED_UNIT ? (bytes + SHARED_UNIT - 1) / SHARED_UNIT : 0;
+    tile_status st = cuda_alloc(ctx,
+                                bytes && whole ? whole * SHARED_UNIT
+                                : bytes        ? bytes
+                                               : SHARED_UNIT,
+                                out);
+    out->bytes = bytes;
+    return st;
+}
+
+static tile_status cuda_share(tile_context *ctx, const Buffer *b, SharedHandle *out) {
+    CuIpcHandle handle;
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    r = ctx->cuda->api.ipc_get(&handle, b->start);
+    out->kind = SHARED_CUDA;
+    if (!r) memcpy(out->driver, handle.bytes, sizeof handle.bytes);
+    return leave(ctx, r, "the driver gives no handle for shared memory");
+}
+
+/* The driver says how much it is. */
+static tile_status cuda_open_shared(tile_context *ctx, const SharedHandle *h, Buffer *out) {
+    const CudaApi *api = &ctx->cuda->api;
+    CuIpcHandle handle;
+    CuPtr p = 0, start = 0;
+    size_t bytes = 0;
+    memcpy(handle.bytes, h->driver, sizeof handle.bytes);
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    r = api->ipc_open(&p, handle, CU_IPC_LAZY_PEERS);
+    if (r)
+        return leave(
+            ctx, r,
+            r == CU_ERROR_INVALID_CONTEXT
+                ? "tile_shared_open: the memory is this process's own (use its address, in "
+                  "another context after tile_context_enable_peer), or gone"
+                : "tile_shared_open: the driver does not open the memory");
+    *out = (Buffer){.start = p, .bytes = (size_t)h->bytes, .opened = true};
+    r = api->address_range(&start, &bytes, p);
+    bool fits = !r && p - start <= bytes && h->bytes <= bytes - (p - start);
+    if (!fits) api->ipc_close(p);
+    tile_status st = leave(ctx, r, "tile_shared_open: the driver does not know the memory's size");
+    return st || fits
+               ? st
+               : rt_fail(ctx, TILE_INVALID,
+                         "tile_shared_open: the handle says %llu bytes, and the memory has %zu",
+                         (unsigned long long)h->bytes, bytes);
+}
+
+static tile_status cuda_enable_peer(tile_context *ctx, tile_context *peer) {
+    const CudaDevice *d = ctx->cuda, *other = peer->cuda;
+    int can = 0;
+    if (d->context == other->context) return TILE_OK;
+    CuResult r = d->api.can_access_peer(&can, d->device, other->device);
+    if (!r && !can)
+        return rt_fail(
+            ctx, TILE_UNSUPPORTED,
+            "GPU %d (%s) cannot use the memory of GPU %d (%s): nothing connects them that "
+            "it could go by; tile_copy_peer copies by the host",
+            ctx->ordinal, ctx->name, peer->ordinal, peer->name);
+    if (r) return cuda_fail(ctx, r, "cannot ask which GPUs reach each other");
+    r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    r = d->api.enable_peer(other->context, 0);
+    return leave(ctx, r == CU_ERROR_PEER_ENABLED ? CU_SUCCESS : r,
+                 "cannot use the other GPU's memory");
+}
+
+static tile_status cuda_copy_peer(tile_context *ctx, tile_ptr to, tile_context *source,
+                                  tile_ptr from, size_t bytes, void *stream) {
+    const CudaDevice *d = ctx->cuda;
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    return leave(ctx, d->api.copy_peer(to, d->context, from, source->cuda->context, bytes, stream),
+                 "copy between GPUs");
 }
 
 /* ---- modules ---- */
@@ -372,6 +458,21 @@ static tile_status cuda_synchronize_stream(tile_context *ctx, void *stream) {
     return leave(ctx, ctx->cuda->api.stream_synchronize(stream), "the stream reports");
 }
 
+static tile_status cuda_stream_create(tile_context *ctx, void **out) {
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    CuStream stream = NULL;
+    r = ctx->cuda->api.stream_create(&stream, CU_STREAM_NON_BLOCKING);
+    *out = stream;
+    return leave(ctx, r, "cannot make a stream");
+}
+
+static tile_status cuda_stream_destroy(tile_context *ctx, void *stream) {
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    return leave(ctx, ctx->cuda->api.stream_destroy(stream), "cannot end a stream");
+}
+
 /* ---- events ---- */
 
 static tile_status cuda_event_record(tile_event *e, void *stream) {
@@ -500,6 +601,11 @@ void *cuda_context_of(const tile_context *ctx) {
 tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context) {
     static const DeviceOps ops = {
         .alloc = cuda_alloc,
+        .alloc_shared = cuda_alloc_shared,
+        .share = cuda_share,
+        .open_shared = cuda_open_shared,
+        .enable_peer = cuda_enable_peer,
+        .copy_peer = cuda_copy_peer,
         .release = cuda_release,
         .copy_in = cuda_copy_in,
         .copy_out = cuda_copy_out,
@@ -510,6 +616,8 @@ tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context) {
         .launch = cuda_launch,
         .synchronize = cuda_synchronize,
         .synchronize_stream = cuda_synchronize_stream,
+        .stream_create = cuda_stream_create,
+        .stream_destroy = cuda_stream_destroy,
         .event_record = cuda_event_record,
         .event_order = cuda_event_order,
         .event_wait = cuda_event_wait,

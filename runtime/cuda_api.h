@@ -20,6 +20,11 @@ typedef struct CuStreamRec *CuStream;
 typedef struct CuEventRec *CuEvent;
 typedef struct CuMemPoolRec *CuMemPool;
 
+/* What another process opens memory by; handed over as it is, not by its address. */
+typedef struct CuIpcHandle {
+    char bytes[64];
+} CuIpcHandle;
+
 /* One attribute of a launch, and a launch with attributes. */
 typedef struct CuLaunchAttribute {
     int id; /* CU_LAUNCH_ */
@@ -48,9 +53,15 @@ enum {
     CU_ERROR_INVALID_VALUE = 1,
     CU_ERROR_OUT_OF_MEMORY = 2,
     CU_ERROR_NO_DEVICE = 100,
+    CU_ERROR_INVALID_CONTEXT = 201,
+    CU_ERROR_PEER_UNSUPPORTED = 217,
     CU_ERROR_UNSUPPORTED_PTX_VERSION = 222,
     CU_ERROR_NOT_FOUND = 500,
     CU_ERROR_NOT_READY = 600,
+    CU_ERROR_PEER_ENABLED = 704,
+
+    CU_STREAM_NON_BLOCKING = 1, /* it does not wait for the default stream */
+    CU_IPC_LAZY_PEERS = 1, /* memory of another GPU is reached as after cuCtxEnablePeerAccess */
 
     CU_DEVICE_MULTIPROCESSORS = 16,
     CU_DEVICE_CAPABILITY_MAJOR = 75,

@@ -39,6 +39,10 @@ typedef struct Buffer {
     void *map;        /* CPU: what to unmap; NULL: the caller's memory */
     size_t map_bytes;
     size_t tensors; /* imported tensors that it is kept for; 0: it is tile_alloc's or tile_wrap's */
+    bool shared;    /* other processes may have it, too: tile_alloc_shared's */
+    bool opened;    /* … and this is not the one that allocated it: tile_shared_open's */
+    size_t written_bytes; /* CPU: `written` is mapped, so many bytes; 0: malloc'ed */
+    int file;             /* CPU: of shared memory, the descriptor plus 1; 0: none */
 } Buffer;
 
 /* A buffer that is gone: for messages about addresses in it. */
@@ -57,8 +61,30 @@ typedef struct LaunchGrid {
                                            workspace */
 } LaunchGrid;
 
+/* What tile_shared_handle holds (shared.c): which sort of memory, its size, and what its device
+ * knows it by. */
+typedef struct SharedHandle {
+    char magic[8];
+    uint32_t kind; /* SHARED_ */
+    int32_t pid;   /* of host memory, as is the next */
+    uint64_t bytes;
+    int32_t file;
+    uint8_t driver[64]; /* of a GPU's */
+    uint8_t nonce[16];  /* of host memory: which of all that were ever allocated */
+    uint8_t zero[20];
+} SharedHandle;
+enum { SHARED_HOST = 1, SHARED_CUDA = 2 };
+
 typedef struct DeviceOps {
     tile_status (*alloc)(tile_context *ctx, size_t bytes, Buffer *out);
+    tile_status (*alloc_shared)(tile_context *ctx, size_t bytes, Buffer *out);
+    /* Fills in what the device knows the memory by. */
+    tile_status (*share)(tile_context *ctx, const Buffer *b, SharedHandle *out);
+    tile_status (*open_shared)(tile_context *ctx, const SharedHandle *handle, Buffer *out);
+    /* Both contexts are of this sort of device, and not the same. */
+    tile_status (*enable_peer)(tile_context *ctx, tile_context *peer);
+    tile_status (*copy_peer)(tile_context *ctx, tile_ptr to, tile_context *source, tile_ptr from,
+                             size_t bytes, void *stream);
     tile_status (*release)(tile_context *ctx, Buffer *b);
     tile_status (*copy_in)(tile_context *ctx, tile_ptr to, const void *from, size_t bytes);
     tile_status (*copy_out)(tile_context *ctx, void *to, tile_ptr from, size_t bytes);
@@ -72,6 +98,8 @@ typedef struct DeviceOps {
     tile_status (*launch)(tile_kernel *k, const LaunchGrid *grid, InterpArg *arg, void *stream);
     tile_status (*synchronize)(tile_context *ctx);
     tile_status (*synchronize_stream)(tile_context *ctx, void *stream);
+    tile_status (*stream_create)(tile_context *ctx, void **out);
+    tile_status (*stream_destroy)(tile_context *ctx, void *stream);
     tile_status (*event_record)(tile_event *e, void *stream);
     /* What happens in the stream later waits for the event. */
     tile_status (*event_order)(tile_event *e, void *stream);
@@ -88,6 +116,13 @@ typedef struct ErrorText {
     pthread_t thread;
     char *text;
 } ErrorText;
+
+/* How other contexts know one: it may go before they do. */
+typedef struct PeerLink {
+    pthread_mutex_t lock;
+    atomic_int holders;
+    tile_context *ctx; /* NULL: it is gone */
+} PeerLink;
 
 struct tile_context {
     DeviceOps own_ops;    /* what ops points to, of a device that is made of another's */
@@ -120,6 +155,9 @@ struct tile_context {
     void *progress_user;
     tile_count_fn counts; /* NULL: nobody asks */
     void *counts_user;
+    PeerLink *link; /* of contexts on the host: what others know this one by; NULL: none does */
+    PeerLink *peer[TILE_MAX_PEERS]; /* … whose memory launches here may use */
+    size_t npeers;
 };
 
 /* How a launch looks at an argument first (see launch.c). */
@@ -257,6 +295,8 @@ static inline tile_status rt_enter(const tile_context *ctx) {
     /* The failure to open stays the thing to report. */
     return ctx->ops ? TILE_OK : TILE_INVALID;
 }
+/* Enters a new buffer, whose start is *out then; else it is released. */
+tile_status rt_keep(tile_context *ctx, Buffer *b, tile_ptr *out);
 /* The buffer that holds all of [p, p + bytes), copied to *out. Takes the lock. */
 bool rt_find_buffer(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *out);
 
@@ -310,8 +350,21 @@ tile_status cpu_open(tile_context *ctx);
 tile_status ptx_open(tile_context *ctx, const char *target);
 /* cpu.c: the CPU device's, of which another on the host has all but modules and launches. */
 extern const DeviceOps host_ops;
-/* The context's buffers and, behind them, those that are gone, each named after the first parameter
- * that points into it; the workspace, too, if there is one. malloc'ed; NULL: no memory. */
+/* shared.c: memory of the host that processes share. `bytes` of it are mapped at b->start, with
+ * guards around; fd -1: this process's alone. False: there is no room. */
+bool host_map(size_t bytes, int fd, int64_t at, Buffer *b);
+size_t host_pages(size_t bytes); /* rounded up to whole pages, of which there is at least one */
+tile_status host_alloc_shared(tile_context *ctx, size_t bytes, Buffer *out);
+tile_status host_share(tile_context *ctx, const Buffer *b, SharedHandle *out);
+tile_status host_open_shared(tile_context *ctx, const SharedHandle *handle, Buffer *out);
+/* peer.c: the same of contexts on the host; and what of them goes with a context. */
+tile_status host_enable_peer(tile_context *ctx, tile_context *peer);
+void peers_close(tile_context *ctx);
+/* rt_find_buffer, and then in the memory of its peers. */
+bool peers_find_buffer(tile_context *ctx, tile_ptr p, size_t bytes, Buffer *out);
+/* peer.c: the context's buffers, its peers', and behind them those that are gone, each named after
+ * the first parameter that points into it; the workspace, too, if there is one. malloc'ed; NULL: no
+ * memory. */
 InterpBuffer *host_buffers(tile_context *ctx, const tile_kernel *k, const InterpArg *arg,
                            const Buffer *workspace, int *n);
 tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context);

@@ -79,6 +79,16 @@ Object *book_add_memory(void *memory, size_t bytes) {
     return put((Object){.kind = MEMORY, .memory = memory, .bytes = bytes});
 }
 
+Object *book_add_opened(CuPtr start) {
+    return put((Object){.kind = OPENED, .opened = start});
+}
+
+static const void *key(const Object *o) {
+    return o->kind == MEMORY   ? o->memory
+           : o->kind == OPENED ? (const void *)(uintptr_t)o->opened
+                               : o;
+}
+
 bool book_knows(const void *p, Kind kind) {
     pthread_mutex_lock(&lock);
     const Object *o = objects;
@@ -90,8 +100,7 @@ bool book_knows(const void *p, Kind kind) {
 bool book_take(const void *p, Kind kind) {
     pthread_mutex_lock(&lock);
     Object **at = &objects;
-    while (*at && !((*at)->kind == kind && (kind == MEMORY ? (*at)->memory == p : *at == p)))
-        at = &(*at)->next;
+    while (*at && !((*at)->kind == kind && key(*at) == p)) at = &(*at)->next;
     Object *o = *at;
     if (o) *at = o->next;
     pthread_mutex_unlock(&lock);
@@ -102,15 +111,22 @@ bool book_take(const void *p, Kind kind) {
     return true;
 }
 
-bool book_inside(CuPtr p, size_t bytes) {
+bool book_range(CuPtr p, CuPtr *start, size_t *bytes) {
     pthread_mutex_lock(&lock);
     const Object *o = objects;
-    for (; o; o = o->next)
-        if (o->kind == MEMORY && p >= (uintptr_t)o->memory &&
-            p - (uintptr_t)o->memory <= o->bytes && bytes <= o->bytes - (p - (uintptr_t)o->memory))
-            break;
+    while (o && !(o->kind == MEMORY && p - (uintptr_t)o->memory <= o->bytes)) o = o->next;
+    if (o) {
+        *start = (uintptr_t)o->memory;
+        *bytes = o->bytes;
+    }
     pthread_mutex_unlock(&lock);
     return o != NULL;
+}
+
+bool book_inside(CuPtr p, size_t bytes) {
+    CuPtr start;
+    size_t all;
+    return book_range(p, &start, &all) && bytes <= all - (p - start);
 }
 
 void book_take_functions(const Object *module) {
@@ -134,6 +150,6 @@ long book_count(void) {
 void book_clear(void) {
     while (objects) {
         const Object *o = objects;
-        book_take(o->kind == MEMORY ? o->memory : o, o->kind);
+        book_take(key(o), o->kind);
     }
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum Kind { CONTEXT, MODULE, FUNCTION, MEMORY, POOL, STREAM, EVENT } Kind;
+typedef enum Kind { CONTEXT, MODULE, FUNCTION, MEMORY, POOL, STREAM, EVENT, OPENED } Kind;
 
 typedef struct Object {
     struct Object *next;
@@ -17,6 +17,7 @@ typedef struct Object {
     int uses;
     void *memory;
     size_t bytes;
+    CuPtr opened;
     struct Object *parent; /* a function's module */
     char *text;
     size_t size[32]; /* a function's parameters */
@@ -39,8 +40,13 @@ const char *book_failed(void);
 Object *book_add(Kind kind, Object *parent);
 /* The memory is the book's from now on. */
 Object *book_add_memory(void *memory, size_t bytes);
+/* An allocation that was opened once more, at its start. */
+Object *book_add_opened(CuPtr start);
+/* The allocation that p lies in. False: there is none. */
+bool book_range(CuPtr p, CuPtr *start, size_t *bytes);
 bool book_knows(const void *p, Kind kind);
-/* Takes the object `p`, or the memory that starts at p, out and frees it. False: there is none. */
+/* Takes the object `p`, or the memory that starts at p or is opened there, out and frees it. False:
+ * there is none. */
 bool book_take(const void *p, Kind kind);
 void book_take_functions(const Object *module);
 /* All of [p, p + bytes) lies in one allocation. */

@@ -24,7 +24,7 @@ enum {
     INVALID_VALUE = 1,
     NOT_INITIALIZED = 3,
     INVALID_DEVICE = 101,
-    INVALID_CONTEXT = 201,
+    INVALID_CONTEXT = CU_ERROR_INVALID_CONTEXT,
     INVALID_PTX = 218,
     INVALID_HANDLE = 400
 };
@@ -33,6 +33,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FakeLaunch last_launch;
 static atomic_bool initialized;
 static int sm_major = 9, sm_minor = 0, can_cluster = 1;
+static bool peers = true, peer_enabled[DEVICES][DEVICES];
 static Object primary[DEVICES];
 static _Thread_local Object *stack[MAX_DEPTH];
 static _Thread_local int depth;
@@ -50,6 +51,7 @@ static long live(void) {
 static void forget(void) {
     book_clear();
     for (int i = 0; i < DEVICES; i++) primary[i].uses = 0;
+    memset(peer_enabled, 0, sizeof peer_enabled);
 }
 
 static int pushed(void) {
@@ -69,9 +71,13 @@ static void set_device(int major, int minor, int clusters) {
     can_cluster = clusters;
 }
 
+static void set_connected(bool yes) {
+    peers = yes;
+}
+
 extern const FakeCuda fake_cuda;
-const FakeCuda fake_cuda = {book_let_fail, book_calls, book_failed, live,
-                            forget,        pushed,     last,        set_device};
+const FakeCuda fake_cuda = {book_let_fail, book_calls, book_failed, live,         forget,
+                            pushed,        last,       set_device,  set_connected};
 
 /* Every entry point is declared as the runtime declares it, so that the two cannot drift apart. */
 #define FN(symbol, member, params)                                                                 \
@@ -220,6 +226,28 @@ CuResult fake_ctx_device(CuDevice *device) {
     return CU_SUCCESS;
 }
 
+CuResult fake_can_access_peer(int *can, CuDevice device, CuDevice peer) {
+    BEGIN();
+    if (device < 0 || device >= DEVICES || peer < 0 || peer >= DEVICES) return INVALID_DEVICE;
+    *can = peers && device != peer;
+    return CU_SUCCESS;
+}
+
+static int device_of(const void *context) {
+    return context == &primary[1] ? 1 : 0;
+}
+
+CuResult fake_enable_peer(CuContext peer, unsigned flags) {
+    BEGIN_HERE();
+    if (flags) return INVALID_VALUE;
+    if (!is_primary(peer) && !book_knows(peer, CONTEXT)) return INVALID_CONTEXT;
+    int here = device_of(stack[depth - 1]), there = device_of(peer);
+    if (!peers || here == there) return CU_ERROR_PEER_UNSUPPORTED;
+    if (peer_enabled[here][there]) return CU_ERROR_PEER_ENABLED;
+    peer_enabled[here][there] = true;
+    return CU_SUCCESS;
+}
+
 CuResult fake_ctx_synchronize(void) {
     BEGIN_HERE();
     return CU_SUCCESS;
@@ -305,6 +333,54 @@ CuResult fake_copy_within(CuPtr to, CuPtr from, size_t bytes, CuStream stream) {
     if (!book_inside(to, bytes) || !book_inside(from, bytes)) return INVALID_VALUE;
     memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
     return CU_SUCCESS;
+}
+
+CuResult fake_copy_peer(CuPtr to, CuContext to_context, CuPtr from, CuContext from_context,
+                        size_t bytes, CuStream stream) {
+    if (!is_primary(to_context) && !book_knows(to_context, CONTEXT)) return INVALID_CONTEXT;
+    if (!is_primary(from_context) && !book_knows(from_context, CONTEXT)) return INVALID_CONTEXT;
+    return fake_copy_within(to, from, bytes, stream);
+}
+
+/* ---- memory of other processes: here of this one, opened once more at the same address ---- */
+
+static const char ipc_magic[] = "fake";
+
+CuResult fake_ipc_get(CuIpcHandle *handle, CuPtr ptr) {
+    BEGIN_HERE();
+    CuPtr start;
+    size_t bytes;
+    if (!book_range(ptr, &start, &bytes) || start != ptr) return INVALID_VALUE;
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle->bytes, ipc_magic, sizeof ipc_magic);
+    memcpy(handle->bytes + 8, &ptr, sizeof ptr);
+    return CU_SUCCESS;
+}
+
+CuResult fake_ipc_open(CuPtr *ptr, CuIpcHandle handle, unsigned flags) {
+    BEGIN_HERE();
+    CuPtr start, at;
+    size_t bytes;
+    memcpy(&at, handle.bytes + 8, sizeof at);
+    if (flags != CU_IPC_LAZY_PEERS || memcmp(handle.bytes, ipc_magic, sizeof ipc_magic) ||
+        !book_range(at, &start, &bytes) || start != at)
+        return INVALID_VALUE;
+    if (!peers) return CU_ERROR_PEER_UNSUPPORTED;
+    if (!book_add_opened(at)) return CU_ERROR_OUT_OF_MEMORY;
+    *ptr = at;
+    return CU_SUCCESS;
+}
+
+CuResult fake_ipc_close(CuPtr ptr) {
+    CuResult r = book_begin(__func__);
+    if (depth == 0) return INVALID_CONTEXT;
+    bool open = book_take((void *)(uintptr_t)ptr, OPENED);
+    return r ? r : open ? CU_SUCCESS : INVALID_VALUE;
+}
+
+CuResult fake_address_range(CuPtr *start, size_t *bytes, CuPtr ptr) {
+    BEGIN_HERE();
+    return book_range(ptr, start, bytes) ? CU_SUCCESS : INVALID_VALUE;
 }
 
 CuResult fake_fill(CuPtr to, unsigned char value, size_t bytes) {
@@ -488,6 +564,22 @@ CuResult fake_launch_ex(const CuLaunchConfig *config, CuFunction function, void 
     return record(&l, function, params);
 }
 
+CuResult fake_stream_create(CuStream *stream, unsigned flags) {
+    BEGIN_HERE();
+    if (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) return INVALID_VALUE;
+    Object *o = book_add(STREAM, NULL);
+    if (!o) return CU_ERROR_OUT_OF_MEMORY;
+    *stream = (CuStream)o;
+    return CU_SUCCESS;
+}
+
+CuResult fake_stream_destroy(CuStream stream) {
+    CuResult r = book_begin(__func__);
+    if (depth == 0) return INVALID_CONTEXT;
+    bool mine = book_take(stream, STREAM);
+    return r ? r : mine ? CU_SUCCESS : INVALID_HANDLE;
+}
+
 CuResult fake_stream_synchronize(CuStream stream) {
     BEGIN_HERE();
     return is_stream(stream) ? CU_SUCCESS : INVALID_HANDLE;
@@ -568,18 +660,4 @@ extern CuResult cuCtxDestroy_v2(CuContext context);
 CuResult cuCtxDestroy_v2(CuContext context) {
     if (depth && stack[depth - 1] == (Object *)context) depth--;
     return book_take(context, CONTEXT) ? CU_SUCCESS : INVALID_CONTEXT;
-}
-
-extern CuResult cuStreamCreate(CuStream *stream, unsigned flags);
-CuResult cuStreamCreate(CuStream *stream, unsigned flags) {
-    (void)flags;
-    Object *o = book_add(STREAM, NULL);
-    if (!o) return CU_ERROR_OUT_OF_MEMORY;
-    *stream = (CuStream)o;
-    return CU_SUCCESS;
-}
-
-extern CuResult cuStreamDestroy_v2(CuStream stream);
-CuResult cuStreamDestroy_v2(CuStream stream) {
-    return book_take(stream, STREAM) ? CU_SUCCESS : INVALID_HANDLE;
 }

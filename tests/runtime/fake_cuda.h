@@ -31,6 +31,7 @@ typedef struct FakeCuda {
     int (*depth)(void);                                 /* contexts that this thread has pushed */
     FakeLaunch (*last)(void);                           /* the last launch */
     void (*device)(int major, int minor, int clusters); /* what the GPU says it is */
+    void (*connected)(bool yes);                        /* GPUs reach each other's memory */
 } FakeCuda;
 
 /* The one symbol to look up: fake_cuda. */

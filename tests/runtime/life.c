@@ -73,7 +73,8 @@ const char *life_module(bool cpu) {
 }
 
 typedef struct Program {
-    tile_context *ctx;
+    tile_context *ctx, *other; /* another GPU's, or another of the CPU */
+    void *stream;
     tile_module *module, *second;
     tile_kernel *kernel;
     tile_event *start, *end;
@@ -127,6 +128,30 @@ static void tensors(Program *p, Life *l, bool cpu) {
     p->held++;
 }
 
+/* From one context to another and back, by memory that other processes could open. */
+static void peers(Program *p, Life *l, bool cpu) {
+    tile_shared_handle handle;
+    tile_ptr there, opened = 0;
+    size_t bytes = 0;
+    l->status = tile_context_create(cpu ? "cpu" : "cuda:1", &p->other);
+    l->step = "opening";
+    if (l->status) return;
+    TRY(tile_context_enable_peer(p->ctx, p->other));
+    TRY(tile_context_enable_peer(p->ctx, p->other));
+    TRY(tile_alloc_shared(p->other, sizeof p->in, &there));
+    TRY(tile_stream_create(p->ctx, &p->stream));
+    TRY(tile_copy_peer(p->other, there, p->ctx, p->x, sizeof p->in, NULL));
+    TRY(tile_fill(p->ctx, p->x, 0, sizeof p->in));
+    TRY(tile_copy_peer(p->ctx, p->x, p->other, there, sizeof p->in, p->stream));
+    TRY(tile_synchronize_stream(p->ctx, p->stream));
+    TRY(tile_shared_export(p->other, there, &handle));
+    if (cpu) return; /* a process cannot open its own; the fake driver's can */
+    TRY(tile_shared_open(p->ctx, &handle, sizeof handle, &opened, &bytes));
+    if (bytes != sizeof p->in) l->result_wrong = true;
+    TRY(tile_copy_on_device(p->ctx, p->x, opened, bytes, p->stream));
+    TRY(tile_free(p->ctx, opened));
+}
+
 static void work(Program *p, Life *l, bool cpu, const char *file) {
     const char *text = life_module(cpu);
     TRY(tile_module_load(p->ctx, text, strlen(text), &p->module));
@@ -137,6 +162,8 @@ static void work(Program *p, Life *l, bool cpu, const char *file) {
     for (int i = 0; i < N; i++) p->in[i] = (float)i;
     TRY(tile_copy_to_device(p->ctx, p->x, p->in, sizeof p->in));
     TRY(tile_fill(p->ctx, p->y, 0, sizeof p->in));
+    peers(p, l, cpu);
+    if (l->status) return;
     TRY(tile_event_record(p->ctx, NULL, &p->start));
     tile_arg args[] = {tile_pointer(p->x), tile_pointer(p->y), tile_i32(N), tile_f32(0.5f)};
     TRY(tile_launch(p->kernel, NULL, args, 4, NULL));
@@ -182,7 +209,10 @@ Life life_run(const char *device, void *cu_context, const char *file) {
                              : tile_context_create(device, &p.ctx);
     life.step = "opening";
     if (!life.status) work(&p, l, strcmp(tile_context_target(p.ctx), "cpu") == 0, file);
-    if (life.status) snprintf(life.text, sizeof life.text, "%s", p.ctx ? tile_error(p.ctx) : "");
+    if (life.status) { /* who has failed says why */
+        const char *text = p.ctx ? tile_error(p.ctx) : "";
+        snprintf(life.text, sizeof life.text, "%s", *text || !p.other ? text : tile_error(p.other));
+    }
     life.calls = fault_driver()->calls();
     if (p.out) p.out->deleter(p.out);
     tile_tensor_release(p.tensor);
@@ -191,7 +221,9 @@ Life life_run(const char *device, void *cu_context, const char *file) {
     tile_event_destroy(p.end);
     tile_module_unload(p.module);
     tile_module_unload(p.second);
+    if (p.stream) tile_stream_destroy(p.ctx, p.stream);
     tile_context_destroy(p.ctx);
+    tile_context_destroy(p.other);
     life.held = p.held;
     return life;
 }

@@ -430,6 +430,70 @@ START_TEST(devices) {
 }
 END_TEST
 
+/* Two GPUs and the CPU: who reaches whom, and what handles are worth. */
+START_TEST(many_gpus) {
+    tile_context *other, *cpu;
+    tile_shared_handle h, wrong;
+    tile_ptr p, q, at;
+    size_t bytes;
+    ck_assert_int_eq(tile_context_create("cuda:1", &other), TILE_OK);
+    ck_assert_int_eq(tile_context_create("cpu", &cpu), TILE_OK);
+    ck_assert_int_eq(tile_alloc_shared(other, 1000, &p), TILE_OK);
+    ck_assert_int_eq(tile_alloc(ctx, 1000, &q), TILE_OK);
+    fails(tile_context_enable_peer(ctx, cpu), TILE_INVALID, "go by the host: tile_copy_to_host");
+    ck_assert_int_eq(tile_context_enable_peer(cpu, ctx), TILE_INVALID);
+    fails(tile_copy_peer(ctx, q, cpu, 16, 4, NULL), TILE_INVALID, "no memory in common");
+    fake->connected(false);
+    fails(tile_context_enable_peer(ctx, other), TILE_UNSUPPORTED,
+          "tile_copy_peer copies by the host");
+    ck_assert_int_eq(tile_shared_export(other, p, &h), TILE_OK);
+    fails(tile_shared_open(ctx, &h, sizeof h, &at, NULL), TILE_UNSUPPORTED, "PEER_ACCESS");
+    ck_assert_int_eq(tile_copy_peer(ctx, q, other, p, 1000, NULL), TILE_OK);
+    fake->connected(true);
+    for (int again = 0; again < 2; again++)
+        ck_assert_int_eq(tile_context_enable_peer(ctx, other), TILE_OK);
+    tile_context *same;
+    ck_assert_int_eq(tile_context_create("cuda:1", &same), TILE_OK);
+    ck_assert_int_eq(tile_context_enable_peer(other, same), TILE_OK); /* one primary context */
+    tile_context_destroy(same);
+    ck_assert_int_eq(tile_context_create("cuda:2", &same), TILE_NO_DEVICE);
+    ck_assert_ptr_nonnull(strstr(tile_error(same), "there is no GPU 2; the driver has 2"));
+    tile_context_destroy(same);
+    /* Kept apart from all else: whoever opens it has what the driver cut it from. */
+    ck_assert_int_eq(tile_shared_open(ctx, &h, sizeof h, &at, &bytes), TILE_OK);
+    ck_assert_uint_eq(bytes, 1000);
+    ck_assert_int_eq(tile_free(ctx, at), TILE_OK);
+    fails(tile_free(ctx, at), TILE_INVALID, "freed already");
+    ck_assert_int_eq(tile_shared_open(cpu, &h, sizeof h, &at, NULL), TILE_INVALID);
+    ck_assert_ptr_nonnull(strstr(tile_error(cpu), "of a GPU's memory"));
+    for (size_t i = 0; i < sizeof h; i++) { /* its size among them */
+        wrong = h;
+        wrong.bytes[i] ^= 0x80;
+        tile_status st = tile_shared_open(ctx, &wrong, sizeof wrong, &at, &bytes);
+        if (st == TILE_OK) { /* fewer bytes; or what the fake driver does not read of its 64 */
+            ck_assert_uint_le(bytes, 2 << 20);
+            ck_assert_int_eq(tile_free(ctx, at), TILE_OK);
+        } else {
+            ck_assert_int_eq(st, TILE_INVALID);
+        }
+    }
+    wrong = h;
+    wrong.bytes[19] = 1; /* of the size */
+    fails(tile_shared_open(ctx, &wrong, sizeof wrong, &at, NULL), TILE_INVALID, "handle says");
+    ck_assert_int_eq(tile_free(other, p), TILE_OK);
+    fails(tile_shared_open(ctx, &h, sizeof h, &at, NULL), TILE_INVALID, "does not open");
+    void *stream;
+    ck_assert_int_eq(tile_stream_create(ctx, &stream), TILE_OK);
+    ck_assert_ptr_nonnull(stream);
+    ck_assert_int_eq(tile_copy_on_device(ctx, q, q, 4, stream), TILE_OK);
+    ck_assert_int_eq(tile_stream_destroy(ctx, stream), TILE_OK);
+    fails(tile_stream_destroy(ctx, stream), TILE_INVALID, "cannot end a stream");
+    ck_assert_int_eq(tile_free(ctx, q), TILE_OK);
+    tile_context_destroy(cpu);
+    tile_context_destroy(other);
+}
+END_TEST
+
 typedef int (*CreateContext)(void **context, unsigned flags, int device);
 typedef int (*CreateStream)(void **stream, unsigned flags);
 typedef int (*Destroy)(void *object);
@@ -573,6 +637,7 @@ int main(void) {
     tcase_add_test(t, modules);
     tcase_add_test(t, errors);
     tcase_add_test(t, devices);
+    tcase_add_test(t, many_gpus);
     tcase_add_test(t, callers_own);
     tcase_add_test(t, tensors);
     tcase_add_test(t, forked_child);
