@@ -76,6 +76,11 @@ for o in $(objects frontend passes codegen ir ptx); do
     nm -u "$o" | awk '{print $NF}' | grep -xE 'malloc|calloc|realloc|free' |
         sed "s|^|${o##*/} calls |"
 done | grep -vE '^(lexer|grammar)\.' | holds 'memory outside the arena'
+# In a program that has the libraries inside, theirs would take the place of the C library's for all others.
+nm -D --defined-only "$(gcc -print-file-name=libc.so.6)" "$(gcc -print-file-name=libm.so.6)" |
+    awk 'NF == 3 { sub(/@.*/, "", $3); print $3 }' | sort -u >"$work/of_libc"
+for o in $(objects $libraries); do nm -g --defined-only "$o" | awk '{ print $NF }'; done | sort -u |
+    comm -12 - "$work/of_libc" | holds 'functions called as those of the C library'
 # Zero-initialised or not, a writable object is shared state. The once-flag for LLVM is the one.
 for o in $(objects $libraries) ; do
     objdump -t "$o" | grep -P ' O \.(data|bss)(\.(?!rel\.ro)\S+)?\t' | awk '{print $NF}' |

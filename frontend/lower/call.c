@@ -255,7 +255,7 @@ static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
     l->frame = &frame;
     l->inlined++;
     for (int i = 0; i < f->nparams; i++) {
-        bind(l, f->param[i].name, value[i], f->param[i].span);
+        bind_name(l, f->param[i].name, value[i], f->param[i].span);
         find_binding(&frame.scope, f->param[i].name)->fixed =
             annotated_constexpr(&f->param[i]) && obj_is_const(value[i]);
     }

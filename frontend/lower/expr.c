@@ -350,7 +350,7 @@ static Obj lower_comprehension(Lower *l, const Expr *e) {
     Names named = assigned_names(l, (StmtList){0}, e); /* by :=, and these stay */
     for (int i = 0; i < named.n; i++) {
         const Binding *b = find_binding(&inner, named.at[i]);
-        if (b) bind(l, named.at[i], b->obj, b->span);
+        if (b) bind_name(l, named.at[i], b->obj, b->span);
     }
     if (!ok) return poison();
     if (e->is_dict) return comprehended_dict(l, &made, e->span);

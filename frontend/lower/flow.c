@@ -361,7 +361,7 @@ void lower_if(Lower *l, const Stmt *stmt, const Continuation *then) {
     if (obj_is_poison(c)) { /* which branch is meant is unknown: look at neither */
         for (int k = 0; k < 2; k++) {
             Names names = assigned_names(l, k ? stmt->orelse : stmt->body, NULL);
-            for (int i = 0; i < names.n; i++) bind(l, names.at[i], poison(), stmt->span);
+            for (int i = 0; i < names.n; i++) bind_name(l, names.at[i], poison(), stmt->span);
         }
         return;
     }

@@ -72,11 +72,11 @@ static Obj run_function(Lower *l, const Run *run) {
         Obj itself = {.kind = OBJ_LAMBDA};
         itself.lambda = run->closure;
         outside.frame.scope = copy_scope(l, &run->closure->scope);
-        bind(l, f->name, itself, f->span);
+        bind_name(l, f->name, itself, f->span);
     }
     for (int i = 0; i < f->nparams; i++) {
         run->value[i].grown = false;
-        bind(l, f->param[i].name, run->value[i], f->param[i].span);
+        bind_name(l, f->param[i].name, run->value[i], f->param[i].span);
     }
     if (run->constructs) outside.frame.constructs = f->param[0].name;
     Flow flow = run_stmts(l, f->body);
@@ -331,7 +331,7 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
     case STMT_PASS: return FLOW_NEXT;
     case STMT_DEF: {
         Obj f = make_closure(l, stmt->func);
-        bind(l, stmt->func->name, f, stmt->span);
+        bind_name(l, stmt->func->name, f, stmt->span);
         return obj_is_poison(f) ? FLOW_FAILED : FLOW_NEXT;
     }
     case STMT_IMPORT:
@@ -339,7 +339,7 @@ static Flow run_stmt(Lower *l, const Stmt *stmt) {
             const AstImport *im = &stmt->import[i];
             Obj o = import_object(l, im, im->span);
             if (obj_is_poison(o)) return FLOW_FAILED;
-            bind(l, im->as, o, im->span);
+            bind_name(l, im->as, o, im->span);
         }
         return FLOW_NEXT;
     case STMT_TRY: return run_try(l, stmt);

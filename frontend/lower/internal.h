@@ -434,7 +434,7 @@ bool is_foreign(Lower *l, Obj x, Span span);
 bool is_outside(Lower *l, Obj x, Span span);
 Obj attribute(Lower *l, Obj o, const char *name, Span span);
 Binding *find_binding(Scope *scope, const char *name);
-void bind(Lower *l, const char *name, Obj o, Span span);
+void bind_name(Lower *l, const char *name, Obj o, Span span);
 Scope copy_scope(Lower *l, const Scope *scope);
 
 /* ---- symbols.c: does nothing where nobody asks for symbols ---- */

@@ -376,7 +376,7 @@ bool lower_params(Lower *l, const AstFunc *f, Func *out) {
                 note(l, (Span){0}, "annotate it with tl.constexpr, or pass its value at launch");
             }
         }
-        bind(l, p->name, o, p->span);
+        bind_name(l, p->name, o, p->span);
         find_binding(&l->frame->scope, p->name)->fixed = annotated_constexpr(p);
     }
     if (untyped.n) report_untyped(l, f, untyped.at, untyped.n);

@@ -95,7 +95,7 @@ void lower_jump(Lower *l, const Stmt *stmt) {
         fail(l, E_BREAK, stmt->span, "'%s' outside a loop", is_break ? "break" : "continue");
         return;
     }
-    if (is_break) bind(l, loop_stop, obj_bool(true), stmt->span);
+    if (is_break) bind_name(l, loop_stop, obj_bool(true), stmt->span);
     l->frame->returned = true;
 }
 
@@ -103,7 +103,7 @@ void lower_jump(Lower *l, const Stmt *stmt) {
  * after it. */
 static Obj lower_body(Lower *l, const Stmt *stmt, const Continuation *then) {
     Names declared = l->frame->declared;
-    bind(l, loop_stop, obj_bool(false), stmt->span);
+    bind_name(l, loop_stop, obj_bool(false), stmt->span);
     l->frame->loops++;
     lower_stmts(l, stmt->body, 0, then);
     l->frame->loops--;
@@ -148,7 +148,7 @@ static void close_loop(Lower *l, const Loop *loop, Scope before, Value *const *r
     }
     for (int i = 0; i < loop->body_local.n; i++) {
         const Binding *last = find_binding(&body, loop->body_local.at[i]);
-        bind(l, loop->body_local.at[i], poison(), last ? last->span : loop->span);
+        bind_name(l, loop->body_local.at[i], poison(), last ? last->span : loop->span);
         if (last && obj_is_poison(last->obj) && !last->undefined) continue;
         find_binding(&l->frame->scope, loop->body_local.at[i])->undefined =
             undefined_text(l, "inside the loop", loop->span);
@@ -295,7 +295,7 @@ static void for_at_run_time(Lower *l, const Stmt *stmt, const Range *range) {
     ir_block_arg(l->s, l->b.f, body, bound[0]->type, index);
     add_arguments(l, &loop, body);
     Value **args = arena_copy(&l->s->arena, body->args + 1, sizeof *args * (size_t)loop.init.n);
-    bind(l, index, obj_value(body->args[0]), stmt->target[0]->span);
+    bind_name(l, index, obj_value(body->args[0]), stmt->target[0]->span);
     bind_carried(l, &loop, args);
     l->b.block = body;
     Obj stop = lower_body(l, stmt, NULL);
@@ -367,8 +367,8 @@ static void lower_round(Lower *l, void *ctx, int arm) {
     const Rounds *r = round->of;
     const Expr *target = r->stmt->target[0];
     if (arm == 1) return; /* an earlier round has stopped the loop */
-    bind(l, target->name, obj_int(r->range->start.i + (r->next - 1) * r->range->step.i),
-         target->span);
+    bind_name(l, target->name, obj_int(r->range->start.i + (r->next - 1) * r->range->step.i),
+              target->span);
     lower_body(l, r->stmt, round->then);
 }
 
@@ -397,7 +397,7 @@ static void lower_rounds(Lower *l, const Rounds *rounds, Obj stop) {
     }
     frame->unrolled = rounds->unrolled;
     frame->finished = frame->finished && frame->loops;
-    bind(l, loop_stop, rounds->stop, rounds->stmt->span);
+    bind_name(l, loop_stop, rounds->stop, rounds->stmt->span);
 }
 
 void continue_rounds(Lower *l, const Rounds *left) {

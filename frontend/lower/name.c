@@ -45,7 +45,7 @@ Binding *find_binding(Scope *scope, const char *name) {
     return NULL;
 }
 
-void bind(Lower *l, const char *name, Obj o, Span span) {
+void bind_name(Lower *l, const char *name, Obj o, Span span) {
     Binding *b = find_binding(&l->frame->scope, name);
     if (!b) {
         vec_push(&l->s->arena, &l->frame->scope, ((Binding){.name = name}));

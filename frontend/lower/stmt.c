@@ -14,7 +14,7 @@ static void name_values(Obj o, const char *name) {
 
 void assign_name(Lower *l, const char *name, Obj o, Span span) {
     if (!obj_is_structure(o)) name_values(o, name);
-    bind(l, name, o, span);
+    bind_name(l, name, o, span);
 }
 
 /* The parts of o, one for each target, with Python's words where there are others; poison after an
