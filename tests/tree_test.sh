@@ -52,6 +52,7 @@ may_include tools base ir include # and the table of passes, for --help
 may_include tools/explain # pages alone
 may_include python include
 may_include examples
+may_include examples/distributed include
 find base ir ptx frontend passes codegen runtime compiler tools -mindepth 0 -type d | while read -r f; do
     case " $folders " in *" $f "*) ;; *) echo "$f" ;; esac
 done | holds 'folders without a line that says what they may include'

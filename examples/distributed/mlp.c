@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* mlp.c: a block of a transformer over many GPUs, as Megatron cuts it (Shoeybi et al. 2019):
+ * y = leaky_relu(x @ W1) @ W2, where each rank has some columns of W1 and the same rows of W2. What
+ * ranks make of W2 are parts of a sum: an all-reduce adds them.
+ *
+ *   mpirun -n RANKS mlp [--device=auto|cpu|cuda] [--reduce=peer|nccl|mpi] [--tokens=N] … [--bench]
+ *
+ * The block is cut in chunks of rows. While a chunk is added up, the products of the next one run:
+ *   peer  each part is written where it is added: the product stores into the memory of the rank
+ *         that has the rows, and signals; that rank adds the parts and sends the sum to all, by
+ *         copies in a second stream, which take no multiprocessor
+ *   nccl  ncclAllReduce in a second stream; libnccl.so.2 is opened when it is asked for
+ *   mpi   MPI_Allreduce, by the host's memory
+ * The data are whole numbers small enough for every sum to be exact, so that y is the same bit for
+ * bit as of one GPU, which rank 0 works out beside it, and some rows are worked out on the host. */
+#include "nccl.h"
+#include "ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONZERO = 4, CHECKED_ROWS = 4 };
+
+typedef struct Block {
+    Ranks *r;
+    int rank, ranks; /* of those that share the work: all, or rank 0 alone */
+    long tokens, width, hidden, chunks;
+    const char *reduce;
+    tile_jit *up, *down, *signal, *add;
+    tile_ptr x, w1, w2, h, y; /* w1 and w2: this rank's */
+    Symmetric parts, sums, flags;
+    Nccl nccl;
+    MPI_Op add_halves;
+} Block;
+
+/* ---- data: of a column of a weight, NONZERO elements are 1 or -1; x is -100, 0 or 100 ---- */
+
+typedef struct Weight {
+    long rows;
+    uint64_t seed;
+} Weight;
+
+static long first_row(const Weight *w, long column) {
+    return (long)(scramble(w->seed + (uint64_t)column) % (uint64_t)(w->rows / NONZERO));
+}
+
+static int weight(long row, long column, const void *user) {
+    const Weight *w = user;
+    if (row % (w->rows / NONZERO) != first_row(w, column)) return 0;
+    return scramble(w->seed * 3 + (uint64_t)(row * 7919 + column)) & 1 ? 1 : -1;
+}
+
+static int input(long row, long column, const void *user) {
+    (void)user;
+    return ((int)(scramble((uint64_t)row << 32 | (uint64_t)column) % 3) - 1) * 100;
+}
+
+static Weight first_weight(const Block *b) {
+    return (Weight){b->width, 1};
+}
+
+static Weight second_weight(const Block *b) {
+    return (Weight){b->hidden, 2};
+}
+
+static void fill(Block *b, ElementFn *weights) {
+    Weight w1 = first_weight(b), w2 = second_weight(b);
+    long share = b->hidden / b->ranks;
+    ranks_fill(b->r, b->x, b->tokens, b->width, 0, 0, weights ? input : NULL, NULL);
+    ranks_fill(b->r, b->w1, b->width, share, 0, b->rank * share, weights, &w1);
+    ranks_fill(b->r, b->w2, share, b->width, b->rank * share, 0, weights, &w2);
+}
+
+/* Row `row` of y, on the host. */
+static void row_of_y(const Block *b, long row, int *h, int *y) {
+    Weight w1 = first_weight(b), w2 = second_weight(b);
+    for (long j = 0; j < b->hidden; j++) {
+        int sum = 0;
+        for (long k = first_row(&w1, j); k < b->width; k += b->width / NONZERO)
+            sum += input(row, k, NULL) * weight(k, j, &w1);
+        h[j] = sum < 0 ? sum / 100 : sum;
+    }
+    for (long j = 0; j < b->width; j++) {
+        y[j] = 0;
+        for (long k = first_row(&w2, j); k < b->hidden; k += b->hidden / NONZERO)
+            y[j] += h[k] * weight(k, j, &w2);
+    }
+}
+
+/* ---- the work ---- */
+
+static void product(Block *b, tile_jit *jit, tile_ptr a, tile_ptr w, tile_ptr c, long m, long n,
+                    long k) {
+    tile_arg args[] = {tile_typed_pointer(TILE_FP16, a),
+                       tile_typed_pointer(TILE_FP16, w),
+                       tile_typed_pointer(TILE_FP16, c),
+                       tile_i32((int32_t)m),
+                       tile_i32((int32_t)n),
+                       tile_i32((int32_t)k),
+                       tile_i32((int32_t)k),
+                       tile_i32(1),
+                       tile_i32((int32_t)n),
+                       tile_i32(1),
+                       tile_i32((int32_t)n),
+                       tile_i32(1)};
+    ranks_launch(b->r, jit, (tile_grid){0, 0, 0}, args, 12, NULL);
+}
+
+static tile_ptr row_at(const Block *b, tile_ptr matrix, long row) {
+    return matrix + (size_t)(row * b->width) * 2;
+}
+
+static void first_layer(Block *b, long row, long rows) {
+    product(b, b->up, row_at(b, b->x, row), b->w1, b->h, rows, b->hidden / b->ranks, b->width);
+}
+
+/* Rows of h from `row` on, of those of this chunk. */
+static void second_layer(Block *b, long row, long rows, tile_ptr to) {
+    long share = b->hidden / b->ranks;
+    product(b, b->down, b->h + (size_t)(row * share) * 2, b->w2, to, rows, b->width, share);
+}
+
+/* What is put into `later` from now on comes after all that `earlier` has by now. */
+static void order(Ranks *r, void *earlier, void *later) {
+    tile_event *e = NULL;
+    ranks_must(r, tile_event_record(r->ctx, earlier, &e), "an event");
+    ranks_must(r, tile_event_order(e, later), "an event");
+    tile_event_destroy(e);
+}
+
+/* Every rank has `rows / ranks` rows of a chunk to add. Others' come first: they are on their way
+ * while this rank's own is worked out. */
+static void chunk_by_peers(Block *b, long chunk, long rows) {
+    Ranks *r = b->r;
+    long slice = rows / b->ranks, part = b->tokens / b->ranks * b->width;
+    for (int s = 1; s <= b->ranks; s++) {
+        int to = (b->rank + s) % b->ranks;
+        size_t at = (size_t)(b->rank * part + chunk * slice * b->width) * 2;
+        second_layer(b, to * slice, slice, b->parts.rank[to] + at);
+        if (to == b->rank) continue;
+        tile_ptr flag = b->flags.rank[to] + (size_t)(chunk * b->ranks + b->rank) * 4;
+        tile_arg args[] = {tile_typed_pointer(TILE_I32, flag), tile_i32((int32_t)r->launches)};
+        ranks_launch(r, b->signal, (tile_grid){0, 0, 0}, args, 2, NULL);
+    }
+    size_t own = (size_t)((chunk * rows + b->rank * slice) * b->width) * 2;
+    tile_arg args[] = {
+        tile_typed_pointer(TILE_FP16, b->parts.mine + (size_t)(chunk * slice * b->width) * 2),
+        tile_typed_pointer(TILE_I32, b->flags.mine + (size_t)(chunk * b->ranks) * 4),
+        tile_typed_pointer(TILE_FP16, b->sums.mine + own),
+        tile_i32((int32_t)(slice * b->width)),
+        tile_i64(part),
+        tile_i32(b->rank),
+        tile_i32((int32_t)r->launches)};
+    ranks_launch(r, b->add, (tile_grid){0, 0, 0}, args, 7, NULL);
+    order(r, NULL, r->beside);
+    for (int s = 1; s < b->ranks; s++)
+        ranks_must(r,
+                   tile_copy_on_device(r->ctx, b->sums.rank[(b->rank + s) % b->ranks] + own,
+                                       b->sums.mine + own, (size_t)(slice * b->width) * 2,
+                                       r->beside),
+                   "a copy to another rank");
+}
+
+static void add_halves(void *in, void *sum, int *n, MPI_Datatype *type) {
+    const uint16_t *a = in;
+    uint16_t *s = sum;
+    (void)type;
+    for (int i = 0; i < *n; i++) s[i] = half_of(half_value(a[i]) + half_value(s[i]));
+}
+
+static void chunk_by_host(Block *b, tile_ptr at, size_t elements) {
+    Ranks *r = b->r;
+    uint16_t *host = malloc(elements * 2);
+    if (!host) ranks_fail(r, "no memory for a chunk");
+    ranks_must(r, tile_copy_to_host(r->ctx, host, at, elements * 2), "a copy");
+    MPI_Allreduce(MPI_IN_PLACE, host, (int)elements, MPI_UINT16_T, b->add_halves, MPI_COMM_WORLD);
+    ranks_must(r, tile_copy_to_device(r->ctx, at, host, elements * 2), "a copy");
+    free(host);
+}
+
+static void run(void *user) {
+    Block *b = user;
+    Ranks *r = b->r;
+    long rows = b->tokens / b->chunks;
+    if (b->ranks == 1) {
+        first_layer(b, 0, b->tokens);
+        second_layer(b, 0, b->tokens, b->y);
+        return;
+    }
+    r->launches++;
+    for (long c = 0; c < b->chunks; c++) {
+        first_layer(b, c * rows, rows);
+        if (strcmp(b->reduce, "peer") == 0) {
+            chunk_by_peers(b, c, rows);
+            continue;
+        }
+        tile_ptr at = row_at(b, b->y, c * rows);
+        size_t elements = (size_t)(rows * b->width);
+        second_layer(b, 0, rows, at);
+        if (strcmp(b->reduce, "mpi") == 0) {
+            chunk_by_host(b, at, elements);
+            continue;
+        }
+        order(r, NULL, r->beside);
+        nccl_add_halves(&b->nccl, r, at, elements, r->beside);
+    }
+    order(r, r->beside, NULL);
+}
+
+/* ---- all of it ---- */
+
+static void make_kernels(Block *b) {
+    static const char gpu[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=3";
+    static const char cpu[] = "BM=32,BN=32,BK=32";
+    char up[2][100], add[60];
+    const char *more = b->ranks > 1 && strcmp(b->reduce, "nccl") == 0 ? ",single_entry=1" : "";
+    char down[100];
+    /* NCCL's kernels want multiprocessors, so none of ours may hold all of them to its end. */
+    snprintf(up[0], sizeof up[0], "%s,ACTIVATION=leaky_relu%s", gpu, more);
+    snprintf(up[1], sizeof up[1], "%s,ACTIVATION=leaky_relu", cpu);
+    snprintf(down, sizeof down, "%s%s", gpu, more);
+    b->up = ranks_kernel(b->r, "matmul.tl", "matmul", up[0], up[1]);
+    b->down = ranks_kernel(b->r, "matmul.tl", "matmul", down, cpu);
+    snprintf(add, sizeof add, "RANKS=%d", b->ranks);
+    b->signal = ranks_kernel(b->r, "distributed/all_reduce.tl", "signal", NULL, NULL);
+    b->add = ranks_kernel(b->r, "distributed/all_reduce.tl", "add_parts", add, add);
+}
+
+static void open_block(Block *b) {
+    Ranks *r = b->r;
+    long share = b->hidden / b->ranks;
+    size_t y_bytes = (size_t)(b->tokens * b->width) * 2;
+    make_kernels(b);
+    b->x = ranks_alloc(r, y_bytes);
+    b->w1 = ranks_alloc(r, (size_t)(b->width * share) * 2);
+    b->w2 = ranks_alloc(r, (size_t)(b->width * share) * 2);
+    b->h = ranks_alloc(r, (size_t)(b->tokens / (b->ranks > 1 ? b->chunks : 1) * share) * 2);
+    if (b->ranks > 1 && strcmp(b->reduce, "peer") == 0) {
+        b->parts = ranks_symmetric(r, y_bytes);
+        b->sums = ranks_symmetric(r, y_bytes);
+        b->flags = ranks_symmetric(r, (size_t)(b->chunks * b->ranks) * 4);
+        b->y = b->sums.mine;
+        return;
+    }
+    b->y = ranks_alloc(r, y_bytes);
+    if (b->ranks > 1 && strcmp(b->reduce, "nccl") == 0) nccl_open(&b->nccl, r);
+    if (b->ranks > 1 && strcmp(b->reduce, "mpi") == 0) MPI_Op_create(add_halves, 1, &b->add_halves);
+}
+
+static void close_block(Block *b) {
+    Ranks *r = b->r;
+    ranks_must(r, tile_synchronize(r->ctx), "waiting");
+    tile_jit_destroy(b->up);
+    tile_jit_destroy(b->down);
+    tile_jit_destroy(b->signal);
+    tile_jit_destroy(b->add);
+    if (b->parts.mine) {
+        ranks_release(r, &b->parts);
+        ranks_release(r, &b->sums);
+        ranks_release(r, &b->flags);
+    }
+    if (b->add_halves) MPI_Op_free(&b->add_halves);
+    nccl_close(&b->nccl);
+}
+
+/* Some rows against the host's. */
+static long check_rows(const Block *b, const uint16_t *y) {
+    long wrong = 0;
+    int *h = malloc((size_t)b->hidden * sizeof *h), *row = malloc((size_t)b->width * sizeof *row);
+    if (!h || !row) ranks_fail(b->r, "no memory for a row");
+    for (int i = 0; i < CHECKED_ROWS; i++) {
+        long at = (b->tokens - 1) * i / (CHECKED_ROWS - 1);
+        row_of_y(b, at, h, row);
+        for (long j = 0; j < b->width; j++) {
+            double got = half_value(y[at * b->width + j]);
+            if (got == row[j]) continue;
+            if (!wrong++)
+                fprintf(stderr, "y[%ld][%ld] is %g, and %d on the host\n", at, j, got, row[j]);
+        }
+    }
+    free(h);
+    free(row);
+    return wrong;
+}
+
+int main(int argc, char **argv) {
+    Ranks r;
+    Block b = {.r = &r, .tokens = 128, .width = 64, .hidden = 256, .chunks = 4, .reduce = "auto"};
+    Option options[] = {{"tokens", &b.tokens, NULL, "rows of x"},
+                        {"width", &b.width, NULL, "columns of x and y"},
+                        {"hidden", &b.hidden, NULL, "columns of W1"},
+                        {"chunks", &b.chunks, NULL, "of rows, that are added up one by one"},
+                        {"reduce", NULL, &b.reduce, "peer, nccl, mpi; auto: peer"}};
+    ranks_start(&r, &argc, &argv, "A tensor-parallel MLP block with an overlapped all-reduce.",
+                options, 5);
+    if (strcmp(b.reduce, "auto") == 0) b.reduce = "peer";
+    if (strcmp(b.reduce, "peer") && strcmp(b.reduce, "nccl") && strcmp(b.reduce, "mpi"))
+        ranks_refuse(&r, "--reduce=%s: auto, peer, nccl or mpi is wanted", b.reduce);
+    if (strcmp(b.reduce, "nccl") == 0 && !r.on_gpu)
+        ranks_refuse(&r, "--reduce=nccl needs a GPU for each rank: peer and mpi do without");
+    ranks_divides(&r, "tokens", b.tokens, b.chunks * r.size);
+    ranks_divides(&r, "hidden", b.hidden, 16 * r.size);
+    ranks_divides(&r, "width", b.width, 16);
+    b.rank = r.rank;
+    b.ranks = r.size;
+    size_t bytes = (size_t)(b.tokens * b.width) * 2;
+    long wrong = 0;
+    Block one = b;
+    one.rank = 0;
+    one.ranks = 1;
+    uint16_t *want = r.rank ? NULL : malloc(bytes);
+    open_block(&b);
+    fill(&b, weight);
+    ranks_meet(&r);
+    run(&b);
+    ranks_meet(&r);
+    if (r.rank == 0) {
+        if (!want) ranks_fail(&r, "no memory for the result");
+        open_block(&one);
+        fill(&one, weight);
+        run(&one);
+        ranks_must(&r, tile_copy_to_host(r.ctx, want, one.y, bytes), "a copy");
+        wrong += check_rows(&one, want);
+    }
+    wrong += ranks_compare(&r, "y", b.y, want, bytes);
+    if (r.rank == 0)
+        printf("mlp, %d ranks, %s, %ldx%ldx%ld: %s\n", r.size, b.reduce, b.tokens, b.width,
+               b.hidden, wrong ? "WRONG" : "the same as one");
+    if (r.bench) {
+        fill(&b, NULL);
+        if (r.rank == 0) fill(&one, NULL);
+        double one_ms = ranks_time(&r, run, &one, r.rank == 0);
+        double all_ms = ranks_time(&r, run, &b, 1);
+        ranks_report(&r, "mlp", 4.0 * (double)b.tokens * (double)b.width * (double)b.hidden, one_ms,
+                     all_ms);
+    }
+    if (r.rank == 0) close_block(&one);
+    close_block(&b);
+    free(want);
+    return ranks_end(&r, wrong);
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* ranks.c: a process for each GPU (see ranks.h). MPI starts the ranks, hands handles around and
+ * says when all are there; data goes from GPU to GPU by addresses. */
+#include "ranks.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- starting and ending ---- */
+
+void ranks_fail(const Ranks *r, const char *format, ...) {
+    char text[2000];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
+    fprintf(stderr, "rank %d: %s\n", r->rank, text);
+    MPI_Abort(MPI_COMM_WORLD, 5);
+    abort(); /* MPI_Abort does not come back */
+}
+
+void ranks_refuse(const Ranks *r, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    if (r->rank == 0) {
+        vfprintf(stderr, format, list);
+        fprintf(stderr, "\n");
+    }
+    va_end(list);
+    MPI_Finalize();
+    exit(2);
+}
+
+void ranks_must(Ranks *r, tile_status st, const char *what) {
+    if (st) ranks_fail(r, "%s: %s: %s", what, tile_status_text(st), tile_error(r->ctx));
+}
+
+void ranks_divides(const Ranks *r, const char *name, long size, long by) {
+    if (size % by)
+        ranks_refuse(r, "--%s=%ld has to be a multiple of %ld with %d ranks", name, size, by,
+                     r->size);
+}
+
+static void usage(const Ranks *r, const char *program, const char *about, const Option *options,
+                  int n) {
+    if (r->rank) return;
+    const char *name = strrchr(program, '/');
+    printf("usage: mpirun -n RANKS %s [OPTION…]\n%s\n\n", name ? name + 1 : program, about);
+    for (int i = 0; i < n; i++) {
+        char word[64];
+        snprintf(word, sizeof word, "--%s=%s", options[i].name, options[i].text ? "WORD" : "N");
+        printf("  %-20s %s", word, options[i].what);
+        if (options[i].text)
+            printf(" (%s)\n", *options[i].text);
+        else
+            printf(" (%ld)\n", *options[i].value);
+    }
+    printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--device=WORD",
+           "auto, cuda: a GPU for each rank; cpu (auto)", "--kernels=FOLDER",
+           "where the examples' kernels are (examples)", "--bench",
+           "measure, after the check, beside one GPU");
+}
+
+/* 1: it is one of the options. */
+static int read_option(Ranks *r, const char *word, const Option *options, int n) {
+    for (int i = 0; i < n; i++) {
+        size_t len = strlen(options[i].name);
+        if (strncmp(word, "--", 2) || strncmp(word + 2, options[i].name, len) ||
+            word[2 + len] != '=')
+            continue;
+        const char *text = word + 3 + len;
+        char *end;
+        if (options[i].text) {
+            *options[i].text = text;
+            return 1;
+        }
+        *options[i].value = strtol(text, &end, 10);
+        if (!*text || *end || *options[i].value < 1 || *options[i].value > 1 << 24)
+            ranks_refuse(r, "--%s=%s: a whole number from 1 to %d is wanted", options[i].name, text,
+                         1 << 24);
+        return 1;
+    }
+    return 0;
+}
+
+/* GPU number R for the rank that is number R on its host. */
+static void open_device(Ranks *r, const char *device) {
+    char name[32];
+    int here = 0, all = 0;
+    MPI_Comm host;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, r->rank, MPI_INFO_NULL, &host);
+    MPI_Comm_rank(host, &here);
+    MPI_Comm_size(host, &all);
+    MPI_Comm_free(&host);
+    if (all != r->size)
+        ranks_fail(r,
+                   "%d of %d ranks are on this host; all have to be, to reach each other's memory",
+                   all, r->size);
+    snprintf(name, sizeof name, "cuda:%d", here);
+    int try_gpu = strcmp(device, "cpu") != 0;
+    tile_status st = tile_context_create(try_gpu ? name : "cpu", &r->ctx);
+    int gpus = st == TILE_OK && try_gpu, least;
+    MPI_Allreduce(&gpus, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+    if (strcmp(device, "auto") == 0 && !least) { /* all or none */
+        tile_context_destroy(r->ctx);
+        st = tile_context_create("cpu", &r->ctx);
+    }
+    ranks_must(r, st, device);
+    r->on_gpu = strncmp(tile_context_target(r->ctx), "sm_", 3) == 0;
+    ranks_must(r, tile_stream_create(r->ctx, &r->beside), "a stream");
+}
+
+void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Option *options,
+                 int n) {
+    const char *device = "auto";
+    int help = 0;
+    *r = (Ranks){.kernels = "examples"};
+    MPI_Init(argc, argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &r->size);
+    for (int i = 1; i < *argc; i++) {
+        const char *word = (*argv)[i];
+        if (strncmp(word, "--device=", 9) == 0)
+            device = word + 9;
+        else if (strncmp(word, "--kernels=", 10) == 0)
+            r->kernels = word + 10;
+        else if (strcmp(word, "--bench") == 0)
+            r->bench = 1;
+        else if (strcmp(word, "--help") == 0)
+            help = 1;
+        else if (!read_option(r, word, options, n))
+            ranks_refuse(r, "unknown option '%s': --help lists them", word);
+    }
+    if (help) {
+        usage(r, (*argv)[0], about, options, n);
+        MPI_Finalize();
+        exit(0);
+    }
+    if (strcmp(device, "auto") && strcmp(device, "cpu") && strcmp(device, "cuda"))
+        ranks_refuse(r, "--device=%s: auto, cpu or cuda is wanted", device);
+    if (r->size > MAX_RANKS) ranks_refuse(r, "at most %d ranks", MAX_RANKS);
+    open_device(r, device);
+}
+
+int ranks_end(Ranks *r, long wrong) {
+    long all = 0;
+    MPI_Allreduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    tile_stream_destroy(r->ctx, r->beside);
+    tile_context_destroy(r->ctx);
+    MPI_Finalize();
+    return all != 0;
+}
+
+void ranks_meet(Ranks *r) {
+    ranks_must(r, tile_synchronize(r->ctx), "waiting");
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* ---- memory ---- */
+
+tile_ptr ranks_alloc(Ranks *r, size_t bytes) {
+    tile_ptr p;
+    ranks_must(r, tile_alloc(r->ctx, bytes, &p), "memory");
+    return p;
+}
+
+Symmetric ranks_symmetric(Ranks *r, size_t bytes) {
+    Symmetric s = {.table = ranks_alloc(r, MAX_RANKS * sizeof(int64_t))};
+    tile_shared_handle mine, all[MAX_RANKS];
+    int64_t table[MAX_RANKS] = {0};
+    ranks_must(r, tile_alloc_shared(r->ctx, bytes, &s.mine), "shared memory");
+    ranks_must(r, tile_fill(r->ctx, s.mine, 0, bytes), "shared memory");
+    ranks_must(r, tile_shared_export(r->ctx, s.mine, &mine), "shared memory");
+    MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+    for (int i = 0; i < r->size; i++) {
+        size_t got = bytes;
+        s.rank[i] = s.mine;
+        if (i != r->rank)
+            ranks_must(r, tile_shared_open(r->ctx, &all[i], sizeof all[i], &s.rank[i], &got),
+                       "another rank's memory");
+        if (got != bytes) ranks_fail(r, "rank %d shares %zu bytes, not %zu", i, got, bytes);
+        table[i] = (int64_t)s.rank[i];
+    }
+    ranks_must(r, tile_copy_to_device(r->ctx, s.table, table, sizeof table), "shared memory");
+    ranks_meet(r);
+    return s;
+}
+
+/* Who has opened memory closes it before its owner frees it. */
+void ranks_release(Ranks *r, Symmetric *s) {
+    ranks_meet(r);
+    for (int i = 0; i < r->size; i++)
+        if (i != r->rank) ranks_must(r, tile_free(r->ctx, s->rank[i]), "closing shared memory");
+    ranks_meet(r);
+    ranks_must(r, tile_free(r->ctx, s->mine), "freeing shared memory");
+    ranks_must(r, tile_free(r->ctx, s->table), "freeing memory");
+}
+
+uint16_t half_of(double v) {
+    _Float16 h = (_Float16)v;
+    uint16_t bits;
+    memcpy(&bits, &h, sizeof bits);
+    return bits;
+}
+
+double half_value(uint16_t bits) {
+    _Float16 h;
+    memcpy(&h, &bits, sizeof h);
+    return (double)h;
+}
+
+uint32_t scramble(uint64_t i) {
+    i = (i ^ i >> 31) * 0x9E3779B97F4A7C15u;
+    i = (i ^ i >> 29) * 0xBF58476D1CE4E5B9u;
+    return (uint32_t)(i >> 32);
+}
+
+void ranks_fill(Ranks *r, tile_ptr to, long rows, long columns, long row, long column,
+                ElementFn *of, const void *user) {
+    uint16_t *line = malloc((size_t)columns * sizeof *line);
+    if (!line) ranks_fail(r, "no memory for a row of %ld elements", columns);
+    for (long i = 0; i < rows; i++) {
+        for (long j = 0; j < columns; j++) /* of NULL: from 1/4 to 1, and their negatives */
+            line[j] =
+                of ? half_of(of(row + i, column + j, user))
+                   : (uint16_t)(0x3400 + (scramble((uint64_t)(i % 7 * columns + j)) & 0x87FF));
+        ranks_must(
+            r,
+            tile_copy_to_device(r->ctx, to + (size_t)(i * columns) * 2, line, (size_t)columns * 2),
+            "a copy");
+    }
+    free(line);
+}
+
+long ranks_compare(Ranks *r, const char *what, tile_ptr got, const void *want, size_t bytes) {
+    enum { PART = 1 << 20 };
+    unsigned char *mine = malloc(PART), *theirs = malloc(PART);
+    long wrong = 0;
+    if (!mine || !theirs) ranks_fail(r, "no memory to compare with");
+    for (size_t at = 0; at < bytes; at += PART) {
+        size_t n = bytes - at < PART ? bytes - at : PART;
+        if (r->rank == 0) memcpy(theirs, (const char *)want + at, n);
+        MPI_Bcast(theirs, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD);
+        ranks_must(r, tile_copy_to_host(r->ctx, mine, got + at, n), "a copy");
+        for (size_t i = 0; i < n; i++) {
+            if (mine[i] == theirs[i]) continue;
+            if (!wrong++)
+                fprintf(stderr, "rank %d: %s: byte %zu is %d, and one GPU makes it %d\n", r->rank,
+                        what, at + i, mine[i], theirs[i]);
+        }
+    }
+    free(mine);
+    free(theirs);
+    return wrong;
+}
+
+/* ---- kernels ---- */
+
+tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const char *config,
+                       const char *small) {
+    char path[1024];
+    tile_jit *jit = NULL;
+    tile_compile_options options = {0};
+    FILE *f = snprintf(path, sizeof path, "%s/%s", r->kernels, file) < (int)sizeof path
+                  ? fopen(path, "rb")
+                  : NULL;
+    long size = -1;
+    if (f && fseek(f, 0, SEEK_END) == 0) size = ftell(f);
+    char *source = size >= 0 && fseek(f, 0, SEEK_SET) == 0 ? malloc((size_t)size + 1) : NULL;
+    if (!source || fread(source, 1, (size_t)size, f) != (size_t)size)
+        ranks_fail(r, "cannot read %s: --kernels= says where the examples are", path);
+    fclose(f);
+    options.source = source;
+    options.source_len = (size_t)size;
+    options.file_name = path;
+    options.kernel = kernel;
+    options.config_text = r->on_gpu ? config : small;
+    options.include = &r->kernels;
+    options.ninclude = 1;
+    options.reader = tile_file_reader();
+    ranks_must(r, tile_jit_create(r->ctx, &options, NULL, &jit), kernel);
+    free(source);
+    return jit;
+}
+
+void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args, int nargs,
+                  void *stream) {
+    ranks_must(r, tile_jit_launch(jit, grid.x ? &grid : NULL, args, nargs, stream), "a launch");
+}
+
+/* ---- time ---- */
+
+static int by_size(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double ranks_time(Ranks *r, WorkFn *work, void *user, int runs_here) {
+    enum { WARM = 4, RUNS = 20, RUNS_ON_CPU = 3 };
+    int warm = r->on_gpu ? WARM : 1, runs = r->on_gpu ? RUNS : RUNS_ON_CPU;
+    double time[RUNS];
+    tile_event *start = NULL, *end = NULL;
+    for (int i = -warm; i < runs; i++) {
+        double ms = 0;
+        ranks_meet(r);
+        if (runs_here) {
+            ranks_must(r, tile_event_record(r->ctx, NULL, &start), "an event");
+            work(user);
+            ranks_must(r, tile_event_record(r->ctx, NULL, &end), "an event");
+            ranks_must(r, tile_event_elapsed(start, end, &ms), "an event");
+        }
+        MPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        if (i >= 0) time[i] = ms;
+    }
+    tile_event_destroy(start);
+    tile_event_destroy(end);
+    qsort(time, (size_t)runs, sizeof *time, by_size);
+    return time[runs / 2];
+}
+
+void ranks_report(const Ranks *r, const char *what, double flops, double one_ms, double all_ms) {
+    if (r->rank) return;
+    printf(
+        "%s: one %.3f ms, %.1f TFLOPS; %d ranks %.3f ms, %.1f TFLOPS; %.3f of %d times as fast\n",
+        what, one_ms, flops / one_ms * 1e-9, r->size, all_ms, flops / all_ms * 1e-9,
+        one_ms / all_ms / r->size, r->size);
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* ranks.h: what the examples of many GPUs share: a process for each GPU, started by mpirun -> a
+ * context, memory that all ranks reach, kernels compiled when they are launched, times, checks.
+ *
+ * A program that has only failed says why and ends all ranks (MPI_Abort): an example has nobody to
+ * hand an error to. */
+#ifndef EXAMPLES_RANKS_H
+#define EXAMPLES_RANKS_H
+
+#include "tile.h"
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MAX_RANKS = 64, MAX_OPTIONS = 16 };
+
+typedef struct Ranks {
+    int rank, size;
+    tile_context *ctx;
+    int on_gpu;
+    void *beside; /* a stream for what goes on beside the default one's kernels; NULL on the CPU */
+    int bench;
+    const char *kernels; /* the folder of the examples' .tl files */
+    long launches;       /* numbers those of kernels that wait for flags */
+} Ranks;
+
+/* `--name=N`, a whole number of at least 1; and `--name=WORD`, where `text` is set. */
+typedef struct Option {
+    const char *name;
+    long *value;
+    const char **text;
+    const char *what;
+} Option;
+
+/* Starts MPI, reads the options (and --device=, --kernels=, --bench, --help of all examples), opens
+ * the rank's device: GPU number R for rank R of the host. */
+void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Option *options,
+                 int n);
+/* What main returns: 0, or 1 where some rank has seen something wrong. */
+int ranks_end(Ranks *r, long wrong);
+/* Ends all ranks, with what tile_error says or a sentence. */
+void ranks_must(Ranks *r, tile_status st, const char *what);
+_Noreturn void ranks_fail(const Ranks *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same of what all ranks were told alike: rank 0 says it, and all end with 2. */
+_Noreturn void ranks_refuse(const Ranks *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A size that has to be a multiple of another. */
+void ranks_divides(const Ranks *r, const char *name, long size, long by);
+/* All work of this rank's is done, and so is that of all others. */
+void ranks_meet(Ranks *r);
+
+/* ---- memory ---- */
+
+/* Memory of one rank, and the same of all others: rank[i] is i's, by an address of this process. */
+typedef struct Symmetric {
+    tile_ptr rank[MAX_RANKS];
+    tile_ptr mine;
+    tile_ptr table; /* the addresses as int64, for kernels */
+} Symmetric;
+
+tile_ptr ranks_alloc(Ranks *r, size_t bytes);
+/* All ranks call it, with the same size; contents are 0. */
+Symmetric ranks_symmetric(Ranks *r, size_t bytes);
+void ranks_release(Ranks *r, Symmetric *s);
+
+/* Half precision, which holds whole numbers up to 2048 exactly. */
+uint16_t half_of(double v);
+double half_value(uint16_t h);
+/* Scrambles a number: the same everywhere, whoever makes which part of a matrix. */
+uint32_t scramble(uint64_t i);
+/* `n` halves in device memory: each of(i, user) for element i of rows of `columns`, of a part of a
+ * matrix of `width` columns that begins at (row, column); or numbers that fill the GPU's units, to
+ * measure with, where `of` is NULL. */
+typedef int ElementFn(long row, long column, const void *user);
+void ranks_fill(Ranks *r, tile_ptr to, long rows, long columns, long row, long column,
+                ElementFn *of, const void *user);
+/* How many bytes differ between device memory here and what rank 0 has on the host in `want`; all
+ * ranks call it, rank 0 with `want`. The first that differs is told. */
+long ranks_compare(Ranks *r, const char *what, tile_ptr got, const void *want, size_t bytes);
+
+/* ---- kernels ---- */
+
+/* A kernel of a file below the folder of kernels, compiled for this device when it is launched.
+ * config: "BM=128,num_warps=8", NULL: the source's own. small: instead of it on the CPU device. */
+tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const char *config,
+                       const char *small);
+void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args, int nargs,
+                  void *stream);
+
+/* ---- time ---- */
+
+/* What is measured: everything of it is in the default stream in the end. */
+typedef void WorkFn(void *user);
+/* The median over 20 runs (3 on the CPU device) after 4 that warm up, in milliseconds; of each run
+ * the time of the slowest rank. All ranks meet before each. */
+double ranks_time(Ranks *r, WorkFn *work, void *user, int runs_here);
+/* A line of a bench: times of one GPU and of all, and what share of the best it is. */
+void ranks_report(const Ranks *r, const char *what, double flops, double one_ms, double all_ms);
+
+#endif
