@@ -234,21 +234,38 @@ void ranks_fill(Ranks *r, tile_ptr to, long rows, long columns, long row, long c
     free(line);
 }
 
-long ranks_compare(Ranks *r, const char *what, tile_ptr got, const void *want, size_t bytes) {
-    enum { PART = 1 << 20 };
-    unsigned char *mine = malloc(PART), *theirs = malloc(PART);
+long first_row(const Weight *w, long column) {
+    return (long)(scramble(w->seed + (uint64_t)column) % (uint64_t)(w->rows / NONZERO));
+}
+
+int weight(long row, long column, const void *of) {
+    const Weight *w = of;
+    if (row % (w->rows / NONZERO) != first_row(w, column)) return 0;
+    return scramble(w->seed * 3 + (uint64_t)(row * 7919 + column)) & 1 ? 1 : -1;
+}
+
+int input(long row, long column, const void *seed) {
+    (void)seed;
+    return ((int)(scramble((uint64_t)row << 32 | (uint64_t)column) % 3) - 1) * 100;
+}
+
+long ranks_compare(Ranks *r, const char *what, tile_ptr got, long rows, long column, long columns,
+                   const uint16_t *want, long width) {
+    uint16_t *mine = malloc((size_t)columns * 2), *theirs = malloc((size_t)width * 2);
     long wrong = 0;
     if (!mine || !theirs) ranks_fail(r, "no memory to compare with");
-    for (size_t at = 0; at < bytes; at += PART) {
-        size_t n = bytes - at < PART ? bytes - at : PART;
-        if (r->rank == 0) memcpy(theirs, (const char *)want + at, n);
-        MPI_Bcast(theirs, (int)n, MPI_BYTE, 0, MPI_COMM_WORLD);
-        ranks_must(r, tile_copy_to_host(r->ctx, mine, got + at, n), "a copy");
-        for (size_t i = 0; i < n; i++) {
-            if (mine[i] == theirs[i]) continue;
+    for (long row = 0; row < rows; row++) {
+        if (r->rank == 0) memcpy(theirs, want + row * width, (size_t)width * 2);
+        MPI_Bcast(theirs, (int)width, MPI_UINT16_T, 0, MPI_COMM_WORLD);
+        ranks_must(
+            r,
+            tile_copy_to_host(r->ctx, mine, got + (size_t)(row * columns) * 2, (size_t)columns * 2),
+            "a copy");
+        for (long j = 0; j < columns; j++) {
+            if (mine[j] == theirs[column + j]) continue;
             if (!wrong++)
-                fprintf(stderr, "rank %d: %s: byte %zu is %d, and one GPU makes it %d\n", r->rank,
-                        what, at + i, mine[i], theirs[i]);
+                fprintf(stderr, "rank %d: %s[%ld][%ld] is %g, and of one GPU %g\n", r->rank, what,
+                        row, column + j, half_value(mine[j]), half_value(theirs[column + j]));
         }
     }
     free(mine);

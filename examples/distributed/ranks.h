@@ -76,9 +76,22 @@ uint32_t scramble(uint64_t i);
 typedef int ElementFn(long row, long column, const void *user);
 void ranks_fill(Ranks *r, tile_ptr to, long rows, long columns, long row, long column,
                 ElementFn *of, const void *user);
-/* How many bytes differ between device memory here and what rank 0 has on the host in `want`; all
- * ranks call it, rank 0 with `want`. The first that differs is told. */
-long ranks_compare(Ranks *r, const char *what, tile_ptr got, const void *want, size_t bytes);
+/* Whole numbers for exact sums. Of a column of a Weight NONZERO elements are 1 or -1: the first in
+ * row first_row, the next rows / NONZERO further down. An input is -100, 0 or 100. */
+enum { NONZERO = 4 };
+typedef struct Weight {
+    long rows; /* a multiple of NONZERO */
+    uint64_t seed;
+} Weight;
+long first_row(const Weight *w, long column);
+int weight(long row, long column, const void *of);
+int input(long row, long column, const void *seed);
+
+/* How many bytes differ between a matrix here, in device memory, and the columns from `column` on
+ * of one that rank 0 has on the host, rows of `width` halves. All ranks call it, each for its own
+ * columns, rank 0 with `want`. The first that differs is told. */
+long ranks_compare(Ranks *r, const char *what, tile_ptr got, long rows, long column, long columns,
+                   const uint16_t *want, long width);
 
 /* ---- kernels ---- */
 

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* gather_matmul.c: c = a @ b, where each rank has some rows of a and some columns of b, and wants
+ * its columns of c: an all-gather and a product, in one kernel that reads the other ranks' memory.
+ *
+ *   mpirun -n RANKS gather_matmul [--device=auto|cpu|cuda] [--m=N] [--n=N] [--k=N] [--bench]
+ *
+ * gather_matmul.tl says how. One GPU runs examples/matmul.tl, on rank 0: the data are whole numbers
+ * small enough for every sum to be exact, so c is the same bit for bit, and some rows are worked
+ * out on the host. */
+#include "ranks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CHECKED_ROWS = 4, GPU_BM = 128, CPU_BM = 16 };
+
+typedef struct Product {
+    Ranks *r;
+    int rank, ranks; /* of those that share the work: all, or rank 0 alone */
+    long m, n, k, fetch;
+    tile_jit *jit;
+    Symmetric all; /* a; each rank's own rows lie in their place */
+    tile_ptr a, b, c, flags;
+} Product;
+
+static long columns(const Product *p) {
+    return p->n / p->ranks;
+}
+
+static void fill(Product *p, ElementFn *left, ElementFn *right) {
+    Weight w = {p->k, 5};
+    long rows = p->m / p->ranks, row = p->rank * rows;
+    ranks_fill(p->r, p->a + (size_t)(row * p->k) * 2, rows, p->k, row, 0, left, NULL);
+    ranks_fill(p->r, p->b, p->k, columns(p), 0, p->rank * columns(p), right, &w);
+}
+
+static void run_one(const Product *p) {
+    tile_arg args[] = {tile_typed_pointer(TILE_FP16, p->a),
+                       tile_typed_pointer(TILE_FP16, p->b),
+                       tile_typed_pointer(TILE_FP16, p->c),
+                       tile_i32((int32_t)p->m),
+                       tile_i32((int32_t)p->n),
+                       tile_i32((int32_t)p->k),
+                       tile_i32((int32_t)p->k),
+                       tile_i32(1),
+                       tile_i32((int32_t)p->n),
+                       tile_i32(1),
+                       tile_i32((int32_t)p->n),
+                       tile_i32(1)};
+    ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 12, NULL);
+}
+
+static void run(void *user) {
+    Product *p = user;
+    if (p->ranks == 1) {
+        run_one(p);
+        return;
+    }
+    p->r->launches++;
+    tile_arg args[] = {tile_typed_pointer(TILE_I64, p->all.table),
+                       tile_typed_pointer(TILE_FP16, p->a),
+                       tile_typed_pointer(TILE_FP16, p->b),
+                       tile_typed_pointer(TILE_FP16, p->c),
+                       tile_typed_pointer(TILE_I32, p->flags),
+                       tile_i32((int32_t)p->m),
+                       tile_i32((int32_t)columns(p)),
+                       tile_i32((int32_t)p->k),
+                       tile_i32(p->rank),
+                       tile_i32((int32_t)p->r->launches)};
+    ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 10, NULL);
+}
+
+static void open_product(Product *p) {
+    static const char gpu[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=3";
+    static const char cpu[] = "BM=16,BN=32,BK=32";
+    Ranks *r = p->r;
+    size_t a_bytes = (size_t)(p->m * p->k) * 2;
+    char all[2][120];
+    snprintf(all[0], sizeof all[0], "%s,RANKS=%d,FETCH=%ld", gpu, p->ranks, p->fetch);
+    snprintf(all[1], sizeof all[1], "%s,RANKS=%d,FETCH=2,CHUNK=128", cpu, p->ranks);
+    if (p->ranks == 1) {
+        p->jit = ranks_kernel(r, "matmul.tl", "matmul", gpu, cpu);
+        p->a = ranks_alloc(r, a_bytes);
+    } else {
+        p->jit = ranks_kernel(r, "distributed/gather_matmul.tl", "gather_matmul", all[0], all[1]);
+        p->all = ranks_symmetric(r, a_bytes);
+        p->a = p->all.mine;
+    }
+    size_t flags = (size_t)(p->m / CPU_BM) * 4;
+    p->b = ranks_alloc(r, (size_t)(p->k * columns(p)) * 2);
+    p->c = ranks_alloc(r, (size_t)(p->m * columns(p)) * 2);
+    p->flags = ranks_alloc(r, flags);
+    ranks_must(r, tile_fill(r->ctx, p->flags, 0, flags), "memory");
+}
+
+static void close_product(Product *p) {
+    ranks_must(p->r, tile_synchronize(p->r->ctx), "waiting");
+    tile_jit_destroy(p->jit);
+    if (p->all.mine) ranks_release(p->r, &p->all);
+}
+
+/* Some rows against the host's. */
+static long check_rows(const Product *p, const uint16_t *c) {
+    Weight w = {p->k, 5};
+    long wrong = 0;
+    for (int i = 0; i < CHECKED_ROWS; i++) {
+        long row = (p->m - 1) * i / (CHECKED_ROWS - 1);
+        for (long j = 0; j < p->n; j++) {
+            int sum = 0;
+            for (long k = first_row(&w, j); k < p->k; k += p->k / NONZERO)
+                sum += input(row, k, NULL) * weight(k, j, &w);
+            double got = half_value(c[row * p->n + j]);
+            if (got != sum && !wrong++)
+                fprintf(stderr, "c[%ld][%ld] is %g, and %d on the host\n", row, j, got, sum);
+        }
+    }
+    return wrong;
+}
+
+int main(int argc, char **argv) {
+    Ranks r;
+    Product p = {.r = &r, .m = 192, .n = 96, .k = 64, .fetch = 16};
+    Option options[] = {{"m", &p.m, NULL, "rows of a"},
+                        {"n", &p.n, NULL, "columns of b"},
+                        {"k", &p.k, NULL, "columns of a"},
+                        {"fetch", &p.fetch, NULL, "programs that fetch rows, on a GPU"}};
+    ranks_start(&r, &argc, &argv, "An all-gather and a matrix product in one kernel.", options, 4);
+    ranks_divides(&r, "m", p.m, (r.on_gpu ? GPU_BM : CPU_BM) * r.size);
+    ranks_divides(&r, "n", p.n, 16 * r.size);
+    ranks_divides(&r, "k", p.k, 16);
+    p.rank = r.rank;
+    p.ranks = r.size;
+    Product one = p;
+    one.rank = 0;
+    one.ranks = 1;
+    long wrong = 0;
+    size_t bytes = (size_t)(p.m * p.n) * 2;
+    uint16_t *want = r.rank ? NULL : malloc(bytes);
+    open_product(&p);
+    fill(&p, input, weight);
+    ranks_meet(&r);
+    run(&p);
+    ranks_meet(&r);
+    if (r.rank == 0) {
+        if (!want) ranks_fail(&r, "no memory for the result");
+        open_product(&one);
+        fill(&one, input, weight);
+        run(&one);
+        ranks_must(&r, tile_copy_to_host(r.ctx, want, one.c, bytes), "a copy");
+        wrong += check_rows(&one, want);
+    }
+    wrong += ranks_compare(&r, "c", p.c, p.m, p.rank * columns(&p), columns(&p), want, p.n);
+    if (r.rank == 0)
+        printf("gather_matmul, %d ranks, %ldx%ldx%ld: %s\n", r.size, p.m, p.n, p.k,
+               wrong ? "WRONG" : "the same as one");
+    if (r.bench) {
+        fill(&p, NULL, NULL);
+        if (r.rank == 0) fill(&one, NULL, NULL);
+        double one_ms = ranks_time(&r, run, &one, r.rank == 0);
+        double all_ms = ranks_time(&r, run, &p, 1);
+        ranks_report(&r, "gather_matmul", 2.0 * (double)p.m * (double)p.n * (double)p.k, one_ms,
+                     all_ms);
+    }
+    if (r.rank == 0) close_product(&one);
+    close_product(&p);
+    free(want);
+    return ranks_end(&r, wrong);
+}
