@@ -101,14 +101,6 @@ static void second_layer(Block *b, long row, long rows, tile_ptr to) {
     product(b, b->down, b->h + (size_t)(row * share) * 2, b->w2, to, rows, b->width, share);
 }
 
-/* What is put into `later` from now on comes after all that `earlier` has by now. */
-static void order(Ranks *r, void *earlier, void *later) {
-    tile_event *e = NULL;
-    ranks_must(r, tile_event_record(r->ctx, earlier, &e), "an event");
-    ranks_must(r, tile_event_order(e, later), "an event");
-    tile_event_destroy(e);
-}
-
 /* Every rank has `rows / ranks` rows of a chunk to add. Others' come first: they are on their way
  * while this rank's own is worked out. */
 static void chunk_by_peers(Block *b, long chunk, long rows) {
@@ -133,7 +125,7 @@ static void chunk_by_peers(Block *b, long chunk, long rows) {
         tile_i32(b->rank),
         tile_i32((int32_t)r->launches)};
     ranks_launch(r, b->add, (tile_grid){0, 0, 0}, args, 7, NULL);
-    order(r, NULL, r->beside);
+    ranks_order(r, NULL, r->beside);
     for (int s = 1; s < b->ranks; s++)
         ranks_must(r,
                    tile_copy_on_device(r->ctx, b->sums.rank[(b->rank + s) % b->ranks] + own,
@@ -182,10 +174,10 @@ static void run(void *user) {
             chunk_by_host(b, at, elements);
             continue;
         }
-        order(r, NULL, r->beside);
+        ranks_order(r, NULL, r->beside);
         nccl_add_halves(&b->nccl, r, at, elements, r->beside);
     }
-    order(r, r->beside, NULL);
+    ranks_order(r, r->beside, NULL);
 }
 
 /* ---- all of it ---- */

@@ -307,6 +307,13 @@ void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args,
     ranks_must(r, tile_jit_launch(jit, grid.x ? &grid : NULL, args, nargs, stream), "a launch");
 }
 
+void ranks_order(Ranks *r, void *earlier, void *later) {
+    tile_event *e = NULL;
+    ranks_must(r, tile_event_record(r->ctx, earlier, &e), "an event");
+    ranks_must(r, tile_event_order(e, later), "an event");
+    tile_event_destroy(e);
+}
+
 /* ---- time ---- */
 
 static int by_size(const void *a, const void *b) {

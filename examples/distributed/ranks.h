@@ -102,6 +102,9 @@ tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const cha
 void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args, int nargs,
                   void *stream);
 
+/* What is put into the stream `later` from now on comes after all that `earlier` has by now. */
+void ranks_order(Ranks *r, void *earlier, void *later);
+
 /* ---- time ---- */
 
 /* What is measured: everything of it is in the default stream in the end. */
