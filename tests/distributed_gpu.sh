@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# tests/distributed_gpu.sh [STAGE [OUT [RANKS]]]: everything that needs several GPUs, in one go of some
+# minutes, from what scripts/stage collected (default: stage), with a rank for each of RANKS GPUs (2).
+# The log and the table go to OUT (default: the working directory); the table, a line for each step,
+# comes last. Exit code 5 when a step failed. Wanted are mpirun of Open MPI 4 and its library, and for
+# some steps NCCL, and PyTorch with torchrun; sizes of the bench: SIZE=8192.
+set -u
+stage=$(realpath "${1:-stage}")
+out=$(realpath "${2:-.}")
+n=${3:-2}
+size=${SIZE:-8192}
+cd "$stage" || exit 2
+log=$out/distributed.log
+table=$out/distributed.txt
+: >"$log"
+: >"$table"
+status=0
+mpirun=$(command -v mpirun || ls /opt/*/openmpi*/bin/mpirun /usr/local/mpi/bin/mpirun 2>/dev/null | head -1)
+[ -n "$mpirun" ] || { echo "distributed_gpu: there is no mpirun (Open MPI)" >&2; exit 77; }
+mpi=$(dirname "$(dirname "$(realpath "$mpirun")")")
+export LD_LIBRARY_PATH=$stage/lib:$mpi/lib:$mpi/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export OMPI_MCA_btl=self,vader OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_pml=ob1
+
+# step SECONDS NAME COMMAND…: what a bench measured, or its last line; the whole in the log
+step() {
+    local limit=$1 name=$2 rc verdict started=$SECONDS said
+    shift 2
+    printf '\n==== %s: %s\n' "$name" "$*" >>"$log"
+    said=$(timeout "$limit" "$@" 2>&1)
+    rc=$?
+    printf '%s\n' "$said" >>"$log"
+    case $rc in
+    0) verdict=ok ;;
+    77) verdict=skipped ;;
+    124) verdict="TIME OVER" status=5 ;;
+    *) verdict="FAILED ($rc)" status=5 ;;
+    esac
+    printf '%-34s %-12s %4ds  %s\n' "$name" "$verdict" $((SECONDS - started)) \
+        "$(grep -E 'times as fast|WRONG' <<<"$said" || grep -v '^ *$' <<<"$said" | tail -1)" | tee -a "$table"
+    [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || grep -v '^ *$' <<<"$said" | head -30
+}
+
+# The programs as they were staged; where this machine's MPI is another one, built with its mpicc.
+at=$stage/examples/distributed
+if ldd "$at/mlp" | grep -q 'not found' || ! "$at/mlp" --help >/dev/null 2>&1; then
+    at=$out/distributed-built
+    mkdir -p "$at"
+    for example in mlp gather_matmul ring_attention; do
+        "$mpi/bin/mpicc" -std=gnu11 -O2 -Iinclude examples/distributed/{$example,ranks,nccl}.c -Llib -ltile_compiler \
+            -ltile_runtime -Wl,-rpath,"$stage/lib" -ldl -lm -o "$at/$example" >>"$log" 2>&1 ||
+            { echo "distributed_gpu: $example does not start here, and mpicc does not build it: see $log" >&2; exit 2; }
+    done
+fi
+# ranks EXAMPLE [OPTION…]
+ranks() { "$mpirun" --allow-run-as-root -n "$n" "$at/$1" --device=cuda "${@:2}"; }
+export -f ranks
+export mpirun n at
+r() { step "$1" "$2" bash -c 'ranks "$@"' ranks "${@:3}"; }
+
+nvidia-smi topo -m >>"$log" 2>&1
+step 120 'two GPUs, and two processes' bin/tile-peers-gpu
+for reduce in peer nccl mpi; do r 120 "mlp, $reduce" mlp --tokens=1024 --width=512 --hidden=2048 --reduce=$reduce; done
+r 120 'mlp, 16 chunks' mlp --tokens=4096 --width=1024 --hidden=4096 --chunks=16
+for fetch in 1 8 64; do r 120 "gather_matmul, $fetch fetch" gather_matmul --m=2048 --n=1024 --k=1024 --fetch=$fetch; done
+for mask in full causal; do
+    for head in 64 128; do
+        r 120 "ring_attention, $mask, $head" ring_attention --tokens=2048 --heads=4 --head=$head --mask=$mask
+    done
+done
+
+# ---- how fast: the aim is 0.9 of RANKS times one GPU ----
+for chunks in 2 4 8; do
+    r 300 "bench mlp, peer, $chunks chunks" mlp --tokens=$size --width=$size --hidden=$((4 * size)) --chunks=$chunks --bench
+done
+for chunks in 2 4 8; do
+    r 300 "bench mlp, nccl, $chunks chunks" mlp --tokens=$size --width=$size --hidden=$((4 * size)) --chunks=$chunks --reduce=nccl --bench
+done
+for fetch in 8 16 32; do
+    r 300 "bench gather_matmul, $fetch fetch" gather_matmul --m=$size --n=$size --k=$size --fetch=$fetch --bench
+done
+for mask in full causal; do
+    r 300 "bench ring_attention, $mask" ring_attention --tokens=$size --heads=32 --head=128 --mask=$mask --bench
+    r 300 "bench ring_attention, $mask, long" ring_attention --tokens=$((4 * size)) --heads=16 --head=128 --mask=$mask --bench
+done
+
+# ---- the same from Python ----
+if python3 -c 'import torch' 2>/dev/null && [ -d python ]; then
+    step 300 'mlp.py by torchrun' env PYTHONPATH="$stage/python" python3 -m torch.distributed.run --standalone --nproc-per-node="$n" \
+        examples/distributed/mlp.py
+fi
+echo
+cat "$table"
+exit $status

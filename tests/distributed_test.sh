@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# distributed_test.sh: the examples of many GPUs, with several ranks on the CPU device: the same as one
+# rank's, bit for bit; and they notice when it is not. Exit code 77 where the build found no MPI.
+# Usage: distributed_test.sh BUILD-FOLDER
+set -u
+build=$(realpath "$1")
+cd "$(dirname "$0")/.."
+at=$build/examples/distributed
+[ -x "$at/mlp" ] && command -v mpirun >/dev/null || exit 77
+. tests/lib.sh
+export OMPI_MCA_btl=self,vader OMPI_MCA_rmaps_base_oversubscribe=1 # no network is asked for
+export TILEC_CACHE=$work/cache
+
+# ranks N EXAMPLE [OPTION…]: at most a minute
+ranks() { timeout 60 mpirun --oversubscribe --allow-run-as-root -n "$1" "$at/$2" --device=cpu "${@:3}"; }
+same() { # N EXAMPLE [OPTION…]
+    ranks "$@" >"$work/out" 2>&1 && grep -q "^$2, $1 ranks.*: the same as one\$" "$work/out" ||
+        { cat "$work/out"; return 1; }
+}
+says() { # CODE TEXT COMMAND…
+    "${@:3}" >"$work/out" 2>&1
+    [ $? -eq "$1" ] && grep -qF -e "$2" "$work/out" || { cat "$work/out"; return 1; }
+}
+
+for n in 1 2 3; do
+    ok "mlp, $n ranks" same $n mlp --tokens=192 --hidden=192 --chunks=2
+    ok "gather_matmul, $n ranks" same $n gather_matmul
+    for mask in full causal; do
+        ok "ring_attention, $n ranks, $mask" same $n ring_attention --mask=$mask
+    done
+done
+ok 'mlp by MPI' same 2 mlp --reduce=mpi
+ok 'a chunk for each few rows' same 2 mlp --chunks=16
+ok 'odd sizes' same 2 gather_matmul --m=160 --n=32 --k=48
+ok 'a larger head' same 2 ring_attention --head=64 --heads=3 --tokens=32 --mask=causal
+for example in mlp gather_matmul ring_attention; do
+    ok "$example measures" sh -c "timeout 60 mpirun --oversubscribe --allow-run-as-root -n 2 '$at/$example' \
+        --device=cpu --bench | grep -E '^$example: one [0-9.]+ ms, .* of 2 times as fast\$'"
+    ok "$example, its options" says 0 'where the examples'"'"' kernels are' ranks 2 $example --help
+    ok "$example, an unknown option" says 2 "unknown option '--size=3'" ranks 2 $example --size=3
+    ok "$example, a bad number" says 2 'a whole number from 1' ranks 2 $example --"$(
+        case $example in mlp) echo width ;; gather_matmul) echo k ;; *) echo heads ;; esac)"=0
+    ok "$example, no kernels there" says 5 'cannot read' ranks 2 $example --kernels="$work"
+done
+ok 'NCCL needs GPUs' says 2 'needs a GPU for each rank' ranks 2 mlp --reduce=nccl
+ok 'sizes that do not fit' says 2 'multiple of' ranks 2 mlp --tokens=12
+ok 'too many tokens' says 2 'exact up to 65536' ranks 2 ring_attention --tokens=131072
+
+# With a mistake in a kernel of many ranks the result is not that of one.
+wrong() { # EXAMPLE FILE SED-SCRIPT
+    rm -rf "$work/wrong"
+    cp -r examples "$work/wrong"
+    sed -i "$3" "$work/wrong/distributed/$2"
+    ! cmp -s "examples/distributed/$2" "$work/wrong/distributed/$2" &&
+        says 1 'WRONG' ranks 2 "$1" --kernels="$work/wrong"
+}
+ok 'a part that is left out' wrong mlp all_reduce.tl 's/total += tl.load(parts + r/total = tl.load(parts + r/'
+ok 'a tile of the wrong rank' wrong gather_matmul gather_matmul.tl 's/theirs = tl.load(shards + owner)/theirs = tl.load(shards + rank)/'
+ok 'a step that forgets' wrong ring_attention ring_attention.tl 's/total = tl.load(totals + head \* M + offs_m, mask=in_m, other=1.0)/total = tl.zeros((BM,), dtype=tl.float32)/'
+
+finish
