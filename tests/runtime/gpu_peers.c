@@ -238,8 +238,8 @@ static void first_process(const Gpu *g, int socket) {
     /* The other one reads what was there first: its flag comes after that. */
     tile_ptr out = numbers(g, 0, 0);
     int first = 0;
-    while (!first)
-        CHECK(g->ctx, tile_copy_to_host(g->ctx, &first, at[FLAGS] + BYTES, 4) == TILE_OK);
+    while (!first && !tile_copy_to_host(g->ctx, &first, at[FLAGS] + BYTES, 4)) continue;
+    CHECK(g->ctx, first != 0);
     Side s = exchange_side(g, at[FLAGS], at[FLAGS] + BYTES, at[FIRST], at[SECOND], out);
     launch(&s);
     CHECK(g->ctx, s.st == TILE_OK);
