@@ -59,4 +59,16 @@ ok 'a part that is left out' wrong mlp all_reduce.tl 's/total += tl.load(parts +
 ok 'a tile of the wrong rank' wrong gather_matmul gather_matmul.tl 's/theirs = tl.load(shards + owner)/theirs = tl.load(shards + rank)/'
 ok 'a step that forgets' wrong ring_attention ring_attention.tl 's/total = tl.load(totals + head \* M + offs_m, mask=in_m, other=1.0)/total = tl.zeros((BM,), dtype=tl.float32)/'
 
+# From Python, where there is PyTorch; without it the example says so.
+if [ -d "$build/python" ]; then
+    if python3 -c 'import torch' 2>/dev/null; then
+        ok 'mlp.py' sh -c "PYTHONPATH='$build/python' timeout 120 python3 -m torch.distributed.run --standalone \
+            --nproc-per-node=2 examples/distributed/mlp.py --device=cpu | grep -x 'mlp.py, 2 ranks, cpu, .*: the same as one'"
+    else
+        skip
+        ok 'mlp.py without PyTorch' says 77 'PyTorch is not installed' \
+            env PYTHONPATH="$build/python" python3 examples/distributed/mlp.py
+    fi
+fi
+
 finish

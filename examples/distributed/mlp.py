@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""mlp.py: the MLP block of mlp.c from Python: tilec.jit kernels on a rank's tensors, added up by torch.distributed.
+
+    torchrun --standalone --nproc-per-node=RANKS mlp.py [--device=auto|cuda|cpu] [--tokens=N] … [--bench]
+
+Each rank has some columns of W1 and the same rows of W2. The block is cut in chunks of rows; while all_reduce adds one
+up (NCCL, in its own stream; gloo without GPUs), the products of the next run. Whole numbers make every sum exact, so y
+is the same bit for bit as of one rank, which rank 0 works out beside it. Exit code 77 without PyTorch."""
+import argparse
+import os
+import sys
+
+import tilec
+import tilec.language as tl
+
+try:
+    import torch
+    import torch.distributed as dist
+except ImportError:
+    print("mlp.py: PyTorch is not installed")
+    sys.exit(77)
+
+
+@tilec.jit
+def matmul(a, b, c, M, N, K, stride_am, stride_bk, stride_cm, ACTIVATE: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+           BK: tl.constexpr, GROUP_M: tl.constexpr = 8):
+    pid = tl.program_id(0)
+    tiles_m = tl.cdiv(M, BM)
+    in_group = GROUP_M * tl.cdiv(N, BN)
+    first_m = (pid // in_group) * GROUP_M
+    group_m = min(tiles_m - first_m, GROUP_M)
+    pid_m = first_m + (pid % in_group) % group_m
+    pid_n = (pid % in_group) // group_m
+    offs_k = tl.arange(0, BK)
+    a_ptrs = a + (((pid_m * BM + tl.arange(0, BM)) % M)[:, None] * stride_am + offs_k[None, :])
+    b_ptrs = b + (offs_k[:, None] * stride_bk + ((pid_n * BN + tl.arange(0, BN)) % N)[None, :])
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, tl.cdiv(K, BK)):
+        x = tl.load(a_ptrs, mask=offs_k[None, :] < K - k * BK, other=0.0)
+        y = tl.load(b_ptrs, mask=offs_k[:, None] < K - k * BK, other=0.0)
+        acc = tl.dot(x, y, acc)
+        a_ptrs += BK
+        b_ptrs += BK * stride_bk
+    if ACTIVATE:
+        acc = tl.maximum(acc, 0.0)
+    offs_m = pid_m * BM + tl.arange(0, BM)
+    offs_n = pid_n * BN + tl.arange(0, BN)
+    tl.store(c + offs_m[:, None] * stride_cm + offs_n[None, :], acc.to(tl.float16),
+             mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
+
+
+def product(a, b, out, activate):
+    (m, k), n = a.shape, b.shape[1]
+    big = a.is_cuda
+    meta = dict(BM=128, BN=256, BK=64, num_warps=8) if big else dict(BM=32, BN=32, BK=32)
+    grid = (tilec.cdiv(m, meta["BM"]) * tilec.cdiv(n, meta["BN"]),)
+    matmul[grid](a, b, out, m, n, k, a.stride(0), b.stride(0), out.stride(0), ACTIVATE=activate, **meta)
+
+
+def block(x, w1, w2, chunks, add_up):
+    """y, in `chunks` parts; add_up: of all ranks, where there are others."""
+    h = torch.empty(x.shape[0] // chunks, w1.shape[1], dtype=x.dtype, device=x.device)
+    y = torch.empty(x.shape[0], w2.shape[1], dtype=x.dtype, device=x.device)
+    pending = []
+    for part, out in zip(x.chunk(chunks), y.chunk(chunks)):
+        product(part, w1, h, True)
+        product(h, w2, out, False)
+        if add_up:
+            pending.append(dist.all_reduce(out, async_op=True))
+    for work in pending:
+        work.wait()
+    return y
+
+
+def whole_numbers(rows, columns, share, of, seed):
+    """A matrix of 0, 1 and -1, few enough in a column for exact sums: every rank makes the same."""
+    made = torch.Generator().manual_seed(seed)
+    w = torch.zeros(rows, columns, dtype=torch.float16)
+    for _ in range(of):
+        at = torch.randint(rows, (1, columns), generator=made)
+        w.scatter_(0, at, torch.randint(0, 2, (1, columns), generator=made).to(torch.float16) * 2 - 1)
+    return w if share is None else w.chunk(share[1], share[2])[share[0]].contiguous()
+
+
+def timed(run, device):
+    if device.type != "cuda":
+        return None
+    times = []
+    for i in range(24):  # 4 to warm up
+        torch.cuda.synchronize()
+        dist.barrier()
+        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        start.record()
+        run()
+        end.record()
+        torch.cuda.synchronize()
+        ms = torch.tensor(start.elapsed_time(end), device=device)
+        dist.all_reduce(ms, op=dist.ReduceOp.MAX)
+        times += [ms.item()] * (i >= 4)
+    return sorted(times)[len(times) // 2]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    p.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto")
+    for name, value in ("tokens", 128), ("width", 64), ("hidden", 256), ("chunks", 4):
+        p.add_argument(f"--{name}", type=int, default=value, help=f"default: {value}")
+    p.add_argument("--bench", action="store_true", help="measure, after the check, on GPUs")
+    opts = p.parse_args()
+    rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
+    if "RANK" not in os.environ:
+        p.error("start it by torchrun --standalone --nproc-per-node=RANKS")
+    if opts.tokens % opts.chunks or opts.hidden % ranks:
+        p.error(f"--tokens has to be a multiple of {opts.chunks} chunks, --hidden of {ranks} ranks")
+    on_gpu = opts.device == "cuda" or (opts.device == "auto" and torch.cuda.device_count() >= ranks)
+    device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if on_gpu else torch.device("cpu")
+    if on_gpu:
+        torch.cuda.set_device(device)
+    dist.init_process_group("nccl" if on_gpu else "gloo")
+
+    x = whole_numbers(opts.width, opts.tokens, None, 16, 1).t().contiguous().to(device)
+    w1 = [whole_numbers(opts.width, opts.hidden, s, 8, 2).to(device) for s in (None, (rank, ranks, 1))]
+    w2 = [whole_numbers(opts.hidden, opts.width, s, 8, 3).to(device) for s in (None, (rank, ranks, 0))]
+    y = block(x, w1[1], w2[1], opts.chunks, ranks > 1)
+    want = block(x, w1[0], w2[0], 1, False) if rank == 0 else torch.empty_like(y)
+    exact = rank != 0 or torch.equal(want.cpu().double(), (x.cpu().double() @ w1[0].cpu().double()).relu() @ w2[0].cpu().double())
+    dist.broadcast(want, 0)
+    wrong = torch.tensor([0 if exact and torch.equal(y.view(torch.int16), want.view(torch.int16)) else 1], device=device)
+    dist.all_reduce(wrong)
+    if rank == 0:
+        verdict = f"WRONG on {wrong.item()} ranks" if wrong.item() else "the same as one"
+        print(f"mlp.py, {ranks} ranks, {device.type}, {opts.tokens}x{opts.width}x{opts.hidden}: {verdict}")
+    if opts.bench and on_gpu:
+        one = timed(lambda: rank or block(x, w1[0], w2[0], 1, False), device)
+        many = timed(lambda: block(x, w1[1], w2[1], opts.chunks, ranks > 1), device)
+        flops = 4 * opts.tokens * opts.width * opts.hidden
+        if rank == 0:
+            print(f"mlp.py: one {one:.3f} ms, {flops / one * 1e-9:.1f} TFLOPS; {ranks} ranks {many:.3f} ms, "
+                  f"{flops / many * 1e-9:.1f} TFLOPS; {one / many / ranks:.3f} of {ranks} times as fast")
+    dist.destroy_process_group()
+    sys.exit(wrong.item() != 0)
+
+
+if __name__ == "__main__":
+    main()
