@@ -22,6 +22,9 @@ mpi=$(dirname "$(dirname "$(realpath "$mpirun")")")
 export LD_LIBRARY_PATH=$stage/lib:$mpi/lib:$mpi/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export OMPI_MCA_btl=self,vader OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_pml=ob1
 
+# What mpirun says of a program that failed, besides that.
+noise='^ *$|^-----|^mpirun |^Primary job|^a non-zero|^the job to|^ *(Process name|Exit code)|^MPI_ABORT|^with errorcode|^NOTE|^You may|^exactly when|^\[.*(help message|orte_base)'
+
 # step SECONDS NAME COMMAND…: what a bench measured, or its last line; the whole in the log
 step() {
     local limit=$1 name=$2 rc verdict started=$SECONDS said
@@ -37,8 +40,8 @@ step() {
     *) verdict="FAILED ($rc)" status=5 ;;
     esac
     printf '%-34s %-12s %4ds  %s\n' "$name" "$verdict" $((SECONDS - started)) \
-        "$(grep -E 'times as fast|WRONG' <<<"$said" || grep -v '^ *$' <<<"$said" | tail -1)" | tee -a "$table"
-    [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || grep -v '^ *$' <<<"$said" | head -30
+        "$(grep -E 'times as fast|WRONG' <<<"$said" || grep -vE "$noise" <<<"$said" | tail -1)" | tee -a "$table"
+    [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || grep -vE "$noise" <<<"$said" | head -30
 }
 
 # The programs as they were staged; where this machine's MPI is another one, built with its mpicc.

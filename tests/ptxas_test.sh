@@ -12,7 +12,7 @@ check() {
     local source=$1 target=$2 out
     out=$work/$(basename "$source" .tl).$target.ptx
     shift 2
-    "$tilec" "$source" --target="$target" -o "$out" >"$work/log" 2>&1 &&
+    "$tilec" -I examples "$source" --target="$target" -o "$out" >"$work/log" 2>&1 &&
         tests/tools/ptxas-check "$out" "$@" >>"$work/log" 2>&1
     count $? "$source for $target" "$work/log"
 }
@@ -47,7 +47,7 @@ for source in examples/*.tl; do
     check "$source" sm_100 sm_100 sm_103 sm_120
     for target in sm_103 sm_110 sm_120; do check "$source" $target $target; done
 done
-for source in tests/codegen/*.t[il]* tests/layout/*.tl examples/*.tir; do
+for source in tests/codegen/*.t[il]* tests/layout/*.tl examples/*.tir examples/distributed/*.tl; do
     case $source in */large-* | */spill-*) continue ;; esac # they spill, however they are made
     grep -qE "error(@[^:]*)?: |EXIT: 1" "$source" && continue # one that must not compile
     grep -q make_desc "$source" || check "$source" sm_80 sm_80 sm_90 # it has no descriptors

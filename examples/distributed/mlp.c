@@ -101,7 +101,9 @@ static void second_layer(Block *b, long row, long rows, tile_ptr to) {
     product(b, b->down, b->h + (size_t)(row * share) * 2, b->w2, to, rows, b->width, share);
 }
 
-/* Every rank has `rows / ranks` rows of a chunk to add. Others' come first: they are on their way
+/* Ranks meet between two runs: what one has not added yet, no other may write over.
+ *
+ * Every rank has `rows / ranks` rows of a chunk to add. Others' come first: they are on their way
  * while this rank's own is worked out. */
 static void chunk_by_peers(Block *b, long chunk, long rows) {
     Ranks *r = b->r;
