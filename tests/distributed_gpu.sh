@@ -4,7 +4,7 @@
 # minutes, from what scripts/stage collected (default: stage), with a rank for each of RANKS GPUs (2).
 # The log and the table go to OUT (default: the working directory); the table, a line for each step,
 # comes last. Exit code 5 when a step failed. Wanted are mpirun of Open MPI 4 and its library, and for
-# some steps NCCL, and PyTorch with torchrun; sizes of the bench: SIZE=8192.
+# some steps NCCL, and PyTorch and WHEEL=, what scripts/wheel made; SIZE=8192 is that of the bench.
 set -u
 stage=$(realpath "${1:-stage}")
 out=$(realpath "${2:-.}")
@@ -87,11 +87,16 @@ for mask in full causal; do
     r 300 "bench ring_attention, $mask, long" ring_attention --tokens=$((4 * size)) --heads=16 --head=128 --mask=$mask --bench
 done
 
-# ---- the same from Python ----
-if python3 -c 'import torch' 2>/dev/null && [ -d python ]; then
-    step 300 'mlp.py by torchrun' env PYTHONPATH="$stage/python" python3 -m torch.distributed.run --standalone --nproc-per-node="$n" \
-        examples/distributed/mlp.py
-fi
+# ---- the same from Python: PyTorch is this machine's, tilec the wheel's ----
+[ -z "${WHEEL:-}" ] || python3 -m zipfile -e "$WHEEL" "$out/distributed-python"
+export PYTHONPATH=$out/distributed-python${PYTHONPATH:+:$PYTHONPATH}
+python_ranks() {
+    python3 -c 'import torch, tilec' || return 77
+    python3 -m torch.distributed.run --standalone --nproc-per-node="$n" examples/distributed/mlp.py --device=cuda "$@"
+}
+export -f python_ranks
+step 120 'mlp.py' bash -c python_ranks
+step 300 'bench mlp.py' bash -c 'python_ranks "$@"' python_ranks --tokens=$size --width=$size --hidden=$((4 * size)) --bench
 echo
 cat "$table"
 exit $status

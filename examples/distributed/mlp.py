@@ -50,10 +50,12 @@ def matmul(a, b, c, M, N, K, stride_am, stride_bk, stride_cm, ACTIVATE: tl.const
              mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
 
 
-def product(a, b, out, activate):
+def product(a, b, out, activate, shared):
+    """shared: NCCL's kernels want multiprocessors, so none of ours may hold all of them to its end."""
     (m, k), n = a.shape, b.shape[1]
-    big = a.is_cuda
-    meta = dict(BM=128, BN=256, BK=64, num_warps=8) if big else dict(BM=32, BN=32, BK=32)
+    meta = dict(BM=128, BN=256, BK=64, num_warps=8) if a.is_cuda else dict(BM=32, BN=32, BK=32)
+    if shared:
+        meta["single_entry"] = 1
     grid = (tilec.cdiv(m, meta["BM"]) * tilec.cdiv(n, meta["BN"]),)
     matmul[grid](a, b, out, m, n, k, a.stride(0), b.stride(0), out.stride(0), ACTIVATE=activate, **meta)
 
@@ -64,8 +66,8 @@ def block(x, w1, w2, chunks, add_up):
     y = torch.empty(x.shape[0], w2.shape[1], dtype=x.dtype, device=x.device)
     pending = []
     for part, out in zip(x.chunk(chunks), y.chunk(chunks)):
-        product(part, w1, h, True)
-        product(h, w2, out, False)
+        product(part, w1, h, True, add_up)
+        product(h, w2, out, False, add_up)
         if add_up:
             pending.append(dist.all_reduce(out, async_op=True))
     for work in pending:
