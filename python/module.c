@@ -13,7 +13,8 @@ PyObject *raise_status(State *state, tile_status status, const char *text) {
     if (status == TILE_COMPILE_ERROR) type = state->compilation;
     if (status == TILE_BAD_LAUNCH) type = state->launch;
     if (status == TILE_CHECK_FAILED) type = state->check;
-    if (status == TILE_DEVICE_ERROR || status == TILE_NO_DEVICE) type = state->device;
+    if (status == TILE_DEVICE_ERROR || status == TILE_NO_DEVICE || status == TILE_UNSUPPORTED)
+        type = state->device;
     if (!text || !*text) text = tile_status_text(status);
     /* A message may quote a source that is no UTF-8. */
     PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");

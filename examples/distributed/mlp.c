@@ -185,11 +185,11 @@ static void run(void *user) {
 /* ---- all of it ---- */
 
 static void make_kernels(Block *b) {
-    static const char gpu[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=3";
+    static const char own[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=3";
+    const char *gpu = b->r->config ? b->r->config : own;
     static const char cpu[] = "BM=32,BN=32,BK=32";
-    char up[2][100], add[60];
+    char up[2][300], down[300], add[60];
     const char *more = b->ranks > 1 && strcmp(b->reduce, "nccl") == 0 ? ",single_entry=1" : "";
-    char down[100];
     /* NCCL's kernels want multiprocessors, so none of ours may hold all of them to its end. */
     snprintf(up[0], sizeof up[0], "%s,ACTIVATION=leaky_relu%s", gpu, more);
     snprintf(up[1], sizeof up[1], "%s,ACTIVATION=leaky_relu", cpu);

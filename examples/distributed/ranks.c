@@ -57,9 +57,10 @@ static void usage(const Ranks *r, const char *program, const char *about, const 
         else
             printf(" (%ld)\n", *options[i].value);
     }
-    printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--device=WORD",
+    printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--device=WORD",
            "auto, cuda: a GPU for each rank; cpu (auto)", "--kernels=FOLDER",
-           "where the examples' kernels are (examples)", "--bench",
+           "where the examples' kernels are (examples)", "--config=TEXT",
+           "on GPUs: tile sizes and options, as BM=128,num_warps=8", "--bench",
            "measure, after the check, beside one GPU");
 }
 
@@ -126,6 +127,8 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
             device = word + 9;
         else if (strncmp(word, "--kernels=", 10) == 0)
             r->kernels = word + 10;
+        else if (strncmp(word, "--config=", 9) == 0)
+            r->config = word + 9;
         else if (strcmp(word, "--bench") == 0)
             r->bench = 1;
         else if (strcmp(word, "--help") == 0)
@@ -140,6 +143,8 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
     }
     if (strcmp(device, "auto") && strcmp(device, "cpu") && strcmp(device, "cuda"))
         ranks_refuse(r, "--device=%s: auto, cpu or cuda is wanted", device);
+    if (r->config && strlen(r->config) > MAX_CONFIG)
+        ranks_refuse(r, "--config: at most %d bytes", MAX_CONFIG);
     if (r->size > MAX_RANKS) ranks_refuse(r, "at most %d ranks", MAX_RANKS);
     open_device(r, device);
 }

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_RANKS = 64, MAX_OPTIONS = 16 };
+enum { MAX_RANKS = 64, MAX_CONFIG = 200 };
 
 typedef struct Ranks {
     int rank, size;
@@ -22,6 +22,7 @@ typedef struct Ranks {
     void *beside; /* a stream for what goes on beside the default one's kernels; NULL on the CPU */
     int bench;
     const char *kernels; /* the folder of the examples' .tl files */
+    const char *config;  /* tile sizes and options instead of the example's own; on a GPU */
     long launches;       /* numbers those of kernels that wait for flags */
 } Ranks;
 
@@ -33,7 +34,7 @@ typedef struct Option {
     const char *what;
 } Option;
 
-/* Starts MPI, reads the options (and --device=, --kernels=, --bench, --help of all examples), opens
+/* Starts MPI, reads the options (and those of all examples: --device=, --kernels=, …), opens
  * the rank's device: GPU number R for rank R of the host. */
 void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Option *options,
                  int n);

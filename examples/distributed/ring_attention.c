@@ -113,11 +113,11 @@ static void run(void *user) {
 
 static tile_jit *step_kernel(const Attention *a, int first, int last) {
     static const char *const word[] = {"False", "True"};
-    char config[2][160];
+    const char *own = a->r->config ? a->r->config : "BM=128,BN=64,num_warps=8,num_stages=3";
+    char config[2][300];
     for (int cpu = 0; cpu < 2; cpu++)
         snprintf(config[cpu], sizeof config[cpu], "%s,D=%ld,CAUSAL=%s,FIRST=%s,LAST=%s",
-                 cpu ? "BM=16,BN=16" : "BM=128,BN=64,num_warps=8,num_stages=3", a->head,
-                 word[a->causal], word[first], word[last]);
+                 cpu ? "BM=16,BN=16" : own, a->head, word[a->causal], word[first], word[last]);
     return ranks_kernel(a->r, "distributed/ring_attention.tl", "ring_attention", config[0],
                         config[1]);
 }
