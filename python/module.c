@@ -7,6 +7,18 @@ State *state_of(PyObject *self) {
     return PyType_GetModuleState(Py_TYPE(self));
 }
 
+/* A line of the text ends in a code, as the compiler's messages do: "… [E0201]". */
+static bool has_code(const char *text) {
+    enum { CODE = 5 };
+    for (const char *at = strchr(text, '['); at; at = strchr(at + 1, '[')) {
+        size_t digits = at[1] ? strspn(at + 2, "0123456789") : 0;
+        if (strchr("ERWPC", at[1]) && digits == CODE - 1 && at[CODE + 1] == ']' &&
+            strchr("\n", at[CODE + 2]))
+            return true;
+    }
+    return false;
+}
+
 PyObject *raise_status(State *state, tile_status status, const char *text) {
     PyObject *type = state->error;
     if (status == TILE_NO_MEMORY) type = PyExc_MemoryError;
@@ -18,6 +30,11 @@ PyObject *raise_status(State *state, tile_status status, const char *text) {
     if (!text || !*text) text = tile_status_text(status);
     /* A message may quote a source that is no UTF-8. */
     PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    if (message && !has_code(text)) {
+        PyObject *said = PyUnicode_FromFormat("%U [%s]", message, tile_status_code(status));
+        Py_DECREF(message);
+        message = said;
+    }
     if (message) PyErr_SetObject(type, message);
     Py_XDECREF(message);
     return NULL;

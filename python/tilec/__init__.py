@@ -10,6 +10,8 @@
 
     add[(tilec.cdiv(n, 1024),)](x, y, out, n, BLOCK=1024)
 """
+import re
+
 from . import _tilec, language
 from ._compile import Compiled, compile
 from ._descriptor import TensorDescriptor
@@ -25,6 +27,15 @@ __all__ = [
     "JITFunction", "LaunchError", "TensorDescriptor", "autotune", "cdiv", "compile", "constexpr_function", "heuristics", "install", "jit", "language",
     "next_power_of_2", "set_checks", "synchronize",
 ]  # fmt: skip
+
+
+def _code(error):
+    """Of the first message in it: "E0201", "R0008"; `tilec --explain=E0201` says what is behind it."""
+    found = re.search(r" \[([A-Z]\d{4})\]$", str(error), re.MULTILINE)
+    return found[1] if found else ""
+
+
+Error.code = property(_code)
 
 
 @constexpr_function

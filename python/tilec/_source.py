@@ -27,7 +27,7 @@ def read_source(fn):
         lines, first = inspect.getsourcelines(fn)
         return inspect.getsourcefile(fn) or "<source>", lines, max(first, 1)
     except (OSError, TypeError) as e:
-        raise CompilationError(f"the source of {fn.__qualname__} is not to be found: {e}") from None
+        raise CompilationError(f"the source of {fn.__qualname__} is not to be found: {e} [R0005]") from None
 
 
 def number_text(value):
@@ -131,10 +131,10 @@ class _Function:
         try:
             tree = ast.parse("\n".join(self.lines))
         except SyntaxError as e:
-            raise CompilationError(f"{self.file}:{self.first + (e.lineno or 1) - 1}: error: {e.msg}") from None
+            raise CompilationError(f"{self.file}:{self.first + (e.lineno or 1) - 1}: error: {e.msg} [E0115]") from None
         self.node = tree.body[0]
         if not isinstance(self.node, ast.FunctionDef):
-            raise CompilationError(f"{self.file}:{self.first}: error: only functions made by def can be compiled")
+            raise CompilationError(f"{self.file}:{self.first}: error: only functions made by def can be compiled [E0210]")
         self.edits = []  # (line, from, to, text), lines from 0, columns in bytes
 
     def edit(self, node, text):
@@ -157,11 +157,11 @@ class _Function:
         body = [line.decode() for line in lines[at:]]
         return self.first + at - 1, [decorator] + body
 
-    def complain(self, node, what):
+    def complain(self, node, what, code="E0210"):
         line = self.lines[node.lineno - 1]
         column = len(line.encode()[: node.col_offset].decode())
         raise CompilationError(
-            f"{self.file}:{self.first + node.lineno - 1}:{self.indent + node.col_offset + 1}: error: {what}\n"
+            f"{self.file}:{self.first + node.lineno - 1}:{self.indent + node.col_offset + 1}: error: {what} [{code}]\n"
             f"    {line}\n    {' ' * column}^"
         )
 
@@ -215,7 +215,7 @@ class Unit:
     def _function(self, fn, while_compiling=False):
         if fn not in self.functions:
             if len(self.functions) > 1000:
-                raise CompilationError(f"{self.kernel} calls more than 1000 functions")
+                raise CompilationError(f"{self.kernel} calls more than 1000 functions [E0820]")
             jit = getattr(fn, "__tilec__", None)
             if while_compiling:
                 self.while_compiling.add(fn)
@@ -319,7 +319,7 @@ class Unit:
                 f.complain(span, f"'{wanted}' is a {type(value).__name__}, which a kernel cannot use")
             namespace, value = value, getattr(value, attribute.attr, _missing)
             if value is _missing:
-                f.complain(attribute, f"module {namespace.__name__} has no '{attribute.attr}'")
+                f.complain(attribute, f"module {namespace.__name__} has no '{attribute.attr}'", "E0206")
             self.uses.append((vars(namespace), attribute.attr, vars(namespace).get(attribute.attr, _missing)))
             wanted, span = f"{wanted}_{attribute.attr}", attribute
         if any(value is getattr(builtins, n, _missing) for n in (root.id,)):
@@ -357,7 +357,7 @@ class Unit:
             if text is None:
                 name = self._value(value, "default")
                 if name is None:
-                    f.complain(node, f"a default that is a {type(value).__name__} is nothing that a kernel can use")
+                    f.complain(node, f"a default that is a {type(value).__name__} is nothing that a kernel can use", "E0305")
                 text = name
             f.edit(node, text)
 

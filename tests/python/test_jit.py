@@ -186,6 +186,36 @@ class Functions(unittest.TestCase):
             beyond[1](floats(3))
 
 
+    def test_codes(self):
+        @tilec.jit
+        def missing(out):
+            tl.store(out, nowhere)  # noqa: F821
+
+        @tilec.jit
+        def beyond(out):
+            tl.store(out + tl.arange(0, 16), 1)
+
+        @tilec.jit
+        def foreign(out):
+            tl.store(out, io.StringIO)
+
+        @tilec.jit
+        def fine(out):
+            tl.store(out, 1)
+
+        for error, code, launch in (
+            (tilec.CompilationError, "E0201", lambda: missing[1](floats(1))),
+            (tilec.CheckError, "C0001", lambda: beyond[1](floats(3))),
+            (tilec.CompilationError, "E0210", lambda: foreign[1](floats(1))),
+            (tilec.LaunchError, "R0008", lambda: fine[1, 70000](floats(1))),
+        ):
+            with self.assertRaises(error) as e:
+                launch()
+            self.assertEqual(e.exception.code, code, str(e.exception))
+            self.assertEqual(str(e.exception).count(f"[{code}]"), 1)
+        self.assertEqual(tilec.Error("something else").code, "")
+
+
 class Arguments(unittest.TestCase):
     def test_by_position_and_name(self):
         out = floats(100)
