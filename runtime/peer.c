@@ -25,8 +25,9 @@ static tile_status check_pair(tile_context *ctx, tile_context *other, const char
                                            : "one that could not be opened");
     if (ctx->on_host != other->on_host)
         return rt_fail(ctx, TILE_INVALID,
-                       "%s: %s and %s have no memory in common; go by the host: %s", call,
-                       ctx->name, other->name, "tile_copy_to_host, tile_copy_to_device");
+                       "%s: %s and %s have no memory in common; go by the host: tile_copy_to_host, "
+                       "then tile_copy_to_device",
+                       call, ctx->name, other->name);
     return TILE_OK;
 }
 
