@@ -35,8 +35,8 @@ tile_status lsp_command(const Messages *m, const tile_compile_options *o, bool *
     tile_status st = tile_language_server(o, &stream, &shut_down, &why);
     if (st == TILE_INVALID) messages_compiled(m, why);
     if (st == TILE_IO)
-        message(m, TILE_SEVERITY_ERROR, "--lsp: the editor is gone, or sends what is no message");
-    if (st == TILE_NO_MEMORY) message(m, TILE_SEVERITY_ERROR, "--lsp: out of memory");
+        message(m, message_code(st), "--lsp: the editor is gone, or sends what is no message");
+    if (st == TILE_NO_MEMORY) message(m, message_code(st), "--lsp: out of memory");
     tile_compiled_free(why);
     *orderly = shut_down;
     return st;

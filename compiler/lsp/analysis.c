@@ -24,7 +24,7 @@ static void parse_tir(Analysis *a) {
     for (const Func *f = m && !a->s.diags.errors ? m->funcs : NULL; f; f = f->next) {
         Span where = {0};
         const char *why = ir_verify(&a->s, f, &where);
-        if (why) diag(&a->s.diags, DIAG_ERROR, m->own_source ? where : (Span){0}, "%s", why);
+        if (why) diag(&a->s.diags, E_TIR_UNSOUND, m->own_source ? where : (Span){0}, "%s", why);
         if (why) break;
     }
 }
