@@ -97,7 +97,8 @@ static PtxBuffer *take_buffers(tile_kernel *k, const InterpArg *arg, const Buffe
     InterpBuffer *from = host_buffers(k->module->ctx, k, arg, workspace, n);
     PtxBuffer *to = from ? calloc((size_t)*n + (size_t)m->nglobals + 1, sizeof *to) : NULL;
     for (int i = 0; to && i < *n; i++)
-        to[i] = (PtxBuffer){from[i].name, from[i].base, from[i].bytes, from[i].written};
+        to[i] = (PtxBuffer){from[i].name, from[i].base, from[i].bytes, from[i].written,
+                            from[i].foreign};
     for (int i = 0; to && i < m->nglobals; i++)
         if (m->global[i].base) to[(*n)++] = m->global[i];
     free(from);

@@ -10,6 +10,7 @@
  * it waits for sets its program aside and is done again when memory has changed.
  * Memory that other launches write, too, is changed by the processor's own compare and swap; where
  * another came first, the lane is done again. */
+#include "base/whole.h"
 #include "ir/interp/machine.h"
 
 #include <string.h>
@@ -21,49 +22,6 @@ typedef struct Cell {
     uint64_t old;
     bool lost; /* another launch has changed it since */
 } Cell;
-
-/* What the interpreter's bytes are when they are read and written as a whole. */
-typedef uint8_t __attribute__((may_alias)) Whole8;
-typedef uint16_t __attribute__((may_alias)) Whole16;
-typedef uint32_t __attribute__((may_alias)) Whole32;
-typedef uint64_t __attribute__((may_alias)) Whole64;
-
-void foreign_read(void *to, const uint8_t *at, size_t size) {
-#define READ(type)                                                                                 \
-    case sizeof(type): {                                                                           \
-        type v = __atomic_load_n((const type *)(const void *)at, __ATOMIC_SEQ_CST);                \
-        memcpy(to, &v, sizeof v);                                                                  \
-        return;                                                                                    \
-    }
-    switch ((uintptr_t)at % size ? 0 : size) {
-        READ(Whole8)
-        READ(Whole16)
-        READ(Whole32)
-        READ(Whole64)
-    default: memcpy(to, at, size);
-    }
-#undef READ
-}
-
-/* False: it was not `old` any more. */
-static bool foreign_swap(uint8_t *at, const void *old, const void *bits, size_t size) {
-#define SWAP(type)                                                                                 \
-    case sizeof(type): {                                                                           \
-        type expected, v;                                                                          \
-        memcpy(&expected, old, sizeof v);                                                          \
-        memcpy(&v, bits, sizeof v);                                                                \
-        return __atomic_compare_exchange_n((type *)(void *)at, &expected, v, false,                \
-                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);                    \
-    }
-    switch ((uintptr_t)at % size ? 0 : size) {
-        SWAP(Whole8)
-        SWAP(Whole16)
-        SWAP(Whole32)
-        SWAP(Whole64)
-    default: memcpy(at, bits, size); return true;
-    }
-#undef SWAP
-}
 
 static uint16_t taint_at(const Tile *t, int64_t lane) {
     return t->tainted ? t->taint[lane] : 0;
@@ -86,7 +44,7 @@ static bool unwritten(const Access *a, int64_t i, TaintUse use) {
 
 static void put(const Access *a, Cell *c, const void *bits) {
     uint8_t *written = c->b->written ? c->b->written + (c->at - c->b->base) : NULL;
-    c->lost = c->b->foreign && !foreign_swap(c->at, &c->old, bits, a->size);
+    c->lost = c->b->foreign && !whole_swap(c->at, &c->old, bits, a->size);
     if (c->lost) return;
     if (memcmp(&c->old, bits, a->size) != 0) {
         a->p->writes++;
@@ -147,7 +105,7 @@ static bool one_lane(const Access *a, const AtomicPlan *plan, const InterpBuffer
     bool known;
     do {
         c.lost = false;
-        foreign_read(&c.old, at, a->size);
+        whole_read(&c.old, at, a->size);
         known = is_written(a, &c);
         if (!change(a, plan, &c, i)) return false;
     } while (c.lost);
@@ -206,7 +164,7 @@ static bool poll_lane(const Access *a, const AtomicPlan *plan, const InterpBuffe
     int buffer = (int)(b - a->r->launch->buffer);
     uint64_t offset = (uint64_t)(at - b->base);
     Cell c = {.at = at, .b = b};
-    foreign_read(&c.old, at, a->size);
+    whole_read(&c.old, at, a->size);
     *seen = memcmp(&c.old, a->value->data + (size_t)i * a->size, a->size) == 0;
     if (*seen && plan->acquire) races_acquire(a, buffer, offset);
     if (!races_access(a, buffer, offset, a->size, RACE_ATOMIC)) return false;

@@ -46,8 +46,7 @@ typedef struct InterpBuffer {
 enum {
     INTERP_RACE_MB = 512,      /* what race checks may remember */
     INTERP_MAX_WAITING = 4096, /* programs suspended at once: about what a large GPU holds */
-    INTERP_WAITING_MB = 1024,  /* and what their tiles may take */
-    INTERP_FOREIGN_MS = 300000 /* how long all wait for others to write, before it is a deadlock */
+    INTERP_WAITING_MB = 1024   /* and what their tiles may take */
 };
 
 typedef union InterpArg { /* by the parameter's type; ignored for is_none */
@@ -71,7 +70,7 @@ typedef struct InterpLaunch {
     bool single_cta;     /* with the shared memory of a program that has an SM to itself */
     unsigned checks;     /* CHECK_ bits */
     uint64_t max_steps;  /* per program; 0: no limit */
-    uint32_t foreign_ms; /* for INTERP_FOREIGN_MS; 0: that */
+    uint32_t foreign_ms; /* how long it waits for others to write; 0: PATIENCE_MS */
     /* Gets what PRINT writes, line by line; NULL: it is dropped. */
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;

@@ -386,8 +386,6 @@ void access_mark(const Access *a, int64_t from, int64_t n, OriginKind kind);
 bool access_load(const Access *a, Tile *d); /* into d, which holds what it gives elsewhere */
 bool access_store(const Access *a, const Tile *value);
 /* atomic.c */
-/* Reads an element that other launches may write meanwhile: as a whole, if it is aligned. */
-void foreign_read(void *to, const uint8_t *at, size_t size);
 bool access_atomic(const Access *a, const AtomicPlan *plan);
 
 /* desc.c */

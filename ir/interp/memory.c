@@ -5,6 +5,7 @@
  * into, or, where an address's parameter is not known, in any buffer. The process is safe with all
  * checks off too: a load from nowhere gives 0 then, and a store to nowhere is dropped.
  * Lanes whose addresses follow one another are looked up and copied as one run. */
+#include "base/whole.h"
 #include "ir/interp/machine.h"
 
 #include <string.h>
@@ -153,7 +154,7 @@ bool access_load(const Access *a, Tile *d) {
         if (!b)
             memset(to, 0, bytes);
         else if (b->foreign && is_volatile)
-            for (size_t k = 0; k < bytes; k += a->size) foreign_read(to + k, at + k, a->size);
+            for (size_t k = 0; k < bytes; k += a->size) whole_read(to + k, at + k, a->size);
         else
             memcpy(to, at, bytes);
         for (size_t k = 0; is_bool && k < bytes; k++) to[k] = to[k] != 0;

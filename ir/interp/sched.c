@@ -12,11 +12,10 @@
  * is a deadlock.
  * One that looks at memory that other launches write, too, may go on at any time: the thread sleeps
  * a little, and all look again. That is a deadlock when nothing has come of it for long. */
-#define _POSIX_C_SOURCE 200809L /* clock_gettime, nanosleep */
+#include "base/patience.h"
 #include "ir/interp/machine.h"
 
 #include <string.h>
-#include <time.h>
 
 enum {
     /* Turns of a loop before others may go first: of one that only reads; of one that reads by
@@ -24,10 +23,8 @@ enum {
     PATIENCE = 1 << 16,
     PATIENCE_IN_POLLING = 256,
     PATIENCE_IN_WRITING = 1 << 14,
-    IDLE_ROUNDS = 1024,      /* of all programs, going round without any change of memory */
-    STEPS_TOLD = 256,        /* between two reports of progress within a program */
-    NAP_NS = 20000,          /* between two looks at what other launches write, at first, … */
-    LONGEST_NAP_NS = 2000000 /* … and after many */
+    IDLE_ROUNDS = 1024, /* of all programs, going round without any change of memory */
+    STEPS_TOLD = 256    /* between two reports of progress within a program */
 };
 
 bool step_while_next(Run *r, Program *p, const Step *st) {
@@ -91,7 +88,7 @@ typedef struct Schedule {
     bool all_started;
     VEC(Program *) waiting; /* in the order they were started */
     VEC(Program *) spare;
-    uint64_t since, nap; /* all wait for other launches since then: nanoseconds; 0: they do not */
+    Patience patience; /* with other launches */
 } Schedule;
 
 /* A program, or all of a cluster, which follow each other along x. */
@@ -150,24 +147,13 @@ static bool pass_time(Schedule *s) {
     return next != UINT64_MAX;
 }
 
-static uint64_t clock_now(void) {
-    struct timespec t;
-    return clock_gettime(CLOCK_MONOTONIC, &t)
-               ? 0
-               : (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Gives other launches time to write what some wait for. False: none does, or it took too long. */
 static bool wait_for_others(Schedule *s) {
-    uint32_t most = s->r->launch->foreign_ms;
-    uint64_t now = clock_now(), limit = (uint64_t)(most ? most : INTERP_FOREIGN_MS) * 1000000;
     bool foreign = false;
+    uint64_t slept;
     for (int i = 0; i < s->waiting.n; i++) foreign |= s->waiting.at[i]->foreign;
-    if (!s->since) s->since = now, s->nap = NAP_NS;
-    if (!foreign || now - s->since > limit) return false;
-    nanosleep(&(struct timespec){.tv_nsec = (long)s->nap}, NULL);
-    if (s->nap < LONGEST_NAP_NS) s->nap += s->nap / 4;
-    s->r->now += clock_now() - now;
+    if (!foreign || !patience_nap(&s->patience, s->r->launch->foreign_ms, &slept)) return false;
+    s->r->now += slept;
     s->r->changes++; /* for all that it is known */
     tell_progress(s->r);
     return true;
@@ -198,7 +184,7 @@ bool interp_schedule(Run *r) {
         if (waited && !round_of_waiting(&s, &only_waits)) return false;
         bool stuck = r->changes == before && s.waiting.n == waited && waited;
         idle = stuck ? idle + 1 : 0;
-        if (!stuck) s.since = 0;
+        if (!stuck) s.patience.since = 0;
         if (more && room_for_more(&s)) {
             idle = 0;
             if (!start_next(&s)) return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* exec_atomic.c: atom and red (PTX ISA, "Parallel Synchronization and Communication Instructions"):
  * the lanes of a warp one after the other. */
+#include "base/whole.h"
 #include "ptx/machine/floats.h"
 #include "ptx/machine/lanes.h"
 
@@ -59,15 +60,17 @@ bool atomic_reduces(PtxType t, unsigned op) {
 uint64_t atomic_update(PtxType t, unsigned op, uint8_t *at, uint64_t y, uint64_t z, bool *changed) {
     PtxTypeInfo info = ptx_type[t];
     bool pair = t == PT_F16X2 || t == PT_BF16X2;
-    uint64_t x = 0, r;
-    memcpy(&x, at, info.bits / 8u);
-    if (pair)
-        r = float_of_two(t, op, x & 0xFFFF, y & 0xFFFF) | float_of_two(t, op, x >> 16, y >> 16)
-                                                              << 16;
-    else
-        r = updated(t, op, x, y, z);
-    *changed = memcmp(at, &r, info.bits / 8u) != 0;
-    memcpy(at, &r, info.bits / 8u);
+    uint64_t x, r;
+    do { /* another launch may come in between */
+        x = r = 0;
+        whole_read(&x, at, info.bits / 8u);
+        if (pair)
+            r = float_of_two(t, op, x & 0xFFFF, y & 0xFFFF) | float_of_two(t, op, x >> 16, y >> 16)
+                                                                  << 16;
+        else
+            r = updated(t, op, x, y, z);
+    } while (!whole_swap(at, &x, &r, info.bits / 8u));
+    *changed = memcmp(&x, &r, info.bits / 8u) != 0;
     return x;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* exec_move.c: loads, stores, moves, addresses and jumps. */
+#include "base/whole.h"
 #include "ptx/machine/lanes.h"
 
 #include <string.h>
@@ -112,7 +113,10 @@ PtxOutcome exec_ld(Warp *w, const PtxCode *c, uint32_t mask) {
             uint64_t v = 0;
             uint32_t at = each * (uint32_t)i;
             if (a.mask >> l & 1) {
-                memcpy(&v, a.data[l] + at, each);
+                if (a.orders)
+                    whole_read(&v, a.data[l] + at, each);
+                else
+                    memcpy(&v, a.data[l] + at, each);
                 known |= (uint32_t)all_known(a.known[l] ? a.known[l] + at : NULL, each) << l;
             }
             if (t.class == 'S' && t.bits < 64 && v >> (t.bits - 1)) v |= ~UINT64_C(0) << t.bits;

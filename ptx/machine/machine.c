@@ -4,7 +4,9 @@
  * A warp goes on until it waits, ends or has had its turn. When all of a cluster wait, the oldest
  * copy on its way lands, and no sooner. A cluster in which nothing moves is set aside, and the next
  * one begins: what it waits for may be of another. When none is left that could, they wait for
- * ever, which is said with the places. */
+ * ever, which is said with the places; but where memory is another launch's, too, what goes round
+ * in a loop may yet find there what it looks for. */
+#include "base/patience.h"
 #include "ptx/machine/async.h"
 #include "ptx/machine/exec.h"
 
@@ -364,9 +366,28 @@ static PtxOutcome say_deadlock(Launcher *x) {
     return OUTCOME_FAIL;
 }
 
+/* Gives other launches time to write what a warp looks for. False: none does, or it took too long.
+ */
+static bool wait_for_others(Launcher *x, Patience *patience) {
+    Machine *m = &x->m;
+    const PtxLaunch *l = m->launch;
+    bool foreign = false, looks = false;
+    for (int i = 0; i < l->nbuffers; i++) foreign |= l->buffer[i].foreign;
+    for (int n = 0; n < x->live.n && foreign; n++)
+        for (int i = 0; i < m->cluster; i++)
+            for (int k = 0; k < x->live.at[n]->cta[i]->nwarps; k++) {
+                const Warp *w = &x->live.at[n]->cta[i]->warp[k];
+                looks |= w->alive && (w->spinning || w->polls > SOME_POLLS);
+            }
+    if (!looks || !patience_nap(patience, l->foreign_ms, NULL)) return false;
+    m->changes++; /* for all that it is known */
+    return true;
+}
+
 static bool run_grid(Launcher *x) {
     Machine *m = &x->m;
     int idle = 0;
+    Patience patience = {0};
     for (int turn = 0; x->next < x->all || x->live.n;) {
         bool fresh = x->next < x->all && (!x->live.n || turn >= x->live.n) && x->live.n < MOST_LIVE;
         if (fresh) vec_push(m->arena, &x->live, begin_cluster(x, x->next++));
@@ -389,7 +410,9 @@ static bool run_grid(Launcher *x) {
         } else {
             turn++;
         }
-        if (idle > IDLE_ROUNDS * (x->live.n + 1)) {
+        if (!idle) patience.since = 0;
+        if (idle > (patience.since ? x->live.n : IDLE_ROUNDS * (x->live.n + 1)) &&
+            !wait_for_others(x, &patience)) {
             say_deadlock(x);
             return false;
         }

@@ -31,8 +31,9 @@ typedef struct PtxLaunch {
     PtxBuffer *buffer;                      /* not overlapping */
     int nbuffers;
     unsigned checks;
-    PtxCount *count;    /* of each of the program's instructions, added to; NULL: nobody asks */
-    uint64_t max_steps; /* instructions of warps, after which it fails; 0: no limit */
+    PtxCount *count;     /* of each of the program's instructions, added to; NULL: nobody asks */
+    uint32_t foreign_ms; /* how long it waits for others to write; 0: PATIENCE_MS */
+    uint64_t max_steps;  /* instructions of warps, after which it fails; 0: no limit */
     void (*print)(void *user, const char *text, size_t len); /* vprintf; NULL: dropped */
     void *print_user;
     void (*progress)(void *user, uint64_t ended, uint64_t programs); /* NULL: nobody asks */

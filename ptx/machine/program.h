@@ -135,6 +135,7 @@ typedef struct PtxBuffer { /* of global memory; its addresses are this process's
     uint8_t *base;
     uint64_t bytes;
     uint8_t *written; /* one byte per byte, nonzero once written; NULL: all written */
+    bool foreign;     /* other launches, of other threads or processes, may write to it meanwhile */
 } PtxBuffer;
 
 typedef struct PtxModule {

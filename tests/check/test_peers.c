@@ -266,6 +266,47 @@ START_TEST(waiting_in_vain) {
 }
 END_TEST
 
+/* The same of PTX. */
+START_TEST(ptx_waiting_in_vain) {
+    Peer p;
+    tile_kernel *k;
+    peer_open(&p, "ptx:sm_80", NULL);
+    ck_assert_int_eq(tile_kernel_get(p.module, "exchange", &k), TILE_OK);
+    ck_assert_int_eq(k->nhidden, 0);
+    tile_ptr at[5];
+    int rounds = 1;
+    const void *param[6];
+    for (int i = 0; i < 5; i++) {
+        at[i] = peer_numbers(&p, 0, 0);
+        param[i] = &at[i];
+    }
+    param[5] = &rounds;
+    for (int foreign = 0; foreign < 2; foreign++) {
+        PtxBuffer buffer[5];
+        for (int i = 0; i < 5; i++)
+            buffer[i] = (PtxBuffer){
+                .base = (uint8_t *)(uintptr_t)at[i], .bytes = 4 * PEER_N, .foreign = foreign};
+        PtxLaunch launch = {.program = k->program,
+                            .param = param,
+                            .grid = {1, 1, 1},
+                            .block = {(uint32_t)k->num_warps * 32, 1, 1},
+                            .dynamic_shared = (uint32_t)k->shared,
+                            .buffer = buffer,
+                            .nbuffers = 5,
+                            .checks = PTX_CHECK_ALIGN,
+                            .foreign_ms = 30};
+        Session s;
+        ck_assert_int_eq(setjmp(s.bail), 0);
+        session_init(&s);
+        ck_assert(!ptx_run(&s, &launch));
+        ck_assert_msg(strstr(s.diags.first->text, "deadlock"), "%s", s.diags.first->text);
+        session_free(&s);
+        ck_assert_int_eq(tile_fill(p.ctx, at[0], 0, 4), TILE_OK);
+    }
+    peer_close(&p);
+}
+END_TEST
+
 int main(void) {
     Suite *s = suite_create("peers");
     TCase *t = tcase_create("peers");
@@ -280,5 +321,6 @@ int main(void) {
     tcase_add_test(t, waiting_for_each_other);
     tcase_add_test(t, waiting_by_volatile_loads);
     tcase_add_test(t, waiting_in_vain);
+    tcase_add_test(t, ptx_waiting_in_vain);
     return run_suite(s, t);
 }
