@@ -94,6 +94,7 @@ test("conformance on a GPU"                every   quick,gpu     30  gpu   ${BIN
 test("kernels on a GPU"                    every   quick,gpu     60  gpu   ${BIN}/tile-kernels --device=cuda --size=small)
 test("two GPUs"                            every   quick,gpu      9  gpu   ${BIN}/tile-peers-gpu)
 test("two GPUs, on the CPU device"         every   quick,kernels  2  -     ${BIN}/tile-peers-gpu cpu cpu)
+test("two GPUs, on the PTX machine"        every   quick,kernels  9  -     ${BIN}/tile-peers-gpu ptx:sm_80 ptx:sm_90a)
 test("configs of matmul give the same"     every   quick,kernels  2  -     tests/same_test.sh ${BIN})
 test("roles"                               every   quick,kernels  5  -     tests/roles_test.sh ${BIN}/tilerun)
 test("pipelines"                           every   quick,kernels  1  -     tests/pipeline_test.sh ${BIN})

@@ -13,7 +13,8 @@ export OMPI_MCA_btl=self,vader OMPI_MCA_rmaps_base_oversubscribe=1 # no network 
 export TILEC_CACHE=$work/cache
 
 # ranks N EXAMPLE [OPTION…]: at most a minute
-ranks() { timeout 60 mpirun --oversubscribe --allow-run-as-root -n "$1" "$at/$2" --device=cpu "${@:3}"; }
+device=cpu
+ranks() { timeout 60 mpirun --oversubscribe --allow-run-as-root -n "$1" "$at/$2" --device=$device "${@:3}"; }
 same() { # N EXAMPLE [OPTION…]
     ranks "$@" >"$work/out" 2>&1 && grep -q "^$2, $1 ranks.*: the same as one\$" "$work/out" ||
         { cat "$work/out"; return 1; }
@@ -46,6 +47,19 @@ done
 ok 'NCCL needs GPUs' says 2 'needs a GPU for each rank' ranks 2 mlp --reduce=nccl
 ok 'sizes that do not fit' says 2 'multiple of' ranks 2 mlp --tokens=12
 ok 'too many tokens' says 2 'exact up to 65536' ranks 2 ring_attention --tokens=131072
+
+# The PTX of a GPU, with the tile sizes of a GPU and with small ones: TMA, wgmma, flags of two processes.
+for device in ptx:sm_80 ptx:sm_90a; do
+    ok "mlp on $device" same 2 mlp --tokens=64 --hidden=64 --chunks=2
+    ok "gather_matmul on $device" same 2 gather_matmul --m=64 --n=64
+    ok "ring_attention on $device" same 2 ring_attention --tokens=64 --mask=causal
+done
+large=BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=3
+ok 'mlp as on an H100' same 2 mlp --config=$large --tokens=512 --width=256 --hidden=256 --chunks=1
+ok 'gather_matmul as on an H100' same 2 gather_matmul --config=$large --m=512 --n=512 --k=128
+ok 'ring_attention as on an H100' same 2 ring_attention --config=BM=128,BN=64,num_warps=8,num_stages=3 --tokens=256 \
+    --head=128 --mask=causal
+device=cpu
 
 # With a mistake in a kernel of many ranks the result is not that of one.
 wrong() { # EXAMPLE FILE SED-SCRIPT

@@ -126,7 +126,7 @@ int main(int argc, char **argv) {
                         {"k", &p.k, NULL, "columns of a"},
                         {"fetch", &p.fetch, NULL, "programs that fetch rows, on a GPU"}};
     ranks_start(&r, &argc, &argv, "An all-gather and a matrix product in one kernel.", options, 4);
-    ranks_divides(&r, "m", p.m, (r.on_gpu ? GPU_BM : CPU_BM) * r.size);
+    ranks_divides(&r, "m", p.m, (r.on_gpu || r.config ? GPU_BM : CPU_BM) * r.size);
     ranks_divides(&r, "n", p.n, 16 * r.size);
     ranks_divides(&r, "k", p.k, 16);
     p.rank = r.rank;

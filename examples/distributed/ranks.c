@@ -58,9 +58,9 @@ static void usage(const Ranks *r, const char *program, const char *about, const 
             printf(" (%ld)\n", *options[i].value);
     }
     printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--device=WORD",
-           "auto, cuda: a GPU for each rank; cpu (auto)", "--kernels=FOLDER",
-           "where the examples' kernels are (examples)", "--config=TEXT",
-           "on GPUs: tile sizes and options, as BM=128,num_warps=8", "--bench",
+           "auto, cuda: a GPU for each rank; cpu; ptx: PTX run on the CPU (auto)",
+           "--kernels=FOLDER", "where the examples' kernels are (examples)", "--config=TEXT",
+           "tile sizes and options, as BM=128,num_warps=8", "--bench",
            "measure, after the check, beside one GPU");
 }
 
@@ -100,8 +100,8 @@ static void open_device(Ranks *r, const char *device) {
                    "%d of %d ranks are on this host; all have to be, to reach each other's memory",
                    all, r->size);
     snprintf(name, sizeof name, "cuda:%d", here);
-    int try_gpu = strcmp(device, "cpu") != 0;
-    tile_status st = tile_context_create(try_gpu ? name : "cpu", &r->ctx);
+    int try_gpu = strcmp(device, "auto") == 0 || strcmp(device, "cuda") == 0;
+    tile_status st = tile_context_create(try_gpu ? name : device, &r->ctx);
     int gpus = st == TILE_OK && try_gpu, least;
     MPI_Allreduce(&gpus, &least, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (strcmp(device, "auto") == 0 && !least) { /* all or none */
@@ -109,7 +109,7 @@ static void open_device(Ranks *r, const char *device) {
         st = tile_context_create("cpu", &r->ctx);
     }
     ranks_must(r, st, device);
-    r->on_gpu = strncmp(tile_context_target(r->ctx), "sm_", 3) == 0;
+    r->on_gpu = tile_context_cuda(r->ctx) != NULL;
     ranks_must(r, tile_stream_create(r->ctx, &r->beside), "a stream");
 }
 
@@ -141,8 +141,9 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
         MPI_Finalize();
         exit(0);
     }
-    if (strcmp(device, "auto") && strcmp(device, "cpu") && strcmp(device, "cuda"))
-        ranks_refuse(r, "--device=%s: auto, cpu or cuda is wanted", device);
+    if (strcmp(device, "auto") && strcmp(device, "cpu") && strcmp(device, "cuda") &&
+        strncmp(device, "ptx", 3))
+        ranks_refuse(r, "--device=%s: auto, cuda, cpu or ptx is wanted", device);
     if (r->config && strlen(r->config) > MAX_CONFIG)
         ranks_refuse(r, "--config: at most %d bytes", MAX_CONFIG);
     if (r->size > MAX_RANKS) ranks_refuse(r, "at most %d ranks", MAX_RANKS);
@@ -298,7 +299,7 @@ tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const cha
     options.source_len = (size_t)size;
     options.file_name = path;
     options.kernel = kernel;
-    options.config_text = r->on_gpu ? config : small;
+    options.config_text = r->on_gpu || r->config ? config : small;
     options.include = &r->kernels;
     options.ninclude = 1;
     options.reader = tile_file_reader();

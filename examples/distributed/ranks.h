@@ -22,7 +22,7 @@ typedef struct Ranks {
     void *beside; /* a stream for what goes on beside the default one's kernels; NULL on the CPU */
     int bench;
     const char *kernels; /* the folder of the examples' .tl files */
-    const char *config;  /* tile sizes and options instead of the example's own; on a GPU */
+    const char *config;  /* tile sizes and options instead of the example's own */
     long launches;       /* numbers those of kernels that wait for flags */
 } Ranks;
 
@@ -97,7 +97,8 @@ long ranks_compare(Ranks *r, const char *what, tile_ptr got, long rows, long col
 /* ---- kernels ---- */
 
 /* A kernel of a file below the folder of kernels, compiled for this device when it is launched.
- * config: "BM=128,num_warps=8", NULL: the source's own. small: instead of it on the CPU device. */
+ * config: "BM=128,num_warps=8", NULL: the source's own. small: instead of it on the CPU, where
+ * --config says nothing. */
 tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const char *config,
                        const char *small);
 void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args, int nargs,
