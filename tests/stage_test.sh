@@ -23,6 +23,8 @@ for source in examples/*.tl; do
     ok "$name compiles the same" cmp "$work/$name.ptx" "$work/expected.ptx"
 done
 ok 'an example runs' "$work/moved/examples/matmul" --device=cpu examples/matmul.tl 32 32 32
+[ ! -x "$work/moved/examples/distributed/mlp" ] || ok 'an example of many GPUs runs' timeout 60 mpirun --oversubscribe \
+    --allow-run-as-root -n 2 "$work/moved/examples/distributed/mlp" --device=cpu
 for app in "$work"/moved/package/bin/*; do
     ok "$(basename "$app") of the installed package runs" "$app" cpu
 done
