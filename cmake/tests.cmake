@@ -179,6 +179,6 @@ test("tutorial on a fresh Debian"          release full,docs    120 build tests/
 test("tutorial from the sources on it"     release full,docs    150 build tests/fresh_test.sh ${AT} sources)
 test("LLVM is found"                       release package       8  -     tests/configure_test.sh ${AT})
 test("recipes"                             release package       3  -     tests/recipes_test.sh ${AT})
-test("package"                             release package       40  build tests/package_test.sh ${AT})
+test("package"                             release package       60  build tests/package_test.sh ${AT})
 test("kernels of a newer Triton"           release quick,tests    1  -     tests/newer_test.sh)
 test("stage"                               release package       25  build tests/stage_test.sh ${AT})

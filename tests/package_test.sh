@@ -277,6 +277,10 @@ if command -v dpkg-deb >/dev/null && command -v dpkg-shlibdeps >/dev/null; then
     fi
 fi
 
+ok 'cpack of another kind says what there is' sh -c "
+    ! (cd '$build' && cpack -G TGZ -B '$work/tgz') >said 2>&1 &&
+        tr -s '\n ' ' ' <said | grep -F 'cpack makes DEB and RPM: cpack -G DEB; \`cmake --install\` puts files anywhere else'"
+
 if command -v rpmbuild >/dev/null; then
     ok 'cpack -G RPM' sh -c "cd '$build' && cpack -G RPM -B '$work/rpm'"
     rm -rf rpm/_CPack_Packages
@@ -293,6 +297,15 @@ if command -v rpmbuild >/dev/null; then
         ok "tilec needs it" sh -c "rpm -qp --requires rpm/tilec-*.rpm | grep -F 'libtile_$part.so.1()(64bit)'"
         ok "libtile-devel names it" sh -c "rpm -qp --requires rpm/libtile-devel-*.rpm | grep -x 'libtile-${part}1 = $version-1'"
     done
+    if [ "$(id -u)" -eq 0 ]; then
+        ok 'rpm installs them' rpm --root "$work/other" --nodeps --noscripts -i rpm/*.rpm
+        ok 'a program runs where rpm put it' sh -c "
+            LD_LIBRARY_PATH='$work/other/usr/lib64' other/usr/bin/tilec -Wno-perf source/scale.tl -o - | cmp - scale.ptx"
+        export PKG_CONFIG_PATH=$work/other/usr/lib64/pkgconfig LD_LIBRARY_PATH=$work/other/usr/lib64
+        ok 'pkg-config of the RPMs' package_pc pc_rpm runtime app.c gcc -std=c11
+        ok 'and what it makes' outside/pc_rpm cpu
+        unset PKG_CONFIG_PATH LD_LIBRARY_PATH
+    fi
     ok 'no RPM takes folders of others' sh -c "! rpm -qpl rpm/*.rpm | grep -xE '/usr/(lib64|share)(/(cmake|man|man/man1|zsh))?'"
 else
     echo 'package: rpmbuild is not installed, which would make the RPMs'

@@ -38,11 +38,12 @@ if [ -z "$device" ]; then
 else
     page_shell=(env HOME="$home" PATH="$build/bin:$PATH" PKG_CONFIG_PATH="$build/lib/pkgconfig"
         CMAKE_PREFIX_PATH="$build" LD_LIBRARY_PATH="$build/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" bash)
-    for tool in gcc pkg-config cmake; do
-        command -v $tool >/dev/null || lacking+="|$tool"
-    done
-    # without one of them there are no programs
-    [ -z "$lacking" ] || lacking="${lacking#|}|\\./add|\\./multiply"
+    # needs TOOL PROGRAM: without it that program of the page is not made
+    needs() { command -v "$1" >/dev/null || lacking+="${lacking:+|}$1|\\./$2"; }
+    needs gcc '(add|multiply)'
+    needs pkg-config add
+    needs cmake multiply
+    command -v make >/dev/null || export CMAKE_GENERATOR=Ninja
 fi
 printf 'kernel @k() num_warps=1 num_stages=1 {\n  return\n}\n' >"$work/probe.tir"
 "$build/bin/tilerun" --device=cuda --grid=1 "$work/probe.tir" >/dev/null 2>&1 && has_gpu=true
