@@ -428,6 +428,23 @@ def test_times(c):
         check(f"{what} in {LIMIT_MS} ms", ms < LIMIT_MS, ms)
 
 
+def test_long_text(c):
+    """What takes a line's number of steps for each line shows here: half a minute, where it should be half a second."""
+    uri = "untitled:long.py"
+    text = "import triton.language as tl\n" + "".join(f"def f{i}(a, b=tl.x):\n    c = a + tl.y\n    return c\n" for i in range(20000))
+    start = time.monotonic()
+    check("a long text is fine", c.open(uri, text) == [])
+    opened = time.monotonic()
+    found = c.ask("textDocument/documentSymbol", textDocument={"uri": uri})
+    check("its outline has a limit", len(found) == 5000, len(found))
+    found = c.ask("textDocument/references", context={}, **place(uri, text, "tl.x"))
+    check("its references have a limit", len(found) == 5000, len(found))
+    asked = time.monotonic()
+    print(f"{len(text) >> 10} KB: opened in {opened - start:.1f} s, asked in {asked - opened:.1f} s")
+    check("a long text takes some seconds", asked - start < 10, asked - start)
+    c.close(uri)
+
+
 def resident_kb(c):
     status = Path(f"/proc/{c.process.pid}/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0])
@@ -472,6 +489,7 @@ def main():
     test_half_typed(c, length)
     if not sanitized:
         test_times(c)
+        test_long_text(c)
         test_memory(c)
     check("the session ends well", c.end() == 0, c.process.stderr.read().decode()[-3000:])
     print(f"{passed} passed, {failed} failed")

@@ -204,7 +204,9 @@ static Analysis *analysis_new(const char *name, const char *text, size_t len) {
     a->text[len] = '\0';
     memcpy(a->text + len + 1, name, n);
     a->s.source = (Source){.name = a->text + len + 1, .text = a->text, .len = len};
-    return a;
+    if (lines_make(&a->lines, &a->s.source)) return a;
+    analysis_free(a);
+    return NULL;
 }
 
 Analysis *analysis_make(const tile_compile_options *o, const tile_reader *reader, const char *name,
@@ -226,6 +228,7 @@ Analysis *analysis_make(const tile_compile_options *o, const tile_reader *reader
 void analysis_free(Analysis *a) {
     if (!a) return;
     session_free(&a->s);
+    free(a->lines.start);
     free(a->text);
     free(a);
 }

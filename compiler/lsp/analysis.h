@@ -9,6 +9,7 @@
 #ifndef TILE_COMPILER_LSP_ANALYSIS_H
 #define TILE_COMPILER_LSP_ANALYSIS_H
 
+#include "compiler/lsp/position.h"
 #include "compiler/reading.h"
 #include "frontend/lower/lower.h"
 #include "frontend/lower/symbols.h"
@@ -37,6 +38,7 @@ typedef struct Finding { /* a diagnostic as editors show it */
 typedef struct Analysis {
     Session s; /* s.source is the document, with the text it had */
     char *text;
+    Lines lines;   /* of it */
     AstFile *file; /* NULL: of tile IR, or none */
     bool broken;   /* it has a syntax error */
     LowerOptions options;

@@ -113,7 +113,7 @@ json_t *feature_completion(Server *v, const json_t *params, Reply *r) {
     json_t *out = json_array();
     if (!a->has_symbols) return out;
     size_t len, at = 0;
-    const char *text = d->text, *here = source_line(&a->s.source, line, &len);
+    const char *text = d->text, *here = lines_at(&a->lines, line, &len);
     if (here) at = (size_t)(here - a->text) + col - 1;
     char word[WORD_LIMIT], function[WORD_LIMIT];
     word_before(text, at, word);
@@ -189,7 +189,7 @@ json_t *feature_signature(Server *v, const json_t *params, Reply *r) {
     if (!d || !document_place(d, params, r, &line, &col)) return NULL;
     Analysis *a = d->analysis;
     size_t len, at = 0;
-    const char *here = source_line(&a->s.source, line, &len);
+    const char *here = lines_at(&a->lines, line, &len);
     if (!a->has_symbols || !here) return json_null();
     at = (size_t)(here - a->text) + col - 1;
     int commas;

@@ -204,9 +204,9 @@ static json_t *related_json(const Analysis *a, const Finding *f) {
     for (int i = 0; i < f->nrelated; i++) {
         const Related *x = &f->related[i];
         if (!x->span.line) continue; /* part of the message */
-        json_array_append_new(all, json_pack("{s:o, s:o}", "location",
-                                             location_json(&a->s.source, x->span), "message",
-                                             text_json(x->text, strlen(x->text))));
+        json_array_append_new(all,
+                              json_pack("{s:o, s:o}", "location", location_json(&a->lines, x->span),
+                                        "message", text_json(x->text, strlen(x->text))));
     }
     return all;
 }
@@ -221,7 +221,7 @@ static json_t *message_json(Analysis *a, const Finding *f) {
 }
 
 static json_t *finding_json(Analysis *a, const Finding *f) {
-    return json_pack("{s:o, s:i, s:s, s:o, s:o}", "range", range_json(&a->s.source, f->span),
+    return json_pack("{s:o, s:i, s:s, s:o, s:o}", "range", range_json(&a->lines, f->span),
                      "severity", (int)f->severity, "source", "tilec", "message", message_json(a, f),
                      "relatedInformation", related_json(a, f));
 }

@@ -21,7 +21,7 @@ static const char *line_at(const Analysis *a, Span span, const char **end) {
     size_t len;
     if (!source || !source->text) return NULL;
     *end = source->text + source->len;
-    return source_line(&a->s.source, span.line, &len);
+    return lines_at(&a->lines, span.line, &len);
 }
 
 const char *function_header(Analysis *a, const AstFunc *f) {
@@ -199,5 +199,5 @@ json_t *feature_hover(Server *v, const json_t *params, Reply *r) {
     }
     if (!text.len) return json_null();
     return json_pack("{s:{s:s, s:o}, s:o}", "contents", "kind", "markdown", "value",
-                     text_json(text.data, text.len), "range", range_json(&a->s.source, o->span));
+                     text_json(text.data, text.len), "range", range_json(&a->lines, o->span));
 }

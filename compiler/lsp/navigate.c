@@ -25,7 +25,7 @@ json_t *feature_definition(Server *v, const json_t *params, Reply *r) {
     Analysis *a = d->analysis;
     if (setjmp(a->s.bail)) return NULL;
     symbols_settle(&a->symbols, o);
-    return o->definition.line ? location_json(&a->s.source, o->definition) : json_null();
+    return o->definition.line ? location_json(&a->lines, o->definition) : json_null();
 }
 
 /* ---- other places ---- */
@@ -70,7 +70,7 @@ static bool is_declaration(const Occurrence *o) {
 }
 
 static json_t *highlight_json(const Analysis *a, const Occurrence *o) {
-    return json_pack("{s:o, s:i}", "range", range_json(&a->s.source, o->span), "kind",
+    return json_pack("{s:o, s:i}", "range", range_json(&a->lines, o->span), "kind",
                      o->writes ? 3 : 2);
 }
 
@@ -82,7 +82,7 @@ static void add_places(Analysis *a, const Identity *wanted, bool here, bool decl
         Occurrence *o = a->symbols.all.at[i];
         if (!same_symbol(a, o, wanted, here) || (!declarations && is_declaration(o))) continue;
         json_array_append_new(out, highlights ? highlight_json(a, o)
-                                              : location_json(&a->s.source, o->span));
+                                              : location_json(&a->lines, o->span));
     }
 }
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+enum { PARAMS_SHOWN = 100 };
 enum {
     KIND_CLASS = 5,
     KIND_METHOD = 6,
@@ -22,8 +23,8 @@ static size_t indent_of(const char *line, size_t n) {
 static json_t *block_range(const Analysis *a, Span name) {
     const char *text = a->s.source.text, *end = text + a->s.source.len;
     size_t len = 0, last_len = 0;
-    const char *at = source_line(&a->s.source, name.line, &len);
-    if (!at) return range_json(&a->s.source, name);
+    const char *at = lines_at(&a->lines, name.line, &len);
+    if (!at) return range_json(&a->lines, name);
     size_t base = indent_of(at, len), line = name.line - 1, last = line;
     const char *last_at = at;
     int brackets = 0;
@@ -54,18 +55,18 @@ static void add_symbol(const Analysis *a, json_t *out, const char *name, int kin
         json_decref(children);
         return;
     }
-    json_t *s =
-        json_pack("{s:o, s:i, s:o, s:o}", "name", text_json(name, strlen(name)), "kind", kind,
-                  "range", block ? block_range(a, span) : range_json(&a->s.source, span),
-                  "selectionRange", range_json(&a->s.source, span));
+    json_t *s = json_pack("{s:o, s:i, s:o, s:o}", "name", text_json(name, strlen(name)), "kind",
+                          kind, "range", block ? block_range(a, span) : range_json(&a->lines, span),
+                          "selectionRange", range_json(&a->lines, span));
     if (detail) json_object_set_new(s, "detail", text_json(detail, strlen(detail)));
     if (children) json_object_set_new(s, "children", children);
     json_array_append_new(out, s);
 }
 
 static void add_function(Analysis *a, json_t *out, const AstFunc *f, int kind) {
+    if (json_array_size(out) >= PLACES_LIMIT) return;
     json_t *params = json_array();
-    for (int i = 0; i < f->nparams; i++)
+    for (int i = 0; i < f->nparams && i < PARAMS_SHOWN; i++)
         add_symbol(a, params, f->param[i].name, KIND_VARIABLE, f->param[i].span, false, NULL, NULL);
     bool jit = false;
     for (int i = 0; i < f->ndecorators; i++) {

@@ -68,10 +68,30 @@ json_t *position_json(size_t line, size_t character) {
     return json_pack("{s:I, s:I}", "line", (json_int_t)line, "character", (json_int_t)character);
 }
 
-json_t *range_json(const Source *first, Span span) {
-    uint32_t number = source_line_number(first, span.line);
+bool lines_make(Lines *l, const Source *first) {
+    size_t n = 1;
+    for (size_t i = 0; i < first->len; i++) n += first->text[i] == '\n';
+    *l = (Lines){first, malloc(n * sizeof *l->start), (uint32_t)n};
+    if (!l->start) return false;
+    l->start[0] = 0;
+    n = 1;
+    for (size_t i = 0; i < first->len; i++)
+        if (first->text[i] == '\n') l->start[n++] = i + 1;
+    return true;
+}
+
+const char *lines_at(const Lines *l, uint32_t line, size_t *len) {
+    const Source *first = l->first;
+    if (!line || line > l->n) return source_line(first, line, len);
+    const char *at = first->text + l->start[line - 1];
+    *len = line_length(at, first->text + first->len);
+    return at;
+}
+
+json_t *range_json(const Lines *l, Span span) {
+    uint32_t number = source_line_number(l->first, span.line);
     size_t len = 0, from = span.col ? span.col - 1 : 0, to = span.end ? span.end - 1u : from;
-    const char *text = source_line(first, span.line, &len);
+    const char *text = lines_at(l, span.line, &len);
     if (text) {
         if (to > len || span.end == SPAN_TO_LINE_END) to = len;
         if (from > to) from = to;
@@ -83,11 +103,11 @@ json_t *range_json(const Source *first, Span span) {
                      position_json(line, to < from ? from : to));
 }
 
-json_t *location_json(const Source *first, Span span) {
-    const Source *source = source_at(first, span.line);
+json_t *location_json(const Lines *l, Span span) {
+    const Source *source = source_at(l->first, span.line);
     char *uri = path_uri(source->name);
     json_t *out = uri ? json_pack("{s:o, s:o}", "uri", text_json(uri, strlen(uri)), "range",
-                                  range_json(first, span))
+                                  range_json(l, span))
                       : NULL;
     free(uri);
     return out;

@@ -22,11 +22,23 @@ size_t position_offset(const char *text, size_t len, Position at);
 void position_place(const char *text, size_t len, Position at, uint32_t *line, uint32_t *col);
 /* UTF-16 units of the first n bytes of a line. */
 size_t position_units(const char *line, size_t n);
-/* {"start": …, "end": …} of a span in whichever source of these it lies; its text NULL: bytes. */
-json_t *range_json(const Source *first, Span span);
+
+/* Where the lines of a first source begin, so that an answer with many places takes no longer for a
+ * long text; of those behind it lines are looked for. */
+typedef struct Lines {
+    const Source *first;
+    size_t *start; /* malloc'ed */
+    uint32_t n;
+} Lines;
+bool lines_make(Lines *l, const Source *first); /* false: no memory */
+/* As source_line(). */
+const char *lines_at(const Lines *l, uint32_t line, size_t *len);
+
+/* {"start": …, "end": …} of a span in whichever source it lies; where that has no text: bytes. */
+json_t *range_json(const Lines *l, Span span);
 json_t *position_json(size_t line, size_t character);
 /* {"uri": …, "range": …} */
-json_t *location_json(const Source *first, Span span);
+json_t *location_json(const Lines *l, Span span);
 
 /* Any bytes as a string of JSON: what is no UTF-8 becomes U+FFFD. */
 json_t *text_json(const char *s, size_t n);

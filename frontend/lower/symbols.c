@@ -9,7 +9,7 @@
 
 static size_t place_hash(Span s) {
     uint64_t h = ((uint64_t)s.line << 32 | (uint64_t)s.col << 16 | s.end) * 0x9e3779b97f4a7c15u;
-    return (size_t)(h >> 17);
+    return (size_t)(h >> 32); /* the line is in the upper half alone */
 }
 
 static bool same_place(Span a, Span b) {

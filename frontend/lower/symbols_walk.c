@@ -22,7 +22,7 @@ typedef struct Walk {
 static size_t name_hash(const Room *room, const char *name) {
     uint64_t h = ((uint64_t)(uintptr_t)room >> 4) * 0x9e3779b97f4a7c15u;
     h = (h ^ (uint64_t)(uintptr_t)name >> 4) * 0xbf58476d1ce4e5b9u;
-    return (size_t)(h >> 19);
+    return (size_t)(h >> 32);
 }
 
 static Symbol *find_in(const SymbolIndex *x, const Room *room, const char *name) {
