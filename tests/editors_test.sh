@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # editors_test.sh: editors/ is made from the table of builtins as it is now, its JSON is JSON, and, where
-# Vim or Node are found, names and directives are highlighted as such and :make finds the mistake.
+# Vim or Node are found, names and directives are highlighted as such, :make finds the mistake and
+# VS Code gets what the language server says.
 # Usage: editors_test.sh PATH-TO-tilec
 set -u
 tilec=$(realpath "$1")
@@ -62,6 +63,7 @@ if (!m || m[2] !== "4" || m[4] !== "error") throw new Error("the problem is not 
 JS
     "$tilec" --color=never -o /dev/null "$work/bad.tl" 2>"$work/errors"
     ok 'patterns of VS Code' node "$work/check.js" "$work/k.tl" "$work/errors"
+    ok 'the language server in VS Code' node tests/vscode.js "$tilec"
 fi
 
 if command -v vim >/dev/null && vim --version | grep -q '+syntax'; then
