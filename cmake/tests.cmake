@@ -143,7 +143,7 @@ test("tuning"                              every   quick,cli      5  -     tests
 test("artefacts"                           every   quick,cli      5  -     tests/artefact_test.sh ${AT})
 test("launchers"                           every   quick,cli     12  -     tests/launcher_test.sh ${AT})
 test("editors"                             release quick,cli      1  -     tests/editors_test.sh ${BIN}/tilec)
-test("language server"                     every   quick,cli     10 -     python3 tests/lsp.py ${BIN})
+test("language server"                     every   quick,cli     25 -     python3 tests/lsp.py ${BIN})
 test("runner"                              every   quick,tests    1  -     tests/runner_test.sh ${BIN}/tile-test)
 test("scripts/test"                        release quick,tests    4  -     tests/count_test.sh)
 

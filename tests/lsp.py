@@ -105,6 +105,9 @@ def test_protocol(binary):
         check(f"and the end: {head[:30]}", c.process.wait(60) == 3)
     wrong = subprocess.run([binary / "tilec", "--lsp", "--target=sm_1"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     check("a wrong option", wrong.returncode == 2 and "sm_1" in wrong.stderr and not wrong.stdout, wrong)
+    for option in "-oout.ptx", "--emit=ptx", "--report", "--kernel=k":
+        wrong = subprocess.run([binary / "tilec", "--lsp", option], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        check(f"--lsp with {option}", wrong.returncode == 2 and "--lsp takes no -o" in wrong.stderr, wrong)
     wrong = subprocess.run([binary / "tilec", "--lsp", "x.tl"], stdin=subprocess.DEVNULL, capture_output=True, text=True)
     check("a file on the command line", wrong.returncode == 2 and "--lsp takes no file" in wrong.stderr, wrong)
 
@@ -129,6 +132,9 @@ def test_diagnostics(c):
     check("its words", found[0]["message"].startswith("name 'nothing' is not defined"), found)
     start = position(text, text.index("nothing"))
     end = dict(start, character=start["character"] + len("nothing"))
+    crlf = c.open("untitled:crlf.tl", text.replace("\n", "\r\n"))
+    check("lines that end in \\r\\n", [(d["range"], d["message"]) for d in crlf] == [(d["range"], d["message"]) for d in found], crlf)
+    c.close("untitled:crlf.tl")
     check("it is mended", c.change(uri, {"range": {"start": start, "end": end}, "text": "1.0"}) == [])
     mended = text.replace("nothing", "1.0")
     at = {"start": position(mended, mended.index("1.0")), "end": position(mended, mended.index("1.0") + 3)}

@@ -360,6 +360,9 @@ static int read_command(Command *c, int argc, char **argv) {
     if (code) return code;
     if (c->ninputs && c->reproduce) return usage(c, "--reproduce takes no other file", "", "");
     if (c->ninputs && c->lsp) return usage(c, "--lsp takes no file: the editor sends them", "", "");
+    if (c->lsp && (c->output || c->kind || c->report || c->o.kernel))
+        return usage(c, "--lsp takes no -o, --emit, --report or --kernel: it writes no file", "",
+                     "");
     if (c->ninputs == 0 && (c->explain || c->reproduce || c->lsp)) return EXIT_DONE;
     if (c->ninputs == 0) return usage(c, "no input file", "", "");
     if (c->artefact.tuning_file && (c->o.config || c->o.config_text || c->forecast))
