@@ -150,6 +150,12 @@ def test_diagnostics(c):
     check("a function that does not parse does not hide another", {d["range"]["start"]["line"] for d in found} == {6, 11}, found)
     c.close(uri)
 
+    helpers = "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef f(x, n: tl.constexpr):\n" \
+              "    if n > 4:\n        tl.static_assert(False)\n    return tl.expp(x) + tl.arange(0, n)\n"
+    found = c.open(uri, helpers)
+    check("a function that nobody calls", len(found) == 1 and found[0]["message"].startswith("tl has no 'expp'"), found)
+    c.close(uri)
+
     note = 'import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef f(x, y):\n    return x\n\n\n@triton.jit\ndef k(p: "*fp32"):\n    f(p)\n'
     found = c.open(uri, note)
     related = found[0]["relatedInformation"]

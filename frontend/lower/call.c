@@ -249,6 +249,7 @@ static Obj inline_call(Lower *l, const AstFunc *f, const Call *c) {
     }
     Obj *value = arena_array(&l->s->arena, (size_t)f->nparams + 1, sizeof *value);
     if (!bind_arguments(l, f, c, NULL, value)) return poison();
+    reach(l, f);
     Frame frame = {.caller = l->frame, .func = f, .call = c->span};
     Span span = l->b.span;
     Visit before = enter_file(l, f->file);

@@ -440,6 +440,8 @@ Scope copy_scope(Lower *l, const Scope *scope);
 /* ---- symbols.c: does nothing where nobody asks for symbols ---- */
 /* What the name (NULL: an operator) at a place gives. */
 void see(Lower *l, Span span, const char *name, Obj o);
+void reach(Lower *l, const AstFunc *f); /* its body is looked at */
+bool is_reached(const Lower *l, const AstFunc *f);
 /* Notes what is taken for granted of a parameter. */
 void assume(Lower *l, const AstParam *p, const char *what, bool is_type);
 

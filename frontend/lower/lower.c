@@ -411,6 +411,29 @@ static void remove_func(Module *m, const Func *f) {
         }
 }
 
+/* A jit function that no kernel has come to, for symbols: of its parameters nothing is known, so
+ * what is wrong is wrong whatever it is given. */
+static void look_at_helper(Lower *l, const AstFunc *f) {
+    Func *out = ir_func(l->module, f->name);
+    Frame outer = {.func = f}, frame = {.caller = &outer, .func = f};
+    l->frame = &frame;
+    l->b = (Builder){.s = l->s, .f = out, .block = out->body, .span = f->span};
+    l->steps = 0;
+    for (int i = 0; i < f->nparams; i++)
+        if (f->param[i].name) bind(l, f->param[i].name, poison(), f->param[i].span);
+    lower_stmts(l, f->body, 0, NULL);
+    flush_call_notes(l);
+    l->frame = NULL;
+    remove_func(l->module, out);
+}
+
+static void look_at_helpers(Lower *l) {
+    for (int i = 0; i < l->here->file->nfuncs && !l->abandoned; i++) {
+        const AstFunc *f = l->here->file->func[i];
+        if (is_jit(f) && !f->broken && !is_reached(l, f)) look_at_helper(l, f);
+    }
+}
+
 static void open_file(Lower *l, Session *s, AstFile *file, const LowerOptions *options,
                       Frame *top) {
     *l = (Lower){.s = s, .options = options, .frame = top, .at = INT32_MAX};
@@ -442,13 +465,16 @@ Module *lower_file(Session *s, AstFile *file, const LowerOptions *options) {
     if (options->symbols) options->symbols->lower = l;
     Funcs kernels = options->kernel ? named_kernel(l, options->kernel) : all_kernels(l);
     for (int i = 0; i < kernels.n && !l->abandoned; i++) {
+        reach(l, kernels.at[i]);
         bool ok = lower_kernel(l, kernels.at[i]);
         if (ok) continue;
         const Func *f = l->module->funcs;
         while (f->next) f = f->next;
         remove_func(l->module, f);
     }
-    if (kernels.n && !l->abandoned && !options->symbols)
+    if (options->symbols)
+        look_at_helpers(l);
+    else if (kernels.n && !l->abandoned)
         check_unknown_names(l, kernels.at, kernels.n);
     l->frame = top;
     return kernels.n ? l->module : NULL;

@@ -89,6 +89,15 @@ void see(Lower *l, Span span, const char *name, Obj o) {
     at->seen[at->nseen++] = seen;
 }
 
+void reach(Lower *l, const AstFunc *f) {
+    SymbolIndex *x = l->options->symbols;
+    if (x && in_first_source(l, f->span)) symbols_place(x, f->span, f->name)->reached = true;
+}
+
+bool is_reached(const Lower *l, const AstFunc *f) {
+    return symbols_place(l->options->symbols, f->span, f->name)->reached;
+}
+
 void assume(Lower *l, const AstParam *p, const char *what, bool is_type) {
     SymbolIndex *x = l->options->symbols;
     for (int i = 0; i < x->assumed.n; i++)

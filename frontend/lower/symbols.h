@@ -61,6 +61,7 @@ typedef struct Occurrence {
     const Expr *of;   /* an attribute's object; a keyword's callee */
     bool is_keyword;  /* name=value in a call */
     bool writes;
+    bool reached;    /* a function's name, where it is defined: its body was looked at */
     bool settled;    /* see symbols_settle */
     Span definition; /* where the value here comes from; line 0: not known */
     Obj object;      /* a function, builtin, module, class or dtype; OBJ_POISON: none */
