@@ -195,6 +195,10 @@ def test_assumptions(binary, c):
     found = c.open(uri, UNTYPED)
     by = {d["severity"]: d for d in found}
     check("what is wrong anyway is an error", by.get(ERROR, {}).get("message", "").startswith("name 'm' is not defined"), found)
+    wrong = c.open("untitled:w.tl", UNTYPED.replace("mask=i < m", "msk=i < n").replace("KIND).to", "KIN=KIND).to"))
+    wrong = [d["message"].split("\n")[0] for d in wrong if d["severity"] == ERROR]
+    check("so are keywords of calls with what is assumed", wrong == ["helper() has no parameter 'KIN'", "tl.store has no parameter 'msk'"], wrong)
+    c.close("untitled:w.tl")
     check("what may be right is a warning", "static assertion failed" in by.get(WARNING, {}).get("message", ""), found)
     check("the warning says what was assumed", "BLOCK=64" in by[WARNING]["message"], found)
     hint = by.get(HINT, {}).get("message", "")

@@ -97,30 +97,46 @@ static bool is_of_compiler(const char *keyword) {
            strcmp(keyword, "_builder") == 0;
 }
 
-static bool take_keyword(Lower *l, Args *a, const ParamText *p, const Call *c, int k) {
-    const Keyword *key = &c->keyword[k];
-    const char *fn = builtin_text(l, a->row);
+static bool has_keyword(Lower *l, const Builtin *row, const ParamText *p, int n,
+                        const Keyword *key) {
     Names names = {0};
     if (is_of_compiler(key->name)) return true;
+    for (int i = 0; i < n; i++) {
+        if (p[i].star_star || strcmp(p[i].name, key->name) == 0) return true;
+        vec_push(&l->s->arena, &names, p[i].name);
+    }
+    fail(l, E_ARGUMENT_UNKNOWN, key->span, "%s has no parameter '%s'", builtin_text(l, row),
+         key->name);
+    suggest(l, key->name, names.at, names.n);
+    return false;
+}
+
+void check_keywords(Lower *l, const Builtin *row, const Call *c) {
+    ParamText params[PARAMS_MAX];
+    int n = row->fn ? split_params(l, row->params, params) : 0;
+    for (int k = 0; n && k < c->nkeywords; k++) has_keyword(l, row, params, n, &c->keyword[k]);
+}
+
+static bool take_keyword(Lower *l, Args *a, const ParamText *p, const Call *c, int k) {
+    const Keyword *key = &c->keyword[k];
+    if (!has_keyword(l, a->row, p, a->n, key)) return false;
     for (int i = 0; i < a->n; i++) {
         if (p[i].star_star) {
             Obj pair[2] = {obj_string(l, key->name), c->keyword_value[k]};
             a->at[i] = concat(l, a->at[i], obj_tuple(l, pair, 2), key->span);
             return !obj_is_poison(a->at[i]);
         }
-        vec_push(&l->s->arena, &names, p[i].name);
         if (strcmp(p[i].name, key->name) != 0) continue;
         if (a->given[i]) {
-            fail(l, E_ARGUMENT_TWICE, key->span, "%s: '%s' is given twice", fn, key->name);
+            fail(l, E_ARGUMENT_TWICE, key->span, "%s: '%s' is given twice", builtin_text(l, a->row),
+                 key->name);
             return false;
         }
         a->at[i] = c->keyword_value[k];
         a->where[i] = key->value->span;
         return a->given[i] = true;
     }
-    fail(l, E_ARGUMENT_UNKNOWN, key->span, "%s has no parameter '%s'", fn, key->name);
-    suggest(l, key->name, names.at, names.n);
-    return false;
+    return true; /* it is of the compiler */
 }
 
 static bool bind_row(Lower *l, Args *a, const ParamText *p, const Obj *self, const Call *c) {

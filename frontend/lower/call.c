@@ -74,6 +74,8 @@ static bool evaluate_arguments(Lower *l, const Expr *e, Call *c) {
     return evaluate_keywords(l, e, c) && ok;
 }
 
+static void look_at_call(Lower *l, Obj callee, const Call *c);
+
 bool call_arguments(Lower *l, const Expr *e, Call *c) {
     *c = (Call){.span = e->span, .name_span = e->left->span};
     return evaluate_arguments(l, e, c);
@@ -85,6 +87,7 @@ Obj lower_call(Lower *l, const Expr *e) {
     if (e->left->kind != EXPR_ATTRIBUTE) {
         Obj callee = lower_expr(l, e->left);
         bool ok = evaluate_arguments(l, e, &c);
+        if (!ok) look_at_call(l, callee, &c);
         if (ok && !l->b.f && is_given(l, e->left)) return callee; /* -D gives what it returns */
         return ok && !obj_is_poison(callee) ? call(l, callee, &c) : poison();
     }
@@ -94,7 +97,9 @@ Obj lower_call(Lower *l, const Expr *e) {
                               (self.kind == OBJ_TUPLE && !self.seq.of_class)));
     Obj callee = known ? self : attribute(l, self, e->left->name, c.name_span);
     if (!known) see(l, c.name_span, e->left->name, callee);
-    if (!evaluate_arguments(l, e, &c) || obj_is_poison(callee)) return poison();
+    bool ok = evaluate_arguments(l, e, &c);
+    if (!ok) look_at_call(l, callee, &c);
+    if (!ok || obj_is_poison(callee)) return poison();
     if (!known) return call(l, callee, &c);
     if (host_method(l, self, e->left->name, &c, &result)) return result;
     return fail(l, E_NO_METHOD, c.name_span, "%s has no method '%s' with these arguments",
@@ -130,6 +135,23 @@ static int find_param(const AstFunc *f, const char *name) {
     return -1;
 }
 
+static bool no_such_parameter(Lower *l, const AstFunc *f, const Keyword *k) {
+    fail(l, E_ARGUMENT_UNKNOWN, k->span, "%s() has no parameter '%s'", f->name, k->name);
+    suggest_param(l, f, k->name);
+    return false;
+}
+
+/* For symbols: what can be said of a call whose arguments are not known. */
+static void look_at_call(Lower *l, Obj callee, const Call *c) {
+    const AstFunc *f = callee.kind == OBJ_FUNC ? callee.func : NULL;
+    int n = f ? f->nparams : 0;
+    bool takes_all = n && f->param[n - 1].is_star_star;
+    if (!l->options->symbols) return;
+    if (callee.kind == OBJ_BUILTIN) check_keywords(l, callee.builtin.row, c);
+    for (int i = 0; f && !takes_all && i < c->nkeywords; i++)
+        if (find_param(f, c->keyword[i].name) < 0) no_such_parameter(l, f, &c->keyword[i]);
+}
+
 static bool bind_keywords(Lower *l, const AstFunc *f, const Call *c, Obj *value, bool *given) {
     for (int i = 0; i < c->nkeywords; i++) {
         const Keyword *k = &c->keyword[i];
@@ -140,11 +162,7 @@ static bool bind_keywords(Lower *l, const AstFunc *f, const Call *c, Obj *value,
             if (obj_is_poison(value[all])) return false;
             continue;
         }
-        if (p < 0) {
-            fail(l, E_ARGUMENT_UNKNOWN, k->span, "%s() has no parameter '%s'", f->name, k->name);
-            suggest_param(l, f, k->name);
-            return false;
-        }
+        if (p < 0) return no_such_parameter(l, f, k);
         if (given[p]) {
             fail(l, E_ARGUMENT_TWICE, k->span, "%s() is given '%s' twice", f->name, k->name);
             return false;

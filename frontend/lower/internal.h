@@ -568,6 +568,8 @@ const Builtin *find_builtin(char where, const char *name);
 int builtin_names(Lower *l, char where, const char ***out); /* for suggestions */
 const char *builtin_text(Lower *l, const Builtin *row);     /* "tl.arange" */
 Obj call_builtin(Lower *l, const Builtin *row, const Obj *self, const Call *c);
+/* The names of its keywords, where what it is given is not known. */
+void check_keywords(Lower *l, const Builtin *row, const struct Call *c);
 void newer_words(Lower *l, const Args *a); /* as newer(), of the builtin that is called */
 const char *arg_name(Lower *l, const Args *a, int i);
 /* Each of these reports an error that names the function and the parameter. */
