@@ -366,6 +366,36 @@ def test_completion(c):
     c.close(uri)
 
 
+# ---- limits of docs/editor.md ----
+
+def test_limits(binary):
+    c = Client(binary)
+    head = "import triton\nimport triton.language as tl\n"
+    found = c.open("untitled:big.tl", "# " + "x" * (8 << 20) + "\n")
+    check("a document beyond 8 MB", len(found) == 1 and "the limit is 8 MB" in found[0]["message"], found)
+    check("it is mended", c.change("untitled:big.tl", {"text": "x = 1\n"}) == [])
+    found = c.open("untitled:many.tl", head + "".join(f"@triton.jit\ndef k{i}(x):\n    tl.store(x, 1)\n" for i in range(250)))
+    check("200 diagnostics", len(found) == 200 and all(d["severity"] == HINT for d in found), len(found))
+    found = c.open("untitled:errors.tl", head + '@triton.jit\ndef k():\n' + "".join(f"    name{i}\n" for i in range(80)))
+    check("50 errors", len(found) == 50, len(found))
+    calls = "".join(f"    f(tl.load(p).to(tl.{t}))\n" for t in ("int8", "int16", "int32", "int64", "float16"))
+    text = head + '@triton.jit\ndef f(x):\n    return x\n\n\n@triton.jit\ndef k(p: "*fp32"):\n' + calls
+    c.open("untitled:types.tl", text)
+    got = hover(c, "untitled:types.tl", text, "return x", into=7)
+    check("3 types of one name", "int8 or int16 or int32 or …" in got, got)
+    for i in range(996):
+        c.tell("textDocument/didOpen", textDocument={"uri": f"untitled:{i}", "version": 1, "text": ""})
+    c.tell("textDocument/didOpen", textDocument={"uri": "untitled:beyond", "version": 1, "text": ""})
+    while (message := c.receive()).get("method") != "window/showMessage":
+        pass
+    check("1000 documents", "more than 1000 documents" in message["params"]["message"] and "untitled:beyond" in message["params"]["message"], message)
+    check("and no more", c.code("textDocument/hover", **place("untitled:beyond", "x", "x")) == -32602)
+    check("the others are there", c.code("textDocument/hover", **place("untitled:995", "x", "x")) is None)
+    c.close("untitled:0")
+    check("room for another", c.open("untitled:beyond", "x = 1\n") == [])
+    check("limits end well", c.end() == 0)
+
+
 # ---- texts that are half typed ----
 
 REQUESTS = ["hover", "definition", "references", "documentHighlight", "completion", "signatureHelp", "documentSymbol"]
@@ -502,6 +532,7 @@ def main():
     test_hover(c)
     test_navigation(c)
     test_completion(c)
+    test_limits(binary)
     test_half_typed(c, length)
     if not sanitized:
         test_times(c)
