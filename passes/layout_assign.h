@@ -23,6 +23,8 @@ typedef struct Class { /* of values that share a layout; at the root's id */
     bool is_stored;       /* any of it, and */
     Access stored;        /* the widest store of it */
     Op *reduce;           /* the first whose result is in the class */
+    const Op *deepest_load,
+        *deepest_reduce; /* in the most loops: of memory anchors, of reductions */
     const Op *repeat; /* what spreads the loads of the class, which are no more than it; or NULL */
 } Class;
 

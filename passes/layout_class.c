@@ -132,6 +132,24 @@ static Access wish_of(const Class *c) {
     return x;
 }
 
+static int loops_around(const Op *op) {
+    int n = 0;
+    for (const Op *o = op->block->parent; o; o = o->block->parent)
+        n += o->code == OP_FOR || o->code == OP_WHILE;
+    return n;
+}
+
+static void note_depth(const Op **deepest, const Op *op) {
+    if (!*deepest || loops_around(op) > loops_around(*deepest)) *deepest = op;
+}
+
+/* What a loop carries on from memory is reduced there in each iteration: it is loaded once as the
+ * reduction leaves it. */
+static bool is_reduced_deeper(const Class *c) {
+    return c->deepest_reduce && c->deepest_load &&
+           loops_around(c->deepest_reduce) > loops_around(c->deepest_load);
+}
+
 static void anchor_op(Op *op, void *ctx) {
     Assign *a = ctx;
     if (op->code == OP_STORE) note_store(a, op);
@@ -145,7 +163,9 @@ static void anchor_op(Op *op, void *ctx) {
     if (op->code == OP_REDUCE)
         for (int i = 0; i < op->nresults; i++) {
             Class *c = &a->class_[find(a, op->result[i]->id)];
-            if (type_is_tile(op->result[i]->type) && !c->reduce) c->reduce = op;
+            if (!type_is_tile(op->result[i]->type)) continue;
+            if (!c->reduce) c->reduce = op;
+            note_depth(&c->deepest_reduce, op);
         }
     if (op->code == OP_SHARED_LOAD) { /* in whatever layout it is needed */
         Class *c = &a->class_[find(a, op->result[0]->id)];
@@ -156,6 +176,7 @@ static void anchor_op(Op *op, void *ctx) {
     if (!type_is_tile(held->type)) return;
     Class *c = &a->class_[find(a, held->id)];
     if (c->rank == 2) return;
+    note_depth(&c->deepest_load, op);
     Access x = choose_access(&a->axis, op);
     int bytes = type_elem_bytes(type_pointee(op->operand[0].value->type));
     /* No access of the class should make a thread's run so long that its lanes lie far apart. */
@@ -187,7 +208,7 @@ const Layout *class_layout(Assign *a, const Value *v, const Layout *otherwise) {
         if (!c->rank || 1 << l->bits[IN_REG] <= COST_MOST_REPEATED) c->layout = l; /* 0: shared */
     }
     if (!c->layout) {
-        if (c->rank == 1)
+        if (c->rank == 1 && !is_reduced_deeper(c))
             c->layout = intern_layout(
                 a->s, choose_access_layout(v->type, wish_of(c), warps_of_value(a->f, v)));
         else if (c->reduce)
