@@ -66,6 +66,7 @@ step 120 'two GPUs, and two processes' bin/tile-peers-gpu
 for reduce in peer nccl mpi; do r 120 "mlp, $reduce" mlp --tokens=1024 --width=512 --hidden=2048 --reduce=$reduce; done
 r 120 'mlp, 16 chunks' mlp --tokens=4096 --width=1024 --hidden=4096 --chunks=16
 for fetch in 1 8 64; do r 120 "gather_matmul, $fetch fetch" gather_matmul --m=2048 --n=1024 --k=1024 --fetch=$fetch; done
+r 120 "gather_matmul, copies" gather_matmul --m=2048 --n=1024 --k=1024 --gather=copy
 for mask in full causal; do
     for head in 64 128; do
         r 120 "ring_attention, $mask, $head" ring_attention --tokens=2048 --heads=4 --head=$head --mask=$mask
@@ -82,6 +83,7 @@ done
 for fetch in 8 16 32; do
     r 300 "bench gather_matmul, $fetch fetch" gather_matmul --m=$size --n=$size --k=$size --fetch=$fetch --bench
 done
+r 300 "bench gather_matmul, copies" gather_matmul --m=$size --n=$size --k=$size --gather=copy --bench
 for mask in full causal; do
     r 300 "bench ring_attention, $mask" ring_attention --tokens=$size --heads=32 --head=128 --mask=$mask --bench
     r 300 "bench ring_attention, $mask, long" ring_attention --tokens=$((4 * size)) --heads=16 --head=128 --mask=$mask --bench

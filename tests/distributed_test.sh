@@ -33,6 +33,7 @@ for n in 1 2 3; do
 done
 ok 'mlp by MPI' same 2 mlp --reduce=mpi
 ok 'a chunk for each few rows' same 2 mlp --chunks=16
+for n in 2 3; do ok "gather_matmul by copies, $n ranks" same $n gather_matmul --gather=copy; done
 ok 'odd sizes' same 2 gather_matmul --m=160 --n=32 --k=48
 ok 'a larger head' same 2 ring_attention --head=64 --heads=3 --tokens=32 --mask=causal
 for example in mlp gather_matmul ring_attention; do

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gather_matmul.c: c = a @ b, where each rank has some rows of a and some columns of b, and wants
- * its columns of c: an all-gather and a product, in one kernel that reads the other ranks' memory.
+ * its columns of c: an all-gather and a product.
  *
  *   mpirun -n RANKS gather_matmul [--device=auto|cpu|cuda] [--m=N] [--n=N] [--k=N] [--bench]
+ *          [--gather=kernel|copy]
  *
- * gather_matmul.tl says how. One GPU runs examples/matmul.tl, on rank 0: the data are whole numbers
+ * --gather=
+ *   kernel  (without it) in one kernel, which reads the other ranks' memory: gather_matmul.tl
+ *   copy    each shard by a copy engine, which takes no multiprocessor, in a second stream, while
+ *           examples/matmul.tl multiplies the shard before it
+ *
+ * One GPU runs examples/matmul.tl, on rank 0: the data are whole numbers
  * small enough for every sum to be exact, so c is the same bit for bit, and some rows are worked
  * out on the host. */
 #include "ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { CHECKED_ROWS = 4, GPU_BM = 128, CPU_BM = 16 };
 
@@ -18,6 +25,7 @@ typedef struct Product {
     Ranks *r;
     int rank, ranks; /* of those that share the work: all, or rank 0 alone */
     long m, n, k, fetch;
+    int copies;
     tile_jit *jit;
     Symmetric all; /* a; each rank's own rows lie in their place */
     tile_ptr a, b, c, flags;
@@ -34,26 +42,50 @@ static void fill(Product *p, ElementFn *left, ElementFn *right) {
     ranks_fill(p->r, p->b, p->k, columns(p), 0, p->rank * columns(p), right, &w);
 }
 
-static void run_one(const Product *p) {
-    tile_arg args[] = {tile_typed_pointer(TILE_FP16, p->a),
+/* Rows of c from `first` on. */
+static void run_rows(const Product *p, long first, long rows) {
+    int32_t n = (int32_t)columns(p), k = (int32_t)p->k;
+    tile_arg args[] = {tile_typed_pointer(TILE_FP16, p->a + (size_t)(first * p->k) * 2),
                        tile_typed_pointer(TILE_FP16, p->b),
-                       tile_typed_pointer(TILE_FP16, p->c),
-                       tile_i32((int32_t)p->m),
-                       tile_i32((int32_t)p->n),
-                       tile_i32((int32_t)p->k),
-                       tile_i32((int32_t)p->k),
+                       tile_typed_pointer(TILE_FP16, p->c + (size_t)(first * columns(p)) * 2),
+                       tile_i32((int32_t)rows),
+                       tile_i32(n),
+                       tile_i32(k),
+                       tile_i32(k),
                        tile_i32(1),
-                       tile_i32((int32_t)p->n),
+                       tile_i32(n),
                        tile_i32(1),
-                       tile_i32((int32_t)p->n),
+                       tile_i32(n),
                        tile_i32(1)};
     ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 12, NULL);
+}
+
+/* The shards of the others, the next rank's first, each while the one before it is multiplied. */
+static void run_with_copies(const Product *p) {
+    Ranks *r = p->r;
+    long rows = p->m / p->ranks;
+    size_t bytes = (size_t)(rows * p->k) * 2;
+    ranks_order(r, NULL, r->beside); /* what read these rows in the run before */
+    run_rows(p, p->rank * rows, rows);
+    for (int i = 1; i < p->ranks; i++) {
+        int owner = (p->rank + i) % p->ranks;
+        size_t at = (size_t)owner * bytes;
+        tile_status st =
+            tile_copy_on_device(r->ctx, p->a + at, p->all.rank[owner] + at, bytes, r->beside);
+        ranks_must(r, st, "a copy from another rank");
+        ranks_order(r, r->beside, NULL);
+        run_rows(p, owner * rows, rows);
+    }
 }
 
 static void run(void *user) {
     Product *p = user;
     if (p->ranks == 1) {
-        run_one(p);
+        run_rows(p, 0, p->m);
+        return;
+    }
+    if (p->copies) {
+        run_with_copies(p);
         return;
     }
     p->r->launches++;
@@ -79,14 +111,12 @@ static void open_product(Product *p) {
     char all[2][300];
     snprintf(all[0], sizeof all[0], "%s,RANKS=%d,FETCH=%ld", gpu, p->ranks, p->fetch);
     snprintf(all[1], sizeof all[1], "%s,RANKS=%d,FETCH=2,CHUNK=128", cpu, p->ranks);
-    if (p->ranks == 1) {
+    if (p->ranks == 1 || p->copies)
         p->jit = ranks_kernel(r, "matmul.tl", "matmul", gpu, cpu);
-        p->a = ranks_alloc(r, a_bytes);
-    } else {
+    else
         p->jit = ranks_kernel(r, "distributed/gather_matmul.tl", "gather_matmul", all[0], all[1]);
-        p->all = ranks_symmetric(r, a_bytes);
-        p->a = p->all.mine;
-    }
+    if (p->ranks > 1) p->all = ranks_symmetric(r, a_bytes);
+    p->a = p->ranks > 1 ? p->all.mine : ranks_alloc(r, a_bytes);
     size_t flags = (size_t)(p->m / CPU_BM) * 4;
     p->b = ranks_alloc(r, (size_t)(p->k * columns(p)) * 2);
     p->c = ranks_alloc(r, (size_t)(p->m * columns(p)) * 2);
@@ -121,11 +151,16 @@ static long check_rows(const Product *p, const uint16_t *c) {
 int main(int argc, char **argv) {
     Ranks r;
     Product p = {.r = &r, .m = 192, .n = 96, .k = 64, .fetch = 16};
-    Option options[] = {{"m", &p.m, NULL, "rows of a"},
+    const char *gather = "kernel";
+    Option options[] = {{"gather", NULL, &gather, "kernel or copy: how rows come"},
+                        {"m", &p.m, NULL, "rows of a"},
                         {"n", &p.n, NULL, "columns of b"},
                         {"k", &p.k, NULL, "columns of a"},
                         {"fetch", &p.fetch, NULL, "programs that fetch rows, on a GPU"}};
-    ranks_start(&r, &argc, &argv, "An all-gather and a matrix product in one kernel.", options, 4);
+    ranks_start(&r, &argc, &argv, "An all-gather and a matrix product.", options, 5);
+    p.copies = strcmp(gather, "copy") == 0;
+    if (!p.copies && strcmp(gather, "kernel") != 0)
+        ranks_refuse(&r, "--gather is kernel or copy, not %s", gather);
     ranks_divides(&r, "m", p.m, (r.on_gpu || r.config ? GPU_BM : CPU_BM) * r.size);
     ranks_divides(&r, "n", p.n, 16 * r.size);
     ranks_divides(&r, "k", p.k, 16);
@@ -152,7 +187,7 @@ int main(int argc, char **argv) {
     }
     wrong += ranks_compare(&r, "c", p.c, p.m, p.rank * columns(&p), columns(&p), want, p.n);
     if (r.rank == 0)
-        printf("gather_matmul, %d ranks, %ldx%ldx%ld: %s\n", r.size, p.m, p.n, p.k,
+        printf("gather_matmul, %d ranks, %s, %ldx%ldx%ld: %s\n", r.size, gather, p.m, p.n, p.k,
                wrong ? "WRONG" : "the same as one");
     if (r.bench) {
         fill(&p, NULL, NULL);
