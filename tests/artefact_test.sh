@@ -205,7 +205,7 @@ if ptxas=$(command -v ptxas || ls "${CUDA_HOME:-/usr/local/cuda}/bin/ptxas" 2>/d
     ln -s "$ptxas" "$work/cuda/bin/ptxas"
     TMPDIR=$work/nowhere "$tilec" -Wno-perf -o "$work/no.cubin" $source 2>"$work/said"
     ok 'no TMPDIR: exit code 3' [ $? -eq 3 ]
-    ok 'in words' grep -qx "tilec: error: cannot keep temporary files in '$work/nowhere': No such file or directory; TMPDIR=FOLDER names another folder [R0005]" "$work/said"
+    ok 'in words' grep -qx "tilec: error: cannot keep temporary files in '$work/nowhere': No such file or directory; TMPDIR=FOLDER names another folder \\[R0005\\]" "$work/said"
     # A limit on the size of files stands for a full disk: the PTX does not fit.
     (trap '' XFSZ; ulimit -f 1; "$tilec" -Wno-perf -o "$work/no.cubin" $source) 2>"$work/said"
     ok 'a full TMPDIR: exit code 3' [ $? -eq 3 ]

@@ -59,7 +59,7 @@ for (const w of want) if (!found.includes(w)) throw new Error(`${w} is not among
 if (found.includes("nothing")) throw new Error("nothing is a name");
 const line = /(.*)/, matcher = JSON.parse(fs.readFileSync("editors/vscode/package.json")).contributes.problemMatchers[0];
 const m = fs.readFileSync(process.argv[3], "utf8").match(new RegExp(matcher.pattern.regexp, "m"));
-if (!m || m[2] !== "4" || m[4] !== "error") throw new Error("the problem is not matched");
+if (!m || m[2] !== "4" || m[4] !== "error" || m[5].includes("[") || m[matcher.pattern.code] !== "E0201") throw new Error("the problem is not matched");
 JS
     "$tilec" --color=never -o /dev/null "$work/bad.tl" 2>"$work/errors"
     ok 'patterns of VS Code' node "$work/check.js" "$work/k.tl" "$work/errors"

@@ -13,7 +13,7 @@ build=$(realpath "$1")
 cd "$(dirname "$0")/.."
 . tests/lib.sh
 
-kinds='option:2 flag:2 builtin:4 fold_rule:1 target:1'
+kinds='option:2 flag:2 builtin:4 fold_rule:1 target:1 message:2'
 suites='test_fields test_compile_options test_ir test_schema test_codegen test_codegen_tiles test_passes'
 
 # insert FILE BEFORE TEXT: a line in front of the first that has BEFORE
@@ -46,7 +46,7 @@ add_option() {
     insert ir/options.def 'OPTION(TEXT, target,' \
         'KERNEL_OPTION(NAMED, probe_depth, probe, 2, 9, 0, 0, "probe-depth", "N", "how deep to probe")' &&
         insert codegen/codegen.c 'gen_make_kernel(g' \
-            '    if (f->probe) diag(&g->s->diags, DIAG_PERF, f->span, "probed %d deep", f->probe);'
+            '    if (f->probe) diag(&g->s->diags, P_NARROW, f->span, "probed %d deep", f->probe);'
 }
 show_option() {
     local view images
@@ -94,7 +94,7 @@ add_flag() {
     insert ir/options.def 'OPTION(TEXT, target,' \
         'KERNEL_OPTION(NAMED, probe_on, probe_on, 1, 1, 0, 0, "probe-on", NULL, "whether to probe")' &&
         insert codegen/codegen.c 'gen_make_kernel(g' \
-            '    if (f->probe_on) diag(&g->s->diags, DIAG_PERF, f->span, "probed");'
+            '    if (f->probe_on) diag(&g->s->diags, P_NARROW, f->span, "probed");'
 }
 show_flag() {
     ok 'a flag' prints 'perf: probed' tilec examples/copy.tl -o flag.ptx --probe-on
@@ -156,6 +156,17 @@ PY
     ok 'on the CPU device' tilerun --device=cpu rotl.tl p=empty:u32[64] q=empty:i16[64] --grid=1
     ok 'in the page of builtins' within docs/builtins.md '| `tl.rotl`, `tensor.rotl` | `x, y` |'
     ok 'in the page of operations' within docs/ir.md '| `rotl` | ii |'
+}
+
+# ---- a kind of message: its row and its page ----
+add_message() {
+    insert base/codes.def 'CODE(P, 0002,' 'CODE(P, 0099, PROBED, "a probe was here")' &&
+        insert tools/explain/perf.txt 'P0002' 'P0099\nNothing is slow: this is a probe.\n'
+}
+show_message() {
+    ok 'a code with its title' prints 'P0099: a probe was here' tilec --explain=P0099
+    ok 'and its page' prints 'this is a probe' tilec --explain=p0099
+    ok 'on the page of all' within docs/errors.md '## P0099: a probe was here' 'this is a probe'
 }
 
 # ---- a rule of algebra ----
