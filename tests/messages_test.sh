@@ -74,6 +74,11 @@ says 1 'd["file"] == "z\ufffd\u009f.tl"' sh -c "cp bad.tl \"\$1\"; '$tilec' $jso
 printf 'x = "\377"\n' >latin.tl
 says 1 'd["line"] == 1 and d["column"] == 6' "$tilec" $json latin.tl
 
+# As text, neither.
+printf 'a\033[31m\377\302\233.tl' >words
+"$tilec" @words 2>said
+ok 'harmless to a terminal' grep -qF "cannot read 'a?[31m???.tl'" said
+
 # tilerun says the same where it compiles, and what is wrong with the run.
 tilerun=$bin/tilerun
 run="--device=cpu x_ptr=zeros:fp32[8] y_ptr=zeros:fp32[8] out_ptr=empty:fp32[8]"

@@ -85,6 +85,20 @@ static void say(const char *code, const tile_diagnostic *d) {
     free(line);
 }
 
+/* Names of files and words of @FILE may hold what a terminal acts on, or no text at all. */
+static void make_harmless(char *s) {
+    size_t n = strlen(s);
+    for (size_t i = 0, whole = utf8_valid_prefix(s, n); i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        bool control = (c < 32 && c != '\n') || c == 127;
+        if (i < whole && c == 0xC2 && (unsigned char)s[i + 1] < 0xA0) /* controls beyond ASCII */
+            s[i] = s[i + 1] = '?';
+        else if (control || i == whole)
+            s[i] = '?';
+        if (i == whole) whole = i + 1 + utf8_valid_prefix(s + i + 1, n - i - 1);
+    }
+}
+
 void message(const Messages *m, Code code, const char *format, ...) {
     va_list ap, again;
     va_start(ap, format);
@@ -99,6 +113,7 @@ void message(const Messages *m, Code code, const char *format, ...) {
     const char *word = code_text(code);
     bool error = d.severity == TILE_SEVERITY_ERROR;
     bool told = code_in_text(d.text) == code; /* a rendered message has it inside */
+    if (text && !m->json) make_harmless(text);
     if (m->json)
         say(word, &d);
     else if (error && told)
