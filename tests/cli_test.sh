@@ -220,8 +220,16 @@ works sh -c "'$tilec' --reproduce good.bundle --dump-after=all 2>&1 | grep -q 'k
 fails 3 "cannot read 'no.bundle': No such file" "$tilec" --reproduce no.bundle
 fails 2 "'good.tl' is no bundle of tilec" "$tilec" --reproduce good.tl
 fails 2 "--reproduce takes no other file" "$tilec" --reproduce good.bundle good.tl
+# What would have no effect is refused, before anything is read.
+fails 2 '--num-warps has no effect beside --reproduce' "$tilec" --reproduce good.bundle --num-warps=8
+fails 2 '-g has no effect beside --cache' "$tilec" --cache -g
+fails 2 "--cache takes no other file, such as 'pin:ab': what it is to do is one word with it" "$tilec" --cache pin:ab
+for other in --emit=tir -MD --variants=num_warps=8 --dump-after=all --time --annotate; do
+    fails 2 "${other%%=*} has no effect beside --compare" "$tilec" good.tl --compare "$other"
+done
+fails 2 '--emit has no effect beside --explain-ptx' "$tilec" --explain-ptx=x.ptx:3 --emit=tir
 head -c -20 good.bundle >cut.bundle
-fails 2 "'cut.bundle' is not whole" "$tilec" --reproduce cut.bundle
+fails 2 "the bundle 'cut.bundle' is not whole: it was cut off, or changed" "$tilec" --reproduce cut.bundle
 
 # ---- tilerun ----
 fails 2 'unknown option' "$tilerun" --no-such-option good.tl

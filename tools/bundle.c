@@ -111,7 +111,7 @@ static tile_status read_records(Bundle *b, const char *path, size_t len, char wh
         b->n++;
     }
     if (at == end && b->n && strcmp(b->record[b->n - 1].kind, "message") == 0) return TILE_OK;
-    snprintf(why, BUNDLE_WHY, "'%.300s' is not whole", path);
+    snprintf(why, BUNDLE_WHY, "the bundle '%.300s' is not whole: it was cut off, or changed", path);
     return TILE_INVALID;
 }
 

@@ -358,7 +358,6 @@ static int read_command(Command *c, int argc, char **argv) {
     }
     int code = read_facts(c);
     if (code) return code;
-    if (c->ninputs && c->reproduce) return usage(c, "--reproduce takes no other file", "", "");
     if (c->ninputs && c->lsp) return usage(c, "--lsp takes no file: the editor sends them", "", "");
     if (c->lsp && (c->output || c->kind || c->report || c->o.kernel))
         return usage(c, "--lsp takes no -o, --emit, --report or --kernel: it writes no file", "",
@@ -655,17 +654,20 @@ static int cache_exit(tile_status st) {
 }
 
 static int run(Command *c, int argc, char **argv) {
+    char why[STRAY_WHY];
     OptionParser p = option_parser(tilec_rows, tilec_nrows, argc, argv);
     for (int id; (id = option_next(&p)) != OPTION_END && id != OPTION_ERROR;) {
         if (id == OPT_HELP) return tilec_manual("help") ? EXIT_DONE : EXIT_BUG;
         if (id == OPT_MANUAL && tilec_manual(p.value)) return EXIT_DONE;
         if (id == OPT_MANUAL) return usage(c, "--manual is man, bash or zsh, not '", p.value, "'");
         if (id == OPT_EXPLAIN) return exit_code_of(explain_command(&c->messages, p.value));
+        if (id == OPT_CACHE && tilec_stray(argc, argv, why)) return usage(c, why, "", "");
         if (id == OPT_CACHE) return cache_exit(cache_command(&c->messages, p.value));
         if (id == OPT_VERSION) return printf("tilec %s\n", tile_version()) < 0 ? EXIT_FILES : 0;
     }
     int code = read_command(c, argc, argv);
     if (code) return code;
+    if (tilec_stray(argc, argv, why)) return usage(c, why, "", "");
     if (c->native && !find_native(c)) return c->worst;
     if (c->explain) return explain(c);
     if (c->reproduce) return reproduce(c);

@@ -113,6 +113,75 @@ const Kind tilec_kinds[] = {
 };
 const int tilec_nkinds = sizeof tilec_kinds / sizeof *tilec_kinds;
 
+enum { MOST_HEEDED = 12 };
+
+/* What an action heeds alone, or what of the rest it does not. */
+static const struct Action {
+    int action;
+    bool alone;
+    int id[MOST_HEEDED]; /* up to 0 */
+} actions[] = {
+    {OPT_CACHE, true, {OPT_CACHE, OPT_DIAGNOSTICS, OPT_COLOR}},
+    {OPT_REPRODUCE,
+     true,
+     {OPT_REPRODUCE, OPT_OUTPUT, OPT_dump_after, OPT_verify_each, OPT_time, OPT_DIAGNOSTICS,
+      OPT_COLOR}},
+    {OPT_COMPARE,
+     false,
+     {OPT_EMIT, OPT_VARIANTS, OPT_EMBED, OPT_MAKE, OPT_MAKE_FILE, OPT_TUNING, OPT_dump_after,
+      OPT_time, OPT_annotate}},
+    {OPT_EXPLAIN_PTX,
+     false,
+     {OPT_EMIT, OPT_VARIANTS, OPT_EMBED, OPT_MAKE, OPT_MAKE_FILE, OPT_TUNING, OPT_dump_after,
+      OPT_time, OPT_REPORT, OPT_COMPARE}},
+};
+
+static bool heeds(const struct Action *a, int id) {
+    bool listed = false;
+    for (int i = 0; i < MOST_HEEDED && a->id[i]; i++) listed |= a->id[i] == id;
+    return listed == a->alone;
+}
+
+static const OptionRow *row_of(int id) {
+    int i = 0;
+    while (tilec_rows[i].id != id) i++;
+    return &tilec_rows[i];
+}
+
+static void write_option(char out[64], int id) {
+    const OptionRow *r = row_of(id);
+    if (r->long_name)
+        snprintf(out, 64, "%s%s", option_dashes(r), r->long_name);
+    else
+        snprintf(out, 64, "-%c", r->short_name);
+}
+
+bool tilec_stray(int argc, char **argv, char why[STRAY_WHY]) {
+    const struct Action *a = NULL;
+    OptionParser p = option_parser(tilec_rows, tilec_nrows, argc, argv);
+    for (int id; !a && (id = option_next(&p)) != OPTION_END && id != OPTION_ERROR;)
+        for (size_t i = 0; i < sizeof actions / sizeof *actions; i++)
+            if (actions[i].action == id) a = &actions[i];
+    if (!a) return false;
+    char name[64], other[64];
+    write_option(name, a->action);
+    p = option_parser(tilec_rows, tilec_nrows, argc, argv);
+    for (int id; (id = option_next(&p)) != OPTION_END && id != OPTION_ERROR;) {
+        if (id == OPTION_POSITIONAL) {
+            if (!a->alone) continue;
+            bool attached = option_is_optional(row_of(a->action));
+            snprintf(why, STRAY_WHY, "%s takes no other file, such as '%.100s'%s", name, p.value,
+                     attached ? ": what it is to do is one word with it, --cache=list" : "");
+            return true;
+        }
+        if (id == a->action || heeds(a, id)) continue;
+        write_option(other, id);
+        snprintf(why, STRAY_WHY, "%s has no effect beside %s", other, name);
+        return true;
+    }
+    return false;
+}
+
 static const struct PassRow {
     const char *name, *doc;
 } pass_rows[] = {

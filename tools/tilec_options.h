@@ -40,6 +40,10 @@ extern const int tilec_nrows;
 extern const Kind tilec_kinds[];
 extern const int tilec_nkinds;
 
+enum { STRAY_WHY = 300 };
+/* Whether a word has no effect beside one that says to do something else than to compile, such as
+ * --cache; which, in `why`. */
+bool tilec_stray(int argc, char **argv, char why[STRAY_WHY]);
 const Kind *tilec_kind(const char *name); /* NULL: there is none */
 /* Prints how the program describes itself; false: no view of manual_print's. */
 bool tilec_manual(const char *view);
