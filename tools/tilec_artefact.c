@@ -49,6 +49,11 @@ static tile_status complain(const Messages *m, tile_status st, const char *what,
     return st;
 }
 
+static tile_status unmade(const Messages *m, const char *why) {
+    message(m, E_ARTEFACT, "%s", why);
+    return TILE_COMPILE_ERROR;
+}
+
 static tile_status no_memory(const Messages *m) {
     return complain(m, TILE_NO_MEMORY, "out of memory", "");
 }
@@ -290,7 +295,7 @@ tile_status artefact_header(const ArtefactOptions *a, char **text, size_t *len) 
     *text = NULL;
     tile_status st = make(&w, &h);
     if (!st && !(*text = header_text(&h, len, error, sizeof error)))
-        st = complain(a->messages, TILE_COMPILE_ERROR, "", error);
+        st = unmade(a->messages, error);
     free_work(&w);
     return st;
 }
@@ -306,7 +311,7 @@ tile_status artefact_launcher(const ArtefactOptions *a, const char *name, Artefa
     if (!st) {
         out->text = launcher_text(&h, name, &out->len, error, sizeof error);
         out->header = launcher_header(&h, &out->header_len, error, sizeof error);
-        if (!out->text || !out->header) st = complain(a->messages, TILE_COMPILE_ERROR, "", error);
+        if (!out->text || !out->header) st = unmade(a->messages, error);
     }
     free_work(&w);
     return st;
