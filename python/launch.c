@@ -14,13 +14,16 @@
 
 enum { ARGUMENTS_AT_MOST = 4096 };
 
-static bool integer_of(PyObject *value, tile_arg *out) {
+static bool integer_of(PyObject *value, int i, tile_arg *out) {
     int overflow = 0;
     long long v = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (v == -1 && PyErr_Occurred()) return false;
     if (overflow) {
         unsigned long long u = PyLong_AsUnsignedLongLong(value);
-        if (PyErr_Occurred()) return false;
+        if (PyErr_Occurred()) { /* below -2^63, or from 2^64 on */
+            PyErr_Format(PyExc_OverflowError, "argument %d: %R does not fit 64 bits", i, value);
+            return false;
+        }
         *out = tile_int(TILE_U64, (int64_t)u);
     } else {
         *out = tile_int(v >= INT32_MIN && v <= INT32_MAX ? TILE_I32 : TILE_I64, v);
@@ -109,7 +112,7 @@ bool launch_leaf(Launch *l, int i, PyObject *value, bool on_host) {
     else if (PyFloat_Check(value))
         l->args[i] = tile_float(TILE_FP32, PyFloat_AsDouble(value));
     else if (PyLong_Check(value))
-        return integer_of(value, &l->args[i]);
+        return integer_of(value, i, &l->args[i]);
     else if (PyTuple_Check(value) && PyTuple_Size(value) == 5)
         return pointer_of(value, i, l, on_host);
     else if (PyTuple_Check(value) && PyTuple_Size(value) == 2)
@@ -169,7 +172,13 @@ bool launch_grid(PyObject *grid, Launch *l) {
         PyObject *item = PyTuple_GetItem(grid, i);
         if (!item) return false;
         long long v = PyLong_AsLongLong(item);
-        if (v == -1 && PyErr_Occurred()) return false;
+        bool wrong = v == -1 && PyErr_Occurred();
+        if (wrong && !PyErr_ExceptionMatches(PyExc_OverflowError)) {
+            PyErr_Format(PyExc_TypeError,
+                         "axis %d of the grid is %R: a grid is one to three integers", (int)i,
+                         item);
+            return false;
+        }
         if (v < 0 || v > INT32_MAX) {
             PyErr_Format(PyExc_ValueError, "axis %d of the grid is not between 0 and 2147483647",
                          (int)i);

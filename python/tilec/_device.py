@@ -10,6 +10,8 @@ _contexts = {}
 
 def context(name):
     """One for each device and process: a child made by fork needs its own."""
+    if not isinstance(name, str):
+        raise TypeError(f"device: a name such as 'cpu' or 'cuda:0' is wanted, not {name!r}")
     key = (name, os.getpid())
     found = _contexts.get(key)
     if found is None:

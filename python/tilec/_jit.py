@@ -283,6 +283,11 @@ class JITFunction(_tilec.Launchable):
         if options:
             device = options.pop("device", device)
             stream = options.pop("stream", None)
+            if stream is not None and not hasattr(stream, "__index__"):
+                raise TypeError(
+                    f"{self.__name__}: a stream is its address, such as torch's stream.cuda_stream, "
+                    f"not a {type(stream).__name__}"
+                )
         given_stream = stream
         leaves, keep, where, parts, constants, others = [], [], {}, (), [], ()  # where: device -> a tensor there
         for i, value in enumerate(bound):

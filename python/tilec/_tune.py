@@ -10,6 +10,8 @@ class Config:
     """One choice: the constexprs, and options such as num_warps; those not given are the compiler's."""
 
     def __init__(self, kwargs, num_warps=None, num_stages=None, num_ctas=None, maxnreg=None, pre_hook=None):
+        if not isinstance(kwargs, dict):
+            raise TypeError(f"Config: a dict of constexprs is wanted first, not a {type(kwargs).__name__}")
         self.kwargs = dict(kwargs)
         self.num_warps, self.num_stages, self.num_ctas, self.maxnreg = num_warps, num_stages, num_ctas, maxnreg
         self.pre_hook = pre_hook
@@ -53,6 +55,8 @@ class _Around(_tilec.Launchable):
 class Heuristics(_Around):
     def __init__(self, fn, values):
         super().__init__(fn)
+        if not isinstance(values, dict):
+            raise TypeError(f"heuristics of {self.__name__}: a dict of functions is wanted, not a {type(values).__name__}")
         self._known(values, "heuristics")
         self.values = dict(values)
 
@@ -91,6 +95,9 @@ class Autotuner(_Around):
 
     def __init__(self, fn, configs, key, reset_to_zero, restore_value, prune_configs_by, pre_hook, post_hook):
         super().__init__(fn)
+        for what, value in (("configs", configs), ("key", key)):
+            if isinstance(value, str) or not hasattr(value, "__iter__"):
+                raise TypeError(f"autotune of {self.__name__}: {what} is a list, not a {type(value).__name__}")
         self.configs = list(configs) or [Config({})]
         self.keys = list(key)
         self.reset_to_zero, self.restore_value = list(reset_to_zero or ()), list(restore_value or ())

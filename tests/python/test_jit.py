@@ -186,6 +186,23 @@ class Functions(unittest.TestCase):
             beyond[1](floats(3))
 
 
+    def test_words_for_wrong_python(self):
+        out = floats(16)
+        for error, words, launch in (
+            (TypeError, "axis 0 of the grid is 1.5: a grid is one to three integers", lambda: add[1.5](out, out, out, 1)),
+            (TypeError, "axis 1 of the grid is 'x'", lambda: add[1, "x"](out, out, out, 1)),
+            (ValueError, "axis 0 of the grid is not between 0 and", lambda: add[1 << 70](out, out, out, 1)),
+            (OverflowError, "argument 3: 1180591620717411303424 does not fit 64 bits", lambda: add[1](out, out, out, 1 << 70)),
+            (TypeError, "device: a name such as 'cpu' or 'cuda:0' is wanted, not 3", lambda: add[1](out, out, out, 1, device=3)),
+            (TypeError, "add: a stream is its address, .* not a str", lambda: add[1](out, out, out, 1, stream="x")),
+            (TypeError, "Config: a dict of constexprs is wanted first, not a int", lambda: tilec.Config(3)),
+            (TypeError, "heuristics of add: a dict of functions is wanted, not a int", lambda: tilec.heuristics(3)(add)),
+            (TypeError, "autotune of add: configs is a list, not a int", lambda: tilec.autotune(3, key=[])(add)),
+            (TypeError, "autotune of add: key is a list, not a str", lambda: tilec.autotune([], key="n")(add)),
+        ):
+            with self.assertRaisesRegex(error, words):
+                launch()
+
     def test_codes(self):
         @tilec.jit
         def missing(out):
