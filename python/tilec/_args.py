@@ -58,18 +58,25 @@ def _span(address, shape, strides, size):
 
 
 def _from_interface(interface, what, name, bits):
-    typestr, (address, read_only) = interface["typestr"], interface["data"]
-    digits = typestr[2:]
+    try:
+        typestr, (address, read_only) = interface["typestr"], interface["data"]
+        shape, strides = interface["shape"], interface.get("strides")
+        address, digits = address or 0, typestr[2:]
+        fits = address >= 0 and (strides is None or len(strides) == len(shape)) and min(shape, default=0) >= 0
+    except (AttributeError, KeyError, TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise TypeError(f"{what}: what its array interface says is no memory: {str(interface)[:200]}")
     if not digits.isdigit():
         raise TypeError(f"{what}: a kernel has no elements of type '{typestr}'")
     size = int(digits)
     if typestr[0] == ">" and size > 1:
         raise TypeError(f"{what}: its bytes are in the other order")
     kind = _type(name, what) if name else _type_of(typestr[1], size, what)
-    first, last = _span(address, interface["shape"], interface.get("strides"), size)
-    if first == last:
-        address = address or 0
-    return address or 0, kind, first or 0, last or 0, bits | (READ_ONLY if read_only else 0)
+    first, last = _span(address, shape, strides, size)
+    if first < 0 or last >= 1 << 64:
+        raise TypeError(f"{what}: its elements lie outside any memory, from {first} to {last}")
+    return address, kind, first, last, bits | (READ_ONLY if read_only else 0)
 
 
 def _dtype_name(value):

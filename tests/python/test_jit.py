@@ -203,6 +203,29 @@ class Functions(unittest.TestCase):
             with self.assertRaisesRegex(error, words):
                 launch()
 
+    def test_interfaces_that_are_none(self):
+        class Said:
+            def __init__(self, **more):
+                self.__array_interface__ = {"data": (4096, False), "shape": (3,), "typestr": "<f4", "version": 3, **more}
+
+        out = floats(16)
+        for more, words in (
+            ({"data": ("x", False)}, "is no memory"),
+            ({"data": 4096}, "is no memory"),
+            ({"data": (-4, False)}, "is no memory"),
+            ({"shape": (-3,)}, "is no memory"),
+            ({"shape": 3}, "is no memory"),
+            ({"strides": (4, 4)}, "is no memory"),
+            ({"typestr": None}, "is no memory"),
+            ({"shape": (1 << 62,)}, "outside any memory"),
+            ({"strides": (-1 << 20,)}, "outside any memory"),
+            ({"data": (1 << 70, False)}, "outside any memory"),
+            ({"typestr": ">f4"}, "in the other order"),
+            ({"typestr": "<f3"}, "no elements of type"),
+        ):
+            with self.assertRaisesRegex(TypeError, f"add: x: .*{words}", msg=more):
+                add[1](Said(**more), out, out, 1)
+
     def test_codes(self):
         @tilec.jit
         def missing(out):
