@@ -45,6 +45,9 @@ def tile_launch(tile_pointer: "*i32", int32_t: "i32", v_: "i32", stream_: "i64",
                 uint8_t: "u8", free: "fp32", main: "i32", _: "i32", cdiv: "i32", kernels: "fp32",
                 Entry: "i32", INT32_MAX: "i32", args: "i32", kernels_: "i32", int: "i32", int_: "i32"):
     tl.store(tile_pointer, int32_t)
+@triton.jit
+def reserved(p: "*i32", _Bool: "i32", _Atomic: "i32", __int128: "i32", __FILE__: "i32", _bool: "i32"):
+    tl.store(p, _Bool + _Atomic + __int128 + __FILE__ + _bool)
 INNER
 both=--target=sm_80,sm_90a
 ok 'kernels with variants' launcher kernels $both --variants="@$work/variants.txt" tests/artefact/kernels.tl
@@ -184,6 +187,8 @@ runs 'as libtile, stream-k' "$work/same"
 ok 'shared out' grep -q '[1-9][0-9]* shared out' "$work/ran"
 
 # ---- mistakes ----
+cp examples/copy.tl "$work/we\"ird.tl"
+refused 2 'no #include can name .*ird.c' "$work/we\"ird.tl"
 refused 2 'two files: name the one that ends in .c' -o "$work/no.h" examples/copy.tl
 refused 2 'two files: name the one that ends in .c' -o - examples/copy.tl
 refused 2 'its --embed is of ptx and cubin' --embed=ptx,tir -o "$work/no.c" examples/copy.tl

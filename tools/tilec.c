@@ -289,6 +289,9 @@ static int plan_header(Command *c, Input *in) {
     if (!ends_in(in->output, ".c"))
         return usage(c, "a launcher is two files: name the one that ends in .c with -o, not '",
                      in->output, "'");
+    if (strpbrk(file_base_name(in->output), "\"\\\n\r"))
+        return usage(c, "a launcher includes its header by name, and no #include can name '",
+                     file_base_name(in->output), "': name another with -o");
     in->header_path = strdup(in->output);
     if (!in->header_path) return usage(c, "out of memory", "", "");
     in->header_path[strlen(in->header_path) - 1] = 'h';

@@ -207,7 +207,8 @@ static bool in_headers(const char *s) {
 }
 
 /* A parameter's name in C and C++: what is a keyword of either or a name of headers, or ends in an
- * underscore as the header's own names do, gets one more. */
+ * underscore as the header's own names do, or begins like those that are kept for compilers (_Bool,
+ * __int128), gets one more. */
 void c_parameter(const char *name, char out[C_NAME]) {
     static const char *const taken[] = {
         "alignas",       "alignof",     "and",          "asm",
@@ -238,7 +239,8 @@ void c_parameter(const char *name, char out[C_NAME]) {
         "errno",         "assert",      "typeof_unqual"};
     c_identifier(name, strlen(name), out);
     size_t n = strlen(out);
-    bool add = ends_in(out, "_") || in_headers(out);
+    bool kept = out[0] == '_' && (out[1] == '_' || isupper((unsigned char)out[1]));
+    bool add = kept || ends_in(out, "_") || in_headers(out);
     for (size_t i = 0; i < sizeof taken / sizeof *taken && !add; i++)
         add = strcmp(out, taken[i]) == 0;
     if (add && n + 1 < C_NAME) strcpy(out + n, "_");
