@@ -24,7 +24,7 @@
     X(LEX_TRIPLE_STRING, E_STRING, "unterminated triple-quoted string")                            \
     X(LEX_FIELD, E_FSTRING, "'{' in this f-string was never closed")                               \
     X(LEX_FIELD_BRACE, E_FSTRING, "a single '}' in an f-string: write '}}'")                       \
-    X(LEX_FSTRING_DEPTH, E_NESTING_LIMIT, "f-strings are nested too deeply")                       \
+    X(LEX_FSTRING_DEPTH, E_NESTING_LIMIT, "f-strings are nested too deeply (limit 16)")            \
     X(LEX_UNMATCHED, E_UNMATCHED, "unmatched '%s'")                                                \
     X(LEX_NOT_PAREN, E_UNMATCHED, "'%s' does not match the open '('")                              \
     X(LEX_NOT_BRACKET, E_UNMATCHED, "'%s' does not match the open '['")                            \
