@@ -420,7 +420,7 @@ static void look_at_helper(Lower *l, const AstFunc *f) {
     l->b = (Builder){.s = l->s, .f = out, .block = out->body, .span = f->span};
     l->steps = 0;
     for (int i = 0; i < f->nparams; i++)
-        if (f->param[i].name) bind(l, f->param[i].name, poison(), f->param[i].span);
+        if (f->param[i].name) bind_name(l, f->param[i].name, poison(), f->param[i].span);
     lower_stmts(l, f->body, 0, NULL);
     flush_call_notes(l);
     l->frame = NULL;
