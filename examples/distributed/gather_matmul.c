@@ -107,7 +107,8 @@ static void open_product(Product *p) {
     static const char cpu[] = "BM=16,BN=32,BK=32";
     Ranks *r = p->r;
     size_t a_bytes = (size_t)(p->m * p->k) * 2;
-    const char *gpu = r->config ? r->config : own;
+    static const char deep[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=4";
+    const char *gpu = r->config ? r->config : p->ranks == 1 || p->copies ? deep : own;
     char all[2][300];
     snprintf(all[0], sizeof all[0], "%s,RANKS=%d,FETCH=%ld", gpu, p->ranks, p->fetch);
     snprintf(all[1], sizeof all[1], "%s,RANKS=%d,FETCH=2,CHUNK=128", cpu, p->ranks);
