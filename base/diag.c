@@ -236,4 +236,7 @@ void diag_render(const Diags *d, const Source *first, bool color, Buf *out) {
     }
     if (d->errors > DIAG_MAX_ERRORS)
         buf_printf(out, "%d more errors\n", d->errors - DIAG_MAX_ERRORS);
+    else if (d->errors == DIAG_MAX_ERRORS) /* lowering and the parser stop there */
+        buf_printf(out, "that is %d errors: what is wrong behind them is not looked for\n",
+                   DIAG_MAX_ERRORS);
 }

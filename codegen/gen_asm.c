@@ -54,8 +54,12 @@ static bool read_constraints(Gen *g, const Op *op, Template *t) {
         bool one = end - c == 1;
         if (one && !output && isdigit((unsigned char)letter) && letter - '0' < t->outputs)
             letter = t->letter[letter - '0'];
-        if (!one || !strchr("hrlfd", letter) || (output && t->inputs) ||
-            t->outputs + t->inputs == MAX_ASM_OPERANDS) {
+        if (t->outputs + t->inputs == MAX_ASM_OPERANDS) {
+            gen_error(g, E_ASM, op, "inline assembly: more than %d operands in the constraints",
+                      MAX_ASM_OPERANDS);
+            return false;
+        }
+        if (!one || !strchr("hrlfd", letter) || (output && t->inputs)) {
             gen_error(g, E_ASM, op,
                       "inline assembly: '%.*s' in the constraints \"%s\" is none of =h =r =l "
                       "=f =d, h r l f d, the number of a result, ~{clobber}",

@@ -58,6 +58,7 @@ static Type parse_type(Parser *p) {
         depth++;
     }
     Elem e = EL_I1;
+    if (is_word(p, "ptr")) token_fail(p, "more than %d levels of pointer", POINTER_MAX_DEPTH);
     if (p->tok != T_WORD || !elem_from_name(p->text, strlen(p->text), &e))
         token_fail(p, "expected a type");
     token_next(p);

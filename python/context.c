@@ -9,7 +9,13 @@ enum { PRINTED_AT_MOST = 1 << 24 };
 /* Kernels print without the interpreter's lock, so it is kept and written out after the launch. */
 static void keep_printed(void *user, const char *text, size_t len) {
     Context *self = user;
-    if (len > PRINTED_AT_MOST - self->printed_len) return;
+    if (self->printed_cut) return;
+    if (len > PRINTED_AT_MOST - self->printed_len) {
+        static const char note[] = "... more than 16 MB in one launch: the rest is left out\n";
+        self->printed_cut = true;
+        text = note;
+        len = sizeof note - 1;
+    }
     char *longer = realloc(self->printed, self->printed_len + len + 1);
     if (!longer) return;
     memcpy(longer + self->printed_len, text, len);

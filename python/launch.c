@@ -135,7 +135,7 @@ bool launch_init(Launch *l, Py_ssize_t n) {
     l->args = NULL;
     l->range = NULL;
     if (n < 0 || n > ARGUMENTS_AT_MOST) {
-        PyErr_SetString(PyExc_ValueError, "too many arguments");
+        PyErr_Format(PyExc_ValueError, "a launch takes %d arguments at most", ARGUMENTS_AT_MOST);
         return false;
     }
     l->args = PyMem_Malloc((size_t)n * sizeof *l->args);
@@ -299,6 +299,7 @@ tile_status launch_start(Jit *jit, Launch *l, char **printed) {
         *printed = context->printed;
         context->printed = NULL;
         context->printed_len = 0;
+        context->printed_cut = false;
         pthread_mutex_unlock(&context->lock);
     }
     else {

@@ -3,6 +3,8 @@
  * have checked and put in order; all the same no argument may bring the interpreter down. */
 #include "python/module.h"
 
+enum { TEXTS_AT_MOST = 65536 };
+
 State *state_of(PyObject *self) {
     return PyType_GetModuleState(Py_TYPE(self));
 }
@@ -64,8 +66,8 @@ bool texts_of(PyObject *list, const char *what, const char ***out, int *n) {
         return false;
     }
     Py_ssize_t size = PyTuple_Size(list);
-    if (size < 0 || size > 65536) {
-        PyErr_Format(PyExc_ValueError, "%s: too many", what);
+    if (size < 0 || size > TEXTS_AT_MOST) {
+        PyErr_Format(PyExc_ValueError, "%s: more than %d (the limit)", what, TEXTS_AT_MOST);
         return false;
     }
     const char **texts = PyMem_Malloc(((size_t)size + 1) * sizeof *texts);

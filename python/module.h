@@ -39,6 +39,7 @@ typedef struct Context {
     tile_ptr cleared; /* memory as large as a GPU's cache, or 0 */
     char *printed;    /* what kernels printed in this launch; under the lock */
     size_t printed_len;
+    bool printed_cut; /* there was more */
 } Context;
 
 typedef struct Jit {

@@ -170,7 +170,10 @@ tile_status tile_bundle_create(tile_context *ctx, const tile_image *images, int 
                                tile_bundle **out) {
     tile_status st = rt_enter(ctx);
     if (st) return st;
-    if (!out || !images || nimages < 1 || nimages > MAX_IMAGES)
+    if (nimages > MAX_IMAGES)
+        return rt_fail(ctx, TILE_INVALID, "tile_bundle_create: %d images: the limit is %d", nimages,
+                       MAX_IMAGES);
+    if (!out || !images || nimages < 1)
         return rt_fail(ctx, TILE_INVALID, "tile_bundle_create: NULL, or no images");
     *out = NULL;
     tile_bundle *b = calloc(1, sizeof *b);

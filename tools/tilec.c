@@ -143,7 +143,7 @@ static int read_facts(Command *c) {
     while (rest && (word = strtok_r(rest, ",", &rest))) {
         if (!is_define(word, true))
             return usage(c, "--for takes NAME=VALUE,NAME=VALUE…, not '", word, "'");
-        if (c->o.nvalues == MAX_FACTS) return usage(c, "--for has too many values", "", "");
+        if (c->o.nvalues == MAX_FACTS) return usage(c, "--for takes 64 values at most", "", "");
         c->fact[c->o.nvalues++] = word;
     }
     return EXIT_DONE;

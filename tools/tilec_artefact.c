@@ -83,8 +83,12 @@ static tile_status read_targets(Work *w) {
     const char *s = w->a->targets ? w->a->targets : target_default()->name;
     for (size_t n; *s; s += n + (s[n] == ',')) {
         n = strcspn(s, ",");
-        if (w->ntargets == VARIANT_TARGETS || n >= TARGET)
-            return complain(w->a->messages, TILE_INVALID, "--target: too many, or too long: ", s);
+        if (w->ntargets == VARIANT_TARGETS)
+            return complain(
+                w->a->messages, TILE_INVALID,
+                "--target takes 16 GPUs at most (write a second file for the rest): ", s);
+        if (n >= TARGET)
+            return complain(w->a->messages, TILE_INVALID, "--target: there is no such GPU: ", s);
         char *target = w->target[w->ntargets];
         snprintf(target, TARGET, "%.*s", (int)n, s);
         const char *known = tile_target_name(target);

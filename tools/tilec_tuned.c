@@ -99,8 +99,9 @@ static tile_status add_key(Known *k, const char *key) {
     for (int i = 0; i < k->nkeys; i++)
         if (same(k->key[i], key)) return TILE_OK;
     if (k->nkeys == MAX_VARIANTS)
-        return complain(k->r->messages, TILE_INVALID,
-                        "more sizes were tuned than a header can have variants: ", k->r->file);
+        return complain(
+            k->r->messages, TILE_INVALID,
+            "more than 64 sizes were tuned, and a header has 64 variants at most: ", k->r->file);
     k->key[k->nkeys++] = key;
     return TILE_OK;
 }

@@ -106,7 +106,8 @@ static bool take_item(Variants *v, Variant *out, const char *s, size_t n) {
 /* A new one at the end, with nothing in it; NULL with the error filled. */
 static Variant *add(Variants *v) {
     if (v->n == MAX_VARIANTS) {
-        snprintf(v->error, sizeof v->error, "there are more than %d", MAX_VARIANTS);
+        snprintf(v->error, sizeof v->error, "there are more than %d variants (the limit)",
+                 MAX_VARIANTS);
         return NULL;
     }
     Variant *grown = realloc(v->at, ((size_t)v->n + 1) * sizeof *grown);

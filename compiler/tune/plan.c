@@ -155,7 +155,7 @@ static tile_status read_axis(TunePlan *p, const char *text, Axis *a) {
 enum { MAX_AXES = 32, CONFIG_TEXT = 2000 };
 
 /* One combination: the last axis changes fastest. */
-static bool add_combination(TunePlan *p, const Axis *axis, int naxes, int number) {
+static tile_status add_combination(TunePlan *p, const Axis *axis, int naxes, int number) {
     char text[CONFIG_TEXT];
     size_t n = 0;
     int below = 1;
@@ -164,11 +164,14 @@ static bool add_combination(TunePlan *p, const Axis *axis, int naxes, int number
         size_t len;
         below /= axis[i].count;
         const char *v = axis_value(&axis[i], number / below % axis[i].count, &len);
-        if (n + axis[i].len + len + 3 > sizeof text) return false;
+        if (n + (i != 0) + axis[i].len + len + 2 > sizeof text)
+            return fail(p, TILE_INVALID, "a config of the space has more than %d characters",
+                        CONFIG_TEXT - 1);
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%.*s=%.*s", i ? "," : "",
                               (int)axis[i].len, axis[i].name, (int)len, v);
     }
-    return json_array_append_new(p->space, json_string(text)) == 0;
+    bool added = json_array_append_new(p->space, json_string(text)) == 0;
+    return added ? TILE_OK : fail(p, TILE_NO_MEMORY, "no memory for the space");
 }
 
 tile_status plan_space(TunePlan *p, const char *space) {
@@ -188,11 +191,9 @@ tile_status plan_space(TunePlan *p, const char *space) {
     }
     if (!naxes) return fail(p, TILE_INVALID, "the space is empty");
     p->space = json_array();
-    for (int i = 0; i < total; i++)
-        if (!p->space || !add_combination(p, axis, naxes, i))
-            return fail(p, TILE_NO_MEMORY,
-                        "the space has too long a config, or there is no memory");
-    return TILE_OK;
+    tile_status st = p->space ? TILE_OK : fail(p, TILE_NO_MEMORY, "no memory for the space");
+    for (int i = 0; i < total && !st; i++) st = add_combination(p, axis, naxes, i);
+    return st;
 }
 
 static json_t *configs_of(const TunePlan *p) {

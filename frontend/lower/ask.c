@@ -97,7 +97,7 @@ Obj bi_pointer_type(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Type t;
     if (!arg_type(l, a, 0, &t)) return poison();
-    if (t.depth >= POINTER_MAX_DEPTH) return arg_error(l, a, 0, "no such deep pointer");
+    if (t.depth >= POINTER_MAX_DEPTH) return arg_error(l, a, 0, "a pointer of at most 3 levels");
     return obj_dtype(l, type_pointer_to(t));
 }
 

@@ -328,8 +328,9 @@ Obj concat(Lower *l, Obj x, Obj y, Span span) {
 
 static Obj repeat(Lower *l, Obj seq, Obj times, Span span) {
     int64_t n = times.i > 0 && seq.seq.n ? times.i : 0;
-    if (times.big || n > TUPLE_LIMIT / seq.weight)
-        return fail(l, E_SEQUENCE_LIMIT, span, "a tuple of more than %d elements", TUPLE_LIMIT);
+    int limit = l->b.f ? TUPLE_LIMIT : HOST_TUPLE_LIMIT;
+    if (times.big || n > limit || n * (seq.weight - 1) >= limit) /* and one for the tuple itself */
+        return fail(l, E_SEQUENCE_LIMIT, span, "a tuple of more than %d elements", limit);
     int total = (int)n * seq.seq.n;
     Obj *at = arena_array(&l->s->arena, (size_t)total + 1, sizeof *at);
     for (int i = 0; i < total; i++) at[i] = seq.seq.at[i % seq.seq.n];

@@ -396,10 +396,12 @@ static bool sequences(Lower *l, const Args *a, Obj *out) {
 
 static Obj host_product(Lower *l, const Args *a, int64_t data) {
     (void)data;
-    Obj in, row[16];
-    int n = a->at[0].seq.n, at[16] = {0};
+    enum { LIMIT = 16 };
+    Obj in, row[LIMIT];
+    int n = a->at[0].seq.n, at[LIMIT] = {0};
     VEC(Obj) out = {0};
-    if (n > 16) return fail(l, E_SEQUENCE_LIMIT, a->span, "product of more than 16 sequences");
+    if (n > LIMIT)
+        return fail(l, E_SEQUENCE_LIMIT, a->span, "product of more than %d sequences", LIMIT);
     if (!sequences(l, a, &in)) return poison();
     for (int i = 0; i < n; i++)
         if (!in.seq.at[i].seq.n) return obj_tuple(l, NULL, 0);

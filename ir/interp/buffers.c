@@ -109,12 +109,12 @@ static void lay_out_buffer(Op *op, void *ctx) {
     if (t.space == SPACE_BARRIER) r->nmbarriers += (int)b->slices;
     b->at = ir_attr_int(op, AT_OFFSET, (r->shared_bytes + 15) & ~(int64_t)15);
     if (b->stride < b->bytes || b->stride > SHARED_LIMIT || b->at < 0 || b->at > SHARED_LIMIT) {
-        fail(c, op, "shared memory beyond what any program can have");
+        fail(c, op, "more than 64 MB of shared memory, the limit");
         return;
     }
     int64_t all = (b->slices - 1) * b->stride + b->bytes;
     if (b->at > SHARED_LIMIT - all || r->nshared > UINT16_MAX)
-        fail(c, op, "shared memory beyond what any program can have");
+        fail(c, op, "more than 64 MB of shared memory, the limit");
     else if (!map_elements(c, op, b))
         fail(c, op, "the buffer's layout does not hold each element once");
     if (b->at + all > r->shared_bytes && !c->failed) r->shared_bytes = b->at + all;

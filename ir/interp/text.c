@@ -29,7 +29,10 @@ static void add(Line *l, const char *fmt, ...) {
 }
 
 static void send(const Run *r, Line *l) {
-    if (l->len == sizeof l->text - 1) l->len--; /* cut off, but still a line */
+    if (l->len == sizeof l->text - 1) { /* cut off, which is seen, but still a line */
+        l->len--;
+        memcpy(l->text + l->len - 3, "...", 3);
+    }
     l->text[l->len++] = '\n';
     r->launch->print(r->launch->print_user, l->text, l->len);
     l->len = 0;

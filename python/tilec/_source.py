@@ -18,6 +18,7 @@ from . import language
 from ._tilec import CompilationError
 
 TL = "_tilec_language"
+FUNCTIONS_AT_MOST = 1000
 _missing = object()
 
 
@@ -214,8 +215,8 @@ class Unit:
 
     def _function(self, fn, while_compiling=False):
         if fn not in self.functions:
-            if len(self.functions) > 1000:
-                raise CompilationError(f"{self.kernel} calls more than 1000 functions [E0820]")
+            if len(self.functions) > FUNCTIONS_AT_MOST:
+                raise CompilationError(f"{self.kernel} calls more than {FUNCTIONS_AT_MOST} functions [E0820]")
             jit = getattr(fn, "__tilec__", None)
             if while_compiling:
                 self.while_compiling.add(fn)

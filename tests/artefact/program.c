@@ -105,6 +105,9 @@ static void mistakes(void) {
     check("no manifest", tile_bundle_create(ctx, &image, 1, &none) == TILE_BAD_MODULE &&
                              strstr(tile_error(ctx), "no manifest") != NULL);
     check("no images", tile_bundle_create(ctx, &image, 0, &none) == TILE_INVALID);
+    check("more images than there may be",
+          tile_bundle_create(ctx, &image, 4097, &none) == TILE_INVALID &&
+              strstr(tile_error(ctx), "4097 images: the limit is 4096") != NULL);
     tile_bundle_destroy(NULL);
 }
 

@@ -550,7 +550,7 @@ START_TEST(pointers_have_a_limit) {
     memcpy(text, head, sizeof head - 1);
     for (int i = 0; i < DEEP; i++) memcpy(text + sizeof head - 1 + i * 4, "ptr<", 4);
     text[sizeof head - 1 + DEEP * 4] = 0;
-    check_refused(text, "expected a type");
+    check_refused(text, "more than 3 levels of pointer");
     free(text);
 }
 END_TEST

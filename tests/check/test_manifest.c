@@ -132,6 +132,46 @@ START_TEST(lying_manifests) {
 }
 END_TEST
 
+static void refused_on_cpu(const char *text, size_t len, const char *words) {
+    tile_context *ctx;
+    tile_module *module;
+    ck_assert_int_eq(tile_context_create("cpu", &ctx), TILE_OK);
+    ck_assert_int_eq(tile_module_load(ctx, text, len, &module), TILE_BAD_MODULE);
+    ck_assert_msg(strstr(tile_error(ctx), words), "%s", tile_error(ctx));
+    tile_context_destroy(ctx);
+}
+
+/* As many of each as there may be, and one more. */
+static const struct {
+    const char *before;
+    int there, most;
+    const char *words;
+} counts[] = {
+    {"\"kernels\": [", 1, 4096, "'kernels' must be a list of at most 4096"},
+    {"\"params\": [", 3, 512, "'params' must be a list of at most 512"},
+};
+
+START_TEST(counts_have_limits) {
+    Session s;
+    ck_assert(!setjmp(s.bail));
+    session_init(&s);
+    int which = _i / 2, more = _i % 2;
+    const char *at = strstr(good_manifest, counts[which].before) + strlen(counts[which].before);
+    Buf text = buf_new(&s.arena);
+    buf_write(&text, good_manifest, (size_t)(at - good_manifest));
+    for (int i = counts[which].there; i < counts[which].most + more; i++) buf_puts(&text, "1, ");
+    buf_puts(&text, at);
+    tile_kernel *k;
+    int n;
+    const char *error = read_manifest(&s, text.data, text.len, &k, &n);
+    ck_assert_ptr_nonnull(error); /* 1 is none */
+    ck_assert_msg(!strstr(error, counts[which].words) == !more, "%s", error);
+    session_free(&s);
+    refused_on_cpu(good_manifest, ((size_t)256 << 20) + 1,
+                   "the module is larger than 256 MB, the limit");
+}
+END_TEST
+
 static bool manifest_refused(const char *text, size_t len) {
     Session s;
     if (setjmp(s.bail)) return true;
@@ -141,15 +181,6 @@ static bool manifest_refused(const char *text, size_t len) {
     bool refused = read_manifest(&s, text, len, &k, &n) != NULL;
     session_free(&s);
     return refused;
-}
-
-static void refused_on_cpu(const char *text, size_t len, const char *words) {
-    tile_context *ctx;
-    tile_module *module;
-    ck_assert_int_eq(tile_context_create("cpu", &ctx), TILE_OK);
-    ck_assert_int_eq(tile_module_load(ctx, text, len, &module), TILE_BAD_MODULE);
-    ck_assert_msg(strstr(tile_error(ctx), words), "%s", tile_error(ctx));
-    tile_context_destroy(ctx);
 }
 
 /* Every cut and every damaged byte: refused or read, in bounds, whatever it says. */
@@ -185,6 +216,7 @@ int main(void) {
     tcase_set_timeout(t, 60);
     tcase_add_test(t, manifest);
     tcase_add_loop_test(t, lying_manifests, 0, (int)(sizeof lies / sizeof *lies));
+    tcase_add_loop_test(t, counts_have_limits, 0, 2 * (int)(sizeof counts / sizeof *counts));
     tcase_add_test(t, damaged_manifests);
     return run_suite(s, t);
 }

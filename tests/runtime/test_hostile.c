@@ -124,9 +124,10 @@ START_TEST(grids) {
     static const struct {
         int64_t n;
         const char *words;
-    } bad[] = {{-1, "comes to -1"},
-               {(int64_t)1 << 40, "comes to 1099511627776"},
-               {(int64_t)1 << 31, "2147483648 x 1 x 1 programs: the limits"}};
+    } bad[] = {
+        {-1, "comes to -1"},
+        {(int64_t)1 << 40, "comes to 1099511627776"},
+        {(int64_t)1 << 31, "2147483648 x 1 x 1 programs: the limits are 2147483647, 65535, 65535"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         n = tile_i64(bad[i].n);
         fails(tile_launch(kernel, NULL, &n, 1, NULL), TILE_BAD_LAUNCH, bad[i].words);
