@@ -134,6 +134,7 @@ test("replay"                              release ptx           12  build tests
 # ---- programs ----
 test("explanations of messages"            every   quick,cli      8  -     python3 tests/explain.py ${BIN})
 test("command line"                        every   quick,cli      1  -     tests/cli_test.sh ${BIN})
+test("limits, each"                        release quick,cli     10  -     python3 tests/limits.py ${BIN})
 test("messages"                            every   quick,cli      2  -     tests/messages_test.sh ${BIN})
 test("modules"                             every   quick,cli      6  -     tests/modules_test.sh ${BIN})
 test("manuals"                             every   quick,cli      1  -     tests/manual_test.sh ${BIN})
