@@ -99,7 +99,7 @@ static void read_constexprs(Reader *r, const json_t *o, tile_kernel *k) {
     const json_t *all = json_object_get(o, "constexprs");
     if (!all) return;
     if (!json_is_object(all) || json_object_size(all) > MAX_CONSTEXPRS) {
-        bad(r, "constexprs", "an object");
+        bad(r, "constexprs", arena_printf(&r->s->arena, "an object of at most %d", MAX_CONSTEXPRS));
         return;
     }
     k->constexpr_ = arena_array(&r->s->arena, json_object_size(all), sizeof *k->constexpr_);

@@ -394,17 +394,46 @@ def facts(n):
 
 @case
 def tilerun_input(n):
-    with open("sparse.tir", "wb") as f:
-        f.truncate(n)
-    return [tilerun, "--device=cpu", "--grid=1", "sparse.tir"]
+    return [tilerun, "--device=cpu", "--grid=1", sparse("sparse.tir", n, b"", 256 << 20)]
 
 
 @case
 def tilerun_file(n):
-    with open("sparse.npy", "wb") as f:
-        f.write(b"\x93NUMPY")
-        f.truncate(n if n > 64 << 30 else 100)
-    return launch(p="@sparse.npy")
+    return launch(p="@" + sparse("sparse.npy", n, b"\x93NUMPY", 64 << 30))
+
+
+def sparse(name, size, begins=b"", most=1 << 40):
+    """A file of so many bytes; one within a limit that is too large to be read is small instead."""
+    with open(name, "wb") as f:
+        f.write(begins)
+        f.truncate(size if size > most else 100)
+    return name
+
+
+@case
+def expect_file(n):
+    return launch("--expect", "p=" + sparse("want.npy", n, b"\x93NUMPY", 64 << 30))
+
+
+@case
+def bundle(n):
+    return [tilec, "--reproduce", sparse("b.bundle", n, b"tilec bundle 1\n", 512 << 20)]
+
+
+@case
+def explained_ptx(n):
+    return [tilec, "--explain-ptx", sparse("e.ptx", n, b"// x\n", 256 << 20) + ":1"]
+
+
+@case
+def compared_source(n):
+    head = HEAD + "@triton.jit\ndef k():\n    pass\n#"
+    return [tilec, "--compare", put("a.tl", head + "x" * (n - len(head))), put("b.tl", head)]
+
+
+@case
+def tir_stages(n):
+    return tir(f"  for %n, %n, %n {{ (%i: i32)\n %x: i32 = add %n, %n stage={n} cluster=0\n yield\n }}", "%n: i32")
 
 
 @case
@@ -422,7 +451,8 @@ def tuples(n):
 
 # What a limit lets through may be wrong otherwise: that these are done is not asked.
 FAIL_WITHIN = {"errors", "targets", "facts", "tilerun_input", "tilerun_file", "assembly", "tuples", "fstrings", "pointers",
-               "tir_operands", "tir_regions", "shared", "space_text", "space_configs", "space_names", "tuning_file"}
+               "tir_operands", "tir_regions", "shared", "space_text", "space_configs", "space_names", "tuning_file",
+               "expect_file", "bundle", "explained_ptx", "tir_stages"}
 BEYOND = {"elements": lambda n: 2 * n, "num_warps": lambda n: 2 * n, "shared": lambda n: n + 4096, "expression_parts": lambda n: n + 2, "print_line": lambda n: 2 * n}
 # What is left out is said, and it is done all the same.
 GOES_ON = {"print_line"}

@@ -383,6 +383,12 @@ def test_limits(binary):
     c.open("untitled:types.tl", text)
     got = hover(c, "untitled:types.tl", text, "return x", into=7)
     check("3 types of one name", "int8 or int16 or int32 or …" in got, got)
+    uses = "".join("    f(n)\n" for _ in range(5100))
+    text = head + '@triton.jit\ndef f(x):\n    return x\n\n\n@triton.jit\ndef k(n: "i32"):\n' + uses
+    c.open("untitled:uses.tl", text)
+    found = c.ask("textDocument/references", context={"includeDeclaration": True}, **place("untitled:uses.tl", text, "f(x"))
+    check("5000 places of an answer", len(found) == 5000, len(found))
+    c.close("untitled:uses.tl")
     for i in range(996):
         c.tell("textDocument/didOpen", textDocument={"uri": f"untitled:{i}", "version": 1, "text": ""})
     c.tell("textDocument/didOpen", textDocument={"uri": "untitled:beyond", "version": 1, "text": ""})

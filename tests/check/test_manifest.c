@@ -143,12 +143,16 @@ static void refused_on_cpu(const char *text, size_t len, const char *words) {
 
 /* As many of each as there may be, and one more. */
 static const struct {
-    const char *before;
+    const char *before, *head, *one, *tail; /* one has its number in it, or has none */
     int there, most;
     const char *words;
 } counts[] = {
-    {"\"kernels\": [", 1, 4096, "'kernels' must be a list of at most 4096"},
-    {"\"params\": [", 3, 512, "'params' must be a list of at most 512"},
+    {"\"kernels\": [", "", "1, ", "", 1, 4096, "'kernels' must be a list of at most 4096"},
+    {"\"params\": [", "", "1, ", "", 3, 512, "'params' must be a list of at most 512"},
+    {"\"shared\": 32768, ", "\"entries\": [1", ", 1", "], ", 1, 16,
+     "'entries' must be a list of at most 16"},
+    {"\"constexprs\": {", "", "\"c%d\": [], ", "", 5, 4096,
+     "'constexprs' must be an object of at most 4096"},
 };
 
 START_TEST(counts_have_limits) {
@@ -159,13 +163,19 @@ START_TEST(counts_have_limits) {
     const char *at = strstr(good_manifest, counts[which].before) + strlen(counts[which].before);
     Buf text = buf_new(&s.arena);
     buf_write(&text, good_manifest, (size_t)(at - good_manifest));
-    for (int i = counts[which].there; i < counts[which].most + more; i++) buf_puts(&text, "1, ");
+    buf_puts(&text, counts[which].head);
+    for (int i = counts[which].there; i < counts[which].most + more; i++)
+        if (strchr(counts[which].one, '%'))
+            buf_printf(&text, "\"c%d\": [], ", i);
+        else
+            buf_puts(&text, counts[which].one);
+    buf_puts(&text, counts[which].tail);
     buf_puts(&text, at);
     tile_kernel *k;
     int n;
     const char *error = read_manifest(&s, text.data, text.len, &k, &n);
-    ck_assert_ptr_nonnull(error); /* 1 is none */
-    ck_assert_msg(!strstr(error, counts[which].words) == !more, "%s", error);
+    ck_assert_msg(!(error && strstr(error, counts[which].words)) == !more, "%s",
+                  error ? error : "nothing is wrong"); /* what is put in may be */
     session_free(&s);
     refused_on_cpu(good_manifest, ((size_t)256 << 20) + 1,
                    "the module is larger than 256 MB, the limit");

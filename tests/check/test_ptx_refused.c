@@ -340,6 +340,36 @@ START_TEST(loops_that_change_nothing_are_found) {
 }
 END_TEST
 
+/* Barriers of a block, and bytes of a text that is printed: as many as may be, and one more. */
+START_TEST(runs_have_limits) {
+    static PtxTest t;
+    static char body[8000], outside[20000];
+    int wrong = 0;
+    memset(&t, 0, sizeof t);
+    for (int n = 64; n <= 65; n++) {
+        char *at = body + sprintf(body, "setp.eq.u32 %%p3, %%r9, 0;\n");
+        for (int i = 0; i < n; i++)
+            at += sprintf(at, "@%%p3 mbarrier.init.shared.b64 [sm+%d], 1;\n", 8 * i);
+        wrong += say(&t, body, n > 64 ? "more than 64 barriers in a block" : NULL);
+    }
+    t.outside = outside;
+    for (int n = 4095; n <= 4096; n++) {
+        char *at = outside + sprintf(outside, ".global .b8 format[4100] = {");
+        for (int i = 0; i < n; i++) at += sprintf(at, "37,");
+        strcpy(at, "0};");
+        if (n == 4095) strcpy(strrchr(outside, '7') - 1, "120,0};"); /* "%%", and what is one */
+        wrong += say(&t,
+                     "setp.eq.u32 %p1, %r9, 0; @!%p1 bra E; .local .align 8 .b8 args[8];\n"
+                     "mov.u64 %rd2, args; cvta.local.u64 %rd2, %rd2; mov.u64 %rd3, format;\n"
+                     "cvta.global.u64 %rd3, %rd3; { .param .b64 a; .param .b64 b; .param .b32 c;\n"
+                     "st.param.b64 [a], %rd3; st.param.b64 [b], %rd2;\n"
+                     "call (c), vprintf, (a, b); ld.param.b32 %r1, [c]; }\nE:",
+                     n > 4095 ? "a text of more than 4096 bytes" : NULL);
+    }
+    ck_assert_int_eq(wrong, 0);
+}
+END_TEST
+
 START_TEST(prints_only_what_it_knows) {
     static const struct {
         const char *format, *said, *printed;
@@ -637,6 +667,7 @@ int main(void) {
     tcase_add_test(c, sizes_have_limits);
     tcase_add_test(c, launches_have_limits);
     tcase_add_test(c, loops_that_change_nothing_are_found);
+    tcase_add_test(c, runs_have_limits);
     tcase_add_test(c, prints_only_what_it_knows);
     tcase_add_test(c, what_a_kernel_does_is_checked);
     tcase_add_test(c, calls_are_checked);
