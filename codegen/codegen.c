@@ -65,7 +65,7 @@ static bool make_machine(Session *s, Llvm *l, const CodegenOptions *o) {
     }
     snprintf(features, sizeof features, "+%s", gen_ptx_feature(o->target));
     l->machine = LLVMCreateTargetMachine(target, triple, gen_processor(o->target), features,
-                                         o->level ? gen_level() : LLVMCodeGenLevelNone,
+                                         o->level ? gen_level() : LLVMCodeGenLevelLess,
                                          LLVMRelocDefault, LLVMCodeModelDefault);
     if (!l->machine) {
         diag(&s->diags, E_LLVM, (Span){0}, "LLVM cannot make code for %s", o->target->name);
