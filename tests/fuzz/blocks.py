@@ -17,10 +17,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from source import Source, tell
+from source import AFTER, BEFORE, Source, seeds_of, tell
 
-BEFORE = "swizzle_grid,lower_desc,fold,cse,dce,licm,combine,narrow"
-AFTER = ("raise_desc,cse,persistent,licm,dce,overlap,cse,dce,warp_specialize,stage_stores,lower_desc,fold,cse,licm,dce")
 ROOM, MIDDLE = 1 << 18, 1 << 13  # elements of an input; those in front of where its tensor begins
 USUAL = ["1-160"]
 REFUSED = "rows that are stored must be a multiple of 16 bytes long"
@@ -263,13 +261,10 @@ def try_seed(bin_, device, work, bits, seed):
 
 def main():
     bin_, work = Path(sys.argv[1]).resolve(), Path(tempfile.mkdtemp(prefix="blocks-"))
-    seeds = []
     option = dict(word[2:].split("=", 1) for word in sys.argv[2:] if word.startswith("--"))
     device, same = option.get("device", "cpu"), option.get("same-bits")
     bits = Bits(same) if same or "bits" in option else None
-    for part in [word for word in sys.argv[2:] if not word.startswith("--")] or USUAL:
-        low, _, high = part.partition("-")
-        seeds += range(int(low), int(high or low) + 1)
+    seeds = seeds_of([word for word in sys.argv[2:] if not word.startswith("--")] or USUAL)
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         results = list(pool.map(lambda s: try_seed(bin_, device, work, bits, s), seeds))
     failed = [f for r in results for f in r[1]]

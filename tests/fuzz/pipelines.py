@@ -17,7 +17,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from source import Source, tell
+from source import Source, pipeline, seeds_of, tell
 
 # of Triton's name: its own here, bytes, the type that products are added up in
 TYPES = {"float16": ("fp16", 2, "float32"), "bfloat16": ("bf16", 2, "float32"), "float8e5": ("fp8e5", 1, "float32"),
@@ -224,9 +224,7 @@ def try_seed(programs, passes, work, seed):
 
 def main():
     programs = Path(sys.argv[1]).resolve()
-    seeds = [s for x in sys.argv[2:] or USUAL for s in range(int(x.split("-")[0]), int(x.split("-")[-1]) + 1)]
-    told = subprocess.run([programs / "tilec", "--help"], capture_output=True, text=True).stdout
-    passes = ",".join(re.findall(r"^  (\w+) ", told.split("Passes, in")[1], re.M))
+    seeds, passes = seeds_of(sys.argv[2:] or USUAL), ",".join(pipeline(programs))
     work = tempfile.mkdtemp(prefix="tilec-pipelines-")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda seed: try_seed(programs, passes, work, seed), seeds))

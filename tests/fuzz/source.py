@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""source.py: what the random kernels of pipelines.py and blocks.py are written and run with."""
+"""source.py: what the random kernels of pipelines.py, blocks.py and kernels.py are written and run with."""
 import random
+import re
 import subprocess
+
+# the passes that make blocks of descriptors of loads, programs that stay and roles of warps
+BEFORE = "swizzle_grid,lower_desc,fold,cse,dce,licm,combine,narrow"
+AFTER = ("raise_desc,cse,persistent,licm,dce,overlap,cse,dce,warp_specialize,stage_stores,lower_desc,fold,cse,licm,dce")
 
 
 class Source:
@@ -26,7 +31,22 @@ class Source:
         return f"v{self.names}"
 
 
-def tell(command):
-    """What it said when it failed, else nothing."""
-    done = subprocess.run(command, capture_output=True, text=True)
+def seeds_of(words):
+    """The numbers of words such as 7 and 10-20."""
+    parts = [word.partition("-") for word in words]
+    return [s for low, _, high in parts for s in range(int(low), int(high or low) + 1)]
+
+
+def pipeline(programs):
+    """The names of the passes, in the pipeline's order."""
+    told = subprocess.run([programs / "tilec", "--help"], capture_output=True, text=True).stdout
+    return re.findall(r"^  (\w+) ", told.split("Passes, in")[1], re.M)
+
+
+def tell(command, limit=None):
+    """What it said when it failed, or did not end within so many seconds, else nothing."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+    except subprocess.TimeoutExpired:
+        return f"no end within {limit} s"
     return done.stdout + done.stderr or f"exit code {done.returncode}" if done.returncode else ""
