@@ -393,5 +393,8 @@ PtxModule *ptx_load(Session *s, const char *text, size_t len) {
     m->program = arena_array(&s->arena, (size_t)m->nprograms + 1, sizeof *m->program);
     for (int i = 0; i < m->nprograms; i++)
         decode_kernel(&d, &m->file.kernels.at[i], &m->program[i]);
+    if (s->diags.errors >= MOST_ERRORS)
+        diag(&s->diags, CODE_NONE, (Span){0},
+             "that is %d errors: the rest of the PTX is not looked at", MOST_ERRORS);
     return s->diags.errors ? NULL : m;
 }

@@ -370,6 +370,40 @@ START_TEST(runs_have_limits) {
 }
 END_TEST
 
+/* A file's size, a kernel's parameters, the errors of a file. */
+START_TEST(files_have_limits) {
+    static Session s;
+    static char text[2000], *at;
+    static int more;
+    ck_assert(!setjmp(s.bail));
+    session_init(&s);
+    ck_assert_ptr_null(ptx_load(&s, "", ((size_t)1 << 28) + 1)); /* no byte of it is read */
+    ck_assert_str_eq(s.diags.first->text, "the PTX is of more than 268435456 bytes");
+    session_free(&s);
+    for (more = 0; more < 2; more++) {
+        if (setjmp(s.bail)) ck_abort();
+        session_init(&s);
+        sprintf(text,
+                ".version 8.0\n.target sm_90a\n.address_size 64\n"
+                ".visible .entry k(.param .align 1 .b8 x[%d])\n{\nret;\n}\n",
+                32764 + more);
+        ck_assert_int_eq(ptx_load(&s, text, strlen(text)) == NULL, more);
+        if (more) ck_assert_ptr_nonnull(strstr(s.diags.first->text, "more than 32764 bytes"));
+        session_free(&s);
+    }
+    if (setjmp(s.bail)) ck_abort();
+    session_init(&s);
+    at = text +
+         sprintf(text, ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n");
+    for (int i = 0; i < 30; i++) at += sprintf(at, "foo;\n");
+    strcpy(at, "}\n");
+    ck_assert_ptr_null(ptx_load(&s, text, strlen(text)));
+    ck_assert_int_eq(s.diags.errors, 20);
+    ck_assert_ptr_nonnull(strstr(s.diags.last->text, "that is 20 errors"));
+    session_free(&s);
+}
+END_TEST
+
 START_TEST(prints_only_what_it_knows) {
     static const struct {
         const char *format, *said, *printed;
@@ -668,6 +702,7 @@ int main(void) {
     tcase_add_test(c, launches_have_limits);
     tcase_add_test(c, loops_that_change_nothing_are_found);
     tcase_add_test(c, runs_have_limits);
+    tcase_add_test(c, files_have_limits);
     tcase_add_test(c, prints_only_what_it_knows);
     tcase_add_test(c, what_a_kernel_does_is_checked);
     tcase_add_test(c, calls_are_checked);
