@@ -322,9 +322,11 @@ bool choose_copied(const PassCtx *ctx, const AxisTable *axis, const Op *load, co
 }
 
 Value *copy_for_dot_before(const Value *v, const Block *block, const Layout *l) {
-    for (const Use *u = v->uses; u; u = u->next)
-        if (u->op->code == OP_SHARED_STORE && u->op->block == block &&
-            layout_equal(u->op->operand[1].value->layout, l))
-            return u->op->operand[1].value;
+    for (const Use *u = v->uses; u; u = u->next) {
+        if (u->op->code != OP_SHARED_STORE || u->op->block != block) continue;
+        /* One that the copy engine stores from, further on, has no layout yet. */
+        Value *buffer = u->op->operand[1].value;
+        if (buffer->layout && layout_equal(buffer->layout, l)) return buffer;
+    }
     return NULL;
 }
