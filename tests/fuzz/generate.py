@@ -32,8 +32,8 @@ class Kernel(Tiles):
                      f"tl.reduce({v.name}.to(tl.{TYPES[type_][0]}), {axis}, add_up{', keep_dims=True' if keep else ''})"
                      if self.what != "padded" else None)
         elif op == "own":
-            f = self.pick("larger", "last")
-            self.let(f"tl.reduce({v.name}, {axis}, {f}{', keep_dims=True' if keep else ''})", v.type, rest, v.bound)
+            # not `last`: what does not commute is for scans alone
+            self.let(f"tl.reduce({v.name}, {axis}, larger{', keep_dims=True' if keep else ''})", v.type, rest, v.bound)
         elif op.startswith("arg"):
             self.let(f"tl.{op}({v.name}{tail})", "i32", rest)
         elif op == "xor_sum":
@@ -263,8 +263,7 @@ class Kernel(Tiles):
         if self.tiles:
             self.stored[name] = at + 1
             return self.emit(f"tl.store({name} + {at * LENGTH} + at, {v.name}, mask=inside)")
-        size = prod(v.shape)
-        self.stored[name] = at + size
+        self.stored[name] = at + (prod(v.shape) + 15) // 16 * 16  # so that each begins where a descriptor may
         order, stride, terms = list(range(len(v.shape)))[::-1], 1, []
         if self.maybe(.2):
             order.reverse()
@@ -275,7 +274,13 @@ class Kernel(Tiles):
         if v.shape and self.maybe(.3):
             axis = self.random.randrange(len(v.shape))
             mask = f", mask={self.range_of(v.shape, axis)} {self.pick('!= 1', '< n + 3')}"
-        self.emit(f"tl.store({' + '.join([name, str(at), f'pid * STORED_{name}', *reversed(terms)])}, {v.name}{mask})")
+        place = [name, str(at), f"pid * STORED_{name}"]
+        line = f"tl.store({' + '.join([*place, *reversed(terms)])}, {v.name}{mask})"
+        if mask or self.what == "padded" or len(v.shape) != 2 or v.kind == "b" or v.shape[1] * v.bits < 128 or order[0] == 0 or self.maybe(.6):
+            return self.emit(line)
+        rows, cols = v.shape
+        by = f"tl.make_tensor_descriptor({' + '.join(place)}, shape=[{rows}, {cols}], strides=[{cols}, 1], block_shape=[{rows}, {cols}])"
+        self.emit(*self.pick((line, f"{by}.store([0, 0], {v.name})"), (f"{by}.store([0, 0], {v.name})", line)))
 
     def finish(self):
         """Stores what came last, and some of the rest, and the distances that are known now."""
@@ -327,14 +332,24 @@ class Kernel(Tiles):
         sum_ = "i32" if type_ == "i8" else "fp32"
         acc = self.let(f"tl.zeros(({m}, {n}), dtype=tl.{TYPES[sum_][0]})", sum_, (m, n))
         still = self.load(type_, (m, k)) if self.maybe(.3) else None
+        blocks = self.maybe(.35) and self.use("x", type_)  # of a tensor by a descriptor, in the twin by a block pointer
+        if blocks:
+            tensor = f"{blocks}, shape=[{self.pick(40, 64)}, {self.pick(96, 128)}], strides=[128, 1]"
+            self.emit(f"da = tl.make_tensor_descriptor({tensor}, block_shape=[{m}, {k}])")
+            self.emit(f"db = tl.make_tensor_descriptor({tensor}, block_shape=[{n}, {k}])")
         fused, self.fused = self.fused, True  # whole numbers alone
         options = self.pick("", f", num_stages={self.pick(1, 2, 3, 4)}", ", num_stages=3", ", warp_specialize=True")
         i = f"i{self.names}"
         self.names += 1
         with self.block("for", i, "0", "n", options):
-            a = still if still and still.whole else self.load(type_, (m, k), f" + {i} * {self.pick(64, 256, 512)}")
-            b = self.load(type_, (n, k) if self.maybe(.4) else (k, n), f" + {i} * {self.pick(64, 256, 512)}")
-            name = b.name if b.shape == (k, n) and (n != k or self.maybe(.5)) else f"{b.name}.T"
+            def block(of, rows):
+                return self.let(f"d{of}.load([0, {i} * {k}])", type_, (rows, k), 4 if type_ != "i8" else 0,
+                                f"tl.load(tl.make_block_ptr({tensor}, offsets=(0, {i} * {k}), block_shape=({rows}, {k}), order=(1, 0)), "
+                                "boundary_check=(0, 1), padding_option='zero')")
+            a = still if still and still.whole else block("a", m) if blocks else self.load(type_, (m, k), f" + {i} * {self.pick(64, 256, 512)}")
+            b = block("b", n) if blocks else self.load(type_, (n, k) if self.maybe(.4) else (k, n), f" + {i} * {self.pick(64, 256, 512)}")
+            turned = b.shape != (k, n) or blocks
+            name = f"{b.name}.T" if turned or (n == k and self.maybe(.5)) else b.name
             out = ", out_dtype=tl.int32" if type_ == "i8" else ""
             self.emit(f"{acc.name} = tl.dot({a.name}, {name}, {acc.name}{out})", f"{acc.name} += tl.dot({a.name}, {name}{out})")
         self.fused, acc.bound = fused, 0 if type_ == "i8" else 16 * k * TIMES
