@@ -28,7 +28,8 @@ from tiles import HELPERS, TYPES
 MODULE, LIMIT, SHORT = 20, 300, 20  # kernels of a file; seconds, and where a mistake is planted, which a loop may not end by
 USUAL = ["0-199"]
 NO_BARRIERS = "--check=bounds,align,overflow,uninit,undefined"  # as long as there are none
-REFUSED = "the copy engine takes no descriptor of this tensor"
+# where roles are asked for and the tensor is none that the copy engine takes: the pipeline leaves such entries out, or a launch does
+REFUSED = re.compile(r"the copy engine takes no descriptor of this tensor|\[E0612\]|\[R0008\]")
 OTHER = "another result than as written"
 # What is wrong, in which way's file, what is looked for and what stands there instead.
 PLANTED = [
@@ -37,7 +38,6 @@ PLANTED = [
     ("a comparison takes equals", "without", r"pred=lt", "pred=le"),
     ("a choice takes the other value", "sm_80", r"= select (%\S+), (%\S+), (%[^ ]+) ", r"= select \1, \3, \2 "),
     ("bits of both are bits of either", "sm_80 code", r"\band\.b32\b", "or.b32"),
-    ("a shift loses the sign", "sm_80 code", r"\bshr\.s(32|64)\b", r"shr.u\1"),
     ("another lane's value", "sm_80 code", r"(shfl\.sync\.bfly\.b32[^,]*, %r\d+), 1,", r"\1, 2,"),
     ("a barrier", "sm_80 code", r"bar\.sync\s+0;", ""),
     ("halves of a register", "sm_80 code", r"(prmt\.b32[^;]*), 0x5410U;", r"\1, 0x1054U;"),
@@ -141,8 +141,8 @@ class Module:
                 if way.name == "roles code" and not self.has_roles(way, kernel.name + "t" * twin):
                     continue  # the other code shows as much
                 stored, said, command = self.launch(way, kernel, twin, SHORT if plant else LIMIT)
-                if way.name.startswith("roles") and REFUSED in said:
-                    continue  # what the pipeline's own further entries have a launch check
+                if way.name.startswith("roles") and REFUSED.search(said):
+                    continue
                 said = said or ("" if stored == expected else OTHER)
                 if said:
                     self.failed.append((kernel.seed, way, twin, said, command))
