@@ -13,7 +13,7 @@ exported() {
     nm -D --defined-only "$work/stage/lib/$1" | awk '$2 != "A" { print $3 }' | grep -vE "$2" | grep . && return 1
     return 0
 }
-ok 'the compiler shows only its part of tile.h' exported libtile_compiler.so '^tile_(compile|file_reader|jit|report|target_name|tune)'
+ok 'the compiler shows only its part of tile.h' exported libtile_compiler.so '^tile_(compile|file_reader|jit|language_server|report|target_name|tune)'
 ok 'the runtime shows only its part of tile.h' exported libtile_runtime.so '^tile_'
 mv "$work/stage" "$work/moved" # nothing may depend on where it was made
 for source in examples/*.tl; do

@@ -395,6 +395,7 @@ PtxModule *ptx_load(Session *s, const char *text, size_t len) {
         decode_kernel(&d, &m->file.kernels.at[i], &m->program[i]);
     if (s->diags.errors >= MOST_ERRORS)
         diag(&s->diags, CODE_NONE, (Span){0},
-             "that is %d errors: the rest of the PTX is not looked at", MOST_ERRORS);
+             "the PTX machine: that is %d errors: the rest of the PTX is not looked at",
+             MOST_ERRORS);
     return s->diags.errors ? NULL : m;
 }

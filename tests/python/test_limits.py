@@ -62,11 +62,11 @@ class Limits(unittest.TestCase):
 
         text = io.StringIO()
         with redirect_stdout(text):
-            shout[1](42, B=1024)
+            shout[1](42, B=1024, device="cpu")
         self.assertEqual(text.getvalue().count("\n"), 1024)
         text = io.StringIO()
         with redirect_stdout(text):
-            shout[1](42, B=1 << 18)
+            shout[1](42, B=1 << 18, device="cpu")
         self.assertTrue(16 << 20 >= len(text.getvalue()) > (16 << 20) - 1000)
         self.assertTrue(text.getvalue().endswith("\n... more than 16 MB in one launch: the rest is left out\n"))
 
