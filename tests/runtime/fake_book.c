@@ -123,10 +123,16 @@ bool book_range(CuPtr p, CuPtr *start, size_t *bytes) {
     return o != NULL;
 }
 
+/* Where one ends, another may begin. */
 bool book_inside(CuPtr p, size_t bytes) {
-    CuPtr start;
-    size_t all;
-    return book_range(p, &start, &all) && bytes <= all - (p - start);
+    pthread_mutex_lock(&lock);
+    const Object *o = objects;
+    for (; o; o = o->next) {
+        size_t at = p - (uintptr_t)o->memory;
+        if (o->kind == MEMORY && at <= o->bytes && bytes <= o->bytes - at) break;
+    }
+    pthread_mutex_unlock(&lock);
+    return o != NULL;
 }
 
 void book_take_functions(const Object *module) {
