@@ -30,7 +30,7 @@ ends() {
 
 for file in tests/frontend/limit-*.tl; do ends "$file" 1 2000 tir; done
 for file in tests/codegen/limit-*.tl; do ends "$file" 1 2000 ptx; done
-for file in tests/codegen/large-*.tl; do ends "$file" 0 1000 ptx; done
+for file in tests/codegen/large-*.tl; do ends "$file" 0 1500 ptx; done
 
 # Thousands of ops with regions, each in time and memory of its own size: maps of the same tiles, which `cse` tells
 # apart, and sines, which are maps behind `math`.
@@ -70,5 +70,5 @@ def turns(p: "*i32", q: "*i32"):
             w = tl.trans(tl.reshape(w, (16, 64)))
     tl.store(p + j[None, :] * 64 + i[:, None], w)
 .
-for file in "$work"/maps.tl "$work"/sines.tl "$work"/turns.tl; do ends "$file" 0 1000 tir; done
+for file in "$work"/maps.tl "$work"/sines.tl "$work"/turns.tl; do ends "$file" 0 1500 tir; done
 finish && [ "$passed" -gt 0 ]
