@@ -25,6 +25,10 @@ void gen_join(Gen *g, const Op *op) {
         const Value *x = op->operand[i].value;
         Layout from = x->layout ? *x->layout : layout_new(x->type);
         part[i] = (Tile){arena_array(&g->s->arena, (size_t)out.n, sizeof *out.at), out.n};
+        if (!type_is_tile(x->type)) { /* every thread has it */
+            for (int k = 0; k < out.n; k++) part[i].at[k] = gen_tile(g, x).at[0];
+            continue;
+        }
         if (!gen_move(g, &at, &from, gen_tile(g, x), &part[i])) {
             poison(g, op, out, r->type);
             return;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* reduce.c: `reduce` along an axis that warps share -> two within a warp, with a small conversion.
+ * One that need not commute combines neighbours first, in their order.
  *
  * The axis is cut in three, [high, warps, low], by a reshape, which costs nothing. Low and high are
  * reduced where they are; what is left is one value per warp, converted (through shared memory, as
  * any conversion) to a layout where one thread holds the values of all warps, or, where those are
  * many, the lanes of each warp, and reduced there.
  * When warps do not hold neighbouring bits of the axis the whole tile is converted instead. */
+#include "ir/reduction.h"
 #include "passes/cost.h"
 #include "passes/layout_choice.h"
 #include "passes/pass.h"
@@ -52,6 +54,14 @@ static Layout without_warps(const Layout *l, Type t, int dim, int n) {
     return r;
 }
 
+static void reshape_all(Split *s, Value **x, int n, Type shape) {
+    for (int i = 0; i < n; i++) {
+        const Layout *l = x[i]->layout;
+        x[i] = ir_given(&s->b, OP_RESHAPE, x[i], type_with_shape(x[i]->type, shape));
+        x[i]->layout = l;
+    }
+}
+
 /* The op's region over other operands, along another axis; results are typed and laid out by rule.
  */
 static Op *reduce_along(Split *s, Value **x, int axis) {
@@ -61,6 +71,7 @@ static Op *reduce_along(Split *s, Value **x, int axis) {
     for (int i = 0; i < n; i++) types[i] = type_without_dim(x[i]->type, axis);
     Op *r = ir_op(&s->b, OP_REDUCE, x, n, types, n, 1);
     ir_set_attr(s->ctx->s, r, AT_AXIS, axis);
+    if (ir_attr_int(op, AT_COMMUTES, 0)) ir_set_attr(s->ctx->s, r, AT_COMMUTES, 1);
     Layout l = layout_without_dim(x[0]->layout, x[0]->type, axis);
     layout_drop_replicas(&l);
     const Layout *kept = intern_layout(s->ctx->s, l);
@@ -108,15 +119,20 @@ static void split(Op *op, void *ctx_) {
         cut.log2[axis] = (uint8_t)(t.log2[axis] - low - warps);
         cut.log2[axis + 1] = (uint8_t)warps;
         cut.log2[axis + 2] = (uint8_t)low;
-        for (int i = 0; i < n; i++) {
-            Type c = type_with_shape(x[i]->type, cut);
-            const Layout *l = x[i]->layout;
-            x[i] = ir_given(&s.b, OP_RESHAPE, x[i], c);
-            x[i]->layout = l;
+        reshape_all(&s, x, n, cut);
+        if (ir_reduce_commutes(op)) {
+            /* High, which registers hold, goes first: then lanes exchange one value, not many. */
+            results_of(reduce_along(&s, x, axis), x);
+            results_of(reduce_along(&s, x, axis + 1), x);
+        } else { /* neighbours first; high and warps are one dimension again then */
+            results_of(reduce_along(&s, x, axis + 2), x);
+            Type rest = type_without_dim(t, axis);
+            memmove(&rest.log2[axis + 1], &rest.log2[axis],
+                    (size_t)(TILE_MAX_RANK - axis - 1) * sizeof *rest.log2);
+            rest.rank = t.rank;
+            rest.log2[axis] = (uint8_t)(t.log2[axis] - low);
+            reshape_all(&s, x, n, rest);
         }
-        /* High, which registers hold, goes first: then lanes exchange one value, not many. */
-        results_of(reduce_along(&s, x, axis), x);
-        results_of(reduce_along(&s, x, axis + 1), x);
     }
     convert_all(&s, x, n, intern_layout(ctx->s, without_warps(x[0]->layout, x[0]->type, axis, n)));
     Op *last = reduce_along(&s, x, axis);

@@ -10,6 +10,7 @@
  * stays as it is; code generation says so when it is too much (codegen/size.c). */
 #include "ir/analysis/affine.h"
 #include "ir/effects.h"
+#include "ir/reduction.h"
 #include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
@@ -257,18 +258,6 @@ static Op *begin_loop(Strip *s, int from, Value **init, int n) {
     return loop;
 }
 
-/* The one operation that a reduction combines by, if it takes its operands in any order. */
-static const Op *commuting(const Op *reduce) {
-    const Block *b = reduce->region[0];
-    const Op *op = b->first;
-    if (reduce->noperands != 1 || op->next != b->last || !(op_traits(op) & TRAIT_C) ||
-        op->noperands != 2 || b->last->operand[0].value != op->result[0])
-        return NULL;
-    const Value *x = op->operand[0].value, *y = op->operand[1].value;
-    bool both = (x == b->args[0] && y == b->args[1]) || (x == b->args[1] && y == b->args[0]);
-    return both ? op : NULL;
-}
-
 /* The root's region over other operands, along another axis. */
 static Op *reduce_like(Strip *s, Value **x, int axis) {
     const Op *root = s->root;
@@ -278,6 +267,7 @@ static Op *reduce_like(Strip *s, Value **x, int axis) {
     for (int i = 0; i < root->noperands; i++) types[i] = type_without_dim(x[i]->type, axis);
     Op *r = ir_op(&s->b, OP_REDUCE, x, root->noperands, types, root->noperands, 1);
     ir_set_attr(s->ctx->s, r, AT_AXIS, axis);
+    if (ir_attr_int(root, AT_COMMUTES, 0)) ir_set_attr(s->ctx->s, r, AT_COMMUTES, 1);
     ir_clone_region(&s->b, root->region[0], r->region[0]);
     return r;
 }
@@ -286,7 +276,7 @@ static void strip_reduce(Strip *s) {
     Arena *a = &s->ctx->s->arena;
     Op *root = s->root;
     int axis = (int)ir_attr_int(root, AT_AXIS, 0), n = root->noperands;
-    const Op *with = commuting(root);
+    const Op *with = ir_combines_by(root);
     Value **x = arena_array(a, (size_t)n, sizeof *x), **sum = arena_array(a, (size_t)n, sizeof *x);
     cut_all(s, root->block, root, ir_const_int(&s->b, type_scalar(EL_I32), 0));
     for (int i = 0; i < n; i++) sum[i] = cut(s, root->operand[i].value, axis);

@@ -23,6 +23,7 @@ typedef struct Fold {
     OpCode with;         /* the operation that combines, unless fn is given */
     const Obj *fn;       /* a jit function of 2n scalars that returns n */
     const char *library; /* or the name of one in the library */
+    bool commutes;       /* which gives the same with its operands swapped */
     Value **input;
     int n;
     bool tuple; /* gives a tuple, though of one */
@@ -77,6 +78,7 @@ static Obj fold(Lower *l, const Fold *f) {
     Op *op = ir_op(&l->b, f->code, f->input, f->n, types, f->n, 1);
     ir_set_attr(l->s, op, AT_AXIS, f->axis);
     if (f->reverse) ir_set_attr(l->s, op, AT_REVERSE, 1);
+    if (f->commutes) ir_set_attr(l->s, op, AT_COMMUTES, 1);
     for (int i = 0; i < 2 * f->n; i++)
         ir_block_arg(l->s, l->b.f, op->region[0], type_element(f->input[i % f->n]->type), NULL);
     bool ok = combine(l, f, op->region[0]);
@@ -179,6 +181,7 @@ static Obj extreme_with_index(Lower *l, const Args *a, OpCode with, Value *x) {
     Value *input[] = {x, index_tile(l, x->type, all, axis)};
     Fold f = {.code = OP_REDUCE, .input = input, .n = 2, .span = a->span};
     f.library = combine_by[with == OP_MIN][left];
+    f.commutes = left; /* of what is equal, the lower index wins */
     Obj r = reduce(l, a, &f, 1, 4);
     if (!is_bf16 || obj_is_poison(r)) return r;
     differs(l, CHANGE_INDICES, a->span, "%s gives bf16 and gave fp32", builtin_text(l, a->row));

@@ -32,8 +32,7 @@ class Kernel(Tiles):
                      f"tl.reduce({v.name}.to(tl.{TYPES[type_][0]}), {axis}, add_up{', keep_dims=True' if keep else ''})"
                      if self.what != "padded" else None)
         elif op == "own":
-            # not `last`: what does not commute is for scans alone
-            self.let(f"tl.reduce({v.name}, {axis}, larger{', keep_dims=True' if keep else ''})", v.type, rest, v.bound)
+            self.let(f"tl.reduce({v.name}, {axis}, {self.pick('larger', 'last')}{', keep_dims=True' if keep else ''})", v.type, rest, v.bound)
         elif op.startswith("arg"):
             self.let(f"tl.{op}({v.name}{tail})", "i32", rest)
         elif op == "xor_sum":
