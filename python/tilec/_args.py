@@ -1,19 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """_args.py: an argument that is no number -> where its elements are, as _tilec's launch takes it:
 (address, type, first byte, one past the last, bits), and the GPU's number; None: the host's memory."""
-from . import _device, _tilec
+from . import _device, _tilec, _types
 
 READ_ONLY, ON_HOST = 1, 2
 
-_types = {  # tile_type
-    "bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6, "uint16": 7, "uint32": 8,
-    "uint64": 9, "float8_e4m3fn": 10, "float8_e5m2": 11, "float16": 12, "bfloat16": 13, "float32": 14,
-    "float64": 15,
-}  # fmt: skip
-type_names = ["", "i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp8e4nv", "fp8e5", "fp16",
-              "bf16", "fp32", "fp64"]  # fmt: skip
-sizes = [0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 1, 1, 2, 2, 4, 8]  # bytes of an element
-names = [""] + list(_types)
 _kinds = {"b": "bool", "i": "int", "u": "uint", "f": "float"}
 _formats = {"?": "b", "b": "i", "h": "i", "i": "i", "l": "i", "q": "i", "n": "i", "B": "u", "H": "u", "I": "u",
             "L": "u", "Q": "u", "N": "u", "e": "f", "f": "f", "d": "f"}  # fmt: skip
@@ -25,12 +16,12 @@ def element_of(value):
         return None
     name = str(getattr(value, "name", None) or value)
     if type(value).__name__.lower() == "dtype" or "dtype" in type(value).__name__.lower() or hasattr(value, "itemsize"):
-        return _types.get(name.rpartition(".")[2])
+        return _types.of_array.get(name.rpartition(".")[2])
     return None
 
 
 def _type(name, what):
-    t = _types.get(name)
+    t = _types.of_array.get(name)
     if t is None:
         raise TypeError(f"{what}: a kernel has no elements of type {name}")
     return t

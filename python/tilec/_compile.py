@@ -3,7 +3,7 @@
 import json
 import types
 
-from . import _args, _device, _tilec
+from . import _args, _device, _tilec, _types
 from ._jit import JITFunction, _NOTHING, options_text
 from ._source import Unit, function_of
 
@@ -102,25 +102,15 @@ def _type_of(kernel, i, value, keep, where):
     what = f"{kernel.__name__}: {name}"
     element = _args.element_of(value)
     if element is not None:
-        return f"*{_args.type_names[element]}:16"
+        return f"*{_types.names[element]}:16"
     leaves = []
     text = kernel._leaf(value, what, leaves, keep, where)
-    if text is not None and text[0] in "(t":
+    if text is not None:
         return text
     leaf = leaves[0]
     if kernel.annotated[i]:
         leaf = kernel._as_annotated(i, leaf)
-    if leaf is None:
-        return "None"
-    if isinstance(leaf, tuple) and len(leaf) == 2:
-        number, text = leaf[1], _args.type_names[leaf[0]]
-        return text + (":16" if isinstance(number, int) and leaf[0] != 1 and number % 16 == 0 else "")
-    if isinstance(leaf, tuple):
-        return f"*{_args.type_names[leaf[1]]}" + (":16" if leaf[0] % 16 == 0 else "")
-    if isinstance(leaf, bool) or isinstance(leaf, float):
-        return "i1" if isinstance(leaf, bool) else "fp32"
-    text = "i32" if -(2**31) <= leaf < 2**31 else "i64" if leaf < 2**63 else "u64"
-    return text + (":1" if leaf == 1 else ":16" if leaf % 16 == 0 else "")
+    return _types.of_leaf(leaf) + _types.promise_of(leaf)
 
 
 def compile_for(kernel, args, kwargs):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """_descriptor.py: TensorDescriptor, an argument by which a kernel loads and stores blocks of a tensor; through TMA
 where the GPU has it."""
-from . import _args
+from . import _args, _types
 
 
 class TensorDescriptor:
@@ -22,13 +22,13 @@ class TensorDescriptor:
         if padding not in ("zero", "nan"):
             raise ValueError(f"TensorDescriptor: padding is 'zero' or 'nan', not {padding!r}")
         leaf, _ = _args.pointer(base, "TensorDescriptor", [])
-        size = _args.sizes[leaf[1]]
+        size = _types.sizes[leaf[1]]
         if leaf[0] % 16:
             raise ValueError("TensorDescriptor: the first element lies at no multiple of 16 bytes")
         if self.strides[-1] != 1 or any(n * size % 16 for n in self.strides[:-1]):
             raise ValueError("TensorDescriptor: the last stride is 1, the others are multiples of 16 bytes, "
                              f"which {self.strides} are not with elements of {size} bytes")  # fmt: skip
-        if padding == "nan" and "float" not in _args.names[leaf[1]]:
+        if padding == "nan" and not _types.is_float(leaf[1]):
             raise ValueError("TensorDescriptor: padding with NaN is for floats")
 
     @staticmethod

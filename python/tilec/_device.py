@@ -19,11 +19,6 @@ def context(name):
     return found
 
 
-def opened():
-    """The contexts that there are in this process."""
-    return [c for (_, pid), c in list(_contexts.items()) if pid == os.getpid()]
-
-
 def current_stream(index, tensor=None):
     """Of the GPU, as the tensor's owner says, else PyTorch or CuPy; 0: the default one."""
     stream = _tilec.stream_of(tensor, index)

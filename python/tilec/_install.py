@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """_install.py: launches of an installed Triton's functions -> launches of tilec's, for the modules that are named."""
 from . import _tilec
-from ._jit import JITFunction
+from ._jit import JITFunction, promises_of
 
 _installed = []  # the newest first
-_original = None
+_original = None  # Triton's JITFunction.run
+_stands_in = None  # our Driver, where Triton finds none
 
 
 class Installed:
@@ -49,11 +50,7 @@ def _ours(function, installed):
     made = function.__dict__.setdefault("_tilec", {})
     kernel = made.get(installed.device)
     if kernel is None:
-        promises = {}
-        for name in ("do_not_specialize", "do_not_specialize_on_alignment"):
-            value = getattr(function, name, None)
-            if value:
-                promises[name] = list(value)
+        promises = promises_of(lambda name: getattr(function, name, None))
         kernel = made[installed.device] = JITFunction(function.fn, installed.device, promises)
     installed.launched.add(f"{function.fn.__module__}.{function.fn.__name__}")
     return kernel
@@ -74,7 +71,7 @@ def _run(self, *args, grid, warmup, **kwargs):
 
 
 def _patch():
-    global _original
+    global _original, _stands_in
     from triton.runtime.driver import driver
     from triton.runtime.jit import JITFunction as Theirs
 
@@ -84,12 +81,20 @@ def _patch():
     try:
         driver.active
     except RuntimeError:  # no GPU: autotuners and libraries ask it all the same
-        driver.set_active(Driver())
+        _stands_in = Driver()
+        driver.set_active(_stands_in)
 
 
 def _restore():
-    global _original
+    global _original, _stands_in
+    from triton.runtime.driver import driver
     from triton.runtime.jit import JITFunction as Theirs
 
     if _original is not None:
         Theirs.run, _original = _original, None
+    if _stands_in is not None and driver.active is _stands_in:
+        try:
+            driver.reset_active()
+        except RuntimeError:  # it looks for one at once, and finds none as before
+            driver.set_active(None)
+    _stands_in = None

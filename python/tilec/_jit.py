@@ -4,12 +4,17 @@ arguments (_args.py) -> a _tilec.Jit, which compiles and launches. One is kept f
 import functools
 import types
 
-from . import _args, _device, _tilec, language
+from . import _args, _device, _tilec, _types, language
 from ._source import Unit, annotated_type, annotation_of, constant_text, is_constexpr, read_source, function_of, triton_name
 
 _plain = (int, bool, float, type(None))
 _NOTHING = object()
 PLANS = 4  # of a kernel: each call looks through them
+
+
+def promises_of(option):
+    """What @jit is told of specialization, which the text of the kernel says again; option: name -> value."""
+    return {name: list(option(name)) for name in ("do_not_specialize", "do_not_specialize_on_alignment") if option(name)}
 
 
 def jit(fn=None, *, device=None, do_not_specialize=None, do_not_specialize_on_alignment=None, **ignored):
@@ -19,11 +24,8 @@ def jit(fn=None, *, device=None, do_not_specialize=None, do_not_specialize_on_al
             raise TypeError(f"jit() has no option '{name}'")
     if ignored.get("debug"):
         raise TypeError("jit(): debug is no option of tilec's; the CPU device checks device_assert always")
-    promises = {}
-    for name, value in (("do_not_specialize", do_not_specialize),
-                        ("do_not_specialize_on_alignment", do_not_specialize_on_alignment)):  # fmt: skip
-        if value:
-            promises[name] = list(value)
+    promises = promises_of({"do_not_specialize": do_not_specialize,
+                            "do_not_specialize_on_alignment": do_not_specialize_on_alignment}.get)  # fmt: skip
 
     def make(f):
         if isinstance(f, JITFunction):
@@ -155,13 +157,10 @@ class JITFunction(_tilec.Launchable):
         """Adds the leaves of an argument; its type where it has parts."""
         if type(value) in _plain:
             leaves.append(value)
-            return "None" if value is None else "bool" if isinstance(value, bool) else None
+            return None
         if isinstance(value, tuple):
-            names = getattr(value, "_fields", None)
             parts = [self._part(v, what, leaves, keep, where) for v in value]
-            if names:
-                return "(" + ", ".join(f"{n}={p}" for n, p in zip(names, parts)) + ("," if len(parts) == 1 else "") + ")"
-            return "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+            return _types.of_tuple(parts, getattr(value, "_fields", None))
         if all(hasattr(value, name) for name in ("base", "shape", "strides", "block_shape")):
             return self._descriptor(value, what, leaves, keep, where)
         number = _args.scalar(value)
@@ -187,9 +186,9 @@ class JITFunction(_tilec.Launchable):
             raise ValueError(f"{what}: the padding of a descriptor is 'zero' or 'nan', not {padding!r}")
         leaves.append(base)
         leaves.extend(shape)
-        leaves.extend((5, n) for n in strides)  # int64
+        leaves.extend((_types.I64, n) for n in strides)
         block = ", ".join(str(int(n)) for n in value.block_shape)
-        return f"tensordesc<{_args.type_names[base[1]]}[{block}]{', nan' if padding == 'nan' else ''}>"
+        return f"tensordesc<{_types.names[base[1]]}[{block}]{', nan' if padding == 'nan' else ''}>"
 
     def _part(self, value, what, leaves, keep, where):
         if is_constexpr(value):
@@ -203,18 +202,7 @@ class JITFunction(_tilec.Launchable):
                 raise TypeError(f"{what}: a text with quotes, backslashes or control characters cannot be passed")
             return text
         text = self._leaf(value, what, leaves, keep, where)
-        if text == "None":
-            return text
-        if text == "bool":
-            return "i1"
-        if text is not None:
-            return text
-        leaf = leaves[-1]
-        if isinstance(leaf, tuple):
-            return "*" + _args.type_names[leaf[1]]
-        if isinstance(leaf, float):
-            return "fp32"
-        return "i32" if -(2**31) <= leaf < 2**31 else "i64" if leaf < 2**63 else "u64"
+        return _types.of_leaf(leaves[-1]) if text is None else text
 
     def _as_annotated(self, i, leaf):
         """The leaf of an argument as the annotation of its parameter says."""
@@ -227,7 +215,7 @@ class JITFunction(_tilec.Launchable):
             wrong = not _tilec.is_number(kind, leaf)
             leaf = (kind, leaf)
         if wrong:
-            name = _args.type_names[abs(kind)]
+            name = _types.names[abs(kind)]
             wanted = f"a pointer to {name}" if kind < 0 else f"annotated as {name}"
             raise TypeError(f"{self.__name__}: {self.arg_names[i]} is {wanted}, which the argument is not")
         return leaf
@@ -305,7 +293,7 @@ class JITFunction(_tilec.Launchable):
                 leaves.append(value if not self.annotated[i] else self._as_annotated(i, value))
                 continue
             text = self._leaf(value, f"{self.__name__}: {self.arg_names[i]}", leaves, keep, where)
-            if text is not None and text[0] in "(t":
+            if text is not None:
                 parts += ((i, text),)
             elif self.annotated[i]:
                 leaves[-1] = self._as_annotated(i, leaves[-1])
@@ -369,7 +357,7 @@ class JITFunction(_tilec.Launchable):
             self.constant(name, bound[i], unit)
             for i, name in enumerate(self.arg_names) if self.is_constexpr[i]
         )  # fmt: skip
-        parts += tuple((i, _args.type_names[kind]) for i, kind in enumerate(self.annotated) if kind > 0)
+        parts += tuple((i, _types.names[kind]) for i, kind in enumerate(self.annotated) if kind > 0)
         signature = ", ".join(f"{self.arg_names[i]}={text}" for i, text in parts) or None
         try:
             return unit, _tilec.Jit(context, unit.text, unit.file, unit.kernel, signature, defines, said, None)

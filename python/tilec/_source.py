@@ -14,7 +14,7 @@ import re
 import sys
 import types
 
-from . import language
+from . import _types, language
 from ._tilec import CompilationError
 
 TL = "_tilec_language"
@@ -57,7 +57,7 @@ def constant_text(value):
         parts = [constant_text(v) for v in value]
         if None in parts:
             return None
-        return "(" + ", ".join(parts) + ("," if len(parts) == 1 else "") + ")"
+        return _types.of_tuple(parts)
     return None
 
 
@@ -429,16 +429,6 @@ class Unit:
         return re.sub(pattern + r":(\d+)(?::(\d+))?", put, text).rstrip()
 
 
-# Triton's names of types, as annotations write them -> tile_type.
-_annotations = {
-    "i1": 1, "u1": 1, "bool": 1, "int1": 1, "uint1": 1, "i8": 2, "int8": 2, "i16": 3, "int16": 3, "i32": 4, "int32": 4,
-    "int": 4, "i64": 5, "int64": 5, "u8": 6, "uint8": 6, "u16": 7, "uint16": 7, "u32": 8, "uint32": 8, "u64": 9,
-    "uint64": 9, "fp16": 12, "float16": 12, "half": 12, "bf16": 13, "bfloat16": 13, "fp32": 14, "float32": 14,
-    "float": 14, "fp64": 15, "float64": 15, "double": 15,
-}  # fmt: skip
-_elements = {**_annotations, "fp8e4nv": 10, "float8e4nv": 10, "float8_e4m3fn": 10, "fp8e5": 11, "float8e5": 11, "float8_e5m2": 11}
-
-
 def annotation_of(fn, name):
     """'constexpr', 'const' or None, of a parameter."""
     a = fn.__annotations__.get(name)
@@ -468,5 +458,6 @@ def annotated_type(fn, name):
         text = getattr(a, "name", None) or (a.path if isinstance(a, language.dtype) else "")
     text = str(text).rpartition(".")[2].replace("_t", "")
     if pointers == 1:
-        return -_elements.get(text, 0)
-    return _annotations.get(text, 0) if not pointers else 0
+        return -_types.annotations.get(text, 0)
+    kind = _types.annotations.get(text, 0) if not pointers else 0
+    return 0 if _types.is_float(kind) and _types.sizes[kind] == 1 else kind  # Python passes no floats of 8 bits

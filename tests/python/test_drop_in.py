@@ -150,6 +150,9 @@ def stand_in():
         def set_active(self, driver):
             self.set = driver
 
+        def reset_active(self):  # looks for a default one at once
+            raise RuntimeError("0 active drivers")
+
     JITFunction.__module__ = "triton.runtime.jit"
     modules = {name: types.ModuleType(name) for name in ("triton", "triton.runtime", "triton.runtime.jit", "triton.runtime.driver",
                                                          "triton.language")}  # fmt: skip
@@ -207,10 +210,15 @@ class Install(unittest.TestCase):
             tilec.install(types)
 
     def test_driver(self):
+        drivers = sys.modules["triton.runtime.driver"].driver
         with tilec.install("library"):
-            drivers = sys.modules["triton.runtime.driver"].driver
             self.assertEqual(drivers.active.get_current_stream(0), 0)
             self.assertTrue(callable(drivers.active.get_benchmarker()))
+        with self.assertRaises(RuntimeError):  # as before
+            drivers.active
+        with tilec.install("library"):
+            drivers.set_active("another's")
+        self.assertEqual(drivers.active, "another's")
 
 
 LIBRARY = '''
@@ -260,6 +268,12 @@ class Real(unittest.TestCase):
                 self.assertEqual(x.tolist(), [12] * n + [1] * (16 - n))
             library.kernel[lambda meta: (triton.cdiv(16, meta["B"]),)](torch.ones_like(x), 16)
             self.assertEqual(installed.launched, {"real_library.kernel"})
+        installed.remove()
+        if not torch.cuda.is_available():
+            from triton.runtime.driver import driver
+
+            with self.assertRaises(RuntimeError):  # Triton finds no GPU, as before
+                driver.active
 
 
 if __name__ == "__main__":
