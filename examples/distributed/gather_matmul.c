@@ -35,11 +35,13 @@ static long columns(const Product *p) {
     return p->n / p->ranks;
 }
 
-static void fill(Product *p, ElementFn *left, ElementFn *right) {
+static void fill(void *user, int measure) {
+    Product *p = user;
     Weight w = {p->k, 5};
     long rows = p->m / p->ranks, row = p->rank * rows;
-    ranks_fill(p->r, p->a + (size_t)(row * p->k) * 2, rows, p->k, row, 0, left, NULL);
-    ranks_fill(p->r, p->b, p->k, columns(p), 0, p->rank * columns(p), right, &w);
+    ranks_fill(p->r, p->a + (size_t)(row * p->k) * 2, rows, p->k, row, 0, measure ? NULL : input,
+               NULL);
+    ranks_fill(p->r, p->b, p->k, columns(p), 0, p->rank * columns(p), measure ? NULL : weight, &w);
 }
 
 /* Rows of c from `first` on. */
@@ -102,7 +104,8 @@ static void run(void *user) {
     ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 10, NULL);
 }
 
-static void open_product(Product *p) {
+static void open_product(void *user) {
+    Product *p = user;
     static const char own[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=3";
     static const char cpu[] = "BM=16,BN=32,BK=32";
     Ranks *r = p->r;
@@ -125,14 +128,16 @@ static void open_product(Product *p) {
     ranks_must(r, tile_fill(r->ctx, p->flags, 0, flags), "memory");
 }
 
-static void close_product(Product *p) {
+static void close_product(void *user) {
+    Product *p = user;
     ranks_must(p->r, tile_synchronize(p->r->ctx), "waiting");
     tile_jit_destroy(p->jit);
     if (p->all.mine) ranks_release(p->r, &p->all);
 }
 
 /* Some rows against the host's. */
-static long check_rows(const Product *p, const uint16_t *c) {
+static long check_rows(const void *user, const uint16_t *c) {
+    const Product *p = user;
     Weight w = {p->k, 5};
     long wrong = 0;
     for (int i = 0; i < CHECKED_ROWS; i++) {
@@ -170,36 +175,21 @@ int main(int argc, char **argv) {
     Product one = p;
     one.rank = 0;
     one.ranks = 1;
-    long wrong = 0;
-    size_t bytes = (size_t)(p.m * p.n) * 2;
-    uint16_t *want = r.rank ? NULL : malloc(bytes);
-    open_product(&p);
-    fill(&p, input, weight);
-    ranks_meet(&r);
-    run(&p);
-    ranks_meet(&r);
-    if (r.rank == 0) {
-        if (!want) ranks_fail(&r, "no memory for the result");
-        open_product(&one);
-        fill(&one, input, weight);
-        run(&one);
-        ranks_must(&r, tile_copy_to_host(r.ctx, want, one.c, bytes), "a copy");
-        wrong += check_rows(&one, want);
-    }
-    wrong += ranks_compare(&r, "c", p.c, p.m, p.rank * columns(&p), columns(&p), want, p.n);
-    if (r.rank == 0)
-        printf("gather_matmul, %d ranks, %s, %ldx%ldx%ld: %s\n", r.size, gather, p.m, p.n, p.k,
-               wrong ? "WRONG" : "the same as one");
-    if (r.bench) {
-        fill(&p, NULL, NULL);
-        if (r.rank == 0) fill(&one, NULL, NULL);
-        double one_ms = ranks_time(&r, run, &one, r.rank == 0);
-        double all_ms = ranks_time(&r, run, &p, 1);
-        ranks_report(&r, "gather_matmul", 2.0 * (double)p.m * (double)p.n * (double)p.k, one_ms,
-                     all_ms);
-    }
-    if (r.rank == 0) close_product(&one);
-    close_product(&p);
-    free(want);
-    return ranks_end(&r, wrong);
+    Trial t = {.name = "gather_matmul",
+               .all = &p,
+               .one = &one,
+               .open = open_product,
+               .fill = fill,
+               .run = run,
+               .close = close_product,
+               .check = check_rows,
+               .result = "c",
+               .of_all = &p.c,
+               .of_one = &one.c,
+               .rows = p.m,
+               .column = p.rank * columns(&p),
+               .columns = columns(&p),
+               .width = p.n,
+               .flops = 2.0 * (double)p.m * (double)p.n * (double)p.k};
+    return ranks_end(&r, ranks_try(&r, &t, "%s, %ldx%ldx%ld", gather, p.m, p.n, p.k));
 }

@@ -44,10 +44,12 @@ static Weight second_weight(const Block *b) {
     return (Weight){b->hidden, 2};
 }
 
-static void fill(Block *b, ElementFn *weights) {
+static void fill(void *user, int measure) {
+    Block *b = user;
+    ElementFn *weights = measure ? NULL : weight;
     Weight w1 = first_weight(b), w2 = second_weight(b);
     long share = b->hidden / b->ranks;
-    ranks_fill(b->r, b->x, b->tokens, b->width, 0, 0, weights ? input : NULL, NULL);
+    ranks_fill(b->r, b->x, b->tokens, b->width, 0, 0, measure ? NULL : input, NULL);
     ranks_fill(b->r, b->w1, b->width, share, 0, b->rank * share, weights, &w1);
     ranks_fill(b->r, b->w2, share, b->width, b->rank * share, 0, weights, &w2);
 }
@@ -201,7 +203,8 @@ static void make_kernels(Block *b) {
     b->add = ranks_kernel(b->r, "distributed/all_reduce.tl", "add_parts", add, add);
 }
 
-static void open_block(Block *b) {
+static void open_block(void *user) {
+    Block *b = user;
     Ranks *r = b->r;
     long share = b->hidden / b->ranks;
     size_t y_bytes = (size_t)(b->tokens * b->width) * 2;
@@ -222,7 +225,8 @@ static void open_block(Block *b) {
     if (b->ranks > 1 && strcmp(b->reduce, "mpi") == 0) MPI_Op_create(add_halves, 1, &b->add_halves);
 }
 
-static void close_block(Block *b) {
+static void close_block(void *user) {
+    Block *b = user;
     Ranks *r = b->r;
     ranks_must(r, tile_synchronize(r->ctx), "waiting");
     tile_jit_destroy(b->up);
@@ -239,7 +243,8 @@ static void close_block(Block *b) {
 }
 
 /* Some rows against the host's. */
-static long check_rows(const Block *b, const uint16_t *y) {
+static long check_rows(const void *user, const uint16_t *y) {
+    const Block *b = user;
     long wrong = 0;
     int *h = malloc((size_t)b->hidden * sizeof *h), *row = malloc((size_t)b->width * sizeof *row);
     if (!h || !row) ranks_fail(b->r, "no memory for a row");
@@ -278,39 +283,24 @@ int main(int argc, char **argv) {
     ranks_divides(&r, "width", b.width, 16);
     b.rank = r.rank;
     b.ranks = r.size;
-    size_t bytes = (size_t)(b.tokens * b.width) * 2;
-    long wrong = 0;
     Block one = b;
     one.rank = 0;
     one.ranks = 1;
-    uint16_t *want = r.rank ? NULL : malloc(bytes);
-    open_block(&b);
-    fill(&b, weight);
-    ranks_meet(&r);
-    run(&b);
-    ranks_meet(&r);
-    if (r.rank == 0) {
-        if (!want) ranks_fail(&r, "no memory for the result");
-        open_block(&one);
-        fill(&one, weight);
-        run(&one);
-        ranks_must(&r, tile_copy_to_host(r.ctx, want, one.y, bytes), "a copy");
-        wrong += check_rows(&one, want);
-    }
-    wrong += ranks_compare(&r, "y", b.y, b.tokens, 0, b.width, want, b.width);
-    if (r.rank == 0)
-        printf("mlp, %d ranks, %s, %ldx%ldx%ld: %s\n", r.size, b.reduce, b.tokens, b.width,
-               b.hidden, wrong ? "WRONG" : "the same as one");
-    if (r.bench) {
-        fill(&b, NULL);
-        if (r.rank == 0) fill(&one, NULL);
-        double one_ms = ranks_time(&r, run, &one, r.rank == 0);
-        double all_ms = ranks_time(&r, run, &b, 1);
-        ranks_report(&r, "mlp", 4.0 * (double)b.tokens * (double)b.width * (double)b.hidden, one_ms,
-                     all_ms);
-    }
-    if (r.rank == 0) close_block(&one);
-    close_block(&b);
-    free(want);
-    return ranks_end(&r, wrong);
+    Trial t = {.name = "mlp",
+               .all = &b,
+               .one = &one,
+               .open = open_block,
+               .fill = fill,
+               .run = run,
+               .close = close_block,
+               .check = check_rows,
+               .result = "y",
+               .of_all = &b.y,
+               .of_one = &one.y,
+               .rows = b.tokens,
+               .columns = b.width,
+               .width = b.width,
+               .flops = 4.0 * (double)b.tokens * (double)b.width * (double)b.hidden};
+    return ranks_end(&r,
+                     ranks_try(&r, &t, "%s, %ldx%ldx%ld", b.reduce, b.tokens, b.width, b.hidden));
 }

@@ -350,10 +350,53 @@ double ranks_time(Ranks *r, WorkFn *work, void *user, int runs_here) {
     return time[runs / 2];
 }
 
-void ranks_report(const Ranks *r, const char *what, double flops, double one_ms, double all_ms) {
-    if (r->rank) return;
-    printf(
-        "%s: one %.3f ms, %.1f TFLOPS; %d ranks %.3f ms, %.1f TFLOPS; %.3f of %d times as fast\n",
-        what, one_ms, flops / one_ms * 1e-9, r->size, all_ms, flops / all_ms * 1e-9,
-        one_ms / all_ms / r->size, r->size);
+/* ---- an example ---- */
+
+static void begin(const Trial *t, void *work) {
+    t->open(work);
+    t->fill(work, 0);
+}
+
+static void measure(Ranks *r, const Trial *t) {
+    t->fill(t->all, 1);
+    if (r->rank == 0) t->fill(t->one, 1);
+    double one_ms = ranks_time(r, t->run, t->one, r->rank == 0);
+    double all_ms = ranks_time(r, t->run, t->all, 1);
+    if (r->rank == 0)
+        printf("%s: one %.3f ms, %.1f TFLOPS; %d ranks %.3f ms, %.1f TFLOPS; "
+               "%.3f of %d times as fast\n",
+               t->name, one_ms, t->flops / one_ms * 1e-9, r->size, all_ms, t->flops / all_ms * 1e-9,
+               one_ms / all_ms / r->size, r->size);
+}
+
+long ranks_try(Ranks *r, const Trial *t, const char *format, ...) {
+    size_t bytes = (size_t)(t->rows * t->width) * 2;
+    uint16_t *want = r->rank ? NULL : malloc(bytes);
+    long wrong = 0;
+    begin(t, t->all);
+    ranks_meet(r);
+    t->run(t->all);
+    ranks_meet(r);
+    if (r->rank == 0) {
+        if (!want) ranks_fail(r, "no memory for the result");
+        begin(t, t->one);
+        t->run(t->one);
+        ranks_must(r, tile_copy_to_host(r->ctx, want, *t->of_one, bytes), "a copy");
+        wrong += t->check(t->one, want);
+    }
+    wrong +=
+        ranks_compare(r, t->result, *t->of_all, t->rows, t->column, t->columns, want, t->width);
+    if (r->rank == 0) {
+        va_list list;
+        va_start(list, format);
+        printf("%s, %d ranks, ", t->name, r->size);
+        vprintf(format, list);
+        printf(": %s\n", wrong ? "WRONG" : "the same as one");
+        va_end(list);
+    }
+    if (r->bench) measure(r, t);
+    if (r->rank == 0) t->close(t->one);
+    t->close(t->all);
+    free(want);
+    return wrong;
 }

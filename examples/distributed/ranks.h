@@ -114,7 +114,29 @@ typedef void WorkFn(void *user);
 /* The median over 20 runs (3 on the CPU device) after 4 that warm up, in milliseconds; of each run
  * the time of the slowest rank. All ranks meet before each. */
 double ranks_time(Ranks *r, WorkFn *work, void *user, int runs_here);
-/* A line of a bench: times of one GPU and of all, and what share of the best it is. */
-void ranks_report(const Ranks *r, const char *what, double flops, double one_ms, double all_ms);
+
+/* ---- an example ---- */
+
+/* Work that all ranks share, and the same work of one, which rank 0 does beside it: `all` and `one`
+ * are what the functions take. */
+typedef struct Trial {
+    const char *name;
+    void *all, *one;
+    void (*open)(void *work);              /* kernels and memory */
+    void (*fill)(void *work, int measure); /* whole numbers; or numbers to measure with */
+    WorkFn *run;
+    void (*close)(void *work);
+    /* How many elements of some rows of the result of one are not what the host makes of them. */
+    long (*check)(const void *work, const uint16_t *result);
+    const char *result;                /* its name */
+    const tile_ptr *of_all, *of_one;   /* where it lies, once the work is open */
+    long rows, column, columns, width; /* what this rank has of it: see ranks_compare */
+    double flops;
+} Trial;
+
+/* Runs both, compares, says how it went (the rest of the line is `format`), and measures where
+ * --bench asks for it. What ranks_end takes. */
+long ranks_try(Ranks *r, const Trial *t, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -66,7 +66,8 @@ static int value(long row, long column, const void *user) {
     return value_of(row_of_whole(user, row), column);
 }
 
-static void fill(Attention *a, int measure) {
+static void fill(void *user, int measure) {
+    Attention *a = user;
     ranks_fill(a->r, a->q, rows(a), a->head, 0, 0, measure ? NULL : query, a);
     ranks_fill(a->r, a->kv, rows(a), a->head, 0, 0, measure ? NULL : key, a);
     ranks_fill(a->r, a->kv + bytes(a), rows(a), a->head, 0, 0, measure ? NULL : value, a);
@@ -122,7 +123,8 @@ static tile_jit *step_kernel(const Attention *a, int first, int last) {
                         config[1]);
 }
 
-static void open_attention(Attention *a) {
+static void open_attention(void *user) {
+    Attention *a = user;
     Ranks *r = a->r;
     for (int first = 0; first < 2; first++)
         for (int last = 0; last < 2; last++) a->step[first][last] = step_kernel(a, first, last);
@@ -140,14 +142,16 @@ static void open_attention(Attention *a) {
     for (int i = 0; i < 2; i++) a->next[i] = ranks_alloc(r, 2 * bytes(a));
 }
 
-static void close_attention(Attention *a) {
+static void close_attention(void *user) {
+    Attention *a = user;
     ranks_must(a->r, tile_synchronize(a->r->ctx), "waiting");
     for (int i = 0; i < 4; i++) tile_jit_destroy(a->step[i / 2][i % 2]);
     if (a->shard.mine) ranks_release(a->r, &a->shard);
 }
 
 /* Some rows against the host's, up to the rounding of the last division. */
-static long check_rows(const Attention *a, const uint16_t *out) {
+static long check_rows(const void *user, const uint16_t *out) {
+    const Attention *a = user;
     long wrong = 0;
     for (int i = 0; i < CHECKED_ROWS; i++) {
         long head = (a->heads - 1) * i / (CHECKED_ROWS - 1);
@@ -193,38 +197,24 @@ int main(int argc, char **argv) {
     Attention one = a;
     one.rank = 0;
     one.ranks = 1;
-    long wrong = 0;
-    uint16_t *want = r.rank ? NULL : malloc(bytes(&one));
-    open_attention(&a);
-    fill(&a, 0);
-    ranks_meet(&r);
-    run(&a);
-    ranks_meet(&r);
-    if (r.rank == 0) {
-        if (!want) ranks_fail(&r, "no memory for the result");
-        open_attention(&one);
-        fill(&one, 0);
-        run(&one);
-        ranks_must(&r, tile_copy_to_host(r.ctx, want, one.out, bytes(&one)), "a copy");
-        wrong += check_rows(&one, want);
-    }
-    /* Rows of all ranks that follow each other are one row of this matrix. */
-    wrong +=
-        ranks_compare(&r, "out", a.out, rows(&a), r.rank * a.head, a.head, want, r.size * a.head);
-    if (r.rank == 0)
-        printf("ring_attention, %d ranks, %s, %ld tokens, %ld heads of %ld: %s\n", r.size, mask,
-               a.tokens, a.heads, a.head, wrong ? "WRONG" : "the same as one");
-    if (r.bench) {
-        fill(&a, 1);
-        if (r.rank == 0) fill(&one, 1);
-        double one_ms = ranks_time(&r, run, &one, r.rank == 0);
-        double all_ms = ranks_time(&r, run, &a, 1);
-        double pairs = (double)a.tokens * (double)a.tokens / (a.causal ? 2 : 1);
-        ranks_report(&r, "ring_attention", 4 * pairs * (double)a.heads * (double)a.head, one_ms,
-                     all_ms);
-    }
-    if (r.rank == 0) close_attention(&one);
-    close_attention(&a);
-    free(want);
-    return ranks_end(&r, wrong);
+    double pairs = (double)a.tokens * (double)a.tokens / (a.causal ? 2 : 1);
+    Trial t = {.name = "ring_attention",
+               .all = &a,
+               .one = &one,
+               .open = open_attention,
+               .fill = fill,
+               .run = run,
+               .close = close_attention,
+               .check = check_rows,
+               .result = "out",
+               .of_all = &a.out,
+               .of_one = &one.out,
+               /* rows of all ranks that follow each other are one row of this matrix */
+               .rows = rows(&a),
+               .column = r.rank * a.head,
+               .columns = a.head,
+               .width = r.size * a.head,
+               .flops = 4 * pairs * (double)a.heads * (double)a.head};
+    return ranks_end(
+        &r, ranks_try(&r, &t, "%s, %ld tokens, %ld heads of %ld", mask, a.tokens, a.heads, a.head));
 }
