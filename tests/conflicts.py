@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+from checks import Checks  # noqa: E402
 from counters import CASES, PRODUCT, SQUARE  # noqa: E402
 
 def attention(d):
@@ -70,7 +71,7 @@ def without_swizzle(ptx):
 
 
 def main():
-    bin_, passed, failed = Path(sys.argv[1]), 0, 0
+    bin_, check = Path(sys.argv[1]), Checks("conflicts")
     seen = collections.defaultdict(collections.Counter)
     with tempfile.TemporaryDirectory() as work:
         ptx = Path(work) / "kernel.ptx"
@@ -83,32 +84,25 @@ def main():
                         compiled(bin_, target, case, single, ptx)
                         found = counts(bin_, target, ptx, arguments)
                     except (RuntimeError, json.JSONDecodeError) as e:
-                        print(f"conflicts: {name}: {str(e)[:700]}")
-                        failed += 1
+                        check(name, False, e)
                         continue
                     bad = [c for c in found if has_conflicts(c)]
                     for c in found:
                         seen[target][kind_of(c)] += 1
-                    for c in bad:
-                        print(f"conflicts: {name}: line {c['ptx_line']} of the PTX takes {c['wavefronts']} wavefronts, not "
-                              f"{c['least_wavefronts']}: {c['text'][:70]}")
-                    passed, failed = passed + (not bad), failed + bool(bad)
+                    check(name, not bad, *(f"line {c['ptx_line']} of the PTX takes {c['wavefronts']} wavefronts, not "
+                                           f"{c['least_wavefronts']}: {c['text'][:70]}" for c in bad))
             compiled(bin_, target, ("matmul", "matmul", [], PRODUCT), True, ptx)
             text, n = without_swizzle(ptx.read_text())
             ptx.write_text(text)
             planted = collections.Counter(kind_of(c) for c in counts(bin_, target, ptx, PRODUCT) if has_conflicts(c))
             print(f"{target}: without {n} factors of swizzles have conflicts: " + ", ".join(f"{v} {k}" for k, v in planted.items()))
-            missed = not planted["ldmatrix" if target == "sm_80" else "stmatrix"]
-            passed, failed = passed + (not missed), failed + missed
+            check(f"{target}: conflicts without swizzles", planted["ldmatrix" if target == "sm_80" else "stmatrix"])
     for target, kinds in (("sm_80", ("cp.async.c", "ldmatrix")), ("sm_90a", KINDS)):
         for kind in kinds:
-            passed, failed = passed + bool(seen[target][kind]), failed + (not seen[target][kind])
-            if not seen[target][kind]:
-                print(f"conflicts: no launch for {target} has {kind}")
+            check(f"a launch for {target} has {kind}", seen[target][kind])
     print("\n".join(f"{t}: {sum(k.values())} instructions: " + ", ".join(f"{n} {kind}" for kind, n in sorted(k.items()))
                     for t, k in seen.items()))
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+    return check.end()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,9 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+sys.dont_write_bytecode = True
+from checks import Checks  # noqa: E402
+
 bin_folder = os.path.realpath(sys.argv[1])
 tree = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 tilec = os.path.join(bin_folder, "tilec")
@@ -19,16 +22,7 @@ WITHOUT_EXAMPLE = set(
     "R0001 R0002 R0003 R0004 R0006 R0007 R0009 R0010 R0011 R0012".split()
 )
 IMPORTS = "import triton\nimport triton.language as tl\n\n"
-passed = failed = 0
-
-
-def check(what, holds, more=""):
-    global passed, failed
-    if holds:
-        passed += 1
-    else:
-        failed += 1
-        print(f"explain: {what}", *("    | " + line for line in more.splitlines()[-25:]), sep="\n")
+check = Checks("explain")
 
 
 def run(*command, **how):
@@ -153,5 +147,4 @@ if len(sys.argv) == 2:
         p = run(tilec, f"--explain={word}")
         check(f"--explain={word}", near in p.stdout + p.stderr, p.stdout + p.stderr)
         check(f"--explain={word}: exit code", p.returncode == (0 if near == "E0201:" else 2))
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+sys.exit(check.end())

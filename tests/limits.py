@@ -14,21 +14,15 @@ import subprocess
 import sys
 import tempfile
 
+sys.dont_write_bytecode = True
+from checks import Checks  # noqa: E402
+
 bin_folder = os.path.realpath(sys.argv[1])
 tree = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 tilec, tilerun = os.path.join(bin_folder, "tilec"), os.path.join(bin_folder, "tilerun")
 FOLDERS = "base ir frontend passes codegen compiler runtime ptx python tools include".split()
 UNITS = {"": 1, "KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30, "s": 1000}
-passed = failed = 0
-
-
-def check(what, holds, more=""):
-    global passed, failed
-    if holds:
-        passed += 1
-    else:
-        failed += 1
-        print(f"limits: {what}", *("    | " + line[:200] for line in more.splitlines()[-8:]), sep="\n")
+check = Checks("limits", lines=8)
 
 
 # ---- the table and the sources ----
@@ -494,8 +488,7 @@ def main():
     used = {row.test[4:] for row in rows}
     for name in sorted(set(CASES) - used):
         check(f"no row has cli:{name}", False)
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    return check.end()
 
 
 sys.exit(main())

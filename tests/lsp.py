@@ -13,22 +13,14 @@ import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+from checks import Checks  # noqa: E402
 from lsp_client import Client, ROOT, place, position, uri_of, word_at  # noqa: E402
 
 FLASH = ROOT / "examples/flash_attention.tl"
 FORMS = ROOT / "tests/modules/forms"
 LIMIT_MS, LIMIT_GROWTH_KB = 100, 8 << 10
 ERROR, WARNING, INFORMATION, HINT = 1, 2, 3, 4
-passed = failed = 0
-
-
-def check(what, good, got=None):
-    global passed, failed
-    if good:
-        passed += 1
-    else:
-        failed += 1
-        print(f"FAIL {what}: {str(got)[:600]}")
+check = Checks("lsp")
 
 
 # ---- the protocol ----
@@ -545,8 +537,7 @@ def main():
         test_long_text(c)
         test_memory(c)
     check("the session ends well", c.end() == 0, c.process.stderr.read().decode()[-3000:])
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    return check.end()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.dont_write_bytecode = True
+from checks import Checks  # noqa: E402
+
 M, N, K = 164, 160, 208
 TYPES = ("a_ptr=*fp16:16,b_ptr=*fp16:16,c_ptr=*fp16:16,M=i32,N=i32:16,K=i32:16,stride_am=i32:16,stride_ak=i32:1,"
          "stride_bk=i32:16,stride_bn=i32:1,stride_cm=i32:16,stride_cn=i32:1")
@@ -71,7 +74,7 @@ def mutate(text, entry, pattern, put, which):
 
 
 def main():
-    bin_, passed, failed = Path(sys.argv[1]), 0, 0
+    bin_, check = Path(sys.argv[1]), Checks("mutations")
     root = Path(__file__).resolve().parent.parent
     with tempfile.TemporaryDirectory() as work:
         work = Path(work)
@@ -89,23 +92,17 @@ def main():
                 assert code == 0, said
                 texts[target, OWN if single else FURTHER] = file.read_text()
                 code, said = run(bin_ / "tilerun", "--device=ptx", file, *inputs, expect)
-                passed, failed = passed + (code == 0), failed + (code != 0)
-                if code:
-                    print(f"mutations: {file.name} as it is: {said}")
+                check(f"{file.name} as it is", code == 0, said)
         for name, target, entry, pattern, put, which, says in MUTATIONS:
             text = mutate(texts[target, entry], entry, pattern, put, which)
             if text is None:
-                print(f"mutations: {name}: the PTX has nothing like that")
-                failed += 1
+                check(f"{name}: the PTX has something like that", False)
                 continue
             (work / "mutant.ptx").write_text(text)
             code, said = run(bin_ / "tilerun", "--device=ptx", work / "mutant.ptx", *inputs, expect)
             found = code != 0 and re.search(says, said) is not None
-            passed, failed = passed + found, failed + (not found)
-            if not found:
-                print(f"mutations: {name}: {said.strip()[:400] or 'not found'}")
-    print(f"{passed} passed, {failed} failed")
-    return failed != 0
+            check(name, found, said.strip() or "not found")
+    return check.end()
 
 
 if __name__ == "__main__":

@@ -248,8 +248,8 @@ def main():
         draws_pipelines(bin_)
         escapes(bin_, work)
         command_line(bin_, work)
-    print(f"pages of up to {largest} bytes, {drawings} layouts; {check.passed} passed, {check.failed} failed")
-    return check.failed != 0
+    print(f"pages of up to {largest} bytes, {drawings} layouts")
+    return check.end()
 
 
 if __name__ == "__main__":

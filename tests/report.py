@@ -11,6 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True
+from checks import Checks  # noqa: E402
 from counters import CASES, PRODUCT  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,17 +24,7 @@ SAME = {"ret"}  # one instruction ends every kernel
 SKIPPED = re.compile(r"\s*(//.*|\.(reg|loc|pragma|shared)\b.*|[{}()]?\s*)$")
 
 
-class Checks:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def __call__(self, what, holds, *more):
-        self.passed, self.failed = self.passed + bool(holds), self.failed + (not holds)
-        if not holds:
-            print("report:", what, *more)
-
-
-check = Checks()
+check = Checks("report")
 
 
 def run(*command, fails=False):
@@ -337,8 +328,8 @@ def main():
         check("two that are the same", "Nothing differs." in run(bin_ / "tilec", "--compare", *[ROOT / "examples/copy.tl"] * 2))
         check("--report with --annotate", "instead of PTX" in run(bin_ / "tilec", "--report", "--annotate", ROOT / "examples/copy.tl", fails=True))
         check("a report of a file with mistakes", "error" in run(bin_ / "tilec", "--report", "--emit=tir", ROOT / "examples/copy.tl", fails=True))
-    print(f"{loops} loops and {seen} accesses of launches counted; {check.passed} passed, {check.failed} failed")
-    return check.failed != 0
+    print(f"{loops} loops and {seen} accesses of launches counted")
+    return check.end()
 
 
 if __name__ == "__main__":
