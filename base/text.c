@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 Buf buf_new(Arena *a) {
@@ -47,6 +48,16 @@ void buf_vprintf(Buf *b, const char *fmt, va_list ap) {
     reserve(b, (size_t)n);
     vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
     b->len += (size_t)n;
+}
+
+char *text_vformat(const char *fmt, va_list ap) {
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    char *text = n < 0 ? NULL : malloc((size_t)n + 1);
+    if (text) vsnprintf(text, (size_t)n + 1, fmt, ap);
+    return text;
 }
 
 void buf_printf(Buf *b, const char *fmt, ...) {

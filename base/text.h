@@ -24,6 +24,9 @@ void buf_vprintf(Buf *b, const char *fmt, va_list ap) __attribute__((format(prin
  * so the result is plain ASCII on one line. */
 void buf_quote(Buf *b, const char *s, size_t n);
 
+/* The text of a format in memory of malloc; NULL: there is none. */
+char *text_vformat(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
+
 typedef struct Interner {
     Arena *arena;
     const char **slot;

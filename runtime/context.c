@@ -57,14 +57,10 @@ static ErrorText *error_of_thread(tile_context *ctx) {
 
 tile_status rt_fail(tile_context *ctx, tile_status status, const char *fmt, ...) {
     if (rt_forked(ctx)) return status; /* the lock may never open here */
-    va_list ap, again;
+    va_list ap;
     va_start(ap, fmt);
-    va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, ap);
+    char *text = text_vformat(fmt, ap);
     va_end(ap);
-    char *text = n < 0 ? NULL : malloc((size_t)n + 1);
-    if (text) vsnprintf(text, (size_t)n + 1, fmt, again);
-    va_end(again);
     pthread_mutex_lock(&ctx->lock);
     ErrorText *e = error_of_thread(ctx);
     if (!e && (e = calloc(1, sizeof *e))) {
@@ -367,14 +363,25 @@ tile_status rt_keep(tile_context *ctx, Buffer *b, tile_ptr *out) {
     return TILE_OK;
 }
 
-tile_status tile_alloc(tile_context *ctx, size_t bytes, tile_ptr *out) {
+static tile_status allocate(tile_context *ctx, const char *function, size_t bytes, bool shared,
+                            tile_ptr *out) {
     tile_status st = rt_enter(ctx);
     if (st) return st;
-    if (!out) return rt_fail(ctx, TILE_INVALID, "tile_alloc: out is NULL");
+    if (!out) return rt_fail(ctx, TILE_INVALID, "%s: out is NULL", function);
     *out = 0;
     Buffer b = {0};
-    st = ctx->ops->alloc(ctx, bytes, &b);
-    return st ? st : rt_keep(ctx, &b, out);
+    st = (shared ? ctx->ops->alloc_shared : ctx->ops->alloc)(ctx, bytes, &b);
+    if (st) return st;
+    b.shared = shared;
+    return rt_keep(ctx, &b, out);
+}
+
+tile_status tile_alloc(tile_context *ctx, size_t bytes, tile_ptr *out) {
+    return allocate(ctx, "tile_alloc", bytes, false, out);
+}
+
+tile_status tile_alloc_shared(tile_context *ctx, size_t bytes, tile_ptr *out) {
+    return allocate(ctx, "tile_alloc_shared", bytes, true, out);
 }
 
 tile_status tile_wrap(tile_context *ctx, void *host, size_t bytes, tile_ptr *out) {

@@ -26,18 +26,6 @@ static const char handle_magic[8] = "tileshm1", file_magic[8] = "tilemem1";
 
 /* ---- what a program calls ---- */
 
-tile_status tile_alloc_shared(tile_context *ctx, size_t bytes, tile_ptr *out) {
-    tile_status st = rt_enter(ctx);
-    if (st) return st;
-    if (!out) return rt_fail(ctx, TILE_INVALID, "tile_alloc_shared: out is NULL");
-    *out = 0;
-    Buffer b = {0};
-    st = ctx->ops->alloc_shared(ctx, bytes, &b);
-    if (st) return st;
-    b.shared = true;
-    return rt_keep(ctx, &b, out);
-}
-
 tile_status tile_shared_export(tile_context *ctx, tile_ptr ptr, tile_shared_handle *out) {
     tile_status st = rt_enter(ctx);
     if (st) return st;

@@ -100,13 +100,9 @@ static void make_harmless(char *s) {
 }
 
 void message(const Messages *m, Code code, const char *format, ...) {
-    va_list ap, again;
+    va_list ap;
     va_start(ap, format);
-    va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    char *text = n < 0 ? NULL : malloc((size_t)n + 1);
-    if (text) vsnprintf(text, (size_t)n + 1, format, ap);
+    char *text = text_vformat(format, ap);
     va_end(ap);
     tile_diagnostic d = {.severity = (tile_severity)code_severity(code),
                          .text = text ? text : "out of memory"};

@@ -93,13 +93,20 @@ static bool wanted_place(Analysis *a, Occurrence *o, Identity *out) {
     return true;
 }
 
+/* What a request asks for, and the document it is in. False: `answer` is all there is to say. */
+static bool asked_for(Server *v, const json_t *params, Reply *r, Document **d, Identity *wanted,
+                      json_t **answer) {
+    bool none;
+    Occurrence *o = asked(v, params, r, d, &none);
+    *answer = !o && none ? json_null() : NULL;
+    return o && wanted_place((*d)->analysis, o, wanted);
+}
+
 json_t *feature_references(Server *v, const json_t *params, Reply *r) {
     Document *d;
-    bool none;
-    Occurrence *o = asked(v, params, r, &d, &none);
-    if (!o) return none ? json_null() : NULL;
     Identity wanted;
-    if (!wanted_place(d->analysis, o, &wanted)) return NULL;
+    json_t *answer;
+    if (!asked_for(v, params, r, &d, &wanted, &answer)) return answer;
     const json_t *context = json_object_get(params, "context");
     bool declarations = !json_is_false(json_object_get(context, "includeDeclaration"));
     json_t *out = json_array();
@@ -113,11 +120,9 @@ json_t *feature_references(Server *v, const json_t *params, Reply *r) {
 
 json_t *feature_highlight(Server *v, const json_t *params, Reply *r) {
     Document *d;
-    bool none;
-    Occurrence *o = asked(v, params, r, &d, &none);
-    if (!o) return none ? json_null() : NULL;
     Identity wanted;
-    if (!wanted_place(d->analysis, o, &wanted)) return NULL;
+    json_t *answer;
+    if (!asked_for(v, params, r, &d, &wanted, &answer)) return answer;
     json_t *out = json_array();
     add_places(d->analysis, &wanted, true, true, true, out);
     return out;
