@@ -115,6 +115,11 @@ const char *intern(Interner *in, const char *s, size_t n) {
     return *at;
 }
 
+bool text_ends_in(const char *s, const char *suffix) {
+    size_t n = strlen(s), k = strlen(suffix);
+    return n >= k && memcmp(s + n - k, suffix, k) == 0;
+}
+
 size_t utf8_valid_prefix(const char *text, size_t n) {
     const unsigned char *s = (const unsigned char *)text;
     size_t i = 0;

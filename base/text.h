@@ -35,6 +35,8 @@ typedef struct Interner {
 
 const char *intern(Interner *in, const char *s, size_t n);
 
+bool text_ends_in(const char *s, const char *suffix);
+
 /* Length of the valid UTF-8 prefix of s[0..n); n when all of it is valid. */
 size_t utf8_valid_prefix(const char *s, size_t n);
 /* No control characters: for texts of files from other people that are shown, on terminals too. */

@@ -6,6 +6,7 @@
  * must take the same arguments; here that is checked. */
 #include "tools/tilec_kernels.h"
 
+#include "base/text.h"
 #include "base/file.h"
 
 #include <ctype.h>
@@ -192,18 +193,13 @@ void c_identifier(const char *text, size_t n, char out[C_NAME]) {
     out[at] = '\0';
 }
 
-static bool ends_in(const char *s, const char *end) {
-    size_t n = strlen(s), k = strlen(end);
-    return n >= k && strcmp(s + n - k, end) == 0;
-}
-
 /* What tile.h and the headers that it or a launcher includes are full of: the launch function needs
  * tile_pointer and int32_t for itself, and INT32_MAX is a macro. */
 static bool in_headers(const char *s) {
     static const char *const begin[] = {"tile_", "TILE_", "RTLD_", "EXIT_", "FORMAT_"};
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
         if (strncmp(s, begin[i], strlen(begin[i])) == 0) return true;
-    return ends_in(s, "_t") || ends_in(s, "_MAX") || ends_in(s, "_MIN");
+    return text_ends_in(s, "_t") || text_ends_in(s, "_MAX") || text_ends_in(s, "_MIN");
 }
 
 /* A parameter's name in C and C++: what is a keyword of either or a name of headers, or ends in an
@@ -240,7 +236,7 @@ void c_parameter(const char *name, char out[C_NAME]) {
     c_identifier(name, strlen(name), out);
     size_t n = strlen(out);
     bool kept = out[0] == '_' && (out[1] == '_' || isupper((unsigned char)out[1]));
-    bool add = kept || ends_in(out, "_") || in_headers(out);
+    bool add = kept || text_ends_in(out, "_") || in_headers(out);
     for (size_t i = 0; i < sizeof taken / sizeof *taken && !add; i++)
         add = strcmp(out, taken[i]) == 0;
     if (add && n + 1 < C_NAME) strcpy(out + n, "_");

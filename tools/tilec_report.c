@@ -3,6 +3,7 @@
  * stands behind it (see tilec_report.h). */
 #include "tools/tilec_report.h"
 
+#include "base/text.h"
 #include "base/file.h"
 #include "tools/crash.h"
 #include "tools/tilec_deps.h"
@@ -14,11 +15,6 @@
 #include <string.h>
 
 enum { INPUT_LIMIT_MB = 8, PTX_LIMIT_MB = 256, PATH_TEXT = 4096 };
-
-static bool ends_in(const char *s, const char *suffix) {
-    size_t n = strlen(s), k = strlen(suffix);
-    return n > k && strcmp(s + n - k, suffix) == 0;
-}
 
 static tile_status complain(const Messages *m, tile_status st, const char *text) {
     message(m, message_code(st), "%s", text);
@@ -49,7 +45,7 @@ static tile_status compile_file(const Messages *m, const char *path, tile_compil
     o.reader = &deps.reader;
     o.source = text;
     o.file_name = path;
-    o.input_is_tir = ends_in(path, ".tir");
+    o.input_is_tir = text_ends_in(path, ".tir");
     tile_status st = crash_compile(m, &o, out);
     if (st == TILE_NO_MEMORY) complain(m, st, "the compilation needs too much memory");
     if (report_has_news(*out)) messages_compiled(m, *out);

@@ -99,16 +99,11 @@ static int open_device(Run *r) {
     return failed(r, st);
 }
 
-static bool has_suffix(const char *name, const char *suffix) {
-    size_t n = strlen(name), m = strlen(suffix);
-    return n > m && strcmp(name + n - m, suffix) == 0;
-}
-
 static int read_file(Run *r) {
     const RunOptions *o = &r->o;
-    r->kind = has_suffix(o->file, ".ptx")   ? FILE_PTX
-              : has_suffix(o->file, ".tir") ? FILE_TIR
-                                            : FILE_SOURCE;
+    r->kind = text_ends_in(o->file, ".ptx")   ? FILE_PTX
+              : text_ends_in(o->file, ".tir") ? FILE_TIR
+                                              : FILE_SOURCE;
     const tile_compile_options *c = &o->compile;
     bool compiles = c->ndefines || c->options || c->config || c->config_text || o->forecast ||
                     o->tune || o->tuning;

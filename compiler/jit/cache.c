@@ -8,6 +8,7 @@
 #include "compiler/jit/cache.h"
 
 #include "base/file.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -188,11 +189,6 @@ static int by_age(const void *a, const void *b) {
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-static bool ends_in(const char *name, const char *end) {
-    size_t n = strlen(name), m = strlen(end);
-    return n > m && strcmp(name + n - m, end) == 0;
-}
-
 typedef struct Listing {
     Entry *entry;
     size_t n, cap;
@@ -201,7 +197,7 @@ typedef struct Listing {
 
 /* Adds a file of the folder; what a killed process left of an entry is removed. */
 static void list_file(Listing *l, const char *folder, const char *name, time_t now) {
-    bool draft = name[0] == '.' && ends_in(name, ".tmp"), entry = ends_in(name, suffix);
+    bool draft = name[0] == '.' && text_ends_in(name, ".tmp"), entry = text_ends_in(name, suffix);
     struct stat st;
     char *path = draft || entry ? joined(folder, name) : NULL;
     if (!path || lstat(path, &st) || !S_ISREG(st.st_mode)) {
@@ -368,7 +364,7 @@ int cache_pin(const char *folder, const char *id, bool pinned) {
 static void remove_pins(const char *folder) {
     DIR *dir = opendir(folder);
     for (const struct dirent *d; dir && (d = readdir(dir));) {
-        char *path = ends_in(d->d_name, pin_suffix) ? joined(folder, d->d_name) : NULL;
+        char *path = text_ends_in(d->d_name, pin_suffix) ? joined(folder, d->d_name) : NULL;
         if (path) unlink(path);
         free(path);
     }

@@ -13,11 +13,6 @@
 
 /* ---- the phases ---- */
 
-static bool ends_in(const char *s, const char *suffix) {
-    size_t n = strlen(s), k = strlen(suffix);
-    return n > k && strcmp(s + n - k, suffix) == 0;
-}
-
 /* Tile IR whose operations are of another source has places there. */
 static void parse_tir(Analysis *a) {
     Module *m = ir_parse(&a->s, a->s.source.text, a->s.source.len);
@@ -62,7 +57,7 @@ static void attempt(Analysis *a, const tile_compile_options *o, const tile_reade
     a->s.diags.no_perfs = o->no_perf_notes;
     a->s.diags.warnings_are_errors = o->warnings_are_errors && !o->no_warnings;
     reading_begin(&a->reading, &a->s.arena, reader);
-    if (ends_in(a->s.source.name, ".tir")) {
+    if (text_ends_in(a->s.source.name, ".tir")) {
         parse_tir(a);
         return;
     }

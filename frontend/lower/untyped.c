@@ -94,11 +94,6 @@ static void look_through(Guess *g, StmtList list) {
     }
 }
 
-static bool ends_in(const char *name, const char *end) {
-    size_t n = strlen(name), k = strlen(end);
-    return n >= k && strcmp(name + n - k, end) == 0;
-}
-
 static const char *number_type(const AstParam *p) {
     static const char *const floats[] = {"scale", "eps",  "alpha",    "beta",
                                          "lr",    "prob", "momentum", "slope"};
@@ -113,7 +108,7 @@ static const char *number_type(const AstParam *p) {
 static const char *guess_type(const Guess *g, const AstParam *p) {
     const Expr *a = p->annotation;
     bool tensor = a && a->kind == EXPR_ATTRIBUTE && strcmp(a->name, "Tensor") == 0;
-    if (tensor || has_name(&g->pointers, p->name) || ends_in(p->name, "ptr")) return "*fp32";
+    if (tensor || has_name(&g->pointers, p->name) || text_ends_in(p->name, "ptr")) return "*fp32";
     return number_type(p);
 }
 
