@@ -71,6 +71,7 @@ test("kernels on the CPU, full size"       release full,kernels 150  -     ${KER
 foreach(target sm_80 sm_90a)
     test("kernels after passes, ${target}" every   quick,kernels 13  -     ${KERNELS} --size=${SIZE} --passes=all --target=${target})
 endforeach()
+test("kernels again and again"             release quick,kernels 10  -     ${KERNELS} --size=tiny --soak=1000)
 test("kernels by descriptors"              every   quick,kernels  9  -     ${KERNELS} --size=${SIZE} --target=sm_90a
     --passes=swizzle_grid,lower_desc,lower_slices,fold,cse,dce,licm,combine,raise_desc,cse,licm,dce)
 test("conformance"                         every   quick,kernels  1  -     ${BIN}/tile-conformance)

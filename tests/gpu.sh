@@ -99,6 +99,7 @@ for target in sm_80 sm_90a; do
     step 120 "random integers, $target" bin/tile-integers --device=cuda --target=$target \
         --seconds="${INTEGERS:-20}" --jobs="$(nproc)"
 done
+step 200 "a million launches" $k --device=cuda --size=small --soak=1000000
 step 120 "random blocks" python3 tests/fuzz/blocks.py bin --device=cuda
 step 120 "random blocks' bits" python3 tests/fuzz/blocks.py bin --device=cuda --same-bits=tests/bits/blocks.tsv 1-100
 step 60 "the same bits in every config" bash tests/same_test.sh bin cuda 1024

@@ -4,7 +4,7 @@
  *
  *   tile-kernels [--device=cpu|cuda[:N]] [--target=native|sm_80|…] [--size=tiny|small|full]
  *                [--kernel=NAME] [--root=FOLDER] [--diff] [--ptx=FOLDER] [--code=FOLDER]
- *                [--passes=all|LIST] [--bits=FILE] [--same-bits=FILE]
+ *                [--passes=all|LIST] [--bits=FILE] [--same-bits=FILE] [--soak=LAUNCHES]
  *
  * NAME is a group (copy, matmul, features, …), one feature kernel (tests/run/NAME.tl) or one of the
  * examples that examples.c lists. --root is the folder with examples/ and tests/run/, by default
@@ -17,8 +17,10 @@
  * (`all`: the whole pipeline for --target) make of the tile IR. --bits writes a line for each
  * launch, with a hash of what it left in its buffers; --same-bits holds launches against such a
  * file (bits.h): cases that it lacks, and its lines without a case, are counted, and on a GPU they
- * are failures. Ends with `N passed, N failed`; exit code 5 when a case failed, 77 when there is no
- * device. */
+ * are failures. --soak then repeats a launch of each kernel, mixed and in four streams,
+ * LAUNCHES in all (soak.h). Ends with `N passed, N failed`; exit code 5 when a case failed, 77 when
+ * there is no device. */
+#include "tests/run/soak.h"
 #include "tests/run/suite.h"
 
 #include <stdlib.h>
@@ -46,7 +48,7 @@ static int usage(const char *what) {
             "tile-kernels: %s\nusage: tile-kernels [--device=cpu|cuda[:N]] "
             "[--target=native|sm_80|...] [--size=tiny|small|full] [--kernel=NAME] "
             "[--root=FOLDER] [--diff] [--ptx=FOLDER] [--code=FOLDER] [--passes=all|LIST] "
-            "[--bits=FILE] [--same-bits=FILE]\n",
+            "[--bits=FILE] [--same-bits=FILE] [--soak=LAUNCHES]\n",
             what);
     return 2;
 }
@@ -106,6 +108,7 @@ int main(int argc, char **argv) {
     bool want_diff = false;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     Bits bits = {0};
+    Soak soak = {0};
     Suite s = {.root = ".", .size = SIZE_SMALL, .target = "native"};
     s.threads = cores < 1 ? 1 : cores > 32 ? 32 : (int)cores;
     for (int i = 1; i < argc; i++) {
@@ -131,6 +134,8 @@ int main(int argc, char **argv) {
             bits.write = v;
         else if ((v = option(argv[i], "--same-bits=")))
             bits.same = v;
+        else if ((v = option(argv[i], "--soak=")))
+            soak.launches = strtol(v, NULL, 10);
         else if ((v = option(argv[i], "--passes=")))
             s.passes = strcmp(v, "all") ? v : all_passes + 1;
         else if (strcmp(argv[i], "--diff") == 0)
@@ -140,6 +145,9 @@ int main(int argc, char **argv) {
     }
     if (bits_wanted(&bits) && (want_diff || s.ptx_folder || s.code))
         return usage("bits are of the launches of one device, of its own code");
+    if (soak.launches < 0 || (soak.launches && (want_diff || s.ptx_folder || s.code)))
+        return usage("--soak takes how many launches of one device");
+    if (soak.launches) s.soak = &soak;
     int ngroups = 0;
     for (int i = 0; i < NGROUPS; i++) ngroups += wanted(&s, &groups[i]);
     if (!ngroups) return usage("there are no such kernels");
@@ -156,11 +164,13 @@ int main(int argc, char **argv) {
     int code = want_diff ? diff(&s) : 0;
     for (int i = 0; i < NGROUPS && !want_diff; i++)
         if (wanted(&s, &groups[i])) groups[i].run(&s);
+    if (s.soak) soak_run(&s);
     if (s.ptx_folder) variants_report(&s);
     if (s.code) variants_list(&s);
     bool whole = strncmp(device, "cuda", 4) == 0 && !s.only;
     s.failed += bits_close(&bits, "tile-kernels", whole);
     printf("%d passed, %d failed\n", s.passed, s.failed);
+    if (s.soak) soak_free(&s);
     close_device(&s);
     return code ? code : s.failed || !s.passed ? 5 : 0;
 }

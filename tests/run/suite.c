@@ -7,6 +7,7 @@
 #include "tests/run/suite.h"
 
 #include "tests/run/corpus.h"
+#include "tests/run/soak.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@ struct Variant {
     bool compiled;
     int launched, wrong; /* times; cases that failed then */
     uint32_t inexact;    /* of its instructions (bits.h) */
+    bool atomic, prints; /* its programs meet; it says something */
     char *error;         /* NULL when it can be launched */
     tile_module *module;
     tile_kernel *kernel;
@@ -301,6 +303,10 @@ static void compile(const Suite *s, Variant *v) {
         if (st) snprintf(error, sizeof error, "%s: %s", tile_status_text(st), tile_error(s->ctx));
     }
     if (text && s->bits && !s->on_cpu) v->inexact = bits_inexact(text);
+    if (text && s->soak) {
+        v->atomic = strstr(text, "atom") || strstr(text, "red.");
+        v->prints = strstr(text, "print") != NULL;
+    }
     tile_compiled_free(compiled);
     free(code);
     if (error[0]) v->error = copy_text(error);
@@ -419,6 +425,20 @@ static void hold_bits(Suite *s, const Source *source, const Arg *args, int nargs
     if (verdict != BITS_OPEN) suite_case(s, verdict == BITS_SAME, "%s", why);
 }
 
+static void soak_launch(Suite *s, const Variant *v, const Source *source, const tile_grid *grid,
+                        const Arg *args, int nargs) {
+    char name[TITLE];
+    snprintf(name, sizeof name, "%s%s%s", source->file, source->kernel ? ":" : "",
+             source->kernel ? source->kernel : "");
+    SoakLaunch l = {.name = name,
+                    .kernel = v->kernel,
+                    .grid = grid,
+                    .args = args,
+                    .nargs = nargs,
+                    .by_order = v->atomic};
+    soak_before(s, &l);
+}
+
 bool kernel_run(Suite *s, const Source *source, const tile_grid *grid, const Arg *args, int nargs,
                 const char **why) {
     Variant *v = variant_find(s, source, args, nargs);
@@ -429,9 +449,11 @@ bool kernel_run(Suite *s, const Source *source, const tile_grid *grid, const Arg
     if (v->error) return false;
     v->launched++;
     for (int i = 0; i < nargs; i++) value[i] = args[i].value;
+    if (s->soak && !v->prints) soak_launch(s, v, source, grid, args, nargs);
     tile_status st = tile_launch(v->kernel, grid, value, nargs, NULL);
     if (!st) st = tile_synchronize(s->ctx);
     *why = st ? tile_error(s->ctx) : NULL;
+    if (s->soak) soak_after(s, !st);
     if (!st && s->bits) hold_bits(s, source, args, nargs);
     return !st;
 }

@@ -26,6 +26,7 @@ typedef struct Suite {
     const char *passes;       /* on the CPU device: what runs over the tile IR first */
     const char *code;         /* not NULL: what runs lies in this folder (corpus.h) */
     Bits *bits;               /* not NULL: what launches leave is kept or compared */
+    struct Soak *soak;        /* not NULL: launches are kept, to be repeated (soak.h) */
     int threads;              /* for compiling */
     Variant *variants, *last; /* the last one that was launched */
     int passed, failed;
