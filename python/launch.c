@@ -105,6 +105,7 @@ static bool typed_number(PyObject *tuple, int i, Launch *l) {
 }
 
 bool launch_leaf(Launch *l, int i, PyObject *value, bool on_host) {
+    if (PyLong_CheckExact(value)) return integer_of(value, i, &l->args[i]);
     if (value == Py_None)
         l->args[i] = tile_none();
     else if (PyBool_Check(value))

@@ -14,13 +14,16 @@ typedef PyObject *(*Vectorcall)(PyObject *callable, PyObject *const *args, size_
 enum { HAS_VECTORCALL = 1 << 11 };
 static const size_t nargs_mask = ~((size_t)1 << (8 * sizeof(size_t) - 1));
 
-/* What kernels, and those around them, have in common: kernel[grid] is a Launcher. */
+/* What kernels, and those around them, have in common: kernel[grid] is a Launcher, and a call may
+ * have a plan among `_plans`. */
 typedef struct Launchable {
     PyObject_HEAD State *state;
+    PyObject *plans; /* a tuple, or NULL */
 } Launchable;
 
 typedef struct Launcher {
-    PyObject_HEAD PyObject *kernel, *grid;
+    PyObject_HEAD Launchable *kernel;
+    PyObject *grid;
     State *state;
     Vectorcall call;
 } Launcher;
@@ -35,7 +38,9 @@ static PyObject *launch_long(const Launcher *l, const Call *call) {
     for (Py_ssize_t i = 0, n = call->names ? PyTuple_Size(call->names) : 0; ok && i < n; i++)
         ok = PyDict_SetItem(kwargs, PyTuple_GetItem(call->names, i),
                             call->value[call->npositional + i]) == 0;
-    if (ok) result = PyObject_CallMethod(l->kernel, "_launch", "OOO", l->grid, args, kwargs);
+    if (ok)
+        result =
+            PyObject_CallMethod((PyObject *)l->kernel, "_launch", "OOO", l->grid, args, kwargs);
     Py_XDECREF(args);
     Py_XDECREF(kwargs);
     return result;
@@ -47,16 +52,16 @@ static PyObject *call_by_vector(PyObject *object, PyObject *const *args, size_t 
     nargs &= nargs_mask;
     if (nargs > INT_MAX / 2) return PyErr_NoMemory();
     Call call = {args, (int)nargs, names};
-    PyObject *plans = PyObject_GetAttr(self->kernel, self->state->plans), *result = NULL;
+    PyObject *plans = self->kernel->plans, *result = NULL;
     bool decided = false;
-    if (!plans) return NULL;
-    for (Py_ssize_t i = 0, n = PyTuple_Check(plans) ? PyTuple_Size(plans) : 0; i < n && !decided;
-         i++) {
+    Py_ssize_t n = plans && PyTuple_CheckExact(plans) ? PyTuple_Size(plans) : 0;
+    Py_XINCREF(plans); /* what a launch calls may make others */
+    for (Py_ssize_t i = 0; i < n && !decided; i++) {
         PyObject *plan = PyTuple_GetItem(plans, i);
         if (Py_TYPE(plan) == self->state->plan && plan_suits((Plan *)plan, &call))
             result = plan_run((Plan *)plan, self->grid, &call, &decided);
     }
-    Py_DECREF(plans);
+    Py_XDECREF(plans);
     if (decided) return result;
     PyErr_Clear();
     return launch_long(self, &call);
@@ -83,28 +88,48 @@ static PyObject *call_by_tuple(PyObject *object, PyObject *args, PyObject *kwarg
 
 /* ---- the types ---- */
 
+/* Most live for one call: the memory of one is kept for the next. */
 static PyObject *new_launcher(State *state, PyObject *kernel, PyObject *grid) {
-    Launcher *self = new_object(state->launcher);
+    Launcher *self = state->spare;
+    if (self)
+        PyObject_Init((PyObject *)self, state->launcher);
+    else
+        self = new_object(state->launcher);
     if (!self) return NULL;
-    self->kernel = Py_NewRef(kernel);
+    state->spare = NULL;
+    self->kernel = (Launchable *)Py_NewRef(kernel);
     self->grid = Py_NewRef(grid);
     self->state = state;
     self->call = call_by_vector;
     return (PyObject *)self;
 }
 
+void launcher_release(State *state) {
+    PyObject_Free(state->spare);
+    state->spare = NULL;
+}
+
 static PyObject *launcher_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     PyObject *kernel, *grid;
     (void)kwargs;
-    if (!PyArg_ParseTuple(args, "OO:Launcher", &kernel, &grid)) return NULL;
-    return new_launcher(PyType_GetModuleState(type), kernel, grid);
+    State *state = PyType_GetModuleState(type);
+    if (!PyArg_ParseTuple(args, "O!O:Launcher", state->launchable, &kernel, &grid)) return NULL;
+    return new_launcher(state, kernel, grid);
 }
 
 static void launcher_dealloc(PyObject *object) {
     Launcher *self = (Launcher *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    State *state = self->state;
+    bool keep = state && !state->spare && state->launcher == type;
     Py_XDECREF(self->kernel);
     Py_XDECREF(self->grid);
-    free_object(object);
+    if (!keep || state->spare) { /* another may have gone with the kernel */
+        free_object(object);
+        return;
+    }
+    state->spare = self;
+    Py_DECREF(type);
 }
 
 /* kernel[grid] */
@@ -126,6 +151,23 @@ static PyObject *launchable_new(PyTypeObject *type, PyObject *args, PyObject *kw
     return (PyObject *)self;
 }
 
+static int launchable_traverse(PyObject *object, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(((Launchable *)object)->plans);
+    return 0;
+}
+
+static int launchable_clear(PyObject *object) {
+    Py_CLEAR(((Launchable *)object)->plans);
+    return 0;
+}
+
+static void launchable_dealloc(PyObject *object) {
+    PyObject_GC_UnTrack(object);
+    launchable_clear(object);
+    free_object(object);
+}
+
 static PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(Launcher, call), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
@@ -141,11 +183,20 @@ PyType_Spec launcher_spec = {
     .flags = Py_TPFLAGS_DEFAULT | HAS_VECTORCALL,
     .slots = launcher_slots,
 };
-static PyType_Slot launchable_slots[] = {
-    {Py_tp_new, (void *)launchable_new}, {Py_mp_subscript, (void *)subscript}, {0, NULL}};
+static PyMemberDef launchable_members[] = {
+    {"_plans", T_OBJECT_EX, offsetof(Launchable, plans), 0, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+static PyType_Slot launchable_slots[] = {{Py_tp_new, (void *)launchable_new},
+                                         {Py_tp_dealloc, (void *)launchable_dealloc},
+                                         {Py_tp_traverse, (void *)launchable_traverse},
+                                         {Py_tp_clear, (void *)launchable_clear},
+                                         {Py_tp_members, launchable_members},
+                                         {Py_mp_subscript, (void *)subscript},
+                                         {0, NULL}};
 PyType_Spec launchable_spec = {
     .name = "tilec._tilec.Launchable",
     .basicsize = sizeof(Launchable),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .slots = launchable_slots,
 };

@@ -177,7 +177,6 @@ static int start(PyObject *module) {
         add_type(module, &compiled_spec, &s->compiled) && add_type(module, &plan_spec, &s->plan) &&
         add_type(module, &launcher_spec, &s->launcher) &&
         add_type(module, &launchable_spec, &s->launchable) &&
-        (s->plans = PyUnicode_InternFromString("_plans")) != NULL &&
         (s->array_struct = PyUnicode_InternFromString("__array_struct__")) != NULL;
     return ok ? 0 : -1;
 }
@@ -212,12 +211,16 @@ static int clear_state(PyObject *module) {
     Py_CLEAR(s->jit);
     Py_CLEAR(s->compiled);
     Py_CLEAR(s->plan);
+    launcher_release(s);
     Py_CLEAR(s->launcher);
     Py_CLEAR(s->launchable);
-    Py_CLEAR(s->plans);
     Py_CLEAR(s->array_struct);
     for (int i = 0; i < KNOWN; i++) Py_CLEAR(s->known[i].type);
     return 0;
+}
+
+static void free_state(void *module) {
+    clear_state(module);
 }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, (void *)start}, {0, NULL}};
@@ -230,6 +233,7 @@ static PyModuleDef definition = {
     .m_slots = slots,
     .m_traverse = visit_state,
     .m_clear = clear_state,
+    .m_free = free_state,
 };
 
 PyMODINIT_FUNC PyInit__tilec(void);

@@ -25,7 +25,8 @@ enum { KNOWN = 8 };
 typedef struct State {
     PyObject *error, *compilation, *launch, *check, *device; /* exceptions */
     PyTypeObject *context, *jit, *compiled, *plan, *launcher, *launchable;
-    PyObject *plans, *array_struct; /* attributes' names */
+    PyObject *array_struct; /* an attribute's name */
+    struct Launcher *spare; /* memory of one that is gone, for the next; or NULL */
     Known known[KNOWN];
     unsigned oldest; /* of these: it makes room */
 } State;
@@ -81,6 +82,9 @@ PyObject *launch_run(Jit *jit, Launch *l);
 /* The same without the exception of a failure, and what the kernel printed in *printed. */
 tile_status launch_start(Jit *jit, Launch *l, char **printed);
 PyObject *launch_end(Jit *jit, tile_status status, char *printed);
+
+/* launcher.c: gives the spare one's memory back. */
+void launcher_release(State *state);
 
 /* The state of the module that an object's type is of. */
 State *state_of(PyObject *self);

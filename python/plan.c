@@ -23,7 +23,8 @@ typedef struct Use {
 } Use;
 
 struct Plan {
-    PyObject_HEAD Jit *jit;
+    PyObject_HEAD State *state;
+    Jit *jit;
     PyObject *params; /* (name, None or (constant,), default, annotated) each */
     PyObject *names;  /* what the call names, as it does: parameters and options */
     PyObject *values; /* what these are worth as options; None: a parameter's */
@@ -34,6 +35,7 @@ struct Plan {
     int nparams, noptions, nuses;
     PyObject *pointer; /* _args.array */
     PyObject *stream;  /* None, or a function that gives the current one */
+    PyObject *meta;    /* what a grid that is a function is given, but for arguments' values */
     PyObject *explain; /* puts the places into an exception's text */
     int npositional, nleaves;
     long index; /* of the GPU; -1: the host */
@@ -93,15 +95,14 @@ static int add_pointer(const Plan *p, Launch *l, int i, PyObject *value, Beside 
     if (PyTuple_Check(value)) return 0; /* an argument with parts */
     uint64_t field[5];
     long at;
-    State *state = state_of((PyObject *)p);
-    int has = exchange_pointer(state, value, field, &at, &b->exchange);
+    int has = exchange_pointer(p->state, value, field, &at, &b->exchange);
     if (has > 0 && at == p->index)
         return launch_pointer(l, i, field, p->jit->context->on_host) ? 1 : -1;
     if (has) {
         PyErr_Clear(); /* the long way complains with the argument's name */
         return 0;
     }
-    if (p->index == -1 && array_pointer(state, value, field))
+    if (p->index == -1 && array_pointer(p->state, value, field))
         return launch_pointer(l, i, field, p->jit->context->on_host) ? 1 : -1;
     if (!b->keep) b->keep = PyList_New(0);
     PyObject *what = b->keep ? PyUnicode_FromString("argument") : NULL;
@@ -149,17 +150,27 @@ static int add_args(const Plan *p, Launch *l, const Call *call, Beside *b) {
 
 /* What a grid that is a function is given: all parameters and options. */
 static PyObject *meta_of(const Plan *p, const Call *call) {
-    PyObject *meta = PyDict_New();
+    PyObject *meta = PyDict_Copy(p->meta);
     bool ok = meta != NULL;
     for (int i = 0; ok && i < p->nparams; i++)
-        ok = PyDict_SetItem(meta, p->param[i].name, value_of(&p->param[i], call)) == 0;
-    for (int i = 0; ok && i < p->noptions; i++) {
-        int at = p->option[i].at;
-        ok = PyDict_SetItem(meta, PyTuple_GetItem(p->names, at - p->npositional),
-                            call->value[at]) == 0;
-    }
+        if (!p->param[i].constant)
+            ok = PyDict_SetItem(meta, p->param[i].name, value_of(&p->param[i], call)) == 0;
     if (!ok) Py_CLEAR(meta);
     return meta;
+}
+
+/* Constants and options of calls that a plan suits are the plan's own. */
+static bool begin_meta(Plan *p) {
+    p->meta = PyDict_New();
+    bool ok = p->meta != NULL;
+    for (int i = 0; ok && i < p->nparams; i++) {
+        PyObject *constant = p->param[i].constant;
+        ok = PyDict_SetItem(p->meta, p->param[i].name, constant ? constant : Py_None) == 0;
+    }
+    for (int i = 0; ok && i < p->noptions; i++)
+        ok = PyDict_SetItem(p->meta, PyTuple_GetItem(p->names, p->option[i].at - p->npositional),
+                            p->option[i].value) == 0;
+    return ok;
 }
 
 /* A tuple; a new reference. NULL without an exception: the long way has to see. */
@@ -184,8 +195,7 @@ static PyObject *grid_of(const Plan *p, PyObject *grid, const Call *call) {
 
 static void put_places_in(const Plan *p) {
     PyObject *type, *value, *traceback;
-    State *state = state_of((PyObject *)p);
-    if (!PyErr_ExceptionMatches(state->error)) return;
+    if (!PyErr_ExceptionMatches(p->state->error)) return;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);
     PyObject *done = PyObject_CallFunctionObjArgs(p->explain, value, NULL);
@@ -297,7 +307,7 @@ static bool spread_out(Plan *p) {
         p->use[p->nuses] =
             (Use){PyTuple_GetItem(use, 0), PyTuple_GetItem(use, 1), PyTuple_GetItem(use, 2)};
     }
-    return true;
+    return begin_meta(p);
 }
 
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -316,6 +326,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     }
     Plan *self = new_object(type);
     if (!self) return NULL;
+    self->state = state;
     self->jit = (Jit *)Py_NewRef(jit);
     self->params = Py_NewRef(params);
     self->names = Py_NewRef(names);
@@ -341,6 +352,7 @@ static int plan_traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->pointer);
     Py_VISIT(self->stream);
     Py_VISIT(self->explain);
+    Py_VISIT(self->meta);
     return 0;
 }
 
@@ -358,6 +370,7 @@ static void plan_dealloc(PyObject *object) {
     Py_XDECREF(self->pointer);
     Py_XDECREF(self->stream);
     Py_XDECREF(self->explain);
+    Py_XDECREF(self->meta);
     free_object(object);
 }
 

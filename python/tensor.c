@@ -7,18 +7,16 @@
 
 #include "tile_dlpack.h"
 
+/* What tensors are mostly of comes first. */
 static const struct {
     uint8_t code, bits;
     tile_type type;
 } types[] = {
-    {kDLBool, 8, TILE_I1},           {kDLInt, 8, TILE_I8},
-    {kDLInt, 16, TILE_I16},          {kDLInt, 32, TILE_I32},
-    {kDLInt, 64, TILE_I64},          {kDLUInt, 8, TILE_U8},
-    {kDLUInt, 16, TILE_U16},         {kDLUInt, 32, TILE_U32},
-    {kDLUInt, 64, TILE_U64},         {kDLFloat, 16, TILE_FP16},
-    {kDLBfloat, 16, TILE_BF16},      {kDLFloat, 32, TILE_FP32},
-    {kDLFloat, 64, TILE_FP64},       {kDLFloat8_e4m3fn, 8, TILE_FP8E4NV},
-    {kDLFloat8_e5m2, 8, TILE_FP8E5},
+    {kDLFloat, 32, TILE_FP32},       {kDLFloat, 16, TILE_FP16}, {kDLBfloat, 16, TILE_BF16},
+    {kDLInt, 32, TILE_I32},          {kDLInt, 64, TILE_I64},    {kDLFloat8_e4m3fn, 8, TILE_FP8E4NV},
+    {kDLFloat8_e5m2, 8, TILE_FP8E5}, {kDLUInt, 8, TILE_U8},     {kDLInt, 8, TILE_I8},
+    {kDLBool, 8, TILE_I1},           {kDLFloat, 64, TILE_FP64}, {kDLInt, 16, TILE_I16},
+    {kDLUInt, 16, TILE_U16},         {kDLUInt, 32, TILE_U32},   {kDLUInt, 64, TILE_U64},
 };
 
 static bool refuse(const char *why) {

@@ -95,12 +95,12 @@ def module_name(module):
 
 
 def function_of(value):
-    """The Python function of a jit function, ours or Triton's; None: it is none."""
-    from ._jit import ConstexprFunction, JITFunction
+    """The Python function of a jit function or a constexpr_function, ours or Triton's; None: it is neither."""
+    from ._jit import JITFunction
 
-    while not isinstance(value, (JITFunction, ConstexprFunction)):
+    while not isinstance(value, JITFunction):
         if isinstance(value, types.FunctionType):
-            return None
+            return value if is_constexpr_function(value) else None
         inner = getattr(value, "fn", None)
         if inner is None:
             return None
@@ -112,10 +112,10 @@ def function_of(value):
 
 def is_constexpr_function(value):
     """One that runs while compiling, ours or Triton's."""
-    from ._jit import ConstexprFunction
-
     kind = type(value)
-    return isinstance(value, ConstexprFunction) or kind.__name__ == "ConstexprFunction" and kind.__module__.startswith("triton.")
+    if kind is types.FunctionType:
+        return hasattr(value, "__tilec_constexpr__")
+    return kind.__name__ == "ConstexprFunction" and kind.__module__.startswith("triton.")
 
 
 class _Function:
@@ -221,7 +221,8 @@ class Unit:
             if while_compiling:
                 self.while_compiling.add(fn)
             self.functions[fn] = self._take(fn.__name__, ("function", id(fn)))
-            self.work.append(_Function(fn, jit.source if jit else read_source(fn)))
+            source = jit.source if jit else getattr(fn, "__tilec_constexpr__", None)
+            self.work.append(_Function(fn, source or read_source(fn)))
         return self.functions[fn]
 
     def _value(self, value, wanted):

@@ -32,8 +32,6 @@ class Config:
 class _Around(_tilec.Launchable):
     """What stands around a kernel and launches it with more than it was given."""
 
-    _plans = ()
-
     def __init__(self, fn):
         if not isinstance(fn, (JITFunction, _Around)):
             raise TypeError(f"a @tilec.jit function is wanted below, not a {type(fn).__name__}")

@@ -60,7 +60,8 @@ class DropIn(unittest.TestCase):
         f[1](out, 3)
         self.assertEqual(list(out), [2, 2, 2, 2, 0])
         self.assertEqual(half(9), 4)
-        for bad in (3, half):
+        self.assertIs(tilec.constexpr_function(half), half)
+        for bad in (3, print, f):
             with self.assertRaises(TypeError):
                 tilec.constexpr_function(bad)
 

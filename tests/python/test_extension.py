@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """test_extension.py: the extension module alone, which has to stand whatever it is given."""
+import gc
 import unittest
+import weakref
 
 from tilec import _tilec
 
@@ -59,8 +61,9 @@ class Extension(unittest.TestCase):
                 _tilec.Jit(*args)
 
     def test_plans(self):
-        class Kernel:
-            _plans = (3, None)
+        class Kernel(_tilec.Launchable):
+            def __init__(self):
+                self._plans = (3, None)
 
             def _launch(self, grid, args, kwargs):
                 return grid, args, kwargs
@@ -75,7 +78,16 @@ class Extension(unittest.TestCase):
                            (1, (("x", None, None, "0"),)), (2, ("a",)), (2, (3,)), (3, (1,)), (4, ((3, "x", 1),)),
                            (4, (({}, 5, 1),)), (8, -1), (8, 2)):  # fmt: skip
             self.refuses(lambda: _tilec.Plan(*good[:place], bad, *good[place + 1:]))
-        self.refuses(lambda: _tilec.Launcher(), lambda: _tilec.Launcher(3, 1)(2))
+        self.refuses(lambda: _tilec.Launcher(), lambda: _tilec.Launcher(3, 1)(2), lambda: Kernel()._missing)
+        kernel = Kernel()
+        del kernel._plans
+        self.assertEqual(kernel[5](1, a=2), (5, (1,), {"a": 2}))
+        kernel._plans = [kernel]  # no tuple, and a circle
+        self.assertEqual([_tilec.Launcher(kernel, n)(0) for n in range(3)], [(n, (0,), {}) for n in range(3)])
+        gone = weakref.ref(kernel)
+        del kernel
+        gc.collect()
+        self.assertIsNone(gone())
 
     def test_compile(self):
         source = "import triton, triton.language as tl\n@triton.jit\ndef f(x): tl.store(x, 1)\n"
