@@ -119,7 +119,7 @@ test("random pipelines"                    release quick,fuzz    20  -     pytho
 test("random blocks"                       release quick,fuzz    8  -     python3 tests/fuzz/blocks.py ${BIN})
 test("random blocks on the PTX machine"    release quick,fuzz     8  -     python3 tests/fuzz/blocks.py ${BIN} --device=ptx
     --same-bits=tests/bits/blocks.tsv 1-100) # as many as tests/record_bits.py runs
-test("random kernels"                      release quick,fuzz    25  -     python3 tests/fuzz/kernels.py ${BIN} 0-39)
+test("random kernels"                      release quick,fuzz    25  -     python3 tests/fuzz/kernels.py ${BIN} 0-99)
 test("mistakes in random kernels"          release fuzz          30  -     python3 tests/fuzz/kernels.py ${BIN} --planted)
 test("random kernels at length"            release full,fuzz    400  -     python3 tests/fuzz/kernels.py ${BIN} 1000-1599)
 test("random blocks at length"             release full,fuzz    90  -     python3 tests/fuzz/blocks.py ${BIN} 1000-4000)

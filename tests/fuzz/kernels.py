@@ -5,29 +5,34 @@ kernels, by the numbers of their seeds.
 generate.py makes each kernel and its twin, another text that must store the same. What the interpreter stores of a kernel as
 it is lowered is held, bit for bit, against what it stores of the twin, of either after all passes, after some of them and
 without some of them, for sm_80 and for sm_90a and by roles of warps, and against the code of these on the PTX machine, or
-on a GPU. MODULE kernels with neighbouring seeds are a file, compiled once in each way; its options go by its number.
+on a GPU. MODULE kernels with neighbouring seeds are a file, compiled once in each way; its options go by its number. Launches
+share a process (launches.py); one that is wrong there is made again alone, by tilerun, which shows it.
 
 --minutes goes on for so long with the seeds behind those named.
 --reduce makes the first failing kernel smaller while it fails in the same way, and prints it with the commands that show it.
 --planted plants mistakes in tile IR and PTX, each of which some kernel has to find, and reduces one of the kernels that do.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and kernels failed."""
+import hashlib
 import os
 import random
 import re
 import shutil
 import sys
 import tempfile
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from generate import Kernel
+from launches import Launcher, elements
 from source import AFTER, BEFORE, pipeline, seeds_of, tell
-from tiles import HELPERS, TYPES
+from tiles import FLOATS, HELPERS, TYPES, input_of
 
 MODULE, LIMIT, SHORT = 20, 300, 20  # kernels of a file; seconds, and where a mistake is planted, which a loop may not end by
 USUAL = ["0-199"]
 NO_BARRIERS = "--check=bounds,align,overflow,uninit,undefined"  # as long as there are none
+ALL_CHECKS, NO_RACES = 63, 47  # the same, as tile.h has them
 # where roles are asked for and the tensor is none that the copy engine takes: the pipeline leaves such entries out, or a launch does
 REFUSED = re.compile(r"the copy engine takes no descriptor of this tensor|\[E0612\]|\[R0008\]")
 OTHER = "another result than as written"
@@ -87,8 +92,8 @@ def fused(number):
 class Module:
     """Kernels of one file, and what became of them."""
 
-    def __init__(self, bin_, folder, kernels, found):
-        self.bin, self.folder, self.kernels, self.ways = bin_, folder, kernels, found
+    def __init__(self, bin_, folder, kernels, found, launcher=None):
+        self.bin, self.folder, self.kernels, self.ways, self.launcher = bin_, folder, kernels, found, launcher
         self.source = folder / "kernels.tl"
         folder.mkdir(parents=True, exist_ok=True)
         self.source.write_text(HELPERS + "".join(k.text(t) for k in kernels for t in (False, True)))
@@ -102,13 +107,20 @@ class Module:
         return tell(command, LIMIT), command
 
     def launch(self, way, kernel, twin, limit=LIMIT):
-        """What the run left in its buffers, or nothing; what was said; the command."""
+        """A hash of what the run left in each of its buffers, or nothing; what was said; the command."""
         name, file = kernel.name + "t" * twin, self.folder / f"kernels.{way.name.replace(' ', '-')}{way.suffix}"
         saved = [self.folder / f"{name}.{way.name.replace(' ', '-')}.{r}.npy" for r in kernel.results()]
         command = [self.bin / "tilerun", file, f"--kernel={name}", f"--device={way.device}", *way.checks, *kernel.arguments(),
                    *[f"--save={r}={path}" for r, path in zip(kernel.results(), saved)]]
-        said = tell(command, limit)
-        return None if said else [path.read_bytes() for path in saved], said, command
+        if self.launcher and way.name != "roles code":  # which is compiled when it is launched
+            stored, said = self.launcher.launch(limit, file=str(file), kernel=name, device=way.device, n=kernel.times,
+                                                checks=NO_RACES if NO_BARRIERS in way.checks else ALL_CHECKS, buffers=kernel.buffers())
+            if not said:
+                return stored, said, command
+        alone = tell(command, limit)
+        if self.launcher and way.name != "roles code" and not alone:
+            alone = f"{said}; alone it passes"
+        return None if alone else [hashlib.sha1(elements(path)).hexdigest() for path in saved], alone, command
 
     def has_roles(self, way, name):
         text = (self.folder / f"kernels.{way.name.replace(' ', '-')}{way.suffix}").read_text()
@@ -252,7 +264,32 @@ def show_reduced(bin_, work, number, passes, device, failed, plant=None):
     return after < before
 
 
-def planted(bin_, work, passes, device):
+class Launchers:
+    """One for each thread, with the inputs that tilerun makes."""
+
+    def __init__(self, bin_, work):
+        self.library, self.inputs, self.mine, self.all = bin_.parent / "lib/libtile_runtime.so.1", work / "inputs", threading.local(), []
+        names = [f"{letter}_{type_}" for type_ in TYPES for letter in ("xy" if type_ in FLOATS else "x")]
+        self.inputs.mkdir()
+        source = self.inputs / "inputs.tl"
+        source.write_text(f"import triton\n@triton.jit\n# tile: grid = 1\ndef inputs({', '.join(names)}):\n    pass\n")
+        said = tell([bin_ / "tilerun", source, "--device=cpu", *[f"{n}={input_of(n[0], n[2:])}" for n in names],
+                     *[f"--save={n}={self.inputs / n}.npy" for n in names]], LIMIT)
+        if said:
+            raise RuntimeError(said)
+
+    def here(self):
+        if not hasattr(self.mine, "launcher"):
+            self.mine.launcher = Launcher(self.library, self.inputs)
+            self.all.append(self.mine.launcher)
+        return self.mine.launcher
+
+    def end(self):
+        for launcher in self.all:
+            launcher.end()
+
+
+def planted(bin_, work, passes, device, launchers):
     """Plants each mistake in one way's file of two modules: (how many are found, how many not)."""
     found, missed = 0, 0
     for i, (what, name, pattern, instead) in enumerate(PLANTED):
@@ -267,7 +304,7 @@ def planted(bin_, work, passes, device):
         for number in (0, 1, 3, 4):
             kernels = [Kernel(s, fused(number)) for s in range(number * MODULE, number * MODULE + 6)]
             some = [w for w in ways(number, passes, device) if w.name in ("plain", name)]
-            module = Module(bin_, work / f"planted-{i}-{number}", kernels, some).run(plant)
+            module = Module(bin_, work / f"planted-{i}-{number}", kernels, some, launchers.here()).run(plant)
             hits += [(number, f) for f in module.failed if f[1].name == name]
             if hits:
                 break
@@ -285,9 +322,10 @@ def main():
     if unknown:
         sys.exit(f"kernels.py: {', '.join(sorted(unknown))} is not known; there are --device=DEVICE, --minutes=N, --reduce and --planted")
     os.environ["TILEC_CRASH_DIR"] = str(work)  # what a bug in tilec leaves is beside its kernel
-    device, passes = option.get("--device", "ptx"), pipeline(bin_)
+    device, passes, launchers = option.get("--device", "ptx"), pipeline(bin_), Launchers(bin_, work)
     if "--planted" in option:
-        found, missed = planted(bin_, work, passes, device)
+        found, missed = planted(bin_, work, passes, device, launchers)
+        launchers.end()
         shutil.rmtree(work)
         print(f"{found} passed, {missed} failed")
         return missed > 0
@@ -296,7 +334,7 @@ def main():
 
     def try_module(number, seeds):
         kernels = [Kernel(seed, fused(number)) for seed in seeds]
-        module = Module(bin_, work / str(number), kernels, ways(number, passes, device)).run()
+        module = Module(bin_, work / str(number), kernels, ways(number, passes, device), launchers.here()).run()
         if not module.failed:
             shutil.rmtree(module.folder)
         return module
@@ -308,6 +346,7 @@ def main():
             done += pool.map(try_module, modules, modules.values())
             count, last = count + len(seeds), seeds[-1] + 1
             seeds = range(last, last + 8 * MODULE) if time.monotonic() < until else []
+    launchers.end()
     failed = [f for module in done for f in module.failed]
     for seed, way, twin, said, command in failed:
         print(f"seed {seed}{', twin' * twin}, {way.name}: {said}\n    {' '.join(map(str, command))}")

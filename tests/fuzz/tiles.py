@@ -94,6 +94,11 @@ def wider(type_):
     return {"i": "i32", "u": "u32", "b": "i32", "f": "fp32"}[TYPES[type_][2]]
 
 
+def input_of(letter, type_):
+    """What tilerun fills an input with: whole numbers, or any."""
+    return f"{TYPES[type_][3] if letter == 'x' else 'randn'}:{type_}[{ROOM}]"
+
+
 class Tiles(Source):
     """A kernel's tree in `body`: texts with their twins, and blocks; its parameters in `uses`; `stored`, elements by type."""
 
@@ -182,14 +187,16 @@ class Tiles(Source):
         return "\n".join(lines + body) + "\n"
 
     def arguments(self):
-        words = []
-        for name, type_ in sorted(self.uses.items()):
-            fill = {"x": TYPES[type_][3], "y": "randn"}.get(name[0], "zeros")
-            size = ROOM
-            if name[0] in "oc":
-                size = LENGTH * self.stored[name] if self.tiles else self.stored[name] * (self.programs if name[0] == "o" else 1)
-            words.append(f"{name}={fill}:{type_}[{size}]")
-        return words + [f"n={self.times}"]
+        return [f"{name}={input_of(name[0], type_)}" if name[0] not in "oc" else f"{name}=zeros:{type_}[{self.size_of(name)}]"
+                for name, type_ in sorted(self.uses.items())] + [f"n={self.times}"]
+
+    def size_of(self, name):
+        """How many elements a buffer that is stored to has."""
+        return LENGTH * self.stored[name] if self.tiles else self.stored[name] * (self.programs if name[0] == "o" else 1)
+
+    def buffers(self):
+        """The name of each, and the bytes of those that are stored to."""
+        return [(name, self.size_of(name) * -(-TYPES[type_][1] // 8) if name[0] in "oc" else None) for name, type_ in sorted(self.uses.items())]
 
     def results(self):
         return [name for name in sorted(self.uses) if name[0] in "oc"]
