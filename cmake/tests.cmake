@@ -104,6 +104,7 @@ test("functions of floats"                 release quick,kernels  2  -     ${BIN
 test("functions of floats at length"       release full,kernels 150  -     ${BIN}/tile-ulp --inputs=16777216 --threads=2)
 
 # ---- random ones ----
+test("harness of fuzz targets"             every   quick,fuzz     3  -     tests/fuzz/harness_test.sh ${BIN})
 test("mutated kernels"                     asan    fuzz          10  -     ${BIN}/fuzz_frontend --seconds=10)
 test("mutated kernels at length"           asan    full,fuzz    300  -     ${BIN}/fuzz_frontend --seconds=300 --seed=2)
 test("mutated PTX"                         asan    fuzz          15  -     ${BIN}/fuzz_ptx --seconds=10)
