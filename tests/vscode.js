@@ -59,7 +59,7 @@ async function until(what, holds) {
     check(what, holds(), [...published]);
 }
 
-const name = "file:///tmp/kernel.tl";
+const name = "file:///kernels/kernel.tl";
 const lines = ["import triton", "import triton.language as tl", "", "", "@triton.jit", 'def k(p: "*fp32"):', "    x = tl.load(p)",
     "    tl.store(p, y)", ""];
 const document = (text, languageId = "tile") => ({ uri: uri(name), languageId, version: 1, getText: () => text });
