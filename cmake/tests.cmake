@@ -111,6 +111,8 @@ test("mutated PTX"                         asan    fuzz          15  -     ${BIN
 test("mutated PTX at length"               asan    full,fuzz    300  -     ${BIN}/fuzz_ptx --seconds=300 --seed=2)
 test("mutated editors"                     asan    fuzz          15  -     ${BIN}/fuzz_lsp --seconds=10)
 test("mutated editors at length"           asan    full,fuzz    300  -     ${BIN}/fuzz_lsp --seconds=300 --seed=2)
+test("other fuzzers"                       asan    fuzz          30  build tests/fuzz/fuzzers_test.sh ${BIN} 3 frontend)
+test("other fuzzers at length"             asan    full,fuzz    600  build tests/fuzz/fuzzers_test.sh ${BIN} 20 ${FUZZ_TARGETS})
 test("random integers"                     release quick,fuzz    16  -     ${BIN}/tile-integers --expressions=12800 --jobs=2)
 test("random integers at length"           release full,fuzz    350  -     ${BIN}/tile-integers --seed=1000 --expressions=192000 --jobs=2)
 foreach(target sm_80 sm_90a)
