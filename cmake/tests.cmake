@@ -105,13 +105,11 @@ test("functions of floats at length"       release full,kernels 150  -     ${BIN
 
 # ---- random ones ----
 test("harness of fuzz targets"             every   quick,fuzz     3  -     tests/fuzz/harness_test.sh ${BIN})
-test("mutated kernels"                     asan    fuzz          10  -     ${BIN}/fuzz_frontend --seconds=10)
-test("mutated kernels at length"           asan    full,fuzz    300  -     ${BIN}/fuzz_frontend --seconds=300 --seed=2)
-test("mutated PTX"                         asan    fuzz          15  -     ${BIN}/fuzz_ptx --seconds=10)
-test("mutated PTX at length"               asan    full,fuzz    300  -     ${BIN}/fuzz_ptx --seconds=300 --seed=2)
-test("mutated editors"                     asan    fuzz          15  -     ${BIN}/fuzz_lsp --seconds=10)
-test("mutated editors at length"           asan    full,fuzz    300  -     ${BIN}/fuzz_lsp --seconds=300 --seed=2)
-test("other fuzzers"                       asan    fuzz          30  build tests/fuzz/fuzzers_test.sh ${BIN} 3 frontend)
+foreach(target ${FUZZ_TARGETS})
+    test("fuzz target ${target}"           asan    fuzz           6  -     ${BIN}/fuzz_${target} --seconds=6)
+    test("fuzz target ${target} at length" asan    full,fuzz    300  -     ${BIN}/fuzz_${target} --seconds=300 --seed=2)
+endforeach()
+test("other fuzzers"                       asan    fuzz          30  build tests/fuzz/fuzzers_test.sh ${BIN} 3 npy)
 test("other fuzzers at length"             asan    full,fuzz    600  build tests/fuzz/fuzzers_test.sh ${BIN} 20 ${FUZZ_TARGETS})
 test("random integers"                     release quick,fuzz    16  -     ${BIN}/tile-integers --expressions=12800 --jobs=2)
 test("random integers at length"           release full,fuzz    350  -     ${BIN}/tile-integers --seed=1000 --expressions=192000 --jobs=2)
