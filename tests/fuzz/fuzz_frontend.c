@@ -5,44 +5,13 @@
  * passes what kernels.h asks of it. */
 #include "frontend/lower/lower.h"
 #include "ir/triton.h"
-#include "tests/fuzz/fuzz.h"
+#include "tests/fuzz/compiling.h"
 #include "tests/fuzz/kernels.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum { READ, LOWER, CHECK, OPTIMISE, RUN };
-
-/* Types and values for what no annotation gives. A file with several functions has one of them
- * chosen as the kernel, or all that can be. */
-static void fill_options(FuzzRandom *r, Session *s, const AstFile *file, LowerOptions *o) {
-    static const char *const values[] = {"16", "16", "32", "1", "True", "'relu'", "tl.float16"};
-    Buf signature = buf_new(&s->arena);
-    VEC(const char *) defines = {0};
-    o->triton = fuzz_below(r, 2)
-                    ? 0
-                    : TRITON_OLDEST + (int)fuzz_below(r, TRITON_NEWEST - TRITON_OLDEST + 1);
-    o->warn_triton = fuzz_below(r, 2);
-    if (!file->nfuncs || fuzz_below(r, 4) == 0) return;
-    const AstFunc *kernel = file->func[fuzz_below(r, (size_t)file->nfuncs)];
-    o->kernel = kernel->name;
-    for (int k = 0; k < kernel->nparams; k++) {
-        const AstParam *p = &kernel->param[k];
-        if (p->annotation && p->annotation->kind == EXPR_STRING) continue;
-        if (p->annotation) {
-            if (!p->default_)
-                vec_push(&s->arena, &defines,
-                         arena_printf(&s->arena, "%s=%s", p->name, values[fuzz_below(r, 7)]));
-            continue;
-        }
-        bool pointer = strstr(p->name, "ptr") || strlen(p->name) == 1;
-        buf_printf(&signature, "%s%s=%s", signature.len ? "," : "", p->name,
-                   pointer ? "*fp32" : "i32");
-    }
-    o->signature = signature.len ? signature.data : NULL;
-    o->define = defines.at;
-    o->ndefines = defines.n;
-}
 
 /* It is about the file as a whole, or about what was given beside it. */
 static bool has_no_place(const Diag *d) {
@@ -65,8 +34,14 @@ static int one(const uint8_t *data, size_t n) {
     AstFile *file = ast_parse(&s);
     Buf tree = buf_new(&s.arena), text = buf_new(&s.arena);
     ast_print(file, &tree);
-    LowerOptions options = {.config = 0};
-    fill_options(&r, &s, file, &options);
+    FuzzKernel kernel = fuzz_kernel_of(&r, &s, file);
+    LowerOptions options = {.kernel = kernel.kernel,
+                            .signature = kernel.signature,
+                            .define = kernel.define,
+                            .ndefines = kernel.ndefines};
+    if (fuzz_below(&r, 2))
+        options.triton = TRITON_OLDEST + (int)fuzz_below(&r, TRITON_NEWEST - TRITON_OLDEST + 1);
+    options.warn_triton = fuzz_below(&r, 2);
     fuzz_stage(LOWER);
     if (!s.diags.errors) reached = LOWER;
     Module *m = s.diags.errors ? NULL : lower_file(&s, file, &options);
