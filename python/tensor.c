@@ -142,6 +142,7 @@ static bool tensor_pointer(const DLTensor *t, uint64_t field[5], long *index) {
     bool on_host = device == kDLCPU || device == kDLCUDAHost;
     if (!on_host && device != kDLCUDA && device != kDLCUDAManaged)
         return refuse("it is neither in the host's memory nor on a CUDA device");
+    if (!on_host && t->device.device_id < 0) return refuse("its device has no number");
     /* Only launches on the host's memory ask which bytes there are. */
     int64_t before = 0, behind = 1;
     uint64_t address = (uint64_t)(uintptr_t)t->data + t->byte_offset;
