@@ -50,13 +50,12 @@ fi
 [ $? -eq 2 ] && pass || fail 'an option that there is not' "$work/log"
 
 # Regressions come first.
-mkdir -p "$work/root/tests/fuzz/regress/planted"
-cp "$work/good" "$work/root/tests/fuzz/regress/planted"
-clean 'a regression' --corpus="$work/root" --runs=0
+mkdir -p "$work/other/tests/fuzz/regress/planted"
+cp "$work/good" "$work/other/tests/fuzz/regress/planted"
+clean 'a regression' --corpus="$work/other" --runs=0
 grep -q ' 1 regressions' "$work/log" && pass || fail 'it is counted' "$work/log"
-printf 'begin aborts' >"$work/root/tests/fuzz/regress/planted/b"
-finds 'a regression that is back' 'regress/planted/b ' --corpus="$work/root" --runs=0
-shopt -s nullglob
+printf 'begin aborts' >"$work/other/tests/fuzz/regress/planted/b"
+finds 'a regression that is back' 'regress/planted/b ' --corpus="$work/other" --runs=0
 for folder in tests/fuzz/regress/*/; do
     name=$(basename "$folder")
     files=$(find "$folder" -type f | wc -l)

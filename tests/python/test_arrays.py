@@ -92,8 +92,8 @@ class DLPack(unittest.TestCase):
         big = 1 << 62
         for bad in (
             Owner(x, (8,), code=5), Owner(x, (8,), bits=16, code=1, lanes=2), Owner(x, (8,), version=2),
-            Owner(x, (8,), device=(10, 0)), Owner(x, (8,), device=(2, -1)), Owner(x, (big, big)), Owner(x, (-1,)), Owner(x, (8,), (big,)),
-            Owner(x, (1 << 50,), (-(1 << 10),)), Owner(8, (1 << 61,)), Owner(x, (1,) * 65),
+            Owner(x, (8,), device=(10, 0)), Owner(x, (8,), device=(2, -1)), Owner(x, (big, big)), Owner(x, (-1,)),
+            Owner(x, (8,), (big,)), Owner(x, (1 << 50,), (-(1 << 10),)), Owner(8, (1 << 61,)), Owner(x, (1,) * 65),
         ):  # fmt: skip
             with self.assertRaisesRegex(ValueError, "DLPack"):
                 double[1](bad, 8, 1)
