@@ -41,7 +41,8 @@ export AFL_SKIP_CPUFREQ=1 AFL_I_DONT_CARE_ABOUT_MISSING_CRASHES=1 AFL_NO_UI=1 AF
 # afl TARGET SECONDS: from a few small inputs, as it tries each before it begins; what it found is in $work/afl
 afl() {
     rm -rf "$work/afl" "$work/seeds" && mkdir "$work/seeds"
-    find "$work/$1/corpus" -name 'made*' -size -16k | sort | head -20 | xargs cp -t "$work/seeds"
+    find "$work/$1/corpus" -name 'made*' -size +0 -printf '%s %p\n' | sort -n | head -20 | cut -d' ' -f2- |
+        xargs cp -t "$work/seeds"
     timeout $(($2 + 120)) afl-fuzz -V "$2" -t 60000 -m none -x "$work/$1/$1.dict" -i "$work/seeds" -o "$work/afl" -- \
         "build-afl/bin/fuzz_$1"
 }

@@ -159,6 +159,7 @@ static bool write_all(Run *r, const char *folder) {
     snprintf(path, sizeof path, "%s/%s.dict", folder, fuzz_target.name);
     FILE *out = fopen(path, "w");
     if (!out) return false;
+    fprintf(out, "# words of fuzz_%s\n\"\\x00\"\n", fuzz_target.name); /* an empty one is refused */
     for (int i = 0; fuzz_target.pieces && fuzz_target.pieces[i]; i++) {
         fputc('"', out);
         for (const char *c = fuzz_target.pieces[i]; *c; c++)
