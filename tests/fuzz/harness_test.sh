@@ -32,6 +32,7 @@ grep -q '^5 inputs in .*, 5 begun\|^5 inputs' "$work/log" && pass || fail 'their
 # By files.
 printf 'begin loops' >"$work/loops"
 printf 'begin reads' >"$work/reads"
+printf 'begin overflows' >"$work/overflows"
 printf 'begin chosen' >"$work/chosen"
 printf 'begin end' >"$work/good"
 finds 'what does not end' 'signal 27, it takes too long: begun' --alarm=0.2 "$work/loops"
@@ -43,6 +44,7 @@ while [ $choice -lt 6000 ] && "$planted" --choices=$choice "$work/chosen" >"$wor
 grep -q "choices=0x$(printf %016x $choice)" "$work/log" && pass || fail 'a choice that is, and is said' "$work/log"
 if nm "$planted" | grep -q __asan_init; then
     finds 'a read behind the input' 'heap-buffer-overflow' "$work/reads"
+    finds 'what is undefined' 'signal 06, it fails' "$work/overflows"
 fi
 "$planted" "$work/none" >"$work/log" 2>&1
 [ $? -eq 4 ] && pass || fail 'a file that is not there' "$work/log"

@@ -24,6 +24,10 @@ static int one(const uint8_t *data, size_t n) {
         volatile uint8_t behind = data[n];
         (void)behind;
     }
+    if (has(data, n, "overflows")) {
+        volatile int most = 0x7fffffff;
+        most = most + data[0];
+    }
     if (has(data, n, "chosen") && fuzz_below(&r, 1000) == 7) fuzz_wrong("planted", "chosen");
     if (has(data, n, "aborts")) fuzz_wrong("planted", "aborts");
     return has(data, n, "end") ? ENDED : BEGUN;

@@ -31,8 +31,12 @@ void fuzz_wrong(const char *what, const char *detail) {
     abort();
 }
 
-/* Errors of AddressSanitizer become a signal, which main.c reports with the input. */
+/* Errors of the sanitizers become a signal, which main.c reports with the input. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "abort_on_error=1:handle_segv=1:detect_leaks=1:allocator_may_return_null=1";
+}
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void) {
+    return "abort_on_error=1:print_stacktrace=1";
 }
