@@ -77,14 +77,16 @@ static bool exchange(MadeMaps *made, const uint64_t *key, TensorMap *map, bool k
 const char *rt_make_map(EncodeMap *encode, const tile_kernel *k, int i, const InterpArg *arg,
                         TensorMap *out, char *buffer, size_t room, int *driver) {
     const KernelMap *m = &k->map[i];
-    int64_t v[2 * RT_MAP_RANK + 1], bytes = elem_info[m->elem].bytes;
+    int64_t v[2 * RT_MAP_RANK + 1], bytes = elem_info[m->elem].bytes, offset;
     ExprError e;
     if (!m->code) return "they cannot be worked out";
     if (expr_run(m->code, m->nops, rt_value_of_slot, arg, v, &e) < 0) {
         snprintf(buffer, room, "%s", e.text);
         return buffer;
     }
-    uint64_t base = arg[m->base].p + (uint64_t)(v[2 * m->rank] * bytes);
+    if (__builtin_mul_overflow(v[2 * m->rank], bytes, &offset))
+        return "its first element lies outside of all memory";
+    uint64_t base = arg[m->base].p + (uint64_t)offset;
     uint64_t key[KEY_WORDS] = {base}, *size = key + 1, *stride = size + RT_MAP_RANK;
     uint32_t box[RT_MAP_RANK], step[RT_MAP_RANK];
     if (base % DESC_ALIGN) return "its address must be a multiple of 16 bytes";

@@ -305,6 +305,20 @@ START_TEST(tensor_maps) {
     ck_assert_int_eq(calls[4], calls[0]);
     fails(load(PLAIN ", \"hidden\": [{\"kind\": \"of the future\"}]", "", ""), TILE_BAD_MODULE,
           "hidden parameters, which this version of the runtime cannot make");
+    /* So many elements on that their bytes are no number. */
+    ck_assert_int_eq(
+        load("\"num_warps\": 9, \"shared\": 0, \"grid\": [\"1\"], \"hidden\": [{\"kind\": "
+             "\"tensor_map\", \"base\": \"p\", \"offset\": \"n\", \"type\": \"fp16\", "
+             "\"sizes\": [\"64\", \"64\"], \"strides\": [\"64\", \"1\"], \"box\": [8, 64], "
+             "\"swizzle\": 128}]",
+             "{\"name\": \"p\", \"type\": \"*fp16\"}, {\"name\": \"n\", \"type\": \"i64\"}",
+             ".param .u64 a,\n.param .u64 b,\n.param .u64 c"),
+        TILE_OK);
+    tile_arg args[] = {tile_pointer(4096), tile_i64(INT64_MIN)};
+    fails(tile_launch(kernel, NULL, args, 2, NULL), TILE_BAD_LAUNCH,
+          "its first element lies outside of all memory");
+    args[1] = tile_i64(8);
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
 }
 END_TEST
 
