@@ -28,6 +28,8 @@ finds 'so does the file that was kept' 'signal 06' "$kept"
 grep -aq aborts "$kept" && pass || fail 'what was kept is the input'
 clean 'as many as asked for' --runs=5
 grep -q '^5 inputs in .*, 5 begun\|^5 inputs' "$work/log" && pass || fail 'their number' "$work/log"
+timeout -s INT 1 "$bin/fuzz_npy" --runs=1000000000 >"$work/log" 2>&1
+grep -qE '^[0-9]+ inputs in .*no failure' "$work/log" && pass || fail 'a run that is stopped' "$work/log"
 
 # By files.
 printf 'begin loops' >"$work/loops"

@@ -9,8 +9,9 @@
  * printed where it is text, kept in --save's FOLDER, and named with the command that repeats it: a
  * file, or --one's number, which makes it again of the same corpus (the hash at the start says
  * which). --choices keeps what the target chose while its file is made smaller. A sanitizer build
- * finds more, and an alarm what takes N seconds of the processor. --slow reports what takes longer,
- * and goes on. --write leaves a corpus and a dictionary for other fuzzers in FOLDER. */
+ * finds more, and an alarm what takes N seconds of the processor. SIGINT or SIGTERM ends it with
+ * the counts so far. --slow reports what takes longer, and goes on. --write leaves a corpus and a
+ * dictionary for other fuzzers in FOLDER. */
 #include "tests/fuzz/report.h"
 
 #include <fcntl.h>
@@ -42,6 +43,7 @@ typedef struct Run {
 static const char *volatile current_input;
 static volatile size_t current_len;
 static char current_command[REPORT_BYTES], current_path[PATH_BYTES];
+static volatile sig_atomic_t stopped; /* somebody asked */
 
 /* Only calls that a handler may make. */
 static void say(const char *text) {
@@ -67,6 +69,11 @@ static void on_signal(int sig) {
     int kept = *current_path ? open(current_path, O_WRONLY | O_CREAT | O_TRUNC, 0644) : -1;
     if (kept >= 0) written = write(kept, current_input, current_len);
     _exit(written >= 0 ? 1 : 2);
+}
+
+static void on_stop(int sig) {
+    (void)sig;
+    stopped = 1;
 }
 
 /* ---- one input ---- */
@@ -249,6 +256,8 @@ int main(int argc, char **argv) {
     }
     static const int signals[] = {SIGABRT, SIGPROF, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], on_signal);
+    signal(SIGINT, on_stop);
+    signal(SIGTERM, on_stop);
     int code = 0, regressions = 0;
     double begin = now();
     for (int i = 1; i <= files; i++) code = try_file(&r, argv[i]) ? code : 4;
@@ -257,7 +266,7 @@ int main(int argc, char **argv) {
         printf("%d files, corpus %016llx, %d regressions\n", r.corpus.nfiles,
                (unsigned long long)r.corpus.hash, regressions);
         fflush(stdout);
-        for (long i = 0; runs >= 0 ? i < runs : now() - begin < seconds; i++)
+        for (long i = 0; !stopped && (runs >= 0 ? i < runs : now() - begin < seconds); i++)
             try_number(&r, (seed << 40) + (uint64_t)i + 1);
     }
     if (one) try_number(&r, one);
