@@ -467,10 +467,10 @@ _Static_assert((int)TILE_SEVERITY_ERROR == (int)DIAG_ERROR &&
                "tile_severity is Severity");
 
 /* The last column of a span, one past it, where the line itself is known. */
-static uint32_t end_column(const Source *source, Span span) {
+static uint32_t end_column(const Source *source, Span span, uint32_t column) {
     size_t len;
-    if (span.end != SPAN_TO_LINE_END) return span.end;
-    return source_line(source, span.line, &len) ? (uint32_t)len + 1 : (uint32_t)span.col + 1;
+    if (span.end != SPAN_TO_LINE_END) return span.end > column ? span.end : column + 1;
+    return source_line(source, span.line, &len) && len >= column ? (uint32_t)len + 1 : column + 1;
 }
 
 /* The list as the caller sees it: an array, and one block with all its texts. */
@@ -496,8 +496,8 @@ static bool keep_diagnostics(const Job *j, tile_compiled *c) {
             for (const Source *f = &j->s.source; f != source_at(f, x->span.line); f = f->next)
                 d->file += strlen(d->file) + 1;
             d->line = source_line_number(&j->s.source, x->span.line);
-            d->column = x->span.col;
-            d->end_column = end_column(&j->s.source, x->span);
+            d->column = x->span.col ? x->span.col : 1; /* tile IR may say what it likes */
+            d->end_column = end_column(&j->s.source, x->span, d->column);
         }
         if (x->code)
             owner = d;

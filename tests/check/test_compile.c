@@ -116,6 +116,12 @@ START_TEST(diagnostics_are_data) {
     ck_assert_int_eq(tile_compiled_diagnostics(c, &d), 0);
     ck_assert_int_eq(tile_compiled_diagnostics(NULL, NULL), 0);
     tile_compiled_free(c);
+    o = from("kernel @k(%x: i32) {\n  mbar_init %= x\n}\n", TILE_EMIT_PTX);
+    o.input_is_tir = 1;
+    ck_assert_int_eq(tile_compile(&o, &c), TILE_COMPILE_ERROR); /* at what is no word at all */
+    ck_assert_int_eq(tile_compiled_diagnostics(c, &d), 1);
+    ck_assert(d[0].line == 2 && d[0].column == 13 && d[0].end_column == 14);
+    tile_compiled_free(c);
 }
 END_TEST
 

@@ -42,7 +42,7 @@ static void check_diagnostic(const tile_compiled *c, const tile_diagnostic *d, i
     if (strcmp(code, "E0001") == 0) fuzz_wrong("an internal error", d->text);
     if (d->severity != TILE_SEVERITY_NOTE && !*code) fuzz_wrong("no code", d->text);
     bool nowhere = !d->line && !d->column && !d->end_column;
-    bool somewhere = d->line && d->column && d->end_column >= d->column;
+    bool somewhere = d->line && d->column && d->end_column > d->column;
     if (d->file ? !somewhere : !nowhere) fuzz_wrong("half a place", d->text);
 }
 
