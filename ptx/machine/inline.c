@@ -23,7 +23,7 @@ typedef struct Call {
 } Call;
 
 static Call read_call(PtxWord args) {
-    Call c = {.name = {NULL, 0}};
+    Call c = {{{"", 0}, {"", 0}}, {"", 0}}; /* no NULL: words are moved on in */
     while (args.len) {
         PtxWord piece = word_piece(&args, ',');
         if (word_brackets(&piece, '('))
