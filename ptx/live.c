@@ -142,6 +142,7 @@ static PtxWord next_operand(PtxWord *list) {
 
 /* Every register in the operand, how many. %tid.x and the like is none. */
 static int add_registers(Live *l, int scope, PtxWord operand) {
+    if (!operand.len) return 0; /* there is no guard */
     const char *at = operand.text, *end = at + operand.len;
     int n = l->list.n;
     while (at < end) {

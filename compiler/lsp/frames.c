@@ -83,9 +83,9 @@ static size_t headers_end(const char *at, size_t n) {
 }
 
 FrameState frames_next(Frames *f, const char **message, size_t *len) {
-    const char *at = f->data + f->used;
     size_t n = f->len - f->used, seen = n < HEADER_LIMIT ? n : HEADER_LIMIT;
     if (!n) return FRAME_MORE;
+    const char *at = f->data + f->used;
     size_t headers = headers_end(at, seen);
     if (!headers) return seen == HEADER_LIMIT ? FRAME_BAD : FRAME_MORE;
     uint64_t length;
