@@ -194,6 +194,13 @@ static bool inside(const Buffer *b, tile_ptr at, size_t bytes) {
     return b->open && at >= b->at && at - b->at <= b->bytes && bytes <= b->bytes - (at - b->at);
 }
 
+/* Another buffer has it, perhaps a peer's that wraps the same memory. */
+static bool covered(const State *s, tile_ptr at, size_t bytes) {
+    for (int i = 0; i < OBJECTS; i++)
+        if (inside(&s->buffer[i], at, bytes)) return true;
+    return false;
+}
+
 /* What was written is known where all of it was, or all else was. */
 static void wrote(Buffer *b, tile_ptr at, const void *from, int value, size_t bytes) {
     if (b->wrapped || !inside(b, at, bytes)) return;
@@ -217,9 +224,7 @@ static void call_write(State *s) {
                           : tile_copy_to_device(s->context[c], at, host, bytes);
     bool ok = came(s, c, st);
     if (ok && bytes && at && !inside(b, at, bytes)) {
-        bool other = false; /* addresses of other buffers are as good */
-        for (int i = 0; i < OBJECTS; i++) other = other || inside(&s->buffer[i], at, bytes);
-        if (!other && on_cpu(c)) fuzz_wrong("written out of every buffer", NULL);
+        if (!covered(s, at, bytes) && on_cpu(c)) fuzz_wrong("written out of every buffer", NULL);
         forget(s);
     }
     if (ok) wrote(b, at, fill ? NULL : host, value, bytes);
@@ -250,8 +255,10 @@ static void call_move(State *s) {
                             bytes, stream);
     bool fits = bytes <= to->bytes && bytes <= from->bytes;
     bool ok = came(s, to->context, st);
-    if (ok && !fits && bytes && on_cpu(to->context)) fuzz_wrong("copied out of a buffer", NULL);
-    if (st || s->failing || !from->known)
+    bool there = covered(s, to->at, bytes) && covered(s, from->at, bytes);
+    if (ok && !there && bytes && on_cpu(to->context)) fuzz_wrong("copied out of a buffer", NULL);
+    if (ok && !fits) forget(s);
+    if (st || s->failing || !from->known || !fits)
         to->known = to->known && st && !s->failing;
     else
         wrote(to, to->at, from->holds, 0, bytes);
