@@ -168,10 +168,10 @@ test("the driver's ABI"                    release quick,runtime  1  -     tests
 test("tile.h in C and C++"                 release quick,runtime  1  -     tests/header_test.sh ${AT})
 test("compiling when launched"             release quick,runtime  1  -     ${AT}/bench/jit launch cpu)
 test("threads under ThreadSanitizer"       release tsan           5  build tests/tsan_test.sh test_threads 16 50)
-test("threads that compile"                release tsan          12  build tests/tsan_test.sh test_jit)
+test("threads that compile"                release tsan          12  build tests/tsan_test.sh test_jit_threads)
 test("contexts that are peers"             release tsan           6  build tests/tsan_test.sh test_peers)
 test("threads at length"                   release full,tsan     30  build tests/tsan_test.sh test_threads 32 1000)
-test("threads that compile at length"      release full,tsan    200  build ${CMAKE_COMMAND} -E env TILE_TEST_ROUNDS=1000 tests/tsan_test.sh test_jit)
+test("threads that compile at length"      release full,tsan    200  build ${CMAKE_COMMAND} -E env TILE_TEST_ROUNDS=1000 tests/tsan_test.sh test_jit_threads)
 
 # ---- time ----
 test("limits"                              release quick,time     3  alone tests/limit_test.sh ${BIN}/tilec) # ASan maps all addresses

@@ -1,62 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_jit.c: tile_jit on the CPU device: which variant a launch gets, what is compiled again and
- * what is not, the cache on disk with its damages, many threads. */
+ * what is not, the cache on disk with its damages. */
+#include "tests/check/jit_fixture.h"
 #include "tests/run_suite.h"
-#include "tests/scratch.h"
-#include "tile.h"
 
-#include <check.h>
-#include <dirent.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static const char head[] = "import triton, triton.language as tl\n";
-static const char add_one[] = "# tile: grid = cdiv(n, BLOCK)\n"
-                              "@triton.jit\n"
-                              "def add_one(x_ptr: '*fp32', n, s, BLOCK: tl.constexpr = 16):\n"
-                              "    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)\n"
-                              "    x = tl.load(x_ptr + i * s, mask=i < n)\n"
-                              "    tl.store(x_ptr + i * s, x + 1.0, mask=i < n)\n";
-
-static tile_context *ctx;
-static tile_jit *jit;
-static char folder[SCRATCH_SIZE];
-
-static void open_cpu(void) {
-    ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-jit")));
-    ck_assert_int_eq(tile_context_create("cpu", &ctx), TILE_OK);
-    jit = NULL;
-}
-
-static void close_cpu(void) {
-    tile_jit_destroy(jit);
-    tile_context_destroy(ctx);
-    scratch_empty(folder);
-    rmdir(folder);
-}
-
-static tile_status create(const char *text, const char *cache, tile_jit **out) {
-    tile_compile_options o = {.source = text, .source_len = strlen(text), .file_name = "k.tl"};
-    return tile_jit_create(ctx, &o, cache, out);
-}
-
-static char *joined(const char *a, const char *b) {
-    static char text[8192];
-    int n = snprintf(text, sizeof text, "%s%s", a, b);
-    ck_assert(n > 0 && (size_t)n < sizeof text);
-    return text;
-}
-
-static void created(const char *text, const char *cache) {
-    tile_jit_destroy(jit);
-    jit = NULL;
-    tile_status st = create(joined(head, text), cache, &jit);
-    ck_assert_msg(st == TILE_OK, "%s", tile_error(ctx));
-}
 
 static void counts(int variants, int from_disk) {
     int v, d;
@@ -288,18 +240,6 @@ START_TEST(mistakes) {
 END_TEST
 
 /* ---- on disk ---- */
-
-static int entries(char path[400]) {
-    int n = 0;
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));)
-        if (strstr(e->d_name, ".tilec")) {
-            n++;
-            snprintf(path, 400, "%s/%s", folder, e->d_name);
-        }
-    if (d) closedir(d);
-    return n;
-}
 
 static size_t read_whole(const char *path, char *data, size_t size) {
     FILE *f = fopen(path, "rb");
@@ -552,101 +492,6 @@ START_TEST(warnings_are_kept) {
 }
 END_TEST
 
-/* ---- threads ---- */
-
-enum { THREADS = 16 };
-
-/* $TILE_TEST_ROUNDS, 50 by default. */
-static int rounds(void) {
-    const char *wish = getenv("TILE_TEST_ROUNDS");
-    return wish ? atoi(wish) : 50;
-}
-
-static void *launch_many(void *seed) {
-    unsigned r = (unsigned)(uintptr_t)seed * 2654435761u + 1;
-    for (int i = 0, n_rounds = rounds(); i < n_rounds; i++) {
-        r = r * 1664525u + 1013904223u;
-        float x[64] = {0}, y[64];
-        int offset = (int)(r >> 8 & 3), n = r >> 12 & 1 ? 16 : 9, stride = 1 + (int)((r >> 16) % 3);
-        tile_ptr p;
-        tile_alloc(ctx, sizeof x, &p);
-        tile_copy_to_device(ctx, p, x, sizeof x);
-        tile_arg args[] = {tile_pointer(p + 4 * (unsigned)offset), tile_i32(n), tile_i32(stride)};
-        tile_status st = tile_jit_launch(jit, NULL, args, 3, NULL);
-        if (!st) st = tile_copy_to_host(ctx, y, p, sizeof y);
-        for (int k = 0; k < n; k++) x[offset + k * stride] = 1;
-        tile_free(ctx, p);
-        if (st || memcmp(x, y, sizeof x)) return (void *)1;
-    }
-    return NULL;
-}
-
-/* Sixteen threads come for the same few variants: each is compiled once. */
-START_TEST(many_threads_compile_once) {
-    created(add_one, folder);
-    pthread_t thread[THREADS];
-    for (uintptr_t i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&thread[i], NULL, launch_many, (void *)i), 0);
-    for (int i = 0; i < THREADS; i++) {
-        void *bad = NULL;
-        pthread_join(thread[i], &bad);
-        ck_assert_ptr_null(bad);
-    }
-    char path[400];
-    int variants;
-    tile_jit_counts(jit, &variants, NULL);
-    /* Addresses of 16, 8 and 4; n; a stride that is 1 or not: 2 and 3 share. */
-    ck_assert_int_eq(variants, 3 * 2 * 2);
-    ck_assert_int_eq(entries(path), variants);
-}
-END_TEST
-
-static const char constant[] = "import triton, triton.language as tl\n"
-                               "# tile: grid = 1\n"
-                               "@triton.jit\n"
-                               "def k(p: '*i32', V: tl.constexpr):\n"
-                               "    tl.store(p, V)\n";
-
-/* Everything anew each round: a jit, its one variant, and now and then PTX, through LLVM. */
-static void *compile_many(void *number) {
-    for (int i = 0, n_rounds = rounds(); i < n_rounds; i++) {
-        char define[32];
-        int32_t want = (int32_t)(uintptr_t)number * 100000 + i, got = 0;
-        snprintf(define, sizeof define, "V=%d", want);
-        const char *defines[] = {define};
-        tile_compile_options o = {.source = constant,
-                                  .source_len = sizeof constant - 1,
-                                  .defines = defines,
-                                  .ndefines = 1};
-        tile_jit *own = NULL;
-        tile_ptr p = 0;
-        tile_status st = tile_alloc(ctx, 4, &p);
-        tile_arg arg = tile_pointer(p);
-        if (!st) st = tile_jit_create(ctx, &o, i % 2 ? "" : folder, &own);
-        if (!st) st = tile_jit_launch(own, NULL, &arg, 1, NULL);
-        if (!st) st = tile_copy_to_host(ctx, &got, p, sizeof got);
-        tile_jit_destroy(own);
-        tile_free(ctx, p);
-        tile_compiled *c = NULL;
-        if (!st && i % 10 == 0) st = tile_compile(&o, &c);
-        tile_compiled_free(c);
-        if (st || got != want) return (void *)1;
-    }
-    return NULL;
-}
-
-START_TEST(many_threads_compile) {
-    pthread_t thread[THREADS];
-    for (uintptr_t i = 0; i < THREADS; i++)
-        ck_assert_int_eq(pthread_create(&thread[i], NULL, compile_many, (void *)i), 0);
-    for (int i = 0; i < THREADS; i++) {
-        void *bad = NULL;
-        pthread_join(thread[i], &bad);
-        ck_assert_ptr_null(bad);
-    }
-}
-END_TEST
-
 int main(void) {
     Suite *s = suite_create("jit");
     TCase *t = tcase_create("jit");
@@ -665,7 +510,5 @@ int main(void) {
     tcase_add_test(t, damaged_entries_are_replaced);
     tcase_add_test(t, folders);
     tcase_add_test(t, warnings_are_kept);
-    tcase_add_test(t, many_threads_compile_once);
-    tcase_add_test(t, many_threads_compile);
     return run_suite(s, t);
 }
