@@ -2,7 +2,7 @@
 # Every test, a row each. scripts/test runs those of several builds, `ctest --test-dir build -R ptxas` some
 # of one, `-L docs` those with that label. A test says `N passed, N failed` or as Check does, or is one check.
 #
-#   builds   every; release, asan: in that alone
+#   builds   every; release, asan, coverage: in that alone, or in those with a comma between them
 #   labels   quick: scripts/test quick has it; full: scripts/test full alone; then what it is about
 #   s        how long it takes, about: long ones begin first, and one that takes many times that is ended
 #   lock     alone: it measures time, and nothing runs beside it; another word: one that has it at a time.
@@ -11,6 +11,8 @@ if(TILE_SANITIZE)
     set(BUILD asan)
 elseif(TILE_TSAN)
     set(BUILD tsan)
+elseif(TILE_COVERAGE)
+    set(BUILD coverage)
 elseif(TILE_STAGED)
     set(BUILD static)
 elseif(CMAKE_BUILD_TYPE STREQUAL Debug)
@@ -24,7 +26,8 @@ set(ENVIRONMENT ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OP
     CK_DEFAULT_TIMEOUT=60)
 
 function(test name builds labels s lock)
-    if(NOT builds STREQUAL every AND NOT builds STREQUAL BUILD)
+    string(REPLACE "," ";" builds ${builds})
+    if(NOT builds STREQUAL every AND NOT BUILD IN_LIST builds)
         return()
     endif()
     set(name "${BUILD}: ${name}")
@@ -84,8 +87,8 @@ foreach(target sm_80 sm_90a)
 endforeach()
 test("bits of launches"                    release quick,kernels  3  -     tests/bits_test.sh ${BIN})
 test("what accesses take"                  every   quick,kernels  1  -     tests/counts_test.sh ${BIN})
-test("reports"                            release quick,kernels  12 -     python3 tests/report.py ${BIN})
-test("pages of reports"                   release quick,kernels  12 -     python3 tests/page.py ${BIN})
+test("reports"                            release,coverage quick,kernels 12 -     python3 tests/report.py ${BIN})
+test("pages of reports"                   release,coverage quick,kernels 12 -     python3 tests/page.py ${BIN})
 test("pages of reports in a browser"      release full,kernels   50 -     python3 tests/page.py ${BIN} --browser)
 test("bank conflicts of the examples"      release quick,kernels 12  -     python3 tests/conflicts.py ${BIN})
 test("outputs on pages"                   release quick,docs   3  -     tests/pages_test.sh ${BIN})
@@ -141,7 +144,7 @@ test("replay"                              release ptx           12  build tests
 # ---- programs ----
 test("explanations of messages"            every   quick,cli      8  -     python3 tests/explain.py ${BIN})
 test("command line"                        every   quick,cli      1  -     tests/cli_test.sh ${BIN})
-test("limits, each"                        release quick,cli     10  -     python3 tests/limits.py ${BIN})
+test("limits, each"                        release,coverage quick,cli 10  -     python3 tests/limits.py ${BIN})
 test("messages"                            every   quick,cli      2  -     tests/messages_test.sh ${BIN})
 test("modules"                             every   quick,cli      6  -     tests/modules_test.sh ${BIN})
 test("manuals"                             every   quick,cli      1  -     tests/manual_test.sh ${BIN})
@@ -157,7 +160,7 @@ test("scripts/test"                        release quick,tests    4  -     tests
 
 # ---- Python ----
 if(PYTHON_INCLUDE)
-    test("Python"                          release quick,python   4  -     ${PYTHON3} tests/python/run.py ${AT}/python)
+    test("Python"                          release,coverage quick,python 4  -     ${PYTHON3} tests/python/run.py ${AT}/python)
     test("hostile tensors in Python"       release quick,fuzz     5  -     ${PYTHON3} tests/fuzz/dlpack.py ${AT}/python)
     test("wheel"                           release package       40  build tests/python/wheel_test.sh ${AT})
 endif()
@@ -172,6 +175,9 @@ test("threads that compile"                release tsan          12  build tests
 test("contexts that are peers"             release tsan           6  build tests/tsan_test.sh test_peers)
 test("threads at length"                   release full,tsan     30  build tests/tsan_test.sh test_threads 32 1000)
 test("threads that compile at length"      release full,tsan    200  build ${CMAKE_COMMAND} -E env TILE_TEST_ROUNDS=1000 tests/tsan_test.sh test_jit_threads)
+
+# ---- which lines the tests run ----
+test("coverage"                            release full,tree    900 build scripts/coverage)
 
 # ---- time ----
 test("limits"                              release quick,time     3  alone tests/limit_test.sh ${BIN}/tilec) # ASan maps all addresses

@@ -22,8 +22,7 @@ refused() {
     ok "tilec $* says it" sh -c 'cat "$2"; grep -qE -- "$1" "$2"' - "$pattern" "$work/said"
 }
 
-sanitize=
-nm "$tilec" 2>/dev/null | grep -q __asan_init && sanitize=-fsanitize=address,undefined
+sanitize=$(instrumented "$tilec")
 libraries="$build/lib/libtile_runtime.a -ljansson -ldl -lm -lpthread $sanitize"
 warnings="-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror"
 source=tests/artefact/kernels.tl

@@ -167,8 +167,7 @@ ok 'nothing of ours is linked' sh -c "! ldd '$work/program' | grep -E 'tile|jans
 LD_LIBRARY_PATH='' ok 'and no driver is needed to start' sh -c "'$work/program' | grep -q 'not in the fake driver'"
 
 # ---- as libtile launches ----
-asan=
-nm "$tilec" 2>/dev/null | grep -q __asan_init && asan=-fsanitize=address,undefined
+asan=$(instrumented "$tilec")
 mkdir "$work/header"
 # same OPTIONS…: of a launcher and a header
 same() {

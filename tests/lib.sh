@@ -23,6 +23,10 @@ count() {
     *) fail "${@:2}" ;;
     esac
 }
+# instrumented PROGRAM: what gcc needs to be told where it links what PROGRAM was linked with
+instrumented() {
+    nm "$1" 2>/dev/null | awk '/__asan_init/ { print "-fsanitize=address,undefined"; exit } /__gcov_init/ { print "--coverage"; exit }'
+}
 # ok NAME COMMAND…: it works; what it printed is in $work/log
 ok() {
     if "${@:2}" >"$work/log" 2>&1; then pass; else fail "$1" "$work/log"; fi
