@@ -12,6 +12,7 @@
 enum { N = 64 };
 
 typedef struct Program {
+    bool cpu, ptx;             /* which device; neither: a GPU */
     tile_context *ctx, *other; /* another GPU's, or another of the CPU */
     void *stream;
     tile_module *module, *second;
@@ -48,10 +49,10 @@ static void released(void *user) {
     } while (0)
 
 /* Tensors of "another library" over the buffer y, and one of ours for it. */
-static void tensors(Program *p, Life *l, bool cpu) {
+static void tensors(Program *p, Life *l) {
     static int64_t shape[] = {8, 8};
     DLTensor t = {.data = (void *)(uintptr_t)p->y,
-                  .device = {cpu ? kDLCPU : kDLCUDA, 0},
+                  .device = {p->cpu || p->ptx ? kDLCPU : kDLCUDA, 0},
                   .ndim = 2,
                   .dtype = {kDLFloat, 32, 1},
                   .shape = shape};
@@ -68,11 +69,11 @@ static void tensors(Program *p, Life *l, bool cpu) {
 }
 
 /* From one context to another and back, by memory that other processes could open. */
-static void peers(Program *p, Life *l, bool cpu) {
+static void peers(Program *p, Life *l) {
     tile_shared_handle handle;
     tile_ptr there, opened = 0;
     size_t bytes = 0;
-    l->status = tile_context_create(cpu ? "cpu" : "cuda:1", &p->other);
+    l->status = tile_context_create(p->cpu ? "cpu" : p->ptx ? "ptx" : "cuda:1", &p->other);
     l->step = "opening";
     if (l->status) return;
     TRY(tile_context_enable_peer(p->ctx, p->other));
@@ -84,15 +85,15 @@ static void peers(Program *p, Life *l, bool cpu) {
     TRY(tile_copy_peer(p->ctx, p->x, p->other, there, sizeof p->in, p->stream));
     TRY(tile_synchronize_stream(p->ctx, p->stream));
     TRY(tile_shared_export(p->other, there, &handle));
-    if (cpu) return; /* a process cannot open its own; the fake driver's can */
+    if (p->cpu || p->ptx) return; /* a process cannot open its own; the fake driver's can */
     TRY(tile_shared_open(p->ctx, &handle, sizeof handle, &opened, &bytes));
     if (bytes != sizeof p->in) l->result_wrong = true;
     TRY(tile_copy_on_device(p->ctx, p->x, opened, bytes, p->stream));
     TRY(tile_free(p->ctx, opened));
 }
 
-static void work(Program *p, Life *l, bool cpu, const char *file) {
-    const char *text = life_module(cpu);
+static void work(Program *p, Life *l, const char *file) {
+    const char *text = life_module(p->cpu);
     TRY(tile_module_load(p->ctx, text, strlen(text), &p->module));
     TRY(tile_module_load_file(p->ctx, file, &p->second));
     TRY(tile_kernel_get(p->second, "copy", &p->kernel));
@@ -101,7 +102,7 @@ static void work(Program *p, Life *l, bool cpu, const char *file) {
     for (int i = 0; i < N; i++) p->in[i] = (float)i;
     TRY(tile_copy_to_device(p->ctx, p->x, p->in, sizeof p->in));
     TRY(tile_fill(p->ctx, p->y, 0, sizeof p->in));
-    peers(p, l, cpu);
+    peers(p, l);
     if (l->status) return;
     TRY(tile_event_record(p->ctx, NULL, &p->start));
     tile_arg args[] = {tile_pointer(p->x), tile_pointer(p->y), tile_i32(N), tile_f32(0.5f)};
@@ -109,7 +110,7 @@ static void work(Program *p, Life *l, bool cpu, const char *file) {
     tile_grid grid;
     TRY(tile_kernel_grid(p->kernel, "n // 8, 1", args, 4, &grid));
     TRY(tile_launch(p->kernel, &grid, args, 4, NULL));
-    if (!cpu) {
+    if (!p->cpu && !p->ptx) {
         tile_kernel *special, *mapped, *sums;
         TRY(tile_kernel_get(p->module, "special", &special));
         TRY(tile_launch(special, NULL, NULL, 0, NULL));
@@ -128,11 +129,11 @@ static void work(Program *p, Life *l, bool cpu, const char *file) {
     double ms = -1;
     TRY(tile_event_elapsed(p->start, p->end, &ms));
     if (ms < 0) l->result_wrong = true;
-    tensors(p, l, cpu);
+    tensors(p, l);
     if (l->status) return;
     args[1] = tile_pointer(p->tensor->data);
     TRY(tile_launch(p->kernel, NULL, args, 4, NULL));
-    if (!cpu) /* the fake driver runs no kernels */
+    if (!p->cpu && !p->ptx) /* the fake driver runs no kernels */
         TRY(tile_copy_on_device(p->ctx, p->y, p->x, sizeof p->in, NULL));
     TRY(tile_synchronize_stream(p->ctx, NULL));
     TRY(tile_synchronize(p->ctx));
@@ -147,7 +148,9 @@ Life life_run(const char *device, void *cu_context, const char *file) {
     life.status = cu_context ? tile_context_from_cuda(cu_context, &p.ctx)
                              : tile_context_create(device, &p.ctx);
     life.step = "opening";
-    if (!life.status) work(&p, l, strcmp(tile_context_target(p.ctx), "cpu") == 0, file);
+    p.cpu = !life.status && strcmp(tile_context_target(p.ctx), "cpu") == 0;
+    p.ptx = strcmp(device, "ptx") == 0;
+    if (!life.status) work(&p, l, file);
     if (life.status) { /* who has failed says why */
         const char *text = p.ctx ? tile_error(p.ctx) : "";
         snprintf(life.text, sizeof life.text, "%s", *text || !p.other ? text : tile_error(p.other));

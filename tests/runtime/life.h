@@ -17,10 +17,10 @@ typedef struct Life {
     int held;           /* tensors whose deleter was not called */
 } Life;
 
-/* device: "cpu", "cuda"; cu_context, when not NULL, is used instead. file: a module of this device,
- * as life_module writes it. */
+/* device: "cpu", "cuda", "ptx"; cu_context, when not NULL, is used instead. file: a module of this
+ * device, as life_module writes it. */
 Life life_run(const char *device, void *cu_context, const char *file);
-/* The text of the module that a life on this device loads. */
+/* The text of the module that a life on the CPU device loads, or on the others. */
 const char *life_module(bool cpu);
 
 #endif

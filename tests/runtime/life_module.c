@@ -23,7 +23,7 @@ static const char tir[] =
     "  return\n"
     "}\n";
 
-/* The same as a driver sees it, and kernels that ask for special launches. */
+/* The same for a driver and for the PTX machine, and kernels that ask for special launches. */
 static const char ptx[] =
     "// tilec manifest begin\n"
     "// {\"manifest\": 1, \"target\": \"sm_80\", \"kernels\": [\n"
@@ -51,7 +51,14 @@ static const char ptx[] =
     "// tilec manifest end\n"
     ".version 7.8\n.target sm_80\n.address_size 64\n"
     ".visible .entry copy(\n .param .u64 copy_0,\n .param .u64 copy_1,\n .param .u32 copy_2,\n"
-    " .param .b32 copy_3\n)\n{\n ret;\n}\n"
+    " .param .b32 copy_3\n)\n{\n"
+    " .reg .pred %p<3>;\n .reg .b32 %r<5>;\n .reg .b64 %rd<6>;\n"
+    " ld.param.u64 %rd1, [copy_0];\n ld.param.u64 %rd2, [copy_1];\n"
+    " ld.param.u32 %r1, [copy_2];\n mov.u32 %r2, %tid.x;\n mov.u32 %r3, %ctaid.x;\n"
+    " setp.lt.u32 %p1, %r2, 8;\n shl.b32 %r3, %r3, 3;\n or.b32 %r3, %r3, %r2;\n"
+    " setp.lt.and.s32 %p2, %r3, %r1, %p1;\n mul.wide.s32 %rd3, %r3, 4;\n"
+    " add.s64 %rd4, %rd1, %rd3;\n add.s64 %rd5, %rd2, %rd3;\n"
+    " @%p2 ld.global.b32 %r4, [%rd4];\n @%p2 st.global.b32 [%rd5], %r4;\n ret;\n}\n"
     ".visible .entry special(\n)\n{\n ret;\n}\n"
     ".visible .entry mapped(\n .param .u64 mapped_0,\n .param .u32 mapped_1,\n .param .u64 "
     "mapped_2\n)\n{\n"

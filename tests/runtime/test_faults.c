@@ -205,11 +205,12 @@ int main(void) {
     fault_driver_symbol("cuCtxCreate_v2", &create_context, sizeof create_context);
     fault_driver_symbol("cuCtxDestroy_v2", &destroy_context, sizeof destroy_context);
     for (int mode = 0; mode < 4; mode++) driver_fails(mode & 2, mode & 1);
-    for (int cpu = 0; cpu < 2; cpu++) {
-        const char *device = cpu ? "cpu" : "cuda";
-        memory_fails(device, file[cpu], false);
-        memory_fails(device, file[cpu], true);
-        files_fail(device, file[cpu]);
+    static const char *const devices[] = {"cuda", "cpu", "ptx"};
+    for (int i = 0; i < 3; i++) {
+        const char *path = file[strcmp(devices[i], "cpu") == 0];
+        memory_fails(devices[i], path, false);
+        memory_fails(devices[i], path, true);
+        files_fail(devices[i], path);
     }
     parts_missing();
     for (int cpu = 0; cpu < 2; cpu++) unlink(file[cpu]);
