@@ -44,3 +44,8 @@ _Noreturn void session_bail(Session *s) {
     s->out_of_memory = false;
     longjmp(s->bail, 1);
 }
+
+_Noreturn void session_starve(Session *s) {
+    s->out_of_memory = true;
+    longjmp(s->bail, 1);
+}

@@ -35,5 +35,7 @@ char **session_own(Session *s);
 void session_free(Session *s);
 /* Gives up after a diagnostic was added (limits, malformed input too deep to go on from). */
 _Noreturn void session_bail(Session *s);
+/* Gives up for want of memory, as the arena does. */
+_Noreturn void session_starve(Session *s);
 
 #endif

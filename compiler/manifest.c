@@ -7,14 +7,13 @@
  * even in comments, accepts it. */
 #include "compiler/manifest.h"
 
+#include "base/json.h"
 #include "ir/analysis/alias.h"
 #include "ir/desc.h"
 #include "ir/expression.h"
 #include "ir/func_attrs.h"
 #include "ir/roles.h"
 
-#include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MANIFEST_VERSION = 1 };
@@ -66,16 +65,21 @@ static void put_param(Buf *out, const Func *f, const Param *p) {
 /* The value comes as JSON text from lowering, but as any text from a .tir: read and written anew.
  */
 static bool put_constexpr(Session *s, const Func *f, const ConstexprInfo *c, Buf *out) {
-    json_t *value = json_loads(c->json, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-    char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+    json_error_t error;
+    bool starved;
+    char **text = session_own(s);
+    json_t *value =
+        json_of_text(c->json, strlen(c->json), JSON_DECODE_ANY | JSON_ALLOW_NUL, &error, &starved);
+    bool is_json = value != NULL;
+    *text = is_json ? json_to_text(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
     json_decref(value);
-    if (!text) {
+    if (starved || (is_json && !*text)) session_starve(s);
+    if (!is_json) {
         diag(&s->diags, E_TIR_UNSOUND, f->span, "what is said of '%s' is not JSON", c->name);
         return false;
     }
     put_string(out, c->name);
-    buf_printf(out, ": %s", text);
-    free(text);
+    buf_printf(out, ": %s", *text);
     return true;
 }
 

@@ -6,7 +6,7 @@
  * behind a cubin's code; tile IR says everything itself, so there the manifest is left alone. All
  * memory of a module is its session's arena. */
 #include "base/file.h"
-#include "runtime/json.h"
+#include "base/json.h"
 #include "runtime/runtime.h"
 
 #include <stdio.h>

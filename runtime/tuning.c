@@ -16,7 +16,7 @@
 #include "base/expr.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "runtime/json.h"
+#include "base/json.h"
 #include "tile.h"
 
 #include <errno.h>

@@ -9,7 +9,7 @@
  * sizes share most of their configs: images with the same bytes are loaded once. */
 #include "base/expr.h"
 #include "ir/target.h"
-#include "runtime/json.h"
+#include "base/json.h"
 #include "runtime/runtime.h"
 
 #include <math.h>
@@ -67,23 +67,18 @@ static int by_preference(const void *a, const void *b) {
     return (x->image > y->image) - (x->image < y->image);
 }
 
-static _Noreturn void no_memory(Session *s) { /* as the arena does */
-    s->out_of_memory = true;
-    longjmp(s->bail, 1);
-}
-
 /* The kernels that the manifest tells of; NULL, or what is wrong. */
 static const char *read_manifest(Session *s, Choice *c) {
     const char *data = c->image->data, *target, *wrong = "there is no manifest";
     size_t at = module_text_at(data, c->image->size), json_len, code;
     char *json;
     if (at == SIZE_MAX) return wrong;
-    if (!module_head(data + at, c->image->size - at, &json, &json_len, &code)) no_memory(s);
+    if (!module_head(data + at, c->image->size - at, &json, &json_len, &code)) session_starve(s);
     json_error_t e;
     bool starved = false;
     json_t *root = json_len ? json_of_text(json, json_len, JSON_ALLOW_NUL, &e, &starved) : NULL;
     free(json);
-    if (starved) no_memory(s);
+    if (starved) session_starve(s);
     if (root) wrong = manifest_kernels(s, root, &c->facts, &c->nfacts, &target);
     json_decref(root);
     return wrong;

@@ -3,7 +3,8 @@
  * rates, and what the compiler made of the kernels. */
 #include "tools/tilerun.h"
 
-#include <jansson.h>
+#include "base/json.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static char *facts(const Run *a, const Run *b, bool json, bool all) {
 static int print_json(const Run *a, const Run *b, const char *differs) {
     json_t *list = differs ? json_loads(differs, 0, NULL) : json_null();
     json_t *both = json_pack("{s:O, s:O, s:o}", "a", a->report, "b", b->report, "compare", list);
-    char *text = both ? json_dumps(both, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = both ? json_to_text(both, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(both);
     if (!text) return complain(&a->o.messages, EXIT_RUN, "out of memory");
     puts(text);

@@ -4,9 +4,9 @@
 #include "tools/tilerun.h"
 
 #include "base/file.h"
+#include "base/json.h"
 #include "ir/compare.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ int report_counted(Run *r) {
 
 int report_end(Run *r) {
     if (!r->report) return -1;
-    char *text = json_dumps(r->report, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    char *text = json_to_text(r->report, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     if (!text) return complain(&r->o.messages, EXIT_RUN, "out of memory");
     puts(text);
     free(text);

@@ -1,71 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_jit_faults.c: tile_jit, tile_bundle and tile_tune when the n-th allocation of ours, or the
  * n-th call about a file, fails: no crash, no leak, the right status, and right results whenever
- * there are results.
- *
- * The linker puts the functions below in the place of libc's (--wrap). On the CPU device no code of
- * LLVM runs, which could not go on without memory. */
+ * there are results. */
+#include "tests/check/fault_fixture.h"
 #include "tests/run_suite.h"
-#include "tests/scratch.h"
-#include "tile.h"
 
-#include <check.h>
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-typedef enum Kind { NOTHING, ALLOCATION, FILE_CALL } Kind;
-
-static Kind failing;     /* which calls are counted */
-static int calls, fails; /* how many there were; the number of the one that fails */
-static int wrong;        /* results that were not right */
-static char folder[SCRATCH_SIZE];
-
-static bool it_fails(Kind kind, int error) {
-    if (kind != failing || ++calls != fails) return false;
-    errno = error;
-    return true;
-}
-
-/* Declares what --wrap makes of a function: the real one, and ours, which fails with `result`. */
-#define WRAP(type, name, params, args, kind, error, result)                                        \
-    type __real_##name params;                                                                     \
-    type __wrap_##name params;                                                                     \
-    type __wrap_##name params {                                                                    \
-        return it_fails(kind, error) ? (result) : __real_##name args;                              \
-    }
-
-WRAP(void *, malloc, (size_t n), (n), ALLOCATION, ENOMEM, NULL)
-WRAP(void *, calloc, (size_t n, size_t size), (n, size), ALLOCATION, ENOMEM, NULL)
-WRAP(void *, realloc, (void *p, size_t n), (p, n), ALLOCATION, ENOMEM, NULL)
-WRAP(char *, strdup, (const char *s), (s), ALLOCATION, ENOMEM, NULL)
-WRAP(char *, strndup, (const char *s, size_t n), (s, n), ALLOCATION, ENOMEM, NULL)
-WRAP(ssize_t, read, (int fd, void *to, size_t n), (fd, to, n), FILE_CALL, EIO, -1)
-WRAP(ssize_t, write, (int fd, const void *from, size_t n), (fd, from, n), FILE_CALL, ENOSPC, -1)
-WRAP(int, rename, (const char *a, const char *b), (a, b), FILE_CALL, EACCES, -1)
-WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode), FILE_CALL, EACCES, -1)
-WRAP(int, stat, (const char *path, struct stat *st), (path, st), FILE_CALL, EACCES, -1)
-WRAP(int, lstat, (const char *path, struct stat *st), (path, st), FILE_CALL, EACCES, -1)
-WRAP(int, fstat, (int fd, struct stat *st), (fd, st), FILE_CALL, EIO, -1)
-WRAP(DIR *, opendir, (const char *path), (path), FILE_CALL, EMFILE, NULL)
-WRAP(int, unlink, (const char *path), (path), FILE_CALL, EACCES, -1)
-
-int __real_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...);
-int __wrap_open(const char *path, int flags, ...) {
-    va_list ap;
-    va_start(ap, flags);
-    mode_t mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
-    va_end(ap);
-    return it_fails(FILE_CALL, EMFILE) ? -1 : __real_open(path, flags, mode);
-}
 
 /* ---- a life ---- */
 
@@ -183,47 +124,6 @@ static tile_status tune(void) {
     tile_tuning_close(t);
     tile_context_destroy(ctx);
     return st;
-}
-
-static void empty_folder(void) {
-    DIR *d = __real_opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        char path[400];
-        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
-        __real_unlink(path);
-    }
-    if (d) closedir(d);
-}
-
-/* The status of a life whose call number n of this kind fails; *count: how many calls it made. */
-static tile_status live_with(tile_status (*life)(void), Kind kind, int n, int *count) {
-    failing = kind;
-    calls = 0;
-    fails = n;
-    tile_status st = life();
-    failing = NOTHING;
-    *count = calls;
-    return st;
-}
-
-static void every_call(tile_status (*life)(void), Kind kind, tile_status expected) {
-    int count, unused;
-    ck_assert_ptr_nonnull(mkdtemp(scratch(folder, "tile-faults")));
-    ck_assert_int_eq(live_with(life, kind, 0, &count), TILE_OK);
-    ck_assert_int_gt(count, 20);
-    int refused = 0;
-    for (int n = 1; n <= count; n++) {
-        empty_folder();
-        tile_status st = live_with(life, kind, n, &unused);
-        ck_assert_msg(st == TILE_OK || st == expected, "call %d of %d: %s", n, count,
-                      tile_status_text(st));
-        refused += st != TILE_OK;
-        ck_assert_int_eq(life(), TILE_OK); /* with what is on disk now */
-    }
-    ck_assert_int_eq(wrong, 0);
-    if (expected) ck_assert_int_gt(refused, count / 3);
-    empty_folder();
-    rmdir(folder);
 }
 
 START_TEST(allocations) {

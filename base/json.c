@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* json.c: see json.h. */
-#include "runtime/json.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 
@@ -18,5 +18,17 @@ json_t *json_of_text(const char *text, size_t len, size_t flags, json_error_t *e
     json_decref(first);
     if (!*starved) return root;
     json_decref(root);
+    return NULL;
+}
+
+/* json_dumps leaves out what its buffer had no room for when that could not grow. */
+char *json_to_text(const json_t *value, size_t flags) {
+    size_t n = json_dumpb(value, NULL, 0, flags);
+    char *text = n ? malloc(n + 1) : NULL;
+    if (text && json_dumpb(value, text, n, flags) == n) {
+        text[n] = '\0';
+        return text;
+    }
+    free(text);
     return NULL;
 }
