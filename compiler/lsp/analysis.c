@@ -213,6 +213,7 @@ Analysis *analysis_make(const tile_compile_options *o, const tile_reader *reader
         other = analysis_new(name, text, len);
         if (other) other->symbols.unknown = true;
         if (other) attempt(other, o, reader);
+        if (!other || other->starved) a->starved = true; /* which error stands is not known */
     }
     add_findings(a, other);
     analysis_free(other);

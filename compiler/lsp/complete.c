@@ -39,6 +39,7 @@ static size_t word_before(const char *text, size_t at, char out[WORD_LIMIT]) {
 
 typedef struct Items {
     json_t *out;
+    Reply *reply;
     const char *start; /* what is typed already */
 } Items;
 
@@ -46,8 +47,8 @@ static void add_item(Items *items, const char *name, int kind, const char *detai
     if (!name || strncmp(name, items->start, strlen(items->start)) != 0) return;
     if (json_array_size(items->out) >= PLACES_LIMIT) return;
     json_t *item = json_pack("{s:o, s:i}", "label", text_json(name, strlen(name)), "kind", kind);
-    if (detail) json_object_set_new(item, "detail", text_json(detail, strlen(detail)));
-    json_array_append_new(items->out, item);
+    if (detail) reply_set(items->reply, item, "detail", text_json(detail, strlen(detail)));
+    reply_add(items->reply, items->out, item);
 }
 
 static void add_member(void *ctx, MemberKind kind, const char *name, const char *signature) {
@@ -118,13 +119,16 @@ json_t *feature_completion(Server *v, const json_t *params, Reply *r) {
     char word[WORD_LIMIT], function[WORD_LIMIT];
     word_before(text, at, word);
     char *dot = strrchr(word, '.');
-    if (setjmp(a->s.bail)) return out;
-    if (dot) {
-        *dot = '\0';
-        symbols_members(&a->symbols, word, add_member, &(Items){out, dot + 1});
+    if (setjmp(a->s.bail)) {
+        r->starved = a->s.out_of_memory;
         return out;
     }
-    Items items = {out, word};
+    if (dot) {
+        *dot = '\0';
+        symbols_members(&a->symbols, word, add_member, &(Items){out, r, dot + 1});
+        return out;
+    }
+    Items items = {out, r, word};
     const Analysis *names = d->whole && d->whole->has_symbols ? d->whole : a;
     function_around(text, at, function);
     add_names(names, function, &items);
@@ -154,7 +158,7 @@ static size_t call_around(const char *text, size_t at, int *commas) {
 }
 
 /* The parameters in a header's brackets, cut at the commas that no bracket encloses. */
-static json_t *parameters_json(const char *header) {
+static json_t *parameters_json(Reply *r, const char *header) {
     json_t *out = json_array();
     const char *at = strchr(header, '(');
     int depth = 0;
@@ -167,8 +171,7 @@ static json_t *parameters_json(const char *header) {
         if (depth || (*s != ',' && *s != ')')) continue;
         while (*from == ' ') from++;
         if (s > from)
-            json_array_append_new(out,
-                                  json_pack("{s:o}", "label", text_json(from, (size_t)(s - from))));
+            reply_add(r, out, json_pack("{s:o}", "label", text_json(from, (size_t)(s - from))));
         from = s + 1;
         if (*s == ')') break;
     }
@@ -200,6 +203,6 @@ json_t *feature_signature(Server *v, const json_t *params, Reply *r) {
     const char *header = header_of(a, symbols_object(&a->symbols, word));
     if (!header) return json_null();
     return json_pack("{s:[{s:o, s:o}], s:i, s:i}", "signatures", "label",
-                     text_json(header, strlen(header)), "parameters", parameters_json(header),
+                     text_json(header, strlen(header)), "parameters", parameters_json(r, header),
                      "activeSignature", 0, "activeParameter", commas);
 }

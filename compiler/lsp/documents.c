@@ -97,26 +97,20 @@ static char *copy_text(const json_t *value, size_t *len) {
     return text;
 }
 
-static char *name_of(const char *uri) {
-    char *path = uri_path(uri);
-    if (path) return path;
-    path = malloc(strlen(uri) + 3);
-    if (path) sprintf(path, "<%s>", uri);
-    return path;
-}
-
 static Document *new_document(Server *v, const char *uri) {
     if (v->ndocuments == DOCUMENTS_LIMIT) {
         say_refused(v, uri, "more than 1000 documents are open");
         return NULL;
     }
     Document *all = realloc(v->document, ((size_t)v->ndocuments + 1) * sizeof *all);
-    if (!all) return NULL;
-    v->document = all;
-    Document *d = &all[v->ndocuments];
-    *d = (Document){.uri = strdup(uri), .path = name_of(uri), .text = calloc(1, 1)};
-    if (d->uri && d->path && d->text) return v->ndocuments++, d;
-    free_document(d);
+    if (all) {
+        v->document = all;
+        Document *d = &all[v->ndocuments];
+        *d = (Document){.uri = strdup(uri), .path = uri_path(uri), .text = calloc(1, 1)};
+        if (d->uri && d->path && d->text) return v->ndocuments++, d;
+        free_document(d);
+    }
+    v->status = TILE_NO_MEMORY;
     return NULL;
 }
 
@@ -131,7 +125,10 @@ void document_open(Server *v, const json_t *params) {
     take_version(d, item);
     size_t len;
     char *text = copy_text(value, &len);
-    if (text) set_text(v, d, text, len);
+    if (text)
+        set_text(v, d, text, len);
+    else
+        v->status = TILE_NO_MEMORY; /* what follows changes this text, not the one before */
 }
 
 static bool read_position(const json_t *at, Position *out) {
@@ -144,7 +141,7 @@ static bool read_position(const json_t *at, Position *out) {
 }
 
 /* One change: all of the text, or a range of it. False: it is none. */
-static bool apply(Document *d, const json_t *change) {
+static bool apply(Server *v, Document *d, const json_t *change) {
     const json_t *value = json_object_get(change, "text");
     const json_t *range = json_object_get(change, "range");
     if (!json_is_string(value)) return false;
@@ -160,7 +157,10 @@ static bool apply(Document *d, const json_t *change) {
     }
     size_t len = from + n + (d->len - to);
     char *text = malloc(len + 1);
-    if (!text) return false;
+    if (!text) {
+        v->status = TILE_NO_MEMORY;
+        return true;
+    }
     memcpy(text, d->text, from);
     memcpy(text + from, json_string_value(value), n);
     memcpy(text + from + n, d->text + to, d->len - to + 1);
@@ -176,7 +176,7 @@ void document_change(Server *v, const json_t *params) {
     size_t i;
     if (!d) return;
     json_array_foreach(changes, i, change) {
-        if (apply(d, change)) continue;
+        if (apply(v, d, change)) continue;
         say_refused(v, d->uri, "a change of it is none: close it and open it again");
         break;
     }
@@ -199,14 +199,14 @@ void document_close(Server *v, const json_t *params) {
 
 /* ---- what is published ---- */
 
-static json_t *related_json(const Analysis *a, const Finding *f) {
+static json_t *related_json(Reply *r, const Analysis *a, const Finding *f) {
     json_t *all = json_array();
     for (int i = 0; i < f->nrelated; i++) {
         const Related *x = &f->related[i];
         if (!x->span.line) continue; /* part of the message */
-        json_array_append_new(all,
-                              json_pack("{s:o, s:o}", "location", location_json(&a->lines, x->span),
-                                        "message", text_json(x->text, strlen(x->text))));
+        reply_add(r, all,
+                  json_pack("{s:o, s:o}", "location", location_json(&a->lines, x->span), "message",
+                            text_json(x->text, strlen(x->text))));
     }
     return all;
 }
@@ -220,27 +220,33 @@ static json_t *message_json(Analysis *a, const Finding *f) {
     return text_json(b.data, b.len);
 }
 
-static json_t *finding_json(Analysis *a, const Finding *f) {
+static json_t *finding_json(Reply *r, Analysis *a, const Finding *f) {
+    json_t *message = message_json(a, f); /* first: it may jump */
     return json_pack("{s:o, s:i, s:s, s:o, s:o}", "range", range_json(&a->lines, f->span),
-                     "severity", (int)f->severity, "source", "tilec", "message", message_json(a, f),
-                     "relatedInformation", related_json(a, f));
+                     "severity", (int)f->severity, "source", "tilec", "message", message,
+                     "relatedInformation", related_json(r, a, f));
 }
 
 static void publish(Server *v, const Document *d) {
     json_t *all = json_array();
     Analysis *a = d->analysis;
-    if (a && !setjmp(a->s.bail))
-        for (int i = 0; i < a->findings.n && i < FINDINGS_LIMIT; i++)
-            json_array_append_new(all, finding_json(a, &a->findings.at[i]));
+    Reply r = {0};
+    if (a && setjmp(a->s.bail))
+        v->status = TILE_NO_MEMORY;
+    else
+        for (int i = 0; a && i < a->findings.n && i < FINDINGS_LIMIT; i++)
+            reply_add(&r, all, finding_json(&r, a, &a->findings.at[i]));
     if (!a || a->starved)
-        json_array_append_new(all, json_pack("{s:o, s:i, s:s, s:s}", "range",
-                                             json_pack("{s:o, s:o}", "start", position_json(0, 0),
-                                                       "end", position_json(0, 0)),
-                                             "severity", 1, "source", "tilec", "message",
-                                             "looking at this file needs too much memory"));
+        reply_add(&r, all,
+                  json_pack("{s:o, s:i, s:s, s:s}", "range",
+                            json_pack("{s:o, s:o}", "start", position_json(0, 0), "end",
+                                      position_json(0, 0)),
+                            "severity", 1, "source", "tilec", "message",
+                            "looking at this file needs too much memory"));
     json_t *params =
         json_pack("{s:o, s:o}", "uri", text_json(d->uri, strlen(d->uri)), "diagnostics", all);
-    if (d->has_version) json_object_set_new(params, "version", json_integer(d->version));
+    if (d->has_version) reply_set(&r, params, "version", json_integer(d->version));
+    if (r.starved) v->status = TILE_NO_MEMORY; /* less than all of it would be wrong */
     server_notify(v, "textDocument/publishDiagnostics", params);
 }
 

@@ -76,13 +76,16 @@ static json_t *highlight_json(const Analysis *a, const Occurrence *o) {
 
 /* Those of one document. */
 static void add_places(Analysis *a, const Identity *wanted, bool here, bool declarations,
-                       bool highlights, json_t *out) {
-    if (!a || !a->has_symbols || setjmp(a->s.bail)) return;
+                       bool highlights, Reply *r, json_t *out) {
+    if (!a || !a->has_symbols) return;
+    if (setjmp(a->s.bail)) {
+        r->starved = r->starved || a->s.out_of_memory;
+        return;
+    }
     for (int i = 0; i < a->symbols.all.n && json_array_size(out) < PLACES_LIMIT; i++) {
         Occurrence *o = a->symbols.all.at[i];
         if (!same_symbol(a, o, wanted, here) || (!declarations && is_declaration(o))) continue;
-        json_array_append_new(out, highlights ? highlight_json(a, o)
-                                              : location_json(&a->lines, o->span));
+        reply_add(r, out, highlights ? highlight_json(a, o) : location_json(&a->lines, o->span));
     }
 }
 
@@ -113,7 +116,7 @@ json_t *feature_references(Server *v, const json_t *params, Reply *r) {
     for (int i = 0; i < v->ndocuments; i++) {
         bool here = &v->document[i] == d;
         if (here || !wanted.symbol || !wanted.symbol->room)
-            add_places(v->document[i].analysis, &wanted, here, declarations, false, out);
+            add_places(v->document[i].analysis, &wanted, here, declarations, false, r, out);
     }
     return out;
 }
@@ -124,6 +127,6 @@ json_t *feature_highlight(Server *v, const json_t *params, Reply *r) {
     json_t *answer;
     if (!asked_for(v, params, r, &d, &wanted, &answer)) return answer;
     json_t *out = json_array();
-    add_places(d->analysis, &wanted, true, true, true, out);
+    add_places(d->analysis, &wanted, true, true, true, r, out);
     return out;
 }

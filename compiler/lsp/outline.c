@@ -48,38 +48,47 @@ static json_t *block_range(const Analysis *a, Span name) {
                      position_json(last, position_units(last_at, last_len)));
 }
 
+/* What an outline is made for and of. */
+typedef struct Outline {
+    Analysis *a;
+    Reply *reply;
+} Outline;
+
 /* Takes children, which may be NULL. */
-static void add_symbol(const Analysis *a, json_t *out, const char *name, int kind, Span span,
+static void add_symbol(const Outline *l, json_t *out, const char *name, int kind, Span span,
                        bool block, const char *detail, json_t *children) {
     if (!name || !*name || !span.line || json_array_size(out) >= PLACES_LIMIT) {
         json_decref(children);
         return;
     }
-    json_t *s = json_pack("{s:o, s:i, s:o, s:o}", "name", text_json(name, strlen(name)), "kind",
-                          kind, "range", block ? block_range(a, span) : range_json(&a->lines, span),
-                          "selectionRange", range_json(&a->lines, span));
-    if (detail) json_object_set_new(s, "detail", text_json(detail, strlen(detail)));
-    if (children) json_object_set_new(s, "children", children);
-    json_array_append_new(out, s);
+    json_t *s =
+        json_pack("{s:o, s:i, s:o, s:o}", "name", text_json(name, strlen(name)), "kind", kind,
+                  "range", block ? block_range(l->a, span) : range_json(&l->a->lines, span),
+                  "selectionRange", range_json(&l->a->lines, span));
+    if (detail) reply_set(l->reply, s, "detail", text_json(detail, strlen(detail)));
+    if (children) reply_set(l->reply, s, "children", children);
+    reply_add(l->reply, out, s);
 }
 
-static void add_function(Analysis *a, json_t *out, const AstFunc *f, int kind) {
+static void add_function(const Outline *l, json_t *out, const AstFunc *f, int kind) {
     if (json_array_size(out) >= PLACES_LIMIT) return;
     json_t *params = json_array();
+    l->reply->starved = l->reply->starved || !params;
     for (int i = 0; i < f->nparams && i < PARAMS_SHOWN; i++)
-        add_symbol(a, params, f->param[i].name, KIND_VARIABLE, f->param[i].span, false, NULL, NULL);
+        add_symbol(l, params, f->param[i].name, KIND_VARIABLE, f->param[i].span, false, NULL, NULL);
     bool jit = false;
     for (int i = 0; i < f->ndecorators; i++) {
         const Expr *e = f->decorator[i];
         if (e->kind == EXPR_CALL) e = e->left;
         jit |= (e->kind == EXPR_NAME || e->kind == EXPR_ATTRIBUTE) && strcmp(e->name, "jit") == 0;
     }
-    add_symbol(a, out, f->name, kind, f->span, true, jit ? "jit" : NULL, params);
+    add_symbol(l, out, f->name, kind, f->span, true, jit ? "jit" : NULL, params);
 }
 
 /* Of tile IR, whose kernels are in the text alone. */
-static void add_kernels(const Analysis *a, json_t *out) {
-    const char *at = a->s.source.text, *end = at + a->s.source.len;
+static void add_kernels(const Outline *l, json_t *out) {
+    const Source *source = &l->a->s.source;
+    const char *at = source->text, *end = at + source->len;
     for (uint32_t line = 1; at < end; line++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         size_t n = (size_t)((stop ? stop : end) - at);
@@ -89,7 +98,7 @@ static void add_kernels(const Analysis *a, json_t *out) {
             char name[200];
             memcpy(name, at + 8, k - 8);
             name[k - 8] = '\0';
-            add_symbol(a, out, name, KIND_FUNCTION, (Span){line, 9, (uint16_t)(k + 1)}, false, NULL,
+            add_symbol(l, out, name, KIND_FUNCTION, (Span){line, 9, (uint16_t)(k + 1)}, false, NULL,
                        NULL);
         }
         if (!stop) return;
@@ -100,21 +109,22 @@ static void add_kernels(const Analysis *a, json_t *out) {
 json_t *feature_symbols(Server *v, const json_t *params, Reply *r) {
     Document *d = document_asked(v, params, r);
     if (!d) return NULL;
-    Analysis *a = d->analysis;
+    const Outline outline = {d->analysis, r}, *l = &outline;
     json_t *out = json_array();
-    const AstFile *f = a->file;
+    const AstFile *f = l->a->file;
     if (!f) {
-        add_kernels(a, out);
+        add_kernels(l, out);
         return out;
     }
     for (int i = 0; i < f->nglobals; i++)
-        add_symbol(a, out, f->global[i].name, KIND_CONSTANT, f->global[i].span, false, NULL, NULL);
+        add_symbol(l, out, f->global[i].name, KIND_CONSTANT, f->global[i].span, false, NULL, NULL);
     for (int i = 0; i < f->nclasses; i++) {
         json_t *methods = json_array();
+        r->starved = r->starved || !methods;
         for (int k = 0; k < f->class_[i]->nfuncs; k++)
-            add_function(a, methods, f->class_[i]->func[k], KIND_METHOD);
-        add_symbol(a, out, f->class_[i]->name, KIND_CLASS, f->class_[i]->span, true, NULL, methods);
+            add_function(l, methods, f->class_[i]->func[k], KIND_METHOD);
+        add_symbol(l, out, f->class_[i]->name, KIND_CLASS, f->class_[i]->span, true, NULL, methods);
     }
-    for (int i = 0; i < f->nfuncs; i++) add_function(a, out, f->func[i], KIND_FUNCTION);
+    for (int i = 0; i < f->nfuncs; i++) add_function(l, out, f->func[i], KIND_FUNCTION);
     return out;
 }

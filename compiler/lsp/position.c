@@ -140,23 +140,26 @@ static int hex_digit(char c) {
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-char *uri_path(const char *uri) {
-    if (strncmp(uri, "file://", 7)) return NULL;
+/* False: it is no file of this machine. */
+static bool decode_path(const char *uri, char *to) {
+    if (strncmp(uri, "file://", 7)) return false;
     uri += 7;
     if (strncmp(uri, "localhost/", 10) == 0) uri += 9;
-    if (*uri != '/') return NULL; /* of another machine */
-    char *path = malloc(strlen(uri) + 1), *to = path;
-    for (; path && *uri; uri++) {
+    if (*uri != '/') return false;
+    for (; *uri; uri++) {
         int high = *uri == '%' ? hex_digit(uri[1]) : -1, low = high < 0 ? -1 : hex_digit(uri[2]);
         int c = low < 0 ? (unsigned char)*uri : high * 16 + low;
-        if (!c || (*uri == '%' && low < 0)) {
-            free(path);
-            return NULL;
-        }
+        if (!c || (*uri == '%' && low < 0)) return false;
         if (low >= 0) uri += 2;
         *to++ = (char)c;
     }
-    if (path) *to = '\0';
+    *to = '\0';
+    return true;
+}
+
+char *uri_path(const char *uri) {
+    char *path = malloc(strlen(uri) + 3);
+    if (path && !decode_path(uri, path)) sprintf(path, "<%s>", uri);
     return path;
 }
 

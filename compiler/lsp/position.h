@@ -43,7 +43,8 @@ json_t *location_json(const Lines *l, Span span);
 /* Any bytes as a string of JSON: what is no UTF-8 becomes U+FFFD. */
 json_t *text_json(const char *s, size_t n);
 
-/* "file:///a/b%20c.tl" -> "/a/b c.tl", malloc'ed; NULL: no file of this machine, or no memory. */
+/* "file:///a/b%20c.tl" -> "/a/b c.tl", malloc'ed; of what is no file of this machine, "<URI>".
+ * NULL: no memory. */
 char *uri_path(const char *uri);
 /* "/a/b c.tl" -> its URI, malloc'ed; a relative path is taken from the working directory, and what
  * is no path, "untitled:1", as it is. NULL: no memory. */

@@ -7,6 +7,8 @@
  * are not known are left alone, as the protocol has it. */
 #include "compiler/lsp/server.h"
 
+#include "base/json.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +20,17 @@ json_t *reply_error(Reply *r, ErrorCode code, const char *message) {
     return NULL;
 }
 
+void reply_add(Reply *r, json_t *list, json_t *item) {
+    if (json_array_append_new(list, item)) r->starved = true;
+}
+
+void reply_set(Reply *r, json_t *object, const char *name, json_t *item) {
+    if (json_object_set_new(object, name, item)) r->starved = true;
+}
+
 /* Takes the message. */
 static void send_message(Server *v, json_t *message) {
-    char *text = message ? json_dumps(message, JSON_COMPACT) : NULL, head[64];
+    char *text = message ? json_to_text(message, JSON_COMPACT) : NULL, head[64];
     json_decref(message);
     if (!text) {
         v->status = TILE_NO_MEMORY;
@@ -122,12 +132,13 @@ static void answer(Server *v, json_t *id, const char *method, const json_t *para
     }
     for (size_t i = 0; i < sizeof requests / sizeof *requests; i++) {
         if (strcmp(requests[i].method, method)) continue;
-        Reply r = {INTERNAL_ERROR, "out of memory"};
+        Reply r = {INTERNAL_ERROR, "out of memory", false};
         json_t *result = requests[i].answer(v, params, &r);
-        if (result)
-            send_result(v, id, result);
+        if (result && !r.starved)
+            send_result(v, id, json_incref(result));
         else
             send_error(v, id, r.code, r.message);
+        json_decref(result);
         return;
     }
     send_error(v, id, METHOD_NOT_FOUND, "there is no such method");
@@ -172,13 +183,20 @@ static void cancel(Server *v, const json_t *message) {
     size_t i;
     json_array_foreach(v->queue, i, other) {
         const json_t *its = json_object_get(other, "id");
-        if (is_id(its) && json_equal(its, id)) json_object_set_new(other, "cancelled", json_true());
+        if (is_id(its) && json_equal(its, id) &&
+            json_object_set_new(other, "cancelled", json_true()))
+            v->status = TILE_NO_MEMORY;
     }
 }
 
 static void take_text(Server *v, const char *text, size_t len) {
     json_error_t error;
-    json_t *message = json_loadb(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+    bool starved;
+    json_t *message = json_of_text(text, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, &error, &starved);
+    if (starved) {
+        v->status = TILE_NO_MEMORY;
+        return;
+    }
     if (!message) {
         send_error(v, NULL, PARSE_ERROR, "the message is no JSON");
         return;

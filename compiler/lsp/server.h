@@ -72,8 +72,12 @@ typedef struct Server {
 typedef struct Reply {
     ErrorCode code;
     const char *message;
+    bool starved; /* something is missing in the answer: it is the error, too little memory */
 } Reply;
 json_t *reply_error(Reply *r, ErrorCode code, const char *message);
+/* Puts an item, which may be NULL for want of memory, into an answer's list or object; takes it. */
+void reply_add(Reply *r, json_t *list, json_t *item);
+void reply_set(Reply *r, json_t *object, const char *name, json_t *item);
 
 /* ---- server.c ---- */
 void server_notify(Server *v, const char *method, json_t *params); /* takes params */
