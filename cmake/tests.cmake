@@ -24,6 +24,9 @@ endif()
 # Check ends what takes 4 s, unless a suite says otherwise: beside others that is short.
 set(ENVIRONMENT ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1
     CK_DEFAULT_TIMEOUT=60)
+if(TILE_COVERAGE) # ten times as slow
+    list(APPEND ENVIRONMENT CK_DEFAULT_TIMEOUT=600)
+endif()
 
 function(test name builds labels s lock)
     string(REPLACE "," ";" builds ${builds})
@@ -33,6 +36,9 @@ function(test name builds labels s lock)
     set(name "${BUILD}: ${name}")
     string(REPLACE "," ";" labels ${labels})
     math(EXPR limit "300 + 20 * ${s}")
+    if(TILE_COVERAGE)
+        math(EXPR limit "600 + 60 * ${s}")
+    endif()
     if(TILE_SANITIZE)
         math(EXPR s "3 * ${s}")
     endif()
