@@ -362,24 +362,61 @@ static int order(Obj x, Obj y) { /* of two integers */
     return a.negative ? -c : c;
 }
 
+/* How many numbers it gives; -1: that is known when the kernel runs. */
+static int64_t numbers_of(const Range *r) {
+    const Obj *part[] = {&r->start, &r->stop, &r->step};
+    for (int i = 0; i < 3; i++)
+        if (part[i]->kind != OBJ_INT || part[i]->big) return -1;
+    int64_t from = r->start.i, to = r->stop.i, by = r->step.i;
+    if (by == 0 || (by > 0 ? from >= to : from <= to)) return 0;
+    uint64_t first = (uint64_t)from, last = (uint64_t)to, step = (uint64_t)by;
+    uint64_t n = by > 0 ? (last - first - 1) / step : (first - last - 1) / (0 - step);
+    return n < INT64_MAX ? (int64_t)n + 1 : INT64_MAX;
+}
+
+/* Ranges are equal that give the same numbers. */
+static bool same_range(const Range *a, const Range *b) {
+    int64_t n = numbers_of(a);
+    if (n < 0 || n != numbers_of(b)) return a == b;
+    return n == 0 || (a->start.i == b->start.i && (n == 1 || a->step.i == b->step.i));
+}
+
+static bool same_dict(Obj x, Obj y) {
+    bool same = x.seq.n == y.seq.n;
+    for (int i = 0; i + 1 < x.seq.n && same; i += 2) {
+        int k = dict_place(y, x.seq.at[i]);
+        same = k >= 0 && obj_equal(x.seq.at[i + 1], y.seq.at[k + 1]);
+    }
+    return same;
+}
+
 static bool equal(Obj x, Obj y) {
     if (obj_is_number(x) && obj_is_number(y)) {
         if (x.kind == OBJ_FLOAT || y.kind == OBJ_FLOAT) return obj_double(x) == obj_double(y);
         return order(x, y) == 0;
     }
     if (x.kind == OBJ_CONSTEXPR_TYPE && y.kind == OBJ_CONSTEXPR_TYPE) return equal(*x.of, *y.of);
-    if (x.kind == y.kind && (x.kind == OBJ_TUPLE || x.kind == OBJ_TUPLE_TYPE)) {
+    if (x.kind == y.kind &&
+        (x.kind == OBJ_TUPLE || x.kind == OBJ_TUPLE_TYPE || x.kind == OBJ_SLICE)) {
         if (x.seq.n != y.seq.n) return false;
         for (int i = 0; i < x.seq.n; i++)
             if (!equal(x.seq.at[i], y.seq.at[i])) return false;
         return true;
     }
     if (x.kind == OBJ_SET && y.kind == OBJ_SET) return same_set(x, y);
+    if (x.kind == OBJ_DICT && y.kind == OBJ_DICT) return same_dict(x, y);
+    if (x.kind == OBJ_RANGE && y.kind == OBJ_RANGE) return same_range(x.range, y.range);
     return obj_same(x, y);
 }
 
 bool obj_equal(Obj x, Obj y) {
     return equal(x, y);
+}
+
+int dict_place(Obj dict, Obj key) {
+    for (int i = 0; i + 1 < dict.seq.n; i += 2)
+        if (obj_equal(dict.seq.at[i], key)) return i;
+    return -1;
 }
 
 static bool holds(Operator op, double x, double y) {

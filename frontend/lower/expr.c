@@ -23,7 +23,7 @@ static Obj unique_keys(Lower *l, const Objs *pairs, Span span) {
     Objs out = {0};
     for (int i = 0; i + 1 < pairs->n; i += 2) {
         int k = 0;
-        while (k < out.n && !obj_same(out.at[k], pairs->at[i])) k += 2;
+        while (k < out.n && !obj_equal(out.at[k], pairs->at[i])) k += 2;
         if (!count_work(l, 1 + k / 8, span)) return poison();
         if (k == out.n) {
             vec_push(&l->s->arena, &out, pairs->at[i]);
@@ -275,8 +275,8 @@ static Obj lower_subscript(Lower *l, const Expr *e) {
     if (o.kind == OBJ_ARGS && index.kind == OBJ_STRING)
         return kernel_argument(l, index.text.at, e->span);
     if (o.kind == OBJ_DICT) {
-        for (int i = 0; i + 1 < o.seq.n; i += 2)
-            if (obj_same(o.seq.at[i], index)) return o.seq.at[i + 1];
+        int place = dict_place(o, index);
+        if (place >= 0) return o.seq.at[place + 1];
         return fail(l, E_INDEX_RANGE, e->span, "the dict has no key %s", obj_what(l, index));
     }
     if (obj_is_number(o)) {

@@ -498,8 +498,8 @@ static Obj dict_part(Lower *l, Obj dict, char part) { /* keys, values, items */
 
 static Obj dict_method(Lower *l, Obj self, const char *name, const Call *c) {
     if (strcmp(name, "get") == 0 && (c->nargs == 1 || c->nargs == 2)) {
-        for (int i = 0; i + 1 < self.seq.n; i += 2)
-            if (obj_same(self.seq.at[i], c->arg[0])) return self.seq.at[i + 1];
+        int place = dict_place(self, c->arg[0]);
+        if (place >= 0) return self.seq.at[place + 1];
         return c->nargs == 2 ? c->arg[1] : obj_none();
     }
     static const char *const parts[] = {"keys", "values", "items"};

@@ -356,6 +356,7 @@ bool obj_is_torch_tensor(Obj o);         /* an argument that is one at launch */
 bool obj_is_poison(Obj o);               /* or a tuple with poison in it */
 bool obj_same(Obj a, Obj b);             /* the same constant or the same Value */
 bool obj_equal(Obj a, Obj b);            /* Python's == */
+int dict_place(Obj dict, Obj key);       /* of the key, whose value is the next; -1 */
 double obj_double(Obj o);                /* of a number */
 bool obj_truth(Obj o);                   /* Python's truth value; not for OBJ_VALUE */
 const char *obj_text(Lower *l, Obj o);   /* as Python's str() writes it */

@@ -446,10 +446,10 @@ Obj python_method(Lower *l, Obj self, const char *name, const Call *c) {
 
 /* dict[key] = value */
 static Obj with_key(Lower *l, Obj dict, Obj key, Obj value, Span span) {
-    for (int i = 0; i + 1 < dict.seq.n; i += 2) {
-        if (!obj_same(dict.seq.at[i], key)) continue;
+    int place = dict_place(dict, key);
+    if (place >= 0) {
         dict.seq.at = arena_copy(&l->s->arena, dict.seq.at, (size_t)dict.seq.n * sizeof(Obj));
-        dict.seq.at[i + 1] = value;
+        dict.seq.at[place + 1] = value;
         dict = checked(l, obj_tuple(l, dict.seq.at, dict.seq.n), span);
         if (dict.kind == OBJ_TUPLE) dict.kind = OBJ_DICT;
         return dict;
