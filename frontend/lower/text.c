@@ -14,12 +14,15 @@ static void put_float(Buf *b, double v) {
         buf_puts(b, v < 0 ? "-inf" : "inf");
     else {
         char text[40];
-        for (int digits = 1; digits <= 17; digits++) { /* the shortest text that reads back */
-            snprintf(text, sizeof text, "%.*g", digits, v);
+        int digits = 1; /* the shortest text that reads back */
+        for (; digits <= 17; digits++) {
+            snprintf(text, sizeof text, "%.*e", digits - 1, v);
             if (strtod(text, NULL) == v) break;
         }
+        int exponent = atoi(strchr(text, 'e') + 1), after = digits - 1 - exponent;
+        if (exponent >= -4 && exponent < 16) /* else Python writes the exponent */
+            snprintf(text, sizeof text, "%.*f", after > 1 ? after : 1, v);
         buf_puts(b, text);
-        if (!strpbrk(text, ".e")) buf_puts(b, ".0");
     }
 }
 
@@ -48,6 +51,18 @@ static void put_quoted(Buf *b, const char *s, size_t n) {
     buf_putc(b, quote);
 }
 
+static void put_obj(Lower *l, Buf *b, Obj o, bool quoted);
+
+static void put_elements(Lower *l, Buf *b, Obj o, const char *open, const char *close) {
+    buf_puts(b, open);
+    for (int i = 0; i < o.seq.n; i++) {
+        bool value = o.kind == OBJ_DICT && i % 2;
+        if (i) buf_puts(b, value ? ": " : ", ");
+        put_obj(l, b, o.seq.at[i], true);
+    }
+    buf_puts(b, close);
+}
+
 static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
     Arena *a = &l->s->arena;
     if (obj_is_descriptor(o)) {
@@ -73,18 +88,11 @@ static void put_obj(Lower *l, Buf *b, Obj o, bool quoted) {
         buf_putc(b, ']');
         break;
     case OBJ_TUPLE:
-    case OBJ_TUPLE_TYPE:
-    case OBJ_SET:
-    case OBJ_DICT:
-    case OBJ_CONFIG:
-    case OBJ_SLICE:
-        buf_putc(b, '(');
-        for (int i = 0; i < o.seq.n; i++) {
-            if (i) buf_puts(b, ", ");
-            put_obj(l, b, o.seq.at[i], true);
-        }
-        buf_puts(b, o.seq.n == 1 ? ",)" : ")");
-        break;
+    case OBJ_TUPLE_TYPE: put_elements(l, b, o, "(", o.seq.n == 1 ? ",)" : ")"); break;
+    case OBJ_CONFIG: put_elements(l, b, o, "Config(", ")"); break;
+    case OBJ_SLICE: put_elements(l, b, o, "slice(", ")"); break;
+    case OBJ_DICT: put_elements(l, b, o, "{", "}"); break;
+    case OBJ_SET: put_elements(l, b, o, o.seq.n ? "{" : "set(", o.seq.n ? "}" : ")"); break;
     case OBJ_INSTANCE:
         buf_printf(b, "%s(", class_name(l, o));
         for (int i = 0; i < o.seq.n; i++) {

@@ -24,6 +24,10 @@ TEXTS = [
     ("banana"[1], "a"), ("banana"[-1], "a"), ("banana"[1:3], "an"), ("banana"[::-1], "ananab"), ("banana"[::2], "bnn"),
     ("-".join(["a", "b"]), "a-b"), ("a,b".split(","), ["a", "b"]), ("abc".replace("b", "xy"), "axyc"),
     ("a" < "b", True), (str(True), "True"), (str((1, "a")), "(1, 'a')"), ("{}-{}".format(1, 2), "1-2"),
+    (str(1e5), "100000.0"), (str(1e15), "1000000000000000.0"), (str(1e16), "1e+16"), (str(1.5e16), "1.5e+16"),
+    (str(0.0001), "0.0001"), (str(1e-5), "1e-05"), (str(1234567.25), "1234567.25"), (str(-0.0), "-0.0"),
+    (str(0.1 + 0.2), "0.30000000000000004"), (str({"a": 1, "b": (2,)}), "{'a': 1, 'b': (2,)}"), (str({3}), "{3}"),
+    (str(set()), "set()"), (str(slice(1, 2)), "slice(1, 2, None)"), (f"{1e5}", "100000.0"), (str(dict()), "{}"),
 ]  # fmt: skip
 OTHERS = [
     (callable(len), True), (callable(3), False), (sorted([3, 1, 2], reverse=True), [3, 2, 1]),
