@@ -336,7 +336,6 @@ bool ir_int_constant(const Value *v, int64_t *out);
 
 /* ---- text ---- */
 void ir_print(const Module *m, Buf *out); /* the whole module; ir_parse reads it back */
-void ir_print_func(Session *s, const Func *f, Buf *out);
 /* The module without places, for people, into a buffer that is empty: each op is told its line. */
 void ir_print_listing(Module *m, Buf *out);
 /* Reads tile IR. NULL after diagnostics. Keeps `source` lines if the text carries them. */

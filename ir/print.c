@@ -256,10 +256,6 @@ static void print_func(Session *s, const Func *f, bool spans, uint32_t line, Buf
     buf_puts(out, "}\n");
 }
 
-void ir_print_func(Session *s, const Func *f, Buf *out) {
-    print_func(s, f, true, 0, out);
-}
-
 void ir_print_listing(Module *m, Buf *out) {
     uint32_t line = 1;
     size_t counted = 0;

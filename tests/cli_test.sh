@@ -98,6 +98,8 @@ sm_110 Thor
 sm_120 rtx5090
 GPUS
 fails 2 "there is no pass 'foldd'; did you mean 'fold'" "$tilec" --passes=foldd --emit=tir good.tl
+fails 1 "pass 'layout' cannot be left out: code generation needs what it makes" "$tilec" --without=licm,layout good.tl
+ok 'a pass that may be left out' "$tilec" --without=licm,cse -o without.ptx good.tl
 fails 2 "the version of Triton is 3.6, 3.7, 3.8 or 3.9, not '3.10'" "$tilec" --triton=3.10 --emit=tir good.tl
 fails 2 "ends in .tl, .py or .tir, not 'good.txt'" "$tilec" good.txt
 fails 2 '-o takes one input' "$tilec" good.tl other.tl -o x.ptx

@@ -190,11 +190,6 @@ Obj bi_static_print(Lower *l, const Args *a, int64_t data) {
     return obj_none();
 }
 
-Obj bi_nothing(Lower *l, const Args *a, int64_t data) {
-    (void)l, (void)a, (void)data;
-    return obj_none();
-}
-
 /* ---- dtypes ---- */
 
 Obj bi_dtype_elem(Lower *l, const Args *a, int64_t data) {
