@@ -225,7 +225,9 @@ class Maker:
             k += 1
             if len({x.exact_type() for x in (a, b)}) > 1 or len({x.bare().exact_type() for x in (a, b)}) > 1:
                 continue  # as written, too, or the choice between them would convert one
-            if a.type() not in SCALARS or not (simple(self, a) and simple(self, b)) or self.of(a) == self.of(b) or not self.once("arguments", a.begin):
+            if a.type() not in SCALARS or not (simple(self, a) and simple(self, b)):
+                continue
+            if self.of(a) == self.of(b) or not self.once("arguments", a.begin):
                 continue
             at, bt = self.of(a), self.of(b)
             whole = self.of(n)
