@@ -3,7 +3,8 @@
 # of one, `-L docs` those with that label. A test says `N passed, N failed` or as Check does, or is one check.
 #
 #   builds   every; release, asan, coverage: in that alone, or in those with a comma between them
-#   labels   quick: scripts/test quick has it; full: scripts/test full alone; then what it is about
+#   labels   quick: scripts/test quick has it; full: scripts/test full alone; then what it is about;
+#            layout, passes, codegen, interp: it finds mistakes in them, and runs for mutants of theirs (tests/mutants/)
 #   s        how long it takes, about: long ones begin first, and one that takes many times that is ended
 #   lock     alone: it measures time, and nothing runs beside it; another word: one that has it at a time.
 #            `build` is of what builds, or installs what was built
@@ -67,49 +68,60 @@ set_tests_properties("${BUILD}: build" PROPERTIES LABELS build FIXTURES_SETUP ${
                      TIMEOUT 3600)
 
 # ---- each suite of Check ----
+set(ABOUT_layout test_layout test_layout_move test_layout_pass)
+set(ABOUT_passes test_passes test_axis test_math test_jit_order)
+set(ABOUT_codegen test_codegen test_codegen_tiles test_compile)
+set(ABOUT_interp test_interp test_interp_atomics test_interp_moves test_interp_ops test_interp_programs test_interp_tiles
+    test_number test_peers test_shared test_runtime test_tilerun)
 foreach(suite ${SUITES})
-    test(${suite} every quick,check 5 - ${AT}/tests/${suite})
+    set(labels quick,check)
+    foreach(folder layout passes codegen interp)
+        if(suite IN_LIST ABOUT_${folder})
+            string(APPEND labels ,${folder})
+        endif()
+    endforeach()
+    test(${suite} every ${labels} 5 - ${AT}/tests/${suite})
 endforeach()
 test("test_cache at length" release full,check 60 - ${CMAKE_COMMAND} -E env TILE_TEST_SECONDS=60 ${AT}/tests/test_cache)
 
 # ---- kernels ----
 #    name                                  builds  labels         s  lock  command
-test("data files"                          every   quick,data     8  -     ${BIN}/tile-test --tools=tests/tools tests)
-test("kernels on the CPU"                  every   quick,kernels  9  -     ${KERNELS} --size=${SIZE})
+test("data files"                          every   quick,data,layout,passes,codegen,interp     8  -     ${BIN}/tile-test --tools=tests/tools tests)
+test("kernels on the CPU"                  every   quick,kernels,interp  9  -     ${KERNELS} --size=${SIZE})
 test("kernels on the CPU, full size"       release full,kernels 150  -     ${KERNELS} --size=full)
 foreach(target sm_80 sm_90a)
-    test("kernels after passes, ${target}" every   quick,kernels 13  -     ${KERNELS} --size=${SIZE} --passes=all --target=${target})
+    test("kernels after passes, ${target}" every   quick,kernels,layout,passes 13  -     ${KERNELS} --size=${SIZE} --passes=all --target=${target})
 endforeach()
 test("kernels again and again"             release quick,kernels 10  -     ${KERNELS} --size=tiny --soak=1000)
 test("kernels by descriptors"              every   quick,kernels  9  -     ${KERNELS} --size=${SIZE} --target=sm_90a
     --passes=swizzle_grid,lower_desc,lower_slices,fold,cse,dce,licm,combine,raise_desc,cse,licm,dce)
-test("conformance"                         every   quick,kernels  1  -     ${BIN}/tile-conformance)
-test("conformance after all passes"        every   quick,kernels  1  -     ${BIN}/tile-conformance --passes=all)
+test("conformance"                         every   quick,kernels,interp  1  -     ${BIN}/tile-conformance)
+test("conformance after all passes"        every   quick,kernels,passes  1  -     ${BIN}/tile-conformance --passes=all)
 foreach(target sm_80 sm_90a)
-    test("kernels on the PTX machine, ${target}" release quick,kernels 9 - ${KERNELS} --size=tiny --device=ptx:${target}
+    test("kernels on the PTX machine, ${target}" release quick,kernels,layout,passes,codegen 9 - ${KERNELS} --size=tiny --device=ptx:${target}
         --same-bits=tests/bits/kernels.tsv)
-    test("conformance on the PTX machine, ${target}" release quick,kernels 13 - ${BIN}/tile-conformance --device=ptx:${target}
+    test("conformance on the PTX machine, ${target}" release quick,kernels,codegen 13 - ${BIN}/tile-conformance --device=ptx:${target}
         --same-bits=tests/bits/conformance.tsv)
 endforeach()
 test("bits of launches"                    release quick,kernels  3  -     tests/bits_test.sh ${BIN})
-test("what accesses take"                  every   quick,kernels  1  -     tests/counts_test.sh ${BIN})
+test("what accesses take"                  every   quick,kernels,codegen  1  -     tests/counts_test.sh ${BIN})
 test("reports"                            release,coverage quick,kernels 12 -     python3 tests/report.py ${BIN})
 test("pages of reports"                   release,coverage quick,kernels 12 -     python3 tests/page.py ${BIN})
 test("pages of reports in a browser"      release full,kernels   50 -     python3 tests/page.py ${BIN} --browser)
-test("bank conflicts of the examples"      release quick,kernels 12  -     python3 tests/conflicts.py ${BIN})
+test("bank conflicts of the examples"      release quick,kernels,layout,passes,codegen 12  -     python3 tests/conflicts.py ${BIN})
 test("outputs on pages"                   release quick,docs   3  -     tests/pages_test.sh ${BIN})
 test("mistakes in PTX"                     every   quick,kernels  2  -     python3 tests/mutations.py ${BIN})
 test("PTX of other compilers"              every   quick,kernels  1  -     tests/machine_test.sh ${BIN})
 test("conformance on a GPU"                every   quick,gpu     30  gpu   ${BIN}/tile-conformance --device=cuda)
 test("kernels on a GPU"                    every   quick,gpu     60  gpu   ${BIN}/tile-kernels --device=cuda --size=small)
 test("two GPUs"                            every   quick,gpu      9  gpu   ${BIN}/tile-peers-gpu)
-test("two GPUs, on the CPU device"         every   quick,kernels  2  -     ${BIN}/tile-peers-gpu cpu cpu)
+test("two GPUs, on the CPU device"         every   quick,kernels,interp  2  -     ${BIN}/tile-peers-gpu cpu cpu)
 test("two GPUs, on the PTX machine"        every   quick,kernels  9  -     ${BIN}/tile-peers-gpu ptx:sm_80 ptx:sm_90a)
-test("configs of matmul give the same"     every   quick,kernels  2  -     tests/same_test.sh ${BIN})
-test("roles"                               every   quick,kernels  5  -     tests/roles_test.sh ${BIN}/tilerun)
-test("pipelines"                           every   quick,kernels  1  -     tests/pipeline_test.sh ${BIN})
-test("schedules"                           every   quick,kernels  2  -     tests/schedule_test.sh ${BIN})
-test("functions of floats"                 release quick,kernels  2  -     ${BIN}/tile-ulp)
+test("configs of matmul give the same"     every   quick,kernels,layout,passes  2  -     tests/same_test.sh ${BIN})
+test("roles"                               every   quick,kernels,passes,interp  5  -     tests/roles_test.sh ${BIN}/tilerun)
+test("pipelines"                           every   quick,kernels,passes,interp  1  -     tests/pipeline_test.sh ${BIN})
+test("schedules"                           every   quick,kernels,passes  2  -     tests/schedule_test.sh ${BIN})
+test("functions of floats"                 release quick,kernels,interp  2  -     ${BIN}/tile-ulp)
 test("functions of floats at length"       release full,kernels 150  -     ${BIN}/tile-ulp --inputs=16777216 --threads=2)
 
 # ---- random ones ----
@@ -125,11 +137,11 @@ test("other fuzzers at length"             asan    full,fuzz    600  build tests
 test("random integers"                     release quick,fuzz    16  -     ${BIN}/tile-integers --expressions=12800 --jobs=2)
 test("random integers at length"           release full,fuzz    350  -     ${BIN}/tile-integers --seed=1000 --expressions=192000 --jobs=2)
 foreach(target sm_80 sm_90a)
-    test("random integers on the PTX machine, ${target}" release quick,fuzz 8 - ${BIN}/tile-integers --device=ptx:${target} --expressions=3200 --jobs=1)
+    test("random integers on the PTX machine, ${target}" release quick,fuzz,codegen 8 - ${BIN}/tile-integers --device=ptx:${target} --expressions=3200 --jobs=1)
 endforeach()
 test("random pipelines"                    release quick,fuzz    20  -     python3 tests/fuzz/pipelines.py ${BIN})
-test("random blocks"                       release quick,fuzz    8  -     python3 tests/fuzz/blocks.py ${BIN})
-test("random blocks on the PTX machine"    release quick,fuzz     8  -     python3 tests/fuzz/blocks.py ${BIN} --device=ptx
+test("random blocks"                       release quick,fuzz,passes    8  -     python3 tests/fuzz/blocks.py ${BIN})
+test("random blocks on the PTX machine"    release quick,fuzz,passes,codegen     8  -     python3 tests/fuzz/blocks.py ${BIN} --device=ptx
     --same-bits=tests/bits/blocks.tsv 1-100) # as many as tests/record_bits.py runs
 test("random kernels"                      release quick,fuzz    25  -     python3 tests/fuzz/kernels.py ${BIN} 0-99)
 test("mistakes in random kernels"          release fuzz          30  -     python3 tests/fuzz/kernels.py ${BIN} --planted)
@@ -143,15 +155,15 @@ test("PTX of the kernels"                  release ptx           42  -     tests
 test("PTX of all kernels"                  release full,ptx     330  -     tests/run/ptxas_test.sh ${BIN}/tile-kernels)
 test("PTX of the conformance kernels"      release ptx           20  -     tests/run/ptxas_test.sh ${BIN}/tile-conformance 8)
 test("PTX of all conformance kernels"      release full,ptx     150  -     tests/run/ptxas_test.sh ${BIN}/tile-conformance)
-test("configs of matmul"                   release quick,ptx      8  -     tests/config_test.sh ${BIN}/tilec)
-test("instruction mix"                     release quick,ptx      3  -     tests/mix_test.sh ${BIN}/tilec)
+test("configs of matmul"                   release quick,ptx,layout,passes,codegen      8  -     tests/config_test.sh ${BIN}/tilec)
+test("instruction mix"                     release quick,ptx,layout,passes,codegen      3  -     tests/mix_test.sh ${BIN}/tilec)
 test("replay"                              release ptx           12  build tests/replay_test.sh ${BIN}/tilec)
 
 # ---- programs ----
 test("explanations of messages"            every   quick,cli      8  -     python3 tests/explain.py ${BIN})
-test("command line"                        every   quick,cli      1  -     tests/cli_test.sh ${BIN})
+test("command line"                        every   quick,cli,codegen      1  -     tests/cli_test.sh ${BIN})
 test("limits, each"                        release,coverage quick,cli 10  -     python3 tests/limits.py ${BIN})
-test("messages"                            every   quick,cli      2  -     tests/messages_test.sh ${BIN})
+test("messages"                            every   quick,cli,passes      2  -     tests/messages_test.sh ${BIN})
 test("modules"                             every   quick,cli      6  -     tests/modules_test.sh ${BIN})
 test("manuals"                             every   quick,cli      1  -     tests/manual_test.sh ${BIN})
 test("examples"                            every   quick,cli      1  -     tests/examples_test.sh ${AT})
@@ -162,6 +174,8 @@ test("launchers"                           every   quick,cli     12  -     tests
 test("editors"                             release quick,cli      1  -     tests/editors_test.sh ${BIN}/tilec)
 test("language server"                     every   quick,cli     25 -     python3 tests/lsp.py ${BIN})
 test("runner"                              every   quick,tests    1  -     tests/runner_test.sh ${BIN}/tile-test)
+test("mutants of a small file"             release quick,tests    2  -     python3 tests/mutants/self.py)
+test("mutants"                             release full,tests  4000  build python3 tests/mutants/run.py ${AT})
 test("scripts/test"                        release quick,tests    4  -     tests/count_test.sh)
 
 # ---- Python ----

@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""run.py BUILD [--sample=500] [--seed=1] [--folder=NAME] [--again] [--least=85] [--keep=FOLDER]: how many small mistakes in layouts,
+passes, code generation and the interpreter the tests find that have the folder's label.
+
+Makes a tree that holds all mutants (rewrite.py), runs each test once without one, and for each of the sample those tests that
+reach it, quickest first, until one fails. The sample has as many of each folder, and of other seeds others; a change of one
+function leaves that of the others. Prints a table by folder and kind, and the mutants that survive.
+tests/mutants/judged.tsv says of those that no test can tell, and why. --again runs only those that survived the last time.
+Exit code 1 when fewer than --least of 100 are killed, or a test fails without a mutant."""
+import argparse
+import collections
+import hashlib
+import json
+import shutil
+import sys
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+import kinds  # noqa: E402
+import rewrite  # noqa: E402
+import units  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+JUDGED = Path(__file__).resolve().parent / "judged.tsv"
+
+
+def sample(mutants, size, seed):
+    """Of each folder as many; by a hash of what they are, so that the rest stays when one goes."""
+    folders = collections.defaultdict(list)
+    for m in mutants:
+        folders[m.folder].append(m)
+    each = size // len(folders)
+    return [m for of in folders.values() for m in sorted(of, key=lambda m: hashlib.sha256(repr((seed, m.key)).encode()).digest())[:each]]
+
+
+def tests_of(build, runner, folders, stamp):
+    """The units of the folders' rows, quickest first. Ends where one fails without a mutant."""
+    found, failed = {}, []
+
+    def said(unit):
+        runner.base_line(unit, stamp)
+        return unit.said
+    for row in units.rows(build, folders):
+        if not Path(row.command[0]).exists() and not shutil.which(row.command[0]):
+            failed.append(f"{row.name}: {row.command[0]} is not there")
+            continue
+        for unit in units.parts(row, said):
+            found[unit.name] = unit
+    for unit in found.values():
+        if not runner.base_line(unit, stamp) and unit.code != units.SKIPPED:
+            failed.append(f"{unit.name}: {unit.code} without a mutant\n{unit.said[-2000:]}")
+    if failed:
+        raise SystemExit("\n".join(failed))
+    return sorted((u for u in found.values() if u.code == 0 and u.processor <= units.LONGEST), key=lambda u: u.processor)
+
+
+def judged():
+    """{what a mutant is called: verdict}; the line of a mutant is not in it."""
+    found = {}
+    if JUDGED.exists():
+        for line in JUDGED.read_text().splitlines():
+            if line and not line.startswith("#"):
+                file, function, kind, before, after, which, verdict = line.split("\t")
+                found[file, function, kind, before, after, int(which)] = verdict
+    return found
+
+
+def verdict_of(m, tests, runner, kills):
+    """(killed, survived or not reached; by what or why; how long it took). kills: of each test, for each file; those that have
+    found most there come first, the others quickest first."""
+    start = time.monotonic()
+    mine = [u for u in tests if m.folder in u.labels and u.reached[m.number]]
+    for unit in sorted(mine, key=lambda u: (-kills[m.file, u.name], u.processor)):
+        how = runner.kills(unit, m.number)
+        if how:
+            kills[m.file, unit.name] += 1
+            return "killed", f"{unit.name}: {how}", time.monotonic() - start
+    return ("survived" if mine else "not reached"), "", time.monotonic() - start
+
+
+def table(results):
+    """Lines: by folder, then by kind."""
+    def line(name, of):
+        n = collections.Counter(v for _, v in of)
+        return f"{name:<14}{len(of):>8}{n['killed']:>8}{n['survived']:>10}{n['not reached']:>13}{100 * n['killed'] / len(of):>7.1f} %"
+    yield f"{'':<14}{'sampled':>8}{'killed':>8}{'survived':>10}{'not reached':>13}{'':>7}"
+    for names, of in ((rewrite.FOLDERS, lambda m: m.folder), (kinds.KINDS, lambda m: m.kind)):
+        for name in names:
+            some = [(m, v) for m, v in results if of(m) == name]
+            if some:
+                yield line(name, some)
+        yield ""
+    yield line("all", results)
+
+
+def main():
+    p = argparse.ArgumentParser(description="how many mutants the tests kill", allow_abbrev=False)
+    p.add_argument("build", type=Path)
+    p.add_argument("--sample", type=int, default=500)
+    p.add_argument("--seed", default="1")
+    p.add_argument("--folder", choices=rewrite.FOLDERS)
+    p.add_argument("--again", action="store_true")
+    p.add_argument("--least", type=float, default=85)
+    p.add_argument("--keep", type=Path)
+    o = p.parse_args()
+    clang = shutil.which("clang") or shutil.which("clang-14")
+    if not clang:
+        print("there is no clang: scripts/setup full")
+        return units.SKIPPED
+    work = (o.keep or o.build / "mutants").resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    to = work / "tree"
+    mutants = rewrite.rewrite(ROOT, o.build.resolve(), to, clang)
+    build = rewrite.make(to, work / "log")
+    chosen = [m for m in sample(mutants, o.sample, o.seed) if o.folder in (None, m.folder)]
+    runner = units.Runner(work, len(mutants))
+    stamp = rewrite.stamp(to)
+    print(f"{len(mutants)} mutants, {len(chosen)} of them sampled", flush=True)
+    start = time.monotonic()
+    tests = tests_of(build, runner, [o.folder] if o.folder else list(rewrite.FOLDERS), stamp)
+    print(f"{len(tests)} tests, {sum(u.processor for u in tests):.0f} s without a mutant, made in {time.monotonic() - start:.0f} s", flush=True)
+    last = work / "last.json"
+    before = {tuple(k): v for k, v in json.loads(last.read_text())} if o.again and last.exists() else {}
+    results, kills, start = [], collections.Counter(), time.monotonic()
+    with open(work / "each", "w") as each:
+        for m in chosen:
+            if before.get(m.key) == "killed":
+                results.append((m, "killed"))
+                continue
+            verdict, why, seconds = verdict_of(m, tests, runner, kills)
+            results.append((m, verdict))
+            print(f"{verdict}\t{seconds:.1f}\t{m.file}:{m.line}\t{m.kind}\t{m.before}\t{m.after}\t{why}", file=each, flush=True)
+    last.write_text(json.dumps([(m.key, v) for m, v in results]))
+    return report(results, time.monotonic() - start, o.least)
+
+
+def report(results, seconds, least):
+    known = judged()
+    left = sorted(((m, v) for m, v in results if v != "killed"), key=lambda x: (x[0].file, x[0].line))
+    for m, verdict in left:
+        print(f"{m.file}:{m.line}: {verdict}, {m.kind}: {m.before}\n    -> {m.after}\n    {known.get(m.key, 'not judged')}")
+    print(*table(results), sep="\n")
+    killed = len(results) - len(left)
+    same = sum(known.get(m.key, "").startswith("equivalent") for m, _ in left)
+    share = 100 * killed / len(results)
+    print(f"{killed} of {len(results)} killed, {share:.1f} %; {100 * killed / max(1, len(results) - same):.1f} % without {same} judged equivalent; "
+          f"{seconds:.0f} s")
+    ok = share >= least
+    print(f"{killed} passed, {0 if ok else len(left)} failed")
+    return not ok
+
+
+if __name__ == "__main__":
+    sys.exit(main())
