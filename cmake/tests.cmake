@@ -90,7 +90,7 @@ test("data files"                          every   quick,data,layout,passes,code
 test("kernels on the CPU"                  every   quick,kernels,interp  9  -     ${KERNELS} --size=${SIZE})
 test("kernels on the CPU, full size"       release full,kernels 150  -     ${KERNELS} --size=full)
 foreach(target sm_80 sm_90a)
-    test("kernels after passes, ${target}" every   quick,kernels,layout,passes 13  -     ${KERNELS} --size=${SIZE} --passes=all --target=${target})
+    test("kernels after passes, ${target}" every   quick,kernels 13  -     ${KERNELS} --size=${SIZE} --passes=all --target=${target})
 endforeach()
 test("kernels again and again"             release quick,kernels 10  -     ${KERNELS} --size=tiny --soak=1000)
 test("kernels by descriptors"              every   quick,kernels  9  -     ${KERNELS} --size=${SIZE} --target=sm_90a

@@ -11,6 +11,7 @@ Exit code 1 when fewer than --least of 100 are killed, or a test fails without a
 import argparse
 import collections
 import hashlib
+import itertools
 import json
 import shutil
 import sys
@@ -27,12 +28,13 @@ JUDGED = Path(__file__).resolve().parent / "judged.tsv"
 
 
 def sample(mutants, size, seed):
-    """Of each folder as many; by a hash of what they are, so that the rest stays when one goes."""
+    """Of each folder as many, in turn; by a hash of what they are, so that the rest stays when one goes."""
     folders = collections.defaultdict(list)
     for m in mutants:
         folders[m.folder].append(m)
     each = size // len(folders)
-    return [m for of in folders.values() for m in sorted(of, key=lambda m: hashlib.sha256(repr((seed, m.key)).encode()).digest())[:each]]
+    drawn = [sorted(of, key=lambda m: hashlib.sha256(repr((seed, m.key)).encode()).digest())[:each] for of in folders.values()]
+    return [m for turn in itertools.zip_longest(*drawn) for m in turn if m]
 
 
 def tests_of(build, runner, folders, stamp):
@@ -131,8 +133,8 @@ def main():
                 continue
             verdict, why, seconds = verdict_of(m, tests, runner, kills)
             results.append((m, verdict))
+            last.write_text(json.dumps([(m.key, v) for m, v in results]))
             print(f"{verdict}\t{seconds:.1f}\t{m.file}:{m.line}\t{m.kind}\t{m.before}\t{m.after}\t{why}", file=each, flush=True)
-    last.write_text(json.dumps([(m.key, v) for m, v in results]))
     return report(results, time.monotonic() - start, o.least)
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 LONGEST = 30  # seconds of a processor: what takes more is not run for every mutant
 SKIPPED = 77
+DATA = {".tl", ".tir", ".py", ".test"}  # files that tile-test runs of a folder
 MEMORY, FILE = 4 << 30, 1 << 30  # bytes that a mutant may take
 
 
@@ -46,13 +47,13 @@ def data_files(unit):
     for path in (Path(unit.folder, x) for x in unit.command[1:] if not x.startswith("-")):
         files = sorted(f for f in path.rglob("*") if f.is_file()) if path.is_dir() else [path]
         for f in files:
-            if b"RUN:" in f.read_bytes():
+            if f.suffix in DATA and b"RUN:" in f.read_bytes():
                 name = str(f.relative_to(unit.folder))
                 yield name, [unit.command[0], *options, "--jobs=1", name], (f,)
 
 
 def kernels(unit, said):
-    """Of tile-kernels: each group or feature, by the names that it prints, soonest with little to compute."""
+    """Of tile-kernels: each group or feature, by the names that it prints."""
     if not any(x.startswith("--kernel") for x in unit.command):
         for name in dict.fromkeys(re.findall(r"^(\S+) +\d+ passed +\d+ failed$", said, re.M)):
             yield f"{unit.name}: {name}", [*unit.command, f"--kernel={name}"], ()
@@ -64,8 +65,7 @@ def parts(unit, said):
     if program == "tile-test":
         found = list(data_files(unit))
     elif program == "tile-kernels":
-        small = [x for x in unit.command if x.split("=")[0] in ("--kernel", "--device")]
-        found = list(kernels(unit, said(Unit(f"{unit.name}: names", [unit.command[0], *small, "--size=tiny"], unit.environment, unit.folder, unit.labels))))
+        found = list(kernels(unit, said(Unit("names", [unit.command[0], "--device=cpu", "--size=tiny"], {}, unit.folder, unit.labels))))
     whole = [Unit(name, command, unit.environment, unit.folder, unit.labels, paths) for name, command, paths in found]
     return whole if len(whole) > 1 else [unit]
 
