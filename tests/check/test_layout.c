@@ -249,6 +249,30 @@ START_TEST(transposed_and_sliced) {
 }
 END_TEST
 
+/* A pair of elements beside each other comes into one thread, which holds no more of them for it.
+ */
+START_TEST(split_in_a_thread) {
+    rng = 16;
+    for (int i = 0; i < 1500; i++) {
+        Type t = random_type(1 + below(3), 9);
+        Layout l = random_layout(t, below(2)), without = l;
+        layout_drop_replicas(&without);
+        bool apart = false; /* some bit of the layout's has the other of a pair, and nothing else */
+        for (int in = 0; in < IN_DIMS; in++)
+            for (int k = 0; k < without.bits[in]; k++) apart |= without.basis[in][k] == 1;
+        if (!apart) continue;
+        Layout r = layout_splittable(&l), half = layout_half(&r);
+        SAME(r.bits[IN_REG], without.bits[IN_REG] ? without.bits[IN_REG] : 1, "registers");
+        SAME(layout_covers(&r), layout_covers(&l), "covers");
+        SAME(layout_covers(&half), layout_covers(&l), "covers the halves");
+        SAME((int)half.bits[IN_REG], r.bits[IN_REG] - 1, "registers of a half");
+        int pairs = 0;
+        for (int k = 0; k < r.bits[IN_REG]; k++) pairs += r.basis[IN_REG][k] == 1;
+        SAME(pairs, 1, "a pair in a thread");
+    }
+}
+END_TEST
+
 START_TEST(vector_bits) {
     rng = 14;
     for (int i = 0; i < 4000; i++) {
@@ -399,6 +423,7 @@ int main(void) {
     tcase_add_test(c, blocked_covers);
     tcase_add_test(c, copies_of_all_kinds);
     tcase_add_test(c, transposed_and_sliced);
+    tcase_add_test(c, split_in_a_thread);
     tcase_add_test(c, vector_bits);
     tcase_add_test(c, full_layout_takes_no_more);
     tcase_add_test(c, kept_layouts_are_equal_when_their_addresses_are);

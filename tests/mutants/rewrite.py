@@ -81,7 +81,7 @@ def rewrite(source, build, to, clang):
         mutants, new = rewrite_file(path, flags[str(path)], len(found), clang)
         put(to / name, new)
         for m in mutants:
-            m.file, m.folder = name, folder
+            m.file, m.folder, m.beside = name, folder, (len(found), len(found) + len(mutants))
         found += mutants
     number_keys(found)
     for name in ("mutant.h", "mutant.c"):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py BUILD [--sample=500] [--seed=1] [--folder=NAME] [--again] [--least=85] [--keep=FOLDER]: how many small mistakes in layouts,
+"""run.py BUILD [--sample=500] [--seed=1] [--folder=NAME] [--again] [--least=85] [--budget=60] [--keep=FOLDER]: how many small mistakes in layouts,
 passes, code generation and the interpreter the tests find that have the folder's label.
 
 Makes a tree that holds all mutants (rewrite.py), runs each test once without one, and for each of the sample those tests that
-reach it, quickest first, until one fails. The sample has as many of each folder, and of other seeds others; a change of one
+reach it until one fails, or they have taken --budget seconds. The sample has as many of each folder, and of other seeds others; a change of one
 function leaves that of the others. Prints a table by folder and kind, and the mutants that survive.
 tests/mutants/judged.tsv says of those that no test can tell, and why. --again runs only those that survived the last time.
 Exit code 1 when fewer than --least of 100 are killed, or a test fails without a mutant."""
@@ -69,12 +69,16 @@ def judged():
     return found
 
 
-def verdict_of(m, tests, runner, kills):
-    """(killed, survived or not reached; by what or why; how long it took). kills: of each test, for each file; those that have
-    found most there come first, the others quickest first."""
-    start = time.monotonic()
+def verdict_of(m, tests, runner, kills, budget):
+    """(killed, survived or not reached; by what or why; how long it took). kills: of each test, for each file: those that have
+    found most there come first, then the quickest for how much of the file's mutants they reach. budget: a processor's seconds,
+    after which a mutant has survived."""
+    start, spent = time.monotonic(), 0
     mine = [u for u in tests if m.folder in u.labels and u.reached[m.number]]
-    for unit in sorted(mine, key=lambda u: (-kills[m.file, u.name], u.processor)):
+    for unit in sorted(mine, key=lambda u: (-kills[m.file, u.name], u.processor / u.reached.count(1, *m.beside))):
+        if spent > budget:
+            return "survived", f"{spent:.0f} s", time.monotonic() - start
+        spent += unit.processor
         how = runner.kills(unit, m.number)
         if how:
             kills[m.file, unit.name] += 1
@@ -105,6 +109,7 @@ def main():
     p.add_argument("--folder", choices=rewrite.FOLDERS)
     p.add_argument("--again", action="store_true")
     p.add_argument("--least", type=float, default=85)
+    p.add_argument("--budget", type=float, default=60)
     p.add_argument("--keep", type=Path)
     o = p.parse_args()
     clang = shutil.which("clang") or shutil.which("clang-14")
@@ -131,7 +136,7 @@ def main():
             if before.get(m.key) == "killed":
                 results.append((m, "killed"))
                 continue
-            verdict, why, seconds = verdict_of(m, tests, runner, kills)
+            verdict, why, seconds = verdict_of(m, tests, runner, kills, o.budget)
             results.append((m, verdict))
             last.write_text(json.dumps([(m.key, v) for m, v in results]))
             print(f"{verdict}\t{seconds:.1f}\t{m.file}:{m.line}\t{m.kind}\t{m.before}\t{m.after}\t{why}", file=each, flush=True)

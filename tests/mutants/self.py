@@ -120,8 +120,8 @@ def main():
         check("it passes without a mutant", runner.base_line(unit, "1"), unit.said)
         ends, kills = {}, collections.Counter()
         for m in mutants:
-            m.folder, m.file = "passes", "small.c"
-            ends[f"{m.kind} {m.line} {m.after}"] = run.verdict_of(m, [unit], runner, kills)[0]
+            m.folder, m.file, m.beside = "passes", "small.c", (0, len(mutants))
+            ends[f"{m.kind} {m.line} {m.after}"] = run.verdict_of(m, [unit], runner, kills, 60)[0]
         for wanted, end in ENDS:
             checks += 1
             check(f"{wanted}: {end}", ends.get(wanted) == end, ends.get(wanted))
