@@ -70,12 +70,12 @@ def judged():
 
 
 def verdict_of(m, tests, runner, kills, budget):
-    """(killed, survived or not reached; by what or why; how long it took). kills: of each test, for each file: those that have
-    found most there come first, then the quickest for how much of the file's mutants they reach. budget: a processor's seconds,
+    """(killed, survived or not reached; by what or why; how long it took). kills: of each test, for each file: behind tests that are
+    new those that have found most there come first, then the quickest for how much of the file's mutants they reach. budget: a processor's seconds,
     after which a mutant has survived."""
     start, spent = time.monotonic(), 0
     mine = [u for u in tests if m.folder in u.labels and u.reached[m.number]]
-    for unit in sorted(mine, key=lambda u: (-kills[m.file, u.name], u.processor / u.reached.count(1, *m.beside))):
+    for unit in sorted(mine, key=lambda u: (not u.fresh, -kills[m.file, u.name], u.processor / u.reached.count(1, *m.beside))):
         if spent > budget:
             return "survived", f"{spent:.0f} s", time.monotonic() - start
         spent += unit.processor

@@ -26,6 +26,7 @@ class Unit:
         self.paths = paths  # files that it is about, besides the programs
         self.seconds = self.processor = None
         self.reached, self.said, self.code = b"", "", None
+        self.fresh = True  # what it reaches was not known from the last time
 
 
 def rows(build, labels):
@@ -67,6 +68,8 @@ def parts(unit, said):
     elif program == "tile-kernels":
         found = list(kernels(unit, said(Unit("names", [unit.command[0], "--device=cpu", "--size=tiny"], {}, unit.folder, unit.labels))))
     whole = [Unit(name, command, unit.environment, unit.folder, unit.labels, paths) for name, command, paths in found]
+    if not whole and program.startswith("test_"):
+        unit.paths = (Path(unit.command[0]),)
     return whole if len(whole) > 1 else [unit]
 
 
@@ -134,7 +137,8 @@ class Runner:
         """Without a mutant: sets the unit's time and what it reaches. False where it fails, or is skipped."""
         key = hashlib.sha256(json.dumps([unit.name, unit.command, stamp, self.mutants, [f.stat().st_mtime_ns for f in unit.paths]]).encode())
         kept = self.folder / "reached" / key.hexdigest()[:32]
-        if not kept.with_suffix(".json").exists():
+        unit.fresh = not kept.with_suffix(".json").exists()
+        if unit.fresh:
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(bytes(self.mutants))
             code, taken, said = self.run(unit, {"TILE_MUTANT_REACHED": str(kept)}, LONGEST * 10)
