@@ -17,8 +17,9 @@ CLOSED = {"UnaryExprOrTypeTraitExpr", "ConstantExpr", "StaticAssertDecl", "EnumD
 STATEMENTS = {"CompoundStmt", "CaseStmt", "DefaultStmt", "LabelStmt"}
 BODIES = {"IfStmt": (1, 2), "ForStmt": (4,), "WhileStmt": (1,), "DoStmt": (0,)}
 CONDITIONS = {"IfStmt": 0, "WhileStmt": 0, "DoStmt": 1, "ForStmt": 2, "ConditionalOperator": 0}
-KINDS = ("arithmetic", "boundary", "relation", "equality", "logical", "operand", "bits", "condition", "constant", "statement",
-         "return", "min-max", "arguments")
+KINDS = ("arithmetic", "boundary", "relation", "equality", "logical", "bits", "condition", "constant", "statement", "return", "min-max")
+# An operand of && or || that says nothing, and arguments in another order, are asked for: many of them are the same program.
+FURTHER = ("operand", "arguments")
 
 
 class Mutant:

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py BUILD [--sample=500] [--seed=1] [--folder=NAME] [--again] [--least=85] [--budget=60] [--keep=FOLDER]: how many small mistakes in layouts,
+"""run.py BUILD [--sample=500] [--seed=1] [--folder=NAME] [--further] [--again] [--least=85] [--budget=60] [--keep=FOLDER]: how many small mistakes in layouts,
 passes, code generation and the interpreter the tests find that have the folder's label.
 
 Makes a tree that holds all mutants (rewrite.py), runs each test once without one, and for each of the sample those tests that
 reach it until one fails, or they have taken --budget seconds. The sample has as many of each folder, and of other seeds others; a change of one
 function leaves that of the others. Prints a table by folder and kind, and the mutants that survive.
-tests/mutants/judged.tsv says of those that no test can tell, and why. --again runs only those that survived the last time.
+tests/mutants/judged.tsv says of those that no test can tell, and why. --further: of all kinds that kinds.py has. --again goes on
+with those that survived the last time, and tests that are new.
 Exit code 1 when fewer than --least of 100 are killed, or a test fails without a mutant."""
 import argparse
 import collections
@@ -69,13 +70,15 @@ def judged():
     return found
 
 
-def verdict_of(m, tests, runner, kills, budget):
-    """(killed, survived or not reached; by what or why; how long it took). kills: of each test, for each file: behind tests that are
+def verdict_of(m, tests, runner, kills, budget, passed):
+    """(killed, survived or not reached; by what or why; how long it took). passed: tests that did with it, the last time. kills: of each test, for each file: behind tests that are
     new those that have found most there come first, then the quickest for how much of the file's mutants they reach. budget: a processor's seconds,
     after which a mutant has survived."""
     start, spent = time.monotonic(), 0
     mine = [u for u in tests if m.folder in u.labels and u.reached[m.number]]
     for unit in sorted(mine, key=lambda u: (not u.fresh, -kills[m.file, u.name], u.processor / u.reached.count(1, *m.beside))):
+        if unit.name in passed and not unit.fresh:
+            continue
         if spent > budget:
             return "survived", f"{spent:.0f} s", time.monotonic() - start
         spent += unit.processor
@@ -83,6 +86,7 @@ def verdict_of(m, tests, runner, kills, budget):
         if how:
             kills[m.file, unit.name] += 1
             return "killed", f"{unit.name}: {how}", time.monotonic() - start
+        passed.append(unit.name)
     return ("survived" if mine else "not reached"), "", time.monotonic() - start
 
 
@@ -92,7 +96,7 @@ def table(results):
         n = collections.Counter(v for _, v in of)
         return f"{name:<14}{len(of):>8}{n['killed']:>8}{n['survived']:>10}{n['not reached']:>13}{100 * n['killed'] / len(of):>7.1f} %"
     yield f"{'':<14}{'sampled':>8}{'killed':>8}{'survived':>10}{'not reached':>13}{'':>7}"
-    for names, of in ((rewrite.FOLDERS, lambda m: m.folder), (kinds.KINDS, lambda m: m.kind)):
+    for names, of in ((rewrite.FOLDERS, lambda m: m.folder), (kinds.KINDS + kinds.FURTHER, lambda m: m.kind)):
         for name in names:
             some = [(m, v) for m, v in results if of(m) == name]
             if some:
@@ -108,6 +112,7 @@ def main():
     p.add_argument("--seed", default="1")
     p.add_argument("--folder", choices=rewrite.FOLDERS)
     p.add_argument("--again", action="store_true")
+    p.add_argument("--further", action="store_true")
     p.add_argument("--least", type=float, default=85)
     p.add_argument("--budget", type=float, default=60)
     p.add_argument("--keep", type=Path)
@@ -121,7 +126,8 @@ def main():
     to = work / "tree"
     mutants = rewrite.rewrite(ROOT, o.build.resolve(), to, clang)
     build = rewrite.make(to, work / "log")
-    chosen = [m for m in sample(mutants, o.sample, o.seed) if o.folder in (None, m.folder)]
+    wanted = kinds.KINDS + kinds.FURTHER * o.further
+    chosen = [m for m in sample([m for m in mutants if m.kind in wanted], o.sample, o.seed) if o.folder in (None, m.folder)]
     runner = units.Runner(work, len(mutants))
     stamp = rewrite.stamp(to)
     print(f"{len(mutants)} mutants, {len(chosen)} of them sampled", flush=True)
@@ -129,16 +135,19 @@ def main():
     tests = tests_of(build, runner, [o.folder] if o.folder else list(rewrite.FOLDERS), stamp)
     print(f"{len(tests)} tests, {sum(u.processor for u in tests):.0f} s without a mutant, made in {time.monotonic() - start:.0f} s", flush=True)
     last = work / "last.json"
-    before = {tuple(k): v for k, v in json.loads(last.read_text())} if o.again and last.exists() else {}
+    before = {tuple(k): (v, passed) for k, v, passed in json.loads(last.read_text())} if o.again and last.exists() else {}
+    chosen.sort(key=lambda m: m.key in before)  # what was not asked, first
     results, kills, start = [], collections.Counter(), time.monotonic()
     with open(work / "each", "w") as each:
         for m in chosen:
-            if before.get(m.key) == "killed":
-                results.append((m, "killed"))
-                continue
-            verdict, why, seconds = verdict_of(m, tests, runner, kills, o.budget)
+            verdict, passed = before.get(m.key, ("", []))
+            if verdict != "killed":
+                verdict, why, seconds = verdict_of(m, tests, runner, kills, o.budget, passed)
             results.append((m, verdict))
-            last.write_text(json.dumps([(m.key, v) for m, v in results]))
+            if verdict == "killed" and m.key in before and before[m.key][0] == "killed":
+                continue
+            before[m.key] = verdict, passed
+            last.write_text(json.dumps([(k, *v) for k, v in before.items()]))
             print(f"{verdict}\t{seconds:.1f}\t{m.file}:{m.line}\t{m.kind}\t{m.before}\t{m.after}\t{why}", file=each, flush=True)
     return report(results, time.monotonic() - start, o.least)
 
