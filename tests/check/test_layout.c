@@ -118,6 +118,35 @@ START_TEST(mma_fragments) {
 }
 END_TEST
 
+/* The sum of wgmma: warp w of a warpgroup has rows 16 w on of each 64, in fragments as mma's;
+ * warpgroups share out rows first, then columns, and each has its columns' share side by side. */
+START_TEST(wgmma_sums) {
+    for (int rows = 6; rows <= 8; rows++)
+        for (int cols = 3; cols <= 7; cols++)
+            for (int gm = 0; gm <= rows - 6; gm++)
+                for (int gn = 0; gn <= cols - 3 && gn <= 2; gn++) {
+                    Type t = tile2(rows, cols);
+                    Layout l = layout_wgmma_c(t, gm, gn);
+                    SAME((int)l.bits[IN_WARP], 2 + gm + gn, "warps");
+                    SAME((int)l.bits[IN_REG], rows + cols - 5 - 2 - gm - gn, "registers");
+                    int share = 1 << (cols - gn), lower = 1 << (rows - 6 - gm);
+                    for (uint32_t warp = 0; warp < 4u << (gm + gn); warp++)
+                        for (uint32_t lane = 0; lane < 32; lane++)
+                            for (uint32_t reg = 0; reg < 1u << l.bits[IN_REG]; reg++) {
+                                At in = c_any((int)reg & 3, (int)lane);
+                                int block = (int)reg >> 2, group = (int)warp >> 2;
+                                int across = share / 8, up = group & ((1 << gm) - 1);
+                                int row = in.row + 16 * ((int)warp & 3) +
+                                          64 * (block / across + lower * up);
+                                int col = in.col + 8 * (block % across) + share * (group >> gm);
+                                SAME(at(&l, reg, lane, warp), (uint32_t)((row << cols) + col),
+                                     "%dx%d, groups %dx%d: warp %u lane %u register %u", 1 << rows,
+                                     1 << cols, 1 << gm, 1 << gn, warp, lane, reg);
+                            }
+                }
+}
+END_TEST
+
 /* A batched tile is its matrices one after the other, in registers. */
 START_TEST(mma_batches) {
     Type one = tile2(5, 5), many = type_of(3, (int[]){2, 5, 5});
@@ -419,6 +448,7 @@ int main(void) {
     TCase *c = tcase_create("layout");
     tcase_set_timeout(c, 120);
     tcase_add_test(c, mma_fragments);
+    tcase_add_test(c, wgmma_sums);
     tcase_add_test(c, mma_batches);
     tcase_add_test(c, blocked_covers);
     tcase_add_test(c, copies_of_all_kinds);
