@@ -68,6 +68,13 @@ sanitize_kernels() {
 }
 export -f sanitize_kernels
 
+# sanitize_random TOOL: SANITIZED kernels
+sanitize_random() {
+    command -v compute-sanitizer >/dev/null || return 77
+    python3 tests/fuzz/kernels.py bin "${SANITIZED:-0-99}" --device=cuda --sanitize="$1"
+}
+export -f sanitize_random
+
 python_example() {
     command -v python3 >/dev/null || return 77
     python3 "$@"
@@ -100,6 +107,7 @@ for target in sm_80 sm_90a; do
         --seconds="${INTEGERS:-20}" --jobs="$(nproc)"
 done
 step 200 "a million launches" $k --device=cuda --size=small --soak=1000000
+step 900 "random kernels" python3 tests/fuzz/kernels.py bin "${KERNELS:-20000-20999}" --device=cuda
 step 120 "random blocks" python3 tests/fuzz/blocks.py bin --device=cuda
 step 120 "random blocks' bits" python3 tests/fuzz/blocks.py bin --device=cuda --same-bits=tests/bits/blocks.tsv 1-100
 step 60 "the same bits in every config" bash tests/same_test.sh bin cuda 1024
@@ -143,6 +151,7 @@ for tool in memcheck racecheck synccheck; do
     step 60 "$tool rgb2grey" bash -c "sanitize $tool examples/rgb2grey --device=cuda \
         examples/rgb2grey.tl examples/photo.png $work/grey.png"
     step 400 "$tool, kernels and examples" bash -c "sanitize_kernels $tool"
+    step 900 "$tool, random kernels" bash -c "sanitize_random $tool"
 done
 for target in sm_80 native; do
     step 120 "bandwidth, $target" bench/bandwidth --target=$target --out="$out/bandwidth-$target.csv"

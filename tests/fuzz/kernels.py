@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""kernels.py BIN [SEED | FROM-TO]… [--device=cuda] [--minutes=N] [--reduce] [--planted]: random typed
+"""kernels.py BIN [SEED | FROM-TO]… [--device=cuda [--sanitize=TOOL]] [--minutes=N] [--reduce] [--planted]: random typed
 kernels, by the numbers of their seeds.
 
 generate.py makes each kernel and its twin, another text that must store the same. What the interpreter stores of a kernel as
@@ -8,6 +8,7 @@ without some of them, for sm_80 and for sm_90a and by roles of warps, and agains
 on a GPU. MODULE kernels with neighbouring seeds are a file, compiled once in each way; its options go by its number. Launches
 share a process (launches.py); one that is wrong there is made again alone, by tilerun, which shows it.
 
+--sanitize has launches on the GPU under a tool of compute-sanitizer, what it reports is a failure.
 --minutes goes on for so long with the seeds behind those named.
 --reduce makes the first failing kernel smaller while it fails in the same way, and prints it with the commands that show it.
 --planted plants mistakes in tile IR and PTX, each of which some kernel has to find, and reduces one of the kernels that do.
@@ -267,8 +268,9 @@ def show_reduced(bin_, work, number, passes, device, failed, plant=None):
 class Launchers:
     """One for each thread, with the inputs that tilerun makes."""
 
-    def __init__(self, bin_, work):
-        self.library, self.inputs, self.mine, self.all = bin_.parent / "lib/libtile_runtime.so.1", work / "inputs", threading.local(), []
+    def __init__(self, bin_, work, tool):
+        self.library, self.inputs, self.tool = bin_.parent / "lib/libtile_runtime.so.1", work / "inputs", tool
+        self.mine, self.all = threading.local(), []
         names = [f"{letter}_{type_}" for type_ in TYPES for letter in ("xy" if type_ in FLOATS else "x")]
         self.inputs.mkdir()
         source = self.inputs / "inputs.tl"
@@ -280,13 +282,15 @@ class Launchers:
 
     def here(self):
         if not hasattr(self.mine, "launcher"):
-            self.mine.launcher = Launcher(self.library, self.inputs)
+            self.mine.launcher = Launcher(self.library, self.inputs, self.tool)
             self.all.append(self.mine.launcher)
         return self.mine.launcher
 
     def end(self):
+        """What a tool found."""
         for launcher in self.all:
             launcher.end()
+        return [report for launcher in self.all for report in launcher.found]
 
 
 def planted(bin_, work, passes, device, launchers):
@@ -318,11 +322,11 @@ def planted(bin_, work, passes, device, launchers):
 def main():
     bin_, work, began = Path(sys.argv[1]).resolve(), Path(tempfile.mkdtemp(prefix="kernels-")), time.monotonic()
     option = {word.partition("=")[0]: word.partition("=")[2] for word in sys.argv[2:] if word.startswith("--")}
-    unknown = set(option) - {"--device", "--minutes", "--reduce", "--planted"}
+    unknown = set(option) - {"--device", "--minutes", "--reduce", "--planted", "--sanitize"}
     if unknown:
-        sys.exit(f"kernels.py: {', '.join(sorted(unknown))} is not known; there are --device=DEVICE, --minutes=N, --reduce and --planted")
+        sys.exit(f"kernels.py: {', '.join(sorted(unknown))} is not known; there are --device=DEVICE, --sanitize=TOOL, --minutes=N, --reduce and --planted")
     os.environ["TILEC_CRASH_DIR"] = str(work)  # what a bug in tilec leaves is beside its kernel
-    device, passes, launchers = option.get("--device", "ptx"), pipeline(bin_), Launchers(bin_, work)
+    device, passes, launchers = option.get("--device", "ptx"), pipeline(bin_), Launchers(bin_, work, option.get("--sanitize"))
     if "--planted" in option:
         found, missed = planted(bin_, work, passes, device, launchers)
         launchers.end()
@@ -346,18 +350,20 @@ def main():
             done += pool.map(try_module, modules, modules.values())
             count, last = count + len(seeds), seeds[-1] + 1
             seeds = range(last, last + 8 * MODULE) if time.monotonic() < until else []
-    launchers.end()
+    reports = launchers.end()
+    for report in reports:
+        print(report)
     failed = [f for module in done for f in module.failed]
     for seed, way, twin, said, command in failed:
         print(f"seed {seed}{', twin' * twin}, {way.name}: {said}\n    {' '.join(map(str, command))}")
     if failed and "--reduce" in option:
         show_reduced(bin_, work, failed[0][0] // MODULE, passes, device, failed[0])
-    elif not failed:
+    elif not failed and not reports:
         shutil.rmtree(work)
     seconds = time.monotonic() - began
     print(f"{count} kernels in {seconds:.0f} s, {count / seconds:.1f} a second")
-    print(f"{sum(m.passed for m in done)} passed, {len({f[0] for f in failed})} failed")
-    return bool(failed)
+    print(f"{sum(m.passed for m in done)} passed, {len({f[0] for f in failed}) + len(reports)} failed")
+    return bool(failed or reports)
 
 
 if __name__ == "__main__":

@@ -14,11 +14,13 @@ import os
 import select
 import subprocess
 import sys
+import tempfile
 from ctypes import POINTER, byref, c_char_p, c_int, c_int64, c_size_t, c_uint, c_uint64, c_ubyte, c_void_p
 from pathlib import Path
 
 I32, POINTER_TYPE = 4, 16  # of tile_type
 FEW = 4  # modules of a device that are kept
+REPORTED = 9  # exit code
 
 
 class Arg(ctypes.Structure):  # tile_arg, of an integer or an address
@@ -150,10 +152,15 @@ def serve(path, inputs):
 
 
 class Launcher:
-    """The other end of such a process; another one begins where one has ended."""
+    """The other end of such a process; another one begins where one has ended. Under a tool of compute-sanitizer, `found`
+    has what it reported."""
 
-    def __init__(self, library, inputs):
+    def __init__(self, library, inputs, tool=None):
         self.command, self.process = [sys.executable, __file__, str(library), str(inputs)], None
+        self.log, self.found = None, []
+        if tool:
+            self.log = Path(tempfile.mkstemp(prefix="sanitizer-")[1])
+            self.command[:0] = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(REPORTED), "--log-file", str(self.log)]
 
     def launch(self, limit, **request):
         """(hashes, what was said)"""
@@ -179,10 +186,15 @@ class Launcher:
             return ""
         process.stdin.close()
         try:
-            process.wait(timeout=2)
+            process.wait(timeout=60 if self.log else 2)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if self.log:
+            report = self.log.read_text(errors="replace")
+            if process.returncode == REPORTED:
+                self.found.append(report[:3000])
+            self.log.unlink(missing_ok=True)
         return f"{process.stderr.read()[-2000:]} ({process.returncode})"
 
 
