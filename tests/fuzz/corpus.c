@@ -37,12 +37,6 @@ static bool add_path(FuzzCorpus *c, const char *path) {
     return fits;
 }
 
-bool fuzz_add_file(FuzzCorpus *c, const char *path) {
-    char full[PATH_BYTES];
-    snprintf(full, sizeof full, "%s/%s", c->root, path);
-    return add_path(c, full);
-}
-
 /* Inputs are made of files by their numbers, so their order may not be that of a folder. */
 bool fuzz_corpus_open(FuzzCorpus *c, const char *root) {
     if (!root) root = access("tests/fuzz", F_OK) == 0 ? "." : TILE_SOURCE_DIR;

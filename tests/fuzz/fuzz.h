@@ -57,9 +57,8 @@ FuzzRandom fuzz_choices(const uint8_t *data, size_t n);
 void fuzz_stage(int stage);
 /* The input shows a bug: says so and aborts. */
 _Noreturn void fuzz_wrong(const char *what, const char *detail);
+/* A file of the corpus that no file holds. */
 bool fuzz_add(FuzzCorpus *c, const char *text, size_t n);
-/* Adds a file below the source tree. */
-bool fuzz_add_file(FuzzCorpus *c, const char *path);
 
 /* ---- for the programs ---- */
 
