@@ -16,11 +16,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGUN, CALLED, FILLED };
+enum { BEGUN, CALLED, FILLED, COMPARED };
 
 enum {
     CONTEXTS = 4,
-    OBJECTS = 6,    /* of a kind */
+    BUFFERS = 4,    /* few, so that what was written is read */
+    OBJECTS = 6,    /* of another kind */
     BYTES = 1024,   /* of a buffer, at most */
     HOST = 1 << 12, /* more than any range that is accepted */
     CALLS = 200
@@ -51,7 +52,7 @@ typedef struct Slot { /* a module, an event, a stream or a bundle */
 typedef struct State {
     const uint8_t *at, *end; /* of the input */
     tile_context *context[CONTEXTS];
-    Buffer buffer[OBJECTS];
+    Buffer buffer[BUFFERS];
     Tensor tensor[OBJECTS];
     Slot module[OBJECTS], event[OBJECTS], stream[OBJECTS], bundle[OBJECTS];
     int held;     /* tensors whose deleter is to come */
@@ -61,7 +62,7 @@ typedef struct State {
 
 static const char *const devices[CONTEXTS] = {"cpu", "cpu", "cuda:0", "cuda:1"};
 static const FakeCuda *fake;
-static unsigned char host[HOST], wrapped[OBJECTS * BYTES];
+static unsigned char host[HOST], wrapped[BUFFERS * BYTES];
 
 /* A driver may give out more than was asked for. */
 static bool on_cpu(int context) {
@@ -95,7 +96,7 @@ static size_t size(State *s, size_t usual, size_t most) {
 }
 
 static Buffer *any_buffer(State *s) {
-    return &s->buffer[any(s, OBJECTS)];
+    return &s->buffer[any(s, BUFFERS)];
 }
 
 static tile_ptr address(State *s, const Buffer *b, size_t offset) {
@@ -125,7 +126,13 @@ static bool came(State *s, int context, tile_status st) {
 
 /* A launch or a copy may have written anywhere. */
 static void forget(State *s) {
-    for (int i = 0; i < OBJECTS; i++) s->buffer[i].known = false;
+    for (int i = 0; i < BUFFERS; i++) s->buffer[i].known = false;
+}
+
+/* Unless nothing was started. */
+static void wrote_anywhere(State *s, int context, tile_status st) {
+    came(s, context, st);
+    if (st != TILE_BAD_LAUNCH) forget(s);
 }
 
 static Slot *free_slot(Slot *slots) {
@@ -158,8 +165,8 @@ static void call_alloc(State *s) {
 }
 
 static void call_wrap(State *s) {
-    int c = any_context(s), i = any(s, OBJECTS);
-    Buffer *b = &s->buffer[i];
+    int c = any_context(s);
+    Buffer *b = any_buffer(s);
     size_t offset = byte(s) * 4u, bytes = (byte(s) * 5u) % (BYTES + 1);
     if (b->open || offset + bytes > sizeof wrapped) return;
     tile_status st = tile_wrap(s->context[c], wrapped + offset, bytes, &b->at);
@@ -184,7 +191,7 @@ static void call_free(State *s) {
         free_buffer(s, b);
         return;
     }
-    for (int i = 0; i < OBJECTS; i++)
+    for (int i = 0; i < BUFFERS; i++)
         if (s->buffer[i].open && s->buffer[i].at == at) return; /* somebody else's */
     if (came(s, c, tile_free(s->context[c], at)) && at) fuzz_wrong("freed what is none", NULL);
 }
@@ -196,7 +203,7 @@ static bool inside(const Buffer *b, tile_ptr at, size_t bytes) {
 
 /* Another buffer has it, perhaps a peer's that wraps the same memory. */
 static bool covered(const State *s, tile_ptr at, size_t bytes) {
-    for (int i = 0; i < OBJECTS; i++)
+    for (int i = 0; i < BUFFERS; i++)
         if (inside(&s->buffer[i], at, bytes)) return true;
     return false;
 }
@@ -229,7 +236,7 @@ static void call_write(State *s) {
     }
     if (ok) wrote(b, at, fill ? NULL : host, value, bytes);
     if (s->failing) forget(s);
-    if (ok && b->known) s->reached = FILLED;
+    if (ok && b->known && s->reached < FILLED) s->reached = FILLED;
 }
 
 static void call_read(State *s) {
@@ -238,8 +245,9 @@ static void call_read(State *s) {
     tile_ptr at = address(s, b, offset);
     if (!b->open) return;
     if (!came(s, b->context, tile_copy_to_host(s->context[b->context], host, at, bytes))) return;
-    if (b->known && inside(b, at, bytes) && memcmp(host, b->holds + (at - b->at), bytes))
-        fuzz_wrong("a buffer has changed", NULL);
+    if (!b->known || !bytes || !inside(b, at, bytes)) return;
+    if (memcmp(host, b->holds + (at - b->at), bytes)) fuzz_wrong("a buffer has changed", NULL);
+    s->reached = COMPARED;
 }
 
 static void call_move(State *s) {
@@ -355,9 +363,8 @@ static void call_launch(State *s) {
         grid.x = given.x;
     /* What is refused without a grid is refused with one, too; a large one would take long. */
     bool states = came(s, m->context, tile_kernel_grid(k, NULL, arg, n, &own)) && own.x <= 64;
-    came(s, m->context,
-         tile_launch(k, states && byte(s) % 2 ? NULL : &grid, arg, n, any_stream(s)));
-    forget(s);
+    wrote_anywhere(s, m->context,
+                   tile_launch(k, states && byte(s) % 2 ? NULL : &grid, arg, n, any_stream(s)));
 }
 
 static void call_bundle(State *s) {
@@ -383,8 +390,7 @@ static void call_bundle(State *s) {
     n = arguments(s, arg);
     const char *name = byte(s) % 4 ? "copy" : "none";
     came(s, b->context, tile_bundle_kernel(b->at, name, arg, n, &k));
-    came(s, b->context, tile_bundle_launch(b->at, name, &grid, arg, n, any_stream(s)));
-    forget(s);
+    wrote_anywhere(s, b->context, tile_bundle_launch(b->at, name, &grid, arg, n, any_stream(s)));
     if (byte(s) % 2) return;
     tile_bundle_destroy(b->at);
     b->at = NULL;
@@ -530,8 +536,9 @@ static void close_context(State *s, int c) {
             tile_stream_destroy(s->context[c], s->stream[i].at);
             s->stream[i].at = NULL;
         }
-        if (s->buffer[i].context == c) s->buffer[i].open = false; /* freed with it */
     }
+    for (int i = 0; i < BUFFERS; i++)
+        if (s->buffer[i].context == c) s->buffer[i].open = false; /* freed with it */
     tile_context_destroy(s->context[c]);
     s->context[c] = NULL;
 }
@@ -543,7 +550,7 @@ static void call_close(State *s) {
 
 static void call_fail(State *s) {
     static const int codes[] = {2, 1, 700, 719, 999, 201, 304};
-    if (byte(s) % 4) return; /* most sequences go without */
+    if (byte(s) % 64) return; /* most sequences go without */
     fake->let_fail(1 + (long)byte(s) % 30, codes[byte(s) % 7], byte(s) % 8 == 7);
     s->failing = true;
 }
@@ -587,7 +594,7 @@ static size_t make(FuzzRandom *r, const FuzzCorpus *c, char *room, size_t most) 
     return n;
 }
 
-static const char *const stages[] = {"begun", "called", "filled", NULL};
+static const char *const stages[] = {"begun", "called", "filled", "compared", NULL};
 
 const FuzzTarget fuzz_target = {.name = "calls",
                                 .suffix = ".calls",
