@@ -149,7 +149,10 @@ def main():
             before[m.key] = verdict, passed
             last.write_text(json.dumps([(k, *v) for k, v in before.items()]))
             print(f"{verdict}\t{seconds:.1f}\t{m.file}:{m.line}\t{m.kind}\t{m.before}\t{m.after}\t{why}", file=each, flush=True)
-    return report(results, time.monotonic() - start, o.least)
+    gone = [k for k in judged() if k not in {m.key for m in mutants}]
+    for file, function, kind, text, new, which in gone:
+        print(f"judged.tsv: {file}: {function}: {kind}: {text} -> {new} ({which}): there is no such mutant any more")
+    return report(results, time.monotonic() - start, o.least) or bool(gone)
 
 
 def report(results, seconds, least):
