@@ -72,22 +72,23 @@ def judged():
 
 def verdict_of(m, tests, runner, kills, budget, passed):
     """(killed, survived or not reached; by what or why; how long it took). passed: tests that did with it, the last time. kills: of each test, for each file: behind tests that are
-    new those that have found most there come first, then the quickest for how much of the file's mutants they reach. budget: a processor's seconds,
-    after which a mutant has survived."""
-    start, spent = time.monotonic(), 0
+    new those that have found most there come first, then the quickest for how much of the file's mutants they reach. budget: a processor's seconds
+    for a mutant."""
+    start, spent, left = time.monotonic(), 0, 0
     mine = [u for u in tests if m.folder in u.labels and u.reached[m.number]]
     for unit in sorted(mine, key=lambda u: (not u.fresh, -kills[m.file, u.name], u.processor / u.reached.count(1, *m.beside))):
         if unit.name in passed and not unit.fresh:
             continue
-        if spent > budget:
-            return "survived", f"{spent:.0f} s", time.monotonic() - start
+        if spent + unit.processor > budget:
+            left += 1
+            continue
         spent += unit.processor
         how = runner.kills(unit, m.number)
         if how:
             kills[m.file, unit.name] += 1
             return "killed", f"{unit.name}: {how}", time.monotonic() - start
         passed.append(unit.name)
-    return ("survived" if mine else "not reached"), "", time.monotonic() - start
+    return ("survived" if mine else "not reached"), f"{left} tests left" if left else "", time.monotonic() - start
 
 
 def table(results):
