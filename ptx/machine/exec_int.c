@@ -476,6 +476,21 @@ static uint64_t halves_known(const PtxCode *c, const uint64_t *have) {
     return low_bits(low ? UINT64_MAX : 0, to) | (high ? UINT64_MAX << to : 0);
 }
 
+/* Of a field put into a word, whose place and width must be known: the field's bits and the word's.
+ */
+static uint64_t inserted_known(const Warp *w, const PtxCode *c, int lane) {
+    for (int i = 3; i <= 4; i++) {
+        const PtxOperand *o = &c->operand[i];
+        bool overwritten = o->kind == OPERAND_REGISTER && o->reg == c->operand[0].reg;
+        if (overwritten || (uint32_t)~bits_known(w, o, lane)) return 0;
+    }
+    uint64_t from = lane_of(w, &c->operand[3], lane) & 255, n = lane_of(w, &c->operand[4], lane);
+    uint64_t field = low_bits(UINT64_MAX, (n & 255) < 64 ? (unsigned)(n & 255) : 64);
+    if (from >= 64) return bits_known(w, &c->operand[2], lane);
+    return (bits_known(w, &c->operand[2], lane) & ~(field << from)) |
+           (bits_known(w, &c->operand[1], lane) & field) << from;
+}
+
 uint64_t result_known(const Warp *w, const PtxCode *c, int lane) {
     enum { HALF = 0xFFFF };
     uint64_t value[3] = {0}, have[3] = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
@@ -489,6 +504,7 @@ uint64_t result_known(const Warp *w, const PtxCode *c, int lane) {
     uint64_t all = have[0] & have[1] & have[2];
     unsigned table = truth_table(c);
     if (table) return overwritten ? all : bitwise_known(table, value, have);
+    if (c->exec == exec_bfi) return inserted_known(w, c, lane);
     if (c->exec == exec_prmt)
         return overwritten || (uint32_t)~have[2]
                    ? 0
