@@ -194,6 +194,7 @@ static bool is_stored_as_held(Assign *a, Value *v, Access x) {
 static void visit_block(Assign *a, Block *b);
 
 static void visit_elementwise(Assign *a, Op *op) {
+    if (!op->nresults && !op->noperands) return; /* assembly that tells nobody anything */
     const Value *any = op->nresults ? op->result[0] : op->operand[0].value;
     if (!type_is_tile(any->type)) return;
     const Layout *hint = NULL;
