@@ -70,14 +70,14 @@ def judged():
     return found
 
 
-def verdict_of(m, tests, runner, kills, budget, passed):
-    """(killed, survived or not reached; by what or why; how long it took). passed: tests that did with it, the last time. kills: of each test, for each file: behind tests that are
-    new those that have found most there come first, then the quickest for how much of the file's mutants they reach. budget: a processor's seconds
-    for a mutant."""
-    start, spent, left = time.monotonic(), 0, 0
+def verdict_of(m, tests, runner, kills, budget, passed=(), asked=0):
+    """(killed, survived or not reached; by what or why; how long it took; what it passes). passed: tests that did with it when it
+    was asked. kills: of each test, for each file: behind tests that are new since those that have found most there come first,
+    then the quickest for how much of the file's mutants they reach. budget: a processor's seconds for a mutant."""
+    start, spent, left, did = time.monotonic(), 0, 0, []
     mine = [u for u in tests if m.folder in u.labels and u.reached[m.number]]
-    for unit in sorted(mine, key=lambda u: (not u.fresh, -kills[m.file, u.name], u.processor / u.reached.count(1, *m.beside))):
-        if unit.name in passed and not unit.fresh:
+    for unit in sorted(mine, key=lambda u: (u.since <= asked, -kills[m.file, u.name], u.processor / u.reached.count(1, *m.beside))):
+        if unit.name in passed and unit.since <= asked:
             continue
         if spent + unit.processor > budget:
             left += 1
@@ -86,9 +86,9 @@ def verdict_of(m, tests, runner, kills, budget, passed):
         how = runner.kills(unit, m.number)
         if how:
             kills[m.file, unit.name] += 1
-            return "killed", f"{unit.name}: {how}", time.monotonic() - start
-        passed.append(unit.name)
-    return ("survived" if mine else "not reached"), f"{left} tests left" if left else "", time.monotonic() - start
+            return "killed", f"{unit.name}: {how}", time.monotonic() - start, []
+        did.append(unit.name)
+    return ("survived" if mine else "not reached"), f"{left} tests left" if left else "", time.monotonic() - start, [*passed, *did]
 
 
 def table(results):
@@ -136,18 +136,18 @@ def main():
     tests = tests_of(build, runner, [o.folder] if o.folder else list(rewrite.FOLDERS), stamp)
     print(f"{len(tests)} tests, {sum(u.processor for u in tests):.0f} s without a mutant, made in {time.monotonic() - start:.0f} s", flush=True)
     last = work / "last.json"
-    before = {tuple(k): (v, passed) for k, v, passed in json.loads(last.read_text())} if o.again and last.exists() else {}
+    before = {tuple(k): row for k, *row in json.loads(last.read_text())} if o.again and last.exists() else {}
     chosen.sort(key=lambda m: m.key in before)  # what was not asked, first
     results, kills, start = [], collections.Counter(), time.monotonic()
     with open(work / "each", "w") as each:
         for m in chosen:
-            verdict, passed = before.get(m.key, ("", []))
-            if verdict != "killed":
-                verdict, why, seconds = verdict_of(m, tests, runner, kills, o.budget, passed)
-            results.append((m, verdict))
-            if verdict == "killed" and m.key in before and before[m.key][0] == "killed":
+            was, passed, asked = before.get(m.key, ("", [], 0))
+            results.append((m, "killed"))
+            if was == "killed":
                 continue
-            before[m.key] = verdict, passed
+            verdict, why, seconds, passed = verdict_of(m, tests, runner, kills, o.budget, passed, asked)
+            results[-1] = m, verdict
+            before[m.key] = verdict, passed, time.time()
             last.write_text(json.dumps([(k, *v) for k, v in before.items()]))
             print(f"{verdict}\t{seconds:.1f}\t{m.file}:{m.line}\t{m.kind}\t{m.before}\t{m.after}\t{why}", file=each, flush=True)
     gone = [k for k in judged() if k not in {m.key for m in mutants}]

@@ -121,7 +121,7 @@ def main():
         ends, kills = {}, collections.Counter()
         for m in mutants:
             m.folder, m.file, m.beside = "passes", "small.c", (0, len(mutants))
-            ends[f"{m.kind} {m.line} {m.after}"] = run.verdict_of(m, [unit], runner, kills, 60, [])[0]
+            ends[f"{m.kind} {m.line} {m.after}"] = run.verdict_of(m, [unit], runner, kills, 60)[0]
         for wanted, end in ENDS:
             checks += 1
             check(f"{wanted}: {end}", ends.get(wanted) == end, ends.get(wanted))

@@ -26,7 +26,7 @@ class Unit:
         self.paths = paths  # files that it is about, besides the programs
         self.seconds = self.processor = None
         self.reached, self.said, self.code = b"", "", None
-        self.fresh = True  # what it reaches was not known from the last time
+        self.since = 0  # when what it reaches was found out
 
 
 def rows(build, labels):
@@ -137,15 +137,14 @@ class Runner:
         """Without a mutant: sets the unit's time and what it reaches. False where it fails, or is skipped."""
         key = hashlib.sha256(json.dumps([unit.name, unit.command, stamp, self.mutants, [f.stat().st_mtime_ns for f in unit.paths]]).encode())
         kept = self.folder / "reached" / key.hexdigest()[:32]
-        unit.fresh = not kept.with_suffix(".json").exists()
-        if unit.fresh:
+        if not kept.with_suffix(".json").exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
             kept.write_bytes(bytes(self.mutants))
             code, taken, said = self.run(unit, {"TILE_MUTANT_REACHED": str(kept)}, LONGEST * 10)
             kept.with_suffix(".json").write_text(json.dumps({"code": code, "seconds": taken, "said": said}))
         row = json.loads(kept.with_suffix(".json").read_text())
         (unit.seconds, unit.processor), unit.said, unit.code = row["seconds"], row["said"], row["code"]
-        unit.reached = kept.read_bytes()
+        unit.reached, unit.since = kept.read_bytes(), kept.with_suffix(".json").stat().st_mtime
         return unit.code == 0
 
     def kills(self, unit, number):
