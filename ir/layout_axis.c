@@ -67,8 +67,7 @@ Layout layout_splittable(const Layout *l) {
     int k = 0;
     if (find(l, 1, &in, &k) && in == IN_REG) return r;
     bool held = find(l, 1, &in, &k);
-    int give = r.bits[IN_REG] - 1;
-    while (give >= 0 && !r.basis[IN_REG][give]) give--;
+    int give = r.bits[IN_REG] - 1; /* none of them is of replicas any more */
     if (give < 0) {
         if (held) r.basis[in][k] = 0;
         layout_push(&r, IN_REG, 1);
