@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""run.py BUILD [--sample=500] [--seed=1] [--folder=NAME] [--further] [--again] [--least=85] [--budget=60] [--keep=FOLDER]: how many small mistakes in layouts,
-passes, code generation and the interpreter the tests find that have the folder's label.
+"""run.py BUILD [--sample=500] [--seed=1] [--folder=NAME] [--further] [--again] [--least=85] [--budget=60] [--keep=FOLDER]:
+how many small mistakes in layouts, passes, code generation and the interpreter the tests find that have the folder's label.
 
 Makes a tree that holds all mutants (rewrite.py), runs each test once without one, and for each of the sample those tests that
 reach it until one fails, or they have taken --budget seconds. The sample has as many of each folder, and of other seeds others; a change of one
 function leaves that of the others. Prints a table by folder and kind, and the mutants that survive.
 tests/mutants/judged.tsv says of those that no test can tell, and why. --further: of all kinds that kinds.py has. --again goes on
 with those that survived the last time, and tests that are new.
-Exit code 1 when fewer than --least of 100 are killed, or a test fails without a mutant."""
+Exit code 1 when fewer than --least of 100 are killed, those left out that are judged to do the same, when a test fails without
+a mutant, or a verdict is of none any more."""
 import argparse
 import collections
 import hashlib
@@ -163,10 +164,10 @@ def report(results, seconds, least):
         print(f"{m.file}:{m.line}: {verdict}, {m.kind}: {m.before}\n    -> {m.after}\n    {known.get(m.key, 'not judged')}")
     print(*table(results), sep="\n")
     killed = len(results) - len(left)
-    same = sum(known.get(m.key, "").startswith("equivalent") for m, _ in left)
-    share = 100 * killed / len(results)
-    print(f"{killed} of {len(results)} killed, {share:.1f} %; {100 * killed / max(1, len(results) - same):.1f} % without {same} judged equivalent; "
-          f"{seconds:.0f} s")
+    same = sum(known.get(m.key, "").startswith(("equivalent", "speed")) for m, _ in left)
+    share = 100 * killed / max(1, len(results) - same)
+    print(f"{killed} of {len(results)} killed, {100 * killed / len(results):.1f} %; {share:.1f} % without {same} that are judged to do "
+          f"the same; {seconds:.0f} s")
     ok = share >= least
     print(f"{killed} passed, {0 if ok else len(left)} failed")
     return not ok
