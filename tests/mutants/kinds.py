@@ -196,7 +196,7 @@ class Maker:
             return
         value = n.inner[0]
         of, kind = self.of(value), value.type()
-        if kind not in SCALARS:
+        if kind not in SCALARS or (kind == "pointer" and of == "NULL"):
             return
         new = {"int": f"!({of})", "bool": f"!({of})", "float": f"!({of})", "pointer": "NULL"}[kind]
         i = self.mutant("return", n.begin, f"return {of};", f"return {new};")

@@ -60,6 +60,7 @@ condition 14 !(!n)
 arithmetic 15 p + n + 1
 return 15 return NULL;
 constant 15 return p + n - (1 + 1);
+return 14 return NULL;
 condition 18 !(argc > 1)
 arithmetic 22 kept -= TWICE(x)
 statement 22 ;
@@ -70,7 +71,7 @@ statement 25 ;
 constant 25 if (p) *p = (1 - 1);
 min-max 26 max(x, 3)
 """
-ABSENT = {"condition 18", "arguments 24"}  # of a comparison, whose negation is another operator; of two types
+ABSENT = {"return 14", "condition 18", "arguments 24"}  # what is there; of a comparison, whose negation is another operator; of two types
 RIGHT = {"": "0 0 3 0 5 2", "3": "1 3 3 1 5 2", "9": "1 3 9 0 5 2", "7": "0 3 7 14 5 2"}
 # How a test ends that never sees 2, and cannot see which of two equal numbers is the larger.
 ENDS = [("boundary 11 x > 2", "not reached"), ("boundary 8 a >= b", "survived"), ("boundary 7 a <= b", "survived"),
