@@ -175,7 +175,7 @@ test("editors"                             release quick,cli      1  -     tests
 test("language server"                     every   quick,cli     25 -     python3 tests/lsp.py ${BIN})
 test("runner"                              every   quick,tests    1  -     tests/runner_test.sh ${BIN}/tile-test)
 test("mutants of a small file"             release quick,tests    2  -     python3 tests/mutants/self.py)
-test("mutants"                             release full,tests  4000  build python3 tests/mutants/run.py ${AT})
+test("mutants"                             release full,tests  7000  build python3 tests/mutants/run.py ${AT})
 test("scripts/test"                        release quick,tests    4  -     tests/count_test.sh)
 
 # ---- Python ----
