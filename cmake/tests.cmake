@@ -150,7 +150,7 @@ test("random blocks at length"             release full,fuzz    90  -     python
 test("random pipelines at length"          release full,fuzz    400  -     python3 tests/fuzz/pipelines.py ${BIN} 1000-1700)
 
 # ---- PTX ----
-test("ptxas"                               every   ptx           25  -     tests/ptxas_test.sh ${BIN}/tilec)
+test("ptxas"                               every   quick,ptx     25  -     tests/ptxas_test.sh ${BIN}/tilec)
 test("PTX of the kernels"                  release ptx           42  -     tests/run/ptxas_test.sh ${BIN}/tile-kernels 8)
 test("PTX of all kernels"                  release full,ptx     330  -     tests/run/ptxas_test.sh ${BIN}/tile-kernels)
 test("PTX of the conformance kernels"      release ptx           20  -     tests/run/ptxas_test.sh ${BIN}/tile-conformance 8)
