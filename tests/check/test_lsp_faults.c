@@ -140,7 +140,7 @@ static const char *const messages[] = {
 static char sent[1 << 14];
 static size_t nsent, at;
 
-/* Comes in parts; that there is nothing for now lets the server look at what is open. */
+/* Comes in parts; a read that finds nothing lets the server look at what is open. */
 static ptrdiff_t read_sent(void *user, char *to, size_t room, int wait) {
     static const char head[] = "Content-Length: ";
     (void)user;

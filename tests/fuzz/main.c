@@ -256,8 +256,10 @@ int main(int argc, char **argv) {
     }
     static const int signals[] = {SIGABRT, SIGPROF, SIGBUS, SIGFPE, SIGILL, SIGSEGV};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) signal(signals[i], on_signal);
-    signal(SIGINT, on_stop);
-    signal(SIGTERM, on_stop);
+    /* It stays: `timeout` sends its signal twice, and signal() would take back the handler. */
+    const struct sigaction stop = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
+    sigaction(SIGINT, &stop, NULL);
+    sigaction(SIGTERM, &stop, NULL);
     int code = 0, regressions = 0;
     double begin = now();
     for (int i = 1; i <= files; i++) code = try_file(&r, argv[i]) ? code : 4;
