@@ -68,10 +68,17 @@ void plan_stored_barriers(Plan *p, Block *body) {
     }
 }
 
+/* Asynchronous before this pass, as a role's dots are: these have their waits. */
+static bool was_async(const Plan *p, const Op *dot) {
+    for (int i = 0; i < p->started.n; i++)
+        if (p->started.at[i] == dot) return false;
+    return op_is_async_dot(dot);
+}
+
 /* Nothing overwrites what the dot reads from shared memory before its iteration, or the next one's
  * wait for it, is over: slices of the pipeline's buffers, and what no iteration writes. */
 static bool may_be_in_flight(const Plan *p, const Op *dot) {
-    if (!ir_attr(dot, AT_WGMMA)) return false;
+    if (!ir_attr(dot, AT_WGMMA) || was_async(p, dot)) return false;
     for (int i = 0; i < 2; i++) {
         const Value *v = buffer_of_view(dot->operand[i].value);
         bool safe = !type_is_buffer(v->type) || ir_defined_outside(v, p->loop);
@@ -162,11 +169,11 @@ static void plan_with_stored(Plan *p, LoopCost *cost) {
     for (int i = 0; i < p->copies.n; i++) cost->in_flight &= !p->copies.at[i].plain;
 }
 
-static bool dots_are_in_flight(const Value *buffer) {
+static bool dots_are_in_flight(const Plan *p, const Value *buffer) {
     for (const Use *u = buffer->uses; u; u = u->next) {
         bool view = u->op->code == OP_BUFFER_TRANS;
-        if ((view && !dots_are_in_flight(u->op->result[0])) ||
-            (u->op->code == OP_DOT && !op_is_async_dot(u->op)))
+        if ((view && !dots_are_in_flight(p, u->op->result[0])) ||
+            (u->op->code == OP_DOT && (!op_is_async_dot(u->op) || was_async(p, u->op))))
             return false;
     }
     return true;
@@ -176,7 +183,7 @@ static bool dots_are_in_flight(const Value *buffer) {
 static bool drop_read_at_once(Plan *p) {
     int n = 0, had = p->stored.n;
     for (int i = 0; i < had; i++)
-        if (dots_are_in_flight(p->stored.at[i])) p->stored.at[n++] = p->stored.at[i];
+        if (dots_are_in_flight(p, p->stored.at[i])) p->stored.at[n++] = p->stored.at[i];
     p->stored.n = n;
     return n < had;
 }

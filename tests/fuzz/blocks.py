@@ -265,7 +265,7 @@ def main():
     device, same = option.get("device", "cpu"), option.get("same-bits")
     bits = Bits(same) if same or "bits" in option else None
     seeds = seeds_of([word for word in sys.argv[2:] if not word.startswith("--")] or USUAL)
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = list(pool.map(lambda s: try_seed(bin_, device, work, bits, s), seeds))
     failed = [f for r in results for f in r[1]]
     for seed, command, said in failed:

@@ -342,7 +342,7 @@ def main():
         if not module.failed:
             shutil.rmtree(module.folder)
         return module
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         while seeds:
             modules = {}
             for seed in seeds:

@@ -226,7 +226,7 @@ def main():
     programs = Path(sys.argv[1]).resolve()
     seeds, passes = seeds_of(sys.argv[2:] or USUAL), ",".join(pipeline(programs))
     work = tempfile.mkdtemp(prefix="tilec-pipelines-")
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = list(pool.map(lambda seed: try_seed(programs, passes, work, seed), seeds))
     wrong = [said for _, said in results if said]
     if wrong:
