@@ -119,10 +119,11 @@ static void asm_results(Gen *g, const char *text, const char *constraints, LLVMT
         out[i] = n == 1 ? v : LLVMBuildExtractValue(g->b, v, (unsigned)i, "");
 }
 
-/* acc[0..n) += A * B, one instruction. A is a descriptor (na 1), or registers. */
+/* acc[0..n) += A * B, one instruction; = A * B where they begin as zeros. A is a descriptor (na 1),
+ * or registers. */
 static void wgmma_call(Gen *g, const WgmmaInfo *w, bool saturate, int cols, const Operand *a,
                        const Operand *b, const LLVMValueRef *ra, int na, LLVMValueRef db,
-                       LLVMValueRef *acc) {
+                       LLVMValueRef *acc, bool zeros) {
     int n = cols / 2, at = n;
     char letter = w->c == EL_F32 ? 'f' : 'r';
     Arena *arena = &g->s->arena;
@@ -141,36 +142,56 @@ static void wgmma_call(Gen *g, const WgmmaInfo *w, bool saturate, int cols, cons
         buf_puts(&constraints, na > 1 ? ",r" : ",l");
         args[i] = ra[i];
     }
-    buf_printf(&text, na > 1 ? "}, $%d, 1" : ", $%d, 1", at);
+    buf_printf(&text, na > 1 ? "}, $%d, %d" : ", $%d, %d", at, !zeros);
     if (w->scales) buf_puts(&text, ", 1, 1");
     if (w->majors && na == 1) buf_printf(&text, ", %d", !a->k_major);
     if (w->majors) buf_printf(&text, ", %d", !b->k_major);
     buf_putc(&text, ';');
     buf_puts(&constraints, ",l");
     args[na] = db;
-    for (int i = 0; i < n; i++) buf_printf(&constraints, ",%d", i);
-    asm_results(g, text.data, constraints.data, result_type(g, w), args, n + na + 1, ASM_CONVERGENT,
-                acc, n);
+    for (int i = 0; i < n && !zeros; i++) buf_printf(&constraints, ",%d", i);
+    asm_results(g, text.data, constraints.data, result_type(g, w), args, na + 1 + (zeros ? 0 : n),
+                ASM_CONVERGENT, acc, n);
 }
 
-/* The accumulators pass through the wait, so that nothing that reads them can move above it: of
- * each `all` columns `cols`. */
-static void wait_call(Gen *g, Elem elem, int pending, LLVMValueRef *acc, int n, int all, int cols) {
-    Arena *arena = &g->s->arena;
-    Buf text = buf_new(arena), constraints = buf_new(arena);
-    LLVMValueRef *live = arena_array(arena, (size_t)n, sizeof *live);
+/* An instruction that values of one type pass through: nothing that makes them moves below it, and
+ * nothing that reads them above. */
+static void pass_through(Gen *g, const char *text, LLVMValueRef *x, int n) {
+    LLVMTypeRef t = LLVMTypeOf(x[0]);
+    Buf constraints = buf_new(&g->s->arena);
+    for (int i = 0; i < n; i++)
+        buf_printf(&constraints, i ? ",=%c" : "=%c", t == g->f32 ? 'f' : 'r');
+    for (int i = 0; i < n; i++) buf_printf(&constraints, ",%d", i);
+    buf_puts(&constraints, ",~{memory}");
+    asm_results(g, text, constraints.data, t, x, n, ASM_CONVERGENT, x, n);
+}
+
+/* Constants, each once: LLVM would load them where an instruction reads them. */
+static void pass_constants(Gen *g, LLVMValueRef *x, int n) {
+    for (int i = 0; i < n; i++) {
+        LLVMValueRef constant = x[i], held = constant;
+        if (!LLVMIsConstant(constant)) continue;
+        pass_through(g, "", &held, 1);
+        for (int j = i; j < n; j++)
+            if (x[j] == constant) x[j] = held;
+    }
+}
+
+/* What is computed of the accumulators passes through: of each `all` columns `cols`. */
+static void pass_accumulators(Gen *g, const char *text, LLVMValueRef *acc, int n, int all,
+                              int cols) {
+    LLVMValueRef *live = arena_array(&g->s->arena, (size_t)n, sizeof *live);
     int m = 0;
     for (int i = 0; i < n; i++)
         if (i % (all / 2) < cols / 2) live[m++] = acc[i];
-    buf_printf(&text, "wgmma.wait_group.sync.aligned %d;", pending);
-    for (int i = 0; i < m; i++)
-        buf_printf(&constraints, i ? ",=%c" : "=%c", elem == EL_F32 ? 'f' : 'r');
-    for (int i = 0; i < m; i++) buf_printf(&constraints, ",%d", i);
-    buf_puts(&constraints, ",~{memory}");
-    asm_results(g, text.data, constraints.data, elem == EL_F32 ? g->f32 : g->i32, live, m,
-                ASM_CONVERGENT, live, m);
+    pass_through(g, text, live, m);
     for (int i = n; i-- > 0;)
         if (i % (all / 2) < cols / 2) acc[i] = live[--m];
+}
+
+static void wait_call(Gen *g, int pending, LLVMValueRef *acc, int n, int all, int cols) {
+    const char *text = arena_printf(&g->s->arena, "wgmma.wait_group.sync.aligned %d;", pending);
+    pass_accumulators(g, text, acc, n, all, cols);
 }
 
 enum { A_REGISTERS = 4 }; /* 16 rows by 16 elements of 2 bytes, over 32 lanes */
@@ -183,29 +204,13 @@ static LLVMValueRef *a_registers(Gen *g, const Op *op, Tile *x) {
     return r;
 }
 
-/* Constants, and values that there are several of, in registers that no other value shares. LLVM 22
- * has one register for them and copies it where an instruction needs it: behind the fence, for
- * which ptxas puts another (C7519), and between two of them, for which it waits for the first. All
- * that are equal in one block of PTX: LLVM takes as long for a block of one register. */
-static void own_registers(Gen *g, Elem elem, LLVMValueRef *x, int n) {
-    LLVMValueRef *own = arena_array(&g->s->arena, (size_t)n, sizeof *own);
-    for (int i = 0; i < n; i++) {
-        LLVMValueRef same = x[i];
-        Buf text = buf_new(&g->s->arena), constraints = buf_new(&g->s->arena);
-        int m = 0, at = 0;
-        for (int j = i; j < n; j++) m += x[j] == same;
-        if (m == 1 && !LLVMIsConstant(same)) continue;
-        for (int j = 0; j < m; j++) {
-            buf_printf(&text, "mov.%s $%d, $%d;\n", elem == EL_F32 ? "f32" : "b32", j, m);
-            buf_puts(&constraints, elem == EL_F32 ? "=&f," : "=&r,");
-        }
-        buf_putc(&constraints, elem == EL_F32 ? 'f' : 'r');
-        asm_results(g, text.data, constraints.data, LLVMTypeOf(same), &same, 1, ASM_ORDERED, own,
-                    m);
-        for (int j = i; j < n; j++)
-            if (x[j] == same) x[j] = own[at++];
-    }
+static bool are_zeros(const LLVMValueRef *x, int n) {
+    for (int i = 0; i < n; i++)
+        if (!LLVMIsNull(x[i])) return false;
+    return true;
 }
+
+static const char wgmma_fence[] = "wgmma.fence.sync.aligned;";
 
 /* That one instruction computes: warps that share rows compute all. */
 static int columns_of_dot(const Op *op, int all) {
@@ -236,20 +241,25 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
     int steps = (int)type_dim(ta, 1) / w->k;
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
     memcpy(d.at, c.at, (size_t)d.n * sizeof *d.at);
-    if (cols == all) own_registers(g, w->c, d.at, d.n);
-    for (int i = 0; i < tiles && cols < all; i++)
-        own_registers(g, w->c, &d.at[i * all / 2], cols / 2);
-    ordered_asm(g, "wgmma.fence.sync.aligned;");
+    /* Registers that are written behind the fence have ptxas put another (C7519), and between two
+     * instructions it waits for the first. LLVM copies a register there for each result that begins
+     * as the same value, which only it may know of. */
+    bool zeros = are_zeros(d.at, d.n);
+    if (ra) pass_constants(g, ra, x.n / 2);
+    if (zeros)
+        ordered_asm(g, wgmma_fence);
+    else
+        pass_accumulators(g, wgmma_fence, d.at, d.n, all, cols);
     for (int i = 0; i < tiles; i++)
         for (int k = 0; k < steps; k++) {
             LLVMValueRef da = NULL, db = descriptor(g, &b, 0, (uint32_t)(k * w->k));
             if (!ra) da = descriptor(g, &a, (uint32_t)i * 64, (uint32_t)(k * w->k));
             wgmma_call(g, w, ir_attr_int(op, AT_SATURATE, 0), cols, &a, &b,
                        ra ? &ra[(i * steps + k) * A_REGISTERS] : &da, ra ? A_REGISTERS : 1, db,
-                       &d.at[i * all / 2]);
+                       &d.at[i * all / 2], zeros && k == 0);
         }
     ordered_asm(g, "wgmma.commit_group.sync.aligned;");
-    if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, w->c, 0, d.at, d.n, all, cols);
+    if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, 0, d.at, d.n, all, cols);
     return true;
 }
 
@@ -276,5 +286,5 @@ void gen_dot_wait(Gen *g, const Op *op) {
     if (!g->o->target->wgmma) return; /* its dots are done at once */
     Type t = op->result[0]->type;
     int all = (int)type_dim(t, 1), cols = columns_of(op->result[0], all);
-    wait_call(g, (Elem)t.elem, (int)ir_attr_int(op, AT_PENDING, 0), out.at, out.n, all, cols);
+    wait_call(g, (int)ir_attr_int(op, AT_PENDING, 0), out.at, out.n, all, cols);
 }
