@@ -162,15 +162,13 @@ static void store_where(Gen *g, LLVMValueRef on, SharedView *v, uint32_t offset,
 
 enum { BY_MATRIX = MATRIX_PAIR + MATRIX_FOUR };
 
-/* The view of matrix stores: where lane l's row begins, row l % 8 of matrix l / 8. */
-static bool matrix_view(Gen *g, const Value *x, const Value *buffer, SharedView *view) {
-    const Layout *l = x->layout;
-    Layout at = *l;
-    at.bits[IN_LANE] = 0;
-    for (int k = MATRIX_QUAD; k < LANE_BITS; k++) layout_push(&at, IN_LANE, l->basis[IN_LANE][k]);
-    for (int k = 0; k < MATRIX_FOUR; k++)
-        layout_push(&at, IN_LANE, l->basis[IN_REG][MATRIX_PAIR + k]);
-    return gen_shared_view(g, buffer, &at, view);
+static MatrixForm form_of(const Op *op) {
+    return (MatrixForm)ir_attr_int(op, AT_MATRIX, MATRIX_NONE);
+}
+
+static bool matrix_view(Gen *g, const Op *op, SharedView *view) {
+    Layout at = layout_matrix_rows(op->operand[0].value->layout, form_of(op));
+    return gen_shared_view(g, op->operand[1].value, &at, view);
 }
 
 /* None of the elements of these registers is to be stored, in whatever thread. */
@@ -200,8 +198,8 @@ static void store_matrices(Gen *g, const Op *op, Tile in, SharedView *v) {
         args[0] = LLVMBuildPtrToInt(g->b, pointer, g->i32, "");
         gen_pack(g, x->type, &in.at[i], 1 << BY_MATRIX, 32, &args[1]);
         Buf text = buf_new(&g->s->arena);
-        buf_printf(&text, "stmatrix.sync.aligned.m8n8.x4.shared.b16 [$0+%u], {$1, $2, $3, $4};",
-                   add);
+        buf_printf(&text, "stmatrix.sync.aligned.m8n8.x4%s.shared.b16 [$0+%u], {$1, $2, $3, $4};",
+                   form_of(op) == MATRIX_COLUMNS ? ".trans" : "", add);
         gen_asm(g, text.data, "r,r,r,r,r,~{memory}", LLVMVoidTypeInContext(g->c), args,
                 1 + (1 << MATRIX_FOUR), ASM_CONVERGENT);
     }
@@ -212,8 +210,8 @@ void gen_shared_store(Gen *g, const Op *op) {
     Tile in = gen_tile(g, x);
     SharedView v;
     Layout at = layout_of(x);
-    bool matrices = ir_attr_int(op, AT_MATRIX, 0);
-    if (!(matrices ? matrix_view(g, x, buffer, &v) : gen_shared_view(g, buffer, &at, &v))) {
+    bool matrices = form_of(op) != MATRIX_NONE;
+    if (!(matrices ? matrix_view(g, op, &v) : gen_shared_view(g, buffer, &at, &v))) {
         gen_error(g, E_BUG, op,
                   "no way from the tile's layout to the buffer; this is a bug in tilec");
         return;

@@ -423,22 +423,53 @@ int layout_shared_access_bits(const Layout *reg, const Layout *shared, Type t) {
     return vec < widest ? vec : widest;
 }
 
-bool layout_holds_matrices(const Layout *reg, const Layout *shared, Type t) {
+/* The registers' and lanes' bits that are the elements within what lies whole, and the three that
+ * number it within its matrix. */
+static LayoutIn matrix_bit(MatrixForm form, bool within, int k, int *bit) {
+    bool pair = within == (form == MATRIX_ROWS);
+    *bit = !pair ? MATRIX_QUAD + k : k < MATRIX_PAIR ? k : k - MATRIX_PAIR;
+    return pair && k < MATRIX_PAIR ? IN_REG : IN_LANE;
+}
+
+static bool lies_whole(const ConversionMap *r, MatrixForm form) {
+    enum { SIDE = MATRIX_PAIR + MATRIX_QUAD };
+    uint32_t within = 0, all = 0;
+    for (int k = 0; k < SIDE; k++) {
+        int bit;
+        LayoutIn in = matrix_bit(form, true, k, &bit);
+        uint32_t offset = hw_index_part(r->col[in][bit], IN_OFFSET);
+        if (offset != 1u << k) return false;
+        within |= offset;
+    }
+    for (int in = IN_REG; in <= IN_WARP; in++)
+        for (int k = 0; k < r->bits[in]; k++) {
+            uint32_t offset = hw_index_part(r->col[in][k], IN_OFFSET);
+            if (offset & within && offset & ~within) return false;
+            all += offset & within; /* each once */
+        }
+    return all == within;
+}
+
+MatrixForm layout_matrix_form(const Layout *reg, const Layout *shared, Type t) {
     ConversionMap r;
     if (type_elem_bits(t) != 16 || t.depth || reg->bits[IN_REG] < MATRIX_PAIR + MATRIX_FOUR ||
         reg->bits[IN_LANE] != LANE_BITS || layout_broadcast_bits(reg, IN_REG) ||
         !layout_conversion_map(reg, shared, &r))
-        return false;
-    const uint32_t row = (1u << (MATRIX_PAIR + MATRIX_QUAD)) - 1; /* offsets within a row */
-    uint32_t others = 0;                                          /* of all else */
-    bool whole = hw_index_part(r.col[IN_REG][0], IN_OFFSET) == 1;
-    for (int k = 0; k < MATRIX_QUAD; k++)
-        whole &= hw_index_part(r.col[IN_LANE][k], IN_OFFSET) == 1u << (MATRIX_PAIR + k);
-    for (int in = IN_REG; in <= IN_WARP; in++)
-        for (int k = in == IN_REG    ? MATRIX_PAIR
-                     : in == IN_LANE ? MATRIX_QUAD
-                                     : 0;
-             k < reg->bits[in]; k++)
-            others |= hw_index_part(r.col[in][k], IN_OFFSET);
-    return whole && !(row & others);
+        return MATRIX_NONE;
+    return lies_whole(&r, MATRIX_ROWS)      ? MATRIX_ROWS
+           : lies_whole(&r, MATRIX_COLUMNS) ? MATRIX_COLUMNS
+                                            : MATRIX_NONE;
+}
+
+Layout layout_matrix_rows(const Layout *reg, MatrixForm form) {
+    Layout rows = *reg;
+    rows.bits[IN_LANE] = 0;
+    for (int k = 0; k < MATRIX_PAIR + MATRIX_QUAD; k++) {
+        int bit;
+        LayoutIn in = matrix_bit(form, false, k, &bit);
+        layout_push(&rows, IN_LANE, reg->basis[in][bit]);
+    }
+    for (int k = 0; k < MATRIX_FOUR; k++)
+        layout_push(&rows, IN_LANE, reg->basis[IN_REG][MATRIX_PAIR + k]);
+    return rows;
 }

@@ -140,9 +140,13 @@ enum {
     MATRIX_QUAD = 2, /* log2 lanes that hold a row's pieces */
     MATRIX_FOUR = 2  /* log2 matrices in one instruction */
 };
-/* Registers and lanes hold a tile of type t as four such matrices and more, whose rows lie whole in
- * the buffer. */
-bool layout_holds_matrices(const Layout *reg, const Layout *shared, Type t);
+typedef enum MatrixForm { MATRIX_NONE, MATRIX_ROWS, MATRIX_COLUMNS } MatrixForm;
+/* Registers and lanes hold a tile of type t as four such matrices and more, whose rows, or columns,
+ * lie whole in the buffer. */
+MatrixForm layout_matrix_form(const Layout *reg, const Layout *shared, Type t);
+/* The tile as the lanes of a matrix instruction name it: where row, or column, l % 8 of matrix l /
+ * 8 begins. */
+Layout layout_matrix_rows(const Layout *reg, MatrixForm form);
 
 /* ---- showing ---- */
 /* Comment lines with the bases and, for tiles of rank 1 or 2, a drawing of their first corner:

@@ -86,9 +86,10 @@ const char *ir_access_error(Session *s, const Op *op) {
                             (long long)vector);
     if (ir_attr_int(op, AT_BY_ROW, 0) && ir_attr_int(op, AT_CACHE, CACHE_NONE) != CACHE_CG)
         return "by_row is a way to copy with cache=cg";
-    if (ir_attr_int(op, AT_MATRIX, 0) &&
+    int64_t form = ir_attr_int(op, AT_MATRIX, MATRIX_NONE);
+    if (form != MATRIX_NONE &&
         (!l || ir_attr_int(op, AT_OWNER, 0) || !op->operand[1].value->layout ||
-         !layout_holds_matrices(l, op->operand[1].value->layout, t)))
+         layout_matrix_form(l, op->operand[1].value->layout, t) != form))
         return "threads do not hold matrices whose rows lie whole in the buffer";
     int64_t redundant = ir_attr_int(op, AT_REDUNDANT, 0);
     if (redundant < 0 || redundant >> (l ? l->bits[IN_REG] : 0))

@@ -129,10 +129,11 @@ static void shared_store(const Accesses *a, Op *op) {
     int vec = shared_width(x, buffer);
     set_vector(a, op, vec);
     if (ir_attr_int(op, AT_OWNER, 0) || !x->layout != !buffer->layout) return;
-    bool replicas = true, few = true, matrices = false;
+    bool replicas = true, few = true;
+    MatrixForm matrices = MATRIX_NONE;
     if (x->layout) {
         const Layout *l = x->layout;
-        matrices = a->ctx->target->stmatrix && layout_holds_matrices(l, buffer->layout, x->type);
+        if (a->ctx->target->stmatrix) matrices = layout_matrix_form(l, buffer->layout, x->type);
         replicas = layout_broadcast_bits(l, IN_LANE) || layout_broadcast_bits(l, IN_WARP);
         few = 1 << (l->bits[IN_REG] - vec) <= COST_MOST_OWNER_STORES;
     }

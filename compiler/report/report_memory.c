@@ -223,10 +223,11 @@ static void put_conflict(Memory *m, const Op *op, const char *what, const Value 
     fact_merge_last(a, m->list);
 }
 
-/* A matrix's rows of 16 bytes, which every fourth lane names. */
-static Layout matrix_rows(const Layout *l) {
-    Layout rows = {.out = l->out};
-    for (int i = MATRIX_QUAD; i < LANE_BITS; i++) layout_push(&rows, IN_LANE, l->basis[IN_LANE][i]);
+/* A matrix's rows, or columns, of 16 bytes, which a lane each names. */
+static Layout matrix_rows(const Layout *l, MatrixForm form) {
+    Layout all = layout_matrix_rows(l, form), rows = {.out = l->out};
+    for (int i = 0; i < MATRIX_PAIR + MATRIX_QUAD; i++)
+        layout_push(&rows, IN_LANE, all.basis[IN_LANE][i]);
     return rows;
 }
 
@@ -252,8 +253,9 @@ static void find_access(Op *op, void *user) {
     switch (op->code) {
     case OP_SHARED_LOAD: put_conflict(m, op, "ld of", x, op->result[0]->layout, vector); break;
     case OP_SHARED_STORE:
-        if (ir_attr_int(op, AT_MATRIX, 0) && x->layout) {
-            Layout rows = matrix_rows(x->layout);
+        if (ir_attr_int(op, AT_MATRIX, MATRIX_NONE) && x->layout) {
+            MatrixForm form = (MatrixForm)ir_attr_int(op, AT_MATRIX, MATRIX_NONE);
+            Layout rows = matrix_rows(x->layout, form);
             put_conflict(m, op, "stmatrix to", y, &rows, 3);
         } else {
             put_conflict(m, op, "st to", y, x->layout, vector);
