@@ -203,6 +203,13 @@ bool ir_int_constant(const Value *v, int64_t *out) {
     return true;
 }
 
+int ir_trans_dim(const Op *trans, int dim) {
+    const Attr *order = ir_attr(trans, AT_ORDER);
+    int to = 0;
+    while (order->dims[to] != dim) to++;
+    return to;
+}
+
 bool ir_is_zero(const Value *v) {
     v = ir_repeated(v);
     return op_is(v, OP_CONST) && ir_attr_int(v->def, AT_VALUE, 1) == 0;

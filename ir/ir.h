@@ -333,6 +333,8 @@ Value *ir_repeated(const Value *v);
 bool ir_is_zero(const Value *v);
 /* Value of a CONST of integer type, through splat and broadcast. */
 bool ir_int_constant(const Value *v, int64_t *out);
+/* The dimension of a trans's result that its operand's dim is. */
+int ir_trans_dim(const Op *trans, int dim);
 
 /* ---- text ---- */
 void ir_print(const Module *m, Buf *out); /* the whole module; ir_parse reads it back */

@@ -51,6 +51,7 @@ static bool leaves_out(const Raise *r, const Op *store, int dim, int wrapped) {
 static bool goes_to_stores(Raise *r, const Op *op, int i, int dim, int wrapped) {
     switch (op->code) {
     case OP_STORE: return i == 1 && leaves_out(r, op, dim, wrapped);
+    case OP_TRANS: return ends_in_stores(r, op->result[0], ir_trans_dim(op, dim), wrapped);
     case OP_DOT: /* of rows of one operand come rows, of columns of the other columns */
         return (i == 2 || i == dim) && ends_in_stores(r, op->result[0], dim, wrapped);
     case OP_FOR:

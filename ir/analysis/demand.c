@@ -44,6 +44,7 @@ static int64_t of_use(Walk *w, const Op *op, int i, int dim, int64_t all) {
     case OP_STORE: return i == 1 ? of_store(w, op, dim, all) : all;
     case OP_DESC_STORE:
         return i == 1 ? desc_live(op->operand[0].value->def, op->operand[1].value->type, dim) : all;
+    case OP_TRANS: return of_value(w, op->result[0], ir_trans_dim(op, dim));
     case OP_DOT: return i == 2 || i == dim ? of_value(w, op->result[0], dim) : all;
     case OP_FOR:
         if (i < 3) return all;
