@@ -173,6 +173,7 @@ def main():
     p.add_argument("--mode", default="squares", choices=MODES)
     p.add_argument("--types", default="fp16", help="of " + ",".join(TYPES))
     p.add_argument("--sizes", default="", help="instead of the mode's own: 1024,4096")
+    p.add_argument("--only", default="", metavar="TEXT,…", help="problems whose name contains one of these")
     p.add_argument("--configs", default="all", help="their numbers in matmul_configs.txt, from 0: 0,1,4; more: "
                    "those of matmul_columns.txt, too")
     p.add_argument("--stream-k", action="store_true", help="ours with --stream-k=auto beside ours")
@@ -200,7 +201,8 @@ def main():
     session = contest.Session(opts)
     if session.newer:
         families = families + newer_families(session.newer.name)
-    groups = {kind: make(opts, kind) for kind in kinds}
+    only = opts.only.split(",")
+    groups = {kind: [g for g in make(opts, kind) if any(text in g[0].label for text in only)] for kind in kinds}
     flat = [p for kind in kinds for g in groups[kind] for p in g]
     if opts.dry_run:
         contest.print_built(session, jobs_of(flat, families, configs, opts))

@@ -169,6 +169,7 @@ void pass_entries(PassCtx *ctx) {
     own.f = ir_clone_func(ctx->module, f, name);
     own.f->entry_of = f->name;
     pass_raise_desc(&own);
+    pass_swap_ab(&own);
     forecast(&own);
     f->cost_lines = forecast_lines(&own); /* which are not seen in pointers */
     own.f->min_places = d.asked || d.uneven ? 1 : min_places(&own);

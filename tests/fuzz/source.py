@@ -6,7 +6,7 @@ import subprocess
 
 # the passes that make blocks of descriptors of loads, programs that stay and roles of warps
 BEFORE = "swizzle_grid,lower_desc,fold,cse,dce,licm,combine,narrow"
-AFTER = ("raise_desc,cse,persistent,licm,dce,overlap,cse,dce,warp_specialize,stage_stores,lower_desc,fold,cse,licm,dce")
+AFTER = ("raise_desc,swap_ab,cse,persistent,licm,dce,overlap,cse,dce,warp_specialize,stage_stores,lower_desc,fold,cse,licm,dce")
 
 
 class Source:
