@@ -214,7 +214,9 @@ static const char wgmma_fence[] = "wgmma.fence.sync.aligned;";
 
 /* That one instruction computes: warps that share rows compute all. */
 static int columns_of_dot(const Op *op, int all) {
-    return ir_attr_int(op, AT_WARPS_N, 0) ? all : (int)ir_attr_int(op, AT_COLUMNS, all);
+    const WgmmaInfo *w = wgmma_row((int)ir_attr_int(op, AT_WGMMA, 0));
+    if (ir_attr_int(op, AT_WARPS_N, 0)) return all;
+    return (int)wgmma_n(w, ir_attr_int(op, AT_COLUMNS, all));
 }
 
 bool gen_dot_wgmma(Gen *g, const Op *op) {

@@ -25,8 +25,8 @@ int mma_index(const MmaInfo *m) {
 }
 
 static const WgmmaInfo wgmma_table[] = {
-#define WGMMA(id, a, b, c, k, majors, scales, text)                                                \
-    {EL_##a, EL_##b, EL_##c, k, majors, scales, text},
+#define WGMMA(id, a, b, c, k, wide, majors, scales, text)                                          \
+    {EL_##a, EL_##b, EL_##c, k, wide, majors, scales, text},
 #include "ir/wgmma.def"
 #undef WGMMA
 };
@@ -46,6 +46,12 @@ const WgmmaInfo *wgmma_row(int row) {
 int64_t wgmma_columns(const Op *dot) {
     Type t = dot->result[0]->type;
     return (int64_t)1 << (t.log2[t.rank - 1] - ir_attr_int(dot, AT_WARPS_N, 0));
+}
+
+int64_t wgmma_n(const WgmmaInfo *w, int64_t columns) {
+    enum { UNIT = 8, NARROW = 32 };
+    int64_t of = columns > NARROW ? w->wide : UNIT;
+    return (columns + of - 1) / of * of;
 }
 
 int wgmma_index(const WgmmaInfo *w) {

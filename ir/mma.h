@@ -17,6 +17,7 @@ typedef struct MmaInfo {
 typedef struct WgmmaInfo {
     Elem a, b, c;
     int k;            /* K of one instruction; M is 64 */
+    int wide;         /* what N is a multiple of beyond 32 */
     int majors;       /* operands may be stored with K outermost, too */
     int scales;       /* takes a sign for each operand */
     const char *text; /* types as PTX writes them: f32.f16.f16 */
@@ -26,6 +27,8 @@ const WgmmaInfo *wgmma_row(int row);
 int wgmma_index(const WgmmaInfo *w);
 /* Columns of the instructions that a dot on warpgroups is made of, whose warps are shared out. */
 int64_t wgmma_columns(const Op *dot);
+/* The least N of the instruction that is as many columns. */
+int64_t wgmma_n(const WgmmaInfo *w, int64_t columns);
 
 /* The instruction for these elements on this generation, NULL when there is none. */
 const MmaInfo *mma_find(Elem a, Elem b, Elem c, int sm);

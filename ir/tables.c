@@ -67,7 +67,7 @@ static const char *const mma_words[] = {
     NULL};
 
 static const char *const wgmma_words[] = {
-#define WGMMA(id, a, b, c, k, majors, scales, text) #id,
+#define WGMMA(id, a, b, c, k, wide, majors, scales, text) #id,
 #include "ir/wgmma.def"
 #undef WGMMA
     NULL};

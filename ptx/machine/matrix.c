@@ -526,7 +526,8 @@ PtxOutcome exec_wgmma(Warp *w, const PtxCode *c, uint32_t mask) {
                             "not all threads of the warp are here");
     PtxType d = (PtxType)c->type[0], a = (PtxType)c->type[1];
     bool in_shared = o[1].kind != OPERAND_VECTOR;
-    if (!has_form(c) || c->m != 64 || c->n < 8 || c->n > MOST_N || c->n % 8 ||
+    int wide = ptx_type[d].class != 'F' && c->n > 32 ? 16 : 8;
+    if (!has_form(c) || c->m != 64 || c->n < 8 || c->n > MOST_N || c->n % wide ||
         !is_whole_sum(MOST_M, c->n, d, &o[0]) || (!in_shared && !is_whole(MOST_M, c->k, a, &o[1])))
         return not_known(w, c, mask);
     uint32_t known =

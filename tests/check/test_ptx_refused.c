@@ -142,6 +142,11 @@ START_TEST(operands_are_those_of_the_row) {
         {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1,%f2,%f3,1}, %rd9, %rd9, %p1, 1, "
          "1, 0, 0;",
          "no register: '1'"},
+        /* Of integers there are 48 columns, and not 40. */
+        {"wgmma.mma_async.sync.aligned.m64n40k32.s32.s8.s8 {"
+         "%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1,%r1}, "
+         "%rd9, %rd9, %p1;",
+         "does not know this form"},
         {"call (%r1), vprintf, (%r1, %r2);", "no function"},
         {"call vprintf;", "not what the function takes: 'vprintf'"},
         {REPLACE "box_dim.shared::cta.b1024.b32 [sm], %r9, 4;", "no number: '%r9'"},
