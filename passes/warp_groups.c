@@ -10,6 +10,7 @@
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
+#include "passes/layout_choice.h"
 #include "passes/schedule.h"
 #include "passes/warp_specialize.h"
 
@@ -224,6 +225,37 @@ static void separate(Op *dot, void *ctx) {
     }
 }
 
+/* The block's dimension is read up to `read`. */
+static void bring(const Specialize *x, const Op *load, int dim, int64_t read) {
+    Op *desc = load->operand[0].value->def;
+    Type t = desc->result[0]->type;
+    int64_t live[TILE_MAX_RANK];
+    for (int d = 0; d < t.rank; d++) live[d] = desc_live(desc, t, d);
+    if (read <= live[dim]) return;
+    live[dim] = read;
+    ir_drop_attr(desc, AT_LIVE);
+    desc_set_live(x->s, desc, t, live);
+}
+
+/* What is not wanted of a block comes where it is read all the same: an instruction reads all rows
+ * of its first factor, and the columns that it has; threads read all. A stage without it would end
+ * before that. */
+static void bring_what_is_read(Op *op, void *ctx) {
+    const Specialize *x = ctx;
+    Loaded from;
+    if (op->code == OP_DESC_LOAD && !feeds_dot(op->result[0], -1)) {
+        Type t = op->operand[0].value->type;
+        for (int d = 0; d < t.rank; d++) bring(x, op, d, type_dim(t, d));
+    }
+    if (op->code != OP_DOT || op->result[0]->type.rank != 2) return;
+    Type t = op->result[0]->type;
+    DotChoice d = choose_dot(op, x->f->num_warps, x->ctx->target);
+    int64_t columns = type_dim(t, 1);
+    if (d.wgmma && !d.wn) columns = wgmma_n(d.wgmma, ir_attr_int(op, AT_COLUMNS, columns));
+    for (int i = 0; i < 2; i++)
+        if (loaded(op, i, &from)) bring(x, from.load, from.order[i], i ? columns : type_dim(t, 0));
+}
+
 static int64_t stage_bytes(const Op *load) {
     return (desc_live_bytes(load->operand[0].value->def) + COST_STAGE_ALIGN - 1) /
            COST_STAGE_ALIGN * COST_STAGE_ALIGN;
@@ -393,6 +425,7 @@ bool has_room(Specialize *x) {
 
 void find_groups(Specialize *x) {
     ir_walk(x->f->body, separate, x);
+    ir_walk(x->f->body, bring_what_is_read, x);
     ir_walk(x->f->body, find_group, x);
     ir_walk(x->f->body, find_part, x);
     ir_walk(x->f->body, find_read, x);

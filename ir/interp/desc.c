@@ -96,7 +96,6 @@ void desc_block(const Program *p, const Step *st, uint32_t checked, int64_t lane
 struct DescTile {
     Tile address, mask, value, old;
     uint16_t *taint;
-    uint8_t *live; /* of a copy to memory */
     uint32_t checked;
     Type pointers;
     AtomicPlan atomic;
@@ -120,7 +119,6 @@ const char *desc_plan(Arena *a, const Op *op, DescTile **plan) {
     if (op_is_async_store(op)) {
         Type t = type_in_space(ir_operand(op, 1)->type, SPACE_REGISTER);
         d->value.data = arena_alloc(a, (size_t)type_bytes(t));
-        d->live = live_elements(a, ir_operand(op, 0)->def, t);
     }
     if (!ir_attr(op, AT_RMW)) return NULL;
     d->old.data = arena_alloc(a, (size_t)lanes * stored_bytes(type_pointee(d->pointers)));
@@ -187,9 +185,10 @@ bool step_desc_reduce(Run *r, Program *p, const Step *st) {
 bool desc_store_block(Run *r, Program *p, const Step *st, const DescPlan *plan) {
     Access a;
     size_t size = stored_bytes(ir_operand(st->op, 0)->type);
-    return shared_take(r, p, st, plan->buffer, size, plan->buffer->lanes, plan->tile->live,
+    /* What lies beyond the tensor is not stored, and need not be known. */
+    return access_of_desc(r, p, st, plan->tile, &a) &&
+           shared_take(r, p, st, plan->buffer, size, plan->buffer->lanes, plan->tile->mask.data,
                        plan->tile->value.data) &&
-           access_of_desc(r, p, st, plan->tile, &a) &&
            (ir_attr(st->op, AT_RMW) ? access_atomic(&a, &plan->tile->atomic)
                                     : access_store(&a, a.value));
 }

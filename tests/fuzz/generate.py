@@ -256,7 +256,8 @@ class Kernel(Tiles):
             names += ["branch", "loop", "loop"]
         getattr(self, self.pick(*names))()
 
-    def store(self, v):
+    def store(self, v, part=None):
+        """part: a dimension, and how much of it; nothing else of the tile is wanted then."""
         name = self.use("o", v.type)
         at = self.stored.get(name, 0)
         if self.tiles:
@@ -269,8 +270,8 @@ class Kernel(Tiles):
         for axis in order:
             terms.append(f"{self.range_of(v.shape, axis)} * {stride}")
             stride *= v.shape[axis]
-        mask = ""
-        if v.shape and self.maybe(.3):
+        mask = f", mask={self.range_of(v.shape, part[0])} < {part[1]}" if part else ""
+        if not part and v.shape and self.maybe(.3):
             axis = self.random.randrange(len(v.shape))
             mask = f", mask={self.range_of(v.shape, axis)} {self.pick('!= 1', '< n + 3')}"
         place = [name, str(at), f"pid * STORED_{name}"]
@@ -281,9 +282,11 @@ class Kernel(Tiles):
         by = f"tl.make_tensor_descriptor({' + '.join(place)}, shape=[{rows}, {cols}], strides=[{cols}, 1], block_shape=[{rows}, {cols}])"
         self.emit(*self.pick((line, f"{by}.store([0, 0], {v.name})"), (f"{by}.store([0, 0], {v.name})", line)))
 
-    def finish(self):
-        """Stores what came last, and some of the rest, and the distances that are known now."""
-        for v in {v.name: v for v in [*self.env[-4:], *[self.choose() for _ in range(2)]]}.values():
+    def finish(self, part=None):
+        """Stores what came last, and some of the rest, or part of a tile alone, and the distances that are known now."""
+        if part:
+            self.store(*part)
+        for v in {v.name: v for v in [*self.env[-4:], *[self.choose() for _ in range(2)]]}.values() if not part else ():
             self.store(v)
 
         def known(nodes):
@@ -327,7 +330,9 @@ class Kernel(Tiles):
     def dot(self):
         """A sum of products in a loop, and what becomes of it."""
         type_ = self.pick("fp16", "fp16", "bf16", "i8")
-        m, n, k = self.pick(16, 32, 64), self.pick(16, 32, 64), self.pick(32, 64) if type_ == "i8" else self.pick(16, 32, 64)
+        part = self.maybe(.3)  # rows, or columns, that nobody stores
+        m, n = (self.pick(64, 64, 128), self.pick(32, 64, 64)) if part else (self.pick(16, 32, 64), self.pick(16, 32, 64))
+        k = self.pick(32, 64) if type_ == "i8" else self.pick(16, 32, 64)
         sum_ = "i32" if type_ == "i8" else "fp32"
         acc = self.let(f"tl.zeros(({m}, {n}), dtype=tl.{TYPES[sum_][0]})", sum_, (m, n))
         still = self.load(type_, (m, k)) if self.maybe(.3) else None
@@ -352,6 +357,9 @@ class Kernel(Tiles):
             out = ", out_dtype=tl.int32" if type_ == "i8" else ""
             self.emit(f"{acc.name} = tl.dot({a.name}, {name}, {acc.name}{out})", f"{acc.name} += tl.dot({a.name}, {name}{out})")
         self.fused, acc.bound = fused, 0 if type_ == "i8" else 16 * k * TIMES
+        if part:
+            dim = self.pick(0, 0, 1)
+            return self.finish((acc, (dim, self.pick(5, 8, 9) * (m, n)[dim] // 16)))
         self.load("i32", ())
         if self.maybe(.3) and type_ != "i8":
             small = self.cast_to(self.shrink(acc, 16), type_)
