@@ -136,7 +136,7 @@ static Cluster *begin_cluster(Launcher *x, uint64_t n) {
 /* ---- a warp ---- */
 
 typedef struct Group { /* lanes at one place */
-    int pc, limit;     /* the lowest place of others that could go on */
+    int pc, limit;     /* the next place of others, who go on with it, or wait for it, there */
     uint32_t mask;
 } Group;
 
@@ -148,7 +148,7 @@ static bool pick(Warp *w, Group *g) {
     EACH_LANE(w->alive, l) {
         if (w->pc[l] == g->pc)
             g->mask |= UINT32_C(1) << l;
-        else if ((ready >> l & 1) && w->pc[l] < g->limit)
+        else if (w->pc[l] > g->pc && w->pc[l] < g->limit)
             g->limit = w->pc[l];
     }
     w->blocked &= ~g->mask;

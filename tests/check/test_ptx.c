@@ -252,6 +252,11 @@ START_TEST(lanes_of_a_warp) {
         {W("shfl.sync.down.b32 %r1, %r9, 1, 31, -1;"), 31, 31},
         {W("shfl.sync.down.b32 %r1, %r9, 1, 0x181F, -1;"), 7, 7},
         {W("shfl.sync.bfly.b32 %r1, %r9, 16, 31, -1;"), 3, 19},
+        /* Half of the lanes wait for the others, who come from behind. */
+        {W("setp.lt.u32 %p1, %r9, 16; bra.uni T; B: mov.b32 %r2, 1; M: mov.b32 %r3, 0; "
+           "shfl.sync.bfly.b32 %r1, %r9, 16, 31, -1; bra.uni E; "
+           "T: @%p1 bra B; mov.b32 %r2, 2; bra.uni M; E: mov.b32 %r3, 1;"),
+         3, 19},
         {W("shfl.sync.idx.b32 %r1, %r9, 2, 0x181F, -1;"), 13, 10},
         {W("shfl.sync.idx.b32 %r1, %r9, 40, 31, -1;"), 0, 8},
         {P("shfl.sync.down.b32 %r1|%p1, %r9, 1, 31, -1;"), 31, 0},
