@@ -85,8 +85,11 @@ static int one(const uint8_t *data, size_t n) {
         fuzz_stage(reached = COMPILED);
         const char *ptx = tile_compiled_text(c, TILE_PART_OUTPUT, &len);
         bool ours = !has((const char *)data, n, "asm"); /* the machine knows what tilec emits */
-        if (tile_module_load(device[target], ptx, len, &m) != TILE_OK && ours)
-            fuzz_wrong("PTX that does not load", tile_error(device[target]));
+        if (tile_module_load(device[target], ptx, len, &m) != TILE_OK && ours) {
+            const char *why = tile_error(device[target]);
+            bool too_large = strstr(why, "a kernel has ") != NULL; /* for the machine */
+            if (!too_large) fuzz_wrong("PTX that does not load", why);
+        }
         tile_module_unload(m);
         reached = LOADED;
     }
