@@ -40,12 +40,10 @@ static int64_t computed(const PassCtx *ctx, const Op *dot, int64_t columns) {
 }
 
 /* The instruction reads operand i as the engine wrote it. */
-static bool is_read_as_it_lies(const PassCtx *ctx, const Op *dot, int i) {
-    DotChoice d = choose_dot(dot, ctx->f->num_warps, ctx->target);
+static bool is_read_as_it_lies(PassCtx *ctx, const Op *dot, int i) {
+    const Specialize x = {.ctx = ctx, .s = ctx->s, .f = ctx->f};
     Loaded from;
-    return loaded_beside(dot, i, &from) &&
-           (d.wgmma->majors ||
-            from.order[i == 0 ? 1 : 0] == from.load->operand[0].value->type.rank - 1);
+    return loaded_beside(dot, i, &from) && !lies_across(&x, dot, i, &from);
 }
 
 static int64_t in_eights(int64_t n) {
