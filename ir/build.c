@@ -203,6 +203,17 @@ bool ir_int_constant(const Value *v, int64_t *out) {
     return true;
 }
 
+Value *ir_trans(Builder *b, Value *v) {
+    static const int order[] = {1, 0};
+    Type t = v->type;
+    t.log2[0] = v->type.log2[1];
+    t.log2[1] = v->type.log2[0];
+    Op *op = ir_op(b, OP_TRANS, &v, 1, &t, 1, 0);
+    ir_set_dims(b->s, op, AT_ORDER, order, 2);
+    op->result[0]->name = v->name;
+    return op->result[0];
+}
+
 int ir_trans_dim(const Op *trans, int dim) {
     const Attr *order = ir_attr(trans, AT_ORDER);
     int to = 0;

@@ -333,6 +333,8 @@ Value *ir_repeated(const Value *v);
 bool ir_is_zero(const Value *v);
 /* Value of a CONST of integer type, through splat and broadcast. */
 bool ir_int_constant(const Value *v, int64_t *out);
+/* A tile of two dimensions with these exchanged, called as it is. */
+Value *ir_trans(Builder *b, Value *v);
 /* The dimension of a trans's result that its operand's dim is. */
 int ir_trans_dim(const Op *trans, int dim);
 

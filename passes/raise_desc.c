@@ -338,12 +338,7 @@ static void raise_load(Raise *r, Op *load) {
     Type own = t;
     for (int d = 0; d < t.rank; d++) own.log2[d] = t.log2[m.turned ? !d : d];
     if (m.block.rank > t.rank) v = ir_given(&at, OP_RESHAPE, v, own);
-    if (m.turned) {
-        static const int order[] = {1, 0};
-        Op *trans = ir_op(&at, OP_TRANS, &v, 1, &t, 1, 0);
-        ir_set_dims(s, trans, AT_ORDER, order, t.rank);
-        v = trans->result[0];
-    }
+    if (m.turned) v = ir_trans(&at, v);
     v->name = load->result[0]->name;
     ir_replace_uses(load->result[0], v);
     ir_erase(load);

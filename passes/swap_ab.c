@@ -19,15 +19,13 @@
 #include "passes/warp_specialize.h"
 
 static Value *transposed(Builder *b, Value *v) {
-    static const int order[] = {1, 0};
+    if (!op_is(v, OP_CONST)) return ir_trans(b, v);
     Type t = v->type;
     t.log2[0] = v->type.log2[1];
     t.log2[1] = v->type.log2[0];
-    bool constant = op_is(v, OP_CONST);
-    Op *op = constant ? ir_op_like(b, v->def, NULL, 0, &t) : ir_op(b, OP_TRANS, &v, 1, &t, 1, 0);
-    if (!constant) ir_set_dims(b->s, op, AT_ORDER, order, 2);
-    op->result[0]->name = v->name;
-    return op->result[0];
+    Value *same = ir_op_like(b, v->def, NULL, 0, &t)->result[0];
+    same->name = v->name;
+    return same;
 }
 
 /* How many elements instructions of warpgroups compute, if these columns are wanted; 0: there are
