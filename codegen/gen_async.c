@@ -30,7 +30,7 @@ typedef struct Copies { /* what one instruction for each run of registers does *
     Tile ptr, mask;
     int vec, bytes;
     SharedView view;
-    LLVMValueRef when; /* NULL: always */
+    LLVMValueRef when; /* in this thread; NULL: always */
 } Copies;
 
 static void start_copies(Gen *g, Copies *c, const char *cache) {
@@ -65,6 +65,8 @@ void gen_async_copy(Gen *g, const Op *op) {
     Copies c = {.op = op, .ptr = gen_tile(g, ptr), .when = gen_scalar(g, op->operand[2].value)};
     if (LLVMIsAConstantInt(c.when) && LLVMConstIntGetZExtValue(c.when)) c.when = NULL;
     if (mask) c.mask = gen_tile(g, mask);
+    LLVMValueRef first = ir_attr_int(op, AT_OWNER, 0) ? gen_owner(g, ptr) : NULL;
+    if (first) c.when = c.when ? LLVMBuildAnd(g->b, c.when, first, "") : first;
     c.vec = log2_of(ir_attr_int(op, AT_VECTOR, 1));
     c.bytes = type_elem_bytes(type_pointee(ptr->type)) << c.vec;
     if (c.bytes < 4 || c.bytes > 16 || !ptr->layout ||

@@ -233,8 +233,9 @@ static void check_async(Verifier *v, const Op *op) {
     }
 }
 
-/* What only the owners have may only be stored by them. */
+/* What only the owners have may only be stored by them. A token is of what they all did. */
 static void check_owner(Verifier *v, const Op *op) {
+    if (op->nresults && type_is_token(op->result[0]->type)) return;
     for (const Use *u = op->nresults ? op->result[0]->uses : NULL; u; u = u->next)
         if (u->op->code != OP_SHARED_STORE || !ir_attr_int(u->op, AT_OWNER, 0))
             bad(v, op,

@@ -97,6 +97,10 @@ static bool one_row(const Value *ptr, int dim) {
  * instead of 0.80 of the aligned product; rows that are aligned cost nothing more. A predicate for
  * each copy would: one that is turned off is not for nothing. For warps that copy from several rows
  * the two ways cost the same.) */
+static bool has_replicas(const Layout *l) {
+    return layout_broadcast_bits(l, IN_LANE) || layout_broadcast_bits(l, IN_WARP);
+}
+
 static void async_copy(const Accesses *a, Op *op) {
     const Value *ptr = op->operand[0].value, *buffer = op->operand[1].value;
     if (!ptr->layout || !buffer->layout) return;
@@ -108,6 +112,7 @@ static void async_copy(const Accesses *a, Op *op) {
     set_vector(a, op, vec);
     set(a, op, AT_CACHE, past ? CACHE_CG : CACHE_CA);
     set(a, op, AT_BY_ROW, past && one_row(ptr, dim) && !is_sector_aligned(a, ptr, dim));
+    set(a, op, AT_OWNER, has_replicas(ptr->layout)); /* who else holds it would copy it again */
 }
 
 /* ---- shared memory ---- */
@@ -134,7 +139,7 @@ static void shared_store(const Accesses *a, Op *op) {
     if (x->layout) {
         const Layout *l = x->layout;
         if (a->ctx->target->stmatrix) matrices = layout_matrix_form(l, buffer->layout, x->type);
-        replicas = layout_broadcast_bits(l, IN_LANE) || layout_broadcast_bits(l, IN_WARP);
+        replicas = has_replicas(l);
         few = 1 << (l->bits[IN_REG] - vec) <= COST_MOST_OWNER_STORES;
     }
     if (matrices) set_vector(a, op, 0);
