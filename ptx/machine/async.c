@@ -215,8 +215,6 @@ PtxOutcome exec_cp_async(Warp *w, const PtxCode *c, uint32_t mask) {
         from.known[l] = one.known[l];
         if (!one.mask) from.mask &= ~(UINT32_C(1) << l);
     }
-    to.has_origin = true;
-    EACH_LANE(from.mask, l) to.source[l] = from.address[l];
     if (!access_find(w, c, &to)) return OUTCOME_FAIL;
     access_count(w, c, &from);
     access_count(w, c, &to);

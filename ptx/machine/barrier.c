@@ -69,13 +69,6 @@ static void open_barrier(Cta *cta, Barrier *b) {
     cta->m->changes++;
 }
 
-/* All threads of the warp that are not here go round in a loop, until somebody writes what they
- * look for: these come later. */
-static bool others_come(const Warp *w, uint32_t mask) {
-    uint32_t missing = w->alive & ~mask;
-    return missing && !(missing & ~w->spinning);
-}
-
 /* Which one, operand `at`, and of how many threads, if that is said before operand `end`. */
 static Barrier *named(Warp *w, const PtxCode *c, uint32_t mask, int at, int end, uint32_t *number,
                       uint32_t *threads) {
@@ -86,8 +79,6 @@ static Barrier *named(Warp *w, const PtxCode *c, uint32_t mask, int at, int end,
         machine_fail(w, c, lane, C_BARRIER, "there is no barrier %u", *number);
     else if (*threads % WARP)
         machine_fail(w, c, lane, C_BARRIER, "%u threads are not whole warps", *threads);
-    else if (mask != w->alive)
-        machine_fail(w, c, lane, C_CONVERGENCE, "not all threads of the warp are here");
     else
         return &w->cta->barriers->named[*number];
     return NULL;
@@ -134,7 +125,6 @@ static PtxOutcome wait_for_all(Warp *w, const PtxCode *c, uint32_t mask, Barrier
 
 PtxOutcome exec_bar_sync(Warp *w, const PtxCode *c, uint32_t mask) {
     uint32_t number, threads;
-    if (others_come(w, mask)) return OUTCOME_WAIT;
     Barrier *b = named(w, c, mask, 0, c->noperands, &number, &threads);
     return b ? wait_for_all(w, c, mask, b, number, threads, 0) : OUTCOME_FAIL;
 }
@@ -143,7 +133,6 @@ PtxOutcome exec_bar_sync(Warp *w, const PtxCode *c, uint32_t mask) {
 PtxOutcome exec_bar_red(Warp *w, const PtxCode *c, uint32_t mask) {
     uint32_t number, threads, holds = 0;
     const PtxOperand *last = &c->operand[c->noperands - 1];
-    if (others_come(w, mask)) return OUTCOME_WAIT;
     Barrier *b = named(w, c, mask, 1, c->noperands - 1, &number, &threads);
     if (!b) return OUTCOME_FAIL;
     EACH_LANE(mask, l) holds |= (uint32_t)(lane_of(w, last, l) & 1) << l;
@@ -158,7 +147,6 @@ PtxOutcome exec_bar_red(Warp *w, const PtxCode *c, uint32_t mask) {
 
 PtxOutcome exec_bar_arrive(Warp *w, const PtxCode *c, uint32_t mask) {
     uint32_t number, threads;
-    if (others_come(w, mask)) return OUTCOME_WAIT;
     Barrier *b = named(w, c, mask, 0, c->noperands, &number, &threads);
     if (!b || !arrive(w, c, mask, b, threads)) return OUTCOME_FAIL;
     if (is_full(w, b)) open_barrier(w->cta, b);
@@ -178,10 +166,6 @@ static uint32_t cluster_alive(const Cta *cta) {
 PtxOutcome exec_cluster_arrive(Warp *w, const PtxCode *c, uint32_t mask) {
     Barrier *b = &w->cta->cluster[0]->barriers->cluster;
     uint64_t *waits = &w->async->waits_for[CLUSTER_BARRIER];
-    if (others_come(w, mask)) return OUTCOME_WAIT;
-    if (mask != w->alive)
-        return machine_fail(w, c, __builtin_ctz(mask), C_CONVERGENCE,
-                            "not all threads of the warp are here");
     if (*waits)
         return machine_fail(w, c, __builtin_ctz(mask), C_BARRIER,
                             "it has arrived before, and not waited");

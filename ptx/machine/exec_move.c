@@ -149,7 +149,6 @@ PtxOutcome exec_st(Warp *w, const PtxCode *c, uint32_t mask) {
     uint8_t value[WARP][MOST_ACCESS];
     if (a.bytes > MOST_ACCESS)
         return machine_fail(w, c, __builtin_ctz(mask), C_BOUNDS, "it stores too much");
-    a.has_origin = true;
     for (int i = 0; i < c->vector; i++) EACH_LANE(mask, l) {
             uint64_t v = lane_of(w, part(w, from, i), l);
             memcpy(value[l] + each * (uint32_t)i, &v, each);

@@ -176,6 +176,11 @@ static bool guarded(Warp *w, const PtxCode *c, uint32_t group, uint32_t *mask) {
     return true;
 }
 
+/* All lanes are here that do this together. */
+static bool is_whole(const Warp *w, const PtxCode *c, uint32_t mask) {
+    return !(c->traits & TRAIT_WARP) || mask == w->alive;
+}
+
 /* What its first operand is known of is known of the others. */
 static void mark_known(Warp *w, const PtxCode *c, uint32_t mask) {
     uint32_t known = mask;
@@ -251,7 +256,7 @@ static bool run_warp(Warp *w) {
         }
         if (!guarded(w, c, g.mask, &mask)) return false;
         PtxOutcome o = OUTCOME_NEXT;
-        if (mask) o = c->exec(w, c, mask);
+        if (mask) o = is_whole(w, c, mask) ? c->exec(w, c, mask) : OUTCOME_WAIT;
         if (m->launch->count && mask && o != OUTCOME_WAIT) {
             m->launch->count[g.pc].warps++;
             m->launch->count[g.pc].lanes += (uint64_t)__builtin_popcount(mask);
@@ -347,9 +352,33 @@ static bool run_cluster(Launcher *x, Cluster *c) {
 
 /* ---- the grid ---- */
 
+/* Lanes of the warp wait for others of it, which wait elsewhere. False: none do. */
+static bool say_apart(Warp *w) {
+    EACH_LANE(w->spinning ? 0 : w->alive, l) {
+        const PtxCode *c = &w->cta->m->program->code[w->pc[l]];
+        uint32_t here = 0, mask;
+        EACH_LANE(w->alive, other) here |= (uint32_t)(w->pc[other] == w->pc[l]) << other;
+        if (!guarded(w, c, here, &mask) || !mask || is_whole(w, c, mask)) continue;
+        machine_fail(w, c, l, C_CONVERGENCE, "not all threads of the warp are here");
+        return true;
+    }
+    return false;
+}
+
+typedef bool WarpFn(Warp *w);
+
+static bool any_warp(const Launcher *x, WarpFn *is_one) {
+    for (int n = 0; n < x->live.n; n++)
+        for (int i = 0; i < x->m.cluster; i++)
+            for (int k = 0; k < x->live.at[n]->cta[i]->nwarps; k++)
+                if (is_one(&x->live.at[n]->cta[i]->warp[k])) return true;
+    return false;
+}
+
 static PtxOutcome say_deadlock(Launcher *x) {
     enum { MOST = 4 };
     int said = 0;
+    if (any_warp(x, say_apart)) return OUTCOME_FAIL;
     for (int n = 0; n < x->live.n; n++)
         for (int i = 0; i < x->m.cluster; i++)
             for (int k = 0; k < x->live.at[n]->cta[i]->nwarps && said < MOST; k++) {
@@ -366,20 +395,19 @@ static PtxOutcome say_deadlock(Launcher *x) {
     return OUTCOME_FAIL;
 }
 
+static bool looks(Warp *w) {
+    return w->alive && (w->spinning || w->polls > SOME_POLLS);
+}
+
 /* Gives other launches time to write what a warp looks for. False: none does, or it took too long.
  */
 static bool wait_for_others(Launcher *x, Patience *patience) {
     Machine *m = &x->m;
     const PtxLaunch *l = m->launch;
-    bool foreign = false, looks = false;
+    bool foreign = false;
     for (int i = 0; i < l->nbuffers; i++) foreign |= l->buffer[i].foreign;
-    for (int n = 0; n < x->live.n && foreign; n++)
-        for (int i = 0; i < m->cluster; i++)
-            for (int k = 0; k < x->live.at[n]->cta[i]->nwarps; k++) {
-                const Warp *w = &x->live.at[n]->cta[i]->warp[k];
-                looks |= w->alive && (w->spinning || w->polls > SOME_POLLS);
-            }
-    if (!looks || !patience_nap(patience, l->foreign_ms, NULL)) return false;
+    if (!foreign || !any_warp(x, looks) || !patience_nap(patience, l->foreign_ms, NULL))
+        return false;
     m->changes++; /* for all that it is known */
     return true;
 }

@@ -164,8 +164,6 @@ PtxOutcome exec_map_copy(Warp *w, const PtxCode *c, uint32_t mask) {
         !c->field[FIELD_PROXY] || c->field[FIELD_SEM] != WORD_SEM_RELEASE ||
         c->field[FIELD_SYNC] != WORD_SYNC_ALIGNED || c->operand[2].value != MAP_BYTES)
         return not_known(w, c, mask);
-    if (mask != w->alive)
-        return machine_fail(w, c, lane, C_CONVERGENCE, "not all threads of the warp are here");
     if (!find_map(w, c, lane, &c->operand[1], true, &from)) return OUTCOME_FAIL;
     if (!find_map(w, c, lane, &c->operand[0], false, &to)) return OUTCOME_FAIL;
     EACH_LANE(mask, l)

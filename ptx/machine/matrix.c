@@ -36,7 +36,6 @@ static bool find_rows(Warp *w, const PtxCode *c, const PtxOperand *o, AccessKind
         return false;
     }
     *a = (Access){.kind = kind, .space = space_of(c), .bytes = ROW_BYTES, .align = ROW_BYTES};
-    a->has_origin = value != NULL;
     for (int l = 0; value && l < WARP; l++) a->value[l] = value[l];
     a->mask = n == 4 ? ALL_LANES : (UINT32_C(1) << (n * ROWS)) - 1;
     return access_addresses(w, c, o, a) && access_shared(w, c, a) && access_find(w, c, a);

@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { CACHE = 1024, NOBODY = 0 };
+enum { CACHE = 1024, NOBODY = 0, KNOWN = 256 };
 
 typedef struct Tag { /* an agent, from 1, at a time */
     uint32_t agent, time;
@@ -29,8 +29,8 @@ typedef struct Set {
 
 typedef struct Cell {
     Tag writer;
-    uint64_t origin;            /* of what it wrote; 0: not known */
     uint32_t readers, updaters; /* sets; those that read and write as one step */
+    uint16_t value;             /* 0: not known; that which was written, and KNOWN */
 } Cell;
 
 typedef struct Extended {
@@ -243,12 +243,9 @@ static const Tag *in_the_way(const Warp *w, const Cta *of, uint32_t set, uint32_
     return t;
 }
 
-/* A byte's value, or from where it comes; 0: not known. */
-static uint64_t origin_of(const Access *a, int lane, uint32_t i) {
-    const uint64_t is_value = UINT64_C(1) << 63;
-    if (!a->has_origin) return 0;
-    if (a->value[lane]) return is_value | a->value[lane][i];
-    return a->source[lane] ? a->source[lane] + i : is_value;
+/* As a cell has it. */
+static uint16_t value_of(const Access *a, int lane, uint32_t i) {
+    return a->value[lane] ? (uint16_t)(KNOWN | a->value[lane][i]) : 0;
 }
 
 static bool access_as(Warp *w, const PtxCode *c, int lane, Cta *of, uint64_t at, const Access *a,
@@ -260,9 +257,9 @@ static bool access_as(Warp *w, const PtxCode *c, int lane, Cta *of, uint64_t at,
     uint32_t fine_readers = 0, fine_updaters = 0, old = 0, extended = 0;
     for (uint32_t i = 0; i < bytes; i++) {
         Cell *x = &r->cell[at + i];
-        uint64_t origin = kind == ACCESS_WRITE ? origin_of(a, lane, i) : 0;
+        uint16_t value = kind == ACCESS_WRITE ? value_of(a, lane, i) : 0;
         bool known = knows_tag(w, agent, x->writer, true),
-             again = !known && origin && origin == x->origin;
+             again = !known && value && value == x->value;
         if (!known && !again) return report(w, c, lane, at + i, agent, x->writer, true);
         const Tag *t = kind == ACCESS_ATOMIC || again
                            ? NULL
@@ -271,7 +268,7 @@ static bool access_as(Warp *w, const PtxCode *c, int lane, Cta *of, uint64_t at,
         if (kind != ACCESS_READ) t = in_the_way(w, of, x->readers, &fine_readers, agent);
         if (t) return report(w, c, lane, at + i, agent, *t, false);
         if (kind == ACCESS_WRITE && !again) {
-            *x = (Cell){.writer = as, .origin = origin};
+            *x = (Cell){.writer = as, .value = value};
             continue;
         }
         uint32_t *set = kind == ACCESS_READ ? &x->readers : &x->updaters;

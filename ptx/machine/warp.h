@@ -12,9 +12,10 @@
 
 enum {
     WARP = 32,
-    MOST_ACCESS = 32,  /* bytes of a lane */
-    TRAIT_MOVES = 16,  /* does its own account of what is known */
-    TRAIT_NOTHING = 32 /* its first operand is none that it writes */
+    MOST_ACCESS = 32,   /* bytes of a lane */
+    TRAIT_MOVES = 16,   /* does its own account of what is known */
+    TRAIT_NOTHING = 32, /* its first operand is none that it writes */
+    TRAIT_WARP = 64 /* all lanes of a warp do it together: those that are here wait for others */
 };
 
 #define ALL_LANES UINT32_MAX
@@ -155,11 +156,9 @@ typedef struct Access { /* a request of a warp: of each lane, so many bytes */
     uint32_t mask;
     bool orders; /* it is no plain access: atomic or ordered */
     uint64_t address[WARP];
-    /* What is written, where that is known: the bytes, or else from where in global memory they
-     * come; 0: zeros. Two who write the same are in nobody's way. */
-    bool has_origin;
+    /* What is written, or NULL, where that comes later. Two who write the same are in nobody's
+     * way. */
     const uint8_t *value[WARP];
-    uint64_t source[WARP];
     uint8_t *data[WARP], *known[WARP]; /* where that is; known NULL: all is */
 } Access;
 
