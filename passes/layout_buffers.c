@@ -123,10 +123,9 @@ static void settle_view(Op *op, void *ctx_) {
                                       ir_attr(op, AT_ORDER)->dims));
 }
 
-static void settle_desc(Op *op, void *ctx_) {
-    PassCtx *ctx = ctx_;
-    if (!desc_moves_buffer(op)) return;
-    Value *desc = op->operand[0].value;
+/* How the copy engine is to write, or read, this block: as its buffer lies. */
+static const Layout *block_layout(PassCtx *ctx, const Op *op) {
+    const Value *desc = op->operand[0].value;
     const Layout *l = op->operand[1].value->layout;
     uint8_t order[TILE_MAX_RANK], back[TILE_MAX_RANK];
     if (ir_attr(op, AT_ORDER) && desc_order(op, order)) {
@@ -137,11 +136,27 @@ static void settle_desc(Op *op, void *ctx_) {
         }
         l = intern_layout(ctx->s, layout_transposed(l, t, back));
     }
+    return l;
+}
+
+/* A map of a tensor says how blocks lie: where they go to buffers that lie otherwise, there is
+ * another one for these. */
+static void settle_desc(Op *op, void *ctx_) {
+    PassCtx *ctx = ctx_;
+    if (!desc_moves_buffer(op)) return;
+    Value *desc = op->operand[0].value;
+    const Layout *l = block_layout(ctx, op);
     if (!desc->layout) desc->layout = l;
     if (desc->layout == l) return;
-    diag(&ctx->s->diags, E_BUFFER_LAYOUT, op->span,
-         "this descriptor's blocks go to buffers that lie otherwise: make one for each");
-    diag(&ctx->s->diags, CODE_NONE, desc->def->span, "the descriptor is made here");
+    Op *make = desc->def;
+    Builder b = {ctx->s, ctx->f, make->block, make->next, make->span};
+    Value *other = ir_clone(&b, make, NULL, 0)->result[0];
+    other->layout = l;
+    for (Use *u = desc->uses, *next; u; u = next) {
+        next = u->next;
+        if (desc_moves_buffer(u->op) && block_layout(ctx, u->op) == l)
+            ir_set_operand(u->op, 0, other);
+    }
 }
 
 void layout_settle_buffers(PassCtx *ctx) {
