@@ -13,6 +13,7 @@
  * combined by a scan over pairs of their elements. */
 #include "passes/cost.h"
 #include "passes/exchange.h"
+#include "passes/layout_choice.h"
 #include "passes/pass.h"
 
 typedef struct Scan {
@@ -239,10 +240,32 @@ static Tiles all_before(Scan *s, Tiles x, Tiles *totals) {
     return seen_as(s, select_all(s, later, both, in_low), x.outer, x.len, x.inner);
 }
 
+/* Tile IR may say that a lane holds what lies along the axis and across: it is scanned in a layout
+ * in which who holds an element tells where that is. */
+static void make_plain(PassCtx *ctx, Op *op) {
+    const Value *first = op->operand[0].value;
+    if (layout_is_plain(first->layout)) return;
+    Access along = {(int)ir_attr_int(op, AT_AXIS, 0), 0};
+    Layout plain = choose_access_layout(first->type, along, 1 << first->layout->bits[IN_WARP]);
+    const Layout *l = intern_layout(ctx->s, plain);
+    Builder before = {ctx->s, ctx->f, op->block, op, op->span}, after = before;
+    after.before = op->next;
+    for (int i = 0; i < op->noperands; i++) {
+        Value *x = made(ir_unary(&before, OP_CONVERT, op->operand[i].value), l), *y = op->result[i];
+        Value *back = made(ir_unary(&after, OP_CONVERT, y), y->layout);
+        ir_replace_uses(y, back);
+        ir_set_operand(back->def, 0, y);
+        ir_set_operand(op, i, x);
+        y->layout = l;
+    }
+}
+
 static void split(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
     const Value *first = op->noperands ? op->operand[0].value : NULL;
     if (op->code != OP_SCAN || !first->layout || op->nresults != op->noperands) return;
+    make_plain(ctx, op);
+    first = op->operand[0].value;
     int axis = (int)ir_attr_int(op, AT_AXIS, 0), inner = type_dim_shift(first->type, axis), low,
         within;
     Scan s = {.ctx = ctx, .op = op, .n = op->noperands};
