@@ -174,11 +174,20 @@ void gen_print(Gen *g, const Op *op) {
 }
 
 /* Only in a debug build, as in Triton: a check per element costs registers and time. */
+/* Pairs, then pairs of these: of a chain LLVM takes time that grows with its square. */
+static LLVMValueRef gen_all(Gen *g, Tile x) {
+    LLVMValueRef *at = arena_array(&g->s->arena, (size_t)x.n, sizeof *at);
+    memcpy(at, x.at, (size_t)x.n * sizeof *at);
+    for (int step = 1; step < x.n; step *= 2)
+        for (int i = 0; i + step < x.n; i += 2 * step)
+            at[i] = LLVMBuildAnd(g->b, at[i], at[i + step], "");
+    return at[0];
+}
+
 void gen_assert(Gen *g, const Op *op) {
     if (!g->o->debug && !g->f->debug) return;
     Tile x = gen_tile(g, op->operand[0].value);
-    LLVMValueRef all = x.at[0];
-    for (int i = 1; i < x.n; i++) all = LLVMBuildAnd(g->b, all, x.at[i], "");
+    LLVMValueRef all = gen_all(g, x);
     const Attr *text = ir_attr(op, AT_TEXT);
     const Source *first = g->o->source, *source = source_at(first, op->span.line);
     LLVMBasicBlockRef done = enter(g, LLVMBuildNot(g->b, all, ""), "failed");
