@@ -69,8 +69,14 @@ void gen_async_copy(Gen *g, const Op *op) {
     if (first) c.when = c.when ? LLVMBuildAnd(g->b, c.when, first, "") : first;
     c.vec = log2_of(ir_attr_int(op, AT_VECTOR, 1));
     c.bytes = type_elem_bytes(type_pointee(ptr->type)) << c.vec;
-    if (c.bytes < 4 || c.bytes > 16 || !ptr->layout ||
-        !gen_shared_view(g, buffer, ptr->layout, &c.view)) {
+    if (c.bytes < 4) {
+        gen_error(g, E_GPU_LACKS, op,
+                  "copies that run behind the program are of 4, 8 or 16 bytes, which follow each "
+                  "other in memory and in the buffer; here %d do: load the tile and store it there",
+                  c.bytes);
+        return;
+    }
+    if (c.bytes > 16 || !ptr->layout || !gen_shared_view(g, buffer, ptr->layout, &c.view)) {
         gen_error(g, E_BUG, op,
                   "a copy of %d bytes per lane was left to code generation; this is a bug in "
                   "tilec",
