@@ -204,6 +204,56 @@ static LLVMValueRef *a_registers(Gen *g, const Op *op, Tile *x) {
     return r;
 }
 
+static LLVMValueRef bytes_of(Gen *g, LLVMValueRef x, LLVMValueRef y, LLVMValueRef which) {
+    LLVMValueRef args[] = {x, y, which};
+    return gen_asm(g, "prmt.b32 $0, $1, $2, $3;", "=r,r,r,r", g->i32, args, 3, ASM_PURE);
+}
+
+/* The same of bytes whose rows lie side by side: a transposed matrix of pairs of rows gives a lane
+ * two of each, of two steps of K; the bytes of two such words are four steps of each row. NULL: the
+ * buffer lies otherwise. */
+static LLVMValueRef *a_pairs(Gen *g, const Op *op, int tiles, int steps) {
+    enum { ROWS = 64, STEP = 32, HIGHER = 0x1111 };
+    const Value *buffer = op->operand[0].value;
+    Type t = type_in_space(buffer->type, SPACE_REGISTER);
+    int gm = (int)ir_attr_int(op, AT_WARPS_M, 0), gn = (int)ir_attr_int(op, AT_WARPS_N, 0);
+    Layout want = layout_wgmma_shared(t, 0, 0), at = layout_wgmma_pairs_a(t, gm, gn);
+    ConversionMap to_offset;
+    SharedView view;
+    if (type_elem_bytes(t) != 1 || !layout_equal(&want, buffer->layout) ||
+        !gen_shared_view(g, buffer, &at, &view) ||
+        !layout_offset_map(t, buffer->layout, &to_offset))
+        return NULL;
+    LLVMValueRef upper = LLVMBuildAnd(g->entry, g->lane, gen_i32(g, 2), "");
+    upper = LLVMBuildICmp(g->entry, LLVMIntNE, upper, gen_i32(g, 0), "");
+    LLVMValueRef even =
+        LLVMBuildSelect(g->entry, upper, gen_i32(g, 0x2064), gen_i32(g, 0x6420), "");
+    LLVMValueRef odd = LLVMBuildAdd(g->entry, even, gen_i32(g, HIGHER), "");
+    LLVMValueRef *r = arena_array(&g->s->arena, (size_t)(tiles * steps) * A_REGISTERS, sizeof *r);
+    for (int i = 0; i < tiles * steps; i++) {
+        uint32_t row = (uint32_t)(i / steps) * ROWS, k = (uint32_t)(i % steps) * STEP;
+        uint32_t element = row << type_dim_shift(t, 0) | k << type_dim_shift(t, 1);
+        LLVMValueRef p = gen_shared_pointer(g, &view, layout_element_offset(&to_offset, element));
+        LLVMTypeRef overload = g->ptr_shared;
+        LLVMValueRef v = gen_intrinsic(g, INTRINSIC_LDMATRIX_TRANS, &overload, 1, &p, 1), x[4];
+        for (unsigned j = 0; j < 4; j++) x[j] = LLVMBuildExtractValue(g->b, v, j, "");
+        for (int j = 0; j < A_REGISTERS; j++)
+            r[i * A_REGISTERS + j] = bytes_of(g, x[j & 2], x[(j & 2) + 1], j & 1 ? odd : even);
+    }
+    return r;
+}
+
+/* A thread's registers follow each other by rows first where these are pairs, by columns first in
+ * the instruction. */
+static void swap_middle(LLVMValueRef *x, int n) {
+    enum { FOUR = 4 };
+    for (int i = 0; i + FOUR <= n; i += FOUR) {
+        LLVMValueRef second = x[i + 1];
+        x[i + 1] = x[i + 2];
+        x[i + 2] = second;
+    }
+}
+
 static bool are_zeros(const LLVMValueRef *x, int n) {
     for (int i = 0; i < n; i++)
         if (!LLVMIsNull(x[i])) return false;
@@ -223,31 +273,39 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
     const WgmmaInfo *w = wgmma_row((int)ir_attr_int(op, AT_WGMMA, 0));
     Type ta = op->operand[0].value->type, tc = op->result[0]->type;
     int gm = (int)ir_attr_int(op, AT_WARPS_M, 0), gn = (int)ir_attr_int(op, AT_WARPS_N, 0);
-    Layout want = layout_wgmma_c(tc, gm, gn);
+    bool pairs = ir_attr_int(op, AT_PAIRS, 0);
+    Layout want = (pairs ? layout_wgmma_pairs : layout_wgmma_c)(tc, gm, gn);
     Operand a = {.k_major = true}, b;
     LLVMValueRef *ra = NULL;
     Tile x = {0};
     if (!op->result[0]->layout || !layout_equal(&want, op->result[0]->layout) ||
         !operand_of(g, op, 1, &b))
         return false;
-    if (type_is_buffer(ta)) {
+    int tiles = 1 << above(tc.log2[0], 6 + gm), all = 1 << (tc.log2[1] - gn);
+    int cols = columns_of_dot(op, all);
+    int steps = (int)type_dim(ta, 1) / w->k, nra = tiles * steps * A_REGISTERS;
+    if (type_is_buffer(ta) && pairs) {
+        ra = a_pairs(g, op, tiles, steps);
+        if (!ra) return false;
+    } else if (type_is_buffer(ta)) {
         if (!operand_of(g, op, 0, &a)) return false;
     } else {
         Layout held = layout_wgmma_a(ta, gm, gn);
-        if (type_elem_bytes(ta) != 2 || !layout_equal(&held, op->operand[0].value->layout))
+        if (pairs || type_elem_bytes(ta) != 2 || !layout_equal(&held, op->operand[0].value->layout))
             return false;
         ra = a_registers(g, op, &x);
     }
-    int tiles = 1 << above(tc.log2[0], 6 + gm), all = 1 << (tc.log2[1] - gn);
-    int cols = columns_of_dot(op, all);
-    int steps = (int)type_dim(ta, 1) / w->k;
     Tile c = gen_tile(g, op->operand[2].value), d = gen_new_tile(g, op->result[0]);
     memcpy(d.at, c.at, (size_t)d.n * sizeof *d.at);
+    if (pairs) swap_middle(d.at, d.n);
     /* Registers that are written behind the fence have ptxas put another (C7519), and between two
      * instructions it waits for the first. LLVM copies a register there for each result that begins
      * as the same value, which only it may know of. */
     bool zeros = are_zeros(d.at, d.n);
-    if (ra) pass_constants(g, ra, x.n / 2);
+    if (pairs)
+        pass_through(g, "", ra, nra);
+    else if (ra)
+        pass_constants(g, ra, nra);
     if (zeros)
         ordered_asm(g, wgmma_fence);
     else
@@ -262,6 +320,7 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
         }
     ordered_asm(g, "wgmma.commit_group.sync.aligned;");
     if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, 0, d.at, d.n, all, cols);
+    if (pairs) swap_middle(d.at, d.n);
     return true;
 }
 

@@ -179,6 +179,29 @@ Layout layout_wgmma_c(Type t, int gm, int gn) {
     return l;
 }
 
+Layout layout_wgmma_pairs(Type t, int gm, int gn) {
+    Layout l = layout_wgmma_c(t, gm, gn), own = l;
+    int row = type_dim_shift(t, t.rank - 2);
+    l.basis[IN_REG][0] = (uint32_t)1 << row;
+    l.basis[IN_REG][1] = own.basis[IN_REG][0];
+    for (int k = 0; k < 3; k++) l.basis[IN_LANE][2 + k] = (uint32_t)2 << (row + k);
+    return l;
+}
+
+/* Transposed, a lane gets two rows of K from a matrix: lanes 4r + c want 4c to 4c + 3, two from one
+ * matrix and two from another. Which two from which is the other way round for c above 1, so that
+ * the rows of a matrix are all different by 8. */
+Layout layout_wgmma_pairs_a(Type t, int gm, int gn) {
+    Layout l = layout_new(t);
+    int row = t.rank - 2, shift = type_dim_shift(t, t.rank - 1), m = t.log2[row];
+    static const uint32_t k_of[] = {1, 4, 8 | 2, 2, 16};
+    for (int i = 0; i < 5; i++) layout_push(&l, IN_LANE, k_of[i] << shift);
+    layout_push_dim(&l, IN_WARP, t, row, 4, 2);
+    layout_push_dim(&l, IN_WARP, t, row, 6 + above(m, 6 + gm), gm);
+    for (int i = 0; i < gn; i++) layout_push(&l, IN_WARP, 0);
+    return l;
+}
+
 Layout layout_wgmma_a(Type t, int gm, int gn) {
     Layout l = layout_wgmma_c(t, gm, 0);
     for (int i = 0; i < gn; i++) layout_push(&l, IN_WARP, 0);

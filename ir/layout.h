@@ -48,6 +48,12 @@ Layout layout_mma_b(Type t, int wm, int wn, int pack);
 /* Accumulator of wgmma m64nN: a warpgroup is four warps with 16 rows each; 2^gm x 2^gn warpgroups.
  */
 Layout layout_wgmma_c(Type t, int gm, int gn);
+/* The same where the instruction's rows r and r + 8 are rows 2r and 2r + 1 of each 16, which two
+ * registers that follow each other hold. */
+Layout layout_wgmma_pairs(Type t, int gm, int gn);
+/* Where lanes find the matrices of a byte operand A of such rows, for 16 of them and 32 of K: for
+ * each lane a row of K, 16 rows of A long. Lanes of one matrix find theirs in all banks. */
+Layout layout_wgmma_pairs_a(Type t, int gm, int gn);
 /* Its operand A of 16-bit elements held in registers: the accumulator of an [M,K] tile, the same
  * for all warpgroups along N. */
 Layout layout_wgmma_a(Type t, int gm, int gn);

@@ -148,6 +148,17 @@ static bool transposes(const Func *f) {
     return found;
 }
 
+static void look_for_pairs(Op *op, void *found) {
+    *(bool *)found |= op->code == OP_DOT && ir_attr_int(op, AT_PAIRS, 0);
+}
+
+/* The kernel's own warps would transpose blocks in turns. */
+static bool spares_transposing(const Func *f) {
+    bool pairs = false;
+    ir_walk(f->body, look_for_pairs, &pairs);
+    return pairs || transposes(f);
+}
+
 /* Places that take unequal time are left to the hardware, which starts a program where one ends:
  * programs that stay would take them in turn. The longest come first. */
 void pass_entries(PassCtx *ctx) {
@@ -175,7 +186,7 @@ void pass_entries(PassCtx *ctx) {
     own.f->min_places = d.asked || d.uneven ? 1 : min_places(&own);
     for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++)
         (d.uneven && pass[i] == pass_persistent ? pass_longest_first : pass[i])(&own);
-    if (transposes(own.f)) own.f->min_places = 1; /* else the kernel's own warps do that in turns */
+    if (spares_transposing(own.f)) own.f->min_places = 1;
     ctx->changed = is_made(own.f, d.uneven);
     if (ctx->changed) return;
     if (d.asked) say_refused(ctx, d.asked, "its loads, or the rest of the kernel, do not let it");

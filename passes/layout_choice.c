@@ -63,7 +63,7 @@ bool store_layout_fills_sectors(const Layout *l, Type t, Access a) {
 
 /* Warpgroups: four warps with 64 rows each, M split first. NULL, or why the dot does not suit them.
  */
-static const char *choose_wgmma(DotChoice *d, Type a, Type c, int num_warps) {
+static const char *choose_wgmma(DotChoice *d, const Op *dot, Type a, Type c, int num_warps) {
     if (!d->wgmma) return "wgmma has no such element types";
     if (c.rank != 2) return "wgmma takes no batches";
     int m = c.log2[0], n = c.log2[1], k = a.log2[1];
@@ -78,7 +78,8 @@ static const char *choose_wgmma(DotChoice *d, Type a, Type c, int num_warps) {
     int cols = n - d->wn; /* of a warpgroup: one instruction's N, whole swizzled blocks if split */
     if (cols < 3 || cols > 8 || (d->wn && cols < 6))
         return "wgmma takes 8 to 256 columns for 4 warps, or 64 to 256 where warps share rows";
-    d->acc = layout_wgmma_c(c, d->wm, d->wn);
+    bool pairs = ir_attr_int(dot, AT_PAIRS, 0);
+    d->acc = (pairs ? layout_wgmma_pairs : layout_wgmma_c)(c, d->wm, d->wn);
     return NULL;
 }
 
@@ -91,7 +92,7 @@ DotChoice choose_dot(const Op *dot, int num_warps, const Target *target) {
     const char *rounds =
         exact ? "no matrix instruction rounds as input_precision=\"ieee\" asks" : NULL;
     DotChoice g = {.wgmma = wgmma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem), .why = rounds};
-    if (target->wgmma && !exact) g.why = choose_wgmma(&g, a, c, num_warps);
+    if (target->wgmma && !exact) g.why = choose_wgmma(&g, dot, a, c, num_warps);
     if (target->wgmma && !g.why) return g;
     DotChoice d = {.mma = mma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem, sm), .why = g.why};
     if (!d.mma)
@@ -163,6 +164,7 @@ Layout choose_operand_shared(const Op *dot, int operand, const Layout *from) {
     t = type_in_space(t, SPACE_REGISTER);
     int fast = t.rank - 1, elem = log2_of(type_elem_bytes(t));
     const Attr *wgmma = ir_attr(dot, AT_WGMMA);
+    if (operand == 0 && ir_attr_int(dot, AT_PAIRS, 0)) return operand_shared(dot, t, 0);
     /* Rows of at least 32 bytes, and along K where the instruction wants it so. */
     int k_dim = t.rank - (operand == 0 ? 1 : 2);
     bool majors = !wgmma || wgmma_row((int)wgmma->i)->majors;

@@ -161,6 +161,8 @@ static Turn consume(Specialize *x, const Group *g, Op *dot, Turn t) {
     b.before = first_need(dot);
     if (goes_on_beside(dot, b.before)) wait_stage(&b, g->full, t);
     wait_for_dot(&b, dot->result[0]);
+    /* Threads read it, and a copy is the next to write it. */
+    if (ir_attr_int(dot, AT_PAIRS, 0)) ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
     leave_stage(x, &b, g, t);
     return next_turn(&b, t, g->stages);
 }

@@ -26,7 +26,9 @@ static bool is_whole(const Op *load) {
 bool lies_across(const Specialize *x, const Op *dot, int i, const Loaded *from) {
     DotChoice d = choose_dot(dot, x->f->num_warps, x->ctx->target);
     Type block = from->load->operand[0].value->type;
-    return d.wgmma && !d.wgmma->majors && from->order[i == 0 ? 1 : 0] != block.rank - 1;
+    bool by_threads = i == 0 && ir_attr_int(dot, AT_PAIRS, 0);
+    return d.wgmma && !d.wgmma->majors && !by_threads &&
+           from->order[i == 0 ? 1 : 0] != block.rank - 1;
 }
 
 /* All blocks of the load's descriptor, which the engine writes in one way, go to dots beside them,

@@ -116,11 +116,13 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
         read -r -a a <<<"${lies[${form:0:1}]}"
         read -r -a b <<<"${lies_b[${form:1:1}]}"
         for type in fp16 fp32 fp8e4nv fp16.48 fp8e4nv.80; do
-            # wgmma reads others along K alone: where they lie the other way, a role of its own transposes them
+            # wgmma reads others along K alone: where they lie the other way, a role of its own transposes them, or
+            # threads read one of bytes, the first of the product or of the transposed one
             rows=64 warps=4 lies_so='order=\[1,0\]'
             [[ $type = fp16* || $form = nt ]] || rows=128 warps=8 lies_so=buffer_reinterpret
-            [[ $form != nn || $lies_so = buffer_reinterpret ]] || continue # roles above
-            [[ $type != fp8e4nv.80 || $form = nt ]] || continue            # part of a block
+            [[ $type$form != fp8*nn && $type$form != fp8*tt ]] || lies_so=pairs=1
+            [[ $form != nn || $lies_so != order* ]] || continue                    # roles above
+            [[ $type != fp8e4nv.80 || $lies_so != buffer_reinterpret ]] || continue # part of a block
             columns=64
             [[ $type != *.* ]] || columns=${type#*.}
             type=${type%.*}
@@ -128,7 +130,7 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
                 -s "*$type:16,*$type:16,*fp32:16,i32,i32,i32,$(stride "${a[2]}"),$(stride "${a[3]}"),$(stride "${b[2]}"),$(stride "${b[3]}"),i32,i32:1")
             made $form.$type bench/matmul_types.tl "$entry" "${options[@]}"
             # Those who transpose say of parts of sums, too, that they are there.
-            [[ $lies_so != buffer_reinterpret ]] || made $form.$type.split bench/matmul_types.tl "$entry" "${options[@]}" --stream-k=auto
+            [[ $lies_so = order* ]] || made $form.$type.split bench/matmul_types.tl "$entry" "${options[@]}" --stream-k=auto
             ok "$form $type goes the other way round" grep -q "$lies_so" "$work/$form.$type.tir"
             for shape in '192 128 128' '208 336 400' '16 16 1040'; do
                 # shellcheck disable=SC2086 # a shape is words
@@ -137,7 +139,7 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
                 # shellcheck disable=SC2086
                 ok "$form $type $columns $shape" form_run $form $type $shape "$work/$form.$type.tir" \
                     --kernel=matmul_types__persistent --expect=c_ptr="$work/form.npy:0"
-                [[ $lies_so = buffer_reinterpret ]] || continue
+                [[ $lies_so != order* ]] || continue
                 # shellcheck disable=SC2086
                 ok "$form $type $columns $shape, shared out" form_run $form $type $shape "$work/$form.$type.split.tir" \
                     --kernel=matmul_types__persistent --expect=c_ptr="$work/form.npy:0"
