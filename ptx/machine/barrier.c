@@ -430,7 +430,7 @@ static PtxOutcome wait_at(Warp *w, const PtxCode *c, uint32_t mask, bool waits) 
     }
     if (waits && done != mask) return OUTCOME_WAIT;
     EACH_LANE(mask, l) w->reg[c->operand[0].reg][l] = done >> l & 1;
-    return OUTCOME_NEXT;
+    return done == mask ? OUTCOME_NEXT : OUTCOME_YIELD;
 }
 
 PtxOutcome exec_mbarrier_test(Warp *w, const PtxCode *c, uint32_t mask) {

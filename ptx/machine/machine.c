@@ -262,9 +262,11 @@ static bool run_warp(Warp *w) {
             m->launch->count[g.pc].lanes += (uint64_t)__builtin_popcount(mask);
         }
         if (o == OUTCOME_FAIL) return false;
+        bool yields = o == OUTCOME_YIELD;
+        if (yields) o = OUTCOME_NEXT;
         if (mask && o == OUTCOME_NEXT && !(c->traits & (TRAIT_MOVES | TRAIT_NOTHING)))
             mark_known(w, c, mask);
-        if (o == OUTCOME_NEXT && ++g.pc < g.limit) continue;
+        if (o == OUTCOME_NEXT && ++g.pc < g.limit && !yields) continue;
         if (o == OUTCOME_JUMPED) {
             EACH_LANE(g.mask & ~mask, l) w->pc[l] = g.pc + 1;
         } else {
@@ -274,6 +276,7 @@ static bool run_warp(Warp *w) {
             w->blocked |= g.mask;
             w->blocked_at = m->changes;
         }
+        if (yields) break;
         if (!pick(w, &g)) return true;
     }
     put_back(w, &g);

@@ -78,6 +78,7 @@ typedef struct PtxCode PtxCode;
 struct Warp;
 typedef enum PtxOutcome {
     OUTCOME_NEXT,   /* on to the instruction behind it */
+    OUTCOME_YIELD,  /* the same, but other warps go on first: it asked for what they do */
     OUTCOME_JUMPED, /* the threads' places have been set */
     OUTCOME_WAIT,   /* it has done nothing, and is to be tried again when something has changed */
     OUTCOME_FAIL    /* after a diagnostic */
