@@ -118,7 +118,8 @@ class Module:
                                                 checks=NO_RACES if NO_BARRIERS in way.checks else ALL_CHECKS, buffers=kernel.buffers())
             if not said:
                 return stored, said, command
-        alone = tell(command, limit)
+        under = self.launcher.under if self.launcher and way.name == "roles code" else []
+        alone = tell([*under, *command], limit)
         if self.launcher and way.name != "roles code" and not alone:
             alone = f"{said}; alone it passes"
         return None if alone else [hashlib.sha1(elements(path)).hexdigest() for path in saved], alone, command

@@ -153,14 +153,15 @@ def serve(path, inputs):
 
 class Launcher:
     """The other end of such a process; another one begins where one has ended. Under a tool of compute-sanitizer, `found`
-    has what it reported."""
+    has what it reported, and `under` is the command that has it look at another."""
 
     def __init__(self, library, inputs, tool=None):
         self.command, self.process = [sys.executable, __file__, str(library), str(inputs)], None
         self.log, self.found = None, []
+        self.under = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(REPORTED)] if tool else []
         if tool:
             self.log = Path(tempfile.mkstemp(prefix="sanitizer-")[1])
-            self.command[:0] = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(REPORTED), "--log-file", str(self.log)]
+            self.command[:0] = [*self.under, "--log-file", str(self.log)]
 
     def launch(self, limit, **request):
         """(hashes, what was said)"""
