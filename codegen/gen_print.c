@@ -173,7 +173,6 @@ void gen_print(Gen *g, const Op *op) {
     leave(g, done);
 }
 
-/* Only in a debug build, as in Triton: a check per element costs registers and time. */
 /* Pairs, then pairs of these: of a chain LLVM takes time that grows with its square. */
 static LLVMValueRef gen_all(Gen *g, Tile x) {
     LLVMValueRef *at = arena_array(&g->s->arena, (size_t)x.n, sizeof *at);
@@ -184,6 +183,7 @@ static LLVMValueRef gen_all(Gen *g, Tile x) {
     return at[0];
 }
 
+/* Only in a debug build, as in Triton: a check per element costs registers and time. */
 void gen_assert(Gen *g, const Op *op) {
     if (!g->o->debug && !g->f->debug) return;
     Tile x = gen_tile(g, op->operand[0].value);

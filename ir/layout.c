@@ -180,10 +180,10 @@ Layout layout_wgmma_c(Type t, int gm, int gn) {
 }
 
 Layout layout_wgmma_pairs(Type t, int gm, int gn) {
-    Layout l = layout_wgmma_c(t, gm, gn), own = l;
+    Layout l = layout_wgmma_c(t, gm, gn);
     int row = type_dim_shift(t, t.rank - 2);
+    l.basis[IN_REG][1] = l.basis[IN_REG][0];
     l.basis[IN_REG][0] = (uint32_t)1 << row;
-    l.basis[IN_REG][1] = own.basis[IN_REG][0];
     for (int k = 0; k < 3; k++) l.basis[IN_LANE][2 + k] = (uint32_t)2 << (row + k);
     return l;
 }
