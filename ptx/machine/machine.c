@@ -356,7 +356,8 @@ static bool run_cluster(Launcher *x, Cluster *c) {
 /* ---- the grid ---- */
 
 /* Lanes of the warp wait for others of it, which wait elsewhere. False: none do. */
-static bool say_apart(Warp *w) {
+static bool say_apart(Warp *w, int *said) {
+    (void)said;
     EACH_LANE(w->spinning ? 0 : w->alive, l) {
         const PtxCode *c = &w->cta->m->program->code[w->pc[l]];
         uint32_t here = 0, mask;
@@ -368,37 +369,35 @@ static bool say_apart(Warp *w) {
     return false;
 }
 
-typedef bool WarpFn(Warp *w);
+/* Where it waits; the first of them has the message of all. True: that is enough. */
+static bool say_waiting(Warp *w, int *said) {
+    enum { MOST = 4 };
+    if (!w->alive) return false;
+    int lane = __builtin_ctz(w->spinning ? w->spinning : w->alive);
+    const char *first = w->spinning ? "deadlock: it goes round here for ever, and nothing changes"
+                                    : "deadlock: it waits here for ever";
+    machine_fail(w, &w->cta->m->program->code[w->pc[lane]], lane, C_DEADLOCK, "%s",
+                 (*said)++ ? "so does this one" : first);
+    return *said == MOST;
+}
+
+typedef bool WarpFn(Warp *w, int *said);
 
 static bool any_warp(const Launcher *x, WarpFn *is_one) {
+    int said = 0;
     for (int n = 0; n < x->live.n; n++)
         for (int i = 0; i < x->m.cluster; i++)
             for (int k = 0; k < x->live.at[n]->cta[i]->nwarps; k++)
-                if (is_one(&x->live.at[n]->cta[i]->warp[k])) return true;
+                if (is_one(&x->live.at[n]->cta[i]->warp[k], &said)) return true;
     return false;
 }
 
-static PtxOutcome say_deadlock(Launcher *x) {
-    enum { MOST = 4 };
-    int said = 0;
-    if (any_warp(x, say_apart)) return OUTCOME_FAIL;
-    for (int n = 0; n < x->live.n; n++)
-        for (int i = 0; i < x->m.cluster; i++)
-            for (int k = 0; k < x->live.at[n]->cta[i]->nwarps && said < MOST; k++) {
-                Warp *w = &x->live.at[n]->cta[i]->warp[k];
-                if (!w->alive) continue;
-                int lane = __builtin_ctz(w->spinning ? w->spinning : w->alive);
-                const char *first = w->spinning
-                                        ? "deadlock: it goes round here for ever, and nothing "
-                                          "changes"
-                                        : "deadlock: it waits here for ever";
-                machine_fail(w, &x->m.program->code[w->pc[lane]], lane, C_DEADLOCK, "%s",
-                             said++ ? "so does this one" : first);
-            }
-    return OUTCOME_FAIL;
+static void say_deadlock(const Launcher *x) {
+    if (!any_warp(x, say_apart)) any_warp(x, say_waiting);
 }
 
-static bool looks(Warp *w) {
+static bool looks(Warp *w, int *said) {
+    (void)said;
     return w->alive && (w->spinning || w->polls > SOME_POLLS);
 }
 
