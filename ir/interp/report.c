@@ -7,11 +7,20 @@
 
 #include <inttypes.h>
 
-const char *report_program(Run *r, const Program *p) {
-    const char *role = p->current ? strand_name(r, p->current) : NULL;
+static const char *report_strand(Run *r, const Program *p, int strand) {
+    const char *role = strand ? strand_name(r, strand) : NULL;
     return arena_printf(&r->s->arena, "%s%sprogram (%u, %u, %u)", role ? role : "",
                         role ? " of " : "", (unsigned)p->id[0], (unsigned)p->id[1],
                         (unsigned)p->id[2]);
+}
+
+const char *report_program(Run *r, const Program *p) {
+    return report_strand(r, p, p->current);
+}
+
+/* Whoever waits for memory has read it; another role may have had its turn since. */
+static const char *report_reader(Run *r, const Program *p) {
+    return report_strand(r, p, 1 + role_of_block(p->last_read->block));
 }
 
 const char *report_place(Run *r, const Program *p, Type tile, int64_t lane) {
@@ -204,8 +213,10 @@ static const char *program_text(Run *r, uint32_t number) {
 bool report_race(const Access *a, RaceKind kind, const InterpBuffer *b, uint64_t at,
                  const Op *other, uint32_t other_program) {
     Run *r = a->r;
-    const char *name = param_name(r, a->st->param), *them = program_text(r, other_program);
-    if (!name) name = b->name;
+    const char *name = b->name, *them = program_text(r, other_program);
+    /* Elements are counted from where the buffer begins: the parameter's, if it is that one's. */
+    if (a->st->param >= 0 && r->param_buffer[a->st->param] == b - r->launch->buffer)
+        name = param_name(r, a->st->param);
     const char *did = is_only(other, EFFECT_WRITES_GLOBAL)  ? "wrote"
                       : is_only(other, EFFECT_READS_GLOBAL) ? "read"
                                                             : "did an atomic on";
@@ -236,7 +247,7 @@ bool report_endless(Run *r, const Program *p, const Step *st) {
 
 bool report_deadlock(Run *r, Program *const *waiting, int n, bool more) {
     enum { SHOWN = 4 };
-    Span where = waiting[0]->last_read->span; /* whoever waits has read */
+    Span where = waiting[0]->last_read->span;
     if (more)
         diag(&r->s->diags, C_DEADLOCK, where,
              "%d programs wait at once, more than can be set aside, and none can "
@@ -245,12 +256,12 @@ bool report_deadlock(Run *r, Program *const *waiting, int n, bool more) {
     else if (n == 1)
         diag(&r->s->diags, C_DEADLOCK, where,
              "deadlock: %s waits, and no other program is left that could end it",
-             report_program(r, waiting[0]));
+             report_reader(r, waiting[0]));
     else
         diag(&r->s->diags, C_DEADLOCK, where, "deadlock: %d programs wait for each other", n);
     for (int i = 0; i < n && i < SHOWN; i++)
         diag(&r->s->diags, CODE_NONE, waiting[i]->last_read->span, "%s waits here%s",
-             report_program(r, waiting[i]),
+             report_reader(r, waiting[i]),
              waiting[i]->foreign ? ", for other launches, which have not written for too long"
                                  : "");
     if (n > SHOWN) diag(&r->s->diags, CODE_NONE, (Span){0}, "and %d more", n - SHOWN);

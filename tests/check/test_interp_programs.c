@@ -195,6 +195,20 @@ START_TEST(writes_to_one_place_race) {
 }
 END_TEST
 
+/* A pointer that lies nowhere may come to any buffer. */
+START_TEST(writes_from_afar_race) {
+    Fixture f = fixture();
+    give_buffer(&f, "data", data, sizeof data, NULL);
+    f.arg[0].p = sizeof data[0];
+    give_int(&f, (int64_t)((uintptr_t)data / sizeof data[0]) - 1);
+    f.grid[0] = 3;
+    expect_error(&f,
+                 "kernel @k(%p: ptr<i32>, %far: i64) {\n  %one: i32 = const value=1\n"
+                 "  %q: ptr<i32> = addptr %p, %far\n  store %q, %one\n  return\n}\n",
+                 "race: program (1, 0, 0) writes 'data' element 0, which program (0, 0, 0) wrote");
+}
+END_TEST
+
 START_TEST(own_places_do_not_race) {
     Fixture f = programs(64);
     expect_ok(&f, HEAD PART "  %a: i32 = load %p\n  %b: i32 = add %a, %pid\n  store %p, %b\n"
@@ -407,6 +421,7 @@ int main(void) {
     tcase_add_test(t, there_is_a_limit_to_waiting);
     tcase_add_test(t, a_loop_that_nothing_can_end);
     tcase_add_test(t, writes_to_one_place_race);
+    tcase_add_test(t, writes_from_afar_race);
     tcase_add_test(t, own_places_do_not_race);
     tcase_add_test(t, a_read_of_a_neighbours_element_races_either_way);
     tcase_add_test(t, tiles_that_overlap_race);
