@@ -241,11 +241,8 @@ static void visit_split(Assign *a, Op *op) {
         if (type_is_tile(op->result[i]->type)) op->result[i]->layout = half;
 }
 
+/* Of tiles: numbers are joined again wherever they are needed. */
 static void visit_join(Assign *a, Op *op) {
-    if (!type_is_tile(op->operand[0].value->type)) {
-        op->result[0]->layout = class_layout(a, op->result[0], NULL);
-        return;
-    }
     /* Where one part is rematerialisable it follows the other. */
     int of = is_rematerialisable(a, op->operand[0].value) ? 1 : 0;
     const Layout *l = own_layout(a, op->operand[of].value);
