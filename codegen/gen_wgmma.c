@@ -324,30 +324,28 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
     return true;
 }
 
-/* The last dot of the sum that v is, maybe by a loop's turns; NULL: it is not known. */
-static const Op *dot_of(const Value *v) {
+/* That are computed of the sum of dots that v is, maybe by a loop's turns; else all. */
+static int columns_of(const Value *v, int all) {
     enum { MOST_STEPS = 16 };
     for (int i = 0; i < MOST_STEPS; i++) {
         const Op *op = v->def ? v->def : v->block->parent;
-        if (op && op->code == OP_DOT) return op;
+        if (op && op->code == OP_DOT) return columns_of_dot(op, all);
         if (op && op->code == OP_DOT_WAIT)
             v = op->operand[0].value;
         else if (op && (op->code == OP_FOR || (op->code == OP_IF && v->def)) &&
                  (v->def || v->index > 0))
             v = op->region[0]->last->operand[v->def ? v->index : v->index - 1].value;
         else
-            return NULL;
+            return all;
     }
-    return NULL;
+    return all;
 }
 
 void gen_dot_wait(Gen *g, const Op *op) {
     Tile x = gen_tile(g, op->operand[0].value), out = gen_new_tile(g, op->result[0]);
     memcpy(out.at, x.at, (size_t)out.n * sizeof *out.at);
-    const Op *dot = dot_of(op->result[0]);
-    /* Others' dots are done at once; and warps that are no warpgroup do not wait as one. */
-    if (!g->o->target->wgmma || (dot && !ir_attr(dot, AT_WGMMA))) return;
+    if (!g->o->target->wgmma) return; /* its dots are done at once */
     Type t = op->result[0]->type;
-    int all = (int)type_dim(t, 1), cols = dot ? columns_of_dot(dot, all) : all;
+    int all = (int)type_dim(t, 1), cols = columns_of(op->result[0], all);
     wait_call(g, (int)ir_attr_int(op, AT_PENDING, 0), out.at, out.n, all, cols);
 }

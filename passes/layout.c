@@ -436,7 +436,7 @@ static void visit_dot(Assign *a, Op *dot) {
              own.mma ? "mma.sync" : "multiply-adds", own.why);
     if (own.wgmma) ir_set_attr(a->s, dot, AT_WGMMA, wgmma_index(own.wgmma));
     if (own.mma) ir_set_attr(a->s, dot, AT_MMA, mma_index(own.mma));
-    /* Others' results are there at once, and waiting for them does nothing. */
+    /* Others' results are there at once. */
     if (!own.wgmma && ir_attr(dot, AT_ASYNC)) ir_set_attr(a->s, dot, AT_ASYNC, 0);
     for (int i = 0; i < 2; i++)
         if (i == 1 || !own.wgmma || !in_registers_already(a, dot->operand[0].value, &own))
@@ -445,6 +445,15 @@ static void visit_dot(Assign *a, Op *dot) {
     ir_set_attr(a->s, dot, AT_WARPS_N, own.wn);
     materialise_operand(a, dot, 2, l);
     dot->result[0]->layout = l;
+}
+
+/* Threads wait for a warpgroup's dots alone. */
+static void visit_dot_wait(Op *wait) {
+    Value *sum = wait->operand[0].value;
+    wait->result[0]->layout = sum->layout;
+    if (wait->noperands > 1 || !op_is(sum, OP_DOT) || ir_attr(sum->def, AT_WGMMA)) return;
+    ir_replace_uses(wait->result[0], sum);
+    ir_erase(wait);
 }
 
 static void give_args(Assign *a, Block *b, int from) {
@@ -521,7 +530,7 @@ static void visit_block(Assign *a, Block *b) {
         else if (op->code == OP_PRINT || op->code == OP_ASSERT || op->code == OP_SHARED_STORE)
             visit_print(a, op);
         else if (op->code == OP_DOT_WAIT)
-            op->result[0]->layout = op->operand[0].value->layout;
+            visit_dot_wait(op);
         else if (op->code == OP_FRAGMENT_LOAD || op->code == OP_FRAGMENT_ADD)
             visit_fragment(a, op);
         else if (op->code == OP_ASYNC_COPY)
