@@ -231,6 +231,9 @@ bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *
 /* Pointer (address space 3) to the element that the hardware index's register part `offset` (a
  * shared offset in elements, constant) and this lane have. */
 LLVMValueRef gen_shared_pointer(Gen *g, SharedView *view, uint32_t offset);
+/* ldmatrix.x4: four matrices of 8 rows of 16 bytes, a lane's row at its offset; a register of each.
+ */
+void gen_load_matrices(Gen *g, SharedView *view, uint32_t offset, bool trans, LLVMValueRef reg[4]);
 /* The elements that the registers of `at` hold, from the buffer of the view, all offsets XOR flip:
  * 2^vec in an access. */
 void gen_shared_read(Gen *g, Type t, SharedView *view, const Layout *at, int vec, uint32_t flip,

@@ -65,11 +65,7 @@ static void load_fragment(Gen *g, Fragments *f, uint32_t batch, uint32_t side, u
             gen_pack(g, f->type, elem, f->regs << f->m->pack, 32, reg);
         return;
     }
-    LLVMValueRef p = gen_shared_pointer(g, &f->view, offset);
-    Intrinsic load = f->trans ? INTRINSIC_LDMATRIX_TRANS : INTRINSIC_LDMATRIX;
-    LLVMTypeRef overload = g->ptr_shared;
-    LLVMValueRef v = gen_intrinsic(g, load, &overload, 1, &p, 1);
-    for (unsigned i = 0; i < 4; i++) reg[i] = LLVMBuildExtractValue(g->b, v, i, "");
+    gen_load_matrices(g, &f->view, offset, f->trans, reg);
 }
 
 /* ---- one matrix instruction ---- */

@@ -77,6 +77,14 @@ LLVMValueRef gen_shared_pointer(Gen *g, SharedView *v, uint32_t offset) {
     return LLVMBuildInBoundsGEP2(g->b, g->i8, address, &by, 1, "");
 }
 
+void gen_load_matrices(Gen *g, SharedView *v, uint32_t offset, bool trans, LLVMValueRef reg[4]) {
+    LLVMValueRef p = gen_shared_pointer(g, v, offset);
+    LLVMTypeRef overload = g->ptr_shared;
+    LLVMValueRef all = gen_intrinsic(g, trans ? INTRINSIC_LDMATRIX_TRANS : INTRINSIC_LDMATRIX,
+                                     &overload, 1, &p, 1);
+    for (unsigned i = 0; i < 4; i++) reg[i] = LLVMBuildExtractValue(g->b, all, i, "");
+}
+
 /* ---- whole tiles ---- */
 
 typedef struct Access {

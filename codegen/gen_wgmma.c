@@ -233,10 +233,8 @@ static LLVMValueRef *a_pairs(Gen *g, const Op *op, int tiles, int steps) {
     for (int i = 0; i < tiles * steps; i++) {
         uint32_t row = (uint32_t)(i / steps) * ROWS, k = (uint32_t)(i % steps) * STEP;
         uint32_t element = row << type_dim_shift(t, 0) | k << type_dim_shift(t, 1);
-        LLVMValueRef p = gen_shared_pointer(g, &view, layout_element_offset(&to_offset, element));
-        LLVMTypeRef overload = g->ptr_shared;
-        LLVMValueRef v = gen_intrinsic(g, INTRINSIC_LDMATRIX_TRANS, &overload, 1, &p, 1), x[4];
-        for (unsigned j = 0; j < 4; j++) x[j] = LLVMBuildExtractValue(g->b, v, j, "");
+        LLVMValueRef x[4];
+        gen_load_matrices(g, &view, layout_element_offset(&to_offset, element), true, x);
         for (int j = 0; j < A_REGISTERS; j++)
             r[i * A_REGISTERS + j] = bytes_of(g, x[j & 2], x[(j & 2) + 1], j & 1 ? odd : even);
     }
