@@ -78,7 +78,7 @@ def joined(text):
 
 def pattern(row):
     """The message as a format, or with the number in it."""
-    number = re.escape(str(row.plain))
+    number = "|".join(str(n) for n in {row.plain, row.plain * UNITS[row.unit]})
     text = re.escape(row.message).replace("%d", "(?:%d|%zu|%u|%llu|%lld|{[A-Z_]+}|" + number + ")")
     return re.sub(r"\b(MB|bytes)\b", r"(?:\1|%s)", text)
 
@@ -104,7 +104,7 @@ def check_row(row, all_text, limited):
         text = joined(read(kind)) if there else ""
         check(f"{row.what}: {row.test} is not there", there and (not test or f"START_TEST({test})" in text))
         says = row.message != "-" and re.search(pattern(row), text)
-        numbers = (str(row.plain), f"{row.plain:,}", row.number, name, name.rpartition("MAX_")[2])
+        numbers = (str(row.plain), str(row.plain * UNITS[row.unit]), f"{row.plain:,}", row.number, name, name.rpartition("MAX_")[2])
         check(f"{row.what}: {row.test} does not speak of it", says or any(n and n in text for n in numbers))
 
 

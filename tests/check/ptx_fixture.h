@@ -93,4 +93,30 @@ static inline void ptx_test_end(PtxTest *t) {
     session_free(&t->s);
 }
 
+typedef struct PtxSaid {
+    const char *body, *said; /* NULL: nothing is wrong */
+} PtxSaid;
+
+/* How often, 0 or 1, the machine says something else of a kernel with this body. */
+static inline int ptx_says(PtxTest *t, const char *body, const char *want) {
+    const char *said = run_body(t, body);
+    bool ok = want ? said && strstr(said, want) : !said;
+    if (!ok)
+        fprintf(stderr, "%.200s: said '%s', not '%s'\n", body, said ? said : "nothing",
+                want ? want : "nothing");
+    ptx_test_end(t);
+    return !ok;
+}
+
+/* All of a table are tried with so many threads, and those that are not as it says shown. */
+static inline void ptx_says_all(const PtxSaid *row, size_t n, uint32_t threads) {
+    static PtxTest t;
+    int wrong = 0;
+    memset(&t, 0, sizeof t);
+    t.threads = threads;
+    for (size_t i = 0; i < n; i++) wrong += ptx_says(&t, row[i].body, row[i].said);
+    ck_assert_int_eq(wrong, 0);
+}
+#define SAY_ALL(rows, threads) ptx_says_all(rows, sizeof(rows) / sizeof *(rows), threads)
+
 #endif

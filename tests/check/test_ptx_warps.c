@@ -4,26 +4,6 @@
 #include "ptx_fixture.h"
 #include "run_suite.h"
 
-typedef struct Row {
-    uint32_t threads;
-    const char *body, *said; /* NULL: it runs */
-} Row;
-
-static int differ(const Row *row, size_t n) {
-    int wrong = 0;
-    for (size_t i = 0; i < n; i++) {
-        static PtxTest t;
-        memset(&t, 0, sizeof t);
-        t.threads = row[i].threads;
-        const char *said = run_body(&t, row[i].body);
-        bool same = said && row[i].said ? strstr(said, row[i].said) != NULL : !said && !row[i].said;
-        if (!same) printf("%s\n  %s\n", row[i].body, said ? said : "nothing");
-        wrong += !same;
-        ptx_test_end(&t);
-    }
-    return wrong;
-}
-
 /* Odd lanes go a way that lies behind what all do together, and come back. */
 #define ODD_BEHIND(together)                                                                       \
     "mov.u32 %r1, 0;\nand.b32 %r2, %r9, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra SLOW;\n"            \
@@ -31,30 +11,32 @@ static int differ(const Row *row, size_t n) {
 #define APART "not all threads of the warp are here"
 
 START_TEST(parts_of_a_warp_wait_for_each_other) {
-    static const Row rows[] = {
-        {32, ODD_BEHIND("bar.sync 0;"), NULL},
-        {64, ODD_BEHIND("bar.sync 0;"), NULL},
-        {64, ODD_BEHIND("bar.sync 0; bar.sync 0;"), NULL},
-        {64, ODD_BEHIND("bar.red.popc.u32 %r3, 0, %p1; st.global.u32 [%rd8], %r3;"), NULL},
-        {32, ODD_BEHIND("movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r1;"), NULL},
-        {32, ODD_BEHIND("mov.u32 %r3, sm; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r3];"),
+    static const PtxSaid rows[] = {
+        {ODD_BEHIND("bar.sync 0;"), NULL},
+        {ODD_BEHIND("movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r1;"), NULL},
+        {ODD_BEHIND("mov.u32 %r3, sm; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r3];"),
          NULL},
-        {32, ODD_BEHIND("wgmma.fence.sync.aligned; wgmma.commit_group.sync.aligned;"), NULL},
+        {ODD_BEHIND("wgmma.fence.sync.aligned; wgmma.commit_group.sync.aligned;"), NULL},
         /* Who has ended is not waited for; a matrix needs all. */
-        {32, "setp.lt.u32 %p1, %r9, 8;\n@%p1 ret;\nbar.sync 0;", NULL},
-        {32, "setp.lt.u32 %p1, %r9, 8;\n@%p1 ret;\nmovmatrix.sync.aligned.m8n8.trans.b16 %r3, %r9;",
+        {"setp.lt.u32 %p1, %r9, 8;\n@%p1 ret;\nbar.sync 0;", NULL},
+        {"setp.lt.u32 %p1, %r9, 8;\n@%p1 ret;\nmovmatrix.sync.aligned.m8n8.trans.b16 %r3, %r9;",
          APART},
         /* They never come. */
-        {32, "setp.lt.u32 %p1, %r9, 8;\n@%p1 bar.sync 0;", APART},
-        {64, "setp.lt.u32 %p1, %r9, 40;\n@%p1 bar.sync 0;", APART},
-        {32, ODD_BEHIND("@%p1 movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r1;"), APART},
-        {32,
-         "setp.lt.u32 %p1, %r9, 8;\n@%p1 bra B;\nbar.sync 0;\nret;\nB: bar.sync 0;\nbar.sync 0;",
+        {"setp.lt.u32 %p1, %r9, 8;\n@%p1 bar.sync 0;", APART},
+        {ODD_BEHIND("@%p1 movmatrix.sync.aligned.m8n8.trans.b16 %r3, %r1;"), APART},
+        {"setp.lt.u32 %p1, %r9, 8;\n@%p1 bra B;\nbar.sync 0;\nret;\nB: bar.sync 0;\nbar.sync 0;",
          APART},
-        {32, "setp.lt.u32 %p1, %r9, 8;\n@%p1 bra B;\nbar.sync 0;\nB: bra B;",
+        {"setp.lt.u32 %p1, %r9, 8;\n@%p1 bra B;\nbar.sync 0;\nB: bra B;",
          "goes round here for ever"},
     };
-    ck_assert_int_eq(differ(rows, sizeof rows / sizeof *rows), 0);
+    static const PtxSaid two_warps[] = {
+        {ODD_BEHIND("bar.sync 0;"), NULL},
+        {ODD_BEHIND("bar.sync 0; bar.sync 0;"), NULL},
+        {ODD_BEHIND("bar.red.popc.u32 %r3, 0, %p1; st.global.u32 [%rd8], %r3;"), NULL},
+        {"setp.lt.u32 %p1, %r9, 40;\n@%p1 bar.sync 0;", APART},
+    };
+    SAY_ALL(rows, 32);
+    SAY_ALL(two_warps, 64);
 }
 END_TEST
 
@@ -65,17 +47,17 @@ END_TEST
     "cp.async.ca.shared.global [%r1], [" from "], 4;\ncp.async.wait_all;\nbar.sync 0;\n"
 
 START_TEST(two_copies_to_one_place_are_a_race) {
-    static const Row rows[] = {
-        {64, PLACE COPY("%rd8"), NULL},
-        {64, LANE_PLACE COPY("%rd8"), "race: byte 0 of shared memory, which a cp.async of warp"},
-        {64, LANE_PLACE COPY("%rd9"), "race: byte 0"},
-        {64, "setp.lt.u32 %p1, %r9, 32;\n" LANE_PLACE "@%p1 " COPY("%rd9"), NULL},
+    static const PtxSaid rows[] = {
+        {PLACE COPY("%rd8"), NULL},
+        {LANE_PLACE COPY("%rd8"), "race: byte 0 of shared memory, which a cp.async of warp"},
+        {LANE_PLACE COPY("%rd9"), "race: byte 0"},
+        {"setp.lt.u32 %p1, %r9, 32;\n" LANE_PLACE "@%p1 " COPY("%rd9"), NULL},
         /* What threads store is the same value, or it is not. */
-        {64, LANE_PLACE "st.shared.u32 [%r1], 7;\nbar.sync 0;", NULL},
-        {64, LANE_PLACE "st.shared.u32 [%r1], %r9;\nbar.sync 0;", "race: byte 0"},
-        {64, LANE_PLACE "st.shared.u32 [%r1], 0;\n" COPY("%rd9"), "race: byte 0"},
+        {LANE_PLACE "st.shared.u32 [%r1], 7;\nbar.sync 0;", NULL},
+        {LANE_PLACE "st.shared.u32 [%r1], %r9;\nbar.sync 0;", "race: byte 0"},
+        {LANE_PLACE "st.shared.u32 [%r1], 0;\n" COPY("%rd9"), "race: byte 0"},
     };
-    ck_assert_int_eq(differ(rows, sizeof rows / sizeof *rows), 0);
+    SAY_ALL(rows, 64);
 }
 END_TEST
 
