@@ -220,7 +220,8 @@ void foresee_fusion(Lower *l, Func *f); /* what Triton 3.10 changes, once for a 
 int triton_version(const Lower *l);     /* of the text that is lowered: 306 … 309 */
 /* Whether it has the meaning that the change made. */
 bool changed(const Lower *l, Change which);
-bool watches(const Lower *l); /* -Wtriton, for this text */
+bool watches(const Lower *l);                              /* -Wtriton, for this text */
+void has_no_effect(Lower *l, Span span, const char *text); /* what Triton passes over */
 /* -Wtriton: the text at span means another thing before the change than since. */
 void differs(Lower *l, Change which, Span span, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
@@ -253,6 +254,7 @@ Known module_known(Lower *l, const char *name); /* can be imported */
 /* The function of this name that counts; NULL: there is none. After an error, when conditions that
  * are not known leave several, one of them. */
 const AstFunc *find_function(Lower *l, const char *name);
+void say_why_left_out(Lower *l, const Guard *g); /* why what stands under it is not defined */
 /* What a name stands for, poison after an error; false: it is not defined at top level. */
 bool lookup_top(Lower *l, const char *name, Span span, Obj *out);
 /* e, evaluated without a word where definitions below `order` are there; poison: not known. */
@@ -329,6 +331,7 @@ Obj host_function(const char *module, const char *name); /* poison: there is non
 /* ---- machine.c: what Python's modules, PyTorch and Triton say of the machine ---- */
 Obj machine_function(const char *module, const char *name); /* poison: there is none */
 bool host_constant(Lower *l, const char *path, const char *name, Obj *out);
+bool host_module(const char *path); /* something is known of it, or of a module in it */
 /* What -D gives an environment variable; false: nothing. */
 bool host_environ(Lower *l, Obj key, Obj *out);
 Obj format_string(Lower *l, Obj self, const struct Call *c); /* poison: not known */

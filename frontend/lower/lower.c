@@ -202,18 +202,26 @@ typedef VEC(AstFunc *) Funcs;
 static Funcs named_kernel(Lower *l, const char *name) {
     Funcs found = {0};
     Names names = {0};
+    const AstFunc *left_out = NULL; /* by its condition */
     for (int i = 0; i < l->here->file->nfuncs; i++) {
         AstFunc *f = l->here->file->func[i];
-        if (is_jit(f)) vec_push(&l->s->arena, &names, f->name);
-        if (strcmp(f->name, name) != 0) continue;
-        if (find_function(l, f->name) != f) continue; /* replaced by a later definition */
+        if (strcmp(f->name, name) != 0) {
+            if (is_jit(f)) vec_push(&l->s->arena, &names, f->name);
+            continue;
+        }
+        const AstFunc *counts = find_function(l, f->name);
+        if (!counts && is_jit(f)) left_out = f;
+        if (counts != f) continue; /* replaced by a later definition */
         if (is_jit(f))
             vec_push(&l->s->arena, &found, f);
         else
             fail(l, E_NO_KERNEL, f->span, "'%s' is not a kernel: it has no @triton.jit decorator",
                  name);
     }
-    if (!found.n && !l->s->diags.errors) {
+    if (!found.n && !l->s->diags.errors && left_out) {
+        fail(l, E_NO_KERNEL, left_out->span, "kernel '%s' is not defined", name);
+        say_why_left_out(l, left_out->guard);
+    } else if (!found.n && !l->s->diags.errors) {
         fail(l, E_NO_KERNEL, (Span){0}, "there is no kernel '%s' in this file", name);
         suggest(l, name, names.at, names.n);
     }

@@ -304,6 +304,20 @@ static const HostRow functions[] = {
     {"triton.runtime.driver.active", {"get_current_target", "C", "", member_object, 0}},
 };
 
+/* path is `module`, or one around it. */
+static bool holds(const char *path, const char *module) {
+    size_t n = strlen(path);
+    return strncmp(module, path, n) == 0 && (!module[n] || module[n] == '.');
+}
+
+bool host_module(const char *path) {
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++)
+        if (holds(path, constants[i].path)) return true;
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (holds(path, functions[i].module)) return true;
+    return false;
+}
+
 Obj machine_function(const char *module, const char *name) {
     return find_host_row(functions, sizeof functions / sizeof *functions, module, name);
 }

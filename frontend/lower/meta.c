@@ -141,8 +141,23 @@ Obj bi_tuple(Lower *l, const Args *a, int64_t data) {
 
 /* ---- ranges: data 0 range, 1 tl.range, 2 tl.static_range ---- */
 
+/* Triton passes over what a kernel gives Python's range by name. */
+static bool takes_no_options(Lower *l, const Args *a, Obj options) {
+    if (!options.seq.n) return true;
+    const char *name = options.seq.at[0].text.at;
+    if (l->b.f)
+        has_no_effect(l, a->where[3],
+                      arena_printf(&l->s->arena,
+                                   "'%s' has no effect: range takes no options, tl.range does",
+                                   name));
+    else
+        fail(l, E_UNKNOWN_PARAMETER, a->where[3], "range has no parameter '%s'", name);
+    return l->b.f;
+}
+
 Obj bi_range(Lower *l, const Args *a, int64_t data) {
     Range *r = arena_alloc(&l->s->arena, sizeof *r);
+    if (data == 0 && !takes_no_options(l, a, a->at[3])) return poison();
     bool one = a->at[1].kind == OBJ_NONE;
     r->start = one ? obj_int(0) : a->at[0];
     r->stop = one ? a->at[0] : a->at[1];

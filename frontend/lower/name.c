@@ -134,8 +134,9 @@ static Obj outside_kernels(Lower *l, const char *path, int m, const char *name) 
     Obj f = host_function(own ? "" : path, name);
     const Builtin *row = own && f.kind == OBJ_POISON ? find_builtin('P', name) : NULL;
     if (row) return (Obj){.kind = OBJ_BUILTIN, .builtin = {row, NULL}};
-    if (f.kind != OBJ_POISON || m >= 0 || l->b.f) return f;
-    return (Obj){.kind = OBJ_FOREIGN, .path = inner};
+    if (f.kind != OBJ_POISON || m >= 0) return f;
+    if (!l->b.f) return (Obj){.kind = OBJ_FOREIGN, .path = inner};
+    return host_module(inner) ? (Obj){.kind = OBJ_MODULE, .path = inner} : f;
 }
 
 static Obj module_attribute(Lower *l, const char *path, const char *name, Span span) {

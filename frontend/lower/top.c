@@ -375,6 +375,19 @@ static void say_how_to_settle(Lower *l, const Guard *g, const char *name) {
     if (!unknown) note(l, (Span){0}, "-D %s=VALUE settles it, if it is a number or a name", name);
 }
 
+void say_why_left_out(Lower *l, const Guard *g) {
+    while (g && g->state != KNOWN_FALSE) g = g->outer;
+    if (!g) return;
+    const Guard *try = g->kind == GUARD_EXCEPT ? g->tried : g;
+    if (g->kind == GUARD_IF)
+        note(l, g->span, "it is defined where this is %s: it is not, for sm_%d and Triton %d.%d",
+             g->wanted ? "true" : "false", l->options->capability, triton_version(l) / 100,
+             triton_version(l) % 100);
+    else
+        note(l, try->span, "it is defined where this block %s",
+             g->kind == GUARD_EXCEPT && g->wanted ? "fails" : "does not fail");
+}
+
 /* d is defined under a condition that is not known. */
 static Obj undecided(Lower *l, const Definition *d, const char *name, Span span) {
     fail(l, E_GLOBAL_UNKNOWN, span, "which '%s' is meant is not known while compiling", name);

@@ -92,6 +92,10 @@ static void warn(Lower *l, Code code, Span span, const char *text) {
     l->chain = l->frame;
 }
 
+void has_no_effect(Lower *l, Span span, const char *text) {
+    if (!l->s->diags.muted && !l->abandoned && !is_library(l)) warn(l, W_OPTION_LOST, span, text);
+}
+
 void differs(Lower *l, Change which, Span span, const char *fmt, ...) {
     if (!watches(l)) return;
     va_list ap;
