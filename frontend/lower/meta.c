@@ -16,6 +16,23 @@ Obj bi_constexpr(Lower *l, const Args *a, int64_t data) {
     return obj_is_const(o) ? o : arg_error(l, a, 0, "a compile-time value");
 }
 
+/* Where it is no decorator: the function with one. Those of Triton's that kernels may call need
+ * none. */
+Obj bi_constexpr_function(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Obj fn = a->at[0];
+    if (fn.kind == OBJ_BUILTIN) return fn;
+    if (fn.kind != OBJ_FUNC) return arg_error(l, a, 0, "a function");
+    AstFunc *copy = arena_copy(&l->s->arena, fn.func, sizeof *fn.func);
+    Expr name = {.kind = EXPR_NAME, .span = a->span, .name = "constexpr_function"};
+    copy->decorator = arena_array(&l->s->arena, (size_t)copy->ndecorators + 1, sizeof(Expr *));
+    copy->decorator[0] = arena_copy(&l->s->arena, &name, sizeof name);
+    for (int i = 0; i < copy->ndecorators; i++) copy->decorator[i + 1] = fn.func->decorator[i];
+    copy->ndecorators++;
+    fn.func = copy;
+    return fn;
+}
+
 Obj bi_cdiv(Lower *l, const Args *a, int64_t data) {
     (void)data;
     Obj x = a->at[0], div = a->at[1];
