@@ -199,29 +199,46 @@ static bool is_called(const Mentions *all, const AstFunc *f) {
 
 typedef VEC(AstFunc *) Funcs;
 
+/* Says of a kernel, or any, why it is none of the file's; false: there is none either. */
+static bool say_why_none(Lower *l, const char *name) {
+    const AstFile *file = l->here->file;
+    for (int i = 0; i < file->nfuncs; i++) {
+        const AstFunc *f = file->func[i];
+        bool meant = is_jit(f) && (!name || strcmp(f->name, name) == 0);
+        if (!meant || find_function(l, f->name)) continue;
+        fail(l, E_NO_KERNEL, f->span, "kernel '%s' is not defined", f->name);
+        say_why_left_out(l, f->guard);
+        return true;
+    }
+    for (int i = 0; i < file->ninner; i++) {
+        const AstInner *in = &file->inner[i];
+        if (name && strcmp(in->name, name) != 0) continue;
+        fail(l, E_NO_KERNEL, in->span, "kernel '%s' stands inside '%s'", in->name, in->in);
+        note(l, in->in_span,
+             "what it sees of this is not known before that runs: write the kernel "
+             "at top level, or launch it from Python");
+        return true;
+    }
+    return false;
+}
+
 static Funcs named_kernel(Lower *l, const char *name) {
     Funcs found = {0};
     Names names = {0};
-    const AstFunc *left_out = NULL; /* by its condition */
     for (int i = 0; i < l->here->file->nfuncs; i++) {
         AstFunc *f = l->here->file->func[i];
         if (strcmp(f->name, name) != 0) {
             if (is_jit(f)) vec_push(&l->s->arena, &names, f->name);
             continue;
         }
-        const AstFunc *counts = find_function(l, f->name);
-        if (!counts && is_jit(f)) left_out = f;
-        if (counts != f) continue; /* replaced by a later definition */
+        if (find_function(l, f->name) != f) continue; /* replaced by a later definition */
         if (is_jit(f))
             vec_push(&l->s->arena, &found, f);
         else
             fail(l, E_NO_KERNEL, f->span, "'%s' is not a kernel: it has no @triton.jit decorator",
                  name);
     }
-    if (!found.n && !l->s->diags.errors && left_out) {
-        fail(l, E_NO_KERNEL, left_out->span, "kernel '%s' is not defined", name);
-        say_why_left_out(l, left_out->guard);
-    } else if (!found.n && !l->s->diags.errors) {
+    if (!found.n && !l->s->diags.errors && !say_why_none(l, name)) {
         fail(l, E_NO_KERNEL, (Span){0}, "there is no kernel '%s' in this file", name);
         suggest(l, name, names.at, names.n);
     }
@@ -250,7 +267,7 @@ static Funcs all_kernels(Lower *l) {
         note(l, (Span){0},
              "write the result to memory, tl.store(pointer, x), instead of 'return x'");
     }
-    if (!found.n && !l->s->diags.errors) {
+    if (!found.n && !l->s->diags.errors && (jits || !say_why_none(l, NULL))) {
         fail(l, E_NO_KERNEL, (Span){0}, "there is no kernel in this file");
         note(l, (Span){0},
              jits ? "every jit function is called by another or returns a value; choose "

@@ -254,6 +254,12 @@ typedef struct AstGlobal { /* NAME = value, NAME: annotation = value at top leve
 } AstGlobal;
 
 /* `order` numbers functions, classes, imports, globals and guards as they stand in the file. */
+/* A jit function inside a function or a class, which make it when they run: none of the file's. */
+typedef struct AstInner {
+    const char *name, *in; /* in: which, without what that stands in itself */
+    Span span, in_span;
+} AstInner;
+
 typedef struct AstFile {
     AstFunc **func; /* every top-level def that parses, decorated or not, in order */
     int nfuncs;
@@ -263,6 +269,8 @@ typedef struct AstFile {
     int nglobals;
     AstClass **class_; /* those whose first line parses */
     int nclasses;
+    AstInner *inner;
+    int ninner;
     struct SourceModule *module; /* for lower/modules.c: the module whose text it is */
     Directive *directive;        /* all of the file */
     int ndirectives;

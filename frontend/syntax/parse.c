@@ -204,6 +204,7 @@ typedef struct TopLevel {
     VEC(AstClass *) classes;
     VEC(AstImport) imports;
     VEC(AstGlobal) globals;
+    VEC(AstInner) inner;
     Directives directives;
     int end;   /* index of the YYEOF token */
     int depth; /* blocks of top-level `if`, `try` … that were entered */
@@ -289,6 +290,25 @@ AstFunc *parser_function(Parser *p, int from, int def, int behind) {
     return jit || parsed ? p->func : NULL;
 }
 
+/* Those inside the def or class at `def`. */
+static void note_inner(TopLevel *top, int def, int behind) {
+    Parser *p = &top->parser;
+    const Token *token = p->token;
+    if (token[def].kind != TOK_DEF && token[def].kind != TOK_CLASS) return;
+    bool jit = false;
+    for (int at = token_line_end(token, def, behind) + 1; at < behind;
+         at = token_line_end(token, at, behind) + 1) {
+        while (token[at].kind == TOK_INDENT || token[at].kind == TOK_DEDENT) at++;
+        if (token[at].kind == TOK_AT)
+            jit |= is_jit(p, at);
+        else if (jit && token[at].kind == TOK_DEF && token[at + 1].kind == TOK_NAME)
+            vec_push(&p->s->arena, &top->inner,
+                     ((AstInner){token_name(p, &token[at + 1]), token_name(p, &token[def + 1]),
+                                 token[at + 1].span, token[def + 1].span}));
+        if (token[at].kind != TOK_AT) jit = false;
+    }
+}
+
 /* A def or a class, with the decorators above it; returns the index behind it. */
 static int top_definition(TopLevel *top, int at) {
     Parser *p = &top->parser;
@@ -300,6 +320,7 @@ static int top_definition(TopLevel *top, int at) {
         behind = token_skip_block(token, token_line_end(token, def, top->end) + 1, top->end);
     if (token[def].kind == TOK_CLASS) {
         AstClass *c = parser_class(p, from, def, behind);
+        note_inner(top, def, behind);
         if (!c) return behind;
         c->guard = current_guard(top, c->span);
         c->order = top->order++;
@@ -307,6 +328,7 @@ static int top_definition(TopLevel *top, int at) {
         return behind;
     }
     AstFunc *f = parser_function(p, from, def, behind);
+    note_inner(top, def, behind);
     if (!f) return behind;
     f->guard = current_guard(top, f->span);
     f->order = top->order++;
@@ -533,6 +555,8 @@ AstFile *ast_parse(Session *s) {
                       .nglobals = top.globals.n,
                       .class_ = top.classes.at,
                       .nclasses = top.classes.n,
+                      .inner = top.inner.at,
+                      .ninner = top.inner.n,
                       .directive = top.directives.at,
                       .ndirectives = top.directives.n};
     for (int i = 0; i < file->nfuncs; i++) file->func[i]->file = file;
