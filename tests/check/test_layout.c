@@ -147,6 +147,39 @@ START_TEST(wgmma_sums) {
 }
 END_TEST
 
+/* What ldmatrix.x4.trans of 16-byte rows and prmt make of the lanes' places is A of wgmma, whose
+ * rows 2r and 2r + 1 of 16 stand for rows r and r + 8: as its sum then has them. */
+START_TEST(wgmma_pairs) {
+    for (int rows = 6; rows <= 8; rows++)
+        for (int gm = 0; gm <= rows - 6; gm++)
+            for (int gn = 0; gn <= 1; gn++) {
+                Type t = tile2(rows, 5), sum = tile2(rows, 4);
+                Layout a = layout_wgmma_pairs_a(t, gm, gn), c = layout_wgmma_pairs(sum, gm, gn);
+                Layout plain = layout_wgmma_c(sum, gm, gn);
+                SAME((int)a.bits[IN_LANE], 5, "lanes");
+                SAME((int)a.bits[IN_WARP], 2 + gm + gn, "warps");
+                for (uint32_t warp = 0; warp < 4u << (gm + gn); warp++)
+                    for (uint32_t lane = 0; lane < 32; lane++) {
+                        uint32_t start = at(&plain, 0, 0, warp); /* where the warp's sums begin */
+                        uint32_t from = at(&a, 0, lane, warp);
+                        SAME(from >> 5, start >> 4, "warp %u lane %u: the row it begins with", warp,
+                             lane);
+                        /* Of matrix m lane 4r + c gets words of rows 2c and 2c + 1, pair r. */
+                        uint32_t r = lane >> 2, col = lane & 3, seen = 0;
+                        for (uint32_t m = 0; m < 4; m++)
+                            for (uint32_t i = 0; i < 2; i++)
+                                seen |= 1u << (at(&a, 0, 8 * m + 2 * col + i, warp) & 31);
+                        SAME(at(&a, 0, 2 * col, warp) & 31, 4 * col + (col & 2), "the first pair");
+                        SAME(seen, 0xfu << 4 * col | 0xfu << (16 + 4 * col), "steps of K");
+                        for (uint32_t reg = 0; reg < 4; reg++)
+                            SAME(at(&c, reg, lane, warp),
+                                 start + ((2 * r + (reg & 1)) << 4) + 2 * col + (reg >> 1),
+                                 "warp %u lane %u: sum %u", warp, lane, reg);
+                    }
+            }
+}
+END_TEST
+
 /* A batched tile is its matrices one after the other, in registers. */
 START_TEST(mma_batches) {
     Type one = tile2(5, 5), many = type_of(3, (int[]){2, 5, 5});
@@ -449,6 +482,7 @@ int main(void) {
     tcase_set_timeout(c, 120);
     tcase_add_test(c, mma_fragments);
     tcase_add_test(c, wgmma_sums);
+    tcase_add_test(c, wgmma_pairs);
     tcase_add_test(c, mma_batches);
     tcase_add_test(c, blocked_covers);
     tcase_add_test(c, copies_of_all_kinds);
