@@ -45,15 +45,15 @@ Obj quietly(Lower *l, const Expr *e, int order) {
 
 /* ---- modules that a `try` imports ---- */
 
-/* What is there wherever Triton runs: Python's own modules, PyTorch, NumPy. */
+/* What is there wherever Triton runs: Python's own modules, PyTorch, NumPy, what tells versions. */
 bool always_there(const char *module) {
     static const char *const names[] = {
-        "abc",      "ast",       "collections", "contextlib", "copy",     "dataclasses",
-        "enum",     "functools", "importlib",   "inspect",    "io",       "itertools",
-        "json",     "logging",   "math",        "numpy",      "operator", "os",
-        "pathlib",  "platform",  "random",      "re",         "string",   "sys",
-        "textwrap", "threading", "time",        "torch",      "types",    "typing",
-        "warnings"};
+        "abc",       "ast",       "collections",   "contextlib", "copy",     "dataclasses",
+        "enum",      "functools", "importlib",     "inspect",    "io",       "itertools",
+        "json",      "logging",   "math",          "numpy",      "operator", "os",
+        "packaging", "pathlib",   "pkg_resources", "platform",   "random",   "re",
+        "string",    "sys",       "textwrap",      "threading",  "time",     "torch",
+        "types",     "typing",    "warnings"};
     size_t n = strcspn(module, ".");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == n && memcmp(names[i], module, n) == 0) return true;
@@ -337,9 +337,10 @@ static const char *unknown_part(Lower *l, const Expr *e) {
     return found;
 }
 
-static const char *unknown_import(Lower *l, const Guard *try) {
+/* The first import of the block of which so much is known. */
+static const char *import_of_which(Lower *l, const Guard *try, Known known) {
     for (int i = try->imports.from; i < try->imports.to; i++)
-        if (import_known(l, &l->here->file->import[i]) == KNOWN_MAYBE)
+        if (import_known(l, &l->here->file->import[i]) == known)
             return l->here->file->import[i].module;
     return NULL;
 }
@@ -364,7 +365,7 @@ static void say_how_to_settle(Lower *l, const Guard *g, const char *name) {
         break;
     case GUARD_TRY:
     case GUARD_EXCEPT:
-        unknown = unknown_import(l, try);
+        unknown = import_of_which(l, try, KNOWN_MAYBE);
         note(l, try->span, "it depends on whether this block fails");
         if (unknown)
             note(l, (Span){0},
@@ -373,6 +374,22 @@ static void say_how_to_settle(Lower *l, const Guard *g, const char *name) {
     case GUARD_LOOP: note(l, g->span, "it depends on this loop"); break;
     }
     if (!unknown) note(l, (Span){0}, "-D %s=VALUE settles it, if it is a number or a name", name);
+}
+
+/* A value that `name` does not have for a `try` that fails, as most do where a module is not there.
+ */
+static void say_what_fails(Lower *l, const char *name) {
+    for (int i = 0; i < l->here->file->nglobals; i++) {
+        const AstGlobal *global = &l->here->file->global[i];
+        const Guard *g = global->guard;
+        if (strcmp(global->name, name) != 0) continue;
+        while (g && (g->state != KNOWN_FALSE || g->kind != GUARD_TRY)) g = g->outer;
+        const char *lacks = g ? import_of_which(l, g, KNOWN_FALSE) : NULL;
+        if (!lacks) continue;
+        note(l, g->span, "this block fails: module '%s' is not found", lacks);
+        note(l, (Span){0}, "-D %s=True says that it can be imported", lacks);
+        return;
+    }
 }
 
 void say_why_left_out(Lower *l, const Guard *g) {
@@ -386,6 +403,8 @@ void say_why_left_out(Lower *l, const Guard *g) {
     else
         note(l, try->span, "it is defined where this block %s",
              g->kind == GUARD_EXCEPT && g->wanted ? "fails" : "does not fail");
+    if (g->kind == GUARD_IF && g->condition && g->condition->kind == EXPR_NAME)
+        say_what_fails(l, g->condition->name);
 }
 
 /* d is defined under a condition that is not known. */
