@@ -51,6 +51,22 @@ kernel 'import lib' 'f = lib.f' >k.py
 ok 'a package' $tilec -o k.ptx -I far k.py
 kernel 'import two.inner' 'f = two.inner.f' >k.py
 says 1 "'two.inner'|module 'two' has no 'inner'|not found" $tilec -o k.ptx -I far k.py
+# Of what is always there nothing is read but the helpers that PyTorch's compiler writes calls of.
+mkdir -p site/torch/_inductor/runtime site/numpy
+touch site/torch/__init__.py site/torch/_inductor/__init__.py site/torch/_inductor/runtime/__init__.py
+helper 'import triton.language as tl' 'libdevice = tl.extra.libdevice' >site/torch/_inductor/runtime/triton_helpers.py
+helper >site/numpy/own.py
+kernel 'from torch._inductor.runtime import triton_helpers, triton_heuristics' \
+    'from torch._inductor.runtime.triton_helpers import libdevice' 'triton_helpers.set_driver_to_gpu()' \
+    'f = triton_helpers.f' >k.py
+ok "helpers of PyTorch's compiler" $tilec -o k.ptx -I site k.py
+kernel 'from torch._inductor.runtime.triton_helpers import f' >k.py
+says 1 "'f' comes from module 'torch._inductor.runtime.triton_helpers', which is not found" $tilec -o k.ptx k.py
+kernel 'try:' '    from torch._inductor.runtime.triton_helpers import f' 'except ImportError:' '    f = tl.exp' >k.py
+ok 'in a try, there' $tilec -o k.ptx -I site k.py
+says 1 "which 'f' is meant is not known while compiling" $tilec -o k.ptx k.py
+kernel 'from numpy.own import f' >k.py
+says 1 "'f' comes from module 'numpy.own'" $tilec -o k.ptx -I site k.py
 kernel 'from .two import f' >far/k.py
 ok 'relative to a folder that is no package' $tilec -o k.ptx far/k.py
 kernel 'from ..two import f' >far/k.py

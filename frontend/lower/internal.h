@@ -431,7 +431,8 @@ Obj import_member(Lower *l, const char *path, const char *name, Span span); /* o
 bool is_known_module(const char *path);
 char module_letter(const char *path); /* of the rows of builtins.def that are its members; 0 */
 void inner_modules(const char *path, MemberFn fn, void *ctx); /* Triton's, directly in it */
-bool always_there(const char *module); /* wherever Triton runs: never searched for */
+bool always_there(const char *module);                        /* wherever Triton runs */
+bool is_searched(const char *module); /* read where it is found: what jit functions may be in */
 /* The error that nothing can be done with a value that is not known; false: x is another one. */
 bool is_foreign(Lower *l, Obj x, Span span);
 /* The error that a tensor is computed with outside a kernel; false: x is none, or this is one. */

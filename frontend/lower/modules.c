@@ -111,7 +111,7 @@ static SourceModule *open_module(Lower *l, const FoundFile *found, const char *n
 }
 
 static bool find_module(Lower *l, const char *name, FoundFile *out) {
-    return !is_known_module(name) && !always_there(name) && search_module(&l->path, name, out);
+    return !is_known_module(name) && is_searched(name) && search_module(&l->path, name, out);
 }
 
 bool module_there(Lower *l, const char *name) {

@@ -217,7 +217,7 @@ Obj import_object(Lower *l, const AstImport *im, Span span) {
     if (module_index(inner) >= 0) return module_object(inner);
     if (module_index(path) >= 0) return module_attribute(l, path, im->member, span);
     Obj found;
-    if (!always_there(path) && source_member(l, im, span, &found)) return found;
+    if (is_searched(path) && source_member(l, im, span, &found)) return found;
     found = outside_kernels(l, path, -1, im->member);
     return obj_is_poison(found) ? missing_import(l, im, span) : found;
 }

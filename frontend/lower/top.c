@@ -60,6 +60,14 @@ bool always_there(const char *module) {
     return false;
 }
 
+/* Of what is always there nothing but the jit functions that PyTorch's compiler writes calls of. */
+bool is_searched(const char *module) {
+    static const char helpers[] = "torch._inductor";
+    size_t n = sizeof helpers - 1;
+    bool part = strncmp(module, helpers, n) == 0 && (!module[n] || module[n] == '.');
+    return part || !always_there(module);
+}
+
 Known module_known(Lower *l, const char *name) {
     Obj given;
     if (given_value(l, name, &given)) return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
@@ -71,10 +79,12 @@ static Known import_known(Lower *l, const AstImport *im) {
     Obj given;
     if (given_value(l, im->module, &given)) return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
     bool member = im->member && strcmp(im->member, "*") != 0;
-    if (always_there(im->module)) /* of PyTorch's members it depends on the version */
+    bool read =
+        is_searched(im->module) && (imported_module(l, im) || (member && imported_member(l, im)));
+    if (always_there(im->module) && !read) /* of PyTorch's members it depends on the version */
         return member && strncmp(im->module, "torch", 5) == 0 ? KNOWN_MAYBE : KNOWN_TRUE;
     if (!is_known_module(im->module) && !imported_module(l, im))
-        return member && imported_member(l, im) ? KNOWN_TRUE : KNOWN_FALSE;
+        return read ? KNOWN_TRUE : KNOWN_FALSE;
     if (!member) return KNOWN_TRUE;
     bool muted = l->s->diags.muted;
     l->s->diags.muted = true;
