@@ -123,10 +123,21 @@ static float limit(const PtxCode *c, float r) {
     return c->field[FIELD_RELU] && r < 0 ? 0 : r;
 }
 
+/* .xorsign.abs: of the operands' magnitudes, with the sign that their product has. Takes the signs
+ * away; what is left belongs to the result. */
+static uint64_t take_signs(const PtxCode *c, uint64_t sign, uint64_t in[2]) {
+    if (!c->field[FIELD_XORSIGN]) return 0;
+    uint64_t both = (in[0] ^ in[1]) & sign;
+    in[0] &= ~sign;
+    in[1] &= ~sign;
+    return both;
+}
+
 /* Of the small type e; its bits. */
-static uint64_t compute_small(const PtxCode *c, Elem e, FloatOp op, const uint64_t *in, bool nan) {
-    uint16_t bits[3] = {(uint16_t)in[0], (uint16_t)in[1], (uint16_t)in[2]}, r;
+static uint64_t compute_small(const PtxCode *c, Elem e, FloatOp op, const uint64_t *all, bool nan) {
     enum { SIGN = 0x8000 };
+    uint64_t in[3] = {all[0], all[1], all[2]}, sign = take_signs(c, SIGN, in);
+    uint16_t bits[3] = {(uint16_t)in[0], (uint16_t)in[1], (uint16_t)in[2]}, r;
     float v[3], of;
     if (op == FLOAT_NEG) return bits[0] ^ SIGN;
     if (op == FLOAT_ABS) return bits[0] & (SIGN - 1);
@@ -136,7 +147,7 @@ static uint64_t compute_small(const PtxCode *c, Elem e, FloatOp op, const uint64
     of = op == FLOAT_FMA ? elem_odd_fma(v[0], v[1], v[2]) : compute_f32(op, v[0], v[1], v[2], nan);
     of = limit(c, of);
     elem_narrow(e, &of, &r, 1, ROUND_NEAREST);
-    return r;
+    return isnan(of) ? r : r | sign;
 }
 
 static uint64_t compute_pair(const PtxCode *c, Elem e, FloatOp op, const uint64_t *in, bool nan) {
@@ -162,7 +173,7 @@ PtxOutcome float_lanes(Warp *w, const PtxCode *c, uint32_t mask, FloatOp op) {
     int before = enter_rounding(c->field[FIELD_ROUND]);
     PtxOutcome outcome = OUTCOME_NEXT;
     EACH_LANE(mask, l) {
-        uint64_t in[3] = {v.a[l], v.b[l], v.c[l]};
+        uint64_t in[3] = {v.a[l], v.b[l], v.c[l]}, sign;
         float x[3];
         switch (c->type[0]) {
         case PT_F32:
@@ -170,8 +181,10 @@ PtxOutcome float_lanes(Warp *w, const PtxCode *c, uint32_t mask, FloatOp op) {
                 v.d[l] = op == FLOAT_NEG ? (uint32_t)in[0] ^ 0x80000000u : in[0] & 0x7FFFFFFFu;
                 break;
             }
+            sign = take_signs(c, 0x80000000u, in);
             for (int i = 0; i < 3; i++) x[i] = ftz ? flushed(as_f32(in[i])) : as_f32(in[i]);
             v.d[l] = of_f32(limit(c, compute_f32(op, x[0], x[1], x[2], nan)));
+            if (!isnan(as_f32(v.d[l]))) v.d[l] |= sign;
             break;
         case PT_F64:
             if (c->field[FIELD_APPROX] == WORD_APPROX_APPROX && ftz)

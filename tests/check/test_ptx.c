@@ -166,6 +166,11 @@ START_TEST(floats) {
         {F("min.f32 %f1, 0f7FC00001, 0f7FC00000;"), 0, 0x7FFFFFFF},
         {F("min.f32 %f1, 0f00000000, 0f80000000;"), 0, 0x80000000},
         {F("max.f32 %f1, 0f80000000, 0f00000000;"), 0, 0},
+        /* the smaller magnitude of -3 and 2, negative; the larger one of -3 and -2, positive */
+        {F("min.xorsign.abs.f32 %f1, 0fC0400000, 0f40000000;"), 0, 0xC0000000},
+        {F("max.xorsign.abs.f32 %f1, 0fC0400000, 0fC0000000;"), 0, 0x40400000},
+        {"max.NaN.xorsign.abs.bf16x2 %r1, 0xC0403F80, 0xC000C000;\ncvt.u64.u32 %rd1, %r1;", 0,
+         0x4040C000},
         {F("add.rn.f32 %f1, 0f7F800000, 0fFF800000;"), 0, 0x7FFFFFFF},
         {F("add.rz.f32 %f1, 0f3F800000, 0f33FFFFFF;"), 0, 0x3F800000},
         {F("add.rp.f32 %f1, 0f3F800000, 0f00000001;"), 0, 0x3F800001},
