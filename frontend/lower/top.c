@@ -396,8 +396,8 @@ static void say_what_fails(Lower *l, const char *name) {
         while (g && (g->state != KNOWN_FALSE || g->kind != GUARD_TRY)) g = g->outer;
         const char *lacks = g ? import_of_which(l, g, KNOWN_FALSE) : NULL;
         if (!lacks) continue;
-        note(l, g->span, "this block fails: module '%s' is not found", lacks);
-        note(l, (Span){0}, "-D %s=True says that it can be imported", lacks);
+        note(l, g->span, "this block fails where it imports '%s'", lacks);
+        note(l, (Span){0}, "-D %s=True says that that can be imported", lacks);
         return;
     }
 }

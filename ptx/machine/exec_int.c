@@ -240,14 +240,21 @@ static PtxOutcome choose_lanes(Warp *w, const PtxCode *c, uint32_t mask, bool la
     return OUTCOME_NEXT;
 }
 
+/* .xorsign and .abs come together, of floats but those of 64 bits. */
+static PtxOutcome choose(Warp *w, const PtxCode *c, uint32_t mask, bool larger) {
+    bool sign = c->field[FIELD_XORSIGN], magnitude = c->field[FIELD_MAGNITUDE];
+    if (sign != magnitude || (sign && (!is_float(c) || c->type[0] == PT_F64)))
+        return not_known(w, c, mask);
+    if (is_float(c)) return float_lanes(w, c, mask, larger ? FLOAT_MAX : FLOAT_MIN);
+    return choose_lanes(w, c, mask, larger);
+}
+
 PtxOutcome exec_min(Warp *w, const PtxCode *c, uint32_t mask) {
-    if (is_float(c)) return float_lanes(w, c, mask, FLOAT_MIN);
-    return choose_lanes(w, c, mask, false);
+    return choose(w, c, mask, false);
 }
 
 PtxOutcome exec_max(Warp *w, const PtxCode *c, uint32_t mask) {
-    if (is_float(c)) return float_lanes(w, c, mask, FLOAT_MAX);
-    return choose_lanes(w, c, mask, true);
+    return choose(w, c, mask, true);
 }
 
 PtxOutcome exec_abs(Warp *w, const PtxCode *c, uint32_t mask) {
