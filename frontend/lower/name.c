@@ -254,6 +254,9 @@ Obj global_object(Lower *l, int index, Span span) {
              g->name);
         note(l, g->span, "it is assigned here; -D %s=VALUE gives it one", g->name);
         if (global->why.text) note(l, global->why.span, "%s", global->why.text);
+        if (o.kind == OBJ_FOREIGN)
+            note(l, (Span){0}, "it is '%s', of a module that is not read; -I DIR adds a folder",
+                 o.path);
         return poison();
     }
     bool usable = o.kind == OBJ_FUNC || o.kind == OBJ_CLASS || o.kind == OBJ_INSTANCE ||

@@ -26,7 +26,7 @@ WORDS = ["-Wno-perf", "--no-fp-fusion", "--single-entry", "--target=sm_90a"]
 SCRATCH = {"scratch_of_triton": "zeros:i8[65536]", "profile_of_triton": "zeros:i8[4096]"}  # its last two parameters
 # Triton loads ahead of loops that turn out to run not at all; and what the PTX machine does not know.
 LEFT_OUT = re.compile(r"nobody has waited for this|the machine does not know")
-IN_ORDER = re.compile(r"tl\.reduce\(.*\blast\)")
+IN_ORDER = re.compile(r"tl\.reduce\(.*\blast\b")
 
 
 def compile_by_triton(source, kernel, manifest, to):
