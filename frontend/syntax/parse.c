@@ -277,6 +277,31 @@ static void enter_guard(TopLevel *top, int at, int colon) {
     top->guard[d + 1] = inside;
 }
 
+/* What a dict that is written out has for a text; NULL: nothing. */
+static Expr *value_of(const Expr *dict, const char *key) {
+    for (int i = 0; dict && dict->kind == EXPR_DICT && i + 1 < dict->nitems; i += 2)
+        if (dict->item[i]->kind == EXPR_STRING && strcmp(dict->item[i]->string, key) == 0)
+            return dict->item[i + 1];
+    return NULL;
+}
+
+/* PyTorch's compiler writes a kernel's types into triton_meta={'signature': {'x': '*fp32'}} of a
+ * decorator: parameters are as if annotated with them. */
+static void annotate_by_meta(AstFunc *f) {
+    for (int i = 0; i < f->ndecorators; i++)
+        for (int k = 0; k < f->decorator[i]->nkeywords; k++) {
+            const char *name = f->decorator[i]->keyword[k].name;
+            if (!name || strcmp(name, "triton_meta") != 0) continue;
+            const Expr *types = value_of(f->decorator[i]->keyword[k].value, "signature");
+            for (int n = 0; n < f->nparams; n++) {
+                Expr *type = value_of(types, f->param[n].name);
+                bool is_type =
+                    type && type->kind == EXPR_STRING && strcmp(type->string, "constexpr") != 0;
+                if (is_type && !f->param[n].annotation) f->param[n].annotation = type;
+            }
+        }
+}
+
 AstFunc *parser_function(Parser *p, int from, int def, int behind) {
     bool jit = false;
     for (int at = from; at < def; at = token_line_end(p->token, at, def) + 1)
@@ -287,6 +312,7 @@ AstFunc *parser_function(Parser *p, int from, int def, int behind) {
     bool parsed = parser_unit(p, TOK_START_FUNCTION, from, def, behind);
     p->s->diags.muted = was_muted;
     if (p->func) p->func->broken = !parsed;
+    if (p->func && jit) annotate_by_meta(p->func);
     return jit || parsed ? p->func : NULL;
 }
 
