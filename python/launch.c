@@ -309,16 +309,40 @@ tile_status launch_start(Jit *jit, Launch *l, char **printed) {
     Py_END_ALLOW_THREADS return st;
 }
 
-PyObject *launch_end(Jit *jit, tile_status status, char *printed) {
+/* A warning of the compiler's, and where it is, is for Python's warnings. */
+static bool tell(const Jit *jit, const tile_diagnostic *d, const char *code) {
+    PyObject *done = PyObject_CallFunction(jit->tell, "sIIss", d->file ? d->file : "", d->line,
+                                           d->column, d->text, code);
+    Py_XDECREF(done);
+    return done != NULL;
+}
+
+/* What was said of the variant that this launch has made, if it has. */
+static bool tell_warnings(Jit *jit, const Launch *l) {
+    int variants;
+    tile_jit_counts(jit->jit, &variants, NULL);
+    if (variants == jit->told || jit->tell == Py_None) return true;
+    jit->told = variants;
+    const tile_compiled *said = NULL;
+    const tile_diagnostic *d;
+    tile_jit_diagnostics(jit->jit, l->args, l->nargs, &said);
+    for (int i = 0, n = tile_compiled_diagnostics(said, &d); i < n; i++)
+        if (d[i].severity == TILE_SEVERITY_WARNING &&
+            !tell(jit, &d[i], tile_compiled_code(said, i)))
+            return false;
+    return true;
+}
+
+PyObject *launch_end(Jit *jit, const Launch *l, tile_status status, char *printed) {
     if (!show(printed)) return NULL;
     if (status) return raise_from(state_of((PyObject *)jit), jit->context->ctx, status);
-    return Py_NewRef(Py_None);
+    return tell_warnings(jit, l) ? Py_NewRef(Py_None) : NULL;
 }
 
 PyObject *launch_run(Jit *jit, Launch *l) {
     char *printed;
     tile_status status = launch_start(jit, l, &printed);
-    return launch_end(jit, status, printed);
+    return launch_end(jit, l, status, printed);
 }
 
 static PyObject *launch(PyObject *object, PyObject *args) {
@@ -341,12 +365,13 @@ static PyObject *launch(PyObject *object, PyObject *args) {
 
 static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"context", "source",  "file",   "kernel", "signature",
-                            "defines", "options", "folder", NULL};
-    PyObject *context, *defines;
+                            "defines", "options", "folder", "tell",   NULL};
+    PyObject *context, *defines, *heard = Py_None;
     const char *source, *file, *kernel, *signature, *options, *folder;
     Py_ssize_t len;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os#sszOzz:Jit", names, &context, &source, &len,
-                                     &file, &kernel, &signature, &defines, &options, &folder))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os#sszOzz|O:Jit", names, &context, &source,
+                                     &len, &file, &kernel, &signature, &defines, &options, &folder,
+                                     &heard))
         return NULL;
     State *state = PyType_GetModuleState(type);
     if (!PyObject_TypeCheck(context, state->context)) {
@@ -359,6 +384,7 @@ static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     Jit *self = new_object(type);
     if (self) {
         self->context = (Context *)Py_NewRef(context);
+        self->tell = Py_NewRef(heard);
         o.source = source;
         o.source_len = (size_t)len;
         o.file_name = file;
@@ -383,6 +409,7 @@ static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
 static void jit_dealloc(PyObject *object) {
     Jit *self = (Jit *)object;
     tile_jit_destroy(self->jit);
+    Py_XDECREF(self->tell);
     Py_XDECREF(self->context);
     free_object(object);
 }

@@ -46,6 +46,8 @@ typedef struct Context {
 typedef struct Jit {
     PyObject_HEAD Context *context;
     tile_jit *jit;
+    PyObject *tell; /* called with what the compiler warns of in a variant */
+    int told;       /* variants whose warnings it has heard */
 } Jit;
 
 typedef struct Range {
@@ -81,7 +83,7 @@ bool launch_grid(PyObject *grid, Launch *l);
 PyObject *launch_run(Jit *jit, Launch *l);
 /* The same without the exception of a failure, and what the kernel printed in *printed. */
 tile_status launch_start(Jit *jit, Launch *l, char **printed);
-PyObject *launch_end(Jit *jit, tile_status status, char *printed);
+PyObject *launch_end(Jit *jit, const Launch *l, tile_status status, char *printed);
 
 /* launcher.c: gives the spare one's memory back. */
 void launcher_release(State *state);

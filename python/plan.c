@@ -231,7 +231,7 @@ PyObject *plan_run(const Plan *p, PyObject *grid, const Call *call, bool *decide
             tile_status status = launch_start(p->jit, &l, &printed);
             /* A child of fork needs a context of its own. */
             *decided = status != TILE_FORKED;
-            if (*decided) result = launch_end(p->jit, status, printed);
+            if (*decided) result = launch_end(p->jit, &l, status, printed);
         }
     }
     launch_free(&l);

@@ -2,7 +2,10 @@
 """_jit.py: a decorated function and a launch of it -> the text (_source.py), the constants, the leaves of its
 arguments (_args.py) -> a _tilec.Jit, which compiles and launches. One is kept for each set of constants."""
 import functools
+import sys
 import types
+import warnings
+import weakref
 
 from . import _args, _device, _tilec, _types, language
 from ._source import Unit, annotated_type, annotation_of, constant_text, is_constexpr, read_source, function_of, triton_name
@@ -46,6 +49,16 @@ def constexpr_function(fn):
         raise TypeError(f"constexpr_function: a function is wanted, not a {type(fn).__name__}")
     fn.__tilec_constexpr__ = read_source(fn)  # a mark: grids call such functions at each launch
     return fn
+
+
+def _warn(unit, file, line, column, text, code):
+    """What the compiler warns of in a variant that a launch has made, where the kernel's file has it."""
+    unit = unit()
+    place = unit.place(f"{file}:{line}:{column}") if unit and file else file
+    level, frame = 2, sys._getframe(1)
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "tilec":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(f"{place}: {text} [{code}]" if place else f"{text} [{code}]", stacklevel=level)
 
 
 def options_text(options):
@@ -347,6 +360,7 @@ class JITFunction(_tilec.Launchable):
         parts += tuple((i, _types.names[kind]) for i, kind in enumerate(self.annotated) if kind > 0)
         signature = ", ".join(f"{self.arg_names[i]}={text}" for i, text in parts) or None
         try:
-            return unit, _tilec.Jit(context, unit.text, unit.file, unit.kernel, signature, defines, said, None)
+            tell = functools.partial(_warn, weakref.ref(unit))  # which a Jit must not keep
+            return unit, _tilec.Jit(context, unit.text, unit.file, unit.kernel, signature, defines, said, None, tell)
         except _tilec.Error as e:
             raise self.explain(unit, e)

@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import unittest
+import warnings
 import weakref
 from array import array
 from contextlib import redirect_stdout
@@ -225,6 +226,34 @@ class Functions(unittest.TestCase):
         ):
             with self.assertRaisesRegex(TypeError, f"add: x: .*{words}", msg=more):
                 add[1](Said(**more), out, out, 1)
+
+    def test_warnings(self):
+        @tilec.jit
+        def k(out, n):
+            for i in range(n, flatten=True):
+                tl.store(out + i, i)
+
+        at = f"test_jit.py:{k.fn.__code__.co_firstlineno + 2}:22: 'flatten' has no effect"
+        out = array("i", [0] * 48)
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            k[1](out, 3)
+            k[1](out, 3)
+            self.assertEqual(len(heard), 1)  # of a variant, once
+            self.assertIn(at, str(heard[0].message))
+            self.assertIn("[W0006]", str(heard[0].message))
+            self.assertEqual(heard[0].filename, __file__)
+            k[1](out, 16)  # another variant
+            self.assertEqual(len(heard), 2)
+        self.assertEqual(list(out[:17]), [*range(16), 0])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with self.assertRaisesRegex(UserWarning, "flatten"):
+                k[1](out, 1)
+        made = weakref.ref(k)
+        del k
+        gc.collect()
+        self.assertIsNone(made())
 
     def test_codes(self):
         @tilec.jit
