@@ -21,8 +21,8 @@ syn keyword tileBuiltin contained acosh add add_rd add_rn add_ru add_rz advance 
 syn keyword tileBuiltin contained asinh associative_scan assume atan atan2 atanh atomic_add atomic_and atomic_cas atomic_load
 syn keyword tileBuiltin contained atomic_max atomic_min atomic_or atomic_poll atomic_store atomic_xchg atomic_xor bitonic_merge
 syn keyword tileBuiltin contained block_type brev broadcast broadcast_to byte_perm cast cat cbrt cdiv ceil clamp clz condition
-syn keyword tileBuiltin contained constexpr constexpr_type copysign cos cosh cospi cumprod cumsum cyl_bessel_i0 cyl_bessel_i1
-syn keyword tileBuiltin contained debug_barrier device_assert device_print div_rd div_rn div_ru div_rz dot dot_scaled
+syn keyword tileBuiltin contained constexpr constexpr_function constexpr_type copysign cos cosh cospi cumprod cumsum cyl_bessel_i0
+syn keyword tileBuiltin contained cyl_bessel_i1 debug_barrier device_assert device_print div_rd div_rn div_ru div_rz dot dot_scaled
 syn keyword tileBuiltin contained double2float_rd double2float_rn double2float_ru double2float_rz double2hiint double2int_rd
 syn keyword tileBuiltin contained double2int_rn double2int_ru double2int_rz double2ll_rd double2ll_rn double2ll_ru double2ll_rz
 syn keyword tileBuiltin contained double2loint double2uint_rd double2uint_rn double2uint_ru double2uint_rz double2ull_rd
