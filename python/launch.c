@@ -317,13 +317,26 @@ static bool tell(const Jit *jit, const tile_diagnostic *d, const char *code) {
     return done != NULL;
 }
 
-/* What was said of the variant that this launch has made, if it has. */
+/* The variant has not been heard of; it has from now on. False, too, where there is no memory. */
+static bool is_new(Jit *jit, tile_kernel *variant) {
+    for (int i = 0; i < jit->ntold; i++)
+        if (jit->told[i] == variant) return false;
+    tile_kernel **more = realloc(jit->told, (size_t)(jit->ntold + 1) * sizeof *more);
+    if (!more) return false;
+    jit->told = more;
+    jit->told[jit->ntold++] = variant;
+    return true;
+}
+
+/* What was said of the launch's variant, once: other threads may have made others meanwhile. */
 static bool tell_warnings(Jit *jit, const Launch *l) {
     int variants;
     tile_jit_counts(jit->jit, &variants, NULL);
-    if (variants == jit->told || jit->tell == Py_None) return true;
-    jit->told = variants;
+    if (variants == jit->ntold || jit->tell == Py_None) return true;
+    tile_kernel *variant = NULL;
     const tile_compiled *said = NULL;
+    if (tile_jit_kernel(jit->jit, l->args, l->nargs, &variant) || !is_new(jit, variant))
+        return true;
     const tile_diagnostic *d;
     tile_jit_diagnostics(jit->jit, l->args, l->nargs, &said);
     for (int i = 0, n = tile_compiled_diagnostics(said, &d); i < n; i++)
@@ -410,6 +423,7 @@ static void jit_dealloc(PyObject *object) {
     Jit *self = (Jit *)object;
     tile_jit_destroy(self->jit);
     Py_XDECREF(self->tell);
+    free(self->told);
     Py_XDECREF(self->context);
     free_object(object);
 }

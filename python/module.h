@@ -46,8 +46,9 @@ typedef struct Context {
 typedef struct Jit {
     PyObject_HEAD Context *context;
     tile_jit *jit;
-    PyObject *tell; /* called with what the compiler warns of in a variant */
-    int told;       /* variants whose warnings it has heard */
+    PyObject *tell;     /* called with what the compiler warns of in a variant */
+    tile_kernel **told; /* variants whose warnings it has heard */
+    int ntold;
 } Jit;
 
 typedef struct Range {

@@ -267,7 +267,7 @@ static Funcs all_kernels(Lower *l) {
         note(l, (Span){0},
              "write the result to memory, tl.store(pointer, x), instead of 'return x'");
     }
-    if (!found.n && !l->s->diags.errors && (jits || !say_why_none(l, NULL))) {
+    if (!found.n && !l->s->diags.errors && !say_why_none(l, NULL)) {
         fail(l, E_NO_KERNEL, (Span){0}, "there is no kernel in this file");
         note(l, (Span){0},
              jits ? "every jit function is called by another or returns a value; choose "

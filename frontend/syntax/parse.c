@@ -346,7 +346,7 @@ static int top_definition(TopLevel *top, int at) {
         behind = token_skip_block(token, token_line_end(token, def, top->end) + 1, top->end);
     if (token[def].kind == TOK_CLASS) {
         AstClass *c = parser_class(p, from, def, behind);
-        note_inner(top, def, behind);
+        if (!c || !c->is_aggregate) note_inner(top, def, behind);
         if (!c) return behind;
         c->guard = current_guard(top, c->span);
         c->order = top->order++;

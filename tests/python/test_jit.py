@@ -245,6 +245,11 @@ class Functions(unittest.TestCase):
             self.assertEqual(heard[0].filename, __file__)
             k[1](out, 16)  # another variant
             self.assertEqual(len(heard), 2)
+            with self.assertRaises(tilec.Error):
+                k[1](None, 8)  # one that is made, or not, by a launch that fails
+            for n in 3, 16, 5:
+                k[1](out, n)
+            self.assertEqual(len(heard), 2)
         self.assertEqual(list(out[:17]), [*range(16), 0])
         with warnings.catch_warnings():
             warnings.simplefilter("error")
