@@ -115,6 +115,26 @@ void gen_cluster_barrier(Gen *g, const Op *op) {
     ordered(g, "barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait;", "~{memory}", NULL, 0);
 }
 
+/* ORDER_WAIT and ORDER_ARRIVE: a warpgroup waits at the named barrier of its own number, where the
+ * one before it arrives. The number is a shuffled one: ptxas knows that it is a whole warp's. */
+void gen_order(Gen *g, const Op *op) {
+    enum { MEET = 2 * WARPGROUP * 32 };
+    bool waits = op->code == OP_ORDER_WAIT, once = ir_attr_int(op, AT_ONCE, 0);
+    uint32_t n = (uint32_t)warps_of_block(g->f, op->block) / WARPGROUP;
+    LLVMValueRef id = gen_i32(g, (uint32_t)ir_attr_int(op, AT_ID, 0));
+    LLVMValueRef group = LLVMBuildUDiv(g->b, g->warp, gen_i32(g, WARPGROUP), "");
+    LLVMValueRef next =
+        LLVMBuildAnd(g->b, LLVMBuildAdd(g->b, group, gen_i32(g, 1), ""), gen_i32(g, n - 1), "");
+    LLVMValueRef at = waits ? group : next,
+                 is_first = LLVMBuildICmp(g->b, LLVMIntEQ, at, gen_i32(g, 0), "");
+    LLVMValueRef args[] = {once ? id : LLVMBuildAdd(g->b, id, at, ""), gen_i32(g, MEET), is_first};
+    if (once)
+        ordered(g, waits ? "@$2 bar.sync $0, $1;" : "@$2 bar.arrive $0, $1;", "n,n,b,~{memory}",
+                args, 3);
+    else
+        ordered(g, waits ? "bar.sync $0, $1;" : "bar.arrive $0, $1;", "r,n,~{memory}", args, 2);
+}
+
 /* ---- barriers that count ---- */
 
 void gen_mbar_init(Gen *g, const Op *op) {

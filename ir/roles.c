@@ -128,6 +128,18 @@ static const char *verify_barrier(Session *s, const Func *f, const Op *op) {
     return NULL;
 }
 
+/* The barriers of roles are those up to their number. */
+static const char *verify_order(Session *s, const Func *f, const Op *op) {
+    int groups = warps_of_block(f, op->block) / WARPGROUP;
+    int64_t id = ir_attr_int(op, AT_ID, 0), first = roles_of(f) ? roles_of(f)->nregions + 1 : 1;
+    if (role_of_block(op->block) < 0 || groups < 2)
+        return "warpgroups of a role take turns, of two or more";
+    if (id < first || id + groups > NAMED_BARRIERS)
+        return arena_printf(&s->arena, "barriers %lld to %d are left for %d warpgroups",
+                            (long long)first, NAMED_BARRIERS - 1, groups);
+    return NULL;
+}
+
 const char *roles_verify(Session *s, const Func *f, const Op *op) {
     enum { MOST_ARRIVALS = (1 << 20) - 1 };
     int64_t count = ir_attr_int(op, AT_COUNT, 1), bytes = ir_attr_int(op, AT_BYTES, 1);
@@ -140,6 +152,8 @@ const char *roles_verify(Session *s, const Func *f, const Op *op) {
     case OP_BARRIER: return verify_barrier(s, f, op);
     case OP_CLUSTER_BARRIER:
         return role_of_block(op->block) < 0 ? NULL : "all threads come there: outside roles";
+    case OP_ORDER_WAIT:
+    case OP_ORDER_ARRIVE: return verify_order(s, f, op);
     case OP_MBAR_INIT:
         if (count < 1 || count > MOST_ARRIVALS)
             return arena_printf(&s->arena, "1 to %d arrivals", MOST_ARRIVALS);
