@@ -499,6 +499,29 @@ Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t n) {
     return clone_op(b, op, &(Copies){map, 0, map ? n : 0});
 }
 
+Op *ir_version(Session *s, Func *f, Op *loop, Value *cond) {
+    Builder b = {s, f, loop->block, loop, loop->span}, other;
+    uint32_t known = f->nvalues;
+    int n = loop->nresults;
+    Type *types = arena_array(&s->arena, (size_t)n, sizeof *types);
+    for (int i = 0; i < n; i++) types[i] = loop->result[i]->type;
+    Op *version = ir_op(&b, OP_IF, &cond, 1, types, n, 2);
+    for (int i = 0; i < n; i++) {
+        version->result[i]->layout = loop->result[i]->layout;
+        version->result[i]->name = loop->result[i]->name;
+        ir_replace_uses(loop->result[i], version->result[i]);
+    }
+    b.before = NULL;
+    b.block = version->region[0];
+    other = b;
+    other.block = version->region[1];
+    Op *copy = ir_clone(&b, loop, arena_array(&s->arena, known, sizeof(Value *)), known);
+    ir_append(other.block, loop);
+    ir_op(&b, OP_YIELD, copy->result, n, NULL, 0, 0);
+    ir_op(&other, OP_YIELD, loop->result, n, NULL, 0, 0);
+    return copy;
+}
+
 void ir_clone_region(Builder *b, const Block *from, Block *to) {
     clone_region(b, from, to, &(Copies){0});
 }

@@ -327,26 +327,10 @@ static void deepen(Plan *p, Op *loop, int more) {
  */
 static void version_by_occupancy(Plan *p) {
     Op *loop = p->loop;
-    Arena *a = &p->s->arena;
     Builder b = {p->s, p->f, loop->block, loop, loop->span};
     Type i1 = type_scalar(EL_I1);
     Value *single = ir_op(&b, OP_SINGLE_CTA, NULL, 0, &i1, 1, 0)->result[0];
-    Type *types = arena_array(a, (size_t)loop->nresults, sizeof *types);
-    for (int i = 0; i < loop->nresults; i++) types[i] = loop->result[i]->type;
-    Op *version = ir_op(&b, OP_IF, &single, 1, types, loop->nresults, 2);
-    for (int i = 0; i < loop->nresults; i++) {
-        version->result[i]->layout = loop->result[i]->layout;
-        version->result[i]->name = loop->result[i]->name;
-        ir_replace_uses(loop->result[i], version->result[i]);
-    }
-    uint32_t n = p->f->nvalues;
-    Builder then = {p->s, p->f, version->region[0], NULL, loop->span}, other = then;
-    other.block = version->region[1];
-    Op *deeper = ir_clone(&then, loop, arena_array(a, n, sizeof(Value *)), n);
-    deepen(p, deeper, p->choice.more);
-    ir_append(other.block, loop);
-    ir_op(&then, OP_YIELD, deeper->result, loop->nresults, NULL, 0, 0);
-    ir_op(&other, OP_YIELD, loop->result, loop->nresults, NULL, 0, 0);
+    deepen(p, ir_version(p->s, p->f, loop, single), p->choice.more);
 }
 
 /* ---- which loops ---- */
