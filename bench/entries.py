@@ -39,7 +39,8 @@ def tensor_map(lib, names, h):
     wide, narrow = ctypes.c_uint64 * n, ctypes.c_uint32 * n
     code = lib.cuTensorMapEncodeTiled(
         ctypes.c_void_p(at), TYPES.get(h["type"], 0), n, ctypes.c_void_p(base), wide(*sizes), wide(*strides[1:], 0),
-        narrow(*h["box"][::-1]), narrow(*[1] * n), 0, SWIZZLE[h["swizzle"]], 2, 0)
+        narrow(*h["box"][::-1]), narrow(*[1] * n), 0, SWIZZLE[h["swizzle"]],
+        2 if any(x % 128 for x in [base, *strides[1:]]) else 3, 0)  # L2 fetches a line, or two, as libtile has it
     return None if code else (at, room)
 
 

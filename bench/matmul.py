@@ -175,7 +175,7 @@ def main():
     p.add_argument("--sizes", default="", help="instead of the mode's own: 1024,4096")
     p.add_argument("--only", default="", metavar="TEXT,…", help="problems whose name contains one of these")
     p.add_argument("--configs", default="all", help="their numbers in matmul_configs.txt, from 0: 0,1,4; more: "
-                   "those of matmul_columns.txt, too")
+                   "those of matmul_more.txt, too")
     p.add_argument("--stream-k", action="store_true", help="ours with --stream-k=auto beside ours")
     p.add_argument("--tma", action="store_true", help="beside these what descriptors (TMA) are written for: Triton's "
                    "persistent code, with and without warp_specialize, and ours of the same source")

@@ -15,7 +15,7 @@ def read_configs(name):
             if not line.startswith("#")]
 
 
-CONFIGS, COLUMNS = read_configs("matmul_configs.txt"), read_configs("matmul_columns.txt")
+CONFIGS, MORE = read_configs("matmul_configs.txt"), read_configs("matmul_more.txt")
 
 
 @dataclass(frozen=True)
@@ -99,15 +99,15 @@ def config_text(config):
 
 
 def pick_configs(text):
-    """--configs: all, their numbers from 0: 0,1,4, or more: all and those that Triton does not take."""
-    every = CONFIGS + COLUMNS
+    """--configs: all, their numbers from 0: 0,1,4, or more: all and those of matmul_more.txt."""
+    every = CONFIGS + MORE
     return every if text == "more" else CONFIGS if text == "all" else [every[int(i)] for i in text.split(",")]
 
 
 def taken_by(family, configs):
     """Those of the configs that a family takes, with no more warps than it takes."""
     fewer = [(bm, bn, bk, min(warps, family.warps), stages) for bm, bn, bk, warps, stages in configs
-             if family.engine == "tilec" or (bm, bn, bk, warps, stages) not in COLUMNS]
+             if family.engine == "tilec" or not any(x & (x - 1) for x in (bm, bn, bk))]
     return list(dict.fromkeys(fewer))
 
 

@@ -16,7 +16,7 @@ def main():
     p.add_argument("--types", default="fp16")
     p.add_argument("--sizes", default=SIZES)
     p.add_argument("--configs", default="all", help="their numbers in matmul_configs.txt, from 0: 0,1,4; more: "
-                   "those of matmul_columns.txt, too")
+                   "those of matmul_more.txt, too")
     p.add_argument("--keep", type=int, default=3, help="how many configs of each go into the contest")
     opts = p.parse_args()
     families = [CUBLAS, OURS] if opts.no_triton else [CUBLAS, TRITON, OURS]

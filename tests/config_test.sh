@@ -12,7 +12,7 @@ trap 'rm -rf "$work"' EXIT
 types=("$@")
 [ $# -gt 0 ] || types=(fp16 bf16 fp32 fp8e4nv i8)
 export work tilec
-configs=$(grep -hv '^#' bench/matmul_configs.txt bench/matmul_columns.txt) # BM BN BK warps stages
+configs=$(grep -hv '^#' bench/matmul_configs.txt bench/matmul_more.txt) # BM BN BK warps stages
 
 # one TYPE TARGET BM BN BK WARPS STAGES: a line `ok`, `skip` or what is wrong
 one() {
