@@ -74,6 +74,10 @@ static bool exchange(MadeMaps *made, const uint64_t *key, TensorMap *map, bool k
 
 /* ---- making one ---- */
 
+/* What L2 fetches from memory for a request: a line, or two beside each other, where no row begins
+ * within a line. The next block along a row has the other one. */
+enum { LINE_BYTES = 128, FETCH_LINE = 2, FETCH_TWO_LINES = 3 };
+
 const char *rt_make_map(EncodeMap *encode, const tile_kernel *k, int i, const InterpArg *arg,
                         TensorMap *out, char *buffer, size_t room, int *driver) {
     const KernelMap *m = &k->map[i];
@@ -89,6 +93,7 @@ const char *rt_make_map(EncodeMap *encode, const tile_kernel *k, int i, const In
     uint64_t base = arg[m->base].p + (uint64_t)offset;
     uint64_t key[KEY_WORDS] = {base}, *size = key + 1, *stride = size + RT_MAP_RANK;
     uint32_t box[RT_MAP_RANK], step[RT_MAP_RANK];
+    bool whole = base % LINE_BYTES == 0;
     if (base % DESC_ALIGN) return "its address must be a multiple of 16 bytes";
     for (int d = 0; d < m->rank; d++) { /* the driver has the innermost first */
         int from = m->rank - 1 - d;
@@ -101,11 +106,12 @@ const char *rt_make_map(EncodeMap *encode, const tile_kernel *k, int i, const In
         if (d == 0 ? by != 1 : by < 1 || by >> MOST_STRIDE_LOG2 || by * bytes % DESC_ALIGN)
             return "strides must be multiples of 16 bytes, the last 1";
         if (d) stride[d - 1] = (uint64_t)(by * bytes);
+        if (d) whole &= stride[d - 1] % LINE_BYTES == 0;
     }
     if (m->stored && size[0] * (uint64_t)bytes % DESC_ALIGN) return DESC_STORED_ROWS;
     if (exchange(m->made, key, out, false)) return NULL;
     CuResult r = encode(out->bytes, data_type(m->elem), (uint32_t)m->rank, base, size, stride, box,
-                        step, 0, swizzle_mode(m->swizzle), 2, 0);
+                        step, 0, swizzle_mode(m->swizzle), whole ? FETCH_TWO_LINES : FETCH_LINE, 0);
     if (r == CU_ERROR_INVALID_VALUE) return "the driver refuses it";
     *driver = (int)r;
     if (!r) exchange(m->made, key, out, true);

@@ -97,6 +97,9 @@ static bool share_out(const State *s, const Entry *e, const int64_t *v, Asked *a
 }
 
 #if LAUNCHER_MAPS
+/* What L2 fetches from memory for a request: two lines where no row begins within one. */
+enum { LINE_BYTES = 128, FETCH_LINE = 2, FETCH_TWO_LINES = 3 };
+
 /* The driver wants the innermost dimension first, and strides in bytes without that one. */
 static int make_map(const Driver *d, const Map *m, const int64_t *v, TensorMap *out) {
     int64_t value[11];
@@ -104,6 +107,7 @@ static int make_map(const Driver *d, const Map *m, const int64_t *v, TensorMap *
     uint32_t box[5], step[5];
     if (!m->values(v, value)) return NO_MAP;
     base = (uint64_t)v[m->base] + (uint64_t)(value[2 * m->rank] * m->bytes);
+    bool whole = base % LINE_BYTES == 0;
     if (base % 16) return NO_MAP;
     for (int i = 0; i < m->rank; i++) {
         int from = m->rank - 1 - i;
@@ -114,11 +118,12 @@ static int make_map(const Driver *d, const Map *m, const int64_t *v, TensorMap *
         if (value[from] < 1 || value[from] > INT32_MAX) return NO_MAP; /* indices have 32 bits */
         if (i == 0 ? by != 1 : by < 1 || by >> 40 || by * m->bytes % 16) return NO_MAP;
         if (i) stride[i - 1] = (uint64_t)(by * m->bytes);
+        if (i && stride[i - 1] % LINE_BYTES) whole = false;
     }
     /* The engine stores whole 16 bytes, beyond a row's end, too. */
     if (m->stored && size[0] * (uint64_t)m->bytes % 16) return NO_MAP;
     int r = d->tensor_map(out, m->type, (uint32_t)m->rank, base, size, stride, box, step, 0,
-                          m->swizzle, 2, 0);
+                          m->swizzle, whole ? FETCH_TWO_LINES : FETCH_LINE, 0);
     return r == INVALID_VALUE ? NO_MAP : r;
 }
 #endif

@@ -497,7 +497,8 @@ CuResult fake_tensor_map(void *map, int type, uint32_t rank, CuPtr address, cons
                          const uint32_t *element_strides, int interleave, int swizzle,
                          int l2_promotion, int fill) {
     BEGIN_HERE();
-    uint64_t at[16] = {address, (uint64_t)type | (uint64_t)swizzle << 8 | (uint64_t)rank << 16};
+    uint64_t at[16] = {address, (uint64_t)type | (uint64_t)swizzle << 8 | (uint64_t)rank << 16 |
+                                    (uint64_t)l2_promotion << 24};
     if (rank < 1 || rank > 5 || address % 16 || (uintptr_t)map % 64 || interleave || fill ||
         swizzle < 0 || swizzle > 3 || l2_promotion < 0 || l2_promotion > 3)
         return INVALID_VALUE;

@@ -260,7 +260,7 @@ START_TEST(tensor_maps) {
              "\"strides\": [\"stride // one\", \"1\"], \"box\": [8, 64], \"swizzle\": 128}]",
              "{\"name\": \"p\", \"type\": \"*fp16\"}, {\"name\": \"n\", \"type\": \"i32\"},"
              "{\"name\": \"stride\", \"type\": \"i64\"}, {\"name\": \"one\", \"type\": \"i32\"}",
-             ".param .u64 a,\n.param .u32 b,\n.param .u64 c,\n.param .u32 d,\n.param .u64 e"),
+             ".param .u64 a,\n.param .u32 b,\n.param .u64 c,\n.param .u32 d,\n.param .b128 e"),
         TILE_OK);
     static const struct {
         uint64_t p;
@@ -290,6 +290,18 @@ START_TEST(tensor_maps) {
     }
     FakeLaunch l = fake->last();
     ck_assert(l.block[0] == 288 && l.nparams == 5 && l.param[4] == 4096); /* the map's first word */
+    /* Of rows that begin with lines L2 fetches two for a request, of others one. */
+    static const struct {
+        uint64_t p;
+        int64_t stride;
+        unsigned promotion;
+    } lines[] = {{4096, 64, 3}, {4096, 192, 3}, {4096, 72, 2}, {4096, 96, 2}, {4160, 64, 2}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        tile_arg args[] = {tile_pointer(lines[i].p), tile_i32(100), tile_i64(lines[i].stride),
+                           tile_i32(1)};
+        ck_assert_int_eq(tile_launch(kernel, NULL, args, 4, NULL), TILE_OK);
+        ck_assert_uint_eq(fake->last().param[5] >> 24, lines[i].promotion);
+    }
     /* A map is made once; each tensor has its own. */
     long calls[5];
     for (int i = 0; i < 5; i++) {
