@@ -229,46 +229,80 @@ int gen_count_maps(const Func *f) {
     return n;
 }
 
+/* What L2 is to do with lines that are loaded by a map: createpolicy's words for all of them to be
+ * the first to go, or as any others. */
+static LLVMValueRef policy_of(Gen *g, const Op *desc) {
+    static const uint64_t first = 0x12F0000000000000, normal = 0x1000000000000000;
+    const int64_t size = type_elem_bytes(desc->result[0]->type);
+    LLVMTypeRef i64 = LLVMInt64TypeInContext(g->c);
+    unsigned axis = (unsigned)(g->f->nparams + g->hidden.maps);
+    LLVMValueRef bytes = LLVMConstInt(i64, (uint64_t)size, 0);
+    LLVMValueRef places = LLVMConstInt(i64, 1, 0);
+    for (int d = 0; d < desc->result[0]->type.rank; d++)
+        bytes = LLVMBuildMul(
+            g->b, bytes, LLVMBuildIntCast2(g->b, gen_scalar(g, desc_size(desc, d)), i64, true, ""),
+            "");
+    for (int a = 0; a < g->f->persistent; a++)
+        places = LLVMBuildMul(
+            g->b, places, LLVMBuildZExt(g->b, LLVMGetParam(g->func, axis + (unsigned)a), i64, ""),
+            "");
+    LLVMValueRef programs = gen_intrinsic(g, INTRINSIC_NCTAID_X, NULL, 0, NULL, 0);
+    LLVMValueRef once =
+        LLVMBuildICmp(g->b, LLVMIntULE, places, LLVMBuildZExt(g->b, programs, i64, ""), "");
+    LLVMValueRef least = LLVMConstInt(i64, (uint64_t)ir_attr_int(desc, AT_STREAMED, 0), 0);
+    LLVMValueRef large = LLVMBuildICmp(g->b, LLVMIntUGE, bytes, least, "");
+    return LLVMBuildSelect(g->b, LLVMBuildAnd(g->b, once, large, ""), LLVMConstInt(i64, first, 0),
+                           LLVMConstInt(i64, normal, 0), "policy");
+}
+
 /* A tensor map is a parameter of its own, which the launch makes (compiler/manifest.c): a second
- * one where the tensor goes on in front of its first index. */
+ * one where the tensor goes on in front of its first index. Behind them the policy for what is
+ * loaded, or NULL. */
 void gen_make_desc(Gen *g, const Op *op) {
     DescBox box;
     const Value *d = op->result[0];
     const char *wrong = d->layout ? desc_boxes(op, d->layout, &box) : NULL;
     if (wrong) gen_error(g, E_DESCRIPTOR_BLOCK, op, "this descriptor's block %s", wrong);
-    Tile maps = {.at = arena_array(&g->s->arena, 2, sizeof *maps.at), .n = 1 + desc_has_front(op)};
+    Tile maps = {.at = arena_array(&g->s->arena, 3, sizeof *maps.at), .n = 1 + desc_has_front(op)};
     for (int i = 0; i < maps.n; i++)
         maps.at[i] = LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->nmaps++));
+    if (ir_attr(op, AT_STREAMED) && g->f->persistent && g->o->target->tma)
+        maps.at[maps.n] = policy_of(g, op);
     g->tile[d->id] = maps;
     LLVMValueRef args[] = {is_first_thread(g), maps.at[0]};
     if (g->o->target->tma) ordered(g, "@$0 prefetch.tensormap [$1];", "b,l", args, 2);
 }
 
 /* Where a block's boxes are: in shared memory, and its coordinates, the innermost first. Operands:
- * {$FIRST, …} the coordinates, $0 the first thread, $1 the buffer, $2 the map. */
+ * {$FIRST, …} the coordinates, $0 the first thread, $1 the buffer, $2 the map; of loads $3 the
+ * barrier, $4 the policy, if there is one. */
 typedef struct BoxCopy {
     const Op *op;
     DescBox box;
     int rank, nargs;
-    LLVMValueRef arg[4 + DESC_MAX_RANK];
+    LLVMValueRef arg[5 + DESC_MAX_RANK];
     char coordinates[32], constraints[64];
     Tile maps;  /* the tensor's, and where it goes on in front the one that begins there */
     bool front; /* by the latter */
+    bool policy;
 } BoxCopy;
 
-/* more: a fourth operand besides, or NULL. False: it cannot be, which was said where the
+/* barrier: of a load; else NULL. False: it cannot be, which was said where the
  * descriptor was made. */
-static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef more, BoxCopy *c) {
+static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef barrier, BoxCopy *c) {
     const Value *desc = op->operand[0].value;
-    *c = (BoxCopy){.op = op, .rank = desc->type.rank, .nargs = more ? 4 : 3};
+    *c = (BoxCopy){.op = op, .rank = desc->type.rank, .nargs = barrier ? 4 : 3};
     if (lacks(g, op, g->o->target->tma) || !desc->layout ||
         desc_boxes(desc->def, desc->layout, &c->box))
         return false;
     c->arg[0] = is_first_thread(g);
     c->maps = gen_tile(g, desc);
     c->arg[2] = c->maps.at[0];
-    c->arg[3] = more;
-    int n = 0, nc = snprintf(c->constraints, sizeof c->constraints, "b,r,l%s", more ? ",r" : "");
+    c->arg[3] = barrier;
+    c->policy = barrier && c->maps.at[c->maps.n];
+    if (c->policy) c->arg[c->nargs++] = c->maps.at[c->maps.n];
+    int n = 0, nc = snprintf(c->constraints, sizeof c->constraints, "b,r,l%s%s",
+                             barrier ? ",r" : "", c->policy ? ",l" : "");
     for (int i = 0; i < c->rank; i++) {
         n += snprintf(c->coordinates + n, sizeof c->coordinates - (size_t)n, "%s$%d", i ? ", " : "",
                       c->nargs + i);
@@ -350,11 +384,13 @@ void gen_mbar_desc_load(Gen *g, const Op *op) {
     bool elect = warps_of_block(g->f, op->block) == 1;
     if (!begin_box_copy(g, op, address_of(g, op->operand[2].value), &c)) return;
     bool all = ir_attr_int(op, AT_MULTICAST, 0);
-    snprintf(text, sizeof text,
-             "%s%s cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes%s "
-             "[$1], [$2, {%s}], [$3]%s;%s%s",
-             all ? TO_ALL : "", elect ? ELECTED : "@$0", c.rank, all ? ".multicast::cluster" : "",
-             c.coordinates, all ? ", m" : "", elect ? "\n\t}" : "", all ? "\n\t}" : "");
+    snprintf(
+        text, sizeof text,
+        "%s%s cp.async.bulk.tensor.%dd.shared::cluster.global.mbarrier::complete_tx::bytes%s%s "
+        "[$1], [$2, {%s}], [$3]%s%s;%s%s",
+        all ? TO_ALL : "", elect ? ELECTED : "@$0", c.rank, all ? ".multicast::cluster" : "",
+        c.policy ? ".L2::cache_hint" : "", c.coordinates, all ? ", m" : "", c.policy ? ", $4" : "",
+        elect ? "\n\t}" : "", all ? "\n\t}" : "");
     copy_by_maps(g, &c, text);
 }
 

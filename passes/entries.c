@@ -159,6 +159,13 @@ static bool spares_transposing(const Func *f) {
     return pairs || transposes(f);
 }
 
+/* Where all programs go along their tensors together, nobody comes back for what was taken: it
+ * need not drive out of L2 what others left there. */
+static void mark_streamed(Op *op, void *s) {
+    if (op->code == OP_MAKE_DESC && !desc_is_stored(op))
+        ir_set_attr(s, op, AT_STREAMED, COST_STREAMED_BYTES);
+}
+
 /* Places that take unequal time are left to the hardware, which starts a program where one ends:
  * programs that stay would take them in turn. The longest come first. */
 void pass_entries(PassCtx *ctx) {
@@ -187,6 +194,7 @@ void pass_entries(PassCtx *ctx) {
     for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++)
         (d.uneven && pass[i] == pass_persistent ? pass_longest_first : pass[i])(&own);
     if (spares_transposing(own.f)) own.f->min_places = 1;
+    if (own.f->persistent) ir_walk(own.f->body, mark_streamed, ctx->s);
     ctx->changed = is_made(own.f, d.uneven);
     if (ctx->changed) return;
     if (d.asked) say_refused(ctx, d.asked, "its loads, or the rest of the kernel, do not let it");
