@@ -81,11 +81,26 @@ static bool may_be_shared(const Judge *j, const Op *load) {
     return true;
 }
 
+static void add_term(Judge *j, const char *term) {
+    if (j->when.len && strstr(j->when.data, term)) return;
+    buf_printf(&j->when, "%s%s", j->when.len ? " + " : "", term);
+}
+
+/* Blocks beside each other along a row begin within lines: those of 160 halves do. */
+static bool begins_within(const Value *index, int bytes) {
+    int64_t by = 1;
+    for (int i = 0; i < 2 && op_is(index, OP_MUL); i++)
+        if (ir_int_constant(index->def->operand[i].value, &by) && by > 0)
+            return by * bytes % COST_LINE_BYTES && COST_LINE_BYTES % (by * bytes);
+    return false;
+}
+
 /* Adds what is not 0 where rows begin within a line of memory. A launch works that out. */
 static void add_rows(Judge *j, const Op *load) {
     const Op *desc = load->operand[0].value->def;
     Type t = desc->result[0]->type;
     int bytes = type_elem_bytes(t);
+    if (begins_within(load->operand[load->noperands - 1].value, bytes)) add_term(j, "(1)");
     for (int d = 0; d + 1 < t.rank; d++) {
         const Value *stride = desc_stride(desc, d);
         const AxisInfo *known = axis_of(&j->axis, stride);
@@ -95,8 +110,7 @@ static void add_rows(Judge *j, const Op *load) {
             j->never = true;
             return;
         }
-        if (j->when.len && strstr(j->when.data, term.data)) continue;
-        buf_printf(&j->when, "%s%s", j->when.len ? " + " : "", term.data);
+        add_term(j, term.data);
     }
 }
 
