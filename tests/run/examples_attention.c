@@ -10,7 +10,8 @@ typedef struct Attention {
     size_t heads, m, n, d;
     bool causal;
     int num_warps;
-    bool plain; /* no specialisation */
+    bool plain;   /* no specialisation */
+    size_t block; /* rows and keys of a block; 0: a few */
 } Attention;
 
 typedef struct Reference {
@@ -68,6 +69,7 @@ static void attention_case(Example *x, const Attention *h) {
                 : h->num_warps && h->num_warps < 4 ? 16 * (size_t)h->num_warps
                                                    : 64;
     size_t bn = x->s->on_cpu || h->causal || h->plain ? 16 : h->d > 64 ? 32 : 64;
+    if (h->block) bm = bn = h->block;
     Reference r = {.scale = (float)(1 / sqrt((double)h->d))};
     example_begin(x, "examples/flash_attention.tl", NULL, h->num_warps,
                   "flash_attention %s %zu heads of %zu, %zu rows, %zu keys%s, %d warps",
@@ -110,13 +112,20 @@ void cases_flash_attention(Example *x) {
                  i < (x->s->size == SIZE_TINY ? 5 : NSIZES); i++)
                 for (int causal = 0; causal < 2; causal++) {
                     if (x->s->on_cpu && (d == 128 || t == 1) && i % 3 != 1) continue;
-                    Attention h = {types[t], 2, size[i], size[4], d, causal, 0, i == 3};
+                    Attention h = {types[t], 2, size[i], size[4], d, causal, 0, i == 3, 0};
                     attention_case(x, &h);
                     h.m = size[4], h.n = size[i];
                     if (h.n && h.n != h.m) attention_case(x, &h);
                 }
     for (int w = 1; w <= 8 && example_has_warps(x); w *= 2)
-        attention_case(x, &(Attention){TILE_FP16, 3, 200, 200, 64, w & 1, w, false});
-    if (x->s->size == SIZE_FULL)
-        attention_case(x, &(Attention){TILE_FP16, 4, 1024, 1024, 64, true, 0, false});
+        attention_case(x, &(Attention){TILE_FP16, 3, 200, 200, 64, w & 1, w, false, 0});
+    if (x->s->size != SIZE_FULL) return;
+    attention_case(x, &(Attention){TILE_FP16, 4, 1024, 1024, 64, true, 0, false, 0});
+    /* Two warpgroups of a further entry take turns; it is for more programs than multiprocessors,
+     * or for programs of unequal length. */
+    if (!example_has_warps(x)) return;
+    for (size_t d = 64; d <= 128; d *= 2) {
+        attention_case(x, &(Attention){TILE_FP16, 70, 200, 300, d, false, 8, false, 128});
+        attention_case(x, &(Attention){TILE_FP16, 4, 500, 500, d, true, 8, false, 128});
+    }
 }
