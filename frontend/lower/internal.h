@@ -457,6 +457,8 @@ const char *assumed_type(Lower *l, const AstFunc *f, const AstParam *p);
 Obj assumed_constexpr(Lower *l, const AstFunc *f, const AstParam *p);
 /* An error about parameters of f without types, and types that they could have. */
 void report_untyped(Lower *l, const AstFunc *f, const AstParam *const *untyped, int n);
+/* The same of constexprs without values. */
+void report_missing(Lower *l, const AstFunc *f, const AstParam *const *missing, int n);
 
 /* ---- advice.c ---- */
 typedef enum AdvicePlace {

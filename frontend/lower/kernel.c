@@ -155,6 +155,36 @@ static bool may_be_in_configs(Lower *l, const char *name) {
     return false;
 }
 
+/* Nobody gives it a value. */
+static bool is_missing(Lower *l, int i) {
+    const KernelParams *k = l->params;
+    const AstParam *p = &k->f->param[i];
+    Obj o;
+    return annotated_constexpr(p) && !k->state[i] && !p->default_ && !k->entry[i].text.n &&
+           !given_value(l, p->name, &o) && !config_value(k->config, p->name, &o);
+}
+
+/* All that lack a value as p does, in one error. False: p is the only one, or heuristics may yet
+ * have values. */
+static bool report_all_missing(Lower *l, const AstParam *p) {
+    KernelParams *k = l->params;
+    const AstFunc *f = k->f;
+    const AstParam **missing = arena_array(&l->s->arena, (size_t)f->nparams, sizeof *missing);
+    int n = 0;
+    if (p->default_ || k->config.kind == OBJ_POISON || find_decorator(f, "heuristics"))
+        return false;
+    for (int i = 0; i < f->nparams; i++)
+        if (&f->param[i] == p || is_missing(l, i)) missing[n++] = &f->param[i];
+    if (n < 2) return false;
+    for (int i = 0; i < n; i++) {
+        int at = (int)(missing[i] - f->param);
+        k->value[at] = poison();
+        k->state[at] = 2;
+    }
+    report_missing(l, f, missing, n);
+    return true;
+}
+
 static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry entry, Obj config) {
     Obj o;
     if (given_value(l, p->name, &o)) return o;
@@ -169,6 +199,7 @@ static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry e
     bool open = config.kind == OBJ_POISON && may_be_in_configs(l, p->name);
     if (p->default_ && (!open || l->options->symbols)) return default_value(l, f, p);
     if (l->options->symbols) return assumed_constexpr(l, f, p);
+    if (report_all_missing(l, p)) return poison();
     fail(l, E_CONSTEXPR_VALUE, p->span,
          p->default_ ? "the value of constexpr '%s' is not known" : "constexpr '%s' has no value",
          p->name);

@@ -230,31 +230,59 @@ static int64_t likely_size(const char *name) {
     return 64;
 }
 
-Obj assumed_constexpr(Lower *l, const AstFunc *f, const AstParam *p) {
+/* A value that goes with the uses; poison: it is a function. */
+static Obj likely_constexpr(Lower *l, const AstFunc *f, const AstParam *p) {
     Uses u = {.l = l, .name = p->name, .work = GUESS_WORK};
-    if (leaves_open(l)) return poison();
     look_at_uses(&u, f->body);
-    Obj o = u.called   ? poison()
-            : u.string ? obj_string(l, u.string)
-            : u.dtype  ? obj_dtype(l, type_scalar(EL_F32))
-            : u.truth  ? obj_bool(true)
-                       : obj_int(likely_size(p->name));
-    assume(l, p, u.called ? NULL : obj_repr(l, o), false);
+    return u.called   ? poison()
+           : u.string ? obj_string(l, u.string)
+           : u.dtype  ? obj_dtype(l, type_scalar(EL_F32))
+           : u.truth  ? obj_bool(true)
+                      : obj_int(likely_size(p->name));
+}
+
+Obj assumed_constexpr(Lower *l, const AstFunc *f, const AstParam *p) {
+    if (leaves_open(l)) return poison();
+    Obj o = likely_constexpr(l, f, p);
+    assume(l, p, obj_is_poison(o) ? NULL : obj_repr(l, o), false);
     return o;
 }
 
+/* ---- for people ---- */
+
+enum { NAMED = 4 }; /* of what lacks something; how many more there are is said */
+
+static void put_names(Buf *out, const AstParam *const *params, int n) {
+    for (int i = 0; i < n && i < NAMED; i++)
+        buf_printf(out, "%s'%s'", i ? ", " : "", params[i]->name);
+    if (n > NAMED) buf_printf(out, " and %d more", n - NAMED);
+}
+
+void report_missing(Lower *l, const AstFunc *f, const AstParam *const *missing, int n) {
+    Arena *a = &l->s->arena;
+    Buf names = buf_new(a), values = buf_new(a);
+    put_names(&names, missing, n);
+    for (int i = 0; i < n; i++) {
+        Obj o = likely_constexpr(l, f, missing[i]);
+        buf_printf(&values, "%s-D %s=", i ? " " : "", missing[i]->name);
+        if (o.kind == OBJ_STRING) /* -D takes it as it is */
+            buf_printf(&values, "%.*s", (int)o.text.n, o.text.at);
+        else
+            buf_puts(&values, obj_is_poison(o) ? "VALUE" : obj_repr(l, o));
+    }
+    fail(l, E_CONSTEXPR_VALUE, missing[0]->span, "constexprs %s have no value", names.data);
+    note(l, (Span){0}, "give them values, maybe %s", values.data);
+}
+
 void report_untyped(Lower *l, const AstFunc *f, const AstParam *const *untyped, int n) {
-    enum { NAMED = 4 };
     Arena *a = &l->s->arena;
     int work = GUESS_WORK;
     Guess g = guess(l, f, 0, &work);
     Buf names = buf_new(a), signature = buf_new(a);
-    for (int i = 0; i < n; i++) {
-        if (i < NAMED) buf_printf(&names, "%s'%s'", i ? ", " : "", untyped[i]->name);
+    put_names(&names, untyped, n);
+    for (int i = 0; i < n; i++)
         buf_printf(&signature, "%s%s=%s", i ? "," : "", untyped[i]->name,
                    guess_type(&g, untyped[i]));
-    }
-    if (n > NAMED) buf_printf(&names, " and %d more", n - NAMED);
     fail(l, E_UNTYPED, untyped[0]->span,
          n == 1 ? "parameter %s has no type" : "parameters %s have no type", names.data);
     note(l, (Span){0}, "annotate %s, %s: \"%s\", or say -s '%s' with the types that launches pass",

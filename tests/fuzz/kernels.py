@@ -321,6 +321,8 @@ def planted(bin_, work, passes, device, launchers):
 
 
 def main():
+    if not sys.argv[1:] or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     bin_, work, began = Path(sys.argv[1]).resolve(), Path(tempfile.mkdtemp(prefix="kernels-")), time.monotonic()
     option = {word.partition("=")[0]: word.partition("=")[2] for word in sys.argv[2:] if word.startswith("--")}
     unknown = set(option) - {"--device", "--minutes", "--reduce", "--planted", "--sanitize"}
