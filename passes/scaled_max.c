@@ -18,6 +18,7 @@
 #include "passes/cost.h"
 #include "passes/live_words.h"
 #include "passes/pass.h"
+#include "passes/schedule.h"
 
 #include <math.h>
 
@@ -108,6 +109,36 @@ static Value *is_positive(Builder *b, Value *v) {
     return ir_binary(b, OP_AND, above, below);
 }
 
+/* Of the branch that both loops are in, the result that v is; -1: none. */
+static int result_of(const Op *branch, const Value *v) {
+    return v->def == branch ? v->index : -1;
+}
+
+/* What is in flight behind the loop is waited for in each arm: ptxas does not let a sum go on that
+ * is moved to where both arms have theirs. */
+static void wait_in_arms(PassCtx *ctx, Op *branch) {
+    for (Op *op = branch->next, *next; op && !op_is_async_dot(op); op = next) {
+        bool its = op->code == OP_DOT_WAIT;
+        next = op->next;
+        for (int i = 0; i < op->noperands && its; i++)
+            its = result_of(branch, op->operand[i].value) >= 0;
+        if (!its) continue;
+        Value **in = arena_array(&ctx->s->arena, (size_t)op->noperands, sizeof *in);
+        int at = result_of(branch, op->operand[0].value);
+        for (int r = 0; r < 2; r++) {
+            Op *yield = branch->region[r]->last;
+            Builder b = {ctx->s, ctx->f, branch->region[r], yield, op->span};
+            for (int i = 0; i < op->noperands; i++)
+                in[i] = yield->operand[result_of(branch, op->operand[i].value)].value;
+            Op *wait = ir_op_like(&b, op, in, op->noperands, NULL);
+            wait->result[0]->layout = op->result[0]->layout;
+            ir_set_operand(yield, at, wait->result[0]);
+        }
+        ir_replace_uses(op->result[0], branch->result[at]);
+        ir_erase(op);
+    }
+}
+
 static void look_for_loop(Op *op, void *found) {
     *(bool *)found |= op->code == OP_FOR || op->code == OP_WHILE;
 }
@@ -128,6 +159,7 @@ static void visit(Op *loop, void *ctx_) {
     }
     if (positive) {
         Op *copy = ir_version(ctx->s, ctx->f, loop, positive);
+        wait_in_arms(ctx, copy->block->parent);
         all.n = 0;
         find_all(ctx->s, copy, &all);
     }
