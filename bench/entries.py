@@ -24,8 +24,9 @@ def grid_of(kernel, values):
     return tuple(sizes + [1] * (3 - len(sizes)))
 
 
-def tensor_map(lib, names, h):
-    """The 128 bytes of a map, kept alive by what is returned; None: this tensor has none."""
+def tensor_map(lib, names, h, two_lines=True):
+    """The 128 bytes of a map, kept alive by what is returned; None: this tensor has none. two_lines: L2 fetches
+    two lines for a request where rows begin with lines, as libtile has it; Triton has one."""
     size = BYTES.get(h["type"], 1)
     base = names[h["base"]].data_ptr() + worth(h["offset"], names) * size
     sizes = [worth(e, names) for e in h["sizes"]][::-1]
@@ -40,7 +41,7 @@ def tensor_map(lib, names, h):
     code = lib.cuTensorMapEncodeTiled(
         ctypes.c_void_p(at), TYPES.get(h["type"], 0), n, ctypes.c_void_p(base), wide(*sizes), wide(*strides[1:], 0),
         narrow(*h["box"][::-1]), narrow(*[1] * n), 0, SWIZZLE[h["swizzle"]],
-        2 if any(x % 128 for x in [base, *strides[1:]]) else 3, 0)  # L2 fetches a line, or two, as libtile has it
+        3 if two_lines and not any(x % 128 for x in [base, *strides[1:]]) else 2, 0)
     return None if code else (at, room)
 
 

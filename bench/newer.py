@@ -121,7 +121,7 @@ def address_of(torch, lib, kernel, p, values, programs, keep):
     """Where the value of a parameter lies; `keep` takes what must live on."""
     kind = p["type"]
     if kind == "map":
-        made = entries.tensor_map(lib, {n: v for n, v in zip(kernel["arguments"], values)}, p["map"])
+        made = entries.tensor_map(lib, {n: v for n, v in zip(kernel["arguments"], values)}, p["map"], False)
         if not made:
             raise ValueError(f"no tensor map of {p['map']['base']}")
         keep.append(made)
