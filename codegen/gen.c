@@ -117,10 +117,13 @@ static void gen_program(Gen *g, const Op *op) {
 }
 
 /* The last parameters (compiler/manifest.c). */
+LLVMValueRef gen_places(Gen *g, int axis) {
+    return LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->hidden.maps + axis));
+}
+
 static void gen_work_size(Gen *g, const Op *op) {
-    unsigned axis = (unsigned)ir_attr_int(op, AT_AXIS, 0);
-    unsigned first = (unsigned)(g->f->nparams + g->hidden.maps);
-    gen_new_tile(g, op->result[0]).at[0] = LLVMGetParam(g->func, first + axis);
+    int axis = (int)ir_attr_int(op, AT_AXIS, 0);
+    gen_new_tile(g, op->result[0]).at[0] = gen_places(g, axis);
 }
 
 /* WORKSPACE, LAUNCH_MARK and STREAM_K */

@@ -184,6 +184,7 @@ void gen_barrier(Gen *g, const Op *op);
 void gen_cluster(Gen *g, const Op *op);
 void gen_cluster_barrier(Gen *g, const Op *op);
 void gen_order(Gen *g, const Op *op);
+LLVMValueRef gen_places(Gen *g, int axis); /* of the grid, of a kernel whose programs stay */
 void gen_mbar_init(Gen *g, const Op *op);
 void gen_mbar_expect(Gen *g, const Op *op);
 void gen_mbar_arrive(Gen *g, const Op *op);

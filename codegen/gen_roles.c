@@ -235,7 +235,6 @@ static LLVMValueRef policy_of(Gen *g, const Op *desc) {
     static const uint64_t first = 0x12F0000000000000, normal = 0x1000000000000000;
     const int64_t size = type_elem_bytes(desc->result[0]->type);
     LLVMTypeRef i64 = LLVMInt64TypeInContext(g->c);
-    unsigned axis = (unsigned)(g->f->nparams + g->hidden.maps);
     LLVMValueRef bytes = LLVMConstInt(i64, (uint64_t)size, 0);
     LLVMValueRef places = LLVMConstInt(i64, 1, 0);
     for (int d = 0; d < desc->result[0]->type.rank; d++)
@@ -243,9 +242,7 @@ static LLVMValueRef policy_of(Gen *g, const Op *desc) {
             g->b, bytes, LLVMBuildIntCast2(g->b, gen_scalar(g, desc_size(desc, d)), i64, true, ""),
             "");
     for (int a = 0; a < g->f->persistent; a++)
-        places = LLVMBuildMul(
-            g->b, places, LLVMBuildZExt(g->b, LLVMGetParam(g->func, axis + (unsigned)a), i64, ""),
-            "");
+        places = LLVMBuildMul(g->b, places, LLVMBuildZExt(g->b, gen_places(g, a), i64, ""), "");
     LLVMValueRef programs = gen_intrinsic(g, INTRINSIC_NCTAID_X, NULL, 0, NULL, 0);
     LLVMValueRef once =
         LLVMBuildICmp(g->b, LLVMIntULE, places, LLVMBuildZExt(g->b, programs, i64, ""), "");

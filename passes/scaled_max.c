@@ -15,10 +15,12 @@
  * that x was not.
  *
  * The sign of s is known when the loop begins, so the test is outside. */
+#include "ir/reduction.h"
 #include "passes/cost.h"
 #include "passes/live_words.h"
 #include "passes/pass.h"
 #include "passes/schedule.h"
+#include "passes/walk.h"
 
 #include <math.h>
 
@@ -30,12 +32,8 @@ typedef struct Scaled { /* a reduction of products */
 typedef VEC(Scaled) ScaledList;
 
 static bool is_of_largest(const Op *reduce) {
-    const Block *r = reduce->region[0];
-    const Op *op = r->first;
-    bool extreme = op && (op->code == OP_MAX || op->code == OP_MIN) && op->next == r->last;
-    return reduce->noperands == 1 && extreme && r->last->operand[0].value == op->result[0] &&
-           op->operand[0].value->block == r && op->operand[1].value->block == r &&
-           op->operand[0].value != op->operand[1].value;
+    const Op *by = ir_combines_by(reduce);
+    return by && (by->code == OP_MAX || by->code == OP_MIN);
 }
 
 enum { INFINITE = 0x7F800000 }; /* bits of an infinity of f32 */
@@ -137,10 +135,6 @@ static void wait_in_arms(PassCtx *ctx, Op *branch) {
         ir_replace_uses(op->result[0], branch->result[at]);
         ir_erase(op);
     }
-}
-
-static void look_for_loop(Op *op, void *found) {
-    *(bool *)found |= op->code == OP_FOR || op->code == OP_WHILE;
 }
 
 static void visit(Op *loop, void *ctx_) {

@@ -54,6 +54,7 @@
 #include "ir/target.h"
 #include "passes/exchange.h"
 #include "passes/schedule_plan.h"
+#include "passes/walk.h"
 
 #include <string.h>
 
@@ -334,10 +335,6 @@ static void version_by_occupancy(Plan *p) {
 }
 
 /* ---- which loops ---- */
-
-static void look_for_loop(Op *op, void *found) {
-    if (op->code == OP_FOR || op->code == OP_WHILE) *(bool *)found = true;
-}
 
 static void look_for_dot(Op *op, void *found) {
     if (op->code == OP_DOT) *(bool *)found = true;

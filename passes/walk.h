@@ -41,4 +41,9 @@ static inline Op *loop_around(const Op *op) {
     return parent;
 }
 
+/* For ir_walk: whether there is a loop, in a bool. */
+static inline void look_for_loop(Op *op, void *found) {
+    *(bool *)found |= op->code == OP_FOR || op->code == OP_WHILE;
+}
+
 #endif

@@ -91,7 +91,8 @@ static bool begins_within(const Value *index, int bytes) {
     int64_t by = 1;
     for (int i = 0; i < 2 && op_is(index, OP_MUL); i++)
         if (ir_int_constant(index->def->operand[i].value, &by) && by > 0)
-            return by * bytes % COST_LINE_BYTES && COST_LINE_BYTES % (by * bytes);
+            return by % COST_LINE_BYTES * bytes % COST_LINE_BYTES &&
+                   (by > COST_LINE_BYTES || COST_LINE_BYTES % (by * bytes));
     return false;
 }
 
