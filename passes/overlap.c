@@ -5,20 +5,23 @@
  *     for j from a: s = dot q, k(j); p, f = … s …; acc = dot p, v(j), acc * f
  * becomes
  *     if a < b:
- *         s = dot q, k(a); p, f = … s …
- *         for j from a + step: s = dot q, k(j); acc = dot p, v(j - step), acc * f; p, f = … s …
- *         acc = dot p, v(last), acc * f
+ *         s = dot q, k(a); p, f = … s …; acc = acc * f
+ *         for j from a + step:
+ *             s = dot q, k(j); acc = dot p, v(j - step), acc; p, f = … s …; acc = acc * f
+ *         acc = dot p, v(last), acc
  *
- * Each op is done as often, on the same numbers. What the second dot, the load of its second
- * operand and what is made of its sum before it take of their turn is carried to the next. */
+ * Each op is done as often, on the same numbers. What the second dot and the load of its second
+ * operand take of their turn is carried to the next; what is made of its sum before it is, in the
+ * turn that it is of, so that nothing is between the dots. */
 #include "ir/effects.h"
 #include "passes/cost.h"
 #include "passes/pass.h"
 
 #include <string.h>
 
-/* Where an op of the loop goes: where it is, or with the second dot, a turn later. */
-typedef enum Part { NOW, LATER } Part;
+/* Where an op of the loop goes: where it is; to its turn's end, for it is of the sum that the
+ * second dot is to add to; or with that dot, a turn later. */
+typedef enum Part { NOW, ENDING, LATER } Part;
 
 typedef struct Overlap {
     PassCtx *ctx;
@@ -37,7 +40,7 @@ static Part part_of(const Overlap *x, const Op *op) {
 
 static bool is_later(const Overlap *x, const Value *v) {
     return v->def && v->def->block == x->loop->region[0] && v->def != x->second &&
-           part_of(x, v->def) == LATER;
+           part_of(x, v->def) != NOW;
 }
 
 /* ---- is it to be? ---- */
@@ -96,6 +99,27 @@ static void find_later(Overlap *x) {
     }
 }
 
+/* All uses of v are the second dot's sum, or done for it at the turn's end. */
+static bool goes_to_sum(const Overlap *x, const Value *v) {
+    for (const Use *u = v->uses; u; u = u->next)
+        if (u->op == x->second ? u != u->op->operand + 2 : part_of(x, u->op) != ENDING)
+            return false;
+    return true;
+}
+
+/* What the second dot adds to is made of the turn before, but for what is read later. */
+static void find_at_end(Overlap *x) {
+    const Block *body = x->loop->region[0];
+    bool all = true;
+    for (Op *op = body->last->prev; op; op = op->prev)
+        if (op != x->second && part_of(x, op) == LATER && goes_to_sum(x, op->result[0])) {
+            x->part[op->result[0]->id] = ENDING;
+            all &= ir_is_pure(op);
+        }
+    for (Op *op = body->first; op != body->last && !all; op = op->next)
+        if (part_of(x, op) == ENDING) x->part[op->result[0]->id] = LATER;
+}
+
 static void cross(Overlap *x, Value *v) {
     const Value *sum = x->loop->region[0]->args[1 + x->sum];
     if (v == sum || ir_defined_outside(v, x->loop) || is_later(x, v)) return;
@@ -132,6 +156,7 @@ static bool is_wanted(Overlap *x) {
     if (!is_of_first(x, x->second->operand[0].value, seen)) return false;
     find_later(x);
     if (!is_own_sum(x) || !is_later(x, x->second->operand[1].value)) return false;
+    find_at_end(x);
     find_crossing(x);
     return true;
 }
@@ -157,12 +182,28 @@ static void emit_turn(Overlap *x, Builder *b, Value **map, bool before, bool aft
     }
 }
 
+/* What the second dot takes for its sum, or the loop carries of it. */
+static Value *taken_sum(const Overlap *x) {
+    Value *to = x->second->operand[2].value;
+    bool made = is_later(x, to) && part_of(x, to->def) == ENDING;
+    return made ? to : x->loop->region[0]->args[1 + x->sum];
+}
+
+/* What a turn makes of the sum at its end. */
+static Value *emit_end(Overlap *x, Builder *b, Value **map, Value *sum) {
+    const Block *body = x->loop->region[0];
+    map[body->args[1 + x->sum]->id] = sum;
+    for (Op *op = body->first; op != body->last; op = op->next)
+        if (part_of(x, op) == ENDING) ir_clone(b, op, map, x->nvalues);
+    return mapped(map, taken_sum(x));
+}
+
 /* The second dot of the turn whose crossing values these are, on this sum. */
 static Value *emit_second(Overlap *x, Builder *b, Value *const *crossing, Value *sum) {
     const Block *body = x->loop->region[0];
     Value **map = new_map(x);
     for (int i = 0; i < x->crossing.n; i++) map[x->crossing.at[i]->id] = crossing[i];
-    map[body->args[1 + x->sum]->id] = sum;
+    map[taken_sum(x)->id] = sum;
     for (Op *op = body->first; op != body->last; op = op->next)
         if (op == x->second || part_of(x, op) == LATER) ir_clone(b, op, map, x->nvalues);
     return mapped(map, x->second->result[0]);
@@ -203,6 +244,7 @@ static Op *emit_loop(Overlap *x, Builder *b, Value **init, int n) {
     emit_turn(x, &in, map, true, false);
     Value *sum = emit_second(x, &in, body->args + 1 + n, body->args[1 + x->sum]);
     emit_turn(x, &in, map, false, true);
+    sum = emit_end(x, &in, map, sum);
     ir_op(&in, OP_YIELD, carried(x, map, sum, n), n + x->crossing.n, NULL, 0, 0);
     return to;
 }
@@ -220,7 +262,8 @@ static void split(Overlap *x) {
     for (int i = 0; i <= n; i++)
         map[loop->region[0]->args[i]->id] = loop->operand[i ? 2 + i : 0].value;
     emit_turn(x, &in, map, true, true);
-    Op *to = emit_loop(x, &in, carried(x, map, loop->operand[3 + x->sum].value, n), n);
+    Value *sum = emit_end(x, &in, map, loop->operand[3 + x->sum].value);
+    Op *to = emit_loop(x, &in, carried(x, map, sum, n), n);
     for (int i = 0; i < n; i++) out[i] = to->result[i];
     out[x->sum] = emit_second(x, &in, to->result + n, to->result[x->sum]);
     ir_op(&in, OP_YIELD, out, n, NULL, 0, 0);
