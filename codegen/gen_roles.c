@@ -115,26 +115,6 @@ void gen_cluster_barrier(Gen *g, const Op *op) {
     ordered(g, "barrier.cluster.arrive.relaxed;\n\tbarrier.cluster.wait;", "~{memory}", NULL, 0);
 }
 
-/* ORDER_WAIT and ORDER_ARRIVE: a warpgroup waits at the named barrier of its own number, where the
- * one before it arrives. The number is a shuffled one: ptxas knows that it is a whole warp's. */
-void gen_order(Gen *g, const Op *op) {
-    enum { MEET = 2 * WARPGROUP * 32 };
-    bool waits = op->code == OP_ORDER_WAIT, once = ir_attr_int(op, AT_ONCE, 0);
-    uint32_t n = (uint32_t)warps_of_block(g->f, op->block) / WARPGROUP;
-    LLVMValueRef id = gen_i32(g, (uint32_t)ir_attr_int(op, AT_ID, 0));
-    LLVMValueRef group = LLVMBuildUDiv(g->b, g->warp, gen_i32(g, WARPGROUP), "");
-    LLVMValueRef next =
-        LLVMBuildAnd(g->b, LLVMBuildAdd(g->b, group, gen_i32(g, 1), ""), gen_i32(g, n - 1), "");
-    LLVMValueRef at = waits ? group : next,
-                 is_first = LLVMBuildICmp(g->b, LLVMIntEQ, at, gen_i32(g, 0), "");
-    LLVMValueRef args[] = {once ? id : LLVMBuildAdd(g->b, id, at, ""), gen_i32(g, MEET), is_first};
-    if (once)
-        ordered(g, waits ? "@$2 bar.sync $0, $1;" : "@$2 bar.arrive $0, $1;", "n,n,b,~{memory}",
-                args, 3);
-    else
-        ordered(g, waits ? "bar.sync $0, $1;" : "bar.arrive $0, $1;", "r,n,~{memory}", args, 2);
-}
-
 /* ---- barriers that count ---- */
 
 void gen_mbar_init(Gen *g, const Op *op) {
@@ -174,41 +154,70 @@ static LLVMValueRef rank_of_lane(Gen *g, const Op *op) {
 /* A warp's threads first wait for each other, then the first arrives for them, or as many as there
  * are programs to tell. What programs of a cluster have in shared memory lies at the same place in
  * each. */
-void gen_mbar_arrive(Gen *g, const Op *op) {
-    LLVMValueRef all = LLVMConstInt(g->i32, UINT32_MAX, 0);
-    int told = op->noperands - 1;
-    LLVMValueRef first = gen_i32(g, (uint32_t)(told ? told : 1));
-    LLVMValueRef args[] = {LLVMBuildICmp(g->b, LLVMIntULT, g->lane, first, ""),
-                           address_of(g, op->operand[0].value)};
-    if (told && lacks(g, op, g->o->target->tma)) return;
+static void arrive(Gen *g, LLVMValueRef at, LLVMValueRef first, LLVMValueRef rank) {
+    LLVMValueRef all = LLVMConstInt(g->i32, UINT32_MAX, 0), there[] = {at, rank};
+    LLVMValueRef args[] = {LLVMBuildICmp(g->b, LLVMIntULT, g->lane, first, ""), at};
     gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all, 1);
-    if (told) {
-        LLVMValueRef there[] = {args[1], rank_of_lane(g, op)};
+    if (rank)
         args[1] = gen_asm(g, "mapa.shared::cluster.u32 $0, $1, $2;", "=r,r,r", g->i32, there, 2,
                           ASM_PURE);
-    }
     ordered(g,
-            told ? "@$0 mbarrier.arrive.shared::cluster.b64 _, [$1];"
+            rank ? "@$0 mbarrier.arrive.shared::cluster.b64 _, [$1];"
                  : "{\n\t.reg .b64 s;\n\t@$0 mbarrier.arrive.shared.b64 s, [$1];\n\t}",
             "b,r,~{memory}", args, 2);
 }
 
-/* With assertions a wait that nobody ends traps: each try gives up by itself after some time. */
-void gen_mbar_wait(Gen *g, const Op *op) {
+void gen_mbar_arrive(Gen *g, const Op *op) {
+    int told = op->noperands - 1;
+    if (told && lacks(g, op, g->o->target->tma)) return;
+    arrive(g, address_of(g, op->operand[0].value), gen_i32(g, (uint32_t)(told ? told : 1)),
+           told ? rank_of_lane(g, op) : NULL);
+}
+
+/* With assertions a wait that nobody ends traps: each try gives up by itself after some time.
+ * asks: the lane that waits for its warp; NULL: all do. */
+static void wait_for(Gen *g, LLVMValueRef at, LLVMValueRef phase, LLVMValueRef asks) {
     enum { MOST_TRIES = 1 << 22 };
-    LLVMValueRef parity =
-        LLVMBuildAnd(g->b, gen_scalar(g, op->operand[1].value), gen_i32(g, 1), "");
-    LLVMValueRef args[] = {address_of(g, op->operand[0].value), parity, gen_i32(g, MOST_TRIES)};
-    char text[400];
+    LLVMValueRef parity = LLVMBuildAnd(g->b, phase, gen_i32(g, 1), "");
+    LLVMValueRef args[] = {at, parity, gen_i32(g, MOST_TRIES), asks};
+    char text[480];
     bool bounded = g->f->debug;
     snprintf(
         text, sizeof text,
-        "{\n\t.reg .pred p%s\nwait_${:uid}:\n\tmbarrier.%s.parity.shared%s.b64 p, [$0], $1;\n\t"
-        "%s@!p bra wait_${:uid};\n\t}",
+        "{\n\t.reg .pred p%s%s\nwait_${:uid}:\n\tmbarrier.%s.parity.shared%s.b64 p, [$0], $1;\n\t"
+        "%s@!p bra wait_${:uid};%s\n\t}",
         bounded ? ", q;\n\t.reg .b32 n;\n\tmov.b32 n, 0;" : ";",
-        g->o->target->tma ? "try_wait" : "test_wait", g->o->target->tma ? "::cta" : "",
-        bounded ? "add.u32 n, n, 1;\n\tsetp.gt.u32 q, n, $2;\n\t@q trap;\n\t" : "");
-    ordered(g, text, bounded ? "r,r,n,~{memory}" : "r,r,~{memory}", args, bounded ? 3 : 2);
+        asks ? "\n\t@!$3 bra done_${:uid};" : "", g->o->target->tma ? "try_wait" : "test_wait",
+        g->o->target->tma ? "::cta" : "",
+        bounded ? "add.u32 n, n, 1;\n\tsetp.gt.u32 q, n, $2;\n\t@q trap;\n\t" : "",
+        asks ? "\ndone_${:uid}:\n\tbar.warp.sync -1;" : "");
+    ordered(g, text, asks ? "r,r,n,b,~{memory}" : "r,r,n,~{memory}", args, asks ? 4 : 3);
+}
+
+void gen_mbar_wait(Gen *g, const Op *op) {
+    wait_for(g, address_of(g, op->operand[0].value), gen_scalar(g, op->operand[1].value), NULL);
+}
+
+/* ORDER_WAIT and ORDER_ARRIVE: a warpgroup waits at the barrier of its own number, where the one
+ * before it arrives, the first for the phase before. The number is a shuffled one: ptxas knows that
+ * it is a whole warp's. That one lane waits is worth a tenth of attention with heads of 64. */
+void gen_order(Gen *g, const Op *op) {
+    bool waits = op->code == OP_ORDER_WAIT;
+    uint32_t n = (uint32_t)warps_of_block(g->f, op->block) / WARPGROUP;
+    const Op *alloc = buffer_alloc(op->operand[0].value);
+    LLVMValueRef at = LLVMBuildUDiv(g->b, g->warp, gen_i32(g, WARPGROUP), "");
+    LLVMValueRef is_first = LLVMBuildICmp(g->b, LLVMIntEQ, at, gen_i32(g, 0), "");
+    if (!waits)
+        at = LLVMBuildAnd(g->b, LLVMBuildAdd(g->b, at, gen_i32(g, 1), ""), gen_i32(g, n - 1), "");
+    at = LLVMBuildMul(g->b, at, gen_i32(g, (uint32_t)buffer_stride(alloc)), "");
+    at = LLVMBuildAdd(g->b, address_of(g, op->operand[0].value), at, "");
+    if (!waits) {
+        arrive(g, at, gen_i32(g, 1), NULL);
+        return;
+    }
+    LLVMValueRef turned = LLVMBuildZExt(g->b, is_first, g->i32, "");
+    wait_for(g, at, LLVMBuildXor(g->b, gen_scalar(g, op->operand[1].value), turned, ""),
+             LLVMBuildICmp(g->b, LLVMIntEQ, g->lane, gen_i32(g, 0), ""));
 }
 
 void gen_async_arrive(Gen *g, const Op *op) {

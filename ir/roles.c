@@ -128,15 +128,18 @@ static const char *verify_barrier(Session *s, const Func *f, const Op *op) {
     return NULL;
 }
 
-/* The barriers of roles are those up to their number. */
+/* One that waits for its turn cannot come to a barrier where the one before it is. */
 static const char *verify_order(Session *s, const Func *f, const Op *op) {
     int groups = warps_of_block(f, op->block) / WARPGROUP;
-    int64_t id = ir_attr_int(op, AT_ID, 0), first = roles_of(f) ? roles_of(f)->nregions + 1 : 1;
     if (role_of_block(op->block) < 0 || groups < 2)
         return "warpgroups of a role take turns, of two or more";
-    if (id < first || id + groups > NAMED_BARRIERS)
-        return arena_printf(&s->arena, "barriers %lld to %d are left for %d warpgroups",
-                            (long long)first, NAMED_BARRIERS - 1, groups);
+    if (op->operand[0].value->type.slices != groups)
+        return arena_printf(&s->arena, "a barrier for each of %d warpgroups", groups);
+    if (op->code == OP_ORDER_WAIT && !type_equal(op->operand[1].value->type, type_scalar(EL_I32)))
+        return "the phase is an i32";
+    for (const Op *in = op; op->code == OP_ORDER_WAIT && in && in->code != OP_ORDER_ARRIVE;
+         in = in->next)
+        if (in->code == OP_BARRIER) return "a barrier where the next warpgroup waits for this one";
     return NULL;
 }
 

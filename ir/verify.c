@@ -199,7 +199,8 @@ static void check_columns(Verifier *v, const Op *op) {
 static void check_async(Verifier *v, const Op *op) {
     enum { MOST_DOTS = 7 }; /* of wgmma */
     const Value *x = op->noperands ? op->operand[0].value : NULL;
-    if (op->code != OP_BUFFER_SLICE && op->code != OP_MBAR_INIT)
+    bool all = op->code == OP_MBAR_INIT || op->code == OP_ORDER_WAIT || op->code == OP_ORDER_ARRIVE;
+    if (op->code != OP_BUFFER_SLICE && !all)
         for (int i = 0; i < op->noperands; i++)
             if (arg_type(op, i).slices)
                 bad(v, op, "operand %d is a buffer of %d slices, one of which is to be named", i,

@@ -515,6 +515,7 @@ const char *strand_name(Run *r, int strand); /* its role's; NULL: none */
 
 /* mbarrier.c */
 StepFn step_mbar_init, step_mbar_expect, step_mbar_arrive, step_mbar_wait;
+StepFn step_order_wait, step_order_arrive;
 bool mbarrier_bytes(Run *r, Program *p, const Step *st, int barrier, int64_t bytes);
 bool mbarrier_arrive(Run *r, Program *p, const Step *st, int barrier, int64_t n,
                      const uint32_t *clock);

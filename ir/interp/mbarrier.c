@@ -8,10 +8,9 @@
 
 #include <string.h>
 
-int mbarrier_number(Run *r, Program *p, const Step *st, const Program *of, const SharedBuffer *b,
-                    int i) {
-    int slice = 0;
-    if (b->slices > 1) slice = (int)first_lane(&p->tile[st->src[i]], EL_I32);
+/* The number of one that may be used; -1: it may not, which is reported. */
+static int usable(Run *r, Program *p, const Step *st, const Program *of, const SharedBuffer *b,
+                  int slice) {
     const Mbarrier *m = &of->mbarrier[b->mbarrier + slice];
     int64_t at = b->at + slice * b->stride;
     const char *wrong = NULL;
@@ -24,6 +23,12 @@ int mbarrier_number(Run *r, Program *p, const Step *st, const Program *of, const
     if (!wrong) return b->mbarrier + slice;
     report_shared(r, p, st, wrong, at);
     return -1;
+}
+
+int mbarrier_number(Run *r, Program *p, const Step *st, const Program *of, const SharedBuffer *b,
+                    int i) {
+    int slice = b->slices > 1 ? (int)first_lane(&p->tile[st->src[i]], EL_I32) : 0;
+    return usable(r, p, st, of, b, slice);
 }
 
 bool step_mbar_init(Run *r, Program *p, const Step *st) {
@@ -118,14 +123,16 @@ bool step_mbar_arrive(Run *r, Program *p, const Step *st) {
     return true;
 }
 
-bool step_mbar_wait(Run *r, Program *p, const Step *st) {
-    int barrier = mbarrier_number(r, p, st, p, st->detail, 0);
-    if (barrier < 0) return false;
+static bool parity_of(Run *r, Program *p, const Step *st, uint32_t *parity) {
     const Tile *phase = &p->tile[st->src[1]];
     if (phase->tainted && phase->taint[0] >= ORIGIN_UNINIT)
         return report_taint(r, p, st, USED_COMPARED, phase->taint[0], type_scalar(EL_I32), 0);
+    *parity = (uint32_t)first_lane(phase, EL_I32) & 1;
+    return true;
+}
+
+static bool wait_for(Run *r, Program *p, const Step *st, int barrier, uint32_t parity) {
     const Mbarrier *m = &p->mbarrier[barrier];
-    uint32_t parity = (uint32_t)first_lane(phase, EL_I32) & 1;
     while ((m->phase & 1) == parity && m->copies)
         if (!async_land_at(r, p, st, barrier)) return false;
     if ((m->phase & 1) == parity)
@@ -135,16 +142,56 @@ bool step_mbar_wait(Run *r, Program *p, const Step *st) {
     return true;
 }
 
+bool step_mbar_wait(Run *r, Program *p, const Step *st) {
+    uint32_t parity;
+    int barrier = mbarrier_number(r, p, st, p, st->detail, 0);
+    return barrier >= 0 && parity_of(r, p, st, &parity) && wait_for(r, p, st, barrier, parity);
+}
+
+/* The warpgroups are in step here: the first waits for what all did the turn before, and what the
+ * others wait for is the first's next arrival, so that the phase has to be the one that goes on. */
+bool step_order_wait(Run *r, Program *p, const Step *st) {
+    const SharedBuffer *b = st->detail;
+    uint32_t parity;
+    if (!parity_of(r, p, st, &parity)) return false;
+    for (int i = (int)b->slices - 1; i >= 0; i--) {
+        int barrier = usable(r, p, st, p, b, i);
+        if (barrier < 0) return false;
+        const Mbarrier *m = &p->mbarrier[barrier];
+        if (!i) return wait_for(r, p, st, barrier, parity ^ 1);
+        if ((m->phase & 1) == parity) continue;
+        diag(&r->s->diags, C_BARRIER, st->op->span,
+             "warpgroup %d does not wait for its turn: phase %u of barrier '%s' goes on, and what "
+             "it waits for is the one before, in %s",
+             i, (unsigned)m->phase, m->name, report_program(r, p));
+        return false;
+    }
+    return true;
+}
+
+bool step_order_arrive(Run *r, Program *p, const Step *st) {
+    const SharedBuffer *b = st->detail;
+    for (int i = 0; i < (int)b->slices; i++) {
+        int barrier = usable(r, p, st, p, b, i);
+        if (barrier < 0) return false;
+        uint32_t *clock = p->mbarrier[barrier].arrived;
+        strand_release(r, p, clock);
+        if (!mbarrier_arrive(r, p, st, barrier, WARPGROUP, clock)) return false;
+    }
+    return true;
+}
+
 const char *mbarrier_text(Run *r, const Program *p, const Step *st) {
     Arena *a = &r->s->arena;
     if (st->op->code == OP_CLUSTER_BARRIER) return "the other programs of its cluster";
-    if (st->op->code != OP_MBAR_WAIT) {
+    bool order = st->op->code == OP_ORDER_WAIT; /* blocked at the first */
+    if (st->op->code != OP_MBAR_WAIT && !order) {
         const NamedBarrier *n = &p->named[barrier_id(st->op)];
         return arena_printf(a, "barrier %d, where %d of %d warps have come", barrier_id(st->op),
                             n->here, n->warps);
     }
     const SharedBuffer *b = st->detail;
-    int slice = b->slices > 1 ? (int)first_lane(&p->tile[st->src[0]], EL_I32) : 0;
+    int slice = b->slices > 1 && !order ? (int)first_lane(&p->tile[st->src[0]], EL_I32) : 0;
     const Mbarrier *m = &p->mbarrier[b->mbarrier + slice];
     return arena_printf(
         a, "phase %u of barrier '%s': %lld of %lld arrivals and %lld bytes are missing",

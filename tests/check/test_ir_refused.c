@@ -357,13 +357,19 @@ static const Refused bodies[] = {
      "buffer_alloc\n%b: barrier = buffer_alloc\nmbar_desc_load %d, %m, %b",
      "an index for each dimension"},
     {"warps roles=\"a\" num_warps=[1]", "1 to 15 roles"},
-    {"order_wait id=2", "take turns, of two or more"},
-    {"warps roles=\"a\" num_warps=[4] {\n order_wait id=2\n yield\n}",
+    {"%b: barrier<2> = buffer_alloc\norder_wait %b, %n", "take turns, of two or more"},
+    {"warps roles=\"a\" num_warps=[4] {\n %b: barrier<2> = buffer_alloc\n order_wait %b, %n\n "
+     "yield\n}",
      "take turns, of two or more"},
-    {"warps roles=\"a\" num_warps=[8] {\n order_arrive id=1\n yield\n}",
-     "barriers 2 to 15 are left for 2 warpgroups"},
-    {"warps roles=\"a\" num_warps=[16] {\n order_wait id=13 once=1\n yield\n}",
-     "barriers 2 to 15 are left for 4 warpgroups"},
+    {"warps roles=\"a\" num_warps=[16] {\n %b: barrier<2> = buffer_alloc\n order_arrive %b\n "
+     "yield\n}",
+     "a barrier for each of 4 warpgroups"},
+    {"warps roles=\"a\" num_warps=[8] {\n %b: barrier<2> = buffer_alloc\n order_wait %b, %c\n "
+     "yield\n}",
+     "the phase is an i32"},
+    {"warps roles=\"a\" num_warps=[8] {\n %b: barrier<2> = buffer_alloc\n order_wait %b, %n\n "
+     "barrier\n order_arrive %b\n yield\n}",
+     "a barrier where the next warpgroup waits for this one"},
     {"%b: barrier = buffer_alloc\nmbar_arrive %b, %c", "ranks are i32"},
     {"%1: i32 = const value=1\n%d: desc<f32[8]> = make_desc %p, %n, %1 front=1 padding=zero",
      "a tensor that goes on in front is not padded there"},
