@@ -181,12 +181,21 @@ static const Layout *owners_layout(Assign *a, const Op *atomic, const Layout *l)
     return l->bits[IN_REG] > own.bits[IN_REG] ? intern_layout(a->s, own) : l;
 }
 
+/* A few more stores, and no way through shared memory, where all of the program's threads, or the
+ * role's, wait for each other. */
+static bool is_small_as_held(const Layout *l, const Layout *good) {
+    return 1 << l->bits[IN_REG] <= COST_FEW_STORED && layout_move_kind(good, l) == MOVE_SHARED;
+}
+
 static bool is_stored_as_held(Assign *a, Value *v, Access x) {
+    enum { LEAST = 8 }; /* bytes of an access, where there are many */
     if (is_rematerialisable(a, v)) return false;
     const Layout *l = own_layout(a, v);
+    if (store_layout_is_good(l, v->type, x)) return true;
     bool large = a->f->entry_of && cost_is_stored_as_held(v->type);
-    return store_layout_is_good(l, v->type, x) ||
-           (large && store_layout_fills_sectors(l, v->type, x));
+    Layout good = choose_access_layout(v->type, x, warps_of_value(a->f, v));
+    return (large && store_layout_fills_sectors(l, v->type, x, LEAST)) ||
+           (is_small_as_held(l, &good) && store_layout_fills_sectors(l, v->type, x, 0));
 }
 
 /* ---- one op at a time ---- */

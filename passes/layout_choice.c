@@ -56,13 +56,13 @@ bool store_layout_is_good(const Layout *l, Type t, Access a) {
 }
 
 /* Which lanes have which part of a sector does not matter. */
-bool store_layout_fills_sectors(const Layout *l, Type t, Access a) {
-    enum { SECTOR = 32, LEAST = 8 }; /* bytes: of L2's lines, and of an access */
+bool store_layout_fills_sectors(const Layout *l, Type t, Access a, int least) {
+    enum { SECTOR = 32 }; /* bytes of L2's lines */
     int bytes = type_elem_bytes(t), vec = vector_of(l, t, a), run = vec, k;
     LayoutIn in;
     while (bytes << run < SECTOR && layout_find_bit(l, t, a.dim, run, &in, &k) && in == IN_LANE)
         run++;
-    return bytes << vec >= LEAST && bytes << run >= SECTOR;
+    return bytes << vec >= least && bytes << run >= SECTOR;
 }
 
 /* Warpgroups: four warps with 64 rows each, M split first. NULL, or why the dot does not suit them.

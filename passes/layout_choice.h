@@ -24,8 +24,8 @@ Layout choose_default_layout(Type t, int num_warps);
 /* Is a store of a tile held as l about as good as one held as its access asks? */
 bool store_layout_is_good(const Layout *l, Type t, Access a);
 
-/* At least, does it write whole sectors, by 8 bytes a lane or more? */
-bool store_layout_fills_sectors(const Layout *l, Type t, Access a);
+/* At least, does it write whole sectors, by so many bytes a lane or more? */
+bool store_layout_fills_sectors(const Layout *l, Type t, Access a, int least);
 
 typedef struct DotChoice {
     const WgmmaInfo *wgmma; /* NULL: not on warpgroups */
