@@ -13,15 +13,56 @@ static LLVMBasicBlockRef here(Gen *g) {
     return LLVMGetInsertBlock(g->b);
 }
 
-/* Phis for v in the current block, as its tile. */
-static Tile make_phis(Gen *g, const Value *v) {
-    Tile t = gen_new_tile(g, v);
-    for (int i = 0; i < t.n; i++) t.at[i] = LLVMBuildPhi(g->b, gen_elem_type(g, v->type), "");
-    return t;
+typedef struct Phis { /* of a tile's elements, or of words of several */
+    const Value *v;
+    LLVMValueRef *at;
+    int n, bits; /* of a word; 0: of elements */
+} Phis;
+
+/* Dots take it out of registers, and nobody else. */
+static bool is_fragment(const Value *v) {
+    for (const Use *u = v->uses; u; u = u->next)
+        if (u->op->code != OP_DOT || u != u->op->operand) return false;
+    return v->uses && v->type.space == SPACE_REGISTER;
 }
 
-static void add_incoming(Tile phi, Tile from, LLVMBasicBlockRef block) {
-    for (int i = 0; i < phi.n; i++) LLVMAddIncoming(phi.at[i], &from.at[i], &block, 1);
+/* Phis for v in the current block. A dot's fragment is carried as the dot takes it: of its halves
+ * ptxas carries registers apart, and moves them together in each turn. */
+static Phis make_phis(Gen *g, const Value *v) {
+    enum { WORD = 32 };
+    Tile t = gen_new_tile(g, v);
+    int size = type_elem_bytes(v->type) * 8;
+    bool words = is_fragment(v) && size < WORD && t.n * size % WORD == 0;
+    Phis p = {v, t.at, words ? t.n * size / WORD : t.n, words ? WORD : 0};
+    if (words) p.at = arena_array(&g->s->arena, (size_t)p.n, sizeof *p.at);
+    for (int i = 0; i < p.n; i++)
+        p.at[i] = LLVMBuildPhi(g->b, words ? g->i32 : gen_elem_type(g, v->type), "");
+    return p;
+}
+
+/* Behind all phis of the block. */
+static void take_phis(Gen *g, const Phis *p, int n) {
+    for (int i = 0; i < n; i++) {
+        Tile t = gen_tile(g, p[i].v);
+        if (p[i].bits) gen_unpack(g, type_element(p[i].v->type), p[i].at, p[i].bits, t.at, t.n);
+    }
+}
+
+/* block ends already. */
+static void add_incoming(Gen *g, const Phis *p, Tile from, LLVMBasicBlockRef block) {
+    LLVMValueRef *in = from.at;
+    if (p->bits) {
+        LLVMBasicBlockRef now = here(g);
+        in = arena_array(&g->s->arena, (size_t)p->n, sizeof *in);
+        LLVMPositionBuilderBefore(g->b, LLVMGetBasicBlockTerminator(block));
+        gen_pack(g, type_element(p->v->type), from.at, from.n, p->bits, in);
+        LLVMPositionBuilderAtEnd(g->b, now);
+    }
+    for (int i = 0; i < p->n; i++) LLVMAddIncoming(p->at[i], &in[i], &block, 1);
+}
+
+static Phis *new_phis(Gen *g, int n) {
+    return arena_array(&g->s->arena, (size_t)n, sizeof(Phis));
 }
 
 /* iv < hi, or iv > hi where the step is negative. */
@@ -89,11 +130,13 @@ void gen_for(Gen *g, const Op *op) {
     LLVMBasicBlockRef before = here(g), loop = new_block(g, "loop"), done = new_block(g, "done");
     LLVMBuildCondBr(g->b, goes_on(g, op, lo, hi, step), loop, done);
     LLVMPositionBuilderAtEnd(g->b, loop);
-    Tile iv = make_phis(g, body->args[0]);
+    Phis iv = make_phis(g, body->args[0]), *carried = new_phis(g, op->nresults);
     LLVMAddIncoming(iv.at[0], &lo, &before, 1);
-    for (int i = 0; i < op->nresults; i++)
-        add_incoming(make_phis(g, body->args[1 + i]), gen_tile(g, op->operand[3 + i].value),
-                     before);
+    for (int i = 0; i < op->nresults; i++) {
+        carried[i] = make_phis(g, body->args[1 + i]);
+        add_incoming(g, &carried[i], gen_tile(g, op->operand[3 + i].value), before);
+    }
+    take_phis(g, carried, op->nresults);
     gen_block(g, body);
     const Op *yield = body->last;
     gen_debug_at(g, op); /* counting and jumping back belong to the loop's own line */
@@ -105,13 +148,14 @@ void gen_for(Gen *g, const Op *op) {
     if (!only_counts_up(op)) forbid_unrolling(g, back);
     LLVMAddIncoming(iv.at[0], &after, &end, 1);
     for (int i = 0; i < yield->noperands; i++)
-        add_incoming(gen_tile(g, body->args[1 + i]), gen_tile(g, yield->operand[i].value), end);
+        add_incoming(g, &carried[i], gen_tile(g, yield->operand[i].value), end);
     LLVMPositionBuilderAtEnd(g->b, done);
     for (int i = 0; i < op->nresults; i++) {
-        Tile r = make_phis(g, op->result[i]);
-        add_incoming(r, gen_tile(g, op->operand[3 + i].value), before);
-        add_incoming(r, gen_tile(g, yield->operand[i].value), end);
+        carried[i] = make_phis(g, op->result[i]);
+        add_incoming(g, &carried[i], gen_tile(g, op->operand[3 + i].value), before);
+        add_incoming(g, &carried[i], gen_tile(g, yield->operand[i].value), end);
     }
+    take_phis(g, carried, op->nresults);
 }
 
 void gen_if(Gen *g, const Op *op) {
@@ -125,11 +169,13 @@ void gen_if(Gen *g, const Op *op) {
         LLVMBuildBr(g->b, done);
     }
     LLVMPositionBuilderAtEnd(g->b, done);
+    Phis *phi = new_phis(g, op->nresults);
     for (int i = 0; i < op->nresults; i++) {
-        Tile phi = make_phis(g, op->result[i]);
+        phi[i] = make_phis(g, op->result[i]);
         for (int r = 0; r < 2; r++)
-            add_incoming(phi, gen_tile(g, op->region[r]->last->operand[i].value), end[r]);
+            add_incoming(g, &phi[i], gen_tile(g, op->region[r]->last->operand[i].value), end[r]);
     }
+    take_phis(g, phi, op->nresults);
 }
 
 void gen_while(Gen *g, const Op *op) {
@@ -138,8 +184,12 @@ void gen_while(Gen *g, const Op *op) {
     LLVMBasicBlockRef done = new_block(g, "done");
     LLVMBuildBr(g->b, head);
     LLVMPositionBuilderAtEnd(g->b, head);
-    for (int i = 0; i < test->nargs; i++)
-        add_incoming(make_phis(g, test->args[i]), gen_tile(g, op->operand[i].value), before);
+    Phis *carried = new_phis(g, test->nargs);
+    for (int i = 0; i < test->nargs; i++) {
+        carried[i] = make_phis(g, test->args[i]);
+        add_incoming(g, &carried[i], gen_tile(g, op->operand[i].value), before);
+    }
+    take_phis(g, carried, test->nargs);
     gen_block(g, test);
     const Op *cond = test->last;
     gen_debug_at(g, op);
@@ -152,10 +202,10 @@ void gen_while(Gen *g, const Op *op) {
     LLVMPositionBuilderAtEnd(g->b, loop);
     gen_block(g, body);
     LLVMBasicBlockRef end = here(g);
-    for (int i = 0; i < test->nargs; i++)
-        add_incoming(gen_tile(g, test->args[i]), gen_tile(g, body->last->operand[i].value), end);
     gen_debug_at(g, op);
     forbid_unrolling(g, LLVMBuildBr(g->b, head));
+    for (int i = 0; i < test->nargs; i++)
+        add_incoming(g, &carried[i], gen_tile(g, body->last->operand[i].value), end);
     LLVMPositionBuilderAtEnd(g->b, done);
 }
 
