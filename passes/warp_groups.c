@@ -12,6 +12,7 @@
 #include "passes/cost.h"
 #include "passes/layout_choice.h"
 #include "passes/schedule.h"
+#include "passes/walk.h"
 #include "passes/warp_specialize.h"
 
 #include <string.h>
@@ -375,7 +376,7 @@ static void find_part(Op *op, void *ctx) {
 }
 
 typedef struct Stored { /* what goes through shared memory besides */
-    int64_t bytes;
+    int64_t bytes, by_threads;
     bool unknown;
 } Stored;
 
@@ -383,7 +384,9 @@ static void add_stored(Op *op, void *ctx) {
     Stored *s = ctx;
     if (op->code == OP_DESC_STORE && !cost_is_stored_as_held(op->operand[1].value->type))
         s->bytes += type_bytes(op->operand[1].value->type);
-    s->unknown |= op->code == OP_STORE;
+    if (op->code != OP_STORE) return;
+    s->unknown = true;
+    s->by_threads += type_bytes(op->operand[1].value->type);
 }
 
 /* Stages of so many bytes that fit, where as many warps as are to be on a multiprocessor are; or
@@ -396,6 +399,24 @@ static int stages_that_fit(const Specialize *x, int64_t bytes) {
     int64_t programs = (COST_ROLES_CONSUMERS + x->f->num_warps - 1) / x->f->num_warps;
     int64_t most = (cost_share_of(sm, programs) - s.bytes - COST_STAGE_ALIGN) / bytes;
     return (int)(most < LEAST_STAGES ? (sm->max_shared - COST_ROLES_REST) / bytes : most);
+}
+
+/* Where programs stay the block that is held comes for the next place while this one's dots take
+ * it, if that leaves them their stages. */
+static void hold_two(Specialize *x) {
+    Stored s = {0};
+    ir_walk(x->f->body, add_stored, &s);
+    int64_t programs = (COST_ROLES_CONSUMERS + x->f->num_warps - 1) / x->f->num_warps;
+    int64_t left = cost_share_of(x->ctx->target, programs) - s.bytes - s.by_threads;
+    for (int i = 0; i < x->n; i++)
+        left -= x->group[i].stages *
+                (x->group[i].held ? stage_bytes(x->group[i].held) : x->group[i].bytes);
+    for (int i = 0; i < x->n; i++) {
+        const Op *held = x->group[i].held;
+        if (!held || !loop_around(held) || left - stage_bytes(held) < COST_HELD_REST) continue;
+        x->group[i].stages = 2;
+        left -= stage_bytes(held);
+    }
 }
 
 bool has_room(Specialize *x) {
@@ -420,6 +441,7 @@ bool has_room(Specialize *x) {
              (long long)all, most, asked);
     for (int i = 0; i < x->n; i++)
         if (x->group[i].stages > most) x->group[i].stages = most;
+    if (most >= LEAST_STAGES) hold_two(x);
     return most >= LEAST_STAGES;
 }
 
