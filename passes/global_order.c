@@ -258,9 +258,12 @@ void global_merge(const GlobalOrder *o, GlobalAccesses *into, const GlobalAccess
 
 void global_carry(const GlobalOrder *o, GlobalAccesses *into, const GlobalAccesses *end,
                   const Op *loop) {
+    bool programs = ir_attr_int(loop, AT_PARALLEL, 0); /* the iterations are: in no order */
     for (int i = 0; i < end->n; i++) {
         GlobalAccess x = end->at[i];
-        if (x.op && ir_inside(x.op, loop)) x.carried = loop;
+        bool within = x.op && ir_inside(x.op, loop);
+        if (within && programs && (x.op->code == OP_LOAD || x.op->code == OP_STORE)) continue;
+        if (within) x.carried = loop;
         global_note(o, into, x);
     }
 }

@@ -41,7 +41,8 @@ void global_stored(const GlobalOrder *o, GlobalAccesses *all);
 void global_forget(GlobalAccesses *all);
 /* Copies have been waited for. */
 void global_landed(GlobalAccesses *all);
-/* The end of an iteration of the loop meets the begin of the next. */
+/* The end of an iteration of the loop meets the begin of the next; what programs of the source load
+ * and store does not, where the iterations are such programs. */
 void global_carry(const GlobalOrder *o, GlobalAccesses *into, const GlobalAccesses *end,
                   const Op *loop);
 void global_merge(const GlobalOrder *o, GlobalAccesses *into, const GlobalAccesses *from);

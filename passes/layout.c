@@ -192,8 +192,10 @@ static bool is_stored_as_held(Assign *a, Value *v, Access x) {
     if (is_rematerialisable(a, v)) return false;
     const Layout *l = own_layout(a, v);
     if (store_layout_is_good(l, v->type, x)) return true;
-    bool large = a->f->entry_of && cost_is_stored_as_held(v->type);
-    Layout good = choose_access_layout(v->type, x, warps_of_value(a->f, v));
+    int warps = warps_of_value(a->f, v);
+    bool apart = roles_of(a->f) && warps > WARPGROUP; /* warpgroups that had to meet twice */
+    bool large = a->f->entry_of && (apart || cost_is_stored_as_held(v->type));
+    Layout good = choose_access_layout(v->type, x, warps);
     return (large && store_layout_fills_sectors(l, v->type, x, LEAST)) ||
            (is_small_as_held(l, &good) && store_layout_fills_sectors(l, v->type, x, 0));
 }

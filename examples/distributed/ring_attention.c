@@ -114,7 +114,7 @@ static void run(void *user) {
 
 static tile_jit *step_kernel(const Attention *a, int first, int last) {
     static const char *const word[] = {"False", "True"};
-    const char *own = a->r->config ? a->r->config : "BM=128,BN=64,num_warps=8,num_stages=3";
+    const char *own = a->r->config ? a->r->config : "BM=128,BN=128,num_warps=8,num_stages=2";
     char config[2][300];
     for (int cpu = 0; cpu < 2; cpu++)
         snprintf(config[cpu], sizeof config[cpu], "%s,D=%ld,CAUSAL=%s,FIRST=%s,LAST=%s",
