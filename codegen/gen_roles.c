@@ -200,7 +200,7 @@ void gen_mbar_wait(Gen *g, const Op *op) {
 
 /* ORDER_WAIT and ORDER_ARRIVE: a warpgroup waits at the barrier of its own number, where the one
  * before it arrives, the first for the phase before. The number is a shuffled one: ptxas knows that
- * it is a whole warp's. That one lane waits is worth a tenth of attention with heads of 64. */
+ * it is a whole warp's. That one lane waits is worth 3 % of attention with heads of 64. */
 void gen_order(Gen *g, const Op *op) {
     bool waits = op->code == OP_ORDER_WAIT;
     uint32_t n = (uint32_t)warps_of_block(g->f, op->block) / WARPGROUP;

@@ -107,15 +107,24 @@ static bool goes_to_sum(const Overlap *x, const Value *v) {
     return true;
 }
 
-/* What the second dot adds to is made of the turn before, but for what is read later. */
+/* It needs what is read, or made for the second dot's other operand, a turn later. */
+static bool needs_later(const Overlap *x, const Op *op) {
+    for (int i = 0; i < op->noperands; i++) {
+        const Value *v = op->operand[i].value;
+        if (is_later(x, v) && part_of(x, v->def) == LATER) return true;
+    }
+    return !ir_is_pure(op);
+}
+
+/* What the second dot adds to is made at the end of the turn before, if that has all it needs. */
 static void find_at_end(Overlap *x) {
     const Block *body = x->loop->region[0];
     bool all = true;
     for (Op *op = body->last->prev; op; op = op->prev)
-        if (op != x->second && part_of(x, op) == LATER && goes_to_sum(x, op->result[0])) {
+        if (op != x->second && part_of(x, op) == LATER && goes_to_sum(x, op->result[0]))
             x->part[op->result[0]->id] = ENDING;
-            all &= ir_is_pure(op);
-        }
+    for (Op *op = body->first; op != body->last && all; op = op->next)
+        all = part_of(x, op) != ENDING || !needs_later(x, op);
     for (Op *op = body->first; op != body->last && !all; op = op->next)
         if (part_of(x, op) == ENDING) x->part[op->result[0]->id] = LATER;
 }
