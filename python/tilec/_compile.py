@@ -5,7 +5,7 @@ import types
 
 from . import _args, _device, _tilec, _types
 from ._jit import JITFunction, _NOTHING, options_text
-from ._source import Unit, function_of
+from ._source import Unit, function_of, functions_in
 
 _emits = {"ptx": 0, "llvm": 1, "layout": 2, "tir": 3, "ast": 4, "manifest": 5}
 _formats = {"text": 0, "json": 1, "html": 2}
@@ -70,6 +70,11 @@ class Compiled:
 def compile(fn, signature, constexprs=None, target=None, **options):
     """Compiles a @tilec.jit function. signature: {"x": "*fp32:16", "n": "i32"} or that as one text; constexprs:
     {"BLOCK": 128}, what is not named has its default; target: "sm_90a", "H100", …; options as in a launch."""
+    return _compile(fn, signature, constexprs, target, options)
+
+
+def _compile(fn, signature, constexprs, target, options, functions=()):
+    """functions: those that the signature has, by JITFunction.named."""
     inner = function_of(fn)
     if inner is None:
         raise TypeError(f"compile: a @tilec.jit function is wanted, not a {type(fn).__name__}")
@@ -89,8 +94,9 @@ def compile(fn, signature, constexprs=None, target=None, **options):
             values.append((name, value))
     for name in given:
         raise TypeError(f"compile: {jit.__name__} has no constexpr '{name}'")
-    unit = Unit(inner, tuple(f for f in (function_of(v) for _, v in values) if f is not None))
-    defines = tuple(jit.constant(name, value, unit) for name, value in values)
+    unit = Unit(inner, functions + tuple(f for _, v in values for f in functions_in(v)))
+    ((_, signature),) = jit.named(((0, signature),), functions, unit)
+    defines = tuple(jit.constant(name, value, unit.other.__getitem__) for name, value in values)
     made = Compiled(unit, signature, defines, options_text(options), target)
     made.tir  # a mistake shows here and not later
     return made
@@ -118,12 +124,13 @@ def compile_for(kernel, args, kwargs):
     bound, options = kernel.bind(args, kwargs)
     device = options.pop("device", kernel.device)
     options.pop("stream", None)
-    keep, where, signature, constants = [], {}, [], {}
+    keep, where, signature, constants, functions = [], {}, [], {}, ()
     for i, value in enumerate(bound):
         if kernel.is_constexpr[i]:
             constants[kernel.arg_names[i]] = value
         else:
             signature.append(f"{kernel.arg_names[i]}={_type_of(kernel, i, value, keep, where)}")
+            functions += functions_in(value)
     context = _device.context(device or kernel._device_of(where))
     target = context.target if context.target.startswith("sm_") else None
-    return compile(kernel, ", ".join(signature), constants, target, **options)
+    return _compile(kernel, ", ".join(signature), constants, target, options, functions)

@@ -8,7 +8,7 @@ import warnings
 import weakref
 
 from . import _args, _device, _tilec, _types, language
-from ._source import Unit, annotated_type, annotation_of, constant_text, is_constexpr, read_source, function_of, triton_name
+from ._source import Unit, annotated_type, annotation_of, constant_text, functions_in, is_constexpr, read_source, function_of, triton_name
 
 _plain = (int, bool, float, type(None))
 _NOTHING = object()
@@ -82,6 +82,11 @@ def options_text(options):
         else:
             raise TypeError(f"{name} is no parameter, and as an option it is a whole number")
     return ",".join(sorted(parts)) or None
+
+
+def _mark(fn):
+    """A function's name until it has one in its kernel's file: see JITFunction.named."""
+    return f"<{id(fn)}>"
 
 
 class JITFunction(_tilec.Launchable):
@@ -169,6 +174,9 @@ class JITFunction(_tilec.Launchable):
         if number is not None:
             leaves.append(number)
             return None
+        fn = function_of(value)
+        if fn is not None:
+            return f"@{_mark(fn)}"
         if _args.is_shape_alone(value):
             raise _ShapesAlone
         leaf, device = _args.pointer(value, what, keep)
@@ -191,10 +199,12 @@ class JITFunction(_tilec.Launchable):
         return f"tensordesc<{_types.names[base[1]]}[{block}]{', nan' if padding == 'nan' else ''}>"
 
     def _part(self, value, what, leaves, keep, where):
-        if is_constexpr(value):
-            text = constant_text(value)
+        if is_constexpr(value) or triton_name(value) is not None:
+            text = constant_text(value, _mark)
             if text is None:
-                raise TypeError(f"{what}: a tl.constexpr in a tuple is a number, a text, None or a tuple of these")
+                raise TypeError(
+                    f"{what}: a tl.constexpr in a tuple is a number, a text, None, a dtype, a function or a tuple of these"
+                )
             return text
         if isinstance(value, str):
             text = constant_text(value)
@@ -229,17 +239,11 @@ class JITFunction(_tilec.Launchable):
             self._made = {k: v for k, v in self._made.items() if v[0] in self._units.values()}
         return unit
 
-    def constant(self, name, value, unit):
+    def constant(self, name, value, name_of):
         """NAME=VALUE for a constexpr."""
         if is_constexpr(value):
             value = value.value
-        fn = function_of(value)
-        if fn is not None:
-            return f"{name}=@{unit.other[fn]}"
-        path = triton_name(value)
-        if path is not None:
-            return f"{name}={path}" if isinstance(value, language.dtype) else f"{name}=@tl.{path}"
-        text = constant_text(value)
+        text = triton_name(value) if isinstance(value, language.dtype) else constant_text(value, name_of)
         if text is None and hasattr(type(value), "__index__"):
             text = repr(value.__index__())
         if isinstance(value, float) and value != value:
@@ -250,8 +254,11 @@ class JITFunction(_tilec.Launchable):
             raise TypeError(f"{self.__name__}: {name} is a tl.constexpr, which a {type(value).__name__} cannot be")
         return f"{name}={text}"
 
-    def functions_among(self, values):
-        return tuple(f for f in map(function_of, values) if f is not None) if values else ()
+    def named(self, parts, others, unit):
+        """The types of arguments with the names that their functions have in the kernel's file."""
+        for fn in others if parts else ():
+            parts = tuple((i, text.replace(f"@{_mark(fn)}", f"@{unit.other[fn]}")) for i, text in parts)
+        return parts
 
     def explain(self, unit, error):
         error.args = (unit.place(str(error)),)
@@ -284,10 +291,9 @@ class JITFunction(_tilec.Launchable):
                 if kind is int or kind is bool or kind is str or value is None:
                     constants.append((kind, value))
                 else:
-                    fn = function_of(value)
-                    if fn is not None:
-                        others += (fn,)
-                    constants.append(fn or triton_name(value) or (kind, self.constant(self.arg_names[i], value, None)))
+                    fns = functions_in(value)
+                    others += fns
+                    constants.append((kind, self.constant(self.arg_names[i], value, id), fns))
                 continue
             if type(value) in _plain:
                 leaves.append(value if not self.annotated[i] else self._as_annotated(i, value))
@@ -295,9 +301,11 @@ class JITFunction(_tilec.Launchable):
             text = self._leaf(value, f"{self.__name__}: {self.arg_names[i]}", leaves, keep, where)
             if text is not None:
                 parts += ((i, text),)
+                others += functions_in(value)
             elif self.annotated[i]:
                 leaves[-1] = self._as_annotated(i, leaves[-1])
         unit = self.unit(others)
+        parts = self.named(parts, others, unit)
         said = options_text(options) if options else None
         if device is None:
             device = self._device_of(where)
@@ -354,7 +362,7 @@ class JITFunction(_tilec.Launchable):
 
     def _make(self, unit, context, bound, said, parts):
         defines = tuple(
-            self.constant(name, bound[i], unit)
+            self.constant(name, bound[i], unit.other.__getitem__)
             for i, name in enumerate(self.arg_names) if self.is_constexpr[i]
         )  # fmt: skip
         parts += tuple((i, _types.names[kind]) for i, kind in enumerate(self.annotated) if kind > 0)

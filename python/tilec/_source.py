@@ -39,10 +39,18 @@ def number_text(value):
     return repr(value)
 
 
-def constant_text(value):
-    """A value as the source of a kernel writes it; None where that cannot be."""
+def constant_text(value, name_of=None):
+    """A value as the source of a kernel writes it; None where that cannot be. name_of: of functions that
+    the kernel's file has; names of tl and dtypes are known with it, too."""
     if is_constexpr(value):
-        return constant_text(value.value)
+        return constant_text(value.value, name_of)
+    if name_of is not None:
+        fn = function_of(value)
+        if fn is not None:
+            return f"@{name_of(fn)}"
+        path = triton_name(value)
+        if path is not None:
+            return f"@tl.{path}"
     if value is None or isinstance(value, bool):
         return repr(value)
     if isinstance(value, int):
@@ -54,7 +62,7 @@ def constant_text(value):
             return None
         return f'"{value}"'
     if isinstance(value, (tuple, list)) and not hasattr(value, "_fields"):
-        parts = [constant_text(v) for v in value]
+        parts = [constant_text(v, name_of) for v in value]
         if None in parts:
             return None
         return _types.of_tuple(parts)
@@ -92,6 +100,16 @@ def module_name(module):
     if name == "math" or name == "triton" or name.startswith("triton."):
         return name
     return None
+
+
+def functions_in(value):
+    """The functions of a value, and of tuples in it: see function_of."""
+    if is_constexpr(value):
+        return functions_in(value.value)
+    if isinstance(value, (tuple, list)):
+        return tuple(fn for v in value for fn in functions_in(v))
+    fn = function_of(value)
+    return () if fn is None else (fn,)
 
 
 def function_of(value):

@@ -385,6 +385,39 @@ class Arguments(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "t: a tl.constexpr in a tuple"):
             g[1](out, (pair[0], tl.constexpr([object()]), ""))
 
+    def test_functions_in_tuples(self):
+        @tilec.jit
+        def double(x):
+            return x * 2
+
+        @tilec.jit
+        def triple(x):
+            return x * 3
+
+        @tilec.jit
+        def f(out, fs: tl.constexpr, t):
+            x = tl.load(out)
+            for i in tl.static_range(len(fs)):
+                x = fs[i](x)
+            tl.store(out, t[0](x) + t[1].to(t[2]))
+
+        for _ in range(2):  # compiled, and found again
+            out = array("f", [1])
+            f[1](out, (double, triple), (double, 7, tl.float32))
+            self.assertEqual(list(out), [19])
+            f[1](out, (tilec.language.constexpr((triple,))), (triple, 1, tl.float32))
+            self.assertEqual(list(out), [172])
+
+        @tilec.jit
+        def g(out, op, kinds: tl.constexpr):
+            tl.static_assert(kinds[0] == tl.float32 and kinds[1][0] is None)
+            tl.store(out, op(tl.load(out)))
+
+        g[1](out, double, (tl.float32, (None,)))
+        self.assertEqual(list(out), [344])
+        text = g.warmup(out, triple, (tl.float32, (None,)), grid=1).ptx
+        self.assertIn("0f40400000", text.lower())
+
     def test_annotations(self):
         @tilec.jit
         def f(out, a: tl.int64, b: int, c: float, d: "u8", e: "tl.float32", p: "*i32"):
