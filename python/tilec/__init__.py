@@ -17,15 +17,17 @@ from ._compile import Compiled, compile
 from ._descriptor import TensorDescriptor
 from ._install import Installed, install
 from ._device import set_checks, synchronize
-from ._jit import JITFunction, constexpr_function, jit
+from ._jit import JITFunction, aggregate, constexpr_function, jit
 from ._tilec import CheckError, CompilationError, DeviceError, Error, LaunchError
 from ._tune import Autotuner, Config, Heuristics, autotune, heuristics
+
+language.core._aggregate = aggregate  # as Triton called it first
 
 __version__ = _tilec.version()
 __all__ = [
     "Autotuner", "CheckError", "Compiled", "CompilationError", "Config", "DeviceError", "Error", "Heuristics", "Installed",
-    "JITFunction", "LaunchError", "TensorDescriptor", "autotune", "cdiv", "compile", "constexpr_function", "heuristics", "install", "jit", "language",
-    "next_power_of_2", "set_checks", "synchronize",
+    "JITFunction", "LaunchError", "TensorDescriptor", "aggregate", "autotune", "cdiv", "compile", "constexpr_function",
+    "heuristics", "install", "jit", "language", "next_power_of_2", "set_checks", "synchronize",
 ]  # fmt: skip
 
 

@@ -43,6 +43,15 @@ class _ShapesAlone(Exception):
     """A tensor without elements, as torch.compile has while it follows a program."""
 
 
+def aggregate(cls):
+    """Makes a class of fields that kernels make, call methods of and hand on; fields are annotated tl.tensor,
+    tl.constexpr, tl.tuple or as another aggregate, methods made by jit or constexpr_function."""
+    if not isinstance(cls, type):
+        raise TypeError(f"aggregate: a class is wanted, not a {type(cls).__name__}")
+    cls.__tilec_aggregate__ = read_source(cls)
+    return cls
+
+
 def constexpr_function(fn):
     """A function of constants, which kernels call while they are compiled, and Python as usual."""
     if not isinstance(fn, types.FunctionType):

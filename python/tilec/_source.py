@@ -2,12 +2,13 @@
 """_source.py: live Python functions -> the one text that the compiler reads.
 
 The text has the kernel, the functions that it calls, found as Python would find them (closure, then the
-module's globals, then attributes of modules), and what else they use: a global becomes a tl.constexpr. The
-kernel and functions of its file stand in their own lines, functions of other files behind them, so a place in
-the text is a place in a file. A name that means two things in two modules is called otherwise in the text.
+module's globals, then attributes of modules), and what else they use: a global becomes a tl.constexpr, an
+aggregate its class. The kernel and functions of its file stand in their own lines, functions of other files
+behind them, so a place in the text is a place in a file. A name that means two things in two modules is called otherwise in the text.
 """
 import ast
 import builtins
+import copy
 import inspect
 import os
 import re
@@ -136,8 +137,15 @@ def is_constexpr_function(value):
     return kind.__name__ == "ConstexprFunction" and kind.__module__.startswith("triton.")
 
 
+def is_aggregate(value):
+    """A class of fields that kernels make, ours or Triton's."""
+    return isinstance(value, type) and ("__tilec_aggregate__" in vars(value) or "__triton_aggregate__" in vars(value))
+
+
 class _Function:
     """One function, read and parsed."""
+
+    kind, must_be = ast.FunctionDef, "only functions made by def can be compiled"
 
     def __init__(self, fn, source):
         self.fn = fn
@@ -152,8 +160,8 @@ class _Function:
         except SyntaxError as e:
             raise CompilationError(f"{self.file}:{self.first + (e.lineno or 1) - 1}: error: {e.msg} [E0115]") from None
         self.node = tree.body[0]
-        if not isinstance(self.node, ast.FunctionDef):
-            raise CompilationError(f"{self.file}:{self.first}: error: only functions made by def can be compiled [E0210]")
+        if not isinstance(self.node, self.kind):
+            raise CompilationError(f"{self.file}:{self.first}: error: {self.must_be} [E0210]")
         self.edits = []  # (line, from, to, text), lines from 0, columns in bytes
 
     def edit(self, node, text):
@@ -185,6 +193,21 @@ class _Function:
         )
 
 
+class _Class(_Function):
+    """An aggregate; fn is the class."""
+
+    kind, must_be = ast.ClassDef, "an aggregate is a class"
+
+    def method(self, node):
+        """One of its functions, whose edits are the class's; and whether it runs while compiling."""
+        member = vars(self.fn).get(node.name)
+        if member is None and node.name == "__init__":
+            member = getattr(self.fn, "hash_attrs", (None,))[0]  # Triton's has one of its own
+        view = copy.copy(self)
+        view.fn, view.node = function_of(member) or member, node
+        return view, is_constexpr_function(member)
+
+
 def _nested_locals(code):
     names = set()
     for inner in code.co_consts:
@@ -202,6 +225,7 @@ class Unit:
         self.tail = [f"import triton, triton.language as {TL}"]
         self.functions = {}  # of Python -> name in the text
         self.while_compiling = set()  # of these, the constexpr_functions
+        self.classes = {}  # aggregates -> name in the text
         self.work = []
         self.names["triton"] = ("module", "triton")
         self.names[TL] = ("module", "triton.language")
@@ -233,8 +257,7 @@ class Unit:
 
     def _function(self, fn, while_compiling=False):
         if fn not in self.functions:
-            if len(self.functions) > FUNCTIONS_AT_MOST:
-                raise CompilationError(f"{self.kernel} calls more than {FUNCTIONS_AT_MOST} functions [E0820]")
+            self._count()
             jit = getattr(fn, "__tilec__", None)
             if while_compiling:
                 self.while_compiling.add(fn)
@@ -243,8 +266,23 @@ class Unit:
             self.work.append(_Function(fn, source or read_source(fn)))
         return self.functions[fn]
 
+    def _count(self):
+        if len(self.functions) + len(self.classes) > FUNCTIONS_AT_MOST:
+            raise CompilationError(f"{self.kernel} calls more than {FUNCTIONS_AT_MOST} functions [E0820]")
+
+    def _class(self, cls):
+        if cls not in self.classes:
+            self._count()
+            for base in filter(is_aggregate, cls.__bases__):
+                self._class(base)  # the text has it first
+            self.classes[cls] = self._take(cls.__name__, ("class", id(cls)))
+            self.work.append(_Class(cls, vars(cls).get("__tilec_aggregate__") or read_source(cls)))
+        return self.classes[cls]
+
     def _value(self, value, wanted):
         """The name for a live value; None: a kernel cannot use it."""
+        if is_aggregate(value):
+            return self._class(value)
         if isinstance(value, types.ModuleType):
             module = module_name(value)
             if module is None:
@@ -291,6 +329,45 @@ class Unit:
         return value
 
     def _resolve(self, f):
+        own = self.classes if isinstance(f, _Class) else self.functions
+        if own[f.fn] != f.node.name:
+            self._rename(f, own[f.fn])
+        (self._resolve_class if isinstance(f, _Class) else self._resolve_function)(f)
+
+    def _resolve_class(self, c):
+        for node, base in zip(c.node.bases, c.fn.__bases__):
+            if is_aggregate(base):
+                c.edit(node, self._class(base))
+        for node in c.node.body:
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+                self._field(c, node)
+            elif isinstance(node, ast.FunctionDef):
+                method, while_compiling = c.method(node)
+                if not isinstance(method.fn, types.FunctionType) or len(node.decorator_list) > 1:
+                    c.complain(node, f"{node.name}: an aggregate has functions made by jit or constexpr_function")
+                for decorator in node.decorator_list:
+                    c.edit(decorator, "triton.constexpr_function" if while_compiling else "triton.jit")
+                self._resolve_function(method)
+
+    def _field(self, c, node):
+        kind = c.fn.__annotations__.get(node.target.id)
+        if isinstance(kind, str):  # from __future__ import annotations
+            try:
+                kind = eval(kind, vars(sys.modules[c.fn.__module__]))
+            except (NameError, AttributeError, SyntaxError):
+                c.complain(node.annotation, f"'{kind}' is nothing that module {c.fn.__module__} has", "E0205")
+        path = "constexpr" if kind is language.constexpr else triton_name(kind)
+        if path is None and not is_aggregate(kind):
+            c.complain(node.annotation, "a field is a tl.tensor, a tl.constexpr, a tl.tuple or an aggregate")
+        c.edit(node.annotation, self._class(kind) if path is None else f"{TL}.{path}")
+        if node.value is not None and not isinstance(node.value, ast.Constant):
+            value = {**vars(c.fn), **getattr(c.fn, "__aggregate_defaults__", {})}.get(node.target.id)
+            text = constant_text(value) or self._value(value, "default")
+            if text is None:
+                c.complain(node.value, f"a default that is a {type(value).__name__} is nothing that a kernel can use", "E0305")
+            c.edit(node.value, text)
+
+    def _resolve_function(self, f):
         code = f.fn.__code__
         outer = set(code.co_varnames) | set(code.co_cellvars)
         inner = _nested_locals(code) - outer
@@ -301,9 +378,6 @@ class Unit:
                 self._annotation(f, arg)
         if f.node.returns is not None:
             self._blank_annotation(f, f.node.returns, b"->")
-        name = self.functions[f.fn]
-        if name != f.node.name:
-            self._rename_def(f, name)
         chains, roots = [], []
         for child in f.node.body:
             self._collect(child, chains, roots)
@@ -348,7 +422,7 @@ class Unit:
         if name is None:
             what = "module" if isinstance(value, types.ModuleType) else type(value).__name__
             f.complain(span, f"'{ast.unparse(span)}' is a {what}, which a kernel cannot use: "
-                             "numbers, texts, None, tuples of these, tl.constexpr, and @tilec.jit functions it can")
+                             "numbers, texts, None, tuples of these, tl.constexpr, @tilec.jit functions and aggregates it can")
         if span is root and name == root.id:
             return
         n = 2
@@ -362,7 +436,8 @@ class Unit:
         f.edit(span, name)
 
     def _can_be_used(self, value):
-        return constant_text(value) is not None or function_of(value) is not None or triton_name(value) is not None
+        return (constant_text(value) is not None or function_of(value) is not None or triton_name(value) is not None
+                or is_aggregate(value))  # fmt: skip
 
     def _defaults(self, f, arguments):
         """Defaults were worked out when Python met the function: their values count, not their text."""
@@ -402,9 +477,9 @@ class Unit:
             end = node.end_col_offset if i == node.end_lineno - 1 else len(f.lines[i].encode())
             f.edits.append((i, start, end, " " * (end - start)))
 
-    def _rename_def(self, f, name):
+    def _rename(self, f, name):
         line = f.lines[f.node.lineno - 1].encode()
-        at = re.compile(rb"def\s+").search(line, f.node.col_offset).end()
+        at = re.compile(rb"(def|class)\s+").search(line, f.node.col_offset).end()
         f.edits.append((f.node.lineno - 1, at, at + len(f.node.name.encode()), name))
 
     # ---- the text ----
@@ -413,7 +488,9 @@ class Unit:
         self.file = read[0].file
         lines, places = [], {}  # places: line of the text -> (file, line, indent)
         own = sorted((f for f in read if f.file == self.file), key=lambda f: f.first)
-        for f in own + [f for f in read if f.file != self.file]:
+        others = [f for f in read if f.file != self.file]
+        bases = [f for f in others if isinstance(f, _Class)]
+        for f in bases + own + [f for f in others if f not in bases]:
             first, text = f.text(self._decorator(f))
             if f.file != self.file or first <= len(lines):
                 lines.append("")
@@ -428,6 +505,8 @@ class Unit:
         self.places = places
 
     def _decorator(self, f):
+        if isinstance(f, _Class):
+            return "@triton.aggregate"
         if f.fn in self.while_compiling:
             return "@triton.constexpr_function"
         jit = getattr(f.fn, "__tilec__", None)

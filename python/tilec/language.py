@@ -77,6 +77,18 @@ extra.cuda = _module("extra.cuda")
 extra.cuda.libdevice = _module("extra.cuda.libdevice")
 target_info = _module("target_info")
 
+
+class _Core(_Module):
+    """What is known by tl.core, too."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(sys.modules[__name__], name)
+
+
+sys.modules[f"{__name__}.core"] = core = _Core(f"{__name__}.core")
+
 _dtypes = """
 void int1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float8e4nv float8e5 float8e4b15 float8e4b8
 float8e5b16 float16 bfloat16 float32 float64

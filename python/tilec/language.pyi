@@ -23,6 +23,7 @@ class const: ...
 math: ModuleType
 extra: ModuleType
 target_info: ModuleType
+core: ModuleType
 PropagateNan: Any
 void: dtype
 int1: dtype

@@ -16,3 +16,22 @@ def scale(v):
 @tilec.jit
 def wrong(v):
     return v + nowhere  # noqa: F821
+
+
+@tilec.aggregate
+class Scaled:
+    value: L.tensor
+    by: L.constexpr = FACTOR
+
+    @tilec.jit
+    def get(self):
+        return self.value * self.by + OFFSET
+
+
+@tilec.aggregate
+class Nowhere:
+    value: L.tensor
+
+    @tilec.jit
+    def get(self):
+        return self.value + nowhere  # noqa: F821

@@ -7,7 +7,7 @@
 import sys
 
 from .. import (
-    Autotuner, CompilationError, Config, Heuristics, JITFunction, autotune, cdiv, constexpr_function, heuristics, jit, language,
+    Autotuner, CompilationError, Config, Heuristics, JITFunction, aggregate, autotune, cdiv, constexpr_function, heuristics, jit, language,
     next_power_of_2,
 )  # fmt: skip
 from .. import Error as TritonError
@@ -22,7 +22,7 @@ from . import runtime, testing, tools  # noqa: E402: they may import tilec.trito
 __version__ = "3.6.0"  # whose rules the compiler follows
 __all__ = [
     "Autotuner", "CompilationError", "Config", "Heuristics", "JITFunction", "OutOfResources", "TritonError",
-    "autotune", "cdiv", "constexpr_function", "heuristics", "jit", "language", "next_power_of_2", "runtime", "set_allocator", "testing",
+    "aggregate", "autotune", "cdiv", "constexpr_function", "heuristics", "jit", "language", "next_power_of_2", "runtime", "set_allocator", "testing",
     "tools",
 ]  # fmt: skip
 
