@@ -250,6 +250,8 @@ static void check_single(Check *c, const ScheduleRow *write, const ScheduleRow *
 static void check_buffer(Check *c, const ScheduleRow *alloc) {
     const Value *buffer = alloc->op->result[0];
     int slices = (int)ir_attr_int(alloc->op, AT_SLICES, 0);
+    if (alloc->stage > c->t->last)
+        refuse(c, alloc, NULL, "is behind the last stage, and so used by nothing");
     for (int i = 0; i < c->t->n; i++)
         for (int k = 0; k < c->t->n; k++) {
             const ScheduleRow *write = &c->t->row[i], *read = &c->t->row[k];

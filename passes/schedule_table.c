@@ -95,7 +95,8 @@ Schedule schedule_of(PassCtx *ctx, Op *loop) {
                                  .stage = (int)ir_attr_int(op, AT_STAGE, -1),
                                  .cluster = (int)ir_attr_int(op, AT_CLUSTER, 0),
                                  .role = (int)ir_attr_int(op, AT_ROLE, 0)};
-        if (op->code != OP_DOT_WAIT && t.row[i].stage > t.last) t.last = t.row[i].stage;
+        bool turns = op->code != OP_DOT_WAIT && op->code != OP_BUFFER_ALLOC;
+        if (turns && t.row[i].stage > t.last) t.last = t.row[i].stage;
         for (int k = 0; k < op->nresults; k++) t.by_value[op->result[k]->id] = i + 1;
     }
     place_others(&t);
