@@ -40,7 +40,7 @@ typedef struct Order { /* of a role */
 
 typedef struct Touch {
     const Func *f;
-    const Op *alloc; /* NULL: any */
+    const Op *alloc; /* who writes this buffer is looked for */
     bool found;
 } Touch;
 

@@ -343,7 +343,7 @@ static void find_held(Op *op, void *ctx) {
     bool some = op->code == OP_DESC_LOAD && x->n && x->n < MOST_GROUPS && !x->refused;
     const Value *v = some ? held_operand(op, true, &i, &first, &last) : NULL;
     if (!v || v->type.rank != 2 || refuse_load(x, op, first)) return;
-    x->group[x->n++] = (Group){.held = op, .stages = 1};
+    x->group[x->n++] = (Group){.held = op, .stages = 1, .bytes = stage_bytes(op)};
 }
 
 /* The sum of a dot, by a loop's result; NULL: it is none. */
@@ -389,33 +389,39 @@ static void add_stored(Op *op, void *ctx) {
     s->by_threads += type_bytes(op->operand[1].value->type);
 }
 
+static Stored what_is_stored(const Specialize *x) {
+    Stored s = {0};
+    ir_walk(x->f->body, add_stored, &s);
+    return s;
+}
+
+/* What a program has where as many warps consume as are to be on a multiprocessor. */
+static int64_t shared_of_program(const Specialize *x) {
+    int64_t programs = (COST_ROLES_CONSUMERS + x->f->num_warps - 1) / x->f->num_warps;
+    return cost_share_of(x->ctx->target, programs);
+}
+
 /* Stages of so many bytes that fit, where as many warps as are to be on a multiprocessor are; or
  * where one program is, if that would be too few. */
 static int stages_that_fit(const Specialize *x, int64_t bytes) {
-    const Target *sm = x->ctx->target;
-    Stored s = {0};
-    ir_walk(x->f->body, add_stored, &s);
+    Stored s = what_is_stored(x);
     if (s.unknown || s.bytes > COST_ROLES_REST) s.bytes = COST_ROLES_REST;
-    int64_t programs = (COST_ROLES_CONSUMERS + x->f->num_warps - 1) / x->f->num_warps;
-    int64_t most = (cost_share_of(sm, programs) - s.bytes - COST_STAGE_ALIGN) / bytes;
-    return (int)(most < LEAST_STAGES ? (sm->max_shared - COST_ROLES_REST) / bytes : most);
+    int64_t most = (shared_of_program(x) - s.bytes - COST_STAGE_ALIGN) / bytes;
+    return (int)(most < LEAST_STAGES ? (x->ctx->target->max_shared - COST_ROLES_REST) / bytes
+                                     : most);
 }
 
 /* Where programs stay the block that is held comes for the next place while this one's dots take
  * it, if that leaves them their stages. */
 static void hold_two(Specialize *x) {
-    Stored s = {0};
-    ir_walk(x->f->body, add_stored, &s);
-    int64_t programs = (COST_ROLES_CONSUMERS + x->f->num_warps - 1) / x->f->num_warps;
-    int64_t left = cost_share_of(x->ctx->target, programs) - s.bytes - s.by_threads;
-    for (int i = 0; i < x->n; i++)
-        left -= x->group[i].stages *
-                (x->group[i].held ? stage_bytes(x->group[i].held) : x->group[i].bytes);
+    Stored s = what_is_stored(x);
+    int64_t left = shared_of_program(x) - s.bytes - s.by_threads;
+    for (int i = 0; i < x->n; i++) left -= x->group[i].stages * x->group[i].bytes;
     for (int i = 0; i < x->n; i++) {
-        const Op *held = x->group[i].held;
-        if (!held || !loop_around(held) || left - stage_bytes(held) < COST_HELD_REST) continue;
-        x->group[i].stages = 2;
-        left -= stage_bytes(held);
+        Group *g = &x->group[i];
+        if (!g->held || !loop_around(g->held) || left - g->bytes < COST_HELD_REST) continue;
+        g->stages = 2;
+        left -= g->bytes;
     }
 }
 

@@ -8,7 +8,9 @@ import warnings
 import weakref
 
 from . import _args, _device, _tilec, _types, language
-from ._source import Unit, annotated_type, annotation_of, constant_text, functions_in, is_constexpr, read_source, function_of, triton_name
+from ._source import (
+    Unit, annotated_type, annotation_of, constant_text, function_of, functions_in, is_constexpr, read_source, triton_name,
+)  # fmt: skip
 
 _plain = (int, bool, float, type(None))
 _NOTHING = object()

@@ -4,7 +4,8 @@
 The text has the kernel, the functions that it calls, found as Python would find them (closure, then the
 module's globals, then attributes of modules), and what else they use: a global becomes a tl.constexpr, an
 aggregate its class. The kernel and functions of its file stand in their own lines, functions of other files
-behind them, so a place in the text is a place in a file. A name that means two things in two modules is called otherwise in the text.
+behind them, so a place in the text is a place in a file. A name that means two things in two modules is called
+otherwise in the text.
 """
 import ast
 import builtins
@@ -489,8 +490,8 @@ class Unit:
         lines, places = [], {}  # places: line of the text -> (file, line, indent)
         own = sorted((f for f in read if f.file == self.file), key=lambda f: f.first)
         others = [f for f in read if f.file != self.file]
-        bases = [f for f in others if isinstance(f, _Class)]
-        for f in bases + own + [f for f in others if f not in bases]:
+        classes = [f for f in others if isinstance(f, _Class)]  # which may be bases
+        for f in classes + own + [f for f in others if f not in classes]:
             first, text = f.text(self._decorator(f))
             if f.file != self.file or first <= len(lines):
                 lines.append("")
