@@ -219,6 +219,14 @@ static Reader reader_of(const char *text, size_t len, ExprLookup lookup, void *c
     return r;
 }
 
+static void unexpected(Reader *r) {
+    char c = r->text[r->at];
+    if (c >= ' ' && c <= '~')
+        fail(r, r->at, "unexpected '%c'", c);
+    else
+        fail(r, r->at, "unexpected byte 0x%02x", (unsigned char)c);
+}
+
 int expr_compile(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,
                  int max_ops, int max, ExprError *err) {
     Reader r = reader_of(text, len, lookup, ctx, op, max_ops, err);
@@ -232,8 +240,23 @@ int expr_compile(const char *text, size_t len, ExprLookup lookup, void *ctx, Exp
         n++;
     } while (accept(&r, ','));
     peek(&r);
-    if (r.at < r.len) return fail_at(err, r.at, "unexpected '%.1s'", r.text + r.at);
+    if (r.at < r.len) unexpected(&r);
+    if (r.failed) return -1;
     return r.nops;
+}
+
+/* A slot of no number: the code is not run. */
+static ExprName any_name(void *ctx, const char *name, size_t len, int64_t *value) {
+    (void)ctx, (void)name, (void)len;
+    *value = 0;
+    return EXPR_SLOT;
+}
+
+bool expr_check(const char *text, int max, ExprError *err) {
+    ExprOp op[EXPR_MAX_OPS];
+    size_t len = strlen(text);
+    return (max ? expr_compile(text, len, any_name, NULL, op, EXPR_MAX_OPS, max, err)
+                : expr_compile_conditions(text, len, any_name, NULL, op, EXPR_MAX_OPS, err)) >= 0;
 }
 
 /* ---- running ---- */
@@ -350,11 +373,11 @@ ExprStep expr_step(const ExprOp *op, const char **name) {
     *name = op->kind <= OP_END ? names[op->kind] : NULL;
     for (size_t i = 0; op->kind == OP_END && i < SIGNS; i++)
         if (op->value == signs[i].outcomes) *name = signs[i].sign;
-    return op->kind == OP_CONST  ? EXPR_PUSH
-           : op->kind == OP_SLOT ? EXPR_PUSH_SLOT
-           : op->kind == OP_NEG  ? EXPR_UNARY
-           : op->kind == OP_END  ? EXPR_ENDS
-                                 : EXPR_BINARY;
+    return op->kind == OP_CONST  ? STEP_PUSH
+           : op->kind == OP_SLOT ? STEP_PUSH_SLOT
+           : op->kind == OP_NEG  ? STEP_UNARY
+           : op->kind == OP_END  ? STEP_ENDS
+                                 : STEP_BINARY;
 }
 
 int expr_compile_conditions(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,
@@ -370,7 +393,7 @@ int expr_compile_conditions(const char *text, size_t len, ExprLookup lookup, voi
         if (r.failed) return -1;
     } while (accept(&r, ','));
     peek(&r);
-    if (r.at < r.len) fail(&r, r.at, "unexpected '%.1s'", r.text + r.at);
+    if (r.at < r.len) unexpected(&r);
     return r.failed ? -1 : r.nops;
 }
 

@@ -40,6 +40,9 @@ typedef struct ExprOp {
  * number of steps, or -1 with *err filled. */
 int expr_compile(const char *text, size_t len, ExprLookup lookup, void *ctx, ExprOp *op,
                  int max_ops, int max, ExprError *err);
+/* The text can be read, whatever its names are: at most max expressions, or conditions where max is
+ * 0. False with *err filled. */
+bool expr_check(const char *text, int max, ExprError *err);
 /* Runs them: the values go to out[0..max), their number is returned, or -1 with *err filled. slot:
  * the value of a slot; NULL when the code has none. */
 int expr_run(const ExprOp *op, int nops, int64_t (*slot)(const void *ctx, int64_t number),
@@ -47,11 +50,11 @@ int expr_run(const ExprOp *op, int nops, int64_t (*slot)(const void *ctx, int64_
 
 /* What a step does, for who writes the code down in another language. */
 typedef enum ExprStep {
-    EXPR_PUSH, /* a constant */
-    EXPR_PUSH_SLOT,
-    EXPR_UNARY, /* the operator has a name: "neg" */
-    EXPR_BINARY,
-    EXPR_ENDS /* of an expression; of a condition's right side the name is the sign: "<=", else ""
+    STEP_PUSH, /* a constant */
+    STEP_PUSH_SLOT,
+    STEP_UNARY, /* the operator has a name: "neg" */
+    STEP_BINARY,
+    STEP_ENDS /* of an expression; of a condition's right side the name is the sign: "<=", else ""
                */
 } ExprStep;
 ExprStep expr_step(const ExprOp *op, const char **name);

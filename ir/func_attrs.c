@@ -13,14 +13,19 @@ const FuncAttr func_attr[] = {
      .manifest = in_manifest,                                                                      \
      .rule = {low, high, powers_},                                                                 \
      .absent = otherwise},
-#define FUNC_TEXT(field, word, in_manifest, doc)                                                   \
+#define FUNC_TEXT(field, word, in_manifest, is_, doc)                                              \
     {.kind = FUNC_ATTR_TEXT,                                                                       \
      .text = word,                                                                                 \
      .offset = offsetof(Func, field),                                                              \
      .manifest = in_manifest,                                                                      \
-     .most = 1},
-#define FUNC_TEXTS(field, word, times, doc)                                                        \
-    {.kind = FUNC_ATTR_TEXT, .text = word, .offset = offsetof(Func, field), .most = times},
+     .most = 1,                                                                                    \
+     .is = FUNC_TEXT_##is_},
+#define FUNC_TEXTS(field, word, times, is_, doc)                                                   \
+    {.kind = FUNC_ATTR_TEXT,                                                                       \
+     .text = word,                                                                                 \
+     .offset = offsetof(Func, field),                                                              \
+     .most = times,                                                                                \
+     .is = FUNC_TEXT_##is_},
 #define FUNC_NAMED_JSON(field, number, word, doc)                                                  \
     {.kind = FUNC_ATTR_NAMED_JSON,                                                                 \
      .text = word,                                                                                 \

@@ -7,6 +7,9 @@
 
 typedef enum FuncAttrKind { FUNC_ATTR_NUMBER, FUNC_ATTR_TEXT, FUNC_ATTR_NAMED_JSON } FuncAttrKind;
 
+/* What a text is: an EXPRESSION and CONDITIONS are of base/expr.h. */
+typedef enum FuncText { FUNC_TEXT_NAME, FUNC_TEXT_EXPRESSION, FUNC_TEXT_CONDITIONS } FuncText;
+
 typedef struct FuncAttr {
     FuncAttrKind kind;
     const char *text; /* its name in .tir */
@@ -14,6 +17,7 @@ typedef struct FuncAttr {
     size_t count;     /* and of the number of JSON texts */
     size_t size;      /* of a number */
     int most;         /* of texts */
+    FuncText is;      /* each of them */
     const char *manifest;
     NumberRule rule;
     int64_t absent;

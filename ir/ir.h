@@ -211,7 +211,7 @@ typedef struct Func {
     int nparams;
 #define FUNC_NUMBER(type, field, ...) type field;
 #define FUNC_TEXT(field, ...) const char *field; /* or NULL */
-#define FUNC_TEXTS(field, text, most, doc) const char *field[most];
+#define FUNC_TEXTS(field, text, most, is, doc) const char *field[most];
 #define FUNC_NAMED_JSON(field, count, ...)                                                         \
     ConstexprInfo *field;                                                                          \
     int count;

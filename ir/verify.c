@@ -4,6 +4,8 @@
  * Operand letters, attributes, traits and result rules come from ops.def; only structured
  * operations and some others have rules of their own here, and results that are GIVEN in
  * verify_shape.c. A value must be defined before its use, in the same block or one around it. */
+#include "base/expr.h"
+#include "base/text.h"
 #include "ir/buffer.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
@@ -596,10 +598,26 @@ static bool any_layout(const Block *b) {
     return false;
 }
 
+/* A launch reads them, and a manifest has no control characters. */
+static void check_func_texts(Verifier *v, const FuncAttr *a) {
+    ExprError e;
+    for (int i = 0; i < a->most; i++) {
+        const char *text = func_text(v->f, a, i);
+        if (!text) return;
+        if (a->is == FUNC_TEXT_NAME) {
+            if (!*text || !text_is_plain(text))
+                bad(v, NULL, "%s must be plain characters, not empty", a->text);
+        } else if (!expr_check(text, a->is == FUNC_TEXT_EXPRESSION, &e)) {
+            bad(v, NULL, "%s=\"%s\" cannot be read: %s", a->text, text, e.text);
+        }
+    }
+}
+
 static void check_func_attrs(Verifier *v) {
     char must[RULE_TEXT];
     for (int i = 0; i < func_attrs; i++) {
         const FuncAttr *a = &func_attr[i];
+        if (a->kind == FUNC_ATTR_TEXT) check_func_texts(v, a);
         if (a->kind != FUNC_ATTR_NUMBER) continue;
         int64_t n = func_number(v->f, a);
         if (n != a->absent && !rule_allows(&a->rule, n))

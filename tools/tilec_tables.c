@@ -34,7 +34,7 @@ static int begin_of(const ExprOp *op, int end) {
     const char *name;
     for (int wanted = 1;; end--) {
         ExprStep step = expr_step(&op[end], &name);
-        wanted += step == EXPR_BINARY ? 1 : step == EXPR_UNARY ? 0 : -1;
+        wanted += step == STEP_BINARY ? 1 : step == STEP_UNARY ? 0 : -1;
         if (!wanted) return end;
     }
 }
@@ -58,15 +58,15 @@ static void put_constant(FILE *out, int64_t v) {
 static void put_value(FILE *out, const json_t *kernel, const ExprOp *op, int end) {
     const char *name;
     switch (expr_step(&op[end], &name)) {
-    case EXPR_PUSH: put_constant(out, op[end].value); break;
-    case EXPR_PUSH_SLOT: put_slot(out, kernel, op[end].value); break;
-    case EXPR_ENDS: break;
-    case EXPR_UNARY:
+    case STEP_PUSH: put_constant(out, op[end].value); break;
+    case STEP_PUSH_SLOT: put_slot(out, kernel, op[end].value); break;
+    case STEP_ENDS: break;
+    case STEP_UNARY:
         fprintf(out, "%s_(", name);
         put_value(out, kernel, op, end - 1);
         fputs(", &bad_)", out);
         break;
-    case EXPR_BINARY: {
+    case STEP_BINARY: {
         int left = begin_of(op, end - 1) - 1;
         fprintf(out, "%s_(", name);
         put_value(out, kernel, op, left);
@@ -82,8 +82,8 @@ static void put_locals(FILE *out, const json_t *kernel, const ExprOp *op, int n)
     const char *name;
     for (int i = 0; i < n; i++) {
         int before = 0;
-        if (expr_step(&op[i], &name) != EXPR_PUSH_SLOT) continue;
-        while (expr_step(&op[before], &name) != EXPR_PUSH_SLOT || op[before].value != op[i].value)
+        if (expr_step(&op[i], &name) != STEP_PUSH_SLOT) continue;
+        while (expr_step(&op[before], &name) != STEP_PUSH_SLOT || op[before].value != op[i].value)
             before++;
         if (before < i) continue;
         fputs("    const int64_t ", out);
@@ -112,7 +112,7 @@ static void put_values(const Writer *w, const json_t *kernel, const char *name, 
         name, n <= 0);
     put_locals(w->out, kernel, op, n);
     for (int i = 0, to = 0; i < n; i++) {
-        if (expr_step(&op[i], &sign) != EXPR_ENDS) continue;
+        if (expr_step(&op[i], &sign) != STEP_ENDS) continue;
         fprintf(w->out, "    to_[%d] = ", to++);
         put_value(w->out, kernel, op, i - 1);
         fputs(";\n", w->out);
@@ -137,7 +137,7 @@ static void put_conditions(const Writer *w, const json_t *kernel, const char *na
         name, n < 0);
     put_locals(w->out, kernel, op, n);
     for (int i = 0, left = 0, ends = 0; i < n; i++) {
-        if (expr_step(&op[i], &sign) != EXPR_ENDS) continue;
+        if (expr_step(&op[i], &sign) != STEP_ENDS) continue;
         if (++ends % 2) {
             left = i - 1;
             continue;

@@ -4,6 +4,7 @@
  *
  * Errors do not stop it: a wrong expression becomes the poison object, which silences what depends
  * on it, and the next statement is looked at. A kernel with errors is left out of the module. */
+#include "base/expr.h"
 #include "frontend/lower/internal.h"
 
 #include <ctype.h>
@@ -299,9 +300,10 @@ static bool is_part(const Func *out, const char *path, size_t n) {
     return false;
 }
 
-/* `attribute`: what may follow a parameter's name and a dot, or NULL. */
-static void check_names(Lower *l, const AstFunc *f, const Func *out, const char *text, Span span,
+/* All are known; `attribute`: what may follow a parameter's name and a dot, or NULL. */
+static bool check_names(Lower *l, const AstFunc *f, const Func *out, const char *text, Span span,
                         const char *what, const char *attribute) {
+    bool all = true;
     size_t tail = attribute ? strlen(attribute) + 1 : 0; /* with its dot */
     for (const char *s = text; *s;) {
         size_t n = 0, root = 0;
@@ -318,9 +320,22 @@ static void check_names(Lower *l, const AstFunc *f, const Func *out, const char 
             fail(l, E_UNKNOWN_PARAMETER, span, "'%s' in the %s is no parameter of '%s'", word, what,
                  f->name);
             suggest_param(l, f, word);
+            all = false;
         }
         s += n ? n : 1;
     }
+    return all;
+}
+
+/* A launch reads the text as it stands: what it could not read is an error here. */
+static void check_expression(Lower *l, const char *text, Span span, const char *what, int most) {
+    ExprError e;
+    if (expr_check(text, most, &e)) return;
+    if (e.at)
+        fail(l, E_GRID, span, "the %s cannot be read behind '%.*s': %s", what, (int)e.at, text,
+             e.text);
+    else
+        fail(l, E_GRID, span, "the %s cannot be read: %s", what, e.text);
 }
 
 /* Cuts at the commas that no parenthesis encloses. */
@@ -372,19 +387,23 @@ static const struct {
     const char *key;
     void (*read)(Lower *l, const char *text, Span span, Func *out);
     const char *what, *attribute; /* of what the parameters' names are part; see check_names */
-} directive[] = {{"grid", read_grid, "grid", NULL},
-                 {"swizzle", read_swizzle, NULL, NULL},
-                 {"flops", read_flops, "number of operations", "itemsize"},
-                 {"bytes", read_bytes, "number of bytes", "itemsize"}};
+    int most;                     /* expressions */
+} directive[] = {{"grid", read_grid, "grid", NULL, 3},
+                 {"swizzle", read_swizzle, NULL, NULL, 0},
+                 {"flops", read_flops, "number of operations", "itemsize", 1},
+                 {"bytes", read_bytes, "number of bytes", "itemsize", 1}};
 enum { DIRECTIVES = sizeof directive / sizeof *directive };
 
 /* Names in them are those of parameters, whose parts are known by now. */
 static void check_directives(Lower *l, const AstFunc *f, const Func *out) {
     for (int i = 0; i < f->ndirectives; i++)
-        for (int k = 0; k < DIRECTIVES; k++)
-            if (directive[k].what && strcmp(f->directive[i].key, directive[k].key) == 0)
-                check_names(l, f, out, f->directive[i].text, f->directive[i].span,
-                            directive[k].what, directive[k].attribute);
+        for (int k = 0; k < DIRECTIVES; k++) {
+            const char *text = f->directive[i].text, *what = directive[k].what;
+            Span span = f->directive[i].span;
+            if (what && strcmp(f->directive[i].key, directive[k].key) == 0 &&
+                check_names(l, f, out, text, span, what, directive[k].attribute))
+                check_expression(l, text, span, what, directive[k].most);
+        }
 }
 
 static void read_directives(Lower *l, const AstFunc *f, Func *out) {

@@ -63,6 +63,7 @@ static const struct {
     {"", "ends here", 0},
     {"1 +", "ends here", 3},
     {"1 2", "unexpected '2'", 2},
+    {"1 \x13", "unexpected byte 0x13", 2},
     {"(1", "expected ')'", 2},
     {"N * 2", "unknown name 'N'", 0},
     {"2 * ACT", "'ACT' is not an integer", 4},
@@ -210,8 +211,8 @@ START_TEST(steps) {
     for (int i = 0; i < n; i++) {
         const char *name;
         ExprStep step = expr_step(&op[i], &name);
-        strcat(got, step == EXPR_PUSH || step == EXPR_PUSH_SLOT ? "#"
-                    : step == EXPR_ENDS && !*name               ? "."
+        strcat(got, step == STEP_PUSH || step == STEP_PUSH_SLOT ? "#"
+                    : step == STEP_ENDS && !*name               ? "."
                                                                 : name);
         strcat(got, " ");
     }
