@@ -10,10 +10,12 @@
 #include "ir/analysis/divergence.h"
 #include "ir/buffer.h"
 #include "ir/desc.h"
+#include "ir/mma.h"
 #include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
 #include "passes/forecast.h"
+#include "passes/layout_choice.h"
 #include "passes/live_words.h"
 #include "passes/pass.h"
 #include "passes/role_registers.h"
@@ -238,6 +240,16 @@ static bool lacks_registers(const PassCtx *ctx) {
     return (helped && !r.given) || wants > r.of[0];
 }
 
+/* The most registers that an instruction takes. */
+static void look_at_wgmma(Op *op, void *most) {
+    if (op->code != OP_DOT || !ir_attr(op, AT_WGMMA)) return;
+    int64_t columns = wgmma_columns(op);
+    const WgmmaInfo *row = wgmma_row((int)ir_attr_int(op, AT_WGMMA, 0));
+    columns = wgmma_n(row, ir_attr_int(op, AT_COLUMNS, columns));
+    int64_t takes = wgmma_registers(columns);
+    if (takes > *(int64_t *)most) *(int64_t *)most = takes;
+}
+
 typedef struct Parts {                         /* of sums, in the workspace */
     const Layout *layout[LAYOUT_MAX_BITS + 1]; /* by the size of the tile */
     bool wrong; /* some are held in several ways, or an element by several threads */
@@ -271,6 +283,10 @@ static const char *refuse(const PassCtx *ctx) {
         return "its stages are too few beside what is stored through shared memory";
     ir_walk(f->body, look_for_threads, &by_threads);
     if (by_threads) return "its dots are not made of wgmma, which reads what the engine brought";
+    int64_t most = 0;
+    ir_walk(f->body, look_at_wgmma, &most);
+    if (most > registers_of_thread(sm, warps_of_program(f)))
+        return "its instructions take more registers than threads of so many warps have";
     if (lacks_registers(ctx))
         return "its sums and what it works on beside them take more registers than its roles leave";
     Parts parts = {0};

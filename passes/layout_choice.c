@@ -65,9 +65,22 @@ bool store_layout_fills_sectors(const Layout *l, Type t, Access a, int least) {
     return bytes << vec >= least && bytes << run >= SECTOR;
 }
 
+int64_t wgmma_registers(int64_t columns) {
+    enum { COLUMNS = 2 }; /* of 64 rows that a register of each of 128 threads holds */
+    return columns / COLUMNS + COST_WGMMA_REGISTERS;
+}
+
+int64_t registers_of_thread(const Target *target, int warps) {
+    enum { STEP = 8, ALL = 255 }; /* warps have them by warpgroups */
+    int64_t threads = (warps + WARPGROUP - 1) / WARPGROUP * WARPGROUP * 32;
+    int64_t n = target->registers / threads / STEP * STEP;
+    return n < ALL ? n : ALL;
+}
+
 /* Warpgroups: four warps with 64 rows each, M split first. NULL, or why the dot does not suit them.
  */
-static const char *choose_wgmma(DotChoice *d, const Op *dot, Type a, Type c, int num_warps) {
+static const char *choose_wgmma(DotChoice *d, const Op *dot, Type a, Type c, int num_warps,
+                                const Target *target) {
     if (!d->wgmma) return "wgmma has no such element types";
     if (c.rank != 2) return "wgmma takes no batches";
     int m = c.log2[0], n = c.log2[1], k = a.log2[1];
@@ -82,9 +95,19 @@ static const char *choose_wgmma(DotChoice *d, const Op *dot, Type a, Type c, int
     int cols = n - d->wn; /* of a warpgroup: one instruction's N, whole swizzled blocks if split */
     if (cols < 3 || cols > 8 || (d->wn && cols < 6))
         return "wgmma takes 8 to 256 columns for 4 warps, or 64 to 256 where warps share rows";
+    int64_t columns = type_dim(c, 1) >> d->wn;
+    if (!d->wn) columns = wgmma_n(d->wgmma, ir_attr_int(dot, AT_COLUMNS, columns));
+    if (wgmma_registers(columns) > registers_of_thread(target, num_warps))
+        return "wgmma of so many columns takes more registers than threads of so many warps have";
     bool pairs = ir_attr_int(dot, AT_PAIRS, 0);
     d->acc = (pairs ? layout_wgmma_pairs : layout_wgmma_c)(c, d->wm, d->wn);
     return NULL;
+}
+
+int64_t wgmma_rows(const DotChoice *d, Type t, int64_t wanted) {
+    enum { ROWS = 64 }; /* of a warpgroup's instruction */
+    int64_t all = type_dim(t, 0), some = (wanted + ROWS - 1) / ROWS * ROWS;
+    return !d->wn && (int64_t)ROWS << d->wm == all && some && some < all ? some : all;
 }
 
 DotChoice choose_dot(const Op *dot, int num_warps, const Target *target) {
@@ -96,7 +119,7 @@ DotChoice choose_dot(const Op *dot, int num_warps, const Target *target) {
     const char *rounds =
         exact ? "no matrix instruction rounds as input_precision=\"ieee\" asks" : NULL;
     DotChoice g = {.wgmma = wgmma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem), .why = rounds};
-    if (target->wgmma && !exact) g.why = choose_wgmma(&g, dot, a, c, num_warps);
+    if (target->wgmma && !exact) g.why = choose_wgmma(&g, dot, a, c, num_warps, target);
     if (target->wgmma && !g.why) return g;
     DotChoice d = {.mma = mma_find((Elem)a.elem, (Elem)b.elem, (Elem)c.elem, sm), .why = g.why};
     if (!d.mma)
