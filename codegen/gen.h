@@ -11,6 +11,7 @@
 #include <llvm-c/TargetMachine.h>
 
 #include "codegen/codegen.h"
+#include "ir/buffer.h"
 #include "ir/mma.h"
 
 typedef struct Tile { /* the registers of a value */
@@ -221,6 +222,7 @@ typedef struct SharedView { /* a buffer as seen through a layout of registers */
     uint32_t mask;          /* bits the lane's share may have */
     ConversionMap map;
     int elem_log2;
+    Packing packing;     /* in bytes */
     LLVMValueRef buffer; /* i32 byte address of the buffer */
     bool moves;          /* a slice of several: addresses are made where they are used */
     struct {

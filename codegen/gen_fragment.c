@@ -34,7 +34,7 @@ static bool begin(Gen *g, const Op *op, const Value *v, LLVMValueRef from, Fragm
     x->words = bytes * 8 / x->bits;
     LLVMTypeRef word = LLVMIntTypeInContext(g->c, (unsigned)x->bits);
     x->access = x->words > 1 ? LLVMVectorType(word, (unsigned)x->words) : word;
-    x->stride = (uint32_t)(warps_of_block(g->f, op->block) * 32 * bytes);
+    x->stride = (uint32_t)(layout_warps_of_block(g->f, op->block) * 32 * bytes);
     LLVMValueRef at = LLVMBuildMul(g->b, g->tid, gen_i32(g, (uint32_t)bytes), "");
     x->base = LLVMBuildGEP2(g->b, g->i8, from, &at, 1, "");
     return true;

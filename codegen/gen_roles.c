@@ -60,7 +60,8 @@ static void gen_role(Gen *g, const Op *op, int r, LLVMValueRef warp, LLVMBasicBl
     if (!role_shares_group(op, r)) set_registers(g, role_registers(op, r));
     g->parts = NULL;
     g->tid = LLVMBuildSub(g->entry, tid, gen_i32(g, first * 32), "");
-    g->warp = LLVMBuildAnd(g->entry, from, gen_i32(g, n - 1), "warp");
+    uint32_t numbers = (uint32_t)layout_warps_of_block(g->f, op->region[r]);
+    g->warp = LLVMBuildAnd(g->entry, from, gen_i32(g, numbers - 1), "warp");
     LLVMPositionBuilderAtEnd(g->b, body);
     gen_block(g, op->region[r]);
     LLVMBuildBr(g->b, after);
@@ -301,6 +302,10 @@ static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef barrier, BoxCopy *
     if (lacks(g, op, g->o->target->tma) || !desc->layout ||
         desc_boxes(desc->def, desc->layout, &c->box))
         return false;
+    const Op *alloc = buffer_alloc(op->operand[1].value);
+    Packing packing = alloc ? buffer_packing(alloc) : (Packing){0};
+    int elem = type_elem_bytes(desc->type);
+    c->box.bytes = buffer_packed(packing, c->box.bytes / elem) * elem;
     c->arg[0] = is_first_thread(g);
     c->maps = gen_tile(g, desc);
     c->arg[2] = c->maps.at[0];

@@ -9,6 +9,7 @@
 #include "codegen/gen.h"
 #include "ir/buffer.h"
 #include "ir/desc.h"
+#include "ir/roles.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,6 +40,10 @@ bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *
                         hw_index_part(view->map.col[in][k], IN_OFFSET) << view->elem_log2);
     view->lane = gen_lane_part(g, &l, &view->mask);
     buffer = buffer_of_view(buffer);
+    const Op *alloc = buffer_alloc(buffer);
+    if (alloc) view->packing = buffer_packing(alloc);
+    view->packing.low += view->elem_log2;
+    view->packing.by <<= view->elem_log2;
     view->moves = op_is(buffer, OP_BUFFER_SLICE);
     if (view->moves) {
         view->buffer = gen_scalar(g, buffer);
@@ -50,6 +55,16 @@ bool gen_shared_view(Gen *g, const Value *buffer, const Layout *at, SharedView *
     return true;
 }
 
+/* Where the offset of lane and warp is, if parts of it are packed. */
+static LLVMValueRef packed_lane(Gen *g, const SharedView *v, LLVMValueRef lane) {
+    Packing p = v->packing;
+    if (!p.by || !(v->mask >> p.low)) return lane;
+    LLVMValueRef part = LLVMBuildLShr(g->entry, lane, gen_i32(g, (uint32_t)p.low), "");
+    LLVMValueRef within = LLVMBuildAnd(g->entry, lane, gen_i32(g, (1u << p.low) - 1), "");
+    part = LLVMBuildMul(g->entry, part, gen_i32(g, (uint32_t)p.by), "");
+    return LLVMBuildAdd(g->entry, part, within, "");
+}
+
 /* The pointer of gen_shared_pointer, short of *add bytes: what an instruction adds for nothing. */
 static LLVMValueRef base_pointer(Gen *g, SharedView *v, uint32_t offset, uint32_t *more) {
     uint32_t bytes = offset << v->elem_log2, flip = bytes & v->mask, add = bytes & ~v->mask;
@@ -59,13 +74,14 @@ static LLVMValueRef base_pointer(Gen *g, SharedView *v, uint32_t offset, uint32_
     if (!address) {
         LLVMBuilderRef b = v->moves ? g->b : g->entry;
         LLVMValueRef lane = flip ? LLVMBuildXor(g->entry, v->lane, gen_i32(g, flip), "") : v->lane;
+        lane = packed_lane(g, v, lane);
         address = LLVMBuildIntToPtr(b, LLVMBuildAdd(b, v->buffer, lane, ""), g->ptr_shared, "");
         if (v->ncache < 64) {
             v->cache[v->ncache].flip = flip;
             v->cache[v->ncache++].address = address;
         }
     }
-    *more = add;
+    *more = (uint32_t)buffer_packed(v->packing, add); /* other bits than the lane's */
     return address;
 }
 
@@ -180,26 +196,14 @@ static bool matrix_view(Gen *g, const Op *op, SharedView *view) {
 }
 
 /* None of the elements of these registers is to be stored, in whatever thread. */
-static bool is_left_out(const Op *op, int first, int n) {
-    const Value *x = op->operand[0].value;
-    const Layout *l = x->layout;
-    uint32_t threads = 0;
-    if (!l || !ir_attr(op, AT_LIVE)) return false;
-    for (int in = IN_LANE; in <= IN_WARP; in++)
-        for (int k = 0; k < l->bits[in]; k++) threads |= l->basis[in][k];
-    for (int i = first; i < first + n; i++) {
-        uint32_t at = 0;
-        for (int k = 0; k < l->bits[IN_REG]; k++)
-            if (i >> k & 1) at ^= l->basis[IN_REG][k];
-        if (desc_is_live(op, x->type, at & ~threads)) return false;
-    }
-    return true;
+static bool is_left_out(const Gen *g, const Op *op, int first, int n) {
+    return live_registers(op, first, n, warps_of_block(g->f, op->block)) == LIVE_NONE;
 }
 
 static void store_matrices(Gen *g, const Op *op, Tile in, SharedView *v) {
     const Value *x = op->operand[0].value;
     for (int i = 0; i < in.n; i += 1 << BY_MATRIX) {
-        if (is_left_out(op, i, 1 << BY_MATRIX)) continue;
+        if (is_left_out(g, op, i, 1 << BY_MATRIX)) continue;
         uint32_t hw[IN_DIMS] = {(uint32_t)i}, add;
         uint32_t offset = hw_index_part(conversion_map_apply(&v->map, hw), IN_OFFSET);
         LLVMValueRef args[1 + (1 << MATRIX_FOUR)], pointer = base_pointer(g, v, offset, &add);
@@ -233,7 +237,7 @@ void gen_shared_store(Gen *g, const Op *op) {
     LLVMValueRef first = ir_attr_int(op, AT_OWNER, 0) ? gen_owner(g, x) : NULL;
     for (int i = 0; i < in.n; i += 1 << a.vec) {
         if ((uint32_t)i & broadcast) continue;
-        if (is_left_out(op, i, 1 << a.vec)) continue;
+        if (is_left_out(g, op, i, 1 << a.vec)) continue;
         uint32_t hw[IN_DIMS] = {(uint32_t)i};
         uint32_t offset = hw_index_part(conversion_map_apply(&v.map, hw), IN_OFFSET);
         LLVMValueRef word[16], all;

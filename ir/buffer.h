@@ -11,6 +11,23 @@ int buffer_slices(const Op *alloc);
 int64_t buffer_stride(const Op *alloc);
 /* Of one slice: up to the last element that matters, where it is known how they lie. */
 int64_t buffer_slice_bytes(const Op *alloc);
+/* Of a buffer that is packed: offsets are in parts of 2^low elements, as the layout has them, which
+ * begin `by` elements apart. */
+typedef struct Packing {
+    int low;
+    int64_t by; /* 0: it is not packed */
+} Packing;
+Packing buffer_packing(const Op *alloc);
+static inline int64_t buffer_packed(Packing p, int64_t offset) {
+    return p.by ? (offset >> p.low) * p.by + (offset & (((int64_t)1 << p.low) - 1)) : offset;
+}
+/* Which of a tile's registers, `first` on, the threads of so many warps store if an op's LIVE says
+ * what matters: none in any thread, or in some those of elements that do not matter, too. */
+typedef enum Liveness { LIVE_NONE, LIVE_ALL, LIVE_SOME } Liveness;
+Liveness live_registers(const Op *store, int first, int n, int warps);
+/* A shared_store leaves out all that does not matter: what is packed has no room for it. Known once
+ * its tile has a layout. */
+bool stores_what_matters(const Func *f, const Op *store);
 /* From the begin of the first slice to the end of the last. */
 int64_t buffer_bytes(const Op *alloc);
 /* The BUFFER_ALLOC that a buffer, or a slice of one, comes from, through loops and branches, too;

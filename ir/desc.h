@@ -64,6 +64,6 @@ void desc_pointers(Builder *b, const Op *desc, Value *const *index, uint32_t che
 /* What a tile holds where the tensor is not. */
 Value *desc_padding(Builder *b, const Op *desc, Type tile);
 /* verify_desc.c: what is wrong with an op of descriptors; NULL: nothing. In the arena. */
-const char *desc_verify(Session *s, const Op *op);
+const char *desc_verify(Session *s, const Func *f, const Op *op);
 
 #endif

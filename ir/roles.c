@@ -2,6 +2,7 @@
 /* roles.c: a function's `warps` -> who runs what; the rules of roles and barriers (see
  * roles.h). */
 #include "ir/roles.h"
+#include "ir/effects.h"
 
 #include <string.h>
 
@@ -65,12 +66,47 @@ int warps_of_block(const Func *f, const Block *b) {
     return role < 0 ? warps_of_program(f) : role_warps(roles_of(f), role);
 }
 
+int layout_warps_of_block(const Func *f, const Block *b) {
+    int role = role_of_block(b), n = 1;
+    if (role < 0) return warps_of_program(f);
+    while (n < role_warps(roles_of(f), role)) n *= 2;
+    return n;
+}
+
 int barrier_id(const Op *barrier) {
     return (int)ir_attr_int(barrier, AT_ID, role_of_block(barrier->block) + 1);
 }
 
 int barrier_warps(const Func *f, const Op *barrier) {
     return (int)ir_attr_int(barrier, AT_WARPS, warps_of_block(f, barrier->block));
+}
+
+bool op_is_for_itself(const Op *op) {
+    switch (op->code) {
+    case OP_CONST:
+    case OP_SPLAT:
+    case OP_TRANS:
+    case OP_FOR:
+    case OP_IF:
+    case OP_YIELD:
+    case OP_SHARED_STORE:
+    case OP_DESC_STORE:
+    case OP_DOT_WAIT: return true;
+    case OP_DOT: /* by warpgroups, of factors in shared memory */
+        return type_is_buffer(op->operand[0].value->type) &&
+               type_is_buffer(op->operand[1].value->type);
+    default: return op_is_pure_elementwise(op);
+    }
+}
+
+bool op_has_registers(const Op *op) {
+    bool some = false;
+    for (int i = 0; i < op->noperands + op->nresults; i++) {
+        Type t =
+            i < op->noperands ? op->operand[i].value->type : op->result[i - op->noperands]->type;
+        some |= t.rank && t.space == SPACE_REGISTER;
+    }
+    return some;
 }
 
 /* ---- rules ---- */
@@ -106,7 +142,8 @@ static const char *verify_warps(Session *s, const Func *f, const Op *op) {
     for (int r = 0; r < op->nregions; r++) {
         int warps = role_warps(op, r);
         const Op *end = op->region[r]->last;
-        if (warps < 1 || (warps & (warps - 1))) return "a role's number of warps is a power of two";
+        if (warps < 1 || ((warps & (warps - 1)) && warps % WARPGROUP))
+            return "a role's number of warps is a power of two, or of whole warpgroups";
         if (op->region[r]->nargs || !end || end->code != OP_YIELD || end->noperands)
             return "a role takes and yields nothing";
         const char *wrong = verify_registers(s, op, r);
@@ -150,6 +187,9 @@ const char *roles_verify(Session *s, const Func *f, const Op *op) {
         for (int i = 0; i < op->nresults; i++)
             if (op->result[i]->type.rank && op->result[i]->type.space == SPACE_REGISTER)
                 return "a kernel with roles has tiles in them only";
+    if (roles_of(f) && warps_of_block(f, op->block) < layout_warps_of_block(f, op->block) &&
+        role_of_block(op->block) >= 0 && op_has_registers(op) && !op_is_for_itself(op))
+        return "threads take elements from warps that its role does not have";
     switch (op->code) {
     case OP_WARPS: return verify_warps(s, f, op);
     case OP_BARRIER: return verify_barrier(s, f, op);

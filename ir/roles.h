@@ -32,13 +32,21 @@ bool role_shares_group(const Op *warps, int r);
 /* The warps that run b, and those of the program: threads of a launch by 32. Where roles say how
  * many registers they have, there are warps that do nothing up to a whole warpgroup. */
 int warps_of_block(const Func *f, const Block *b);
+/* Those that tiles there are shared out among: of a role the next power of two, of which the last
+ * hold what nobody asks for. */
+int layout_warps_of_block(const Func *f, const Block *b);
 static inline int warps_of_value(const Func *f, const Value *v) {
-    return warps_of_block(f, v->def ? v->def->block : v->block);
+    return layout_warps_of_block(f, v->def ? v->def->block : v->block);
 }
 int warps_of_program(const Func *f);
 /* Which of the hardware's named barriers a BARRIER is, and how many warps meet there. */
 int barrier_id(const Op *barrier);
 int barrier_warps(const Func *f, const Op *barrier);
+
+/* Some operand or result is a tile in registers; and each warp does it for its own elements of such
+ * tiles, or has an engine do it. */
+bool op_has_registers(const Op *op);
+bool op_is_for_itself(const Op *op);
 
 /* What is wrong with an op of roles or barriers; NULL: nothing. In the arena. */
 const char *roles_verify(Session *s, const Func *f, const Op *op);

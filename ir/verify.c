@@ -290,7 +290,7 @@ static void check_dot(Verifier *v, const Op *op) {
     if (a.depth || b.depth || c.depth) bad(v, op, "needs numbers");
     int64_t wm = ir_attr_int(op, AT_WARPS_M, 0), wn = ir_attr_int(op, AT_WARPS_N, 0);
     if (wm < 0 || wn < 0 || wm > LANE_BITS || wn > LANE_BITS ||
-        1 << (wm + wn) > warps_of_block(v->f, op->block))
+        1 << (wm + wn) > layout_warps_of_block(v->f, op->block))
         bad(v, op, "2^%lld times 2^%lld warps cannot share it", (long long)wm, (long long)wn);
     if (ir_attr_int(op, AT_PAIRS, 0) && (r != 2 || type_elem_bytes(a) != 1))
         bad(v, op, "reads pairs of rows of bytes alone");
@@ -555,7 +555,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->code == OP_WORKSPACE && v->workspaces++) bad(v, op, "a kernel has one");
     if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);
     const char *wrong = v->error ? NULL : roles_verify(v->s, v->f, op);
-    if (!wrong) wrong = desc_verify(v->s, op);
+    if (!wrong) wrong = desc_verify(v->s, v->f, op);
     if (!wrong && !v->error) wrong = ir_access_error(v->s, op);
     if (wrong) bad(v, op, "%s", wrong);
     bool structured = op_traits(op) & TRAIT_K;

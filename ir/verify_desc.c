@@ -17,6 +17,36 @@ static const char *verify_live(const Op *op, Type t) {
     return NULL;
 }
 
+/* Its slices are written by threads and read by the copy engine: instructions that step through a
+ * buffer know nothing of what has no room there. */
+static bool is_for_stores(const Value *buffer) {
+    for (const Use *u = buffer->uses; u; u = u->next) {
+        bool stored = u->op->code == OP_SHARED_STORE || u->op->code == OP_ASYNC_DESC_STORE;
+        bool slice = u->op->code == OP_BUFFER_SLICE && is_for_stores(u->op->result[0]);
+        if (!slice && (!stored || u != &u->op->operand[1])) return false;
+    }
+    return true;
+}
+
+static bool are_exact(const Func *f, const Value *buffer) {
+    for (const Use *u = buffer->uses; u; u = u->next)
+        if (u->op->code == OP_BUFFER_SLICE
+                ? !are_exact(f, u->op->result[0])
+                : u->op->code == OP_SHARED_STORE && !stores_what_matters(f, u->op))
+            return false;
+    return true;
+}
+
+static const char *verify_buffer(const Func *f, const Op *op) {
+    if (ir_attr_int(op, AT_PACKED, 0) && !ir_attr(op, AT_LIVE))
+        return "packed leaves out what does not matter: live says what does";
+    if (ir_attr_int(op, AT_PACKED, 0) && !is_for_stores(op->result[0]))
+        return "what is packed holds blocks that are stored, and nothing else";
+    if (ir_attr_int(op, AT_PACKED, 0) && ir_attr(op, AT_OFFSET) && !are_exact(f, op->result[0]))
+        return "threads store what does not matter, for which what is packed has no room";
+    return verify_live(op, op->result[0]->type);
+}
+
 static const char *verify_make_desc(const Op *op) {
     Type d = op->result[0]->type, p = type_of(op, 0);
     if (d.space != SPACE_DESC || d.rank < 1)
@@ -107,13 +137,13 @@ static const char *verify_reduce(const Op *op) {
     return ok ? verify_async(op, 2) : "the copy engine does not combine such elements so";
 }
 
-const char *desc_verify(Session *s, const Op *op) {
+const char *desc_verify(Session *s, const Func *f, const Op *op) {
     bool by_desc = op->noperands && type_of(op, 0).space == SPACE_DESC;
     if (by_desc && !op_is(op->operand[0].value, OP_MAKE_DESC))
         return "operand 0 must be made by a make_desc";
     switch (op->code) {
     case OP_MAKE_DESC: return verify_make_desc(op);
-    case OP_BUFFER_ALLOC: return verify_live(op, op->result[0]->type);
+    case OP_BUFFER_ALLOC: return verify_buffer(f, op);
     case OP_SHARED_STORE: return verify_live(op, type_of(op, 0));
     case OP_DESC_LOAD: return verify_access(s, op, 1, op->result[0]->type);
     case OP_DESC_STORE:

@@ -320,8 +320,19 @@ static void note_smaller(const PassCtx *ctx, int64_t bytes) {
              ctx->f->name, (long long)bytes, (long long)most, own->name, names.data);
 }
 
+/* Threads store of what matters and of what does not by one instruction: there is room for both. */
+static void make_room(Op *store, void *ctx) {
+    const PassCtx *p = ctx;
+    if (store->code != OP_SHARED_STORE || stores_what_matters(p->f, store)) return;
+    const Op *alloc = buffer_alloc(store->operand[1].value);
+    if (!alloc || !ir_attr(alloc, AT_PACKED)) return;
+    ir_drop_attr(alloc->result[0]->def, AT_PACKED);
+    ir_drop_attr(alloc->result[0]->def, AT_LIVE);
+}
+
 void pass_allocate(PassCtx *ctx) {
     Allocation p = {.ctx = ctx};
+    ir_walk(ctx->f->body, make_room, ctx);
     p.number = arena_array(&ctx->s->arena, ctx->f->nvalues, sizeof *p.number);
     p.seen = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
     number_block(&p, ctx->f->body);

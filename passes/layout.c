@@ -440,7 +440,7 @@ static bool in_registers_already(Assign *a, Value *v, const DotChoice *own) {
 
 static void visit_dot(Assign *a, Op *dot) {
     /* Two dots of different kinds may meet in one class: each works in its own layout. */
-    DotChoice own = choose_dot(dot, warps_of_block(a->f, dot->block), a->ctx->target);
+    DotChoice own = choose_dot(dot, layout_warps_of_block(a->f, dot->block), a->ctx->target);
     const Layout *l = intern_layout(a->s, own.acc);
     if (own.why)
         diag(&a->s->diags, P_DOT, dot->span, "this dot is made of %s: %s",

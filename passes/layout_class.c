@@ -157,7 +157,7 @@ static void anchor_op(Op *op, void *ctx) {
         Class *c = &a->class_[find(a, op->result[0]->id)];
         if (c->rank == 2) return;
         c->layout = intern_layout(
-            a->s, choose_dot(op, warps_of_block(a->f, op->block), a->ctx->target).acc);
+            a->s, choose_dot(op, layout_warps_of_block(a->f, op->block), a->ctx->target).acc);
         c->rank = 2;
     }
     if (op->code == OP_REDUCE)

@@ -156,7 +156,7 @@ static void put_dot(Report *r, const ReportKernel *kernel, const Op *dot, Fact *
     Arena *a = &r->s->arena;
     Type ta = dot->operand[0].value->type, tb = dot->operand[1].value->type,
          tc = dot->result[0]->type;
-    int m, n, k, warps = warps_of_block(kernel->f, dot->block);
+    int m, n, k, warps = layout_warps_of_block(kernel->f, dot->block);
     int64_t rows = type_dim(tc, tc.rank - 2), columns = type_dim(tc, tc.rank - 1),
             depth = type_dim(ta, ta.rank - 1);
     const char *text = instruction_of(r, dot, &m, &n, &k);

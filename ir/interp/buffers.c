@@ -25,13 +25,14 @@ static bool map_elements(Buffers *c, const Op *op, SharedBuffer *b) {
     b->offset_of = arena_array(&c->r->s->arena, (size_t)b->lanes, sizeof *b->offset_of);
     uint8_t *held = arena_alloc(&c->r->s->arena, (size_t)b->lanes);
     if (l->bits[IN_OFFSET] > LAYOUT_MAX_BITS) return false;
+    Packing packing = op->code == OP_BUFFER_ALLOC ? buffer_packing(op) : (Packing){0};
     for (uint32_t at = 0; at < 1u << l->bits[IN_OFFSET]; at++) {
         uint32_t element = 0;
         for (int i = 0; i < l->bits[IN_OFFSET]; i++)
             if (at >> i & 1) element ^= l->basis[IN_OFFSET][i];
         if (element >= b->lanes || at >= b->lanes || held[element]) return false;
         held[element] = 1;
-        b->offset_of[element] = at;
+        b->offset_of[element] = (uint32_t)buffer_packed(packing, at);
     }
     return !memchr(held, 0, (size_t)b->lanes);
 }

@@ -220,6 +220,9 @@ static const Refused bodies[] = {
     {"warps roles=\"a b\" num_warps=[1] {\n yield\n}", "as many names"},
     {"warps roles=\"a\" num_warps=[3] {\n yield\n}", "power of two"},
     {"warps roles=\"a\" num_warps=[0] {\n yield\n}", "power of two"},
+    {"warps roles=\"a\" num_warps=[12] {\n %ps: ptr<f32>[4] = splat %p\n %x: f32[4] = load %ps\n "
+     "yield\n}",
+     "warps that its role does not have"},
     {"warps roles=\"a b\" num_warps=[32,1] {\n yield\n} {\n yield\n}", "more than 32 warps"},
     {"warps roles=\"a\" num_warps=[1] {\n yield %n\n}", "takes and yields nothing"},
     {"warps roles=\"a\" num_warps=[4] registers=[20] {\n yield\n}", "24 to 240 registers"},
@@ -257,6 +260,9 @@ static const Refused bodies[] = {
     {"%1: i32 = const value=1\n%d: desc<f32[8]> = make_desc %p, %n, %1 front=2",
      "front is a bit for each dimension"},
     {"%b: shared<i32[4]> = buffer_alloc live=[1,1]", "of each dimension"},
+    {"%b: shared<i32[4]> = buffer_alloc packed=1", "live says what does"},
+    {"%b: shared<i32[4]> = buffer_alloc live=[2] packed=1\n%x: i32[4] = shared_load %b",
+     "blocks that are stored, and nothing else"},
     {"%1: i32 = const value=1\n%d: desc<f32[8]> = make_desc %p, %n, %1 live=[6]\n%m: "
      "shared<f32[8]> = "
      "buffer_alloc live=[4]\n%b: barrier = buffer_alloc\nmbar_desc_load %d, %m, %b, %n",
