@@ -14,6 +14,7 @@
 
 #include "ir/desc.h"
 #include "ir/expression.h"
+#include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
 #include "passes/layout_choice.h"
@@ -24,16 +25,24 @@ static int64_t dot_columns(const Op *dot) {
     return ir_attr_int(dot, AT_COLUMNS, type_dim(d, d.rank - 1));
 }
 
-static void add_bytes(Op *op, void *bytes) {
-    if (op->code == OP_DOT)
-        *(double *)bytes +=
-            (double)type_bytes(op->operand[0].value->type) * (double)dot_columns(op);
+typedef struct DotBytes {
+    const Func *f;
+    double bytes; /* of first factors, times columns */
+} DotBytes;
+
+/* Of the warps that are there. */
+static void add_bytes(Op *op, void *ctx) {
+    DotBytes *d = ctx;
+    if (op->code != OP_DOT) return;
+    double warps =
+        (double)warps_of_block(d->f, op->block) / (double)layout_warps_of_block(d->f, op->block);
+    d->bytes += (double)type_bytes(op->operand[0].value->type) * (double)dot_columns(op) * warps;
 }
 
 double dots_clocks(const PassCtx *ctx, Block *b) {
-    double bytes = 0;
-    ir_walk(b, add_bytes, &bytes);
-    return bytes / (double)ctx->target->matrix_bytes;
+    DotBytes d = {.f = ctx->f};
+    ir_walk(b, add_bytes, &d);
+    return d.bytes / (double)ctx->target->matrix_bytes;
 }
 
 typedef struct Forecast {

@@ -48,7 +48,7 @@ static bool is_wanted(Stage *x, Around *around) {
     if (op->code != OP_DESC_STORE || op->operand[desc_first_index(op)].value->type.rank ||
         !desc_layout(op->operand[0].value->def, &l) || !find_around(op, around))
         return false;
-    int64_t bytes = type_bytes(op->operand[1].value->type);
+    int64_t bytes = store_bytes(op);
     if (x->bytes + bytes > COST_ROLES_REST || !store_is_alone(x->ctx->f, op)) return false;
     x->bytes += bytes;
     return true;
@@ -104,8 +104,7 @@ static void stage(Stage *x, const Around *around) {
     Func *f = x->ctx->f;
     Op *op = x->store, *loop = around->loop;
     Builder top = {s, f, f->body, f->body->first, op->span};
-    Type t = type_in_space(op->operand[1].value->type, SPACE_SHARED);
-    Value *buffer = ir_op(&top, OP_BUFFER_ALLOC, NULL, 0, &t, 1, 0)->result[0];
+    Value *buffer = store_buffer(&top, op, 0);
     Builder end = {s, f, op->block, op->block->last, op->span};
     Value *last;
     if (loop) {

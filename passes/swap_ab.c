@@ -33,13 +33,13 @@ static Value *transposed(Builder *b, Value *v) {
     return same;
 }
 
-/* How many elements instructions of warpgroups compute, if these columns are wanted; 0: there are
- * no such instructions. */
-static int64_t computed(const PassCtx *ctx, const Op *dot, int64_t columns) {
+/* How many elements instructions of warpgroups compute, if so much is wanted; 0: there are no such
+ * instructions. */
+static int64_t computed(const PassCtx *ctx, const Op *dot, int64_t rows, int64_t columns) {
     DotChoice d = choose_dot(dot, ctx->f->num_warps, ctx->target);
     Type t = dot->result[0]->type;
     if (!d.wgmma) return 0;
-    return type_dim(t, 0) * (d.wn ? type_dim(t, 1) : columns);
+    return wgmma_rows(&d, t, rows) * (d.wn ? type_dim(t, 1) : columns);
 }
 
 /* The instruction reads operand i as the engine wrote it. */
@@ -92,7 +92,7 @@ static void swap(PassCtx *ctx, Op *dot) {
     Value *in[] = {transposed(&b, dot->operand[1].value), transposed(&b, dot->operand[0].value),
                    transposed(&b, dot->operand[2].value)};
     Op *op = ir_op_like(&b, dot, in, 3, &in[2]->type);
-    int64_t before = computed(ctx, dot, columns), after = computed(ctx, op, rows);
+    int64_t before = computed(ctx, dot, rows, columns), after = computed(ctx, op, columns, rows);
     bool pairs = after && lets_threads_read(ctx, op);
     if (pairs || (after && after < before && is_read_as_it_lies(ctx, op, 0) &&
                   is_read_as_it_lies(ctx, op, 1))) {

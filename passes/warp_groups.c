@@ -5,6 +5,7 @@
  * That warp runs ahead of the rest. So the indices have to be scalars that no memory is read for,
  * and nothing that is done before a load may write what it reads, or wait for those who do. */
 #include "ir/analysis/alias.h"
+#include "ir/analysis/demand.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
 #include "ir/roles.h"
@@ -226,6 +227,41 @@ static void separate(Op *dot, void *ctx) {
     }
 }
 
+/* ---- warps that consume ---- */
+
+typedef struct Idle {
+    Specialize *x;
+    int64_t warps; /* that have rows of some sum that are wanted */
+    bool none;     /* threads exchange or read something, or a sum is otherwise shared out */
+} Idle;
+
+/* Each warp does it for its own elements, or will: what dots take is to come in shared memory. */
+static bool is_for_itself(const Op *op) {
+    Loaded from;
+    if (op->code == OP_DOT) return loaded_beside(op, 0, &from) && loaded_beside(op, 1, &from);
+    return op_is_for_itself(op) || (op->code == OP_DESC_LOAD && feeds_dot(op->result[0], -1));
+}
+
+static void look_for_idle(Op *op, void *ctx) {
+    Idle *idle = ctx;
+    const Specialize *x = idle->x;
+    idle->none |= op_has_registers(op) && !is_for_itself(op);
+    if (op->code != OP_DOT || idle->none) return;
+    Type t = op->result[0]->type;
+    DotChoice d = choose_dot(op, x->f->num_warps, x->ctx->target);
+    int64_t rows = type_dim(t, 0), wanted = demand_of(x->s, x->f, op->result[0], 0);
+    if (d.wgmma && t.rank == 2) rows = wgmma_rows(&d, t, wanted);
+    idle->none |= !d.wgmma || rows == type_dim(t, 0);
+    int64_t warps = x->f->num_warps * rows / type_dim(t, 0);
+    if (warps > idle->warps) idle->warps = warps;
+}
+
+int warps_that_consume(Specialize *x) {
+    Idle idle = {.x = x};
+    ir_walk(x->f->body, look_for_idle, &idle);
+    return idle.none || !idle.warps ? x->f->num_warps : (int)idle.warps;
+}
+
 /* The block's dimension is read up to `read`. */
 static void bring(const Specialize *x, const Op *load, int dim, int64_t read) {
     Op *desc = load->operand[0].value->def;
@@ -251,10 +287,10 @@ static void bring_what_is_read(Op *op, void *ctx) {
     if (op->code != OP_DOT || op->result[0]->type.rank != 2) return;
     Type t = op->result[0]->type;
     DotChoice d = choose_dot(op, x->f->num_warps, x->ctx->target);
-    int64_t columns = type_dim(t, 1);
+    int64_t columns = type_dim(t, 1), rows = type_dim(t, 0) * x->consumers / x->f->num_warps;
     if (d.wgmma && !d.wn) columns = wgmma_n(d.wgmma, ir_attr_int(op, AT_COLUMNS, columns));
     for (int i = 0; i < 2; i++)
-        if (loaded(op, i, &from)) bring(x, from.load, from.order[i], i ? columns : type_dim(t, 0));
+        if (loaded(op, i, &from)) bring(x, from.load, from.order[i], i ? columns : rows);
 }
 
 static int64_t stage_bytes(const Op *load) {
@@ -383,7 +419,7 @@ typedef struct Stored { /* what goes through shared memory besides */
 static void add_stored(Op *op, void *ctx) {
     Stored *s = ctx;
     if (op->code == OP_DESC_STORE && !cost_is_stored_as_held(op->operand[1].value->type))
-        s->bytes += type_bytes(op->operand[1].value->type);
+        s->bytes += store_bytes(op);
     if (op->code != OP_STORE) return;
     s->unknown = true;
     s->by_threads += type_bytes(op->operand[1].value->type);
@@ -405,7 +441,7 @@ static int64_t shared_of_program(const Specialize *x) {
  * where one program is, if that would be too few. */
 static int stages_that_fit(const Specialize *x, int64_t bytes) {
     Stored s = what_is_stored(x);
-    if (s.unknown || s.bytes > COST_ROLES_REST) s.bytes = COST_ROLES_REST;
+    if (s.unknown || (s.bytes > COST_ROLES_REST && s.bytes > x->stored)) s.bytes = COST_ROLES_REST;
     int64_t most = (shared_of_program(x) - s.bytes - COST_STAGE_ALIGN) / bytes;
     return (int)(most < LEAST_STAGES ? (x->ctx->target->max_shared - COST_ROLES_REST) / bytes
                                      : most);

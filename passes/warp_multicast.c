@@ -167,7 +167,7 @@ void meet_neighbours(Specialize *x, Block *role) {
 }
 
 int arrivals_at_stage(const Specialize *x, const Group *g) {
-    return x->f->num_warps * (g->ndots && x->f->max_cluster ? CLUSTER_PROGRAMS : 1);
+    return x->consumers * (g->ndots && x->f->max_cluster ? CLUSTER_PROGRAMS : 1);
 }
 
 void leave_stage(Specialize *x, Builder *b, const Group *g, Turn t) {

@@ -450,7 +450,7 @@ static void split(Specialize *x) {
     for (int k = 0; k < x->n; k++) transposes |= x->group[k].transposed != 0;
     /* Whole warpgroups first. */
     const Role role[] = {
-        {"consumer", f->num_warps, consume, consume_part, consume_load, put_store, 0, 1},
+        {"consumer", x->consumers, consume, consume_part, consume_load, put_store, 0, 1},
         {"transposer", TRANSPOSERS, transpose_blocks, leave_part, NULL, NULL, 0, 0},
         {"producer", 1, produce, produce_part, produce_load, NULL, 1, 0},
         {"storer", 1, NULL, NULL, NULL, send_store, 0, 0}};
@@ -485,13 +485,22 @@ static void split(Specialize *x) {
     }
 }
 
+static void find_all(Specialize *x, int consumers) {
+    x->consumers = consumers;
+    x->n = x->nstores = 0;
+    x->stored = 0;
+    find_groups(x);
+    find_stores(x);
+}
+
 void pass_warp_specialize(PassCtx *ctx) {
     Specialize x = {.ctx = ctx, .s = ctx->s, .f = ctx->f};
     x.nseen = ctx->f->nvalues;
     x.seen = arena_alloc(&ctx->s->arena, x.nseen);
     if (!ctx->target->tma) return;
-    find_groups(&x);
-    find_stores(&x);
+    find_all(&x, warps_that_consume(&x));
+    if (!x.refused && x.consumers < ctx->f->num_warps && !stores_all(&x))
+        find_all(&x, ctx->f->num_warps);
     if (!x.refused) find_neighbours(&x);
     if (x.refused || !x.n || !has_room(&x)) return;
     split(&x);

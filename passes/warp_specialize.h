@@ -52,6 +52,7 @@ typedef struct Specialize {
     Group group[MOST_GROUPS];
     Store store[MOST_STORES];
     int n, nstores;
+    int consumers;  /* warps */
     int64_t stored; /* bytes of what the stores' buffers hold */
     bool refused;   /* maybe with a note that says why */
     VEC(Op *) kept; /* effects that are the producer's to have */
@@ -95,6 +96,8 @@ Value *held_operand(const Op *load, bool alike, int *i, Op **first, Op **last);
 bool is_scalar_work(Specialize *x, const Value *v);
 /* The op does more than give a value, be it one of its own. */
 bool is_seen(const Op *op);
+/* How many warps are to consume: not those whose warpgroups' rows of all sums nobody stores. */
+int warps_that_consume(Specialize *x);
 
 /* ---- warp_specialize.c ---- */
 /* The copy of the block to its buffer's stage, maybe the neighbour's, too; how many bytes it
@@ -133,6 +136,12 @@ Turn leave_part(Specialize *x, const Group *g, Op *part, Turn t);
 bool store_is_alone(const Func *f, const Op *store);
 /* The stores that may go on under what comes next, in x->store. */
 void find_stores(Specialize *x);
+/* These are all: threads need not give each other anything to store it. */
+bool stores_all(const Specialize *x);
+/* Where such a store's block waits for its copy, without what does not matter of it: in slices, or
+ * 0 for one. And how many bytes one takes. */
+Value *store_buffer(Builder *b, const Op *store, int slices);
+int64_t store_bytes(const Op *store);
 void make_store_buffers(Specialize *x, Builder *b);
 /* In place of the store: the tile goes to the buffer, or the buffer's copy is started. */
 Turn put_store(Specialize *x, const Store *st, Op *op, Turn t);

@@ -57,6 +57,28 @@ static bool is_anywhere(Specialize *x, const Op *store) {
     return true;
 }
 
+Value *store_buffer(Builder *b, const Op *store, int slices) {
+    Type t = type_in_space(store->operand[1].value->type, SPACE_SHARED);
+    t.slices = (uint16_t)slices;
+    Value *buffer = shared_buffer(b, t);
+    ir_copy_attr(b->s, store->operand[0].value->def, buffer->def, AT_LIVE);
+    if (ir_attr(buffer->def, AT_LIVE)) ir_set_attr(b->s, buffer->def, AT_PACKED, 1);
+    return buffer;
+}
+
+int64_t store_bytes(const Op *store) {
+    return (desc_live_bytes(store->operand[0].value->def) + COST_STAGE_ALIGN - 1) /
+           COST_STAGE_ALIGN * COST_STAGE_ALIGN;
+}
+
+/* As many stages as keep the tensor cores busy have room beside buffers of so many bytes. */
+static bool leave_stages(const Specialize *x, int64_t bytes) {
+    int64_t turn = 0;
+    for (int i = 0; i < x->n; i++) turn += x->group[i].bytes;
+    return x->f->num_warps >= COST_ROLES_CONSUMERS &&
+           bytes + COST_STAGE_ALIGN + COST_STAGES_BESIDE * turn <= x->ctx->target->max_shared;
+}
+
 static void find_store(Op *op, void *ctx) {
     Specialize *x = ctx;
     Layout l;
@@ -64,9 +86,9 @@ static void find_store(Op *op, void *ctx) {
         x->nstores == MOST_STORES || !desc_layout(op->operand[0].value->def, &l) ||
         !is_anywhere(x, op))
         return;
-    int64_t bytes = type_bytes(op->operand[1].value->type);
-    if (x->stored + bytes > COST_ROLES_REST || !store_is_alone(x->f, op)) return;
-    x->stored += bytes;
+    int64_t stored = x->stored + store_bytes(op);
+    if ((stored > COST_ROLES_REST && !leave_stages(x, stored)) || !store_is_alone(x->f, op)) return;
+    x->stored = stored;
     x->store[x->nstores++] = (Store){.op = op};
 }
 
@@ -76,13 +98,21 @@ void find_stores(Specialize *x) {
     if (x->n && !x->refused && many) ir_walk(x->f->body, find_store, x);
 }
 
+static void count_store(Op *op, void *n) {
+    *(int *)n += op->code == OP_DESC_STORE;
+}
+
+bool stores_all(const Specialize *x) {
+    int n = 0;
+    ir_walk(x->f->body, count_store, &n);
+    return n == x->nstores;
+}
+
 void make_store_buffers(Specialize *x, Builder *b) {
     for (int k = 0; k < x->nstores; k++) {
         Store *st = &x->store[k];
-        Type t = type_in_space(st->op->operand[1].value->type, SPACE_SHARED);
-        t.slices = STORE_STAGES;
-        st->buffer = shared_buffer(b, t);
-        st->full = shared_barriers(b, STORE_STAGES, x->f->num_warps);
+        st->buffer = store_buffer(b, st->op, STORE_STAGES);
+        st->full = shared_barriers(b, STORE_STAGES, x->consumers);
         st->empty = shared_barriers(b, STORE_STAGES, 1);
     }
 }

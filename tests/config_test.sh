@@ -48,7 +48,9 @@ for type in "${types[@]}"; do
     for target in sm_80 sm_90a; do
         sed "s/^/$type $target /" <<<"$configs"
     done
-done | xargs -P "$(nproc)" -L 1 bash -c 'one "$@"' one >"$work/results"
+    # 16 warps are for three warpgroups of factors of 16 bits: in other entries so many threads have 128 registers each,
+    # with sums of 256x256.
+done | awk '$6 < 16 || $1 ~ /16$/ && $2 == "sm_90a"' | xargs -P "$(nproc)" -L 1 bash -c 'one "$@"' one >"$work/results"
 grep -vE '^(ok|skip)$' "$work/results" | sed "s|$work/||"
 failed=$(grep -cvE '^(ok|skip)$' "$work/results")
 echo "$(grep -c '^ok$' "$work/results") passed, $failed failed, $(grep -c '^skip$' "$work/results") skipped"
