@@ -162,12 +162,17 @@ static void check_results(Verifier *v, const Op *op) {
 
 /* ---- rules of single operations ---- */
 
+/* Operand 1 is a buffer for tiles of the type. */
+static void check_room(Verifier *v, const Op *op, Type tile) {
+    Type t = arg_type(op, 1);
+    if (!type_equal(type_in_space(t, SPACE_REGISTER), tile) || t.space != SPACE_SHARED)
+        bad(v, op, "tile and buffer differ");
+}
+
 static void check_memory_op(Verifier *v, const Op *op) {
     Type p = arg_type(op, 0);
     if (op->code == OP_SHARED_STORE) {
-        Type t = arg_type(op, 1);
-        if (!type_equal(type_in_space(t, SPACE_REGISTER), p) || t.space != SPACE_SHARED)
-            bad(v, op, "tile and buffer differ");
+        check_room(v, op, p);
         return;
     }
     const char *cache = ir_cache_error(v->s, op, op->code == OP_LOAD);
@@ -214,6 +219,7 @@ static void check_async(Verifier *v, const Op *op) {
         if (type_is_tile(arg_type(op, 2)))
             bad(v, op, "whether it copies is a scalar, not %s",
                 type_text(&v->s->arena, arg_type(op, 2)));
+        if (op->code == OP_ASYNC_COPY) check_room(v, op, type_pointee(arg_type(op, 0)));
         break;
     case OP_DOT: check_columns(v, op); break;
     case OP_DOT_WAIT: check_count(v, op, AT_PENDING, MOST_DOTS); break;

@@ -261,6 +261,9 @@ static const Refused bodies[] = {
      "front is a bit for each dimension"},
     {"%b: shared<i32[4]> = buffer_alloc live=[1,1]", "of each dimension"},
     {"%b: shared<i32[4]> = buffer_alloc packed=1", "live says what does"},
+    {"%ps: ptr<f32>[4] = splat %p\n%y: i1 = const value=1\n%b: shared<f32[8]> = buffer_alloc\n%t: "
+     "token = async_copy %ps, %b, %y",
+     "tile and buffer differ"},
     {"%b: shared<i32[4]> = buffer_alloc live=[2] packed=1\n%x: i32[4] = shared_load %b",
      "blocks that are stored, and nothing else"},
     {"%1: i32 = const value=1\n%d: desc<f32[8]> = make_desc %p, %n, %1 live=[6]\n%m: "
