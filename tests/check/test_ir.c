@@ -104,9 +104,8 @@ END_TEST
 static const char odd_module[] =
     "kernel @\"two words\"(%x: ptr<f16> divisible=16 @3:1-5, %\"a b\": i32, %1: i64, one_: i32 "
     "one, "
-    "\"no\\\"ne\": ptr<ptr<f32>> none @4:1-*) num_warps=1 num_stages=7 grid=\"cdiv(n, "
-    "\\\"B\\\")\" "
-    "grid=\"2\" grid=\"\\x01\\n\\t\\\\\" constexpr B=\"1024\" constexpr "
+    "\"no\\\"ne\": ptr<ptr<f32>> none @4:1-*) num_warps=1 num_stages=7 grid=\"cdiv(n, B)\" "
+    "grid=\"2\" grid=\"(\\tn - 1) * \\xc3\\xb6\" constexpr B=\"1024\" constexpr "
     "\"\\xc3\\xb6\"=\"\\\"\\\"\" shared=1024 "
     "target=\"sm_80\" @1:2-3 {\n"
     "  layout @L0 reg=[1,2] lane=[4,8,16,32,64] warp=[] block=[] out=7\n"
