@@ -75,13 +75,6 @@ static uint32_t lane_bits(const Layout *l) {
     return bits;
 }
 
-static uint32_t part_of(const Layout *l, LayoutIn in, int number) {
-    uint32_t at = 0;
-    for (int k = 0; k < l->bits[in]; k++)
-        if (number >> k & 1) at ^= l->basis[in][k];
-    return at;
-}
-
 Liveness live_registers(const Op *store, int first, int n, int warps) {
     const Value *x = store->operand[0].value;
     const Layout *l = x->layout;
@@ -90,7 +83,8 @@ Liveness live_registers(const Op *store, int first, int n, int warps) {
     bool some = false, all = true;
     for (int w = 0; w < warps && w < 1 << l->bits[IN_WARP]; w++)
         for (int i = first; i < first + n; i++) {
-            uint32_t at = part_of(l, IN_REG, i) ^ part_of(l, IN_WARP, w);
+            uint32_t hw[IN_DIMS] = {[IN_REG] = (uint32_t)i, [IN_WARP] = (uint32_t)w};
+            uint32_t at = layout_apply(l, hw);
             some |= desc_is_live(store, x->type, at & ~lanes);
             all &= desc_is_live(store, x->type, at | lanes);
         }

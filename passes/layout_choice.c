@@ -7,6 +7,7 @@
 #include "ir/effects.h"
 #include "ir/roles.h"
 #include "passes/cost.h"
+#include "passes/role_registers.h"
 
 Access choose_access(const AxisTable *axis, const Op *op) {
     const Value *ptr = ir_operand(op, 0);
@@ -71,9 +72,8 @@ int64_t wgmma_registers(int64_t columns) {
 }
 
 int64_t registers_of_thread(const Target *target, int warps) {
-    enum { STEP = 8, ALL = 255 }; /* warps have them by warpgroups */
-    int64_t threads = (warps + WARPGROUP - 1) / WARPGROUP * WARPGROUP * 32;
-    int64_t n = target->registers / threads / STEP * STEP;
+    enum { ALL = 255 }; /* warps have them by warpgroups */
+    int64_t n = registers_shared(target, 1, (warps + WARPGROUP - 1) / WARPGROUP * WARPGROUP);
     return n < ALL ? n : ALL;
 }
 

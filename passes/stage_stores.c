@@ -48,7 +48,7 @@ static bool is_wanted(Stage *x, Around *around) {
     if (op->code != OP_DESC_STORE || op->operand[desc_first_index(op)].value->type.rank ||
         !desc_layout(op->operand[0].value->def, &l) || !find_around(op, around))
         return false;
-    int64_t bytes = store_bytes(op);
+    int64_t bytes = block_bytes(op);
     if (x->bytes + bytes > COST_ROLES_REST || !store_is_alone(x->ctx->f, op)) return false;
     x->bytes += bytes;
     return true;

@@ -293,17 +293,12 @@ static void bring_what_is_read(Op *op, void *ctx) {
         if (loaded(op, i, &from)) bring(x, from.load, from.order[i], i ? columns : rows);
 }
 
-static int64_t stage_bytes(const Op *load) {
-    return (desc_live_bytes(load->operand[0].value->def) + COST_STAGE_ALIGN - 1) /
-           COST_STAGE_ALIGN * COST_STAGE_ALIGN;
-}
-
 /* A load of a loop that asks for it, of what threads read: rows of numbers, say. */
 static void find_read(Op *op, void *ctx) {
     Specialize *x = ctx;
     if (op->code != OP_DESC_LOAD || !x->n || x->refused || !is_asked(op->block->parent)) return;
     if (feeds_dot(op->result[0], -1) || x->n == MOST_GROUPS || refuse_load(x, op, op)) return;
-    x->group[x->n++] = (Group){.read = op, .stages = x->group[0].stages, .bytes = stage_bytes(op)};
+    x->group[x->n++] = (Group){.read = op, .stages = x->group[0].stages, .bytes = block_bytes(op)};
 }
 
 static void find_group(Op *op, void *ctx) {
@@ -326,7 +321,7 @@ static void find_group(Op *op, void *ctx) {
             refuse(x, from.load, why);
             return;
         }
-        g.bytes += stage_bytes(from.load);
+        g.bytes += block_bytes(from.load);
     }
     if (!g.bytes) return;
     g.stages = stages_asked(x, op);
@@ -379,7 +374,7 @@ static void find_held(Op *op, void *ctx) {
     bool some = op->code == OP_DESC_LOAD && x->n && x->n < MOST_GROUPS && !x->refused;
     const Value *v = some ? held_operand(op, true, &i, &first, &last) : NULL;
     if (!v || v->type.rank != 2 || refuse_load(x, op, first)) return;
-    x->group[x->n++] = (Group){.held = op, .stages = 1, .bytes = stage_bytes(op)};
+    x->group[x->n++] = (Group){.held = op, .stages = 1, .bytes = block_bytes(op)};
 }
 
 /* The sum of a dot, by a loop's result; NULL: it is none. */
@@ -419,7 +414,7 @@ typedef struct Stored { /* what goes through shared memory besides */
 static void add_stored(Op *op, void *ctx) {
     Stored *s = ctx;
     if (op->code == OP_DESC_STORE && !cost_is_stored_as_held(op->operand[1].value->type))
-        s->bytes += store_bytes(op);
+        s->bytes += block_bytes(op);
     if (op->code != OP_STORE) return;
     s->unknown = true;
     s->by_threads += type_bytes(op->operand[1].value->type);

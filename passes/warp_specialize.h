@@ -139,9 +139,10 @@ void find_stores(Specialize *x);
 /* These are all: threads need not give each other anything to store it. */
 bool stores_all(const Specialize *x);
 /* Where such a store's block waits for its copy, without what does not matter of it: in slices, or
- * 0 for one. And how many bytes one takes. */
+ * 0 for one. */
 Value *store_buffer(Builder *b, const Op *store, int slices);
-int64_t store_bytes(const Op *store);
+/* What the block of a load or store by descriptor takes of shared memory, as a copy begins. */
+int64_t block_bytes(const Op *op);
 void make_store_buffers(Specialize *x, Builder *b);
 /* In place of the store: the tile goes to the buffer, or the buffer's copy is started. */
 Turn put_store(Specialize *x, const Store *st, Op *op, Turn t);

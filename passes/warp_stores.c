@@ -66,9 +66,9 @@ Value *store_buffer(Builder *b, const Op *store, int slices) {
     return buffer;
 }
 
-int64_t store_bytes(const Op *store) {
-    return (desc_live_bytes(store->operand[0].value->def) + COST_STAGE_ALIGN - 1) /
-           COST_STAGE_ALIGN * COST_STAGE_ALIGN;
+int64_t block_bytes(const Op *op) {
+    return (desc_live_bytes(op->operand[0].value->def) + COST_STAGE_ALIGN - 1) / COST_STAGE_ALIGN *
+           COST_STAGE_ALIGN;
 }
 
 /* As many stages as keep the tensor cores busy have room beside buffers of so many bytes. */
@@ -86,7 +86,7 @@ static void find_store(Op *op, void *ctx) {
         x->nstores == MOST_STORES || !desc_layout(op->operand[0].value->def, &l) ||
         !is_anywhere(x, op))
         return;
-    int64_t stored = x->stored + store_bytes(op);
+    int64_t stored = x->stored + block_bytes(op);
     if ((stored > COST_ROLES_REST && !leave_stages(x, stored)) || !store_is_alone(x->f, op)) return;
     x->stored = stored;
     x->store[x->nstores++] = (Store){.op = op};
