@@ -148,21 +148,24 @@ void meet_neighbours(Specialize *x, Block *role) {
     Block *body = places->region[0];
     Builder b = {x->s, x->f, body, body->first, places->span};
     Type i32 = index_type();
-    Value *one = ir_const_int(&b, i32, 1), *place = body->args[0];
+    Value *one = ir_const_int(&b, i32, 1), *place = body->args[0], *all = places->operand[1].value;
     Neighbours *n = &x->beside;
     n->rank = ir_op(&b, OP_CLUSTER_RANK, NULL, 0, &i32, 1, 0)->result[0];
     n->size = ir_op(&b, OP_CLUSTER_SIZE, NULL, 0, &i32, 1, 0)->result[0];
-    Value *first = ir_binary(&b, OP_SUB, place, n->rank);
-    Value *last = ir_binary(&b, OP_ADD, first, ir_binary(&b, OP_SUB, n->size, one));
-    n->all_there = ir_binary(&b, OP_AND, ir_cmp(&b, PRED_LT, last, places->operand[1].value),
-                             ir_cmp(&b, PRED_GT, n->size, one));
+    Value *first = ir_binary(&b, OP_SUB, place, n->rank),
+          *most = ir_binary(&b, OP_SUB, n->size, one);
+    n->all_there =
+        ir_binary(&b, OP_AND, ir_cmp(&b, PRED_LT, ir_binary(&b, OP_ADD, first, most), all),
+                  ir_cmp(&b, PRED_GT, n->size, one));
     for (int i = 0; i < CLUSTER_PROGRAMS; i++) {
         Value *number = ir_const_int(&b, i32, i), *its = ir_binary(&b, OP_ADD, first, number);
         Value *is_there = ir_binary(&b, OP_AND, ir_cmp(&b, PRED_LT, number, n->size),
-                                    ir_cmp(&b, PRED_LT, its, places->operand[1].value));
-        /* Of places beyond the grid nothing is worked out: a quotient there might be none. */
-        n->place[i] = ir_op1(&b, OP_SELECT, (Value *[]){is_there, its, place}, 3);
+                                    ir_cmp(&b, PRED_LT, its, all));
         n->told[i] = ir_op1(&b, OP_SELECT, (Value *[]){is_there, number, n->rank}, 3);
+    }
+    for (int i = 0; i < CLUSTER_PROGRAMS - 1; i++) {
+        Value *by = ir_binary(&b, OP_ADD, n->rank, ir_const_int(&b, i32, i + 1));
+        n->other[i] = ir_binary(&b, OP_ADD, first, ir_binary(&b, OP_AND, by, most));
     }
 }
 
@@ -176,52 +179,97 @@ void leave_stage(Specialize *x, Builder *b, const Group *g, Turn t) {
     ir_op(b, OP_MBAR_ARRIVE, in, x->beside.rank ? 1 + CLUSTER_PROGRAMS : 1, NULL, 0, 0);
 }
 
-typedef struct Its {        /* what the neighbour has */
+static Builder begin_arm(Op *branch, int r, const Builder *b) {
+    return (Builder){b->s, b->f, branch->region[r], NULL, b->span};
+}
+
+static void end_arm(Builder *in) {
+    ir_op(in, OP_YIELD, NULL, 0, NULL, 0, 0);
+}
+
+typedef struct Its {        /* what a program of the cluster has */
     const uint8_t *differs; /* by value id: it may be another than this program's */
     Value **at;             /* by value id; NULL: not worked out yet */
     uint32_t known;         /* ids below are */
+    Builder *b;             /* where it is worked out */
+    const Op *taking;       /* behind that: what takes the block, or the loop around it */
 } Its;
 
-/* v as the neighbour has it, which is made behind v; NULL: that is not known here. */
-static Value *neighbours(Specialize *x, const Its *n, Value *v, int depth) {
+/* v as that program has it; NULL: that is not known there. */
+static Value *its_value(const Its *n, Value *v, int depth) {
     Op *op = v->def;
     if (v->id >= n->known) return NULL;
-    if (!n->differs[v->id]) return v;
     if (n->at[v->id]) return n->at[v->id];
+    if (!n->differs[v->id] && ir_defined_outside(v, n->taking)) return v;
     if (!is_worked_out(op) || depth == MOST_DEPTH) return NULL;
     Value *in[MOST_OPERANDS];
     for (int i = 0; i < op->noperands; i++)
-        if (!(in[i] = neighbours(x, n, op->operand[i].value, depth + 1))) return NULL;
-    Builder b = {x->s, x->f, op->block, op->next, op->span};
-    return n->at[v->id] = ir_op_like(&b, op, in, op->noperands, NULL)->result[0];
+        if (!(in[i] = its_value(n, op->operand[i].value, depth + 1))) return NULL;
+    return n->at[v->id] = ir_op_like(n->b, op, in, op->noperands, NULL)->result[0];
 }
 
-/* Whether that neighbour takes this block, too; NULL: that is not known. */
-static Value *takes_too(Specialize *x, Builder *b, const Op *load, const Its *n) {
-    Value *same = NULL;
+/* Adds to *all whether that neighbour takes this block, too; false: that is not known. */
+static bool add_takes_too(const Op *load, const Its *own, const Its *its, Value **all) {
     for (int i = 1; i < load->noperands; i++) {
-        Value *own = load->operand[i].value, *its = neighbours(x, n, own, 0);
-        if (!its) return NULL;
-        Value *equal = ir_cmp(b, PRED_EQ, own, its);
-        same = !same ? equal : its == own ? same : ir_binary(b, OP_AND, same, equal);
+        Value *v = load->operand[i].value;
+        if (v->id < its->known && !its->differs[v->id]) continue;
+        Value *x = ir_defined_outside(v, own->taking) ? v : its_value(own, v, 0);
+        Value *y = its_value(its, v, 0);
+        if (!x || !y) return false;
+        Value *equal = ir_cmp(its->b, PRED_EQ, x, y);
+        *all = *all ? ir_binary(its->b, OP_AND, *all, equal) : equal;
     }
-    return same;
+    return true;
 }
 
-/* Whether all of the cluster take this block in this turn; NULL: that is not known. */
-static Value *all_take(Specialize *x, Builder *b, const Op *load) {
-    const Op *places = load->block->parent;
-    while (!ir_attr_int(places, AT_PARALLEL, 0)) places = places->block->parent;
-    Its n = {divergence_analyse(x->s, x->f, places), NULL, x->f->nvalues};
-    Value *all = x->beside.all_there;
-    for (int i = 0; i < CLUSTER_PROGRAMS; i++) {
-        n.at = arena_array(&x->s->arena, n.known, sizeof *n.at);
-        n.at[places->region[0]->args[0]->id] = x->beside.place[i];
-        Value *same = takes_too(x, b, load, &n);
-        if (!same) return NULL;
-        all = ir_binary(b, OP_AND, all, same);
+static Its its_of(const Specialize *x, const Its *like, const Value *place, Value *its_place) {
+    Its its = *like;
+    its.at = arena_array(&x->s->arena, its.known, sizeof *its.at);
+    its.at[place->id] = its_place;
+    return its;
+}
+
+/* A branch in front of `taking`, whether there is a neighbour to look at, with a result more than
+ * the one made there for another block had. */
+static Op *branch_before(Specialize *x, Op *taking) {
+    Neighbours *n = &x->beside;
+    Type bit = type_scalar(EL_I1);
+    if (n->branch && n->branch == taking->prev)
+        return n->branch = ir_if_widen(x->s, x->f, n->branch, &bit, 1);
+    Builder b = {x->s, x->f, taking->block, taking, taking->span};
+    n->branch = ir_op(&b, OP_IF, (Value *[]){n->all_there}, 1, &bit, 1, 2);
+    for (int r = 0; r < 2; r++) {
+        Builder arm = begin_arm(n->branch, r, &b);
+        end_arm(&arm);
     }
-    return all;
+    return n->branch;
+}
+
+/* Whether all of the cluster take this block in this turn; NULL: that is not known. Where there is
+ * no cluster nothing is worked out: a program's first copies wait for this. Nor of places beyond
+ * the grid: a quotient there might be none. */
+static Value *all_take(Specialize *x, Op *load) {
+    const Neighbours *n = &x->beside;
+    Op *taking = load;
+    while (!ir_attr_int(taking->block->parent, AT_PARALLEL, 0)) taking = taking->block->parent;
+    Block *body = taking->block;
+    Its like = {divergence_analyse(x->s, x->f, body->parent), NULL, x->f->nvalues, NULL, taking};
+    Op *branch = branch_before(x, taking),
+       *end[] = {branch->region[0]->last, branch->region[1]->last};
+    Builder there = {x->s, x->f, branch->region[0], end[0], taking->span};
+    Builder alone = {x->s, x->f, branch->region[1], end[1], taking->span};
+    like.b = &there;
+    Value *place = body->args[0], *all = NULL, *no = ir_const_int(&alone, type_scalar(EL_I1), 0);
+    Its own = its_of(x, &like, place, place);
+    bool known = true;
+    for (int i = 0; known && i < CLUSTER_PROGRAMS - 1; i++) {
+        Its its = its_of(x, &like, place, n->other[i]);
+        known = add_takes_too(load, &own, &its, &all);
+    }
+    if (!known || !all) all = ir_const_int(&there, no->type, known);
+    ir_yield_more(x->s, x->f, end[0], &all, 1);
+    ir_yield_more(x->s, x->f, end[1], &no, 1);
+    return known ? branch->result[branch->nresults - 1] : NULL;
 }
 
 /* They bring it in turns, by the number of the turn among those of two rounds of the stages: this
@@ -234,17 +282,9 @@ static Value *is_own_turn(Specialize *x, Builder *b, const Group *g, Turn t) {
     return ir_cmp(b, PRED_EQ, of, x->beside.rank);
 }
 
-static Builder begin_arm(Op *branch, int r, Builder *b) {
-    return (Builder){b->s, b->f, branch->region[r], NULL, b->span};
-}
-
-static void end_arm(Builder *in) {
-    ir_op(in, OP_YIELD, NULL, 0, NULL, 0, 0);
-}
-
 int64_t start_shared_copy(Specialize *x, Builder *b, const Group *g, const Loaded *from, Value *to,
                           Value *full, Turn t) {
-    Value *all = x->beside.rank ? all_take(x, b, from->load) : NULL;
+    Value *all = x->beside.rank ? all_take(x, from->load) : NULL;
     if (!all) return start_copy(x, b, from, to, full, false);
     Value *own = is_own_turn(x, b, g, t);
     Op *branch = ir_op(b, OP_IF, &all, 1, NULL, 0, 2);

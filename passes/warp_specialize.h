@@ -39,10 +39,11 @@ typedef struct Store { /* of a block, by a warp of its own */
 
 /* What a role knows of the programs beside its own in the cluster, in its loop over places. */
 typedef struct Neighbours {
-    Value *rank, *size;             /* its own among them; NULL: none of this is known */
-    Value *all_there;               /* each has a place beside this one, and there are some */
-    Value *place[CLUSTER_PROGRAMS]; /* by rank: its place; where it has none, the program's own */
-    Value *told[CLUSTER_PROGRAMS];  /* by rank: that, where it has one, else the program's own */
+    Value *rank, *size;                 /* its own among them; NULL: none of this is known */
+    Value *all_there;                   /* each has a place beside this one, and there are some */
+    Value *other[CLUSTER_PROGRAMS - 1]; /* their places, where all are there */
+    Op *branch; /* where it is worked out whether these take the same; NULL: nowhere yet */
+    Value *told[CLUSTER_PROGRAMS]; /* by rank: that, where it has a place, else the program's own */
 } Neighbours;
 
 typedef struct Specialize {
