@@ -140,6 +140,7 @@ static void gen_func(Gen *g) {
     g->tile = arena_array(a, f->nvalues, sizeof *g->tile);
     g->run = arena_array(a, f->nvalues, sizeof *g->run);
     g->parts = NULL;
+    g->alone = NULL;
     g->instructions = g->most = 0;
     g->tid = gen_intrinsic(g, INTRINSIC_TID_X, NULL, 0, NULL, 0);
     g->lane = LLVMBuildAnd(g->b, g->tid, gen_i32(g, 31), "lane");

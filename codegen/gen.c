@@ -317,6 +317,7 @@ void gen_op(Gen *g, const Op *op) {
     SizeMark mark;
     gen_debug_at(g, op);
     gen_size_begin(g, op, &mark);
+    if (!gen_may_be_alone(op)) g->alone = NULL;
     if (range) {
         if (op->nresults) gen_new_tile(g, op->result[0]);
         range(g, op, 0, gen_registers(op->nresults ? op->result[0] : op->operand[1].value));

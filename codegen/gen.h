@@ -55,6 +55,7 @@ typedef struct Gen {
     int *run;                        /* by value id: its number in a run of ops (gen_run.c), or 0 */
     int nmaps;                       /* translated so far */
     GenHidden hidden;                /* parameters behind the source's */
+    LLVMBasicBlockRef alone;         /* what the first thread does for all at a program's begin */
     unsigned intrinsic[NINTRINSICS]; /* LLVM's numbers */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;
     int64_t instructions, most; /* made so far; and for one op, */
@@ -112,6 +113,10 @@ void gen_error(Gen *g, Code code, const Op *op, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 void gen_op(Gen *g, const Op *op);      /* one op, by the table in gen.c */
 void gen_block(Gen *g, const Block *b); /* all ops but the terminator */
+void gen_from(Gen *g, const Op *first); /* the same, from this one on */
+bool gen_may_be_alone(const Op *op);    /* what one thread does may still be done in front of it */
+bool gen_leaves_to_roles(const Gen *g,
+                         const Op *op); /* each role of the warps behind it does it (gen_roles.c) */
 /* What works register by register, and for some of them: those of its result, or of what it stores,
  * from `from` on. The result has its tile. NULL: op does not. */
 typedef void (*GenRange)(Gen *g, const Op *op, int from, int n);

@@ -7,6 +7,7 @@
 #include "codegen/gen.h"
 #include "ir/buffer.h"
 #include "ir/desc.h"
+#include "ir/effects.h"
 #include "ir/roles.h"
 
 #include <inttypes.h>
@@ -44,6 +45,39 @@ static void set_registers(Gen *g, int registers) {
     ordered(g, text, "", NULL, 0);
 }
 
+/* Waits of all threads, right in front of the roles. Each role does them behind what it works out
+ * first: while one thread makes the barriers the others have nothing else to do. */
+static bool is_wait_of_all(const Op *op) {
+    return op->code == OP_BARRIER || op->code == OP_CLUSTER_BARRIER || op->code == OP_GRID_WAIT ||
+           op->code == OP_GRID_LAUNCH;
+}
+
+bool gen_leaves_to_roles(const Gen *g, const Op *op) {
+    if (!is_wait_of_all(op) || !g->o->target->tma) return false;
+    while (is_wait_of_all(op)) op = op->next;
+    return op->code == OP_WARPS;
+}
+
+static void gen_waits(Gen *g, const Op *roles) {
+    const Op *op = roles;
+    while (op->prev && gen_leaves_to_roles(g, op->prev)) op = op->prev;
+    for (; op != roles; op = op->next) gen_op(g, op);
+}
+
+/* Nothing that would wait in registers. */
+static bool is_worked_out_first(const Op *op) {
+    return op->nresults == 1 && !op->nregions && !op->result[0]->type.rank && ir_is_pure(op);
+}
+
+/* LLVM would sink quotients to the loop that takes them, behind the waits. */
+static void work_out_first(Gen *g, const Op *op) {
+    gen_op(g, op);
+    if (op->code != OP_DIV && op->code != OP_REM) return;
+    LLVMValueRef *at = &gen_tile(g, op->result[0]).at[0];
+    LLVMTypeRef t = LLVMTypeOf(*at);
+    if (t == g->i32) *at = gen_asm(g, "mov.b32 $0, $1;", "=r,r", t, at, 1, ASM_ORDERED);
+}
+
 static void gen_role(Gen *g, const Op *op, int r, LLVMValueRef warp, LLVMBasicBlockRef after) {
     LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(g->c, g->func, "role");
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "body");
@@ -51,19 +85,22 @@ static void gen_role(Gen *g, const Op *op, int r, LLVMValueRef warp, LLVMBasicBl
     LLVMBasicBlockRef entry = LLVMGetInsertBlock(g->entry);
     LLVMValueRef tid = g->tid, own_warp = g->warp;
     LanePart *parts = g->parts;
-    uint32_t first = (uint32_t)role_first_warp(op, r), n = (uint32_t)role_warps(op, r);
-    LLVMValueRef from = LLVMBuildSub(g->b, warp, gen_i32(g, first), "");
+    uint32_t first_warp = (uint32_t)role_first_warp(op, r), n = (uint32_t)role_warps(op, r);
+    LLVMValueRef from = LLVMBuildSub(g->b, warp, gen_i32(g, first_warp), "");
     LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntULT, from, gen_i32(g, n), ""), head, next);
     /* What the role's warps and lanes make of their numbers goes to its head. */
     LLVMPositionBuilderAtEnd(g->entry, head);
     LLVMPositionBuilderAtEnd(g->b, head);
     if (!role_shares_group(op, r)) set_registers(g, role_registers(op, r));
     g->parts = NULL;
-    g->tid = LLVMBuildSub(g->entry, tid, gen_i32(g, first * 32), "");
+    g->tid = LLVMBuildSub(g->entry, tid, gen_i32(g, first_warp * 32), "");
     uint32_t numbers = (uint32_t)layout_warps_of_block(g->f, op->region[r]);
     g->warp = LLVMBuildAnd(g->entry, from, gen_i32(g, numbers - 1), "warp");
     LLVMPositionBuilderAtEnd(g->b, body);
-    gen_block(g, op->region[r]);
+    const Op *first = op->region[r]->first;
+    for (; is_worked_out_first(first); first = first->next) work_out_first(g, first);
+    gen_waits(g, op);
+    gen_from(g, first);
     LLVMBuildBr(g->b, after);
     LLVMBuildBr(g->entry, body);
     g->parts = parts;
@@ -84,6 +121,7 @@ void gen_warps(Gen *g, const Op *op) {
         if (group) set_registers(g, role_registers(op, r));
         gen_role(g, op, r, warp, after);
     }
+    gen_waits(g, op);
     LLVMBuildBr(g->b, after);
     LLVMPositionBuilderAtEnd(g->b, after);
 }
@@ -118,20 +156,42 @@ void gen_cluster_barrier(Gen *g, const Op *op) {
 
 /* ---- barriers that count ---- */
 
+/* What one thread does for all at the begin lies behind one branch: under predicates all warps
+ * would go through it, those who start copies, too. The block to go on in is returned. */
+static LLVMBasicBlockRef begin_alone(Gen *g) {
+    LLVMBasicBlockRef here = LLVMGetInsertBlock(g->b);
+    if (!g->alone) {
+        g->alone = LLVMAppendBasicBlockInContext(g->c, g->func, "alone");
+        LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(g->c, g->func, "all");
+        LLVMBuildCondBr(g->b, is_first_thread(g), g->alone, all);
+        LLVMPositionBuilderAtEnd(g->b, g->alone);
+        LLVMBuildBr(g->b, all);
+        here = all;
+    }
+    LLVMPositionBuilderBefore(g->b, LLVMGetBasicBlockTerminator(g->alone));
+    return here;
+}
+
+bool gen_may_be_alone(const Op *op) {
+    return op->code == OP_MBAR_INIT || op->code == OP_MAKE_DESC ||
+           (!op->nregions && ir_is_pure(op));
+}
+
 void gen_mbar_init(Gen *g, const Op *op) {
     const Op *alloc = buffer_alloc(op->operand[0].value);
     bool all = op->operand[0].value->def == alloc;
     int n = all ? buffer_slices(alloc) : 1;
+    LLVMBasicBlockRef here = begin_alone(g);
     LLVMValueRef at = address_of(g, op->operand[0].value);
     for (int i = 0; i < n; i++) {
         int64_t by = i * buffer_stride(alloc);
-        LLVMValueRef args[] = {is_first_thread(g),
-                               LLVMBuildAdd(g->b, at, gen_i32(g, (uint32_t)by), ""),
+        LLVMValueRef args[] = {LLVMBuildAdd(g->b, at, gen_i32(g, (uint32_t)by), ""),
                                gen_i32(g, (uint32_t)ir_attr_int(op, AT_COUNT, 1))};
-        ordered(g, "@$0 mbarrier.init.shared.b64 [$1], $2;", "b,r,n,~{memory}", args, 3);
+        ordered(g, "mbarrier.init.shared.b64 [$0], $1;", "r,n,~{memory}", args, 2);
     }
     /* The copy engine is to see them, too. */
     if (g->o->target->tma) ordered(g, "fence.mbarrier_init.release.cluster;", "~{memory}", NULL, 0);
+    LLVMPositionBuilderAtEnd(g->b, here);
 }
 
 void gen_mbar_expect(Gen *g, const Op *op) {
@@ -276,8 +336,10 @@ void gen_make_desc(Gen *g, const Op *op) {
     if (ir_attr(op, AT_STREAMED) && g->f->persistent && g->o->target->tma)
         maps.at[maps.n] = policy_of(g, op);
     g->tile[d->id] = maps;
-    LLVMValueRef args[] = {is_first_thread(g), maps.at[0]};
-    if (g->o->target->tma) ordered(g, "@$0 prefetch.tensormap [$1];", "b,l", args, 2);
+    if (!g->o->target->tma) return;
+    LLVMBasicBlockRef here = begin_alone(g);
+    ordered(g, "prefetch.tensormap [$0];", "l", maps.at, 1);
+    LLVMPositionBuilderAtEnd(g->b, here);
 }
 
 /* Where a block's boxes are: in shared memory, and its coordinates, the innermost first. Operands:

@@ -154,15 +154,19 @@ static const Op *gen_run(Run *run, const Op *op) {
     return op;
 }
 
-void gen_block(Gen *g, const Block *b) {
-    for (const Op *op = b->first; op;) {
+void gen_from(Gen *g, const Op *first) {
+    for (const Op *op = first; op;) {
         bool starts = gen_range_of(op) && (may_wait(op) || op->code == OP_LOAD);
         Run run = {.g = g, .registers = starts ? registers_of(op) : 0};
         if (run.registers >= LEAST_REGISTERS) {
             op = gen_run(&run, op);
-        } else {
-            gen_op(g, op);
-            op = op->next;
+            continue;
         }
+        if (!gen_leaves_to_roles(g, op)) gen_op(g, op);
+        op = op->next;
     }
+}
+
+void gen_block(Gen *g, const Block *b) {
+    gen_from(g, b->first);
 }
