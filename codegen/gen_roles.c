@@ -160,7 +160,8 @@ void gen_cluster_barrier(Gen *g, const Op *op) {
  * would go through it, those who start copies, too. The block to go on in is returned. */
 static LLVMBasicBlockRef begin_alone(Gen *g) {
     LLVMBasicBlockRef here = LLVMGetInsertBlock(g->b);
-    if (!g->alone) {
+    LLVMValueRef end = g->alone ? LLVMGetBasicBlockTerminator(g->alone) : NULL;
+    if (!end || LLVMGetSuccessor(end, 0) != here) {
         g->alone = LLVMAppendBasicBlockInContext(g->c, g->func, "alone");
         LLVMBasicBlockRef all = LLVMAppendBasicBlockInContext(g->c, g->func, "all");
         LLVMBuildCondBr(g->b, is_first_thread(g), g->alone, all);
