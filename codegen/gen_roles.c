@@ -53,8 +53,9 @@ static bool is_wait_of_all(const Op *op) {
 }
 
 bool gen_leaves_to_roles(const Gen *g, const Op *op) {
+    enum { MOST_WAITS = 4 }; /* more in a row nobody makes: a look at each must not be one at all */
     if (!is_wait_of_all(op) || !g->o->target->tma) return false;
-    while (is_wait_of_all(op)) op = op->next;
+    for (int i = 0; i < MOST_WAITS && is_wait_of_all(op); i++) op = op->next;
     return op->code == OP_WARPS;
 }
 
