@@ -20,6 +20,8 @@
 #include "passes/layout_choice.h"
 #include "passes/schedule.h"
 
+#include <math.h>
+
 static int64_t dot_columns(const Op *dot) {
     Type d = dot->result[0]->type;
     return ir_attr_int(dot, AT_COLUMNS, type_dim(d, d.rank - 1));
@@ -145,6 +147,24 @@ static const char *all_lines(Forecast *x, bool clusters) {
     if (x->shared.len) buf_printf(&all, "%s(%s)", all.len ? " + " : "", x->shared.data);
     if (x->shared.len && clusters) buf_printf(&all, " // (1 + min(%s, 1))", x->within.data);
     return all.data;
+}
+
+static void add_brought(Op *op, void *bytes) {
+    if (op->code == OP_LOAD || op->code == OP_DESC_LOAD) *(double *)bytes += (double)brought(op);
+}
+
+double at_once_clocks(const double *clocks, int n) {
+    double all = 0;
+    for (int i = 0; i < n; i++) all += clocks[i] * clocks[i] * clocks[i] * clocks[i];
+    return sqrt(sqrt(all));
+}
+
+TurnClocks turn_clocks(const PassCtx *ctx, Block *body) {
+    double bytes = 0, dots = dots_clocks(ctx, body), groups = ctx->f->num_warps / WARPGROUP;
+    ir_walk(body, add_brought, &bytes);
+    double clocks[] = {dots, bytes / COST_MULTIPROCESSOR_BYTES,
+                       dots / (groups > 1 ? groups : 1) + COST_WAIT_ROLES};
+    return (TurnClocks){at_once_clocks(clocks, 2), at_once_clocks(clocks, 3)};
 }
 
 static void add_store(Op *op, void *ctx) {

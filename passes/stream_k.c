@@ -165,7 +165,8 @@ typedef struct Share {             /* what a program does, worked out before its
     Value *places, *first, *share; /* as the launch says */
     Value *parts; /* of so many places, below 0: items count from there, through 0, from where on */
     Value *items; /* its own places are, up to here */
-    Value *last;  /* the place that it ends with; below 0: none */
+    Value *helper; /* its number, in the order of the iterations that are cut off */
+    Value *last;   /* the place that it ends with; below 0: none */
     Value *workspace, *mark;
 } Share;
 
@@ -194,7 +195,9 @@ static Value *at_least_one(Builder *b, Value *v) {
 
 /* What a launch weighs (runtime/share.c). */
 static void say_clocks(const StreamK *x, Op *op) {
-    int64_t clocks[] = {(int64_t)dots_clocks(x->ctx, x->loop->region[0]) + 1, COST_ITERATION_CLOCKS,
+    TurnClocks turn = turn_clocks(x->ctx, x->loop->region[0]);
+    double least = turn.least > COST_ITERATION_CLOCKS ? turn.least : COST_ITERATION_CLOCKS;
+    int64_t clocks[] = {(int64_t)turn.busy + 1, (int64_t)least,
                         COST_PART_CLOCKS + x->flag / COST_PART_CLOCK_BYTES, COST_MEET_CLOCKS};
     for (int i = 0; i < 4; i++)
         ir_set_attr(x->s, op, AT_ITERATION_CLOCKS + i,
@@ -223,15 +226,28 @@ typedef struct Cut {                /* what is cut off */
     Value *from, *to, *place, *end; /* of this program; the places that they are of */
 } Cut;
 
-static Cut cut_anew(const StreamK *x, const Share *h, Builder *b) {
+static Cut cut_anew(const Share *h, Builder *b) {
     Cut c = {.first = anew(b, h->first), .share = anew(b, h->share)};
     c.rest = at_least_one(b, sub(b, h->S, c.first));
     c.all = mul(b, h->places, c.rest);
-    c.from = mul(b, x->program, c.share);
+    c.from = mul(b, h->helper, c.share);
     c.to = ir_binary(b, OP_MIN, add(b, c.from, c.share), c.all);
     c.place = quotient(b, c.from, c.rest);
     c.end = quotient(b, add(b, c.to, sub(b, c.rest, number(b, 1))), c.rest);
     return c;
+}
+
+/* Where each place is several helpers', those of one turn of all places come one after the other:
+ * neighbours, who share paths to memory, read the same. 512x512x16384 in tiles of 128x64, 4 shares
+ * of each sum: 22.6 us for all but meeting, where one place's helpers are neighbours 35.4. */
+static Value *number_of_helper(const StreamK *x, const Share *h, Builder *b) {
+    Value *share = at_least_one(b, h->share), *places = at_least_one(b, h->places);
+    Value *rest = at_least_one(b, sub(b, h->S, h->first)), *each = quotient(b, rest, share);
+    Value *turn = quotient(b, x->program, places);
+    Value *place = sub(b, x->program, mul(b, turn, places));
+    Value *whole = ir_cmp(b, PRED_EQ, mul(b, each, share), rest);
+    Value *is_one = ir_binary(b, OP_AND, whole, ir_cmp(b, PRED_LT, turn, each));
+    return choose(b, is_one, add(b, mul(b, place, each), turn), x->program);
 }
 
 static void share_out(const StreamK *x, Builder *b, Share *h) {
@@ -243,7 +259,8 @@ static void share_out(const StreamK *x, Builder *b, Share *h) {
     h->places = choose(b, runs, given(x, h, b, STREAM_K_PLACES), zero);
     h->first = given(x, h, b, STREAM_K_FIRST);
     h->share = given(x, h, b, STREAM_K_SHARE);
-    Cut c = cut_anew(x, h, b);
+    h->helper = number_of_helper(x, h, b);
+    Cut c = cut_anew(h, b);
     h->parts = choose(b, ir_cmp(b, PRED_LT, c.from, c.to), sub(b, c.place, c.end), zero);
     Value *whole = sub(b, sub(b, all, h->places), x->program);
     whole = quotient(b, add(b, whole, sub(b, programs, one)), programs);
@@ -261,8 +278,8 @@ typedef struct Item {
 } Item;
 
 /* Place and iterations of a part. */
-static void place_of_part(const StreamK *x, const Share *h, Builder *b, Value *i, Value **out) {
-    Cut c = cut_anew(x, h, b);
+static void place_of_part(const Share *h, Builder *b, Value *i, Value **out) {
+    Cut c = cut_anew(h, b);
     out[0] = add(b, c.end, i);
     Value *before = mul(b, out[0], c.rest);
     Value *k0 = ir_binary(b, OP_MAX, sub(b, c.from, before), number(b, 0));
@@ -278,7 +295,7 @@ static Item item_of(const StreamK *x, const Share *h, Builder *b, Value *i) {
     Op *branch = ir_op(b, OP_IF, &part, 1, (Type[]){i32(), i32(), i32()}, 3, 2);
     Builder then = {x->s, x->f, branch->region[0], NULL, b->span};
     Builder other = {x->s, x->f, branch->region[1], NULL, b->span};
-    place_of_part(x, h, &then, i, out);
+    place_of_part(h, &then, i, out);
     ir_op(&then, OP_YIELD, out, 3, NULL, 0, 0);
     Value *whole = mul(&other, i, x->places->operand[2].value);
     whole = add(&other, add(&other, h->places, x->program), whole);
@@ -353,17 +370,16 @@ static Value *whole_sum(const StreamK *x, Builder *b, int i) {
 }
 
 static void hand_on(const StreamK *x, const Share *h, Builder *b, const Item *item) {
-    Value *program = x->program;
     for (int i = 0; i < x->loop->nresults; i++) {
-        Value *to = part_at(x, h, b, program, item->place, x->at[i]);
+        Value *to = part_at(x, h, b, h->helper, item->place, x->at[i]);
         ir_op(b, OP_FRAGMENT_STORE, (Value *[]){to, whole_sum(x, b, i)}, 2, NULL, 0, 0);
     }
-    tell(b, part_at(x, h, b, program, item->place, x->flag), h->mark, SEM_RELEASE);
+    tell(b, part_at(x, h, b, h->helper, item->place, x->flag), h->mark, SEM_RELEASE);
 }
 
 /* The helpers that have parts of the place that a program ends with. */
-static void find_helpers(const StreamK *x, const Share *h, Builder *b, Value **from, Value **to) {
-    Cut c = cut_anew(x, h, b);
+static void find_helpers(const Share *h, Builder *b, Value **from, Value **to) {
+    Cut c = cut_anew(h, b);
     Value *before = mul(b, h->last, c.rest), *one = number(b, 1);
     Value *share = at_least_one(b, c.share);
     *from = quotient(b, before, share);
@@ -380,7 +396,7 @@ static void add_parts(const StreamK *x, const Share *h, Builder *b, const Item *
     Op *branch = ir_op(b, OP_IF, &ends, 1, type, n, 2);
     Builder then = {x->s, x->f, branch->region[0], NULL, b->span};
     Builder other = {x->s, x->f, branch->region[1], NULL, b->span};
-    find_helpers(x, h, &then, &from, &to);
+    find_helpers(h, &then, &from, &to);
     Op *loop = ir_for(&then, from, to, number(&then, 1), x->loop->result, n);
     Block *body = loop->region[0];
     Builder in = {x->s, x->f, body, NULL, b->span};

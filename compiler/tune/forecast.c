@@ -16,6 +16,7 @@
 #include "ir/ir.h"
 #include "ir/target.h"
 #include "passes/cost.h"
+#include "passes/forecast.h"
 
 #include <errno.h>
 #include <math.h>
@@ -110,16 +111,11 @@ static double at_most(double x, double most) {
     return x < most ? x : most;
 }
 
-static double fourth(double x) {
-    return x * x * x * x;
-}
-
 /* With so many programs on a multiprocessor, and in all. */
 static double turn_of(const Launch *l, const Entry *e, double here, double all) {
     double bytes = all * e->bytes / (COST_MULTIPROCESSOR_BYTES * (double)l->multiprocessors);
-    return pow(fourth(here * e->dots) + fourth(e->dots / e->groups + e->wait) + fourth(e->latency) +
-                   fourth(bytes),
-               0.25);
+    double clocks[] = {here * e->dots, e->dots / e->groups + e->wait, e->latency, bytes};
+    return at_once_clocks(clocks, 4);
 }
 
 static double place_of(const Launch *l, const Entry *e, double here, double all) {
