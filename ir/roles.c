@@ -180,6 +180,11 @@ static const char *verify_order(Session *s, const Func *f, const Op *op) {
     return NULL;
 }
 
+/* Elements stay with their threads under other numbers: what would not is converted before. */
+static bool renumbers(const Op *op) {
+    return op->code == OP_RESHAPE || op->code == OP_SPLIT;
+}
+
 const char *roles_verify(Session *s, const Func *f, const Op *op) {
     enum { MOST_ARRIVALS = (1 << 20) - 1 };
     int64_t count = ir_attr_int(op, AT_COUNT, 1), bytes = ir_attr_int(op, AT_BYTES, 1);
@@ -188,7 +193,8 @@ const char *roles_verify(Session *s, const Func *f, const Op *op) {
             if (op->result[i]->type.rank && op->result[i]->type.space == SPACE_REGISTER)
                 return "a kernel with roles has tiles in them only";
     if (roles_of(f) && warps_of_block(f, op->block) < layout_warps_of_block(f, op->block) &&
-        role_of_block(op->block) >= 0 && op_has_registers(op) && !op_is_for_itself(op))
+        role_of_block(op->block) >= 0 && op_has_registers(op) && !op_is_for_itself(op) &&
+        !renumbers(op))
         return "threads take elements from warps that its role does not have";
     switch (op->code) {
     case OP_WARPS: return verify_warps(s, f, op);

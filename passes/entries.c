@@ -141,7 +141,8 @@ static int min_places(const PassCtx *ctx) {
 }
 
 static void look_for_view(Op *op, void *found) {
-    *(bool *)found |= op->code == OP_BUFFER_REINTERPRET;
+    *(bool *)found |=
+        op->code == OP_MBAR_DESC_LOAD && op_is(op->operand[1].value, OP_BUFFER_REINTERPRET);
 }
 
 static bool transposes(const Func *f) {

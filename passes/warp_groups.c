@@ -407,12 +407,18 @@ static void find_part(Op *op, void *ctx) {
 }
 
 typedef struct Stored { /* what goes through shared memory besides */
+    const Specialize *x;
     int64_t bytes, by_threads;
     bool unknown;
 } Stored;
 
 static void add_stored(Op *op, void *ctx) {
     Stored *s = ctx;
+    for (int k = 0; k < s->x->nstores; k++) {
+        if (s->x->store[k].op != op) continue;
+        s->bytes += s->x->store[k].bytes;
+        return;
+    }
     if (op->code == OP_DESC_STORE && !cost_is_stored_as_held(op->operand[1].value->type))
         s->bytes += block_bytes(op);
     if (op->code != OP_STORE) return;
@@ -421,7 +427,7 @@ static void add_stored(Op *op, void *ctx) {
 }
 
 static Stored what_is_stored(const Specialize *x) {
-    Stored s = {0};
+    Stored s = {.x = x};
     ir_walk(x->f->body, add_stored, &s);
     return s;
 }

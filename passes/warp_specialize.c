@@ -331,7 +331,7 @@ static Turn produce_part(Specialize *x, const Group *g, Op *part, Turn t) {
 }
 
 typedef Turn RoleFn(Specialize *x, const Group *g, Op *dot, Turn t);
-typedef Turn StoreFn(Specialize *x, const Store *st, Op *op, Turn t);
+typedef Turn StoreFn(Specialize *x, Store *st, Op *op, Turn t);
 
 typedef struct Role { /* what it does instead of these; NULL: that is no business of its */
     const char *name;
@@ -436,6 +436,7 @@ static void split(Specialize *x) {
     for (Op *op = from; op; op = op->next)
         if (op->code == OP_MAKE_DESC) from = op->next;
     Builder b = {x->s, f, f->body, from, end->span};
+    cut_stores(x);
     for (int k = 0; k < x->n; k++) {
         for (int i = 0; i < x->group[k].ndots; i++)
             ir_set_attr(x->s, x->group[k].dot[i], AT_ROLE, k + 1);
@@ -443,7 +444,9 @@ static void split(Specialize *x) {
         if (x->group[k].held) ir_set_attr(x->s, x->group[k].held, AT_ROLE, k + 1);
         if (x->group[k].read) ir_set_attr(x->s, x->group[k].read, AT_ROLE, k + 1);
     }
-    for (int k = 0; k < x->nstores; k++) ir_set_attr(x->s, x->store[k].op, AT_ROLE, x->n + k + 1);
+    for (int k = 0; k < x->nstores; k++)
+        for (int i = 0; i < x->store[k].nparts; i++)
+            ir_set_attr(x->s, x->store[k].part[i], AT_ROLE, x->n + k + 1);
     make_buffers(x, &b);
     b.before = end;
     bool transposes = false;

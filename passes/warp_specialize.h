@@ -8,7 +8,7 @@
 #include "passes/pass.h"
 
 enum { TRANSPOSERS = 4 }; /* warps that transpose blocks: a warpgroup, with registers of its own */
-enum { MOST_GROUPS = 8, MOST_DOTS = 4, MOST_STORES = 4, STORE_STAGES = 1 };
+enum { MOST_GROUPS = 8, MOST_DOTS = 4, MOST_STORES = 4, STORE_PARTS = 4 };
 
 enum { MOST_VIA = 4 };
 typedef struct Loaded { /* a dot's operand, by a load and ops that move whole dimensions */
@@ -32,9 +32,22 @@ typedef struct Group {
     Loaded from; /* of the last of these */
 } Group;
 
+typedef struct Turn { /* where a group is: the stage, and the parity of its phase */
+    Value *stage, *phase;
+} Turn;
+
 typedef struct Store { /* of a block, by a warp of its own */
     Op *op;
+    int64_t bytes;         /* of its buffer, */
+    int stages;            /* which has so many */
+    int cut, dim;          /* into so many parts, along that dimension of the block; 1: it is one */
+    Op *part[STORE_PARTS]; /* one after the other: those of which something matters */
+    int nparts;
+    Value *desc; /* of the parts of which all matters */
     Value *buffer, *full, *empty;
+    Value *sent[STORE_PARTS]; /* of the role that is being made: tokens, */
+    Turn turn[STORE_PARTS];   /* and whose stages are still to be given back */
+    int nsent, ngone;         /* so many of these; parts until here */
 } Store;
 
 /* What a role knows of the programs beside its own in the cluster, in its loop over places. */
@@ -62,10 +75,6 @@ typedef struct Specialize {
     int depth;
     Neighbours beside; /* of the role that is being made */
 } Specialize;
-
-typedef struct Turn { /* where a group is: the stage, and the parity of its phase */
-    Value *stage, *phase;
-} Turn;
 
 /* Of the numbers of stages, and of phases. */
 static inline Type index_type(void) {
@@ -144,9 +153,11 @@ bool stores_all(const Specialize *x);
 Value *store_buffer(Builder *b, const Op *store, int slices);
 /* What the block of a load or store by descriptor takes of shared memory, as a copy begins. */
 int64_t block_bytes(const Op *op);
+/* Those that are to go in parts are made of these, in x->store. */
+void cut_stores(Specialize *x);
 void make_store_buffers(Specialize *x, Builder *b);
 /* In place of the store: the tile goes to the buffer, or the buffer's copy is started. */
-Turn put_store(Specialize *x, const Store *st, Op *op, Turn t);
-Turn send_store(Specialize *x, const Store *st, Op *op, Turn t);
+Turn put_store(Specialize *x, Store *st, Op *op, Turn t);
+Turn send_store(Specialize *x, Store *st, Op *op, Turn t);
 
 #endif

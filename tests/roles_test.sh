@@ -79,6 +79,19 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     for name in three three_swapped; do
         ok "$name: warps are left out" grep -q 'num_warps=\[12,1,1\]' "$work/matmul.$name.entry.tir"
     done
+    # Blocks whose stages leave room for parts of them alone: of the transposed one's rows, of columns, the last of which
+    # has fewer, beside four stages, and beside three where there is room for one part.
+    made matmul.parts.entry examples/matmul.tl $entry -D BM=160 -D BN=256 -D BK=64 --num-warps=8
+    made matmul.parts_short.entry examples/matmul.tl $entry -D BM=192 -D BN=176 -D BK=64 --num-warps=16 --num-stages=4
+    made matmul.parts_deep.entry examples/matmul.tl $entry "${large[@]}" --num-stages=4
+    made matmul.parts_one.entry examples/matmul.tl $entry -D BM=256 -D BN=192 -D BK=64 --num-warps=8
+    # buffer NAME TYPE: where parts wait
+    buffer() { ok "$1: parts wait in $2" grep -qF "shared<$2>" "$work/matmul.$1.entry.tir"; }
+    buffer large '2 x f16[128,128]' # halves
+    buffer parts '2 x f16[64,256]'
+    buffer parts_short '1 x f16[256,64]'
+    buffer parts_deep '2 x f16[128,64]'
+    buffer parts_one '1 x f16[256,64]'
     ok "columns are left out" grep -q 'dot .* columns=176' "$work/matmul.wide.entry.tir"
     made matmul.short_split.entry examples/matmul.tl $entry --stream-k=auto "${large[@]}" -D BN=192
     # The same, whose programs share out iterations; a GPU does where it pays.
@@ -102,13 +115,13 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
             ok "$name $shape" source_run $name
         done
         ok "matmul.rows.entry $shape" source_run matmul.rows.entry --kernel=matmul
-        for name in matmul{,_naive,_swizzle,.large,.two,.short,.wide,.three,.three_swapped,_naive.short}.entry; do
+        for name in matmul{,_naive,_swizzle,.large,.two,.short,.wide,.three,.three_swapped,.parts{,_short,_deep,_one},_naive.short}.entry; do
             ok "$name $shape" source_run $name --kernel="${name%%.*}__persistent"
         done
     done
     # As code: what threads store beside what matters, and who is not there, tile IR does not have.
     if [ "$device" = cpu ]; then
-        for name in matmul.{rows,wide,three,three_swapped}.entry; do
+        for name in matmul.{rows,wide,three,three_swapped,parts,parts_short}.entry; do
             device=ptx:sm_90a
             ok "code of $name" source_run "$name"
             device=cpu
