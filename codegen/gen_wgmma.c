@@ -21,7 +21,7 @@ void gen_async_fence(Gen *g, const Op *op) {
     bool global = ir_attr_int(op, AT_GLOBAL, 0);
     /* On GPUs without units of their own there is nothing to tell. */
     if (g->o->target->wgmma)
-        ordered_asm(g, global ? "fence.proxy.async;" : "fence.proxy.async.shared::cta;");
+        ordered_asm(g, global ? "fence.proxy.async.global;" : "fence.proxy.async.shared::cta;");
 }
 
 typedef struct Operand {     /* of a dot, in shared memory */

@@ -293,7 +293,7 @@ static void visit_block(Walk *w, Block *b, Pending *p) {
     const GlobalOrder *order = w->order;
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) forget(p);
-        if (op->code == OP_ASYNC_FENCE) fence(p);
+        if (op->code == OP_ASYNC_FENCE && !ir_attr_int(op, AT_GLOBAL, 0)) fence(p);
         if (op->code == OP_MBAR_ARRIVE && p->loaded) fence_before(w, op, p);
         wait_for(op, p);
         if (op->code == OP_ASYNC_WAIT && ir_attr(op, AT_STORES) && !ir_attr_int(op, AT_READ, 0))
