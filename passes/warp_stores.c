@@ -139,6 +139,8 @@ static bool find_parts(const Specialize *x, Store *st) {
     int asked = COST_STAGES_BESIDE, d = held ? -1 : dim_of_parts(x, st->op, STORE_PARTS);
     for (int i = 0; i < x->n; i++)
         if (x->group[i].stages > asked) asked = x->group[i].stages;
+    int64_t sums = desc_live_bytes(desc) / type_elem_bytes(t) / (32 * x->consumers);
+    if (sums > COST_PARTS_SUMS) d = -1;
     bool room = has_room_for(x, whole), all = room && leave_stages(x, x->stored + whole, asked);
     for (int stages = 2; stages && d >= 0 && !all; stages--) {
         int64_t bytes = stages * part_bytes(st->op, STORE_PARTS, d);

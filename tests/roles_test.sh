@@ -92,6 +92,8 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     buffer parts_short '1 x f16[256,64]'
     buffer parts_deep '2 x f16[128,64]'
     buffer parts_one '1 x f16[256,64]'
+    made matmul.parts_none.entry examples/matmul.tl $entry -D BM=256 -D BN=256 -D BK=64 --num-warps=8
+    ok 'sums of too many registers go in no parts' [ "$(grep -c async_desc_store "$work/matmul.parts_none.entry.tir")" = 0 ]
     ok "columns are left out" grep -q 'dot .* columns=176' "$work/matmul.wide.entry.tir"
     made matmul.short_split.entry examples/matmul.tl $entry --stream-k=auto "${large[@]}" -D BN=192
     # The same, whose programs share out iterations; a GPU does where it pays.
