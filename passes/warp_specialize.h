@@ -45,9 +45,9 @@ typedef struct Store { /* of a block, by a warp of its own */
     int nparts;
     Value *desc; /* of the parts of which all matters */
     Value *buffer, *full, *empty;
-    Value *sent[STORE_PARTS]; /* of the role that is being made: tokens, */
-    Turn turn[STORE_PARTS];   /* and whose stages are still to be given back */
-    int nsent, ngone;         /* so many of these; parts until here */
+    Value *sent[STORE_PARTS]; /* of the storer's: tokens, */
+    Turn turn[STORE_PARTS];   /* and the stages that they are from */
+    int nsent;
 } Store;
 
 /* What a role knows of the programs beside its own in the cluster, in its loop over places. */
@@ -134,7 +134,7 @@ bool lies_across(const Specialize *x, const Op *dot, int i, const Loaded *from);
 /* Why nobody transposes such a block; NULL: who consumes has registers enough beside those who do.
  */
 const char *refuse_transposing(const Specialize *x, const Op *dot, const Loaded *from);
-/* The stage's buffer as the copy engine writes it. */
+/* The stage's buffer as the copy engine writes or reads it, where that is another layout. */
 Value *raw_stage(Builder *b, Value *of, Turn t);
 /* In place of the dot: its blocks are transposed, and nothing is added. */
 Turn transpose_blocks(Specialize *x, const Group *g, Op *dot, Turn t);

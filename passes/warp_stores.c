@@ -77,20 +77,18 @@ int64_t block_bytes(const Op *op) {
 }
 
 /* The dimension along which v, what is made of a dot's sum, has the sum's columns, many of which
- * each thread holds; -1: none is known to be it. */
-static int dim_of_columns(const Value *v, int depth) {
+ * each thread holds; -1: none is known to be it. seen: by value id, what has been looked at. */
+static int dim_of_columns(const Value *v, uint8_t *seen, int depth) {
     enum { MOST_DEPTH = 64 };
     const Op *op = v->def;
-    if (!op || v->type.rank != 2 || depth == MOST_DEPTH) return -1;
+    if (!op || v->type.rank != 2 || seen[v->id] || depth == MOST_DEPTH) return -1;
+    seen[v->id] = 1;
     if (op->code == OP_FOR || op->code == OP_IF || op->code == OP_DOT) return 1;
-    if (op->code == OP_TRANS) {
-        int d = dim_of_columns(op->operand[0].value, depth + 1);
-        return d < 0 || ir_attr(op, AT_ORDER)->dims[0] == d ? (d < 0 ? d : 0) : 1;
-    }
     int found = -1;
-    for (int i = 0; i < op->noperands && found < 0 && op_is_pure_elementwise(op); i++)
-        found = dim_of_columns(op->operand[i].value, depth + 1);
-    return found;
+    bool turned = op->code == OP_TRANS;
+    for (int i = 0; i < op->noperands && found < 0 && (turned || op_is_pure_elementwise(op)); i++)
+        found = dim_of_columns(op->operand[i].value, seen, depth + 1);
+    return turned && found >= 0 && ir_attr(op, AT_ORDER)->dims[0] ? 1 - found : found;
 }
 
 /* The dimension along which the store's block can be cut into so many parts; -1: threads would have
@@ -98,7 +96,8 @@ static int dim_of_columns(const Value *v, int depth) {
 static int dim_of_parts(const Specialize *x, const Op *store, int parts) {
     enum { ROWS = 16 }; /* of a warp */
     Type t = store->operand[1].value->type;
-    int d = dim_of_columns(store->operand[1].value, 0);
+    uint8_t *seen = arena_array(&x->s->arena, x->f->nvalues, sizeof *seen);
+    int d = dim_of_columns(store->operand[1].value, seen, 0);
     if (d < 0 || type_dim(t, d) < parts || type_dim(t, 1 - d) < ROWS * x->f->num_warps) return -1;
     const Op *desc = store->operand[0].value->def;
     int64_t size = type_dim(t, d) / parts, row = (d ? size : type_dim(t, 1)) * type_elem_bytes(t);
@@ -122,10 +121,10 @@ static bool has_room_for(const Specialize *x, int64_t bytes) {
 }
 
 /* Of a part, of which all matters. */
-static int64_t part_bytes(const Op *store, int cut, int d) {
+static int64_t part_bytes(const Op *store, int d) {
     const Op *desc = store->operand[0].value->def;
     return block_bytes(store) / desc_live(desc, desc->result[0]->type, d) *
-           (type_dim(desc->result[0]->type, d) / cut);
+           (type_dim(desc->result[0]->type, d) / STORE_PARTS);
 }
 
 /* A large block goes in halves, of which the second is written while the first is sent; one that
@@ -143,7 +142,7 @@ static bool find_parts(const Specialize *x, Store *st) {
     if (sums > COST_PARTS_SUMS) d = -1;
     bool room = has_room_for(x, whole), all = room && leave_stages(x, x->stored + whole, asked);
     for (int stages = 2; stages && d >= 0 && !all; stages--) {
-        int64_t bytes = stages * part_bytes(st->op, STORE_PARTS, d);
+        int64_t bytes = stages * part_bytes(st->op, d);
         if (!leave_stages(x, x->stored + bytes, room ? asked : COST_STAGES_BESIDE) || bytes > whole)
             continue;
         *st = (Store){.op = st->op, .bytes = bytes, .stages = stages, .cut = STORE_PARTS, .dim = d};
@@ -273,10 +272,8 @@ void make_store_buffers(Specialize *x, Builder *b) {
 
 /* Where this part's block waits: of the last, of which less may matter, in boxes of its own. */
 static Value *place_of_part(Builder *b, const Store *st, const Op *part, Turn t) {
-    Value *slice = stage_slice(b, st->buffer, t.stage);
-    return part->operand[0].value == st->desc
-               ? slice
-               : ir_op(b, OP_BUFFER_REINTERPRET, &slice, 1, &slice->type, 1, 0)->result[0];
+    bool whole = part->operand[0].value == st->desc;
+    return whole ? stage_slice(b, st->buffer, t.stage) : raw_stage(b, st->buffer, t);
 }
 
 Turn put_store(Specialize *x, Store *st, Op *op, Turn t) {
@@ -292,25 +289,21 @@ Turn put_store(Specialize *x, Store *st, Op *op, Turn t) {
     return t;
 }
 
-/* Awaits the reads of parts that were sent, the oldest first, until so many are left. */
-static void await_parts(Specialize *x, Store *st, Builder *b, int left) {
-    int n = st->nsent - left;
-    for (int i = 0; i < n; i++) {
-        ir_set_attr(x->s, ir_op(b, OP_ASYNC_WAIT, &st->sent[i], 1, NULL, 0, 0), AT_READ, 1);
+/* Behind the part by which all room is taken, or the last, the first of those that wait: the engine
+ * has read it. */
+static void give_back(Specialize *x, const Store *st, Builder *b) {
+    int last = st->nsent - 1, first = st->nsent - st->stages;
+    for (int i = first < 0 ? 0 : first; i <= (st->nsent == st->nparts ? last : first); i++) {
+        ir_set_attr(x->s, ir_op(b, OP_ASYNC_WAIT, (Value *[]){st->sent[i]}, 1, NULL, 0, 0), AT_READ,
+                    1);
         arrive_at_stage(b, st->empty, st->turn[i]);
     }
-    for (int i = 0; n > 0 && i < left; i++) {
-        st->sent[i] = st->sent[i + n];
-        st->turn[i] = st->turn[i + n];
-    }
-    if (n > 0) st->nsent = left;
 }
 
 Turn send_store(Specialize *x, Store *st, Op *op, Turn t) {
     Builder b = {x->s, x->f, op->block, op, op->span};
     Value *in[2 + DESC_MAX_RANK];
     Type token = type_token();
-    bool last = ++st->ngone == st->nparts;
     wait_stage(&b, st->full, t);
     in[0] = op->operand[0].value;
     in[1] = place_of_part(&b, st, op, t);
@@ -318,7 +311,7 @@ Turn send_store(Specialize *x, Store *st, Op *op, Turn t) {
     st->turn[st->nsent] = t;
     st->sent[st->nsent++] =
         ir_op(&b, OP_ASYNC_DESC_STORE, in, op->noperands, &token, 1, 0)->result[0];
-    await_parts(x, st, &b, last ? 0 : st->stages - 1);
+    give_back(x, st, &b);
     t = next_turn(&b, t, st->stages);
     ir_erase(op);
     return t;
