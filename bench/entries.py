@@ -133,19 +133,19 @@ def shares_of(kernel, entry, values, grid, multiprocessors, resident, clusters="
     places = grid[0] * grid[1] * grid[2]
     if any(n > 1 for n in grid[axes:]) or places > 1 << 30:
         return None
-    at_once = multiprocessors * max(resident, 1)
+    wanted = clusters == "always" or (clusters == "auto" and worth(entry.get("cluster_when", "0"), names_of(
+        kernel, values)))
+    cluster = entry.get("max_cluster", 1) if wanted and places > 1 else 1
+    at_once, all_ = multiprocessors * max(resident, 1) // cluster, -(-places // cluster)
     split = [h for h in entry["hidden"] if h["kind"] == "stream_k"]
-    cut, rounds = places % at_once, places // at_once
+    cut, rounds = all_ % at_once, all_ // at_once
     if split and cut:
         iterations = worth(split[0]["iterations"], names_of(kernel, values))
         if iterations > 1:
             _, first, share, helpers = best_way({
-                "split": split[0], "multiprocessors": multiprocessors, "cut": cut, "spare": at_once - cut,
-                "rounds": rounds, "iterations": iterations})
+                "split": split[0], "multiprocessors": -(-multiprocessors // cluster), "cut": cut,
+                "spare": at_once - cut, "rounds": rounds, "iterations": iterations})
             if share:
-                return Shares((at_once if rounds else cut + helpers, 1, 1), cut, first, share)
-    wanted = clusters == "always" or (clusters == "auto" and worth(entry.get("cluster_when", "0"), names_of(
-        kernel, values)))
-    cluster = entry.get("max_cluster", 1) if wanted and places > 1 else 1
-    at_once -= at_once % cluster
-    return Shares((min(places + -places % cluster, at_once), 1, 1), cluster=cluster)
+                programs = (at_once if rounds else cut + helpers) * cluster
+                return Shares((programs, 1, 1), cut, first, share, cluster)
+    return Shares((min(all_, at_once) * cluster, 1, 1), cluster=cluster)

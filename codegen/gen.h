@@ -188,6 +188,7 @@ void gen_dot_wait(Gen *g, const Op *op);
 void gen_warps(Gen *g, const Op *op);
 void gen_barrier(Gen *g, const Op *op);
 void gen_cluster(Gen *g, const Op *op);
+void gen_cluster_place(Gen *g, const Op *op);
 void gen_cluster_barrier(Gen *g, const Op *op);
 void gen_order(Gen *g, const Op *op);
 LLVMValueRef gen_places(Gen *g, int axis); /* of the grid, of a kernel whose programs stay */

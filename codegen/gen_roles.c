@@ -139,12 +139,38 @@ void gen_barrier(Gen *g, const Op *op) {
         gen_intrinsic(g, INTRINSIC_BARRIER_COUNT, NULL, 0, args, 2);
 }
 
-/* CLUSTER_RANK and CLUSTER_SIZE */
+static LLVMValueRef cluster_value(Gen *g, const char *text) {
+    return gen_asm(g, text, "=r", g->i32, NULL, 0, ASM_PURE);
+}
+
+static LLVMValueRef cluster_rank(Gen *g) {
+    return cluster_value(g, "mov.u32 $0, %cluster_ctarank;");
+}
+
+static LLVMValueRef cluster_size(Gen *g) {
+    return cluster_value(g, "mov.u32 $0, %cluster_nctarank;");
+}
+
+/* CLUSTER_RANK, CLUSTER_SIZE, CLUSTER_ID and NUM_CLUSTERS */
 void gen_cluster(Gen *g, const Op *op) {
     if (lacks(g, op, g->o->target->tma)) return;
-    const char *text = op->code == OP_CLUSTER_RANK ? "mov.u32 $0, %cluster_ctarank;"
-                                                   : "mov.u32 $0, %cluster_nctarank;";
-    gen_new_tile(g, op->result[0]).at[0] = gen_asm(g, text, "=r", g->i32, NULL, 0, ASM_PURE);
+    gen_new_tile(g, op->result[0]).at[0] = op->code == OP_CLUSTER_RANK   ? cluster_rank(g)
+                                           : op->code == OP_CLUSTER_SIZE ? cluster_size(g)
+                                           : op->code == OP_CLUSTER_ID
+                                               ? cluster_value(g, "mov.u32 $0, %clusterid.x;")
+                                               : cluster_value(g, "mov.u32 $0, %nclusterid.x;");
+}
+
+void gen_cluster_place(Gen *g, const Op *op) {
+    if (lacks(g, op, g->o->target->tma)) return;
+    LLVMValueRef all = gen_scalar(g, op->operand[1].value);
+    LLVMValueRef first =
+        LLVMBuildMul(g->b, gen_scalar(g, op->operand[0].value), cluster_size(g), "");
+    LLVMValueRef place = LLVMBuildAdd(g->b, first, cluster_rank(g), "");
+    LLVMValueRef there = LLVMBuildICmp(g->b, LLVMIntSLT, place, all, "");
+    LLVMValueRef last = LLVMBuildSub(g->b, all, gen_i32(g, 1), "");
+    gen_new_tile(g, op->result[0]).at[0] = LLVMBuildSelect(g->b, there, place, last, "");
+    gen_new_tile(g, op->result[1]).at[0] = there;
 }
 
 /* Relaxed: with release ptxas has all that was ever written to memory seen by all first. What the

@@ -253,6 +253,15 @@ static void check_owner(Verifier *v, const Op *op) {
 }
 
 /* Ops with several results but no regions. */
+static void check_cluster_place(Verifier *v, const Op *op) {
+    Type i32 = type_scalar(EL_I32);
+    bool wrong = op->nresults != 2;
+    for (int i = 0; i < 2 && !wrong; i++)
+        wrong = !type_equal(arg_type(op, i), i32) ||
+                !type_equal(op->result[i]->type, i ? type_scalar(EL_I1) : i32);
+    if (wrong) bad(v, op, "makes i32 and i1 of two i32");
+}
+
 static void check_many(Verifier *v, const Op *op) {
     Type x = op->noperands ? arg_type(op, 0) : (Type){0};
     if (op->code == OP_INLINE_ASM) {
@@ -560,6 +569,7 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->code == OP_MBAR_FRAGMENT_LOAD) check_fragment_copy(v, op);
     if (op->code == OP_WORKSPACE && v->workspaces++) bad(v, op, "a kernel has one");
     if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);
+    if (op->code == OP_CLUSTER_PLACE && !v->error) check_cluster_place(v, op);
     const char *wrong = v->error ? NULL : roles_verify(v->s, v->f, op);
     if (!wrong) wrong = desc_verify(v->s, v->f, op);
     if (!wrong && !v->error) wrong = ir_access_error(v->s, op);

@@ -89,6 +89,8 @@ static void check_made(Shape *v, const Op *op) {
         break;
     case OP_CLUSTER_RANK:
     case OP_CLUSTER_SIZE:
+    case OP_CLUSTER_ID:
+    case OP_NUM_CLUSTERS:
         if (!type_equal(r, type_scalar(EL_I32))) bad(v, "the result must be i32");
         break;
     case OP_STREAM_K:

@@ -107,9 +107,9 @@ static FoldRange of_op(Fold *fold, const Op *op, int depth) {
     }
     if (op->code == OP_ARANGE)
         return (FoldRange){true, ir_attr_int(op, AT_START, 0), ir_attr_int(op, AT_END, 1) - 1};
-    if (op->code == OP_PROGRAM_ID || op->code == OP_STREAM_K)
+    if (op->code == OP_PROGRAM_ID || op->code == OP_CLUSTER_ID || op->code == OP_STREAM_K)
         return (FoldRange){true, 0, INT32_MAX - 1};
-    if (op->code == OP_NUM_PROGRAMS || op->code == OP_WORK_SIZE)
+    if (op->code == OP_NUM_PROGRAMS || op->code == OP_NUM_CLUSTERS || op->code == OP_WORK_SIZE)
         return (FoldRange){true, 1, INT32_MAX};
     int first = op->code == OP_SELECT;
     if (op->noperands <= first || !has_range(op->operand[first].value->type)) return x;

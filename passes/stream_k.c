@@ -18,11 +18,18 @@
  * programs of lower numbers, which the GPU starts before it. A part lies in the workspace as
  * threads hold it.
  *
+ * Where a launch runs programs as clusters, these share out the places that they take together: all
+ * of that is of clusters in place of programs, and of as many places, one beside the other.
+ * Programs of one have the same iterations of neighbouring places in each turn, so that they may
+ * bring each other blocks (warp_multicast.c). One that has none of the last places goes on beside
+ * the others with the last, of which it stores nothing.
+ *
  * Programs that are at the same time at the same iteration read the same rows and columns, of
  * which a GPU's caches ask memory once: shares that each begin elsewhere, as Stream-K's, are half
  * as fast. So shares are few sizes, and helpers begin together. */
 #include "ir/effects.h"
 #include "ir/expression.h"
+#include "ir/roles.h"
 #include "passes/cost.h"
 #include "passes/forecast.h"
 #include "passes/pass.h"
@@ -34,7 +41,7 @@ typedef struct StreamK {
     Session *s;
     Func *f;
     Op *places, *loop; /* over the grid; of sums */
-    Value *program;
+    Value *cluster;    /* its number */
     int64_t step;
     int64_t at[MOST_SUMS]; /* where each sum's part begins; behind the last, the flag */
     int64_t flag;
@@ -160,8 +167,11 @@ static Value *quotient(Builder *b, Value *x, Value *y) {
     return ir_binary(b, OP_DIV, x, y);
 }
 
-typedef struct Share {             /* what a program does, worked out before its items */
+/* What a program does, worked out before its items. Places are those of a cluster, which are one
+ * for each of its programs. */
+typedef struct Share {
     Value *n, *S;                  /* iterations of a place; 1 at least */
+    Value *clusters, *all;         /* how many; their places */
     Value *places, *first, *share; /* as the launch says */
     Value *parts; /* of so many places, below 0: items count from there, through 0, from where on */
     Value *items; /* its own places are, up to here */
@@ -243,16 +253,26 @@ static Cut cut_anew(const Share *h, Builder *b) {
 static Value *number_of_helper(const StreamK *x, const Share *h, Builder *b) {
     Value *share = at_least_one(b, h->share), *places = at_least_one(b, h->places);
     Value *rest = at_least_one(b, sub(b, h->S, h->first)), *each = quotient(b, rest, share);
-    Value *turn = quotient(b, x->program, places);
-    Value *place = sub(b, x->program, mul(b, turn, places));
+    Value *turn = quotient(b, x->cluster, places);
+    Value *place = sub(b, x->cluster, mul(b, turn, places));
     Value *whole = ir_cmp(b, PRED_EQ, mul(b, each, share), rest);
     Value *is_one = ir_binary(b, OP_AND, whole, ir_cmp(b, PRED_LT, turn, each));
-    return choose(b, is_one, add(b, mul(b, place, each), turn), x->program);
+    return choose(b, is_one, add(b, mul(b, place, each), turn), x->cluster);
+}
+
+/* Of a launch without clusters they are the grid's. */
+static Value *places_of_clusters(const StreamK *x, Builder *b) {
+    Value *all = x->places->operand[1].value, *one = number(b, 1);
+    Value *size = launch_value(b, OP_CLUSTER_SIZE, i32());
+    Value *up = add(b, all, number(b, CLUSTER_PROGRAMS - 1));
+    return choose(b, ir_cmp(b, PRED_GT, size, one), quotient(b, up, number(b, CLUSTER_PROGRAMS)),
+                  all);
 }
 
 static void share_out(const StreamK *x, Builder *b, Share *h) {
-    Value *programs = x->places->operand[2].value, *all = x->places->operand[1].value;
     Value *one = number(b, 1), *zero = number(b, 0);
+    h->clusters = launch_value(b, OP_NUM_CLUSTERS, i32());
+    h->all = places_of_clusters(x, b);
     h->S = at_least_one(b, h->n);
     /* Of a loop that does not run nothing is shared out. */
     Value *runs = ir_cmp(b, PRED_GT, h->n, zero);
@@ -262,9 +282,9 @@ static void share_out(const StreamK *x, Builder *b, Share *h) {
     h->helper = number_of_helper(x, h, b);
     Cut c = cut_anew(h, b);
     h->parts = choose(b, ir_cmp(b, PRED_LT, c.from, c.to), sub(b, c.place, c.end), zero);
-    Value *whole = sub(b, sub(b, all, h->places), x->program);
-    whole = quotient(b, add(b, whole, sub(b, programs, one)), programs);
-    h->last = sub(b, x->program, sub(b, programs, h->places));
+    Value *whole = sub(b, sub(b, h->all, h->places), x->cluster);
+    whole = quotient(b, add(b, whole, sub(b, h->clusters, one)), h->clusters);
+    h->last = sub(b, x->cluster, sub(b, h->clusters, h->places));
     Value *ends = choose(b, ir_cmp(b, PRED_GE, h->last, zero), one, zero);
     h->items = add(b, whole, ends);
 }
@@ -272,9 +292,10 @@ static void share_out(const StreamK *x, Builder *b, Share *h) {
 /* ---- items ---- */
 
 typedef struct Item {
-    Value *place, *k0, *k1; /* iterations of it, of S */
-    Value *part;            /* int1: it is one of another program's place */
-    Value *ends;            /* int1: it is the place of which others have parts */
+    Value *places, *k0, *k1; /* the cluster's; iterations of it, of S */
+    Value *place, *there;    /* this program's; int1: it has one */
+    Value *part;             /* int1: it is one of another program's place */
+    Value *ends;             /* int1: it is the place of which others have parts */
 } Item;
 
 /* Place and iterations of a part. */
@@ -297,13 +318,16 @@ static Item item_of(const StreamK *x, const Share *h, Builder *b, Value *i) {
     Builder other = {x->s, x->f, branch->region[1], NULL, b->span};
     place_of_part(h, &then, i, out);
     ir_op(&then, OP_YIELD, out, 3, NULL, 0, 0);
-    Value *whole = mul(&other, i, x->places->operand[2].value);
-    whole = add(&other, add(&other, h->places, x->program), whole);
+    Value *whole = mul(&other, i, h->clusters);
+    whole = add(&other, add(&other, h->places, x->cluster), whole);
     out[0] = choose(&other, ends, h->last, whole);
     out[1] = zero;
     out[2] = choose(&other, ends, h->first, h->S);
     ir_op(&other, OP_YIELD, out, 3, NULL, 0, 0);
-    return (Item){branch->result[0], branch->result[1], branch->result[2], part, ends};
+    Value *of[] = {branch->result[0], x->places->operand[1].value};
+    Op *own = ir_op(b, OP_CLUSTER_PLACE, of, 2, (Type[]){i32(), type_scalar(EL_I1)}, 2, 0);
+    return (Item){of[0], branch->result[1], branch->result[2], own->result[0], own->result[1], part,
+                  ends};
 }
 
 /* The loop's index where iteration number n begins. */
@@ -334,12 +358,15 @@ static void cut_loop(const StreamK *x, const Share *h, const Item *item) {
 
 /* ---- parts ---- */
 
-/* The part of a helper in a place, from byte `at` on: going on along all iterations, with each part
- * one of the two goes up by one. */
-static Value *part_at(const StreamK *x, const Share *h, Builder *b, Value *helper, Value *place,
+/* This program's share of the part of a helper in a cluster's places, from byte `at` on: going on
+ * along all iterations, with each part one of the two goes up by one. */
+static Value *part_at(const StreamK *x, const Share *h, Builder *b, Value *helper, Value *places,
                       int64_t at) {
     enum { UNIT = 8 };
-    Value *n = ir_given(b, OP_CAST, add(b, helper, place), i64());
+    Value *size = launch_value(b, OP_CLUSTER_SIZE, i32());
+    Value *own =
+        add(b, mul(b, add(b, helper, places), size), launch_value(b, OP_CLUSTER_RANK, i32()));
+    Value *n = ir_given(b, OP_CAST, own, i64());
     Value *by = mul(b, n, ir_const_int(b, i64(), (x->flag + FLAG_BYTES) / UNIT));
     if (at) by = add(b, by, ir_const_int(b, i64(), at / UNIT));
     return ir_binary(b, OP_ADDPTR, h->workspace, by);
@@ -371,10 +398,10 @@ static Value *whole_sum(const StreamK *x, Builder *b, int i) {
 
 static void hand_on(const StreamK *x, const Share *h, Builder *b, const Item *item) {
     for (int i = 0; i < x->loop->nresults; i++) {
-        Value *to = part_at(x, h, b, h->helper, item->place, x->at[i]);
+        Value *to = part_at(x, h, b, h->helper, item->places, x->at[i]);
         ir_op(b, OP_FRAGMENT_STORE, (Value *[]){to, whole_sum(x, b, i)}, 2, NULL, 0, 0);
     }
-    tell(b, part_at(x, h, b, h->helper, item->place, x->flag), h->mark, SEM_RELEASE);
+    tell(b, part_at(x, h, b, h->helper, item->places, x->flag), h->mark, SEM_RELEASE);
 }
 
 /* The helpers that have parts of the place that a program ends with. */
@@ -401,13 +428,13 @@ static void add_parts(const StreamK *x, const Share *h, Builder *b, const Item *
     Block *body = loop->region[0];
     Builder in = {x->s, x->f, body, NULL, b->span};
     Value *helper = body->args[0], *out[MOST_SUMS];
-    Value *flag = part_at(x, h, &in, helper, item->place, x->flag);
+    Value *flag = part_at(x, h, &in, helper, item->places, x->flag);
     Op *poll = ir_op(&in, OP_ATOMIC_POLL, (Value *[]){flag, h->mark}, 2,
                      (Type[]){type_scalar(EL_I1)}, 1, 0);
     ir_set_attr(x->s, poll, AT_SEM, SEM_ACQUIRE);
     tell(&in, flag, ir_const_int(&in, i64(), 0), SEM_RELAXED);
     for (int i = 0; i < n; i++) {
-        Value *of[] = {part_at(x, h, &in, helper, item->place, x->at[i]), body->args[1 + i]};
+        Value *of[] = {part_at(x, h, &in, helper, item->places, x->at[i]), body->args[1 + i]};
         out[i] = add(&in, body->args[1 + i], ir_op1(&in, OP_FRAGMENT_LOAD, of, 2));
     }
     ir_op(&in, OP_YIELD, out, n, NULL, 0, 0);
@@ -416,32 +443,43 @@ static void add_parts(const StreamK *x, const Share *h, Builder *b, const Item *
     for (int i = 0; i < n; i++) sum[i] = branch->result[i];
 }
 
+static void end_arm(Builder *arm) {
+    ir_op(arm, OP_YIELD, NULL, 0, NULL, 0, 0);
+}
+
+static Op *branch_if(const StreamK *x, Builder *b, Value *condition, Builder *then) {
+    Op *branch = ir_op(b, OP_IF, &condition, 1, NULL, 0, 2);
+    Builder other = {x->s, x->f, branch->region[1], NULL, b->span};
+    *then = (Builder){x->s, x->f, branch->region[0], NULL, b->span};
+    end_arm(&other);
+    return branch;
+}
+
 /* What follows the loop is done once for each place, with the sum of all its parts. */
 static void meet(const StreamK *x, const Share *h, const Item *item) {
     Op *loop = x->loop, *rest = loop->next, *yield = loop->block->last;
-    Builder b = {x->s, x->f, loop->block, rest, loop->span};
-    Value *part = item->part, *sum[MOST_SUMS], *stand_in[MOST_SUMS];
+    Builder b = {x->s, x->f, loop->block, rest, loop->span}, arm;
+    Value *sum[MOST_SUMS], *stand_in[MOST_SUMS], *no = ir_const_int(&b, type_scalar(EL_I1), 0);
     int n = loop->nresults;
-    Op *branch = ir_op(&b, OP_IF, &part, 1, NULL, 0, 2);
-    Builder then = {x->s, x->f, branch->region[0], NULL, loop->span};
-    Builder other = {x->s, x->f, branch->region[1], NULL, loop->span};
     /* What used the loop's results uses the sums, which are made of these. */
     for (int i = 0; i < n; i++) {
         stand_in[i] = ir_const_int(&b, loop->result[i]->type, 0);
         ir_replace_uses(loop->result[i], stand_in[i]);
     }
-    hand_on(x, h, &then, item);
-    add_parts(x, h, &other, item, sum);
+    branch_if(x, &b, item->part, &arm);
+    hand_on(x, h, &arm, item);
+    end_arm(&arm);
+    add_parts(x, h, &b, item, sum);
     for (int i = 0; i < n; i++) {
         ir_replace_uses(stand_in[i], sum[i]);
         ir_erase(stand_in[i]->def);
     }
+    branch_if(x, &b, choose(&b, item->part, no, item->there), &arm);
     for (Op *op = rest, *next; op != yield; op = next) {
         next = op->next;
-        ir_append(branch->region[1], op);
+        ir_append(arm.block, op);
     }
-    ir_op(&then, OP_YIELD, NULL, 0, NULL, 0, 0);
-    ir_op(&other, OP_YIELD, NULL, 0, NULL, 0, 0);
+    end_arm(&arm);
 }
 
 /* NULL, or why not. */
@@ -450,7 +488,7 @@ static const char *split(StreamK *x) {
     Op *places = x->places;
     Share h = {0};
     Builder b = {x->s, f, places->block, places, places->span};
-    x->program = places->operand[0].value;
+    x->cluster = launch_value(&b, OP_CLUSTER_ID, i32());
     h.n = iterations(x, &b);
     if (!is_known_at_launch(x, h.n)) return not_known;
     Builder top = {x->s, f, f->body, f->body->first, places->span};
@@ -475,7 +513,9 @@ static const char *split(StreamK *x) {
 
 static void find_places(Op *op, void *ctx) {
     StreamK *x = ctx;
-    if (op->block == x->f->body && ir_attr_int(op, AT_PARALLEL, 0)) x->places = op;
+    if (op->block == x->f->body && ir_attr_int(op, AT_PARALLEL, 0) &&
+        op_is(op->operand[0].value, OP_PROGRAM_ID) && op_is(op->operand[2].value, OP_NUM_PROGRAMS))
+        x->places = op;
 }
 
 void pass_stream_k(PassCtx *ctx) {

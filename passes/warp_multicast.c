@@ -12,7 +12,8 @@
  * An empty barrier counts the warps of both programs: a stage is free when both have left it, so
  * nobody has to know what is shared when. They go the same number of turns for a place of the grid,
  * and the one of even rank has a place as long as the other has. In a place that the neighbour has
- * none beside, and where there is no cluster, a warp arrives twice at its own.
+ * none beside, and where there is no cluster, a warp arrives twice at its own. Programs that share
+ * out sums (stream_k.c) go on side by side to the end.
  *
  * What a program's neighbour takes is worked out as the program works out its own: from the place
  * beside its own. */
@@ -67,8 +68,7 @@ static bool is_as_often(const Judge *j, const Op *op) {
 
 /* A neighbour's v can be worked out. */
 static bool is_known(const Judge *j, const Value *v, int depth) {
-    const Value *place = j->places->region[0]->args[0];
-    if (v == place || !j->differs[v->id]) return true;
+    if (v == divergence_place(j->places) || !j->differs[v->id]) return true;
     if (depth == MOST_DEPTH || !is_worked_out(v->def)) return false;
     for (int i = 0; i < v->def->noperands; i++)
         if (!is_known(j, v->def->operand[i].value, depth + 1)) return false;
@@ -115,7 +115,7 @@ static void add_rows(Judge *j, const Op *load) {
     }
 }
 
-void find_neighbours(Specialize *x) {
+static void judge_neighbours(Specialize *x) {
     Func *f = x->f;
     Judge j = {.x = x, .places = loop_over_places(f->body), .when = buf_new(&x->s->arena)};
     if (!f->entry_of || !f->persistent || !j.places || !x->ctx->target->multicast) return;
@@ -123,7 +123,7 @@ void find_neighbours(Specialize *x) {
     j.axis = axis_analyse(x->s, f);
     for (int k = 0; k < x->n; k++) {
         const Group *g = &x->group[k];
-        if (g->part) return; /* what a program adds up is not what its neighbour does */
+        if (g->part && !is_as_often(&j, g->part)) return;
         for (int n = 0; n < g->ndots; n++) {
             if (!is_as_often(&j, g->dot[n])) return;
             for (int i = 0; i < 2; i++) {
@@ -139,33 +139,73 @@ void find_neighbours(Specialize *x) {
     f->cluster_when = j.when.data;
 }
 
+/* Where no launch forms clusters each program is one. */
+static void leave_alone(Op *op, void *ctx) {
+    const Specialize *x = ctx;
+    Builder b = {x->s, x->f, op->block, op, op->span};
+    Type i32 = index_type();
+    switch (op->code) {
+    case OP_CLUSTER_ID:
+    case OP_NUM_CLUSTERS:
+        op->code = op->code == OP_CLUSTER_ID ? OP_PROGRAM_ID : OP_NUM_PROGRAMS;
+        ir_set_attr(x->s, op, AT_AXIS, 0);
+        return;
+    case OP_CLUSTER_RANK:
+    case OP_CLUSTER_SIZE:
+        ir_replace_uses(op->result[0], ir_const_int(&b, i32, op->code == OP_CLUSTER_SIZE));
+        break;
+    case OP_CLUSTER_PLACE:
+        ir_replace_uses(op->result[0], op->operand[0].value);
+        ir_replace_uses(op->result[1], ir_const_int(&b, type_scalar(EL_I1), 1));
+        break;
+    default: return;
+    }
+    ir_erase(op);
+}
+
+void find_neighbours(Specialize *x) {
+    judge_neighbours(x);
+    if (!x->f->max_cluster) ir_walk(x->f->body, leave_alone, x);
+}
+
 /* ---- in a role ---- */
 
+static Value *both(Builder *b, Value *x, Value *y) {
+    return ir_binary(b, OP_AND, x, y);
+}
+
+/* Programs that take places of a cluster go on beside each other in all turns; of others one may
+ * have no place any more. */
 void meet_neighbours(Specialize *x, Block *role) {
     x->beside = (Neighbours){0};
     Op *places = x->f->max_cluster ? loop_over_places(role) : NULL;
     if (!places) return;
-    Block *body = places->region[0];
-    Builder b = {x->s, x->f, body, body->first, places->span};
-    Type i32 = index_type();
-    Value *one = ir_const_int(&b, i32, 1), *place = body->args[0], *all = places->operand[1].value;
     Neighbours *n = &x->beside;
-    n->rank = ir_op(&b, OP_CLUSTER_RANK, NULL, 0, &i32, 1, 0)->result[0];
-    n->size = ir_op(&b, OP_CLUSTER_SIZE, NULL, 0, &i32, 1, 0)->result[0];
-    Value *first = ir_binary(&b, OP_SUB, place, n->rank),
-          *most = ir_binary(&b, OP_SUB, n->size, one);
-    n->all_there =
-        ir_binary(&b, OP_AND, ir_cmp(&b, PRED_LT, ir_binary(&b, OP_ADD, first, most), all),
-                  ir_cmp(&b, PRED_GT, n->size, one));
+    Value *place = divergence_place(places);
+    Op *of = place->def; /* CLUSTER_PLACE, or NULL */
+    Block *body = places->region[0];
+    Builder at = {x->s, x->f, body, of ? of->next : body->first, places->span}, *b = &at;
+    Type i32 = index_type();
+    Value *one = ir_const_int(b, i32, 1);
+    Value *all = of ? of->operand[1].value : places->operand[1].value;
+    n->rank = ir_op(b, OP_CLUSTER_RANK, NULL, 0, &i32, 1, 0)->result[0];
+    n->size = ir_op(b, OP_CLUSTER_SIZE, NULL, 0, &i32, 1, 0)->result[0];
+    Value *first = of ? ir_binary(b, OP_MUL, of->operand[0].value, n->size)
+                      : ir_binary(b, OP_SUB, place, n->rank);
+    Value *most = ir_binary(b, OP_SUB, n->size, one);
+    Value *last_there = of ? NULL : ir_cmp(b, PRED_LT, ir_binary(b, OP_ADD, first, most), all);
+    n->all_there = ir_cmp(b, PRED_GT, n->size, one);
+    if (!of) n->all_there = both(b, last_there, n->all_there);
     for (int i = 0; i < CLUSTER_PROGRAMS; i++) {
-        Value *number = ir_const_int(&b, i32, i), *its = ir_binary(&b, OP_ADD, first, number);
-        Value *is_there = ir_binary(&b, OP_AND, ir_cmp(&b, PRED_LT, number, n->size),
-                                    ir_cmp(&b, PRED_LT, its, all));
-        n->told[i] = ir_op1(&b, OP_SELECT, (Value *[]){is_there, number, n->rank}, 3);
+        Value *number = ir_const_int(b, i32, i), *its = ir_binary(b, OP_ADD, first, number);
+        Value *is_there = ir_cmp(b, PRED_LT, number, n->size);
+        if (!of) is_there = both(b, is_there, ir_cmp(b, PRED_LT, its, all));
+        n->told[i] = ir_op1(b, OP_SELECT, (Value *[]){is_there, number, n->rank}, 3);
     }
     for (int i = 0; i < CLUSTER_PROGRAMS - 1; i++) {
-        Value *by = ir_binary(&b, OP_ADD, n->rank, ir_const_int(&b, i32, i + 1));
-        n->other[i] = ir_binary(&b, OP_ADD, first, ir_binary(&b, OP_AND, by, most));
+        Value *by = ir_binary(b, OP_ADD, n->rank, ir_const_int(b, i32, i + 1));
+        n->other[i] = ir_binary(b, OP_ADD, first, ir_binary(b, OP_AND, by, most));
+        if (of) n->other[i] = ir_binary(b, OP_MIN, n->other[i], ir_binary(b, OP_SUB, all, one));
     }
 }
 
@@ -259,7 +299,8 @@ static Value *all_take(Specialize *x, Op *load) {
     Builder there = {x->s, x->f, branch->region[0], end[0], taking->span};
     Builder alone = {x->s, x->f, branch->region[1], end[1], taking->span};
     like.b = &there;
-    Value *place = body->args[0], *all = NULL, *no = ir_const_int(&alone, type_scalar(EL_I1), 0);
+    Value *place = divergence_place(body->parent);
+    Value *all = NULL, *no = ir_const_int(&alone, type_scalar(EL_I1), 0);
     Its own = its_of(x, &like, place, place);
     bool known = true;
     for (int i = 0; known && i < CLUSTER_PROGRAMS - 1; i++) {

@@ -289,7 +289,7 @@ static Turn consume_part(Specialize *x, const Group *g, Op *part, Turn t) {
         ir_set_attr(x->s, sum->def, AT_CHUNKS, chunks);
         /* Threads read it, and a copy is the next to write it. */
         ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
-        arrive_at_stage(&b, g->empty, t);
+        leave_stage(x, &b, g, t);
         t = next_turn(&b, t, g->stages);
     }
     ir_replace_uses(add->result[0], sum);

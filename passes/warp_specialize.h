@@ -116,7 +116,8 @@ int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *to, Val
                    bool multicast);
 
 /* ---- warp_multicast.c ---- */
-/* Whether launches may run two programs as a cluster, and which: the function says so then. */
+/* Whether launches may run two programs as a cluster, and which: the function says so then, else it
+ * has no op of a cluster any more. */
 void find_neighbours(Specialize *x);
 /* What the role has to know of them, at the begin of its loop over places. */
 void meet_neighbours(Specialize *x, Block *role);

@@ -18,14 +18,14 @@ enum { MOST_PLACES = 1 << 30, AT_ONCE_ON_CPU = 3 };
 
 /* Adds that of the places beyond whole rounds, if that is known and worth it. */
 static void share_iterations(const tile_kernel *k, const InterpArg *arg, int64_t all,
-                             int64_t multiprocessors, LaunchGrid *g) {
+                             int64_t multiprocessors, int64_t at_once, LaunchGrid *g) {
     const KernelSplit *split = &k->split;
-    int64_t at_once = multiprocessors * (k->resident ? k->resident : 1), iterations;
+    int64_t iterations;
     Shares s;
     ExprError ignored;
     if (!split->code ||
         expr_run(split->code, split->nops, rt_value_of_slot, arg, &iterations, &ignored) != 1 ||
-        !share_places(split->clocks, multiprocessors, at_once, all, iterations, &s))
+        !share_places(split->clocks, multiprocessors, at_once, all, iterations, g->cluster, &s))
         return;
     g->programs.x = (uint32_t)s.programs;
     g->stream_k[STREAM_K_PLACES] = (uint32_t)s.places;
@@ -37,7 +37,7 @@ static void share_iterations(const tile_kernel *k, const InterpArg *arg, int64_t
 static bool wants_clusters(const tile_kernel *k, const InterpArg *arg) {
     int64_t wanted;
     ExprError ignored;
-    return k->max_cluster && k->plain && !k->split.bytes && k->cluster_code &&
+    return k->max_cluster && k->plain && k->cluster_code &&
            expr_run(k->cluster_code, k->cluster_ops, rt_value_of_slot, arg, &wanted, &ignored) ==
                1 &&
            wanted != 0;
@@ -62,6 +62,6 @@ bool rt_share_out(const tile_kernel *k, const InterpArg *arg, LaunchGrid *g) {
     uint64_t n = all < at_once ? all + (g->cluster - all % g->cluster) % g->cluster : at_once;
     g->programs = (tile_grid){(uint32_t)n, 1, 1};
     if (k->split.bytes && splits)
-        share_iterations(k, arg, (int64_t)all, (int64_t)multiprocessors, g);
+        share_iterations(k, arg, (int64_t)all, (int64_t)multiprocessors, (int64_t)at_once, g);
     return true;
 }

@@ -70,16 +70,19 @@ static Way best_way(const Problem *p) {
     return best;
 }
 
-/* What a launch of `all` places is told: so many programs, and which places are cut where. False:
+/* What a launch of `all` places is told: so many programs, and which places are cut where. Of
+ * programs in clusters each cluster is one here, and what these take together is one place. False:
  * programs take whole places. */
 typedef struct Shares {
     int64_t programs, places, first, share;
 } Shares;
 static bool share_places(const int64_t *clocks, int64_t multiprocessors, int64_t at_once,
-                         int64_t all, int64_t iterations, Shares *out) {
+                         int64_t all, int64_t iterations, int64_t cluster, Shares *out) {
     Problem p;
+    at_once /= cluster;
+    all = (all + cluster - 1) / cluster;
     p.clocks = clocks;
-    p.multiprocessors = multiprocessors;
+    p.multiprocessors = (multiprocessors + cluster - 1) / cluster;
     p.cut = all % at_once;
     p.spare = at_once - p.cut;
     p.rounds = all / at_once;
@@ -87,7 +90,7 @@ static bool share_places(const int64_t *clocks, int64_t multiprocessors, int64_t
     if (!p.cut || iterations < 2 || iterations > INT32_MAX / MOST_TOGETHER / at_once) return false;
     Way way = best_way(&p);
     if (!way.share) return false;
-    out->programs = p.rounds ? at_once : p.cut + way.helpers;
+    out->programs = (p.rounds ? at_once : p.cut + way.helpers) * cluster;
     out->places = p.cut;
     out->first = way.first;
     out->share = way.share;

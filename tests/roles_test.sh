@@ -101,7 +101,8 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     made matmul_naive.split.entry examples/matmul_naive.tl $entry --stream-k=auto
     made matmul.large_split.entry examples/matmul.tl $entry --stream-k=auto "${large[@]}"
     ok "programs share out iterations" grep -q "= stream_k " "$work/matmul.split.entry.tir"
-    split_shapes=("${shapes[@]}" '64 64 1040' '320 128 96')
+    ok "and bring each other blocks" grep -q 'mbar_desc_load .* multicast=1' "$work/matmul.split.entry.tir"
+    split_shapes=("${shapes[@]}" '64 64 1040' '320 128 96' '64 112 1040' '64 144 1040' '192 112 400')
     [ "$device" = cpu ] && split_shapes+=('16 16 0') || split_shapes+=('200 336 4000' '128 128 8192' '513 272 20800' '1536 1536 1536' '3072 3072 1024')
     for shape in "${split_shapes[@]}"; do
         # shellcheck disable=SC2086 # a shape is words
@@ -338,21 +339,27 @@ mistake() {
         fail "$2: at line ${at:-?} ($line)" "$work/log"
     fi
 }
-# split_mistake NAME SED MESSAGE: the same of programs that hand each other parts of sums
-split_mistake() {
-    sed -Ez "$2" "$work/matmul.split.entry.tir" >"$work/wrong.tir"
-    if cmp -s "$work/matmul.split.entry.tir" "$work/wrong.tir"; then
-        fail "$1: nothing changed"
-    elif timeout 60 "$tilerun" --device=cpu "$work/wrong.tir" --kernel=matmul__persistent "a_ptr=randint(1,2):fp16[64,1040]" \
-        "b_ptr=randint(1,2):fp16[1040,64]" "c_ptr=zeros:fp16[64,64]" M=64 N=64 K=1040 stride_am=1040 stride_ak=1 stride_bk=64 \
-        stride_bn=1 stride_cm=64 stride_cn=1 >"$work/log" 2>&1; then
-        fail "$1: is not found"
-    elif grep -qF "error: $3" "$work/log"; then
+# entry_mistake ENTRY 'M N K' NAME SED MESSAGE: the same of a further entry
+entry_mistake() {
+    local M N K
+    read -r M N K <<<"$2"
+    sed -Ez "$4" "$work/$1.entry.tir" >"$work/wrong.tir"
+    if cmp -s "$work/$1.entry.tir" "$work/wrong.tir"; then
+        fail "$3: nothing changed"
+    elif timeout 60 "$tilerun" --device=cpu "$work/wrong.tir" --kernel=matmul__persistent "a_ptr=randint(1,2):fp16[$M,$K]" \
+        "b_ptr=randint(1,2):fp16[$K,$N]" "c_ptr=zeros:fp16[$M,$N]" M="$M" N="$N" K="$K" stride_am="$K" stride_ak=1 \
+        stride_bk="$N" stride_bn=1 stride_cm="$N" stride_cn=1 >"$work/log" 2>&1; then
+        fail "$3: is not found"
+    elif grep -qF "error: $5" "$work/log"; then
         pass
     else
-        fail "$1: says something else" "$work/log"
+        fail "$3: says something else" "$work/log"
     fi
 }
+# Programs that hand each other parts of sums; that bring each other blocks; that do both.
+split_mistake() { entry_mistake matmul.split '64 64 1040' "$@"; }
+cluster_mistake() { entry_mistake matmul '512 272 208' "$@"; }
+both_mistake() { entry_mistake matmul.split '64 112 1040' "$@"; }
 line='[^\n]*\n'
 split_mistake 'a part is not waited for' "s/[^\n]*= atomic_poll $line//" "race: role 'consumer' of program (2, 0, 0) reads 'workspace'"
 split_mistake 'a part is not told of' "s/[^\n]*atomic_store [^\n]*sem=release$line//" "deadlock: role 'producer'"
@@ -360,21 +367,6 @@ split_mistake 'a part is told of in no order' 's/(atomic_store [^\n]*)sem=releas
 split_mistake 'a part is not stored' "s/[^\n]*fragment_store $line//" 'uninitialised: nobody has written what is copied'
 split_mistake 'a part is added before it is there' "s/[^\n]*mbar_wait $line($line[^\n]*fragment_add)/\1/" \
     'read before the copy to it has landed'
-# cluster_mistake NAME SED MESSAGE: the same of programs that bring each other blocks
-cluster_mistake() {
-    sed -Ez "$2" "$work/matmul.entry.tir" >"$work/wrong.tir"
-    if cmp -s "$work/matmul.entry.tir" "$work/wrong.tir"; then
-        fail "$1: nothing changed"
-    elif timeout 60 "$tilerun" --device=cpu "$work/wrong.tir" --kernel=matmul__persistent "a_ptr=randint(1,2):fp16[512,208]" \
-        "b_ptr=randint(1,2):fp16[208,272]" "c_ptr=zeros:fp16[512,272]" M=512 N=272 K=208 stride_am=208 stride_ak=1 \
-        stride_bk=272 stride_bn=1 stride_cm=272 stride_cn=1 >"$work/log" 2>&1; then
-        fail "$1: is not found"
-    elif grep -qF "error: $3" "$work/log"; then
-        pass
-    else
-        fail "$1: says something else" "$work/log"
-    fi
-}
 cluster_mistake 'the neighbour is not told' 's/(mbar_arrive %[0-9]+), %[0-9]+, %[0-9]+ /\1 /' "deadlock: role 'consumer' of program (0, 0, 0)"
 cluster_mistake 'a program is told what its neighbour is to be' \
     's/(%[0-9]+)(: i32 = cluster_rank [^}]*mbar_arrive %[0-9]+), %[0-9]+, %[0-9]+ /\1\2, \1, \1 /' \
@@ -388,6 +380,10 @@ cluster_mistake 'both bring a block' \
     'overwritten before it was read'
 cluster_mistake 'nobody brings a block' "s/[^\n]*mbar_desc_load $line( *yield$line *\} \{\n *yield)/\1/g" 'deadlock: '
 cluster_mistake "a barrier counts one program's warps" 's/count=8/count=4/' 'deadlock: '
+both_mistake 'the neighbour is not told of a part' \
+    "s/(fragment_add $line *async_fence $line[^\n]*buffer_slice $line *mbar_arrive %[0-9]+), %[0-9]+, %[0-9]+ /\\1 /" 'deadlock: '
+both_mistake 'both have one part' \
+    's/mul (%[0-9]+), (%[0-9]+)( [^\n]*\n[^\n]*= add %[0-9]+), %[0-9]+( [^\n]*\n[^\n]*= cast )/mul \1, \2\3, \2\4/' 'race: '
 tma=matmul_roles cp=matmul_roles_cp desc=matmul_desc stay=matmul_persistent
 mistake $stay 'a consumer begins each tile at stage 0' 's/%zeros, %s\.t, %phase\.t /%zeros, %0, %0 /' \
     'deadlock' consumer 'mbar_wait %filled'

@@ -73,9 +73,8 @@ static bool share_out(const State *s, const Entry *e, const int64_t *v, Asked *a
     if ((e->persistent < 2 && a->work[1] > 1) || (e->persistent < 3 && a->work[2] > 1) ||
         all > (uint64_t)1 << 30)
         return false;
-    if (all > 1 && l->max_cluster && cluster_size(e) == 1 && !e->cooperative && !e->split &&
-        e->cluster_when && e->cluster_when(v, &wanted) && wanted &&
-        at_once >= (uint64_t)l->max_cluster)
+    if (all > 1 && l->max_cluster && cluster_size(e) == 1 && !e->cooperative && e->cluster_when &&
+        e->cluster_when(v, &wanted) && wanted && at_once >= (uint64_t)l->max_cluster)
         a->cluster = (uint32_t)l->max_cluster;
     at_once -= at_once % a->cluster;
     programs = all < at_once ? all + (a->cluster - all % a->cluster) % a->cluster : at_once;
@@ -86,7 +85,7 @@ static bool share_out(const State *s, const Entry *e, const int64_t *v, Asked *a
     Shares shares;
     if (e->split && s->pool && e->split->iterations(v, &iterations) &&
         share_places(e->split->clocks, s->multiprocessors, (int64_t)at_once, (int64_t)all,
-                     iterations, &shares)) {
+                     iterations, a->cluster, &shares)) {
         a->programs[0] = (uint32_t)shares.programs;
         a->split[0] = (uint32_t)shares.places;
         a->split[1] = (uint32_t)shares.first;

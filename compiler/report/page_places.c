@@ -175,6 +175,9 @@ static bool of_op(Order *x, const Op *op, int index, int64_t *out, int depth) {
     case OP_PROGRAM_ID: *out = x->id[axis]; return true;
     case OP_NUM_PROGRAMS:
     case OP_WORK_SIZE: *out = x->grid[axis]; return true;
+    case OP_CLUSTER_ID: *out = x->id[0]; return true;
+    case OP_NUM_CLUSTERS: *out = x->grid[0]; return true;
+    case OP_CLUSTER_PLACE: *out = 1; return index || compute(x, op->operand[0].value, out, depth);
     case OP_CLUSTER_RANK: *out = 0; return true;
     case OP_CLUSTER_SIZE: *out = 1; return true;
     case OP_SINGLE_CTA: *out = 0; return true;

@@ -252,6 +252,8 @@ static const struct {
 } rule_table[OPS] = {
     [OP_PROGRAM_ID] = {rule_each, SIGN_ALWAYS},
     [OP_NUM_PROGRAMS] = {rule_each, SIGN_ALWAYS},
+    [OP_CLUSTER_ID] = {rule_each, SIGN_ALWAYS},
+    [OP_NUM_CLUSTERS] = {rule_each, SIGN_ALWAYS},
     [OP_WORK_SIZE] = {rule_each, SIGN_ALWAYS},
     [OP_STREAM_K] = {rule_each, SIGN_ALWAYS},
     [OP_ADD] = {rule_add, SIGN_ALL},

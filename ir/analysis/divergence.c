@@ -27,6 +27,7 @@ static void spread(Op *op, void *ctx) {
                  : op->code == OP_IF  ? 1
                                       : op->noperands;
     bool any = op->code == OP_PROGRAM_ID || op->code == OP_CLUSTER_RANK ||
+               op->code == OP_CLUSTER_PLACE || (op->code == OP_CLUSTER_ID && !d->places) ||
                op->code == OP_INLINE_ASM; /* it may ask which multiprocessor this is */
     for (int i = 0; i < ruling; i++) any |= d->is[op->operand[i].value->id];
     if (op->code == OP_WHILE) any |= d->is[op->region[0]->last->operand[0].value->id];
@@ -36,9 +37,15 @@ static void spread(Op *op, void *ctx) {
     ir_each_flow(op, hand_on, d);
 }
 
+Value *divergence_place(const Op *places) {
+    for (const Op *op = places->region[0]->first; op; op = op->next)
+        if (op->code == OP_CLUSTER_PLACE) return op->result[0];
+    return places->region[0]->args[0];
+}
+
 const uint8_t *divergence_analyse(Session *s, const Func *f, const Op *places) {
     Divergence d = {.is = arena_alloc(&s->arena, f->nvalues), .places = places};
-    if (places) add(&d, places->region[0]->args[0]);
+    if (places) add(&d, divergence_place(places));
     do {
         d.more = false;
         ir_walk(f->body, spread, &d);

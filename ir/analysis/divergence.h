@@ -7,7 +7,11 @@
 #include "ir/ir.h"
 
 /* By value id, 1: it may differ. places: the loop of a program that stays over its places of the
- * grid, all of whose programs are looked at in the same turn of it; NULL: there is none. */
+ * grid, whose turn is the same for the programs that are looked at, a cluster's; NULL: all of the
+ * launch are. */
 const uint8_t *divergence_analyse(Session *s, const Func *f, const Op *places);
+
+/* What says in such a loop which place of the grid a program has. */
+Value *divergence_place(const Op *places);
 
 #endif

@@ -32,12 +32,31 @@ Program *cluster_program(Run *r, Program *p, const Step *st, int64_t rank) {
     return NULL;
 }
 
-/* CLUSTER_RANK and CLUSTER_SIZE */
+/* CLUSTER_RANK, CLUSTER_SIZE, CLUSTER_ID and NUM_CLUSTERS */
 bool step_cluster_value(Run *r, Program *p, const Step *st) {
-    int32_t v = st->op->code == OP_CLUSTER_RANK ? p->rank : r->cluster;
+    int32_t v = p->rank, size = r->cluster;
+    if (st->op->code == OP_CLUSTER_SIZE) v = size;
+    if (st->op->code == OP_CLUSTER_ID) v = (int32_t)p->id[0] / size;
+    if (st->op->code == OP_NUM_CLUSTERS) v = (int32_t)r->launch->grid[0] / size;
     Tile *d = &p->tile[st->dst[0]];
     memcpy(d->data, &v, sizeof v);
     d->tainted = false;
+    return true;
+}
+
+bool step_cluster_place(Run *r, Program *p, const Step *st) {
+    int32_t in[2];
+    bool tainted = false;
+    for (int i = 0; i < 2; i++) {
+        memcpy(&in[i], p->tile[st->src[i]].data, sizeof in[i]);
+        tainted |= p->tile[st->src[i]].tainted;
+    }
+    int64_t place = (int64_t)in[0] * r->cluster + p->rank;
+    bool there = place < in[1];
+    int32_t v = there ? (int32_t)place : (int32_t)((uint32_t)in[1] - 1);
+    for (int i = 0; i < 2; i++) p->tile[st->dst[i]].tainted = tainted;
+    memcpy(p->tile[st->dst[0]].data, &v, sizeof v);
+    memcpy(p->tile[st->dst[1]].data, &there, sizeof there);
     return true;
 }
 

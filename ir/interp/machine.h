@@ -527,7 +527,7 @@ const char *mbarrier_text(Run *r, const Program *p, const Step *st); /* what a w
 StepFn step_while_next;                                              /* sched.c */
 
 /* cluster.c: programs that reach into each other's shared memory. */
-StepFn step_cluster_value, step_cluster_barrier;
+StepFn step_cluster_value, step_cluster_place, step_cluster_barrier;
 void cluster_join(const Run *r, Program *const *programs);
 /* The program of p's cluster that has this rank; NULL after a report: there is none any more. */
 Program *cluster_program(Run *r, Program *p, const Step *st, int64_t rank);

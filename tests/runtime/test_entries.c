@@ -172,11 +172,12 @@ START_TEST(entries_by_name) {
 END_TEST
 
 /* A further entry whose programs share out the loops of n places, of k iterations each. */
-#define SPLIT(hidden)                                                                              \
+#define SPLIT_IN(places, hidden)                                                                   \
     PLAIN ", \"grid\": [\"n\"], \"entries\": [{\"name\": \"k__p\", \"entry\": \"k__p\", "          \
           "\"conditions\": [], \"num_warps\": 9, \"num_stages\": 3, \"shared\": 100000, "          \
-          "\"persistent\": 1, \"min_places\": 2, \"hidden\": ["                                    \
+          "\"persistent\": 1, " places ", \"hidden\": ["                                           \
           "{\"kind\": \"grid\", \"axis\": 0}, " hidden "]}]"
+#define SPLIT(hidden) SPLIT_IN("\"min_places\": 2", hidden)
 #define WORKSPACE(bytes) "{\"kind\": \"workspace\", \"bytes\": " bytes "}"
 #define MARK ", {\"kind\": \"mark\"}"
 #define SHARES(iterations, clocks)                                                                 \
@@ -253,6 +254,40 @@ START_TEST(split_launches) {
 }
 END_TEST
 
+/* The same in clusters of two: half as many share out half as many places. */
+START_TEST(split_clusters) {
+    static const struct {
+        int32_t n, k;
+        unsigned programs, cluster;
+        uint64_t places, first, share;
+    } cases[] = {
+        {300, 64, 264, 2, 18, 4, 10},
+        {299, 64, 264, 2, 18, 4, 10}, /* the last of a cluster has no place */
+        {301, 64, 264, 2, 19, 20, 22},
+        {263, 64, 264, 2, 0, 0, 0},
+        {20, 100000, 260, 2, 10, 7696, 7692},
+        {7, 100000, 128, 2, 4, 6250, 6250},
+        {1, 100000, 17, 0, 1, 5888, 5882}, /* nobody to share with */
+    };
+    fake->device(9, 0, 1);
+    ck_assert_int_eq(load(SPLIT_IN("\"max_cluster\": 2, \"cluster_when\": \"1\"",
+                                   WORKSPACE("16384") MARK SHARES("k", "1000")),
+                          split_params, split_entries),
+                     TILE_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tile_arg args[] = {tile_i32(cases[i].n), tile_i32(cases[i].k)};
+        ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+        FakeLaunch l = fake->last();
+        ck_assert_msg(l.grid[0] == cases[i].programs && l.cluster[0] == cases[i].cluster,
+                      "launch %zu: %u programs, clusters of %u", i, l.grid[0], l.cluster[0]);
+        ck_assert_msg(l.param[5] == cases[i].places && l.param[6] == cases[i].first &&
+                          l.param[7] == cases[i].share,
+                      "launch %zu: %d places behind %d in shares of %d", i, (int)l.param[5],
+                      (int)l.param[6], (int)l.param[7]);
+    }
+}
+END_TEST
+
 START_TEST(damaged_splits) {
     static const char *const damaged[][2] = {
         {SPLIT(WORKSPACE("8") MARK SHARES("k", "1000")), "'bytes'"},
@@ -296,6 +331,7 @@ int main(void) {
     tcase_add_test(t, clusters);
     tcase_add_test(t, entries_by_name);
     tcase_add_test(t, split_launches);
+    tcase_add_test(t, split_clusters);
     tcase_add_test(t, damaged_splits);
     return run_suite(s, t);
 }
