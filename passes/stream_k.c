@@ -173,10 +173,12 @@ typedef struct Share {
     Value *n, *S;                  /* iterations of a place; 1 at least */
     Value *clusters, *all;         /* how many; their places */
     Value *places, *first, *share; /* as the launch says */
-    Value *parts; /* of so many places, below 0: items count from there, through 0, from where on */
-    Value *items; /* its own places are, up to here */
-    Value *helper; /* its number, in the order of the iterations that are cut off */
-    Value *last;   /* the place that it ends with; below 0: none */
+    Value *divides, *ratio; /* int1: a place is several helpers'; how many, or a helper's places */
+    Value *parts;           /* minus so many has it; items count from there, through 0, */
+    Value *items;           /* from where on its own places are, up to here */
+    Value *helper;          /* its number, in the order of the iterations that are cut off */
+    Value *end, *k0, *k1;   /* behind the places that they are of; iterations of each */
+    Value *last;            /* the place that it ends with; below 0: none */
     Value *workspace, *mark;
 } Share;
 
@@ -222,42 +224,29 @@ static Value *given(const StreamK *x, const Share *h, Builder *b, StreamKShare w
     return op->result[0];
 }
 
-/* v as something that nobody knows: what is made of it is made where it is needed, and not kept in
- * registers through a loop that has none to spare. */
-static Value *anew(Builder *b, Value *v) {
-    Value *w = ir_unary(b, OP_HINT, v);
-    ir_set_attr(b->s, w->def, AT_OPAQUE, 1);
-    return w;
-}
-
-typedef struct Cut {                /* what is cut off */
-    Value *first, *rest, *all;      /* iterations of a place; behind the first; of all places */
-    Value *share;                   /* of a helper */
-    Value *from, *to, *place, *end; /* of this program; the places that they are of */
-} Cut;
-
-static Cut cut_anew(const Share *h, Builder *b) {
-    Cut c = {.first = anew(b, h->first), .share = anew(b, h->share)};
-    c.rest = at_least_one(b, sub(b, h->S, c.first));
-    c.all = mul(b, h->places, c.rest);
-    c.from = mul(b, h->helper, c.share);
-    c.to = ir_binary(b, OP_MIN, add(b, c.from, c.share), c.all);
-    c.place = quotient(b, c.from, c.rest);
-    c.end = quotient(b, add(b, c.to, sub(b, c.rest, number(b, 1))), c.rest);
-    return c;
-}
-
-/* Where each place is several helpers', those of one turn of all places come one after the other:
+/* What is cut off a place is so many helpers', or a helper has what is cut off of so many: one
+ * quotient says which, and how many. A program's first copies wait for all that is worked out here.
+ *
+ * Where each place is several helpers', those of one turn of all places come one after the other:
  * neighbours, who share paths to memory, read the same. 512x512x16384 in tiles of 128x64, 4 shares
  * of each sum: 22.6 us for all but meeting, where one place's helpers are neighbours 35.4. */
-static Value *number_of_helper(const StreamK *x, const Share *h, Builder *b) {
-    Value *share = at_least_one(b, h->share), *places = at_least_one(b, h->places);
-    Value *rest = at_least_one(b, sub(b, h->S, h->first)), *each = quotient(b, rest, share);
-    Value *turn = quotient(b, x->cluster, places);
-    Value *place = sub(b, x->cluster, mul(b, turn, places));
-    Value *whole = ir_cmp(b, PRED_EQ, mul(b, each, share), rest);
-    Value *is_one = ir_binary(b, OP_AND, whole, ir_cmp(b, PRED_LT, turn, each));
-    return choose(b, is_one, add(b, mul(b, place, each), turn), x->cluster);
+static void share_parts(const StreamK *x, Builder *b, Share *h) {
+    Value *one = number(b, 1), *zero = number(b, 0), *at = x->cluster;
+    Value *share = at_least_one(b, h->share), *rest = at_least_one(b, sub(b, h->S, h->first));
+    h->divides = ir_cmp(b, PRED_LE, share, rest);
+    h->ratio = quotient(b, choose(b, h->divides, rest, share), choose(b, h->divides, share, rest));
+    Value *turn = quotient(b, at, at_least_one(b, h->places));
+    Value *place = sub(b, at, mul(b, turn, h->places)), *first = mul(b, at, h->ratio);
+    Value *some = ir_binary(b, OP_AND, ir_cmp(b, PRED_LT, turn, h->ratio),
+                            ir_cmp(b, PRED_GT, h->places, zero));
+    Value *left = ir_binary(b, OP_MAX, sub(b, h->places, first), zero);
+    Value *n =
+        choose(b, h->divides, choose(b, some, one, zero), ir_binary(b, OP_MIN, left, h->ratio));
+    h->helper = choose(b, h->divides, add(b, mul(b, place, h->ratio), turn), at);
+    h->parts = sub(b, zero, n);
+    h->end = add(b, choose(b, h->divides, place, first), n);
+    h->k0 = choose(b, h->divides, add(b, h->first, mul(b, turn, share)), h->first);
+    h->k1 = choose(b, h->divides, add(b, h->k0, share), h->S);
 }
 
 /* Of a launch without clusters they are the grid's. */
@@ -279,9 +268,7 @@ static void share_out(const StreamK *x, Builder *b, Share *h) {
     h->places = choose(b, runs, given(x, h, b, STREAM_K_PLACES), zero);
     h->first = given(x, h, b, STREAM_K_FIRST);
     h->share = given(x, h, b, STREAM_K_SHARE);
-    h->helper = number_of_helper(x, h, b);
-    Cut c = cut_anew(h, b);
-    h->parts = choose(b, ir_cmp(b, PRED_LT, c.from, c.to), sub(b, c.place, c.end), zero);
+    share_parts(x, b, h);
     Value *whole = sub(b, sub(b, h->all, h->places), x->cluster);
     whole = quotient(b, add(b, whole, sub(b, h->clusters, one)), h->clusters);
     h->last = sub(b, x->cluster, sub(b, h->clusters, h->places));
@@ -298,17 +285,6 @@ typedef struct Item {
     Value *ends;             /* int1: it is the place of which others have parts */
 } Item;
 
-/* Place and iterations of a part. */
-static void place_of_part(const Share *h, Builder *b, Value *i, Value **out) {
-    Cut c = cut_anew(h, b);
-    out[0] = add(b, c.end, i);
-    Value *before = mul(b, out[0], c.rest);
-    Value *k0 = ir_binary(b, OP_MAX, sub(b, c.from, before), number(b, 0));
-    Value *k1 = ir_binary(b, OP_MIN, sub(b, c.to, before), c.rest);
-    out[1] = add(b, c.first, k0);
-    out[2] = add(b, c.first, k1);
-}
-
 static Item item_of(const StreamK *x, const Share *h, Builder *b, Value *i) {
     Value *zero = number(b, 0), *part = ir_cmp(b, PRED_LT, i, zero), *out[3];
     Value *ends = ir_binary(b, OP_AND, ir_cmp(b, PRED_GE, h->last, zero),
@@ -316,7 +292,9 @@ static Item item_of(const StreamK *x, const Share *h, Builder *b, Value *i) {
     Op *branch = ir_op(b, OP_IF, &part, 1, (Type[]){i32(), i32(), i32()}, 3, 2);
     Builder then = {x->s, x->f, branch->region[0], NULL, b->span};
     Builder other = {x->s, x->f, branch->region[1], NULL, b->span};
-    place_of_part(h, &then, i, out);
+    out[0] = add(&then, h->end, i);
+    out[1] = h->k0;
+    out[2] = h->k1;
     ir_op(&then, OP_YIELD, out, 3, NULL, 0, 0);
     Value *whole = mul(&other, i, h->clusters);
     whole = add(&other, add(&other, h->places, x->cluster), whole);
@@ -406,11 +384,9 @@ static void hand_on(const StreamK *x, const Share *h, Builder *b, const Item *it
 
 /* The helpers that have parts of the place that a program ends with. */
 static void find_helpers(const Share *h, Builder *b, Value **from, Value **to) {
-    Cut c = cut_anew(h, b);
-    Value *before = mul(b, h->last, c.rest), *one = number(b, 1);
-    Value *share = at_least_one(b, c.share);
-    *from = quotient(b, before, share);
-    *to = add(b, quotient(b, sub(b, add(b, before, c.rest), one), share), one);
+    Value *first = mul(b, h->last, h->ratio), *only = quotient(b, h->last, h->ratio);
+    *from = choose(b, h->divides, first, only);
+    *to = add(b, *from, choose(b, h->divides, h->ratio, number(b, 1)));
 }
 
 /* Adds the parts of the place that the program ends with, each when it is there; the sums. The flag
