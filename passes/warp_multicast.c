@@ -49,7 +49,9 @@ static bool is_worked_out(const Op *op) {
 typedef struct Judge {
     Specialize *x;
     const Op *places;
+    const Value *place; /* a program's */
     const uint8_t *differs;
+    uint8_t *known; /* by value id: what is_known found, 1 + that; 0: not asked yet */
     AxisTable axis;
     Buf when;
     bool never, some; /* some block may be shared */
@@ -68,11 +70,13 @@ static bool is_as_often(const Judge *j, const Op *op) {
 
 /* A neighbour's v can be worked out. */
 static bool is_known(const Judge *j, const Value *v, int depth) {
-    if (v == divergence_place(j->places) || !j->differs[v->id]) return true;
-    if (depth == MOST_DEPTH || !is_worked_out(v->def)) return false;
-    for (int i = 0; i < v->def->noperands; i++)
-        if (!is_known(j, v->def->operand[i].value, depth + 1)) return false;
-    return true;
+    if (v == j->place || !j->differs[v->id]) return true;
+    if (j->known[v->id] || depth == MOST_DEPTH) return j->known[v->id] > 1;
+    bool known = is_worked_out(v->def);
+    for (int i = 0; known && i < v->def->noperands; i++)
+        known = is_known(j, v->def->operand[i].value, depth + 1);
+    j->known[v->id] = 1 + known;
+    return known;
 }
 
 static bool may_be_shared(const Judge *j, const Op *load) {
@@ -120,6 +124,8 @@ static void judge_neighbours(Specialize *x) {
     Judge j = {.x = x, .places = loop_over_places(f->body), .when = buf_new(&x->s->arena)};
     if (!f->entry_of || !f->persistent || !j.places || !x->ctx->target->multicast) return;
     j.differs = divergence_analyse(x->s, f, j.places);
+    j.place = divergence_place(j.places);
+    j.known = arena_alloc(&x->s->arena, f->nvalues);
     j.axis = axis_analyse(x->s, f);
     for (int k = 0; k < x->n; k++) {
         const Group *g = &x->group[k];
