@@ -26,15 +26,20 @@ static Growth both(Growth x, Growth y) {
     return x == STAYS ? y : y == STAYS || x == y ? x : UNKNOWN;
 }
 
-static Growth growth(const Value *v, int axis, int depth) {
-    const Op *op = v->def;
+typedef struct Walk {
+    bool grows[AXES], falls[AXES];
+    bool asked[AXES];     /* by program_id */
+    uint8_t *found[AXES]; /* by value id: its growth, from 1 on; 0: not asked yet */
+    PassCtx *ctx;
+} Walk;
+
+static Growth growth(const Walk *w, const Value *v, int axis, int depth);
+
+static Growth growth_of_op(const Walk *w, const Op *op, int axis, int depth) {
     int64_t by;
-    if (ir_int_constant(v, &by)) return STAYS;
-    if (!op) return v->block->parent ? UNKNOWN : STAYS; /* a parameter */
-    if (depth == MOST_DEPTH || op->nregions) return UNKNOWN;
     if (op->code == OP_PROGRAM_ID) return ir_attr_int(op, AT_AXIS, 0) == axis ? GROWS : STAYS;
-    Growth x = op->noperands > 0 ? growth(op->operand[0].value, axis, depth + 1) : STAYS;
-    Growth y = op->noperands > 1 ? growth(op->operand[1].value, axis, depth + 1) : STAYS;
+    Growth x = op->noperands > 0 ? growth(w, op->operand[0].value, axis, depth + 1) : STAYS;
+    Growth y = op->noperands > 1 ? growth(w, op->operand[1].value, axis, depth + 1) : STAYS;
     switch (op->code) {
     case OP_ADD:
     case OP_MIN:
@@ -51,11 +56,18 @@ static Growth growth(const Value *v, int axis, int depth) {
     }
 }
 
-typedef struct Walk {
-    bool grows[AXES], falls[AXES];
-    bool asked[AXES]; /* by program_id */
-    PassCtx *ctx;
-} Walk;
+static Growth growth(const Walk *w, const Value *v, int axis, int depth) {
+    const Op *op = v->def;
+    uint8_t *found = &w->found[axis][v->id];
+    int64_t by;
+    if (ir_int_constant(v, &by)) return STAYS;
+    if (!op) return v->block->parent ? UNKNOWN : STAYS; /* a parameter */
+    if (op->nregions) return UNKNOWN;
+    if (*found || depth == MOST_DEPTH) return *found ? (Growth)(*found - 1 + FALLS) : UNKNOWN;
+    Growth g = growth_of_op(w, op, axis, depth);
+    *found = (uint8_t)(1 + g - FALLS);
+    return g;
+}
 
 static void look_for_dot(Op *op, void *found) {
     *(bool *)found |= op->code == OP_DOT;
@@ -68,7 +80,8 @@ static void judge(Op *op, void *ctx) {
     if (op->code != OP_FOR) return;
     ir_walk(op->region[0], look_for_dot, &dots);
     for (int k = 0; dots && k < AXES; k++) {
-        Growth from = growth(op->operand[0].value, k, 0), to = growth(op->operand[1].value, k, 0);
+        Growth from = growth(w, op->operand[0].value, k, 0);
+        Growth to = growth(w, op->operand[1].value, k, 0);
         Growth length = both(to, turned(from));
         w->grows[k] |= length == GROWS;
         w->falls[k] |= length == FALLS;
@@ -115,6 +128,7 @@ void pass_longest_first(PassCtx *ctx) {
     Builder b = {ctx->s, f, f->body, f->body->first, f->span};
     Ordered ordered = {.f = f};
     ir_walk(f->body, look_for_order, &ordered);
+    for (int k = 0; k < AXES; k++) w.found[k] = arena_alloc(&ctx->s->arena, f->nvalues);
     ir_walk(f->body, judge, &w);
     for (int k = 0; k < AXES && !ordered.is; k++) {
         if (!w.grows[k] || w.falls[k]) continue;
