@@ -139,34 +139,26 @@ void gen_barrier(Gen *g, const Op *op) {
         gen_intrinsic(g, INTRINSIC_BARRIER_COUNT, NULL, 0, args, 2);
 }
 
-static LLVMValueRef cluster_value(Gen *g, const char *text) {
+static LLVMValueRef cluster_value(Gen *g, OpCode code) {
+    const char *text = code == OP_CLUSTER_RANK   ? "mov.u32 $0, %cluster_ctarank;"
+                       : code == OP_CLUSTER_SIZE ? "mov.u32 $0, %cluster_nctarank;"
+                       : code == OP_CLUSTER_ID   ? "mov.u32 $0, %clusterid.x;"
+                                                 : "mov.u32 $0, %nclusterid.x;";
     return gen_asm(g, text, "=r", g->i32, NULL, 0, ASM_PURE);
-}
-
-static LLVMValueRef cluster_rank(Gen *g) {
-    return cluster_value(g, "mov.u32 $0, %cluster_ctarank;");
-}
-
-static LLVMValueRef cluster_size(Gen *g) {
-    return cluster_value(g, "mov.u32 $0, %cluster_nctarank;");
 }
 
 /* CLUSTER_RANK, CLUSTER_SIZE, CLUSTER_ID and NUM_CLUSTERS */
 void gen_cluster(Gen *g, const Op *op) {
     if (lacks(g, op, g->o->target->tma)) return;
-    gen_new_tile(g, op->result[0]).at[0] = op->code == OP_CLUSTER_RANK   ? cluster_rank(g)
-                                           : op->code == OP_CLUSTER_SIZE ? cluster_size(g)
-                                           : op->code == OP_CLUSTER_ID
-                                               ? cluster_value(g, "mov.u32 $0, %clusterid.x;")
-                                               : cluster_value(g, "mov.u32 $0, %nclusterid.x;");
+    gen_new_tile(g, op->result[0]).at[0] = cluster_value(g, op->code);
 }
 
 void gen_cluster_place(Gen *g, const Op *op) {
     if (lacks(g, op, g->o->target->tma)) return;
     LLVMValueRef all = gen_scalar(g, op->operand[1].value);
-    LLVMValueRef first =
-        LLVMBuildMul(g->b, gen_scalar(g, op->operand[0].value), cluster_size(g), "");
-    LLVMValueRef place = LLVMBuildAdd(g->b, first, cluster_rank(g), "");
+    LLVMValueRef first = gen_scalar(g, op->operand[0].value);
+    first = LLVMBuildMul(g->b, first, cluster_value(g, OP_CLUSTER_SIZE), "");
+    LLVMValueRef place = LLVMBuildAdd(g->b, first, cluster_value(g, OP_CLUSTER_RANK), "");
     LLVMValueRef there = LLVMBuildICmp(g->b, LLVMIntSLT, place, all, "");
     LLVMValueRef last = LLVMBuildSub(g->b, all, gen_i32(g, 1), "");
     gen_new_tile(g, op->result[0]).at[0] = LLVMBuildSelect(g->b, there, place, last, "");

@@ -252,7 +252,6 @@ static void check_owner(Verifier *v, const Op *op) {
                 op_info[u->op->code].text);
 }
 
-/* Ops with several results but no regions. */
 static void check_cluster_place(Verifier *v, const Op *op) {
     Type i32 = type_scalar(EL_I32);
     bool wrong = op->nresults != 2;
@@ -262,6 +261,7 @@ static void check_cluster_place(Verifier *v, const Op *op) {
     if (wrong) bad(v, op, "makes i32 and i1 of two i32");
 }
 
+/* Ops with several results but no regions. */
 static void check_many(Verifier *v, const Op *op) {
     Type x = op->noperands ? arg_type(op, 0) : (Type){0};
     if (op->code == OP_INLINE_ASM) {

@@ -46,15 +46,19 @@ bool step_cluster_value(Run *r, Program *p, const Step *st) {
 
 bool step_cluster_place(Run *r, Program *p, const Step *st) {
     int32_t in[2];
-    bool tainted = false;
+    uint16_t taint = 0;
     for (int i = 0; i < 2; i++) {
-        memcpy(&in[i], p->tile[st->src[i]].data, sizeof in[i]);
-        tainted |= p->tile[st->src[i]].tainted;
+        const Tile *x = &p->tile[st->src[i]];
+        memcpy(&in[i], x->data, sizeof in[i]);
+        if (x->tainted && x->taint[0] > taint) taint = x->taint[0];
     }
     int64_t place = (int64_t)in[0] * r->cluster + p->rank;
     bool there = place < in[1];
     int32_t v = there ? (int32_t)place : (int32_t)((uint32_t)in[1] - 1);
-    for (int i = 0; i < 2; i++) p->tile[st->dst[i]].tainted = tainted;
+    for (int i = 0; i < 2; i++) {
+        if (taint) *slot_taint(r, p, st->dst[i]) = taint;
+        p->tile[st->dst[i]].tainted = taint;
+    }
     memcpy(p->tile[st->dst[0]].data, &v, sizeof v);
     memcpy(p->tile[st->dst[1]].data, &there, sizeof there);
     return true;

@@ -211,6 +211,25 @@ START_TEST(accesses_are_checked) {
 }
 END_TEST
 
+START_TEST(place_of_what_nobody_wrote) {
+    int x = 3, o = 0;
+    uint8_t written[sizeof x] = {0};
+    Fixture f = fixture();
+    give_buffer(&f, "x", &x, sizeof x, written);
+    give_buffer(&f, "o", &o, sizeof o, NULL);
+    static const char text[] = "kernel @k(%x: ptr<i32>, %o: ptr<i32>) {\n"
+                               "  %v: i32 = load %x\n"
+                               "  %n: i32 = const value=9\n"
+                               "  %at: i32, %there: i1 = cluster_place %v, %n\n"
+                               "  store %o, %at\n"
+                               "  return\n}\n";
+    expect_error(&f, text, "an element that nobody wrote, loaded at line 2, is stored here");
+    memset(written, 1, sizeof written);
+    expect_ok(&f, text);
+    ck_assert_int_eq(o, 3);
+}
+END_TEST
+
 START_TEST(memory_nobody_wrote_is_not_combined) {
     int x[2] = {7, 8}, o = 0;
     uint8_t written[sizeof x] = {0};
@@ -349,6 +368,7 @@ int main(void) {
     tcase_add_test(t, masks_leave_lanes_alone);
     tcase_add_test(t, compare_and_swap);
     tcase_add_test(t, accesses_are_checked);
+    tcase_add_test(t, place_of_what_nobody_wrote);
     tcase_add_test(t, memory_nobody_wrote_is_not_combined);
     tcase_add_test(t, types_without_an_atomic_are_refused);
     tcase_add_test(t, assertions_end_the_run);
