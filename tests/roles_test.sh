@@ -384,6 +384,9 @@ both_mistake 'the neighbour is not told of a part' \
     "s/(fragment_add $line *async_fence $line[^\n]*buffer_slice $line *mbar_arrive %[0-9]+), %[0-9]+, %[0-9]+ /\\1 /" 'deadlock: '
 both_mistake 'both have one part' \
     's/mul (%[0-9]+), (%[0-9]+)( [^\n]*\n[^\n]*= add %[0-9]+), %[0-9]+( [^\n]*\n[^\n]*= cast )/mul \1, \2\3, \2\4/' 'race: '
+entry_mistake matmul.split '192 48 400' 'one who has no place stores' \
+    's/: i1 = select (%[0-9]+), (%[0-9]+), %[0-9]+ /: i1 = cmp \1, \2 pred=eq /' \
+    "race: role 'consumer' of program (2, 0, 0) writes 'c_ptr'"
 tma=matmul_roles cp=matmul_roles_cp desc=matmul_desc stay=matmul_persistent
 mistake $stay 'a consumer begins each tile at stage 0' 's/%zeros, %s\.t, %phase\.t /%zeros, %0, %0 /' \
     'deadlock' consumer 'mbar_wait %filled'
