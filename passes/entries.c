@@ -25,6 +25,7 @@
 
 typedef struct Dots {
     int sums, others; /* what a loop does with others' results keeps its warps busy as it is */
+    int64_t products; /* of the largest of the others */
     const Op *asked;  /* a loop that is to have a warp of its own for its blocks */
     bool uneven;      /* loops around some go round as often as the program's number says */
 } Dots;
@@ -42,10 +43,14 @@ static void count(Op *op, void *ctx) {
     for (const Op *at = op->block->parent; at; at = at->block->parent)
         for (int i = 0; at->code == OP_FOR && i < 3; i++)
             d->uneven |= c->divergent[at->operand[i].value->id] != 0;
-    if (dot_chained(op) >= 0)
+    if (dot_chained(op) >= 0) {
         d->sums++;
-    else
-        d->others++;
+        return;
+    }
+    Type a = op->operand[0].value->type, b = op->operand[1].value->type;
+    int64_t products = type_numel(a) * type_dim(b, b.rank - 1);
+    d->others++;
+    if (products > d->products) d->products = products;
 }
 
 static bool is_taken(const Module *m, const char *name) {
@@ -129,12 +134,13 @@ static void look_for_columns(Op *op, void *found) {
     *(bool *)found |= op->code == OP_DOT && ir_attr(op, AT_COLUMNS);
 }
 
-/* How many places some program is to have for the entry to be worth it. With loads as wide
- * the kernel's own starts sooner (H200: products of 256 to 1024 take 0.88 to 0.91 of the time),
- * unless its threads copy columns that nobody needs (1536, 128x160 in 8 warps: 19.9 us, and 17.0 by
- * this one; 64x96 in 4 at 768 8.5, and 9.0). */
-static int min_places(const PassCtx *ctx) {
+/* How many places some program is to have for the entry to be worth it. With loads as wide the
+ * kernel's own starts sooner (H200: products of 256 to 1024 take 0.88 to 0.91 of the time), unless
+ * its threads copy columns that nobody needs (1536, 128x160 in 8 warps: 19.9 us, and 17.0 by this
+ * one; 64x96 in 4 at 768 8.5, and 9.0), or a turn of other dots is long. */
+static int min_places(const PassCtx *ctx, const Dots *d) {
     bool narrow = false;
+    if (d->asked || d->uneven || d->products >= COST_LONG_TURN_PRODUCTS) return 1;
     ir_walk(ctx->f->body, look_for_columns, &narrow);
     bool fills = ctx->f->num_warps >= COST_ROLES_CONSUMERS;
     return has_wide_loads(ctx) && !(narrow && fills) ? 2 : 1;
@@ -193,7 +199,7 @@ void pass_entries(PassCtx *ctx) {
     pass_swap_ab(&own);
     forecast(&own);
     f->cost_lines = forecast_lines(&own); /* which are not seen in pointers */
-    own.f->min_places = d.asked || d.uneven ? 1 : min_places(&own);
+    own.f->min_places = min_places(&own, &d);
     for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++)
         (d.uneven && pass[i] == pass_persistent ? pass_longest_first : pass[i])(&own);
     if (spares_transposing(own.f)) own.f->min_places = 1;
