@@ -4,13 +4,14 @@
  * In order, for each op: constant operands move to the right, all-constant ops are evaluated (by
  * the interpreter's own loops, ir/interp/eval.h), then the rows of fold.def, then what depends on
  * types and shapes (fold_cast.c, fold_shape.c), masks that are known, comparisons that ranges
- * decide (fold_range.c), and control (fold_control.c). The canonical form: tiles that hold one
- * number are CONST of a tile type; one scalar everywhere is SPLAT; work is done before elements are
- * repeated; constants are on the right and next to each other.
+ * decide and quotients that they narrow (fold_range.c), and control (fold_control.c). The canonical
+ * form: tiles that hold one number are CONST of a tile type; one scalar everywhere is SPLAT; work
+ * is done before elements are repeated; constants are on the right and next to each other.
  *
- * Why it ends: every change takes an op away, or lifts an elementwise op above a shape op, or joins
- * two constants; nothing ever does the opposite. Ops are swept in order, what is new at once, until
- * a sweep changes nothing. A budget in proportion to the function bounds the work all the same. */
+ * Why it ends: every change takes an op away, or lifts an elementwise op above a shape op, joins
+ * two constants or narrows a quotient; nothing ever does the opposite. Ops are swept in order, what
+ * is new at once, until a sweep changes nothing. A budget in proportion to the function bounds the
+ * work all the same. */
 #include "passes/fold.h"
 #include "ir/interp/eval.h"
 #include "ir/effects.h"
@@ -149,7 +150,8 @@ static bool fold_op(Fold *fold, Op *op) {
     return fold_mask(fold, op) ||
            (op->nresults == 1 &&
             (fold_to_constant(fold, op) || fold_by_rules(fold, op) || fold_cast(fold, op) ||
-             fold_addptr(fold, op) || fold_shape(fold, op) || fold_comparison(fold, op)));
+             fold_addptr(fold, op) || fold_shape(fold, op) || fold_comparison(fold, op) ||
+             fold_quotient(fold, op)));
 }
 
 void pass_fold(PassCtx *ctx) {

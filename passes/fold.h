@@ -36,6 +36,7 @@ bool fold_by_rules(Fold *fold, Op *op);
 bool fold_shape(Fold *fold, Op *op);      /* shape ops, and elementwise ops on their results */
 bool fold_cast(Fold *fold, Op *op);       /* CAST, BITCAST */
 bool fold_comparison(Fold *fold, Op *op); /* CMP of integers */
+bool fold_quotient(Fold *fold, Op *op);   /* DIV, REM of integers of 64 bits */
 bool fold_control(Fold *fold, Op *op);    /* if, for, while */
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* fold_range.c: comparisons of integers that the ranges of their operands decide (part of `fold`).
+/* fold_range.c: comparisons of integers that the ranges of their operands decide, and quotients in
+ * 64 bits of numbers that have 32 (part of `fold`).
  *
  * `cols < N` of a loop that walks N numbers in equal blocks always holds, and a load behind it
  * needs neither a mask nor what it has elsewhere. A range is of all elements, in every turn of the
@@ -176,4 +177,27 @@ bool fold_comparison(Fold *fold, Op *op) {
     if (!is_ordered(t, x) || !is_ordered(t, y)) return false;
     int holds = decided((Pred)ir_attr_int(op, AT_PRED, PRED_EQ), x, y);
     return holds >= 0 && fold_replace(op, ir_const_int(&fold->b, op->result[0]->type, holds));
+}
+
+static bool fits_i32(Type t, FoldRange r) {
+    return r.known && is_ordered(t, r) && r.lo >= INT32_MIN && r.hi <= INT32_MAX;
+}
+
+/* What was widened before it is divided is divided first: a GPU divides 64 bits in some 100
+ * instructions, and an index of 64 bits is not known to be small. */
+bool fold_quotient(Fold *fold, Op *op) {
+    bool quotient = op->code == OP_DIV || op->code == OP_REM;
+    if (!quotient || !has_range(op->operand[0].value->type)) return false;
+    Value *x = op->operand[0].value, *y = op->operand[1].value;
+    Type wide = x->type, narrow = type_with_elem(wide, EL_I32);
+    if (type_elem_bits(wide) != 64 || !op_is(x, OP_CAST) ||
+        !has_range(x->def->operand[0].value->type))
+        return false;
+    FoldRange of_x = range_of(fold, x, 0), of_y = range_of(fold, y, 0);
+    if (!fits_i32(wide, of_x) || !fits_i32(wide, of_y)) return false;
+    if (of_x.lo == INT32_MIN && of_y.lo <= -1 && of_y.hi >= -1) return false; /* 2^31 */
+    x = ir_given(&fold->b, OP_CAST, x, narrow);
+    y = ir_given(&fold->b, OP_CAST, y, narrow);
+    Value *in[] = {x, y};
+    return fold_replace(op, ir_given(&fold->b, OP_CAST, fold_same_op(fold, op, in, narrow), wide));
 }
