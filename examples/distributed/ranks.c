@@ -327,27 +327,22 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-double ranks_time(Ranks *r, WorkFn *work, void *user, int runs_here) {
-    enum { WARM = 4, RUNS = 20, RUNS_ON_CPU = 3 };
-    int warm = r->on_gpu ? WARM : 1, runs = r->on_gpu ? RUNS : RUNS_ON_CPU;
-    double time[RUNS];
+/* Milliseconds from when all ranks are ready to where the slowest of those that run it has ended.
+ */
+static double time_once(Ranks *r, WorkFn *work, void *user, int runs_here) {
     tile_event *start = NULL, *end = NULL;
-    for (int i = -warm; i < runs; i++) {
-        double ms = 0;
-        ranks_meet(r);
-        if (runs_here) {
-            ranks_must(r, tile_event_record(r->ctx, NULL, &start), "an event");
-            work(user);
-            ranks_must(r, tile_event_record(r->ctx, NULL, &end), "an event");
-            ranks_must(r, tile_event_elapsed(start, end, &ms), "an event");
-        }
-        MPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-        if (i >= 0) time[i] = ms;
+    double ms = 0;
+    ranks_meet(r);
+    if (runs_here) {
+        ranks_must(r, tile_event_record(r->ctx, NULL, &start), "an event");
+        work(user);
+        ranks_must(r, tile_event_record(r->ctx, NULL, &end), "an event");
+        ranks_must(r, tile_event_elapsed(start, end, &ms), "an event");
     }
+    MPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     tile_event_destroy(start);
     tile_event_destroy(end);
-    qsort(time, (size_t)runs, sizeof *time, by_size);
-    return time[runs / 2];
+    return ms;
 }
 
 /* ---- an example ---- */
@@ -357,11 +352,23 @@ static void begin(const Trial *t, void *work) {
     t->fill(work, 0);
 }
 
+/* In turns, so that both find the GPU as warm. */
 static void measure(Ranks *r, const Trial *t) {
+    enum { WARM = 4, RUNS = 20, WARM_ON_CPU = 1, RUNS_ON_CPU = 3 };
+    int warm = r->on_gpu ? WARM : WARM_ON_CPU, runs = r->on_gpu ? RUNS : RUNS_ON_CPU;
+    double one[RUNS], all[RUNS];
     t->fill(t->all, 1);
     if (r->rank == 0) t->fill(t->one, 1);
-    double one_ms = ranks_time(r, t->run, t->one, r->rank == 0);
-    double all_ms = ranks_time(r, t->run, t->all, 1);
+    for (int i = -warm; i < runs; i++) {
+        double one_ms = time_once(r, t->run, t->one, r->rank == 0);
+        double all_ms = time_once(r, t->run, t->all, 1);
+        if (i < 0) continue;
+        one[i] = one_ms;
+        all[i] = all_ms;
+    }
+    qsort(one, (size_t)runs, sizeof *one, by_size);
+    qsort(all, (size_t)runs, sizeof *all, by_size);
+    double one_ms = one[runs / 2], all_ms = all[runs / 2];
     if (r->rank == 0)
         printf("%s: one %.3f ms, %.1f TFLOPS; %d ranks %.3f ms, %.1f TFLOPS; "
                "%.3f of %d times as fast\n",

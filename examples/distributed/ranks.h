@@ -107,15 +107,10 @@ void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args,
 /* What is put into the stream `later` from now on comes after all that `earlier` has by now. */
 void ranks_order(Ranks *r, void *earlier, void *later);
 
-/* ---- time ---- */
+/* ---- an example ---- */
 
 /* What is measured: everything of it is in the default stream in the end. */
 typedef void WorkFn(void *user);
-/* The median over 20 runs (3 on the CPU device) after 4 that warm up, in milliseconds; of each run
- * the time of the slowest rank. All ranks meet before each. */
-double ranks_time(Ranks *r, WorkFn *work, void *user, int runs_here);
-
-/* ---- an example ---- */
 
 /* Work that all ranks share, and the same work of one, which rank 0 does beside it: `all` and `one`
  * are what the functions take. */
@@ -135,7 +130,8 @@ typedef struct Trial {
 } Trial;
 
 /* Runs both, compares, says how it went (the rest of the line is `format`), and measures where
- * --bench asks for it. What ranks_end takes. */
+ * --bench asks for it: the medians over 20 runs (3 on the CPU device) after 4 that warm up, in
+ * turns. What ranks_end takes. */
 long ranks_try(Ranks *r, const Trial *t, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
