@@ -6,6 +6,7 @@
  * op that asks for most, before LLVM's passes see any of it. Counted are the instructions given to
  * LLVM, as they are made. */
 #include "codegen/gen.h"
+#include "ir/roles.h"
 
 /* Measured on kernels of one kind grown step by step: beyond these LLVM takes more than seconds and
  * ptxas more than a minute, and more than half of the registers are spilled. The largest of some
@@ -20,7 +21,8 @@ static _Noreturn void too_large(Gen *g, const char *remedy) {
 
 /* Of a thread's registers of 32 bits a loop's variables alone take more than there are. */
 static void note_spills(Gen *g, const Op *loop) {
-    enum { REGISTERS = 255 };
+    int warps = roles_of(g->f) ? 1 : g->f->num_warps; /* roles give each other registers */
+    int most = target_thread_registers(g->o->target, warps);
     int64_t bits = 0;
     const Value *largest = NULL;
     for (int i = 0; i < loop->nresults; i++) {
@@ -30,13 +32,13 @@ static void note_spills(Gen *g, const Op *loop) {
         bits += (int64_t)gen_registers(v) * type_elem_bits(v->type);
         if (!largest || gen_registers(v) > gen_registers(largest)) largest = v;
     }
-    if (bits / 32 <= REGISTERS) return;
+    if (bits / 32 <= most) return;
     diag(&g->s->diags, P_REGISTERS, loop->span,
          "what this loop carries takes %lld registers of each thread (%s: %s), and there are %d: "
          "the others spill to memory in every iteration. More warps than num_warps=%d, or a "
          "smaller tile, would fit",
          (long long)(bits / 32), largest->name ? largest->name : "a tile",
-         type_user_text(&g->s->arena, largest->type), REGISTERS, g->f->num_warps);
+         type_user_text(&g->s->arena, largest->type), most, g->f->num_warps);
 }
 
 void gen_size_begin(Gen *g, const Op *op, SizeMark *mark) {

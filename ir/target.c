@@ -60,6 +60,12 @@ int64_t target_programs(const Target *t, int64_t shared_bytes) {
     return (t->max_shared + t->reserved_shared) / (shared_bytes + t->reserved_shared);
 }
 
+int target_thread_registers(const Target *t, int warps) {
+    enum { MOST_REGISTERS = 255, LANES = 32, STEP = 8 };
+    int64_t shared = t->registers / ((int64_t)warps * LANES) / STEP * STEP;
+    return shared && shared < MOST_REGISTERS ? (int)shared : MOST_REGISTERS;
+}
+
 const Target *target_best(int sm) {
     const Target *best = NULL;
     for (int i = 0; i < target_count; i++)

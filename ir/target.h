@@ -56,6 +56,8 @@ bool target_runs(const Target *t, int sm);
 const Target *target_best(int sm);
 /* Programs of so many bytes of shared memory that a multiprocessor has room for. */
 int64_t target_programs(const Target *t, int64_t shared_bytes);
+/* Registers of 32 bits that a thread may have in a program of so many warps. */
+int target_thread_registers(const Target *t, int warps);
 /* Why there is no such target, and which would do: a sentence. */
 void target_explain(const char *name, Buf *out);
 

@@ -158,21 +158,20 @@ static void look_for_wgmma(Op *op, void *found) {
     *(bool *)found |= op->code == OP_DOT && ir_attr(op, AT_WGMMA);
 }
 
-enum { MOST_REGISTERS = 255 }; /* of a thread */
-
 static void note_sums(Op *op, void *user) {
     const PassCtx *ctx = user;
     bool wgmma = false;
     if (op->code != OP_FOR && op->code != OP_WHILE) return;
     Block *body = op->region[op->nregions - 1];
     int64_t words = sum_words(body);
+    int most = target_thread_registers(ctx->target, ctx->f->num_warps);
     ir_walk(body, look_for_wgmma, &wgmma);
-    if (words < (wgmma ? COST_MANY_SUMS_WGMMA : COST_MANY_SUMS_LANES) || words > MOST_REGISTERS)
+    if (words < (wgmma ? COST_MANY_SUMS_WGMMA : COST_MANY_SUMS_LANES) || words >= most)
         return; /* of what cannot fit code generation speaks */
     diag(&ctx->s->diags, P_REGISTERS, op->span,
          "the sums of this loop take %lld registers of a thread, which has %d%s: more warps would "
          "share them",
-         (long long)words, MOST_REGISTERS, wgmma ? "" : ", for operands, too");
+         (long long)words, most, wgmma ? "" : ", for operands, too");
 }
 
 /* ---- roles ---- */
