@@ -46,6 +46,7 @@ const char *builtin_text(Lower *l, const Builtin *row) {
                     {'M', "."},
                     {'W', "."},
                     {'B', "."}};
+    if (l->library_row) row = l->library_row;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
         if (strchr(row->where, prefixes[i].letter))
             return arena_printf(&l->s->arena, "%s%s", prefixes[i].prefix, row->name);

@@ -176,6 +176,7 @@ typedef struct Lower {
     const AstFile *library[LIBRARY_PARTS]; /* once they are needed */
     Span library_call;   /* of the user's call in whose course it is interpreted; line 0: none */
     bool library_failed; /* that call has had its error */
+    const Builtin *library_row; /* of the builtin that it calls, whom messages name; NULL: none */
     bool suppressed;
     VEC(Reported) reported;
     const Expr *statement; /* an expression that is one */

@@ -79,6 +79,10 @@ Obj library_call(Lower *l, const char *name, const Obj *args, int nargs, Span sp
 }
 
 Obj bi_library(Lower *l, const Args *a, int64_t data) {
+    const Builtin *outer = l->library_row;
     (void)data;
-    return library_call(l, a->row->name, a->at, a->n, a->span);
+    if (!outer) l->library_row = a->row;
+    Obj result = library_call(l, a->row->name, a->at, a->n, a->span);
+    l->library_row = outer;
+    return result;
 }

@@ -28,6 +28,7 @@ static Quiet quiet_begin(Lower *l) {
     l->lookups = 0;
     l->abandoned = false;
     l->library_call = (Span){0};
+    l->library_row = NULL;
     return q;
 }
 
