@@ -60,10 +60,16 @@ int64_t target_programs(const Target *t, int64_t shared_bytes) {
     return (t->max_shared + t->reserved_shared) / (shared_bytes + t->reserved_shared);
 }
 
+int64_t target_registers_shared(const Target *t, int64_t programs, int64_t warps) {
+    enum { LANES = 32, STEP = 8 };
+    if (programs < 1) programs = 1;
+    return t->registers / (programs * warps * LANES) / STEP * STEP;
+}
+
 int target_thread_registers(const Target *t, int warps) {
-    enum { MOST_REGISTERS = 255, LANES = 32, STEP = 8 };
-    int64_t shared = t->registers / ((int64_t)warps * LANES) / STEP * STEP;
-    return shared && shared < MOST_REGISTERS ? (int)shared : MOST_REGISTERS;
+    enum { MOST_REGISTERS = 255, WARPGROUP = 4 };
+    int64_t n = target_registers_shared(t, 1, (warps + WARPGROUP - 1) / WARPGROUP * WARPGROUP);
+    return n < MOST_REGISTERS ? (int)n : MOST_REGISTERS;
 }
 
 const Target *target_best(int sm) {

@@ -292,7 +292,7 @@ static const char *refuse(const PassCtx *ctx) {
     if (by_threads) return "its dots are not made of wgmma, which reads what the engine brought";
     int64_t most = 0;
     ir_walk(f->body, look_at_wgmma, &most);
-    if (most > registers_of_thread(sm, warps_of_program(f)))
+    if (most > target_thread_registers(sm, warps_of_program(f)))
         return "its instructions take more registers than threads of so many warps have";
     if (lacks_registers(ctx))
         return "its sums and what it works on beside them take more registers than its roles leave";

@@ -7,7 +7,6 @@
 #include "ir/effects.h"
 #include "ir/roles.h"
 #include "passes/cost.h"
-#include "passes/role_registers.h"
 
 Access choose_access(const AxisTable *axis, const Op *op) {
     const Value *ptr = ir_operand(op, 0);
@@ -71,12 +70,6 @@ int64_t wgmma_registers(int64_t columns) {
     return columns / COLUMNS + COST_WGMMA_REGISTERS;
 }
 
-int64_t registers_of_thread(const Target *target, int warps) {
-    enum { ALL = 255 }; /* warps have them by warpgroups */
-    int64_t n = registers_shared(target, 1, (warps + WARPGROUP - 1) / WARPGROUP * WARPGROUP);
-    return n < ALL ? n : ALL;
-}
-
 /* Warpgroups: four warps with 64 rows each, M split first. NULL, or why the dot does not suit them.
  */
 static const char *choose_wgmma(DotChoice *d, const Op *dot, Type a, Type c, int num_warps,
@@ -97,7 +90,7 @@ static const char *choose_wgmma(DotChoice *d, const Op *dot, Type a, Type c, int
         return "wgmma takes 8 to 256 columns for 4 warps, or 64 to 256 where warps share rows";
     int64_t columns = type_dim(c, 1) >> d->wn;
     if (!d->wn) columns = wgmma_n(d->wgmma, ir_attr_int(dot, AT_COLUMNS, columns));
-    if (wgmma_registers(columns) > registers_of_thread(target, num_warps))
+    if (wgmma_registers(columns) > target_thread_registers(target, num_warps))
         return "wgmma of so many columns takes more registers than threads of so many warps have";
     bool pairs = ir_attr_int(dot, AT_PAIRS, 0);
     d->acc = (pairs ? layout_wgmma_pairs : layout_wgmma_c)(c, d->wm, d->wn);

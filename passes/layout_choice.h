@@ -35,10 +35,8 @@ typedef struct DotChoice {
     const char *why; /* the GPU has better instructions, and these are not for this dot; or NULL */
 } DotChoice;
 DotChoice choose_dot(const Op *dot, int num_warps, const Target *target);
-/* Registers that a thread has at least for a wgmma of so many columns, and that it has at most
- * where a multiprocessor runs so many warps. */
+/* Registers that a thread has at least for a wgmma of so many columns. */
 int64_t wgmma_registers(int64_t columns);
-int64_t registers_of_thread(const Target *target, int warps);
 /* Rows of type t that warpgroups' instructions compute if the first so many are wanted: where each
  * warpgroup has 64 of its own, those that have none of them may be left out. */
 int64_t wgmma_rows(const DotChoice *d, Type t, int64_t wanted);

@@ -147,7 +147,7 @@ static int programs_of_feeding(const PassCtx *ctx) {
     int64_t fit = target_programs(ctx->target, f->shared_bytes);
     if (n > fit) n = fit;
     while (n > 1 &&
-           registers_shared(ctx->target, n, f->num_warps) < x.words + COST_FEEDING_REGISTERS)
+           target_registers_shared(ctx->target, n, f->num_warps) < x.words + COST_FEEDING_REGISTERS)
         n--;
     return n > 1 ? (int)n : 0;
 }

@@ -11,14 +11,6 @@
 #include "passes/live_words.h"
 #include "passes/walk.h"
 
-enum { LANES = 32 };
-
-int64_t registers_shared(const Target *sm, int64_t programs, int64_t warps) {
-    if (programs < 1) programs = 1;
-    int64_t n = sm->registers / (programs * warps * LANES);
-    return n / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
-}
-
 typedef struct RoleWork { /* of one role */
     const Block *block;
     int64_t words, most; /* that a thread has of tiles read in one block, and the most of these */
@@ -83,16 +75,17 @@ RoleRegisters role_registers_left(const PassCtx *ctx) {
         if (programs * warps > COST_MOST_WARPS) programs = COST_MOST_WARPS / warps;
         /* Who has others to help has a multiprocessor to itself, rather than too few registers. */
         while (helped && programs > 1 &&
-               left_by(&d, registers_shared(sm, programs, warps), warps) <
+               left_by(&d, target_registers_shared(sm, programs, warps), warps) <
                    COST_ROLES_LEAST_REGISTERS)
             programs--;
-        int64_t begin = registers_shared(sm, programs, warps), more = left_by(&d, begin, warps);
+        int64_t begin = target_registers_shared(sm, programs, warps),
+                more = left_by(&d, begin, warps);
         out.given = (helped || begin >= COST_ROLES_LEAST_REGISTERS) &&
-                    more > registers_shared(sm, programs, all);
+                    more > target_registers_shared(sm, programs, all);
         for (int r = 0; r < few && out.given; r++)
             if (!out.of[r]) out.of[r] = (int)more;
     }
     for (int r = 0; r < roles->nregions && !out.given; r++)
-        out.of[r] = (int)registers_shared(sm, programs, all);
+        out.of[r] = (int)target_registers_shared(sm, programs, all);
     return out;
 }

@@ -6,10 +6,6 @@
 #include "ir/roles.h"
 #include "passes/pass.h"
 
-/* Registers that a thread has where so many warps of so many programs share a multiprocessor; none
- * fits: of one. */
-int64_t registers_shared(const Target *sm, int64_t programs, int64_t warps);
-
 typedef struct RoleRegisters {
     bool given; /* roles give each other registers; else all threads have as many */
     int of[NAMED_BARRIERS];

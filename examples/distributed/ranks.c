@@ -327,6 +327,11 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
+static double median(double *time, int n) {
+    qsort(time, (size_t)n, sizeof *time, by_size);
+    return time[n / 2];
+}
+
 /* Milliseconds from when all ranks are ready to where the slowest of those that run it has ended.
  */
 static double time_once(Ranks *r, WorkFn *work, void *user, int runs_here) {
@@ -366,9 +371,7 @@ static void measure(Ranks *r, const Trial *t) {
         one[i] = one_ms;
         all[i] = all_ms;
     }
-    qsort(one, (size_t)runs, sizeof *one, by_size);
-    qsort(all, (size_t)runs, sizeof *all, by_size);
-    double one_ms = one[runs / 2], all_ms = all[runs / 2];
+    double one_ms = median(one, runs), all_ms = median(all, runs);
     if (r->rank == 0)
         printf("%s: one %.3f ms, %.1f TFLOPS; %d ranks %.3f ms, %.1f TFLOPS; "
                "%.3f of %d times as fast\n",
