@@ -17,7 +17,10 @@
 #include "ir/analysis/demand.h"
 #include "ir/desc.h"
 #include "ir/effects.h"
+#include "ir/expression.h"
 #include "passes/pass.h"
+
+#include <string.h>
 
 enum { UNBOUNDED = INT32_MAX - DESC_FRONT - 15 }; /* a multiple of 16: rows may be stored */
 
@@ -290,6 +293,34 @@ static void set_live(Raise *r, Op *desc, const Made *m) {
     desc_set_live(r->ctx->s, desc, m->block, live);
 }
 
+/* The launch is asked whether the condition holds; false: there are too many to ask. */
+static bool ask(Func *f, const char *condition) {
+    enum { MOST = sizeof f->conditions / sizeof *f->conditions };
+    int i = 0;
+    while (i < MOST && f->conditions[i] && strcmp(f->conditions[i], condition)) i++;
+    if (i == MOST) return false;
+    f->conditions[i] = condition;
+    return true;
+}
+
+/* The block begins nowhere in front of its tensor: an index is not below 0, or is a quotient that
+ * is not where a launch's numbers are above 0, as `pid // cdiv(N, BN)`. */
+static bool never_in_front(Raise *r, const BlockDim *at) {
+    PolyDivisors by;
+    const char *condition[POLY_MOST_DIVISORS];
+    if (at->starts || poly_is_natural(&at->first)) return true;
+    if (!poly_is_natural_with(&at->first, &by)) return false;
+    for (int i = 0; i < by.n; i++) {
+        Buf text = buf_new(&r->ctx->s->arena);
+        if (!ir_expression(by.at[i], WITH_QUOTIENTS, &text)) return false;
+        buf_puts(&text, " > 0");
+        condition[i] = text.data;
+    }
+    for (int i = 0; i < by.n; i++)
+        if (!ask(r->ctx->f, condition[i])) return false;
+    return true;
+}
+
 static Value *emit_desc(Raise *r, Builder *b, const Made *m) {
     Type i64 = type_scalar(EL_I64), desc = type_in_space(m->block, SPACE_DESC);
     int64_t elem = type_elem_bytes(m->block);
@@ -304,8 +335,7 @@ static Value *emit_desc(Raise *r, Builder *b, const Made *m) {
     in[0] = (Value *)r->block.base;
     Op *op = ir_op(b, OP_MAKE_DESC, in, 1 + 2 * rank, &desc, 1, 0);
     int64_t front = 0;
-    for (int d = 0; d < rank; d++)
-        front |= (int64_t) !(m->dim[d]->starts || poly_is_natural(&m->dim[d]->first)) << d;
+    for (int d = 0; d < rank; d++) front |= (int64_t)!never_in_front(r, m->dim[d]) << d;
     if (front) ir_set_attr(b->s, op, AT_FRONT, front);
     set_live(r, op, m);
     return op->result[0];

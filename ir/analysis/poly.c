@@ -128,11 +128,24 @@ bool poly_divides(const PolyTerm *by, const PolyTerm *t, PolyTerm *out) {
     return true;
 }
 
-/* As a term of a polynomial, at depth 0, a loop's index is the number of the iteration. sizes:
- * parameters are taken to be 0 or more, and divisors. */
-static bool is_natural(const Value *v, bool sizes, int depth) {
+typedef struct Natural {    /* what is taken for granted */
+    bool sizes;             /* parameters are 0 or more, and divisors */
+    PolyDivisors *divisors; /* these are 1 or more; NULL: none is */
+} Natural;
+
+static bool is_divisor(PolyDivisors *of, const Value *v) {
+    for (int i = 0; i < of->n; i++)
+        if (of->at[i] == v) return true;
+    if (of->n == POLY_MOST_DIVISORS) return false;
+    of->at[of->n++] = v;
+    return true;
+}
+
+/* As a term of a polynomial, at depth 0, a loop's index is the number of the iteration. */
+static bool is_natural(const Value *v, const Natural *granted, int depth) {
     enum { MOST_DEPTH = 16 };
     const Op *op = v->def, *loop = op ? NULL : v->block->parent;
+    bool sizes = granted->sizes;
     int64_t by;
     if (ir_int_constant(v, &by)) return by >= 0;
     if (depth == MOST_DEPTH) return false;
@@ -140,11 +153,13 @@ static bool is_natural(const Value *v, bool sizes, int depth) {
     if (!op) {
         bool index = loop->code == OP_FOR && v == loop->region[0]->args[0];
         return index && (!depth || (ir_int_constant(loop->operand[2].value, &by) && by > 0 &&
-                                    is_natural(loop->operand[0].value, sizes, depth + 1)));
+                                    is_natural(loop->operand[0].value, granted, depth + 1)));
     }
     const Value *x = ir_operand(op, 0), *y = ir_operand(op, 1);
-    bool first = x && !x->type.rank && is_natural(x, sizes, depth + 1);
-    bool second = y && !y->type.rank && is_natural(y, sizes, depth + 1);
+    bool first = x && !x->type.rank && is_natural(x, granted, depth + 1);
+    if (op->code == OP_DIV && granted->divisors)
+        return first && ((ir_int_constant(y, &by) && by > 0) || is_divisor(granted->divisors, y));
+    bool second = y && !y->type.rank && is_natural(y, granted, depth + 1);
     switch (op->code) {
     case OP_PROGRAM_ID:
     case OP_NUM_PROGRAMS:
@@ -163,21 +178,26 @@ static bool is_natural(const Value *v, bool sizes, int depth) {
     }
 }
 
-static bool are_natural(const Poly *x, bool sizes) {
+static bool are_natural(const Poly *x, const Natural *granted) {
     for (int i = 0; i < x->n; i++) {
         if (x->term[i].factor < 0) return false;
         for (int k = 0; k < x->term[i].nsymbols; k++)
-            if (!is_natural(x->term[i].symbol[k], sizes, 0)) return false;
+            if (!is_natural(x->term[i].symbol[k], granted, 0)) return false;
     }
     return !x->unknown;
 }
 
 bool poly_is_natural(const Poly *x) {
-    return are_natural(x, false);
+    return are_natural(x, &(Natural){0});
 }
 
 bool poly_is_natural_of_sizes(const Poly *x) {
-    return are_natural(x, true);
+    return are_natural(x, &(Natural){.sizes = true});
+}
+
+bool poly_is_natural_with(const Poly *x, PolyDivisors *out) {
+    *out = (PolyDivisors){0};
+    return are_natural(x, &(Natural){.divisors = out});
 }
 
 static int64_t promised(const Func *f, const Value *v) {

@@ -41,6 +41,13 @@ void poly_push(Poly *x, const PolyTerm *t); /* x += t */
 bool poly_is_natural(const Poly *x);
 /* The same where parameters are: sizes and strides. */
 bool poly_is_natural_of_sizes(const Poly *x);
+/* The same where what is divided by, as far as nobody knows it, is 1 or more; which these are. */
+enum { POLY_MOST_DIVISORS = 4 };
+typedef struct PolyDivisors {
+    const Value *at[POLY_MOST_DIVISORS];
+    int n;
+} PolyDivisors;
+bool poly_is_natural_with(const Poly *x, PolyDivisors *out);
 /* What all terms are multiples of: of symbols that are parameters, what is promised of them. */
 int64_t poly_divisor(const Func *f, const Poly *x);
 
