@@ -51,10 +51,14 @@ typedef struct Gen {
     LLVMValueRef shared; /* base of dynamic shared memory */
     LLVMValueRef tid, lane, warp;
     LanePart *parts;
-    Tile *tile;                      /* by value id */
-    int *run;                        /* by value id: its number in a run of ops (gen_run.c), or 0 */
-    int nmaps;                       /* translated so far */
-    GenHidden hidden;                /* parameters behind the source's */
+    Tile *tile;       /* by value id */
+    int *run;         /* by value id: its number in a run of ops (gen_run.c), or 0 */
+    int nmaps;        /* translated so far */
+    GenHidden hidden; /* parameters behind the source's */
+    struct {
+        const Op *op;
+        LLVMValueRef q;
+    } divided;                       /* the last op that divided by a branch, and its quotient */
     LLVMBasicBlockRef alone;         /* what the first thread does for all at a program's begin */
     unsigned intrinsic[NINTRINSICS]; /* LLVM's numbers */
     LLVMTypeRef i1, i8, i16, i32, i64, f16, bf16, f32, f64, ptr, ptr_shared;

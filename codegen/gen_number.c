@@ -72,9 +72,52 @@ static LLVMValueRef shift(Gen *g, LLVMOpcode code, LLVMValueRef x, LLVMValueRef 
     return code == LLVMAShr ? v : LLVMBuildSelect(g->b, in, v, LLVMConstNull(t), "");
 }
 
+/* The power of two above 1 that a scalar divisor is at most, since it is the smaller of that and
+ * something; 0: it is no such. */
+static int64_t largest_divisor(const Op *op) {
+    const Value *y = op->operand[1].value;
+    int64_t most = 0;
+    if (!op_is(y, OP_MIN) || y->type.rank || type_elem_bits(y->type) < 32) return 0;
+    for (int i = 0; i < 2 && !most; i++) ir_int_constant(y->def->operand[i].value, &most);
+    return most > 1 && !(most & (most - 1)) ? most : 0;
+}
+
+/* The remainder beside a quotient is made of it, whichever comes first. */
+static bool divides_alike(const Op *op, const Op *other) {
+    return other && other->block == op->block && other->operand[0].value == op->operand[0].value &&
+           other->operand[1].value == op->operand[1].value;
+}
+
+/* x / y, by shifts where y is that power of two: programs that are ordered in groups of so many
+ * rows, of which the last one may have fewer, divide by it, and a division takes 100 clocks. */
+static LLVMValueRef quotient_by_most(Gen *g, const Op *op, LLVMValueRef x, LLVMValueRef y) {
+    LLVMValueRef most = LLVMConstInt(LLVMTypeOf(y), (uint64_t)largest_divisor(op), 0), q[2];
+    LLVMBasicBlockRef block[3];
+    if (divides_alike(op, g->divided.op)) return g->divided.q;
+    for (int i = 0; i < 3; i++)
+        block[i] = LLVMAppendBasicBlockInContext(g->c, g->func, i < 2 ? "divide" : "divided");
+    LLVMBuildCondBr(g->b, LLVMBuildICmp(g->b, LLVMIntEQ, y, most, ""), block[0], block[1]);
+    for (int i = 0; i < 2; i++) {
+        LLVMPositionBuilderAtEnd(g->b, block[i]);
+        q[i] = type_is_signed(op->result[0]->type) ? LLVMBuildSDiv(g->b, x, i ? y : most, "")
+                                                   : LLVMBuildUDiv(g->b, x, i ? y : most, "");
+        LLVMBuildBr(g->b, block[2]);
+    }
+    LLVMPositionBuilderAtEnd(g->b, block[2]);
+    LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(x), "");
+    LLVMAddIncoming(phi, q, block, 2);
+    g->divided.op = op;
+    g->divided.q = phi;
+    return phi;
+}
+
 static LLVMValueRef int_binary(Gen *g, const Op *op, Type t, LLVMValueRef x, LLVMValueRef y) {
     bool is_signed = type_is_signed(t);
     LLVMValueRef less;
+    if ((op->code == OP_DIV || op->code == OP_REM) && largest_divisor(op)) {
+        LLVMValueRef q = quotient_by_most(g, op, x, y);
+        return op->code == OP_DIV ? q : LLVMBuildSub(g->b, x, LLVMBuildMul(g->b, q, y, ""), "");
+    }
     switch (op->code) {
     case OP_ADD: return LLVMBuildAdd(g->b, x, y, "");
     case OP_SUB: return LLVMBuildSub(g->b, x, y, "");
