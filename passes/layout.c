@@ -478,10 +478,48 @@ static void materialise_like(Assign *a, Op *op, int from, Value *const *like) {
             materialise_operand(a, op, i, class_layout(a, like[i - from], NULL));
 }
 
+/* What v has where it is made of a dot's sum, turned or not; NULL: it is made otherwise. */
+static const Layout *layout_from_dot(Assign *a, const Value *v) {
+    enum { MOST_STEPS = 16, MOST_TURNS = 4 };
+    const Op *turned[MOST_TURNS];
+    int n = 0;
+    const Class *c = layout_class_of(a, v);
+    for (int i = 0; c->rank != 2 || !c->layout; i++) {
+        const Op *op = v->def;
+        bool turns = op && op->code == OP_TRANS;
+        if (!op || i == MOST_STEPS || (turns ? n == MOST_TURNS : !op_is_pure_elementwise(op)))
+            return NULL;
+        if (turns) turned[n++] = op;
+        int k = 0;
+        while (k < op->noperands && is_rematerialisable(a, op->operand[k].value)) k++;
+        if (k == op->noperands) return NULL;
+        v = op->operand[k].value;
+        c = layout_class_of(a, v);
+    }
+    Layout l = *c->layout;
+    while (n--)
+        l = layout_transposed(&l, turned[n]->operand[0].value->type,
+                              ir_attr(turned[n], AT_ORDER)->dims);
+    return intern_layout(a->s, l);
+}
+
+/* Of what a loop carries on as a dot's sum leaves it. */
+static void keep_from_dot(Assign *a, Op *loop) {
+    const Op *last = loop->region[0]->last;
+    for (int i = 0; i < last->noperands; i++) {
+        const Value *v = loop->region[0]->args[1 + i];
+        const Class *c = type_is_tile(v->type) ? layout_class_of(a, v) : NULL;
+        if (!c || c->layout || c->rank || c->reduce) continue;
+        const Layout *l = layout_from_dot(a, last->operand[i].value);
+        if (l) class_layout(a, v, l);
+    }
+}
+
 static void visit_structured(Assign *a, Op *op) {
     Op *last = op->region[op->nregions - 1]->last;
     switch (op->code) {
     case OP_FOR:
+        keep_from_dot(a, op);
         materialise_like(a, op, 3, op->region[0]->args + 1);
         give_args(a, op->region[0], 1);
         visit_block(a, op->region[0]);

@@ -29,7 +29,7 @@
 
 #include <string.h>
 
-static Op *loop_over_places(Block *b) {
+Op *loop_over_places(const Block *b) {
     for (Op *op = b->first; op; op = op->next)
         if (op->code == OP_FOR && ir_attr_int(op, AT_PARALLEL, 0)) return op;
     return NULL;

@@ -43,7 +43,8 @@ typedef struct Store { /* of a block, by a warp of its own */
     int cut, dim;          /* into so many parts, along that dimension of the block; 1: it is one */
     Op *part[STORE_PARTS]; /* one after the other: those of which something matters */
     int nparts;
-    Value *desc; /* of the parts of which all matters */
+    Value *whole; /* what they are parts of */
+    Value *desc;  /* of the parts of which all matters */
     Value *buffer, *full, *empty;
     Value *sent[STORE_PARTS]; /* of the storer's: tokens, */
     Turn turn[STORE_PARTS];   /* and the stages that they are from */
@@ -116,6 +117,8 @@ int64_t start_copy(Specialize *x, Builder *b, const Loaded *from, Value *to, Val
                    bool multicast);
 
 /* ---- warp_multicast.c ---- */
+/* The loop in the block over places of the grid; NULL: it has none. */
+Op *loop_over_places(const Block *b);
 /* Whether launches may run two programs as a cluster, and which: the function says so then, else it
  * has no op of a cluster any more. */
 void find_neighbours(Specialize *x);
@@ -160,5 +163,13 @@ void make_store_buffers(Specialize *x, Builder *b);
 /* In place of the store: the tile goes to the buffer, or the buffer's copy is started. */
 Turn put_store(Specialize *x, Store *st, Op *op, Turn t);
 Turn send_store(Specialize *x, Store *st, Op *op, Turn t);
+
+/* v in n parts along dimension d, a power of two: what threads hold of it, in halves of halves. */
+void take_parts(Builder *b, Value *v, int d, int n, Value **part);
+
+/* ---- warp_epilogue.c ---- */
+/* In the consumer's block, whose ops are marked: what it stores of a place goes under the next
+ * place's dots, if that is a sum's block and registers hold both. */
+void defer_epilogue(Specialize *x, Block *consumer);
 
 #endif

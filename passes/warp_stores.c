@@ -203,9 +203,8 @@ static Value *part_desc(const Specialize *x, const Store *st, int64_t live) {
     return part->result[0];
 }
 
-/* v in so many parts along d: the halves of its halves. Threads hold each in registers of its own.
- */
-static void take_parts(Builder *b, Value *v, int d, int n, Value **part) {
+/* Threads hold each part in registers of its own. */
+void take_parts(Builder *b, Value *v, int d, int n, Value **part) {
     Type half = v->type, apart = v->type, last;
     if (n == 1) {
         *part = v;
@@ -251,6 +250,7 @@ static void cut_store(Specialize *x, Store *st) {
 void cut_stores(Specialize *x) {
     for (int k = 0; k < x->nstores; k++) {
         Store *st = &x->store[k];
+        st->whole = st->op->operand[1].value;
         if (st->cut > 1)
             cut_store(x, st);
         else

@@ -27,7 +27,7 @@ product() {
     "$tilerun" --device="$device" "$@" a=@"$work/a.npy" b=@"$work/b.npy" "c=zeros:fp16[$M,$N]" M="$M" N="$N" \
         K="$K" lda="$K" ldb="$N" ldc="$N" "${few[@]}" --expect=c="$work/c.npy:0"
 }
-shapes=('128 128 64' '1 16 1040' '513 272 208' '64 16 16' '200 336 400')
+shapes=('128 128 64' '1 16 1040' '513 272 208' '64 16 16' '304 608 112' '200 336 400') # the fifth of fewer turns than parts
 [[ $device == cpu || $device == ptx* ]] || shapes+=('1024 1024 1024' '2048 4096 512' '4096 4096 4096')
 for shape in "${shapes[@]}"; do
     # shellcheck disable=SC2086 # a shape is words
@@ -85,6 +85,11 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
     made matmul.parts_short.entry examples/matmul.tl $entry -D BM=192 -D BN=176 -D BK=64 --num-warps=16 --num-stages=4
     made matmul.parts_deep.entry examples/matmul.tl $entry "${large[@]}" --num-stages=4
     made matmul.parts_one.entry examples/matmul.tl $entry -D BM=256 -D BN=192 -D BK=64 --num-warps=8
+    # What is stored under the next tile's products, of a transposed one: as its dots leave it, or there is no room.
+    later=(-D BM=96 -D BN=256 -D BK=64 --num-warps=8 --num-stages=4)
+    made matmul.later_swapped.entry examples/matmul.tl $entry "${later[@]}"
+    ok "a tile of 96 rows" "$tilec" examples/matmul.tl --target=sm_90a -o "$work/later.ptx" -Wno-perf "${later[@]}"
+    ok "it keeps its further entry" grep -q 'entry matmul__persistent' "$work/later.ptx"
     # buffer NAME TYPE: where parts wait
     buffer() { ok "$1: parts wait in $2" grep -qF "shared<$2>" "$work/matmul.$1.entry.tir"; }
     buffer large '2 x f16[128,128]' # halves
@@ -118,13 +123,13 @@ if [[ $device == cpu || " ${targets[*]}" == *' sm_9'* ]]; then
             ok "$name $shape" source_run $name
         done
         ok "matmul.rows.entry $shape" source_run matmul.rows.entry --kernel=matmul
-        for name in matmul{,_naive,_swizzle,.large,.two,.short,.wide,.three,.three_swapped,.parts{,_short,_deep,_one},_naive.short}.entry; do
+        for name in matmul{,_naive,_swizzle,.large,.two,.short,.wide,.three,.three_swapped,.parts{,_short,_deep,_one},.later_swapped,_naive.short}.entry; do
             ok "$name $shape" source_run $name --kernel="${name%%.*}__persistent"
         done
     done
     # As code: what threads store beside what matters, and who is not there, tile IR does not have.
     if [ "$device" = cpu ]; then
-        for name in matmul.{rows,wide,three,three_swapped,parts,parts_short}.entry; do
+        for name in matmul.{rows,wide,three,three_swapped,large,parts,parts_short,parts_deep,later_swapped}.entry; do
             device=ptx:sm_90a
             ok "code of $name" source_run "$name"
             device=cpu
@@ -384,6 +389,9 @@ both_mistake 'the neighbour is not told of a part' \
     "s/(fragment_add $line *async_fence $line[^\n]*buffer_slice $line *mbar_arrive %[0-9]+), %[0-9]+, %[0-9]+ /\\1 /" 'deadlock: '
 both_mistake 'both have one part' \
     's/mul (%[0-9]+), (%[0-9]+)( [^\n]*\n[^\n]*= add %[0-9]+), %[0-9]+( [^\n]*\n[^\n]*= cast )/mul \1, \2\3, \2\4/' 'race: '
+later_mistake() { entry_mistake matmul.parts_deep '512 1280 272' "$@"; }
+later_mistake 'the last place leaves its parts to none' 's/( = or )(%[0-9]+), %[0-9]+( [^\n]*\n[^\n]*if )/\1\2, \2\3/' "deadlock: role 'storer'"
+later_mistake 'a part goes where another still is' "s/[^\n]*mbar_wait $line([^\n]*shared_store )/\1/" "race: role 'storer' reads it"
 entry_mistake matmul.split '192 48 400' 'one who has no place stores' \
     's/: i1 = select (%[0-9]+), (%[0-9]+), %[0-9]+ /: i1 = cmp \1, \2 pred=eq /' \
     "race: role 'consumer' of program (2, 0, 0) writes 'c_ptr'"
