@@ -10,7 +10,8 @@
  * A large block goes in two halves, so that the first is on its way while threads write the second.
  * One beside which the stages that were asked for have no room goes in parts that take each other's
  * place, of which threads wait for all but the first ones: a product of one round, or of rows that
- * begin within lines of memory, is faster for it, one of short sums slower (COST_HALVED_BYTES).
+ * begin within lines of memory, is faster for it (COST_HALVED_BYTES), one of short sums slower
+ * where the next place's dots do not hide that (warp_epilogue.c).
  *
  * The consumer's warps do not wait for each other, and do not work out where the block goes: on an
  * H200 that, the barriers and starting the copy took half of what is between two tiles' products.
