@@ -58,6 +58,12 @@ static int64_t left_by(const Demand *d, int64_t begin, int64_t warps) {
     return n < ROLE_REGISTERS_MOST ? n : ROLE_REGISTERS_MOST;
 }
 
+int64_t role_registers_with_dots(const Target *sm, int64_t programs, int64_t consumers) {
+    const Demand d = {.fixed = COST_ROLES_FEW_REGISTERS * WARPGROUP, .many = consumers};
+    int64_t warps = consumers + WARPGROUP;
+    return left_by(&d, target_registers_shared(sm, programs, warps), warps);
+}
+
 RoleRegisters role_registers_left(const PassCtx *ctx) {
     const Func *f = ctx->f;
     const Target *sm = ctx->target;

@@ -14,4 +14,8 @@ typedef struct RoleRegisters {
 /* Of a function with roles, once its buffers are allocated. */
 RoleRegisters role_registers_left(const PassCtx *ctx);
 
+/* Of a thread with dots, where so many warps have some and a warpgroup of roles of few warps is
+ * beside them, of so many programs on a multiprocessor. */
+int64_t role_registers_with_dots(const Target *sm, int64_t programs, int64_t consumers);
+
 #endif

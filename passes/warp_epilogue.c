@@ -22,6 +22,7 @@
 #include "ir/effects.h"
 #include "ir/target.h"
 #include "passes/cost.h"
+#include "passes/role_registers.h"
 #include "passes/warp_specialize.h"
 
 typedef struct Epilogue {
@@ -88,10 +89,7 @@ static int64_t registers_of_consumer(const Specialize *x) {
     const Target *sm = x->ctx->target;
     int64_t bytes = x->stored;
     for (int i = 0; i < x->n; i++) bytes += x->group[i].bytes * x->group[i].stages;
-    int64_t programs = target_programs(sm, bytes), all = sm->registers / (programs ? programs : 1);
-    int64_t has = (all - COST_ROLES_FEW_REGISTERS * 32 * WARPGROUP) / (32 * x->consumers);
-    if (has > ROLE_REGISTERS_MOST) has = ROLE_REGISTERS_MOST;
-    return has / ROLE_REGISTERS_STEP * ROLE_REGISTERS_STEP;
+    return role_registers_with_dots(sm, target_programs(sm, bytes), x->consumers);
 }
 
 /* How many of the last parts a thread has registers for, beside the next sum. */
