@@ -254,6 +254,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_SHARED_GATHER] = gen_shared_gather,
     [OP_SHARED_COUNT] = gen_shared_count,
     [OP_BARRIER] = gen_barrier,
+    [OP_WARP_BARRIER] = gen_warp_barrier,
     [OP_CLUSTER_BARRIER] = gen_cluster_barrier,
     [OP_ORDER_WAIT] = gen_order,
     [OP_ORDER_ARRIVE] = gen_order,

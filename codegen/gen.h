@@ -194,6 +194,7 @@ void gen_barrier(Gen *g, const Op *op);
 void gen_cluster(Gen *g, const Op *op);
 void gen_cluster_place(Gen *g, const Op *op);
 void gen_cluster_barrier(Gen *g, const Op *op);
+void gen_warp_barrier(Gen *g, const Op *op);
 void gen_order(Gen *g, const Op *op);
 LLVMValueRef gen_places(Gen *g, int axis); /* of the grid, of a kernel whose programs stay */
 void gen_mbar_init(Gen *g, const Op *op);

@@ -127,14 +127,19 @@ void gen_warps(Gen *g, const Op *op) {
     LLVMPositionBuilderAtEnd(g->b, after);
 }
 
+void gen_warp_barrier(Gen *g, const Op *op) {
+    LLVMValueRef all = LLVMConstInt(g->i32, UINT32_MAX, 0);
+    (void)op;
+    gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all, 1);
+}
+
 void gen_barrier(Gen *g, const Op *op) {
     int id = barrier_id(op), warps = barrier_warps(g->f, op);
-    LLVMValueRef all = LLVMConstInt(g->i32, UINT32_MAX, 0);
     LLVMValueRef args[] = {gen_i32(g, (uint32_t)id), gen_i32(g, (uint32_t)warps * 32)};
     if (id == 0 && warps == warps_of_program(g->f))
         gen_intrinsic(g, INTRINSIC_BARRIER, NULL, 0, args, 1);
     else if (warps == 1)
-        gen_intrinsic(g, INTRINSIC_WARP_BARRIER, NULL, 0, &all, 1);
+        gen_warp_barrier(g, op);
     else
         gen_intrinsic(g, INTRINSIC_BARRIER_COUNT, NULL, 0, args, 2);
 }

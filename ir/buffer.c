@@ -151,3 +151,17 @@ const Op *buffer_alloc(const Value *v) {
     while (v && !op_is(v, OP_BUFFER_ALLOC)) v = nearer(v);
     return v ? v->def : NULL;
 }
+
+bool buffer_is_of_warps(const Op *alloc) {
+    const Layout *held = NULL;
+    for (const Use *u = alloc->result[0]->uses; u; u = u->next) {
+        const Op *op = u->op;
+        const Value *tile = op->code == OP_SHARED_STORE  ? op->operand[0].value
+                            : op->code == OP_SHARED_LOAD ? op->result[0]
+                                                         : NULL;
+        if (!tile || !tile->layout || (held && !layout_same_warps(held, tile->layout)))
+            return false;
+        held = tile->layout;
+    }
+    return held && layout_same_warps(held, held);
+}

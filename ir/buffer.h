@@ -33,6 +33,8 @@ int64_t buffer_bytes(const Op *alloc);
 /* The BUFFER_ALLOC that a buffer, or a slice of one, comes from, through loops and branches, too;
  * NULL: from none. */
 const Op *buffer_alloc(const Value *v);
+/* Each warp stores into and loads from a part of its own, which layouts of their tiles say. */
+bool buffer_is_of_warps(const Op *alloc);
 /* The op names the bytes of a buffer, or of a slice, with dimensions permuted or in another layout.
  */
 bool buffer_is_view(const Op *op);

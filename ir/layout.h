@@ -90,6 +90,8 @@ bool layout_covers(const Layout *l);                 /* every element is held so
 /* Every bit of a hardware index selects one bit of the element's, or is broadcast: what ops that
  * walk an axis need. */
 bool layout_is_plain(const Layout *l);
+/* Each warp holds the same elements by both, and no other warp holds them. */
+bool layout_same_warps(const Layout *a, const Layout *b);
 /* The bit of a hardware index that holds bit `bit` of dimension dim under a plain layout; false:
  * none. */
 bool layout_find_bit(const Layout *l, Type t, int dim, int bit, LayoutIn *in, int *k);

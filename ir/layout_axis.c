@@ -19,6 +19,13 @@ bool layout_is_plain(const Layout *l) {
     return true;
 }
 
+bool layout_same_warps(const Layout *a, const Layout *b) {
+    bool same = a->bits[IN_WARP] == b->bits[IN_WARP] && layout_is_plain(a) && layout_is_plain(b);
+    for (int k = 0; k < a->bits[IN_WARP]; k++)
+        same = same && a->basis[IN_WARP][k] && a->basis[IN_WARP][k] == b->basis[IN_WARP][k];
+    return same;
+}
+
 static bool find(const Layout *l, uint32_t image, LayoutIn *in, int *k) {
     for (int i = 0; i < IN_DIMS; i++)
         for (int j = 0; j < l->bits[i]; j++)

@@ -36,6 +36,8 @@ typedef struct Interval {
     bool unfenced;      /* threads wrote it, and no fence came since: the copy engine may come
                            before */
     bool met;           /* since then a barrier came: all that is left of it is that */
+    const Op *apart;    /* the buffer, of which each warp has a part of its own; NULL: not so */
+    bool met_in_warp;   /* since then one of each warp's threads came */
 } Interval;
 
 typedef struct Pending { /* what happened since the last barrier, or goes on */
@@ -65,17 +67,28 @@ static void note(PassCtx *ctx, Pending *p, Interval x) {
     for (int i = 0; i < p->n; i++)
         if (p->at[i].from <= x.from && x.to <= p->at[i].to && p->at[i].written == x.written &&
             p->at[i].slices == x.slices && p->at[i].in_flight == x.in_flight &&
-            p->at[i].unfenced == x.unfenced && p->at[i].met == x.met)
+            p->at[i].unfenced == x.unfenced && p->at[i].met == x.met && p->at[i].apart == x.apart &&
+            p->at[i].met_in_warp == x.met_in_warp)
             return;
     vec_push(&ctx->s->arena, p, x);
 }
 
-static bool clashes(const Pending *p, Interval x, bool engine) {
-    for (int i = 0; i < p->n; i++)
-        if (p->at[i].from < x.to && x.from < p->at[i].to && (p->at[i].written || x.written) &&
-            !same_stages(x.slices, p->at[i].slices) && (engine || !p->at[i].met))
-            return true;
-    return false;
+/* Which threads are to wait for each other. */
+typedef enum Meeting { MEET_NOT, MEET_WARPS, MEET_ALL } Meeting;
+
+static Meeting clashes(const Pending *p, Interval x, bool engine) {
+    Meeting of = MEET_NOT;
+    for (int i = 0; i < p->n && of != MEET_ALL; i++) {
+        const Interval *y = &p->at[i];
+        if (y->to <= x.from || x.to <= y->from || !(y->written || x.written) ||
+            same_stages(x.slices, y->slices) || (y->met && !engine))
+            continue;
+        if (!x.apart || y->apart != x.apart)
+            of = MEET_ALL;
+        else if (!y->met_in_warp)
+            of = MEET_WARPS;
+    }
+    return of;
 }
 
 static void merge(PassCtx *ctx, Pending *into, const Pending *from) {
@@ -102,6 +115,11 @@ static void forget(Pending *p) {
     p->n = kept;
     p->loaded = false;
     global_forget(&p->global);
+}
+
+/* What a barrier of each warp ends: others may still be at their parts. */
+static void forget_in_warps(Pending *p) {
+    for (int i = 0; i < p->n; i++) p->at[i].met_in_warp |= p->at[i].apart != NULL;
 }
 
 /* What the threads wrote the copy engine's writes come behind, once all threads are here; but not
@@ -134,7 +152,8 @@ static Interval interval_of(const Value *buffer, bool written) {
     return (Interval){.from = at,
                       .to = at + buffer_bytes(alloc),
                       .written = written,
-                      .slices = slices ? alloc : NULL};
+                      .slices = slices ? alloc : NULL,
+                      .apart = buffer_is_of_warps(alloc) ? alloc : NULL};
 }
 
 /* The loop that fills these slices begins, maybe not for the first time, as in another loop: what
@@ -293,17 +312,25 @@ static void visit_block(Walk *w, Block *b, Pending *p) {
     const GlobalOrder *order = w->order;
     for (Op *op = b->first; op; op = op->next) {
         if (op->code == OP_BARRIER) forget(p);
+        if (op->code == OP_WARP_BARRIER) forget_in_warps(p);
         if (op->code == OP_ASYNC_FENCE && !ir_attr_int(op, AT_GLOBAL, 0)) fence(p);
         if (op->code == OP_MBAR_ARRIVE && p->loaded) fence_before(w, op, p);
         wait_for(op, p);
         if (op->code == OP_ASYNC_WAIT && ir_attr(op, AT_STORES) && !ir_attr_int(op, AT_READ, 0))
             global_stored(order, &p->global);
         if (op->code == OP_BUFFER_ALLOC && op->result[0]->type.slices) reopen(p, op);
-        bool clash = meets_global(w, op, p), engine = desc_moves_buffer(op);
+        bool engine = desc_moves_buffer(op);
+        Meeting clash = meets_global(w, op, p) ? MEET_ALL : MEET_NOT;
         Interval x;
-        for (int i = 0; i < op->noperands; i++)
-            clash |= shared_access(op, i, &x) && clashes(p, x, engine);
-        if (clash) put_barrier(w, op, p);
+        for (int i = 0; i < op->noperands; i++) {
+            Meeting of = shared_access(op, i, &x) ? clashes(p, x, engine) : MEET_NOT;
+            if (of > clash) clash = of;
+        }
+        if (clash == MEET_ALL) put_barrier(w, op, p);
+        if (clash == MEET_WARPS) {
+            put(w, OP_WARP_BARRIER, op);
+            forget_in_warps(p);
+        }
         for (int i = 0; i < op->noperands; i++)
             if (shared_access(op, i, &x)) {
                 x.written &= op->code != OP_MBAR_DESC_LOAD && op->code != OP_MBAR_FRAGMENT_LOAD;

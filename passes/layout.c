@@ -200,6 +200,16 @@ static bool is_stored_as_held(Assign *a, Value *v, Access x) {
            (is_small_as_held(l, &good) && store_layout_fills_sectors(l, v->type, x, 0));
 }
 
+/* How a tile is held that is stored. */
+static const Layout *stored_layout(Assign *a, Value *v, Access x) {
+    Layout l;
+    if (is_stored_as_held(a, v, x)) return own_layout(a, v);
+    bool free = is_rematerialisable(a, v);
+    if (free || !choose_access_within_warps(v->type, x, own_layout(a, v), &l))
+        l = choose_access_layout(v->type, x, warps_of_value(a->f, v));
+    return intern_layout(a->s, l);
+}
+
 /* ---- one op at a time ---- */
 
 static void visit_block(Assign *a, Block *b);
@@ -214,10 +224,7 @@ static void visit_elementwise(Assign *a, Op *op) {
     const Layout *l;
     if (op->code == OP_STORE) {
         Value *v = op->operand[1].value;
-        Access x = choose_access(&a->axis, op);
-        l = is_stored_as_held(a, v, x)
-                ? own_layout(a, v)
-                : intern_layout(a->s, choose_access_layout(v->type, x, warps_of_value(a->f, v)));
+        l = stored_layout(a, v, choose_access(&a->axis, op));
     } else {
         l = class_layout(a, any, hint);
         const Layout *copied = op->code == OP_LOAD ? copied_layout(a, op, l) : NULL;

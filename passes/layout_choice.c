@@ -65,6 +65,26 @@ bool store_layout_fills_sectors(const Layout *l, Type t, Access a, int least) {
     return bytes << vec >= least && bytes << run >= SECTOR;
 }
 
+bool choose_access_within_warps(Type t, Access a, const Layout *held, Layout *out) {
+    int warps = held->bits[IN_WARP];
+    Layout want = choose_access_layout(t, a, 1 << warps);
+    int vec = vector_of(&want, t, a);
+    uint32_t others = 0, along = (((uint32_t)1 << t.log2[a.dim]) - 1) << type_dim_shift(t, a.dim);
+    if (!warps || !layout_same_warps(held, held)) return false;
+    for (int k = 0; k < warps; k++) others |= held->basis[IN_WARP][k];
+    uint32_t mine = (((uint32_t)1 << held->out) - 1) & ~others;
+    Layout l = layout_new(t);
+    for (int i = 0; i < 2; i++)
+        for (uint32_t left = mine & (i ? ~along : along); left; left &= left - 1) {
+            bool lane = l.bits[IN_REG] >= vec && l.bits[IN_LANE] < LANE_BITS;
+            layout_push(&l, lane ? IN_LANE : IN_REG, left & (0 - left));
+        }
+    for (int k = 0; k < warps; k++) layout_push(&l, IN_WARP, held->basis[IN_WARP][k]);
+    *out = l;
+    return l.bits[IN_LANE] == LANE_BITS && layout_vector_bits(&l, t, a.dim) >= vec &&
+           run_of_lanes(&l, t, a.dim, vec) >= run_of_lanes(&want, t, a.dim, vec);
+}
+
 int64_t wgmma_registers(int64_t columns) {
     enum { COLUMNS = 2 }; /* of 64 rows that a register of each of 128 threads holds */
     return columns / COLUMNS + COST_WGMMA_REGISTERS;

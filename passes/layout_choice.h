@@ -19,6 +19,9 @@ typedef struct Access { /* how a tile of pointers would best be accessed */
 Access choose_access(const AxisTable *axis, const Op *op);
 /* Threads side by side along the access's dimension, 2^vec elements each. */
 Layout choose_access_layout(Type t, Access a, int num_warps);
+/* The same of the elements that each warp has by `held`: then only its own threads give each other
+ * some. False: they would be side by side in shorter rows. */
+bool choose_access_within_warps(Type t, Access a, const Layout *held, Layout *out);
 /* For a tile nobody has wishes about. */
 Layout choose_default_layout(Type t, int num_warps);
 /* Is a store of a tile held as l about as good as one held as its access asks? */

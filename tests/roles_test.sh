@@ -321,6 +321,14 @@ for target in sm_80 sm_90a; do
         stride_bn=1 stride_cm=$N stride_cn=1 --expect=c_ptr="$work/c.npy:0"
     ok "a kernel in a role is pipelined, $target" grep -q 'async_copy' "$work/role.$target.tir"
 done
+# Where each warp has a part of a buffer, its own threads wait for each other: they must, and others' wait is another.
+for change in '/warp_barrier/d' 's/^( *)barrier @/\1warp_barrier @/'; do
+    sed -E "$change" "$work/role.sm_90a.tir" >"$work/wrong.tir"
+    ok "changed by $change" test "$(cmp "$work/role.sm_90a.tir" "$work/wrong.tir" | wc -l)" = 1
+    "$tilerun" --device=cpu "$work/wrong.tir" a_ptr=@"$work/a.npy" b_ptr=@"$work/b.npy" "c_ptr=zeros:fp16[$M,$N]" M=$M N=$N K=$K \
+        stride_am=$K stride_ak=1 stride_bk=$N stride_bn=1 stride_cm=$N stride_cn=1 >"$work/said" 2>&1
+    ok "found: $change" grep -q "missing barrier: .* role 'works'" "$work/said"
+done
 
 # mistake FILE NAME SED MESSAGE ROLE LINE: with the change the run ends with an error of that message, about the
 # role (empty: there is none), at a line of the changed file in which LINE stands

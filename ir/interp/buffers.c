@@ -99,7 +99,10 @@ static void lay_out_buffer(Op *op, void *ctx) {
         return;
     }
     SharedBuffer *b = arena_alloc(&c->r->s->arena, sizeof *b);
-    *b = (SharedBuffer){.op = op, .lanes = type_numel(t), .number = (uint16_t)++r->nshared};
+    *b = (SharedBuffer){.op = op,
+                        .lanes = type_numel(t),
+                        .number = (uint16_t)++r->nshared,
+                        .of_warps = buffer_is_of_warps(op)};
     b->slices = buffer_slices(op);
     b->bytes =
         t.space == SPACE_SHARED ? buffer_slice_bytes(op) : b->lanes * (int64_t)stored_bytes(t);

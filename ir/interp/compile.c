@@ -349,6 +349,7 @@ static StepFn *const step_fns[OPS] = {
     [OP_SHARED_GATHER] = step_shared_gather,
     [OP_SHARED_COUNT] = step_shared_count,
     [OP_BARRIER] = step_barrier,
+    [OP_WARP_BARRIER] = step_warp_barrier,
     [OP_BUFFER_SLICE] = step_buffer_slice,
     [OP_BUFFER_TRANS] = step_buffer_view,
     [OP_BUFFER_REINTERPRET] = step_buffer_view,

@@ -100,6 +100,7 @@ typedef struct SharedBuffer { /* a BUFFER_ALLOC */
     uint32_t *offset_of;  /* offset, in elements, of each element; NULL: in row-major order */
     uint8_t *live;        /* of each element: it is there; NULL: all are */
     uint16_t number;      /* from 1 */
+    bool of_warps;        /* each has a part of its own */
 } SharedBuffer;
 static inline bool shared_has(const SharedBuffer *b, int64_t element) {
     return !b->live || b->live[element];
@@ -141,9 +142,10 @@ typedef struct BusyBytes { /* of shared memory, that an asynchronous dot or stor
 typedef struct Strand {
     int at; /* its next step, while another is going on */
     bool live;
-    const Step *blocked;  /* the wait that it cannot pass */
-    bool released;        /* from the named barrier that it is blocked at */
-    uint32_t *knows, now; /* a clock: what all its threads know to be done; its own time */
+    const Step *blocked;   /* the wait that it cannot pass */
+    bool released;         /* from the named barrier that it is blocked at */
+    uint32_t *knows, now;  /* a clock: what all its threads know to be done; its own time */
+    uint32_t met_in_warps; /* when the threads of each of its warps met last */
     uint32_t settled; /* what threads read of shared memory until then, they have, as a barrier or a
                          fence has it: an arrival alone lets the copy engine come before */
     AsyncCopy *copies; /* in flight, oldest first */
@@ -528,6 +530,7 @@ StepFn step_while_next;                                              /* sched.c 
 
 /* cluster.c: programs that reach into each other's shared memory. */
 StepFn step_cluster_value, step_cluster_place, step_cluster_barrier;
+StepFn step_warp_barrier;
 void cluster_join(const Run *r, Program *const *programs);
 /* The program of p's cluster that has this rank; NULL after a report: there is none any more. */
 Program *cluster_program(Run *r, Program *p, const Step *st, int64_t rank);

@@ -48,10 +48,23 @@ static bool write_unknown(const Program *p, const Program *of, int64_t at) {
     return m->written[at] && !strand_knows(p, m->writer[at], m->written[at]);
 }
 
-/* A strand of that program that may still read there, for all that p's knows; -1: none. */
-static int reader_unknown(const Run *r, const Program *p, const Program *of, int64_t at) {
-    for (int i = 0; i < r->nstrands; i++)
-        if (!strand_knows(p, clock_of_strand(of, i), of->shared.read[i][at])) return i;
+/* p's strand did this to the buffer, of which each warp has a part of its own, before the threads
+ * of each met. What was stored without a value nobody owns. */
+static bool met_in_warps(const Program *p, const SharedBuffer *b, int64_t at, uint32_t when) {
+    uint16_t owner = p->shared.owner[at];
+    return b && b->of_warps && (!owner || owner == b->number) &&
+           when <= p->strand[p->current].met_in_warps;
+}
+
+/* A strand of that program that may still read there, for all that p's knows, which is to write
+ * into b, if that is known; -1: none. */
+static int reader_unknown(const Run *r, const Program *p, const Program *of, const SharedBuffer *b,
+                          int64_t at) {
+    for (int i = 0; i < r->nstrands; i++) {
+        uint32_t when = of->shared.read[i][at];
+        if (of == p && i == p->current && met_in_warps(p, b, at, when)) continue;
+        if (!strand_knows(p, clock_of_strand(of, i), when)) return i;
+    }
     return -1;
 }
 
@@ -80,7 +93,9 @@ static bool check_byte(Run *r, Program *p, const Step *st, const SharedBuffer *b
                        bool store) {
     const SharedMemory *m = &p->shared;
     bool unknown = write_unknown(p, p, at);
-    int writer = m->writer[at], reader = store ? reader_unknown(r, p, p, at) : -1;
+    int writer = m->writer[at], reader = store ? reader_unknown(r, p, p, b, at) : -1;
+    if (writer == clock_of_strand(p, p->current) && met_in_warps(p, b, at, m->written[at]))
+        unknown = false;
     if (m->coming[at])
         return report_shared(r, p, st,
                              store ? "overwritten while a copy to it is in flight"
@@ -181,7 +196,7 @@ bool shared_claim(Run *r, Program *p, const Step *st, Program *to, int64_t from,
     bool engine = st->op->code != OP_ASYNC_COPY;
     if (!check_idle(r, p, st, to, from, from + bytes)) return false;
     for (int64_t i = from; i < from + bytes; i++) {
-        int reader = reader_unknown(r, p, to, i);
+        int reader = reader_unknown(r, p, to, NULL, i);
         if (reader >= 0)
             return report_unknown(r, p, st, clock_of_strand(to, reader),
                                   "missing barrier: overwritten since read without one", "reads",

@@ -189,6 +189,13 @@ static void meet(const Run *r, Program *p, NamedBarrier *n) {
     *n = (NamedBarrier){0};
 }
 
+bool step_warp_barrier(Run *r, Program *p, const Step *st) {
+    Strand *s = strand_of(p);
+    (void)r, (void)st;
+    s->met_in_warps = s->now++;
+    return true;
+}
+
 bool step_barrier(Run *r, Program *p, const Step *st) {
     const Func *f = r->launch->func;
     Strand *s = strand_of(p);
