@@ -105,6 +105,18 @@ static LLVMValueRef descriptor(Gen *g, const Operand *o, uint32_t side, uint32_t
     return LLVMBuildAdd(g->b, o->first, LLVMConstInt(g->i64, offset >> 4, 0), "");
 }
 
+/* What is added to a descriptor for each step of K; 0: steps are not equally far apart. */
+static uint64_t step_between(const Operand *o, int steps, int k) {
+    uint32_t first = 0;
+    for (int i = 1; i < steps; i++) {
+        uint32_t element = (uint32_t)(i * k) << o->k_shift;
+        uint32_t offset = layout_element_offset(&o->to_offset, element) << o->elem_log2;
+        if (i == 1) first = offset;
+        if (offset != first * (uint32_t)i) return 0;
+    }
+    return first >> 4;
+}
+
 static LLVMTypeRef result_type(Gen *g, const WgmmaInfo *w) {
     return w->c == EL_F32 ? g->f32 : g->i32;
 }
@@ -253,13 +265,81 @@ static void swap_middle(LLVMValueRef *x, int n) {
     }
 }
 
+static const char wgmma_fence[] = "wgmma.fence.sync.aligned;",
+                  wgmma_commit[] = "wgmma.commit_group.sync.aligned;";
+
+/* A dot's instructions: rows in 64s, steps of K. */
+typedef struct Product {
+    const WgmmaInfo *w;
+    bool saturate;
+    int cols, all, tiles, steps;
+    const Operand *a, *b;
+    LLVMValueRef *ra; /* A's registers, or NULL */
+    LLVMValueRef *acc;
+} Product;
+
+static void multiply_step(Gen *g, const Product *p, int k, LLVMValueRef further[2], bool zeros) {
+    for (int i = 0; i < p->tiles; i++) {
+        LLVMValueRef da = NULL, db = descriptor(g, p->b, 0, (uint32_t)(k * p->w->k));
+        if (!p->ra) da = descriptor(g, p->a, (uint32_t)i * 64, (uint32_t)(k * p->w->k));
+        if (further) {
+            da = LLVMBuildAdd(g->b, da, further[0], "");
+            db = LLVMBuildAdd(g->b, db, further[1], "");
+        }
+        wgmma_call(g, p->w, p->saturate, p->cols, p->a, p->b,
+                   p->ra ? &p->ra[(i * p->steps + k) * A_REGISTERS] : &da, p->ra ? A_REGISTERS : 1,
+                   db, &p->acc[i * p->all / 2], zeros);
+    }
+}
+
+/* As many steps as reach the `live` elements of K that are there, one at least, in a loop. False:
+ * it cannot step from one to the next. */
+static bool multiply_some(Gen *g, const Product *p, int n, LLVMValueRef live) {
+    uint64_t by[2] = {p->ra ? 0 : step_between(p->a, p->steps, p->w->k),
+                      step_between(p->b, p->steps, p->w->k)};
+    if (!by[0] || !by[1]) return false;
+    LLVMTypeRef i64 = g->i64;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
+    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "step");
+    LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(g->c, g->func, "stepped");
+    LLVMValueRef *from = arena_array(&g->s->arena, (size_t)n, sizeof *from);
+    LLVMBuildBr(g->b, body);
+    LLVMPositionBuilderAtEnd(g->b, body);
+    LLVMValueRef left = LLVMBuildPhi(g->b, g->i32, ""), further[2], next[2];
+    LLVMAddIncoming(left, &live, &before, 1);
+    for (int i = 0; i < 2; i++) {
+        LLVMValueRef none = LLVMConstInt(i64, 0, 0);
+        further[i] = LLVMBuildPhi(g->b, i64, "");
+        LLVMAddIncoming(further[i], &none, &before, 1);
+    }
+    for (int i = 0; i < n; i++) {
+        LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(p->acc[i]), "");
+        LLVMAddIncoming(phi, &p->acc[i], &before, 1);
+        from[i] = p->acc[i] = phi;
+    }
+    /* In another basic block than its instruction ptxas puts the fence in again (C7519), and an
+     * empty instruction into the group. */
+    pass_accumulators(g, wgmma_fence, p->acc, n, p->all, p->cols);
+    multiply_step(g, p, 0, further, false);
+    ordered_asm(g, wgmma_commit);
+    LLVMValueRef rest = LLVMBuildSub(g->b, left, gen_i32(g, (uint32_t)p->w->k), "");
+    LLVMAddIncoming(left, &rest, &body, 1);
+    for (int i = 0; i < 2; i++) {
+        next[i] = LLVMBuildAdd(g->b, further[i], LLVMConstInt(i64, by[i], 0), "");
+        LLVMAddIncoming(further[i], &next[i], &body, 1);
+    }
+    for (int i = 0; i < n; i++) LLVMAddIncoming(from[i], &p->acc[i], &body, 1);
+    LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntSGT, rest, gen_i32(g, 0), "");
+    gen_forbid_unrolling(g, LLVMBuildCondBr(g->b, more, body, after));
+    LLVMPositionBuilderAtEnd(g->b, after);
+    return true;
+}
+
 static bool are_zeros(const LLVMValueRef *x, int n) {
     for (int i = 0; i < n; i++)
         if (!LLVMIsNull(x[i])) return false;
     return true;
 }
-
-static const char wgmma_fence[] = "wgmma.fence.sync.aligned;";
 
 /* That one instruction computes: warps that share rows compute all. */
 static int columns_of_dot(const Op *op, int all) {
@@ -305,19 +385,16 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
         pass_through(g, "", ra, nra);
     else if (ra)
         pass_constants(g, ra, nra);
-    if (zeros)
-        ordered_asm(g, wgmma_fence);
-    else
-        pass_accumulators(g, wgmma_fence, d.at, d.n, all, cols);
-    for (int i = 0; i < tiles; i++)
-        for (int k = 0; k < steps; k++) {
-            LLVMValueRef da = NULL, db = descriptor(g, &b, 0, (uint32_t)(k * w->k));
-            if (!ra) da = descriptor(g, &a, (uint32_t)i * 64, (uint32_t)(k * w->k));
-            wgmma_call(g, w, ir_attr_int(op, AT_SATURATE, 0), cols, &a, &b,
-                       ra ? &ra[(i * steps + k) * A_REGISTERS] : &da, ra ? A_REGISTERS : 1, db,
-                       &d.at[i * all / 2], zeros && k == 0);
-        }
-    ordered_asm(g, "wgmma.commit_group.sync.aligned;");
+    Product p = {w, ir_attr_int(op, AT_SATURATE, 0), cols, all, tiles, steps, &a, &b, ra, d.at};
+    LLVMValueRef live = op->noperands > 3 ? gen_scalar(g, op->operand[3].value) : NULL;
+    if (!live || zeros || !multiply_some(g, &p, d.n, live)) {
+        if (zeros)
+            ordered_asm(g, wgmma_fence);
+        else
+            pass_accumulators(g, wgmma_fence, d.at, d.n, all, cols);
+        for (int k = 0; k < steps; k++) multiply_step(g, &p, k, NULL, zeros && k == 0);
+        ordered_asm(g, wgmma_commit);
+    }
     if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, 0, d.at, d.n, all, cols);
     if (pairs) swap_middle(d.at, d.n);
     return true;

@@ -307,6 +307,8 @@ static void check_dot(Verifier *v, const Op *op) {
     if (wm < 0 || wn < 0 || wm > LANE_BITS || wn > LANE_BITS ||
         1 << (wm + wn) > layout_warps_of_block(v->f, op->block))
         bad(v, op, "2^%lld times 2^%lld warps cannot share it", (long long)wm, (long long)wn);
+    if (op->noperands > 3 && !type_equal(arg_type(op, 3), type_scalar(EL_I32)))
+        bad(v, op, "how much of K there is is an i32");
     if (ir_attr_int(op, AT_PAIRS, 0) && (r != 2 || type_elem_bytes(a) != 1))
         bad(v, op, "reads pairs of rows of bytes alone");
 }

@@ -486,6 +486,7 @@ static void split(Specialize *x) {
     for (int r = 0; r < n; r++) {
         x->kept.n = 0;
         if (!r) defer_epilogue(x, roles->region[r]);
+        if (!r) split_tails(x, roles->region[r]);
         make_role(x, roles->region[r], of[r]);
         if (r) ir_walk(roles->region[r], drop_effects, x);
     }

@@ -167,6 +167,10 @@ Turn send_store(Specialize *x, Store *st, Op *op, Turn t);
 /* v in n parts along dimension d, a power of two: what threads hold of it, in halves of halves. */
 void take_parts(Builder *b, Value *v, int d, int n, Value **part);
 
+/* ---- warp_tail.c ---- */
+/* In the consumer: the last turns of sums over K leave out what is beyond the tensors. */
+void split_tails(Specialize *x, Block *consumer);
+
 /* ---- warp_epilogue.c ---- */
 /* In the consumer's block, whose ops are marked: what it stores of a place goes under the next
  * place's dots, if that is a sum's block and registers hold both. */

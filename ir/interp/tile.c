@@ -314,6 +314,14 @@ static void dot_taint(Run *r, Program *p, const Step *st, const DotPlan *d) {
     }
 }
 
+/* What the dot takes for zeros of its first factor. */
+static void leave_out(const DotPlan *d, int64_t live) {
+    size_t size = (size_t)elem_info[d->work].bytes;
+    if (live < 0) live = 0;
+    for (int64_t row = 0; row < d->batch * d->m && live < d->k; row++)
+        memset((char *)d->a + (size_t)(row * d->k + live) * size, 0, (size_t)(d->k - live) * size);
+}
+
 bool step_dot(Run *r, Program *p, const Step *st) {
     const DotPlan *d = st->detail;
     const Tile *a = &p->tile[st->src[0]], *b = &p->tile[st->src[1]], *c = &p->tile[st->src[2]];
@@ -323,6 +331,7 @@ bool step_dot(Run *r, Program *p, const Step *st) {
     size_t size = (size_t)elem_info[d->work].bytes;
     lane_cast(d->work, d->a, from, a->data, na, ROUND_NEAREST);
     lane_cast(d->work, d->b, stored_elem(ir_operand(st->op, 1)->type), b->data, nb, ROUND_NEAREST);
+    if (st->nsrc > 3) leave_out(d, first_lane(&p->tile[st->src[3]], EL_I32));
     char *sum = d->sum ? d->sum : (void *)result->data;
     lane_cast(d->work, sum, to, c->data, nc, ROUND_NEAREST);
 
