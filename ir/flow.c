@@ -34,3 +34,13 @@ void ir_each_flow(const Op *op, FlowFn *fn, void *ctx) {
         hand_on(&f, last, 0, op->result, op->nresults);
     }
 }
+
+BranchWay ir_way_of(const Op *op) {
+    BranchWay w = {NULL, 0};
+    for (const Block *b = op->block; b->parent; b = b->parent->block) {
+        const Op *branch = b->parent;
+        const Value *on = branch->code == OP_IF ? branch->operand[0].value : NULL;
+        if (on && on->def && !on->def->block->parent) w = (BranchWay){on, b == branch->region[1]};
+    }
+    return w;
+}

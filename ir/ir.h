@@ -299,6 +299,16 @@ void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx);
  * branch or a choice: into its regions, round, and out. */
 typedef void FlowFn(Value *from, Value *to, void *ctx);
 void ir_each_flow(const Op *op, FlowFn *fn, void *ctx);
+/* Which way of a branch an op is in, of the outermost whose condition no loop changes: a program
+ * never comes to ops in another way of a branch on that value. on: NULL: in none. */
+typedef struct BranchWay {
+    const Value *on;
+    int way;
+} BranchWay;
+BranchWay ir_way_of(const Op *op);
+static inline bool ways_exclude(BranchWay a, BranchWay b) {
+    return a.on && a.on == b.on && a.way != b.way;
+}
 /* A copy of op (regions included) at the builder's place; map[id of value] gives replacements for
  * operands and is extended with the copies' results. map has map_size entries, NULL: itself. */
 Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t map_size);

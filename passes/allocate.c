@@ -11,6 +11,9 @@
  * slice of each, the larger before the smaller, is one piece of memory, and the address of each
  * slice the first one's and a constant.
  *
+ * A program goes one way at a branch whose condition no loop changes: what is used in that way
+ * alone and what is used in the other alone may lie in one place, whatever lives when.
+ *
  * What is used only where a program has an SM to itself is allocated when all else is, so that this
  * lies the same in a program launched with less memory. */
 #include "ir/buffer.h"
@@ -29,6 +32,8 @@ typedef struct Slot {
     bool single;    /* used only where a program has an SM to itself */
     const Op *loop; /* that fills its slices */
     bool allocated;
+    bool used;
+    BranchWay inside;              /* of a branch, are all accesses */
     bool filled, read;             /* by copies, and not read since; at all */
     const Block *started[READERS]; /* around all that may still read it; NULL: nothing does */
 } Slot;
@@ -195,9 +200,18 @@ static bool reads_behind(const Op *op, Reader *who) {
     return op_is_async_store(op) || (op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0));
 }
 
+static void note_way(Slot *s, const Op *op) {
+    BranchWay w = ir_way_of(op);
+    if (op->code == OP_BUFFER_SLICE || buffer_is_view(op)) return;
+    if (s->used && (s->inside.on != w.on || s->inside.way != w.way)) w.on = NULL;
+    s->inside = w;
+    s->used = true;
+}
+
 static void note_access(Allocation *p, int slot, const Op *op, int i) {
     Reader who;
     Slot *s = &p->slots.at[slot];
+    note_way(s, op);
     unsigned effects = ir_operand_effects(op, i);
     bool reads = effects & EFFECT_READS_SHARED;
     bool fills = op->code == OP_ASYNC_COPY || op->code == OP_MBAR_DESC_LOAD ||
@@ -277,7 +291,7 @@ static void number_block(Allocation *p, Block *b) {
 }
 
 static bool overlap(const Slot *a, const Slot *b) {
-    return a->first <= b->last && b->first <= a->last;
+    return a->first <= b->last && b->first <= a->last && !ways_exclude(a->inside, b->inside);
 }
 
 /* The lowest offset at which slot i clears every allocated slot that lives at the same time. */

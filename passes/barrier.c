@@ -37,6 +37,7 @@ typedef struct Interval {
                            before */
     bool met;           /* since then a barrier came: all that is left of it is that */
     const Op *apart;    /* the buffer, of which each warp has a part of its own; NULL: not so */
+    BranchWay inside;   /* of a branch, is the access */
     bool met_in_warp;   /* since then one of each warp's threads came */
 } Interval;
 
@@ -68,7 +69,8 @@ static void note(PassCtx *ctx, Pending *p, Interval x) {
         if (p->at[i].from <= x.from && x.to <= p->at[i].to && p->at[i].written == x.written &&
             p->at[i].slices == x.slices && p->at[i].in_flight == x.in_flight &&
             p->at[i].unfenced == x.unfenced && p->at[i].met == x.met && p->at[i].apart == x.apart &&
-            p->at[i].met_in_warp == x.met_in_warp)
+            p->at[i].met_in_warp == x.met_in_warp && p->at[i].inside.on == x.inside.on &&
+            p->at[i].inside.way == x.inside.way)
             return;
     vec_push(&ctx->s->arena, p, x);
 }
@@ -81,7 +83,8 @@ static Meeting clashes(const Pending *p, Interval x, bool engine) {
     for (int i = 0; i < p->n && of != MEET_ALL; i++) {
         const Interval *y = &p->at[i];
         if (y->to <= x.from || x.to <= y->from || !(y->written || x.written) ||
-            same_stages(x.slices, y->slices) || (y->met && !engine))
+            same_stages(x.slices, y->slices) || ways_exclude(x.inside, y->inside) ||
+            (y->met && !engine))
             continue;
         if (!x.apart || y->apart != x.apart)
             of = MEET_ALL;
@@ -281,6 +284,7 @@ static bool shared_access(const Op *op, int i, Interval *x) {
     unsigned effects = ir_operand_effects(op, i);
     if (!(effects & (EFFECT_READS_SHARED | EFFECT_WRITES_SHARED))) return false;
     *x = interval_of(op->operand[i].value, effects & EFFECT_WRITES_SHARED);
+    x->inside = ir_way_of(op);
     x->in_flight = op->code == OP_ASYNC_COPY      ? BY_COPY
                    : op_is_async_store(op)        ? BY_STORE
                    : ir_attr_int(op, AT_ASYNC, 0) ? BY_DOT

@@ -6,6 +6,7 @@
  * tile that would take most of a program's shared memory goes in two halves,
  * one after the other through the same place, split at a bit of the index that registers hold,
  * which moves nothing. */
+#include "ir/roles.h"
 #include "ir/target.h"
 #include "passes/cost.h"
 #include "passes/exchange.h"
@@ -37,7 +38,7 @@ void exchange_tiles(Builder *b, Value *const *x, int n, const Layout *through, c
     }
 }
 
-static void lower_convert(Op *op, void *ctx_);
+static void convert_through(PassCtx *ctx, Op *op, Value **place);
 
 static uint32_t held_by(const Layout *l, LayoutIn in) {
     uint32_t held = 0;
@@ -57,27 +58,39 @@ static int bit_to_split(const Layout *from, const Layout *to) {
 }
 
 /* The conversion as two of half the size: index bit `bit` made the last dimension, split off, and
- * joined again. */
-static void convert_halves(PassCtx *ctx, Op *op, int bit) {
-    static const int order[] = {0, 2, 1};
-    static const uint8_t order8[TILE_MAX_RANK] = {0, 2, 1};
+ * joined again. The other dimensions stay as they are, but that the bit's is cut in two there. */
+static void convert_halves(PassCtx *ctx, Op *op, int bit, Value **place) {
+    int order[TILE_MAX_RANK], back[TILE_MAX_RANK], d = 0, at = 0;
+    uint8_t order8[TILE_MAX_RANK];
     Value *from = op->operand[0].value, *to = op->result[0];
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
-    Type cut = to->type; /* [high, 2, low], and turned [high, low, 2] */
-    for (int d = 0; d < TILE_MAX_RANK; d++) cut.log2[d] = 0;
-    cut.rank = 3;
-    cut.log2[0] = (uint8_t)(type_log2_numel(to->type) - bit - 1);
-    cut.log2[1] = 1;
-    cut.log2[2] = (uint8_t)bit;
+    Type t = to->type, cut = t; /* [..., high, 2, low, ...], and turned [..., high, low, ..., 2] */
+    while (bit < type_dim_shift(t, d)) d++;
+    int low = bit - type_dim_shift(t, d);
+    cut.rank = (uint8_t)(t.rank + 2);
+    for (int i = 0; i < t.rank; i++) {
+        if (i != d) {
+            cut.log2[at++] = t.log2[i];
+            continue;
+        }
+        cut.log2[at++] = (uint8_t)(t.log2[d] - low - 1);
+        cut.log2[at++] = 1;
+        cut.log2[at++] = (uint8_t)low;
+    }
     Type turned = cut, half = cut;
-    turned.log2[1] = half.log2[1] = cut.log2[2];
-    turned.log2[2] = 1;
-    half.log2[2] = 0;
-    half.rank = 2;
+    for (int i = 0; i < cut.rank; i++) {
+        order[i] = i + 1 == cut.rank ? d + 1 : i + (i > d);
+        order8[i] = (uint8_t)order[i];
+        turned.log2[i] = cut.log2[order[i]];
+    }
+    for (int i = 0; i < cut.rank; i++) back[order[i]] = i;
+    half = turned;
+    half.log2[half.rank - 1] = 0;
+    half.rank--;
     Value *x = ir_given(&b, OP_RESHAPE, from, cut);
     x->layout = from->layout;
     x = ir_given(&b, OP_TRANS, x, turned);
-    ir_set_dims(ctx->s, x->def, AT_ORDER, order, 3);
+    ir_set_dims(ctx->s, x->def, AT_ORDER, order, cut.rank);
     x->layout = intern_layout(ctx->s, layout_transposed(from->layout, cut, order8));
     Layout want = layout_transposed(to->layout, cut, order8);
     Op *split = ir_op(&b, OP_SPLIT, &x, 1, (Type[]){half, half}, 2, 0), *convert[2];
@@ -93,19 +106,29 @@ static void convert_halves(PassCtx *ctx, Op *op, int bit) {
     x = ir_op(&b, OP_JOIN, part, 2, &turned, 1, 0)->result[0];
     x->layout = intern_layout(ctx->s, want);
     x = ir_given(&b, OP_TRANS, x, cut);
-    ir_set_dims(ctx->s, x->def, AT_ORDER, order, 3);
+    ir_set_dims(ctx->s, x->def, AT_ORDER, back, cut.rank);
     x->layout = to->layout;
     x = ir_given(&b, OP_RESHAPE, x, to->type);
     x->layout = to->layout;
     x->name = to->name;
     ir_replace_uses(to, x);
     ir_erase(op);
-    for (int i = 0; i < 2; i++) lower_convert(convert[i], ctx);
+    for (int i = 0; i < 2; i++) convert_through(ctx, convert[i], place);
 }
 
-static void lower_convert(Op *op, void *ctx_) {
-    PassCtx *ctx = ctx_;
-    if (op->code != OP_CONVERT) return;
+/* Where roles leave little room a conversion by which warps give each other nothing goes in halves
+ * of whole rows of lanes: no thread waits long for one. */
+static bool is_large(const PassCtx *ctx, const Layout *from, const Value *to, int bit) {
+    int64_t bytes = type_bytes(to->type), of_warp = bytes >> to->layout->bits[IN_WARP];
+    bool rows = (uint32_t)1 << bit > held_by(to->layout, IN_LANE);
+    return bytes * 100 > ctx->target->max_shared * COST_MOST_EXCHANGE_PERCENT ||
+           (roles_of(ctx->f) && of_warp > COST_WARP_EXCHANGE && rows &&
+            layout_same_warps(from, to->layout));
+}
+
+/* place: the buffer through which parts of a tile go one after the other; NULL: none is made yet.
+ */
+static void convert_through(PassCtx *ctx, Op *op, Value **place) {
     Value *from = op->operand[0].value, *to = op->result[0];
     MoveKind kind = layout_move_kind(to->layout, from->layout);
     if (kind == MOVE_NONE) {
@@ -116,21 +139,31 @@ static void lower_convert(Op *op, void *ctx_) {
     }
     if (kind == MOVE_REGISTERS || (kind < MOVE_SHARED && within_warps(from, to, kind))) return;
     Type t = to->type;
-    int64_t bytes = type_bytes(t);
     int bit = bit_to_split(from->layout, to->layout);
-    if (bytes * 100 > ctx->target->max_shared * COST_MOST_EXCHANGE_PERCENT && bit >= 0 &&
-        layout_is_plain(from->layout) && layout_is_plain(to->layout)) {
-        convert_halves(ctx, op, bit);
+    if (bit >= 0 && is_large(ctx, from->layout, to, bit) && layout_is_plain(from->layout) &&
+        layout_is_plain(to->layout)) {
+        convert_halves(ctx, op, bit, place);
         ctx->changed = true;
         return;
     }
     Builder b = {ctx->s, ctx->f, op->block, op, op->span};
-    Value *back;
-    exchange_tiles(&b, &from, 1, NULL, to->layout, &back);
+    Type shared = type_in_space(t, SPACE_SHARED);
+    if (!*place) {
+        *place = ir_op(&b, OP_BUFFER_ALLOC, NULL, 0, &shared, 1, 0)->result[0];
+        (*place)->layout = intern_layout(ctx->s, choose_move_shared(t, from->layout, to->layout));
+    }
+    ir_binary(&b, OP_SHARED_STORE, from, *place);
+    Value *back = ir_given(&b, OP_SHARED_LOAD, *place, t);
+    back->layout = to->layout;
     back->name = to->name;
     ir_replace_uses(to, back);
     ir_erase(op);
     ctx->changed = true;
+}
+
+static void lower_convert(Op *op, void *ctx) {
+    Value *place = NULL;
+    if (op->code == OP_CONVERT) convert_through(ctx, op, &place);
 }
 
 void pass_shared(PassCtx *ctx) {

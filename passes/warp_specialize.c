@@ -438,6 +438,7 @@ static void split(Specialize *x) {
     for (Op *op = from; op; op = op->next)
         if (op->code == OP_MAKE_DESC) from = op->next;
     Builder b = {x->s, f, f->body, from, end->span};
+    plan_rows(x, from);
     cut_stores(x);
     for (int k = 0; k < x->n; k++) {
         for (int i = 0; i < x->group[k].ndots; i++)
@@ -485,10 +486,13 @@ static void split(Specialize *x) {
     for (int r = 1; r < n; r++) ir_clone_region(&in, roles->region[0], roles->region[r]);
     for (int r = 0; r < n; r++) {
         x->kept.n = 0;
-        if (!r) defer_epilogue(x, roles->region[r]);
+        Block *way[2] = {roles->region[r]};
+        int ways = r ? 1 : split_rows(x, roles->region[r], way);
+        if (!r) defer_epilogue(x, way[ways - 1]);
         if (!r) split_tails(x, roles->region[r]);
-        make_role(x, roles->region[r], of[r]);
+        for (int i = 0; i < ways; i++) make_role(x, way[i], of[r]);
         if (r) ir_walk(roles->region[r], drop_effects, x);
+        if (of[r]->store == send_store) leave_rows(x, roles->region[r]);
     }
 }
 

@@ -51,6 +51,14 @@ typedef struct Store { /* of a block, by a warp of its own */
     int nsent;
 } Store;
 
+/* The way of a store by threads, row by row. */
+typedef struct Rows {
+    Value *cut; /* it goes this way; NULL: it never does */
+    Op *desc;   /* of the whole block */
+    Value *index[2];
+    uint32_t checked; /* dimensions, a bit each */
+} Rows;
+
 /* What a role knows of the programs beside its own in the cluster, in its loop over places. */
 typedef struct Neighbours {
     Value *rank, *size;                 /* its own among them; NULL: none of this is known */
@@ -74,6 +82,7 @@ typedef struct Specialize {
     uint8_t *seen;  /* by value id: of what indices are made of */
     uint32_t nseen;
     int depth;
+    Rows rows;
     Neighbours beside; /* of the role that is being made */
 } Specialize;
 
@@ -164,8 +173,20 @@ void make_store_buffers(Specialize *x, Builder *b);
 Turn put_store(Specialize *x, Store *st, Op *op, Turn t);
 Turn send_store(Specialize *x, Store *st, Op *op, Turn t);
 
+/* The dimension along which v, what is made of a dot's sum, has the sum's columns, many of which
+ * each thread holds; -1: none is known to be it. */
+int dim_of_sum_columns(const Specialize *x, const Value *v);
 /* v in n parts along dimension d, a power of two: what threads hold of it, in halves of halves. */
 void take_parts(Builder *b, Value *v, int d, int n, Value **part);
+
+/* ---- store_rows.c ---- */
+/* Before what is from `from` on is made roles: whether threads are to store, row by row, and when.
+ */
+void plan_rows(Specialize *x, Op *from);
+/* The consumer's blocks, of which one is done: that way and the other. The storer does nothing in
+ * the first. */
+int split_rows(Specialize *x, Block *consumer, Block *way[2]);
+void leave_rows(Specialize *x, Block *storer);
 
 /* ---- warp_tail.c ---- */
 /* In the consumer: the last turns of sums over K leave out what is beyond the tensors. */

@@ -77,8 +77,7 @@ int64_t block_bytes(const Op *op) {
            COST_STAGE_ALIGN;
 }
 
-/* The dimension along which v, what is made of a dot's sum, has the sum's columns, many of which
- * each thread holds; -1: none is known to be it. seen: by value id, what has been looked at. */
+/* seen: by value id, what has been looked at. */
 static int dim_of_columns(const Value *v, uint8_t *seen, int depth) {
     enum { MOST_DEPTH = 64 };
     const Op *op = v->def;
@@ -92,13 +91,16 @@ static int dim_of_columns(const Value *v, uint8_t *seen, int depth) {
     return turned && found >= 0 && ir_attr(op, AT_ORDER)->dims[0] ? 1 - found : found;
 }
 
+int dim_of_sum_columns(const Specialize *x, const Value *v) {
+    return dim_of_columns(v, arena_array(&x->s->arena, x->f->nvalues, sizeof(uint8_t)), 0);
+}
+
 /* The dimension along which the store's block can be cut into so many parts; -1: threads would have
  * to give each other elements for that, or lines of memory would be cut, too. */
 static int dim_of_parts(const Specialize *x, const Op *store, int parts) {
     enum { ROWS = 16 }; /* of a warp */
     Type t = store->operand[1].value->type;
-    uint8_t *seen = arena_array(&x->s->arena, x->f->nvalues, sizeof *seen);
-    int d = dim_of_columns(store->operand[1].value, seen, 0);
+    int d = dim_of_sum_columns(x, store->operand[1].value);
     if (d < 0 || type_dim(t, d) < parts || type_dim(t, 1 - d) < ROWS * x->f->num_warps) return -1;
     const Op *desc = store->operand[0].value->def;
     int64_t size = type_dim(t, d) / parts, row = (d ? size : type_dim(t, 1)) * type_elem_bytes(t);
