@@ -62,7 +62,9 @@ static int64_t exchange_of(const Specialize *x, Type t) {
 static bool is_wanted(const Specialize *x, const Store *st) {
     const Op *store = st->op, *desc = store->operand[0].value->def;
     Type t = store->operand[1].value->type;
-    if (t.rank != 2 || type_dim(t, 1) <= line_elements(t) || exchange_of(x, t) > st->bytes ||
+    enum { MEASURED = 2 }; /* bytes of an element: others are stored as they are held, in pieces */
+    if (t.rank != 2 || desc->result[0]->type.rank != 2 || type_elem_bytes(t) != MEASURED ||
+        type_dim(t, 1) <= line_elements(t) || exchange_of(x, t) > st->bytes ||
         dim_of_sum_columns(x, store->operand[1].value) != 1)
         return false;
     for (int d = 0; d < t.rank; d++)
@@ -113,7 +115,7 @@ static Value *copy_of(Value *const *copy, Value *v) {
     return copy[v->id] ? copy[v->id] : v;
 }
 
-static void store_by_pointers(Specialize *x, Builder *b, Value *const *copy) {
+static void store_by_pointers(Specialize *x, Builder *b, const Op *part, Value *const *copy) {
     Op *desc = x->rows.desc;
     Type t = desc->result[0]->type;
     int64_t chunk = DESC_ALIGN / type_elem_bytes(t);
@@ -127,7 +129,9 @@ static void store_by_pointers(Specialize *x, Builder *b, Value *const *copy) {
     desc_pointers(b, known, index, x->rows.checked, &to[0], &to[2]);
     ir_erase(known);
     to[1] = copy_of(copy, x->store[0].whole);
-    ir_op(b, OP_STORE, to, to[2] ? 3 : 2, NULL, 0, 0);
+    Op *store = ir_op(b, OP_STORE, to, to[2] ? 3 : 2, NULL, 0, 0);
+    ir_copy_attr(b->s, part, store, AT_CACHE);
+    ir_copy_attr(b->s, part, store, AT_EVICT);
 }
 
 /* A branch around the loop over places, whose first way has a copy of it; *copy: of its values. */
@@ -156,7 +160,7 @@ int split_rows(Specialize *x, Block *consumer, Block *way[2]) {
         next = op->next;
         if (ir_attr_int(op, AT_ROLE, 0) != x->n + 1) continue;
         Builder b = {x->s, x->f, body, op, op->span};
-        if (!stored) store_by_pointers(x, &b, copy);
+        if (!stored) store_by_pointers(x, &b, op, copy);
         stored = true;
         ir_erase(op);
     }

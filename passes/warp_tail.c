@@ -54,7 +54,8 @@ static bool look_at_operand(Tail *t, int i, Value **size, int64_t *by, int64_t *
     return is_of_index(t->loop, load->operand[desc_first_index(load) + dim].value, by, begin);
 }
 
-static bool find_tail(Tail *t) {
+/* same: of another sum of its loop, which was split for that. */
+static bool find_tail(Tail *t, const Tail *same) {
     enum { LEAST_STEPS = 2 };
     Op *loop = t->dot->block->parent;
     Value *size[2];
@@ -72,6 +73,9 @@ static bool find_tail(Tail *t) {
     t->k = size[0];
     t->by = by[0];
     t->from = from[0];
+    if (same)
+        return same->k == t->k && same->block == t->block && same->by == t->by &&
+               same->from == t->from;
     /* Turns begin at whole blocks. */
     if (!ir_int_constant(loop->operand[2].value, &step) || step * by[0] != t->block) return false;
     bool aligned = step == 1 || (ir_int_constant(loop->operand[0].value, &begin) &&
@@ -85,7 +89,8 @@ static Value *number(Builder *b, Type t, int64_t n) {
     return ir_const_int(b, t, n);
 }
 
-static void split_tail(Tail *t) {
+/* The loop in front of its last turns. */
+static void split_loop(Tail *t) {
     Specialize *x = t->x;
     Op *tail = t->loop;
     Builder b = {x->s, x->f, tail->block, tail, tail->span};
@@ -100,22 +105,27 @@ static void split_tail(Tail *t) {
     ir_set_operand(all, 1, end);
     ir_set_operand(tail, 0, begin);
     for (int r = 0; r < all->nresults; r++) ir_set_operand(tail, 3 + r, all->result[r]);
-    Builder in = {x->s, x->f, t->dot->block, t->dot, t->dot->span};
-    Value *at = tail->region[0]->args[0];
-    if (t->from) at = ir_binary(&in, OP_SUB, at, number(&in, i, t->from));
-    if (t->by > 1) at = ir_binary(&in, OP_MUL, at, number(&in, i, t->by));
-    Value *operand[] = {t->dot->operand[0].value, t->dot->operand[1].value,
-                        t->dot->operand[2].value, ir_binary(&in, OP_SUB, t->k, at)};
-    Op *dot = ir_op_like(&in, t->dot, operand, 4, &t->dot->result[0]->type);
-    dot->result[0]->name = t->dot->result[0]->name;
-    ir_replace_uses(t->dot->result[0], dot->result[0]);
-    ir_erase(t->dot);
+}
+
+static void leave_out_steps(Tail *t) {
+    Op *before = t->dot;
+    Builder b = {t->x->s, t->x->f, before->block, before, before->span};
+    Value *at = t->loop->region[0]->args[0];
+    if (t->from) at = ir_binary(&b, OP_SUB, at, number(&b, at->type, t->from));
+    if (t->by > 1) at = ir_binary(&b, OP_MUL, at, number(&b, at->type, t->by));
+    Value *operand[] = {before->operand[0].value, before->operand[1].value,
+                        before->operand[2].value, ir_binary(&b, OP_SUB, t->k, at)};
+    Op *dot = ir_op_like(&b, before, operand, 4, &before->result[0]->type);
+    dot->result[0]->name = before->result[0]->name;
+    ir_replace_uses(before->result[0], dot->result[0]);
+    ir_erase(before);
 }
 
 typedef struct Sums {
     Specialize *x;
     AxisTable axis;
     VEC(Op *) dots;
+    VEC(Tail) split; /* a loop may add up several sums */
 } Sums;
 
 /* Another loop goes on with its sums: these are the first turns (warp_epilogue.c). */
@@ -146,6 +156,14 @@ void split_tails(Specialize *x, Block *consumer) {
     ir_walk(consumer, find_sum, &s);
     for (int i = 0; i < s.dots.n; i++) {
         Tail t = {.x = x, .dot = s.dots.at[i]};
-        if (find_tail(&t) && !goes_on(t.loop) && !is_whole(&s, &t)) split_tail(&t);
+        const Tail *same = NULL;
+        for (int k = 0; k < s.split.n && !same; k++)
+            if (s.split.at[k].loop == t.dot->block->parent) same = &s.split.at[k];
+        if (!find_tail(&t, same) || goes_on(t.loop) || is_whole(&s, &t)) continue;
+        if (!same) {
+            split_loop(&t);
+            vec_push(&x->s->arena, &s.split, t);
+        }
+        leave_out_steps(&t);
     }
 }
