@@ -190,7 +190,6 @@ void gen_async_fence(Gen *g, const Op *op);
 bool gen_dot_wgmma(Gen *g, const Op *op);
 void gen_dot_wait(Gen *g, const Op *op);
 void gen_warps(Gen *g, const Op *op);
-void gen_forbid_unrolling(Gen *g, LLVMValueRef branch); /* back to the loop's begin */
 void gen_barrier(Gen *g, const Op *op);
 void gen_cluster(Gen *g, const Op *op);
 void gen_cluster_place(Gen *g, const Op *op);

@@ -102,7 +102,7 @@ static bool counts_below_2_32(const Op *loop) {
  * counts down to a negated bound, `range(m, -n, -3)`, and loses the bound's sign in the test before
  * the last turns: some are left out. Loops that may count down are few and small, so none is
  * unrolled; a `while` may be such a loop, too. */
-void gen_forbid_unrolling(Gen *g, LLVMValueRef branch) {
+static void forbid_unrolling(Gen *g, LLVMValueRef branch) {
     static const char name[] = "llvm.loop.unroll.disable", kind[] = "llvm.loop";
     LLVMMetadataRef text = LLVMMDStringInContext2(g->c, name, sizeof name - 1);
     LLVMMetadataRef self = LLVMTemporaryMDNode(g->c, NULL, 0);
@@ -145,7 +145,7 @@ void gen_for(Gen *g, const Op *op) {
                                : goes_on(g, op, by_ones ? after : iv.at[0], bound, step);
     LLVMBasicBlockRef end = here(g);
     LLVMValueRef back = LLVMBuildCondBr(g->b, again, loop, done);
-    if (!only_counts_up(op)) gen_forbid_unrolling(g, back);
+    if (!only_counts_up(op)) forbid_unrolling(g, back);
     LLVMAddIncoming(iv.at[0], &after, &end, 1);
     for (int i = 0; i < yield->noperands; i++)
         add_incoming(g, &carried[i], gen_tile(g, yield->operand[i].value), end);
@@ -203,7 +203,7 @@ void gen_while(Gen *g, const Op *op) {
     gen_block(g, body);
     LLVMBasicBlockRef end = here(g);
     gen_debug_at(g, op);
-    gen_forbid_unrolling(g, LLVMBuildBr(g->b, head));
+    forbid_unrolling(g, LLVMBuildBr(g->b, head));
     for (int i = 0; i < test->nargs; i++)
         add_incoming(g, &carried[i], gen_tile(g, body->last->operand[i].value), end);
     LLVMPositionBuilderAtEnd(g->b, done);

@@ -132,34 +132,46 @@ static void asm_results(Gen *g, const char *text, const char *constraints, LLVMT
         out[i] = n == 1 ? v : LLVMBuildExtractValue(g->b, v, (unsigned)i, "");
 }
 
+/* The instruction on accumulators that are operands from `first` on, and on A and B as they are
+ * named. in_registers: A. */
+static void put_wgmma(Buf *out, const WgmmaInfo *w, bool saturate, int cols, int first,
+                      const char *a, const char *b, bool adds, const Operand *oa, const Operand *ob,
+                      bool in_registers) {
+    buf_printf(out, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s%s {", cols, w->k,
+               saturate ? "satfinite." : "", w->text);
+    for (int i = 0; i < cols / 2; i++) buf_printf(out, i ? ", $%d" : "$%d", first + i);
+    buf_printf(out, "}, %s, %s, %d", a, b, adds);
+    if (w->scales) buf_puts(out, ", 1, 1");
+    if (w->majors && !in_registers) buf_printf(out, ", %d", !oa->k_major);
+    if (w->majors) buf_printf(out, ", %d", !ob->k_major);
+    buf_putc(out, ';');
+}
+
+static char letter_of(const WgmmaInfo *w) {
+    return w->c == EL_F32 ? 'f' : 'r';
+}
+
 /* acc[0..n) += A * B, one instruction; = A * B where they begin as zeros. A is a descriptor (na 1),
  * or registers. */
 static void wgmma_call(Gen *g, const WgmmaInfo *w, bool saturate, int cols, const Operand *a,
                        const Operand *b, const LLVMValueRef *ra, int na, LLVMValueRef db,
                        LLVMValueRef *acc, bool zeros) {
-    int n = cols / 2, at = n;
-    char letter = w->c == EL_F32 ? 'f' : 'r';
+    int n = cols / 2;
     Arena *arena = &g->s->arena;
-    Buf text = buf_new(arena), constraints = buf_new(arena);
+    Buf text = buf_new(arena), constraints = buf_new(arena), from = buf_new(arena);
     LLVMValueRef *args = arena_array(arena, (size_t)(n + na) + 1, sizeof *args);
-    buf_printf(&text, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s%s {", cols, w->k,
-               saturate ? "satfinite." : "", w->text);
     for (int i = 0; i < n; i++) {
-        buf_printf(&text, i ? ", $%d" : "$%d", i);
-        buf_printf(&constraints, i ? ",=%c" : "=%c", letter);
+        buf_printf(&constraints, i ? ",=%c" : "=%c", letter_of(w));
         args[na + 1 + i] = acc[i];
     }
-    buf_puts(&text, na > 1 ? "}, {" : "}, ");
     for (int i = 0; i < na; i++) {
-        buf_printf(&text, i ? ", $%d" : "$%d", at++);
+        buf_printf(&from, na == 1 ? "$%d" : i ? ", $%d" : "{$%d", n + i);
         buf_puts(&constraints, na > 1 ? ",r" : ",l");
         args[i] = ra[i];
     }
-    buf_printf(&text, na > 1 ? "}, $%d, %d" : ", $%d, %d", at, !zeros);
-    if (w->scales) buf_puts(&text, ", 1, 1");
-    if (w->majors && na == 1) buf_printf(&text, ", %d", !a->k_major);
-    if (w->majors) buf_printf(&text, ", %d", !b->k_major);
-    buf_putc(&text, ';');
+    if (na > 1) buf_putc(&from, '}');
+    put_wgmma(&text, w, saturate, cols, 0, from.data, arena_printf(arena, "$%d", n + na), !zeros, a,
+              b, na > 1);
     buf_puts(&constraints, ",l");
     args[na] = db;
     for (int i = 0; i < n && !zeros; i++) buf_printf(&constraints, ",%d", i);
@@ -265,79 +277,65 @@ static void swap_middle(LLVMValueRef *x, int n) {
     }
 }
 
-static const char wgmma_fence[] = "wgmma.fence.sync.aligned;",
-                  wgmma_commit[] = "wgmma.commit_group.sync.aligned;";
-
-/* A dot's instructions: rows in 64s, steps of K. */
-typedef struct Product {
-    const WgmmaInfo *w;
-    bool saturate;
-    int cols, all, tiles, steps;
-    const Operand *a, *b;
-    LLVMValueRef *ra; /* A's registers, or NULL */
-    LLVMValueRef *acc;
-} Product;
-
-static void multiply_step(Gen *g, const Product *p, int k, LLVMValueRef further[2], bool zeros) {
-    for (int i = 0; i < p->tiles; i++) {
-        LLVMValueRef da = NULL, db = descriptor(g, p->b, 0, (uint32_t)(k * p->w->k));
-        if (!p->ra) da = descriptor(g, p->a, (uint32_t)i * 64, (uint32_t)(k * p->w->k));
-        if (further) {
-            da = LLVMBuildAdd(g->b, da, further[0], "");
-            db = LLVMBuildAdd(g->b, db, further[1], "");
-        }
-        wgmma_call(g, p->w, p->saturate, p->cols, p->a, p->b,
-                   p->ra ? &p->ra[(i * p->steps + k) * A_REGISTERS] : &da, p->ra ? A_REGISTERS : 1,
-                   db, &p->acc[i * p->all / 2], zeros);
-    }
-}
-
-/* As many steps as reach the `live` elements of K that are there, one at least, in a loop. False:
- * it cannot step from one to the next. */
-static bool multiply_some(Gen *g, const Product *p, int n, LLVMValueRef live) {
-    uint64_t by[2] = {p->ra ? 0 : step_between(p->a, p->steps, p->w->k),
-                      step_between(p->b, p->steps, p->w->k)};
-    if (!by[0] || !by[1]) return false;
-    LLVMTypeRef i64 = g->i64;
-    LLVMBasicBlockRef before = LLVMGetInsertBlock(g->b);
-    LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "step");
-    LLVMBasicBlockRef after = LLVMAppendBasicBlockInContext(g->c, g->func, "stepped");
-    LLVMValueRef *from = arena_array(&g->s->arena, (size_t)n, sizeof *from);
-    LLVMBuildBr(g->b, body);
-    LLVMPositionBuilderAtEnd(g->b, body);
-    LLVMValueRef left = LLVMBuildPhi(g->b, g->i32, ""), further[2], next[2];
-    LLVMAddIncoming(left, &live, &before, 1);
-    for (int i = 0; i < 2; i++) {
-        LLVMValueRef none = LLVMConstInt(i64, 0, 0);
-        further[i] = LLVMBuildPhi(g->b, i64, "");
-        LLVMAddIncoming(further[i], &none, &before, 1);
-    }
-    for (int i = 0; i < n; i++) {
-        LLVMValueRef phi = LLVMBuildPhi(g->b, LLVMTypeOf(p->acc[i]), "");
-        LLVMAddIncoming(phi, &p->acc[i], &before, 1);
-        from[i] = p->acc[i] = phi;
-    }
-    /* In another basic block than its instruction ptxas puts the fence in again (C7519), and an
-     * empty instruction into the group. */
-    pass_accumulators(g, wgmma_fence, p->acc, n, p->all, p->cols);
-    multiply_step(g, p, 0, further, false);
-    ordered_asm(g, wgmma_commit);
-    LLVMValueRef rest = LLVMBuildSub(g->b, left, gen_i32(g, (uint32_t)p->w->k), "");
-    LLVMAddIncoming(left, &rest, &body, 1);
-    for (int i = 0; i < 2; i++) {
-        next[i] = LLVMBuildAdd(g->b, further[i], LLVMConstInt(i64, by[i], 0), "");
-        LLVMAddIncoming(further[i], &next[i], &body, 1);
-    }
-    for (int i = 0; i < n; i++) LLVMAddIncoming(from[i], &p->acc[i], &body, 1);
-    LLVMValueRef more = LLVMBuildICmp(g->b, LLVMIntSGT, rest, gen_i32(g, 0), "");
-    gen_forbid_unrolling(g, LLVMBuildCondBr(g->b, more, body, after));
-    LLVMPositionBuilderAtEnd(g->b, after);
-    return true;
-}
-
 static bool are_zeros(const LLVMValueRef *x, int n) {
     for (int i = 0; i < n; i++)
         if (!LLVMIsNull(x[i])) return false;
+    return true;
+}
+
+static const char wgmma_fence[] = "wgmma.fence.sync.aligned;",
+                  wgmma_commit[] = "wgmma.commit_group.sync.aligned;";
+
+/* A dot whose operands are in shared memory. */
+typedef struct Product {
+    const WgmmaInfo *w;
+    bool saturate;
+    int cols, all, tiles, steps; /* columns of an instruction, and held; rows in 64s; steps of K */
+    const Operand *a, *b;
+} Product;
+
+/* As many steps as reach the `live` elements of K that are there, one at least, each a group of its
+ * own: in another basic block than its instruction ptxas puts the fence in again (C7519), and an
+ * empty instruction into the group. False: it cannot go on from one step to the next. */
+static bool multiply_some(Gen *g, const Product *p, LLVMValueRef live, LLVMValueRef *acc) {
+    enum { OTHERS = 2 }; /* arguments before A's descriptors: `live`, B's */
+    uint64_t by_a = step_between(p->a, p->steps, p->w->k);
+    uint64_t by_b = step_between(p->b, p->steps, p->w->k);
+    int each = p->cols / 2, n = p->tiles * each, before = OTHERS + p->tiles;
+    if (!by_a || !by_b) return false;
+    Arena *arena = &g->s->arena;
+    Buf text = buf_new(arena), constraints = buf_new(arena);
+    LLVMValueRef *args = arena_array(arena, (size_t)(before + n), sizeof *args);
+    LLVMValueRef *out = args + before;
+    args[0] = live;
+    args[1] = descriptor(g, p->b, 0, 0);
+    buf_printf(&text,
+               "{\n\t.reg .pred more;\n\t.reg .b32 left;\n\t.reg .b64 a<%d>, b;\n\t"
+               "mov.b32 left, $%d;\n\tmov.b64 b, $%d;\n\t",
+               p->tiles, n, n + 1);
+    for (int i = 0; i < p->tiles; i++) {
+        args[OTHERS + i] = descriptor(g, p->a, (uint32_t)i * 64, 0);
+        buf_printf(&text, "mov.b64 a%d, $%d;\n\t", i, n + OTHERS + i);
+        for (int k = 0; k < each; k++) out[i * each + k] = acc[i * p->all / 2 + k];
+    }
+    buf_printf(&text, ".pragma \"nounroll\";\nsteps_${:uid}:\n\t%s\n\t", wgmma_fence);
+    for (int i = 0; i < p->tiles; i++) {
+        put_wgmma(&text, p->w, p->saturate, p->cols, i * each, arena_printf(arena, "a%d", i), "b",
+                  true, p->a, p->b, false);
+        buf_printf(&text, "\n\tadd.s64 a%d, a%d, %llu;\n\t", i, i, (unsigned long long)by_a);
+    }
+    buf_printf(&text,
+               "%s\n\tadd.s64 b, b, %llu;\n\tsub.s32 left, left, %d;\n\t"
+               "setp.gt.s32 more, left, 0;\n\t@more bra steps_${:uid};\n\t}",
+               wgmma_commit, (unsigned long long)by_b, p->w->k);
+    for (int i = 0; i < n; i++) buf_printf(&constraints, i ? ",=%c" : "=%c", letter_of(p->w));
+    buf_puts(&constraints, ",r,l");
+    for (int i = 0; i < p->tiles; i++) buf_puts(&constraints, ",l");
+    for (int i = 0; i < n; i++) buf_printf(&constraints, ",%d", i);
+    buf_puts(&constraints, ",~{memory}");
+    asm_results(g, text.data, constraints.data, result_type(g, p->w), args, before + n,
+                ASM_CONVERGENT, out, n);
+    for (int i = 0; i < n; i++) acc[i / each * p->all / 2 + i % each] = out[i];
     return true;
 }
 
@@ -385,16 +383,22 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
         pass_through(g, "", ra, nra);
     else if (ra)
         pass_constants(g, ra, nra);
-    Product p = {w, ir_attr_int(op, AT_SATURATE, 0), cols, all, tiles, steps, &a, &b, ra, d.at};
+    const Product p = {w, ir_attr_int(op, AT_SATURATE, 0), cols, all, tiles, steps, &a, &b};
     LLVMValueRef live = op->noperands > 3 ? gen_scalar(g, op->operand[3].value) : NULL;
-    if (!live || zeros || !multiply_some(g, &p, d.n, live)) {
-        if (zeros)
-            ordered_asm(g, wgmma_fence);
-        else
-            pass_accumulators(g, wgmma_fence, d.at, d.n, all, cols);
-        for (int k = 0; k < steps; k++) multiply_step(g, &p, k, NULL, zeros && k == 0);
-        ordered_asm(g, wgmma_commit);
-    }
+    bool some = live && !zeros && !ra && multiply_some(g, &p, live, d.at);
+    if (zeros)
+        ordered_asm(g, wgmma_fence);
+    else if (!some)
+        pass_accumulators(g, wgmma_fence, d.at, d.n, all, cols);
+    for (int i = 0; i < tiles && !some; i++)
+        for (int k = 0; k < steps; k++) {
+            LLVMValueRef da = NULL, db = descriptor(g, &b, 0, (uint32_t)(k * w->k));
+            if (!ra) da = descriptor(g, &a, (uint32_t)i * 64, (uint32_t)(k * w->k));
+            wgmma_call(g, w, p.saturate, cols, &a, &b,
+                       ra ? &ra[(i * steps + k) * A_REGISTERS] : &da, ra ? A_REGISTERS : 1, db,
+                       &d.at[i * all / 2], zeros && k == 0);
+        }
+    if (!some) ordered_asm(g, wgmma_commit);
     if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, 0, d.at, d.n, all, cols);
     if (pairs) swap_middle(d.at, d.n);
     return true;

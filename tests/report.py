@@ -67,7 +67,8 @@ def innermost(body):
     spans = []
     for i, (_, text) in enumerate(body):
         jump = re.search(r"\bbra(?:\.uni)? \s*(\$?[\w%]+)$", text)
-        if jump and at.get(jump[1], i + 1) <= i:
+        # A dot's loop over its steps of K is none of tile IR's.
+        if jump and not jump[1].startswith("steps_") and at.get(jump[1], i + 1) <= i:
             spans.append((at[jump[1]], i))
     def leaves(a, b):
         jumps = (re.search(r"\bbra(?:\.uni)? \s*(\$?[\w%]+)$", t) for _, t in body[a:b])

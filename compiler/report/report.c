@@ -390,6 +390,30 @@ static void ask_assembler(Report *r, const Buf *ptx, char version[32]) {
     for (int i = 0; i < n; i++) r->kernels.at[i].code = code[i];
 }
 
+typedef struct DotLines {
+    Arena *a;
+    VEC(uint32_t) at;
+} DotLines;
+
+static void note_dot(Op *op, void *ctx) {
+    DotLines *d = ctx;
+    if (op->code == OP_DOT) vec_push(d->a, &d->at, op->listed);
+}
+
+/* A dot may go through its steps of K in a loop of its own, which is none of tile IR's: they are
+ * counted where the dot is. */
+static void fold_steps(Arena *a, const Func *f, PtxKernel *k) {
+    DotLines dots = {.a = a};
+    ir_walk(f->body, note_dot, &dots);
+    for (int i = 0; i < k->insts.n; i++) {
+        int *loop = &k->insts.at[i].loop;
+        bool steps = false;
+        for (int d = 0; *loop >= 0 && d < dots.at.n; d++)
+            steps |= k->loops.at[*loop].line == dots.at.at[d];
+        if (steps) *loop = k->loops.at[*loop].parent;
+    }
+}
+
 void report_make(Report *r, const char *const *entry, const Buf *lined, Buf *out) {
     Arena *a = &r->s->arena;
     PtxFile *file = arena_alloc(a, sizeof *file);
@@ -413,6 +437,7 @@ void report_make(Report *r, const char *const *entry, const Buf *lined, Buf *out
         for (int i = 0; i < file->kernels.n && !k.ptx; i++) {
             if (!ptx_is(file->kernels.at[i].name, entry[n])) continue;
             ptx_find_loops(a, &file->kernels.at[i]);
+            fold_steps(a, f, &file->kernels.at[i]);
             k.ptx = &file->kernels.at[i];
         }
         if (k.ptx) vec_push(a, &r->kernels, k);
