@@ -9,6 +9,8 @@
  * all are stored before any is read. */
 void exchange_tiles(Builder *b, Value *const *x, int n, const Layout *through, const Layout *to,
                     Value **out);
+/* A CONVERT goes through shared memory. */
+bool convert_exchanges(const Op *op);
 /* exchange.c: bytes of the buffers that op, which has layouts, will be given; 0: none. */
 int64_t exchange_bytes(const Op *op);
 

@@ -369,8 +369,7 @@ static void look_for_room(Op *op, void *ctx) {
     bool within = ir_inside(op, loop);
     int64_t scratch = within ? exchange_bytes(op) : 0;
     if (scratch > room->scratch) room->scratch = scratch;
-    if (within && op->code == OP_CONVERT &&
-        layout_move_kind(op->result[0]->layout, op->operand[0].value->layout) == MOVE_SHARED) {
+    if (within && op->code == OP_CONVERT && convert_exchanges(op)) {
         scratch = type_bytes(op->result[0]->type);
         if (scratch > room->scratch) room->scratch = scratch;
     }

@@ -22,6 +22,13 @@ static bool within_warps(const Value *from, const Value *to, MoveKind kind) {
            (kind == MOVE_PICK ? COST_MOST_PICKS : COST_MOST_SHUFFLES);
 }
 
+bool convert_exchanges(const Op *op) {
+    const Value *from = op->operand[0].value, *to = op->result[0];
+    MoveKind kind = layout_move_kind(to->layout, from->layout);
+    if (kind == MOVE_NONE || kind == MOVE_REGISTERS) return false;
+    return kind == MOVE_SHARED || !within_warps(from, to, kind);
+}
+
 void exchange_tiles(Builder *b, Value *const *x, int n, const Layout *through, const Layout *to,
                     Value **out) {
     Value **buffer = arena_array(&b->s->arena, (size_t)n, sizeof *buffer);
@@ -130,14 +137,13 @@ static bool is_large(const PassCtx *ctx, const Layout *from, const Value *to, in
  */
 static void convert_through(PassCtx *ctx, Op *op, Value **place) {
     Value *from = op->operand[0].value, *to = op->result[0];
-    MoveKind kind = layout_move_kind(to->layout, from->layout);
-    if (kind == MOVE_NONE) {
+    if (layout_move_kind(to->layout, from->layout) == MOVE_NONE) {
         ir_replace_uses(to, from);
         ir_erase(op);
         ctx->changed = true;
         return;
     }
-    if (kind == MOVE_REGISTERS || (kind < MOVE_SHARED && within_warps(from, to, kind))) return;
+    if (!convert_exchanges(op)) return;
     Type t = to->type;
     int bit = bit_to_split(from->layout, to->layout);
     if (bit >= 0 && is_large(ctx, from->layout, to, bit) && layout_is_plain(from->layout) &&
