@@ -79,6 +79,27 @@ static void work_out_first(Gen *g, const Op *op) {
     if (t == g->i32) *at = gen_asm(g, "mov.b32 $0, $1;", "=r,r", t, at, 1, ASM_ORDERED);
 }
 
+static bool is_loaded_by_this_role(const Op *load) {
+    int role = role_of_block(load->block);
+    for (const Use *u = load->operand[0].value->uses; u; u = u->next)
+        if (role_of_block(u->op->block) != role) return false;
+    return true;
+}
+
+/* Policies of what the role loads: LLVM would sink them to their loop, too, and ptxas all but what
+ * a shuffle gives. Their lower words are 0. */
+static void work_out_policy(Op *op, void *ctx) {
+    enum { WORD = 32 };
+    Gen *g = ctx;
+    Tile *maps = op->code == OP_MBAR_DESC_LOAD ? &g->tile[op->operand[0].value->id] : NULL;
+    LLVMValueRef policy = maps && maps->at ? maps->at[maps->n] : NULL;
+    if (!policy || !LLVMIsASelectInst(policy) || !is_loaded_by_this_role(op)) return;
+    LLVMValueRef shift = LLVMConstInt(g->i64, WORD, 0);
+    LLVMValueRef word = LLVMBuildTrunc(g->b, LLVMBuildLShr(g->b, policy, shift, ""), g->i32, "");
+    word = LLVMBuildZExt(g->b, gen_shuffle_from(g, word, gen_i32(g, 0)), g->i64, "");
+    maps->at[maps->n] = LLVMBuildShl(g->b, word, shift, "");
+}
+
 static void gen_role(Gen *g, const Op *op, int r, LLVMValueRef warp, LLVMBasicBlockRef after) {
     LLVMBasicBlockRef head = LLVMAppendBasicBlockInContext(g->c, g->func, "role");
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "body");
@@ -100,6 +121,7 @@ static void gen_role(Gen *g, const Op *op, int r, LLVMValueRef warp, LLVMBasicBl
     LLVMPositionBuilderAtEnd(g->b, body);
     const Op *first = op->region[r]->first;
     for (; is_worked_out_first(first); first = first->next) work_out_first(g, first);
+    ir_walk(op->region[r], work_out_policy, g);
     gen_waits(g, op);
     gen_from(g, first);
     LLVMBuildBr(g->b, after);
@@ -332,10 +354,12 @@ static LLVMValueRef policy_of(Gen *g, const Op *desc) {
     LLVMTypeRef i64 = LLVMInt64TypeInContext(g->c);
     LLVMValueRef bytes = LLVMConstInt(i64, (uint64_t)size, 0);
     LLVMValueRef places = LLVMConstInt(i64, 1, 0);
-    for (int d = 0; d < desc->result[0]->type.rank; d++)
-        bytes = LLVMBuildMul(
-            g->b, bytes, LLVMBuildIntCast2(g->b, gen_scalar(g, desc_size(desc, d)), i64, true, ""),
-            "");
+    for (int d = 0; d < desc->result[0]->type.rank; d++) {
+        /* A map's sizes are below 2^32. */
+        LLVMValueRef n =
+            LLVMBuildIntCast2(g->b, gen_scalar(g, desc_size(desc, d)), g->i32, false, "");
+        bytes = LLVMBuildMul(g->b, LLVMBuildZExt(g->b, n, i64, ""), bytes, "");
+    }
     for (int a = 0; a < g->f->persistent; a++)
         places = LLVMBuildMul(g->b, places, LLVMBuildZExt(g->b, gen_places(g, a), i64, ""), "");
     LLVMValueRef programs = gen_intrinsic(g, INTRINSIC_NCTAID_X, NULL, 0, NULL, 0);
