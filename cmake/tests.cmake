@@ -140,6 +140,7 @@ foreach(target sm_80 sm_90a)
     test("random integers on the PTX machine, ${target}" release quick,fuzz,codegen 8 - ${BIN}/tile-integers --device=ptx:${target} --expressions=3200 --jobs=1)
 endforeach()
 test("random pipelines"                    release quick,fuzz    20  -     python3 tests/fuzz/pipelines.py ${BIN})
+test("random products"                     release quick,fuzz    25  -     python3 tests/fuzz/products.py ${BIN})
 test("random blocks"                       release quick,fuzz,passes    8  -     python3 tests/fuzz/blocks.py ${BIN})
 test("random blocks on the PTX machine"    release quick,fuzz,passes,codegen     8  -     python3 tests/fuzz/blocks.py ${BIN} --device=ptx
     --same-bits=tests/bits/blocks.tsv 1-100) # as many as tests/record_bits.py runs
@@ -147,6 +148,7 @@ test("random kernels"                      release quick,fuzz    25  -     pytho
 test("mistakes in random kernels"          release fuzz          30  -     python3 tests/fuzz/kernels.py ${BIN} --planted)
 test("random kernels at length"            release full,fuzz    400  -     python3 tests/fuzz/kernels.py ${BIN} 1000-1599)
 test("random blocks at length"             release full,fuzz    90  -     python3 tests/fuzz/blocks.py ${BIN} 1000-4000)
+test("random products at length"           release full,fuzz    200  -     python3 tests/fuzz/products.py ${BIN} 1000-1399)
 test("random pipelines at length"          release full,fuzz    400  -     python3 tests/fuzz/pipelines.py ${BIN} 1000-1700)
 
 # ---- PTX ----

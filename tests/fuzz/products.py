@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""products.py BIN [--device=ptx:sm_90a] [SEED | FROM-TO]…: random matrix products, by the numbers of their seeds.
+
+Each is bench/matmul_types.tl in a config of bench/matmul_configs.txt or matmul_more.txt and of a shape of few blocks, some
+of whose rows begin within lines of memory and whose sums end within a block, in whole numbers. What a launch stores by the
+entry that it chooses on the device, a GPU's too, with --stream-k=auto or without, must be what the CPU device stores; so must
+what the further entry stores, chosen or not.
+Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and products failed."""
+import os
+import random
+import shutil
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from source import seeds_of, tell
+
+ROOT = Path(__file__).resolve().parents[2]
+# factors, what may be stored of them, bytes of a factor
+TYPES = [("fp16", ("fp16", "fp32"), 2)] * 3 + [("bf16", ("bf16", "fp32"), 2), ("fp8e4nv", ("bf16",), 1)]
+CHUNK = 16  # bytes that rows are multiples of
+UP_TO_ENTRIES = "swizzle_grid,lower_desc,fold,cse,dce,licm,combine,narrow,entries"
+
+
+def configs():
+    for name in ("matmul_configs.txt", "matmul_more.txt"):
+        for line in (ROOT / "bench" / name).read_text().splitlines():
+            if not line.startswith("#"):
+                yield tuple(map(int, line.split()))
+
+
+def size_of(pick, block, unit):
+    """Of up to three blocks, whole ones now and then: programs have one place, or several."""
+    blocks = pick.randint(1, 3)
+    if pick.random() < .25:
+        return block * blocks
+    return unit * pick.randint(1, max(1, blocks * block // unit))
+
+
+def try_seed(programs, device, work, seed):
+    """What is wrong, or nothing."""
+    pick, stem = random.Random(seed), f"{work}/product-{seed}"
+    kind, stored, width = pick.choice(TYPES)
+    out, (bm, bn, bk, warps, stages) = pick.choice(stored), pick.choice(list(configs()))
+    bk, unit = bk * 2 // width, CHUNK // width
+    m, n, k = size_of(pick, bm, 1), size_of(pick, bn, unit), size_of(pick, bk, unit)
+    constants = dict(BM=bm, BN=bn, BK=bk, GROUP_M=pick.choice([1, 8]), ACC="tl.float32", PRECISION="tf32", ALIGN=unit)
+    numbers = dict(M=m, N=n, K=k, stride_am=k, stride_ak=1, stride_bk=n, stride_bn=1, stride_cm=n, stride_cn=1)
+    command = [programs / "tilerun", ROOT / "bench/matmul_types.tl", "--kernel=matmul_types", f"--seed={seed}",
+               f"--num-warps={warps}", f"--num-stages={stages}", *[f"-D{x}={v}" for x, v in constants.items()],
+               f"a_ptr=randint(-4,5):{kind}[{m},{k}]", f"b_ptr=randint(-4,5):{kind}[{k},{n}]", f"c_ptr=zeros:{out}[{m},{n}]",
+               *[f"{x}={v}" for x, v in numbers.items()]]
+    split = ["--stream-k=auto"] if pick.random() < .35 else []
+    arguments = command[-3 - len(numbers):]
+    pointers = {"a_ptr": kind, "b_ptr": kind, "c_ptr": out}
+    signature = ", ".join([*[f"{x}=*{t}:16" for x, t in pointers.items()],
+                           *[f"{x}=i32" + ":1" * (v == 1 and x.startswith("stride")) for x, v in numbers.items()]])
+    for way in (["--device=cpu", f"--save=c_ptr={stem}.npy"], [f"--device={device}", *split, f"--expect=c_ptr={stem}.npy:0"]):
+        said = tell([*command, *way])
+        if said:
+            return f"seed {seed}: {said}\n    " + " ".join(map(str, [*command, *way]))
+    compiler = [programs / "tilec", *command[1:2], *command[4:6], *[x for x in command if str(x).startswith("-D")], "-s", signature,
+                "--target=sm_90a", "-Wno-perf", *split]
+    said = (tell([*compiler, "-o", f"{stem}.ptx"]) or
+            tell([*compiler, "--emit=tir", f"--passes={UP_TO_ENTRIES}", "-o", f"{stem}.tir"]))
+    if not said and "matmul_types__persistent(" in Path(f"{stem}.ptx").read_text():
+        tiles = -(-m // bm) * -(-n // bn)
+        further = [programs / "tilerun", f"{stem}.tir", "--kernel=matmul_types__persistent", f"--seed={seed}", f"--grid={tiles}",
+                   f"--device={device}", *arguments, f"--expect=c_ptr={stem}.npy:0"]
+        said = tell(further)
+        said += "\n    " + " ".join(map(str, further)) if said else ""
+    return f"seed {seed}: {said}" if said else ""
+
+
+def main():
+    programs, words = Path(sys.argv[1]).resolve(), sys.argv[2:]
+    device = ([w.partition("=")[2] for w in words if w.startswith("--device=")] or ["ptx:sm_90a"])[-1]
+    seeds = seeds_of([w for w in words if not w.startswith("--")] or ["1-60"])
+    work = tempfile.mkdtemp(prefix="tilec-products-")
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        wrong = [said for said in pool.map(lambda seed: try_seed(programs, device, work, seed), seeds) if said]
+    if wrong:
+        print(*wrong, sep="\n")
+    else:
+        shutil.rmtree(work)
+    print(f"{len(seeds) - len(wrong)} passed, {len(wrong)} failed")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
