@@ -10,14 +10,13 @@ Prints what is wrong and the command that shows it, whose files stay then, and h
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from source import Source, pipeline, seeds_of, tell
+from source import Source, conclude, pipeline, seeds_of, tell
 
 # of Triton's name: its own here, bytes, the type that products are added up in
 TYPES = {"float16": ("fp16", 2, "float32"), "bfloat16": ("bf16", 2, "float32"), "float8e5": ("fp8e5", 1, "float32"),
@@ -229,12 +228,7 @@ def main():
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         results = list(pool.map(lambda seed: try_seed(programs, passes, work, seed), seeds))
     wrong = [said for _, said in results if said]
-    if wrong:
-        print(*wrong, sep="\n")
-    else:
-        shutil.rmtree(work)
-    print(f"{sum(n for n, _ in results)} passed, {len(wrong)} failed")
-    return 1 if wrong else 0
+    return conclude(work, sum(n for n, _ in results), wrong)
 
 
 if __name__ == "__main__":

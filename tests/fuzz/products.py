@@ -8,13 +8,12 @@ what the further entry stores, chosen or not.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and products failed."""
 import os
 import random
-import shutil
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from source import seeds_of, tell
+from source import conclude, seeds_of, tell
 
 ROOT = Path(__file__).resolve().parents[2]
 # factors, what may be stored of them, bytes of a factor
@@ -80,12 +79,7 @@ def main():
     work = tempfile.mkdtemp(prefix="tilec-products-")
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         wrong = [said for said in pool.map(lambda seed: try_seed(programs, device, work, seed), seeds) if said]
-    if wrong:
-        print(*wrong, sep="\n")
-    else:
-        shutil.rmtree(work)
-    print(f"{len(seeds) - len(wrong)} passed, {len(wrong)} failed")
-    return 1 if wrong else 0
+    return conclude(work, len(seeds) - len(wrong), wrong)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """source.py: what the random kernels of pipelines.py, blocks.py and kernels.py are written and run with."""
 import random
 import re
+import shutil
 import subprocess
 
 # the passes that make blocks of descriptors of loads, programs that stay and roles of warps
@@ -50,3 +51,13 @@ def tell(command, limit=None):
     except subprocess.TimeoutExpired:
         return f"no end within {limit} s"
     return done.stdout + done.stderr or f"exit code {done.returncode}" if done.returncode else ""
+
+
+def conclude(work, passed, wrong):
+    """Prints what is wrong, whose files stay in the folder then, and how many passed and failed; the exit code."""
+    if wrong:
+        print(*wrong, sep="\n")
+    else:
+        shutil.rmtree(work)
+    print(f"{passed} passed, {len(wrong)} failed")
+    return 1 if wrong else 0
