@@ -54,7 +54,16 @@ typedef struct Walk {
     const GlobalOrder *order;
     bool trial; /* nothing is put, only counted */
     int puts;
+    uint8_t *of_warps; /* by id of a buffer's value: whether it is; UNKNOWN: not looked at yet */
 } Walk;
+
+enum { UNKNOWN, OF_WARPS, OF_ALL };
+
+static bool is_of_warps(const Walk *w, const Op *alloc) {
+    uint8_t *known = &w->of_warps[alloc->result[0]->id];
+    if (*known == UNKNOWN) *known = buffer_is_of_warps(alloc) ? OF_WARPS : OF_ALL;
+    return *known == OF_WARPS;
+}
 
 /* Slices of buffers that lie between each other: one loop fills them. */
 static bool same_stages(const Op *a, const Op *b) {
@@ -148,7 +157,7 @@ static void wait_for(const Op *op, Pending *p) {
     if (ir_attr(op, AT_STORES) && !ir_attr_int(op, AT_STORES, 0)) done(p, BY_STORE);
 }
 
-static Interval interval_of(const Value *buffer, bool written) {
+static Interval interval_of(const Walk *w, const Value *buffer, bool written) {
     const Op *alloc = buffer_alloc(buffer);
     int64_t at = ir_attr_int(alloc, AT_OFFSET, 0);
     bool slices = alloc->result[0]->type.slices > 0;
@@ -156,7 +165,7 @@ static Interval interval_of(const Value *buffer, bool written) {
                       .to = at + buffer_bytes(alloc),
                       .written = written,
                       .slices = slices ? alloc : NULL,
-                      .apart = buffer_is_of_warps(alloc) ? alloc : NULL};
+                      .apart = is_of_warps(w, alloc) ? alloc : NULL};
 }
 
 /* The loop that fills these slices begins, maybe not for the first time, as in another loop: what
@@ -247,7 +256,7 @@ static bool is_innermost(const Op *loop) {
 
 /* How many barriers the loop gets, behind one or not. */
 static int barriers_in(const Walk *w, Op *loop, const Pending *p, bool behind) {
-    Walk trial = {w->ctx, w->order, true, 0};
+    Walk trial = {w->ctx, w->order, true, 0, w->of_warps};
     Pending at = copy_of(w, p);
     if (behind) forget(&at);
     visit_loop(&trial, loop, &at);
@@ -280,10 +289,10 @@ static void visit_regions(Walk *w, Op *op, Pending *p) {
 }
 
 /* What op does to the buffer that operand i is; false: it reads and writes none. */
-static bool shared_access(const Op *op, int i, Interval *x) {
+static bool shared_access(const Walk *w, const Op *op, int i, Interval *x) {
     unsigned effects = ir_operand_effects(op, i);
     if (!(effects & (EFFECT_READS_SHARED | EFFECT_WRITES_SHARED))) return false;
-    *x = interval_of(op->operand[i].value, effects & EFFECT_WRITES_SHARED);
+    *x = interval_of(w, op->operand[i].value, effects & EFFECT_WRITES_SHARED);
     x->inside = ir_way_of(op);
     x->in_flight = op->code == OP_ASYNC_COPY      ? BY_COPY
                    : op_is_async_store(op)        ? BY_STORE
@@ -327,7 +336,7 @@ static void visit_block(Walk *w, Block *b, Pending *p) {
         Meeting clash = meets_global(w, op, p) ? MEET_ALL : MEET_NOT;
         Interval x;
         for (int i = 0; i < op->noperands; i++) {
-            Meeting of = shared_access(op, i, &x) ? clashes(p, x, engine) : MEET_NOT;
+            Meeting of = shared_access(w, op, i, &x) ? clashes(p, x, engine) : MEET_NOT;
             if (of > clash) clash = of;
         }
         if (clash == MEET_ALL) put_barrier(w, op, p);
@@ -336,7 +345,7 @@ static void visit_block(Walk *w, Block *b, Pending *p) {
             forget_in_warps(p);
         }
         for (int i = 0; i < op->noperands; i++)
-            if (shared_access(op, i, &x)) {
+            if (shared_access(w, op, i, &x)) {
                 x.written &= op->code != OP_MBAR_DESC_LOAD && op->code != OP_MBAR_FRAGMENT_LOAD;
                 x.unfenced = p->engine && x.written;
                 p->loaded |= p->engine && x.slices && reads_by_threads(op);
@@ -357,5 +366,6 @@ void pass_barrier(PassCtx *ctx) {
     ir_walk(ctx->f->body, look_for_engine, &p.engine);
     GlobalOrder order = global_order(ctx);
     Walk w = {.ctx = ctx, .order = &order};
+    w.of_warps = arena_alloc(&ctx->s->arena, ctx->f->nvalues);
     visit_block(&w, ctx->f->body, &p);
 }

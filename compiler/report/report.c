@@ -405,12 +405,12 @@ static void note_dot(Op *op, void *ctx) {
 static void fold_steps(Arena *a, const Func *f, PtxKernel *k) {
     DotLines dots = {.a = a};
     ir_walk(f->body, note_dot, &dots);
+    bool *steps = arena_array(a, (size_t)k->loops.n + 1, sizeof *steps);
+    for (int i = 0; i < k->loops.n; i++)
+        for (int d = 0; d < dots.at.n; d++) steps[i] |= k->loops.at[i].line == dots.at.at[d];
     for (int i = 0; i < k->insts.n; i++) {
         int *loop = &k->insts.at[i].loop;
-        bool steps = false;
-        for (int d = 0; *loop >= 0 && d < dots.at.n; d++)
-            steps |= k->loops.at[*loop].line == dots.at.at[d];
-        if (steps) *loop = k->loops.at[*loop].parent;
+        if (*loop >= 0 && steps[*loop]) *loop = k->loops.at[*loop].parent;
     }
 }
 
