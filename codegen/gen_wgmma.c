@@ -132,18 +132,26 @@ static void asm_results(Gen *g, const char *text, const char *constraints, LLVMT
         out[i] = n == 1 ? v : LLVMBuildExtractValue(g->b, v, (unsigned)i, "");
 }
 
+/* A dot by such instructions. */
+typedef struct Product {
+    const WgmmaInfo *w;
+    bool saturate;
+    int cols, all, tiles, steps; /* columns of an instruction, and held; rows in 64s; steps of K */
+    const Operand *a, *b;        /* A is in registers where the instruction is told some */
+} Product;
+
 /* The instruction on accumulators that are operands from `first` on, and on A and B as they are
  * named. in_registers: A. */
-static void put_wgmma(Buf *out, const WgmmaInfo *w, bool saturate, int cols, int first,
-                      const char *a, const char *b, bool adds, const Operand *oa, const Operand *ob,
-                      bool in_registers) {
-    buf_printf(out, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s%s {", cols, w->k,
-               saturate ? "satfinite." : "", w->text);
-    for (int i = 0; i < cols / 2; i++) buf_printf(out, i ? ", $%d" : "$%d", first + i);
+static void put_wgmma(Buf *out, const Product *p, int first, const char *a, const char *b,
+                      bool adds, bool in_registers) {
+    const WgmmaInfo *w = p->w;
+    buf_printf(out, "wgmma.mma_async.sync.aligned.m64n%dk%d.%s%s {", p->cols, w->k,
+               p->saturate ? "satfinite." : "", w->text);
+    for (int i = 0; i < p->cols / 2; i++) buf_printf(out, i ? ", $%d" : "$%d", first + i);
     buf_printf(out, "}, %s, %s, %d", a, b, adds);
     if (w->scales) buf_puts(out, ", 1, 1");
-    if (w->majors && !in_registers) buf_printf(out, ", %d", !oa->k_major);
-    if (w->majors) buf_printf(out, ", %d", !ob->k_major);
+    if (w->majors && !in_registers) buf_printf(out, ", %d", !p->a->k_major);
+    if (w->majors) buf_printf(out, ", %d", !p->b->k_major);
     buf_putc(out, ';');
 }
 
@@ -153,15 +161,14 @@ static char letter_of(const WgmmaInfo *w) {
 
 /* acc[0..n) += A * B, one instruction; = A * B where they begin as zeros. A is a descriptor (na 1),
  * or registers. */
-static void wgmma_call(Gen *g, const WgmmaInfo *w, bool saturate, int cols, const Operand *a,
-                       const Operand *b, const LLVMValueRef *ra, int na, LLVMValueRef db,
+static void wgmma_call(Gen *g, const Product *p, const LLVMValueRef *ra, int na, LLVMValueRef db,
                        LLVMValueRef *acc, bool zeros) {
-    int n = cols / 2;
+    int n = p->cols / 2;
     Arena *arena = &g->s->arena;
     Buf text = buf_new(arena), constraints = buf_new(arena), from = buf_new(arena);
     LLVMValueRef *args = arena_array(arena, (size_t)(n + na) + 1, sizeof *args);
     for (int i = 0; i < n; i++) {
-        buf_printf(&constraints, i ? ",=%c" : "=%c", letter_of(w));
+        buf_printf(&constraints, i ? ",=%c" : "=%c", letter_of(p->w));
         args[na + 1 + i] = acc[i];
     }
     for (int i = 0; i < na; i++) {
@@ -170,13 +177,12 @@ static void wgmma_call(Gen *g, const WgmmaInfo *w, bool saturate, int cols, cons
         args[i] = ra[i];
     }
     if (na > 1) buf_putc(&from, '}');
-    put_wgmma(&text, w, saturate, cols, 0, from.data, arena_printf(arena, "$%d", n + na), !zeros, a,
-              b, na > 1);
+    put_wgmma(&text, p, 0, from.data, arena_printf(arena, "$%d", n + na), !zeros, na > 1);
     buf_puts(&constraints, ",l");
     args[na] = db;
     for (int i = 0; i < n && !zeros; i++) buf_printf(&constraints, ",%d", i);
-    asm_results(g, text.data, constraints.data, result_type(g, w), args, na + 1 + (zeros ? 0 : n),
-                ASM_CONVERGENT, acc, n);
+    asm_results(g, text.data, constraints.data, result_type(g, p->w), args,
+                na + 1 + (zeros ? 0 : n), ASM_CONVERGENT, acc, n);
 }
 
 /* An instruction that values of one type pass through: nothing that makes them moves below it, and
@@ -286,14 +292,6 @@ static bool are_zeros(const LLVMValueRef *x, int n) {
 static const char wgmma_fence[] = "wgmma.fence.sync.aligned;",
                   wgmma_commit[] = "wgmma.commit_group.sync.aligned;";
 
-/* A dot whose operands are in shared memory. */
-typedef struct Product {
-    const WgmmaInfo *w;
-    bool saturate;
-    int cols, all, tiles, steps; /* columns of an instruction, and held; rows in 64s; steps of K */
-    const Operand *a, *b;
-} Product;
-
 /* As many steps as reach the `live` elements of K that are there, one at least, each a group of its
  * own: in another basic block than its instruction ptxas puts the fence in again (C7519), and an
  * empty instruction into the group. False: it cannot go on from one step to the next. */
@@ -320,8 +318,7 @@ static bool multiply_some(Gen *g, const Product *p, LLVMValueRef live, LLVMValue
     }
     buf_printf(&text, ".pragma \"nounroll\";\nsteps_${:uid}:\n\t%s\n\t", wgmma_fence);
     for (int i = 0; i < p->tiles; i++) {
-        put_wgmma(&text, p->w, p->saturate, p->cols, i * each, arena_printf(arena, "a%d", i), "b",
-                  true, p->a, p->b, false);
+        put_wgmma(&text, p, i * each, arena_printf(arena, "a%d", i), "b", true, false);
         buf_printf(&text, "\n\tadd.s64 a%d, a%d, %llu;\n\t", i, i, (unsigned long long)by_a);
     }
     buf_printf(&text,
@@ -394,9 +391,8 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
         for (int k = 0; k < steps; k++) {
             LLVMValueRef da = NULL, db = descriptor(g, &b, 0, (uint32_t)(k * w->k));
             if (!ra) da = descriptor(g, &a, (uint32_t)i * 64, (uint32_t)(k * w->k));
-            wgmma_call(g, w, p.saturate, cols, &a, &b,
-                       ra ? &ra[(i * steps + k) * A_REGISTERS] : &da, ra ? A_REGISTERS : 1, db,
-                       &d.at[i * all / 2], zeros && k == 0);
+            wgmma_call(g, &p, ra ? &ra[(i * steps + k) * A_REGISTERS] : &da, ra ? A_REGISTERS : 1,
+                       db, &d.at[i * all / 2], zeros && k == 0);
         }
     if (!some) ordered_asm(g, wgmma_commit);
     if (!ir_attr_int(op, AT_ASYNC, 0)) wait_call(g, 0, d.at, d.n, all, cols);

@@ -499,7 +499,7 @@ Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t n) {
     return clone_op(b, op, &(Copies){map, 0, map ? n : 0});
 }
 
-Op *ir_version(Session *s, Func *f, Op *loop, Value *cond) {
+Op *ir_version(Session *s, Func *f, Op *loop, Value *cond, Value **map) {
     Builder b = {s, f, loop->block, loop, loop->span}, other;
     uint32_t known = f->nvalues;
     int n = loop->nresults;
@@ -515,7 +515,8 @@ Op *ir_version(Session *s, Func *f, Op *loop, Value *cond) {
     b.block = version->region[0];
     other = b;
     other.block = version->region[1];
-    Op *copy = ir_clone(&b, loop, arena_array(&s->arena, known, sizeof(Value *)), known);
+    if (!map) map = arena_array(&s->arena, known, sizeof *map);
+    Op *copy = ir_clone(&b, loop, map, known);
     ir_append(other.block, loop);
     ir_op(&b, OP_YIELD, copy->result, n, NULL, 0, 0);
     ir_op(&other, OP_YIELD, loop->result, n, NULL, 0, 0);

@@ -315,8 +315,9 @@ Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t map_size);
 /* A copy of the kernel, behind it in the module. */
 Func *ir_clone_func(Module *m, Func *f, const char *name);
 /* The same of a region's arguments and ops, into one that is empty. */
-/* if cond: a copy of the loop, which it gives; else: the loop. */
-Op *ir_version(Session *s, Func *f, Op *loop, Value *cond);
+/* if cond: a copy of the loop, which it gives; else: the loop. map: of all values, as ir_clone has
+ * it, or NULL. */
+Op *ir_version(Session *s, Func *f, Op *loop, Value *cond, Value **map);
 void ir_clone_region(Builder *b, const Block *from, Block *to);
 static inline Value *ir_operand(const Op *op, int i) {
     return i < op->noperands ? op->operand[i].value : NULL;

@@ -5,10 +5,13 @@
 
 #include "ir/ir.h"
 
-/* shared.c: out[0…n) are x held as `to`, through buffers held as `through` (NULL: what suits both):
- * all are stored before any is read. */
+/* shared.c: out[0…n) are x held as `to`, through buffers held as `through`: all are stored before
+ * any is read. */
 void exchange_tiles(Builder *b, Value *const *x, int n, const Layout *through, const Layout *to,
                     Value **out);
+/* Bytes of the buffer through which so many warps, beside roles, give their own threads elements of
+ * a tile of so many. */
+int64_t warp_exchange_bytes(int64_t bytes, int warps);
 /* A CONVERT goes through shared memory. */
 bool convert_exchanges(const Op *op);
 /* exchange.c: bytes of the buffers that op, which has layouts, will be given; 0: none. */

@@ -152,7 +152,7 @@ static void visit(Op *loop, void *ctx_) {
         positive = positive ? ir_binary(&b, OP_AND, positive, one) : one;
     }
     if (positive) {
-        Op *copy = ir_version(ctx->s, ctx->f, loop, positive);
+        Op *copy = ir_version(ctx->s, ctx->f, loop, positive, NULL);
         wait_in_arms(ctx, copy->block->parent);
         all.n = 0;
         find_all(ctx->s, copy, &all);

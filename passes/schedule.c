@@ -331,7 +331,7 @@ static void version_by_occupancy(Plan *p) {
     Builder b = {p->s, p->f, loop->block, loop, loop->span};
     Type i1 = type_scalar(EL_I1);
     Value *single = ir_op(&b, OP_SINGLE_CTA, NULL, 0, &i1, 1, 0)->result[0];
-    deepen(p, ir_version(p->s, p->f, loop, single), p->choice.more);
+    deepen(p, ir_version(p->s, p->f, loop, single, NULL), p->choice.more);
 }
 
 /* ---- which loops ---- */

@@ -22,6 +22,10 @@ static bool within_warps(const Value *from, const Value *to, MoveKind kind) {
            (kind == MOVE_PICK ? COST_MOST_PICKS : COST_MOST_SHUFFLES);
 }
 
+int64_t warp_exchange_bytes(int64_t bytes, int warps) {
+    return bytes / warps > COST_WARP_EXCHANGE ? bytes / 2 : bytes;
+}
+
 bool convert_exchanges(const Op *op) {
     const Value *from = op->operand[0].value, *to = op->result[0];
     MoveKind kind = layout_move_kind(to->layout, from->layout);
@@ -34,9 +38,8 @@ void exchange_tiles(Builder *b, Value *const *x, int n, const Layout *through, c
     Value **buffer = arena_array(&b->s->arena, (size_t)n, sizeof *buffer);
     for (int i = 0; i < n; i++) {
         Type type = type_in_space(x[i]->type, SPACE_SHARED);
-        Layout l = through ? *through : choose_move_shared(x[i]->type, x[i]->layout, to);
         buffer[i] = ir_op(b, OP_BUFFER_ALLOC, NULL, 0, &type, 1, 0)->result[0];
-        buffer[i]->layout = intern_layout(b->s, l);
+        buffer[i]->layout = intern_layout(b->s, *through);
     }
     for (int i = 0; i < n; i++) ir_binary(b, OP_SHARED_STORE, x[i], buffer[i]);
     for (int i = 0; i < n; i++) {
@@ -126,10 +129,11 @@ static void convert_halves(PassCtx *ctx, Op *op, int bit, Value **place) {
 /* Where roles leave little room a conversion by which warps give each other nothing goes in halves
  * of whole rows of lanes: no thread waits long for one. */
 static bool is_large(const PassCtx *ctx, const Layout *from, const Value *to, int bit) {
-    int64_t bytes = type_bytes(to->type), of_warp = bytes >> to->layout->bits[IN_WARP];
+    int64_t bytes = type_bytes(to->type);
+    int warps = 1 << to->layout->bits[IN_WARP];
     bool rows = (uint32_t)1 << bit > held_by(to->layout, IN_LANE);
     return bytes * 100 > ctx->target->max_shared * COST_MOST_EXCHANGE_PERCENT ||
-           (roles_of(ctx->f) && of_warp > COST_WARP_EXCHANGE && rows &&
+           (roles_of(ctx->f) && warp_exchange_bytes(bytes, warps) < bytes && rows &&
             layout_same_warps(from, to->layout));
 }
 

@@ -18,6 +18,7 @@
  * product. What each way has of shared memory lies in one place (allocate.c). */
 #include "ir/desc.h"
 #include "passes/cost.h"
+#include "passes/exchange.h"
 #include "passes/layout_choice.h"
 #include "passes/warp_specialize.h"
 
@@ -53,18 +54,13 @@ static int64_t line_elements(Type t) {
     return COST_LINE_BYTES / type_elem_bytes(t);
 }
 
-/* What warps exchange the block through (shared.c). */
-static int64_t exchange_of(const Specialize *x, Type t) {
-    int64_t bytes = type_bytes(t);
-    return bytes / x->f->num_warps > COST_WARP_EXCHANGE ? bytes / 2 : bytes;
-}
-
 static bool is_wanted(const Specialize *x, const Store *st) {
     const Op *store = st->op, *desc = store->operand[0].value->def;
     Type t = store->operand[1].value->type;
     enum { MEASURED = 2 }; /* bytes of an element: others are stored as they are held, in pieces */
     if (t.rank != 2 || desc->result[0]->type.rank != 2 || type_elem_bytes(t) != MEASURED ||
-        type_dim(t, 1) <= line_elements(t) || exchange_of(x, t) > st->bytes ||
+        type_dim(t, 1) <= line_elements(t) ||
+        warp_exchange_bytes(type_bytes(t), x->f->num_warps) > st->bytes ||
         dim_of_sum_columns(x, store->operand[1].value) != 1)
         return false;
     for (int d = 0; d < t.rank; d++)
@@ -134,28 +130,15 @@ static void store_by_pointers(Specialize *x, Builder *b, const Op *part, Value *
     ir_copy_attr(b->s, part, store, AT_EVICT);
 }
 
-/* A branch around the loop over places, whose first way has a copy of it; *copy: of its values. */
-static Op *branch_around(Specialize *x, Block *role, Value **copy, uint32_t n) {
-    Op *places = loop_over_places(role);
-    Builder b = {x->s, x->f, role, places, places->span}, in[2];
-    Op *branch = ir_op(&b, OP_IF, &x->rows.cut, 1, NULL, 0, 2);
-    for (int r = 0; r < 2; r++)
-        in[r] = (Builder){x->s, x->f, branch->region[r], NULL, places->span};
-    if (copy) ir_clone(&in[0], places, copy, n);
-    ir_append(in[1].block, places);
-    for (int r = 0; r < 2; r++) ir_op(&in[r], OP_YIELD, NULL, 0, NULL, 0, 0);
-    return branch;
-}
-
 int split_rows(Specialize *x, Block *consumer, Block *way[2]) {
     way[0] = consumer;
     if (!x->rows.cut) return 1;
-    uint32_t n = x->f->nvalues;
-    Value **copy = arena_array(&x->s->arena, n, sizeof *copy);
-    Op *branch = branch_around(x, consumer, copy, n);
-    bool stored = false;
-    for (int r = 0; r < 2; r++) way[r] = branch->region[r];
+    Op *places = loop_over_places(consumer);
+    Value **copy = arena_array(&x->s->arena, x->f->nvalues, sizeof *copy);
+    way[0] = ir_version(x->s, x->f, places, x->rows.cut, copy)->block;
+    way[1] = places->block;
     Block *body = loop_over_places(way[0])->region[0];
+    bool stored = false;
     for (Op *op = body->first, *next; op; op = next) {
         next = op->next;
         if (ir_attr_int(op, AT_ROLE, 0) != x->n + 1) continue;
@@ -168,5 +151,14 @@ int split_rows(Specialize *x, Block *consumer, Block *way[2]) {
 }
 
 void leave_rows(Specialize *x, Block *storer) {
-    if (x->rows.cut) branch_around(x, storer, NULL, 0);
+    if (!x->rows.cut) return;
+    Op *places = loop_over_places(storer);
+    Builder b = {x->s, x->f, storer, places, places->span};
+    Op *branch = ir_op(&b, OP_IF, &x->rows.cut, 1, NULL, 0, 2);
+    ir_append(branch->region[1], places);
+    b.before = NULL;
+    for (int r = 0; r < 2; r++) {
+        b.block = branch->region[r];
+        ir_op(&b, OP_YIELD, NULL, 0, NULL, 0, 0);
+    }
 }

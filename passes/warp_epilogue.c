@@ -134,12 +134,7 @@ static Op *first_turns(const Epilogue *e) {
     Builder b = {x->s, x->f, sum->block, sum, sum->span};
     Value *end = ir_const_int(&b, sum->operand[1].value->type, turn_of(e, e->later));
     end = ir_binary(&b, OP_MIN, sum->operand[1].value, end);
-    uint32_t n = x->f->nvalues;
-    Op *first = ir_clone(&b, sum, arena_array(&x->s->arena, n, sizeof(Value *)), n);
-    ir_set_operand(first, 1, end);
-    ir_set_operand(sum, 0, end);
-    for (int i = 0; i < first->nresults; i++) ir_set_operand(sum, 3 + i, first->result[i]);
-    return first;
+    return split_loop(x, sum, end, end);
 }
 
 static void store_in_turns(const Epilogue *e, Value *pending, Value *const *part) {

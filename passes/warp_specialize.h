@@ -191,6 +191,9 @@ void leave_rows(Specialize *x, Block *storer);
 /* ---- warp_tail.c ---- */
 /* In the consumer: the last turns of sums over K leave out what is beyond the tensors. */
 void split_tails(Specialize *x, Block *consumer);
+/* The loop's first turns, up to `end`, in a loop in front of it, which begins with `begin` then and
+ * goes on with what that one carries. That loop. */
+Op *split_loop(Specialize *x, Op *loop, Value *end, Value *begin);
 
 /* ---- warp_epilogue.c ---- */
 /* In the consumer's block, whose ops are marked: what it stores of a place goes under the next

@@ -85,34 +85,34 @@ static bool find_tail(Tail *t, const Tail *same) {
            type_equal(t->k->type, loop->operand[0].value->type) && ir_defined_outside(t->k, loop);
 }
 
-static Value *number(Builder *b, Type t, int64_t n) {
-    return ir_const_int(b, t, n);
+Op *split_loop(Specialize *x, Op *loop, Value *end, Value *begin) {
+    Builder b = {x->s, x->f, loop->block, loop, loop->span};
+    uint32_t n = x->f->nvalues;
+    Op *first = ir_clone(&b, loop, arena_array(&x->s->arena, n, sizeof(Value *)), n);
+    ir_set_operand(first, 1, end);
+    ir_set_operand(loop, 0, begin);
+    for (int r = 0; r < first->nresults; r++) ir_set_operand(loop, 3 + r, first->result[r]);
+    return first;
 }
 
 /* The loop in front of its last turns. */
-static void split_loop(Tail *t) {
-    Specialize *x = t->x;
+static void split_tail(Tail *t) {
     Op *tail = t->loop;
-    Builder b = {x->s, x->f, tail->block, tail, tail->span};
+    Builder b = {t->x->s, t->x->f, tail->block, tail, tail->span};
     Type i = t->k->type;
-    Value *turns = ir_binary(&b, OP_DIV, t->k, number(&b, i, t->block));
-    Value *whole = ir_binary(&b, OP_MUL, turns, number(&b, i, t->block / t->by));
-    if (t->from) whole = ir_binary(&b, OP_ADD, whole, number(&b, i, t->from));
+    Value *turns = ir_binary(&b, OP_DIV, t->k, ir_const_int(&b, i, t->block));
+    Value *whole = ir_binary(&b, OP_MUL, turns, ir_const_int(&b, i, t->block / t->by));
+    if (t->from) whole = ir_binary(&b, OP_ADD, whole, ir_const_int(&b, i, t->from));
     Value *end = ir_binary(&b, OP_MIN, tail->operand[1].value, whole);
-    Value *begin = ir_binary(&b, OP_MAX, tail->operand[0].value, whole);
-    uint32_t n = x->f->nvalues;
-    Op *all = ir_clone(&b, tail, arena_array(&x->s->arena, n, sizeof(Value *)), n);
-    ir_set_operand(all, 1, end);
-    ir_set_operand(tail, 0, begin);
-    for (int r = 0; r < all->nresults; r++) ir_set_operand(tail, 3 + r, all->result[r]);
+    split_loop(t->x, tail, end, ir_binary(&b, OP_MAX, tail->operand[0].value, whole));
 }
 
 static void leave_out_steps(Tail *t) {
     Op *before = t->dot;
     Builder b = {t->x->s, t->x->f, before->block, before, before->span};
     Value *at = t->loop->region[0]->args[0];
-    if (t->from) at = ir_binary(&b, OP_SUB, at, number(&b, at->type, t->from));
-    if (t->by > 1) at = ir_binary(&b, OP_MUL, at, number(&b, at->type, t->by));
+    if (t->from) at = ir_binary(&b, OP_SUB, at, ir_const_int(&b, at->type, t->from));
+    if (t->by > 1) at = ir_binary(&b, OP_MUL, at, ir_const_int(&b, at->type, t->by));
     Value *operand[] = {before->operand[0].value, before->operand[1].value,
                         before->operand[2].value, ir_binary(&b, OP_SUB, t->k, at)};
     Op *dot = ir_op_like(&b, before, operand, 4, &before->result[0]->type);
@@ -161,7 +161,7 @@ void split_tails(Specialize *x, Block *consumer) {
             if (s.split.at[k].loop == t.dot->block->parent) same = &s.split.at[k];
         if (!find_tail(&t, same) || goes_on(t.loop) || is_whole(&s, &t)) continue;
         if (!same) {
-            split_loop(&t);
+            split_tail(&t);
             vec_push(&x->s->arena, &s.split, t);
         }
         leave_out_steps(&t);

@@ -13,13 +13,12 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from source import conclude, seeds_of, tell
+from source import BEFORE, conclude, seeds_of, tell
 
 ROOT = Path(__file__).resolve().parents[2]
 # factors, what may be stored of them, bytes of a factor
 TYPES = [("fp16", ("fp16", "fp32"), 2)] * 3 + [("bf16", ("bf16", "fp32"), 2), ("fp8e4nv", ("bf16",), 1)]
 CHUNK = 16  # bytes that rows are multiples of
-UP_TO_ENTRIES = "swizzle_grid,lower_desc,fold,cse,dce,licm,combine,narrow,entries"
 
 
 def configs():
@@ -62,7 +61,7 @@ def try_seed(programs, device, work, seed):
     compiler = [programs / "tilec", *command[1:2], *command[4:6], *[x for x in command if str(x).startswith("-D")], "-s", signature,
                 "--target=sm_90a", "-Wno-perf", *split]
     said = (tell([*compiler, "-o", f"{stem}.ptx"]) or
-            tell([*compiler, "--emit=tir", f"--passes={UP_TO_ENTRIES}", "-o", f"{stem}.tir"]))
+            tell([*compiler, "--emit=tir", f"--passes={BEFORE},entries", "-o", f"{stem}.tir"]))
     if not said and "matmul_types__persistent(" in Path(f"{stem}.ptx").read_text():
         tiles = -(-m // bm) * -(-n // bn)
         further = [programs / "tilerun", f"{stem}.tir", "--kernel=matmul_types__persistent", f"--seed={seed}", f"--grid={tiles}",
