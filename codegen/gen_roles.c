@@ -289,7 +289,7 @@ static void wait_for(Gen *g, LLVMValueRef at, LLVMValueRef phase, LLVMValueRef a
     LLVMValueRef parity = LLVMBuildAnd(g->b, phase, gen_i32(g, 1), "");
     LLVMValueRef args[] = {at, parity, gen_i32(g, MOST_TRIES), asks};
     char text[480];
-    bool bounded = g->f->debug;
+    bool bounded = g->o->debug || g->f->debug;
     snprintf(
         text, sizeof text,
         "{\n\t.reg .pred p%s%s\nwait_${:uid}:\n\tmbarrier.%s.parity.shared%s.b64 p, [$0], $1;\n\t"
