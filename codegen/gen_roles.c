@@ -67,7 +67,9 @@ static void gen_waits(Gen *g, const Op *roles) {
 
 /* Nothing that would wait in registers. */
 static bool is_worked_out_first(const Op *op) {
-    return op->nresults == 1 && !op->nregions && !op->result[0]->type.rank && ir_is_pure(op);
+    for (int i = 0; i < op->nresults; i++)
+        if (op->result[i]->type.rank) return false;
+    return op->nresults && (!op->nregions || op->code == OP_IF) && ir_is_pure(op);
 }
 
 /* LLVM would sink quotients to the loop that takes them, behind the waits. */

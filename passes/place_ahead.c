@@ -14,7 +14,7 @@
 #include "ir/effects.h"
 #include "passes/pass.h"
 
-enum { MOST_AHEAD = 8, MOST_OPERANDS = 3 };
+enum { MOST_AHEAD = 8 };
 
 typedef struct Ahead {
     Session *s;
@@ -27,16 +27,29 @@ typedef struct Ahead {
 } Ahead;
 
 /* Of the place alone: what else a loop carries is there only when its turn comes. */
-static bool may_be_ahead(const Ahead *x, const Op *op) {
-    if (op->nresults != 1 || op->noperands > MOST_OPERANDS || op->code == OP_INLINE_ASM)
-        return false;
-    Type t = op->result[0]->type;
+static bool is_of_place(const Ahead *x, const Op *op) {
+    if (op->code == OP_INLINE_ASM) return false;
     for (int i = 0; i < op->noperands; i++) {
         const Value *v = op->operand[i].value;
         if (v != x->loop->region[0]->args[0] && !x->ahead[v->id] && !ir_defined_outside(v, x->loop))
             return false;
     }
-    return type_is_int(t) && !t.rank;
+    for (int i = 0; i < op->nresults; i++) {
+        Type t = op->result[i]->type;
+        if (!type_is_int(t) || t.rank) return false;
+    }
+    return true;
+}
+
+/* Of a branch all that its arms do. */
+static bool may_be_ahead(const Ahead *x, const Op *op) {
+    if (!op->nresults || (op->nregions && op->code != OP_IF) || !is_of_place(x, op)) return false;
+    for (int r = 0; r < op->nregions; r++)
+        for (const Op *in = op->region[r]->first; in; in = in->next) {
+            if (in->nregions || !is_of_place(x, in)) return false;
+            for (int i = 0; i < in->nresults; i++) x->ahead[in->result[i]->id] = true;
+        }
+    return true;
 }
 
 /* Of no constant: that is a product. */
@@ -50,8 +63,10 @@ static void look_for_copy(Op *op, void *found) {
     *(bool *)found |= op->code == OP_MBAR_DESC_LOAD;
 }
 
+/* The op itself, or the branch that it is in. */
 static bool is_ahead(const Ahead *x, const Op *op) {
-    return op->nresults == 1 && x->ahead[op->result[0]->id];
+    while (op->block != x->loop->region[0] && op->block->parent) op = op->block->parent;
+    return op->nresults && x->ahead[op->result[0]->id];
 }
 
 static bool is_asked_for(const Ahead *x, const Value *v) {
@@ -67,16 +82,17 @@ static bool find_ahead(Ahead *x) {
     ir_walk(x->loop->region[0], look_for_copy, &copies);
     if (!copies) return false;
     x->ahead = arena_array(&x->s->arena, x->f->nvalues, sizeof *x->ahead);
-    for (x->end = first; ir_is_pure(x->end) && !x->end->nregions; x->end = x->end->next) {
+    for (x->end = first; ir_is_pure(x->end); x->end = x->end->next) {
         if (!may_be_ahead(x, x->end)) continue;
         slow |= is_slow(x->end);
-        x->ahead[x->end->result[0]->id] = true;
+        for (int i = 0; i < x->end->nresults; i++) x->ahead[x->end->result[i]->id] = true;
     }
-    for (const Op *op = first; slow && op != x->end; op = op->next) {
-        if (!is_ahead(x, op) || !is_asked_for(x, op->result[0])) continue;
-        if (x->n == MOST_AHEAD) return false;
-        x->of[x->n++] = op->result[0];
-    }
+    for (const Op *op = first; slow && op != x->end; op = op->next)
+        for (int i = 0; is_ahead(x, op) && i < op->nresults; i++) {
+            if (!is_asked_for(x, op->result[i])) continue;
+            if (x->n == MOST_AHEAD) return false;
+            x->of[x->n++] = op->result[i];
+        }
     return x->n;
 }
 
@@ -84,18 +100,12 @@ static bool find_ahead(Ahead *x) {
  * none. */
 static void work_out(const Ahead *x, Builder *b, Value *place, Value **out) {
     const Block *body = x->loop->region[0];
-    Value **at = arena_array(&x->s->arena, x->f->nvalues, sizeof *at), *in[MOST_OPERANDS];
     uint32_t known = x->f->nvalues;
+    Value **at = arena_array(&x->s->arena, known, sizeof *at);
     Value *last = ir_binary(b, OP_SUB, x->loop->operand[1].value, ir_const_int(b, place->type, 1));
     at[body->args[0]->id] = ir_binary(b, OP_MIN, place, last);
-    for (const Op *op = body->first; op != x->end; op = op->next) {
-        if (!is_ahead(x, op)) continue;
-        for (int i = 0; i < op->noperands; i++) {
-            Value *v = op->operand[i].value;
-            in[i] = v->id < known && at[v->id] ? at[v->id] : v;
-        }
-        at[op->result[0]->id] = ir_op_like(b, op, in, op->noperands, NULL)->result[0];
-    }
+    for (const Op *op = body->first; op != x->end; op = op->next)
+        if (is_ahead(x, op)) ir_clone(b, op, at, known);
     for (int i = 0; i < x->n; i++) out[i] = at[x->of[i]->id];
 }
 
@@ -110,6 +120,7 @@ static void work_ahead(Ahead *x) {
     work_out(x, &behind, place, next);
     Op *to = ir_for_widen(x->s, x->f, loop, first, x->n);
     Block *body = to->region[0];
+    x->loop = to;
     ir_yield_more(x->s, x->f, body->last, next, x->n);
     for (int i = 0; i < x->n; i++) ir_replace_uses(x->of[i], body->args[1 + n + i]);
     for (Op *op = x->end->prev, *prev; op; op = prev) {
