@@ -57,6 +57,13 @@ def hidden_of(torch, lib, kernel, entry, values, grid, shares):
             keep.append(ctypes.c_uint32(grid[h["axis"]]))
             out.append(ctypes.addressof(keep[-1]))
             continue
+        if h["kind"] == "number":
+            number = worth(h["value"], names)
+            if h["type"] == "i32" and not -2**31 <= number < 2**31:
+                return None
+            keep.append((ctypes.c_int64 if h["type"] == "i64" else ctypes.c_int32)(number))
+            out.append(ctypes.addressof(keep[-1]))
+            continue
         if h["kind"] == "workspace":
             keep.append(torch.zeros(h["bytes"] * shares.programs[0] if shares.places else 1,
                                     dtype=torch.uint8, device="cuda"))

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* arguments.c: a launch's arguments -> the parameters of the kernel's PTX: the source's own, and
- * behind them the hidden ones: tensor maps, the grid's axes, how programs share out loops. */
+ * behind them the hidden ones: the grid's axes, numbers, tensor maps, how programs share out loops.
+ */
 #include "runtime/runtime.h"
 
 #include <string.h>
@@ -20,23 +21,49 @@ static tile_status make_maps(EncodeMap *encode, tile_kernel *k, const InterpArg 
     return TILE_OK;
 }
 
+static tile_status make_numbers(tile_kernel *k, const InterpArg *arg, bool stands_in,
+                                int64_t *number) {
+    ExprError e;
+    if (!k->nnumbers) return TILE_OK;
+    bool known =
+        expr_run(k->number_code, k->number_ops, rt_value_of_slot, arg, number, &e) == k->nnumbers;
+    for (int i = 0; i < k->nnumbers; i++) {
+        bool wide = k->number[i].elem == EL_I64;
+        if (known && (wide || number[i] == (int32_t)number[i])) continue;
+        if (stands_in) return TILE_BAD_LAUNCH;
+        return rt_fail(k->module->ctx, TILE_BAD_LAUNCH, "kernel '%s': %s %s", k->name,
+                       known ? k->number[i].text : "its numbers have no value:",
+                       known ? "does not fit 32 bits" : e.text);
+    }
+    return TILE_OK;
+}
+
+static void **put_split(const LaunchGrid *asked, LaunchArgs *out, void **param) {
+    memcpy(out->stream_k, asked->stream_k, sizeof out->stream_k);
+    *param++ = &out->workspace;
+    *param++ = &out->mark;
+    for (int i = 0; i < STREAM_K_SHARES; i++) *param++ = &out->stream_k[i];
+    return param;
+}
+
 tile_status rt_arguments(EncodeMap *encode, tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
                          LaunchArgs *out, int *driver) {
     void **param = out->param;
+    int maps = 0, numbers = 0, axes = 0;
     out->workspace = out->mark = 0;
-    tile_status st = make_maps(encode, k, arg, asked->stands_in, out->map, driver);
+    tile_status st = make_numbers(k, arg, asked->stands_in, out->number);
+    if (!st) st = make_maps(encode, k, arg, asked->stands_in, out->map, driver);
     for (int i = 0; i < k->nparams; i++) {
         bool number = k->param[i].check == ARG_FLOAT;
         if (number) out->floats[i] = elem_from_double(k->param[i].elem, arg[i].f);
         *param++ = number ? (void *)&out->floats[i] : (void *)&arg[i];
     }
-    for (int i = 0; i < k->nmaps; i++) *param++ = &out->map[i];
     memcpy(out->work, (uint32_t[]){asked->work.x, asked->work.y, asked->work.z}, sizeof out->work);
-    for (int i = 0; i < k->naxes; i++) *param++ = &out->work[i];
-    if (!k->nsplit) return st;
-    memcpy(out->stream_k, asked->stream_k, sizeof out->stream_k);
-    *param++ = &out->workspace;
-    *param++ = &out->mark;
-    for (int i = 0; i < STREAM_K_SHARES; i++) *param++ = &out->stream_k[i];
+    for (int i = 0; i < k->nkinds; i++) switch ((HiddenKind)k->hidden[i]) {
+        case HIDDEN_MAP: *param++ = &out->map[maps++]; break;
+        case HIDDEN_NUMBER: *param++ = &out->number[numbers++]; break;
+        case HIDDEN_AXIS: *param++ = &out->work[axes++]; break;
+        case HIDDEN_SPLIT: param = put_split(asked, out, param); break;
+        }
     return st;
 }

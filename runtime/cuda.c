@@ -235,8 +235,8 @@ static void open_workspaces(tile_context *ctx) {
 
 static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
     const CudaDevice *d = ctx->cuda;
-    if (k->nhidden > k->nmaps + k->naxes + k->nsplit || k->naxes < k->persistent ||
-        (k->nsplit && k->nsplit < RT_SPLIT))
+    if (k->nhidden > k->nmaps + k->nnumbers + k->naxes + k->nsplit || k->naxes < k->persistent ||
+        (k->nsplit && k->nsplit < RT_SPLIT) || (k->nnumbers && !k->number_code))
         return rt_fail(ctx, TILE_BAD_MODULE,
                        "kernel '%s' has hidden parameters, which this version of the runtime "
                        "cannot make",

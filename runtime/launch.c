@@ -184,6 +184,20 @@ static ExprName look_up(void *ctx, const char *name, size_t len, int64_t *value)
     return look_up_size(k, name, len, value);
 }
 
+/* Without code where one of them cannot be read. */
+static void prepare_numbers(Session *s, tile_kernel *k) {
+    ExprOp op[EXPR_MAX_OPS];
+    ExprError e;
+    Buf text = buf_new(&s->arena);
+    for (int i = 0; i < k->nnumbers; i++)
+        buf_printf(&text, "%s%s", i ? ", " : "", k->number[i].text);
+    int nops = k->nnumbers ? expr_compile(text.data, text.len, look_up, k, op, EXPR_MAX_OPS,
+                                          k->nnumbers, &e)
+                           : 0;
+    if (nops > 0) k->number_code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
+    k->number_ops = nops > 0 ? nops : 0;
+}
+
 void launch_prepare(Session *s, tile_kernel *k) {
     for (int i = 0; i < k->nparams; i++) prepare_param(&k->param[i]);
     k->plain = rt_cluster_size(k) == 1 && !k->cooperative;
@@ -198,6 +212,7 @@ void launch_prepare(Session *s, tile_kernel *k) {
         m->code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
         m->nops = nops;
     }
+    prepare_numbers(s, k);
     if (k->cluster_when && k->max_cluster) {
         int nops = expr_compile(k->cluster_when, strlen(k->cluster_when), look_up, k, op,
                                 EXPR_MAX_OPS, 1, &e);

@@ -186,23 +186,46 @@ static bool read_split(Reader *r, const json_t *o, const char *kind, tile_kernel
     return true;
 }
 
-/* What is made for the kernel, up to the first kind that is not known. */
+/* False: it is of a type that nobody here knows. */
+static bool read_number(Reader *r, const json_t *o, KernelNumber *n) {
+    int depth = 0;
+    n->text = read_text(r, o, "value");
+    const char *type = read_text(r, o, "type");
+    return parse_type(type, &n->elem, &depth) && !depth && (n->elem == EL_I32 || n->elem == EL_I64);
+}
+
+/* What is made for the kernel, up to the first kind that is not known, or is not made at all. */
 static void read_hidden(Reader *r, const json_t *o, tile_kernel *k) {
     const json_t *hidden = read_array(r, o, "hidden", RT_MAX_PARAMS);
     int n = k->nhidden = (int)json_array_size(hidden);
     k->map = arena_array(&r->s->arena, RT_MAX_MAPS, sizeof *k->map);
-    for (int i = 0; i < n && k->nmaps < RT_MAX_MAPS && !r->error; i++) {
+    k->number = arena_array(&r->s->arena, RT_MAX_NUMBERS, sizeof *k->number);
+    k->hidden = arena_alloc(&r->s->arena, (size_t)n + 1);
+    for (int i = 0; i < n && !r->error; i++) {
         const json_t *x = json_array_get(hidden, (size_t)i);
         const char *kind = json_string_value(json_object_get(x, "kind"));
-        if (kind && read_split(r, x, kind, k)) continue;
-        if (kind && strcmp(kind, "grid") == 0 && k->naxes < 3 && !k->nsplit) {
+        HiddenKind is;
+        if (!kind) return;
+        if (read_split(r, x, kind, k)) {
+            if (k->nsplit == RT_SPLIT) k->hidden[k->nkinds++] = HIDDEN_SPLIT;
+            continue;
+        }
+        if (k->nsplit) return;
+        if (strcmp(kind, "grid") == 0 && k->naxes < 3) {
+            is = HIDDEN_AXIS;
             read_int(r, x, "axis", k->naxes, k->naxes);
             k->naxes++;
-        } else if (kind && strcmp(kind, "tensor_map") == 0 && !k->naxes && !k->nsplit) {
+        } else if (strcmp(kind, "tensor_map") == 0 && k->nmaps < RT_MAX_MAPS) {
+            is = HIDDEN_MAP;
             read_map(r, x, k, &k->map[k->nmaps++]);
+        } else if (strcmp(kind, "number") == 0 && k->nnumbers < RT_MAX_NUMBERS) {
+            is = HIDDEN_NUMBER;
+            if (!read_number(r, x, &k->number[k->nnumbers])) return;
+            k->nnumbers++;
         } else {
             return;
         }
+        k->hidden[k->nkinds++] = (uint8_t)is;
     }
 }
 

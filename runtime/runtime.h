@@ -20,6 +20,7 @@
 
 enum {
     RT_MAX_MAPS = 16,
+    RT_MAX_NUMBERS = 32, /* that launches work out */
     RT_MAP_RANK = DESC_MAX_RANK,
     PORTABLE_CLUSTER = 8, /* programs, that every GPU with clusters takes */
     RT_MAX_PARAMS = TILE_MAX_PARAMS,
@@ -205,6 +206,15 @@ typedef struct KernelMap {
     MadeMaps *made; /* that launches share */
 } KernelMap;
 
+/* A hidden parameter: a number that a launch works out. */
+typedef struct KernelNumber {
+    const char *text; /* an expression */
+    Elem elem;        /* i32 or i64 */
+} KernelNumber;
+
+/* What a hidden parameter is; a split is RT_SPLIT of them. */
+typedef enum HiddenKind { HIDDEN_MAP, HIDDEN_NUMBER, HIDDEN_AXIS, HIDDEN_SPLIT } HiddenKind;
+
 enum { ITERATION_CLOCKS, LEAST_CLOCKS, PART_CLOCKS, MEET_CLOCKS, SPLIT_CLOCKS }; /* see attrs.def */
 /* Hidden parameters: a workspace, a mark, and how programs share out loops (share.c). */
 typedef struct KernelSplit {
@@ -238,9 +248,12 @@ struct tile_kernel {
     int64_t shared;
     int64_t shared_single_cta; /* where no two programs share a multiprocessor; 0: the same */
     KernelMap *map;
-    /* Hidden parameters, of them those that can be made: the maps, then the grid's axes, then the
-     * split's. */
-    int nhidden, nmaps, naxes, nsplit;
+    KernelNumber *number;
+    ExprOp *number_code; /* of all numbers, as code; NULL: they cannot be read */
+    int number_ops;
+    uint8_t *hidden; /* the HiddenKind of each of the parameters that can be made, in their order */
+    /* Hidden parameters, and how many of each kind can be made. */
+    int nhidden, nkinds, nmaps, nnumbers, naxes, nsplit;
     KernelSplit split;
     int min_places;  /* of a further entry: that a program has where it is worth it; 1: always */
     int max_cluster; /* programs that a launch may run as a cluster; 0: there are none for it */
@@ -326,9 +339,10 @@ const char *rt_make_map(EncodeMap *encode, const tile_kernel *k, int i, const In
 /* The parameters of a kernel's PTX in a launch: where each is. A parameter takes the low bytes of
  * its InterpArg, which the machine has first; a float's are made here. */
 typedef struct LaunchArgs {
-    void *param[RT_MAX_PARAMS + RT_MAX_MAPS + 3 + RT_SPLIT];
+    void *param[RT_MAX_PARAMS + RT_MAX_MAPS + RT_MAX_NUMBERS + 3 + RT_SPLIT];
     uint64_t floats[RT_MAX_PARAMS];
     TensorMap map[RT_MAX_MAPS];
+    int64_t number[RT_MAX_NUMBERS]; /* the low bytes are the parameter */
     uint32_t work[3], stream_k[STREAM_K_SHARES];
     uint64_t workspace, mark; /* the caller's to fill in; 0 */
 } LaunchArgs;

@@ -173,7 +173,11 @@ typedef struct Entry {
     int (*conditions)(const int64_t *v, double *far); /* NULL: none */
     int (*cluster_when)(const int64_t *v, int64_t *to);
     const Map *map;
-    int nmaps, naxes;
+    int nmaps, nnumbers;
+    int (*numbers)(const int64_t *v, int64_t *to); /* that a launch works out; NULL: none */
+    const char *wide;                              /* of each of them '8' or '4' bytes */
+    const char
+        *hidden; /* of each parameter behind the source's 'm'ap, 'n'umber, 'g'rid or 's'plit */
     const Split *split; /* NULL: there is none */
 } Entry;
 

@@ -183,24 +183,36 @@ static uint64_t new_mark(State *s) {
 /* By this entry; NO_MAP: its maps cannot be made of these arguments. */
 static int launch_entry(State *s, const Kernel *k, const Entry *e, Asked *a, int64_t *v,
                         int concurrent, CUstream stream) {
-    void *param[PARAMS + 16 + 3 + 5];
+    void *param[PARAMS + 16 + 32 + 3 + 5];
     int n = 0, r = 0;
     for (; n < k->nparams; n++) param[n] = &v[n]; /* the low bytes are the argument */
+    int64_t number[32];                           /* the low bytes are the parameter */
+    if (e->numbers && !e->numbers(v, number)) return NO_MAP;
+    for (int i = 0; i < e->nnumbers; i++)
+        if (e->wide[i] == '4' && number[i] != (int32_t)number[i]) return NO_MAP;
 #if LAUNCHER_MAPS
     TensorMap map[16];
-    for (int i = 0; i < e->nmaps && !r; i++) {
-        r = make_map(&s->driver, &e->map[i], v, &map[i]);
-        param[n++] = &map[i];
-    }
+    for (int i = 0; i < e->nmaps && !r; i++) r = make_map(&s->driver, &e->map[i], v, &map[i]);
 #endif
-    for (int i = 0; i < e->naxes; i++) param[n++] = &a->work[i];
 #if LAUNCHER_SPLIT
     uint64_t workspace = 0, mark = 0;
-    if (e->split) {
+#endif
+    int maps = 0, numbers = 0, axes = 0;
+    for (const char *kind = e->hidden; *kind; kind++) {
+        if (*kind == 'n') param[n++] = &number[numbers++];
+        if (*kind == 'g') param[n++] = &a->work[axes++];
+#if LAUNCHER_MAPS
+        if (*kind == 'm') param[n++] = &map[maps++];
+#endif
+#if LAUNCHER_SPLIT
+        if (*kind != 's') continue;
         param[n++] = &workspace;
         param[n++] = &mark;
         for (int i = 0; i < 3; i++) param[n++] = &a->split[i];
+#endif
     }
+    (void)maps;
+#if LAUNCHER_SPLIT
     if (!r && e->split && a->split[0]) {
         mark = new_mark(s);
         r = s->driver.pool_alloc(&workspace, (size_t)e->split->bytes * a->programs[0], s->pool,

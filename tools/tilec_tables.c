@@ -101,7 +101,7 @@ static void put_values(const Writer *w, const json_t *kernel, const char *name, 
     ExprOp op[EXPR_MAX_OPS];
     ExprError ignored;
     const char *sign;
-    int n = expr_compile(text, strlen(text), writer_name, context_of(kernel), op, EXPR_MAX_OPS, 11,
+    int n = expr_compile(text, strlen(text), writer_name, context_of(kernel), op, EXPR_MAX_OPS, 32,
                          &ignored);
     fprintf(w->out, "\n/* ");
     c_comment(w->out, text);
@@ -171,7 +171,7 @@ typedef struct Place { /* of an entry: the numbers that its names have */
     size_t entry; /* 0: the kernel's own */
 } Place;
 
-enum { TEXT = 16384 };
+enum { TEXT = 16384, MOST_HIDDEN = 64 };
 
 static bool is_kind(const json_t *hidden, const char *kind) {
     return strcmp(json_text(hidden, "kind"), kind) == 0;
@@ -245,6 +245,20 @@ static void put_maps(const Writer *w, const json_t *kernel, const json_t *entry,
     fputs("};\n", w->out);
 }
 
+static void put_numbers(const Writer *w, const json_t *kernel, const json_t *entry,
+                        const Place *at) {
+    const json_t *hidden;
+    size_t i;
+    char name[80], text[TEXT] = "";
+    json_array_foreach(json_object_get(entry, "hidden"), i, hidden) {
+        size_t n = strlen(text);
+        if (is_kind(hidden, "number"))
+            snprintf(text + n, sizeof text - n, "%s%s", n ? ", " : "", json_text(hidden, "value"));
+    }
+    name_place(name, "numbers", at, "");
+    if (*text) put_values(w, kernel, name, text);
+}
+
 static void put_split(const Writer *w, const json_t *kernel, const json_t *entry, const Place *at) {
     const json_t *hidden;
     size_t i;
@@ -269,6 +283,7 @@ static void put_entry(const Writer *w, const json_t *kernel, const json_t *entry
     const json_t *conditions = json_object_get(entry, "conditions");
     const char *when = json_text(entry, "cluster_when");
     put_maps(w, kernel, entry, at);
+    put_numbers(w, kernel, entry, at);
     put_split(w, kernel, entry, at);
     join(text, sizeof text, conditions);
     name_place(name, "conditions", at, "");
@@ -277,14 +292,37 @@ static void put_entry(const Writer *w, const json_t *kernel, const json_t *entry
     if (*when) put_values(w, kernel, name, when);
 }
 
+/* A letter for each hidden parameter (launcher_core.h); the bytes of each number. How many these
+ * are.
+ */
+static size_t kinds_of(const json_t *entry, char *wide, char *hidden) {
+    const json_t *x;
+    size_t i, n = 0, to = 0;
+    json_array_foreach(json_object_get(entry, "hidden"), i, x) {
+        bool number = is_kind(x, "number");
+        if (to == MOST_HIDDEN) break;
+        if (number) wide[n++] = strcmp(json_text(x, "type"), "i64") ? '4' : '8';
+        if (is_kind(x, "mark") || is_kind(x, "stream_k")) continue; /* of the workspace's split */
+        hidden[to++] = number                     ? 'n'
+                       : is_kind(x, "tensor_map") ? 'm'
+                       : is_kind(x, "grid")       ? 'g'
+                                                  : 's';
+    }
+    wide[n] = hidden[to] = '\0';
+    return n;
+}
+
 static void put_entry_row(const Writer *w, const json_t *entry, const Place *at, int number) {
-    char conditions[80], cluster[80], maps[80], split[81];
+    char conditions[80], cluster[80], maps[80], numbers[80], split[81];
+    char wide[MOST_HIDDEN + 1], hidden[MOST_HIDDEN + 1];
+    size_t n = kinds_of(entry, wide, hidden);
     const json_t *clusters = json_object_get(entry, "cluster");
     const char *name = json_text(entry, "entry");
     size_t nmaps = count_kind(entry, "tensor_map");
     name_place(conditions, "conditions", at, "");
     name_place(cluster, "cluster", at, "");
     name_place(maps, "maps", at, "");
+    name_place(numbers, "numbers", at, "");
     *split = '&';
     name_place(split + 1, "split", at, "");
     fprintf(w->out, "    {%d, ", number);
@@ -297,10 +335,10 @@ static void put_entry_row(const Writer *w, const json_t *entry, const Place *at,
             json_is_true(json_object_get(entry, "cooperative")));
     for (size_t i = 0; i < 3; i++)
         fprintf(w->out, "%s%lld", i ? ", " : "", json_integer_value(json_array_get(clusters, i)));
-    fprintf(w->out, "}, %s, %s, %s, %zu, %zu, %s},\n",
+    fprintf(w->out, "}, %s, %s, %s, %zu, %zu, %s, \"%s\", \"%s\", %s},\n",
             json_array_size(json_object_get(entry, "conditions")) ? conditions : "NULL",
-            *json_text(entry, "cluster_when") ? cluster : "NULL", nmaps ? maps : "NULL", nmaps,
-            count_kind(entry, "grid"), count_kind(entry, "stream_k") ? split : "NULL");
+            *json_text(entry, "cluster_when") ? cluster : "NULL", nmaps ? maps : "NULL", nmaps, n,
+            n ? numbers : "NULL", wide, hidden, count_kind(entry, "stream_k") ? split : "NULL");
 }
 
 /* The row of a kernel: its own entry, then the others. */

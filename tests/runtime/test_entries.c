@@ -171,6 +171,54 @@ START_TEST(entries_by_name) {
 }
 END_TEST
 
+#define NUMBER(type, value)                                                                        \
+    "{\"kind\": \"number\", \"type\": \"" type "\", \"value\": \"" value "\"}, "
+
+/* Numbers are worked out for a launch, and stand where the manifest has them; where one has no
+ * value, or does not fit, the kernel's own entry takes the launch. */
+START_TEST(numbers) {
+    static const char params[] =
+        ".param .u64 a,\n.param .u32 b\n)\n{\n ret;\n}\n.visible .entry k__p(\n.param .u64 a,\n"
+        ".param .u32 b,\n.param .u32 c,\n.param .u64 d,\n.param .u64 e,\n.param .u32 f";
+    ck_assert_int_eq(load(FURTHER("", NUMBER("i32", "(n + 63) // 64") MAP NUMBER(
+                                          "i64", "4611686018427387904 // (n - 1000) + 1")),
+                          two_params, params),
+                     TILE_OK);
+    tile_arg args[] = {tile_pointer(4096), tile_i32(1007)};
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+    FakeLaunch l = fake->last();
+    ck_assert(l.block[0] == 288 && l.nparams == 6 && l.param[2] == 16 && l.param[3] == 4096);
+    ck_assert(l.param[4] == ((uint64_t)1 << 62) / 7 + 1 && l.param[5] == 1007);
+    args[1] = tile_i32(1000); /* nothing to divide by */
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+    ck_assert(fake->last().block[0] == 128 && fake->last().nparams == 2);
+    tile_kernel *further;
+    ck_assert_int_eq(tile_kernel_get(module, "k__p", &further), TILE_OK);
+    fails(tile_launch(further, NULL, args, 2, NULL), TILE_BAD_LAUNCH, "its numbers have no value");
+    ck_assert_int_eq(load(FURTHER("", NUMBER("i32", "n * 2147483")), two_params, two_entries),
+                     TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+    ck_assert_int_eq(fake->last().block[0], 288);
+    args[1] = tile_i32(1001);
+    ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+    ck_assert_int_eq(fake->last().block[0], 128);
+    ck_assert_int_eq(tile_kernel_get(module, "k__p", &further), TILE_OK);
+    fails(tile_launch(further, NULL, args, 2, NULL), TILE_BAD_LAUNCH,
+          "n * 2147483 does not fit 32 bits");
+    /* What this runtime does not know is left to the kernel's own entry. */
+    static const char *const beyond[] = {FURTHER("", NUMBER("fp32", "n")),
+                                         FURTHER("", NUMBER("i32", "n +")),
+                                         FURTHER("", NUMBER("i32", "m"))};
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
+        ck_assert_int_eq(load(beyond[i], two_params, two_entries), TILE_OK);
+        ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+        ck_assert_int_eq(fake->last().block[0], 128);
+    }
+    fails(load(FURTHER("", "{\"kind\": \"number\", \"type\": \"i32\"}, "), two_params, two_entries),
+          TILE_BAD_MODULE, "'value'");
+}
+END_TEST
+
 /* A further entry whose programs share out the loops of n places, of k iterations each. */
 #define SPLIT_IN(places, hidden)                                                                   \
     PLAIN ", \"grid\": [\"n\"], \"entries\": [{\"name\": \"k__p\", \"entry\": \"k__p\", "          \
@@ -330,6 +378,7 @@ int main(void) {
     tcase_add_test(t, entries);
     tcase_add_test(t, clusters);
     tcase_add_test(t, entries_by_name);
+    tcase_add_test(t, numbers);
     tcase_add_test(t, split_launches);
     tcase_add_test(t, split_clusters);
     tcase_add_test(t, damaged_splits);
