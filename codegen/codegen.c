@@ -104,19 +104,39 @@ static void look_for_split(Op *op, void *found) {
         op->code == OP_STREAM_K || op->code == OP_WORKSPACE || op->code == OP_LAUNCH_MARK;
 }
 
+typedef struct Numbers {
+    LLVMTypeRef *type,
+        wide; /* the former of i32, where a number has no other; NULL: they are counted */
+    int n;
+} Numbers;
+
+static void find_number(Op *op, void *ctx) {
+    Numbers *x = ctx;
+    if (op->code != OP_LAUNCH_NUMBER) return;
+    if (x->type && type_elem_bits(op->result[0]->type) == 64) x->type[x->n] = x->wide;
+    x->n++;
+}
+
 /* The types of all parameters; *n becomes their number. */
 static LLVMTypeRef *param_types(Gen *g, int *n) {
     const Func *f = g->f;
     GenHidden *h = &g->hidden;
-    *h = (GenHidden){.maps = gen_count_maps(f), .axes = f->persistent};
+    Numbers numbers = {0};
+    *h = (GenHidden){.axes = f->persistent};
+    gen_count_descs(f, h);
+    ir_walk(f->body, find_number, &numbers);
     ir_walk(f->body, look_for_split, &h->split);
-    int maps = f->nparams + h->maps, axes = maps + h->axes;
-    *n = axes + (h->split ? GEN_SPLIT : 0);
+    h->numbers = numbers.n;
+    int first = gen_first_number(g), maps = gen_first_map(g), split = maps + h->maps;
+    *n = split + (h->split ? GEN_SPLIT : 0);
     LLVMTypeRef *types = arena_array(&g->s->arena, (size_t)*n, sizeof *types);
     for (int i = 0; i < f->nparams; i++) types[i] = param_type(g, f->param[i].type);
-    for (int i = f->nparams; i < axes; i++)
-        types[i] = i < maps ? LLVMPointerTypeInContext(g->c, 0) : g->i32;
-    for (int i = axes; i < *n; i++) types[i] = i == axes ? g->ptr : i == axes + 1 ? g->i64 : g->i32;
+    for (int i = f->nparams; i < split; i++)
+        types[i] = i < maps ? g->i32 : LLVMPointerTypeInContext(g->c, 0);
+    numbers = (Numbers){.type = types + first, .wide = g->i64};
+    ir_walk(f->body, find_number, &numbers);
+    for (int i = split; i < *n; i++)
+        types[i] = i == split ? g->ptr : i == split + 1 ? g->i64 : g->i32;
     return types;
 }
 
@@ -125,13 +145,13 @@ static void gen_func(Gen *g) {
     Arena *a = &g->s->arena;
     int all;
     LLVMTypeRef *types = param_types(g, &all);
-    int maps = f->nparams + g->hidden.maps;
+    int maps = gen_first_map(g);
     LLVMTypeRef t = LLVMFunctionType(LLVMVoidTypeInContext(g->c), types, (unsigned)all, 0);
     g->func = LLVMAddFunction(g->mod, codegen_entry_name(g->s, f->name), t);
     int warps = warps_of_program(f);
     gen_make_kernel(g, (uint32_t)warps * 32);
-    for (int i = f->nparams; i < maps; i++) gen_map_param(g, (unsigned)i);
-    g->nmaps = 0;
+    for (int i = 0; i < g->hidden.maps; i++) gen_map_param(g, (unsigned)(maps + i));
+    g->nmaps = g->nnumbers = g->npolicies = 0;
     LLVMBasicBlockRef entry = LLVMAppendBasicBlockInContext(g->c, g->func, "entry");
     LLVMBasicBlockRef body = LLVMAppendBasicBlockInContext(g->c, g->func, "body");
     LLVMPositionBuilderAtEnd(g->entry, entry);

@@ -116,9 +116,9 @@ static void gen_program(Gen *g, const Op *op) {
     out.at[0] = gen_intrinsic(g, x + (Intrinsic)ir_attr_int(op, AT_AXIS, 0), NULL, 0, NULL, 0);
 }
 
-/* The last parameters (compiler/manifest.c). */
+/* A hidden parameter (compiler/manifest.c). */
 LLVMValueRef gen_places(Gen *g, int axis) {
-    return LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->hidden.maps + axis));
+    return LLVMGetParam(g->func, (unsigned)(g->f->nparams + axis));
 }
 
 static void gen_work_size(Gen *g, const Op *op) {
@@ -126,12 +126,17 @@ static void gen_work_size(Gen *g, const Op *op) {
     gen_new_tile(g, op->result[0]).at[0] = gen_places(g, axis);
 }
 
+static void gen_launch_number(Gen *g, const Op *op) {
+    LLVMValueRef v = LLVMGetParam(g->func, (unsigned)(gen_first_number(g) + g->nnumbers++));
+    gen_new_tile(g, op->result[0]).at[0] = v;
+}
+
 /* WORKSPACE, LAUNCH_MARK and STREAM_K */
 static void gen_launch_value(Gen *g, const Op *op) {
     unsigned which = op->code == OP_WORKSPACE     ? 0
                      : op->code == OP_LAUNCH_MARK ? 1
                                                   : 2 + (unsigned)ir_attr_int(op, AT_SHARE, 0);
-    unsigned first = (unsigned)(g->f->nparams + g->hidden.maps + g->hidden.axes);
+    unsigned first = (unsigned)(gen_first_map(g) + g->hidden.maps);
     gen_new_tile(g, op->result[0]).at[0] = LLVMGetParam(g->func, first + which);
 }
 
@@ -224,6 +229,7 @@ static void (*const handler[OPS])(Gen *g, const Op *op) = {
     [OP_NUM_PROGRAMS] = gen_program,
     [OP_WORK_SIZE] = gen_work_size,
     [OP_STREAM_K] = gen_launch_value,
+    [OP_LAUNCH_NUMBER] = gen_launch_number,
     [OP_WORKSPACE] = gen_launch_value,
     [OP_LAUNCH_MARK] = gen_launch_value,
     [OP_FRAGMENT_ADD] = gen_fragment_add,

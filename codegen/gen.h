@@ -34,7 +34,7 @@ typedef enum Intrinsic {
 } Intrinsic;
 
 typedef struct GenHidden { /* how many parameters a launch makes itself, in this order */
-    int maps, axes;
+    int axes, numbers, policies, maps;
     bool split; /* workspace, mark, the shares of STREAM_K */
 } GenHidden;
 
@@ -51,10 +51,10 @@ typedef struct Gen {
     LLVMValueRef shared; /* base of dynamic shared memory */
     LLVMValueRef tid, lane, warp;
     LanePart *parts;
-    Tile *tile;       /* by value id */
-    int *run;         /* by value id: its number in a run of ops (gen_run.c), or 0 */
-    int nmaps;        /* translated so far */
-    GenHidden hidden; /* parameters behind the source's */
+    Tile *tile;                     /* by value id */
+    int *run;                       /* by value id: its number in a run of ops (gen_run.c), or 0 */
+    int nmaps, nnumbers, npolicies; /* translated so far */
+    GenHidden hidden;               /* parameters behind the source's */
     struct {
         const Op *op;
         LLVMValueRef q;
@@ -149,7 +149,14 @@ LLVMValueRef gen_shuffle_xor(Gen *g, LLVMValueRef x, uint32_t by);
 /* x as lane number `lane` has it. */
 LLVMValueRef gen_shuffle_from(Gen *g, LLVMValueRef x, LLVMValueRef lane);
 /* gen_roles.c. Of MAKE_DESC's in order: the parameters behind those of the source. */
-int gen_count_maps(const Func *f);
+/* The hidden parameters' places among all. */
+static inline int gen_first_number(const Gen *g) {
+    return g->f->nparams + g->hidden.axes;
+}
+static inline int gen_first_map(const Gen *g) {
+    return gen_first_number(g) + g->hidden.numbers + g->hidden.policies;
+}
+void gen_count_descs(const Func *f, GenHidden *h); /* their maps and policies */
 enum {
     GEN_SPLIT = 2 + STREAM_K_SHARES
 }; /* so many parameters has a kernel whose programs share out iterations */

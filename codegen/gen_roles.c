@@ -338,37 +338,31 @@ void gen_async_arrive(Gen *g, const Op *op) {
 
 /* ---- blocks by descriptors ---- */
 
-static void count_desc(Op *op, void *n) {
-    if (op->code == OP_MAKE_DESC) *(int *)n += 1 + desc_has_front(op);
+static void count_desc(Op *op, void *ctx) {
+    GenHidden *h = ctx;
+    if (op->code != OP_MAKE_DESC) return;
+    h->maps += 1 + desc_has_front(op);
+    h->policies += h->axes && ir_attr(op, AT_STREAMED);
 }
 
-int gen_count_maps(const Func *f) {
-    int n = 0;
-    ir_walk(f->body, count_desc, &n);
-    return n;
+void gen_count_descs(const Func *f, GenHidden *h) {
+    ir_walk(f->body, count_desc, h);
 }
 
 /* What L2 is to do with lines that are loaded by a map: createpolicy's words for all of them to be
- * the first to go, or as any others. */
-static LLVMValueRef policy_of(Gen *g, const Op *desc) {
+ * the first to go, or as any others. A launch knows whether the tensor is large. */
+static LLVMValueRef policy_of(Gen *g) {
     static const uint64_t first = 0x12F0000000000000, normal = 0x1000000000000000;
-    const int64_t size = type_elem_bytes(desc->result[0]->type);
     LLVMTypeRef i64 = LLVMInt64TypeInContext(g->c);
-    LLVMValueRef bytes = LLVMConstInt(i64, (uint64_t)size, 0);
     LLVMValueRef places = LLVMConstInt(i64, 1, 0);
-    for (int d = 0; d < desc->result[0]->type.rank; d++) {
-        /* A map's sizes are below 2^32. */
-        LLVMValueRef n =
-            LLVMBuildIntCast2(g->b, gen_scalar(g, desc_size(desc, d)), g->i32, false, "");
-        bytes = LLVMBuildMul(g->b, LLVMBuildZExt(g->b, n, i64, ""), bytes, "");
-    }
     for (int a = 0; a < g->f->persistent; a++)
         places = LLVMBuildMul(g->b, places, LLVMBuildZExt(g->b, gen_places(g, a), i64, ""), "");
     LLVMValueRef programs = gen_intrinsic(g, INTRINSIC_NCTAID_X, NULL, 0, NULL, 0);
     LLVMValueRef once =
         LLVMBuildICmp(g->b, LLVMIntULE, places, LLVMBuildZExt(g->b, programs, i64, ""), "");
-    LLVMValueRef least = LLVMConstInt(i64, (uint64_t)ir_attr_int(desc, AT_STREAMED, 0), 0);
-    LLVMValueRef large = LLVMBuildICmp(g->b, LLVMIntUGE, bytes, least, "");
+    int number = gen_first_number(g) + g->hidden.numbers + g->npolicies++;
+    LLVMValueRef large =
+        LLVMBuildICmp(g->b, LLVMIntNE, LLVMGetParam(g->func, (unsigned)number), gen_i32(g, 0), "");
     return LLVMBuildSelect(g->b, LLVMBuildAnd(g->b, once, large, ""), LLVMConstInt(i64, first, 0),
                            LLVMConstInt(i64, normal, 0), "policy");
 }
@@ -383,9 +377,8 @@ void gen_make_desc(Gen *g, const Op *op) {
     if (wrong) gen_error(g, E_DESCRIPTOR_BLOCK, op, "this descriptor's block %s", wrong);
     Tile maps = {.at = arena_array(&g->s->arena, 3, sizeof *maps.at), .n = 1 + desc_has_front(op)};
     for (int i = 0; i < maps.n; i++)
-        maps.at[i] = LLVMGetParam(g->func, (unsigned)(g->f->nparams + g->nmaps++));
-    if (ir_attr(op, AT_STREAMED) && g->f->persistent && g->o->target->tma)
-        maps.at[maps.n] = policy_of(g, op);
+        maps.at[i] = LLVMGetParam(g->func, (unsigned)(gen_first_map(g) + g->nmaps++));
+    if (ir_attr(op, AT_STREAMED) && g->f->persistent) maps.at[maps.n] = policy_of(g);
     g->tile[d->id] = maps;
     if (!g->o->target->tma) return;
     LLVMBasicBlockRef here = begin_alone(g);

@@ -195,6 +195,41 @@ static void put_desc(Op *op, void *ctx) {
     if (desc_has_front(op)) put_map(h, op, true);
 }
 
+static void put_number(Hidden *h, const char *type, const char *value) {
+    buf_printf(h->out, "%s{\"kind\": \"number\", \"type\": \"%s\", \"value\": ",
+               h->n++ ? ",\n    " : "\n    ", type);
+    put_string(h->out, value);
+    buf_putc(h->out, '}');
+}
+
+static void put_launch_number(Op *op, void *ctx) {
+    Hidden *h = ctx;
+    Buf text = buf_new(h->out->arena);
+    if (op->code != OP_LAUNCH_NUMBER) return;
+    ir_expression(op->operand[0].value, WITH_DIVISORS, &text);
+    put_number(h, elem_signature_name((Elem)op->result[0]->type.elem), text.data);
+}
+
+/* 1 where the tensor has as many bytes as `streamed` says, else 0. */
+static void put_is_large(Op *op, void *ctx) {
+    Hidden *h = ctx;
+    const Attr *least = ir_attr(op, AT_STREAMED);
+    if (op->code != OP_MAKE_DESC || !least || !op->result[0]->layout) return;
+    long long bytes = least->i > 0 ? least->i : 1;
+    Type t = op->result[0]->type;
+    Buf text = buf_new(h->out->arena);
+    for (int d = 0; d < t.rank; d++) buf_puts(&text, "min(");
+    buf_printf(&text, "%d", type_elem_bytes(t));
+    for (int d = 0; d < t.rank; d++) {
+        buf_puts(&text, " * ");
+        if (!ir_expression(desc_size(op, d), WITHOUT_QUOTIENTS, &text))
+            return; /* put_map says it */
+        buf_printf(&text, ", %lld)", bytes);
+    }
+    buf_printf(&text, " // %lld", bytes);
+    put_number(h, "i32", text.data);
+}
+
 /* What programs share out iterations by; these come together. */
 typedef struct Split {
     const Op *workspace, *places; /* the latter: any STREAM_K, best the one with clocks */
@@ -257,12 +292,15 @@ static void put_numbers_of_entry(const Func *f, Buf *out) {
     buf_puts(out, "\"cluster\": [1, 1, 1],\n   ");
 }
 
+/* In the order of GenHidden (codegen/gen.h). */
 static void put_hidden(Session *s, const Func *f, Buf *out) {
     Hidden h = {.s = s, .out = out};
     buf_puts(out, "\"hidden\": [");
-    ir_walk(f->body, put_desc, &h);
     for (int i = 0; i < f->persistent; i++)
         buf_printf(out, "%s{\"kind\": \"grid\", \"axis\": %d}", h.n++ ? ",\n    " : "\n    ", i);
+    ir_walk(f->body, put_launch_number, &h);
+    if (f->persistent) ir_walk(f->body, put_is_large, &h);
+    ir_walk(f->body, put_desc, &h);
     put_split(&h, f);
     buf_puts(out, "]");
 }

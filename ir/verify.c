@@ -19,7 +19,7 @@ typedef struct Verifier {
     const Func *f;
     uint8_t *visible; /* by value id: defined before this point, in a block that encloses it */
     bool laid_out;    /* some tile has a layout: then all must */
-    int workspaces;
+    int workspaces, numbers;
     const char *error;
     Span where;
 } Verifier;
@@ -570,6 +570,9 @@ static void check_op(Verifier *v, const Op *op, const Block *b) {
     if (op->code == OP_FRAGMENT_ADD) check_fragment_add(v, op);
     if (op->code == OP_MBAR_FRAGMENT_LOAD) check_fragment_copy(v, op);
     if (op->code == OP_WORKSPACE && v->workspaces++) bad(v, op, "a kernel has one");
+    enum { MOST_LAUNCH_NUMBERS = 16 };
+    if (op->code == OP_LAUNCH_NUMBER && v->numbers++ == MOST_LAUNCH_NUMBERS)
+        bad(v, op, "a launch works out %d numbers at most", MOST_LAUNCH_NUMBERS);
     if (op->code == OP_SPLIT || op->code == OP_INLINE_ASM) check_many(v, op);
     if (op->code == OP_CLUSTER_PLACE && !v->error) check_cluster_place(v, op);
     const char *wrong = v->error ? NULL : roles_verify(v->s, v->f, op);

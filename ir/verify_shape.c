@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* verify_shape.c: an op whose result's type is written with it -> whether it can have that type. */
 #include "ir/buffer.h"
+#include "ir/expression.h"
 #include "ir/ir.h"
 
 typedef struct Shape {
@@ -108,6 +109,14 @@ static void check_made(Shape *v, const Op *op) {
     case OP_LAUNCH_MARK:
         if (!type_equal(r, type_scalar(EL_I64))) bad(v, "the result must be i64");
         break;
+    case OP_LAUNCH_NUMBER: {
+        Buf text = buf_new(&v->s->arena);
+        if (!type_equal(r, type_scalar(EL_I32)) && !type_equal(r, type_scalar(EL_I64)))
+            bad(v, "the result must be i32 or i64");
+        if (!ir_expression(op->operand[0].value, WITH_DIVISORS, &text))
+            bad(v, "takes a sum, product or quotient of parameters");
+        break;
+    }
     case OP_SINGLE_CTA:
         if (!type_equal(r, type_scalar(EL_I1))) bad(v, "the result must be i1");
         break;

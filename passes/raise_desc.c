@@ -293,16 +293,6 @@ static void set_live(Raise *r, Op *desc, const Made *m) {
     desc_set_live(r->ctx->s, desc, m->block, live);
 }
 
-/* The launch is asked whether the condition holds; false: there are too many to ask. */
-static bool ask(Func *f, const char *condition) {
-    enum { MOST = sizeof f->conditions / sizeof *f->conditions };
-    int i = 0;
-    while (i < MOST && f->conditions[i] && strcmp(f->conditions[i], condition)) i++;
-    if (i == MOST) return false;
-    f->conditions[i] = condition;
-    return true;
-}
-
 /* The block begins nowhere in front of its tensor: an index is not below 0, or is a quotient that
  * is not where a launch's numbers are above 0, as `pid // cdiv(N, BN)`. */
 static bool never_in_front(Raise *r, const BlockDim *at) {
@@ -317,7 +307,7 @@ static bool never_in_front(Raise *r, const BlockDim *at) {
         condition[i] = text.data;
     }
     for (int i = 0; i < by.n; i++)
-        if (!ask(r->ctx->f, condition[i])) return false;
+        if (!ir_ask(r->ctx->f, condition[i])) return false;
     return true;
 }
 

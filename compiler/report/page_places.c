@@ -186,6 +186,7 @@ static bool of_op(Order *x, const Op *op, int index, int64_t *out, int depth) {
     case OP_RESHAPE:
     case OP_TRANS:
     case OP_HINT:
+    case OP_LAUNCH_NUMBER:
     case OP_CAST:
     case OP_BITCAST: return compute(x, op->operand[0].value, out, depth);
     case OP_SELECT:

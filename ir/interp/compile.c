@@ -330,6 +330,7 @@ static StepFn *const step_fns[OPS] = {
     [OP_GATHER] = step_gather,
     [OP_HISTOGRAM] = step_histogram,
     [OP_HINT] = step_hint,
+    [OP_LAUNCH_NUMBER] = step_hint,
     [OP_DOT] = step_dot,
     [OP_LOAD] = step_load,
     [OP_STORE] = step_store,

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* launch_numbers.c: what the roles of a further entry make of a launch's arguments alone -> numbers
+ * that the launch hands over.
+ *
+ *     tiles = (N + 255) / 256; q = place / tiles; r = place % tiles
+ * becomes
+ *     n = launch_number tiles; m = launch_number 2^62 / tiles + 1
+ *     q = (place * m) >> 62; r = place - q * n
+ *
+ * All programs would work out the same, and the first copies wait for it: a quotient takes 150
+ * clocks and more, a product 10. The product is exact: what is divided and the divisor are below
+ * 2^31, so it is off by less than one part in the divisor.
+ *
+ * Numbers of 32 bits wrap around in a kernel and not in a launch, and quotients round toward zero
+ * there. So a launch of the entry is asked whether what stands below a number's last step fits; of
+ * the last step it sees that itself. */
+#include "ir/effects.h"
+#include "ir/expression.h"
+#include "passes/pass.h"
+
+#include <string.h>
+
+enum { MOST_NUMBERS = 12, MOST_DEPTH = 12, ONE_BITS = 62, LOW_BITS = 32 };
+
+typedef enum Kind { NOT_ASKED, NO_NUMBER, A_NUMBER, A_QUOTIENT } Kind;
+
+typedef struct Divided { /* a quotient that is there */
+    const Block *block;
+    const Value *x, *y;
+    Value *q;
+} Divided;
+
+typedef struct Launch {
+    Session *s;
+    Func *f;
+    Builder at;     /* where the launch's numbers are made */
+    uint32_t known; /* ids below are */
+    uint8_t *kind;  /* by value id: a Kind */
+    Value **copy;   /* by value id: the same in front of the roles */
+    struct {
+        const char *text;
+        Value *v;
+    } number[MOST_NUMBERS];
+    int n;
+    Divided last;
+    bool changed;
+} Launch;
+
+/* ---- what a launch can work out ---- */
+
+static bool is_32_bits(const Value *v) {
+    return type_equal(v->type, type_scalar(EL_I32));
+}
+
+/* Of sums, products and quotients by constants, in 32 bits; A_QUOTIENT: there is one of the last,
+ * so it is worth a parameter. */
+static Kind kind_of(Launch *x, const Value *v, int depth) {
+    int64_t by;
+    const Op *op = v->def;
+    if (v->id >= x->known || !is_32_bits(v) || depth > MOST_DEPTH) return NO_NUMBER;
+    if (x->kind[v->id]) return x->kind[v->id];
+    Kind kind = NO_NUMBER;
+    if (ir_int_constant(v, &by) || (!op && !v->block->parent)) {
+        kind = A_NUMBER;
+    } else if (op && op->code == OP_HINT) {
+        kind = kind_of(x, op->operand[0].value, depth + 1);
+    } else if (op &&
+               (op->code == OP_ADD || op->code == OP_SUB || op->code == OP_MUL ||
+                (op->code == OP_DIV && ir_int_constant(op->operand[1].value, &by) && by > 0))) {
+        Kind l = kind_of(x, op->operand[0].value, depth + 1);
+        Kind r = kind_of(x, op->operand[1].value, depth + 1);
+        kind = l < r ? l : r;
+        if (kind >= A_NUMBER) kind = op->code == OP_DIV || l > r ? A_QUOTIENT : r;
+    }
+    return x->kind[v->id] = (uint8_t)kind;
+}
+
+static bool ask(Launch *x, const Value *v, const char *form) {
+    Buf text = buf_new(&x->s->arena);
+    if (!ir_expression(v, WITH_QUOTIENTS, &text)) return false;
+    return ir_ask(x->f, arena_printf(&x->s->arena, form, text.data));
+}
+
+/* Whatever v is made of fits 32 bits, and what is divided is not below 0. last: v itself is looked
+ * at by the launch. */
+static bool ask_steps(Launch *x, const Value *v, bool last, bool divided) {
+    const Op *op = v->def;
+    int64_t number;
+    if (ir_int_constant(v, &number)) return !divided || number >= 0;
+    if (!op) return !divided || ask(x, v, "%s >= 0");
+    if (op->code == OP_HINT) return ask_steps(x, op->operand[0].value, last, divided);
+    bool divides = op->code == OP_DIV;
+    if (!ask_steps(x, op->operand[0].value, false, divides)) return false;
+    if (divides) return true;
+    return ask_steps(x, op->operand[1].value, false, false) &&
+           (last || (ask(x, v, "%s >= 0") && ask(x, v, "%s <= 2147483647")));
+}
+
+/* v in front of the roles, made of copies. */
+static Value *copy_of(Launch *x, Value *v) {
+    Op *op = v->def;
+    if (!op) return v;
+    if (x->copy[v->id]) return x->copy[v->id];
+    Value *in[2] = {NULL, NULL};
+    for (int i = 0; i < op->noperands; i++) in[i] = copy_of(x, op->operand[i].value);
+    return x->copy[v->id] = ir_op_like(&x->at, op, in, op->noperands, NULL)->result[0];
+}
+
+/* One for each text: v is in front of the roles. */
+static Value *launch_number(Launch *x, Value *v) {
+    Buf text = buf_new(&x->s->arena);
+    if (!ir_expression(v, WITH_DIVISORS, &text)) return NULL;
+    for (int i = 0; i < x->n; i++)
+        if (strcmp(x->number[i].text, text.data) == 0) return x->number[i].v;
+    if (x->n == MOST_NUMBERS) return NULL;
+    Value *number = ir_unary(&x->at, OP_LAUNCH_NUMBER, v);
+    x->number[x->n].text = text.data;
+    x->number[x->n++].v = number;
+    return number;
+}
+
+static Value *number_of(Launch *x, Value *v) {
+    return ask_steps(x, v, true, false) ? launch_number(x, copy_of(x, v)) : NULL;
+}
+
+/* ---- quotients of places ---- */
+
+static bool is_count(const Value *v) {
+    return op_is(v, OP_NUM_PROGRAMS) || op_is(v, OP_NUM_CLUSTERS) || op_is(v, OP_WORK_SIZE) ||
+           op_is(v, OP_CLUSTER_SIZE);
+}
+
+/* 0 or more, where the place is one of the grid: numbers of places, programs and what they are made
+ * of. There are 2^30 places at most. */
+static bool is_natural(const Value *v, int depth) {
+    const Op *op = v->def, *loop = op ? NULL : v->block->parent;
+    int64_t number;
+    if (depth > MOST_DEPTH) return false;
+    if (ir_int_constant(v, &number)) return number >= 0;
+    if (loop)
+        return loop->code == OP_FOR && ir_attr_int(loop, AT_PARALLEL, 0) &&
+               v == loop->region[0]->args[0] && is_natural(loop->operand[0].value, depth + 1);
+    if (!op) return false;
+    if (is_count(v)) return true;
+    const Value *l = ir_operand(op, 0), *r = ir_operand(op, 1);
+    switch (op->code) {
+    case OP_PROGRAM_ID:
+    case OP_CLUSTER_ID:
+    case OP_CLUSTER_RANK:
+    case OP_CLUSTER_PLACE:
+    case OP_STREAM_K: return true;
+    case OP_SUB:
+        if (op_is(r, OP_CLUSTER_RANK)) return is_natural(l, depth + 1);
+        return is_count(l) && ir_int_constant(r, &number) && number <= 1;
+    case OP_DIV:
+    case OP_REM: return is_natural(l, depth + 1);
+    case OP_ADD:
+    case OP_MIN: return is_natural(l, depth + 1) && is_natural(r, depth + 1);
+    case OP_AND: return is_natural(l, depth + 1) || is_natural(r, depth + 1);
+    case OP_HINT: return is_natural(l, depth + 1);
+    default: return false;
+    }
+}
+
+/* 2^62 / d + 1, for d above 0. */
+static Value *reciprocal_of(Launch *x, Value *d) {
+    Builder *b = &x->at;
+    Type i64 = type_scalar(EL_I64);
+    if (!ask(x, d, "%s > 0")) return NULL;
+    Value *one = ir_const_int(b, i64, (int64_t)1 << ONE_BITS);
+    Value *by = ir_given(b, OP_CAST, copy_of(x, d), i64);
+    return launch_number(
+        x, ir_binary(b, OP_ADD, ir_binary(b, OP_DIV, one, by), ir_const_int(b, i64, 1)));
+}
+
+/* The upper words of a product of 32 and 64 bits. */
+static Value *quotient(Builder *b, Value *v, Value *reciprocal) {
+    Type u32 = type_scalar(EL_U32), u64 = type_scalar(EL_U64);
+    Value *m = ir_given(b, OP_CAST, reciprocal, u64), *n = ir_given(b, OP_CAST, v, u32);
+    Value *low = ir_given(b, OP_CAST, m, u32);
+    Value *high = ir_binary(b, OP_SHR, m, ir_const_int(b, u64, LOW_BITS));
+    high = ir_given(b, OP_CAST, ir_given(b, OP_CAST, high, u32), u64);
+    Value *carried = ir_given(b, OP_CAST, ir_binary(b, OP_UMULHI, n, low), u64);
+    Value *sum = ir_binary(b, OP_MUL, ir_given(b, OP_CAST, n, u64), high);
+    sum = ir_binary(b, OP_ADD, sum, carried);
+    sum = ir_binary(b, OP_SHR, sum, ir_const_int(b, u64, ONE_BITS - LOW_BITS));
+    return ir_given(b, OP_CAST, sum, type_scalar(EL_I32));
+}
+
+static void divide(Launch *x, Op *op) {
+    Value *v = op->operand[0].value, *d = op->operand[1].value;
+    int64_t by;
+    bool whole = op->code == OP_DIV || op->code == OP_REM;
+    if (!whole || !is_32_bits(v) || ir_int_constant(d, &by) || kind_of(x, d, 0) < A_NUMBER ||
+        !is_natural(v, 0))
+        return;
+    Value *number = kind_of(x, d, 0) == A_QUOTIENT ? number_of(x, d) : copy_of(x, d);
+    Value *reciprocal = number ? reciprocal_of(x, d) : NULL;
+    if (!reciprocal) return;
+    Builder b = {x->s, x->f, op->block, op, op->span};
+    Divided *last = &x->last;
+    if (last->block != op->block || last->x != v || last->y != d)
+        *last = (Divided){op->block, v, d, quotient(&b, v, reciprocal)};
+    Value *r = last->q;
+    if (op->code == OP_REM) r = ir_binary(&b, OP_SUB, v, ir_binary(&b, OP_MUL, r, number));
+    ir_replace_uses(op->result[0], r);
+    ir_erase(op);
+    x->changed = true;
+}
+
+/* ---- all that roles do ---- */
+
+static void hand_over(Launch *x, Op *op) {
+    bool is_number = op->nresults == 1 && kind_of(x, op->result[0], 0) >= A_NUMBER;
+    for (int i = 0; !is_number && i < op->noperands; i++) {
+        Value *v = op->operand[i].value;
+        Value *number = kind_of(x, v, 0) == A_QUOTIENT ? number_of(x, v) : NULL;
+        if (!number) continue;
+        ir_set_operand(op, i, number);
+        x->changed = true;
+    }
+}
+
+static void each(Launch *x, Block *block, void (*fn)(Launch *x, Op *op)) {
+    for (Op *op = block->first, *next; op; op = next) {
+        next = op->next;
+        for (int r = 0; r < op->nregions; r++) each(x, op->region[r], fn);
+        fn(x, op);
+    }
+}
+
+void pass_launch_numbers(PassCtx *ctx) {
+    Func *f = ctx->f;
+    Launch x = {.s = ctx->s, .f = f, .known = f->nvalues};
+    if (!f->entry_of || !f->persistent) return;
+    x.at = (Builder){ctx->s, f, f->body, f->body->first, f->span};
+    x.kind = arena_alloc(&ctx->s->arena, f->nvalues);
+    x.copy = arena_array(&ctx->s->arena, f->nvalues, sizeof *x.copy);
+    for (Op *op = f->body->first; op; op = op->next)
+        for (int r = 0; op->code == OP_WARPS && r < op->nregions; r++) {
+            each(&x, op->region[r], divide);
+            each(&x, op->region[r], hand_over);
+        }
+    ctx->changed |= x.changed;
+}
