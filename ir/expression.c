@@ -15,6 +15,7 @@ static const char *sign_of(const Op *op, Quotients q) {
     case OP_DIV:
         if (q == WITH_DIVISORS) return "//";
         return q && ir_int_constant(op->operand[1].value, &by) && by > 0 ? "//" : NULL;
+    case OP_REM: return q == WITH_DIVISORS ? "%" : NULL;
     default: return NULL;
     }
 }

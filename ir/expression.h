@@ -10,7 +10,7 @@
 typedef enum Quotients {
     WITHOUT_QUOTIENTS,
     WITH_QUOTIENTS, /* by a positive constant */
-    WITH_DIVISORS   /* by anything, which a condition keeps above 0 */
+    WITH_DIVISORS   /* and remainders, by anything that a condition keeps above 0 */
 } Quotients;
 
 /* Writes v as an expression over parameters, of numbers, + - * and maybe //. False: it is made of

@@ -36,6 +36,7 @@ typedef struct Launch {
     Builder at;     /* where the launch's numbers are made */
     uint32_t known; /* ids below are */
     uint8_t *kind;  /* by value id: a Kind */
+    bool *natural;  /* by value id: a quotient or remainder of what is 0 or more */
     Value **copy;   /* by value id: the same in front of the roles */
     struct {
         const char *text;
@@ -162,15 +163,12 @@ static bool is_natural(const Value *v, int depth) {
     }
 }
 
-/* 2^62 / d + 1, for d above 0. */
+/* 2^62 / d + 1, of a number in front of the roles that is above 0, in 64 bits. */
 static Value *reciprocal_of(Launch *x, Value *d) {
     Builder *b = &x->at;
-    Type i64 = type_scalar(EL_I64);
-    if (!ask(x, d, "%s > 0")) return NULL;
-    Value *one = ir_const_int(b, i64, (int64_t)1 << ONE_BITS);
-    Value *by = ir_given(b, OP_CAST, copy_of(x, d), i64);
-    return launch_number(
-        x, ir_binary(b, OP_ADD, ir_binary(b, OP_DIV, one, by), ir_const_int(b, i64, 1)));
+    Value *one = ir_const_int(b, d->type, (int64_t)1 << ONE_BITS);
+    one = ir_binary(b, OP_DIV, one, d);
+    return launch_number(x, ir_binary(b, OP_ADD, one, ir_const_int(b, d->type, 1)));
 }
 
 /* The upper words of a product of 32 and 64 bits. */
@@ -187,22 +185,76 @@ static Value *quotient(Builder *b, Value *v, Value *reciprocal) {
     return ir_given(b, OP_CAST, sum, type_scalar(EL_I32));
 }
 
-static void divide(Launch *x, Op *op) {
-    Value *v = op->operand[0].value, *d = op->operand[1].value;
+/* v / d of a number d. */
+static Value *by_number(Launch *x, Builder *b, Value *v, Value *d) {
+    if (kind_of(x, d, 0) < A_NUMBER || (kind_of(x, d, 0) == A_QUOTIENT && !number_of(x, d)) ||
+        !ask(x, d, "%s > 0"))
+        return NULL;
+    Value *wide = ir_given(&x->at, OP_CAST, copy_of(x, d), type_scalar(EL_I64));
+    Value *reciprocal = reciprocal_of(x, wide);
+    return reciprocal ? quotient(b, v, reciprocal) : NULL;
+}
+
+/* The terms of min(all - first * most, most), rows of a group of so many, of which the last one has
+ * what is left: all and most, in either order of operands. */
+static Value *rows_of_group(const Value *v, int64_t *most) {
     int64_t by;
-    bool whole = op->code == OP_DIV || op->code == OP_REM;
-    if (!whole || !is_32_bits(v) || ir_int_constant(d, &by) || kind_of(x, d, 0) < A_NUMBER ||
-        !is_natural(v, 0))
+    if (!op_is(v, OP_MIN)) return NULL;
+    for (int i = 0; i < 2; i++) {
+        const Value *left = v->def->operand[i].value;
+        if (!ir_int_constant(v->def->operand[!i].value, most) || *most < 2 || *most & (*most - 1))
+            continue;
+        if (!op_is(left, OP_SUB) || !op_is(left->def->operand[1].value, OP_MUL)) continue;
+        const Op *first = left->def->operand[1].value->def;
+        for (int k = 0; k < 2; k++)
+            if (ir_int_constant(first->operand[k].value, &by) && by == *most)
+                return left->def->operand[0].value;
+    }
+    return NULL;
+}
+
+/* v / d of rows of a group: of a full one a shift, of the last one a product. */
+static Value *by_rows(Launch *x, Builder *b, Value *v, Value *d) {
+    int64_t most;
+    Type i64 = type_scalar(EL_I64), u32 = type_scalar(EL_U32);
+    Value *all = rows_of_group(d, &most);
+    if (!all || kind_of(x, all, 0) != A_QUOTIENT || !number_of(x, all)) return NULL;
+    Builder *at = &x->at;
+    Value *last = ir_given(at, OP_CAST, copy_of(x, all), i64), *one = ir_const_int(at, i64, 1);
+    last = ir_binary(at, OP_ADD, last, ir_const_int(at, i64, most - 1));
+    last = ir_binary(at, OP_REM, last, ir_const_int(at, i64, most));
+    Value *reciprocal = reciprocal_of(x, ir_binary(at, OP_ADD, last, one));
+    if (!reciprocal) return NULL;
+    Value *shift = ir_const_int(b, u32, __builtin_ctzll((uint64_t)most));
+    Value *full = ir_binary(b, OP_SHR, ir_given(b, OP_CAST, v, u32), shift);
+    Value *is_full = ir_cmp(b, PRED_EQ, d, ir_const_int(b, d->type, most));
+    return ir_op1(
+        b, OP_SELECT,
+        (Value *[]){is_full, ir_given(b, OP_CAST, full, v->type), quotient(b, v, reciprocal)}, 3);
+}
+
+/* Asked before any is replaced. */
+static void find_natural(Launch *x, Op *op) {
+    int64_t by;
+    if ((op->code != OP_DIV && op->code != OP_REM) || !is_32_bits(op->operand[0].value) ||
+        ir_int_constant(op->operand[1].value, &by))
         return;
-    Value *number = kind_of(x, d, 0) == A_QUOTIENT ? number_of(x, d) : copy_of(x, d);
-    Value *reciprocal = number ? reciprocal_of(x, d) : NULL;
-    if (!reciprocal) return;
+    x->natural[op->result[0]->id] = is_natural(op->operand[0].value, 0);
+}
+
+static void divide(Launch *x, Op *op) {
+    if (op->nresults != 1 || op->result[0]->id >= x->known || !x->natural[op->result[0]->id])
+        return;
+    Value *v = op->operand[0].value, *d = op->operand[1].value;
     Builder b = {x->s, x->f, op->block, op, op->span};
     Divided *last = &x->last;
-    if (last->block != op->block || last->x != v || last->y != d)
-        *last = (Divided){op->block, v, d, quotient(&b, v, reciprocal)};
+    if (last->block != op->block || last->x != v || last->y != d) {
+        Value *q = by_number(x, &b, v, d);
+        *last = (Divided){op->block, v, d, q ? q : by_rows(x, &b, v, d)};
+    }
     Value *r = last->q;
-    if (op->code == OP_REM) r = ir_binary(&b, OP_SUB, v, ir_binary(&b, OP_MUL, r, number));
+    if (!r) return;
+    if (op->code == OP_REM) r = ir_binary(&b, OP_SUB, v, ir_binary(&b, OP_MUL, r, d));
     ir_replace_uses(op->result[0], r);
     ir_erase(op);
     x->changed = true;
@@ -235,9 +287,11 @@ void pass_launch_numbers(PassCtx *ctx) {
     if (!f->entry_of || !f->persistent) return;
     x.at = (Builder){ctx->s, f, f->body, f->body->first, f->span};
     x.kind = arena_alloc(&ctx->s->arena, f->nvalues);
+    x.natural = arena_array(&ctx->s->arena, f->nvalues, sizeof *x.natural);
     x.copy = arena_array(&ctx->s->arena, f->nvalues, sizeof *x.copy);
     for (Op *op = f->body->first; op; op = op->next)
         for (int r = 0; op->code == OP_WARPS && r < op->nregions; r++) {
+            each(&x, op->region[r], find_natural);
             each(&x, op->region[r], divide);
             each(&x, op->region[r], hand_over);
         }
