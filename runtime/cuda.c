@@ -235,19 +235,15 @@ static void open_workspaces(tile_context *ctx) {
 
 static tile_status load_kernel(tile_context *ctx, CuModule cu, tile_kernel *k) {
     const CudaDevice *d = ctx->cuda;
-    if (k->nhidden > k->nmaps + k->nnumbers + k->naxes + k->nsplit || k->naxes < k->persistent ||
-        (k->nsplit && k->nsplit < RT_SPLIT) || (k->nnumbers && !k->number_code))
-        return rt_fail(ctx, TILE_BAD_MODULE,
-                       "kernel '%s' has hidden parameters, which this version of the runtime "
-                       "cannot make",
-                       k->name);
+    tile_status st = rt_check_hidden(k);
+    if (st) return st;
     if (k->nmaps && !d->api.tensor_map)
         return rt_fail(
             ctx, TILE_BAD_MODULE,
             "kernel '%s' needs cuTensorMapEncodeTiled, which this CUDA driver is too old "
             "for",
             k->name);
-    tile_status st = check_launch(ctx, k);
+    st = check_launch(ctx, k);
     if (st) return st;
     if (!d->clusters || !d->api.launch_ex) k->max_cluster = 0;
     if (k->shared > d->max_shared)

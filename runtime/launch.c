@@ -240,6 +240,17 @@ void launch_prepare(Session *s, tile_kernel *k) {
     k->grid_ops = n;
 }
 
+tile_status rt_check_hidden(const tile_kernel *k) {
+    bool all = k->nhidden <= k->nmaps + k->nnumbers + k->naxes + k->nsplit;
+    if (all && k->naxes >= k->persistent && (!k->nsplit || k->nsplit == RT_SPLIT) &&
+        (!k->nnumbers || k->number_code))
+        return TILE_OK;
+    return rt_fail(k->module->ctx, TILE_BAD_MODULE,
+                   "kernel '%s' has hidden parameters, which this version of the runtime cannot "
+                   "make",
+                   k->name);
+}
+
 /* text NULL: the grid that the kernel states. */
 static tile_status eval_grid(tile_kernel *k, const char *text, const InterpArg *arg,
                              tile_grid *grid) {

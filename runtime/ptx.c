@@ -52,6 +52,13 @@ static tile_status ptx_device_load(tile_module *m, const char *text) {
         if (!k->program)
             return rt_fail(m->ctx, TILE_BAD_MODULE,
                            "the PTX has no entry '%s', which its manifest names", k->entry);
+        if (k->program->nparams != k->nparams + k->nhidden)
+            return rt_fail(m->ctx, TILE_BAD_MODULE,
+                           "the PTX's entry '%s' takes %d parameters, and its manifest lists %d",
+                           k->entry, k->program->nparams, k->nparams + k->nhidden);
+        tile_status st = rt_check_hidden(k);
+        if (st && !k->of) return st;
+        k->unusable |= st != TILE_OK;
         k->resident = 1;
     }
     m->ptx = p;

@@ -357,6 +357,8 @@ static inline int64_t rt_value_of_slot(const void *args, int64_t number) {
 MadeMaps *rt_made_maps(Arena *a);
 /* launch.c: works out, in the session's arena, what launches of k will use. */
 void launch_prepare(Session *s, tile_kernel *k);
+/* All of k's hidden parameters can be made. */
+tile_status rt_check_hidden(const tile_kernel *k);
 
 /* cpu.c and cuda.c: turn a fresh context into one on this device. cu_context NULL: the primary
  * context of GPU number `ordinal`. */

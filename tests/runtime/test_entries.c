@@ -171,6 +171,26 @@ START_TEST(entries_by_name) {
 }
 END_TEST
 
+/* The PTX machine hands over no more than it can make: it would read what is not there. */
+START_TEST(hidden_of_the_ptx_machine) {
+    tile_kernel *further;
+    tile_grid grid = {3, 1, 1};
+    tile_arg args[] = {tile_pointer(4096), tile_i32(3)};
+    tile_context_destroy(ctx);
+    ck_assert_int_eq(tile_context_create("ptx:sm_90a", &ctx), TILE_OK);
+    module = NULL;
+    ck_assert_int_eq(load(FURTHER("", "{\"kind\": \"of the future\"}, "), two_params, two_entries),
+                     TILE_OK);
+    ck_assert_int_eq(tile_launch(kernel, &grid, args, 2, NULL), TILE_OK);
+    ck_assert_int_eq(tile_kernel_get(module, "k__p", &further), TILE_OK);
+    fails(tile_launch(further, &grid, args, 2, NULL), TILE_BAD_LAUNCH,
+          "is for other GPUs or another runtime than this");
+    fails(load(FURTHER("", MAP MAP), two_params, two_entries), TILE_BAD_MODULE,
+          "'k__p' takes 4 parameters, and its manifest lists 5");
+    fake->device(9, 0, 1);
+}
+END_TEST
+
 #define NUMBER(type, value)                                                                        \
     "{\"kind\": \"number\", \"type\": \"" type "\", \"value\": \"" value "\"}, "
 
@@ -379,6 +399,7 @@ int main(void) {
     tcase_add_test(t, clusters);
     tcase_add_test(t, entries_by_name);
     tcase_add_test(t, numbers);
+    tcase_add_test(t, hidden_of_the_ptx_machine);
     tcase_add_test(t, split_launches);
     tcase_add_test(t, split_clusters);
     tcase_add_test(t, damaged_splits);
