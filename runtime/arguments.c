@@ -25,17 +25,11 @@ static tile_status make_numbers(tile_kernel *k, const InterpArg *arg, bool stand
                                 int64_t *number) {
     ExprError e;
     if (!k->nnumbers) return TILE_OK;
-    bool known =
-        expr_run(k->number_code, k->number_ops, rt_value_of_slot, arg, number, &e) == k->nnumbers;
-    for (int i = 0; i < k->nnumbers; i++) {
-        bool wide = k->number[i].elem == EL_I64;
-        if (known && (wide || number[i] == (int32_t)number[i])) continue;
-        if (stands_in) return TILE_BAD_LAUNCH;
-        return rt_fail(k->module->ctx, TILE_BAD_LAUNCH, "kernel '%s': %s %s", k->name,
-                       known ? k->number[i].text : "its numbers have no value:",
-                       known ? "does not fit 32 bits" : e.text);
-    }
-    return TILE_OK;
+    if (stands_in) return rt_is_for(k, arg, number) ? TILE_OK : TILE_BAD_LAUNCH;
+    const char *why = rt_why_no_numbers(k, arg, number, &e);
+    return why ? rt_fail(k->module->ctx, TILE_BAD_LAUNCH, "kernel '%s': its hidden numbers: %s",
+                         k->name, why)
+               : TILE_OK;
 }
 
 static void **put_split(const LaunchGrid *asked, LaunchArgs *out, void **param) {

@@ -233,6 +233,7 @@ void launch_prepare(Session *s, tile_kernel *k) {
         if (nops > 0) k->condition_code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
         k->condition_ops = nops > 0 ? nops : 0;
     }
+    if (k->of) k->kept = rt_keep_numbers(&s->arena, k);
     if (!k->grid) return;
     int n = expr_compile(k->grid, strlen(k->grid), look_up, k, op, EXPR_MAX_OPS, 3, &e);
     if (n <= 0) return;
@@ -340,7 +341,8 @@ static bool stands_in(const tile_kernel *e, const InterpArg *arg, LaunchGrid *g)
     uint64_t places = (uint64_t)g->work.x * g->work.y * g->work.z;
     bool one_each = e->persistent && places <= g->programs.x && !g->stream_k[STREAM_K_PLACES];
     if (e->min_places > 1 && one_each) return false;
-    return keeps_conditions(e, arg);
+    int64_t number[RT_MAX_NUMBERS];
+    return rt_is_for(e, arg, number);
 }
 
 /* By the first further entry that takes it; TILE_BAD_LAUNCH: there is none. */

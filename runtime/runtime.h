@@ -191,7 +191,8 @@ typedef struct KernelConstexpr {
     int64_t value;
 } KernelConstexpr;
 
-typedef struct MadeMaps MadeMaps; /* maps.c: the last ones that were made of it */
+typedef struct MadeMaps MadeMaps;       /* maps.c: the last ones that were made of it */
+typedef struct KeptNumbers KeptNumbers; /* numbers.c */
 
 /* A hidden parameter: the map of a tensor that arguments describe (maps.c). */
 typedef struct KernelMap {
@@ -267,6 +268,7 @@ struct tile_kernel {
     const char *conditions;
     ExprOp *condition_code; /* the same as code */
     int condition_ops;
+    KeptNumbers *kept;         /* what conditions and numbers came to, which launches share */
     bool unusable;             /* a further entry that this device does not take */
     int nfurther;              /* of this one: they stand behind it in the module's list */
     const Func *func;          /* CPU */
@@ -355,6 +357,14 @@ static inline int64_t rt_value_of_slot(const void *args, int64_t number) {
 }
 /* Where maps of one tensor are kept, in the arena. */
 MadeMaps *rt_made_maps(Arena *a);
+/* numbers.c: this further entry is for a launch with these arguments, by its conditions and
+ * numbers; the latter go to number[0..RT_MAX_NUMBERS). */
+bool rt_is_for(const tile_kernel *k, const InterpArg *arg, int64_t *number);
+/* Works the numbers out. NULL, or why there are none; the text may be in *e. */
+const char *rt_why_no_numbers(const tile_kernel *k, const InterpArg *arg, int64_t *number,
+                              ExprError *e);
+/* What k's launches found, in the arena; its code is there. */
+KeptNumbers *rt_keep_numbers(Arena *a, const tile_kernel *k);
 /* launch.c: works out, in the session's arena, what launches of k will use. */
 void launch_prepare(Session *s, tile_kernel *k);
 /* All of k's hidden parameters can be made. */

@@ -201,7 +201,7 @@ static void products(void) {
     check_code("a large product", 0, product(&k, 4096, 4096, 4096, 4096));
     FakeLaunch l = fake.last();
     check("programs stay", l.grid[0] == 132 && l.block[0] == 384 && l.shared > 48 * 1024);
-    check("the hidden parameters", l.nparams == 25 && l.param[12] == 512 && l.param[13] == 128);
+    check("the hidden parameters", l.nparams == 26 && l.param[12] == 512 && l.param[13] == 128);
     check_code("a small one", 0, product(&k, 4096, 128, 128, 64));
     l = fake.last();
     check("the kernel's own entry", l.nparams == 12 && l.grid[0] == 4);
