@@ -168,6 +168,24 @@ static const char *settle_live(Raise *r, Type t) {
     return NULL;
 }
 
+/* An index is not below 0, or is a quotient that is not where a launch's numbers are above 0, as
+ * `pid // cdiv(N, BN)`. */
+static bool is_never_below(Raise *r, const BlockDim *at) {
+    PolyDivisors by;
+    const char *condition[POLY_MOST_DIVISORS];
+    if (poly_is_natural(&at->first)) return true;
+    if (!poly_is_natural_with(&at->first, &by)) return false;
+    for (int i = 0; i < by.n; i++) {
+        Buf text = buf_new(&r->ctx->s->arena);
+        if (!ir_expression(by.at[i], WITH_QUOTIENTS, &text)) return false;
+        buf_puts(&text, " > 0");
+        condition[i] = text.data;
+    }
+    for (int i = 0; i < by.n; i++)
+        if (!ir_ask(r->ctx->f, condition[i])) return false;
+    return true;
+}
+
 /* NULL, or why the copy engine cannot make it. */
 static const char *refuse(Raise *r) {
     Type t = tile_of(r->access);
@@ -206,6 +224,14 @@ static const char *refuse(Raise *r) {
     for (int d = 0; d < t.rank; d++)
         if (r->block.dim[d].wraps && !(load && ends_in_stores(r, r->access->result[0], d, d)))
             return "elements that wrap around are used for more than stores that leave them out";
+    /* Loads may begin anywhere. */
+    for (int d = 0; !load && d < t.rank + r->block.nleading; d++) {
+        const BlockDim *at = d < t.rank ? &r->block.dim[d] : &r->block.leading[d - t.rank];
+        if (at->starts && !is_never_below(r, at))
+            return "it may begin below 0, where its mask leaves elements out, and the engine "
+                   "stores "
+                   "no such blocks";
+    }
     return NULL;
 }
 
@@ -293,24 +319,6 @@ static void set_live(Raise *r, Op *desc, const Made *m) {
     desc_set_live(r->ctx->s, desc, m->block, live);
 }
 
-/* The block begins nowhere in front of its tensor: an index is not below 0, or is a quotient that
- * is not where a launch's numbers are above 0, as `pid // cdiv(N, BN)`. */
-static bool never_in_front(Raise *r, const BlockDim *at) {
-    PolyDivisors by;
-    const char *condition[POLY_MOST_DIVISORS];
-    if (at->starts || poly_is_natural(&at->first)) return true;
-    if (!poly_is_natural_with(&at->first, &by)) return false;
-    for (int i = 0; i < by.n; i++) {
-        Buf text = buf_new(&r->ctx->s->arena);
-        if (!ir_expression(by.at[i], WITH_QUOTIENTS, &text)) return false;
-        buf_puts(&text, " > 0");
-        condition[i] = text.data;
-    }
-    for (int i = 0; i < by.n; i++)
-        if (!ir_ask(r->ctx->f, condition[i])) return false;
-    return true;
-}
-
 static Value *emit_desc(Raise *r, Builder *b, const Made *m) {
     Type i64 = type_scalar(EL_I64), desc = type_in_space(m->block, SPACE_DESC);
     int64_t elem = type_elem_bytes(m->block);
@@ -325,7 +333,10 @@ static Value *emit_desc(Raise *r, Builder *b, const Made *m) {
     in[0] = (Value *)r->block.base;
     Op *op = ir_op(b, OP_MAKE_DESC, in, 1 + 2 * rank, &desc, 1, 0);
     int64_t front = 0;
-    for (int d = 0; d < rank; d++) front |= (int64_t)!never_in_front(r, m->dim[d]) << d;
+    for (int d = 0; d < rank; d++) { /* else the block may begin in front of its tensor */
+        bool inside = m->dim[d]->starts || is_never_below(r, m->dim[d]);
+        front |= (int64_t)!inside << d;
+    }
     if (front) ir_set_attr(b->s, op, AT_FRONT, front);
     set_live(r, op, m);
     return op->result[0];
