@@ -38,6 +38,8 @@ typedef struct Launch {
     uint8_t *kind;  /* by value id: a Kind */
     bool *natural;  /* by value id: a quotient or remainder of what is 0 or more */
     Value **copy;   /* by value id: the same in front of the roles */
+    Value **handed; /* by value id: its number */
+    bool *asked;    /* by value id: `handed` says whether there is one */
     struct {
         const char *text;
         Value *v;
@@ -120,8 +122,12 @@ static Value *launch_number(Launch *x, Value *v) {
     return number;
 }
 
+/* NULL: it cannot be one. */
 static Value *number_of(Launch *x, Value *v) {
-    return ask_steps(x, v, true, false) ? launch_number(x, copy_of(x, v)) : NULL;
+    if (!x->asked[v->id] && ask_steps(x, v, true, false))
+        x->handed[v->id] = launch_number(x, copy_of(x, v));
+    x->asked[v->id] = true;
+    return x->handed[v->id];
 }
 
 /* ---- quotients of places ---- */
@@ -213,10 +219,16 @@ static Value *rows_of_group(const Value *v, int64_t *most) {
     return NULL;
 }
 
-/* v / d of rows of a group: of a full one a shift, of the last one a product. */
+static void end_arm(Builder *b, Op *branch, int r, Value *v) {
+    Builder arm = {b->s, b->f, branch->region[r], NULL, b->span};
+    ir_op(&arm, OP_YIELD, &v, 1, NULL, 0, 0);
+}
+
+/* v / d of rows of a group: of a full one a shift, of the last one a product. A launch of more
+ * programs than there are tiles has groups of none, or of less. */
 static Value *by_rows(Launch *x, Builder *b, Value *v, Value *d) {
     int64_t most;
-    Type i64 = type_scalar(EL_I64), u32 = type_scalar(EL_U32);
+    Type i32 = v->type, i64 = type_scalar(EL_I64), u32 = type_scalar(EL_U32);
     Value *all = rows_of_group(d, &most);
     if (!all || kind_of(x, all, 0) != A_QUOTIENT || !number_of(x, all)) return NULL;
     Builder *at = &x->at;
@@ -225,12 +237,17 @@ static Value *by_rows(Launch *x, Builder *b, Value *v, Value *d) {
     last = ir_binary(at, OP_REM, last, ir_const_int(at, i64, most));
     Value *reciprocal = reciprocal_of(x, ir_binary(at, OP_ADD, last, one));
     if (!reciprocal) return NULL;
-    Value *shift = ir_const_int(b, u32, __builtin_ctzll((uint64_t)most));
-    Value *full = ir_binary(b, OP_SHR, ir_given(b, OP_CAST, v, u32), shift);
-    Value *is_full = ir_cmp(b, PRED_EQ, d, ir_const_int(b, d->type, most));
-    return ir_op1(
-        b, OP_SELECT,
-        (Value *[]){is_full, ir_given(b, OP_CAST, full, v->type), quotient(b, v, reciprocal)}, 3);
+    Value *some = ir_cmp(b, PRED_GE, d, ir_const_int(b, i32, 1));
+    Op *branch = ir_op(b, OP_IF, &some, 1, &i32, 1, 2);
+    Builder in = {b->s, b->f, branch->region[0], NULL, b->span};
+    Builder out = {b->s, b->f, branch->region[1], NULL, b->span};
+    Value *shift = ir_const_int(&in, u32, __builtin_ctzll((uint64_t)most));
+    Value *full = ir_binary(&in, OP_SHR, ir_given(&in, OP_CAST, v, u32), shift);
+    Value *is_full = ir_cmp(&in, PRED_EQ, d, ir_const_int(&in, i32, most));
+    Value *way[] = {is_full, ir_given(&in, OP_CAST, full, i32), quotient(&in, v, reciprocal)};
+    end_arm(b, branch, 0, ir_op1(&in, OP_SELECT, way, 3));
+    end_arm(b, branch, 1, ir_binary(&out, OP_DIV, v, d));
+    return branch->result[0];
 }
 
 /* Asked before any is replaced. */
@@ -288,6 +305,8 @@ void pass_launch_numbers(PassCtx *ctx) {
     x.at = (Builder){ctx->s, f, f->body, f->body->first, f->span};
     x.kind = arena_alloc(&ctx->s->arena, f->nvalues);
     x.natural = arena_array(&ctx->s->arena, f->nvalues, sizeof *x.natural);
+    x.handed = arena_array(&ctx->s->arena, f->nvalues, sizeof *x.handed);
+    x.asked = arena_array(&ctx->s->arena, f->nvalues, sizeof *x.asked);
     x.copy = arena_array(&ctx->s->arena, f->nvalues, sizeof *x.copy);
     for (Op *op = f->body->first; op; op = op->next)
         for (int r = 0; op->code == OP_WARPS && r < op->nregions; r++) {
