@@ -214,6 +214,15 @@ static const Refused bodies[] = {
     {"%x: f32 = atomic_load %p sem=release", "acquires, or is relaxed"},
     {"atomic_store %p, %n sem=relaxed", "operand 1 must be f32"},
     {"%x: i32 = work_size axis=0", "the kernel is not persistent along this axis"},
+    {"%x: i32 = program_id axis=0\n  %y: i32 = launch_number %x",
+     "takes a sum, product or quotient of parameters"},
+    {"%x: i16 = cast %n\n  %y: i16 = launch_number %x", "the result must be i32 or i64"},
+#define FOUR_NUMBERS(a)                                                                            \
+    "%" a "0: i32 = launch_number %n\n%" a "1: i32 = launch_number %n\n"                           \
+    "%" a "2: i32 = launch_number %n\n%" a "3: i32 = launch_number %n\n"
+    {FOUR_NUMBERS("a") FOUR_NUMBERS("b") FOUR_NUMBERS("c")
+         FOUR_NUMBERS("d") "%x: i32 = launch_number %n",
+     "a launch works out 16 numbers at most"},
     /* roles, barriers, descriptors */
     {"warps roles=\"a b\" num_warps=[1,1] {\n yield\n}", "as many names"},
     {"warps roles=\"a\" num_warps=[1,1] {\n yield\n}", "as many names"},
