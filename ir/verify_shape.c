@@ -109,14 +109,6 @@ static void check_made(Shape *v, const Op *op) {
     case OP_LAUNCH_MARK:
         if (!type_equal(r, type_scalar(EL_I64))) bad(v, "the result must be i64");
         break;
-    case OP_LAUNCH_NUMBER: {
-        Buf text = buf_new(&v->s->arena);
-        if (!type_equal(r, type_scalar(EL_I32)) && !type_equal(r, type_scalar(EL_I64)))
-            bad(v, "the result must be i32 or i64");
-        if (!ir_expression(op->operand[0].value, WITH_DIVISORS, &text))
-            bad(v, "takes a sum, product or quotient of parameters");
-        break;
-    }
     case OP_SINGLE_CTA:
         if (!type_equal(r, type_scalar(EL_I1))) bad(v, "the result must be i1");
         break;
@@ -126,6 +118,15 @@ static void check_made(Shape *v, const Op *op) {
         break;
     default: break;
     }
+}
+
+static void check_launch_number(Shape *v, const Op *op) {
+    Type r = op->result[0]->type;
+    Buf text = buf_new(&v->s->arena);
+    if (!type_equal(r, type_scalar(EL_I32)) && !type_equal(r, type_scalar(EL_I64)))
+        bad(v, "the result must be i32 or i64");
+    else if (!ir_expression(op->operand[0].value, WITH_DIVISORS, &text))
+        bad(v, "takes a sum, product or quotient of parameters");
 }
 
 static void check_rounded(Shape *v, const Op *op) {
@@ -215,6 +216,7 @@ static void check_shape_op(Shape *v, const Op *op) {
 const char *ir_shape_error(Session *s, const Op *op) {
     Shape v = {.s = s};
     if (op->code == OP_SHARED_COUNT) check_histogram(&v, op, op->operand[0].value, 1);
+    if (op->code == OP_LAUNCH_NUMBER) check_launch_number(&v, op);
     if (op_info[op->code].result != RESULT_GIVEN) return v.wrong;
     check_made(&v, op);
     check_shape_op(&v, op);
