@@ -104,37 +104,31 @@ static void look_for_split(Op *op, void *found) {
         op->code == OP_STREAM_K || op->code == OP_WORKSPACE || op->code == OP_LAUNCH_MARK;
 }
 
-typedef struct Numbers {
-    LLVMTypeRef *type,
-        wide; /* the former of i32, where a number has no other; NULL: they are counted */
-    int n;
-} Numbers;
+typedef struct Wide {
+    LLVMTypeRef *next, i64; /* the former: of the next number's parameter, i32 */
+} Wide;
 
-static void find_number(Op *op, void *ctx) {
-    Numbers *x = ctx;
+static void widen_number(Op *op, void *ctx) {
+    Wide *x = ctx;
     if (op->code != OP_LAUNCH_NUMBER) return;
-    if (x->type && type_elem_bits(op->result[0]->type) == 64) x->type[x->n] = x->wide;
-    x->n++;
+    if (type_elem_bits(op->result[0]->type) == 64) *x->next = x->i64;
+    x->next++;
 }
 
 /* The types of all parameters; *n becomes their number. */
 static LLVMTypeRef *param_types(Gen *g, int *n) {
     const Func *f = g->f;
     GenHidden *h = &g->hidden;
-    Numbers numbers = {0};
     *h = (GenHidden){.axes = f->persistent};
-    gen_count_descs(f, h);
-    ir_walk(f->body, find_number, &numbers);
+    gen_count_hidden(f, h);
     ir_walk(f->body, look_for_split, &h->split);
-    h->numbers = numbers.n;
-    int first = gen_first_number(g), maps = gen_first_map(g), split = maps + h->maps;
+    int maps = gen_first_map(g), split = maps + h->maps;
     *n = split + (h->split ? GEN_SPLIT : 0);
     LLVMTypeRef *types = arena_array(&g->s->arena, (size_t)*n, sizeof *types);
     for (int i = 0; i < f->nparams; i++) types[i] = param_type(g, f->param[i].type);
     for (int i = f->nparams; i < split; i++)
         types[i] = i < maps ? g->i32 : LLVMPointerTypeInContext(g->c, 0);
-    numbers = (Numbers){.type = types + first, .wide = g->i64};
-    ir_walk(f->body, find_number, &numbers);
+    ir_walk(f->body, widen_number, &(Wide){types + gen_first_number(g), g->i64});
     for (int i = split; i < *n; i++)
         types[i] = i == split ? g->ptr : i == split + 1 ? g->i64 : g->i32;
     return types;

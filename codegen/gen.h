@@ -156,7 +156,7 @@ static inline int gen_first_number(const Gen *g) {
 static inline int gen_first_map(const Gen *g) {
     return gen_first_number(g) + g->hidden.numbers + g->hidden.policies;
 }
-void gen_count_descs(const Func *f, GenHidden *h); /* their maps and policies */
+void gen_count_hidden(const Func *f, GenHidden *h); /* maps, policies and numbers */
 enum {
     GEN_SPLIT = 2 + STREAM_K_SHARES
 }; /* so many parameters has a kernel whose programs share out iterations */

@@ -338,15 +338,16 @@ void gen_async_arrive(Gen *g, const Op *op) {
 
 /* ---- blocks by descriptors ---- */
 
-static void count_desc(Op *op, void *ctx) {
+static void count_hidden(Op *op, void *ctx) {
     GenHidden *h = ctx;
+    h->numbers += op->code == OP_LAUNCH_NUMBER;
     if (op->code != OP_MAKE_DESC) return;
     h->maps += 1 + desc_has_front(op);
     h->policies += h->axes && ir_attr(op, AT_STREAMED);
 }
 
-void gen_count_descs(const Func *f, GenHidden *h) {
-    ir_walk(f->body, count_desc, h);
+void gen_count_hidden(const Func *f, GenHidden *h) {
+    ir_walk(f->body, count_hidden, h);
 }
 
 /* What L2 is to do with lines that are loaded by a map: createpolicy's words for all of them to be

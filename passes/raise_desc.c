@@ -229,8 +229,7 @@ static const char *refuse(Raise *r) {
         const BlockDim *at = d < t.rank ? &r->block.dim[d] : &r->block.leading[d - t.rank];
         if (at->starts && !is_never_below(r, at))
             return "it may begin below 0, where its mask leaves elements out, and the engine "
-                   "stores "
-                   "no such blocks";
+                   "stores no such blocks";
     }
     return NULL;
 }

@@ -324,15 +324,6 @@ static tile_status check_special(const tile_kernel *k, const tile_grid *grid) {
     return TILE_OK;
 }
 
-/* The arguments keep the entry's conditions. */
-static bool keeps_conditions(const tile_kernel *e, const InterpArg *arg) {
-    ExprVerdict verdict;
-    ExprError ignored;
-    return !e->condition_ops || (expr_test(e->condition_code, e->condition_ops, rt_value_of_slot,
-                                           arg, &verdict, &ignored) &&
-                                 verdict.holds);
-}
-
 /* A launch of k may be one of this further entry of it, and had better be: programs that stay for
  * one place alone start later, for nothing where the others' loads are as wide (H200: products of
  * 256 to 1024, 0.88 to 0.91). */
@@ -366,7 +357,7 @@ static tile_status launch_own(tile_kernel *k, LaunchGrid *g, InterpArg *arg, voi
                        "'%s', an entry of kernel '%s', is for other GPUs or another runtime than "
                        "this",
                        k->name, k->of->name);
-    if (!keeps_conditions(k, arg))
+    if (!rt_keeps_conditions(k, arg))
         return rt_fail(ctx, TILE_BAD_LAUNCH,
                        "'%s', an entry of kernel '%s', is for launches where %s", k->name,
                        k->of->name, k->conditions);

@@ -45,14 +45,18 @@ KeptNumbers *rt_keep_numbers(Arena *a, const tile_kernel *k) {
     return x;
 }
 
-static bool work_out(const tile_kernel *k, const InterpArg *arg, int64_t *number) {
+bool rt_keeps_conditions(const tile_kernel *k, const InterpArg *arg) {
     ExprVerdict verdict;
     ExprError ignored;
-    if (k->condition_ops && !(expr_test(k->condition_code, k->condition_ops, rt_value_of_slot, arg,
-                                        &verdict, &ignored) &&
-                              verdict.holds))
-        return false;
-    return !k->nnumbers || !rt_why_no_numbers(k, arg, number, &ignored);
+    return !k->condition_ops || (expr_test(k->condition_code, k->condition_ops, rt_value_of_slot,
+                                           arg, &verdict, &ignored) &&
+                                 verdict.holds);
+}
+
+static bool work_out(const tile_kernel *k, const InterpArg *arg, int64_t *number) {
+    ExprError ignored;
+    return rt_keeps_conditions(k, arg) &&
+           (!k->nnumbers || !rt_why_no_numbers(k, arg, number, &ignored));
 }
 
 bool rt_is_for(const tile_kernel *k, const InterpArg *arg, int64_t *number) {

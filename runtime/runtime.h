@@ -360,6 +360,8 @@ MadeMaps *rt_made_maps(Arena *a);
 /* numbers.c: this further entry is for a launch with these arguments, by its conditions and
  * numbers; the latter go to number[0..RT_MAX_NUMBERS). */
 bool rt_is_for(const tile_kernel *k, const InterpArg *arg, int64_t *number);
+/* The arguments keep the entry's conditions. */
+bool rt_keeps_conditions(const tile_kernel *k, const InterpArg *arg);
 /* Works the numbers out. NULL, or why there are none; the text may be in *e. */
 const char *rt_why_no_numbers(const tile_kernel *k, const InterpArg *arg, int64_t *number,
                               ExprError *e);
