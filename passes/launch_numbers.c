@@ -14,7 +14,7 @@
  * Numbers of 32 bits wrap around in a kernel and not in a launch, and quotients round toward zero
  * there. So a launch of the entry is asked whether what stands below a number's last step fits; of
  * the last step it sees that itself. */
-#include "ir/effects.h"
+#include "ir/analysis/poly.h"
 #include "ir/expression.h"
 #include "passes/pass.h"
 
@@ -132,43 +132,6 @@ static Value *number_of(Launch *x, Value *v) {
 
 /* ---- quotients of places ---- */
 
-static bool is_count(const Value *v) {
-    return op_is(v, OP_NUM_PROGRAMS) || op_is(v, OP_NUM_CLUSTERS) || op_is(v, OP_WORK_SIZE) ||
-           op_is(v, OP_CLUSTER_SIZE);
-}
-
-/* 0 or more, where the place is one of the grid: numbers of places, programs and what they are made
- * of. There are 2^30 places at most. */
-static bool is_natural(const Value *v, int depth) {
-    const Op *op = v->def, *loop = op ? NULL : v->block->parent;
-    int64_t number;
-    if (depth > MOST_DEPTH) return false;
-    if (ir_int_constant(v, &number)) return number >= 0;
-    if (loop)
-        return loop->code == OP_FOR && ir_attr_int(loop, AT_PARALLEL, 0) &&
-               v == loop->region[0]->args[0] && is_natural(loop->operand[0].value, depth + 1);
-    if (!op) return false;
-    if (is_count(v)) return true;
-    const Value *l = ir_operand(op, 0), *r = ir_operand(op, 1);
-    switch (op->code) {
-    case OP_PROGRAM_ID:
-    case OP_CLUSTER_ID:
-    case OP_CLUSTER_RANK:
-    case OP_CLUSTER_PLACE:
-    case OP_STREAM_K: return true;
-    case OP_SUB:
-        if (op_is(r, OP_CLUSTER_RANK)) return is_natural(l, depth + 1);
-        return is_count(l) && ir_int_constant(r, &number) && number <= 1;
-    case OP_DIV:
-    case OP_REM: return is_natural(l, depth + 1);
-    case OP_ADD:
-    case OP_MIN: return is_natural(l, depth + 1) && is_natural(r, depth + 1);
-    case OP_AND: return is_natural(l, depth + 1) || is_natural(r, depth + 1);
-    case OP_HINT: return is_natural(l, depth + 1);
-    default: return false;
-    }
-}
-
 /* 2^62 / d + 1, of a number in front of the roles that is above 0, in 64 bits. */
 static Value *reciprocal_of(Launch *x, Value *d) {
     Builder *b = &x->at;
@@ -256,7 +219,7 @@ static void find_natural(Launch *x, Op *op) {
     if ((op->code != OP_DIV && op->code != OP_REM) || !is_32_bits(op->operand[0].value) ||
         ir_int_constant(op->operand[1].value, &by))
         return;
-    x->natural[op->result[0]->id] = is_natural(op->operand[0].value, 0);
+    x->natural[op->result[0]->id] = poly_is_natural_place(op->operand[0].value);
 }
 
 static void divide(Launch *x, Op *op) {

@@ -130,6 +130,7 @@ bool poly_divides(const PolyTerm *by, const PolyTerm *t, PolyTerm *out) {
 
 typedef struct Natural {    /* what is taken for granted */
     bool sizes;             /* parameters are 0 or more, and divisors */
+    bool places;            /* so are divisors of places; sums of places do not overflow */
     PolyDivisors *divisors; /* these are 1 or more; NULL: none is */
 } Natural;
 
@@ -139,6 +140,18 @@ static bool is_divisor(PolyDivisors *of, const Value *v) {
     if (of->n == POLY_MOST_DIVISORS) return false;
     of->at[of->n++] = v;
     return true;
+}
+
+static bool is_count(const Value *v) {
+    return op_is(v, OP_NUM_PROGRAMS) || op_is(v, OP_NUM_CLUSTERS) || op_is(v, OP_WORK_SIZE) ||
+           op_is(v, OP_CLUSTER_SIZE);
+}
+
+/* A difference of places: a cluster's program has none in front of the first one's. */
+static bool is_place_less(const Value *x, const Value *y, bool natural) {
+    int64_t by;
+    if (op_is(y, OP_CLUSTER_RANK)) return natural;
+    return is_count(x) && ir_int_constant(y, &by) && by <= 1;
 }
 
 /* As a term of a polynomial, at depth 0, a loop's index is the number of the iteration. */
@@ -152,8 +165,9 @@ static bool is_natural(const Value *v, const Natural *granted, int depth) {
     if (!op && !loop) return sizes;
     if (!op) {
         bool index = loop->code == OP_FOR && v == loop->region[0]->args[0];
-        return index && (!depth || (ir_int_constant(loop->operand[2].value, &by) && by > 0 &&
-                                    is_natural(loop->operand[0].value, granted, depth + 1)));
+        bool up = index && ((ir_int_constant(loop->operand[2].value, &by) && by > 0) ||
+                            (granted->places && ir_attr_int(loop, AT_PARALLEL, 0)));
+        return (index && !depth) || (up && is_natural(loop->operand[0].value, granted, depth + 1));
     }
     const Value *x = ir_operand(op, 0), *y = ir_operand(op, 1);
     bool first = x && !x->type.rank && is_natural(x, granted, depth + 1);
@@ -164,12 +178,20 @@ static bool is_natural(const Value *v, const Natural *granted, int depth) {
     case OP_PROGRAM_ID:
     case OP_NUM_PROGRAMS:
     case OP_WORK_SIZE: return true;
+    case OP_CLUSTER_ID:
+    case OP_NUM_CLUSTERS:
+    case OP_CLUSTER_RANK:
+    case OP_CLUSTER_SIZE:
+    case OP_CLUSTER_PLACE:
+    case OP_STREAM_K: return granted->places;
+    case OP_HINT: return granted->places && first;
+    case OP_SUB: return granted->places && is_place_less(x, y, first);
     case OP_CAST:
         return first && type_is_int(x->type) && type_is_signed(x->type) &&
                type_elem_bits(x->type) <= type_elem_bits(v->type);
     case OP_REM: return first; /* as C has it */
-    case OP_DIV: return first && (sizes || (ir_int_constant(y, &by) && by > 0));
-    case OP_ADD:
+    case OP_DIV: return first && (sizes || granted->places || (ir_int_constant(y, &by) && by > 0));
+    case OP_ADD: return (sizes || granted->places) && first && second;
     case OP_MUL: return sizes && first && second;
     case OP_AND: return first || second;
     case OP_MIN: return first && second;
@@ -193,6 +215,10 @@ bool poly_is_natural(const Poly *x) {
 
 bool poly_is_natural_of_sizes(const Poly *x) {
     return are_natural(x, &(Natural){.sizes = true});
+}
+
+bool poly_is_natural_place(const Value *v) {
+    return is_natural(v, &(Natural){.places = true}, 1);
 }
 
 bool poly_is_natural_with(const Poly *x, PolyDivisors *out) {

@@ -41,6 +41,9 @@ void poly_push(Poly *x, const PolyTerm *t); /* x += t */
 bool poly_is_natural(const Poly *x);
 /* The same where parameters are: sizes and strides. */
 bool poly_is_natural_of_sizes(const Poly *x);
+/* A scalar is, where the place is one of the grid, of which there are 2^30 at most: numbers of
+ * places, programs and clusters, their sums, quotients and remainders. */
+bool poly_is_natural_place(const Value *v);
 /* The same where what is divided by, as far as nobody knows it, is 1 or more; which these are. */
 enum { POLY_MOST_DIVISORS = 4 };
 typedef struct PolyDivisors {
