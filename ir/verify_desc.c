@@ -30,7 +30,7 @@ static bool is_for_stores(const Value *buffer) {
 
 static bool are_exact(const Func *f, const Value *buffer) {
     for (const Use *u = buffer->uses; u; u = u->next)
-        if (u->op->code == OP_BUFFER_SLICE
+        if (u->op->code == OP_BUFFER_SLICE || u->op->code == OP_BUFFER_REINTERPRET
                 ? !are_exact(f, u->op->result[0])
                 : u->op->code == OP_SHARED_STORE && !stores_what_matters(f, u->op))
             return false;
@@ -42,8 +42,8 @@ static const char *verify_buffer(const Func *f, const Op *op) {
         return "packed leaves out what does not matter: live says what does";
     if (ir_attr_int(op, AT_PACKED, 0) && !is_for_stores(op->result[0]))
         return "what is packed holds blocks that are stored, and nothing else";
-    if (ir_attr_int(op, AT_PACKED, 0) && ir_attr(op, AT_OFFSET) && !are_exact(f, op->result[0]))
-        return "threads store what does not matter, for which what is packed has no room";
+    if (ir_attr(op, AT_LIVE) && ir_attr(op, AT_OFFSET) && !are_exact(f, op->result[0]))
+        return "threads store what does not matter, for which it has no room";
     return verify_live(op, op->result[0]->type);
 }
 

@@ -339,7 +339,7 @@ static void make_room(Op *store, void *ctx) {
     const PassCtx *p = ctx;
     if (store->code != OP_SHARED_STORE || stores_what_matters(p->f, store)) return;
     const Op *alloc = buffer_alloc(store->operand[1].value);
-    if (!alloc || !ir_attr(alloc, AT_PACKED)) return;
+    if (!alloc || !ir_attr(alloc, AT_LIVE)) return;
     ir_drop_attr(alloc->result[0]->def, AT_PACKED);
     ir_drop_attr(alloc->result[0]->def, AT_LIVE);
 }

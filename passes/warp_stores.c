@@ -123,11 +123,14 @@ static bool has_room_for(const Specialize *x, int64_t bytes) {
            leave_stages(x, x->stored + bytes, COST_STAGES_BESIDE);
 }
 
-/* Of a part, of which all matters. */
+/* Of a part, of which all matters, and of the rows beside it that a warpgroup stores with it. */
 static int64_t part_bytes(const Op *store, int d) {
+    enum { ROWS = 64 };
     const Op *desc = store->operand[0].value->def;
-    return block_bytes(store) / desc_live(desc, desc->result[0]->type, d) *
-           (type_dim(desc->result[0]->type, d) / STORE_PARTS);
+    Type t = desc->result[0]->type;
+    int64_t rows = (desc_live(desc, t, 1 - d) + ROWS - 1) / ROWS * ROWS;
+    if (rows > type_dim(t, 1 - d)) rows = type_dim(t, 1 - d);
+    return rows * (type_dim(t, d) / STORE_PARTS) * type_elem_bytes(t);
 }
 
 /* A large block goes in halves, of which the second is written while the first is sent; one that

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """products.py BIN [--device=ptx:sm_90a] [SEED | FROM-TO]…: random matrix products, by the numbers of their seeds.
 
-Each is bench/matmul_types.tl in a config of bench/matmul_configs.txt or matmul_more.txt and of a shape of few blocks, some
-of whose rows begin within lines of memory and whose sums end within a block, in whole numbers. What a launch stores by the
+Each is bench/matmul_types.tl, half of them in a config of bench/matmul_configs.txt or matmul_more.txt, half in a tile of
+whatever size tl.arange takes, and of a shape of few blocks, some of whose rows begin within lines of memory and whose sums end within a block, in whole numbers. What a launch stores by the
 entry that it chooses on the device, a GPU's too, with --stream-k=auto or without, must be what the CPU device stores; so must
 what the further entry stores, chosen or not.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and products failed."""
@@ -19,6 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # factors, what may be stored of them, bytes of a factor
 TYPES = [("fp16", ("fp16", "fp32"), 2)] * 3 + [("bf16", ("bf16", "fp32"), 2), ("fp8e4nv", ("bf16",), 1)]
 CHUNK = 16  # bytes that rows are multiples of
+SIZES = [odd << twos for odd in range(1, 16, 2) for twos in range(3, 9) if 16 <= odd << twos <= 256]
+LEAST, MOST = 8, 208  # sums that a thread holds
+ROOM = 220 << 10      # bytes of shared memory that stages take at most, of blocks as powers of two
 
 
 def configs():
@@ -28,10 +31,19 @@ def configs():
                 yield tuple(map(int, line.split()))
 
 
+def any_config(pick):
+    """Of a tile of whatever size, with as many warps and stages as it has room for."""
+    while True:
+        bm, bn, warps, stages = pick.choice(SIZES), pick.choice(SIZES), pick.choice([4, 8, 8, 16]), pick.randint(2, 5)
+        bytes_of_turn = sum(1 << (size - 1).bit_length() for size in (bm, bn)) * 2 * 64
+        if LEAST <= bm * bn // (32 * warps) <= MOST and stages * bytes_of_turn <= ROOM:
+            return bm, bn, 64, warps, stages
+
+
 def size_of(pick, block, unit):
     """Of up to three blocks, whole ones now and then: programs have one place, or several."""
     blocks = pick.randint(1, 3)
-    if pick.random() < .25:
+    if pick.random() < .25 and block * blocks % unit == 0:
         return block * blocks
     return unit * pick.randint(1, max(1, blocks * block // unit))
 
@@ -40,7 +52,8 @@ def try_seed(programs, device, work, seed):
     """What is wrong, or nothing."""
     pick, stem = random.Random(seed), f"{work}/product-{seed}"
     kind, stored, width = pick.choice(TYPES)
-    out, (bm, bn, bk, warps, stages) = pick.choice(stored), pick.choice(list(configs()))
+    out = pick.choice(stored)
+    bm, bn, bk, warps, stages = any_config(pick) if pick.random() < .5 else pick.choice(list(configs()))
     bk, unit = bk * 2 // width, CHUNK // width
     m, n, k = size_of(pick, bm, 1), size_of(pick, bn, unit), size_of(pick, bk, unit)
     constants = dict(BM=bm, BN=bn, BK=bk, GROUP_M=pick.choice([1, 8]), ACC="tl.float32", PRECISION="tf32", ALIGN=unit)
