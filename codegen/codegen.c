@@ -276,6 +276,7 @@ static bool generate(Session *s, Llvm *l, const Module *m, const CodegenOptions 
     if (s->diags.errors != errors || !verify(s, l) || !run(s, l, o, simplify)) return false;
     gen_avoid_ptxas_bugs(&g);
     gen_avoid_llvm_bugs(&g);
+    gen_hold_wgmma_constants(&g);
     if (llvm) {
         char *text = LLVMPrintModuleToString(l->mod);
         buf_puts(llvm, text);

@@ -196,6 +196,7 @@ void gen_async_wait(Gen *g, const Op *op);
 void gen_async_fence(Gen *g, const Op *op);
 bool gen_dot_wgmma(Gen *g, const Op *op);
 void gen_dot_wait(Gen *g, const Op *op);
+void gen_hold_wgmma_constants(Gen *g); /* behind the passes */
 void gen_warps(Gen *g, const Op *op);
 void gen_barrier(Gen *g, const Op *op);
 void gen_cluster(Gen *g, const Op *op);

@@ -197,17 +197,6 @@ static void pass_through(Gen *g, const char *text, LLVMValueRef *x, int n) {
     asm_results(g, text, constraints.data, t, x, n, ASM_CONVERGENT, x, n);
 }
 
-/* Constants, each once: LLVM would load them where an instruction reads them. */
-static void pass_constants(Gen *g, LLVMValueRef *x, int n) {
-    for (int i = 0; i < n; i++) {
-        LLVMValueRef constant = x[i], held = constant;
-        if (!LLVMIsConstant(constant)) continue;
-        pass_through(g, "", &held, 1);
-        for (int j = i; j < n; j++)
-            if (x[j] == constant) x[j] = held;
-    }
-}
-
 /* What is computed of the accumulators passes through: of each `all` columns `cols`. */
 static void pass_accumulators(Gen *g, const char *text, LLVMValueRef *acc, int n, int all,
                               int cols) {
@@ -376,10 +365,7 @@ bool gen_dot_wgmma(Gen *g, const Op *op) {
      * instructions it waits for the first. LLVM copies a register there for each result that begins
      * as the same value, which only it may know of. */
     bool zeros = are_zeros(d.at, d.n);
-    if (pairs)
-        pass_through(g, "", ra, nra);
-    else if (ra)
-        pass_constants(g, ra, nra);
+    if (pairs) pass_through(g, "", ra, nra);
     const Product p = {w, ir_attr_int(op, AT_SATURATE, 0), cols, all, tiles, steps, &a, &b};
     LLVMValueRef live = op->noperands > 3 ? gen_scalar(g, op->operand[3].value) : NULL;
     bool some = live && !zeros && !ra && multiply_some(g, &p, live, d.at);
@@ -424,4 +410,45 @@ void gen_dot_wait(Gen *g, const Op *op) {
     Type t = op->result[0]->type;
     int all = (int)type_dim(t, 1), cols = columns_of(op->result[0], all);
     wait_call(g, (int)ir_attr_int(op, AT_PENDING, 0), out.at, out.n, all, cols);
+}
+
+/* ---- behind LLVM's passes ---- */
+
+enum { MOST_HELD = 8 }; /* constants of a dot that are loaded once */
+
+static bool is_asm_of(LLVMValueRef i, const char *begin) {
+    LLVMValueRef f = LLVMIsACallInst(i) ? LLVMIsAInlineAsm(LLVMGetCalledValue(i)) : NULL;
+    size_t len = 0;
+    const char *text = f ? LLVMGetInlineAsmAsmString(f, &len) : NULL;
+    return text && len >= strlen(begin) && !memcmp(text, begin, strlen(begin));
+}
+
+/* Of what A's registers hold the passes find that it is constant: where a mask leaves columns out.
+ * LLVM would load that where an instruction reads it, behind the fence: it is loaded before. */
+static void hold_constants(Gen *g, LLVMValueRef fence) {
+    LLVMValueRef constant[MOST_HELD], held[MOST_HELD];
+    int n = 0;
+    if (!is_asm_of(fence, wgmma_fence)) return;
+    LLVMPositionBuilderBefore(g->b, fence);
+    for (LLVMValueRef i = LLVMGetNextInstruction(fence); i && !is_asm_of(i, wgmma_fence);
+         i = LLVMGetNextInstruction(i)) {
+        unsigned args = is_asm_of(i, "wgmma.mma_async") ? LLVMGetNumArgOperands(i) : 0;
+        for (unsigned k = 0; k < args; k++) {
+            LLVMValueRef x = LLVMGetOperand(i, k);
+            int at = 0;
+            if (!LLVMIsConstant(x) || LLVMTypeOf(x) != g->i32) continue;
+            while (at < n && constant[at] != x) at++;
+            if (at == MOST_HELD) at = n = 0;
+            if (at == n) {
+                constant[at] = held[at] = x;
+                pass_through(g, "", &held[at], 1);
+                n++;
+            }
+            LLVMSetOperand(i, k, held[at]);
+        }
+    }
+}
+
+void gen_hold_wgmma_constants(Gen *g) {
+    gen_each_instruction(g, hold_constants);
 }
