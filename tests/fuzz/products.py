@@ -55,9 +55,11 @@ def try_seed(programs, device, work, seed):
     out = pick.choice(stored)
     bm, bn, bk, warps, stages = any_config(pick) if pick.random() < .5 else pick.choice(list(configs()))
     bk, unit = bk * 2 // width, CHUNK // width
-    m, n, k = size_of(pick, bm, 1), size_of(pick, bn, unit), size_of(pick, bk, unit)
+    along_a, along_b = pick.random() < .25, pick.random() < .25  # columns lie in one piece, not rows
+    m, n, k = size_of(pick, bm, unit if along_a else 1), size_of(pick, bn, unit), size_of(pick, bk, unit)
     constants = dict(BM=bm, BN=bn, BK=bk, GROUP_M=pick.choice([1, 8]), ACC="tl.float32", PRECISION="tf32", ALIGN=unit)
-    numbers = dict(M=m, N=n, K=k, stride_am=k, stride_ak=1, stride_bk=n, stride_bn=1, stride_cm=n, stride_cn=1)
+    a, b = (1, m) if along_a else (k, 1), (1, k) if along_b else (n, 1)
+    numbers = dict(M=m, N=n, K=k, stride_am=a[0], stride_ak=a[1], stride_bk=b[0], stride_bn=b[1], stride_cm=n, stride_cn=1)
     command = [programs / "tilerun", ROOT / "bench/matmul_types.tl", "--kernel=matmul_types", f"--seed={seed}",
                f"--num-warps={warps}", f"--num-stages={stages}", *[f"-D{x}={v}" for x, v in constants.items()],
                f"a_ptr=randint(-4,5):{kind}[{m},{k}]", f"b_ptr=randint(-4,5):{kind}[{k},{n}]", f"c_ptr=zeros:{out}[{m},{n}]",
