@@ -56,14 +56,16 @@ class Contestant:
 
 
 class Clock:
-    def __init__(self, torch):
-        self.torch = torch
-        self.scratch = torch.empty(FLUSH_BYTES, dtype=torch.uint8, device="cuda")
+    def __init__(self, torch, clean=False):
+        self.torch, self.clean = torch, clean
+        self.scratch = torch.empty(FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
 
     def _once(self, run, spin):
         event = self.torch.cuda.Event
         start, end = event(enable_timing=True), event(enable_timing=True)
         self.scratch.zero_()
+        if self.clean:
+            self.scratch.amax()
         self.torch.cuda._sleep(spin)
         start.record()
         run()
@@ -161,6 +163,8 @@ def options(description, **defaults):
                    help="begin no further problem after this long")
     p.add_argument("--quick", action="store_true", help="fewer rounds")
     p.add_argument("--jobs", type=int, default=0, help="compilers at a time; default: one a core")
+    p.add_argument("--clean", action="store_true",
+                   help="before a launch caches hold what was read, not what memory must still be given")
     p.add_argument("--flags", default="", help="more options for tilec, separated by spaces")
     p.add_argument("--no-triton", action="store_true")
     p.add_argument("--dry-run", action="store_true",
@@ -185,7 +189,7 @@ class Session:
             self.torch = torch
             torch.manual_seed(20261120)
             arch = "sm_%d%d" % torch.cuda.get_device_capability()
-            self.clock = Clock(torch)
+            self.clock = Clock(torch, opts.clean)
             self.driver = kernels.Driver()
         self.compiler = kernels.Compiler(kernels.find_tilec(opts.tilec), arch, opts.jobs)
         folder = getattr(opts, "newer", None)

@@ -13,7 +13,7 @@ import sys
 import contest
 import newer
 from contest import Family, best_of, finalists
-from products import (CUBLAS, OURS, TRITON, TYPES, Data, Problem, compile_all, contestants_of, jobs_of,
+from products import (COPY, CUBLAS, OURS, TRITON, TYPES, Data, Problem, compile_all, contestants_of, jobs_of,
                       newer_jobs, pick_configs)
 
 SQUARES = {"fp16": [256, 512, 1024, 1536, 2048, 3072, 4096, 6144, 8192, 12288, 16384],
@@ -116,7 +116,7 @@ def newer_families(name):
 # mode: problems in groups, who takes part, the column the last ratio is to
 MODES = {"squares": (squares, PEERS, "ours"), "awkward": (awkward, PEERS, "ours"),
          "long": (long, PEERS, "ours"), "eights": (eights, PEERS, "ours"),
-         "skinny": (skinny, PEERS, "ours"), "spread": (spread, [OURS], "ours"),
+         "skinny": (skinny, PEERS + [COPY], "ours"), "spread": (spread, [OURS], "ours"),
          "tails": (tails, PEERS, "ours"), "majors": (majors, PEERS, "ours"),
          "grid-order": (grid_order, ORDERS, "grouped")}
 

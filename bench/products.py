@@ -92,6 +92,7 @@ def job_of(family, problem, config, opts):
 
 
 OURS, TRITON, CUBLAS = Family("ours"), Family("Triton", "triton"), Family("cuBLAS", "cublas")
+COPY = Family("copy", "copy")  # the device's, of as many bytes
 
 
 def config_text(config):
@@ -157,6 +158,12 @@ class Data:
         kind = getattr(torch, t.torch_out)
         return lambda: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=kind, use_fast_accum=True)
 
+    def copy(self):
+        """A function that reads and writes as many bytes as the product has to."""
+        size = sum(x.numel() * x.element_size() for x in (self.a, self.b, self.c)) // 2
+        source, target = (self.torch.zeros(size, dtype=self.torch.uint8, device="cuda") for _ in range(2))
+        return lambda: target.copy_(source)
+
     def check(self, run):
         """Runs once into a poisoned result; what is wrong, or nothing."""
         poison(self.torch, self.c)
@@ -205,6 +212,8 @@ def contestants_of(session, data, families, configs):
     def maker(family, config):
         if family.engine == "cublas":
             return data.cublas()
+        if family.engine == "copy":
+            return data.copy()
         job = job_of(family, p, config, session.opts)
         if family.engine == "tilec":
             return session.tilec_run(job, data.values(), family.entry)
@@ -214,7 +223,7 @@ def contestants_of(session, data, families, configs):
     for f in families:
         if (f.engine == "triton" and not session.triton) or not takes(f, p):
             continue
-        for c in [None] if f.engine == "cublas" else taken_by(f, configs):
-            out += session.enter(p.label, f, (config_text(c) if c else "") + f.note, p.flops,
-                                 lambda: maker(f, c), data.check)
+        for c in [None] if f.engine in ("cublas", "copy") else taken_by(f, configs):
+            out += session.enter(p.label, f, (config_text(c) if c else "") + f.note, p.flops, lambda: maker(f, c),
+                                 (lambda run: "") if f.engine == "copy" else data.check)
     return out
