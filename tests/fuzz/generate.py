@@ -330,13 +330,17 @@ class Kernel(Tiles):
     def dot(self):
         """A sum of products in a loop, and what becomes of it."""
         type_ = self.pick("fp16", "fp16", "bf16", "i8")
-        part = self.maybe(.3)  # rows, or columns, that nobody stores
+        if self.seed % 4 == 3:  # of sizes that are no powers of two, which less can be done with
+            self.what = "padded"
+        part = self.maybe(.3) and self.what != "padded"  # rows, or columns, that nobody stores
         m, n = (self.pick(64, 64, 128), self.pick(32, 64, 64)) if part else (self.pick(16, 32, 64), self.pick(16, 32, 64))
         k = self.pick(32, 64) if type_ == "i8" else self.pick(16, 32, 64)
+        if self.what == "padded":
+            m, n, k = (self.pick(24, 40, 48, 56, 64, 72, 80, 96, 112, 120) for _ in range(3))
         sum_ = "i32" if type_ == "i8" else "fp32"
         acc = self.let(f"tl.zeros(({m}, {n}), dtype=tl.{TYPES[sum_][0]})", sum_, (m, n))
         still = self.load(type_, (m, k)) if self.maybe(.3) else None
-        blocks = self.maybe(.35) and self.use("x", type_)  # of a tensor by a descriptor, in the twin by a block pointer
+        blocks = self.maybe(.35) and self.what != "padded" and self.use("x", type_)  # of a tensor by a descriptor, in the twin by a block pointer
         if blocks:
             tensor = f"{blocks}, shape=[{self.pick(40, 64)}, {self.pick(96, 128)}], strides=[128, 1]"
             self.emit(f"da = tl.make_tensor_descriptor({tensor}, block_shape=[{m}, {k}])")
@@ -363,9 +367,10 @@ class Kernel(Tiles):
         self.load("i32", ())
         if self.maybe(.3) and type_ != "i8":
             small = self.cast_to(self.shrink(acc, 16), type_)
-            other = self.load(type_, (n, 16))
+            width = self.pick(16, 48, 80) if self.what == "padded" else 16
+            other = self.load(type_, (n, width))
             if other.whole:
-                self.let(f"tl.dot({small.name}, {other.name})", "fp32", (m, 16), 16 * 4 * n)
+                self.let(f"tl.dot({small.name}, {other.name})", "fp32", (m, width), 16 * 4 * n)
         for _ in range(self.pick(0, 2, 5)):
             self.step()
         self.finish()
