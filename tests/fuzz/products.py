@@ -17,7 +17,8 @@ from source import BEFORE, conclude, seeds_of, tell
 
 ROOT = Path(__file__).resolve().parents[2]
 # factors, what may be stored of them, bytes of a factor
-TYPES = [("fp16", ("fp16", "fp32"), 2)] * 3 + [("bf16", ("bf16", "fp32"), 2), ("fp8e4nv", ("bf16",), 1)]
+TYPES = [("fp16", ("fp16", "fp32"), 2)] * 3 + [("bf16", ("bf16", "fp32"), 2), ("fp8e4nv", ("bf16",), 1), ("i8", ("i32",), 1),
+                                               ("fp32", ("fp32",), 4)]
 CHUNK = 16  # bytes that rows are multiples of
 SIZES = [odd << twos for odd in range(1, 16, 2) for twos in range(3, 9) if 16 <= odd << twos <= 256]
 LEAST, MOST = 8, 208  # sums that a thread holds
@@ -57,7 +58,7 @@ def try_seed(programs, device, work, seed):
     bk, unit = bk * 2 // width, CHUNK // width
     along_a, along_b = pick.random() < .25, pick.random() < .25  # columns lie in one piece, not rows
     m, n, k = size_of(pick, bm, unit if along_a else 1), size_of(pick, bn, unit), size_of(pick, bk, unit)
-    constants = dict(BM=bm, BN=bn, BK=bk, GROUP_M=pick.choice([1, 8]), ACC="tl.float32", PRECISION="tf32", ALIGN=unit)
+    constants = dict(BM=bm, BN=bn, BK=bk, GROUP_M=pick.choice([1, 8]), ACC="tl.int32" if kind == "i8" else "tl.float32", PRECISION="tf32", ALIGN=unit)
     a, b = (1, m) if along_a else (k, 1), (1, k) if along_b else (n, 1)
     numbers = dict(M=m, N=n, K=k, stride_am=a[0], stride_ak=a[1], stride_bk=b[0], stride_bn=b[1], stride_cm=n, stride_cn=1)
     command = [programs / "tilerun", ROOT / "bench/matmul_types.tl", "--kernel=matmul_types", f"--seed={seed}",
