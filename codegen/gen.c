@@ -210,15 +210,19 @@ static void gen_nothing(Gen *g, const Op *op) {
     (void)op;
 }
 
-void gen_not_yet(Gen *g, const Op *op) {
-    gen_error(g, E_GPU_LACKS, op,
-              "'%s' runs on the CPU device only: code for GPUs is not generated yet",
-              op_info[op->code].text);
+void gen_poison(Gen *g, const Op *op) {
     for (int i = 0; i < op->nresults; i++) {
         Tile t = gen_new_tile(g, op->result[i]);
         for (int k = 0; k < t.n; k++)
             t.at[k] = LLVMGetPoison(gen_elem_type(g, op->result[i]->type));
     }
+}
+
+void gen_not_yet(Gen *g, const Op *op) {
+    gen_error(g, E_GPU_LACKS, op,
+              "'%s' runs on the CPU device only: code for GPUs is not generated yet",
+              op_info[op->code].text);
+    gen_poison(g, op);
 }
 
 /* What works register by register is not here, but in gen_range_of. */

@@ -163,6 +163,7 @@ enum {
 
 /* ---- groups of ops ---- */
 /* An error: there is no code for op. Its results are there, and mean nothing. */
+void gen_poison(Gen *g, const Op *op); /* its results, behind an error */
 void gen_not_yet(Gen *g, const Op *op);
 void gen_elementwise(Gen *g, const Op *op, int from, int n);
 void gen_cast(Gen *g, const Op *op, int from, int n);

@@ -178,12 +178,18 @@ static LLVMValueRef cluster_value(Gen *g, OpCode code) {
 
 /* CLUSTER_RANK, CLUSTER_SIZE, CLUSTER_ID and NUM_CLUSTERS */
 void gen_cluster(Gen *g, const Op *op) {
-    if (lacks(g, op, g->o->target->tma)) return;
+    if (lacks(g, op, g->o->target->tma)) {
+        gen_poison(g, op);
+        return;
+    }
     gen_new_tile(g, op->result[0]).at[0] = cluster_value(g, op->code);
 }
 
 void gen_cluster_place(Gen *g, const Op *op) {
-    if (lacks(g, op, g->o->target->tma)) return;
+    if (lacks(g, op, g->o->target->tma)) {
+        gen_poison(g, op);
+        return;
+    }
     LLVMValueRef all = gen_scalar(g, op->operand[1].value);
     LLVMValueRef first = gen_scalar(g, op->operand[0].value);
     first = LLVMBuildMul(g->b, first, cluster_value(g, OP_CLUSTER_SIZE), "");
