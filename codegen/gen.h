@@ -162,8 +162,9 @@ enum {
 }; /* so many parameters has a kernel whose programs share out iterations */
 
 /* ---- groups of ops ---- */
-/* An error: there is no code for op. Its results are there, and mean nothing. */
-void gen_poison(Gen *g, const Op *op); /* its results, behind an error */
+/* Behind an error: op's results are there, and mean nothing. */
+void gen_poison(Gen *g, const Op *op);
+/* An error: there is no code for op. Its results are there, too. */
 void gen_not_yet(Gen *g, const Op *op);
 void gen_elementwise(Gen *g, const Op *op, int from, int n);
 void gen_cast(Gen *g, const Op *op, int from, int n);

@@ -27,9 +27,10 @@ static LLVMValueRef address_of(Gen *g, const Value *buffer) {
 }
 
 static bool lacks(Gen *g, const Op *op, bool has) {
-    if (!has)
-        gen_error(g, E_GPU_LACKS, op, "%s has no '%s'", g->o->target->name, op_info[op->code].text);
-    return !has;
+    if (has) return false;
+    gen_error(g, E_GPU_LACKS, op, "%s has no '%s'", g->o->target->name, op_info[op->code].text);
+    gen_poison(g, op);
+    return true;
 }
 
 /* ---- roles ---- */
@@ -178,18 +179,12 @@ static LLVMValueRef cluster_value(Gen *g, OpCode code) {
 
 /* CLUSTER_RANK, CLUSTER_SIZE, CLUSTER_ID and NUM_CLUSTERS */
 void gen_cluster(Gen *g, const Op *op) {
-    if (lacks(g, op, g->o->target->tma)) {
-        gen_poison(g, op);
-        return;
-    }
+    if (lacks(g, op, g->o->target->tma)) return;
     gen_new_tile(g, op->result[0]).at[0] = cluster_value(g, op->code);
 }
 
 void gen_cluster_place(Gen *g, const Op *op) {
-    if (lacks(g, op, g->o->target->tma)) {
-        gen_poison(g, op);
-        return;
-    }
+    if (lacks(g, op, g->o->target->tma)) return;
     LLVMValueRef all = gen_scalar(g, op->operand[1].value);
     LLVMValueRef first = gen_scalar(g, op->operand[0].value);
     first = LLVMBuildMul(g->b, first, cluster_value(g, OP_CLUSTER_SIZE), "");
