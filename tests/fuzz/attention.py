@@ -5,26 +5,18 @@ Each is examples/flash_attention.tl with blocks and heads of whatever size tl.ar
 the second product's first factor, which threads hold, ends within its columns. What is stored on the device must be what the
 CPU device stores, but for how each rounds; the PTX machine watches for races and for registers that are written too late.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and failed."""
-import os
 import random
 import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from source import conclude, seeds_of, tell
+from source import SIZES, first_wrong, power_above, run_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADS = 2
-SIZES = [odd << twos for odd in range(1, 16, 2) for twos in range(3, 9) if 16 <= odd << twos <= 256]
 DIMS = [size for size in SIZES if size % 16 == 0]  # of a head
 SUMS, SCORES = 200, 128  # that a thread holds at most
 ROOM = 200 << 10         # bytes of shared memory that blocks take at most, as powers of two
 BOUND, BOUND_SUM = 1e-2, 1e-3
-
-
-def power_above(size):
-    return 1 << (size - 1).bit_length()
 
 
 def sizes_of(pick):
@@ -51,23 +43,10 @@ def try_seed(programs, device, work, seed):
                *[f"{x}_ptr=randn:fp16[{HEADS},{heads[x]},{d}]" for x in "qkv"], f"out_ptr=zeros:fp16[{HEADS},{m},{d}]",
                f"lse_ptr=zeros:fp32[{HEADS},{m}]", f"heads={HEADS}", f"M={m}", f"N={n}", "scale=0.125",
                *[f"{x}_head={rows * d}" for x, rows in heads.items()], *[f"{x}_row={d}" for x in heads]]
-    for way in (["--device=cpu", f"--save=out_ptr={stem}.npy", f"--save=lse_ptr={stem}-lse.npy"],
-                [f"--device={device}", f"--expect=out_ptr={stem}.npy:{BOUND}", f"--expect=lse_ptr={stem}-lse.npy:{BOUND_SUM}"]):
-        said = tell([*command, *way])
-        if said:
-            return f"seed {seed}: {said}\n    " + " ".join(map(str, [*command, *way]))
-    return ""
-
-
-def main():
-    programs, words = Path(sys.argv[1]).resolve(), sys.argv[2:]
-    device = ([w.partition("=")[2] for w in words if w.startswith("--device=")] or ["ptx:sm_90a"])[-1]
-    seeds = seeds_of([w for w in words if not w.startswith("--")] or ["1-60"])
-    work = tempfile.mkdtemp(prefix="tilec-attention-")
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        wrong = [said for said in pool.map(lambda seed: try_seed(programs, device, work, seed), seeds) if said]
-    return conclude(work, len(seeds) - len(wrong), wrong)
+    return first_wrong(seed, command, (
+        ["--device=cpu", f"--save=out_ptr={stem}.npy", f"--save=lse_ptr={stem}-lse.npy"],
+        [f"--device={device}", f"--expect=out_ptr={stem}.npy:{BOUND}", f"--expect=lse_ptr={stem}-lse.npy:{BOUND_SUM}"]))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_seeds("attention", try_seed))

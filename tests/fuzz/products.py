@@ -2,25 +2,21 @@
 """products.py BIN [--device=ptx:sm_90a] [SEED | FROM-TO]…: random matrix products, by the numbers of their seeds.
 
 Each is bench/matmul_types.tl, half of them in a config of bench/matmul_configs.txt or matmul_more.txt, half in a tile of
-whatever size tl.arange takes, and of a shape of few blocks, some of whose rows begin within lines of memory and whose sums end within a block, in whole numbers. What a launch stores by the
-entry that it chooses on the device, a GPU's too, with --stream-k=auto or without, must be what the CPU device stores; so must
-what the further entry stores, chosen or not.
+whatever size tl.arange takes, and of a shape of few blocks, some of whose rows begin within lines of memory and whose sums
+end within a block, in whole numbers. What a launch stores by the entry that it chooses on the device, a GPU's too, with
+--stream-k=auto or without, must be what the CPU device stores; so must what the further entry stores, chosen or not.
 Prints what is wrong and the command that shows it, whose files stay then, and how many runs passed and products failed."""
-import os
 import random
 import sys
-import tempfile
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from source import BEFORE, conclude, seeds_of, tell
+from source import BEFORE, SIZES, first_wrong, power_above, run_seeds, tell
 
 ROOT = Path(__file__).resolve().parents[2]
 # factors, what may be stored of them, bytes of a factor
 TYPES = [("fp16", ("fp16", "fp32"), 2)] * 3 + [("bf16", ("bf16", "fp32"), 2), ("fp8e4nv", ("bf16",), 1), ("i8", ("i32",), 1),
                                                ("fp32", ("fp32",), 4)]
 CHUNK = 16  # bytes that rows are multiples of
-SIZES = [odd << twos for odd in range(1, 16, 2) for twos in range(3, 9) if 16 <= odd << twos <= 256]
 LEAST, MOST = 8, 208  # sums that a thread holds
 ROOM = 220 << 10      # bytes of shared memory that stages take at most, of blocks as powers of two
 
@@ -36,7 +32,7 @@ def any_config(pick):
     """Of a tile of whatever size, with as many warps and stages as it has room for."""
     while True:
         bm, bn, warps, stages = pick.choice(SIZES), pick.choice(SIZES), pick.choice([4, 8, 8, 16]), pick.randint(2, 5)
-        bytes_of_turn = sum(1 << (size - 1).bit_length() for size in (bm, bn)) * 2 * 64
+        bytes_of_turn = (power_above(bm) + power_above(bn)) * 2 * 64
         if LEAST <= bm * bn // (32 * warps) <= MOST and stages * bytes_of_turn <= ROOM:
             return bm, bn, 64, warps, stages
 
@@ -58,7 +54,8 @@ def try_seed(programs, device, work, seed):
     bk, unit = bk * 2 // width, CHUNK // width
     along_a, along_b = pick.random() < .25, pick.random() < .25  # columns lie in one piece, not rows
     m, n, k = size_of(pick, bm, unit if along_a else 1), size_of(pick, bn, unit), size_of(pick, bk, unit)
-    constants = dict(BM=bm, BN=bn, BK=bk, GROUP_M=pick.choice([1, 8]), ACC="tl.int32" if kind == "i8" else "tl.float32", PRECISION="tf32", ALIGN=unit)
+    constants = dict(BM=bm, BN=bn, BK=bk, GROUP_M=pick.choice([1, 8]), ACC="tl.int32" if kind == "i8" else "tl.float32",
+                     PRECISION="tf32", ALIGN=unit)
     a, b = (1, m) if along_a else (k, 1), (1, k) if along_b else (n, 1)
     numbers = dict(M=m, N=n, K=k, stride_am=a[0], stride_ak=a[1], stride_bk=b[0], stride_bn=b[1], stride_cm=n, stride_cn=1)
     command = [programs / "tilerun", ROOT / "bench/matmul_types.tl", "--kernel=matmul_types", f"--seed={seed}",
@@ -70,12 +67,10 @@ def try_seed(programs, device, work, seed):
     pointers = {"a_ptr": kind, "b_ptr": kind, "c_ptr": out}
     signature = ", ".join([*[f"{x}=*{t}:16" for x, t in pointers.items()],
                            *[f"{x}=i32" + ":1" * (v == 1 and x.startswith("stride")) for x, v in numbers.items()]])
-    for way in (["--device=cpu", f"--save=c_ptr={stem}.npy"], [f"--device={device}", *split, f"--expect=c_ptr={stem}.npy:0"]):
-        said = tell([*command, *way])
-        if said:
-            return f"seed {seed}: {said}\n    " + " ".join(map(str, [*command, *way]))
-    if device.endswith("sm_80"):  # which has no further entries
-        return ""
+    wrong = first_wrong(seed, command, (["--device=cpu", f"--save=c_ptr={stem}.npy"],
+                                        [f"--device={device}", *split, f"--expect=c_ptr={stem}.npy:0"]))
+    if wrong or device.endswith("sm_80"):  # which has no further entries
+        return wrong
     compiler = [programs / "tilec", *command[1:2], *command[4:6], *[x for x in command if str(x).startswith("-D")], "-s", signature,
                 "--target=sm_90a", "-Wno-perf", *split]
     said = (tell([*compiler, "-o", f"{stem}.ptx"]) or
@@ -89,15 +84,5 @@ def try_seed(programs, device, work, seed):
     return f"seed {seed}: {said}" if said else ""
 
 
-def main():
-    programs, words = Path(sys.argv[1]).resolve(), sys.argv[2:]
-    device = ([w.partition("=")[2] for w in words if w.startswith("--device=")] or ["ptx:sm_90a"])[-1]
-    seeds = seeds_of([w for w in words if not w.startswith("--")] or ["1-60"])
-    work = tempfile.mkdtemp(prefix="tilec-products-")
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        wrong = [said for said in pool.map(lambda seed: try_seed(programs, device, work, seed), seeds) if said]
-    return conclude(work, len(seeds) - len(wrong), wrong)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_seeds("products", try_seed))

@@ -1,13 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""source.py: what the random kernels of pipelines.py, blocks.py and kernels.py are written and run with."""
+"""source.py: what random kernels, and random launches of examples (products.py, attention.py), are made and run with."""
+import os
 import random
 import re
 import shutil
 import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 # the passes that make blocks of descriptors of loads, programs that stay and roles of warps
 BEFORE = "swizzle_grid,lower_desc,fold,cse,dce,licm,combine,narrow"
 AFTER = ("raise_desc,swap_ab,cse,persistent,licm,dce,overlap,cse,dce,warp_specialize,stage_stores,lower_desc,fold,cse,licm,dce")
+
+# what tl.arange takes
+SIZES = [odd << twos for odd in range(1, 16, 2) for twos in range(3, 9) if 16 <= odd << twos <= 256]
+
+
+def power_above(size):
+    """Elements that there is room for in a tile of so many."""
+    return 1 << (size - 1).bit_length()
 
 
 class Source:
@@ -61,3 +74,23 @@ def conclude(work, passed, wrong):
         shutil.rmtree(work)
     print(f"{passed} passed, {len(wrong)} failed")
     return 1 if wrong else 0
+
+
+def first_wrong(seed, command, ways):
+    """What is wrong with the command in the first of these ways that fails, or nothing."""
+    for way in ways:
+        said = tell([*command, *way])
+        if said:
+            return f"seed {seed}: {said}\n    " + " ".join(map(str, [*command, *way]))
+    return ""
+
+
+def run_seeds(name, try_seed):
+    """BIN [--device=ptx:sm_90a] [SEED | FROM-TO]…: try_seed(programs, device, folder, seed) of each; the exit code."""
+    programs, words = Path(sys.argv[1]).resolve(), sys.argv[2:]
+    device = ([w.partition("=")[2] for w in words if w.startswith("--device=")] or ["ptx:sm_90a"])[-1]
+    seeds = seeds_of([w for w in words if not w.startswith("--")] or ["1-60"])
+    work = tempfile.mkdtemp(prefix=f"tilec-{name}-")
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        wrong = [said for said in pool.map(lambda seed: try_seed(programs, device, work, seed), seeds) if said]
+    return conclude(work, len(seeds) - len(wrong), wrong)
