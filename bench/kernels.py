@@ -230,7 +230,8 @@ def bind_tilec(torch, driver, built, values, which="auto"):
         if not hidden:
             continue
         grid = shares.programs
-        if which != "auto" or entry.get("min_places", 1) == 1 or shares.places or grid[0] < math.prod(asked):
+        least = entries.worth(str(entry.get("worth_places", entry.get("min_places", 1))), entries.names_of(m, values))
+        if which != "auto" or shares.places or -(-math.prod(asked) // grid[0]) >= least or "persistent" not in entry:
             break
     else:
         return None

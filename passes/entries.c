@@ -6,7 +6,6 @@
  * The kernel's own entry is what its source says: any launcher can launch it. The further one takes
  * parameters that the launch makes, and is for launches whose tensors the copy engine takes: who
  * launches chooses (docs/abi.md). */
-#include "ir/analysis/axis.h"
 #include "ir/analysis/divergence.h"
 #include "ir/buffer.h"
 #include "ir/desc.h"
@@ -17,6 +16,7 @@
 #include "passes/forecast.h"
 #include "passes/layout_choice.h"
 #include "passes/live_words.h"
+#include "passes/min_places.h"
 #include "passes/pass.h"
 #include "passes/role_registers.h"
 #include "passes/schedule.h"
@@ -104,48 +104,6 @@ static void say_refused(const PassCtx *ctx, const Op *loop, const char *why) {
          "no warp of its own brings this loop's blocks, as warp_specialize asks: %s", why);
 }
 
-typedef struct Wide {
-    AxisTable axis;
-    bool all;
-} Wide;
-
-/* Rows that are known to begin at multiples of 16 bytes. */
-static void look_at_rows(Op *op, void *ctx) {
-    Wide *w = ctx;
-    if (op->code != OP_DESC_LOAD) return;
-    const Op *desc = op->operand[0].value->def;
-    Type t = desc->result[0]->type;
-    for (int d = 0; d + 1 < t.rank; d++) {
-        const AxisInfo *stride = axis_of(&w->axis, desc_stride(desc, d));
-        int64_t known = stride ? stride->divisibility[0] : 1;
-        w->all &= known * type_elem_bytes(t) % DESC_ALIGN == 0;
-    }
-}
-
-/* By pointers, too, the loads would be as wide as they can be: the entry is worth it for what it
- * does between places alone. */
-static bool has_wide_loads(const PassCtx *ctx) {
-    Wide w = {axis_analyse(ctx->s, ctx->f), true};
-    ir_walk(ctx->f->body, look_at_rows, &w);
-    return w.all;
-}
-
-static void look_for_columns(Op *op, void *found) {
-    *(bool *)found |= op->code == OP_DOT && ir_attr(op, AT_COLUMNS);
-}
-
-/* How many places some program is to have for the entry to be worth it. With loads as wide the
- * kernel's own starts sooner (H200: products of 256 to 1024 take 0.88 to 0.91 of the time), unless
- * its threads copy columns that nobody needs (1536, 128x160 in 8 warps: 19.9 us, and 17.0 by this
- * one; 64x96 in 4 at 768 8.5, and 9.0), or a turn of other dots is long. */
-static int min_places(const PassCtx *ctx, const Dots *d) {
-    bool narrow = false;
-    if (d->asked || d->uneven || d->products >= COST_LONG_TURN_PRODUCTS) return 1;
-    ir_walk(ctx->f->body, look_for_columns, &narrow);
-    bool fills = ctx->f->num_warps >= COST_ROLES_CONSUMERS;
-    return has_wide_loads(ctx) && !(narrow && fills) ? 2 : 1;
-}
-
 static void look_for_view(Op *op, void *found) {
     *(bool *)found |=
         op->code == OP_MBAR_DESC_LOAD && op_is(op->operand[1].value, OP_BUFFER_REINTERPRET);
@@ -199,10 +157,16 @@ void pass_entries(PassCtx *ctx) {
     pass_swap_ab(&own);
     forecast(&own);
     f->cost_lines = forecast_lines(&own); /* which are not seen in pointers */
-    own.f->min_places = min_places(&own, &d);
+    bool always =
+        d.asked || d.uneven || d.products >= COST_LONG_TURN_PRODUCTS || !copies_as_well(&own);
     for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++)
         (d.uneven && pass[i] == pass_persistent ? pass_longest_first : pass[i])(&own);
-    if (spares_transposing(own.f)) own.f->min_places = 1;
+    if (always || spares_transposing(own.f)) {
+        own.f->min_places = 1;
+    } else {
+        own.f->min_places = 2;
+        own.f->worth_places = worth_places(&own);
+    }
     if (own.f->persistent) ir_walk(own.f->body, mark_streamed, ctx->s);
     ctx->changed = is_made(own.f, d.uneven);
     if (ctx->changed) return;

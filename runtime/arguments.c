@@ -25,7 +25,8 @@ static tile_status make_numbers(tile_kernel *k, const InterpArg *arg, bool stand
                                 int64_t *number) {
     ExprError e;
     if (!k->nnumbers) return TILE_OK;
-    if (stands_in) return rt_is_for(k, arg, number) ? TILE_OK : TILE_BAD_LAUNCH;
+    int64_t places;
+    if (stands_in) return rt_is_for(k, arg, number, &places) ? TILE_OK : TILE_BAD_LAUNCH;
     const char *why = rt_why_no_numbers(k, arg, number, &e);
     return why ? rt_fail(k->module->ctx, TILE_BAD_LAUNCH, "kernel '%s': its hidden numbers: %s",
                          k->name, why)

@@ -226,6 +226,12 @@ void launch_prepare(Session *s, tile_kernel *k) {
         if (nops > 0) k->split.code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
         k->split.nops = nops > 0 ? nops : 0;
     }
+    if (k->worth_places) {
+        int nops = expr_compile(k->worth_places, strlen(k->worth_places), look_up, k, op,
+                                EXPR_MAX_OPS, 1, &e);
+        if (nops > 0) k->worth_code = arena_copy(&s->arena, op, (size_t)nops * sizeof *op);
+        k->worth_ops = nops > 0 ? nops : 0;
+    }
     if (k->conditions) {
         int nops = expr_compile_conditions(k->conditions, strlen(k->conditions), look_up, k, op,
                                            EXPR_MAX_OPS, &e);
@@ -324,16 +330,17 @@ static tile_status check_special(const tile_kernel *k, const tile_grid *grid) {
     return TILE_OK;
 }
 
-/* A launch of k may be one of this further entry of it, and had better be: programs that stay for
- * one place alone start later, for nothing where the others' loads are as wide (H200: products of
- * 256 to 1024, 0.88 to 0.91). */
+/* A launch of k may be one of this further entry of it, and had better be: for programs of few
+ * places it is not always (passes/min_places.c), unless they share out iterations. */
 static bool stands_in(const tile_kernel *e, const InterpArg *arg, LaunchGrid *g) {
-    if (e->unusable || e->module->ctx->is_cpu || !rt_share_out(e, arg, g)) return false;
+    int64_t number[RT_MAX_NUMBERS], least;
+    if (e->unusable || e->module->ctx->is_cpu || !rt_share_out(e, arg, g) ||
+        !rt_is_for(e, arg, number, &least))
+        return false;
     uint64_t places = (uint64_t)g->work.x * g->work.y * g->work.z;
-    bool one_each = e->persistent && places <= g->programs.x && !g->stream_k[STREAM_K_PLACES];
-    if (e->min_places > 1 && one_each) return false;
-    int64_t number[RT_MAX_NUMBERS];
-    return rt_is_for(e, arg, number);
+    uint64_t each = (places + g->programs.x - 1) / g->programs.x;
+    bool few = least > 1 && each < (uint64_t)least;
+    return !e->persistent || !few || g->stream_k[STREAM_K_PLACES];
 }
 
 /* By the first further entry that takes it; TILE_BAD_LAUNCH: there is none. */

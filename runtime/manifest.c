@@ -253,6 +253,7 @@ static void read_entry(Reader *r, const json_t *o, tile_kernel *k) {
     if (json_object_get(o, "dependent_launch"))
         k->dependent_launch = read_int(r, o, "dependent_launch", 1, 1) == 1;
     if (json_object_get(o, "min_places")) k->min_places = (int)read_int(r, o, "min_places", 1, 2);
+    if (json_object_get(o, "worth_places")) k->worth_places = read_text(r, o, "worth_places");
     if (json_object_get(o, "max_cluster"))
         k->max_cluster = (int)read_int(r, o, "max_cluster", 2, PORTABLE_CLUSTER);
     if (json_object_get(o, "cluster_when")) k->cluster_when = read_text(r, o, "cluster_when");

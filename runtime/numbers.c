@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* numbers.c: a launch's arguments -> whether a further entry is for it: its conditions, and the
- * numbers that the launch hands over.
+ * numbers that the launch hands over; and how many places make it worth it.
  *
  * They follow from a few integers, which are mostly those of the launch before: what came out for
  * these is kept, and found by them. */
@@ -13,7 +13,7 @@ enum { MOST_SLOTS = 16, KEPT = 4 };
 
 typedef struct Kept {
     int64_t slot[MOST_SLOTS];
-    int64_t number[RT_MAX_NUMBERS];
+    int64_t number[RT_MAX_NUMBERS], places;
     bool there, is_for;
 } Kept;
 
@@ -42,6 +42,7 @@ KeptNumbers *rt_keep_numbers(Arena *a, const tile_kernel *k) {
     atomic_flag_clear(&x->busy);
     find_slots(x, k->condition_code, k->condition_ops);
     find_slots(x, k->number_code, k->number_ops);
+    find_slots(x, k->worth_code, k->worth_ops);
     return x;
 }
 
@@ -53,19 +54,23 @@ bool rt_keeps_conditions(const tile_kernel *k, const InterpArg *arg) {
                                  verdict.holds);
 }
 
-static bool work_out(const tile_kernel *k, const InterpArg *arg, int64_t *number) {
+static bool work_out(const tile_kernel *k, const InterpArg *arg, int64_t *number, int64_t *places) {
     ExprError ignored;
+    *places = k->min_places;
     return rt_keeps_conditions(k, arg) &&
-           (!k->nnumbers || !rt_why_no_numbers(k, arg, number, &ignored));
+           (!k->nnumbers || !rt_why_no_numbers(k, arg, number, &ignored)) &&
+           (!k->worth_ops ||
+            expr_run(k->worth_code, k->worth_ops, rt_value_of_slot, arg, places, &ignored) == 1);
 }
 
-bool rt_is_for(const tile_kernel *k, const InterpArg *arg, int64_t *number) {
+bool rt_is_for(const tile_kernel *k, const InterpArg *arg, int64_t *number, int64_t *places) {
     KeptNumbers *x = k->kept;
     int64_t slot[MOST_SLOTS] = {0};
-    if (!k->condition_ops && !k->nnumbers) return true;
+    *places = k->min_places;
+    if (!k->condition_ops && !k->nnumbers && !k->worth_ops) return true;
     if (!x || x->nslots > MOST_SLOTS ||
         atomic_flag_test_and_set_explicit(&x->busy, memory_order_acquire))
-        return work_out(k, arg, number);
+        return work_out(k, arg, number, places);
     for (int i = 0; i < x->nslots; i++) slot[i] = arg[x->slot[i]].i;
     size_t bytes = (size_t)x->nslots * sizeof *slot, values = (size_t)k->nnumbers * sizeof *number;
     int at = 0;
@@ -76,10 +81,11 @@ bool rt_is_for(const tile_kernel *k, const InterpArg *arg, int64_t *number) {
     if (!found) {
         x->next = (at + 1) % KEPT;
         memcpy(kept->slot, slot, sizeof slot);
-        kept->is_for = work_out(k, arg, kept->number);
+        kept->is_for = work_out(k, arg, kept->number, &kept->places);
         kept->there = true;
     }
     bool is_for = kept->is_for;
+    *places = kept->places;
     memcpy(number, kept->number, values);
     atomic_flag_clear_explicit(&x->busy, memory_order_release);
     return is_for;

@@ -256,7 +256,10 @@ struct tile_kernel {
     /* Hidden parameters, and how many of each kind can be made. */
     int nhidden, nkinds, nmaps, nnumbers, naxes, nsplit;
     KernelSplit split;
-    int min_places;  /* of a further entry: that a program has where it is worth it; 1: always */
+    int min_places; /* of a further entry: that a program has where it is worth it; 1: always */
+    const char *worth_places; /* an expression that says it better; or NULL */
+    ExprOp *worth_code;       /* the same as code; NULL: it cannot be read */
+    int worth_ops;
     int max_cluster; /* programs that a launch may run as a cluster; 0: there are none for it */
     const char *cluster_when; /* an expression: not 0 where that is faster */
     ExprOp *cluster_code;     /* the same as code; NULL: it cannot be read */
@@ -358,8 +361,9 @@ static inline int64_t rt_value_of_slot(const void *args, int64_t number) {
 /* Where maps of one tensor are kept, in the arena. */
 MadeMaps *rt_made_maps(Arena *a);
 /* numbers.c: this further entry is for a launch with these arguments, by its conditions and
- * numbers; the latter go to number[0..RT_MAX_NUMBERS). */
-bool rt_is_for(const tile_kernel *k, const InterpArg *arg, int64_t *number);
+ * numbers; the latter go to number[0..RT_MAX_NUMBERS), and to *places how many places of the grid
+ * some program has where it is worth it. */
+bool rt_is_for(const tile_kernel *k, const InterpArg *arg, int64_t *number, int64_t *places);
 /* The arguments keep the entry's conditions. */
 bool rt_keeps_conditions(const tile_kernel *k, const InterpArg *arg);
 /* Works the numbers out. NULL, or why there are none; the text may be in *e. */

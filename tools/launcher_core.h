@@ -168,10 +168,11 @@ typedef struct Entry {
     int number; /* in this file */
     const char *name;
     int warps, shared, shared_single; /* the latter where no two programs share a multiprocessor */
-    int persistent, min_places, max_cluster, dependent, cooperative;
+    int persistent, max_cluster, dependent, cooperative;
     unsigned cluster[3];
     int (*conditions)(const int64_t *v, double *far); /* NULL: none */
     int (*cluster_when)(const int64_t *v, int64_t *to);
+    int (*worth_places)(const int64_t *v, int64_t *to); /* NULL: 1 */
     const Map *map;
     int nmaps, nnumbers;
     int (*numbers)(const int64_t *v, int64_t *to); /* that a launch works out; NULL: none */

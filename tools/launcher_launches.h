@@ -233,10 +233,15 @@ static int launch_entry(State *s, const Kernel *k, const Entry *e, Asked *a, int
 /* A further entry takes this launch, and had better. */
 static bool stands_in(const State *s, const Entry *e, const int64_t *v, Asked *a) {
     double far = 0;
+    int64_t least = 1;
     if (!s->entry[e->number].function || !share_out(s, e, v, a)) return false;
     uint64_t places = (uint64_t)a->work[0] * a->work[1] * a->work[2];
-    bool one_each = e->persistent && places <= a->programs[0] && !a->split[0];
-    return !(e->min_places > 1 && one_each) && (!e->conditions || e->conditions(v, &far));
+    uint64_t each = (places + a->programs[0] - 1) / a->programs[0];
+    if ((e->conditions && !e->conditions(v, &far)) ||
+        (e->worth_places && !e->worth_places(v, &least)))
+        return false;
+    bool few = least > 1 && each < (uint64_t)least;
+    return !e->persistent || !few || a->split[0];
 }
 
 static int launch_kernel(State *s, const Kernel *k, Asked *a, int64_t *v, int concurrent,

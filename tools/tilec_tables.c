@@ -277,6 +277,12 @@ static void put_split(const Writer *w, const json_t *kernel, const json_t *entry
     }
 }
 
+/* How many places make an entry worth it, as an expression; "" where it always is. */
+static const char *worth_of(const json_t *entry) {
+    const char *text = json_text(entry, "worth_places");
+    return *text ? text : number_of(entry, "min_places") > 1 ? "2" : "";
+}
+
 /* The functions and tables that an entry's row names. */
 static void put_entry(const Writer *w, const json_t *kernel, const json_t *entry, const Place *at) {
     char name[80], text[TEXT] = "";
@@ -290,6 +296,8 @@ static void put_entry(const Writer *w, const json_t *kernel, const json_t *entry
     if (*text) put_conditions(w, kernel, name, text);
     name_place(name, "cluster", at, "");
     if (*when) put_values(w, kernel, name, when);
+    name_place(name, "worth", at, "");
+    if (*worth_of(entry)) put_values(w, kernel, name, worth_of(entry));
 }
 
 /* A letter for each hidden parameter (launcher_core.h); the bytes of each number. How many these
@@ -313,7 +321,7 @@ static size_t kinds_of(const json_t *entry, char *wide, char *hidden) {
 }
 
 static void put_entry_row(const Writer *w, const json_t *entry, const Place *at, int number) {
-    char conditions[80], cluster[80], maps[80], numbers[80], split[81];
+    char conditions[80], cluster[80], worth[80], maps[80], numbers[80], split[81];
     char wide[MOST_HIDDEN + 1], hidden[MOST_HIDDEN + 1];
     size_t n = kinds_of(entry, wide, hidden);
     const json_t *clusters = json_object_get(entry, "cluster");
@@ -321,24 +329,25 @@ static void put_entry_row(const Writer *w, const json_t *entry, const Place *at,
     size_t nmaps = count_kind(entry, "tensor_map");
     name_place(conditions, "conditions", at, "");
     name_place(cluster, "cluster", at, "");
+    name_place(worth, "worth", at, "");
     name_place(maps, "maps", at, "");
     name_place(numbers, "numbers", at, "");
     *split = '&';
     name_place(split + 1, "split", at, "");
     fprintf(w->out, "    {%d, ", number);
     c_string(w->out, name, strlen(name));
-    fprintf(w->out, ", %lld, %lld, %lld, %lld, %lld, %lld, %lld, %d, {",
-            number_of(entry, "num_warps"), number_of(entry, "shared"),
-            number_of(entry, "shared_single_cta"), number_of(entry, "persistent"),
-            number_of(entry, "min_places"), number_of(entry, "max_cluster"),
+    fprintf(w->out, ", %lld, %lld, %lld, %lld, %lld, %lld, %d, {", number_of(entry, "num_warps"),
+            number_of(entry, "shared"), number_of(entry, "shared_single_cta"),
+            number_of(entry, "persistent"), number_of(entry, "max_cluster"),
             number_of(entry, "dependent_launch"),
             json_is_true(json_object_get(entry, "cooperative")));
     for (size_t i = 0; i < 3; i++)
         fprintf(w->out, "%s%lld", i ? ", " : "", json_integer_value(json_array_get(clusters, i)));
-    fprintf(w->out, "}, %s, %s, %s, %zu, %zu, %s, \"%s\", \"%s\", %s},\n",
+    fprintf(w->out, "}, %s, %s, %s, %s, %zu, %zu, %s, \"%s\", \"%s\", %s},\n",
             json_array_size(json_object_get(entry, "conditions")) ? conditions : "NULL",
-            *json_text(entry, "cluster_when") ? cluster : "NULL", nmaps ? maps : "NULL", nmaps, n,
-            n ? numbers : "NULL", wide, hidden, count_kind(entry, "stream_k") ? split : "NULL");
+            *json_text(entry, "cluster_when") ? cluster : "NULL", *worth_of(entry) ? worth : "NULL",
+            nmaps ? maps : "NULL", nmaps, n, n ? numbers : "NULL", wide, hidden,
+            count_kind(entry, "stream_k") ? split : "NULL");
 }
 
 /* The row of a kernel: its own entry, then the others. */

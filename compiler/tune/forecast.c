@@ -246,9 +246,12 @@ static tile_status clocks_of(Launch *l, double *clocks) {
     if (turns < 0) turns = 0; /* a loop that does not go round */
     json_array_foreach(entries, i, o) {
         Entry further = entry_of(l, o);
-        bool one_each = l->places <= (double)l->multiprocessors * further.resident;
+        double programs = (double)l->multiprocessors * further.resident;
+        int64_t least = (int64_t)number(o, "min_places", 1);
+        const char *better = text_of(o, "worth_places");
         if (!json_object_get(o, "persistent") || !has_maps(l, o) ||
-            (number(o, "min_places", 1) > 1 && one_each))
+            (better && !worth(l, better, &least, &e)) ||
+            l->places <= programs * (double)(least - 1))
             continue;
         chosen = o;
         break;

@@ -70,6 +70,45 @@ START_TEST(entries) {
 END_TEST
 
 /* Programs that stay, which a launch may run in clusters of two. */
+#define WORTH(expression)                                                                          \
+    PLAIN ", \"grid\": [\"n\"], \"entries\": [{\"name\": \"k__p\", \"entry\": \"k__p\", "          \
+          "\"conditions\": [], \"num_warps\": 9, \"num_stages\": 3, \"shared\": 100000, "          \
+          "\"persistent\": 1, \"min_places\": 2, \"worth_places\": " expression                    \
+          ", \"hidden\": [" MAP "{\"kind\": \"grid\", \"axis\": 0}]}]"
+
+/* How many places make it worth it is the launch's to work out; 264 programs run at once. */
+START_TEST(worth) {
+    static const struct {
+        const char *module;
+        int32_t n;
+        bool further;
+    } cases[] = {
+        {WORTH("\"2 - n % 2\""), 262, false},
+        {WORTH("\"2 - n % 2\""), 263, true},
+        {WORTH("\"2 - n % 2\""), 266, true},
+        {WORTH("\"3\""), 528, false},
+        {WORTH("\"3\""), 529, true},
+        {WORTH("\"1073741824 * (1 - min(n // 900, 1))\""), 899, false},
+        {WORTH("\"1073741824 * (1 - min(n // 900, 1))\""), 900, true},
+        {WORTH("\"9223372036854775807\""), 1 << 30, false},
+        {WORTH("\"n // (n - n)\""), 1000, false}, /* it is not known */
+        {WORTH("\"n %\""), 264, false},           /* min_places says it */
+        {WORTH("\"n %\""), 265, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        ck_assert_int_eq(load(cases[i].module, two_params, two_entries), TILE_OK);
+        tile_arg args[] = {tile_pointer(4096), tile_i32(cases[i].n)};
+        for (int again = 0; again < 2; again++) { /* the second time as it is kept */
+            ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+            FakeLaunch l = fake->last();
+            ck_assert_msg((l.nparams == 4) == cases[i].further, "case %zu: %d places", i,
+                          cases[i].n);
+        }
+    }
+    fails(load(WORTH("1"), two_params, two_entries), TILE_BAD_MODULE, "'worth_places'");
+}
+END_TEST
+
 #define IN_CLUSTERS(more)                                                                          \
     PLAIN ", \"grid\": [\"n\"], \"entries\": [{\"name\": \"k__p\", \"entry\": \"k__p\", "          \
           "\"conditions\": [], \"num_warps\": 9, \"num_stages\": 3, \"shared\": 100000, "          \
@@ -396,6 +435,7 @@ int main(void) {
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, open_gpu, close_gpu);
     tcase_add_test(t, entries);
+    tcase_add_test(t, worth);
     tcase_add_test(t, clusters);
     tcase_add_test(t, entries_by_name);
     tcase_add_test(t, numbers);
