@@ -28,7 +28,13 @@ typedef struct Dots {
     int64_t products; /* of the largest of the others */
     const Op *asked;  /* a loop that is to have a warp of its own for its blocks */
     bool uneven;      /* loops around some go round as often as the program's number says */
+    bool waits;       /* for others: programs that stay might be whom they wait for */
 } Dots;
+
+/* A program for each place of the grid, as the source has it. */
+static bool are_alone(const Dots *d) {
+    return d->uneven || (d->waits && d->asked);
+}
 
 typedef struct Count {
     const uint8_t *divergent;
@@ -39,6 +45,7 @@ static void count(Op *op, void *ctx) {
     Count *c = ctx;
     Dots *d = &c->d;
     if (ir_attr_int(op, AT_WARP_SPECIALIZE, 0) && !d->asked) d->asked = op;
+    d->waits |= op->code == OP_ATOMIC_POLL;
     if (op->code != OP_DOT) return;
     for (const Op *at = op->block->parent; at; at = at->block->parent)
         for (int i = 0; at->code == OP_FOR && i < 3; i++)
@@ -93,10 +100,10 @@ static void look_for_load(Op *op, void *found) {
     for (const Op *x = op->block->first; x; x = x->next) *(bool *)found |= x->code == OP_LOAD;
 }
 
-static bool is_made(const Func *f, bool uneven) {
+static bool is_made(const Func *f, bool alone) {
     bool left = false;
     ir_walk(f->body, look_for_load, &left);
-    return (f->persistent || uneven) && roles_of(f) && !left;
+    return (f->persistent || alone) && roles_of(f) && !left;
 }
 
 static void say_refused(const PassCtx *ctx, const Op *loop, const char *why) {
@@ -147,7 +154,7 @@ void pass_entries(PassCtx *ctx) {
     const Dots d = count_dots(ctx);
     const char *why = d.asked ? why_not(ctx, &d) : NULL;
     const char *name = arena_printf(&ctx->s->arena, "%s__%s", f->name,
-                                    d.uneven ? "warp_specialized" : "persistent");
+                                    are_alone(&d) ? "warp_specialized" : "persistent");
     if (why && !f->entry_of) say_refused(ctx, d.asked, why);
     if (!is_wanted(ctx, &d) || is_taken(ctx->module, name)) return;
     PassCtx own = *ctx;
@@ -160,7 +167,7 @@ void pass_entries(PassCtx *ctx) {
     bool always =
         d.asked || d.uneven || d.products >= COST_LONG_TURN_PRODUCTS || !copies_as_well(&own);
     for (size_t i = 0; own.changed && i < sizeof pass / sizeof *pass; i++)
-        (d.uneven && pass[i] == pass_persistent ? pass_longest_first : pass[i])(&own);
+        (are_alone(&d) && pass[i] == pass_persistent ? pass_longest_first : pass[i])(&own);
     if (always || spares_transposing(own.f)) {
         own.f->min_places = 1;
     } else {
@@ -168,7 +175,7 @@ void pass_entries(PassCtx *ctx) {
         own.f->worth_places = worth_places(&own);
     }
     if (own.f->persistent) ir_walk(own.f->body, mark_streamed, ctx->s);
-    ctx->changed = is_made(own.f, d.uneven);
+    ctx->changed = is_made(own.f, are_alone(&d));
     if (ctx->changed) return;
     if (d.asked) say_refused(ctx, d.asked, "its loads, or the rest of the kernel, do not let it");
     f->next = own.f->next;

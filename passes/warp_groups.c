@@ -102,7 +102,23 @@ static const Op *outermost(const Op *op) {
     return op;
 }
 
+/* Each role can work out by itself whether it comes there. */
+static bool is_known_to_all(Specialize *x, const Op *op) {
+    for (const Op *at = op->block->parent; at; at = at->block->parent)
+        if ((at->code != OP_FOR && at->code != OP_IF) ||
+            !are_scalar_work(x, at, at->code == OP_FOR ? 3 : 1))
+            return false;
+    return true;
+}
+
+bool is_wait_of_both(Specialize *x, const Op *op) {
+    return x->asked && op->code == OP_ATOMIC_POLL && op->noperands == 2 &&
+           !op->operand[0].value->type.rank && !ir_has_uses(op->result[0]) &&
+           are_scalar_work(x, op, 2) && is_known_to_all(x, op);
+}
+
 typedef struct Ahead { /* what the load is done ahead of */
+    Specialize *x;
     const Op *load, *use, *blocker;
     bool behind; /* the walk is past the outermost loop that holds its use */
 } Ahead;
@@ -111,7 +127,8 @@ static void look_for_blocker(Op *op, void *ctx) {
     Ahead *a = ctx;
     const Op *last = outermost(a->use);
     a->behind |= op == last->next;
-    if (!a->behind && !a->blocker && !alias_may_pass(a->load, op)) a->blocker = op;
+    if (!a->behind && !a->blocker && !alias_may_pass(a->load, op) && !is_wait_of_both(a->x, op))
+        a->blocker = op;
 }
 
 /* use: the first op that waits for it. */
@@ -122,12 +139,11 @@ static const char *refuse_load(Specialize *x, const Op *load, const Op *use) {
     for (int i = 1; i < load->noperands; i++)
         if (!is_scalar_work(x, load->operand[i].value))
             return "its index is not made of scalars alone, without reading memory";
-    for (const Op *at = load->block->parent; at; at = at->block->parent) {
+    for (const Op *at = load->block->parent; at; at = at->block->parent)
         if (at->code != OP_FOR && at->code != OP_IF) return "it is not in `for` loops alone";
-        if (!are_scalar_work(x, at, at->code == OP_FOR ? 3 : 1))
-            return "a loop's bounds are not made of scalars alone, without reading memory";
-    }
-    Ahead a = {.load = load, .use = use};
+    if (!is_known_to_all(x, load))
+        return "a loop's bounds are not made of scalars alone, without reading memory";
+    Ahead a = {.x = x, .load = load, .use = use};
     ir_walk(x->f->body, look_for_blocker, &a);
     return a.blocker
                ? "the program before it, or a loop around it, writes memory that it may read, "

@@ -432,6 +432,34 @@ static void drop_effects(Op *op, void *ctx) {
     if (!own && is_seen(op)) drop(op, x);
 }
 
+enum { WAIT_OF_BOTH = -1 }; /* a mark that is no group's and no store's */
+
+static void mark_wait(Op *op, void *ctx) {
+    Specialize *x = ctx;
+    if (is_wait_of_both(x, op)) ir_set_attr(x->s, op, AT_ROLE, WAIT_OF_BOTH);
+}
+
+static void find_wait(Op *op, void *ctx) {
+    Specialize *x = ctx;
+    if (ir_attr_int(op, AT_ROLE, 0) == WAIT_OF_BOTH) vec_push(&x->s->arena, &x->waits, op);
+}
+
+/* What others wrote before is there for threads; the copy engine reads it behind a fence. */
+static void wait_here(Specialize *x, Block *b, bool copies) {
+    x->waits.n = 0;
+    ir_walk(b, find_wait, x);
+    for (int i = 0; i < x->waits.n; i++) {
+        Op *wait = x->waits.at[i];
+        ir_drop_attr(wait, AT_ROLE);
+        if (!copies) continue;
+        Builder at = {x->s, x->f, wait->block, wait->next, wait->span};
+        Op *fence = ir_op(&at, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
+        ir_set_attr(x->s, fence, AT_GLOBAL, 1);
+        vec_push(&x->s->arena, &x->kept, wait);
+        vec_push(&x->s->arena, &x->kept, fence);
+    }
+}
+
 static void split(Specialize *x) {
     Func *f = x->f;
     Op *from = f->body->first, *end = f->body->last;
@@ -440,6 +468,7 @@ static void split(Specialize *x) {
     Builder b = {x->s, f, f->body, from, end->span};
     plan_rows(x, from);
     cut_stores(x);
+    ir_walk(f->body, mark_wait, x);
     for (int k = 0; k < x->n; k++) {
         for (int i = 0; i < x->group[k].ndots; i++)
             ir_set_attr(x->s, x->group[k].dot[i], AT_ROLE, k + 1);
@@ -491,9 +520,15 @@ static void split(Specialize *x) {
         if (!r) defer_epilogue(x, way[ways - 1]);
         if (!r) split_tails(x, roles->region[r]);
         for (int i = 0; i < ways; i++) make_role(x, way[i], of[r]);
+        for (int i = 0; i < ways; i++) wait_here(x, way[i], of[r]->dot == produce);
         if (r) ir_walk(roles->region[r], drop_effects, x);
         if (of[r]->store == send_store) leave_rows(x, roles->region[r]);
     }
+}
+
+static void look_for_asked(Op *op, void *ctx) {
+    Specialize *x = ctx;
+    x->asked |= op->code == OP_FOR && ir_attr_int(op, AT_WARP_SPECIALIZE, 0);
 }
 
 static void find_all(Specialize *x, int consumers) {
@@ -509,6 +544,7 @@ void pass_warp_specialize(PassCtx *ctx) {
     x.nseen = ctx->f->nvalues;
     x.seen = arena_alloc(&ctx->s->arena, x.nseen);
     if (!ctx->target->tma) return;
+    ir_walk(ctx->f->body, look_for_asked, &x);
     find_all(&x, warps_that_consume(&x));
     if (!x.refused && x.consumers < ctx->f->num_warps && !stores_all(&x))
         find_all(&x, ctx->f->num_warps);

@@ -75,11 +75,13 @@ typedef struct Specialize {
     Group group[MOST_GROUPS];
     Store store[MOST_STORES];
     int n, nstores;
-    int consumers;  /* warps */
-    int64_t stored; /* bytes of what the stores' buffers hold */
-    bool refused;   /* maybe with a note that says why */
-    VEC(Op *) kept; /* effects that are the producer's to have */
-    uint8_t *seen;  /* by value id: of what indices are made of */
+    int consumers;   /* warps */
+    int64_t stored;  /* bytes of what the stores' buffers hold */
+    bool asked;      /* by a loop, for a warp of its own for its blocks */
+    bool refused;    /* maybe with a note that says why */
+    VEC(Op *) kept;  /* effects that are the producer's to have */
+    VEC(Op *) waits; /* of a role that is being made: those of both */
+    uint8_t *seen;   /* by value id: of what indices are made of */
     uint32_t nseen;
     int depth;
     Rows rows;
@@ -116,6 +118,9 @@ Value *held_operand(const Op *load, bool alike, int *i, Op **first, Op **last);
 bool is_scalar_work(Specialize *x, const Value *v);
 /* The op does more than give a value, be it one of its own. */
 bool is_seen(const Op *op);
+/* It waits until another program, or who brings data, says so, where a loop asks for roles: whoever
+ * copies waits for it as who computes does. */
+bool is_wait_of_both(Specialize *x, const Op *op);
 /* How many warps are to consume: not those whose warpgroups' rows of all sums nobody stores. */
 int warps_that_consume(Specialize *x);
 
