@@ -202,6 +202,11 @@ tile_status tile_copy_to_host(tile_context *ctx, void *to, tile_ptr from, size_t
 /* Copies within the device, in order with the stream's work (NULL: the default stream). */
 tile_status tile_copy_on_device(tile_context *ctx, tile_ptr to, tile_ptr from, size_t bytes,
                                 void *stream);
+/* Writes a number, in order with the stream's work: who sees it there sees what came before it,
+ * too. No kernel does that: kernels that wait for it (tl.atomic_poll), or for data that copies
+ * bring, may fill the GPU meanwhile. `to` is a multiple of 4. TILE_UNSUPPORTED: the driver is older
+ * than CUDA 11.7. */
+tile_status tile_stream_write_value(tile_context *ctx, void *stream, tile_ptr to, uint32_t value);
 /* Sets every byte, after the work in the default stream. */
 tile_status tile_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes);
 

@@ -99,6 +99,17 @@ static tile_status cpu_copy_within(tile_context *ctx, tile_ptr to, tile_ptr from
     return cpu_copy_peer(ctx, to, ctx, from, bytes, stream);
 }
 
+/* A launch of another thread may be waiting for it. */
+static tile_status cpu_write_value(tile_context *ctx, void *stream, tile_ptr to, uint32_t value) {
+    (void)stream;
+    Buffer b;
+    tile_status st = find(ctx, to, sizeof value, &b);
+    if (st) return st;
+    __atomic_store_n((uint32_t *)host(to), value, __ATOMIC_RELEASE);
+    mark_written(&b, to, sizeof value);
+    return TILE_OK;
+}
+
 static tile_status cpu_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes) {
     Buffer b;
     tile_status st = find(ctx, to, bytes, &b);
@@ -277,6 +288,7 @@ const DeviceOps host_ops = {
     .copy_in = cpu_copy_in,
     .copy_out = cpu_copy_out,
     .copy_within = cpu_copy_within,
+    .write_value = cpu_write_value,
     .fill = cpu_fill,
     .load = cpu_load,
     .unload = cpu_unload,

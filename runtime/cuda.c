@@ -117,6 +117,18 @@ static tile_status cuda_copy_within(tile_context *ctx, tile_ptr to, tile_ptr fro
     return leave(ctx, ctx->cuda->api.copy_within(to, from, bytes, stream), "copy on the device");
 }
 
+static tile_status cuda_write_value(tile_context *ctx, void *stream, tile_ptr to, uint32_t value) {
+    enum { BEHIND_ALL = 0 }; /* CU_STREAM_WRITE_VALUE_DEFAULT */
+    if (!ctx->cuda->api.write_value)
+        return rt_fail(ctx, TILE_UNSUPPORTED,
+                       "this CUDA driver has no cuStreamWriteValue32_v2, which writes numbers in a "
+                       "stream: that of CUDA 11.7 or later has");
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    return leave(ctx, ctx->cuda->api.write_value(stream, to, value, BEHIND_ALL),
+                 "write a number in a stream");
+}
+
 static tile_status cuda_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes) {
     CuResult r = enter(ctx);
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
@@ -606,6 +618,7 @@ tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context) {
         .copy_in = cuda_copy_in,
         .copy_out = cuda_copy_out,
         .copy_within = cuda_copy_within,
+        .write_value = cuda_write_value,
         .fill = cuda_fill,
         .load = cuda_load,
         .unload = cuda_unload,

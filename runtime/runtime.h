@@ -91,6 +91,7 @@ typedef struct DeviceOps {
     tile_status (*copy_out)(tile_context *ctx, void *to, tile_ptr from, size_t bytes);
     tile_status (*copy_within)(tile_context *ctx, tile_ptr to, tile_ptr from, size_t bytes,
                                void *stream);
+    tile_status (*write_value)(tile_context *ctx, void *stream, tile_ptr to, uint32_t value);
     tile_status (*fill)(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes);
     /* Makes the code behind module->kernel[…] ready; text ends in a NUL. */
     tile_status (*load)(tile_module *m, const char *text);

@@ -22,7 +22,7 @@ same() {
 
 # A macro of cuda.h, written out, is the symbol that the library exports; but for one whose v2 came
 # with CUDA 12.8 and has the same ABI: older drivers have to do.
-symbols=$(sed -nE 's/^(FN|OPTIONAL)\("([A-Za-z_0-9]+)".*/\2/p' runtime/cuda_api.def |
+symbols=$(sed -nE 's/^(FN|OPTIONAL|POOL|CALLED)\("([A-Za-z_0-9]+)".*/\2/p' runtime/cuda_api.def |
     grep -vx cuEventElapsedTime)
 for s in $symbols; do echo "$s"; done >"$work/ours"
 {

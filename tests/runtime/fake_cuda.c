@@ -335,6 +335,14 @@ CuResult fake_copy_within(CuPtr to, CuPtr from, size_t bytes, CuStream stream) {
     return CU_SUCCESS;
 }
 
+CuResult fake_write_value(CuStream stream, CuPtr to, uint32_t value, unsigned flags) {
+    BEGIN_HERE();
+    if (!is_stream(stream)) return INVALID_HANDLE;
+    if (flags || to % sizeof value || !book_inside(to, sizeof value)) return INVALID_VALUE;
+    memcpy((void *)(uintptr_t)to, &value, sizeof value);
+    return CU_SUCCESS;
+}
+
 CuResult fake_copy_peer(CuPtr to, CuContext to_context, CuPtr from, CuContext from_context,
                         size_t bytes, CuStream stream) {
     if (!is_primary(to_context) && !book_knows(to_context, CONTEXT)) return INVALID_CONTEXT;

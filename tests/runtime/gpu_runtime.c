@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* gpu_runtime.c: the runtime on a real driver: launches in clusters, all at once and early, facts,
- * streams, events, a CUcontext of the caller's, tensors, what the driver says of bad PTX, and a
- * kernel that faults, last, for nothing works after it. Kernels are PTX written here, small enough
- * to check by eye. Exit code 77 without a GPU. */
+ * streams, numbers written in them, events, a CUcontext of the caller's, tensors, what the driver
+ * says of bad PTX, and a kernel that faults, last, for nothing works after it. Kernels are PTX
+ * written here, small enough to check by eye. Exit code 77 without a GPU. */
 #include "tile.h"
 #include "tile_dlpack.h"
 
@@ -43,6 +43,12 @@ static const char body_early[] = " griddepcontrol.wait;\n griddepcontrol.launch_
                                  " ld.volatile.global.u32 %r2, [%rd2];\n add.u32 %r2, %r2, 1;\n"
                                  " and.b32 %r3, %r1, 7;\n setp.eq.u32 %p1, %r3, 3;\n"
                                  " @%p1 nanosleep.u32 1500;\n";
+/* What another stream wrote there, once a number says that it is there. */
+static const char body_wait[] = "again:\n"
+                                " ld.acquire.sys.global.u32 %r2, [%rd2];\n"
+                                " setp.ne.u32 %p1, %r2, 7;\n"
+                                " @%p1 bra again;\n"
+                                " ld.global.u32 %r2, [%rd2+4];\n";
 static const char body_fault[] = " mov.u64 %rd1, 8;\n mov.u32 %r2, 1;\n";
 
 /* One kernel: k(out, counter), out[program] = %r2, by the first thread. */
@@ -236,6 +242,28 @@ static void callers_own(const char *target) {
     CHECK(stream_destroy(stream) == 0 && pop(&old) == 0 && old == cu);
 }
 
+/* Programs that fill the GPU wait for what comes in another stream, which takes none of it. */
+static void waits(const char *target) {
+    enum { PROGRAMS = 100000 };
+    static uint32_t got[PROGRAMS];
+    tile_module *m;
+    tile_kernel *k;
+    void *stream;
+    CHECK(load(target, "", body_wait, &m, &k) == TILE_OK);
+    CHECK(tile_stream_create(ctx, &stream) == TILE_OK);
+    for (uint32_t n = 0; n < 20; n++) {
+        CHECK(tile_fill(ctx, counter, 0, 8) == TILE_OK);
+        CHECK(tile_synchronize(ctx) == TILE_OK);
+        CHECK(start(k, PROGRAMS, NULL) == TILE_OK);
+        CHECK(tile_stream_write_value(ctx, stream, counter + 4, 1000 + n) == TILE_OK);
+        CHECK(tile_stream_write_value(ctx, stream, counter, 7) == TILE_OK);
+        CHECK(tile_copy_to_host(ctx, got, out, sizeof got) == TILE_OK);
+        CHECK(got[0] == 1000 + n && got[PROGRAMS - 1] == 1000 + n);
+    }
+    CHECK(tile_stream_destroy(ctx, stream) == TILE_OK);
+    tile_module_unload(m);
+}
+
 static void tensors(void) {
     int64_t shape[] = {4, 4};
     tile_tensor t = {.data = out, .type = TILE_U32, .ndim = 2, .shape = shape}, *in;
@@ -279,6 +307,7 @@ int main(void) {
     cooperative(target);
     early(target);
     callers_own(target);
+    waits(target);
     tensors();
     refused(target);
     tile_context_destroy(ctx);

@@ -93,6 +93,7 @@ static void peers(Program *p, Life *l) {
 }
 
 static void work(Program *p, Life *l, const char *file) {
+    uint32_t number;
     const char *text = life_module(p->cpu);
     TRY(tile_module_load(p->ctx, text, strlen(text), &p->module));
     TRY(tile_module_load_file(p->ctx, file, &p->second));
@@ -135,6 +136,8 @@ static void work(Program *p, Life *l, const char *file) {
     TRY(tile_launch(p->kernel, NULL, args, 4, NULL));
     if (!p->cpu && !p->ptx) /* the fake driver runs no kernels */
         TRY(tile_copy_on_device(p->ctx, p->y, p->x, sizeof p->in, NULL));
+    memcpy(&number, p->in, sizeof number);
+    TRY(tile_stream_write_value(p->ctx, NULL, p->y, number)); /* what is there */
     TRY(tile_synchronize_stream(p->ctx, NULL));
     TRY(tile_synchronize(p->ctx));
     TRY(tile_copy_to_host(p->ctx, p->got, p->y, sizeof p->got));

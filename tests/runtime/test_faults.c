@@ -173,6 +173,7 @@ static void parts_missing(void) {
 #define FN(symbol, member, params) {symbol, TILE_NO_DEVICE},
 #define OPTIONAL(symbol, member, params) {symbol, TILE_BAD_MODULE},
 #define POOL(symbol, member, params) {symbol, TILE_OK},
+#define CALLED(symbol, member, params) {symbol, TILE_UNSUPPORTED},
 #include "runtime/cuda_api.def"
 #undef FN
     };

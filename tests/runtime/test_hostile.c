@@ -513,6 +513,20 @@ START_TEST(many_gpus) {
     ck_assert_int_eq(tile_stream_create(ctx, &stream), TILE_OK);
     ck_assert_ptr_nonnull(stream);
     ck_assert_int_eq(tile_copy_on_device(ctx, q, q, 4, stream), TILE_OK);
+    uint32_t number = 0;
+    ck_assert_int_eq(tile_stream_write_value(ctx, stream, q + 996, 0x12345678), TILE_OK);
+    ck_assert_int_eq(tile_copy_to_host(ctx, &number, q + 996, 4), TILE_OK);
+    ck_assert_uint_eq(number, 0x12345678);
+    fails(tile_stream_write_value(ctx, stream, 0, 1), TILE_INVALID, "a multiple of 4 is wanted");
+    fails(tile_stream_write_value(ctx, stream, q + 2, 1), TILE_INVALID,
+          "a multiple of 4 is wanted");
+    fails(tile_stream_write_value(ctx, stream, q + (1 << 20), 1), TILE_INVALID, "write a number");
+    ck_assert_int_eq(tile_stream_write_value(NULL, stream, q, 1), TILE_INVALID);
+    ck_assert_int_eq(tile_alloc(cpu, 8, &at), TILE_OK);
+    ck_assert_int_eq(tile_stream_write_value(cpu, NULL, at + 4, 7), TILE_OK);
+    ck_assert_int_eq(tile_copy_to_host(cpu, &number, at + 4, 4), TILE_OK);
+    ck_assert_uint_eq(number, 7);
+    ck_assert_int_eq(tile_stream_write_value(cpu, NULL, at + 8, 7), TILE_INVALID);
     ck_assert_int_eq(tile_stream_destroy(ctx, stream), TILE_OK);
     fails(tile_stream_destroy(ctx, stream), TILE_INVALID, "cannot end a stream");
     ck_assert_int_eq(tile_free(ctx, q), TILE_OK);
