@@ -36,6 +36,7 @@ ok 'a chunk for each few rows' same 2 mlp --chunks=16
 for n in 2 3; do ok "gather_matmul by copies, $n ranks" same $n gather_matmul --gather=copy; done
 ok 'odd sizes' same 2 gather_matmul --m=160 --n=32 --k=48
 ok 'a larger head' same 2 ring_attention --head=64 --heads=3 --tokens=32 --mask=causal
+for together in 1 2 9; do ok "heads, $together together" same 3 ring_attention --heads=5 --together=$together; done
 for example in mlp gather_matmul ring_attention; do
     ok "$example measures" sh -c "timeout 60 mpirun --oversubscribe --allow-run-as-root -n 2 '$at/$example' \
         --device=cpu --bench | grep -E '^$example: one [0-9.]+ ms, .* of 2 times as fast\$'"
@@ -63,16 +64,18 @@ ok 'ring_attention as on an H100' same 2 ring_attention --config=BM=128,BN=64,nu
 device=cpu
 
 # With a mistake in a kernel of many ranks the result is not that of one.
-wrong() { # EXAMPLE FILE SED-SCRIPT
+wrong() { # EXAMPLE FILE SED-SCRIPT [OPTION…]
     rm -rf "$work/wrong"
     cp -r examples "$work/wrong"
     sed -i "$3" "$work/wrong/distributed/$2"
     ! cmp -s "examples/distributed/$2" "$work/wrong/distributed/$2" &&
-        says 1 'WRONG' ranks 2 "$1" --kernels="$work/wrong"
+        says 1 'WRONG' ranks 2 "$1" --kernels="$work/wrong" "${@:4}"
 }
 ok 'a part that is left out' wrong mlp all_reduce.tl 's/total += tl.load(parts + r/total = tl.load(parts + r/'
 ok 'a tile of the wrong rank' wrong gather_matmul gather_matmul.tl 's/theirs = tl.load(shards + owner)/theirs = tl.load(shards + rank)/'
-ok 'a step that forgets' wrong ring_attention ring_attention.tl 's/total = tl.load(totals + head \* M + offs_m, mask=in_m, other=1.0)/total = tl.zeros((BM,), dtype=tl.float32)/'
+ok 'a step with its own keys again' wrong ring_attention ring_attention.tl 's/plane = (owner/plane = (rank/'
+ok 'a row that sees too much' wrong ring_attention ring_attention.tl 's/tl.where(owner > rank, -1, 0)/0/' --mask=causal
+ok 'a step too few' wrong ring_attention ring_attention.tl 's/tl.range(RANKS,/tl.range(RANKS \/\/ 2,/'
 
 # From Python, where there is PyTorch; without it the example says so.
 if [ -d "$build/python" ]; then

@@ -81,6 +81,26 @@ python_example() {
 }
 export -f python_example
 
+# shards DEVICE: attention that waits for the shards of all ranks, here all there, beside the CPU device's
+shards() {
+    local causal ranks n=0
+    local call='-I examples --kernel=ring_attention -D D=64 q_ptr=randn:fp16[2,256,64] out_ptr=zeros:fp16[2,256,64]
+        flags=full(7):i32[16] heads=2 M=256 scale=0.18 launch=7 together=1'
+    for ranks in 1 2 3; do
+        for causal in False True; do
+            set -- "$1" $call -D RANKS=$ranks -D CAUSAL=$causal rank=$((ranks / 2)) \
+                "k_all=randn:fp16[$ranks,2,256,64]" "v_all=randn:fp16[$ranks,2,256,64]"
+            bin/tilerun examples/distributed/ring_attention.tl --device=cpu "${@:2}" -D BM=16 -D BN=16 \
+                --save=out_ptr="$work/shards.npy" || return 1
+            bin/tilerun examples/distributed/ring_attention.tl --device="$1" "${@:2}" -D BM=128 -D BN=128 \
+                --num-warps=8 --num-stages=2 --expect=out_ptr="$work/shards.npy:0.01" || return 1
+            n=$((n + 1))
+        done
+    done
+    echo "$n launches that wait for shards, as on the CPU device"
+}
+export -f shards
+
 # installed DEVICE: the programs that a project outside the tree made of what is installed
 installed() {
     local app n=0
@@ -125,6 +145,7 @@ step 60 "parts of sums" bash -c split
 step 300 "what accesses take" python3 tests/counters.py bin "$out"
 step 60 "parts of sums, large tiles" bash -c 'split -D BM=128 -D BN=256 -D BK=64 --num-warps=8'
 step 300 "functions of floats" bin/tile-ulp --device=cuda --inputs=16777216 --threads=16
+step 60 "shards that are waited for" bash -c 'shards cuda'
 step 60 "kernels of a header" bin/tile-artefact cuda
 step 60 "kernels of launchers" bin/tile-launcher
 for device in cpu cuda; do

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ring_attention.c: attention over a sequence that is spread over GPUs. Each rank keeps its rows of
- * q; keys and values of the others pass by, shard by shard, from the next rank's on, each copied in
- * a second stream while the shard before is computed with.
+ * q; keys and values of the others come shard by shard, from the next rank's on, some heads at a
+ * time, copied in a second stream while one kernel computes with those that are there. A number
+ * that the stream writes behind each copy tells the kernel, which fills the GPU.
  *
  *   mpirun -n RANKS ring_attention [--device=auto|cpu|cuda] [--mask=full|causal] [--tokens=N] …
  *
- * ring_attention.tl says how a step goes on where the one before ended. The data are such that
+ * ring_attention.tl is the kernel. The data are such that
  * scores are whole numbers to the base 2: every exponential is a power of two and every sum exact,
  * so the result is the same bit for bit as of one GPU, which rank 0 works out beside it. Some rows
  * are worked out on the host. */
@@ -20,12 +21,13 @@ enum { CHECKED_ROWS = 4, EXACT_TOKENS = 65536 };
 
 typedef struct Attention {
     Ranks *r;
-    int rank, ranks; /* of those that share the work: all, or rank 0 alone */
-    long tokens, heads, head;
+    int rank, ranks;                    /* of those that share the work: all, or rank 0 alone */
+    long tokens, heads, head, together; /* together: heads that a copy brings */
     int causal;
-    tile_jit *step[2][2]; /* by: it is the first, the last */
-    Symmetric shard;      /* keys, and behind them values; of one rank `kv` alone */
-    tile_ptr kv, q, out, sums, totals, tops, next[2];
+    tile_jit *jit;
+    Symmetric all;         /* keys of all ranks, then values; of one rank `k` alone */
+    tile_ptr k, v, q, out; /* where all ranks' begin */
+    tile_ptr flags;        /* of each rank's heads, so many together */
 } Attention;
 
 static long rows(const Attention *a) {
@@ -69,84 +71,92 @@ static int value(long row, long column, const void *user) {
 static void fill(void *user, int measure) {
     Attention *a = user;
     ranks_fill(a->r, a->q, rows(a), a->head, 0, 0, measure ? NULL : query, a);
-    ranks_fill(a->r, a->kv, rows(a), a->head, 0, 0, measure ? NULL : key, a);
-    ranks_fill(a->r, a->kv + bytes(a), rows(a), a->head, 0, 0, measure ? NULL : value, a);
+    tile_ptr own = (tile_ptr)a->rank * bytes(a);
+    ranks_fill(a->r, a->k + own, rows(a), a->head, 0, 0, measure ? NULL : key, a);
+    ranks_fill(a->r, a->v + own, rows(a), a->head, 0, 0, measure ? NULL : value, a);
 }
 
 /* ---- the work ---- */
 
-static void launch(Attention *a, int step, tile_ptr kv) {
-    int owner = (a->rank + step) % a->ranks;
-    tile_jit *jit = a->step[step == 0][step == a->ranks - 1];
+static long copies(const Attention *a) {
+    return (a->heads + a->together - 1) / a->together;
+}
+
+static void launch(Attention *a) {
     tile_arg args[] = {tile_typed_pointer(TILE_FP16, a->q),
-                       tile_typed_pointer(TILE_FP16, kv),
-                       tile_typed_pointer(TILE_FP16, kv + bytes(a)),
+                       tile_typed_pointer(TILE_FP16, a->k),
+                       tile_typed_pointer(TILE_FP16, a->v),
                        tile_typed_pointer(TILE_FP16, a->out),
-                       tile_typed_pointer(TILE_FP32, a->sums),
-                       tile_typed_pointer(TILE_FP32, a->totals),
-                       tile_typed_pointer(TILE_FP32, a->tops),
+                       tile_typed_pointer(TILE_I32, a->flags),
                        tile_i32((int32_t)a->heads),
                        tile_i32((int32_t)(a->tokens / a->ranks)),
                        tile_f32(1),
-                       tile_i32(a->causal && owner > a->rank ? -1 : 0)};
-    ranks_launch(a->r, jit, (tile_grid){0, 0, 0}, args, 11, NULL);
+                       tile_i32(a->rank),
+                       tile_i32((int32_t)a->r->launches),
+                       tile_i32((int32_t)a->together)};
+    ranks_launch(a->r, a->jit, (tile_grid){0, 0, 0}, args, 11, NULL);
 }
 
-static void run(void *user) {
-    Attention *a = user;
+/* Heads number n * together and on, of all other ranks: the next one's first, so that no two read
+ * from the same at once. */
+static void bring(Attention *a, long n) {
     Ranks *r = a->r;
-    tile_ptr kv = a->kv;
-    for (int s = 0; s < a->ranks; s++) {
-        tile_ptr next = a->next[s % 2];
-        if (s + 1 < a->ranks) { /* the step before this has read what lies there */
-            ranks_order(r, NULL, r->beside);
-            ranks_must(r,
-                       tile_copy_on_device(r->ctx, next,
-                                           a->shard.rank[(a->rank + s + 1) % a->ranks],
-                                           2 * bytes(a), r->beside),
-                       "a copy from another rank");
+    size_t each = bytes(a) / (size_t)a->heads, from = (size_t)(n * a->together) * each;
+    size_t size = (size_t)a->together * each;
+    if (from + size > bytes(a)) size = bytes(a) - from;
+    for (int s = 1; s < a->ranks; s++) {
+        int owner = (a->rank + s) % a->ranks;
+        for (int values = 0; values < 2; values++) {
+            size_t at = (size_t)(values * a->ranks + owner) * bytes(a) + from;
+            ranks_must(
+                r, tile_copy_on_device(r->ctx, a->k + at, a->all.rank[owner] + at, size, r->beside),
+                "a copy from another rank");
         }
-        launch(a, s, kv);
-        if (s + 1 < a->ranks) ranks_order(r, r->beside, NULL);
-        kv = next;
+        tile_ptr flag = a->flags + (tile_ptr)(owner * copies(a) + n) * 4;
+        ranks_must(r, tile_stream_write_value(r->ctx, r->beside, flag, (uint32_t)r->launches),
+                   "a number behind a copy");
     }
 }
 
-static tile_jit *step_kernel(const Attention *a, int first, int last) {
-    static const char *const word[] = {"False", "True"};
-    const char *own = a->r->config ? a->r->config : "BM=128,BN=128,num_warps=8,num_stages=2";
-    char config[2][300];
-    for (int cpu = 0; cpu < 2; cpu++)
-        snprintf(config[cpu], sizeof config[cpu], "%s,D=%ld,CAUSAL=%s,FIRST=%s,LAST=%s",
-                 cpu ? "BM=16,BN=16" : own, a->head, word[a->causal], word[first], word[last]);
-    return ranks_kernel(a->r, "distributed/ring_attention.tl", "ring_attention", config[0],
-                        config[1]);
+/* Copies wait for who read what lies there, in the run before, and the kernel for each of them. On
+ * a GPU it is under way before most are asked for; elsewhere a launch is over when it returns. */
+static void run(void *user) {
+    Attention *a = user;
+    Ranks *r = a->r;
+    long n = 0, before = r->on_gpu ? 1 : copies(a);
+    r->launches++;
+    if (a->ranks > 1) ranks_order(r, NULL, r->beside);
+    for (; a->ranks > 1 && n < before; n++) bring(a, n);
+    launch(a);
+    for (; a->ranks > 1 && n < copies(a); n++) bring(a, n);
+    if (a->ranks > 1) ranks_order(r, r->beside, NULL);
 }
 
 static void open_attention(void *user) {
     Attention *a = user;
     Ranks *r = a->r;
-    for (int first = 0; first < 2; first++)
-        for (int last = 0; last < 2; last++) a->step[first][last] = step_kernel(a, first, last);
+    const char *own = r->config ? r->config : "BM=128,BN=128,num_warps=8,num_stages=2";
+    char config[2][300];
+    for (int cpu = 0; cpu < 2; cpu++)
+        snprintf(config[cpu], sizeof config[cpu], "%s,D=%ld,CAUSAL=%s,RANKS=%d",
+                 cpu ? "BM=16,BN=16" : own, a->head, a->causal ? "True" : "False", a->ranks);
+    a->jit =
+        ranks_kernel(r, "distributed/ring_attention.tl", "ring_attention", config[0], config[1]);
+    size_t flags = (size_t)(a->ranks * copies(a)) * 4, all = (size_t)a->ranks * bytes(a);
     a->q = ranks_alloc(r, bytes(a));
     a->out = ranks_alloc(r, bytes(a));
-    a->sums = ranks_alloc(r, 2 * bytes(a));
-    a->totals = ranks_alloc(r, (size_t)rows(a) * 4);
-    a->tops = ranks_alloc(r, (size_t)rows(a) * 4);
-    if (a->ranks == 1) {
-        a->kv = ranks_alloc(r, 2 * bytes(a));
-        return;
-    }
-    a->shard = ranks_symmetric(r, 2 * bytes(a));
-    a->kv = a->shard.mine;
-    for (int i = 0; i < 2; i++) a->next[i] = ranks_alloc(r, 2 * bytes(a));
+    a->flags = ranks_alloc(r, flags);
+    ranks_must(r, tile_fill(r->ctx, a->flags, 0, flags), "memory");
+    if (a->ranks > 1) a->all = ranks_symmetric(r, 2 * all);
+    a->k = a->ranks > 1 ? a->all.mine : ranks_alloc(r, 2 * all);
+    a->v = a->k + all;
 }
 
 static void close_attention(void *user) {
     Attention *a = user;
     ranks_must(a->r, tile_synchronize(a->r->ctx), "waiting");
-    for (int i = 0; i < 4; i++) tile_jit_destroy(a->step[i / 2][i % 2]);
-    if (a->shard.mine) ranks_release(a->r, &a->shard);
+    tile_jit_destroy(a->jit);
+    if (a->all.mine) ranks_release(a->r, &a->all);
 }
 
 /* Some rows against the host's, up to the rounding of the last division. */
@@ -177,13 +187,14 @@ static long check_rows(const void *user, const uint16_t *out) {
 int main(int argc, char **argv) {
     Ranks r;
     const char *mask = "full";
-    Attention a = {.r = &r, .tokens = 96, .heads = 2, .head = 16};
+    Attention a = {.r = &r, .tokens = 96, .heads = 2, .head = 16, .together = 4};
     Option options[] = {{"tokens", &a.tokens, NULL, "of the sequence"},
                         {"heads", &a.heads, NULL, "of them"},
                         {"head", &a.head, NULL, "the size of a head, a power of two from 16"},
+                        {"together", &a.together, NULL, "heads that are copied at a time"},
                         {"mask", NULL, &mask, "full, or causal"}};
     ranks_start(&r, &argc, &argv, "Attention whose keys and values go from rank to rank.", options,
-                4);
+                5);
     ranks_divides(&r, "tokens", a.tokens, 16 * r.size);
     if (a.head < 16 || a.head > 256 || (a.head & (a.head - 1)))
         ranks_refuse(&r, "--head=%ld: 16, 32, 64, 128 or 256 is wanted", a.head);
