@@ -35,6 +35,7 @@ ok 'mlp by MPI' same 2 mlp --reduce=mpi
 ok 'a chunk for each few rows' same 2 mlp --chunks=16
 for n in 2 3; do ok "gather_matmul by copies, $n ranks" same $n gather_matmul --gather=copy; done
 ok 'odd sizes' same 2 gather_matmul --m=160 --n=32 --k=48
+ok 'odd sizes by copies' same 3 gather_matmul --m=480 --n=48 --k=48 --gather=copy
 ok 'a larger head' same 2 ring_attention --head=64 --heads=3 --tokens=32 --mask=causal
 for together in 1 2 9; do ok "heads, $together together" same 3 ring_attention --heads=5 --together=$together; done
 for example in mlp gather_matmul ring_attention; do
@@ -59,6 +60,7 @@ done
 large=BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=3
 ok 'mlp as on an H100' same 2 mlp --config=$large --tokens=512 --width=256 --hidden=256 --chunks=1
 ok 'gather_matmul as on an H100' same 2 gather_matmul --config=$large --m=512 --n=512 --k=128
+ok 'gather_matmul by copies as on an H100' same 2 gather_matmul --config=$large --m=512 --n=512 --k=128 --gather=copy
 ok 'ring_attention as on an H100' same 2 ring_attention --config=BM=128,BN=64,num_warps=8,num_stages=3 --tokens=256 \
     --head=128 --mask=causal
 device=cpu
@@ -73,6 +75,7 @@ wrong() { # EXAMPLE FILE SED-SCRIPT [OPTION…]
 }
 ok 'a part that is left out' wrong mlp all_reduce.tl 's/total += tl.load(parts + r/total = tl.load(parts + r/'
 ok 'a tile of the wrong rank' wrong gather_matmul gather_matmul.tl 's/theirs = tl.load(shards + owner)/theirs = tl.load(shards + rank)/'
+ok 'a copy of the wrong rank' wrong gather_matmul gather_matmul.tl 's/offs_m\[:, None\] \* K/(offs_m % (M \/\/ RANKS))[:, None] * K/' --gather=copy
 ok 'a step with its own keys again' wrong ring_attention ring_attention.tl 's/plane = (owner/plane = (rank/'
 ok 'a row that sees too much' wrong ring_attention ring_attention.tl 's/tl.where(owner > rank, -1, 0)/0/' --mask=causal
 ok 'a step too few' wrong ring_attention ring_attention.tl 's/tl.range(RANKS,/tl.range(RANKS \/\/ 2,/'

@@ -7,8 +7,8 @@
  *
  * --gather=
  *   kernel  (without it) in one kernel, which reads the other ranks' memory: gather_matmul.tl
- *   copy    each shard by a copy engine, which takes no multiprocessor, in a second stream, while
- *           examples/matmul.tl multiplies the shard before it
+ *   copy    the same kernel, for which a copy engine brings the others' rows, in a second stream;
+ *           a number that the stream writes behind each copy tells it
  *
  * One GPU runs examples/matmul.tl, on rank 0: the data are whole numbers
  * small enough for every sum to be exact, so c is the same bit for bit, and some rows are worked
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKED_ROWS = 4, GPU_BM = 128, CPU_BM = 16 };
+enum { CHECKED_ROWS = 4, GPU_BM = 128, CPU_BM = 16, TOGETHER = 4 }; /* TOGETHER: tiles of a copy */
 
 typedef struct Product {
     Ranks *r;
@@ -44,13 +44,12 @@ static void fill(void *user, int measure) {
     ranks_fill(p->r, p->b, p->k, columns(p), 0, p->rank * columns(p), measure ? NULL : weight, &w);
 }
 
-/* Rows of c from `first` on. */
-static void run_rows(const Product *p, long first, long rows) {
-    int32_t n = (int32_t)columns(p), k = (int32_t)p->k;
-    tile_arg args[] = {tile_typed_pointer(TILE_FP16, p->a + (size_t)(first * p->k) * 2),
+static void run_alone(const Product *p) {
+    int32_t n = (int32_t)p->n, k = (int32_t)p->k;
+    tile_arg args[] = {tile_typed_pointer(TILE_FP16, p->a),
                        tile_typed_pointer(TILE_FP16, p->b),
-                       tile_typed_pointer(TILE_FP16, p->c + (size_t)(first * columns(p)) * 2),
-                       tile_i32((int32_t)rows),
+                       tile_typed_pointer(TILE_FP16, p->c),
+                       tile_i32((int32_t)p->m),
                        tile_i32(n),
                        tile_i32(k),
                        tile_i32(k),
@@ -62,35 +61,35 @@ static void run_rows(const Product *p, long first, long rows) {
     ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 12, NULL);
 }
 
-/* The shards of the others, the next rank's first, each while the one before it is multiplied. */
-static void run_with_copies(const Product *p) {
-    Ranks *r = p->r;
-    long rows = p->m / p->ranks;
-    size_t bytes = (size_t)(rows * p->k) * 2;
-    ranks_order(r, NULL, r->beside); /* what read these rows in the run before */
-    run_rows(p, p->rank * rows, rows);
-    for (int i = 1; i < p->ranks; i++) {
-        int owner = (p->rank + i) % p->ranks;
-        size_t at = (size_t)owner * bytes;
-        tile_status st =
-            tile_copy_on_device(r->ctx, p->a + at, p->all.rank[owner] + at, bytes, r->beside);
-        ranks_must(r, st, "a copy from another rank");
-        ranks_order(r, r->beside, NULL);
-        run_rows(p, owner * rows, rows);
-    }
+static long block_rows(const Product *p) {
+    const char *own = p->r->config ? strstr(p->r->config, "BM=") : NULL;
+    long rows = own ? atol(own + 3) : 0;
+    return rows > 0 ? rows : p->r->on_gpu || p->r->config ? GPU_BM : CPU_BM;
 }
 
-static void run(void *user) {
-    Product *p = user;
-    if (p->ranks == 1) {
-        run_rows(p, 0, p->m);
-        return;
-    }
-    if (p->copies) {
-        run_with_copies(p);
-        return;
-    }
-    p->r->launches++;
+static long copies_of_rank(const Product *p) {
+    long tiles = p->m / p->ranks / block_rows(p);
+    return (tiles + TOGETHER - 1) / TOGETHER;
+}
+
+/* The part number n of another rank's rows, step by step further on: no two read from the same at
+ * once. */
+static void bring(const Product *p, int step, long n) {
+    Ranks *r = p->r;
+    int owner = (p->rank + step) % p->ranks;
+    long rows = p->m / p->ranks, part = TOGETHER * block_rows(p), first = n * part;
+    if (part > rows - first) part = rows - first;
+    size_t at = (size_t)((owner * rows + first) * p->k) * 2;
+    ranks_must(r,
+               tile_copy_on_device(r->ctx, p->a + at, p->all.rank[owner] + at,
+                                   (size_t)(part * p->k) * 2, r->beside),
+               "a copy from another rank");
+    tile_ptr flag = p->flags + (tile_ptr)(owner * copies_of_rank(p) + n) * 4;
+    ranks_must(r, tile_stream_write_value(r->ctx, r->beside, flag, (uint32_t)r->launches),
+               "a number behind a copy");
+}
+
+static void launch(const Product *p) {
     tile_arg args[] = {tile_typed_pointer(TILE_I64, p->all.table),
                        tile_typed_pointer(TILE_FP16, p->a),
                        tile_typed_pointer(TILE_FP16, p->b),
@@ -104,6 +103,32 @@ static void run(void *user) {
     ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 10, NULL);
 }
 
+/* Copies wait for who read these rows in the run before. On a GPU the kernel is under way before
+ * most are asked for; elsewhere a launch is over when it returns. */
+static void run_with_copies(const Product *p) {
+    Ranks *r = p->r;
+    long all = (p->ranks - 1) * copies_of_rank(p), n = 0;
+    ranks_order(r, NULL, r->beside);
+    for (; n < (r->on_gpu ? 1 : all); n++)
+        bring(p, 1 + (int)(n / copies_of_rank(p)), n % copies_of_rank(p));
+    launch(p);
+    for (; n < all; n++) bring(p, 1 + (int)(n / copies_of_rank(p)), n % copies_of_rank(p));
+    ranks_order(r, r->beside, NULL);
+}
+
+static void run(void *user) {
+    Product *p = user;
+    if (p->ranks == 1) {
+        run_alone(p);
+        return;
+    }
+    p->r->launches++;
+    if (p->copies)
+        run_with_copies(p);
+    else
+        launch(p);
+}
+
 static void open_product(void *user) {
     Product *p = user;
     static const char own[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=3";
@@ -113,9 +138,11 @@ static void open_product(void *user) {
     static const char deep[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=4";
     const char *gpu = r->config ? r->config : p->ranks == 1 || p->copies ? deep : own;
     char all[2][300];
-    snprintf(all[0], sizeof all[0], "%s,RANKS=%d,FETCH=%ld", gpu, p->ranks, p->fetch);
-    snprintf(all[1], sizeof all[1], "%s,RANKS=%d,FETCH=2,CHUNK=128", cpu, p->ranks);
-    if (p->ranks == 1 || p->copies)
+    snprintf(all[0], sizeof all[0], "%s,RANKS=%d,FETCH=%ld,TOGETHER=%d", gpu, p->ranks,
+             p->copies ? 0 : p->fetch, p->copies ? TOGETHER : 1);
+    snprintf(all[1], sizeof all[1], "%s,RANKS=%d,FETCH=%d,CHUNK=128,TOGETHER=%d", cpu, p->ranks,
+             p->copies ? 0 : 2, p->copies ? TOGETHER : 1);
+    if (p->ranks == 1)
         p->jit = ranks_kernel(r, "matmul.tl", "matmul", gpu, cpu);
     else
         p->jit = ranks_kernel(r, "distributed/gather_matmul.tl", "gather_matmul", all[0], all[1]);
