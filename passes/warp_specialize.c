@@ -520,7 +520,7 @@ static void split(Specialize *x) {
         if (!r) defer_epilogue(x, way[ways - 1]);
         if (!r) split_tails(x, roles->region[r]);
         for (int i = 0; i < ways; i++) make_role(x, way[i], of[r]);
-        for (int i = 0; i < ways; i++) wait_here(x, way[i], of[r]->dot == produce);
+        wait_here(x, roles->region[r], of[r]->dot == produce);
         if (r) ir_walk(roles->region[r], drop_effects, x);
         if (of[r]->store == send_store) leave_rows(x, roles->region[r]);
     }
