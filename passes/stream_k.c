@@ -34,7 +34,7 @@
 #include "passes/forecast.h"
 #include "passes/pass.h"
 
-enum { MOST_SUMS = 4, FLAG_BYTES = 128 };
+enum { MOST_SUMS = 4, FLAG_BYTES = 128, FLAGS_AT_ONCE = 16 };
 
 typedef struct StreamK {
     PassCtx *ctx;
@@ -389,8 +389,60 @@ static void find_helpers(const Share *h, Builder *b, Value **from, Value **to) {
     *to = add(b, *from, choose(b, h->divides, h->ratio, number(b, 1)));
 }
 
-/* Adds the parts of the place that the program ends with, each when it is there; the sums. The flag
- * is cleared: a launch may be made again on the same workspace with the same mark. */
+/* Loops over the flags of helpers from `from` to `to`, so many at a time; the flags of one turn,
+ * and behind the last helper's that once more. */
+static Value *flags_of(const StreamK *x, const Share *h, Builder *b, Value *places, Value *from,
+                       Value *to, Builder *in) {
+    enum { UNIT = 8 };
+    int64_t many = FLAGS_AT_ONCE;
+    Type line = type_tile(EL_I32, 1, &many), wide = type_with_elem(line, EL_I64);
+    Op *loop = ir_for(b, from, to, number(b, many), NULL, 0);
+    *in = (Builder){x->s, x->f, loop->region[0], NULL, b->span};
+    Op *range = ir_op(in, OP_ARANGE, NULL, 0, &line, 1, 0);
+    ir_set_attr(x->s, range, AT_START, 0);
+    ir_set_attr(x->s, range, AT_END, many);
+    Value *helper =
+        add(in, ir_given(in, OP_SPLAT, loop->region[0]->args[0], line), range->result[0]);
+    Value *last = ir_given(in, OP_SPLAT, sub(in, to, number(in, 1)), line);
+    helper = ir_binary(in, OP_MIN, helper, last);
+    Value *size = launch_value(in, OP_CLUSTER_SIZE, i32()),
+          *rank = launch_value(in, OP_CLUSTER_RANK, i32());
+    Value *own = add(in, helper, ir_given(in, OP_SPLAT, places, line));
+    own = add(in, mul(in, own, ir_given(in, OP_SPLAT, size, line)),
+              ir_given(in, OP_SPLAT, rank, line));
+    Value *n = ir_given(in, OP_CAST, own, wide);
+    n = mul(in, n, ir_const_int(in, wide, (x->flag + FLAG_BYTES) / UNIT));
+    n = add(in, n, ir_const_int(in, wide, x->flag / UNIT));
+    Value *base = ir_given(in, OP_SPLAT, h->workspace, type_with_shape(h->workspace->type, line));
+    return ir_binary(in, OP_ADDPTR, base, n);
+}
+
+/* Waits until all these parts are there: one after the other, each with a fence for the copy
+ * engine, is slower, and they come at one time. */
+static void await_parts(const StreamK *x, const Share *h, Builder *b, Value *places, Value *from,
+                        Value *to) {
+    Builder in;
+    Value *flags = flags_of(x, h, b, places, from, to, &in);
+    Type mark = type_with_shape(i64(), flags->type);
+    Value *of[] = {flags, ir_given(&in, OP_SPLAT, h->mark, mark)};
+    Op *poll = ir_op(&in, OP_ATOMIC_POLL, of, 2, (Type[]){type_with_elem(mark, EL_I1)}, 1, 0);
+    ir_set_attr(x->s, poll, AT_SEM, SEM_ACQUIRE);
+    ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
+    /* Threads of other programs wrote them, and the copy engine reads them. Who reads a stage has a
+     * fence of its own: one of both memories here takes 800 cycles. */
+    ir_set_attr(x->s, ir_op(b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0), AT_GLOBAL, 1);
+}
+
+/* Flags are cleared: a launch may be made again on the same workspace with the same mark. */
+static void clear_flags(const StreamK *x, const Share *h, Builder *b, Value *places, Value *from,
+                        Value *to) {
+    Builder in;
+    Value *flags = flags_of(x, h, b, places, from, to, &in);
+    tell(&in, flags, ir_const_int(&in, type_with_shape(i64(), flags->type), 0), SEM_RELAXED);
+    ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
+}
+
+/* Adds the parts of the place that the program ends with, when all are there; the sums. */
 static void add_parts(const StreamK *x, const Share *h, Builder *b, const Item *item, Value **sum) {
     int n = x->loop->nresults;
     Type type[MOST_SUMS];
@@ -400,20 +452,17 @@ static void add_parts(const StreamK *x, const Share *h, Builder *b, const Item *
     Builder then = {x->s, x->f, branch->region[0], NULL, b->span};
     Builder other = {x->s, x->f, branch->region[1], NULL, b->span};
     find_helpers(h, &then, &from, &to);
+    await_parts(x, h, &then, item->places, from, to);
     Op *loop = ir_for(&then, from, to, number(&then, 1), x->loop->result, n);
     Block *body = loop->region[0];
     Builder in = {x->s, x->f, body, NULL, b->span};
     Value *helper = body->args[0], *out[MOST_SUMS];
-    Value *flag = part_at(x, h, &in, helper, item->places, x->flag);
-    Op *poll = ir_op(&in, OP_ATOMIC_POLL, (Value *[]){flag, h->mark}, 2,
-                     (Type[]){type_scalar(EL_I1)}, 1, 0);
-    ir_set_attr(x->s, poll, AT_SEM, SEM_ACQUIRE);
-    tell(&in, flag, ir_const_int(&in, i64(), 0), SEM_RELAXED);
     for (int i = 0; i < n; i++) {
         Value *of[] = {part_at(x, h, &in, helper, item->places, x->at[i]), body->args[1 + i]};
         out[i] = add(&in, body->args[1 + i], ir_op1(&in, OP_FRAGMENT_LOAD, of, 2));
     }
     ir_op(&in, OP_YIELD, out, n, NULL, 0, 0);
+    clear_flags(x, h, &then, item->places, from, to);
     ir_op(&then, OP_YIELD, loop->result, n, NULL, 0, 0);
     ir_op(&other, OP_YIELD, x->loop->result, n, NULL, 0, 0);
     for (int i = 0; i < n; i++) sum[i] = branch->result[i];

@@ -294,10 +294,6 @@ static Turn consume_part(Specialize *x, const Group *g, Op *part, Turn t) {
     }
     ir_replace_uses(add->result[0], sum);
     ir_erase(add);
-    for (Op *op = part->block->first, *next; op; op = next) {
-        next = op->next;
-        if (op_is_atomic(op) && alias_is_of_workspace(op)) ir_erase(op);
-    }
     ir_erase(part);
     return t;
 }
@@ -308,9 +304,6 @@ static Turn produce_part(Specialize *x, const Group *g, Op *part, Turn t) {
     int chunks;
     Value *buffer = buffer_of_part(g, part, &chunks), *from = part->operand[0].value;
     int64_t bytes = type_bytes(part->result[0]->type) / chunks;
-    /* Threads of another program wrote it, and the copy engine reads it. Who read the stage before
-     * has a fence of its own: one of both memories here takes 800 cycles. */
-    ir_set_attr(x->s, ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0), AT_GLOBAL, 1);
     for (int i = 0; i < chunks; i++) {
         wait_stage(&b, g->empty, t);
         Value *full = stage_slice(&b, g->full, t.stage);
@@ -324,9 +317,6 @@ static Turn produce_part(Specialize *x, const Group *g, Op *part, Turn t) {
         ir_set_attr(x->s, ir_op(&b, OP_MBAR_FRAGMENT_LOAD, in, 3, NULL, 0, 0), AT_BYTES, bytes);
         t = next_turn(&b, t, g->stages);
     }
-    for (Op *op = part->block->first; op; op = op->next)
-        if (op->code == OP_ASYNC_FENCE || (op_is_atomic(op) && alias_is_of_workspace(op)))
-            vec_push(&x->s->arena, &x->kept, op);
     ir_replace_uses(part->result[0], part->operand[1].value);
     ir_erase(part);
     return t;
@@ -432,30 +422,38 @@ static void drop_effects(Op *op, void *ctx) {
     if (!own && is_seen(op)) drop(op, x);
 }
 
-enum { WAIT_OF_BOTH = -1 }; /* a mark that is no group's and no store's */
+enum { WAIT_OF_BOTH = -1, WAIT_FOR_PARTS = -2 }; /* marks that are no group's and no store's */
 
+/* Of the workspace who computes writes parts, and tells of them; all else there is who copies'. */
 static void mark_wait(Op *op, void *ctx) {
     Specialize *x = ctx;
-    if (is_wait_of_both(x, op)) ir_set_attr(x->s, op, AT_ROLE, WAIT_OF_BOTH);
+    bool parts = op->code == OP_ASYNC_FENCE && ir_attr_int(op, AT_GLOBAL, 0);
+    if (op_is_atomic(op) && alias_is_of_workspace(op))
+        parts = ir_attr_int(op, AT_SEM, SEM_ACQ_REL) != SEM_RELEASE;
+    if (parts || is_wait_of_both(x, op))
+        ir_set_attr(x->s, op, AT_ROLE, parts ? WAIT_FOR_PARTS : WAIT_OF_BOTH);
 }
 
 static void find_wait(Op *op, void *ctx) {
     Specialize *x = ctx;
-    if (ir_attr_int(op, AT_ROLE, 0) == WAIT_OF_BOTH) vec_push(&x->s->arena, &x->waits, op);
+    if (ir_attr_int(op, AT_ROLE, 0) < 0) vec_push(&x->s->arena, &x->waits, op);
 }
 
-/* What others wrote before is there for threads; the copy engine reads it behind a fence. */
+/* What others wrote before is there for threads; the copy engine reads it behind a fence. That of
+ * parts is there already, and only who copies waits for them. */
 static void wait_here(Specialize *x, Block *b, bool copies) {
     x->waits.n = 0;
     ir_walk(b, find_wait, x);
     for (int i = 0; i < x->waits.n; i++) {
         Op *wait = x->waits.at[i];
+        bool parts = ir_attr_int(wait, AT_ROLE, 0) == WAIT_FOR_PARTS;
         ir_drop_attr(wait, AT_ROLE);
-        if (!copies) continue;
+        if (copies) vec_push(&x->s->arena, &x->kept, wait);
+        if (!copies && parts) ir_erase(wait);
+        if (!copies || parts) continue;
         Builder at = {x->s, x->f, wait->block, wait->next, wait->span};
         Op *fence = ir_op(&at, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
         ir_set_attr(x->s, fence, AT_GLOBAL, 1);
-        vec_push(&x->s->arena, &x->kept, wait);
         vec_push(&x->s->arena, &x->kept, fence);
     }
 }
