@@ -123,11 +123,29 @@ typedef struct Ahead { /* what the load is done ahead of */
     bool behind; /* the walk is past the outermost loop that holds its use */
 } Ahead;
 
+/* No program that does the one comes to the other: they are two ways of a branch that no loop is
+ * around. */
+static bool is_other_way(const Op *a, const Op *b) {
+    const Op *to = NULL;
+    const Block *from = NULL;
+    for (const Op *x = a; x && !to; x = x->block->parent)
+        for (const Op *y = b; y; y = y->block->parent)
+            if (x->block != y->block && x->block->parent == y->block->parent) {
+                to = x->block->parent;
+                from = y->block;
+            }
+    if (!to || to->code != OP_IF || !from) return false;
+    for (const Op *at = to->block->parent; at; at = at->block->parent)
+        if (at->code != OP_IF) return false;
+    return true;
+}
+
 static void look_for_blocker(Op *op, void *ctx) {
     Ahead *a = ctx;
     const Op *last = outermost(a->use);
     a->behind |= op == last->next;
-    if (!a->behind && !a->blocker && !alias_may_pass(a->load, op) && !is_wait_of_both(a->x, op))
+    if (!a->behind && !a->blocker && !alias_may_pass(a->load, op) && !is_other_way(a->load, op) &&
+        !is_wait_of_both(a->x, op))
         a->blocker = op;
 }
 
