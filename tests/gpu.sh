@@ -81,7 +81,8 @@ python_example() {
 }
 export -f python_example
 
-# shards DEVICE: attention that waits for the shards of all ranks, here all there, beside the CPU device's
+# shards DEVICE: attention that waits for the shards of all ranks, here all there, and a product whose first programs
+# bring them, beside the CPU device's
 shards() {
     local causal ranks n=0
     local call='-I examples --kernel=ring_attention -D D=64 q_ptr=randn:fp16[2,256,64] out_ptr=zeros:fp16[2,256,64]
@@ -96,6 +97,16 @@ shards() {
                 --num-warps=8 --num-stages=2 --expect=out_ptr="$work/shards.npy:0.01" || return 1
             n=$((n + 1))
         done
+    done
+    for ranks in 2 3 4; do
+        set -- "$1" --kernel=gather_matmul -D RANKS=$ranks -D FETCH=$ranks rank=1 launch=7 "flags=zeros:i32[64]" N=256 K=512 \
+            "b=randint(-2,3):fp16[512,256]" "a=zeros:fp16[$((256 * ranks)),512]" "c=zeros:fp16[$((256 * ranks)),256]" \
+            M=$((256 * ranks)) "shards=pointers($(for i in $(seq $ranks); do echo "randint(-2,3):fp16[$((256 * ranks)),512]"; done | paste -sd,))"
+        bin/tilerun examples/distributed/gather_matmul.tl --device=cpu "${@:2}" -D BM=16 -D BN=32 -D BK=32 -D CHUNK=128 \
+            --save=c="$work/shards.npy" || return 1
+        bin/tilerun examples/distributed/gather_matmul.tl --device="$1" "${@:2}" -D BM=128 -D BN=256 -D BK=64 \
+            --num-warps=8 --num-stages=4 --expect=c="$work/shards.npy:0" || return 1
+        n=$((n + 1))
     done
     echo "$n launches that wait for shards, as on the CPU device"
 }

@@ -131,12 +131,11 @@ static void run(void *user) {
 
 static void open_product(void *user) {
     Product *p = user;
-    static const char own[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=3";
     static const char cpu[] = "BM=16,BN=32,BK=32";
     Ranks *r = p->r;
     size_t a_bytes = (size_t)(p->m * p->k) * 2;
-    static const char deep[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=4";
-    const char *gpu = r->config ? r->config : p->ranks == 1 || p->copies ? deep : own;
+    static const char own[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=4";
+    const char *gpu = r->config ? r->config : own;
     char all[2][300];
     snprintf(all[0], sizeof all[0], "%s,RANKS=%d,FETCH=%ld,TOGETHER=%d", gpu, p->ranks,
              p->copies ? 0 : p->fetch, p->copies ? TOGETHER : 1);
