@@ -111,18 +111,6 @@ static bool is_known_to_all(Specialize *x, const Op *op) {
     return true;
 }
 
-bool is_wait_of_both(Specialize *x, const Op *op) {
-    return x->asked && op->code == OP_ATOMIC_POLL && op->noperands == 2 &&
-           !op->operand[0].value->type.rank && !ir_has_uses(op->result[0]) &&
-           are_scalar_work(x, op, 2) && is_known_to_all(x, op);
-}
-
-typedef struct Ahead { /* what the load is done ahead of */
-    Specialize *x;
-    const Op *load, *use, *blocker;
-    bool behind; /* the walk is past the outermost loop that holds its use */
-} Ahead;
-
 /* No program that does the one comes to the other: they are two ways of a branch that no loop is
  * around. */
 static bool is_other_way(const Op *a, const Op *b) {
@@ -139,6 +127,42 @@ static bool is_other_way(const Op *a, const Op *b) {
         if (at->code != OP_IF) return false;
     return true;
 }
+
+typedef struct Told {
+    const Op *wait;
+    bool some;
+} Told;
+
+/* Other programs, or the host, may learn by it how far this one is: of numbers, too, that threads
+ * store one by one. */
+static void look_for_telling(Op *op, void *ctx) {
+    Told *t = ctx;
+    bool tells = op_is_atomic(op) && op->code != OP_ATOMIC_POLL && op->code != OP_ATOMIC_LOAD;
+    tells |= op->code == OP_STORE && !op->operand[0].value->type.rank;
+    tells |= (ir_effects(op) & EFFECT_OUTPUT) && (ir_effects(op) & EFFECT_WRITES_GLOBAL);
+    tells |= op->code == OP_INLINE_ASM && is_seen(op);
+    t->some |= tells && !is_other_way(t->wait, op);
+}
+
+/* Two roles see what is waited for one after the other: so nobody may be told that the first has.
+ */
+static bool is_told(const Specialize *x, const Op *wait) {
+    Told t = {.wait = wait};
+    ir_walk(x->f->body, look_for_telling, &t);
+    return t.some;
+}
+
+bool is_wait_of_both(Specialize *x, const Op *op) {
+    return x->asked && op->code == OP_ATOMIC_POLL && op->noperands == 2 &&
+           !op->operand[0].value->type.rank && !ir_has_uses(op->result[0]) &&
+           are_scalar_work(x, op, 2) && is_known_to_all(x, op) && !is_told(x, op);
+}
+
+typedef struct Ahead { /* what the load is done ahead of */
+    Specialize *x;
+    const Op *load, *use, *blocker;
+    bool behind; /* the walk is past the outermost loop that holds its use */
+} Ahead;
 
 static void look_for_blocker(Op *op, void *ctx) {
     Ahead *a = ctx;
