@@ -244,6 +244,16 @@ static void look_at_part(Op *op, void *ctx) {
     p->layout[l->out] = l;
 }
 
+/* Who waits may wait for any program that the source's entry would have run beside it. */
+static bool may_wait_for_ever(const PassCtx *ctx, int64_t programs) {
+    const Func *own = ctx->module->funcs;
+    while (own && strcmp(own->name, ctx->f->entry_of)) own = own->next;
+    if (!own) return true;
+    int64_t beside = target_programs(ctx->target, own->shared_bytes),
+            most = COST_MOST_WARPS / own->num_warps;
+    return programs < (beside < most ? beside : most);
+}
+
 /* Why the kernel's own entry is the better one, whatever the launch; NULL: it is not. */
 static const char *refuse(const PassCtx *ctx) {
     const Func *f = ctx->f;
@@ -255,6 +265,8 @@ static const char *refuse(const PassCtx *ctx) {
     Dots d = count_dots(ctx);
     if (programs * f->num_warps < COST_ROLES_CONSUMERS && !d.asked)
         return "it has too few warps on a multiprocessor to fill each other's waits";
+    if (d.waits && !f->persistent && may_wait_for_ever(ctx, programs))
+        return "it waits, and fewer of its programs would run at once than of the source's entry";
     int64_t stages = 0;
     ir_walk(f->body, add_stages, &stages);
     if (programs * stages < COST_ROLES_IN_FLIGHT && !d.asked)
