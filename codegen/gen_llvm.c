@@ -150,13 +150,11 @@ static bool is_large(const Gen *g, uint32_t threads) {
 }
 
 uint32_t gen_programs(const Gen *g, uint32_t threads) {
-    enum { ENOUGH_REGISTERS = 128 }; /* a sum of 64x64 in 4 warps with 64 spills 136 bytes */
+    enum { LANES = 32 };
     if (g->f->min_programs) return (uint32_t)g->f->min_programs;
-    int64_t n = 1, fit = g->o->target->registers / threads / ENOUGH_REGISTERS;
-    if (roles_of(g->f) && g->f->shared_bytes > 0)
-        n = target_programs(g->o->target, g->f->shared_bytes);
-    if (n > fit) n = fit;
-    return n < 1 ? 1 : (uint32_t)n;
+    if (!roles_of(g->f) || g->f->shared_bytes <= 0) return 1;
+    return (uint32_t)target_programs_with_registers(g->o->target, g->f->shared_bytes,
+                                                    threads / LANES);
 }
 
 #if LLVM_VERSION_MAJOR >= 22

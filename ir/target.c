@@ -60,6 +60,17 @@ int64_t target_programs(const Target *t, int64_t shared_bytes) {
     return (t->max_shared + t->reserved_shared) / (shared_bytes + t->reserved_shared);
 }
 
+int64_t target_programs_with_registers(const Target *t, int64_t shared_bytes, int64_t warps) {
+    enum {
+        LANES = 32,
+        ENOUGH_REGISTERS = 128
+    }; /* a sum of 64x64 in 4 warps with 64 spills 136 bytes */
+    int64_t n = target_programs(t, shared_bytes),
+            fit = t->registers / (warps * LANES) / ENOUGH_REGISTERS;
+    if (n > fit) n = fit;
+    return n < 1 ? 1 : n;
+}
+
 int64_t target_registers_shared(const Target *t, int64_t programs, int64_t warps) {
     enum { LANES = 32, STEP = 8 };
     if (programs < 1) programs = 1;

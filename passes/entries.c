@@ -9,6 +9,7 @@
 #include "ir/analysis/divergence.h"
 #include "ir/buffer.h"
 #include "ir/desc.h"
+#include "ir/effects.h"
 #include "ir/mma.h"
 #include "ir/roles.h"
 #include "ir/target.h"
@@ -41,11 +42,19 @@ typedef struct Count {
     Dots d;
 } Count;
 
+/* It looks again and again at what others write. */
+static bool is_spin(const Op *op) {
+    bool looks = op_acquires(op) || (ir_effects(op) & EFFECT_OUTPUT) || op->code == OP_INLINE_ASM;
+    const Op *at = op->block->parent;
+    while (at && at->code != OP_WHILE) at = at->block->parent;
+    return looks && at;
+}
+
 static void count(Op *op, void *ctx) {
     Count *c = ctx;
     Dots *d = &c->d;
     if (ir_attr_int(op, AT_WARP_SPECIALIZE, 0) && !d->asked) d->asked = op;
-    d->waits |= op->code == OP_ATOMIC_POLL;
+    d->waits |= op->code == OP_ATOMIC_POLL || is_spin(op);
     if (op->code != OP_DOT) return;
     for (const Op *at = op->block->parent; at; at = at->block->parent)
         for (int i = 0; at->code == OP_FOR && i < 3; i++)
@@ -244,14 +253,23 @@ static void look_at_part(Op *op, void *ctx) {
     p->layout[l->out] = l;
 }
 
-/* Who waits may wait for any program that the source's entry would have run beside it. */
-static bool may_wait_for_ever(const PassCtx *ctx, int64_t programs) {
-    const Func *own = ctx->module->funcs;
-    while (own && strcmp(own->name, ctx->f->entry_of)) own = own->next;
-    if (!own) return true;
+/* Who waits may wait for any program that the source's entry would have run beside it. That has as
+ * many as shared memory and warps let; this one as many as it is sure of. */
+static const char *may_wait_for_ever(const PassCtx *ctx) {
+    const Func *f = ctx->f, *own = ctx->module->funcs;
+    while (own && strcmp(own->name, f->entry_of)) own = own->next;
+    if (!own) return "it waits, and the source's entry is not there";
     int64_t beside = target_programs(ctx->target, own->shared_bytes),
-            most = COST_MOST_WARPS / own->num_warps;
-    return programs < (beside < most ? beside : most);
+            most = COST_MOST_WARPS / own->num_warps,
+            sure =
+                target_programs_with_registers(ctx->target, f->shared_bytes, warps_of_program(f));
+    if (beside > most) beside = most;
+    if (sure >= beside) return NULL;
+    return arena_printf(&ctx->s->arena,
+                        "it waits, and of its programs a multiprocessor is sure to run %lld, of "
+                        "the source's entry it may run %lld; of larger tiles they may be as "
+                        "many",
+                        (long long)sure, (long long)beside);
 }
 
 /* Why the kernel's own entry is the better one, whatever the launch; NULL: it is not. */
@@ -265,8 +283,8 @@ static const char *refuse(const PassCtx *ctx) {
     Dots d = count_dots(ctx);
     if (programs * f->num_warps < COST_ROLES_CONSUMERS && !d.asked)
         return "it has too few warps on a multiprocessor to fill each other's waits";
-    if (d.waits && !f->persistent && may_wait_for_ever(ctx, programs))
-        return "it waits, and fewer of its programs would run at once than of the source's entry";
+    const char *for_ever = d.waits && !f->persistent ? may_wait_for_ever(ctx) : NULL;
+    if (for_ever) return for_ever;
     int64_t stages = 0;
     ir_walk(f->body, add_stages, &stages);
     if (programs * stages < COST_ROLES_IN_FLIGHT && !d.asked)
