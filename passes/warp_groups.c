@@ -130,18 +130,33 @@ static bool is_other_way(const Op *a, const Op *b) {
 
 typedef struct Told {
     const Op *wait;
-    bool some;
+    bool behind, stored, some;
 } Told;
 
-/* Other programs, or the host, may learn by it how far this one is: of numbers, too, that threads
- * store one by one. */
+static bool in_one_loop(const Op *a, const Op *b) {
+    for (const Op *at = a->block->parent; at; at = at->block->parent)
+        if (at->code != OP_IF && ir_inside(b, at)) return true;
+    return false;
+}
+
+/* Other programs, or the host, may learn by it how far this one is, behind the wait. Of tiles that
+ * are stored behind all loads, too, that is taken to be results. */
 static void look_for_telling(Op *op, void *ctx) {
     Told *t = ctx;
+    unsigned e = ir_effects(op);
+    bool again = in_one_loop(op, t->wait), tile = false;
+    if (op == t->wait) t->behind = true;
+    if (is_other_way(t->wait, op) || !(t->behind || again)) return;
     bool tells = op_is_atomic(op) && op->code != OP_ATOMIC_POLL && op->code != OP_ATOMIC_LOAD;
-    tells |= op->code == OP_STORE && !op->operand[0].value->type.rank;
-    tells |= (ir_effects(op) & EFFECT_OUTPUT) && (ir_effects(op) & EFFECT_WRITES_GLOBAL);
+    tells |= (e & EFFECT_OUTPUT) && (e & EFFECT_WRITES_GLOBAL);
     tells |= op->code == OP_INLINE_ASM && is_seen(op);
-    t->some |= tells && !is_other_way(t->wait, op);
+    if (op->code == OP_STORE || op->code == OP_DESC_STORE) {
+        tile = op->code == OP_DESC_STORE || op->operand[0].value->type.rank;
+        tells |= again || !tile;
+    }
+    if (op->code == OP_LOAD || op->code == OP_DESC_LOAD) tells |= t->stored;
+    t->stored |= tile;
+    t->some |= tells;
 }
 
 /* Two roles see what is waited for one after the other: so nobody may be told that the first has.
