@@ -49,6 +49,7 @@ for example in mlp gather_matmul ring_attention; do
 done
 ok 'NCCL needs GPUs' says 2 'needs a GPU for each rank' ranks 2 mlp --reduce=nccl
 ok 'sizes that do not fit' says 2 'multiple of' ranks 2 mlp --tokens=12
+ok 'rows that do not fit' says 2 'multiple of' ranks 2 gather_matmul --config=BM=96,BN=32 --m=256
 ok 'too many tokens' says 2 'exact up to 65536' ranks 2 ring_attention --tokens=131072
 
 # The PTX of a GPU, with the tile sizes of a GPU and with small ones: TMA, wgmma, flags of two processes.

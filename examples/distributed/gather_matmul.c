@@ -193,7 +193,7 @@ int main(int argc, char **argv) {
     p.copies = strcmp(gather, "copy") == 0;
     if (!p.copies && strcmp(gather, "kernel") != 0)
         ranks_refuse(&r, "--gather is kernel or copy, not %s", gather);
-    ranks_divides(&r, "m", p.m, (r.on_gpu || r.config ? GPU_BM : CPU_BM) * r.size);
+    ranks_divides(&r, "m", p.m, block_rows(&p) * r.size);
     ranks_divides(&r, "n", p.n, 16 * r.size);
     ranks_divides(&r, "k", p.k, 16);
     p.rank = r.rank;
