@@ -336,18 +336,25 @@ static void cut_loop(const StreamK *x, const Share *h, const Item *item) {
 
 /* ---- parts ---- */
 
-/* This program's share of the part of a helper in a cluster's places, from byte `at` on: going on
- * along all iterations, with each part one of the two goes up by one. */
+/* The number for each element of a tile like that; itself where that is none. */
+static Value *spread(Builder *b, Value *number, Type like) {
+    return like.rank ? ir_given(b, OP_SPLAT, number, type_with_shape(number->type, like)) : number;
+}
+
+/* This program's share of the part of a helper, or of each of a tile of them, in a cluster's
+ * places, from byte `at` on: going on along all iterations, with each part one of the two goes up
+ * by one. */
 static Value *part_at(const StreamK *x, const Share *h, Builder *b, Value *helper, Value *places,
                       int64_t at) {
     enum { UNIT = 8 };
+    Type like = helper->type, wide = type_with_elem(like, EL_I64);
     Value *size = launch_value(b, OP_CLUSTER_SIZE, i32());
-    Value *own =
-        add(b, mul(b, add(b, helper, places), size), launch_value(b, OP_CLUSTER_RANK, i32()));
-    Value *n = ir_given(b, OP_CAST, own, i64());
-    Value *by = mul(b, n, ir_const_int(b, i64(), (x->flag + FLAG_BYTES) / UNIT));
-    if (at) by = add(b, by, ir_const_int(b, i64(), at / UNIT));
-    return ir_binary(b, OP_ADDPTR, h->workspace, by);
+    Value *own = mul(b, add(b, helper, spread(b, places, like)), spread(b, size, like));
+    own = add(b, own, spread(b, launch_value(b, OP_CLUSTER_RANK, i32()), like));
+    Value *n = ir_given(b, OP_CAST, own, wide);
+    Value *by = mul(b, n, ir_const_int(b, wide, (x->flag + FLAG_BYTES) / UNIT));
+    if (at) by = add(b, by, ir_const_int(b, wide, at / UNIT));
+    return ir_binary(b, OP_ADDPTR, spread(b, h->workspace, like), by);
 }
 
 static void tell(Builder *b, Value *flag, Value *mark, Sem sem) {
@@ -393,28 +400,16 @@ static void find_helpers(const Share *h, Builder *b, Value **from, Value **to) {
  * and behind the last helper's that once more. */
 static Value *flags_of(const StreamK *x, const Share *h, Builder *b, Value *places, Value *from,
                        Value *to, Builder *in) {
-    enum { UNIT = 8 };
     int64_t many = FLAGS_AT_ONCE;
-    Type line = type_tile(EL_I32, 1, &many), wide = type_with_elem(line, EL_I64);
+    Type line = type_tile(EL_I32, 1, &many);
     Op *loop = ir_for(b, from, to, number(b, many), NULL, 0);
     *in = (Builder){x->s, x->f, loop->region[0], NULL, b->span};
     Op *range = ir_op(in, OP_ARANGE, NULL, 0, &line, 1, 0);
     ir_set_attr(x->s, range, AT_START, 0);
     ir_set_attr(x->s, range, AT_END, many);
-    Value *helper =
-        add(in, ir_given(in, OP_SPLAT, loop->region[0]->args[0], line), range->result[0]);
-    Value *last = ir_given(in, OP_SPLAT, sub(in, to, number(in, 1)), line);
-    helper = ir_binary(in, OP_MIN, helper, last);
-    Value *size = launch_value(in, OP_CLUSTER_SIZE, i32()),
-          *rank = launch_value(in, OP_CLUSTER_RANK, i32());
-    Value *own = add(in, helper, ir_given(in, OP_SPLAT, places, line));
-    own = add(in, mul(in, own, ir_given(in, OP_SPLAT, size, line)),
-              ir_given(in, OP_SPLAT, rank, line));
-    Value *n = ir_given(in, OP_CAST, own, wide);
-    n = mul(in, n, ir_const_int(in, wide, (x->flag + FLAG_BYTES) / UNIT));
-    n = add(in, n, ir_const_int(in, wide, x->flag / UNIT));
-    Value *base = ir_given(in, OP_SPLAT, h->workspace, type_with_shape(h->workspace->type, line));
-    return ir_binary(in, OP_ADDPTR, base, n);
+    Value *helper = add(in, spread(in, loop->region[0]->args[0], line), range->result[0]);
+    Value *last = spread(in, sub(in, to, number(in, 1)), line);
+    return part_at(x, h, in, ir_binary(in, OP_MIN, helper, last), places, x->flag);
 }
 
 /* Waits until all these parts are there: one after the other, each with a fence for the copy
@@ -423,9 +418,9 @@ static void await_parts(const StreamK *x, const Share *h, Builder *b, Value *pla
                         Value *to) {
     Builder in;
     Value *flags = flags_of(x, h, b, places, from, to, &in);
-    Type mark = type_with_shape(i64(), flags->type);
-    Value *of[] = {flags, ir_given(&in, OP_SPLAT, h->mark, mark)};
-    Op *poll = ir_op(&in, OP_ATOMIC_POLL, of, 2, (Type[]){type_with_elem(mark, EL_I1)}, 1, 0);
+    Value *of[] = {flags, spread(&in, h->mark, flags->type)};
+    Type there = type_with_elem(of[1]->type, EL_I1);
+    Op *poll = ir_op(&in, OP_ATOMIC_POLL, of, 2, &there, 1, 0);
     ir_set_attr(x->s, poll, AT_SEM, SEM_ACQUIRE);
     ir_op(&in, OP_YIELD, NULL, 0, NULL, 0, 0);
     /* Threads of other programs wrote them, and the copy engine reads them. Who reads a stage has a
