@@ -61,10 +61,8 @@ int64_t target_programs(const Target *t, int64_t shared_bytes) {
 }
 
 int64_t target_programs_with_registers(const Target *t, int64_t shared_bytes, int64_t warps) {
-    enum {
-        LANES = 32,
-        ENOUGH_REGISTERS = 128
-    }; /* a sum of 64x64 in 4 warps with 64 spills 136 bytes */
+    /* A sum of 64x64 in 4 warps with 64 registers spills 136 bytes. */
+    enum { LANES = 32, ENOUGH_REGISTERS = 128 };
     int64_t n = target_programs(t, shared_bytes),
             fit = t->registers / (warps * LANES) / ENOUGH_REGISTERS;
     if (n > fit) n = fit;

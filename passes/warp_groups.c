@@ -102,28 +102,25 @@ static const Op *outermost(const Op *op) {
     return op;
 }
 
-/* Each role can work out by itself whether it comes there. */
-static bool is_known_to_all(Specialize *x, const Op *op) {
-    for (const Op *at = op->block->parent; at; at = at->block->parent)
-        if ((at->code != OP_FOR && at->code != OP_IF) ||
-            !are_scalar_work(x, at, at->code == OP_FOR ? 3 : 1))
-            return false;
-    return true;
+/* Why a role could not work out by itself whether it comes there; NULL: it can. */
+static const char *why_not_known(Specialize *x, const Op *op) {
+    for (const Op *at = op->block->parent; at; at = at->block->parent) {
+        if (at->code != OP_FOR && at->code != OP_IF) return "it is not in `for` loops alone";
+        if (!are_scalar_work(x, at, at->code == OP_FOR ? 3 : 1))
+            return "a loop's bounds are not made of scalars alone, without reading memory";
+    }
+    return NULL;
 }
 
 /* No program that does the one comes to the other: they are two ways of a branch that no loop is
  * around. */
 static bool is_other_way(const Op *a, const Op *b) {
-    const Op *to = NULL;
-    const Block *from = NULL;
-    for (const Op *x = a; x && !to; x = x->block->parent)
-        for (const Op *y = b; y; y = y->block->parent)
-            if (x->block != y->block && x->block->parent == y->block->parent) {
-                to = x->block->parent;
-                from = y->block;
-            }
-    if (!to || to->code != OP_IF || !from) return false;
-    for (const Op *at = to->block->parent; at; at = at->block->parent)
+    const Block *way = a->block;
+    while (way->parent && !ir_inside(b, way->parent)) way = way->parent->block;
+    if (!way->parent || way->parent->code != OP_IF) return false;
+    for (const Op *at = b; at != way->parent; at = at->block->parent)
+        if (at->block == way) return false;
+    for (const Op *at = way->parent; at; at = at->block->parent)
         if (at->code != OP_IF) return false;
     return true;
 }
@@ -170,7 +167,7 @@ static bool is_told(const Specialize *x, const Op *wait) {
 bool is_wait_of_both(Specialize *x, const Op *op) {
     return x->asked && op->code == OP_ATOMIC_POLL && op->noperands == 2 &&
            !op->operand[0].value->type.rank && !ir_has_uses(op->result[0]) &&
-           are_scalar_work(x, op, 2) && is_known_to_all(x, op) && !is_told(x, op);
+           are_scalar_work(x, op, 2) && !why_not_known(x, op) && !is_told(x, op);
 }
 
 typedef struct Ahead { /* what the load is done ahead of */
@@ -196,10 +193,8 @@ static const char *refuse_load(Specialize *x, const Op *load, const Op *use) {
     for (int i = 1; i < load->noperands; i++)
         if (!is_scalar_work(x, load->operand[i].value))
             return "its index is not made of scalars alone, without reading memory";
-    for (const Op *at = load->block->parent; at; at = at->block->parent)
-        if (at->code != OP_FOR && at->code != OP_IF) return "it is not in `for` loops alone";
-    if (!is_known_to_all(x, load))
-        return "a loop's bounds are not made of scalars alone, without reading memory";
+    const char *why = why_not_known(x, load);
+    if (why) return why;
     Ahead a = {.x = x, .load = load, .use = use};
     ir_walk(x->f->body, look_for_blocker, &a);
     return a.blocker
