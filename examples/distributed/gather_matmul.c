@@ -80,13 +80,8 @@ static void bring(const Product *p, int step, long n) {
     long rows = p->m / p->ranks, part = TOGETHER * block_rows(p), first = n * part;
     if (part > rows - first) part = rows - first;
     size_t at = (size_t)((owner * rows + first) * p->k) * 2;
-    ranks_must(r,
-               tile_copy_on_device(r->ctx, p->a + at, p->all.rank[owner] + at,
-                                   (size_t)(part * p->k) * 2, r->beside),
-               "a copy from another rank");
-    tile_ptr flag = p->flags + (tile_ptr)(owner * copies_of_rank(p) + n) * 4;
-    ranks_must(r, tile_stream_write_value(r->ctx, r->beside, flag, (uint32_t)r->launches),
-               "a number behind a copy");
+    ranks_bring(r, p->a + at, p->all.rank[owner] + at, (size_t)(part * p->k) * 2);
+    ranks_tell(r, p->flags + (tile_ptr)(owner * copies_of_rank(p) + n) * 4);
 }
 
 static void launch(const Product *p) {

@@ -313,6 +313,16 @@ void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args,
     ranks_must(r, tile_jit_launch(jit, grid.x ? &grid : NULL, args, nargs, stream), "a launch");
 }
 
+void ranks_bring(Ranks *r, tile_ptr to, tile_ptr from, size_t bytes) {
+    ranks_must(r, tile_copy_on_device(r->ctx, to, from, bytes, r->beside),
+               "a copy from another rank");
+}
+
+void ranks_tell(Ranks *r, tile_ptr flag) {
+    ranks_must(r, tile_stream_write_value(r->ctx, r->beside, flag, (uint32_t)r->launches),
+               "a number behind a copy");
+}
+
 void ranks_order(Ranks *r, void *earlier, void *later) {
     tile_event *e = NULL;
     ranks_must(r, tile_event_record(r->ctx, earlier, &e), "an event");

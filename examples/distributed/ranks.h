@@ -104,6 +104,11 @@ tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const cha
 void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args, int nargs,
                   void *stream);
 
+/* In the stream beside: a copy from another rank's memory; and, behind all that is there, the
+ * number of this launch, for a kernel that waits for it. */
+void ranks_bring(Ranks *r, tile_ptr to, tile_ptr from, size_t bytes);
+void ranks_tell(Ranks *r, tile_ptr flag);
+
 /* What is put into the stream `later` from now on comes after all that `earlier` has by now. */
 void ranks_order(Ranks *r, void *earlier, void *later);
 

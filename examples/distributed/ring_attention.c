@@ -108,13 +108,9 @@ static void bring(Attention *a, long n) {
         int owner = (a->rank + s) % a->ranks;
         for (int values = 0; values < 2; values++) {
             size_t at = (size_t)(values * a->ranks + owner) * bytes(a) + from;
-            ranks_must(
-                r, tile_copy_on_device(r->ctx, a->k + at, a->all.rank[owner] + at, size, r->beside),
-                "a copy from another rank");
+            ranks_bring(r, a->k + at, a->all.rank[owner] + at, size);
         }
-        tile_ptr flag = a->flags + (tile_ptr)(owner * copies(a) + n) * 4;
-        ranks_must(r, tile_stream_write_value(r->ctx, r->beside, flag, (uint32_t)r->launches),
-                   "a number behind a copy");
+        ranks_tell(r, a->flags + (tile_ptr)(owner * copies(a) + n) * 4);
     }
 }
 
