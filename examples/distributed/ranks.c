@@ -223,21 +223,27 @@ uint32_t scramble(uint64_t i) {
     return (uint32_t)(i >> 32);
 }
 
+/* From 1/4 to 1, and their negatives. */
+static uint16_t some_half(long i) {
+    return (uint16_t)(0x3400 + (scramble((uint64_t)i) & 0x87FF));
+}
+
 void ranks_fill(Ranks *r, tile_ptr to, long rows, long columns, long row, long column,
                 ElementFn *of, const void *user) {
-    uint16_t *line = malloc((size_t)columns * sizeof *line);
-    if (!line) ranks_fail(r, "no memory for a row of %ld elements", columns);
-    for (long i = 0; i < rows; i++) {
-        for (long j = 0; j < columns; j++) /* of NULL: from 1/4 to 1, and their negatives */
-            line[j] =
-                of ? half_of(of(row + i, column + j, user))
-                   : (uint16_t)(0x3400 + (scramble((uint64_t)(i % 7 * columns + j)) & 0x87FF));
-        ranks_must(
-            r,
-            tile_copy_to_device(r->ctx, to + (size_t)(i * columns) * 2, line, (size_t)columns * 2),
-            "a copy");
+    enum { AT_ONCE = 1 << 18 }; /* elements in a copy, of whole rows */
+    long most = columns < AT_ONCE ? AT_ONCE / columns : 1;
+    uint16_t *block = malloc((size_t)(most * columns) * sizeof *block);
+    if (!block) ranks_fail(r, "no memory for a row of %ld elements", columns);
+    for (long first = 0, n; first < rows; first += n) {
+        n = rows - first < most ? rows - first : most;
+        for (long k = 0; k < n * columns; k++) {
+            long i = first + k / columns, j = k % columns;
+            block[k] = of ? half_of(of(row + i, column + j, user)) : some_half(i % 7 * columns + j);
+        }
+        size_t at = (size_t)(first * columns) * 2, bytes = (size_t)(n * columns) * 2;
+        ranks_must(r, tile_copy_to_device(r->ctx, to + at, block, bytes), "a copy");
     }
-    free(line);
+    free(block);
 }
 
 long first_row(const Weight *w, long column) {
