@@ -98,16 +98,19 @@ static void launch(const Product *p) {
     ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 10, NULL);
 }
 
-/* Copies wait for who read these rows in the run before. On a GPU the kernel is under way before
- * most are asked for; elsewhere a launch is over when it returns. */
+static void bring_all(const Product *p) {
+    for (int step = 1; step < p->ranks; step++)
+        for (long n = 0; n < copies_of_rank(p); n++) bring(p, step, n);
+}
+
+/* Copies wait for who read these rows in the run before. On a GPU the kernel has begun before they
+ * are asked for; elsewhere a launch is over when it returns. */
 static void run_with_copies(const Product *p) {
     Ranks *r = p->r;
-    long all = (p->ranks - 1) * copies_of_rank(p), n = 0;
     ranks_order(r, NULL, r->beside);
-    for (; n < (r->on_gpu ? 1 : all); n++)
-        bring(p, 1 + (int)(n / copies_of_rank(p)), n % copies_of_rank(p));
+    if (!r->on_gpu) bring_all(p);
     launch(p);
-    for (; n < all; n++) bring(p, 1 + (int)(n / copies_of_rank(p)), n % copies_of_rank(p));
+    if (r->on_gpu) bring_all(p);
     ranks_order(r, r->beside, NULL);
 }
 

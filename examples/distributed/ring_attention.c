@@ -114,17 +114,20 @@ static void bring(Attention *a, long n) {
     }
 }
 
+static void bring_all(Attention *a) {
+    for (long n = 0; a->ranks > 1 && n < copies(a); n++) bring(a, n);
+}
+
 /* Copies wait for who read what lies there, in the run before, and the kernel for each of them. On
- * a GPU it is under way before most are asked for; elsewhere a launch is over when it returns. */
+ * a GPU it has begun before they are asked for; elsewhere a launch is over when it returns. */
 static void run(void *user) {
     Attention *a = user;
     Ranks *r = a->r;
-    long n = 0, before = r->on_gpu ? 1 : copies(a);
     r->launches++;
     if (a->ranks > 1) ranks_order(r, NULL, r->beside);
-    for (; a->ranks > 1 && n < before; n++) bring(a, n);
+    if (!r->on_gpu) bring_all(a);
     launch(a);
-    for (; a->ranks > 1 && n < copies(a); n++) bring(a, n);
+    if (r->on_gpu) bring_all(a);
     if (a->ranks > 1) ranks_order(r, r->beside, NULL);
 }
 
@@ -183,12 +186,13 @@ static long check_rows(const void *user, const uint16_t *out) {
 int main(int argc, char **argv) {
     Ranks r;
     const char *mask = "full";
-    Attention a = {.r = &r, .tokens = 96, .heads = 2, .head = 16, .together = 4};
-    Option options[] = {{"tokens", &a.tokens, NULL, "of the sequence"},
-                        {"heads", &a.heads, NULL, "of them"},
-                        {"head", &a.head, NULL, "the size of a head, a power of two from 16"},
-                        {"together", &a.together, NULL, "heads that are copied at a time"},
-                        {"mask", NULL, &mask, "full, or causal"}};
+    Attention a = {.r = &r, .tokens = 96, .heads = 2, .head = 16, .together = 2};
+    Option options[] = {
+        {"tokens", &a.tokens, NULL, "of the sequence"},
+        {"heads", &a.heads, NULL, "of them"},
+        {"head", &a.head, NULL, "the size of a head, a power of two from 16"},
+        {"together", &a.together, NULL, "heads that are copied at a time, for each rank"},
+        {"mask", NULL, &mask, "full, or causal"}};
     ranks_start(&r, &argc, &argv, "Attention whose keys and values go from rank to rank.", options,
                 5);
     ranks_divides(&r, "tokens", a.tokens, 16 * r.size);
@@ -198,6 +202,7 @@ int main(int argc, char **argv) {
         ranks_refuse(&r, "--tokens=%ld: sums are exact up to %d", a.tokens, EXACT_TOKENS);
     if (strcmp(mask, "full") && strcmp(mask, "causal"))
         ranks_refuse(&r, "--mask=%s: full or causal is wanted", mask);
+    a.together *= r.size; /* as many bytes, whatever the ranks */
     a.causal = strcmp(mask, "causal") == 0;
     a.rank = r.rank;
     a.ranks = r.size;
