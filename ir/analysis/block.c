@@ -10,6 +10,7 @@
 #include "ir/analysis/affine.h"
 #include "ir/desc.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_DEPTH = 96, MOST_VISITS = 2048 }; /* visits: of one access, sums may share parts */
@@ -449,8 +450,42 @@ static int owner_of(const BlockAccess *b, const PolyTerm *t, PolyTerm *quotient)
     return best;
 }
 
+/* The first is so many times the second; 0: not known, or too many. */
+static int64_t times(const PolyTerm *first, const PolyTerm *second) {
+    PolyTerm q;
+    bool known = poly_divides(second, first, &q) && !q.nsymbols && q.factor <= BLOCK_FAR;
+    return known ? q.factor : 0;
+}
+
+/* The leading dimension that steps of `by` are along, and *index in its steps, if there is one: of
+ * an index that is a sum, as groups of 8 and a rest, the smallest step is the dimension's. What
+ * masks say of one part of an index is not said of the whole: of such the steps are equal. */
+static BlockDim *leading_of(const Split *x, const PolyTerm *by, PolyTerm *index) {
+    bool masked = false;
+    for (int i = 0; i < x->nbounds; i++) masked |= x->at[i].dim == WHOLE;
+    for (int k = 0; k < x->b->nleading; k++) {
+        BlockDim *d = &x->b->leading[k];
+        PolyTerm *step = &d->stride.term[0];
+        int64_t more = times(by, step), less = times(step, by);
+        if (more == 1 || (more && !masked)) {
+            index->factor *= more;
+            return d;
+        }
+        bool far = false;
+        if (!less || masked) continue;
+        for (int i = 0; i < d->first.n; i++)
+            far |= llabs(d->first.term[i].factor) > BLOCK_FAR / less;
+        if (far) continue;
+        for (int i = 0; i < d->first.n; i++) d->first.term[i].factor *= less;
+        *step = *by;
+        return d;
+    }
+    return NULL;
+}
+
 /* A term that is a number known at launch times a scalar of 32 bits: a stride and an index. */
-static bool lead(BlockAccess *b, const PolyTerm *t) {
+static bool lead(const Split *x, const PolyTerm *t) {
+    BlockAccess *b = x->b;
     PolyTerm by = {.factor = t->factor < 0 ? -t->factor : t->factor};
     PolyTerm index = {.factor = t->factor < 0 ? -1 : 1};
     Poly stride = {0};
@@ -463,11 +498,13 @@ static bool lead(BlockAccess *b, const PolyTerm *t) {
     }
     if (index.nsymbols != 1 || (!by.nsymbols && by.factor % DESC_ALIGN)) return false;
     poly_push(&stride, &by);
-    int d = 0;
-    while (d < b->nleading && !poly_equal(&b->leading[d].stride, &stride)) d++;
-    if (d == BLOCK_MOST_LEADING) return false;
-    if (d == b->nleading) b->leading[b->nleading++] = (BlockDim){.stride = stride};
-    poly_push(&b->leading[d].first, &index);
+    BlockDim *at = leading_of(x, &stride.term[0], &index);
+    if (!at && b->nleading == BLOCK_MOST_LEADING) return false;
+    if (!at) {
+        at = &b->leading[b->nleading++];
+        at->stride = stride;
+    }
+    poly_push(&at->first, &index);
     return true;
 }
 
@@ -479,7 +516,7 @@ static const char *share_out(Split *x) {
         bool wide = has_term(&x->f->wide, t);
         Said said = d >= 0 ? what_is_said(x, d, &q) : NOT_OF_IT;
         bool fits = d >= 0 && (q.nsymbols <= 1 || (!wide && said == OF_IT));
-        if (!(fits && said) && lead(x->b, t)) continue;
+        if (!(fits && said) && lead(x, t)) continue;
         if (d < 0) return "its addresses have a part that no stride divides";
         if (!fits) return "part of an index is a product, which may not fit 32 bits";
         poly_push(&x->b->dim[d].first, &q);

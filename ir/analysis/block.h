@@ -7,7 +7,8 @@
  * says (ir/desc.h).
  *
  * Heads and batches, head * stride in the address, are dimensions of the tensor, too, along which
- * the tile has one element: `leading` ones, in front of its own. */
+ * the tile has one element: `leading` ones, in front of its own. Of strides that are multiples of
+ * each other, as of groups of 8 heads, the smallest has one, unless a mask speaks of a part. */
 #ifndef TILE_IR_ANALYSIS_BLOCK_H
 #define TILE_IR_ANALYSIS_BLOCK_H
 
