@@ -399,14 +399,14 @@ typedef struct BoxCopy {
     char coordinates[32], constraints[64];
     Tile maps;  /* the tensor's, and where it goes on in front the one that begins there */
     bool front; /* by the latter */
-    bool policy;
+    bool loads, policy;
 } BoxCopy;
 
 /* barrier: of a load; else NULL. False: it cannot be, which was said where the
  * descriptor was made. */
 static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef barrier, BoxCopy *c) {
     const Value *desc = op->operand[0].value;
-    *c = (BoxCopy){.op = op, .rank = desc->type.rank, .nargs = barrier ? 4 : 3};
+    *c = (BoxCopy){.op = op, .rank = desc->type.rank, .nargs = barrier ? 4 : 3, .loads = barrier};
     if (lacks(g, op, g->o->target->tma) || !desc->layout ||
         desc_boxes(desc->def, desc->layout, &c->box))
         return false;
@@ -431,6 +431,14 @@ static bool begin_box_copy(Gen *g, const Op *op, LLVMValueRef barrier, BoxCopy *
     return true;
 }
 
+/* A block that is stored may begin nowhere below 0, not even one that lies wholly beyond the tensor
+ * along another dimension. */
+static LLVMValueRef not_below_0(Gen *g, LLVMValueRef index) {
+    LLVMValueRef zero = gen_i32(g, 0);
+    LLVMValueRef below = LLVMBuildICmp(g->b, LLVMIntSLT, index, zero, "");
+    return LLVMBuildSelect(g->b, below, zero, index, "");
+}
+
 /* text, once for each box. */
 static void copy_boxes(Gen *g, BoxCopy *c, const char *text) {
     int first = desc_first_index(c->op);
@@ -440,8 +448,10 @@ static void copy_boxes(Gen *g, BoxCopy *c, const char *text) {
         for (int i = 0; i < c->rank; i++) {
             int d = c->rank - 1 - i;
             LLVMValueRef index = gen_scalar(g, c->op->operand[first + d].value);
-            if (c->front && desc_goes_on(c->op->operand[0].value->def, d))
-                index = LLVMBuildAdd(g->b, index, gen_i32(g, DESC_FRONT), "");
+            if (desc_goes_on(c->op->operand[0].value->def, d))
+                index = c->front   ? LLVMBuildAdd(g->b, index, gen_i32(g, DESC_FRONT), "")
+                        : c->loads ? index
+                                   : not_below_0(g, index);
             uint32_t by = i == 0 ? (uint32_t)(k * c->box.dim[d]) : 0;
             c->arg[c->nargs + i] = LLVMBuildAdd(g->b, index, gen_i32(g, by), "");
         }
