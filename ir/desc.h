@@ -21,6 +21,9 @@ enum { DESC_MAX_RANK = 5, DESC_BOX_MAX = 256, DESC_ALIGN = 16 };
 /* Elements that the copy engine knows of in front of a tensor that goes on there along a dimension:
  * by a second map, of a tensor that begins so much earlier. */
 enum { DESC_FRONT = 1 << 24 };
+/* The size of a tensor whose end along a dimension nobody knows; a multiple of 16: rows may be
+ * stored. */
+enum { DESC_UNBOUNDED = INT32_MAX - DESC_FRONT - 15 };
 
 /* How many elements along a dimension matter of what is of this type, by LIVE of the op. */
 int64_t desc_live(const Op *op, Type t, int dim);

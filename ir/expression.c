@@ -39,6 +39,12 @@ static bool put(const Value *v, int depth, Quotients q, Buf *out) {
     if (op->code == OP_CAST && type_is_int(op->operand[0].value->type) &&
         type_elem_bytes(v->type) >= type_elem_bytes(op->operand[0].value->type))
         return put(op->operand[0].value, depth + 1, q, out);
+    if (op->code == OP_NEG) {
+        buf_puts(out, "(0 - ");
+        bool known = put(op->operand[0].value, depth + 1, q, out);
+        buf_putc(out, ')');
+        return known;
+    }
     const char *sign = sign_of(op, q);
     if (!sign) return false;
     buf_putc(out, '(');

@@ -22,8 +22,6 @@
 
 #include <string.h>
 
-enum { UNBOUNDED = INT32_MAX - DESC_FRONT - 15 }; /* a multiple of 16: rows may be stored */
-
 typedef struct Raise {
     PassCtx *ctx;
     const Op *access; /* a load or a store */
@@ -212,6 +210,8 @@ static const char *refuse(Raise *r) {
     for (int d = 0; d < r->block.nleading; d++)
         if (has_parts_of_elements(&r->block.leading[d], elem))
             return "a stride is part of an element";
+    for (int i = 0; i < r->block.offset.n; i++)
+        if (r->block.offset.term[i].factor % elem) return "a stride is part of an element";
     if (r->inner < 0) return "no dimension is known to be contiguous";
     if (!load && r->inner != t.rank - 1) return "its last dimension is not the contiguous one";
     if (poly_divisor(r->ctx->f, &r->block.dim[r->inner].first) * elem % DESC_ALIGN)
@@ -277,7 +277,7 @@ static Value *emit_index(Builder *b, const Poly *first, bool wide) {
     if (!wide) return emit(b, first, 1, i32);
     Value *at = emit(b, first, 1, i64);
     at = ir_binary(b, OP_MAX, at, ir_const_int(b, i64, INT32_MIN));
-    at = ir_binary(b, OP_MIN, at, ir_const_int(b, i64, UNBOUNDED));
+    at = ir_binary(b, OP_MIN, at, ir_const_int(b, i64, DESC_UNBOUNDED));
     return ir_given(b, OP_CAST, at, i32);
 }
 
@@ -326,10 +326,15 @@ static Value *emit_desc(Raise *r, Builder *b, const Made *m) {
     for (int d = 0; d < rank; d++) {
         const BlockDim *at = m->dim[d];
         bool ends = at->bounded || at->wraps;
-        in[1 + d] = ends ? emit(b, &at->size, 1, i64) : ir_const_int(b, i64, UNBOUNDED);
+        in[1 + d] = ends ? emit(b, &at->size, 1, i64) : ir_const_int(b, i64, DESC_UNBOUNDED);
         in[1 + rank + d] = emit(b, &at->stride, elem, i64);
     }
     in[0] = (Value *)r->block.base;
+    if (r->block.offset.n) {
+        Value *at[] = {in[0], emit(b, &r->block.offset, elem, i64)};
+        Type pointer = in[0]->type;
+        in[0] = ir_op(b, OP_ADDPTR, at, 2, &pointer, 1, 0)->result[0];
+    }
     Op *op = ir_op(b, OP_MAKE_DESC, in, 1 + 2 * rank, &desc, 1, 0);
     int64_t front = 0;
     for (int d = 0; d < rank; d++) { /* else the block may begin in front of its tensor */

@@ -508,6 +508,15 @@ static bool lead(const Split *x, const PolyTerm *t) {
     return true;
 }
 
+/* A term that a launch knows, as a layer's number times its stride, and of which no mask speaks:
+ * the tensor begins there. */
+static bool displace(BlockAccess *b, const PolyTerm *t) {
+    for (int i = 0; i < t->nsymbols; i++)
+        if (t->symbol[i]->def || t->symbol[i]->block->parent) return false;
+    if (t->nsymbols) poly_push(&b->offset, t);
+    return t->nsymbols > 0;
+}
+
 static const char *share_out(Split *x) {
     for (int i = 0; i < x->f->uniform.n; i++) {
         PolyTerm q;
@@ -517,6 +526,7 @@ static const char *share_out(Split *x) {
         Said said = d >= 0 ? what_is_said(x, d, &q) : NOT_OF_IT;
         bool fits = d >= 0 && (q.nsymbols <= 1 || (!wide && said == OF_IT));
         if (!(fits && said) && lead(x, t)) continue;
+        if (!(fits && said == OF_IT) && displace(x->b, t)) continue;
         if (d < 0) return "its addresses have a part that no stride divides";
         if (!fits) return "part of an index is a product, which may not fit 32 bits";
         poly_push(&x->b->dim[d].first, &q);

@@ -32,6 +32,7 @@ enum { BLOCK_MOST_LEADING = 3, BLOCK_FAR = 1 << 15 };
 
 typedef struct BlockAccess {
     const Value *base; /* a parameter */
+    Poly offset;       /* bytes behind it, of parameters alone */
     int rank, nleading;
     BlockDim dim[TILE_MAX_RANK], leading[BLOCK_MOST_LEADING];
 } BlockAccess;
