@@ -330,13 +330,20 @@ int warps_that_consume(Specialize *x) {
     return idle.none || !idle.warps ? x->f->num_warps : (int)idle.warps;
 }
 
-/* The block's dimension is read up to `read`. */
-static void bring(const Specialize *x, const Op *load, int dim, int64_t read) {
+/* The block's dimension is read up to `read`. Where nothing says where the tensor ends, what a mask
+ * leaves out of the block may be nobody's. */
+static void bring(Specialize *x, const Op *load, int dim, int64_t read) {
     Op *desc = load->operand[0].value->def;
     Type t = desc->result[0]->type;
-    int64_t live[TILE_MAX_RANK];
+    int64_t live[TILE_MAX_RANK], size;
     for (int d = 0; d < t.rank; d++) live[d] = desc_live(desc, t, d);
     if (read <= live[dim]) return;
+    if (ir_int_constant(desc_size(desc, dim), &size) && size == DESC_UNBOUNDED) {
+        refuse(x, load,
+               "an instruction reads more of its block than the program does, and its "
+               "mask does not say where the tensor ends");
+        return;
+    }
     live[dim] = read;
     ir_drop_attr(desc, AT_LIVE);
     desc_set_live(x->s, desc, t, live);
@@ -346,7 +353,7 @@ static void bring(const Specialize *x, const Op *load, int dim, int64_t read) {
  * of its first factor, and the columns that it has; threads read all. A stage without it would end
  * before that. */
 static void bring_what_is_read(Op *op, void *ctx) {
-    const Specialize *x = ctx;
+    Specialize *x = ctx;
     Loaded from;
     if (op->code == OP_DESC_LOAD && !feeds_dot(op->result[0], -1)) {
         Type t = op->operand[0].value->type;
