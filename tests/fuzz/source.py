@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""source.py: what random kernels, and random launches of examples (products.py, attention.py), are made and run with."""
+"""source.py: what random kernels, and random launches of examples (products.py, attention.py, planes.py), are made and run with."""
 import os
 import random
 import re
