@@ -24,12 +24,16 @@ def planes(a_ptr: "*fp16:16", b_ptr: "*fp16:16", c_ptr: "*fp16:16", M: "i32", N:
     k = tl.arange(0, BK)
     g, r = {places}
     acc = tl.zeros((BM, BN), dtype=tl.float32)
-    for i in range(0, K, BK):
-        a = tl.load(a_ptr + {a} + ({row})[:, None] * K + (i + k)[None, :], mask={a_mask}(i + k < K)[None, :], other=0.0)
-        b = tl.load(b_ptr + {b} + (i + k)[:, None] * N + ({column})[None, :], mask={b_mask}(i + k < K)[:, None], other=0.0)
-        acc = tl.dot(a, b, acc)
+{loop}
+{end}
     tl.store(c_ptr + {c} + m[:, None] * N + n[None, :], acc.to(tl.float16), mask={c_mask}(m < M)[:, None] & (n < N)[None, :])
 '''
+# the pointers of a block, how far they go in a turn, the block's mask
+BLOCKS = {"a": ("a_ptr + {a} + ({row})[:, None] * K + {k}[None, :]", "BK", "{a_mask}({k} < K)[None, :]"),
+          "b": ("b_ptr + {b} + {k}[:, None] * N + ({column})[None, :]", "BK * N", "{b_mask}({k} < K)[:, None]"),
+          "along": ("b_ptr + {b} + ({column})[:, None] * K + {k}[None, :]", "BK", "{along_mask}({k} < K)[None, :]")}
+ENDS = ["", "", "    acc = tl.maximum(acc, 0.0)", "    acc *= tl.load(a_ptr + n, mask=n < K, other=1.0).to(tl.float32)[None, :]",
+        "    acc += tl.load(b_ptr + m[:, None] * N + n[None, :], mask=(m < K)[:, None] & (n < N)[None, :], other=0.0)"]
 CONFIGS = [(64, 64, 64, 4, 2), (64, 64, 64, 4, 3), (128, 64, 64, 4, 3), (128, 128, 64, 8, 3)]  # blocks, warps, stages
 PLACES = ["tl.program_id(1), tl.program_id(2)",
           "tl.swizzle2d(tl.program_id(1), tl.program_id(2), tl.num_programs(1), tl.num_programs(2), 2)",
@@ -72,6 +76,25 @@ def some_planes(pick, size, numbers, elements, apart):
     return "((g * 3 + r) * S)", 10 * numbers["S"] + elements
 
 
+def loop_of(pick, **parts):
+    """Over K, by the number of the block's first column, by the turn's, or by pointers that walk."""
+    way, other = pick.choice(["first", "turn", "walk"]), pick.choice(["b", "b", "along"])
+    lines, k = [], {"first": "(i + k)", "turn": "(i * BK + k)", "walk": "k"}[way]
+    head = "    for i in range(0, K, BK):" if way == "first" else "    for i in range(tl.cdiv(K, BK)):"
+    for name, block in (("p", "a"), ("q", other)):
+        pointers, step, mask = BLOCKS[block]
+        pointers, mask = pointers.format(k=k, **parts), mask.format(k="(i * BK + k)" if way == "walk" else k, **parts)
+        if way == "walk":
+            lines.append(f"    {name}s = {pointers}")
+        else:
+            head += f"\n        {name}s = {pointers}"
+        head += f"\n        {name} = tl.load({name}s, mask={mask}, other=0.0)"
+    head += f"\n        acc = tl.dot(p, {'tl.trans(q)' if other == 'along' else 'q'}, acc)"
+    if way == "walk":
+        head += f"\n        ps += BK\n        qs += {BLOCKS[other][1]}"
+    return "\n".join([*lines, head])
+
+
 def try_seed(programs, device, work, seed):
     """What is wrong, or nothing."""
     pick, stem = random.Random(seed), f"{work}/planes-{seed}"
@@ -84,11 +107,15 @@ def try_seed(programs, device, work, seed):
     c, c_room = some_planes(pick, size, numbers, m * n, True)
     a, a_room = some_planes(pick, size, numbers, m * k, False)
     b, b_room = some_planes(pick, size, numbers, k * n, False)
-    masks = {f"{x}_mask": pick.choice(["", "", "(g < G) & ", "(r < G) & ", "(g * 2 + r < G) & "]) for x in "abc"}
+    masks = {f"{x}_mask": pick.choice([""] * 9 + ["(g < G) & ", "(r < G) & ", "(g * 2 + r < G) & "]) for x in "abc"}
     row, column = pick.choice(["m", "m", "m % M"]), pick.choice(["n", "n", "n % N"])
     masks["a_mask"] += "" if row == "m % M" or (m % bm == 0 and pick.random() < .5) else "(m < M)[:, None] & "
-    masks["b_mask"] += "" if column == "n % N" or (n % bn == 0 and pick.random() < .5) else "(n < N)[None, :] & "
-    Path(f"{stem}.tl").write_text(KERNEL.format(a=a, b=b, c=c, row=row, column=column, places=pick.choice(PLACES), **masks))
+    bounded = not (column == "n % N" or (n % bn == 0 and pick.random() < .5))
+    masks["along_mask"] = masks["b_mask"] + "(n < N)[:, None] & " * bounded
+    masks["b_mask"] += "(n < N)[None, :] & " * bounded
+    loop = loop_of(pick, a=a, b=b, row=row, column=column, **masks)
+    end, split = pick.choice(ENDS), ["--stream-k=auto"] if pick.random() < .25 else []
+    Path(f"{stem}.tl").write_text(KERNEL.format(c=c, c_mask=masks["c_mask"], places=pick.choice(PLACES), loop=loop, end=end))
     numbers["G"] = pick.randint(1, 4)
     grid = f"--grid={-(-m // bm) * -(-n // bn)},{size['g']},{size['r']}"
     constants = [f"-D{x}={v}" for x, v in (("BM", bm), ("BN", bn), ("BK", bk))]
@@ -97,10 +124,10 @@ def try_seed(programs, device, work, seed):
     command = [programs / "tilerun", f"{stem}.tl", f"--seed={seed}", grid, f"--num-warps={warps}", f"--num-stages={stages}",
                *constants, *arguments]
     wrong = first_wrong(seed, command, (["--device=cpu", f"--save=c_ptr={stem}.npy"],
-                                        [f"--device={device}", f"--expect=c_ptr={stem}.npy:0"]))
+                                        [f"--device={device}", *split, f"--expect=c_ptr={stem}.npy:0"]))
     if wrong or device.endswith("sm_80"):  # which has no further entries
         return wrong
-    said = tell([programs / "tilec", f"{stem}.tl", f"--num-warps={warps}", f"--num-stages={stages}", *constants, "-Wno-perf",
+    said = tell([programs / "tilec", f"{stem}.tl", f"--num-warps={warps}", f"--num-stages={stages}", *constants, "-Wno-perf", *split,
                  "--target=sm_90a", "--emit=tir", f"--passes={BEFORE},entries", "-o", f"{stem}.tir"])
     if not said and "@planes__persistent(" in Path(f"{stem}.tir").read_text():
         further = [programs / "tilerun", f"{stem}.tir", "--kernel=planes__persistent", f"--seed={seed}", grid, f"--device={device}",
