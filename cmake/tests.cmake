@@ -143,7 +143,7 @@ test("random pipelines"                    release quick,fuzz    20  -     pytho
 test("random products"                     release quick,fuzz    25  -     python3 tests/fuzz/products.py ${BIN} 1-60
     746 1390 1775) # of blocks that have no room for what threads store beside what matters
 test("random attention"                    release quick,fuzz     8  -     python3 tests/fuzz/attention.py ${BIN})
-test("random planes"                       release quick,fuzz    12  -     python3 tests/fuzz/planes.py ${BIN} 1-100 407 669 852)
+test("random planes"                       release quick,fuzz    12  -     python3 tests/fuzz/planes.py ${BIN} 1-110 223 4709)
 test("random blocks"                       release quick,fuzz,passes    8  -     python3 tests/fuzz/blocks.py ${BIN})
 test("random blocks on the PTX machine"    release quick,fuzz,passes,codegen     8  -     python3 tests/fuzz/blocks.py ${BIN} --device=ptx
     --same-bits=tests/bits/blocks.tsv 1-100) # as many as tests/record_bits.py runs

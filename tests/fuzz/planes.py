@@ -34,16 +34,19 @@ BLOCKS = {"a": ("a_ptr + {a} + ({row})[:, None] * K + {k}[None, :]", "BK", "{a_m
           "along": ("b_ptr + {b} + ({column})[:, None] * K + {k}[None, :]", "BK", "{along_mask}({k} < K)[None, :]")}
 ENDS = ["", "", "    acc = tl.maximum(acc, 0.0)", "    acc *= tl.load(a_ptr + n, mask=n < K, other=1.0).to(tl.float32)[None, :]",
         "    acc += tl.load(b_ptr + m[:, None] * N + n[None, :], mask=(m < K)[:, None] & (n < N)[None, :], other=0.0)"]
-CONFIGS = [(64, 64, 64, 4, 2), (64, 64, 64, 4, 3), (128, 64, 64, 4, 3), (128, 128, 64, 8, 3)]  # blocks, warps, stages
+CONFIGS = [(64, 64, 64, 4, 2), (64, 64, 64, 4, 3), (128, 64, 64, 4, 3), (128, 128, 64, 8, 3), (48, 80, 64, 4, 3),
+           (120, 64, 64, 8, 3), (64, 112, 48, 4, 3)]  # blocks, warps, stages
 PLACES = ["tl.program_id(1), tl.program_id(2)",
           "tl.swizzle2d(tl.program_id(1), tl.program_id(2), tl.num_programs(1), tl.num_programs(2), 2)",
           "tl.program_id(1), tl.num_programs(2) - 1 - tl.program_id(2)"]
 
 
 def index_of(pick, size):
-    """An index that is no sum of more than one number of the grid and a constant."""
+    """An index made of one number of the grid, or of both."""
     name = pick.choice("gr")
-    return name if pick.random() < .6 else f"({size[name] - 1} - {name})"
+    if pick.random() < .6:
+        return name
+    return pick.choice([f"({size[name] - 1} - {name})", f"({name} // 2)", f"({name} % 2)", "((g * 2 + r) // 3)", "(g * r)"])
 
 
 def plane_of(pick, size):
