@@ -10,7 +10,7 @@ import random
 import sys
 from pathlib import Path
 
-from source import BEFORE, first_wrong, run_seeds, tell
+from source import first_wrong, run_seeds, wrong_further
 
 KERNEL = '''import triton
 import triton.language as tl
@@ -130,15 +130,9 @@ def try_seed(programs, device, work, seed):
                                         [f"--device={device}", *split, f"--expect=c_ptr={stem}.npy:0"]))
     if wrong or device.endswith("sm_80"):  # which has no further entries
         return wrong
-    said = tell([programs / "tilec", f"{stem}.tl", f"--num-warps={warps}", f"--num-stages={stages}", *constants, "-Wno-perf", *split,
-                 "--target=sm_90a", "--emit=tir", f"--passes={BEFORE},entries", "-o", f"{stem}.tir"])
-    if not said and "@planes__persistent(" in Path(f"{stem}.tir").read_text():
-        further = [programs / "tilerun", f"{stem}.tir", "--kernel=planes__persistent", f"--seed={seed}", grid, f"--device={device}",
-                   *arguments, f"--expect=c_ptr={stem}.npy:0"]
-        said = tell(further)
-        if "no descriptor of" in said:  # a launch takes the kernel's own entry then
-            said = ""
-        said += "\n    " + " ".join(map(str, further)) if said else ""
+    said = wrong_further([programs / "tilec", f"{stem}.tl", f"--num-warps={warps}", f"--num-stages={stages}", *constants,
+                          "-Wno-perf", "--target=sm_90a", *split], stem, "planes",
+                         [f"--seed={seed}", grid, f"--device={device}", *arguments, f"--expect=c_ptr={stem}.npy:0"])
     return f"seed {seed}: {said}" if said else ""
 
 

@@ -10,7 +10,7 @@ import random
 import sys
 from pathlib import Path
 
-from source import BEFORE, SIZES, first_wrong, power_above, run_seeds, tell
+from source import SIZES, first_wrong, power_above, run_seeds, wrong_further
 
 ROOT = Path(__file__).resolve().parents[2]
 # factors, what may be stored of them, bytes of a factor
@@ -73,14 +73,9 @@ def try_seed(programs, device, work, seed):
         return wrong
     compiler = [programs / "tilec", *command[1:2], *command[4:6], *[x for x in command if str(x).startswith("-D")], "-s", signature,
                 "--target=sm_90a", "-Wno-perf", *split]
-    said = (tell([*compiler, "-o", f"{stem}.ptx"]) or
-            tell([*compiler, "--emit=tir", f"--passes={BEFORE},entries", "-o", f"{stem}.tir"]))
-    if not said and "matmul_types__persistent(" in Path(f"{stem}.ptx").read_text():
-        tiles = -(-m // bm) * -(-n // bn)
-        further = [programs / "tilerun", f"{stem}.tir", "--kernel=matmul_types__persistent", f"--seed={seed}", f"--grid={tiles}",
-                   f"--device={device}", *arguments, f"--expect=c_ptr={stem}.npy:0"]
-        said = tell(further)
-        said += "\n    " + " ".join(map(str, further)) if said else ""
+    tiles = -(-m // bm) * -(-n // bn)
+    said = wrong_further(compiler, stem, "matmul_types", [f"--seed={seed}", f"--grid={tiles}", f"--device={device}", *arguments,
+                                                          f"--expect=c_ptr={stem}.npy:0"])
     return f"seed {seed}: {said}" if said else ""
 
 

@@ -85,6 +85,18 @@ def first_wrong(seed, command, ways):
     return ""
 
 
+def wrong_further(compiler, stem, kernel, words):
+    """What is wrong with the further entry of a kernel, if the compiler's command makes one, in a launch by these words
+    whether it is for such or not; nothing where no launch can make its descriptors."""
+    said = (tell([*compiler, "-o", f"{stem}.ptx"]) or
+            tell([*compiler, "--emit=tir", f"--passes={BEFORE},entries", "-o", f"{stem}.tir"]))
+    if said or f"{kernel}__persistent(" not in Path(f"{stem}.ptx").read_text():
+        return said
+    further = [compiler[0].parent / "tilerun", f"{stem}.tir", f"--kernel={kernel}__persistent", *words]
+    said = tell(further)
+    return said + "\n    " + " ".join(map(str, further)) if said and "no descriptor of" not in said else ""
+
+
 def run_seeds(name, try_seed):
     """BIN [--device=ptx:sm_90a] [SEED | FROM-TO]…: try_seed(programs, device, folder, seed) of each; the exit code."""
     programs, words = Path(sys.argv[1]).resolve(), sys.argv[2:]
