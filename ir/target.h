@@ -56,10 +56,10 @@ bool target_runs(const Target *t, int sm);
 const Target *target_best(int sm);
 /* Programs of so many bytes of shared memory that a multiprocessor has room for. */
 int64_t target_programs(const Target *t, int64_t shared_bytes);
-/* Registers of 32 bits that a thread has where so many warps of so many programs share a
- * multiprocessor; none fits: of one. */
 /* The same of so many warps whose threads have 128 registers; 1 at least. */
 int64_t target_programs_with_registers(const Target *t, int64_t shared_bytes, int64_t warps);
+/* Registers of 32 bits that a thread has where so many warps of so many programs share a
+ * multiprocessor; none fits: of one. */
 int64_t target_registers_shared(const Target *t, int64_t programs, int64_t warps);
 /* That a thread may have at most in a program of so many warps, which have them by warpgroups. */
 int target_thread_registers(const Target *t, int warps);

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """planes.py BIN [--device=ptx:sm_90a] [SEED | FROM-TO]…: random products of many planes, by the numbers of their seeds.
 
-A plane's address is a random sum of indices of the grid times numbers times strides: what becomes dimensions of a tensor in
-front of a block's own, of which some share one, some masks speak of, and some begin below 0, or what a launch knows. In whole numbers, what a launch
-stores by the entry that it chooses on the device must be what the CPU device stores; so must what the further entry stores,
-chosen or not. Prints what is wrong and the command that shows it, whose files stay then, and how many passed and failed."""
+A plane's address is a random sum of indices of the grid times numbers times strides, and of what a launch knows: dimensions
+of a tensor in front of a block's own, of which some share one, some masks speak of, and some begin below 0. In whole numbers,
+what a launch stores by the entry that it chooses on the device must be what the CPU device stores; so must what the further
+entry stores, chosen or not. Prints what is wrong and the command that shows it, whose files stay then, and how many passed
+and failed."""
 import itertools
 import random
 import sys
