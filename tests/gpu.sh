@@ -86,11 +86,11 @@ export -f python_example
 shards() {
     local causal ranks n=0
     local call='-I examples --kernel=ring_attention -D D=64 q_ptr=randn:fp16[2,256,64] out_ptr=zeros:fp16[2,256,64]
-        flags=full(7):i32[16] heads=2 M=256 scale=0.18 launch=7 together=1'
+        flags=full(7):i32[16] heads=2 kv_heads=2 M=256 scale=0.18 launch=7 together=1'
     for ranks in 1 2 3; do
         for causal in False True; do
             set -- "$1" $call -D RANKS=$ranks -D CAUSAL=$causal rank=$((ranks / 2)) \
-                "k_all=randn:fp16[$ranks,2,256,64]" "v_all=randn:fp16[$ranks,2,256,64]"
+                "kv=randn:fp16[$ranks,2,2,256,64]"
             bin/tilerun examples/distributed/ring_attention.tl --device=cpu "${@:2}" -D BM=16 -D BN=16 \
                 --save=out_ptr="$work/shards.npy" || return 1
             bin/tilerun examples/distributed/ring_attention.tl --device="$1" "${@:2}" -D BM=128 -D BN=128 \

@@ -75,16 +75,16 @@ static long copies_of_rank(const Product *p) {
 /* The part number n of another rank's rows, step by step further on: no two read from the same at
  * once. */
 static void bring(const Product *p, int step, long n) {
-    Ranks *r = p->r;
     int owner = (p->rank + step) % p->ranks;
     long rows = p->m / p->ranks, part = TOGETHER * block_rows(p), first = n * part;
     if (part > rows - first) part = rows - first;
     size_t at = (size_t)((owner * rows + first) * p->k) * 2;
-    ranks_bring(r, p->a + at, p->all.rank[owner] + at, (size_t)(part * p->k) * 2);
-    ranks_tell(r, p->flags + (tile_ptr)(owner * copies_of_rank(p) + n) * 4);
+    tile_ptr flag = p->flags + (tile_ptr)(owner * copies_of_rank(p) + n) * 4;
+    ranks_bring(p->r, p->a + at, p->all.rank[owner] + at, (size_t)(part * p->k) * 2, flag);
 }
 
-static void launch(const Product *p) {
+static void launch(void *user) {
+    const Product *p = user;
     tile_arg args[] = {tile_typed_pointer(TILE_I64, p->all.table),
                        tile_typed_pointer(TILE_FP16, p->a),
                        tile_typed_pointer(TILE_FP16, p->b),
@@ -98,20 +98,10 @@ static void launch(const Product *p) {
     ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 10, NULL);
 }
 
-static void bring_all(const Product *p) {
+static void bring_all(void *user) {
+    const Product *p = user;
     for (int step = 1; step < p->ranks; step++)
         for (long n = 0; n < copies_of_rank(p); n++) bring(p, step, n);
-}
-
-/* Copies wait for who read these rows in the run before. On a GPU the kernel has begun before they
- * are asked for; elsewhere a launch is over when it returns. */
-static void run_with_copies(const Product *p) {
-    Ranks *r = p->r;
-    ranks_order(r, NULL, r->beside);
-    if (!r->on_gpu) bring_all(p);
-    launch(p);
-    if (r->on_gpu) bring_all(p);
-    ranks_order(r, r->beside, NULL);
 }
 
 static void run(void *user) {
@@ -122,7 +112,7 @@ static void run(void *user) {
     }
     p->r->launches++;
     if (p->copies)
-        run_with_copies(p);
+        ranks_beside(p->r, launch, bring_all, p);
     else
         launch(p);
 }

@@ -54,8 +54,10 @@ static void usage(const Ranks *r, const char *program, const char *about, const 
         printf("  %-20s %s", word, options[i].what);
         if (options[i].text)
             printf(" (%s)\n", *options[i].text);
-        else
+        else if (*options[i].value)
             printf(" (%ld)\n", *options[i].value);
+        else
+            printf("\n");
     }
     printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--device=WORD",
            "auto, cuda: a GPU for each rank; cpu; ptx: PTX run on the CPU (auto)",
@@ -153,6 +155,7 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
 int ranks_end(Ranks *r, long wrong) {
     long all = 0;
     MPI_Allreduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
+    tile_event_destroy(r->read);
     tile_stream_destroy(r->ctx, r->beside);
     tile_context_destroy(r->ctx);
     MPI_Finalize();
@@ -319,12 +322,10 @@ void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args,
     ranks_must(r, tile_jit_launch(jit, grid.x ? &grid : NULL, args, nargs, stream), "a launch");
 }
 
-void ranks_bring(Ranks *r, tile_ptr to, tile_ptr from, size_t bytes) {
+/* One stream: two share the link, and what is needed first comes later. */
+void ranks_bring(Ranks *r, tile_ptr to, tile_ptr from, size_t bytes, tile_ptr flag) {
     ranks_must(r, tile_copy_on_device(r->ctx, to, from, bytes, r->beside),
                "a copy from another rank");
-}
-
-void ranks_tell(Ranks *r, tile_ptr flag) {
     ranks_must(r, tile_stream_write_value(r->ctx, r->beside, flag, (uint32_t)r->launches),
                "a number behind a copy");
 }
@@ -334,6 +335,18 @@ void ranks_order(Ranks *r, void *earlier, void *later) {
     ranks_must(r, tile_event_record(r->ctx, earlier, &e), "an event");
     ranks_must(r, tile_event_order(e, later), "an event");
     tile_event_destroy(e);
+}
+
+/* On a GPU the kernel has begun before copies are asked for, and the event that they wait for is of
+ * the run before: recorded in front of the kernel it would come 9 us later. Elsewhere a launch is
+ * over when it returns. */
+void ranks_beside(Ranks *r, WorkFn *launch, WorkFn *bring, void *user) {
+    if (!r->on_gpu) bring(user);
+    launch(user);
+    if (r->read) ranks_must(r, tile_event_order(r->read, r->beside), "an event");
+    if (r->on_gpu) bring(user);
+    ranks_order(r, r->beside, NULL);
+    ranks_must(r, tile_event_record(r->ctx, NULL, &r->read), "an event");
 }
 
 /* ---- time ---- */

@@ -20,6 +20,7 @@ typedef struct Ranks {
     tile_context *ctx;
     int on_gpu;
     void *beside; /* a stream for what goes on beside the default one's kernels; NULL on the CPU */
+    tile_event *read; /* when the last kernel had read what copies beside it brought */
     int bench;
     const char *kernels; /* the folder of the examples' .tl files */
     const char *config;  /* tile sizes and options instead of the example's own */
@@ -104,18 +105,17 @@ tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const cha
 void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args, int nargs,
                   void *stream);
 
-/* In the stream beside: a copy from another rank's memory; and, behind all that is there, the
- * number of this launch, for a kernel that waits for it. */
-void ranks_bring(Ranks *r, tile_ptr to, tile_ptr from, size_t bytes);
-void ranks_tell(Ranks *r, tile_ptr flag);
+/* A kernel, and beside it the copies that it waits for, which begin when the kernel of the run
+ * before has read what they write over; on the CPU they are there before it. */
+typedef void WorkFn(void *user);
+void ranks_beside(Ranks *r, WorkFn *launch, WorkFn *bring, void *user);
+/* For `bring`: a copy from another rank's memory and, behind it, the number of this launch. */
+void ranks_bring(Ranks *r, tile_ptr to, tile_ptr from, size_t bytes, tile_ptr flag);
 
 /* What is put into the stream `later` from now on comes after all that `earlier` has by now. */
 void ranks_order(Ranks *r, void *earlier, void *later);
 
 /* ---- an example ---- */
-
-/* What is measured: everything of it is in the default stream in the end. */
-typedef void WorkFn(void *user);
 
 /* Work that all ranks share, and the same work of one, which rank 0 does beside it: `all` and `one`
  * are what the functions take. */
@@ -124,7 +124,7 @@ typedef struct Trial {
     void *all, *one;
     void (*open)(void *work);              /* kernels and memory */
     void (*fill)(void *work, int measure); /* whole numbers; or numbers to measure with */
-    WorkFn *run;
+    WorkFn *run; /* what is measured: everything of it is in the default stream in the end */
     void (*close)(void *work);
     /* How many elements of some rows of the result of one are not what the host makes of them. */
     long (*check)(const void *work, const uint16_t *result);

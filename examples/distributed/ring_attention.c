@@ -21,21 +21,26 @@ enum { CHECKED_ROWS = 4, EXACT_TOKENS = 65536 };
 
 typedef struct Attention {
     Ranks *r;
-    int rank, ranks;                    /* of those that share the work: all, or rank 0 alone */
-    long tokens, heads, head, together; /* together: heads that a copy brings */
+    int rank, ranks; /* of those that share the work: all, or rank 0 alone */
+    long tokens, heads, kv_heads, head, together; /* together: kv_heads that a copy brings */
     int causal;
     tile_jit *jit;
-    Symmetric all;         /* keys of all ranks, then values; of one rank `k` alone */
-    tile_ptr k, v, q, out; /* where all ranks' begin */
-    tile_ptr flags;        /* of each rank's heads, so many together */
+    Symmetric all;       /* `kv` of all ranks; of one rank that alone */
+    tile_ptr kv, q, out; /* of each rank's kv_heads keys and, behind them, values */
+    tile_ptr flags;      /* of each rank's kv_heads, so many together */
 } Attention;
 
 static long rows(const Attention *a) {
     return a->heads * (a->tokens / a->ranks);
 }
 
-static size_t bytes(const Attention *a) {
-    return (size_t)(rows(a) * a->head) * 2;
+static size_t bytes_of_head(const Attention *a) { /* of q, keys or values, of one rank */
+    return (size_t)(a->tokens / a->ranks * a->head) * 2;
+}
+
+/* Where the keys of one of a rank's kv_heads lie. */
+static size_t place(const Attention *a, long rank, long kv_head) {
+    return (size_t)(rank * a->kv_heads + kv_head) * 2 * bytes_of_head(a);
 }
 
 /* ---- data: row g of the whole is row g / ranks of rank g % ranks ---- */
@@ -71,24 +76,29 @@ static int value(long row, long column, const void *user) {
 static void fill(void *user, int measure) {
     Attention *a = user;
     ranks_fill(a->r, a->q, rows(a), a->head, 0, 0, measure ? NULL : query, a);
-    tile_ptr own = (tile_ptr)a->rank * bytes(a);
-    ranks_fill(a->r, a->k + own, rows(a), a->head, 0, 0, measure ? NULL : key, a);
-    ranks_fill(a->r, a->v + own, rows(a), a->head, 0, 0, measure ? NULL : value, a);
+    long each = a->tokens / a->ranks;
+    for (long h = 0; h < a->kv_heads; h++) {
+        tile_ptr at = a->kv + place(a, a->rank, h);
+        ranks_fill(a->r, at, each, a->head, h * each, 0, measure ? NULL : key, a);
+        ranks_fill(a->r, at + bytes_of_head(a), each, a->head, h * each, 0, measure ? NULL : value,
+                   a);
+    }
 }
 
 /* ---- the work ---- */
 
 static long copies(const Attention *a) {
-    return (a->heads + a->together - 1) / a->together;
+    return (a->kv_heads + a->together - 1) / a->together;
 }
 
-static void launch(Attention *a) {
+static void launch(void *user) {
+    Attention *a = user;
     tile_arg args[] = {tile_typed_pointer(TILE_FP16, a->q),
-                       tile_typed_pointer(TILE_FP16, a->k),
-                       tile_typed_pointer(TILE_FP16, a->v),
+                       tile_typed_pointer(TILE_FP16, a->kv),
                        tile_typed_pointer(TILE_FP16, a->out),
                        tile_typed_pointer(TILE_I32, a->flags),
                        tile_i32((int32_t)a->heads),
+                       tile_i32((int32_t)a->kv_heads),
                        tile_i32((int32_t)(a->tokens / a->ranks)),
                        tile_f32(1),
                        tile_i32(a->rank),
@@ -97,38 +107,31 @@ static void launch(Attention *a) {
     ranks_launch(a->r, a->jit, (tile_grid){0, 0, 0}, args, 11, NULL);
 }
 
-/* Heads number n * together and on, of all other ranks: the next one's first, so that no two read
- * from the same at once. */
+/* kv_heads number n * together and on, of all other ranks: the next one's first, so that no two
+ * read from the same at once. */
 static void bring(Attention *a, long n) {
-    Ranks *r = a->r;
-    size_t each = bytes(a) / (size_t)a->heads, from = (size_t)(n * a->together) * each;
-    size_t size = (size_t)a->together * each;
-    if (from + size > bytes(a)) size = bytes(a) - from;
+    long first = n * a->together, end = first + a->together;
+    if (end > a->kv_heads) end = a->kv_heads;
     for (int s = 1; s < a->ranks; s++) {
         int owner = (a->rank + s) % a->ranks;
-        for (int values = 0; values < 2; values++) {
-            size_t at = (size_t)(values * a->ranks + owner) * bytes(a) + from;
-            ranks_bring(r, a->k + at, a->all.rank[owner] + at, size);
-        }
-        ranks_tell(r, a->flags + (tile_ptr)(owner * copies(a) + n) * 4);
+        size_t at = place(a, owner, first);
+        ranks_bring(a->r, a->kv + at, a->all.rank[owner] + at, place(a, owner, end) - at,
+                    a->flags + (tile_ptr)(owner * copies(a) + n) * 4);
     }
 }
 
-static void bring_all(Attention *a) {
-    for (long n = 0; a->ranks > 1 && n < copies(a); n++) bring(a, n);
+static void bring_all(void *user) {
+    Attention *a = user;
+    for (long n = 0; n < copies(a); n++) bring(a, n);
 }
 
-/* Copies wait for who read what lies there, in the run before, and the kernel for each of them. On
- * a GPU it has begun before they are asked for; elsewhere a launch is over when it returns. */
 static void run(void *user) {
     Attention *a = user;
-    Ranks *r = a->r;
-    r->launches++;
-    if (a->ranks > 1) ranks_order(r, NULL, r->beside);
-    if (!r->on_gpu) bring_all(a);
-    launch(a);
-    if (r->on_gpu) bring_all(a);
-    if (a->ranks > 1) ranks_order(r, r->beside, NULL);
+    a->r->launches++;
+    if (a->ranks > 1)
+        ranks_beside(a->r, launch, bring_all, a);
+    else
+        launch(a);
 }
 
 static void open_attention(void *user) {
@@ -141,14 +144,13 @@ static void open_attention(void *user) {
                  cpu ? "BM=16,BN=16" : own, a->head, a->causal ? "True" : "False", a->ranks);
     a->jit =
         ranks_kernel(r, "distributed/ring_attention.tl", "ring_attention", config[0], config[1]);
-    size_t flags = (size_t)(a->ranks * copies(a)) * 4, all = (size_t)a->ranks * bytes(a);
-    a->q = ranks_alloc(r, bytes(a));
-    a->out = ranks_alloc(r, bytes(a));
+    size_t flags = (size_t)(a->ranks * copies(a)) * 4, all = place(a, a->ranks, 0);
+    a->q = ranks_alloc(r, (size_t)a->heads * bytes_of_head(a));
+    a->out = ranks_alloc(r, (size_t)a->heads * bytes_of_head(a));
     a->flags = ranks_alloc(r, flags);
     ranks_must(r, tile_fill(r->ctx, a->flags, 0, flags), "memory");
-    if (a->ranks > 1) a->all = ranks_symmetric(r, 2 * all);
-    a->k = a->ranks > 1 ? a->all.mine : ranks_alloc(r, 2 * all);
-    a->v = a->k + all;
+    if (a->ranks > 1) a->all = ranks_symmetric(r, all);
+    a->kv = a->ranks > 1 ? a->all.mine : ranks_alloc(r, all);
 }
 
 static void close_attention(void *user) {
@@ -165,7 +167,9 @@ static long check_rows(const void *user, const uint16_t *out) {
     for (int i = 0; i < CHECKED_ROWS; i++) {
         long head = (a->heads - 1) * i / (CHECKED_ROWS - 1);
         long token = (a->tokens - 1) * i / (CHECKED_ROWS - 1);
-        uint64_t first = (uint64_t)(head * a->tokens), row = first + (uint64_t)token;
+        long kv_head = head / (a->heads / a->kv_heads);
+        uint64_t first = (uint64_t)(kv_head * a->tokens);
+        uint64_t row = (uint64_t)(head * a->tokens + token);
         long seen = a->causal ? token + 1 : a->tokens;
         for (long d = 0; d < a->head; d++) {
             double sum = 0, total = 0;
@@ -186,15 +190,17 @@ static long check_rows(const void *user, const uint16_t *out) {
 int main(int argc, char **argv) {
     Ranks r;
     const char *mask = "full";
-    Attention a = {.r = &r, .tokens = 96, .heads = 2, .head = 16, .together = 2};
+    Attention a = {.r = &r, .tokens = 96, .heads = 2, .head = 16, .together = 1};
     Option options[] = {
         {"tokens", &a.tokens, NULL, "of the sequence"},
         {"heads", &a.heads, NULL, "of them"},
+        {"kv-heads", &a.kv_heads, NULL,
+         "heads of keys and values; as many as --heads, if not said"},
         {"head", &a.head, NULL, "the size of a head, a power of two from 16"},
-        {"together", &a.together, NULL, "heads that are copied at a time, for each rank"},
+        {"together", &a.together, NULL, "kv-heads that are copied at a time, for each rank"},
         {"mask", NULL, &mask, "full, or causal"}};
     ranks_start(&r, &argc, &argv, "Attention whose keys and values go from rank to rank.", options,
-                5);
+                6);
     ranks_divides(&r, "tokens", a.tokens, 16 * r.size);
     if (a.head < 16 || a.head > 256 || (a.head & (a.head - 1)))
         ranks_refuse(&r, "--head=%ld: 16, 32, 64, 128 or 256 is wanted", a.head);
@@ -202,6 +208,10 @@ int main(int argc, char **argv) {
         ranks_refuse(&r, "--tokens=%ld: sums are exact up to %d", a.tokens, EXACT_TOKENS);
     if (strcmp(mask, "full") && strcmp(mask, "causal"))
         ranks_refuse(&r, "--mask=%s: full or causal is wanted", mask);
+    if (!a.kv_heads) a.kv_heads = a.heads;
+    if (a.heads % a.kv_heads)
+        ranks_refuse(&r, "--heads=%ld: a multiple of --kv-heads=%ld is wanted", a.heads,
+                     a.kv_heads);
     a.together *= r.size; /* as many bytes, whatever the ranks */
     a.causal = strcmp(mask, "causal") == 0;
     a.rank = r.rank;
@@ -227,6 +237,9 @@ int main(int argc, char **argv) {
                .columns = a.head,
                .width = r.size * a.head,
                .flops = 4 * pairs * (double)a.heads * (double)a.head};
-    return ranks_end(
-        &r, ranks_try(&r, &t, "%s, %ld tokens, %ld heads of %ld", mask, a.tokens, a.heads, a.head));
+    char heads[60];
+    snprintf(heads, sizeof heads, a.kv_heads < a.heads ? "%ld heads by %ld" : "%ld heads", a.heads,
+             a.kv_heads);
+    return ranks_end(&r,
+                     ranks_try(&r, &t, "%s, %ld tokens, %s of %ld", mask, a.tokens, heads, a.head));
 }
