@@ -143,6 +143,7 @@ test("random pipelines"                    release quick,fuzz    20  -     pytho
 test("random products"                     release quick,fuzz    25  -     python3 tests/fuzz/products.py ${BIN} 1-60
     746 1390 1775) # of blocks that have no room for what threads store beside what matters
 test("random attention"                    release quick,fuzz     8  -     python3 tests/fuzz/attention.py ${BIN})
+test("random fused products"               release quick,fuzz    20  -     python3 tests/fuzz/fused.py ${BIN} 1-150)
 test("random planes"                       release quick,fuzz    12  -     python3 tests/fuzz/planes.py ${BIN} 1-110 223 4709)
 test("random blocks"                       release quick,fuzz,passes    8  -     python3 tests/fuzz/blocks.py ${BIN})
 test("random blocks on the PTX machine"    release quick,fuzz,passes,codegen     8  -     python3 tests/fuzz/blocks.py ${BIN} --device=ptx
@@ -153,6 +154,7 @@ test("random kernels at length"            release full,fuzz    400  -     pytho
 test("random blocks at length"             release full,fuzz    90  -     python3 tests/fuzz/blocks.py ${BIN} 1000-4000)
 test("random products at length"           release full,fuzz    200  -     python3 tests/fuzz/products.py ${BIN} 1000-1399)
 test("random attention at length"          release full,fuzz     80  -     python3 tests/fuzz/attention.py ${BIN} 1000-1599)
+test("random fused products at length"     release full,fuzz    200  -     python3 tests/fuzz/fused.py ${BIN} 2000-3499)
 test("random planes at length"             release full,fuzz    200  -     python3 tests/fuzz/planes.py ${BIN} 2000-3499)
 test("random pipelines at length"          release full,fuzz    400  -     python3 tests/fuzz/pipelines.py ${BIN} 1000-1700)
 

@@ -87,14 +87,15 @@ def first_wrong(seed, command, ways):
 
 def wrong_further(compiler, stem, kernel, words):
     """What is wrong with the further entry of a kernel, if the compiler's command makes one, in a launch by these words
-    whether it is for such or not; nothing where no launch can make its descriptors."""
+    whether it is for such or not; nothing where no launch can make its descriptors, or alone it is too large."""
     said = (tell([*compiler, "-o", f"{stem}.ptx"]) or
             tell([*compiler, "--emit=tir", f"--passes={BEFORE},entries", "-o", f"{stem}.tir"]))
     if said or f"{kernel}__persistent(" not in Path(f"{stem}.ptx").read_text():
         return said
     further = [compiler[0].parent / "tilerun", f"{stem}.tir", f"--kernel={kernel}__persistent", *words]
     said = tell(further)
-    return said + "\n    " + " ".join(map(str, further)) if said and "no descriptor of" not in said else ""
+    cannot = "no descriptor of" in said or "bytes of shared memory, of which" in said
+    return said + "\n    " + " ".join(map(str, further)) if said and not cannot else ""
 
 
 def run_seeds(name, try_seed):
