@@ -144,6 +144,7 @@ test("random products"                     release quick,fuzz    25  -     pytho
     746 1390 1775) # of blocks that have no room for what threads store beside what matters
 test("random attention"                    release quick,fuzz     8  -     python3 tests/fuzz/attention.py ${BIN})
 test("random fused products"               release quick,fuzz    20  -     python3 tests/fuzz/fused.py ${BIN} 1-150)
+test("random attention around it"          release quick,fuzz    15  -     python3 tests/fuzz/scores.py ${BIN} 1-120)
 test("random planes"                       release quick,fuzz    12  -     python3 tests/fuzz/planes.py ${BIN} 1-110 223 4709)
 test("random blocks"                       release quick,fuzz,passes    8  -     python3 tests/fuzz/blocks.py ${BIN})
 test("random blocks on the PTX machine"    release quick,fuzz,passes,codegen     8  -     python3 tests/fuzz/blocks.py ${BIN} --device=ptx
@@ -155,6 +156,7 @@ test("random blocks at length"             release full,fuzz    90  -     python
 test("random products at length"           release full,fuzz    200  -     python3 tests/fuzz/products.py ${BIN} 1000-1399)
 test("random attention at length"          release full,fuzz     80  -     python3 tests/fuzz/attention.py ${BIN} 1000-1599)
 test("random fused products at length"     release full,fuzz    200  -     python3 tests/fuzz/fused.py ${BIN} 2000-3499)
+test("random attention around it at length" release full,fuzz   180  -     python3 tests/fuzz/scores.py ${BIN} 2000-3499)
 test("random planes at length"             release full,fuzz    200  -     python3 tests/fuzz/planes.py ${BIN} 2000-3499)
 test("random pipelines at length"          release full,fuzz    400  -     python3 tests/fuzz/pipelines.py ${BIN} 1000-1700)
 

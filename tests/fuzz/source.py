@@ -90,9 +90,10 @@ def wrong_further(compiler, stem, kernel, words):
     whether it is for such or not; nothing where no launch can make its descriptors, or alone it is too large."""
     said = (tell([*compiler, "-o", f"{stem}.ptx"]) or
             tell([*compiler, "--emit=tir", f"--passes={BEFORE},entries", "-o", f"{stem}.tir"]))
-    if said or f"{kernel}__persistent(" not in Path(f"{stem}.ptx").read_text():
+    entry = said or re.search(rf"\.entry ({kernel}__\w+)\(", Path(f"{stem}.ptx").read_text())
+    if said or not entry:
         return said
-    further = [compiler[0].parent / "tilerun", f"{stem}.tir", f"--kernel={kernel}__persistent", *words]
+    further = [compiler[0].parent / "tilerun", f"{stem}.tir", f"--kernel={entry[1]}", *words]
     said = tell(further)
     cannot = "no descriptor of" in said or "bytes of shared memory, of which" in said
     return said + "\n    " + " ".join(map(str, further)) if said and not cannot else ""
