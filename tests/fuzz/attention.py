@@ -38,12 +38,11 @@ def compared(seed, stem, device, command, outputs):
 
 
 def ring_of(programs, pick, seed, bm, bn, d, causal):
-    ranks, m = pick.randint(1, 4), 16 * pick.randint(1, 16)
-    shards = [f"{x}_all=randn:fp16[{ranks},{HEADS},{m},{d}]" for x in "kv"]
+    ranks, m, kv_heads = pick.randint(1, 4), 16 * pick.randint(1, 16), pick.choice([1, HEADS])
     return [programs / "tilerun", ROOT / "examples/distributed/ring_attention.tl", "-I", ROOT / "examples",
             f"--seed={seed}", f"-DD={d}", f"-DBM={bm}", f"-DBN={bn}", f"-DCAUSAL={causal}", f"-DRANKS={ranks}",
-            f"q_ptr=randn:fp16[{HEADS},{m},{d}]", *shards, f"out_ptr=zeros:fp16[{HEADS},{m},{d}]",
-            f"flags=full(7):i32[{ranks * HEADS}]", f"heads={HEADS}", f"M={m}", "scale=0.125",
+            f"q_ptr=randn:fp16[{HEADS},{m},{d}]", f"kv=randn:fp16[{ranks},{kv_heads},2,{m},{d}]", f"out_ptr=zeros:fp16[{HEADS},{m},{d}]",
+            f"flags=full(7):i32[{ranks * HEADS}]", f"heads={HEADS}", f"kv_heads={kv_heads}", f"M={m}", "scale=0.125",
             f"rank={pick.randrange(ranks)}", "launch=7", f"together={pick.randint(1, HEADS)}"]
 
 
