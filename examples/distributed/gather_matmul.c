@@ -80,7 +80,7 @@ static void bring(const Product *p, int step, long n) {
     if (part > rows - first) part = rows - first;
     size_t at = (size_t)((owner * rows + first) * p->k) * 2;
     tile_ptr flag = p->flags + (tile_ptr)(owner * copies_of_rank(p) + n) * 4;
-    ranks_bring(p->r, p->a + at, p->all.rank[owner] + at, (size_t)(part * p->k) * 2, flag);
+    ranks_bring(p->r, owner, p->a + at, p->all.rank[owner] + at, (size_t)(part * p->k) * 2, flag);
 }
 
 static void launch(void *user) {

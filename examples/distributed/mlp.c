@@ -129,13 +129,14 @@ static void chunk_by_peers(Block *b, long chunk, long rows) {
         tile_i32(b->rank),
         tile_i32((int32_t)r->launches)};
     ranks_launch(r, b->add, (tile_grid){0, 0, 0}, args, 7, NULL);
-    ranks_order(r, NULL, r->beside);
-    for (int s = 1; s < b->ranks; s++)
+    ranks_fork(r);
+    for (int s = 1; s < b->ranks; s++) {
+        int to = (b->rank + s) % b->ranks;
         ranks_must(r,
-                   tile_copy_on_device(r->ctx, b->sums.rank[(b->rank + s) % b->ranks] + own,
-                                       b->sums.mine + own, (size_t)(slice * b->width) * 2,
-                                       r->beside),
+                   tile_copy_on_device(r->ctx, b->sums.rank[to] + own, b->sums.mine + own,
+                                       (size_t)(slice * b->width) * 2, ranks_stream(r, to)),
                    "a copy to another rank");
+    }
 }
 
 static void add_halves(void *in, void *sum, int *n, MPI_Datatype *type) {
@@ -178,10 +179,10 @@ static void run(void *user) {
             chunk_by_host(b, at, elements);
             continue;
         }
-        ranks_order(r, NULL, r->beside);
-        nccl_add_halves(&b->nccl, r, at, elements, r->beside);
+        ranks_fork(r);
+        nccl_add_halves(&b->nccl, r, at, elements, r->beside[0]);
     }
-    ranks_order(r, r->beside, NULL);
+    ranks_join(r);
 }
 
 /* ---- all of it ---- */

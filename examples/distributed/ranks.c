@@ -59,7 +59,8 @@ static void usage(const Ranks *r, const char *program, const char *about, const 
         else
             printf("\n");
     }
-    printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--device=WORD",
+    printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--streams=N",
+           "ranks that a rank copies from or to at a time (1)", "--device=WORD",
            "auto, cuda: a GPU for each rank; cpu; ptx: PTX run on the CPU (auto)",
            "--kernels=FOLDER", "where the examples' kernels are (examples)", "--config=TEXT",
            "tile sizes and options, as BM=128,num_warps=8", "--bench",
@@ -112,14 +113,16 @@ static void open_device(Ranks *r, const char *device) {
     }
     ranks_must(r, st, device);
     r->on_gpu = tile_context_cuda(r->ctx) != NULL;
-    ranks_must(r, tile_stream_create(r->ctx, &r->beside), "a stream");
+    for (int i = 0; i < r->streams; i++)
+        ranks_must(r, tile_stream_create(r->ctx, &r->beside[i]), "a stream");
 }
 
 void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Option *options,
                  int n) {
     const char *device = "auto";
     int help = 0;
-    *r = (Ranks){.kernels = "examples"};
+    *r = (Ranks){.kernels = "examples", .streams = 1};
+    const Option common = {"streams", &r->streams, NULL, ""};
     MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->size);
@@ -135,7 +138,7 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
             r->bench = 1;
         else if (strcmp(word, "--help") == 0)
             help = 1;
-        else if (!read_option(r, word, options, n))
+        else if (!read_option(r, word, options, n) && !read_option(r, word, &common, 1))
             ranks_refuse(r, "unknown option '%s': --help lists them", word);
     }
     if (help) {
@@ -146,6 +149,8 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
     if (strcmp(device, "auto") && strcmp(device, "cpu") && strcmp(device, "cuda") &&
         strncmp(device, "ptx", 3))
         ranks_refuse(r, "--device=%s: auto, cuda, cpu or ptx is wanted", device);
+    if (r->streams > MAX_STREAMS)
+        ranks_refuse(r, "--streams=%ld: at most %d", r->streams, MAX_STREAMS);
     if (r->config && strlen(r->config) > MAX_CONFIG)
         ranks_refuse(r, "--config: at most %d bytes", MAX_CONFIG);
     if (r->size > MAX_RANKS) ranks_refuse(r, "at most %d ranks", MAX_RANKS);
@@ -156,7 +161,7 @@ int ranks_end(Ranks *r, long wrong) {
     long all = 0;
     MPI_Allreduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     tile_event_destroy(r->read);
-    tile_stream_destroy(r->ctx, r->beside);
+    for (int i = 0; i < r->streams; i++) tile_stream_destroy(r->ctx, r->beside[i]);
     tile_context_destroy(r->ctx);
     MPI_Finalize();
     return all != 0;
@@ -322,19 +327,38 @@ void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args,
     ranks_must(r, tile_jit_launch(jit, grid.x ? &grid : NULL, args, nargs, stream), "a launch");
 }
 
-/* One stream: two share the link, and what is needed first comes later. */
-void ranks_bring(Ranks *r, tile_ptr to, tile_ptr from, size_t bytes, tile_ptr flag) {
-    ranks_must(r, tile_copy_on_device(r->ctx, to, from, bytes, r->beside),
-               "a copy from another rank");
-    ranks_must(r, tile_stream_write_value(r->ctx, r->beside, flag, (uint32_t)r->launches),
+void *ranks_stream(const Ranks *r, int other) {
+    return r->beside[(other - r->rank - 1 + r->size) % r->size % r->streams];
+}
+
+/* Copies from one rank are in one stream: in two they would share the link, and what is needed
+ * first would come later. */
+void ranks_bring(Ranks *r, int owner, tile_ptr to, tile_ptr from, size_t bytes, tile_ptr flag) {
+    void *stream = ranks_stream(r, owner);
+    ranks_must(r, tile_copy_on_device(r->ctx, to, from, bytes, stream), "a copy from another rank");
+    ranks_must(r, tile_stream_write_value(r->ctx, stream, flag, (uint32_t)r->launches),
                "a number behind a copy");
 }
 
-void ranks_order(Ranks *r, void *earlier, void *later) {
+static void fork_at(Ranks *r, tile_event *e) {
+    for (int i = 0; i < r->streams; i++)
+        ranks_must(r, tile_event_order(e, r->beside[i]), "an event");
+}
+
+void ranks_fork(Ranks *r) {
     tile_event *e = NULL;
-    ranks_must(r, tile_event_record(r->ctx, earlier, &e), "an event");
-    ranks_must(r, tile_event_order(e, later), "an event");
+    ranks_must(r, tile_event_record(r->ctx, NULL, &e), "an event");
+    fork_at(r, e);
     tile_event_destroy(e);
+}
+
+void ranks_join(Ranks *r) {
+    for (int i = 0; i < r->streams; i++) {
+        tile_event *e = NULL;
+        ranks_must(r, tile_event_record(r->ctx, r->beside[i], &e), "an event");
+        ranks_must(r, tile_event_order(e, NULL), "an event");
+        tile_event_destroy(e);
+    }
 }
 
 /* On a GPU the kernel has begun before copies are asked for, and the event that they wait for is of
@@ -343,9 +367,9 @@ void ranks_order(Ranks *r, void *earlier, void *later) {
 void ranks_beside(Ranks *r, WorkFn *launch, WorkFn *bring, void *user) {
     if (!r->on_gpu) bring(user);
     launch(user);
-    if (r->read) ranks_must(r, tile_event_order(r->read, r->beside), "an event");
+    if (r->read) fork_at(r, r->read);
     if (r->on_gpu) bring(user);
-    ranks_order(r, r->beside, NULL);
+    ranks_join(r);
     ranks_must(r, tile_event_record(r->ctx, NULL, &r->read), "an event");
 }
 

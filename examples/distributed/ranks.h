@@ -13,14 +13,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_RANKS = 64, MAX_CONFIG = 200 };
+enum { MAX_RANKS = 64, MAX_CONFIG = 200, MAX_STREAMS = 8 };
 
 typedef struct Ranks {
     int rank, size;
     tile_context *ctx;
     int on_gpu;
-    void *beside; /* a stream for what goes on beside the default one's kernels; NULL on the CPU */
-    tile_event *read; /* when the last kernel had read what copies beside it brought */
+    long streams;              /* for what goes on beside the default one's kernels */
+    void *beside[MAX_STREAMS]; /* these; NULL on the CPU */
+    tile_event *read;          /* when the last kernel had read what copies beside it brought */
     int bench;
     const char *kernels; /* the folder of the examples' .tl files */
     const char *config;  /* tile sizes and options instead of the example's own */
@@ -109,11 +110,15 @@ void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args,
  * before has read what they write over; on the CPU they are there before it. */
 typedef void WorkFn(void *user);
 void ranks_beside(Ranks *r, WorkFn *launch, WorkFn *bring, void *user);
-/* For `bring`: a copy from another rank's memory and, behind it, the number of this launch. */
-void ranks_bring(Ranks *r, tile_ptr to, tile_ptr from, size_t bytes, tile_ptr flag);
+/* For `bring`: a copy from memory of rank `owner` and, behind it, the number of this launch. */
+void ranks_bring(Ranks *r, int owner, tile_ptr to, tile_ptr from, size_t bytes, tile_ptr flag);
 
-/* What is put into the stream `later` from now on comes after all that `earlier` has by now. */
-void ranks_order(Ranks *r, void *earlier, void *later);
+/* The stream beside for copies from another rank, or to it. */
+void *ranks_stream(const Ranks *r, int other);
+/* What is put into the streams beside from now on comes after all that the default one has by now;
+ * and the other way round. */
+void ranks_fork(Ranks *r);
+void ranks_join(Ranks *r);
 
 /* ---- an example ---- */
 

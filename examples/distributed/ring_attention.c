@@ -115,7 +115,7 @@ static void bring(Attention *a, long n) {
     for (int s = 1; s < a->ranks; s++) {
         int owner = (a->rank + s) % a->ranks;
         size_t at = place(a, owner, first);
-        ranks_bring(a->r, a->kv + at, a->all.rank[owner] + at, place(a, owner, end) - at,
+        ranks_bring(a->r, owner, a->kv + at, a->all.rank[owner] + at, place(a, owner, end) - at,
                     a->flags + (tile_ptr)(owner * copies(a) + n) * 4);
     }
 }
