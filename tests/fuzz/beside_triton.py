@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""beside_triton.py BIN PYTHON [SEED | FROM-TO]… [--minutes=N] [--keep=FOLDER]: the random kernels of kernels.py beside Triton,
-without a GPU.
+"""beside_triton.py BIN PYTHON [SEED | FROM-TO]… [--of=kernels|fused|scores] [--minutes=N] [--keep=FOLDER]: the random kernels of
+kernels.py, fused.py or scores.py beside Triton, without a GPU.
 
 PYTHON is an interpreter that has Triton, `python3 -m venv v && v/bin/pip install triton`. It compiles each kernel for
 sm_90; the PTX machine runs its PTX, for which a manifest says what a launch has to know. What it stores is compared with
@@ -18,18 +18,19 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 LIMIT = 120  # seconds of a compile or a run
 WORDS = ["-Wno-perf", "--no-fp-fusion", "--single-entry", "--target=sm_90a"]
 SCRATCH = {"scratch_of_triton": "zeros:i8[65536]", "profile_of_triton": "zeros:i8[4096]"}  # its last two parameters
-# Triton loads ahead of loops that turn out to run not at all; and what the PTX machine does not know.
-LEFT_OUT = re.compile(r"nobody has waited for this|the machine does not know")
+# Triton loads ahead of loops that turn out to run not at all; what the PTX machine does not know; what Triton would not launch.
+LEFT_OUT = re.compile(r"nobody has waited for this|the machine does not know|bytes of shared memory, of which")
 IN_ORDER = re.compile(r"tl\.reduce\(.*\blast\b")
 
 
-def compile_by_triton(source, kernel, manifest, to):
+def compile_by_triton(source, kernel, manifest, to, options):
     """In PYTHON: the PTX of one kernel of the file, under its manifest."""
     import triton
     from triton.backends.compiler import GPUTarget
@@ -49,7 +50,7 @@ def compile_by_triton(source, kernel, manifest, to):
     divisible = {p["name"] for p in row["params"] if p.get("divisible") == 16}
     attributes = {(i,): [["tt.divisibility", 16]] for i, p in enumerate(function.params) if p.name in divisible}
     made = triton.compile(ASTSource(fn=function, signature=signature, constexprs=values, attrs=attributes),
-                          target=GPUTarget("cuda", 90, 32), options={"num_warps": 4, "enable_fp_fusion": False})
+                          target=GPUTarget("cuda", 90, 32), options={"enable_fp_fusion": False, **json.loads(options)})
     ptx = made.asm["ptx"]
     row = {key: row[key] for key in ("name", "constexprs", "num_stages", "cluster", "grid", "hidden")}
     row["params"] = [{"name": n, "type": t} for n, t in types.items()] + [{"name": n, "type": "*i8"} for n in SCRATCH]
@@ -69,28 +70,55 @@ def run(*command):
     return done.returncode, done.stdout + done.stderr
 
 
-def compare(bin_, python, seed, folder):
-    """(same, differs, refused or left out; what was said; the command)"""
-    from generate import Kernel
-    from tiles import HELPERS
+class Flat:
+    """A kernel of kernels.py."""
+    options = {"num_warps": 4}
 
-    kernel = Kernel(seed)
-    source = folder / "kernel.py"
-    source.write_text(HELPERS + kernel.text(False))
-    if IN_ORDER.search(source.read_text()):
+    def __init__(self, seed, folder):
+        from generate import Kernel
+        from tiles import HELPERS
+
+        kernel = Kernel(seed)
+        self.name, self.text, self.results = kernel.name, HELPERS + kernel.text(False), kernel.results()
+        self.arguments = [str(a) for a in kernel.arguments()]
+
+
+class Written:
+    """A kernel of fused.py or scores.py, whose constexprs become defaults."""
+
+    def __init__(self, name, seed, folder):
+        module = importlib.import_module(name)
+        kernel = getattr(module, name.capitalize())(seed)
+        self.name, text = name, kernel.write()
+        for constexpr, value in kernel.constants().items():
+            text = text.replace(f"{constexpr}: tl.constexpr", f"{constexpr}: tl.constexpr = {value}")
+        self.text = text.replace("@triton.jit", f"# tile: grid = {', '.join(map(str, kernel.grid))}\n@triton.jit")
+        self.arguments, self.results = kernel.arguments(f"{folder}/{name}"), [f"{x}_ptr" for x in kernel.stored()]
+        self.options = {"num_warps": kernel.warps, "num_stages": kernel.stages}
+
+
+KINDS = {"kernels": Flat, "fused": partial(Written, "fused"), "scores": partial(Written, "scores")}
+
+
+def compare(bin_, python, of, seed, folder):
+    """(same, differs, refused or left out; what was said; the command)"""
+    kernel, source = KINDS[of](seed, folder), folder / "kernel.py"
+    source.write_text(kernel.text)
+    if IN_ORDER.search(kernel.text):
         return "left out", "", []
+    warps = f"--num-warps={kernel.options['num_warps']}"
     for name, words in (("kernel.tir", []), ("kernel.ptx", WORDS)):
-        command = [bin_ / "tilec", source, f"--kernel={kernel.name}", "-Wno-perf", "--no-fp-fusion", *words, "-o", folder / name]
+        command = [bin_ / "tilec", source, f"--kernel={kernel.name}", warps, "-Wno-perf", "--no-fp-fusion", *words, "-o", folder / name]
         code, said = run(*command)
         if code:
             return "differs", said, command
     told = (folder / "kernel.ptx").read_text().split("// tilec manifest end\n")[0]
     manifest = "\n".join(line[3:] for line in told.splitlines()[1:])
     theirs = folder / "triton.ptx"
-    code, said = run(python, __file__, "--compile", source, kernel.name, manifest, theirs)
+    code, said = run(python, __file__, "--compile", source, kernel.name, manifest, theirs, json.dumps(kernel.options))
     if code:
         return "refused", said, []
-    arguments, results = [str(a) for a in kernel.arguments()], kernel.results()
+    arguments, results = kernel.arguments, kernel.results
     command = [bin_ / "tilerun", folder / "kernel.tir", "--device=cpu", *arguments, *[f"--save={r}={folder / r}.npy" for r in results]]
     code, said = run(*command)
     if code:
@@ -110,6 +138,7 @@ def main():
     p.add_argument("bin", type=lambda x: Path(x).resolve())
     p.add_argument("python")
     p.add_argument("seeds", nargs="*", default=["0-99"])
+    p.add_argument("--of", choices=KINDS, default="kernels")
     p.add_argument("--minutes", type=float, default=0)
     p.add_argument("--keep", type=Path)
     o = p.parse_args()
@@ -120,7 +149,7 @@ def main():
         seed = seeds.pop(0) if seeds else seed + 1
         folder = keep / str(seed)
         folder.mkdir(parents=True, exist_ok=True)
-        how, said, command = compare(o.bin, o.python, seed, folder)
+        how, said, command = compare(o.bin, o.python, o.of, seed, folder)
         counts[how] = counts.get(how, 0) + 1
         if how == "differs":
             print(f"seed {seed}: {said.strip()[-1000:]}\n  {shlex.join(str(c) for c in command)}", flush=True)

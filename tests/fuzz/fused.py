@@ -357,7 +357,14 @@ class Fused(Source):
         head = HEAD.format(a=self.a, b=self.b, c=self.c, r=self.a if self.a != "i8" else "i32", aligned=even, even=even)
         return head + "\n".join(self.lines).replace("as =", "as_ =") + "\n"
 
-    def arguments(self):
+    def constants(self):
+        return {"BM": self.bm, "BN": self.bn, "BK": self.bk}
+
+    @staticmethod
+    def stored():
+        return "cd"
+
+    def arguments(self, _stem):
         planes = PARTS
         few = "randint(-3,4)"
         indices = {"rows": f"randint(0,{self.m}):i32[{self.m}]", "expert": f"randint(0,2):i32[{-(-self.m // self.bm)}]"}
@@ -377,11 +384,11 @@ def try_seed(programs, device, work, seed):
     split = ["--stream-k=auto"] if kernel.maybe(.2) else []
     grid = "--grid=" + ",".join(map(str, kernel.grid))
     options = [f"--num-warps={kernel.warps}", f"--num-stages={kernel.stages}",
-               *[f"-D{x}={v}" for x, v in (("BM", kernel.bm), ("BN", kernel.bn), ("BK", kernel.bk))]]
-    arguments = kernel.arguments()
+               *[f"-D{x}={v}" for x, v in kernel.constants().items()]]
+    arguments = kernel.arguments(stem)
     command = [programs / "tilerun", f"{stem}.tl", f"--seed={seed}", grid, *options, *arguments]
-    same = [f"--expect={x}_ptr={stem}-{x}.npy:0" for x in "cd"]
-    wrong = first_wrong(seed, command, (["--device=cpu", *[f"--save={x}_ptr={stem}-{x}.npy" for x in "cd"]],
+    same = [f"--expect={x}_ptr={stem}-{x}.npy:0" for x in kernel.stored()]
+    wrong = first_wrong(seed, command, (["--device=cpu", *[f"--save={x}_ptr={stem}-{x}.npy" for x in kernel.stored()]],
                                         [f"--device={device}", *split, *same]))
     if wrong or device.endswith("sm_80"):  # which has no further entries
         return wrong

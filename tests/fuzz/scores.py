@@ -264,6 +264,12 @@ class Scores(Source):
         (self.backward if self.back else self.forward)()
         return HEAD.format(even=":16" if self.even else "") + "\n".join(self.lines) + "\n"
 
+    def constants(self):
+        return {"D": self.d, "BM": self.bm, "BN": self.bn}
+
+    def stored(self):
+        return ["o", "p"] if self.back else ["o", "total", "top"]
+
     def arguments(self, stem):
         rows, keys = self.heads * self.m, self.heads * self.n
         pages = -(-self.n // self.bn)
@@ -285,10 +291,10 @@ def try_seed(programs, device, work, seed):
     Path(f"{stem}.tl").write_text(kernel.write())
     grid = "--grid=" + ",".join(map(str, kernel.grid))
     options = [f"--num-warps={kernel.warps}", f"--num-stages={kernel.stages}",
-               *[f"-D{x}={v}" for x, v in (("D", kernel.d), ("BM", kernel.bm), ("BN", kernel.bn))]]
+               *[f"-D{x}={v}" for x, v in kernel.constants().items()]]
     arguments = kernel.arguments(stem)
     command = [programs / "tilerun", f"{stem}.tl", f"--seed={seed}", grid, *options, *arguments]
-    stored = ["o", "p"] if kernel.back else ["o", "total", "top"]
+    stored = kernel.stored()
     same = [f"--expect={x}_ptr={stem}-{x}.npy:0" for x in stored]
     wrong = first_wrong(seed, command, (["--device=cpu", *[f"--save={x}_ptr={stem}-{x}.npy" for x in stored]],
                                         [f"--device={device}", *same]))
