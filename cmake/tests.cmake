@@ -143,7 +143,7 @@ test("random pipelines"                    release quick,fuzz    20  -     pytho
 test("random products"                     release quick,fuzz    25  -     python3 tests/fuzz/products.py ${BIN} 1-60
     746 1390 1775) # of blocks that have no room for what threads store beside what matters
 test("random attention"                    release quick,fuzz     8  -     python3 tests/fuzz/attention.py ${BIN})
-test("random fused products"               release quick,fuzz    20  -     python3 tests/fuzz/fused.py ${BIN} 1-150)
+test("random fused products"               release quick,fuzz    20  -     python3 tests/fuzz/fused.py ${BIN} 1-150 50191)
 test("random attention around it"          release quick,fuzz    15  -     python3 tests/fuzz/scores.py ${BIN} 1-120)
 test("random planes"                       release quick,fuzz    12  -     python3 tests/fuzz/planes.py ${BIN} 1-110 223 4709)
 test("random blocks"                       release quick,fuzz,passes    8  -     python3 tests/fuzz/blocks.py ${BIN})

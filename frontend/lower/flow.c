@@ -213,8 +213,7 @@ static Op *finish_if(Lower *l, Op *draft, Merge *m, Value *condition) {
     return finish_op(l, draft, &operands, &m->value[0]);
 }
 
-/* A value of this form for an arm that ends without `return`: what it is, is undefined. */
-static Obj any_value(Lower *l, Obj like, Span span) {
+Obj any_value(Lower *l, Obj like, Span span) {
     if (like.kind == OBJ_VALUE) {
         Type t = like.value->type, bits = type_with_elem(t, EL_I64);
         Value *zero = ir_const_int(&l->b, t.depth ? bits : t, 0);

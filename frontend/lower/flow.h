@@ -21,6 +21,8 @@ bool holds_value(Obj o);
 void leaves(Lower *l, Obj o, Values *out);
 Obj with_leaves(Lower *l, Obj o, Value *const **next); /* its values replaced by those at *next */
 bool same_form(Obj a, Obj b);
+/* A value of this form, where none is taken; here, which it is, is undefined. */
+Obj any_value(Lower *l, Obj like, Span span);
 void name_results(const Obj *o, const char *name);
 const char *undefined_text(Lower *l, const char *what, Span span);
 

@@ -3,8 +3,9 @@
  * carry, and the ways out.
  *
  * A name that the body assigns and that existed before is carried (region
- * argument, yield, result). break and continue end their path through the body
- * as return ends a function's (flow.c); a hidden variable, loop_stop,
+ * argument, yield, result), unless it has no value at the end of the body, as
+ * the index of a loop in there, and none reads what it had at its begin. break and continue end
+ * their path through the body as return ends a function's (flow.c); a hidden variable, loop_stop,
  * says which it was. When it is known to be false at the end of the body, the
  * loop is as if there were no break; else the loop becomes a `while` that
  * carries `go`. */
@@ -19,7 +20,9 @@ const char loop_stop[] = "stop";
 typedef struct Carried {
     const char *name;
     Obj before;
-    Span span; /* where it was assigned before the loop */
+    Span span;        /* where it was assigned before the loop */
+    const char *lost; /* why it has no value from the end of the body on, or NULL */
+    int leaf;         /* its first, among the loop's */
 } Carried;
 
 typedef struct Loop {
@@ -62,8 +65,43 @@ static void add_arguments(Lower *l, const Loop *loop, Block *block) {
         ir_block_arg(l->s, l->b.f, block, loop->init.at[i]->type, NULL);
 }
 
+typedef struct Turn { /* a region of a loop */
+    Value *const *args;
+    const Values *now; /* what it hands on, of these */
+} Turn;
+
+/* Whether something takes the leaf as it came in, but for what hands it on. */
+static bool is_read(const Turn *t, int leaf) {
+    const Value *arg = t->args[leaf];
+    for (int k = 0; k < t->now->n; k++)
+        if (k != leaf && t->now->at[k] == arg) return true;
+    return ir_has_uses(arg);
+}
+
+static void refuse_carried(Lower *l, const Carried *c, Obj in, const char *sep, const char *becomes,
+                           const char *where) {
+    Span span = find_binding(&l->frame->scope, c->name)->span;
+    fail(l, E_CARRIED, span, "loop-carried variable '%s' starts as %s and %s%s%s", c->name,
+         obj_what(l, in), sep, becomes, where);
+    note(l, c->span, "it starts here; a variable keeps its type through a loop");
+}
+
+/* Names without a value at the end of the body must not be read at its begin. */
+static void refuse_lost(Lower *l, Loop *loop, const Turn *turns, int n) {
+    for (int i = 0; i < loop->var.n; i++) {
+        Carried *c = &loop->var.at[i];
+        int leaf = c->leaf, end = i + 1 < loop->var.n ? loop->var.at[i + 1].leaf : loop->init.n;
+        bool read = false;
+        for (; c->lost && leaf < end; leaf++)
+            for (int k = 0; k < n; k++) read |= is_read(&turns[k], leaf);
+        if (!read) continue;
+        refuse_carried(l, c, c->before, "has no one type: ", c->lost, "");
+        c->lost = NULL;
+    }
+}
+
 /* What the body has made of the carried names; those that changed their form
- * are errors, and keep the value they came in with. */
+ * are errors, and keep the value they came in with, as those do that have none. */
 static Values carried_now(Lower *l, Loop *loop, Value *const *args) {
     Values now = {0};
     for (int i = 0; i < loop->var.n; i++) {
@@ -71,17 +109,16 @@ static Values carried_now(Lower *l, Loop *loop, Value *const *args) {
         const Binding *b = find_binding(&l->frame->scope, c->name);
         Obj in = with_leaves(l, c->before, &args), out = b->obj;
         bool poisoned = obj_is_poison(out) && !b->undefined;
+        c->leaf = now.n;
+        c->lost = holds_value(in) ? b->undefined : NULL;
         if (!poisoned && !b->undefined && same_form(in, out)) {
             leaves(l, out, &now);
             continue;
         }
-        if (!poisoned && !obj_is_poison(in)) {
-            const char *becomes = b->undefined ? b->undefined : obj_what(l, out);
-            const char *sep = b->undefined ? "has no one type: " : "becomes ";
-            fail(l, E_CARRIED, b->span, "loop-carried variable '%s' starts as %s and %s%s%s",
-                 c->name, obj_what(l, in), sep, becomes, b->undefined ? "" : " here");
-            note(l, c->span, "it starts here; a variable keeps its type through a loop");
-        }
+        if (!poisoned && !c->lost && !obj_is_poison(in))
+            refuse_carried(l, c, in, b->undefined ? "has no one type: " : "becomes ",
+                           b->undefined ? b->undefined : obj_what(l, out),
+                           b->undefined ? "" : " here");
         leaves(l, in, &now);
     }
     return now;
@@ -143,8 +180,11 @@ static void close_loop(Lower *l, const Loop *loop, Scope before, Value *const *r
         const Binding *last = find_binding(&body, c->name);
         if (!holds_value(c->before) && last)
             b->obj = obj_same(last->obj, c->before) ? c->before : poison();
-        else if (last && obj_is_poison(last->obj))
+        else if (last && obj_is_poison(last->obj)) {
             b->obj = poison();
+            b->undefined = c->lost;
+            b->span = last->span;
+        }
     }
     for (int i = 0; i < loop->body_local.n; i++) {
         const Binding *last = find_binding(&body, loop->body_local.at[i]);
@@ -300,6 +340,7 @@ static void for_at_run_time(Lower *l, const Stmt *stmt, const Range *range) {
     l->b.block = body;
     Obj stop = lower_body(l, stmt, NULL);
     Values now = carried_now(l, &loop, args), init = {0};
+    refuse_lost(l, &loop, &(Turn){args, &now}, 1);
     Value **full = drop_unchanged(l, &loop, &now, body, &init);
     Value **result;
     if (never(stop)) {
@@ -498,6 +539,20 @@ static Value *lower_condition(Lower *l, const Stmt *stmt, bool *endless) {
     return v ? v : truth(l, false);
 }
 
+/* What the loop begins with, in front of it: anything where nothing takes it, or a loop around this
+ * one would take what it has there. */
+static Values begin_with(Lower *l, const Loop *loop, Op *draft) {
+    Values init = {0};
+    l->b.block = draft->block;
+    l->b.before = draft;
+    for (int i = 0; i < loop->var.n; i++) {
+        const Carried *c = &loop->var.at[i];
+        leaves(l, c->lost ? any_value(l, c->before, c->span) : c->before, &init);
+    }
+    l->b.before = NULL;
+    return init;
+}
+
 void lower_while(Lower *l, const Stmt *stmt) {
     if (stmt->orelse.n) fail(l, E_LOOP_FORM, stmt->span, "'else' after a loop is not supported");
     Names names = assigned_names(l, stmt->body, stmt->value);
@@ -525,7 +580,10 @@ void lower_while(Lower *l, const Stmt *stmt) {
     bind_carried(l, &loop, body->args);
     l->b.block = body;
     Obj stop = lower_body(l, stmt, NULL);
-    Values now = carried_now(l, &loop, body->args), init = loop.init;
+    Values now = carried_now(l, &loop, body->args);
+    refuse_lost(l, &loop, (Turn[]){{test->args, &tested}, {body->args, &now}}, 2);
+    Values init = begin_with(l, &loop, draft);
+    l->b.block = body;
     if (never(stop)) {
         if (endless) {
             fail(l, E_ENDLESS, stmt->value->span, "this condition never becomes false");
