@@ -43,24 +43,26 @@ void ranks_divides(const Ranks *r, const char *name, long size, long by) {
                      r->size);
 }
 
+static void print_option(const Option *o) {
+    char word[64];
+    snprintf(word, sizeof word, "--%s=%s", o->name, o->text ? "WORD" : "N");
+    printf("  %-20s %s", word, o->what);
+    if (o->text)
+        printf(" (%s)\n", *o->text);
+    else if (*o->value)
+        printf(" (%ld)\n", *o->value);
+    else
+        printf("\n");
+}
+
 static void usage(const Ranks *r, const char *program, const char *about, const Option *options,
-                  int n) {
+                  int n, const Option *common) {
     if (r->rank) return;
     const char *name = strrchr(program, '/');
     printf("usage: mpirun -n RANKS %s [OPTION…]\n%s\n\n", name ? name + 1 : program, about);
-    for (int i = 0; i < n; i++) {
-        char word[64];
-        snprintf(word, sizeof word, "--%s=%s", options[i].name, options[i].text ? "WORD" : "N");
-        printf("  %-20s %s", word, options[i].what);
-        if (options[i].text)
-            printf(" (%s)\n", *options[i].text);
-        else if (*options[i].value)
-            printf(" (%ld)\n", *options[i].value);
-        else
-            printf("\n");
-    }
-    printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--streams=N",
-           "ranks that a rank copies from or to at a time (1)", "--device=WORD",
+    for (int i = 0; i < n; i++) print_option(&options[i]);
+    print_option(common);
+    printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--device=WORD",
            "auto, cuda: a GPU for each rank; cpu; ptx: PTX run on the CPU (auto)",
            "--kernels=FOLDER", "where the examples' kernels are (examples)", "--config=TEXT",
            "tile sizes and options, as BM=128,num_warps=8", "--bench",
@@ -122,7 +124,8 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
     const char *device = "auto";
     int help = 0;
     *r = (Ranks){.kernels = "examples", .streams = 1};
-    const Option common = {"streams", &r->streams, NULL, ""};
+    const Option common = {"streams", &r->streams, NULL,
+                           "ranks that a rank copies from or to at a time"};
     MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->size);
@@ -142,7 +145,7 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
             ranks_refuse(r, "unknown option '%s': --help lists them", word);
     }
     if (help) {
-        usage(r, (*argv)[0], about, options, n);
+        usage(r, (*argv)[0], about, options, n, &common);
         MPI_Finalize();
         exit(0);
     }

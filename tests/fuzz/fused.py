@@ -6,11 +6,10 @@ that run backwards, in two pieces, over places, or are one of several parts of a
 and stores of halves, of transposed tiles, by descriptors and by atomics. In whole numbers, what a launch stores by the entry
 that it chooses on the device must be what the CPU device stores; so must what the further entry stores, chosen or not.
 Prints what is wrong and the command that shows it, whose files stay then, and how many passed and failed."""
-import random
 import sys
-from pathlib import Path
+from functools import partial
 
-from source import Source, first_wrong, run_seeds, wrong_further
+from source import Launched, run_seeds, try_launched
 
 HEAD = '''import triton
 import triton.language as tl
@@ -29,7 +28,7 @@ CONFIGS = [(64, 64, 64, 4, 2), (128, 64, 64, 4, 3), (64, 128, 64, 4, 3), (128, 1
 PARTS = 3  # of a sum, or planes
 
 
-class Fused(Source):
+class Fused(Launched):
     """A kernel, and what it is launched with."""
 
     def __init__(self, seed):
@@ -187,7 +186,7 @@ class Fused(Source):
             for o in self.others:
                 self.emit(f"b{o}_block = tl.advance(b{o}_block, (BK, 0))")
 
-    def turn(self, at, twice):
+    def product(self, at, twice):
         """A block of K from number `at` on."""
         a, wide = self.load("a", at), NAMES[self.a]
         if self.a in ("fp16", "bf16") and not self.plain:
@@ -217,11 +216,11 @@ class Fused(Source):
         if self.nest:
             self.depth -= 1
 
-    def body_of_turn(self, at, twice):
+    def turn(self, at, twice):
         if self.index == "skipped":
             self.emit(f"if tl.load(i_ptr + {at} // BK) != 0:")
             self.depth += 1
-        self.turn(at, twice)
+        self.product(at, twice)
         if self.index == "skipped":
             self.depth -= 1
 
@@ -234,24 +233,7 @@ class Fused(Source):
         more = ""
         if words == "tl.range(":
             more = self.pick("", ", num_stages=2", ", num_stages=4", ", warp_specialize=True", ", loop_unroll_factor=2")
-        self.begin(first)
-        if way == "while":
-            self.emit(f"at = {first}")
-            self.emit(f"while at < {end}:")
-        elif way == "first":
-            self.emit(f"for at in {words}{first}, {end}, BK{more}):")
-        else:
-            self.emit(f"for i in {words}0, tl.cdiv({end} - {first}, BK){more}):")
-        self.depth += 1
-        if way == "turn":
-            self.emit(f"at = {first} + i * BK")
-        if way == "back":
-            self.emit(f"at = {first} + (tl.cdiv({end} - {first}, BK) - 1 - i) * BK")
-        self.body_of_turn("at", twice)
-        self.go_on()
-        if way == "while":
-            self.emit("at += BK")
-        self.depth -= 1
+        self.blocks(way, words, more, first, end, "BK", twice)
 
     def loops(self):
         self.prepare()
@@ -357,6 +339,9 @@ class Fused(Source):
         head = HEAD.format(a=self.a, b=self.b, c=self.c, r=self.a if self.a != "i8" else "i32", aligned=even, even=even)
         return head + "\n".join(self.lines).replace("as =", "as_ =") + "\n"
 
+    def split(self):
+        return ["--stream-k=auto"] if self.maybe(.2) else []
+
     def constants(self):
         return {"BM": self.bm, "BN": self.bn, "BK": self.bk}
 
@@ -377,25 +362,5 @@ class Fused(Source):
                 f"M={self.m}", f"N={self.n}", f"K={self.k}"]
 
 
-def try_seed(programs, device, work, seed):
-    """What is wrong, or nothing."""
-    kernel, stem = Fused(seed), f"{work}/fused-{seed}"
-    Path(f"{stem}.tl").write_text(kernel.write())
-    split = ["--stream-k=auto"] if kernel.maybe(.2) else []
-    grid = "--grid=" + ",".join(map(str, kernel.grid))
-    options = [f"--num-warps={kernel.warps}", f"--num-stages={kernel.stages}",
-               *[f"-D{x}={v}" for x, v in kernel.constants().items()]]
-    arguments = kernel.arguments(stem)
-    command = [programs / "tilerun", f"{stem}.tl", f"--seed={seed}", grid, *options, *arguments]
-    same = [f"--expect={x}_ptr={stem}-{x}.npy:0" for x in kernel.stored()]
-    wrong = first_wrong(seed, command, (["--device=cpu", *[f"--save={x}_ptr={stem}-{x}.npy" for x in kernel.stored()]],
-                                        [f"--device={device}", *split, *same]))
-    if wrong or device.endswith("sm_80"):  # which has no further entries
-        return wrong
-    said = wrong_further([programs / "tilec", f"{stem}.tl", *options, "-Wno-perf", "--target=sm_90a", *split], stem, "fused",
-                         [f"--seed={seed}", grid, f"--device={device}", *arguments, *same])
-    return f"seed {seed}: {said}" if said else ""
-
-
 if __name__ == "__main__":
-    sys.exit(run_seeds("fused", try_seed))
+    sys.exit(run_seeds("fused", partial(try_launched, "fused", Fused)))

@@ -6,12 +6,12 @@ that run backwards, in two pieces or in one of several parts; and the pass back 
 are whole numbers, whose exponentials to the base 2 and all sums are exact: what a launch stores by the entry that it
 chooses on the device must be what the CPU device stores, bit for bit; so must what the further entry stores, chosen or not.
 Prints what is wrong and the command that shows it, whose files stay then, and how many passed and failed."""
-import random
 import struct
 import sys
+from functools import partial
 from pathlib import Path
 
-from source import Source, first_wrong, run_seeds, wrong_further
+from source import Launched, run_seeds, try_launched
 
 HEAD = '''import triton
 import triton.language as tl
@@ -40,7 +40,7 @@ def one_hot(path, rows, columns, pick):
     Path(path).write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + b"".join(lines))
 
 
-class Scores(Source):
+class Scores(Launched):
     """A kernel, and what it is launched with."""
 
     def __init__(self, seed):
@@ -148,24 +148,7 @@ class Scores(Source):
             way = "turn"
         words, more = self.pick(("range(", ""), ("range(", ""), ("tl.range(", ""), ("tl.range(", ", num_stages=3"),
                                 ("tl.range(", ", warp_specialize=True"))
-        self.begin(first)
-        if way == "while":
-            self.emit(f"at = {first}")
-            self.emit(f"while at < {end}:")
-        elif way == "first":
-            self.emit(f"for at in {words}{first}, {end}, BN{more}):")
-        else:
-            self.emit(f"for i in {words}0, tl.cdiv({end} - {first}, BN){more}):")
-        self.depth += 1
-        if way == "turn":
-            self.emit(f"at = {first} + i * BN")
-        if way == "back":
-            self.emit(f"at = {first} + (tl.cdiv({end} - {first}, BN) - 1 - i) * BN")
-        self.turn("at", masked)
-        self.go_on()
-        if way == "while":
-            self.emit("at += BN")
-        self.depth -= 1
+        self.blocks(way, words, more, first, end, "BN", masked)
 
     def forward(self):
         self.emit("tile, head = tl.program_id(0), tl.program_id(1)")
@@ -285,25 +268,5 @@ class Scores(Source):
                 f"i_ptr={kind}", f"M={self.m}", f"N={self.n}", f"shared={self.shared}", "scale=1.0"]
 
 
-def try_seed(programs, device, work, seed):
-    """What is wrong, or nothing."""
-    kernel, stem = Scores(seed), f"{work}/scores-{seed}"
-    Path(f"{stem}.tl").write_text(kernel.write())
-    grid = "--grid=" + ",".join(map(str, kernel.grid))
-    options = [f"--num-warps={kernel.warps}", f"--num-stages={kernel.stages}",
-               *[f"-D{x}={v}" for x, v in kernel.constants().items()]]
-    arguments = kernel.arguments(stem)
-    command = [programs / "tilerun", f"{stem}.tl", f"--seed={seed}", grid, *options, *arguments]
-    stored = kernel.stored()
-    same = [f"--expect={x}_ptr={stem}-{x}.npy:0" for x in stored]
-    wrong = first_wrong(seed, command, (["--device=cpu", *[f"--save={x}_ptr={stem}-{x}.npy" for x in stored]],
-                                        [f"--device={device}", *same]))
-    if wrong or device.endswith("sm_80"):  # which has no further entries
-        return wrong
-    said = wrong_further([programs / "tilec", f"{stem}.tl", *options, "-Wno-perf", "--target=sm_90a"], stem, "scores",
-                         [f"--seed={seed}", grid, f"--device={device}", *arguments, *same])
-    return f"seed {seed}: {said}" if said else ""
-
-
 if __name__ == "__main__":
-    sys.exit(run_seeds("scores", try_seed))
+    sys.exit(run_seeds("scores", partial(try_launched, "scores", Scores)))

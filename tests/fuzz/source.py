@@ -45,6 +45,36 @@ class Source:
         return f"v{self.names}"
 
 
+class Launched(Source):
+    """A kernel, what it is launched with (write, arguments, constants, stored, and its grid, warps and stages), and the
+    loop over blocks that it is made of: begin, turn and go_on write what comes in front of it, in it and at a turn's end."""
+
+    def split(self):
+        """What lets a launch share out iterations, if anything."""
+        return []
+
+    def blocks(self, way, words, more, first, end, step, *turn):
+        """From number `first` to `end`, `step` at a time: `at` is where a turn's block begins."""
+        self.begin(first)
+        if way == "while":
+            self.emit(f"at = {first}")
+            self.emit(f"while at < {end}:")
+        elif way == "first":
+            self.emit(f"for at in {words}{first}, {end}, {step}{more}):")
+        else:
+            self.emit(f"for i in {words}0, tl.cdiv({end} - {first}, {step}){more}):")
+        self.depth += 1
+        if way == "turn":
+            self.emit(f"at = {first} + i * {step}")
+        if way == "back":
+            self.emit(f"at = {first} + (tl.cdiv({end} - {first}, {step}) - 1 - i) * {step}")
+        self.turn("at", *turn)
+        self.go_on()
+        if way == "while":
+            self.emit(f"at += {step}")
+        self.depth -= 1
+
+
 def seeds_of(words):
     """The numbers of words such as 7 and 10-20."""
     parts = [word.partition("-") for word in words]
@@ -97,6 +127,24 @@ def wrong_further(compiler, stem, kernel, words):
     said = tell(further)
     cannot = "no descriptor of" in said or "bytes of shared memory, of which" in said
     return said + "\n    " + " ".join(map(str, further)) if said and not cannot else ""
+
+
+def try_launched(name, make, programs, device, work, seed):
+    """What is wrong with the Launched of the seed, by the entry that a launch chooses and by the further one, or nothing."""
+    kernel, stem = make(seed), f"{work}/{name}-{seed}"
+    Path(f"{stem}.tl").write_text(kernel.write())
+    grid, split, arguments = "--grid=" + ",".join(map(str, kernel.grid)), kernel.split(), kernel.arguments(stem)
+    options = [f"--num-warps={kernel.warps}", f"--num-stages={kernel.stages}",
+               *[f"-D{x}={v}" for x, v in kernel.constants().items()]]
+    same = [f"--expect={x}_ptr={stem}-{x}.npy:0" for x in kernel.stored()]
+    command = [programs / "tilerun", f"{stem}.tl", f"--seed={seed}", grid, *options, *arguments]
+    wrong = first_wrong(seed, command, (["--device=cpu", *[f"--save={x}_ptr={stem}-{x}.npy" for x in kernel.stored()]],
+                                        [f"--device={device}", *split, *same]))
+    if wrong or device.endswith("sm_80"):  # which has no further entries
+        return wrong
+    said = wrong_further([programs / "tilec", f"{stem}.tl", *options, "-Wno-perf", "--target=sm_90a", *split], stem, name,
+                         [f"--seed={seed}", grid, f"--device={device}", *arguments, *same])
+    return f"seed {seed}: {said}" if said else ""
 
 
 def run_seeds(name, try_seed):
