@@ -455,6 +455,16 @@ tile_status tile_stream_write_value(tile_context *ctx, void *stream, tile_ptr to
     return ctx->ops->write_value(ctx, stream, to, value);
 }
 
+tile_status tile_stream_wait_value(tile_context *ctx, void *stream, tile_ptr from, uint32_t value) {
+    tile_status st = rt_enter(ctx);
+    if (st) return st;
+    if (!from || from % sizeof value)
+        return rt_fail(ctx, TILE_INVALID,
+                       "tile_stream_wait_value: an address that is a multiple of %zu is wanted",
+                       sizeof value);
+    return ctx->ops->wait_value(ctx, stream, from, value);
+}
+
 tile_status tile_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes) {
     tile_status st = rt_enter(ctx);
     if (st || bytes == 0) return st;

@@ -5,6 +5,7 @@
  * says whether it was ever written, and lies between stretches of address space that nobody may
  * touch, so that a stray index of a kernel does not reach another buffer and pass for right. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "base/patience.h"
 #include "runtime/runtime.h"
 
 #include <stdio.h>
@@ -107,6 +108,21 @@ static tile_status cpu_write_value(tile_context *ctx, void *stream, tile_ptr to,
     if (st) return st;
     __atomic_store_n((uint32_t *)host(to), value, __ATOMIC_RELEASE);
     mark_written(&b, to, sizeof value);
+    return TILE_OK;
+}
+
+static tile_status cpu_wait_value(tile_context *ctx, void *stream, tile_ptr from, uint32_t value) {
+    (void)stream;
+    Buffer b;
+    tile_status st = find(ctx, from, sizeof value, &b);
+    uint32_t got;
+    Patience p = {0};
+    if (st) return st;
+    while (got = __atomic_load_n((uint32_t *)host(from), __ATOMIC_ACQUIRE), got - value > INT32_MAX)
+        if (!patience_nap(&p, ctx->patience_ms, NULL))
+            return rt_fail(ctx, TILE_CHECK_FAILED,
+                           "deadlock: tile_stream_wait_value waits for %u, and the number is %u",
+                           value, got);
     return TILE_OK;
 }
 
@@ -289,6 +305,7 @@ const DeviceOps host_ops = {
     .copy_out = cpu_copy_out,
     .copy_within = cpu_copy_within,
     .write_value = cpu_write_value,
+    .wait_value = cpu_wait_value,
     .fill = cpu_fill,
     .load = cpu_load,
     .unload = cpu_unload,

@@ -117,12 +117,27 @@ static tile_status cuda_copy_within(tile_context *ctx, tile_ptr to, tile_ptr fro
     return leave(ctx, ctx->cuda->api.copy_within(to, from, bytes, stream), "copy on the device");
 }
 
+static tile_status no_values(tile_context *ctx, const char *symbol, const char *what) {
+    return rt_fail(ctx, TILE_UNSUPPORTED,
+                   "this CUDA driver has no %s, which %s in a stream: that of CUDA 11.7 or later "
+                   "has",
+                   symbol, what);
+}
+
+static tile_status cuda_wait_value(tile_context *ctx, void *stream, tile_ptr from, uint32_t value) {
+    enum { OR_MORE = 0 }; /* CU_STREAM_WAIT_VALUE_GEQ */
+    if (!ctx->cuda->api.wait_value)
+        return no_values(ctx, "cuStreamWaitValue32_v2", "waits for numbers");
+    CuResult r = enter(ctx);
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    return leave(ctx, ctx->cuda->api.wait_value(stream, from, value, OR_MORE),
+                 "wait for a number in a stream");
+}
+
 static tile_status cuda_write_value(tile_context *ctx, void *stream, tile_ptr to, uint32_t value) {
     enum { BEHIND_ALL = 0 }; /* CU_STREAM_WRITE_VALUE_DEFAULT */
     if (!ctx->cuda->api.write_value)
-        return rt_fail(ctx, TILE_UNSUPPORTED,
-                       "this CUDA driver has no cuStreamWriteValue32_v2, which writes numbers in a "
-                       "stream: that of CUDA 11.7 or later has");
+        return no_values(ctx, "cuStreamWriteValue32_v2", "writes numbers");
     CuResult r = enter(ctx);
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
     return leave(ctx, ctx->cuda->api.write_value(stream, to, value, BEHIND_ALL),
@@ -619,6 +634,7 @@ tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context) {
         .copy_out = cuda_copy_out,
         .copy_within = cuda_copy_within,
         .write_value = cuda_write_value,
+        .wait_value = cuda_wait_value,
         .fill = cuda_fill,
         .load = cuda_load,
         .unload = cuda_unload,

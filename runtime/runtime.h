@@ -92,6 +92,7 @@ typedef struct DeviceOps {
     tile_status (*copy_within)(tile_context *ctx, tile_ptr to, tile_ptr from, size_t bytes,
                                void *stream);
     tile_status (*write_value)(tile_context *ctx, void *stream, tile_ptr to, uint32_t value);
+    tile_status (*wait_value)(tile_context *ctx, void *stream, tile_ptr from, uint32_t value);
     tile_status (*fill)(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes);
     /* Makes the code behind module->kernel[…] ready; text ends in a NUL. */
     tile_status (*load)(tile_module *m, const char *text);
@@ -151,7 +152,8 @@ struct tile_context {
     Freed freed[RT_FREED]; /* the last ones, in a ring */
     size_t nfreed;         /* ever */
     unsigned checks;
-    tile_print_fn print; /* NULL: dropped */
+    uint32_t patience_ms; /* how long the host waits for a number; 0: PATIENCE_MS. Tests set it */
+    tile_print_fn print;  /* NULL: dropped */
     void *print_user;
     tile_progress_fn progress; /* NULL: nobody asks */
     void *progress_user;

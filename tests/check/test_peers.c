@@ -226,6 +226,35 @@ START_TEST(waiting_by_volatile_loads) {
 }
 END_TEST
 
+static void *wait_for_5(void *arg) {
+    Side *s = arg;
+    s->st = tile_stream_wait_value(s->p->ctx, NULL, s->args[0].value.p, 5);
+    return NULL;
+}
+
+/* What comes behind a number that is waited for sees what was there before it. */
+START_TEST(waiting_for_a_number) {
+    be_peers();
+    tile_ptr at = peer_numbers(&a, 0, 0);
+    Side s = {.p = &a, .args = {tile_pointer(at)}};
+    pthread_t other;
+    ck_assert_int_eq(pthread_create(&other, NULL, wait_for_5, &s), 0);
+    ck_assert_int_eq(tile_stream_write_value(b.ctx, NULL, at, 4), TILE_OK);
+    ck_assert_int_eq(tile_stream_write_value(b.ctx, NULL, at + 4, 77), TILE_OK);
+    ck_assert_int_eq(tile_stream_write_value(b.ctx, NULL, at, 6), TILE_OK);
+    pthread_join(other, NULL);
+    ck_assert_int_eq(s.st, TILE_OK);
+    ck_assert_int_eq(peer_number(&a, at, 1), 77);
+    /* a count that wraps */
+    ck_assert_int_eq(tile_stream_wait_value(a.ctx, NULL, at, 0xfffffff0), TILE_OK);
+    ck_assert_int_eq(tile_stream_wait_value(a.ctx, NULL, at, 0x80000007), TILE_OK);
+    a.ctx->patience_ms = 30;
+    fails(tile_stream_wait_value(a.ctx, NULL, at, 7), TILE_CHECK_FAILED,
+          "deadlock: tile_stream_wait_value waits for 7, and the number is 6");
+    fails(tile_stream_wait_value(a.ctx, NULL, at, 0x80000006), TILE_CHECK_FAILED, "deadlock");
+}
+END_TEST
+
 /* Nobody ever writes: after the limit it is a deadlock, and says whom it waited for. Where nobody
  * else could write it is one at once. */
 START_TEST(waiting_in_vain) {
@@ -320,6 +349,7 @@ int main(void) {
     tcase_add_test(t, no_count_is_lost);
     tcase_add_test(t, waiting_for_each_other);
     tcase_add_test(t, waiting_by_volatile_loads);
+    tcase_add_test(t, waiting_for_a_number);
     tcase_add_test(t, waiting_in_vain);
     tcase_add_test(t, ptx_waiting_in_vain);
     return run_suite(s, t);

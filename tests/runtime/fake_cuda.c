@@ -343,6 +343,16 @@ CuResult fake_write_value(CuStream stream, CuPtr to, uint32_t value, unsigned fl
     return CU_SUCCESS;
 }
 
+/* It would be waiting for ever. */
+CuResult fake_wait_value(CuStream stream, CuPtr from, uint32_t value, unsigned flags) {
+    uint32_t got;
+    BEGIN_HERE();
+    if (!is_stream(stream)) return INVALID_HANDLE;
+    if (flags || from % sizeof value || !book_inside(from, sizeof value)) return INVALID_VALUE;
+    memcpy(&got, (const void *)(uintptr_t)from, sizeof got);
+    return got - value <= INT32_MAX ? CU_SUCCESS : INVALID_VALUE;
+}
+
 CuResult fake_copy_peer(CuPtr to, CuContext to_context, CuPtr from, CuContext from_context,
                         size_t bytes, CuStream stream) {
     if (!is_primary(to_context) && !book_knows(to_context, CONTEXT)) return INVALID_CONTEXT;

@@ -248,19 +248,27 @@ static void waits(const char *target) {
     static uint32_t got[PROGRAMS];
     tile_module *m;
     tile_kernel *k;
-    void *stream;
+    void *stream, *behind;
+    uint32_t seen;
     CHECK(load(target, "", body_wait, &m, &k) == TILE_OK);
     CHECK(tile_stream_create(ctx, &stream) == TILE_OK);
+    CHECK(tile_stream_create(ctx, &behind) == TILE_OK);
     for (uint32_t n = 0; n < 20; n++) {
         CHECK(tile_fill(ctx, counter, 0, 8) == TILE_OK);
         CHECK(tile_synchronize(ctx) == TILE_OK);
         CHECK(start(k, PROGRAMS, NULL) == TILE_OK);
+        CHECK(tile_stream_wait_value(ctx, behind, counter, 6) == TILE_OK);
+        CHECK(tile_copy_on_device(ctx, counter + 8, counter + 4, 4, behind) == TILE_OK);
         CHECK(tile_stream_write_value(ctx, stream, counter + 4, 1000 + n) == TILE_OK);
         CHECK(tile_stream_write_value(ctx, stream, counter, 7) == TILE_OK);
         CHECK(tile_copy_to_host(ctx, got, out, sizeof got) == TILE_OK);
         CHECK(got[0] == 1000 + n && got[PROGRAMS - 1] == 1000 + n);
+        CHECK(tile_synchronize_stream(ctx, behind) == TILE_OK);
+        CHECK(tile_copy_to_host(ctx, &seen, counter + 8, 4) == TILE_OK);
+        CHECK(seen == 1000 + n);
     }
     CHECK(tile_stream_destroy(ctx, stream) == TILE_OK);
+    CHECK(tile_stream_destroy(ctx, behind) == TILE_OK);
     tile_module_unload(m);
 }
 

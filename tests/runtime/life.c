@@ -138,6 +138,7 @@ static void work(Program *p, Life *l, const char *file) {
         TRY(tile_copy_on_device(p->ctx, p->y, p->x, sizeof p->in, NULL));
     memcpy(&number, p->in, sizeof number);
     TRY(tile_stream_write_value(p->ctx, NULL, p->y, number)); /* what is there */
+    TRY(tile_stream_wait_value(p->ctx, NULL, p->y, number));
     TRY(tile_synchronize_stream(p->ctx, NULL));
     TRY(tile_synchronize(p->ctx));
     TRY(tile_copy_to_host(p->ctx, p->got, p->y, sizeof p->got));

@@ -522,11 +522,18 @@ START_TEST(many_gpus) {
           "a multiple of 4 is wanted");
     fails(tile_stream_write_value(ctx, stream, q + (1 << 20), 1), TILE_INVALID, "write a number");
     ck_assert_int_eq(tile_stream_write_value(NULL, stream, q, 1), TILE_INVALID);
+    ck_assert_int_eq(tile_stream_wait_value(ctx, stream, q + 996, 0x12345670), TILE_OK);
+    fails(tile_stream_wait_value(ctx, stream, 0, 1), TILE_INVALID, "a multiple of 4 is wanted");
+    fails(tile_stream_wait_value(ctx, stream, q + 2, 1), TILE_INVALID, "a multiple of 4 is wanted");
+    fails(tile_stream_wait_value(ctx, stream, q + (1 << 20), 1), TILE_INVALID, "wait for a number");
+    ck_assert_int_eq(tile_stream_wait_value(NULL, stream, q, 1), TILE_INVALID);
     ck_assert_int_eq(tile_alloc(cpu, 8, &at), TILE_OK);
     ck_assert_int_eq(tile_stream_write_value(cpu, NULL, at + 4, 7), TILE_OK);
     ck_assert_int_eq(tile_copy_to_host(cpu, &number, at + 4, 4), TILE_OK);
     ck_assert_uint_eq(number, 7);
     ck_assert_int_eq(tile_stream_write_value(cpu, NULL, at + 8, 7), TILE_INVALID);
+    ck_assert_int_eq(tile_stream_wait_value(cpu, NULL, at + 4, 7), TILE_OK);
+    ck_assert_int_eq(tile_stream_wait_value(cpu, NULL, at + 8, 7), TILE_INVALID);
     ck_assert_int_eq(tile_stream_destroy(ctx, stream), TILE_OK);
     fails(tile_stream_destroy(ctx, stream), TILE_INVALID, "cannot end a stream");
     ck_assert_int_eq(tile_free(ctx, q), TILE_OK);
