@@ -74,7 +74,7 @@ for mask in full causal; do
 done
 
 # ---- how fast: the aim is 0.9 of RANKS times one GPU ----
-for chunks in 2 4 8; do
+for chunks in 1 2 4; do
     r 300 "bench mlp, peer, $chunks chunks" mlp --tokens=$size --width=$size --hidden=$((4 * size)) --chunks=$chunks --bench
 done
 for chunks in 2 4 8; do

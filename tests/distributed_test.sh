@@ -38,10 +38,9 @@ ok 'odd sizes' same 2 gather_matmul --m=160 --n=32 --k=48
 ok 'odd sizes by copies' same 3 gather_matmul --m=480 --n=48 --k=48 --gather=copy
 ok 'a larger head' same 2 ring_attention --head=64 --heads=3 --tokens=32 --mask=causal
 for together in 1 2 9; do ok "heads, $together together" same 3 ring_attention --heads=5 --together=$together; done
-for example in mlp gather_matmul ring_attention; do
-    ok "$example, copies from two ranks at a time" same 4 $example --streams=2 \
-        $(case $example in gather_matmul) echo --gather=copy --n=64 --m=256 ;; ring*) echo --tokens=128 ;; esac)
-done
+ok 'mlp, pieces that are not all as large' same 4 mlp --chunks=1 --tokens=96 --pieces=5
+ok 'gather_matmul by copies, 4 ranks' same 4 gather_matmul --gather=copy --m=768 --n=64
+ok 'ring_attention, 4 ranks' same 4 ring_attention --tokens=128
 ok 'heads that share keys' same 3 ring_attention --heads=12 --kv-heads=4 --tokens=96 --mask=causal
 for example in mlp gather_matmul ring_attention; do
     ok "$example measures" sh -c "timeout 60 mpirun --oversubscribe --allow-run-as-root -n 2 '$at/$example' \
@@ -56,7 +55,6 @@ ok 'NCCL needs GPUs' says 2 'needs a GPU for each rank' ranks 2 mlp --reduce=ncc
 ok 'sizes that do not fit' says 2 'multiple of' ranks 2 mlp --tokens=12
 ok 'rows that do not fit' says 2 'multiple of' ranks 2 gather_matmul --config=BM=96,BN=32 --m=256
 ok 'heads that share keys unevenly' says 2 'a multiple of --kv-heads=4' ranks 2 ring_attention --heads=6 --kv-heads=4
-ok 'too many streams' says 2 'at most 8' ranks 2 ring_attention --streams=9
 ok 'too many tokens' says 2 'exact up to 65536' ranks 2 ring_attention --tokens=131072
 
 # The PTX of a GPU, with the tile sizes of a GPU and with small ones: TMA, wgmma, flags of two processes.

@@ -7,8 +7,8 @@
  *
  * --gather=
  *   kernel  (without it) in one kernel, which reads the other ranks' memory: gather_matmul.tl
- *   copy    the same kernel, for which a copy engine brings the others' rows, in a second stream;
- *           a number that the stream writes behind each copy tells it
+ *   copy    the same kernel, to which the others send their rows, by copies in a second stream; a
+ *           number that the stream writes behind each copy tells it
  *
  * One GPU runs examples/matmul.tl, on rank 0: the data are whole numbers
  * small enough for every sum to be exact, so c is the same bit for bit, and some rows are worked
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKED_ROWS = 4, GPU_BM = 128, CPU_BM = 16, TOGETHER = 4 }; /* TOGETHER: tiles of a copy */
+enum { CHECKED_ROWS = 4, GPU_BM = 128, CPU_BM = 16, TOGETHER = 8 }; /* TOGETHER: tiles of a copy */
 
 typedef struct Product {
     Ranks *r;
@@ -27,8 +27,8 @@ typedef struct Product {
     long m, n, k, fetch;
     int copies;
     tile_jit *jit;
-    Symmetric all; /* a; each rank's own rows lie in their place */
-    tile_ptr a, b, c, flags;
+    Share all; /* a; each rank's own rows lie in their place */
+    tile_ptr a, b, c;
 } Product;
 
 static long columns(const Product *p) {
@@ -67,41 +67,24 @@ static long block_rows(const Product *p) {
     return rows > 0 ? rows : p->r->on_gpu || p->r->config ? GPU_BM : CPU_BM;
 }
 
-static long copies_of_rank(const Product *p) {
-    long tiles = p->m / p->ranks / block_rows(p);
-    return (tiles + TOGETHER - 1) / TOGETHER;
-}
-
-/* The part number n of another rank's rows, step by step further on: no two read from the same at
- * once. */
-static void bring(const Product *p, int step, long n) {
-    int owner = (p->rank + step) % p->ranks;
-    long rows = p->m / p->ranks, part = TOGETHER * block_rows(p), first = n * part;
-    if (part > rows - first) part = rows - first;
-    size_t at = (size_t)((owner * rows + first) * p->k) * 2;
-    tile_ptr flag = p->flags + (tile_ptr)(owner * copies_of_rank(p) + n) * 4;
-    ranks_bring(p->r, owner, p->a + at, p->all.rank[owner] + at, (size_t)(part * p->k) * 2, flag);
+/* Tiles of rows for each flag. */
+static long together(const Product *p) {
+    return p->copies ? TOGETHER : 1;
 }
 
 static void launch(void *user) {
     const Product *p = user;
-    tile_arg args[] = {tile_typed_pointer(TILE_I64, p->all.table),
+    tile_arg args[] = {tile_typed_pointer(TILE_I64, p->all.data.table),
                        tile_typed_pointer(TILE_FP16, p->a),
                        tile_typed_pointer(TILE_FP16, p->b),
                        tile_typed_pointer(TILE_FP16, p->c),
-                       tile_typed_pointer(TILE_I32, p->flags),
+                       tile_typed_pointer(TILE_I32, p->all.flags.mine),
                        tile_i32((int32_t)p->m),
                        tile_i32((int32_t)columns(p)),
                        tile_i32((int32_t)p->k),
                        tile_i32(p->rank),
                        tile_i32((int32_t)p->r->launches)};
     ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 10, NULL);
-}
-
-static void bring_all(void *user) {
-    const Product *p = user;
-    for (int step = 1; step < p->ranks; step++)
-        for (long n = 0; n < copies_of_rank(p); n++) bring(p, step, n);
 }
 
 static void run(void *user) {
@@ -112,7 +95,7 @@ static void run(void *user) {
     }
     p->r->launches++;
     if (p->copies)
-        ranks_beside(p->r, launch, bring_all, p);
+        ranks_beside(p->r, &p->all, launch, p);
     else
         launch(p);
 }
@@ -125,28 +108,26 @@ static void open_product(void *user) {
     static const char own[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=4";
     const char *gpu = r->config ? r->config : own;
     char all[2][300];
-    snprintf(all[0], sizeof all[0], "%s,RANKS=%d,FETCH=%ld,TOGETHER=%d", gpu, p->ranks,
-             p->copies ? 0 : p->fetch, p->copies ? TOGETHER : 1);
-    snprintf(all[1], sizeof all[1], "%s,RANKS=%d,FETCH=%d,CHUNK=128,TOGETHER=%d", cpu, p->ranks,
-             p->copies ? 0 : 2, p->copies ? TOGETHER : 1);
+    snprintf(all[0], sizeof all[0], "%s,RANKS=%d,FETCH=%ld,TOGETHER=%ld", gpu, p->ranks,
+             p->copies ? 0 : p->fetch, together(p));
+    snprintf(all[1], sizeof all[1], "%s,RANKS=%d,FETCH=%d,CHUNK=128,TOGETHER=%ld", cpu, p->ranks,
+             p->copies ? 0 : 2, together(p));
     if (p->ranks == 1)
         p->jit = ranks_kernel(r, "matmul.tl", "matmul", gpu, cpu);
     else
         p->jit = ranks_kernel(r, "distributed/gather_matmul.tl", "gather_matmul", all[0], all[1]);
-    if (p->ranks > 1) p->all = ranks_symmetric(r, a_bytes);
-    p->a = p->ranks > 1 ? p->all.mine : ranks_alloc(r, a_bytes);
-    size_t flags = (size_t)(p->m / CPU_BM) * 4;
+    size_t tile = (size_t)(block_rows(p) * p->k) * 2, share = a_bytes / (size_t)p->ranks;
+    if (p->ranks > 1) p->all = ranks_share(r, share, tile * (size_t)together(p), p->m);
+    p->a = p->ranks > 1 ? p->all.data.mine : ranks_alloc(r, a_bytes);
     p->b = ranks_alloc(r, (size_t)(p->k * columns(p)) * 2);
     p->c = ranks_alloc(r, (size_t)(p->m * columns(p)) * 2);
-    p->flags = ranks_alloc(r, flags);
-    ranks_must(r, tile_fill(r->ctx, p->flags, 0, flags), "memory");
 }
 
 static void close_product(void *user) {
     Product *p = user;
     ranks_must(p->r, tile_synchronize(p->r->ctx), "waiting");
     tile_jit_destroy(p->jit);
-    if (p->all.mine) ranks_release(p->r, &p->all);
+    if (p->ranks > 1) ranks_unshare(p->r, &p->all);
 }
 
 /* Some rows against the host's. */

@@ -6,9 +6,9 @@
  *   mpirun -n RANKS mlp [--device=auto|cpu|cuda] [--reduce=peer|nccl|mpi] [--tokens=N] … [--bench]
  *
  * The block is cut in chunks of rows. While a chunk is added up, the products of the next one run:
- *   peer  each part is written where it is added: the product stores into the memory of the rank
- *         that has the rows, and signals; that rank adds the parts and sends the sum to all, by
- *         copies in a second stream, which take no multiprocessor
+ *   peer  a part goes to the rank that has its rows, which adds the parts and sends the sum to all:
+ *         by copies in a second stream, which take no multiprocessor. Others' rows are worked out
+ *         first, then this rank's own, in pieces: while one is sent, the next one is worked out
  *   nccl  ncclAllReduce in a second stream; libnccl.so.2 is opened when it is asked for
  *   mpi   MPI_Allreduce, by the host's memory
  * The data are whole numbers small enough for every sum to be exact, so that y is the same bit for
@@ -25,10 +25,11 @@ enum { CHECKED_ROWS = 4 };
 typedef struct Block {
     Ranks *r;
     int rank, ranks; /* of those that share the work: all, or rank 0 alone */
-    long tokens, width, hidden, chunks;
+    long tokens, width, hidden, chunks, pieces;
     const char *reduce;
-    tile_jit *up, *down, *signal, *add;
+    tile_jit *up, *down, *add;
     tile_ptr x, w1, w2, h, y; /* w1 and w2: this rank's */
+    tile_ptr made;            /* parts for others */
     Symmetric parts, sums, flags;
     Nccl nccl;
     MPI_Op add_halves;
@@ -103,39 +104,48 @@ static void second_layer(Block *b, long row, long rows, tile_ptr to) {
     product(b, b->down, b->h + (size_t)(row * share) * 2, b->w2, to, rows, b->width, share);
 }
 
-/* Ranks meet between two runs: what one has not added yet, no other may write over.
- *
- * Every rank has `rows / ranks` rows of a chunk to add. Others' come first: they are on their way
- * while this rank's own is worked out. */
-static void chunk_by_peers(Block *b, long chunk, long rows) {
+/* Rows of this rank from `row` on, of those of the chunk `at` elements into its parts: the sum of
+ * all ranks' parts, to all. */
+static void add_and_send(Block *b, long chunk, size_t at, size_t n, size_t to_at) {
     Ranks *r = b->r;
-    long slice = rows / b->ranks, part = b->tokens / b->ranks * b->width;
-    for (int s = 1; s <= b->ranks; s++) {
-        int to = (b->rank + s) % b->ranks;
-        size_t at = (size_t)(b->rank * part + chunk * slice * b->width) * 2;
-        second_layer(b, to * slice, slice, b->parts.rank[to] + at);
-        if (to == b->rank) continue;
-        tile_ptr flag = b->flags.rank[to] + (size_t)(chunk * b->ranks + b->rank) * 4;
-        tile_arg args[] = {tile_typed_pointer(TILE_I32, flag), tile_i32((int32_t)r->launches)};
-        ranks_launch(r, b->signal, (tile_grid){0, 0, 0}, args, 2, NULL);
-    }
-    size_t own = (size_t)((chunk * rows + b->rank * slice) * b->width) * 2;
-    tile_arg args[] = {
-        tile_typed_pointer(TILE_FP16, b->parts.mine + (size_t)(chunk * slice * b->width) * 2),
-        tile_typed_pointer(TILE_I32, b->flags.mine + (size_t)(chunk * b->ranks) * 4),
-        tile_typed_pointer(TILE_FP16, b->sums.mine + own),
-        tile_i32((int32_t)(slice * b->width)),
-        tile_i64(part),
-        tile_i32(b->rank),
-        tile_i32((int32_t)r->launches)};
+    tile_ptr sum = b->sums.mine + to_at * 2;
+    tile_arg args[] = {tile_typed_pointer(TILE_FP16, b->parts.mine + at * 2),
+                       tile_typed_pointer(TILE_I32, b->flags.mine + (size_t)(chunk * b->ranks) * 4),
+                       tile_typed_pointer(TILE_FP16, sum),
+                       tile_i32((int32_t)n),
+                       tile_i64(b->tokens / b->ranks * b->width),
+                       tile_i32(b->rank),
+                       tile_i32((int32_t)r->launches)};
     ranks_launch(r, b->add, (tile_grid){0, 0, 0}, args, 7, NULL);
     ranks_fork(r);
     for (int s = 1; s < b->ranks; s++) {
         int to = (b->rank + s) % b->ranks;
-        ranks_must(r,
-                   tile_copy_on_device(r->ctx, b->sums.rank[to] + own, b->sums.mine + own,
-                                       (size_t)(slice * b->width) * 2, ranks_stream(r, to)),
-                   "a copy to another rank");
+        ranks_send(r, b->sums.rank[to] + to_at * 2, sum, n * 2, 0);
+    }
+}
+
+/* Every rank has `rows / ranks` rows of a chunk to add. Others' come first: they are on their way
+ * while this rank's own are worked out. */
+static void chunk_by_peers(Block *b, long chunk, long rows) {
+    Ranks *r = b->r;
+    long slice = rows / b->ranks, piece = (slice + b->pieces - 1) / b->pieces;
+    size_t part = (size_t)(b->tokens / b->ranks * b->width);
+    size_t at = (size_t)(chunk * slice * b->width); /* of this chunk's rows, in a part */
+    for (int s = 1; s < b->ranks; s++) {
+        int to = (b->rank + s) % b->ranks;
+        tile_ptr made = b->made + ((size_t)to * part + at) * 2;
+        second_layer(b, to * slice, slice, made);
+        ranks_fork(r);
+        ranks_send(r, b->parts.rank[to] + ((size_t)b->rank * part + at) * 2, made,
+                   (size_t)(slice * b->width) * 2,
+                   b->flags.rank[to] + (size_t)(chunk * b->ranks + b->rank) * 4);
+    }
+    for (long row = 0; row < slice; row += piece) {
+        long here = row + piece < slice ? piece : slice - row, own = b->rank * slice + row;
+        size_t from = at + (size_t)(row * b->width);
+        second_layer(b, own, here, b->parts.mine + ((size_t)b->rank * part + from) * 2);
+        add_and_send(b, chunk, from, (size_t)(here * b->width),
+                     (size_t)((chunk * rows + own) * b->width));
     }
 }
 
@@ -180,7 +190,7 @@ static void run(void *user) {
             continue;
         }
         ranks_fork(r);
-        nccl_add_halves(&b->nccl, r, at, elements, r->beside[0]);
+        nccl_add_halves(&b->nccl, r, at, elements, r->beside);
     }
     ranks_join(r);
 }
@@ -200,7 +210,6 @@ static void make_kernels(Block *b) {
     b->up = ranks_kernel(b->r, "matmul.tl", "matmul", up[0], up[1]);
     b->down = ranks_kernel(b->r, "matmul.tl", "matmul", down, cpu);
     snprintf(add, sizeof add, "RANKS=%d", b->ranks);
-    b->signal = ranks_kernel(b->r, "distributed/all_reduce.tl", "signal", NULL, NULL);
     b->add = ranks_kernel(b->r, "distributed/all_reduce.tl", "add_parts", add, add);
 }
 
@@ -218,6 +227,7 @@ static void open_block(void *user) {
         b->parts = ranks_symmetric(r, y_bytes);
         b->sums = ranks_symmetric(r, y_bytes);
         b->flags = ranks_symmetric(r, (size_t)(b->chunks * b->ranks) * 4);
+        b->made = ranks_alloc(r, y_bytes);
         b->y = b->sums.mine;
         return;
     }
@@ -232,7 +242,6 @@ static void close_block(void *user) {
     ranks_must(r, tile_synchronize(r->ctx), "waiting");
     tile_jit_destroy(b->up);
     tile_jit_destroy(b->down);
-    tile_jit_destroy(b->signal);
     tile_jit_destroy(b->add);
     if (b->parts.mine) {
         ranks_release(r, &b->parts);
@@ -266,14 +275,21 @@ static long check_rows(const void *user, const uint16_t *y) {
 
 int main(int argc, char **argv) {
     Ranks r;
-    Block b = {.r = &r, .tokens = 128, .width = 64, .hidden = 256, .chunks = 4, .reduce = "auto"};
+    Block b = {.r = &r,
+               .tokens = 128,
+               .width = 64,
+               .hidden = 256,
+               .chunks = 4,
+               .pieces = 4,
+               .reduce = "auto"};
     Option options[] = {{"tokens", &b.tokens, NULL, "rows of x"},
                         {"width", &b.width, NULL, "columns of x and y"},
                         {"hidden", &b.hidden, NULL, "columns of W1"},
                         {"chunks", &b.chunks, NULL, "of rows, that are added up one by one"},
+                        {"pieces", &b.pieces, NULL, "of a rank's rows of a chunk, sent one by one"},
                         {"reduce", NULL, &b.reduce, "peer, nccl, mpi; auto: peer"}};
     ranks_start(&r, &argc, &argv, "A tensor-parallel MLP block with an overlapped all-reduce.",
-                options, 5);
+                options, 6);
     if (strcmp(b.reduce, "auto") == 0) b.reduce = "peer";
     if (strcmp(b.reduce, "peer") && strcmp(b.reduce, "nccl") && strcmp(b.reduce, "mpi"))
         ranks_refuse(&r, "--reduce=%s: auto, peer, nccl or mpi is wanted", b.reduce);

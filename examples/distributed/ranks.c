@@ -56,12 +56,11 @@ static void print_option(const Option *o) {
 }
 
 static void usage(const Ranks *r, const char *program, const char *about, const Option *options,
-                  int n, const Option *common) {
+                  int n) {
     if (r->rank) return;
     const char *name = strrchr(program, '/');
     printf("usage: mpirun -n RANKS %s [OPTION…]\n%s\n\n", name ? name + 1 : program, about);
     for (int i = 0; i < n; i++) print_option(&options[i]);
-    print_option(common);
     printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--device=WORD",
            "auto, cuda: a GPU for each rank; cpu; ptx: PTX run on the CPU (auto)",
            "--kernels=FOLDER", "where the examples' kernels are (examples)", "--config=TEXT",
@@ -115,17 +114,14 @@ static void open_device(Ranks *r, const char *device) {
     }
     ranks_must(r, st, device);
     r->on_gpu = tile_context_cuda(r->ctx) != NULL;
-    for (int i = 0; i < r->streams; i++)
-        ranks_must(r, tile_stream_create(r->ctx, &r->beside[i]), "a stream");
+    ranks_must(r, tile_stream_create(r->ctx, &r->beside), "a stream");
 }
 
 void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Option *options,
                  int n) {
     const char *device = "auto";
     int help = 0;
-    *r = (Ranks){.kernels = "examples", .streams = 1};
-    const Option common = {"streams", &r->streams, NULL,
-                           "ranks that a rank copies from or to at a time"};
+    *r = (Ranks){.kernels = "examples"};
     MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &r->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &r->size);
@@ -141,19 +137,17 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
             r->bench = 1;
         else if (strcmp(word, "--help") == 0)
             help = 1;
-        else if (!read_option(r, word, options, n) && !read_option(r, word, &common, 1))
+        else if (!read_option(r, word, options, n))
             ranks_refuse(r, "unknown option '%s': --help lists them", word);
     }
     if (help) {
-        usage(r, (*argv)[0], about, options, n, &common);
+        usage(r, (*argv)[0], about, options, n);
         MPI_Finalize();
         exit(0);
     }
     if (strcmp(device, "auto") && strcmp(device, "cpu") && strcmp(device, "cuda") &&
         strncmp(device, "ptx", 3))
         ranks_refuse(r, "--device=%s: auto, cuda, cpu or ptx is wanted", device);
-    if (r->streams > MAX_STREAMS)
-        ranks_refuse(r, "--streams=%ld: at most %d", r->streams, MAX_STREAMS);
     if (r->config && strlen(r->config) > MAX_CONFIG)
         ranks_refuse(r, "--config: at most %d bytes", MAX_CONFIG);
     if (r->size > MAX_RANKS) ranks_refuse(r, "at most %d ranks", MAX_RANKS);
@@ -163,8 +157,7 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
 int ranks_end(Ranks *r, long wrong) {
     long all = 0;
     MPI_Allreduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
-    tile_event_destroy(r->read);
-    for (int i = 0; i < r->streams; i++) tile_stream_destroy(r->ctx, r->beside[i]);
+    tile_stream_destroy(r->ctx, r->beside);
     tile_context_destroy(r->ctx);
     MPI_Finalize();
     return all != 0;
@@ -330,50 +323,74 @@ void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args,
     ranks_must(r, tile_jit_launch(jit, grid.x ? &grid : NULL, args, nargs, stream), "a launch");
 }
 
-void *ranks_stream(const Ranks *r, int other) {
-    return r->beside[(other - r->rank - 1 + r->size) % r->size % r->streams];
-}
-
-/* Copies from one rank are in one stream: in two they would share the link, and what is needed
- * first would come later. */
-void ranks_bring(Ranks *r, int owner, tile_ptr to, tile_ptr from, size_t bytes, tile_ptr flag) {
-    void *stream = ranks_stream(r, owner);
-    ranks_must(r, tile_copy_on_device(r->ctx, to, from, bytes, stream), "a copy from another rank");
-    ranks_must(r, tile_stream_write_value(r->ctx, stream, flag, (uint32_t)r->launches),
-               "a number behind a copy");
-}
-
-static void fork_at(Ranks *r, tile_event *e) {
-    for (int i = 0; i < r->streams; i++)
-        ranks_must(r, tile_event_order(e, r->beside[i]), "an event");
+void ranks_send(Ranks *r, tile_ptr there, tile_ptr here, size_t bytes, tile_ptr flag) {
+    ranks_must(r, tile_copy_on_device(r->ctx, there, here, bytes, r->beside),
+               "a copy to another rank");
+    if (flag)
+        ranks_must(r, tile_stream_write_value(r->ctx, r->beside, flag, (uint32_t)r->launches),
+                   "a number behind a copy");
 }
 
 void ranks_fork(Ranks *r) {
     tile_event *e = NULL;
     ranks_must(r, tile_event_record(r->ctx, NULL, &e), "an event");
-    fork_at(r, e);
+    ranks_must(r, tile_event_order(e, r->beside), "an event");
     tile_event_destroy(e);
 }
 
 void ranks_join(Ranks *r) {
-    for (int i = 0; i < r->streams; i++) {
-        tile_event *e = NULL;
-        ranks_must(r, tile_event_record(r->ctx, r->beside[i], &e), "an event");
-        ranks_must(r, tile_event_order(e, NULL), "an event");
-        tile_event_destroy(e);
+    tile_event *e = NULL;
+    ranks_must(r, tile_event_record(r->ctx, r->beside, &e), "an event");
+    ranks_must(r, tile_event_order(e, NULL), "an event");
+    tile_event_destroy(e);
+}
+
+static long pieces(const Share *s) {
+    return (long)((s->total + s->piece - 1) / s->piece);
+}
+
+Share ranks_share(Ranks *r, size_t total, size_t piece, long ahead) {
+    Share s = {.total = total, .piece = piece, .ahead = ahead};
+    s.data = ranks_symmetric(r, total * (size_t)r->size);
+    s.flags = ranks_symmetric(r, (size_t)(pieces(&s) * r->size) * 4);
+    return s;
+}
+
+void ranks_unshare(Ranks *r, Share *s) {
+    ranks_release(r, &s->data);
+    ranks_release(r, &s->flags);
+    *s = (Share){0};
+}
+
+/* Of piece n of rank `of`, in memory of rank `in`. */
+static tile_ptr flag_of(const Share *s, int in, int of, long n) {
+    return s->flags.rank[in] + (tile_ptr)(of * pieces(s) + n) * 4;
+}
+
+/* Piece n, to the rank so many steps before this one: no two send to the same at once, and each has
+ * those of the next rank first. */
+static void send_piece(Ranks *r, const Share *s, int step, long n) {
+    int to = (r->rank - step + r->size) % r->size;
+    size_t first = (size_t)n * s->piece, at = (size_t)r->rank * s->total + first;
+    size_t bytes = s->piece < s->total - first ? s->piece : s->total - first;
+    ranks_send(r, s->data.rank[to] + at, s->data.mine + at, bytes, flag_of(s, to, r->rank, n));
+}
+
+static void send_all(Ranks *r, const Share *s) {
+    for (long first = 0, end; first < pieces(s); first = end) {
+        end = first + s->ahead < pieces(s) ? first + s->ahead : pieces(s);
+        for (int step = 1; step < r->size; step++)
+            for (long n = first; n < end; n++) send_piece(r, s, step, n);
     }
 }
 
-/* On a GPU the kernel has begun before copies are asked for, and the event that they wait for is of
- * the run before: recorded in front of the kernel it would come 9 us later. Elsewhere a launch is
- * over when it returns. */
-void ranks_beside(Ranks *r, WorkFn *launch, WorkFn *bring, void *user) {
-    if (!r->on_gpu) bring(user);
+/* Copies are asked for when the kernel has begun, which has this rank's own to begin with. On the
+ * CPU a launch is over when it returns. */
+void ranks_beside(Ranks *r, const Share *s, WorkFn *launch, void *user) {
+    if (!r->on_gpu) send_all(r, s);
     launch(user);
-    if (r->read) fork_at(r, r->read);
-    if (r->on_gpu) bring(user);
+    if (r->on_gpu) send_all(r, s);
     ranks_join(r);
-    ranks_must(r, tile_event_record(r->ctx, NULL, &r->read), "an event");
 }
 
 /* ---- time ---- */

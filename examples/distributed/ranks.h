@@ -13,19 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_RANKS = 64, MAX_CONFIG = 200, MAX_STREAMS = 8 };
+enum { MAX_RANKS = 64, MAX_CONFIG = 200 };
 
 typedef struct Ranks {
     int rank, size;
     tile_context *ctx;
     int on_gpu;
-    long streams;              /* for what goes on beside the default one's kernels */
-    void *beside[MAX_STREAMS]; /* these; NULL on the CPU */
-    tile_event *read;          /* when the last kernel had read what copies beside it brought */
+    void *beside; /* a stream for what goes on beside the default one's kernels; NULL on the CPU */
     int bench;
     const char *kernels; /* the folder of the examples' .tl files */
     const char *config;  /* tile sizes and options instead of the example's own */
-    long launches;       /* numbers those of kernels that wait for flags */
+    long launches;       /* numbers those of kernels that wait for flags: the same in all ranks */
 } Ranks;
 
 /* `--name=N`, a whole number of at least 1; and `--name=WORD`, where `text` is set. */
@@ -106,16 +104,26 @@ tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const cha
 void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args, int nargs,
                   void *stream);
 
-/* A kernel, and beside it the copies that it waits for, which begin when the kernel of the run
- * before has read what they write over; on the CPU they are there before it. */
-typedef void WorkFn(void *user);
-void ranks_beside(Ranks *r, WorkFn *launch, WorkFn *bring, void *user);
-/* For `bring`: a copy from memory of rank `owner` and, behind it, the number of this launch. */
-void ranks_bring(Ranks *r, int owner, tile_ptr to, tile_ptr from, size_t bytes, tile_ptr flag);
+/* A copy into memory of another rank and, behind it, where there is a flag, the number of this
+ * launch. */
+void ranks_send(Ranks *r, tile_ptr there, tile_ptr here, size_t bytes, tile_ptr flag);
 
-/* The stream beside for copies from another rank, or to it. */
-void *ranks_stream(const Ranks *r, int other);
-/* What is put into the streams beside from now on comes after all that the default one has by now;
+/* What each rank has, at its place in a matrix of all of them, and sends to all others piece by
+ * piece; behind each piece a flag, whose number is that of the launch. */
+typedef struct Share {
+    Symmetric data, flags; /* flags: int32, those of a rank behind those of the one before */
+    size_t total, piece;   /* bytes of a rank, and of its pieces; the last one may be smaller */
+    long ahead;            /* pieces that go to a rank before it is the next one's turn */
+} Share;
+Share ranks_share(Ranks *r, size_t total, size_t piece, long ahead);
+void ranks_unshare(Ranks *r, Share *s);
+/* A kernel that waits for flags, and beside it what sets those of the other ranks. Ranks meet
+ * between two runs: what is sent is there when a run begins, and what it is written over nobody
+ * reads. */
+typedef void WorkFn(void *user);
+void ranks_beside(Ranks *r, const Share *s, WorkFn *launch, void *user);
+
+/* What is put into the stream beside from now on comes after all that the default one has by now;
  * and the other way round. */
 void ranks_fork(Ranks *r);
 void ranks_join(Ranks *r);

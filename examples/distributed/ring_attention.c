@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* ring_attention.c: attention over a sequence that is spread over GPUs. Each rank keeps its rows of
  * q; keys and values of the others come shard by shard, from the next rank's on, some heads at a
- * time, copied in a second stream while one kernel computes with those that are there. A number
- * that the stream writes behind each copy tells the kernel, which fills the GPU.
+ * time, sent in a second stream while one kernel computes with those that are there. A number that
+ * the stream writes behind each copy tells the kernel, which fills the GPU.
  *
  *   mpirun -n RANKS ring_attention [--device=auto|cpu|cuda] [--mask=full|causal] [--tokens=N] …
  *
@@ -25,9 +25,8 @@ typedef struct Attention {
     long tokens, heads, kv_heads, head, together; /* together: kv_heads that a copy brings */
     int causal;
     tile_jit *jit;
-    Symmetric all;       /* `kv` of all ranks; of one rank that alone */
+    Share all;           /* `kv` of all ranks */
     tile_ptr kv, q, out; /* of each rank's kv_heads keys and, behind them, values */
-    tile_ptr flags;      /* of each rank's kv_heads, so many together */
 } Attention;
 
 static long rows(const Attention *a) {
@@ -87,16 +86,12 @@ static void fill(void *user, int measure) {
 
 /* ---- the work ---- */
 
-static long copies(const Attention *a) {
-    return (a->kv_heads + a->together - 1) / a->together;
-}
-
 static void launch(void *user) {
     Attention *a = user;
     tile_arg args[] = {tile_typed_pointer(TILE_FP16, a->q),
                        tile_typed_pointer(TILE_FP16, a->kv),
                        tile_typed_pointer(TILE_FP16, a->out),
-                       tile_typed_pointer(TILE_I32, a->flags),
+                       tile_typed_pointer(TILE_I32, a->all.flags.mine),
                        tile_i32((int32_t)a->heads),
                        tile_i32((int32_t)a->kv_heads),
                        tile_i32((int32_t)(a->tokens / a->ranks)),
@@ -107,31 +102,14 @@ static void launch(void *user) {
     ranks_launch(a->r, a->jit, (tile_grid){0, 0, 0}, args, 11, NULL);
 }
 
-/* kv_heads number n * together and on, of all other ranks: the next one's first, so that no two
- * read from the same at once. */
-static void bring(Attention *a, long n) {
-    long first = n * a->together, end = first + a->together;
-    if (end > a->kv_heads) end = a->kv_heads;
-    for (int s = 1; s < a->ranks; s++) {
-        int owner = (a->rank + s) % a->ranks;
-        size_t at = place(a, owner, first);
-        ranks_bring(a->r, owner, a->kv + at, a->all.rank[owner] + at, place(a, owner, end) - at,
-                    a->flags + (tile_ptr)(owner * copies(a) + n) * 4);
-    }
-}
-
-static void bring_all(void *user) {
-    Attention *a = user;
-    for (long n = 0; n < copies(a); n++) bring(a, n);
-}
-
 static void run(void *user) {
     Attention *a = user;
-    a->r->launches++;
-    if (a->ranks > 1)
-        ranks_beside(a->r, launch, bring_all, a);
-    else
+    if (a->ranks == 1) {
         launch(a);
+        return;
+    }
+    a->r->launches++;
+    ranks_beside(a->r, &a->all, launch, a);
 }
 
 static void open_attention(void *user) {
@@ -144,20 +122,18 @@ static void open_attention(void *user) {
                  cpu ? "BM=16,BN=16" : own, a->head, a->causal ? "True" : "False", a->ranks);
     a->jit =
         ranks_kernel(r, "distributed/ring_attention.tl", "ring_attention", config[0], config[1]);
-    size_t flags = (size_t)(a->ranks * copies(a)) * 4, all = place(a, a->ranks, 0);
+    size_t share = place(a, 1, 0), piece = place(a, 0, a->together);
     a->q = ranks_alloc(r, (size_t)a->heads * bytes_of_head(a));
     a->out = ranks_alloc(r, (size_t)a->heads * bytes_of_head(a));
-    a->flags = ranks_alloc(r, flags);
-    ranks_must(r, tile_fill(r->ctx, a->flags, 0, flags), "memory");
-    if (a->ranks > 1) a->all = ranks_symmetric(r, all);
-    a->kv = a->ranks > 1 ? a->all.mine : ranks_alloc(r, all);
+    if (a->ranks > 1) a->all = ranks_share(r, share, piece, 1);
+    a->kv = a->ranks > 1 ? a->all.data.mine : ranks_alloc(r, share);
 }
 
 static void close_attention(void *user) {
     Attention *a = user;
     ranks_must(a->r, tile_synchronize(a->r->ctx), "waiting");
     tile_jit_destroy(a->jit);
-    if (a->all.mine) ranks_release(a->r, &a->all);
+    if (a->ranks > 1) ranks_unshare(a->r, &a->all);
 }
 
 /* Some rows against the host's, up to the rounding of the last division. */
@@ -197,7 +173,7 @@ int main(int argc, char **argv) {
         {"kv-heads", &a.kv_heads, NULL,
          "heads of keys and values; as many as --heads, if not said"},
         {"head", &a.head, NULL, "the size of a head, a power of two from 16"},
-        {"together", &a.together, NULL, "kv-heads that are copied at a time, for each rank"},
+        {"together", &a.together, NULL, "kv-heads that are sent to a rank before the next one's"},
         {"mask", NULL, &mask, "full, or causal"}};
     ranks_start(&r, &argc, &argv, "Attention whose keys and values go from rank to rank.", options,
                 6);
