@@ -208,10 +208,12 @@ tile_status tile_copy_on_device(tile_context *ctx, tile_ptr to, tile_ptr from, s
  * than CUDA 11.7. */
 tile_status tile_stream_write_value(tile_context *ctx, void *stream, tile_ptr to, uint32_t value);
 /* What comes behind it in the stream waits until the number there is `value`, or less than 2^31
- * more: counts may wrap. It sees what was written before the number. No multiprocessor is taken by
- * that, either. `from` is a multiple of 4. On the CPU device the call itself waits, for another
- * thread or process: TILE_CHECK_FAILED when the number has not come in 300 seconds.
- * TILE_UNSUPPORTED as above. */
+ * more: counts may wrap. It sees what this GPU wrote before the number, and what others did where
+ * the driver can tell (CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES); kernels that read what others
+ * write wait for the number themselves. No multiprocessor is taken by that, either. The driver does
+ * not know of this order: what writes the number has to be able to run meanwhile. `from` is a
+ * multiple of 4. On the CPU device the call itself waits, for another thread or process:
+ * TILE_CHECK_FAILED when the number has not come in 300 seconds. TILE_UNSUPPORTED as above. */
 tile_status tile_stream_wait_value(tile_context *ctx, void *stream, tile_ptr from, uint32_t value);
 /* Sets every byte, after the work in the default stream. */
 tile_status tile_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes);

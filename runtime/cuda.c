@@ -25,7 +25,8 @@ struct CudaDevice {
     CuContext context;
     bool retained;                             /* the primary context, which we give back */
     int sm, max_shared, clusters, cooperative; /* the last two: it can launch such kernels */
-    bool early; /* the driver lets kernels start before the one before is done, in graphs, too */
+    int flushes; /* a wait in a stream can make what other GPUs wrote seen */
+    bool early;  /* the driver lets kernels start before the one before is done, in graphs, too */
     Workspaces workspaces;
 };
 
@@ -125,12 +126,13 @@ static tile_status no_values(tile_context *ctx, const char *symbol, const char *
 }
 
 static tile_status cuda_wait_value(tile_context *ctx, void *stream, tile_ptr from, uint32_t value) {
-    enum { OR_MORE = 0 }; /* CU_STREAM_WAIT_VALUE_GEQ */
+    enum { OR_MORE = 0, FLUSH = 1 << 30 }; /* CU_STREAM_WAIT_VALUE_GEQ, …_FLUSH */
     if (!ctx->cuda->api.wait_value)
         return no_values(ctx, "cuStreamWaitValue32_v2", "waits for numbers");
+    unsigned how = ctx->cuda->flushes ? OR_MORE | FLUSH : OR_MORE;
     CuResult r = enter(ctx);
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
-    return leave(ctx, ctx->cuda->api.wait_value(stream, from, value, OR_MORE),
+    return leave(ctx, ctx->cuda->api.wait_value(stream, from, value, how),
                  "wait for a number in a stream");
 }
 
@@ -604,6 +606,8 @@ static tile_status describe_device(tile_context *ctx) {
     /* A driver from before clusters does not know the question. */
     if (!r && d->api.device_attribute(&d->clusters, CU_DEVICE_CLUSTER_LAUNCH, d->device))
         d->clusters = 0;
+    if (!r && d->api.device_attribute(&d->flushes, CU_DEVICE_FLUSH_REMOTE_WRITES, d->device))
+        d->flushes = 0;
     if (r) return cuda_fail(ctx, r, "cannot ask the GPU what it is");
     d->sm = major * 10 + minor;
     /* Older drivers do not capture such launches. */

@@ -167,6 +167,7 @@ CuResult fake_device_attribute(int *value, int attribute, CuDevice device) {
     case CU_DEVICE_MAX_SHARED_OPTIN: *value = 232448; break;
     case CU_DEVICE_MULTIPROCESSORS: *value = 132; break;
     case CU_DEVICE_COOPERATIVE_LAUNCH: *value = 1; break;
+    case CU_DEVICE_FLUSH_REMOTE_WRITES: *value = can_cluster; break;
     case CU_DEVICE_CLUSTER_LAUNCH: *value = can_cluster; break;
     default: return INVALID_VALUE;
     }
@@ -348,7 +349,8 @@ CuResult fake_wait_value(CuStream stream, CuPtr from, uint32_t value, unsigned f
     uint32_t got;
     BEGIN_HERE();
     if (!is_stream(stream)) return INVALID_HANDLE;
-    if (flags || from % sizeof value || !book_inside(from, sizeof value)) return INVALID_VALUE;
+    if (flags & ~(can_cluster ? 1U << 30 : 0)) return INVALID_VALUE;
+    if (from % sizeof value || !book_inside(from, sizeof value)) return INVALID_VALUE;
     memcpy(&got, (const void *)(uintptr_t)from, sizeof got);
     return got - value <= INT32_MAX ? CU_SUCCESS : INVALID_VALUE;
 }
