@@ -53,8 +53,13 @@ for example in mlp gather_matmul ring_attention; do
 done
 ok 'NCCL needs GPUs' says 2 'needs a GPU for each rank' ranks 2 mlp --reduce=nccl
 ok 'sizes that do not fit' says 2 'multiple of' ranks 2 mlp --tokens=12
+for config in BN=32 BM=0,BN=32 BM=0x10 BM=16,BN=32,BM=32 BM=4611686018427387904; do
+    ok "no rows for a flag, $config" says 2 'BM=N, from 1 to 1024, is wanted' ranks 2 gather_matmul --config=$config --m=1024
+done
 ok 'rows that do not fit' says 2 'multiple of' ranks 2 gather_matmul --config=BM=96,BN=32 --m=256
 ok 'heads that share keys unevenly' says 2 'a multiple of --kv-heads=4' ranks 2 ring_attention --heads=6 --kv-heads=4
+ok 'more than 32 bits count' says 2 'a: 65536 times 65536 elements' ranks 2 gather_matmul --m=65536 --k=65536
+ok 'more than 32 bits count, mlp' says 2 'W1 and W2: 65536 times 65536 elements' ranks 2 mlp --width=65536 --hidden=65536
 ok 'too many tokens' says 2 'exact up to 65536' ranks 2 ring_attention --tokens=131072
 
 # The PTX of a GPU, with the tile sizes of a GPU and with small ones: TMA, wgmma, flags of two processes.
@@ -84,6 +89,10 @@ ok 'a tile of the wrong rank' wrong gather_matmul gather_matmul.tl 's/theirs = t
 ok 'a copy of the wrong rank' wrong gather_matmul gather_matmul.tl 's/offs_m\[:, None\] \* K/(offs_m % (M \/\/ RANKS))[:, None] * K/' --gather=copy
 ok 'a step with its own keys again' wrong ring_attention ring_attention.tl 's/plane = (owner/plane = (rank/'
 ok 'a row that sees too much' wrong ring_attention ring_attention.tl 's/tl.where(owner > rank, -1, 0)/0/' --mask=causal
+ok 'rows that are not waited for' wrong gather_matmul gather_matmul.tl 's/if pid_m \/\/ tiles != rank:/if pid_m < 0:/' --gather=copy
+ok 'keys that are not waited for' wrong ring_attention ring_attention.tl 's/if step > 0:/if step > RANKS:/'
+ok 'parts that are not waited for' wrong mlp all_reduce.tl 's/if r != rank:/if r > RANKS:/'
+ok 'wrong on another rank' wrong ring_attention ring_attention.tl 's/^    tl.store(out_ptr/    acc = tl.where(rank == 1, acc * 2, acc)\n&/'
 ok 'a step too few' wrong ring_attention ring_attention.tl 's/tl.range(RANKS,/tl.range(RANKS \/\/ 2,/'
 
 # From Python, where there is PyTorch; without it the example says so.

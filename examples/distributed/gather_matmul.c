@@ -19,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKED_ROWS = 4, GPU_BM = 128, CPU_BM = 16, TOGETHER = 8 }; /* TOGETHER: tiles of a copy */
+enum { CHECKED_ROWS = 4, GPU_BM = 128, CPU_BM = 16, TOGETHER = 8, MOST_ROWS = 1024 };
+/* TOGETHER: tiles of a copy */
 
 typedef struct Product {
     Ranks *r;
@@ -61,10 +62,19 @@ static void run_alone(const Product *p) {
     ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 12, NULL);
 }
 
+/* 0: --config does not say. */
 static long block_rows(const Product *p) {
-    const char *own = p->r->config ? strstr(p->r->config, "BM=") : NULL;
-    long rows = own ? atol(own + 3) : 0;
-    return rows > 0 ? rows : p->r->on_gpu || p->r->config ? GPU_BM : CPU_BM;
+    const char *config = p->r->config;
+    long rows = 0;
+    if (!config) return p->r->on_gpu ? GPU_BM : CPU_BM;
+    for (const char *at = config; (at = strstr(at, "BM=")) != NULL; at += 3) {
+        char *end;
+        if (at > config && at[-1] != ',') continue;
+        if (rows || at[3] < '1' || at[3] > '9') return 0;
+        rows = strtol(at + 3, &end, 10);
+        if (*end && *end != ',') return 0;
+    }
+    return rows;
 }
 
 /* Tiles of rows for each flag. */
@@ -162,9 +172,15 @@ int main(int argc, char **argv) {
     p.copies = strcmp(gather, "copy") == 0;
     if (!p.copies && strcmp(gather, "kernel") != 0)
         ranks_refuse(&r, "--gather is kernel or copy, not %s", gather);
+    if (block_rows(&p) < 1 || block_rows(&p) > MOST_ROWS)
+        ranks_refuse(&r, "--config=%s: BM=N, from 1 to %d, is wanted once: a flag is for N rows",
+                     r.config, MOST_ROWS);
     ranks_divides(&r, "m", p.m, block_rows(&p) * r.size);
     ranks_divides(&r, "n", p.n, 16 * r.size);
     ranks_divides(&r, "k", p.k, 16);
+    ranks_counts(&r, "a", p.m, p.k);
+    ranks_counts(&r, "b", p.k, p.n);
+    ranks_counts(&r, "c", p.m, p.n);
     p.rank = r.rank;
     p.ranks = r.size;
     Product one = p;

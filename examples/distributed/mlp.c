@@ -9,8 +9,9 @@
  *   peer  a part goes to the rank that has its rows, which adds the parts and sends the sum to all:
  *         by copies in a second stream, which take no multiprocessor. Others' rows are worked out
  *         first, then this rank's own, in pieces: while one is sent, the next one is worked out
- *   nccl  ncclAllReduce in a second stream; libnccl.so.2 is opened when it is asked for
- *   mpi   MPI_Allreduce, by the host's memory
+ *   nccl  ncclAllReduce of the pieces of a chunk, in a second stream; libnccl.so.2 is opened then
+ *   mpi   MPI_Allreduce of them, by the host's memory, which waits for each
+ *
  * The data are whole numbers small enough for every sum to be exact, so that y is the same bit for
  * bit as of one GPU, which rank 0 works out beside it, and some rows are worked out on the host. */
 #include "nccl.h"
@@ -94,6 +95,11 @@ static tile_ptr row_at(const Block *b, tile_ptr matrix, long row) {
     return matrix + (size_t)(row * b->width) * 2;
 }
 
+/* Rows that are sent, or added up, while the next ones are worked out. */
+static long piece_of(const Block *b, long rows) {
+    return (rows + b->pieces - 1) / b->pieces;
+}
+
 static void first_layer(Block *b, long row, long rows) {
     product(b, b->up, row_at(b, b->x, row), b->w1, b->h, rows, b->hidden / b->ranks, b->width);
 }
@@ -128,7 +134,7 @@ static void add_and_send(Block *b, long chunk, size_t at, size_t n, size_t to_at
  * while this rank's own are worked out. */
 static void chunk_by_peers(Block *b, long chunk, long rows) {
     Ranks *r = b->r;
-    long slice = rows / b->ranks, piece = (slice + b->pieces - 1) / b->pieces;
+    long slice = rows / b->ranks, piece = piece_of(b, slice);
     size_t part = (size_t)(b->tokens / b->ranks * b->width);
     size_t at = (size_t)(chunk * slice * b->width); /* of this chunk's rows, in a part */
     for (int s = 1; s < b->ranks; s++) {
@@ -156,14 +162,32 @@ static void add_halves(void *in, void *sum, int *n, MPI_Datatype *type) {
     for (int i = 0; i < *n; i++) s[i] = half_of(half_value(a[i]) + half_value(s[i]));
 }
 
-static void chunk_by_host(Block *b, tile_ptr at, size_t elements) {
+static void add_by_host(Block *b, tile_ptr at, size_t elements) {
     Ranks *r = b->r;
     uint16_t *host = malloc(elements * 2);
-    if (!host) ranks_fail(r, "no memory for a chunk");
+    if (!host) ranks_fail(r, "no memory for rows");
     ranks_must(r, tile_copy_to_host(r->ctx, host, at, elements * 2), "a copy");
     MPI_Allreduce(MPI_IN_PLACE, host, (int)elements, MPI_UINT16_T, b->add_halves, MPI_COMM_WORLD);
     ranks_must(r, tile_copy_to_device(r->ctx, at, host, elements * 2), "a copy");
     free(host);
+}
+
+/* A chunk from row `first` on, in pieces. */
+static void chunk_by_library(Block *b, long first, long rows) {
+    Ranks *r = b->r;
+    long piece = piece_of(b, rows);
+    for (long row = 0; row < rows; row += piece) {
+        long here = row + piece < rows ? piece : rows - row;
+        tile_ptr at = row_at(b, b->y, first + row);
+        size_t elements = (size_t)(here * b->width);
+        second_layer(b, row, here, at);
+        if (strcmp(b->reduce, "mpi") == 0) {
+            add_by_host(b, at, elements);
+            continue;
+        }
+        ranks_fork(r);
+        nccl_add_halves(&b->nccl, r, at, elements, r->beside);
+    }
 }
 
 static void run(void *user) {
@@ -178,19 +202,10 @@ static void run(void *user) {
     r->launches++;
     for (long c = 0; c < b->chunks; c++) {
         first_layer(b, c * rows, rows);
-        if (strcmp(b->reduce, "peer") == 0) {
+        if (strcmp(b->reduce, "peer") == 0)
             chunk_by_peers(b, c, rows);
-            continue;
-        }
-        tile_ptr at = row_at(b, b->y, c * rows);
-        size_t elements = (size_t)(rows * b->width);
-        second_layer(b, 0, rows, at);
-        if (strcmp(b->reduce, "mpi") == 0) {
-            chunk_by_host(b, at, elements);
-            continue;
-        }
-        ranks_fork(r);
-        nccl_add_halves(&b->nccl, r, at, elements, r->beside);
+        else
+            chunk_by_library(b, c * rows, rows);
     }
     ranks_join(r);
 }
@@ -282,12 +297,13 @@ int main(int argc, char **argv) {
                .chunks = 4,
                .pieces = 4,
                .reduce = "auto"};
-    Option options[] = {{"tokens", &b.tokens, NULL, "rows of x"},
-                        {"width", &b.width, NULL, "columns of x and y"},
-                        {"hidden", &b.hidden, NULL, "columns of W1"},
-                        {"chunks", &b.chunks, NULL, "of rows, that are added up one by one"},
-                        {"pieces", &b.pieces, NULL, "of a rank's rows of a chunk, sent one by one"},
-                        {"reduce", NULL, &b.reduce, "peer, nccl, mpi; auto: peer"}};
+    Option options[] = {
+        {"tokens", &b.tokens, NULL, "rows of x"},
+        {"width", &b.width, NULL, "columns of x and y"},
+        {"hidden", &b.hidden, NULL, "columns of W1"},
+        {"chunks", &b.chunks, NULL, "of rows, that are added up one by one"},
+        {"pieces", &b.pieces, NULL, "of a chunk's rows, added up one by one; peer: of a rank's"},
+        {"reduce", NULL, &b.reduce, "peer, nccl, mpi; auto: peer"}};
     ranks_start(&r, &argc, &argv, "A tensor-parallel MLP block with an overlapped all-reduce.",
                 options, 6);
     if (strcmp(b.reduce, "auto") == 0) b.reduce = "peer";
@@ -298,6 +314,9 @@ int main(int argc, char **argv) {
     ranks_divides(&r, "tokens", b.tokens, b.chunks * r.size);
     ranks_divides(&r, "hidden", b.hidden, 16 * r.size);
     ranks_divides(&r, "width", b.width, 16);
+    ranks_counts(&r, "x and y", b.tokens, b.width);
+    ranks_counts(&r, "h", b.tokens, b.hidden);
+    ranks_counts(&r, "W1 and W2", b.width, b.hidden);
     b.rank = r.rank;
     b.ranks = r.size;
     Block one = b;

@@ -4,9 +4,10 @@
 
     torchrun --standalone --nproc-per-node=RANKS mlp.py [--device=auto|cuda|cpu] [--tokens=N] … [--bench]
 
-Each rank has some columns of W1 and the same rows of W2. The block is cut in chunks of rows; while all_reduce adds one
-up (NCCL, in its own stream; gloo without GPUs), the products of the next run. Whole numbers make every sum exact, so y
-is the same bit for bit as of one rank, which rank 0 works out beside it. Exit code 77 without PyTorch."""
+Each rank has some columns of W1 and the same rows of W2. The block is cut in chunks of rows, and what comes out of each
+in pieces; while all_reduce adds one up (NCCL, in its own stream; gloo without GPUs), the products of the next run.
+Whole numbers make every sum exact, so y is the same bit for bit as of one rank, which rank 0 works out beside it. Exit
+code 77 without PyTorch."""
 import argparse
 import os
 import sys
@@ -60,16 +61,17 @@ def product(a, b, out, activate, shared):
     matmul[grid](a, b, out, m, n, k, a.stride(0), b.stride(0), out.stride(0), ACTIVATE=activate, **meta)
 
 
-def block(x, w1, w2, chunks, add_up):
-    """y, in `chunks` parts; add_up: of all ranks, where there are others."""
+def block(x, w1, w2, chunks, pieces, add_up):
+    """y, in `chunks` parts, of which `pieces` are added up one by one; add_up: of all ranks, where there are others."""
     h = torch.empty(x.shape[0] // chunks, w1.shape[1], dtype=x.dtype, device=x.device)
     y = torch.empty(x.shape[0], w2.shape[1], dtype=x.dtype, device=x.device)
     pending = []
     for part, out in zip(x.chunk(chunks), y.chunk(chunks)):
         product(part, w1, h, True, add_up)
-        product(h, w2, out, False, add_up)
-        if add_up:
-            pending.append(dist.all_reduce(out, async_op=True))
+        for rows, sums in zip(h.chunk(pieces), out.chunk(pieces)):
+            product(rows, w2, sums, False, add_up)
+            if add_up:
+                pending.append(dist.all_reduce(sums, async_op=True))
     for work in pending:
         work.wait()
     return y
@@ -106,13 +108,15 @@ def timed(run, device):
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     p.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto")
-    for name, value in ("tokens", 128), ("width", 64), ("hidden", 256), ("chunks", 4):
+    for name, value in ("tokens", 128), ("width", 64), ("hidden", 256), ("chunks", 4), ("pieces", 4):
         p.add_argument(f"--{name}", type=int, default=value, help=f"default: {value}")
     p.add_argument("--bench", action="store_true", help="measure, after the check, on GPUs")
     opts = p.parse_args()
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     if "RANK" not in os.environ:
         p.error("start it by torchrun --standalone --nproc-per-node=RANKS")
+    if min(opts.tokens, opts.width, opts.hidden, opts.chunks, opts.pieces) < 1:
+        p.error("sizes and numbers are at least 1")
     if opts.tokens % opts.chunks or opts.hidden % ranks:
         p.error(f"--tokens has to be a multiple of {opts.chunks} chunks, --hidden of {ranks} ranks")
     on_gpu = opts.device == "cuda" or (opts.device == "auto" and torch.cuda.device_count() >= ranks)
@@ -124,8 +128,8 @@ def main():
     x = whole_numbers(opts.width, opts.tokens, None, 16, 1).t().contiguous().to(device)
     w1 = [whole_numbers(opts.width, opts.hidden, s, 8, 2).to(device) for s in (None, (rank, ranks, 1))]
     w2 = [whole_numbers(opts.hidden, opts.width, s, 8, 3).to(device) for s in (None, (rank, ranks, 0))]
-    y = block(x, w1[1], w2[1], opts.chunks, ranks > 1)
-    want = block(x, w1[0], w2[0], 1, False) if rank == 0 else torch.empty_like(y)
+    y = block(x, w1[1], w2[1], opts.chunks, opts.pieces, ranks > 1)
+    want = block(x, w1[0], w2[0], 1, 1, False) if rank == 0 else torch.empty_like(y)
     exact = rank != 0 or torch.equal(want.double(), (x.double() @ w1[0].double()).relu() @ w2[0].double())
     dist.broadcast(want, 0)
     wrong = torch.tensor([0 if exact and torch.equal(y.view(torch.int16), want.view(torch.int16)) else 1], device=device)
@@ -134,8 +138,10 @@ def main():
         verdict = f"WRONG on {wrong.item()} ranks" if wrong.item() else "the same as one"
         print(f"mlp.py, {ranks} ranks, {device.type}, {opts.tokens}x{opts.width}x{opts.hidden}: {verdict}")
     if opts.bench and on_gpu:
-        one = timed(lambda: rank or block(x, w1[0], w2[0], 1, False), device)
-        many = timed(lambda: block(x, w1[1], w2[1], opts.chunks, ranks > 1), device)
+        for matrix in x, *w1, *w2:  # what fills the GPU's units
+            matrix.normal_()
+        one = timed(lambda: rank or block(x, w1[0], w2[0], 1, 1, False), device)
+        many = timed(lambda: block(x, w1[1], w2[1], opts.chunks, opts.pieces, ranks > 1), device)
         flops = 4 * opts.tokens * opts.width * opts.hidden
         if rank == 0:
             print(f"mlp.py: one {one:.3f} ms, {flops / one * 1e-9:.1f} TFLOPS; {ranks} ranks {many:.3f} ms, "

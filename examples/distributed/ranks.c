@@ -3,10 +3,12 @@
  * says when all are there; data goes from GPU to GPU by addresses. */
 #include "ranks.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- starting and ending ---- */
 
@@ -43,6 +45,12 @@ void ranks_divides(const Ranks *r, const char *name, long size, long by) {
                      r->size);
 }
 
+void ranks_counts(const Ranks *r, const char *name, long rows, long columns) {
+    if (rows > INT32_MAX / columns)
+        ranks_refuse(r, "%s: %ld times %ld elements; kernels here count up to %d", name, rows,
+                     columns, INT32_MAX);
+}
+
 static void print_option(const Option *o) {
     char word[64];
     snprintf(word, sizeof word, "--%s=%s", o->name, o->text ? "WORD" : "N");
@@ -62,7 +70,7 @@ static void usage(const Ranks *r, const char *program, const char *about, const 
     printf("usage: mpirun -n RANKS %s [OPTION…]\n%s\n\n", name ? name + 1 : program, about);
     for (int i = 0; i < n; i++) print_option(&options[i]);
     printf("  %-20s %s\n  %-20s %s\n  %-20s %s\n  %-20s %s\n", "--device=WORD",
-           "auto, cuda: a GPU for each rank; cpu; ptx: PTX run on the CPU (auto)",
+           "cuda: a GPU for each rank; cpu; auto: cuda or cpu; ptx: PTX run on the CPU (auto)",
            "--kernels=FOLDER", "where the examples' kernels are (examples)", "--config=TEXT",
            "tile sizes and options, as BM=128,num_warps=8", "--bench",
            "measure, after the check, beside one GPU");
@@ -111,9 +119,15 @@ static void open_device(Ranks *r, const char *device) {
     if (strcmp(device, "auto") == 0 && !least) { /* all or none */
         tile_context_destroy(r->ctx);
         st = tile_context_create("cpu", &r->ctx);
+        device = "cpu";
     }
     ranks_must(r, st, device);
     r->on_gpu = tile_context_cuda(r->ctx) != NULL;
+    r->device = r->on_gpu ? "cuda" : device;
+    const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
+    if (r->on_gpu && blocking && strcmp(blocking, "1") == 0)
+        ranks_refuse(r, "CUDA_LAUNCH_BLOCKING=1: kernels that wait for what is sent behind their "
+                        "launch would wait for ever");
     ranks_must(r, tile_stream_create(r->ctx, &r->beside), "a stream");
 }
 
@@ -155,12 +169,10 @@ void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Opt
 }
 
 int ranks_end(Ranks *r, long wrong) {
-    long all = 0;
-    MPI_Allreduce(&wrong, &all, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     tile_stream_destroy(r->ctx, r->beside);
     tile_context_destroy(r->ctx);
     MPI_Finalize();
-    return all != 0;
+    return wrong != 0;
 }
 
 void ranks_meet(Ranks *r) {
@@ -367,8 +379,8 @@ static tile_ptr flag_of(const Share *s, int in, int of, long n) {
     return s->flags.rank[in] + (tile_ptr)(of * pieces(s) + n) * 4;
 }
 
-/* Piece n, to the rank so many steps before this one: no two send to the same at once, and each has
- * those of the next rank first. */
+/* Piece n, to the rank so many steps before this one: as long as all are equally far, no two send
+ * to the same, and each has those of the next rank first. */
 static void send_piece(Ranks *r, const Share *s, int step, long n) {
     int to = (r->rank - step + r->size) % r->size;
     size_t first = (size_t)n * s->piece, at = (size_t)r->rank * s->total + first;
@@ -384,12 +396,33 @@ static void send_all(Ranks *r, const Share *s) {
     }
 }
 
+typedef struct Sending {
+    Ranks *r;
+    const Share *s;
+} Sending;
+
+static void nap(int times) {
+    nanosleep(&(struct timespec){times / 50, times % 50 * 20000000L}, NULL);
+}
+
+static void *send_later(void *work) {
+    const Sending *w = work;
+    nap(1); /* the kernel begins */
+    send_all(w->r, w->s);
+    return NULL;
+}
+
 /* Copies are asked for when the kernel has begun, which has this rank's own to begin with. On the
- * CPU a launch is over when it returns. */
+ * CPU a launch is over when it returns: another thread sends. */
 void ranks_beside(Ranks *r, const Share *s, WorkFn *launch, void *user) {
-    if (!r->on_gpu) send_all(r, s);
+    pthread_t other;
+    if (!r->on_gpu && pthread_create(&other, NULL, send_later, &(Sending){r, s}))
+        ranks_fail(r, "no thread to send from");
     launch(user);
-    if (r->on_gpu) send_all(r, s);
+    if (r->on_gpu)
+        send_all(r, s);
+    else
+        pthread_join(other, NULL);
     ranks_join(r);
 }
 
@@ -425,11 +458,6 @@ static double time_once(Ranks *r, WorkFn *work, void *user, int runs_here) {
 
 /* ---- an example ---- */
 
-static void begin(const Trial *t, void *work) {
-    t->open(work);
-    t->fill(work, 0);
-}
-
 /* In turns, so that both find the GPU as warm. */
 static void measure(Ranks *r, const Trial *t) {
     enum { WARM = 4, RUNS = 20, WARM_ON_CPU = 1, RUNS_ON_CPU = 3 };
@@ -455,24 +483,29 @@ static void measure(Ranks *r, const Trial *t) {
 long ranks_try(Ranks *r, const Trial *t, const char *format, ...) {
     size_t bytes = (size_t)(t->rows * t->width) * 2;
     uint16_t *want = r->rank ? NULL : malloc(bytes);
-    long wrong = 0;
-    begin(t, t->all);
-    ranks_meet(r);
-    t->run(t->all);
-    ranks_meet(r);
+    long here = 0, wrong;
+    t->open(t->all);
+    for (int measure = 1; measure >= 0; measure--) {
+        t->fill(t->all, measure);
+        ranks_meet(r);
+        if (!r->on_gpu) nap(r->rank); /* some are later than others */
+        t->run(t->all);
+        ranks_meet(r);
+    }
     if (r->rank == 0) {
         if (!want) ranks_fail(r, "no memory for the result");
-        begin(t, t->one);
+        t->open(t->one);
+        t->fill(t->one, 0);
         t->run(t->one);
         ranks_must(r, tile_copy_to_host(r->ctx, want, *t->of_one, bytes), "a copy");
-        wrong += t->check(t->one, want);
+        here += t->check(t->one, want);
     }
-    wrong +=
-        ranks_compare(r, t->result, *t->of_all, t->rows, t->column, t->columns, want, t->width);
+    here += ranks_compare(r, t->result, *t->of_all, t->rows, t->column, t->columns, want, t->width);
+    MPI_Allreduce(&here, &wrong, 1, MPI_LONG, MPI_SUM, MPI_COMM_WORLD);
     if (r->rank == 0) {
         va_list list;
         va_start(list, format);
-        printf("%s, %d ranks, ", t->name, r->size);
+        printf("%s, %d ranks, %s, ", t->name, r->size, r->device);
         vprintf(format, list);
         printf(": %s\n", wrong ? "WRONG" : "the same as one");
         va_end(list);

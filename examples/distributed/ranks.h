@@ -19,6 +19,7 @@ typedef struct Ranks {
     int rank, size;
     tile_context *ctx;
     int on_gpu;
+    const char *device; /* cuda, cpu or ptx:…, whatever --device=auto found */
     void *beside; /* a stream for what goes on beside the default one's kernels; NULL on the CPU */
     int bench;
     const char *kernels; /* the folder of the examples' .tl files */
@@ -38,7 +39,7 @@ typedef struct Option {
  * the rank's device: GPU number R for rank R of the host. */
 void ranks_start(Ranks *r, int *argc, char ***argv, const char *about, const Option *options,
                  int n);
-/* What main returns: 0, or 1 where some rank has seen something wrong. */
+/* What main returns: 0, or 1 where something is wrong. */
 int ranks_end(Ranks *r, long wrong);
 /* Ends all ranks, with what tile_error says or a sentence. */
 void ranks_must(Ranks *r, tile_status st, const char *what);
@@ -49,6 +50,8 @@ _Noreturn void ranks_refuse(const Ranks *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* A size that has to be a multiple of another. */
 void ranks_divides(const Ranks *r, const char *name, long size, long by);
+/* A matrix whose elements the kernels have to be able to count. */
+void ranks_counts(const Ranks *r, const char *name, long rows, long columns);
 /* All work of this rank's is done, and so is that of all others. */
 void ranks_meet(Ranks *r);
 
@@ -119,7 +122,7 @@ Share ranks_share(Ranks *r, size_t total, size_t piece, long ahead);
 void ranks_unshare(Ranks *r, Share *s);
 /* A kernel that waits for flags, and beside it what sets those of the other ranks. Ranks meet
  * between two runs: what is sent is there when a run begins, and what it is written over nobody
- * reads. */
+ * reads. On the CPU, too, copies begin when the kernel has. */
 typedef void WorkFn(void *user);
 void ranks_beside(Ranks *r, const Share *s, WorkFn *launch, void *user);
 
@@ -149,7 +152,8 @@ typedef struct Trial {
 
 /* Runs both, compares, says how it went (the rest of the line is `format`), and measures where
  * --bench asks for it: the medians over 20 runs (3 on the CPU device) after 4 that warm up, in
- * turns. What ranks_end takes. */
+ * turns. Before the run that is compared there is one of other numbers: who reads too early finds
+ * those. What is wrong on all ranks, for ranks_end. */
 long ranks_try(Ranks *r, const Trial *t, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -22,7 +22,7 @@ enum { CHECKED_ROWS = 4, EXACT_TOKENS = 65536 };
 typedef struct Attention {
     Ranks *r;
     int rank, ranks; /* of those that share the work: all, or rank 0 alone */
-    long tokens, heads, kv_heads, head, together; /* together: kv_heads that a copy brings */
+    long tokens, heads, kv_heads, head, together; /* together: kv_heads of a copy */
     int causal;
     tile_jit *jit;
     Share all;           /* `kv` of all ranks */
@@ -167,14 +167,13 @@ int main(int argc, char **argv) {
     Ranks r;
     const char *mask = "full";
     Attention a = {.r = &r, .tokens = 96, .heads = 2, .head = 16, .together = 1};
-    Option options[] = {
-        {"tokens", &a.tokens, NULL, "of the sequence"},
-        {"heads", &a.heads, NULL, "of them"},
-        {"kv-heads", &a.kv_heads, NULL,
-         "heads of keys and values; as many as --heads, if not said"},
-        {"head", &a.head, NULL, "the size of a head, a power of two from 16"},
-        {"together", &a.together, NULL, "kv-heads that are sent to a rank before the next one's"},
-        {"mask", NULL, &mask, "full, or causal"}};
+    Option options[] = {{"tokens", &a.tokens, NULL, "of the sequence"},
+                        {"heads", &a.heads, NULL, "of them"},
+                        {"kv-heads", &a.kv_heads, NULL,
+                         "heads of keys and values; as many as --heads, if not said"},
+                        {"head", &a.head, NULL, "the size of a head, a power of two from 16"},
+                        {"together", &a.together, NULL, "times the ranks: kv-heads of a copy"},
+                        {"mask", NULL, &mask, "full, or causal"}};
     ranks_start(&r, &argc, &argv, "Attention whose keys and values go from rank to rank.", options,
                 6);
     ranks_divides(&r, "tokens", a.tokens, 16 * r.size);
