@@ -78,14 +78,17 @@ for chunks in 1 2 4; do
     r 300 "bench mlp, peer, $chunks chunks" mlp --tokens=$size --width=$size --hidden=$((4 * size)) --chunks=$chunks --bench
 done
 for chunks in 2 4 8; do
-    r 300 "bench mlp, nccl, $chunks chunks" mlp --tokens=$size --width=$size --hidden=$((4 * size)) --chunks=$chunks --reduce=nccl --bench
+    r 300 "bench mlp, nccl, $chunks chunks" mlp --tokens=$size --width=$size --hidden=$((4 * size)) --chunks=$chunks --pieces=1 \
+        --reduce=nccl --bench
 done
 for fetch in 8 16 32; do
     r 300 "bench gather_matmul, $fetch fetch" gather_matmul --m=$size --n=$size --k=$size --fetch=$fetch --bench
 done
 r 300 "bench gather_matmul, copies" gather_matmul --m=$size --n=$size --k=$size --gather=copy --bench
 for mask in full causal; do
-    r 300 "bench ring_attention, $mask" ring_attention --tokens=$size --heads=32 --head=128 --mask=$mask --bench
+    r 300 "bench ring_attention, $mask" ring_attention --tokens=$size --heads=32 --head=128 --mask=$mask --together=$(((n + 1) / 2)) \
+        --bench
+    r 300 "bench ring_attention, $mask, 8" ring_attention --tokens=$size --heads=32 --kv-heads=8 --head=128 --mask=$mask --bench
     r 300 "bench ring_attention, $mask, long" ring_attention --tokens=$((4 * size)) --heads=16 --head=128 --mask=$mask --bench
 done
 

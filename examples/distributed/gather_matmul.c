@@ -127,7 +127,7 @@ static void open_product(void *user) {
     else
         p->jit = ranks_kernel(r, "distributed/gather_matmul.tl", "gather_matmul", all[0], all[1]);
     size_t tile = (size_t)(block_rows(p) * p->k) * 2, share = a_bytes / (size_t)p->ranks;
-    if (p->ranks > 1) p->all = ranks_share(r, share, tile * (size_t)together(p), p->m);
+    if (p->ranks > 1) p->all = ranks_share(r, share, tile * (size_t)together(p), 0);
     p->a = p->ranks > 1 ? p->all.data.mine : ranks_alloc(r, a_bytes);
     p->b = ranks_alloc(r, (size_t)(p->k * columns(p)) * 2);
     p->c = ranks_alloc(r, (size_t)(p->m * columns(p)) * 2);

@@ -361,8 +361,8 @@ static long pieces(const Share *s) {
     return (long)((s->total + s->piece - 1) / s->piece);
 }
 
-Share ranks_share(Ranks *r, size_t total, size_t piece, long ahead) {
-    Share s = {.total = total, .piece = piece, .ahead = ahead};
+Share ranks_share(Ranks *r, size_t total, size_t piece, int in_turns) {
+    Share s = {.total = total, .piece = piece, .in_turns = in_turns};
     s.data = ranks_symmetric(r, total * (size_t)r->size);
     s.flags = ranks_symmetric(r, (size_t)(pieces(&s) * r->size) * 4);
     return s;
@@ -388,12 +388,32 @@ static void send_piece(Ranks *r, const Share *s, int step, long n) {
     ranks_send(r, s->data.rank[to] + at, s->data.mine + at, bytes, flag_of(s, to, r->rank, n));
 }
 
+static void send_by_rank(Ranks *r, const Share *s) {
+    for (int step = 1; step < r->size; step++)
+        for (long n = 0; n < pieces(s); n++) send_piece(r, s, step, n);
+}
+
+/* Each goes when the one has come that was sent here meanwhile, so that ranks stay equally far: who
+ * is ahead would send to a rank that still gets something from another. Of two ranks there is no
+ * other. */
+static void send_in_turns(Ranks *r, const Share *s) {
+    tile_ptr before = 0;
+    for (long n = 0; n < pieces(s); n++)
+        for (int step = 1; step < r->size; step++) {
+            if (before && r->size > 2)
+                ranks_must(r,
+                           tile_stream_wait_value(r->ctx, r->beside, before, (uint32_t)r->launches),
+                           "waiting for a copy");
+            send_piece(r, s, step, n);
+            before = flag_of(s, r->rank, (r->rank + step) % r->size, n);
+        }
+}
+
 static void send_all(Ranks *r, const Share *s) {
-    for (long first = 0, end; first < pieces(s); first = end) {
-        end = first + s->ahead < pieces(s) ? first + s->ahead : pieces(s);
-        for (int step = 1; step < r->size; step++)
-            for (long n = first; n < end; n++) send_piece(r, s, step, n);
-    }
+    if (s->in_turns)
+        send_in_turns(r, s);
+    else
+        send_by_rank(r, s);
 }
 
 typedef struct Sending {

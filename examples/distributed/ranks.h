@@ -116,9 +116,9 @@ void ranks_send(Ranks *r, tile_ptr there, tile_ptr here, size_t bytes, tile_ptr 
 typedef struct Share {
     Symmetric data, flags; /* flags: int32, those of a rank behind those of the one before */
     size_t total, piece;   /* bytes of a rank, and of its pieces; the last one may be smaller */
-    long ahead;            /* pieces that go to a rank before it is the next one's turn */
+    int in_turns;          /* piece by piece to all ranks; or all pieces rank by rank */
 } Share;
-Share ranks_share(Ranks *r, size_t total, size_t piece, long ahead);
+Share ranks_share(Ranks *r, size_t total, size_t piece, int in_turns);
 void ranks_unshare(Ranks *r, Share *s);
 /* A kernel that waits for flags, and beside it what sets those of the other ranks. Ranks meet
  * between two runs: what is sent is there when a run begins, and what it is written over nobody
