@@ -445,24 +445,23 @@ tile_status tile_copy_on_device(tile_context *ctx, tile_ptr to, tile_ptr from, s
     return ctx->ops->copy_within(ctx, to, from, bytes, stream);
 }
 
-tile_status tile_stream_write_value(tile_context *ctx, void *stream, tile_ptr to, uint32_t value) {
+static tile_status enter_with_number(tile_context *ctx, const char *call, tile_ptr at) {
     tile_status st = rt_enter(ctx);
     if (st) return st;
-    if (!to || to % sizeof value)
-        return rt_fail(ctx, TILE_INVALID,
-                       "tile_stream_write_value: an address that is a multiple of %zu is wanted",
-                       sizeof value);
-    return ctx->ops->write_value(ctx, stream, to, value);
+    if (!at || at % sizeof(uint32_t))
+        return rt_fail(ctx, TILE_INVALID, "%s: an address that is a multiple of %zu is wanted",
+                       call, sizeof(uint32_t));
+    return TILE_OK;
+}
+
+tile_status tile_stream_write_value(tile_context *ctx, void *stream, tile_ptr to, uint32_t value) {
+    tile_status st = enter_with_number(ctx, "tile_stream_write_value", to);
+    return st ? st : ctx->ops->write_value(ctx, stream, to, value);
 }
 
 tile_status tile_stream_wait_value(tile_context *ctx, void *stream, tile_ptr from, uint32_t value) {
-    tile_status st = rt_enter(ctx);
-    if (st) return st;
-    if (!from || from % sizeof value)
-        return rt_fail(ctx, TILE_INVALID,
-                       "tile_stream_wait_value: an address that is a multiple of %zu is wanted",
-                       sizeof value);
-    return ctx->ops->wait_value(ctx, stream, from, value);
+    tile_status st = enter_with_number(ctx, "tile_stream_wait_value", from);
+    return st ? st : ctx->ops->wait_value(ctx, stream, from, value);
 }
 
 tile_status tile_fill(tile_context *ctx, tile_ptr to, unsigned char value, size_t bytes) {

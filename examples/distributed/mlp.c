@@ -95,9 +95,10 @@ static tile_ptr row_at(const Block *b, tile_ptr matrix, long row) {
     return matrix + (size_t)(row * b->width) * 2;
 }
 
-/* Rows that are sent, or added up, while the next ones are worked out. */
-static long piece_of(const Block *b, long rows) {
-    return (rows + b->pieces - 1) / b->pieces;
+/* Of `rows` rows, those from `row` on that are added up while the next ones are worked out. */
+static long piece_at(const Block *b, long row, long rows) {
+    long piece = (rows + b->pieces - 1) / b->pieces;
+    return piece < rows - row ? piece : rows - row;
 }
 
 static void first_layer(Block *b, long row, long rows) {
@@ -134,7 +135,7 @@ static void add_and_send(Block *b, long chunk, size_t at, size_t n, size_t to_at
  * while this rank's own are worked out. */
 static void chunk_by_peers(Block *b, long chunk, long rows) {
     Ranks *r = b->r;
-    long slice = rows / b->ranks, piece = piece_of(b, slice);
+    long slice = rows / b->ranks;
     size_t part = (size_t)(b->tokens / b->ranks * b->width);
     size_t at = (size_t)(chunk * slice * b->width); /* of this chunk's rows, in a part */
     for (int s = 1; s < b->ranks; s++) {
@@ -146,8 +147,9 @@ static void chunk_by_peers(Block *b, long chunk, long rows) {
                    (size_t)(slice * b->width) * 2,
                    b->flags.rank[to] + (size_t)(chunk * b->ranks + b->rank) * 4);
     }
-    for (long row = 0; row < slice; row += piece) {
-        long here = row + piece < slice ? piece : slice - row, own = b->rank * slice + row;
+    for (long row = 0, here; row < slice; row += here) {
+        long own = b->rank * slice + row;
+        here = piece_at(b, row, slice);
         size_t from = at + (size_t)(row * b->width);
         second_layer(b, own, here, b->parts.mine + ((size_t)b->rank * part + from) * 2);
         add_and_send(b, chunk, from, (size_t)(here * b->width),
@@ -175,9 +177,8 @@ static void add_by_host(Block *b, tile_ptr at, size_t elements) {
 /* A chunk from row `first` on, in pieces. */
 static void chunk_by_library(Block *b, long first, long rows) {
     Ranks *r = b->r;
-    long piece = piece_of(b, rows);
-    for (long row = 0; row < rows; row += piece) {
-        long here = row + piece < rows ? piece : rows - row;
+    for (long row = 0, here; row < rows; row += here) {
+        here = piece_at(b, row, rows);
         tile_ptr at = row_at(b, b->y, first + row);
         size_t elements = (size_t)(here * b->width);
         second_layer(b, row, here, at);

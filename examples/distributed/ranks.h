@@ -21,6 +21,7 @@ typedef struct Ranks {
     int on_gpu;
     const char *device; /* cuda, cpu or ptx:…, whatever --device=auto found */
     void *beside; /* a stream for what goes on beside the default one's kernels; NULL on the CPU */
+    int late;     /* ranks, and what they send, come late: to check on the CPU who waits */
     int bench;
     const char *kernels; /* the folder of the examples' .tl files */
     const char *config;  /* tile sizes and options instead of the example's own */
