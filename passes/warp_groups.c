@@ -125,49 +125,12 @@ static bool is_other_way(const Op *a, const Op *b) {
     return true;
 }
 
-typedef struct Told {
-    const Op *wait;
-    bool behind, stored, some;
-} Told;
-
-static bool in_one_loop(const Op *a, const Op *b) {
-    for (const Op *at = a->block->parent; at; at = at->block->parent)
-        if (at->code != OP_IF && ir_inside(b, at)) return true;
-    return false;
-}
-
-/* Other programs, or the host, may learn by it how far this one is, behind the wait. Of tiles that
- * are stored behind all loads, too, that is taken to be results. */
-static void look_for_telling(Op *op, void *ctx) {
-    Told *t = ctx;
-    unsigned e = ir_effects(op);
-    bool again = in_one_loop(op, t->wait), tile = false;
-    if (op == t->wait) t->behind = true;
-    if (is_other_way(t->wait, op) || !(t->behind || again)) return;
-    bool tells = op_is_atomic(op) && op->code != OP_ATOMIC_POLL && op->code != OP_ATOMIC_LOAD;
-    tells |= (e & EFFECT_OUTPUT) && (e & EFFECT_WRITES_GLOBAL);
-    tells |= op->code == OP_INLINE_ASM && is_seen(op);
-    if (op->code == OP_STORE || op->code == OP_DESC_STORE) {
-        tile = op->code == OP_DESC_STORE || op->operand[0].value->type.rank;
-        tells |= again || !tile;
-    }
-    if (op->code == OP_LOAD || op->code == OP_DESC_LOAD) tells |= t->stored;
-    t->stored |= tile;
-    t->some |= tells;
-}
-
-/* Two roles see what is waited for one after the other: so nobody may be told that the first has.
- */
-static bool is_told(const Specialize *x, const Op *wait) {
-    Told t = {.wait = wait};
-    ir_walk(x->f->body, look_for_telling, &t);
-    return t.some;
-}
-
-bool is_wait_of_both(Specialize *x, const Op *op) {
+/* The poller may be turns ahead, and see what is waited for before this program has told others
+ * what comes before: who has to see something in between waits for that as well. */
+bool is_wait_ahead(Specialize *x, const Op *op) {
     return x->asked && op->code == OP_ATOMIC_POLL && op->noperands == 2 &&
            !op->operand[0].value->type.rank && !ir_has_uses(op->result[0]) &&
-           are_scalar_work(x, op, 2) && !why_not_known(x, op) && !is_told(x, op);
+           are_scalar_work(x, op, 2) && !why_not_known(x, op);
 }
 
 typedef struct Ahead { /* what the load is done ahead of */
@@ -181,7 +144,7 @@ static void look_for_blocker(Op *op, void *ctx) {
     const Op *last = outermost(a->use);
     a->behind |= op == last->next;
     if (!a->behind && !a->blocker && !alias_may_pass(a->load, op) && !is_other_way(a->load, op) &&
-        !is_wait_of_both(a->x, op))
+        !is_wait_ahead(a->x, op))
         a->blocker = op;
 }
 
@@ -563,6 +526,19 @@ bool has_room(Specialize *x) {
     return most >= LEAST_STAGES;
 }
 
+static void find_wait(Op *op, void *ctx) {
+    Specialize *x = ctx;
+    Group *g = &x->group[x->n];
+    if (!g->waits && is_wait_ahead(x, op)) *g = (Group){.waits = true, .stages = LEAST_STAGES};
+}
+
+/* All waits are one group: they are in one order for all roles. */
+static void find_waits(Specialize *x) {
+    x->group[x->n] = (Group){0};
+    ir_walk(x->f->body, find_wait, x);
+    x->n += x->group[x->n].waits;
+}
+
 void find_groups(Specialize *x) {
     ir_walk(x->f->body, separate, x);
     ir_walk(x->f->body, bring_what_is_read, x);
@@ -570,6 +546,7 @@ void find_groups(Specialize *x) {
     ir_walk(x->f->body, find_part, x);
     ir_walk(x->f->body, find_read, x);
     ir_walk(x->f->body, find_held, x);
+    if (x->n && !x->refused) find_waits(x);
     if (x->n && !x->refused && x->f->num_warps >= MAX_WARPS)
         refuse(x, x->group[0].dot[0], "a program has 32 warps at most, and all are asked for");
 }

@@ -216,6 +216,7 @@ void meet_neighbours(Specialize *x, Block *role) {
 }
 
 int arrivals_at_stage(const Specialize *x, const Group *g) {
+    if (g->waits) return x->consumers + 1; /* and who copies */
     return x->consumers * (g->ndots && x->f->max_cluster ? CLUSTER_PROGRAMS : 1);
 }
 

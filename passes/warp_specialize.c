@@ -16,6 +16,9 @@
  * Blocks that the dot's instruction takes otherwise are transposed in their stage
  * (warp_transpose.c).
  *
+ * What the program polls before such loads is a group, too, of which nothing comes: a poller waits
+ * for it and tells the others by the stage's full barrier.
+ *
  * The producer is a copy of the program of which only the loops and what the copies' indices are
  * made of stay. */
 #include "ir/analysis/alias.h"
@@ -90,7 +93,8 @@ static void make_read_buffer(Specialize *x, Builder *b, Group *g) {
 static void make_buffers(Specialize *x, Builder *b) {
     for (int k = 0; k < x->n; k++) {
         Group *g = &x->group[k];
-        (g->held ? make_held_buffer : g->read ? make_read_buffer : make_dot_buffers)(x, b, g);
+        if (!g->waits)
+            (g->held ? make_held_buffer : g->read ? make_read_buffer : make_dot_buffers)(x, b, g);
         g->full = shared_barriers(b, g->stages, 1 + (g->transposed ? TRANSPOSERS : 0));
         if (g->transposed) g->raw = shared_barriers(b, g->stages, 1);
         g->empty = shared_barriers(b, g->stages, arrivals_at_stage(x, g));
@@ -260,6 +264,33 @@ static Turn produce_load(Specialize *x, const Group *g, Op *load, Turn t) {
     return next_turn(&b, t, g->stages);
 }
 
+/* ---- waits ---- */
+
+/* What is waited for is so when the poller has seen it: what others wrote before is there for whom
+ * it tells, too. */
+static Turn consume_wait(Specialize *x, const Group *g, Op *poll, Turn t) {
+    Builder b = {x->s, x->f, poll->block, poll, poll->span};
+    wait_stage(&b, g->full, t);
+    arrive_at_stage(&b, g->empty, t);
+    t = next_turn(&b, t, g->stages);
+    ir_erase(poll);
+    return t;
+}
+
+/* The poll takes a microsecond or two, so a warp of its own does it, turns ahead. What others wrote
+ * before is there for threads then; the copy engine reads it behind a fence. */
+static Turn poll_ahead(Specialize *x, const Group *g, Op *poll, Turn t) {
+    Builder b = {x->s, x->f, poll->block, poll, poll->span};
+    wait_stage(&b, g->empty, t);
+    b.before = poll->next;
+    Op *fence = ir_op(&b, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
+    ir_set_attr(x->s, fence, AT_GLOBAL, 1);
+    vec_push(&x->s->arena, &x->kept, poll);
+    vec_push(&x->s->arena, &x->kept, fence);
+    arrive_at_stage(&b, g->full, t);
+    return next_turn(&b, t, g->stages);
+}
+
 /* ---- parts of sums ---- */
 
 Value *buffer_of_part(const Group *g, const Op *part, int *chunks) {
@@ -328,9 +359,9 @@ typedef Turn StoreFn(Specialize *x, Store *st, Op *op, Turn t);
 typedef struct Role { /* what it does instead of these; NULL: that is no business of its */
     const char *name;
     int warps;
-    RoleFn *dot, *part, *load;
+    RoleFn *dot, *part, *load, *wait;
     StoreFn *store;
-    int phase, store_phase; /* of the barriers that it waits for first */
+    int phase, store_phase, wait_phase; /* of the barriers that it waits for first */
 } Role;
 
 static const Op *find_marked(const Op *op, int mark) {
@@ -379,7 +410,10 @@ static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, const Role *rol
         } else {
             bool part = op->code == OP_FRAGMENT_LOAD;
             ir_drop_attr(op, AT_ROLE);
-            RoleFn *fn = part ? role->part : op->code == OP_DESC_LOAD ? role->load : role->dot;
+            RoleFn *fn = part                         ? role->part
+                         : op->code == OP_DESC_LOAD   ? role->load
+                         : op->code == OP_ATOMIC_POLL ? role->wait
+                                                      : role->dot;
             if (k < x->n && !fn) continue;
             t = k >= x->n ? role->store(x, &x->store[k - x->n], op, t) : fn(x, &x->group[k], op, t);
             if (part) return t; /* a block has one, and what followed may have gone with it */
@@ -392,10 +426,10 @@ static Turn thread_turns(Specialize *x, int k, Block *b, Turn t, const Role *rol
 static void make_role(Specialize *x, Block *b, const Role *role) {
     meet_neighbours(x, b);
     for (int k = 0; k < x->n + x->nstores; k++) {
-        bool store = k >= x->n;
-        if (store ? !role->store : !role->dot) continue;
+        bool store = k >= x->n, waits = !store && x->group[k].waits;
+        if (store ? !role->store : waits ? !role->wait : !role->dot) continue;
         Builder at = {x->s, x->f, b, b->first, b->first->span};
-        int phase = store ? role->store_phase : role->phase;
+        int phase = store ? role->store_phase : waits ? role->wait_phase : role->phase;
         Turn t = {ir_const_int(&at, index_type(), 0), ir_const_int(&at, index_type(), phase)};
         thread_turns(x, k, b, t, role);
     }
@@ -422,7 +456,7 @@ static void drop_effects(Op *op, void *ctx) {
     if (!own && is_seen(op)) drop(op, x);
 }
 
-enum { WAIT_OF_BOTH = -1, WAIT_FOR_PARTS = -2 }; /* marks that are no group's and no store's */
+enum { WAIT_FOR_PARTS = -1 }; /* a mark that is no group's and no store's */
 
 /* Of the workspace who computes writes parts, and tells of them; all else there is who copies'. */
 static void mark_wait(Op *op, void *ctx) {
@@ -430,8 +464,8 @@ static void mark_wait(Op *op, void *ctx) {
     bool parts = op->code == OP_ASYNC_FENCE && ir_attr_int(op, AT_GLOBAL, 0);
     if (op_is_atomic(op) && alias_is_of_workspace(op))
         parts = ir_attr_int(op, AT_SEM, SEM_ACQ_REL) != SEM_RELEASE;
-    if (parts || is_wait_of_both(x, op))
-        ir_set_attr(x->s, op, AT_ROLE, parts ? WAIT_FOR_PARTS : WAIT_OF_BOTH);
+    if (parts || is_wait_ahead(x, op))
+        ir_set_attr(x->s, op, AT_ROLE, parts ? WAIT_FOR_PARTS : x->n);
 }
 
 static void find_wait(Op *op, void *ctx) {
@@ -439,22 +473,16 @@ static void find_wait(Op *op, void *ctx) {
     if (ir_attr_int(op, AT_ROLE, 0) < 0) vec_push(&x->s->arena, &x->waits, op);
 }
 
-/* What others wrote before is there for threads; the copy engine reads it behind a fence. That of
- * parts is there already, and only who copies waits for them. */
-static void wait_here(Specialize *x, Block *b, bool copies) {
+/* That parts are there is known to who copies, who alone waits for them. */
+static void wait_for_parts(Specialize *x, Block *b, bool copies) {
     x->waits.n = 0;
     ir_walk(b, find_wait, x);
     for (int i = 0; i < x->waits.n; i++) {
-        Op *wait = x->waits.at[i];
-        bool parts = ir_attr_int(wait, AT_ROLE, 0) == WAIT_FOR_PARTS;
-        ir_drop_attr(wait, AT_ROLE);
-        if (copies) vec_push(&x->s->arena, &x->kept, wait);
-        if (!copies && parts) ir_erase(wait);
-        if (!copies || parts) continue;
-        Builder at = {x->s, x->f, wait->block, wait->next, wait->span};
-        Op *fence = ir_op(&at, OP_ASYNC_FENCE, NULL, 0, NULL, 0, 0);
-        ir_set_attr(x->s, fence, AT_GLOBAL, 1);
-        vec_push(&x->s->arena, &x->kept, fence);
+        ir_drop_attr(x->waits.at[i], AT_ROLE);
+        if (copies)
+            vec_push(&x->s->arena, &x->kept, x->waits.at[i]);
+        else
+            ir_erase(x->waits.at[i]);
     }
 }
 
@@ -483,11 +511,25 @@ static void split(Specialize *x) {
     for (int k = 0; k < x->n; k++) transposes |= x->group[k].transposed != 0;
     /* Whole warpgroups first. */
     const Role role[] = {
-        {"consumer", x->consumers, consume, consume_part, consume_load, put_store, 0, 1},
-        {"transposer", TRANSPOSERS, transpose_blocks, leave_part, NULL, NULL, 0, 0},
-        {"producer", 1, produce, produce_part, produce_load, NULL, 1, 0},
-        {"storer", 1, NULL, NULL, NULL, send_store, 0, 0}};
-    const bool there[] = {true, transposes, true, x->nstores > 0};
+        {.name = "consumer",
+         .warps = x->consumers,
+         .dot = consume,
+         .part = consume_part,
+         .load = consume_load,
+         .wait = consume_wait,
+         .store = put_store,
+         .store_phase = 1},
+        {.name = "transposer", .warps = TRANSPOSERS, .dot = transpose_blocks, .part = leave_part},
+        {.name = "producer",
+         .warps = 1,
+         .dot = produce,
+         .part = produce_part,
+         .load = produce_load,
+         .wait = consume_wait,
+         .phase = 1},
+        {.name = "storer", .warps = 1, .store = send_store},
+        {.name = "poller", .warps = 1, .wait = poll_ahead, .wait_phase = 1}};
+    const bool there[] = {true, transposes, true, x->nstores > 0, x->group[x->n - 1].waits};
     enum { ROLES = sizeof role / sizeof *role };
     int n = 0, warps[ROLES];
     const char *names = "";
@@ -518,7 +560,7 @@ static void split(Specialize *x) {
         if (!r) defer_epilogue(x, way[ways - 1]);
         if (!r) split_tails(x, roles->region[r]);
         for (int i = 0; i < ways; i++) make_role(x, way[i], of[r]);
-        wait_here(x, roles->region[r], of[r]->dot == produce);
+        wait_for_parts(x, roles->region[r], of[r]->dot == produce);
         if (r) ir_walk(roles->region[r], drop_effects, x);
         if (of[r]->store == send_store) leave_rows(x, roles->region[r]);
     }

@@ -21,9 +21,10 @@ typedef struct Loaded { /* a dot's operand, by a load and ops that move whole di
 typedef struct Group {
     Op *dot[MOST_DOTS]; /* of different loops, which take like blocks */
     int ndots;
-    Op *part; /* of its sum, that others have made, comes the same way; or NULL */
-    Op *held; /* or a load before the dots' loops, of a block that these hold on to; no dots */
-    Op *read; /* or one in such a loop, of a block that threads read; no dots */
+    Op *part;   /* of its sum, that others have made, comes the same way; or NULL */
+    Op *held;   /* or a load before the dots' loops, of a block that these hold on to; no dots */
+    Op *read;   /* or one in such a loop, of a block that threads read; no dots */
+    bool waits; /* or nothing comes but that what the program waits for is so; no dots */
     unsigned transposed; /* operands, a bit each, that others transpose in their stage first */
     int64_t bytes;       /* of a stage */
     int stages;
@@ -72,7 +73,7 @@ typedef struct Specialize {
     PassCtx *ctx;
     Session *s;
     Func *f;
-    Group group[MOST_GROUPS];
+    Group group[MOST_GROUPS + 1]; /* that of waits is the last */
     Store store[MOST_STORES];
     int n, nstores;
     int consumers;   /* warps */
@@ -80,7 +81,7 @@ typedef struct Specialize {
     bool asked;      /* by a loop, for a warp of its own for its blocks */
     bool refused;    /* maybe with a note that says why */
     VEC(Op *) kept;  /* effects that are the producer's to have */
-    VEC(Op *) waits; /* of a role that is being made: those of both */
+    VEC(Op *) waits; /* of a role that is being made: those for parts */
     uint8_t *seen;   /* by value id: of what indices are made of */
     uint32_t nseen;
     int depth;
@@ -118,9 +119,9 @@ Value *held_operand(const Op *load, bool alike, int *i, Op **first, Op **last);
 bool is_scalar_work(Specialize *x, const Value *v);
 /* The op does more than give a value, be it one of its own. */
 bool is_seen(const Op *op);
-/* It waits until another program, or who brings data, says so, where a loop asks for roles: whoever
- * copies waits for it as who computes does. */
-bool is_wait_of_both(Specialize *x, const Op *op);
+/* It waits until another program, or who brings data, says so, where a loop asks for roles: a warp
+ * of its own does, ahead of those that copy and compute. */
+bool is_wait_ahead(Specialize *x, const Op *op);
 /* How many warps are to consume: not those whose warpgroups' rows of all sums nobody stores. */
 int warps_that_consume(Specialize *x);
 
