@@ -329,6 +329,7 @@ int main(int argc, char **argv) {
                .open = open_block,
                .fill = fill,
                .run = run,
+               .by_host = strcmp(b.reduce, "mpi") == 0,
                .close = close_block,
                .check = check_rows,
                .result = "y",

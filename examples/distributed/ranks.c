@@ -458,18 +458,52 @@ static double median(double *time, int n) {
     return time[n / 2];
 }
 
-/* Milliseconds from when all ranks are ready to where the slowest of those that run it has ended.
- */
-static double time_once(Ranks *r, WorkFn *work, void *user, int runs_here) {
+/* A number in each rank's memory that its streams wait for: all of a run has been asked for when
+ * rank 0 lets it begin, as behind other work. What the host's calls take is not counted. */
+typedef struct Gate {
+    Symmetric number;
+    void *stream; /* rank 0 writes the numbers in; NULL: runs begin as they are asked for */
+    uint32_t runs;
+} Gate;
+
+static Gate open_gate(Ranks *r) {
+    Gate g = {.number = ranks_symmetric(r, sizeof(uint32_t))};
+    ranks_must(r, tile_stream_create(r->ctx, &g.stream), "a stream");
+    return g;
+}
+
+static void close_gate(Ranks *r, Gate *g) {
+    if (!g->stream) return;
+    tile_stream_destroy(r->ctx, g->stream);
+    ranks_release(r, &g->number);
+}
+
+static void wait_for_gate(Ranks *r, const Gate *g) {
+    ranks_must(r, tile_stream_wait_value(r->ctx, NULL, g->number.mine, g->runs), "a gate");
+    ranks_fork(r);
+}
+
+static void let_all_begin(Ranks *r, const Gate *g) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < r->size && r->rank == 0; i++)
+        ranks_must(r, tile_stream_write_value(r->ctx, g->stream, g->number.rank[i], g->runs),
+                   "a gate");
+}
+
+/* Milliseconds from when all ranks begin to where the slowest of those that run it has ended. */
+static double time_once(Ranks *r, Gate *g, WorkFn *work, void *user, int runs_here) {
     tile_event *start = NULL, *end = NULL;
     double ms = 0;
     ranks_meet(r);
+    g->runs++;
     if (runs_here) {
+        if (g->stream) wait_for_gate(r, g);
         ranks_must(r, tile_event_record(r->ctx, NULL, &start), "an event");
         work(user);
         ranks_must(r, tile_event_record(r->ctx, NULL, &end), "an event");
-        ranks_must(r, tile_event_elapsed(start, end, &ms), "an event");
     }
+    if (g->stream) let_all_begin(r, g);
+    if (runs_here) ranks_must(r, tile_event_elapsed(start, end, &ms), "an event");
     MPI_Allreduce(MPI_IN_PLACE, &ms, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     tile_event_destroy(start);
     tile_event_destroy(end);
@@ -483,15 +517,18 @@ static void measure(Ranks *r, const Trial *t) {
     enum { WARM = 4, RUNS = 20, WARM_ON_CPU = 1, RUNS_ON_CPU = 3 };
     int warm = r->on_gpu ? WARM : WARM_ON_CPU, runs = r->on_gpu ? RUNS : RUNS_ON_CPU;
     double one[RUNS], all[RUNS];
+    Gate g = {0};
+    if (r->on_gpu && !t->by_host) g = open_gate(r);
     t->fill(t->all, 1);
     if (r->rank == 0) t->fill(t->one, 1);
     for (int i = -warm; i < runs; i++) {
-        double one_ms = time_once(r, t->run, t->one, r->rank == 0);
-        double all_ms = time_once(r, t->run, t->all, 1);
+        double one_ms = time_once(r, &g, t->run, t->one, r->rank == 0);
+        double all_ms = time_once(r, &g, t->run, t->all, 1);
         if (i < 0) continue;
         one[i] = one_ms;
         all[i] = all_ms;
     }
+    close_gate(r, &g);
     double one_ms = median(one, runs), all_ms = median(all, runs);
     if (r->rank == 0)
         printf("%s: one %.3f ms, %.1f TFLOPS; %d ranks %.3f ms, %.1f TFLOPS; "

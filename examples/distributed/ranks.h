@@ -142,6 +142,7 @@ typedef struct Trial {
     void (*open)(void *work);              /* kernels and memory */
     void (*fill)(void *work, int measure); /* whole numbers; or numbers to measure with */
     WorkFn *run; /* what is measured: everything of it is in the default stream in the end */
+    int by_host; /* it waits for the GPU in between */
     void (*close)(void *work);
     /* How many elements of some rows of the result of one are not what the host makes of them. */
     long (*check)(const void *work, const uint16_t *result);

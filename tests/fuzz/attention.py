@@ -43,7 +43,8 @@ def ring_of(programs, pick, seed, bm, bn, d, causal):
             f"--seed={seed}", f"-DD={d}", f"-DBM={bm}", f"-DBN={bn}", f"-DCAUSAL={causal}", f"-DRANKS={ranks}",
             f"q_ptr=randn:fp16[{HEADS},{m},{d}]", f"kv=randn:fp16[{ranks},{kv_heads},2,{m},{d}]", f"out_ptr=zeros:fp16[{HEADS},{m},{d}]",
             f"flags=full(7):i32[{ranks * HEADS}]", f"heads={HEADS}", f"kv_heads={kv_heads}", f"M={m}", "scale=0.125",
-            f"rank={pick.randrange(ranks)}", "launch=7", f"together={pick.randint(1, HEADS)}"]
+            f"rank={pick.randrange(ranks)}", "launch=7", f"together={pick.randint(1, HEADS)}",
+            *([f"--grid={pick.randint(1, 4)}"] if ranks > 1 and not causal else [])]
 
 
 def try_seed(programs, device, work, seed):
