@@ -125,27 +125,43 @@ static bool is_other_way(const Op *a, const Op *b) {
     return true;
 }
 
-/* The poller may be turns ahead, and see what is waited for before this program has told others
- * what comes before: who has to see something in between waits for that as well. */
-bool is_wait_ahead(Specialize *x, const Op *op) {
+/* What a role can poll by itself, where a loop asks for roles. */
+static bool is_scalar_poll(Specialize *x, const Op *op) {
     return x->asked && op->code == OP_ATOMIC_POLL && op->noperands == 2 &&
            !op->operand[0].value->type.rank && !ir_has_uses(op->result[0]) &&
            are_scalar_work(x, op, 2) && !why_not_known(x, op);
 }
 
-typedef struct Ahead { /* what the load is done ahead of */
+typedef struct Ahead { /* what the load, or poll, is done ahead of */
     Specialize *x;
-    const Op *load, *use, *blocker;
+    const Op *op, *use, *blocker;
     bool behind; /* the walk is past the outermost loop that holds its use */
 } Ahead;
 
+/* What is stored orders nothing, so a poll may pass it; a load only where it reads other memory. */
+static bool may_pass(const Op *ahead, const Op *op) {
+    bool stores = op->code == OP_STORE || op->code == OP_DESC_STORE;
+    return (ahead->code == OP_ATOMIC_POLL && stores) || alias_may_pass(ahead, op);
+}
+
+/* Polls stay in order among themselves, and whatever blocks one blocks the loads behind it, too. */
 static void look_for_blocker(Op *op, void *ctx) {
     Ahead *a = ctx;
     const Op *last = outermost(a->use);
     a->behind |= op == last->next;
-    if (!a->behind && !a->blocker && !alias_may_pass(a->load, op) && !is_other_way(a->load, op) &&
-        !is_wait_ahead(a->x, op))
+    if (!a->behind && !a->blocker && !may_pass(a->op, op) && !is_other_way(a->op, op) &&
+        !is_scalar_poll(a->x, op))
         a->blocker = op;
+}
+
+static bool is_blocked(Specialize *x, const Op *op, const Op *use) {
+    Ahead a = {.x = x, .op = op, .use = use};
+    ir_walk(x->f->body, look_for_blocker, &a);
+    return a.blocker;
+}
+
+bool is_wait_ahead(Specialize *x, const Op *op) {
+    return is_scalar_poll(x, op) && !is_blocked(x, op, op);
 }
 
 /* use: the first op that waits for it. */
@@ -158,9 +174,7 @@ static const char *refuse_load(Specialize *x, const Op *load, const Op *use) {
             return "its index is not made of scalars alone, without reading memory";
     const char *why = why_not_known(x, load);
     if (why) return why;
-    Ahead a = {.x = x, .load = load, .use = use};
-    ir_walk(x->f->body, look_for_blocker, &a);
-    return a.blocker
+    return is_blocked(x, load, use)
                ? "the program before it, or a loop around it, writes memory that it may read, "
                  "or waits for others"
                : NULL;

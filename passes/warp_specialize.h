@@ -80,7 +80,7 @@ typedef struct Specialize {
     int64_t stored;  /* bytes of what the stores' buffers hold */
     bool asked;      /* by a loop, for a warp of its own for its blocks */
     bool refused;    /* maybe with a note that says why */
-    VEC(Op *) kept;  /* effects that are the producer's to have */
+    VEC(Op *) kept;  /* effects of its own that a role keeps */
     VEC(Op *) waits; /* of a role that is being made: those for parts */
     uint8_t *seen;   /* by value id: of what indices are made of */
     uint32_t nseen;
