@@ -67,3 +67,36 @@ bool ir_ask(Func *f, const char *condition) {
     f->conditions[i] = condition;
     return true;
 }
+
+bool ir_ask_of(Session *s, Func *f, const Value *v, const char *form) {
+    Buf text = buf_new(&s->arena);
+    if (!ir_expression(v, WITH_DIVISORS, &text)) return false;
+    return ir_ask(f, arena_printf(&s->arena, form, text.data));
+}
+
+/* last: of v itself nothing is asked; divided: v is. */
+static bool ask_steps(Session *s, Func *f, const Value *v, bool last, bool divided, int depth) {
+    const Op *op = v->def;
+    int64_t number;
+    if (ir_int_constant(v, &number)) return !divided || number >= 0;
+    if (depth > MOST_DEPTH) return false;
+    if (!op) return !divided || ir_ask_of(s, f, v, "%s >= 0");
+    const Value *x = op->operand[0].value;
+    if (op->code == OP_HINT || op->code == OP_CAST)
+        return ask_steps(s, f, x, last, divided, depth + 1);
+    const Value *y = ir_operand(op, 1);
+    bool divides = op->code == OP_DIV;
+    if (!y || !ask_steps(s, f, x, false, divides, depth + 1)) return false;
+    if (divides && ir_int_constant(y, &number)) return number > 0;
+    if (!ask_steps(s, f, y, false, false, depth + 1)) return false;
+    if (divides) return ir_ask_of(s, f, y, "%s > 0");
+    return last || (ir_ask_of(s, f, v, "%s >= 0") && ir_ask_of(s, f, v, "%s <= 2147483647"));
+}
+
+bool ir_ask_exact(Session *s, Func *f, const Value *v) {
+    return ask_steps(s, f, v, false, false, 0);
+}
+
+bool ir_ask_steps(Session *s, Func *f, const Value *v) {
+    return ask_steps(s, f, v, true, false, 0);
+}

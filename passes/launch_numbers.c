@@ -78,27 +78,6 @@ static Kind kind_of(Launch *x, const Value *v, int depth) {
     return x->kind[v->id] = (uint8_t)kind;
 }
 
-static bool ask(Launch *x, const Value *v, const char *form) {
-    Buf text = buf_new(&x->s->arena);
-    if (!ir_expression(v, WITH_QUOTIENTS, &text)) return false;
-    return ir_ask(x->f, arena_printf(&x->s->arena, form, text.data));
-}
-
-/* Whatever v is made of fits 32 bits, and what is divided is not below 0. last: v itself is looked
- * at by the launch. */
-static bool ask_steps(Launch *x, const Value *v, bool last, bool divided) {
-    const Op *op = v->def;
-    int64_t number;
-    if (ir_int_constant(v, &number)) return !divided || number >= 0;
-    if (!op) return !divided || ask(x, v, "%s >= 0");
-    if (op->code == OP_HINT) return ask_steps(x, op->operand[0].value, last, divided);
-    bool divides = op->code == OP_DIV;
-    if (!ask_steps(x, op->operand[0].value, false, divides)) return false;
-    if (divides) return true;
-    return ask_steps(x, op->operand[1].value, false, false) &&
-           (last || (ask(x, v, "%s >= 0") && ask(x, v, "%s <= 2147483647")));
-}
-
 /* v in front of the roles, made of copies. */
 static Value *copy_of(Launch *x, Value *v) {
     Op *op = v->def;
@@ -124,7 +103,7 @@ static Value *launch_number(Launch *x, Value *v) {
 
 /* NULL: it cannot be one. */
 static Value *number_of(Launch *x, Value *v) {
-    if (!x->asked[v->id] && ask_steps(x, v, true, false))
+    if (!x->asked[v->id] && ir_ask_steps(x->s, x->f, v))
         x->handed[v->id] = launch_number(x, copy_of(x, v));
     x->asked[v->id] = true;
     return x->handed[v->id];
@@ -157,7 +136,7 @@ static Value *quotient(Builder *b, Value *v, Value *reciprocal) {
 /* v / d of a number d. */
 static Value *by_number(Launch *x, Builder *b, Value *v, Value *d) {
     if (kind_of(x, d, 0) < A_NUMBER || (kind_of(x, d, 0) == A_QUOTIENT && !number_of(x, d)) ||
-        !ask(x, d, "%s > 0"))
+        !ir_ask_of(x->s, x->f, d, "%s > 0"))
         return NULL;
     Value *wide = ir_given(&x->at, OP_CAST, copy_of(x, d), type_scalar(EL_I64));
     Value *reciprocal = reciprocal_of(x, wide);

@@ -166,21 +166,18 @@ static const char *settle_live(Raise *r, Type t) {
     return NULL;
 }
 
-/* An index is not below 0, or is a quotient that is not where a launch's numbers are above 0, as
- * `pid // cdiv(N, BN)`. */
+/* An index is not below 0, or is not where a launch's numbers count something, as in
+ * `pid // cdiv(N, BN)` and `batch * heads + head`. */
 static bool is_never_below(Raise *r, const BlockDim *at) {
-    PolyDivisors by;
-    const char *condition[POLY_MOST_DIVISORS];
+    Session *s = r->ctx->s;
+    Func *f = r->ctx->f;
+    PolyCounts count;
     if (poly_is_natural(&at->first)) return true;
-    if (!poly_is_natural_with(&at->first, &by)) return false;
-    for (int i = 0; i < by.n; i++) {
-        Buf text = buf_new(&r->ctx->s->arena);
-        if (!ir_expression(by.at[i], WITH_QUOTIENTS, &text)) return false;
-        buf_puts(&text, " > 0");
-        condition[i] = text.data;
-    }
-    for (int i = 0; i < by.n; i++)
-        if (!ir_ask(r->ctx->f, condition[i])) return false;
+    if (!poly_is_natural_with(&at->first, &count)) return false;
+    for (int i = 0; i < count.n; i++)
+        if (!ir_ask_exact(s, f, count.at[i]) ||
+            !ir_ask_of(s, f, count.at[i], count.least[i] ? "%s > 0" : "%s >= 0"))
+            return false;
     return true;
 }
 

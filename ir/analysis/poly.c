@@ -128,17 +128,52 @@ bool poly_divides(const PolyTerm *by, const PolyTerm *t, PolyTerm *out) {
     return true;
 }
 
-typedef struct Natural {    /* what is taken for granted */
-    bool sizes;             /* parameters are 0 or more, and divisors */
-    bool places;            /* so are divisors of places; sums of places do not overflow */
-    PolyDivisors *divisors; /* these are 1 or more; NULL: none is */
+typedef struct Natural { /* what is taken for granted */
+    bool sizes;          /* parameters are 0 or more, and divisors */
+    bool places;         /* so are divisors of places; sums of places do not overflow */
+    PolyCounts *counts;  /* a launch's numbers are; which; NULL: none is */
 } Natural;
 
-static bool is_divisor(PolyDivisors *of, const Value *v) {
-    for (int i = 0; i < of->n; i++)
-        if (of->at[i] == v) return true;
-    if (of->n == POLY_MOST_DIVISORS) return false;
-    of->at[of->n++] = v;
+static bool is_parameter(const Value *v) {
+    return !v->def && !v->block->parent;
+}
+
+/* It makes the same number of another type of a signed one. */
+static bool keeps_number(const Op *cast) {
+    Type from = cast->operand[0].value->type;
+    return type_is_int(from) && type_is_signed(from) &&
+           type_elem_bits(from) <= type_elem_bits(cast->result[0]->type);
+}
+
+/* A launch can work it out: its argument, or sums, products and quotients of such. */
+static bool is_of_launch(const Value *v, int depth) {
+    enum { MOST_DEPTH = 6 };
+    const Op *op = v->def;
+    int64_t number;
+    if (ir_int_constant(v, &number)) return true;
+    if (!type_is_int(v->type) || v->type.rank || depth == MOST_DEPTH) return false;
+    if (!op) return is_parameter(v);
+    switch (op->code) {
+    case OP_CAST: return keeps_number(op) && is_of_launch(op->operand[0].value, depth + 1);
+    case OP_HINT: return is_of_launch(op->operand[0].value, depth + 1);
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+        return is_of_launch(op->operand[0].value, depth + 1) &&
+               is_of_launch(op->operand[1].value, depth + 1);
+    default: return false;
+    }
+}
+
+static bool is_granted(PolyCounts *counts, const Value *v, int least) {
+    int i = 0;
+    if (!is_of_launch(v, 0)) return false;
+    while (i < counts->n && counts->at[i] != v) i++;
+    if (i == POLY_MOST_COUNTS) return false;
+    if (i == counts->n) counts->least[counts->n++] = 0;
+    counts->at[i] = v;
+    if (least > counts->least[i]) counts->least[i] = least;
     return true;
 }
 
@@ -154,6 +189,28 @@ static bool is_place_less(const Value *x, const Value *y, bool natural) {
     return is_count(x) && ir_int_constant(y, &by) && by <= 1;
 }
 
+static bool is_natural(const Value *v, const Natural *granted, int depth);
+
+/* One of two is, for which less is granted: nothing, where that is enough. */
+static bool is_either(const Value *x, const Value *y, const Natural *granted, int depth) {
+    const Natural nothing = {.sizes = granted->sizes, .places = granted->places};
+    int n = granted->counts ? granted->counts->n : 0;
+    if (is_natural(x, &nothing, depth) || is_natural(y, &nothing, depth)) return true;
+    if (!granted->counts) return false;
+    if (is_natural(x, granted, depth)) return true;
+    granted->counts->n = n;
+    return is_natural(y, granted, depth);
+}
+
+/* A sum of two that are is one. Where counts are granted an argument that is added may be an
+ * offset. */
+static bool may_add(const Value *x, const Value *y, const Natural *granted) {
+    if (granted->sizes || granted->places) return true;
+    while (op_is(x, OP_CAST)) x = x->def->operand[0].value;
+    while (op_is(y, OP_CAST)) y = y->def->operand[0].value;
+    return granted->counts && !is_parameter(x) && !is_parameter(y);
+}
+
 /* As a term of a polynomial, at depth 0, a loop's index is the number of the iteration. */
 static bool is_natural(const Value *v, const Natural *granted, int depth) {
     enum { MOST_DEPTH = 16 };
@@ -162,6 +219,7 @@ static bool is_natural(const Value *v, const Natural *granted, int depth) {
     int64_t by;
     if (ir_int_constant(v, &by)) return by >= 0;
     if (depth == MOST_DEPTH) return false;
+    if (granted->counts && depth && is_granted(granted->counts, v, 0)) return true;
     if (!op && !loop) return sizes;
     if (!op) {
         bool index = loop->code == OP_FOR && v == loop->region[0]->args[0];
@@ -170,10 +228,11 @@ static bool is_natural(const Value *v, const Natural *granted, int depth) {
         return (index && !depth) || (up && is_natural(loop->operand[0].value, granted, depth + 1));
     }
     const Value *x = ir_operand(op, 0), *y = ir_operand(op, 1);
+    if (x && y && (x->type.rank || y->type.rank)) return false;
+    if (op->code == OP_AND || op->code == OP_MAX) return is_either(x, y, granted, depth + 1);
     bool first = x && !x->type.rank && is_natural(x, granted, depth + 1);
-    if (op->code == OP_DIV && granted->divisors)
-        return first && ((ir_int_constant(y, &by) && by > 0) || is_divisor(granted->divisors, y));
-    bool second = y && !y->type.rank && is_natural(y, granted, depth + 1);
+    if (op->code == OP_DIV && granted->counts)
+        return first && ((ir_int_constant(y, &by) && by > 0) || is_granted(granted->counts, y, 1));
     switch (op->code) {
     case OP_PROGRAM_ID:
     case OP_NUM_PROGRAMS:
@@ -186,26 +245,42 @@ static bool is_natural(const Value *v, const Natural *granted, int depth) {
     case OP_STREAM_K: return granted->places;
     case OP_HINT: return granted->places && first;
     case OP_SUB: return granted->places && is_place_less(x, y, first);
-    case OP_CAST:
-        return first && type_is_int(x->type) && type_is_signed(x->type) &&
-               type_elem_bits(x->type) <= type_elem_bits(v->type);
+    case OP_CAST: return first && keeps_number(op);
     case OP_REM: return first; /* as C has it */
     case OP_DIV: return first && (sizes || granted->places || (ir_int_constant(y, &by) && by > 0));
-    case OP_ADD: return (sizes || granted->places) && first && second;
-    case OP_MUL: return sizes && first && second;
-    case OP_AND: return first || second;
-    case OP_MIN: return first && second;
-    case OP_MAX: return first || second;
+    case OP_ADD: return first && may_add(x, y, granted) && is_natural(y, granted, depth + 1);
+    case OP_MUL: return (sizes || granted->counts) && first && is_natural(y, granted, depth + 1);
+    case OP_MIN: return first && is_natural(y, granted, depth + 1);
     default: return false;
     }
 }
 
-static bool are_natural(const Poly *x, const Natural *granted) {
-    for (int i = 0; i < x->n; i++) {
-        if (x->term[i].factor < 0) return false;
-        for (int k = 0; k < x->term[i].nsymbols; k++)
-            if (!is_natural(x->term[i].symbol[k], granted, 0)) return false;
+/* A parameter by itself is 0 or more where it has to be for another term. */
+static bool is_natural_term(const PolyTerm *t, const Natural *granted) {
+    PolyCounts *counts = granted->counts;
+    if (counts && t->nsymbols == 1 && is_parameter(t->symbol[0])) {
+        for (int i = 0; i < counts->n; i++)
+            if (counts->at[i] == t->symbol[0]) return true;
+        return false;
     }
+    for (int k = 0; k < t->nsymbols; k++) {
+        bool multiplies = counts && t->nsymbols > 1;
+        if (!(multiplies && is_granted(counts, t->symbol[k], 0)) &&
+            !is_natural(t->symbol[k], granted, 0))
+            return false;
+    }
+    return true;
+}
+
+static bool are_natural(const Poly *x, const Natural *granted) {
+    for (int own = 0; own < 2; own++) /* parameters by themselves last */
+        for (int i = 0; i < x->n; i++) {
+            const PolyTerm *t = &x->term[i];
+            if (t->factor < 0) return false;
+            if ((t->nsymbols == 1 && is_parameter(t->symbol[0])) == own &&
+                !is_natural_term(t, granted))
+                return false;
+        }
     return !x->unknown;
 }
 
@@ -221,9 +296,9 @@ bool poly_is_natural_place(const Value *v) {
     return is_natural(v, &(Natural){.places = true}, 1);
 }
 
-bool poly_is_natural_with(const Poly *x, PolyDivisors *out) {
-    *out = (PolyDivisors){0};
-    return are_natural(x, &(Natural){.divisors = out});
+bool poly_is_natural_with(const Poly *x, PolyCounts *out) {
+    *out = (PolyCounts){0};
+    return are_natural(x, &(Natural){.counts = out});
 }
 
 static int64_t promised(const Func *f, const Value *v) {

@@ -44,13 +44,16 @@ bool poly_is_natural_of_sizes(const Poly *x);
 /* A scalar is, where the place is one of the grid, of which there are 2^30 at most: numbers of
  * places, programs and clusters, their sums, quotients and remainders. */
 bool poly_is_natural_place(const Value *v);
-/* The same where what is divided by, as far as nobody knows it, is 1 or more; which these are. */
-enum { POLY_MOST_DIVISORS = 4 };
-typedef struct PolyDivisors {
-    const Value *at[POLY_MOST_DIVISORS];
+/* The same where numbers of a launch that count something do: what is divided by is 1 or more, what
+ * is divided or multiplied 0 or more. A parameter by itself is no count: it may be an offset. Which
+ * these are: sums, products and quotients of parameters. */
+enum { POLY_MOST_COUNTS = 6 };
+typedef struct PolyCounts {
+    const Value *at[POLY_MOST_COUNTS];
+    int least[POLY_MOST_COUNTS]; /* 0 or 1 */
     int n;
-} PolyDivisors;
-bool poly_is_natural_with(const Poly *x, PolyDivisors *out);
+} PolyCounts;
+bool poly_is_natural_with(const Poly *x, PolyCounts *out);
 /* What all terms are multiples of: of symbols that are parameters, what is promised of them. */
 int64_t poly_divisor(const Func *f, const Poly *x);
 
