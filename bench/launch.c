@@ -195,6 +195,59 @@ static int load(Bench *b, const char *ptx, size_t size) {
     return r;
 }
 
+static int open_all(Bench *b, const char *device) {
+    const char *target = NULL;
+    tile_compiled *compiled = NULL;
+    int code = bench_open(device, &b->ctx, &target);
+    if (!code && compile(b, &compiled)) code = 5;
+    if (!code) {
+        size_t size;
+        const char *ptx = tile_compiled_text(compiled, TILE_PART_OUTPUT, &size);
+        if (load(b, ptx, size)) code = 5;
+    }
+    tile_compiled_free(compiled);
+    return code;
+}
+
+static void close_all(Bench *b) {
+    if (b->cu_module && !b->driver.push(tile_context_cuda(b->ctx))) {
+        void *old;
+        b->driver.unload(b->cu_module);
+        b->driver.pop(&old);
+    }
+    tile_module_unload(b->module);
+    tile_context_destroy(b->ctx);
+}
+
+/* ---- for launch.py: what a launch from Python cannot go without ---- */
+
+/* Of the process that opens build/bench/launch.so. */
+void *PyCapsule_GetPointer(void *capsule, const char *name) __attribute__((weak));
+void Py_IncRef(void *object) __attribute__((weak));
+
+/* A launch's kernel and arguments; NULL: it was said why. It lives as long as the process. */
+Bench *tile_bench_open(const char *device);
+Bench *tile_bench_open(const char *device) {
+    Bench *b = calloc(1, sizeof *b);
+    if (!b || !open_all(b, device)) return b;
+    close_all(b);
+    free(b);
+    return NULL;
+}
+
+/* A function of Python's (METH_FASTCALL | METH_KEYWORDS) that looks at none of its arguments: of a
+ * capsule with what tile_bench_open gave. It returns the capsule. */
+void *tile_bench_call(void *self, void *const *args, intptr_t n, void *names);
+void *tile_bench_call(void *self, void *const *args, intptr_t n, void *names) {
+    Bench *b = PyCapsule_GetPointer(self, NULL);
+    (void)args;
+    (void)n;
+    (void)names;
+    if (!b || given_grid(b)) abort(); /* it would be no figure */
+    Py_IncRef(self);
+    return self;
+}
+
 static int usage(void) {
     fputs("usage: launch [--device=cuda[:N]] [--rounds=N] [--limit=RATIO] [--out=FILE.csv]\n",
           stderr);
@@ -204,7 +257,7 @@ static int usage(void) {
 int main(int argc, char **argv); /* of another name in build/bench/launch.so */
 int main(int argc, char **argv) {
     Bench b = {0};
-    const char *device = "cuda", *out = NULL, *target = NULL, *v;
+    const char *device = "cuda", *out = NULL, *v;
     int rounds = 500;
     double limit = 0;
     for (int i = 1; i < argc; i++) {
@@ -220,31 +273,17 @@ int main(int argc, char **argv) {
             return usage();
     }
     if (rounds < 10 || rounds > MAX_ROUNDS) return usage();
-    int code = bench_open(device, &b.ctx, &target);
+    int code = open_all(&b, device);
     FILE *csv = NULL;
-    tile_compiled *compiled = NULL;
     if (!code && out && !(csv = fopen(out, "w"))) {
         fprintf(stderr, "cannot write %s\n", out);
         code = 3;
-    }
-    if (!code && compile(&b, &compiled)) code = 5;
-    if (!code) {
-        size_t size;
-        const char *ptx = tile_compiled_text(compiled, TILE_PART_OUTPUT, &size);
-        if (load(&b, ptx, size)) code = 5;
     }
     if (!code) {
         printf("%s: %d rounds of %d launches\n", tile_context_device_name(b.ctx), rounds, BATCH);
         code = compare(&b, rounds, limit, csv);
     }
-    if (b.cu_module && !b.driver.push(tile_context_cuda(b.ctx))) {
-        void *old;
-        b.driver.unload(b.cu_module);
-        b.driver.pop(&old);
-    }
     if (csv) fclose(csv);
-    tile_compiled_free(compiled);
-    tile_module_unload(b.module);
-    tile_context_destroy(b.ctx);
+    close_all(&b);
     return code;
 }

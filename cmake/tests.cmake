@@ -192,6 +192,7 @@ test("scripts/test"                        release quick,tests    4  -     tests
 # ---- Python ----
 if(PYTHON_INCLUDE)
     test("Python"                          release,coverage quick,python 4  -     ${PYTHON3} tests/python/run.py ${AT}/python)
+    test("launches from Python, measured"  release quick,python   2  -     tests/runtime/launch_test.sh ${AT})
     test("hostile tensors in Python"       release quick,fuzz     5  -     ${PYTHON3} tests/fuzz/dlpack.py ${AT}/python)
     test("wheel"                           release package       40  build tests/python/wheel_test.sh ${AT})
 endif()
