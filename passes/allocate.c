@@ -12,7 +12,9 @@
  * slice the first one's and a constant.
  *
  * A program goes one way at a branch whose condition no loop changes: what is used in that way
- * alone and what is used in the other alone may lie in one place, whatever lives when.
+ * alone and what is used in the other alone may lie in one place, whatever lives when. What one
+ * role of a program uses lives as long as any goes on, but beside what that role uses before and
+ * after.
  *
  * What is used only where a program has an SM to itself is allocated when all else is, so that this
  * lies the same in a program launched with less memory. */
@@ -28,6 +30,8 @@ typedef enum Reader { STORES, DOTS, READERS } Reader; /* behind the program */
 typedef struct Slot {
     Op *alloc;
     int first, last;
+    const Block *role; /* it is this role's alone, which uses it from and to: */
+    int role_first, role_last;
     int64_t bytes, offset;
     bool single;    /* used only where a program has an SM to itself */
     const Op *loop; /* that fills its slices */
@@ -253,9 +257,20 @@ static void live_while_in_flight(Allocation *p) {
     for (int i = 0; i < p->slots.n; i++) {
         Slot *s = &p->slots.at[i];
         bool slices = s->alloc->result[0]->type.slices > 0; /* some may be read later than others */
-        if (s->started[STORES] || s->started[DOTS] || (s->filled && !(slices && s->read)))
-            live(s, p->clock, p->clock);
+        if (!s->started[STORES] && !s->started[DOTS] && (!s->filled || (slices && s->read)))
+            continue;
+        live(s, p->clock, p->clock);
+        s->role = NULL;
     }
+}
+
+/* Other roles go on beside what one role does, but its own buffers come one after the other. */
+static void note_role(Slot *s, const Op *roles) {
+    const Block *b = s->alloc->block;
+    while (b && b->parent != roles) b = b->parent ? b->parent->block : NULL;
+    s->role = b;
+    s->role_first = s->first;
+    s->role_last = s->last;
 }
 
 static void number_block(Allocation *p, Block *b) {
@@ -284,6 +299,7 @@ static void number_block(Allocation *p, Block *b) {
         if (op->code == OP_FOR || op->code == OP_WHILE || roles)
             for (int i = 0; i < p->slots.n; i++) {
                 Slot *s = &p->slots.at[i];
+                if (roles) note_role(s, op);
                 if (s->last >= start && (roles || !ir_inside(s->alloc, op) || read_round(s, op)))
                     live(s, start, p->clock);
             }
@@ -291,7 +307,10 @@ static void number_block(Allocation *p, Block *b) {
 }
 
 static bool overlap(const Slot *a, const Slot *b) {
-    return a->first <= b->last && b->first <= a->last && !ways_exclude(a->inside, b->inside);
+    bool beside = a->first <= b->last && b->first <= a->last;
+    if (a->role && a->role == b->role)
+        beside = a->role_first <= b->role_last && b->role_first <= a->role_last;
+    return beside && !ways_exclude(a->inside, b->inside);
 }
 
 /* The lowest offset at which slot i clears every allocated slot that lives at the same time. */
