@@ -81,7 +81,7 @@ for chunks in 2 4 8; do
     r 300 "bench mlp, nccl, $chunks chunks" mlp --tokens=$size --width=$size --hidden=$((4 * size)) --chunks=$chunks --pieces=1 \
         --reduce=nccl --bench
 done
-for fetch in 8 16 32; do
+for fetch in 4 8 16; do
     r 300 "bench gather_matmul, $fetch fetch" gather_matmul --m=$size --n=$size --k=$size --fetch=$fetch --bench
 done
 r 300 "bench gather_matmul, copies" gather_matmul --m=$size --n=$size --k=$size --gather=copy --bench

@@ -85,7 +85,7 @@ wrong() { # EXAMPLE FILE SED-SCRIPT [OPTION…]
         says 1 'WRONG' ranks 2 "$1" --kernels="$work/wrong" "${@:4}"
 }
 ok 'a part that is left out' wrong mlp all_reduce.tl 's/total += tl.load(parts + r/total = tl.load(parts + r/'
-ok 'a tile of the wrong rank' wrong gather_matmul gather_matmul.tl 's/theirs = tl.load(shards + owner)/theirs = tl.load(shards + rank)/'
+ok 'a tile of the wrong rank' wrong gather_matmul gather_matmul.tl 's/theirs = shards\[step - 1\]/theirs = a/'
 ok 'a copy of the wrong rank' wrong gather_matmul gather_matmul.tl 's/offs_m\[:, None\] \* K/(offs_m % (M \/\/ RANKS))[:, None] * K/' --gather=copy
 ok 'a step with its own keys again' wrong ring_attention ring_attention.tl 's/plane = (owner/plane = (rank/'
 ok 'a row that sees too much' wrong ring_attention ring_attention.tl 's/tl.where(owner > rank, -1, 0)/0/' --mask=causal

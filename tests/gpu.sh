@@ -85,7 +85,7 @@ export -f python_example
 # bring them, beside the CPU device's
 shards() {
     local causal ranks n=0
-    local call='-I examples --kernel=ring_attention -D D=64 q_ptr=randn:fp16[2,256,64] out_ptr=zeros:fp16[2,256,64]
+    local i call='-I examples --kernel=ring_attention -D D=64 q_ptr=randn:fp16[2,256,64] out_ptr=zeros:fp16[2,256,64]
         flags=full(7):i32[16] heads=2 kv_heads=2 M=256 scale=0.18 launch=7 together=1'
     for ranks in 1 2 3; do
         for causal in False True; do
@@ -101,7 +101,8 @@ shards() {
     for ranks in 2 3 4; do
         set -- "$1" --kernel=gather_matmul -D RANKS=$ranks -D FETCH=$ranks rank=1 launch=7 "flags=zeros:i32[64]" N=256 K=512 \
             "b=randint(-2,3):fp16[512,256]" "a=zeros:fp16[$((256 * ranks)),512]" "c=zeros:fp16[$((256 * ranks)),256]" \
-            M=$((256 * ranks)) "shards=pointers($(for i in $(seq $ranks); do echo "randint(-2,3):fp16[$((256 * ranks)),512]"; done | paste -sd,))"
+            M=$((256 * ranks))
+        for i in $(seq 0 $((ranks - 2))); do set -- "$@" "shards.$i=randint(-2,3):fp16[$((256 * ranks)),512]"; done
         bin/tilerun examples/distributed/gather_matmul.tl --device=cpu "${@:2}" -D BM=16 -D BN=32 -D BK=32 -D CHUNK=128 \
             --save=c="$work/shards.npy" || return 1
         bin/tilerun examples/distributed/gather_matmul.tl --device="$1" "${@:2}" -D BM=128 -D BN=256 -D BK=64 \

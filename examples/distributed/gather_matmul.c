@@ -84,17 +84,20 @@ static long together(const Product *p) {
 
 static void launch(void *user) {
     const Product *p = user;
-    tile_arg args[] = {tile_typed_pointer(TILE_I64, p->all.data.table),
-                       tile_typed_pointer(TILE_FP16, p->a),
-                       tile_typed_pointer(TILE_FP16, p->b),
-                       tile_typed_pointer(TILE_FP16, p->c),
-                       tile_typed_pointer(TILE_I32, p->all.flags.mine),
-                       tile_i32((int32_t)p->m),
-                       tile_i32((int32_t)columns(p)),
-                       tile_i32((int32_t)p->k),
-                       tile_i32(p->rank),
-                       tile_i32((int32_t)p->r->launches)};
-    ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 10, NULL);
+    tile_arg args[MAX_RANKS + 9];
+    int n = 0;
+    for (int s = 1; s < p->ranks; s++)
+        args[n++] = tile_typed_pointer(TILE_FP16, p->all.data.rank[(p->rank + s) % p->ranks]);
+    args[n++] = tile_typed_pointer(TILE_FP16, p->a);
+    args[n++] = tile_typed_pointer(TILE_FP16, p->b);
+    args[n++] = tile_typed_pointer(TILE_FP16, p->c);
+    args[n++] = tile_typed_pointer(TILE_I32, p->all.flags.mine);
+    args[n++] = tile_i32((int32_t)p->m);
+    args[n++] = tile_i32((int32_t)columns(p));
+    args[n++] = tile_i32((int32_t)p->k);
+    args[n++] = tile_i32(p->rank);
+    args[n++] = tile_i32((int32_t)p->r->launches);
+    ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, n, NULL);
 }
 
 static void run(void *user) {
@@ -122,10 +125,14 @@ static void open_product(void *user) {
              p->copies ? 0 : p->fetch, together(p));
     snprintf(all[1], sizeof all[1], "%s,RANKS=%d,FETCH=%d,CHUNK=128,TOGETHER=%ld", cpu, p->ranks,
              p->copies ? 0 : 2, together(p));
+    char shards[MAX_RANKS * 16] = "shards=(";
+    for (int s = 1; s < p->ranks; s++) strcat(shards, "*fp16:16,");
+    strcat(shards, ")");
     if (p->ranks == 1)
-        p->jit = ranks_kernel(r, "matmul.tl", "matmul", gpu, cpu);
+        p->jit = ranks_kernel(r, "matmul.tl", "matmul", NULL, gpu, cpu);
     else
-        p->jit = ranks_kernel(r, "distributed/gather_matmul.tl", "gather_matmul", all[0], all[1]);
+        p->jit = ranks_kernel(r, "distributed/gather_matmul.tl", "gather_matmul", shards, all[0],
+                              all[1]);
     size_t tile = (size_t)(block_rows(p) * p->k) * 2, share = a_bytes / (size_t)p->ranks;
     if (p->ranks > 1) p->all = ranks_share(r, share, tile * (size_t)together(p), 0);
     p->a = p->ranks > 1 ? p->all.data.mine : ranks_alloc(r, a_bytes);
@@ -161,15 +168,17 @@ static long check_rows(const void *user, const uint16_t *c) {
 
 int main(int argc, char **argv) {
     Ranks r;
-    Product p = {.r = &r, .m = 192, .n = 96, .k = 64, .fetch = 16};
+    Product p = {.r = &r, .m = 192, .n = 96, .k = 64};
     const char *gather = "kernel";
     Option options[] = {{"gather", NULL, &gather, "kernel or copy: how rows come"},
                         {"m", &p.m, NULL, "rows of a"},
                         {"n", &p.n, NULL, "columns of b"},
                         {"k", &p.k, NULL, "columns of a"},
-                        {"fetch", &p.fetch, NULL, "programs that fetch rows, on a GPU"}};
+                        {"fetch", &p.fetch, NULL,
+                         "programs that fetch rows, on a GPU; without it two for each rank"}};
     ranks_start(&r, &argc, &argv, "An all-gather and a matrix product.", options, 5);
     p.copies = strcmp(gather, "copy") == 0;
+    if (!p.fetch) p.fetch = 2L * r.size;
     if (!p.copies && strcmp(gather, "kernel") != 0)
         ranks_refuse(&r, "--gather is kernel or copy, not %s", gather);
     if (block_rows(&p) < 1 || block_rows(&p) > MOST_ROWS)

@@ -223,10 +223,10 @@ static void make_kernels(Block *b) {
     snprintf(up[0], sizeof up[0], "%s,ACTIVATION=leaky_relu%s", gpu, more);
     snprintf(up[1], sizeof up[1], "%s,ACTIVATION=leaky_relu", cpu);
     snprintf(down, sizeof down, "%s%s", gpu, more);
-    b->up = ranks_kernel(b->r, "matmul.tl", "matmul", up[0], up[1]);
-    b->down = ranks_kernel(b->r, "matmul.tl", "matmul", down, cpu);
+    b->up = ranks_kernel(b->r, "matmul.tl", "matmul", NULL, up[0], up[1]);
+    b->down = ranks_kernel(b->r, "matmul.tl", "matmul", NULL, down, cpu);
     snprintf(add, sizeof add, "RANKS=%d", b->ranks);
-    b->add = ranks_kernel(b->r, "distributed/all_reduce.tl", "add_parts", add, add);
+    b->add = ranks_kernel(b->r, "distributed/all_reduce.tl", "add_parts", NULL, add, add);
 }
 
 static void open_block(void *user) {

@@ -189,9 +189,8 @@ tile_ptr ranks_alloc(Ranks *r, size_t bytes) {
 }
 
 Symmetric ranks_symmetric(Ranks *r, size_t bytes) {
-    Symmetric s = {.table = ranks_alloc(r, MAX_RANKS * sizeof(int64_t))};
+    Symmetric s = {0};
     tile_shared_handle mine, all[MAX_RANKS];
-    int64_t table[MAX_RANKS] = {0};
     ranks_must(r, tile_alloc_shared(r->ctx, bytes, &s.mine), "shared memory");
     ranks_must(r, tile_fill(r->ctx, s.mine, 0, bytes), "shared memory");
     ranks_must(r, tile_shared_export(r->ctx, s.mine, &mine), "shared memory");
@@ -203,9 +202,7 @@ Symmetric ranks_symmetric(Ranks *r, size_t bytes) {
             ranks_must(r, tile_shared_open(r->ctx, &all[i], sizeof all[i], &s.rank[i], &got),
                        "another rank's memory");
         if (got != bytes) ranks_fail(r, "rank %d shares %zu bytes, not %zu", i, got, bytes);
-        table[i] = (int64_t)s.rank[i];
     }
-    ranks_must(r, tile_copy_to_device(r->ctx, s.table, table, sizeof table), "shared memory");
     ranks_meet(r);
     return s;
 }
@@ -217,7 +214,6 @@ void ranks_release(Ranks *r, Symmetric *s) {
         if (i != r->rank) ranks_must(r, tile_free(r->ctx, s->rank[i]), "closing shared memory");
     ranks_meet(r);
     ranks_must(r, tile_free(r->ctx, s->mine), "freeing shared memory");
-    ranks_must(r, tile_free(r->ctx, s->table), "freeing memory");
 }
 
 uint16_t half_of(double v) {
@@ -303,8 +299,8 @@ long ranks_compare(Ranks *r, const char *what, tile_ptr got, long rows, long col
 
 /* ---- kernels ---- */
 
-tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const char *config,
-                       const char *small) {
+tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const char *signature,
+                       const char *config, const char *small) {
     char path[1024];
     tile_jit *jit = NULL;
     tile_compile_options options = {0};
@@ -321,6 +317,7 @@ tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const cha
     options.source_len = (size_t)size;
     options.file_name = path;
     options.kernel = kernel;
+    options.signature = signature;
     options.config_text = r->on_gpu || r->config ? config : small;
     options.include = &r->kernels;
     options.ninclude = 1;

@@ -62,7 +62,6 @@ void ranks_meet(Ranks *r);
 typedef struct Symmetric {
     tile_ptr rank[MAX_RANKS];
     tile_ptr mine;
-    tile_ptr table; /* the addresses as int64, for kernels */
 } Symmetric;
 
 tile_ptr ranks_alloc(Ranks *r, size_t bytes);
@@ -101,10 +100,10 @@ long ranks_compare(Ranks *r, const char *what, tile_ptr got, long rows, long col
 /* ---- kernels ---- */
 
 /* A kernel of a file below the folder of kernels, compiled for this device when it is launched.
- * config: "BM=128,num_warps=8", NULL: the source's own. small: instead of it on the CPU, where
- * --config says nothing. */
-tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const char *config,
-                       const char *small);
+ * signature: of parameters that say no type. config: "BM=128,num_warps=8". NULL: the source's own.
+ * small: instead of config on the CPU, where --config says nothing. */
+tile_jit *ranks_kernel(Ranks *r, const char *file, const char *kernel, const char *signature,
+                       const char *config, const char *small);
 void ranks_launch(Ranks *r, tile_jit *jit, tile_grid grid, const tile_arg *args, int nargs,
                   void *stream);
 

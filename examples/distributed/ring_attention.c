@@ -132,8 +132,8 @@ static void open_attention(void *user) {
     for (int cpu = 0; cpu < 2; cpu++)
         snprintf(config[cpu], sizeof config[cpu], "%s,D=%ld,CAUSAL=%s,RANKS=%d",
                  cpu ? "BM=16,BN=16" : own, a->head, a->causal ? "True" : "False", a->ranks);
-    a->jit =
-        ranks_kernel(r, "distributed/ring_attention.tl", "ring_attention", config[0], config[1]);
+    a->jit = ranks_kernel(r, "distributed/ring_attention.tl", "ring_attention", NULL, config[0],
+                          config[1]);
     size_t share = place(a, 1, 0), piece = place(a, 0, a->together);
     a->q = ranks_alloc(r, (size_t)a->heads * bytes_of_head(a));
     a->out = ranks_alloc(r, (size_t)a->heads * bytes_of_head(a));
