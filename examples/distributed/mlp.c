@@ -74,21 +74,29 @@ static void row_of_y(const Block *b, long row, int *h, int *y) {
 
 /* ---- the work ---- */
 
+enum { PRODUCT_ARGS = 12 };
+
+static void product_args(tile_arg *args, tile_ptr a, tile_ptr w, tile_ptr c, long m, long n,
+                         long k) {
+    *args++ = tile_typed_pointer(TILE_FP16, a);
+    *args++ = tile_typed_pointer(TILE_FP16, w);
+    *args++ = tile_typed_pointer(TILE_FP16, c);
+    *args++ = tile_i32((int32_t)m);
+    *args++ = tile_i32((int32_t)n);
+    *args++ = tile_i32((int32_t)k);
+    *args++ = tile_i32((int32_t)k);
+    *args++ = tile_i32(1);
+    *args++ = tile_i32((int32_t)n);
+    *args++ = tile_i32(1);
+    *args++ = tile_i32((int32_t)n);
+    *args = tile_i32(1);
+}
+
 static void product(Block *b, tile_jit *jit, tile_ptr a, tile_ptr w, tile_ptr c, long m, long n,
                     long k) {
-    tile_arg args[] = {tile_typed_pointer(TILE_FP16, a),
-                       tile_typed_pointer(TILE_FP16, w),
-                       tile_typed_pointer(TILE_FP16, c),
-                       tile_i32((int32_t)m),
-                       tile_i32((int32_t)n),
-                       tile_i32((int32_t)k),
-                       tile_i32((int32_t)k),
-                       tile_i32(1),
-                       tile_i32((int32_t)n),
-                       tile_i32(1),
-                       tile_i32((int32_t)n),
-                       tile_i32(1)};
-    ranks_launch(b->r, jit, (tile_grid){0, 0, 0}, args, 12, NULL);
+    tile_arg args[PRODUCT_ARGS];
+    product_args(args, a, w, c, m, n, k);
+    ranks_launch(b->r, jit, (tile_grid){0, 0, 0}, args, PRODUCT_ARGS, NULL);
 }
 
 static tile_ptr row_at(const Block *b, tile_ptr matrix, long row) {
@@ -155,6 +163,29 @@ static void chunk_by_peers(Block *b, long chunk, long rows) {
         add_and_send(b, chunk, from, (size_t)(here * b->width),
                      (size_t)((chunk * rows + own) * b->width));
     }
+}
+
+/* How often every multiprocessor has something to do, in the second layer of so many rows; 0 on the
+ * CPU. */
+static long rounds(Block *b, long rows) {
+    long share = b->hidden / b->ranks;
+    tile_kernel *kernel = NULL;
+    tile_kernel_info info;
+    tile_grid grid;
+    tile_arg args[PRODUCT_ARGS];
+    product_args(args, b->h, b->w2, b->y, rows, b->width, share);
+    ranks_must(b->r, tile_jit_kernel(b->down, args, PRODUCT_ARGS, &kernel), "a kernel");
+    ranks_must(b->r, tile_kernel_describe(kernel, &info), "a kernel");
+    ranks_must(b->r, tile_kernel_grid(kernel, NULL, args, PRODUCT_ARGS, &grid), "a kernel's grid");
+    long n = (long)info.multiprocessors * info.resident_programs;
+    return n ? ((long)grid.x * grid.y * grid.z + n - 1) / n : 0;
+}
+
+/* As many as no round more comes of, up to four. */
+static long pieces_of(Block *b, long rows) {
+    long n = 4;
+    while (n > 1 && n * rounds(b, (rows + n - 1) / n) > rounds(b, rows)) n--;
+    return n;
 }
 
 static void add_halves(void *in, void *sum, int *n, MPI_Datatype *type) {
@@ -245,9 +276,11 @@ static void open_block(void *user) {
         b->flags = ranks_symmetric(r, (size_t)(b->chunks * b->ranks) * 4);
         b->made = ranks_alloc(r, y_bytes);
         b->y = b->sums.mine;
+        if (!b->pieces) b->pieces = pieces_of(b, b->tokens / b->chunks / b->ranks);
         return;
     }
     b->y = ranks_alloc(r, y_bytes);
+    if (!b->pieces) b->pieces = pieces_of(b, b->tokens / b->chunks);
     if (b->ranks > 1 && strcmp(b->reduce, "nccl") == 0) nccl_open(&b->nccl, r);
     if (b->ranks > 1 && strcmp(b->reduce, "mpi") == 0) MPI_Op_create(add_halves, 1, &b->add_halves);
 }
@@ -291,19 +324,15 @@ static long check_rows(const void *user, const uint16_t *y) {
 
 int main(int argc, char **argv) {
     Ranks r;
-    Block b = {.r = &r,
-               .tokens = 128,
-               .width = 64,
-               .hidden = 256,
-               .chunks = 4,
-               .pieces = 4,
-               .reduce = "auto"};
+    Block b = {.r = &r, .tokens = 128, .width = 64, .hidden = 256, .chunks = 4, .reduce = "auto"};
     Option options[] = {
         {"tokens", &b.tokens, NULL, "rows of x"},
         {"width", &b.width, NULL, "columns of x and y"},
         {"hidden", &b.hidden, NULL, "columns of W1"},
         {"chunks", &b.chunks, NULL, "of rows, that are added up one by one"},
-        {"pieces", &b.pieces, NULL, "of a chunk's rows, added up one by one; peer: of a rank's"},
+        {"pieces", &b.pieces, NULL,
+         "of a chunk's rows, added up one by one; peer: of a rank's; without it as many as keep "
+         "the GPU busy, up to 4"},
         {"reduce", NULL, &b.reduce, "peer, nccl, mpi; auto: peer"}};
     ranks_start(&r, &argc, &argv, "A tensor-parallel MLP block with an overlapped all-reduce.",
                 options, 6);
