@@ -443,6 +443,7 @@ static bool lower_kernel(Lower *l, const AstFunc *f) {
     ir_op(&l->b, OP_RETURN, NULL, 0, NULL, 0, 0);
     if (!l->failed && !l->abandoned) pad_tiles(l, out);
     if (!l->failed && !l->abandoned) foresee_fusion(l, out);
+    flush_call_notes(l); /* of what was found last: they look at this frame */
     l->frame = NULL;
     return !l->failed && !l->abandoned;
 }
