@@ -77,32 +77,33 @@ def block(x, w1, w2, chunks, pieces, add_up):
     return y
 
 
-def whole_numbers(rows, columns, share, of, seed):
+def whole_numbers(rows, columns, of, seed, device):
     """A matrix of 0, 1 and -1, few enough in a column for exact sums: every rank makes the same."""
-    made = torch.Generator().manual_seed(seed)
-    w = torch.zeros(rows, columns, dtype=torch.float16)
+    made = torch.Generator(device).manual_seed(seed)
+    w = torch.zeros(rows, columns, dtype=torch.float16, device=device)
     for _ in range(of):
-        at = torch.randint(rows, (1, columns), generator=made)
-        w.scatter_(0, at, torch.randint(0, 2, (1, columns), generator=made).to(torch.float16) * 2 - 1)
-    return w if share is None else w.chunk(share[1], share[2])[share[0]].contiguous()
+        at = torch.randint(rows, (1, columns), generator=made, device=device)
+        sign = torch.randint(0, 2, (1, columns), generator=made, device=device)
+        w.scatter_(0, at, sign.to(torch.float16) * 2 - 1)
+    return w
 
 
-def timed(run, device):
-    if device.type != "cuda":
-        return None
-    times = []
+def timed(runs, device):
+    """The median of each, in ms, in turns: all find the GPU as warm. A run takes as long as the slowest rank."""
+    times = [[] for _ in runs]
     for i in range(24):  # 4 to warm up
-        torch.cuda.synchronize()
-        dist.barrier()
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        run()
-        end.record()
-        torch.cuda.synchronize()
-        ms = torch.tensor(start.elapsed_time(end), device=device)
-        dist.all_reduce(ms, op=dist.ReduceOp.MAX)
-        times += [ms.item()] * (i >= 4)
-    return sorted(times)[len(times) // 2]
+        for run, taken in zip(runs, times):
+            torch.cuda.synchronize()
+            dist.barrier()
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            start.record()
+            run()
+            end.record()
+            torch.cuda.synchronize()
+            ms = torch.tensor(start.elapsed_time(end), device=device)
+            dist.all_reduce(ms, op=dist.ReduceOp.MAX)
+            taken += [ms.item()] * (i >= 4)
+    return [sorted(taken)[len(taken) // 2] for taken in times]
 
 
 def main():
@@ -125,12 +126,16 @@ def main():
         torch.cuda.set_device(device)
     dist.init_process_group("nccl" if on_gpu else "gloo")
 
-    x = whole_numbers(opts.width, opts.tokens, None, 16, 1).t().contiguous().to(device)
-    w1 = [whole_numbers(opts.width, opts.hidden, s, 8, 2).to(device) for s in (None, (rank, ranks, 1))]
-    w2 = [whole_numbers(opts.hidden, opts.width, s, 8, 3).to(device) for s in (None, (rank, ranks, 0))]
-    y = block(x, w1[1], w2[1], opts.chunks, opts.pieces, ranks > 1)
-    want = block(x, w1[0], w2[0], 1, 1, False) if rank == 0 else torch.empty_like(y)
-    exact = rank != 0 or torch.equal(want.double(), (x.double() @ w1[0].double()).relu() @ w2[0].double())
+    x = whole_numbers(opts.width, opts.tokens, 16, 1, device).t().contiguous()
+    whole = [whole_numbers(opts.width, opts.hidden, 8, 2, device), whole_numbers(opts.hidden, opts.width, 8, 3, device)]
+    w1, w2 = (w.chunk(ranks, dim)[rank].contiguous() for w, dim in zip(whole, (1, 0)))
+
+    def many():
+        return block(x, w1, w2, opts.chunks, opts.pieces, ranks > 1)
+
+    y = many()
+    want = block(x, *whole, 1, 1, False) if rank == 0 else torch.empty_like(y)
+    exact = rank != 0 or torch.equal(want.double(), (x.double() @ whole[0].double()).relu() @ whole[1].double())
     dist.broadcast(want, 0)
     wrong = torch.tensor([0 if exact and torch.equal(y.view(torch.int16), want.view(torch.int16)) else 1], device=device)
     dist.all_reduce(wrong)
@@ -138,14 +143,13 @@ def main():
         verdict = f"WRONG on {wrong.item()} ranks" if wrong.item() else "the same as one"
         print(f"mlp.py, {ranks} ranks, {device.type}, {opts.tokens}x{opts.width}x{opts.hidden}: {verdict}")
     if opts.bench and on_gpu:
-        for matrix in x, *w1, *w2:  # what fills the GPU's units
+        for matrix in x, w1, w2, *whole:  # what fills the GPU's units
             matrix.normal_()
-        one = timed(lambda: rank or block(x, w1[0], w2[0], 1, 1, False), device)
-        many = timed(lambda: block(x, w1[1], w2[1], opts.chunks, opts.pieces, ranks > 1), device)
+        one, all_ = timed([lambda: rank or block(x, *whole, 1, 1, False), many], device)
         flops = 4 * opts.tokens * opts.width * opts.hidden
         if rank == 0:
-            print(f"mlp.py: one {one:.3f} ms, {flops / one * 1e-9:.1f} TFLOPS; {ranks} ranks {many:.3f} ms, "
-                  f"{flops / many * 1e-9:.1f} TFLOPS; {one / many / ranks:.3f} of {ranks} times as fast")
+            print(f"mlp.py: one {one:.3f} ms, {flops / one * 1e-9:.1f} TFLOPS; {ranks} ranks {all_:.3f} ms, "
+                  f"{flops / all_ * 1e-9:.1f} TFLOPS; {one / all_ / ranks:.3f} of {ranks} times as fast")
     dist.destroy_process_group()
     sys.exit(wrong.item() != 0)
 
