@@ -66,7 +66,7 @@ Obj bi_hasattr(Lower *l, const Args *a, int64_t data) {
     if (o.kind == OBJ_FOREIGN) return o; /* perhaps */
     if (a->at[0].kind == OBJ_FOREIGN || a->at[0].kind == OBJ_MODULE) {
         const char *path = arena_printf(&l->s->arena, "%s.%s", a->at[0].path, a->at[1].text.at);
-        if (given_value(l, path, &given)) return obj_bool(obj_truth(given));
+        if (given_value(l, path, a->span, &given)) return obj_bool(obj_truth(given));
     }
     return obj_bool(!obj_is_poison(o));
 }

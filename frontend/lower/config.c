@@ -150,7 +150,7 @@ static Obj config_from_text(Lower *l, const AstFunc *f, const char *text) {
             return fail(l, E_CONFIG_TEXT, f->span, "'%.*s' in a config is not NAME=VALUE", (int)len,
                         text);
         const char *name = arena_strndup(&l->s->arena, text, (size_t)(equals - text));
-        Obj value = parse_value(l, equals + 1, len - (size_t)(equals + 1 - text));
+        Obj value = parse_value(l, equals + 1, len - (size_t)(equals + 1 - text), f->span);
         KernelOption option = option_find(name, strlen(name));
         KernelOption flag = option_find_opposite(name, strlen(name));
         if (flag < OPTIONS && (value.kind == OBJ_INT || value.kind == OBJ_BOOL)) {

@@ -260,9 +260,9 @@ void say_why_left_out(Lower *l, const Guard *g); /* why what stands under it is 
 bool lookup_top(Lower *l, const char *name, Span span, Obj *out);
 /* e, evaluated without a word where definitions below `order` are there; poison: not known. */
 Obj quietly(Lower *l, const Expr *e, int order);
-bool given_value(Lower *l, const char *name, Obj *out); /* by -D */
-bool is_given(Lower *l, const Expr *e);                 /* a name at top level, by -D */
-bool defined_at_top(const Lower *l, const char *name);  /* or a path of a module imported there */
+bool given_value(Lower *l, const char *name, Span span, Obj *out); /* by -D */
+bool is_given(Lower *l, const Expr *e);                            /* a name at top level, by -D */
+bool defined_at_top(const Lower *l, const char *name); /* or a path of a module imported there */
 /* What a module has under this name; false: nothing. */
 bool lookup_in(Lower *l, SourceModule *m, const char *name, Span span, Obj *out);
 
@@ -298,7 +298,8 @@ bool jit_debugs(Lower *l, const AstFunc *f);                        /* @triton.j
 bool jit_lists(Lower *l, const AstFunc *f, const char *key, int i); /* its parameter number i */
 Obj choose_config(Lower *l, const AstFunc *f); /* OBJ_CONFIG, None, or poison: not known */
 bool list_configs(Lower *l, const AstFunc *f, Buf *out); /* as JSON, see lower.h */
-Obj parse_value(Lower *l, const char *text, size_t n);   /* a constexpr as -D gives it */
+/* A constexpr as -D gives it; span: what it is the value of, for errors. */
+Obj parse_value(Lower *l, const char *text, size_t n, Span span);
 bool config_attribute(Obj config, const char *name, Obj *out);
 void check_jit(Lower *l, const AstFunc *f);      /* the keywords of @triton.jit */
 void check_autotune(Lower *l, const AstFunc *f); /* the arguments that @triton.autotune names */

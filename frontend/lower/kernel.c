@@ -100,10 +100,10 @@ static Obj known_part(Lower *l, const AstParam *p, const Argument *a) {
         for (int i = 0; i < a->nparts; i++) part[i] = known_part(l, p, &a->part[i]);
         return tuple_of(l, a, part);
     }
-    if (find_fact(l, a->path, VALUE_ASKED, &text)) return parse_value(l, text.at, text.n);
+    if (find_fact(l, a->path, VALUE_ASKED, &text)) return parse_value(l, text.at, text.n, p->span);
     text = a->text;
     if (is_none_leaf(p, a)) return obj_none();
-    if (text_is_constant(text)) return parse_value(l, text.at, text.n);
+    if (text_is_constant(text)) return parse_value(l, text.at, text.n, p->span);
     if (!l->options->no_promises && text.n > 2 && memcmp(text.at + text.n - 2, ":1", 2) == 0)
         return obj_int(1);
     bool pointer = (text.n && *text.at == '*') || a->kind == ARGUMENT_DESCRIPTOR;
@@ -161,7 +161,7 @@ static bool is_missing(Lower *l, int i) {
     const AstParam *p = &k->f->param[i];
     Obj o;
     return annotated_constexpr(p) && !k->state[i] && !p->default_ && !k->entry[i].text.n &&
-           !given_value(l, p->name, &o) && !config_value(k->config, p->name, &o);
+           !given_value(l, p->name, p->span, &o) && !config_value(k->config, p->name, &o);
 }
 
 /* All that lack a value as p does, in one error. False: p is the only one, or heuristics may yet
@@ -187,8 +187,8 @@ static bool report_all_missing(Lower *l, const AstParam *p) {
 
 static Obj find_constexpr(Lower *l, const AstFunc *f, const AstParam *p, Entry entry, Obj config) {
     Obj o;
-    if (given_value(l, p->name, &o)) return o;
-    if (entry.text.n) return parse_value(l, entry.text.at, entry.text.n);
+    if (given_value(l, p->name, p->span, &o)) return o;
+    if (entry.text.n) return parse_value(l, entry.text.at, entry.text.n, p->span);
     if (config_value(config, p->name, &o)) return o;
     if (heuristic_value(l, f, p->name, &o)) {
         if (!obj_is_poison(o)) return o;
@@ -255,7 +255,7 @@ static ParamSize size_at_launch(Lower *l, const AstParam *p, const char *path, T
     if (!l->options->sizes || l->options->no_promises || !type_is_int(t) || type_is_bool(t) ||
         jit_lists(l, f, "do_not_specialize", (int)(p - f->param)) || !find_fact(l, path, 0, &fact))
         return SIZE_UNKNOWN;
-    Obj o = parse_value(l, fact.at, fact.n);
+    Obj o = parse_value(l, fact.at, fact.n, p->span);
     if (o.kind == OBJ_FLOAT) return SIZE_LARGE; /* so is an integer read that no int64 holds */
     return o.kind == OBJ_INT ? param_size(o.i) : SIZE_UNKNOWN;
 }
@@ -285,7 +285,7 @@ static bool annotated_const(const AstParam *p) {
 
 /* A constant of the signature: nothing that a launch passes. */
 static Obj constant_leaf(Lower *l, const AstParam *p, const Argument *a, Func *out) {
-    Obj o = parse_value(l, a->text.at, a->text.n);
+    Obj o = parse_value(l, a->text.at, a->text.n, p->span);
     if (o.kind == OBJ_STRING && !strchr("'\"", *a->text.at))
         return fail(l, E_PARAMETER_TYPE, p->span,
                     "'%.*s' is neither a type nor a constant for '%s'", (int)a->text.n, a->text.at,

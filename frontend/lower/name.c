@@ -128,7 +128,7 @@ bool is_foreign(Lower *l, Obj x, Span span) {
 static Obj outside_kernels(Lower *l, const char *path, int m, const char *name) {
     const char *inner = arena_printf(&l->s->arena, "%s.%s", path, name);
     Obj given;
-    if (m < 0 && given_value(l, inner, &given)) return given;
+    if (m < 0 && given_value(l, inner, (Span){0}, &given)) return given;
     if (host_constant(l, path, name, &given)) return given;
     bool own = strcmp(path, "builtins") == 0; /* Python's, by their module */
     Obj f = host_function(own ? "" : path, name);

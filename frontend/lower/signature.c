@@ -109,49 +109,49 @@ bool text_is_constant(Text t) {
 }
 
 /* "(4, 8)", "(4,)", "[]"; "(4)" is 4 */
-static Obj parse_tuple(Lower *l, Text t) {
+static Obj parse_tuple(Lower *l, Text t, Span span) {
     VEC(Obj) all = {0};
     Text rest = {t.at + 1, t.n - 2}, part;
     bool comma = false;
-    if (!enter(l, (Span){0})) return poison();
+    if (!enter(l, span)) return poison();
     while (text_part(&rest, &part)) {
         if (!part.n && !rest.at) break; /* nothing stands behind the last comma */
-        vec_push(&l->s->arena, &all, parse_value(l, part.at, part.n));
+        vec_push(&l->s->arena, &all, parse_value(l, part.at, part.n, span));
         comma = comma || rest.at;
     }
     leave(l);
     if (all.n == 1 && !comma && *t.at == '(') return all.at[0];
-    return checked(l, obj_tuple(l, all.at, all.n), (Span){0});
+    return checked(l, obj_tuple(l, all.at, all.n), span);
 }
 
 /* "@relu", "@tl.math.tanh": what the file has under this name. */
-static Obj parse_name(Lower *l, Text t) {
+static Obj parse_name(Lower *l, Text t, Span span) {
     Obj o = poison();
     Text rest = {t.at + 1, t.n - 1};
     const char *dot = memchr(rest.at, '.', rest.n);
     size_t n = dot ? (size_t)(dot - rest.at) : rest.n;
     const char *name = intern(&l->s->names, rest.at, n);
-    if (!enter(l, (Span){0})) return poison();
-    if (!lookup_top(l, name, (Span){0}, &o))
-        fail(l, E_SIGNATURE, (Span){0}, "@%s: the file has nothing of this name", name);
+    if (!enter(l, span)) return poison();
+    if (!lookup_top(l, name, span, &o))
+        fail(l, E_SIGNATURE, span, "@%s: the file has nothing of this name", name);
     while (n < rest.n && !obj_is_poison(o)) {
         rest = (Text){rest.at + n + 1, rest.n - n - 1};
         dot = memchr(rest.at, '.', rest.n);
         n = dot ? (size_t)(dot - rest.at) : rest.n;
-        o = attribute(l, o, intern(&l->s->names, rest.at, n), (Span){0});
+        o = attribute(l, o, intern(&l->s->names, rest.at, n), span);
     }
     leave(l);
     return o;
 }
 
-Obj parse_value(Lower *l, const char *text, size_t n) {
+Obj parse_value(Lower *l, const char *text, size_t n, Span span) {
     Text t = text_trim((Text){text, n});
     const char *s = arena_strndup(&l->s->arena, t.at, t.n);
     Type type;
     char *end;
     if (is_quoted(t)) return obj_string(l, arena_strndup(&l->s->arena, s + 1, t.n - 2));
-    if (is_tuple(t)) return parse_tuple(l, t);
-    if (t.n > 1 && *t.at == '@') return parse_name(l, t);
+    if (is_tuple(t)) return parse_tuple(l, t, span);
+    if (t.n > 1 && *t.at == '@') return parse_name(l, t, span);
     if (text_is(t, "True")) return obj_bool(true);
     if (text_is(t, "False")) return obj_bool(false);
     if (text_is(t, "None")) return obj_none();

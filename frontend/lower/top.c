@@ -70,14 +70,15 @@ bool is_searched(const char *module) {
 
 Known module_known(Lower *l, const char *name) {
     Obj given;
-    if (given_value(l, name, &given)) return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
+    if (given_value(l, name, (Span){0}, &given)) return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
     bool there = always_there(name) || is_known_module(name) || module_there(l, name);
     return there ? KNOWN_TRUE : KNOWN_FALSE;
 }
 
 static Known import_known(Lower *l, const AstImport *im) {
     Obj given;
-    if (given_value(l, im->module, &given)) return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
+    if (given_value(l, im->module, (Span){0}, &given))
+        return obj_truth(given) ? KNOWN_TRUE : KNOWN_FALSE;
     bool member = im->member && strcmp(im->member, "*") != 0;
     bool read =
         is_searched(im->module) && (imported_module(l, im) || (member && imported_member(l, im)));
@@ -170,9 +171,9 @@ static Known guard_known(Lower *l, Guard *g) {
 
 /* ---- what -D says of names at top level ---- */
 
-bool given_value(Lower *l, const char *name, Obj *out) {
+bool given_value(Lower *l, const char *name, Span span, Obj *out) {
     const char *text = find_define(l, name);
-    if (text) *out = parse_value(l, text, strlen(text));
+    if (text) *out = parse_value(l, text, strlen(text), span);
     return text != NULL;
 }
 
@@ -524,7 +525,7 @@ bool lookup_top(Lower *l, const char *name, Span span, Obj *out) {
     Obj o =
         value && (left.n > 1 || find_define(l, name)) ? common_object(l, &left, name) : poison();
     bool known = !obj_is_poison(o) && o.kind != OBJ_FOREIGN;
-    if (!known && value && given_value(l, name, out)) return true;
+    if (!known && value && given_value(l, name, span, out)) return true;
     if (left.n > 1 && !known)
         *out = undecided(l, &left.at[0], name, span);
     else
