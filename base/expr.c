@@ -412,8 +412,8 @@ bool expr_test(const ExprOp *op, int nops, int64_t (*slot)(const void *ctx, int6
         out->has_sizes = out->has_sizes || op[i].value == NEAR;
         if (op[i].value == NEAR)
             out->doublings += expr_doublings((double)x, (double)y);
-        else if (!(op[i].value & (x < y ? BELOW : x == y ? EQUAL : ABOVE)))
-            out->holds = false;
+        else if (out->holds && !(op[i].value & (x < y ? BELOW : x == y ? EQUAL : ABOVE)))
+            out->holds = false, out->first = n / 2 - 1, out->left = x, out->right = y;
     }
     return true;
 }

@@ -71,7 +71,9 @@ bool expr_eval(const char *text, size_t len, ExprLookup lookup, void *ctx, int64
  * 4096` says of a size what it was chosen for: it always holds, and tells how far away the size is.
  */
 typedef struct ExprVerdict {
-    bool holds;       /* all of them */
+    bool holds; /* all of them */
+    int first;  /* from 0, of those that do not: its number, and its two sides */
+    int64_t left, right;
     bool has_sizes;   /* there is a ~ */
     double doublings; /* between the sizes left and right of each ~, summed up */
 } ExprVerdict;

@@ -396,6 +396,15 @@ typedef struct tile_grid {
  * returns when the kernel has run; TILE_CHECK_FAILED comes with the source line and a caret. */
 tile_status tile_launch(tile_kernel *kernel, const tile_grid *grid, const tile_arg *args, int nargs,
                         void *stream);
+/* Which entry of the kernel's PTX such a launch takes: what the source says, or a further one that
+ * computes the same, mostly faster. Nothing is launched. `see` is told of each entry that the
+ * launch is asked of, in order: why it is not for it, a sentence; or NULL: it takes it, and is the
+ * last. Names are tile_kernel_get's; texts are good during the call. A launch that finds no memory
+ * for a workspace may yet take a later entry; one without programs takes none. Errors are
+ * tile_launch's. */
+typedef void (*tile_entry_fn)(void *user, const char *entry, const char *why_not);
+tile_status tile_kernel_entry(tile_kernel *kernel, const tile_grid *grid, const tile_arg *args,
+                              int nargs, tile_entry_fn see, void *user);
 /* The grid that tile_launch would use for these arguments, or the one that `expression` gives (up
  * to three, separated by commas, over the kernel's integer parameters and constexprs: + - * // %
  * cdiv min max). TILE_BAD_LAUNCH. */

@@ -4,15 +4,20 @@
  */
 #include "runtime/runtime.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static tile_status make_maps(EncodeMap *encode, tile_kernel *k, const InterpArg *arg,
-                             bool stands_in, TensorMap *map, int *driver) {
+                             const LaunchGrid *asked, TensorMap *map, int *driver) {
     char text[200];
     for (int i = 0; i < k->nmaps && !*driver; i++) {
         const KernelMap *m = &k->map[i];
         const char *why = rt_make_map(encode, k, i, arg, &map[i], text, sizeof text, driver);
-        if (why && stands_in) return TILE_BAD_LAUNCH;
+        if (why && asked->ask && asked->stands_in)
+            snprintf(asked->ask->why, sizeof asked->ask->why,
+                     "no tensor map of '%s' with the sizes and strides %s: %s",
+                     k->param[m->base].name, m->text, why);
+        if (why && asked->stands_in) return TILE_BAD_LAUNCH;
         if (why)
             return rt_fail(k->module->ctx, TILE_BAD_LAUNCH,
                            "kernel '%s': no descriptor of '%s' with the sizes and strides %s: %s",
@@ -47,7 +52,7 @@ tile_status rt_arguments(EncodeMap *encode, tile_kernel *k, const LaunchGrid *as
     int maps = 0, numbers = 0, axes = 0;
     out->workspace = out->mark = 0;
     tile_status st = make_numbers(k, arg, asked->stands_in, out->number);
-    if (!st) st = make_maps(encode, k, arg, asked->stands_in, out->map, driver);
+    if (!st) st = make_maps(encode, k, arg, asked, out->map, driver);
     for (int i = 0; i < k->nparams; i++) {
         bool number = k->param[i].check == ARG_FLOAT;
         if (number) out->floats[i] = elem_from_double(k->param[i].elem, arg[i].f);

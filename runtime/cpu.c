@@ -205,6 +205,7 @@ static tile_status interpret(const InterpLaunch *launch, char **message) {
 static tile_status cpu_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
                               void *stream) {
     (void)stream;
+    if (asked->ask) return TILE_OK;
     tile_context *ctx = k->module->ctx;
     const tile_grid *grid = &asked->programs;
     InterpLaunch launch = {

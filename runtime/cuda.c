@@ -453,12 +453,13 @@ static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpAr
     CuResult r = push ? enter(ctx) : CU_SUCCESS;
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
     tile_status st = rt_arguments(d->api.tensor_map, k, asked, arg, &a, &r);
-    CuResult taken = st || r ? CU_SUCCESS : take_workspace(k, asked, stream, &a);
+    bool launched = !st && !r && !asked->ask;
+    CuResult taken = launched ? take_workspace(k, asked, stream, &a) : CU_SUCCESS;
     if (taken && asked->stands_in)
         st = TILE_BAD_LAUNCH; /* the kernel's own entry needs no workspace */
     else if (taken)
         r = taken;
-    if (!st && !r)
+    if (launched && !st && !r)
         r = k->plain && asked->cluster < 2 && !starts_early(k, grid)
                 ? d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32,
                                 1, 1, shared_bytes(k, grid), stream, a.param, NULL)

@@ -311,92 +311,41 @@ tile_status tile_kernel_value(tile_kernel *k, const char *expression, const tile
                    e.text);
 }
 
-/* Clusters divide the grid, and a cooperative launch fits the device. */
-static tile_status check_special(const tile_kernel *k, const tile_grid *grid) {
+/* The programs that a launch is asked for, and its arguments. */
+static tile_status take_launch(tile_kernel *k, const tile_grid *grid, const tile_arg *args,
+                               int nargs, LaunchGrid *out, InterpArg *arg) {
     tile_context *ctx = k->module->ctx;
-    const uint32_t *c = k->cluster;
-    if (grid->x % c[0] || grid->y % c[1] || grid->z % c[2])
-        return rt_fail(
-            ctx, TILE_BAD_LAUNCH,
-            "a grid of %u x %u x %u programs does not divide into the clusters of kernel "
-            "'%s', %u x %u x %u",
-            grid->x, grid->y, grid->z, k->name, c[0], c[1], c[2]);
-    uint64_t most = (uint64_t)ctx->multiprocessors * (uint64_t)k->resident;
-    uint64_t plane = (uint64_t)grid->x * grid->y; /* at most 2^47: z's 16 bits fit too */
-    if (k->cooperative && most && plane * grid->z > most)
-        return rt_fail(ctx, TILE_BAD_LAUNCH,
-                       "kernel '%s' runs all its programs at once: %llu, and this GPU takes %llu",
-                       k->name, (unsigned long long)(plane * grid->z), (unsigned long long)most);
-    return TILE_OK;
-}
-
-/* A launch of k may be one of this further entry of it, and had better be: for programs of few
- * places it is not always (passes/min_places.c), unless they share out iterations. */
-static bool stands_in(const tile_kernel *e, const InterpArg *arg, LaunchGrid *g) {
-    int64_t number[RT_MAX_NUMBERS], least;
-    if (e->unusable || e->module->ctx->is_cpu || !rt_share_out(e, arg, g) ||
-        !rt_is_for(e, arg, number, &least))
-        return false;
-    uint64_t places = (uint64_t)g->work.x * g->work.y * g->work.z;
-    uint64_t each = (places + g->programs.x - 1) / g->programs.x;
-    bool few = least > 1 && each < (uint64_t)least;
-    return !e->persistent || !few || g->stream_k[STREAM_K_PLACES];
-}
-
-/* By the first further entry that takes it; TILE_BAD_LAUNCH: there is none. */
-static tile_status launch_further(tile_kernel *k, LaunchGrid *g, InterpArg *arg, void *stream) {
-    tile_status st = TILE_BAD_LAUNCH;
-    for (int i = 1; st == TILE_BAD_LAUNCH && i <= k->nfurther; i++) {
-        g->stands_in = stands_in(k + i, arg, g);
-        if (g->stands_in) st = k->module->ctx->ops->launch(k + i, g, arg, stream);
-    }
-    g->stands_in = false;
-    return st;
-}
-
-/* By the entry itself. */
-static tile_status launch_own(tile_kernel *k, LaunchGrid *g, InterpArg *arg, void *stream) {
-    tile_context *ctx = k->module->ctx;
-    tile_status st = k->plain ? TILE_OK : check_special(k, &g->work);
+    tile_status st = rt_enter(ctx);
+    if (!st) st = take_args(k, args, nargs, arg);
+    if (!st && grid)
+        out->work = *grid;
+    else if (!st)
+        st = eval_grid(k, NULL, arg, &out->work);
     if (st) return st;
-    if (k->unusable)
-        return rt_fail(ctx, TILE_BAD_LAUNCH,
-                       "'%s', an entry of kernel '%s', is for other GPUs or another runtime than "
-                       "this",
-                       k->name, k->of->name);
-    if (!rt_keeps_conditions(k, arg))
-        return rt_fail(ctx, TILE_BAD_LAUNCH,
-                       "'%s', an entry of kernel '%s', is for launches where %s", k->name,
-                       k->of->name, k->conditions);
-    if (!rt_share_out(k, arg, g))
-        return rt_fail(
-            ctx, TILE_BAD_LAUNCH,
-            "a grid of %u x %u x %u programs: those of '%s' share out %d ax%s of a grid, and "
-            "2^30 places at most",
-            g->work.x, g->work.y, g->work.z, k->name, k->persistent,
-            k->persistent > 1 ? "es" : "is");
-    return ctx->ops->launch(k, g, arg, stream);
+    const tile_grid *g = &out->work;
+    if (g->x <= INT32_MAX && g->y <= UINT16_MAX && g->z <= UINT16_MAX) return TILE_OK;
+    return rt_fail(ctx, TILE_BAD_LAUNCH,
+                   "a grid of %u x %u x %u programs: the limits are 2147483647, 65535, 65535", g->x,
+                   g->y, g->z);
 }
 
 tile_status tile_launch(tile_kernel *k, const tile_grid *grid, const tile_arg *args, int nargs,
                         void *stream) {
     if (!k) return TILE_INVALID;
-    tile_context *ctx = k->module->ctx;
     InterpArg arg[RT_MAX_PARAMS];
-    LaunchGrid own = {0};
-    tile_status st = rt_enter(ctx);
-    if (!st) st = take_args(k, args, nargs, arg);
-    if (!st && grid)
-        own.work = *grid;
-    else if (!st)
-        st = eval_grid(k, NULL, arg, &own.work);
-    if (st) return st;
-    const tile_grid *g = &own.work;
-    if (g->x > INT32_MAX || g->y > UINT16_MAX || g->z > UINT16_MAX)
-        return rt_fail(ctx, TILE_BAD_LAUNCH,
-                       "a grid of %u x %u x %u programs: the limits are 2147483647, 65535, 65535",
-                       g->x, g->y, g->z);
-    if (g->x == 0 || g->y == 0 || g->z == 0) return TILE_OK;
-    st = launch_further(k, &own, arg, stream);
-    return st == TILE_BAD_LAUNCH ? launch_own(k, &own, arg, stream) : st;
+    LaunchGrid g = {0};
+    tile_status st = take_launch(k, grid, args, nargs, &g, arg);
+    if (st || g.work.x == 0 || g.work.y == 0 || g.work.z == 0) return st;
+    return rt_launch(k, &g, arg, stream);
+}
+
+tile_status tile_kernel_entry(tile_kernel *k, const tile_grid *grid, const tile_arg *args,
+                              int nargs, tile_entry_fn see, void *user) {
+    if (!k || !see) return TILE_INVALID;
+    InterpArg arg[RT_MAX_PARAMS];
+    EntryAsk ask = {.see = see, .user = user};
+    LaunchGrid g = {.ask = &ask};
+    tile_status st = take_launch(k, grid, args, nargs, &g, arg);
+    if (st || g.work.x == 0 || g.work.y == 0 || g.work.z == 0) return st;
+    return rt_launch(k, &g, arg, NULL);
 }

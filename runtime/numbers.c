@@ -7,6 +7,7 @@
 #include "runtime/runtime.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { MOST_SLOTS = 16, KEPT = 4 };
@@ -46,12 +47,17 @@ KeptNumbers *rt_keep_numbers(Arena *a, const tile_kernel *k) {
     return x;
 }
 
+static bool conditions_hold(const tile_kernel *k, const InterpArg *arg, ExprVerdict *verdict,
+                            ExprError *e) {
+    return !k->condition_ops ||
+           (expr_test(k->condition_code, k->condition_ops, rt_value_of_slot, arg, verdict, e) &&
+            verdict->holds);
+}
+
 bool rt_keeps_conditions(const tile_kernel *k, const InterpArg *arg) {
-    ExprVerdict verdict;
-    ExprError ignored;
-    return !k->condition_ops || (expr_test(k->condition_code, k->condition_ops, rt_value_of_slot,
-                                           arg, &verdict, &ignored) &&
-                                 verdict.holds);
+    ExprVerdict ignored;
+    ExprError unread;
+    return conditions_hold(k, arg, &ignored, &unread);
 }
 
 static bool work_out(const tile_kernel *k, const InterpArg *arg, int64_t *number, int64_t *places) {
@@ -89,6 +95,37 @@ bool rt_is_for(const tile_kernel *k, const InterpArg *arg, int64_t *number, int6
     memcpy(number, kept->number, values);
     atomic_flag_clear_explicit(&x->busy, memory_order_release);
     return is_for;
+}
+
+/* Condition number i of those that are joined by commas; one in brackets joins none. */
+static const char *condition_text(const tile_kernel *k, int i, int *len) {
+    const char *at = k->conditions, *end = at;
+    for (int depth = 0; *end; end++) {
+        depth += (*end == '(') - (*end == ')');
+        if (depth || *end != ',') continue;
+        if (!i--) break;
+        at = end + 1;
+    }
+    while (*at == ' ') at++;
+    *len = (int)(end - at);
+    return at;
+}
+
+void rt_why_not_for(const tile_kernel *k, const InterpArg *arg, char *text, size_t room) {
+    ExprVerdict verdict = {.holds = true};
+    ExprError e = {.text = ""};
+    int64_t number[RT_MAX_NUMBERS];
+    int len;
+    if (conditions_hold(k, arg, &verdict, &e)) {
+        const char *why = k->nnumbers ? rt_why_no_numbers(k, arg, number, &e) : NULL;
+        snprintf(text, room, "its numbers: %s", why ? why : "how many programs are worth it");
+    } else if (verdict.holds) {
+        snprintf(text, room, "%s: %s", k->conditions, e.text);
+    } else {
+        const char *condition = condition_text(k, verdict.first, &len);
+        snprintf(text, room, "%.*s does not hold: %lld and %lld", len, condition,
+                 (long long)verdict.left, (long long)verdict.right);
+    }
 }
 
 const char *rt_why_no_numbers(const tile_kernel *k, const InterpArg *arg, int64_t *number,

@@ -170,7 +170,7 @@ static tile_status ptx_device_launch(tile_kernel *k, const LaunchGrid *asked, In
     Buffer workspace = {0};
     int driver = 0;
     tile_status st = rt_arguments(ptx_encode_map, k, asked, arg, &a, &driver);
-    if (st) return st;
+    if (st || asked->ask) return st;
     if (k->nsplit && asked->stream_k[STREAM_K_PLACES]) {
         st = host_ops.alloc(ctx, (size_t)k->split.bytes * grid->x, &workspace);
         if (st) return st;

@@ -53,6 +53,13 @@ typedef struct Freed {
 } Freed;
 enum { RT_FREED = 64 }; /* so many are remembered */
 
+/* Who asks which entry a launch takes, without launching it. */
+typedef struct EntryAsk {
+    tile_entry_fn see;
+    void *user;
+    char why[400]; /* the entry that was asked last is not for it */
+} EntryAsk;
+
 typedef struct LaunchGrid {
     tile_grid programs; /* what is launched */
     tile_grid work;     /* what was asked for: more, of a persistent kernel */
@@ -60,6 +67,7 @@ typedef struct LaunchGrid {
     bool stands_in;     /* for another entry: that there are no maps is no failure to tell of */
     uint32_t stream_k[STREAM_K_SHARES]; /* places 0: programs take whole ones; else they need a
                                            workspace */
+    EntryAsk *ask;                      /* nothing is launched; NULL: it is */
 } LaunchGrid;
 
 /* What tile_shared_handle holds (shared.c): which sort of memory, its size, and what its device
@@ -97,7 +105,8 @@ typedef struct DeviceOps {
     /* Makes the code behind module->kernel[…] ready; text ends in a NUL. */
     tile_status (*load)(tile_module *m, const char *text);
     void (*unload)(tile_module *m);
-    /* arg is the callee's to change. */
+    /* arg is the callee's to change. TILE_BAD_LAUNCH, with grid->stands_in: this entry is not for
+     * it, as grid->ask is told. */
     tile_status (*launch)(tile_kernel *k, const LaunchGrid *grid, InterpArg *arg, void *stream);
     tile_status (*synchronize)(tile_context *ctx);
     tile_status (*synchronize_stream)(tile_context *ctx, void *stream);
@@ -369,11 +378,15 @@ MadeMaps *rt_made_maps(Arena *a);
 bool rt_is_for(const tile_kernel *k, const InterpArg *arg, int64_t *number, int64_t *places);
 /* The arguments keep the entry's conditions. */
 bool rt_keeps_conditions(const tile_kernel *k, const InterpArg *arg);
+/* Why not, where it is for other launches: into text. */
+void rt_why_not_for(const tile_kernel *k, const InterpArg *arg, char *text, size_t room);
 /* Works the numbers out. NULL, or why there are none; the text may be in *e. */
 const char *rt_why_no_numbers(const tile_kernel *k, const InterpArg *arg, int64_t *number,
                               ExprError *e);
 /* What k's launches found, in the arena; its code is there. */
 KeptNumbers *rt_keep_numbers(Arena *a, const tile_kernel *k);
+/* entries.c: launches k by the entry that suits the arguments, g->work programs; or asks which. */
+tile_status rt_launch(tile_kernel *k, LaunchGrid *g, InterpArg *arg, void *stream);
 /* launch.c: works out, in the session's arena, what launches of k will use. */
 void launch_prepare(Session *s, tile_kernel *k);
 /* All of k's hidden parameters can be made. */

@@ -335,6 +335,11 @@ static int arguments(State *s, tile_arg *arg) {
     return byte(s) % 16 < 14 ? 4 : (int)(byte(s) % 6) - 1;
 }
 
+static void count_takers(void *user, const char *entry, const char *why_not) {
+    if (!entry || !*entry || (why_not && !*why_not)) fuzz_wrong("an entry without a word", entry);
+    *(int *)user += !why_not;
+}
+
 static void call_launch(State *s) {
     static const char *const names[] = {"copy",    "copy",   "copy", NULL,
                                         "special", "mapped", "sums", "none"};
@@ -361,6 +366,9 @@ static void call_launch(State *s) {
     tile_grid given, own;
     if (came(s, m->context, tile_kernel_grid(k, expression, arg, n, &given)) && given.x <= 64)
         grid.x = given.x;
+    int takes = 0;
+    bool asked = came(s, m->context, tile_kernel_entry(k, &grid, arg, n, count_takers, &takes));
+    if (takes != (asked && grid.x > 0)) fuzz_wrong("a launch takes one entry", NULL);
     /* What is refused without a grid is refused with one, too; a large one would take long. */
     bool states = came(s, m->context, tile_kernel_grid(k, NULL, arg, n, &own)) && own.x <= 64;
     wrote_anywhere(s, m->context,

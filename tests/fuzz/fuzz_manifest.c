@@ -97,6 +97,12 @@ static tile_arg argument(FuzzRandom *r, const tile_kernel_param *p, tile_ptr mem
                                                                       : small);
 }
 
+static void see_entry(void *user, const char *entry, const char *why_not) {
+    const char **taken = user;
+    if (*taken || (why_not && !*why_not)) fuzz_wrong("entries are told in order", entry);
+    if (!why_not) *taken = entry;
+}
+
 static bool launch(FuzzRandom *r, tile_context *ctx, tile_kernel *k, tile_ptr memory) {
     tile_kernel_info info;
     tile_kernel_param p;
@@ -115,6 +121,9 @@ static bool launch(FuzzRandom *r, tile_context *ctx, tile_kernel *k, tile_ptr me
     for (int i = 0; arg && i < 2; i++)
         if (ask[i]) tile_kernel_value(k, ask[i], arg, info.num_params, &value);
     bool states = tile_kernel_grid(k, NULL, arg, info.num_params, &own) == TILE_OK;
+    const char *taken = NULL;
+    tile_status asked = tile_kernel_entry(k, &grid, arg, info.num_params, see_entry, &taken);
+    if (asked ? !*tile_error(ctx) : !taken) fuzz_wrong("no entry and no error", info.name);
     bool small = states && (uint64_t)own.x * own.y * own.z < 64 && own.x < 64 && own.y < 64;
     tile_status st = tile_launch(k, small && fuzz_below(r, 2) ? NULL : &grid, arg,
                                  info.num_params - !fuzz_below(r, 40), NULL);

@@ -29,6 +29,33 @@ static const char two_entries[] =
     ".param .u64 a,\n.param .u32 b\n)\n{\n ret;\n}\n.visible .entry k__p(\n"
     ".param .u64 a,\n.param .u32 b,\n.param .u64 c,\n.param .u32 d";
 
+/* What is told of a launch's entries. */
+typedef struct Told {
+    bool own, further; /* it takes this one */
+    char why[400];     /* it is not the further one; "": nobody said */
+} Told;
+
+static void see(void *user, const char *entry, const char *why_not) {
+    Told *told = user;
+    ck_assert(!told->own && !told->further); /* the one it takes is the last */
+    if (why_not) ck_assert_str_eq(entry, "k__p");
+    if (why_not) snprintf(told->why, sizeof told->why, "%s", why_not);
+    if (!why_not) *(strcmp(entry, "k") == 0 ? &told->own : &told->further) = true;
+}
+
+/* Asked first, and nothing is launched; then a launch is by the same entry. The reason begins with
+ * `why`. */
+static void takes(const tile_grid *grid, tile_arg *args, bool further, const char *why) {
+    Told told = {.why = ""};
+    FakeLaunch before = fake->last();
+    ck_assert_int_eq(tile_kernel_entry(kernel, grid, args, 2, see, &told), TILE_OK);
+    FakeLaunch after = fake->last();
+    ck_assert_mem_eq(&after, &before, sizeof before);
+    ck_assert_int_eq(tile_launch(kernel, grid, args, 2, NULL), TILE_OK);
+    ck_assert(told.own == !further && told.further == further);
+    ck_assert_msg(strncmp(told.why, why, strlen(why)) == 0 && !*why == !*told.why, "%s", told.why);
+}
+
 START_TEST(entries) {
     ck_assert_int_eq(load(FURTHER("\"n != 1001\", \"n % 2 == 0\"", MAP), two_params, two_entries),
                      TILE_OK);
@@ -36,28 +63,32 @@ START_TEST(entries) {
         uint64_t p;
         int32_t n;
         uint32_t x, y, launched; /* the grid; 0: the expression's */
-        bool further;
+        const char *why;         /* it is not the further one; "": it is */
     } cases[] = {
-        {4096, 1000, 0, 0, 264, true},
-        {4096, 1000, 265, 1, 264, true},
-        {4096, 1000, 264, 1, 264, false}, /* one place each */
-        {4104, 1000, 0, 0, 1000, false},  /* no map */
-        {4096, 1001, 0, 0, 1001, false},  /* a condition */
-        {4096, 999, 0, 0, 999, false},
-        {4096, 1000, 500, 2, 500, false}, /* an axis more */
-        {4096, 1000, (1u << 30) + 1, 1, (1u << 30) + 1, false},
+        {4096, 1000, 0, 0, 264, ""},
+        {4096, 1000, 265, 1, 264, ""},
+        {4096, 1000, 264, 1, 264,
+         "it is faster from 2 places for a program on, and here that is 1"},
+        {4104, 1000, 0, 0, 1000,
+         "no tensor map of 'p' with the sizes and strides n, 64, 64, 1, 0: its address must be a "
+         "multiple of 16 bytes"},
+        {4096, 1001, 0, 0, 1001, "n != 1001 does not hold: 1001 and 1001"},
+        {4096, 999, 0, 0, 999, "n % 2 == 0 does not hold: 1 and 0"},
+        {4096, 1000, 500, 2, 500, "its programs share out 1 axis of a grid, and 2^30 places"},
+        {4096, 1000, (1u << 30) + 1, 1, (1u << 30) + 1, "its programs share out 1 axis"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tile_arg args[] = {tile_pointer(cases[i].p), tile_i32(cases[i].n)};
         tile_grid grid = {cases[i].x, cases[i].y, 1};
-        ck_assert_int_eq(tile_launch(kernel, cases[i].x ? &grid : NULL, args, 2, NULL), TILE_OK);
+        bool further = !*cases[i].why;
+        takes(cases[i].x ? &grid : NULL, args, further, cases[i].why);
         FakeLaunch l = fake->last();
-        unsigned threads = cases[i].further ? 288 : 128;
+        unsigned threads = further ? 288 : 128;
         ck_assert_msg(l.grid[0] == cases[i].launched && l.block[0] == threads,
                       "launch %zu: %u programs of %u", i, l.grid[0], l.block[0]);
         uint64_t asked = cases[i].x ? cases[i].x : (uint64_t)cases[i].n;
-        ck_assert_int_eq(l.nparams, cases[i].further ? 4 : 2);
-        ck_assert(!cases[i].further || (l.param[2] == 4096 && l.param[3] == asked));
+        ck_assert_int_eq(l.nparams, further ? 4 : 2);
+        ck_assert(!further || (l.param[2] == 4096 && l.param[3] == asked));
     }
     /* What is stored by has rows of whole 16 bytes. */
     ck_assert_int_eq(load(FURTHER("", STORED_MAP), two_params, two_entries), TILE_OK);
@@ -184,13 +215,21 @@ START_TEST(entries_by_name) {
     good[1] = tile_i32(8);
     fails(tile_launch(further, &grid, good, 2, NULL), TILE_BAD_LAUNCH,
           "'k__p', an entry of kernel 'k', is for launches where n != 8");
+    /* Who asks is told the same; a launch without programs takes none. */
+    Told told = {.why = ""};
+    tile_grid none = {0, 1, 1};
+    fails(tile_kernel_entry(further, &grid, good, 2, see, &told), TILE_BAD_LAUNCH,
+          "'k__p', an entry of kernel 'k', is for launches where n != 8");
+    ck_assert_int_eq(tile_kernel_entry(kernel, &none, good, 2, see, &told), TILE_OK);
+    ck_assert(!told.own && !told.further && !*told.why);
+    ck_assert_int_eq(tile_kernel_entry(kernel, NULL, good, 2, NULL, NULL), TILE_INVALID);
     /* What this runtime or this GPU cannot do is left to the kernel's own entry. */
     static const char *const beyond[] = {FURTHER("\"n <\"", MAP), FURTHER("\"m == 1\"", MAP),
                                          FURTHER("", "{\"kind\": \"of the future\"}, ")};
     good[1] = tile_i32(1000);
     for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++) {
         ck_assert_int_eq(load(beyond[i], two_params, two_entries), TILE_OK);
-        ck_assert_int_eq(tile_launch(kernel, NULL, good, 2, NULL), TILE_OK);
+        takes(NULL, good, false, "it is for other GPUs or another runtime than this");
         ck_assert_int_eq(fake->last().block[0], 128);
         ck_assert_int_eq(tile_kernel_get(module, "k__p", &further), TILE_OK);
         fails(tile_launch(further, NULL, good, 2, NULL), TILE_BAD_LAUNCH,
@@ -249,7 +288,7 @@ START_TEST(numbers) {
     ck_assert(l.block[0] == 288 && l.nparams == 6 && l.param[2] == 16 && l.param[3] == 4096);
     ck_assert(l.param[4] == ((uint64_t)1 << 62) / 7 + 1 && l.param[5] == 1007);
     args[1] = tile_i32(1000); /* nothing to divide by */
-    ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+    takes(NULL, args, false, "its numbers: ");
     ck_assert(fake->last().block[0] == 128 && fake->last().nparams == 2);
     tile_kernel *further;
     ck_assert_int_eq(tile_kernel_get(module, "k__p", &further), TILE_OK);
@@ -259,7 +298,7 @@ START_TEST(numbers) {
     ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
     ck_assert_int_eq(fake->last().block[0], 288);
     args[1] = tile_i32(1001);
-    ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+    takes(NULL, args, false, "its numbers: a number does not fit 32 bits");
     ck_assert_int_eq(fake->last().block[0], 128);
     ck_assert_int_eq(tile_kernel_get(module, "k__p", &further), TILE_OK);
     fails(tile_launch(further, NULL, args, 2, NULL), TILE_BAD_LAUNCH,
@@ -326,7 +365,7 @@ START_TEST(split_launches) {
     long live = fake->live();
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tile_arg args[] = {tile_i32(cases[i].n), tile_i32(cases[i].k)};
-        ck_assert_int_eq(tile_launch(kernel, NULL, args, 2, NULL), TILE_OK);
+        takes(NULL, args, cases[i].programs, cases[i].programs ? "" : "it is faster from 2 places");
         FakeLaunch l = fake->last();
         unsigned programs = cases[i].programs ? cases[i].programs : (unsigned)cases[i].n;
         ck_assert_msg(l.grid[0] == programs && l.block[0] == (cases[i].programs ? 288 : 128),
