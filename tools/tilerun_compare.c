@@ -63,6 +63,21 @@ static double number(const Run *r, const char *key) {
     return json_is_number(v) ? json_number_value(v) : -1;
 }
 
+static const char *entry(const Run *r) {
+    const char *name = json_string_value(json_object_get(r->report, "entry"));
+    return name ? name : "none";
+}
+
+/* Why it is no further entry of the kernel's. */
+static void print_not_by(const Run *r, char side) {
+    json_t *list = json_object_get(r->report, "not_by");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        json_t *o = json_array_get(list, i);
+        printf("    %c: not by %s: %s\n", side, json_string_value(json_object_get(o, "entry")),
+               json_string_value(json_object_get(o, "why")));
+    }
+}
+
 static void print_times(const Run *a, const Run *b) {
     static const Row rows[] = {
         {"median time, us", "median_us"},
@@ -77,6 +92,9 @@ static void print_times(const Run *a, const Run *b) {
         if (x < 0 && y < 0) continue;
         printf("%-34s%-26.5g%-26.5g%.3f\n", rows[i].name, x, y, x > 0 ? y / x : 0);
     }
+    printf("%-34s%-26s%s\n", "entry", entry(a), entry(b));
+    print_not_by(a, 'A');
+    print_not_by(b, 'B');
     putchar('\n');
 }
 

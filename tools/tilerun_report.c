@@ -30,10 +30,43 @@ static int added(const Run *r, int result) {
     return result ? complain(&r->o.messages, EXIT_RUN, "out of memory") : -1;
 }
 
+/* ---- which entry a launch takes ---- */
+
+/* For people: of a kernel that has one entry there is nothing to tell. */
+static void print_entry(void *user, const char *entry, const char *why_not) {
+    const Run *r = user;
+    if (why_not)
+        printf("  not by %s: %s\n", entry, why_not);
+    else if (strcmp(entry, r->info.name) != 0)
+        printf("  by %s\n", entry);
+}
+
+/* NULL as soon as something is lacking. */
+static void keep_entry(void *user, const char *entry, const char *why_not) {
+    json_t **o = user;
+    if (!*o) return;
+    bool kept =
+        why_not ? !json_array_append_new(json_object_get(*o, "not_by"),
+                                         json_pack("{s:s, s:s}", "entry", entry, "why", why_not))
+                : !json_object_set_new(*o, "entry", json_string(entry));
+    if (kept) return;
+    json_decref(*o);
+    *o = NULL;
+}
+
+static int report_entry(Run *r, const tile_grid *grid) {
+    int n = r->info.num_params;
+    if (!r->report) return failed(r, tile_kernel_entry(r->kernel, grid, r->arg, n, print_entry, r));
+    json_t *o = json_pack("{s:[]}", "not_by");
+    tile_status st = tile_kernel_entry(r->kernel, grid, r->arg, n, keep_entry, &o);
+    int code = added(r, json_object_update_new(r->report, o));
+    return st ? failed(r, st) : code;
+}
+
 int report_launch(Run *r, const tile_grid *grid) {
     if (!r->report) return -1;
     const tile_kernel_info *k = &r->info;
-    return added(
+    int code = added(
         r, json_object_update_new(
                r->report,
                json_pack("{s:s, s:s, s:s, s:[I,I,I], s:i, s:i, s:i, s:I, s:I}", "kernel", k->name,
@@ -42,6 +75,7 @@ int report_launch(Run *r, const tile_grid *grid) {
                          (json_int_t)grid->y, (json_int_t)grid->z, "num_warps", k->num_warps,
                          "num_stages", k->num_stages, "registers", k->registers, "spill_bytes",
                          (json_int_t)k->spill_bytes, "shared_bytes", (json_int_t)k->shared_bytes)));
+    return code < 0 ? report_entry(r, grid) : code;
 }
 
 /* ---- what accesses take ---- */
@@ -177,7 +211,7 @@ int report_bench(Run *r, const tile_grid *grid) {
     if (r->info.bytes) printf(", %.4g GB/s", gb);
     if (r->info.flops) printf(", %.4g TFLOPS", tera);
     putchar('\n');
-    return -1;
+    return report_entry(r, grid);
 }
 
 /* ---- comparing with what is expected ---- */
