@@ -374,6 +374,56 @@ static PyObject *launch(PyObject *object, PyObject *args) {
     return result;
 }
 
+/* ---- asking which entry a launch takes ---- */
+
+typedef struct Entries {
+    PyObject *name, *not_by; /* name NULL: none yet; not_by NULL: an exception is set */
+} Entries;
+
+static void see_entry(void *user, const char *entry, const char *why_not) {
+    Entries *e = user;
+    if (!e->not_by) return;
+    PyObject *text = PyUnicode_FromString(why_not ? why_not : entry);
+    bool kept = text && (!why_not || PyDict_SetItemString(e->not_by, entry, text) == 0);
+    if (!kept) Py_CLEAR(e->not_by);
+    if (kept && !why_not)
+        e->name = text;
+    else
+        Py_XDECREF(text);
+}
+
+/* May compile. */
+static tile_status variant_of(const Jit *jit, const Launch *l, tile_kernel **out) {
+    tile_status st;
+    Py_BEGIN_ALLOW_THREADS st = tile_jit_kernel(jit->jit, l->args, l->nargs, out);
+    Py_END_ALLOW_THREADS return st;
+}
+
+static PyObject *ask_entry(const Jit *jit, const Launch *l) {
+    const tile_grid *grid = l->has_grid ? &l->grid : NULL;
+    Entries e = {NULL, PyDict_New()};
+    tile_kernel *kernel;
+    tile_status st = variant_of(jit, l, &kernel);
+    if (!st) st = tile_kernel_entry(kernel, grid, l->args, l->nargs, see_entry, &e);
+    if (st) raise_from(state_of((PyObject *)jit), jit->context->ctx, st);
+    if (!e.name) e.name = Py_NewRef(Py_None); /* there are no programs */
+    PyObject *result = st || !e.not_by ? NULL : PyTuple_Pack(2, e.name, e.not_by);
+    Py_XDECREF(e.name);
+    Py_XDECREF(e.not_by);
+    return result;
+}
+
+static PyObject *entry(PyObject *object, PyObject *args) {
+    const Jit *self = (const Jit *)object;
+    PyObject *grid, *list, *result = NULL;
+    if (!PyArg_ParseTuple(args, "OO!:entry", &grid, &PyTuple_Type, &list)) return NULL;
+    Launch l;
+    if (read_args(list, &l, self->context->on_host) && launch_grid(grid, &l))
+        result = ask_entry(self, &l);
+    launch_free(&l);
+    return result;
+}
+
 /* ---- the type ---- */
 
 static PyObject *jit_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -437,6 +487,7 @@ static PyObject *counts(PyObject *object, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"launch", launch, METH_VARARGS, PyDoc_STR("launch(grid, args, stream)")},
+    {"entry", entry, METH_VARARGS, PyDoc_STR("entry(grid, args)")},
     {"counts", counts, METH_NOARGS, PyDoc_STR("Variants in memory, and how many were on disk.")},
     {NULL, NULL, 0, NULL},
 };

@@ -145,6 +145,15 @@ class JITFunction(_tilec.Launchable):
 
         return compile_for(self, args, kwargs)
 
+    def entry(self, *args, grid, **kwargs):
+        """Which entry of its PTX such a launch takes, and why it is none of those before: ("k__persistent", {}), or
+        ("k", {"k__persistent": "no tensor map of …"}). Compiles, and launches nothing."""
+        made, unit, call = self._asked(grid, args, kwargs)[:3]
+        try:
+            return made.entry(*call[:2])
+        except _tilec.Error as e:
+            raise self.explain(unit, e)
+
     # ---- arguments ----
 
     def bind(self, args, kwargs):
@@ -284,6 +293,18 @@ class JITFunction(_tilec.Launchable):
             pass  # PyTorch follows what a program would do; there are no elements
 
     def _launch_long(self, grid, args, kwargs):
+        made, unit, call, bound, index, context, plain = self._asked(grid, args, kwargs)
+        self.last = context, call[2]
+        try:
+            made.launch(*call)
+        except _tilec.Error as e:
+            raise self.explain(unit, e)
+        if plain:
+            self._plan(made, unit, args, kwargs, bound, index, context)
+
+    def _asked(self, grid, args, kwargs):
+        """A _tilec.Jit and its unit, what its launch takes, the value of each parameter, where they lie, the context,
+        and whether other launches may be planned by this one."""
         bound, options = self.bind(args, kwargs)
         device, stream = self.device, None
         if options:
@@ -332,16 +353,11 @@ class JITFunction(_tilec.Launchable):
                 meta.update(options)
                 grid = grid(meta)
             grid = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
+        index = next(iter(where), None)
         if stream is None:
-            index = next(iter(where), None)
             stream = 0 if context.on_host else _device.current_stream(index or 0, where.get(index))
-        self.last = context, stream
-        try:
-            made[1].launch(grid, tuple(leaves), stream)
-        except _tilec.Error as e:
-            raise self.explain(unit, e)
-        if not parts and not others and given_stream is None and len(where) < 2:
-            self._plan(made[1], unit, args, kwargs, bound, next(iter(where), None), context)
+        plain = not parts and not others and given_stream is None and len(where) < 2
+        return made[1], unit, (grid, tuple(leaves), stream), bound, index, context, plain
 
     def _plan(self, made, unit, args, kwargs, bound, index, context):
         """Calls like this one need not come here again, while there are few kinds of them."""

@@ -530,6 +530,34 @@ class Arguments(unittest.TestCase):
             shout[1](42)
         self.assertRegex(text.getvalue(), "n is.*42\n")
 
+    def test_entries(self):
+        @tilec.jit
+        def product(a, b, c, K, row, B: tl.constexpr = 64):
+            i, k = tl.arange(0, B), tl.arange(0, 32)
+            a += tl.program_id(0) * B * row
+            sums = tl.zeros((B, B), tl.float32)
+            for at in range(0, K, 32):
+                x, y = (tl.load(p + i[:, None] * row + at + k[None, :]) for p in (a, b))
+                sums = tl.dot(x, y.T, sums)
+            tl.store(c + tl.program_id(0) * B * B + i[:, None] * B + i[None, :], sums)
+
+        a, c = floats(64 * 64), array("f", [7])
+        asked = lambda row, grid=300, **more: product.entry(a, a, c, 64, row, grid=grid, **more)  # noqa: E731
+        self.assertEqual(asked(64, device="ptx"), ("product__persistent", {}))
+        name, not_by = asked(65, device="ptx")
+        self.assertEqual(name, "product")
+        self.assertRegex(not_by["product__persistent"], "no tensor map of 'b' .*strides must be multiples of 16 bytes")
+        name, not_by = asked(64, (1,), device="ptx:sm_90a")
+        self.assertRegex(not_by["product__persistent"], "it is faster from 2 places")
+        self.assertEqual(asked(64, lambda meta: meta["B"], device="ptx:sm_80"), ("product", {}))
+        self.assertEqual(asked(64), ("product", {}))
+        self.assertEqual(asked(64, 0), (None, {}))
+        self.assertEqual(c[0], 7)
+        with self.assertRaises(tilec.LaunchError):
+            asked(64, (1, 1 << 20))
+        with self.assertRaises(TypeError):
+            product.entry(a, a, grid=1)
+
 
 class Again(unittest.TestCase):
     """Launches like one before take a shorter way."""
