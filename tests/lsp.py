@@ -148,6 +148,12 @@ def test_diagnostics(c):
     check("a function that nobody calls", len(found) == 1 and found[0]["message"].startswith("tl has no 'expp'"), found)
     c.close(uri)
 
+    left_out = "import torch\nimport triton\nimport triton.language as tl\n\nif torch.cuda.get_device_capability()[0] >= 10:\n\n" \
+               "    @triton.jit\n    def f(x):\n        return x\n\n    @triton.jit\n    def g(x):\n        return f(x)\n"
+    found = c.open(uri, left_out)
+    check("functions for other targets", found == [], found)
+    c.close(uri)
+
     note = 'import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef f(x, y):\n    return x\n\n\n@triton.jit\ndef k(p: "*fp32"):\n    f(p)\n'
     found = c.open(uri, note)
     related = found[0]["relatedInformation"]

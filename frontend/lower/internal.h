@@ -255,7 +255,10 @@ Known module_known(Lower *l, const char *name); /* can be imported */
 /* The function of this name that counts; NULL: there is none. After an error, when conditions that
  * are not known leave several, one of them. */
 const AstFunc *find_function(Lower *l, const char *name);
-void say_why_left_out(Lower *l, const Guard *g); /* why what stands under it is not defined */
+bool is_left_out(Lower *l, Guard *g); /* what stands under it is not defined */
+void say_why_left_out(Lower *l, const Guard *g);
+/* The same of a name's last definition; false: none is left out. */
+bool say_why_name_left_out(Lower *l, const char *name);
 /* What a name stands for, poison after an error; false: it is not defined at top level. */
 bool lookup_top(Lower *l, const char *name, Span span, Obj *out);
 /* e, evaluated without a word where definitions below `order` are there; poison: not known. */

@@ -475,7 +475,8 @@ static void look_at_helper(Lower *l, const AstFunc *f) {
 static void look_at_helpers(Lower *l) {
     for (int i = 0; i < l->here->file->nfuncs && !l->abandoned; i++) {
         const AstFunc *f = l->here->file->func[i];
-        if (is_jit(f) && !f->broken && !is_reached(l, f)) look_at_helper(l, f);
+        if (is_jit(f) && !f->broken && !is_reached(l, f) && !is_left_out(l, f->guard))
+            look_at_helper(l, f);
     }
 }
 

@@ -306,6 +306,7 @@ static Obj unknown_name(Lower *l, const char *name, Span span) {
     int n = builtin_names(l, 'P', &python);
     for (int i = 0; i < n; i++) vec_push(a, &names, python[i]);
     fail(l, E_UNDEFINED_NAME, span, "name '%s' is not defined", name);
+    if (say_why_name_left_out(l, name)) return poison();
     if (advise(l, ADVICE_NAME, name)) return poison();
     Type ignored;
     if (find_builtin('L', name) || dtype_name(name, &ignored))

@@ -418,6 +418,21 @@ void say_why_left_out(Lower *l, const Guard *g) {
         say_what_fails(l, g->condition->name);
 }
 
+bool is_left_out(Lower *l, Guard *g) {
+    return guard_known(l, g) == KNOWN_FALSE;
+}
+
+bool say_why_name_left_out(Lower *l, const char *name) {
+    int n;
+    const Definition *all = definitions(l, name, &n);
+    for (int i = 0; i < n; i++) {
+        if (!is_left_out(l, all[i].guard)) continue;
+        say_why_left_out(l, all[i].guard);
+        return true;
+    }
+    return false;
+}
+
 /* d is defined under a condition that is not known. */
 static Obj undecided(Lower *l, const Definition *d, const char *name, Span span) {
     fail(l, E_GLOBAL_UNKNOWN, span, "which '%s' is meant is not known while compiling", name);
