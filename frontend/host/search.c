@@ -11,8 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef VEC(Place) Places;
-
 static const char *join(SearchPath *p, const char *folder, const char *name, const char *suffix) {
     return arena_printf(&p->s->arena, "%s%s%s%s", folder, *folder && strcmp(folder, "/") ? "/" : "",
                         name, suffix);
@@ -116,9 +114,30 @@ static bool walk(SearchPath *p, Places from, const char *name, FoundFile *out) {
     }
 }
 
+static void add_root(SearchPath *p, Places *roots, const char *folder) {
+    for (int i = 0; i < roots->n; i++)
+        if (strcmp(roots->at[i].folder, folder) == 0) return;
+    vec_push(&p->s->arena, roots, ((Place){folder, 0}));
+}
+
+Places search_roots(SearchPath *p, const char *name) {
+    Places roots = {0};
+    size_t n = strcspn(name, ".");
+    for (int i = 0; i < p->roots.n; i++) vec_push(&p->s->arena, &roots, p->roots.at[i]);
+    const char *path = p->has_first ? p->first.folder : "", *end = path + strlen(path);
+    while (end > path) { /* the innermost one first */
+        const char *at = end;
+        while (at > path && at[-1] != '/') at--;
+        if ((size_t)(end - at) == n && memcmp(at, name, n) == 0)
+            add_root(p, &roots,
+                     folder_of(p, arena_strndup(&p->s->arena, path, (size_t)(end - path))));
+        end = at - (at > path);
+    }
+    return roots;
+}
+
 bool search_module(SearchPath *p, const char *name, FoundFile *out) {
-    Places roots = {p->roots.at, p->roots.n, p->roots.cap};
-    return walk(p, roots, name, out);
+    return walk(p, search_roots(p, name), name, out);
 }
 
 bool search_relative(SearchPath *p, Place from, int dots, const char *name, FoundFile *out,

@@ -3,8 +3,9 @@
  *
  * Nothing is read but through the caller's reader, and nothing but files that the search path can
  * name: ROOT/a/b.py for `a.b`. The roots are the first folder above the first source that is no
- * package, then the folders of -I. What was asked for and is not there is remembered too: a cache
- * that keeps results has to know it. */
+ * package, then the folders of -I, then those in which a folder `a` has the first source in it: it
+ * may be of a package whose folders have no __init__.py. What was asked for and is not there is
+ * remembered too: a cache that keeps results has to know it. */
 #ifndef TILE_FRONTEND_HOST_SEARCH_H
 #define TILE_FRONTEND_HOST_SEARCH_H
 
@@ -37,6 +38,8 @@ typedef struct Place {
     int below;          /* so many folders below its root */
 } Place;
 
+typedef VEC(Place) Places;
+
 typedef struct FoundFile {
     const char *path;
     Place place;     /* the folder that relative names begin at */
@@ -51,7 +54,7 @@ typedef struct LookedFor { /* a file that was asked for */
 typedef struct SearchPath {
     Session *s;
     SourceReader reader;
-    VEC(Place) roots;
+    Places roots;   /* of every name */
     Place first;    /* of the first source */
     bool has_first; /* it is a file */
     size_t bytes;
@@ -62,6 +65,8 @@ typedef struct SearchPath {
 /* file_name: of the first source; "<…>" when it is none. */
 void search_open(SearchPath *p, Session *s, SourceReader reader, const char *file_name,
                  const char *const *include, int ninclude);
+/* Where the module of a dotted name is looked for. */
+Places search_roots(SearchPath *p, const char *name);
 /* The module of a dotted name. */
 bool search_module(SearchPath *p, const char *name, FoundFile *out);
 /* The module `name` (or "": the package itself) `dots` steps up from a file in `from`: one dot is

@@ -173,14 +173,15 @@ SourceModule *imported_member(Lower *l, const AstImport *im) {
 /* ---- errors ---- */
 
 /* Where modules are looked for, as the person at the command line would write it. */
-static const char *roots_text(Lower *l) {
+static const char *roots_text(Lower *l, const char *name) {
     Buf b = buf_new(&l->s->arena);
-    for (int i = 0; i < l->path.roots.n; i++)
+    Places roots = search_roots(&l->path, name);
+    for (int i = 0; i < roots.n; i++)
         buf_printf(&b, "%s'%s'",
-                   i == 0                     ? ""
-                   : i + 1 == l->path.roots.n ? " and "
-                                              : ", ",
-                   *l->path.roots.at[i].folder ? l->path.roots.at[i].folder : ".");
+                   i == 0             ? ""
+                   : i + 1 == roots.n ? " and "
+                                      : ", ",
+                   *roots.at[i].folder ? roots.at[i].folder : ".");
     return b.len ? b.data : "no folder";
 }
 
@@ -205,7 +206,8 @@ Obj module_missing(Lower *l, const AstImport *im, Span span) {
     if (above && l->path.reader.read)
         note(l, (Span){0}, "the root is the first folder above this file without an __init__.py");
     else if (l->path.reader.read && !relative)
-        note(l, (Span){0}, "it was looked for in %s; -I DIR adds a folder", roots_text(l));
+        note(l, (Span){0}, "it was looked for in %s; -I DIR adds a folder",
+             roots_text(l, im->module));
     return poison();
 }
 
@@ -213,7 +215,7 @@ Obj folder_missing(Lower *l, const char *path, const char *name, Span span) {
     fail(l, E_MODULE_NOT_FOUND, span, "module '%s' is not found", path);
     note(l, (Span){0},
          "it was looked for in %s; -I DIR adds a folder; -D %s.%s=VALUE gives '%s' a value",
-         roots_text(l), path, name, name);
+         roots_text(l, path), path, name, name);
     return poison();
 }
 

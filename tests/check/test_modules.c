@@ -79,6 +79,70 @@ START_TEST(modules_come_from_the_reader_alone) {
 }
 END_TEST
 
+/* Of a package whose folders have no __init__.py: the root is where a folder of the name has the
+ * file in it, the innermost first, and behind those that are said. */
+START_TEST(a_package_of_bare_folders) {
+    static const char text[] = "import triton, triton.language as tl\n"
+                               "from pkg.util.helper import f\n"
+                               "@triton.jit\n"
+                               "def k(p: '*i32'):\n"
+                               "    tl.store(p, f(tl.load(p)))\n";
+    static const struct {
+        const char *file, *helper, *include; /* NULL: there is none */
+        const char *found;
+    } row[] = {
+        {"repo/pkg/ops/k.py", "repo/pkg/util/helper.py", NULL, "repo/pkg/util/helper.py\n"},
+        {"pkg/ops/k.py", "pkg/util/helper.py", NULL, "pkg/util/helper.py\n"},
+        {"/pkg/ops/k.py", "/pkg/util/helper.py", NULL, "/pkg/util/helper.py\n"},
+        {"pkg/pkg/ops/k.py", "pkg/util/helper.py", NULL, "pkg/util/helper.py\n"},
+        {"pkg/pkg/ops/k.py", "pkg/pkg/util/helper.py", NULL, "pkg/pkg/util/helper.py\n"},
+        {"pkg/ops/k.py", "pkg/util/helper.py", "mine", "mine/pkg/util/helper.py\n"},
+        {"repo/other/k.py", "repo/pkg/util/helper.py", NULL, NULL},
+        {"repo/pkgs/k.py", "repo/pkg/util/helper.py", NULL, NULL},
+        {"pkg.py", "pkg/util/helper.py", NULL, "pkg/util/helper.py\n"}, /* of its own folder */
+        {"<text>", "pkg/util/helper.py", NULL, NULL},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        Files files = {.file = {{row[i].helper, one}, {"mine/pkg/util/helper.py", ten}}};
+        tile_reader reader = {read_text, &files};
+        tile_compile_options o = options(&reader);
+        tile_compiled *c;
+        o.source = text;
+        o.source_len = sizeof text - 1;
+        o.file_name = row[i].file;
+        o.include = &row[i].include;
+        o.ninclude = row[i].include != NULL;
+        tile_status st = tile_compile(&o, &c);
+        ck_assert_msg(st == (row[i].found ? TILE_OK : TILE_COMPILE_ERROR), "%s: %s", row[i].file,
+                      tile_compiled_text(c, TILE_PART_DIAGNOSTICS, NULL));
+        if (row[i].found)
+            ck_assert_str_eq(tile_compiled_text(c, TILE_PART_FILES, NULL), row[i].found);
+        tile_compiled_free(c);
+    }
+}
+END_TEST
+
+/* … and where it was looked for is said. */
+START_TEST(where_it_was_looked_for) {
+    static const char text[] = "import triton, triton.language as tl\n"
+                               "from pkg.gone import f\n"
+                               "@triton.jit\n"
+                               "def k(p: '*i32'):\n"
+                               "    tl.store(p, f(tl.load(p)))\n";
+    Files files = {.file = {{"a", one}}};
+    tile_reader reader = {read_text, &files};
+    tile_compile_options o = options(&reader);
+    tile_compiled *c;
+    o.source = text;
+    o.source_len = sizeof text - 1;
+    o.file_name = "repo/pkg/ops/k.py";
+    ck_assert_int_eq(tile_compile(&o, &c), TILE_COMPILE_ERROR);
+    ck_assert_ptr_nonnull(strstr(tile_compiled_text(c, TILE_PART_DIAGNOSTICS, NULL),
+                                 "it was looked for in 'repo/pkg/ops' and 'repo';"));
+    tile_compiled_free(c);
+}
+END_TEST
+
 START_TEST(a_reader_may_fail) {
     static const struct {
         tile_status fails;
@@ -228,6 +292,8 @@ int main(void) {
     tcase_add_checked_fixture(t, open_cpu, close_cpu);
     tcase_add_test(t, modules_come_from_the_reader_alone);
     tcase_add_test(t, a_reader_may_fail);
+    tcase_add_test(t, a_package_of_bare_folders);
+    tcase_add_test(t, where_it_was_looked_for);
     tcase_add_test(t, diagnostics_name_their_file);
     tcase_add_test(t, a_cached_variant_knows_its_files);
     tcase_add_test(t, conditions_hold_at_creation);
