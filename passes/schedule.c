@@ -441,11 +441,17 @@ static int give_two_slices(Plan *p, LoopCost *c, int slices) {
     return p->stored.n ? slices_that_fit(p, c, slices) : slices;
 }
 
-static void schedule_loop(PassCtx *ctx, Op *loop, int slices, bool all) {
+typedef struct Scheduling {
+    PassCtx *ctx;
+    AxisTable axis; /* extended for each loop */
+} Scheduling;
+
+static void schedule_loop(Scheduling *x, Op *loop, int slices, bool all) {
+    PassCtx *ctx = x->ctx;
     Arena *a = &ctx->s->arena;
-    Plan p = {.ctx = ctx, .s = ctx->s, .f = ctx->f, .loop = loop};
+    axis_extend(ctx->s, ctx->f, &x->axis);
+    Plan p = {.ctx = ctx, .s = ctx->s, .f = ctx->f, .loop = loop, .axis = &x->axis};
     p.size = ctx->f->nvalues;
-    p.axis = axis_analyse(ctx->s, ctx->f);
     p.slice = arena_alloc(a, p.size);
     p.for_dots = arena_alloc(a, p.size);
     p.worked_on = arena_alloc(a, p.size);
@@ -469,8 +475,8 @@ static void schedule_loop(PassCtx *ctx, Op *loop, int slices, bool all) {
     ctx->changed = true;
 }
 
-static void visit(Op *loop, void *ctx_) {
-    PassCtx *ctx = ctx_;
+static void visit(Op *loop, void *scheduling) {
+    PassCtx *ctx = ((Scheduling *)scheduling)->ctx;
     if ((loop->code != OP_FOR && loop->code != OP_WHILE) || loop_is_scheduled(loop)) return;
     Block *turn = loop->region[loop->nregions - 1];
     bool inner = false, dot = false, load = false;
@@ -491,10 +497,11 @@ static void visit(Op *loop, void *ctx_) {
                                            : "its step is not known while compiling");
         return;
     }
-    schedule_loop(ctx, loop, stages, asked);
+    schedule_loop(scheduling, loop, stages, asked);
 }
 
 void pass_schedule(PassCtx *ctx) {
-    ir_walk(ctx->f->body, visit, ctx);
+    Scheduling x = {.ctx = ctx};
+    ir_walk(ctx->f->body, visit, &x);
     if (ctx->changed) pass_dce(ctx); /* addresses that only the loads used */
 }

@@ -13,7 +13,7 @@
 /* Bytes that one lane copies at once: contiguous in memory, under one mask, and in the buffer. */
 static int copy_bytes(const Plan *p, const Op *load, const Layout *shared) {
     const Value *r = load->result[0];
-    Access a = choose_access(&p->axis, load);
+    Access a = choose_access(p->axis, load);
     int have = layout_vector_bits(r->layout, r->type, a.dim);
     int vec = a.vec < have ? a.vec : have;
     int there = layout_shared_vector_bits(r->layout, shared);

@@ -22,7 +22,7 @@ typedef struct Plan {
     PassCtx *ctx;
     Session *s;
     Func *f;
-    AxisTable axis;
+    const AxisTable *axis;
     Op *loop;
     LoopChoice choice;
     Op *first_mma; /* the last dot that needs nothing the body worked out; NULL: none does */

@@ -35,6 +35,28 @@ for source in examples/*.tl; do
     ok "$source fits into $limit_kb kB" fits "$source"
 done
 
+# A kernel of many loops takes what its loops do, and no more for each by how many there are.
+cat >"$work/loops.tl" <<'EOF'
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def loops(a: "*fp16:16", b: "*fp16:16", c: "*fp32:16", K: "i32:16"):
+    i, k = tl.arange(0, 64), tl.arange(0, 32)
+    for _ in tl.static_range(100):
+        sums = tl.zeros((64, 64), tl.float32)
+        for at in range(0, K, 32):
+            x = tl.load(a + i[:, None] * K + at + k[None, :])
+            sums = tl.dot(x, tl.load(b + (at + k)[:, None] * 64 + i[None, :]), sums)
+        tl.store(c + i[:, None] * 64 + i[None, :], sums)
+        a += 64 * K
+EOF
+many_loops() {
+    (ulimit -v $limit_kb && exec "$tilec" -Wno-perf --emit=layout "$work/loops.tl" -o /dev/null)
+}
+ok "100 loops fit into $limit_kb kB" many_loops
+
 # From the first to the last, in kB; over a whole text of 30 MB each would take pages of its own.
 spread=$(nm -n "$tilec" | awk '/ _GLOBAL__sub_I_/ { print $1 }' | sed -n '1p;$p')
 set -- $spread

@@ -106,6 +106,7 @@ static void meet_value(const Axis *a, Fact *f, bool *any, const Value *v) {
 }
 
 static void store_fact(Axis *a, const Value *v, const Fact *f) {
+    if (v->id < a->known) return;
     if (!a->fact[v->id]) a->fact[v->id] = arena_alloc(&a->s->arena, sizeof(Fact));
     *a->fact[v->id] = *f;
 }
@@ -128,6 +129,7 @@ static bool same_fact(const Fact *f, const Fact *g) {
 /* Sets the argument of a loop's region: never back to more than it was, so that this ends. */
 static void store_arg(Axis *a, const Value *v, Fact f) {
     const Fact *old = fact_of(a, v);
+    if (v->id < a->known) return;
     if (a->give_up)
         know_nothing(&f);
     else if (old)
@@ -264,6 +266,7 @@ static void visit_plain(Axis *a, const Op *op) {
     const Value *r = op->result[0];
     Type t = r->type;
     Fact f;
+    if (r->id < a->known) return;
     know_nothing(&f);
     const Fact *first = op->noperands ? fact_of(a, op->operand[0].value) : NULL;
     int64_t v;
@@ -349,17 +352,16 @@ static void visit(Op *op, void *ctx) {
     }
 }
 
-static void analyse(Session *s, const Func *f, bool guess, AxisInfo **info) {
+static void analyse(Session *s, const Func *f, bool guess, Fact **fact, uint32_t known) {
     enum { PATIENCE = 64 }; /* rounds before loop-carried values are given up on */
-    Axis a = {.s = s, .f = f, .guess = guess};
-    a.fact = arena_array(&s->arena, f->nvalues, sizeof *a.fact);
+    Axis a = {.s = s, .f = f, .guess = guess, .fact = fact, .known = known};
     for (int i = 0; i < f->nparams; i++) {
         const Param *p = &f->param[i];
-        if (!p->value) continue;
+        if (!p->value || p->value->id < known) continue;
         store_nothing(&a, p->value);
-        Fact *fact = a.fact[p->value->id];
-        fact->axis.divisibility[0] = low_bit(p->divisible > 1 ? p->divisible : 1);
-        fact->nonneg = type_is_int(p->type) && !type_is_signed(p->type);
+        Fact *of = fact[p->value->id];
+        of->axis.divisibility[0] = low_bit(p->divisible > 1 ? p->divisible : 1);
+        of->nonneg = type_is_int(p->type) && !type_is_signed(p->type);
     }
     int round = 0;
     do {
@@ -367,13 +369,12 @@ static void analyse(Session *s, const Func *f, bool guess, AxisInfo **info) {
         a.give_up = round++ >= PATIENCE;
         ir_walk(f->body, visit, &a);
     } while (a.changed);
-    for (uint32_t i = 0; i < f->nvalues; i++) info[i] = a.fact[i] ? &a.fact[i]->axis : NULL;
 }
 
 /* ---- questions ---- */
 
 const AxisInfo *axis_of(const AxisTable *t, const Value *v) {
-    return v->id < t->n ? t->info[v->id] : NULL;
+    return v->id < t->n && t->fact[v->id] ? &t->fact[v->id]->axis : NULL;
 }
 
 int64_t axis_access_width(const AxisTable *t, const Value *ptr, const Value *mask, int dim) {
@@ -511,11 +512,12 @@ static int64_t further(const AxisTable *t, const Value *ptr, int there, int here
 }
 
 static int find_fastest_dim(const AxisTable *t, const Value *ptr) {
-    const AxisInfo *p = axis_of(t, ptr), *guess = p ? t->guess[ptr->id] : NULL;
+    const AxisInfo *p = axis_of(t, ptr);
+    const Fact *guess = p && t->guess ? t->guess[ptr->id] : NULL;
     int best = dims_of(ptr->type) - 1;
     for (int i = best - 1; p && i >= 0; i--) {
         int64_t more = p->contiguity[i] - p->contiguity[best];
-        if (!more && guess) more = guess->contiguity[i] - guess->contiguity[best];
+        if (!more && guess) more = guess->axis.contiguity[i] - guess->axis.contiguity[best];
         if (!more && p->contiguity[i] == 1) more = further(t, ptr, best, i);
         if (more > 0) best = i;
     }
@@ -543,17 +545,38 @@ static void find_division(Op *op, void *found) {
         *(bool *)found = true;
 }
 
-AxisTable axis_analyse(Session *s, const Func *f) {
-    AxisTable t = {.n = f->nvalues, .param = f->param, .nparams = f->nparams};
-    t.info = t.guess = arena_array(&s->arena, t.n, sizeof *t.info);
-    t.fastest = arena_alloc(&s->arena, t.n);
-    analyse(s, f, false, t.info);
-    bool divides = false;
-    ir_walk(f->body, find_division, &divides);
-    if (divides) {
-        t.guess = arena_array(&s->arena, t.n, sizeof *t.guess);
-        analyse(s, f, true, t.guess);
+/* Its first n entries, and 0 behind them. */
+static void *grown(Session *s, const void *old, uint32_t n, uint32_t room, size_t size) {
+    void *made = arena_array(&s->arena, room, size);
+    if (n) memcpy(made, old, n * size);
+    return made;
+}
+
+void axis_extend(Session *s, const Func *f, AxisTable *t) {
+    uint32_t known = t->n;
+    bool divides = t->guess != NULL;
+    if (known == f->nvalues) return;
+    if (f->nvalues > t->room) {
+        t->room = known ? f->nvalues + f->nvalues / 2 : f->nvalues;
+        t->fact = grown(s, t->fact, known, t->room, sizeof *t->fact);
+        t->fastest = grown(s, t->fastest, known, t->room, sizeof *t->fastest);
+        if (divides) t->guess = grown(s, t->guess, known, t->room, sizeof *t->guess);
     }
-    ir_walk(f->body, find_order, &t);
+    t->n = f->nvalues;
+    t->param = f->param;
+    t->nparams = f->nparams;
+    analyse(s, f, false, t->fact, known);
+    if (!divides) ir_walk(f->body, find_division, &divides);
+    if (divides && !t->guess) {
+        t->guess = arena_array(&s->arena, t->room, sizeof *t->guess);
+        known = 0;
+    }
+    if (divides) analyse(s, f, true, t->guess, known);
+    ir_walk(f->body, find_order, t);
+}
+
+AxisTable axis_analyse(Session *s, const Func *f) {
+    AxisTable t = {.n = 0};
+    axis_extend(s, f, &t);
     return t;
 }

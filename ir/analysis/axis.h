@@ -17,10 +17,11 @@ typedef struct AxisInfo {
 } AxisInfo;
 
 typedef struct AxisTable { /* by value id; values without an entry know nothing */
-    AxisInfo **info;
-    AxisInfo **guess; /* the same if no run is cut by an unknown divisor: for ordering alone */
+    struct AxisFact **fact;
+    struct AxisFact **guess; /* the same if no run is cut by an unknown divisor: for ordering alone;
+                              * NULL: nothing divides, and there is no difference */
     uint8_t *fastest; /* of a tile of pointers: 1 + axis_fastest_dim(), 0 where nobody asked */
-    uint32_t n;
+    uint32_t n, room;
     Param *param; /* of the function */
     int nparams;
 } AxisTable;
@@ -28,6 +29,9 @@ typedef struct AxisTable { /* by value id; values without an entry know nothing 
 /* A forward analysis to a fixed point over the whole function. Params' promises (divisible, is_one)
  * are its axioms. */
 AxisTable axis_analyse(Session *s, const Func *f);
+/* Adds what has been made since, in a function that computes the same as it did: of values that are
+ * known already nothing is looked at again. */
+void axis_extend(Session *s, const Func *f, AxisTable *t);
 const AxisInfo *axis_of(const AxisTable *t, const Value *v); /* NULL when nothing is known */
 /* How many elements, starting at multiples of the result, a memory access through pointer tile
  * `ptr` (masked by `mask` or NULL) may take at once along dimension `dim`: contiguous, aligned to

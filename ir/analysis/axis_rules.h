@@ -7,7 +7,7 @@
 
 #include "ir/analysis/axis.h"
 
-typedef struct Fact {
+typedef struct AxisFact {
     AxisInfo axis;
     bool nonneg; /* no element is below 0 */
 } Fact;
@@ -15,7 +15,8 @@ typedef struct Fact {
 typedef struct Axis {
     Session *s;
     const Func *f;
-    Fact **fact; /* by value id; NULL: not reached yet, so anything may still be claimed of it */
+    Fact **fact;    /* by value id; NULL: not reached yet, so anything may still be claimed of it */
+    uint32_t known; /* of values below this nothing changes */
     bool changed, give_up;
     bool guess; /* that no divisor that is not known cuts a run */
 } Axis;

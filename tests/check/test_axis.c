@@ -422,11 +422,40 @@ START_TEST(access_width) {
 }
 END_TEST
 
+/* What is made later is known as if it had been there, be it of what was or of what is new; and
+ * the first quotient comes with it. */
+START_TEST(functions_grow) {
+    enum { ROUNDS = 40 };
+    Session s;
+    session_init(&s);
+    if (setjmp(s.bail)) ck_abort();
+    Func *f = parse(&s, "%offs: i32[64] = arange start=0 end=64\n%ps: ptr<f16>[64] = splat %p\n"
+                        "%po: ptr<f16>[64] = addptr %ps, %offs\n");
+    AxisTable grown = axis_analyse(&s, f);
+    Value *ptr = named(f, "po"), *index = named(f, "offs");
+    Builder b = {.s = &s, .f = f, .block = f->body, .before = f->body->last};
+    for (int i = 0; i < ROUNDS; i++) {
+        Value *by = ir_const_int(&b, index->type, 8 + 8 * (i % 3));
+        index = ir_binary(&b, i % 4 == 3 ? OP_DIV : i % 2 ? OP_MUL : OP_ADD, index, by);
+        ptr = ir_binary(&b, OP_ADDPTR, ptr, index);
+        axis_extend(&s, f, &grown);
+        AxisTable whole = axis_analyse(&s, f);
+        ck_assert_uint_eq(grown.n, f->nvalues);
+        ck_assert_mem_eq(axis_of(&grown, ptr), axis_of(&whole, ptr), sizeof(AxisInfo));
+        ck_assert_mem_eq(axis_of(&grown, index), axis_of(&whole, index), sizeof(AxisInfo));
+        ck_assert_int_eq(!grown.guess, !whole.guess);
+        ck_assert_int_eq(axis_fastest_dim(&grown, ptr), axis_fastest_dim(&whole, ptr));
+    }
+    session_free(&s);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("axis");
     TCase *tc = tcase_create("axis");
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, claims_hold);
+    tcase_add_test(tc, functions_grow);
     tcase_add_test(tc, program_and_block_offsets);
     tcase_add_test(tc, remainders_and_quotients);
     tcase_add_test(tc, masks_are_equal_over_runs);
