@@ -212,6 +212,7 @@ typedef struct TopLevel {
     /* Of each depth: the conditions inside the block; those that hold in the next elif or else; the
      * last `try`. */
     Guard *guard[GUARD_DEPTH], *others[GUARD_DEPTH], *tried[GUARD_DEPTH];
+    bool headed; /* the statement before begins a block */
 } TopLevel;
 
 static Guard *add_guard(TopLevel *top, Guard *outer, GuardKind kind, Span span) {
@@ -220,6 +221,15 @@ static Guard *add_guard(TopLevel *top, Guard *outer, GuardKind kind, Span span) 
     g->imports.from = top->imports.n;
     g->globals.from = top->globals.n;
     return g;
+}
+
+/* A block begins. One that no statement begins, a mistake, stands under what is around it. */
+static void enter_block(TopLevel *top, bool headed) {
+    int d = ++top->depth;
+    if (d >= GUARD_DEPTH) return;
+    if (!headed) top->guard[d] = top->guard[d - 1];
+    top->others[d] = top->guard[d];
+    top->tried[d] = NULL;
 }
 
 /* A block ends. */
@@ -494,9 +504,11 @@ static int top_statement(TopLevel *top, int at) {
     const Token *token = top->parser.token;
     int kind = token[at].kind;
     int stop = token_line_end(token, at, top->end);
+    bool headed = top->headed;
+    top->headed = false;
     if (kind == TOK_INDENT || kind == TOK_DEDENT) {
         if (kind == TOK_INDENT)
-            top->depth++;
+            enter_block(top, headed);
         else
             leave_block(top);
         return at + 1;
@@ -516,6 +528,7 @@ static int top_statement(TopLevel *top, int at) {
                 add_global(top, token_name(&top->parser, &token[i]), token[i].span, NULL, NULL);
         top_simple(top, colon + 1, stop);
         leave_block(top);
+        top->headed = true;
         return stop + 1;
     }
     if (token[stop].kind == TOK_NEWLINE && token[stop + 1].kind == TOK_INDENT)
