@@ -17,7 +17,7 @@
  *   scan.c     questions about syntax alone
  *   symbols.c  what names stand for, for editors; symbols_walk.c  which names are one
  *   name.c     names and attributes -> objects; modules and globals
- *   untyped.c  parameters without types, and a signature that could be meant
+ *   untyped.c  parameters without types, and a signature that could be meant: guess.c
  *   advice.c   what to write instead of a word that means nothing
  *   machine.c  versions, capabilities, environment: what a source asks of the machine
  *   host.c     Python outside kernels; python.c  its functions and methods

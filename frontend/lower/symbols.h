@@ -88,8 +88,8 @@ typedef struct SymbolIndex {
     size_t cplaces;
     Symbol **named; /* hash table by room and name */
     size_t cnamed;
-    const AstFunc *guessed; /* whose pointers these are: see untyped.c */
-    VEC(const char *) pointers;
+    const AstFunc *guessed; /* whose parameters this is about: see guess.c */
+    const struct Guess *guess;
 } SymbolIndex;
 
 /* Goes through the first file's syntax tree; once, after lowering. */

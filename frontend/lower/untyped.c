@@ -1,125 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* untyped.c: the parameters of a kernel that have no type -> one error, and a signature that
- * could be meant, ready for the command line.
- *
- * The guess looks at syntax alone: what loads and stores begin their addresses with is a pointer,
- * also by way of other names; a number's type is its annotation's (`int`, `float`) or goes by its
- * name. It is shown, and used for editors alone, which have no launch that would tell: with
- * constexprs whose values could be so. */
+/* untyped.c: the parameters of a kernel that have no type or value -> one error, and a signature
+ * that could be meant (guess.c), ready for the command line; for editors, which have no launch that
+ * would tell, the same as if it had been given, with constexprs whose values could be so. */
 #include <ctype.h>
 #include <string.h>
 
-#include "frontend/lower/internal.h"
-
-enum { GUESS_CALLS = 3, GUESS_POINTERS = 200, GUESS_WORK = 200000 };
-
-typedef struct Guess {
-    Lower *l;
-    Names pointers;
-    bool grown;
-    int depth; /* of calls that hand an address on */
-    int *work; /* that is left: beyond it a guess is poorer */
-} Guess;
-
-static Guess guess(Lower *l, const AstFunc *f, int depth, int *work);
-
-/* A function of this file, called by its name; NULL: none. */
-static const AstFunc *called_function(const Lower *l, const Expr *call, int *work) {
-    const AstFile *file = l->here->file;
-    *work -= file->nfuncs / 8;
-    for (int i = 0; call->left->kind == EXPR_NAME && i < file->nfuncs; i++)
-        if (file->func[i]->name == call->left->name) return file->func[i];
-    return NULL;
-}
-
-static bool has_name(const Names *names, const char *name) {
-    for (int i = 0; i < names->n; i++)
-        if (names->at[i] == name) return true;
-    return false;
-}
-
-/* The name that an address begins with: p of `p + a * b - c`, of `p[:, None]`. */
-static const char *base_name(const Expr *e) {
-    while (e && (e->kind == EXPR_BINARY || e->kind == EXPR_SUBSCRIPT)) e = e->left;
-    return e && e->kind == EXPR_NAME ? e->name : NULL;
-}
-
-static void note_pointer(Guess *g, const Expr *e) {
-    const char *name = base_name(e);
-    if (!name || has_name(&g->pointers, name)) return;
-    vec_push(&g->l->s->arena, &g->pointers, name);
-    g->grown = true;
-}
-
-static bool takes_address(const char *function) {
-    return strcmp(function, "load") == 0 || strcmp(function, "store") == 0 ||
-           strncmp(function, "atomic_", 7) == 0 || strcmp(function, "make_block_ptr") == 0 ||
-           strcmp(function, "make_tensor_descriptor") == 0;
-}
-
-/* What the called function takes for addresses. */
-static void look_at_called(Guess *g, const Expr *e) {
-    const AstFunc *f = g->depth < GUESS_CALLS ? called_function(g->l, e, g->work) : NULL;
-    if (!f) return;
-    Guess inner = guess(g->l, f, g->depth + 1, g->work);
-    for (int i = 0; i < e->nitems && i < f->nparams; i++)
-        if (has_name(&inner.pointers, f->param[i].name)) note_pointer(g, e->item[i]);
-    for (int i = 0; i < e->nkeywords; i++)
-        if (has_name(&inner.pointers, e->keyword[i].name)) note_pointer(g, e->keyword[i].value);
-}
-
-static void look_at(Guess *g, const Expr *e) {
-    if (!e || --*g->work < 0) return;
-    if (e->kind == EXPR_CALL) look_at_called(g, e);
-    if (e->kind == EXPR_CALL && e->left->kind == EXPR_ATTRIBUTE && e->nitems &&
-        takes_address(e->left->name))
-        note_pointer(g, e->item[0]);
-    look_at(g, e->left);
-    look_at(g, e->right);
-    look_at(g, e->cond);
-    for (int i = 0; i < e->nitems; i++) look_at(g, e->item[i]);
-    for (int i = 0; i < e->nkeywords; i++) look_at(g, e->keyword[i].value);
-}
-
-static void look_through(Guess *g, StmtList list) {
-    for (int i = 0; i < list.n; i++) {
-        const Stmt *s = list.at[i];
-        const Expr *to = s->ntargets ? s->target[0] : NULL;
-        look_at(g, s->value);
-        if (s->kind == STMT_ASSIGN && to && to->kind == EXPR_NAME &&
-            has_name(&g->pointers, to->name))
-            note_pointer(g, s->value);
-        look_through(g, s->body);
-        look_through(g, s->orelse);
-    }
-}
-
-static const char *number_type(const AstParam *p) {
-    static const char *const floats[] = {"scale", "eps",  "alpha",    "beta",
-                                         "lr",    "prob", "momentum", "slope"};
-    const Expr *a = p->annotation;
-    if (a && a->kind == EXPR_NAME)
-        return strcmp(a->name, "float") == 0 ? "fp32" : strcmp(a->name, "bool") == 0 ? "i1" : "i32";
-    for (size_t i = 0; i < sizeof floats / sizeof *floats; i++)
-        if (strstr(p->name, floats[i])) return "fp32";
-    return "i32";
-}
-
-static const char *guess_type(const Guess *g, const AstParam *p) {
-    const Expr *a = p->annotation;
-    bool tensor = a && a->kind == EXPR_ATTRIBUTE && strcmp(a->name, "Tensor") == 0;
-    if (tensor || has_name(&g->pointers, p->name) || text_ends_in(p->name, "ptr")) return "*fp32";
-    return number_type(p);
-}
-
-static Guess guess(Lower *l, const AstFunc *f, int depth, int *work) {
-    Guess g = {.l = l, .depth = depth, .work = work};
-    do {
-        g.grown = false;
-        look_through(&g, f->body);
-    } while (g.grown && g.pointers.n < GUESS_POINTERS);
-    return g;
-}
+#include "frontend/lower/guess.h"
 
 /* ---- for editors ---- */
 
@@ -132,15 +18,9 @@ static bool leaves_open(Lower *l) {
 const char *assumed_type(Lower *l, const AstFunc *f, const AstParam *p) {
     SymbolIndex *x = l->options->symbols;
     if (leaves_open(l)) return NULL;
-    if (x->guessed != f) {
-        int work = GUESS_WORK;
-        Guess made = guess(l, f, 0, &work);
-        x->guessed = f;
-        x->pointers.at = made.pointers.at;
-        x->pointers.n = x->pointers.cap = made.pointers.n;
-    }
-    Guess g = {.l = l, .pointers = {x->pointers.at, x->pointers.n, x->pointers.cap}};
-    const char *type = guess_type(&g, p);
+    if (x->guessed != f) x->guess = guess_roles(l, f);
+    x->guessed = f;
+    const char *type = guess_type(x->guess, p);
     assume(l, p, type, true);
     return type;
 }
@@ -176,7 +56,7 @@ static void hand_on(Uses *u, const AstFunc *f, const char *name) {
 }
 
 static void look_at_call(Uses *u, const Expr *e) {
-    const AstFunc *f = called_function(u->l, e, &u->work);
+    const AstFunc *f = guess_called(u->l, e, &u->work);
     u->called |= is_it(u, e->left);
     bool converts = e->left->kind == EXPR_ATTRIBUTE && strcmp(e->left->name, "to") == 0;
     u->dtype |= converts && e->nitems && is_it(u, e->item[0]);
@@ -276,15 +156,14 @@ void report_missing(Lower *l, const AstFunc *f, const AstParam *const *missing, 
 
 void report_untyped(Lower *l, const AstFunc *f, const AstParam *const *untyped, int n) {
     Arena *a = &l->s->arena;
-    int work = GUESS_WORK;
-    Guess g = guess(l, f, 0, &work);
+    const Guess *g = guess_roles(l, f);
     Buf names = buf_new(a), signature = buf_new(a);
     put_names(&names, untyped, n);
     for (int i = 0; i < n; i++)
         buf_printf(&signature, "%s%s=%s", i ? "," : "", untyped[i]->name,
-                   guess_type(&g, untyped[i]));
+                   guess_type(g, untyped[i]));
     fail(l, E_UNTYPED, untyped[0]->span,
          n == 1 ? "parameter %s has no type" : "parameters %s have no type", names.data);
     note(l, (Span){0}, "annotate %s, %s: \"%s\", or say -s '%s' with the types that launches pass",
-         n == 1 ? "it" : "them", untyped[0]->name, guess_type(&g, untyped[0]), signature.data);
+         n == 1 ? "it" : "them", untyped[0]->name, guess_type(g, untyped[0]), signature.data);
 }
