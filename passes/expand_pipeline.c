@@ -71,6 +71,14 @@ static void need_made(Expand *x, Value *v, int turns) {
     }
 }
 
+/* What carries what need_made() asked for. */
+static Carry *carry_of_made(Expand *x, const Value *v, int turns) {
+    int arg = turns == 1 ? argument_of(x, v) : -1;
+    return arg >= 0
+               ? find_carry(x, x->loop->region[0]->args[1 + arg], schedule_row(&x->t, v)->stage, 0)
+               : find_carry(x, v, 0, turns);
+}
+
 static void need_slice(Expand *x, const Op *alloc, int stage) {
     for (int i = 0; i < x->slices.n; i++)
         if (x->slices.at[i].buffer == alloc->result[0] && x->slices.at[i].stage == stage) return;
@@ -299,10 +307,8 @@ static Value *value_now(Expand *x, const ScheduleRow *user, Value *v) {
             if (x->slices.at[i].buffer == v && x->slices.at[i].stage == user->stage)
                 return x->slices.at[i].value;
     }
-    int turns = user->stage - def->stage, arg = turns == 1 ? argument_of(x, v) : -1;
-    if (turns == 0) return x->now[v->id];
-    return arg >= 0 ? find_carry(x, x->loop->region[0]->args[1 + arg], def->stage, 0)->now
-                    : find_carry(x, v, 0, turns)->now;
+    int turns = user->stage - def->stage;
+    return turns == 0 ? x->now[v->id] : carry_of_made(x, v, turns)->now;
 }
 
 /* The slice of the iteration that is in stage s, if that is the slice's. */
@@ -421,7 +427,7 @@ static void end_turn(Expand *x, Builder *b, Value **out, int n) {
         else if (carried >= 0)
             out[c->place] = value_now(x, &end, x->next[carried]);
         else if (c->turns > 1)
-            out[c->place] = find_carry(x, c->of, 0, c->turns - 1)->now;
+            out[c->place] = carry_of_made(x, c->of, c->turns - 1)->now;
         else
             out[c->place] = x->now[c->of->id];
     }
@@ -445,10 +451,7 @@ static void end_turn(Expand *x, Builder *b, Value **out, int n) {
 static Value *value_after(Expand *x, Value *v) {
     const ScheduleRow *def = schedule_row(&x->t, v);
     if (!def) return v;
-    int arg = argument_of(x, v);
-    const Carry *c = arg >= 0 ? find_carry(x, x->loop->region[0]->args[1 + arg], def->stage, 0)
-                              : find_carry(x, v, 0, 1);
-    return x->to->result[c->place];
+    return x->to->result[carry_of_made(x, v, 1)->place];
 }
 
 /* Waits of the last turn's dots, and for what was started and is not awaited in any turn. waits:
