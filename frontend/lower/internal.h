@@ -353,7 +353,8 @@ Obj obj_int(int64_t v);
 Obj obj_float(double v);
 Obj obj_string(Lower *l, const char *s);
 Obj obj_dtype(Lower *l, Type t);
-Obj obj_value(Value *v); /* NULL: poison */
+Obj shape_tuple(Lower *l, Type t); /* its sizes */
+Obj obj_value(Value *v);           /* NULL: poison */
 Obj obj_tuple(Lower *l, const Obj *at, int n);
 bool obj_is_structure(Obj o);            /* a tuple or an instance: carried part by part */
 Obj copy_structure(Lower *l, Obj o);     /* with parts of its own */

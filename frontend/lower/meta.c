@@ -237,6 +237,7 @@ Obj bi_dtype_is(Lower *l, const Args *a, int64_t data) {
     switch (data) {
     case 'p': return obj_bool(t.depth > 0);
     case 't': return obj_bool(t.rank > 0);
+    case 'c': return obj_bool(t.depth > 0 && t.constant);
     case 'b': return obj_bool(type_is_bool(t));
     case 'i': return obj_bool(type_is_int(t));
     case 's': return obj_bool(type_is_signed(t));

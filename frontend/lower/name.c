@@ -340,7 +340,7 @@ Obj lookup_name(Lower *l, const char *name, Span span) {
 
 /* ---- attributes ---- */
 
-static Obj shape_tuple(Lower *l, Type t) {
+Obj shape_tuple(Lower *l, Type t) {
     Obj dims[TILE_MAX_RANK];
     for (int i = 0; i < t.rank; i++) dims[i] = obj_int(type_size(t, i));
     return obj_tuple(l, dims, t.rank);
@@ -390,6 +390,8 @@ static Obj dtype_attribute(Lower *l, Obj o, const char *name, Span span) {
     if (strcmp(name, "value") == 0) return o; /* of a constexpr */
     if (strcmp(name, "scalar") == 0) return obj_dtype(l, type_element(t));
     if (strcmp(name, "shape") == 0) return shape_tuple(l, t);
+    if (strcmp(name, "numel") == 0 && t.rank) return obj_int(numel(t));
+    if (strcmp(name, "nbytes") == 0 && t.rank) return obj_int(numel(t) * (type_elem_bits(t) / 8));
     if (strcmp(name, "name") == 0) return obj_string(l, type_user_text(&l->s->arena, t));
     if (strcmp(name, "primitive_bitwidth") == 0 || strcmp(name, "int_bitwidth") == 0)
         return obj_int(type_elem_bits(t));

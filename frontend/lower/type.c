@@ -89,6 +89,20 @@ Obj bi_dtype_codegen_name(Lower *l, const Args *a, int64_t data) {
     return obj_string(l, arena_printf(&l->s->arena, "%s%s", brain ? "bfloat" : "float", name + 2));
 }
 
+Obj bi_dtype_shapes(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    Type t = *a->at[0].type;
+    return t.rank ? shape_tuple(l, t)
+                  : fail(l, E_NO_ATTRIBUTE, a->name_span, "%s is a scalar's and has no shape",
+                         obj_what(l, a->at[0]));
+}
+
+Obj bi_dtype_with_element(Lower *l, const Args *a, int64_t data) {
+    (void)data;
+    if (a->at[1].kind != OBJ_DTYPE || a->at[1].type->rank) return arg_error(l, a, 1, "a dtype");
+    return obj_dtype(l, type_with_shape(*a->at[1].type, *a->at[0].type));
+}
+
 /* data: 1 the largest value, 0 the smallest */
 Obj bi_dtype_limit(Lower *l, const Args *a, int64_t data) {
     Type t = *a->at[0].type;

@@ -50,15 +50,16 @@ syn keyword tileBuiltin contained tensor_descriptor_base tgamma to_tensor topk t
 syn keyword tileBuiltin contained uint2float_rd uint2float_rn uint2float_ru uint2float_rz uint_as_float uint_to_uniform_float
 syn keyword tileBuiltin contained ull2double_rd ull2double_rn ull2double_ru ull2double_rz ull2float_rd ull2float_rn ull2float_ru
 syn keyword tileBuiltin contained ull2float_rz umulhi unsqueeze view where xor_sum y0 y1 yn zeros zeros_like
-syn keyword tileMethod contained abs advance argmax argmin associative_scan atomic_add atomic_and atomic_cas atomic_load atomic_max
-syn keyword tileMethod contained atomic_min atomic_or atomic_poll atomic_store atomic_xchg atomic_xor broadcast broadcast_to
-syn keyword tileMethod contained cast cdiv ceil codegen_name cos cumprod cumsum erf exp exp2 expand_dims flip floor gather
-syn keyword tileMethod contained get_int_max_value get_int_min_value histogram is_bf16 is_block is_bool is_floating is_fp16
-syn keyword tileMethod contained is_fp32 is_fp64 is_fp8 is_fp8e4b15 is_fp8e4b8 is_fp8e4nv is_fp8e5 is_fp8e5b16 is_int is_int1
-syn keyword tileMethod contained is_int16 is_int32 is_int64 is_int8 is_int_signed is_int_unsigned is_ptr is_standard_floating
-syn keyword tileMethod contained is_uint16 is_uint32 is_uint64 is_uint8 item join kind load log log2 logical_and logical_or max
-syn keyword tileMethod contained min permute ravel reduce reduce_or reshape rsqrt scatter sigmoid sin softmax sort split sqrt
-syn keyword tileMethod contained sqrt_rn squeeze store sum to topk trans unsqueeze view xor_sum
+syn keyword tileMethod contained abs advance argmax argmin associative_scan atomic_add atomic_and atomic_cas atomic_load
+syn keyword tileMethod contained atomic_max atomic_min atomic_or atomic_poll atomic_store atomic_xchg atomic_xor broadcast
+syn keyword tileMethod contained broadcast_to cast cdiv ceil codegen_name cos cumprod cumsum erf exp exp2 expand_dims flip floor
+syn keyword tileMethod contained gather get_block_shapes get_int_max_value get_int_min_value histogram is_bf16 is_block is_bool
+syn keyword tileMethod contained is_const is_floating is_fp16 is_fp32 is_fp64 is_fp8 is_fp8e4b15 is_fp8e4b8 is_fp8e4nv is_fp8e5
+syn keyword tileMethod contained is_fp8e5b16 is_int is_int1 is_int16 is_int32 is_int64 is_int8 is_int_signed is_int_unsigned
+syn keyword tileMethod contained is_ptr is_standard_floating is_uint16 is_uint32 is_uint64 is_uint8 item join kind load log log2
+syn keyword tileMethod contained logical_and logical_or max min permute ravel reduce reduce_or reshape rsqrt scatter sigmoid sin
+syn keyword tileMethod contained softmax sort split sqrt sqrt_rn squeeze store sum to topk trans unsqueeze view with_element_ty
+syn keyword tileMethod contained xor_sum
 syn keyword tileDtype contained int1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64 bfloat16
 syn keyword tileDtype contained float8e4nv float8e5
 
