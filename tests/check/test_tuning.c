@@ -117,6 +117,7 @@ START_TEST(the_nearest_bucket_is_found) {
     tile_tuned out, like = {.kernel = "k"};
     ck_assert(tile_tuning_open(NULL, &t) == TILE_OK);
     add(t, record("k", "M=4096,N=4096", "B=1", 1));
+    add(t, record("k", "M=4096.,N=4096", "B=6", 1)); /* as nobody writes it but by hand */
     add(t, record("k", "M=128,N=4096", "B=2", 1));
     add(t, record("k", "M=1,N=x", "B=3", 1));
     add(t, record("other", "M=2,N=2", "B=4", 1));
@@ -128,7 +129,7 @@ START_TEST(the_nearest_bucket_is_found) {
     } near[] = {
         {"M=4096,N=4096", "B=1"}, {"M=8192,N=100000", "B=1"}, {"M=4,N=4", "B=2"},
         {"M=300,N=4096", "B=2"},  {"M=1,N=x", "B=3"},         {NULL, "B=1"},
-        {"M=300,N=300", "B=2"},
+        {"M=300,N=300", "B=2"},   {"M=4096.,N=4096", "B=6"},
     };
     for (size_t i = 0; i < sizeof near / sizeof *near; i++) {
         like.key = near[i].key;
