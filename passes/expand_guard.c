@@ -7,23 +7,49 @@
  */
 #include "passes/expand_pipeline.h"
 
+#include "ir/analysis/poly.h"
+
 #include <string.h>
 
 static Value *scalar(Builder *b, Type t, int64_t v) {
     return ir_const_int(b, t, v);
 }
 
+/* How far it is from lo to hi, and the size of a step. */
+typedef struct Way {
+    Value *from, *to, *size; /* from < to: there is an iteration; size NULL: 1 */
+} Way;
+
+static Way known_way(Builder *b, Value *lo, Value *hi, int64_t step, Type t) {
+    bool up = step > 0;
+    Value *size = step == 1 || step == -1 ? NULL : scalar(b, t, up ? step : -step);
+    return (Way){up ? lo : hi, up ? hi : lo, size};
+}
+
+/* Of a step that is 0 there are iterations without end: its size is whatever divides. */
+static Way unknown_way(Builder *b, Value *lo, Value *hi, Value *step, Type t) {
+    Value *zero = scalar(b, step->type, 0), *size = step;
+    if (!poly_is_natural_place(step)) {
+        Value *up = ir_cmp(b, PRED_GT, step, zero);
+        Value *from = ir_op1(b, OP_SELECT, (Value *[]){up, lo, hi}, 3);
+        hi = ir_op1(b, OP_SELECT, (Value *[]){up, hi, lo}, 3);
+        lo = from;
+        size = ir_op1(b, OP_SELECT, (Value *[]){up, step, ir_binary(b, OP_SUB, zero, step)}, 3);
+    }
+    size = ir_binary(b, OP_MAX, ir_given(b, OP_BITCAST, size, t), scalar(b, t, 1));
+    return (Way){lo, hi, size};
+}
+
 TripCount trip_count_of(const Op *loop, Builder *b) {
     Value *lo = loop->operand[0].value, *hi = loop->operand[1].value;
-    int64_t step = 1;
-    ir_int_constant(loop->operand[2].value, &step);
+    Value *by = loop->operand[2].value;
+    int64_t step;
     Type t = type_with_elem(lo->type, type_elem_bytes(lo->type) == 8 ? EL_U64 : EL_U32);
-    Value *from = step < 0 ? hi : lo, *to = step < 0 ? lo : hi;
-    Value *way = ir_given(b, OP_BITCAST, ir_binary(b, OP_SUB, to, from), t);
-    TripCount e = {ir_cmp(b, step < 0 ? PRED_GT : PRED_LT, lo, hi),
-                   ir_binary(b, OP_SUB, way, scalar(b, t, 1))};
-    if (step != 1 && step != -1)
-        e.last = ir_binary(b, OP_DIV, e.last, scalar(b, t, step < 0 ? -step : step));
+    Way w =
+        ir_int_constant(by, &step) ? known_way(b, lo, hi, step, t) : unknown_way(b, lo, hi, by, t);
+    Value *way = ir_given(b, OP_BITCAST, ir_binary(b, OP_SUB, w.to, w.from), t);
+    TripCount e = {ir_cmp(b, PRED_LT, w.from, w.to), ir_binary(b, OP_SUB, way, scalar(b, t, 1))};
+    if (w.size) e.last = ir_binary(b, OP_DIV, e.last, w.size);
     return e;
 }
 

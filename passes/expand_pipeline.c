@@ -575,13 +575,7 @@ static void expand(Expand *x) {
 
 static void visit(Op *loop, void *ctx_) {
     PassCtx *ctx = ctx_;
-    int64_t step;
     if (!loop_is_scheduled(loop)) return;
-    if (!ir_int_constant(loop->operand[2].value, &step)) {
-        diag(&ctx->s->diags, E_SCHEDULE, loop->span,
-             "schedule: the loop's step is not known while compiling");
-        return;
-    }
     Expand x = begin(ctx, loop);
     if (!schedule_check(ctx, &x.t)) return;
     expand(&x);

@@ -485,16 +485,13 @@ static void visit(Op *loop, void *scheduling) {
     ir_walk(turn, look_for_load, &load);
     bool asked = ir_attr(loop, AT_NUM_STAGES) != NULL;
     int stages = (int)ir_attr_int(loop, AT_NUM_STAGES, dot ? ctx->f->num_stages : 1);
-    int64_t step;
     if (stages < 2 || !load || !ctx->target->async_copy) return;
     if (inner) { /* around a pipelined loop it is as it should be */
         if (asked) refuse_loop(ctx, loop, "there is a loop inside it");
         return;
     }
-    if (loop->code == OP_WHILE || !ir_int_constant(loop->operand[2].value, &step)) {
-        refuse_loop(ctx, loop,
-                    loop->code == OP_WHILE ? "only `for` loops are"
-                                           : "its step is not known while compiling");
+    if (loop->code == OP_WHILE) {
+        refuse_loop(ctx, loop, "only `for` loops are");
         return;
     }
     schedule_loop(scheduling, loop, stages, asked);

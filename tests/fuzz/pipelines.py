@@ -39,6 +39,7 @@ class Kernel(Source):
 
     def __init__(self, seed):
         super().__init__(seed)
+        self.later = random.Random(f"later {seed}")  # of what came later: else seeds would have other kernels
         pick = self.random.choice
         self.type = pick(["float16"] * 5 + ["bfloat16", "float8e5", "int8", "float32"])
         self.name, self.bytes, self.sum = TYPES[self.type]
@@ -81,6 +82,10 @@ class Kernel(Source):
         first, last, step, number = self.random.choice([
             ("0", "n", 1, i), ("0", "n", 1, i), ("n - 1", "-1", -1, i), ("0", "n * 3", 3, f"({i} // 3)"),
             ("2", "n + 2", 1, f"({i} - 2)")])
+        if self.later.random() < .25:  # a step that only a launch knows
+            first, last, step, number = self.later.choice([
+                ("0", "n * m", "m", f"({i} // m)"), ("n * m - m", "-1", "-m", f"({i} // m)"),
+                ("0", "n * tl.num_programs(0)", "tl.num_programs(0)", f"({i} // tl.num_programs(0))")])
         self.emit(f"for {i} in tl.range({first}, {last}, {step}, num_stages={self.stages}):")
         self.depth += 1
         return number
