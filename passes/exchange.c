@@ -44,6 +44,7 @@ int64_t exchange_bytes(const Op *op) {
     switch (op->code) {
     case OP_GATHER: return type_bytes(op->operand[0].value->type);
     case OP_HISTOGRAM: return type_bytes(op->result[0]->type);
+    case OP_REDUCE: return reduce_exchange_bytes(op);
     case OP_SCAN: return op->operand[0].value->layout ? scan_bytes(op) : 0;
     default: return 0;
     }

@@ -9,6 +9,7 @@
  * When warps do not hold neighbouring bits of the axis the whole tile is converted instead. */
 #include "ir/reduction.h"
 #include "passes/cost.h"
+#include "passes/exchange.h"
 #include "passes/layout_choice.h"
 #include "passes/pass.h"
 
@@ -32,6 +33,20 @@ static uint32_t warp_bits(const Layout *l, Type t, int dim, bool *single) {
         mask |= part;
     }
     return mask;
+}
+
+int64_t reduce_exchange_bytes(const Op *op) {
+    const Value *v = op->operand[0].value;
+    int axis = (int)ir_attr_int(op, AT_AXIS, 0);
+    bool single;
+    uint32_t bits = v->layout ? warp_bits(v->layout, v->type, axis, &single) : 0;
+    int64_t most = 0;
+    for (int i = 0; bits && i < op->noperands; i++) {
+        Type t = op->operand[i].value->type;
+        int64_t bytes = type_bytes(t) >> t.log2[axis] << __builtin_popcount(bits);
+        if (bytes > most) most = bytes;
+    }
+    return most;
 }
 
 /* l with what warps hold of `dim` held by registers instead, or, where that is more than a thread

@@ -22,7 +22,7 @@ from source import Source, conclude, pipeline, seeds_of, tell
 TYPES = {"float16": ("fp16", 2, "float32"), "bfloat16": ("bf16", 2, "float32"), "float8e5": ("fp8e5", 1, "float32"),
          "int8": ("i8", 1, "int32"), "float32": ("fp32", 4, "float32")}
 INPUTS, ROOM = "abc", 1 << 18  # elements of each input
-USUAL = ["1-32", "42", "132", "152", "171", "267"]  # the single ones found mistakes, since mended
+USUAL = ["1-32", "42", "132", "152", "171", "267", "1183", "2069"]  # the single ones found mistakes, since mended
 HEAD = """import triton
 import triton.language as tl
 
