@@ -16,7 +16,7 @@ int64_t warp_exchange_bytes(int64_t bytes, int warps);
 bool convert_exchanges(const Op *op);
 /* exchange.c: bytes of the buffers that op, which has layouts, will be given; 0: none. */
 int64_t exchange_bytes(const Op *op);
-/* reduce.c: of one that warps share an axis of, what they hand each other: a value of each warp. */
+/* reduce.c: of one whose axis warps share, what they hand each other. */
 int64_t reduce_exchange_bytes(const Op *op);
 
 #endif

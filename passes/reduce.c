@@ -35,18 +35,35 @@ static uint32_t warp_bits(const Layout *l, Type t, int dim, bool *single) {
     return mask;
 }
 
-int64_t reduce_exchange_bytes(const Op *op) {
+/* How the axis of a reduction is cut. */
+typedef struct Cut {
+    int low, warps; /* bits of the axis; warps 0: warps share none of it */
+    bool together;  /* else the tile is converted whole */
+} Cut;
+
+static Cut cut_of(const Op *op) {
     const Value *v = op->operand[0].value;
-    int axis = (int)ir_attr_int(op, AT_AXIS, 0);
+    Cut c = {.warps = 0};
     bool single;
-    uint32_t bits = v->layout ? warp_bits(v->layout, v->type, axis, &single) : 0;
-    int64_t most = 0;
-    for (int i = 0; bits && i < op->noperands; i++) {
+    uint32_t bits =
+        v->layout ? warp_bits(v->layout, v->type, (int)ir_attr_int(op, AT_AXIS, 0), &single) : 0;
+    if (!bits) return c;
+    while (!(bits >> c.low & 1)) c.low++;
+    while (bits >> (c.low + c.warps) & 1) c.warps++;
+    c.together = single && bits >> (c.low + c.warps) == 0 && v->type.rank + 2 <= TILE_MAX_RANK;
+    return c;
+}
+
+int64_t reduce_exchange_bytes(const Op *op) {
+    Cut c = cut_of(op);
+    int64_t bytes = 0;
+    for (int i = 0; c.warps && i < op->noperands; i++) {
         Type t = op->operand[i].value->type;
-        int64_t bytes = type_bytes(t) >> t.log2[axis] << __builtin_popcount(bits);
-        if (bytes > most) most = bytes;
+        int all = t.log2[ir_attr_int(op, AT_AXIS, 0)];
+        int left = !c.together ? all : ir_reduce_commutes(op) ? c.warps : all - c.low;
+        bytes += type_bytes(t) >> (all - left);
     }
-    return most;
+    return bytes;
 }
 
 /* l with what warps hold of `dim` held by registers instead, or, where that is more than a thread
@@ -107,33 +124,23 @@ static void convert_all(Split *s, Value **x, int n, const Layout *l) {
     }
 }
 
-static int lowest_bit(uint32_t v) {
-    int n = 0;
-    while (!(v >> n & 1)) n++;
-    return n;
-}
-
 static void split(Op *op, void *ctx_) {
     PassCtx *ctx = ctx_;
-    if (op->code != OP_REDUCE || !op->operand[0].value->layout) return;
+    if (op->code != OP_REDUCE) return;
     Type t = op->operand[0].value->type;
     int axis = (int)ir_attr_int(op, AT_AXIS, 0), n = op->noperands;
-    bool single;
-    uint32_t bits = warp_bits(op->operand[0].value->layout, t, axis, &single);
-    if (!bits) return;
+    Cut c = cut_of(op);
+    if (!c.warps) return;
     Split s = {ctx, op, {ctx->s, ctx->f, op->block, op, op->span}};
     Value **x = arena_array(&ctx->s->arena, (size_t)n, sizeof *x);
     for (int i = 0; i < n; i++) x[i] = op->operand[i].value;
-    int low = lowest_bit(bits), warps = 0;
-    while (bits >> (low + warps) & 1) warps++;
-    bool together = single && bits >> (low + warps) == 0 && t.rank + 2 <= TILE_MAX_RANK;
-    if (together) {
+    if (c.together) {
         Type cut = t; /* dimension axis becomes high, warps, low */
         memmove(&cut.log2[axis + 2], &t.log2[axis], (size_t)(TILE_MAX_RANK - axis - 2));
         cut.rank = (uint8_t)(t.rank + 2);
-        cut.log2[axis] = (uint8_t)(t.log2[axis] - low - warps);
-        cut.log2[axis + 1] = (uint8_t)warps;
-        cut.log2[axis + 2] = (uint8_t)low;
+        cut.log2[axis] = (uint8_t)(t.log2[axis] - c.low - c.warps);
+        cut.log2[axis + 1] = (uint8_t)c.warps;
+        cut.log2[axis + 2] = (uint8_t)c.low;
         reshape_all(&s, x, n, cut);
         if (ir_reduce_commutes(op)) {
             /* High, which registers hold, goes first: then lanes exchange one value, not many. */
@@ -145,7 +152,7 @@ static void split(Op *op, void *ctx_) {
             memmove(&rest.log2[axis + 1], &rest.log2[axis],
                     (size_t)(TILE_MAX_RANK - axis - 1) * sizeof *rest.log2);
             rest.rank = t.rank;
-            rest.log2[axis] = (uint8_t)(t.log2[axis] - low);
+            rest.log2[axis] = (uint8_t)(t.log2[axis] - c.low);
             reshape_all(&s, x, n, rest);
         }
     }
