@@ -29,6 +29,11 @@ static tile_status check_special(const tile_kernel *k, const tile_grid *grid) {
     return TILE_OK;
 }
 
+/* What follows the one that it is said of, to who asks and to who launches an entry by its name. */
+#define FOR_OTHERS "is for other GPUs or another runtime than this"
+#define SHARE_OUT "share out %d ax%s of a grid, and 2^30 places at most"
+#define SHARED_OUT(e) (e)->persistent, (e)->persistent > 1 ? "es" : "is"
+
 static bool not_for(LaunchGrid *g, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static bool not_for(LaunchGrid *g, const char *fmt, ...) {
     if (!g->ask) return false;
@@ -39,18 +44,13 @@ static bool not_for(LaunchGrid *g, const char *fmt, ...) {
     return false;
 }
 
-static bool cannot_share_out(LaunchGrid *g, const tile_kernel *e) {
-    return not_for(g, "its programs share out %d ax%s of a grid, and 2^30 places at most",
-                   e->persistent, e->persistent > 1 ? "es" : "is");
-}
-
 /* A launch of k may be one of this further entry of it, and had better be: for programs of few
  * places it is not always (passes/min_places.c), unless they share out iterations. */
 static bool stands_in(const tile_kernel *e, const InterpArg *arg, LaunchGrid *g) {
     int64_t number[RT_MAX_NUMBERS], least;
-    if (e->unusable) return not_for(g, "it is for other GPUs or another runtime than this");
+    if (e->unusable) return not_for(g, "it " FOR_OTHERS);
     if (e->module->ctx->is_cpu) return not_for(g, "the CPU device runs what the source says");
-    if (!rt_share_out(e, arg, g)) return cannot_share_out(g, e);
+    if (!rt_share_out(e, arg, g)) return not_for(g, "its programs " SHARE_OUT, SHARED_OUT(e));
     if (!rt_is_for(e, arg, number, &least)) {
         if (g->ask) rt_why_not_for(e, arg, g->ask->why, sizeof g->ask->why);
         return false;
@@ -86,21 +86,16 @@ static tile_status launch_own(tile_kernel *k, LaunchGrid *g, InterpArg *arg, voi
     tile_status st = k->plain ? TILE_OK : check_special(k, &g->work);
     if (st) return st;
     if (k->unusable)
-        return rt_fail(ctx, TILE_BAD_LAUNCH,
-                       "'%s', an entry of kernel '%s', is for other GPUs or another runtime than "
-                       "this",
-                       k->name, k->of->name);
+        return rt_fail(ctx, TILE_BAD_LAUNCH, "'%s', an entry of kernel '%s', " FOR_OTHERS, k->name,
+                       k->of->name);
     if (!rt_keeps_conditions(k, arg))
         return rt_fail(ctx, TILE_BAD_LAUNCH,
                        "'%s', an entry of kernel '%s', is for launches where %s", k->name,
                        k->of->name, k->conditions);
     if (!rt_share_out(k, arg, g))
-        return rt_fail(
-            ctx, TILE_BAD_LAUNCH,
-            "a grid of %u x %u x %u programs: those of '%s' share out %d ax%s of a grid, and "
-            "2^30 places at most",
-            g->work.x, g->work.y, g->work.z, k->name, k->persistent,
-            k->persistent > 1 ? "es" : "is");
+        return rt_fail(ctx, TILE_BAD_LAUNCH,
+                       "a grid of %u x %u x %u programs: those of '%s' " SHARE_OUT, g->work.x,
+                       g->work.y, g->work.z, k->name, SHARED_OUT(k));
     st = ctx->ops->launch(k, g, arg, stream);
     if (!st) tell(g, k, true);
     return st;

@@ -329,23 +329,23 @@ static tile_status take_launch(tile_kernel *k, const tile_grid *grid, const tile
                    g->y, g->z);
 }
 
-tile_status tile_launch(tile_kernel *k, const tile_grid *grid, const tile_arg *args, int nargs,
-                        void *stream) {
-    if (!k) return TILE_INVALID;
+/* A grid without programs launches nothing. */
+static tile_status launch(tile_kernel *k, const tile_grid *grid, const tile_arg *args, int nargs,
+                          void *stream, EntryAsk *ask) {
     InterpArg arg[RT_MAX_PARAMS];
-    LaunchGrid g = {0};
+    LaunchGrid g = {.ask = ask};
     tile_status st = take_launch(k, grid, args, nargs, &g, arg);
     if (st || g.work.x == 0 || g.work.y == 0 || g.work.z == 0) return st;
     return rt_launch(k, &g, arg, stream);
 }
 
+tile_status tile_launch(tile_kernel *k, const tile_grid *grid, const tile_arg *args, int nargs,
+                        void *stream) {
+    return k ? launch(k, grid, args, nargs, stream, NULL) : TILE_INVALID;
+}
+
 tile_status tile_kernel_entry(tile_kernel *k, const tile_grid *grid, const tile_arg *args,
                               int nargs, tile_entry_fn see, void *user) {
-    if (!k || !see) return TILE_INVALID;
-    InterpArg arg[RT_MAX_PARAMS];
     EntryAsk ask = {.see = see, .user = user};
-    LaunchGrid g = {.ask = &ask};
-    tile_status st = take_launch(k, grid, args, nargs, &g, arg);
-    if (st || g.work.x == 0 || g.work.y == 0 || g.work.z == 0) return st;
-    return rt_launch(k, &g, arg, NULL);
+    return k && see ? launch(k, grid, args, nargs, NULL, &ask) : TILE_INVALID;
 }

@@ -105,11 +105,15 @@ bool poly_is_constant(const Poly *x, int64_t *out) {
     return true;
 }
 
+static bool is_parameter(const Value *v) {
+    return !v->def && !v->block->parent;
+}
+
 bool poly_is_invariant(const Poly *x, const Op *op) {
     for (int i = 0; i < x->n; i++)
         for (int k = 0; k < x->term[i].nsymbols; k++) {
             const Value *v = x->term[i].symbol[k];
-            if (op ? !ir_defined_outside(v, op) : v->def || v->block->parent) return false;
+            if (op ? !ir_defined_outside(v, op) : !is_parameter(v)) return false;
         }
     return !x->unknown;
 }
@@ -133,10 +137,6 @@ typedef struct Natural { /* what is taken for granted */
     bool places;         /* so are divisors of places; sums of places do not overflow */
     PolyCounts *counts;  /* a launch's numbers are; which; NULL: none is */
 } Natural;
-
-static bool is_parameter(const Value *v) {
-    return !v->def && !v->block->parent;
-}
 
 /* It makes the same number of another type of a signed one. */
 static bool keeps_number(const Op *cast) {
