@@ -35,12 +35,55 @@ void ir_each_flow(const Op *op, FlowFn *fn, void *ctx) {
     }
 }
 
-BranchWay ir_way_of(const Op *op) {
-    BranchWay w = {NULL, 0};
+/* A program comes there once at most. */
+static bool is_once(const Block *b) {
+    while (b->parent && (b->parent->code == OP_IF || b->parent->code == OP_WARPS))
+        b = b->parent->block;
+    return !b->parent;
+}
+
+BranchWays ir_ways_of(const Op *op) {
+    BranchWays w = {0};
     for (const Block *b = op->block; b->parent; b = b->parent->block) {
         const Op *branch = b->parent;
         const Value *on = branch->code == OP_IF ? branch->operand[0].value : NULL;
-        if (on && on->def && !on->def->block->parent) w = (BranchWay){on, b == branch->region[1]};
+        if (!on || !on->def || !is_once(on->def->block)) continue;
+        int last = w.n < MOST_WAYS ? w.n++ : MOST_WAYS - 1; /* the innermost is dropped */
+        for (int i = last; i > 0; i--) {
+            w.on[i] = w.on[i - 1];
+            w.way[i] = w.way[i - 1];
+        }
+        w.on[0] = on;
+        w.way[0] = b == branch->region[1];
     }
     return w;
+}
+
+/* The way of a branch on that value; -1: it is none of these. */
+static int way_on(const BranchWays *w, const Value *on) {
+    for (int i = 0; i < w->n; i++)
+        if (w->on[i] == on) return w->way[i];
+    return -1;
+}
+
+bool ways_exclude(const BranchWays *a, const BranchWays *b) {
+    for (int i = 0; i < a->n; i++) {
+        int way = way_on(b, a->on[i]);
+        if (way >= 0 && way != a->way[i]) return true;
+    }
+    return false;
+}
+
+BranchWays ways_of_both(const BranchWays *a, const BranchWays *b) {
+    BranchWays w = {0};
+    for (int i = 0; i < a->n; i++) {
+        if (way_on(b, a->on[i]) != a->way[i]) continue;
+        w.on[w.n] = a->on[i];
+        w.way[w.n++] = a->way[i];
+    }
+    return w;
+}
+
+bool ways_equal(const BranchWays *a, const BranchWays *b) {
+    return a->n == b->n && ways_of_both(a, b).n == a->n;
 }

@@ -299,16 +299,19 @@ void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx);
  * branch or a choice: into its regions, round, and out. */
 typedef void FlowFn(Value *from, Value *to, void *ctx);
 void ir_each_flow(const Op *op, FlowFn *fn, void *ctx);
-/* Which way of a branch an op is in, of the outermost whose condition no loop changes: a program
- * never comes to ops in another way of a branch on that value. on: NULL: in none. */
-typedef struct BranchWay {
-    const Value *on;
-    int way;
-} BranchWay;
-BranchWay ir_way_of(const Op *op);
-static inline bool ways_exclude(BranchWay a, BranchWay b) {
-    return a.on && a.on == b.on && a.way != b.way;
-}
+/* Which ways of branches an op is in, the outermost first, of those whose conditions no loop
+ * changes: a program never comes to ops in another way of a branch on one of these values. */
+enum { MOST_WAYS = 4 };
+typedef struct BranchWays {
+    int n;
+    const Value *on[MOST_WAYS];
+    int way[MOST_WAYS];
+} BranchWays;
+BranchWays ir_ways_of(const Op *op);
+bool ways_exclude(const BranchWays *a, const BranchWays *b);
+bool ways_equal(const BranchWays *a, const BranchWays *b);
+/* Those that are in both. */
+BranchWays ways_of_both(const BranchWays *a, const BranchWays *b);
 /* A copy of op (regions included) at the builder's place; map[id of value] gives replacements for
  * operands and is extended with the copies' results. map has map_size entries, NULL: itself. */
 Op *ir_clone(Builder *b, const Op *op, Value **map, uint32_t map_size);

@@ -36,8 +36,7 @@ typedef struct Slot {
     bool single;    /* used only where a program has an SM to itself */
     const Op *loop; /* that fills its slices */
     bool allocated;
-    bool used;
-    BranchWay inside;              /* of a branch, are all accesses */
+    BranchWays inside;             /* of branches, are all accesses */
     bool filled, read;             /* by copies, and not read since; at all */
     const Block *started[READERS]; /* around all that may still read it; NULL: nothing does */
 } Slot;
@@ -101,20 +100,39 @@ static const Op *loop_of(const Op *alloc) {
     return NULL;
 }
 
-/* A buffer of several slices joins others of as many that its loop fills. */
+/* What all accesses through v are in; *some: there are such. */
+static BranchWays ways_of_accesses(const Value *v, bool *some) {
+    BranchWays all = {0};
+    *some = false;
+    for (const Use *u = v->uses; u; u = u->next) {
+        bool is = true, through = u->op->code == OP_BUFFER_SLICE || buffer_is_view(u->op);
+        BranchWays w = through ? ways_of_accesses(u->op->result[0], &is) : ir_ways_of(u->op);
+        if (!is) continue;
+        all = *some ? ways_of_both(&all, &w) : w;
+        *some = true;
+    }
+    return all;
+}
+
+/* A buffer of several slices joins others of as many that its loop fills, where a program that uses
+ * one may use the other. */
 static void add_slices(Allocation *p, Op *alloc) {
     bool apart = alloc->result[0]->type.space == SPACE_BARRIER; /* not worth a stage's alignment */
+    bool some;
+    BranchWays inside = ways_of_accesses(alloc->result[0], &some);
     const Op *loop = apart ? NULL : loop_of(alloc);
     int i = p->slots.n;
     while (loop && i > 0) {
-        const Slot *s = &p->slots.at[--i];
-        if (s->loop == loop && buffer_slices(s->alloc) == buffer_slices(alloc)) {
+        Slot *s = &p->slots.at[--i];
+        if (s->loop == loop && buffer_slices(s->alloc) == buffer_slices(alloc) &&
+            !ways_exclude(&s->inside, &inside)) {
             vec_push(&p->ctx->s->arena, &p->members, ((Member){alloc, i, 0}));
             p->number[alloc->result[0]->id] = i + 1;
+            s->inside = ways_of_both(&s->inside, &inside);
             return;
         }
     }
-    Slot slot = {alloc, -1, -1, .single = is_for_single(alloc), .loop = loop};
+    Slot slot = {alloc, -1, -1, .single = is_for_single(alloc), .loop = loop, .inside = inside};
     vec_push(&p->ctx->s->arena, &p->slots, slot);
     p->number[alloc->result[0]->id] = p->slots.n;
     vec_push(&p->ctx->s->arena, &p->members, ((Member){alloc, p->slots.n - 1, 0}));
@@ -204,18 +222,9 @@ static bool reads_behind(const Op *op, Reader *who) {
     return op_is_async_store(op) || (op->code == OP_DOT && ir_attr_int(op, AT_ASYNC, 0));
 }
 
-static void note_way(Slot *s, const Op *op) {
-    BranchWay w = ir_way_of(op);
-    if (op->code == OP_BUFFER_SLICE || buffer_is_view(op)) return;
-    if (s->used && (s->inside.on != w.on || s->inside.way != w.way)) w.on = NULL;
-    s->inside = w;
-    s->used = true;
-}
-
 static void note_access(Allocation *p, int slot, const Op *op, int i) {
     Reader who;
     Slot *s = &p->slots.at[slot];
-    note_way(s, op);
     unsigned effects = ir_operand_effects(op, i);
     bool reads = effects & EFFECT_READS_SHARED;
     bool fills = op->code == OP_ASYNC_COPY || op->code == OP_MBAR_DESC_LOAD ||
@@ -310,7 +319,7 @@ static bool overlap(const Slot *a, const Slot *b) {
     bool beside = a->first <= b->last && b->first <= a->last;
     if (a->role && a->role == b->role)
         beside = a->role_first <= b->role_last && b->role_first <= a->role_last;
-    return beside && !ways_exclude(a->inside, b->inside);
+    return beside && !ways_exclude(&a->inside, &b->inside);
 }
 
 /* The lowest offset at which slot i clears every allocated slot that lives at the same time. */

@@ -37,7 +37,7 @@ typedef struct Interval {
                            before */
     bool met;           /* since then a barrier came: all that is left of it is that */
     const Op *apart;    /* the buffer, of which each warp has a part of its own; NULL: not so */
-    BranchWay inside;   /* of a branch, is the access */
+    BranchWays inside;  /* of branches, is the access */
     bool met_in_warp;   /* since then one of each warp's threads came */
 } Interval;
 
@@ -78,8 +78,7 @@ static void note(PassCtx *ctx, Pending *p, Interval x) {
         if (p->at[i].from <= x.from && x.to <= p->at[i].to && p->at[i].written == x.written &&
             p->at[i].slices == x.slices && p->at[i].in_flight == x.in_flight &&
             p->at[i].unfenced == x.unfenced && p->at[i].met == x.met && p->at[i].apart == x.apart &&
-            p->at[i].met_in_warp == x.met_in_warp && p->at[i].inside.on == x.inside.on &&
-            p->at[i].inside.way == x.inside.way)
+            p->at[i].met_in_warp == x.met_in_warp && ways_equal(&p->at[i].inside, &x.inside))
             return;
     vec_push(&ctx->s->arena, p, x);
 }
@@ -92,7 +91,7 @@ static Meeting clashes(const Pending *p, Interval x, bool engine) {
     for (int i = 0; i < p->n && of != MEET_ALL; i++) {
         const Interval *y = &p->at[i];
         if (y->to <= x.from || x.to <= y->from || !(y->written || x.written) ||
-            same_stages(x.slices, y->slices) || ways_exclude(x.inside, y->inside) ||
+            same_stages(x.slices, y->slices) || ways_exclude(&x.inside, &y->inside) ||
             (y->met && !engine))
             continue;
         if (!x.apart || y->apart != x.apart)
@@ -293,7 +292,7 @@ static bool shared_access(const Walk *w, const Op *op, int i, Interval *x) {
     unsigned effects = ir_operand_effects(op, i);
     if (!(effects & (EFFECT_READS_SHARED | EFFECT_WRITES_SHARED))) return false;
     *x = interval_of(w, op->operand[i].value, effects & EFFECT_WRITES_SHARED);
-    x->inside = ir_way_of(op);
+    x->inside = ir_ways_of(op);
     x->in_flight = op->code == OP_ASYNC_COPY      ? BY_COPY
                    : op_is_async_store(op)        ? BY_STORE
                    : ir_attr_int(op, AT_ASYNC, 0) ? BY_DOT
