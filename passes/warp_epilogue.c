@@ -87,8 +87,7 @@ static int64_t held_of_part(const Specialize *x, const Op *part) {
 /* Registers of a thread with dots, of as many programs as a multiprocessor has room for. */
 static int64_t registers_of_consumer(const Specialize *x) {
     const Target *sm = x->ctx->target;
-    int64_t bytes = x->stored;
-    for (int i = 0; i < x->n; i++) bytes += x->group[i].bytes * x->group[i].stages;
+    int64_t bytes = bytes_of_stores(x, NULL) + bytes_of_groups(x, ALL_STAGES);
     return role_registers_with_dots(sm, target_programs(sm, bytes), x->consumers);
 }
 

@@ -10,15 +10,13 @@
 #include "ir/effects.h"
 #include "ir/roles.h"
 #include "ir/target.h"
-#include "passes/cost.h"
 #include "passes/layout_choice.h"
 #include "passes/schedule.h"
-#include "passes/walk.h"
 #include "passes/warp_specialize.h"
 
 #include <string.h>
 
-enum { LEAST_STAGES = 2, MOST_DEPTH = 200 };
+enum { MOST_DEPTH = 200 };
 
 /* Which of its operand's dimensions the result's are; those of one element are none, and may be
  * added and left out. False: it takes some apart. */
@@ -350,7 +348,10 @@ static void find_read(Op *op, void *ctx) {
     Specialize *x = ctx;
     if (op->code != OP_DESC_LOAD || !x->n || x->refused || !is_asked(op->block->parent)) return;
     if (feeds_dot(op->result[0], -1) || x->n == MOST_GROUPS || refuse_load(x, op, op)) return;
-    x->group[x->n++] = (Group){.read = op, .stages = x->group[0].stages, .bytes = block_bytes(op)};
+    x->group[x->n++] = (Group){.read = op,
+                               .inside = ways_of_roles(x, op),
+                               .stages = x->group[0].stages,
+                               .bytes = block_bytes(op)};
 }
 
 static void find_group(Op *op, void *ctx) {
@@ -358,7 +359,7 @@ static void find_group(Op *op, void *ctx) {
     if (op->code == OP_WARPS || op->code == OP_BUFFER_ALLOC) x->refused = true; /* it has its own */
     if (op->code != OP_DOT || x->refused) return;
     static const char *const more = "more than a dot reads what it loads";
-    Group g = {.dot = {op}, .ndots = 1};
+    Group g = {.dot = {op}, .ndots = 1, .inside = ways_of_roles(x, op)};
     for (int i = 0; i < 2; i++) {
         Loaded from;
         const char *why = NULL;
@@ -381,6 +382,7 @@ static void find_group(Op *op, void *ctx) {
     Group *like = group_of_such(x, op, g.stages);
     if (like) {
         like->dot[like->ndots++] = op;
+        like->inside = ways_of_both(&like->inside, &g.inside);
         return;
     }
     if (x->n == MOST_GROUPS) {
@@ -426,7 +428,8 @@ static void find_held(Op *op, void *ctx) {
     bool some = op->code == OP_DESC_LOAD && x->n && x->n < MOST_GROUPS && !x->refused;
     const Value *v = some ? held_operand(op, true, &i, &first, &last) : NULL;
     if (!v || v->type.rank != 2 || refuse_load(x, op, first)) return;
-    x->group[x->n++] = (Group){.held = op, .stages = 1, .bytes = block_bytes(op)};
+    x->group[x->n++] =
+        (Group){.held = op, .inside = ways_of_roles(x, op), .stages = 1, .bytes = block_bytes(op)};
 }
 
 /* The sum of a dot, by a loop's result; NULL: it is none. */
@@ -456,88 +459,6 @@ static void find_part(Op *op, void *ctx) {
             return;
         }
     refuse(x, op, "it is a part of another sum than a dot's");
-}
-
-typedef struct Stored { /* what goes through shared memory besides */
-    const Specialize *x;
-    int64_t bytes, by_threads;
-    bool unknown;
-} Stored;
-
-static void add_stored(Op *op, void *ctx) {
-    Stored *s = ctx;
-    for (int k = 0; k < s->x->nstores; k++) {
-        if (s->x->store[k].op != op) continue;
-        s->bytes += s->x->store[k].bytes;
-        return;
-    }
-    if (op->code == OP_DESC_STORE && !cost_is_stored_as_held(op->operand[1].value->type))
-        s->bytes += block_bytes(op);
-    if (op->code != OP_STORE) return;
-    s->unknown = true;
-    s->by_threads += type_bytes(op->operand[1].value->type);
-}
-
-static Stored what_is_stored(const Specialize *x) {
-    Stored s = {.x = x};
-    ir_walk(x->f->body, add_stored, &s);
-    return s;
-}
-
-/* What a program has where as many warps consume as are to be on a multiprocessor. */
-static int64_t shared_of_program(const Specialize *x) {
-    int64_t programs = (COST_ROLES_CONSUMERS + x->f->num_warps - 1) / x->f->num_warps;
-    return cost_share_of(x->ctx->target, programs);
-}
-
-/* Stages of so many bytes that fit, where as many warps as are to be on a multiprocessor are; or
- * where one program is, if that would be too few. */
-static int stages_that_fit(const Specialize *x, int64_t bytes) {
-    Stored s = what_is_stored(x);
-    if (s.unknown || (s.bytes > COST_ROLES_REST && s.bytes > x->stored)) s.bytes = COST_ROLES_REST;
-    int64_t most = (shared_of_program(x) - s.bytes - COST_STAGE_ALIGN) / bytes;
-    return (int)(most < LEAST_STAGES ? (x->ctx->target->max_shared - COST_ROLES_REST) / bytes
-                                     : most);
-}
-
-/* Where programs stay the block that is held comes for the next place while this one's dots take
- * it, if that leaves them their stages. */
-static void hold_two(Specialize *x) {
-    Stored s = what_is_stored(x);
-    int64_t left = shared_of_program(x) - s.bytes - s.by_threads;
-    for (int i = 0; i < x->n; i++) left -= x->group[i].stages * x->group[i].bytes;
-    for (int i = 0; i < x->n; i++) {
-        Group *g = &x->group[i];
-        if (!g->held || !loop_around(g->held) || left - g->bytes < COST_HELD_REST) continue;
-        g->stages = 2;
-        left -= g->bytes;
-    }
-}
-
-bool has_room(Specialize *x) {
-    const Op *loop = x->group[0].dot[0]->block->parent;
-    int64_t all = 0;
-    int asked = 0;
-    for (int i = 0; i < x->n; i++) {
-        if (x->group[i].held) continue; /* it takes what a copy by threads would */
-        all += x->group[i].bytes;
-        if (x->group[i].stages > asked) asked = x->group[i].stages;
-        if (x->group[i].stages < LEAST_STAGES) return false; /* it was asked not to be ahead */
-    }
-    int most = stages_that_fit(x, all);
-    if (most < LEAST_STAGES)
-        diag(&x->s->diags, P_ROLES, loop->span,
-             "no warp of its own brings blocks: two stages of %lld bytes, and %d for what else "
-             "goes through shared memory, are more than %s has",
-             (long long)all, COST_ROLES_REST, x->ctx->target->name);
-    else if (most < asked && !x->f->entry_of)
-        diag(&x->s->diags, P_STAGES, loop->span,
-             "a stage of this loop takes %lld bytes of shared memory: %d stages instead of %d",
-             (long long)all, most, asked);
-    for (int i = 0; i < x->n; i++)
-        if (x->group[i].stages > most) x->group[i].stages = most;
-    if (most >= LEAST_STAGES) hold_two(x);
-    return most >= LEAST_STAGES;
 }
 
 static void find_wait(Op *op, void *ctx) {

@@ -486,36 +486,6 @@ static void wait_for_parts(Specialize *x, Block *b, bool copies) {
     }
 }
 
-/* A scalar that roles may share, made in front of them: of the program's number and arguments. */
-static bool is_shared(const Specialize *x, const Value *v, int depth) {
-    enum { MOST_DEPTH = 6 };
-    const Op *op = v->def;
-    if (!op) return !v->block->parent;
-    if (op->block != x->f->body || op->nregions || v->type.rank || depth == MOST_DEPTH ||
-        (op->code != OP_PROGRAM_ID && op->code != OP_CONST && !op_is_pure_elementwise(op)))
-        return false;
-    for (int i = 0; i < op->noperands; i++)
-        if (!is_shared(x, op->operand[i].value, depth + 1)) return false;
-    return true;
-}
-
-static void keep_in_front(const Value *v, uint8_t *kept) {
-    if (!v->def || kept[v->id]) return;
-    kept[v->id] = 1;
-    for (int i = 0; i < v->def->noperands; i++) keep_in_front(v->def->operand[i].value, kept);
-}
-
-/* All roles go the same way at a branch of the program: what it depends on is one value, by which
- * allocate.c sees that what one way keeps in shared memory and what the other does are never there
- * at once. Which values these are, by id. */
-static uint8_t *find_shared(const Specialize *x, const Op *from) {
-    uint8_t *kept = arena_alloc(&x->s->arena, x->f->nvalues);
-    for (const Op *op = from; op; op = op->next)
-        if (op->code == OP_IF && is_shared(x, op->operand[0].value, 0))
-            keep_in_front(op->operand[0].value, kept);
-    return kept;
-}
-
 static void split(Specialize *x) {
     Func *f = x->f;
     Op *from = f->body->first, *end = f->body->last;
@@ -575,7 +545,7 @@ static void split(Specialize *x) {
     ir_set_dims(x->s, roles, AT_NUM_WARPS, warps, n);
     /* Until here the neighbour may write to this program's shared memory. */
     if (f->max_cluster) ir_op(&b, OP_CLUSTER_BARRIER, NULL, 0, NULL, 0, 0);
-    const uint8_t *kept = find_shared(x, from);
+    const uint8_t *kept = share_conditions(x, from, roles);
     while (from != roles) {
         Op *next = from->next;
         if (!from->nresults || !kept[from->result[0]->id]) ir_append(roles->region[0], from);
@@ -605,7 +575,6 @@ static void look_for_asked(Op *op, void *ctx) {
 static void find_all(Specialize *x, int consumers) {
     x->consumers = consumers;
     x->n = x->nstores = 0;
-    x->stored = 0;
     find_groups(x);
     find_stores(x);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* warp_specialize.h: what warp_specialize.c, warp_groups.c and warp_stores.c share: the groups of
- * blocks that come, the blocks that go, and the turn of their stages. */
+/* warp_specialize.h: what warp_specialize.c, warp_groups.c, warp_room.c and warp_stores.c share:
+ * the groups of blocks that come, the blocks that go, and the turn of their stages. */
 #ifndef TILE_PASSES_WARP_SPECIALIZE_H
 #define TILE_PASSES_WARP_SPECIALIZE_H
 
@@ -8,7 +8,7 @@
 #include "passes/pass.h"
 
 enum { TRANSPOSERS = 4 }; /* warps that transpose blocks: a warpgroup, with registers of its own */
-enum { MOST_GROUPS = 8, MOST_DOTS = 4, MOST_STORES = 4, STORE_PARTS = 4 };
+enum { MOST_GROUPS = 8, MOST_DOTS = 4, MOST_STORES = 4, STORE_PARTS = 4, LEAST_STAGES = 2 };
 
 enum { MOST_VIA = 4 };
 typedef struct Loaded { /* a dot's operand, by a load and ops that move whole dimensions */
@@ -26,6 +26,7 @@ typedef struct Group {
     Op *read;   /* or one in such a loop, of a block that threads read; no dots */
     bool waits; /* or nothing comes but that what the program waits for is so; no dots */
     unsigned transposed; /* operands, a bit each, that others transpose in their stage first */
+    BranchWays inside;   /* of branches, is all of it */
     int64_t bytes;       /* of a stage */
     int stages;
     Value *buffer[2], *full, *empty;
@@ -39,6 +40,7 @@ typedef struct Turn { /* where a group is: the stage, and the parity of its phas
 
 typedef struct Store { /* of a block, by a warp of its own */
     Op *op;
+    BranchWays inside;     /* of branches, it is */
     int64_t bytes;         /* of its buffer, */
     int stages;            /* which has so many */
     int cut, dim;          /* into so many parts, along that dimension of the block; 1: it is one */
@@ -77,7 +79,6 @@ typedef struct Specialize {
     Store store[MOST_STORES];
     int n, nstores;
     int consumers;   /* warps */
-    int64_t stored;  /* bytes of what the stores' buffers hold */
     bool asked;      /* by a loop, for a warp of its own for its blocks */
     bool refused;    /* maybe with a note that says why */
     VEC(Op *) kept;  /* effects of its own that a role keeps */
@@ -105,8 +106,6 @@ Value *shared_barriers(Builder *b, int n, int count);
 /* ---- warp_groups.c ---- */
 /* The groups, in x->group; x->refused: there are to be none. */
 void find_groups(Specialize *x);
-/* Gives them as many stages as were asked for, or as fit; false: these are too few. */
-bool has_room(Specialize *x);
 /* False: no load is the dot's operand i. */
 bool loaded(const Op *dot, int i, Loaded *out);
 /* The same of a load of the dot's own turn, beside it. */
@@ -124,6 +123,22 @@ bool is_seen(const Op *op);
 bool is_wait_ahead(Specialize *x, const Op *op);
 /* How many warps are to consume: not those whose warpgroups' rows of all sums nobody stores. */
 int warps_that_consume(Specialize *x);
+
+/* ---- warp_room.c ---- */
+/* Gives them as many stages as were asked for, or as fit; false: these are too few. */
+bool has_room(Specialize *x);
+/* Bytes of groups: all their stages, or a stage of each, or of each that is not held. A program
+ * that goes one way at a branch has room for what it does there, and not for what others do. */
+typedef enum Stages { ALL_STAGES, ONE_STAGE, ONE_STAGE_BROUGHT } Stages;
+int64_t bytes_of_groups(const Specialize *x, Stages which);
+/* Of the stores' buffers that a program may have where it does op; NULL: of those of any program.
+ */
+int64_t bytes_of_stores(const Specialize *x, const Op *op);
+/* The ways that op is in at branches which all roles take alike. */
+BranchWays ways_of_roles(const Specialize *x, const Op *op);
+/* What these branches depend on from `from` on is made before `front`, in the function's body:
+ * which values that is, by id. */
+const uint8_t *share_conditions(const Specialize *x, const Op *from, Op *front);
 
 /* ---- warp_specialize.c ---- */
 /* The copy of the block to its buffer's stage, maybe the neighbour's, too; how many bytes it

@@ -112,15 +112,13 @@ static int dim_of_parts(const Specialize *x, const Op *store, int parts) {
 
 /* So many stages have room beside buffers of so many bytes. */
 static bool leave_stages(const Specialize *x, int64_t bytes, int64_t stages) {
-    int64_t turn = 0;
-    for (int i = 0; i < x->n; i++) turn += x->group[i].bytes;
+    int64_t turn = bytes_of_groups(x, ONE_STAGE);
     return x->f->num_warps >= COST_ROLES_CONSUMERS &&
            bytes + COST_STAGE_ALIGN + stages * turn <= x->ctx->target->max_shared;
 }
 
 static bool has_room_for(const Specialize *x, int64_t bytes) {
-    return x->stored + bytes <= COST_ROLES_REST ||
-           leave_stages(x, x->stored + bytes, COST_STAGES_BESIDE);
+    return bytes <= COST_ROLES_REST || leave_stages(x, bytes, COST_STAGES_BESIDE);
 }
 
 /* Of a part, of which all matters, and of the rows beside it that a warpgroup stores with it. */
@@ -146,10 +144,12 @@ static bool find_parts(const Specialize *x, Store *st) {
         if (x->group[i].stages > asked) asked = x->group[i].stages;
     int64_t sums = desc_live_bytes(desc) / type_elem_bytes(t) / (32 * x->consumers);
     if (sums > COST_PARTS_SUMS) d = -1;
-    bool room = has_room_for(x, whole), all = room && leave_stages(x, x->stored + whole, asked);
+    int64_t others = bytes_of_stores(x, st->op);
+    bool room = has_room_for(x, others + whole);
+    bool all = room && leave_stages(x, others + whole, asked);
     for (int stages = 2; stages && d >= 0 && !all; stages--) {
         int64_t bytes = stages * part_bytes(st->op, d);
-        if (!leave_stages(x, x->stored + bytes, room ? asked : COST_STAGES_BESIDE) || bytes > whole)
+        if (!leave_stages(x, others + bytes, room ? asked : COST_STAGES_BESIDE) || bytes > whole)
             continue;
         *st = (Store){.op = st->op, .bytes = bytes, .stages = stages, .cut = STORE_PARTS, .dim = d};
         return true;
@@ -171,7 +171,7 @@ static void find_store(Op *op, void *ctx) {
         x->nstores == MOST_STORES || !desc_layout(op->operand[0].value->def, &l) ||
         !is_anywhere(x, op) || !find_parts(x, &st) || !store_is_alone(x->f, op))
         return;
-    x->stored += st.bytes;
+    st.inside = ways_of_roles(x, op);
     x->store[x->nstores++] = st;
 }
 
