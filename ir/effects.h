@@ -56,10 +56,15 @@ static inline bool op_is_atomic(const Op *op) {
     return op->code == OP_ATOMIC || op->code == OP_ATOMIC_CAS || op->code == OP_ATOMIC_LOAD ||
            op->code == OP_ATOMIC_STORE || op->code == OP_ATOMIC_POLL;
 }
-/* Behind it what others have written may be seen that was not before: no read of global memory may
- * be made earlier. */
-static inline bool op_acquires(const Op *op) {
+/* What it does is in an order with what other programs do. */
+static inline bool op_orders(const Op *op) {
     return op->code == OP_GRID_WAIT || (op_is_atomic(op) && (ir_effects(op) & EFFECT_ORDERS));
+}
+/* Behind it what others have written may be seen that was not before: no read of global memory may
+ * be made earlier. One that only tells others (release) keeps what is before it there. */
+static inline bool op_acquires(const Op *op) {
+    return op_orders(op) &&
+           !(op_is_atomic(op) && ir_attr_int(op, AT_SEM, SEM_ACQ_REL) == SEM_RELEASE);
 }
 /* … that reads and writes. */
 static inline bool op_is_atomic_update(const Op *op) {

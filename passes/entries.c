@@ -44,7 +44,7 @@ typedef struct Count {
 
 /* It looks again and again at what others write. */
 static bool is_spin(const Op *op) {
-    bool looks = op_acquires(op) || (ir_effects(op) & EFFECT_OUTPUT) || op->code == OP_INLINE_ASM;
+    bool looks = op_orders(op) || (ir_effects(op) & EFFECT_OUTPUT) || op->code == OP_INLINE_ASM;
     const Op *at = op->block->parent;
     while (at && at->code != OP_WHILE) at = at->block->parent;
     return looks && at;

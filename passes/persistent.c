@@ -28,7 +28,7 @@ const char *grid_why_ordered(const Func *f, const Op *op) {
                    ? "inline assembly may ask which program this is"
                    : NULL;
     if (op->code == OP_ASSERT) return f->debug ? "an assertion names the program" : NULL;
-    bool meets = e & (EFFECT_OUTPUT | EFFECT_ENDLESS) || op_acquires(op);
+    bool meets = e & (EFFECT_OUTPUT | EFFECT_ENDLESS) || op_orders(op);
     return meets || op->code == OP_GRID_LAUNCH
                ? "it may wait for another program, or is seen from outside"
                : NULL;

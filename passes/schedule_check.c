@@ -95,26 +95,20 @@ static unsigned effects_of(const Op *op) {
     return all;
 }
 
-/* May the op, or one inside it, change what is at `from`, or wait until another program has? */
-static bool may_change(const Op *op, const Value *from) {
-    if (op_acquires(op)) return true;
-    if (ir_effects(op) & EFFECT_WRITES_GLOBAL) {
-        const Value *to =
-            op->code == OP_STORE ? alias_underlying_object(op->operand[0].value) : NULL;
-        if (!from || !to || from == to) return true;
-    }
+/* May the op, or one inside it, change what is read, or wait until another program has? */
+static bool may_change(const Op *op, const Op *read) {
+    if (!alias_may_pass(read, op)) return true;
     for (int r = 0; r < op->nregions; r++)
         for (const Op *x = op->region[r]->first; x; x = x->next)
-            if (may_change(x, from)) return true;
+            if (may_change(x, read)) return true;
     return false;
 }
 
 /* No store of the loop may change what the op reads iterations early. */
 static bool reads_what_is_written(const Check *c, const ScheduleRow *r) {
     if (!(effects_of(r->op) & EFFECT_READS_GLOBAL)) return false;
-    const Value *from = alias_underlying_object(r->op->operand[0].value);
     for (int i = 0; i < c->t->n; i++)
-        if (may_change(c->t->row[i].op, from)) return true;
+        if (may_change(c->t->row[i].op, r->op)) return true;
     return false;
 }
 

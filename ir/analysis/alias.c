@@ -89,8 +89,7 @@ bool alias_may_pass(const Op *read, const Op *op) {
     if (op_acquires(op)) return false;
     if (!(ir_effects(op) & EFFECT_WRITES_GLOBAL)) return true;
     const Value *from = alias_underlying_object(read->operand[0].value);
-    const Value *into = op->code == OP_STORE || op->code == OP_DESC_STORE
-                            ? alias_underlying_object(op->operand[0].value)
-                            : NULL;
+    bool there = op->code == OP_STORE || op->code == OP_DESC_STORE || op_is_atomic(op);
+    const Value *into = there ? alias_underlying_object(op->operand[0].value) : NULL;
     return from && into && from != into;
 }

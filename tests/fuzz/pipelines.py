@@ -39,7 +39,8 @@ class Kernel(Source):
 
     def __init__(self, seed):
         super().__init__(seed)
-        self.later = random.Random(f"later {seed}")  # of what came later: else seeds would have other kernels
+        # Of what came later: else seeds would have other kernels.
+        self.later, self.told = random.Random(f"later {seed}"), random.Random(f"told {seed}")
         pick = self.random.choice
         self.type = pick(["float16"] * 5 + ["bfloat16", "float8e5", "int8", "float32"])
         self.name, self.bytes, self.sum = TYPES[self.type]
@@ -88,6 +89,9 @@ class Kernel(Source):
                 ("0", "n * tl.num_programs(0)", "tl.num_programs(0)", f"({i} // tl.num_programs(0))")])
         self.emit(f"for {i} in tl.range({first}, {last}, {step}, num_stages={self.stages}):")
         self.depth += 1
+        if self.told.random() < .2:  # what only tells others, or counts, which no load waits for
+            self.emit(f"tl.atomic_add(out_ptr + pid * STORED + {self.stored}, 1.0, sem=\"{self.told.choice(['release', 'relaxed'])}\")")
+            self.stored += 64
         return number
 
     def add_up(self, at, total, tile):
