@@ -39,6 +39,7 @@ ok 'odd sizes by copies' same 3 gather_matmul --m=480 --n=48 --k=48 --gather=cop
 ok 'a larger head' same 2 ring_attention --head=64 --heads=3 --tokens=32 --mask=causal
 for together in 1 2 9; do ok "heads, $together together" same 3 ring_attention --heads=5 --together=$together; done
 ok 'mlp, pieces that are not all as large' same 4 mlp --chunks=1 --tokens=96 --pieces=5
+ok 'gather_matmul, 4 ranks' same 4 gather_matmul --m=768 --n=256
 ok 'gather_matmul by copies, 4 ranks' same 4 gather_matmul --gather=copy --m=768 --n=64
 ok 'ring_attention, 4 ranks' same 4 ring_attention --tokens=128
 ok 'heads that share keys' same 3 ring_attention --heads=12 --kv-heads=4 --tokens=96 --mask=causal
@@ -55,6 +56,9 @@ ok 'NCCL needs GPUs' says 2 'needs a GPU for each rank' ranks 2 mlp --reduce=ncc
 ok 'sizes that do not fit' says 2 'multiple of' ranks 2 mlp --tokens=12
 for config in BN=32 BM=0,BN=32 BM=0x10 BM=16,BN=32,BM=32 BM=4611686018427387904; do
     ok "no rows for a flag, $config" says 2 'BM=N, from 1 to 1024, is wanted' ranks 2 gather_matmul --config=$config --m=1024
+done
+for config in BM=16 BM=16,BN=-1; do
+    ok "no columns of a tile, $config" says 2 'BN=N, from 1 to 1024, is wanted' ranks 2 gather_matmul --config=$config
 done
 ok 'rows that do not fit' says 2 'multiple of' ranks 2 gather_matmul --config=BM=96,BN=32 --m=256
 ok 'heads that share keys unevenly' says 2 'a multiple of --kv-heads=4' ranks 2 ring_attention --heads=6 --kv-heads=4
@@ -76,19 +80,23 @@ ok 'ring_attention as on an H100' same 2 ring_attention --config=BM=128,BN=64,nu
     --head=128 --mask=causal
 device=cpu
 
-# With a mistake in a kernel of many ranks the result is not that of one.
-wrong() { # EXAMPLE FILE SED-SCRIPT [OPTION…]
+# With a mistake in a kernel of many ranks the result is not that of one, or the CPU device sees a race.
+mistake() { # CODE TEXT EXAMPLE FILE SED-SCRIPT [OPTION…]
     rm -rf "$work/wrong"
     cp -r examples "$work/wrong"
-    sed -i "$3" "$work/wrong/distributed/$2"
-    ! cmp -s "examples/distributed/$2" "$work/wrong/distributed/$2" &&
-        says 1 'WRONG' ranks 2 "$1" --kernels="$work/wrong" "${@:4}"
+    sed -i "$5" "$work/wrong/distributed/$4"
+    ! cmp -s "examples/distributed/$4" "$work/wrong/distributed/$4" &&
+        says "$1" "$2" ranks 2 "$3" --kernels="$work/wrong" "${@:6}"
 }
+wrong() { mistake 1 WRONG "$@"; }
+race() { mistake 5 'error: race' "$@"; }
 ok 'a part that is left out' wrong mlp all_reduce.tl 's/total += tl.load(parts + r/total = tl.load(parts + r/'
 ok 'a tile of the wrong rank' wrong gather_matmul gather_matmul.tl 's/theirs = shards\[step - 1\]/theirs = a/'
 ok 'a copy of the wrong rank' wrong gather_matmul gather_matmul.tl 's/offs_m\[:, None\] \* K/(offs_m % (M \/\/ RANKS))[:, None] * K/' --gather=copy
 ok 'a step with its own keys again' wrong ring_attention ring_attention.tl 's/plane = (owner/plane = (rank/'
 ok 'a row that sees too much' wrong ring_attention ring_attention.tl 's/tl.where(owner > rank, -1, 0)/0/' --mask=causal
+ok 'a piece of a tile again' race gather_matmul gather_matmul.tl 's/piece \* WIDTH/piece \/\/ PIECES * WIDTH/'
+ok 'a part that is not waited for' race gather_matmul gather_matmul.tl 's/in tl.static_range(PARTS)/in tl.static_range(PARTS - 1)/'
 ok 'rows that are not waited for' wrong gather_matmul gather_matmul.tl 's/if pid_m \/\/ tiles != rank:/if pid_m < 0:/' --gather=copy
 ok 'keys that are not waited for' wrong ring_attention ring_attention.tl 's/if step > 0:/if step > RANKS:/'
 ok 'parts that are not waited for' wrong mlp all_reduce.tl 's/if r != rank:/if r > RANKS:/'

@@ -99,14 +99,14 @@ shards() {
         done
     done
     for ranks in 2 3 4; do
-        set -- "$1" --kernel=gather_matmul -D RANKS=$ranks -D FETCH=$ranks rank=1 launch=7 "flags=zeros:i32[64]" N=256 K=512 \
+        set -- "$1" --kernel=gather_matmul -D RANKS=$ranks -D FETCH=$ranks -D PARTS=2 rank=1 launch=7 "flags=zeros:i32[128]" N=256 K=512 \
             "b=randint(-2,3):fp16[512,256]" "a=zeros:fp16[$((256 * ranks)),512]" "c=zeros:fp16[$((256 * ranks)),256]" \
             M=$((256 * ranks))
         for i in $(seq 0 $((ranks - 2))); do set -- "$@" "shards.$i=randint(-2,3):fp16[$((256 * ranks)),512]"; done
-        bin/tilerun examples/distributed/gather_matmul.tl --device=cpu "${@:2}" -D BM=16 -D BN=32 -D BK=32 -D CHUNK=128 \
+        bin/tilerun examples/distributed/gather_matmul.tl --device=cpu "${@:2}" last=0 -D BM=16 -D BN=32 -D BK=32 -D CHUNK=128 \
             --save=c="$work/shards.npy" || return 1
-        bin/tilerun examples/distributed/gather_matmul.tl --device="$1" "${@:2}" -D BM=128 -D BN=256 -D BK=64 \
-            --num-warps=8 --num-stages=4 --expect=c="$work/shards.npy:0" || return 1
+        bin/tilerun examples/distributed/gather_matmul.tl --device="$1" "${@:2}" last=$((ranks - 1)) -D BM=128 -D BN=256 -D BK=64 \
+            -D PIECES=4 --num-warps=8 --num-stages=4 --expect=c="$work/shards.npy:0" || return 1
         n=$((n + 1))
     done
     echo "$n launches that wait for shards, as on the CPU device"

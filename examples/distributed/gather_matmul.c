@@ -19,8 +19,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECKED_ROWS = 4, GPU_BM = 128, CPU_BM = 16, TOGETHER = 8, MOST_ROWS = 1024 };
-/* TOGETHER: tiles of a copy */
+enum { CHECKED_ROWS = 4, TOGETHER = 8, PARTS = 2, MOST_ROWS = 1024, NARROWEST = 16 };
+/* TOGETHER: tiles of a copy; PARTS of a tile have a flag each where programs fetch them; NARROWEST:
+ * columns of a piece of a tile */
+static const char own_config[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=4";
+static const char cpu_config[] = "BM=16,BN=32,BK=32";
 
 typedef struct Product {
     Ranks *r;
@@ -62,29 +65,49 @@ static void run_alone(const Product *p) {
     ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, 12, NULL);
 }
 
-/* 0: --config does not say. */
-static long block_rows(const Product *p) {
+/* A size of a tile, "BM="; 0: --config does not say it, once. */
+static long block(const Product *p, const char *name) {
     const char *config = p->r->config;
-    long rows = 0;
-    if (!config) return p->r->on_gpu ? GPU_BM : CPU_BM;
-    for (const char *at = config; (at = strstr(at, "BM=")) != NULL; at += 3) {
+    if (!config) config = p->r->on_gpu ? own_config : cpu_config;
+    long size = 0;
+    for (const char *at = config; (at = strstr(at, name)) != NULL; at += 3) {
         char *end;
         if (at > config && at[-1] != ',') continue;
-        if (rows || at[3] < '1' || at[3] > '9') return 0;
-        rows = strtol(at + 3, &end, 10);
+        if (size || at[3] < '1' || at[3] > '9') return 0;
+        size = strtol(at + 3, &end, 10);
         if (*end && *end != ',') return 0;
     }
-    return rows;
+    return size;
 }
 
-/* Tiles of rows for each flag. */
-static long together(const Product *p) {
-    return p->copies ? TOGETHER : 1;
+static long fetching(const Product *p) {
+    return p->copies ? 0 : p->r->on_gpu ? p->fetch : 2;
+}
+
+/* Programs that share a tile. */
+static long pieces(const Product *p) {
+    long n = 4;
+    while (n > 1 && block(p, "BN=") / n < NARROWEST) n /= 2;
+    return n;
+}
+
+/* Tiles that are left when each program has as many as all others: where they are few, they are
+ * shared. Elsewhere than on a GPU two are, so that it is seen that this is right. */
+static int32_t last_tiles(const Product *p, const tile_arg *args, int nargs) {
+    long bn = block(p, "BN="), tiles = p->m / block(p, "BM=") * ((columns(p) + bn - 1) / bn);
+    tile_kernel *kernel = NULL;
+    tile_kernel_info info;
+    ranks_must(p->r, tile_jit_kernel(p->jit, args, nargs, &kernel), "a kernel");
+    ranks_must(p->r, tile_kernel_describe(kernel, &info), "a kernel");
+    long programs = (long)info.multiprocessors * info.resident_programs - fetching(p);
+    if (!info.multiprocessors) return tiles > 2 ? 2 : 0;
+    long left = programs > 0 ? tiles % programs : 0;
+    return (int32_t)(2 * left <= programs ? left : 0);
 }
 
 static void launch(void *user) {
     const Product *p = user;
-    tile_arg args[MAX_RANKS + 9];
+    tile_arg args[MAX_RANKS + 10];
     int n = 0;
     for (int s = 1; s < p->ranks; s++)
         args[n++] = tile_typed_pointer(TILE_FP16, p->all.data.rank[(p->rank + s) % p->ranks]);
@@ -97,7 +120,9 @@ static void launch(void *user) {
     args[n++] = tile_i32((int32_t)p->k);
     args[n++] = tile_i32(p->rank);
     args[n++] = tile_i32((int32_t)p->r->launches);
-    ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, n, NULL);
+    args[n] = tile_i32(0);
+    args[n] = tile_i32(last_tiles(p, args, n + 1));
+    ranks_launch(p->r, p->jit, (tile_grid){0, 0, 0}, args, n + 1, NULL);
 }
 
 static void run(void *user) {
@@ -115,26 +140,24 @@ static void run(void *user) {
 
 static void open_product(void *user) {
     Product *p = user;
-    static const char cpu[] = "BM=16,BN=32,BK=32";
     Ranks *r = p->r;
     size_t a_bytes = (size_t)(p->m * p->k) * 2;
-    static const char own[] = "BM=128,BN=256,BK=64,GROUP_M=8,num_warps=8,num_stages=4";
-    const char *gpu = r->config ? r->config : own;
-    char all[2][300];
-    snprintf(all[0], sizeof all[0], "%s,RANKS=%d,FETCH=%ld,TOGETHER=%ld", gpu, p->ranks,
-             p->copies ? 0 : p->fetch, together(p));
-    snprintf(all[1], sizeof all[1], "%s,RANKS=%d,FETCH=%d,CHUNK=128,TOGETHER=%ld", cpu, p->ranks,
-             p->copies ? 0 : 2, together(p));
+    const char *gpu = r->config ? r->config : own_config;
+    char more[200], all[2][400];
+    snprintf(more, sizeof more, "RANKS=%d,FETCH=%ld,PARTS=%d,TOGETHER=%d,PIECES=%ld", p->ranks,
+             fetching(p), PARTS, TOGETHER, pieces(p));
+    snprintf(all[0], sizeof all[0], "%s,%s", gpu, more);
+    snprintf(all[1], sizeof all[1], "%s,CHUNK=128,%s", cpu_config, more);
     char shards[MAX_RANKS * 16] = "shards=(";
     for (int s = 1; s < p->ranks; s++) strcat(shards, "*fp16:16,");
     strcat(shards, ")");
     if (p->ranks == 1)
-        p->jit = ranks_kernel(r, "matmul.tl", "matmul", NULL, gpu, cpu);
+        p->jit = ranks_kernel(r, "matmul.tl", "matmul", NULL, gpu, cpu_config);
     else
         p->jit = ranks_kernel(r, "distributed/gather_matmul.tl", "gather_matmul", shards, all[0],
                               all[1]);
-    size_t tile = (size_t)(block_rows(p) * p->k) * 2, share = a_bytes / (size_t)p->ranks;
-    if (p->ranks > 1) p->all = ranks_share(r, share, tile * (size_t)together(p), 0);
+    size_t tile = (size_t)(block(p, "BM=") * p->k) * 2, share = a_bytes / (size_t)p->ranks;
+    if (p->ranks > 1) p->all = ranks_share(r, share, p->copies ? tile * TOGETHER : tile / PARTS, 0);
     p->a = p->ranks > 1 ? p->all.data.mine : ranks_alloc(r, a_bytes);
     p->b = ranks_alloc(r, (size_t)(p->k * columns(p)) * 2);
     p->c = ranks_alloc(r, (size_t)(p->m * columns(p)) * 2);
@@ -170,21 +193,25 @@ int main(int argc, char **argv) {
     Ranks r;
     Product p = {.r = &r, .m = 192, .n = 96, .k = 64};
     const char *gather = "kernel";
-    Option options[] = {{"gather", NULL, &gather, "kernel or copy: how rows come"},
-                        {"m", &p.m, NULL, "rows of a"},
-                        {"n", &p.n, NULL, "columns of b"},
-                        {"k", &p.k, NULL, "columns of a"},
-                        {"fetch", &p.fetch, NULL,
-                         "programs that fetch rows, on a GPU; without it two for each rank"}};
+    Option options[] = {
+        {"gather", NULL, &gather, "kernel or copy: how rows come"},
+        {"m", &p.m, NULL, "rows of a"},
+        {"n", &p.n, NULL, "columns of b"},
+        {"k", &p.k, NULL, "columns of a"},
+        {"fetch", &p.fetch, NULL,
+         "programs that fetch rows, on a GPU; without it four for each other rank"}};
     ranks_start(&r, &argc, &argv, "An all-gather and a matrix product.", options, 5);
     p.copies = strcmp(gather, "copy") == 0;
-    if (!p.fetch) p.fetch = 2L * r.size;
+    if (!p.fetch) p.fetch = r.size > 1 ? 4L * (r.size - 1) : 4;
     if (!p.copies && strcmp(gather, "kernel") != 0)
         ranks_refuse(&r, "--gather is kernel or copy, not %s", gather);
-    if (block_rows(&p) < 1 || block_rows(&p) > MOST_ROWS)
-        ranks_refuse(&r, "--config=%s: BM=N, from 1 to %d, is wanted once: a flag is for N rows",
-                     r.config, MOST_ROWS);
-    ranks_divides(&r, "m", p.m, block_rows(&p) * r.size);
+    for (int i = 0; i < 2; i++) {
+        const char *name = i ? "BN=" : "BM=";
+        if (block(&p, name) < 1 || block(&p, name) > MOST_ROWS)
+            ranks_refuse(&r, "--config=%s: %sN, from 1 to %d, is wanted once: %s", r.config, name,
+                         MOST_ROWS, i ? "tiles are counted" : "a flag is for N rows");
+    }
+    ranks_divides(&r, "m", p.m, block(&p, "BM=") * r.size);
     ranks_divides(&r, "n", p.n, 16 * r.size);
     ranks_divides(&r, "k", p.k, 16);
     ranks_counts(&r, "a", p.m, p.k);
