@@ -4,7 +4,8 @@
 # minutes, from what scripts/stage collected (default: stage), with a rank for each of RANKS GPUs (2).
 # The log and the table go to OUT (default: the working directory); the table, a line for each step,
 # comes last. Exit code 5 when a step failed. Wanted are mpirun of Open MPI 4 and its library, and for
-# some steps NCCL, and PyTorch and WHEEL=, what scripts/wheel made; SIZE=8192 is that of the bench.
+# some steps NCCL, and PyTorch and WHEEL=, what scripts/wheel made; SIZE=8192 is that of the bench; ONLY= is a
+# regular expression of the names of the steps that are wanted.
 set -u
 stage=$(realpath "${1:-stage}")
 out=$(realpath "${2:-.}")
@@ -29,6 +30,7 @@ noise='^ *$|^-----|^mpirun |^Primary job|^a non-zero|^the job to|^ *(Process nam
 step() {
     local limit=$1 name=$2 rc verdict started=$SECONDS said
     shift 2
+    [[ $name =~ ${ONLY:-} ]] || return 0
     printf '\n==== %s: %s\n' "$name" "$*" >>"$log"
     said=$(timeout "$limit" "$@" 2>&1)
     rc=$?
@@ -39,7 +41,7 @@ step() {
     124) verdict="TIME OVER" status=5 ;;
     *) verdict="FAILED ($rc)" status=5 ;;
     esac
-    printf '%-34s %-12s %4ds  %s\n' "$name" "$verdict" $((SECONDS - started)) \
+    printf '%-44s %-12s %4ds  %s\n' "$name" "$verdict" $((SECONDS - started)) \
         "$(grep -E 'times as fast|WRONG' <<<"$said" || grep -vE "$noise" <<<"$said" | tail -1)" | tee -a "$table"
     [ "$rc" -eq 0 ] || [ "$rc" -eq 77 ] || grep -vE "$noise" <<<"$said" | head -30
 }
@@ -81,7 +83,7 @@ for chunks in 2 4 8; do
     r 300 "bench mlp, nccl, $chunks chunks" mlp --tokens=$size --width=$size --hidden=$((4 * size)) --chunks=$chunks --pieces=1 \
         --reduce=nccl --bench
 done
-for fetch in 4 8 16; do
+for fetch in $((4 * (n - 1))) $((4 * n)); do
     r 300 "bench gather_matmul, $fetch fetch" gather_matmul --m=$size --n=$size --k=$size --fetch=$fetch --bench
 done
 r 300 "bench gather_matmul, copies" gather_matmul --m=$size --n=$size --k=$size --gather=copy --bench
@@ -101,7 +103,11 @@ python_ranks() {
 }
 export -f python_ranks
 step 120 'mlp.py' bash -c python_ranks
-step 300 'bench mlp.py' bash -c 'python_ranks "$@"' python_ranks --tokens=$size --width=$size --hidden=$((4 * size)) --bench
+step 120 'mlp.py, peer' bash -c 'python_ranks --reduce=peer --pieces=3'
+for how in 'all_reduce --chunks=2 --pieces=1' 'all_reduce --chunks=1 --pieces=8' 'peer --chunks=1 --pieces=4'; do
+    step 300 "bench mlp.py, $how" bash -c 'python_ranks "$@"' python_ranks --tokens=$size --width=$size --hidden=$((4 * size)) \
+        --reduce=$how --bench
+done
 echo
 cat "$table"
 exit $status

@@ -107,7 +107,9 @@ ok 'a step too few' wrong ring_attention ring_attention.tl 's/tl.range(RANKS,/tl
 if [ -d "$build/python" ]; then
     if python3 -c 'import torch' 2>/dev/null; then
         ok 'mlp.py' sh -c "PYTHONPATH='$build/python' timeout 120 python3 -m torch.distributed.run --standalone \
-            --nproc-per-node=2 examples/distributed/mlp.py --device=cpu | grep -x 'mlp.py, 2 ranks, cpu, .*: the same as one'"
+            --nproc-per-node=2 examples/distributed/mlp.py --device=cpu | grep -x 'mlp.py, 2 ranks, cpu, all_reduce, .*: the same as one'"
+        ok 'mlp.py, copies without GPUs' says 1 'peer is for GPUs' env PYTHONPATH="$build/python" timeout 120 python3 -m \
+            torch.distributed.run --standalone --nproc-per-node=2 examples/distributed/mlp.py --device=cpu --reduce=peer
     else
         skip
         ok 'mlp.py without PyTorch' says 77 'PyTorch is not installed' \

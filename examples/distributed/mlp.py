@@ -2,10 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """mlp.py: the MLP block of mlp.c from Python: tilec.jit kernels on a rank's tensors, added up by torch.distributed.
 
-    torchrun --standalone --nproc-per-node=RANKS mlp.py [--device=auto|cuda|cpu] [--tokens=N] … [--bench]
+    torchrun --standalone --nproc-per-node=RANKS mlp.py [--device=auto|cuda|cpu] [--reduce=all_reduce|peer] [--tokens=N] … [--bench]
 
 Each rank has some columns of W1 and the same rows of W2. The block is cut in chunks of rows, and what comes out of each
-in pieces; while all_reduce adds one up (NCCL, in its own stream; gloo without GPUs), the products of the next run.
+in pieces. --reduce=
+
+    all_reduce  (without it) while all_reduce adds one piece up (NCCL, in its own stream; gloo without GPUs), the
+                products of the next run
+    peer        on GPUs of one host, PyTorch's symmetric memory: a part of a sum is copied to the rank that has its rows,
+                which adds and copies the sum to all, both in a second stream; copies take no multiprocessor
+
 Whole numbers make every sum exact, so y is the same bit for bit as of one rank, which rank 0 works out beside it. Exit
 code 77 without PyTorch."""
 import argparse
@@ -51,6 +57,19 @@ def matmul(a, b, c, M, N, K, stride_am, stride_bk, stride_cm, ACTIVATE: tl.const
              mask=(offs_m[:, None] < M) & (offs_n[None, :] < N))
 
 
+@tilec.jit(do_not_specialize=["rank", "launch"])
+def add_parts(parts, flags, out, n, part, rank, launch, RANKS: tl.constexpr, BLOCK: tl.constexpr):
+    """out = the sum of RANKS parts of n elements, `part` elements apart, once the flags of the others' say that they came."""
+    for r in range(RANKS):
+        if r != rank:
+            tl.atomic_poll(flags + r, launch, sem="acquire", scope="sys")
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    total = tl.zeros((BLOCK,), dtype=tl.float32)
+    for r in range(RANKS):
+        total += tl.load(parts + r * part + i, mask=i < n, other=0.0).to(tl.float32)
+    tl.store(out + i, total.to(tl.float16), mask=i < n)
+
+
 def product(a, b, out, activate, shared):
     """shared: NCCL's kernels want multiprocessors, so none of ours may hold all of them to its end."""
     (m, k), n = a.shape, b.shape[1]
@@ -75,6 +94,65 @@ def block(x, w1, w2, chunks, pieces, add_up):
     for work in pending:
         work.wait()
     return y
+
+
+class Peers:
+    """Memory of all ranks of this host, for sums that are added up by copies: parts[r] is rank r's, of all ranks' sums of
+    its rows; sums[r] its y; flags[r][c * ranks + s] the number of the run whose part of chunk c rank s has sent."""
+
+    def __init__(self, tokens, width, chunks, rank, ranks, device):
+        from torch.distributed import _symmetric_memory as memory
+
+        self.handles = []
+
+        def of_all(*shape, dtype):
+            mine = memory.empty(*shape, dtype=dtype, device=device).zero_()
+            handle = memory.rendezvous(mine, dist.group.WORLD)
+            self.handles.append(handle)
+            return [mine if r == rank else handle.get_buffer(r, shape, dtype) for r in range(ranks)]
+
+        self.rank, self.others, self.runs = rank, [(rank + s) % ranks for s in range(1, ranks)], 0
+        self.write_value = memory._SymmetricMemory.stream_write_value32
+        self.parts = of_all(ranks, chunks, tokens // chunks // ranks, width, dtype=torch.float16)
+        self.sums = of_all(chunks, ranks, tokens // chunks // ranks, width, dtype=torch.float16)
+        self.flags = of_all(chunks * ranks, dtype=torch.int32)
+        self.made = torch.empty_like(self.sums[rank])
+        self.beside = torch.cuda.Stream(device)
+        torch.cuda.synchronize(device)
+        dist.barrier()
+
+    def send(self, there, here, flag=None):
+        """A copy behind what the current stream has by now, and behind it the number of this run: flag is (flags, index)."""
+        self.beside.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.beside):
+            there.copy_(here, non_blocking=True)
+            if flag:
+                self.write_value(flag[0].view(torch.uint32), offset=flag[1], val=self.runs)
+
+    def block(self, x, w1, w2, chunks, pieces):
+        """y, as `block` has it; others' rows come first, so that they are on their way while this rank's are worked out."""
+        rank, ranks, sums = self.rank, len(self.parts), self.sums[self.rank]
+        self.runs += 1
+        h = torch.empty(x.shape[0] // chunks, w1.shape[1], dtype=x.dtype, device=x.device)
+        for c, part in enumerate(x.chunk(chunks)):
+            product(part, w1, h, True, False)
+            rows = h.chunk(ranks)
+            for to in self.others:
+                product(rows[to], w2, self.made[c, to], False, False)
+                self.send(self.parts[to][rank, c], self.made[c, to], (self.flags[to], c * ranks + rank))
+            mine, own = self.parts[rank], sums[c, rank]
+            piece = tilec.cdiv(len(own), pieces)
+            for at in range(0, len(own), piece):
+                of = slice(at, at + piece)
+                product(rows[rank][of], w2, mine[rank, c, of], False, False)
+                n = own[of].numel()
+                add_parts[(tilec.cdiv(n, 1024),)](mine[0, c, of], self.flags[rank][c * ranks:], own[of], n, mine[0].numel(), rank,
+                                                 self.runs, RANKS=ranks, BLOCK=1024)
+                for to in self.others:
+                    self.send(self.sums[to][c, rank, of], own[of])
+        torch.cuda.current_stream().wait_stream(self.beside)
+        self.handles[0].barrier(channel=0)  # all sums have come, and what others may write over is read
+        return sums.view(x.shape[0], w2.shape[1])
 
 
 def whole_numbers(rows, columns, of, seed, device):
@@ -111,6 +189,7 @@ def main():
     p.add_argument("--device", choices=("auto", "cuda", "cpu"), default="auto")
     for name, value in ("tokens", 128), ("width", 64), ("hidden", 256), ("chunks", 4), ("pieces", 4):
         p.add_argument(f"--{name}", type=int, default=value, help=f"default: {value}")
+    p.add_argument("--reduce", choices=("all_reduce", "peer"), default="all_reduce", help="who adds up: see above")
     p.add_argument("--bench", action="store_true", help="measure, after the check, on GPUs")
     opts = p.parse_args()
     rank, ranks = int(os.environ.get("RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
@@ -124,13 +203,20 @@ def main():
     device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if on_gpu else torch.device("cpu")
     if on_gpu:
         torch.cuda.set_device(device)
-    dist.init_process_group("nccl" if on_gpu else "gloo")
+    by_peers = opts.reduce == "peer"
+    if by_peers and (not on_gpu or opts.tokens % (opts.chunks * ranks)):
+        p.error(f"--reduce=peer is for GPUs, and for --tokens that are a multiple of {opts.chunks} chunks of {ranks} ranks")
+    dist.init_process_group("nccl" if on_gpu else "gloo", device_id=device if on_gpu else None)
 
     x = whole_numbers(opts.width, opts.tokens, 16, 1, device).t().contiguous()
     whole = [whole_numbers(opts.width, opts.hidden, 8, 2, device), whole_numbers(opts.hidden, opts.width, 8, 3, device)]
     w1, w2 = (w.chunk(ranks, dim)[rank].contiguous() for w, dim in zip(whole, (1, 0)))
 
+    peers = Peers(opts.tokens, opts.width, opts.chunks, rank, ranks, device) if by_peers and ranks > 1 else None
+
     def many():
+        if peers:
+            return peers.block(x, w1, w2, opts.chunks, opts.pieces)
         return block(x, w1, w2, opts.chunks, opts.pieces, ranks > 1)
 
     y = many()
@@ -141,7 +227,7 @@ def main():
     dist.all_reduce(wrong)
     if rank == 0:
         verdict = f"WRONG on {wrong.item()} ranks" if wrong.item() else "the same as one"
-        print(f"mlp.py, {ranks} ranks, {device.type}, {opts.tokens}x{opts.width}x{opts.hidden}: {verdict}")
+        print(f"mlp.py, {ranks} ranks, {device.type}, {opts.reduce}, {opts.tokens}x{opts.width}x{opts.hidden}: {verdict}")
     if opts.bench and on_gpu:
         for matrix in x, w1, w2, *whole:  # what fills the GPU's units
             matrix.normal_()
