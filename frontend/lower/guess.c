@@ -60,35 +60,14 @@ static const char *base_name(const Expr *e) {
     return e && e->kind == EXPR_NAME ? e->name : NULL;
 }
 
-static bool is_one_of(const char *name, const char *const *words, size_t n) {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(name, words[i]) == 0) return true;
-    return false;
-}
-
 /* tl.load, load */
 static const char *function_name(const Expr *call) {
     const Expr *f = call->left;
     return f->kind == EXPR_NAME || f->kind == EXPR_ATTRIBUTE ? f->name : "";
 }
 
-static bool takes_address(const char *function) {
-    return strcmp(function, "load") == 0 || strcmp(function, "store") == 0 ||
-           strncmp(function, "atomic_", 7) == 0 || strcmp(function, "make_block_ptr") == 0 ||
-           strcmp(function, "make_tensor_descriptor") == 0;
-}
-
 static bool is_range(const char *function) {
     return strcmp(function, "range") == 0 || strcmp(function, "static_range") == 0;
-}
-
-/* Its result counts where its arguments do, which a method's object is the first of. */
-static bool hands_counts_on(const char *function) {
-    static const char *const functions[] = {
-        "to",  "cdiv", "minimum", "maximum",     "where",          "min",         "max",    "sum",
-        "abs", "cast", "reshape", "multiple_of", "max_contiguous", "expand_dims", "cumsum", "view",
-    };
-    return is_one_of(function, functions, sizeof functions / sizeof *functions);
 }
 
 /* ---- numbers that count ---- */
@@ -109,7 +88,7 @@ static void count_in(Guess *g, const Expr *e, int depth) {
         if (strcmp(function_name(e), "load") == 0 && e->nitems)
             note_role(g, OF_COUNTS, base_name(e->item[0]));
         look_at_called(g, e, true);
-        if (!hands_counts_on(function_name(e))) break;
+        if (!find_builtin('c', function_name(e))) break;
         if (e->left->kind == EXPR_ATTRIBUTE) count_in(g, e->left->left, depth + 1);
         for (int i = 0; i < e->nitems; i++) count_in(g, e->item[i], depth + 1);
         break;
@@ -119,14 +98,12 @@ static void count_in(Guess *g, const Expr *e, int depth) {
 
 /* It is made of what counts. */
 static bool counts(const Guess *g, const Expr *e, int depth) {
-    static const char *const functions[] = {"arange", "program_id", "num_programs"};
     if (!e || depth == MOST_DEPTH) return false;
     switch (e->kind) {
     case EXPR_NAME: return has_role(g, COUNT, e->name);
     case EXPR_SUBSCRIPT: return counts(g, e->left, depth + 1);
     case EXPR_BINARY: return counts(g, e->left, depth + 1) || counts(g, e->right, depth + 1);
-    case EXPR_CALL:
-        return is_one_of(function_name(e), functions, sizeof functions / sizeof *functions);
+    case EXPR_CALL: return find_builtin('n', function_name(e));
     default: return false;
     }
 }
@@ -183,7 +160,7 @@ static void look_at_call(Guess *g, const Expr *e) {
     const char *function = function_name(e);
     bool member = e->left->kind == EXPR_ATTRIBUTE;
     look_at_called(g, e, false);
-    if (member && takes_address(function) && e->nitems) note_address(g, e->item[0]);
+    if (member && find_builtin('p', function) && e->nitems) note_address(g, e->item[0]);
     if (member && strcmp(function, "to") == 0) look_at_cast(g, e);
     for (int i = 0; is_range(function) && i < e->nitems; i++) count_in(g, e->item[i], 0);
 }
