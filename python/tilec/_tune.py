@@ -58,12 +58,19 @@ class Heuristics(_Around):
         self._known(values, "heuristics")
         self.values = dict(values)
 
-    def _launch(self, grid, args, kwargs):
+    def _with_more(self, args, kwargs):
         given = {**dict(zip(self.arg_names, args)), **kwargs}
         more = {}
         for name, work_out in self.values.items():
             more[name] = work_out({**given, **more})
-        return self.fn._launch(grid, args, {**kwargs, **more})
+        return {**kwargs, **more}
+
+    def _launch(self, grid, args, kwargs):
+        return self.fn._launch(grid, args, self._with_more(args, kwargs))
+
+    def entry(self, *args, grid, **kwargs):
+        """What JITFunction.entry says of the kernel with the values that are worked out."""
+        return self.fn.entry(*args, grid=grid, **self._with_more(args, kwargs))
 
 
 def _zero(value):
@@ -120,12 +127,25 @@ class Autotuner(_Around):
                 key.append(f"{name}:{kind}")
         return tuple(key)
 
-    def _launch(self, grid, args, kwargs):
+    def _given(self, args, kwargs):
         given = {**dict(zip(self.arg_names, args)), **kwargs}
         for config in self.configs:
             twice = [n for n in config.kwargs if n in given]
             if twice:
                 raise ValueError(f"{self.__name__}: {', '.join(twice)} is given, and in the configs, too")
+        return given
+
+    def entry(self, *args, grid, **kwargs):
+        """What JITFunction.entry says of the kernel with the config that was the fastest for such arguments. ValueError where
+        none has been timed for them: nothing is launched for it."""
+        given = self._given(args, kwargs)
+        config = self.configs[0] if len(self.configs) == 1 else self.cache.get(self._key(given))
+        if config is None:
+            raise ValueError(f"{self.__name__}: no config is chosen for such arguments before the first launch with them")
+        return self.fn.entry(*args, grid=grid, **{**kwargs, **config.all_kwargs()})
+
+    def _launch(self, grid, args, kwargs):
+        given = self._given(args, kwargs)
         config = self.configs[0]
         if len(self.configs) > 1:
             key = self._key(given)

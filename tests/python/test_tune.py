@@ -52,6 +52,20 @@ class Tune(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "B is given"):
             double[grid](x, count, 256, B=4)
 
+    def test_entry(self):
+        x, count = array("f", range(512)), array("i", [0, 0])
+        grid = lambda meta: (tilec.cdiv(meta["n"], meta["B"]),)  # noqa: E731
+        with self.assertRaisesRegex(ValueError, "double: no config is chosen for such arguments before"):
+            double.entry(x, count, 512, grid=grid)
+        double[grid](x, count, 512)
+        self.assertEqual(double.entry(x, count, 512, grid=grid), ("double", {}))
+        self.assertEqual((x[1], sum(count)), (2, 8))  # nothing was launched
+        self.assertEqual(double.fn.entry(x, count, 512, B=4, grid=grid, device="ptx"), ("double", {}))
+        one = tilec.autotune([tilec.Config({"V": 1})], key=[])(fill)
+        self.assertEqual(one.entry(x, 4, grid=1), ("fill", {}))
+        with self.assertRaisesRegex(ValueError, "V is given"):
+            one.entry(x, 4, V=1, grid=1)
+
     def test_what_is_refused(self):
         for make in (
             lambda: tilec.autotune([tilec.Config({})], key=["nothing"])(fill),
