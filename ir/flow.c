@@ -42,12 +42,19 @@ static bool is_once(const Block *b) {
     return !b->parent;
 }
 
+/* The way of a branch on that value; -1: it is none of these. */
+static int way_on(const BranchWays *w, const Value *on) {
+    for (int i = 0; i < w->n; i++)
+        if (w->on[i] == on) return w->way[i];
+    return -1;
+}
+
 BranchWays ir_ways_of(const Op *op) {
     BranchWays w = {0};
     for (const Block *b = op->block; b->parent; b = b->parent->block) {
         const Op *branch = b->parent;
         const Value *on = branch->code == OP_IF ? branch->operand[0].value : NULL;
-        if (!on || !on->def || !is_once(on->def->block)) continue;
+        if (!on || !on->def || way_on(&w, on) >= 0 || !is_once(on->def->block)) continue;
         int last = w.n < MOST_WAYS ? w.n++ : MOST_WAYS - 1; /* the innermost is dropped */
         for (int i = last; i > 0; i--) {
             w.on[i] = w.on[i - 1];
@@ -57,13 +64,6 @@ BranchWays ir_ways_of(const Op *op) {
         w.way[0] = b == branch->region[1];
     }
     return w;
-}
-
-/* The way of a branch on that value; -1: it is none of these. */
-static int way_on(const BranchWays *w, const Value *on) {
-    for (int i = 0; i < w->n; i++)
-        if (w->on[i] == on) return w->way[i];
-    return -1;
 }
 
 bool ways_exclude(const BranchWays *a, const BranchWays *b) {

@@ -300,7 +300,8 @@ void ir_walk(Block *b, void (*fn)(Op *op, void *ctx), void *ctx);
 typedef void FlowFn(Value *from, Value *to, void *ctx);
 void ir_each_flow(const Op *op, FlowFn *fn, void *ctx);
 /* Which ways of branches an op is in, the outermost first, of those whose conditions no loop
- * changes: a program never comes to ops in another way of a branch on one of these values. */
+ * changes: a program never comes to ops in another way of a branch on one of these values, each of
+ * which is there once. */
 enum { MOST_WAYS = 4 };
 typedef struct BranchWays {
     int n;

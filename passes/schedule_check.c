@@ -137,6 +137,25 @@ static void check_deferred(Check *c, const ScheduleRow *r) {
     }
 }
 
+static bool tells_others(const Op *op) {
+    if (op_orders(op)) return true;
+    for (int r = 0; r < op->nregions; r++)
+        for (const Op *x = op->region[r]->first; x; x = x->next)
+            if (tells_others(x)) return true;
+    return false;
+}
+
+/* Who is told may write over what this iteration reads: it has come by then. */
+static void check_told(Check *c, const ScheduleRow *r) {
+    if (!tells_others(r->op)) return;
+    for (int i = 0; i < c->t->n; i++) {
+        const ScheduleRow *wait = &c->t->row[i];
+        bool copies = wait->op->code == OP_ASYNC_WAIT && !ir_attr(wait->op, AT_STORES);
+        if (copies && !comes_after(r, wait, 0))
+            refuse(c, r, wait, "tells others before the iteration's copies have been waited for");
+    }
+}
+
 /* What runs ahead does so for iterations that do not exist, too. */
 static void check_ahead(Check *c, const ScheduleRow *r) {
     const Op *op = r->op;
@@ -269,6 +288,7 @@ bool schedule_check(PassCtx *ctx, const Schedule *t) {
         if (r->op->code == OP_BUFFER_ALLOC) continue;
         check_uses(&c, r, r->op);
         check_ahead(&c, r);
+        check_told(&c, r);
     }
     for (int i = 0; i < t->n; i++)
         if (t->row[i].op->code == OP_BUFFER_ALLOC) check_buffer(&c, &t->row[i]);

@@ -130,6 +130,18 @@ static bool is_scalar_poll(Specialize *x, const Op *op) {
            are_scalar_work(x, op, 2) && !why_not_known(x, op);
 }
 
+static bool is_before(const Op *a, const Op *b) {
+    for (const Op *op = a->next; op; op = op->next)
+        if (op == b) return true;
+    return false;
+}
+
+/* The op of the block that op is, or that holds it; NULL: none does. */
+static Op *op_of_block(Op *op, const Block *b) {
+    while (op && op->block != b) op = op->block->parent;
+    return op;
+}
+
 typedef struct Ahead { /* what the load, or poll, is done ahead of */
     Specialize *x;
     const Op *op, *use, *blocker;
@@ -142,12 +154,19 @@ static bool may_pass(const Op *ahead, const Op *op) {
     return (ahead->code == OP_ATOMIC_POLL && stores) || alias_may_pass(ahead, op);
 }
 
+/* It tells others that the load is done, but who computes waits for that only where it is used. */
+static bool tells_too_soon(const Ahead *a, Op *op) {
+    const Op *at = op_orders(op) ? op_of_block(op, a->op->block) : NULL;
+    return at && is_before(a->op, at) && is_before(at, a->use);
+}
+
 /* Polls stay in order among themselves, and whatever blocks one blocks the loads behind it, too. */
 static void look_for_blocker(Op *op, void *ctx) {
     Ahead *a = ctx;
     const Op *last = outermost(a->use);
     a->behind |= op == last->next;
-    if (!a->behind && !a->blocker && !may_pass(a->op, op) && !is_other_way(a->op, op) &&
+    bool blocks = !may_pass(a->op, op) || tells_too_soon(a, op);
+    if (!a->behind && !a->blocker && blocks && !is_other_way(a->op, op) &&
         !is_scalar_poll(a->x, op))
         a->blocker = op;
 }
@@ -215,12 +234,6 @@ static bool take_alike(const Op *a, const Op *b) {
             if (desc_live(from, block, d) != desc_live(to, block, d)) return false;
     }
     return true;
-}
-
-static bool is_before(const Op *a, const Op *b) {
-    for (const Op *op = a->next; op; op = op->next)
-        if (op == b) return true;
-    return false;
 }
 
 static Group *group_of_such(Specialize *x, const Op *dot, int stages) {
@@ -392,12 +405,6 @@ static void find_group(Op *op, void *ctx) {
         return;
     }
     x->group[x->n++] = g;
-}
-
-/* The op of the block that op is, or that holds it; NULL: none does. */
-static Op *op_of_block(Op *op, const Block *b) {
-    while (op && op->block != b) op = op->block->parent;
-    return op;
 }
 
 Value *held_operand(const Op *load, bool alike, int *i, Op **first, Op **last) {

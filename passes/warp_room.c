@@ -32,22 +32,25 @@ static bool holds_loop(const Op *branch) {
     return false;
 }
 
-/* All roles go the same way at a branch of the program, and at one in it around loops: what it
- * depends on is one value then, by which allocate.c sees that what one way keeps in shared memory
- * and what the other does are never there at once. */
+/* All roles go the same way at a branch of the program, and at one in its ways around loops: what
+ * it depends on is one value then, by which allocate.c sees that what one way keeps in shared
+ * memory and what the other does are never there at once. */
 static bool is_taken_alike(const Specialize *x, const Op *branch) {
-    return branch->code == OP_IF && (!branch->block->parent || holds_loop(branch)) &&
-           is_shared(x, branch->operand[0].value, 0);
+    const Op *around = branch->block->parent;
+    return branch->code == OP_IF && is_shared(x, branch->operand[0].value, 0) &&
+           (!around || (holds_loop(branch) && is_taken_alike(x, around)));
 }
 
 BranchWays ways_of_roles(const Specialize *x, const Op *op) {
     BranchWays alike = {0}, all = ir_ways_of(op);
-    for (const Block *b = op->block; b->parent; b = b->parent->block)
-        for (int i = 0; i < all.n && is_taken_alike(x, b->parent); i++)
-            if (all.on[i] == b->parent->operand[0].value) {
-                alike.on[alike.n] = all.on[i];
-                alike.way[alike.n++] = all.way[i];
-            }
+    for (int i = 0; i < all.n; i++) {
+        const Op *branch = op->block->parent;
+        while (branch && (branch->code != OP_IF || branch->operand[0].value != all.on[i]))
+            branch = branch->block->parent;
+        if (!branch || !is_taken_alike(x, branch)) continue;
+        alike.on[alike.n] = all.on[i];
+        alike.way[alike.n++] = all.way[i];
+    }
     return alike;
 }
 

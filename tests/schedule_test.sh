@@ -104,4 +104,9 @@ same flash_attention sm_90a "$ahead; s/slices=3/slices=4/"
 refused flash_attention sm_90a "$ahead" 'takes 4 slices, not 3'
 refused flash_attention sm_90a '/dot %q/s/stage=1 cluster=2/stage=1 cluster=4/; /dot_wait .*stage=1/s/cluster=4/cluster=2/' \
     'has not made yet'
+# A flag that says that a turn's copies have come.
+"$bin/tilec" -Wno-perf --dump-after=schedule --target=sm_80 --kernel=sends tests/passes/schedule-released.tl -o "$work/x.ptx" \
+    2>"$work/sends.sm_80.tir"
+refused sends sm_80 '/async_wait|async_fence|barrier .*cluster=0/s/cluster=0/cluster=1/; /addptr %flags|atomic/s/cluster=2/cluster=0/' \
+    'tells others before the iteration.s copies have been waited for'
 finish
