@@ -147,6 +147,7 @@ test("random attention"                    release quick,fuzz     8  -     pytho
 test("random fused products"               release quick,fuzz    20  -     python3 tests/fuzz/fused.py ${BIN} 1-150 50191)
 test("random attention around it"          release quick,fuzz    15  -     python3 tests/fuzz/scores.py ${BIN} 1-120)
 test("random planes"                       release quick,fuzz    12  -     python3 tests/fuzz/planes.py ${BIN} 1-110 223 4709)
+test("random branches"                     release quick,fuzz    15  -     python3 tests/fuzz/branches.py ${BIN})
 test("random blocks"                       release quick,fuzz,passes    8  -     python3 tests/fuzz/blocks.py ${BIN})
 test("random blocks on the PTX machine"    release quick,fuzz,passes,codegen     8  -     python3 tests/fuzz/blocks.py ${BIN} --device=ptx
     --same-bits=tests/bits/blocks.tsv 1-100) # as many as tests/record_bits.py runs
@@ -159,6 +160,7 @@ test("random attention at length"          release full,fuzz     80  -     pytho
 test("random fused products at length"     release full,fuzz    200  -     python3 tests/fuzz/fused.py ${BIN} 2000-3499)
 test("random attention around it at length" release full,fuzz   180  -     python3 tests/fuzz/scores.py ${BIN} 2000-3499)
 test("random planes at length"             release full,fuzz    200  -     python3 tests/fuzz/planes.py ${BIN} 2000-3499)
+test("random branches at length"           release full,fuzz    200  -     python3 tests/fuzz/branches.py ${BIN} 2000-2899)
 test("random pipelines at length"          release full,fuzz    400  -     python3 tests/fuzz/pipelines.py ${BIN} 1000-1700)
 
 # ---- PTX ----

@@ -144,6 +144,7 @@ step 200 "random products" python3 tests/fuzz/products.py bin --device=cuda 1-20
 step 200 "random attention" python3 tests/fuzz/attention.py bin --device=cuda 1-100
 step 200 "random fused products" python3 tests/fuzz/fused.py bin --device=cuda 1-200
 step 200 "random attention around it" python3 tests/fuzz/scores.py bin --device=cuda 1-200
+step 200 "random branches" python3 tests/fuzz/branches.py bin --device=cuda 1-200
 step 200 "random planes" python3 tests/fuzz/planes.py bin --device=cuda 1-200
 step 120 "random blocks" python3 tests/fuzz/blocks.py bin --device=cuda
 step 120 "random blocks' bits" python3 tests/fuzz/blocks.py bin --device=cuda --same-bits=tests/bits/blocks.tsv 1-100

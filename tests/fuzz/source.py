@@ -134,7 +134,7 @@ def try_launched(name, make, programs, device, work, seed):
     kernel, stem = make(seed), f"{work}/{name}-{seed}"
     Path(f"{stem}.tl").write_text(kernel.write())
     grid, split, arguments = "--grid=" + ",".join(map(str, kernel.grid)), kernel.split(), kernel.arguments(stem)
-    options = [f"--num-warps={kernel.warps}", f"--num-stages={kernel.stages}",
+    options = [f"--kernel={name}", f"--num-warps={kernel.warps}", f"--num-stages={kernel.stages}",
                *[f"-D{x}={v}" for x, v in kernel.constants().items()]]
     same = [f"--expect={x}_ptr={stem}-{x}.npy:0" for x in kernel.stored()]
     command = [programs / "tilerun", f"{stem}.tl", f"--seed={seed}", grid, *options, *arguments]
