@@ -11,6 +11,7 @@
 #include "ir/buffer.h"
 #include "ir/effects.h"
 #include "passes/schedule.h"
+#include "passes/walk.h"
 
 #define NO_FENCE "reads a buffer behind the threads' back: there is no fence between"
 
@@ -97,10 +98,9 @@ static unsigned effects_of(const Op *op) {
 
 /* May the op, or one inside it, change what is read, or wait until another program has? */
 static bool may_change(const Op *op, const Op *read) {
-    if (!alias_may_pass(read, op)) return true;
-    for (int r = 0; r < op->nregions; r++)
-        for (const Op *x = op->region[r]->first; x; x = x->next)
-            if (may_change(x, read)) return true;
+    const Op *end = op_after(op);
+    for (const Op *x = op; x != end; x = op_next(x))
+        if (!alias_may_pass(read, x)) return true;
     return false;
 }
 
@@ -138,10 +138,9 @@ static void check_deferred(Check *c, const ScheduleRow *r) {
 }
 
 static bool tells_others(const Op *op) {
-    if (op_orders(op)) return true;
-    for (int r = 0; r < op->nregions; r++)
-        for (const Op *x = op->region[r]->first; x; x = x->next)
-            if (tells_others(x)) return true;
+    const Op *end = op_after(op);
+    for (const Op *x = op; x != end; x = op_next(x))
+        if (op_orders(x)) return true;
     return false;
 }
 

@@ -26,10 +26,9 @@ static bool is_shared(const Specialize *x, const Value *v, int depth) {
 }
 
 static bool holds_loop(const Op *branch) {
-    for (int r = 0; r < branch->nregions; r++)
-        for (const Op *op = branch->region[r]->first; op; op = op->next)
-            if (op->code == OP_FOR || (op->code == OP_IF && holds_loop(op))) return true;
-    return false;
+    bool some = false;
+    for (int r = 0; r < branch->nregions; r++) ir_walk(branch->region[r], look_for_loop, &some);
+    return some;
 }
 
 /* All roles go the same way at a branch of the program, and at one in its ways around loops: what

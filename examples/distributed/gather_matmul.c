@@ -202,7 +202,7 @@ int main(int argc, char **argv) {
          "programs that fetch rows, on a GPU; without it four for each other rank"}};
     ranks_start(&r, &argc, &argv, "An all-gather and a matrix product.", options, 5);
     p.copies = strcmp(gather, "copy") == 0;
-    if (!p.fetch) p.fetch = r.size > 1 ? 4L * (r.size - 1) : 4;
+    if (!p.fetch) p.fetch = 4L * (r.size - 1);
     if (!p.copies && strcmp(gather, "kernel") != 0)
         ranks_refuse(&r, "--gather is kernel or copy, not %s", gather);
     for (int i = 0; i < 2; i++) {

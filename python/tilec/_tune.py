@@ -135,23 +135,23 @@ class Autotuner(_Around):
                 raise ValueError(f"{self.__name__}: {', '.join(twice)} is given, and in the configs, too")
         return given
 
+    def _chosen(self, given):
+        """None: none has been timed for such arguments."""
+        return self.configs[0] if len(self.configs) == 1 else self.cache.get(self._key(given))
+
     def entry(self, *args, grid, **kwargs):
         """What JITFunction.entry says of the kernel with the config that was the fastest for such arguments. ValueError where
         none has been timed for them: nothing is launched for it."""
-        given = self._given(args, kwargs)
-        config = self.configs[0] if len(self.configs) == 1 else self.cache.get(self._key(given))
+        config = self._chosen(self._given(args, kwargs))
         if config is None:
             raise ValueError(f"{self.__name__}: no config is chosen for such arguments before the first launch with them")
         return self.fn.entry(*args, grid=grid, **{**kwargs, **config.all_kwargs()})
 
     def _launch(self, grid, args, kwargs):
         given = self._given(args, kwargs)
-        config = self.configs[0]
-        if len(self.configs) > 1:
-            key = self._key(given)
-            config = self.cache.get(key)
-            if config is None:
-                config = self.cache[key] = self._tune(grid, args, kwargs, given)
+        config = self._chosen(given)
+        if config is None:
+            config = self.cache[self._key(given)] = self._tune(grid, args, kwargs, given)
         self.best_config = config
         if config.pre_hook:
             config.pre_hook({**given, **config.all_kwargs()})

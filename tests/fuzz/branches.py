@@ -8,8 +8,9 @@ and atomics that tell others. In whole numbers, what a launch stores by the entr
 device stores; so must what the further entry stores, chosen or not. Prints what is wrong and the command that shows it, whose files stay
 then, and how many passed and failed."""
 import sys
+from functools import partial
 
-from source import Source, run_seeds, try_launched
+from source import Launched, run_seeds, try_launched
 
 HEAD = '''import triton
 import triton.language as tl
@@ -48,8 +49,8 @@ CONDITIONS = ["pid < m", "pid < m", "pid - m < 1", "n > 2", "not pid < m", "pid 
 MOST_DEPTH, TURNS, COUNTS = 5, 2, 16  # of branches; of a loop around some; elements of a sum's stores
 
 
-class Branches(Source):
-    """A kernel, and what it is launched with: see source.Launched."""
+class Branches(Launched):
+    """A kernel, and what it is launched with."""
 
     def __init__(self, seed):
         super().__init__(seed)
@@ -103,19 +104,16 @@ class Branches(Source):
     def write(self):
         return HEAD.replace("STORED", str(self.stored_elements)) + "\n".join(self.lines) + "\n"
 
-    def arguments(self, stem):
+    def arguments(self, _stem):
         return ["a_ptr=randint(-4,5):fp16[32768]", "b_ptr=randint(-4,5):fp16[65536]", f"c_ptr=zeros:fp32[{4 * self.stored_elements}]",
                 f"told_ptr=zeros:i32[{self.told + 1}]", *[f"{x}={v}" for x, v in self.numbers.items()]]
 
     def constants(self):
         return {}
 
-    def split(self):
-        return []
-
     def stored(self):
         return ["c", "told"]
 
 
 if __name__ == "__main__":
-    sys.exit(run_seeds("branches", lambda *of: try_launched("branches", Branches, *of)))
+    sys.exit(run_seeds("branches", partial(try_launched, "branches", Branches)))
