@@ -43,6 +43,16 @@ bool cuda_api_open(CudaApi *api, char *error, size_t size) {
     return true;
 }
 
+bool cuda_api_has_graphs(const CudaApi *api) {
+    bool all = true;
+#define FN(symbol, member, params)
+#define OPTIONAL FN
+#define GRAPH(symbol, member, params) all = all && api->member;
+#include "runtime/cuda_api.def"
+#undef FN
+    return all;
+}
+
 void cuda_api_close(CudaApi *api) {
     if (api->library) dlclose(api->library);
     api->library = NULL;

@@ -19,6 +19,10 @@ typedef struct CuFunctionRec *CuFunction;
 typedef struct CuStreamRec *CuStream;
 typedef struct CuEventRec *CuEvent;
 typedef struct CuMemPoolRec *CuMemPool;
+typedef struct CuGraphRec *CuGraph;
+typedef struct CuGraphNodeRec *CuGraphNode;
+typedef struct CuGraphExecRec *CuGraphExec;
+typedef struct CuGreenContextRec *CuGreenContext;
 
 /* What another process opens memory by; handed over as it is, not by its address. */
 typedef struct CuIpcHandle {
@@ -42,6 +46,25 @@ typedef struct CuLaunchConfig {
     unsigned nattributes;
 } CuLaunchConfig;
 
+/* A launch as a node of a graph. */
+typedef struct CuKernelNode {
+    CuFunction function;
+    unsigned grid[3], block[3], shared_bytes;
+    void **params, **extra;
+    void *kernel; /* where there is no function */
+    CuContext context;
+} CuKernelNode;
+
+/* What a stream says of the launches in it (CU_STREAM_). */
+typedef union CuStreamAttribute {
+    struct {
+        void *base;
+        size_t bytes; /* 0: no window */
+    } access_policy;
+    int sync_domain;
+    char room[64];
+} CuStreamAttribute;
+
 /* Where a pool's memory is, and nothing else: the rest is 0. */
 typedef struct CuMemPoolProps {
     int kind, handles, place, device; /* CU_MEM_PINNED, 0, CU_MEM_DEVICE */
@@ -61,7 +84,12 @@ enum {
     CU_ERROR_PEER_ENABLED = 704,
 
     CU_STREAM_NON_BLOCKING = 1, /* it does not wait for the default stream */
-    CU_IPC_LAZY_PEERS = 1, /* memory of another GPU is reached as after cuCtxEnablePeerAccess */
+    CU_STREAM_ACCESS_POLICY = 1,
+    CU_STREAM_SYNC_DOMAIN = 10,
+    CU_EVENT_NO_TIMING = 2,
+    CU_CAPTURE_NONE = 0,
+    CU_CAPTURE_RELAXED = 2, /* of a thread: what it calls disturbs nobody's capture */
+    CU_IPC_LAZY_PEERS = 1,  /* memory of another GPU is reached as after cuCtxEnablePeerAccess */
 
     CU_DEVICE_MULTIPROCESSORS = 16,
     CU_DEVICE_CAPABILITY_MAJOR = 75,
@@ -99,5 +127,7 @@ typedef struct CudaApi {
 /* Opens the driver's library. False with a sentence in `error` that says what is missing. */
 bool cuda_api_open(CudaApi *api, char *error, size_t size);
 void cuda_api_close(CudaApi *api);
+/* It has all that graphs.c needs. */
+bool cuda_api_has_graphs(const CudaApi *api);
 
 #endif

@@ -22,7 +22,7 @@ same() {
 
 # A macro of cuda.h, written out, is the symbol that the library exports; but for one whose v2 came
 # with CUDA 12.8 and has the same ABI: older drivers have to do.
-symbols=$(sed -nE 's/^(FN|OPTIONAL|POOL|CALLED)\("([A-Za-z_0-9]+)".*/\2/p' runtime/cuda_api.def |
+symbols=$(sed -nE 's/^(FN|OPTIONAL|POOL|GRAPH|CALLED)\("([A-Za-z_0-9]+)".*/\2/p' runtime/cuda_api.def |
     grep -vx cuEventElapsedTime)
 for s in $symbols; do echo "$s"; done >"$work/ours"
 {
@@ -47,6 +47,8 @@ cat >"$work/ours.c" <<'END'
 #define SHOW(ours, theirs) ours
 #define CONFIG CuLaunchConfig
 #define ATTRIBUTE CuLaunchAttribute
+#define NODE CuKernelNode
+#define VALUE CuStreamAttribute
 #define MEMBER(ours, theirs) ours
 END
 cat >"$work/theirs.c" <<'END'
@@ -54,6 +56,8 @@ cat >"$work/theirs.c" <<'END'
 #define SHOW(ours, theirs) theirs
 #define CONFIG CUlaunchConfig
 #define ATTRIBUTE CUlaunchAttribute
+#define NODE CUDA_KERNEL_NODE_PARAMS
+#define VALUE CUstreamAttrValue
 #define MEMBER(ours, theirs) theirs
 END
 cat >"$work/show.c" <<'END'
@@ -66,6 +70,14 @@ int main(void) {
            offsetof(CONFIG, MEMBER(stream, hStream)));
     printf("%zu %zu %zu\n", offsetof(CONFIG, MEMBER(attribute, attrs)),
            offsetof(CONFIG, MEMBER(nattributes, numAttrs)), offsetof(ATTRIBUTE, value));
+    printf("%zu %zu %zu %zu %zu %zu %zu\n", sizeof(NODE), offsetof(NODE, MEMBER(grid, gridDimX)),
+           offsetof(NODE, MEMBER(block, blockDimX)),
+           offsetof(NODE, MEMBER(shared_bytes, sharedMemBytes)),
+           offsetof(NODE, MEMBER(params, kernelParams)), offsetof(NODE, MEMBER(kernel, kern)),
+           offsetof(NODE, MEMBER(context, ctx)));
+    printf("%zu %zu %zu\n", sizeof(VALUE),
+           offsetof(VALUE, MEMBER(access_policy.bytes, accessPolicyWindow.num_bytes)),
+           offsetof(VALUE, MEMBER(sync_domain, memSyncDomain)));
     printf("%zu\n", offsetof(ATTRIBUTE, MEMBER(value.cluster[2], value.clusterDim.z)));
     const int numbers[] = {
         SHOW(CU_DEVICE_MULTIPROCESSORS, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
@@ -93,6 +105,11 @@ int main(void) {
         SHOW(CU_ERROR_PEER_UNSUPPORTED, CUDA_ERROR_PEER_ACCESS_UNSUPPORTED),
         SHOW(CU_ERROR_PEER_ENABLED, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED),
         SHOW(CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING),
+        SHOW(CU_STREAM_ACCESS_POLICY, CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW),
+        SHOW(CU_STREAM_SYNC_DOMAIN, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN),
+        SHOW(CU_EVENT_NO_TIMING, CU_EVENT_DISABLE_TIMING),
+        SHOW(CU_CAPTURE_NONE, CU_STREAM_CAPTURE_STATUS_NONE),
+        SHOW(CU_CAPTURE_RELAXED, CU_STREAM_CAPTURE_MODE_RELAXED),
         SHOW(CU_IPC_LAZY_PEERS, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
         SHOW((int)sizeof(CuIpcHandle), (int)sizeof(CUipcMemHandle))};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) printf("%d\n", numbers[i]);

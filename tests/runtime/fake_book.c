@@ -153,6 +153,11 @@ long book_count(void) {
     return n;
 }
 
+uint64_t book_number(void) {
+    static atomic_uint_fast64_t last = 2;
+    return atomic_fetch_add(&last, 1) + 1;
+}
+
 void book_clear(void) {
     while (objects) {
         const Object *o = objects;

@@ -5,11 +5,23 @@
 #define TILE_TESTS_FAKE_BOOK_H
 
 #include "runtime/cuda_api.h"
+#include "tests/runtime/fake_cuda.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef enum Kind { CONTEXT, MODULE, FUNCTION, MEMORY, POOL, STREAM, EVENT, OPENED } Kind;
+typedef enum Kind {
+    CONTEXT,
+    MODULE,
+    FUNCTION,
+    MEMORY,
+    POOL,
+    STREAM,
+    EVENT,
+    OPENED,
+    GRAPH,
+    EXEC
+} Kind;
 
 typedef struct Object {
     struct Object *next;
@@ -18,11 +30,15 @@ typedef struct Object {
     void *memory;
     size_t bytes;
     CuPtr opened;
-    struct Object *parent; /* a function's module */
+    struct Object *parent; /* a function's module, a graph's function, what an exec was made of */
     char *text;
     size_t size[32]; /* a function's parameters */
     int nparams, dynamic_shared;
-    bool large_clusters, recorded, asked;
+    bool large_clusters, recorded, asked, no_timing;
+    bool capture_ended; /* by a call that a captured stream does not take */
+    FakeStream is;      /* a stream, or that of an event when it was recorded */
+    FakeLaunch launch;  /* that an exec is */
+    uint64_t number;    /* a stream's */
     double ms;
 } Object;
 
@@ -53,6 +69,8 @@ void book_take_functions(const Object *module);
 bool book_inside(CuPtr p, size_t bytes);
 /* Objects but functions, which go with their module. */
 long book_count(void);
+/* From 3 on; none twice. */
+uint64_t book_number(void);
 void book_clear(void);
 
 #endif

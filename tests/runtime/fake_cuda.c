@@ -19,24 +19,26 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEVICES = 2, MAX_DEPTH = 64, PTX_MAJOR = 8, PTX_MINOR = 8, DRIVER = 12090 };
+enum { DEVICES = 2, MAX_DEPTH = 64, PTX_MAJOR = 9, PTX_MINOR = 0 };
 enum {
     INVALID_VALUE = 1,
     NOT_INITIALIZED = 3,
     INVALID_DEVICE = 101,
     INVALID_CONTEXT = CU_ERROR_INVALID_CONTEXT,
     INVALID_PTX = 218,
-    INVALID_HANDLE = 400
+    INVALID_HANDLE = 400,
+    CAPTURE_UNSUPPORTED = 900,
+    CAPTURE_INVALIDATED = 901
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FakeLaunch last_launch;
 static atomic_bool initialized;
-static int sm_major = 9, sm_minor = 0, can_cluster = 1;
+static int sm_major = 9, sm_minor = 0, can_cluster = 1, driver = 13000;
 static bool peers = true, peer_enabled[DEVICES][DEVICES];
 static Object primary[DEVICES];
 static _Thread_local Object *stack[MAX_DEPTH];
-static _Thread_local int depth;
+static _Thread_local int depth, thread_captures; /* CU_CAPTURE_ */
 
 /* ---- what tests ask ---- */
 
@@ -75,9 +77,17 @@ static void set_connected(bool yes) {
     peers = yes;
 }
 
+static void set_stream(void *stream, FakeStream is) {
+    ((Object *)stream)->is = is;
+}
+
+static void set_driver(int version) {
+    driver = version;
+}
+
 extern const FakeCuda fake_cuda;
-const FakeCuda fake_cuda = {book_let_fail, book_calls, book_failed, live,         forget,
-                            pushed,        last,       set_device,  set_connected};
+const FakeCuda fake_cuda = {book_let_fail, book_calls, book_failed,   live,       forget,    pushed,
+                            last,          set_device, set_connected, set_stream, set_driver};
 
 /* Every entry point is declared as the runtime declares it, so that the two cannot drift apart. */
 #define FN(symbol, member, params)                                                                 \
@@ -88,13 +98,15 @@ const FakeCuda fake_cuda = {book_let_fail, book_calls, book_failed, live,       
 /* ---- devices and contexts ---- */
 
 /* For all but calls that give something back. */
-#define BEGIN()                                                                                    \
+#define BEGIN_AS(name)                                                                             \
     do {                                                                                           \
-        CuResult begun = book_begin(__func__);                                                     \
+        CuResult begun = book_begin(name);                                                         \
         if (begun) return begun;                                                                   \
     } while (0)
-#define BEGIN_HERE()                                                                               \
-    BEGIN();                                                                                       \
+#define BEGIN() BEGIN_AS(__func__)
+#define BEGIN_HERE() BEGIN_HERE_AS(__func__)
+#define BEGIN_HERE_AS(name)                                                                        \
+    BEGIN_AS(name);                                                                                \
     if (!atomic_load(&initialized)) return NOT_INITIALIZED;                                        \
     if (depth == 0 || !stack[depth - 1]) return INVALID_CONTEXT
 
@@ -108,7 +120,7 @@ CuResult fake_init(unsigned flags) {
 
 CuResult fake_driver_version(int *version) {
     BEGIN();
-    *version = DRIVER;
+    *version = driver;
     return CU_SUCCESS;
 }
 
@@ -534,8 +546,9 @@ CuResult fake_tensor_map(void *map, int type, uint32_t rank, CuPtr address, cons
     return CU_SUCCESS;
 }
 
-static CuResult record(FakeLaunch *l, CuFunction function, void **param) {
-    if (!book_knows(function, FUNCTION) || !is_stream(l->stream)) return INVALID_HANDLE;
+/* Reads the parameters. */
+static CuResult prepare(FakeLaunch *l, CuFunction function, void **param) {
+    if (!book_knows(function, FUNCTION)) return INVALID_HANDLE;
     const Object *f = (const Object *)function;
     uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
     if (!l->grid[0] || !l->grid[1] || !l->grid[2] || threads == 0 || threads > 1024 ||
@@ -543,10 +556,27 @@ static CuResult record(FakeLaunch *l, CuFunction function, void **param) {
         return INVALID_VALUE;
     l->nparams = f->nparams;
     for (int i = 0; i < f->nparams; i++) memcpy(&l->param[i], param[i], f->size[i]);
+    return CU_SUCCESS;
+}
+
+/* What a stream is; the driver's own are ordinary ones. */
+static FakeStream kind_of(CuStream stream) {
+    return (uintptr_t)stream <= 2 ? FAKE_ORDINARY : ((const Object *)stream)->is;
+}
+
+static CuResult keep(const FakeLaunch *l) {
+    if (!is_stream(l->stream)) return INVALID_HANDLE;
+    if (kind_of(l->stream) == FAKE_CAPTURED && ((const Object *)l->stream)->capture_ended)
+        return CAPTURE_INVALIDATED;
     pthread_mutex_lock(&lock);
     last_launch = *l;
     pthread_mutex_unlock(&lock);
     return CU_SUCCESS;
+}
+
+static CuResult record(FakeLaunch *l, CuFunction function, void **param) {
+    CuResult r = prepare(l, function, param);
+    return r ? r : keep(l);
 }
 
 CuResult fake_launch(CuFunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
@@ -590,6 +620,7 @@ CuResult fake_stream_create(CuStream *stream, unsigned flags) {
     if (flags & ~(unsigned)CU_STREAM_NON_BLOCKING) return INVALID_VALUE;
     Object *o = book_add(STREAM, NULL);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
+    o->number = book_number();
     *stream = (CuStream)o;
     return CU_SUCCESS;
 }
@@ -606,6 +637,134 @@ CuResult fake_stream_synchronize(CuStream stream) {
     return is_stream(stream) ? CU_SUCCESS : INVALID_HANDLE;
 }
 
+static CuResult end_capture(CuStream stream) {
+    ((Object *)stream)->capture_ended = true;
+    return CAPTURE_UNSUPPORTED;
+}
+
+CuResult fake_stream_id(CuStream stream, unsigned long long *id) {
+    BEGIN_HERE();
+    if (!is_stream(stream)) return INVALID_HANDLE;
+    if (kind_of(stream) == FAKE_CAPTURED) return end_capture(stream);
+    *id = (uintptr_t)stream == 2 ? 2 : (uintptr_t)stream < 2 ? 1 : ((Object *)stream)->number;
+    return CU_SUCCESS;
+}
+
+CuResult fake_stream_capturing(CuStream stream, int *status) {
+    BEGIN_HERE();
+    if (!is_stream(stream)) return INVALID_HANDLE;
+    *status = kind_of(stream) == FAKE_CAPTURED;
+    return CU_SUCCESS;
+}
+
+CuResult fake_stream_green(CuStream stream, CuGreenContext *context) {
+    BEGIN_HERE();
+    if (!is_stream(stream)) return INVALID_HANDLE;
+    *context = kind_of(stream) == FAKE_GREEN ? (CuGreenContext)stream : NULL;
+    return CU_SUCCESS;
+}
+
+CuResult fake_stream_attribute(CuStream stream, int id, CuStreamAttribute *value) {
+    BEGIN_HERE();
+    if (!is_stream(stream)) return INVALID_HANDLE;
+    if (id == CU_STREAM_ACCESS_POLICY)
+        value->access_policy.bytes = kind_of(stream) == FAKE_WINDOW ? 4096 : 0;
+    else if (id == CU_STREAM_SYNC_DOMAIN)
+        value->sync_domain = kind_of(stream) == FAKE_DOMAIN;
+    else
+        return INVALID_VALUE;
+    return CU_SUCCESS;
+}
+
+/* ---- graphs ---- */
+
+/* From CU_CAPTURE_RELAXED back is giving back. */
+CuResult fake_capture_mode(int *mode) {
+    CuResult r = book_begin(__func__);
+    if (r && *mode == CU_CAPTURE_RELAXED) return r;
+    if (*mode < 0 || *mode > CU_CAPTURE_RELAXED) return INVALID_VALUE;
+    int old = thread_captures;
+    thread_captures = *mode;
+    *mode = old;
+    return r;
+}
+
+CuResult fake_graph_create(CuGraph *graph, unsigned flags) {
+    BEGIN_HERE();
+    if (flags) return INVALID_VALUE;
+    Object *o = book_add(GRAPH, NULL);
+    *graph = (CuGraph)o;
+    return o ? CU_SUCCESS : CU_ERROR_OUT_OF_MEMORY;
+}
+
+static CuResult node_launch(const CuKernelNode *kernel, FakeLaunch *out) {
+    if (kernel->extra || kernel->kernel || kernel->context) return INVALID_VALUE;
+    FakeLaunch l = {.shared = kernel->shared_bytes, .graph = true};
+    memcpy(l.grid, kernel->grid, sizeof l.grid);
+    memcpy(l.block, kernel->block, sizeof l.block);
+    CuResult r = prepare(&l, kernel->function, kernel->params);
+    if (!r) *out = l;
+    return r;
+}
+
+/* A graph has one node, which is the graph. */
+CuResult fake_graph_add_kernel(CuGraphNode *node, CuGraph graph, const CuGraphNode *after,
+                               size_t nafter, const CuKernelNode *kernel) {
+    BEGIN_HERE();
+    if (!book_knows(graph, GRAPH)) return INVALID_HANDLE;
+    Object *o = (Object *)graph;
+    if (after || nafter || o->parent) return INVALID_VALUE;
+    CuResult r = node_launch(kernel, &o->launch);
+    if (r) return r;
+    o->parent = (Object *)kernel->function;
+    *node = (CuGraphNode)graph;
+    return CU_SUCCESS;
+}
+
+CuResult fake_graph_destroy(CuGraph graph) {
+    CuResult r = book_begin(__func__);
+    bool mine = book_take(graph, GRAPH);
+    return r ? r : mine ? CU_SUCCESS : INVALID_HANDLE;
+}
+
+/* It takes memory: not while any thread may capture. */
+CuResult fake_graph_instantiate(CuGraphExec *exec, CuGraph graph, unsigned long long flags) {
+    BEGIN_HERE();
+    if (!book_knows(graph, GRAPH)) return INVALID_HANDLE;
+    if (thread_captures != CU_CAPTURE_RELAXED) return CAPTURE_UNSUPPORTED;
+    if (flags || !((Object *)graph)->parent) return INVALID_VALUE;
+    Object *o = book_add(EXEC, (Object *)graph);
+    if (!o) return CU_ERROR_OUT_OF_MEMORY;
+    o->launch = ((Object *)graph)->launch;
+    *exec = (CuGraphExec)o;
+    return CU_SUCCESS;
+}
+
+CuResult fake_graph_set_kernel(CuGraphExec exec, CuGraphNode node, const CuKernelNode *kernel) {
+    BEGIN_HERE();
+    if (!book_knows(exec, EXEC) || !book_knows(node, GRAPH)) return INVALID_HANDLE;
+    Object *o = (Object *)exec;
+    return o->parent == (Object *)node ? node_launch(kernel, &o->launch) : INVALID_VALUE;
+}
+
+CuResult fake_graph_launch(CuGraphExec exec, CuStream stream) {
+    BEGIN_HERE();
+    if (!book_knows(exec, EXEC) || !is_stream(stream)) return INVALID_HANDLE;
+    if (kind_of(stream) == FAKE_CAPTURED) return end_capture(stream);
+    const Object *o = (const Object *)exec;
+    if (!book_knows(o->parent->parent, FUNCTION) || thread_captures == CU_CAPTURE_RELAXED)
+        return INVALID_VALUE;
+    FakeLaunch l = o->launch;
+    l.stream = stream;
+    return keep(&l);
+}
+
+CuResult fake_exec_destroy(CuGraphExec exec) {
+    CuResult r = book_begin(__func__);
+    bool mine = book_take(exec, EXEC);
+    return r ? r : mine ? CU_SUCCESS : INVALID_HANDLE;
+}
+
 /* ---- events ---- */
 
 CuResult fake_stream_wait(CuStream stream, CuEvent event, unsigned flags) {
@@ -614,24 +773,32 @@ CuResult fake_stream_wait(CuStream stream, CuEvent event, unsigned flags) {
     return is_stream(stream) && book_knows(event, EVENT) ? CU_SUCCESS : INVALID_HANDLE;
 }
 
+/* An event that only says whether something is done. */
+static bool is_mark(CuEvent event) {
+    return book_knows(event, EVENT) && ((const Object *)event)->no_timing;
+}
+
 CuResult fake_event_create(CuEvent *event, unsigned flags) {
-    BEGIN_HERE();
-    if (flags) return INVALID_VALUE;
+    BEGIN_HERE_AS(flags ? "fake_mark_create" : __func__);
+    if (flags & ~(unsigned)CU_EVENT_NO_TIMING) return INVALID_VALUE;
     Object *o = book_add(EVENT, NULL);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
+    o->no_timing = flags != 0;
     *event = (CuEvent)o;
     return CU_SUCCESS;
 }
 
 CuResult fake_event_record(CuEvent event, CuStream stream) {
-    BEGIN_HERE();
+    BEGIN_HERE_AS(is_mark(event) ? "fake_mark_record" : __func__);
     if (!book_knows(event, EVENT) || !is_stream(stream)) return INVALID_HANDLE;
+    if (is_mark(event) && kind_of(stream) == FAKE_CAPTURED) return end_capture(stream);
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     Object *o = (Object *)event;
     o->ms = (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
     o->recorded = true;
     o->asked = false;
+    o->is = kind_of(stream);
     return CU_SUCCESS;
 }
 
@@ -640,11 +807,14 @@ CuResult fake_event_synchronize(CuEvent event) {
     return book_knows(event, EVENT) ? CU_SUCCESS : INVALID_HANDLE;
 }
 
-/* The first question comes too early. */
+/* The first question comes too early; to an event without a time only in a stream that is behind.
+ * The question ends captures but where the thread is careful. */
 CuResult fake_event_query(CuEvent event) {
-    BEGIN_HERE();
+    BEGIN_HERE_AS(is_mark(event) ? "fake_mark_query" : __func__);
     if (!book_knows(event, EVENT)) return INVALID_HANDLE;
     Object *o = (Object *)event;
+    if (o->no_timing && thread_captures != CU_CAPTURE_RELAXED) return CAPTURE_UNSUPPORTED;
+    if (o->no_timing) return o->is == FAKE_BEHIND ? CU_ERROR_NOT_READY : CU_SUCCESS;
     bool done = o->asked;
     o->asked = true;
     return done ? CU_SUCCESS : CU_ERROR_NOT_READY;
@@ -654,7 +824,7 @@ CuResult fake_event_elapsed(float *ms, CuEvent start, CuEvent end) {
     BEGIN_HERE();
     if (!book_knows(start, EVENT) || !book_knows(end, EVENT)) return INVALID_HANDLE;
     const Object *a = (const Object *)start, *b = (const Object *)end;
-    if (!a->recorded || !b->recorded) return INVALID_HANDLE;
+    if (!a->recorded || !b->recorded || a->no_timing || b->no_timing) return INVALID_HANDLE;
     *ms = (float)(b->ms - a->ms);
     return CU_SUCCESS;
 }
@@ -663,6 +833,12 @@ CuResult fake_event_destroy(CuEvent event) {
     CuResult r = book_begin(__func__);
     bool mine = book_take(event, EVENT);
     return r ? r : mine ? CU_SUCCESS : INVALID_HANDLE;
+}
+
+/* For tests in Python. */
+extern int fake_was_graph(void);
+int fake_was_graph(void) {
+    return last().graph;
 }
 
 /* ---- what a program of the caller's does for itself ---- */

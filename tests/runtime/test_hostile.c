@@ -341,7 +341,7 @@ START_TEST(modules) {
     char *version = strstr(text, ".version 8.0");
     memcpy(version, ".version 9.9", 12);
     fails(tile_module_load(ctx, text, strlen(text), &module), TILE_BAD_MODULE,
-          "the PTX is of version 9.9, and the driver is of CUDA 12.9");
+          "the PTX is of version 9.9, and the driver is of CUDA 13.0");
     ck_assert_ptr_nonnull(strstr(tile_error(ctx), "CUDA_ERROR_UNSUPPORTED_PTX_VERSION, 222"));
     ck_assert_ptr_nonnull(strstr(tile_error(ctx), "Unsupported .version")); /* its compiler's log */
     memcpy(version, ".verzion 8.0", 12);
