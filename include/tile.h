@@ -182,6 +182,21 @@ tile_status tile_context_set_counts(tile_context *ctx, tile_count_fn counts, voi
  */
 tile_status tile_context_set_concurrent(tile_context *ctx, int concurrent);
 
+enum { TILE_MAX_LAUNCH_GRAPHS = 1024 };
+/* Of how many kernels, each in each of its streams, launches on a GPU may go as CUDA graphs of one
+ * kernel, from the sixteenth on: the host is done with one in 1.5 to 2.5 us, and with
+ * cuLaunchKernel's in 3.4 to 4.3 (H200, CUDA 13.0). They do where the stream has nothing to do when
+ * they come, which is looked at every 37 launches, and are as ever where it is behind, as the GPU
+ * is no quicker then. 0, as in a new context: none; at most TILE_MAX_LAUNCH_GRAPHS, else
+ * TILE_INVALID. What runs, its order and its priority are the same. Each graph holds 113 KB of the
+ * GPU's memory, until others are launched more often or the module is unloaded. What differs: a
+ * profiler that shows graphs as a whole does not name the kernel; and neither such a launch nor the
+ * next one starts before the one in front of it has ended (programmatic dependent launch). Launches
+ * in clusters, of cooperative kernels, in streams that are being captured, in streams of a green
+ * context or, when the graph is made, with an access policy or a memory domain of their own, and by
+ * drivers before CUDA 13.0, never go so. Other devices ignore it. */
+tile_status tile_context_set_launch_graphs(tile_context *ctx, int at_most);
+
 /* ---- memory ---- */
 
 /* Allocates device memory, aligned to 256 bytes, contents undefined (the CPU device knows that

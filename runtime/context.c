@@ -209,6 +209,15 @@ tile_status tile_context_set_concurrent(tile_context *ctx, int concurrent) {
     return st;
 }
 
+tile_status tile_context_set_launch_graphs(tile_context *ctx, int at_most) {
+    tile_status st = rt_enter(ctx);
+    if (st) return st;
+    if (at_most < 0 || at_most > TILE_MAX_LAUNCH_GRAPHS)
+        return rt_fail(ctx, TILE_INVALID, "%d graphs of launches: it is 0 to %d", at_most,
+                       TILE_MAX_LAUNCH_GRAPHS);
+    return ctx->ops->keep_graphs ? ctx->ops->keep_graphs(ctx, at_most) : TILE_OK;
+}
+
 tile_status tile_context_set_print(tile_context *ctx, tile_print_fn print, void *user) {
     tile_status st = rt_enter(ctx);
     if (st) return st;

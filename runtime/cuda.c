@@ -6,6 +6,7 @@
  * TILE_DEVICE_ERROR with the driver's own name and sentence. */
 #include "ir/target.h"
 #include "runtime/cuda_api.h"
+#include "runtime/graphs.h"
 #include "runtime/runtime.h"
 #include "runtime/workspace.h"
 
@@ -16,7 +17,8 @@
 enum {
     JIT_LOG_BYTES = 8192,
     STATIC_SHARED_LIMIT = 48 * 1024,
-    EARLY_DRIVER = 12030 /* CUDA 12.3 */
+    EARLY_DRIVER = 12030, /* CUDA 12.3 */
+    GRAPH_DRIVER = 13000  /* CUDA 13.0: nobody has measured older ones */
 };
 
 struct CudaDevice {
@@ -27,7 +29,9 @@ struct CudaDevice {
     int sm, max_shared, clusters, cooperative; /* the last two: it can launch such kernels */
     int flushes; /* a wait in a stream can make what other GPUs wrote seen */
     bool early;  /* the driver lets kernels start before the one before is done, in graphs, too */
+    bool graphs_pay; /* the driver knows all that graphs.c asks for */
     Workspaces workspaces;
+    LaunchGraphs graphs;
 };
 
 /* ---- errors ---- */
@@ -368,8 +372,11 @@ static tile_status cuda_load(tile_module *m, const char *text) {
 static void cuda_unload(tile_module *m) {
     if (!m->cu || enter(m->ctx)) return;
     CuContext old;
-    m->ctx->cuda->api.module_unload(m->cu);
-    m->ctx->cuda->api.ctx_pop(&old);
+    CudaDevice *d = m->ctx->cuda;
+    for (int i = 0; i < m->nkernels; i++)
+        if (m->kernel[i].function) graphs_forget(&d->graphs, &d->api, m->kernel[i].function);
+    d->api.module_unload(m->cu);
+    d->api.ctx_pop(&old);
     m->cu = NULL;
 }
 
@@ -426,6 +433,20 @@ static CuResult launch_special(const CudaApi *api, const tile_kernel *k, const L
     return api->launch_ex(&config, k->function, param, NULL);
 }
 
+static CuResult launch_plain(CudaDevice *d, const tile_kernel *k, const LaunchGrid *asked,
+                             void **param, void *stream) {
+    const tile_grid *grid = &asked->programs;
+    CuKernelNode kernel = {.function = k->function,
+                           .grid = {grid->x, grid->y, grid->z},
+                           .block = {(unsigned)k->num_warps * 32, 1, 1},
+                           .shared_bytes = shared_bytes(k, grid),
+                           .params = param};
+    if (graphs_launch(&d->graphs, &d->api, &kernel, stream)) return CU_SUCCESS;
+    if (starts_early(k, grid)) return launch_special(&d->api, k, asked, param, stream);
+    return d->api.launch(k->function, grid->x, grid->y, grid->z, kernel.block[0], 1, 1,
+                         kernel.shared_bytes, stream, param, NULL);
+}
+
 static tile_status launch_failed(tile_kernel *k, CuResult r) {
     char what[160];
     snprintf(what, sizeof what, "cannot launch '%.100s'", k->name);
@@ -445,8 +466,7 @@ static CuResult take_workspace(tile_kernel *k, const LaunchGrid *asked, void *st
 static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpArg *arg,
                                void *stream) {
     tile_context *ctx = k->module->ctx;
-    const CudaDevice *d = ctx->cuda;
-    const tile_grid *grid = &asked->programs;
+    CudaDevice *d = ctx->cuda;
     LaunchArgs a;
     CuContext current = NULL;
     bool push = d->api.ctx_current(&current) != CU_SUCCESS || current != d->context;
@@ -460,16 +480,24 @@ static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpAr
     else if (taken)
         r = taken;
     if (launched && !st && !r)
-        r = k->plain && asked->cluster < 2 && !starts_early(k, grid)
-                ? d->api.launch(k->function, grid->x, grid->y, grid->z, (unsigned)k->num_warps * 32,
-                                1, 1, shared_bytes(k, grid), stream, a.param, NULL)
-                : launch_special(&d->api, k, asked, a.param, stream);
+        r = k->plain && asked->cluster < 2 ? launch_plain(d, k, asked, a.param, stream)
+                                           : launch_special(&d->api, k, asked, a.param, stream);
     if (a.workspace) {
         CuResult back = workspace_give_back(&d->api, a.workspace, stream);
         if (!r) r = back;
     }
     if (push) d->api.ctx_pop(&current);
     return r ? launch_failed(k, r) : st;
+}
+
+static tile_status cuda_keep_graphs(tile_context *ctx, int at_most) {
+    CudaDevice *d = ctx->cuda;
+    CuResult r = d->graphs_pay ? enter(ctx) : CU_SUCCESS;
+    if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
+    if (!d->graphs_pay) return TILE_OK;
+    bool kept = graphs_keep(&d->graphs, &d->api, at_most);
+    leave(ctx, CU_SUCCESS, "");
+    return kept ? TILE_OK : rt_fail(ctx, TILE_NO_MEMORY, "no memory for %d graphs", at_most);
 }
 
 static tile_status cuda_synchronize(tile_context *ctx) {
@@ -557,11 +585,11 @@ static void cuda_event_close(tile_event *e) {
 
 static void cuda_close(tile_context *ctx) {
     CudaDevice *d = ctx->cuda;
-    if (d->workspaces.pool && !enter(ctx)) {
-        CuContext old;
-        workspaces_close(&d->workspaces, &d->api);
-        d->api.ctx_pop(&old);
-    }
+    CuContext old;
+    bool entered = d->context && !enter(ctx);
+    graphs_close(&d->graphs, &d->api);
+    workspaces_close(&d->workspaces, &d->api);
+    if (entered) d->api.ctx_pop(&old);
     if (d->retained) d->api.primary_release(d->device);
     cuda_api_close(&d->api);
 }
@@ -611,8 +639,10 @@ static tile_status describe_device(tile_context *ctx) {
         d->flushes = 0;
     if (r) return cuda_fail(ctx, r, "cannot ask the GPU what it is");
     d->sm = major * 10 + minor;
+    if (d->api.driver_version(&driver)) driver = 0;
     /* Older drivers do not capture such launches. */
-    d->early = d->api.launch_ex && !d->api.driver_version(&driver) && driver >= EARLY_DRIVER;
+    d->early = d->api.launch_ex && driver >= EARLY_DRIVER;
+    d->graphs_pay = driver >= GRAPH_DRIVER && cuda_api_has_graphs(&d->api);
     const Target *t = target_best(d->sm);
     if (!t)
         return rt_fail(ctx, TILE_NO_DEVICE, "%s has compute capability %d.%d; 8.0 is needed",
@@ -644,6 +674,7 @@ tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context) {
         .load = cuda_load,
         .unload = cuda_unload,
         .launch = cuda_launch,
+        .keep_graphs = cuda_keep_graphs,
         .synchronize = cuda_synchronize,
         .synchronize_stream = cuda_synchronize_stream,
         .stream_create = cuda_stream_create,
@@ -657,7 +688,11 @@ tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context) {
         .close = cuda_close,
     };
     CudaDevice *d = ctx->cuda = calloc(1, sizeof *d);
-    if (!d) return rt_fail(ctx, TILE_NO_MEMORY, "no memory for a context");
+    if (!d || !graphs_open(&d->graphs)) {
+        free(d);
+        ctx->cuda = NULL;
+        return rt_fail(ctx, TILE_NO_MEMORY, "no memory for a context");
+    }
     char why[300];
     tile_status st = TILE_OK;
     if (!cuda_api_open(&d->api, why, sizeof why)) st = rt_fail(ctx, TILE_NO_DEVICE, "%s", why);
@@ -667,7 +702,7 @@ tile_status cuda_open(tile_context *ctx, int ordinal, void *cu_context) {
         ctx->ops = &ops;
         return TILE_OK;
     }
-    if (d->api.library) cuda_close(ctx);
+    cuda_close(ctx);
     free(d);
     ctx->cuda = NULL;
     return st;

@@ -108,6 +108,7 @@ typedef struct DeviceOps {
     /* arg is the callee's to change. TILE_BAD_LAUNCH, with grid->stands_in: this entry is not for
      * it, as grid->ask is told. */
     tile_status (*launch)(tile_kernel *k, const LaunchGrid *grid, InterpArg *arg, void *stream);
+    tile_status (*keep_graphs)(tile_context *ctx, int at_most); /* NULL: there are no graphs */
     tile_status (*synchronize)(tile_context *ctx);
     tile_status (*synchronize_stream)(tile_context *ctx, void *stream);
     tile_status (*stream_create)(tile_context *ctx, void **out);

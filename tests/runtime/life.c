@@ -109,6 +109,8 @@ static void work(Program *p, Life *l, const char *file) {
     tile_arg args[] = {tile_pointer(p->x), tile_pointer(p->y), tile_i32(N), tile_f32(0.5f)};
     TRY(tile_launch(p->kernel, NULL, args, 4, NULL));
     tile_grid grid;
+    TRY(tile_context_set_launch_graphs(p->ctx, 2));
+    for (int i = 0; i < 18; i++) TRY(tile_launch(p->kernel, NULL, args, 4, NULL)); /* 2 as graphs */
     TRY(tile_kernel_grid(p->kernel, "n // 8, 1", args, 4, &grid));
     TRY(tile_launch(p->kernel, &grid, args, 4, NULL));
     if (!p->cpu && !p->ptx) {

@@ -62,7 +62,22 @@ static bool may_go_unseen(const char *entry) {
                                        "fake_driver_version",
                                        "fake_pool_create", /* no loop is shared out */
                                        "fake_pool_set_attribute",
-                                       "fake_pool_destroy"};
+                                       "fake_pool_destroy",
+                                       "fake_stream_id", /* no launch goes as a graph */
+                                       "fake_stream_capturing",
+                                       "fake_stream_green",
+                                       "fake_stream_attribute",
+                                       "fake_capture_mode",
+                                       "fake_mark_create",
+                                       "fake_mark_record",
+                                       "fake_mark_query",
+                                       "fake_graph_create",
+                                       "fake_graph_add_kernel",
+                                       "fake_graph_instantiate",
+                                       "fake_graph_set_kernel",
+                                       "fake_graph_launch",
+                                       "fake_graph_destroy",
+                                       "fake_exec_destroy"};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (strcmp(list[i], entry) == 0) return true;
     return false;
@@ -173,6 +188,7 @@ static void parts_missing(void) {
 #define FN(symbol, member, params) {symbol, TILE_NO_DEVICE},
 #define OPTIONAL(symbol, member, params) {symbol, TILE_BAD_MODULE},
 #define POOL(symbol, member, params) {symbol, TILE_OK},
+#define GRAPH(symbol, member, params) {symbol, TILE_OK},
 #define CALLED(symbol, member, params) {symbol, TILE_UNSUPPORTED},
 #include "runtime/cuda_api.def"
 #undef FN

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* test_graphs.c: launches that go as graphs of one kernel, on the fake driver: from which launch
+ * on, with what each was asked for, which never do, and what goes with a module, a number or a
+ * context. test_faults lets the calls fail, test_threads launches from many threads. */
+#include "tests/run_suite.h"
+#include "tests/runtime/one_kernel.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Launches before the first graph, and from one question whether the stream is behind to the next;
+ * what is held of a kernel that is launched so. */
+enum { BEFORE = 15, ASKED_EVERY = 37, HELD = 3 };
+
+static const char params[] = "{\"name\": \"p\", \"type\": \"*u32\"}, {\"name\": \"n\", \"type\": "
+                             "\"i32\"}";
+static const char declared[] = ".param .u64 a,\n.param .u32 b";
+
+/* With arguments and a grid of its own; whether it went as a graph. */
+static bool goes(tile_kernel *k, void *stream, int n) {
+    tile_arg args[] = {tile_pointer((tile_ptr)n * 256), tile_i32(n)};
+    tile_grid grid = {(uint32_t)n % 200 + 1, 2, 1};
+    ck_assert_int_eq(tile_launch(k, &grid, args, 2, stream), TILE_OK);
+    FakeLaunch l = fake->last();
+    ck_assert_ptr_eq(l.stream, stream);
+    ck_assert(l.grid[0] == (unsigned)n % 200 + 1 && l.grid[1] == 2 && l.block[0] == 128);
+    ck_assert(l.nparams == 2 && l.param[0] == (uint64_t)n * 256 && l.param[1] == (uint64_t)n);
+    /* Few programs take all shared memory (shared_single_cta). */
+    ck_assert_uint_eq(l.shared, l.grid[0] * 2 <= 132 ? 90000 : 70000);
+    return l.graph;
+}
+
+static tile_status load_shared(const char *more) {
+    char facts[200];
+    snprintf(facts, sizeof facts,
+             "\"num_warps\": 4, \"shared\": 70000, \"shared_single_cta\": 90000%s", more);
+    return load(facts, params, declared);
+}
+
+static int graphs_of(tile_kernel *k, void *stream, int launches) {
+    int n = 0;
+    for (int i = 0; i < launches; i++) n += goes(k, stream, i + 1);
+    return n;
+}
+
+/* None unless asked for; each as it was asked for; none any more, and nothing is held. */
+START_TEST(again_and_again) {
+    ck_assert_int_eq(load_shared(""), TILE_OK);
+    ck_assert_int_eq(graphs_of(kernel, NULL, 100), 0);
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 8), TILE_OK);
+    long before = fake->live();
+    for (int i = 1; i <= 300; i++) ck_assert_int_eq(goes(kernel, NULL, i), i > BEFORE);
+    ck_assert_int_eq(fake->live(), before + HELD);
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 0), TILE_OK);
+    ck_assert_int_eq(fake->live(), before);
+    ck_assert_int_eq(graphs_of(kernel, NULL, 100), 0);
+}
+END_TEST
+
+/* One for each stream, by its number: the default one's two handles are one stream, and a stream
+ * that takes over a handle is another. */
+START_TEST(streams) {
+    void *stream[2];
+    ck_assert_int_eq(load_shared(""), TILE_OK);
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 64), TILE_OK);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(tile_stream_create(ctx, &stream[i]), TILE_OK);
+    ck_assert_int_eq(graphs_of(kernel, stream[0], 40), 40 - BEFORE);
+    ck_assert_int_eq(graphs_of(kernel, stream[1], 40), 40 - BEFORE);
+    ck_assert_int_eq(graphs_of(kernel, NULL, 10), 0);
+    ck_assert_int_eq(graphs_of(kernel, (void *)1, 10), 10 - (BEFORE - 10));
+    ck_assert_int_eq(graphs_of(kernel, (void *)2, 10), 0);
+    for (int i = 0; i < 2; i++) ck_assert_int_eq(tile_stream_destroy(ctx, stream[i]), TILE_OK);
+    ck_assert_int_eq(tile_stream_create(ctx, &stream[0]), TILE_OK);
+    ck_assert_int_eq(graphs_of(kernel, stream[0], BEFORE), 0);
+    ck_assert_int_eq(tile_stream_destroy(ctx, stream[0]), TILE_OK);
+}
+END_TEST
+
+/* In a stream that is not like others no launch goes so; one that is captured for a while has its
+ * graph again. */
+START_TEST(streams_of_their_own_kind) {
+    void *stream;
+    ck_assert_int_eq(load_shared(""), TILE_OK);
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 64), TILE_OK);
+    static const FakeStream kinds[] = {FAKE_GREEN, FAKE_WINDOW, FAKE_DOMAIN, FAKE_CAPTURED};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        ck_assert_int_eq(tile_stream_create(ctx, &stream), TILE_OK);
+        fake->stream(stream, kinds[i]);
+        ck_assert_int_eq(graphs_of(kernel, stream, 40), 0);
+        fake->stream(stream, FAKE_ORDINARY);
+        ck_assert_int_eq(graphs_of(kernel, stream, 40),
+                         kinds[i] == FAKE_CAPTURED ? 40 - BEFORE : 0);
+        fake->stream(stream, FAKE_CAPTURED);
+        ck_assert_int_eq(graphs_of(kernel, stream, 40), 0);
+        ck_assert_int_eq(tile_stream_destroy(ctx, stream), TILE_OK);
+    }
+}
+END_TEST
+
+/* A stream that is behind when it is asked has launches as ever, until it is asked again. */
+START_TEST(behind) {
+    void *stream;
+    ck_assert_int_eq(load_shared(""), TILE_OK);
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 64), TILE_OK);
+    ck_assert_int_eq(tile_stream_create(ctx, &stream), TILE_OK);
+    ck_assert_int_eq(graphs_of(kernel, stream, BEFORE + 1), 1);
+    fake->stream(stream, FAKE_BEHIND);
+    ck_assert_int_eq(graphs_of(kernel, stream, ASKED_EVERY - 1), ASKED_EVERY - 1);
+    ck_assert_int_eq(graphs_of(kernel, stream, 1), 0);
+    fake->stream(stream, FAKE_ORDINARY);
+    ck_assert_int_eq(graphs_of(kernel, stream, ASKED_EVERY - 1), 0);
+    ck_assert_int_eq(graphs_of(kernel, stream, 100), 100);
+    ck_assert_int_eq(tile_stream_destroy(ctx, stream), TILE_OK);
+}
+END_TEST
+
+/* Kernels whose launches say more than a node of a graph does, and drivers that nobody measured. */
+START_TEST(launches_that_say_more) {
+    static const char *const more[] = {", \"cooperative\": true", ", \"cluster\": [1, 2, 1]"};
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 64), TILE_OK);
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        ck_assert_int_eq(load_shared(more[i]), TILE_OK);
+        for (int n = 0; n < 40; n++) ck_assert(!goes(kernel, NULL, 20));
+    }
+    /* What would start early goes as a graph all the same, but where a stream is captured. */
+    void *stream;
+    ck_assert_int_eq(tile_stream_create(ctx, &stream), TILE_OK);
+    ck_assert_int_eq(load_shared(", \"dependent_launch\": 1"), TILE_OK);
+    for (int n = 0; n < 40; n++) {
+        ck_assert_int_eq(goes(kernel, stream, 20), n >= BEFORE);
+        ck_assert_int_eq(fake->last().early, n < BEFORE);
+    }
+    fake->stream(stream, FAKE_CAPTURED);
+    ck_assert(!goes(kernel, stream, 20) && fake->last().early);
+    ck_assert_int_eq(tile_stream_destroy(ctx, stream), TILE_OK);
+    tile_module_unload(module);
+    module = NULL;
+    tile_context_destroy(ctx);
+    fake->driver(12090);
+    ck_assert_int_eq(tile_context_create("cuda", &ctx), TILE_OK);
+    fake->driver(13000);
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 64), TILE_OK);
+    ck_assert_int_eq(load_shared(""), TILE_OK);
+    ck_assert_int_eq(graphs_of(kernel, NULL, 100), 0);
+}
+END_TEST
+
+/* With a module go its graphs, and only those. Kernels that are launched more often take the places
+ * of others. */
+START_TEST(places) {
+    enum { KERNELS = 40, PLACES = 8 };
+    tile_module *m[KERNELS];
+    tile_kernel *k[KERNELS];
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, PLACES), TILE_OK);
+    for (int i = 0; i < KERNELS; i++) {
+        ck_assert_int_eq(load_shared(""), TILE_OK);
+        m[i] = module;
+        k[i] = kernel;
+        module = NULL;
+    }
+    long before = fake->live();
+    ck_assert_int_eq(graphs_of(k[0], NULL, 40), 40 - BEFORE);
+    int by_turns = 0;
+    for (int round = 0; round < 40; round++)
+        for (int i = 1; i < KERNELS; i++) {
+            ck_assert(
+                goes(k[0], NULL, 7)); /* more often than each of the others, and so it stays */
+            by_turns += goes(k[i], NULL, 9);
+        }
+    ck_assert_int_le(fake->live(), before + HELD * PLACES);
+    ck_assert_int_lt(by_turns, 40 * PLACES);
+    /* The first is launched no more: whoever is, has a graph in the end. */
+    for (int i = 1; i < KERNELS; i++) {
+        graphs_of(k[i], NULL, 200);
+        ck_assert(goes(k[i], NULL, 3));
+        ck_assert_int_le(fake->live(), before + HELD * PLACES);
+    }
+    for (int i = 0; i < KERNELS; i++) tile_module_unload(m[i]);
+    ck_assert_int_eq(fake->live(), before - KERNELS);
+}
+END_TEST
+
+START_TEST(numbers) {
+    fails(tile_context_set_launch_graphs(ctx, -1), TILE_INVALID, "-1 graphs of launches");
+    fails(tile_context_set_launch_graphs(ctx, TILE_MAX_LAUNCH_GRAPHS + 1), TILE_INVALID,
+          "it is 0 to 1024");
+    ck_assert_int_eq(tile_context_set_launch_graphs(NULL, 1), TILE_INVALID);
+    ck_assert_int_eq(load_shared(""), TILE_OK);
+    for (int n = 1; n <= TILE_MAX_LAUNCH_GRAPHS; n *= 2) {
+        ck_assert_int_eq(tile_context_set_launch_graphs(ctx, n), TILE_OK);
+        ck_assert_int_eq(graphs_of(kernel, NULL, 20), 20 - BEFORE);
+    }
+    static const char *const others[] = {"cpu", "ptx"};
+    for (int i = 0; i < 2; i++) {
+        tile_context *other;
+        ck_assert_int_eq(tile_context_create(others[i], &other), TILE_OK);
+        ck_assert_int_eq(tile_context_set_launch_graphs(other, 5), TILE_OK);
+        tile_context_destroy(other);
+    }
+}
+END_TEST
+
+int main(void) {
+    Suite *s = suite_create("graphs");
+    TCase *t = tcase_create("graphs");
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, open_gpu, close_gpu);
+    tcase_add_test(t, again_and_again);
+    tcase_add_test(t, streams);
+    tcase_add_test(t, streams_of_their_own_kind);
+    tcase_add_test(t, behind);
+    tcase_add_test(t, launches_that_say_more);
+    tcase_add_test(t, places);
+    tcase_add_test(t, numbers);
+    return run_suite(s, t);
+}
