@@ -150,6 +150,7 @@ step 120 "random blocks" python3 tests/fuzz/blocks.py bin --device=cuda
 step 120 "random blocks' bits" python3 tests/fuzz/blocks.py bin --device=cuda --same-bits=tests/bits/blocks.tsv 1-100
 step 60 "the same bits in every config" bash tests/same_test.sh bin cuda 1024
 step 60 "runtime on the driver" bin/tile-runtime-gpu
+step 60 "launches as graphs" bin/tile-graphs-gpu
 # split OPTION…: launches that share out iterations, on streams and in a graph
 split() {
     bin/tilec -Wno-perf --target=sm_90a "$@" --stream-k=auto examples/matmul.tl -o "$work/split.ptx" &&

@@ -7,9 +7,9 @@
  * examples/matmul.tl, compiled with --stream-k=auto and --single-entry. What the two compute of
  * integers is the same; of random numbers twice the same, and not the other's. Exit code 77 without
  * a GPU. */
+#include "tests/runtime/gpu_driver.h"
 #include "tile.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,38 +25,6 @@ static void check(int good, const char *what, int line) {
     if (!good) printf("split: line %d: %s\n    %s\n", line, what, ctx ? tile_error(ctx) : "");
 }
 #define CHECK(good) check((good), #good, __LINE__)
-
-/* ---- the driver's, by the names that it exports ---- */
-
-static struct {
-    int (*stream_create)(void **, unsigned), (*stream_destroy)(void *);
-    int (*capture_begin)(void *, int), (*capture_end)(void *, void **);
-    int (*instantiate)(void **, void *, unsigned long long), (*launch)(void *, void *);
-    int (*graph_destroy)(void *), (*exec_destroy)(void *), (*push)(void *), (*pop)(void **);
-} cu;
-
-static int open_driver(void) {
-    const struct {
-        const char *name;
-        void *to;
-    } entry[] = {{"cuStreamCreate", &cu.stream_create},
-                 {"cuStreamDestroy_v2", &cu.stream_destroy},
-                 {"cuStreamBeginCapture_v2", &cu.capture_begin},
-                 {"cuStreamEndCapture", &cu.capture_end},
-                 {"cuGraphInstantiateWithFlags", &cu.instantiate},
-                 {"cuGraphLaunch", &cu.launch},
-                 {"cuGraphDestroy", &cu.graph_destroy},
-                 {"cuGraphExecDestroy", &cu.exec_destroy},
-                 {"cuCtxPushCurrent_v2", &cu.push},
-                 {"cuCtxPopCurrent_v2", &cu.pop}};
-    void *library = dlopen("libcuda.so.1", RTLD_NOW);
-    for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
-        void *symbol = library ? dlsym(library, entry[i].name) : NULL;
-        if (!symbol) return 0;
-        memcpy(entry[i].to, &symbol, sizeof symbol);
-    }
-    return 1;
-}
 
 /* ---- products ---- */
 
