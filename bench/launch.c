@@ -225,11 +225,14 @@ static void close_all(Bench *b) {
 void *PyCapsule_GetPointer(void *capsule, const char *name) __attribute__((weak));
 void Py_IncRef(void *object) __attribute__((weak));
 
-/* A launch's kernel and arguments; NULL: it was said why. It lives as long as the process. */
-Bench *tile_bench_open(const char *device);
-Bench *tile_bench_open(const char *device) {
+/* A launch's kernel and arguments, on a context that keeps so many graphs of launches; NULL: it was
+ * said why. It lives as long as the process. */
+Bench *tile_bench_open(const char *device, int graphs);
+Bench *tile_bench_open(const char *device, int graphs) {
     Bench *b = calloc(1, sizeof *b);
-    if (!b || !open_all(b, device)) return b;
+    if (!b) return NULL;
+    int code = open_all(b, device);
+    if (!code && !tile_context_set_launch_graphs(b->ctx, graphs)) return b;
     close_all(b);
     free(b);
     return NULL;

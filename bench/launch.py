@@ -9,8 +9,9 @@ kernel does hardly anything and has six arguments, three of them tensors. C's lo
 driver's own cuLaunchKernel takes what it takes: "above the driver" is the rest. "Python" is the same call of a C function
 that takes anything and does nothing, and "tile_launch, from Python" one that looks at nothing either and calls tile_launch with the
 same arguments: what no launch from Python can go without. That is more than the two by themselves, as Python's code and the
-driver's drive each other out of the CPU's caches. --limit: exit code 5 where a launch takes more than so many times as
-long. On the tests' fake driver, which takes no time, figures are the host time of ours: LD_LIBRARY_PATH=build/tests/fake,
+driver's drive each other out of the CPU's caches. tilec's launches go as CUDA graphs of one kernel but where it says otherwise, and
+tile_launch's do not. --limit: exit code 5 where a launch takes more than so many times as
+long as tile_launch with cuLaunchKernel. On the tests' fake driver, which takes no time, figures are the host time of ours: LD_LIBRARY_PATH=build/tests/fake,
 --device=fake."""
 import argparse
 import os
@@ -23,6 +24,7 @@ import tilec.language as tl
 
 BATCH = 200
 THIN = "tile_launch, from Python"
+THIN_GRAPHS = "the same, as graphs"
 
 
 def idle(x, y, z, n, stride, scale, BLOCK: tl.constexpr):
@@ -45,8 +47,8 @@ def pretended():
     return kind(), kind(), kind()
 
 
-def thinnest(o):
-    """A function of Python's that takes anything and calls tile_launch."""
+def thinnest(o, graphs):
+    """A function of Python's that takes anything and calls tile_launch, where so many launches may be graphs."""
     import ctypes
 
     class MethodDef(ctypes.Structure):
@@ -55,14 +57,18 @@ def thinnest(o):
     FASTCALL, KEYWORDS = 0x80, 2
     library = ctypes.CDLL(os.path.abspath(o.launch))
     library.tile_bench_open.restype = ctypes.c_void_p
-    bench = library.tile_bench_open(b"cuda" if o.device == "fake" else o.device.encode())
+    bench = library.tile_bench_open(b"cuda" if o.device == "fake" else o.device.encode(), graphs)
     if not bench:
         sys.exit(5)
-    thinnest.method = MethodDef(b"launch", ctypes.cast(library.tile_bench_call, ctypes.c_void_p), FASTCALL | KEYWORDS, None)
+    method = MethodDef(b"launch", ctypes.cast(library.tile_bench_call, ctypes.c_void_p), FASTCALL | KEYWORDS, None)
     capsule, function = ctypes.pythonapi.PyCapsule_New, ctypes.pythonapi.PyCFunction_NewEx
     capsule.restype, capsule.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     function.restype, function.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    return function(ctypes.addressof(thinnest.method), capsule(bench, None, None), None)
+    thinnest.alive.append(method)
+    return function(ctypes.addressof(method), capsule(bench, None, None), None)
+
+
+thinnest.alive = []
 
 
 def contenders(o):
@@ -76,12 +82,16 @@ def contenders(o):
         wait = torch.cuda.synchronize
     ours = tilec.jit(idle)
     one, grid = (1,), lambda meta: (tilec.cdiv(100, meta["BLOCK"]),)
-    launcher, thin = ours[one], thinnest(o)
+    launcher, thin, thin_graphs = ours[one], thinnest(o, 0), thinnest(o, 8)
+    tilec.set_launch_graphs(0, "cuda")  # of this name, another context on the same GPU
+    plain = tilec.jit(idle, device="cuda")
     known = dict(BLOCK=1024)
     found = {
         "Python": lambda: dict.__contains__ and known.get(x, y),
         THIN: lambda: thin(x, y, z, 1, 1024, 0.5, BLOCK=1024),
+        THIN_GRAPHS: lambda: thin_graphs(x, y, z, 1, 1024, 0.5, BLOCK=1024),
         "tilec, kernel[(1,)](…)": lambda: ours[one](x, y, z, 1, 1024, 0.5, BLOCK=1024),
+        "tilec, without graphs": lambda: plain[one](x, y, z, 1, 1024, 0.5, BLOCK=1024),
         "tilec, the launcher kept": lambda: launcher(x, y, z, 1, 1024, 0.5, BLOCK=1024),
         "tilec, grid a function": lambda: ours[grid](x, y, z, 1, 1024, 0.5, BLOCK=1024),
     }
@@ -148,7 +158,7 @@ def main():
     driver, c = in_c(o)
     rows = [("cuLaunchKernel, from C", driver), ("tile_launch, from C", c)] + list(ns.items())
     for name, value in rows:
-        of = f"{value / ns[THIN]:6.2f} of that" if name.startswith(("tilec", "Triton")) else ""
+        of = f"{value / ns[THIN]:6.2f} of that, {value / ns[THIN_GRAPHS]:6.2f}" if name.startswith(("tilec", "Triton")) else ""
         above = "" if name == "Python" else f"   above the driver {max(value - driver, 0):6.0f} ns {of}"
         print(f"{name:28} {value:8.0f} ns{above}")
     print(f"tile_launch from C and Python, each by itself: {c + ns['Python']:.0f} ns")

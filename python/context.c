@@ -124,6 +124,16 @@ static PyObject *set_checks(PyObject *object, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+static PyObject *set_launch_graphs(PyObject *object, PyObject *args) {
+    Context *self = (Context *)object;
+    int at_most;
+    if (!PyArg_ParseTuple(args, "i:set_launch_graphs", &at_most)) return NULL;
+    tile_status st;
+    Py_BEGIN_ALLOW_THREADS st = tile_context_set_launch_graphs(self->ctx, at_most);
+    Py_END_ALLOW_THREADS if (st) return raise_from(state_of(object), self->ctx, st);
+    Py_RETURN_NONE;
+}
+
 static PyObject *name_of(PyObject *object, void *unused) {
     (void)unused;
     return PyUnicode_FromString(tile_context_device_name(((Context *)object)->ctx));
@@ -146,6 +156,8 @@ static PyMethodDef methods[] = {
      PyDoc_STR("timed(function, stream, clear): milliseconds between events before and behind "
                "function(); clear: a GPU's cache is overwritten first.")},
     {"set_checks", set_checks, METH_VARARGS, PyDoc_STR("TILE_CHECK_ bits, for the CPU device.")},
+    {"set_launch_graphs", set_launch_graphs, METH_VARARGS,
+     PyDoc_STR("How many kernels are launched as CUDA graphs, on a GPU.")},
     {NULL, NULL, 0, NULL},
 };
 static PyGetSetDef fields[] = {

@@ -16,7 +16,7 @@ from . import _tilec, language
 from ._compile import Compiled, compile
 from ._descriptor import TensorDescriptor
 from ._install import Installed, install
-from ._device import set_checks, synchronize
+from ._device import set_checks, set_launch_graphs, synchronize
 from ._jit import JITFunction, aggregate, constexpr_function, jit
 from ._tilec import CheckError, CompilationError, DeviceError, Error, LaunchError
 from ._tune import Autotuner, Config, Heuristics, autotune, heuristics
@@ -27,7 +27,8 @@ __version__ = _tilec.version()
 __all__ = [
     "Autotuner", "CheckError", "Compiled", "CompilationError", "Config", "DeviceError", "Error", "Heuristics", "Installed",
     "JITFunction", "LaunchError", "TensorDescriptor", "aggregate", "autotune", "cdiv", "compile", "constexpr_function",
-    "heuristics", "install", "jit", "language", "next_power_of_2", "set_checks", "synchronize",
+    "heuristics", "install", "jit", "language", "next_power_of_2", "set_checks", "set_launch_graphs",
+    "synchronize",
 ]  # fmt: skip
 
 

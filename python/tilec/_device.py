@@ -7,6 +7,17 @@ from . import _tilec
 
 _contexts = {}
 
+# Of kernels in streams, for each GPU, unless asked otherwise: 7 MB of its memory.
+_LAUNCH_GRAPHS = 64
+
+
+def _open(name):
+    found = _tilec.Context(name)
+    if name.startswith("cuda") and not any(f"{tool}_INJECTION64_PATH" in os.environ for tool in ("CUDA", "NVTX")):
+        found.set_launch_graphs(_LAUNCH_GRAPHS)  # a profiler that came by injection shows graphs as a whole
+    return found
+
+
 
 def context(name):
     """One for each device and process: a child made by fork needs its own."""
@@ -15,7 +26,7 @@ def context(name):
     key = (name, os.getpid())
     found = _contexts.get(key)
     if found is None:
-        found = _contexts.setdefault(key, _tilec.Context(name))
+        found = _contexts.setdefault(key, _open(name))
     return found
 
 
@@ -41,3 +52,10 @@ def synchronize(device="auto"):
 def set_checks(checks, device="cpu"):
     """What the CPU device watches for from now on: a sum of the CHECK_ numbers of tile.h; 63 is all."""
     context(device).set_checks(checks)
+
+
+def set_launch_graphs(at_most, device="cuda:0"):
+    """Of how many kernels, each in each of its streams, launches on this GPU go as CUDA graphs of one kernel, from the
+    sixteenth on, which takes the host half the time: 64 unless this, or a profiler that was injected, says otherwise; 0 is none,
+    1024 the most. A graph holds 113 KB of the GPU's memory. tile.h's tile_context_set_launch_graphs says what differs."""
+    context(device).set_launch_graphs(at_most)

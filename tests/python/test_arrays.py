@@ -263,6 +263,32 @@ class GPU(unittest.TestCase):
         tilec.synchronize("cuda:0")
         self.assertEqual(list(x), list(range(8)))
 
+    @unittest.skipUnless("TILE_FAKE_CUDA" in os.environ, "no driver to test with")
+    def test_launch_graphs(self):
+        told = os.environ.get("WANTED_GRAPHS")
+        if told is None:
+            env = {**os.environ, "LD_LIBRARY_PATH": os.environ["TILE_FAKE_CUDA"], "PYTHONPATH": os.pathsep.join(sys.path)}
+            for wanted, tool in ("1", {}), ("0", {"CUDA_INJECTION64_PATH": "tool.so"}), ("0", {"NVTX_INJECTION64_PATH": "tool.so"}):
+                subprocess.run([sys.executable, __file__, "GPU.test_launch_graphs"], env={**env, "WANTED_GRAPHS": wanted, **tool},
+                               check=True, stderr=subprocess.PIPE)  # fmt: skip
+            return
+        x = array("f", range(8))
+        tensor, fake = Fake(x, device="cuda"), ctypes.CDLL("libcuda.so.1")
+
+        def goes():
+            for _ in range(16):
+                double[1](tensor, 8, 1, stream=0)
+            return fake.fake_was_graph()
+
+        self.assertEqual(goes(), int(told))
+        tilec.set_launch_graphs(0)
+        self.assertEqual(goes(), 0)
+        tilec.set_launch_graphs(1, device="cuda:0")
+        self.assertEqual(goes(), 1)
+        for wrong in -1, 1025:
+            with self.assertRaisesRegex(tilec.Error, "it is 0 to 1024"):
+                tilec.set_launch_graphs(wrong)
+
 
 @unittest.skipUnless(np, "NumPy is not installed")
 class NumPy(unittest.TestCase):

@@ -20,10 +20,12 @@ class Extension(unittest.TestCase):
         context.synchronize()
         context.synchronize(0)
         context.set_checks(63)
+        context.set_launch_graphs(8)
         self.refuses(
             lambda: _tilec.Context(), lambda: _tilec.Context("x\0"), lambda: _tilec.Context(name="cpu"),
             lambda: _tilec.Context("nothing"), lambda: context.synchronize(-1), lambda: context.set_checks(-1),
             lambda: context.synchronize("x"), lambda: context.set_checks(1 << 40),
+            lambda: context.set_launch_graphs(-1), lambda: context.set_launch_graphs(1 << 40), lambda: context.set_launch_graphs(),
         )  # fmt: skip
 
     def test_addresses(self):

@@ -159,6 +159,37 @@ class Operators(unittest.TestCase):
             torch.testing.assert_close(y, torch.nn.functional.silu(once), atol=1e-6, rtol=1e-5)
 
     @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
+    def test_launch_graphs(self):
+        """Launches that go as graphs of one kernel: each with its own arguments, in the order of the stream, which others share;
+        while a graph is captured they are part of it; and a profiler names the kernel."""
+        rows = [torch.randn(900 + 37 * i, device="cuda") for i in range(64)]
+        chain = torch.zeros(1000, device="cuda")
+        for _ in range(40):
+            silu_forward[(16,)](chain, chain, 1000)  # from the sixteenth on as a graph
+            chain += 1
+        expected = torch.zeros(1000, device="cuda")
+        for _ in range(40):
+            expected = torch.nn.functional.silu(expected) + 1
+        torch.testing.assert_close(chain, expected, atol=1e-5, rtol=1e-5)
+        torch.cuda._sleep(20000000)  # all of these wait
+        found = [silu(row) for row in rows * 4]
+        for got, row in zip(found, rows * 4):
+            torch.testing.assert_close(got, torch.nn.functional.silu(row), atol=1e-6, rtol=1e-5)
+        graph, x = torch.cuda.CUDAGraph(), torch.randn(1000, device="cuda")
+        with torch.cuda.graph(graph):
+            y = silu(silu(x))
+        x.copy_(torch.randn_like(x))
+        graph.replay()
+        torch.testing.assert_close(y, torch.nn.functional.silu(torch.nn.functional.silu(x)), atol=1e-6, rtol=1e-5)
+        kinds = torch.profiler.ProfilerActivity
+        with torch.profiler.profile(activities=[kinds.CPU, kinds.CUDA]) as profile:
+            for _ in range(5):
+                silu_forward[(16,)](x, y, 1000)
+            torch.cuda.synchronize()
+        seen = {e.key: e.count for e in profile.key_averages()}
+        self.assertEqual([n for name, n in seen.items() if "silu_forward" in name], [5], seen)
+
+    @unittest.skipUnless(torch and torch.cuda.is_available(), "there is no GPU")
     def test_streams(self):
         x = torch.randn(1 << 22, device="cuda")
         for _ in range(20):
