@@ -506,7 +506,7 @@ static void ignore_count(void *user, const tile_count *count) {
 static void call_context(State *s) {
     int c = any_context(s);
     tile_context *ctx = s->context[c];
-    switch (byte(s) % 8) {
+    switch (byte(s) % 9) {
     case 0: came(s, c, tile_context_set_checks(ctx, byte(s))); break;
     case 1: came(s, c, tile_context_set_print(ctx, byte(s) % 2 ? ignore_text : NULL, NULL)); break;
     case 2:
@@ -518,6 +518,7 @@ static void call_context(State *s) {
     case 4: came(s, c, tile_context_set_concurrent(ctx, (int)byte(s) % 3)); break;
     case 5: came(s, c, tile_synchronize(ctx)); break;
     case 6: came(s, c, tile_context_fail(ctx, TILE_IO, "a sentence")); break;
+    case 7: came(s, c, tile_context_set_launch_graphs(ctx, (int)byte(s) % 32 - 1)); break;
     default:
         if (!tile_context_device_name(ctx) || !tile_context_target(ctx))
             fuzz_wrong("a device without a name", NULL);
