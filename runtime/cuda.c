@@ -587,9 +587,11 @@ static void cuda_close(tile_context *ctx) {
     CudaDevice *d = ctx->cuda;
     CuContext old;
     bool entered = d->context && !enter(ctx);
-    graphs_close(&d->graphs, &d->api);
-    workspaces_close(&d->workspaces, &d->api);
-    if (entered) d->api.ctx_pop(&old);
+    graphs_close(&d->graphs, entered ? &d->api : NULL);
+    if (entered) {
+        workspaces_close(&d->workspaces, &d->api);
+        d->api.ctx_pop(&old);
+    }
     if (d->retained) d->api.primary_release(d->device);
     cuda_api_close(&d->api);
 }

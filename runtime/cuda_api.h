@@ -62,6 +62,7 @@ typedef union CuStreamAttribute {
         size_t bytes; /* 0: no window */
     } access_policy;
     int sync_domain;
+    uint8_t sync_domains[2]; /* of launches, and of those to other domains */
     char room[64];
 } CuStreamAttribute;
 
@@ -85,6 +86,7 @@ enum {
 
     CU_STREAM_NON_BLOCKING = 1, /* it does not wait for the default stream */
     CU_STREAM_ACCESS_POLICY = 1,
+    CU_STREAM_SYNC_DOMAIN_MAP = 9,
     CU_STREAM_SYNC_DOMAIN = 10,
     CU_EVENT_NO_TIMING = 2,
     CU_CAPTURE_NONE = 0,

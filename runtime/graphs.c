@@ -18,101 +18,51 @@
 #include "runtime/graphs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
-    ASKED_FIRST = 16,   /* launches: to make a graph takes as long as 9 save */
-    ASKED_EVERY = 37,   /* no round number, as loops have */
-    MARKED_AHEAD = 8,   /* of the question whether the stream is behind: 20 us and more */
-    MOST_LAUNCHES = 64, /* that are counted */
-    WAYS = 4            /* places where one can be */
+    BEFORE = 15, /* launches: to make a graph takes as long as 9 save */
+    ASKED_EVERY =
+        37, /* launches in a stream, whether it is behind: no round number, as loops have */
+    MARKED_AHEAD = 8, /* of that question: 20 us and more */
+    IDLE = 4096,      /* launches of others, after which a place is given up */
+    STREAMS = 64      /* at once; those beyond have no graphs */
 };
 
-struct LaunchGraph {
-    CuFunction function;
-    uint64_t stream;
-    int launches; /* 0: the place is free */
-    int ask_in;   /* launches, whether the stream is behind */
-    bool marked;  /* `mark` is in the stream */
-    bool behind;  /* as far as is known */
-    bool refused; /* there cannot be one */
+typedef struct LaunchStream {
+    uint64_t id; /* 0: none */
+    uint64_t last;
+    int ask_in;
+    bool marked; /* `mark` is in the stream */
+    bool behind; /* as far as is known */
     CuEvent mark;
+} LaunchStream;
+
+typedef struct LaunchGraph {
+    CuFunction function;
+    uint64_t stream, last;
+    int launches; /* as far as BEFORE */
+    bool refused; /* there cannot be one */
     CuGraph graph;
     CuGraphNode node; /* its kernel */
     CuGraphExec exec; /* NULL: there is none yet */
+} LaunchGraph;
+
+struct GraphTable {
+    LaunchStream stream[STREAMS]; /* by number */
+    uint64_t launches;
+    int most, n, hand;  /* the graph that is looked at next, for whether it is idle */
+    LaunchGraph *graph; /* n of them */
+    uint16_t *place;    /* mask + 1: by function and stream, 1 + the graph's; 0: none */
+    unsigned mask;
 };
 
 _Static_assert(sizeof(CuKernelNode) == 72, "the size of CUDA_KERNEL_NODE_PARAMS_v2");
 
+/* ---- the table ---- */
+
 bool graphs_open(LaunchGraphs *g) {
     return pthread_mutex_init(&g->lock, NULL) == 0;
-}
-
-/* A launch of it that has not ended still does. */
-static void drop(LaunchGraph *one, const CudaApi *api) {
-    if (one->mark) api->event_destroy(one->mark);
-    if (one->exec) api->exec_destroy(one->exec);
-    if (one->graph) api->graph_destroy(one->graph);
-    *one = (LaunchGraph){0};
-}
-
-/* What it is of stays known. */
-static void refuse(LaunchGraph *one, const CudaApi *api) {
-    LaunchGraph known = {.function = one->function,
-                         .stream = one->stream,
-                         .launches = one->launches,
-                         .refused = true};
-    drop(one, api);
-    *one = known;
-}
-
-bool graphs_keep(LaunchGraphs *g, const CudaApi *api, int ngraphs) {
-    pthread_mutex_lock(&g->lock);
-    int had = atomic_exchange(&g->ngraphs, 0);
-    for (int i = 0; i < had; i++) drop(&g->graph[i], api);
-    free(g->graph);
-    g->graph = ngraphs ? calloc((size_t)ngraphs, sizeof *g->graph) : NULL;
-    if (g->graph) atomic_store(&g->ngraphs, ngraphs);
-    pthread_mutex_unlock(&g->lock);
-    return g->graph || !ngraphs;
-}
-
-void graphs_close(LaunchGraphs *g, const CudaApi *api) {
-    graphs_keep(g, api, 0);
-    pthread_mutex_destroy(&g->lock);
-}
-
-void graphs_forget(LaunchGraphs *g, const CudaApi *api, CuFunction function) {
-    if (!atomic_load(&g->ngraphs)) return;
-    pthread_mutex_lock(&g->lock);
-    for (int i = 0, n = atomic_load(&g->ngraphs); i < n; i++)
-        if (g->graph[i].function == function) drop(&g->graph[i], api);
-    pthread_mutex_unlock(&g->lock);
-}
-
-/* Of this function and stream, which may be the first launch that it hears of. NULL: its places are
- * taken by others that are launched more often. */
-static LaunchGraph *find(LaunchGraphs *g, const CudaApi *api, CuFunction function,
-                         uint64_t stream) {
-    int n = atomic_load_explicit(&g->ngraphs, memory_order_relaxed);
-    uint64_t mixed = ((uint64_t)(uintptr_t)function >> 4 ^ stream << 20) * 0x9E3779B97F4A7C15u;
-    int first = (int)((mixed >> 32) % (unsigned)n);
-    LaunchGraph *least = NULL;
-    for (int i = 0; i < WAYS && i < n; i++) {
-        LaunchGraph *one = &g->graph[(first + i) % n];
-        if (one->launches && one->function == function && one->stream == stream) return one;
-        if (!least || one->launches < least->launches) least = one;
-    }
-    if (least->launches && --least->launches) return NULL;
-    drop(least, api);
-    *least = (LaunchGraph){
-        .function = function, .stream = stream, .ask_in = ASKED_FIRST, .behind = true};
-    return least;
-}
-
-/* The other questions here would end the capture. */
-static bool is_captured(const CudaApi *api, CuStream stream) {
-    int status = CU_CAPTURE_NONE;
-    return api->stream_capturing(stream, &status) || status != CU_CAPTURE_NONE;
 }
 
 /* What this thread calls next would end the captures that any thread is at in other streams; with
@@ -122,35 +72,166 @@ static bool spare_captures(const CudaApi *api, int *mode) {
     return !api->capture_mode(mode);
 }
 
-static bool set_mark(LaunchGraph *one, const CudaApi *api, CuStream stream) {
-    if (!one->mark && api->event_create(&one->mark, CU_EVENT_NO_TIMING)) {
-        one->mark = NULL;
-        return false;
+/* A launch of it that has not ended still does. api NULL: the driver has let go of it already. */
+static void drop(LaunchGraph *one, const CudaApi *api) {
+    int mode;
+    if (api && one->graph) {
+        bool spared = spare_captures(api, &mode);
+        if (one->exec) api->exec_destroy(one->exec);
+        api->graph_destroy(one->graph);
+        if (spared) api->capture_mode(&mode);
     }
-    return !api->event_record(one->mark, stream);
+    *one = (LaunchGraph){0};
 }
 
-static bool is_behind(LaunchGraph *one, const CudaApi *api, CuStream stream) {
+static void drop_stream(LaunchStream *s, const CudaApi *api) {
+    if (api && s->mark) api->event_destroy(s->mark);
+    *s = (LaunchStream){0};
+}
+
+static void free_table(struct GraphTable *t, const CudaApi *api) {
+    if (!t) return;
+    for (int i = 0; i < t->n; i++) drop(&t->graph[i], api);
+    for (int i = 0; i < STREAMS; i++) drop_stream(&t->stream[i], api);
+    free(t->graph);
+    free(t->place);
+    free(t);
+}
+
+static struct GraphTable *new_table(int most) {
+    struct GraphTable *t = calloc(1, sizeof *t);
+    unsigned places = 2;
+    if (!t) return NULL;
+    while (places < 2 * (unsigned)most) places *= 2;
+    t->most = most;
+    t->mask = places - 1;
+    t->graph = calloc((size_t)most, sizeof *t->graph);
+    t->place = calloc(places, sizeof *t->place);
+    if (t->graph && t->place) return t;
+    free_table(t, NULL);
+    return NULL;
+}
+
+bool graphs_keep(LaunchGraphs *g, const CudaApi *api, int ngraphs) {
+    struct GraphTable *t = ngraphs ? new_table(ngraphs) : NULL;
+    pthread_mutex_lock(&g->lock);
+    free_table(g->table, api);
+    g->table = t;
+    atomic_store(&g->some, t != NULL);
+    pthread_mutex_unlock(&g->lock);
+    return t || !ngraphs;
+}
+
+void graphs_close(LaunchGraphs *g, const CudaApi *api) {
+    free_table(g->table, api);
+    pthread_mutex_destroy(&g->lock);
+}
+
+/* Where it is, or would be. */
+static unsigned place_of(const struct GraphTable *t, CuFunction function, uint64_t stream) {
+    uint64_t mixed = ((uint64_t)(uintptr_t)function >> 4 ^ stream << 20) * 0x9E3779B97F4A7C15u;
+    unsigned at = (unsigned)(mixed >> 32) & t->mask;
+    for (; t->place[at]; at = (at + 1) & t->mask) {
+        const LaunchGraph *one = &t->graph[t->place[at] - 1];
+        if (one->function == function && one->stream == stream) break;
+    }
+    return at;
+}
+
+/* The last one comes to its place. */
+static void remove_graph(struct GraphTable *t, const CudaApi *api, int i) {
+    drop(&t->graph[i], api);
+    t->graph[i] = t->graph[--t->n];
+    memset(t->place, 0, (t->mask + 1) * sizeof *t->place);
+    for (int k = 0; k < t->n; k++)
+        t->place[place_of(t, t->graph[k].function, t->graph[k].stream)] = (uint16_t)(k + 1);
+}
+
+void graphs_forget(LaunchGraphs *g, const CudaApi *api, CuFunction function) {
+    if (!atomic_load(&g->some)) return;
+    pthread_mutex_lock(&g->lock);
+    for (int i = g->table ? g->table->n - 1 : -1; i >= 0; i--)
+        if (g->table->graph[i].function == function) remove_graph(g->table, api, i);
+    pthread_mutex_unlock(&g->lock);
+}
+
+/* Of this function and stream, which may be the first launch that it hears of. NULL: others have
+ * all places. */
+static LaunchGraph *find(struct GraphTable *t, const CudaApi *api, CuFunction function,
+                         uint64_t stream) {
+    unsigned at = place_of(t, function, stream);
+    if (t->place[at]) return &t->graph[t->place[at] - 1];
+    if (t->n == t->most) {
+        t->hand = (t->hand + 1) % t->n;
+        if (t->launches - t->graph[t->hand].last < IDLE) return NULL;
+        remove_graph(t, api, t->hand);
+        at = place_of(t, function, stream);
+    }
+    t->graph[t->n] = (LaunchGraph){.function = function, .stream = stream};
+    t->place[at] = (uint16_t)++t->n;
+    return &t->graph[t->n - 1];
+}
+
+/* What it is of stays known. */
+static void refuse(LaunchGraph *one, const CudaApi *api) {
+    LaunchGraph known = {
+        .function = one->function, .stream = one->stream, .last = one->last, .refused = true};
+    drop(one, api);
+    *one = known;
+}
+
+/* ---- streams ---- */
+
+/* The other questions here would end the capture. */
+static bool is_captured(const CudaApi *api, CuStream stream) {
+    int status = CU_CAPTURE_NONE;
+    return api->stream_capturing(stream, &status) || status != CU_CAPTURE_NONE;
+}
+
+/* NULL: another has its place. */
+static LaunchStream *find_stream(struct GraphTable *t, const CudaApi *api, uint64_t id) {
+    LaunchStream *s = &t->stream[id % STREAMS];
+    if (s->id != id) {
+        if (s->id && t->launches - s->last < IDLE) return NULL;
+        drop_stream(s, api);
+        *s = (LaunchStream){.id = id, .ask_in = BEFORE, .behind = true};
+    }
+    s->last = t->launches;
+    return s;
+}
+
+static bool set_mark(LaunchStream *s, const CudaApi *api, CuStream stream) {
+    if (!s->mark && api->event_create(&s->mark, CU_EVENT_NO_TIMING)) {
+        s->mark = NULL;
+        return false;
+    }
+    return !api->event_record(s->mark, stream);
+}
+
+static bool is_behind(LaunchStream *s, const CudaApi *api, CuStream stream) {
     int mode;
-    one->ask_in--;
-    if (one->ask_in == MARKED_AHEAD) one->marked = set_mark(one, api, stream);
-    if (one->ask_in) return one->behind;
-    one->ask_in = ASKED_EVERY;
-    if (!one->marked || !spare_captures(api, &mode)) return one->behind;
-    one->behind = api->event_query(one->mark) != CU_SUCCESS;
+    s->ask_in--;
+    if (s->ask_in == MARKED_AHEAD) s->marked = set_mark(s, api, stream);
+    if (s->ask_in) return s->behind;
+    s->ask_in = ASKED_EVERY;
+    if (!s->marked || !spare_captures(api, &mode)) return s->behind;
+    s->behind = api->event_query(s->mark) != CU_SUCCESS;
     api->capture_mode(&mode);
-    return one->behind;
+    return s->behind;
 }
 
 /* Launches in this stream are like others, but for its priority. */
 static bool is_ordinary(const CudaApi *api, CuStream stream) {
     CuGreenContext green = NULL;
-    CuStreamAttribute window = {.room = {0}}, domain = {.room = {0}};
+    CuStreamAttribute window = {.room = {0}}, domain = {.room = {0}}, map = {.room = {0}};
     return !api->stream_green(stream, &green) && !green &&
            !api->stream_attribute(stream, CU_STREAM_ACCESS_POLICY, &window) &&
            !window.access_policy.bytes &&
-           !api->stream_attribute(stream, CU_STREAM_SYNC_DOMAIN, &domain) && !domain.sync_domain;
+           !api->stream_attribute(stream, CU_STREAM_SYNC_DOMAIN, &domain) && !domain.sync_domain &&
+           !api->stream_attribute(stream, CU_STREAM_SYNC_DOMAIN_MAP, &map) && !map.sync_domains[0];
 }
+
+/* ---- launches ---- */
 
 /* It takes memory. */
 static bool make(LaunchGraph *one, const CudaApi *api, const CuKernelNode *kernel,
@@ -166,16 +247,21 @@ static bool make(LaunchGraph *one, const CudaApi *api, const CuKernelNode *kerne
     return one->exec != NULL;
 }
 
-static bool launch(LaunchGraphs *g, const CudaApi *api, const CuKernelNode *kernel,
+static bool launch(struct GraphTable *t, const CudaApi *api, const CuKernelNode *kernel,
                    CuStream stream) {
     unsigned long long id = 0;
-    if (!atomic_load_explicit(&g->ngraphs, memory_order_relaxed) || is_captured(api, stream) ||
-        api->stream_id(stream, &id))
-        return false;
-    LaunchGraph *one = find(g, api, kernel->function, id);
+    if (!t || is_captured(api, stream) || api->stream_id(stream, &id) || !id) return false;
+    t->launches++;
+    LaunchStream *s = find_stream(t, api, id);
+    bool behind = !s || is_behind(s, api, stream);
+    LaunchGraph *one = s ? find(t, api, kernel->function, id) : NULL;
     if (!one) return false;
-    if (one->launches < MOST_LAUNCHES) one->launches++;
-    if (one->refused || is_behind(one, api, stream)) return false;
+    one->last = t->launches;
+    if (one->launches < BEFORE) {
+        one->launches++;
+        return false;
+    }
+    if (behind || one->refused) return false;
     bool ready = one->exec ? !api->graph_set_kernel(one->exec, one->node, kernel)
                            : make(one, api, kernel, stream);
     if (ready && !api->graph_launch(one->exec, stream)) return true;
@@ -186,9 +272,9 @@ static bool launch(LaunchGraphs *g, const CudaApi *api, const CuKernelNode *kern
 /* Another thread's launch is not waited for. */
 bool graphs_launch(LaunchGraphs *g, const CudaApi *api, const CuKernelNode *kernel,
                    CuStream stream) {
-    if (!atomic_load_explicit(&g->ngraphs, memory_order_relaxed) || pthread_mutex_trylock(&g->lock))
+    if (!atomic_load_explicit(&g->some, memory_order_relaxed) || pthread_mutex_trylock(&g->lock))
         return false;
-    bool launched = launch(g, api, kernel, stream);
+    bool launched = launch(g->table, api, kernel, stream);
     pthread_mutex_unlock(&g->lock);
     return launched;
 }

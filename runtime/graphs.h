@@ -7,19 +7,19 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-
-typedef struct LaunchGraph LaunchGraph; /* of one function in one stream */
+#include <stdbool.h>
 
 typedef struct LaunchGraphs {
     pthread_mutex_t lock;
-    LaunchGraph *graph;
-    atomic_int ngraphs; /* that may be kept; 0: no launch is one, and the lock is not taken */
+    struct GraphTable *table; /* NULL: none is kept */
+    atomic_bool some;         /* there is a table; where there is none the lock is not taken */
 } LaunchGraphs;
 
 /* False: there is no such lock. */
 bool graphs_open(LaunchGraphs *g);
+/* api NULL: the context is gone, and what was in it. */
 void graphs_close(LaunchGraphs *g, const CudaApi *api);
-/* So many, from none on. False: no memory, and none is kept. */
+/* At most so many, none of which is there yet. False: no memory, and none is kept. */
 bool graphs_keep(LaunchGraphs *g, const CudaApi *api, int ngraphs);
 /* The function is unloaded next. */
 void graphs_forget(LaunchGraphs *g, const CudaApi *api, CuFunction function);

@@ -78,6 +78,8 @@ int main(void) {
     printf("%zu %zu %zu\n", sizeof(VALUE),
            offsetof(VALUE, MEMBER(access_policy.bytes, accessPolicyWindow.num_bytes)),
            offsetof(VALUE, MEMBER(sync_domain, memSyncDomain)));
+    printf("%zu %zu\n", offsetof(VALUE, MEMBER(sync_domains[0], memSyncDomainMap.default_)),
+           offsetof(VALUE, MEMBER(sync_domains[1], memSyncDomainMap.remote)));
     printf("%zu\n", offsetof(ATTRIBUTE, MEMBER(value.cluster[2], value.clusterDim.z)));
     const int numbers[] = {
         SHOW(CU_DEVICE_MULTIPROCESSORS, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
@@ -106,6 +108,7 @@ int main(void) {
         SHOW(CU_ERROR_PEER_ENABLED, CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED),
         SHOW(CU_STREAM_NON_BLOCKING, CU_STREAM_NON_BLOCKING),
         SHOW(CU_STREAM_ACCESS_POLICY, CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW),
+        SHOW(CU_STREAM_SYNC_DOMAIN_MAP, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP),
         SHOW(CU_STREAM_SYNC_DOMAIN, CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN),
         SHOW(CU_EVENT_NO_TIMING, CU_EVENT_DISABLE_TIMING),
         SHOW(CU_CAPTURE_NONE, CU_STREAM_CAPTURE_STATUS_NONE),

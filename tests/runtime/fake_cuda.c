@@ -34,6 +34,7 @@ enum {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static FakeLaunch last_launch;
 static atomic_bool initialized;
+static atomic_long disturbed; /* calls that end others' captures */
 static int sm_major = 9, sm_minor = 0, can_cluster = 1, driver = 13000;
 static bool peers = true, peer_enabled[DEVICES][DEVICES];
 static Object primary[DEVICES];
@@ -85,9 +86,14 @@ static void set_driver(int version) {
     driver = version;
 }
 
+static long disturbing(void) {
+    return atomic_load(&disturbed);
+}
+
 extern const FakeCuda fake_cuda;
-const FakeCuda fake_cuda = {book_let_fail, book_calls, book_failed,   live,       forget,    pushed,
-                            last,          set_device, set_connected, set_stream, set_driver};
+const FakeCuda fake_cuda = {book_let_fail, book_calls, book_failed, live,
+                            forget,        pushed,     last,        set_device,
+                            set_connected, set_stream, set_driver,  disturbing};
 
 /* Every entry point is declared as the runtime declares it, so that the two cannot drift apart. */
 #define FN(symbol, member, params)                                                                 \
@@ -521,6 +527,13 @@ CuResult fake_occupancy(int *blocks, CuFunction function, int threads, size_t dy
     return CU_SUCCESS;
 }
 
+/* Else the call ends what any thread captures in a stream, if one does. */
+static bool spares_captures(void) {
+    if (thread_captures == CU_CAPTURE_RELAXED) return true;
+    atomic_fetch_add(&disturbed, 1);
+    return false;
+}
+
 /* ---- launches ---- */
 
 /* The map says what it was made of: address, sizes, strides, boxes, in this order. */
@@ -671,6 +684,8 @@ CuResult fake_stream_attribute(CuStream stream, int id, CuStreamAttribute *value
         value->access_policy.bytes = kind_of(stream) == FAKE_WINDOW ? 4096 : 0;
     else if (id == CU_STREAM_SYNC_DOMAIN)
         value->sync_domain = kind_of(stream) == FAKE_DOMAIN;
+    else if (id == CU_STREAM_SYNC_DOMAIN_MAP)
+        value->sync_domains[0] = kind_of(stream) == FAKE_DOMAIN_MAP;
     else
         return INVALID_VALUE;
     return CU_SUCCESS;
@@ -731,7 +746,7 @@ CuResult fake_graph_destroy(CuGraph graph) {
 CuResult fake_graph_instantiate(CuGraphExec *exec, CuGraph graph, unsigned long long flags) {
     BEGIN_HERE();
     if (!book_knows(graph, GRAPH)) return INVALID_HANDLE;
-    if (thread_captures != CU_CAPTURE_RELAXED) return CAPTURE_UNSUPPORTED;
+    if (!spares_captures()) return CAPTURE_UNSUPPORTED;
     if (flags || !((Object *)graph)->parent) return INVALID_VALUE;
     Object *o = book_add(EXEC, (Object *)graph);
     if (!o) return CU_ERROR_OUT_OF_MEMORY;
@@ -761,6 +776,7 @@ CuResult fake_graph_launch(CuGraphExec exec, CuStream stream) {
 
 CuResult fake_exec_destroy(CuGraphExec exec) {
     CuResult r = book_begin(__func__);
+    spares_captures();
     bool mine = book_take(exec, EXEC);
     return r ? r : mine ? CU_SUCCESS : INVALID_HANDLE;
 }
@@ -813,7 +829,7 @@ CuResult fake_event_query(CuEvent event) {
     BEGIN_HERE_AS(is_mark(event) ? "fake_mark_query" : __func__);
     if (!book_knows(event, EVENT)) return INVALID_HANDLE;
     Object *o = (Object *)event;
-    if (o->no_timing && thread_captures != CU_CAPTURE_RELAXED) return CAPTURE_UNSUPPORTED;
+    if (o->no_timing && !spares_captures()) return CAPTURE_UNSUPPORTED;
     if (o->no_timing) return o->is == FAKE_BEHIND ? CU_ERROR_NOT_READY : CU_SUCCESS;
     bool done = o->asked;
     o->asked = true;

@@ -26,6 +26,7 @@ typedef enum FakeStream {
     FAKE_GREEN,
     FAKE_WINDOW,
     FAKE_DOMAIN,
+    FAKE_DOMAIN_MAP,
     FAKE_BEHIND /* not done with what is in it */
 } FakeStream;
 
@@ -45,6 +46,7 @@ typedef struct FakeCuda {
     void (*connected)(bool yes);                        /* GPUs reach each other's memory */
     void (*stream)(void *stream, FakeStream is);
     void (*driver)(int version); /* of CUDA: 13000 */
+    long (*disturbed)(void);     /* calls that would have ended captures of other threads */
 } FakeCuda;
 
 /* The one symbol to look up: fake_cuda. */

@@ -117,6 +117,15 @@ static void *work(void *arg) {
     return NULL;
 }
 
+/* Also gives graphs up. */
+static void *work_anew(void *arg) {
+    Worker *w = arg;
+    work(w);
+    if (tile_context_set_launch_graphs(ctx, 1)) w->want = ~w->want;
+    w->want = run(w->kernel, w->slot, 0, 100, w->stream, w->want);
+    return NULL;
+}
+
 /* What is launched into the stream that is captured becomes part of it, and what into others goes
  * as ever. */
 static void captures(const Kernel *k, void *captured, void *other) {
@@ -128,8 +137,8 @@ static void captures(const Kernel *k, void *captured, void *other) {
         CHECK(cu.capture_begin(captured, how % 3) == 0);
         uint32_t none = run(k, 1, 0, 30, captured, 0), want = 0;
         if (how < 3)
-            work(&w);
-        else if (pthread_create(&w.thread, NULL, work, &w) == 0)
+            work_anew(&w);
+        else if (pthread_create(&w.thread, NULL, work_anew, &w) == 0)
             pthread_join(w.thread, NULL);
         CHECK(run(k, 1, 30, 60, captured, none) != 0);
         CHECK(cu.capture_end(captured, &graph) == 0 && graph);
@@ -155,6 +164,20 @@ static void threads(const Kernel *k, void *const *stream) {
     }
     for (int i = 0; i < THREADS; i++) pthread_join(w[i].thread, NULL);
     for (int i = 0; i < THREADS; i++) CHECK(in_slot(i) == w[i].want);
+}
+
+/* A module goes, and with it a graph, while it runs. */
+static void unloads(void *stream) {
+    for (int i = 0; i < 5; i++) {
+        Kernel k;
+        clear();
+        CHECK(load(&k));
+        uint32_t want = run(&k, 0, 0, 60, stream, 0);
+        CHECK(start(&k, 1, 0, 2000, stream));
+        want = run(&k, 0, 60, 120, stream, want);
+        tile_module_unload(k.module);
+        CHECK(in_slot(0) == want);
+    }
 }
 
 /* More than graphs are kept, by turns and one after the other. */
@@ -190,6 +213,8 @@ int main(void) {
     captures(&k, stream[1], stream[2]);
     captures(&k, stream[1], NULL);
     threads(&k, stream);
+    unloads(stream[3]);
+    unloads(NULL);
     places();
     for (int i = 0; i < THREADS; i++) CHECK(tile_stream_destroy(ctx, stream[i]) == TILE_OK);
     cu.pop(&old);

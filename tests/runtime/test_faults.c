@@ -124,8 +124,10 @@ static void driver_fails(bool own, bool on) {
             entry = fake->failed();
             fake->let_fail(0, 0, false);
             /* What cannot be reached cannot be given back: one thing for a context that could not
-             * be pushed, anything for a driver that does nothing any more. */
-            good = entry != NULL && clean(&l, on ? LONG_MAX : strcmp(entry, "fake_ctx_push") == 0);
+             * be pushed, or at its end a pool, a graph, what it was made into and a mark; anything
+             * for a driver that does nothing any more. */
+            long lost = strcmp(entry ? entry : "", "fake_ctx_push") != 0 ? 0 : n > work ? 4 : 1;
+            good = entry != NULL && clean(&l, on ? LONG_MAX : lost);
             if (!good) break;
             if (l.status == TILE_OK)
                 good = n > work || may_go_unseen(entry) || status_fits(i, entry, TILE_OK);

@@ -8,9 +8,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Launches before the first graph, and from one question whether the stream is behind to the next;
- * what is held of a kernel that is launched so. */
-enum { BEFORE = 15, ASKED_EVERY = 37, HELD = 3 };
+/* Launches before the first graph; from one question whether the stream is behind to the next, the
+ * first of which comes with the last of those; and what is held of a kernel that is launched so,
+ * and of its stream. */
+enum { BEFORE = 15, ASKED_EVERY = 37, MARKED_AHEAD = 8, OF_KERNEL = 2, OF_STREAM = 1 };
 
 static const char params[] = "{\"name\": \"p\", \"type\": \"*u32\"}, {\"name\": \"n\", \"type\": "
                              "\"i32\"}";
@@ -50,10 +51,11 @@ START_TEST(again_and_again) {
     ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 8), TILE_OK);
     long before = fake->live();
     for (int i = 1; i <= 300; i++) ck_assert_int_eq(goes(kernel, NULL, i), i > BEFORE);
-    ck_assert_int_eq(fake->live(), before + HELD);
+    ck_assert_int_eq(fake->live(), before + OF_KERNEL + OF_STREAM);
     ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 0), TILE_OK);
     ck_assert_int_eq(fake->live(), before);
     ck_assert_int_eq(graphs_of(kernel, NULL, 100), 0);
+    ck_assert_int_eq(fake->disturbed(), 0);
 }
 END_TEST
 
@@ -82,7 +84,8 @@ START_TEST(streams_of_their_own_kind) {
     void *stream;
     ck_assert_int_eq(load_shared(""), TILE_OK);
     ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 64), TILE_OK);
-    static const FakeStream kinds[] = {FAKE_GREEN, FAKE_WINDOW, FAKE_DOMAIN, FAKE_CAPTURED};
+    static const FakeStream kinds[] = {FAKE_GREEN, FAKE_WINDOW, FAKE_DOMAIN, FAKE_DOMAIN_MAP,
+                                       FAKE_CAPTURED};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         ck_assert_int_eq(tile_stream_create(ctx, &stream), TILE_OK);
         fake->stream(stream, kinds[i]);
@@ -103,9 +106,11 @@ START_TEST(behind) {
     ck_assert_int_eq(load_shared(""), TILE_OK);
     ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 64), TILE_OK);
     ck_assert_int_eq(tile_stream_create(ctx, &stream), TILE_OK);
-    ck_assert_int_eq(graphs_of(kernel, stream, BEFORE + 1), 1);
-    fake->stream(stream, FAKE_BEHIND);
-    ck_assert_int_eq(graphs_of(kernel, stream, ASKED_EVERY - 1), ASKED_EVERY - 1);
+    ck_assert_int_eq(graphs_of(kernel, stream, BEFORE + ASKED_EVERY - MARKED_AHEAD),
+                     ASKED_EVERY - MARKED_AHEAD);
+    fake->stream(stream, FAKE_BEHIND); /* not with what was there at the mark */
+    ck_assert_int_eq(graphs_of(kernel, stream, MARKED_AHEAD + ASKED_EVERY - 1),
+                     MARKED_AHEAD + ASKED_EVERY - 1);
     ck_assert_int_eq(graphs_of(kernel, stream, 1), 0);
     fake->stream(stream, FAKE_ORDINARY);
     ck_assert_int_eq(graphs_of(kernel, stream, ASKED_EVERY - 1), 0);
@@ -145,10 +150,10 @@ START_TEST(launches_that_say_more) {
 }
 END_TEST
 
-/* With a module go its graphs, and only those. Kernels that are launched more often take the places
- * of others. */
+/* The first kernels have graphs as long as they are launched, then others; with a module go its
+ * graphs, and only those. */
 START_TEST(places) {
-    enum { KERNELS = 40, PLACES = 8 };
+    enum { KERNELS = 40, PLACES = 8, ROUNDS = 60, IDLE = 4096 };
     tile_module *m[KERNELS];
     tile_kernel *k[KERNELS];
     ck_assert_int_eq(tile_context_set_launch_graphs(ctx, PLACES), TILE_OK);
@@ -159,24 +164,85 @@ START_TEST(places) {
         module = NULL;
     }
     long before = fake->live();
-    ck_assert_int_eq(graphs_of(k[0], NULL, 40), 40 - BEFORE);
-    int by_turns = 0;
-    for (int round = 0; round < 40; round++)
-        for (int i = 1; i < KERNELS; i++) {
-            ck_assert(
-                goes(k[0], NULL, 7)); /* more often than each of the others, and so it stays */
-            by_turns += goes(k[i], NULL, 9);
-        }
-    ck_assert_int_le(fake->live(), before + HELD * PLACES);
-    ck_assert_int_lt(by_turns, 40 * PLACES);
-    /* The first is launched no more: whoever is, has a graph in the end. */
-    for (int i = 1; i < KERNELS; i++) {
-        graphs_of(k[i], NULL, 200);
-        ck_assert(goes(k[i], NULL, 3));
-        ck_assert_int_le(fake->live(), before + HELD * PLACES);
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < KERNELS; i++)
+            ck_assert_int_eq(goes(k[i], NULL, i + 1), i < PLACES && round >= BEFORE);
+    ck_assert_int_eq(fake->live(), before + OF_KERNEL * PLACES + OF_STREAM);
+    for (int n = 0; n < IDLE + PLACES * BEFORE; n++) goes(k[PLACES + n % PLACES], NULL, n);
+    for (int i = 0; i < 3 * PLACES; i++)
+        ck_assert_int_eq(goes(k[i], NULL, i + 1), i >= PLACES && i < 2 * PLACES);
+    ck_assert_int_eq(fake->live(), before + OF_KERNEL * PLACES + OF_STREAM);
+    ck_assert_int_eq(fake->disturbed(), 0);
+    for (int i = 0; i < KERNELS; i++) {
+        tile_module_unload(m[i]);
+        int left = i < PLACES ? PLACES : i < 2 * PLACES ? 2 * PLACES - 1 - i : 0;
+        ck_assert_int_eq(fake->live(), before - 1 - i + OF_KERNEL * left + OF_STREAM);
     }
-    for (int i = 0; i < KERNELS; i++) tile_module_unload(m[i]);
-    ck_assert_int_eq(fake->live(), before - KERNELS);
+}
+END_TEST
+
+/* Streams come and go: each has graphs, and what is held is of the last ones. */
+START_TEST(streams_that_go) {
+    enum { PLACES = 4, TURNS = 200 };
+    ck_assert_int_eq(load_shared(""), TILE_OK);
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, PLACES), TILE_OK);
+    long before = fake->live();
+    int graphs = 0;
+    for (int i = 0; i < TURNS; i++) {
+        void *stream[2];
+        for (int k = 0; k < 2; k++) ck_assert_int_eq(tile_stream_create(ctx, &stream[k]), TILE_OK);
+        for (int n = 0; n < 1500; n++)
+            for (int k = 0; k < 2; k++) graphs += goes(kernel, stream[k], n + k);
+        for (int k = 0; k < 2; k++) ck_assert_int_eq(tile_stream_destroy(ctx, stream[k]), TILE_OK);
+    }
+    ck_assert_int_gt(graphs, TURNS * 2 * 1500 / 10 * 4); /* others have the places for a while */
+    ck_assert_int_le(fake->live(), before + OF_KERNEL * PLACES + OF_STREAM * 64);
+}
+END_TEST
+
+/* More at once than have a place each: the first keep theirs. */
+START_TEST(many_streams) {
+    enum { AT_ONCE = 65 };
+    void *stream[AT_ONCE];
+    ck_assert_int_eq(load_shared(""), TILE_OK);
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 2 * AT_ONCE), TILE_OK);
+    for (int i = 0; i < AT_ONCE; i++)
+        ck_assert_int_eq(tile_stream_create(ctx, &stream[i]), TILE_OK);
+    for (int n = 0; n < 30; n++)
+        for (int i = 0; i < AT_ONCE; i++)
+            ck_assert_int_eq(goes(kernel, stream[i], n), n >= BEFORE && i < AT_ONCE - 1);
+    for (int i = 0; i < AT_ONCE; i++)
+        ck_assert_int_eq(tile_stream_destroy(ctx, stream[i]), TILE_OK);
+}
+END_TEST
+
+/* Whichever call of a launch fails, of one that is a graph or makes one: it is made as it was asked
+ * for, or is said to have failed, and is not made. */
+START_TEST(calls_that_fail) {
+    enum { NOT_MADE = 999 };
+    ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 8), TILE_OK);
+    for (int launches = BEFORE; launches <= BEFORE + 1; launches++) {
+        int made = 0, refused = 0;
+        for (long n = 1; n <= 20; n++) {
+            ck_assert_int_eq(load_shared(""), TILE_OK);
+            ck_assert_int_eq(graphs_of(kernel, NULL, launches), launches - BEFORE);
+            FakeLaunch old = fake->last();
+            tile_arg args[] = {tile_pointer(NOT_MADE * 256), tile_i32(NOT_MADE)};
+            tile_grid grid = {NOT_MADE, 1, 1};
+            fake->let_fail(n, 2, false);
+            tile_status st = tile_launch(kernel, &grid, args, 2, NULL);
+            bool failed = fake->failed() != NULL;
+            fake->let_fail(0, 0, false);
+            FakeLaunch l = fake->last();
+            if (st) ck_assert_mem_eq(&l, &old, sizeof l);
+            if (!st) ck_assert(l.param[1] == NOT_MADE && l.grid[0] == NOT_MADE);
+            ck_assert(failed || !st);
+            made += failed && !st;
+            refused += st != TILE_OK;
+        }
+        ck_assert_int_gt(made, 3);
+        ck_assert_int_gt(refused, 0);
+    }
 }
 END_TEST
 
@@ -211,6 +277,9 @@ int main(void) {
     tcase_add_test(t, behind);
     tcase_add_test(t, launches_that_say_more);
     tcase_add_test(t, places);
+    tcase_add_test(t, streams_that_go);
+    tcase_add_test(t, many_streams);
+    tcase_add_test(t, calls_that_fail);
     tcase_add_test(t, numbers);
     return run_suite(s, t);
 }
