@@ -13,20 +13,24 @@ _LAUNCH_GRAPHS = 64
 
 def _open(name):
     found = _tilec.Context(name)
-    if name.startswith("cuda") and not any(f"{tool}_INJECTION64_PATH" in os.environ for tool in ("CUDA", "NVTX")):
+    if not any(f"{tool}_INJECTION64_PATH" in os.environ for tool in ("CUDA", "NVTX")):
         found.set_launch_graphs(_LAUNCH_GRAPHS)  # a profiler that came by injection shows graphs as a whole
     return found
 
 
-
 def context(name):
-    """One for each device and process: a child made by fork needs its own."""
+    """One for each device, whatever it is called, and process: a child made by fork needs its own."""
     if not isinstance(name, str):
         raise TypeError(f"device: a name such as 'cpu' or 'cuda:0' is wanted, not {name!r}")
     key = (name, os.getpid())
     found = _contexts.get(key)
     if found is None:
-        found = _contexts.setdefault(key, _open(name))
+        opened = None if name == "cuda" else _open(name)
+        device = "cuda:0" if name == "cuda" else name
+        if name == "auto":
+            device = "cpu" if opened.on_host else "cuda:0"
+        own = _contexts.get((device, os.getpid())) or _contexts.setdefault((device, os.getpid()), opened or _open(device))
+        found = _contexts.setdefault(key, own)
     return found
 
 
