@@ -19,6 +19,7 @@ static const size_t nargs_mask = ~((size_t)1 << (8 * sizeof(size_t) - 1));
 typedef struct Launchable {
     PyObject_HEAD State *state;
     PyObject *plans; /* a tuple, or NULL */
+    Py_ssize_t last; /* of the plans: the next one or the same is mostly what comes */
 } Launchable;
 
 typedef struct Launcher {
@@ -56,10 +57,13 @@ static PyObject *call_by_vector(PyObject *object, PyObject *const *args, size_t 
     bool decided = false;
     Py_ssize_t n = plans && PyTuple_CheckExact(plans) ? PyTuple_Size(plans) : 0;
     Py_XINCREF(plans); /* what a launch calls may make others */
-    for (Py_ssize_t i = 0; i < n && !decided; i++) {
-        PyObject *plan = PyTuple_GetItem(plans, i);
-        if (Py_TYPE(plan) == self->state->plan && plan_suits((Plan *)plan, &call))
-            result = plan_run((Plan *)plan, self->grid, &call, &decided);
+    Py_ssize_t at = self->kernel->last;
+    for (Py_ssize_t i = 0; i < n && !decided; i++, at++) {
+        if (at >= n) at = 0;
+        PyObject *plan = PyTuple_GetItem(plans, at);
+        if (Py_TYPE(plan) != self->state->plan || !plan_suits((Plan *)plan, &call)) continue;
+        self->kernel->last = at;
+        result = plan_run((Plan *)plan, self->grid, &call, &decided);
     }
     Py_XDECREF(plans);
     if (decided) return result;

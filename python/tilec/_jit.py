@@ -14,7 +14,7 @@ from ._source import (
 
 _plain = (int, bool, float, type(None))
 _NOTHING = object()
-PLANS = 4  # of a kernel: each call looks through them
+PLANS = 256  # of a kernel: a call looks through them, from the one that served the last
 
 
 def promises_of(option):
@@ -377,7 +377,7 @@ class JITFunction(_tilec.Launchable):
             made, params, tuple(kwargs), values, tuple(uses.values()), _args.array, stream, functools.partial(self.explain, unit),
             len(args), -1 if index is None else index,
         )  # fmt: skip
-        self._plans = (plan,) + self._plans[:PLANS - 1]
+        self._plans = self._plans[1 - PLANS:] + (plan,)
 
     def _device_of(self, where):
         if not where:

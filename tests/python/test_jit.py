@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import unittest
+import unittest.mock
 import warnings
 import weakref
 from array import array
@@ -576,11 +577,26 @@ class Again(unittest.TestCase):
                 self.assertEqual(out[0], value + 1)
                 kind[lambda meta: 1 if meta["n"] == 5 else 0](out, K=k, n=5)
                 self.assertEqual(out[0], value + 3)
-        self.assertEqual(len(kind._plans), 4)
+        self.assertEqual(len(kind._plans), 21)
         for call in (lambda: kind[1](out, 9, K=9), lambda: kind[1](out), lambda: kind[1](out, 9, m=3.5),
                      lambda: kind["x"](out, 9), lambda: kind[1](out, 9, 2, 3)):  # fmt: skip
             with self.assertRaises(TypeError):
                 call()
+
+    def test_many_kinds(self):
+        @tilec.jit
+        def kind(out, K: tl.constexpr):
+            tl.store(out, K)
+
+        out, launch, taken = array("d", [0]), kind._launch, []
+        kind._launch = lambda *call: taken.append(call[1][1]) or launch(*call)
+        with unittest.mock.patch("tilec._jit.PLANS", 6):
+            for order in (0, 1, 2, 3, 4, 5), (0, 1, 2, 3, 4, 5), (5, 3, 1, 4, 2, 0), (0, 0, 6, 6, 5, 4, 3, 2, 1, 1, 0, 0):
+                for k in order:
+                    kind[1](out, k)
+                    self.assertEqual(out[0], k)
+        self.assertEqual(taken, [0, 1, 2, 3, 4, 5, 6, 0])  # the oldest goes
+        self.assertEqual(len(kind._plans), 6)
 
     def test_mistakes(self):
         @tilec.jit
