@@ -11,7 +11,7 @@ from array import array
 
 import tilec
 import tilec.language as tl
-from tilec import _tilec
+from tilec import _device, _tilec
 
 try:
     import numpy as np
@@ -281,6 +281,8 @@ class GPU(unittest.TestCase):
             return fake.fake_was_graph()
 
         self.assertEqual(goes(), int(told))
+        self.assertEqual(len({_device.context(name) for name in ("cuda", "auto", "cuda:0")}), 1)
+        self.assertIsNot(_device.context("cuda:1"), _device.context("cuda"))
         tilec.set_launch_graphs(0)
         self.assertEqual(goes(), 0)
         tilec.set_launch_graphs(1, device="cuda:0")
