@@ -29,7 +29,7 @@ struct CudaDevice {
     int sm, max_shared, clusters, cooperative; /* the last two: it can launch such kernels */
     int flushes; /* a wait in a stream can make what other GPUs wrote seen */
     bool early;  /* the driver lets kernels start before the one before is done, in graphs, too */
-    bool graphs_pay; /* the driver knows all that graphs.c asks for */
+    bool takes_graphs; /* the driver does what graphs.c asks for, and was measured */
     Workspaces workspaces;
     LaunchGraphs graphs;
 };
@@ -492,12 +492,12 @@ static tile_status cuda_launch(tile_kernel *k, const LaunchGrid *asked, InterpAr
 
 static tile_status cuda_keep_graphs(tile_context *ctx, int at_most) {
     CudaDevice *d = ctx->cuda;
-    CuResult r = d->graphs_pay ? enter(ctx) : CU_SUCCESS;
+    if (!d->takes_graphs) return TILE_OK;
+    CuResult r = enter(ctx);
     if (r) return cuda_fail(ctx, r, "cannot use the CUDA context");
-    if (!d->graphs_pay) return TILE_OK;
     bool kept = graphs_keep(&d->graphs, &d->api, at_most);
-    leave(ctx, CU_SUCCESS, "");
-    return kept ? TILE_OK : rt_fail(ctx, TILE_NO_MEMORY, "no memory for %d graphs", at_most);
+    tile_status st = leave(ctx, CU_SUCCESS, "");
+    return kept ? st : rt_fail(ctx, TILE_NO_MEMORY, "no memory for %d graphs", at_most);
 }
 
 static tile_status cuda_synchronize(tile_context *ctx) {
@@ -644,7 +644,7 @@ static tile_status describe_device(tile_context *ctx) {
     if (d->api.driver_version(&driver)) driver = 0;
     /* Older drivers do not capture such launches. */
     d->early = d->api.launch_ex && driver >= EARLY_DRIVER;
-    d->graphs_pay = driver >= GRAPH_DRIVER && cuda_api_has_graphs(&d->api);
+    d->takes_graphs = driver >= GRAPH_DRIVER && cuda_api_has_graphs(&d->api);
     const Target *t = target_best(d->sm);
     if (!t)
         return rt_fail(ctx, TILE_NO_DEVICE, "%s has compute capability %d.%d; 8.0 is needed",

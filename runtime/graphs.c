@@ -21,10 +21,9 @@
 #include <string.h>
 
 enum {
-    BEFORE = 15, /* launches: to make a graph takes as long as 9 save */
-    ASKED_EVERY =
-        37, /* launches in a stream, whether it is behind: no round number, as loops have */
-    MARKED_AHEAD = 8, /* of that question: 20 us and more */
+    BEFORE = 15,      /* launches: to make a graph takes as long as 9 save */
+    ASKED_EVERY = 37, /* launches: is the stream behind? No round number, as loops have */
+    MARKED_AHEAD = 8, /* launches before that question: 20 us and more */
     IDLE = 4096,      /* launches of others, after which a place is given up */
     STREAMS = 64      /* at once; those beyond have no graphs */
 };
