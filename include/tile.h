@@ -187,14 +187,16 @@ enum { TILE_MAX_LAUNCH_GRAPHS = 1024 };
  * kernel, from the sixteenth on: the host is done with one in 1.5 to 2.5 us, and with
  * cuLaunchKernel's in 3.4 to 4.3 (H200, CUDA 13.0). They do where the GPU waits for the host, and
  * are as ever where the stream is behind, as the GPU is no quicker then: every 37 launches in it
- * that is looked at, by an event. 0, as in a new context: none; at most TILE_MAX_LAUNCH_GRAPHS,
- * else TILE_INVALID, or TILE_NO_MEMORY, and then there are none; whatever is asked for, those there
- * are are given up. What runs, its order and its priority are the same. The first kernels have
- * graphs, each of 113 KB of the GPU's memory, until their module is unloaded, or 4096 launches of
- * others have come since their last. What differs: a profiler that shows graphs as a whole does not
- * name the kernel; and neither such a launch nor the next one starts before the one in front of it
- * has ended (programmatic dependent launch). Launches in clusters, of cooperative kernels, in
- * streams that are being captured, in more than 64 streams at once, in streams of a green context
+ * that is looked at, by an event. 0, as in a new context: none. At most TILE_MAX_LAUNCH_GRAPHS,
+ * else TILE_INVALID; after TILE_NO_MEMORY there are none. A call gives those up that there are,
+ * also one with the same number.
+ *
+ * What runs, its order and its priority are the same. The first kernels have graphs, each of 113 KB
+ * of the GPU's memory, until their module is unloaded, or 4096 launches of others have come since
+ * their last. What differs: a profiler that shows graphs as a whole does not name the kernel; and
+ * neither such a launch nor the next one starts before the one in front of it has ended
+ * (programmatic dependent launch). Launches in clusters, of cooperative kernels, in streams that
+ * are being captured, in some streams where more than 64 are in use, in streams of a green context
  * or, when the graph is made, with an access policy or memory domains of their own, and by drivers
  * before CUDA 13.0, never go so. Other devices ignore it. */
 tile_status tile_context_set_launch_graphs(tile_context *ctx, int at_most);

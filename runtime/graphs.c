@@ -25,7 +25,8 @@ enum {
     ASKED_EVERY = 37, /* launches: is the stream behind? No round number, as loops have */
     MARKED_AHEAD = 8, /* launches before that question: 20 us and more */
     IDLE = 4096,      /* launches of others, after which a place is given up */
-    STREAMS = 64      /* at once; those beyond have no graphs */
+    STREAMS = 64,     /* at once; those beyond have no graphs */
+    WAYS = 4          /* places where a stream can be */
 };
 
 typedef struct LaunchStream {
@@ -187,15 +188,20 @@ static bool is_captured(const CudaApi *api, CuStream stream) {
     return api->stream_capturing(stream, &status) || status != CU_CAPTURE_NONE;
 }
 
-/* NULL: another has its place. */
+/* NULL: others have its places. */
 static LaunchStream *find_stream(struct GraphTable *t, const CudaApi *api, uint64_t id) {
-    LaunchStream *s = &t->stream[id % STREAMS];
-    if (s->id != id) {
-        if (s->id && t->launches - s->last < IDLE) return NULL;
-        drop_stream(s, api);
-        *s = (LaunchStream){.id = id, .ask_in = BEFORE, .behind = true};
+    LaunchStream *s = NULL;
+    for (unsigned k = 0; k < WAYS; k++) {
+        LaunchStream *at = &t->stream[(id + k) % STREAMS];
+        if (at->id == id) {
+            at->last = t->launches;
+            return at;
+        }
+        if (!s && (!at->id || t->launches - at->last >= IDLE)) s = at;
     }
-    s->last = t->launches;
+    if (!s) return NULL;
+    drop_stream(s, api);
+    *s = (LaunchStream){.id = id, .last = t->launches, .ask_in = BEFORE, .behind = true};
     return s;
 }
 
