@@ -295,13 +295,18 @@ tile_status launch_start(Jit *jit, Launch *l, char **printed) {
     tile_status st;
     *printed = NULL;
     Py_BEGIN_ALLOW_THREADS if (context->on_host) {
-        pthread_mutex_lock(&context->lock);
-        st = start_on_host(jit, l);
-        *printed = context->printed;
-        context->printed = NULL;
-        context->printed_len = 0;
-        context->printed_cut = false;
-        pthread_mutex_unlock(&context->lock);
+        /* There is nothing to wait for; but a child of fork, whose lock a thread of its parent may
+         * have had, learns that it is one. */
+        st = tile_synchronize(context->ctx);
+        if (!st) {
+            pthread_mutex_lock(&context->lock);
+            st = start_on_host(jit, l);
+            *printed = context->printed;
+            context->printed = NULL;
+            context->printed_len = 0;
+            context->printed_cut = false;
+            pthread_mutex_unlock(&context->lock);
+        }
     }
     else {
         st = start(jit, l);

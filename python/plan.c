@@ -22,6 +22,8 @@ typedef struct Use {
     PyObject *dict, *name, *value;
 } Use;
 
+enum { HOST = -1, NO_TENSORS = -2 };
+
 struct Plan {
     PyObject_HEAD State *state;
     Jit *jit;
@@ -38,14 +40,18 @@ struct Plan {
     PyObject *meta;    /* what a grid that is a function is given, but for arguments' values */
     PyObject *explain; /* puts the places into an exception's text */
     int npositional, nleaves;
-    long index; /* of the GPU; -1: the host */
+    long index; /* of the GPU that has the tensors; HOST; NO_TENSORS: there are none */
 };
 
 /* ---- does it suit this call? ---- */
 
-/* The same constant: 1 is not True, and not 1.0. */
+/* The same constant: 1 is not True, and not 1.0; 0.0 is not -0.0. */
 static bool same(PyObject *a, PyObject *b) {
     if (a == b) return true;
+    if (PyFloat_CheckExact(a) && PyFloat_CheckExact(b)) {
+        double x = PyFloat_AsDouble(a), y = PyFloat_AsDouble(b);
+        return memcmp(&x, &y, sizeof x) == 0;
+    }
     if (Py_TYPE(a) != Py_TYPE(b) || !(PyLong_CheckExact(a) || PyUnicode_CheckExact(a)))
         return false;
     int equal = PyObject_RichCompareBool(a, b, Py_EQ);
@@ -102,7 +108,7 @@ static int add_pointer(const Plan *p, Launch *l, int i, PyObject *value, Beside 
         PyErr_Clear(); /* the long way complains with the argument's name */
         return 0;
     }
-    if (p->index == -1 && array_pointer(p->state, value, field))
+    if (p->index == HOST && array_pointer(p->state, value, field))
         return launch_pointer(l, i, field, p->jit->context->on_host) ? 1 : -1;
     if (!b->keep) b->keep = PyList_New(0);
     PyObject *what = b->keep ? PyUnicode_FromString("argument") : NULL;
@@ -116,8 +122,8 @@ static int add_pointer(const Plan *p, Launch *l, int i, PyObject *value, Beside 
     int result = 0;
     PyObject *index =
         PyTuple_Check(found) && PyTuple_Size(found) == 2 ? PyTuple_GetItem(found, 1) : NULL;
-    long on = index == Py_None ? -1 : index ? PyLong_AsLong(index) : -2;
-    if (on == p->index && !PyErr_Occurred())
+    long on = index && index != Py_None ? PyLong_AsLong(index) : HOST;
+    if (index && on == p->index && !PyErr_Occurred())
         result = launch_leaf(l, i, PyTuple_GetItem(found, 0), p->jit->context->on_host) ? 1 : -1;
     Py_DECREF(found);
     return result;
@@ -130,7 +136,7 @@ static bool is_number(PyObject *value) {
 
 static int add_args(const Plan *p, Launch *l, const Call *call, Beside *b) {
     bool on_host = p->jit->context->on_host;
-    int leaf = 0;
+    int leaf = 0, tensors = 0;
     for (const Param *param = p->param; param < p->param + p->nparams; param++) {
         if (param->constant) continue;
         PyObject *value = value_of(param, call);
@@ -142,10 +148,11 @@ static int add_args(const Plan *p, Launch *l, const Call *call, Beside *b) {
         else
             added = launch_leaf(l, leaf, value, on_host) ? 1 : -1;
         if (added != 1) return added;
+        tensors += !is_number(value);
         if (annotated < 0 && l->args[leaf].type == TILE_POINTER) l->args[leaf].element = -annotated;
         leaf++;
     }
-    return 1;
+    return (tensors == 0) == (p->index == NO_TENSORS); /* they say on which device it is */
 }
 
 /* What a grid that is a function is given: all parameters and options. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """_device.py: the name of a device -> its context; the current stream of whoever owns the tensors."""
 import os
+import re
 import sys
 
 from . import _tilec
@@ -19,16 +20,18 @@ def _open(name):
 
 
 def context(name):
-    """One for each device, whatever it is called, and process: a child made by fork needs its own."""
+    """One for each device, however it is called, and process: a child made by fork needs its own."""
     if not isinstance(name, str):
         raise TypeError(f"device: a name such as 'cpu' or 'cuda:0' is wanted, not {name!r}")
     key = (name, os.getpid())
     found = _contexts.get(key)
     if found is None:
-        opened = None if name == "cuda" else _open(name)
-        device = "cuda:0" if name == "cuda" else name
+        opened, device = None, name
         if name == "auto":
+            opened = _open(name)
             device = "cpu" if opened.on_host else "cuda:0"
+        elif re.fullmatch(r"cuda(:[0-9]{1,4})?", name):
+            device = f"cuda:{int(name[5:] or 0)}"
         own = _contexts.get((device, os.getpid())) or _contexts.setdefault((device, os.getpid()), opened or _open(device))
         found = _contexts.setdefault(key, own)
     return found

@@ -15,6 +15,8 @@ from ._source import (
 _plain = (int, bool, float, type(None))
 _NOTHING = object()
 PLANS = 256  # of a kernel: a call looks through them, from the one that served the last
+ALIKE = 4  # of those, that only their constants' identities tell apart
+HOST, NO_TENSORS = -1, -2  # where a plan's arguments lie, besides a GPU's number
 
 
 def promises_of(option):
@@ -124,7 +126,7 @@ class JITFunction(_tilec.Launchable):
             self.default[code.co_argcount - len(values) + i] = value
         for name, value in (fn.__kwdefaults__ or {}).items():
             self.default[self.index[name]] = value
-        self._units, self._made, self._plans = {}, {}, ()
+        self._units, self._made, self._planned, self._plans = {}, {}, {}, ()
         self.last = None  # context and stream of a launch that took the long way
         fn.__tilec__ = self
 
@@ -257,6 +259,7 @@ class JITFunction(_tilec.Launchable):
         if unit is None or unit.stale():
             unit = self._units[others] = Unit(self.fn, others)
             self._made = {k: v for k, v in self._made.items() if v[0] in self._units.values()}
+            self._keep_plans()
         return unit
 
     def constant(self, name, value, name_of):
@@ -353,14 +356,19 @@ class JITFunction(_tilec.Launchable):
                 meta.update(options)
                 grid = grid(meta)
             grid = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
-        index = next(iter(where), None)
+        owner = next(iter(where), None)
         if stream is None:
-            stream = 0 if context.on_host else _device.current_stream(index or 0, where.get(index))
+            stream = 0 if context.on_host else _device.current_stream(owner or 0, where.get(owner))
+        index = NO_TENSORS if not where else HOST if owner is None else owner
         plain = not parts and not others and given_stream is None and len(where) < 2
         return made[1], unit, (grid, tuple(leaves), stream), bound, index, context, plain
 
     def _plan(self, made, unit, args, kwargs, bound, index, context):
-        """Calls like this one need not come here again, while there are few kinds of them."""
+        """Calls like this one need not come here again, while there are few kinds of them; but where they have plans, which
+        left this one to us."""
+        kind = (made, tuple(kwargs), len(args), index)
+        if sum(other == kind for other, _ in self._planned.values()) >= ALIKE:
+            return
         params = tuple(
             (name, (bound[i],) if self.is_constexpr[i] else None, bound[i] if name not in kwargs and i >= len(args) else None,
              self.annotated[i])
@@ -372,12 +380,19 @@ class JITFunction(_tilec.Launchable):
         if any(value is None and name not in self.index for name, value in kwargs.items()):
             return  # None marks a parameter
         uses = {(id(where), name): (where, name, value) for where, name, value in unit.uses}
-        stream = None if context.on_host else functools.partial(_device.current_stream, index or 0)
+        stream = None if context.on_host else functools.partial(_device.current_stream, max(index, 0))
         plan = _tilec.Plan(
             made, params, tuple(kwargs), values, tuple(uses.values()), _args.array, stream, functools.partial(self.explain, unit),
-            len(args), -1 if index is None else index,
+            len(args), index,
         )  # fmt: skip
-        self._plans = self._plans[1 - PLANS:] + (plan,)
+        self._planned[plan] = kind, unit
+        self._keep_plans()
+
+    def _keep_plans(self):
+        """The last ones, of units that are not stale."""
+        units = self._units.values()
+        kept = [(plan, of) for plan, of in self._planned.items() if of[1] in units][-PLANS:]
+        self._planned, self._plans = dict(kept), tuple(plan for plan, _ in kept)
 
     def _device_of(self, where):
         if not where:

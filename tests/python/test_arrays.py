@@ -25,6 +25,12 @@ def double(x, n, stride, B: tl.constexpr = 64):
     tl.store(x + i * stride, tl.load(x + i * stride, mask=i < n) * 2, mask=i < n)
 
 
+@tilec.jit
+def optional(x, n):
+    if x is not None:
+        tl.store(x, n)
+
+
 class Device(ctypes.Structure):
     _fields_ = [("type", ctypes.c_int), ("id", ctypes.c_int32)]
 
@@ -262,6 +268,12 @@ class GPU(unittest.TestCase):
             double[1](tensor, 8, 1, device="cuda:99")
         tilec.synchronize("cuda:0")
         self.assertEqual(list(x), list(range(8)))
+        # Without tensors it is the first GPU; with them it is where they are, whatever came before.
+        for first in (None, x), (x, None):
+            fresh = tilec.jit(optional.fn)
+            for value in first * 2:
+                fresh[1](value, 3)
+        self.assertEqual(x[0], 3)
 
     @unittest.skipUnless("TILE_FAKE_CUDA" in os.environ, "no driver to test with")
     def test_launch_graphs(self):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """test_jit.py: functions, what they use, arguments and grids of launches on the CPU device."""
 import collections
+import enum
 import gc
 import io
 import itertools
 import math
 import os
+import signal
 import sys
 import threading
 import unittest
@@ -598,6 +600,37 @@ class Again(unittest.TestCase):
         self.assertEqual(taken, [0, 1, 2, 3, 4, 5, 6, 0])  # the oldest goes
         self.assertEqual(len(kind._plans), 6)
 
+    def test_calls_that_plans_leave(self):
+        """They take the long way each time, and make no plans without end."""
+        @tilec.jit
+        def kind(out, n, K: tl.constexpr = 1):
+            tl.store(out, n + K)
+
+        number, out = enum.IntEnum("Number", "one two"), array("d", [0])
+        for n in range(20):
+            kind[1](out, number.two)
+            kind[[1]](out, n)
+            self.assertEqual(out[0], n + 1)
+        self.assertLessEqual(len(kind._plans), 4)
+        for n in range(20):
+            kind[1](out, n, float("2.5"))  # each another object
+            self.assertEqual(out[0], n + 2.5)
+            kind[1](out, n, float("-0.0"))
+            kind[1](out, n, float("0.0"))
+        self.assertLessEqual(len(kind._plans), 7)
+
+    def test_plans_go_with_globals(self):
+        @tilec.jit
+        def kind(out):
+            tl.store(out, CHANGES)
+
+        out = array("d", [0])
+        for n in range(20):
+            globals()["CHANGES"] = tl.constexpr(n)
+            kind[1](out)
+            self.assertEqual(out[0], n)
+        self.assertLessEqual(len(kind._plans), 2)
+
     def test_mistakes(self):
         @tilec.jit
         def beyond(out, n):
@@ -668,6 +701,31 @@ class Robust(unittest.TestCase):
             add[1](x, x, out, 16)
             os._exit(0 if out[15] == 30 else 1)
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork")
+    def test_fork_within_a_launch(self):
+        """Of another thread, whose lock nobody gives back in the child."""
+        x, out, stop = floats(16), floats(16), threading.Event()
+
+        def work():
+            while not stop.is_set():
+                add[1 << 8](x, x, out, 16)
+
+        add[1](x, x, out, 16)
+        thread = threading.Thread(target=work)
+        thread.start()
+        try:
+            for _ in range(10):
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(20)
+                    mine = floats(16)
+                    add[1](x, x, mine, 16)
+                    os._exit(0 if mine[15] == 30 else 1)
+                self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 0)
+        finally:
+            stop.set()
+            thread.join()
 
 
 if __name__ == "__main__":
