@@ -109,8 +109,6 @@ static void work(Program *p, Life *l, const char *file) {
     tile_arg args[] = {tile_pointer(p->x), tile_pointer(p->y), tile_i32(N), tile_f32(0.5f)};
     TRY(tile_launch(p->kernel, NULL, args, 4, NULL));
     tile_grid grid;
-    TRY(tile_context_set_launch_graphs(p->ctx, 2));
-    for (int i = 0; i < 18; i++) TRY(tile_launch(p->kernel, NULL, args, 4, NULL)); /* 2 as graphs */
     TRY(tile_kernel_grid(p->kernel, "n // 8, 1", args, 4, &grid));
     TRY(tile_launch(p->kernel, &grid, args, 4, NULL));
     if (!p->cpu && !p->ptx) {
@@ -145,6 +143,7 @@ static void work(Program *p, Life *l, const char *file) {
     TRY(tile_synchronize(p->ctx));
     TRY(tile_copy_to_host(p->ctx, p->got, p->y, sizeof p->got));
     if (memcmp(p->got, p->in, sizeof p->in)) l->result_wrong = true;
+    TRY(tile_context_set_launch_graphs(p->ctx, 2)); /* test_graphs has launches that fail */
     TRY(tile_free(p->ctx, p->x));
 }
 

@@ -183,7 +183,7 @@ END_TEST
 
 /* Streams come and go: each has graphs, and what is held is of the last ones. */
 START_TEST(streams_that_go) {
-    enum { PLACES = 4, TURNS = 200 };
+    enum { PLACES = 4, TURNS = 60 };
     ck_assert_int_eq(load_shared(""), TILE_OK);
     ck_assert_int_eq(tile_context_set_launch_graphs(ctx, PLACES), TILE_OK);
     long before = fake->live();
@@ -246,6 +246,31 @@ START_TEST(calls_that_fail) {
 }
 END_TEST
 
+/* Whichever call fails while graphs are given up: nothing stays with the driver (close_gpu looks).
+ */
+START_TEST(giving_up_that_fails) {
+    for (long n = 1; n <= 12; n++)
+        for (int by_unloading = 0; by_unloading < 2; by_unloading++) {
+            ck_assert_int_eq(tile_context_set_launch_graphs(ctx, 8), TILE_OK);
+            ck_assert_int_eq(load_shared(""), TILE_OK);
+            ck_assert_int_gt(graphs_of(kernel, NULL, 20), 0);
+            fake->let_fail(n, 2, false);
+            if (by_unloading)
+                tile_module_unload(module);
+            else
+                tile_context_set_launch_graphs(ctx, 8);
+            bool unreached = fake->failed() && strcmp(fake->failed(), "fake_ctx_push") == 0;
+            fake->let_fail(0, 0, false);
+            if (by_unloading) module = NULL;
+            if (by_unloading && unreached) { /* what could not be reached stays */
+                fake->forget();
+                tile_context_destroy(ctx);
+                ck_assert_int_eq(tile_context_create("cuda", &ctx), TILE_OK);
+            }
+        }
+}
+END_TEST
+
 START_TEST(numbers) {
     fails(tile_context_set_launch_graphs(ctx, -1), TILE_INVALID, "-1 graphs of launches");
     fails(tile_context_set_launch_graphs(ctx, TILE_MAX_LAUNCH_GRAPHS + 1), TILE_INVALID,
@@ -280,6 +305,7 @@ int main(void) {
     tcase_add_test(t, streams_that_go);
     tcase_add_test(t, many_streams);
     tcase_add_test(t, calls_that_fail);
+    tcase_add_test(t, giving_up_that_fails);
     tcase_add_test(t, numbers);
     return run_suite(s, t);
 }
