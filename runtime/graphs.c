@@ -115,15 +115,13 @@ static struct GraphTable *new_table(int most) {
 bool graphs_keep(LaunchGraphs *g, const CudaApi *api, int ngraphs) {
     struct GraphTable *t = ngraphs ? new_table(ngraphs) : NULL;
     pthread_mutex_lock(&g->lock);
-    free_table(g->table, api);
-    g->table = t;
-    atomic_store(&g->some, t != NULL);
+    free_table(atomic_exchange(&g->table, t), api);
     pthread_mutex_unlock(&g->lock);
     return t || !ngraphs;
 }
 
 void graphs_close(LaunchGraphs *g, const CudaApi *api) {
-    free_table(g->table, api);
+    free_table(atomic_load(&g->table), api);
     pthread_mutex_destroy(&g->lock);
 }
 
@@ -148,10 +146,11 @@ static void remove_graph(struct GraphTable *t, const CudaApi *api, int i) {
 }
 
 void graphs_forget(LaunchGraphs *g, const CudaApi *api, CuFunction function) {
-    if (!atomic_load(&g->some)) return;
+    if (!atomic_load(&g->table)) return;
     pthread_mutex_lock(&g->lock);
-    for (int i = g->table ? g->table->n - 1 : -1; i >= 0; i--)
-        if (g->table->graph[i].function == function) remove_graph(g->table, api, i);
+    struct GraphTable *t = atomic_load(&g->table);
+    for (int i = t ? t->n - 1 : -1; i >= 0; i--)
+        if (t->graph[i].function == function) remove_graph(t, api, i);
     pthread_mutex_unlock(&g->lock);
 }
 
@@ -277,9 +276,10 @@ static bool launch(struct GraphTable *t, const CudaApi *api, const CuKernelNode 
 /* Another thread's launch is not waited for. */
 bool graphs_launch(LaunchGraphs *g, const CudaApi *api, const CuKernelNode *kernel,
                    CuStream stream) {
-    if (!atomic_load_explicit(&g->some, memory_order_relaxed) || pthread_mutex_trylock(&g->lock))
+    if (!atomic_load_explicit(&g->table, memory_order_relaxed) || pthread_mutex_trylock(&g->lock))
         return false;
-    bool launched = launch(g->table, api, kernel, stream);
+    bool launched =
+        launch(atomic_load_explicit(&g->table, memory_order_relaxed), api, kernel, stream);
     pthread_mutex_unlock(&g->lock);
     return launched;
 }

@@ -11,8 +11,7 @@
 
 typedef struct LaunchGraphs {
     pthread_mutex_t lock;
-    struct GraphTable *table; /* NULL: none is kept */
-    atomic_bool some;         /* there is a table; where there is none the lock is not taken */
+    _Atomic(struct GraphTable *) table; /* NULL: none is kept, and the lock is not taken */
 } LaunchGraphs;
 
 /* False: there is no such lock. */
