@@ -4,8 +4,8 @@
  * this thread or another captures, in every mode, which must not end the capture; on four threads
  * at once; and while graphs are given up that run. The kernel is PTX written here:
  * out[0] = 3 * out[0] + n, which no other order makes. Exit code 77 without a GPU. */
+#include "tests/runtime/gpu_checks.h"
 #include "tests/runtime/gpu_driver.h"
-#include "tile.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -14,16 +14,7 @@
 
 enum { THREADS = 4, KERNELS = 40, SLOT = 256 };
 
-static int passed, failed;
-static tile_context *ctx;
 static tile_ptr memory;
-
-static void check(int good, const char *what, int line) {
-    passed += good != 0;
-    failed += good == 0;
-    if (!good) printf("graphs: line %d: %s\n    %s\n", line, what, ctx ? tile_error(ctx) : "");
-}
-#define CHECK(good) check((good), #good, __LINE__)
 
 /* ---- the kernel: with turns > 0 it takes its time ---- */
 
@@ -196,12 +187,8 @@ static void places(void) {
 }
 
 int main(void) {
-    tile_status st = tile_context_create("cuda", &ctx);
-    if (st) {
-        printf("%s: %s\n", tile_status_text(st), ctx ? tile_error(ctx) : "");
-        tile_context_destroy(ctx);
-        return st == TILE_NO_DEVICE ? 77 : 1;
-    }
+    int code = open_context();
+    if (code) return code;
     Kernel k;
     void *stream[THREADS], *old;
     CHECK(open_driver() && cu.push(tile_context_cuda(ctx)) == 0);

@@ -3,7 +3,7 @@
  * streams, numbers written in them, events, a CUcontext of the caller's, tensors, what the driver
  * says of bad PTX, and a kernel that faults, last, for nothing works after it. Kernels are PTX
  * written here, small enough to check by eye. Exit code 77 without a GPU. */
-#include "tile.h"
+#include "tests/runtime/gpu_checks.h"
 #include "tile_dlpack.h"
 
 #include <dlfcn.h>
@@ -11,16 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int passed, failed;
-static tile_context *ctx;
-
-static void check(int good, const char *what, int line) {
-    passed += good != 0;
-    failed += good == 0;
-    if (!good) printf("runtime: line %d: %s\n    %s\n", line, what, ctx ? tile_error(ctx) : "");
-}
-#define CHECK(good) check((good), #good, __LINE__)
 
 /* Each program writes to out[program]: `cluster` its place in its cluster; `meet` how many programs
  * it met, after all have come (they wait for each other, so they have to run at once); `count` one
@@ -302,12 +292,8 @@ static void refused(const char *target) {
 }
 
 int main(void) {
-    tile_status st = tile_context_create("cuda", &ctx);
-    if (st) {
-        printf("%s: %s\n", tile_status_text(st), ctx ? tile_error(ctx) : "");
-        tile_context_destroy(ctx);
-        return st == TILE_NO_DEVICE ? 77 : 1;
-    }
+    int code = open_context();
+    if (code) return code;
     const char *target = tile_context_target(ctx);
     CHECK(tile_alloc(ctx, 1 << 20, &out) == TILE_OK);
     CHECK(tile_alloc(ctx, 256, &counter) == TILE_OK);

@@ -7,24 +7,14 @@
  * examples/matmul.tl, compiled with --stream-k=auto and --single-entry. What the two compute of
  * integers is the same; of random numbers twice the same, and not the other's. Exit code 77 without
  * a GPU. */
+#include "tests/runtime/gpu_checks.h"
 #include "tests/runtime/gpu_driver.h"
-#include "tile.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { STREAMS = 4, TURNS = 25, HALF = 2 };
-
-static int passed, failed;
-static tile_context *ctx;
-
-static void check(int good, const char *what, int line) {
-    passed += good != 0;
-    failed += good == 0;
-    if (!good) printf("split: line %d: %s\n    %s\n", line, what, ctx ? tile_error(ctx) : "");
-}
-#define CHECK(good) check((good), #good, __LINE__)
 
 /* ---- products ---- */
 
@@ -167,12 +157,10 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s SPLIT.ptx PLAIN.ptx\n", argv[0]);
         return 2;
     }
-    tile_status st = tile_context_create("cuda", &ctx);
-    if (st || !open_driver()) {
-        printf("%s: %s\n", tile_status_text(st), ctx ? tile_error(ctx) : "");
-        tile_context_destroy(ctx);
-        return st == TILE_NO_DEVICE ? 77 : 1;
-    }
+    int code = open_context();
+    if (code) return code;
+    CHECK(open_driver());
+    if (failed) return 1;
     CHECK(!tile_module_load_file(ctx, argv[1], &split) && !tile_kernel_get(split, "matmul", &a));
     CHECK(!tile_module_load_file(ctx, argv[2], &plain) && !tile_kernel_get(plain, "matmul", &b));
     if (!failed) run(a, b);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* test_graphs.c: launches that go as graphs of one kernel, on the fake driver: from which launch
  * on, with what each was asked for, which never do, and what goes with a module, a number or a
- * context. test_faults lets the calls fail, test_threads launches from many threads. */
+ * context, and calls that fail. test_threads launches from many threads. */
 #include "tests/run_suite.h"
 #include "tests/runtime/one_kernel.h"
 
